@@ -1,0 +1,46 @@
+// The RPC library for the machine that this build selects: -DHEDDLE_TARGET=sim, host, cuda or hip.
+//
+// Without the macro the compiler decides: nvcc gets cuda, hipcc gets hip, everybody else host. This is the only place in
+// rpc/ that names a machine, and it names it by the file that provides it.
+#pragma once
+
+#ifndef HEDDLE_TARGET
+#if defined(__CUDACC__)
+#define HEDDLE_TARGET cuda
+#elif defined(__HIPCC__)
+#define HEDDLE_TARGET hip
+#else
+#define HEDDLE_TARGET host
+#endif
+#endif
+
+#define HEDDLE_TARGET_HEADER_sim <heddle/sim/target.h>
+#define HEDDLE_TARGET_HEADER_host <heddle/hw/host/target.h>
+#define HEDDLE_TARGET_HEADER_cuda <heddle/hw/cuda/target.h>
+#define HEDDLE_TARGET_HEADER_hip <heddle/hw/hip/target.h>
+#define HEDDLE_PASTE_NOW(a, b) a##b
+#define HEDDLE_PASTE(a, b) HEDDLE_PASTE_NOW(a, b)
+
+#include HEDDLE_PASTE(HEDDLE_TARGET_HEADER_, HEDDLE_TARGET)
+
+#include <heddle/rpc/port/client.h>
+#include <heddle/rpc/port/server.h>
+
+namespace heddle {
+/// The machine that this build selects.
+using target = HEDDLE_TARGET::target;
+}  // namespace heddle
+
+namespace heddle::rpc {
+static_assert(target_machine<target>, "the selected machine lacks a member of the Target concept");
+
+#ifdef HEDDLE_CHECKED
+using checking = checked;
+#else
+using checking = unchecked;
+#endif
+
+/// Both ends of the port protocol on the selected machine; define HEDDLE_CHECKED to have every invariant checked.
+using client = basic_client<target, checking>;
+using server = basic_server<target, checking>;
+}  // namespace heddle::rpc
