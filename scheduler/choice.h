@@ -1,0 +1,85 @@
+// One choice at a time: everything that a simulated machine leaves open goes through choice_source::pick.
+#pragma once
+
+#include <cstdint>
+#include <vector>
+
+namespace heddle::scheduler {
+
+/// What a choice decides. Each kind draws from its own random stream, so that a new kind does not shift the others.
+enum class choice_kind : uint8_t {
+  actor,        ///< who takes the next step
+  active_mask,  ///< which lanes stand together when a lane asks
+  wake,         ///< whether a wait ends although nothing changed
+};
+inline constexpr uint32_t choice_kind_count = 3;
+
+/// The answer that stops the run: the source has nothing valid to say (see replay).
+inline constexpr uint32_t no_answer = ~uint32_t{0};
+
+/// What a strategy may know of somebody who can take the next step.
+struct candidate {
+  uint32_t actor = 0;       ///< dense, stable within a run
+  uint32_t group = 0;       ///< the actors that hang together share it (the lanes of one wave); dense
+  bool guaranteed = false;  ///< whether the progress model promises it a turn
+  bool writes = false;      ///< whether its pending operation may change memory
+  uint64_t location = 0;    ///< what its pending operation touches; 0 when it touches nothing
+};
+
+/// The candidates of one choice, looked at only by strategies that need to.
+class candidate_list {
+ public:
+  using look = candidate (*)(const void* context, uint32_t index);
+  candidate_list() = default;
+  candidate_list(const void* context, look look_at) : context_(context), look_at_(look_at) {}
+  candidate operator[](uint32_t index) const { return look_at_(context_, index); }
+  bool known() const { return look_at_ != nullptr; }
+
+ private:
+  const void* context_ = nullptr;
+  look look_at_ = nullptr;
+};
+
+struct choice {
+  choice_kind kind = choice_kind::actor;
+  uint32_t count = 0;         ///< how many answers there are, at least 2
+  candidate_list candidates;  ///< known for choice_kind::actor
+};
+
+/// One recorded answer.
+struct answer {
+  choice_kind kind = choice_kind::actor;
+  uint32_t count = 0;
+  uint32_t picked = 0;
+  friend bool operator==(const answer&, const answer&) = default;
+};
+
+class strategy;
+
+/// Asks a strategy and records what it answered. A choice among one is no choice: it is neither asked nor recorded.
+class choice_source {
+ public:
+  /// Starts a run: forgets the last recording and tells the strategy its seed. The strategy must outlive the run.
+  void begin(strategy& deciding, uint64_t seed);
+
+  /// An index in [0, count), or no_answer when the run cannot go on. `count` must be at least 1.
+  uint32_t pick(uint32_t count, choice_kind kind, candidate_list candidates = {}) {
+    if (count == 1) return 0;
+    return ask(count, kind, candidates);
+  }
+
+  /// From here on a fair round robin answers who takes the next step; other kinds go to the strategy as before.
+  void begin_fair_tail();
+
+  const std::vector<answer>& recorded() const { return recorded_; }
+
+ private:
+  uint32_t ask(uint32_t count, choice_kind kind, const candidate_list& candidates);
+
+  strategy* deciding_ = nullptr;
+  bool fair_tail_ = false;
+  uint32_t last_actor_ = ~uint32_t{0};
+  std::vector<answer> recorded_;
+};
+
+}  // namespace heddle::scheduler

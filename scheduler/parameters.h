@@ -1,0 +1,73 @@
+// Settings as one flat list of key=value: what keys there are, what each may be, and what it is now.
+#pragma once
+
+#include <cstdint>
+#include <optional>
+#include <string>
+#include <string_view>
+#include <utility>
+#include <vector>
+
+namespace heddle {
+
+/// One key: its type, range, default, unit and help.
+struct parameter {
+  enum class type : uint8_t { number, one_of };
+
+  std::string key;
+  type kind = type::number;
+  int64_t default_number = 0;
+  int64_t minimum = 0;
+  int64_t maximum = 0;
+  std::string default_text;
+  std::vector<std::string> choices;
+  std::string unit;
+  std::string help;
+
+  /// A whole number in [minimum, maximum]; the unit may be empty.
+  static parameter number(std::string key, int64_t initial, int64_t minimum, int64_t maximum, std::string unit,
+                          std::string help);
+  /// One word out of a list.
+  static parameter one_of(std::string key, std::string initial, std::vector<std::string> choices, std::string help);
+};
+
+/// The values of a list of parameters.
+class parameters {
+ public:
+  parameters() = default;
+  /// Keys must differ; a later definition of a key replaces an earlier one in place (a scenario's own default wins).
+  explicit parameters(std::vector<parameter> definitions);
+
+  /// Takes "key=value". Nothing on success; otherwise one line that says what is wrong and names the nearest valid key or
+  /// the allowed values.
+  std::optional<std::string> set(std::string_view assignment);
+
+  /// The value of a number. Asking for a key that does not exist or is no number is a mistake in the program: it ends with a
+  /// message.
+  int64_t number(std::string_view key) const;
+  /// The same as number(), for the counts that shapes and sizes are made of.
+  uint32_t count(std::string_view key) const;
+  /// The value of a one_of.
+  const std::string& text(std::string_view key) const;
+  bool has(std::string_view key) const;
+
+  const std::vector<parameter>& definitions() const { return definitions_; }
+  /// Every key with its value as text, in order of definition.
+  std::vector<std::pair<std::string, std::string>> values() const;
+  std::string value_text(std::string_view key) const;
+
+ private:
+  struct value {
+    int64_t number = 0;
+    std::string text;
+  };
+  size_t index_of(std::string_view key) const;
+
+  std::vector<parameter> definitions_;
+  std::vector<value> values_;
+};
+
+/// The entry of `known` that is nearest to `text` by edit distance, or empty when none is near enough to be meant.
+std::string nearest(std::string_view text, const std::vector<std::string>& known);
+
+}  // namespace heddle

@@ -1,0 +1,42 @@
+// A strategy answers choices. (The shape is Shuttle's scheduler trait: few methods, one strategy a file.)
+#pragma once
+
+#include <heddle/scheduler/choice.h>
+
+#include <cstdint>
+#include <memory>
+#include <string>
+#include <string_view>
+#include <vector>
+
+namespace heddle::scheduler {
+
+class strategy {
+ public:
+  strategy() = default;
+  strategy(const strategy&) = delete;
+  strategy& operator=(const strategy&) = delete;
+  virtual ~strategy() = default;
+
+  /// Called once before each run. Equal seeds and equal choices give equal answers.
+  virtual void begin(uint64_t seed) = 0;
+
+  /// An index in [0, choice.count), or no_answer to stop the run.
+  virtual uint32_t pick(const choice& asked) = 0;
+
+  /// The name under which `--strategy` knows it.
+  virtual std::string_view name() const = 0;
+};
+
+/// Names that make_strategy takes, the default ("mix") first, each with one line of help.
+struct strategy_help {
+  std::string_view name;
+  std::string_view help;
+};
+const std::vector<strategy_help>& strategies();
+
+/// The strategy of that name, with its parameter where it has one: "random", "round-robin:8" (quantum), "starve" or
+/// "starve:3" (group), "mix". Null with a one-line `error` when the name or the parameter is wrong.
+std::unique_ptr<strategy> make_strategy(std::string_view text, std::string& error);
+
+}  // namespace heddle::scheduler

@@ -1,0 +1,60 @@
+// One simulated machine: runs a program under one schedule at a time and says what came of it.
+#pragma once
+
+#include <heddle/scheduler/choice.h>
+#include <heddle/scheduler/parameters.h>
+#include <heddle/scheduler/verdict.h>
+
+#include <cstdint>
+#include <functional>
+#include <memory>
+#include <string>
+#include <vector>
+
+namespace heddle::sim {
+
+/// The machine's own settings, to be listed beside a scenario's parameters: progress, convergence, fidelity, resident,
+/// budget, ... (docs/settings.md).
+std::vector<parameter> machine_parameters();
+
+/// One performed operation of a recorded run, for reading: who, what, where in the source, on what, with which value.
+struct step_record {
+  uint64_t step = 0;
+  std::string actor;      ///< "wave 0 lane 3", "host server"
+  std::string operation;  ///< "load acquire system", "plain store", "pause", ...
+  std::string location;   ///< "mailboxes+0x40 (4 bytes)"; empty when it touches nothing
+  std::string value;      ///< what was read or written
+  std::string where;      ///< file:line
+};
+
+/// What came of a run.
+struct outcome {
+  scheduler::verdict verdict = scheduler::verdict::ok;
+  std::string where;    ///< file:line (or a name) that the verdict is about; groups findings; empty when ok
+  std::string message;  ///< one line: what happened
+  std::string report;   ///< several lines: every waiting lane, what it reads, who could change it; only with explain
+  std::vector<step_record> steps_taken;  ///< only with explain
+  uint64_t steps = 0;
+  uint64_t digest = 0;
+  bool stopped_by_source = false;  ///< the choice source gave no_answer: the verdict says nothing
+};
+
+/// A machine that is reused from run to run. It belongs to the OS thread that made it; others may each have their own.
+class simulation {
+ public:
+  simulation();
+  ~simulation();
+  simulation(const simulation&) = delete;
+  simulation& operator=(const simulation&) = delete;
+
+  /// Runs `body` as the host's main thread on a fresh machine with these settings (the keys of machine_parameters() are
+  /// read, others ignored). All that is left open is asked of `choices`, which has begun. With `explain` the steps are
+  /// recorded and the report is written; the digest does not depend on it.
+  outcome run(const parameters& settings, const std::function<void()>& body, scheduler::choice_source& choices,
+              bool explain);
+
+ private:
+  std::unique_ptr<class world> world_;
+};
+
+}  // namespace heddle::sim
