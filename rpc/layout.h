@@ -1,0 +1,64 @@
+// Where mailboxes, headers and packets lie in the one allocation that client and server share.
+//
+// In this order, each part on a cache line of its own: doorbell, the client's outbox, the server's outbox, headers,
+// packets. A side stores only to its own outbox and loads only from the other's, so that no read-modify-write of the base
+// protocol crosses the link (PCIe offers few of them, and many GPUs none on host memory).
+#pragma once
+
+#include <heddle/rpc/target.h>
+
+#include <stddef.h>
+
+namespace heddle::rpc {
+
+/// What one lane sends or receives in one hand-over.
+struct packet {
+  uint64_t words[8];
+};
+static_assert(sizeof(packet) == 64);
+inline constexpr uint64_t packet_bytes = sizeof(packet);
+
+/// Written by the client's first lane while the client owns the port, but for `step`, which the owner writes at each
+/// hand-over of a checked build.
+struct header {
+  uint64_t mask;    ///< the lanes that opened the port
+  uint16_t opcode;  ///< what is asked
+  uint16_t unused;
+  uint32_t step;  ///< hand-overs since the port was opened and what the last one was, see port.h
+};
+static_assert(sizeof(header) == 16);
+
+inline constexpr uint32_t max_ports = 16384;
+inline constexpr uint32_t max_lanes = 64;
+inline constexpr size_t line_bytes = 64;
+
+/// Offsets in bytes for `ports` ports of `lanes` lanes each; ports in [1, max_ports], lanes in [1, max_lanes].
+struct layout {
+  uint32_t ports;
+  uint32_t lanes;
+
+  HEDDLE_FUNCTION static constexpr size_t doorbell_offset() { return 0; }
+  HEDDLE_FUNCTION static constexpr size_t client_outbox_offset() { return line_bytes; }
+  HEDDLE_FUNCTION constexpr size_t server_outbox_offset() const {
+    return client_outbox_offset() + whole_lines(ports * sizeof(uint32_t));
+  }
+  HEDDLE_FUNCTION constexpr size_t header_offset() const {
+    return server_outbox_offset() + whole_lines(ports * sizeof(uint32_t));
+  }
+  HEDDLE_FUNCTION constexpr size_t packet_offset() const {
+    return header_offset() + whole_lines(ports * sizeof(header));
+  }
+  /// The size of the shared allocation, which must be zeroed and aligned to line_bytes.
+  HEDDLE_FUNCTION constexpr size_t size_bytes() const {
+    return packet_offset() + size_t{ports} * lanes * sizeof(packet);
+  }
+  /// Words of 32 bits in the lock bits of one side.
+  HEDDLE_FUNCTION constexpr size_t lock_words() const { return (size_t{ports} + 31) / 32; }
+
+ private:
+  HEDDLE_FUNCTION static constexpr size_t whole_lines(size_t bytes) {
+    return (bytes + line_bytes - 1) / line_bytes * line_bytes;
+  }
+};
+
+}  // namespace heddle::rpc

@@ -1,0 +1,59 @@
+// Who owns a port's packet: one side's inbox and outbox, and every ordering rule of the hand-over.
+//
+// A side stores to its outbox and loads from its inbox, which is the other side's outbox. Equal words: the client owns the
+// packet. Different words: the server does. All words start as zero, so that every port starts with the client. To hand
+// over is to store the complement of one's own outbox. (LLVM libc, shared/rpc.h; "Remote Procedure Calls" in its
+// documentation.)
+#pragma once
+
+#include <heddle/rpc/target.h>
+
+namespace heddle::rpc {
+
+enum class side : uint8_t { client, server };
+
+/// A view of all mailboxes from one side. One lane acts for its wave, as for lock_bits: the caller's sync_lanes hands on
+/// what it acquired, and gathers what it releases.
+template <typename Target, side Side>
+class mailboxes {
+ public:
+  HEDDLE_FUNCTION mailboxes(uint32_t* inbox, uint32_t* outbox) : inbox_(inbox), outbox_(outbox) {}
+
+  /// The word that this side stored last.
+  HEDDLE_FUNCTION uint32_t load_outbox(uint32_t port) const {
+    // Relaxed: this side wrote it, and whoever holds the port's lock is ordered after the last one who did.
+    return ref(outbox_[port]).load(memory_order::relaxed);
+  }
+
+  /// The word that the other side stored last.
+  HEDDLE_FUNCTION uint32_t load_inbox(uint32_t port) const {
+    // Acquire, system scope: pairs with the release store in hand_over of the other side. Needed at every load that may show
+    // a hand-over, also where only the header is written next: the other side's last reads of it come before that store.
+    return ref(inbox_[port]).load(memory_order::acquire);
+  }
+
+  /// Whether this side owns the packet, judged from the two words.
+  HEDDLE_FUNCTION static constexpr bool owns(uint32_t inbox, uint32_t outbox) {
+    return (inbox == outbox) == (Side == side::client);
+  }
+
+  /// Waits until this side owns the packet of the port whose outbox is `outbox`.
+  HEDDLE_FUNCTION void wait_for_ownership(uint32_t port, uint32_t outbox) const {
+    while (!owns(load_inbox(port), outbox)) Target::pause();
+  }
+
+  /// Gives the packet to the other side, and with it all that happened before; returns the new word of the outbox.
+  HEDDLE_FUNCTION void hand_over(uint32_t port, uint32_t outbox) const {
+    // Release, system scope: pairs with the acquire load in load_inbox of the other side.
+    ref(outbox_[port]).store(~outbox, memory_order::release);
+  }
+
+ private:
+  using word_ref = typename Target::template atomic_ref<uint32_t, scope::system>;
+  HEDDLE_FUNCTION static word_ref ref(uint32_t& word) { return word_ref(word); }
+
+  uint32_t* inbox_;
+  uint32_t* outbox_;
+};
+
+}  // namespace heddle::rpc

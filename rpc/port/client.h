@@ -1,0 +1,89 @@
+// The end that opens ports: waves of a GPU, or any thread.
+#pragma once
+
+#include <heddle/rpc/port/opcode.h>
+#include <heddle/rpc/port/port.h>
+
+namespace heddle::rpc {
+
+/// A view that can be copied into a kernel byte by byte.
+template <typename Target, typename Check = unchecked>
+class basic_client {
+ public:
+  using port = basic_port<Target, side::client, Check>;
+  using end = typename port::end;
+
+  /// As process::process. A client that `rings` wakes a server that sleeps on the doorbell.
+  HEDDLE_FUNCTION basic_client(void* shared, uint32_t* locks, layout shape, bool rings = false)
+      : end_(shared, locks, shape), rings_(rings) {}
+
+  /// Opens a port for the lanes that stand here together, and waits until there is one. The opcode is a template argument, so
+  /// that the lanes of a call cannot disagree on it.
+  ///
+  /// Needs from the machine: where there are at least as many ports as calls at a time, no wave waits for another. With fewer,
+  /// a wave waits for whoever holds a port, who must then be guaranteed a turn.
+  template <auto Opcode>
+  HEDDLE_FUNCTION port open() const {
+    constexpr uint16_t opcode = detail::checked_opcode<Opcode>();
+    // Taken once and passed down: lanes may come and go between two looks.
+    const uint64_t mask = Target::lane_mask();
+    require<Target, Check>(end_.lane_count() == max_lanes || mask >> end_.lane_count() == 0,
+                           "a wave is wider than the packets of its client");
+    uint64_t answer = 0;
+    if (Target::is_first_lane(mask)) answer = find(mask, opcode);
+    answer = Target::broadcast(mask, answer);
+    // The first lane acquired the port's lock and its inbox; the barrier orders the other lanes after it.
+    Target::sync_lanes(mask);
+    return port(end_, {static_cast<uint32_t>(answer), static_cast<uint32_t>(answer >> 32), mask, opcode}, rings_);
+  }
+
+  /// Whether every port is idle; see process::all_idle.
+  HEDDLE_FUNCTION bool all_idle() const { return end_.all_idle(); }
+  HEDDLE_FUNCTION uint32_t port_count() const { return end_.port_count(); }
+
+ private:
+  /// The index of a port that is now held and owned (low half) and its outbox (high half).
+  HEDDLE_FUNCTION uint64_t find(uint64_t mask, uint16_t opcode) const {
+    const uint32_t ports = end_.port_count();
+    // Any start is correct; waves that start apart do not contend for the same lock word.
+    const uint32_t start = Target::wave_id() % ports;
+    for (bool first_pass = true;; first_pass = false) {
+      for (uint32_t n = 0; n < ports; ++n) {
+        const uint32_t index = start + n < ports ? start + n : start + n - ports;
+        // The first pass hopes and locks at once, which saves a far read. Later passes look before they lock: waves that wait
+        // for a port then only read, and disturb nobody.
+        if (!first_pass && !is_free(index)) continue;
+        if (const uint64_t answer = try_take(index, mask, opcode)) return answer & ~taken;
+      }
+      Target::pause();
+    }
+  }
+
+  HEDDLE_FUNCTION bool is_free(uint32_t index) const {
+    const auto boxes = end_.boxes();
+    return !end_.locks().is_locked(index) && boxes.owns(boxes.load_inbox(index), boxes.load_outbox(index));
+  }
+
+  HEDDLE_FUNCTION uint64_t try_take(uint32_t index, uint64_t mask, uint16_t opcode) const {
+    if (!end_.locks().try_lock(index)) return 0;
+    const auto boxes = end_.boxes();
+    const uint32_t outbox = boxes.load_outbox(index);
+    if (!boxes.owns(boxes.load_inbox(index), outbox)) {
+      // An asynchronous call of somebody who has left: the server still owns the packet.
+      end_.locks().unlock(index);
+      return 0;
+    }
+    // The acquire of load_inbox orders these stores after the server's last reads of the header.
+    end_.header_of(index).mask = mask;
+    end_.header_of(index).opcode = opcode;
+    return uint64_t{outbox} << 32 | index | taken;
+  }
+
+  /// Marks an answer that holds a port; above every port number.
+  static constexpr uint64_t taken = uint64_t{1} << 31;
+
+  end end_;
+  bool rings_;
+};
+
+}  // namespace heddle::rpc

@@ -1,0 +1,35 @@
+// What a call asks for: 16 bits, of which the lower half of the range belongs to the library.
+#pragma once
+
+#include <heddle/rpc/target.h>
+
+namespace heddle::rpc {
+
+/// Opcodes below are reserved for the library's own services.
+inline constexpr uint16_t first_user_opcode = 32768;
+
+/// The n-th opcode of a user's program, n in [0, 32767].
+HEDDLE_FUNCTION constexpr uint16_t user_opcode(uint16_t n) {
+  return static_cast<uint16_t>(first_user_opcode + n);
+}
+
+HEDDLE_FUNCTION constexpr bool is_reserved(uint16_t opcode) { return opcode < first_user_opcode; }
+
+/// The library's own opcodes.
+enum class opcode : uint16_t {
+  nothing = 0,  ///< the server only gives the port back
+};
+
+namespace detail {
+template <auto Opcode>
+constexpr uint16_t checked_opcode() {
+  if constexpr (!std::same_as<decltype(Opcode), const opcode> && !std::same_as<decltype(Opcode), opcode>) {
+    static_assert(static_cast<uint64_t>(Opcode) <= 0xffff, "an opcode has 16 bits");
+    static_assert(static_cast<uint64_t>(Opcode) >= first_user_opcode,
+                  "opcodes below 32768 are reserved for the library: use heddle::rpc::user_opcode(n)");
+  }
+  return static_cast<uint16_t>(Opcode);
+}
+}  // namespace detail
+
+}  // namespace heddle::rpc

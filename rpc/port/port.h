@@ -1,0 +1,209 @@
+// A port: the right to exchange packets with the other end, from open to close. The same class on both ends.
+//
+// Half-duplex, as in LLVM libc's GPU RPC. The client's first operation is a send, the server's first a receive, and each
+// operation of one end has its mirror on the other. A receive does not give the packet back by itself: the next send, the next
+// receive, or the close of the server does.
+#pragma once
+
+#include <heddle/rpc/port/process.h>
+
+namespace heddle::rpc {
+
+/// What a hand-over was. Travels in the low bits of header::step of a checked build, so that the other end can tell a
+/// mismatch from an answer.
+enum class hand_over_kind : uint32_t { data = 0, back = 1, closed = 2 };
+
+/// What became of a stream of per-lane buffers.
+struct stream_result {
+  uint64_t refused = 0;  ///< one bit per lane whose size was above the bound, or for which there was no memory
+  HEDDLE_FUNCTION bool ok() const { return refused == 0; }
+};
+
+/// The default bound on what one lane may stream in one operation.
+inline constexpr uint64_t default_stream_bound_bytes = uint64_t{1} << 20;
+
+/// Neither copyable nor movable: an open port cannot be lost, and its destructor closes it. A port of the server may be empty:
+/// try_open found nothing.
+template <typename Target, side Side, typename Check>
+class basic_port {
+ public:
+  using end = process<Target, Side, Check>;
+
+  basic_port(const basic_port&) = delete;
+  basic_port(basic_port&&) = delete;
+  basic_port& operator=(const basic_port&) = delete;
+  basic_port& operator=(basic_port&&) = delete;
+
+  HEDDLE_FUNCTION ~basic_port() {
+    if (open_) close();
+  }
+
+  /// Whether the port is open. Always true for a client's.
+  HEDDLE_FUNCTION explicit operator bool() const { return open_; }
+
+  /// The port's number, in [0, port_count).
+  HEDDLE_FUNCTION uint32_t index() const { return index_; }
+  /// The lanes that take part, as the client's wave numbers them.
+  HEDDLE_FUNCTION uint64_t mask() const { return mask_; }
+  /// What the client asks for.
+  HEDDLE_FUNCTION uint16_t opcode() const { return opcode_; }
+
+  /// Waits for the packet, lets `fill(packet&, lane)` write it for each lane of the mask, and hands it over.
+  template <typename Fill>
+  HEDDLE_FUNCTION void send(Fill&& fill) {
+    if (Side == side::server) require<Target, Check>(step_ != 0, "the server sends before it has received");
+    if (!owns_) take();
+    require_ownership();
+    for_each_lane<Target>(mask_, [&](uint32_t lane) { fill(end_.packet_of(index_, lane), lane); });
+    give(hand_over_kind::data);
+    received_ = false;
+  }
+
+  /// Waits for the packet and lets `use(packet&, lane)` read it for each lane of the mask. After an earlier receive, gives
+  /// that packet back first. The packet stays with this end: `use` may change it for a send that follows.
+  template <typename Use>
+  HEDDLE_FUNCTION void recv(Use&& use) {
+    if (received_) give(hand_over_kind::back);
+    if (Side == side::client) require<Target, Check>(!owns_, "the client receives before it has sent");
+    if (!owns_) take();
+    expect_data();
+    require_ownership();
+    for_each_lane<Target>(mask_, [&](uint32_t lane) { use(end_.packet_of(index_, lane), lane); });
+    received_ = true;
+  }
+
+  /// A send and the receive of its answer.
+  template <typename Fill, typename Use>
+  HEDDLE_FUNCTION void send_and_recv(Fill&& fill, Use&& use) {
+    send(fill);
+    recv(use);
+  }
+
+  /// Receives and answers with the same packet, as `work(packet&, lane)` leaves it.
+  template <typename Work>
+  HEDDLE_FUNCTION void recv_and_send(Work&& work) {
+    recv(work);
+    send([](packet&, uint32_t) {});
+  }
+
+  /// Streams `source(lane)`, a bytes_view, of each lane of the mask; the other end mirrors it by recv_n with the same bound.
+  /// A lane whose size is above `bound_bytes` sends its size and nothing else, and is refused.
+  template <typename Source>
+    requires(!std::convertible_to<Source, const void*>)
+  HEDDLE_FUNCTION stream_result send_n(Source&& source, uint64_t bound_bytes = default_stream_bound_bytes);
+
+  /// The same for a buffer that the calling lane names itself; where one thread runs the wave, all lanes send this one.
+  HEDDLE_FUNCTION stream_result send_n(const void* data, uint64_t size_bytes,
+                                       uint64_t bound_bytes = default_stream_bound_bytes);
+
+  /// Receives what send_n of the other end streams. `allocate(lane, size_bytes)` is called once per lane of the mask, never
+  /// with a size above `bound_bytes`, and returns where that many bytes go. A lane that is above the bound, or gets null, is
+  /// refused: its data is taken off the wire and dropped, so that both ends stay in step.
+  template <typename Allocate>
+  HEDDLE_FUNCTION stream_result recv_n(Allocate&& allocate, uint64_t bound_bytes = default_stream_bound_bytes);
+
+ private:
+  template <typename, typename>
+  friend class basic_client;
+  template <typename, typename>
+  friend class basic_server;
+
+  struct found {
+    uint32_t index;
+    uint32_t outbox;
+    uint64_t mask;
+    uint16_t opcode;
+  };
+
+  HEDDLE_FUNCTION explicit basic_port(const end& at) : end_(at) {}
+  /// A client's port with `rings` rings the doorbell when it hands over its first packet.
+  HEDDLE_FUNCTION basic_port(const end& at, const found& port, bool rings = false)
+      : end_(at),
+        mask_(port.mask),
+        index_(port.index),
+        outbox_(port.outbox),
+        opcode_(port.opcode),
+        open_(true),
+        owns_(true),
+        rings_(rings) {
+    // The server's port begins with the packet of the client's first send in hand.
+    if constexpr (Side == side::server && Check::enabled) check_step();
+  }
+
+  /// Waits for the packet. The first lane's acquire reaches the other lanes through the barrier.
+  HEDDLE_FUNCTION void take() {
+    if (Target::is_first_lane(mask_)) end_.boxes().wait_for_ownership(index_, outbox_);
+    Target::sync_lanes(mask_);
+    owns_ = true;
+    if constexpr (Check::enabled) check_step();
+  }
+
+  /// Hands the packet over. The barrier puts what every lane did before the first lane's release.
+  HEDDLE_FUNCTION void give(hand_over_kind kind) {
+    Target::sync_lanes(mask_);
+    ++step_;
+    if (Target::is_first_lane(mask_)) {
+      if constexpr (Check::enabled) end_.header_of(index_).step = stamp(kind);
+      end_.boxes().hand_over(index_, outbox_);
+      // Rung after the hand-over, so that whoever wakes finds the packet, and once a call: a server that has the port open
+      // polls it.
+      if (rings_) Target::notify(end_.bell());
+    }
+    rings_ = false;
+    outbox_ = ~outbox_;
+    owns_ = false;
+    received_ = false;
+  }
+
+  HEDDLE_FUNCTION void close() {
+    if constexpr (Side == side::server) {
+      // A client may close behind an asynchronous send; the server always gives back what it owns.
+      if (owns_) give(hand_over_kind::closed);
+    }
+    Target::sync_lanes(mask_);
+    if (Target::is_first_lane(mask_)) end_.locks().unlock(index_);
+  }
+
+  // -- checks ---------------------------------------------------------------------------------------------------------------
+
+  HEDDLE_FUNCTION uint32_t stamp(hand_over_kind kind) const { return step_ << 2 | static_cast<uint32_t>(kind); }
+
+  /// The other end's count of hand-overs must be ours and one more.
+  HEDDLE_FUNCTION void check_step() {
+    const uint32_t theirs = end_.header_of(index_).step;
+    require<Target, Check>(theirs >> 2 == step_ + 1, "the two ends of a port do not mirror each other: steps differ");
+    ++step_;
+    kind_ = static_cast<hand_over_kind>(theirs & 3);
+  }
+
+  HEDDLE_FUNCTION void expect_data() const {
+    require<Target, Check>(kind_ == hand_over_kind::data, "the two ends of a port do not mirror each other: this end receives "
+                                                          "what the other end did not send");
+  }
+
+  HEDDLE_FUNCTION void require_ownership() const {
+    if constexpr (Check::enabled) {
+      if (!Target::is_first_lane(mask_)) return;
+      const auto boxes = end_.boxes();
+      require<Target, Check>(boxes.owns(boxes.load_inbox(index_), boxes.load_outbox(index_)),
+                             "a packet is used by the end that does not own it");
+      require<Target, Check>(end_.locks().is_locked(index_), "a packet is used by somebody who does not hold the port");
+    }
+  }
+
+  end end_;
+  uint64_t mask_ = 0;
+  uint32_t index_ = 0;
+  uint32_t outbox_ = 0;
+  uint32_t step_ = 0;  ///< hand-overs of both ends since open
+  hand_over_kind kind_ = hand_over_kind::data;
+  uint16_t opcode_ = 0;
+  bool open_ = false;
+  bool owns_ = false;
+  bool received_ = false;  ///< the last operation was a receive
+  bool rings_ = false;
+};
+
+}  // namespace heddle::rpc
+
+#include <heddle/rpc/port/stream.h>

@@ -1,0 +1,85 @@
+// The end that serves ports: host threads, as many as one likes, or waves of another device.
+#pragma once
+
+#include <heddle/rpc/port/port.h>
+
+namespace heddle::rpc {
+
+/// One server thread's view; each thread has its own, over the same shared memory and the same lock words.
+template <typename Target, typename Check = unchecked>
+class basic_server {
+ public:
+  using port = basic_port<Target, side::server, Check>;
+  using end = typename port::end;
+
+  /// As process::process. Threads that start at different ports seldom meet.
+  HEDDLE_FUNCTION basic_server(void* shared, uint32_t* locks, layout shape, uint32_t start = 0)
+      : end_(shared, locks, shape), start_(start % shape.ports) {}
+
+  /// A port whose client waits for this end, or an empty one. Looks at every port once and begins behind the one that it served
+  /// last: a port that is ready is passed over by this thread at most port_count() - 1 times.
+  ///
+  /// A server may be a wave of a device: then the lanes that the client's mask names get the port, the others an empty one.
+  HEDDLE_FUNCTION port try_open() {
+    const uint64_t here = Target::lane_mask();
+    uint64_t answer = 0;
+    if (Target::is_first_lane(here)) answer = find();
+    answer = Target::broadcast(here, answer);
+    if (answer == 0) return port(end_);
+    const auto index = static_cast<uint32_t>(answer & ~taken);
+    start_ = index + 1 < end_.port_count() ? index + 1 : 0;
+    // The first lane's acquire in find, handed on to the other lanes, is what makes the header safe to read.
+    Target::sync_lanes(here);
+    const header& from = end_.header_of(index);
+    const uint64_t mask = from.mask & lanes_that_exist();
+    if (Target::is_device() && ((mask >> Target::lane_id()) & 1) == 0) return port(end_);
+    return port(end_, {index, static_cast<uint32_t>(answer >> 32), mask, from.opcode});
+  }
+
+  /// The count of rings, to be taken before try_open and given to wait if that finds nothing.
+  HEDDLE_FUNCTION doorbell rings() const {
+    // Relaxed: only a change matters; try_open acquires what it finds.
+    return ring_ref(end_.bell()).load(memory_order::relaxed);
+  }
+
+  /// Sleeps until a client that rings has made a call since `seen` was taken, or until the time-out. After a time-out look for
+  /// work whatever the bell says: a ring can be lost on the way (a GPU without atomics over the link).
+  HEDDLE_FUNCTION void wait(doorbell seen, uint64_t timeout_ns) const { Target::wait(end_.bell(), seen, timeout_ns); }
+
+  HEDDLE_FUNCTION bool all_idle() const { return end_.all_idle(); }
+  HEDDLE_FUNCTION uint32_t port_count() const { return end_.port_count(); }
+  HEDDLE_FUNCTION uint32_t lane_count() const { return end_.lane_count(); }
+
+ private:
+  using ring_ref = typename Target::template atomic_ref<doorbell, scope::system>;
+
+  /// A port that is now held and owned: its index and `taken` (low half), its outbox (high half); 0 when none is ready.
+  HEDDLE_FUNCTION uint64_t find() const {
+    const uint32_t ports = end_.port_count();
+    const auto boxes = end_.boxes();
+    for (uint32_t n = 0; n < ports; ++n) {
+      const uint32_t index = start_ + n < ports ? start_ + n : start_ + n - ports;
+      // A look first: a lock taken for every idle port would keep the other threads off.
+      if (!boxes.owns(boxes.load_inbox(index), boxes.load_outbox(index))) continue;
+      if (!end_.locks().try_lock(index)) continue;
+      const uint32_t outbox = boxes.load_outbox(index);
+      if (boxes.owns(boxes.load_inbox(index), outbox)) return uint64_t{outbox} << 32 | index | taken;
+      // Another thread has served it in between.
+      end_.locks().unlock(index);
+    }
+    return 0;
+  }
+
+  /// Marks an answer that holds a port; above every port number.
+  static constexpr uint64_t taken = uint64_t{1} << 31;
+
+  /// The mask comes from the other side and indexes packets.
+  HEDDLE_FUNCTION uint64_t lanes_that_exist() const {
+    return end_.lane_count() == max_lanes ? ~uint64_t{0} : (uint64_t{1} << end_.lane_count()) - 1;
+  }
+
+  end end_;
+  uint32_t start_;
+};
+
+}  // namespace heddle::rpc

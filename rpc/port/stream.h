@@ -1,0 +1,157 @@
+// Streams: buffers of a size of its own for each lane, over as many packets as the largest of them needs.
+//
+// The first packet of a lane carries the size in its first 8 bytes and up to 56 bytes of data, every later one 64 bytes. All
+// lanes make the same number of hand-overs, or a wave would come apart. A size above the bound travels as it is, without data:
+// both ends hold the same bound and so count the same packets, and nothing is allocated or read for such a lane.
+#pragma once
+
+#include <heddle/rpc/port/port.h>
+
+namespace heddle::rpc {
+
+/// What one lane streams.
+struct bytes_view {
+  const void* data = nullptr;
+  uint64_t size_bytes = 0;
+};
+
+namespace detail {
+
+inline constexpr uint64_t word_bytes = sizeof(uint64_t);
+inline constexpr uint64_t first_packet_bytes = packet_bytes - word_bytes;
+
+/// Hand-overs that `size_bytes` needs, at least one.
+HEDDLE_FUNCTION constexpr uint64_t packets_for(uint64_t size_bytes) {
+  if (size_bytes <= first_packet_bytes) return 1;
+  return 1 + (size_bytes - first_packet_bytes + packet_bytes - 1) / packet_bytes;
+}
+
+/// Which part of a buffer lies in packet number `n` of its stream.
+struct piece {
+  uint64_t offset_bytes;
+  uint64_t size_bytes;
+  uint32_t first_word;  ///< of the packet
+
+  HEDDLE_FUNCTION static constexpr piece of(uint64_t n, uint64_t buffer_bytes) {
+    const uint64_t offset = n == 0 ? 0 : first_packet_bytes + (n - 1) * packet_bytes;
+    const uint64_t room = n == 0 ? first_packet_bytes : packet_bytes;
+    const uint64_t left = offset < buffer_bytes ? buffer_bytes - offset : 0;
+    return {offset, left < room ? left : room, n == 0 ? 1u : 0u};
+  }
+};
+
+// The packet is written and read by whole words: over the link a store of one byte takes as long as a store of eight (ROCm
+// rocm-xio, docs/reference/performance.rst).
+
+HEDDLE_FUNCTION inline void write_piece(packet& to, const void* buffer, const piece& part) {
+  const auto* from = static_cast<const unsigned char*>(buffer) + part.offset_bytes;
+  uint64_t left = part.size_bytes;
+  for (uint32_t n = part.first_word; left != 0; ++n) {
+    uint64_t word = 0;
+    const uint64_t bytes = left < word_bytes ? left : word_bytes;
+    __builtin_memcpy(&word, from, bytes);
+    to.words[n] = word;
+    from += bytes;
+    left -= bytes;
+  }
+}
+
+HEDDLE_FUNCTION inline void read_piece(const packet& from, void* buffer, const piece& part) {
+  auto* to = static_cast<unsigned char*>(buffer) + part.offset_bytes;
+  uint64_t left = part.size_bytes;
+  for (uint32_t n = part.first_word; left != 0; ++n) {
+    const uint64_t word = from.words[n];
+    const uint64_t bytes = left < word_bytes ? left : word_bytes;
+    __builtin_memcpy(to, &word, bytes);
+    to += bytes;
+    left -= bytes;
+  }
+}
+
+/// One value per lane that the caller acts for: its own on a device, where one slot is all that remains after optimisation;
+/// one slot a lane where one thread runs the wave.
+template <typename Target, typename Value>
+class per_lane {
+ public:
+  HEDDLE_FUNCTION Value& operator[](uint32_t lane) { return values_[Target::is_device() ? 0 : lane]; }
+
+ private:
+  Value values_[max_lanes];
+};
+
+/// The lanes of `mask` for which `holds(lane)`, in every lane.
+template <typename Target, typename Predicate>
+HEDDLE_FUNCTION inline uint64_t lanes_where(uint64_t mask, Predicate&& holds) {
+  if (Target::is_device()) return Target::ballot(mask, holds(Target::lane_id()));
+  uint64_t found = 0;
+  for_each_lane<Target>(mask, [&](uint32_t lane) { found |= uint64_t{holds(lane)} << lane; });
+  return found;
+}
+
+}  // namespace detail
+
+template <typename Target, side Side, typename Check>
+template <typename Source>
+  requires(!std::convertible_to<Source, const void*>)
+HEDDLE_FUNCTION stream_result basic_port<Target, Side, Check>::send_n(Source&& source, uint64_t bound_bytes) {
+  detail::per_lane<Target, bytes_view> buffers;
+  for_each_lane<Target>(mask_, [&](uint32_t lane) { buffers[lane] = source(lane); });
+
+  stream_result result;
+  result.refused =
+      detail::lanes_where<Target>(mask_, [&](uint32_t lane) { return buffers[lane].size_bytes > bound_bytes; });
+  const auto streamed_bytes = [&](uint32_t lane) {
+    return buffers[lane].size_bytes > bound_bytes ? 0 : buffers[lane].size_bytes;
+  };
+
+  uint64_t sent = 0;
+  do {
+    send([&](packet& to, uint32_t lane) {
+      if (sent == 0) to.words[0] = buffers[lane].size_bytes;
+      detail::write_piece(to, buffers[lane].data, detail::piece::of(sent, streamed_bytes(lane)));
+    });
+    ++sent;
+  } while (detail::lanes_where<Target>(
+               mask_, [&](uint32_t lane) { return sent < detail::packets_for(streamed_bytes(lane)); }) != 0);
+  return result;
+}
+
+template <typename Target, side Side, typename Check>
+HEDDLE_FUNCTION stream_result basic_port<Target, Side, Check>::send_n(const void* data, uint64_t size_bytes,
+                                                                      uint64_t bound_bytes) {
+  return send_n([&](uint32_t) { return bytes_view{data, size_bytes}; }, bound_bytes);
+}
+
+template <typename Target, side Side, typename Check>
+template <typename Allocate>
+HEDDLE_FUNCTION stream_result basic_port<Target, Side, Check>::recv_n(Allocate&& allocate, uint64_t bound_bytes) {
+  struct buffer {
+    void* data;
+    uint64_t size_bytes;  ///< that the other end streams: 0 above the bound
+    bool refused;
+  };
+  detail::per_lane<Target, buffer> buffers;
+
+  uint64_t received = 0;
+  do {
+    recv([&](packet& from, uint32_t lane) {
+      buffer& mine = buffers[lane];
+      if (received == 0) {
+        const uint64_t named_bytes = from.words[0];
+        const bool too_large = named_bytes > bound_bytes;
+        mine.data = too_large ? nullptr : allocate(lane, named_bytes);
+        mine.size_bytes = too_large ? 0 : named_bytes;
+        mine.refused = too_large || (mine.data == nullptr && named_bytes != 0);
+      }
+      if (mine.data != nullptr) detail::read_piece(from, mine.data, detail::piece::of(received, mine.size_bytes));
+    });
+    ++received;
+  } while (detail::lanes_where<Target>(
+               mask_, [&](uint32_t lane) { return received < detail::packets_for(buffers[lane].size_bytes); }) != 0);
+
+  stream_result result;
+  result.refused = detail::lanes_where<Target>(mask_, [&](uint32_t lane) { return buffers[lane].refused; });
+  return result;
+}
+
+}  // namespace heddle::rpc
