@@ -2,17 +2,26 @@
 #pragma once
 
 #include <cstdint>
+#include <optional>
+#include <string_view>
 #include <vector>
 
 namespace heddle::scheduler {
 
 /// What a choice decides. Each kind draws from its own random stream, so that a new kind does not shift the others.
+/// For every kind but `actor`, answer 0 is what the machine does by default.
 enum class choice_kind : uint8_t {
   actor,        ///< who takes the next step
   active_mask,  ///< which lanes stand together when a lane asks
   wake,         ///< whether a wait ends although nothing changed
 };
 inline constexpr uint32_t choice_kind_count = 3;
+
+/// The kind as traces spell it: "actor", "mask", "wake".
+std::string_view to_string(choice_kind kind);
+
+/// The inverse of to_string; nothing when the text names no kind.
+std::optional<choice_kind> parse_choice_kind(std::string_view text);
 
 /// The answer that stops the run: the source has nothing valid to say (see replay).
 inline constexpr uint32_t no_answer = ~uint32_t{0};
@@ -68,7 +77,9 @@ class choice_source {
     return ask(count, kind, candidates);
   }
 
-  /// From here on a fair round robin answers who takes the next step; other kinds go to the strategy as before.
+  /// From here on a fair round robin answers who takes the next step: by actor id, and only those whom the progress
+  /// model guarantees a turn, unless there is none. Its answers follow from the candidates, so they are not recorded.
+  /// Other kinds go to the strategy as before, and are.
   void begin_fair_tail();
 
   const std::vector<answer>& recorded() const { return recorded_; }

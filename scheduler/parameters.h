@@ -29,6 +29,9 @@ struct parameter {
                           std::string help);
   /// One word out of a list.
   static parameter one_of(std::string key, std::string initial, std::vector<std::string> choices, std::string help);
+
+  /// The default as text.
+  std::string default_value() const;
 };
 
 /// The values of a list of parameters.
@@ -38,12 +41,12 @@ class parameters {
   /// Keys must differ; a later definition of a key replaces an earlier one in place (a scenario's own default wins).
   explicit parameters(std::vector<parameter> definitions);
 
-  /// Takes "key=value". Nothing on success; otherwise one line that says what is wrong and names the nearest valid key or
-  /// the allowed values.
+  /// Takes "key=value". Nothing on success; otherwise one line that says what is wrong and names the nearest valid key
+  /// or the allowed values.
   std::optional<std::string> set(std::string_view assignment);
 
-  /// The value of a number. Asking for a key that does not exist or is no number is a mistake in the program: it ends with a
-  /// message.
+  /// The value of a number. Asking for a key that does not exist or is no number is a mistake in the program: it ends
+  /// with a message.
   int64_t number(std::string_view key) const;
   /// The same as number(), for the counts that shapes and sizes are made of.
   uint32_t count(std::string_view key) const;
@@ -57,17 +60,19 @@ class parameters {
   std::string value_text(std::string_view key) const;
 
  private:
-  struct value {
+  struct setting {
     int64_t number = 0;
     std::string text;
   };
-  size_t index_of(std::string_view key) const;
+  size_t find(std::string_view key) const;      ///< the number of definitions when there is none of that key
+  size_t index_of(std::string_view key) const;  ///< ends with a message when there is none
 
   std::vector<parameter> definitions_;
-  std::vector<value> values_;
+  std::vector<setting> values_;
 };
 
-/// The entry of `known` that is nearest to `text` by edit distance, or empty when none is near enough to be meant.
+/// The entry of `known` that is nearest to `text` by edit distance, else the first that contains it, else empty: none
+/// is near enough to be meant.
 std::string nearest(std::string_view text, const std::vector<std::string>& known);
 
 }  // namespace heddle

@@ -23,11 +23,14 @@ struct trace {
   uint64_t seed = 0;
   verdict outcome = verdict::ok;
   std::string where;    ///< what the finding is about, e.g. "rpc/port/mailbox.h:71"
-  uint64_t digest = 0;  ///< of the run, see sim/digest.h
+  uint64_t digest = 0;  ///< of the run, see digest.h
   uint64_t steps = 0;
   std::vector<answer> answers;
   friend bool operator==(const trace&, const trace&) = default;
 };
+
+/// More answers than this are neither written nor read: a hostile text must not make the reader allocate without bound.
+inline constexpr size_t answers_max = size_t{1} << 24;
 
 /// A trace, or one line that says what is wrong with its text.
 struct trace_or_error {
@@ -35,7 +38,8 @@ struct trace_or_error {
   std::string error;
 };
 
-/// One line of text: "heddle1." and base64url of the zlib-compressed trace, with a checksum.
+/// One line of text: "heddle1." and base64url (RFC 4648) of a checksum and the zlib-compressed trace. No two texts are
+/// the token of one trace, and a damaged one is recognised before anything is decompressed.
 std::string to_token(const trace& recorded);
 trace_or_error from_token(std::string_view token);
 
@@ -44,10 +48,10 @@ std::string to_json(const trace& recorded);
 trace_or_error from_json(std::string_view text);
 
 /// Writes NAME.heddle.json whole and synced, or not at all: to a temporary name, synced, then renamed.
-/// Nothing on success, otherwise one line.
+/// Nothing on success, otherwise one line (disk full, no such folder, more than answers_max answers).
 std::optional<std::string> write_trace(const trace& recorded, const std::filesystem::path& file);
 
-/// Reads a token or the file of that name, whichever the text is.
+/// Reads a token or the file of that name, whichever the text is. A file may hold either form.
 trace_or_error read_trace(std::string_view file_or_token);
 
 }  // namespace heddle::scheduler

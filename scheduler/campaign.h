@@ -1,0 +1,75 @@
+// A campaign: one program under a range of seeds, its findings grouped and the first of each group explained.
+#pragma once
+
+#include <heddle/scheduler/choice.h>
+#include <heddle/scheduler/strategy.h>
+#include <heddle/scheduler/trace.h>
+#include <heddle/scheduler/verdict.h>
+
+#include <atomic>
+#include <cstdint>
+#include <functional>
+#include <string>
+#include <vector>
+
+namespace heddle::scheduler {
+
+/// What came of one run, as far as a campaign must know.
+struct run_result {
+  verdict outcome = verdict::ok;
+  std::string where;    ///< groups findings
+  std::string message;  ///< one line
+  std::string report;   ///< several lines; only of an explained run
+  uint64_t steps = 0;
+  uint64_t digest = 0;
+};
+
+/// Runs the program once on a fresh machine. `explain` asks for the report; nothing else may depend on it.
+using run_one = std::function<run_result(choice_source& choices, bool explain)>;
+
+/// All runs of a campaign that failed in the same way: with the same verdict at the same place.
+struct finding {
+  trace first;          ///< of the lowest seed that shows it
+  std::string message;  ///< one line
+  std::string report;   ///< of the explained repetition of the first; empty when that could not be repeated
+  uint64_t count = 0;   ///< runs that showed it
+  /// Empty when the first run could be repeated; otherwise one line that says in what the repetition differed.
+  std::string not_reproducible;
+};
+
+struct campaign_result {
+  uint64_t schedules = 0;  ///< runs made
+  uint64_t steps = 0;      ///< in all of them
+  uint64_t choices = 0;    ///< in all of them; 0 means that nothing was ever left open
+  uint64_t digest = 0;     ///< of the runs' digests in order of seed
+  double seconds = 0;
+  std::vector<finding> findings;  ///< in order of first appearance
+  bool stopped = false;           ///< by the stop flag, or because `found` said so
+
+  double schedules_per_second() const { return seconds > 0 ? static_cast<double>(schedules) / seconds : 0; }
+};
+
+struct campaign_options {
+  uint64_t first_seed = 1;                  ///< run i has seed first_seed + i
+  uint64_t schedules = 0;                   ///< at most so many; 0: as many as the time allows
+  double seconds_max = 0;                   ///< no run begins after this time, but the first always does; 0: no limit
+  const std::atomic<bool>* stop = nullptr;  ///< looked at before each run
+  trace header;  ///< what a finding's trace says of the binary, the scenario and the strategy
+  /// Called for a new group when its first run has been explained and before the next run begins. False stops.
+  std::function<bool(const finding&)> found = nullptr;
+  /// Called after each run, with what there is so far; must be cheap.
+  std::function<void(const campaign_result&)> progress = nullptr;
+};
+
+/// Runs the campaign on the calling thread. A campaign with neither a count nor a time ends with the stop flag only.
+campaign_result run_campaign(const campaign_options& options, strategy& deciding, const run_one& run);
+
+/// Runs a recorded trace again. `disagreement` is empty when it was, choice by choice and to the digest, the recorded
+/// run; otherwise one line that says where it was not.
+struct replay_result {
+  run_result result;
+  std::string disagreement;
+};
+replay_result run_again(const trace& recorded, const run_one& run, bool explain);
+
+}  // namespace heddle::scheduler

@@ -1,0 +1,54 @@
+#include <heddle/scheduler/choice.h>
+#include <heddle/scheduler/round_robin.h>
+#include <heddle/scheduler/strategy.h>
+
+#include <array>
+#include <cstdio>
+#include <cstdlib>
+
+namespace heddle::scheduler {
+namespace {
+
+constexpr std::array<std::string_view, choice_kind_count> kind_names = {"actor", "mask", "wake"};
+
+[[noreturn]] void fail(const char* what, uint32_t count, uint32_t picked) {
+  std::fprintf(stderr, "heddle: %s (count %u, picked %u)\n", what, count, picked);
+  std::abort();
+}
+
+}  // namespace
+
+std::string_view to_string(choice_kind kind) { return kind_names.at(static_cast<size_t>(kind)); }
+
+std::optional<choice_kind> parse_choice_kind(std::string_view text) {
+  for (uint32_t index = 0; index < choice_kind_count; ++index)
+    if (kind_names[index] == text) return static_cast<choice_kind>(index);
+  return std::nullopt;
+}
+
+void choice_source::begin(strategy& deciding, uint64_t seed) {
+  deciding_ = &deciding;
+  fair_tail_ = false;
+  last_actor_ = ~uint32_t{0};
+  recorded_.clear();  // keeps its memory: a campaign's runs do not allocate once the longest has been seen
+  deciding.begin(seed);
+}
+
+void choice_source::begin_fair_tail() { fair_tail_ = true; }
+
+uint32_t choice_source::ask(uint32_t count, choice_kind kind, const candidate_list& candidates) {
+  if (count == 0 || deciding_ == nullptr) fail("a choice among nobody, or before begin()", count, 0);
+  const choice asked{.kind = kind, .count = count, .candidates = candidates};
+  if (fair_tail_ && kind == choice_kind::actor) {
+    const uint32_t in_turn = next_in_turn(asked, last_actor_, true);
+    last_actor_ = candidate_at(asked, in_turn).actor;
+    return in_turn;
+  }
+  const uint32_t picked = deciding_->pick(asked);
+  if (picked == no_answer) return no_answer;
+  if (picked >= count) fail("a strategy answered what was not asked", count, picked);
+  recorded_.push_back({.kind = kind, .count = count, .picked = picked});
+  return picked;
+}
+
+}  // namespace heddle::scheduler

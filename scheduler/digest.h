@@ -1,0 +1,41 @@
+// A running hash that tells two runs apart: by the simulator over its steps, by a campaign over its runs.
+#pragma once
+
+#include <cstdint>
+#include <cstring>
+#include <string_view>
+
+namespace heddle::scheduler {
+
+/// 64 bits over a sequence of words; the order counts. Not for use against an adversary.
+///
+/// No address and nothing that depends on the order of a hash table may be added: equal runs must have equal digests in
+/// every process.
+/// The mixing function is variant 13 of D. Stafford, "Better bit mixing" (2011), which is SplitMix64's last step.
+class digest {
+ public:
+  void add(uint64_t word) { state_ = mixed(state_ ^ word) + 0x9e3779b97f4a7c15; }
+
+  /// The bytes and how many they are, so that "ab", "c" differs from "a", "bc".
+  void add(std::string_view text) {
+    add(uint64_t{text.size()});
+    for (size_t done = 0; done < text.size(); done += 8) {
+      uint64_t word = 0;
+      std::memcpy(&word, text.data() + done, text.size() - done < 8 ? text.size() - done : 8);
+      add(word);
+    }
+  }
+
+  uint64_t value() const { return mixed(state_); }
+
+ private:
+  static uint64_t mixed(uint64_t word) {
+    word = (word ^ (word >> 30)) * 0xbf58476d1ce4e5b9;
+    word = (word ^ (word >> 27)) * 0x94d049bb133111eb;
+    return word ^ (word >> 31);
+  }
+
+  uint64_t state_ = 0x6865646c65;  // any constant but 0, which mixes to 0
+};
+
+}  // namespace heddle::scheduler

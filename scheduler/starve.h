@@ -1,0 +1,55 @@
+// starve: one group of actors never runs while the progress model allows that.
+#pragma once
+
+#include <heddle/scheduler/random_stream.h>
+#include <heddle/scheduler/strategy.h>
+
+#include <array>
+#include <optional>
+#include <vector>
+
+namespace heddle::scheduler {
+
+/// The victim is a group (all lanes of one wave hang together). Whoever is not of the victim is picked uniformly.
+///
+/// An actor of the victim whom the progress model guarantees a turn is passed over for at most `age_max` choices, then
+/// it is forced, the oldest first. The age counts choices in which the actor was a guaranteed candidate; what was never
+/// asked (a choice among one) does not age it. When only the victim can run, it runs.
+///
+/// Stated deviation from the usual adversary: which groups there will be is not known when a run begins, so a drawn
+/// victim is, at every moment, the group with the least hash of (seed, group) among those seen so far. In the end that
+/// is a uniform draw, and a function of the seed.
+class starve_strategy final : public strategy {
+ public:
+  static constexpr uint32_t age_lowest = 10;
+  static constexpr uint32_t age_highest = 10'000;
+
+  /// Without a victim, one is drawn by the seed.
+  explicit starve_strategy(std::optional<uint32_t> victim = {}) : given_victim_(victim) {}
+
+  void begin(uint64_t seed) override;
+  uint32_t pick(const choice& asked) override;
+  std::string_view name() const override { return "starve"; }
+
+  /// The group that is starved now; nothing before the first choice when it is drawn.
+  std::optional<uint32_t> victim() const { return victim_; }
+  /// For how many choices a guaranteed actor may be passed over in this run.
+  uint32_t age_max() const { return age_max_; }
+
+ private:
+  void consider(uint32_t group);
+  uint32_t& age_of(uint32_t actor);
+  std::optional<uint32_t> forced(const choice& asked);
+  uint32_t picked(const choice& asked, uint32_t index);
+
+  std::optional<uint32_t> given_victim_;
+  std::optional<uint32_t> victim_;
+  uint64_t victim_hash_ = 0;
+  uint64_t seed_ = 0;
+  uint32_t age_max_ = age_lowest;
+  std::array<random_stream, choice_kind_count> streams_;
+  std::vector<uint32_t> ages_;     ///< by actor; only the victim's are ever above 0
+  std::vector<uint32_t> allowed_;  ///< of the current choice; a member to keep its memory
+};
+
+}  // namespace heddle::scheduler

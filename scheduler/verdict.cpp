@@ -1,0 +1,24 @@
+#include <heddle/scheduler/verdict.h>
+
+#include <array>
+
+namespace heddle::scheduler {
+namespace {
+
+constexpr std::array<std::string_view, 12> names = {
+    "ok",         "deadlock", "progress", "livelock", "starvation", "race",
+    "scope race", "protocol", "mask",     "memory",   "assertion",  "budget",
+};
+static_assert(names.size() == static_cast<size_t>(verdict::budget) + 1, "a verdict lacks its name");
+
+}  // namespace
+
+std::string_view to_string(verdict value) { return names.at(static_cast<size_t>(value)); }
+
+std::optional<verdict> parse_verdict(std::string_view text) {
+  for (size_t index = 0; index < names.size(); ++index)
+    if (names[index] == text) return static_cast<verdict>(index);
+  return std::nullopt;
+}
+
+}  // namespace heddle::scheduler
