@@ -1,0 +1,29 @@
+# How all C++ in this tree is compiled: warnings, debug information, sanitizers.
+
+# Linked PRIVATE by every target of ours; never by what a user compiles, hence empty once installed.
+add_library(heddle_warnings INTERFACE)
+target_compile_options(
+  heddle_warnings
+  INTERFACE $<BUILD_INTERFACE:$<$<COMPILE_LANGUAGE:CXX>:-Wall;-Wextra;-Wconversion;-Wshadow>>
+            $<BUILD_INTERFACE:$<$<AND:$<COMPILE_LANGUAGE:CXX>,$<BOOL:${HEDDLE_WARNINGS_AS_ERRORS}>>:-Werror>>)
+
+# Reports name source lines, so there is debug information in every build, and paths in it start at the source root:
+# "rpc/port/port.h:88", the same on every machine. Where several maps match, g++ takes the last and clang the longest: the
+# general one goes first. The folder of a header and the link to it must come out the same.
+set(heddle_header_path_maps -ffile-prefix-map=${PROJECT_BINARY_DIR}/include/heddle/=
+                            -ffile-prefix-map=${PROJECT_BINARY_DIR}/include/heddle/tools/=tools/heddle/)
+add_compile_options($<$<COMPILE_LANGUAGE:CXX>:-g> $<$<COMPILE_LANGUAGE:CXX>:-ffile-prefix-map=${PROJECT_SOURCE_DIR}/=>
+                    "$<$<COMPILE_LANGUAGE:CXX>:${heddle_header_path_maps}>")
+
+if(HEDDLE_SANITIZE STREQUAL "address")
+  # Code under test takes address out again (cmake/under_test.cmake).
+  set(heddle_sanitizers -fsanitize=address,undefined -fno-sanitize-recover=undefined)
+elseif(HEDDLE_SANITIZE STREQUAL "thread")
+  set(heddle_sanitizers -fsanitize=thread)
+elseif(NOT HEDDLE_SANITIZE STREQUAL "")
+  message(FATAL_ERROR "HEDDLE_SANITIZE is \"${HEDDLE_SANITIZE}\": it must be empty, \"address\" or \"thread\"")
+endif()
+if(heddle_sanitizers)
+  add_compile_options("$<$<COMPILE_LANGUAGE:CXX>:${heddle_sanitizers};-fno-omit-frame-pointer>")
+  add_link_options(${heddle_sanitizers})
+endif()

@@ -1,0 +1,55 @@
+# heddle::under_test: compiles and links what the simulator runs. Link it and nothing else has to be known:
+#
+#   add_executable(mine mine.cpp)
+#   target_link_libraries(mine PRIVATE heddle::under_test)
+#
+# The compiler is told to instrument for ThreadSanitizer, so that each access to memory becomes a call, and the calls are
+# answered by sim/runtime/. The flag must therefore be absent when linking, or the sanitizer's own library comes in.
+add_library(heddle_under_test INTERFACE)
+target_link_libraries(heddle_under_test INTERFACE heddle_sim heddle_rpc)
+target_compile_definitions(heddle_under_test INTERFACE $<$<COMPILE_LANGUAGE:CXX>:HEDDLE_TARGET=sim>)
+
+set(instrument
+    # AddressSanitizer cannot be combined with this instrumentation; a build that asks for it elsewhere keeps it elsewhere.
+    -fno-sanitize=address
+    -fsanitize=thread
+    # Lanes are grouped by call depth, which is found along the frame pointers; entry and exit of functions are of no use.
+    -fno-omit-frame-pointer
+    # Findings name source lines.
+    -g)
+# g++ warns that its ThreadSanitizer does not understand fences; our runtime does.
+set(instrument_gnu "SHELL:--param tsan-instrument-func-entry-exit=0" -Wno-tsan)
+set(instrument_clang
+    "SHELL:-mllvm -tsan-instrument-func-entry-exit=0"
+    # clang reports a plain read-modify-write as one write; the runtime must see what was read.
+    "SHELL:-mllvm -tsan-instrument-read-before-write=1"
+    # libdw finds a line from an address through .debug_aranges, which clang leaves out; and in version 5 it names the
+    # compiled file relative to the build folder.
+    -gdwarf-4
+    -gdwarf-aranges)
+foreach(option IN LISTS instrument)
+  target_compile_options(heddle_under_test INTERFACE $<$<COMPILE_LANGUAGE:CXX>:${option}>)
+endforeach()
+foreach(option IN LISTS instrument_gnu)
+  target_compile_options(heddle_under_test INTERFACE "$<$<COMPILE_LANG_AND_ID:CXX,GNU>:${option}>")
+endforeach()
+foreach(option IN LISTS instrument_clang)
+  target_compile_options(heddle_under_test INTERFACE "$<$<COMPILE_LANG_AND_ID:CXX,Clang>:${option}>")
+endforeach()
+# For a user's own sources, which are outside of the folders that cmake/compile.cmake covers.
+foreach(map IN LISTS heddle_header_path_maps)
+  target_compile_options(heddle_under_test INTERFACE $<BUILD_INTERFACE:$<$<COMPILE_LANGUAGE:CXX>:${map}>>)
+endforeach()
+target_compile_options(
+  heddle_under_test
+  INTERFACE $<INSTALL_INTERFACE:$<$<COMPILE_LANGUAGE:CXX>:-ffile-prefix-map=$<INSTALL_PREFIX>/${CMAKE_INSTALL_INCLUDEDIR}/heddle/=>>
+)
+
+# Calls into the C library are not instrumented: g++ leaves these as plain calls, and the runtime takes their place.
+foreach(name IN ITEMS memcpy memmove memset memcmp strlen strcmp strncmp strcpy strncpy)
+  target_link_options(heddle_under_test INTERFACE LINKER:--wrap=${name})
+endforeach()
+# A recorded schedule names the program that it belongs to.
+target_link_options(heddle_under_test INTERFACE LINKER:--build-id)
+
+heddle_install_library(heddle_under_test)
