@@ -1,0 +1,56 @@
+// What a device has handed out and not yet got back.
+#pragma once
+
+#include <heddle/hw/host/trap.h>
+
+#include <cstddef>
+#include <mutex>
+#include <type_traits>
+#include <unordered_map>
+
+namespace heddle::host {
+
+enum class memory_kind { shared, device };
+
+/// The bytes of `count` elements, at least one; traps when they do not fit an address space.
+template <typename T>
+size_t bytes_of(size_t count) {
+  static_assert(std::is_trivially_destructible_v<T>, "memory is given back without running destructors");
+  static_assert(alignof(T) <= 64, "every machine aligns an allocation to 64 bytes, and not to more");
+  size_t bytes = 0;
+  if (__builtin_mul_overflow(count, sizeof(T), &bytes)) trap(fault::assertion, "an allocation larger than memory");
+  return bytes == 0 ? 1 : bytes;
+}
+
+/// All live allocations of a device; any thread may use it.
+class allocations {
+ public:
+  void add(void* memory, memory_kind kind) {
+    const std::lock_guard lock(mutex_);
+    live_.emplace(memory, kind);
+  }
+
+  /// Forgets one allocation and says which kind it was; traps when it is none of this device's.
+  memory_kind remove(void* memory) {
+    const std::lock_guard lock(mutex_);
+    const auto found = live_.find(memory);
+    if (found == live_.end()) trap(fault::assertion, "free of a pointer that this device did not allocate");
+    const memory_kind kind = found->second;
+    live_.erase(found);
+    return kind;
+  }
+
+  /// Calls `give_back(memory, kind)` for all that is left.
+  template <typename GiveBack>
+  void clear(GiveBack give_back) {
+    const std::lock_guard lock(mutex_);
+    for (const auto& [memory, kind] : live_) give_back(memory, kind);
+    live_.clear();
+  }
+
+ private:
+  std::mutex mutex_;
+  std::unordered_map<void*, memory_kind> live_;
+};
+
+}  // namespace heddle::host

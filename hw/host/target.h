@@ -1,0 +1,62 @@
+// The machine that is this computer: host threads as lanes, or one thread that runs all lanes of a wave.
+#pragma once
+
+#include <heddle/hw/host/atomic.h>
+#include <heddle/hw/host/position.h>
+#include <heddle/hw/host/trap.h>
+#include <heddle/hw/host/wait.h>
+#include <heddle/rpc/target.h>
+#include <stdint.h>
+
+namespace heddle::host {
+
+/// A host thread that runs a wave of `Lanes` lanes (1 to 64) one after the other, as a server runs the lanes of a
+/// request. What the members mean is said at heddle::target_machine.
+template <uint32_t Lanes>
+struct basic_target {
+  static_assert(Lanes >= 1 && Lanes <= 64, "a mask has 64 bits");
+
+  static uint64_t lane_mask() noexcept { return ~uint64_t{0} >> (64 - Lanes); }
+  static uint32_t lane_id() noexcept { return 0; }
+  static uint32_t lane_count() noexcept { return Lanes; }
+
+  // The thread acts for every lane of every mask, so it is the first, agrees with itself, and never waits for itself.
+  static bool is_first_lane(uint64_t) noexcept { return true; }
+  static uint32_t broadcast(uint64_t, uint32_t value) noexcept { return value; }
+  static uint64_t broadcast(uint64_t, uint64_t value) noexcept { return value; }
+  static uint64_t ballot(uint64_t mask, bool vote) noexcept { return vote ? mask : 0; }
+  static void sync_lanes(uint64_t) noexcept {}
+
+  template <typename T, scope Scope>
+  using atomic_ref = host::atomic_ref<T, Scope>;
+
+  template <scope Scope>
+  static void fence(memory_order order) noexcept {
+    host::fence<Scope>(order);
+  }
+
+  /// Hints; a thread that no device has started is wave 0 of block 0.
+  static uint32_t block_id() noexcept { return this_position.block; }
+  static uint32_t wave_id() noexcept { return this_position.wave; }
+
+  static void pause() noexcept { host::pause(); }
+  static void notify(doorbell& bell) noexcept { host::ring(bell); }
+  static void wait(doorbell& bell, uint32_t seen, uint64_t timeout_ns) noexcept {
+    host::sleep_until_rung(bell, seen, timeout_ns);
+  }
+
+  [[noreturn]] static void trap(fault reason, const char* message) { host::trap(reason, message); }
+  static bool is_device() noexcept { return false; }
+};
+
+/// One lane per thread.
+using target = basic_target<1>;
+
+/// The same beside a GPU, which rings doorbells but can wake nobody.
+struct polling_target : target {
+  static void wait(doorbell& bell, uint32_t seen, uint64_t timeout_ns) {
+    host::poll_until_rung(bell, seen, timeout_ns);
+  }
+};
+
+}  // namespace heddle::host

@@ -1,0 +1,123 @@
+# Programs for GPUs, from C++ sources, by nvcc and hipcc.
+#
+# Neither CUDA nor HIP is enabled as a language: a machine without the compilers then still configures, CMake before 3.26 does
+# not know how to ask nvcc for C++20, and the HIP language does not find Debian's ROCm.
+#
+# Sets HEDDLE_NVCC and HEDDLE_HIPCC to the compilers, empty where there is none, and defines
+#
+#   heddle_cuda_program(name source... [SOURCES source...] [ARCHS 75 90] [DEFINITIONS D=1 ...] [LIBRARIES target...]
+#                       [OPTIONS flag...])
+#   heddle_hip_program(name source... [SOURCES source...] [ARCHS gfx90a gfx1030] ...)
+#   heddle_cuda_object(variable name source ...) and heddle_hip_object(variable name source ...), the same options
+#
+# A program is an ordinary executable target: every source is compiled by nvcc -x cu (hipcc -x hip), with
+# -DHEDDLE_TARGET=cuda (hip), and linked by the C++ compiler with the runtime. Include directories and definitions come from
+# the target, so from LIBRARIES too; LIBRARIES defaults to heddle::rpc. An object function sets `variable` to the path of one
+# object, compiled as if it were part of the target `name`.
+
+include_guard(GLOBAL)
+
+find_program(HEDDLE_NVCC nvcc HINTS ENV CUDA_HOME ENV CUDA_PATH PATHS /usr/local/cuda/bin DOC "CUDA compiler")
+if(NOT HEDDLE_NVCC)
+  set(HEDDLE_NVCC "")
+  message(STATUS "heddle: no nvcc, so nothing is built for CUDA")
+endif()
+
+find_program(HEDDLE_HIPCC hipcc HINTS ENV ROCM_PATH PATHS /opt/rocm/bin DOC "HIP compiler")
+if(NOT HEDDLE_HIPCC)
+  set(HEDDLE_HIPCC "")
+  message(STATUS "heddle: no hipcc, so nothing is built for HIP")
+endif()
+
+set(HEDDLE_CUDA_ARCHS 75 90 CACHE STRING "Compute capabilities of CUDA programs; the first is the least that CUDA 13 knows")
+set(HEDDLE_HIP_ARCHS gfx90a gfx1030 CACHE STRING "Architectures of HIP programs; hipcc must always be told, or it asks the GPU")
+
+# What every compilation needs, for the target `name`. Lists of the target that are empty must vanish, not become a bare flag.
+function(_heddle_target_flags variable name)
+  set(includes $<TARGET_PROPERTY:${name},INCLUDE_DIRECTORIES>)
+  set(definitions $<TARGET_PROPERTY:${name},COMPILE_DEFINITIONS>)
+  set(${variable}
+      $<$<BOOL:${includes}>:-I$<JOIN:$<REMOVE_DUPLICATES:${includes}>,$<SEMICOLON>-I>>
+      $<$<BOOL:${definitions}>:-D$<JOIN:${definitions},$<SEMICOLON>-D>>
+      $<$<CONFIG:Debug>:-g>
+      $<IF:$<CONFIG:Debug>,-O1,-O2>
+      PARENT_SCOPE)
+endfunction()
+
+# One object by one compiler: `arguments` is the whole command but for input, output and the target's flags.
+function(_heddle_gpu_object variable name source machine compiler)
+  cmake_path(ABSOLUTE_PATH source BASE_DIRECTORY ${CMAKE_CURRENT_SOURCE_DIR} NORMALIZE)
+  cmake_path(GET source FILENAME file)
+  set(object ${CMAKE_CURRENT_BINARY_DIR}/${name}.${machine}/${file}.o)
+  file(MAKE_DIRECTORY ${CMAKE_CURRENT_BINARY_DIR}/${name}.${machine})
+  _heddle_target_flags(flags ${name})
+  add_custom_command(
+    OUTPUT ${object}
+    COMMAND ${compiler} -std=c++20 ${ARGN} -DHEDDLE_TARGET=${machine} "${flags}" -MD -MF ${object}.d -c ${source} -o ${object}
+    DEPENDS ${source}
+    DEPFILE ${object}.d
+    COMMENT "Compiling ${file} for ${machine}"
+    COMMAND_EXPAND_LISTS
+    VERBATIM)
+  set(${variable} ${object} PARENT_SCOPE)
+endfunction()
+
+# Warnings are errors here as everywhere; the last two flags of the host compiler are about nvcc's own code.
+function(heddle_cuda_object variable name source)
+  cmake_parse_arguments(arg "" "" "ARCHS;OPTIONS" ${ARGN})
+  if(NOT arg_ARCHS)
+    set(arg_ARCHS ${HEDDLE_CUDA_ARCHS})
+  endif()
+  set(archs "")
+  foreach(arch IN LISTS arg_ARCHS)
+    list(APPEND archs -gencode=arch=compute_${arch},code=[sm_${arch},compute_${arch}])
+  endforeach()
+  _heddle_gpu_object(object ${name} ${source} cuda ${HEDDLE_NVCC} -x cu ${archs} -Werror all-warnings
+                     -Xcompiler=-Wall,-Wextra,-Wshadow,-Werror ${arg_OPTIONS})
+  set(${variable} ${object} PARENT_SCOPE)
+endfunction()
+
+function(heddle_hip_object variable name source)
+  cmake_parse_arguments(arg "" "" "ARCHS;OPTIONS" ${ARGN})
+  if(NOT arg_ARCHS)
+    set(arg_ARCHS ${HEDDLE_HIP_ARCHS})
+  endif()
+  list(TRANSFORM arg_ARCHS PREPEND --offload-arch=)
+  _heddle_gpu_object(object ${name} ${source} hip ${HEDDLE_HIPCC} -x hip ${arg_ARCHS} -Wall -Wextra -Wconversion -Wshadow
+                     -Werror -Wno-unused-command-line-argument ${arg_OPTIONS})
+  set(${variable} ${object} PARENT_SCOPE)
+endfunction()
+
+# An executable of objects; `machine` is cuda or hip.
+function(_heddle_gpu_program machine name)
+  cmake_parse_arguments(arg "" "" "SOURCES;ARCHS;DEFINITIONS;LIBRARIES;OPTIONS" ${ARGN})
+  set(objects "")
+  foreach(source IN LISTS arg_UNPARSED_ARGUMENTS arg_SOURCES)
+    cmake_language(CALL heddle_${machine}_object object ${name} ${source} ARCHS ${arg_ARCHS} OPTIONS ${arg_OPTIONS})
+    list(APPEND objects ${object})
+  endforeach()
+  add_executable(${name} ${objects})
+  set_source_files_properties(${objects} PROPERTIES EXTERNAL_OBJECT TRUE GENERATED TRUE)
+  set_target_properties(${name} PROPERTIES LINKER_LANGUAGE CXX)
+  if(NOT arg_LIBRARIES)
+    set(arg_LIBRARIES heddle::rpc)
+  endif()
+  target_compile_definitions(${name} PRIVATE ${arg_DEFINITIONS})
+  target_link_libraries(${name} PRIVATE ${arg_LIBRARIES} Threads::Threads)
+endfunction()
+
+find_package(Threads REQUIRED)
+
+function(heddle_cuda_program name)
+  _heddle_gpu_program(cuda ${name} ${ARGN})
+  cmake_path(GET HEDDLE_NVCC PARENT_PATH bin)
+  target_link_directories(${name} PRIVATE ${bin}/../lib64 ${bin}/../targets/${CMAKE_SYSTEM_PROCESSOR}-linux/lib)
+  target_link_libraries(${name} PRIVATE cudart_static ${CMAKE_DL_LIBS} rt)
+endfunction()
+
+function(heddle_hip_program name)
+  _heddle_gpu_program(hip ${name} ${ARGN})
+  cmake_path(GET HEDDLE_HIPCC PARENT_PATH bin)
+  target_link_directories(${name} PRIVATE ${bin}/../lib)
+  target_link_libraries(${name} PRIVATE amdhip64)
+endfunction()

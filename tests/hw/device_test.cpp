@@ -1,0 +1,187 @@
+// The host device: memory, launches and host threads, and what becomes of their exceptions.
+#include <heddle/hw/host/device.h>
+#include <heddle/hw/host/target.h>
+
+#include <gtest/gtest.h>
+
+#include <atomic>
+#include <chrono>
+#include <cstdint>
+#include <stdexcept>
+#include <string>
+#include <thread>
+#include <utility>
+#include <vector>
+
+namespace heddle::host {
+namespace {
+
+static_assert(host_side<device>);
+
+using word = target::atomic_ref<uint32_t, scope::system>;
+using namespace std::chrono_literals;
+
+bool is_aligned(const void* memory) { return reinterpret_cast<uintptr_t>(memory) % 64 == 0; }
+
+TEST(memory, is_zeroed_aligned_and_never_null) {
+  device machine;
+  for (const size_t count : {size_t{0}, size_t{1}, size_t{1000}}) {
+    const uint32_t* const shared = machine.allocate_shared<uint32_t>(count, "shared");
+    const uint32_t* const local = machine.allocate_device<uint32_t>(count, "local");
+    ASSERT_NE(shared, nullptr);
+    ASSERT_NE(local, nullptr);
+    EXPECT_TRUE(is_aligned(shared) && is_aligned(local));
+    for (size_t n = 0; n < count; ++n) EXPECT_EQ(shared[n] + local[n], 0u);
+  }
+}
+
+TEST(memory, is_copied_when_copy_returns) {
+  device machine;
+  uint32_t* const local = machine.allocate_device<uint32_t>(2, "local");
+  const uint32_t sent[2] = {3, 4};
+  uint32_t received[2] = {};
+  machine.copy(local, sent, sizeof sent);
+  machine.copy(received, local, sizeof received);
+  EXPECT_EQ(received[1], 4u);
+  machine.free(local);
+  machine.free(nullptr);
+}
+
+TEST(memory, that_is_not_the_devices_own_is_refused) {
+  GTEST_FLAG_SET(death_test_style, "threadsafe");
+  device owner;
+  uint32_t* const foreign = owner.allocate_shared<uint32_t>(1, "foreign");
+  EXPECT_DEATH(device().free(foreign), "did not allocate");
+}
+
+TEST(launch, runs_each_lane_once_with_a_wave_of_its_own) {
+  device machine;
+  constexpr launch_shape shape{.blocks = 2, .waves = 3, .lanes = 4};
+  uint32_t* const visits = machine.allocate_shared<uint32_t>(24, "visits");
+  machine.launch(shape, [visits] {
+    word(visits[target::wave_id()]).fetch_add(1, memory_order::relaxed);
+    if (target::block_id() != target::wave_id() / 12) word(visits[0]).fetch_add(100, memory_order::relaxed);
+  });
+  machine.synchronize();
+  for (uint32_t lane = 0; lane < 24; ++lane) EXPECT_EQ(visits[lane], 1u) << lane;
+}
+
+TEST(launch, does_not_wait_and_lets_all_lanes_run_at_once) {
+  device machine;
+  uint32_t* const arrived = machine.allocate_shared<uint32_t>(2, "arrived");
+  machine.launch({.waves = 2, .lanes = 3}, [arrived] {
+    word(arrived[0]).fetch_add(1, memory_order::release);
+    while (word(arrived[0]).load(memory_order::acquire) != 7) target::pause();
+    word(arrived[1]).fetch_add(1, memory_order::relaxed);
+  });
+  EXPECT_FALSE(machine.query());
+  // The seventh: had launch() waited, nobody would get here.
+  word(arrived[0]).fetch_add(1, memory_order::release);
+  while (!machine.query()) target::pause();
+  EXPECT_EQ(arrived[1], 6u);
+}
+
+TEST(launch, comes_after_earlier_ones_have_ended) {
+  device machine;
+  uint32_t* const sum = machine.allocate_shared<uint32_t>(1, "sum");
+  uint32_t* const wrong = machine.allocate_shared<uint32_t>(1, "wrong");
+  for (uint32_t n = 0; n < 20; ++n)
+    machine.launch({.lanes = 3}, [sum, wrong, n] {
+      if (word(*sum).fetch_add(1, memory_order::relaxed) / 3 != n) word(*wrong).store(1, memory_order::relaxed);
+    });
+  machine.synchronize();
+  EXPECT_EQ(*sum, 60u);
+  EXPECT_EQ(*wrong, 0u);
+}
+
+TEST(launch, has_ended_when_the_device_is_gone) {
+  uint32_t ran = 0;
+  {
+    device machine;
+    machine.launch({.lanes = 2}, [&ran] {
+      std::this_thread::sleep_for(5ms);
+      word(ran).fetch_add(1, memory_order::relaxed);
+    });
+  }
+  EXPECT_EQ(ran, 2u);
+}
+
+TEST(launch, throws_its_first_exception_from_synchronize_once) {
+  device machine;
+  machine.launch({.lanes = 3}, [] { throw std::runtime_error("lane"); });
+  try {
+    machine.synchronize();
+    FAIL() << "an exception was lost";
+  } catch (const std::runtime_error& error) {
+    EXPECT_STREQ(error.what(), "lane");
+  }
+  EXPECT_TRUE(machine.query());
+  EXPECT_NO_THROW(machine.synchronize());
+}
+
+TEST(launch, that_failed_drops_those_that_have_not_begun) {
+  device machine;
+  uint32_t* const go = machine.allocate_shared<uint32_t>(2, "go");
+  machine.launch({}, [go] {
+    while (word(go[0]).load(memory_order::acquire) == 0) target::pause();
+    throw std::runtime_error("first");
+  });
+  machine.launch({}, [go] { word(go[1]).store(1, memory_order::relaxed); });
+  word(go[0]).store(1, memory_order::release);
+  EXPECT_THROW(machine.synchronize(), std::runtime_error);
+  EXPECT_EQ(go[1], 0u);
+  machine.launch({}, [go] { word(go[1]).store(2, memory_order::relaxed); });
+  machine.synchronize();
+  EXPECT_EQ(go[1], 2u);
+}
+
+TEST(launch, prints_an_exception_that_nobody_asks_for) {
+  testing::internal::CaptureStderr();
+  {
+    device().launch({}, [] { throw std::runtime_error("unheard"); });
+  }
+  EXPECT_NE(testing::internal::GetCapturedStderr().find("unheard"), std::string::npos);
+}
+
+TEST(host_thread, is_joined_by_its_handle_wherever_that_moves) {
+  device machine;
+  uint32_t ran = 0;
+  {
+    thread first = machine.spawn_host("first", [&] { word(ran).fetch_add(1, memory_order::relaxed); });
+    thread second = machine.spawn_host("second", [&] { word(ran).fetch_add(1, memory_order::relaxed); });
+    const thread moved = std::move(first);
+    second = machine.spawn_host("third", [&] { word(ran).fetch_add(1, memory_order::relaxed); });
+    second.join();
+    second.join();
+  }
+  EXPECT_EQ(ran, 3u);
+}
+
+TEST(host_thread, has_the_next_wave_number) {
+  device machine;
+  uint32_t number = 77;
+  machine.spawn_host("first", [] {}).join();
+  machine.spawn_host("second", [&] { number = target::wave_id(); }).join();
+  EXPECT_EQ(number, 1u);
+}
+
+TEST(host_thread, throws_its_exception_from_join) {
+  device machine;
+  thread failing = machine.spawn_host("failing", [] { throw std::runtime_error("host"); });
+  EXPECT_THROW(failing.join(), std::runtime_error);
+  EXPECT_NO_THROW(failing.join());
+}
+
+TEST(host_thread, prints_an_exception_that_nobody_asks_for) {
+  device machine;
+  testing::internal::CaptureStderr();
+  {
+    const thread failing = machine.spawn_host("quiet one", [] { throw 5; });
+  }
+  const std::string printed = testing::internal::GetCapturedStderr();
+  EXPECT_NE(printed.find("quiet one"), std::string::npos);
+  EXPECT_NE(printed.find("unknown type"), std::string::npos);
+}
+
+}  // namespace
+}  // namespace heddle::host
