@@ -8,11 +8,9 @@
 #pragma once
 
 #include <heddle/rpc/rpc.h>
-#include <heddle/scheduler/parameters.h>
-#include <heddle/scheduler/verdict.h>
+#include <heddle/tools/registry.h>
 
-#include <string>
-#include <vector>
+#include <utility>
 
 #define HEDDLE_DEVICE_HEADER_sim <heddle/sim/device.h>
 #define HEDDLE_DEVICE_HEADER_host <heddle/hw/host/device.h>
@@ -26,37 +24,18 @@ namespace heddle {
 using device = HEDDLE_TARGET::device;
 static_assert(host_side<device>, "the selected machine lacks a member of the Device concept");
 
-struct scenario {
-  std::string name;
-  std::string summary;  ///< one line
-  std::vector<parameter> parameters = {};
-  /// The verdict that the scenario should have with these settings; ok when left out.
-  scheduler::verdict (*expected)(const heddle::parameters&) = nullptr;
-  void (*body)(const heddle::parameters&) = nullptr;
-
-  scheduler::verdict expected_verdict(const heddle::parameters& set) const {
-    return expected == nullptr ? scheduler::verdict::ok : expected(set);
-  }
-};
-
-/// All scenarios that are linked into this program, by name.
-const std::vector<scenario>& scenarios();
-
-/// Adds a scenario to the list; use HEDDLE_SCENARIO. Two scenarios of one name end the program with a message.
-bool register_scenario(scenario added);
-
 }  // namespace heddle
 
 /// Registers `body` as a scenario; the rest are the fields of heddle::scenario but the body.
-#define HEDDLE_SCENARIO(function, ...)                                      \
-  [[maybe_unused]] static const bool heddle_registered_##function = [] {    \
-    heddle::scenario added = __VA_ARGS__;                                   \
-    added.body = function;                                                  \
-    return heddle::register_scenario(std::move(added));                     \
+#define HEDDLE_SCENARIO(function, ...)                                   \
+  [[maybe_unused]] static const bool heddle_registered_##function = [] { \
+    heddle::scenario added = __VA_ARGS__;                                \
+    added.body = function;                                               \
+    return heddle::register_scenario(std::move(added));                  \
   }()
 
 /// Ends the run with verdict `assertion` when the condition does not hold. Works in kernels and on the host.
-#define HEDDLE_CHECK(condition, message)                                                    \
-  do {                                                                                      \
-    if (!(condition)) ::heddle::target::trap(::heddle::fault::assertion, (message));        \
+#define HEDDLE_CHECK(condition, message)                                             \
+  do {                                                                               \
+    if (!(condition)) ::heddle::target::trap(::heddle::fault::assertion, (message)); \
   } while (false)

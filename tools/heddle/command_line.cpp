@@ -1,0 +1,149 @@
+#include <heddle/scheduler/strategy.h>
+#include <heddle/tools/command_line.h>
+#include <heddle/tools/common.h>
+
+// After our own headers: CLI11's single-header tricks must not reach them.
+#include <CLI/CLI.hpp>
+#include <algorithm>
+#include <memory>
+
+namespace heddle::tools {
+namespace {
+
+constexpr uint64_t schedules_default = 1'000;
+
+/// Numbers as they were typed: CLI11's own messages about them do not name the range.
+struct typed_numbers {
+  std::string schedules;
+  std::string time;
+  std::string seed;
+  std::string repeat;
+};
+
+void add_scenario_options(CLI::App& command, invocation& into, typed_numbers& typed) {
+  command.add_option("SCENARIO", into.scenarios);
+  CLI::Option* schedules = command.add_option("--schedules", typed.schedules);
+  command.add_option("--time", typed.time)->excludes(schedules);
+  command.add_option("--seed", typed.seed);
+  command.add_option("--strategy", into.strategy);
+  command.add_option("--set", into.settings)->allow_extra_args(false);
+  command.add_option("--out", into.out_folder);
+  command.add_flag("--json", into.json);
+}
+
+std::unique_ptr<CLI::App> parser_of(invocation& into, typed_numbers& typed) {
+  auto parser = std::make_unique<CLI::App>();
+  const std::string& name = into.command;
+  if (name == "list") parser->add_flag("--json", into.json);
+  if (name == "fuzz") add_scenario_options(*parser, into, typed);
+  if (name == "replay") {
+    parser->add_option("FILE|TOKEN", into.file_or_token)->required();
+    parser->add_flag("--trace", into.show_steps);
+    parser->add_option("--repeat", typed.repeat);
+    parser->add_flag("--json", into.json);
+  }
+  if (name == "help") parser->add_option("COMMAND", into.topic);
+  return parser;
+}
+
+/// "--out", "-h" and so on: what a mistyped option may have meant.
+std::vector<std::string> options_of(const CLI::App& parser) {
+  std::vector<std::string> names;
+  for (const CLI::Option* option : parser.get_options())
+    for (const std::string& name : option->get_lnames()) names.push_back("--" + name);
+  return names;
+}
+
+/// CLI11's message in one line of ours.
+std::string shortened_error(const CLI::App& parser, const std::string& command, const CLI::ParseError& error) {
+  const std::vector<std::string> left = parser.remaining();
+  if (dynamic_cast<const CLI::ExtrasError*>(&error) != nullptr && !left.empty()) {
+    const auto option =
+        std::find_if(left.begin(), left.end(), [](const std::string& word) { return word.starts_with('-'); });
+    if (option == left.end()) return command + ": unexpected argument \"" + left.front().substr(0, 64) + "\"";
+    return command + ": " + unknown("option", option->substr(0, option->find('=')), options_of(parser));
+  }
+  const std::string message = error.what();
+  return command + ": " + message.substr(0, message.find('\n'));
+}
+
+/// Reads one typed number into `value`; false, with a line in `error`, when it is none in the range.
+bool read_number(const std::string& option, const std::string& typed, uint64_t minimum, uint64_t maximum,
+                 uint64_t& value, std::string& error) {
+  if (typed.empty()) return true;
+  const auto number = parse_number(typed, minimum, maximum);
+  if (!number) {
+    error = option + " cannot be \"" + typed.substr(0, 64) + "\"; it must be a whole number from " +
+            std::to_string(minimum) + " to " + std::to_string(maximum);
+    return false;
+  }
+  value = *number;
+  return true;
+}
+
+std::string read_numbers(const typed_numbers& typed, invocation& into) {
+  std::string error;
+  if (!typed.time.empty()) {
+    const auto seconds = parse_seconds(typed.time);
+    if (!seconds)
+      return "--time cannot be \"" + typed.time.substr(0, 64) + "\"; it must be a time such as 30, 45s, 5m or 2h";
+    into.seconds_max = *seconds;
+  }
+  into.schedules = typed.time.empty() ? schedules_default : 0;
+  if (!read_number("--schedules", typed.schedules, 1, uint64_t{1} << 62, into.schedules, error)) return error;
+  if (!read_number("--seed", typed.seed, 0, ~uint64_t{0}, into.seed, error)) return error;
+  if (!read_number("--repeat", typed.repeat, 1, 1'000'000'000, into.repeat, error)) return error;
+  return error;
+}
+
+bool is_help_flag(std::string_view word) { return word == "--help" || word == "-h"; }
+
+}  // namespace
+
+const std::vector<std::string>& command_names() {
+  static const std::vector<std::string> names = {"list", "fuzz", "replay", "help"};
+  return names;
+}
+
+invocation_or_error parse_command_line(int argument_count, const char* const* arguments) {
+  invocation_or_error read;
+  invocation& into = read.value;
+  into.program = argument_count > 0 ? arguments[0] : "heddle";
+  std::vector<std::string> words(arguments + std::min(1, argument_count), arguments + argument_count);
+  if (words.empty()) {
+    read.error = "no command; " + shell_word(into.program) + " help lists them";
+    return read;
+  }
+
+  into.command = words.front();
+  if (into.command == "--version" || is_help_flag(into.command)) {
+    into.command = into.command == "--version" ? "version" : "help";
+    if (words.size() > 1) read.error = "unexpected argument \"" + words[1].substr(0, 64) + "\" after " + words[0];
+    return read;
+  }
+  const std::vector<std::string>& known = command_names();
+  if (std::find(known.begin(), known.end(), into.command) == known.end()) {
+    read.error = unknown(into.command.starts_with('-') ? "option" : "command", into.command, known);
+    if (!read.error.ends_with('?')) read.error += "; " + shell_word(into.program) + " help lists the commands";
+    return read;
+  }
+  if (std::any_of(words.begin() + 1, words.end(), is_help_flag)) {
+    into.topic = into.command == "help" ? "" : into.command;
+    into.command = "help";
+    return read;
+  }
+
+  typed_numbers typed;
+  const auto parser = parser_of(into, typed);
+  parser->set_help_flag();
+  try {
+    parser->parse(std::vector<std::string>(words.rbegin(), words.rend() - 1));  // CLI11 takes them last first
+  } catch (const CLI::ParseError& error) {
+    read.error = shortened_error(*parser, into.command, error);
+    return read;
+  }
+  read.error = read_numbers(typed, into);
+  return read;
+}
+
+}  // namespace heddle::tools

@@ -1,0 +1,64 @@
+// What the commands have in common: exit status, errors of one line, choosing scenarios, settings.
+#pragma once
+
+#include <heddle/scheduler/parameters.h>
+#include <heddle/tools/registry.h>
+
+#include <cstdint>
+#include <optional>
+#include <string>
+#include <string_view>
+#include <vector>
+
+namespace heddle::tools {
+
+/// What the program ends with.
+enum exit_status : int {
+  as_expected = 0,      ///< every scenario gave its expected verdict
+  not_as_expected = 1,  ///< one did not, or replay reproduced a violation
+  wrong_input = 2,      ///< one line says what was wrong and how to mend it
+  cannot_go_on = 3,     ///< disk full, out of memory; nothing already found is lost
+  interrupted = 130,    ///< Ctrl-C; what was found until then is printed
+};
+
+/// Prints "heddle: LINE" to stderr, as one line whatever is in it, and gives the status back.
+int fail(exit_status status, std::string_view line);
+
+/// Flushes stdout. `status`, or cannot_go_on with a line when not all that was printed could be written.
+int finish_output(int status);
+
+/// The text without control characters, so that what comes from a file can be printed on a terminal.
+std::string one_line(std::string_view text);
+
+/// The text as one word of a POSIX shell.
+std::string shell_word(std::string_view text);
+
+/// The scenarios that a list of names and shell patterns ("port.*") selects, by name and each once; all for an empty
+/// list.
+struct selection {
+  std::vector<const scenario*> chosen;
+  std::string error;  ///< one line when a name or pattern selects nothing
+};
+selection select_scenarios(const std::vector<std::string>& patterns);
+
+/// The settings of a scenario on a machine: its own parameters override the machine's of the same key.
+parameters settings_of(const scenario& tested, const std::vector<parameter>& machine);
+
+/// The same with "key=value" assignments applied.
+struct settings_or_error {
+  std::optional<parameters> value;
+  std::string error;  ///< one line; names the scenario
+};
+settings_or_error settings_of(const scenario& tested, const std::vector<parameter>& machine,
+                              const std::vector<std::string>& assignments);
+
+/// A whole number in [minimum, maximum] and nothing else.
+std::optional<uint64_t> parse_number(std::string_view text, uint64_t minimum, uint64_t maximum);
+
+/// A time in seconds: "30", "0.5", "30s", "5m", "2h"; more than 0.
+std::optional<double> parse_seconds(std::string_view text);
+
+/// One line about a word that is none of the known ones: `unknown WHAT "TEXT"; did you mean "NEAREST"?`
+std::string unknown(std::string_view what, std::string_view text, const std::vector<std::string>& known);
+
+}  // namespace heddle::tools

@@ -1,0 +1,145 @@
+#include <heddle/tools/common.h>
+#include <heddle/tools/fuzz_report.h>
+#include <heddle/tools/table.h>
+
+#include <algorithm>
+#include <iostream>
+#include <nlohmann/json.hpp>
+
+namespace heddle::tools {
+namespace {
+
+using json = nlohmann::ordered_json;
+
+constexpr size_t width_max = 80;
+/// Linux takes no single argument of 128 KiB or more (MAX_ARG_STRLEN).
+constexpr size_t token_on_command_line_max = 120'000;
+
+std::string rate(double per_second) { return grouped(static_cast<uint64_t>(per_second)); }
+
+std::string hexadecimal(uint64_t value) {
+  std::string digits(16, '0');
+  for (size_t place = 16; place > 0; --place, value >>= 4) digits[place - 1] = "0123456789abcdef"[value & 15];
+  return digits;
+}
+
+void print_table(const fuzz_summary& summary) {
+  using enum table::align;
+  table shown({{.title = "scenario"},
+               {.title = "expected"},
+               {.title = "verdict"},
+               {.title = "schedules", .side = right},
+               {.title = "per s", .side = right},
+               {.title = ""}});
+  for (const trial& each : summary.trials) {
+    const bool ok = each.as_expected();
+    shown.add({{.text = each.tested->name},
+               {.text = std::string(to_string(each.expected))},
+               {.text = std::string(to_string(each.seen())), .shown = ok ? colour::none : colour::bad},
+               {.text = grouped(each.runs.schedules)},
+               {.text = rate(each.runs.schedules_per_second())},
+               {.text = ok ? "ok" : "WRONG", .shown = ok ? colour::good : colour::bad}});
+  }
+  shown.print(std::cout, width_max);
+}
+
+void print_warnings(const fuzz_summary& summary) {
+  for (const trial& each : summary.trials) {
+    if (each.runs.choices > 0 || each.runs.schedules == 0) continue;
+    std::cout << painted("warning: ", colour::warning) << each.tested->name
+              << ": nothing was scheduled, no run had a choice.\n"
+                 "  Is the code under test compiled with the flags of heddle::main?\n";
+  }
+}
+
+std::string summary_line(const fuzz_summary& summary) {
+  const auto wrong = std::count_if(summary.trials.begin(), summary.trials.end(),
+                                   [](const trial& each) { return !each.as_expected(); });
+  std::string line = std::to_string(summary.trials.size()) +
+                     (summary.trials.size() == 1 ? " scenario, " : " scenarios, ") +
+                     (wrong == 0 ? "all as expected" : std::to_string(wrong) + " WRONG");
+  if (summary.interrupted)
+    line += "; interrupted, " + std::to_string(summary.chosen - summary.trials.size()) + " were not run";
+  return line;
+}
+
+json to_json(const scheduler::finding& found, const std::string& file) {
+  return {{"verdict", to_string(found.first.outcome)},
+          {"where", found.first.where},
+          {"seed", found.first.seed},
+          {"token", to_token(found.first)},
+          {"file", file.empty() ? json(nullptr) : json(file)},
+          {"count", found.count},
+          {"message", found.message},
+          {"reproducible", found.not_reproducible.empty()}};
+}
+
+}  // namespace
+
+bool fuzz_summary::ok() const {
+  return !interrupted && trials.size() == chosen &&
+         std::all_of(trials.begin(), trials.end(), [](const trial& each) { return each.as_expected(); });
+}
+
+std::string describe(const scheduler::finding& found, scheduler::verdict expected, uint64_t schedules,
+                     const std::string& program, const std::string& file) {
+  const bool wanted = found.first.outcome == expected;
+  std::string text = painted(to_string(found.first.outcome), wanted ? colour::good : colour::bad);
+  if (!found.first.where.empty()) text += " at " + found.first.where;
+  text += (wanted ? ", as expected" : "") + (": " + grouped(found.count)) + " of " + grouped(schedules) +
+          " schedules, the first with seed " + std::to_string(found.first.seed) + '\n';
+  if (!found.message.empty()) text += indented(found.message, 2);
+  if (!found.not_reproducible.empty())
+    text += indented(
+        painted("not reproducible: ", colour::bad) + found.not_reproducible +
+            "\nMost likely the code under test keeps state in statics or on the heap from one schedule to the next.",
+        2);
+  if (!found.report.empty()) text += indented(found.report, 2);
+
+  const std::string token = to_token(found.first);
+  const bool short_enough = token.size() <= token_on_command_line_max;
+  if (short_enough) text += token + '\n';
+  const std::string trace = !file.empty() ? file : short_enough ? token : "";
+  if (!trace.empty()) return text + "  " + shell_word(program) + " replay " + shell_word(trace) + '\n';
+  return text + "  Its token is too long for a command line. This writes it to a file:\n  " +
+         search_again_command(program, found.first) + " --out .\n";
+}
+
+void print_text(const fuzz_summary& summary, const std::string& program) {
+  print_table(summary);
+  print_warnings(summary);
+  for (const trial& each : summary.trials) {
+    for (size_t index = 0; index < each.runs.findings.size(); ++index)
+      std::cout << '\n'
+                << each.tested->name << ": "
+                << describe(each.runs.findings[index], each.expected, each.runs.schedules, program, each.files[index]);
+    if (each.runs.findings.empty() && !each.as_expected())
+      std::cout << '\n'
+                << each.tested->name << ": " << to_string(each.expected) << " was expected, and not found in "
+                << grouped(each.runs.schedules) << " schedules\n";
+  }
+  std::cout << '\n' << summary_line(summary) << '\n';
+}
+
+void print_json(const fuzz_summary& summary) {
+  json listed = json::array();
+  for (const trial& each : summary.trials) {
+    json findings = json::array();
+    for (size_t index = 0; index < each.runs.findings.size(); ++index)
+      findings.push_back(to_json(each.runs.findings[index], each.files[index]));
+    listed.push_back({{"name", each.tested->name},
+                      {"expected", to_string(each.expected)},
+                      {"verdict", to_string(each.seen())},
+                      {"ok", each.as_expected()},
+                      {"schedules", each.runs.schedules},
+                      {"schedules_per_second", each.runs.schedules_per_second()},
+                      {"steps", each.runs.steps},
+                      {"choices", each.runs.choices},
+                      {"digest", hexadecimal(each.runs.digest)},
+                      {"findings", findings}});
+  }
+  const json all = {{"scenarios", listed}, {"ok", summary.ok()}, {"interrupted", summary.interrupted}};
+  std::cout << all.dump(2, ' ', false, json::error_handler_t::replace) << '\n';
+}
+
+}  // namespace heddle::tools

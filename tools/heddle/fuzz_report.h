@@ -1,0 +1,29 @@
+// What `heddle fuzz` prints.
+#pragma once
+
+#include <heddle/tools/trial.h>
+
+#include <string>
+#include <vector>
+
+namespace heddle::tools {
+
+struct fuzz_summary {
+  std::vector<trial> trials;  ///< those that were begun
+  size_t chosen = 0;          ///< scenarios that were to be run
+  bool interrupted = false;
+
+  /// Whether all that was chosen was run and gave its expected verdict.
+  bool ok() const;
+};
+
+/// The table, then each finding. `program` is spelled as the user did.
+void print_text(const fuzz_summary& summary, const std::string& program);
+
+void print_json(const fuzz_summary& summary);
+
+/// Several lines for a person: what was found, the report, the token, and how to run it again. `file` may be empty.
+std::string describe(const scheduler::finding& found, scheduler::verdict expected, uint64_t schedules,
+                     const std::string& program, const std::string& file);
+
+}  // namespace heddle::tools

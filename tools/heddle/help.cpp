@@ -1,0 +1,101 @@
+#include <heddle/scheduler/strategy.h>
+#include <heddle/tools/commands.h>
+#include <heddle/tools/common.h>
+
+#include <iostream>
+#include <string>
+
+namespace heddle::tools {
+namespace {
+
+constexpr std::string_view overview = R"(heddle finds schedules under which GPU and host hang, race or break a protocol.
+
+  heddle list                    scenarios, with their parameters and expected verdicts
+  heddle fuzz [SCENARIO...]      run scenarios under many schedules
+  heddle replay FILE|TOKEN       run one recorded schedule again
+  heddle help [COMMAND]          more about a command
+  heddle --version
+
+Exit status
+  0    every scenario gave its expected verdict
+  1    one did not, or replay reproduced a violation
+  2    the input was wrong; one line on stderr says what and how to mend it
+  3    heddle could not go on (disk full, out of memory); what was found is kept
+  130  stopped by Ctrl-C; what was found is printed
+)";
+
+constexpr std::string_view list_help = R"(heddle list [--json]
+
+Lists the scenarios of this program: name, expected verdict, one line, and the
+parameters with their defaults. The settings of the machine, which every
+scenario has, come last.
+
+  --json    keys, types, ranges, defaults and units, for programs
+)";
+
+constexpr std::string_view fuzz_help = R"(heddle fuzz [SCENARIO...] [OPTIONS]
+
+Runs each scenario under many schedules and shows what was found. A SCENARIO is
+a name or a shell pattern ("port.*"); without any, all are run.
+
+  --schedules N     schedules per scenario (default 1000)
+  --time T          instead of a number: 30, 45s, 5m, 2h for all together
+  --seed S          schedule i of a scenario has seed S+i (default 1);
+                    --seed K --schedules 1 repeats schedule K
+  --strategy X      who decides (default mix), see below
+  --set KEY=VALUE   a setting; may be repeated. Every chosen scenario must know
+                    the key; heddle list shows them
+  --out DIR         write each finding's trace to
+                    DIR/SCENARIO-VERDICT-SEED.heddle.json before going on
+  --json            results for programs
+
+Findings are grouped by verdict and place; the first of each group is run again
+to explain it. The verdict of a scenario is the expected one if nothing else was
+found, otherwise the first that was not expected. A planted bug that is not
+found is as wrong as a violation where there should be none. "budget" means that
+the step budget ran out without proof: no bug, and not ok either.
+
+Strategies
+)";
+
+constexpr std::string_view replay_help = R"(heddle replay FILE|TOKEN [--trace] [--repeat N] [--json]
+
+Runs one recorded schedule again, by the recorded answers. The trace must be of
+this very build: answers mean nothing to another one.
+
+  --trace       print each step; repeated steps are folded
+  --repeat N    run it N times and compare the digests
+  --json        for programs; "ok" says whether the recorded run was reproduced
+
+Exit status: 1 when the recorded violation was reproduced, 0 when the recorded
+run had verdict ok and was reproduced, 2 when the run was not the recorded one:
+the line on stderr says at which choice it left the recording and why.
+)";
+
+constexpr std::string_view help_help = R"(heddle help [COMMAND]
+
+Explains a command, or lists them all.
+)";
+
+}  // namespace
+
+int help(const invocation& asked) {
+  if (asked.topic.empty()) {
+    std::cout << overview;
+  } else if (asked.topic == "list") {
+    std::cout << list_help;
+  } else if (asked.topic == "fuzz") {
+    std::cout << fuzz_help;
+    for (const scheduler::strategy_help& each : scheduler::strategies())
+      std::cout << "  " << each.name << "\n      " << each.help << '\n';
+  } else if (asked.topic == "replay") {
+    std::cout << replay_help;
+  } else if (asked.topic == "help") {
+    std::cout << help_help;
+  } else {
+    return fail(wrong_input, unknown("command", asked.topic, command_names()));
+  }
+  return as_expected;
+}
+
+}  // namespace heddle::tools

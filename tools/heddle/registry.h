@@ -1,0 +1,31 @@
+// The scenarios of this program. Needs no machine: the commands are built on this, scenarios include scenario.h.
+#pragma once
+
+#include <heddle/scheduler/parameters.h>
+#include <heddle/scheduler/verdict.h>
+
+#include <string>
+#include <vector>
+
+namespace heddle {
+
+struct scenario {
+  std::string name;
+  std::string summary;  ///< one line
+  std::vector<parameter> parameters = {};
+  /// The verdict that the scenario should have with these settings; ok when left out.
+  scheduler::verdict (*expected)(const heddle::parameters&) = nullptr;
+  void (*body)(const heddle::parameters&) = nullptr;
+
+  scheduler::verdict expected_verdict(const heddle::parameters& set) const {
+    return expected == nullptr ? scheduler::verdict::ok : expected(set);
+  }
+};
+
+/// All scenarios that are linked into this program, by name.
+const std::vector<scenario>& scenarios();
+
+/// Adds a scenario to the list; use HEDDLE_SCENARIO. Two scenarios of one name end the program with a message.
+bool register_scenario(scenario added);
+
+}  // namespace heddle

@@ -1,0 +1,157 @@
+#include <heddle/tools/build_id.h>
+#include <heddle/tools/commands.h>
+#include <heddle/tools/common.h>
+#include <heddle/tools/interrupt.h>
+#include <heddle/tools/step_table.h>
+#include <heddle/tools/table.h>
+#include <heddle/tools/trial.h>
+
+#include <algorithm>
+#include <iostream>
+#include <nlohmann/json.hpp>
+
+namespace heddle::tools {
+namespace {
+
+using json = nlohmann::ordered_json;
+
+std::string hexadecimal(uint64_t value) {
+  std::string digits(16, '0');
+  for (size_t place = 16; place > 0; --place, value >>= 4) digits[place - 1] = "0123456789abcdef"[value & 15];
+  return digits;
+}
+
+std::string build_text(const std::string& version_text, const std::string& id) {
+  return version_text + ", build " + (id.empty() ? "without id" : id.substr(0, 12));
+}
+
+/// The scenario and settings that a trace names, in this program; or why it cannot be run here.
+struct recorded_run {
+  const scenario* tested = nullptr;
+  parameters settings;
+  std::string error;
+};
+
+recorded_run find_recorded(const scheduler::trace& recorded, const std::string& program) {
+  recorded_run found;
+  const auto& all = scenarios();
+  const auto same =
+      std::find_if(all.begin(), all.end(), [&](const scenario& each) { return each.name == recorded.scenario; });
+  if (same == all.end()) {
+    std::vector<std::string> known;
+    for (const scenario& each : all) known.push_back(each.name);
+    found.error =
+        "the trace is of a scenario that this program does not have: " + unknown("scenario", recorded.scenario, known);
+    return found;
+  }
+  found.tested = &*same;
+  if (recorded.build_id != build_id()) {
+    found.error =
+        "the trace was recorded by another build (" + build_text(recorded.version, recorded.build_id) + "; this is " +
+        build_text(version(), build_id()) +
+        "): replay it with that build, or search again with this one: " + search_again_command(program, recorded);
+    return found;
+  }
+  std::vector<std::string> assignments;
+  for (const auto& [key, value] : recorded.parameters) assignments.push_back(key + "=" + value);
+  settings_or_error settings = settings_of(*same, sim::machine_parameters(), assignments);
+  if (settings.value) {
+    found.settings = std::move(*settings.value);
+  } else {
+    found.error = "the trace's settings are not valid here: " + settings.error;
+  }
+  return found;
+}
+
+/// What came of all repetitions.
+struct replayed {
+  scheduler::replay_result first;
+  std::vector<sim::step_record> steps;
+  uint64_t runs = 0;
+  uint64_t equal = 0;        ///< runs that were the recorded one
+  std::string disagreement;  ///< of the first that was not
+};
+
+replayed run_all(const scheduler::trace& recorded, const recorded_run& found, uint64_t repeat) {
+  sim::simulation machine;
+  replayed all;
+  while (all.runs < repeat && !interrupt_flag()) {
+    const bool first = all.runs == 0;
+    const auto run = [&](scheduler::choice_source& choices, bool explain) {
+      return run_scenario(machine, *found.tested, found.settings, choices, explain, first ? &all.steps : nullptr);
+    };
+    scheduler::replay_result again = scheduler::run_again(recorded, run, first);
+    ++all.runs;
+    if (again.disagreement.empty()) {
+      ++all.equal;
+    } else if (all.disagreement.empty()) {
+      all.disagreement = again.disagreement;
+    }
+    if (first) all.first = std::move(again);
+  }
+  return all;
+}
+
+json to_json(const sim::step_record& step) {
+  return {{"step", step.step},         {"actor", step.actor}, {"operation", step.operation},
+          {"location", step.location}, {"value", step.value}, {"where", step.where}};
+}
+
+void print_json(const scheduler::trace& recorded, const replayed& all, bool with_steps) {
+  const scheduler::run_result& result = all.first.result;
+  json shown = {{"scenario", recorded.scenario},
+                {"verdict", to_string(result.outcome)},
+                {"where", result.where},
+                {"steps", result.steps},
+                {"digest", hexadecimal(result.digest)},
+                {"ok", all.disagreement.empty()},
+                {"runs", all.runs},
+                {"equal", all.equal},
+                {"disagreement", all.disagreement}};
+  if (with_steps) {
+    shown["trace"] = json::array();
+    for (const sim::step_record& step : all.steps) shown["trace"].push_back(to_json(step));
+  }
+  std::cout << shown.dump(2, ' ', false, json::error_handler_t::replace) << '\n';
+}
+
+void print_text(const scheduler::trace& recorded, const replayed& all, bool with_steps) {
+  const scheduler::run_result& result = all.first.result;
+  if (with_steps) {
+    print_steps(std::cout, all.steps);
+    std::cout << '\n';
+  }
+  if (all.first.disagreement.empty()) {
+    std::cout << recorded.scenario << ": "
+              << painted(to_string(result.outcome),
+                         result.outcome == scheduler::verdict::ok ? colour::good : colour::bad);
+    if (!result.where.empty()) std::cout << " at " << result.where;
+    std::cout << ", " << grouped(result.steps) << " steps, digest " << hexadecimal(result.digest) << '\n'
+              << indented(result.message, 2) << indented(result.report, 2);
+  }
+  if (all.runs > 1) std::cout << all.equal << " of " << all.runs << " equal digests\n";
+}
+
+}  // namespace
+
+int replay(const invocation& asked) {
+  const scheduler::trace_or_error read = scheduler::read_trace(asked.file_or_token);
+  if (!read.value) return fail(wrong_input, read.error);
+  const scheduler::trace& recorded = *read.value;
+  const recorded_run found = find_recorded(recorded, asked.program);
+  if (!found.error.empty()) return fail(wrong_input, found.error);
+
+  catch_interrupt();
+  const replayed all = run_all(recorded, found, asked.repeat);
+  if (all.runs == 0) return interrupted;
+  if (asked.json) {
+    print_json(recorded, all, asked.show_steps);
+  } else {
+    print_text(recorded, all, asked.show_steps);
+  }
+  if (!all.disagreement.empty()) return fail(wrong_input, "not the recorded run: " + all.disagreement);
+  if (interrupt_flag()) return interrupted;
+  return recorded.outcome == scheduler::verdict::ok ? as_expected : not_as_expected;
+}
+
+}  // namespace heddle::tools

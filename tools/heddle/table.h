@@ -1,0 +1,58 @@
+// Text in columns, and colour where a person looks.
+#pragma once
+
+#include <cstdint>
+#include <ostream>
+#include <string>
+#include <string_view>
+#include <vector>
+
+namespace heddle::tools {
+
+enum class colour : uint8_t { none, good, bad, warning, faint };
+
+/// Whether stdout (1) or stderr (2) is a terminal.
+bool is_terminal(int file);
+
+/// Whether to colour stdout: it is a terminal that can, and NO_COLOR (no-color.org) is unset or empty.
+bool wants_colour();
+
+/// The text in that colour, as it is when wants_colour() is false.
+std::string painted(std::string_view text, colour wanted);
+
+/// Columns two blanks apart. The first column gives way, its entries cut in the middle, when a line would be too wide.
+class table {
+ public:
+  enum class align : uint8_t { left, right };
+  struct column {
+    std::string title;  ///< all empty: no title line
+    align side = align::left;
+  };
+  struct cell {
+    std::string text;
+    colour shown = colour::none;
+  };
+
+  explicit table(std::vector<column> columns) : columns_(std::move(columns)) {}
+  void add(std::vector<cell> row) { rows_.push_back(std::move(row)); }
+  /// `width_max` in characters; 0 is without limit.
+  void print(std::ostream& out, size_t width_max) const;
+
+ private:
+  std::vector<size_t> widths(size_t width_max) const;
+  void print_row(std::ostream& out, const std::vector<cell>& row, const std::vector<size_t>& widths) const;
+
+  std::vector<column> columns_;
+  std::vector<std::vector<cell>> rows_;
+};
+
+/// The text cut in the middle to so many characters, "rpc/po...box.h".
+std::string shortened(std::string_view text, size_t width_max);
+
+/// Every line of a text with so many blanks before it; ends with a line feed unless the text is empty.
+std::string indented(std::string_view text, size_t blanks);
+
+/// "1,234,567"
+std::string grouped(uint64_t number);
+
+}  // namespace heddle::tools

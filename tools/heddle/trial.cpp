@@ -1,0 +1,72 @@
+#include <heddle/tools/build_id.h>
+#include <heddle/tools/common.h>
+#include <heddle/tools/trial.h>
+
+#include <algorithm>
+
+namespace heddle::tools {
+
+scheduler::verdict trial::seen() const {
+  for (const scheduler::finding& each : runs.findings)
+    if (each.first.outcome != expected) return each.first.outcome;
+  return runs.findings.empty() ? scheduler::verdict::ok : expected;
+}
+
+bool trial::as_expected() const {
+  const auto repeatable = [](const scheduler::finding& each) { return each.not_reproducible.empty(); };
+  return seen() == expected && std::all_of(runs.findings.begin(), runs.findings.end(), repeatable);
+}
+
+scheduler::run_result run_scenario(sim::simulation& machine, const scenario& tested, const parameters& settings,
+                                   scheduler::choice_source& choices, bool explain,
+                                   std::vector<sim::step_record>* steps) {
+  sim::outcome ended = machine.run(settings, [&] { tested.body(settings); }, choices, explain);
+  if (steps != nullptr) *steps = std::move(ended.steps_taken);
+  return {.outcome = ended.verdict,
+          .where = std::move(ended.where),
+          .message = std::move(ended.message),
+          .report = std::move(ended.report),
+          .steps = ended.steps,
+          .digest = ended.digest};
+}
+
+scheduler::trace trace_header(const scenario& tested, const parameters& settings, const std::string& strategy) {
+  scheduler::trace header;
+  header.version = version();
+  header.build_id = build_id();
+  header.scenario = tested.name;
+  header.parameters = settings.values();
+  header.strategy = strategy;
+  return header;
+}
+
+trial run_trial(sim::simulation& machine, const scenario& tested, const parameters& settings,
+                const std::string& strategy_name, scheduler::strategy& deciding, scheduler::campaign_options options) {
+  options.header = trace_header(tested, settings, strategy_name);
+  const auto run = [&](scheduler::choice_source& choices, bool explain) {
+    return run_scenario(machine, tested, settings, choices, explain);
+  };
+  trial made;
+  made.tested = &tested;
+  made.expected = tested.expected_verdict(settings);
+  made.runs = scheduler::run_campaign(options, deciding, run);
+  made.files.resize(made.runs.findings.size());
+  return made;
+}
+
+std::string search_again_command(const std::string& program, const scheduler::trace& recorded) {
+  std::string command = shell_word(program) + " fuzz " + shell_word(recorded.scenario) + " --strategy " +
+                        shell_word(recorded.strategy) + " --seed " + std::to_string(recorded.seed) + " --schedules 1";
+  const auto& all = scenarios();
+  const auto known =
+      std::find_if(all.begin(), all.end(), [&](const scenario& each) { return each.name == recorded.scenario; });
+  if (known == all.end()) return command;
+  const parameters defaults = settings_of(*known, sim::machine_parameters());
+  for (const auto& [key, value] : recorded.parameters)
+    if (!defaults.has(key) || defaults.value_text(key) != value) command += " --set " + shell_word(key + "=" + value);
+  return command;
+}
+
+std::string version() { return HEDDLE_VERSION; }
+
+}  // namespace heddle::tools

@@ -1,0 +1,45 @@
+// One scenario on the simulator under many schedules, and what that says of it.
+#pragma once
+
+#include <heddle/scheduler/campaign.h>
+#include <heddle/sim/simulation.h>
+#include <heddle/tools/registry.h>
+
+#include <string>
+#include <vector>
+
+namespace heddle::tools {
+
+struct trial {
+  const scenario* tested = nullptr;
+  scheduler::verdict expected = scheduler::verdict::ok;
+  scheduler::campaign_result runs;
+  std::vector<std::string> files;  ///< per finding, where its trace was written; empty when it was not
+
+  /// The expected verdict when nothing else was found; otherwise the first that was not expected. `ok` when nothing was
+  /// found.
+  scheduler::verdict seen() const;
+
+  /// Whether the scenario gave its expected verdict, and each finding could be repeated.
+  bool as_expected() const;
+};
+
+/// Runs the scenario's body once on the machine.
+scheduler::run_result run_scenario(sim::simulation& machine, const scenario& tested, const parameters& settings,
+                                   scheduler::choice_source& choices, bool explain,
+                                   std::vector<sim::step_record>* steps = nullptr);
+
+/// What every trace of these settings says; seed, verdict and answers are filled in by the campaign.
+scheduler::trace trace_header(const scenario& tested, const parameters& settings, const std::string& strategy);
+
+/// Runs the campaign. options.header is filled in here.
+trial run_trial(sim::simulation& machine, const scenario& tested, const parameters& settings,
+                const std::string& strategy_name, scheduler::strategy& deciding, scheduler::campaign_options options);
+
+/// "heddle fuzz ..." with the scenario, the strategy, the seed and those settings that differ from their defaults.
+std::string search_again_command(const std::string& program, const scheduler::trace& recorded);
+
+/// heddle's version.
+std::string version();
+
+}  // namespace heddle::tools
