@@ -9,6 +9,10 @@ include(CMakePackageConfigHelpers)
 # installed the same way, or be found by cmake/heddleConfig.cmake.in. Headers need nothing: heddle_install_package() takes
 # every .h of every room.
 function(heddle_install_library target)
+  get_target_property(done ${target} EXPORT_NAME)
+  if(done)
+    return()
+  endif()
   string(REGEX REPLACE "^heddle_" "" name ${target})
   set_target_properties(${target} PROPERTIES EXPORT_NAME ${name})
   if(NOT TARGET heddle::${name})
