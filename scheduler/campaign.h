@@ -17,9 +17,9 @@ namespace heddle::scheduler {
 /// What came of one run, as far as a campaign must know.
 struct run_result {
   verdict outcome = verdict::ok;
-  std::string where;    ///< groups findings
-  std::string message;  ///< one line
-  std::string report;   ///< several lines; only of an explained run
+  std::string where = {};    ///< groups findings
+  std::string message = {};  ///< one line
+  std::string report = {};   ///< several lines; only of an explained run
   uint64_t steps = 0;
   uint64_t digest = 0;
 };
@@ -29,12 +29,12 @@ using run_one = std::function<run_result(choice_source& choices, bool explain)>;
 
 /// All runs of a campaign that failed in the same way: with the same verdict at the same place.
 struct finding {
-  trace first;          ///< of the lowest seed that shows it
-  std::string message;  ///< one line
-  std::string report;   ///< of the explained repetition of the first; empty when that could not be repeated
-  uint64_t count = 0;   ///< runs that showed it
+  trace first;               ///< of the lowest seed that shows it
+  std::string message = {};  ///< one line
+  std::string report = {};   ///< of the explained repetition of the first; empty when that could not be repeated
+  uint64_t count = 0;        ///< runs that showed it
   /// Empty when the first run could be repeated; otherwise one line that says in what the repetition differed.
-  std::string not_reproducible;
+  std::string not_reproducible = {};
 };
 
 struct campaign_result {
@@ -43,8 +43,8 @@ struct campaign_result {
   uint64_t choices = 0;    ///< in all of them; 0 means that nothing was ever left open
   uint64_t digest = 0;     ///< of the runs' digests in order of seed
   double seconds = 0;
-  std::vector<finding> findings;  ///< in order of first appearance
-  bool stopped = false;           ///< by the stop flag, or because `found` said so
+  std::vector<finding> findings = {};  ///< in order of first appearance
+  bool stopped = false;                ///< by the stop flag, or because `found` said so
 
   double schedules_per_second() const { return seconds > 0 ? static_cast<double>(schedules) / seconds : 0; }
 };
@@ -54,7 +54,7 @@ struct campaign_options {
   uint64_t schedules = 0;                   ///< at most so many; 0: as many as the time allows
   double seconds_max = 0;                   ///< no run begins after this time, but the first always does; 0: no limit
   const std::atomic<bool>* stop = nullptr;  ///< looked at before each run
-  trace header;  ///< what a finding's trace says of the binary, the scenario and the strategy
+  trace header = {};  ///< what a finding's trace says of the binary, the scenario and the strategy
   /// Called for a new group when its first run has been explained and before the next run begins. False stops.
   std::function<bool(const finding&)> found = nullptr;
   /// Called after each run, with what there is so far; must be cheap.

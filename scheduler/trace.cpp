@@ -13,7 +13,7 @@ namespace {
 
 constexpr std::string_view token_prefix = "heddle1.";
 constexpr size_t inflated_bytes_max = size_t{64} << 20;
-constexpr size_t file_bytes_max = size_t{64} << 20;
+constexpr size_t file_bytes_max = size_t{384} << 20;  // answers_max of them in the longest form
 constexpr std::string_view alphabet = "ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789-_";
 
 trace_or_error failure(std::string line) { return {.value = {}, .error = std::move(line)}; }

@@ -15,17 +15,17 @@
 namespace heddle::scheduler {
 
 struct trace {
-  std::string version;   ///< heddle's
-  std::string build_id;  ///< of the binary that recorded it
-  std::string scenario;
-  std::vector<std::pair<std::string, std::string>> parameters;  ///< key, value; all of them
-  std::string strategy;
+  std::string version = {};   ///< heddle's
+  std::string build_id = {};  ///< of the binary that recorded it
+  std::string scenario = {};
+  std::vector<std::pair<std::string, std::string>> parameters = {};  ///< key, value; all of them
+  std::string strategy = {};
   uint64_t seed = 0;
   verdict outcome = verdict::ok;
-  std::string where;    ///< what the finding is about, e.g. "rpc/port/mailbox.h:71"
-  uint64_t digest = 0;  ///< of the run, see digest.h
+  std::string where = {};  ///< what the finding is about, e.g. "rpc/port/mailbox.h:71"
+  uint64_t digest = 0;     ///< of the run, see digest.h
   uint64_t steps = 0;
-  std::vector<answer> answers;
+  std::vector<answer> answers = {};
   friend bool operator==(const trace&, const trace&) = default;
 };
 

@@ -9,8 +9,6 @@ namespace {
 
 using json = nlohmann::ordered_json;  // keeps the order of parameters
 
-constexpr size_t text_bytes_max = size_t{32} << 20;
-constexpr int depth_max = 3;
 constexpr std::string_view format_name = "heddle trace 1";
 
 /// What is wrong with a text; caught in this file.
@@ -70,7 +68,6 @@ uint64_t digest_field(const json& object) {
 }
 
 trace head_from(const json& object) {
-  if (!object.is_object()) throw malformed("it is no JSON object");
   const std::string format = text_field(object, "format");
   if (format != format_name) throw malformed("its \"format\" is not \"" + std::string(format_name) + "\"");
   trace read;
@@ -102,52 +99,123 @@ std::string run_to_text(const answer& picked, size_t times) {
   return text;
 }
 
-/// Takes a number and what must follow it off the front of `text`.
-uint64_t take_number(std::string_view& text, std::string_view follows) {
+[[noreturn]] void malformed_answer() { throw malformed("an answer is not of the form \"actor 1/3 x5\""); }
+
+/// Takes a number off the front of `text`.
+uint64_t take_number(std::string_view& text) {
   uint64_t value = 0;
   const auto [end, failed] = std::from_chars(text.data(), text.data() + text.size(), value);
-  if (failed != std::errc()) throw malformed("an answer is not of the form \"actor 1/3 x5\"");
+  if (failed != std::errc()) malformed_answer();
   text.remove_prefix(static_cast<size_t>(end - text.data()));
-  if (!text.empty() && text.substr(0, follows.size()) != follows)
-    throw malformed("an answer is not of the form \"actor 1/3 x5\"");
-  text.remove_prefix(std::min(follows.size(), text.size()));
   return value;
 }
 
-void append_run(const json& item, std::vector<answer>& answers) {
-  if (!item.is_string()) throw malformed("\"answers\" must hold strings");
-  std::string_view text = item.get_ref<const std::string&>();
+void take_word(std::string_view& text, std::string_view expected) {
+  if (!text.starts_with(expected)) malformed_answer();
+  text.remove_prefix(expected.size());
+}
+
+void append_run(std::string_view text, std::vector<answer>& answers) {
   const size_t space = text.find(' ');
   const auto kind = parse_choice_kind(text.substr(0, space));
   if (!kind || space == std::string_view::npos)
     throw malformed("an answer is of a kind that this version does not know");
   text.remove_prefix(space + 1);
-  const uint64_t picked = take_number(text, "/");
-  const uint64_t count = take_number(text, " x");
-  const uint64_t times = text.empty() ? 1 : take_number(text, "");
-  if (!text.empty()) throw malformed("an answer is not of the form \"actor 1/3 x5\"");
+  const uint64_t picked = take_number(text);
+  take_word(text, "/");
+  const uint64_t count = take_number(text);
+  uint64_t times = 1;
+  if (!text.empty()) {
+    take_word(text, " x");
+    times = take_number(text);
+  }
+  if (!text.empty()) malformed_answer();
   if (count < 2 || count >= no_answer || picked >= count) throw malformed("an answer is outside its choice");
   if (times == 0 || times > answers_max - answers.size()) throw malformed("it has too many answers");
   answers.insert(answers.end(), times,
                  {.kind = *kind, .count = static_cast<uint32_t>(count), .picked = static_cast<uint32_t>(picked)});
 }
 
-/// Parses with bounds on size, depth and number of values, so that a hostile text cannot make the parser allocate much.
-json parsed(std::string_view text) {
-  if (text.size() > text_bytes_max) throw malformed("it is larger than a trace can be");
-  const size_t values_max = text.size() / 8 + 64;  // no value that a trace may hold is shorter
-  size_t values = 0;
-  const auto watch = [&](int depth, json::parse_event_t, json&) {
-    if (depth > depth_max) throw malformed("it is nested too deeply");
-    if (++values > 2 * values_max) throw malformed("it has too many values");
-    return true;
-  };
-  try {
-    return json::parse(text, watch);
-  } catch (const json::parse_error& error) {
-    throw malformed("it is damaged or cut off near byte " + std::to_string(error.byte));
+/// Takes a trace's text as a stream of values: whatever it holds, no more is kept than a trace needs. The fields are checked
+/// by head_from, the answers here.
+class trace_text final : public nlohmann::json_sax<json> {
+ public:
+  const json& head() const { return head_; }
+  bool has_answers() const { return has_answers_; }
+  std::vector<answer> take_answers() { return std::move(answers_); }
+
+  bool null() override { return put(nullptr); }
+  bool boolean(bool value) override { return put(value); }
+  bool number_integer(json::number_integer_t value) override { return put(value); }
+  bool number_unsigned(json::number_unsigned_t value) override { return put(value); }
+  bool number_float(json::number_float_t value, const std::string&) override { return put(value); }
+  bool binary(json::binary_t&) override { return put(nullptr); }
+  bool string(std::string& value) override {
+    if (inside_ == place::answers) {
+      append_run(value, answers_);
+      return true;
+    }
+    return put(std::move(value));
   }
-}
+
+  bool start_object(size_t) override {
+    if (inside_ == place::outside) {
+      inside_ = place::trace;
+    } else if (inside_ == place::trace && key_ == "parameters") {
+      inside_ = place::parameters;
+      head_[key_] = json::object();
+    } else {
+      throw malformed("an object stands where none belongs");
+    }
+    return true;
+  }
+
+  bool end_object() override {
+    inside_ = inside_ == place::parameters ? place::trace : place::outside;
+    return true;
+  }
+
+  bool start_array(size_t) override {
+    if (inside_ != place::trace || key_ != "answers") throw malformed("an array stands where none belongs");
+    inside_ = place::answers;
+    has_answers_ = true;
+    return true;
+  }
+
+  bool end_array() override {
+    inside_ = place::trace;
+    return true;
+  }
+
+  bool key(std::string& name) override {
+    const json& object = inside_ == place::parameters ? head_["parameters"] : head_;
+    if (object.contains(name) || (name == "answers" && has_answers_)) throw malformed("a key stands there twice");
+    if (object.size() >= keys_max) throw malformed("it has too many keys");
+    key_ = std::move(name);
+    return true;
+  }
+
+  bool parse_error(size_t position, const std::string&, const json::exception&) override {
+    throw malformed("it is damaged or cut off near byte " + std::to_string(position));
+  }
+
+ private:
+  enum class place : uint8_t { outside, trace, parameters, answers };
+  static constexpr size_t keys_max = 1'000;
+
+  bool put(json value) {
+    if (inside_ == place::outside) throw malformed("it is no JSON object");
+    if (inside_ == place::answers) throw malformed("\"answers\" must hold strings");
+    (inside_ == place::parameters ? head_["parameters"] : head_)[key_] = std::move(value);
+    return true;
+  }
+
+  place inside_ = place::outside;
+  std::string key_;
+  json head_ = json::object();
+  bool has_answers_ = false;
+  std::vector<answer> answers_;
+};
 
 trace_or_error checked(const auto& read) {
   try {
@@ -164,7 +232,11 @@ trace_or_error checked(const auto& read) {
 std::string head_to_json(const trace& recorded) { return printed(head_of(recorded), -1); }
 
 trace_or_error head_from_json(std::string_view text) {
-  return checked([&] { return head_from(parsed(text)); });
+  return checked([&] {
+    trace_text content;
+    json::sax_parse(text, &content);
+    return head_from(content.head());
+  });
 }
 
 std::string to_json(const trace& recorded) {
@@ -181,11 +253,11 @@ std::string to_json(const trace& recorded) {
 
 trace_or_error from_json(std::string_view text) {
   return checked([&] {
-    const json object = parsed(text);
-    trace read = head_from(object);
-    const json& answers = field(object, "answers");
-    if (!answers.is_array()) throw malformed("\"answers\" must be an array");
-    for (const json& item : answers) append_run(item, read.answers);
+    trace_text content;
+    json::sax_parse(text, &content);
+    if (!content.has_answers()) throw malformed("it has no \"answers\"");
+    trace read = head_from(content.head());
+    read.answers = content.take_answers();
     return read;
   });
 }

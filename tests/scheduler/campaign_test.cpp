@@ -1,0 +1,147 @@
+#include <heddle/scheduler/campaign.h>
+
+#include <heddle/scheduler/random.h>
+
+#include <gtest/gtest.h>
+
+namespace heddle::scheduler {
+namespace {
+
+/// A program of ten choices: fails at "a" when the first two picks are equal, else at "b" when the first is 0.
+run_result program(choice_source& choices, bool explain) {
+  run_result ended;
+  std::vector<uint32_t> picks;
+  for (int turn = 0; turn < 10; ++turn) {
+    picks.push_back(choices.pick(4, choice_kind::actor));
+    if (picks.back() == no_answer) return ended;
+    ended.digest = ended.digest * 5 + picks.back();
+  }
+  ended.steps = 10;
+  if (picks[0] == picks[1]) {
+    ended.outcome = verdict::deadlock;
+    ended.where = "a";
+  } else if (picks[0] == 0) {
+    ended.outcome = verdict::race;
+    ended.where = "b";
+  }
+  if (explain) ended.report = "explained";
+  return ended;
+}
+
+TEST(campaign, groups_findings_and_keeps_the_first_of_each) {
+  random_strategy deciding;
+  const campaign_result result =
+      run_campaign({.first_seed = 1, .schedules = 500, .header = {.scenario = "x"}}, deciding, program);
+  EXPECT_EQ(result.schedules, 500u);
+  EXPECT_EQ(result.steps, 5'000u);
+  EXPECT_EQ(result.choices, 5'000u);
+  ASSERT_EQ(result.findings.size(), 2u);
+  uint64_t found = 0;
+  for (const finding& each : result.findings) {
+    EXPECT_EQ(each.not_reproducible, "");
+    EXPECT_EQ(each.report, "explained");
+    EXPECT_EQ(each.first.scenario, "x");
+    EXPECT_EQ(each.first.answers.size(), 10u);
+    found += each.count;
+    const replay_result again = run_again(each.first, program, false);
+    EXPECT_EQ(again.disagreement, "");
+    EXPECT_EQ(again.result.where, each.first.where);
+  }
+  EXPECT_GT(found, 150u);  // 7/16 of 500 are expected
+  EXPECT_LT(found, 290u);
+}
+
+TEST(campaign, a_single_seed_repeats_a_run_of_a_longer_one) {
+  random_strategy deciding;
+  const campaign_result all = run_campaign({.first_seed = 1, .schedules = 100}, deciding, program);
+  for (const finding& each : all.findings) {
+    const campaign_result one = run_campaign({.first_seed = each.first.seed, .schedules = 1}, deciding, program);
+    ASSERT_EQ(one.findings.size(), 1u);
+    EXPECT_EQ(one.findings.front().first, each.first);
+  }
+}
+
+TEST(campaign, the_digest_is_over_the_runs_in_order_of_seed) {
+  random_strategy deciding;
+  const auto digest_of = [&](uint64_t seed, uint64_t schedules) {
+    return run_campaign({.first_seed = seed, .schedules = schedules}, deciding, program).digest;
+  };
+  EXPECT_EQ(digest_of(1, 50), digest_of(1, 50));
+  EXPECT_NE(digest_of(1, 50), digest_of(1, 51));
+  EXPECT_NE(digest_of(1, 50), digest_of(2, 50));
+}
+
+TEST(campaign, stops_at_the_flag_and_after_the_time) {
+  random_strategy deciding;
+  std::atomic<bool> stop = false;
+  campaign_options options;
+  options.stop = &stop;
+  options.progress = [&](const campaign_result& so_far) { stop = so_far.schedules == 7; };
+  const campaign_result by_flag = run_campaign(options, deciding, program);
+  EXPECT_EQ(by_flag.schedules, 7u);
+  EXPECT_TRUE(by_flag.stopped);
+
+  const campaign_result by_time = run_campaign({.seconds_max = 0.05}, deciding, program);
+  EXPECT_GT(by_time.schedules, 1u);
+  EXPECT_LT(by_time.seconds, 2.0);
+  EXPECT_FALSE(by_time.stopped);
+  EXPECT_EQ(run_campaign({.seconds_max = 1e-12}, deciding, program).schedules, 1u);
+}
+
+TEST(campaign, each_group_is_handed_over_before_the_next_seed_and_may_stop_the_campaign) {
+  random_strategy deciding;
+  uint64_t runs = 0;
+  uint64_t runs_when_found = 0;
+  campaign_options options;
+  options.schedules = 500;
+  options.found = [&](const finding& each) {
+    runs_when_found = runs;
+    EXPECT_EQ(each.report, "explained");
+    return false;
+  };
+  const auto counted = [&](choice_source& choices, bool explain) {
+    if (!explain) ++runs;
+    return program(choices, explain);
+  };
+  const campaign_result result = run_campaign(options, deciding, counted);
+  EXPECT_EQ(runs, runs_when_found);
+  EXPECT_EQ(result.findings.size(), 1u);
+  EXPECT_TRUE(result.stopped);
+}
+
+TEST(campaign, a_finding_that_cannot_be_repeated_is_said_to_be_so) {
+  random_strategy deciding;
+  uint64_t state = 0;  // what code under test must not do: keep something from one run to the next
+  const auto forgetful = [&](choice_source& choices, bool) {
+    run_result ended;
+    choices.pick(2, choice_kind::actor);
+    if (++state == 3) {
+      ended.outcome = verdict::assertion;
+      ended.where = "c";
+    }
+    return ended;
+  };
+  const campaign_result result = run_campaign({.schedules = 5}, deciding, forgetful);
+  ASSERT_EQ(result.findings.size(), 1u);
+  EXPECT_EQ(result.findings.front().not_reproducible,
+            "every choice agrees, but the run ended with ok instead of assertion at c");
+  EXPECT_EQ(result.findings.front().report, "");
+}
+
+TEST(campaign, a_repetition_with_another_digest_is_not_the_same_run) {
+  random_strategy deciding;
+  uint64_t state = 0;
+  const auto counting = [&](choice_source& choices, bool) {
+    choices.pick(2, choice_kind::actor);
+    run_result ended;
+    ended.outcome = verdict::race;
+    ended.digest = ++state;
+    return ended;
+  };
+  const campaign_result result = run_campaign({.schedules = 2}, deciding, counting);
+  ASSERT_EQ(result.findings.size(), 1u);
+  EXPECT_NE(result.findings.front().not_reproducible.find("the steps do not"), std::string::npos);
+}
+
+}  // namespace
+}  // namespace heddle::scheduler

@@ -1,0 +1,100 @@
+#include <heddle/scheduler/choice.h>
+
+#include <heddle/scheduler/random.h>
+#include <heddle/scheduler/replay.h>
+#include <heddle/scheduler/round_robin.h>
+
+#include <gtest/gtest.h>
+
+#include "actors.h"
+
+namespace heddle::scheduler {
+namespace {
+
+TEST(choice_source, records_what_was_answered) {
+  round_robin_strategy deciding(1);
+  choice_source choices;
+  choices.begin(deciding, 1);
+  const actors two({{.actor = 0}, {.actor = 1}});
+  EXPECT_EQ(choices.pick(2, choice_kind::actor, two.list()), 0u);
+  EXPECT_EQ(choices.pick(2, choice_kind::actor, two.list()), 1u);
+  EXPECT_EQ(choices.pick(3, choice_kind::wake), 0u);
+  const std::vector<answer> expected = {
+      {choice_kind::actor, 2, 0}, {choice_kind::actor, 2, 1}, {choice_kind::wake, 3, 0}};
+  EXPECT_EQ(choices.recorded(), expected);
+}
+
+TEST(choice_source, a_choice_among_one_is_neither_asked_nor_recorded) {
+  const std::vector<answer> nothing;
+  replay_strategy deciding(nothing);
+  choice_source choices;
+  choices.begin(deciding, 1);
+  EXPECT_EQ(choices.pick(1, choice_kind::actor), 0u);
+  EXPECT_TRUE(choices.recorded().empty());
+}
+
+TEST(choice_source, no_answer_is_passed_on_and_not_recorded) {
+  const std::vector<answer> nothing;
+  replay_strategy deciding(nothing);
+  choice_source choices;
+  choices.begin(deciding, 1);
+  EXPECT_EQ(choices.pick(2, choice_kind::actor), no_answer);
+  EXPECT_TRUE(choices.recorded().empty());
+}
+
+TEST(choice_source, a_new_run_forgets_the_last_one_and_keeps_its_memory) {
+  random_strategy deciding;
+  choice_source choices;
+  choices.begin(deciding, 1);
+  for (int turn = 0; turn < 1'000; ++turn) choices.pick(4, choice_kind::actor);
+  const size_t capacity = choices.recorded().capacity();
+  choices.begin(deciding, 2);
+  EXPECT_TRUE(choices.recorded().empty());
+  EXPECT_EQ(choices.recorded().capacity(), capacity);
+}
+
+TEST(fair_tail, only_the_guaranteed_take_turns) {
+  random_strategy deciding;
+  choice_source choices;
+  choices.begin(deciding, 1);
+  choices.begin_fair_tail();
+  const actors all({{.actor = 5, .guaranteed = true}, {.actor = 1}, {.actor = 3, .guaranteed = true}});
+  std::vector<uint32_t> turns;
+  for (int turn = 0; turn < 5; ++turn) turns.push_back(all[choices.pick(3, choice_kind::actor, all.list())].actor);
+  EXPECT_EQ(turns, (std::vector<uint32_t>{3, 5, 3, 5, 3}));
+}
+
+TEST(fair_tail, all_take_turns_when_none_is_guaranteed) {
+  random_strategy deciding;
+  choice_source choices;
+  choices.begin(deciding, 1);
+  choices.begin_fair_tail();
+  const actors all({{.actor = 2}, {.actor = 0}, {.actor = 1}});
+  std::vector<uint32_t> turns;
+  for (int turn = 0; turn < 4; ++turn) turns.push_back(all[choices.pick(3, choice_kind::actor, all.list())].actor);
+  EXPECT_EQ(turns, (std::vector<uint32_t>{0, 1, 2, 0}));
+}
+
+TEST(fair_tail, other_kinds_go_on_being_asked_and_recorded) {
+  random_strategy deciding;
+  choice_source choices;
+  choices.begin(deciding, 1);
+  choices.begin_fair_tail();
+  const actors all({{.actor = 2}, {.actor = 0}});
+  choices.pick(2, choice_kind::actor, all.list());
+  EXPECT_TRUE(choices.recorded().empty());
+  choices.pick(2, choice_kind::wake);
+  EXPECT_EQ(choices.recorded().size(), 1u);
+  choices.begin(deciding, 1);
+  choices.pick(2, choice_kind::actor, all.list());
+  EXPECT_EQ(choices.recorded().size(), 1u) << "the tail ends with the run";
+}
+
+TEST(choice_kind, names_and_their_inverse_agree) {
+  for (uint32_t kind = 0; kind < choice_kind_count; ++kind)
+    EXPECT_EQ(parse_choice_kind(to_string(static_cast<choice_kind>(kind))), static_cast<choice_kind>(kind));
+  EXPECT_FALSE(parse_choice_kind("nobody"));
+}
+
+}  // namespace
+}  // namespace heddle::scheduler

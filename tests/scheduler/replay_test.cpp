@@ -1,0 +1,60 @@
+#include <heddle/scheduler/replay.h>
+
+#include <gtest/gtest.h>
+
+namespace heddle::scheduler {
+namespace {
+
+const std::vector<answer> recorded = {{choice_kind::actor, 3, 2}, {choice_kind::wake, 2, 1}};
+
+uint32_t ask(replay_strategy& deciding, choice_kind kind, uint32_t count) {
+  return deciding.pick({.kind = kind, .count = count, .candidates = {}});
+}
+
+TEST(replay_strategy, gives_the_recorded_answers_again_in_each_run) {
+  replay_strategy deciding(recorded);
+  for (int run = 0; run < 2; ++run) {
+    deciding.begin(1);
+    EXPECT_EQ(ask(deciding, choice_kind::actor, 3), 2u);
+    EXPECT_EQ(ask(deciding, choice_kind::wake, 2), 1u);
+    EXPECT_EQ(deciding.left_over(), 0u);
+    EXPECT_EQ(deciding.disagreement(), "");
+  }
+}
+
+TEST(replay_strategy, another_kind_stops_the_run_and_says_so) {
+  replay_strategy deciding(recorded);
+  deciding.begin(1);
+  ask(deciding, choice_kind::actor, 3);
+  EXPECT_EQ(ask(deciding, choice_kind::actor, 2), no_answer);
+  EXPECT_EQ(deciding.divergence(), "at choice 2 the run asks for actor out of 2, but recorded is wake out of 2");
+  EXPECT_EQ(ask(deciding, choice_kind::wake, 2), no_answer) << "a run that has left the recording does not come back";
+}
+
+TEST(replay_strategy, another_count_stops_the_run_and_says_so) {
+  replay_strategy deciding(recorded);
+  deciding.begin(1);
+  EXPECT_EQ(ask(deciding, choice_kind::actor, 4), no_answer);
+  EXPECT_EQ(deciding.divergence(), "at choice 1 the run asks for actor out of 4, but recorded is actor out of 3");
+}
+
+TEST(replay_strategy, a_run_that_asks_more_than_was_recorded_is_stopped) {
+  replay_strategy deciding(recorded);
+  deciding.begin(1);
+  ask(deciding, choice_kind::actor, 3);
+  ask(deciding, choice_kind::wake, 2);
+  EXPECT_EQ(ask(deciding, choice_kind::actor, 3), no_answer);
+  EXPECT_EQ(deciding.divergence(), "at choice 3 the run asks for actor out of 3, but the recording ends there");
+}
+
+TEST(replay_strategy, answers_left_over_are_a_disagreement) {
+  replay_strategy deciding(recorded);
+  deciding.begin(1);
+  ask(deciding, choice_kind::actor, 3);
+  EXPECT_EQ(deciding.left_over(), 1u);
+  EXPECT_EQ(deciding.divergence(), "");
+  EXPECT_EQ(deciding.disagreement(), "the run ended after choice 1, but 2 choices are recorded");
+}
+
+}  // namespace
+}  // namespace heddle::scheduler
