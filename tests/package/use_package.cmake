@@ -20,3 +20,4 @@ run(${CMAKE_COMMAND} -S ${CMAKE_CURRENT_LIST_DIR}/consumer -B ${work}/build -G $
     -D CMAKE_CXX_COMPILER=${compiler} -D CMAKE_CXX_COMPILER_LAUNCHER=${launcher} -D CMAKE_BUILD_TYPE=${build_type} ${where})
 run(${CMAKE_COMMAND} --build ${work}/build --parallel 2)
 run(${work}/build/mine fuzz --schedules 50)
+run(${work}/build/mine_host)
