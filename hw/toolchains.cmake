@@ -17,17 +17,28 @@
 
 include_guard(GLOBAL)
 
-find_program(HEDDLE_NVCC nvcc HINTS ENV CUDA_HOME ENV CUDA_PATH PATHS /usr/local/cuda/bin DOC "CUDA compiler")
-if(NOT HEDDLE_NVCC)
+find_program(HEDDLE_NVCC nvcc HINTS ENV CUDA_HOME ENV CUDA_PATH PATH_SUFFIXES bin PATHS /usr/local/cuda/bin
+             DOC "CUDA compiler")
+if(HEDDLE_NVCC)
+  # Only nvcc knows where its libraries are: what was found may be a script or a link.
+  execute_process(COMMAND ${HEDDLE_NVCC} --dryrun -x cu -c /dev/null ERROR_VARIABLE dryrun OUTPUT_QUIET)
+  string(REGEX MATCH "TOP=([^\n]+)" _ "${dryrun}")
+  find_library(HEDDLE_CUDART cudart_static HINTS "${CMAKE_MATCH_1}" PATH_SUFFIXES lib64 lib
+                                                 targets/${CMAKE_SYSTEM_PROCESSOR}-linux/lib)
+else()
   set(HEDDLE_NVCC "")
   message(STATUS "heddle: no nvcc, so nothing is built for CUDA")
 endif()
 
-find_program(HEDDLE_HIPCC hipcc HINTS ENV ROCM_PATH PATHS /opt/rocm/bin DOC "HIP compiler")
-if(NOT HEDDLE_HIPCC)
+find_program(HEDDLE_HIPCC hipcc HINTS ENV ROCM_PATH PATH_SUFFIXES bin PATHS /opt/rocm/bin DOC "HIP compiler")
+if(HEDDLE_HIPCC)
+  cmake_path(GET HEDDLE_HIPCC PARENT_PATH bin)
+  find_library(HEDDLE_AMDHIP amdhip64 HINTS ${bin}/../lib)
+else()
   set(HEDDLE_HIPCC "")
   message(STATUS "heddle: no hipcc, so nothing is built for HIP")
 endif()
+mark_as_advanced(HEDDLE_CUDART HEDDLE_AMDHIP)
 
 set(HEDDLE_CUDA_ARCHS 75 90 CACHE STRING "Compute capabilities of CUDA programs; the first is the least that CUDA 13 knows")
 set(HEDDLE_HIP_ARCHS gfx90a gfx1030 CACHE STRING "Architectures of HIP programs; hipcc must always be told, or it asks the GPU")
@@ -62,7 +73,7 @@ function(_heddle_gpu_object variable name source machine compiler)
   set(${variable} ${object} PARENT_SCOPE)
 endfunction()
 
-# Warnings are errors here as everywhere; the last two flags of the host compiler are about nvcc's own code.
+# Warnings are errors here as everywhere.
 function(heddle_cuda_object variable name source)
   cmake_parse_arguments(arg "" "" "ARCHS;OPTIONS" ${ARGN})
   if(NOT arg_ARCHS)
@@ -73,7 +84,7 @@ function(heddle_cuda_object variable name source)
     list(APPEND archs -gencode=arch=compute_${arch},code=[sm_${arch},compute_${arch}])
   endforeach()
   _heddle_gpu_object(object ${name} ${source} cuda ${HEDDLE_NVCC} -x cu ${archs} -Werror all-warnings
-                     -Xcompiler=-Wall,-Wextra,-Wshadow,-Werror ${arg_OPTIONS})
+                     -Xcompiler=-Wall,-Wextra,-Wconversion,-Wshadow,-Werror ${arg_OPTIONS})
   set(${variable} ${object} PARENT_SCOPE)
 endfunction()
 
@@ -110,14 +121,10 @@ find_package(Threads REQUIRED)
 
 function(heddle_cuda_program name)
   _heddle_gpu_program(cuda ${name} ${ARGN})
-  cmake_path(GET HEDDLE_NVCC PARENT_PATH bin)
-  target_link_directories(${name} PRIVATE ${bin}/../lib64 ${bin}/../targets/${CMAKE_SYSTEM_PROCESSOR}-linux/lib)
-  target_link_libraries(${name} PRIVATE cudart_static ${CMAKE_DL_LIBS} rt)
+  target_link_libraries(${name} PRIVATE ${HEDDLE_CUDART} ${CMAKE_DL_LIBS} rt)
 endfunction()
 
 function(heddle_hip_program name)
   _heddle_gpu_program(hip ${name} ${ARGN})
-  cmake_path(GET HEDDLE_HIPCC PARENT_PATH bin)
-  target_link_directories(${name} PRIVATE ${bin}/../lib)
-  target_link_libraries(${name} PRIVATE amdhip64)
+  target_link_libraries(${name} PRIVATE ${HEDDLE_AMDHIP})
 endfunction()

@@ -136,7 +136,7 @@ HEDDLE_FUNCTION constexpr auto order_here(memory_order order) { return order; }
 template <typename T, scope Scope>
 class atomic_ref {
  public:
-  HEDDLE_FUNCTION explicit atomic_ref(T& word) : word_(word) {}
+  HEDDLE_FUNCTION explicit atomic_ref(T& referenced) : word_(referenced) {}
 
   HEDDLE_FUNCTION T load(memory_order order) const { return ref().load(detail::order_here(order)); }
   HEDDLE_FUNCTION void store(T value, memory_order order) const { ref().store(value, detail::order_here(order)); }

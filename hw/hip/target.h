@@ -68,7 +68,7 @@ __device__ constexpr int builtin_scope(scope wanted) {
 template <typename T, scope Scope>
 class gpu_atomic_ref {
  public:
-  explicit __device__ gpu_atomic_ref(T& word) : word_(&word) {}
+  explicit __device__ gpu_atomic_ref(T& referenced) : word_(&referenced) {}
 
   __device__ T load(memory_order order) const {
     return __hip_atomic_load(word_, builtin_order(order), builtin_scope(Scope));
@@ -223,7 +223,7 @@ using atomic_ref_here = host::atomic_ref<T, Scope>;
 template <typename T, scope Scope>
 class atomic_ref {
  public:
-  HEDDLE_FUNCTION explicit atomic_ref(T& word) : word_(word) {}
+  HEDDLE_FUNCTION explicit atomic_ref(T& referenced) : word_(referenced) {}
 
   HEDDLE_FUNCTION T load(memory_order order) const { return ref().load(order); }
   HEDDLE_FUNCTION void store(T value, memory_order order) const { ref().store(value, order); }

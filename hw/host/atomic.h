@@ -52,7 +52,7 @@ class atomic_ref {
   static_assert(std::unsigned_integral<T> && (sizeof(T) == 4 || sizeof(T) == 8),
                 "words of 32 and 64 bits are what every machine has atomics for");
 
-  explicit atomic_ref(T& word) noexcept : word_(word) {}
+  explicit atomic_ref(T& referenced) noexcept : word_(referenced) {}
 
   T load(memory_order order) const {
     if (order == memory_order::release || order == memory_order::acq_rel)

@@ -1,0 +1,92 @@
+#!/bin/sh
+# The golden checks must be able to fail: a made-up piece of assembly is accepted with the right expectations, and each wrong
+# expectation is rejected. Needs no compiler.
+set -u
+here=$(dirname "$0")
+folder=$(mktemp -d)
+trap 'rm -rf "$folder"' EXIT
+failures=0
+
+# As nvcc writes it.
+cat >"$folder/good.ptx" <<'PTX'
+.visible .entry hand_over(
+	.param .u64 hand_over_param_0
+)
+{
+	ld.param.u64 	%rd1, [hand_over_param_0];
+	// begin inline asm
+	ld.acquire.sys.b32 %r1,[%rd1];
+	// end inline asm
+	@%p1 bra 	$L__BB0_1;
+	st.global.u64 	[%rd2], %rd3;
+	fence.acq_rel.gpu;
+	@%p2 atom.add.release.sys.u32 %r2,[%rd1],%r1;
+	ret;
+
+}
+PTX
+sed 's/st\.global/st.volatile.global/' "$folder/good.ptx" >"$folder/volatile.ptx"
+printf '%s\n' '.visible .func helper(' '{' '}' >"$folder/empty.ptx"
+
+# As hipcc writes it.
+cat >"$folder/good.s" <<'GCN'
+hand_over:                              ; @hand_over
+	s_load_dwordx8 s[0:7], s[4:5], 0x0
+	s_waitcnt lgkmcnt(0)
+	global_store_dwordx2 v2, v[0:1], s[2:3]
+	buffer_wbl2
+	s_waitcnt vmcnt(0) lgkmcnt(0)
+	global_atomic_or v4, v3, v1, s[0:1] glc
+	s_waitcnt vmcnt(0)
+	buffer_invl2
+	global_load_dwordx2 v[0:1], v2, s[4:5]
+	s_waitcnt vmcnt(0)
+	global_store_dwordx2 v2, v[0:1], s[6:7]
+	s_endpgm
+.Lfunc_end0:
+GCN
+
+# try accept|reject <assembly> <filter> <expectations>
+try() {
+  awk -f "$here/$3" "$folder/$2" >"$folder/found"
+  printf '%s\n' "$4" >"$folder/expectations"
+  if awk -f "$here/compare.awk" "$folder/expectations" "$folder/found" >"$folder/said"; then outcome=accept; else outcome=reject; fi
+  if [ "$outcome" != "$1" ]; then
+    echo "self test: $2 with '$4' must be $1ed, but was ${outcome}ed:"
+    cat "$folder/said"
+    failures=$((failures + 1))
+  fi
+}
+
+right='hand_over: ld.acquire.sys.b32 fence.acq_rel.gpu atom.add.release.sys.u32'
+try accept good.ptx ptx.awk "$right"
+try accept good.ptx ptx.awk 'hand_{over=add}: ld.acquire.sys.b32 fence.acq_rel.gpu atom.@.release.sys.u32'
+try accept good.ptx ptx.awk 'hand_over ~ ld\.acquire\.sys.*release\.sys'
+try accept good.ptx ptx.awk 'hand_over !~ ld\.relaxed'
+try reject good.ptx ptx.awk 'hand_over: ld.acquire.gpu.b32 fence.acq_rel.gpu atom.add.release.sys.u32' # scope
+try reject good.ptx ptx.awk 'hand_over: ld.relaxed.sys.b32 fence.acq_rel.gpu atom.add.release.sys.u32' # order
+try reject good.ptx ptx.awk 'hand_over: fence.acq_rel.gpu ld.acquire.sys.b32 atom.add.release.sys.u32' # sequence
+try reject good.ptx ptx.awk 'hand_over: ld.acquire.sys.b32 atom.add.release.sys.u32'                   # one too many
+try reject good.ptx ptx.awk 'hand_over: -'
+try reject good.ptx ptx.awk 'hand_{over,back}: ld.acquire.sys.b32 fence.acq_rel.gpu atom.add.release.sys.u32' # missing kernel
+try reject good.ptx ptx.awk 'hand_back ~ ld'
+try reject good.ptx ptx.awk '# nothing is expected'
+try reject good.ptx ptx.awk 'hand_over ~ ld\.relaxed'
+try reject good.ptx ptx.awk 'hand_over !~ ld\.acquire'
+try reject volatile.ptx ptx.awk 'hand_over: ld.acquire.sys.b32 st.volatile.global.u64 fence.acq_rel.gpu atom.add.release.sys.u32'
+try reject volatile.ptx ptx.awk 'hand_over ~ ld\.acquire\.sys'
+try reject empty.ptx ptx.awk '# nothing'
+
+try accept good.s gcn.awk 'hand_over: buffer_wbl2 waitcnt global_atomic_or+glc waitcnt buffer_invl2'
+try reject good.s gcn.awk 'hand_over: waitcnt global_atomic_or+glc waitcnt buffer_invl2'
+try reject good.s gcn.awk 'hand_over: buffer_wbl2 global_atomic_or+glc waitcnt buffer_invl2'
+try reject good.s gcn.awk 'hand_over: buffer_wbl2 waitcnt global_atomic_or waitcnt buffer_invl2'
+
+"$here/check.sh" ptx.awk ptx.expected "" >"$folder/said"
+if [ $? -ne 77 ] || ! grep -q '^SKIP' "$folder/said"; then
+  echo "self test: a missing compiler must be skipped, with a line that says so"
+  failures=$((failures + 1))
+fi
+
+[ $failures -eq 0 ] && echo "the checks accept what is right and reject what is wrong"
+exit $failures
