@@ -19,6 +19,7 @@ void every_lane_counts(const heddle::parameters&) {
   device.synchronize();
   HEDDLE_CHECK(counter(*lanes).load(heddle::memory_order::relaxed) == 4, "a lane was not counted");
 }
-HEDDLE_SCENARIO(every_lane_counts, {.name = "mine.every_lane_counts", .summary = "each lane of a grid is counted once"});
+HEDDLE_SCENARIO(every_lane_counts,
+                {.name = "mine.every_lane_counts", .summary = "each lane of a grid is counted once"});
 
 }  // namespace
