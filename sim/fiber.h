@@ -1,0 +1,84 @@
+// Fibers: what a lane runs on. A stack out of an arena that is mapped once and recycled, and a thin switch over Boost.Context.
+#pragma once
+
+#include <boost/context/detail/fcontext.hpp>
+
+#include <cstddef>
+#include <cstdint>
+
+namespace heddle::sim {
+
+/// Equal stacks, mapped once without reserving memory, never unmapped before the arena dies. Each has a page below it that
+/// cannot be touched, as far as the kernel's limit on mappings allows; beyond that the stacks lie back to back.
+class stack_arena {
+ public:
+  /// `stack_bytes` is rounded up to whole pages; `capacity` stacks at most. Ends the program with a message when the address
+  /// space cannot be had.
+  stack_arena(size_t stack_bytes, size_t capacity);
+  ~stack_arena();
+  stack_arena(const stack_arena&) = delete;
+  stack_arena& operator=(const stack_arena&) = delete;
+
+  struct stack {
+    std::byte* low = nullptr;
+    size_t size_bytes = 0;
+    std::byte* high() const { return low + size_bytes; }
+  };
+
+  /// Stack number `index`; its contents are what its last user left.
+  stack at(size_t index);
+
+  size_t capacity() const { return capacity_; }
+  size_t stack_bytes() const { return stack_bytes_; }
+  bool contains(const void* address) const {
+    return static_cast<size_t>(static_cast<const std::byte*>(address) - base_) < reserved_bytes_;
+  }
+  /// Whether the address lies in one of the pages that guard the stacks.
+  bool is_guard(const void* address) const;
+
+ private:
+  std::byte* base_ = nullptr;
+  size_t reserved_bytes_ = 0;
+  size_t stack_bytes_ = 0;
+  size_t stride_bytes_ = 0;
+  size_t capacity_ = 0;
+  size_t guarded_ = 0;  ///< stacks [0, guarded_) have their guard page in place
+};
+
+/// A stack of execution that can be left and entered again. It is reset, not destroyed: whatever is on its stack is abandoned.
+class fiber {
+ public:
+  using entry = void (*)(void* argument);
+
+  /// Makes the next switch to this fiber call `run(argument)`, which must never return, on a stack that starts
+  /// `reserved_bytes` below the top of `on`. `colour` spreads the tops of many stacks over the cache.
+  void reset(const stack_arena::stack& on, uint32_t colour, size_t reserved_bytes, entry run, void* argument);
+
+  /// Leaves `from`, which must be running, and enters `to`. Returns when somebody switches back to `from`. Exceptions in flight
+  /// stay with their fiber.
+  static void switch_to(fiber& from, fiber& to);
+
+  /// The bounds that reset() gave; empty for the OS thread's own stack.
+  const stack_arena::stack& stack() const { return stack_; }
+  /// Where the fiber's first frame begins.
+  const std::byte* top() const { return top_; }
+
+ private:
+  friend struct fiber_start;
+
+  boost::context::detail::fcontext_t context_ = nullptr;
+  // The two words of __cxa_eh_globals: Boost 1.81 leaves them to the OS thread, and two fibers that switch inside `catch` would
+  // get each other's exception (boostorg/context PR #281).
+  void* caught_exceptions_ = nullptr;
+  unsigned uncaught_exceptions_ = 0;
+  entry run_ = nullptr;
+  void* argument_ = nullptr;
+  stack_arena::stack stack_;
+  std::byte* top_ = nullptr;
+  // AddressSanitizer's view of this stack; the bounds of the OS thread's own stack are learnt when it is first left.
+  void* fake_stack_ = nullptr;
+  const void* sanitizer_bottom_ = nullptr;
+  size_t sanitizer_size_ = 0;
+};
+
+}  // namespace heddle::sim

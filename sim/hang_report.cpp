@@ -1,0 +1,191 @@
+#include <heddle/sim/hang_report.h>
+#include <heddle/sim/world.h>
+
+#include <algorithm>
+#include <cstdio>
+
+namespace heddle::sim {
+namespace {
+
+constexpr size_t most_calls = 8;
+constexpr size_t most_locations = 8;
+constexpr size_t most_groups = 40;
+
+std::string hexadecimal(uint64_t value) {
+  char text[32];
+  std::snprintf(text, sizeof text, "0x%llx", static_cast<unsigned long long>(value));
+  return text;
+}
+
+std::string plural(uint64_t n, const char* one, const char* many) { return std::to_string(n) + ' ' + (n == 1 ? one : many); }
+
+// "lane 0", "lanes 0-2, 5".
+std::string lanes_in(uint64_t mask) {
+  std::string text;
+  for (uint32_t lane = 0; lane < 64; ++lane) {
+    if (((mask >> lane) & 1) == 0) continue;
+    uint32_t last = lane;
+    while (last < 63 && ((mask >> (last + 1)) & 1) != 0) ++last;
+    text += (text.empty() ? "" : ", ") + std::to_string(lane);
+    if (last > lane) text += '-' + std::to_string(last);
+    lane = last;
+  }
+  return (mask & (mask - 1)) == 0 ? "lane " + text : "lanes " + text;
+}
+
+}  // namespace
+
+std::vector<source_line> hang_report::calls(const lane& who) const {
+  std::vector<source_line> found = inlined_at(who.pending.place);
+  // Code under test keeps frame pointers: each frame holds its caller's frame and the address to return to.
+  const auto& stack = who.runs.stack();
+  const auto on_stack = [&](const void* at) {
+    const auto* byte = static_cast<const std::byte*>(at);
+    return byte >= stack.low && byte + 2 * sizeof(void*) <= stack.high();
+  };
+  if (who.pending.frame == nullptr || !on_stack(who.pending.frame)) return found;
+  auto* frame = static_cast<void* const*>(who.pending.frame[0]);
+  while (found.size() < most_calls && on_stack(frame) && frame[1] != nullptr) {
+    for (source_line& line : inlined_at(frame[1])) {
+      // Where the program has no line the simulator begins: the lane's first frame.
+      if (line.file.empty() || line.file.find("sim/") == 0) return found;
+      found.push_back(std::move(line));
+    }
+    auto* const outer = static_cast<void* const*>(frame[0]);
+    if (outer <= frame) break;
+    frame = outer;
+  }
+  if (found.size() > most_calls) found.resize(most_calls);
+  return found;
+}
+
+std::string hang_report::state_of(const lane& who) const {
+  switch (who.state) {
+    case lane_state::candidate:
+      return who.of->guaranteed ? "can run" : "can run, but is not guaranteed a turn";
+    case lane_state::waiting:
+      return "waits";
+    case lane_state::at_collective:
+      return "waits for other lanes";
+    case lane_state::ended:
+      return "has ended";
+  }
+  return {};
+}
+
+std::string hang_report::standing(const lane& who) const {
+  std::string text;
+  if (who.state == lane_state::candidate) {
+    text = state_of(who);
+    text += who.begun ? "; next: " + describe(who.pending) : "; has not begun";
+  } else if (who.state == lane_state::at_collective) {
+    text = std::string("waits at a ") + to_string(who.pending.kind) + " of " + lanes_in(who.pending.mask);
+  } else if (who.private_state == nullptr) {
+    text = std::string("waits in ") + to_string(who.pending.kind);
+  } else {
+    text = "waits in a loop";
+  }
+  text += '\n';
+  if (!who.begun) return text;
+  bool first = true;
+  for (const source_line& line : calls(who)) {
+    text += (first ? "    at   " : "    from ") + line.where() + (line.function.empty() ? "" : " (" + line.function + ")") + '\n';
+    first = false;
+  }
+  return text;
+}
+
+std::string hang_report::watching(const lane& who, std::vector<edge>& edges) const {
+  std::string text;
+  if (who.state != lane_state::waiting) return text;
+  const std::string self = name_of(*who.of);
+  if (who.pending.kind == operation_kind::synchronize) {
+    for (size_t n = 0; n < world_.waves_used_; ++n)
+      if (const wave& other = world_.waves_[n]; !other.host && other.live())
+        edges.push_back({self, name_of(other), "end of the launch"});
+    return text;
+  }
+  size_t shown = 0;
+  for (const watched& entry : who.reads.entries()) {
+    if (who.pending.kind == operation_kind::join) {
+      for (size_t n = 0; n < world_.waves_used_; ++n)
+        if (&world_.waves_[n].ended == entry.address) edges.push_back({self, name_of(world_.waves_[n]), "its end"});
+      continue;
+    }
+    const std::string location = describe_location(world_.heap_, entry.address);
+    const bool show = ++shown <= most_locations;
+    if (show)
+      text += "    reads " + location + " (" + plural(entry.size_bytes, "byte", "bytes") + ") = " + hexadecimal(entry.value);
+    bool anybody = false;
+    for (const recorder::change& change : world_.recorder_->changes_of(entry.address, entry.size_bytes)) {
+      if (change.who == &who) continue;
+      if (show && !anybody)
+        text += ", last changed by " + name_of(*change.who) + " at " + source_of(change.place).where() + " (step " +
+                std::to_string(change.step) + "), who " + state_of(*change.who);
+      anybody = true;
+      const edge found = {self, name_of(*change.who->of), location};
+      if (change.who->of != who.of && change.who->of->live() &&
+          std::find(edges.begin(), edges.end(), found) == edges.end())
+        edges.push_back(found);
+    }
+    if (show) text += anybody ? "\n" : ", which nobody else has changed\n";
+  }
+  if (shown > most_locations) text += "    ... and " + std::to_string(shown - most_locations) + " more locations\n";
+  return text;
+}
+
+void hang_report::add_missing_lanes(const lane& who, std::string& text, std::vector<edge>&) const {
+  if (who.state != lane_state::at_collective) return;
+  for (const open_collective& open : who.of->collectives)
+    if (open.kind == who.pending.kind && open.mask == who.pending.mask)
+      text += "    missing: " + lanes_in(open.mask & ~open.arrived) + '\n';
+}
+
+std::string hang_report::text() const {
+  std::string text;
+  std::vector<edge> edges;
+  size_t groups = 0;
+  size_t hidden = 0;
+  uint64_t not_started = 0;
+  for (size_t n = 0; n < world_.waves_used_; ++n) {
+    const wave& of = world_.waves_[n];
+    if (!of.live()) continue;
+    if (!of.resident) {
+      ++not_started;
+      continue;
+    }
+    // Lanes of a wave that stand alike are told together.
+    std::vector<std::pair<std::string, uint64_t>> alike;
+    for (const lane* who : of.lanes) {
+      if (who->state == lane_state::ended) continue;
+      std::string told = standing(*who);
+      told += watching(*who, edges);
+      add_missing_lanes(*who, told, edges);
+      const auto same = std::find_if(alike.begin(), alike.end(), [&](const auto& one) { return one.first == told; });
+      if (same == alike.end())
+        alike.emplace_back(std::move(told), uint64_t{1} << who->index);
+      else
+        same->second |= uint64_t{1} << who->index;
+    }
+    for (const auto& [told, mask] : alike) {
+      if (++groups > most_groups) {
+        ++hidden;
+        continue;
+      }
+      text += name_of(of);
+      if (!of.host) text += ", block " + std::to_string(of.block) + ", " + lanes_in(mask);
+      text += ": " + told;
+    }
+  }
+  if (hidden != 0) text += "... and " + plural(hidden, "more group of lanes", "more groups of lanes") + '\n';
+  if (not_started != 0)
+    text += plural(not_started, "wave has", "waves have") + " not started: the device holds " +
+            std::to_string(world_.machine_.resident) + " at a time\n";
+  if (!edges.empty()) {
+    text += "who waits for whom:\n";
+    for (const edge& one : edges) text += "  " + one.from + " -> " + one.to + "  (" + one.over + ")\n";
+  }
+  return text;
+}
+
+}  // namespace heddle::sim

@@ -1,0 +1,84 @@
+#include <heddle/sim/heap.h>
+
+#include <sys/mman.h>
+
+#include <algorithm>
+#include <cerrno>
+#include <cstdio>
+#include <cstdlib>
+#include <cstring>
+
+namespace heddle::sim {
+namespace {
+constexpr size_t line_bytes = 64;
+constexpr size_t gap_bytes = 4 * line_bytes;
+}  // namespace
+
+heap::heap() {
+  void* const mapped =
+      mmap(nullptr, capacity_bytes, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
+  if (mapped == MAP_FAILED) {
+    std::fprintf(stderr, "heddle: cannot reserve %zu GiB of address space for simulated memory: %s\n", capacity_bytes >> 30,
+                 std::strerror(errno));
+    std::exit(3);
+  }
+  base_ = static_cast<std::byte*>(mapped);
+}
+
+heap::~heap() { munmap(base_, capacity_bytes); }
+
+void heap::reset() {
+  allocations_.clear();
+  used_bytes_ = 0;
+  last_ = 0;
+}
+
+void* heap::allocate(size_t size_bytes, memory_kind kind, const char* name) {
+  const size_t whole = (size_bytes + line_bytes - 1) / line_bytes * line_bytes;
+  if (whole < size_bytes || whole + gap_bytes > capacity_bytes - used_bytes_) return nullptr;
+  std::byte* const base = base_ + used_bytes_ + gap_bytes;
+  if (base + whole >= base_ + capacity_bytes) return nullptr;
+  used_bytes_ += gap_bytes + whole;
+  std::memset(base, 0, whole);
+  allocations_.push_back({base, size_bytes, kind, false, name});
+  return base;
+}
+
+const char* heap::release(void* pointer) {
+  for (allocation& known : allocations_) {
+    if (known.base != pointer) continue;
+    if (known.freed) return "frees memory that has been freed already";
+    known.freed = true;
+    return nullptr;
+  }
+  return "frees a pointer that was not allocated";
+}
+
+const allocation* heap::nearest(const void* address) const {
+  const auto behind = std::upper_bound(allocations_.begin(), allocations_.end(), address,
+                                       [](const void* wanted, const allocation& known) { return wanted < known.base; });
+  return behind == allocations_.begin() ? nullptr : &*std::prev(behind);
+}
+
+const char* heap::check_slowly(const void* address, size_t bytes) const {
+  const allocation* const known = nearest(address);
+  if (known == nullptr) return "out of bounds: before the first allocation";
+  if (!known->holds(address, bytes)) {
+    if (known->holds(address, 1)) return "out of bounds: crosses the end of its allocation";
+    return "out of bounds: behind the end of an allocation";
+  }
+  if (known->freed) return "after the memory was freed";
+  last_ = static_cast<size_t>(known - allocations_.data());
+  return nullptr;
+}
+
+std::string heap::describe(const void* address) const {
+  const allocation* const known = nearest(address);
+  if (known == nullptr) return "unallocated memory";
+  char text[32];
+  std::snprintf(text, sizeof text, "+0x%zx",
+                static_cast<size_t>(static_cast<const std::byte*>(address) - known->base));
+  return std::string(known->name) + text;
+}
+
+}  // namespace heddle::sim

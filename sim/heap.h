@@ -1,0 +1,72 @@
+// The memory that a program allocates through its device. Every access to it is checked against what is allocated now.
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+#include <string>
+#include <vector>
+
+namespace heddle::sim {
+
+enum class memory_kind : uint8_t { shared, device };
+
+struct allocation {
+  std::byte* base = nullptr;
+  size_t size_bytes = 0;
+  memory_kind kind = memory_kind::shared;
+  bool freed = false;
+  const char* name = "";
+
+  bool holds(const void* address, size_t bytes) const {
+    const auto offset = static_cast<size_t>(static_cast<const std::byte*>(address) - base);
+    return offset < size_bytes && bytes <= size_bytes - offset;
+  }
+};
+
+/// One range of addresses, handed out from the bottom and never twice in a run, with a gap behind each allocation; so that an
+/// access that misses its allocation hits no other, and a freed address stays freed.
+class heap {
+ public:
+  heap();
+  ~heap();
+  heap(const heap&) = delete;
+  heap& operator=(const heap&) = delete;
+
+  /// Forgets all allocations.
+  void reset();
+
+  /// Zeroed, aligned to a cache line; null when the range is used up.
+  void* allocate(size_t size_bytes, memory_kind kind, const char* name);
+
+  /// Null on success, otherwise what is wrong.
+  const char* release(void* pointer);
+
+  bool contains(const void* address) const { return offset_of(address) < capacity_bytes; }
+  size_t offset_of(const void* address) const {
+    return static_cast<size_t>(static_cast<const std::byte*>(address) - base_);
+  }
+
+  /// The allocation that the address lies in or behind; null when it lies before the first.
+  const allocation* nearest(const void* address) const;
+
+  /// Null when all the bytes lie in one live allocation, otherwise what is wrong.
+  const char* check(const void* address, size_t bytes) const {
+    if (last_ < allocations_.size() && !allocations_[last_].freed && allocations_[last_].holds(address, bytes))
+      return nullptr;
+    return check_slowly(address, bytes);
+  }
+
+  /// "mailboxes+0x40", for people.
+  std::string describe(const void* address) const;
+
+ private:
+  const char* check_slowly(const void* address, size_t bytes) const;
+
+  static constexpr size_t capacity_bytes = size_t{1} << 36;
+  std::byte* base_ = nullptr;
+  size_t used_bytes_ = 0;
+  std::vector<allocation> allocations_;  ///< by address
+  mutable size_t last_ = 0;              ///< the one that the last check found
+};
+
+}  // namespace heddle::sim

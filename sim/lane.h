@@ -1,0 +1,120 @@
+// Lanes and waves, as the simulator keeps them. A host thread is a wave of one lane.
+#pragma once
+
+#include <heddle/sim/fiber.h>
+#include <heddle/sim/fiber_body.h>
+#include <heddle/sim/operation.h>
+#include <heddle/sim/watch.h>
+
+#include <cstdint>
+#include <string>
+#include <vector>
+
+namespace heddle::sim {
+
+struct wave;
+
+enum class lane_state : uint8_t {
+  candidate,      ///< can take the next step
+  waiting,        ///< for something that it has read to change
+  at_collective,  ///< for the other lanes of a mask
+  ended,
+};
+
+/// A plain store that the code under test was about to make when it last left the simulator; its effect is looked at on the
+/// lane's next entry, before anybody else runs.
+struct plain_store_in_progress {
+  static constexpr uint32_t largest_bytes = 16;
+  void* address = nullptr;
+  uint32_t size_bytes = 0;
+  unsigned char before[largest_bytes] = {};
+};
+
+/// Whether a loop comes back to a private state that it was in before. The anchor is moved at growing distances, so that a loop
+/// of any period is recognised (Brent's cycle finding, BIT 20, 1980).
+class cycle_finder {
+ public:
+  void forget() { distance_ = 0; }
+  bool anchored() const { return distance_ != 0; }
+  /// Takes the state's digest; whether it equals the anchor's.
+  bool returns_to_anchor(uint64_t digest) {
+    if (distance_ != 0 && digest == anchor_) return true;
+    if (++since_ >= distance_) {
+      anchor_ = digest;
+      distance_ = distance_ == 0 ? 1 : distance_ * 2;
+      since_ = 0;
+    }
+    return false;
+  }
+
+ private:
+  uint64_t anchor_ = 0;
+  uint32_t since_ = 0;
+  uint32_t distance_ = 0;  ///< 0: no anchor
+};
+
+struct lane {
+  fiber runs;
+  wave* of = nullptr;
+  uint32_t id = 0;     ///< dense over the run: the scheduler's actor
+  uint32_t index = 0;  ///< within the wave
+  lane_state state = lane_state::candidate;
+  bool begun = false;           ///< its fiber has been set up
+  bool exact_wait = false;      ///< waits for the simulator itself, not in a loop of the code under test
+  uint32_t candidate_slot = 0;  ///< where it stands among the candidates, while it is one
+  operation pending;
+  plain_store_in_progress storing;
+  uint64_t result = 0;  ///< of the collective or mask that it took part in
+  bool resolved = false;  ///< its active_mask has been answered by another lane's
+
+  watch_set reads;                      ///< since its last progress
+  std::vector<uint32_t> registrations;  ///< in the watch table
+  uint32_t fruitless_reads = 0;         ///< since its last progress or wait
+  uint32_t wakes_left = 0;              ///< times that its wait may still end for no reason
+  const void* spin_place = nullptr;     ///< where a loop without pause() is suspected to begin
+  cycle_finder spin;                    ///< of that loop
+  cycle_finder proof;                   ///< of its wait, while nobody else can move
+  /// Low end of what its future depends on while it waits: the registers that a call preserves, then its live stack.
+  const std::byte* private_state = nullptr;
+  size_t stack_slot = 0;        ///< in its arena
+  void* body = nullptr;         ///< what it runs, on its own stack
+  const fiber_body* how_to_run = nullptr;
+
+  bool is_host() const;
+};
+
+/// Lanes that stand at one collective.
+struct open_collective {
+  operation_kind kind = operation_kind::none;
+  uint64_t mask = 0;
+  uint64_t arrived = 0;
+};
+
+struct wave {
+  uint32_t id = 0;  ///< dense over the run: the scheduler's group
+  bool host = false;
+  std::string name;  ///< of a host thread
+  uint32_t device_id = 0;  ///< among the waves of the device, in order of launch
+  uint32_t kernel = 0;
+  uint32_t block = 0;      ///< within its kernel
+  uint32_t in_kernel = 0;  ///< its number within its kernel
+  std::vector<lane*> lanes;
+  uint32_t live_lanes = 0;  ///< that have not ended, begun or not
+  uint32_t candidates = 0;  ///< lanes that can take the next step
+  uint64_t ended_mask = 0;
+  bool resident = false;    ///< its block has started: its lanes may be candidates
+  bool stepped = false;     ///< one of its lanes has taken a step
+  bool guaranteed = false;  ///< in the fair set F
+  uint64_t ended = 0;       ///< 1 when its last lane has ended; watched by those who join it
+  std::vector<open_collective> collectives;
+
+  bool live() const { return live_lanes != 0; }
+};
+
+inline bool lane::is_host() const { return of->host; }
+
+/// "wave 1 lane 3", "host server".
+std::string name_of(const lane& who);
+std::string name_of(const wave& who);
+
+}  // namespace heddle::sim

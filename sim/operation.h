@@ -1,0 +1,63 @@
+// What a lane is about to do: published before the choice of who goes next, performed after it.
+#pragma once
+
+#include <heddle/rpc/target.h>
+
+#include <cstdint>
+#include <string>
+
+namespace heddle::sim {
+
+enum class operation_kind : uint8_t {
+  none,  ///< nothing visible: a lane that starts, or goes on after a collective
+  load,
+  store,
+  read_modify_write,
+  compare_exchange,
+  plain_load,
+  plain_store,
+  fence,
+  pause,
+  active_mask,
+  broadcast,
+  ballot,
+  sync_lanes,
+  notify,
+  wait,         ///< on a doorbell
+  synchronize,  ///< for the device to be idle
+  query,
+  join,  ///< for a host thread to end
+  launch,
+};
+
+/// "load", "plain store", ... as reports name it.
+const char* to_string(operation_kind kind);
+
+constexpr bool is_collective(operation_kind kind) {
+  return kind == operation_kind::broadcast || kind == operation_kind::ballot || kind == operation_kind::sync_lanes;
+}
+
+constexpr bool may_write(operation_kind kind) {
+  return kind == operation_kind::store || kind == operation_kind::read_modify_write ||
+         kind == operation_kind::compare_exchange || kind == operation_kind::plain_store || kind == operation_kind::notify;
+}
+
+struct operation {
+  operation_kind kind = operation_kind::none;
+  memory_order order = memory_order::relaxed;
+  scope reach = scope::system;
+  uint32_t size_bytes = 0;
+  const void* address = nullptr;
+  uint64_t mask = 0;             ///< of a collective
+  const void* place = nullptr;   ///< the return address into the code under test
+  void* const* frame = nullptr;  ///< the frame whose caller the code under test is; for walking the stack
+};
+
+/// The operation with its order and scope: "load acquire system", "plain store".
+std::string describe(const operation& what);
+
+class heap;
+/// A place in memory for people: an allocation and an offset, or a variable of the program.
+std::string describe_location(const heap& memory, const void* address);
+
+}  // namespace heddle::sim

@@ -1,0 +1,77 @@
+#include <heddle/sim/heap.h>
+#include <heddle/sim/recorder.h>
+#include <heddle/sim/source_line.h>
+
+#include <algorithm>
+#include <cstdio>
+
+namespace heddle::sim {
+
+void recorder::performed(const lane& who, uint64_t value, uint64_t step) {
+  taken_.push_back({step, &who, who.pending, value});
+  last_step_ = step;
+}
+
+void recorder::stored(const lane& who, uint64_t value) {
+  // Nobody else has run since, but the lane may have made accesses of its own that are no steps.
+  for (size_t n = taken_.size(); n-- > 0;)
+    if (taken_[n].who == &who) {
+      taken_[n].value = value;
+      return;
+    }
+}
+
+void recorder::changed(const lane& who, const void* address, size_t size_bytes) {
+  const uint64_t first = reinterpret_cast<uintptr_t>(address) / granule_bytes;
+  const uint64_t last = (reinterpret_cast<uintptr_t>(address) + size_bytes - 1) / granule_bytes;
+  for (uint64_t granule = first; granule <= last; ++granule) {
+    std::vector<change>& known = changes_[granule];
+    const change latest = {&who, address, size_bytes, who.pending.place, last_step_ + 1};
+    const auto same = std::find_if(known.begin(), known.end(), [&](const change& earlier) {
+      return earlier.who == &who && earlier.address == address && earlier.size_bytes == size_bytes;
+    });
+    if (same == known.end())
+      known.push_back(latest);
+    else
+      *same = latest;
+  }
+}
+
+std::vector<recorder::change> recorder::changes_of(const void* address, size_t size_bytes) const {
+  std::vector<change> found;
+  const watched wanted = {address, 0, static_cast<uint32_t>(size_bytes)};
+  const uint64_t first = reinterpret_cast<uintptr_t>(address) / granule_bytes;
+  const uint64_t last = (reinterpret_cast<uintptr_t>(address) + size_bytes - 1) / granule_bytes;
+  for (uint64_t granule = first; granule <= last; ++granule) {
+    const auto known = changes_.find(granule);
+    if (known == changes_.end()) continue;
+    for (const change& one : known->second)
+      if (wanted.overlaps(one.address, one.size_bytes)) found.push_back(one);
+  }
+  std::sort(found.begin(), found.end(), [](const change& a, const change& b) { return a.step > b.step; });
+  return found;
+}
+
+std::vector<step_record> recorder::steps(const heap& memory, size_t most) const {
+  std::vector<step_record> said;
+  const size_t from = taken_.size() > most ? taken_.size() - most : 0;
+  said.reserve(taken_.size() - from);
+  for (size_t n = from; n < taken_.size(); ++n) {
+    const taken& one = taken_[n];
+    step_record& record = said.emplace_back();
+    record.step = one.step;
+    record.actor = name_of(*one.who);
+    record.operation = describe(one.what);
+    if (one.what.address != nullptr)
+      record.location = describe_location(memory, one.what.address) + " (" + std::to_string(one.what.size_bytes) + " bytes)";
+    if (one.what.address != nullptr || is_collective(one.what.kind) || one.what.kind == operation_kind::active_mask) {
+      char text[32];
+      std::snprintf(text, sizeof text, "0x%llx", static_cast<unsigned long long>(one.value));
+      record.value = text;
+    }
+    record.where = source_of(one.what.place).where();
+  }
+  return said;
+}
+
+}  // namespace heddle::sim

@@ -1,0 +1,211 @@
+#include <heddle/sim/runtime/calls.h>
+#include <heddle/sim/runtime/entry.h>
+
+#include <cstdio>
+#include <cstdlib>
+
+namespace heddle::sim::runtime {
+namespace {
+
+/// The calling lane; what is asked for has no meaning outside of a run.
+lane& caller_lane(const char* what) {
+  if (world::current == nullptr) {
+    std::fprintf(stderr, "heddle: sim::%s is called outside of a simulated run\n", what);
+    std::abort();
+  }
+  return *world::current;
+}
+
+operation collective_operation(operation_kind kind, uint64_t mask, const caller& from) {
+  operation made = make_operation(kind, nullptr, 0, from);
+  made.mask = mask;
+  return made;
+}
+
+}  // namespace
+
+// -- lanes -------------------------------------------------------------------------------------------------------------------------
+
+uint64_t lane_mask() {
+  const caller from = HEDDLE_CALLER;
+  lane& self = caller_lane("target");
+  const entered inside(self);
+  return world::instance->active_mask(self, make_operation(operation_kind::active_mask, nullptr, 0, from));
+}
+
+uint32_t lane_id() { return caller_lane("target").index; }
+
+uint32_t lane_count() {
+  const lane& self = caller_lane("target");
+  return static_cast<uint32_t>(self.of->lanes.size());
+}
+
+bool is_first_lane(uint64_t mask) {
+  const lane& self = caller_lane("target");
+  return self.is_host() || (mask != 0 && static_cast<uint32_t>(__builtin_ctzll(mask)) == self.index);
+}
+
+uint64_t broadcast(uint64_t mask, uint64_t value) {
+  const caller from = HEDDLE_CALLER;
+  lane& self = caller_lane("target");
+  if (self.is_host()) return value;
+  const entered inside(self);
+  return world::instance->collective(self, collective_operation(operation_kind::broadcast, mask, from), value);
+}
+
+uint64_t ballot(uint64_t mask, bool predicate) {
+  const caller from = HEDDLE_CALLER;
+  lane& self = caller_lane("target");
+  if (self.is_host()) return predicate ? mask : 0;
+  const entered inside(self);
+  return world::instance->collective(self, collective_operation(operation_kind::ballot, mask, from), predicate ? 1 : 0);
+}
+
+void sync_lanes(uint64_t mask) {
+  const caller from = HEDDLE_CALLER;
+  lane& self = caller_lane("target");
+  if (self.is_host()) return;
+  const entered inside(self);
+  world::instance->collective(self, collective_operation(operation_kind::sync_lanes, mask, from), 0);
+}
+
+// -- memory ------------------------------------------------------------------------------------------------------------------------
+
+uint64_t load(const void* address, uint32_t size_bytes, memory_order order, scope reach) {
+  return atomic_load(address, size_bytes, order, reach, HEDDLE_CALLER);
+}
+
+void store(void* address, uint32_t size_bytes, uint64_t value, memory_order order, scope reach) {
+  atomic_store(address, size_bytes, value, order, reach, HEDDLE_CALLER);
+}
+
+uint64_t read_modify_write(rmw_kind kind, void* address, uint32_t size_bytes, uint64_t operand, memory_order order,
+                           scope reach) {
+  return atomic_rmw(kind, address, size_bytes, operand, order, reach, HEDDLE_CALLER);
+}
+
+bool compare_exchange(void* address, uint32_t size_bytes, uint64_t* expected, uint64_t desired, memory_order order,
+                      scope reach) {
+  return atomic_compare_exchange(address, size_bytes, *expected, desired, order, reach, HEDDLE_CALLER);
+}
+
+void fence(memory_order order, scope reach) { fence(order, reach, HEDDLE_CALLER); }
+
+// -- position and waiting ----------------------------------------------------------------------------------------------------------
+
+uint32_t block_id() { return caller_lane("target").of->block; }
+
+uint32_t wave_id() {
+  const wave& of = *caller_lane("target").of;
+  return of.host ? of.id : of.in_kernel;
+}
+
+void pause() {
+  const caller from = HEDDLE_CALLER;
+  lane* const self = world::current;
+  if (self == nullptr) return;
+  const entered inside(*self);
+  world::instance->pause(*self, make_operation(operation_kind::pause, nullptr, 0, from), from.private_state);
+}
+
+void notify(doorbell* bell) {
+  atomic_rmw(rmw_kind::add, bell, sizeof *bell, 1, memory_order::release, scope::system, HEDDLE_CALLER,
+             operation_kind::notify);
+}
+
+void wait(doorbell* bell, doorbell seen, uint64_t timeout_ns) {
+  const caller from = HEDDLE_CALLER;
+  lane& self = caller_lane("target");
+  const entered inside(self);
+  world& here = *world::instance;
+  operation how = make_operation(operation_kind::wait, bell, sizeof *bell, from);
+  take_turn(here, self, how);
+  const uint64_t count = read_memory(bell, sizeof *bell);
+  here.performed(self, count);
+  if (count != seen) return;
+  // A wait that can time out is one more turn of the loop around it: it ends when anything that the loop has read changes, be it
+  // late. Without a time-out only the bell ends it.
+  if (timeout_ns == no_timeout) self.reads.clear();
+  here.has_read(self, bell, sizeof *bell, count);
+  here.pause(self, how, from.private_state);
+}
+
+void trap(fault why, const char* message) {
+  const caller from = HEDDLE_CALLER;
+  if (world::current == nullptr) {
+    std::fprintf(stderr, "heddle: %s\n", message);
+    std::abort();
+  }
+  lane& self = *world::current;
+  const entered inside(self);
+  world& here = *world::instance;
+  here.finish_plain_store(self);
+  self.pending = make_operation(operation_kind::none, nullptr, 0, from);
+  here.end(self, why == fault::protocol ? scheduler::verdict::protocol : scheduler::verdict::assertion, message);
+}
+
+bool is_device() { return world::current != nullptr && !world::current->is_host(); }
+
+// -- the device --------------------------------------------------------------------------------------------------------------------
+
+void* allocate(size_t size_bytes, bool on_device, const char* name) {
+  lane& self = caller_lane("device");
+  const entered inside(self);
+  return world::instance->allocate(self, size_bytes, on_device ? memory_kind::device : memory_kind::shared, name);
+}
+
+void release(void* pointer) {
+  const caller from = HEDDLE_CALLER;
+  lane& self = caller_lane("device");
+  const entered inside(self);
+  world::instance->release(self, pointer, make_operation(operation_kind::none, nullptr, 0, from));
+}
+
+void copy(void* to, const void* from_memory, size_t size_bytes) {
+  const caller from = HEDDLE_CALLER;
+  plain_read(from_memory, size_bytes, from);
+  range_write(to, size_bytes, from, [&] { std::memmove(to, from_memory, size_bytes); });
+}
+
+void launch(const launch_shape& shape, const fiber_body& kernel, const void* bytes) {
+  const caller from = HEDDLE_CALLER;
+  lane& self = caller_lane("device");
+  const entered inside(self);
+  world::instance->launch(self, shape, kernel, bytes, make_operation(operation_kind::launch, nullptr, 0, from));
+}
+
+bool query() {
+  const caller from = HEDDLE_CALLER;
+  lane& self = caller_lane("device");
+  const entered inside(self);
+  world& here = *world::instance;
+  here.step(self, make_operation(operation_kind::query, nullptr, 0, from));
+  const uint64_t& running = here.kernels_running();
+  read_done(here, self, from, &running, sizeof running, running);
+  return running == 0;
+}
+
+void synchronize() {
+  const caller from = HEDDLE_CALLER;
+  lane& self = caller_lane("device");
+  const entered inside(self);
+  world& here = *world::instance;
+  here.wait_for(self, here.kernels_running(), 0, make_operation(operation_kind::synchronize, nullptr, 0, from));
+}
+
+const wave* spawn_host(const char* name, const fiber_body& body, void* function) {
+  const caller from = HEDDLE_CALLER;
+  lane& self = caller_lane("device");
+  const entered inside(self);
+  return &world::instance->spawn_host(self, name, body, function,
+                                      make_operation(operation_kind::launch, nullptr, 0, from));
+}
+
+void join(const wave* thread) {
+  const caller from = HEDDLE_CALLER;
+  lane& self = caller_lane("device");
+  const entered inside(self);
+  world::instance->wait_for(self, thread->ended, 1, make_operation(operation_kind::join, nullptr, 0, from));
+}
+
+}  // namespace heddle::sim::runtime

@@ -1,0 +1,53 @@
+// The entry points behind sim::target and sim::device: all that code under test calls, and nothing that it could inline.
+#pragma once
+
+#include <heddle/rpc/device.h>
+#include <heddle/rpc/target.h>
+#include <heddle/sim/fiber_body.h>
+
+#include <stddef.h>
+#include <stdint.h>
+
+namespace heddle::sim {
+struct wave;
+}
+
+namespace heddle::sim::runtime {
+
+enum class rmw_kind : uint8_t { exchange, add, subtract, bit_and, bit_or, bit_xor, nand };
+
+uint64_t lane_mask();
+uint32_t lane_id();
+uint32_t lane_count();
+bool is_first_lane(uint64_t mask);
+uint64_t broadcast(uint64_t mask, uint64_t value);
+uint64_t ballot(uint64_t mask, bool predicate);
+void sync_lanes(uint64_t mask);
+
+// `size_bytes` is 4 or 8; a value of 4 bytes is in the low half.
+uint64_t load(const void* address, uint32_t size_bytes, memory_order order, scope reach);
+void store(void* address, uint32_t size_bytes, uint64_t value, memory_order order, scope reach);
+uint64_t read_modify_write(rmw_kind kind, void* address, uint32_t size_bytes, uint64_t operand, memory_order order,
+                           scope reach);
+bool compare_exchange(void* address, uint32_t size_bytes, uint64_t* expected, uint64_t desired, memory_order order,
+                      scope reach);
+void fence(memory_order order, scope reach);
+
+uint32_t block_id();
+uint32_t wave_id();
+void pause();
+void notify(doorbell* bell);
+void wait(doorbell* bell, doorbell seen, uint64_t timeout_ns);
+void trap(fault why, const char* message);
+bool is_device();
+
+void* allocate(size_t size_bytes, bool on_device, const char* name);
+void release(void* pointer);
+void copy(void* to, const void* from, size_t size_bytes);
+void launch(const launch_shape& shape, const fiber_body& kernel, const void* bytes);
+bool query();
+void synchronize();
+const wave* spawn_host(const char* name, const fiber_body& body, void* from);
+void join(const wave* thread);
+
+}  // namespace heddle::sim::runtime

@@ -1,0 +1,288 @@
+// What every entry from code under test into the simulator has in common.
+#pragma once
+
+#include <heddle/sim/runtime/calls.h>
+#include <heddle/sim/world.h>
+
+#include <cstddef>
+#include <cstring>
+#include <utility>
+
+namespace heddle::sim::runtime {
+
+/// Marks that the simulator has been entered, and by which lane: until it is left, whatever the simulator calls is not
+/// observed, even inline functions whose instrumented copy the linker kept.
+class entered {
+ public:
+  explicit entered(lane& self) : self_(self) { world::current = nullptr; }
+  ~entered() { world::current = &self_; }
+  entered(const entered&) = delete;
+  entered& operator=(const entered&) = delete;
+
+ private:
+  lane& self_;
+};
+
+/// Where the caller of an entry point stands in the code under test; to be taken in the entry point itself.
+struct caller {
+  const void* place;               ///< the return address
+  void* const* frame;              ///< of the entry point
+  const std::byte* private_state;  ///< low end of what the caller's future depends on
+};
+
+// An entry point saves all registers that a call preserves right below its frame pointer (System V ABI for x86-64: rbx and r12
+// to r15; the caller's rbp is at the frame pointer), so that they and the stack above are the whole private state of the lane.
+// Elsewhere more may be saved: bytes too many only make two states look different that are not.
+#define HEDDLE_CALLER                                                                                             \
+  (__builtin_unwind_init(),                                                                                       \
+   ::heddle::sim::runtime::caller{__builtin_return_address(0), static_cast<void* const*>(__builtin_frame_address(0)), \
+                                  static_cast<const std::byte*>(__builtin_frame_address(0)) - 5 * sizeof(void*)})
+
+[[gnu::always_inline]] inline operation make_operation(operation_kind kind, const void* address, size_t size_bytes,
+                                                       const caller& from) {
+  operation made;
+  made.kind = kind;
+  made.address = address;
+  made.size_bytes = static_cast<uint32_t>(size_bytes);
+  made.place = from.place;
+  made.frame = from.frame;
+  return made;
+}
+
+[[gnu::always_inline]] inline void read_done(world& here, lane& self, const caller& from, const void* address,
+                                             size_t size_bytes, uint64_t value) {
+  here.has_read(self, address, static_cast<uint32_t>(size_bytes), value);
+  here.performed(self, value);
+  if (world::may_spin(self)) [[unlikely]]
+    here.look_for_spin(self, from.place, from.private_state);
+}
+
+/// The lane that the simulator must hear of: null outside of runs, inside the simulator, and for a lane's own stack.
+[[gnu::always_inline]] inline lane* observed(const void* address) {
+  lane* const self = world::current;
+  return self == nullptr || world::instance->is_private(*self, address) ? nullptr : self;
+}
+
+/// A plain read, before the code under test makes it. Of any size.
+[[gnu::always_inline]] inline void plain_read(const void* address, size_t size_bytes, const caller& from) {
+  lane* const self = observed(address);
+  if (self == nullptr || size_bytes == 0) return;
+  world& here = *world::instance;
+  const entered inside(*self);
+  const operation how = make_operation(operation_kind::plain_load, address, size_bytes, from);
+  here.finish_plain_store(*self);
+  here.check_access(*self, how);
+  here.step(*self, how, here.machine().plain_points);
+  // Memory may have been freed while others ran.
+  here.check_access(*self, how);
+  read_done(here, *self, from, address, size_bytes, watched::value_at(address, how.size_bytes));
+}
+
+/// A plain write, before the code under test makes it; at most 16 bytes. Its effect is looked at when the lane comes back.
+[[gnu::always_inline]] inline void plain_write(void* address, size_t size_bytes, const caller& from) {
+  lane* const self = observed(address);
+  if (self == nullptr || size_bytes == 0) return;
+  world& here = *world::instance;
+  const entered inside(*self);
+  const operation how = make_operation(operation_kind::plain_store, address, size_bytes, from);
+  here.finish_plain_store(*self);
+  here.check_access(*self, how);
+  here.step(*self, how, here.machine().plain_points);
+  here.check_access(*self, how);
+  here.performed(*self, 0);
+  here.begin_plain_store(*self, address, how.size_bytes);
+}
+
+/// A plain write of a whole object, before the code under test makes it. What is longer than a store in progress can hold counts
+/// as changed when the lane comes back, without a look at what it was before.
+[[gnu::always_inline]] inline void object_write(void* address, size_t size_bytes, const caller& from) {
+  if (size_bytes <= plain_store_in_progress::largest_bytes) return plain_write(address, size_bytes, from);
+  lane* const self = observed(address);
+  if (self == nullptr) return;
+  world& here = *world::instance;
+  const entered inside(*self);
+  const operation how = make_operation(operation_kind::plain_store, address, size_bytes, from);
+  here.finish_plain_store(*self);
+  here.check_access(*self, how);
+  here.step(*self, how, here.machine().plain_points);
+  here.check_access(*self, how);
+  here.performed(*self, 0);
+  here.begin_object_store(*self, address, how.size_bytes);
+}
+
+/// A read of a string: up to and with its end, or `most` bytes.
+inline void string_read(const char* text, size_t most, const caller& from) {
+  lane* const self = observed(text);
+  if (self == nullptr) return;
+  size_t size_bytes = 0;
+  {
+    const entered inside(*self);
+    world::instance->check_access(*self, make_operation(operation_kind::plain_load, text, 1, from));
+    while (size_bytes < most && text[size_bytes++] != '\0') {
+    }
+  }
+  plain_read(text, size_bytes, from);
+}
+
+/// A write of many bytes that the simulator makes itself: `write()` is called when it is the lane's turn.
+template <typename Write>
+[[gnu::always_inline]] inline void range_write(void* address, size_t size_bytes, const caller& from, Write&& write) {
+  lane* const self = observed(address);
+  if (self == nullptr || size_bytes == 0) {
+    write();
+    return;
+  }
+  world& here = *world::instance;
+  const entered inside(*self);
+  const operation how = make_operation(operation_kind::plain_store, address, size_bytes, from);
+  here.finish_plain_store(*self);
+  here.check_access(*self, how);
+  here.step(*self, how, here.machine().plain_points);
+  here.check_access(*self, how);
+  const uint64_t before = watched::value_at(address, how.size_bytes);
+  write();
+  const uint64_t after = watched::value_at(address, how.size_bytes);
+  here.performed(*self, after);
+  if (before != after) here.changed(*self, address, size_bytes);
+}
+
+constexpr uint64_t apply(rmw_kind kind, uint64_t old, uint64_t operand) {
+  switch (kind) {
+    case rmw_kind::exchange:
+      return operand;
+    case rmw_kind::add:
+      return old + operand;
+    case rmw_kind::subtract:
+      return old - operand;
+    case rmw_kind::bit_and:
+      return old & operand;
+    case rmw_kind::bit_or:
+      return old | operand;
+    case rmw_kind::bit_xor:
+      return old ^ operand;
+    case rmw_kind::nand:
+      return ~(old & operand);
+  }
+  return old;
+}
+
+// Atomic accesses of 1, 2, 4 or 8 bytes. A lane's own stack is nobody else's business; neither is what happens outside of runs,
+// where these are the plain accesses that one thread needs.
+
+[[gnu::always_inline]] inline uint64_t read_memory(const void* address, size_t size_bytes) {
+  uint64_t value = 0;
+  std::memcpy(&value, address, size_bytes);
+  return value;
+}
+[[gnu::always_inline]] inline void write_memory(void* address, size_t size_bytes, uint64_t value) {
+  std::memcpy(address, &value, size_bytes);
+}
+
+[[gnu::always_inline]] inline void take_turn(world& here, lane& self, const operation& how) {
+  here.finish_plain_store(self);
+  here.check_access(self, how);
+  here.step(self, how);
+  here.check_access(self, how);
+}
+
+[[gnu::always_inline]] inline uint64_t atomic_load(const void* address, size_t size_bytes, memory_order order, scope reach,
+                                                   const caller& from) {
+  lane* const self = observed(address);
+  if (self == nullptr) return read_memory(address, size_bytes);
+  world& here = *world::instance;
+  const entered inside(*self);
+  operation how = make_operation(operation_kind::load, address, size_bytes, from);
+  how.order = order;
+  how.reach = reach;
+  take_turn(here, *self, how);
+  const uint64_t value = read_memory(address, size_bytes);
+  read_done(here, *self, from, address, size_bytes, value);
+  return value;
+}
+
+[[gnu::always_inline]] inline void atomic_store(void* address, size_t size_bytes, uint64_t value, memory_order order,
+                                                scope reach, const caller& from) {
+  lane* const self = observed(address);
+  if (self == nullptr) return write_memory(address, size_bytes, value);
+  world& here = *world::instance;
+  const entered inside(*self);
+  operation how = make_operation(operation_kind::store, address, size_bytes, from);
+  how.order = order;
+  how.reach = reach;
+  take_turn(here, *self, how);
+  const uint64_t before = read_memory(address, size_bytes);
+  write_memory(address, size_bytes, value);
+  here.performed(*self, value);
+  if (before != read_memory(address, size_bytes)) here.changed(*self, address, size_bytes);
+}
+
+[[gnu::always_inline]] inline uint64_t atomic_rmw(rmw_kind kind, void* address, size_t size_bytes, uint64_t operand,
+                                                  memory_order order, scope reach, const caller& from,
+                                                  operation_kind named = operation_kind::read_modify_write) {
+  lane* const self = observed(address);
+  if (self == nullptr) {
+    const uint64_t old = read_memory(address, size_bytes);
+    write_memory(address, size_bytes, apply(kind, old, operand));
+    return old;
+  }
+  world& here = *world::instance;
+  const entered inside(*self);
+  operation how = make_operation(named, address, size_bytes, from);
+  how.order = order;
+  how.reach = reach;
+  take_turn(here, *self, how);
+  const uint64_t old = read_memory(address, size_bytes);
+  write_memory(address, size_bytes, apply(kind, old, operand));
+  const uint64_t now = read_memory(address, size_bytes);
+  // One that leaves the value as it was is a read, or loops of test-and-set would never wait.
+  if (old == now) {
+    read_done(here, *self, from, address, size_bytes, old);
+  } else {
+    here.performed(*self, old);
+    here.changed(*self, address, size_bytes);
+  }
+  return old;
+}
+
+/// Whether the exchange happened; `expected` receives what was found.
+[[gnu::always_inline]] inline bool atomic_compare_exchange(void* address, size_t size_bytes, uint64_t& expected,
+                                                           uint64_t desired, memory_order order, scope reach,
+                                                           const caller& from) {
+  lane* const self = observed(address);
+  if (self == nullptr) {
+    const uint64_t old = read_memory(address, size_bytes);
+    if (old == expected) write_memory(address, size_bytes, desired);
+    return std::exchange(expected, old) == old;
+  }
+  world& here = *world::instance;
+  const entered inside(*self);
+  operation how = make_operation(operation_kind::compare_exchange, address, size_bytes, from);
+  how.order = order;
+  how.reach = reach;
+  take_turn(here, *self, how);
+  const uint64_t old = read_memory(address, size_bytes);
+  const bool equal = old == expected;
+  expected = old;
+  if (equal) write_memory(address, size_bytes, desired);
+  if (equal && old != desired) {
+    here.performed(*self, old);
+    here.changed(*self, address, size_bytes);
+  } else {
+    read_done(here, *self, from, address, size_bytes, old);
+  }
+  return equal;
+}
+
+[[gnu::always_inline]] inline void fence(memory_order order, scope reach, const caller& from) {
+  lane* const self = world::current;
+  if (self == nullptr) return;
+  world& here = *world::instance;
+  const entered inside(*self);
+  operation how = make_operation(operation_kind::fence, nullptr, 0, from);
+  how.order = order;
+  how.reach = reach;
+  here.step(*self, how);
+  here.performed(*self, 0);
+}
+
+}  // namespace heddle::sim::runtime

@@ -1,0 +1,168 @@
+#include <heddle/sim/source_line.h>
+
+#include <cxxabi.h>
+#include <dwarf.h>
+#include <elfutils/libdw.h>
+#include <elfutils/libdwfl.h>
+#include <unistd.h>
+
+#include <cstdio>
+#include <cstdlib>
+#include <filesystem>
+#include <map>
+#include <mutex>
+
+namespace heddle::sim {
+namespace {
+
+/// The debug information of this process, opened when it is first asked for.
+class debug_info {
+ public:
+  static debug_info& instance() {
+    static debug_info only;
+    return only;
+  }
+
+  std::vector<source_line> look_up(const void* return_address) {
+    std::vector<source_line> found;
+    // The call ends where the return address begins.
+    const Dwarf_Addr address = reinterpret_cast<uintptr_t>(return_address) - 1;
+    Dwfl_Module* const module = session_ == nullptr ? nullptr : dwfl_addrmodule(session_, address);
+    if (module != nullptr) collect(module, address, found);
+    if (found.empty()) {
+      source_line unknown;
+      if (module != nullptr)
+        if (const char* symbol = dwfl_module_addrname(module, address)) unknown.function = readable(symbol);
+      found.push_back(std::move(unknown));
+    }
+    for (source_line& line : found) line.address = return_address;
+    return found;
+  }
+
+  std::string variable(const void* where) {
+    const Dwarf_Addr address = reinterpret_cast<uintptr_t>(where);
+    Dwfl_Module* const module = session_ == nullptr ? nullptr : dwfl_addrmodule(session_, address);
+    if (module == nullptr) return {};
+    GElf_Off offset = 0;
+    GElf_Sym symbol;
+    const char* const name = dwfl_module_addrinfo(module, address, &offset, &symbol, nullptr, nullptr, nullptr);
+    if (name == nullptr || GELF_ST_TYPE(symbol.st_info) != STT_OBJECT || offset >= symbol.st_size) return {};
+    char text[32] = "";
+    if (offset != 0) std::snprintf(text, sizeof text, "+0x%llx", static_cast<unsigned long long>(offset));
+    return readable(name) + text;
+  }
+
+ private:
+  debug_info() {
+    static const Dwfl_Callbacks callbacks = {.find_elf = dwfl_linux_proc_find_elf,
+                                             .find_debuginfo = dwfl_standard_find_debuginfo,
+                                             .section_address = nullptr,
+                                             .debuginfo_path = nullptr};
+    session_ = dwfl_begin(&callbacks);
+    if (session_ == nullptr) return;
+    dwfl_linux_proc_report(session_, getpid());
+    dwfl_report_end(session_, nullptr, nullptr);
+  }
+
+  static void collect(Dwfl_Module* module, Dwarf_Addr address, std::vector<source_line>& found) {
+    Dwfl_Line* const innermost = dwfl_module_getsrc(module, address);
+    if (innermost == nullptr) return;
+    int line = 0;
+    const char* file = dwfl_lineinfo(innermost, nullptr, &line, nullptr, nullptr, nullptr);
+    found.push_back({shortened(file), line, {}});
+
+    Dwarf_Addr bias = 0;
+    Dwarf_Die* const unit = dwfl_module_addrdie(module, address, &bias);
+    Dwarf_Die* scopes = nullptr;
+    const int count = unit == nullptr ? 0 : dwarf_getscopes(unit, address - bias, &scopes);
+    if (count <= 0) return;
+    // dwarf_getscopes stops at the out-of-line function for inlined code; dwarf_getscopes_die of the innermost goes on.
+    Dwarf_Die* nesting = nullptr;
+    const int depth = dwarf_getscopes_die(&scopes[0], &nesting);
+    for (int n = 0; n < depth; ++n) {
+      const int tag = dwarf_tag(&nesting[n]);
+      if (tag != DW_TAG_inlined_subroutine && tag != DW_TAG_subprogram) continue;
+      found.back().function = name_of(&nesting[n]);
+      if (tag == DW_TAG_subprogram) break;
+      found.push_back(caller_of(&nesting[n], unit));
+    }
+    std::free(nesting);
+    std::free(scopes);
+  }
+
+  static source_line caller_of(Dwarf_Die* inlined, Dwarf_Die* unit) {
+    source_line caller;
+    Dwarf_Attribute attribute;
+    Dwarf_Word value = 0;
+    if (dwarf_formudata(dwarf_attr(inlined, DW_AT_call_line, &attribute), &value) == 0) caller.line = static_cast<int>(value);
+    Dwarf_Files* files = nullptr;
+    size_t file_count = 0;
+    if (dwarf_formudata(dwarf_attr(inlined, DW_AT_call_file, &attribute), &value) == 0 &&
+        dwarf_getsrcfiles(unit, &files, &file_count) == 0 && value < file_count)
+      if (const char* name = dwarf_filesrc(files, value, nullptr, nullptr)) caller.file = shortened(name);
+    return caller;
+  }
+
+  static std::string name_of(Dwarf_Die* die) {
+    Dwarf_Attribute attribute;
+    const char* name = dwarf_formstring(dwarf_attr_integrate(die, DW_AT_name, &attribute));
+    return name == nullptr ? std::string() : std::string(name);
+  }
+
+  static std::string readable(const char* symbol) {
+    int status = 0;
+    char* const name = abi::__cxa_demangle(symbol, nullptr, nullptr, &status);
+    std::string text = status == 0 ? name : symbol;
+    std::free(name);
+    return text;
+  }
+
+  static std::string shortened(const char* file) {
+    if (file == nullptr) return {};
+    std::filesystem::path path = std::filesystem::path(file).lexically_normal();
+    if (path.is_absolute()) {
+      std::error_code failed;
+      const std::filesystem::path here = std::filesystem::current_path(failed);
+      const std::filesystem::path below = failed ? path : path.lexically_relative(here);
+      if (!below.empty() && *below.begin() != "..") path = below;
+    }
+    return path.string();
+  }
+
+  Dwfl* session_ = nullptr;
+};
+
+}  // namespace
+
+std::string source_line::where() const {
+  if (!file.empty()) return file + ":" + std::to_string(line);
+  if (!function.empty()) return function;
+  char text[32];
+  std::snprintf(text, sizeof text, "%p", address);
+  return text;
+}
+
+namespace {
+// Simulations of several OS threads share the debug information, which libdw does not protect.
+std::mutex turn;
+}  // namespace
+
+std::string variable_at(const void* address) {
+  const std::scoped_lock mine(turn);
+  return debug_info::instance().variable(address);
+}
+
+std::vector<source_line> inlined_at(const void* return_address) {
+  static std::map<const void*, std::vector<source_line>> known;
+  const std::scoped_lock mine(turn);
+  auto entry = known.find(return_address);
+  if (entry == known.end()) entry = known.emplace(return_address, debug_info::instance().look_up(return_address)).first;
+  return entry->second;
+}
+
+source_line source_of(const void* return_address) {
+  if (return_address == nullptr) return {"", 0, "before its first operation"};
+  return inlined_at(return_address).front();
+}
+
+}  // namespace heddle::sim

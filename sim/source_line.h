@@ -1,0 +1,30 @@
+// From an address in the program to the line that a person wrote, by the program's DWARF.
+#pragma once
+
+#include <cstdint>
+#include <string>
+#include <vector>
+
+namespace heddle::sim {
+
+/// A line of source. Paths are as the compiler recorded them, shortened to what lies below the working directory.
+struct source_line {
+  std::string file;      ///< empty when the program has no line for the address
+  int line = 0;
+  std::string function;  ///< the function that the line belongs to, inlined or not; may be empty
+
+  /// "rpc/mailbox.h:52", or the address in hexadecimal when there is no line.
+  std::string where() const;
+  const void* address = nullptr;
+};
+
+/// The innermost line at a return address: of the call, not of what follows it. Remembers what it has looked up.
+source_line source_of(const void* return_address);
+
+/// The line and those that it was inlined into, innermost first; ends with the function that really is called.
+std::vector<source_line> inlined_at(const void* return_address);
+
+/// The variable with static storage that the address lies in, with the offset: "flags+0x4"; empty when there is none.
+std::string variable_at(const void* address);
+
+}  // namespace heddle::sim

@@ -1,0 +1,130 @@
+#include <heddle/sim/lane.h>
+#include <heddle/sim/watch.h>
+
+#include <cstring>
+
+namespace heddle::sim {
+
+uint64_t watched::value_at(const void* address, uint32_t size_bytes) {
+  uint64_t value = 0;
+  if (size_bytes <= sizeof value) {
+    std::memcpy(&value, address, size_bytes);
+    return value;
+  }
+  const auto* bytes = static_cast<const unsigned char*>(address);
+  for (uint32_t left = size_bytes; left != 0;) {
+    const uint32_t part = left < sizeof value ? left : static_cast<uint32_t>(sizeof value);
+    uint64_t word = 0;
+    std::memcpy(&word, bytes, part);
+    value = (value ^ word) * 0x9e3779b97f4a7c15u;
+    value ^= value >> 32;
+    bytes += part;
+    left -= part;
+  }
+  return value;
+}
+
+bool watch_set::unchanged() const {
+  if (overflowed_) return false;
+  for (const watched& entry : entries_)
+    if (!entry.unchanged()) return false;
+  return true;
+}
+
+bool watch_set::covers(const void* address, size_t size_bytes) const {
+  for (const watched& entry : entries_)
+    if (entry.overlaps(address, size_bytes)) return true;
+  return false;
+}
+
+watch_table::watch_table() : buckets_(1024) {}
+
+void watch_table::clear() {
+  if (used_buckets_ != 0) buckets_.assign(buckets_.size(), bucket{});
+  nodes_.clear();
+  free_.clear();
+  used_buckets_ = 0;
+  live_ = 0;
+}
+
+void watch_table::enrol(lane& waiter) {
+  // Registration number n of the lane is for granule number n of its set; one that stands already is left alone.
+  size_t n = 0;
+  for (const watched& entry : waiter.reads.entries()) {
+    const uint64_t first = granule_of(entry.address);
+    const uint64_t last = (reinterpret_cast<uintptr_t>(entry.address) + entry.size_bytes - 1) / granule_bytes;
+    for (uint64_t granule = first; granule <= last; ++granule, ++n) {
+      if (n < waiter.registrations.size()) {
+        const uint32_t standing = waiter.registrations[n];
+        if (nodes_[standing].granule == granule) continue;
+        unlink(standing);
+        link(standing, waiter, granule);
+        continue;
+      }
+      uint32_t fresh = 0;
+      if (free_.empty()) {
+        fresh = static_cast<uint32_t>(nodes_.size());
+        nodes_.emplace_back();
+      } else {
+        fresh = free_.back();
+        free_.pop_back();
+      }
+      link(fresh, waiter, granule);
+      waiter.registrations.push_back(fresh);
+      ++live_;
+    }
+  }
+  while (waiter.registrations.size() > n) {
+    unlink(waiter.registrations.back());
+    free_.push_back(waiter.registrations.back());
+    waiter.registrations.pop_back();
+    --live_;
+  }
+}
+
+uint32_t watch_table::find(uint64_t granule) const {
+  const size_t mask = buckets_.size() - 1;
+  for (size_t at = (granule * 0x9e3779b97f4a7c15u) >> 20 & mask;; at = (at + 1) & mask) {
+    if (!buckets_[at].used) return none;
+    if (buckets_[at].granule == granule) return buckets_[at].head;
+  }
+}
+
+watch_table::bucket& watch_table::bucket_for(uint64_t granule) {
+  if (used_buckets_ * 2 >= buckets_.size()) grow();
+  const size_t mask = buckets_.size() - 1;
+  for (size_t at = (granule * 0x9e3779b97f4a7c15u) >> 20 & mask;; at = (at + 1) & mask) {
+    if (!buckets_[at].used) {
+      buckets_[at] = {granule, none, true};
+      ++used_buckets_;
+      return buckets_[at];
+    }
+    if (buckets_[at].granule == granule) return buckets_[at];
+  }
+}
+
+void watch_table::grow() {
+  std::vector<bucket> old(buckets_.size() * 2);
+  old.swap(buckets_);
+  used_buckets_ = 0;
+  for (const bucket& moved : old)
+    if (moved.used) bucket_for(moved.granule).head = moved.head;
+}
+
+void watch_table::link(uint32_t n, lane& waiter, uint64_t granule) {
+  bucket& into = bucket_for(granule);
+  nodes_[n] = {&waiter, granule, into.head, none};
+  if (into.head != none) nodes_[into.head].previous = n;
+  into.head = n;
+}
+
+void watch_table::unlink(uint32_t n) {
+  const node& leaving = nodes_[n];
+  if (leaving.next != none) nodes_[leaving.next].previous = leaving.previous;
+  if (leaving.previous != none)
+    nodes_[leaving.previous].next = leaving.next;
+  else
+    bucket_for(leaving.granule).head = leaving.next;
+}
+
+}  // namespace heddle::sim

@@ -1,0 +1,120 @@
+// Who waits for what: a lane that waits is registered on every location that it has read since it last got anywhere, and is
+// not worth a turn before one of them changes. (The dynamic form of blocking on spin loops: miri PR 1651; GenMC's spin-assume.)
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+#include <vector>
+
+namespace heddle::sim {
+
+struct lane;
+
+/// One location that a lane has read, and what it read there.
+struct watched {
+  const void* address = nullptr;
+  uint64_t value = 0;  ///< of up to 8 bytes; a hash of more
+  uint32_t size_bytes = 0;
+
+  /// The bytes of memory in the form of `value`.
+  static uint64_t value_at(const void* address, uint32_t size_bytes);
+  bool unchanged() const { return value_at(address, size_bytes) == value; }
+  bool overlaps(const void* other, size_t other_bytes) const {
+    const auto mine = reinterpret_cast<uintptr_t>(address);
+    const auto theirs = reinterpret_cast<uintptr_t>(other);
+    return mine < theirs + other_bytes && theirs < mine + size_bytes;
+  }
+};
+
+/// What one lane has read since its last progress.
+class watch_set {
+ public:
+  void add(const void* address, uint32_t size_bytes, uint64_t value) {
+    // Loops read a few words over and over: look at the latest entries first.
+    const size_t from = entries_.size() > recent ? entries_.size() - recent : 0;
+    for (size_t n = entries_.size(); n-- > from;)
+      if (entries_[n].address == address && entries_[n].size_bytes == size_bytes) {
+        if (entries_[n].value != value) saw_change_ = true;
+        entries_[n].value = value;
+        return;
+      }
+    if (entries_.size() < most)
+      entries_.push_back({address, value, size_bytes});
+    else
+      overflowed_ = true;
+  }
+  void clear() {
+    entries_.clear();
+    overflowed_ = false;
+    saw_change_ = false;
+  }
+  /// Whether a location was read twice with two values.
+  bool saw_change() const { return saw_change_; }
+  /// Whether nothing in the set has another value than the lane read. False when the set could not hold everything.
+  bool unchanged() const;
+
+  const std::vector<watched>& entries() const { return entries_; }
+  bool covers(const void* address, size_t size_bytes) const;
+
+ private:
+  static constexpr size_t recent = 16;
+  static constexpr size_t most = 65536;
+  std::vector<watched> entries_;
+  bool overflowed_ = false;
+  bool saw_change_ = false;
+};
+
+/// The registrations of all waiting lanes, found by location. Registrations stay in place when a lane wakes and are reused
+/// when it waits on the same locations again, as scanning servers do.
+class watch_table {
+ public:
+  watch_table();
+
+  /// Forgets everything; keeps its memory.
+  void clear();
+
+  /// Registers the lane on every entry of its watch set.
+  void enrol(lane& waiter);
+
+  /// Calls `wake(lane&)` for each lane whose entry overlaps the bytes; also for lanes that no longer wait.
+  template <typename Wake>
+  void changed(const void* address, size_t size_bytes, Wake&& wake) {
+    if (live_ == 0) return;
+    const uint64_t first = granule_of(address);
+    const uint64_t last = (reinterpret_cast<uintptr_t>(address) + size_bytes - 1) / granule_bytes;
+    for (uint64_t granule = first; granule <= last; ++granule) {
+      const uint32_t head = find(granule);
+      for (uint32_t n = head; n != none; n = nodes_[n].next) wake(*nodes_[n].waiter);
+    }
+  }
+
+ private:
+  static constexpr uint64_t granule_bytes = 8;
+  static constexpr uint32_t none = ~uint32_t{0};
+  struct node {
+    lane* waiter = nullptr;
+    uint64_t granule = 0;
+    uint32_t next = none;
+    uint32_t previous = none;
+  };
+  struct bucket {
+    uint64_t granule = 0;
+    uint32_t head = none;
+    bool used = false;
+  };
+
+  static uint64_t granule_of(const void* address) { return reinterpret_cast<uintptr_t>(address) / granule_bytes; }
+  uint32_t find(uint64_t granule) const;
+  bucket& bucket_for(uint64_t granule);
+  void grow();
+  void link(uint32_t n, lane& waiter, uint64_t granule);
+  void unlink(uint32_t n);
+
+  std::vector<bucket> buckets_;
+  std::vector<node> nodes_;
+  std::vector<uint32_t> free_;
+  size_t used_buckets_ = 0;
+  size_t live_ = 0;
+};
+
+}  // namespace heddle::sim

@@ -1,0 +1,266 @@
+// One simulation: who there is, who goes next, and when it is over. Lives on one OS thread.
+#pragma once
+
+#include <heddle/rpc/device.h>
+#include <heddle/scheduler/choice.h>
+#include <heddle/scheduler/digest.h>
+#include <heddle/sim/fiber_body.h>
+#include <heddle/sim/heap.h>
+#include <heddle/sim/lane.h>
+#include <heddle/sim/recorder.h>
+#include <heddle/sim/settings.h>
+#include <heddle/sim/simulation.h>
+
+#include <deque>
+#include <functional>
+#include <memory>
+#include <string>
+#include <vector>
+
+namespace heddle::sim {
+
+class world {
+ public:
+  world();
+  ~world();
+  world(const world&) = delete;
+  world& operator=(const world&) = delete;
+
+  outcome run(const settings& machine, const std::function<void()>& body, scheduler::choice_source& choices, bool explain);
+
+  // -- entries of the runtime; the caller is a lane that has left the code under test ------------------------------------------
+
+  /// Publishes what the lane does next and lets somebody be chosen; returns when it is this lane, which then performs it. With
+  /// `may_switch` false the lane goes on at once.
+  void step(lane& self, const operation& next, bool may_switch = true) {
+    finish_plain_store(self);
+    self.pending = next;
+    if (may_switch) yield(self);
+  }
+
+  /// The lane has performed its pending operation and saw or wrote `value`.
+  void performed(lane& self, uint64_t value) {
+    ++steps_;
+    const void* const address = self.pending.address;
+    digest_.add(uint64_t{self.id} << 40 | uint64_t{self.pending.size_bytes} << 8 |
+                static_cast<uint64_t>(self.pending.kind));
+    if (address != nullptr) {
+      const uint64_t where = stable(reinterpret_cast<uintptr_t>(address));
+      // What lies on the C++ heap has no address that another process would repeat, and may hold such addresses.
+      if (where != unstable) digest_.add(where ^ stable_value(value) << 1);
+    } else {
+      digest_.add(value);
+    }
+    if (recorder_) recorder_->performed(self, value, steps_);
+  }
+
+  /// The lane has read this. A loop that reads and reads without a pause is looked at more closely.
+  void has_read(lane& self, const void* address, uint32_t size_bytes, uint64_t value) {
+    self.reads.add(address, size_bytes, value);
+    ++self.fruitless_reads;
+  }
+  static bool may_spin(const lane& self) { return self.fruitless_reads >= fruitless_reads_allowed; }
+  /// Called when may_spin, with the low end of the lane's private state: lets it wait if it only repeats itself.
+  void look_for_spin(lane& self, const void* place, const std::byte* private_state);
+
+  /// The lane has changed these bytes: it got somewhere, and whoever waits for them may go on.
+  void changed(lane& self, const void* address, size_t size_bytes) {
+    got_somewhere(self);
+    ++changes_;
+    watches_.changed(address, size_bytes, [&](lane& waiter) {
+      if (waiter.state == lane_state::waiting && waiter.reads.covers(address, size_bytes)) wake(waiter);
+    });
+    if (recorder_) recorder_->changed(self, address, size_bytes);
+  }
+
+  /// Remembers the bytes that a plain store of the code under test is about to replace.
+  void begin_plain_store(lane& self, void* address, uint32_t size_bytes);
+  /// The same for a store that is too long to remember: it counts as a change.
+  static void begin_object_store(lane& self, void* address, uint32_t size_bytes) {
+    self.storing.address = address;
+    self.storing.size_bytes = size_bytes;
+  }
+  void finish_plain_store(lane& self) {
+    if (self.storing.size_bytes != 0) look_at_plain_store(self);
+  }
+
+  /// The end of a turn in a loop that waits for memory to change. `private_state` as for look_for_spin; null: the wait is the
+  /// simulator's own and repeats itself exactly.
+  void pause(lane& self, const operation& how, const std::byte* private_state);
+
+  /// Waits until every lane of the operation's mask has come, and returns what the collective gives this lane.
+  uint64_t collective(lane& self, const operation& how, uint64_t value);
+  uint64_t active_mask(lane& self, const operation& how);
+
+  /// Whether the lane may touch these bytes, its own stack aside; ends the run when not. `is_private` when it is its own stack.
+  bool is_private(const lane& self, const void* address) const {
+    const auto& stack = self.runs.stack();
+    return static_cast<size_t>(static_cast<const std::byte*>(address) - stack.low) < stack.size_bytes;
+  }
+  void check_access(lane& self, const operation& how) {
+    if (heap_.contains(how.address)) {
+      if (const char* wrong = heap_.check(how.address, how.size_bytes)) bad_access(self, how, wrong);
+    } else if (device_stacks_->contains(how.address) || host_stacks_->contains(how.address) ||
+               reinterpret_cast<uintptr_t>(how.address) < lowest_address) {
+      bad_access(self, how, nullptr);
+    }
+  }
+
+  /// Ends the run with this verdict about the lane's pending operation. Does not return.
+  [[noreturn]] void end(lane& about, scheduler::verdict verdict, std::string message);
+
+  // -- entries of the device ------------------------------------------------------------------------------------------------------
+
+  void* allocate(lane& self, size_t size_bytes, memory_kind kind, const char* name);
+  void release(lane& self, void* pointer, const operation& how);
+  void launch(lane& self, const launch_shape& shape, const fiber_body& kernel, const void* bytes, const operation& how);
+  const wave& spawn_host(lane& self, const char* name, const fiber_body& body, void* from, const operation& how);
+  /// Waits until the word, which the simulator changes, is `wanted`.
+  void wait_for(lane& self, const uint64_t& word, uint64_t wanted, const operation& how);
+  /// Launches that have not ended.
+  const uint64_t& kernels_running() const { return kernels_running_; }
+
+  const settings& machine() const { return machine_; }
+  heap& memory() { return heap_; }
+  bool guards(const void* address) const { return device_stacks_->is_guard(address) || host_stacks_->is_guard(address); }
+
+  /// The lane that runs on this OS thread now; null inside the simulator and outside of runs.
+  static constinit thread_local lane* current;
+  /// The simulation of this OS thread; null when there is none.
+  static constinit thread_local world* instance;
+
+ private:
+  friend class hang_report;
+
+  struct kernel {
+    uint32_t blocks = 0;
+    uint32_t waves_per_block = 0;
+    uint32_t lanes = 0;
+    uint32_t next_block = 0;       ///< blocks [0, next_block) have started
+    uint32_t live_waves = 0;
+    size_t first_wave = 0;  ///< in waves_
+    fiber_body body;
+    std::vector<std::byte> bytes;
+  };
+
+  static constexpr uint32_t fruitless_reads_allowed = 64;
+  static constexpr uintptr_t lowest_address = 65536;
+  static constexpr uint64_t unstable = ~uint64_t{0};
+
+  void prepare(const settings& machine, scheduler::choice_source& choices, bool explain);
+  void yield(lane& self) {
+    lane& next = choose(self);
+    if (&next != &self) enter(self, next);
+  }
+  void block(lane& self) { enter(self, choose(self)); }
+  void enter(lane& self, lane& next);
+  void begin(lane& self);
+  static void run_lane(void* argument);
+  void lane_ended(lane& self);
+
+  lane& choose(lane& self) {
+    if (fair_.candidates() == 0 || proving_ != proof::none || denied_ || steps_ >= next_limit_) return choose_specially(self);
+    return ask(self);
+  }
+  lane& choose_specially(lane& self);
+  lane& ask(lane& self) {
+    const auto count = static_cast<uint32_t>(candidates_.size());
+    const uint32_t picked = choices_->pick(count, scheduler::choice_kind::actor, view_);
+    if (picked >= count) stop(self);
+    return *candidates_[picked];
+  }
+  uint32_t pick(lane& self, uint32_t count, scheduler::choice_kind kind) {
+    const uint32_t picked = choices_->pick(count, kind);
+    if (picked >= count) stop(self);
+    return picked;
+  }
+  bool all_waits_proven();
+  lane& choose_denied(lane& self);
+  void judge_denied(lane& self);
+  [[noreturn]] void end_deadlock(lane& self);
+  void take_stock(lane& self);
+  void pass_limit(lane& self);
+  [[noreturn]] void stop(lane& self);
+  [[noreturn]] void leave(lane& self);
+  const lane* most_telling_waiter() const;
+
+  void add_candidate(lane& who);
+  void remove_candidate(lane& who);
+  void wake(lane& waiter);
+  void wait(lane& self, const std::byte* private_state);
+  void got_somewhere(lane& self) {
+    self.reads.clear();
+    self.fruitless_reads = 0;
+    self.wakes_left = machine_.wakes;
+    self.spin.forget();
+  }
+  void first_step(wave& who);
+  void look_at_plain_store(lane& self);
+  [[noreturn]] void bad_access(lane& self, const operation& how, const char* wrong);
+  void check_arrival(lane& self, const operation& how);
+  void complete(wave& of, size_t open, operation_kind kind);
+
+  wave& new_wave();
+  lane& new_lane(wave& of, uint32_t index);
+  void start_blocks();
+
+  static scheduler::candidate look_at(const void* self, uint32_t index);
+  uint64_t stable(uint64_t word) const;
+  uint64_t stable_value(uint64_t value) const {
+    const uint64_t as_address = stable(value);
+    return as_address == unstable ? value : as_address;
+  }
+
+  settings machine_;
+  std::unique_ptr<stack_arena> device_stacks_;
+  std::unique_ptr<stack_arena> host_stacks_;
+  heap heap_;
+  fiber root_;  ///< the OS thread's own stack, from which run() was called
+
+  std::deque<lane> lanes_;  ///< [0, lanes_used_) belong to this run
+  std::deque<wave> waves_;
+  size_t lanes_used_ = 0;
+  size_t waves_used_ = 0;
+  std::vector<size_t> free_stacks_;  ///< of ended lanes
+  size_t stacks_used_ = 0;
+  size_t host_stacks_used_ = 0;
+  size_t stack_to_free_ = no_stack;  ///< of the lane that ended last, which may still stand on it
+  static constexpr size_t no_stack = ~size_t{0};
+
+  std::deque<kernel> kernels_;  ///< launched and not ended; only the first has started blocks
+  uint64_t kernels_running_ = 0;
+  uint32_t kernels_launched_ = 0;
+  uint32_t device_waves_ = 0;
+  uint32_t resident_waves_ = 0;
+  const std::function<void()>* main_body_ = nullptr;
+  size_t live_lanes_ = 0;
+
+  std::vector<lane*> candidates_;
+  fair_set fair_;
+  watch_table watches_;
+  uint64_t changes_ = 0;         ///< of memory, ever
+  uint64_t proof_changes_ = 0;   ///< when the anchors of the waits were set
+  enum class proof : uint8_t { none, of_guaranteed, of_everybody };
+  bool denied_ = false;       ///< whom the model guarantees a turn waits; the others run on, to see whether that would help
+  uint64_t denied_turns_ = 0;
+  proof proving_ = proof::none;  ///< these lanes run without being chosen, to see whether their waits repeat themselves
+  bool fair_tail_ = false;
+
+  scheduler::choice_source* choices_ = nullptr;
+  scheduler::candidate_list view_;
+  scheduler::digest digest_;
+  uint64_t steps_ = 0;
+  uint64_t next_limit_ = 0;
+  std::unique_ptr<recorder> recorder_;
+
+  scheduler::verdict verdict_ = scheduler::verdict::ok;
+  std::string message_;
+  const void* about_ = nullptr;  ///< the place in the code under test that the verdict is about
+  std::string report_;
+  lane* stock_for_ = nullptr;  ///< who asks run() to write the report now
+  bool stopped_ = false;
+  uintptr_t image_low_ = 0;  ///< of the program, which is loaded elsewhere in every process
+  uintptr_t image_high_ = 0;
+};
+
+}  // namespace heddle::sim

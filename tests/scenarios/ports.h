@@ -1,0 +1,128 @@
+// What every scenario over ports needs: both ends on one machine, servers until the kernel has ended, and an account of requests.
+#pragma once
+
+#include <heddle/tools/scenario.h>
+
+#include <vector>
+
+namespace heddle::scenarios {
+
+/// An atomic word of the account or a flag between host and device.
+template <typename T>
+using shared_word = target::atomic_ref<T, scope::system>;
+
+inline std::vector<parameter> port_parameters(int64_t waves, int64_t lanes, int64_t ports, int64_t calls) {
+  return {
+      parameter::number("waves", waves, 1, 65536, "", "waves that call"),
+      parameter::number("lanes", lanes, 1, 64, "", "lanes of each wave"),
+      parameter::number("ports", ports, 1, rpc::max_ports, "", "ports between client and server"),
+      parameter::number("servers", 1, 1, 64, "", "host threads that serve"),
+      parameter::number("calls", calls, 1, 100000, "", "calls that each lane makes"),
+  };
+}
+
+/// The verdict of a scenario in which a call may have to wait for the port of another: `ok` where whoever holds a port is
+/// guaranteed a turn, or where there is a port for each lane, so that nobody ever waits for another.
+inline scheduler::verdict needs_fair_holders(const parameters& set) {
+  if (!set.has("progress")) return scheduler::verdict::ok;
+  const std::string& model = set.text("progress");
+  const bool a_port_each = set.count("waves") * set.count("lanes") <= set.count("ports");
+  const bool hangs = model == "unfair" || (model == "hsa" && !a_port_each);
+  return hangs ? scheduler::verdict::progress : scheduler::verdict::ok;
+}
+
+/// Which lanes make which calls; the part of every kernel that tells requests apart.
+struct callers {
+  uint32_t lanes;
+  uint32_t calls;
+
+  /// This lane's number in the launch, in [0, waves * lanes). Where each lane is a wave of its own, waves are numbered so.
+  HEDDLE_FUNCTION uint32_t number() const {
+    if (target::lane_count() == 1) return target::wave_id();
+    return target::wave_id() * lanes + target::lane_id();
+  }
+  HEDDLE_FUNCTION uint32_t request(uint32_t call) const { return number() * calls + call; }
+};
+
+/// The memory of one set of ports and of the account of its requests.
+class port_test {
+ public:
+  port_test(device& on, const parameters& set)
+      : on_(on),
+        set_(set),
+        shape_{set.count("ports"), set.count("lanes")},
+        requests_(uint64_t{set.count("waves")} * set.count("lanes") * set.count("calls")) {
+    memory_ = on.allocate_shared<unsigned char>(shape_.size_bytes(), "ports");
+    client_locks_ = on.allocate_device<uint32_t>(shape_.lock_words(), "client locks");
+    server_locks_ = on.allocate_shared<uint32_t>(shape_.lock_words(), "server locks");
+    handled_ = on.allocate_shared<uint32_t>(requests_, "handled requests");
+    stop_ = on.allocate_shared<uint32_t>(1, "stop flag");
+  }
+
+  rpc::client client(bool rings = false) const { return rpc::client(memory_, client_locks_, shape_, rings); }
+  rpc::server server(uint32_t start) const { return rpc::server(memory_, server_locks_, shape_, start); }
+  callers who() const { return {set_.count("lanes"), set_.count("calls")}; }
+
+  /// Runs the kernel on all waves while servers hand each port that opens to `handle(port, account)`, where account(id) marks a
+  /// request as handled; then checks that every request was handled once and that every port is back where it started. `expected`
+  /// is how many requests the kernel makes.
+  template <typename Kernel, typename Handle>
+  void run(Kernel kernel, Handle handle, uint64_t expected) {
+    std::vector<decltype(on_.spawn_host("server", [] {}))> servers;
+    servers.reserve(set_.count("servers"));
+    for (uint32_t n = 0; n < set_.count("servers"); ++n)
+      servers.push_back(on_.spawn_host("server", [server = server(n), handle, handled = handled_, requests = requests_,
+                                                  stop = stop_]() mutable {
+        const auto account = [=](uint64_t id) {
+          HEDDLE_CHECK(id < requests, "a request has a number that nobody was given");
+          HEDDLE_CHECK(shared_word<uint32_t>(handled[id]).fetch_add(1, memory_order::relaxed) == 0,
+                       "a request is handled twice");
+        };
+        while (true) {
+          // Read before the look for work: what was sent before the flag was set is then found.
+          const bool last = shared_word<uint32_t>(*stop).load(memory_order::acquire) != 0;
+          if (auto port = server.try_open()) {
+            handle(port, account);
+            continue;
+          }
+          if (last) return;
+          target::pause();
+        }
+      }));
+    on_.launch({.blocks = 1, .waves = set_.count("waves"), .lanes = set_.count("lanes")}, kernel);
+    on_.synchronize();
+    // Release pairs with the acquire in the servers' loops.
+    shared_word<uint32_t>(*stop_).store(1, memory_order::release);
+    for (auto& server : servers) server.join();
+    check(expected);
+  }
+
+ private:
+  void check(uint64_t expected) {
+    uint64_t total = 0;
+    for (uint64_t id = 0; id < requests_; ++id) total += shared_word<uint32_t>(handled_[id]).load(memory_order::relaxed);
+    HEDDLE_CHECK(total == expected, "not every request was handled");
+    HEDDLE_CHECK(server(0).all_idle(), "a port is not back with its client, or a server holds it");
+    // The client's locks lie in device memory.
+    std::vector<uint32_t> locks(shape_.lock_words());
+    on_.copy(locks.data(), client_locks_, locks.size() * sizeof(uint32_t));
+    for (const uint32_t word : locks) HEDDLE_CHECK(word == 0, "a wave has ended and holds a port");
+  }
+
+  device& on_;
+  const parameters& set_;
+  rpc::layout shape_;
+  uint64_t requests_;
+  unsigned char* memory_ = nullptr;
+  uint32_t* client_locks_ = nullptr;
+  uint32_t* server_locks_ = nullptr;
+  uint32_t* handled_ = nullptr;
+  uint32_t* stop_ = nullptr;
+};
+
+/// Requests of a launch in which every lane makes every call.
+inline uint64_t all_calls(const parameters& set) {
+  return uint64_t{set.count("waves")} * set.count("lanes") * set.count("calls");
+}
+
+}  // namespace heddle::scenarios
