@@ -28,17 +28,21 @@ struct runtime {
       heddle::detail::runtime_failed(call, name, cudaGetErrorName(error), cudaGetErrorString(error));
   }
 
+  /// Before the program's first use of CUDA this has all kernels loaded with the context. A kernel that is loaded at its
+  /// first launch may have to wait for the one that runs, which may be waiting for a request that this thread should
+  /// serve. ("Lazy Loading", CUDA C++ Programming Guide.) Too late when the program has used CUDA before; launch() has a
+  /// second answer.
+  static void load_eagerly() { setenv("CUDA_MODULE_LOADING", "EAGER", /*overwrite=*/0); }
+
   static bool present() {
+    load_eagerly();
     int count = 0;
     return cudaGetDeviceCount(&count) == cudaSuccess && count > 0;
   }
 
-  /// Makes the context now, and has all kernels loaded with it. A kernel that is loaded at its first launch may have to
-  /// wait for the one that runs, which may be waiting for a request that this thread should serve. ("Lazy Loading",
-  /// CUDA C++ Programming Guide.) The variable has no effect when the program has used CUDA before; launch() has a
-  /// second answer.
+  /// Makes the context now, not at the first launch.
   static void start() {
-    setenv("CUDA_MODULE_LOADING", "EAGER", /*overwrite=*/0);
+    load_eagerly();
     check(cudaSetDevice(0), "cudaSetDevice");
     check(cudaFree(nullptr), "cudaFree");
   }

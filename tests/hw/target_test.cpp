@@ -202,7 +202,7 @@ TEST(sleepers, are_all_woken_by_one_ring) {
 }
 
 struct trapped : std::runtime_error {
-  trapped(fault reason_, const char* message) : std::runtime_error(message), reason(reason_) {}
+  trapped(fault why, const char* message) : std::runtime_error(message), reason(why) {}
   fault reason;
 };
 

@@ -19,6 +19,6 @@ trap 'rm -rf "$folder"' EXIT
 "$compiler" "$@" -o "$folder/assembly"
 awk -f "$here/$filter" "$folder/assembly" >"$folder/found"
 awk -f "$here/compare.awk" "$here/$expectations" "$folder/found" || {
-  echo "$("$compiler" --version | head -4)"
+  echo "compiled by: $("$compiler" --version 2>/dev/null | grep -iE "version|release" | head -2)"
   exit 1
 }
