@@ -46,9 +46,11 @@ void print_table(const fuzz_summary& summary) {
 void print_warnings(const fuzz_summary& summary) {
   for (const trial& each : summary.trials) {
     if (each.runs.choices > 0 || each.runs.schedules == 0) continue;
-    std::cout << painted("warning: ", colour::warning) << each.tested->name
-              << ": nothing was scheduled, no run had a choice.\n"
-                 "  Is the code under test compiled with the flags of heddle::main?\n";
+    std::cout << '\n'
+              << painted("warning: ", colour::warning) << each.tested->name
+              << ":\n"
+                 "  nothing was scheduled: no run had a choice. Is the code under test compiled\n"
+                 "  with the flags of heddle::main?\n";
   }
 }
 

@@ -1,0 +1,23 @@
+// A simulator that simulates nothing: a scenario's body says itself how the run ends.
+#pragma once
+
+#include <heddle/sim/simulation.h>
+
+#include <string>
+
+namespace heddle::tests {
+
+/// The run that the calling body is in.
+struct fake_run {
+  scheduler::choice_source& choices;
+  sim::outcome& ended;
+};
+fake_run& current_run();
+
+/// Asks for a choice and makes a step of it.
+uint32_t fake_pick(uint32_t count);
+
+/// Makes the run end with this verdict.
+void fake_violation(scheduler::verdict verdict, std::string where, std::string message);
+
+}  // namespace heddle::tests

@@ -1,0 +1,145 @@
+#include <heddle/scheduler/trace.h>
+
+#include <filesystem>
+#include <sstream>
+
+#include "command.h"
+
+namespace heddle::tests {
+namespace {
+
+TEST(fuzz, scenarios_that_give_their_expected_verdicts_are_status_0) {
+  const ended_process ended = heddle({"fuzz", "port.echo", "zoo.crossed-calls", "--schedules", "100"});
+  EXPECT_EQ(ended.status, 0) << ended.out;
+  EXPECT_EQ(ended.err, "");
+  EXPECT_NE(ended.out.find("zoo.crossed-calls: deadlock at zoo/crossed.cpp:12, as expected"), std::string::npos)
+      << ended.out;
+  EXPECT_NE(ended.out.find("  lane 0 waits for lane 1\n  lane 1 waits for lane 0\n"), std::string::npos);
+  EXPECT_NE(ended.out.find("2 scenarios, all as expected\n"), std::string::npos);
+}
+
+TEST(fuzz, a_planted_bug_that_is_not_found_is_as_wrong_as_a_violation) {
+  const ended_process missing = heddle({"fuzz", "zoo.unplanted", "--schedules", "50"});
+  EXPECT_EQ(missing.status, 1);
+  EXPECT_NE(missing.out.find("deadlock was expected, and not found in 50 schedules"), std::string::npos) << missing.out;
+  const ended_process violated = heddle({"fuzz", "fake.racy", "--schedules", "50"});
+  EXPECT_EQ(violated.status, 1);
+  EXPECT_NE(violated.out.find("WRONG"), std::string::npos);
+  EXPECT_EQ(heddle({"fuzz", "fake.endless", "--schedules", "1"}).status, 1) << "inconclusive is not ok";
+}
+
+TEST(fuzz, the_printed_command_replays_the_finding) {
+  const ended_process ended = heddle({"fuzz", "fake.racy", "--schedules", "50"});
+  std::istringstream lines(ended.out);
+  std::string line, command;
+  while (std::getline(lines, line))
+    if (line.starts_with("  " + std::string(FAKE_HEDDLE) + " replay heddle1.")) command = line;
+  ASSERT_FALSE(command.empty()) << ended.out;
+  EXPECT_NE(ended.out.find("\n" + command.substr(command.rfind(' ') + 1) + "\n"), std::string::npos)
+      << "the token stands alone on a line, to be copied";
+  const ended_process again = run_process({"/bin/sh", "-c", command});
+  EXPECT_EQ(again.status, 1);
+  EXPECT_NE(again.out.find("fake.racy: race at fake/racy.cpp:7"), std::string::npos) << again.out;
+}
+
+TEST(fuzz, the_table_fits_80_columns) {
+  const ended_process ended = heddle({"fuzz", "port.*", "fake.a-*", "zoo.*", "--schedules", "20"});
+  std::istringstream lines(ended.out);
+  std::string line;
+  while (std::getline(lines, line) && !line.empty()) EXPECT_LE(line.size(), 80u) << line;
+  EXPECT_EQ(ended.out.find('\033'), std::string::npos) << "no colour where nobody looks";
+}
+
+TEST(fuzz, json_has_the_documented_keys) {
+  const nlohmann::json all = heddle_json({"fuzz", "zoo.crossed-calls", "--schedules", "50"});
+  ASSERT_TRUE(has_keys(all, {"scenarios", "ok"}));
+  EXPECT_EQ(all["ok"], true);
+  const nlohmann::json& one = all["scenarios"][0];
+  ASSERT_TRUE(has_keys(
+      one, {"name", "expected", "verdict", "ok", "schedules", "schedules_per_second", "steps", "digest", "findings"}))
+      << one;
+  EXPECT_EQ(one["schedules"], 50);
+  EXPECT_EQ(one["verdict"], "deadlock");
+  EXPECT_EQ(one["digest"].get<std::string>().size(), 16u);
+  const nlohmann::json& found = one["findings"][0];
+  ASSERT_TRUE(has_keys(found, {"verdict", "where", "seed", "token", "file", "count"})) << found;
+  EXPECT_TRUE(found["file"].is_null());
+  EXPECT_EQ(found["where"], "zoo/crossed.cpp:12");
+}
+
+TEST(fuzz, equal_seeds_have_equal_digests_and_one_seed_repeats_one_schedule) {
+  const auto fuzzed = [](const std::string& seed, const std::string& schedules) {
+    return heddle_json({"fuzz", "zoo.crossed-calls", "--seed", seed, "--schedules", schedules})["scenarios"][0];
+  };
+  const nlohmann::json all = fuzzed("1", "200");
+  EXPECT_EQ(all["digest"], fuzzed("1", "200")["digest"]);
+  EXPECT_NE(all["digest"], fuzzed("2", "200")["digest"]);
+  const uint64_t seed = all["findings"][0]["seed"];
+  EXPECT_EQ(fuzzed(std::to_string(seed), "1")["findings"][0]["token"], all["findings"][0]["token"]);
+}
+
+TEST(fuzz, a_run_without_any_choice_is_warned_of) {
+  const ended_process ended = heddle({"fuzz", "fake.silent", "--schedules", "3"});
+  EXPECT_EQ(ended.status, 0);
+  EXPECT_NE(ended.out.find("warning: fake.silent:\n  nothing was scheduled"), std::string::npos) << ended.out;
+  EXPECT_EQ(heddle({"fuzz", "port.echo", "--schedules", "3"}).out.find("warning"), std::string::npos);
+}
+
+TEST(fuzz, a_finding_that_cannot_be_repeated_is_wrong_and_said_to_be_so) {
+  const ended_process ended = heddle({"fuzz", "fake.forgetful", "--schedules", "5"});
+  EXPECT_EQ(ended.status, 1);
+  EXPECT_NE(ended.out.find("not reproducible: every choice agrees, but the run ended with ok"), std::string::npos)
+      << ended.out;
+}
+
+TEST(fuzz, findings_are_written_to_files_that_replay) {
+  const temporary_folder folder;
+  const std::string out = (folder.path() / "new" / "findings").string();
+  const nlohmann::json all = heddle_json({"fuzz", "fake.racy", "zoo.*", "--schedules", "50", "--out", out});
+  const nlohmann::json& found = all["scenarios"][0]["findings"][0];
+  const std::string file = found["file"];
+  EXPECT_EQ(file, out + "/fake.racy-race-" + std::to_string(found["seed"].get<uint64_t>()) + ".heddle.json");
+  EXPECT_EQ(scheduler::read_trace(file).value, scheduler::from_token(found["token"].get<std::string>()).value);
+  EXPECT_EQ(heddle({"replay", file}).status, 1);
+}
+
+TEST(fuzz, a_folder_that_cannot_be_made_is_status_3) {
+  const ended_process ended = heddle({"fuzz", "port.echo", "--out", "/dev/null/findings"});
+  EXPECT_EQ(ended.status, 3);
+  EXPECT_EQ(line_count(ended.err), 1u);
+}
+
+TEST(fuzz, a_full_disk_is_status_3_and_what_was_found_is_printed) {
+  const temporary_folder folder;
+  const ended_process ended =
+      heddle({"fuzz", "fake.racy", "port.echo", "--schedules", "50", "--out", folder.path().string()},
+             {.out_file = "/dev/stderr", .file_bytes_max = 0});
+  EXPECT_EQ(ended.status, 3);
+  EXPECT_TRUE(std::filesystem::is_empty(folder.path()));
+}
+
+TEST(fuzz, a_token_that_no_command_line_takes_is_not_offered) {
+  const ended_process ended = heddle({"fuzz", "fake.long", "--schedules", "1", "--strategy", "random"});
+  EXPECT_EQ(ended.status, 1);
+  EXPECT_LT(ended.out.size(), 5'000u);
+  EXPECT_NE(ended.out.find("fuzz fake.long --strategy random --seed 1 --schedules 1 --out ."), std::string::npos)
+      << ended.out;
+}
+
+TEST(fuzz, time_is_a_limit_for_all_scenarios_together) {
+  const nlohmann::json all = heddle_json({"fuzz", "fake.slow", "port.echo", "--time", "0.3"});
+  EXPECT_LT(all["scenarios"][0]["schedules"], 200);
+  EXPECT_GT(all["scenarios"][0]["schedules"], 1);
+  EXPECT_GT(all["scenarios"][1]["schedules"], 1);
+}
+
+TEST(fuzz, ctrl_c_prints_the_table_so_far_and_is_status_130) {
+  const ended_process ended =
+      heddle({"fuzz", "fake.slow", "port.echo", "--schedules", "1000000"}, {.interrupt_after_ms = 400});
+  EXPECT_EQ(ended.status, 130);
+  EXPECT_NE(ended.out.find("fake.slow"), std::string::npos) << ended.out;
+  EXPECT_NE(ended.out.find("1 scenario, all as expected; interrupted, 1 were not run"), std::string::npos) << ended.out;
+}
+
+}  // namespace
+}  // namespace heddle::tests

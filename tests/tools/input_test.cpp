@@ -1,0 +1,131 @@
+#include <heddle/scheduler/trace.h>
+
+#include <fstream>
+
+#include "command.h"
+
+namespace heddle::tests {
+namespace {
+
+void expect_refused(const std::vector<std::string>& arguments, const std::string& message) {
+  const ended_process ended = heddle(arguments);
+  EXPECT_EQ(ended.status, 2);
+  EXPECT_EQ(ended.err, "heddle: " + message + "\n");
+  EXPECT_EQ(ended.out, "");
+}
+
+const std::string program = FAKE_HEDDLE;
+
+TEST(input, commands_and_options_that_are_none_are_refused_with_the_nearest) {
+  expect_refused({}, "no command; " + program + " help lists them");
+  expect_refused({"fuz"}, "unknown command \"fuz\"; did you mean \"fuzz\"?");
+  expect_refused({"shrink"}, "unknown command \"shrink\"; " + program + " help lists the commands");
+  expect_refused({"--json"}, "unknown option \"--json\"; " + program + " help lists the commands");
+  expect_refused({"fuzz", "--schedule", "3"}, "fuzz: unknown option \"--schedule\"; did you mean \"--schedules\"?");
+  expect_refused({"fuzz", "--jsn=1"}, "fuzz: unknown option \"--jsn\"; did you mean \"--json\"?");
+  expect_refused({"list", "port.echo"}, "list: unexpected argument \"port.echo\"");
+  expect_refused({"replay"}, "replay: FILE|TOKEN is required");
+  expect_refused({"help", "fuz"}, "unknown command \"fuz\"; did you mean \"fuzz\"?");
+  expect_refused({"--version", "x"}, "unexpected argument \"x\" after --version");
+}
+
+TEST(input, scenarios_that_there_are_not_are_refused_with_the_nearest) {
+  expect_refused({"fuzz", "port.ecko"}, "unknown scenario \"port.ecko\"; did you mean \"port.echo\"?");
+  expect_refused({"fuzz", "crossed"}, "unknown scenario \"crossed\"; did you mean \"zoo.crossed-calls\"?");
+  expect_refused({"fuzz", "xyzzy"}, "unknown scenario \"xyzzy\"; see heddle list");
+  expect_refused({"fuzz", "nothing.*"}, "no scenario matches \"nothing.*\"; see heddle list");
+}
+
+TEST(input, settings_are_checked_for_every_chosen_scenario_before_anything_runs) {
+  expect_refused({"fuzz", "port.echo", "--set", "call=3"},
+                 "scenario port.echo: unknown key \"call\"; did you mean \"calls\"?");
+  expect_refused({"fuzz", "port.echo", "--set", "calls=101"},
+                 "scenario port.echo: \"calls\" cannot be \"101\"; it must be a whole number from 1 to 100 (calls)");
+  expect_refused({"fuzz", "port.echo", "--set", "calls"},
+                 "scenario port.echo: \"calls\" is no setting; write key=value");
+  expect_refused({"fuzz", "port.echo", "zoo.crossed-calls", "--set", "calls=3"},
+                 "scenario zoo.crossed-calls: unknown key \"calls\"; the keys are progress, budget");
+  expect_refused(
+      {"fuzz", "port.echo", "--set", "progress=has"},
+      "scenario port.echo: \"progress\" cannot be \"has\"; it must be one of unfair, hsa, obe, fair; did you mean "
+      "\"hsa\"?");
+}
+
+TEST(input, numbers_are_refused_with_their_range) {
+  expect_refused({"fuzz", "--schedules", "0"},
+                 "--schedules cannot be \"0\"; it must be a whole number from 1 to 4611686018427387904");
+  expect_refused({"fuzz", "--seed", "1.5"},
+                 "--seed cannot be \"1.5\"; it must be a whole number from 0 to 18446744073709551615");
+  expect_refused({"fuzz", "--time", "soon"}, "--time cannot be \"soon\"; it must be a time such as 30, 45s, 5m or 2h");
+  expect_refused({"fuzz", "--time", "1", "--schedules", "1"}, "fuzz: --schedules excludes --time");
+  expect_refused({"fuzz", "--strategy", "rando"}, "unknown strategy \"rando\"; did you mean \"random\"?");
+  expect_refused({"fuzz", "--strategy", "round-robin:0"}, "the quantum \"0\" must be a whole number from 1 to 1000000");
+}
+
+TEST(input, a_value_is_not_taken_for_a_second_setting) {
+  EXPECT_EQ(heddle({"fuzz", "--set", "calls=2", "port.echo", "--schedules", "1"}).status, 0);
+}
+
+TEST(input, damaged_traces_are_refused) {
+  const std::string token = token_of("zoo.crossed-calls");
+  const std::string damaged = "this token is damaged or cut off; copy it again, whole and on one line";
+  expect_refused({"replay", token.substr(0, token.size() - 1)}, damaged);
+  expect_refused({"replay", token + "A"}, damaged);
+  expect_refused({"replay", "heddle1."}, damaged);
+  expect_refused({"replay", "nothing.json"},
+                 "there is no file \"nothing.json\", and it is no token either (a token begins with \"heddle1.\")");
+  const temporary_folder folder;
+  const std::string file = (folder.path() / "cut.heddle.json").string();
+  std::ofstream(file) << to_json(*scheduler::from_token(token).value).substr(0, 100);
+  const ended_process ended = heddle({"replay", file});
+  EXPECT_EQ(ended.status, 2);
+  EXPECT_EQ(line_count(ended.err), 1u);
+  EXPECT_NE(ended.err.find("damaged or cut off near byte 101"), std::string::npos) << ended.err;
+}
+
+TEST(input, a_trace_of_another_build_is_refused_with_the_command_that_searches_again) {
+  scheduler::trace recorded = *scheduler::from_token(token_of("zoo.crossed-calls")).value;
+  const std::string seed = std::to_string(recorded.seed);
+  const ended_process ended = run_process({FAKE_HEDDLE_REBUILT, "replay", to_token(recorded)});
+  EXPECT_EQ(ended.status, 2);
+  EXPECT_EQ(line_count(ended.err), 1u);
+  EXPECT_NE(ended.err.find("another build"), std::string::npos) << ended.err;
+  EXPECT_NE(ended.err.find(std::string(FAKE_HEDDLE_REBUILT) + " fuzz zoo.crossed-calls --strategy mix --seed " + seed +
+                           " --schedules 1\n"),
+            std::string::npos);
+}
+
+TEST(input, a_hostile_trace_cannot_print_more_than_its_line) {
+  scheduler::trace hostile = *scheduler::from_token(token_of("zoo.crossed-calls")).value;
+  hostile.scenario = "x\ny\033[31m" + std::string(5'000, 'z');
+  const ended_process ended = heddle({"replay", to_token(hostile)});
+  EXPECT_EQ(ended.status, 2);
+  EXPECT_EQ(line_count(ended.err), 1u);
+  EXPECT_EQ(ended.err.find('\033'), std::string::npos);
+}
+
+TEST(input, help_and_version_print_to_stdout) {
+  for (const std::vector<std::string>& words : std::vector<std::vector<std::string>>{{"help"},
+                                                                                     {"--help"},
+                                                                                     {"help", "fuzz"},
+                                                                                     {"fuzz", "--help"},
+                                                                                     {"replay", "-h"},
+                                                                                     {"help", "list"},
+                                                                                     {"--version"}}) {
+    const ended_process ended = heddle(words);
+    EXPECT_EQ(ended.status, 0);
+    EXPECT_EQ(ended.err, "");
+    EXPECT_NE(ended.out, "");
+  }
+  EXPECT_EQ(heddle({"help", "fuzz"}).out, heddle({"fuzz", "--help"}).out);
+  EXPECT_EQ(heddle({"help"}).out.find("shrink"), std::string::npos) << "commands that do not exist are not listed";
+}
+
+TEST(input, output_that_cannot_be_written_is_status_3) {
+  const ended_process ended = heddle({"fuzz", "port.echo", "--schedules", "1"}, {.out_file = "/dev/full"});
+  EXPECT_EQ(ended.status, 3);
+  EXPECT_EQ(line_count(ended.err), 1u);
+}
+
+}  // namespace
+}  // namespace heddle::tests

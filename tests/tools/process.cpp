@@ -1,0 +1,74 @@
+#include "process.h"
+
+#include <fcntl.h>
+#include <sys/resource.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include <algorithm>
+#include <chrono>
+#include <csignal>
+#include <cstdlib>
+#include <fstream>
+#include <sstream>
+#include <thread>
+
+namespace heddle::tests {
+namespace {
+
+std::string content(const std::filesystem::path& file) {
+  std::ostringstream text;
+  text << std::ifstream(file).rdbuf();
+  return text.str();
+}
+
+[[noreturn]] void become(const std::vector<std::string>& words, const std::string& out, const std::string& err,
+                         long file_bytes_max) {
+  dup2(open(out.c_str(), O_WRONLY | O_CREAT | O_TRUNC, 0600), STDOUT_FILENO);
+  dup2(open(err.c_str(), O_WRONLY | O_CREAT | O_TRUNC, 0600), STDERR_FILENO);
+  if (file_bytes_max >= 0) {
+    const rlimit limit = {.rlim_cur = static_cast<rlim_t>(file_bytes_max),
+                          .rlim_max = static_cast<rlim_t>(file_bytes_max)};
+    setrlimit(RLIMIT_FSIZE, &limit);
+    signal(SIGXFSZ, SIG_IGN);
+  }
+  std::vector<char*> arguments;
+  for (const std::string& word : words) arguments.push_back(const_cast<char*>(word.c_str()));
+  arguments.push_back(nullptr);
+  execv(arguments[0], arguments.data());
+  _exit(127);
+}
+
+}  // namespace
+
+ended_process run_process(const std::vector<std::string>& words, const process_options& options) {
+  const temporary_folder folder;
+  const std::string out = options.out_file.empty() ? (folder.path() / "out").string() : options.out_file;
+  const std::string err = (folder.path() / "err").string();
+  const pid_t child = fork();
+  if (child == 0) become(words, out, err, options.file_bytes_max);
+  if (options.interrupt_after_ms >= 0) {
+    std::this_thread::sleep_for(std::chrono::milliseconds(options.interrupt_after_ms));
+    kill(child, SIGINT);
+  }
+  int status = 0;
+  waitpid(child, &status, 0);
+  return {.status = WIFEXITED(status) ? WEXITSTATUS(status) : 128 + WTERMSIG(status),
+          .out = options.out_file.empty() ? content(out) : "",
+          .err = content(err)};
+}
+
+size_t line_count(const std::string& text) { return static_cast<size_t>(std::count(text.begin(), text.end(), '\n')); }
+
+temporary_folder::temporary_folder() {
+  std::string name = (std::filesystem::temp_directory_path() / "heddle-test-XXXXXX").string();
+  if (mkdtemp(name.data()) == nullptr) std::abort();
+  path_ = name;
+}
+
+temporary_folder::~temporary_folder() {
+  std::error_code ignored;
+  std::filesystem::remove_all(path_, ignored);
+}
+
+}  // namespace heddle::tests

@@ -1,0 +1,40 @@
+// A program run to its end, for tests of what it prints and ends with.
+#pragma once
+
+#include <filesystem>
+#include <string>
+#include <vector>
+
+namespace heddle::tests {
+
+struct ended_process {
+  int status = -1;  ///< exit status; 128 + number when a signal killed it
+  std::string out;
+  std::string err;
+};
+
+struct process_options {
+  int interrupt_after_ms = -1;  ///< send SIGINT then; negative: never
+  std::string out_file = {};    ///< stdout goes there instead
+  long file_bytes_max = -1;     ///< the largest file that it may write (RLIMIT_FSIZE); negative: any
+};
+
+/// Runs words[0] with the other words as arguments.
+ended_process run_process(const std::vector<std::string>& words, const process_options& options = {});
+
+size_t line_count(const std::string& text);
+
+/// A folder that is gone after the test.
+class temporary_folder {
+ public:
+  temporary_folder();
+  ~temporary_folder();
+  temporary_folder(const temporary_folder&) = delete;
+  temporary_folder& operator=(const temporary_folder&) = delete;
+  const std::filesystem::path& path() const { return path_; }
+
+ private:
+  std::filesystem::path path_;
+};
+
+}  // namespace heddle::tests
