@@ -28,15 +28,18 @@ uint32_t starve_strategy::pick(const choice& asked) {
   random_stream& stream = streams_[static_cast<size_t>(asked.kind)];
   if (asked.kind != choice_kind::actor) return stream.below(asked.count);
 
-  if (!given_victim_)
-    for (uint32_t index = 0; index < asked.count; ++index) consider(candidate_at(asked, index).group);
-  if (const auto oldest = forced(asked)) return picked(asked, *oldest);
+  candidates_.clear();
+  for (uint32_t index = 0; index < asked.count; ++index) {
+    candidates_.push_back(candidate_at(asked, index));
+    if (!given_victim_) consider(candidates_.back().group);
+  }
+  if (const auto oldest = forced()) return picked(*oldest);
 
   allowed_.clear();
   for (uint32_t index = 0; index < asked.count; ++index)
-    if (candidate_at(asked, index).group != victim_) allowed_.push_back(index);
-  if (allowed_.empty()) return picked(asked, stream.below(asked.count));
-  return picked(asked, allowed_[stream.below(static_cast<uint32_t>(allowed_.size()))]);
+    if (candidates_[index].group != victim_) allowed_.push_back(index);
+  if (allowed_.empty()) return picked(stream.below(asked.count));
+  return picked(allowed_[stream.below(static_cast<uint32_t>(allowed_.size()))]);
 }
 
 void starve_strategy::consider(uint32_t group) {
@@ -54,11 +57,11 @@ uint32_t& starve_strategy::age_of(uint32_t actor) {
 }
 
 /// The victim's oldest actor that may be passed over no longer.
-std::optional<uint32_t> starve_strategy::forced(const choice& asked) {
+std::optional<uint32_t> starve_strategy::forced() {
   std::optional<uint32_t> oldest;
   uint32_t oldest_age = 0;
-  for (uint32_t index = 0; index < asked.count; ++index) {
-    const candidate looked_at = candidate_at(asked, index);
+  for (uint32_t index = 0; index < candidates_.size(); ++index) {
+    const candidate& looked_at = candidates_[index];
     if (looked_at.group != victim_ || !looked_at.guaranteed) continue;
     const uint32_t age = age_of(looked_at.actor);
     if (age < age_max_ || age <= oldest_age) continue;
@@ -69,9 +72,9 @@ std::optional<uint32_t> starve_strategy::forced(const choice& asked) {
 }
 
 /// Ages those of the victim who had a right to this turn and did not get it.
-uint32_t starve_strategy::picked(const choice& asked, uint32_t index) {
-  for (uint32_t other = 0; other < asked.count; ++other) {
-    const candidate looked_at = candidate_at(asked, other);
+uint32_t starve_strategy::picked(uint32_t index) {
+  for (uint32_t other = 0; other < candidates_.size(); ++other) {
+    const candidate& looked_at = candidates_[other];
     if (looked_at.group != victim_) continue;
     uint32_t& age = age_of(looked_at.actor);
     age = other == index || !looked_at.guaranteed ? 0 : age + 1;

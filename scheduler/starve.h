@@ -39,8 +39,8 @@ class starve_strategy final : public strategy {
  private:
   void consider(uint32_t group);
   uint32_t& age_of(uint32_t actor);
-  std::optional<uint32_t> forced(const choice& asked);
-  uint32_t picked(const choice& asked, uint32_t index);
+  std::optional<uint32_t> forced();
+  uint32_t picked(uint32_t index);
 
   std::optional<uint32_t> given_victim_;
   std::optional<uint32_t> victim_;
@@ -48,8 +48,10 @@ class starve_strategy final : public strategy {
   uint64_t seed_ = 0;
   uint32_t age_max_ = age_lowest;
   std::array<random_stream, choice_kind_count> streams_;
-  std::vector<uint32_t> ages_;     ///< by actor; only the victim's are ever above 0
-  std::vector<uint32_t> allowed_;  ///< of the current choice; a member to keep its memory
+  std::vector<uint32_t> ages_;  ///< by actor; only the victim's are ever above 0
+  // Of the current choice; members to keep their memory.
+  std::vector<candidate> candidates_;
+  std::vector<uint32_t> allowed_;
 };
 
 }  // namespace heddle::scheduler
