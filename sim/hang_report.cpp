@@ -36,7 +36,12 @@ std::string lanes_in(uint64_t mask) {
 }  // namespace
 
 std::vector<source_line> hang_report::calls(const lane& who) const {
-  std::vector<source_line> found = inlined_at(who.pending.place);
+  std::vector<source_line> found;
+  const auto add = [&](const void* return_address) {
+    for (source_line& line : inlined_at(return_address))
+      if (!is_plumbing(line) && found.size() < most_calls) found.push_back(std::move(line));
+  };
+  add(who.pending.place);
   // Code under test keeps frame pointers: each frame holds its caller's frame and the address to return to.
   const auto& stack = who.runs.stack();
   const auto on_stack = [&](const void* at) {
@@ -46,16 +51,14 @@ std::vector<source_line> hang_report::calls(const lane& who) const {
   if (who.pending.frame == nullptr || !on_stack(who.pending.frame)) return found;
   auto* frame = static_cast<void* const*>(who.pending.frame[0]);
   while (found.size() < most_calls && on_stack(frame) && frame[1] != nullptr) {
-    for (source_line& line : inlined_at(frame[1])) {
-      // Where the program has no line the simulator begins: the lane's first frame.
-      if (line.file.empty() || line.file.find("sim/") == 0) return found;
-      found.push_back(std::move(line));
-    }
+    const std::vector<source_line> here = inlined_at(frame[1]);
+    // The lane's first frame: what comes before is the simulator.
+    if (here.back().function == "run_lane") break;
+    add(frame[1]);
     auto* const outer = static_cast<void* const*>(frame[0]);
     if (outer <= frame) break;
     frame = outer;
   }
-  if (found.size() > most_calls) found.resize(most_calls);
   return found;
 }
 

@@ -6,6 +6,7 @@
 #include <elfutils/libdwfl.h>
 #include <unistd.h>
 
+#include <algorithm>
 #include <cstdio>
 #include <cstdlib>
 #include <filesystem>
@@ -64,7 +65,7 @@ class debug_info {
     dwfl_report_end(session_, nullptr, nullptr);
   }
 
-  static void collect(Dwfl_Module* module, Dwarf_Addr address, std::vector<source_line>& found) {
+  void collect(Dwfl_Module* module, Dwarf_Addr address, std::vector<source_line>& found) {
     Dwfl_Line* const innermost = dwfl_module_getsrc(module, address);
     if (innermost == nullptr) return;
     int line = 0;
@@ -73,21 +74,54 @@ class debug_info {
 
     Dwarf_Addr bias = 0;
     Dwarf_Die* const unit = dwfl_module_addrdie(module, address, &bias);
-    Dwarf_Die* scopes = nullptr;
-    const int count = unit == nullptr ? 0 : dwarf_getscopes(unit, address - bias, &scopes);
-    if (count <= 0) return;
-    // dwarf_getscopes stops at the out-of-line function for inlined code; dwarf_getscopes_die of the innermost goes on.
-    Dwarf_Die* nesting = nullptr;
-    const int depth = dwarf_getscopes_die(&scopes[0], &nesting);
-    for (int n = 0; n < depth; ++n) {
-      const int tag = dwarf_tag(&nesting[n]);
-      if (tag != DW_TAG_inlined_subroutine && tag != DW_TAG_subprogram) continue;
-      found.back().function = name_of(&nesting[n]);
-      if (tag == DW_TAG_subprogram) break;
-      found.push_back(caller_of(&nesting[n], unit));
+    if (unit == nullptr) return;
+    // From the function down: each inlined call that holds the address lies within the one before it.
+    std::vector<Dwarf_Die> nesting;
+    for (const Dwarf_Die& function : functions_of(unit)) {
+      Dwarf_Die candidate = function;
+      if (dwarf_haspc(&candidate, address - bias) <= 0) continue;
+      nesting.push_back(candidate);
+      descend(candidate, address - bias, nesting);
+      break;
     }
-    std::free(nesting);
-    std::free(scopes);
+    for (size_t n = nesting.size(); n-- > 0;) {
+      found.back().function = name_of(&nesting[n]);
+      if (n != 0) found.push_back(caller_of(&nesting[n], unit));
+    }
+  }
+
+  /// Every function of the unit that has code, wherever its entry is nested: bodies of lambdas lie inside types, which
+  /// dwarf_getscopes does not enter.
+  const std::vector<Dwarf_Die>& functions_of(Dwarf_Die* unit) {
+    const auto [known, fresh] = functions_.try_emplace(dwarf_dieoffset(unit));
+    if (fresh) gather(*unit, known->second);
+    return known->second;
+  }
+
+  static void gather(Dwarf_Die parent, std::vector<Dwarf_Die>& functions) {
+    Dwarf_Die child;
+    if (dwarf_child(&parent, &child) != 0) return;
+    do {
+      Dwarf_Attribute attribute;
+      if (dwarf_tag(&child) == DW_TAG_subprogram &&
+          (dwarf_attr(&child, DW_AT_low_pc, &attribute) != nullptr || dwarf_attr(&child, DW_AT_ranges, &attribute) != nullptr))
+        functions.push_back(child);
+      gather(child, functions);
+    } while (dwarf_siblingof(&child, &child) == 0);
+  }
+
+  static void descend(Dwarf_Die parent, Dwarf_Addr address, std::vector<Dwarf_Die>& nesting) {
+    Dwarf_Die child;
+    if (dwarf_child(&parent, &child) != 0) return;
+    do {
+      const int tag = dwarf_tag(&child);
+      if (tag == DW_TAG_inlined_subroutine) {
+        if (dwarf_haspc(&child, address) <= 0) continue;
+        nesting.push_back(child);
+        return descend(child, address, nesting);
+      }
+      if (tag == DW_TAG_lexical_block && dwarf_haspc(&child, address) > 0) return descend(child, address, nesting);
+    } while (dwarf_siblingof(&child, &child) == 0);
   }
 
   static source_line caller_of(Dwarf_Die* inlined, Dwarf_Die* unit) {
@@ -105,8 +139,12 @@ class debug_info {
 
   static std::string name_of(Dwarf_Die* die) {
     Dwarf_Attribute attribute;
-    const char* name = dwarf_formstring(dwarf_attr_integrate(die, DW_AT_name, &attribute));
-    return name == nullptr ? std::string() : std::string(name);
+    const char* const written = dwarf_formstring(dwarf_attr_integrate(die, DW_AT_name, &attribute));
+    if (written == nullptr) return {};
+    std::string name = written;
+    // Template arguments of lambdas fill a screen and tell nothing that the line does not.
+    if (!name.starts_with("operator")) name.resize(std::min(name.size(), name.find('<')));
+    return name;
   }
 
   static std::string readable(const char* symbol) {
@@ -130,6 +168,7 @@ class debug_info {
   }
 
   Dwfl* session_ = nullptr;
+  std::map<Dwarf_Off, std::vector<Dwarf_Die>> functions_;  ///< by unit
 };
 
 }  // namespace
@@ -160,9 +199,18 @@ std::vector<source_line> inlined_at(const void* return_address) {
   return entry->second;
 }
 
+bool is_plumbing(const source_line& line) {
+  const std::string& file = line.file;
+  return file == "sim/target.h" || file == "sim/device.h" || file.ends_with("/heddle/sim/target.h") ||
+         file.ends_with("/heddle/sim/device.h") || file.starts_with("/usr/include/") || file.starts_with("/usr/lib/");
+}
+
 source_line source_of(const void* return_address) {
   if (return_address == nullptr) return {"", 0, "before its first operation"};
-  return inlined_at(return_address).front();
+  const std::vector<source_line> all = inlined_at(return_address);
+  for (const source_line& line : all)
+    if (!is_plumbing(line)) return line;
+  return all.front();
 }
 
 }  // namespace heddle::sim

@@ -18,11 +18,15 @@ struct source_line {
   const void* address = nullptr;
 };
 
-/// The innermost line at a return address: of the call, not of what follows it. Remembers what it has looked up.
+/// Where a person would look for the call that returns to this address: the innermost line that is neither the simulator's nor
+/// the standard library's. Of the call, not of what follows it. Remembers what it has looked up.
 source_line source_of(const void* return_address);
 
 /// The line and those that it was inlined into, innermost first; ends with the function that really is called.
 std::vector<source_line> inlined_at(const void* return_address);
+
+/// Whether the line belongs to the simulator's own headers or the standard library's.
+bool is_plumbing(const source_line& line);
 
 /// The variable with static storage that the address lies in, with the offset: "flags+0x4"; empty when there is none.
 std::string variable_at(const void* address);

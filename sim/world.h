@@ -152,7 +152,8 @@ class world {
     lane& next = choose(self);
     if (&next != &self) enter(self, next);
   }
-  void block(lane& self) { enter(self, choose(self)); }
+  /// As yield, for a lane that is no candidate; it may have become one again by the time that somebody is chosen.
+  void block(lane& self) { yield(self); }
   void enter(lane& self, lane& next);
   void begin(lane& self);
   static void run_lane(void* argument);

@@ -22,7 +22,7 @@ enum class opcode : uint16_t {
 
 namespace detail {
 template <auto Opcode>
-constexpr uint16_t checked_opcode() {
+HEDDLE_FUNCTION constexpr uint16_t checked_opcode() {
   if constexpr (!std::same_as<decltype(Opcode), const opcode> && !std::same_as<decltype(Opcode), opcode>) {
     static_assert(static_cast<uint64_t>(Opcode) <= 0xffff, "an opcode has 16 bits");
     static_assert(static_cast<uint64_t>(Opcode) >= first_user_opcode,

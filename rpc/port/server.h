@@ -38,8 +38,8 @@ class basic_server {
 
   /// The count of rings, to be taken before try_open and given to wait if that finds nothing.
   HEDDLE_FUNCTION doorbell rings() const {
-    // Relaxed: only a change matters; try_open acquires what it finds.
-    return ring_ref(end_.bell()).load(memory_order::relaxed);
+    // Acquire pairs with the release in notify: the look for work that follows finds every call whose ring is counted here.
+    return ring_ref(end_.bell()).load(memory_order::acquire);
   }
 
   /// Sleeps until a client that rings has made a call since `seen` was taken, or until the time-out. After a time-out look for

@@ -1,7 +1,7 @@
 // Fire and forget: the client closes behind its send, and a kernel may end before its last requests are served.
 #include "ports.h"
 
-namespace heddle::scenarios {
+namespace heddle::tests {
 namespace {
 
 constexpr uint16_t async_opcode = rpc::user_opcode(3);
@@ -36,4 +36,4 @@ HEDDLE_SCENARIO(run_async, {.name = "port.async",
                             .parameters = port_parameters(2, 2, 3, 6),
                             .expected = needs_fair_holders});
 
-}  // namespace heddle::scenarios
+}  // namespace heddle::tests

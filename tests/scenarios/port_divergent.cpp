@@ -1,7 +1,7 @@
 // Some lanes of a wave call and others do not, another set each time; two branches call from two places.
 #include "ports.h"
 
-namespace heddle::scenarios {
+namespace heddle::tests {
 namespace {
 
 constexpr uint16_t divergent_opcode = rpc::user_opcode(4);
@@ -63,4 +63,4 @@ HEDDLE_SCENARIO(run_divergent, {.name = "port.divergent",
                                 .parameters = port_parameters(2, 4, 4, 4),
                                 .expected = needs_fair_holders});
 
-}  // namespace heddle::scenarios
+}  // namespace heddle::tests

@@ -1,7 +1,7 @@
 // Every lane's value comes back changed.
 #include "ports.h"
 
-namespace heddle::scenarios {
+namespace heddle::tests {
 namespace {
 
 constexpr uint16_t echo_opcode = rpc::user_opcode(1);
@@ -54,4 +54,4 @@ HEDDLE_SCENARIO(run_contended, {.name = "port.contended",
                                 .parameters = port_parameters(4, 2, 2, 3),
                                 .expected = needs_fair_holders});
 
-}  // namespace heddle::scenarios
+}  // namespace heddle::tests

@@ -1,7 +1,7 @@
 // Lanes of one wave ask for different things: several opcodes under way at a time, synchronous and not.
 #include "ports.h"
 
-namespace heddle::scenarios {
+namespace heddle::tests {
 namespace {
 
 constexpr uint16_t add_opcode = rpc::user_opcode(5);
@@ -68,4 +68,4 @@ HEDDLE_SCENARIO(run_mixed, {.name = "port.mixed-opcodes",
                             .parameters = port_parameters(2, 3, 3, 4),
                             .expected = needs_fair_holders});
 
-}  // namespace heddle::scenarios
+}  // namespace heddle::tests

@@ -1,7 +1,7 @@
 // Buffers of another size for each lane, over more than one packet, there and back; and sizes above the bound.
 #include "ports.h"
 
-namespace heddle::scenarios {
+namespace heddle::tests {
 namespace {
 
 constexpr uint16_t stream_opcode = rpc::user_opcode(2);
@@ -93,4 +93,4 @@ HEDDLE_SCENARIO(run_stream, {.name = "port.stream",
                              .parameters = port_parameters(2, 2, 2, 3),
                              .expected = needs_fair_holders});
 
-}  // namespace heddle::scenarios
+}  // namespace heddle::tests

@@ -5,7 +5,7 @@
 
 #include <vector>
 
-namespace heddle::scenarios {
+namespace heddle::tests {
 
 /// An atomic word of the account or a flag between host and device.
 template <typename T>
@@ -125,4 +125,4 @@ inline uint64_t all_calls(const parameters& set) {
   return uint64_t{set.count("waves")} * set.count("lanes") * set.count("calls");
 }
 
-}  // namespace heddle::scenarios
+}  // namespace heddle::tests

@@ -4,7 +4,7 @@
 // The general form of a handler that waits for the device (zoo: AMDGPU.jl #537, hostrpc ab40c52). Smallest: 2 waves, 1 port.
 #include "../ports.h"
 
-namespace heddle::scenarios {
+namespace heddle::tests {
 namespace {
 
 constexpr uint16_t waiting_opcode = rpc::user_opcode(21);
@@ -69,4 +69,4 @@ HEDDLE_SCENARIO(run_crossed_calls,
                      },
                  .expected = crossed_verdict});
 
-}  // namespace heddle::scenarios
+}  // namespace heddle::tests

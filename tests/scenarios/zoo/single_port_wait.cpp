@@ -3,7 +3,7 @@
 // LLVM D149598 and commit aea866c1 gave every wave a port of its own for this reason. Smallest: 2 waves, 1 port.
 #include "../ports.h"
 
-namespace heddle::scenarios {
+namespace heddle::tests {
 namespace {
 
 constexpr uint16_t wait_opcode = rpc::user_opcode(20);
@@ -53,4 +53,4 @@ HEDDLE_SCENARIO(run_single_port_wait, {.name = "zoo.single-port-wait",
                                        .parameters = hangs_by_default(),
                                        .expected = needs_fair_holders});
 
-}  // namespace heddle::scenarios
+}  // namespace heddle::tests
