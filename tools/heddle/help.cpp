@@ -53,7 +53,8 @@ Findings are grouped by verdict and place; the first of each group is run again
 to explain it. The verdict of a scenario is the expected one if nothing else was
 found, otherwise the first that was not expected. A planted bug that is not
 found is as wrong as a violation where there should be none. "budget" means that
-the step budget ran out without proof: no bug, and not ok either.
+the step budget ran out without proof: no bug, and not ok either. Ctrl-C prints
+what there is when the current schedule ends; a second one ends at once.
 
 Strategies
 )";

@@ -53,18 +53,16 @@ std::string defaults_text(const std::vector<parameter>& definitions) {
 }
 
 void print_machine_settings() {
-  table keys({{.title = "setting"}, {.title = "default"}, {.title = "values"}, {.title = ""}});
-  for (const parameter& each : sim::machine_parameters()) {
-    std::string values = std::to_string(each.minimum) + " .. " + std::to_string(each.maximum) +
-                         (each.unit.empty() ? "" : " " + each.unit);
-    if (each.kind == parameter::type::one_of) {
-      values.clear();
-      for (const std::string& word : each.choices) values += (values.empty() ? "" : "|") + word;
-    }
-    keys.add({{.text = each.key}, {.text = each.default_value()}, {.text = values}, {.text = each.help}});
-  }
   std::cout << "\nThe machine, for every scenario:\n\n";
-  keys.print(std::cout, 0);
+  for (const parameter& each : sim::machine_parameters()) {
+    std::string values;
+    for (const std::string& word : each.choices) values += (values.empty() ? "" : " | ") + word;
+    if (each.kind == parameter::type::number)
+      values = std::to_string(each.minimum) + " .. " + std::to_string(each.maximum) +
+               (each.unit.empty() ? "" : " " + each.unit);
+    std::cout << each.key << '=' << each.default_value() << "    " << painted(values, colour::faint) << '\n'
+              << indented(each.help, 4);
+  }
 }
 
 }  // namespace

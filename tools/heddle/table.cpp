@@ -26,7 +26,7 @@ bool wants_colour() {
 }
 
 std::string painted(std::string_view text, colour wanted) {
-  if (wanted == colour::none || !wants_colour()) return std::string(text);
+  if (text.empty() || wanted == colour::none || !wants_colour()) return std::string(text);
   const char* code = wanted == colour::good      ? "32"
                      : wanted == colour::bad     ? "1;31"
                      : wanted == colour::warning ? "33"
