@@ -30,8 +30,9 @@ class stack_arena {
 
   size_t capacity() const { return capacity_; }
   size_t stack_bytes() const { return stack_bytes_; }
-  bool contains(const void* address) const {
-    return static_cast<size_t>(static_cast<const std::byte*>(address) - base_) < reserved_bytes_;
+  bool contains(const void* address) const { return offset_of(address) < reserved_bytes_; }
+  size_t offset_of(const void* address) const {
+    return static_cast<size_t>(static_cast<const std::byte*>(address) - base_);
   }
   /// Whether the address lies in one of the pages that guard the stacks.
   bool is_guard(const void* address) const;

@@ -10,8 +10,7 @@
 
 namespace heddle::sim {
 namespace {
-constexpr size_t line_bytes = 64;
-constexpr size_t gap_bytes = 4 * line_bytes;
+constexpr size_t gap_bytes = 256;
 }  // namespace
 
 heap::heap() {
@@ -29,8 +28,9 @@ heap::~heap() { munmap(base_, capacity_bytes); }
 
 void heap::reset() {
   allocations_.clear();
+  owner_of_line_.clear();
   used_bytes_ = 0;
-  last_ = 0;
+  frees_ = 0;
 }
 
 void* heap::allocate(size_t size_bytes, memory_kind kind, const char* name) {
@@ -40,6 +40,7 @@ void* heap::allocate(size_t size_bytes, memory_kind kind, const char* name) {
   if (base + whole >= base_ + capacity_bytes) return nullptr;
   used_bytes_ += gap_bytes + whole;
   std::memset(base, 0, whole);
+  owner_of_line_.resize(used_bytes_ / line_bytes, static_cast<uint32_t>(allocations_.size()));
   allocations_.push_back({base, size_bytes, kind, false, name});
   return base;
 }
@@ -49,6 +50,7 @@ const char* heap::release(void* pointer) {
     if (known.base != pointer) continue;
     if (known.freed) return "frees memory that has been freed already";
     known.freed = true;
+    ++frees_;
     return nullptr;
   }
   return "frees a pointer that was not allocated";
@@ -60,16 +62,14 @@ const allocation* heap::nearest(const void* address) const {
   return behind == allocations_.begin() ? nullptr : &*std::prev(behind);
 }
 
-const char* heap::check_slowly(const void* address, size_t bytes) const {
+const char* heap::what_is_wrong(const void* address, size_t bytes) const {
   const allocation* const known = nearest(address);
   if (known == nullptr) return "out of bounds: before the first allocation";
   if (!known->holds(address, bytes)) {
     if (known->holds(address, 1)) return "out of bounds: crosses the end of its allocation";
     return "out of bounds: behind the end of an allocation";
   }
-  if (known->freed) return "after the memory was freed";
-  last_ = static_cast<size_t>(known - allocations_.data());
-  return nullptr;
+  return known->freed ? "after the memory was freed" : nullptr;
 }
 
 std::string heap::describe(const void* address) const {

@@ -49,24 +49,32 @@ class heap {
   /// The allocation that the address lies in or behind; null when it lies before the first.
   const allocation* nearest(const void* address) const;
 
-  /// Null when all the bytes lie in one live allocation, otherwise what is wrong.
+  /// Null when all the bytes lie in one live allocation, otherwise what is wrong. The address must lie in the range.
   const char* check(const void* address, size_t bytes) const {
-    if (last_ < allocations_.size() && !allocations_[last_].freed && allocations_[last_].holds(address, bytes))
-      return nullptr;
-    return check_slowly(address, bytes);
+    const size_t line = offset_of(address) / line_bytes;
+    if (line < owner_of_line_.size()) {
+      const allocation& known = allocations_[owner_of_line_[line]];
+      if (!known.freed && known.holds(address, bytes)) return nullptr;
+    }
+    return what_is_wrong(address, bytes);
   }
+
+  /// How many allocations have been freed in this run.
+  uint64_t frees() const { return frees_; }
 
   /// "mailboxes+0x40", for people.
   std::string describe(const void* address) const;
 
  private:
-  const char* check_slowly(const void* address, size_t bytes) const;
+  const char* what_is_wrong(const void* address, size_t bytes) const;
 
+  static constexpr size_t line_bytes = 64;
   static constexpr size_t capacity_bytes = size_t{1} << 36;
   std::byte* base_ = nullptr;
   size_t used_bytes_ = 0;
   std::vector<allocation> allocations_;  ///< by address
-  mutable size_t last_ = 0;              ///< the one that the last check found
+  std::vector<uint32_t> owner_of_line_;  ///< the allocation that a line belongs to or lies before, by line of the range
+  uint64_t frees_ = 0;
 };
 
 }  // namespace heddle::sim

@@ -27,7 +27,7 @@ struct plain_store_in_progress {
   static constexpr uint32_t largest_bytes = 16;
   void* address = nullptr;
   uint32_t size_bytes = 0;
-  unsigned char before[largest_bytes] = {};
+  uint64_t before = 0;  ///< in the form of watched::value
 };
 
 /// Whether a loop comes back to a private state that it was in before. The anchor is moved at growing distances, so that a loop

@@ -5,7 +5,7 @@
 
 namespace heddle::sim {
 
-uint64_t watched::value_at(const void* address, uint32_t size_bytes) {
+uint64_t watched::any_at(const void* address, uint32_t size_bytes) {
   uint64_t value = 0;
   if (size_bytes <= sizeof value) {
     std::memcpy(&value, address, size_bytes);

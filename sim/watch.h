@@ -4,6 +4,7 @@
 
 #include <cstddef>
 #include <cstdint>
+#include <cstring>
 #include <vector>
 
 namespace heddle::sim {
@@ -11,19 +12,34 @@ namespace heddle::sim {
 struct lane;
 
 /// One location that a lane has read, and what it read there.
-struct watched {
+class watched {
+ public:
   const void* address = nullptr;
   uint64_t value = 0;  ///< of up to 8 bytes; a hash of more
   uint32_t size_bytes = 0;
 
   /// The bytes of memory in the form of `value`.
-  static uint64_t value_at(const void* address, uint32_t size_bytes);
+  static uint64_t value_at(const void* address, uint32_t size_bytes) {
+    // Sizes known to the compiler, so that a word is read by one instruction.
+    if (size_bytes == 4) return word_at<uint32_t>(address);
+    if (size_bytes == 8) return word_at<uint64_t>(address);
+    return any_at(address, size_bytes);
+  }
   bool unchanged() const { return value_at(address, size_bytes) == value; }
   bool overlaps(const void* other, size_t other_bytes) const {
     const auto mine = reinterpret_cast<uintptr_t>(address);
     const auto theirs = reinterpret_cast<uintptr_t>(other);
     return mine < theirs + other_bytes && theirs < mine + size_bytes;
   }
+
+ private:
+  template <typename Word>
+  static uint64_t word_at(const void* address) {
+    Word word = 0;
+    std::memcpy(&word, address, sizeof word);
+    return word;
+  }
+  static uint64_t any_at(const void* address, uint32_t size_bytes);
 };
 
 /// What one lane has read since its last progress.

@@ -504,26 +504,38 @@ void world::look_for_spin(lane& self, const void* place, const std::byte* privat
 
 uint64_t world::stable(uint64_t word) const {
   // Where things lie differs from process to process; how far they are from the start of their region does not.
-  enum region : uint64_t { of_heap = 1, of_image = 2 };
+  enum region : uint64_t { of_heap = 1, of_image = 2, of_device_stacks = 3, of_host_stacks = 4 };
   if (heap_.contains(reinterpret_cast<const void*>(word)))
     return uint64_t{of_heap} << 60 | heap_.offset_of(reinterpret_cast<const void*>(word));
   if (word - image_low_ < image_high_ - image_low_) return uint64_t{of_image} << 60 | (word - image_low_);
+  if (device_stacks_->contains(reinterpret_cast<const void*>(word)))
+    return uint64_t{of_device_stacks} << 60 | device_stacks_->offset_of(reinterpret_cast<const void*>(word));
+  if (host_stacks_->contains(reinterpret_cast<const void*>(word)))
+    return uint64_t{of_host_stacks} << 60 | host_stacks_->offset_of(reinterpret_cast<const void*>(word));
   return unstable;
+}
+
+void world::add_words_to_digest(const void* address, uint32_t size_bytes) {
+  const auto* bytes = static_cast<const std::byte*>(address);
+  for (uint32_t done = 0; done < size_bytes; done += sizeof(uint64_t)) {
+    const uint32_t left = size_bytes - done;
+    digest_.add(stable_value(
+        watched::value_at(bytes + done, left < sizeof(uint64_t) ? left : static_cast<uint32_t>(sizeof(uint64_t)))));
+  }
 }
 
 void world::begin_plain_store(lane& self, void* address, uint32_t size_bytes) {
   self.storing.address = address;
   self.storing.size_bytes = size_bytes;
-  std::memcpy(self.storing.before, address, size_bytes);
+  self.storing.before = watched::value_at(address, size_bytes);
 }
 
 void world::look_at_plain_store(lane& self) {
   plain_store_in_progress& store = self.storing;
   const uint32_t size_bytes = std::exchange(store.size_bytes, 0);
   const uint64_t value = watched::value_at(store.address, size_bytes);
-  digest_.add(stable_value(value));
-  const bool remembered = size_bytes <= plain_store_in_progress::largest_bytes;
-  if (!remembered || std::memcmp(store.before, store.address, size_bytes) != 0) changed(self, store.address, size_bytes);
+  add_to_digest(store.address, size_bytes, value);
+  if (value != store.before || size_bytes > plain_store_in_progress::largest_bytes) changed(self, store.address, size_bytes);
   if (recorder_) recorder_->stored(self, value);
 }
 

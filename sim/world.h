@@ -44,13 +44,10 @@ class world {
     const void* const address = self.pending.address;
     digest_.add(uint64_t{self.id} << 40 | uint64_t{self.pending.size_bytes} << 8 |
                 static_cast<uint64_t>(self.pending.kind));
-    if (address != nullptr) {
-      const uint64_t where = stable(reinterpret_cast<uintptr_t>(address));
-      // What lies on the C++ heap has no address that another process would repeat, and may hold such addresses.
-      if (where != unstable) digest_.add(where ^ stable_value(value) << 1);
-    } else {
+    if (address == nullptr)
       digest_.add(value);
-    }
+    else
+      add_to_digest(address, self.pending.size_bytes, value);
     if (recorder_) recorder_->performed(self, value, steps_);
   }
 
@@ -206,10 +203,22 @@ class world {
   void start_blocks();
 
   static scheduler::candidate look_at(const void* self, uint32_t index);
+  /// Adds a location and what it holds now, which is `value` where that is all of it.
+  void add_to_digest(const void* address, uint32_t size_bytes, uint64_t value) {
+    const uint64_t where = stable(reinterpret_cast<uintptr_t>(address));
+    // What lies on the C++ heap has no address that another process would repeat, and may hold such addresses.
+    if (where == unstable) return;
+    digest_.add(size_bytes > sizeof value ? where : where ^ stable_value(value) << 1);
+    if (size_bytes > sizeof value) add_words_to_digest(address, size_bytes);
+  }
+  void add_words_to_digest(const void* address, uint32_t size_bytes);
   uint64_t stable(uint64_t word) const;
   uint64_t stable_value(uint64_t value) const {
     const uint64_t as_address = stable(value);
-    return as_address == unstable ? value : as_address;
+    if (as_address != unstable) return as_address;
+    // What may be an address of something else says nothing that another process would repeat.
+    const bool in_user_space = value >> 44 != 0 && value >> 47 == 0;
+    return in_user_space ? unstable : value;
   }
 
   settings machine_;

@@ -57,6 +57,16 @@ struct caller {
     here.look_for_spin(self, from.place, from.private_state);
 }
 
+/// Waits for the lane's turn to make an access that is in bounds.
+[[gnu::always_inline]] inline void take_turn(world& here, lane& self, const operation& how, bool may_switch = true) {
+  here.finish_plain_store(self);
+  here.check_access(self, how);
+  const uint64_t frees = here.memory().frees();
+  here.step(self, how, may_switch);
+  // While others ran the memory may have gone.
+  if (frees != here.memory().frees()) here.check_access(self, how);
+}
+
 /// The lane that the simulator must hear of: null outside of runs, inside the simulator, and for a lane's own stack.
 [[gnu::always_inline]] inline lane* observed(const void* address) {
   lane* const self = world::current;
@@ -70,11 +80,7 @@ struct caller {
   world& here = *world::instance;
   const entered inside(*self);
   const operation how = make_operation(operation_kind::plain_load, address, size_bytes, from);
-  here.finish_plain_store(*self);
-  here.check_access(*self, how);
-  here.step(*self, how, here.machine().plain_points);
-  // Memory may have been freed while others ran.
-  here.check_access(*self, how);
+  take_turn(here, *self, how, here.machine().plain_points);
   read_done(here, *self, from, address, size_bytes, watched::value_at(address, how.size_bytes));
 }
 
@@ -85,10 +91,7 @@ struct caller {
   world& here = *world::instance;
   const entered inside(*self);
   const operation how = make_operation(operation_kind::plain_store, address, size_bytes, from);
-  here.finish_plain_store(*self);
-  here.check_access(*self, how);
-  here.step(*self, how, here.machine().plain_points);
-  here.check_access(*self, how);
+  take_turn(here, *self, how, here.machine().plain_points);
   here.performed(*self, 0);
   here.begin_plain_store(*self, address, how.size_bytes);
 }
@@ -102,10 +105,7 @@ struct caller {
   world& here = *world::instance;
   const entered inside(*self);
   const operation how = make_operation(operation_kind::plain_store, address, size_bytes, from);
-  here.finish_plain_store(*self);
-  here.check_access(*self, how);
-  here.step(*self, how, here.machine().plain_points);
-  here.check_access(*self, how);
+  take_turn(here, *self, how, here.machine().plain_points);
   here.performed(*self, 0);
   here.begin_object_store(*self, address, how.size_bytes);
 }
@@ -135,10 +135,7 @@ template <typename Write>
   world& here = *world::instance;
   const entered inside(*self);
   const operation how = make_operation(operation_kind::plain_store, address, size_bytes, from);
-  here.finish_plain_store(*self);
-  here.check_access(*self, how);
-  here.step(*self, how, here.machine().plain_points);
-  here.check_access(*self, how);
+  take_turn(here, *self, how, here.machine().plain_points);
   const uint64_t before = watched::value_at(address, how.size_bytes);
   write();
   const uint64_t after = watched::value_at(address, how.size_bytes);
@@ -170,19 +167,23 @@ constexpr uint64_t apply(rmw_kind kind, uint64_t old, uint64_t operand) {
 // where these are the plain accesses that one thread needs.
 
 [[gnu::always_inline]] inline uint64_t read_memory(const void* address, size_t size_bytes) {
-  uint64_t value = 0;
-  std::memcpy(&value, address, size_bytes);
-  return value;
+  return watched::value_at(address, static_cast<uint32_t>(size_bytes));
 }
 [[gnu::always_inline]] inline void write_memory(void* address, size_t size_bytes, uint64_t value) {
-  std::memcpy(address, &value, size_bytes);
-}
-
-[[gnu::always_inline]] inline void take_turn(world& here, lane& self, const operation& how) {
-  here.finish_plain_store(self);
-  here.check_access(self, how);
-  here.step(self, how);
-  here.check_access(self, how);
+  switch (size_bytes) {
+    case 8:
+      std::memcpy(address, &value, 8);
+      return;
+    case 4:
+      std::memcpy(address, &value, 4);
+      return;
+    case 2:
+      std::memcpy(address, &value, 2);
+      return;
+    default:
+      std::memcpy(address, &value, 1);
+      return;
+  }
 }
 
 [[gnu::always_inline]] inline uint64_t atomic_load(const void* address, size_t size_bytes, memory_order order, scope reach,
