@@ -14,6 +14,14 @@
 #define HEDDLE_FUNCTION
 #endif
 
+// In front of a template that is compiled for both sides and calls what its user passes: whether that may run on a device is known
+// only where the template is used, and nvcc would reject what it cannot know.
+#if defined(__CUDACC__)
+#define HEDDLE_CALLS_BACK _Pragma("nv_exec_check_disable")
+#else
+#define HEDDLE_CALLS_BACK
+#endif
+
 namespace heddle {
 
 /// Who has to observe an atomic operation or a fence. `device` means all actors of one agent: all waves of one GPU, or all
@@ -103,6 +111,7 @@ concept target_machine = detail::has_lanes<Target> && detail::has_waiting<Target
 
 /// Calls `function(lane)` for each lane of `mask` that the caller acts for: itself on a device, all of them where one thread
 /// runs the wave. One body of protocol code so serves both ends.
+HEDDLE_CALLS_BACK
 template <typename Target, typename Function>
 HEDDLE_FUNCTION inline void for_each_lane(uint64_t mask, Function&& function) {
   if (Target::is_device()) {

@@ -49,18 +49,20 @@ class basic_port {
   HEDDLE_FUNCTION uint16_t opcode() const { return opcode_; }
 
   /// Waits for the packet, lets `fill(packet&, lane)` write it for each lane of the mask, and hands it over.
+  HEDDLE_CALLS_BACK
   template <typename Fill>
   HEDDLE_FUNCTION void send(Fill&& fill) {
     if (Side == side::server) require<Target, Check>(step_ != 0, "the server sends before it has received");
     if (!owns_) take();
     require_ownership();
-    for_each_lane<Target>(mask_, [&](uint32_t lane) { fill(end_.packet_of(index_, lane), lane); });
+    for_each_lane<Target>(mask_, with_packet<Fill>{*this, fill});
     give(hand_over_kind::data);
     received_ = false;
   }
 
   /// Waits for the packet and lets `use(packet&, lane)` read it for each lane of the mask. After an earlier receive, gives
   /// that packet back first. The packet stays with this end: `use` may change it for a send that follows.
+  HEDDLE_CALLS_BACK
   template <typename Use>
   HEDDLE_FUNCTION void recv(Use&& use) {
     if (received_) give(hand_over_kind::back);
@@ -68,11 +70,12 @@ class basic_port {
     if (!owns_) take();
     expect_data();
     require_ownership();
-    for_each_lane<Target>(mask_, [&](uint32_t lane) { use(end_.packet_of(index_, lane), lane); });
+    for_each_lane<Target>(mask_, with_packet<Use>{*this, use});
     received_ = true;
   }
 
   /// A send and the receive of its answer.
+  HEDDLE_CALLS_BACK
   template <typename Fill, typename Use>
   HEDDLE_FUNCTION void send_and_recv(Fill&& fill, Use&& use) {
     send(fill);
@@ -80,6 +83,7 @@ class basic_port {
   }
 
   /// Receives and answers with the same packet, as `work(packet&, lane)` leaves it.
+  HEDDLE_CALLS_BACK
   template <typename Work>
   HEDDLE_FUNCTION void recv_and_send(Work&& work) {
     recv(work);
@@ -113,6 +117,15 @@ class basic_port {
     uint32_t outbox;
     uint64_t mask;
     uint16_t opcode;
+  };
+
+  /// Calls `function(packet&, lane)`. A class, because nvcc's check cannot be switched off for a lambda.
+  template <typename Function>
+  struct with_packet {
+    const basic_port& port;
+    Function& function;
+    HEDDLE_CALLS_BACK
+    HEDDLE_FUNCTION void operator()(uint32_t lane) const { function(port.end_.packet_of(port.index_, lane), lane); }
   };
 
   HEDDLE_FUNCTION explicit basic_port(const end& at) : end_(at) {}

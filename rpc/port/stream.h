@@ -88,14 +88,54 @@ HEDDLE_FUNCTION inline uint64_t lanes_where(uint64_t mask, Predicate&& holds) {
   return found;
 }
 
+/// Keeps what `source(lane)` names.
+template <typename Target, typename Source>
+struct source_reader {
+  per_lane<Target, bytes_view>& buffers;
+  Source& source;
+  HEDDLE_CALLS_BACK
+  HEDDLE_FUNCTION void operator()(uint32_t lane) const { buffers[lane] = source(lane); }
+};
+
+/// Where a lane's stream goes.
+struct stream_sink {
+  void* data;
+  uint64_t size_bytes;  ///< that the other end streams: 0 above the bound
+  bool refused;
+};
+
+/// Takes packet number `received` of a lane's stream.
+template <typename Target, typename Allocate>
+struct stream_receiver {
+  per_lane<Target, stream_sink>& sinks;
+  Allocate& allocate;
+  uint64_t bound_bytes;
+  uint64_t received;
+
+  HEDDLE_CALLS_BACK
+  HEDDLE_FUNCTION void operator()(packet& from, uint32_t lane) const {
+    stream_sink& mine = sinks[lane];
+    if (received == 0) {
+      const uint64_t named_bytes = from.words[0];
+      const bool too_large = named_bytes > bound_bytes;
+      mine.data = nullptr;
+      if (!too_large) mine.data = allocate(lane, named_bytes);
+      mine.size_bytes = too_large ? 0 : named_bytes;
+      mine.refused = too_large || (mine.data == nullptr && named_bytes != 0);
+    }
+    if (mine.data != nullptr) read_piece(from, mine.data, piece::of(received, mine.size_bytes));
+  }
+};
+
 }  // namespace detail
 
+HEDDLE_CALLS_BACK
 template <typename Target, side Side, typename Check>
 template <typename Source>
   requires(!std::convertible_to<Source, const void*>)
 HEDDLE_FUNCTION stream_result basic_port<Target, Side, Check>::send_n(Source&& source, uint64_t bound_bytes) {
   detail::per_lane<Target, bytes_view> buffers;
-  for_each_lane<Target>(mask_, [&](uint32_t lane) { buffers[lane] = source(lane); });
+  for_each_lane<Target>(mask_, detail::source_reader<Target, Source>{buffers, source});
 
   stream_result result;
   result.refused =
@@ -122,35 +162,20 @@ HEDDLE_FUNCTION stream_result basic_port<Target, Side, Check>::send_n(const void
   return send_n([&](uint32_t) { return bytes_view{data, size_bytes}; }, bound_bytes);
 }
 
+HEDDLE_CALLS_BACK
 template <typename Target, side Side, typename Check>
 template <typename Allocate>
 HEDDLE_FUNCTION stream_result basic_port<Target, Side, Check>::recv_n(Allocate&& allocate, uint64_t bound_bytes) {
-  struct buffer {
-    void* data;
-    uint64_t size_bytes;  ///< that the other end streams: 0 above the bound
-    bool refused;
-  };
-  detail::per_lane<Target, buffer> buffers;
-
+  detail::per_lane<Target, detail::stream_sink> sinks;
   uint64_t received = 0;
   do {
-    recv([&](packet& from, uint32_t lane) {
-      buffer& mine = buffers[lane];
-      if (received == 0) {
-        const uint64_t named_bytes = from.words[0];
-        const bool too_large = named_bytes > bound_bytes;
-        mine.data = too_large ? nullptr : allocate(lane, named_bytes);
-        mine.size_bytes = too_large ? 0 : named_bytes;
-        mine.refused = too_large || (mine.data == nullptr && named_bytes != 0);
-      }
-      if (mine.data != nullptr) detail::read_piece(from, mine.data, detail::piece::of(received, mine.size_bytes));
-    });
+    recv(detail::stream_receiver<Target, Allocate>{sinks, allocate, bound_bytes, received});
     ++received;
   } while (detail::lanes_where<Target>(
-               mask_, [&](uint32_t lane) { return received < detail::packets_for(buffers[lane].size_bytes); }) != 0);
+               mask_, [&](uint32_t lane) { return received < detail::packets_for(sinks[lane].size_bytes); }) != 0);
 
   stream_result result;
-  result.refused = detail::lanes_where<Target>(mask_, [&](uint32_t lane) { return buffers[lane].refused; });
+  result.refused = detail::lanes_where<Target>(mask_, [&](uint32_t lane) { return sinks[lane].refused; });
   return result;
 }
 
