@@ -98,6 +98,39 @@ std::string hang_report::standing(const lane& who) const {
   return text;
 }
 
+// Who changed what the lane reads, the latest first: often itself, and the one before is whom it waits for. Where nobody has,
+// those who use the same bytes are the ones to look at.
+std::string hang_report::who_could_change(const lane& who, const watched& entry) const {
+  const auto told = [&](const recorder::change& change) {
+    return (change.who == &who ? "itself" : name_of(*change.who)) + " at " + source_of(change.place).where() + " (step " +
+           std::to_string(change.step) + ")" + (change.who == &who ? "" : ", who " + state_of(*change.who));
+  };
+  const std::vector<recorder::change> changes = world_.recorder_->changes_of(entry.address, entry.size_bytes);
+  if (!changes.empty()) {
+    std::string text = ", last changed by " + told(changes.front());
+    if (changes.front().who == &who && changes.size() > 1) text += "; before that by " + told(changes[1]);
+    return text;
+  }
+  std::string others;
+  for (const lane* user : world_.recorder_->users_of(entry.address))
+    if (user != &who) others += (others.empty() ? "" : ", ") + name_of(*user) + " (" + state_of(*user) + ")";
+  return others.empty() ? ", which nobody has changed and nobody else has looked at"
+                        : ", which nobody has changed; used also by " + others;
+}
+
+void hang_report::add_edges(const lane& who, const watched& entry, const std::string& location,
+                            std::vector<edge>& edges) const {
+  const auto add = [&](const lane& other) {
+    const edge found = {name_of(*who.of), name_of(*other.of), location};
+    if (other.of != who.of && other.of->live() && std::find(edges.begin(), edges.end(), found) == edges.end())
+      edges.push_back(found);
+  };
+  const std::vector<recorder::change> changes = world_.recorder_->changes_of(entry.address, entry.size_bytes);
+  for (const recorder::change& change : changes) add(*change.who);
+  if (!changes.empty()) return;
+  for (const lane* user : world_.recorder_->users_of(entry.address)) add(*user);
+}
+
 std::string hang_report::watching(const lane& who, std::vector<edge>& edges) const {
   std::string text;
   if (who.state != lane_state::waiting) return text;
@@ -119,29 +152,19 @@ std::string hang_report::watching(const lane& who, std::vector<edge>& edges) con
     const bool show = ++shown <= most_locations;
     if (show)
       text += "    reads " + location + " (" + plural(entry.size_bytes, "byte", "bytes") + ") = " + hexadecimal(entry.value);
-    bool anybody = false;
-    for (const recorder::change& change : world_.recorder_->changes_of(entry.address, entry.size_bytes)) {
-      if (change.who == &who) continue;
-      if (show && !anybody)
-        text += ", last changed by " + name_of(*change.who) + " at " + source_of(change.place).where() + " (step " +
-                std::to_string(change.step) + "), who " + state_of(*change.who);
-      anybody = true;
-      const edge found = {self, name_of(*change.who->of), location};
-      if (change.who->of != who.of && change.who->of->live() &&
-          std::find(edges.begin(), edges.end(), found) == edges.end())
-        edges.push_back(found);
-    }
-    if (show) text += anybody ? "\n" : ", which nobody else has changed\n";
+    if (show) text += who_could_change(who, entry) + '\n';
+    add_edges(who, entry, location, edges);
   }
   if (shown > most_locations) text += "    ... and " + std::to_string(shown - most_locations) + " more locations\n";
   return text;
 }
 
-void hang_report::add_missing_lanes(const lane& who, std::string& text, std::vector<edge>&) const {
-  if (who.state != lane_state::at_collective) return;
-  for (const open_collective& open : who.of->collectives)
-    if (open.kind == who.pending.kind && open.mask == who.pending.mask)
-      text += "    missing: " + lanes_in(open.mask & ~open.arrived) + '\n';
+std::string hang_report::missing_lanes(const lane& who) {
+  if (who.state == lane_state::at_collective)
+    for (const open_collective& open : who.of->collectives)
+      if (open.kind == who.pending.kind && open.mask == who.pending.mask)
+        return "    missing: " + lanes_in(open.mask & ~open.arrived) + '\n';
+  return {};
 }
 
 std::string hang_report::text() const {
@@ -163,7 +186,7 @@ std::string hang_report::text() const {
       if (who->state == lane_state::ended) continue;
       std::string told = standing(*who);
       told += watching(*who, edges);
-      add_missing_lanes(*who, told, edges);
+      told += missing_lanes(*who);
       const auto same = std::find_if(alike.begin(), alike.end(), [&](const auto& one) { return one.first == told; });
       if (same == alike.end())
         alike.emplace_back(std::move(told), uint64_t{1} << who->index);

@@ -31,8 +31,10 @@ class hang_report {
   std::vector<source_line> calls(const lane& who) const;
   std::string standing(const lane& who) const;
   std::string watching(const lane& who, std::vector<edge>& edges) const;
+  std::string who_could_change(const lane& who, const watched& entry) const;
+  void add_edges(const lane& who, const watched& entry, const std::string& location, std::vector<edge>& edges) const;
   std::string state_of(const lane& who) const;
-  void add_missing_lanes(const lane& who, std::string& text, std::vector<edge>& edges) const;
+  static std::string missing_lanes(const lane& who);
 
   const world& world_;
 };

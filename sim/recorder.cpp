@@ -10,6 +10,14 @@ namespace heddle::sim {
 void recorder::performed(const lane& who, uint64_t value, uint64_t step) {
   taken_.push_back({step, &who, who.pending, value});
   last_step_ = step;
+  if (who.pending.address == nullptr) return;
+  std::vector<const lane*>& users = users_[who.pending.address];
+  if (std::find(users.begin(), users.end(), &who) == users.end()) users.push_back(&who);
+}
+
+std::vector<const lane*> recorder::users_of(const void* address) const {
+  const auto known = users_.find(address);
+  return known == users_.end() ? std::vector<const lane*>() : known->second;
 }
 
 void recorder::stored(const lane& who, uint64_t value) {
@@ -26,7 +34,7 @@ void recorder::changed(const lane& who, const void* address, size_t size_bytes) 
   const uint64_t last = (reinterpret_cast<uintptr_t>(address) + size_bytes - 1) / granule_bytes;
   for (uint64_t granule = first; granule <= last; ++granule) {
     std::vector<change>& known = changes_[granule];
-    const change latest = {&who, address, size_bytes, who.pending.place, last_step_ + 1};
+    const change latest = {&who, address, size_bytes, who.pending.place, last_step_};
     const auto same = std::find_if(known.begin(), known.end(), [&](const change& earlier) {
       return earlier.who == &who && earlier.address == address && earlier.size_bytes == size_bytes;
     });

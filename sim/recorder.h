@@ -37,13 +37,17 @@ class recorder {
   /// The latest change of each lane that overlaps the bytes, the latest of all first.
   std::vector<change> changes_of(const void* address, size_t size_bytes) const;
 
+  /// The lanes that have touched the bytes at all, in order of their first time.
+  std::vector<const lane*> users_of(const void* address) const;
+
   /// The steps in words. At most the last `most`.
   std::vector<step_record> steps(const heap& memory, size_t most) const;
 
  private:
   static constexpr uint64_t granule_bytes = 8;
   std::vector<taken> taken_;
-  std::unordered_map<uint64_t, std::vector<change>> changes_;  ///< by granule
+  std::unordered_map<uint64_t, std::vector<change>> changes_;    ///< by granule
+  std::unordered_map<const void*, std::vector<const lane*>> users_;  ///< by address
   uint64_t last_step_ = 0;
 };
 

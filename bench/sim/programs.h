@@ -1,0 +1,15 @@
+// Small programs under test, for measuring the simulator.
+#pragma once
+
+#include <cstdint>
+
+namespace heddle::bench {
+
+/// One client and one server thread of the host, `rounds` round trips through two flags, 8 visible operations each: the
+/// "mailbox" that other tools were measured with.
+void mailbox(uint32_t rounds);
+
+/// `waves` waves of one lane that each load and store a word of their own `operations` times: nothing but scheduling.
+void busy_waves(uint32_t waves, uint32_t operations);
+
+}  // namespace heddle::bench
