@@ -22,28 +22,38 @@ void starve_strategy::begin(uint64_t seed) {
   age_max_ = drawn_age(draws);
   victim_ = given_victim_;
   ages_.clear();
+  considered_.clear();
 }
 
 uint32_t starve_strategy::pick(const choice& asked) {
   random_stream& stream = streams_[static_cast<size_t>(asked.kind)];
   if (asked.kind != choice_kind::actor) return stream.below(asked.count);
 
-  candidates_.clear();
-  for (uint32_t index = 0; index < asked.count; ++index) {
-    candidates_.push_back(candidate_at(asked, index));
-    if (!given_victim_) consider(candidates_.back().group);
-  }
+  look_at(asked);
   if (const auto oldest = forced()) return picked(*oldest);
-
-  allowed_.clear();
-  for (uint32_t index = 0; index < asked.count; ++index)
-    if (candidates_[index].group != victim_) allowed_.push_back(index);
   if (allowed_.empty()) return picked(stream.below(asked.count));
   return picked(allowed_[stream.below(static_cast<uint32_t>(allowed_.size()))]);
 }
 
+/// Parts the candidates into the victim's and the others.
+void starve_strategy::look_at(const choice& asked) {
+  if (candidates_.size() < asked.count) candidates_.resize(asked.count);
+  for (uint32_t index = 0; index < asked.count; ++index) {
+    const candidate looked_at = candidate_at(asked, index);
+    candidates_[index] = {.actor = looked_at.actor, .group = looked_at.group, .guaranteed = looked_at.guaranteed};
+    if (!given_victim_) consider(looked_at.group);
+  }
+  victims_.clear();
+  allowed_.clear();
+  for (uint32_t index = 0; index < asked.count; ++index)
+    (candidates_[index].group == victim_ ? victims_ : allowed_).push_back(index);
+}
+
+/// Makes a group that is seen for the first time the victim when its hash is the least.
 void starve_strategy::consider(uint32_t group) {
-  if (victim_ == group) return;
+  if (group >= considered_.size()) considered_.resize(group + 1, 0);
+  if (considered_[group] != 0) return;
+  considered_[group] = 1;
   const uint64_t hash = split_mix(seed_ ^ split_mix(group).next()).next();
   if (victim_ && hash >= victim_hash_) return;
   victim_ = group;
@@ -60,10 +70,9 @@ uint32_t& starve_strategy::age_of(uint32_t actor) {
 std::optional<uint32_t> starve_strategy::forced() {
   std::optional<uint32_t> oldest;
   uint32_t oldest_age = 0;
-  for (uint32_t index = 0; index < candidates_.size(); ++index) {
-    const candidate& looked_at = candidates_[index];
-    if (looked_at.group != victim_ || !looked_at.guaranteed) continue;
-    const uint32_t age = age_of(looked_at.actor);
+  for (const uint32_t index : victims_) {
+    if (!candidates_[index].guaranteed) continue;
+    const uint32_t age = age_of(candidates_[index].actor);
     if (age < age_max_ || age <= oldest_age) continue;
     oldest = index;
     oldest_age = age;
@@ -73,11 +82,9 @@ std::optional<uint32_t> starve_strategy::forced() {
 
 /// Ages those of the victim who had a right to this turn and did not get it.
 uint32_t starve_strategy::picked(uint32_t index) {
-  for (uint32_t other = 0; other < candidates_.size(); ++other) {
-    const candidate& looked_at = candidates_[other];
-    if (looked_at.group != victim_) continue;
-    uint32_t& age = age_of(looked_at.actor);
-    age = other == index || !looked_at.guaranteed ? 0 : age + 1;
+  for (const uint32_t other : victims_) {
+    uint32_t& age = age_of(candidates_[other].actor);
+    age = other == index || !candidates_[other].guaranteed ? 0 : age + 1;
   }
   return index;
 }

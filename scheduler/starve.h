@@ -37,6 +37,7 @@ class starve_strategy final : public strategy {
   uint32_t age_max() const { return age_max_; }
 
  private:
+  void look_at(const choice& asked);
   void consider(uint32_t group);
   uint32_t& age_of(uint32_t actor);
   std::optional<uint32_t> forced();
@@ -48,9 +49,11 @@ class starve_strategy final : public strategy {
   uint64_t seed_ = 0;
   uint32_t age_max_ = age_lowest;
   std::array<random_stream, choice_kind_count> streams_;
-  std::vector<uint32_t> ages_;  ///< by actor; only the victim's are ever above 0
+  std::vector<uint32_t> ages_;       ///< by actor; only the victim's are ever above 0
+  std::vector<uint8_t> considered_;  ///< by group: whether it has been seen in this run
   // Of the current choice; members to keep their memory.
   std::vector<candidate> candidates_;
+  std::vector<uint32_t> victims_;  ///< indices of candidates
   std::vector<uint32_t> allowed_;
 };
 
