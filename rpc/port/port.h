@@ -52,8 +52,11 @@ class basic_port {
   HEDDLE_CALLS_BACK
   template <typename Fill>
   HEDDLE_FUNCTION void send(Fill&& fill) {
-    if (Side == side::server) require<Target, Check>(step_ != 0, "the server sends before it has received");
-    if (!owns_) take();
+    if (Side == side::server) require<Target, Check>(!owns_ || received_, "the server sends before it has received");
+    if (!owns_) {
+      take();
+      expect_received();
+    }
     require_ownership();
     for_each_lane<Target>(mask_, with_packet<Fill>{*this, fill});
     give(hand_over_kind::data);
@@ -190,8 +193,16 @@ class basic_port {
   }
 
   HEDDLE_FUNCTION void expect_data() const {
-    require<Target, Check>(kind_ == hand_over_kind::data, "the two ends of a port do not mirror each other: this end receives "
-                                                          "what the other end did not send");
+    require<Target, Check>(kind_ == hand_over_kind::data,
+                           "the two ends of a port do not mirror each other: this end receives "
+                           "what the other end did not send");
+  }
+
+  /// A packet that comes back for one more send was received, and the other end waits for the next.
+  HEDDLE_FUNCTION void expect_received() const {
+    require<Target, Check>(kind_ == hand_over_kind::back,
+                           "the two ends of a port do not mirror each other: this end sends "
+                           "what the other end does not receive");
   }
 
   HEDDLE_FUNCTION void require_ownership() const {

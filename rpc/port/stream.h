@@ -23,7 +23,8 @@ inline constexpr uint64_t first_packet_bytes = packet_bytes - word_bytes;
 /// Hand-overs that `size_bytes` needs, at least one.
 HEDDLE_FUNCTION constexpr uint64_t packets_for(uint64_t size_bytes) {
   if (size_bytes <= first_packet_bytes) return 1;
-  return 1 + (size_bytes - first_packet_bytes + packet_bytes - 1) / packet_bytes;
+  // Rounds up after subtracting, so that no size wraps: a bound may be anything.
+  return 2 + (size_bytes - first_packet_bytes - 1) / packet_bytes;
 }
 
 /// Which part of a buffer lies in packet number `n` of its stream.

@@ -1,0 +1,133 @@
+// Where everything lies in shared memory.
+#include "both_ends.h"
+
+#include <cstddef>
+
+namespace heddle::rpc::tests {
+namespace {
+
+// What goes over the wire has these sizes on every machine.
+static_assert(sizeof(packet) == 64 && alignof(packet) == 8);
+static_assert(sizeof(header) == 16 && offsetof(header, mask) == 0 && offsetof(header, opcode) == 8 &&
+              offsetof(header, step) == 12);
+
+struct part {
+  size_t begin_bytes;
+  size_t end_bytes;
+};
+
+constexpr bool parts_follow_each_other(layout shape) {
+  const size_t mailboxes_bytes = size_t{shape.ports} * sizeof(uint32_t);
+  const part parts[] = {
+      {layout::doorbell_offset(), layout::doorbell_offset() + sizeof(doorbell)},
+      {layout::client_outbox_offset(), layout::client_outbox_offset() + mailboxes_bytes},
+      {shape.server_outbox_offset(), shape.server_outbox_offset() + mailboxes_bytes},
+      {shape.header_offset(), shape.header_offset() + size_t{shape.ports} * sizeof(header)},
+      {shape.packet_offset(), shape.packet_offset() + size_t{shape.ports} * shape.lanes * sizeof(packet)},
+  };
+  size_t end_bytes = 0;
+  for (const part& each : parts) {
+    // A part begins on a line of its own and wastes less than one.
+    if (each.begin_bytes % line_bytes != 0 || each.begin_bytes < end_bytes) return false;
+    if (each.begin_bytes - end_bytes >= line_bytes) return false;
+    end_bytes = each.end_bytes;
+  }
+  return end_bytes == shape.size_bytes();
+}
+
+static_assert(parts_follow_each_other({1, 1}));
+static_assert(parts_follow_each_other({1, max_lanes}));
+static_assert(parts_follow_each_other({15, 5}));
+static_assert(parts_follow_each_other({16, 32}));
+static_assert(parts_follow_each_other({17, 32}));
+static_assert(parts_follow_each_other({8448, 32}));
+static_assert(parts_follow_each_other({9728, 64}));
+static_assert(parts_follow_each_other({max_ports, max_lanes}));
+
+// One port: a line for each of the five parts.
+static_assert(layout{1, 1}.size_bytes() == 5 * 64);
+// H200, a port for each of 132 x 64 waves: 17.3 MB of packets, two mailboxes and a header for each port, the doorbell's line.
+static_assert(layout{8448, 32}.size_bytes() == 64 + 8448 * (4 + 4 + 16) + 8448 * 32 * 64);
+// The largest does not wrap in 32 bits: 1 GiB and some.
+static_assert(layout{max_ports, max_lanes}.size_bytes() == 64 + size_t{16384} * (4 + 4 + 16) + size_t{16384} * 64 * 64);
+
+static_assert(layout{1, 1}.lock_words() == 1);
+static_assert(layout{32, 1}.lock_words() == 1);
+static_assert(layout{33, 1}.lock_words() == 2);
+static_assert(layout{max_ports, 1}.lock_words() == max_ports / 32);
+
+// Both ends are one class, and a view that can be copied to a device byte by byte.
+using machine = careful_target<4>;
+static_assert(std::is_trivially_copyable_v<process<machine, side::client, checked>>);
+static_assert(std::is_trivially_copyable_v<basic_client<machine, checked>>);
+static_assert(sizeof(process<machine, side::client, checked>) == sizeof(process<machine, side::server, unchecked>));
+
+// Equal words mean the client, different ones the server; never both, never neither.
+using of_client = mailboxes<machine, side::client>;
+using of_server = mailboxes<machine, side::server>;
+static_assert(of_client::owns(0, 0) && !of_server::owns(0, 0));
+static_assert(!of_client::owns(0, ~0u) && of_server::owns(0, ~0u));
+static_assert(!of_client::owns(~0u, 0) && of_server::owns(~0u, 0));
+static_assert(of_client::owns(~0u, ~0u) && !of_server::owns(~0u, ~0u));
+
+TEST(layout, each_ends_inbox_is_the_others_outbox) {
+  constexpr uint32_t ports = 70;
+  both_ends<4> ends(ports);
+  const auto client = ends.client_end().boxes();
+  const auto server = ends.server_end().boxes();
+  for (uint32_t port = 0; port < ports; ++port) {
+    client.hand_over(port, client.load_outbox(port));
+    EXPECT_EQ(server.load_inbox(port), ~0u);
+    EXPECT_EQ(server.load_outbox(port), 0u);
+    server.hand_over(port, server.load_outbox(port));
+    EXPECT_EQ(client.load_inbox(port), ~0u);
+    // The neighbours have not moved.
+    EXPECT_TRUE(port + 1 == ports || server.load_inbox(port + 1) == 0);
+  }
+  EXPECT_TRUE(client.owns(client.load_inbox(ports - 1), client.load_outbox(ports - 1)));
+}
+
+TEST(layout, both_ends_find_headers_packets_and_doorbell_at_the_same_place) {
+  both_ends<5> ends(19);
+  const auto client = ends.client_end();
+  const auto server = ends.server_end();
+  EXPECT_EQ(&client.bell(), &server.bell());
+  const packet* last = nullptr;
+  for (uint32_t port = 0; port < 19; ++port) {
+    EXPECT_EQ(&client.header_of(port), &server.header_of(port));
+    for (uint32_t lane = 0; lane < 5; ++lane) {
+      packet* const at = &client.packet_of(port, lane);
+      EXPECT_EQ(at, &server.packet_of(port, lane));
+      EXPECT_EQ(reinterpret_cast<uintptr_t>(at) % line_bytes, 0u);
+      EXPECT_TRUE(last == nullptr || at == last + 1) << "packets lie without gaps, lane by lane";
+      last = at;
+    }
+  }
+}
+
+TEST(layout, the_last_packet_ends_where_the_allocation_ends) {
+  both_ends<64> ends(33);
+  const auto* const base = reinterpret_cast<const unsigned char*>(&ends.client_end().bell());
+  const auto* const end = reinterpret_cast<const unsigned char*>(&ends.client_end().packet_of(32, 63) + 1);
+  EXPECT_EQ(static_cast<size_t>(end - base), ends.shape().size_bytes());
+}
+
+TEST(locks, are_one_bit_a_port_of_words_that_do_not_overlap) {
+  uint32_t words[3] = {};
+  const lock_bits<machine, checked> locks(words);
+  for (const uint32_t port : {0u, 31u, 32u, 63u, 64u, 95u}) {
+    EXPECT_TRUE(locks.try_lock(port));
+    EXPECT_FALSE(locks.try_lock(port));
+    EXPECT_TRUE(locks.is_locked(port));
+  }
+  EXPECT_EQ(words[0], 0x80000001u);
+  EXPECT_EQ(words[1], 0x80000001u);
+  EXPECT_EQ(words[2], 0x80000001u);
+  EXPECT_FALSE(locks.is_locked(1));
+  locks.unlock(63);
+  EXPECT_EQ(words[1], 1u);
+  EXPECT_TRUE(locks.try_lock(63));
+}
+
+}  // namespace
+}  // namespace heddle::rpc::tests

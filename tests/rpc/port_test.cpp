@@ -1,0 +1,257 @@
+// One call: what reaches the other end, who may go first, and who has the port afterwards. Both ends are run by one thread, so
+// an operation that would wait for the other end throws.
+#include "both_ends.h"
+
+#include <type_traits>
+
+namespace heddle::rpc::tests {
+namespace {
+
+template <typename Count>
+class calls : public testing::Test {
+ public:
+  static constexpr uint32_t lanes = Count::value;
+  using ends_type = both_ends<lanes>;
+  using client_port = typename ends_type::client_type::port;
+  using server_port = typename ends_type::server_type::port;
+
+  // An open port cannot be lost or held twice.
+  static_assert(!std::is_copy_constructible_v<client_port> && !std::is_move_constructible_v<client_port>);
+  static_assert(!std::is_copy_assignable_v<client_port> && !std::is_move_assignable_v<client_port>);
+  static_assert(!std::is_copy_constructible_v<server_port> && !std::is_move_constructible_v<server_port>);
+  static_assert(!std::is_copy_assignable_v<server_port> && !std::is_move_assignable_v<server_port>);
+  static_assert(!std::is_default_constructible_v<client_port>);
+
+  static constexpr uint64_t all_lanes = ~uint64_t{0} >> (64 - lanes);
+
+ private:
+  rules_for_now never_wait_{{.may_wait = false}};
+};
+TYPED_TEST_SUITE(calls, lane_counts, lanes_in_name);
+
+/// Fills every word of every lane's packet with a value of its own.
+auto fill_with(uint64_t seed) {
+  return [seed](packet& to, uint32_t lane) {
+    for (uint32_t n = 0; n < 8; ++n) to.words[n] = seed + lane * 8 + n;
+  };
+}
+
+auto expect_filled_with(uint64_t seed) {
+  return [seed](packet& from, uint32_t lane) {
+    for (uint32_t n = 0; n < 8; ++n) EXPECT_EQ(from.words[n], seed + lane * 8 + n) << "lane " << lane << " word " << n;
+  };
+}
+
+const auto leave = [](packet&, uint32_t) {};
+
+TYPED_TEST(calls, come_back_changed_in_every_lane_many_times_over_few_ports) {
+  typename TestFixture::ends_type ends(3);
+  auto server = ends.server();
+  for (uint64_t call = 0; call < 100; ++call) {
+    auto port = ends.client().template open<test_opcode>();
+    port.send(fill_with(call * 1000));
+    {
+      auto served = server.try_open();
+      ASSERT_TRUE(static_cast<bool>(served));
+      EXPECT_EQ(served.index(), port.index());
+      EXPECT_EQ(served.mask(), TestFixture::all_lanes);
+      EXPECT_EQ(served.opcode(), test_opcode);
+      served.recv(expect_filled_with(call * 1000));
+      served.send(fill_with(call * 1000 + 500));
+    }
+    port.recv(expect_filled_with(call * 1000 + 500));
+  }
+}
+
+TYPED_TEST(calls, leave_the_packet_as_the_handler_left_it) {
+  typename TestFixture::ends_type ends(1);
+  auto server = ends.server();
+  auto port = ends.client().template open<test_opcode>();
+  port.send(fill_with(70));
+  server.try_open().recv_and_send([](packet& both, uint32_t) { both.words[3] += 1; });
+  port.recv([](packet& from, uint32_t lane) {
+    EXPECT_EQ(from.words[3], 70 + lane * 8 + 3 + 1);
+    EXPECT_EQ(from.words[4], 70 + lane * 8 + 4);
+  });
+}
+
+TYPED_TEST(calls, visit_the_lanes_of_the_mask_once_each_and_no_others) {
+  typename TestFixture::ends_type ends(1);
+  auto server = ends.server();
+  const uint64_t some = TestFixture::all_lanes & 0x9249249249249249;
+  const rules_for_now partly({.may_wait = false, .lanes_here = some});
+  uint64_t visited[4] = {};
+  uint32_t visits = 0;
+  const auto visit = [&](uint32_t step) {
+    return [&, step](packet&, uint32_t lane) {
+      visited[step] |= uint64_t{1} << lane;
+      ++visits;
+    };
+  };
+  auto port = ends.client().template open<test_opcode>();
+  EXPECT_EQ(port.mask(), some);
+  port.send(visit(0));
+  {
+    auto served = server.try_open();
+    EXPECT_EQ(served.mask(), some);
+    served.recv(visit(1));
+    served.send(visit(2));
+  }
+  port.recv(visit(3));
+  for (const uint64_t seen : visited) EXPECT_EQ(seen, some);
+  EXPECT_EQ(visits, 4 * static_cast<uint32_t>(__builtin_popcountll(some)));
+}
+
+TYPED_TEST(calls, of_the_last_lane_alone_are_served_in_that_lane) {
+  const uint32_t last = TestFixture::lanes - 1;
+  typename TestFixture::ends_type ends(2);
+  auto server = ends.server();
+  const rules_for_now alone({.may_wait = false, .lanes_here = uint64_t{1} << last});
+  auto port = ends.client().template open<test_opcode>();
+  port.send([](packet& to, uint32_t lane) { to.words[0] = lane; });
+  {
+    auto served = server.try_open();
+    EXPECT_EQ(served.mask(), uint64_t{1} << last);
+    served.recv_and_send([&](packet& both, uint32_t lane) {
+      EXPECT_EQ(lane, last);
+      EXPECT_EQ(both.words[0], last);
+      both.words[0] = 99;
+    });
+  }
+  uint64_t answer = 0;
+  port.recv([&](packet& from, uint32_t) { answer = from.words[0]; });
+  EXPECT_EQ(answer, 99u);
+}
+
+TYPED_TEST(calls, that_nobody_waits_for_are_served_after_their_client_has_closed) {
+  typename TestFixture::ends_type ends(2);
+  auto server = ends.server();
+  for (uint64_t call = 0; call < 20; ++call) {
+    ends.client().template open<test_opcode>().send(fill_with(call));
+    EXPECT_FALSE(ends.all_idle());
+    server.try_open().recv(expect_filled_with(call));
+    EXPECT_TRUE(ends.all_idle());
+  }
+}
+
+TYPED_TEST(calls, that_nobody_waits_for_hold_a_port_each_until_they_are_served) {
+  constexpr uint32_t ports = 4;
+  typename TestFixture::ends_type ends(ports);
+  auto server = ends.server();
+  const auto client = ends.client();
+  for (uint64_t call = 0; call < ports; ++call) client.template open<test_opcode>().send(fill_with(call));
+  EXPECT_THROW(client.template open<test_opcode>(), would_wait);
+  EXPECT_THROW(client.template open<test_opcode>(), would_wait) << "a failed look must not leave a lock behind";
+  server.try_open().recv(leave);
+  {
+    EXPECT_NO_THROW(client.template open<test_opcode>().send(leave));
+  }
+  while (auto port = server.try_open()) port.recv(leave);
+}
+
+TYPED_TEST(calls, are_given_back_when_the_server_closes_without_receiving) {
+  typename TestFixture::ends_type ends(1);
+  auto server = ends.server();
+  for (uint32_t call = 0; call < 10; ++call) {
+    ends.client().template open<test_opcode>().send(leave);
+    EXPECT_TRUE(static_cast<bool>(server.try_open()));
+    EXPECT_FALSE(static_cast<bool>(server.try_open()));
+  }
+}
+
+TYPED_TEST(calls, are_over_when_the_server_closes_behind_its_answer) {
+  typename TestFixture::ends_type ends(1);
+  auto server = ends.server();
+  auto port = ends.client().template open<test_opcode>();
+  port.send(leave);
+  server.try_open().recv_and_send(leave);
+  EXPECT_FALSE(static_cast<bool>(server.try_open()));
+  port.recv(leave);
+}
+
+TYPED_TEST(calls, that_open_and_send_nothing_are_never_seen_by_the_server) {
+  typename TestFixture::ends_type ends(1);
+  auto server = ends.server();
+  {
+    auto port = ends.client().template open<test_opcode>();
+    EXPECT_TRUE(static_cast<bool>(port));
+    EXPECT_FALSE(static_cast<bool>(server.try_open()));
+  }
+  EXPECT_FALSE(static_cast<bool>(server.try_open()));
+}
+
+TYPED_TEST(calls, wait_for_the_packet_when_the_other_end_has_it) {
+  typename TestFixture::ends_type ends(1);
+  auto server = ends.server();
+  auto port = ends.client().template open<test_opcode>();
+  port.send(leave);
+  EXPECT_THROW(port.recv(leave), would_wait);
+  EXPECT_THROW(port.send(leave), would_wait);
+  auto served = server.try_open();
+  served.recv(leave);
+  EXPECT_THROW(served.recv(leave), would_wait) << "the second receive gives the packet back and waits for the next";
+  port.send(leave);
+  EXPECT_NO_THROW(served.recv(leave));
+}
+
+TYPED_TEST(calls, on_different_ports_do_not_wait_for_each_other) {
+  typename TestFixture::ends_type ends(2);
+  auto server = ends.server();
+  auto first = ends.client().template open<test_opcode>();
+  auto second = ends.client().template open<test_opcode>();
+  EXPECT_NE(first.index(), second.index());
+  first.send(fill_with(1));
+  second.send(fill_with(2));
+  {
+    // Answered in the other order than asked.
+    auto one = server.try_open();
+    auto other = server.try_open();
+    ASSERT_TRUE(one && other);
+    other.recv_and_send(leave);
+    one.recv_and_send(leave);
+  }
+  second.recv(expect_filled_with(2));
+  first.recv(expect_filled_with(1));
+}
+
+TEST(hostile_clients, cannot_name_lanes_that_have_no_packet) {
+  const rules_for_now never_wait({.may_wait = false});
+  both_ends<5> ends(2);
+  auto server = ends.server();
+  ends.client().open<test_opcode>().send(leave);
+  ends.client_end().header_of(0).mask = ~uint64_t{0};
+  auto port = server.try_open();
+  EXPECT_EQ(port.mask(), 0x1fu);
+  uint64_t visited = 0;
+  port.recv([&](packet&, uint32_t lane) { visited |= uint64_t{1} << lane; });
+  EXPECT_EQ(visited, 0x1fu);
+}
+
+TEST(hostile_clients, may_name_all_64_lanes_where_there_are_as_many) {
+  both_ends<64> ends(1);
+  auto server = ends.server();
+  ends.client().open<test_opcode>().send(leave);
+  ends.client_end().header_of(0).mask = ~uint64_t{0};
+  EXPECT_EQ(server.try_open().mask(), ~uint64_t{0});
+}
+
+TEST(hostile_clients, that_name_no_lane_get_their_port_back_and_nothing_else) {
+  both_ends<5> ends(1);
+  auto server = ends.server();
+  ends.client().open<test_opcode>().send(leave);
+  ends.client_end().header_of(0).mask = uint64_t{1} << 63;
+  server.try_open().recv_and_send([](packet&, uint32_t lane) { ADD_FAILURE() << "lane " << lane; });
+}
+
+TEST(hostile_clients, cannot_change_the_lanes_of_a_port_that_is_open) {
+  both_ends<5> ends(1);
+  auto server = ends.server();
+  const rules_for_now one_lane({.lanes_here = 2});
+  ends.client().open<test_opcode>().send(leave);
+  auto port = server.try_open();
+  ends.client_end().header_of(0).mask = ~uint64_t{0};
+  port.recv([](packet&, uint32_t lane) { EXPECT_EQ(lane, 1u); });
+}
+
+}  // namespace
+}  // namespace heddle::rpc::tests

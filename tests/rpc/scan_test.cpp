@@ -1,0 +1,232 @@
+// Which port is opened next, by a client and by a server, and who is woken.
+#include "both_ends.h"
+
+#include <algorithm>
+
+namespace heddle::rpc::tests {
+namespace {
+
+const auto leave = [](packet&, uint32_t) {};
+
+class scans : public testing::Test {
+  rules_for_now never_wait_{{.may_wait = false}};
+};
+
+/// Makes port `index` ready for the server, whichever ports are.
+template <typename Ends>
+void make_ready(Ends& ends, uint32_t index) {
+  const wave_for_now here(index);
+  auto port = ends.client().template open<test_opcode>();
+  ASSERT_EQ(port.index(), index);
+  port.send(leave);
+}
+
+TEST_F(scans, of_a_client_start_where_its_wave_number_says) {
+  constexpr uint32_t ports = 7;
+  both_ends<1> ends(ports);
+  for (const uint32_t wave : {0u, 3u, 6u, 7u, 8u, 7000001u, ~0u}) {
+    const wave_for_now here(wave);
+    EXPECT_EQ(ends.client().open<test_opcode>().index(), wave % ports);
+  }
+}
+
+TEST_F(scans, of_a_client_go_on_to_the_next_port_and_round_the_end) {
+  both_ends<1> ends(3);
+  const wave_for_now here(2);
+  const auto client = ends.client();
+  const auto first = client.open<test_opcode>();
+  const auto second = client.open<test_opcode>();
+  const auto third = client.open<test_opcode>();
+  EXPECT_EQ(first.index(), 2u);
+  EXPECT_EQ(second.index(), 0u);
+  EXPECT_EQ(third.index(), 1u);
+}
+
+TEST_F(scans, of_a_client_pass_over_a_port_that_the_server_still_owns) {
+  both_ends<1> ends(2);
+  make_ready(ends, 0);
+  const wave_for_now here(0);
+  EXPECT_EQ(ends.client().open<test_opcode>().index(), 1u);
+  auto server = ends.server();
+  server.try_open();
+  EXPECT_EQ(ends.client().open<test_opcode>().index(), 0u);
+}
+
+TEST_F(scans, of_a_server_find_nothing_where_nothing_is_ready) {
+  both_ends<1> ends(40);
+  auto server = ends.server(39);
+  const auto port = server.try_open();
+  EXPECT_FALSE(static_cast<bool>(port));
+}
+
+TEST_F(scans, of_a_server_find_each_ready_port_wherever_they_start) {
+  constexpr uint32_t ports = 5;
+  for (uint32_t start = 0; start <= ports; ++start)
+    for (uint32_t ready = 0; ready < ports; ++ready) {
+      both_ends<1> ends(ports);
+      auto server = ends.server(start);
+      make_ready(ends, ready);
+      const auto port = server.try_open();
+      ASSERT_TRUE(static_cast<bool>(port)) << "start " << start << ", ready " << ready;
+      EXPECT_EQ(port.index(), ready);
+    }
+}
+
+TEST_F(scans, of_a_server_go_round_among_ports_that_are_always_ready) {
+  constexpr uint32_t ports = 5;
+  both_ends<1> ends(ports);
+  auto server = ends.server();
+  for (uint32_t n = 0; n < ports; ++n) make_ready(ends, n);
+  for (uint32_t pass = 0; pass < 4 * ports; ++pass) {
+    const uint32_t index = server.try_open().index();
+    EXPECT_EQ(index, pass % ports);
+    make_ready(ends, index);
+  }
+  while (server.try_open()) {
+  }
+}
+
+TEST_F(scans, of_a_server_serve_a_ready_port_within_as_many_passes_as_there_are_ports) {
+  constexpr uint32_t ports = 6;
+  for (uint32_t greedy = 0; greedy < ports; ++greedy)
+    for (uint32_t patient = 0; patient < ports; ++patient) {
+      if (patient == greedy) continue;
+      both_ends<1> ends(ports);
+      auto server = ends.server(greedy);
+      make_ready(ends, greedy);
+      make_ready(ends, patient);
+      // One client comes back as soon as it has been served; another one waits for its turn.
+      uint32_t passes = 0;
+      for (bool served = false; !served; ++passes) {
+        ASSERT_LT(passes, ports) << "port " << patient << " starves behind port " << greedy;
+        const uint32_t index = server.try_open().index();
+        served = index == patient;
+        if (index == greedy) make_ready(ends, greedy);
+      }
+      EXPECT_LE(passes, ports);
+      while (server.try_open()) {
+      }
+    }
+}
+
+TEST_F(scans, of_several_servers_do_not_open_one_port_twice) {
+  both_ends<1> ends(3);
+  auto first = ends.server();
+  auto second = ends.server();
+  make_ready(ends, 1);
+  {
+    auto held = first.try_open();
+    ASSERT_TRUE(static_cast<bool>(held));
+    EXPECT_FALSE(static_cast<bool>(second.try_open())) << "it is held";
+    held.recv_and_send(leave);
+    EXPECT_FALSE(static_cast<bool>(second.try_open())) << "it is answered";
+  }
+  EXPECT_FALSE(static_cast<bool>(second.try_open())) << "it is closed";
+  make_ready(ends, 1);
+  EXPECT_TRUE(static_cast<bool>(second.try_open()));
+}
+
+TEST_F(scans, of_several_servers_divide_what_is_ready) {
+  both_ends<1> ends(4);
+  basic_server<careful_target<1>, checked> servers[] = {ends.server(0), ends.server(2)};
+  for (uint32_t n = 0; n < 4; ++n) make_ready(ends, n);
+  const auto a = servers[0].try_open();
+  const auto b = servers[1].try_open();
+  const auto c = servers[0].try_open();
+  const auto d = servers[1].try_open();
+  EXPECT_EQ(a.index(), 0u);
+  EXPECT_EQ(b.index(), 2u);
+  EXPECT_EQ(c.index(), 1u);
+  EXPECT_EQ(d.index(), 3u);
+}
+
+TEST_F(scans, leave_ports_alone_that_are_held_by_this_side_already) {
+  both_ends<1> ends(1);
+  auto server = ends.server();
+  make_ready(ends, 0);
+  ASSERT_TRUE(ends.server_end().locks().try_lock(0));
+  EXPECT_FALSE(static_cast<bool>(server.try_open()));
+  ends.server_end().locks().unlock(0);
+  EXPECT_TRUE(static_cast<bool>(server.try_open()));
+}
+
+TEST_F(scans, do_not_touch_what_belongs_to_other_ports) {
+  // Every port of a set that is no multiple of anything, each used alone, with the others' words compared before and after.
+  constexpr uint32_t ports = 67;
+  both_ends<3> ends(ports);
+  auto server = ends.server();
+  const auto end = ends.client_end();
+  for (uint32_t used = 0; used < ports; ++used) {
+    for (uint32_t n = 0; n < ports; ++n) end.header_of(n).mask = ~uint64_t{n};
+    make_ready(ends, used);
+    const auto port = server.try_open();
+    EXPECT_EQ(port.index(), used);
+    EXPECT_EQ(port.mask(), 7u);
+    for (uint32_t n = 0; n < ports; ++n) {
+      if (n == used) continue;
+      EXPECT_EQ(end.header_of(n).mask, ~uint64_t{n});
+      EXPECT_FALSE(end.locks().is_locked(n) || ends.server_end().locks().is_locked(n));
+    }
+  }
+}
+
+TEST_F(scans, ring_once_a_call_and_after_the_packet_can_be_found) {
+  both_ends<2> ends(1);
+  auto server = ends.server();
+  const auto client = ends.client(true);
+  EXPECT_EQ(ends.rings(), 0u);
+  {
+    auto port = client.open<test_opcode>();
+    EXPECT_EQ(ends.rings(), 0u) << "a server that wakes now finds nothing";
+    port.send(leave);
+    EXPECT_EQ(ends.rings(), 1u);
+    auto served = server.try_open();
+    served.recv(leave);
+    served.send(leave);
+    port.recv(leave);
+    port.send(leave);
+    EXPECT_EQ(ends.rings(), 1u) << "the server has the port open and needs no ring";
+    served.recv(leave);
+  }
+  EXPECT_EQ(ends.rings(), 1u);
+  client.open<test_opcode>().send(leave);
+  EXPECT_EQ(ends.rings(), 2u);
+  server.try_open();
+}
+
+TEST_F(scans, ring_nobody_unless_the_client_says_so) {
+  both_ends<1> ends(1);
+  auto server = ends.server();
+  ends.client().open<test_opcode>().send(leave);
+  server.try_open();
+  EXPECT_EQ(ends.rings(), 0u);
+}
+
+TEST(servers_that_sleep, are_woken_by_a_call) {
+  both_ends<1> ends(2);
+  constexpr uint32_t calls = 2000;
+  uint64_t sum = 0;
+  run_both(
+      [&] {
+        const auto client = ends.client(true);
+        for (uint64_t call = 0; call < calls; ++call)
+          client.open<test_opcode>().send([&](packet& to, uint32_t) { to.words[0] = call; });
+      },
+      [&] {
+        auto server = ends.server();
+        for (uint32_t served = 0; served < calls;) {
+          const doorbell seen = server.rings();
+          if (auto port = server.try_open()) {
+            port.recv([&](packet& from, uint32_t) { sum += from.words[0]; });
+            ++served;
+            continue;
+          }
+          // Without a deadline: one lost ring and this hangs.
+          server.wait(seen, no_timeout);
+        }
+      });
+  EXPECT_EQ(sum, uint64_t{calls} * (calls - 1) / 2);
+}
+
+}  // namespace
+}  // namespace heddle::rpc::tests
