@@ -35,7 +35,8 @@ struct plain_store_in_progress {
 class cycle_finder {
  public:
   void forget() { distance_ = 0; }
-  bool anchored() const { return distance_ != 0; }
+  /// Whether the anchor is the state that was last looked at.
+  bool at_anchor() const { return distance_ != 0 && since_ == 0; }
   /// Takes the state's digest; whether it equals the anchor's.
   bool returns_to_anchor(uint64_t digest) {
     if (distance_ != 0 && digest == anchor_) return true;
@@ -71,9 +72,9 @@ struct lane {
   std::vector<uint32_t> registrations;  ///< in the watch table
   uint32_t fruitless_reads = 0;         ///< since its last progress or wait
   uint32_t wakes_left = 0;              ///< times that its wait may still end for no reason
-  const void* spin_place = nullptr;     ///< where a loop without pause() is suspected to begin
-  cycle_finder spin;                    ///< of that loop
+  cycle_finder spin;                    ///< of a loop without pause(), read by read
   cycle_finder proof;                   ///< of its wait, while nobody else can move
+  bool proven = false;                  ///< its wait is certain to repeat itself until memory changes
   /// Low end of what its future depends on while it waits: the registers that a call preserves, then its live stack.
   const std::byte* private_state = nullptr;
   size_t stack_slot = 0;        ///< in its arena

@@ -40,7 +40,11 @@ bool watch_set::covers(const void* address, size_t size_bytes) const {
 watch_table::watch_table() : buckets_(1024) {}
 
 void watch_table::clear() {
-  if (used_buckets_ != 0) buckets_.assign(buckets_.size(), bucket{});
+  if (++run_ == 0) {
+    // After four thousand million runs the numbers begin again.
+    buckets_.assign(buckets_.size(), bucket{});
+    run_ = 1;
+  }
   nodes_.clear();
   free_.clear();
   used_buckets_ = 0;
@@ -85,7 +89,7 @@ void watch_table::enrol(lane& waiter) {
 uint32_t watch_table::find(uint64_t granule) const {
   const size_t mask = buckets_.size() - 1;
   for (size_t at = (granule * 0x9e3779b97f4a7c15u) >> 20 & mask;; at = (at + 1) & mask) {
-    if (!buckets_[at].used) return none;
+    if (buckets_[at].run != run_) return none;
     if (buckets_[at].granule == granule) return buckets_[at].head;
   }
 }
@@ -94,8 +98,8 @@ watch_table::bucket& watch_table::bucket_for(uint64_t granule) {
   if (used_buckets_ * 2 >= buckets_.size()) grow();
   const size_t mask = buckets_.size() - 1;
   for (size_t at = (granule * 0x9e3779b97f4a7c15u) >> 20 & mask;; at = (at + 1) & mask) {
-    if (!buckets_[at].used) {
-      buckets_[at] = {granule, none, true};
+    if (buckets_[at].run != run_) {
+      buckets_[at] = {granule, none, run_};
       ++used_buckets_;
       return buckets_[at];
     }
@@ -108,7 +112,7 @@ void watch_table::grow() {
   old.swap(buckets_);
   used_buckets_ = 0;
   for (const bucket& moved : old)
-    if (moved.used) bucket_for(moved.granule).head = moved.head;
+    if (moved.run == run_) bucket_for(moved.granule).head = moved.head;
 }
 
 void watch_table::link(uint32_t n, lane& waiter, uint64_t granule) {

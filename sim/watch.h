@@ -26,6 +26,7 @@ class watched {
     return any_at(address, size_bytes);
   }
   bool unchanged() const { return value_at(address, size_bytes) == value; }
+  bool is_at(const void* other, uint32_t other_bytes) const { return address == other && size_bytes == other_bytes; }
   bool overlaps(const void* other, size_t other_bytes) const {
     const auto mine = reinterpret_cast<uintptr_t>(address);
     const auto theirs = reinterpret_cast<uintptr_t>(other);
@@ -46,14 +47,12 @@ class watched {
 class watch_set {
  public:
   void add(const void* address, uint32_t size_bytes, uint64_t value) {
-    // Loops read a few words over and over: look at the latest entries first.
+    // Loops read a few words over and over, in the same order.
+    if (next_ >= entries_.size()) next_ = 0;
+    if (next_ < entries_.size() && entries_[next_].is_at(address, size_bytes)) return update(next_, value);
     const size_t from = entries_.size() > recent ? entries_.size() - recent : 0;
     for (size_t n = entries_.size(); n-- > from;)
-      if (entries_[n].address == address && entries_[n].size_bytes == size_bytes) {
-        if (entries_[n].value != value) saw_change_ = true;
-        entries_[n].value = value;
-        return;
-      }
+      if (entries_[n].is_at(address, size_bytes)) return update(n, value);
     if (entries_.size() < most)
       entries_.push_back({address, value, size_bytes});
     else
@@ -73,9 +72,16 @@ class watch_set {
   bool covers(const void* address, size_t size_bytes) const;
 
  private:
+  void update(size_t n, uint64_t value) {
+    if (entries_[n].value != value) saw_change_ = true;
+    entries_[n].value = value;
+    next_ = n + 1;
+  }
+
   static constexpr size_t recent = 16;
   static constexpr size_t most = 65536;
   std::vector<watched> entries_;
+  size_t next_ = 0;  ///< the entry behind the one that was read last
   bool overflowed_ = false;
   bool saw_change_ = false;
 };
@@ -116,7 +122,7 @@ class watch_table {
   struct bucket {
     uint64_t granule = 0;
     uint32_t head = none;
-    bool used = false;
+    uint32_t run = 0;  ///< in use when it is the current one
   };
 
   static uint64_t granule_of(const void* address) { return reinterpret_cast<uintptr_t>(address) / granule_bytes; }
@@ -129,6 +135,7 @@ class watch_table {
   std::vector<bucket> buckets_;
   std::vector<node> nodes_;
   std::vector<uint32_t> free_;
+  uint32_t run_ = 1;
   size_t used_buckets_ = 0;
   size_t live_ = 0;
 };

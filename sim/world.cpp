@@ -170,6 +170,7 @@ lane& world::new_lane(wave& of, uint32_t index) {
   fresh.private_state = nullptr;
   got_somewhere(fresh);
   fresh.proof.forget();
+  fresh.proven = false;
   of.lanes.push_back(&fresh);
   ++live_lanes_;
   return fresh;
@@ -369,7 +370,10 @@ bool world::all_waits_proven() {
   const bool everybody = proving_ == proof::of_everybody;
   if (proof_changes_ != changes_) {
     proof_changes_ = changes_;
-    for (size_t n = 0; n < lanes_used_; ++n) lanes_[n].proof.forget();
+    for (size_t n = 0; n < lanes_used_; ++n) {
+      lanes_[n].proof.forget();
+      lanes_[n].proven = false;
+    }
   }
   bool all = true;
   const auto counts = [&](const lane& who) {
@@ -377,11 +381,13 @@ bool world::all_waits_proven() {
   };
   for (size_t n = 0; n < lanes_used_; ++n) {
     lane& who = lanes_[n];
-    if (counts(who) && !who.proof.returns_to_anchor(digest_of(who.private_state, who.runs.stack().high()))) all = false;
+    if (!counts(who) || who.proven) continue;
+    who.proven = who.proof.returns_to_anchor(digest_of(who.private_state, who.runs.stack().high()));
+    all = all && who.proven;
   }
   if (all) return true;
   for (size_t n = 0; n < lanes_used_; ++n)
-    if (counts(lanes_[n])) add_candidate(lanes_[n]);
+    if (counts(lanes_[n]) && !lanes_[n].proven) add_candidate(lanes_[n]);
   return false;
 }
 
@@ -485,15 +491,13 @@ void world::wait_for(lane& self, const uint64_t& word, uint64_t wanted, const op
   performed(self, wanted);
 }
 
-void world::look_for_spin(lane& self, const void* place, const std::byte* private_state) {
-  if (!self.spin.anchored()) {
-    self.spin_place = place;
-    self.reads.clear();
-  } else if (place != self.spin_place) {
+void world::look_for_spin(lane& self, const std::byte* private_state) {
+  // The return address is part of the private state, and with it the place of the read.
+  if (!self.spin.returns_to_anchor(digest_of(private_state, self.runs.stack().high()))) {
+    // What the loop depends on is what it reads from the anchor to the anchor.
+    if (self.spin.at_anchor()) self.reads.clear();
     return;
   }
-  const bool repeats = self.spin.returns_to_anchor(digest_of(private_state, self.runs.stack().high()));
-  if (!repeats) return;
   if (self.reads.unchanged() && !self.reads.saw_change())
     wait(self, private_state);
   else
@@ -534,13 +538,13 @@ void world::look_at_plain_store(lane& self) {
   plain_store_in_progress& store = self.storing;
   const uint32_t size_bytes = std::exchange(store.size_bytes, 0);
   const uint64_t value = watched::value_at(store.address, size_bytes);
-  add_to_digest(store.address, size_bytes, value);
+  add_to_digest(0, store.address, size_bytes, value);
   if (value != store.before || size_bytes > plain_store_in_progress::largest_bytes) changed(self, store.address, size_bytes);
   if (recorder_) recorder_->stored(self, value);
 }
 
-void world::bad_access(lane& self, const operation& how, const char* wrong) {
-  self.pending = how;
+void world::bad_access(lane& self, const char* wrong) {
+  const operation how = self.pending;
   char at[64];
   if (wrong != nullptr) {
     end(self, verdict::memory,

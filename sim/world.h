@@ -30,24 +30,29 @@ class world {
 
   // -- entries of the runtime; the caller is a lane that has left the code under test ------------------------------------------
 
-  /// Publishes what the lane does next and lets somebody be chosen; returns when it is this lane, which then performs it. With
-  /// `may_switch` false the lane goes on at once.
-  void step(lane& self, const operation& next, bool may_switch = true) {
+  /// Lets somebody be chosen; returns when it is this lane, which then performs its pending operation.
+  void yield(lane& self) {
+    lane& next = choose(self);
+    if (&next != &self) enter(self, next);
+  }
+
+  /// Publishes what the lane does next, and yields.
+  void step(lane& self, const operation& next) {
     finish_plain_store(self);
     self.pending = next;
-    if (may_switch) yield(self);
+    yield(self);
   }
 
   /// The lane has performed its pending operation and saw or wrote `value`.
   void performed(lane& self, uint64_t value) {
     ++steps_;
-    const void* const address = self.pending.address;
-    digest_.add(uint64_t{self.id} << 40 | uint64_t{self.pending.size_bytes} << 8 |
-                static_cast<uint64_t>(self.pending.kind));
-    if (address == nullptr)
-      digest_.add(value);
+    const operation& done = self.pending;
+    const uint64_t what =
+        uint64_t{self.id} << 40 | uint64_t{done.size_bytes} << 8 | static_cast<uint64_t>(done.kind);
+    if (done.address == nullptr)
+      digest_.add(what, value);
     else
-      add_to_digest(address, self.pending.size_bytes, value);
+      add_to_digest(what, done.address, done.size_bytes, value);
     if (recorder_) recorder_->performed(self, value, steps_);
   }
 
@@ -58,7 +63,9 @@ class world {
   }
   static bool may_spin(const lane& self) { return self.fruitless_reads >= fruitless_reads_allowed; }
   /// Called when may_spin, with the low end of the lane's private state: lets it wait if it only repeats itself.
-  void look_for_spin(lane& self, const void* place, const std::byte* private_state);
+  void look_for_spin(lane& self, const std::byte* private_state);
+  /// Whether the lane must let others in wherever it is: it reads and reads in vain, or the run has become too long.
+  bool must_yield(const lane& self) const { return may_spin(self) || steps_ >= next_limit_; }
 
   /// The lane has changed these bytes: it got somewhere, and whoever waits for them may go on.
   void changed(lane& self, const void* address, size_t size_bytes) {
@@ -94,12 +101,13 @@ class world {
     const auto& stack = self.runs.stack();
     return static_cast<size_t>(static_cast<const std::byte*>(address) - stack.low) < stack.size_bytes;
   }
-  void check_access(lane& self, const operation& how) {
+  void check_access(lane& self) {
+    const operation& how = self.pending;
     if (heap_.contains(how.address)) {
-      if (const char* wrong = heap_.check(how.address, how.size_bytes)) bad_access(self, how, wrong);
+      if (const char* wrong = heap_.check(how.address, how.size_bytes)) bad_access(self, wrong);
     } else if (device_stacks_->contains(how.address) || host_stacks_->contains(how.address) ||
                reinterpret_cast<uintptr_t>(how.address) < lowest_address) {
-      bad_access(self, how, nullptr);
+      bad_access(self, nullptr);
     }
   }
 
@@ -145,10 +153,6 @@ class world {
   static constexpr uint64_t unstable = ~uint64_t{0};
 
   void prepare(const settings& machine, scheduler::choice_source& choices, bool explain);
-  void yield(lane& self) {
-    lane& next = choose(self);
-    if (&next != &self) enter(self, next);
-  }
   /// As yield, for a lane that is no candidate; it may have become one again by the time that somebody is chosen.
   void block(lane& self) { yield(self); }
   void enter(lane& self, lane& next);
@@ -194,7 +198,7 @@ class world {
   }
   void first_step(wave& who);
   void look_at_plain_store(lane& self);
-  [[noreturn]] void bad_access(lane& self, const operation& how, const char* wrong);
+  [[noreturn]] void bad_access(lane& self, const char* wrong);
   void check_arrival(lane& self, const operation& how);
   void complete(wave& of, size_t open, operation_kind kind);
 
@@ -203,17 +207,20 @@ class world {
   void start_blocks();
 
   static scheduler::candidate look_at(const void* self, uint32_t index);
-  /// Adds a location and what it holds now, which is `value` where that is all of it.
-  void add_to_digest(const void* address, uint32_t size_bytes, uint64_t value) {
+  /// Adds a step, its location and what that holds now, which is `value` where that is all of it.
+  void add_to_digest(uint64_t what, const void* address, uint32_t size_bytes, uint64_t value) {
     const uint64_t where = stable(reinterpret_cast<uintptr_t>(address));
     // What lies on the C++ heap has no address that another process would repeat, and may hold such addresses.
-    if (where == unstable) return;
-    digest_.add(size_bytes > sizeof value ? where : where ^ stable_value(value) << 1);
-    if (size_bytes > sizeof value) add_words_to_digest(address, size_bytes);
+    if (where == unstable) return digest_.add(what);
+    const bool whole = size_bytes <= sizeof value;
+    digest_.add(what, where, whole ? stable_value(value) : 0);
+    if (!whole) add_words_to_digest(address, size_bytes);
   }
   void add_words_to_digest(const void* address, uint32_t size_bytes);
   uint64_t stable(uint64_t word) const;
   uint64_t stable_value(uint64_t value) const {
+    // Numbers are small.
+    if (value >> 40 == 0) return value;
     const uint64_t as_address = stable(value);
     if (as_address != unstable) return as_address;
     // What may be an address of something else says nothing that another process would repeat.

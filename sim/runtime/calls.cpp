@@ -118,8 +118,8 @@ void wait(doorbell* bell, doorbell seen, uint64_t timeout_ns) {
   lane& self = caller_lane("target");
   const entered inside(self);
   world& here = *world::instance;
-  operation how = make_operation(operation_kind::wait, bell, sizeof *bell, from);
-  take_turn(here, self, how);
+  publish_access(here, self, operation_kind::wait, bell, sizeof *bell, memory_order::acquire, scope::system, from);
+  take_turn(here, self);
   const uint64_t count = read_memory(bell, sizeof *bell);
   here.performed(self, count);
   if (count != seen) return;
@@ -127,7 +127,7 @@ void wait(doorbell* bell, doorbell seen, uint64_t timeout_ns) {
   // late. Without a time-out only the bell ends it.
   if (timeout_ns == no_timeout) self.reads.clear();
   here.has_read(self, bell, sizeof *bell, count);
-  here.pause(self, how, from.private_state);
+  here.pause(self, self.pending, from.private_state);
 }
 
 void trap(fault why, const char* message) {

@@ -49,22 +49,37 @@ struct caller {
   return made;
 }
 
+/// Makes this access what the lane does next, member by member where it stays: a copy of a whole operation would wait for the
+/// members that were written last.
+[[gnu::always_inline]] inline void publish_access(world& here, lane& self, operation_kind kind, const void* address,
+                                                  size_t size_bytes, memory_order order, scope reach, const caller& from) {
+  here.finish_plain_store(self);
+  operation& next = self.pending;
+  next.kind = kind;
+  next.order = order;
+  next.reach = reach;
+  next.size_bytes = static_cast<uint32_t>(size_bytes);
+  next.address = address;
+  next.place = from.place;
+  next.frame = from.frame;
+}
+
+/// Waits for the lane's turn to make the access that it has published, which must be in bounds.
+[[gnu::always_inline]] inline void take_turn(world& here, lane& self, bool may_switch = true) {
+  here.check_access(self);
+  if (!may_switch && !here.must_yield(self)) return;
+  const uint64_t frees = here.memory().frees();
+  here.yield(self);
+  // While others ran the memory may have gone.
+  if (frees != here.memory().frees()) here.check_access(self);
+}
+
 [[gnu::always_inline]] inline void read_done(world& here, lane& self, const caller& from, const void* address,
                                              size_t size_bytes, uint64_t value) {
   here.has_read(self, address, static_cast<uint32_t>(size_bytes), value);
   here.performed(self, value);
   if (world::may_spin(self)) [[unlikely]]
-    here.look_for_spin(self, from.place, from.private_state);
-}
-
-/// Waits for the lane's turn to make an access that is in bounds.
-[[gnu::always_inline]] inline void take_turn(world& here, lane& self, const operation& how, bool may_switch = true) {
-  here.finish_plain_store(self);
-  here.check_access(self, how);
-  const uint64_t frees = here.memory().frees();
-  here.step(self, how, may_switch);
-  // While others ran the memory may have gone.
-  if (frees != here.memory().frees()) here.check_access(self, how);
+    here.look_for_spin(self, from.private_state);
 }
 
 /// The lane that the simulator must hear of: null outside of runs, inside the simulator, and for a lane's own stack.
@@ -79,9 +94,9 @@ struct caller {
   if (self == nullptr || size_bytes == 0) return;
   world& here = *world::instance;
   const entered inside(*self);
-  const operation how = make_operation(operation_kind::plain_load, address, size_bytes, from);
-  take_turn(here, *self, how, here.machine().plain_points);
-  read_done(here, *self, from, address, size_bytes, watched::value_at(address, how.size_bytes));
+  publish_access(here, *self, operation_kind::plain_load, address, size_bytes, memory_order::relaxed, scope::system, from);
+  take_turn(here, *self, here.machine().plain_points);
+  read_done(here, *self, from, address, size_bytes, watched::value_at(address, static_cast<uint32_t>(size_bytes)));
 }
 
 /// A plain write, before the code under test makes it; at most 16 bytes. Its effect is looked at when the lane comes back.
@@ -90,10 +105,10 @@ struct caller {
   if (self == nullptr || size_bytes == 0) return;
   world& here = *world::instance;
   const entered inside(*self);
-  const operation how = make_operation(operation_kind::plain_store, address, size_bytes, from);
-  take_turn(here, *self, how, here.machine().plain_points);
+  publish_access(here, *self, operation_kind::plain_store, address, size_bytes, memory_order::relaxed, scope::system, from);
+  take_turn(here, *self, here.machine().plain_points);
   here.performed(*self, 0);
-  here.begin_plain_store(*self, address, how.size_bytes);
+  here.begin_plain_store(*self, address, static_cast<uint32_t>(size_bytes));
 }
 
 /// A plain write of a whole object, before the code under test makes it. What is longer than a store in progress can hold counts
@@ -104,10 +119,10 @@ struct caller {
   if (self == nullptr) return;
   world& here = *world::instance;
   const entered inside(*self);
-  const operation how = make_operation(operation_kind::plain_store, address, size_bytes, from);
-  take_turn(here, *self, how, here.machine().plain_points);
+  publish_access(here, *self, operation_kind::plain_store, address, size_bytes, memory_order::relaxed, scope::system, from);
+  take_turn(here, *self, here.machine().plain_points);
   here.performed(*self, 0);
-  here.begin_object_store(*self, address, how.size_bytes);
+  here.begin_object_store(*self, address, static_cast<uint32_t>(size_bytes));
 }
 
 /// A read of a string: up to and with its end, or `most` bytes.
@@ -117,7 +132,8 @@ inline void string_read(const char* text, size_t most, const caller& from) {
   size_t size_bytes = 0;
   {
     const entered inside(*self);
-    world::instance->check_access(*self, make_operation(operation_kind::plain_load, text, 1, from));
+    publish_access(*world::instance, *self, operation_kind::plain_load, text, 1, memory_order::relaxed, scope::system, from);
+    world::instance->check_access(*self);
     while (size_bytes < most && text[size_bytes++] != '\0') {
     }
   }
@@ -134,11 +150,11 @@ template <typename Write>
   }
   world& here = *world::instance;
   const entered inside(*self);
-  const operation how = make_operation(operation_kind::plain_store, address, size_bytes, from);
-  take_turn(here, *self, how, here.machine().plain_points);
-  const uint64_t before = watched::value_at(address, how.size_bytes);
+  publish_access(here, *self, operation_kind::plain_store, address, size_bytes, memory_order::relaxed, scope::system, from);
+  take_turn(here, *self, here.machine().plain_points);
+  const uint64_t before = watched::value_at(address, static_cast<uint32_t>(size_bytes));
   write();
-  const uint64_t after = watched::value_at(address, how.size_bytes);
+  const uint64_t after = watched::value_at(address, static_cast<uint32_t>(size_bytes));
   here.performed(*self, after);
   if (before != after) here.changed(*self, address, size_bytes);
 }
@@ -192,10 +208,8 @@ constexpr uint64_t apply(rmw_kind kind, uint64_t old, uint64_t operand) {
   if (self == nullptr) return read_memory(address, size_bytes);
   world& here = *world::instance;
   const entered inside(*self);
-  operation how = make_operation(operation_kind::load, address, size_bytes, from);
-  how.order = order;
-  how.reach = reach;
-  take_turn(here, *self, how);
+  publish_access(here, *self, operation_kind::load, address, size_bytes, order, reach, from);
+  take_turn(here, *self);
   const uint64_t value = read_memory(address, size_bytes);
   read_done(here, *self, from, address, size_bytes, value);
   return value;
@@ -207,10 +221,8 @@ constexpr uint64_t apply(rmw_kind kind, uint64_t old, uint64_t operand) {
   if (self == nullptr) return write_memory(address, size_bytes, value);
   world& here = *world::instance;
   const entered inside(*self);
-  operation how = make_operation(operation_kind::store, address, size_bytes, from);
-  how.order = order;
-  how.reach = reach;
-  take_turn(here, *self, how);
+  publish_access(here, *self, operation_kind::store, address, size_bytes, order, reach, from);
+  take_turn(here, *self);
   const uint64_t before = read_memory(address, size_bytes);
   write_memory(address, size_bytes, value);
   here.performed(*self, value);
@@ -228,10 +240,8 @@ constexpr uint64_t apply(rmw_kind kind, uint64_t old, uint64_t operand) {
   }
   world& here = *world::instance;
   const entered inside(*self);
-  operation how = make_operation(named, address, size_bytes, from);
-  how.order = order;
-  how.reach = reach;
-  take_turn(here, *self, how);
+  publish_access(here, *self, named, address, size_bytes, order, reach, from);
+  take_turn(here, *self);
   const uint64_t old = read_memory(address, size_bytes);
   write_memory(address, size_bytes, apply(kind, old, operand));
   const uint64_t now = read_memory(address, size_bytes);
@@ -257,10 +267,8 @@ constexpr uint64_t apply(rmw_kind kind, uint64_t old, uint64_t operand) {
   }
   world& here = *world::instance;
   const entered inside(*self);
-  operation how = make_operation(operation_kind::compare_exchange, address, size_bytes, from);
-  how.order = order;
-  how.reach = reach;
-  take_turn(here, *self, how);
+  publish_access(here, *self, operation_kind::compare_exchange, address, size_bytes, order, reach, from);
+  take_turn(here, *self);
   const uint64_t old = read_memory(address, size_bytes);
   const bool equal = old == expected;
   expected = old;
