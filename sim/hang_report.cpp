@@ -151,7 +151,8 @@ std::string hang_report::watching(const lane& who, std::vector<edge>& edges) con
     const std::string location = describe_location(world_.heap_, entry.address);
     const bool show = ++shown <= most_locations;
     if (show)
-      text += "    reads " + location + " (" + plural(entry.size_bytes, "byte", "bytes") + ") = " + hexadecimal(entry.value);
+      text += "    reads " + location + " (" + plural(entry.size_bytes, "byte", "bytes") + ")" +
+              (entry.by_change ? "" : " = " + hexadecimal(entry.value));
     if (show) text += who_could_change(who, entry) + '\n';
     add_edges(who, entry, location, edges);
   }

@@ -1,6 +1,7 @@
 #include <heddle/sim/lane.h>
 #include <heddle/sim/watch.h>
 
+#include <algorithm>
 #include <cstring>
 
 namespace heddle::sim {
@@ -24,10 +25,13 @@ uint64_t watched::any_at(const void* address, uint32_t size_bytes) {
   return value;
 }
 
-bool watch_set::unchanged() const {
+bool watch_set::unchanged(const watch_table& table) const {
   if (overflowed_) return false;
-  for (const watched& entry : entries_)
-    if (!entry.unchanged()) return false;
+  for (const watched& entry : entries_) {
+    const uint64_t now = entry.by_change ? table.change_of(entry.address, entry.size_bytes)
+                                         : watched::value_at(entry.address, entry.size_bytes);
+    if (now != entry.value) return false;
+  }
   return true;
 }
 
@@ -47,8 +51,25 @@ void watch_table::clear() {
   }
   nodes_.clear();
   free_.clear();
+  if (!noted_changes_.empty()) noted_changes_.clear();
   used_buckets_ = 0;
   live_ = 0;
+}
+
+uint64_t watch_table::change_of(const void* address, uint32_t size_bytes) const {
+  if (noted_changes_.empty()) return 0;
+  uint64_t latest = 0;
+  const uint64_t last = (reinterpret_cast<uintptr_t>(address) + size_bytes - 1) / granule_bytes;
+  for (uint64_t granule = granule_of(address); granule <= last; ++granule) {
+    const auto noted = noted_changes_.find(granule);
+    if (noted != noted_changes_.end()) latest = std::max(latest, noted->second);
+  }
+  return latest;
+}
+
+void watch_table::note_change(const void* address, size_t size_bytes, uint64_t number) {
+  const uint64_t last = (reinterpret_cast<uintptr_t>(address) + size_bytes - 1) / granule_bytes;
+  for (uint64_t granule = granule_of(address); granule <= last; ++granule) noted_changes_[granule] = number;
 }
 
 void watch_table::enrol(lane& waiter) {

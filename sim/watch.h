@@ -5,6 +5,7 @@
 #include <cstddef>
 #include <cstdint>
 #include <cstring>
+#include <unordered_map>
 #include <vector>
 
 namespace heddle::sim {
@@ -15,8 +16,10 @@ struct lane;
 class watched {
  public:
   const void* address = nullptr;
-  uint64_t value = 0;  ///< of up to 8 bytes; a hash of more
+  uint64_t value = 0;  ///< of up to 8 bytes; a hash of more; the number of the location's last change where `by_change`
   uint32_t size_bytes = 0;
+  /// The C++ heap may take memory back at any time: what lies there is only read when the program reads it.
+  bool by_change = false;
 
   /// The bytes of memory in the form of `value`.
   static uint64_t value_at(const void* address, uint32_t size_bytes) {
@@ -25,7 +28,6 @@ class watched {
     if (size_bytes == 8) return word_at<uint64_t>(address);
     return any_at(address, size_bytes);
   }
-  bool unchanged() const { return value_at(address, size_bytes) == value; }
   bool is_at(const void* other, uint32_t other_bytes) const { return address == other && size_bytes == other_bytes; }
   bool overlaps(const void* other, size_t other_bytes) const {
     const auto mine = reinterpret_cast<uintptr_t>(address);
@@ -46,7 +48,7 @@ class watched {
 /// What one lane has read since its last progress.
 class watch_set {
  public:
-  void add(const void* address, uint32_t size_bytes, uint64_t value) {
+  void add(const void* address, uint32_t size_bytes, uint64_t value, bool by_change = false) {
     // Loops read a few words over and over, in the same order.
     if (next_ >= entries_.size()) next_ = 0;
     if (next_ < entries_.size() && entries_[next_].is_at(address, size_bytes)) return update(next_, value);
@@ -54,7 +56,7 @@ class watch_set {
     for (size_t n = entries_.size(); n-- > from;)
       if (entries_[n].is_at(address, size_bytes)) return update(n, value);
     if (entries_.size() < most)
-      entries_.push_back({address, value, size_bytes});
+      entries_.push_back({address, value, size_bytes, by_change});
     else
       overflowed_ = true;
   }
@@ -66,7 +68,7 @@ class watch_set {
   /// Whether a location was read twice with two values.
   bool saw_change() const { return saw_change_; }
   /// Whether nothing in the set has another value than the lane read. False when the set could not hold everything.
-  bool unchanged() const;
+  bool unchanged(const class watch_table& table) const;
 
   const std::vector<watched>& entries() const { return entries_; }
   bool covers(const void* address, size_t size_bytes) const;
@@ -94,6 +96,11 @@ class watch_table {
 
   /// Forgets everything; keeps its memory.
   void clear();
+
+  /// The number of the last change that was noted of these bytes; 0 when none was.
+  uint64_t change_of(const void* address, uint32_t size_bytes) const;
+  /// Notes that change number `number` was one of these bytes.
+  void note_change(const void* address, size_t size_bytes, uint64_t number);
 
   /// Registers the lane on every entry of its watch set.
   void enrol(lane& waiter);
@@ -135,6 +142,7 @@ class watch_table {
   std::vector<bucket> buckets_;
   std::vector<node> nodes_;
   std::vector<uint32_t> free_;
+  std::unordered_map<uint64_t, uint64_t> noted_changes_;  ///< by granule
   uint32_t run_ = 1;
   size_t used_buckets_ = 0;
   size_t live_ = 0;

@@ -448,7 +448,7 @@ void world::first_step(wave& who) {
 void world::pause(lane& self, const operation& how, const std::byte* private_state) {
   finish_plain_store(self);
   self.pending = how;
-  if (!self.reads.unchanged() || self.reads.saw_change()) {
+  if (!self.reads.unchanged(watches_) || self.reads.saw_change()) {
     // Something that it read has changed already, or changed while it looked: it has reason to look again.
     self.reads.clear();
     self.wakes_left = machine_.wakes;
@@ -498,7 +498,7 @@ void world::look_for_spin(lane& self, const std::byte* private_state) {
     if (self.spin.at_anchor()) self.reads.clear();
     return;
   }
-  if (self.reads.unchanged() && !self.reads.saw_change())
+  if (self.reads.unchanged(watches_) && !self.reads.saw_change())
     wait(self, private_state);
   else
     self.reads.clear();
@@ -537,6 +537,11 @@ void world::begin_plain_store(lane& self, void* address, uint32_t size_bytes) {
 void world::look_at_plain_store(lane& self) {
   plain_store_in_progress& store = self.storing;
   const uint32_t size_bytes = std::exchange(store.size_bytes, 0);
+  if (may_vanish(store.address)) {
+    // The code under test may have freed the object that it wrote last.
+    changed(self, store.address, size_bytes);
+    return;
+  }
   const uint64_t value = watched::value_at(store.address, size_bytes);
   add_to_digest(0, store.address, size_bytes, value);
   if (value != store.before || size_bytes > plain_store_in_progress::largest_bytes) changed(self, store.address, size_bytes);

@@ -58,7 +58,10 @@ class world {
 
   /// The lane has read this. A loop that reads and reads without a pause is looked at more closely.
   void has_read(lane& self, const void* address, uint32_t size_bytes, uint64_t value) {
-    self.reads.add(address, size_bytes, value);
+    if (may_vanish(address))
+      self.reads.add(address, size_bytes, watches_.change_of(address, size_bytes), true);
+    else
+      self.reads.add(address, size_bytes, value);
     ++self.fruitless_reads;
   }
   static bool may_spin(const lane& self) { return self.fruitless_reads >= fruitless_reads_allowed; }
@@ -71,6 +74,7 @@ class world {
   void changed(lane& self, const void* address, size_t size_bytes) {
     got_somewhere(self);
     ++changes_;
+    if (may_vanish(address)) watches_.note_change(address, size_bytes, changes_);
     watches_.changed(address, size_bytes, [&](lane& waiter) {
       if (waiter.state == lane_state::waiting && waiter.reads.covers(address, size_bytes)) wake(waiter);
     });
@@ -215,6 +219,10 @@ class world {
     const bool whole = size_bytes <= sizeof value;
     digest_.add(what, where, whole ? stable_value(value) : 0);
     if (!whole) add_words_to_digest(address, size_bytes);
+  }
+  /// Whether the memory is on the C++ heap, or mapped by somebody else, and may be gone by the time that one looks at it.
+  bool may_vanish(const void* address) const {
+    return !heap_.contains(address) && stable(reinterpret_cast<uintptr_t>(address)) == unstable;
   }
   void add_words_to_digest(const void* address, uint32_t size_bytes);
   uint64_t stable(uint64_t word) const;
