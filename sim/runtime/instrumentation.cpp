@@ -29,6 +29,25 @@ memory_order from_abi(int order) {
   }
 }
 
+// Most plain accesses are to the lane's own stack, which is nobody else's business: the entry points look at that first, with
+// nothing saved yet, and only then call these. What the entry point itself keeps on the stack is the same each time.
+#define HEDDLE_IF_OBSERVED(address) if (runtime::observed(address) != nullptr) [[unlikely]]
+#define HEDDLE_HOOK __builtin_return_address(0), static_cast<void* const*>(__builtin_frame_address(0))
+
+[[gnu::noinline]] void visible_read(const void* address, size_t size_bytes, const void* place, void* const* frame) {
+  runtime::caller from = HEDDLE_CALLER;
+  from.place = place;
+  from.frame = frame;
+  runtime::plain_read(address, size_bytes, from);
+}
+
+[[gnu::noinline]] void visible_write(void* address, size_t size_bytes, const void* place, void* const* frame) {
+  runtime::caller from = HEDDLE_CALLER;
+  from.place = place;
+  from.frame = frame;
+  runtime::plain_write(address, size_bytes, from);
+}
+
 }  // namespace
 
 extern "C" {
@@ -43,39 +62,42 @@ void __tsan_ignore_thread_end() {}
 
 // -- plain accesses ----------------------------------------------------------------------------------------------------------------
 
-#define HEDDLE_PLAIN(size)                                                                                              \
-  void __tsan_read##size(void* address) { runtime::plain_read(address, size, HEDDLE_CALLER); }                          \
-  void __tsan_write##size(void* address) { runtime::plain_write(address, size, HEDDLE_CALLER); }                        \
-  void __tsan_volatile_read##size(void* address) { runtime::plain_read(address, size, HEDDLE_CALLER); }                 \
-  void __tsan_volatile_write##size(void* address) { runtime::plain_write(address, size, HEDDLE_CALLER); }               \
-  /* One statement that reads and writes. */                                                                            \
-  void __tsan_read_write##size(void* address) {                                                                         \
-    runtime::plain_read(address, size, HEDDLE_CALLER);                                                                  \
-    runtime::plain_write(address, size, HEDDLE_CALLER);                                                                 \
+#define HEDDLE_PLAIN_READ(name, size) \
+  void name(void* address) { HEDDLE_IF_OBSERVED(address) visible_read(address, size, HEDDLE_HOOK); }
+#define HEDDLE_PLAIN_WRITE(name, size) \
+  void name(void* address) { HEDDLE_IF_OBSERVED(address) visible_write(address, size, HEDDLE_HOOK); }
+// One statement that reads and writes.
+#define HEDDLE_PLAIN_READ_WRITE(name, size)      \
+  void name(void* address) {                     \
+    HEDDLE_IF_OBSERVED(address) {                \
+      visible_read(address, size, HEDDLE_HOOK);  \
+      visible_write(address, size, HEDDLE_HOOK); \
+    }                                            \
   }
 
-#define HEDDLE_UNALIGNED(size)                                                                                          \
-  void __tsan_unaligned_read##size(void* address) { runtime::plain_read(address, size, HEDDLE_CALLER); }                \
-  void __tsan_unaligned_write##size(void* address) { runtime::plain_write(address, size, HEDDLE_CALLER); }              \
-  void __tsan_unaligned_volatile_read##size(void* address) { runtime::plain_read(address, size, HEDDLE_CALLER); }       \
-  void __tsan_unaligned_volatile_write##size(void* address) { runtime::plain_write(address, size, HEDDLE_CALLER); }     \
-  void __tsan_unaligned_read_write##size(void* address) {                                                               \
-    runtime::plain_read(address, size, HEDDLE_CALLER);                                                                  \
-    runtime::plain_write(address, size, HEDDLE_CALLER);                                                                 \
-  }
+#define HEDDLE_PLAIN(prefix, size)                                \
+  HEDDLE_PLAIN_READ(__tsan_##prefix##read##size, size)            \
+  HEDDLE_PLAIN_WRITE(__tsan_##prefix##write##size, size)          \
+  HEDDLE_PLAIN_READ(__tsan_##prefix##volatile_read##size, size)   \
+  HEDDLE_PLAIN_WRITE(__tsan_##prefix##volatile_write##size, size) \
+  HEDDLE_PLAIN_READ_WRITE(__tsan_##prefix##read_write##size, size)
 
-HEDDLE_PLAIN(1)
-HEDDLE_PLAIN(2)
-HEDDLE_PLAIN(4)
-HEDDLE_PLAIN(8)
-HEDDLE_PLAIN(16)
-HEDDLE_UNALIGNED(2)
-HEDDLE_UNALIGNED(4)
-HEDDLE_UNALIGNED(8)
-HEDDLE_UNALIGNED(16)
+HEDDLE_PLAIN(, 1)
+HEDDLE_PLAIN(, 2)
+HEDDLE_PLAIN(, 4)
+HEDDLE_PLAIN(, 8)
+HEDDLE_PLAIN(, 16)
+HEDDLE_PLAIN(unaligned_, 2)
+HEDDLE_PLAIN(unaligned_, 4)
+HEDDLE_PLAIN(unaligned_, 8)
+HEDDLE_PLAIN(unaligned_, 16)
 
-void __tsan_vptr_update(void** address, void*) { runtime::plain_write(address, sizeof *address, HEDDLE_CALLER); }
-void __tsan_vptr_read(void** address) { runtime::plain_read(address, sizeof *address, HEDDLE_CALLER); }
+void __tsan_vptr_update(void** address, void*) {
+  HEDDLE_IF_OBSERVED(address) visible_write(address, sizeof *address, HEDDLE_HOOK);
+}
+void __tsan_vptr_read(void** address) {
+  HEDDLE_IF_OBSERVED(address) visible_read(address, sizeof *address, HEDDLE_HOOK);
+}
 
 // Copies of whole objects. The code under test makes the write itself after this returns, so that its effect is looked at in
 // parts that a store in progress can hold.
@@ -89,52 +111,50 @@ void __tsan_write_range(void* address, unsigned long size_bytes) {
 
 // -- atomic operations -------------------------------------------------------------------------------------------------------------
 
-#define HEDDLE_ATOMIC_RMW(bits, name, kind)                                                                             \
-  uint##bits##_t __tsan_atomic##bits##_##name(volatile uint##bits##_t* address, uint##bits##_t operand, int order) {    \
-    return static_cast<uint##bits##_t>(runtime::atomic_rmw(kind, const_cast<uint##bits##_t*>(address), (bits) / 8,      \
-                                                           operand, from_abi(order), scope::system, HEDDLE_CALLER));    \
+#define HEDDLE_ATOMIC_RMW(bits, name, kind)                                                                          \
+  uint##bits##_t __tsan_atomic##bits##_##name(volatile uint##bits##_t* address, uint##bits##_t operand, int order) { \
+    return static_cast<uint##bits##_t>(runtime::atomic_rmw(kind, const_cast<uint##bits##_t*>(address), (bits) / 8,   \
+                                                           operand, from_abi(order), scope::system, HEDDLE_CALLER)); \
   }
 
-#define HEDDLE_ATOMIC(bits)                                                                                             \
-  uint##bits##_t __tsan_atomic##bits##_load(const volatile uint##bits##_t* address, int order) {                        \
-    return static_cast<uint##bits##_t>(runtime::atomic_load(const_cast<const uint##bits##_t*>(address), (bits) / 8,     \
-                                                            from_abi(order), scope::system, HEDDLE_CALLER));            \
-  }                                                                                                                     \
-  void __tsan_atomic##bits##_store(volatile uint##bits##_t* address, uint##bits##_t value, int order) {                 \
-    runtime::atomic_store(const_cast<uint##bits##_t*>(address), (bits) / 8, value, from_abi(order), scope::system,      \
-                          HEDDLE_CALLER);                                                                               \
-  }                                                                                                                     \
-  HEDDLE_ATOMIC_RMW(bits, exchange, rmw_kind::exchange)                                                                 \
-  HEDDLE_ATOMIC_RMW(bits, fetch_add, rmw_kind::add)                                                                     \
-  HEDDLE_ATOMIC_RMW(bits, fetch_sub, rmw_kind::subtract)                                                                \
-  HEDDLE_ATOMIC_RMW(bits, fetch_and, rmw_kind::bit_and)                                                                 \
-  HEDDLE_ATOMIC_RMW(bits, fetch_or, rmw_kind::bit_or)                                                                   \
-  HEDDLE_ATOMIC_RMW(bits, fetch_xor, rmw_kind::bit_xor)                                                                 \
-  HEDDLE_ATOMIC_RMW(bits, fetch_nand, rmw_kind::nand)                                                                   \
-  int __tsan_atomic##bits##_compare_exchange_strong(volatile uint##bits##_t* address, uint##bits##_t* expected,         \
-                                                    uint##bits##_t desired, int order, int) {                           \
-    uint64_t found = *expected;                                                                                         \
-    const bool done =                                                                                                   \
-        runtime::atomic_compare_exchange(const_cast<uint##bits##_t*>(address), (bits) / 8, found, desired,              \
-                                         from_abi(order), scope::system, HEDDLE_CALLER);                                \
-    *expected = static_cast<uint##bits##_t>(found);                                                                     \
-    return done ? 1 : 0;                                                                                                \
-  }                                                                                                                     \
-  int __tsan_atomic##bits##_compare_exchange_weak(volatile uint##bits##_t* address, uint##bits##_t* expected,           \
-                                                  uint##bits##_t desired, int order, int) {                             \
-    uint64_t found = *expected;                                                                                         \
-    const bool done =                                                                                                   \
-        runtime::atomic_compare_exchange(const_cast<uint##bits##_t*>(address), (bits) / 8, found, desired,              \
-                                         from_abi(order), scope::system, HEDDLE_CALLER);                                \
-    *expected = static_cast<uint##bits##_t>(found);                                                                     \
-    return done ? 1 : 0;                                                                                                \
-  }                                                                                                                     \
-  uint##bits##_t __tsan_atomic##bits##_compare_exchange_val(volatile uint##bits##_t* address, uint##bits##_t expected,  \
-                                                            uint##bits##_t desired, int order, int) {                   \
-    uint64_t found = expected;                                                                                          \
-    runtime::atomic_compare_exchange(const_cast<uint##bits##_t*>(address), (bits) / 8, found, desired, from_abi(order), \
-                                     scope::system, HEDDLE_CALLER);                                                     \
-    return static_cast<uint##bits##_t>(found);                                                                          \
+#define HEDDLE_ATOMIC(bits)                                                                                            \
+  uint##bits##_t __tsan_atomic##bits##_load(const volatile uint##bits##_t* address, int order) {                       \
+    return static_cast<uint##bits##_t>(runtime::atomic_load(const_cast<const uint##bits##_t*>(address), (bits) / 8,    \
+                                                            from_abi(order), scope::system, HEDDLE_CALLER));           \
+  }                                                                                                                    \
+  void __tsan_atomic##bits##_store(volatile uint##bits##_t* address, uint##bits##_t value, int order) {                \
+    runtime::atomic_store(const_cast<uint##bits##_t*>(address), (bits) / 8, value, from_abi(order), scope::system,     \
+                          HEDDLE_CALLER);                                                                              \
+  }                                                                                                                    \
+  HEDDLE_ATOMIC_RMW(bits, exchange, rmw_kind::exchange)                                                                \
+  HEDDLE_ATOMIC_RMW(bits, fetch_add, rmw_kind::add)                                                                    \
+  HEDDLE_ATOMIC_RMW(bits, fetch_sub, rmw_kind::subtract)                                                               \
+  HEDDLE_ATOMIC_RMW(bits, fetch_and, rmw_kind::bit_and)                                                                \
+  HEDDLE_ATOMIC_RMW(bits, fetch_or, rmw_kind::bit_or)                                                                  \
+  HEDDLE_ATOMIC_RMW(bits, fetch_xor, rmw_kind::bit_xor)                                                                \
+  HEDDLE_ATOMIC_RMW(bits, fetch_nand, rmw_kind::nand)                                                                  \
+  int __tsan_atomic##bits##_compare_exchange_strong(volatile uint##bits##_t* address, uint##bits##_t* expected,        \
+                                                    uint##bits##_t desired, int order, int) {                          \
+    uint64_t found = *expected;                                                                                        \
+    const bool done = runtime::atomic_compare_exchange(const_cast<uint##bits##_t*>(address), (bits) / 8, found,        \
+                                                       desired, from_abi(order), scope::system, HEDDLE_CALLER);        \
+    *expected = static_cast<uint##bits##_t>(found);                                                                    \
+    return done ? 1 : 0;                                                                                               \
+  }                                                                                                                    \
+  int __tsan_atomic##bits##_compare_exchange_weak(volatile uint##bits##_t* address, uint##bits##_t* expected,          \
+                                                  uint##bits##_t desired, int order, int) {                            \
+    uint64_t found = *expected;                                                                                        \
+    const bool done = runtime::atomic_compare_exchange(const_cast<uint##bits##_t*>(address), (bits) / 8, found,        \
+                                                       desired, from_abi(order), scope::system, HEDDLE_CALLER);        \
+    *expected = static_cast<uint##bits##_t>(found);                                                                    \
+    return done ? 1 : 0;                                                                                               \
+  }                                                                                                                    \
+  uint##bits##_t __tsan_atomic##bits##_compare_exchange_val(volatile uint##bits##_t* address, uint##bits##_t expected, \
+                                                            uint##bits##_t desired, int order, int) {                  \
+    uint64_t found = expected;                                                                                         \
+    runtime::atomic_compare_exchange(const_cast<uint##bits##_t*>(address), (bits) / 8, found, desired,                 \
+                                     from_abi(order), scope::system, HEDDLE_CALLER);                                   \
+    return static_cast<uint##bits##_t>(found);                                                                         \
   }
 
 HEDDLE_ATOMIC(8)
