@@ -6,6 +6,17 @@
 #include <cstddef>
 #include <cstdint>
 
+#if defined(__SANITIZE_ADDRESS__)
+#define HEDDLE_ADDRESS_SANITIZER 1
+#elif defined(__has_feature)
+#if __has_feature(address_sanitizer)
+#define HEDDLE_ADDRESS_SANITIZER 1
+#endif
+#endif
+#ifdef HEDDLE_ADDRESS_SANITIZER
+#include <sanitizer/common_interface_defs.h>
+#endif
+
 namespace heddle::sim {
 
 /// Equal stacks, mapped once without reserving memory, never unmapped before the arena dies. Each has a page below it that
@@ -46,6 +57,16 @@ class stack_arena {
   size_t guarded_ = 0;  ///< stacks [0, guarded_) have their guard page in place
 };
 
+/// The exceptions in flight of one OS thread (Itanium C++ ABI, section 2.2.2: the layout that every C++ runtime on these systems
+/// shares).
+struct exceptions_in_flight {
+  void* caught;
+  unsigned uncaught;
+
+  /// Those of the calling OS thread.
+  static exceptions_in_flight& of_this_thread();
+};
+
 /// A stack of execution that can be left and entered again. It is reset, not destroyed: whatever is on its stack is abandoned.
 class fiber {
  public:
@@ -55,9 +76,20 @@ class fiber {
   /// `reserved_bytes` below the top of `on`. `colour` spreads the tops of many stacks over the cache.
   void reset(const stack_arena::stack& on, uint32_t colour, size_t reserved_bytes, entry run, void* argument);
 
-  /// Leaves `from`, which must be running, and enters `to`. Returns when somebody switches back to `from`. Exceptions in flight
-  /// stay with their fiber.
-  static void switch_to(fiber& from, fiber& to);
+  /// Leaves `from`, which must be running, and enters `to`. Returns when somebody switches back to `from`. `exceptions` are those
+  /// of the OS thread that all these fibers run on; the ones in flight stay with their fiber. Inline, because each return behind
+  /// a switch is one that the processor predicts wrongly.
+  [[gnu::always_inline]] static void switch_to(fiber& from, fiber& to, exceptions_in_flight& exceptions) {
+    // Boost 1.81 leaves these two words to the OS thread: two fibers that switch inside `catch` would get each other's exception
+    // (boostorg/context PR #281).
+    from.exceptions_ = exceptions;
+    exceptions = to.exceptions_;
+    from.entering_ = &to;
+#ifdef HEDDLE_ADDRESS_SANITIZER
+    __sanitizer_start_switch_fiber(&from.fake_stack_, to.sanitizer_bottom_, to.sanitizer_size_);
+#endif
+    arrive(from, boost::context::detail::jump_fcontext(to.context_, &from));
+  }
 
   /// The bounds that reset() gave; empty for the OS thread's own stack.
   const stack_arena::stack& stack() const { return stack_; }
@@ -65,13 +97,19 @@ class fiber {
   const std::byte* top() const { return top_; }
 
  private:
-  friend struct fiber_start;
+  /// What happens first on each arrival in a fiber.
+  [[gnu::always_inline]] static void arrive([[maybe_unused]] fiber& self, const boost::context::detail::transfer_t& from) {
+    auto* const left = static_cast<fiber*>(from.data);
+    left->context_ = from.fctx;
+#ifdef HEDDLE_ADDRESS_SANITIZER
+    __sanitizer_finish_switch_fiber(self.fake_stack_, &left->sanitizer_bottom_, &left->sanitizer_size_);
+#endif
+  }
+  static void start(boost::context::detail::transfer_t from);
 
   boost::context::detail::fcontext_t context_ = nullptr;
-  // The two words of __cxa_eh_globals: Boost 1.81 leaves them to the OS thread, and two fibers that switch inside `catch` would
-  // get each other's exception (boostorg/context PR #281).
-  void* caught_exceptions_ = nullptr;
-  unsigned uncaught_exceptions_ = 0;
+  fiber* entering_ = nullptr;  ///< whom this one left for; one that starts has no other way to learn its name
+  exceptions_in_flight exceptions_ = {};
   entry run_ = nullptr;
   void* argument_ = nullptr;
   stack_arena::stack stack_;

@@ -25,6 +25,17 @@ uint64_t watched::any_at(const void* address, uint32_t size_bytes) {
   return value;
 }
 
+void watch_set::add_out_of_order(const void* address, uint32_t size_bytes, uint64_t value, bool by_change) {
+  const size_t from = entries_.size() > recent ? entries_.size() - recent : 0;
+  for (size_t n = entries_.size(); n-- > from;)
+    if (entries_[n].is_at(address, size_bytes)) return update(n, value);
+  next_ = 0;
+  if (entries_.size() < most)
+    entries_.push_back({address, value, size_bytes, by_change});
+  else
+    overflowed_ = true;
+}
+
 bool watch_set::unchanged(const watch_table& table) const {
   if (overflowed_) return false;
   for (const watched& entry : entries_) {

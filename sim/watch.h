@@ -50,15 +50,9 @@ class watch_set {
  public:
   void add(const void* address, uint32_t size_bytes, uint64_t value, bool by_change = false) {
     // Loops read a few words over and over, in the same order.
-    if (next_ >= entries_.size()) next_ = 0;
-    if (next_ < entries_.size() && entries_[next_].is_at(address, size_bytes)) return update(next_, value);
-    const size_t from = entries_.size() > recent ? entries_.size() - recent : 0;
-    for (size_t n = entries_.size(); n-- > from;)
-      if (entries_[n].is_at(address, size_bytes)) return update(n, value);
-    if (entries_.size() < most)
-      entries_.push_back({address, value, size_bytes, by_change});
-    else
-      overflowed_ = true;
+    if (next_ < entries_.size() && entries_[next_].is_at(address, size_bytes)) [[likely]]
+      return update(next_, value);
+    add_out_of_order(address, size_bytes, value, by_change);
   }
   void clear() {
     entries_.clear();
@@ -74,10 +68,11 @@ class watch_set {
   bool covers(const void* address, size_t size_bytes) const;
 
  private:
+  void add_out_of_order(const void* address, uint32_t size_bytes, uint64_t value, bool by_change);
   void update(size_t n, uint64_t value) {
     if (entries_[n].value != value) saw_change_ = true;
     entries_[n].value = value;
-    next_ = n + 1;
+    next_ = n + 1 == entries_.size() ? 0 : n + 1;
   }
 
   static constexpr size_t recent = 16;

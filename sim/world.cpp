@@ -118,10 +118,11 @@ outcome world::run(const settings& machine, const std::function<void()>& body, s
   add_candidate(main);
 
   instance = this;
-  fiber::switch_to(root_, main.runs);
+  exceptions_ = &exceptions_in_flight::of_this_thread();
+  fiber::switch_to(root_, main.runs, *exceptions_);
   while (stock_for_ != nullptr) {
     report_ = hang_report(*this).text();
-    fiber::switch_to(root_, std::exchange(stock_for_, nullptr)->runs);
+    fiber::switch_to(root_, std::exchange(stock_for_, nullptr)->runs, *exceptions_);
   }
   current = nullptr;
 
@@ -223,13 +224,8 @@ void world::run_lane(void* argument) {
   here.lane_ended(self);
 }
 
-void world::enter(lane& self, lane& next) {
-  if (!next.begun) begin(next);
-  fiber::switch_to(self.runs, next.runs);
-}
-
 void world::leave(lane& self) {
-  fiber::switch_to(self.runs, root_);
+  fiber::switch_to(self.runs, root_, *exceptions_);
   std::abort();  // nobody enters an abandoned lane
 }
 
@@ -360,7 +356,7 @@ void world::take_stock(lane& self) {
              "' guarantees a turn waits for somebody whom it does not";
   if (recorder_ == nullptr) return;
   stock_for_ = &self;
-  fiber::switch_to(self.runs, root_);
+  fiber::switch_to(self.runs, root_, *exceptions_);
 }
 
 // Everybody who counts waits. Whether they wait for ever is certain when each of them, run again on memory that does not change,

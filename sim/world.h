@@ -31,7 +31,7 @@ class world {
   // -- entries of the runtime; the caller is a lane that has left the code under test ------------------------------------------
 
   /// Lets somebody be chosen; returns when it is this lane, which then performs its pending operation.
-  void yield(lane& self) {
+  [[gnu::always_inline]] void yield(lane& self) {
     lane& next = choose(self);
     if (&next != &self) enter(self, next);
   }
@@ -58,11 +58,10 @@ class world {
 
   /// The lane has read this. A loop that reads and reads without a pause is looked at more closely.
   void has_read(lane& self, const void* address, uint32_t size_bytes, uint64_t value) {
-    if (may_vanish(address))
-      self.reads.add(address, size_bytes, watches_.change_of(address, size_bytes), true);
-    else
-      self.reads.add(address, size_bytes, value);
     ++self.fruitless_reads;
+    if (heap_.contains(address) || !may_vanish(address)) [[likely]]
+      return self.reads.add(address, size_bytes, value, false);
+    self.reads.add(address, size_bytes, watches_.change_of(address, size_bytes), true);
   }
   static bool may_spin(const lane& self) { return self.fruitless_reads >= fruitless_reads_allowed; }
   /// Called when may_spin, with the low end of the lane's private state: lets it wait if it only repeats itself.
@@ -159,7 +158,11 @@ class world {
   void prepare(const settings& machine, scheduler::choice_source& choices, bool explain);
   /// As yield, for a lane that is no candidate; it may have become one again by the time that somebody is chosen.
   void block(lane& self) { yield(self); }
-  void enter(lane& self, lane& next);
+  [[gnu::always_inline]] void enter(lane& self, lane& next) {
+    if (!next.begun) [[unlikely]]
+      begin(next);
+    fiber::switch_to(self.runs, next.runs, *exceptions_);
+  }
   void begin(lane& self);
   static void run_lane(void* argument);
   void lane_ended(lane& self);
@@ -240,6 +243,7 @@ class world {
   std::unique_ptr<stack_arena> device_stacks_;
   std::unique_ptr<stack_arena> host_stacks_;
   heap heap_;
+  exceptions_in_flight* exceptions_ = nullptr;  ///< of the OS thread
   fiber root_;  ///< the OS thread's own stack, from which run() was called
 
   std::deque<lane> lanes_;  ///< [0, lanes_used_) belong to this run

@@ -8,16 +8,17 @@
 #include <benchmark/benchmark.h>
 #include <boost/context/fiber.hpp>
 
-#include <chrono>
+#include <algorithm>
 #include <cstdlib>
+#include <ctime>
 #include <functional>
 #include <string>
 #include <utility>
+#include <vector>
 
 namespace {
 
 using namespace heddle;
-using clock_type = std::chrono::steady_clock;
 
 /// One fiber that is entered and left again: the least that a switch to another lane and back can cost.
 class bare_fiber {
@@ -32,8 +33,16 @@ class bare_fiber {
   boost::context::fiber fiber_;
 };
 
-double nanoseconds_since(clock_type::time_point start) {
-  return std::chrono::duration<double, std::nano>(clock_type::now() - start).count();
+/// Time that this thread has run, so that another program on the machine does not count.
+double thread_time_ns() {
+  timespec now = {};
+  clock_gettime(CLOCK_THREAD_CPUTIME_ID, &now);
+  return 1e9 * static_cast<double>(now.tv_sec) + static_cast<double>(now.tv_nsec);
+}
+
+double median(std::vector<double> values) {
+  std::nth_element(values.begin(), values.begin() + static_cast<ptrdiff_t>(values.size() / 2), values.end());
+  return values[values.size() / 2];
 }
 
 void bare_fiber_round_trip(benchmark::State& state) {
@@ -42,62 +51,57 @@ void bare_fiber_round_trip(benchmark::State& state) {
 }
 BENCHMARK(bare_fiber_round_trip);
 
-/// Runs the body under schedules of the random strategy, and alternates with bare fiber round trips, so that both see the same
-/// machine; reports their ratio for a scheduled operation.
+/// Runs the body under schedules of the random strategy, each iteration a batch of them, and after each batch as many bare fiber
+/// round trips as there were operations: both see the same machine. Reports medians over the batches.
 void measure(benchmark::State& state, const parameters& settings, const std::function<void()>& body) {
-  constexpr int round_trips = 2000;
+  constexpr uint64_t operations_per_batch = 20000;
   sim::simulation machine;
   std::string error;
   const auto strategy = scheduler::make_strategy("random", error);
   scheduler::choice_source choices;
   bare_fiber fiber;
-  double fiber_ns = 0;
-  double run_ns = 0;
+  std::vector<double> operation_ns;
+  std::vector<double> fiber_ns;
   uint64_t seed = 0;
   uint64_t steps = 0;
-  uint64_t schedules = 0;
-  constexpr uint64_t schedules_between = 20;
   for (auto _ : state) {
-    if (schedules % schedules_between == 0) {
-      state.PauseTiming();
-      const auto start = clock_type::now();
-      for (int n = 0; n < round_trips; ++n) fiber.round_trip();
-      fiber_ns += nanoseconds_since(start) / round_trips;
-      state.ResumeTiming();
+    uint64_t batch = 0;
+    double start_ns = thread_time_ns();
+    while (batch < operations_per_batch) {
+      choices.begin(*strategy, ++seed);
+      const sim::outcome result = machine.run(settings, body, choices, false);
+      if (result.verdict != scheduler::verdict::ok) return state.SkipWithError(result.message.c_str());
+      batch += result.steps;
     }
-    const auto start = clock_type::now();
-    choices.begin(*strategy, ++seed);
-    const sim::outcome result = machine.run(settings, body, choices, false);
-    run_ns += nanoseconds_since(start);
-    if (result.verdict != scheduler::verdict::ok) {
-      state.SkipWithError(result.message.c_str());
-      break;
-    }
-    steps += result.steps;
-    ++schedules;
+    const double simulated_ns = thread_time_ns() - start_ns;
+    state.SetIterationTime(simulated_ns * 1e-9);
+    operation_ns.push_back(simulated_ns / static_cast<double>(batch));
+    steps += batch;
+    start_ns = thread_time_ns();
+    for (uint64_t n = 0; n < batch; ++n) fiber.round_trip();
+    fiber_ns.push_back((thread_time_ns() - start_ns) / static_cast<double>(batch));
   }
-  if (steps == 0) return;
-  const double fiber_round_trip_ns = fiber_ns / static_cast<double>((schedules + schedules_between - 1) / schedules_between);
-  const double operation_ns = run_ns / static_cast<double>(steps);
+  std::vector<double> ratio(operation_ns.size());
+  for (size_t n = 0; n < ratio.size(); ++n) ratio[n] = operation_ns[n] / fiber_ns[n];
   state.counters["operations/s"] = benchmark::Counter(static_cast<double>(steps), benchmark::Counter::kIsRate);
-  state.counters["schedules/s"] = benchmark::Counter(static_cast<double>(schedules), benchmark::Counter::kIsRate);
-  state.counters["operations/schedule"] = static_cast<double>(steps) / static_cast<double>(schedules);
-  state.counters["operation_ns"] = operation_ns;
-  state.counters["fiber_round_trip_ns"] = fiber_round_trip_ns;
-  state.counters["operation/fiber_round_trip"] = operation_ns / fiber_round_trip_ns;
+  state.counters["schedules/s"] = benchmark::Counter(static_cast<double>(seed), benchmark::Counter::kIsRate);
+  state.counters["operations/schedule"] = static_cast<double>(steps) / static_cast<double>(seed);
+  state.counters["operation_ns"] = median(operation_ns);
+  state.counters["fiber_round_trip_ns"] = median(fiber_ns);
+  state.counters["operation/fiber_round_trip"] = median(ratio);
 }
 
 void mailbox(benchmark::State& state) {
   measure(state, parameters(sim::machine_parameters()),
           [rounds = static_cast<uint32_t>(state.range(0))] { bench::mailbox(rounds); });
 }
-BENCHMARK(mailbox)->Arg(1)->Arg(4)->Arg(16)->ArgName("rounds");
+BENCHMARK(mailbox)->Arg(1)->Arg(4)->Arg(16)->ArgName("rounds")->UseManualTime();
 
 void busy_waves(benchmark::State& state) {
   measure(state, parameters(sim::machine_parameters()),
           [waves = static_cast<uint32_t>(state.range(0))] { bench::busy_waves(waves, 1000); });
 }
-BENCHMARK(busy_waves)->Arg(2)->Arg(8)->Arg(64)->ArgName("waves");
+BENCHMARK(busy_waves)->Arg(2)->Arg(8)->Arg(64)->ArgName("waves")->UseManualTime();
 
 /// A scenario that ships, with its defaults but for the lanes.
 void scenario_of_name(benchmark::State& state, const char* name) {
@@ -112,8 +116,8 @@ void scenario_of_name(benchmark::State& state, const char* name) {
   }
   state.SkipWithError("no such scenario");
 }
-BENCHMARK_CAPTURE(scenario_of_name, port_echo, "port.echo")->Arg(1)->Arg(2)->Arg(32)->ArgName("lanes");
-BENCHMARK_CAPTURE(scenario_of_name, port_stream, "port.stream")->Arg(2)->ArgName("lanes");
+BENCHMARK_CAPTURE(scenario_of_name, port_echo, "port.echo")->Arg(1)->Arg(2)->Arg(32)->ArgName("lanes")->UseManualTime();
+BENCHMARK_CAPTURE(scenario_of_name, port_stream, "port.stream")->Arg(2)->ArgName("lanes")->UseManualTime();
 
 }  // namespace
 
