@@ -42,31 +42,39 @@ struct piece {
 };
 
 // The packet is written and read by whole words: over the link a store of one byte takes as long as a store of eight (ROCm
-// rocm-xio, docs/reference/performance.rst).
+// rocm-xio, docs/reference/performance.rst). Whole words of the buffer are copied by a constant size, which is a load and a
+// store; only the last few bytes are worth a call.
 
 HEDDLE_FUNCTION inline void write_piece(packet& to, const void* buffer, const piece& part) {
   const auto* from = static_cast<const unsigned char*>(buffer) + part.offset_bytes;
   uint64_t left = part.size_bytes;
-  for (uint32_t n = part.first_word; left != 0; ++n) {
-    uint64_t word = 0;
-    const uint64_t bytes = left < word_bytes ? left : word_bytes;
-    __builtin_memcpy(&word, from, bytes);
+  uint32_t n = part.first_word;
+  for (; left >= word_bytes; ++n) {
+    uint64_t word;
+    __builtin_memcpy(&word, from, word_bytes);
     to.words[n] = word;
-    from += bytes;
-    left -= bytes;
+    from += word_bytes;
+    left -= word_bytes;
   }
+  if (left == 0) return;
+  uint64_t word = 0;
+  __builtin_memcpy(&word, from, left);
+  to.words[n] = word;
 }
 
 HEDDLE_FUNCTION inline void read_piece(const packet& from, void* buffer, const piece& part) {
   auto* to = static_cast<unsigned char*>(buffer) + part.offset_bytes;
   uint64_t left = part.size_bytes;
-  for (uint32_t n = part.first_word; left != 0; ++n) {
+  uint32_t n = part.first_word;
+  for (; left >= word_bytes; ++n) {
     const uint64_t word = from.words[n];
-    const uint64_t bytes = left < word_bytes ? left : word_bytes;
-    __builtin_memcpy(to, &word, bytes);
-    to += bytes;
-    left -= bytes;
+    __builtin_memcpy(to, &word, word_bytes);
+    to += word_bytes;
+    left -= word_bytes;
   }
+  if (left == 0) return;
+  const uint64_t word = from.words[n];
+  __builtin_memcpy(to, &word, left);
 }
 
 /// One value per lane that the caller acts for: its own on a device, where one slot is all that remains after optimisation;
