@@ -26,9 +26,13 @@ uint64_t watched::any_at(const void* address, uint32_t size_bytes) {
 }
 
 void watch_set::add_out_of_order(const void* address, uint32_t size_bytes, uint64_t value, bool by_change) {
-  const size_t from = entries_.size() > recent ? entries_.size() - recent : 0;
-  for (size_t n = entries_.size(); n-- > from;)
-    if (entries_[n].is_at(address, size_bytes)) return update(n, value);
+  const uint64_t bit = uint64_t{1} << (reinterpret_cast<uintptr_t>(address) / 4 % 64);
+  if ((maybe_ & bit) != 0) {
+    const size_t from = entries_.size() > recent ? entries_.size() - recent : 0;
+    for (size_t n = entries_.size(); n-- > from;)
+      if (entries_[n].is_at(address, size_bytes)) return update(n, value);
+  }
+  maybe_ |= bit;
   next_ = 0;
   if (entries_.size() < most)
     entries_.push_back({address, value, size_bytes, by_change});

@@ -56,6 +56,7 @@ class watch_set {
   }
   void clear() {
     entries_.clear();
+    maybe_ = 0;
     overflowed_ = false;
     saw_change_ = false;
   }
@@ -78,7 +79,8 @@ class watch_set {
   static constexpr size_t recent = 16;
   static constexpr size_t most = 65536;
   std::vector<watched> entries_;
-  size_t next_ = 0;  ///< the entry behind the one that was read last
+  uint64_t maybe_ = 0;  ///< one bit for each address that may be in the set
+  size_t next_ = 0;     ///< the entry behind the one that was read last
   bool overflowed_ = false;
   bool saw_change_ = false;
 };

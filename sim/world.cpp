@@ -320,7 +320,7 @@ lane& world::choose_specially(lane& self) {
     if (proving_ != proof::none)
       for (lane* who : candidates_)
         if (proving_ == proof::of_everybody || who->of->guaranteed) return *who;
-    if (denied_ && !candidates_.empty()) return choose_denied(self);
+    if (denied_ && !candidates_.empty()) return *candidates_[denied_turns_++ % candidates_.size()];
     if (!candidates_.empty() && (fair_.candidates() != 0 || fair_.owes_a_start())) {
       proving_ = proof::none;
       return ask(self);
@@ -332,21 +332,14 @@ lane& world::choose_specially(lane& self) {
   }
 }
 
-// A hang that this model allows has been found. Whether a stronger one would end it is seen by letting the others run on: when
-// they change what a guaranteed lane waits for, it is `progress`; when they all get stuck as well, it is a deadlock.
+// A hang that this model allows has been found. Whether a stronger one would end it is seen by letting everybody run on in turn:
+// when all come to their end it is `progress`; when all get stuck, the model was not to blame and it is a deadlock. That somebody
+// starts, or that a waiting lane is woken, is no evidence: it may find nothing that helps.
 void world::judge_denied(lane& self) {
   denied_ = true;
   denied_turns_ = 0;
   take_stock(self);
   proving_ = proof::none;
-}
-
-lane& world::choose_denied(lane& self) {
-  if (fair_.candidates() != 0) {
-    verdict_ = verdict::progress;
-    leave(self);
-  }
-  return *candidates_[denied_turns_++ % candidates_.size()];
 }
 
 // Notes what the verdict is about, and has the report written, as things stand now.
@@ -504,9 +497,9 @@ void world::look_for_spin(lane& self, const std::byte* private_state) {
 
 uint64_t world::stable(uint64_t word) const {
   // Where things lie differs from process to process; how far they are from the start of their region does not.
-  enum region : uint64_t { of_heap = 1, of_image = 2, of_device_stacks = 3, of_host_stacks = 4 };
+  enum region : uint64_t { of_image = 2, of_device_stacks = 3, of_host_stacks = 4 };
   if (heap_.contains(reinterpret_cast<const void*>(word)))
-    return uint64_t{of_heap} << 60 | heap_.offset_of(reinterpret_cast<const void*>(word));
+    return in_heap(heap_.offset_of(reinterpret_cast<const void*>(word)));
   if (word - image_low_ < image_high_ - image_low_) return uint64_t{of_image} << 60 | (word - image_low_);
   if (device_stacks_->contains(reinterpret_cast<const void*>(word)))
     return uint64_t{of_device_stacks} << 60 | device_stacks_->offset_of(reinterpret_cast<const void*>(word));

@@ -184,7 +184,6 @@ class world {
     return picked;
   }
   bool all_waits_proven();
-  lane& choose_denied(lane& self);
   void judge_denied(lane& self);
   [[noreturn]] void end_deadlock(lane& self);
   void take_stock(lane& self);
@@ -216,7 +215,8 @@ class world {
   static scheduler::candidate look_at(const void* self, uint32_t index);
   /// Adds a step, its location and what that holds now, which is `value` where that is all of it.
   void add_to_digest(uint64_t what, const void* address, uint32_t size_bytes, uint64_t value) {
-    const uint64_t where = stable(reinterpret_cast<uintptr_t>(address));
+    const uint64_t where = heap_.contains(address) ? in_heap(heap_.offset_of(address))
+                                                   : stable(reinterpret_cast<uintptr_t>(address));
     // What lies on the C++ heap has no address that another process would repeat, and may hold such addresses.
     if (where == unstable) return digest_.add(what);
     const bool whole = size_bytes <= sizeof value;
@@ -228,7 +228,9 @@ class world {
     return !heap_.contains(address) && stable(reinterpret_cast<uintptr_t>(address)) == unstable;
   }
   void add_words_to_digest(const void* address, uint32_t size_bytes);
+  /// Where a word points to, as every process would say it; `unstable` when it points to nothing that the simulator knows.
   uint64_t stable(uint64_t word) const;
+  static constexpr uint64_t in_heap(size_t offset_bytes) { return uint64_t{1} << 60 | offset_bytes; }
   uint64_t stable_value(uint64_t value) const {
     // Numbers are small.
     if (value >> 40 == 0) return value;

@@ -124,10 +124,10 @@ void wait(doorbell* bell, doorbell seen, uint64_t timeout_ns) {
   here.performed(self, count);
   if (count != seen) return;
   // A wait that can time out is one more turn of the loop around it: it ends when anything that the loop has read changes, be it
-  // late. Without a time-out only the bell ends it.
+  // late. Without a time-out only the bell ends it, and running the loop again would hide a ring that was lost.
   if (timeout_ns == no_timeout) self.reads.clear();
   here.has_read(self, bell, sizeof *bell, count);
-  here.pause(self, self.pending, from.private_state);
+  here.pause(self, self.pending, timeout_ns == no_timeout ? nullptr : from.private_state);
 }
 
 void trap(fault why, const char* message) {
