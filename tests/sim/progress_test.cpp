@@ -1,0 +1,307 @@
+// Who is guaranteed a turn: small programs whose verdict under each model follows from the model's definition, and the shapes of
+// an RPC under them. Host threads are always guaranteed turns, and somebody starts when nobody of the device is.
+#include "run.h"
+
+namespace heddle::sim::tests {
+namespace {
+
+constexpr auto acquire = memory_order::acquire;
+constexpr auto release = memory_order::release;
+constexpr auto relaxed = memory_order::relaxed;
+
+/// Runs `kernel(words)` on waves of one lane, with 8 zeroed words; `serve(words)` on a host thread beside them.
+template <typename Kernel, typename Serve>
+program waves_and_server(uint32_t waves, Kernel kernel, Serve serve) {
+  return [=] {
+    device host;
+    auto* const words = host.allocate_shared<uint32_t>(8, "words");
+    auto server = host.spawn_host("server", [words, serve] { serve(words); });
+    host.launch({.blocks = waves, .waves = 1, .lanes = 1}, [words, kernel] { kernel(words); });
+    host.synchronize();
+    server.join();
+  };
+}
+
+template <typename Kernel>
+program waves_of(uint32_t waves, Kernel kernel) {
+  return waves_and_server(waves, kernel, [](uint32_t*) {});
+}
+
+void wait_until(uint32_t& flag, uint32_t wanted) {
+  while (word<uint32_t>(flag).load(acquire) != wanted) target::pause();
+}
+
+void take(uint32_t& lock) {
+  while (word<uint32_t>(lock).exchange(1, acquire) != 0) target::pause();
+}
+void give(uint32_t& lock) { word<uint32_t>(lock).store(0, release); }
+
+/// A request that the server answers.
+void call(uint32_t& port) {
+  word<uint32_t>(port).store(1, release);
+  wait_until(port, 2);
+}
+void serve_calls(uint32_t& port, uint32_t& served, uint32_t calls) {
+  // Reads all ports of the program in turn; whoever asks is answered.
+  if (served == calls) return;
+  if (word<uint32_t>(port).load(acquire) != 1) return;
+  ++served;
+  word<uint32_t>(port).store(2, release);
+}
+
+struct expected {
+  verdict fair;
+  verdict hsa;
+  verdict obe;
+  verdict unfair;
+};
+constexpr verdict ok = verdict::ok;
+constexpr verdict progress = verdict::progress;
+constexpr verdict deadlock = verdict::deadlock;
+
+/// `ok` and `deadlock` in every schedule; `progress` in some schedule of some strategy, and nothing else beside ok.
+void check(const char* name, const program& body, const expected& wanted) {
+  const std::pair<const char*, verdict> models[] = {
+      {"fair", wanted.fair}, {"hsa", wanted.hsa}, {"obe", wanted.obe}, {"unfair", wanted.unfair}};
+  for (const auto& [model, verdict_wanted] : models) {
+    uint64_t hangs = 0;
+    for (const std::string& strategy : all_strategies()) {
+      machine on({std::string("progress=") + model}, strategy);
+      const tally seen = on.run_many(body, 200);
+      if (verdict_wanted == progress) {
+        EXPECT_EQ(seen.count(ok) + seen.count(progress), seen.schedules) << name << ": " << seen.text();
+        hangs += seen.count(progress);
+      } else {
+        EXPECT_TRUE(always(verdict_wanted, seen)) << name;
+      }
+    }
+    if (verdict_wanted == progress) {
+      EXPECT_GT(hangs, 0u) << name << " never hangs under " << model;
+    }
+  }
+}
+
+TEST(progress_models, waves_that_do_their_own_work_need_a_turn_and_nothing_else) {
+  check("own work",
+        waves_of(3, [](uint32_t* words) { word<uint32_t>(words[target::wave_id()]).fetch_add(1, relaxed); }),
+        {.fair = ok, .hsa = ok, .obe = ok, .unfair = progress});
+}
+
+TEST(progress_models, a_wave_that_waits_for_one_of_higher_id_needs_fair) {
+  check("0 waits for 1",
+        waves_of(2,
+                 [](uint32_t* words) {
+                   if (target::wave_id() == 0)
+                     wait_until(words[0], 1);
+                   else
+                     word<uint32_t>(words[0]).store(1, release);
+                 }),
+        {.fair = ok, .hsa = progress, .obe = progress, .unfair = progress});
+}
+
+TEST(progress_models, a_wave_that_waits_for_one_of_lower_id_needs_hsa) {
+  check("1 waits for 0",
+        waves_of(2,
+                 [](uint32_t* words) {
+                   if (target::wave_id() == 1)
+                     wait_until(words[0], 1);
+                   else
+                     word<uint32_t>(words[0]).store(1, release);
+                 }),
+        {.fair = ok, .hsa = ok, .obe = progress, .unfair = progress});
+}
+
+TEST(progress_models, a_spin_lock_needs_obe) {
+  check("lock",
+        waves_of(3,
+                 [](uint32_t* words) {
+                   take(words[0]);
+                   ++words[1];
+                   give(words[0]);
+                 }),
+        {.fair = ok, .hsa = progress, .obe = ok, .unfair = progress});
+}
+
+TEST(progress_models, a_barrier_of_waves_needs_fair) {
+  check("barrier",
+        waves_of(3,
+                 [](uint32_t* words) {
+                   word<uint32_t>(words[0]).fetch_add(1, relaxed);
+                   wait_until(words[0], 3);
+                 }),
+        {.fair = ok, .hsa = progress, .obe = progress, .unfair = progress});
+}
+
+TEST(progress_models, a_flag_that_nobody_sets_is_a_deadlock_under_every_model) {
+  check("nobody", waves_of(1, [](uint32_t* words) { wait_until(words[0], 1); }),
+        {.fair = deadlock, .hsa = deadlock, .obe = deadlock, .unfair = deadlock});
+}
+
+TEST(progress_models, a_deadlock_stays_one_when_waves_that_could_not_help_are_starved) {
+  // Whoever starves wave 1 for ever has not caused the hang: with every wave running it is the same.
+  check("nobody, and others work",
+        waves_of(3,
+                 [](uint32_t* words) {
+                   if (target::wave_id() == 0)
+                     wait_until(words[0], 1);
+                   else
+                     for (uint32_t n = 0; n < 5; ++n) word<uint32_t>(words[1]).fetch_add(1, relaxed);
+                 }),
+        {.fair = deadlock, .hsa = deadlock, .obe = deadlock, .unfair = deadlock});
+}
+
+TEST(progress_models, a_deadlock_stays_one_when_waves_that_were_starved_wake_the_waiting_one_for_nothing) {
+  check("nobody, and others change the word",
+        waves_of(2,
+                 [](uint32_t* words) {
+                   if (target::wave_id() == 0)
+                     wait_until(words[0], 1);
+                   else
+                     for (uint32_t n = 2; n < 5; ++n) word<uint32_t>(words[0]).store(n, release);
+                 }),
+        {.fair = deadlock, .hsa = deadlock, .obe = deadlock, .unfair = deadlock});
+}
+
+TEST(progress_models, a_hang_that_another_wave_would_end_after_some_work_is_one_of_progress) {
+  check("0 waits for 1, which works first",
+        waves_of(2,
+                 [](uint32_t* words) {
+                   if (target::wave_id() == 0) return wait_until(words[0], 1);
+                   for (uint32_t n = 0; n < 5; ++n) word<uint32_t>(words[1]).fetch_add(1, relaxed);
+                   word<uint32_t>(words[0]).store(1, release);
+                 }),
+        {.fair = ok, .hsa = progress, .obe = progress, .unfair = progress});
+}
+
+// -- shapes of an RPC: the server is a host thread --------------------------------------------------------------------------------
+
+TEST(progress_models, waves_with_a_port_each_need_hsa_or_obe) {
+  check("own ports",
+        waves_and_server(
+            2, [](uint32_t* words) { call(words[target::wave_id()]); },
+            [](uint32_t* words) {
+              for (uint32_t served = 0; served < 2; target::pause())
+                for (uint32_t port = 0; port < 2; ++port) serve_calls(words[port], served, 2);
+            }),
+        {.fair = ok, .hsa = ok, .obe = ok, .unfair = progress});
+}
+
+template <uint32_t Waves>
+program shared_port() {
+  return waves_and_server(
+      Waves,
+      [](uint32_t* words) {
+        take(words[1]);
+        call(words[0]);
+        give(words[1]);
+      },
+      [](uint32_t* words) {
+        for (uint32_t served = 0; served < Waves; target::pause()) serve_calls(words[0], served, Waves);
+      });
+}
+
+TEST(progress_models, waves_that_share_a_port_under_a_lock_need_obe) {
+  check("two share a port", shared_port<2>(), {.fair = ok, .hsa = progress, .obe = ok, .unfair = progress});
+  check("three share a port", shared_port<3>(), {.fair = ok, .hsa = progress, .obe = ok, .unfair = progress});
+}
+
+TEST(progress_models, three_waves_that_scan_two_ports_with_try_lock_need_obe) {
+  check("scan",
+        waves_and_server(
+            3,
+            [](uint32_t* words) {
+              for (uint32_t port = 0;; port = 1 - port) {
+                if (word<uint32_t>(words[2 + port]).exchange(1, acquire) == 0) {
+                  call(words[port]);
+                  return give(words[2 + port]);
+                }
+                target::pause();
+              }
+            },
+            [](uint32_t* words) {
+              for (uint32_t served = 0; served < 3; target::pause())
+                for (uint32_t port = 0; port < 2; ++port) serve_calls(words[port], served, 3);
+            }),
+        {.fair = ok, .hsa = progress, .obe = ok, .unfair = progress});
+}
+
+TEST(progress_models, a_wave_that_waits_for_what_another_does_after_its_call) {
+  const auto ports = [](uint32_t* words) {
+    for (uint32_t served = 0; served < 2; target::pause())
+      for (uint32_t port = 0; port < 2; ++port) serve_calls(words[port], served, 2);
+  };
+  const auto waits = [&](uint32_t waiter) {
+    return waves_and_server(
+        2,
+        [waiter](uint32_t* words) {
+          if (target::wave_id() == waiter) wait_until(words[4], 1);
+          call(words[target::wave_id()]);
+          if (target::wave_id() != waiter) word<uint32_t>(words[4]).store(1, release);
+        },
+        ports);
+  };
+  check("0 waits for what 1 does after its call", waits(0),
+        {.fair = ok, .hsa = progress, .obe = progress, .unfair = progress});
+  check("1 waits for what 0 does after its call", waits(1),
+        {.fair = ok, .hsa = ok, .obe = progress, .unfair = progress});
+}
+
+// -- fairness in the small ----------------------------------------------------------------------------------------------------------
+
+TEST(progress_models, a_starved_wave_of_the_fair_set_gets_its_turn) {
+  // Under obe and fair the victim may be passed over for a while, not for ever: wave 0 works until wave 1 has stored.
+  const program body = waves_of(2, [](uint32_t* words) {
+    if (target::wave_id() == 1) {
+      word<uint32_t>(words[1]).fetch_add(1, relaxed);
+      word<uint32_t>(words[0]).store(1, release);
+      return;
+    }
+    while (word<uint32_t>(words[0]).load(acquire) == 0) word<uint32_t>(words[2]).fetch_add(1, relaxed);
+  });
+  for (const std::string& strategy : {std::string("starve"), std::string("starve:3"), std::string("mix")}) {
+    machine on({"progress=fair"}, strategy);
+    EXPECT_TRUE(always(verdict::ok, on.run_many(body, 100)));
+  }
+}
+
+TEST(progress_models, under_obe_a_wave_that_has_not_started_may_be_starved_for_ever) {
+  const program body = waves_of(2, [](uint32_t* words) {
+    if (target::wave_id() == 1) return word<uint32_t>(words[0]).store(1, release);
+    while (word<uint32_t>(words[0]).load(acquire) == 0) word<uint32_t>(words[2]).fetch_add(1, relaxed);
+  });
+  // Wave 0 never waits, so nothing is proven; but the tail in which only the fair set runs shows it.
+  machine on({"progress=obe", "budget=2000"}, "starve");
+  const tally seen = on.run_many(body, 100);
+  EXPECT_GT(seen.count(verdict::budget), 0u) << seen.text();
+  EXPECT_EQ(seen.count(verdict::budget) + seen.count(verdict::ok), seen.schedules) << seen.text();
+}
+
+TEST(progress_models, somebody_starts_when_no_wave_is_guaranteed_a_turn) {
+  // Under obe nobody is at first, and the host waits.
+  for (const std::string& strategy : all_strategies()) {
+    machine on({"progress=obe"}, strategy);
+    EXPECT_TRUE(
+        always(verdict::ok,
+               on.run_many(waves_of(4, [](uint32_t* words) { word<uint32_t>(words[0]).fetch_add(1, relaxed); }), 100)));
+  }
+}
+
+TEST(progress_models, the_report_says_who_waits_and_who_is_not_guaranteed_a_turn) {
+  machine on({"progress=hsa"}, "starve:3");
+  const program body = waves_of(2, [](uint32_t* words) {
+    if (target::wave_id() == 0)
+      wait_until(words[0], 1);
+    else
+      word<uint32_t>(words[0]).store(1, release);
+  });
+  const tally seen = on.run_many(body, 50);
+  ASSERT_GT(seen.count(verdict::progress), 0u) << seen.text();
+  const outcome ended = on.explain(body, seen.first_seeds.at(verdict::progress));
+  EXPECT_TRUE(says(ended.message, "the progress model 'hsa'"));
+  EXPECT_TRUE(says(ended.report, "wave 0, block 0, lane 0: waits in a loop"));
+  EXPECT_TRUE(says(ended.report, "wave 1, block 1, lane 0: can run, but is not guaranteed a turn"));
+  EXPECT_TRUE(says(ended.report, "reads words+0x0 (4 bytes) = 0x0"));
+}
+
+}  // namespace
+}  // namespace heddle::sim::tests

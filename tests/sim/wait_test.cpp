@@ -1,0 +1,362 @@
+// Loops that wait: what is a hang, what is not, and what the report says of it.
+#include "run.h"
+
+#include <atomic>
+
+namespace heddle::sim::tests {
+namespace {
+
+constexpr auto acquire = memory_order::acquire;
+constexpr auto release = memory_order::release;
+constexpr auto relaxed = memory_order::relaxed;
+
+int spin_line = 0;  // of the loop in the program that ran last
+
+TEST(waiting, a_spin_with_pause_on_a_flag_that_nobody_sets_is_a_deadlock_with_lane_line_location_and_value) {
+  machine on;
+  const outcome ended = on.explain([] {
+    device host;
+    auto* const flags = host.allocate_shared<uint32_t>(4, "flags");
+    word<uint32_t>(flags[2]).store(7, release);
+    host.launch({.blocks = 1, .waves = 2, .lanes = 3}, [flags] {
+      if (target::wave_id() != 1 || target::lane_id() != 2) return;
+      spin_line = __LINE__ + 1;
+      while (word<uint32_t>(flags[2]).load(acquire) == 7) target::pause();
+    });
+    host.synchronize();
+  });
+  EXPECT_TRUE(is(verdict::deadlock, SIM_LINE(spin_line), ended));
+  EXPECT_TRUE(says(ended.report, "wave 1, block 0, lane 2: waits in a loop"));
+  EXPECT_TRUE(says(ended.report, "at   " + SIM_LINE(spin_line)));
+  EXPECT_TRUE(says(ended.report, "reads flags+0x8 (4 bytes) = 0x7, last changed by host main"));
+  EXPECT_TRUE(says(ended.report, "host main: waits in synchronize"));
+  EXPECT_TRUE(says(ended.report, "host main -> wave 1"));
+  EXPECT_FALSE(says(ended.report, "wave 0"));
+}
+
+TEST(waiting, the_same_spin_ends_when_somebody_sets_the_flag) {
+  machine on;
+  EXPECT_TRUE(always(verdict::ok, on.run_many(
+                                      [] {
+                                        device host;
+                                        auto* const flag = host.allocate_shared<uint32_t>(1, "flag");
+                                        host.launch({.blocks = 1, .waves = 2, .lanes = 1}, [flag] {
+                                          const word<uint32_t> shared(*flag);
+                                          if (target::wave_id() == 0)
+                                            shared.store(1, release);
+                                          else
+                                            while (shared.load(acquire) == 0) target::pause();
+                                        });
+                                        host.synchronize();
+                                      },
+                                      300)));
+}
+
+/// A wave that waits in this way, while the host waits for the wave.
+template <typename Wait>
+program waits_in(Wait wait) {
+  return [wait] {
+    device host;
+    auto* const flags = host.allocate_shared<uint32_t>(128, "flags");
+    host.launch({.blocks = 1, .waves = 1, .lanes = 1}, [flags, wait] { wait(flags); });
+    host.synchronize();
+  };
+}
+
+std::atomic<uint32_t>& standard(uint32_t& plain) { return reinterpret_cast<std::atomic<uint32_t>&>(plain); }
+
+TEST(waiting, a_spin_without_pause_is_a_deadlock_at_its_line) {
+  for (const std::string& strategy : all_strategies()) {
+    machine on({}, strategy);
+    const outcome ended = on.explain(waits_in([](uint32_t* flags) {
+      spin_line = __LINE__ + 1;
+      while (standard(flags[1]).load(std::memory_order_acquire) == 0) {
+      }
+    }));
+    EXPECT_TRUE(is(verdict::deadlock, SIM_LINE(spin_line), ended)) << on.about();
+    EXPECT_TRUE(says(ended.report, "reads flags+0x4 (4 bytes) = 0x0"));
+    EXPECT_LT(ended.steps, 2000u);
+  }
+}
+
+TEST(waiting, a_plain_volatile_spin_is_a_deadlock) {
+  for (const char* points : {"points=all", "points=atomics"}) {
+    machine on({points});
+    EXPECT_TRUE(always(verdict::deadlock, on.run_many(waits_in([](uint32_t* flags) {
+                                                        while (*static_cast<volatile uint32_t*>(flags) == 0) {
+                                                        }
+                                                      }),
+                                                      20)));
+  }
+}
+
+TEST(waiting, a_test_and_set_loop_is_a_deadlock_and_ends_when_the_lock_is_given_back) {
+  machine on;
+  EXPECT_TRUE(always(verdict::deadlock, on.run_many(waits_in([](uint32_t* flags) {
+                                                      standard(flags[0]) = 1;
+                                                      while (standard(flags[0]).exchange(1) == 1) {
+                                                      }
+                                                    }),
+                                                    20)));
+  EXPECT_TRUE(always(verdict::deadlock, on.run_many(waits_in([](uint32_t* flags) {
+                                                      standard(flags[0]) = 1;
+                                                      uint32_t expected = 0;
+                                                      while (!standard(flags[0]).compare_exchange_weak(expected, 1))
+                                                        expected = 0;
+                                                    }),
+                                                    20)));
+  EXPECT_TRUE(always(verdict::ok, on.run_many(
+                                      [] {
+                                        device host;
+                                        auto* const memory = host.allocate_device<uint32_t>(2, "lock and count");
+                                        host.launch({.blocks = 1, .waves = 3, .lanes = 2}, [memory] {
+                                          while (standard(memory[0]).exchange(1, std::memory_order_acquire) == 1) {
+                                          }
+                                          ++memory[1];
+                                          standard(memory[0]).store(0, std::memory_order_release);
+                                        });
+                                        host.synchronize();
+                                        SIM_CHECK(word<uint32_t>(memory[1]).load(relaxed) == 6);
+                                      },
+                                      300)));
+}
+
+TEST(waiting, a_spin_without_pause_is_recognised_behind_a_long_loop_that_only_reads) {
+  machine on;
+  const tally seen = on.run_many(waits_in([](uint32_t* flags) {
+                                   uint32_t sum = 0;
+                                   for (uint32_t n = 0; n < 100; ++n) sum += standard(flags[n]).load();
+                                   while (standard(flags[127]).load() == sum) {
+                                   }
+                                 }),
+                                 20);
+  EXPECT_TRUE(always(verdict::deadlock, seen));
+  EXPECT_LT(seen.steps_most, 5000u);
+}
+
+TEST(waiting, a_spin_without_pause_over_many_locations_is_a_deadlock) {
+  machine on;
+  const tally seen = on.run_many(waits_in([](uint32_t* flags) {
+                                   for (uint32_t n = 0; standard(flags[n]).load() == 0; n = (n + 1) % 100) {
+                                   }
+                                 }),
+                                 5);
+  EXPECT_TRUE(always(verdict::deadlock, seen));
+}
+
+// -- loops that give up -------------------------------------------------------------------------------------------------------------
+
+TEST(waiting, a_loop_that_gives_up_is_no_hang) {
+  for (const uint32_t tries : {3u, 100u})
+    for (const bool pauses : {true, false}) {
+      machine on;
+      const tally seen = on.run_many(waits_in([tries, pauses](uint32_t* flags) {
+                                       for (uint32_t n = 0; n < tries; ++n) {
+                                         if (word<uint32_t>(flags[0]).load(acquire) != 0) return;
+                                         if (pauses) target::pause();
+                                       }
+                                     }),
+                                     100);
+      EXPECT_TRUE(always(verdict::ok, seen)) << tries << " tries";
+    }
+}
+
+/// A wave that sets a flag after some work, and one that looks for it three times.
+program three_looks(uint32_t& gave_up) {
+  return [&gave_up] {
+    device host;
+    auto* const memory = host.allocate_shared<uint32_t>(3, "flag, work and answer");
+    host.launch({.blocks = 1, .waves = 2, .lanes = 1}, [memory] {
+      if (target::wave_id() == 0) {
+        for (uint32_t n = 0; n < 20; ++n) word<uint32_t>(memory[1]).fetch_add(1, relaxed);
+        word<uint32_t>(memory[0]).store(1, release);
+        return;
+      }
+      for (uint32_t n = 0; n < 3; ++n) {
+        if (word<uint32_t>(memory[0]).load(acquire) != 0) return;
+        target::pause();
+      }
+      memory[2] = 1;
+    });
+    host.synchronize();
+    gave_up += memory[2];
+  };
+}
+
+TEST(waiting, giving_up_while_others_run_is_explored_as_often_as_the_setting_wakes_says) {
+  uint32_t gave_up = 0;
+  machine patient({"wakes=0"});
+  EXPECT_TRUE(always(verdict::ok, patient.run_many(three_looks(gave_up), 500)));
+  EXPECT_EQ(gave_up, 0u);
+  machine impatient({"wakes=3"});
+  EXPECT_TRUE(always(verdict::ok, impatient.run_many(three_looks(gave_up), 500)));
+  EXPECT_GT(gave_up, 0u);
+  EXPECT_LT(gave_up, 500u);
+}
+
+TEST(waiting, a_loop_that_counts_for_ever_is_inconclusive_and_never_a_deadlock) {
+  machine on({"budget=3000"});
+  EXPECT_TRUE(always(verdict::budget, on.run_many(waits_in([](uint32_t* flags) {
+                                                    for (volatile uint32_t tries = 0;;) {
+                                                      tries = tries + 1;
+                                                      if (word<uint32_t>(flags[0]).load(acquire) != 0) return;
+                                                      target::pause();
+                                                    }
+                                                  }),
+                                                  20)));
+  EXPECT_TRUE(always(verdict::budget, on.run_many(waits_in([](uint32_t* flags) {
+                                                    for (volatile uint32_t tries = 0;;) {
+                                                      tries = tries + 1;
+                                                      if (word<uint32_t>(flags[0]).load(acquire) != 0) return;
+                                                    }
+                                                  }),
+                                                  20)));
+}
+
+TEST(waiting, a_loop_without_scheduling_points_runs_into_the_budget_too) {
+  // With points=atomics nothing that this loop does lets others in.
+  machine on({"budget=3000", "points=atomics"});
+  EXPECT_TRUE(always(verdict::budget, on.run_many(waits_in([](uint32_t* flags) {
+                                                    for (volatile uint32_t tries = 0;;) {
+                                                      tries = tries + 1;
+                                                      if (*static_cast<volatile uint32_t*>(flags) != 0) return;
+                                                    }
+                                                  }),
+                                                  3)));
+  EXPECT_TRUE(always(verdict::budget, on.run_many(waits_in([](uint32_t* flags) {
+                                                    while (true) {
+                                                      auto& plain = *static_cast<volatile uint32_t*>(flags);
+                                                      plain = plain + 1;
+                                                    }
+                                                  }),
+                                                  3)));
+}
+
+TEST(waiting, a_plain_spin_lets_the_one_run_that_it_waits_for) {
+  machine on({"points=atomics"});
+  EXPECT_TRUE(always(verdict::ok, on.run_many(
+                                      [] {
+                                        device host;
+                                        auto* const flag = host.allocate_shared<uint32_t>(1, "flag");
+                                        host.launch({.blocks = 1, .waves = 2, .lanes = 1}, [flag] {
+                                          auto& plain = *static_cast<volatile uint32_t*>(flag);
+                                          if (target::wave_id() == 0)
+                                            plain = 1;
+                                          else
+                                            for (volatile uint32_t tries = 0; plain == 0;) tries = tries + 1;
+                                        });
+                                        host.synchronize();
+                                      },
+                                      100)));
+}
+
+// -- loops of more than one turn ------------------------------------------------------------------------------------------------------
+
+/// Host threads that scan, each from where its last scan ended: the loop's state repeats after `period` turns.
+program scanners(std::vector<uint32_t> periods) {
+  return [periods = std::move(periods)] {
+    device host;
+    auto* const boxes = host.allocate_shared<uint32_t>(64, "boxes");
+    std::vector<host_thread> threads;
+    for (const uint32_t period : periods)
+      threads.push_back(host.spawn_host("server", [boxes, period] {
+        volatile uint32_t next = 0;
+        while (word<uint32_t>(boxes[next]).load(acquire) == 0) {
+          next = next + 1 == period ? 0 : next + 1;
+          target::pause();
+        }
+      }));
+    threads.clear();
+  };
+}
+
+TEST(waiting, a_scan_that_repeats_itself_after_some_turns_is_a_deadlock) {
+  for (const uint32_t period : {1u, 2u, 3u, 7u, 40u}) {
+    machine on;
+    const tally seen = on.run_many(scanners({period}), 10);
+    EXPECT_TRUE(always(verdict::deadlock, seen)) << "period " << period;
+    EXPECT_LT(seen.steps_most, 40 * period + 100);
+  }
+}
+
+TEST(waiting, scans_of_different_periods_are_proven_one_by_one) {
+  // Together they repeat after 2310 turns, each on its own after 11 at most.
+  machine on;
+  for (const std::vector<uint32_t>& periods :
+       {std::vector<uint32_t>{2, 4}, {3, 6}, {4, 6, 10}, {2, 3, 5, 7, 11}, {8, 16, 32}}) {
+    const tally seen = on.run_many(scanners(periods), 5);
+    EXPECT_TRUE(always(verdict::deadlock, seen));
+    EXPECT_LT(seen.steps_most, 2000u);
+  }
+}
+
+// -- two parties ----------------------------------------------------------------------------------------------------------------------
+
+program handshake(bool answers) {
+  return [answers] {
+    device host;
+    auto* const memory = host.allocate_shared<uint32_t>(4, "request, answer, flags");
+    host.launch({.blocks = 1, .waves = 1, .lanes = 1}, [memory] {
+      for (uint32_t round = 1; round <= 3; ++round) {
+        memory[0] = round * 10;
+        word<uint32_t>(memory[2]).store(round, release);
+        while (word<uint32_t>(memory[3]).load(acquire) != round) target::pause();
+        SIM_CHECK(memory[1] == round * 10 + 1);
+      }
+    });
+    for (uint32_t round = 1; round <= 3; ++round) {
+      while (word<uint32_t>(memory[2]).load(acquire) != round) target::pause();
+      memory[1] = memory[0] + 1;
+      if (answers || round != 3) word<uint32_t>(memory[3]).store(round, release);
+    }
+    host.synchronize();
+  };
+}
+
+TEST(waiting, a_correct_handshake_is_ok_under_every_strategy) {
+  for (const std::string& strategy : all_strategies()) {
+    machine on({}, strategy);
+    EXPECT_TRUE(always(verdict::ok, on.run_many(handshake(true), 2000)));
+    EXPECT_TRUE(always(verdict::deadlock, on.run_many(handshake(false), 100)));
+  }
+}
+
+TEST(waiting, two_waves_that_wait_for_each_other_are_a_deadlock) {
+  const program crossed = [] {
+    device host;
+    auto* const flags = host.allocate_device<uint32_t>(2, "flags");
+    host.launch({.blocks = 1, .waves = 2, .lanes = 1}, [flags] {
+      const uint32_t self = target::wave_id();
+      while (word<uint32_t>(flags[1 - self]).load(acquire) == 0) target::pause();
+      word<uint32_t>(flags[self]).store(1, release);
+    });
+    host.synchronize();
+  };
+  for (const std::string& strategy : all_strategies()) {
+    machine on({}, strategy);
+    EXPECT_TRUE(always(verdict::deadlock, on.run_many(crossed, 100)));
+  }
+}
+
+TEST(waiting, a_lock_order_that_can_hang_hangs_in_some_schedules_and_names_who_waits_for_whom) {
+  const program locks = [] {
+    device host;
+    auto* const locked = host.allocate_device<uint32_t>(2, "locks");
+    host.launch({.blocks = 1, .waves = 2, .lanes = 1}, [locked] {
+      const uint32_t first = target::wave_id();
+      for (const uint32_t which : {first, 1 - first})
+        while (word<uint32_t>(locked[which]).exchange(1, acquire) != 0) target::pause();
+      for (const uint32_t which : {first, 1 - first}) word<uint32_t>(locked[which]).store(0, release);
+    });
+    host.synchronize();
+  };
+  machine on;
+  const tally seen = on.run_many(locks, 200);
+  ASSERT_TRUE(sometimes(verdict::deadlock, seen));
+  const outcome ended = on.explain(locks, seen.first_seeds.at(verdict::deadlock));
+  EXPECT_TRUE(says(ended.report, "wave 0 -> wave 1  (locks+0x4)"));
+  EXPECT_TRUE(says(ended.report, "wave 1 -> wave 0  (locks+0x0)"));
+}
+
+}  // namespace
+}  // namespace heddle::sim::tests
