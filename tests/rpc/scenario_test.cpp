@@ -1,0 +1,25 @@
+// The scenarios that ship, under more settings than their defaults: the same protocol tests, one simulated schedule at a time.
+#include <heddle/tools/gtest.h>
+#include <heddle/tools/gtest_main.h>
+
+namespace {
+
+HEDDLE_TEST(ports_as_they_ship, "port.*", 400);
+HEDDLE_TEST(ports_of_one_lane, "port.*", 400, "lanes=1");
+HEDDLE_TEST(ports_of_five_lanes, "port.*", 200, "lanes=5", "calls=2");
+HEDDLE_TEST(ports_of_a_whole_wave, "port.*", 200, "lanes=32", "waves=2", "calls=2");
+HEDDLE_TEST(one_port_for_all, "port.*", 400, "ports=1", "calls=2");
+HEDDLE_TEST(two_servers, "port.*", 500, "servers=2");
+HEDDLE_TEST(two_servers_and_one_port, "port.*", 300, "servers=2", "ports=1", "lanes=1");
+HEDDLE_TEST(three_servers_of_many_waves, "port.*", 200, "servers=3", "waves=6", "lanes=1", "ports=3");
+HEDDLE_TEST(more_ports_than_anybody_needs, "port.*", 200, "ports=33", "calls=2");
+// Nobody waits for another wave's port here, so the lowest wave gets on although it alone is guaranteed a turn. Not so where a call
+// has more than one packet: its server waits in the middle of it, for a wave that may get no turn, unless others can serve.
+HEDDLE_TEST(a_port_for_each_lane, "port.[!s]*", 200, "progress=hsa", "waves=2", "lanes=2", "ports=4");
+HEDDLE_TEST(a_port_and_a_server_for_each_lane, "port.stream", 200, "progress=hsa", "waves=2", "lanes=2", "ports=4",
+            "servers=4");
+HEDDLE_TEST(waves_that_go_on_once_they_have_begun, "port.*", 200, "progress=obe", "waves=3", "lanes=1", "ports=3");
+HEDDLE_TEST(waits_that_end_for_no_reason, "port.*", 200, "wakes=20");
+HEDDLE_TEST(planted_hangs, "zoo.*", 400);
+
+}  // namespace
