@@ -1,6 +1,7 @@
 #include <heddle/scheduler/parameters.h>
 
 #include <algorithm>
+#include <atomic>
 #include <charconv>
 #include <cstdio>
 #include <cstdlib>
@@ -81,6 +82,14 @@ std::string parameter::default_value() const {
   return kind == type::number ? std::to_string(default_number) : default_text;
 }
 
+namespace {
+// Lists may be made on several OS threads at a time; only that no number comes twice matters.
+uint64_t next_revision() {
+  static std::atomic<uint64_t> latest{0};
+  return latest.fetch_add(1, std::memory_order_relaxed) + 1;
+}
+}  // namespace
+
 parameters::parameters(std::vector<parameter> definitions) {
   for (parameter& added : definitions) {
     check(added);
@@ -94,6 +103,7 @@ parameters::parameters(std::vector<parameter> definitions) {
   }
   for (const parameter& each : definitions_)
     values_.push_back({.number = each.default_number, .text = each.default_text});
+  revision_ = next_revision();
 }
 
 std::optional<std::string> parameters::set(std::string_view assignment) {
@@ -119,6 +129,7 @@ std::optional<std::string> parameters::set(std::string_view assignment) {
       return near.empty() ? wrong : wrong + "; did you mean \"" + near + "\"?";
     }
     values_[index].text = text;
+    revision_ = next_revision();
     return std::nullopt;
   }
 
@@ -127,6 +138,7 @@ std::optional<std::string> parameters::set(std::string_view assignment) {
   if (failed != std::errc() || end != text.data() + text.size()) return wrong;
   if (number < definition.minimum || number > definition.maximum) return wrong;
   values_[index].number = number;
+  revision_ = next_revision();
   return std::nullopt;
 }
 

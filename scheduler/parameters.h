@@ -55,6 +55,8 @@ class parameters {
   bool has(std::string_view key) const;
 
   const std::vector<parameter>& definitions() const { return definitions_; }
+  /// A number that differs from that of every list with other values; for whoever keeps what it has read.
+  uint64_t revision() const { return revision_; }
   /// Every key with its value as text, in order of definition.
   std::vector<std::pair<std::string, std::string>> values() const;
   std::string value_text(std::string_view key) const;
@@ -69,6 +71,7 @@ class parameters {
 
   std::vector<parameter> definitions_;
   std::vector<setting> values_;
+  uint64_t revision_ = 0;
 };
 
 /// The entry of `known` that is nearest to `text` by edit distance, else the first that contains it, else empty: none

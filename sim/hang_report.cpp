@@ -78,7 +78,9 @@ std::string hang_report::state_of(const lane& who) const {
 
 std::string hang_report::standing(const lane& who) const {
   std::string text;
-  if (who.state == lane_state::candidate) {
+  if (&who == world_.ended_by_) {
+    text = "ends the run: " + world_.message_;
+  } else if (who.state == lane_state::candidate) {
     text = state_of(who);
     text += who.begun ? "; next: " + describe(who.pending) : "; has not begun";
   } else if (who.state == lane_state::at_collective) {

@@ -1,5 +1,6 @@
 #include <heddle/sim/hang_report.h>
 #include <heddle/sim/source_line.h>
+#include <heddle/sim/stack_overflow.h>
 #include <heddle/sim/world.h>
 
 #include <cstring>
@@ -22,6 +23,7 @@ namespace {
 
 constexpr size_t most_lanes_at_once = size_t{1} << 19;
 constexpr size_t most_hosts = 1024;
+constexpr size_t page_bytes = 4096;  // the least that any page has
 
 // Equal bytes, equal digest; the two halves of a 128-bit product mix well and cost one multiplication (the idea of wyhash).
 #if defined(__GNUC__)
@@ -55,6 +57,7 @@ std::string name_of(const lane& who) {
 world::world() : view_(this, &world::look_at) {
   image_low_ = reinterpret_cast<uintptr_t>(&__executable_start);
   image_high_ = reinterpret_cast<uintptr_t>(&_end);
+  report_stack_overflows();
 }
 
 world::~world() = default;
@@ -90,6 +93,7 @@ void world::prepare(const settings& machine, scheduler::choice_source& choices, 
   verdict_ = verdict::ok;
   message_.clear();
   about_ = nullptr;
+  ended_by_ = nullptr;
   report_.clear();
   stock_for_ = nullptr;
   denied_ = false;
@@ -233,6 +237,7 @@ void world::end(lane& about, scheduler::verdict found, std::string message) {
   verdict_ = found;
   message_ = std::move(message);
   about_ = about.pending.place;
+  ended_by_ = &about;
   report_.clear();
   leave(about);
 }
@@ -263,7 +268,7 @@ void world::lane_ended(lane& self) {
   if (!of.live()) {
     fair_.ended(of);
     of.ended = 1;
-    changed(self, &of.ended, sizeof of.ended);
+    wake_readers(self, &of.ended, sizeof of.ended);
     if (!of.host) {
       --resident_waves_;
       // Launches run in order, so a wave that ends is one of the first.
@@ -271,7 +276,7 @@ void world::lane_ended(lane& self) {
       if (--runs.live_waves == 0) {
         kernels_.pop_front();
         --kernels_running_;
-        changed(self, &kernels_running_, sizeof kernels_running_);
+        wake_readers(self, &kernels_running_, sizeof kernels_running_);
       }
       start_blocks();
     }
@@ -548,12 +553,23 @@ void world::bad_access(lane& self, const char* wrong) {
   std::snprintf(at, sizeof at, "%p", how.address);
   if (reinterpret_cast<uintptr_t>(how.address) < lowest_address)
     end(self, verdict::memory, std::string(to_string(how.kind)) + " through a null pointer (" + at + ")");
+  // The stack of a lane that has ended may have another owner by now.
   for (size_t n = 0; n < lanes_used_; ++n)
-    if (lanes_[n].begun && is_private(lanes_[n], how.address))
+    if (lanes_[n].begun && lanes_[n].state != lane_state::ended && is_private(lanes_[n], how.address))
       end(self, verdict::memory,
           std::string(to_string(how.kind)) + " on the stack of " + name_of(lanes_[n]) +
               "; share memory that the device allocates, and capture by value");
-  end(self, verdict::memory, std::string(to_string(how.kind)) + " on a stack that nobody uses");
+  end(self, verdict::memory, std::string(to_string(how.kind)) + " on the stack of a lane that has ended");
+}
+
+const lane* world::owner_of_guard(const void* address) const {
+  for (size_t n = 0; n < lanes_used_; ++n) {
+    const lane& who = lanes_[n];
+    if (!who.begun || who.state == lane_state::ended) continue;
+    const std::byte* const low = who.runs.stack().low;
+    if (address < low && guards(low - 1) && static_cast<const std::byte*>(address) >= low - page_bytes) return &who;
+  }
+  return nullptr;
 }
 
 void* world::allocate(lane& self, size_t size_bytes, memory_kind kind, const char* name) {
@@ -707,7 +723,7 @@ void world::launch(lane& self, const launch_shape& shape, const fiber_body& body
   }
   ++kernels_launched_;
   ++kernels_running_;
-  changed(self, &kernels_running_, sizeof kernels_running_);
+  wake_readers(self, &kernels_running_, sizeof kernels_running_);
   start_blocks();
   performed(self, shape.blocks);
 }
@@ -757,12 +773,17 @@ const wave& world::spawn_host(lane& self, const char* name, const fiber_body& bo
 
 // -- the public face --------------------------------------------------------------------------------------------------------------
 
-simulation::simulation() : world_(std::make_unique<world>()) {}
+simulation::simulation() : world_(std::make_unique<world>()), read_(std::make_unique<settings>()) {}
 simulation::~simulation() = default;
 
 outcome simulation::run(const parameters& values, const std::function<void()>& body, scheduler::choice_source& choices,
                         bool explain) {
-  return world_->run(settings::from(values), body, choices, explain);
+  // Campaigns run the same settings over and over.
+  if (values.revision() != read_revision_) {
+    *read_ = settings::from(values);
+    read_revision_ = values.revision();
+  }
+  return world_->run(*read_, body, choices, explain);
 }
 
 }  // namespace heddle::sim

@@ -71,9 +71,13 @@ class world {
 
   /// The lane has changed these bytes: it got somewhere, and whoever waits for them may go on.
   void changed(lane& self, const void* address, size_t size_bytes) {
+    if (may_vanish(address)) watches_.note_change(address, size_bytes, changes_ + 1);
+    wake_readers(self, address, size_bytes);
+  }
+  /// The same for a word of the simulator's own.
+  void wake_readers(lane& self, const void* address, size_t size_bytes) {
     got_somewhere(self);
     ++changes_;
-    if (may_vanish(address)) watches_.note_change(address, size_bytes, changes_);
     watches_.changed(address, size_bytes, [&](lane& waiter) {
       if (waiter.state == lane_state::waiting && waiter.reads.covers(address, size_bytes)) wake(waiter);
     });
@@ -130,6 +134,8 @@ class world {
 
   const settings& machine() const { return machine_; }
   heap& memory() { return heap_; }
+  /// Whose stack ends at this page, which guards stacks; null when nobody runs there.
+  const lane* owner_of_guard(const void* address) const;
   bool guards(const void* address) const { return device_stacks_->is_guard(address) || host_stacks_->is_guard(address); }
 
   /// The lane that runs on this OS thread now; null inside the simulator and outside of runs.
@@ -287,6 +293,7 @@ class world {
   scheduler::verdict verdict_ = scheduler::verdict::ok;
   std::string message_;
   const void* about_ = nullptr;  ///< the place in the code under test that the verdict is about
+  const lane* ended_by_ = nullptr;  ///< whose operation the verdict is about, when it is about one
   std::string report_;
   lane* stock_for_ = nullptr;  ///< who asks run() to write the report now
   bool stopped_ = false;
