@@ -337,9 +337,8 @@ lane& world::choose_specially(lane& self) {
   }
 }
 
-// A hang that this model allows has been found. Whether a stronger one would end it is seen by letting everybody run on in turn:
-// when all come to their end it is `progress`; when all get stuck, the model was not to blame and it is a deadlock. That somebody
-// starts, or that a waiting lane is woken, is no evidence: it may find nothing that helps.
+// A hang that this model allows has been found. Whether a stronger one would avoid it is seen by letting everybody run on in turn:
+// when the run ends, this hang is the model's, and the verdict `progress`; when they all get stuck, it is a deadlock.
 void world::judge_denied(lane& self) {
   denied_ = true;
   denied_turns_ = 0;

@@ -278,7 +278,7 @@ class world {
   uint64_t changes_ = 0;         ///< of memory, ever
   uint64_t proof_changes_ = 0;   ///< when the anchors of the waits were set
   enum class proof : uint8_t { none, of_guaranteed, of_everybody };
-  bool denied_ = false;       ///< whom the model guarantees a turn waits; the others run on, to see whether that would help
+  bool denied_ = false;  ///< a hang that the model allows has been found; all run on in turn, to see whether another would end it
   uint64_t denied_turns_ = 0;
   proof proving_ = proof::none;  ///< these lanes run without being chosen, to see whether their waits repeat themselves
   bool fair_tail_ = false;

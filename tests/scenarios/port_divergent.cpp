@@ -60,7 +60,7 @@ void run_divergent(const parameters& set) {
 
 HEDDLE_SCENARIO(run_divergent, {.name = "port.divergent",
                                 .summary = "some lanes call and others do not, from two branches",
-                                .parameters = port_parameters(2, 4, 4, 4),
+                                .parameters = port_parameters(2, 4, 3, 4),
                                 .expected = needs_fair_holders});
 
 }  // namespace heddle::tests

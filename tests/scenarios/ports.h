@@ -21,13 +21,13 @@ inline std::vector<parameter> port_parameters(int64_t waves, int64_t lanes, int6
   };
 }
 
-/// The verdict of a scenario in which a call may have to wait for the port of another: `ok` where whoever holds a port is
-/// guaranteed a turn, or where there is a port for each lane, so that nobody ever waits for another.
+/// The verdict of a scenario in which a call may have to wait for the port of another wave: `ok` where whoever holds a port is
+/// guaranteed a turn, or where the lanes of the other waves, each with a call of its own, cannot hold all the ports.
 inline scheduler::verdict needs_fair_holders(const parameters& set) {
   if (!set.has("progress")) return scheduler::verdict::ok;
   const std::string& model = set.text("progress");
-  const bool a_port_each = set.count("waves") * set.count("lanes") <= set.count("ports");
-  const bool hangs = model == "unfair" || (model == "hsa" && !a_port_each);
+  const bool a_port_is_left = uint64_t{set.count("waves") - 1} * set.count("lanes") < set.count("ports");
+  const bool hangs = model == "unfair" || (model == "hsa" && !a_port_is_left);
   return hangs ? scheduler::verdict::progress : scheduler::verdict::ok;
 }
 
