@@ -19,21 +19,24 @@ class basic_server {
   /// A port whose client waits for this end, or an empty one. Looks at every port once and begins behind the one that it served
   /// last: a port that is ready is passed over by this thread at most port_count() - 1 times.
   ///
-  /// A server may be a wave of a device: then the lanes that the client's mask names get the port, the others an empty one.
-  HEDDLE_FUNCTION port try_open() {
-    const uint64_t here = Target::lane_mask();
+  /// A server may be a wave of a device: then `here` names the lanes that call this together, best all of the wave. The lanes
+  /// that the client's mask names get the port, the others an empty one; a call with a lane that is not here is left to others.
+  /// Lanes that merely happen to stand together, the default, may be fewer than any call needs.
+  HEDDLE_FUNCTION port try_open(uint64_t here = Target::lane_mask()) {
     uint64_t answer = 0;
-    if (Target::is_first_lane(here)) answer = find();
+    uint64_t mask = 0;
+    if (Target::is_first_lane(here)) answer = find(here, mask);
     answer = Target::broadcast(here, answer);
     if (answer == 0) return port(end_);
-    const auto index = static_cast<uint32_t>(answer & ~taken);
+    // What steers the wave is read by one lane: a header that changes under a hostile client must not part the others.
+    mask = Target::broadcast(here, mask);
+    const auto index = static_cast<uint32_t>(answer % max_ports);
+    const auto opcode = static_cast<uint16_t>(answer / max_ports);
     start_ = index + 1 < end_.port_count() ? index + 1 : 0;
-    // The first lane's acquire in find, handed on to the other lanes, is what makes the header safe to read.
+    // The first lane's acquire in find, handed on to the other lanes, is what makes the packets safe to read.
     Target::sync_lanes(here);
-    const header& from = end_.header_of(index);
-    const uint64_t mask = from.mask & lanes_that_exist();
     if (Target::is_device() && ((mask >> Target::lane_id()) & 1) == 0) return port(end_);
-    return port(end_, {index, static_cast<uint32_t>(answer >> 32), mask, from.opcode});
+    return port(end_, {index, static_cast<uint32_t>(answer >> 32), mask, opcode});
   }
 
   /// The count of rings, to be taken before try_open and given to wait if that finds nothing.
@@ -53,8 +56,9 @@ class basic_server {
  private:
   using ring_ref = typename Target::template atomic_ref<doorbell, scope::system>;
 
-  /// A port that is now held and owned: its index and `taken` (low half), its outbox (high half); 0 when none is ready.
-  HEDDLE_FUNCTION uint64_t find() const {
+  /// A port that is now held and owned: its index and opcode and `taken` (low half), its outbox (high half), and its lanes in
+  /// `mask`; 0 when none is ready.
+  HEDDLE_FUNCTION uint64_t find(uint64_t here, uint64_t& mask) const {
     const uint32_t ports = end_.port_count();
     const auto boxes = end_.boxes();
     for (uint32_t n = 0; n < ports; ++n) {
@@ -63,15 +67,25 @@ class basic_server {
       if (!boxes.owns(boxes.load_inbox(index), boxes.load_outbox(index))) continue;
       if (!end_.locks().try_lock(index)) continue;
       const uint32_t outbox = boxes.load_outbox(index);
-      if (boxes.owns(boxes.load_inbox(index), outbox)) return uint64_t{outbox} << 32 | index | taken;
-      // Another thread has served it in between.
+      if (boxes.owns(boxes.load_inbox(index), outbox)) {
+        const header& from = end_.header_of(index);
+        mask = from.mask & lanes_that_exist();
+        if (can_serve(mask, here)) return uint64_t{outbox} << 32 | taken | uint64_t{from.opcode} * max_ports | index;
+      }
+      // Another thread has served it in between, or must.
       end_.locks().unlock(index);
     }
     return 0;
   }
 
-  /// Marks an answer that holds a port; above every port number.
+  /// One thread runs every lane. A wave has those that are here; and a port that none of them got would never be closed.
+  HEDDLE_FUNCTION static bool can_serve(uint64_t mask, uint64_t here) {
+    return !Target::is_device() || (mask != 0 && (mask & ~here) == 0);
+  }
+
+  /// Marks an answer that holds a port; above every port number and opcode.
   static constexpr uint64_t taken = uint64_t{1} << 31;
+  static_assert(uint64_t{0xffff} * max_ports + max_ports <= taken);
 
   /// The mask comes from the other side and indexes packets.
   HEDDLE_FUNCTION uint64_t lanes_that_exist() const {

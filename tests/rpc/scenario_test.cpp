@@ -20,6 +20,8 @@ HEDDLE_TEST(a_port_and_a_server_for_each_lane, "port.stream", 200, "progress=hsa
             "servers=4");
 HEDDLE_TEST(waves_that_go_on_once_they_have_begun, "port.*", 200, "progress=obe", "waves=3", "lanes=1", "ports=3");
 HEDDLE_TEST(waits_that_end_for_no_reason, "port.*", 200, "wakes=20");
+HEDDLE_TEST(waves_that_serve_waves, "device.server", 500);
+HEDDLE_TEST(waves_that_serve_wider_waves, "device.server", 500, "lanes=2");
 HEDDLE_TEST(planted_hangs, "zoo.*", 400);
 
 }  // namespace
