@@ -21,9 +21,9 @@ std::vector<const lane*> recorder::users_of(const void* address) const {
 }
 
 void recorder::stored(const lane& who, uint64_t value) {
-  // Nobody else has run since, but the lane may have made accesses of its own that are no steps.
+  // Nobody else has run since, but the lane may have read meanwhile: a copy of an object announces its write first.
   for (size_t n = taken_.size(); n-- > 0;)
-    if (taken_[n].who == &who) {
+    if (taken_[n].who == &who && taken_[n].what.kind == operation_kind::plain_store) {
       taken_[n].value = value;
       return;
     }

@@ -125,6 +125,20 @@ struct caller {
   here.begin_object_store(*self, address, static_cast<uint32_t>(size_bytes));
 }
 
+/// A plain read of a whole object, before the code under test makes it. A write of as many bytes that was announced last may be
+/// of the same copy: it is looked at once more when the lane comes back.
+[[gnu::always_inline]] inline void object_read(const void* address, size_t size_bytes, const caller& from) {
+  lane* const self = observed(address);
+  if (self == nullptr) return;
+  const plain_store_in_progress announced = self->storing;
+  plain_read(address, size_bytes, from);
+  if (announced.size_bytes != size_bytes) return;
+  if (size_bytes <= plain_store_in_progress::largest_bytes)
+    world::instance->begin_plain_store(*self, announced.address, announced.size_bytes);
+  else
+    world::begin_object_store(*self, announced.address, announced.size_bytes);
+}
+
 /// A read of a string: up to and with its end, or `most` bytes.
 inline void string_read(const char* text, size_t most, const caller& from) {
   lane* const self = observed(text);

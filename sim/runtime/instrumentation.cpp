@@ -99,10 +99,11 @@ void __tsan_vptr_read(void** address) {
   HEDDLE_IF_OBSERVED(address) visible_read(address, sizeof *address, HEDDLE_HOOK);
 }
 
-// Copies of whole objects. The code under test makes the write itself after this returns, so that its effect is looked at in
-// parts that a store in progress can hold.
+// Copies of whole objects, which the code under test makes itself after this returns. g++ announces the write of `*to = *from`
+// first and then the read, so that the write is still to come when the lane comes back for the read.
 void __tsan_read_range(void* address, unsigned long size_bytes) {
-  runtime::plain_read(address, size_bytes, HEDDLE_CALLER);
+  const runtime::caller from = HEDDLE_CALLER;
+  runtime::object_read(address, size_bytes, from);
 }
 void __tsan_write_range(void* address, unsigned long size_bytes) {
   const runtime::caller from = HEDDLE_CALLER;

@@ -12,7 +12,7 @@ constexpr auto release = memory_order::release;
 constexpr auto relaxed = memory_order::relaxed;
 
 struct shared_memory {
-  alignas(16) uint32_t watched[4];
+  alignas(16) uint32_t watched[16];
   uint32_t looks;
   uint32_t work;
   uint32_t done;
@@ -114,6 +114,27 @@ TEST(waking, by_memcpy_memset_and_the_copy_of_a_struct) {
     uint32_t words[4];
   };
   EXPECT_TRUE(wakes([](uint32_t* watched) { *reinterpret_cast<block*>(watched) = block{{0, 1, 2, 3}}; }));
+}
+
+TEST(waking, by_the_copy_of_a_struct_from_shared_memory) {
+  // g++ announces the write of such a copy before the read, and both before it copies.
+  struct pair {
+    uint32_t words[2];
+  };
+  struct block {
+    uint32_t words[4];
+    uint32_t more[4];
+  };
+  EXPECT_TRUE(wakes([](uint32_t* watched) {
+    watched[3] = 1;
+    *reinterpret_cast<pair*>(watched) = *reinterpret_cast<const pair*>(watched + 2);
+  }));
+  const auto copies_a_block = [](uint32_t* watched) {
+    auto* const source = reinterpret_cast<block*>(watched + 8);
+    source->words[1] = 1;
+    *reinterpret_cast<block*>(watched) = *source;
+  };
+  EXPECT_TRUE(wakes(copies_a_block));
 }
 
 TEST(waking, by_a_copy_that_the_device_makes) {
