@@ -1,0 +1,27 @@
+# The table of docs/ports.md that says what progress a port needs is measured again, row by row.
+cmake_minimum_required(VERSION 3.25)
+file(STRINGS ${docs}/ports.md rows REGEX "^\\| `port\\.[a-z-]+` \\|")
+set(models fair obe hsa unfair)
+foreach(row IN LISTS rows)
+  string(REGEX REPLACE "[ `]" "" cells "${row}")
+  string(REPLACE "|" ";" cells "${cells}")
+  list(POP_FRONT cells _ scenario ports servers)
+  foreach(model IN LISTS models)
+    list(POP_FRONT cells claimed)
+    # Exit status 1 is a scenario that did not what it expects: the verdict is compared with the page instead.
+    execute_process(COMMAND ${heddle} fuzz ${scenario} --set waves=2 --set lanes=2 --set ports=${ports} --set servers=${servers}
+                            --set progress=${model} --schedules 1000 --json
+                    OUTPUT_VARIABLE result RESULT_VARIABLE status)
+    if(status GREATER 1)
+      message(FATAL_ERROR "exit status ${status}")
+    endif()
+    string(JSON verdict GET "${result}" scenarios 0 verdict)
+    if(NOT verdict STREQUAL claimed)
+      message(SEND_ERROR "${scenario}, ports ${ports}, servers ${servers}, ${model}: ${verdict}, docs/ports.md says ${claimed}")
+    endif()
+  endforeach()
+endforeach()
+list(LENGTH rows count)
+if(count LESS 6)
+  message(FATAL_ERROR "docs/ports.md has no table of progress")
+endif()
