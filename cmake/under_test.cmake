@@ -46,7 +46,8 @@ target_compile_options(
 )
 
 # Calls into the C library are not instrumented: g++ leaves these as plain calls, and the runtime takes their place.
-foreach(name IN ITEMS memcpy memmove memset memcmp strlen strcmp strncmp strcpy strncpy)
+foreach(name IN ITEMS memcpy memmove memset memcmp strlen strcmp strncmp strcpy strncpy
+                      sched_yield nanosleep clock_nanosleep pthread_mutex_lock pthread_mutex_trylock pthread_mutex_unlock)
   target_link_options(heddle_under_test INTERFACE LINKER:--wrap=${name})
 endforeach()
 # A recorded schedule names the program that it belongs to.

@@ -143,6 +143,14 @@ std::string hang_report::watching(const lane& who, std::vector<edge>& edges) con
         edges.push_back({self, name_of(other), "end of the launch"});
     return text;
   }
+  if (who.pending.kind == operation_kind::lock_mutex) {
+    const mutex_table::holder* const holder = world_.mutexes_.holder_of(who.reads.entries().front().address);
+    if (holder == nullptr) return text;
+    const bool own = holder->who == &who;
+    if (!own) edges.push_back({self, name_of(*holder->who->of), "a mutex"});
+    return "    held by " + (own ? "itself" : name_of(*holder->who)) + " since " + source_of(holder->place).where() +
+           (own ? "" : ", who " + state_of(*holder->who)) + '\n';
+  }
   size_t shown = 0;
   for (const watched& entry : who.reads.entries()) {
     if (who.pending.kind == operation_kind::join) {

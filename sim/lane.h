@@ -114,6 +114,9 @@ struct wave {
 
 inline bool lane::is_host() const { return of->host; }
 
+/// The lane's bit in masks of its wave.
+inline uint64_t lane_bit(const lane& who) { return uint64_t{1} << who.index; }
+
 /// "wave 1 lane 3", "host server".
 std::string name_of(const lane& who);
 std::string name_of(const wave& who);

@@ -28,6 +28,8 @@ enum class operation_kind : uint8_t {
   query,
   join,  ///< for a host thread to end
   launch,
+  lock_mutex,
+  unlock_mutex,
 };
 
 /// "load", "plain store", ... as reports name it.

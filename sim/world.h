@@ -7,6 +7,7 @@
 #include <heddle/sim/fiber_body.h>
 #include <heddle/sim/heap.h>
 #include <heddle/sim/lane.h>
+#include <heddle/sim/mutex.h>
 #include <heddle/sim/recorder.h>
 #include <heddle/sim/settings.h>
 #include <heddle/sim/simulation.h>
@@ -98,6 +99,11 @@ class world {
   /// The end of a turn in a loop that waits for memory to change. `private_state` as for look_for_spin; null: the wait is the
   /// simulator's own and repeats itself exactly.
   void pause(lane& self, const operation& how, const std::byte* private_state);
+
+  /// As the C library's functions on mutexes, with their results: 0, EBUSY, EDEADLK, EPERM.
+  int lock_mutex(lane& self, const void* mutex, mutex_kind kind, const operation& how);
+  int try_lock_mutex(lane& self, const void* mutex, mutex_kind kind, const operation& how);
+  int unlock_mutex(lane& self, const void* mutex, const operation& how);
 
   /// Waits until every lane of the operation's mask has come, and returns what the collective gives this lane.
   uint64_t collective(lane& self, const operation& how, uint64_t value);
@@ -273,6 +279,7 @@ class world {
   size_t live_lanes_ = 0;
 
   std::vector<lane*> candidates_;
+  mutex_table mutexes_;
   fair_set fair_;
   watch_table watches_;
   uint64_t changes_ = 0;         ///< of memory, ever

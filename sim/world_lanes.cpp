@@ -1,0 +1,110 @@
+// What the lanes of a wave do together.
+#include <heddle/sim/world.h>
+
+namespace heddle::sim {
+
+using scheduler::choice_kind;
+using scheduler::verdict;
+
+uint64_t world::active_mask(lane& self, const operation& how) {
+  wave& of = *self.of;
+  if (of.lanes.size() == 1) return 1;
+  step(self, how);
+  if (self.resolved) {
+    self.resolved = false;
+    performed(self, self.result);
+    return self.result;
+  }
+  const auto depth = [](const lane& who) {
+    return who.runs.top() - reinterpret_cast<const std::byte*>(who.pending.frame);
+  };
+  const auto stands_here = [&](const lane& other) {
+    return &other != &self && other.state == lane_state::candidate && !other.resolved &&
+           other.pending.kind == operation_kind::active_mask && other.pending.place == how.place &&
+           depth(other) == depth(self);
+  };
+  uint64_t mask = lane_bit(self);
+  bool company = false;
+  for (const lane* other : of.lanes) company = company || stands_here(*other);
+  if (company) {
+    const bool some = proving_ == proof::none && !denied_ && pick(self, 2, choice_kind::active_mask) == 1;
+    for (lane* other : of.lanes) {
+      if (!stands_here(*other)) continue;
+      if (some && pick(self, 2, choice_kind::active_mask) == 1) continue;
+      mask |= lane_bit(*other);
+    }
+    for (lane* other : of.lanes)
+      if (other != &self && (mask & lane_bit(*other)) != 0) {
+        other->result = mask;
+        other->resolved = true;
+      }
+  }
+  performed(self, mask);
+  return mask;
+}
+
+void world::check_arrival(lane& self, const operation& how) {
+  const wave& of = *self.of;
+  if ((how.mask & lane_bit(self)) == 0)
+    end(self, verdict::mask, name_of(self) + " takes part in a " + to_string(how.kind) + " whose mask does not name it");
+  if (of.lanes.size() < 64 && how.mask >> of.lanes.size() != 0)
+    end(self, verdict::mask, std::string("the mask of a ") + to_string(how.kind) + " names lanes that the wave does not have");
+  if ((how.mask & of.ended_mask) != 0)
+    end(self, verdict::mask,
+        std::string("the mask of a ") + to_string(how.kind) + " names lane " +
+            std::to_string(__builtin_ctzll(how.mask & of.ended_mask)) + ", which has ended");
+  for (const open_collective& open : of.collectives) {
+    // Each waits for the other at another collective: neither can ever go on.
+    if ((open.kind != how.kind || open.mask != how.mask) && (open.mask & lane_bit(self)) != 0 &&
+        (open.arrived & how.mask) != 0)
+      end(self, verdict::mask,
+          name_of(self) + " comes to a " + to_string(how.kind) + " while lane " +
+              std::to_string(__builtin_ctzll(open.arrived & how.mask)) + " waits for it at a " + to_string(open.kind) +
+              (open.kind == how.kind ? " with another mask" : ""));
+  }
+}
+
+uint64_t world::collective(lane& self, const operation& how, uint64_t value) {
+  wave& of = *self.of;
+  if (how.mask == lane_bit(self)) return how.kind == operation_kind::ballot ? (value != 0 ? how.mask : 0) : value;
+  finish_plain_store(self);
+  self.pending = how;
+  if (!of.stepped) first_step(of);
+  check_arrival(self, how);
+  self.result = value;
+  size_t open = 0;
+  while (open < of.collectives.size() && (of.collectives[open].kind != how.kind || of.collectives[open].mask != how.mask))
+    ++open;
+  if (open == of.collectives.size()) of.collectives.push_back({how.kind, how.mask, 0});
+  of.collectives[open].arrived |= lane_bit(self);
+  if (of.collectives[open].arrived == how.mask) {
+    complete(of, open, how.kind);
+  } else {
+    // Lanes that wait in a loop of their own are needed here: their wait is over.
+    for (lane* other : of.lanes)
+      if ((how.mask & lane_bit(*other)) != 0 && other->state == lane_state::waiting) add_candidate(*other);
+    remove_candidate(self);
+    self.state = lane_state::at_collective;
+    block(self);
+  }
+  performed(self, self.result);
+  return self.result;
+}
+
+void world::complete(wave& of, size_t open, operation_kind kind) {
+  const uint64_t mask = of.collectives[open].mask;
+  of.collectives[open] = of.collectives.back();
+  of.collectives.pop_back();
+  uint64_t common = 0;
+  if (kind == operation_kind::broadcast) common = of.lanes[static_cast<size_t>(__builtin_ctzll(mask))]->result;
+  if (kind == operation_kind::ballot)
+    for (const lane* who : of.lanes)
+      if ((mask & lane_bit(*who)) != 0 && who->result != 0) common |= lane_bit(*who);
+  for (lane* who : of.lanes) {
+    if ((mask & lane_bit(*who)) == 0) continue;
+    who->result = common;
+    if (who->state == lane_state::at_collective) add_candidate(*who);
+  }
+}
+
+}  // namespace heddle::sim

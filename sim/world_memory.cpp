@@ -1,0 +1,104 @@
+// What a lane may touch, and what that means to a digest.
+#include <heddle/sim/world.h>
+
+#include <cstdio>
+#include <cstring>
+#include <utility>
+
+namespace heddle::sim {
+
+using scheduler::verdict;
+
+namespace {
+constexpr size_t page_bytes = 4096;  // the least that any page has
+}
+
+uint64_t world::stable(uint64_t word) const {
+  // Where things lie differs from process to process; how far they are from the start of their region does not.
+  enum region : uint64_t { of_image = 2, of_device_stacks = 3, of_host_stacks = 4 };
+  if (heap_.contains(reinterpret_cast<const void*>(word)))
+    return in_heap(heap_.offset_of(reinterpret_cast<const void*>(word)));
+  if (word - image_low_ < image_high_ - image_low_) return uint64_t{of_image} << 60 | (word - image_low_);
+  if (device_stacks_->contains(reinterpret_cast<const void*>(word)))
+    return uint64_t{of_device_stacks} << 60 | device_stacks_->offset_of(reinterpret_cast<const void*>(word));
+  if (host_stacks_->contains(reinterpret_cast<const void*>(word)))
+    return uint64_t{of_host_stacks} << 60 | host_stacks_->offset_of(reinterpret_cast<const void*>(word));
+  return unstable;
+}
+
+void world::add_words_to_digest(const void* address, uint32_t size_bytes) {
+  const auto* bytes = static_cast<const std::byte*>(address);
+  for (uint32_t done = 0; done < size_bytes; done += sizeof(uint64_t)) {
+    const uint32_t left = size_bytes - done;
+    digest_.add(stable_value(
+        watched::value_at(bytes + done, left < sizeof(uint64_t) ? left : static_cast<uint32_t>(sizeof(uint64_t)))));
+  }
+}
+
+void world::begin_plain_store(lane& self, void* address, uint32_t size_bytes) {
+  self.storing.address = address;
+  self.storing.size_bytes = size_bytes;
+  self.storing.before = watched::value_at(address, size_bytes);
+}
+
+void world::look_at_plain_store(lane& self) {
+  plain_store_in_progress& store = self.storing;
+  const uint32_t size_bytes = std::exchange(store.size_bytes, 0);
+  if (may_vanish(store.address)) {
+    // The code under test may have freed the object that it wrote last.
+    changed(self, store.address, size_bytes);
+    return;
+  }
+  const uint64_t value = watched::value_at(store.address, size_bytes);
+  add_to_digest(0, store.address, size_bytes, value);
+  if (value != store.before || size_bytes > plain_store_in_progress::largest_bytes) changed(self, store.address, size_bytes);
+  if (recorder_) recorder_->stored(self, value);
+}
+
+void world::bad_access(lane& self, const char* wrong) {
+  const operation how = self.pending;
+  char at[64];
+  if (wrong != nullptr) {
+    end(self, verdict::memory,
+        std::string(to_string(how.kind)) + " of " + std::to_string(how.size_bytes) + " bytes at " +
+            heap_.describe(how.address) + ": " + wrong);
+  }
+  std::snprintf(at, sizeof at, "%p", how.address);
+  if (reinterpret_cast<uintptr_t>(how.address) < lowest_address)
+    end(self, verdict::memory, std::string(to_string(how.kind)) + " through a null pointer (" + at + ")");
+  // The stack of a lane that has ended may have another owner by now.
+  for (size_t n = 0; n < lanes_used_; ++n)
+    if (lanes_[n].begun && lanes_[n].state != lane_state::ended && is_private(lanes_[n], how.address))
+      end(self, verdict::memory,
+          std::string(to_string(how.kind)) + " on the stack of " + name_of(lanes_[n]) +
+              "; share memory that the device allocates, and capture by value");
+  end(self, verdict::memory, std::string(to_string(how.kind)) + " on the stack of a lane that has ended");
+}
+
+const lane* world::owner_of_guard(const void* address) const {
+  for (size_t n = 0; n < lanes_used_; ++n) {
+    const lane& who = lanes_[n];
+    if (!who.begun || who.state == lane_state::ended) continue;
+    const std::byte* const low = who.runs.stack().low;
+    if (address < low && guards(low - 1) && static_cast<const std::byte*>(address) >= low - page_bytes) return &who;
+  }
+  return nullptr;
+}
+
+void* world::allocate(lane& self, size_t size_bytes, memory_kind kind, const char* name) {
+  got_somewhere(self);
+  void* const memory = heap_.allocate(size_bytes, kind, name);
+  if (memory == nullptr)
+    end(self, verdict::memory, "no memory left for " + std::to_string(size_bytes) + " bytes of " + name);
+  return memory;
+}
+
+void world::release(lane& self, void* pointer, const operation& how) {
+  finish_plain_store(self);
+  self.pending = how;
+  if (const char* wrong = heap_.release(pointer))
+    end(self, verdict::memory, std::string(wrong) + " (" + heap_.describe(pointer) + ")");
+  got_somewhere(self);
+}
+
+}  // namespace heddle::sim

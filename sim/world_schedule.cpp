@@ -1,0 +1,282 @@
+// Who goes next, who waits for what, and when waiting is over.
+#include <heddle/sim/world.h>
+
+#include <cerrno>
+
+namespace heddle::sim {
+
+using scheduler::choice_kind;
+using scheduler::verdict;
+
+namespace {
+
+// Equal bytes, equal digest; the two halves of a 128-bit product mix well and cost one multiplication (the idea of wyhash).
+#if defined(__GNUC__)
+__attribute__((no_sanitize("address")))
+#endif
+uint64_t digest_of(const std::byte* low, const std::byte* high) {
+  uint64_t state = 0x9e3779b97f4a7c15u;
+  for (; low + sizeof(uint64_t) <= high; low += sizeof(uint64_t)) {
+    uint64_t word = *reinterpret_cast<const volatile uint64_t*>(low);
+    __extension__ using wide = unsigned __int128;
+    const wide product = static_cast<wide>(word ^ state) * 0xa0761d6478bd642fu;
+    state = static_cast<uint64_t>(product) ^ static_cast<uint64_t>(product >> 64) ^ word;
+  }
+  return state;
+}
+
+}  // namespace
+
+void world::add_candidate(lane& who) {
+  who.state = lane_state::candidate;
+  who.candidate_slot = static_cast<uint32_t>(candidates_.size());
+  candidates_.push_back(&who);
+  fair_.candidate_added(*who.of);
+}
+
+void world::remove_candidate(lane& who) {
+  lane* const last = candidates_.back();
+  candidates_[who.candidate_slot] = last;
+  last->candidate_slot = who.candidate_slot;
+  candidates_.pop_back();
+  fair_.candidate_removed(*who.of);
+}
+
+scheduler::candidate world::look_at(const void* self, uint32_t index) {
+  const auto& here = *static_cast<const world*>(self);
+  const lane& who = *here.candidates_[index];
+  const auto address = reinterpret_cast<uintptr_t>(who.pending.address);
+  const uint64_t location = address == 0 ? 0 : here.stable(address);
+  return {.actor = who.id,
+          .group = who.of->id,
+          .guaranteed = who.of->guaranteed,
+          .writes = may_write(who.pending.kind),
+          .location = location == unstable ? 0 : location};
+}
+
+lane& world::choose_specially(lane& self) {
+  if (steps_ >= next_limit_) pass_limit(self);
+  while (true) {
+    if (proving_ != proof::none && changes_ != proof_changes_) proving_ = proof::none;
+    if (proving_ != proof::none)
+      for (lane* who : candidates_)
+        if (proving_ == proof::of_everybody || who->of->guaranteed) return *who;
+    if (denied_ && !candidates_.empty()) return *candidates_[denied_turns_++ % candidates_.size()];
+    if (!candidates_.empty() && (fair_.candidates() != 0 || fair_.owes_a_start())) {
+      proving_ = proof::none;
+      return ask(self);
+    }
+    proving_ = candidates_.empty() ? proof::of_everybody : proof::of_guaranteed;
+    if (!all_waits_proven()) continue;
+    if (proving_ == proof::of_everybody) end_deadlock(self);
+    judge_denied(self);
+  }
+}
+
+// A hang that this model allows has been found. Whether a stronger one would avoid it is seen by letting everybody run on in turn:
+// when the run ends, this hang is the model's, and the verdict `progress`; when they all get stuck, it is a deadlock.
+void world::judge_denied(lane& self) {
+  denied_ = true;
+  denied_turns_ = 0;
+  take_stock(self);
+  proving_ = proof::none;
+}
+
+// Notes what the verdict is about, and has the report written, as things stand now.
+void world::take_stock(lane& self) {
+  if (const lane* waiter = most_telling_waiter()) about_ = waiter->pending.place;
+  message_ = std::string("everybody whom the progress model '") + to_string(machine_.progress) +
+             "' guarantees a turn waits for somebody whom it does not";
+  if (recorder_ == nullptr) return;
+  stock_for_ = &self;
+  fiber::switch_to(self.runs, root_, *exceptions_);
+}
+
+// Everybody who counts waits. Whether they wait for ever is certain when each of them, run again on memory that does not change,
+// comes back to the very state in which it waited: equal state and equal memory have an equal future. Whoever does not is run
+// again. (The condition of GenMC's liveness check, for code instead of graphs.)
+bool world::all_waits_proven() {
+  const bool everybody = proving_ == proof::of_everybody;
+  if (proof_changes_ != changes_) {
+    proof_changes_ = changes_;
+    for (size_t n = 0; n < lanes_used_; ++n) {
+      lanes_[n].proof.forget();
+      lanes_[n].proven = false;
+    }
+  }
+  bool all = true;
+  const auto counts = [&](const lane& who) {
+    return who.state == lane_state::waiting && who.private_state != nullptr && (everybody || who.of->guaranteed);
+  };
+  for (size_t n = 0; n < lanes_used_; ++n) {
+    lane& who = lanes_[n];
+    if (!counts(who) || who.proven) continue;
+    who.proven = who.proof.returns_to_anchor(digest_of(who.private_state, who.runs.stack().high()));
+    all = all && who.proven;
+  }
+  if (all) return true;
+  for (size_t n = 0; n < lanes_used_; ++n)
+    if (counts(lanes_[n]) && !lanes_[n].proven) add_candidate(lanes_[n]);
+  return false;
+}
+
+void world::end_deadlock(lane& self) {
+  verdict_ = verdict::deadlock;
+  message_ = "nobody can ever move again";
+  if (const lane* waiter = most_telling_waiter()) about_ = waiter->pending.place;
+  report_.clear();
+  leave(self);
+}
+
+// The one whose source line names the hang: a lane in a loop of the code under test before a collective that waits for it, the
+// device before the host.
+const lane* world::most_telling_waiter() const {
+  const bool everybody = proving_ == proof::of_everybody;
+  const lane* best = nullptr;
+  int best_rank = 0;
+  for (size_t n = 0; n < lanes_used_; ++n) {
+    const lane& who = lanes_[n];
+    if (who.state == lane_state::ended || who.state == lane_state::candidate) continue;
+    if (!everybody && !who.of->guaranteed) continue;
+    const bool loops = who.state == lane_state::waiting && who.private_state != nullptr;
+    // Whoever only waits for others to end tells nothing.
+    const bool last_in_line =
+        who.pending.kind == operation_kind::join || who.pending.kind == operation_kind::synchronize;
+    const int rank = 1 + (last_in_line ? 0 : 4) + (loops ? 2 : 0) + (who.is_host() ? 0 : 1);
+    if (rank > best_rank) {
+      best = &who;
+      best_rank = rank;
+    }
+  }
+  return best;
+}
+
+void world::pass_limit(lane& self) {
+  if (denied_) {
+    // The hang under this model is certain; only whether another would end it has not been seen.
+    verdict_ = verdict::progress;
+    leave(self);
+  }
+  if (fair_tail_) {
+    const lane& about = self.state == lane_state::ended && !candidates_.empty() ? *candidates_.front() : self;
+    verdict_ = verdict::budget;
+    message_ = "no end after " + std::to_string(steps_) +
+               " steps, the latter half of them fair; inconclusive (raise it with --set budget=N)";
+    about_ = about.pending.place;
+    leave(self);
+  }
+  fair_tail_ = true;
+  next_limit_ = steps_ + machine_.budget;
+  choices_->begin_fair_tail();
+}
+
+void world::first_step(wave& who) {
+  who.stepped = true;
+  fair_.stepped(who);
+}
+
+// -- waiting ----------------------------------------------------------------------------------------------------------------------
+
+void world::pause(lane& self, const operation& how, const std::byte* private_state) {
+  finish_plain_store(self);
+  self.pending = how;
+  if (!self.reads.unchanged(watches_) || self.reads.saw_change()) {
+    // Something that it read has changed already, or changed while it looked: it has reason to look again.
+    self.reads.clear();
+    self.wakes_left = machine_.wakes;
+    yield(self);
+  } else if (self.wakes_left != 0 && proving_ == proof::none && !fair_tail_ && !denied_ && (--self.wakes_left, true) &&
+             pick(self, 2, choice_kind::wake) == 1) {
+    yield(self);
+  } else {
+    wait(self, private_state);
+  }
+  performed(self, 0);
+}
+
+void world::wait(lane& self, const std::byte* private_state) {
+  self.private_state = private_state;
+  self.fruitless_reads = 0;
+  watches_.enrol(self);
+  remove_candidate(self);
+  self.state = lane_state::waiting;
+  block(self);
+}
+
+void world::wake(lane& waiter) {
+  waiter.reads.clear();
+  waiter.wakes_left = machine_.wakes;
+  waiter.spin.forget();
+  add_candidate(waiter);
+}
+
+void world::wait_for(lane& self, const uint64_t& word, uint64_t wanted, const operation& how) {
+  finish_plain_store(self);
+  self.pending = how;
+  yield(self);
+  while (word != wanted) {
+    self.reads.clear();
+    self.reads.add(&word, sizeof word, word);
+    wait(self, nullptr);
+  }
+  got_somewhere(self);
+  performed(self, wanted);
+}
+
+void world::look_for_spin(lane& self, const std::byte* private_state) {
+  // The return address is part of the private state, and with it the place of the read.
+  if (!self.spin.returns_to_anchor(digest_of(private_state, self.runs.stack().high()))) {
+    // What the loop depends on is what it reads from the anchor to the anchor.
+    if (self.spin.at_anchor()) self.reads.clear();
+    return;
+  }
+  if (self.reads.unchanged(watches_) && !self.reads.saw_change())
+    wait(self, private_state);
+  else
+    self.reads.clear();
+}
+
+// -- mutexes ----------------------------------------------------------------------------------------------------------------------
+
+int world::lock_mutex(lane& self, const void* mutex, mutex_kind kind, const operation& how) {
+  step(self, how);
+  while (true) {
+    switch (mutexes_.try_lock(mutex, kind, self, how.place)) {
+      case mutex_table::answer::locked:
+        got_somewhere(self);
+        performed(self, 0);
+        return 0;
+      case mutex_table::answer::deadlock:
+        performed(self, EDEADLK);
+        return EDEADLK;
+      case mutex_table::answer::must_wait:
+        self.reads.clear();
+        self.reads.add(mutex, 1, 0);
+        wait(self, nullptr);
+    }
+  }
+}
+
+int world::try_lock_mutex(lane& self, const void* mutex, mutex_kind kind, const operation& how) {
+  step(self, how);
+  const bool locked = mutexes_.try_lock(mutex, kind, self, how.place) == mutex_table::answer::locked;
+  performed(self, locked ? 1 : 0);
+  if (locked)
+    got_somewhere(self);
+  else
+    self.reads.add(mutex, 1, watches_.change_of(mutex, 1), true);
+  return locked ? 0 : EBUSY;
+}
+
+int world::unlock_mutex(lane& self, const void* mutex, const operation& how) {
+  step(self, how);
+  const bool held = mutexes_.unlock(mutex, self);
+  performed(self, held ? 1 : 0);
+  if (!held) return EPERM;
+  // Noted as a change, so that a loop over try_lock has reason to look again.
+  watches_.note_change(mutex, 1, changes_ + 1);
+  wake_readers(self, mutex, 1);
+  return 0;
+}
+
+}  // namespace heddle::sim
