@@ -98,7 +98,8 @@ class fiber {
 
  private:
   /// What happens first on each arrival in a fiber.
-  [[gnu::always_inline]] static void arrive([[maybe_unused]] fiber& self, const boost::context::detail::transfer_t& from) {
+  [[gnu::always_inline]] static void arrive([[maybe_unused]] fiber& self,
+                                            const boost::context::detail::transfer_t& from) {
     auto* const left = static_cast<fiber*>(from.data);
     left->context_ = from.fctx;
 #ifdef HEDDLE_ADDRESS_SANITIZER

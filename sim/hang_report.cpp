@@ -17,7 +17,9 @@ std::string hexadecimal(uint64_t value) {
   return text;
 }
 
-std::string plural(uint64_t n, const char* one, const char* many) { return std::to_string(n) + ' ' + (n == 1 ? one : many); }
+std::string plural(uint64_t n, const char* one, const char* many) {
+  return std::to_string(n) + ' ' + (n == 1 ? one : many);
+}
 
 // "lane 0", "lanes 0-2, 5".
 std::string lanes_in(uint64_t mask) {
@@ -94,7 +96,8 @@ std::string hang_report::standing(const lane& who) const {
   if (!who.begun) return text;
   bool first = true;
   for (const source_line& line : calls(who)) {
-    text += (first ? "    at   " : "    from ") + line.where() + (line.function.empty() ? "" : " (" + line.function + ")") + '\n';
+    text += (first ? "    at   " : "    from ") + line.where() +
+            (line.function.empty() ? "" : " (" + line.function + ")") + '\n';
     first = false;
   }
   return text;
@@ -104,8 +107,8 @@ std::string hang_report::standing(const lane& who) const {
 // those who use the same bytes are the ones to look at.
 std::string hang_report::who_could_change(const lane& who, const watched& entry) const {
   const auto told = [&](const recorder::change& change) {
-    return (change.who == &who ? "itself" : name_of(*change.who)) + " at " + source_of(change.place).where() + " (step " +
-           std::to_string(change.step) + ")" + (change.who == &who ? "" : ", who " + state_of(*change.who));
+    return (change.who == &who ? "itself" : name_of(*change.who)) + " at " + source_of(change.place).where() +
+           " (step " + std::to_string(change.step) + ")" + (change.who == &who ? "" : ", who " + state_of(*change.who));
   };
   const std::vector<recorder::change> changes = world_.recorder_->changes_of(entry.address, entry.size_bytes);
   if (!changes.empty()) {

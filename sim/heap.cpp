@@ -17,8 +17,8 @@ heap::heap() {
   void* const mapped =
       mmap(nullptr, capacity_bytes, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
   if (mapped == MAP_FAILED) {
-    std::fprintf(stderr, "heddle: cannot reserve %zu GiB of address space for simulated memory: %s\n", capacity_bytes >> 30,
-                 std::strerror(errno));
+    std::fprintf(stderr, "heddle: cannot reserve %zu GiB of address space for simulated memory: %s\n",
+                 capacity_bytes >> 30, std::strerror(errno));
     std::exit(3);
   }
   base_ = static_cast<std::byte*>(mapped);
@@ -76,8 +76,7 @@ std::string heap::describe(const void* address) const {
   const allocation* const known = nearest(address);
   if (known == nullptr) return "unallocated memory";
   char text[32];
-  std::snprintf(text, sizeof text, "+0x%zx",
-                static_cast<size_t>(static_cast<const std::byte*>(address) - known->base));
+  std::snprintf(text, sizeof text, "+0x%zx", static_cast<size_t>(static_cast<const std::byte*>(address) - known->base));
   return std::string(known->name) + text;
 }
 

@@ -65,7 +65,7 @@ struct lane {
   uint32_t candidate_slot = 0;  ///< where it stands among the candidates, while it is one
   operation pending;
   plain_store_in_progress storing;
-  uint64_t result = 0;  ///< of the collective or mask that it took part in
+  uint64_t result = 0;    ///< of the collective or mask that it took part in
   bool resolved = false;  ///< its active_mask has been answered by another lane's
 
   watch_set reads;                      ///< since its last progress
@@ -77,8 +77,8 @@ struct lane {
   bool proven = false;                  ///< its wait is certain to repeat itself until memory changes
   /// Low end of what its future depends on while it waits: the registers that a call preserves, then its live stack.
   const std::byte* private_state = nullptr;
-  size_t stack_slot = 0;        ///< in its arena
-  void* body = nullptr;         ///< what it runs, on its own stack
+  size_t stack_slot = 0;  ///< in its arena
+  void* body = nullptr;   ///< what it runs, on its own stack
   const fiber_body* how_to_run = nullptr;
 
   bool is_host() const;
@@ -94,7 +94,7 @@ struct open_collective {
 struct wave {
   uint32_t id = 0;  ///< dense over the run: the scheduler's group
   bool host = false;
-  std::string name;  ///< of a host thread
+  std::string name;        ///< of a host thread
   uint32_t device_id = 0;  ///< among the waves of the device, in order of launch
   uint32_t kernel = 0;
   uint32_t block = 0;      ///< within its kernel

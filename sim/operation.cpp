@@ -8,10 +8,27 @@
 namespace heddle::sim {
 namespace {
 
-constexpr std::array kind_names = {"start",      "load",        "store",     "read-modify-write", "compare-exchange",
-                                   "plain load", "plain store", "fence",     "pause",             "active mask",
-                                   "broadcast",  "ballot",      "sync_lanes", "notify",           "doorbell wait",
-                                   "synchronize", "query",      "join",      "launch",      "mutex lock", "mutex unlock"};
+constexpr std::array kind_names = {"start",
+                                   "load",
+                                   "store",
+                                   "read-modify-write",
+                                   "compare-exchange",
+                                   "plain load",
+                                   "plain store",
+                                   "fence",
+                                   "pause",
+                                   "active mask",
+                                   "broadcast",
+                                   "ballot",
+                                   "sync_lanes",
+                                   "notify",
+                                   "doorbell wait",
+                                   "synchronize",
+                                   "query",
+                                   "join",
+                                   "launch",
+                                   "mutex lock",
+                                   "mutex unlock"};
 constexpr std::array order_names = {"relaxed", "acquire", "release", "acq_rel", "seq_cst"};
 constexpr std::array scope_names = {"wave", "block", "device", "system"};
 

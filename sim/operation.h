@@ -41,7 +41,8 @@ constexpr bool is_collective(operation_kind kind) {
 
 constexpr bool may_write(operation_kind kind) {
   return kind == operation_kind::store || kind == operation_kind::read_modify_write ||
-         kind == operation_kind::compare_exchange || kind == operation_kind::plain_store || kind == operation_kind::notify;
+         kind == operation_kind::compare_exchange || kind == operation_kind::plain_store ||
+         kind == operation_kind::notify;
 }
 
 struct operation {

@@ -70,7 +70,8 @@ void fair_set::ended(wave& who) {
   if (who.host) return;
   if (!who.stepped) --unstepped_;
   while (lowest_live_ < device_waves_.size() && !device_waves_[lowest_live_]->live()) ++lowest_live_;
-  if (lowest_live_ < device_waves_.size()) set_guaranteed(*device_waves_[lowest_live_], holds(*device_waves_[lowest_live_]));
+  if (lowest_live_ < device_waves_.size())
+    set_guaranteed(*device_waves_[lowest_live_], holds(*device_waves_[lowest_live_]));
 }
 
 }  // namespace heddle::sim

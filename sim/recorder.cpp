@@ -71,7 +71,8 @@ std::vector<step_record> recorder::steps(const heap& memory, size_t most) const 
     record.actor = name_of(*one.who);
     record.operation = describe(one.what);
     if (one.what.address != nullptr)
-      record.location = describe_location(memory, one.what.address) + " (" + std::to_string(one.what.size_bytes) + " bytes)";
+      record.location =
+          describe_location(memory, one.what.address) + " (" + std::to_string(one.what.size_bytes) + " bytes)";
     if (one.what.address != nullptr || is_collective(one.what.kind) || one.what.kind == operation_kind::active_mask) {
       char text[32];
       std::snprintf(text, sizeof text, "0x%llx", static_cast<unsigned long long>(one.value));

@@ -12,8 +12,9 @@ std::vector<parameter> machine_parameters() {
       parameter::one_of("progress", "fair", progress_model_names(),
                         "which waves are guaranteed a turn: all, none, the lowest, or those that have stepped"),
       parameter::number("resident", 65536, 1, 1 << 20, "waves", "how many waves the device holds at a time"),
-      parameter::one_of("points", "all", {"all", "atomics"},
-                        "where another lane may come in between: at every access to shared memory, or not at plain ones"),
+      parameter::one_of(
+          "points", "all", {"all", "atomics"},
+          "where another lane may come in between: at every access to shared memory, or not at plain ones"),
       parameter::number("wakes", 1, 0, 1000, "", "how often a wait may end although nothing changed"),
       parameter::number("budget", 1000000, 100, int64_t{1} << 40, "steps",
                         "steps before only guaranteed waves run; as many again and the run is inconclusive"),

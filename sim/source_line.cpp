@@ -103,8 +103,8 @@ class debug_info {
     if (dwarf_child(&parent, &child) != 0) return;
     do {
       Dwarf_Attribute attribute;
-      if (dwarf_tag(&child) == DW_TAG_subprogram &&
-          (dwarf_attr(&child, DW_AT_low_pc, &attribute) != nullptr || dwarf_attr(&child, DW_AT_ranges, &attribute) != nullptr))
+      if (dwarf_tag(&child) == DW_TAG_subprogram && (dwarf_attr(&child, DW_AT_low_pc, &attribute) != nullptr ||
+                                                     dwarf_attr(&child, DW_AT_ranges, &attribute) != nullptr))
         functions.push_back(child);
       gather(child, functions);
     } while (dwarf_siblingof(&child, &child) == 0);
@@ -128,7 +128,8 @@ class debug_info {
     source_line caller;
     Dwarf_Attribute attribute;
     Dwarf_Word value = 0;
-    if (dwarf_formudata(dwarf_attr(inlined, DW_AT_call_line, &attribute), &value) == 0) caller.line = static_cast<int>(value);
+    if (dwarf_formudata(dwarf_attr(inlined, DW_AT_call_line, &attribute), &value) == 0)
+      caller.line = static_cast<int>(value);
     Dwarf_Files* files = nullptr;
     size_t file_count = 0;
     if (dwarf_formudata(dwarf_attr(inlined, DW_AT_call_file, &attribute), &value) == 0 &&

@@ -9,7 +9,7 @@ namespace heddle::sim {
 
 /// A line of source. Paths are as the compiler recorded them, shortened to what lies below the working directory.
 struct source_line {
-  std::string file;      ///< empty when the program has no line for the address
+  std::string file;  ///< empty when the program has no line for the address
   int line = 0;
   std::string function;  ///< the function that the line belongs to, inlined or not; may be empty
 

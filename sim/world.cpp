@@ -238,7 +238,8 @@ void world::lane_ended(lane& self) {
     if ((open.mask & lane_bit(self)) != 0) {
       for (lane* waiting : of.lanes)
         if ((open.arrived & lane_bit(*waiting)) != 0)
-          end(*waiting, verdict::mask, name_of(self) + " has ended, but a " + to_string(open.kind) + " of its wave names it");
+          end(*waiting, verdict::mask,
+              name_of(self) + " has ended, but a " + to_string(open.kind) + " of its wave names it");
     }
   if (!self.is_host()) {
     // Its stack is still in use; the one that was freed before it is not.
@@ -269,10 +270,12 @@ void world::lane_ended(lane& self) {
   std::abort();
 }
 
-void world::launch(lane& self, const launch_shape& shape, const fiber_body& body, const void* bytes, const operation& how) {
+void world::launch(lane& self, const launch_shape& shape, const fiber_body& body, const void* bytes,
+                   const operation& how) {
   step(self, how);
   if (shape.blocks == 0 || shape.waves == 0 || shape.lanes == 0 || shape.lanes > 64)
-    end(self, verdict::assertion, "a launch needs at least one block, one wave and one lane, and at most 64 lanes a wave");
+    end(self, verdict::assertion,
+        "a launch needs at least one block, one wave and one lane, and at most 64 lanes a wave");
   if (shape.waves > machine_.resident)
     end(self, verdict::assertion,
         "a block of " + std::to_string(shape.waves) + " waves does not fit on a device that holds " +
@@ -322,8 +325,7 @@ void world::start_blocks() {
   }
 }
 
-const wave& world::spawn_host(lane& self, const char* name, const fiber_body& body, void* from,
-                              const operation& how) {
+const wave& world::spawn_host(lane& self, const char* name, const fiber_body& body, void* from, const operation& how) {
   step(self, how);
   if (host_stacks_used_ == most_hosts)
     end(self, verdict::assertion, "more than " + std::to_string(most_hosts) + " host threads");

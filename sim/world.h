@@ -27,7 +27,8 @@ class world {
   world(const world&) = delete;
   world& operator=(const world&) = delete;
 
-  outcome run(const settings& machine, const std::function<void()>& body, scheduler::choice_source& choices, bool explain);
+  outcome run(const settings& machine, const std::function<void()>& body, scheduler::choice_source& choices,
+              bool explain);
 
   // -- entries of the runtime; the caller is a lane that has left the code under test ------------------------------------------
 
@@ -48,8 +49,7 @@ class world {
   void performed(lane& self, uint64_t value) {
     ++steps_;
     const operation& done = self.pending;
-    const uint64_t what =
-        uint64_t{self.id} << 40 | uint64_t{done.size_bytes} << 8 | static_cast<uint64_t>(done.kind);
+    const uint64_t what = uint64_t{self.id} << 40 | uint64_t{done.size_bytes} << 8 | static_cast<uint64_t>(done.kind);
     if (done.address == nullptr)
       digest_.add(what, value);
     else
@@ -142,7 +142,9 @@ class world {
   heap& memory() { return heap_; }
   /// Whose stack ends at this page, which guards stacks; null when nobody runs there.
   const lane* owner_of_guard(const void* address) const;
-  bool guards(const void* address) const { return device_stacks_->is_guard(address) || host_stacks_->is_guard(address); }
+  bool guards(const void* address) const {
+    return device_stacks_->is_guard(address) || host_stacks_->is_guard(address);
+  }
 
   /// The lane that runs on this OS thread now; null inside the simulator and outside of runs.
   static constinit thread_local lane* current;
@@ -156,7 +158,7 @@ class world {
     uint32_t blocks = 0;
     uint32_t waves_per_block = 0;
     uint32_t lanes = 0;
-    uint32_t next_block = 0;       ///< blocks [0, next_block) have started
+    uint32_t next_block = 0;  ///< blocks [0, next_block) have started
     uint32_t live_waves = 0;
     size_t first_wave = 0;  ///< in waves_
     fiber_body body;
@@ -180,7 +182,8 @@ class world {
   void lane_ended(lane& self);
 
   lane& choose(lane& self) {
-    if (fair_.candidates() == 0 || proving_ != proof::none || denied_ || steps_ >= next_limit_) return choose_specially(self);
+    if (fair_.candidates() == 0 || proving_ != proof::none || denied_ || steps_ >= next_limit_)
+      return choose_specially(self);
     return ask(self);
   }
   lane& choose_specially(lane& self);
@@ -227,8 +230,8 @@ class world {
   static scheduler::candidate look_at(const void* self, uint32_t index);
   /// Adds a step, its location and what that holds now, which is `value` where that is all of it.
   void add_to_digest(uint64_t what, const void* address, uint32_t size_bytes, uint64_t value) {
-    const uint64_t where = heap_.contains(address) ? in_heap(heap_.offset_of(address))
-                                                   : stable(reinterpret_cast<uintptr_t>(address));
+    const uint64_t where =
+        heap_.contains(address) ? in_heap(heap_.offset_of(address)) : stable(reinterpret_cast<uintptr_t>(address));
     // What lies on the C++ heap has no address that another process would repeat, and may hold such addresses.
     if (where == unstable) return digest_.add(what);
     const bool whole = size_bytes <= sizeof value;
@@ -258,7 +261,7 @@ class world {
   std::unique_ptr<stack_arena> host_stacks_;
   heap heap_;
   exceptions_in_flight* exceptions_ = nullptr;  ///< of the OS thread
-  fiber root_;  ///< the OS thread's own stack, from which run() was called
+  fiber root_;                                  ///< the OS thread's own stack, from which run() was called
 
   std::deque<lane> lanes_;  ///< [0, lanes_used_) belong to this run
   std::deque<wave> waves_;
@@ -282,10 +285,11 @@ class world {
   mutex_table mutexes_;
   fair_set fair_;
   watch_table watches_;
-  uint64_t changes_ = 0;         ///< of memory, ever
-  uint64_t proof_changes_ = 0;   ///< when the anchors of the waits were set
+  uint64_t changes_ = 0;        ///< of memory, ever
+  uint64_t proof_changes_ = 0;  ///< when the anchors of the waits were set
   enum class proof : uint8_t { none, of_guaranteed, of_everybody };
-  bool denied_ = false;  ///< a hang that the model allows has been found; all run on in turn, to see whether another would end it
+  bool denied_ =
+      false;  ///< a hang that the model allows has been found; all run on in turn, to see whether another would end it
   uint64_t denied_turns_ = 0;
   proof proving_ = proof::none;  ///< these lanes run without being chosen, to see whether their waits repeat themselves
   bool fair_tail_ = false;
@@ -299,7 +303,7 @@ class world {
 
   scheduler::verdict verdict_ = scheduler::verdict::ok;
   std::string message_;
-  const void* about_ = nullptr;  ///< the place in the code under test that the verdict is about
+  const void* about_ = nullptr;     ///< the place in the code under test that the verdict is about
   const lane* ended_by_ = nullptr;  ///< whose operation the verdict is about, when it is about one
   std::string report_;
   lane* stock_for_ = nullptr;  ///< who asks run() to write the report now

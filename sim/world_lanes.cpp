@@ -46,9 +46,11 @@ uint64_t world::active_mask(lane& self, const operation& how) {
 void world::check_arrival(lane& self, const operation& how) {
   const wave& of = *self.of;
   if ((how.mask & lane_bit(self)) == 0)
-    end(self, verdict::mask, name_of(self) + " takes part in a " + to_string(how.kind) + " whose mask does not name it");
+    end(self, verdict::mask,
+        name_of(self) + " takes part in a " + to_string(how.kind) + " whose mask does not name it");
   if (of.lanes.size() < 64 && how.mask >> of.lanes.size() != 0)
-    end(self, verdict::mask, std::string("the mask of a ") + to_string(how.kind) + " names lanes that the wave does not have");
+    end(self, verdict::mask,
+        std::string("the mask of a ") + to_string(how.kind) + " names lanes that the wave does not have");
   if ((how.mask & of.ended_mask) != 0)
     end(self, verdict::mask,
         std::string("the mask of a ") + to_string(how.kind) + " names lane " +
@@ -73,7 +75,8 @@ uint64_t world::collective(lane& self, const operation& how, uint64_t value) {
   check_arrival(self, how);
   self.result = value;
   size_t open = 0;
-  while (open < of.collectives.size() && (of.collectives[open].kind != how.kind || of.collectives[open].mask != how.mask))
+  while (open < of.collectives.size() &&
+         (of.collectives[open].kind != how.kind || of.collectives[open].mask != how.mask))
     ++open;
   if (open == of.collectives.size()) of.collectives.push_back({how.kind, how.mask, 0});
   of.collectives[open].arrived |= lane_bit(self);

@@ -51,7 +51,8 @@ void world::look_at_plain_store(lane& self) {
   }
   const uint64_t value = watched::value_at(store.address, size_bytes);
   add_to_digest(0, store.address, size_bytes, value);
-  if (value != store.before || size_bytes > plain_store_in_progress::largest_bytes) changed(self, store.address, size_bytes);
+  if (value != store.before || size_bytes > plain_store_in_progress::largest_bytes)
+    changed(self, store.address, size_bytes);
   if (recorder_) recorder_->stored(self, value);
 }
 

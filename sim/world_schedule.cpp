@@ -14,7 +14,8 @@ namespace {
 #if defined(__GNUC__)
 __attribute__((no_sanitize("address")))
 #endif
-uint64_t digest_of(const std::byte* low, const std::byte* high) {
+uint64_t
+digest_of(const std::byte* low, const std::byte* high) {
   uint64_t state = 0x9e3779b97f4a7c15u;
   for (; low + sizeof(uint64_t) <= high; low += sizeof(uint64_t)) {
     uint64_t word = *reinterpret_cast<const volatile uint64_t*>(low);

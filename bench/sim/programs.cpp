@@ -33,7 +33,8 @@ struct busy_wave {
   uint32_t operations;
   void operator()() const {
     const target::atomic_ref<uint64_t, scope::system> word(words[8 * target::wave_id()]);
-    for (uint32_t n = 0; n < operations; n += 2) word.store(word.load(memory_order::relaxed) + 1, memory_order::relaxed);
+    for (uint32_t n = 0; n < operations; n += 2)
+      word.store(word.load(memory_order::relaxed) + 1, memory_order::relaxed);
   }
 };
 

@@ -23,10 +23,11 @@ using namespace heddle;
 /// One fiber that is entered and left again: the least that a switch to another lane and back can cost.
 class bare_fiber {
  public:
-  bare_fiber() : fiber_([](boost::context::fiber&& back) {
-    while (true) back = std::move(back).resume();
-    return std::move(back);
-  }) {}
+  bare_fiber()
+      : fiber_([](boost::context::fiber&& back) {
+          while (true) back = std::move(back).resume();
+          return std::move(back);
+        }) {}
   void round_trip() { fiber_ = std::move(fiber_).resume(); }
 
  private:

@@ -9,9 +9,7 @@ namespace heddle::rpc {
 inline constexpr uint16_t first_user_opcode = 32768;
 
 /// The n-th opcode of a user's program, n in [0, 32767].
-HEDDLE_FUNCTION constexpr uint16_t user_opcode(uint16_t n) {
-  return static_cast<uint16_t>(first_user_opcode + n);
-}
+HEDDLE_FUNCTION constexpr uint16_t user_opcode(uint16_t n) { return static_cast<uint16_t>(first_user_opcode + n); }
 
 HEDDLE_FUNCTION constexpr bool is_reserved(uint16_t opcode) { return opcode < first_user_opcode; }
 

@@ -36,9 +36,7 @@ class process {
     return reinterpret_cast<packet*>(base_ + shape_.packet_offset())[uint64_t{port} * shape_.lanes + lane];
   }
 
-  HEDDLE_FUNCTION doorbell& bell() const {
-    return *reinterpret_cast<doorbell*>(base_ + layout::doorbell_offset());
-  }
+  HEDDLE_FUNCTION doorbell& bell() const { return *reinterpret_cast<doorbell*>(base_ + layout::doorbell_offset()); }
 
   /// Whether every port is back where it started: with the client, and held by nobody of this end. To be asked when nobody
   /// acts any more.

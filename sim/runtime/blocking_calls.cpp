@@ -87,7 +87,8 @@ int __wrap_pthread_mutex_trylock(pthread_mutex_t* mutex) {
   if (self == nullptr) return __real_pthread_mutex_trylock(mutex);
   const runtime::caller from = HEDDLE_CALLER;
   const runtime::entered inside(*self);
-  return world::instance->try_lock_mutex(*self, mutex, kind_of(*mutex), mutex_operation(operation_kind::lock_mutex, from));
+  return world::instance->try_lock_mutex(*self, mutex, kind_of(*mutex),
+                                         mutex_operation(operation_kind::lock_mutex, from));
 }
 
 int __wrap_pthread_mutex_unlock(pthread_mutex_t* mutex) {

@@ -33,8 +33,8 @@ struct caller {
 // An entry point saves all registers that a call preserves right below its frame pointer (System V ABI for x86-64: rbx and r12
 // to r15; the caller's rbp is at the frame pointer), so that they and the stack above are the whole private state of the lane.
 // Elsewhere more may be saved: bytes too many only make two states look different that are not.
-#define HEDDLE_CALLER                                                                                             \
-  (__builtin_unwind_init(),                                                                                       \
+#define HEDDLE_CALLER                                                                                                 \
+  (__builtin_unwind_init(),                                                                                           \
    ::heddle::sim::runtime::caller{__builtin_return_address(0), static_cast<void* const*>(__builtin_frame_address(0)), \
                                   static_cast<const std::byte*>(__builtin_frame_address(0)) - 5 * sizeof(void*)})
 
@@ -52,7 +52,8 @@ struct caller {
 /// Makes this access what the lane does next, member by member where it stays: a copy of a whole operation would wait for the
 /// members that were written last.
 [[gnu::always_inline]] inline void publish_access(world& here, lane& self, operation_kind kind, const void* address,
-                                                  size_t size_bytes, memory_order order, scope reach, const caller& from) {
+                                                  size_t size_bytes, memory_order order, scope reach,
+                                                  const caller& from) {
   here.finish_plain_store(self);
   operation& next = self.pending;
   next.kind = kind;
@@ -94,7 +95,8 @@ struct caller {
   if (self == nullptr || size_bytes == 0) return;
   world& here = *world::instance;
   const entered inside(*self);
-  publish_access(here, *self, operation_kind::plain_load, address, size_bytes, memory_order::relaxed, scope::system, from);
+  publish_access(here, *self, operation_kind::plain_load, address, size_bytes, memory_order::relaxed, scope::system,
+                 from);
   take_turn(here, *self, here.machine().plain_points);
   read_done(here, *self, from, address, size_bytes, watched::value_at(address, static_cast<uint32_t>(size_bytes)));
 }
@@ -105,7 +107,8 @@ struct caller {
   if (self == nullptr || size_bytes == 0) return;
   world& here = *world::instance;
   const entered inside(*self);
-  publish_access(here, *self, operation_kind::plain_store, address, size_bytes, memory_order::relaxed, scope::system, from);
+  publish_access(here, *self, operation_kind::plain_store, address, size_bytes, memory_order::relaxed, scope::system,
+                 from);
   take_turn(here, *self, here.machine().plain_points);
   here.performed(*self, 0);
   here.begin_plain_store(*self, address, static_cast<uint32_t>(size_bytes));
@@ -119,7 +122,8 @@ struct caller {
   if (self == nullptr) return;
   world& here = *world::instance;
   const entered inside(*self);
-  publish_access(here, *self, operation_kind::plain_store, address, size_bytes, memory_order::relaxed, scope::system, from);
+  publish_access(here, *self, operation_kind::plain_store, address, size_bytes, memory_order::relaxed, scope::system,
+                 from);
   take_turn(here, *self, here.machine().plain_points);
   here.performed(*self, 0);
   here.begin_object_store(*self, address, static_cast<uint32_t>(size_bytes));
@@ -146,7 +150,8 @@ inline void string_read(const char* text, size_t most, const caller& from) {
   size_t size_bytes = 0;
   {
     const entered inside(*self);
-    publish_access(*world::instance, *self, operation_kind::plain_load, text, 1, memory_order::relaxed, scope::system, from);
+    publish_access(*world::instance, *self, operation_kind::plain_load, text, 1, memory_order::relaxed, scope::system,
+                   from);
     world::instance->check_access(*self);
     while (size_bytes < most && text[size_bytes++] != '\0') {
     }
@@ -164,7 +169,8 @@ template <typename Write>
   }
   world& here = *world::instance;
   const entered inside(*self);
-  publish_access(here, *self, operation_kind::plain_store, address, size_bytes, memory_order::relaxed, scope::system, from);
+  publish_access(here, *self, operation_kind::plain_store, address, size_bytes, memory_order::relaxed, scope::system,
+                 from);
   take_turn(here, *self, here.machine().plain_points);
   const uint64_t before = watched::value_at(address, static_cast<uint32_t>(size_bytes));
   write();
@@ -216,8 +222,8 @@ constexpr uint64_t apply(rmw_kind kind, uint64_t old, uint64_t operand) {
   }
 }
 
-[[gnu::always_inline]] inline uint64_t atomic_load(const void* address, size_t size_bytes, memory_order order, scope reach,
-                                                   const caller& from) {
+[[gnu::always_inline]] inline uint64_t atomic_load(const void* address, size_t size_bytes, memory_order order,
+                                                   scope reach, const caller& from) {
   lane* const self = observed(address);
   if (self == nullptr) return read_memory(address, size_bytes);
   world& here = *world::instance;

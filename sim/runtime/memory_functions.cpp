@@ -21,20 +21,20 @@ int __real_strncmp(const char* a, const char* b, size_t most);
 char* __real_strcpy(char* to, const char* from);
 char* __real_strncpy(char* to, const char* from, size_t most);
 
-#define HEDDLE_COPY(name, real)                                                              \
-  void* name(void* to, const void* from, size_t size_bytes) {                                \
-    if (heddle::sim::world::current == nullptr) return real(to, from, size_bytes);           \
-    const runtime::caller by = HEDDLE_CALLER;                                                \
-    runtime::plain_read(from, size_bytes, by);                                               \
-    runtime::range_write(to, size_bytes, by, [&] { real(to, from, size_bytes); });           \
-    return to;                                                                               \
+#define HEDDLE_COPY(name, real)                                                    \
+  void* name(void* to, const void* from, size_t size_bytes) {                      \
+    if (heddle::sim::world::current == nullptr) return real(to, from, size_bytes); \
+    const runtime::caller by = HEDDLE_CALLER;                                      \
+    runtime::plain_read(from, size_bytes, by);                                     \
+    runtime::range_write(to, size_bytes, by, [&] { real(to, from, size_bytes); }); \
+    return to;                                                                     \
   }
 
-#define HEDDLE_FILL(name)                                                                      \
-  void* name(void* to, int value, size_t size_bytes) {                                         \
-    if (heddle::sim::world::current == nullptr) return __real_memset(to, value, size_bytes);   \
+#define HEDDLE_FILL(name)                                                                               \
+  void* name(void* to, int value, size_t size_bytes) {                                                  \
+    if (heddle::sim::world::current == nullptr) return __real_memset(to, value, size_bytes);            \
     runtime::range_write(to, size_bytes, HEDDLE_CALLER, [&] { __real_memset(to, value, size_bytes); }); \
-    return to;                                                                                 \
+    return to;                                                                                          \
   }
 
 HEDDLE_COPY(__wrap_memcpy, __real_memcpy)

@@ -23,9 +23,7 @@ void run_async(const parameters& set) {
   port_test test(on, set);
   test.run(
       async_kernel{test.client(), test.who()},
-      [](auto& port, const auto& account) {
-        port.recv([&](rpc::packet& from, uint32_t) { account(from.words[0]); });
-      },
+      [](auto& port, const auto& account) { port.recv([&](rpc::packet& from, uint32_t) { account(from.words[0]); }); },
       all_calls(set));
 }
 

@@ -51,7 +51,8 @@ void run_mixed(const parameters& set) {
       mixed_kernel{test.client(), test.who()},
       [](auto& port, const auto& account) {
         const uint16_t opcode = port.opcode();
-        HEDDLE_CHECK(opcode == add_opcode || opcode == negate_opcode || opcode == tell_opcode, "an opcode that nobody sent");
+        HEDDLE_CHECK(opcode == add_opcode || opcode == negate_opcode || opcode == tell_opcode,
+                     "an opcode that nobody sent");
         port.recv([&](rpc::packet& from, uint32_t) { account(from.words[0]); });
         if (opcode == tell_opcode) return;
         port.send([&](rpc::packet& to, uint32_t) {

@@ -10,8 +10,8 @@ constexpr uint32_t buffer_bytes = 192;
 
 /// Around every edge of the wire format: empty, the first packet's 56 bytes, whole packets behind it, the bound, above it.
 HEDDLE_FUNCTION constexpr uint64_t size_of_request(uint32_t id) {
-  constexpr uint64_t sizes[] = {0, 1, 55, 56, 57, 64, 119, 120, 121, bound_bytes - 1, bound_bytes, bound_bytes + 1,
-                                uint64_t{1} << 63};
+  constexpr uint64_t sizes[] = {
+      0, 1, 55, 56, 57, 64, 119, 120, 121, bound_bytes - 1, bound_bytes, bound_bytes + 1, uint64_t{1} << 63};
   return sizes[id % (sizeof sizes / sizeof sizes[0])];
 }
 
@@ -35,7 +35,8 @@ struct stream_kernel {
       auto port = client.open<stream_opcode>();
       port.send([&](rpc::packet& to, uint32_t) { to.words[0] = id; });
       const rpc::stream_result sent = port.send_n(buffer, size_bytes, bound_bytes);
-      HEDDLE_CHECK(((sent.refused >> target::lane_id()) & 1) == (too_large ? 1 : 0), "refused lanes are not those above the bound");
+      HEDDLE_CHECK(((sent.refused >> target::lane_id()) & 1) == (too_large ? 1 : 0),
+                   "refused lanes are not those above the bound");
 
       for (uint64_t n = 0; n < filled_bytes; ++n) buffer[n] = 0;
       uint64_t answered_bytes = ~uint64_t{0};
@@ -47,7 +48,8 @@ struct stream_kernel {
           bound_bytes);
       HEDDLE_CHECK(answered_bytes == filled_bytes, "the answer has another size than the request");
       for (uint64_t n = 0; n < filled_bytes; ++n)
-        HEDDLE_CHECK(buffer[n] == static_cast<unsigned char>(~byte_of(id, n)), "the answer has another byte than it should");
+        HEDDLE_CHECK(buffer[n] == static_cast<unsigned char>(~byte_of(id, n)),
+                     "the answer has another byte than it should");
     }
   }
 };

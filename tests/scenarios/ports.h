@@ -71,24 +71,24 @@ class port_test {
     std::vector<decltype(on_.spawn_host("server", [] {}))> servers;
     servers.reserve(set_.count("servers"));
     for (uint32_t n = 0; n < set_.count("servers"); ++n)
-      servers.push_back(on_.spawn_host("server", [server = server(n), handle, handled = handled_, requests = requests_,
-                                                  stop = stop_]() mutable {
-        const auto account = [=](uint64_t id) {
-          HEDDLE_CHECK(id < requests, "a request has a number that nobody was given");
-          HEDDLE_CHECK(shared_word<uint32_t>(handled[id]).fetch_add(1, memory_order::relaxed) == 0,
-                       "a request is handled twice");
-        };
-        while (true) {
-          // Read before the look for work: what was sent before the flag was set is then found.
-          const bool last = shared_word<uint32_t>(*stop).load(memory_order::acquire) != 0;
-          if (auto port = server.try_open()) {
-            handle(port, account);
-            continue;
-          }
-          if (last) return;
-          target::pause();
-        }
-      }));
+      servers.push_back(on_.spawn_host(
+          "server", [server = server(n), handle, handled = handled_, requests = requests_, stop = stop_]() mutable {
+            const auto account = [=](uint64_t id) {
+              HEDDLE_CHECK(id < requests, "a request has a number that nobody was given");
+              HEDDLE_CHECK(shared_word<uint32_t>(handled[id]).fetch_add(1, memory_order::relaxed) == 0,
+                           "a request is handled twice");
+            };
+            while (true) {
+              // Read before the look for work: what was sent before the flag was set is then found.
+              const bool last = shared_word<uint32_t>(*stop).load(memory_order::acquire) != 0;
+              if (auto port = server.try_open()) {
+                handle(port, account);
+                continue;
+              }
+              if (last) return;
+              target::pause();
+            }
+          }));
     on_.launch({.blocks = 1, .waves = set_.count("waves"), .lanes = set_.count("lanes")}, kernel);
     on_.synchronize();
     // Release pairs with the acquire in the servers' loops.
@@ -100,7 +100,8 @@ class port_test {
  private:
   void check(uint64_t expected) {
     uint64_t total = 0;
-    for (uint64_t id = 0; id < requests_; ++id) total += shared_word<uint32_t>(handled_[id]).load(memory_order::relaxed);
+    for (uint64_t id = 0; id < requests_; ++id)
+      total += shared_word<uint32_t>(handled_[id]).load(memory_order::relaxed);
     HEDDLE_CHECK(total == expected, "not every request was handled");
     HEDDLE_CHECK(server(0).all_idle(), "a port is not back with its client, or a server holds it");
     // The client's locks lie in device memory.
