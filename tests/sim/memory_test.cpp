@@ -252,7 +252,7 @@ TEST(memory, is_zeroed_in_every_run_however_the_last_one_left_it) {
     EXPECT_EQ(on.run(
                     [] {
                       device host;
-                      for (const size_t count : {1, 100, 10000}) {
+                      for (const size_t count : {size_t{1}, size_t{100}, size_t{10000}}) {
                         auto* const shared = host.allocate_shared<uint32_t>(count, "shared");
                         for (size_t n = 0; n < count; ++n) SIM_CHECK(shared[n] == 0);
                         std::memset(shared, 0xff, count * sizeof *shared);

@@ -242,8 +242,10 @@ TEST(waiting, a_plain_spin_lets_the_one_run_that_it_waits_for) {
                                           auto& plain = *static_cast<volatile uint32_t*>(flag);
                                           if (target::wave_id() == 0)
                                             plain = 1;
-                                          else
-                                            for (volatile uint32_t tries = 0; plain == 0;) tries = tries + 1;
+                                          else {
+                                            volatile uint32_t tries = 0;
+                                            while (plain == 0) tries = tries + 1;
+                                          }
                                         });
                                         host.synchronize();
                                       },
