@@ -1,4 +1,4 @@
-// What a compiler would rather not leave as a call: short copies and comparisons of constant size, and the last call of a
+// What a compiler would rather not leave as a call: short copies of constant size, and the last call of a
 // function. The options of heddle::under_test keep them visible.
 #include "run.h"
 
@@ -37,14 +37,6 @@ TEST(inlined_calls, copies_of_constant_size_are_steps) {
   EXPECT_EQ(steps_of([](char* a, char*) { std::memcpy(a, "\1\2", 2); }).back(), "plain store a+0x0 (2 bytes)");
   EXPECT_EQ(steps_of([](char* a, char*) { std::memset(a, 0, 1); }), steps{"plain store a+0x0 (1 bytes)"});
   EXPECT_EQ(steps_of([](char* a, char*) { std::memset(a, 0, 32); }), steps{"plain store a+0x0 (32 bytes)"});
-}
-
-TEST(inlined_calls, comparisons_of_constant_size_are_steps) {
-  EXPECT_EQ(steps_of([](char* a, char* b) { SIM_CHECK(std::memcmp(a, b, 4) == 0); }),
-            (steps{"plain load a+0x0 (4 bytes)", "plain load b+0x0 (4 bytes)"}));
-  EXPECT_EQ(steps_of([](char* a, char* b) { SIM_CHECK(std::memcmp(a, b, 16) == 0); }),
-            (steps{"plain load a+0x0 (16 bytes)", "plain load b+0x0 (16 bytes)"}));
-  EXPECT_EQ(steps_of([](char* a, char*) { SIM_CHECK(std::strcmp(a, "ab") != 0); }).size(), 2u);
 }
 
 TEST(inlined_calls, the_last_call_of_a_function_is_told_by_its_line) {

@@ -118,6 +118,16 @@ TEST(library_functions, are_one_visible_read_or_write_of_each_range) {
             (steps{"plain load b+0x0 (6 bytes)", "plain store a+0x0 (12 bytes)"}));
 }
 
+#ifdef HEDDLE_COMPARISONS_ARE_CALLS
+TEST(library_functions, that_compare_constant_sizes_are_visible_too) {
+  EXPECT_EQ(steps_of([](char* a, char* b) { SIM_CHECK(std::memcmp(a, b, 4) == 0); }),
+            (steps{"plain load a+0x0 (4 bytes)", "plain load b+0x0 (4 bytes)"}));
+  EXPECT_EQ(steps_of([](char* a, char* b) { SIM_CHECK(std::memcmp(a, b, 16) == 0); }),
+            (steps{"plain load a+0x0 (16 bytes)", "plain load b+0x0 (16 bytes)"}));
+  EXPECT_EQ(steps_of([](char* a, char*) { SIM_CHECK(std::strcmp(a, "ab") != 0); }).size(), 2u);
+}
+#endif
+
 TEST(library_functions, on_a_lanes_own_memory_are_no_steps_and_of_no_bytes_neither) {
   EXPECT_EQ(steps_of([](char* a, char* b) {
               char own[40];
