@@ -24,14 +24,14 @@ class basic_server {
   /// Lanes that merely happen to stand together, the default, may be fewer than any call needs.
   HEDDLE_FUNCTION port try_open(uint64_t here = Target::lane_mask()) {
     uint64_t answer = 0;
-    uint64_t mask = 0;
-    if (Target::is_first_lane(here)) answer = find(here, mask);
+    request asked;
+    if (Target::is_first_lane(here)) answer = find(here, asked);
     answer = Target::broadcast(here, answer);
     if (answer == 0) return port(end_);
     // What steers the wave is read by one lane: a header that changes under a hostile client must not part the others.
-    mask = Target::broadcast(here, mask);
-    const auto index = static_cast<uint32_t>(answer % max_ports);
-    const auto opcode = static_cast<uint16_t>(answer / max_ports);
+    const uint64_t mask = Target::broadcast(here, asked.mask);
+    const auto opcode = static_cast<uint16_t>(Target::broadcast(here, asked.opcode));
+    const auto index = static_cast<uint32_t>(answer & ~taken);
     start_ = index + 1 < end_.port_count() ? index + 1 : 0;
     // The first lane's acquire in find, handed on to the other lanes, is what makes the packets safe to read.
     Target::sync_lanes(here);
@@ -56,9 +56,16 @@ class basic_server {
  private:
   using ring_ref = typename Target::template atomic_ref<doorbell, scope::system>;
 
-  /// A port that is now held and owned: its index and opcode and `taken` (low half), its outbox (high half), and its lanes in
-  /// `mask`; 0 when none is ready.
-  HEDDLE_FUNCTION uint64_t find(uint64_t here, uint64_t& mask) const {
+  /// What the header says. Apart from the answer of find: the packets' addresses, which depend on that, are then known before the
+  /// header's line has come, and both lines come at the same time.
+  struct request {
+    uint64_t mask = 0;
+    uint32_t opcode = 0;
+  };
+
+  /// A port that is now held and owned: its index and `taken` (low half), its outbox (high half), and what it asks for; 0 when
+  /// none is ready.
+  HEDDLE_FUNCTION uint64_t find(uint64_t here, request& asked) const {
     const uint32_t ports = end_.port_count();
     const auto boxes = end_.boxes();
     for (uint32_t n = 0; n < ports; ++n) {
@@ -69,8 +76,8 @@ class basic_server {
       const uint32_t outbox = boxes.load_outbox(index);
       if (boxes.owns(boxes.load_inbox(index), outbox)) {
         const header& from = end_.header_of(index);
-        mask = from.mask & lanes_that_exist();
-        if (can_serve(mask, here)) return uint64_t{outbox} << 32 | taken | uint64_t{from.opcode} * max_ports | index;
+        asked = {from.mask & lanes_that_exist(), from.opcode};
+        if (can_serve(asked.mask, here)) return uint64_t{outbox} << 32 | index | taken;
       }
       // Another thread has served it in between, or must.
       end_.locks().unlock(index);
@@ -83,9 +90,8 @@ class basic_server {
     return !Target::is_device() || (mask != 0 && (mask & ~here) == 0);
   }
 
-  /// Marks an answer that holds a port; above every port number and opcode.
+  /// Marks an answer that holds a port; above every port number.
   static constexpr uint64_t taken = uint64_t{1} << 31;
-  static_assert(uint64_t{0xffff} * max_ports + max_ports <= taken);
 
   /// The mask comes from the other side and indexes packets.
   HEDDLE_FUNCTION uint64_t lanes_that_exist() const {
