@@ -15,6 +15,19 @@ set(instrument
     -fsanitize=thread
     # Lanes are grouped by call depth, which is found along the frame pointers; entry and exit of functions are of no use.
     -fno-omit-frame-pointer
+    # An access in a function's last statement must return to that statement, or its line is the caller's.
+    -fno-optimize-sibling-calls
+    # What the compiler does in place of a call, after it has instrumented the rest, would not be seen.
+    -fno-builtin-memcpy
+    -fno-builtin-memmove
+    -fno-builtin-memset
+    -fno-builtin-memcmp
+    -fno-builtin-bcmp
+    -fno-builtin-strlen
+    -fno-builtin-strcmp
+    -fno-builtin-strncmp
+    -fno-builtin-strcpy
+    -fno-builtin-strncpy
     # Findings name source lines.
     -g)
 # g++ warns that its ThreadSanitizer does not understand fences; our runtime does.

@@ -29,7 +29,7 @@ struct empty_kernel {
 ///   device.max_lanes()                        the widest wave that launch_shape::lanes may name
 ///   device.allocate_shared<T>(n, name)        n zeroed elements that host and device both reach; never null
 ///   device.allocate_device<T>(n, name)        n zeroed elements in device memory; never null; host code must use copy()
-///   device.free(pointer)                      gives either kind back; the destructor gives back what is left
+///   device.free(pointer)                      gives either kind back, null does nothing; the destructor gives back what is left
 ///   device.copy(to, from, bytes)              between any two of host, shared and device memory; has happened on return
 ///   device.launch(shape, kernel)              runs `kernel()` once per lane; `kernel` is copied byte by byte; in order with
 ///                                             earlier launches; does not wait

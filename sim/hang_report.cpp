@@ -39,27 +39,13 @@ std::string lanes_in(uint64_t mask) {
 
 std::vector<source_line> hang_report::calls(const lane& who) const {
   std::vector<source_line> found;
-  const auto add = [&](const void* return_address) {
-    for (source_line& line : inlined_at(return_address))
-      if (!is_plumbing(line) && found.size() < most_calls) found.push_back(std::move(line));
-  };
-  add(who.pending.place);
-  // Code under test keeps frame pointers: each frame holds its caller's frame and the address to return to.
-  const auto& stack = who.runs.stack();
-  const auto on_stack = [&](const void* at) {
-    const auto* byte = static_cast<const std::byte*>(at);
-    return byte >= stack.low && byte + 2 * sizeof(void*) <= stack.high();
-  };
-  if (who.pending.frame == nullptr || !on_stack(who.pending.frame)) return found;
-  auto* frame = static_cast<void* const*>(who.pending.frame[0]);
-  while (found.size() < most_calls && on_stack(frame) && frame[1] != nullptr) {
-    const std::vector<source_line> here = inlined_at(frame[1]);
+  for (const void* return_address : calls_of(who)) {
+    if (return_address == nullptr) break;
+    const std::vector<source_line> here = inlined_at(return_address);
     // The lane's first frame: what comes before is the simulator.
     if (here.back().function == "run_lane") break;
-    add(frame[1]);
-    auto* const outer = static_cast<void* const*>(frame[0]);
-    if (outer <= frame) break;
-    frame = outer;
+    for (const source_line& line : here)
+      if (!is_plumbing(line) && found.size() < most_calls) found.push_back(line);
   }
   return found;
 }
@@ -107,7 +93,7 @@ std::string hang_report::standing(const lane& who) const {
 // those who use the same bytes are the ones to look at.
 std::string hang_report::who_could_change(const lane& who, const watched& entry) const {
   const auto told = [&](const recorder::change& change) {
-    return (change.who == &who ? "itself" : name_of(*change.who)) + " at " + source_of(change.place).where() +
+    return (change.who == &who ? "itself" : name_of(*change.who)) + " at " + source_of(change.calls).where() +
            " (step " + std::to_string(change.step) + ")" + (change.who == &who ? "" : ", who " + state_of(*change.who));
   };
   const std::vector<recorder::change> changes = world_.recorder_->changes_of(entry.address, entry.size_bytes);
@@ -151,7 +137,7 @@ std::string hang_report::watching(const lane& who, std::vector<edge>& edges) con
     if (holder == nullptr) return text;
     const bool own = holder->who == &who;
     if (!own) edges.push_back({self, name_of(*holder->who->of), "a mutex"});
-    return "    held by " + (own ? "itself" : name_of(*holder->who)) + " since " + source_of(holder->place).where() +
+    return "    held by " + (own ? "itself" : name_of(*holder->who)) + " since " + source_of(holder->calls).where() +
            (own ? "" : ", who " + state_of(*holder->who)) + '\n';
   }
   size_t shown = 0;

@@ -4,6 +4,7 @@
 #include <heddle/sim/fiber.h>
 #include <heddle/sim/fiber_body.h>
 #include <heddle/sim/operation.h>
+#include <heddle/sim/source_line.h>
 #include <heddle/sim/watch.h>
 
 #include <cstdint>
@@ -95,6 +96,7 @@ struct wave {
   uint32_t id = 0;  ///< dense over the run: the scheduler's group
   bool host = false;
   std::string name;        ///< of a host thread
+  uint32_t ordinal = 0;    ///< of a host thread: how many were spawned before it
   uint32_t device_id = 0;  ///< among the waves of the device, in order of launch
   uint32_t kernel = 0;
   uint32_t block = 0;      ///< within its kernel
@@ -113,6 +115,10 @@ struct wave {
 };
 
 inline bool lane::is_host() const { return of->host; }
+
+/// The calls that led to the lane's pending operation, innermost first: from frame to frame, as far as code under test keeps frame
+/// pointers.
+call_chain calls_of(const lane& who);
 
 /// The lane's bit in masks of its wave.
 inline uint64_t lane_bit(const lane& who) { return uint64_t{1} << who.index; }

@@ -1,11 +1,12 @@
+#include <heddle/sim/lane.h>
 #include <heddle/sim/mutex.h>
 
 namespace heddle::sim {
 
-mutex_table::answer mutex_table::try_lock(const void* mutex, mutex_kind kind, const lane& self, const void* place) {
+mutex_table::answer mutex_table::try_lock(const void* mutex, mutex_kind kind, const lane& self) {
   holder& held = holders_[mutex];
   if (held.depth == 0) {
-    held = {&self, place, 1};
+    held = {&self, calls_of(self), 1};
     return answer::locked;
   }
   if (held.who != &self || kind == mutex_kind::normal) return answer::must_wait;

@@ -1,6 +1,8 @@
 // The mutexes of host code: who holds which. The C library's own would stop the OS thread that all fibers share.
 #pragma once
 
+#include <heddle/sim/source_line.h>
+
 #include <cstdint>
 #include <unordered_map>
 
@@ -15,7 +17,7 @@ class mutex_table {
  public:
   struct holder {
     const lane* who = nullptr;
-    const void* place = nullptr;  ///< where it was locked
+    call_chain calls = {};  ///< where it was locked
     uint64_t depth = 0;
   };
 
@@ -23,7 +25,7 @@ class mutex_table {
 
   enum class answer : uint8_t { locked, must_wait, deadlock };
   /// Locks it when that is possible at once.
-  answer try_lock(const void* mutex, mutex_kind kind, const lane& self, const void* place);
+  answer try_lock(const void* mutex, mutex_kind kind, const lane& self);
   /// False when the lane does not hold it.
   bool unlock(const void* mutex, const lane& self);
 

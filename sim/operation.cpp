@@ -27,6 +27,7 @@ constexpr std::array kind_names = {"start",
                                    "query",
                                    "join",
                                    "launch",
+                                   "spawn",
                                    "mutex lock",
                                    "mutex unlock"};
 constexpr std::array order_names = {"relaxed", "acquire", "release", "acq_rel", "seq_cst"};

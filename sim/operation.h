@@ -28,6 +28,7 @@ enum class operation_kind : uint8_t {
   query,
   join,  ///< for a host thread to end
   launch,
+  spawn,  ///< of a host thread
   lock_mutex,
   unlock_mutex,
 };

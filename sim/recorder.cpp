@@ -8,7 +8,7 @@
 namespace heddle::sim {
 
 void recorder::performed(const lane& who, uint64_t value, uint64_t step) {
-  taken_.push_back({step, &who, who.pending, value});
+  taken_.push_back({step, &who, who.pending, calls_of(who), value});
   last_step_ = step;
   if (who.pending.address == nullptr) return;
   std::vector<const lane*>& users = users_[who.pending.address];
@@ -34,7 +34,7 @@ void recorder::changed(const lane& who, const void* address, size_t size_bytes) 
   const uint64_t last = (reinterpret_cast<uintptr_t>(address) + size_bytes - 1) / granule_bytes;
   for (uint64_t granule = first; granule <= last; ++granule) {
     std::vector<change>& known = changes_[granule];
-    const change latest = {&who, address, size_bytes, who.pending.place, last_step_};
+    const change latest = {&who, address, size_bytes, calls_of(who), last_step_};
     const auto same = std::find_if(known.begin(), known.end(), [&](const change& earlier) {
       return earlier.who == &who && earlier.address == address && earlier.size_bytes == size_bytes;
     });
@@ -78,7 +78,7 @@ std::vector<step_record> recorder::steps(const heap& memory, size_t most) const 
       std::snprintf(text, sizeof text, "0x%llx", static_cast<unsigned long long>(one.value));
       record.value = text;
     }
-    record.where = source_of(one.what.place).where();
+    record.where = source_of(one.calls).where();
   }
   return said;
 }

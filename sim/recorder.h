@@ -18,6 +18,7 @@ class recorder {
     uint64_t step = 0;
     const lane* who = nullptr;
     operation what;
+    call_chain calls = {};
     uint64_t value = 0;
   };
   /// A change of memory: by whom, of what, where in the source, at which step.
@@ -25,7 +26,7 @@ class recorder {
     const lane* who = nullptr;
     const void* address = nullptr;
     size_t size_bytes = 0;
-    const void* place = nullptr;
+    call_chain calls = {};
     uint64_t step = 0;
   };
 

@@ -55,8 +55,6 @@ class simulation {
 
  private:
   std::unique_ptr<class world> world_;
-  std::unique_ptr<struct settings> read_;  ///< what the list of that revision says
-  uint64_t read_revision_ = 0;
 };
 
 }  // namespace heddle::sim

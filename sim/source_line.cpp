@@ -143,8 +143,9 @@ class debug_info {
     const char* const written = dwarf_formstring(dwarf_attr_integrate(die, DW_AT_name, &attribute));
     if (written == nullptr) return {};
     std::string name = written;
-    // Template arguments of lambdas fill a screen and tell nothing that the line does not.
-    if (!name.starts_with("operator")) name.resize(std::min(name.size(), name.find('<')));
+    // Template arguments fill a screen and tell nothing that the line does not; "operator<" is a name of its own.
+    const size_t arguments = name.find('<', name.starts_with("operator()") || !name.starts_with("operator") ? 0 : 10);
+    name.resize(std::min(name.size(), arguments));
     return name;
   }
 
@@ -204,6 +205,15 @@ bool is_plumbing(const source_line& line) {
   const std::string& file = line.file;
   return file == "sim/target.h" || file == "sim/device.h" || file.ends_with("/heddle/sim/target.h") ||
          file.ends_with("/heddle/sim/device.h") || file.starts_with("/usr/include/") || file.starts_with("/usr/lib/");
+}
+
+source_line source_of(const call_chain& calls) {
+  for (const void* return_address : calls) {
+    if (return_address == nullptr) break;
+    for (const source_line& line : inlined_at(return_address))
+      if (!line.file.empty() && !is_plumbing(line)) return line;
+  }
+  return source_of(calls.front());
 }
 
 source_line source_of(const void* return_address) {

@@ -1,6 +1,7 @@
 // From an address in the program to the line that a person wrote, by the program's DWARF.
 #pragma once
 
+#include <array>
 #include <cstdint>
 #include <string>
 #include <vector>
@@ -24,6 +25,13 @@ source_line source_of(const void* return_address);
 
 /// The line and those that it was inlined into, innermost first; ends with the function that really is called.
 std::vector<source_line> inlined_at(const void* return_address);
+
+/// Return addresses, innermost first: where an operation was asked for, and the calls that led there. Zeros behind the last.
+using call_chain = std::array<const void*, 12>;
+
+/// The innermost line of a chain that is neither the simulator's nor the standard library's; code that was not optimised has
+/// frames of theirs in between.
+source_line source_of(const call_chain& calls);
 
 /// Whether the line belongs to the simulator's own headers or the standard library's.
 bool is_plumbing(const source_line& line);

@@ -35,6 +35,25 @@ std::string name_of(const lane& who) {
   return name_of(*who.of) + " lane " + std::to_string(who.index);
 }
 
+call_chain calls_of(const lane& who) {
+  call_chain calls = {who.pending.place};
+  const auto& stack = who.runs.stack();
+  const auto on_stack = [&](const void* at) {
+    const auto* byte = static_cast<const std::byte*>(at);
+    return byte >= stack.low && byte + 2 * sizeof(void*) <= stack.high();
+  };
+  if (who.pending.frame == nullptr || !on_stack(who.pending.frame)) return calls;
+  // Each frame holds its caller's frame, and the address to return to behind it.
+  auto* frame = static_cast<void* const*>(who.pending.frame[0]);
+  for (size_t n = 1; n < calls.size() && on_stack(frame) && frame[1] != nullptr; ++n) {
+    calls[n] = frame[1];
+    auto* const outer = static_cast<void* const*>(frame[0]);
+    if (outer <= frame) break;
+    frame = outer;
+  }
+  return calls;
+}
+
 world::world() : view_(this, &world::look_at) {
   image_low_ = reinterpret_cast<uintptr_t>(&__executable_start);
   image_high_ = reinterpret_cast<uintptr_t>(&_end);
@@ -43,12 +62,11 @@ world::world() : view_(this, &world::look_at) {
 
 world::~world() = default;
 
-void world::prepare(const settings& machine, scheduler::choice_source& choices, bool explain) {
-  if (device_stacks_ == nullptr || device_stacks_->stack_bytes() != machine.stack_bytes)
-    device_stacks_ = std::make_unique<stack_arena>(machine.stack_bytes, most_lanes_at_once);
-  if (host_stacks_ == nullptr || host_stacks_->stack_bytes() != machine.host_stack_bytes)
-    host_stacks_ = std::make_unique<stack_arena>(machine.host_stack_bytes, most_hosts);
-  machine_ = machine;
+void world::prepare(scheduler::choice_source& choices, bool explain) {
+  if (device_stacks_ == nullptr || device_stacks_->stack_bytes() != machine_.stack_bytes)
+    device_stacks_ = std::make_unique<stack_arena>(machine_.stack_bytes, most_lanes_at_once);
+  if (host_stacks_ == nullptr || host_stacks_->stack_bytes() != machine_.host_stack_bytes)
+    host_stacks_ = std::make_unique<stack_arena>(machine_.host_stack_bytes, most_hosts);
   heap_.reset();
   lanes_used_ = waves_used_ = 0;
   free_stacks_.clear();
@@ -59,7 +77,7 @@ void world::prepare(const settings& machine, scheduler::choice_source& choices, 
   kernels_launched_ = device_waves_ = resident_waves_ = 0;
   live_lanes_ = 0;
   candidates_.clear();
-  fair_.reset(machine.progress);
+  fair_.reset(machine_.progress);
   watches_.clear();
   mutexes_.clear();
   changes_ = proof_changes_ = 0;
@@ -68,11 +86,11 @@ void world::prepare(const settings& machine, scheduler::choice_source& choices, 
   choices_ = &choices;
   digest_ = {};
   steps_ = 0;
-  next_limit_ = machine.budget;
+  next_limit_ = machine_.budget;
   recorder_ = explain ? std::make_unique<recorder>() : nullptr;
   verdict_ = verdict::ok;
   message_.clear();
-  about_ = nullptr;
+  about_ = {};
   ended_by_ = nullptr;
   report_.clear();
   stock_for_ = nullptr;
@@ -80,9 +98,14 @@ void world::prepare(const settings& machine, scheduler::choice_source& choices, 
   stopped_ = false;
 }
 
-outcome world::run(const settings& machine, const std::function<void()>& body, scheduler::choice_source& choices,
+outcome world::run(const parameters& values, const std::function<void()>& body, scheduler::choice_source& choices,
                    bool explain) {
-  prepare(machine, choices, explain);
+  // Campaigns run the same settings over and over.
+  if (values.revision() != settings_revision_) {
+    machine_ = settings::from(values);
+    settings_revision_ = values.revision();
+  }
+  prepare(choices, explain);
   static constexpr fiber_body run_main = {
       .size_bytes = sizeof(const std::function<void()>*),
       .move_to = [](void* to, void* from) { std::memcpy(to, from, sizeof(const std::function<void()>*)); },
@@ -116,7 +139,7 @@ outcome world::run(const settings& machine, const std::function<void()>& body, s
   result.digest = digest_.value();
   result.stopped_by_source = stopped_;
   result.message = message_;
-  if (verdict_ != verdict::ok && about_ != nullptr) result.where = source_of(about_).where();
+  if (verdict_ != verdict::ok && about_.front() != nullptr) result.where = source_of(about_).where();
   if (recorder_ != nullptr) {
     constexpr size_t most_steps = 200000;
     result.steps_taken = recorder_->steps(heap_, most_steps);
@@ -216,7 +239,7 @@ void world::leave(lane& self) {
 void world::end(lane& about, scheduler::verdict found, std::string message) {
   verdict_ = found;
   message_ = std::move(message);
-  about_ = about.pending.place;
+  about_ = calls_of(about);
   ended_by_ = &about;
   report_.clear();
   leave(about);
@@ -334,8 +357,9 @@ const wave& world::spawn_host(lane& self, const char* name, const fiber_body& bo
   fresh.name = name;
   uint32_t namesakes = 0;
   for (size_t n = 0; n + 1 < waves_used_; ++n)
-    if (waves_[n].host && waves_[n].name.starts_with(name)) ++namesakes;
+    if (waves_[n].host && (waves_[n].name == name || waves_[n].name.starts_with(std::string(name) + " #"))) ++namesakes;
   if (namesakes != 0) fresh.name += " #" + std::to_string(namesakes + 1);
+  fresh.ordinal = static_cast<uint32_t>(host_stacks_used_) - 1;  // the main thread does not count
   fresh.live_lanes = 1;
   fresh.resident = true;
   lane& thread = new_lane(fresh, 0);
@@ -351,17 +375,12 @@ const wave& world::spawn_host(lane& self, const char* name, const fiber_body& bo
 
 // -- the public face ----------------------------------------------------------------------------------------------------------
 
-simulation::simulation() : world_(std::make_unique<world>()), read_(std::make_unique<settings>()) {}
+simulation::simulation() : world_(std::make_unique<world>()) {}
 simulation::~simulation() = default;
 
 outcome simulation::run(const parameters& values, const std::function<void()>& body, scheduler::choice_source& choices,
                         bool explain) {
-  // Campaigns run the same settings over and over.
-  if (values.revision() != read_revision_) {
-    *read_ = settings::from(values);
-    read_revision_ = values.revision();
-  }
-  return world_->run(*read_, body, choices, explain);
+  return world_->run(values, body, choices, explain);
 }
 
 }  // namespace heddle::sim

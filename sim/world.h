@@ -27,7 +27,7 @@ class world {
   world(const world&) = delete;
   world& operator=(const world&) = delete;
 
-  outcome run(const settings& machine, const std::function<void()>& body, scheduler::choice_source& choices,
+  outcome run(const parameters& values, const std::function<void()>& body, scheduler::choice_source& choices,
               bool explain);
 
   // -- entries of the runtime; the caller is a lane that has left the code under test ------------------------------------------
@@ -169,7 +169,7 @@ class world {
   static constexpr uintptr_t lowest_address = 65536;
   static constexpr uint64_t unstable = ~uint64_t{0};
 
-  void prepare(const settings& machine, scheduler::choice_source& choices, bool explain);
+  void prepare(scheduler::choice_source& choices, bool explain);
   /// As yield, for a lane that is no candidate; it may have become one again by the time that somebody is chosen.
   void block(lane& self) { yield(self); }
   [[gnu::always_inline]] void enter(lane& self, lane& next) {
@@ -200,6 +200,7 @@ class world {
   }
   bool all_waits_proven();
   void judge_denied(lane& self);
+  lane& next_in_turn();
   [[noreturn]] void end_deadlock(lane& self);
   void take_stock(lane& self);
   void pass_limit(lane& self);
@@ -257,6 +258,7 @@ class world {
   }
 
   settings machine_;
+  uint64_t settings_revision_ = 0;  ///< of the list that they were read from
   std::unique_ptr<stack_arena> device_stacks_;
   std::unique_ptr<stack_arena> host_stacks_;
   heap heap_;
@@ -290,7 +292,7 @@ class world {
   enum class proof : uint8_t { none, of_guaranteed, of_everybody };
   bool denied_ =
       false;  ///< a hang that the model allows has been found; all run on in turn, to see whether another would end it
-  uint64_t denied_turns_ = 0;
+  uint32_t denied_turn_ = 0;     ///< the lane that ran last since then
   proof proving_ = proof::none;  ///< these lanes run without being chosen, to see whether their waits repeat themselves
   bool fair_tail_ = false;
 
@@ -303,7 +305,7 @@ class world {
 
   scheduler::verdict verdict_ = scheduler::verdict::ok;
   std::string message_;
-  const void* about_ = nullptr;     ///< the place in the code under test that the verdict is about
+  call_chain about_ = {};           ///< the place in the code under test that the verdict is about
   const lane* ended_by_ = nullptr;  ///< whose operation the verdict is about, when it is about one
   std::string report_;
   lane* stock_for_ = nullptr;  ///< who asks run() to write the report now

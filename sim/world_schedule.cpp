@@ -62,7 +62,7 @@ lane& world::choose_specially(lane& self) {
     if (proving_ != proof::none)
       for (lane* who : candidates_)
         if (proving_ == proof::of_everybody || who->of->guaranteed) return *who;
-    if (denied_ && !candidates_.empty()) return *candidates_[denied_turns_++ % candidates_.size()];
+    if (denied_ && !candidates_.empty()) return next_in_turn();
     if (!candidates_.empty() && (fair_.candidates() != 0 || fair_.owes_a_start())) {
       proving_ = proof::none;
       return ask(self);
@@ -78,14 +78,27 @@ lane& world::choose_specially(lane& self) {
 // when the run ends, this hang is the model's, and the verdict `progress`; when they all get stuck, it is a deadlock.
 void world::judge_denied(lane& self) {
   denied_ = true;
-  denied_turns_ = 0;
+  denied_turn_ = 0;
   take_stock(self);
   proving_ = proof::none;
 }
 
+// The candidate of the next higher number than the last one's, or of the lowest.
+lane& world::next_in_turn() {
+  lane* lowest = candidates_.front();
+  lane* next = nullptr;
+  for (lane* who : candidates_) {
+    if (who->id < lowest->id) lowest = who;
+    if (who->id > denied_turn_ && (next == nullptr || who->id < next->id)) next = who;
+  }
+  if (next == nullptr) next = lowest;
+  denied_turn_ = next->id;
+  return *next;
+}
+
 // Notes what the verdict is about, and has the report written, as things stand now.
 void world::take_stock(lane& self) {
-  if (const lane* waiter = most_telling_waiter()) about_ = waiter->pending.place;
+  if (const lane* waiter = most_telling_waiter()) about_ = calls_of(*waiter);
   message_ = std::string("everybody whom the progress model '") + to_string(machine_.progress) +
              "' guarantees a turn waits for somebody whom it does not";
   if (recorder_ == nullptr) return;
@@ -124,7 +137,7 @@ bool world::all_waits_proven() {
 void world::end_deadlock(lane& self) {
   verdict_ = verdict::deadlock;
   message_ = "nobody can ever move again";
-  if (const lane* waiter = most_telling_waiter()) about_ = waiter->pending.place;
+  if (const lane* waiter = most_telling_waiter()) about_ = calls_of(*waiter);
   report_.clear();
   leave(self);
 }
@@ -163,7 +176,7 @@ void world::pass_limit(lane& self) {
     verdict_ = verdict::budget;
     message_ = "no end after " + std::to_string(steps_) +
                " steps, the latter half of them fair; inconclusive (raise it with --set budget=N)";
-    about_ = about.pending.place;
+    about_ = calls_of(about);
     leave(self);
   }
   fair_tail_ = true;
@@ -242,7 +255,7 @@ void world::look_for_spin(lane& self, const std::byte* private_state) {
 int world::lock_mutex(lane& self, const void* mutex, mutex_kind kind, const operation& how) {
   step(self, how);
   while (true) {
-    switch (mutexes_.try_lock(mutex, kind, self, how.place)) {
+    switch (mutexes_.try_lock(mutex, kind, self)) {
       case mutex_table::answer::locked:
         got_somewhere(self);
         performed(self, 0);
@@ -260,7 +273,7 @@ int world::lock_mutex(lane& self, const void* mutex, mutex_kind kind, const oper
 
 int world::try_lock_mutex(lane& self, const void* mutex, mutex_kind kind, const operation& how) {
   step(self, how);
-  const bool locked = mutexes_.try_lock(mutex, kind, self, how.place) == mutex_table::answer::locked;
+  const bool locked = mutexes_.try_lock(mutex, kind, self) == mutex_table::answer::locked;
   performed(self, locked ? 1 : 0);
   if (locked)
     got_somewhere(self);

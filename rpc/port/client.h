@@ -21,7 +21,9 @@ class basic_client {
   /// that the lanes of a call cannot disagree on it.
   ///
   /// Needs from the machine: where there are at least as many ports as calls at a time, no wave waits for another. With fewer,
-  /// a wave waits for whoever holds a port, who must then be guaranteed a turn.
+  /// a wave waits for whoever holds a port, who must then be guaranteed a turn. A server that waits inside a call for the client's
+  /// next send serves nobody else meanwhile: such calls need as many server threads as there are calls at a time, or clients that
+  /// are guaranteed a turn.
   template <auto Opcode>
   HEDDLE_FUNCTION port open() const {
     constexpr uint16_t opcode = detail::checked_opcode<Opcode>();

@@ -97,7 +97,7 @@ uint32_t block_id() { return caller_lane("target").of->block; }
 
 uint32_t wave_id() {
   const wave& of = *caller_lane("target").of;
-  return of.host ? of.id : of.in_kernel;
+  return of.host ? of.ordinal : of.in_kernel;
 }
 
 void pause() {
@@ -155,6 +155,7 @@ void* allocate(size_t size_bytes, bool on_device, const char* name) {
 }
 
 void release(void* pointer) {
+  if (pointer == nullptr) return;
   const caller from = HEDDLE_CALLER;
   lane& self = caller_lane("device");
   const entered inside(self);
@@ -199,7 +200,7 @@ const wave* spawn_host(const char* name, const fiber_body& body, void* function)
   lane& self = caller_lane("device");
   const entered inside(self);
   return &world::instance->spawn_host(self, name, body, function,
-                                      make_operation(operation_kind::launch, nullptr, 0, from));
+                                      make_operation(operation_kind::spawn, nullptr, 0, from));
 }
 
 void join(const wave* thread) {

@@ -93,6 +93,6 @@ void run_stream(const parameters& set) {
 HEDDLE_SCENARIO(run_stream, {.name = "port.stream",
                              .summary = "send_n and recv_n with another size for each lane, over several packets",
                              .parameters = port_parameters(2, 2, 2, 3),
-                             .expected = needs_fair_holders});
+                             .expected = needs_fair_clients});
 
 }  // namespace heddle::tests

@@ -21,14 +21,23 @@ inline std::vector<parameter> port_parameters(int64_t waves, int64_t lanes, int6
   };
 }
 
-/// The verdict of a scenario in which a call may have to wait for the port of another wave: `ok` where whoever holds a port is
-/// guaranteed a turn, or where the lanes of the other waves, each with a call of its own, cannot hold all the ports.
-inline scheduler::verdict needs_fair_holders(const parameters& set) {
+/// The verdict of a scenario in which a call may have to wait for somebody who holds a port: `ok` where whoever holds one is
+/// guaranteed a turn, or where the lanes of the other waves, each with a call of its own, cannot hold all of `resource`.
+inline scheduler::verdict needs_fair_holders_of(const char* resource, const parameters& set) {
   if (!set.has("progress")) return scheduler::verdict::ok;
   const std::string& model = set.text("progress");
-  const bool a_port_is_left = uint64_t{set.count("waves") - 1} * set.count("lanes") < set.count("ports");
-  const bool hangs = model == "unfair" || (model == "hsa" && !a_port_is_left);
+  const bool one_is_left = uint64_t{set.count("waves") - 1} * set.count("lanes") < set.count(resource);
+  const bool hangs = model == "unfair" || (model == "hsa" && !one_is_left);
   return hangs ? scheduler::verdict::progress : scheduler::verdict::ok;
+}
+
+/// Where the server answers each call without waiting for its client again.
+inline scheduler::verdict needs_fair_holders(const parameters& set) { return needs_fair_holders_of("ports", set); }
+
+/// Where a call has several hand-overs: the server waits inside it for its client, and has nobody else to serve the others.
+inline scheduler::verdict needs_fair_clients(const parameters& set) {
+  const scheduler::verdict without_port = needs_fair_holders(set);
+  return without_port != scheduler::verdict::ok ? without_port : needs_fair_holders_of("servers", set);
 }
 
 /// Which lanes make which calls; the part of every kernel that tells requests apart.

@@ -8,7 +8,7 @@
 namespace heddle::tools {
 namespace {
 
-constexpr std::string_view overview = R"(heddle finds schedules under which GPU and host hang, race or break a protocol.
+constexpr std::string_view overview = R"(heddle finds schedules under which GPU and host hang or break a protocol.
 
   heddle list                    scenarios, with their parameters and expected verdicts
   heddle fuzz [SCENARIO...]      run scenarios under many schedules
@@ -41,7 +41,7 @@ a name or a shell pattern ("port.*"); without any, all are run.
   --schedules N     schedules per scenario (default 1000)
   --time T          instead of a number: 30, 45s, 5m, 2h for all together
   --seed S          schedule i of a scenario has seed S+i (default 1);
-                    --seed K --schedules 1 repeats schedule K
+                    --seed K --schedules 1 repeats the schedule of seed K
   --strategy X      who decides (default mix), see below
   --set KEY=VALUE   a setting; may be repeated. Every chosen scenario must know
                     the key; heddle list shows them
