@@ -8,6 +8,7 @@
 namespace heddle::sim {
 
 void recorder::performed(const lane& who, uint64_t value, uint64_t step) {
+  last_of_[&who] = taken_.size();
   taken_.push_back({step, &who, who.pending, calls_of(who), value});
   last_step_ = step;
   if (who.pending.address == nullptr) return;
@@ -21,20 +22,19 @@ std::vector<const lane*> recorder::users_of(const void* address) const {
 }
 
 void recorder::stored(const lane& who, uint64_t value) {
-  // Nobody else has run since, but the lane may have read meanwhile: a copy of an object announces its write first.
-  for (size_t n = taken_.size(); n-- > 0;)
-    if (taken_[n].who == &who && taken_[n].what.kind == operation_kind::plain_store) {
-      taken_[n].value = value;
-      return;
-    }
+  const auto last = last_of_.find(&who);
+  if (last != last_of_.end()) taken_[last->second].value = value;
 }
 
 void recorder::changed(const lane& who, const void* address, size_t size_bytes) {
+  // Those of the lane's last step: a plain store is looked at when the lane has left the place where it made it.
+  const auto step = last_of_.find(&who);
+  const call_chain calls = step == last_of_.end() ? call_chain{} : taken_[step->second].calls;
   const uint64_t first = reinterpret_cast<uintptr_t>(address) / granule_bytes;
   const uint64_t last = (reinterpret_cast<uintptr_t>(address) + size_bytes - 1) / granule_bytes;
   for (uint64_t granule = first; granule <= last; ++granule) {
     std::vector<change>& known = changes_[granule];
-    const change latest = {&who, address, size_bytes, calls_of(who), last_step_};
+    const change latest = {&who, address, size_bytes, calls, last_step_};
     const auto same = std::find_if(known.begin(), known.end(), [&](const change& earlier) {
       return earlier.who == &who && earlier.address == address && earlier.size_bytes == size_bytes;
     });

@@ -35,7 +35,11 @@ std::string name_of(const lane& who) {
   return name_of(*who.of) + " lane " + std::to_string(who.index);
 }
 
-call_chain calls_of(const lane& who) {
+#if defined(__GNUC__)
+__attribute__((no_sanitize("address")))
+#endif
+call_chain
+calls_of(const lane& who) {
   call_chain calls = {who.pending.place};
   const auto& stack = who.runs.stack();
   const auto on_stack = [&](const void* at) {
@@ -226,6 +230,7 @@ void world::run_lane(void* argument) {
     thrown = "of a type that does not derive from std::exception";
   }
   current = nullptr;
+  self.pending.frame = nullptr;  // what it pointed to has returned
   here.finish_plain_store(self);
   if (has_thrown) here.end(self, verdict::assertion, "an exception leaves the thread: " + thrown);
   here.lane_ended(self);

@@ -65,6 +65,25 @@ program waits_in(Wait wait) {
 
 std::atomic<uint32_t>& standard(uint32_t& plain) { return reinterpret_cast<std::atomic<uint32_t>&>(plain); }
 
+// The store is looked at when its lane is somewhere else already.
+TEST(waiting, a_plain_store_is_told_by_its_own_line) {
+  static int store_line = 0;
+  machine on;
+  const outcome ended = on.explain([] {
+    device host;
+    auto* const flags = host.allocate_shared<uint32_t>(4, "flags");
+    auto waiter = host.spawn_host("waiter", [flags] {
+      while (word<uint32_t>(flags[0]).load(acquire) != 2) target::pause();
+    });
+    store_line = __LINE__ + 1;
+    flags[0] = 1;
+    auto other = host.spawn_host("other", [] {});
+    other.join();
+  });
+  EXPECT_TRUE(is(verdict::deadlock, ended.where, ended));
+  EXPECT_TRUE(says(ended.report, "= 0x1, last changed by host main at " + SIM_LINE(store_line)));
+}
+
 TEST(waiting, a_spin_without_pause_is_a_deadlock_at_its_line) {
   for (const std::string& strategy : all_strategies()) {
     machine on({}, strategy);
