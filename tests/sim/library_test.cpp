@@ -24,9 +24,10 @@ results use_all(char* a, char* b) {
   size_t n = 0;
   const auto note = [&](int64_t value) { got[n++] = value; };
   const auto note_both = [&] {
-    int64_t sum = 0;
-    for (size_t at = 0; at < text_bytes; ++at) sum = sum * 31 + a[at] * 7 + b[at];
-    note(sum);
+    uint64_t sum = 0;
+    for (size_t at = 0; at < text_bytes; ++at)
+      sum = sum * 31 + static_cast<unsigned char>(a[at]) * 7u + static_cast<unsigned char>(b[at]);
+    note(static_cast<int64_t>(sum));
   };
   std::memset(a, 'x', opaque(20));
   std::memset(b, 0, opaque(text_bytes));
