@@ -92,16 +92,15 @@ struct open_collective {
   uint64_t arrived = 0;
 };
 
-struct wave {
+/// What a wave begins anew in each run.
+struct wave_state {
   uint32_t id = 0;  ///< dense over the run: the scheduler's group
   bool host = false;
-  std::string name;        ///< of a host thread
   uint32_t ordinal = 0;    ///< of a host thread: how many were spawned before it
   uint32_t device_id = 0;  ///< among the waves of the device, in order of launch
   uint32_t kernel = 0;
-  uint32_t block = 0;      ///< within its kernel
-  uint32_t in_kernel = 0;  ///< its number within its kernel
-  std::vector<lane*> lanes;
+  uint32_t block = 0;       ///< within its kernel
+  uint32_t in_kernel = 0;   ///< its number within its kernel
   uint32_t live_lanes = 0;  ///< that have not ended, begun or not
   uint32_t candidates = 0;  ///< lanes that can take the next step
   uint64_t ended_mask = 0;
@@ -109,6 +108,11 @@ struct wave {
   bool stepped = false;     ///< one of its lanes has taken a step
   bool guaranteed = false;  ///< in the fair set F
   uint64_t ended = 0;       ///< 1 when its last lane has ended; watched by those who join it
+};
+
+struct wave : wave_state {
+  std::string name;  ///< of a host thread
+  std::vector<lane*> lanes;
   std::vector<open_collective> collectives;
 
   bool live() const { return live_lanes != 0; }

@@ -47,7 +47,7 @@ class recorder {
  private:
   static constexpr uint64_t granule_bytes = 8;
   std::vector<taken> taken_;
-  std::unordered_map<const lane*, size_t> last_of_;  ///< in taken_
+  std::unordered_map<const lane*, size_t> last_of_;                  ///< in taken_
   std::unordered_map<uint64_t, std::vector<change>> changes_;        ///< by granule
   std::unordered_map<const void*, std::vector<const lane*>> users_;  ///< by address
   uint64_t last_step_ = 0;

@@ -5,6 +5,7 @@
 
 #include <cstring>
 #include <exception>
+#include <string_view>
 #include <utility>
 
 // The bounds of the program's own image, set by the linker.
@@ -156,13 +157,11 @@ outcome world::run(const parameters& values, const std::function<void()>& body, 
 wave& world::new_wave() {
   if (waves_used_ == waves_.size()) waves_.emplace_back();
   wave& fresh = waves_[waves_used_];
-  auto lanes = std::move(fresh.lanes);
-  auto collectives = std::move(fresh.collectives);
-  lanes.clear();
-  collectives.clear();
-  fresh = wave{};
-  fresh.lanes = std::move(lanes);
-  fresh.collectives = std::move(collectives);
+  // The containers keep their memory from run to run.
+  fresh.lanes.clear();
+  fresh.collectives.clear();
+  fresh.name.clear();
+  static_cast<wave_state&>(fresh) = {};
   fresh.id = static_cast<uint32_t>(waves_used_++);
   return fresh;
 }
@@ -360,9 +359,14 @@ const wave& world::spawn_host(lane& self, const char* name, const fiber_body& bo
   wave& fresh = new_wave();
   fresh.host = true;
   fresh.name = name;
+  // Threads of one name are told apart by a number.
   uint32_t namesakes = 0;
-  for (size_t n = 0; n + 1 < waves_used_; ++n)
-    if (waves_[n].host && (waves_[n].name == name || waves_[n].name.starts_with(std::string(name) + " #"))) ++namesakes;
+  for (size_t n = 0; n + 1 < waves_used_; ++n) {
+    const std::string_view known = waves_[n].name;
+    if (!waves_[n].host || !known.starts_with(name)) continue;
+    const std::string_view rest = known.substr(fresh.name.size());
+    if (rest.empty() || rest.starts_with(" #")) ++namesakes;
+  }
   if (namesakes != 0) fresh.name += " #" + std::to_string(namesakes + 1);
   fresh.ordinal = static_cast<uint32_t>(host_stacks_used_) - 1;  // the main thread does not count
   fresh.live_lanes = 1;
