@@ -212,6 +212,7 @@ class world {
   void remove_candidate(lane& who);
   void wake(lane& waiter);
   void wait(lane& self, const std::byte* private_state);
+  bool ends_for_no_reason(lane& self);
   void got_somewhere(lane& self) {
     self.reads.clear();
     self.fruitless_reads = 0;

@@ -32,7 +32,7 @@ struct busy_wave {
   uint64_t* words;
   uint32_t operations;
   void operator()() const {
-    const target::atomic_ref<uint64_t, scope::system> word(words[8 * target::wave_id()]);
+    const target::atomic_ref<uint64_t, scope::system> word(words[uint64_t{8} * target::wave_id()]);
     for (uint32_t n = 0; n < operations; n += 2)
       word.store(word.load(memory_order::relaxed) + 1, memory_order::relaxed);
   }

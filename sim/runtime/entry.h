@@ -153,8 +153,8 @@ inline void string_read(const char* text, size_t most, const caller& from) {
     publish_access(*world::instance, *self, operation_kind::plain_load, text, 1, memory_order::relaxed, scope::system,
                    from);
     world::instance->check_access(*self);
-    while (size_bytes < most && text[size_bytes++] != '\0') {
-    }
+    while (size_bytes < most && text[size_bytes] != '\0') ++size_bytes;
+    if (size_bytes < most) ++size_bytes;  // the end is read too
   }
   plain_read(text, size_bytes, from);
 }

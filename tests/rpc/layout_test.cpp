@@ -45,7 +45,7 @@ static_assert(parts_follow_each_other({9728, 64}));
 static_assert(parts_follow_each_other({max_ports, max_lanes}));
 
 // One port: a line for each of the five parts.
-static_assert(layout{1, 1}.size_bytes() == 5 * 64);
+static_assert(layout{1, 1}.size_bytes() == size_t{5} * 64);
 // H200, a port for each of 132 x 64 waves: 17.3 MB of packets, two mailboxes and a header for each port, the doorbell's line.
 static_assert(layout{8448, 32}.size_bytes() == 64 + 8448 * (4 + 4 + 16) + 8448 * 32 * 64);
 // The largest does not wrap in 32 bits: 1 GiB and some.

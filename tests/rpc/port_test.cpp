@@ -32,13 +32,14 @@ TYPED_TEST_SUITE(calls, lane_counts, lanes_in_name);
 /// Fills every word of every lane's packet with a value of its own.
 auto fill_with(uint64_t seed) {
   return [seed](packet& to, uint32_t lane) {
-    for (uint32_t n = 0; n < 8; ++n) to.words[n] = seed + lane * 8 + n;
+    for (uint32_t n = 0; n < 8; ++n) to.words[n] = seed + uint64_t{lane} * 8 + n;
   };
 }
 
 auto expect_filled_with(uint64_t seed) {
   return [seed](packet& from, uint32_t lane) {
-    for (uint32_t n = 0; n < 8; ++n) EXPECT_EQ(from.words[n], seed + lane * 8 + n) << "lane " << lane << " word " << n;
+    for (uint32_t n = 0; n < 8; ++n)
+      EXPECT_EQ(from.words[n], seed + uint64_t{lane} * 8 + n) << "lane " << lane << " word " << n;
   };
 }
 

@@ -39,7 +39,7 @@ static_assert(detail::packets_for(huge_bytes) == 1 + (huge_bytes - 56 + 63) / 64
 static_assert(detail::packets_for(~uint64_t{0}) == 2 + (~uint64_t{0} - 57) / 64);
 
 unsigned char byte_of(uint32_t lane, uint64_t n) {
-  return static_cast<unsigned char>(lane * 37 + n * 11 + n / 256 + 1);
+  return static_cast<unsigned char>(uint64_t{lane} * 37 + n * 11 + n / 256 + 1);
 }
 
 /// The sizes that the lanes of the mask send, and for which of them the receiver has no memory.
@@ -179,7 +179,7 @@ TYPED_TEST(streams, of_another_size_in_each_lane_arrive_whole) {
     plan there, back;
     for (uint32_t lane = 0; lane < lanes; ++lane) {
       there.sizes_bytes.push_back(edge_sizes[(lane + shift) % edge_sizes.size()]);
-      back.sizes_bytes.push_back(edge_sizes[(lane * 5 + shift) % edge_sizes.size()]);
+      back.sizes_bytes.push_back(edge_sizes[(size_t{lane} * 5 + shift) % edge_sizes.size()]);
     }
     stream<lanes>(there, back);
   }

@@ -16,7 +16,7 @@ HEDDLE_FUNCTION constexpr uint64_t size_of_request(uint32_t id) {
 }
 
 HEDDLE_FUNCTION constexpr unsigned char byte_of(uint32_t id, uint64_t n) {
-  return static_cast<unsigned char>(id * 31 + n * 7 + 1);
+  return static_cast<unsigned char>(uint64_t{id} * 31 + n * 7 + 1);
 }
 
 struct stream_kernel {

@@ -118,7 +118,7 @@ TEST(trace, every_changed_byte_and_every_cut_of_a_file_is_an_error_or_a_valid_tr
 }
 
 TEST(trace, wrong_fields_are_named) {
-  const auto error_of = [](std::string from, const std::string& to) {
+  const auto error_of = [](const std::string& from, const std::string& to) {
     std::string text = to_json(sample(1));
     const size_t place = text.find(from);
     EXPECT_NE(place, std::string::npos) << from;

@@ -26,7 +26,7 @@ results use_all(char* a, char* b) {
   const auto note_both = [&] {
     uint64_t sum = 0;
     for (size_t at = 0; at < text_bytes; ++at)
-      sum = sum * 31 + static_cast<unsigned char>(a[at]) * 7u + static_cast<unsigned char>(b[at]);
+      sum = sum * 31 + uint64_t{static_cast<unsigned char>(a[at])} * 7 + static_cast<unsigned char>(b[at]);
     note(static_cast<int64_t>(sum));
   };
   std::memset(a, 'x', opaque(20));

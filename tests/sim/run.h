@@ -19,7 +19,10 @@
 #include <vector>
 
 namespace heddle::scheduler {
-inline void PrintTo(verdict value, std::ostream* to) { *to << to_string(value); }
+// GoogleTest looks for this name.
+inline void PrintTo(verdict value, std::ostream* to) {  // NOLINT(readability-identifier-naming)
+  *to << to_string(value);
+}
 }  // namespace heddle::scheduler
 
 namespace heddle::sim::tests {
@@ -62,7 +65,7 @@ struct tally {
 class machine {
  public:
   /// Settings are "key=value".
-  explicit machine(std::vector<std::string> settings = {}, std::string strategy = "random")
+  explicit machine(const std::vector<std::string>& settings = {}, std::string strategy = "random")
       : strategy_name_(std::move(strategy)), settings_(machine_parameters()) {
     about_ = "strategy " + strategy_name_;
     for (const std::string& assignment : settings) {

@@ -18,7 +18,7 @@ inline ended_process heddle(std::vector<std::string> arguments, const process_op
 }
 
 inline nlohmann::json heddle_json(std::vector<std::string> arguments) {
-  arguments.push_back("--json");
+  arguments.emplace_back("--json");
   const ended_process ended = heddle(arguments);
   return nlohmann::json::parse(ended.out, nullptr, false);
 }

@@ -65,7 +65,7 @@ TEST(replay, a_run_that_leaves_the_recording_is_status_2_and_says_where) {
 
 TEST(replay, settings_and_scenarios_that_there_are_not_are_refused) {
   trace other = recorded_crossed();
-  other.parameters.push_back({"colour", "red"});
+  other.parameters.emplace_back("colour", "red");
   EXPECT_NE(heddle({"replay", to_token(other)}).err.find("unknown key \"colour\""), std::string::npos);
   other = recorded_crossed();
   other.scenario = "zoo.crossed-cals";

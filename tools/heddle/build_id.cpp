@@ -19,7 +19,7 @@ std::string build_id_in(std::string_view notes) {
     const size_t value_at = name_at + rounded_up(header.n_namesz);
     const size_t end = value_at + rounded_up(header.n_descsz);
     if (end > notes.size()) break;
-    const bool gnu = notes.substr(name_at, header.n_namesz) == std::string_view("GNU", 4);
+    const bool gnu = notes.substr(name_at, header.n_namesz) == std::string_view("GNU", sizeof "GNU");  // with its zero
     if (gnu && header.n_type == NT_GNU_BUILD_ID) {
       std::string digits;
       for (const char byte : notes.substr(value_at, header.n_descsz)) {
