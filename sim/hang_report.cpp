@@ -43,7 +43,7 @@ std::vector<source_line> hang_report::calls(const lane& who) const {
     if (return_address == nullptr) break;
     const std::vector<source_line> here = inlined_at(return_address);
     // The lane's first frame: what comes before is the simulator.
-    if (here.back().function == "run_lane") break;
+    if (here.back().function == "run_lane" || here.back().file == "sim/world.cpp") break;
     for (const source_line& line : here)
       if (!is_plumbing(line) && found.size() < most_calls) found.push_back(line);
   }
