@@ -1,0 +1,70 @@
+// Memory in which what one lane writes is not at once what another one reads. A machine has one of these unless its fidelity is
+// `interleaving`: `scoped` (scoped_memory.h) or `link` (../link/link_memory.h).
+//
+// The memory of the process holds the newest value of every location whenever a lane may be chosen. Somebody who is entitled to
+// another value sees it through a window: it stands at the address from just before a plain load of the code under test until
+// that lane comes back, and nobody else runs in between. In the same way a plain store of the code under test is in memory when
+// the lane comes back, and is taken from there.
+#pragma once
+
+#include <heddle/sim/operation.h>
+
+#include <cstddef>
+#include <cstdint>
+
+namespace heddle::sim {
+
+struct lane;
+class world;
+
+/// What a read-modify-write makes of the old value.
+struct modification {
+  uint64_t (*apply)(const void* context, uint64_t old) = nullptr;  ///< the value to store
+  bool (*writes)(const void* context, uint64_t old) = nullptr;     ///< false: nothing is stored; null: always
+  const void* context = nullptr;
+};
+
+class late_memory {
+ public:
+  virtual ~late_memory() = default;
+
+  /// Forgets everything; memory keeps its allocations for the next run.
+  virtual void reset() = 0;
+  /// A lane that has not run yet; `by` has launched or spawned it, null for the main thread.
+  virtual void begins(const lane& fresh, const lane* by) = 0;
+
+  /// Called in each turn, before the lane performs its pending operation: what is under way may arrive now.
+  virtual void let_arrive(lane& self) = 0;
+  /// Everything under way arrives, oldest first; whether anything did. Called when nobody can move, and before a run ends.
+  virtual bool all_arrives(lane& self) = 0;
+
+  // It is the lane's turn, `how` is in bounds and not on the lane's own stack. Values of 1, 2, 4 or 8 bytes, in the low bytes.
+
+  virtual uint64_t load(lane& self, const operation& how) = 0;
+  virtual void store(lane& self, const operation& how, uint64_t value) = 0;
+  /// Returns the old value.
+  virtual uint64_t read_modify_write(lane& self, const operation& how, const modification& next) = 0;
+  virtual void fence(lane& self, const operation& how) = 0;
+
+  /// A plain load of any size is about to be made: puts what the lane sees at the address.
+  virtual void before_plain_load(lane& self, const operation& how) = 0;
+  /// A plain store of any size is about to be made.
+  virtual void before_plain_store(lane& self, const operation& how) = 0;
+  /// The lane has come back: memory holds what it stored plainly, or a window. Afterwards memory holds the newest values.
+  virtual void after_plain(lane& self) = 0;
+
+  // -- what orders lanes without memory (all of it at device scope or wider as far as the participants need it)
+
+  /// The lanes meet at a barrier: all that each did before happens before all that each does after.
+  virtual void meet(lane* const* lanes, size_t count) = 0;
+  /// All that `first` did so far happens before what `then` does from now on (join, end of a kernel, mutexes, doorbells).
+  virtual void order(const lane& first, lane& then) = 0;
+  /// As order(), through an object that the simulator knows: what those who released it did happens before what comes next.
+  virtual void release_object(lane& self, const void* object) = 0;
+  virtual void acquire_object(lane& self, const void* object) = 0;
+
+  /// The bytes have been given back; a later allocation elsewhere begins without a past.
+  virtual void released(lane& self, const void* address, size_t size_bytes) = 0;
+};
+
+}  // namespace heddle::sim
