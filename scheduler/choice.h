@@ -14,10 +14,13 @@ enum class choice_kind : uint8_t {
   actor,        ///< who takes the next step
   active_mask,  ///< which lanes stand together when a lane asks
   wake,         ///< whether a wait ends although nothing changed
+  visible,      ///< which of the values that a load may see it sees; 0 is the newest
+  place,        ///< where in its location's modification order a store stands; 0 is the end
+  arrive,       ///< what is under way and arrives now; 0 is nothing
 };
-inline constexpr uint32_t choice_kind_count = 3;
+inline constexpr uint32_t choice_kind_count = 6;
 
-/// The kind as traces spell it: "actor", "mask", "wake".
+/// The kind as traces spell it: "actor", "mask", "wake", "visible", "place", "arrive".
 std::string_view to_string(choice_kind kind);
 
 /// The inverse of to_string; nothing when the text names no kind.
