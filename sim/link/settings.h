@@ -31,10 +31,10 @@ struct link_settings {
   bool same_address = true;       ///< the device keeps accesses to one address in order
   rmw_capability rmw = rmw_capability::all;
   latency_model latency = latency_model::off;
-  uint32_t posted_ns = 0;           ///< a posted write, from one side to the other's memory
-  uint32_t read_ns = 0;             ///< a read, until its completion is back
-  uint32_t fence_ns = 0;            ///< a fence of system scope on the device
-  uint32_t launch_ns = 0;           ///< until the first wave of a kernel runs
+  uint32_t posted_ns = 0;         ///< a posted write, from one side to the other's memory
+  uint32_t read_ns = 0;           ///< a read, until its completion is back
+  uint32_t fence_ns = 0;          ///< a fence of system scope on the device
+  uint32_t launch_ns = 0;         ///< until the first wave of a kernel runs
   bool shared_on_device = false;  ///< memory that both sides use lies in the device's; off: in the host's
 
   /// Reads the keys of link_parameters().
