@@ -11,6 +11,8 @@ namespace heddle::tools {
 namespace {
 
 constexpr uint64_t schedules_default = 1'000;
+constexpr uint64_t litmus_schedules_default = 20'000;
+constexpr uint64_t jobs_max = 1024;
 
 /// Numbers as they were typed: CLI11's own messages about them do not name the range.
 struct typed_numbers {
@@ -18,6 +20,7 @@ struct typed_numbers {
   std::string time;
   std::string seed;
   std::string repeat;
+  std::string jobs;
 };
 
 void add_scenario_options(CLI::App& command, invocation& into, typed_numbers& typed) {
@@ -31,6 +34,20 @@ void add_scenario_options(CLI::App& command, invocation& into, typed_numbers& ty
   command.add_flag("--json", into.json);
 }
 
+void add_litmus_options(CLI::App& command, invocation& into, typed_numbers& typed) {
+  into.strategy = "random";
+  command.add_option("FILE", into.files);
+  command.add_option("--row", into.row_pattern);
+  command.add_option("--schedules", typed.schedules);
+  command.add_option("--seed", typed.seed);
+  command.add_option("--jobs", typed.jobs);
+  command.add_option("--strategy", into.strategy);
+  command.add_option("--set", into.settings)->allow_extra_args(false);
+  command.add_flag("--all", into.all);
+  command.add_flag("--json", into.json);
+  command.add_flag("--quiet", into.quiet);
+}
+
 std::unique_ptr<CLI::App> parser_of(invocation& into, typed_numbers& typed) {
   auto parser = std::make_unique<CLI::App>();
   const std::string& name = into.command;
@@ -42,6 +59,7 @@ std::unique_ptr<CLI::App> parser_of(invocation& into, typed_numbers& typed) {
     parser->add_option("--repeat", typed.repeat);
     parser->add_flag("--json", into.json);
   }
+  if (name == "litmus") add_litmus_options(*parser, into, typed);
   if (name == "help") parser->add_option("COMMAND", into.topic);
   return parser;
 }
@@ -89,10 +107,14 @@ std::string read_numbers(const typed_numbers& typed, invocation& into) {
       return "--time cannot be \"" + typed.time.substr(0, 64) + "\"; it must be a time such as 30, 45s, 5m or 2h";
     into.seconds_max = *seconds;
   }
-  into.schedules = typed.time.empty() ? schedules_default : 0;
+  const uint64_t schedules = into.command == "litmus" ? litmus_schedules_default : schedules_default;
+  into.schedules = typed.time.empty() ? schedules : 0;
   if (!read_number("--schedules", typed.schedules, 1, uint64_t{1} << 62, into.schedules, error)) return error;
   if (!read_number("--seed", typed.seed, 0, ~uint64_t{0}, into.seed, error)) return error;
   if (!read_number("--repeat", typed.repeat, 1, 1'000'000'000, into.repeat, error)) return error;
+  uint64_t jobs = 0;
+  if (!read_number("--jobs", typed.jobs, 1, jobs_max, jobs, error)) return error;
+  into.jobs = static_cast<uint32_t>(jobs);
   return error;
 }
 
@@ -101,7 +123,7 @@ bool is_help_flag(std::string_view word) { return word == "--help" || word == "-
 }  // namespace
 
 const std::vector<std::string>& command_names() {
-  static const std::vector<std::string> names = {"list", "fuzz", "replay", "help"};
+  static const std::vector<std::string> names = {"list", "fuzz", "replay", "litmus", "help"};
   return names;
 }
 

@@ -10,20 +10,26 @@ namespace heddle::tools {
 /// One call of the command. Each subcommand uses its own fields.
 struct invocation {
   std::string program;  ///< as it was typed
-  std::string command;  ///< list, fuzz, replay, help or version
+  std::string command;  ///< list, fuzz, replay, litmus, help or version
   bool json = false;
 
   std::vector<std::string> scenarios;  ///< fuzz: names and patterns; all when empty
-  uint64_t schedules = 0;              ///< fuzz: per scenario; 0: as many as the time allows
+  uint64_t schedules = 0;              ///< per scenario or test; fuzz, 0: as many as the time allows
   double seconds_max = 0;              ///< fuzz: for all scenarios together; 0: no limit
   uint64_t seed = 1;
   std::string strategy = "mix";
-  std::vector<std::string> settings;  ///< fuzz: "key=value"
+  std::vector<std::string> settings;  ///< fuzz, litmus: "key=value"
   std::string out_folder;             ///< fuzz: where findings are written; empty: nowhere
 
   std::string file_or_token;  ///< replay
   bool show_steps = false;
   uint64_t repeat = 1;
+
+  std::vector<std::string> files;  ///< litmus: tables; those that ship when empty
+  std::string row_pattern;         ///< litmus: a regular expression; empty: all tests
+  uint32_t jobs = 0;               ///< litmus: OS threads; 0: as many as there are cores
+  bool all = false;                ///< litmus: every schedule, also when the outcome has been seen
+  bool quiet = false;              ///< litmus: no line for a test that went as expected
 
   std::string topic;  ///< help: a command, or empty
 };

@@ -13,6 +13,7 @@ constexpr std::string_view overview = R"(heddle finds schedules under which GPU 
   heddle list                    scenarios, with their parameters and expected verdicts
   heddle fuzz [SCENARIO...]      run scenarios under many schedules
   heddle replay FILE|TOKEN       run one recorded schedule again
+  heddle litmus [FILE...]        run litmus tests of the memory model
   heddle help [COMMAND]          more about a command
   heddle --version
 
@@ -73,6 +74,34 @@ run had verdict ok and was reproduced, 2 when the run was not the recorded one:
 the line on stderr says at which choice it left the recording and why.
 )";
 
+constexpr std::string_view litmus_help = R"(heddle litmus [FILE.csv...] [OPTIONS]
+
+Runs litmus tests on the simulated machine: small programs, each with an outcome
+that its memory model allows or forbids. Without a FILE, the tables that ship
+are run: ptx.csv and rpc.csv (fidelity scoped), pcie.csv (fidelity link, each
+configuration of the link).
+
+  --row REGEX       only tests whose name, such as "ptx/MP+rlx.gpu+cta" or
+                    "pcie/SB.fences [pool+drain]", has a match
+  --schedules N     schedules per test (default 20000)
+  --all             all of them, also when an allowed outcome has been seen
+  --seed S          schedule i of a test has seed S+i (default 1)
+  --jobs J          OS threads (default: one per core)
+  --strategy X      who decides (default random); see heddle help fuzz
+  --set KEY=VALUE   a setting of the machine for all tests; wins over theirs
+  --json            results for programs
+  --quiet           no line for a test that went as expected
+
+One line per test: what came of it, what was expected, in how many schedules the
+outcome was seen. UNSOUND: a forbidden outcome was seen. MISSED: an outcome that
+must be seen was not, or a protocol's bug was caught neither by its outcome nor
+as a race. Allowed outcomes that need load buffering or a host weaker than x86
+are not modelled, and need not be seen; neither need those that only a store's
+place in its location's order shows ("coherence").
+
+Exit status: 0 when the machine is sound and complete, 1 when it is not.
+)";
+
 constexpr std::string_view help_help = R"(heddle help [COMMAND]
 
 Explains a command, or lists them all.
@@ -91,6 +120,8 @@ int help(const invocation& asked) {
       std::cout << "  " << each.name << "\n      " << each.help << '\n';
   } else if (asked.topic == "replay") {
     std::cout << replay_help;
+  } else if (asked.topic == "litmus") {
+    std::cout << litmus_help;
   } else if (asked.topic == "help") {
     std::cout << help_help;
   } else {

@@ -1,0 +1,38 @@
+// Tables in CSV: a title line, then rows; fields with a comma, a quote or a line feed in them stand in double quotes (RFC 4180).
+#pragma once
+
+#include <cstddef>
+#include <string>
+#include <string_view>
+#include <vector>
+
+namespace heddle::litmus {
+
+struct csv_row {
+  size_t line = 0;  ///< on which it begins, from 1
+  std::vector<std::string> fields;
+};
+
+class csv_table {
+ public:
+  /// Throws std::invalid_argument with one line that names `file` and the line, when a quote is not closed, a row has not as many
+  /// fields as there are titles, a title comes twice, or there is none.
+  csv_table(std::string file, std::string_view text);
+
+  const std::string& file() const { return file_; }
+  const std::vector<std::string>& titles() const { return titles_; }
+  const std::vector<csv_row>& rows() const { return rows_; }
+
+  bool has(std::string_view title) const { return find(title) < titles_.size(); }
+  /// The field of a column; throws std::invalid_argument when there is no such column.
+  const std::string& at(const csv_row& row, std::string_view title) const;
+
+ private:
+  size_t find(std::string_view title) const;
+
+  std::string file_;
+  std::vector<std::string> titles_;
+  std::vector<csv_row> rows_;
+};
+
+}  // namespace heddle::litmus

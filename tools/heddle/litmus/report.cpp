@@ -1,0 +1,152 @@
+#include <heddle/tools/common.h>
+#include <heddle/tools/litmus/report.h>
+#include <heddle/tools/table.h>
+
+#include <algorithm>
+#include <nlohmann/json.hpp>
+
+namespace heddle::litmus {
+namespace {
+
+using tools::colour;
+using tools::grouped;
+
+colour colour_of(judgement value) {
+  switch (value) {
+    case judgement::ok:
+      return colour::good;
+    case judgement::unseen:
+    case judgement::not_finished:
+      return colour::faint;
+    default:
+      return colour::bad;
+  }
+}
+
+std::string padded(std::string_view text, size_t width) {
+  return std::string(text) + std::string(text.size() < width ? width - text.size() : 0, ' ');
+}
+
+std::string what_was_seen(const test_result& result) {
+  const std::string of = " of " + grouped(result.schedules);
+  if (result.seen != 0) return "seen in " + grouped(result.seen) + of;
+  if (result.races != 0) return "race in " + grouped(result.races) + of;
+  if (result.scope_races != 0) return "scope race in " + grouped(result.scope_races) + of;
+  return "not seen in " + grouped(result.schedules);
+}
+
+std::string seen_of(const tally& kind) {
+  return kind.tests == 0 ? "-" : grouped(kind.seen) + " of " + grouped(kind.tests);
+}
+
+std::string counted(uint64_t number, std::string_view one, std::string_view many) {
+  return grouped(number) + " " + std::string(number == 1 ? one : many);
+}
+
+void print_soundness(std::ostream& out, const suite_summary& summary) {
+  const tally& forbidden = summary.all.forbidden;
+  if (summary.sound()) {
+    out << "sound: yes, none of " << counted(forbidden.tests, "forbidden outcome", "forbidden outcomes")
+        << " was seen\n";
+  } else {
+    out << "sound: " << tools::painted("NO", colour::bad) << ", " << grouped(forbidden.seen) << " of "
+        << counted(forbidden.tests, "forbidden outcome was seen", "forbidden outcomes were seen") << '\n';
+  }
+}
+
+void print_completeness(std::ostream& out, const suite_summary& summary) {
+  const tally& required = summary.all.required;
+  const tally& bugs = summary.all.bugs;
+  if (required.tests + bugs.tests == 0) return;
+  out << "complete: " << (summary.complete() ? "yes" : tools::painted("NO", colour::bad)) << ", "
+      << grouped(required.seen) << " of "
+      << counted(required.tests, "outcome that must be seen was", "outcomes that must be seen were");
+  if (bugs.tests != 0)
+    out << "; " << grouped(bugs.seen) << " of " << counted(bugs.tests, "bug", "bugs") << " caught ("
+        << grouped(summary.caught_by_outcome) << " by the outcome, " << grouped(summary.caught_as_race)
+        << " as a race, " << grouped(summary.caught_as_scope_race) << " as a scope race)";
+  out << '\n';
+}
+
+nlohmann::json json_of(const tally& kind) { return {{"tests", kind.tests}, {"seen", kind.seen}}; }
+
+nlohmann::json json_of(const table_summary& summary) {
+  return {{"tests", summary.tests},
+          {"forbidden", json_of(summary.forbidden)},
+          {"required", json_of(summary.required)},
+          {"coherence", json_of(summary.aims)},
+          {"bugs", json_of(summary.bugs)},
+          {"not_modelled", json_of(summary.not_modelled)}};
+}
+
+nlohmann::json json_of(const test& about, const test_result& result) {
+  nlohmann::json made = {{"table", about.table},
+                         {"name", about.name},
+                         {"configuration", about.configuration},
+                         {"expected", to_string(about.expected)},
+                         {"modelled", is_modelled(about.expected)},
+                         {"result", to_string(judge(about.expected, result))},
+                         {"schedules", result.schedules},
+                         {"seen", result.seen},
+                         {"races", result.races},
+                         {"scope_races", result.scope_races}};
+  if (result.seen != 0) made["first_seed"] = result.first_seed;
+  if (!result.broken.empty()) made["broken"] = result.broken;
+  return made;
+}
+
+}  // namespace
+
+void print_line(std::ostream& out, const test& about, const test_result& result) {
+  const judgement judged = judge(about.expected, result);
+  out << tools::painted(padded(to_string(judged), 8), colour_of(judged)) << padded(to_string(about.expected), 26)
+      << padded(what_was_seen(result), 26) << tools::one_line(about.full_name()) << '\n';
+  if (!result.broken.empty()) out << "        " << tools::one_line(result.broken) << '\n';
+}
+
+void print_summary(std::ostream& out, const suite_summary& summary) {
+  using tools::table;
+  const auto right = table::align::right;
+  table lines({{.title = "table"},
+               {.title = "tests", .side = right},
+               {.title = "forbidden", .side = right},
+               {.title = "required", .side = right},
+               {.title = "coherence", .side = right},
+               {.title = "bugs", .side = right},
+               {.title = "not modelled", .side = right}});
+  for (const auto& [name, each] : summary.tables)
+    lines.add({{.text = tools::one_line(name)},
+               {.text = grouped(each.tests)},
+               {.text = seen_of(each.forbidden), .shown = each.forbidden.seen != 0 ? colour::bad : colour::none},
+               {.text = seen_of(each.required),
+                .shown = each.required.seen != each.required.tests ? colour::bad : colour::none},
+               {.text = seen_of(each.aims)},
+               {.text = seen_of(each.bugs), .shown = each.bugs.seen != each.bugs.tests ? colour::bad : colour::none},
+               {.text = seen_of(each.not_modelled)}});
+  lines.print(out, 0);
+  out << "(seen of all; of bugs: caught of all)\n";
+  print_soundness(out, summary);
+  print_completeness(out, summary);
+  if (summary.broken != 0) out << counted(summary.broken, "test", "tests") << " BROKEN\n";
+  if (summary.not_finished != 0) out << counted(summary.not_finished, "test was", "tests were") << " not finished\n";
+  out << counted(summary.schedules, "schedule", "schedules") << " in all\n";
+}
+
+void print_json(std::ostream& out, const std::vector<tested>& results, const suite_summary& summary) {
+  nlohmann::json all;
+  all["tests"] = nlohmann::json::array();
+  for (const tested& each : results) all["tests"].push_back(json_of(*each.what, each.result));
+  all["tables"] = nlohmann::json::object();
+  for (const auto& [name, each] : summary.tables) all["tables"][name] = json_of(each);
+  all["caught"] = {{"by_outcome", summary.caught_by_outcome},
+                   {"as_race", summary.caught_as_race},
+                   {"as_scope_race", summary.caught_as_scope_race}};
+  all["schedules"] = summary.schedules;
+  all["broken"] = summary.broken;
+  all["sound"] = summary.sound();
+  all["complete"] = summary.complete();
+  all["ok"] = summary.ok();
+  out << all.dump(2, ' ', false, nlohmann::json::error_handler_t::replace) << '\n';
+}
+
+}  // namespace heddle::litmus

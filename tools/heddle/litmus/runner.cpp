@@ -1,0 +1,206 @@
+// Nothing in this file is instrumented: what the threads of a test do is told to the simulator access by access, as the compiler's
+// instrumentation would, and everything else that they touch is unknown to it.
+#include <heddle/sim/device.h>
+#include <heddle/tools/litmus/runner.h>
+
+#include <algorithm>
+#include <array>
+#include <stdexcept>
+
+// What instrumented code calls before a plain access of four bytes (sim/runtime/instrumentation.cpp).
+extern "C" {
+void __tsan_read4(void* address);   // NOLINT(bugprone-reserved-identifier)
+void __tsan_write4(void* address);  // NOLINT(bugprone-reserved-identifier)
+}
+
+namespace heddle::litmus {
+namespace {
+
+uint32_t* allocate(size_t count, bool on_device, const std::string& name) {
+  return static_cast<uint32_t*>(sim::runtime::allocate(count * sizeof(uint32_t), on_device, name.c_str()));
+}
+
+template <typename Outcome>
+void count_races(const Outcome& ended, test_result& counted) {
+  if constexpr (requires { ended.races; }) {
+    counted.races += ended.races != 0 ? 1 : 0;
+    counted.scope_races += ended.scope_races != 0 ? 1 : 0;
+  }
+}
+
+}  // namespace
+
+/// The threads of one test. They outlive its runs; what is in here lies outside of the simulated machine.
+class runner::threads {
+ public:
+  void take(const program& code) {
+    code_ = &code;
+    words_.assign(code.locations.size(), nullptr);
+    state_.registers.assign(code.threads.size(), std::vector<uint32_t>(registers, 0));
+    state_.locations.assign(code.locations.size(), 0);
+    shape_ = {.blocks = 0, .waves = 0, .lanes = 1};
+    hosts_.clear();
+    std::vector<uint32_t> waves;  // by block
+    for (uint32_t thread = 0; thread < code.threads.size(); ++thread) {
+      if (code.places[thread].host) {
+        hosts_.push_back(thread);
+        continue;
+      }
+      const uint32_t block = code.places[thread].block;
+      if (block >= waves.size()) waves.resize(block + 1);
+      shape_.waves = std::max(shape_.waves, ++waves[block]);
+    }
+    shape_.blocks = static_cast<uint32_t>(waves.size());
+    of_wave_.assign(size_t{shape_.blocks} * shape_.waves, nobody);
+    std::fill(waves.begin(), waves.end(), 0);
+    for (uint32_t thread = 0; thread < code.threads.size(); ++thread)
+      if (const place& at = code.places[thread]; !at.host)
+        of_wave_[size_t{at.block} * shape_.waves + waves[at.block]++] = thread;
+  }
+
+  void begin_run() {
+    for (std::vector<uint32_t>& each : state_.registers) std::fill(each.begin(), each.end(), 0);
+  }
+
+  /// The host's main thread: sets up, starts the others, and is the last of the test's host threads itself.
+  void main() {
+    for (size_t n = 0; n < words_.size(); ++n) words_[n] = allocate(1, code_->on_device[n], code_->locations[n]);
+    sim::device device;
+    if (shape_.blocks != 0) device.launch(shape_, [this] { run_wave(); });
+    // Nobody waits for them: the run ends when all have ended.
+    for (size_t n = 0; n + 1 < hosts_.size(); ++n) spawn(hosts_[n]);
+    if (!hosts_.empty()) run_thread(hosts_.back());
+  }
+
+  /// After a run: memory holds what it was left with.
+  const final_state& end_run() {
+    for (size_t n = 0; n < words_.size(); ++n) state_.locations[n] = *const_cast<const volatile uint32_t*>(words_[n]);
+    return state_;
+  }
+
+ private:
+  static constexpr uint32_t nobody = ~uint32_t{0};
+
+  struct host_thread {
+    threads* of;
+    uint32_t thread;
+  };
+  void spawn(uint32_t thread) {
+    static constexpr sim::fiber_body body = {
+        .size_bytes = sizeof(host_thread),
+        .move_to = [](void* to, void* from) { new (to) host_thread(*static_cast<host_thread*>(from)); },
+        .invoke =
+            [](void* self) {
+              static_cast<host_thread*>(self)->of->run_thread(static_cast<host_thread*>(self)->thread);
+            },
+    };
+    host_thread started = {.of = this, .thread = thread};
+    sim::runtime::spawn_host("host", body, &started);
+  }
+
+  void run_wave() {
+    const uint32_t thread = of_wave_[sim::runtime::wave_id()];
+    if (thread != nobody) run_thread(thread);
+  }
+
+  void run_thread(uint32_t thread) {
+    for (const instruction& each : code_->threads[thread]) perform(each, state_.registers[thread]);
+  }
+
+  void perform(const instruction& what, std::vector<uint32_t>& own) {
+    uint32_t* const word = words_.empty() ? nullptr : words_[what.location];
+    constexpr uint32_t size_bytes = sizeof *word;
+    namespace runtime = sim::runtime;
+    switch (what.kind) {
+      case instruction_kind::load:
+        if (what.weak) {
+          __tsan_read4(word);
+          own[what.reg] = *static_cast<volatile uint32_t*>(word);
+        } else {
+          own[what.reg] = static_cast<uint32_t>(runtime::load(word, size_bytes, what.order, what.reach));
+        }
+        return;
+      case instruction_kind::store:
+        if (what.weak) {
+          __tsan_write4(word);
+          *static_cast<volatile uint32_t*>(word) = what.value;
+        } else {
+          runtime::store(word, size_bytes, what.value, what.order, what.reach);
+        }
+        return;
+      case instruction_kind::exchange:
+      case instruction_kind::add: {
+        const auto kind = what.kind == instruction_kind::add ? runtime::rmw_kind::add : runtime::rmw_kind::exchange;
+        own[what.reg] = static_cast<uint32_t>(
+            runtime::read_modify_write(kind, word, size_bytes, what.value, what.order, what.reach));
+        return;
+      }
+      case instruction_kind::compare_exchange: {
+        uint64_t found = what.value;
+        runtime::compare_exchange(word, size_bytes, &found, what.desired, what.order, what.reach);
+        own[what.reg] = static_cast<uint32_t>(found);
+        return;
+      }
+      case instruction_kind::fence:
+      case instruction_kind::drain_buffers:
+        runtime::fence(what.order, what.reach);
+        return;
+    }
+  }
+
+  const program* code_ = nullptr;
+  launch_shape shape_;
+  std::vector<uint32_t> of_wave_;  ///< the thread of each wave, or nobody
+  std::vector<uint32_t> hosts_;    ///< the threads on the host
+  std::vector<uint32_t*> words_;   ///< by location
+  final_state state_;
+};
+
+runner::runner(std::unique_ptr<scheduler::strategy> deciding)
+    : deciding_(std::move(deciding)), threads_(std::make_unique<threads>()) {}
+runner::~runner() = default;
+
+parameters machine_settings(const test& tested, const std::vector<std::string>& settings) {
+  parameters made(sim::machine_parameters());
+  const auto set = [&](const std::string& assignment) {
+    if (const auto wrong = made.set(assignment)) throw std::invalid_argument(*wrong);
+  };
+  const auto key_of = [](const std::string& assignment) { return assignment.substr(0, assignment.find('=')); };
+  const auto overridden = [&](const std::string& key) {
+    return std::any_of(settings.begin(), settings.end(), [&](const std::string& each) { return key_of(each) == key; });
+  };
+  for (const std::string& each : tested.settings)
+    if (!overridden(key_of(each)) && made.has(key_of(each))) set(each);
+  // Races are part of many tests: they are counted, and the run goes on.
+  if (!overridden("races") && made.has("races")) set("races=count");
+  for (const std::string& each : settings) set(each);
+  return made;
+}
+
+test_result runner::run(const test& tested, const std::vector<std::string>& settings, const run_options& options) {
+  const parameters machine = machine_settings(tested, settings);
+  threads_->take(tested.code);
+  const std::function<void()> body = [this] { threads_->main(); };
+  const bool enough_once = tested.expected != expectation::forbidden && !options.all;
+  test_result counted;
+  while (counted.schedules < options.schedules && !(enough_once && counted.seen != 0)) {
+    if (options.stop != nullptr && options.stop->load(std::memory_order_relaxed)) {
+      counted.stopped = true;
+      break;
+    }
+    const uint64_t seed = options.first_seed + counted.schedules++;
+    choices_.begin(*deciding_, seed);
+    threads_->begin_run();
+    const sim::outcome ended = machine_.run(machine, body, choices_, false);
+    if (ended.verdict != scheduler::verdict::ok) {
+      counted.broken = "seed " + std::to_string(seed) + " ended with verdict " + std::string(to_string(ended.verdict)) +
+                       ": " + ended.message;
+      break;
+    }
+    count_races(ended, counted);
+    if (holds(tested.code.outcome, threads_->end_run()) && counted.seen++ == 0) counted.first_seed = seed;
+  }
+  return counted;
+}
+
+}  // namespace heddle::litmus

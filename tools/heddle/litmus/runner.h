@@ -1,0 +1,58 @@
+// Runs a litmus test under many schedules and counts the runs that show its outcome.
+#pragma once
+
+#include <heddle/scheduler/strategy.h>
+#include <heddle/sim/simulation.h>
+#include <heddle/tools/litmus/test.h>
+
+#include <atomic>
+#include <cstdint>
+#include <functional>
+#include <memory>
+#include <string>
+
+namespace heddle::litmus {
+
+struct run_options {
+  uint64_t schedules = 20'000;
+  uint64_t first_seed = 1;                  ///< run i has seed first_seed + i
+  bool all = false;                         ///< also when the outcome is allowed and has been seen
+  const std::atomic<bool>* stop = nullptr;  ///< looked at before each run
+};
+
+/// What was seen of one test.
+struct test_result {
+  uint64_t schedules = 0;    ///< runs made
+  uint64_t seen = 0;         ///< of these, that showed the outcome
+  uint64_t first_seed = 0;   ///< of the first run that did; 0 when none did
+  uint64_t races = 0;        ///< runs with a race
+  uint64_t scope_races = 0;  ///< runs with a race that a wider scope would have ordered
+  std::string broken;        ///< why a run did not come to its end, one line; empty
+  bool stopped = false;      ///< by the stop flag
+};
+
+/// A machine, and what a test needs beside it. Belongs to the OS thread that made it.
+class runner {
+ public:
+  explicit runner(std::unique_ptr<scheduler::strategy> deciding);
+  ~runner();
+  runner(const runner&) = delete;
+  runner& operator=(const runner&) = delete;
+
+  /// Throws std::invalid_argument when the test's settings, and then `settings`, are none that the machine has.
+  test_result run(const test& tested, const std::vector<std::string>& settings, const run_options& options);
+
+ private:
+  class threads;
+
+  std::unique_ptr<scheduler::strategy> deciding_;
+  sim::simulation machine_;
+  scheduler::choice_source choices_;
+  std::unique_ptr<threads> threads_;
+};
+
+/// The machine's settings for a test, with "key=value" assignments that win over the test's own. Throws std::invalid_argument with
+/// one line when one of them is wrong.
+parameters machine_settings(const test& tested, const std::vector<std::string>& settings);
+
+}  // namespace heddle::litmus
