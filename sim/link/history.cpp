@@ -1,0 +1,104 @@
+#include <heddle/sim/link/history.h>
+
+#include <algorithm>
+#include <cstring>
+
+namespace heddle::sim {
+namespace {
+
+size_t offset_in_granule(const piece& bytes) { return reinterpret_cast<uintptr_t>(bytes.address) % granule_bytes; }
+
+/// The bytes of the piece out of the value of its granule, as a load of this size would have them.
+uint64_t cut(uint64_t granule, const piece& bytes) {
+  uint64_t value = 0;
+  std::memcpy(&value, reinterpret_cast<const std::byte*>(&granule) + offset_in_granule(bytes), bytes.size_bytes);
+  return value;
+}
+
+template <typename Map>
+void forget_granules(Map& granules, const void* address, size_t size_bytes) {
+  if (granules.empty() || size_bytes == 0) return;
+  const auto end = reinterpret_cast<uintptr_t>(address) + size_bytes;
+  for (uintptr_t at = granule_of(address); at < end; at += granule_bytes) granules.erase(at);
+}
+
+/// Sums do not depend on the order of the hash table.
+template <typename Map, typename AddEntry>
+void add_in_any_order(const Map& granules, scheduler::digest& sum, AddEntry add_entry) {
+  uint64_t total = 0;
+  for (const auto& [at, content] : granules) {
+    scheduler::digest entry;
+    entry.add(at);
+    add_entry(content, entry);
+    total += entry.value();
+  }
+  sum.add(total);
+}
+
+}  // namespace
+
+uintptr_t granule_of(const void* address) { return reinterpret_cast<uintptr_t>(address) & ~(granule_bytes - 1); }
+
+piece first_piece(const void* address, size_t size_bytes) {
+  auto* const at = const_cast<std::byte*>(static_cast<const std::byte*>(address));
+  const size_t left = granule_bytes - reinterpret_cast<uintptr_t>(at) % granule_bytes;
+  return {.address = at, .size_bytes = static_cast<uint32_t>(std::min(left, size_bytes))};
+}
+
+void value_history::forget(const void* address, size_t size_bytes) { forget_granules(granules_, address, size_bytes); }
+
+void value_history::remember(const piece& bytes, uint64_t moment) {
+  std::vector<version>& known = granules_[granule_of(bytes.address)];
+  if (known.size() == most_versions) known.erase(known.begin());
+  version now{.until = moment};
+  std::memcpy(&now.bytes, reinterpret_cast<const void*>(granule_of(bytes.address)), granule_bytes);
+  known.push_back(now);
+}
+
+void value_history::values_after(const piece& bytes, uint64_t moment, std::vector<value>& seen) const {
+  seen.clear();
+  value newest{};
+  std::memcpy(&newest.bytes, bytes.address, bytes.size_bytes);
+  seen.push_back(newest);
+  const auto found = granules_.find(granule_of(bytes.address));
+  if (found == granules_.end()) return;
+  for (auto past = found->second.rbegin(); past != found->second.rend(); ++past) {
+    const uint64_t before = cut(past->bytes, bytes);
+    // Neighbours changed, or the same value was written again: one and the same for who reads these bytes.
+    if (before == seen.back().bytes) continue;
+    seen.back().since = past->until;
+    if (past->until <= moment) return;
+    seen.push_back({.bytes = before});
+  }
+}
+
+void value_history::add_to(scheduler::digest& sum) const {
+  add_in_any_order(granules_, sum, [](const std::vector<version>& known, scheduler::digest& entry) {
+    for (const version& past : known) entry.add(past.until, past.bytes);
+  });
+}
+
+void read_floors::forget(const void* address, size_t size_bytes) { forget_granules(granules_, address, size_bytes); }
+
+uint64_t read_floors::of(const piece& bytes) const {
+  const auto found = granules_.find(granule_of(bytes.address));
+  if (found == granules_.end()) return 0;
+  const auto first = found->second.begin() + static_cast<ptrdiff_t>(offset_in_granule(bytes));
+  return *std::max_element(first, first + bytes.size_bytes);
+}
+
+void read_floors::raise(const piece& bytes, uint64_t moment) {
+  std::array<uint64_t, granule_bytes>& known = granules_[granule_of(bytes.address)];
+  for (size_t n = 0; n < bytes.size_bytes; ++n) {
+    uint64_t& floor = known[offset_in_granule(bytes) + n];
+    floor = std::max(floor, moment);
+  }
+}
+
+void read_floors::add_to(scheduler::digest& sum) const {
+  add_in_any_order(granules_, sum, [](const std::array<uint64_t, granule_bytes>& known, scheduler::digest& entry) {
+    for (const uint64_t floor : known) entry.add(floor);
+  });
+}
+
+}  // namespace heddle::sim
