@@ -66,12 +66,14 @@ struct lane {
   uint32_t candidate_slot = 0;  ///< where it stands among the candidates, while it is one
   operation pending;
   plain_store_in_progress storing;
-  uint64_t result = 0;    ///< of the collective or mask that it took part in
-  bool resolved = false;  ///< its active_mask has been answered by another lane's
+  bool unsettled = false;  ///< its memory has something to put right when it comes back (late_memory::after_plain)
+  uint64_t result = 0;     ///< of the collective or mask that it took part in
+  bool resolved = false;   ///< its active_mask has been answered by another lane's
 
   watch_set reads;                      ///< since its last progress
   std::vector<uint32_t> registrations;  ///< in the watch table
   uint32_t fruitless_reads = 0;         ///< since its last progress or wait
+  uint32_t late_left = 0;               ///< loads that may still see an older value, before its next progress
   uint32_t wakes_left = 0;              ///< times that its wait may still end for no reason
   cycle_finder spin;                    ///< of a loop without pause(), read by read
   cycle_finder proof;                   ///< of its wait, while nobody else can move

@@ -60,6 +60,15 @@ std::vector<recorder::change> recorder::changes_of(const void* address, size_t s
   return found;
 }
 
+std::string recorder::describe(const heap& memory, uint64_t step) const {
+  const auto found = std::lower_bound(taken_.begin(), taken_.end(), step,
+                                      [](const taken& one, uint64_t wanted) { return one.step < wanted; });
+  if (found == taken_.end() || found->step != step) return "step " + std::to_string(step);
+  return name_of(*found->who) + ", " + sim::describe(found->what) + " of " +
+         describe_location(memory, found->what.address) + " (" + std::to_string(found->what.size_bytes) +
+         " bytes), step " + std::to_string(step) + ", " + source_of(found->calls).where();
+}
+
 std::vector<step_record> recorder::steps(const heap& memory, size_t most) const {
   std::vector<step_record> said;
   const size_t from = taken_.size() > most ? taken_.size() - most : 0;
@@ -69,7 +78,7 @@ std::vector<step_record> recorder::steps(const heap& memory, size_t most) const 
     step_record& record = said.emplace_back();
     record.step = one.step;
     record.actor = name_of(*one.who);
-    record.operation = describe(one.what);
+    record.operation = sim::describe(one.what);
     if (one.what.address != nullptr)
       record.location =
           describe_location(memory, one.what.address) + " (" + std::to_string(one.what.size_bytes) + " bytes)";

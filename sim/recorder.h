@@ -41,6 +41,9 @@ class recorder {
   /// The lanes that have touched the bytes at all, in order of their first time.
   std::vector<const lane*> users_of(const void* address) const;
 
+  /// One step in words, with its source line.
+  std::string describe(const heap& memory, uint64_t step) const;
+
   /// The steps in words. At most the last `most`.
   std::vector<step_record> steps(const heap& memory, size_t most) const;
 

@@ -4,9 +4,9 @@
 namespace heddle::sim {
 
 std::vector<parameter> machine_parameters() {
-  return {
-      parameter::one_of("fidelity", "interleaving", {"interleaving"},
-                        "how memory behaves: interleaving = one memory, every access takes effect at once"),
+  std::vector<parameter> all = {
+      parameter::one_of("fidelity", "scoped", {"interleaving", "link", "scoped"},
+                        "how memory behaves: scoped and weak, late across the link alone, or every access at once"),
       parameter::one_of("convergence", "independent", {"independent"},
                         "what the lanes of a wave do to each other: independent = each is scheduled on its own"),
       parameter::one_of("progress", "fair", progress_model_names(),
@@ -20,11 +20,22 @@ std::vector<parameter> machine_parameters() {
                         "steps before only guaranteed waves run; as many again and the run is inconclusive"),
       parameter::number("stack_kib", 16, 8, 1024, "KiB", "stack of a lane"),
       parameter::number("host_stack_kib", 256, 64, 8192, "KiB", "stack of a host thread"),
+      parameter::one_of("races", "end", {"end", "count"},
+                        "what a race does (fidelity scoped): end the run with a verdict, or only count"),
+      parameter::number("late", 4, 0, 1000, "",
+                        "how many loads in a row of one lane may see older values (fidelity scoped and link)"),
   };
+  for (parameter& each : link_parameters()) all.push_back(std::move(each));
+  return all;
 }
 
 settings settings::from(const parameters& values) {
   settings read;
+  const std::string name = values.text("fidelity");
+  read.fidelity = name == "scoped" ? fidelity::scoped : name == "link" ? fidelity::link : fidelity::interleaving;
+  read.races_end = values.text("races") == "end";
+  read.late = values.count("late");
+  read.link = link_settings::from(values);
   read.progress = parse_progress_model(values.text("progress"));
   read.resident = values.count("resident");
   read.budget = static_cast<uint64_t>(values.number("budget"));

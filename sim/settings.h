@@ -2,11 +2,23 @@
 #pragma once
 
 #include <heddle/scheduler/parameters.h>
+#include <heddle/sim/link/settings.h>
 #include <heddle/sim/progress.h>
 
 namespace heddle::sim {
 
+/// How memory behaves.
+enum class fidelity : uint8_t {
+  interleaving,  ///< one memory; every access takes effect at once
+  link,          ///< what crosses the link between host and device is late
+  scoped,        ///< the scoped weak memory of PTX, and x86-TSO for the host
+};
+
 struct settings {
+  sim::fidelity fidelity = sim::fidelity::scoped;
+  bool races_end = true;  ///< a race ends the run; otherwise it is counted
+  uint32_t late = 0;      ///< loads in a row that may see an older value
+  link_settings link;
   progress_model progress = progress_model::fair;
   uint32_t resident = 0;        ///< waves that the device holds at a time
   uint64_t budget = 0;          ///< steps before the fair tail begins, and again before the run is given up

@@ -30,9 +30,11 @@ struct step_record {
 /// What came of a run.
 struct outcome {
   scheduler::verdict verdict = scheduler::verdict::ok;
-  std::string where;    ///< file:line (or a name) that the verdict is about; groups findings; empty when ok
-  std::string message;  ///< one line: what happened
-  std::string report;   ///< several lines: every waiting lane, what it reads, who could change it; only with explain
+  uint64_t races = 0;        ///< counted, with races=count
+  uint64_t scope_races = 0;  ///< likewise; not among `races`
+  std::string where;         ///< file:line (or a name) that the verdict is about; groups findings; empty when ok
+  std::string message;       ///< one line: what happened
+  std::string report;  ///< several lines: every waiting lane, what it reads, who could change it; only with explain
   std::vector<step_record> steps_taken;  ///< only with explain
   uint64_t steps = 0;
   uint64_t digest = 0;

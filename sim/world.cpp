@@ -1,4 +1,5 @@
 #include <heddle/sim/hang_report.h>
+#include <heddle/sim/memory/scoped_memory.h>
 #include <heddle/sim/source_line.h>
 #include <heddle/sim/stack_overflow.h>
 #include <heddle/sim/world.h>
@@ -73,6 +74,7 @@ void world::prepare(scheduler::choice_source& choices, bool explain) {
   if (host_stacks_ == nullptr || host_stacks_->stack_bytes() != machine_.host_stack_bytes)
     host_stacks_ = std::make_unique<stack_arena>(machine_.host_stack_bytes, most_hosts);
   heap_.reset();
+  choose_memory();
   lanes_used_ = waves_used_ = 0;
   free_stacks_.clear();
   stacks_used_ = host_stacks_used_ = 0;
@@ -94,6 +96,8 @@ void world::prepare(scheduler::choice_source& choices, bool explain) {
   next_limit_ = machine_.budget;
   recorder_ = explain ? std::make_unique<recorder>() : nullptr;
   verdict_ = verdict::ok;
+  races_ = scope_races_ = 0;
+  race_.missing = nullptr;
   message_.clear();
   about_ = {};
   ended_by_ = nullptr;
@@ -101,6 +105,15 @@ void world::prepare(scheduler::choice_source& choices, bool explain) {
   stock_for_ = nullptr;
   denied_ = false;
   stopped_ = false;
+}
+
+void world::choose_memory() {
+  late_ = nullptr;
+  if (machine_.fidelity == fidelity::scoped) {
+    if (scoped_ == nullptr) scoped_ = std::make_unique<scoped_memory>(*this, machine_.link);
+    late_ = scoped_.get();
+  }
+  if (late_ != nullptr) late_->reset();
 }
 
 outcome world::run(const parameters& values, const std::function<void()>& body, scheduler::choice_source& choices,
@@ -122,6 +135,7 @@ outcome world::run(const parameters& values, const std::function<void()>& body, 
   host.name = "main";
   host.live_lanes = 1;
   lane& main = new_lane(host, 0);
+  if (late_ != nullptr) late_->begins(main, nullptr);
   main.how_to_run = &run_main;
   begin(main);
   run_main.move_to(main.body, &main_body_);
@@ -140,6 +154,8 @@ outcome world::run(const parameters& values, const std::function<void()>& body, 
 
   outcome result;
   result.verdict = verdict_;
+  result.races = races_;
+  result.scope_races = scope_races_;
   result.steps = steps_;
   result.digest = digest_.value();
   result.stopped_by_source = stopped_;
@@ -149,6 +165,10 @@ outcome world::run(const parameters& values, const std::function<void()>& body, 
     constexpr size_t most_steps = 200000;
     result.steps_taken = recorder_->steps(heap_, most_steps);
     if (verdict_ != verdict::ok) result.report = report_.empty() ? hang_report(*this).text() : report_;
+    if (verdict_ == verdict::race || verdict_ == verdict::scope_race) result.report = race_report();
+    if (late_ != nullptr && verdict_ != verdict::ok)
+      if (const std::string overtaken = late_->overtakings(); !overtaken.empty())
+        result.report += "stores that were overtaken:\n" + overtaken;
   }
   instance = nullptr;
   return result;
@@ -176,6 +196,7 @@ lane& world::new_lane(wave& of, uint32_t index) {
   fresh.begun = false;
   fresh.pending = {};
   fresh.storing.size_bytes = 0;
+  fresh.unsettled = false;
   fresh.resolved = false;
   fresh.registrations.clear();
   fresh.private_state = nullptr;
@@ -254,8 +275,14 @@ void world::stop(lane& self) {
   leave(self);
 }
 
+void world::acquire_kernels(lane& self) {
+  if (late_ == nullptr) return;
+  for (uint32_t n = 0; n < kernels_launched_; ++n) late_->acquire_object(self, end_of(n));
+}
+
 void world::lane_ended(lane& self) {
   wave& of = *self.of;
+  if (late_ != nullptr) late_->release_object(self, of.host ? static_cast<const void*>(&of.ended) : end_of(of.kernel));
   remove_candidate(self);
   self.state = lane_state::ended;
   of.ended_mask |= lane_bit(self);
@@ -315,6 +342,8 @@ void world::launch(lane& self, const launch_shape& shape, const fiber_body& body
   added.lanes = shape.lanes;
   added.live_waves = shape.blocks * shape.waves;
   added.first_wave = waves_used_;
+  added.ordinal = kernels_launched_;
+  if (late_ != nullptr) late_->release_object(self, launch_of(kernels_launched_));
   added.body = body;
   added.bytes.resize(body.size_bytes);
   std::memcpy(added.bytes.data(), bytes, body.size_bytes);
@@ -344,6 +373,11 @@ void world::start_blocks() {
       for (uint32_t index = 0; index < runs.lanes; ++index) {
         lane& fresh = new_lane(starts, index);
         fresh.how_to_run = &runs.body;
+        if (late_ != nullptr) {
+          late_->begins(fresh, nullptr);
+          late_->acquire_object(fresh, launch_of(runs.ordinal));
+          if (runs.ordinal != 0) late_->acquire_object(fresh, end_of(runs.ordinal - 1));
+        }
         add_candidate(fresh);
       }
     }
@@ -373,6 +407,7 @@ const wave& world::spawn_host(lane& self, const char* name, const fiber_body& bo
   fresh.resident = true;
   lane& thread = new_lane(fresh, 0);
   thread.how_to_run = &body;
+  if (late_ != nullptr) late_->begins(thread, &self);
   begin(thread);
   body.move_to(thread.body, from);
   fair_.live(fresh);

@@ -7,6 +7,8 @@
 #include <heddle/sim/fiber_body.h>
 #include <heddle/sim/heap.h>
 #include <heddle/sim/lane.h>
+#include <heddle/sim/memory/late_memory.h>
+#include <heddle/sim/memory/race.h>
 #include <heddle/sim/mutex.h>
 #include <heddle/sim/recorder.h>
 #include <heddle/sim/settings.h>
@@ -85,6 +87,12 @@ class world {
     if (recorder_) recorder_->changed(self, address, size_bytes);
   }
 
+  /// Lets the memory take up what the lane has stored plainly, or seen through a window.
+  void settle(lane& self) {
+    if (!self.unsettled) return;
+    self.unsettled = false;
+    late_->after_plain(self);
+  }
   /// Remembers the bytes that a plain store of the code under test is about to replace.
   void begin_plain_store(lane& self, void* address, uint32_t size_bytes);
   /// The same for a store that is too long to remember: it counts as a change.
@@ -93,7 +101,7 @@ class world {
     self.storing.size_bytes = size_bytes;
   }
   void finish_plain_store(lane& self) {
-    if (self.storing.size_bytes != 0) look_at_plain_store(self);
+    if (self.storing.size_bytes != 0 || self.unsettled) look_at_plain_store(self);
   }
 
   /// The end of a turn in a loop that waits for memory to change. `private_state` as for look_for_spin; null: the wait is the
@@ -135,8 +143,37 @@ class world {
   const wave& spawn_host(lane& self, const char* name, const fiber_body& body, void* from, const operation& how);
   /// Waits until the word, which the simulator changes, is `wanted`.
   void wait_for(lane& self, const uint64_t& word, uint64_t wanted, const operation& how);
+  /// The lane has seen that the device is idle: all that the kernels did comes before what it does next.
+  void acquire_kernels(lane& self);
   /// Launches that have not ended.
   const uint64_t& kernels_running() const { return kernels_running_; }
+
+  // -- entries of memory that arrives late -------------------------------------------------------------------------------------
+
+  /// The memory of this run; null when there is one memory for all.
+  late_memory* late() { return late_; }
+  uint32_t pick(lane& self, uint32_t count, scheduler::choice_kind kind) {
+    const uint32_t picked = choices_->pick(count, kind);
+    if (picked >= count) stop(self);
+    return picked;
+  }
+  /// Whether the lane may still see something that is not the newest. Not when waits are put to the proof or the run is to come
+  /// to its end: there all stores have arrived.
+  bool may_be_late(const lane& self) const {
+    return self.late_left != 0 && proving_ == proof::none && !fair_tail_ && !denied_;
+  }
+  uint64_t steps() const { return steps_; }
+  bool explains() const { return recorder_ != nullptr; }
+  /// What was under way has changed these bytes; `issuer` had stored them.
+  void arrived(const lane& issuer, const void* address, size_t size_bytes);
+  /// The lane's pending operation races with an earlier access. Does not return when races end runs.
+  void found_race(lane& self, const access_record& earlier, bool scope_race, const race_finder::edge* missing);
+  /// A step of an explained run in words, with its source line.
+  std::string describe_step(uint64_t step) const;
+  /// Whether the memory is on the C++ heap, or mapped by somebody else, and may be gone by the time that one looks at it.
+  bool may_vanish(const void* address) const {
+    return !heap_.contains(address) && stable(reinterpret_cast<uintptr_t>(address)) == unstable;
+  }
 
   const settings& machine() const { return machine_; }
   heap& memory() { return heap_; }
@@ -161,6 +198,7 @@ class world {
     uint32_t next_block = 0;  ///< blocks [0, next_block) have started
     uint32_t live_waves = 0;
     size_t first_wave = 0;  ///< in waves_
+    uint32_t ordinal = 0;   ///< among the launches of the run
     fiber_body body;
     std::vector<std::byte> bytes;
   };
@@ -170,6 +208,7 @@ class world {
   static constexpr uint64_t unstable = ~uint64_t{0};
 
   void prepare(scheduler::choice_source& choices, bool explain);
+  void choose_memory();
   /// As yield, for a lane that is no candidate; it may have become one again by the time that somebody is chosen.
   void block(lane& self) { yield(self); }
   [[gnu::always_inline]] void enter(lane& self, lane& next) {
@@ -193,11 +232,6 @@ class world {
     if (picked >= count) stop(self);
     return *candidates_[picked];
   }
-  uint32_t pick(lane& self, uint32_t count, scheduler::choice_kind kind) {
-    const uint32_t picked = choices_->pick(count, kind);
-    if (picked >= count) stop(self);
-    return picked;
-  }
   bool all_waits_proven();
   void judge_denied(lane& self);
   lane& next_in_turn();
@@ -217,14 +251,19 @@ class world {
     self.reads.clear();
     self.fruitless_reads = 0;
     self.wakes_left = machine_.wakes;
+    self.late_left = machine_.late;
     self.spin.forget();
   }
   void first_step(wave& who);
   void look_at_plain_store(lane& self);
+  std::string race_report() const;
   [[noreturn]] void bad_access(lane& self, const char* wrong);
   void check_arrival(lane& self, const operation& how);
   void complete(wave& of, size_t open, operation_kind kind);
 
+  /// What orders the lanes of a launch behind who launched them, and who waits for them behind their ends.
+  static const void* launch_of(uint32_t ordinal) { return reinterpret_cast<const void*>(uintptr_t{2} * ordinal + 2); }
+  static const void* end_of(uint32_t ordinal) { return reinterpret_cast<const void*>(uintptr_t{2} * ordinal + 3); }
   wave& new_wave();
   lane& new_lane(wave& of, uint32_t index);
   void start_blocks();
@@ -239,10 +278,6 @@ class world {
     const bool whole = size_bytes <= sizeof value;
     digest_.add(what, where, whole ? stable_value(value) : 0);
     if (!whole) add_words_to_digest(address, size_bytes);
-  }
-  /// Whether the memory is on the C++ heap, or mapped by somebody else, and may be gone by the time that one looks at it.
-  bool may_vanish(const void* address) const {
-    return !heap_.contains(address) && stable(reinterpret_cast<uintptr_t>(address)) == unstable;
   }
   void add_words_to_digest(const void* address, uint32_t size_bytes);
   /// Where a word points to, as every process would say it; `unstable` when it points to nothing that the simulator knows.
@@ -259,6 +294,9 @@ class world {
   }
 
   settings machine_;
+  std::unique_ptr<late_memory> scoped_;
+  std::unique_ptr<late_memory> link_;
+  late_memory* late_ = nullptr;     ///< one of them
   uint64_t settings_revision_ = 0;  ///< of the list that they were read from
   std::unique_ptr<stack_arena> device_stacks_;
   std::unique_ptr<stack_arena> host_stacks_;
@@ -309,6 +347,15 @@ class world {
   call_chain about_ = {};           ///< the place in the code under test that the verdict is about
   const lane* ended_by_ = nullptr;  ///< whose operation the verdict is about, when it is about one
   std::string report_;
+  /// What a report of a race tells.
+  struct {
+    access_record earlier;
+    uint64_t second_step = 0;
+    const lane* second = nullptr;
+    std::unique_ptr<race_finder::edge> missing;
+  } race_;
+  uint64_t races_ = 0;
+  uint64_t scope_races_ = 0;
   lane* stock_for_ = nullptr;  ///< who asks run() to write the report now
   bool stopped_ = false;
   uintptr_t image_low_ = 0;  ///< of the program, which is loaded elsewhere in every process

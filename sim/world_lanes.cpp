@@ -103,6 +103,14 @@ void world::complete(wave& of, size_t open, operation_kind kind) {
   if (kind == operation_kind::ballot)
     for (const lane* who : of.lanes)
       if ((mask & lane_bit(*who)) != 0 && who->result != 0) common |= lane_bit(*who);
+  // A barrier orders what its lanes do; the other collectives only carry their value (PTX ISA, "bar.warp.sync", "shfl.sync").
+  if (late_ != nullptr && kind == operation_kind::sync_lanes) {
+    std::array<lane*, 64> meeting{};
+    size_t count = 0;
+    for (lane* who : of.lanes)
+      if ((mask & lane_bit(*who)) != 0) meeting[count++] = who;
+    late_->meet(meeting.data(), count);
+  }
   for (lane* who : of.lanes) {
     if ((mask & lane_bit(*who)) == 0) continue;
     who->result = common;

@@ -43,6 +43,8 @@ void world::begin_plain_store(lane& self, void* address, uint32_t size_bytes) {
 
 void world::look_at_plain_store(lane& self) {
   plain_store_in_progress& store = self.storing;
+  settle(self);
+  if (store.size_bytes == 0) return;
   const uint32_t size_bytes = std::exchange(store.size_bytes, 0);
   if (may_vanish(store.address)) {
     // The code under test may have freed the object that it wrote last.
@@ -74,6 +76,62 @@ void world::bad_access(lane& self, const char* wrong) {
           std::string(to_string(how.kind)) + " on the stack of " + name_of(lanes_[n]) +
               "; share memory that the device allocates, and capture by value");
   end(self, verdict::memory, std::string(to_string(how.kind)) + " on the stack of a lane that has ended");
+}
+
+void world::arrived(const lane& issuer, const void* address, size_t size_bytes) {
+  ++changes_;
+  if (may_vanish(address)) watches_.note_change(address, size_bytes, changes_);
+  watches_.changed(address, size_bytes, [&](lane& waiter) {
+    if (waiter.state == lane_state::waiting && waiter.reads.covers(address, size_bytes)) wake(waiter);
+  });
+  if (recorder_) recorder_->changed(issuer, address, size_bytes);
+}
+
+std::string world::describe_step(uint64_t step) const {
+  return recorder_ == nullptr ? "step " + std::to_string(step) : recorder_->describe(heap_, step);
+}
+
+void world::found_race(lane& self, const access_record& earlier, bool scope_race, const race_finder::edge* missing) {
+  ++(scope_race ? scope_races_ : races_);
+  if (!machine_.races_end) return;
+  const lane& other = lanes_[earlier.lane];
+  const std::string kind = earlier.plain ? (earlier.writes ? "a plain store" : "a plain load")
+                                         : (earlier.writes ? "an atomic store" : "an atomic load");
+  std::string message = describe(self.pending) + " of " + describe_location(heap_, self.pending.address) + " by " +
+                        name_of(self) + " is not ordered after " + kind + " by " + name_of(other);
+  if (scope_race) message += ": a scope is too narrow";
+  if (recorder_) {
+    recorder_->performed(self, 0, steps_ + 1);
+    race_ = {.earlier = earlier, .second_step = steps_ + 1, .second = &self, .missing = nullptr};
+    if (missing != nullptr) race_.missing = std::make_unique<race_finder::edge>(*missing);
+  }
+  end(self, scope_race ? verdict::scope_race : verdict::race, std::move(message));
+}
+
+std::string world::race_report() const {
+  const std::string first = name_of(lanes_[race_.earlier.lane]);
+  const std::string second = name_of(*race_.second);
+  std::string text = "first access:\n  " + describe_step(race_.earlier.step) +
+                     "\nsecond access, not ordered after it:\n  " + describe_step(race_.second_step) +
+                     "\nmissing edge: ";
+  if (race_.missing == nullptr)
+    return text + (verdict_ == verdict::scope_race
+                       ? "both are atomic, but the scope of one does not include the lane of the other\n"
+                       : "nothing that " + first + " stored after its access was read by " + second +
+                             ", directly or through others, before the second\n");
+  switch (race_.missing->lacks) {
+    case missing_order::scope:
+      text += "a scope is too narrow where";
+      break;
+    case missing_order::release:
+      text += "no release where";
+      break;
+    case missing_order::acquire:
+      text += "no acquire where";
+      break;
+  }
+  return text + "\n  " + describe_step(race_.missing->store_step) + "\n  is read by\n  " +
+         describe_step(race_.missing->load_step) + "\n";
 }
 
 const lane* world::owner_of_guard(const void* address) const {

@@ -226,6 +226,7 @@ void world::wait(lane& self, const std::byte* private_state) {
 
 void world::wake(lane& waiter) {
   waiter.reads.clear();
+  waiter.late_left = machine_.late;
   waiter.wakes_left = machine_.wakes;
   waiter.spin.forget();
   add_candidate(waiter);
@@ -265,6 +266,7 @@ int world::lock_mutex(lane& self, const void* mutex, mutex_kind kind, const oper
     switch (mutexes_.try_lock(mutex, kind, self)) {
       case mutex_table::answer::locked:
         got_somewhere(self);
+        if (late_ != nullptr) late_->acquire_object(self, mutex);
         performed(self, 0);
         return 0;
       case mutex_table::answer::deadlock:
@@ -282,6 +284,7 @@ int world::try_lock_mutex(lane& self, const void* mutex, mutex_kind kind, const 
   step(self, how);
   const bool locked = mutexes_.try_lock(mutex, kind, self) == mutex_table::answer::locked;
   performed(self, locked ? 1 : 0);
+  if (locked && late_ != nullptr) late_->acquire_object(self, mutex);
   if (locked)
     got_somewhere(self);
   else
@@ -291,6 +294,7 @@ int world::try_lock_mutex(lane& self, const void* mutex, mutex_kind kind, const 
 
 int world::unlock_mutex(lane& self, const void* mutex, const operation& how) {
   step(self, how);
+  if (late_ != nullptr) late_->release_object(self, mutex);
   const bool held = mutexes_.unlock(mutex, self);
   performed(self, held ? 1 : 0);
   if (!held) return EPERM;

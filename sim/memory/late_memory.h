@@ -11,6 +11,7 @@
 
 #include <cstddef>
 #include <cstdint>
+#include <string>
 
 namespace heddle::sim {
 
@@ -52,6 +53,9 @@ class late_memory {
   virtual void before_plain_store(lane& self, const operation& how) = 0;
   /// The lane has come back: memory holds what it stored plainly, or a window. Afterwards memory holds the newest values.
   virtual void after_plain(lane& self) = 0;
+  /// The plain store that was announced last is the second half of a statement that also reads: what the lane saw stands at the
+  /// address again.
+  virtual void see_again(lane&) {}
 
   // -- what orders lanes without memory (all of it at device scope or wider as far as the participants need it)
 
@@ -65,6 +69,9 @@ class late_memory {
 
   /// The bytes have been given back; a later allocation elsewhere begins without a past.
   virtual void released(lane& self, const void* address, size_t size_bytes) = 0;
+
+  /// Which stores overtook which although a release stood between them, for reports; empty when none did.
+  virtual std::string overtakings() const { return {}; }
 };
 
 }  // namespace heddle::sim

@@ -120,7 +120,8 @@ void wait(doorbell* bell, doorbell seen, uint64_t timeout_ns) {
   world& here = *world::instance;
   publish_access(here, self, operation_kind::wait, bell, sizeof *bell, memory_order::acquire, scope::system, from);
   take_turn(here, self);
-  const uint64_t count = read_memory(bell, sizeof *bell);
+  late_memory* const late = here.late();
+  const uint64_t count = late == nullptr ? read_memory(bell, sizeof *bell) : late->load(self, self.pending);
   here.performed(self, count);
   if (count != seen) return;
   // A wait that can time out is one more turn of the loop around it: it ends when anything that the loop has read changes, be it
@@ -184,6 +185,7 @@ bool query() {
   const uint64_t& running = here.kernels_running();
   self.reads.add(&running, sizeof running, running);
   here.performed(self, running);
+  if (running == 0) here.acquire_kernels(self);
   return running == 0;
 }
 
@@ -193,6 +195,7 @@ void synchronize() {
   const entered inside(self);
   world& here = *world::instance;
   here.wait_for(self, here.kernels_running(), 0, make_operation(operation_kind::synchronize, nullptr, 0, from));
+  here.acquire_kernels(self);
 }
 
 const wave* spawn_host(const char* name, const fiber_body& body, void* function) {
@@ -207,7 +210,9 @@ void join(const wave* thread) {
   const caller from = HEDDLE_CALLER;
   lane& self = caller_lane("device");
   const entered inside(self);
-  world::instance->wait_for(self, thread->ended, 1, make_operation(operation_kind::join, nullptr, 0, from));
+  world& here = *world::instance;
+  here.wait_for(self, thread->ended, 1, make_operation(operation_kind::join, nullptr, 0, from));
+  if (late_memory* const late = here.late()) late->acquire_object(self, &thread->ended);
 }
 
 }  // namespace heddle::sim::runtime

@@ -98,6 +98,7 @@ struct caller {
   publish_access(here, *self, operation_kind::plain_load, address, size_bytes, memory_order::relaxed, scope::system,
                  from);
   take_turn(here, *self, here.machine().plain_points);
+  if (late_memory* const late = here.late()) late->before_plain_load(*self, self->pending);
   read_done(here, *self, from, address, size_bytes, watched::value_at(address, static_cast<uint32_t>(size_bytes)));
 }
 
@@ -110,8 +111,17 @@ struct caller {
   publish_access(here, *self, operation_kind::plain_store, address, size_bytes, memory_order::relaxed, scope::system,
                  from);
   take_turn(here, *self, here.machine().plain_points);
+  if (late_memory* const late = here.late()) late->before_plain_store(*self, self->pending);
   here.performed(*self, 0);
   here.begin_plain_store(*self, address, static_cast<uint32_t>(size_bytes));
+}
+
+/// The two halves of one statement that reads and writes, announced one after the other before the code under test makes either.
+[[gnu::always_inline]] inline void plain_read_write(void* address, size_t size_bytes, const caller& from) {
+  plain_read(address, size_bytes, from);
+  plain_write(address, size_bytes, from);
+  if (late_memory* const late = world::instance->late())
+    if (lane* const self = observed(address)) late->see_again(*self);
 }
 
 /// A plain write of a whole object, before the code under test makes it. What is longer than a store in progress can hold counts
@@ -125,6 +135,7 @@ struct caller {
   publish_access(here, *self, operation_kind::plain_store, address, size_bytes, memory_order::relaxed, scope::system,
                  from);
   take_turn(here, *self, here.machine().plain_points);
+  if (late_memory* const late = here.late()) late->before_plain_store(*self, self->pending);
   here.performed(*self, 0);
   here.begin_object_store(*self, address, static_cast<uint32_t>(size_bytes));
 }
@@ -137,6 +148,13 @@ struct caller {
   const plain_store_in_progress announced = self->storing;
   plain_read(address, size_bytes, from);
   if (announced.size_bytes != size_bytes) return;
+  if (late_memory* const late = world::instance->late()) {
+    const entered inside(*self);
+    operation again = self->pending;
+    again.kind = operation_kind::plain_store;
+    again.address = announced.address;
+    late->before_plain_store(*self, again);
+  }
   if (size_bytes <= plain_store_in_progress::largest_bytes)
     world::instance->begin_plain_store(*self, announced.address, announced.size_bytes);
   else
@@ -173,7 +191,10 @@ template <typename Write>
                  from);
   take_turn(here, *self, here.machine().plain_points);
   const uint64_t before = watched::value_at(address, static_cast<uint32_t>(size_bytes));
+  late_memory* const late = here.late();
+  if (late != nullptr) late->before_plain_store(*self, self->pending);
   write();
+  if (late != nullptr) here.settle(*self);
   const uint64_t after = watched::value_at(address, static_cast<uint32_t>(size_bytes));
   here.performed(*self, after);
   if (before != after) here.changed(*self, address, size_bytes);
@@ -198,6 +219,24 @@ constexpr uint64_t apply(rmw_kind kind, uint64_t old, uint64_t operand) {
   }
   return old;
 }
+
+/// A modification of late memory: what a read-modify-write makes of the old value.
+struct rmw_operand {
+  rmw_kind kind;
+  uint64_t operand;
+  static uint64_t apply_to(const void* self, uint64_t old) {
+    const auto& how = *static_cast<const rmw_operand*>(self);
+    return apply(how.kind, old, how.operand);
+  }
+};
+struct exchange_operand {
+  uint64_t expected;
+  uint64_t desired;
+  static uint64_t apply_to(const void* self, uint64_t) { return static_cast<const exchange_operand*>(self)->desired; }
+  static bool writes(const void* self, uint64_t old) {
+    return old == static_cast<const exchange_operand*>(self)->expected;
+  }
+};
 
 // Atomic accesses of 1, 2, 4 or 8 bytes. A lane's own stack is nobody else's business; neither is what happens outside of runs,
 // where these are the plain accesses that one thread needs.
@@ -230,7 +269,8 @@ constexpr uint64_t apply(rmw_kind kind, uint64_t old, uint64_t operand) {
   const entered inside(*self);
   publish_access(here, *self, operation_kind::load, address, size_bytes, order, reach, from);
   take_turn(here, *self);
-  const uint64_t value = read_memory(address, size_bytes);
+  late_memory* const late = here.late();
+  const uint64_t value = late == nullptr ? read_memory(address, size_bytes) : late->load(*self, self->pending);
   read_done(here, *self, from, address, size_bytes, value);
   return value;
 }
@@ -244,7 +284,10 @@ constexpr uint64_t apply(rmw_kind kind, uint64_t old, uint64_t operand) {
   publish_access(here, *self, operation_kind::store, address, size_bytes, order, reach, from);
   take_turn(here, *self);
   const uint64_t before = read_memory(address, size_bytes);
-  write_memory(address, size_bytes, value);
+  if (late_memory* const late = here.late()) [[likely]]
+    late->store(*self, self->pending, value);
+  else
+    write_memory(address, size_bytes, value);
   here.performed(*self, value);
   if (before != read_memory(address, size_bytes)) here.changed(*self, address, size_bytes);
 }
@@ -262,11 +305,17 @@ constexpr uint64_t apply(rmw_kind kind, uint64_t old, uint64_t operand) {
   const entered inside(*self);
   publish_access(here, *self, named, address, size_bytes, order, reach, from);
   take_turn(here, *self);
-  const uint64_t old = read_memory(address, size_bytes);
-  write_memory(address, size_bytes, apply(kind, old, operand));
+  const uint64_t before = read_memory(address, size_bytes);
+  uint64_t old = before;
+  if (late_memory* const late = here.late()) [[likely]] {
+    const rmw_operand context = {kind, operand};
+    old = late->read_modify_write(*self, self->pending, {.apply = &rmw_operand::apply_to, .context = &context});
+  } else {
+    write_memory(address, size_bytes, apply(kind, old, operand));
+  }
   const uint64_t now = read_memory(address, size_bytes);
   // One that leaves the value as it was is a read, or loops of test-and-set would never wait.
-  if (old == now) {
+  if (before == now) {
     read_done(here, *self, from, address, size_bytes, old);
   } else {
     here.performed(*self, old);
@@ -289,11 +338,19 @@ constexpr uint64_t apply(rmw_kind kind, uint64_t old, uint64_t operand) {
   const entered inside(*self);
   publish_access(here, *self, operation_kind::compare_exchange, address, size_bytes, order, reach, from);
   take_turn(here, *self);
-  const uint64_t old = read_memory(address, size_bytes);
+  const uint64_t before = read_memory(address, size_bytes);
+  uint64_t old = before;
+  late_memory* const late = here.late();
+  if (late != nullptr) [[likely]] {
+    const exchange_operand context = {expected, desired};
+    old = late->read_modify_write(
+        *self, self->pending,
+        {.apply = &exchange_operand::apply_to, .writes = &exchange_operand::writes, .context = &context});
+  }
   const bool equal = old == expected;
   expected = old;
-  if (equal) write_memory(address, size_bytes, desired);
-  if (equal && old != desired) {
+  if (equal && late == nullptr) write_memory(address, size_bytes, desired);
+  if (equal && before != read_memory(address, size_bytes)) {
     here.performed(*self, old);
     here.changed(*self, address, size_bytes);
   } else {
@@ -311,6 +368,7 @@ constexpr uint64_t apply(rmw_kind kind, uint64_t old, uint64_t operand) {
   how.order = order;
   how.reach = reach;
   here.step(*self, how);
+  if (late_memory* const late = here.late()) late->fence(*self, self->pending);
   here.performed(*self, 0);
 }
 

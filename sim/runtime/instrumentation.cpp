@@ -48,6 +48,13 @@ memory_order from_abi(int order) {
   runtime::plain_write(address, size_bytes, from);
 }
 
+[[gnu::noinline]] void visible_read_write(void* address, size_t size_bytes, const void* place, void* const* frame) {
+  runtime::caller from = HEDDLE_CALLER;
+  from.place = place;
+  from.frame = frame;
+  runtime::plain_read_write(address, size_bytes, from);
+}
+
 }  // namespace
 
 extern "C" {
@@ -67,13 +74,8 @@ void __tsan_ignore_thread_end() {}
 #define HEDDLE_PLAIN_WRITE(name, size) \
   void name(void* address) { HEDDLE_IF_OBSERVED(address) visible_write(address, size, HEDDLE_HOOK); }
 // One statement that reads and writes.
-#define HEDDLE_PLAIN_READ_WRITE(name, size)      \
-  void name(void* address) {                     \
-    HEDDLE_IF_OBSERVED(address) {                \
-      visible_read(address, size, HEDDLE_HOOK);  \
-      visible_write(address, size, HEDDLE_HOOK); \
-    }                                            \
-  }
+#define HEDDLE_PLAIN_READ_WRITE(name, size) \
+  void name(void* address) { HEDDLE_IF_OBSERVED(address) visible_read_write(address, size, HEDDLE_HOOK); }
 
 #define HEDDLE_PLAIN(prefix, size)                                \
   HEDDLE_PLAIN_READ(__tsan_##prefix##read##size, size)            \

@@ -1,0 +1,23 @@
+#include <heddle/sim/memory/race.h>
+
+namespace heddle::sim {
+
+const race_finder::edge* race_finder::would_order(const access_record& earlier, const clock_entries& now,
+                                                  bool scopes_only) const {
+  // Edges are in order of time, so that one pass finds every chain.
+  std::vector<const edge*> reached;
+  for (const edge& one : edges_) {
+    if (scopes_only && one.lacks != missing_order::scope) continue;
+    const auto knew = [&](uint32_t lane, uint32_t epoch) {
+      return (one.releaser == lane && one.releaser_epoch >= epoch) || entry_of(one.from->ordered, lane) >= epoch;
+    };
+    bool comes_after = knew(earlier.lane, earlier.epoch);
+    for (const edge* before : reached) comes_after = comes_after || knew(before->lane, before->epoch);
+    if (comes_after) reached.push_back(&one);
+  }
+  for (auto last = reached.rbegin(); last != reached.rend(); ++last)
+    if (entry_of(now, (*last)->lane) >= (*last)->epoch) return *last;
+  return nullptr;
+}
+
+}  // namespace heddle::sim

@@ -1,0 +1,66 @@
+// Races: conflicting accesses that nothing orders. Exact for the run that is made: every pair that races in it is found when the
+// second access is made, and nothing else is reported. (Happens-before with vector clocks: Djit+, Pozniansky and Schuster, PPoPP
+// 2003; epochs: FastTrack, Flanagan and Freund, PLDI 2009; scopes: PTX ISA, "Data-Races".)
+#pragma once
+
+#include <heddle/sim/memory/causality.h>
+
+#include <cstdint>
+#include <vector>
+
+namespace heddle::sim {
+
+/// One access to some bytes of a granule.
+struct access_record {
+  uint32_t lane = 0;
+  uint32_t epoch = 0;
+  uint64_t step = 0;
+  uint8_t mask = 0;   ///< one bit a byte
+  uint8_t reach = 0;  ///< of an atomic access: its scope
+  bool plain = false;
+  bool writes = false;
+};
+
+/// The accesses to one granule that a later one may race with: those that no later, at least as conflicting access comes after.
+struct access_history {
+  std::vector<access_record> reads;
+  std::vector<access_record> writes;
+
+  void clear() {
+    reads.clear();
+    writes.clear();
+  }
+};
+
+/// Why two lanes that communicated were not ordered by it.
+enum class missing_order : uint8_t { scope, release, acquire };
+
+/// Communication that ordered nothing, and what it lacked. Kept to tell a race from a scope race, and to name the missing edge.
+class race_finder {
+ public:
+  struct edge {
+    snapshot from;  ///< the clock of who stored, when it stored
+    uint32_t releaser = 0;
+    uint32_t releaser_epoch = 0;
+    uint32_t lane = 0;   ///< who loaded
+    uint32_t epoch = 0;  ///< of that lane, from the load on
+    missing_order lacks = missing_order::scope;
+    uint64_t store_step = 0;
+    uint64_t load_step = 0;
+  };
+
+  void reset() { edges_.clear(); }
+  /// At most so many are kept; the verdict stays a race when one is lost, only its kind may be coarser.
+  static constexpr size_t most_edges = 4096;
+  bool full() const { return edges_.size() >= most_edges; }
+  void add(edge lacking) { edges_.push_back(static_cast<edge&&>(lacking)); }
+
+  /// The last edge of a chain that would order the access before what the lane with this clock does now, had the edges not lacked
+  /// what they lack; null when there is none. `scopes_only`: through edges that lack a scope alone.
+  const edge* would_order(const access_record& earlier, const clock_entries& now, bool scopes_only) const;
+
+ private:
+  std::vector<edge> edges_;
+};
+
+}  // namespace heddle::sim

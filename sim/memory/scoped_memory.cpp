@@ -1,0 +1,737 @@
+#include <heddle/sim/link/settings.h>
+#include <heddle/sim/memory/scoped_memory.h>
+#include <heddle/sim/world.h>
+
+#include <algorithm>
+#include <bit>
+#include <cstring>
+
+namespace heddle::sim {
+namespace {
+
+constexpr bool acquires(memory_order order) {
+  return order == memory_order::acquire || order == memory_order::acq_rel || order == memory_order::seq_cst;
+}
+constexpr bool releases(memory_order order) {
+  return order == memory_order::release || order == memory_order::acq_rel || order == memory_order::seq_cst;
+}
+
+constexpr std::array<uint64_t, 256> make_bytes_of_mask() {
+  std::array<uint64_t, 256> made{};
+  for (uint32_t mask = 0; mask < 256; ++mask)
+    for (uint32_t byte = 0; byte < 8; ++byte)
+      if ((mask >> byte & 1) != 0) made[mask] |= uint64_t{0xff} << (8 * byte);
+  return made;
+}
+constexpr std::array<uint64_t, 256> bytes_of_mask = make_bytes_of_mask();
+
+uint64_t read_granule(const std::byte* address) {
+  uint64_t word = 0;
+  std::memcpy(&word, address, sizeof word);
+  return word;
+}
+
+void write_bytes(std::byte* granule, uint8_t mask, uint64_t value) {
+  for (uint32_t byte = 0; byte < 8; ++byte)
+    if ((mask >> byte & 1) != 0) granule[byte] = static_cast<std::byte>(value >> (8 * byte));
+}
+
+}  // namespace
+
+scoped_memory::scoped_memory(world& here, const link_settings& link) : here_(here), link_(link) {}
+scoped_memory::~scoped_memory() = default;
+
+// -- lanes ------------------------------------------------------------------------------------------------------------------------
+
+void scoped_memory::reset() {
+  for (size_t n = 0; n < granules_used_; ++n) {
+    granule& used = granules_[n];
+    for (uint8_t at = 0; at < used.count; ++at) {
+      message& each = messages_[used.order[at]];
+      each.releases.clear();
+      each.observers.clear();
+      free_messages_.push_back(used.order[at]);
+    }
+    used.count = 0;
+    used.base_readable = 0xff;
+    used.accesses.clear();
+  }
+  granules_used_ = 0;
+  for (const size_t slot : heap_touched_) of_heap_[slot] = 0;
+  heap_touched_.clear();
+  elsewhere_.clear();
+  for (size_t n = 0; n < lanes_used_; ++n) {
+    lane_facts& used = *lanes_[n];
+    used.clock.clear();
+    used.now = snapshot();
+    used.fences.clear();
+    used.pending.clear();
+  }
+  lanes_used_ = 0;
+  totals_.clear();
+  objects_.clear();
+  races_.reset();
+  arrived_in_order_ = 0;
+  overtakings_.clear();
+}
+
+void scoped_memory::begins(const lane& fresh, const lane* by) {
+  while (lanes_.size() <= fresh.id) lanes_.push_back(std::make_unique<lane_facts>());
+  lanes_used_ = std::max<size_t>(lanes_used_, fresh.id + size_t{1});
+  lane_facts& mine = *lanes_[fresh.id];
+  mine.wave = fresh.of->id;
+  mine.host = fresh.is_host();
+  // A host thread is a block of its own: what a block shares does not exist there.
+  mine.block = mine.host ? uint64_t{1} << 63 | fresh.of->id : uint64_t{fresh.of->kernel} << 32 | fresh.of->block;
+  mine.clock.clear();
+  mine.now = snapshot();
+  mine.fences.clear();
+  mine.pending.clear();
+  mine.epoch = 0;
+  mine.store_bytes = 0;
+  mine.window_address = nullptr;
+  mine.seen_address = nullptr;
+  mine.sees_again = false;
+  mine.flag_step = 0;
+  if (by != nullptr) {
+    mine.clock.join_all(facts(*by).clock);
+    new_epoch(*by, facts(*by));
+  }
+  new_epoch(fresh, mine);
+}
+
+void scoped_memory::new_epoch(const lane& self, lane_facts& mine) {
+  ++mine.epoch;
+  raise(mine.clock.ordered, self.id, mine.epoch);
+  if (mine.clock.split) raise(mine.clock.seen, self.id, mine.epoch);
+}
+
+scoped_memory::distance scoped_memory::between(const lane_facts& a, const lane_facts& b) {
+  if (a.wave == b.wave) return same_wave;
+  if (a.block == b.block) return same_block;
+  return a.host == b.host ? same_device : same_system;
+}
+
+uint64_t scoped_memory::instance_of(const lane_facts& who, uint8_t reach) {
+  const uint64_t kind = uint64_t{reach} << 60;
+  switch (reach) {
+    case same_wave:
+      return kind | who.wave;
+    case same_block:
+      return kind | (who.block & ~(uint64_t{15} << 60)) | (who.host ? uint64_t{1} << 59 : 0);
+    case same_device:
+      return kind | (who.host ? 1 : 0);
+    default:
+      return kind;
+  }
+}
+
+const snapshot& scoped_memory::snapshot_of(lane_facts& mine) {
+  if (!mine.now) mine.now = snapshots_.take(mine.clock);
+  return mine.now;
+}
+
+// Nothing is under way here: a store that has not arrived is one that others need not read yet.
+void scoped_memory::let_arrive(lane&) {}
+bool scoped_memory::all_arrives(lane&) { return false; }
+
+// -- locations --------------------------------------------------------------------------------------------------------------------
+
+bool scoped_memory::covers(const void* address) const {
+  return here_.memory().contains(address) || !here_.may_vanish(address);
+}
+
+uint32_t scoped_memory::new_granule(std::byte* address) {
+  if (granules_used_ == granules_.size()) granules_.emplace_back();
+  granule& fresh = granules_[granules_used_++];
+  fresh.address = address;
+  fresh.base = read_granule(address);
+  return static_cast<uint32_t>(granules_used_);
+}
+
+scoped_memory::granule& scoped_memory::granule_at(const void* address) {
+  const auto place = reinterpret_cast<uintptr_t>(address) & ~uintptr_t{granule_bytes - 1};
+  auto* const low = reinterpret_cast<std::byte*>(place);
+  if (here_.memory().contains(low)) {
+    const size_t slot = here_.memory().offset_of(low) / granule_bytes;
+    if (slot >= of_heap_.size()) of_heap_.resize(std::max(slot + 1, of_heap_.size() * 2), 0);
+    if (of_heap_[slot] == 0) {
+      of_heap_[slot] = new_granule(low);
+      heap_touched_.push_back(slot);
+    }
+    return granules_[of_heap_[slot] - 1];
+  }
+  uint32_t& known = elsewhere_[place];
+  if (known == 0) known = new_granule(low);
+  return granules_[known - 1];
+}
+
+scoped_memory::part scoped_memory::part_of(const void* address, size_t size_bytes) {
+  const auto offset = static_cast<uint32_t>(reinterpret_cast<uintptr_t>(address) % granule_bytes);
+  part made;
+  made.in = &granule_at(address);
+  made.mask = static_cast<uint8_t>(((uint32_t{1} << size_bytes) - 1) << offset);
+  made.shift = 8 * offset;
+  made.bytes = static_cast<uint32_t>(size_bytes);
+  return made;
+}
+
+template <typename Each>
+void scoped_memory::for_each_part(const void* address, size_t size_bytes, Each&& each) {
+  const auto* at = static_cast<const std::byte*>(address);
+  while (size_bytes != 0) {
+    const size_t room = granule_bytes - reinterpret_cast<uintptr_t>(at) % granule_bytes;
+    const size_t bytes = std::min(room, size_bytes);
+    each(part_of(at, bytes));
+    at += bytes;
+    size_bytes -= bytes;
+  }
+}
+
+uint64_t scoped_memory::value_at(const granule& in, int cut) const {
+  uint64_t value = in.base;
+  for (int n = 0; n <= cut; ++n) {
+    const message& one = messages_[in.order[static_cast<size_t>(n)]];
+    const uint64_t bytes = bytes_of_mask[one.mask];
+    value = (value & ~bytes) | (one.value & bytes);
+  }
+  return value;
+}
+
+bool scoped_memory::readable_at(const granule& in, int cut, uint8_t mask) const {
+  for (int n = cut; n >= 0 && mask != 0; --n) {
+    const message& one = messages_[in.order[static_cast<size_t>(n)]];
+    if ((one.mask & mask & ~one.readable) != 0) return false;
+    mask = static_cast<uint8_t>(mask & ~one.mask);
+  }
+  return (mask & ~in.base_readable) == 0;
+}
+
+const scoped_memory::message* scoped_memory::latest(const granule& in, int cut, uint8_t mask) const {
+  for (int n = cut; n >= 0; --n) {
+    const message& one = messages_[in.order[static_cast<size_t>(n)]];
+    if ((one.mask & mask) != 0) return &one;
+  }
+  return nullptr;
+}
+
+// A load that would need the forgotten store must not find an older one in its place.
+void scoped_memory::forget_oldest(granule& in) {
+  for (uint8_t n = 0; n < in.count; ++n) {
+    const uint32_t index = in.order[n];
+    uint8_t covered = 0;
+    for (uint8_t later = n + 1; later < in.count; ++later) covered |= messages_[in.order[later]].mask;
+    const auto mask = messages_[index].mask;
+    if ((mask & ~covered) != 0) continue;
+    // A read-modify-write behind it keeps its place: nothing may come between it and what it read.
+    for (uint8_t older = 0; older < n; ++older) {
+      message& one = messages_[in.order[older]];
+      one.readable = static_cast<uint8_t>(one.readable & ~mask);
+    }
+    in.base_readable = static_cast<uint8_t>(in.base_readable & ~mask);
+    messages_[index].releases.clear();
+    messages_[index].observers.clear();
+    free_messages_.push_back(index);
+    std::copy(in.order.begin() + n + 1, in.order.begin() + in.count, in.order.begin() + n);
+    --in.count;
+    return;
+  }
+}
+
+uint32_t scoped_memory::take_message() {
+  if (free_messages_.empty()) {
+    messages_.emplace_back();
+    return static_cast<uint32_t>(messages_.size() - 1);
+  }
+  const uint32_t index = free_messages_.back();
+  free_messages_.pop_back();
+  return index;
+}
+
+// -- who knows what ---------------------------------------------------------------------------------------------------------------
+
+bool scoped_memory::knows(const lane& self, const lane_facts& mine, const message& it) const {
+  if (it.writer == self.id) return true;
+  const clock_entries& seen = mine.clock.what_is_seen();
+  if (entry_of(seen, it.writer) >= it.epoch) return true;
+  for (const observer& one : it.observers)
+    if (entry_of(seen, one.lane) >= one.epoch) return true;
+  // The stores of a device that keeps them in order arrive in order.
+  return !link_.pool && !link_.relaxed_ordering && !link_.shared_on_device && mine.host && !it.host &&
+         it.step <= arrived_in_order_;
+}
+
+bool scoped_memory::morally_strong(const lane_facts& mine, bool plain, uint8_t reach, uint8_t mask, const message& it,
+                                   bool as_written) const {
+  if (it.mask != mask) return false;
+  const uint8_t apart = between(*lanes_[it.writer], mine);
+  if (as_written) return !plain && it.strong && reach >= apart && it.reach >= apart;
+  const bool strong = (!plain || mine.host) && (it.strong || it.host);
+  return strong && machine_reach(mine, reach) >= apart && (it.host || it.reach >= apart);
+}
+
+bool scoped_memory::is_overtaken(const lane_facts& releaser, const lane_facts& mine) const {
+  return link_.relaxed_ordering && !link_.drain && !link_.shared_on_device && !releaser.host && mine.host;
+}
+
+bool scoped_memory::wants_reasons() const { return here_.explains(); }
+
+void scoped_memory::acquire(lane& self, lane_facts& mine, const release_entry& given, bool as_written, bool seen) {
+  const bool need_ordered = as_written && entry_of(mine.clock.ordered, given.releaser) < given.epoch;
+  const bool need_seen = seen && entry_of(mine.clock.what_is_seen(), given.releaser) < given.epoch;
+  if (!need_ordered && !need_seen) return;
+  clock_changed(mine);
+  if (need_ordered != need_seen || given.view->split) mine.clock.separate();
+  if (need_ordered) {
+    join(mine.clock.ordered, given.view->ordered);
+    raise(mine.clock.ordered, given.releaser, given.epoch);
+  }
+  if (need_seen && mine.clock.split) {
+    join(mine.clock.seen, given.view->what_is_seen());
+    raise(mine.clock.seen, given.releaser, given.epoch);
+  }
+  (void)self;
+}
+
+void scoped_memory::note_missing(lane& self, lane_facts& mine, const release_entry& given, missing_order why,
+                                 uint64_t load_step) {
+  if (races_.full() || entry_of(mine.clock.ordered, given.releaser) >= given.epoch) return;
+  new_epoch(self, mine);
+  races_.add({.from = given.view,
+              .releaser = given.releaser,
+              .releaser_epoch = given.epoch,
+              .lane = self.id,
+              .epoch = mine.epoch,
+              .lacks = why,
+              .store_step = given.step,
+              .load_step = load_step});
+}
+
+// What a load learns from the store that it has read.
+void scoped_memory::has_read(lane& self, lane_facts& mine, message& it, uint8_t mask, const operation& how,
+                             bool plain) {
+  const auto reach = static_cast<uint8_t>(how.reach);
+  const bool strong_as_written = morally_strong(mine, plain, reach, mask, it, true);
+  const bool strong = morally_strong(mine, plain, reach, mask, it, false);
+  const bool acquires_as_written = !plain && acquires(how.order);
+  const uint64_t step = here_.steps() + 1;
+  for (const release_entry& given : it.releases) {
+    if (given.releaser == self.id) continue;
+    if (entry_of(mine.clock.ordered, given.releaser) >= given.epoch &&
+        (!mine.clock.split || entry_of(mine.clock.seen, given.releaser) >= given.epoch))
+      continue;
+    const lane_facts& releaser = *lanes_[given.releaser];
+    const uint8_t apart = between(releaser, mine);
+    const bool usable = given.is_release && !given.narrow;
+    const bool written = usable && strong_as_written && given.as_written && given.reach >= apart;
+    bool performed = usable && strong && given.machine_reach >= apart;
+    if (performed && is_overtaken(releaser, mine)) {
+      performed = false;
+      mine.flag_step = it.step;
+    }
+    const bool ordered_now = written && acquires_as_written && reach >= apart;
+    const bool seen_now = performed && (mine.host || (acquires_as_written && reach >= apart));
+    if (ordered_now || seen_now) acquire(self, mine, given, ordered_now, seen_now);
+    if ((written && !ordered_now) || (performed && !seen_now)) {
+      const auto known = std::find_if(mine.pending.begin(), mine.pending.end(), [&](const pending_acquire& one) {
+        return one.given.releaser == given.releaser && one.as_written == written && one.seen == performed;
+      });
+      const pending_acquire waits = {given, apart, written, performed};
+      if (known == mine.pending.end())
+        mine.pending.push_back(waits);
+      else if (known->given.epoch < given.epoch)
+        *known = waits;
+    }
+    if (ordered_now) continue;
+    // What a later report must know: why this did not order anything.
+    if (given.is_release && given.as_written && acquires_as_written && it.strong && it.mask == mask)
+      note_missing(self, mine, given, missing_order::scope, step);
+    else if (wants_reasons())
+      note_missing(self, mine, given,
+                   given.is_release && given.as_written ? missing_order::acquire : missing_order::release, step);
+  }
+  if (strong && !knows(self, mine, it)) it.observers.push_back({self.id, mine.epoch});
+  if (!link_.pool && mine.host && !it.host && it.step > arrived_in_order_) arrived_in_order_ = it.step;
+}
+
+int scoped_memory::choose_visible(lane& self, lane_facts& mine, granule& in, uint8_t mask, bool modifies, bool plain,
+                                  uint8_t reach) {
+  cuts_.clear();
+  bool down_to_base = true;
+  for (int n = in.count - 1; n >= 0; --n) {
+    const message& one = messages_[in.order[static_cast<size_t>(n)]];
+    if ((one.mask & mask) == 0) continue;
+    if (cuts_.empty() || readable_at(in, n, mask)) cuts_.push_back(n);
+    if (knows(self, mine, one) || (modifies && morally_strong(mine, plain, reach, mask, one, false))) {
+      down_to_base = false;
+      break;
+    }
+  }
+  if (down_to_base && (cuts_.empty() || readable_at(in, -1, mask))) cuts_.push_back(-1);
+  if (cuts_.size() == 1 || !here_.may_be_late(self)) return cuts_.front();
+  const uint32_t picked = here_.pick(self, static_cast<uint32_t>(cuts_.size()), scheduler::choice_kind::visible);
+  if (picked != 0) {
+    --self.late_left;
+    if (mine.clock.split) note_overtaken(mine, in, cuts_[picked], mask);
+  }
+  return cuts_[picked];
+}
+
+void scoped_memory::note_overtaken(lane_facts& mine, const granule& in, int cut, uint8_t mask) {
+  constexpr size_t most = 8;
+  if (mine.flag_step == 0 || overtakings_.size() == most) return;
+  for (int n = cut + 1; n < in.count; ++n) {
+    const message& newer = messages_[in.order[static_cast<size_t>(n)]];
+    if ((newer.mask & mask) == 0 || newer.host) continue;
+    if (entry_of(mine.clock.ordered, newer.writer) < newer.epoch) continue;
+    overtakings_.push_back({mine.flag_step, newer.step, in.address});
+    return;
+  }
+}
+
+// -- accesses ---------------------------------------------------------------------------------------------------------------------
+
+uint64_t scoped_memory::load(lane& self, const operation& how) {
+  if (how.order == memory_order::seq_cst) fence(self, how);
+  const size_t size_bytes = how.size_bytes;
+  uint64_t newest = 0;
+  std::memcpy(&newest, how.address, size_bytes);
+  if (!covers(how.address) || reinterpret_cast<uintptr_t>(how.address) % granule_bytes + size_bytes > granule_bytes)
+    return newest;
+  lane_facts& mine = facts(self);
+  const part at = part_of(how.address, size_bytes);
+  look_for_race(self, mine, *at.in, at.mask, how, false, false);
+  const int cut = choose_visible(self, mine, *at.in, at.mask, false, false, static_cast<uint8_t>(how.reach));
+  const bool is_newest = cut == cuts_.front();
+  if (const message* const read = latest(*at.in, cut, at.mask))
+    has_read(self, mine, const_cast<message&>(*read), at.mask, how, false);
+  if (is_newest) return newest;
+  return (value_at(*at.in, cut) & bytes_of_mask[at.mask]) >> at.shift;
+}
+
+void scoped_memory::store(lane& self, const operation& how, uint64_t value) {
+  if (how.order == memory_order::seq_cst) fence(self, how);
+  const size_t size_bytes = how.size_bytes;
+  auto* const address = static_cast<std::byte*>(const_cast<void*>(how.address));
+  if (!covers(address) || reinterpret_cast<uintptr_t>(address) % granule_bytes + size_bytes > granule_bytes) {
+    std::memcpy(address, &value, size_bytes);
+    return;
+  }
+  lane_facts& mine = facts(self);
+  const part at = part_of(address, size_bytes);
+  look_for_race(self, mine, *at.in, at.mask, how, false, true);
+  put(self, mine, at, value << at.shift, how, false, nullptr, false, true);
+}
+
+uint64_t scoped_memory::read_modify_write(lane& self, const operation& how, const modification& next) {
+  if (how.order == memory_order::seq_cst) fence(self, how);
+  const size_t size_bytes = how.size_bytes;
+  auto* const address = static_cast<std::byte*>(const_cast<void*>(how.address));
+  uint64_t old = 0;
+  std::memcpy(&old, address, size_bytes);
+  const auto writes = [&] { return next.writes == nullptr || next.writes(next.context, old); };
+  if (!covers(address) || reinterpret_cast<uintptr_t>(address) % granule_bytes + size_bytes > granule_bytes) {
+    if (!writes()) return old;
+    const uint64_t value = next.apply(next.context, old);
+    std::memcpy(address, &value, size_bytes);
+    return old;
+  }
+  lane_facts& mine = facts(self);
+  const part at = part_of(address, size_bytes);
+  const int cut = choose_visible(self, mine, *at.in, at.mask, true, false, static_cast<uint8_t>(how.reach));
+  if (cut != cuts_.front()) old = (value_at(*at.in, cut) & bytes_of_mask[at.mask]) >> at.shift;
+  look_for_race(self, mine, *at.in, at.mask, how, false, writes());
+  auto* const read = const_cast<message*>(latest(*at.in, cut, at.mask));
+  if (read != nullptr) has_read(self, mine, *read, at.mask, how, false);
+  if (writes()) put(self, mine, at, next.apply(next.context, old) << at.shift, how, false, read, true, false);
+  return old;
+}
+
+void scoped_memory::put(lane& self, lane_facts& mine, const part& at, uint64_t value, const operation& how, bool plain,
+                        const message* modified, bool modifies, bool anywhere) {
+  granule& in = *at.in;
+  const uint32_t index = take_message();
+  message& fresh = messages_[index];
+  fresh.value = value;
+  fresh.mask = fresh.readable = at.mask;
+  fresh.strong = !plain;
+  fresh.modifies = modifies;
+  fresh.host = mine.host;
+  fresh.reach = static_cast<uint8_t>(how.reach);
+  fresh.writer = self.id;
+  fresh.epoch = mine.epoch;
+  fresh.step = plain ? mine.store_step : here_.steps() + 1;
+  give_releases(self, mine, in, fresh, how, plain, modified);
+  if (in.count >= most_kept) forget_oldest(in);
+
+  int position = in.count;
+  if (anywhere && in.count != 0 && here_.may_be_late(self)) {
+    cuts_.clear();
+    cuts_.push_back(position);
+    for (int n = in.count - 1; n >= 0; --n) {
+      const message& one = messages_[in.order[static_cast<size_t>(n)]];
+      if ((one.mask & at.mask) == 0) continue;
+      if (one.modifies || knows(self, mine, one)) break;
+      cuts_.push_back(n);
+    }
+    if (cuts_.size() > 1)
+      position = cuts_[here_.pick(self, static_cast<uint32_t>(cuts_.size()), scheduler::choice_kind::place)];
+  }
+  std::copy_backward(in.order.begin() + position, in.order.begin() + in.count, in.order.begin() + in.count + 1);
+  in.order[static_cast<size_t>(position)] = index;
+  ++in.count;
+  const bool at_end = position + 1 == in.count;
+  write_bytes(in.address, at.mask, at_end ? value : value_at(in, in.count - 1));
+}
+
+void scoped_memory::add_release(message& to, release_entry&& given) {
+  if (given.is_release && !given.narrow)
+    std::erase_if(to.releases, [&](const release_entry& old) {
+      if (old.as_written && !given.as_written) return false;
+      if (old.releaser == given.releaser) return old.epoch <= given.epoch && old.reach <= given.reach;
+      // Whoever can acquire the new one then knows what the old one gives.
+      return given.as_written && given.reach == same_system &&
+             entry_of(given.view->ordered, old.releaser) >= old.epoch &&
+             entry_of(given.view->what_is_seen(), old.releaser) >= old.epoch;
+    });
+  to.releases.push_back(std::move(given));
+}
+
+// What this store releases: all that its lane did, if it is a release; what a fence before it has released; and what the stores that
+// it continues have released (PTX ISA, "Release and acquire patterns", "Observation order").
+void scoped_memory::give_releases(lane& self, lane_facts& mine, granule& in, message& fresh, const operation& how,
+                                  bool plain, const message* modified) {
+  const auto reach = static_cast<uint8_t>(how.reach);
+  const bool is_release = !plain && releases(how.order);
+  if (!plain) {
+    for (int n = in.count - 1; n >= 0; --n) {
+      const message& earlier = messages_[in.order[static_cast<size_t>(n)]];
+      if (earlier.writer != self.id || earlier.mask != fresh.mask) continue;
+      if (earlier.strong && &earlier != modified)
+        for (const release_entry& given : earlier.releases)
+          if (given.releaser == self.id && given.is_release && given.as_written) fresh.releases.push_back(given);
+      break;
+    }
+    if (modified != nullptr) {
+      const bool narrow = !morally_strong(mine, false, reach, fresh.mask, *modified, true);
+      for (const release_entry& given : modified->releases) {
+        if (!given.is_release) continue;
+        release_entry passed_on = given;
+        passed_on.narrow = given.narrow || narrow;
+        fresh.releases.push_back(std::move(passed_on));
+      }
+    }
+    for (const lane_facts::fence_release& fenced : mine.fences)
+      if (!is_release || fenced.reach > reach)
+        add_release(fresh, {.view = fenced.view,
+                            .releaser = self.id,
+                            .epoch = fenced.epoch,
+                            .reach = fenced.reach,
+                            .machine_reach = machine_reach(mine, fenced.reach),
+                            .as_written = true,
+                            .narrow = false,
+                            .is_release = true,
+                            .step = fresh.step});
+  }
+  if (!is_release && !mine.host && !wants_reasons()) return;
+  add_release(fresh, {.view = snapshot_of(mine),
+                      .releaser = self.id,
+                      .epoch = mine.epoch,
+                      .reach = is_release ? reach : uint8_t{same_wave},
+                      .machine_reach = machine_reach(mine, reach),
+                      .as_written = is_release,
+                      .narrow = false,
+                      .is_release = is_release || mine.host,
+                      .step = fresh.step});
+  new_epoch(self, mine);
+}
+
+void scoped_memory::before_plain_load(lane& self, const operation& how) {
+  if (!covers(how.address)) return;
+  lane_facts& mine = facts(self);
+  auto* const address = static_cast<std::byte*>(const_cast<void*>(how.address));
+  mine.seen_address = nullptr;
+  for_each_part(address, how.size_bytes, [&](const part& at) {
+    look_for_race(self, mine, *at.in, at.mask, how, true, false);
+    const int cut = choose_visible(self, mine, *at.in, at.mask, false, true, static_cast<uint8_t>(how.reach));
+    const bool is_newest = cut == cuts_.front();
+    if (mine.host || wants_reasons() || !link_.pool)
+      if (const message* const read = latest(*at.in, cut, at.mask))
+        has_read(self, mine, const_cast<message&>(*read), at.mask, how, true);
+    if (is_newest) return;
+    if (mine.window_address == nullptr) {
+      mine.window_address = address;
+      mine.window_newest.assign(address, address + how.size_bytes);
+      self.unsettled = true;
+    }
+    write_bytes(at.in->address, at.mask, value_at(*at.in, cut));
+  });
+  if (mine.window_address != nullptr) {
+    mine.seen_address = address;
+    mine.seen.assign(address, address + how.size_bytes);
+  }
+}
+
+void scoped_memory::before_plain_store(lane& self, const operation& how) {
+  if (!covers(how.address)) return;
+  lane_facts& mine = facts(self);
+  for_each_part(how.address, how.size_bytes,
+                [&](const part& at) { look_for_race(self, mine, *at.in, at.mask, how, true, true); });
+  mine.store_address = how.address;
+  mine.store_bytes = how.size_bytes;
+  mine.store_step = here_.steps() + 1;
+  self.unsettled = true;
+}
+
+void scoped_memory::see_again(lane& self) {
+  lane_facts& mine = facts(self);
+  if (mine.seen_address == nullptr || mine.seen_address != mine.store_address) return;
+  std::memcpy(mine.seen_address, mine.seen.data(), mine.seen.size());
+}
+
+void scoped_memory::after_plain(lane& self) {
+  lane_facts& mine = facts(self);
+  if (mine.window_address != nullptr) {
+    std::memcpy(mine.window_address, mine.window_newest.data(), mine.window_newest.size());
+    mine.window_address = nullptr;
+  }
+  if (mine.store_bytes == 0) return;
+  const size_t size_bytes = std::exchange(mine.store_bytes, 0);
+  operation how;
+  how.kind = operation_kind::plain_store;
+  const bool single = reinterpret_cast<uintptr_t>(mine.store_address) % granule_bytes + size_bytes <= granule_bytes;
+  for_each_part(mine.store_address, size_bytes, [&](const part& at) {
+    put(self, mine, at, read_granule(at.in->address), how, true, nullptr, false, single);
+  });
+}
+
+// -- fences and other order -------------------------------------------------------------------------------------------------------
+
+void scoped_memory::fence(lane& self, const operation& how) {
+  lane_facts& mine = facts(self);
+  const auto reach = static_cast<uint8_t>(how.reach);
+  if (acquires(how.order)) acquire_pending(self, mine, reach);
+  if (how.order == memory_order::seq_cst) fence_total(self, mine, reach);
+  if (releases(how.order)) release_fence(self, mine, reach);
+}
+
+void scoped_memory::acquire_pending(lane& self, lane_facts& mine, uint8_t reach) {
+  std::erase_if(mine.pending, [&](pending_acquire& one) {
+    const bool written = one.as_written && reach >= one.apart;
+    const bool performed = one.seen && machine_reach(mine, reach) >= one.apart;
+    if (written || performed) acquire(self, mine, one.given, written, performed);
+    if (one.as_written && !written) {
+      note_missing(self, mine, one.given, missing_order::scope, here_.steps() + 1);
+      return false;
+    }
+    return performed || !one.seen;
+  });
+}
+
+// Fences of sequential consistency that include each other are in one order, which is causality too: here, the order in which they
+// are performed.
+void scoped_memory::fence_total(lane& self, lane_facts& mine, uint8_t reach) {
+  for (uint8_t wide = same_wave; wide <= reach; ++wide) {
+    const auto known = totals_.find(instance_of(mine, wide));
+    if (known == totals_.end()) continue;
+    mine.clock.join_all(known->second);
+    clock_changed(mine);
+  }
+  for (uint8_t wide = same_wave; wide <= reach; ++wide) totals_[instance_of(mine, wide)].join_all(mine.clock);
+  new_epoch(self, mine);
+}
+
+void scoped_memory::release_fence(lane& self, lane_facts& mine, uint8_t reach) {
+  std::erase_if(mine.fences, [&](const lane_facts::fence_release& old) { return old.reach <= reach; });
+  mine.fences.push_back({snapshot_of(mine), mine.epoch, reach, here_.steps() + 1});
+  new_epoch(self, mine);
+}
+
+void scoped_memory::meet(lane* const* lanes, size_t count) {
+  meeting_.clear();
+  for (size_t n = 0; n < count; ++n) meeting_.join_all(facts(*lanes[n]).clock);
+  for (size_t n = 0; n < count; ++n) {
+    lane_facts& mine = facts(*lanes[n]);
+    mine.clock.ordered.assign(meeting_.ordered.begin(), meeting_.ordered.end());
+    if (meeting_.split) {
+      mine.clock.split = true;
+      mine.clock.seen.assign(meeting_.seen.begin(), meeting_.seen.end());
+    }
+    clock_changed(mine);
+    new_epoch(*lanes[n], mine);
+  }
+}
+
+void scoped_memory::order(const lane& first, lane& then) {
+  lane_facts& mine = facts(then);
+  mine.clock.join_all(facts(first).clock);
+  clock_changed(mine);
+  new_epoch(first, facts(first));
+}
+
+void scoped_memory::release_object(lane& self, const void* object) {
+  objects_[object].join_all(facts(self).clock);
+  new_epoch(self, facts(self));
+}
+
+void scoped_memory::acquire_object(lane& self, const void* object) {
+  const auto known = objects_.find(object);
+  if (known == objects_.end()) return;
+  lane_facts& mine = facts(self);
+  mine.clock.join_all(known->second);
+  clock_changed(mine);
+}
+
+// Memory of the heap is never handed out twice in a run, and other memory that comes and goes is not looked after here.
+void scoped_memory::released(lane&, const void*, size_t) {}
+
+// -- races ------------------------------------------------------------------------------------------------------------------------
+
+void scoped_memory::look_for_race(lane& self, lane_facts& mine, granule& in, uint8_t mask, const operation& how,
+                                  bool plain, bool writes) {
+  const auto reach = static_cast<uint8_t>(how.reach);
+  const access_record now = {.lane = self.id,
+                             .epoch = mine.epoch,
+                             .step = here_.steps() + 1,
+                             .mask = mask,
+                             .reach = reach,
+                             .plain = plain,
+                             .writes = writes};
+  const clock_entries& ordered = mine.clock.ordered;
+  // Looks at one list, and drops what this access stands for from now on.
+  const auto look = [&](std::vector<access_record>& earlier, bool conflicts, bool supersedes) {
+    for (size_t n = 0; n < earlier.size();) {
+      const access_record& one = earlier[n];
+      const bool after = one.lane == self.id || entry_of(ordered, one.lane) >= one.epoch;
+      if (conflicts && !after && (one.mask & mask) != 0) {
+        const uint8_t apart = between(*lanes_[one.lane], mine);
+        const bool apart_by_scope = !one.plain && !plain;
+        if (!apart_by_scope || one.reach < apart || reach < apart) {
+          const race_finder::edge* missing = races_.would_order(one, ordered, true);
+          const bool scope_race = apart_by_scope || missing != nullptr;
+          if (missing == nullptr) missing = races_.would_order(one, ordered, false);
+          here_.found_race(self, one, scope_race, missing);
+        }
+      }
+      if (after && supersedes && (one.mask & ~mask) == 0 && (plain || (!one.plain && reach <= one.reach))) {
+        earlier[n] = earlier.back();
+        earlier.pop_back();
+      } else {
+        ++n;
+      }
+    }
+  };
+  look(in.accesses.writes, true, writes);
+  look(in.accesses.reads, writes, true);
+  (writes ? in.accesses.writes : in.accesses.reads).push_back(now);
+}
+
+std::string scoped_memory::overtakings() const {
+  std::string text;
+  for (const overtaking& one : overtakings_)
+    text += "  " + here_.describe_step(one.data_step) + "\n    was overtaken by " + here_.describe_step(one.flag_step) +
+            ": relaxed ordering is on (link.ro), and releases do not drain the link (link.drain)\n";
+  return text;
+}
+
+}  // namespace heddle::sim

@@ -1,0 +1,212 @@
+// Fidelity `scoped`: the memory model of PTX 6.0 for device code, C++11 on x86-TSO for host code.
+//
+// A view machine. Each location keeps the stores that somebody may still read, in modification order. A load returns any of them
+// that is not older than one that its lane knows: one that happens before the load, or that a strong load which happens before it
+// has read. A store takes any place behind those that its lane knows. Clocks say who knows what (causality.h). Loads are bound when
+// they are issued, so load buffering is not shown. (PTX ISA, "Memory Consistency Model"; the operational form follows "view
+// machines", as in Kang et al., POPL 2017, without promises.)
+#pragma once
+
+#include <heddle/sim/lane.h>
+#include <heddle/sim/memory/causality.h>
+#include <heddle/sim/memory/late_memory.h>
+#include <heddle/sim/memory/race.h>
+
+#include <array>
+#include <deque>
+#include <memory>
+#include <string>
+#include <unordered_map>
+#include <vector>
+
+namespace heddle::sim {
+
+struct link_settings;
+
+class scoped_memory final : public late_memory {
+ public:
+  scoped_memory(world& here, const link_settings& link);
+  ~scoped_memory() override;
+
+  void reset() override;
+  void begins(const lane& fresh, const lane* by) override;
+  void let_arrive(lane& self) override;
+  bool all_arrives(lane& self) override;
+
+  uint64_t load(lane& self, const operation& how) override;
+  void store(lane& self, const operation& how, uint64_t value) override;
+  uint64_t read_modify_write(lane& self, const operation& how, const modification& next) override;
+  void fence(lane& self, const operation& how) override;
+  void before_plain_load(lane& self, const operation& how) override;
+  void before_plain_store(lane& self, const operation& how) override;
+  void after_plain(lane& self) override;
+  void see_again(lane& self) override;
+
+  void meet(lane* const* lanes, size_t count) override;
+  void order(const lane& first, lane& then) override;
+  void release_object(lane& self, const void* object) override;
+  void acquire_object(lane& self, const void* object) override;
+  void released(lane& self, const void* address, size_t size_bytes) override;
+
+  std::string overtakings() const override;
+
+ private:
+  static constexpr size_t granule_bytes = 8;
+  static constexpr size_t most_kept =
+      10;  ///< stores of one granule that may still be read, where each byte has a newer one
+
+  /// How far apart two lanes are: the narrowest scope that includes both.
+  enum distance : uint8_t { same_wave, same_block, same_device, same_system };
+
+  /// What a release gives to whoever acquires it.
+  struct release_entry {
+    snapshot view;
+    uint32_t releaser = 0;
+    uint32_t epoch = 0;
+    uint8_t reach = 0;          ///< of the release as written
+    uint8_t machine_reach = 0;  ///< as this machine performs it
+    bool as_written = false;    ///< the program asked for it; otherwise only the machine does it
+    bool narrow = false;        ///< a scope on the way was too narrow: it orders nothing
+    bool is_release = false;    ///< false: kept to say what is missing
+    uint64_t step = 0;
+  };
+  /// A release that a relaxed load has read: a fence behind it may still acquire it.
+  struct pending_acquire {
+    release_entry given;
+    uint8_t apart = 0;  ///< distance to the releaser
+    bool as_written = false;
+    bool seen = false;
+  };
+
+  struct lane_facts {
+    uint32_t wave = 0;
+    uint64_t block = 0;
+    bool host = false;
+    causal_clock clock;
+    uint32_t epoch = 1;
+    snapshot now;  ///< of the clock; empty when it has changed since
+    struct fence_release {
+      snapshot view;
+      uint32_t epoch = 0;
+      uint8_t reach = 0;
+      uint64_t step = 0;
+    };
+    std::vector<fence_release> fences;  ///< the latest of each reach that is not covered by a later one of wider reach
+    std::vector<pending_acquire> pending;
+    // A plain access that the code under test makes now.
+    const void* store_address = nullptr;
+    size_t store_bytes = 0;
+    uint64_t store_step = 0;
+    void* window_address = nullptr;
+    std::vector<std::byte> window_newest;  ///< what memory held before the window was opened
+    void* seen_address = nullptr;          ///< of the last window
+    std::vector<std::byte> seen;
+    std::vector<std::byte> before_store;
+    bool sees_again = false;
+    uint64_t flag_step = 0;  ///< the store through which the lane learnt what it does not see
+  };
+
+  struct observer {
+    uint32_t lane = 0;
+    uint32_t epoch = 0;
+  };
+  struct message {
+    uint64_t value = 0;  ///< in the place of its bytes within the granule
+    uint8_t mask = 0;
+    uint8_t readable = 0;  ///< the bytes of `mask` that may still be read
+    bool strong = false;
+    bool modifies = false;  ///< by a read-modify-write, which read the store before it
+    bool host = false;
+    uint8_t reach = 0;
+    uint32_t writer = 0;
+    uint32_t epoch = 0;
+    uint64_t step = 0;
+    std::vector<release_entry> releases;
+    std::vector<observer> observers;
+  };
+  struct granule {
+    std::byte* address = nullptr;
+    uint64_t base = 0;  ///< what it held before the first store
+    uint8_t base_readable = 0xff;
+    uint8_t count = 0;
+    std::array<uint32_t, 16> order{};  ///< messages, in modification order
+    access_history accesses;
+  };
+  /// One granule's part of an access.
+  struct part {
+    granule* in = nullptr;
+    uint8_t mask = 0;
+    uint32_t shift = 0;  ///< in bits
+    uint32_t bytes = 0;
+  };
+
+  lane_facts& facts(const lane& who) { return *lanes_[who.id]; }
+  bool covers(const void* address) const;
+  granule& granule_at(const void* address);
+  uint32_t new_granule(std::byte* address);
+  part part_of(const void* address, size_t size_bytes);
+  template <typename Each>
+  void for_each_part(const void* address, size_t size_bytes, Each&& each);
+
+  static distance between(const lane_facts& a, const lane_facts& b);
+  static uint64_t instance_of(const lane_facts& who, uint8_t reach);
+  static uint8_t machine_reach(const lane_facts& who, uint8_t reach) { return who.host ? uint8_t{same_system} : reach; }
+  bool knows(const lane& self, const lane_facts& mine, const message& it) const;
+  /// Whether both are strong, include each other and overlap completely; as written, or as this machine performs them.
+  bool morally_strong(const lane_facts& mine, bool plain, uint8_t reach, uint8_t mask, const message& it,
+                      bool as_written) const;
+  uint64_t value_at(const granule& in, int cut) const;
+  bool readable_at(const granule& in, int cut, uint8_t mask) const;
+  const message* latest(const granule& in, int cut, uint8_t mask) const;
+  int choose_visible(lane& self, lane_facts& mine, granule& in, uint8_t mask, bool modifies, bool plain, uint8_t reach);
+  void has_read(lane& self, lane_facts& mine, message& it, uint8_t mask, const operation& how, bool plain);
+  void acquire(lane& self, lane_facts& mine, const release_entry& given, bool as_written, bool seen);
+  void note_missing(lane& self, lane_facts& mine, const release_entry& given, missing_order why, uint64_t load_step);
+  void put(lane& self, lane_facts& mine, const part& at, uint64_t value, const operation& how, bool plain,
+           const message* modified, bool modifies, bool anywhere);
+  void give_releases(lane& self, lane_facts& mine, granule& in, message& fresh, const operation& how, bool plain,
+                     const message* modified);
+  static void add_release(message& to, release_entry&& given);
+  void forget_oldest(granule& in);
+  const snapshot& snapshot_of(lane_facts& mine);
+  void clock_changed(lane_facts& mine) { mine.now = snapshot(); }
+  void new_epoch(const lane& self, lane_facts& mine);
+  void look_for_race(lane& self, lane_facts& mine, granule& in, uint8_t mask, const operation& how, bool plain,
+                     bool writes);
+  void fence_total(lane& self, lane_facts& mine, uint8_t reach);
+  void acquire_pending(lane& self, lane_facts& mine, uint8_t reach);
+  void release_fence(lane& self, lane_facts& mine, uint8_t reach);
+  /// Whether a release of this lane lets older stores of its agent be overtaken on their way to the other.
+  bool is_overtaken(const lane_facts& releaser, const lane_facts& mine) const;
+  void note_overtaken(lane_facts& mine, const granule& in, int cut, uint8_t mask);
+  bool wants_reasons() const;
+  uint32_t take_message();
+
+  world& here_;
+  const link_settings& link_;
+  snapshot_pool snapshots_;
+  std::vector<std::unique_ptr<lane_facts>> lanes_;  ///< by id
+  size_t lanes_used_ = 0;
+  std::deque<message> messages_;
+  std::vector<uint32_t> free_messages_;
+  std::deque<granule> granules_;
+  size_t granules_used_ = 0;
+  std::vector<uint32_t> of_heap_;                     ///< 1 + granule, by offset in the heap
+  std::unordered_map<uint64_t, uint32_t> elsewhere_;  ///< by address
+  std::vector<size_t> heap_touched_;
+  std::unordered_map<uint64_t, causal_clock> totals_;  ///< of seq_cst fences, by reach and instance
+  std::unordered_map<const void*, causal_clock> objects_;
+  std::vector<int> cuts_;  ///< of the load in progress
+  causal_clock meeting_;
+  race_finder races_;
+  uint64_t arrived_in_order_ = 0;  ///< with an in-order device: the latest of its stores that the host has seen
+  struct overtaking {
+    uint64_t flag_step = 0;
+    uint64_t data_step = 0;
+    const void* data = nullptr;
+  };
+  std::vector<overtaking> overtakings_;
+  bool always_split_ = false;
+};
+
+}  // namespace heddle::sim
