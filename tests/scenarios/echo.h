@@ -9,15 +9,16 @@ inline constexpr uint16_t echo_opcode = rpc::user_opcode(1);
 
 HEDDLE_FUNCTION constexpr uint64_t changed(uint64_t value) { return value * 3 + 1; }
 
+template <typename Machine>
 struct echo_kernel {
-  rpc::client client;
+  client_on<Machine> client;
   callers who;
 
   HEDDLE_FUNCTION void operator()() const {
     for (uint32_t call = 0; call < who.calls; ++call) {
       const uint64_t id = who.request(call);
       uint64_t answer = 0;
-      auto port = client.open<echo_opcode>();
+      auto port = client.template open<echo_opcode>();
       port.send_and_recv([&](rpc::packet& to, uint32_t) { to.words[0] = id; },
                          [&](rpc::packet& from, uint32_t) { answer = from.words[0]; });
       HEDDLE_CHECK(answer == changed(id), "the answer is not the one to this lane's request");
@@ -25,11 +26,12 @@ struct echo_kernel {
   }
 };
 
-inline void run_echo(const parameters& set) {
+template <typename ClientMachine, typename ServerMachine>
+void run_echo_on(const parameters& set) {
   device on;
   port_test test(on, set);
-  test.run(
-      echo_kernel{test.client(), test.who()},
+  test.run<ServerMachine>(
+      echo_kernel<ClientMachine>{test.client<ClientMachine>(), test.who()},
       [](auto& port, const auto& account) {
         HEDDLE_CHECK(port.opcode() == echo_opcode, "the opcode is not the one that the client opened");
         port.recv_and_send([&](rpc::packet& both, uint32_t) {
@@ -39,5 +41,7 @@ inline void run_echo(const parameters& set) {
       },
       all_calls(set));
 }
+
+inline void run_echo(const parameters& set) { run_echo_on<target, target>(set); }
 
 }  // namespace heddle::tests

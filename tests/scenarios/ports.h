@@ -53,6 +53,12 @@ struct callers {
   HEDDLE_FUNCTION uint32_t request(uint32_t call) const { return number() * calls + call; }
 };
 
+/// The ends of a port on a machine that may not be the one that the build selects: planted bugs run on one that is weaker.
+template <typename Machine>
+using client_on = rpc::basic_client<Machine, rpc::checking>;
+template <typename Machine>
+using server_on = rpc::basic_server<Machine, rpc::checking>;
+
 /// The memory of one set of ports and of the account of its requests.
 class port_test {
  public:
@@ -68,36 +74,42 @@ class port_test {
     stop_ = on.allocate_shared<uint32_t>(1, "stop flag");
   }
 
-  rpc::client client(bool rings = false) const { return rpc::client(memory_, client_locks_, shape_, rings); }
-  rpc::server server(uint32_t start) const { return rpc::server(memory_, server_locks_, shape_, start); }
+  template <typename Machine = target>
+  client_on<Machine> client(bool rings = false) const {
+    return {memory_, client_locks_, shape_, rings};
+  }
+  template <typename Machine = target>
+  server_on<Machine> server(uint32_t start) const {
+    return {memory_, server_locks_, shape_, start};
+  }
   callers who() const { return {set_.count("lanes"), set_.count("calls")}; }
 
   /// Runs the kernel on all waves while servers hand each port that opens to `handle(port, account)`, where account(id) marks a
   /// request as handled; then checks that every request was handled once and that every port is back where it started. `expected`
   /// is how many requests the kernel makes.
-  template <typename Kernel, typename Handle>
+  template <typename ServerMachine = target, typename Kernel, typename Handle>
   void run(Kernel kernel, Handle handle, uint64_t expected) {
     std::vector<decltype(on_.spawn_host("server", [] {}))> servers;
     servers.reserve(set_.count("servers"));
     for (uint32_t n = 0; n < set_.count("servers"); ++n)
-      servers.push_back(on_.spawn_host(
-          "server", [server = server(n), handle, handled = handled_, requests = requests_, stop = stop_]() mutable {
-            const auto account = [=](uint64_t id) {
-              HEDDLE_CHECK(id < requests, "a request has a number that nobody was given");
-              HEDDLE_CHECK(shared_word<uint32_t>(handled[id]).fetch_add(1, memory_order::relaxed) == 0,
-                           "a request is handled twice");
-            };
-            while (true) {
-              // Read before the look for work: what was sent before the flag was set is then found.
-              const bool last = shared_word<uint32_t>(*stop).load(memory_order::acquire) != 0;
-              if (auto port = server.try_open()) {
-                handle(port, account);
-                continue;
-              }
-              if (last) return;
-              target::pause();
-            }
-          }));
+      servers.push_back(on_.spawn_host("server", [server = server<ServerMachine>(n), handle, handled = handled_,
+                                                  requests = requests_, stop = stop_]() mutable {
+        const auto account = [=](uint64_t id) {
+          HEDDLE_CHECK(id < requests, "a request has a number that nobody was given");
+          HEDDLE_CHECK(shared_word<uint32_t>(handled[id]).fetch_add(1, memory_order::relaxed) == 0,
+                       "a request is handled twice");
+        };
+        while (true) {
+          // Read before the look for work: what was sent before the flag was set is then found.
+          const bool last = shared_word<uint32_t>(*stop).load(memory_order::acquire) != 0;
+          if (auto port = server.try_open()) {
+            handle(port, account);
+            continue;
+          }
+          if (last) return;
+          target::pause();
+        }
+      }));
     on_.launch({.blocks = 1, .waves = set_.count("waves"), .lanes = set_.count("lanes")}, kernel);
     on_.synchronize();
     // Release pairs with the acquire in the servers' loops.

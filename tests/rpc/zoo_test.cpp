@@ -1,0 +1,106 @@
+// Every planted bug of the port protocol is found as what it is, can be played again from its token, and goes away with its cause:
+// its twin is silent, and so is a bug of memory orders where memory is one.
+#include <heddle/scheduler/strategy.h>
+#include <heddle/scheduler/trace.h>
+#include <heddle/tools/common.h>
+#include <heddle/tools/gtest.h>
+#include <heddle/tools/trial.h>
+
+#include <algorithm>
+#include <cstdio>
+
+namespace heddle::tests {
+namespace {
+
+using scheduler::verdict;
+
+constexpr uint64_t schedules_max = 2000;
+constexpr const char* strategy_name = "mix";
+
+struct campaign {
+  const scenario* tested = nullptr;
+  std::optional<parameters> set;
+  std::unique_ptr<scheduler::strategy> deciding;
+  sim::simulation machine;
+
+  explicit campaign(const std::string& name) {
+    std::string error;
+    tested = tools::select_scenarios({name}).chosen.at(0);
+    set = tools::settings_of(*tested, sim::machine_parameters(), {}).value;
+    deciding = scheduler::make_strategy(strategy_name, error);
+  }
+
+  /// Schedules from this seed on, until the first finding.
+  tools::trial run(uint64_t first_seed) {
+    scheduler::campaign_options options;
+    options.first_seed = first_seed;
+    options.schedules = schedules_max;
+    options.found = [](const scheduler::finding&) { return false; };
+    return tools::run_trial(machine, *tested, *set, strategy_name, *deciding, options);
+  }
+};
+
+class a_planted_bug : public testing::TestWithParam<std::string> {};
+
+TEST_P(a_planted_bug, is_found_wherever_the_seeds_begin) {
+  campaign searching(GetParam());
+  if (searching.tested->expected_verdict(*searching.set) == verdict::ok)
+    GTEST_SKIP() << "this machine has one memory only";
+  std::vector<uint64_t> needed;
+  for (uint64_t first_seed = 1; first_seed < 20; first_seed += 2) {
+    const tools::trial made = searching.run(first_seed * 100000);
+    ASSERT_FALSE(made.runs.findings.empty()) << "survived " << made.runs.schedules << " schedules";
+    EXPECT_TRUE(made.as_expected()) << to_string(made.seen()) << ": " << made.runs.findings.front().message;
+    needed.push_back(made.runs.schedules);
+  }
+  std::sort(needed.begin(), needed.end());
+  std::printf("%s after %llu schedules (median of %zu campaigns)\n",
+              std::string(to_string(searching.tested->expected_verdict(*searching.set))).c_str(),
+              static_cast<unsigned long long>(needed[needed.size() / 2]), needed.size());
+}
+
+TEST_P(a_planted_bug, is_played_again_from_its_token) {
+  campaign searching(GetParam());
+  if (searching.tested->expected_verdict(*searching.set) == verdict::ok)
+    GTEST_SKIP() << "this machine has one memory only";
+  const tools::trial made = searching.run(1);
+  ASSERT_FALSE(made.runs.findings.empty());
+  const scheduler::finding& found = made.runs.findings.front();
+  const auto read = scheduler::from_token(scheduler::to_token(found.first));
+  ASSERT_TRUE(read.value) << read.error;
+  const auto run = [&](scheduler::choice_source& choices, bool explain) {
+    return tools::run_scenario(searching.machine, *searching.tested, *searching.set, choices, explain);
+  };
+  const scheduler::replay_result again = scheduler::run_again(*read.value, run, true);
+  EXPECT_EQ(again.disagreement, "");
+  EXPECT_EQ(again.result.outcome, found.first.outcome);
+  EXPECT_EQ(again.result.where, found.first.where);
+}
+
+std::vector<std::string> bugs_of(std::initializer_list<const char*> patterns) {
+  std::vector<std::string> names;
+  for (const char* pattern : patterns)
+    for (const std::string& name : tools::scenario_names(pattern)) names.push_back(name);
+  return names;
+}
+
+INSTANTIATE_TEST_SUITE_P(heddle, a_planted_bug,
+                         testing::ValuesIn(bugs_of({"zoo.no-*", "zoo.header-*", "zoo.device-scope-*", "zoo.plain-*",
+                                                    "zoo.mailbox-*"})),
+                         tools::test_name);
+
+// `expected` is ok with these settings.
+HEDDLE_TEST(a_twin_of_an_order, "zoo.no-*", schedules_max, "fixed=yes");
+HEDDLE_TEST(a_twin_of_a_header, "zoo.header-*", schedules_max, "fixed=yes");
+HEDDLE_TEST(a_twin_of_a_scope, "zoo.device-scope-*", schedules_max, "fixed=yes");
+HEDDLE_TEST(a_twin_of_a_store, "zoo.plain-*", schedules_max, "fixed=yes");
+HEDDLE_TEST(a_twin_of_a_look, "zoo.mailbox-*", schedules_max, "fixed=yes");
+
+// That is the point: without late memory the same programs are right.
+HEDDLE_TEST(one_memory_hides_an_order, "zoo.no-*", schedules_max, "fidelity=interleaving");
+HEDDLE_TEST(one_memory_hides_a_header, "zoo.header-*", schedules_max, "fidelity=interleaving");
+HEDDLE_TEST(one_memory_hides_a_scope, "zoo.device-scope-*", schedules_max, "fidelity=interleaving");
+HEDDLE_TEST(one_memory_hides_a_store, "zoo.plain-*", schedules_max, "fidelity=interleaving");
+
+}  // namespace
+}  // namespace heddle::tests

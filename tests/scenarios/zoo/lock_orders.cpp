@@ -1,0 +1,31 @@
+// A port's lock with one memory order too weak: the next holder is not ordered after the last one. Smallest: 2 waves, 1 port.
+#include "../echo.h"
+#include "weakened.h"
+
+namespace heddle::tests {
+namespace {
+
+using scheduler::verdict;
+
+template <typename Machine>
+void run_weakened_echo(const parameters& set) {
+  if (zoo::is_fixed(set)) return run_echo(set);
+  run_echo_on<Machine, Machine>(set);
+}
+
+void run_no_fence_at_unlock(const parameters& set) { run_weakened_echo<zoo::no_fence_at_unlock>(set); }
+void run_no_fence_at_lock(const parameters& set) { run_weakened_echo<zoo::no_fence_at_lock>(set); }
+
+}  // namespace
+
+HEDDLE_SCENARIO(run_no_fence_at_unlock, {.name = "zoo.no-fence-at-unlock",
+                                         .summary = "a port is given back by a relaxed operation",
+                                         .parameters = zoo::one_port(),
+                                         .expected = zoo::unless_interleaving<verdict::race>});
+
+HEDDLE_SCENARIO(run_no_fence_at_lock, {.name = "zoo.no-fence-at-lock",
+                                       .summary = "a port is taken by a relaxed operation",
+                                       .parameters = zoo::one_port(),
+                                       .expected = zoo::unless_interleaving<verdict::race>});
+
+}  // namespace heddle::tests

@@ -1,0 +1,91 @@
+// Every lane looks at the mailbox for itself: a packet that comes back between two looks parts the wave. Smallest: 2 lanes, 1 port,
+// 2 calls that nobody waits for.
+//
+// No memory order mends it, and one memory shows it as well as any other. LLVM libc's try_open has one lane's answer broadcast
+// for the whole wave (shared/rpc.h); so has ours.
+#include "../async.h"
+#include "weakened.h"
+
+namespace heddle::tests::zoo {
+
+/// The machine as it is. Its name selects the client below.
+struct mailbox_not_broadcast : target {};
+
+}  // namespace heddle::tests::zoo
+
+namespace heddle::rpc {
+
+/// The client as it ships, but for who looks at the mailboxes: the lock is taken by one lane for all, the ownership of the packet is
+/// judged by each.
+template <typename Check>
+class basic_client<tests::zoo::mailbox_not_broadcast, Check> {
+  using Target = tests::zoo::mailbox_not_broadcast;
+
+ public:
+  using port = basic_port<Target, side::client, Check>;
+  using end = typename port::end;
+
+  HEDDLE_FUNCTION basic_client(void* shared, uint32_t* locks, layout shape, bool rings = false)
+      : end_(shared, locks, shape), rings_(rings) {}
+
+  template <auto Opcode>
+  HEDDLE_FUNCTION port open() const {
+    constexpr uint16_t opcode = detail::checked_opcode<Opcode>();
+    const uint64_t mask = Target::lane_mask();
+    for (uint32_t index = Target::wave_id() % end_.port_count();; index = (index + 1) % end_.port_count()) {
+      uint32_t locked = 0;
+      if (Target::is_first_lane(mask)) locked = end_.locks().try_lock(index) ? 1 : 0;
+      if (Target::broadcast(mask, locked) == 0) {
+        Target::pause();
+        continue;
+      }
+      const auto boxes = end_.boxes();
+      const uint32_t outbox = boxes.load_outbox(index);
+      // The bug: the lanes may see two answers, and then go two ways.
+      if (boxes.owns(boxes.load_inbox(index), outbox)) {
+        if (Target::is_first_lane(mask)) {
+          end_.header_of(index).mask = mask;
+          end_.header_of(index).opcode = opcode;
+        }
+        Target::sync_lanes(mask);
+        return port(end_, {index, outbox, mask, opcode}, rings_);
+      }
+      if (Target::is_first_lane(mask)) end_.locks().unlock(index);
+      Target::pause();
+    }
+  }
+
+ private:
+  end end_;
+  bool rings_;
+};
+
+}  // namespace heddle::rpc
+
+namespace heddle::tests {
+namespace {
+
+void run_not_broadcast(const parameters& set) {
+  if (zoo::is_fixed(set)) return run_async_on<target, target>(set);
+  run_async_on<zoo::mailbox_not_broadcast, target>(set);
+}
+
+scheduler::verdict not_broadcast_verdict(const parameters& set) {
+  return zoo::is_fixed(set) ? needs_fair_holders(set) : scheduler::verdict::mask;
+}
+
+}  // namespace
+
+HEDDLE_SCENARIO(run_not_broadcast,
+                {.name = "zoo.mailbox-not-broadcast",
+                 .summary = "each lane looks at the mailbox for itself, and a wave comes apart",
+                 .parameters = zoo::with_twin({
+                     parameter::number("waves", 2, 1, 65536, "", "waves that call"),
+                     parameter::number("lanes", 4, 2, 64, "", "lanes of each wave"),
+                     parameter::number("ports", 1, 1, rpc::max_ports, "", "ports between client and server"),
+                     parameter::number("servers", 1, 1, 64, "", "host threads that serve"),
+                     parameter::number("calls", 2, 2, 100000, "", "calls that each lane makes"),
+                 }),
+                 .expected = not_broadcast_verdict});
+
+}  // namespace heddle::tests

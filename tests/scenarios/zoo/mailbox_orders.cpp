@@ -1,0 +1,63 @@
+// The port protocol with one memory order, or one scope, of its mailboxes too weak. Smallest: 1 wave, 1 port, 1 call; for the header
+// 2 calls, because what is overwritten too early is the header of the call before.
+//
+// Every row of LLVM libc's hand-over (shared/rpc.h) stands for one of these: a fence before the store, one after the load, and
+// system scope for both.
+#include "../async.h"
+#include "../echo.h"
+#include "weakened.h"
+
+namespace heddle::tests {
+namespace {
+
+using scheduler::verdict;
+
+template <typename Machine>
+void run_weakened_echo(const parameters& set) {
+  if (zoo::is_fixed(set)) return run_echo(set);
+  run_echo_on<Machine, Machine>(set);
+}
+
+void run_no_release(const parameters& set) { run_weakened_echo<zoo::no_release_before_toggle>(set); }
+void run_no_acquire(const parameters& set) { run_weakened_echo<zoo::no_acquire_after_wait>(set); }
+void run_device_scope(const parameters& set) { run_weakened_echo<zoo::device_scope_mailbox>(set); }
+void run_plain_store(const parameters& set) { run_weakened_echo<zoo::plain_mailbox_store>(set); }
+
+// Calls that nobody waits for: with an answer in between, the answer's acquire would cover for the header.
+void run_header_without_acquire(const parameters& set) {
+  if (zoo::is_fixed(set)) return run_async_on<target, target>(set);
+  run_async_on<zoo::header_without_acquire, target>(set);
+}
+
+std::vector<parameter> few_calls() { return zoo::with_twin(port_parameters(2, 2, 2, 2)); }
+
+}  // namespace
+
+HEDDLE_SCENARIO(run_no_release, {.name = "zoo.no-release-before-toggle",
+                                 .summary = "a packet is handed over by a relaxed store",
+                                 .parameters = few_calls(),
+                                 .expected = zoo::unless_interleaving<verdict::race>});
+
+HEDDLE_SCENARIO(run_no_acquire, {.name = "zoo.no-acquire-after-wait",
+                                 .summary = "a packet is used after a relaxed load that saw it come",
+                                 .parameters = few_calls(),
+                                 .expected = zoo::unless_interleaving<verdict::race>});
+
+HEDDLE_SCENARIO(run_device_scope, {.name = "zoo.device-scope-mailbox",
+                                   .summary = "mailboxes of device scope between device and host",
+                                   .parameters = few_calls(),
+                                   .expected = zoo::unless_interleaving<verdict::scope_race>});
+
+HEDDLE_SCENARIO(run_plain_store, {.name = "zoo.plain-mailbox-store",
+                                  .summary = "a packet is handed over by a plain store",
+                                  .parameters = few_calls(),
+                                  .expected = zoo::unless_interleaving<verdict::race>});
+
+HEDDLE_SCENARIO(
+    run_header_without_acquire,
+    {.name = "zoo.header-without-acquire",
+     .summary = "the next call's header is written before the fence that orders it after the last one's reader",
+     .parameters = zoo::with_twin(port_parameters(1, 1, 1, 2)),
+     .expected = zoo::unless_interleaving<verdict::race>});
+
+}  // namespace heddle::tests
