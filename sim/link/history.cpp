@@ -8,6 +8,9 @@ namespace {
 
 size_t offset_in_granule(const piece& bytes) { return reinterpret_cast<uintptr_t>(bytes.address) % granule_bytes; }
 
+/// One bit for each byte of the granule that is in the piece.
+uint32_t mask_of(const piece& bytes) { return ((1u << bytes.size_bytes) - 1) << offset_in_granule(bytes); }
+
 /// The bytes of the piece out of the value of its granule, as a load of this size would have them.
 uint64_t cut(uint64_t granule, const piece& bytes) {
   uint64_t value = 0;
@@ -80,24 +83,36 @@ void value_history::add_to(scheduler::digest& sum) const {
 
 void read_floors::forget(const void* address, size_t size_bytes) { forget_granules(granules_, address, size_bytes); }
 
-uint64_t read_floors::of(const piece& bytes) const {
+uint64_t read_floors::of(const piece& bytes, const reader& who) const {
   const auto found = granules_.find(granule_of(bytes.address));
   if (found == granules_.end()) return 0;
-  const auto first = found->second.begin() + static_cast<ptrdiff_t>(offset_in_granule(bytes));
-  return *std::max_element(first, first + bytes.size_bytes);
+  uint64_t highest = 0;
+  for (const floor& known : found->second)
+    if ((known.bytes & mask_of(bytes)) != 0 && (known.thread == who.thread || known.event <= who.synchronised))
+      highest = std::max(highest, known.moment);
+  return highest;
 }
 
-void read_floors::raise(const piece& bytes, uint64_t moment) {
-  std::array<uint64_t, granule_bytes>& known = granules_[granule_of(bytes.address)];
-  for (size_t n = 0; n < bytes.size_bytes; ++n) {
-    uint64_t& floor = known[offset_in_granule(bytes) + n];
-    floor = std::max(floor, moment);
+void read_floors::raise(const piece& bytes, uint64_t moment, uint32_t thread, uint64_t event) {
+  const uint32_t mask = mask_of(bytes);
+  std::vector<floor>& known = granules_[granule_of(bytes.address)];
+  for (floor& own : known) {
+    if (own.thread != thread || own.bytes != mask) continue;
+    // The earlier event may bind more threads than this one does: it may only be replaced by what says the same of them.
+    if (own.moment == moment) return;
   }
+  if (known.size() == most_floors) {
+    known[1].moment = std::max(known[0].moment, known[1].moment);
+    known[1].bytes |= known[0].bytes;
+    known[1].event = 0;
+    known.erase(known.begin());
+  }
+  known.push_back({.moment = moment, .event = event, .thread = thread, .bytes = mask});
 }
 
 void read_floors::add_to(scheduler::digest& sum) const {
-  add_in_any_order(granules_, sum, [](const std::array<uint64_t, granule_bytes>& known, scheduler::digest& entry) {
-    for (const uint64_t floor : known) entry.add(floor);
+  add_in_any_order(granules_, sum, [](const std::vector<floor>& known, scheduler::digest& entry) {
+    for (const floor& each : known) entry.add(each.moment, each.event, uint64_t{each.thread} << 8 | each.bytes);
   });
 }
 

@@ -3,7 +3,6 @@
 
 #include <heddle/scheduler/digest.h>
 
-#include <array>
 #include <cstddef>
 #include <cstdint>
 #include <unordered_map>
@@ -54,17 +53,33 @@ class value_history {
   std::unordered_map<uintptr_t, std::vector<version>> granules_;
 };
 
-/// For each byte the moment from which on it may be read.
+/// A thread, as those who look at the floors know it.
+struct reader {
+  uint32_t thread = 0;
+  uint64_t synchronised = 0;  ///< the events up to this one happened before whatever it does now
+};
+
+/// From which moment on the bytes may be read: same-address order. What a thread has read or written binds itself, and those who
+/// are synchronised with it.
 class read_floors {
  public:
   void clear() { granules_.clear(); }
   void forget(const void* address, size_t size_bytes);
-  uint64_t of(const piece& bytes) const;
-  void raise(const piece& bytes, uint64_t moment);
+  uint64_t of(const piece& bytes, const reader& who) const;
+  /// `event`: the access that is the reason; events are numbered in order.
+  void raise(const piece& bytes, uint64_t moment, uint32_t thread, uint64_t event);
   void add_to(scheduler::digest& sum) const;
 
  private:
-  std::unordered_map<uintptr_t, std::array<uint64_t, granule_bytes>> granules_;
+  struct floor {
+    uint64_t moment = 0;
+    uint64_t event = 0;
+    uint32_t thread = 0;
+    uint32_t bytes = 0;  ///< one bit for each byte of the granule
+  };
+  /// Of one granule; beyond that the oldest binds everybody, which only forbids more.
+  static constexpr size_t most_floors = 16;
+  std::unordered_map<uintptr_t, std::vector<floor>> granules_;
 };
 
 }  // namespace heddle::sim

@@ -93,7 +93,8 @@ void transport::load_range(uint32_t thread, const access& what, std::byte* into)
 uint64_t transport::load_across(thread_state& who, uint32_t thread, const piece& bytes, bool waits) {
   device_side& device = devices_[who.device];
   if (!passes(packet_kind::read, packet_kind::posted, true)) push_sent(who, device);
-  if (settings_.same_address) push_same_address(who, device, bytes);
+  if (settings_.same_address) push_same_address(who, thread, bytes);
+  who.last_event = ++device.events;
   if (!waits) {
     const uint64_t value = choose_value(who, thread, bytes);
     // The answer queues up behind what the host has posted by now.
@@ -102,7 +103,7 @@ uint64_t transport::load_across(thread_state& who, uint32_t thread, const piece&
       who.answered_ns = std::max(who.answered_ns, start_ns(who) + delay_of(thread, settings_.read_ns));
     return value;
   }
-  device.same_address.raise(bytes, moment_);
+  device.same_address.raise(bytes, moment_, thread, who.last_event);
   const uint64_t value = read(bytes);
   wait_for_answer(who, thread);
   return value;
@@ -119,11 +120,11 @@ void transport::wait_for_answer(thread_state& who, uint32_t thread) {
 uint64_t transport::choose_value(thread_state& who, uint32_t thread, const piece& bytes) {
   device_side& device = devices_[who.device];
   uint64_t floor = std::max(who.floor, device.floor);
-  if (settings_.same_address) floor = std::max(floor, device.same_address.of(bytes));
+  if (settings_.same_address) floor = std::max(floor, device.same_address.of(bytes, {thread, who.synchronised}));
   history_.values_after(bytes, floor, seen_);
   const auto count = static_cast<uint32_t>(seen_.size());
   const value_history::value chosen = seen_[count == 1 ? 0 : around_->choose(thread, question::visible, count)];
-  if (settings_.same_address) device.same_address.raise(bytes, std::max(floor, chosen.since));
+  if (settings_.same_address) device.same_address.raise(bytes, std::max(floor, chosen.since), thread, who.last_event);
   return chosen.bytes;
 }
 
@@ -200,6 +201,7 @@ void transport::store_piece(store_under_way made) {
 void transport::add_request(device_side& device, store_under_way&& made) {
   made.due_ns += delay_of(made.thread, settings_.posted_ns);
   made.epoch = device.epoch;
+  made.event = threads_[made.thread].last_event = ++device.events;
   made.fences = device.fences;
   // In program order: it has left the device by the time that the next one is issued.
   if (!settings_.pool) ++device.epoch;
@@ -247,9 +249,10 @@ std::optional<uint64_t> transport::modify(uint32_t thread, const access& what, c
     return old;
   }
   if (waits_for_writes) push_sent(who, device);
-  if (settings_.same_address) push_same_address(who, device, bytes);
+  if (settings_.same_address) push_same_address(who, thread, bytes);
+  who.last_event = ++device.events;
   const uint64_t old = replace(thread, what, next);
-  device.same_address.raise(bytes, moment_);
+  device.same_address.raise(bytes, moment_, thread, who.last_event);
   wait_for_answer(who, thread);
   return old;
 }
@@ -285,6 +288,7 @@ void transport::publish(uint32_t thread) {
   device_side& device = devices_[who.device];
   device.published = std::max(device.published, who.floor);
   device.published_answers = std::max(device.published_answers, who.answers_behind);
+  device.published_events = std::max({device.published_events, who.last_event, who.synchronised});
 }
 
 void transport::take_published(uint32_t thread) {
@@ -293,6 +297,7 @@ void transport::take_published(uint32_t thread) {
   const device_side& device = devices_[who.device];
   who.floor = std::max(who.floor, device.published);
   who.answers_behind = std::max(who.answers_behind, device.published_answers);
+  who.synchronised = std::max(who.synchronised, device.published_events);
 }
 
 void transport::hand_on(uint32_t from, uint32_t to) {
@@ -300,6 +305,7 @@ void transport::hand_on(uint32_t from, uint32_t to) {
   const thread_state& first = threads_[from];
   then.floor = std::max(then.floor, first.floor);
   then.answers_behind = std::max(then.answers_behind, first.answers_behind);
+  then.synchronised = std::max({then.synchronised, first.synchronised, first.last_event});
   then.ready_ns = std::max(then.ready_ns, first.ready_ns);
 }
 
@@ -336,9 +342,12 @@ void transport::push_requests(thread_state& who, device_side& device) {
   }
 }
 
-// Stores to these bytes, and whatever they may not overtake.
-void transport::push_same_address(thread_state& who, device_side& device, const piece& bytes) {
-  const auto touches = [&](const store_under_way& made) { return overlap(made.where, bytes); };
+// Stores to these bytes that happened before, and whatever they may not overtake.
+void transport::push_same_address(thread_state& who, uint32_t thread, const piece& bytes) {
+  device_side& device = devices_[who.device];
+  const auto touches = [&](const store_under_way& made) {
+    return overlap(made.where, bytes) && (made.thread == thread || made.event <= who.synchronised);
+  };
   while (true) {
     auto& requests = device.requests;
     const auto wanted = std::find_if(requests.begin(), requests.end(), touches);
@@ -458,7 +467,7 @@ void transport::arrive(const store_under_way& what) {
     ++moment_;
     if (changed) history_.remember(what.where, moment_);
     if (!threads_[what.thread].host && settings_.same_address)
-      devices_[what.device].same_address.raise(what.where, moment_);
+      devices_[what.device].same_address.raise(what.where, moment_, what.thread, what.event);
   }
   std::memcpy(what.where.address, &what.value, what.where.size_bytes);
   around_->arrived(what, changed);
@@ -577,13 +586,14 @@ void transport::add_to(scheduler::digest& sum) const {
   };
   for (const thread_state& who : threads_) {
     sum.add(who.floor, who.answers_behind, who.ready_ns);
-    sum.add(who.answered_ns);
+    sum.add(who.answered_ns, who.last_event, who.synchronised);
     add_stores(who.buffer);
     add_stores(who.combining);
   }
   for (const device_side& device : devices_) {
     sum.add(device.epoch, device.fences, device.floor);
-    sum.add(device.published, device.published_answers);
+    sum.add(device.published, device.published_answers, device.published_events);
+    sum.add(device.events);
     device.same_address.add_to(sum);
     add_stores(device.requests);
     add_stores(device.posted);

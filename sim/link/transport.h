@@ -32,6 +32,7 @@ struct store_under_way {
   uint32_t fences = 0;    ///< fences of its device before it
   uint32_t blockers = 0;  ///< older ones to the same bytes, in the list that it stands in
   uint64_t number = 0;    ///< in order of issue
+  uint64_t event = 0;     ///< of its device, where that issued it
   uint64_t turn = 0;      ///< when it was issued
   uint64_t due_ns = 0;
   const void* place = nullptr;  ///< the return address into the code under test
@@ -141,6 +142,8 @@ class transport {
     uint32_t device = 0;                     ///< of a device thread
     uint64_t floor = 0;                      ///< of a device thread: it has waited for everything up to this moment
     uint64_t answers_behind = 0;             ///< posted writes up to this number are ahead of the answers to its loads
+    uint64_t last_event = 0;                 ///< of a device thread: its last access across the link
+    uint64_t synchronised = 0;               ///< of a device thread: the events of its device that happened before
     uint64_t ready_ns = 0;                   ///< when its last operation is complete
     uint64_t answered_ns = 0;                ///< when the last of its loads is answered
     std::vector<store_under_way> buffer;     ///< of a host thread: its store buffer, in order
@@ -153,8 +156,10 @@ class transport {
     uint32_t epoch = 0;
     uint32_t fences = 0;
     uint64_t floor = 0;      ///< what was on the link and has arrived is ahead of every later request
-    uint64_t published = 0;  ///< floor and answers_behind of the threads that published
+    uint64_t published = 0;  ///< the highest floor, answers_behind and events of the threads that published
     uint64_t published_answers = 0;
+    uint64_t published_events = 0;
+    uint64_t events = 0;  ///< accesses of its threads across the link
     read_floors same_address;
     std::vector<store_under_way> posted;  ///< by the host, to the device; in order
   };
@@ -179,7 +184,7 @@ class transport {
 
   // what has to happen before something else does; `who` waits for it
   void push_sent(thread_state& who, device_side& device);
-  void push_same_address(thread_state& who, device_side& device, const piece& bytes);
+  void push_same_address(thread_state& who, uint32_t thread, const piece& bytes);
   void push_requests(thread_state& who, device_side& device);
   void push_posted(thread_state& who, device_side& device, uint64_t up_to_number);
   void drain_buffers(thread_state& who);

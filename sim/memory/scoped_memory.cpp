@@ -47,10 +47,7 @@ void scoped_memory::reset() {
   for (size_t n = 0; n < granules_used_; ++n) {
     granule& used = granules_[n];
     for (uint8_t at = 0; at < used.count; ++at) {
-      message& each = messages_[used.order[at]];
-      each.releases.clear();
-      each.observers.clear();
-      free_messages_.push_back(used.order[at]);
+      drop_message(used.order[at]);
     }
     used.count = 0;
     used.base_readable = 0xff;
@@ -229,13 +226,21 @@ void scoped_memory::forget_oldest(granule& in) {
       one.readable = static_cast<uint8_t>(one.readable & ~mask);
     }
     in.base_readable = static_cast<uint8_t>(in.base_readable & ~mask);
-    messages_[index].releases.clear();
-    messages_[index].observers.clear();
-    free_messages_.push_back(index);
+    for (uint8_t other = 0; other < in.count; ++other) std::erase(messages_[in.order[other]].unordered, index);
+    drop_message(index);
     std::copy(in.order.begin() + n + 1, in.order.begin() + in.count, in.order.begin() + n);
     --in.count;
     return;
   }
+}
+
+void scoped_memory::drop_message(uint32_t index) {
+  message& unused = messages_[index];
+  unused.releases.clear();
+  unused.observers.clear();
+  unused.unordered.clear();
+  unused.host_saw = false;
+  free_messages_.push_back(index);
 }
 
 uint32_t scoped_memory::take_message() {
@@ -253,7 +258,7 @@ uint32_t scoped_memory::take_message() {
 bool scoped_memory::knows(const lane& self, const lane_facts& mine, const message& it) const {
   if (it.writer == self.id) return true;
   const clock_entries& seen = mine.clock.what_is_seen();
-  if (entry_of(seen, it.writer) >= it.epoch) return true;
+  if (entry_of(seen, it.writer) >= it.epoch || (it.host_saw && mine.host)) return true;
   for (const observer& one : it.observers)
     if (entry_of(seen, one.lane) >= one.epoch) return true;
   // The stores of a device that keeps them in order arrive in order.
@@ -351,21 +356,36 @@ void scoped_memory::has_read(lane& self, lane_facts& mine, message& it, uint8_t 
                    given.is_release && given.as_written ? missing_order::acquire : missing_order::release, step);
   }
   if (strong && !knows(self, mine, it)) it.observers.push_back({self.id, mine.epoch});
+  if (mine.host && it.writer != self.id) it.host_saw = true;
   if (!link_.pool && mine.host && !it.host && it.step > arrived_in_order_) arrived_in_order_ = it.step;
+}
+
+// Whether one of the stores in known_, which all come behind, is sure to have overwritten this one.
+bool scoped_memory::is_overwritten(const granule& in, int n) const {
+  const uint32_t index = in.order[static_cast<size_t>(n)];
+  return std::any_of(known_.begin(), known_.end(), [&](int known) {
+    const std::vector<uint32_t>& unordered = messages_[in.order[static_cast<size_t>(known)]].unordered;
+    return std::find(unordered.begin(), unordered.end(), index) == unordered.end();
+  });
 }
 
 int scoped_memory::choose_visible(lane& self, lane_facts& mine, granule& in, uint8_t mask, bool modifies, bool plain,
                                   uint8_t reach) {
   cuts_.clear();
+  known_.clear();
   bool down_to_base = true;
   for (int n = in.count - 1; n >= 0; --n) {
     const message& one = messages_[in.order[static_cast<size_t>(n)]];
     if ((one.mask & mask) == 0) continue;
-    if (cuts_.empty() || readable_at(in, n, mask)) cuts_.push_back(n);
-    if (knows(self, mine, one) || (modifies && morally_strong(mine, plain, reach, mask, one, false))) {
+    if (cuts_.empty() || (readable_at(in, n, mask) && !is_overwritten(in, n))) cuts_.push_back(n);
+    if (modifies && morally_strong(mine, plain, reach, mask, one, false)) {
       down_to_base = false;
       break;
     }
+    if (!knows(self, mine, one)) continue;
+    down_to_base = false;
+    if (modifies || one.unordered.empty()) break;
+    known_.push_back(n);
   }
   if (down_to_base && (cuts_.empty() || readable_at(in, -1, mask))) cuts_.push_back(-1);
   if (cuts_.size() == 1 || !here_.may_be_late(self)) return cuts_.front();
@@ -476,6 +496,21 @@ void scoped_memory::put(lane& self, lane_facts& mine, const part& at, uint64_t v
     }
     if (cuts_.size() > 1)
       position = cuts_[here_.pick(self, static_cast<uint32_t>(cuts_.size()), scheduler::choice_kind::place)];
+  }
+  for (int n = in.count - 1; n >= 0; --n) {
+    const uint32_t other = in.order[static_cast<size_t>(n)];
+    message& one = messages_[other];
+    if ((one.mask & at.mask) == 0) continue;
+    if (knows(self, mine, one)) {
+      if (one.unordered.empty()) break;
+      continue;
+    }
+    if (modifies || one.mask != at.mask || morally_strong(mine, plain, fresh.reach, at.mask, one, false)) continue;
+    // The later of the two in the list remembers it.
+    if (n >= position)
+      one.unordered.push_back(index);
+    else
+      fresh.unordered.push_back(other);
   }
   std::copy_backward(in.order.begin() + position, in.order.begin() + in.count, in.order.begin() + in.count + 1);
   in.order[static_cast<size_t>(position)] = index;

@@ -117,12 +117,15 @@ class scoped_memory final : public late_memory {
     bool strong = false;
     bool modifies = false;  ///< by a read-modify-write, which read the store before it
     bool host = false;
+    bool host_saw = false;  ///< another host thread than its writer has read it: it is in the memory that they all share
     uint8_t reach = 0;
     uint32_t writer = 0;
     uint32_t epoch = 0;
     uint64_t step = 0;
     std::vector<release_entry> releases;
     std::vector<observer> observers;
+    /// Older stores in the list with which it races: nothing says which of them overwrote the other, and loads may find either.
+    std::vector<uint32_t> unordered;
   };
   struct granule {
     std::byte* address = nullptr;
@@ -181,6 +184,8 @@ class scoped_memory final : public late_memory {
   void note_overtaken(lane_facts& mine, const granule& in, int cut, uint8_t mask);
   bool wants_reasons() const;
   uint32_t take_message();
+  void drop_message(uint32_t index);
+  bool is_overwritten(const granule& in, int n) const;
 
   world& here_;
   const link_settings& link_;
@@ -196,7 +201,8 @@ class scoped_memory final : public late_memory {
   std::vector<size_t> heap_touched_;
   std::unordered_map<uint64_t, causal_clock> totals_;  ///< of seq_cst fences, by reach and instance
   std::unordered_map<const void*, causal_clock> objects_;
-  std::vector<int> cuts_;  ///< of the load in progress
+  std::vector<int> cuts_;   ///< of the load in progress
+  std::vector<int> known_;  ///< of the load in progress: known stores that race with older ones
   causal_clock meeting_;
   race_finder races_;
   uint64_t arrived_in_order_ = 0;  ///< with an in-order device: the latest of its stores that the host has seen
