@@ -255,10 +255,10 @@ uint32_t scoped_memory::take_message() {
 
 // -- who knows what ---------------------------------------------------------------------------------------------------------------
 
-bool scoped_memory::knows(const lane& self, const lane_facts& mine, const message& it) const {
+bool scoped_memory::knows_by_causality(const lane& self, const lane_facts& mine, const message& it) const {
   if (it.writer == self.id) return true;
   const clock_entries& seen = mine.clock.what_is_seen();
-  if (entry_of(seen, it.writer) >= it.epoch || (it.host_saw && mine.host)) return true;
+  if (entry_of(seen, it.writer) >= it.epoch) return true;
   for (const observer& one : it.observers)
     if (entry_of(seen, one.lane) >= one.epoch) return true;
   // The stores of a device that keeps them in order arrive in order.
@@ -491,7 +491,7 @@ void scoped_memory::put(lane& self, lane_facts& mine, const part& at, uint64_t v
     for (int n = in.count - 1; n >= 0; --n) {
       const message& one = messages_[in.order[static_cast<size_t>(n)]];
       if ((one.mask & at.mask) == 0) continue;
-      if (one.modifies || knows(self, mine, one)) break;
+      if (one.modifies || knows_by_causality(self, mine, one)) break;
       cuts_.push_back(n);
     }
     if (cuts_.size() > 1)
@@ -501,7 +501,7 @@ void scoped_memory::put(lane& self, lane_facts& mine, const part& at, uint64_t v
     const uint32_t other = in.order[static_cast<size_t>(n)];
     message& one = messages_[other];
     if ((one.mask & at.mask) == 0) continue;
-    if (knows(self, mine, one)) {
+    if (knows_by_causality(self, mine, one)) {
       if (one.unordered.empty()) break;
       continue;
     }

@@ -117,7 +117,8 @@ class scoped_memory final : public late_memory {
     bool strong = false;
     bool modifies = false;  ///< by a read-modify-write, which read the store before it
     bool host = false;
-    bool host_saw = false;  ///< another host thread than its writer has read it: it is in the memory that they all share
+    bool host_saw =
+        false;  ///< another host thread than its writer has read it: it is in the memory that they all share
     uint8_t reach = 0;
     uint32_t writer = 0;
     uint32_t epoch = 0;
@@ -154,7 +155,11 @@ class scoped_memory final : public late_memory {
   static distance between(const lane_facts& a, const lane_facts& b);
   static uint64_t instance_of(const lane_facts& who, uint8_t reach);
   static uint8_t machine_reach(const lane_facts& who, uint8_t reach) { return who.host ? uint8_t{same_system} : reach; }
-  bool knows(const lane& self, const lane_facts& mine, const message& it) const;
+  /// Whether the lane cannot miss the store: by causality, or because the host's memory is coherent.
+  bool knows(const lane& self, const lane_facts& mine, const message& it) const {
+    return (it.host_saw && mine.host) || knows_by_causality(self, mine, it);
+  }
+  bool knows_by_causality(const lane& self, const lane_facts& mine, const message& it) const;
   /// Whether both are strong, include each other and overlap completely; as written, or as this machine performs them.
   bool morally_strong(const lane_facts& mine, bool plain, uint8_t reach, uint8_t mask, const message& it,
                       bool as_written) const;
