@@ -276,6 +276,7 @@ void transport::fence(uint32_t thread) {
   else
     ++device.epoch;
   ++device.fences;
+  device.binding = device.events;
   who.floor = moment_;
   who.ready_ns = std::max(start_ns(who), who.answered_ns) + delay_of(thread, settings_.fence_ns);
 }
@@ -289,6 +290,7 @@ void transport::publish(uint32_t thread) {
   device.published = std::max(device.published, who.floor);
   device.published_answers = std::max(device.published_answers, who.answers_behind);
   device.published_events = std::max({device.published_events, who.last_event, who.synchronised});
+  device.binding = std::max(device.binding, device.published_events);
 }
 
 void transport::take_published(uint32_t thread) {
@@ -307,6 +309,9 @@ void transport::hand_on(uint32_t from, uint32_t to) {
   then.answers_behind = std::max(then.answers_behind, first.answers_behind);
   then.synchronised = std::max({then.synchronised, first.synchronised, first.last_event});
   then.ready_ns = std::max(then.ready_ns, first.ready_ns);
+  if (first.host || then.host) return;
+  device_side& device = devices_[then.device];
+  device.binding = std::max(device.binding, then.synchronised);
 }
 
 void transport::finish(uint32_t thread) {
@@ -398,8 +403,10 @@ void transport::take_request(device_side& device, size_t index) {
     for (auto younger = behind; younger != device.requests.end(); ++younger)
       if (overlap(younger->where, taken.where)) --younger->blockers;
   arrive(taken);
-  // It was on the link, and whatever is requested from now on goes behind it.
-  if (taken.epoch < device.epoch) device.floor = moment_;
+  if (taken.epoch == device.epoch) return;
+  // It was on the link: whatever its thread requests from now on goes behind it, and so do the requests of those who may know of it.
+  uint64_t& floor = taken.event <= device.binding ? device.floor : threads_[taken.thread].floor;
+  floor = moment_;
 }
 
 void transport::take_posted(device_side& device) {
@@ -593,7 +600,7 @@ void transport::add_to(scheduler::digest& sum) const {
   for (const device_side& device : devices_) {
     sum.add(device.epoch, device.fences, device.floor);
     sum.add(device.published, device.published_answers, device.published_events);
-    sum.add(device.events);
+    sum.add(device.events, device.binding);
     device.same_address.add_to(sum);
     add_stores(device.requests);
     add_stores(device.posted);

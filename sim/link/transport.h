@@ -155,7 +155,8 @@ class transport {
     std::vector<store_under_way> requests;  ///< to the host, in order of issue
     uint32_t epoch = 0;
     uint32_t fences = 0;
-    uint64_t floor = 0;      ///< what was on the link and has arrived is ahead of every later request
+    uint64_t floor = 0;    ///< for all of its threads
+    uint64_t binding = 0;  ///< what arrives from the link of the events up to this one is ahead of every later request
     uint64_t published = 0;  ///< the highest floor, answers_behind and events of the threads that published
     uint64_t published_answers = 0;
     uint64_t published_events = 0;

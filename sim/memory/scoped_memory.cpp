@@ -54,7 +54,7 @@ void scoped_memory::reset() {
     used.accesses.clear();
   }
   granules_used_ = 0;
-  for (const size_t slot : heap_touched_) of_heap_[slot] = 0;
+  for (const size_t slot : heap_touched_) of_heap_[slot] = nullptr;
   heap_touched_.clear();
   elsewhere_.clear();
   for (size_t n = 0; n < lanes_used_; ++n) {
@@ -138,12 +138,12 @@ bool scoped_memory::covers(const void* address) const {
   return here_.memory().contains(address) || !here_.may_vanish(address);
 }
 
-uint32_t scoped_memory::new_granule(std::byte* address) {
+scoped_memory::granule* scoped_memory::new_granule(std::byte* address) {
   if (granules_used_ == granules_.size()) granules_.emplace_back();
   granule& fresh = granules_[granules_used_++];
   fresh.address = address;
   fresh.base = read_granule(address);
-  return static_cast<uint32_t>(granules_used_);
+  return &fresh;
 }
 
 scoped_memory::granule& scoped_memory::granule_at(const void* address) {
@@ -151,16 +151,16 @@ scoped_memory::granule& scoped_memory::granule_at(const void* address) {
   auto* const low = reinterpret_cast<std::byte*>(place);
   if (here_.memory().contains(low)) {
     const size_t slot = here_.memory().offset_of(low) / granule_bytes;
-    if (slot >= of_heap_.size()) of_heap_.resize(std::max(slot + 1, of_heap_.size() * 2), 0);
-    if (of_heap_[slot] == 0) {
+    if (slot >= of_heap_.size()) of_heap_.resize(std::max(slot + 1, of_heap_.size() * 2), nullptr);
+    if (of_heap_[slot] == nullptr) {
       of_heap_[slot] = new_granule(low);
       heap_touched_.push_back(slot);
     }
-    return granules_[of_heap_[slot] - 1];
+    return *of_heap_[slot];
   }
-  uint32_t& known = elsewhere_[place];
-  if (known == 0) known = new_granule(low);
-  return granules_[known - 1];
+  granule*& known = elsewhere_[place];
+  if (known == nullptr) known = new_granule(low);
+  return *known;
 }
 
 scoped_memory::part scoped_memory::part_of(const void* address, size_t size_bytes) {
@@ -185,29 +185,29 @@ void scoped_memory::for_each_part(const void* address, size_t size_bytes, Each&&
   }
 }
 
-uint64_t scoped_memory::value_at(const granule& in, int cut) const {
+uint64_t scoped_memory::value_at(const granule& in, int cut) {
   uint64_t value = in.base;
   for (int n = 0; n <= cut; ++n) {
-    const message& one = messages_[in.order[static_cast<size_t>(n)]];
+    const message& one = *in.order[static_cast<size_t>(n)];
     const uint64_t bytes = bytes_of_mask[one.mask];
     value = (value & ~bytes) | (one.value & bytes);
   }
   return value;
 }
 
-bool scoped_memory::readable_at(const granule& in, int cut, uint8_t mask) const {
+bool scoped_memory::readable_at(const granule& in, int cut, uint8_t mask) {
   for (int n = cut; n >= 0 && mask != 0; --n) {
-    const message& one = messages_[in.order[static_cast<size_t>(n)]];
+    const message& one = *in.order[static_cast<size_t>(n)];
     if ((one.mask & mask & ~one.readable) != 0) return false;
     mask = static_cast<uint8_t>(mask & ~one.mask);
   }
   return (mask & ~in.base_readable) == 0;
 }
 
-const scoped_memory::message* scoped_memory::latest(const granule& in, int cut, uint8_t mask) const {
+scoped_memory::message* scoped_memory::latest(const granule& in, int cut, uint8_t mask) {
   for (int n = cut; n >= 0; --n) {
-    const message& one = messages_[in.order[static_cast<size_t>(n)]];
-    if ((one.mask & mask) != 0) return &one;
+    message* const one = in.order[static_cast<size_t>(n)];
+    if ((one->mask & mask) != 0) return one;
   }
   return nullptr;
 }
@@ -215,18 +215,18 @@ const scoped_memory::message* scoped_memory::latest(const granule& in, int cut, 
 // A load that would need the forgotten store must not find an older one in its place.
 void scoped_memory::forget_oldest(granule& in) {
   for (uint8_t n = 0; n < in.count; ++n) {
-    const uint32_t index = in.order[n];
+    message* const index = in.order[n];
     uint8_t covered = 0;
-    for (uint8_t later = n + 1; later < in.count; ++later) covered |= messages_[in.order[later]].mask;
-    const auto mask = messages_[index].mask;
+    for (uint8_t later = n + 1; later < in.count; ++later) covered |= in.order[later]->mask;
+    const auto mask = index->mask;
     if ((mask & ~covered) != 0) continue;
     // A read-modify-write behind it keeps its place: nothing may come between it and what it read.
     for (uint8_t older = 0; older < n; ++older) {
-      message& one = messages_[in.order[older]];
+      message& one = *in.order[older];
       one.readable = static_cast<uint8_t>(one.readable & ~mask);
     }
     in.base_readable = static_cast<uint8_t>(in.base_readable & ~mask);
-    for (uint8_t other = 0; other < in.count; ++other) std::erase(messages_[in.order[other]].unordered, index);
+    for (uint8_t other = 0; other < in.count; ++other) std::erase(in.order[other]->unordered, index);
     drop_message(index);
     std::copy(in.order.begin() + n + 1, in.order.begin() + in.count, in.order.begin() + n);
     --in.count;
@@ -234,23 +234,19 @@ void scoped_memory::forget_oldest(granule& in) {
   }
 }
 
-void scoped_memory::drop_message(uint32_t index) {
-  message& unused = messages_[index];
-  unused.releases.clear();
-  unused.observers.clear();
-  unused.unordered.clear();
-  unused.host_saw = false;
-  free_messages_.push_back(index);
+void scoped_memory::drop_message(message* unused) {
+  unused->releases.clear();
+  unused->observers.clear();
+  unused->unordered.clear();
+  unused->host_saw = false;
+  free_messages_.push_back(unused);
 }
 
-uint32_t scoped_memory::take_message() {
-  if (free_messages_.empty()) {
-    messages_.emplace_back();
-    return static_cast<uint32_t>(messages_.size() - 1);
-  }
-  const uint32_t index = free_messages_.back();
+scoped_memory::message* scoped_memory::take_message() {
+  if (free_messages_.empty()) return &messages_.emplace_back();
+  message* const taken = free_messages_.back();
   free_messages_.pop_back();
-  return index;
+  return taken;
 }
 
 // -- who knows what ---------------------------------------------------------------------------------------------------------------
@@ -362,20 +358,32 @@ void scoped_memory::has_read(lane& self, lane_facts& mine, message& it, uint8_t 
 
 // Whether one of the stores in known_, which all come behind, is sure to have overwritten this one.
 bool scoped_memory::is_overwritten(const granule& in, int n) const {
-  const uint32_t index = in.order[static_cast<size_t>(n)];
+  const message* const index = in.order[static_cast<size_t>(n)];
   return std::any_of(known_.begin(), known_.end(), [&](int known) {
-    const std::vector<uint32_t>& unordered = messages_[in.order[static_cast<size_t>(known)]].unordered;
+    const std::vector<const message*>& unordered = in.order[static_cast<size_t>(known)]->unordered;
     return std::find(unordered.begin(), unordered.end(), index) == unordered.end();
   });
 }
 
-int scoped_memory::choose_visible(lane& self, lane_facts& mine, granule& in, uint8_t mask, bool modifies, bool plain,
-                                  uint8_t reach) {
+scoped_memory::visible scoped_memory::choose_visible(lane& self, lane_facts& mine, granule& in, uint8_t mask,
+                                                     bool modifies, bool plain, uint8_t reach) {
+  // Nearly always the lane knows the newest.
+  for (int n = in.count - 1; n >= 0; --n) {
+    const message& one = *in.order[static_cast<size_t>(n)];
+    if ((one.mask & mask) == 0) continue;
+    if (one.unordered.empty() && knows(self, mine, one)) return {n, true};
+    return choose_among(self, mine, in, mask, modifies, plain, reach);
+  }
+  return {-1, true};
+}
+
+scoped_memory::visible scoped_memory::choose_among(lane& self, lane_facts& mine, granule& in, uint8_t mask,
+                                                   bool modifies, bool plain, uint8_t reach) {
   cuts_.clear();
   known_.clear();
   bool down_to_base = true;
   for (int n = in.count - 1; n >= 0; --n) {
-    const message& one = messages_[in.order[static_cast<size_t>(n)]];
+    const message& one = *in.order[static_cast<size_t>(n)];
     if ((one.mask & mask) == 0) continue;
     if (cuts_.empty() || (readable_at(in, n, mask) && !is_overwritten(in, n))) cuts_.push_back(n);
     if (modifies && morally_strong(mine, plain, reach, mask, one, false)) {
@@ -388,20 +396,20 @@ int scoped_memory::choose_visible(lane& self, lane_facts& mine, granule& in, uin
     known_.push_back(n);
   }
   if (down_to_base && (cuts_.empty() || readable_at(in, -1, mask))) cuts_.push_back(-1);
-  if (cuts_.size() == 1 || !here_.may_be_late(self)) return cuts_.front();
+  if (cuts_.size() == 1 || !here_.may_be_late(self)) return {cuts_.front(), true};
   const uint32_t picked = here_.pick(self, static_cast<uint32_t>(cuts_.size()), scheduler::choice_kind::visible);
   if (picked != 0) {
     --self.late_left;
     if (mine.clock.split) note_overtaken(mine, in, cuts_[picked], mask);
   }
-  return cuts_[picked];
+  return {cuts_[picked], picked == 0};
 }
 
 void scoped_memory::note_overtaken(lane_facts& mine, const granule& in, int cut, uint8_t mask) {
   constexpr size_t most = 8;
   if (mine.flag_step == 0 || overtakings_.size() == most) return;
   for (int n = cut + 1; n < in.count; ++n) {
-    const message& newer = messages_[in.order[static_cast<size_t>(n)]];
+    const message& newer = *in.order[static_cast<size_t>(n)];
     if ((newer.mask & mask) == 0 || newer.host) continue;
     if (entry_of(mine.clock.ordered, newer.writer) < newer.epoch) continue;
     overtakings_.push_back({mine.flag_step, newer.step, in.address});
@@ -421,10 +429,9 @@ uint64_t scoped_memory::load(lane& self, const operation& how) {
   lane_facts& mine = facts(self);
   const part at = part_of(how.address, size_bytes);
   look_for_race(self, mine, *at.in, at.mask, how, false, false);
-  const int cut = choose_visible(self, mine, *at.in, at.mask, false, false, static_cast<uint8_t>(how.reach));
-  const bool is_newest = cut == cuts_.front();
-  if (const message* const read = latest(*at.in, cut, at.mask))
-    has_read(self, mine, const_cast<message&>(*read), at.mask, how, false);
+  const auto [cut, is_newest] =
+      choose_visible(self, mine, *at.in, at.mask, false, false, static_cast<uint8_t>(how.reach));
+  if (message* const read = latest(*at.in, cut, at.mask)) has_read(self, mine, *read, at.mask, how, false);
   if (is_newest) return newest;
   return (value_at(*at.in, cut) & bytes_of_mask[at.mask]) >> at.shift;
 }
@@ -458,10 +465,11 @@ uint64_t scoped_memory::read_modify_write(lane& self, const operation& how, cons
   }
   lane_facts& mine = facts(self);
   const part at = part_of(address, size_bytes);
-  const int cut = choose_visible(self, mine, *at.in, at.mask, true, false, static_cast<uint8_t>(how.reach));
-  if (cut != cuts_.front()) old = (value_at(*at.in, cut) & bytes_of_mask[at.mask]) >> at.shift;
+  const auto [cut, is_newest] =
+      choose_visible(self, mine, *at.in, at.mask, true, false, static_cast<uint8_t>(how.reach));
+  if (!is_newest) old = (value_at(*at.in, cut) & bytes_of_mask[at.mask]) >> at.shift;
   look_for_race(self, mine, *at.in, at.mask, how, false, writes());
-  auto* const read = const_cast<message*>(latest(*at.in, cut, at.mask));
+  message* const read = latest(*at.in, cut, at.mask);
   if (read != nullptr) has_read(self, mine, *read, at.mask, how, false);
   if (writes()) put(self, mine, at, next.apply(next.context, old) << at.shift, how, false, read, true, false);
   return old;
@@ -470,8 +478,7 @@ uint64_t scoped_memory::read_modify_write(lane& self, const operation& how, cons
 void scoped_memory::put(lane& self, lane_facts& mine, const part& at, uint64_t value, const operation& how, bool plain,
                         const message* modified, bool modifies, bool anywhere) {
   granule& in = *at.in;
-  const uint32_t index = take_message();
-  message& fresh = messages_[index];
+  message& fresh = *take_message();
   fresh.value = value;
   fresh.mask = fresh.readable = at.mask;
   fresh.strong = !plain;
@@ -489,7 +496,7 @@ void scoped_memory::put(lane& self, lane_facts& mine, const part& at, uint64_t v
     cuts_.clear();
     cuts_.push_back(position);
     for (int n = in.count - 1; n >= 0; --n) {
-      const message& one = messages_[in.order[static_cast<size_t>(n)]];
+      const message& one = *in.order[static_cast<size_t>(n)];
       if ((one.mask & at.mask) == 0) continue;
       if (one.modifies || knows_by_causality(self, mine, one)) break;
       cuts_.push_back(n);
@@ -498,8 +505,7 @@ void scoped_memory::put(lane& self, lane_facts& mine, const part& at, uint64_t v
       position = cuts_[here_.pick(self, static_cast<uint32_t>(cuts_.size()), scheduler::choice_kind::place)];
   }
   for (int n = in.count - 1; n >= 0; --n) {
-    const uint32_t other = in.order[static_cast<size_t>(n)];
-    message& one = messages_[other];
+    message& one = *in.order[static_cast<size_t>(n)];
     if ((one.mask & at.mask) == 0) continue;
     if (knows_by_causality(self, mine, one)) {
       if (one.unordered.empty()) break;
@@ -508,12 +514,12 @@ void scoped_memory::put(lane& self, lane_facts& mine, const part& at, uint64_t v
     if (modifies || one.mask != at.mask || morally_strong(mine, plain, fresh.reach, at.mask, one, false)) continue;
     // The later of the two in the list remembers it.
     if (n >= position)
-      one.unordered.push_back(index);
+      one.unordered.push_back(&fresh);
     else
-      fresh.unordered.push_back(other);
+      fresh.unordered.push_back(&one);
   }
   std::copy_backward(in.order.begin() + position, in.order.begin() + in.count, in.order.begin() + in.count + 1);
-  in.order[static_cast<size_t>(position)] = index;
+  in.order[static_cast<size_t>(position)] = &fresh;
   ++in.count;
   const bool at_end = position + 1 == in.count;
   write_bytes(in.address, at.mask, at_end ? value : value_at(in, in.count - 1));
@@ -540,7 +546,7 @@ void scoped_memory::give_releases(lane& self, lane_facts& mine, granule& in, mes
   const bool is_release = !plain && releases(how.order);
   if (!plain) {
     for (int n = in.count - 1; n >= 0; --n) {
-      const message& earlier = messages_[in.order[static_cast<size_t>(n)]];
+      const message& earlier = *in.order[static_cast<size_t>(n)];
       if (earlier.writer != self.id || earlier.mask != fresh.mask) continue;
       if (earlier.strong && &earlier != modified)
         for (const release_entry& given : earlier.releases)
@@ -588,11 +594,10 @@ void scoped_memory::before_plain_load(lane& self, const operation& how) {
   mine.seen_address = nullptr;
   for_each_part(address, how.size_bytes, [&](const part& at) {
     look_for_race(self, mine, *at.in, at.mask, how, true, false);
-    const int cut = choose_visible(self, mine, *at.in, at.mask, false, true, static_cast<uint8_t>(how.reach));
-    const bool is_newest = cut == cuts_.front();
+    const auto [cut, is_newest] =
+        choose_visible(self, mine, *at.in, at.mask, false, true, static_cast<uint8_t>(how.reach));
     if (mine.host || wants_reasons() || !link_.pool)
-      if (const message* const read = latest(*at.in, cut, at.mask))
-        has_read(self, mine, const_cast<message&>(*read), at.mask, how, true);
+      if (message* const read = latest(*at.in, cut, at.mask)) has_read(self, mine, *read, at.mask, how, true);
     if (is_newest) return;
     if (mine.window_address == nullptr) {
       mine.window_address = address;
@@ -722,8 +727,20 @@ void scoped_memory::released(lane&, const void*, size_t) {}
 
 // -- races ------------------------------------------------------------------------------------------------------------------------
 
+void scoped_memory::report_race(lane& self, const lane_facts& mine, const access_record& earlier,
+                                const access_record& now) {
+  const bool both_atomic = !earlier.plain && !now.plain;
+  const uint8_t apart = between(*lanes_[earlier.lane], mine);
+  if (both_atomic && earlier.reach >= apart && now.reach >= apart) return;
+  const race_finder::edge* missing = races_.would_order(earlier, mine.clock.ordered, true);
+  const bool scope_race = both_atomic || missing != nullptr;
+  if (missing == nullptr) missing = races_.would_order(earlier, mine.clock.ordered, false);
+  here_.found_race(self, earlier, scope_race, missing);
+}
+
 void scoped_memory::look_for_race(lane& self, lane_facts& mine, granule& in, uint8_t mask, const operation& how,
                                   bool plain, bool writes) {
+  constexpr size_t few = 8;
   const auto reach = static_cast<uint8_t>(how.reach);
   const access_record now = {.lane = self.id,
                              .epoch = mine.epoch,
@@ -733,32 +750,34 @@ void scoped_memory::look_for_race(lane& self, lane_facts& mine, granule& in, uin
                              .plain = plain,
                              .writes = writes};
   const clock_entries& ordered = mine.clock.ordered;
-  // Looks at one list, and drops what this access stands for from now on.
-  const auto look = [&](std::vector<access_record>& earlier, bool conflicts, bool supersedes) {
-    for (size_t n = 0; n < earlier.size();) {
-      const access_record& one = earlier[n];
-      const bool after = one.lane == self.id || entry_of(ordered, one.lane) >= one.epoch;
-      if (conflicts && !after && (one.mask & mask) != 0) {
-        const uint8_t apart = between(*lanes_[one.lane], mine);
-        const bool apart_by_scope = !one.plain && !plain;
-        if (!apart_by_scope || one.reach < apart || reach < apart) {
-          const race_finder::edge* missing = races_.would_order(one, ordered, true);
-          const bool scope_race = apart_by_scope || missing != nullptr;
-          if (missing == nullptr) missing = races_.would_order(one, ordered, false);
-          here_.found_race(self, one, scope_race, missing);
-        }
-      }
-      if (after && supersedes && (one.mask & ~mask) == 0 && (plain || (!one.plain && reach <= one.reach))) {
-        earlier[n] = earlier.back();
-        earlier.pop_back();
-      } else {
-        ++n;
-      }
-    }
+  const auto comes_after = [&](const access_record& one) {
+    return one.lane == self.id || entry_of(ordered, one.lane) >= one.epoch;
   };
-  look(in.accesses.writes, true, writes);
-  look(in.accesses.reads, writes, true);
-  (writes ? in.accesses.writes : in.accesses.reads).push_back(now);
+  const auto look = [&](const std::vector<access_record>& earlier) {
+    for (const access_record& one : earlier)
+      if ((one.mask & mask) != 0 && !comes_after(one)) report_race(self, mine, one, now);
+  };
+  // Whoever races with an access that this one comes after, and covers, and conflicts with at least as much, races with this one.
+  const auto drop_covered = [&](std::vector<access_record>& earlier) {
+    std::erase_if(earlier, [&](const access_record& one) {
+      return (one.mask & ~mask) == 0 && (plain || (!one.plain && reach <= one.reach)) && comes_after(one);
+    });
+  };
+  look(in.accesses.writes);
+  if (!writes) {
+    for (access_record& one : in.accesses.reads)
+      if (one.lane == self.id && one.mask == mask && one.plain == plain && one.reach == reach) {
+        one = now;
+        return;
+      }
+    if (in.accesses.reads.size() >= few) drop_covered(in.accesses.reads);
+    in.accesses.reads.push_back(now);
+    return;
+  }
+  look(in.accesses.reads);
+  drop_covered(in.accesses.reads);
+  drop_covered(in.accesses.writes);
+  in.accesses.writes.push_back(now);
 }
 
 std::string scoped_memory::overtakings() const {

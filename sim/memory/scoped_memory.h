@@ -126,14 +126,14 @@ class scoped_memory final : public late_memory {
     std::vector<release_entry> releases;
     std::vector<observer> observers;
     /// Older stores in the list with which it races: nothing says which of them overwrote the other, and loads may find either.
-    std::vector<uint32_t> unordered;
+    std::vector<const message*> unordered;
   };
   struct granule {
     std::byte* address = nullptr;
     uint64_t base = 0;  ///< what it held before the first store
     uint8_t base_readable = 0xff;
     uint8_t count = 0;
-    std::array<uint32_t, 16> order{};  ///< messages, in modification order
+    std::array<message*, 16> order{};  ///< in modification order
     access_history accesses;
   };
   /// One granule's part of an access.
@@ -147,7 +147,7 @@ class scoped_memory final : public late_memory {
   lane_facts& facts(const lane& who) { return *lanes_[who.id]; }
   bool covers(const void* address) const;
   granule& granule_at(const void* address);
-  uint32_t new_granule(std::byte* address);
+  granule* new_granule(std::byte* address);
   part part_of(const void* address, size_t size_bytes);
   template <typename Each>
   void for_each_part(const void* address, size_t size_bytes, Each&& each);
@@ -163,10 +163,18 @@ class scoped_memory final : public late_memory {
   /// Whether both are strong, include each other and overlap completely; as written, or as this machine performs them.
   bool morally_strong(const lane_facts& mine, bool plain, uint8_t reach, uint8_t mask, const message& it,
                       bool as_written) const;
-  uint64_t value_at(const granule& in, int cut) const;
-  bool readable_at(const granule& in, int cut, uint8_t mask) const;
-  const message* latest(const granule& in, int cut, uint8_t mask) const;
-  int choose_visible(lane& self, lane_facts& mine, granule& in, uint8_t mask, bool modifies, bool plain, uint8_t reach);
+  static uint64_t value_at(const granule& in, int cut);
+  static bool readable_at(const granule& in, int cut, uint8_t mask);
+  static message* latest(const granule& in, int cut, uint8_t mask);
+  /// Which value a load sees: that of the location's latest store at or before `cut`, -1 for what it held before all of them.
+  struct visible {
+    int cut = -1;
+    bool newest = true;  ///< it is what memory holds
+  };
+  visible choose_visible(lane& self, lane_facts& mine, granule& in, uint8_t mask, bool modifies, bool plain,
+                         uint8_t reach);
+  visible choose_among(lane& self, lane_facts& mine, granule& in, uint8_t mask, bool modifies, bool plain,
+                       uint8_t reach);
   void has_read(lane& self, lane_facts& mine, message& it, uint8_t mask, const operation& how, bool plain);
   void acquire(lane& self, lane_facts& mine, const release_entry& given, bool as_written, bool seen);
   void note_missing(lane& self, lane_facts& mine, const release_entry& given, missing_order why, uint64_t load_step);
@@ -179,6 +187,8 @@ class scoped_memory final : public late_memory {
   const snapshot& snapshot_of(lane_facts& mine);
   void clock_changed(lane_facts& mine) { mine.now = snapshot(); }
   void new_epoch(const lane& self, lane_facts& mine);
+  [[gnu::noinline]] void report_race(lane& self, const lane_facts& mine, const access_record& earlier,
+                                     const access_record& now);
   void look_for_race(lane& self, lane_facts& mine, granule& in, uint8_t mask, const operation& how, bool plain,
                      bool writes);
   void fence_total(lane& self, lane_facts& mine, uint8_t reach);
@@ -188,8 +198,8 @@ class scoped_memory final : public late_memory {
   bool is_overtaken(const lane_facts& releaser, const lane_facts& mine) const;
   void note_overtaken(lane_facts& mine, const granule& in, int cut, uint8_t mask);
   bool wants_reasons() const;
-  uint32_t take_message();
-  void drop_message(uint32_t index);
+  message* take_message();
+  void drop_message(message* unused);
   bool is_overwritten(const granule& in, int n) const;
 
   world& here_;
@@ -198,11 +208,11 @@ class scoped_memory final : public late_memory {
   std::vector<std::unique_ptr<lane_facts>> lanes_;  ///< by id
   size_t lanes_used_ = 0;
   std::deque<message> messages_;
-  std::vector<uint32_t> free_messages_;
+  std::vector<message*> free_messages_;
   std::deque<granule> granules_;
   size_t granules_used_ = 0;
-  std::vector<uint32_t> of_heap_;                     ///< 1 + granule, by offset in the heap
-  std::unordered_map<uint64_t, uint32_t> elsewhere_;  ///< by address
+  std::vector<granule*> of_heap_;                     ///< by offset in the heap, in granules
+  std::unordered_map<uint64_t, granule*> elsewhere_;  ///< by address
   std::vector<size_t> heap_touched_;
   std::unordered_map<uint64_t, causal_clock> totals_;  ///< of seq_cst fences, by reach and instance
   std::unordered_map<const void*, causal_clock> objects_;
