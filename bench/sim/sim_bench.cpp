@@ -12,6 +12,7 @@
 #include <cstdlib>
 #include <ctime>
 #include <functional>
+#include <memory>
 #include <string>
 #include <utility>
 #include <vector>
@@ -52,44 +53,91 @@ void bare_fiber_round_trip(benchmark::State& state) {
 }
 BENCHMARK(bare_fiber_round_trip);
 
-/// Runs the body under schedules of the random strategy, each iteration a batch of them, and after each batch as many bare fiber
-/// round trips as there were operations: both see the same machine. Reports medians over the batches.
-void measure(benchmark::State& state, const parameters& settings, const std::function<void()>& body) {
-  constexpr uint64_t operations_per_batch = 20000;
-  sim::simulation machine;
-  std::string error;
-  const auto strategy = scheduler::make_strategy("random", error);
-  scheduler::choice_source choices;
-  bare_fiber fiber;
-  std::vector<double> operation_ns;
-  std::vector<double> fiber_ns;
-  uint64_t seed = 0;
-  uint64_t steps = 0;
-  for (auto _ : state) {
+/// One fidelity of the machine, with a simulation and seeds of its own.
+class fidelity_under_test {
+ public:
+  fidelity_under_test(parameters settings, const char* fidelity) : settings_(std::move(settings)) {
+    std::string error;
+    strategy_ = scheduler::make_strategy("random", error);
+    if (settings_.set(std::string("fidelity=") + fidelity)) std::abort();
+  }
+
+  /// Runs at least so many operations; false when a run did not end well, and then message() says why.
+  bool run_batch(uint64_t operations, const std::function<void()>& body) {
     uint64_t batch = 0;
-    double start_ns = thread_time_ns();
-    while (batch < operations_per_batch) {
-      choices.begin(*strategy, ++seed);
-      const sim::outcome result = machine.run(settings, body, choices, false);
-      if (result.verdict != scheduler::verdict::ok) return state.SkipWithError(result.message.c_str());
+    const double start_ns = thread_time_ns();
+    while (batch < operations) {
+      choices_.begin(*strategy_, ++schedules_);
+      const sim::outcome result = machine_.run(settings_, body, choices_, false);
+      if (result.verdict != scheduler::verdict::ok) {
+        message_ = result.message;
+        return false;
+      }
       batch += result.steps;
     }
-    const double simulated_ns = thread_time_ns() - start_ns;
-    state.SetIterationTime(simulated_ns * 1e-9);
-    operation_ns.push_back(simulated_ns / static_cast<double>(batch));
-    steps += batch;
-    start_ns = thread_time_ns();
-    for (uint64_t n = 0; n < batch; ++n) fiber.round_trip();
-    fiber_ns.push_back((thread_time_ns() - start_ns) / static_cast<double>(batch));
+    batch_ns_ = thread_time_ns() - start_ns;
+    batch_ = batch;
+    steps_ += batch;
+    operation_ns_.push_back(batch_ns_ / static_cast<double>(batch));
+    return true;
   }
-  std::vector<double> ratio(operation_ns.size());
-  for (size_t n = 0; n < ratio.size(); ++n) ratio[n] = operation_ns[n] / fiber_ns[n];
-  state.counters["operations/s"] = benchmark::Counter(static_cast<double>(steps), benchmark::Counter::kIsRate);
-  state.counters["schedules/s"] = benchmark::Counter(static_cast<double>(seed), benchmark::Counter::kIsRate);
-  state.counters["operations/schedule"] = static_cast<double>(steps) / static_cast<double>(seed);
-  state.counters["operation_ns"] = median(operation_ns);
+
+  const std::string& message() const { return message_; }
+  uint64_t schedules() const { return schedules_; }
+  uint64_t steps() const { return steps_; }
+  uint64_t last_batch() const { return batch_; }
+  double last_batch_ns() const { return batch_ns_; }
+  const std::vector<double>& operation_ns() const { return operation_ns_; }
+
+ private:
+  parameters settings_;
+  std::unique_ptr<scheduler::strategy> strategy_;
+  sim::simulation machine_;
+  scheduler::choice_source choices_;
+  uint64_t schedules_ = 0;
+  uint64_t steps_ = 0;
+  uint64_t batch_ = 0;
+  double batch_ns_ = 0;
+  std::vector<double> operation_ns_;
+  std::string message_;
+};
+
+/// Runs the body under schedules of the random strategy, each iteration a batch of them with one memory for all (interleaving), a
+/// batch with scoped weak memory, and as many bare fiber round trips as the first had operations: all see the same machine. Reports
+/// medians over the batches.
+void measure(benchmark::State& state, const parameters& settings, const std::function<void()>& body) {
+  constexpr uint64_t operations_per_batch = 20000;
+  fidelity_under_test plain(settings, "interleaving");
+  fidelity_under_test scoped(settings, "scoped");
+  bare_fiber fiber;
+  std::vector<double> fiber_ns;
+  for (auto _ : state) {
+    if (!plain.run_batch(operations_per_batch, body)) return state.SkipWithError(plain.message().c_str());
+    state.SetIterationTime(plain.last_batch_ns() * 1e-9);
+    if (!scoped.run_batch(operations_per_batch, body)) return state.SkipWithError(scoped.message().c_str());
+    const double start_ns = thread_time_ns();
+    for (uint64_t n = 0; n < plain.last_batch(); ++n) fiber.round_trip();
+    fiber_ns.push_back((thread_time_ns() - start_ns) / static_cast<double>(plain.last_batch()));
+  }
+  std::vector<double> to_fiber(fiber_ns.size());
+  std::vector<double> to_plain(fiber_ns.size());
+  for (size_t n = 0; n < fiber_ns.size(); ++n) {
+    to_fiber[n] = plain.operation_ns()[n] / fiber_ns[n];
+    to_plain[n] = scoped.operation_ns()[n] / plain.operation_ns()[n];
+  }
+  const auto of_steps = [](const fidelity_under_test& one) {
+    return static_cast<double>(one.steps()) / static_cast<double>(one.schedules());
+  };
+  state.counters["operations/s"] = benchmark::Counter(static_cast<double>(plain.steps()), benchmark::Counter::kIsRate);
+  state.counters["schedules/s"] =
+      benchmark::Counter(static_cast<double>(plain.schedules()), benchmark::Counter::kIsRate);
+  state.counters["operations/schedule"] = of_steps(plain);
+  state.counters["scoped_operations/schedule"] = of_steps(scoped);
+  state.counters["operation_ns"] = median(plain.operation_ns());
+  state.counters["scoped_operation_ns"] = median(scoped.operation_ns());
   state.counters["fiber_round_trip_ns"] = median(fiber_ns);
-  state.counters["operation/fiber_round_trip"] = median(ratio);
+  state.counters["operation/fiber_round_trip"] = median(to_fiber);
+  state.counters["scoped/interleaving"] = median(to_plain);
 }
 
 void mailbox(benchmark::State& state) {
