@@ -20,14 +20,6 @@ uint32_t* allocate(size_t count, bool on_device, const std::string& name) {
   return static_cast<uint32_t*>(sim::runtime::allocate(count * sizeof(uint32_t), on_device, name.c_str()));
 }
 
-template <typename Outcome>
-void count_races(const Outcome& ended, test_result& counted) {
-  if constexpr (requires { ended.races; }) {
-    counted.races += ended.races != 0 ? 1 : 0;
-    counted.scope_races += ended.scope_races != 0 ? 1 : 0;
-  }
-}
-
 }  // namespace
 
 /// The threads of one test. They outlive its runs; what is in here lies outside of the simulated machine.
@@ -170,9 +162,9 @@ parameters machine_settings(const test& tested, const std::vector<std::string>& 
     return std::any_of(settings.begin(), settings.end(), [&](const std::string& each) { return key_of(each) == key; });
   };
   for (const std::string& each : tested.settings)
-    if (!overridden(key_of(each)) && made.has(key_of(each))) set(each);
+    if (!overridden(key_of(each))) set(each);
   // Races are part of many tests: they are counted, and the run goes on.
-  if (!overridden("races") && made.has("races")) set("races=count");
+  if (!overridden("races")) set("races=count");
   for (const std::string& each : settings) set(each);
   return made;
 }
@@ -197,8 +189,11 @@ test_result runner::run(const test& tested, const std::vector<std::string>& sett
                        ": " + ended.message;
       break;
     }
-    count_races(ended, counted);
-    if (holds(tested.code.outcome, threads_->end_run()) && counted.seen++ == 0) counted.first_seed = seed;
+    counted.races += ended.races != 0 ? 1 : 0;
+    counted.scope_races += ended.scope_races != 0 ? 1 : 0;
+    const final_state& left = threads_->end_run();
+    if (options.after_run) options.after_run(left);
+    if (holds(tested.code.outcome, left) && counted.seen++ == 0) counted.first_seed = seed;
   }
   return counted;
 }

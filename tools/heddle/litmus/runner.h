@@ -18,6 +18,8 @@ struct run_options {
   uint64_t first_seed = 1;                  ///< run i has seed first_seed + i
   bool all = false;                         ///< also when the outcome is allowed and has been seen
   const std::atomic<bool>* stop = nullptr;  ///< looked at before each run
+  /// Is told what each run left.
+  std::function<void(const final_state&)> after_run = nullptr;
 };
 
 /// What was seen of one test.

@@ -20,7 +20,9 @@ std::string stem(const std::string& file) {
 
 program program_of(const csv_table& table, const csv_row& row, std::string_view placement) {
   try {
-    program made = parse(table.at(row, "threads"), table.at(row, "program"), table.at(row, "weak_outcome"), placement);
+    const std::string& threads = table.at(row, "threads");
+    const std::string& code = table.at(row, "program");
+    program made = parse(threads, code, table.at(row, "weak_outcome"), placement);
     for (const place& each : made.places)
       if (each.device != 0) refuse(table, row, "threads: the simulated machine has one device; write gpu0");
     return made;

@@ -1,0 +1,182 @@
+// The subcommand, as a program on the real simulator.
+#include <gtest/gtest.h>
+
+#include <filesystem>
+#include <fstream>
+#include <nlohmann/json.hpp>
+#include <string>
+#include <vector>
+
+#include "../tools/process.h"
+
+namespace heddle::tests {
+namespace {
+
+ended_process litmus(std::vector<std::string> arguments) {
+  arguments.insert(arguments.begin(), {HEDDLE, "litmus"});
+  return run_process(arguments);
+}
+
+/// On a machine with one memory, on which every access takes effect at once.
+ended_process litmus_interleaving(std::vector<std::string> arguments) {
+  arguments.insert(arguments.end(), {"--set", "fidelity=interleaving"});
+  return litmus(std::move(arguments));
+}
+
+void expect_refused(const std::vector<std::string>& arguments, const std::string& message) {
+  const ended_process ended = litmus(arguments);
+  EXPECT_EQ(ended.status, 2);
+  EXPECT_EQ(ended.err, "heddle: " + message + "\n");
+  EXPECT_EQ(ended.out, "");
+}
+
+/// A table of one's own.
+class own_table {
+ public:
+  void add(const std::string& name, const std::string& threads, const std::string& program, const std::string& outcome,
+           const std::string& verdict) {
+    std::ofstream(file(), std::ios::app) << '"' << name << "\",\"" << threads << "\",\"" << program << "\",\""
+                                         << outcome << "\"," << verdict << ',' << (verdict == "A" ? "late" : "")
+                                         << '\n';
+  }
+  own_table() { std::ofstream(file()) << "name,threads,program,weak_outcome,ptx6_contract,needs\n"; }
+  std::string file() const { return (folder_.path() / "own.csv").string(); }
+
+ private:
+  temporary_folder folder_;
+};
+
+TEST(litmus_command, interleavings_are_seen_and_nothing_weaker) {
+  own_table table;
+  const std::string mp = "st.weak x, 1; st.release.gpu y, 1 || ld.acquire.gpu r0, y; ld.weak r1, x";
+  table.add("nothing yet", "gpu0.cta0 || gpu0.cta1", mp, "P1:r0=0 /\\ P1:r1=0", "A");
+  table.add("data only", "gpu0.cta0 || gpu0.cta0", mp, "P1:r0=0 /\\ P1:r1=1", "A");
+  table.add("both", "gpu0.cta0 || host", "st.weak x, 1; st.release.sys y, 1 || ld.acquire.sys r0, y; ld.weak r1, x",
+            "P1:r0=1 /\\ P1:r1=1", "A");
+  table.add("flag only", "gpu0.cta0 || gpu0.cta1", mp, "P1:r0=1 /\\ P1:r1=0", "F");
+  const std::string sb = "st.relaxed.sys x, 1; ld.relaxed.sys r0, y || st.relaxed.sys y, 1; ld.relaxed.sys r0, x";
+  table.add("first comes first", "host || host", sb, "P0:r0=0 /\\ P1:r0=1", "A");
+  table.add("second comes first", "gpu0.cta0 || host", sb, "P0:r0=1 /\\ P1:r0=0", "A");
+  table.add("last store wins", "gpu0.cta1 || gpu0.cta3", "st.weak x, 1 || st.weak x, 2", "x=1", "A");
+  table.add("or the other", "gpu0.cta1 || gpu0.cta3", "st.weak x, 1 || st.weak x, 2", "x=2", "A");
+  const ended_process ended = litmus_interleaving({table.file(), "--schedules", "500"});
+  EXPECT_EQ(ended.status, 0) << ended.out << ended.err;
+  EXPECT_NE(ended.out.find("sound: yes, none of 1 forbidden outcome was seen\n"), std::string::npos) << ended.out;
+  EXPECT_NE(ended.out.find("complete: yes, 7 of 7 outcomes that must be seen were\n"), std::string::npos) << ended.out;
+}
+
+TEST(litmus_command, each_instruction_does_what_it_says) {
+  own_table table;
+  const auto always = [&](const std::string& name, const std::string& where, const std::string& code,
+                          const std::string& outcome) { table.add(name, where, code, outcome, "A"); };
+  always("plain", "gpu0.cta0", "st.weak x, 3; ld.weak r2, x", "P0:r2=3 /\\ P0:r0=0 /\\ x=3");
+  always("atomic", "gpu0.cta2", "st.release.cta x, 3; ld.acquire.sys r0, x", "P0:r0=3 /\\ x=3");
+  always("exchange", "gpu0.cta0", "st.weak x, 3; atom.acq_rel.gpu.exch r1, x, 5", "P0:r1=3 /\\ x=5");
+  always("add", "gpu0.cta0", "st.weak x, 3; atom.relaxed.sys.add r1, x, 5", "P0:r1=3 /\\ x=8");
+  always("cas that matches", "gpu0.cta0", "st.weak x, 3; atom.acquire.cta.cas r1, x, 3, 9", "P0:r1=3 /\\ x=9");
+  always("cas that does not", "gpu0.cta0", "st.weak x, 3; atom.release.cta.cas r1, x, 4, 9", "P0:r1=3 /\\ x=3");
+  always("fences", "gpu0.cta0", "st.weak x, 3; fence.sys; fence.sc.cta; fence.acq_rel.gpu; ld.weak r0, x", "P0:r0=3");
+  always("host", "host", "st x, 3; mfence; ld r0, x; lock.xadd r1, x, 2; sfence; lock.xchg r2, x, 7",
+         "P0:r0=3 /\\ P0:r1=3 /\\ P0:r2=5 /\\ x=7");
+  for (const std::string fidelity : {"interleaving", "scoped", "link"}) {
+    const ended_process ended =
+        litmus({table.file(), "--all", "--schedules", "200", "--json", "--set", "fidelity=" + fidelity});
+    EXPECT_EQ(ended.status, 0) << fidelity << ended.out << ended.err;
+    for (const nlohmann::json& each : nlohmann::json::parse(ended.out)["tests"])
+      EXPECT_EQ(each["seen"], 200) << fidelity << ": " << each;
+  }
+}
+
+TEST(litmus_command, the_tables_that_ship_find_a_machine_with_one_memory_incomplete) {
+  const ended_process ended = litmus_interleaving({"--schedules", "50", "--quiet"});
+  EXPECT_EQ(ended.status, 1);
+  EXPECT_NE(ended.out.find("sound: yes, "), std::string::npos);
+  EXPECT_NE(ended.out.find("complete: NO, 0 of "), std::string::npos) << ended.out;
+  EXPECT_NE(ended.out.find("MISSED  allowed                   not seen in 50            ptx/MP+weak.sys+gpu\n"),
+            std::string::npos);
+  EXPECT_EQ(ended.out.find("ptx/MP+ra.gpu+gpu\n"), std::string::npos) << "went as expected";
+}
+
+TEST(litmus_command, a_forbidden_outcome_that_is_seen_is_unsound) {
+  own_table table;
+  table.add("wrong verdict", "gpu0.cta0 || gpu0.cta1", "st.weak x, 1 || ld.weak r0, x", "P1:r0=1", "F");
+  const ended_process ended = litmus_interleaving({table.file(), "--schedules", "100"});
+  EXPECT_EQ(ended.status, 1);
+  EXPECT_TRUE(ended.out.starts_with("UNSOUND forbidden                 seen in ")) << ended.out;
+  EXPECT_NE(ended.out.find("sound: NO, 1 of 1 forbidden outcome was seen\n"), std::string::npos) << ended.out;
+}
+
+TEST(litmus_command, an_allowed_outcome_is_looked_for_until_it_is_seen_unless_all_is_asked_for) {
+  own_table table;
+  table.add("often", "gpu0.cta0 || gpu0.cta1", "st.weak x, 1 || ld.weak r0, x", "P1:r0=1", "A");
+  const auto result = [&](std::vector<std::string> more) {
+    more.insert(more.begin(), {table.file(), "--json", "--schedules", "100"});
+    return nlohmann::json::parse(litmus_interleaving(more).out)["tests"][0];
+  };
+  const nlohmann::json first = result({});
+  EXPECT_EQ(first["seen"], 1);
+  EXPECT_LT(first["schedules"], 100);
+  EXPECT_EQ(first["first_seed"], first["schedules"]);
+  const nlohmann::json all = result({"--all"});
+  EXPECT_EQ(all["schedules"], 100);
+  EXPECT_GT(all["seen"], 10);
+  EXPECT_LT(all["seen"], 90);
+  EXPECT_EQ(all["first_seed"], first["first_seed"]);
+  const nlohmann::json alone = result({"--seed", first["first_seed"].dump(), "--all"});
+  EXPECT_EQ(alone["first_seed"], first["first_seed"]);
+}
+
+TEST(litmus_command, results_do_not_depend_on_the_number_of_threads) {
+  const std::vector<std::string> asked = {"--row", "ptx/(MP|SB)", "--all", "--schedules", "50", "--json"};
+  std::vector<std::string> one = asked, four = asked;
+  one.insert(one.end(), {"--jobs", "1"});
+  four.insert(four.end(), {"--jobs", "4"});
+  const ended_process first = litmus(one);
+  EXPECT_GT(nlohmann::json::parse(first.out)["tests"].size(), 90u);
+  EXPECT_EQ(first.out, litmus(four).out);
+}
+
+TEST(litmus_command, rows_are_chosen_by_name) {
+  const ended_process ended = litmus_interleaving({"--row", "^pcie/SB.fences .pool", "--schedules", "5"});
+  EXPECT_EQ(ended.status, 0) << ended.out;
+  EXPECT_EQ(line_count(ended.out), 5u + 5u) << ended.out;
+  expect_refused({"--row", "nothing"}, "no test matches --row \"nothing\"");
+  expect_refused({"--row", "["}, "--row cannot be \"[\"; it must be a regular expression (ECMAScript)");
+}
+
+TEST(litmus_command, bad_input_is_refused_in_one_line) {
+  expect_refused({"nothing.csv"}, "cannot read the file \"nothing.csv\"");
+  expect_refused({"--jobs", "0"}, "--jobs cannot be \"0\"; it must be a whole number from 1 to 1024");
+  expect_refused({"--schedules", "0"},
+                 "--schedules cannot be \"0\"; it must be a whole number from 1 to 4611686018427387904");
+  expect_refused({"--strategy", "rando"}, "unknown strategy \"rando\"; did you mean \"random\"?");
+  expect_refused({"--set", "budgt=3"}, "unknown key \"budgt\"; did you mean \"budget\"?");
+  own_table table;
+  expect_refused({table.file()}, "the files have no tests");
+  table.add("bad", "gpu0.cta0", "ld.weak r0", "P0:r0=0", "F");
+  expect_refused({table.file()},
+                 table.file() + ":2: program: P0: \"ld.weak\" takes a register and a location, not 1 operands");
+  own_table twice;
+  twice.add("a", "gpu0.cta0", "ld.weak r0, x", "P0:r0=1", "F");
+  expect_refused({twice.file(), twice.file()}, "two files have the test \"own/a\"; give each file once");
+}
+
+TEST(litmus_command, tables_of_progress_are_refused) {
+  const std::string file = LITMUS_PROGRESS;
+  if (!std::filesystem::exists(file)) GTEST_SKIP() << "there is no " << file;
+  expect_refused({file},
+                 file + ": a table of progress, which this command does not run yet; give it a table of memory tests");
+}
+
+TEST(litmus_command, a_run_that_does_not_end_well_is_told) {
+  own_table table;
+  table.add("two waves", "gpu0.cta0 || gpu0.cta0", "st.weak x, 1 || ld.weak r0, x", "P1:r0=2", "F");
+  const ended_process ended = litmus_interleaving({table.file(), "--set", "resident=1"});
+  EXPECT_EQ(ended.status, 1);
+  EXPECT_TRUE(ended.out.starts_with("BROKEN  ")) << ended.out;
+  EXPECT_NE(ended.out.find("seed 1 ended with verdict assertion: a block of 2 waves does not fit"), std::string::npos)
+      << ended.out;
+}
+
+}  // namespace
+}  // namespace heddle::tests
