@@ -174,7 +174,7 @@ store_under_way transport::make_store(uint32_t thread, const access& what, const
           .number = ++numbers_,
           .turn = turns_,
           .due_ns = start_ns(who),
-          .place = what.place};
+          .step = what.step};
 }
 
 void transport::store(uint32_t thread, const access& what, uint64_t value, bool releases) {
@@ -219,7 +219,7 @@ void transport::add_to_buffer(thread_state& who, store_under_way&& made) {
 
 bool transport::refuses(uint32_t thread, const access& what, bool is_atomic_op) const {
   const bool is_across = threads_[thread].host == what.on_device;
-  if (!is_across) return false;
+  if (!is_across || what.is_signal) return false;
   return settings_.rmw == rmw_capability::refused || (settings_.rmw == rmw_capability::pcie && !is_atomic_op);
 }
 
@@ -228,7 +228,7 @@ std::optional<uint64_t> transport::modify(uint32_t thread, const access& what, c
   if (refuses(thread, what, is_atomic_op)) return std::nullopt;
   thread_state& who = threads_[thread];
   const bool is_across = who.host == what.on_device;
-  const bool is_split = is_across && settings_.rmw == rmw_capability::split;
+  const bool is_split = is_across && !what.is_signal && settings_.rmw == rmw_capability::split;
   const piece bytes = first_piece(what.address, what.size_bytes);
   if (who.host) drain_buffers(who);
   if (is_split) {
@@ -314,16 +314,17 @@ void transport::hand_on(uint32_t from, uint32_t to) {
   device.binding = std::max(device.binding, then.synchronised);
 }
 
-void transport::finish(uint32_t thread) {
-  thread_state& who = threads_[thread];
-  if (who.host) {
-    drain_buffers(who);
-    for (device_side& device : devices_) push_posted(who, device, numbers_);
+void transport::finish(uint32_t thread, uint32_t waiting) {
+  thread_state& first = threads_[thread];
+  thread_state& then = threads_[waiting];
+  if (first.host) {
+    drain_buffers(first);
+    for (device_side& device : devices_) push_posted(then, device, numbers_);
   } else {
-    push_posted(who, devices_[who.device], who.answers_behind);
-    push_requests(who, devices_[who.device]);
+    push_posted(then, devices_[first.device], first.answers_behind);
+    push_requests(then, devices_[first.device]);
   }
-  who.floor = moment_;
+  then.ready_ns = std::max(then.ready_ns, first.ready_ns);
 }
 
 void transport::not_before(uint32_t thread, uint64_t at_ns) {

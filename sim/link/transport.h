@@ -35,7 +35,7 @@ struct store_under_way {
   uint64_t event = 0;     ///< of its device, where that issued it
   uint64_t turn = 0;      ///< when it was issued
   uint64_t due_ns = 0;
-  const void* place = nullptr;  ///< the return address into the code under test
+  uint64_t step = 0;  ///< of the run, for reports
 };
 
 /// A store that came before an older one although a release or a fence stood between them.
@@ -69,7 +69,8 @@ class transport {
     size_t size_bytes = 0;
     bool on_device = false;  ///< where the memory is
     uint32_t device = 0;     ///< whose memory, or for a host thread whose link; a device thread has its own
-    const void* place = nullptr;
+    bool is_signal = false;  ///< an interrupt or doorbell: no read-modify-write to the link
+    uint64_t step = 0;       ///< of the run, for reports
   };
 
   /// `around` must outlive this.
@@ -106,8 +107,8 @@ class transport {
   void take_published(uint32_t thread);
   /// The same from one thread to another one.
   void hand_on(uint32_t from, uint32_t to);
-  /// All that the thread has stored arrives, and all that its device or its host side has sent; later loads see it.
-  void finish(uint32_t thread);
+  /// All that the thread has stored arrives, and all that its device or its host side has sent; another thread waits for it.
+  void finish(uint32_t thread, uint32_t waiting);
   /// Later loads of the thread see nothing older than what memory holds now.
   void see_present(uint32_t thread) { threads_[thread].floor = moment_; }
   /// The thread does nothing before this time.
@@ -123,6 +124,8 @@ class transport {
   void deliver(uint32_t index);
   /// Everything arrives; whether there was anything.
   bool deliver_all();
+  /// How long something takes that takes this long at least; 0 when latency is not simulated.
+  uint64_t delay_of(uint32_t thread, uint32_t nominal_ns);
   bool empty() const { return under_way_ == 0; }
 
   /// What the thread would read here if all that it (a device thread: its device) has stored had arrived.
@@ -203,7 +206,6 @@ class transport {
   bool deliver_oldest(Test&& test);
 
   uint64_t start_ns(const thread_state& who) const { return who.ready_ns > now_ns_ ? who.ready_ns : now_ns_; }
-  uint64_t delay_of(uint32_t thread, uint32_t nominal_ns);
 
   link_settings settings_;
   surroundings* around_;

@@ -23,6 +23,7 @@ struct modification {
   uint64_t (*apply)(const void* context, uint64_t old) = nullptr;  ///< the value to store
   bool (*writes)(const void* context, uint64_t old) = nullptr;     ///< false: nothing is stored; null: always
   const void* context = nullptr;
+  bool is_atomic_op = true;  ///< it is fetch_add, exchange or compare_exchange, which PCIe can carry
 };
 
 class late_memory {

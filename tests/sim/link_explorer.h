@@ -130,8 +130,7 @@ class link_explorer {
     uint32_t* const reg = &at.seen.registers[thread][what.reg];
     const transport::access access{.address = &memory_[what.location],
                                    .size_bytes = sizeof(uint32_t),
-                                   .on_device = code_.on_device[what.location],
-                                   .place = &what};
+                                   .on_device = code_.on_device[what.location]};
     const ordering how = what.weak ? ordering{} : ordering{.order = what.order, .reach = what.reach};
     switch (what.kind) {
       case instruction_kind::load:

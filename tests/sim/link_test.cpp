@@ -229,6 +229,9 @@ TEST_F(link, read_modify_writes_follow_the_capability) {
     EXPECT_FALSE(add(gpu, in_host(&x), 1, is_atomic_op));
     EXPECT_EQ(x, before);
     EXPECT_TRUE(add(gpu, in_device(&y), 1, is_atomic_op));
+    transport::access bell = in_host(&x);
+    bell.is_signal = true;
+    EXPECT_TRUE(add(gpu, bell, 1, is_atomic_op)) << "a doorbell rings over any link";
   }
 }
 
@@ -257,20 +260,18 @@ TEST_F(link, a_fence_that_drains_waits_for_arrival_and_another_only_for_departur
 
 TEST_F(link, an_overtaking_that_a_fence_should_have_prevented_is_told) {
   begin({.relaxed_ordering = true, .drain = false});
-  static const int first_place = 0;
-  static const int second_place = 0;
   transport::access data = in_host(&x);
-  data.place = &first_place;
+  data.step = 11;
   transport::access flag = in_host(&y);
-  flag.place = &second_place;
+  flag.step = 12;
   it().store(gpu, data, 1, false);
   ordered_store(it(), gpu, flag, 1, release);
   ASSERT_EQ(it().deliverable(), 2u);
   EXPECT_TRUE(it().overtakings().empty());
   it().deliver(1);
   ASSERT_EQ(it().overtakings().size(), 1u);
-  EXPECT_EQ(it().overtakings()[0].overtaken.place, &first_place);
-  EXPECT_EQ(it().overtakings()[0].overtaker.place, &second_place);
+  EXPECT_EQ(it().overtakings()[0].overtaken.step, 11u);
+  EXPECT_EQ(it().overtakings()[0].overtaker.step, 12u);
   it().deliver(0);
   EXPECT_EQ(it().overtakings().size(), 1u);
 }

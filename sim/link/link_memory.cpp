@@ -1,0 +1,287 @@
+#include <heddle/sim/link/link_memory.h>
+#include <heddle/sim/world.h>
+
+#include <algorithm>
+#include <bit>
+#include <cstring>
+#include <utility>
+
+namespace heddle::sim {
+
+using scheduler::choice_kind;
+using scheduler::verdict;
+
+link_memory::link_memory(world& here, const link_settings& settings)
+    : here_(here), settings_(settings), link_(settings, *this) {}
+
+// -- the run -----------------------------------------------------------------------------------------------------------------------
+
+void link_memory::reset() {
+  link_.reset();
+  lanes_.clear();
+  asking_ = nullptr;
+  kernels_.clear();
+  started_.clear();
+  releasers_.clear();
+  replaced_used_ = 0;
+  storing_.size_bytes = 0;
+  seen_at_ = nullptr;
+}
+
+void link_memory::begins(const lane& fresh, const lane* by) {
+  if (fresh.id >= lanes_.size()) {
+    lanes_.resize(fresh.id + size_t{1});
+    started_.resize(fresh.id + size_t{1});
+  }
+  lanes_[fresh.id] = &fresh;
+  if (fresh.is_host()) {
+    link_.add_host_thread(fresh.id);
+  } else {
+    link_.add_device_thread(fresh.id, 0);
+    const uint32_t kernel = fresh.of->kernel;
+    if (kernel >= kernels_.size()) kernels_.resize(kernel + size_t{1}, {.at_ns = link_.now_ns()});
+  }
+  // Starting a thread is more than a store to the processor: its buffers are empty by then.
+  if (by != nullptr) link_.fence(by->id);
+  link_.see_present(fresh.id);
+}
+
+void link_memory::start_kernel(lane& self) {
+  kernel_start& launch = kernels_[self.of->kernel];
+  if (!launch.drawn) {
+    launch.drawn = true;
+    launch.at_ns += link_.delay_of(self.id, settings_.launch_ns);
+  }
+  link_.not_before(self.id, launch.at_ns);
+}
+
+void link_memory::let_arrive(lane& self) {
+  asking_ = &self;
+  if (!started_[self.id]) {
+    started_[self.id] = true;
+    if (!self.is_host()) start_kernel(self);
+  }
+  link_.begin_turn(self.id);
+  const uint32_t count = link_.deliverable();
+  if (count == 0) return;
+  const uint32_t picked = here_.pick(self, count + 1, choice_kind::arrive);
+  if (picked != 0) link_.deliver(picked - 1);
+}
+
+bool link_memory::all_arrives(lane& self) {
+  asking_ = &self;
+  return link_.deliver_all();
+}
+
+uint32_t link_memory::choose(uint32_t, transport::question what, uint32_t count) {
+  if (what == transport::question::delay) return here_.pick(*asking_, count, choice_kind::arrive);
+  if (!here_.may_be_late(*asking_)) return 0;
+  const uint32_t picked = here_.pick(*asking_, count, choice_kind::visible);
+  if (picked != 0) --asking_->late_left;
+  return picked;
+}
+
+void link_memory::arrived(const store_under_way& what, bool changed) {
+  // What stands in for the newest bytes stays; these are the newest now.
+  for (size_t n = 0; n < replaced_used_; ++n) {
+    replaced& hidden = replaced_[n];
+    for (size_t byte = 0; byte < what.where.size_bytes; ++byte) {
+      const auto at = static_cast<size_t>(what.where.address + byte - hidden.address);
+      if (at < hidden.newest.size()) hidden.newest[at] = static_cast<std::byte>(what.value >> byte * 8);
+    }
+  }
+  if (changed) here_.arrived(*lanes_[what.thread], what.where.address, what.where.size_bytes);
+}
+
+// -- atomic accesses ---------------------------------------------------------------------------------------------------------------
+
+bool link_memory::covers(const void* address) const {
+  return here_.memory().contains(address) || !here_.may_vanish(address);
+}
+
+bool link_memory::is_on_device(const void* address) const {
+  const heap& memory = here_.memory();
+  if (!memory.contains(address)) return false;
+  const allocation* const known = memory.nearest(address);
+  return known != nullptr && (known->kind == memory_kind::device || settings_.shared_on_device);
+}
+
+transport::access link_memory::access_of(const operation& how) const {
+  return {.address = how.address,
+          .size_bytes = how.size_bytes,
+          .on_device = is_on_device(how.address),
+          .is_signal = how.kind == operation_kind::notify,
+          .step = here_.steps() + 1};
+}
+
+uint64_t link_memory::load(lane& self, const operation& how) {
+  asking_ = &self;
+  if (covers(how.address))
+    return ordered_load(link_, self.id, access_of(how), {.order = how.order, .reach = how.reach});
+  // Order counts also where the memory itself is immediate.
+  if (how.order != memory_order::relaxed) link_.take_published(self.id);
+  uint64_t value = 0;
+  std::memcpy(&value, how.address, how.size_bytes);
+  return value;
+}
+
+void link_memory::store(lane& self, const operation& how, uint64_t value) {
+  asking_ = &self;
+  if (covers(how.address))
+    return ordered_store(link_, self.id, access_of(how), value, {.order = how.order, .reach = how.reach});
+  link_.fence(self.id);
+  link_.publish(self.id);
+  std::memcpy(const_cast<void*>(how.address), &value, how.size_bytes);
+}
+
+uint64_t link_memory::read_modify_write(lane& self, const operation& how, const modification& next) {
+  asking_ = &self;
+  if (!covers(how.address)) {
+    link_.fence(self.id);
+    link_.publish(self.id);
+    link_.take_published(self.id);
+    uint64_t old = 0;
+    std::memcpy(&old, how.address, how.size_bytes);
+    if (next.writes != nullptr && !next.writes(next.context, old)) return old;
+    const uint64_t value = next.apply(next.context, old);
+    std::memcpy(const_cast<void*>(how.address), &value, how.size_bytes);
+    return old;
+  }
+  const transport::access what = access_of(how);
+  const std::optional<uint64_t> old =
+      ordered_modify(link_, self.id, what, next, next.is_atomic_op, {.order = how.order, .reach = how.reach});
+  if (old) return *old;
+  here_.end(self, verdict::memory,
+            sim::describe(how) + " of " + describe_location(here_.memory(), how.address) +
+                " across the link, which carries " +
+                (settings_.rmw == rmw_capability::pcie ? "no atomics but fetch_add, exchange and compare_exchange"
+                                                       : "no atomics") +
+                " (link.rmw)");
+}
+
+void link_memory::fence(lane& self, const operation& how) {
+  asking_ = &self;
+  ordered_fence(link_, self.id, {.order = how.order, .reach = how.reach});
+}
+
+// -- plain accesses ----------------------------------------------------------------------------------------------------------------
+
+// Puts bytes in memory for as long as the code under test makes its access.
+void link_memory::show(std::byte* address, const std::byte* bytes, size_t size_bytes) {
+  if (replaced_used_ == replaced_.size()) replaced_.emplace_back();
+  replaced& hidden = replaced_[replaced_used_++];
+  hidden.address = address;
+  hidden.newest.assign(address, address + size_bytes);
+  std::memcpy(address, bytes, size_bytes);
+}
+
+void link_memory::put_back() {
+  while (replaced_used_ != 0) {
+    const replaced& hidden = replaced_[--replaced_used_];
+    std::memcpy(hidden.address, hidden.newest.data(), hidden.newest.size());
+  }
+}
+
+void link_memory::before_plain_load(lane& self, const operation& how) {
+  asking_ = &self;
+  seen_at_ = nullptr;
+  if (!covers(how.address)) return;
+  const transport::access what = access_of(how);
+  if (!self.is_host() && what.on_device) return;
+  auto* const address = static_cast<std::byte*>(const_cast<void*>(how.address));
+  seen_.resize(how.size_bytes);
+  link_.load_range(self.id, what, seen_.data());
+  if (std::memcmp(seen_.data(), address, how.size_bytes) == 0) return;
+  show(address, seen_.data(), how.size_bytes);
+  seen_at_ = address;
+  self.unsettled = true;
+}
+
+void link_memory::before_plain_store(lane& self, const operation& how) {
+  asking_ = &self;
+  if (!covers(how.address)) return link_.fence(self.id);
+  const transport::access what = access_of(how);
+  if (!self.is_host() && what.on_device) return;
+  // A store that never comes is recognised by the bytes that stay as the lane had them.
+  own_.resize(how.size_bytes);
+  link_.read_own(self.id, what, own_.data());
+  show(static_cast<std::byte*>(const_cast<void*>(how.address)), own_.data(), how.size_bytes);
+  storing_ = how;
+  self.unsettled = true;
+}
+
+void link_memory::see_again(lane&) {
+  if (storing_.size_bytes == 0 || seen_at_ != storing_.address) return;
+  show(static_cast<std::byte*>(const_cast<void*>(storing_.address)), seen_.data(), seen_.size());
+}
+
+void link_memory::after_plain(lane& self) {
+  const operation how = storing_;
+  const uint32_t size_bytes = std::exchange(storing_.size_bytes, 0);
+  if (size_bytes == 0) return put_back();
+  asking_ = &self;
+  const auto* const address = static_cast<const std::byte*>(how.address);
+  scratch_.assign(address, address + size_bytes);
+  put_back();
+  // Whole objects are announced once too often (object_read in runtime/entry.h); those accesses have none of these sizes.
+  const bool is_word = size_bytes <= plain_store_in_progress::largest_bytes && std::has_single_bit(size_bytes);
+  if (!is_word && scratch_ == own_) return;
+  link_.store_range(self.id, access_of(how), scratch_.data());
+}
+
+// -- order without memory ----------------------------------------------------------------------------------------------------------
+
+void link_memory::meet(lane* const* lanes, size_t count) {
+  for (size_t n = 1; n < count; ++n) link_.hand_on(lanes[n]->id, lanes[0]->id);
+  for (size_t n = 1; n < count; ++n) link_.hand_on(lanes[0]->id, lanes[n]->id);
+}
+
+void link_memory::order(const lane& first, lane& then) {
+  asking_ = &then;
+  if (!first.is_host() && !then.is_host()) return link_.hand_on(first.id, then.id);
+  link_.finish(first.id, then.id);
+  link_.see_present(then.id);
+}
+
+// What is under way is waited for by those of the other side who acquire: lanes that end before the others of their kernel do not
+// hurry those. A host thread empties its buffers, as every way to let others go on does.
+void link_memory::release_object(lane& self, const void* object) {
+  asking_ = &self;
+  releasers& known = releasers_[object];
+  if (self.is_host()) {
+    known.host = self.id;
+    link_.fence(self.id);
+  } else {
+    known.device = self.id;
+    link_.publish(self.id);
+  }
+}
+
+void link_memory::acquire_object(lane& self, const void* object) {
+  asking_ = &self;
+  if (self.is_host()) link_.fence(self.id);
+  link_.take_published(self.id);
+  if (const auto found = releasers_.find(object); found != releasers_.end()) {
+    const uint32_t other_side = self.is_host() ? found->second.device : found->second.host;
+    if (other_side != nobody) link_.finish(other_side, self.id);
+  }
+  link_.see_present(self.id);
+}
+
+void link_memory::released(lane&, const void* address, size_t size_bytes) {
+  if (address != nullptr) link_.forget(address, size_bytes);
+}
+
+std::string link_memory::overtakings() const {
+  std::string text;
+  for (const overtaking& one : link_.overtakings()) {
+    text += "  " + here_.describe_step(one.overtaken.step) + "\n    was overtaken by " +
+            here_.describe_step(one.overtaker.step) + ": " +
+            (lanes_[one.overtaken.thread]->is_host()
+                 ? "device memory is mapped write-combining (link.wc), and nothing empties the buffers in between\n"
+                 : "relaxed ordering is on (link.ro), and releases do not drain the link (link.drain)\n");
+  }
+  return text;
+}
+
+}  // namespace heddle::sim
