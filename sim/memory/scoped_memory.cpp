@@ -217,7 +217,8 @@ void scoped_memory::forget_oldest(granule& in) {
   for (uint8_t n = 0; n < in.count; ++n) {
     message* const index = in.order[n];
     uint8_t covered = 0;
-    for (uint8_t later = n + 1; later < in.count; ++later) covered |= in.order[later]->mask;
+    for (uint8_t later = n + 1; later < in.count && (index->mask & ~covered) != 0; ++later)
+      covered |= in.order[later]->mask;
     const auto mask = index->mask;
     if ((mask & ~covered) != 0) continue;
     // A read-modify-write behind it keeps its place: nothing may come between it and what it read.
@@ -372,6 +373,7 @@ scoped_memory::visible scoped_memory::choose_visible(lane& self, lane_facts& min
     const message& one = *in.order[static_cast<size_t>(n)];
     if ((one.mask & mask) == 0) continue;
     if (one.unordered.empty() && knows(self, mine, one)) return {n, true};
+    if (modifies && morally_strong(mine, plain, reach, mask, one, false)) return {n, true};
     return choose_among(self, mine, in, mask, modifies, plain, reach);
   }
   return {-1, true};
@@ -504,14 +506,15 @@ void scoped_memory::put(lane& self, lane_facts& mine, const part& at, uint64_t v
     if (cuts_.size() > 1)
       position = cuts_[here_.pick(self, static_cast<uint32_t>(cuts_.size()), scheduler::choice_kind::place)];
   }
-  for (int n = in.count - 1; n >= 0; --n) {
+  // A read-modify-write comes behind what it read.
+  for (int n = modifies ? -1 : in.count - 1; n >= 0; --n) {
     message& one = *in.order[static_cast<size_t>(n)];
     if ((one.mask & at.mask) == 0) continue;
     if (knows_by_causality(self, mine, one)) {
       if (one.unordered.empty()) break;
       continue;
     }
-    if (modifies || one.mask != at.mask || morally_strong(mine, plain, fresh.reach, at.mask, one, false)) continue;
+    if (one.mask != at.mask || morally_strong(mine, plain, fresh.reach, at.mask, one, false)) continue;
     // The later of the two in the list remembers it.
     if (n >= position)
       one.unordered.push_back(&fresh);
@@ -525,14 +528,16 @@ void scoped_memory::put(lane& self, lane_facts& mine, const part& at, uint64_t v
   write_bytes(in.address, at.mask, at_end ? value : value_at(in, in.count - 1));
 }
 
-void scoped_memory::add_release(message& to, release_entry&& given) {
+void scoped_memory::add_release(message& to, release_entry&& given) const {
   if (given.is_release && !given.narrow)
     std::erase_if(to.releases, [&](const release_entry& old) {
       if (old.as_written && !given.as_written) return false;
       if (old.releaser == given.releaser) return old.epoch <= given.epoch && old.reach <= given.reach;
-      // Whoever can acquire the new one then knows what the old one gives.
-      return given.as_written && given.reach == same_system &&
-             entry_of(given.view->ordered, old.releaser) >= old.epoch &&
+      // Whoever can acquire the old one can acquire the new one, and then knows what the old one gives.
+      const bool reaches_as_far =
+          given.reach == same_system || (given.reach == same_device && old.reach <= same_device &&
+                                         lanes_[given.releaser]->host == lanes_[old.releaser]->host);
+      return given.as_written && reaches_as_far && entry_of(given.view->ordered, old.releaser) >= old.epoch &&
              entry_of(given.view->what_is_seen(), old.releaser) >= old.epoch;
     });
   to.releases.push_back(std::move(given));
@@ -730,8 +735,6 @@ void scoped_memory::released(lane&, const void*, size_t) {}
 void scoped_memory::report_race(lane& self, const lane_facts& mine, const access_record& earlier,
                                 const access_record& now) {
   const bool both_atomic = !earlier.plain && !now.plain;
-  const uint8_t apart = between(*lanes_[earlier.lane], mine);
-  if (both_atomic && earlier.reach >= apart && now.reach >= apart) return;
   const race_finder::edge* missing = races_.would_order(earlier, mine.clock.ordered, true);
   const bool scope_race = both_atomic || missing != nullptr;
   if (missing == nullptr) missing = races_.would_order(earlier, mine.clock.ordered, false);
@@ -754,8 +757,11 @@ void scoped_memory::look_for_race(lane& self, lane_facts& mine, granule& in, uin
     return one.lane == self.id || entry_of(ordered, one.lane) >= one.epoch;
   };
   const auto look = [&](const std::vector<access_record>& earlier) {
-    for (const access_record& one : earlier)
-      if ((one.mask & mask) != 0 && !comes_after(one)) report_race(self, mine, one, now);
+    for (const access_record& one : earlier) {
+      if ((one.mask & mask) == 0 || comes_after(one)) continue;
+      if (!plain && !one.plain && std::min(one.reach, reach) >= between(*lanes_[one.lane], mine)) continue;
+      report_race(self, mine, one, now);
+    }
   };
   // Whoever races with an access that this one comes after, and covers, and conflicts with at least as much, races with this one.
   const auto drop_covered = [&](std::vector<access_record>& earlier) {

@@ -182,7 +182,7 @@ class scoped_memory final : public late_memory {
            const message* modified, bool modifies, bool anywhere);
   void give_releases(lane& self, lane_facts& mine, granule& in, message& fresh, const operation& how, bool plain,
                      const message* modified);
-  static void add_release(message& to, release_entry&& given);
+  void add_release(message& to, release_entry&& given) const;
   void forget_oldest(granule& in);
   const snapshot& snapshot_of(lane_facts& mine);
   void clock_changed(lane_facts& mine) { mine.now = snapshot(); }
