@@ -21,14 +21,54 @@ struct access_record {
   bool writes = false;
 };
 
+/// The atomic accesses of one kind to a granule: the latest of each lane, found by the lane, and those of another shape than that.
+class atomic_accesses {
+ public:
+  void clear() {
+    by_lane_.clear();
+    others_.clear();
+  }
+  void add(const access_record& now) {
+    if (by_lane_.size() <= now.lane) by_lane_.resize(now.lane + size_t{1});
+    access_record& latest = by_lane_[now.lane];
+    if (latest.epoch != 0 && (latest.mask != now.mask || latest.reach != now.reach)) {
+      std::erase_if(others_, [&](const access_record& one) {
+        return one.lane == now.lane && one.mask == latest.mask && one.reach == latest.reach;
+      });
+      others_.push_back(latest);
+    }
+    latest = now;
+  }
+  template <typename Look>
+  void each(Look&& look) const {
+    for (const access_record& one : by_lane_)
+      if (one.epoch != 0) look(one);
+    for (const access_record& one : others_) look(one);
+  }
+
+ private:
+  std::vector<access_record> by_lane_;  ///< epoch 0: none
+  std::vector<access_record> others_;
+};
+
 /// The accesses to one granule that a later one may race with: those that no later, at least as conflicting access comes after.
 struct access_history {
-  std::vector<access_record> reads;
-  std::vector<access_record> writes;
+  std::vector<access_record> plain_reads;
+  std::vector<access_record> plain_writes;
+  atomic_accesses atomic_reads;
+  atomic_accesses atomic_writes;
+  // Of the atomic accesses: while each of them reaches all the others, none of them race.
+  uint8_t least_reach = 0xff;
+  bool by_host = false;
+  bool by_device = false;
 
   void clear() {
-    reads.clear();
-    writes.clear();
+    plain_reads.clear();
+    plain_writes.clear();
+    atomic_reads.clear();
+    atomic_writes.clear();
+    least_reach = 0xff;
+    by_host = by_device = false;
   }
 };
 

@@ -752,38 +752,50 @@ void scoped_memory::look_for_race(lane& self, lane_facts& mine, granule& in, uin
                              .reach = reach,
                              .plain = plain,
                              .writes = writes};
+  access_history& known = in.accesses;
   const clock_entries& ordered = mine.clock.ordered;
   const auto comes_after = [&](const access_record& one) {
     return one.lane == self.id || entry_of(ordered, one.lane) >= one.epoch;
   };
-  const auto look = [&](const std::vector<access_record>& earlier) {
-    for (const access_record& one : earlier) {
-      if ((one.mask & mask) == 0 || comes_after(one)) continue;
-      if (!plain && !one.plain && std::min(one.reach, reach) >= between(*lanes_[one.lane], mine)) continue;
-      report_race(self, mine, one, now);
-    }
+  const auto look = [&](const access_record& one) {
+    if ((one.mask & mask) == 0 || comes_after(one)) return;
+    if (!plain && !one.plain && std::min(one.reach, reach) >= between(*lanes_[one.lane], mine)) return;
+    report_race(self, mine, one, now);
   };
+  for (const access_record& one : known.plain_writes) look(one);
+  if (writes)
+    for (const access_record& one : known.plain_reads) look(one);
+  if (!plain) {
+    known.least_reach = std::min(known.least_reach, reach);
+    (mine.host ? known.by_host : known.by_device) = true;
+    if (known.least_reach < (known.by_host && known.by_device ? same_system : same_device)) {
+      known.atomic_writes.each(look);
+      if (writes) known.atomic_reads.each(look);
+    }
+    (writes ? known.atomic_writes : known.atomic_reads).add(now);
+    return;
+  }
+  if (known.least_reach != 0xff) {
+    known.atomic_writes.each(look);
+    if (writes) known.atomic_reads.each(look);
+  }
   // Whoever races with an access that this one comes after, and covers, and conflicts with at least as much, races with this one.
   const auto drop_covered = [&](std::vector<access_record>& earlier) {
-    std::erase_if(earlier, [&](const access_record& one) {
-      return (one.mask & ~mask) == 0 && (plain || (!one.plain && reach <= one.reach)) && comes_after(one);
-    });
+    std::erase_if(earlier, [&](const access_record& one) { return (one.mask & ~mask) == 0 && comes_after(one); });
   };
-  look(in.accesses.writes);
   if (!writes) {
-    for (access_record& one : in.accesses.reads)
-      if (one.lane == self.id && one.mask == mask && one.plain == plain && one.reach == reach) {
+    for (access_record& one : known.plain_reads)
+      if (one.lane == self.id && one.mask == mask) {
         one = now;
         return;
       }
-    if (in.accesses.reads.size() >= few) drop_covered(in.accesses.reads);
-    in.accesses.reads.push_back(now);
+    if (known.plain_reads.size() >= few) drop_covered(known.plain_reads);
+    known.plain_reads.push_back(now);
     return;
   }
-  look(in.accesses.reads);
-  drop_covered(in.accesses.reads);
-  drop_covered(in.accesses.writes);
-  in.accesses.writes.push_back(now);
+  drop_covered(known.plain_reads);
+  drop_covered(known.plain_writes);
+  known.plain_writes.push_back(now);
 }
 
 std::string scoped_memory::overtakings() const {
