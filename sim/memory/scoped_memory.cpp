@@ -103,7 +103,7 @@ void scoped_memory::new_epoch(const lane& self, lane_facts& mine) {
   if (mine.clock.split) raise(mine.clock.seen, self.id, mine.epoch);
 }
 
-scoped_memory::distance scoped_memory::between(const lane_facts& a, const lane_facts& b) {
+inline scoped_memory::distance scoped_memory::between(const lane_facts& a, const lane_facts& b) {
   if (a.wave == b.wave) return same_wave;
   if (a.block == b.block) return same_block;
   return a.host == b.host ? same_device : same_system;
@@ -134,7 +134,7 @@ bool scoped_memory::all_arrives(lane&) { return false; }
 
 // -- locations --------------------------------------------------------------------------------------------------------------------
 
-bool scoped_memory::covers(const void* address) const {
+inline bool scoped_memory::covers(const void* address) const {
   return here_.memory().contains(address) || !here_.may_vanish(address);
 }
 
@@ -146,7 +146,7 @@ scoped_memory::granule* scoped_memory::new_granule(std::byte* address) {
   return &fresh;
 }
 
-scoped_memory::granule& scoped_memory::granule_at(const void* address) {
+inline scoped_memory::granule& scoped_memory::granule_at(const void* address) {
   const auto place = reinterpret_cast<uintptr_t>(address) & ~uintptr_t{granule_bytes - 1};
   auto* const low = reinterpret_cast<std::byte*>(place);
   if (here_.memory().contains(low)) {
@@ -163,7 +163,7 @@ scoped_memory::granule& scoped_memory::granule_at(const void* address) {
   return *known;
 }
 
-scoped_memory::part scoped_memory::part_of(const void* address, size_t size_bytes) {
+inline scoped_memory::part scoped_memory::part_of(const void* address, size_t size_bytes) {
   const auto offset = static_cast<uint32_t>(reinterpret_cast<uintptr_t>(address) % granule_bytes);
   part made;
   made.in = &granule_at(address);
@@ -204,7 +204,7 @@ bool scoped_memory::readable_at(const granule& in, int cut, uint8_t mask) {
   return (mask & ~in.base_readable) == 0;
 }
 
-scoped_memory::message* scoped_memory::latest(const granule& in, int cut, uint8_t mask) {
+inline scoped_memory::message* scoped_memory::latest(const granule& in, int cut, uint8_t mask) {
   for (int n = cut; n >= 0; --n) {
     message* const one = in.order[static_cast<size_t>(n)];
     if ((one->mask & mask) != 0) return one;
@@ -252,7 +252,7 @@ scoped_memory::message* scoped_memory::take_message() {
 
 // -- who knows what ---------------------------------------------------------------------------------------------------------------
 
-bool scoped_memory::knows_by_causality(const lane& self, const lane_facts& mine, const message& it) const {
+inline bool scoped_memory::knows_by_causality(const lane& self, const lane_facts& mine, const message& it) const {
   if (it.writer == self.id) return true;
   const clock_entries& seen = mine.clock.what_is_seen();
   if (entry_of(seen, it.writer) >= it.epoch) return true;
@@ -312,16 +312,21 @@ void scoped_memory::note_missing(lane& self, lane_facts& mine, const release_ent
 // What a load learns from the store that it has read.
 void scoped_memory::has_read(lane& self, lane_facts& mine, message& it, uint8_t mask, const operation& how,
                              bool plain) {
+  if (mine.host && it.writer != self.id) it.host_saw = true;
+  if (!link_.pool && mine.host && !it.host && it.step > arrived_in_order_) arrived_in_order_ = it.step;
+  const bool was_known = knows_by_causality(self, mine, it);
+  const auto teaches = [&](const release_entry& given) {
+    return given.releaser != self.id && (entry_of(mine.clock.ordered, given.releaser) < given.epoch ||
+                                         (mine.clock.split && entry_of(mine.clock.seen, given.releaser) < given.epoch));
+  };
+  if (was_known && std::none_of(it.releases.begin(), it.releases.end(), teaches)) return;
   const auto reach = static_cast<uint8_t>(how.reach);
   const bool strong_as_written = morally_strong(mine, plain, reach, mask, it, true);
   const bool strong = morally_strong(mine, plain, reach, mask, it, false);
   const bool acquires_as_written = !plain && acquires(how.order);
   const uint64_t step = here_.steps() + 1;
   for (const release_entry& given : it.releases) {
-    if (given.releaser == self.id) continue;
-    if (entry_of(mine.clock.ordered, given.releaser) >= given.epoch &&
-        (!mine.clock.split || entry_of(mine.clock.seen, given.releaser) >= given.epoch))
-      continue;
+    if (!teaches(given)) continue;
     const lane_facts& releaser = *lanes_[given.releaser];
     const uint8_t apart = between(releaser, mine);
     const bool usable = given.is_release && !given.narrow;
@@ -338,11 +343,10 @@ void scoped_memory::has_read(lane& self, lane_facts& mine, message& it, uint8_t 
       const auto known = std::find_if(mine.pending.begin(), mine.pending.end(), [&](const pending_acquire& one) {
         return one.given.releaser == given.releaser && one.as_written == written && one.seen == performed;
       });
-      const pending_acquire waits = {given, apart, written, performed};
       if (known == mine.pending.end())
-        mine.pending.push_back(waits);
+        mine.pending.push_back({given, apart, written, performed});
       else if (known->given.epoch < given.epoch)
-        *known = waits;
+        *known = {given, apart, written, performed};
     }
     if (ordered_now) continue;
     // What a later report must know: why this did not order anything.
@@ -352,9 +356,7 @@ void scoped_memory::has_read(lane& self, lane_facts& mine, message& it, uint8_t 
       note_missing(self, mine, given,
                    given.is_release && given.as_written ? missing_order::acquire : missing_order::release, step);
   }
-  if (strong && !knows(self, mine, it)) it.observers.push_back({self.id, mine.epoch});
-  if (mine.host && it.writer != self.id) it.host_saw = true;
-  if (!link_.pool && mine.host && !it.host && it.step > arrived_in_order_) arrived_in_order_ = it.step;
+  if (strong && !was_known && !knows_by_causality(self, mine, it)) it.observers.push_back({self.id, mine.epoch});
 }
 
 // Whether one of the stores in known_, which all come behind, is sure to have overwritten this one.
@@ -366,8 +368,8 @@ bool scoped_memory::is_overwritten(const granule& in, int n) const {
   });
 }
 
-scoped_memory::visible scoped_memory::choose_visible(lane& self, lane_facts& mine, granule& in, uint8_t mask,
-                                                     bool modifies, bool plain, uint8_t reach) {
+inline scoped_memory::visible scoped_memory::choose_visible(lane& self, lane_facts& mine, granule& in, uint8_t mask,
+                                                            bool modifies, bool plain, uint8_t reach) {
   // Nearly always the lane knows the newest.
   for (int n = in.count - 1; n >= 0; --n) {
     const message& one = *in.order[static_cast<size_t>(n)];
