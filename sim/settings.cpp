@@ -25,6 +25,7 @@ std::vector<parameter> machine_parameters() {
       parameter::number("late", 4, 0, 1000, "",
                         "how many loads in a row of one lane may see older values (fidelity scoped and link)"),
   };
+  for (parameter& each : doorbell_parameters()) all.push_back(std::move(each));
   for (parameter& each : link_parameters()) all.push_back(std::move(each));
   return all;
 }
@@ -36,6 +37,7 @@ settings settings::from(const parameters& values) {
   read.races_end = values.text("races") == "end";
   read.late = values.count("late");
   read.link = link_settings::from(values);
+  read.doorbells = doorbell_settings::from(values);
   read.progress = parse_progress_model(values.text("progress"));
   read.resident = values.count("resident");
   read.budget = static_cast<uint64_t>(values.number("budget"));

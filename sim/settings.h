@@ -2,6 +2,7 @@
 #pragma once
 
 #include <heddle/scheduler/parameters.h>
+#include <heddle/sim/link/doorbell.h>
 #include <heddle/sim/link/settings.h>
 #include <heddle/sim/progress.h>
 
@@ -19,6 +20,7 @@ struct settings {
   bool races_end = true;  ///< a race ends the run; otherwise it is counted
   uint32_t late = 0;      ///< loads in a row that may see an older value
   link_settings link;
+  doorbell_settings doorbells;
   progress_model progress = progress_model::fair;
   uint32_t resident = 0;        ///< waves that the device holds at a time
   uint64_t budget = 0;          ///< steps before the fair tail begins, and again before the run is given up

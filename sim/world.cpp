@@ -75,6 +75,8 @@ void world::prepare(scheduler::choice_source& choices, bool explain) {
     host_stacks_ = std::make_unique<stack_arena>(machine_.host_stack_bytes, most_hosts);
   heap_.reset();
   choose_memory();
+  rings_.reset(machine_.doorbells);
+  ringer_ = nullptr;
   lanes_used_ = waves_used_ = 0;
   free_stacks_.clear();
   stacks_used_ = host_stacks_used_ = 0;

@@ -7,6 +7,7 @@
 #include <heddle/sim/fiber_body.h>
 #include <heddle/sim/heap.h>
 #include <heddle/sim/lane.h>
+#include <heddle/sim/link/doorbell.h>
 #include <heddle/sim/memory/late_memory.h>
 #include <heddle/sim/memory/race.h>
 #include <heddle/sim/mutex.h>
@@ -175,6 +176,13 @@ class world {
     return !heap_.contains(address) && stable(reinterpret_cast<uintptr_t>(address)) == unstable;
   }
 
+  // -- doorbells ---------------------------------------------------------------------------------------------------------------
+
+  /// What becomes of a ring that the lane is about to send.
+  doorbell_line::fate fate_of_ring(lane& self, const void* bell);
+  /// Puts the ring that the lane sends in its pending operation under way, for so many steps.
+  void send_ring(lane& self, void* bell, uint64_t steps);
+
   const settings& machine() const { return machine_; }
   heap& memory() { return heap_; }
   /// Whose stack ends at this page, which guards stacks; null when nobody runs there.
@@ -221,7 +229,8 @@ class world {
   void lane_ended(lane& self);
 
   lane& choose(lane& self) {
-    if (fair_.candidates() == 0 || proving_ != proof::none || denied_ || steps_ >= next_limit_)
+    if (fair_.candidates() == 0 || proving_ != proof::none || denied_ || steps_ >= next_limit_ ||
+        steps_ >= rings_.next_due())
       return choose_specially(self);
     return ask(self);
   }
@@ -232,6 +241,9 @@ class world {
     if (picked >= count) stop(self);
     return *candidates_[picked];
   }
+  /// All rings that are due by this step count.
+  void let_rings_arrive(uint64_t step);
+  void count_rings(const std::vector<doorbell_line::ring>& arriving);
   bool all_waits_proven();
   void judge_denied(lane& self);
   lane& next_in_turn();
@@ -324,6 +336,8 @@ class world {
 
   std::vector<lane*> candidates_;
   mutex_table mutexes_;
+  doorbell_line rings_;
+  lane* ringer_ = nullptr;  ///< makes rings count that were under way; it never runs
   fair_set fair_;
   watch_table watches_;
   uint64_t changes_ = 0;        ///< of memory, ever

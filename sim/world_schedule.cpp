@@ -57,6 +57,7 @@ scheduler::candidate world::look_at(const void* self, uint32_t index) {
 
 lane& world::choose_specially(lane& self) {
   if (steps_ >= next_limit_) pass_limit(self);
+  let_rings_arrive(steps_);
   while (true) {
     if (proving_ != proof::none && changes_ != proof_changes_) proving_ = proof::none;
     if (proving_ != proof::none)
@@ -66,6 +67,10 @@ lane& world::choose_specially(lane& self) {
     if (!candidates_.empty() && (fair_.candidates() != 0 || fair_.owes_a_start())) {
       proving_ = proof::none;
       return ask(self);
+    }
+    if (rings_.next_due() != doorbell_line::never) {
+      let_rings_arrive(doorbell_line::never);
+      continue;
     }
     proving_ = candidates_.empty() ? proof::of_everybody : proof::of_guaranteed;
     if (!all_waits_proven()) continue;

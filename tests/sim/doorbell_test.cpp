@@ -98,5 +98,149 @@ TEST(doorbells, a_count_that_has_moved_on_is_no_reason_to_sleep) {
   EXPECT_TRUE(is(verdict::ok, "", ended));
 }
 
+// -- rings that do not simply arrive ------------------------------------------------------------------------------------------
+
+const std::vector<std::string> failing_but_never_lost = {"doorbells=delayed", "doorbells=duplicated",
+                                                         "doorbells=coalesced"};
+
+TEST(failing_doorbells, late_double_and_merged_rings_are_enough_for_who_reads_the_count_first) {
+  for (const std::string& setting : failing_but_never_lost)
+    for (const char* fidelity : {"fidelity=scoped", "fidelity=interleaving"})
+      for (const std::string& strategy : all_strategies()) {
+        machine on({setting, fidelity}, strategy);
+        EXPECT_TRUE(
+            always(verdict::ok,
+                   on.run_many(items(ringing::after_each_item, looking::after_the_count_is_read, no_timeout), 300)));
+      }
+}
+
+TEST(failing_doorbells, a_lost_ring_is_a_deadlock_of_who_sleeps_without_time_out) {
+  for (const char* fidelity : {"fidelity=scoped", "fidelity=interleaving"}) {
+    machine on({"doorbells=dropped", fidelity});
+    EXPECT_TRUE(
+        sometimes(verdict::deadlock,
+                  on.run_many(items(ringing::after_each_item, looking::after_the_count_is_read, no_timeout), 300)));
+  }
+}
+
+TEST(failing_doorbells, a_lost_ring_does_no_harm_to_who_sleeps_with_time_out) {
+  for (const char* fidelity : {"fidelity=scoped", "fidelity=interleaving"})
+    for (const std::string& strategy : all_strategies()) {
+      machine on({"doorbells=dropped", fidelity}, strategy);
+      EXPECT_TRUE(always(verdict::ok,
+                         on.run_many(items(ringing::after_each_item, looking::after_the_count_is_read, 1000), 300)));
+    }
+}
+
+TEST(failing_doorbells, one_who_rings_until_it_is_heard_is_heard) {
+  machine on({"doorbells=dropped"});
+  EXPECT_TRUE(always(verdict::ok, on.run_many(
+                                      [] {
+                                        device host;
+                                        auto* const heard = host.allocate_shared<uint32_t>(1, "heard");
+                                        auto* const bell = host.allocate_shared<doorbell>(1, "bell");
+                                        auto sleeper = host.spawn_host("sleeper", [=] {
+                                          target::wait(*bell, 0, no_timeout);
+                                          word<uint32_t>(*heard).store(1, release);
+                                        });
+                                        host.launch({.blocks = 1, .waves = 1, .lanes = 1}, [=] {
+                                          while (word<uint32_t>(*heard).load(acquire) == 0) {
+                                            target::notify(*bell);
+                                            target::pause();
+                                          }
+                                        });
+                                        host.synchronize();
+                                        sleeper.join();
+                                      },
+                                      500)));
+}
+
+/// Rings `rings` times, and waits until the bell counts `wanted`; hangs where it never does, or has moved on before the look.
+program rings_that_count(uint32_t rings, uint32_t wanted) {
+  return [=] {
+    device host;
+    auto* const bell = host.allocate_shared<doorbell>(1, "bell");
+    host.launch({.blocks = 1, .waves = 1, .lanes = 1}, [=] {
+      for (uint32_t n = 0; n < rings; ++n) target::notify(*bell);
+    });
+    while (word<doorbell>(*bell).load(acquire) != wanted) target::pause();
+  };
+}
+
+TEST(failing_doorbells, the_count_says_what_became_of_the_rings) {
+  const auto may_reach = [](const char* setting, uint32_t wanted) {
+    machine on({setting});
+    return sometimes(verdict::deadlock, on.run_many(rings_that_count(3, wanted), 400));
+  };
+  const auto always_reaches = [](const char* setting, uint32_t wanted) {
+    machine on({setting});
+    return always(verdict::ok, on.run_many(rings_that_count(3, wanted), 400));
+  };
+  const auto never_reaches = [](const char* setting, uint32_t wanted) {
+    machine on({setting});
+    return always(verdict::deadlock, on.run_many(rings_that_count(3, wanted), 400));
+  };
+  EXPECT_TRUE(always_reaches("doorbells=delivered", 3));
+  // All of them arrive in the end.
+  EXPECT_TRUE(always_reaches("doorbells=delayed", 3));
+  EXPECT_TRUE(never_reaches("doorbells=delayed", 4));
+  EXPECT_TRUE(may_reach("doorbells=dropped", 3));
+  EXPECT_TRUE(never_reaches("doorbells=dropped", 4));
+  EXPECT_TRUE(may_reach("doorbells=duplicated", 4));
+  EXPECT_TRUE(may_reach("doorbells=duplicated", 6));
+  EXPECT_TRUE(never_reaches("doorbells=duplicated", 7));
+  // At least one, at most all.
+  EXPECT_TRUE(may_reach("doorbells=coalesced", 1));
+  EXPECT_TRUE(may_reach("doorbells=coalesced", 2));
+  EXPECT_TRUE(may_reach("doorbells=coalesced", 3));
+  EXPECT_TRUE(never_reaches("doorbells=coalesced", 4));
+}
+
+/// A wave writes, rings, and writes something else; the host reads both words once it has been woken.
+program message_by_ring(bool reads_what_came_after) {
+  return [=] {
+    device host;
+    auto* const words = host.allocate_shared<uint32_t>(2, "words");
+    auto* const bell = host.allocate_shared<doorbell>(1, "bell");
+    host.launch({.blocks = 1, .waves = 1, .lanes = 1}, [=] {
+      words[0] = 7;
+      target::notify(*bell);
+      words[1] = 8;
+    });
+    while (word<doorbell>(*bell).load(acquire) == 0) target::wait(*bell, 0, no_timeout);
+    SIM_CHECK(words[0] == 7);
+    if (reads_what_came_after) SIM_CHECK(words[1] <= 8);
+    host.synchronize();
+  };
+}
+
+TEST(failing_doorbells, a_ring_brings_what_was_done_before_it_however_it_arrives) {
+  for (const std::string& setting : failing_but_never_lost) {
+    machine on({setting});
+    EXPECT_TRUE(always(verdict::ok, on.run_many(message_by_ring(false), 500)));
+  }
+}
+
+TEST(failing_doorbells, a_ring_brings_nothing_that_was_done_after_it_however_late_it_is) {
+  for (const std::string& setting : failing_but_never_lost) {
+    machine on({setting});
+    EXPECT_TRUE(always(verdict::race, on.run_many(message_by_ring(true), 500)));
+  }
+}
+
+TEST(failing_doorbells, a_ring_to_a_bell_that_has_been_given_back_is_lost) {
+  machine on({"doorbells=delayed"});
+  EXPECT_TRUE(always(verdict::ok, on.run_many(
+                                      [] {
+                                        device host;
+                                        auto* const bell = host.allocate_shared<doorbell>(1, "bell");
+                                        target::notify(*bell);
+                                        host.free(bell);
+                                        auto* const flag = host.allocate_shared<uint32_t>(1, "flag");
+                                        for (uint32_t n = 0; n < 300; ++n) word<uint32_t>(*flag).store(n, relaxed);
+                                      },
+                                      300)));
+}
+
 }  // namespace
 }  // namespace heddle::sim::tests
