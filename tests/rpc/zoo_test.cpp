@@ -86,7 +86,7 @@ std::vector<std::string> bugs_of(std::initializer_list<const char*> patterns) {
 
 INSTANTIATE_TEST_SUITE_P(heddle, a_planted_bug,
                          testing::ValuesIn(bugs_of({"zoo.no-*", "zoo.header-*", "zoo.device-scope-*", "zoo.plain-*",
-                                                    "zoo.mailbox-*"})),
+                                                    "zoo.mailbox-*", "zoo.sleep-*"})),
                          tools::test_name);
 
 // `expected` is ok with these settings.
@@ -95,6 +95,13 @@ HEDDLE_TEST(a_twin_of_a_header, "zoo.header-*", schedules_max, "fixed=yes");
 HEDDLE_TEST(a_twin_of_a_scope, "zoo.device-scope-*", schedules_max, "fixed=yes");
 HEDDLE_TEST(a_twin_of_a_store, "zoo.plain-*", schedules_max, "fixed=yes");
 HEDDLE_TEST(a_twin_of_a_look, "zoo.mailbox-*", schedules_max, "fixed=yes");
+
+HEDDLE_TEST(a_server_with_a_time_out, "zoo.sleep-*", schedules_max, "fixed=yes");
+HEDDLE_TEST(a_server_whose_rings_come_late, "zoo.sleep-*", schedules_max, "doorbells=delayed");
+HEDDLE_TEST(a_server_whose_rings_come_twice, "zoo.sleep-*", schedules_max, "doorbells=duplicated");
+HEDDLE_TEST(a_server_whose_rings_come_together, "zoo.sleep-*", schedules_max, "doorbells=coalesced");
+HEDDLE_TEST(two_servers_whose_rings_come_together, "zoo.sleep-*", schedules_max, "doorbells=coalesced", "servers=2",
+            "waves=3", "calls=2");
 
 // That is the point: without late memory the same programs are right.
 HEDDLE_TEST(one_memory_hides_an_order, "zoo.no-*", schedules_max, "fidelity=interleaving");

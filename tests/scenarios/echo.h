@@ -27,11 +27,11 @@ struct echo_kernel {
 };
 
 template <typename ClientMachine, typename ServerMachine>
-void run_echo_on(const parameters& set) {
+void run_echo_on(const parameters& set, idle_server idle = {}) {
   device on;
   port_test test(on, set);
   test.run<ServerMachine>(
-      echo_kernel<ClientMachine>{test.client<ClientMachine>(), test.who()},
+      echo_kernel<ClientMachine>{test.client<ClientMachine>(idle.sleeps), test.who()},
       [](auto& port, const auto& account) {
         HEDDLE_CHECK(port.opcode() == echo_opcode, "the opcode is not the one that the client opened");
         port.recv_and_send([&](rpc::packet& both, uint32_t) {
@@ -39,7 +39,7 @@ void run_echo_on(const parameters& set) {
           both.words[0] = changed(both.words[0]);
         });
       },
-      all_calls(set));
+      all_calls(set), idle);
 }
 
 inline void run_echo(const parameters& set) { run_echo_on<target, target>(set); }

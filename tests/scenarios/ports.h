@@ -59,6 +59,12 @@ using client_on = rpc::basic_client<Machine, rpc::checking>;
 template <typename Machine>
 using server_on = rpc::basic_server<Machine, rpc::checking>;
 
+/// What a server does when it has found nothing to do.
+struct idle_server {
+  bool sleeps = false;               ///< on the doorbell, which its clients must ring; otherwise it looks again
+  uint64_t timeout_ns = no_timeout;  ///< of its sleep
+};
+
 /// The memory of one set of ports and of the account of its requests.
 class port_test {
  public:
@@ -86,13 +92,13 @@ class port_test {
 
   /// Runs the kernel on all waves while servers hand each port that opens to `handle(port, account)`, where account(id) marks a
   /// request as handled; then checks that every request was handled once and that every port is back where it started. `expected`
-  /// is how many requests the kernel makes.
+  /// is how many requests the kernel makes. Servers that sleep are rung once more when they are to end.
   template <typename ServerMachine = target, typename Kernel, typename Handle>
-  void run(Kernel kernel, Handle handle, uint64_t expected) {
+  void run(Kernel kernel, Handle handle, uint64_t expected, idle_server idle = {}) {
     std::vector<decltype(on_.spawn_host("server", [] {}))> servers;
     servers.reserve(set_.count("servers"));
     for (uint32_t n = 0; n < set_.count("servers"); ++n)
-      servers.push_back(on_.spawn_host("server", [server = server<ServerMachine>(n), handle, handled = handled_,
+      servers.push_back(on_.spawn_host("server", [server = server<ServerMachine>(n), handle, idle, handled = handled_,
                                                   requests = requests_, stop = stop_]() mutable {
         const auto account = [=](uint64_t id) {
           HEDDLE_CHECK(id < requests, "a request has a number that nobody was given");
@@ -100,20 +106,25 @@ class port_test {
                        "a request is handled twice");
         };
         while (true) {
-          // Read before the look for work: what was sent before the flag was set is then found.
+          // Read before the look for work: what was sent before the flag was set, or the bell was rung, is then found.
+          const doorbell rings = idle.sleeps ? server.rings() : 0;
           const bool last = shared_word<uint32_t>(*stop).load(memory_order::acquire) != 0;
           if (auto port = server.try_open()) {
             handle(port, account);
             continue;
           }
           if (last) return;
-          target::pause();
+          if (idle.sleeps)
+            server.wait(rings, idle.timeout_ns);
+          else
+            target::pause();
         }
       }));
     on_.launch({.blocks = 1, .waves = set_.count("waves"), .lanes = set_.count("lanes")}, kernel);
     on_.synchronize();
     // Release pairs with the acquire in the servers' loops.
     shared_word<uint32_t>(*stop_).store(1, memory_order::release);
+    if (idle.sleeps) target::notify(*reinterpret_cast<doorbell*>(memory_ + rpc::layout::doorbell_offset()));
     for (auto& server : servers) server.join();
     check(expected);
   }

@@ -100,12 +100,12 @@ inline parameter fixed() { return parameter::one_of("fixed", "no", {"no", "yes"}
 
 inline bool is_fixed(const parameters& set) { return set.text("fixed") == "yes"; }
 
-/// A bug of memory orders: nothing is wrong where memory is one and every access takes effect at once. On hardware there is no
-/// such setting, and the bug is there.
+/// A bug of memory orders is reported as what it is where memory is scoped. Where every access takes effect at once nothing is
+/// wrong, and late delivery over the link reports no races. On hardware there is no such setting, and the bug is there.
 template <scheduler::verdict Planted>
-scheduler::verdict unless_interleaving(const parameters& set) {
-  const bool interleaving = set.has("fidelity") && set.text("fidelity") == "interleaving";
-  return is_fixed(set) || interleaving ? needs_fair_holders(set) : Planted;
+scheduler::verdict where_memory_is_scoped(const parameters& set) {
+  const bool hidden = set.has("fidelity") && set.text("fidelity") != "scoped";
+  return is_fixed(set) || hidden ? needs_fair_holders(set) : Planted;
 }
 
 inline std::vector<parameter> with_twin(std::vector<parameter> all) {

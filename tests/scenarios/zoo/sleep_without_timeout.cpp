@@ -1,0 +1,39 @@
+// A server that sleeps until its clients ring, and trusts that every ring comes. Smallest: 1 wave, 1 port, 1 call.
+//
+// A doorbell is a hint: an interrupt may be lost on its way, and a server that may sleep for ever has to look for work now and then all
+// the same. Rings that come late, twice or together do no harm, because the count is read before the look for work.
+#include "../echo.h"
+#include "weakened.h"
+
+namespace heddle::tests {
+namespace {
+
+constexpr uint64_t timeout_ns = 1'000'000;
+
+void run_sleeping(const parameters& set) {
+  run_echo_on<target, target>(set, {.sleeps = true, .timeout_ns = zoo::is_fixed(set) ? timeout_ns : no_timeout});
+}
+
+scheduler::verdict sleeping_verdict(const parameters& set) {
+  const scheduler::verdict of_ports = needs_fair_holders(set);
+  if (of_ports != scheduler::verdict::ok || zoo::is_fixed(set) || set.text("doorbells") != "dropped") return of_ports;
+  return scheduler::verdict::deadlock;
+}
+
+std::vector<parameter> rings_are_lost_by_default() {
+  std::vector<parameter> all = zoo::with_twin(port_parameters(2, 1, 2, 1));
+  // The machine's own default is kinder.
+  all.push_back(parameter::one_of("doorbells", "dropped",
+                                  {"delivered", "delayed", "dropped", "duplicated", "coalesced"},
+                                  "what may happen to each ring"));
+  return all;
+}
+
+}  // namespace
+
+HEDDLE_SCENARIO(run_sleeping, {.name = "zoo.sleep-without-timeout",
+                               .summary = "a server sleeps until it is rung for, and a ring is lost",
+                               .parameters = rings_are_lost_by_default(),
+                               .expected = sleeping_verdict});
+
+}  // namespace heddle::tests
