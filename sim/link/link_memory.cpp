@@ -20,6 +20,8 @@ void link_memory::reset() {
   link_.reset();
   lanes_.clear();
   asking_ = nullptr;
+  lull_turns_ = 1;
+  quiet_turns_ = 0;
   kernels_.clear();
   started_.clear();
   releasers_.clear();
@@ -64,13 +66,33 @@ void link_memory::let_arrive(lane& self) {
   link_.begin_turn(self.id);
   const uint32_t count = link_.deliverable();
   if (count == 0) return;
-  const uint32_t picked = here_.pick(self, count + 1, choice_kind::arrive);
-  if (picked != 0) link_.deliver(picked - 1);
+  if (quiet_turns_ != 0) {
+    --quiet_turns_;
+    return;
+  }
+  // Whether, and then which: what there is a lot of is not to be early for that. Each no doubles the lull that follows, so that
+  // under random answers there are lulls of all lengths: whoever reads what overtook something has time to look for that.
+  constexpr uint32_t longest_lull = 256;
+  if (here_.pick(self, 2, choice_kind::arrive) == 0) {
+    quiet_turns_ = lull_turns_;
+    lull_turns_ = std::min(lull_turns_ * 2, longest_lull);
+    return;
+  }
+  lull_turns_ = 1;
+  link_.deliver(here_.pick(self, count, choice_kind::arrive));
 }
 
 bool link_memory::all_arrives(lane& self) {
   asking_ = &self;
   return link_.deliver_all();
+}
+
+bool link_memory::something_arrives(lane& self) {
+  asking_ = &self;
+  const uint32_t count = link_.deliverable();
+  if (count == 0) return link_.deliver_all();
+  link_.deliver(here_.pick(self, count, choice_kind::arrive));
+  return true;
 }
 
 uint32_t link_memory::choose(uint32_t, transport::question what, uint32_t count) {
@@ -207,6 +229,7 @@ void link_memory::before_plain_store(lane& self, const operation& how) {
   link_.read_own(self.id, what, own_.data());
   show(static_cast<std::byte*>(const_cast<void*>(how.address)), own_.data(), how.size_bytes);
   storing_ = how;
+  storing_step_ = what.step;
   self.unsettled = true;
 }
 
@@ -226,7 +249,9 @@ void link_memory::after_plain(lane& self) {
   // Whole objects are announced once too often (object_read in runtime/entry.h); those accesses have none of these sizes.
   const bool is_word = size_bytes <= plain_store_in_progress::largest_bytes && std::has_single_bit(size_bytes);
   if (!is_word && scratch_ == own_) return;
-  link_.store_range(self.id, access_of(how), scratch_.data());
+  transport::access what = access_of(how);
+  what.step = storing_step_;
+  link_.store_range(self.id, what, scratch_.data());
 }
 
 // -- order without memory ----------------------------------------------------------------------------------------------------------

@@ -24,6 +24,7 @@ class link_memory final : public late_memory, private transport::surroundings {
   void begins(const lane& fresh, const lane* by) override;
   void let_arrive(lane& self) override;
   bool all_arrives(lane& self) override;
+  bool something_arrives(lane& self) override;
 
   uint64_t load(lane& self, const operation& how) override;
   void store(lane& self, const operation& how, uint64_t value) override;
@@ -72,6 +73,8 @@ class link_memory final : public late_memory, private transport::surroundings {
   std::vector<const lane*> lanes_;     ///< by thread
   lane* asking_ = nullptr;             ///< whose operation is performed
   std::vector<kernel_start> kernels_;  ///< by number of the kernel
+  uint32_t lull_turns_ = 1;            ///< in which nothing arrives, when nothing was to arrive
+  uint32_t quiet_turns_ = 0;           ///< that are left of it
   std::vector<bool> started_;          ///< by thread: it has had a turn
   /// Who released an object last, on either side; nobody: none did.
   struct releasers {
@@ -84,7 +87,8 @@ class link_memory final : public late_memory, private transport::surroundings {
   // The plain access that is being made; only one lane is in the code under test.
   std::vector<replaced> replaced_;  ///< in order; put back in the opposite one
   size_t replaced_used_ = 0;
-  operation storing_;            ///< of no bytes: no store
+  operation storing_;  ///< of no bytes: no store
+  uint64_t storing_step_ = 0;
   std::vector<std::byte> own_;   ///< what the lane had at the address that it stores to
   std::vector<std::byte> seen_;  ///< what the last window showed
   const void* seen_at_ = nullptr;

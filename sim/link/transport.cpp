@@ -92,8 +92,7 @@ void transport::load_range(uint32_t thread, const access& what, std::byte* into)
 // A device's load of host memory.
 uint64_t transport::load_across(thread_state& who, uint32_t thread, const piece& bytes, bool waits) {
   device_side& device = devices_[who.device];
-  if (!passes(packet_kind::read, packet_kind::posted, true)) push_sent(who, device);
-  if (settings_.same_address) push_same_address(who, thread, bytes);
+  push_before_request(who, thread, bytes, packet_kind::read);
   who.last_event = ++device.events;
   if (!waits) {
     const uint64_t value = choose_value(who, thread, bytes);
@@ -240,16 +239,14 @@ std::optional<uint64_t> transport::modify(uint32_t thread, const access& what, c
   }
   if (!is_across) return replace(thread, what, next);
   device_side& device = devices_[who.host ? what.device : who.device];
-  const bool waits_for_writes = !passes(packet_kind::atomic, packet_kind::posted, !who.host);
   if (who.host) {
-    if (waits_for_writes) push_posted(who, device, numbers_);
+    if (!passes(packet_kind::atomic, packet_kind::posted, false)) push_posted(who, device, numbers_);
     const uint64_t old = replace(thread, what, next);
     if (!passes(packet_kind::completion, packet_kind::posted, true)) push_sent(who, device);
     who.ready_ns = start_ns(who) + delay_of(thread, settings_.read_ns);
     return old;
   }
-  if (waits_for_writes) push_sent(who, device);
-  if (settings_.same_address) push_same_address(who, thread, bytes);
+  push_before_request(who, thread, bytes, packet_kind::atomic);
   who.last_event = ++device.events;
   const uint64_t old = replace(thread, what, next);
   device.same_address.raise(bytes, moment_, thread, who.last_event);
@@ -348,18 +345,20 @@ void transport::push_requests(thread_state& who, device_side& device) {
   }
 }
 
-// Stores to these bytes that happened before, and whatever they may not overtake.
-void transport::push_same_address(thread_state& who, uint32_t thread, const piece& bytes) {
+// Stores of the device that are ahead of a request of the thread, and whatever those may not overtake: what is on the link and
+// what goes to the same bytes, as far as it happened before. Another lane's store may as well have been sent after the request.
+void transport::push_before_request(thread_state& who, uint32_t thread, const piece& bytes, packet_kind kind) {
   device_side& device = devices_[who.device];
-  const auto touches = [&](const store_under_way& made) {
-    return overlap(made.where, bytes) && (made.thread == thread || made.event <= who.synchronised);
+  auto& requests = device.requests;
+  const bool is_behind_sent = !passes(kind, packet_kind::posted, true);
+  const auto is_ahead = [&](const store_under_way& made) {
+    if (made.thread != thread && made.event > who.synchronised) return false;
+    return (is_behind_sent && made.epoch < device.epoch) || (settings_.same_address && overlap(made.where, bytes));
   };
   while (true) {
-    auto& requests = device.requests;
-    const auto wanted = std::find_if(requests.begin(), requests.end(), touches);
-    if (wanted == requests.end()) return;
-    // The first store that stands in nobody's way is taken; it is the wanted one in the end.
-    auto next = wanted;
+    auto next = std::find_if(requests.begin(), requests.end(), is_ahead);
+    if (next == requests.end()) return;
+    // The first store that stands in nobody's way is taken; it is the one that was found in the end.
     while (!may_arrive(device, *next)) {
       const store_under_way& behind = *next;
       next = std::find_if(requests.begin(), next, [&](const store_under_way& ahead) {
@@ -554,60 +553,6 @@ bool transport::deliver_all() {
     if (is_latency_on()) now_ns_ = std::max(now_ns_, what.due_ns);
     return true;
   });
-}
-
-void transport::forget(const void* address, size_t size_bytes) {
-  history_.forget(address, size_bytes);
-  for (device_side& device : devices_) device.same_address.forget(address, size_bytes);
-  const auto* const from = static_cast<const std::byte*>(address);
-  const auto drop = [&](std::vector<store_under_way>& stores) {
-    under_way_ -= std::erase_if(stores, [&](const store_under_way& what) {
-      return what.where.address >= from && what.where.address < from + size_bytes;
-    });
-  };
-  for (device_side& device : devices_) {
-    drop(device.requests);
-    drop(device.posted);
-  }
-  for (const uint32_t thread : host_threads_) {
-    drop(threads_[thread].buffer);
-    drop(threads_[thread].combining);
-  }
-}
-
-// Pareto's distribution with shape 1, by inversion and cut off: one draw in n is n times as long or longer.
-uint64_t transport::delay_of(uint32_t thread, uint32_t nominal_ns) {
-  constexpr uint32_t draws = 1024;
-  if (!is_latency_on()) return 0;
-  if (settings_.latency == latency_model::fixed) return nominal_ns;
-  return uint64_t{nominal_ns} * draws / (draws - around_->choose(thread, question::delay, draws));
-}
-
-void transport::add_to(scheduler::digest& sum) const {
-  const auto add_stores = [&](const std::vector<store_under_way>& stores) {
-    sum.add(stores.size());
-    for (const store_under_way& what : stores) {
-      sum.add(reinterpret_cast<uintptr_t>(what.where.address), what.value, what.where.size_bytes);
-      sum.add(what.thread, what.epoch, what.fences);
-      sum.add(what.number, what.due_ns);
-    }
-  };
-  for (const thread_state& who : threads_) {
-    sum.add(who.floor, who.answers_behind, who.ready_ns);
-    sum.add(who.answered_ns, who.last_event, who.synchronised);
-    add_stores(who.buffer);
-    add_stores(who.combining);
-  }
-  for (const device_side& device : devices_) {
-    sum.add(device.epoch, device.fences, device.floor);
-    sum.add(device.published, device.published_answers, device.published_events);
-    sum.add(device.events, device.binding);
-    device.same_address.add_to(sum);
-    add_stores(device.requests);
-    add_stores(device.posted);
-  }
-  history_.add_to(sum);
-  sum.add(moment_, now_ns_);
 }
 
 }  // namespace heddle::sim

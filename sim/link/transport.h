@@ -188,7 +188,7 @@ class transport {
 
   // what has to happen before something else does; `who` waits for it
   void push_sent(thread_state& who, device_side& device);
-  void push_same_address(thread_state& who, uint32_t thread, const piece& bytes);
+  void push_before_request(thread_state& who, uint32_t thread, const piece& bytes, packet_kind kind);
   void push_requests(thread_state& who, device_side& device);
   void push_posted(thread_state& who, device_side& device, uint64_t up_to_number);
   void drain_buffers(thread_state& who);

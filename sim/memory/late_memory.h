@@ -37,8 +37,10 @@ class late_memory {
 
   /// Called in each turn, before the lane performs its pending operation: what is under way may arrive now.
   virtual void let_arrive(lane& self) = 0;
-  /// Everything under way arrives, oldest first; whether anything did. Called when nobody can move, and before a run ends.
+  /// Everything under way arrives, oldest first; whether anything did. Called before a run ends.
   virtual bool all_arrives(lane& self) = 0;
+  /// Nobody can move: something arrives. Whether anything did.
+  virtual bool something_arrives(lane& self) { return all_arrives(self); }
 
   // It is the lane's turn, `how` is in bounds and not on the lane's own stack. Values of 1, 2, 4 or 8 bytes, in the low bytes.
 
