@@ -1,4 +1,5 @@
 #include <heddle/sim/hang_report.h>
+#include <heddle/sim/link/link_memory.h>
 #include <heddle/sim/memory/scoped_memory.h>
 #include <heddle/sim/source_line.h>
 #include <heddle/sim/stack_overflow.h>
@@ -114,7 +115,11 @@ void world::choose_memory() {
   if (machine_.fidelity == fidelity::scoped) {
     if (scoped_ == nullptr) scoped_ = std::make_unique<scoped_memory>(*this, machine_.link);
     late_ = scoped_.get();
+  } else if (machine_.fidelity == fidelity::link) {
+    if (link_ == nullptr) link_ = std::make_unique<link_memory>(*this, machine_.link);
+    late_ = link_.get();
   }
+  link_delivers_ = machine_.fidelity == fidelity::link;
   if (late_ != nullptr) late_->reset();
 }
 
@@ -123,6 +128,7 @@ outcome world::run(const parameters& values, const std::function<void()>& body, 
   // Campaigns run the same settings over and over.
   if (values.revision() != settings_revision_) {
     machine_ = settings::from(values);
+    link_ = nullptr;  // it is built for one set of them
     settings_revision_ = values.revision();
   }
   prepare(choices, explain);
@@ -279,6 +285,8 @@ void world::stop(lane& self) {
 
 void world::acquire_kernels(lane& self) {
   if (late_ == nullptr) return;
+  // The end of a kernel writes back what the device holds.
+  late_->all_arrives(self);
   for (uint32_t n = 0; n < kernels_launched_; ++n) late_->acquire_object(self, end_of(n));
 }
 

@@ -153,6 +153,10 @@ class world {
 
   /// The memory of this run; null when there is one memory for all.
   late_memory* late() { return late_; }
+  /// What is under way may arrive before the lane makes its access.
+  void let_arrive(lane& self) {
+    if (link_delivers_) late_->let_arrive(self);
+  }
   uint32_t pick(lane& self, uint32_t count, scheduler::choice_kind kind) {
     const uint32_t picked = choices_->pick(count, kind);
     if (picked >= count) stop(self);
@@ -309,6 +313,7 @@ class world {
   std::unique_ptr<late_memory> scoped_;
   std::unique_ptr<late_memory> link_;
   late_memory* late_ = nullptr;     ///< one of them
+  bool link_delivers_ = false;      ///< what crosses the link arrives at turns
   uint64_t settings_revision_ = 0;  ///< of the list that they were read from
   std::unique_ptr<stack_arena> device_stacks_;
   std::unique_ptr<stack_arena> host_stacks_;

@@ -72,6 +72,8 @@ lane& world::choose_specially(lane& self) {
       let_rings_arrive(doorbell_line::never);
       continue;
     }
+    // Nothing stays under way for ever: nobody waits in vain before all of it has arrived.
+    if (late_ != nullptr && late_->all_arrives(self)) continue;
     proving_ = candidates_.empty() ? proof::of_everybody : proof::of_guaranteed;
     if (!all_waits_proven()) continue;
     if (proving_ == proof::of_everybody) end_deadlock(self);

@@ -71,6 +71,7 @@ struct caller {
   if (!may_switch && !here.must_yield(self)) return;
   const uint64_t frees = here.memory().frees();
   here.yield(self);
+  here.let_arrive(self);
   // While others ran the memory may have gone.
   if (frees != here.memory().frees()) here.check_access(self);
 }
@@ -368,6 +369,7 @@ struct exchange_operand {
   how.order = order;
   how.reach = reach;
   here.step(*self, how);
+  here.let_arrive(*self);
   if (late_memory* const late = here.late()) late->fence(*self, self->pending);
   here.performed(*self, 0);
 }
