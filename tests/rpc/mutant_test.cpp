@@ -39,7 +39,7 @@ TEST_P(a_mutant, is_found) {
   using scheduler::verdict;
   const verdict seen = found.first.outcome;
   EXPECT_TRUE(seen == verdict::protocol || seen == verdict::mask || seen == verdict::deadlock ||
-              seen == verdict::assertion)
+              seen == verdict::assertion || seen == verdict::race)
       << to_string(seen) << ": " << found.message;
   std::printf("%s after %llu schedules: %s\n", std::string(to_string(seen)).c_str(),
               static_cast<unsigned long long>(made.runs.schedules), found.message.c_str());
