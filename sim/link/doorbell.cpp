@@ -17,7 +17,7 @@ std::vector<parameter> doorbell_parameters() {
 }
 
 doorbell_settings doorbell_settings::from(const parameters& values) {
-  const std::string name = values.text("doorbells");
+  const std::string& name = values.text("doorbells");
   doorbell_settings read;
   if (name == "delayed") read.behaviour = doorbell_behaviour::delayed;
   if (name == "dropped") read.behaviour = doorbell_behaviour::dropped;
