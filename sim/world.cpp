@@ -328,6 +328,7 @@ void world::lane_ended(lane& self) {
   }
   if (live_lanes_ == 0 && kernels_.empty()) {
     if (denied_) verdict_ = verdict::progress;
+    if (late_ != nullptr) late_->all_arrives(self);
     leave(self);
   }
   block(self);

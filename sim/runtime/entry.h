@@ -310,7 +310,11 @@ struct exchange_operand {
   uint64_t old = before;
   if (late_memory* const late = here.late()) [[likely]] {
     const rmw_operand context = {kind, operand};
-    old = late->read_modify_write(*self, self->pending, {.apply = &rmw_operand::apply_to, .context = &context});
+    old = late->read_modify_write(
+        *self, self->pending,
+        {.apply = &rmw_operand::apply_to,
+         .context = &context,
+         .is_atomic_op = kind == rmw_kind::exchange || kind == rmw_kind::add || kind == rmw_kind::subtract});
   } else {
     write_memory(address, size_bytes, apply(kind, old, operand));
   }
