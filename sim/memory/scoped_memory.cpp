@@ -227,7 +227,8 @@ void scoped_memory::forget_oldest(granule& in) {
       one.readable = static_cast<uint8_t>(one.readable & ~mask);
     }
     in.base_readable = static_cast<uint8_t>(in.base_readable & ~mask);
-    for (uint8_t other = 0; other < in.count; ++other) std::erase(in.order[other]->unordered, index);
+    for (uint8_t other = 0; other < in.count; ++other)
+      std::erase_if(in.order[other]->unordered, [&](const message::racing& one) { return one.with == index; });
     drop_message(index);
     std::copy(in.order.begin() + n + 1, in.order.begin() + in.count, in.order.begin() + n);
     --in.count;
@@ -310,8 +311,9 @@ void scoped_memory::note_missing(lane& self, lane_facts& mine, const release_ent
 }
 
 // What a load learns from the store that it has read.
-void scoped_memory::has_read(lane& self, lane_facts& mine, message& it, uint8_t mask, const operation& how,
+void scoped_memory::has_read(lane& self, lane_facts& mine, message& it, const part& at, const operation& how,
                              bool plain) {
+  const uint8_t mask = at.mask;
   if (mine.host && it.writer != self.id) it.host_saw = true;
   if (!link_.pool && mine.host && !it.host && it.step > arrived_in_order_) arrived_in_order_ = it.step;
   const bool was_known = knows_by_causality(self, mine, it);
@@ -341,12 +343,13 @@ void scoped_memory::has_read(lane& self, lane_facts& mine, message& it, uint8_t 
     if (ordered_now || seen_now) acquire(self, mine, given, ordered_now, seen_now);
     if ((written && !ordered_now) || (performed && !seen_now)) {
       const auto known = std::find_if(mine.pending.begin(), mine.pending.end(), [&](const pending_acquire& one) {
-        return one.given.releaser == given.releaser && one.as_written == written && one.seen == performed;
+        return one.given.releaser == given.releaser && one.as_written == written && one.seen == performed &&
+               one.in == at.in && one.mask == mask;
       });
       if (known == mine.pending.end())
-        mine.pending.push_back({given, apart, written, performed});
+        mine.pending.push_back({given, apart, written, performed, at.in, mask});
       else if (known->given.epoch < given.epoch)
-        *known = {given, apart, written, performed};
+        *known = {given, apart, written, performed, at.in, mask};
     }
     if (ordered_now) continue;
     // What a later report must know: why this did not order anything.
@@ -362,10 +365,8 @@ void scoped_memory::has_read(lane& self, lane_facts& mine, message& it, uint8_t 
 // Whether one of the stores in known_, which all come behind, is sure to have overwritten this one.
 bool scoped_memory::is_overwritten(const granule& in, int n) const {
   const message* const index = in.order[static_cast<size_t>(n)];
-  return std::any_of(known_.begin(), known_.end(), [&](int known) {
-    const std::vector<const message*>& unordered = in.order[static_cast<size_t>(known)]->unordered;
-    return std::find(unordered.begin(), unordered.end(), index) == unordered.end();
-  });
+  return std::any_of(known_.begin(), known_.end(),
+                     [&](int known) { return in.order[static_cast<size_t>(known)]->races_with(index) == nullptr; });
 }
 
 inline scoped_memory::visible scoped_memory::choose_visible(lane& self, lane_facts& mine, granule& in, uint8_t mask,
@@ -404,6 +405,10 @@ scoped_memory::visible scoped_memory::choose_among(lane& self, lane_facts& mine,
   const uint32_t picked = here_.pick(self, static_cast<uint32_t>(cuts_.size()), scheduler::choice_kind::visible);
   if (picked != 0) {
     --self.late_left;
+    const message* const found = cuts_[picked] < 0 ? nullptr : in.order[static_cast<size_t>(cuts_[picked])];
+    for (const int known : known_)
+      for (message::racing& one : in.order[static_cast<size_t>(known)]->unordered)
+        if (one.with == found) one.found = true;
     if (mine.clock.split) note_overtaken(mine, in, cuts_[picked], mask);
   }
   return {cuts_[picked], picked == 0};
@@ -435,7 +440,9 @@ uint64_t scoped_memory::load(lane& self, const operation& how) {
   look_for_race(self, mine, *at.in, at.mask, how, false, false);
   const auto [cut, is_newest] =
       choose_visible(self, mine, *at.in, at.mask, false, false, static_cast<uint8_t>(how.reach));
-  if (message* const read = latest(*at.in, cut, at.mask)) has_read(self, mine, *read, at.mask, how, false);
+  if (message* const read = latest(*at.in, cut, at.mask)) has_read(self, mine, *read, at, how, false);
+  // An earlier load of the same location, be it relaxed, begins the acquire pattern that this one ends.
+  if (acquires(how.order)) acquire_pending(self, mine, static_cast<uint8_t>(how.reach), &at);
   if (is_newest) return newest;
   return (value_at(*at.in, cut) & bytes_of_mask[at.mask]) >> at.shift;
 }
@@ -474,9 +481,47 @@ uint64_t scoped_memory::read_modify_write(lane& self, const operation& how, cons
   if (!is_newest) old = (value_at(*at.in, cut) & bytes_of_mask[at.mask]) >> at.shift;
   look_for_race(self, mine, *at.in, at.mask, how, false, writes());
   message* const read = latest(*at.in, cut, at.mask);
-  if (read != nullptr) has_read(self, mine, *read, at.mask, how, false);
+  if (read != nullptr) has_read(self, mine, *read, at, how, false);
+  if (acquires(how.order)) acquire_pending(self, mine, static_cast<uint8_t>(how.reach), &at);
   if (writes()) put(self, mine, at, next.apply(next.context, old) << at.shift, how, false, read, true, false);
   return old;
+}
+
+// Coherence is transitive: what overwrites one that overwrites another overwrites that one too.
+std::array<bool, 16> scoped_memory::related_to(const granule& in, int position, uint8_t mask,
+                                               const std::array<bool, 16>& racing) {
+  std::array<bool, 16> related{};
+  const auto at = [&](int n) -> const message& { return *in.order[static_cast<size_t>(n)]; };
+  for (int n = position - 1; n >= 0; --n) {
+    if ((at(n).mask & mask) == 0) continue;
+    bool through = !racing[static_cast<size_t>(n)];
+    for (int between = n + 1; between < position && !through; ++between)
+      through = related[static_cast<size_t>(between)] && at(between).races_with(&at(n)) == nullptr;
+    related[static_cast<size_t>(n)] = through;
+  }
+  for (int n = position; n < in.count; ++n) {
+    if ((at(n).mask & mask) == 0) continue;
+    bool through = !racing[static_cast<size_t>(n)];
+    for (int between = position; between < n && !through; ++between)
+      through = related[static_cast<size_t>(between)] && at(n).races_with(&at(between)) == nullptr;
+    related[static_cast<size_t>(n)] = through;
+  }
+  return related;
+}
+
+// A store that comes after one and before another puts those two in order. That cannot be once a load has found the one although its
+// lane knew the other; at the end there is always room.
+bool scoped_memory::fits(const granule& in, int position, uint8_t mask, const std::array<bool, 16>& racing) {
+  const std::array<bool, 16> related = related_to(in, position, mask, racing);
+  for (int later = position; later < in.count; ++later) {
+    if (!related[static_cast<size_t>(later)]) continue;
+    for (int older = 0; older < position; ++older) {
+      const message::racing* const pair =
+          in.order[static_cast<size_t>(later)]->races_with(in.order[static_cast<size_t>(older)]);
+      if (pair != nullptr && pair->found && related[static_cast<size_t>(older)]) return false;
+    }
+  }
+  return true;
 }
 
 void scoped_memory::put(lane& self, lane_facts& mine, const part& at, uint64_t value, const operation& how, bool plain,
@@ -495,6 +540,19 @@ void scoped_memory::put(lane& self, lane_facts& mine, const part& at, uint64_t v
   give_releases(self, mine, in, fresh, how, plain, modified);
   if (in.count >= most_kept) forget_oldest(in);
 
+  // Nearly always the lane knows the newest, and thereby that all older ones are overwritten. A read-modify-write comes behind
+  // what it read, and behind all else.
+  std::array<bool, 16> racing{};
+  bool races = false;
+  for (int n = modifies ? -1 : in.count - 1; n >= 0; --n) {
+    const auto slot = static_cast<size_t>(n);
+    const message& one = *in.order[slot];
+    if ((one.mask & at.mask) == 0) continue;
+    const bool known = knows_by_causality(self, mine, one);
+    racing[slot] = !known && one.mask == at.mask && !morally_strong(mine, plain, fresh.reach, at.mask, one, false);
+    races = races || racing[slot] || !one.unordered.empty();
+    if (known && one.unordered.empty()) break;
+  }
   int position = in.count;
   if (anywhere && in.count != 0 && here_.may_be_late(self)) {
     cuts_.clear();
@@ -503,25 +561,26 @@ void scoped_memory::put(lane& self, lane_facts& mine, const part& at, uint64_t v
       const message& one = *in.order[static_cast<size_t>(n)];
       if ((one.mask & at.mask) == 0) continue;
       if (one.modifies || knows_by_causality(self, mine, one)) break;
-      cuts_.push_back(n);
+      if (!races || fits(in, n, at.mask, racing)) cuts_.push_back(n);
     }
     if (cuts_.size() > 1)
       position = cuts_[here_.pick(self, static_cast<uint32_t>(cuts_.size()), scheduler::choice_kind::place)];
   }
-  // A read-modify-write comes behind what it read.
-  for (int n = modifies ? -1 : in.count - 1; n >= 0; --n) {
-    message& one = *in.order[static_cast<size_t>(n)];
-    if ((one.mask & at.mask) == 0) continue;
-    if (knows_by_causality(self, mine, one)) {
-      if (one.unordered.empty()) break;
-      continue;
+  if (races) {
+    const std::array<bool, 16> related = related_to(in, position, at.mask, racing);
+    const auto comes_before = [&](const message::racing& pair) {
+      for (int older = 0; older < position; ++older)
+        if (in.order[static_cast<size_t>(older)] == pair.with) return related[static_cast<size_t>(older)];
+      return false;
+    };
+    for (int n = 0; n < in.count; ++n) {
+      const auto slot = static_cast<size_t>(n);
+      message& one = *in.order[slot];
+      // The later of the two in the list remembers it.
+      if (racing[slot] && !related[slot])
+        (n < position ? fresh : one).unordered.push_back({n < position ? &one : &fresh});
+      if (n >= position && related[slot]) std::erase_if(one.unordered, comes_before);
     }
-    if (one.mask != at.mask || morally_strong(mine, plain, fresh.reach, at.mask, one, false)) continue;
-    // The later of the two in the list remembers it.
-    if (n >= position)
-      one.unordered.push_back(&fresh);
-    else
-      fresh.unordered.push_back(&one);
   }
   std::copy_backward(in.order.begin() + position, in.order.begin() + in.count, in.order.begin() + in.count + 1);
   in.order[static_cast<size_t>(position)] = &fresh;
@@ -554,8 +613,8 @@ void scoped_memory::give_releases(lane& self, lane_facts& mine, granule& in, mes
   if (!plain) {
     for (int n = in.count - 1; n >= 0; --n) {
       const message& earlier = *in.order[static_cast<size_t>(n)];
-      if (earlier.writer != self.id || earlier.mask != fresh.mask) continue;
-      if (earlier.strong && &earlier != modified)
+      if (earlier.writer != self.id || earlier.mask != fresh.mask || !earlier.strong) continue;
+      if (&earlier != modified)
         for (const release_entry& given : earlier.releases)
           if (given.releaser == self.id && given.is_release && given.as_written) fresh.releases.push_back(given);
       break;
@@ -604,7 +663,7 @@ void scoped_memory::before_plain_load(lane& self, const operation& how) {
     const auto [cut, is_newest] =
         choose_visible(self, mine, *at.in, at.mask, false, true, static_cast<uint8_t>(how.reach));
     if (mine.host || wants_reasons() || !link_.pool)
-      if (message* const read = latest(*at.in, cut, at.mask)) has_read(self, mine, *read, at.mask, how, true);
+      if (message* const read = latest(*at.in, cut, at.mask)) has_read(self, mine, *read, at, how, true);
     if (is_newest) return;
     if (mine.window_address == nullptr) {
       mine.window_address = address;
@@ -657,13 +716,14 @@ void scoped_memory::after_plain(lane& self) {
 void scoped_memory::fence(lane& self, const operation& how) {
   lane_facts& mine = facts(self);
   const auto reach = static_cast<uint8_t>(how.reach);
-  if (acquires(how.order)) acquire_pending(self, mine, reach);
+  if (acquires(how.order)) acquire_pending(self, mine, reach, nullptr);
   if (how.order == memory_order::seq_cst) fence_total(self, mine, reach);
   if (releases(how.order)) release_fence(self, mine, reach);
 }
 
-void scoped_memory::acquire_pending(lane& self, lane_facts& mine, uint8_t reach) {
+void scoped_memory::acquire_pending(lane& self, lane_facts& mine, uint8_t reach, const part* at) {
   std::erase_if(mine.pending, [&](pending_acquire& one) {
+    if (at != nullptr && (one.in != at->in || one.mask != at->mask)) return false;
     const bool written = one.as_written && reach >= one.apart;
     const bool performed = one.seen && machine_reach(mine, reach) >= one.apart;
     if (written || performed) acquire(self, mine, one.given, written, performed);

@@ -12,6 +12,7 @@
 #include <heddle/sim/memory/late_memory.h>
 #include <heddle/sim/memory/race.h>
 
+#include <algorithm>
 #include <array>
 #include <deque>
 #include <memory>
@@ -71,11 +72,14 @@ class scoped_memory final : public late_memory {
     uint64_t step = 0;
   };
   /// A release that a relaxed load has read: a fence behind it may still acquire it.
+  struct granule;
   struct pending_acquire {
     release_entry given;
     uint8_t apart = 0;  ///< distance to the releaser
     bool as_written = false;
     bool seen = false;
+    const granule* in = nullptr;  ///< where it was read
+    uint8_t mask = 0;
   };
 
   struct lane_facts {
@@ -126,7 +130,16 @@ class scoped_memory final : public late_memory {
     std::vector<release_entry> releases;
     std::vector<observer> observers;
     /// Older stores in the list with which it races: nothing says which of them overwrote the other, and loads may find either.
-    std::vector<const message*> unordered;
+    struct racing {
+      const message* with = nullptr;
+      bool found = false;  ///< by a load whose lane knew this one: from then on it is not overwritten by this one
+    };
+    std::vector<racing> unordered;
+    const racing* races_with(const message* older) const {
+      const auto known =
+          std::find_if(unordered.begin(), unordered.end(), [&](const racing& one) { return one.with == older; });
+      return known == unordered.end() ? nullptr : &*known;
+    }
   };
   struct granule {
     std::byte* address = nullptr;
@@ -175,7 +188,7 @@ class scoped_memory final : public late_memory {
                          uint8_t reach);
   visible choose_among(lane& self, lane_facts& mine, granule& in, uint8_t mask, bool modifies, bool plain,
                        uint8_t reach);
-  void has_read(lane& self, lane_facts& mine, message& it, uint8_t mask, const operation& how, bool plain);
+  void has_read(lane& self, lane_facts& mine, message& it, const part& at, const operation& how, bool plain);
   void acquire(lane& self, lane_facts& mine, const release_entry& given, bool as_written, bool seen);
   void note_missing(lane& self, lane_facts& mine, const release_entry& given, missing_order why, uint64_t load_step);
   void put(lane& self, lane_facts& mine, const part& at, uint64_t value, const operation& how, bool plain,
@@ -184,6 +197,10 @@ class scoped_memory final : public late_memory {
                      const message* modified);
   void add_release(message& to, release_entry&& given) const;
   void forget_oldest(granule& in);
+  /// Which stores of the granule the modification order relates to a fresh one at `position`.
+  static std::array<bool, 16> related_to(const granule& in, int position, uint8_t mask,
+                                         const std::array<bool, 16>& racing);
+  static bool fits(const granule& in, int position, uint8_t mask, const std::array<bool, 16>& racing);
   const snapshot& snapshot_of(lane_facts& mine);
   void clock_changed(lane_facts& mine) { mine.now = snapshot(); }
   void new_epoch(const lane& self, lane_facts& mine);
@@ -192,7 +209,8 @@ class scoped_memory final : public late_memory {
   void look_for_race(lane& self, lane_facts& mine, granule& in, uint8_t mask, const operation& how, bool plain,
                      bool writes);
   void fence_total(lane& self, lane_facts& mine, uint8_t reach);
-  void acquire_pending(lane& self, lane_facts& mine, uint8_t reach);
+  /// What the lane has read before, at one location or (a fence) anywhere.
+  void acquire_pending(lane& self, lane_facts& mine, uint8_t reach, const part* at);
   void release_fence(lane& self, lane_facts& mine, uint8_t reach);
   /// Whether a release of this lane lets older stores of its agent be overtaken on their way to the other.
   bool is_overtaken(const lane_facts& releaser, const lane_facts& mine) const;
