@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <cstring>
+#include <ranges>
 
 namespace heddle::sim {
 namespace {
@@ -65,12 +66,12 @@ void value_history::values_after(const piece& bytes, uint64_t moment, std::vecto
   seen.push_back(newest);
   const auto found = granules_.find(granule_of(bytes.address));
   if (found == granules_.end()) return;
-  for (auto past = found->second.rbegin(); past != found->second.rend(); ++past) {
-    const uint64_t before = cut(past->bytes, bytes);
+  for (const version& past : std::views::reverse(found->second)) {
+    const uint64_t before = cut(past.bytes, bytes);
     // Neighbours changed, or the same value was written again: one and the same for who reads these bytes.
     if (before == seen.back().bytes) continue;
-    seen.back().since = past->until;
-    if (past->until <= moment) return;
+    seen.back().since = past.until;
+    if (past.until <= moment) return;
     seen.push_back({.bytes = before});
   }
 }

@@ -20,7 +20,7 @@ void link_memory::reset() {
   link_.reset();
   lanes_.clear();
   asking_ = nullptr;
-  lull_turns_ = 1;
+  lull_turns_ = 0;
   quiet_turns_ = 0;
   kernels_.clear();
   started_.clear();
@@ -64,32 +64,35 @@ void link_memory::let_arrive(lane& self) {
     if (!self.is_host()) start_kernel(self);
   }
   link_.begin_turn(self.id);
-  const uint32_t count = link_.deliverable();
-  if (count == 0) return;
+  if (link_.empty()) return;
   if (quiet_turns_ != 0) {
     --quiet_turns_;
     return;
   }
-  // Whether, and then which: what there is a lot of is not to be early for that. Each no doubles the lull that follows, so that
+  // Whether, and then which: what there is a lot of is not to be early for that. Each no lets the lull that follows be longer, so that
   // under random answers there are lulls of all lengths: whoever reads what overtook something has time to look for that.
-  constexpr uint32_t longest_lull = 256;
-  if (here_.pick(self, 2, choice_kind::arrive) == 0) {
-    quiet_turns_ = lull_turns_;
-    lull_turns_ = std::min(lull_turns_ * 2, longest_lull);
-    return;
+  constexpr uint32_t longest_lull = 255;
+  while (const uint32_t count = link_.deliverable()) {
+    if (here_.pick(self, 2, choice_kind::arrive) == 0) {
+      quiet_turns_ = here_.pick(self, lull_turns_ + 1, choice_kind::arrive);
+      lull_turns_ = std::min(lull_turns_ * 2 + 1, longest_lull);
+      return;
+    }
+    lull_turns_ = 0;
+    link_.deliver(here_.pick(self, count, choice_kind::arrive));
   }
-  lull_turns_ = 1;
-  link_.deliver(here_.pick(self, count, choice_kind::arrive));
 }
 
 bool link_memory::all_arrives(lane& self) {
-  asking_ = &self;
-  return link_.deliver_all();
+  bool any = false;
+  while (something_arrives(self)) any = true;
+  return any;
 }
 
 bool link_memory::something_arrives(lane& self) {
   asking_ = &self;
   const uint32_t count = link_.deliverable();
+  // Where time decides, it passes.
   if (count == 0) return link_.deliver_all();
   link_.deliver(here_.pick(self, count, choice_kind::arrive));
   return true;
@@ -268,26 +271,21 @@ void link_memory::order(const lane& first, lane& then) {
   link_.see_present(then.id);
 }
 
-// What is under way is waited for by those of the other side who acquire: lanes that end before the others of their kernel do not
-// hurry those. A host thread empties its buffers, as every way to let others go on does.
+// What is under way is waited for by those who acquire, and not before: a thread that ends is in no hurry, and lanes that end do not
+// hurry the others of their kernel.
 void link_memory::release_object(lane& self, const void* object) {
-  asking_ = &self;
   releasers& known = releasers_[object];
-  if (self.is_host()) {
-    known.host = self.id;
-    link_.fence(self.id);
-  } else {
-    known.device = self.id;
-    link_.publish(self.id);
-  }
+  (self.is_host() ? known.host : known.device) = self.id;
 }
 
 void link_memory::acquire_object(lane& self, const void* object) {
   asking_ = &self;
   if (self.is_host()) link_.fence(self.id);
-  link_.take_published(self.id);
   if (const auto found = releasers_.find(object); found != releasers_.end()) {
-    const uint32_t other_side = self.is_host() ? found->second.device : found->second.host;
+    const auto [host, device] = found->second;
+    if (self.is_host() && host != nobody) link_.fence(host);
+    if (!self.is_host() && device != nobody) link_.see_all(self.id);
+    const uint32_t other_side = self.is_host() ? device : host;
     if (other_side != nobody) link_.finish(other_side, self.id);
   }
   link_.see_present(self.id);

@@ -73,7 +73,7 @@ class link_memory final : public late_memory, private transport::surroundings {
   std::vector<const lane*> lanes_;     ///< by thread
   lane* asking_ = nullptr;             ///< whose operation is performed
   std::vector<kernel_start> kernels_;  ///< by number of the kernel
-  uint32_t lull_turns_ = 1;            ///< in which nothing arrives, when nothing was to arrive
+  uint32_t lull_turns_ = 0;            ///< the longest in which nothing arrives, the next time that nothing is to
   uint32_t quiet_turns_ = 0;           ///< that are left of it
   std::vector<bool> started_;          ///< by thread: it has had a turn
   /// Who released an object last, on either side; nobody: none did.

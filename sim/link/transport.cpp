@@ -179,7 +179,7 @@ store_under_way transport::make_store(uint32_t thread, const access& what, const
 void transport::store(uint32_t thread, const access& what, uint64_t value, bool releases) {
   store_under_way made = make_store(thread, what, first_piece(what.address, what.size_bytes), value);
   made.releases = releases;
-  store_piece(std::move(made));
+  store_piece(made);
 }
 
 void transport::store_range(uint32_t thread, const access& what, const std::byte* bytes) {
@@ -190,14 +190,14 @@ void transport::store_range(uint32_t thread, const access& what, const std::byte
   });
 }
 
-void transport::store_piece(store_under_way made) {
+void transport::store_piece(const store_under_way& made) {
   thread_state& who = threads_[made.thread];
-  if (who.host) return add_to_buffer(who, std::move(made));
+  if (who.host) return add_to_buffer(who, made);
   if (made.to_device) return arrive(made);
-  add_request(devices_[made.device], std::move(made));
+  add_request(devices_[made.device], made);
 }
 
-void transport::add_request(device_side& device, store_under_way&& made) {
+void transport::add_request(device_side& device, store_under_way made) {
   made.due_ns += delay_of(made.thread, settings_.posted_ns);
   made.epoch = device.epoch;
   made.event = threads_[made.thread].last_event = ++device.events;
@@ -210,7 +210,7 @@ void transport::add_request(device_side& device, store_under_way&& made) {
   ++under_way_;
 }
 
-void transport::add_to_buffer(thread_state& who, store_under_way&& made) {
+void transport::add_to_buffer(thread_state& who, const store_under_way& made) {
   if (who.buffer.size() == most_buffered) leave_buffer(who);
   who.buffer.push_back(made);
   ++under_way_;
@@ -324,6 +324,15 @@ void transport::finish(uint32_t thread, uint32_t waiting) {
   then.ready_ns = std::max(then.ready_ns, first.ready_ns);
 }
 
+void transport::see_all(uint32_t thread) {
+  thread_state& who = threads_[thread];
+  who.floor = moment_;
+  if (who.host) return;
+  device_side& device = devices_[who.device];
+  who.synchronised = device.events;
+  device.binding = device.events;
+}
+
 void transport::not_before(uint32_t thread, uint64_t at_ns) {
   thread_state& who = threads_[thread];
   who.ready_ns = std::max(who.ready_ns, at_ns);
@@ -422,7 +431,7 @@ void transport::take_posted(device_side& device) {
 void transport::leave_buffer(thread_state& who) {
   store_under_way made = who.buffer.front();
   who.buffer.erase(who.buffer.begin());
-  if (made.to_device && !settings_.write_combining) return post(std::move(made));
+  if (made.to_device && !settings_.write_combining) return post(made);
   if (!made.to_device) {
     --under_way_;
     if (made.releases && !who.combining.empty()) note_overtaking(who.combining.front(), made);
@@ -450,14 +459,14 @@ void transport::leave_combining(thread_state& who, size_t first) {
   std::vector<store_under_way> stay;
   for (store_under_way& made : who.combining) {
     if (same_line(made, chosen))
-      post(std::move(made));
+      post(made);
     else
       stay.push_back(made);
   }
   who.combining = std::move(stay);
 }
 
-void transport::post(store_under_way&& what) {
+void transport::post(store_under_way what) {
   what.number = ++numbers_;
   what.due_ns = std::max(what.due_ns, now_ns_) + delay_of(what.thread, settings_.posted_ns);
   devices_[what.device].posted.push_back(what);

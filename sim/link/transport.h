@@ -111,6 +111,8 @@ class transport {
   void finish(uint32_t thread, uint32_t waiting);
   /// Later loads of the thread see nothing older than what memory holds now.
   void see_present(uint32_t thread) { threads_[thread].floor = moment_; }
+  /// As if the thread had synchronised with all that its device has done so far: at the end of a kernel.
+  void see_all(uint32_t thread);
   /// The thread does nothing before this time.
   void not_before(uint32_t thread, uint64_t at_ns);
 
@@ -181,9 +183,9 @@ class transport {
 
   // stores
   store_under_way make_store(uint32_t thread, const access& what, const piece& bytes, uint64_t value);
-  void store_piece(store_under_way made);
-  void add_request(device_side& device, store_under_way&& made);
-  void add_to_buffer(thread_state& who, store_under_way&& made);
+  void store_piece(const store_under_way& made);
+  void add_request(device_side& device, store_under_way made);
+  void add_to_buffer(thread_state& who, const store_under_way& made);
   uint64_t replace(uint32_t thread, const access& what, const modification& next);
 
   // what has to happen before something else does; `who` waits for it
@@ -199,7 +201,7 @@ class transport {
   void take_posted(device_side& device);
   void leave_buffer(thread_state& who);
   void leave_combining(thread_state& who, size_t first);
-  void post(store_under_way&& what);
+  void post(store_under_way what);
   void note_overtaking(const store_under_way& overtaken, const store_under_way& overtaker);
   void arrive(const store_under_way& what);
   template <typename Test>

@@ -37,7 +37,7 @@ class late_memory {
 
   /// Called in each turn, before the lane performs its pending operation: what is under way may arrive now.
   virtual void let_arrive(lane& self) = 0;
-  /// Everything under way arrives, oldest first; whether anything did. Called before a run ends.
+  /// Everything under way arrives, in any order that it may; whether anything did. Called before a run ends.
   virtual bool all_arrives(lane& self) = 0;
   /// Nobody can move: something arrives. Whether anything did.
   virtual bool something_arrives(lane& self) { return all_arrives(self); }

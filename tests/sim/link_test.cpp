@@ -18,12 +18,12 @@ constexpr ordering release{.order = memory_order::release};
 class link : public testing::Test {
  protected:
   void begin(const link_settings& settings) {
-    made_.emplace(settings, around_);
-    made_->add_host_thread(host);
-    made_->add_device_thread(gpu, 0);
-    made_->add_device_thread(other_gpu_lane, 0);
+    made.emplace(settings, around);
+    made->add_host_thread(host);
+    made->add_device_thread(gpu, 0);
+    made->add_device_thread(other_gpu_lane, 0);
   }
-  transport& it() { return *made_; }
+  transport& it() { return *made; }
 
   static transport::access in_host(void* at, size_t size_bytes = 4) {
     return {.address = at, .size_bytes = size_bytes};
@@ -37,13 +37,13 @@ class link : public testing::Test {
     return it().modify(thread, what, {.apply = sum, .context = &operand}, is_atomic_op);
   }
 
-  scripted_surroundings around_;
-  std::optional<transport> made_;
-  alignas(64) uint32_t x_[64] = {};
-  uint32_t& x = x_[0];
-  uint32_t& same_granule = x_[1];
-  uint32_t& same_line = x_[2];
-  uint32_t& y = x_[32];
+  scripted_surroundings around;
+  std::optional<transport> made;
+  alignas(64) uint32_t words[64] = {};
+  uint32_t& x = words[0];
+  uint32_t& same_granule = words[1];
+  uint32_t& same_line = words[2];
+  uint32_t& y = words[32];
 };
 
 TEST(may_pass, follows_the_ordering_table) {
@@ -78,7 +78,7 @@ TEST_F(link, a_store_of_the_device_is_not_in_host_memory_before_it_arrives) {
   it().deliver(0);
   EXPECT_EQ(x, 7u);
   EXPECT_TRUE(it().empty());
-  EXPECT_EQ(around_.changes, 1u);
+  EXPECT_EQ(around.changes, 1u);
 }
 
 TEST_F(link, a_store_of_the_device_to_its_own_memory_is_immediate) {
@@ -130,18 +130,18 @@ TEST_F(link, an_older_value_is_a_choice_until_the_thread_has_waited) {
   begin({});
   it().store(host, in_host(&x), 1, false);
   it().fence(host);
-  around_.script = {{.answer = 1}};
+  around.script = {{.answer = 1}};
   EXPECT_EQ(it().load(gpu, in_host(&x), false), 0u);
-  EXPECT_EQ(around_.script[0].count, 2u);
+  EXPECT_EQ(around.script[0].count, 2u);
   // The newest value is the default, and after it none is older: same-address order.
-  around_.script.clear();
-  around_.next = 0;
+  around.script.clear();
+  around.next = 0;
   EXPECT_EQ(it().load(gpu, in_host(&x), false), 1u);
   EXPECT_EQ(it().load(gpu, in_host(&x), false), 1u);
-  EXPECT_EQ(around_.next, 1u);
+  EXPECT_EQ(around.next, 1u);
   it().fence(other_gpu_lane);
   EXPECT_EQ(it().load(other_gpu_lane, in_host(&x), false), 1u);
-  EXPECT_EQ(around_.next, 1u);
+  EXPECT_EQ(around.next, 1u);
 }
 
 TEST_F(link, what_one_lane_waited_for_a_lane_that_synchronises_with_it_has_waited_for) {
@@ -153,7 +153,7 @@ TEST_F(link, what_one_lane_waited_for_a_lane_that_synchronises_with_it_has_waite
   ordered_fence(it(), gpu, in_device_scope);
   ordered_fence(it(), other_gpu_lane, in_device_scope);
   EXPECT_EQ(ordered_load(it(), other_gpu_lane, in_host(&x), relaxed), 1u);
-  EXPECT_EQ(around_.next, 0u) << "nothing is left to choose";
+  EXPECT_EQ(around.next, 0u) << "nothing is left to choose";
 }
 
 TEST_F(link, a_neighbour_in_the_same_granule_does_not_hide_older_values) {
@@ -162,7 +162,7 @@ TEST_F(link, a_neighbour_in_the_same_granule_does_not_hide_older_values) {
   it().store(host, in_host(&same_granule), 2, false);
   it().fence(host);
   EXPECT_EQ(it().load(gpu, in_host(&same_granule), false), 2u);
-  around_.script = {{.answer = 0}, {.answer = 1}};
+  around.script = {{.answer = 0}, {.answer = 1}};
   EXPECT_EQ(it().load(gpu, in_host(&x), false), 0u);
 }
 
@@ -205,7 +205,7 @@ TEST_F(link, a_store_over_the_same_bytes_is_combined) {
   EXPECT_EQ(it().deliverable(), 1u);
   it().deliver(0);
   EXPECT_EQ(x, 2u);
-  EXPECT_EQ(around_.arrivals.size(), 1u);
+  EXPECT_EQ(around.arrivals.size(), 1u);
 }
 
 TEST_F(link, reading_over_the_bar_pushes_the_writes_ahead_of_it) {
@@ -344,10 +344,10 @@ TEST_F(link, heavy_latency_has_a_long_tail) {
   link_settings heavy = timed;
   heavy.latency = latency_model::heavy;
   begin(heavy);
-  around_.script = {{.answer = 512}, {.answer = 1023}};
+  around.script = {{.answer = 512}, {.answer = 1023}};
   it().store(gpu, in_host(&x), 1, false);
   it().store(gpu, in_host(&y), 1, false);
-  ASSERT_EQ(around_.script[0].count, 1024u);
+  ASSERT_EQ(around.script[0].count, 1024u);
   it().begin_turn(gpu);
   EXPECT_EQ(x, 0u);
   for (int n = 0; n < 200; ++n) it().begin_turn(gpu);
