@@ -604,6 +604,21 @@ void scoped_memory::add_release(message& to, release_entry&& given) const {
   to.releases.push_back(std::move(given));
 }
 
+// A store may continue the same release along more than one way: it is kept once, and of several by one lane, the latest.
+void scoped_memory::pass_on(message& to, const release_entry& given, bool narrow) {
+  const auto covers = [](const release_entry& one, const release_entry& other) {
+    return one.releaser == other.releaser && one.as_written == other.as_written && one.is_release && other.is_release &&
+           one.epoch >= other.epoch && one.reach >= other.reach && one.machine_reach >= other.machine_reach &&
+           (!one.narrow || other.narrow);
+  };
+  release_entry passed_on = given;
+  passed_on.narrow = given.narrow || narrow;
+  for (const release_entry& known : to.releases)
+    if (covers(known, passed_on)) return;
+  std::erase_if(to.releases, [&](const release_entry& known) { return covers(passed_on, known); });
+  to.releases.push_back(std::move(passed_on));
+}
+
 // What this store releases: all that its lane did, if it is a release; what a fence before it has released; and what the stores that
 // it continues have released (PTX ISA, "Release and acquire patterns", "Observation order").
 void scoped_memory::give_releases(lane& self, lane_facts& mine, granule& in, message& fresh, const operation& how,
@@ -616,17 +631,13 @@ void scoped_memory::give_releases(lane& self, lane_facts& mine, granule& in, mes
       if (earlier.writer != self.id || earlier.mask != fresh.mask || !earlier.strong) continue;
       if (&earlier != modified)
         for (const release_entry& given : earlier.releases)
-          if (given.releaser == self.id && given.is_release && given.as_written) fresh.releases.push_back(given);
+          if (given.releaser == self.id && given.is_release && given.as_written) pass_on(fresh, given, false);
       break;
     }
     if (modified != nullptr) {
       const bool narrow = !morally_strong(mine, false, reach, fresh.mask, *modified, true);
-      for (const release_entry& given : modified->releases) {
-        if (!given.is_release) continue;
-        release_entry passed_on = given;
-        passed_on.narrow = given.narrow || narrow;
-        fresh.releases.push_back(std::move(passed_on));
-      }
+      for (const release_entry& given : modified->releases)
+        if (given.is_release) pass_on(fresh, given, narrow);
     }
     for (const lane_facts::fence_release& fenced : mine.fences)
       if (!is_release || fenced.reach > reach)

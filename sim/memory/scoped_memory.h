@@ -196,6 +196,7 @@ class scoped_memory final : public late_memory {
   void give_releases(lane& self, lane_facts& mine, granule& in, message& fresh, const operation& how, bool plain,
                      const message* modified);
   void add_release(message& to, release_entry&& given) const;
+  static void pass_on(message& to, const release_entry& given, bool narrow);
   void forget_oldest(granule& in);
   /// Which stores of the granule the modification order relates to a fresh one at `position`.
   static std::array<bool, 16> related_to(const granule& in, int position, uint8_t mask,

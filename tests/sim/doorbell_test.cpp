@@ -216,14 +216,14 @@ program message_by_ring(bool reads_what_came_after) {
 
 TEST(failing_doorbells, a_ring_brings_what_was_done_before_it_however_it_arrives) {
   for (const std::string& setting : failing_but_never_lost) {
-    machine on({setting});
+    machine on({setting, "fidelity=scoped"});
     EXPECT_TRUE(always(verdict::ok, on.run_many(message_by_ring(false), 500)));
   }
 }
 
 TEST(failing_doorbells, a_ring_brings_nothing_that_was_done_after_it_however_late_it_is) {
   for (const std::string& setting : failing_but_never_lost) {
-    machine on({setting});
+    machine on({setting, "fidelity=scoped"});
     EXPECT_TRUE(always(verdict::race, on.run_many(message_by_ring(true), 500)));
   }
 }
