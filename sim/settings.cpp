@@ -1,7 +1,55 @@
 #include <heddle/sim/settings.h>
 #include <heddle/sim/simulation.h>
 
+#include <algorithm>
+
 namespace heddle::sim {
+namespace {
+
+/// A setting that is read only where another one has one of some values; the first is the one to advise.
+struct condition {
+  std::string_view key;
+  std::string_view other;
+  std::vector<std::string_view> values;
+};
+
+// A key may have several; the first that is not met is named.
+const std::vector<condition>& conditions() {
+  static const std::vector<condition> all = {
+      {"races", "fidelity", {"scoped"}},
+      {"late", "fidelity", {"scoped", "link"}},
+      {"doorbells.steps", "doorbells", {"delayed", "coalesced"}},
+      {"link.pool", "fidelity", {"link", "scoped"}},
+      {"link.ro", "fidelity", {"link", "scoped"}},
+      {"link.rocpl", "fidelity", {"link"}},
+      {"link.drain", "fidelity", {"link", "scoped"}},
+      {"link.wc", "fidelity", {"link"}},
+      {"link.sameaddr", "fidelity", {"link"}},
+      {"link.rmw", "fidelity", {"link"}},
+      {"link.age", "fidelity", {"link"}},
+      {"link.age", "link.latency", {"off"}},
+      {"link.latency", "fidelity", {"link"}},
+      {"link.posted_ns", "fidelity", {"link"}},
+      {"link.posted_ns", "link.latency", {"fixed", "heavy"}},
+      {"link.read_ns", "fidelity", {"link"}},
+      {"link.read_ns", "link.latency", {"fixed", "heavy"}},
+      {"link.fence_ns", "fidelity", {"link"}},
+      {"link.fence_ns", "link.latency", {"fixed", "heavy"}},
+      {"link.launch_ns", "fidelity", {"link"}},
+      {"link.launch_ns", "link.latency", {"fixed", "heavy"}},
+      {"buffer", "fidelity", {"link", "scoped"}},
+  };
+  return all;
+}
+
+/// The default that the list has for the key: a scenario may have one of its own.
+std::string default_of(const parameters& values, std::string_view key) {
+  const auto& known = values.definitions();
+  return std::find_if(known.begin(), known.end(), [&](const parameter& each) { return each.key == key; })
+      ->default_value();
+}
+
+}  // namespace
 
 std::vector<parameter> machine_parameters() {
   std::vector<parameter> all = {
@@ -46,6 +94,27 @@ settings settings::from(const parameters& values) {
   read.stack_bytes = static_cast<size_t>(values.number("stack_kib")) * 1024;
   read.host_stack_bytes = static_cast<size_t>(values.number("host_stack_kib")) * 1024;
   return read;
+}
+
+std::optional<std::string> without_effect(const parameters& values, std::string_view key) {
+  if (!values.has(key) || values.value_text(key) == default_of(values, key)) return std::nullopt;
+  for (const condition& each : conditions()) {
+    if (each.key != key || !values.has(each.other)) continue;
+    const std::string other(each.other);
+    const std::string& is = values.text(other);
+    if (std::find(each.values.begin(), each.values.end(), is) != each.values.end()) continue;
+    std::string advice;
+    for (const std::string_view value : each.values)
+      advice += (advice.empty() ? "use --set " : " or --set ") + other + "=" + std::string(value);
+    return std::string(key) + "=" + values.value_text(key) + " has no effect with " + other + "=" + is + "; " + advice;
+  }
+  return std::nullopt;
+}
+
+std::optional<std::string> without_effect(const parameters& values) {
+  for (const parameter& each : values.definitions())
+    if (auto wrong = without_effect(values, each.key)) return wrong;
+  return std::nullopt;
 }
 
 }  // namespace heddle::sim

@@ -6,6 +6,10 @@
 #include <heddle/sim/link/settings.h>
 #include <heddle/sim/progress.h>
 
+#include <optional>
+#include <string>
+#include <string_view>
+
 namespace heddle::sim {
 
 /// How memory behaves.
@@ -32,5 +36,11 @@ struct settings {
   /// Reads the keys of machine_parameters().
   static settings from(const parameters& values);
 };
+
+/// A setting that nothing would read is not taken in silence. One line when this one differs from its default and has no effect beside
+/// the others, as the settings of the link have none where there is no link; it says why, and how to mend that.
+std::optional<std::string> without_effect(const parameters& values, std::string_view key);
+/// The same for the first of all keys that has none.
+std::optional<std::string> without_effect(const parameters& values);
 
 }  // namespace heddle::sim

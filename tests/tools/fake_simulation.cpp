@@ -1,4 +1,5 @@
 #include <heddle/scheduler/digest.h>
+#include <heddle/sim/settings.h>
 
 #include "fake_machine.h"
 
@@ -14,6 +15,9 @@ std::vector<parameter> machine_parameters() {
   return {parameter::one_of("progress", "fair", {"unfair", "hsa", "obe", "fair"}, "who is guaranteed a turn"),
           parameter::number("budget", 1'000, 100, 1'000'000, "steps", "steps before the fair tail")};
 }
+
+std::optional<std::string> without_effect(const parameters&, std::string_view) { return std::nullopt; }
+std::optional<std::string> without_effect(const parameters&) { return std::nullopt; }
 
 simulation::simulation() = default;
 simulation::~simulation() = default;

@@ -11,7 +11,7 @@ std::string check_scenario(const std::string& name, uint64_t schedules, const st
   const selection selected = select_scenarios({name});
   if (!selected.error.empty()) return selected.error;
   const scenario& tested = *selected.chosen.front();
-  const settings_or_error set = settings_of(tested, sim::machine_parameters(), settings);
+  const settings_or_error set = simulator_settings(tested, settings);
   if (!set.value) return set.error;
 
   constexpr const char* strategy_name = "mix";

@@ -37,7 +37,7 @@ class fuzzer {
     const selection selected = select_scenarios(asked_.scenarios);
     if (!selected.error.empty()) return selected.error;
     for (const scenario* each : selected.chosen) {
-      settings_or_error settings = settings_of(*each, sim::machine_parameters(), asked_.settings);
+      settings_or_error settings = simulator_settings(*each, asked_.settings);
       if (!settings.value) return settings.error;
       tasks_.push_back({.tested = each, .settings = std::move(*settings.value)});
     }

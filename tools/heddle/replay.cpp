@@ -54,7 +54,7 @@ recorded_run find_recorded(const scheduler::trace& recorded, const std::string& 
   }
   std::vector<std::string> assignments;
   for (const auto& [key, value] : recorded.parameters) assignments.push_back(key + "=" + value);
-  settings_or_error settings = settings_of(*same, sim::machine_parameters(), assignments);
+  settings_or_error settings = simulator_settings(*same, assignments);
   if (settings.value) {
     found.settings = std::move(*settings.value);
   } else {

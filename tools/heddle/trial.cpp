@@ -1,5 +1,5 @@
+#include <heddle/sim/settings.h>
 #include <heddle/tools/build_id.h>
-#include <heddle/tools/common.h>
 #include <heddle/tools/trial.h>
 
 #include <algorithm>
@@ -15,6 +15,14 @@ scheduler::verdict trial::seen() const {
 bool trial::as_expected() const {
   const auto repeatable = [](const scheduler::finding& each) { return each.not_reproducible.empty(); };
   return seen() == expected && std::all_of(runs.findings.begin(), runs.findings.end(), repeatable);
+}
+
+settings_or_error simulator_settings(const scenario& tested, const std::vector<std::string>& assignments) {
+  settings_or_error set = settings_of(tested, sim::machine_parameters(), assignments);
+  if (!set.value) return set;
+  if (const auto wrong = sim::without_effect(*set.value))
+    return {.value = {}, .error = "scenario " + tested.name + ": " + *wrong};
+  return set;
 }
 
 scheduler::run_result run_scenario(sim::simulation& machine, const scenario& tested, const parameters& settings,

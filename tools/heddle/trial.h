@@ -3,6 +3,7 @@
 
 #include <heddle/scheduler/campaign.h>
 #include <heddle/sim/simulation.h>
+#include <heddle/tools/common.h>
 #include <heddle/tools/registry.h>
 
 #include <string>
@@ -23,6 +24,9 @@ struct trial {
   /// Whether the scenario gave its expected verdict, and each finding could be repeated.
   bool as_expected() const;
 };
+
+/// The settings of a scenario on the simulator, with "key=value" assignments applied; each must have an effect.
+settings_or_error simulator_settings(const scenario& tested, const std::vector<std::string>& assignments);
 
 /// Runs the scenario's body once on the machine.
 scheduler::run_result run_scenario(sim::simulation& machine, const scenario& tested, const parameters& settings,

@@ -1,6 +1,7 @@
 // Nothing in this file is instrumented: what the threads of a test do is told to the simulator access by access, as the compiler's
 // instrumentation would, and everything else that they touch is unknown to it.
 #include <heddle/sim/device.h>
+#include <heddle/sim/settings.h>
 #include <heddle/tools/litmus/runner.h>
 
 #include <algorithm>
@@ -166,6 +167,11 @@ parameters machine_settings(const test& tested, const std::vector<std::string>& 
   // Races are part of many tests: they are counted, and the run goes on.
   if (!overridden("races")) set("races=count");
   for (const std::string& each : settings) set(each);
+  // What a test is under its own fidelity says nothing under another one.
+  for (const parameter& each : made.definitions())
+    if (!overridden(each.key) && sim::without_effect(made, each.key)) set(each.key + "=" + each.default_value());
+  if (const auto wrong = sim::without_effect(made))
+    throw std::invalid_argument("test " + tested.full_name() + ": " + *wrong);
   return made;
 }
 

@@ -54,7 +54,7 @@ class runner {
 };
 
 /// The machine's settings for a test, with "key=value" assignments that win over the test's own. Throws std::invalid_argument with
-/// one line when one of them is wrong.
+/// one line when one of them is wrong, or has no effect on this test.
 parameters machine_settings(const test& tested, const std::vector<std::string>& settings);
 
 }  // namespace heddle::litmus
