@@ -103,6 +103,13 @@ HEDDLE_TEST(a_server_whose_rings_come_together, "zoo.sleep-*", schedules_max, "d
 HEDDLE_TEST(two_servers_whose_rings_come_together, "zoo.sleep-*", schedules_max, "doorbells=coalesced", "servers=2",
             "waves=3", "calls=2");
 
+// Late delivery alone shows wrong answers, where it shows anything.
+HEDDLE_TEST(the_link_shows_a_bug_or_not, "zoo.*", schedules_max, "fidelity=link");
+HEDDLE_TEST(a_twin_over_the_link, "zoo.[dhnp]*", schedules_max, "fidelity=link", "fixed=yes");
+HEDDLE_TEST(a_link_in_order_hides_a_store, "zoo.[dhnp]*", schedules_max, "fidelity=link", "link.pool=off");
+HEDDLE_TEST(loads_in_order_hide_a_load, "zoo.[dhnp]*", schedules_max, "fidelity=link", "late=0");
+HEDDLE_TEST(no_load_crosses_to_memory_of_the_device, "zoo.[dhnp]*", schedules_max, "fidelity=link", "buffer=device");
+
 // That is the point: without late memory the same programs are right.
 HEDDLE_TEST(one_memory_hides_an_order, "zoo.no-*", schedules_max, "fidelity=interleaving");
 HEDDLE_TEST(one_memory_hides_a_header, "zoo.header-*", schedules_max, "fidelity=interleaving");

@@ -12,8 +12,14 @@ using true_ref = target::atomic_ref<T, Scope>;
 
 // -- mailboxes: the words of system scope ------------------------------------------------------------------------------------
 
+/// What goes wrong over the link may be noticed by the protocol or by the scenario first, as the schedule has it. Either way it is
+/// reported as the scenario would.
+struct noticed_by_either : target {
+  HEDDLE_FUNCTION static void trap(fault, const char* message) { target::trap(fault::assertion, message); }
+};
+
 /// A hand-over does not carry what was written before it.
-struct no_release_before_toggle : target {
+struct no_release_before_toggle : noticed_by_either {
   template <typename T, scope Scope>
   struct atomic_ref : true_ref<T, Scope> {
     using true_ref<T, Scope>::true_ref;
@@ -24,7 +30,7 @@ struct no_release_before_toggle : target {
 };
 
 /// Whoever sees a hand-over does not see what came with it.
-struct no_acquire_after_wait : target {
+struct no_acquire_after_wait : noticed_by_either {
   template <typename T, scope Scope>
   struct atomic_ref : true_ref<T, Scope> {
     using true_ref<T, Scope>::true_ref;
@@ -35,7 +41,7 @@ struct no_acquire_after_wait : target {
 };
 
 /// Mailboxes order as they should, but only among those of one side of the link.
-struct device_scope_mailbox : target {
+struct device_scope_mailbox : noticed_by_either {
   template <typename T, scope Scope>
   struct atomic_ref : true_ref<T, Scope == scope::system ? scope::device : Scope> {
     using weaker = true_ref<T, Scope == scope::system ? scope::device : Scope>;
@@ -53,7 +59,7 @@ struct header_without_acquire : no_acquire_after_wait {
 };
 
 /// The word that hands over is stored like any other variable.
-struct plain_mailbox_store : target {
+struct plain_mailbox_store : noticed_by_either {
   template <typename T, scope Scope>
   struct atomic_ref : true_ref<T, Scope> {
     HEDDLE_FUNCTION explicit atomic_ref(T& word) : true_ref<T, Scope>(word), plain_(word) {}
@@ -100,12 +106,28 @@ inline parameter fixed() { return parameter::one_of("fixed", "no", {"no", "yes"}
 
 inline bool is_fixed(const parameters& set) { return set.text("fixed") == "yes"; }
 
-/// A bug of memory orders is reported as what it is where memory is scoped. Where every access takes effect at once nothing is
-/// wrong, and late delivery over the link reports no races. On hardware there is no such setting, and the bug is there.
-template <scheduler::verdict Planted>
-scheduler::verdict where_memory_is_scoped(const parameters& set) {
-  const bool hidden = set.has("fidelity") && set.text("fidelity") != "scoped";
-  return is_fixed(set) || hidden ? needs_fair_holders(set) : Planted;
+/// What has to be late for a bug to show where only the link is.
+enum class late_over_the_link : uint8_t {
+  nothing,  ///< it does not show: the bug is between lanes of one side, or of one access
+  stores,   ///< those of the device, which leave it in any order
+  loads,    ///< those of the device, which return what memory held before
+  either,
+};
+
+/// A bug of memory orders is reported as what it is where memory is scoped. Late delivery over the link finds no races; there the wrong
+/// answers are seen. Where every access takes effect at once nothing is wrong. On hardware there is no such setting, and the bug is
+/// there.
+template <scheduler::verdict Planted, late_over_the_link Shows = late_over_the_link::nothing>
+scheduler::verdict where_memory_is_late(const parameters& set) {
+  if (is_fixed(set)) return needs_fair_holders(set);
+  if (!set.has("fidelity") || set.text("fidelity") == "scoped") return Planted;
+  if (set.text("fidelity") == "link" && set.text("buffer") == "host") {
+    const bool stores = Shows == late_over_the_link::stores || Shows == late_over_the_link::either;
+    const bool loads = Shows == late_over_the_link::loads || Shows == late_over_the_link::either;
+    if (stores && set.text("link.pool") == "on") return scheduler::verdict::assertion;
+    if (loads && set.count("late") != 0) return scheduler::verdict::assertion;
+  }
+  return needs_fair_holders(set);
 }
 
 inline std::vector<parameter> with_twin(std::vector<parameter> all) {
