@@ -45,7 +45,9 @@ a name or a shell pattern ("port.*"); without any, all are run.
                     --seed K --schedules 1 repeats the schedule of seed K
   --strategy X      who decides (default mix), see below
   --set KEY=VALUE   a setting; may be repeated. Every chosen scenario must know
-                    the key; heddle list shows them
+                    the key; heddle list shows them. One that would have no
+                    effect beside the others, as link.wc=on without
+                    fidelity=link, is refused
   --out DIR         write each finding's trace to
                     DIR/SCENARIO-VERDICT-SEED.heddle.json before going on
   --json            results for programs
@@ -88,7 +90,8 @@ configuration of the link).
   --seed S          schedule i of a test has seed S+i (default 1)
   --jobs J          OS threads (default: one per core)
   --strategy X      who decides (default random); see heddle help fuzz
-  --set KEY=VALUE   a setting of the machine for all tests; wins over theirs
+  --set KEY=VALUE   a setting of the machine for all tests; wins over theirs,
+                    and must have an effect on each
   --json            results for programs
   --quiet           no line for a test that went as expected
 
