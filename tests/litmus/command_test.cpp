@@ -178,5 +178,21 @@ TEST(litmus_command, a_run_that_does_not_end_well_is_told) {
       << ended.out;
 }
 
+TEST(litmus_command, another_fidelity_leaves_out_what_a_test_says_of_its_own) {
+  const ended_process ended =
+      litmus({"--row", "pcie/MP-hg.BAR WC", "--set", "fidelity=scoped", "--schedules", "5", "--json"});
+  EXPECT_NE(ended.status, 2) << ended.err;
+}
+
+TEST(litmus_command, a_setting_must_have_an_effect_on_each_test) {
+  const ended_process refused = litmus({"--row", "ptx/SB.ra.gpu.gpu", "--set", "link.age=5"});
+  EXPECT_EQ(refused.status, 2);
+  EXPECT_EQ(refused.out, "");
+  EXPECT_NE(refused.err.find("link.age=5 has no effect with fidelity=scoped; use --set fidelity=link"),
+            std::string::npos)
+      << refused.err;
+  EXPECT_NE(litmus({"--row", "pcie/SB", "--set", "link.age=5", "--schedules", "5"}).status, 2);
+}
+
 }  // namespace
 }  // namespace heddle::tests

@@ -35,5 +35,26 @@ TEST_F(real_command, a_planted_bug_is_found_and_replays_in_another_process) {
   EXPECT_NE(again.out.find("3 of 3 equal digests"), std::string::npos) << again.out;
 }
 
+TEST_F(real_command, a_setting_without_effect_is_refused_and_with_one_is_taken) {
+  const ended_process refused = run_process({REAL_HEDDLE, "fuzz", "port.echo", "--set", "link.wc=on"});
+  EXPECT_EQ(refused.status, 2);
+  EXPECT_EQ(refused.err,
+            "heddle: scenario port.echo: link.wc=on has no effect with fidelity=scoped; use --set fidelity=link\n");
+  EXPECT_EQ(refused.out, "");
+  const ended_process taken = run_process(
+      {REAL_HEDDLE, "fuzz", "port.echo", "--set", "link.wc=on", "--set", "fidelity=link", "--schedules", "5"});
+  EXPECT_EQ(taken.status, 0) << taken.err << taken.out;
+}
+
+TEST_F(real_command, a_trace_of_another_fidelity_is_taken_with_all_the_settings_that_it_names) {
+  const nlohmann::json found =
+      nlohmann::json::parse(run_process({REAL_HEDDLE, "fuzz", "zoo.crossed-calls", "--schedules", "50", "--set",
+                                         "fidelity=interleaving", "--json"})
+                                .out)["scenarios"][0]["findings"];
+  ASSERT_FALSE(found.empty());
+  const std::string token = found[0]["token"];
+  EXPECT_EQ(run_process({REAL_HEDDLE, "replay", token}).status, 1);
+}
+
 }  // namespace
 }  // namespace heddle::tests
