@@ -1,0 +1,428 @@
+// Races: two accesses that nothing orders are one in every schedule, and what orders them makes it go away.
+#include "together.h"
+
+#include <cstring>
+#include <mutex>
+
+namespace heddle::sim::tests {
+namespace {
+
+constexpr auto acquire = memory_order::acquire;
+constexpr auto release = memory_order::release;
+constexpr auto relaxed = memory_order::relaxed;
+
+constexpr uint64_t some = 200;
+
+testing::AssertionResult always_ends(verdict wanted, const program& body, std::vector<std::string> settings = {}) {
+  machine on = scoped(std::move(settings));
+  return always(wanted, on.run_many(body, some));
+}
+
+// -- which two accesses ------------------------------------------------------------------------------------------------------
+
+void look_at(const volatile uint32_t& at) { [[maybe_unused]] const uint32_t seen = at; }
+
+enum class access { read, write, atomic_read, atomic_write, modify };
+constexpr access all_accesses[] = {access::read, access::write, access::atomic_read, access::atomic_write,
+                                   access::modify};
+
+void make(access what, uint32_t& on) {
+  switch (what) {
+    case access::read:
+      look_at(on);
+      return;
+    case access::write:
+      static_cast<volatile uint32_t&>(on) = 1;
+      return;
+    case access::atomic_read:
+      word<uint32_t>(on).load(acquire);
+      return;
+    case access::atomic_write:
+      word<uint32_t>(on).store(1, release);
+      return;
+    case access::modify:
+      word<uint32_t>(on).fetch_add(1, memory_order::acq_rel);
+      return;
+  }
+}
+
+bool is_plain(access what) { return what == access::read || what == access::write; }
+bool reads_only(access what) { return what == access::read || what == access::atomic_read; }
+
+TEST(races, are_conflicts_of_which_one_is_plain) {
+  machine on = scoped();
+  for (const place where : all_places)
+    for (const access first : all_accesses)
+      for (const access second : all_accesses) {
+        const bool conflict = !reads_only(first) || !reads_only(second);
+        const bool races = conflict && (is_plain(first) || is_plain(second));
+        const program body =
+            together(where, [=](words& at) { make(first, at.data); }, [=](words& at) { make(second, at.data); });
+        EXPECT_TRUE(always(races ? verdict::race : verdict::ok, on.run_many(body, 30)))
+            << to_string(where) << ", " << static_cast<int>(first) << " and " << static_cast<int>(second);
+      }
+}
+
+TEST(races, are_about_bytes) {
+  const auto writes = [](uint32_t from, uint32_t count) {
+    return [=](words& at) {
+      volatile size_t length = count;
+      std::memset(reinterpret_cast<std::byte*>(&at) + from, 1, length);
+    };
+  };
+  const auto apart = [&](uint32_t from, uint32_t count) {
+    return together(place::device, writes(10, 10), writes(from, count));
+  };
+  EXPECT_TRUE(always_ends(verdict::ok, apart(0, 10)));
+  EXPECT_TRUE(always_ends(verdict::race, apart(0, 11)));
+  EXPECT_TRUE(always_ends(verdict::ok, apart(20, 10)));
+  EXPECT_TRUE(always_ends(verdict::race, apart(19, 1)));
+}
+
+TEST(races, of_a_lane_with_itself_are_none) {
+  EXPECT_TRUE(always_ends(verdict::ok, together(place::device, [](words& at) {
+                            for (const access first : all_accesses) make(first, at.data);
+                            for (const access first : all_accesses) make(first, at.data);
+                          })));
+}
+
+TEST(races, are_found_however_long_ago_the_first_access_was) {
+  EXPECT_TRUE(always_ends(verdict::race, together(
+                                             place::device, [](words& at) { at.data = 1; },
+                                             [](words& at) {
+                                               for (uint32_t n = 0; n < 40; ++n) {
+                                                 word<uint32_t>(at.flag).fetch_add(1, memory_order::acq_rel);
+                                                 look_at(at.seen[n % 4].value);
+                                               }
+                                               at.data = 2;
+                                             })));
+}
+
+// A third lane's reads and writes must not make the finder forget the first one's.
+TEST(races, are_found_behind_others_that_are_ordered) {
+  const auto body = [](bool third_is_ordered) {
+    return together(
+        place::device, [](words& at) { look_at(at.data); },
+        [](words& at) {
+          look_at(at.data);
+          word<uint32_t>(at.flag).fetch_add(1, release);
+        },
+        [=](words& at) {
+          look_at(at.data);
+          while (word<uint32_t>(at.flag).load(acquire) == 0) target::pause();
+          if (!third_is_ordered) at.data = 1;
+        });
+  };
+  EXPECT_TRUE(always_ends(verdict::race, body(false)));
+  EXPECT_TRUE(always_ends(verdict::ok, body(true)));
+}
+
+uint32_t a_global = 0;
+
+TEST(races, of_variables_of_the_program_are_found) {
+  const auto writes = [](bool atomic) {
+    return [atomic](words&) {
+      if (atomic)
+        word<uint32_t>(a_global).store(1, relaxed);
+      else
+        a_global = 1;
+    };
+  };
+  EXPECT_TRUE(always_ends(verdict::race, together(place::host, writes(false), writes(false))));
+  EXPECT_TRUE(always_ends(verdict::ok, together(place::host, writes(true), writes(true))));
+}
+
+// -- scopes ------------------------------------------------------------------------------------------------------------------
+
+template <scope First, scope Second>
+program counts_in(place where) {
+  return together(
+      where, [](words& at) { target::atomic_ref<uint32_t, First>(at.data).fetch_add(1, relaxed); },
+      [](words& at) { target::atomic_ref<uint32_t, Second>(at.data).fetch_add(1, relaxed); });
+}
+
+TEST(scope_races, are_atomic_accesses_of_which_one_does_not_include_the_other_lane) {
+  for (const place where : all_places) {
+    const scope needed = scope_of(where);
+    const auto ends = [&](scope narrower) { return narrower >= needed ? verdict::ok : verdict::scope_race; };
+    EXPECT_TRUE(always_ends(ends(scope::wave), counts_in<scope::wave, scope::system>(where))) << to_string(where);
+    EXPECT_TRUE(always_ends(ends(scope::wave), counts_in<scope::system, scope::wave>(where))) << to_string(where);
+    EXPECT_TRUE(always_ends(ends(scope::block), counts_in<scope::block, scope::device>(where))) << to_string(where);
+    EXPECT_TRUE(always_ends(ends(scope::device), counts_in<scope::device, scope::device>(where))) << to_string(where);
+    EXPECT_TRUE(always_ends(verdict::ok, counts_in<scope::system, scope::system>(where))) << to_string(where);
+  }
+}
+
+// -- what orders -------------------------------------------------------------------------------------------------------------
+
+enum class order { right, wrong };
+
+/// The right one of the program is silent, and the wrong one a race, in every schedule or in some.
+template <typename Program>
+void expect_orders(Program body, bool always_wrong = true) {
+  machine on = scoped();
+  EXPECT_TRUE(always(verdict::ok, on.run_many(body(order::right), some)));
+  const tally wrong = on.run_many(body(order::wrong), some);
+  EXPECT_TRUE(always_wrong ? always(verdict::race, wrong) : sometimes(verdict::race, wrong));
+}
+
+constexpr launch_shape one_lane = {.blocks = 1, .waves = 1, .lanes = 1};
+
+TEST(order, a_launch_brings_what_the_host_did_before_it) {
+  expect_orders([](order what) {
+    return [what] {
+      device host;
+      auto* const data = host.allocate_shared<uint32_t>(1, "data");
+      if (what == order::right) *data = 1;
+      host.launch(one_lane, [data] { SIM_CHECK(*data == 1 || *data == 0); });
+      if (what == order::wrong) *data = 1;
+      host.synchronize();
+    };
+  });
+}
+
+TEST(order, synchronizing_brings_what_the_device_did) {
+  expect_orders([](order what) {
+    return [what] {
+      device host;
+      auto* const data = host.allocate_shared<uint32_t>(1, "data");
+      host.launch(one_lane, [data] { *data = 1; });
+      if (what == order::right) host.synchronize();
+      SIM_CHECK(*data == 1 || what == order::wrong);
+    };
+  });
+}
+
+TEST(order, a_query_that_says_idle_brings_what_the_device_did) {
+  expect_orders(
+      [](order what) {
+        return [what] {
+          device host;
+          auto* const data = host.allocate_shared<uint32_t>(1, "data");
+          host.launch(one_lane, [data] { *data = 1; });
+          if (what == order::right)
+            while (!host.query()) target::pause();
+          else
+            host.query();
+          SIM_CHECK(*data == 1 || what == order::wrong);
+        };
+      },
+      false);
+}
+
+TEST(order, a_kernel_comes_after_the_one_before) {
+  expect_orders([](order what) {
+    return [what] {
+      device host;
+      auto* const data = host.allocate_device<uint32_t>(1, "data");
+      if (what == order::right) {
+        host.launch(one_lane, [data] { *data = 1; });
+        host.launch(one_lane, [data] { SIM_CHECK(*data == 1); });
+      } else {
+        host.launch({.blocks = 2, .waves = 1, .lanes = 1}, [data] {
+          if (target::block_id() == 0)
+            *data = 1;
+          else
+            look_at(*data);
+        });
+      }
+      host.synchronize();
+    };
+  });
+}
+
+TEST(order, a_host_thread_begins_after_its_spawn_and_ends_before_its_join) {
+  expect_orders([](order what) {
+    return [what] {
+      device host;
+      auto* const data = host.allocate_shared<uint32_t>(2, "data");
+      if (what == order::right) data[0] = 1;
+      auto thread = host.spawn_host("thread", [=] {
+        SIM_CHECK(data[0] <= 1);
+        data[1] = 1;
+      });
+      if (what == order::wrong) data[0] = 1;
+      thread.join();
+      SIM_CHECK(data[1] == 1);
+    };
+  });
+  expect_orders([](order what) {
+    return [what] {
+      device host;
+      auto* const data = host.allocate_shared<uint32_t>(1, "data");
+      auto thread = host.spawn_host("thread", [=] { *data = 1; });
+      if (what == order::right) thread.join();
+      SIM_CHECK(*data == 1 || what == order::wrong);
+    };
+  });
+}
+
+TEST(order, joining_one_thread_says_nothing_of_another) {
+  expect_orders([](order what) {
+    return [what] {
+      device host;
+      auto* const data = host.allocate_shared<uint32_t>(1, "data");
+      auto one = host.spawn_host("one", [=] { *data = 1; });
+      auto other = host.spawn_host("other", [] {});
+      other.join();
+      if (what == order::right) one.join();
+      look_at(*data);
+    };
+  });
+}
+
+TEST(order, holders_of_a_mutex_come_one_after_the_other) {
+  expect_orders([](order what) {
+    return [what] {
+      device host;
+      auto* const data = host.allocate_shared<uint32_t>(1, "data");
+      std::mutex mutex, another;
+      const auto adds = [&mutex, data] {
+        for (uint32_t n = 0; n < 2; ++n) {
+          const std::lock_guard held(mutex);
+          ++*data;
+        }
+      };
+      auto one = host.spawn_host("one", adds);
+      auto two = host.spawn_host("two", adds);
+      {
+        const std::lock_guard held(what == order::right ? mutex : another);
+        ++*data;
+      }
+      one.join();
+      two.join();
+      SIM_CHECK(*data == 5);
+    };
+  });
+}
+
+TEST(order, a_barrier_of_lanes_orders_those_that_take_part) {
+  expect_orders([](order what) {
+    return together(
+        place::wave,
+        [=](words& at) {
+          at.data = 1;
+          target::sync_lanes(what == order::right ? 0b111 : 0b011);
+        },
+        [=](words&) { target::sync_lanes(what == order::right ? 0b111 : 0b011); },
+        [=](words& at) {
+          target::sync_lanes(what == order::right ? 0b111 : 0b100);
+          SIM_CHECK(at.data == 1 || what == order::wrong);
+        });
+  });
+}
+
+TEST(order, other_collectives_only_carry_their_value) {
+  for (const bool ballots : {false, true})
+    expect_orders([=](order what) {
+      const auto meets = [=] {
+        if (what == order::right)
+          target::sync_lanes(0b11);
+        else if (ballots)
+          target::ballot(0b11, true);
+        else
+          target::broadcast(0b11, uint32_t{1});
+      };
+      return together(
+          place::wave,
+          [=](words& at) {
+            at.data = 1;
+            meets();
+          },
+          [=](words& at) {
+            meets();
+            look_at(at.data);
+          });
+    });
+}
+
+TEST(order, a_ring_brings_what_was_done_before_it) {
+  expect_orders([](order what) {
+    return [what] {
+      device host;
+      auto* const data = host.allocate_shared<uint32_t>(1, "data");
+      auto* const bell = host.allocate_shared<doorbell>(1, "bell");
+      host.launch(one_lane, [=] {
+        if (what == order::right) *data = 1;
+        target::notify(*bell);
+        if (what == order::wrong) *data = 1;
+      });
+      while (word<doorbell>(*bell).load(acquire) == 0) target::wait(*bell, 0, no_timeout);
+      SIM_CHECK(*data == 1 || what == order::wrong);
+      host.synchronize();
+    };
+  });
+}
+
+// Whoever has been woken, or has run out of time, knows nothing before it has read the count.
+TEST(order, a_count_that_is_read_relaxed_brings_nothing) {
+  expect_orders([](order what) {
+    return [what] {
+      device host;
+      auto* const data = host.allocate_shared<uint32_t>(1, "data");
+      auto* const bell = host.allocate_shared<doorbell>(1, "bell");
+      host.launch(one_lane, [=] {
+        *data = 1;
+        target::notify(*bell);
+      });
+      while (word<doorbell>(*bell).load(what == order::right ? acquire : relaxed) == 0) target::pause();
+      SIM_CHECK(*data == 1 || what == order::wrong);
+      host.synchronize();
+    };
+  });
+}
+
+TEST(order, a_copy_of_the_device_is_an_access_of_the_host) {
+  expect_orders([](order what) {
+    return [what] {
+      device host;
+      auto* const from = host.allocate_shared<uint32_t>(4, "from");
+      auto* const to = host.allocate_device<uint32_t>(4, "to");
+      host.launch(one_lane, [=] { from[3] = 1; });
+      if (what == order::right) host.synchronize();
+      host.copy(to, from, 16);
+      SIM_CHECK(to[3] == 1 || what == order::wrong);
+    };
+  });
+}
+
+TEST(order, of_two_who_ask_for_the_data_sequential_fences_let_one_at_most_have_it) {
+  expect_orders(
+      [](order what) {
+        const auto half = [=](bool first) {
+          return [=](words& at) {
+            word<uint32_t>(first ? at.flag : at.other).store(1, relaxed);
+            target::fence<scope::system>(what == order::right ? memory_order::seq_cst : memory_order::acq_rel);
+            if (word<uint32_t>(first ? at.other : at.flag).load(relaxed) == 0) at.data = 1;
+          };
+        };
+        return together(place::device, half(true), half(false));
+      },
+      false);
+}
+
+// -- counting ----------------------------------------------------------------------------------------------------------------
+
+TEST(counted_races, do_not_end_the_run) {
+  machine on = scoped({"races=count"});
+  const auto counts = [&](const program& body) {
+    std::set<std::pair<uint64_t, uint64_t>> seen;
+    for (uint64_t seed = 1; seed <= some; ++seed) {
+      const outcome ended = on.run(body, seed);
+      EXPECT_EQ(ended.verdict, verdict::ok);
+      seen.emplace(ended.races, ended.scope_races);
+    }
+    return seen;
+  };
+  using pairs = std::set<std::pair<uint64_t, uint64_t>>;
+  const auto writes = [](words& at) { at.data = 1; };
+  EXPECT_EQ(counts(together(place::device, writes, writes)), (pairs{{1, 0}}));
+  EXPECT_EQ(counts(together(place::device, writes, writes, writes)), (pairs{{3, 0}}));
+  EXPECT_EQ(counts(counts_in<scope::block, scope::block>(place::device)), (pairs{{0, 1}}));
+  EXPECT_EQ(counts(counts_in<scope::device, scope::device>(place::device)), (pairs{{0, 0}}));
+  // One after the other.
+  EXPECT_EQ(counts(together(place::device, writes, [](words& at) { at.other = 1; })), (pairs{{0, 0}}));
+}
+
+}  // namespace
+}  // namespace heddle::sim::tests
