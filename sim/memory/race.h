@@ -10,6 +10,9 @@
 
 namespace heddle::sim {
 
+/// How far apart two lanes are: the narrowest scope that includes both.
+enum distance : uint8_t { same_wave, same_block, same_device, same_system };
+
 /// One access to some bytes of a granule.
 struct access_record {
   uint32_t lane = 0;
@@ -61,7 +64,9 @@ struct access_history {
   uint8_t least_reach = 0xff;
   bool by_host = false;
   bool by_device = false;
+  uint32_t plain_changes = 0;  ///< how often something was added to the plain ones
 
+  bool is_narrow() const { return least_reach < (by_host && by_device ? same_system : same_device); }
   void clear() {
     plain_reads.clear();
     plain_writes.clear();
@@ -69,6 +74,7 @@ struct access_history {
     atomic_writes.clear();
     least_reach = 0xff;
     by_host = by_device = false;
+    plain_changes = 0;
   }
 };
 

@@ -31,7 +31,31 @@ uint64_t read_granule(const std::byte* address) {
   return word;
 }
 
+/// An atomic value as it lies in memory. Sizes are known, so that no call is made.
+uint64_t read_atomic(const void* address, size_t size_bytes) {
+  const auto read = [address](auto word) {
+    std::memcpy(&word, address, sizeof word);
+    return uint64_t{word};
+  };
+  switch (size_bytes) {
+    case 8:
+      return read(uint64_t{});
+    case 4:
+      return read(uint32_t{});
+    case 2:
+      return read(uint16_t{});
+    default:
+      return read(uint8_t{});
+  }
+}
+
 void write_bytes(std::byte* granule, uint8_t mask, uint64_t value) {
+  // Not a byte beside them: it may be another thread's.
+  const auto low = static_cast<uint32_t>(value);
+  const auto high = static_cast<uint32_t>(value >> 32);
+  if ((mask & 0x0f) == 0x0f) std::memcpy(granule, &low, 4);
+  if ((mask & 0xf0) == 0xf0) std::memcpy(granule + 4, &high, 4);
+  if (mask == 0xff || mask == 0x0f || mask == 0xf0) return;
   for (uint32_t byte = 0; byte < 8; ++byte)
     if ((mask >> byte & 1) != 0) granule[byte] = static_cast<std::byte>(value >> (8 * byte));
 }
@@ -84,6 +108,7 @@ void scoped_memory::begins(const lane& fresh, const lane* by) {
   mine.now = snapshot();
   mine.fences.clear();
   mine.pending.clear();
+  mine.many_pending = lane_facts::few_pending;
   mine.epoch = 0;
   mine.store_bytes = 0;
   mine.window_address = nullptr;
@@ -92,9 +117,15 @@ void scoped_memory::begins(const lane& fresh, const lane* by) {
   mine.flag_step = 0;
   if (by != nullptr) {
     mine.clock.join_all(facts(*by).clock);
+    clock_changed(mine);
     new_epoch(*by, facts(*by));
   }
   new_epoch(fresh, mine);
+}
+
+void scoped_memory::clock_changed(lane_facts& mine) {
+  mine.now = snapshot();
+  mine.learnt_at = here_.steps() + 1;
 }
 
 void scoped_memory::new_epoch(const lane& self, lane_facts& mine) {
@@ -103,7 +134,7 @@ void scoped_memory::new_epoch(const lane& self, lane_facts& mine) {
   if (mine.clock.split) raise(mine.clock.seen, self.id, mine.epoch);
 }
 
-inline scoped_memory::distance scoped_memory::between(const lane_facts& a, const lane_facts& b) {
+inline uint8_t scoped_memory::between(const lane_facts& a, const lane_facts& b) {
   if (a.wave == b.wave) return same_wave;
   if (a.block == b.block) return same_block;
   return a.host == b.host ? same_device : same_system;
@@ -140,9 +171,12 @@ inline bool scoped_memory::covers(const void* address) const {
 
 scoped_memory::granule* scoped_memory::new_granule(std::byte* address) {
   if (granules_used_ == granules_.size()) granules_.emplace_back();
-  granule& fresh = granules_[granules_used_++];
+  granule& fresh = granules_[granules_used_];
+  fresh.number = static_cast<uint32_t>(granules_used_++);
   fresh.address = address;
+  fresh.serial = ++serials_;
   fresh.base = read_granule(address);
+  fresh.has_unordered = false;
   return &fresh;
 }
 
@@ -227,7 +261,7 @@ void scoped_memory::forget_oldest(granule& in) {
       one.readable = static_cast<uint8_t>(one.readable & ~mask);
     }
     in.base_readable = static_cast<uint8_t>(in.base_readable & ~mask);
-    for (uint8_t other = 0; other < in.count; ++other)
+    for (uint8_t other = 0; in.has_unordered && other < in.count; ++other)
       std::erase_if(in.order[other]->unordered, [&](const message::racing& one) { return one.with == index; });
     drop_message(index);
     std::copy(in.order.begin() + n + 1, in.order.begin() + in.count, in.order.begin() + n);
@@ -239,6 +273,7 @@ void scoped_memory::forget_oldest(granule& in) {
 void scoped_memory::drop_message(message* unused) {
   unused->releases.clear();
   unused->observers.clear();
+  unused->observed_by.clear();
   unused->unordered.clear();
   unused->host_saw = false;
   free_messages_.push_back(unused);
@@ -254,11 +289,14 @@ scoped_memory::message* scoped_memory::take_message() {
 // -- who knows what ---------------------------------------------------------------------------------------------------------------
 
 inline bool scoped_memory::knows_by_causality(const lane& self, const lane_facts& mine, const message& it) const {
-  if (it.writer == self.id) return true;
-  const clock_entries& seen = mine.clock.what_is_seen();
-  if (entry_of(seen, it.writer) >= it.epoch) return true;
-  for (const observer& one : it.observers)
-    if (entry_of(seen, one.lane) >= one.epoch) return true;
+  if (it.writer == self.id || it.was_observed_by(self.id)) return true;
+  // Who has learnt nothing since has learnt nothing of it.
+  if (mine.learnt_at >= it.step) {
+    const clock_entries& seen = mine.clock.what_is_seen();
+    if (entry_of(seen, it.writer) >= it.epoch) return true;
+    for (const observer& one : it.observers)
+      if (entry_of(seen, one.lane) >= one.epoch) return true;
+  }
   // The stores of a device that keeps them in order arrive in order.
   return !link_.pool && !link_.relaxed_ordering && !link_.shared_on_device && mine.host && !it.host &&
          it.step <= arrived_in_order_;
@@ -310,10 +348,33 @@ void scoped_memory::note_missing(lane& self, lane_facts& mine, const release_ent
               .load_step = load_step});
 }
 
+// What the lane has learnt in another way meanwhile, it need not acquire.
+void scoped_memory::forget_pending(lane_facts& mine) {
+  const auto has = [](const clock_entries& clock, const release_entry& given) {
+    return entry_of(clock, given.releaser) >= given.epoch;
+  };
+  std::erase_if(mine.pending, [&](const pending_acquire& one) {
+    return (!one.as_written || has(mine.clock.ordered, one.given)) &&
+           (!one.seen || has(mine.clock.what_is_seen(), one.given));
+  });
+  mine.many_pending = std::max(lane_facts::few_pending, 2 * mine.pending.size());
+}
+
 // What a load learns from the store that it has read.
 void scoped_memory::has_read(lane& self, lane_facts& mine, message& it, const part& at, const operation& how,
                              bool plain) {
   const uint8_t mask = at.mask;
+  const auto reach = static_cast<uint8_t>(how.reach);
+  const bool acquires_as_written = !plain && acquires(how.order);
+  settled_store& settled = mine.settled[slot_of(*at.in, mask)];
+  if (settled.serial == it.serial) {
+    if (settled.nothing_more) return;
+    if (settled.noted && !plain && settled.acquires == acquires_as_written && settled.mask == mask &&
+        settled.reach == reach)
+      return;
+  } else {
+    settled = {.serial = it.serial};
+  }
   if (mine.host && it.writer != self.id) it.host_saw = true;
   if (!link_.pool && mine.host && !it.host && it.step > arrived_in_order_) arrived_in_order_ = it.step;
   const bool was_known = knows_by_causality(self, mine, it);
@@ -321,11 +382,12 @@ void scoped_memory::has_read(lane& self, lane_facts& mine, message& it, const pa
     return given.releaser != self.id && (entry_of(mine.clock.ordered, given.releaser) < given.epoch ||
                                          (mine.clock.split && entry_of(mine.clock.seen, given.releaser) < given.epoch));
   };
-  if (was_known && std::none_of(it.releases.begin(), it.releases.end(), teaches)) return;
-  const auto reach = static_cast<uint8_t>(how.reach);
+  if (was_known && std::none_of(it.releases.begin(), it.releases.end(), teaches)) {
+    settled.known = settled.nothing_more = true;
+    return;
+  }
   const bool strong_as_written = morally_strong(mine, plain, reach, mask, it, true);
   const bool strong = morally_strong(mine, plain, reach, mask, it, false);
-  const bool acquires_as_written = !plain && acquires(how.order);
   const uint64_t step = here_.steps() + 1;
   for (const release_entry& given : it.releases) {
     if (!teaches(given)) continue;
@@ -342,14 +404,13 @@ void scoped_memory::has_read(lane& self, lane_facts& mine, message& it, const pa
     const bool seen_now = performed && (mine.host || (acquires_as_written && reach >= apart));
     if (ordered_now || seen_now) acquire(self, mine, given, ordered_now, seen_now);
     if ((written && !ordered_now) || (performed && !seen_now)) {
-      const auto known = std::find_if(mine.pending.begin(), mine.pending.end(), [&](const pending_acquire& one) {
-        return one.given.releaser == given.releaser && one.as_written == written && one.seen == performed &&
-               one.in == at.in && one.mask == mask;
-      });
-      if (known == mine.pending.end())
-        mine.pending.push_back({given, apart, written, performed, at.in, mask});
-      else if (known->given.epoch < given.epoch)
-        *known = {given, apart, written, performed, at.in, mask};
+      const pending_acquire fresh = {at.in, mask, apart, written, performed, given};
+      if (std::none_of(mine.pending.begin(), mine.pending.end(),
+                       [&](const pending_acquire& one) { return one.includes(fresh); })) {
+        std::erase_if(mine.pending, [&](const pending_acquire& one) { return fresh.includes(one); });
+        if (mine.pending.size() >= mine.many_pending) forget_pending(mine);
+        mine.pending.push_back(fresh);
+      }
     }
     if (ordered_now) continue;
     // What a later report must know: why this did not order anything.
@@ -359,7 +420,14 @@ void scoped_memory::has_read(lane& self, lane_facts& mine, message& it, const pa
       note_missing(self, mine, given,
                    given.is_release && given.as_written ? missing_order::acquire : missing_order::release, step);
   }
-  if (strong && !was_known && !knows_by_causality(self, mine, it)) it.observers.push_back({self.id, mine.epoch});
+  if (strong && !was_known && !knows_by_causality(self, mine, it)) it.add_observer({self.id, mine.epoch});
+  settled.known = settled.known || was_known || strong;
+  if (!plain) {
+    settled.noted = true;
+    settled.acquires = acquires_as_written;
+    settled.mask = mask;
+    settled.reach = reach;
+  }
 }
 
 // Whether one of the stores in known_, which all come behind, is sure to have overwritten this one.
@@ -375,8 +443,17 @@ inline scoped_memory::visible scoped_memory::choose_visible(lane& self, lane_fac
   for (int n = in.count - 1; n >= 0; --n) {
     const message& one = *in.order[static_cast<size_t>(n)];
     if ((one.mask & mask) == 0) continue;
-    if (one.unordered.empty() && knows(self, mine, one)) return {n, true};
+    if (one.unordered.empty()) {
+      settled_store& settled = mine.settled[slot_of(in, mask)];
+      if (settled.serial == one.serial && settled.known) return {n, true};
+      if (knows(self, mine, one)) {
+        if (settled.serial != one.serial) settled = {.serial = one.serial};
+        settled.known = true;
+        return {n, true};
+      }
+    }
     if (modifies && morally_strong(mine, plain, reach, mask, one, false)) return {n, true};
+    if (!here_.may_be_late(self)) return {n, true};
     return choose_among(self, mine, in, mask, modifies, plain, reach);
   }
   return {-1, true};
@@ -401,7 +478,7 @@ scoped_memory::visible scoped_memory::choose_among(lane& self, lane_facts& mine,
     known_.push_back(n);
   }
   if (down_to_base && (cuts_.empty() || readable_at(in, -1, mask))) cuts_.push_back(-1);
-  if (cuts_.size() == 1 || !here_.may_be_late(self)) return {cuts_.front(), true};
+  if (cuts_.size() == 1) return {cuts_.front(), true};
   const uint32_t picked = here_.pick(self, static_cast<uint32_t>(cuts_.size()), scheduler::choice_kind::visible);
   if (picked != 0) {
     --self.late_left;
@@ -431,19 +508,35 @@ void scoped_memory::note_overtaken(lane_facts& mine, const granule& in, int cut,
 uint64_t scoped_memory::load(lane& self, const operation& how) {
   if (how.order == memory_order::seq_cst) fence(self, how);
   const size_t size_bytes = how.size_bytes;
-  uint64_t newest = 0;
-  std::memcpy(&newest, how.address, size_bytes);
+  const uint64_t newest = read_atomic(how.address, size_bytes);
   if (!covers(how.address) || reinterpret_cast<uintptr_t>(how.address) % granule_bytes + size_bytes > granule_bytes)
     return newest;
   lane_facts& mine = facts(self);
   const part at = part_of(how.address, size_bytes);
+  const auto reach = static_cast<uint8_t>(how.reach);
+  const bool is_acquire = acquires(how.order);
+  settled_store& settled = mine.settled[slot_of(*at.in, at.mask)];
   look_for_race(self, mine, *at.in, at.mask, how, false, false);
-  const auto [cut, is_newest] =
-      choose_visible(self, mine, *at.in, at.mask, false, false, static_cast<uint8_t>(how.reach));
-  if (message* const read = latest(*at.in, cut, at.mask)) has_read(self, mine, *read, at, how, false);
+  // Most loads are those of a lane that waits, and find what the one before has found.
+  if (settled.repeats && settled.mask == at.mask && settled.reach == reach && settled.acquires == is_acquire) {
+    const message* const found = latest(*at.in, at.in->count - 1, at.mask);
+    if (found == nullptr ? at.in->serial == settled.serial
+                         : found->serial == settled.serial && found->unordered.empty())
+      return newest;
+  }
+  const auto [cut, is_newest] = choose_visible(self, mine, *at.in, at.mask, false, false, reach);
+  message* const read = latest(*at.in, cut, at.mask);
+  if (read != nullptr) has_read(self, mine, *read, at, how, false);
   // An earlier load of the same location, be it relaxed, begins the acquire pattern that this one ends.
-  if (acquires(how.order)) acquire_pending(self, mine, static_cast<uint8_t>(how.reach), &at);
-  if (is_newest) return newest;
+  if (is_acquire) acquire_pending(self, mine, reach, &at);
+  if (is_newest) {
+    settled.repeats =
+        read != nullptr && settled.serial == read->serial && settled.known && (settled.nothing_more || settled.noted);
+    settled.mask = at.mask;
+    settled.reach = reach;
+    settled.acquires = is_acquire;
+    return newest;
+  }
   return (value_at(*at.in, cut) & bytes_of_mask[at.mask]) >> at.shift;
 }
 
@@ -465,8 +558,7 @@ uint64_t scoped_memory::read_modify_write(lane& self, const operation& how, cons
   if (how.order == memory_order::seq_cst) fence(self, how);
   const size_t size_bytes = how.size_bytes;
   auto* const address = static_cast<std::byte*>(const_cast<void*>(how.address));
-  uint64_t old = 0;
-  std::memcpy(&old, address, size_bytes);
+  uint64_t old = read_atomic(address, size_bytes);
   const auto writes = [&] { return next.writes == nullptr || next.writes(next.context, old); };
   if (!covers(address) || reinterpret_cast<uintptr_t>(address) % granule_bytes + size_bytes > granule_bytes) {
     if (!writes()) return old;
@@ -528,6 +620,7 @@ void scoped_memory::put(lane& self, lane_facts& mine, const part& at, uint64_t v
                         const message* modified, bool modifies, bool anywhere) {
   granule& in = *at.in;
   message& fresh = *take_message();
+  fresh.serial = ++serials_;
   fresh.value = value;
   fresh.mask = fresh.readable = at.mask;
   fresh.strong = !plain;
@@ -554,7 +647,8 @@ void scoped_memory::put(lane& self, lane_facts& mine, const part& at, uint64_t v
     if (known && one.unordered.empty()) break;
   }
   int position = in.count;
-  if (anywhere && in.count != 0 && here_.may_be_late(self)) {
+  const message* const newest = anywhere ? latest(in, in.count - 1, at.mask) : nullptr;
+  if (newest != nullptr && newest->writer != self.id && here_.may_be_late(self)) {
     cuts_.clear();
     cuts_.push_back(position);
     for (int n = in.count - 1; n >= 0; --n) {
@@ -567,6 +661,7 @@ void scoped_memory::put(lane& self, lane_facts& mine, const part& at, uint64_t v
       position = cuts_[here_.pick(self, static_cast<uint32_t>(cuts_.size()), scheduler::choice_kind::place)];
   }
   if (races) {
+    in.has_unordered = true;
     const std::array<bool, 16> related = related_to(in, position, at.mask, racing);
     const auto comes_before = [&](const message::racing& pair) {
       for (int older = 0; older < position; ++older)
@@ -814,17 +909,30 @@ void scoped_memory::report_race(lane& self, const lane_facts& mine, const access
   here_.found_race(self, earlier, scope_race, missing);
 }
 
+inline access_record scoped_memory::record_of(const lane& self, const lane_facts& mine, uint8_t mask,
+                                              const operation& how, bool plain, bool writes) const {
+  return {.lane = self.id,
+          .epoch = mine.epoch,
+          .step = here_.steps() + 1,
+          .mask = mask,
+          .reach = static_cast<uint8_t>(how.reach),
+          .plain = plain,
+          .writes = writes};
+}
+
 void scoped_memory::look_for_race(lane& self, lane_facts& mine, granule& in, uint8_t mask, const operation& how,
                                   bool plain, bool writes) {
   constexpr size_t few = 8;
   const auto reach = static_cast<uint8_t>(how.reach);
-  const access_record now = {.lane = self.id,
-                             .epoch = mine.epoch,
-                             .step = here_.steps() + 1,
-                             .mask = mask,
-                             .reach = reach,
-                             .plain = plain,
-                             .writes = writes};
+  checked_access& checked = (writes ? mine.checked_writes : mine.checked_reads)[slot_of(in, mask)];
+  const checked_access same = {.granule = in.serial,
+                               .epoch = mine.epoch,
+                               .plain_changes = in.accesses.plain_changes,
+                               .mask = mask,
+                               .reach = reach};
+  // It is in the history already, and while all atomic accesses reach each other only plain ones race with it.
+  if (!plain && checked == same && !in.accesses.is_narrow()) return;
+  const access_record now = record_of(self, mine, mask, how, plain, writes);
   access_history& known = in.accesses;
   const clock_entries& ordered = mine.clock.ordered;
   const auto comes_after = [&](const access_record& one) {
@@ -841,13 +949,15 @@ void scoped_memory::look_for_race(lane& self, lane_facts& mine, granule& in, uin
   if (!plain) {
     known.least_reach = std::min(known.least_reach, reach);
     (mine.host ? known.by_host : known.by_device) = true;
-    if (known.least_reach < (known.by_host && known.by_device ? same_system : same_device)) {
+    if (known.is_narrow()) {
       known.atomic_writes.each(look);
       if (writes) known.atomic_reads.each(look);
     }
     (writes ? known.atomic_writes : known.atomic_reads).add(now);
+    checked = same;
     return;
   }
+  ++known.plain_changes;
   if (known.least_reach != 0xff) {
     known.atomic_writes.each(look);
     if (writes) known.atomic_reads.each(look);

@@ -56,9 +56,6 @@ class scoped_memory final : public late_memory {
   static constexpr size_t most_kept =
       10;  ///< stores of one granule that may still be read, where each byte has a newer one
 
-  /// How far apart two lanes are: the narrowest scope that includes both.
-  enum distance : uint8_t { same_wave, same_block, same_device, same_system };
-
   /// What a release gives to whoever acquires it.
   struct release_entry {
     snapshot view;
@@ -74,12 +71,46 @@ class scoped_memory final : public late_memory {
   /// A release that a relaxed load has read: a fence behind it may still acquire it.
   struct granule;
   struct pending_acquire {
-    release_entry given;
+    const granule* in = nullptr;  ///< where it was read
+    uint8_t mask = 0;
     uint8_t apart = 0;  ///< distance to the releaser
     bool as_written = false;
     bool seen = false;
-    const granule* in = nullptr;  ///< where it was read
+    release_entry given;
+
+    /// Whoever acquires this one acquires the other too.
+    bool includes(const pending_acquire& other) const {
+      if (in != other.in || mask != other.mask || apart > other.apart) return false;
+      if (as_written < other.as_written || seen < other.seen) return false;
+      const release_entry& old = other.given;
+      if (given.releaser == old.releaser) return given.epoch >= old.epoch;
+      return entry_of(given.view->ordered, old.releaser) >= old.epoch &&
+             entry_of(given.view->what_is_seen(), old.releaser) >= old.epoch;
+    }
+  };
+
+  /// What a lane has settled about a store that it may read again and again while it waits. Knowledge only grows: what is true of
+  /// a lane and a store stays true.
+  struct settled_store {
+    uint64_t serial = 0;        ///< of the store
+    bool known = false;         ///< the lane cannot miss it
+    bool nothing_more = false;  ///< it has nothing more to teach the lane
+    bool noted = false;         ///< all that a load of the shape below learns from it, the lane has noted
+    // The atomic load that has read it last.
+    bool repeats = false;  ///< the same load finds the same again, and there is nothing else to do
     uint8_t mask = 0;
+    uint8_t reach = 0;
+    bool acquires = false;
+  };
+
+  /// An atomic access of a lane that has been compared with all others, and is in the history of its granule.
+  struct checked_access {
+    uint64_t granule = 0;  ///< its serial
+    uint32_t epoch = 0;
+    uint32_t plain_changes = 0;
+    uint8_t mask = 0;
+    uint8_t reach = 0;
+    bool operator==(const checked_access&) const = default;
   };
 
   struct lane_facts {
@@ -88,7 +119,8 @@ class scoped_memory final : public late_memory {
     bool host = false;
     causal_clock clock;
     uint32_t epoch = 1;
-    snapshot now;  ///< of the clock; empty when it has changed since
+    uint64_t learnt_at = 0;  ///< the step in which it has last learnt something from somebody
+    snapshot now;            ///< of the clock; empty when it has changed since
     struct fence_release {
       snapshot view;
       uint32_t epoch = 0;
@@ -96,7 +128,13 @@ class scoped_memory final : public late_memory {
       uint64_t step = 0;
     };
     std::vector<fence_release> fences;  ///< the latest of each reach that is not covered by a later one of wider reach
+    static constexpr size_t few_pending = 4;
     std::vector<pending_acquire> pending;
+    size_t many_pending = few_pending;  ///< as many are looked through for what is not needed any more
+    static constexpr size_t slots = 16;
+    std::array<settled_store, slots> settled;
+    std::array<checked_access, slots> checked_reads;
+    std::array<checked_access, slots> checked_writes;
     // A plain access that the code under test makes now.
     const void* store_address = nullptr;
     size_t store_bytes = 0;
@@ -115,7 +153,8 @@ class scoped_memory final : public late_memory {
     uint32_t epoch = 0;
   };
   struct message {
-    uint64_t value = 0;  ///< in the place of its bytes within the granule
+    uint64_t serial = 0;  ///< never used again
+    uint64_t value = 0;   ///< in the place of its bytes within the granule
     uint8_t mask = 0;
     uint8_t readable = 0;  ///< the bytes of `mask` that may still be read
     bool strong = false;
@@ -129,6 +168,15 @@ class scoped_memory final : public late_memory {
     uint64_t step = 0;
     std::vector<release_entry> releases;
     std::vector<observer> observers;
+    std::vector<uint64_t> observed_by;  ///< the same lanes, a bit each
+    bool was_observed_by(uint32_t lane) const {
+      return lane / 64 < observed_by.size() && (observed_by[lane / 64] >> lane % 64 & 1) != 0;
+    }
+    void add_observer(const observer& one) {
+      observers.push_back(one);
+      if (observed_by.size() <= one.lane / 64) observed_by.resize(one.lane / 64 + size_t{1}, 0);
+      observed_by[one.lane / 64] |= uint64_t{1} << one.lane % 64;
+    }
     /// Older stores in the list with which it races: nothing says which of them overwrote the other, and loads may find either.
     struct racing {
       const message* with = nullptr;
@@ -143,9 +191,12 @@ class scoped_memory final : public late_memory {
   };
   struct granule {
     std::byte* address = nullptr;
-    uint64_t base = 0;  ///< what it held before the first store
+    uint32_t number = 0;
+    uint64_t serial = 0;  ///< of what it held before the first store
+    uint64_t base = 0;    ///< what it held before the first store
     uint8_t base_readable = 0xff;
     uint8_t count = 0;
+    bool has_unordered = false;        ///< of any of the stores
     std::array<message*, 16> order{};  ///< in modification order
     access_history accesses;
   };
@@ -158,6 +209,11 @@ class scoped_memory final : public late_memory {
   };
 
   lane_facts& facts(const lane& who) { return *lanes_[who.id]; }
+  /// Where a lane keeps what it remembers of a location, until another one takes the place.
+  static size_t slot_of(const granule& in, uint8_t mask) {
+    const uint32_t half = (mask & 0x0f) != 0 ? 0 : 1;
+    return (in.number * 2 + half) % lane_facts::slots;
+  }
   bool covers(const void* address) const;
   granule& granule_at(const void* address);
   granule* new_granule(std::byte* address);
@@ -165,7 +221,7 @@ class scoped_memory final : public late_memory {
   template <typename Each>
   void for_each_part(const void* address, size_t size_bytes, Each&& each);
 
-  static distance between(const lane_facts& a, const lane_facts& b);
+  static uint8_t between(const lane_facts& a, const lane_facts& b);
   static uint64_t instance_of(const lane_facts& who, uint8_t reach);
   static uint8_t machine_reach(const lane_facts& who, uint8_t reach) { return who.host ? uint8_t{same_system} : reach; }
   /// Whether the lane cannot miss the store: by causality, or because the host's memory is coherent.
@@ -203,15 +259,18 @@ class scoped_memory final : public late_memory {
                                          const std::array<bool, 16>& racing);
   static bool fits(const granule& in, int position, uint8_t mask, const std::array<bool, 16>& racing);
   const snapshot& snapshot_of(lane_facts& mine);
-  void clock_changed(lane_facts& mine) { mine.now = snapshot(); }
+  void clock_changed(lane_facts& mine);
   void new_epoch(const lane& self, lane_facts& mine);
   [[gnu::noinline]] void report_race(lane& self, const lane_facts& mine, const access_record& earlier,
                                      const access_record& now);
+  access_record record_of(const lane& self, const lane_facts& mine, uint8_t mask, const operation& how, bool plain,
+                          bool writes) const;
   void look_for_race(lane& self, lane_facts& mine, granule& in, uint8_t mask, const operation& how, bool plain,
                      bool writes);
   void fence_total(lane& self, lane_facts& mine, uint8_t reach);
   /// What the lane has read before, at one location or (a fence) anywhere.
   void acquire_pending(lane& self, lane_facts& mine, uint8_t reach, const part* at);
+  static void forget_pending(lane_facts& mine);
   void release_fence(lane& self, lane_facts& mine, uint8_t reach);
   /// Whether a release of this lane lets older stores of its agent be overtaken on their way to the other.
   bool is_overtaken(const lane_facts& releaser, const lane_facts& mine) const;
@@ -239,6 +298,7 @@ class scoped_memory final : public late_memory {
   std::vector<int> known_;  ///< of the load in progress: known stores that race with older ones
   causal_clock meeting_;
   race_finder races_;
+  uint64_t serials_ = 0;
   uint64_t arrived_in_order_ = 0;  ///< with an in-order device: the latest of its stores that the host has seen
   struct overtaking {
     uint64_t flag_step = 0;
