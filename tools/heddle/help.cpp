@@ -85,7 +85,8 @@ configuration of the link).
 
   --row REGEX       only tests whose name, such as "ptx/MP+rlx.gpu+cta" or
                     "pcie/SB.fences [pool+drain]", has a match
-  --schedules N     schedules per test (default 20000)
+  --schedules N     schedules per test (default 20000); where an outcome must be
+                    seen, ten times as many before it counts as missed
   --all             all of them, also when an allowed outcome has been seen
   --seed S          schedule i of a test has seed S+i (default 1)
   --jobs J          OS threads (default: one per core)

@@ -181,7 +181,13 @@ test_result runner::run(const test& tested, const std::vector<std::string>& sett
   const std::function<void()> body = [this] { threads_->main(); };
   const bool enough_once = tested.expected != expectation::forbidden && !options.all;
   test_result counted;
-  while (counted.schedules < options.schedules && !(enough_once && counted.seen != 0)) {
+  // Some outcomes need much to come together: before one is missed, it gets more time.
+  const bool is_sought = tested.expected == expectation::seen;
+  const auto goes_on = [&] {
+    if (enough_once && counted.seen != 0) return false;
+    return counted.schedules < options.schedules * (is_sought && counted.seen == 0 ? extra_schedules : 1);
+  };
+  while (goes_on()) {
     if (options.stop != nullptr && options.stop->load(std::memory_order_relaxed)) {
       counted.stopped = true;
       break;

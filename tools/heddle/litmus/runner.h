@@ -13,6 +13,9 @@
 
 namespace heddle::litmus {
 
+/// A test whose outcome must be seen gets so many times the schedules before the outcome counts as missed.
+inline constexpr uint64_t extra_schedules = 10;
+
 struct run_options {
   uint64_t schedules = 20'000;
   uint64_t first_seed = 1;                  ///< run i has seed first_seed + i
