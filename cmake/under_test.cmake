@@ -31,8 +31,11 @@ set(instrument
     # Findings name source lines.
     -g)
 # g++ warns that its ThreadSanitizer does not understand fences; our runtime does.
-set(instrument_gnu "SHELL:--param tsan-instrument-func-entry-exit=0" -Wno-tsan)
+# Calls and functions that differ in their source line alone, or in an argument, are not made one: a line would name the other.
+set(instrument_gnu "SHELL:--param tsan-instrument-func-entry-exit=0" -Wno-tsan -fno-crossjumping -fno-tree-tail-merge -fno-ipa-icf)
 set(instrument_clang
+    "SHELL:-mllvm -enable-tail-merge=0"
+    "SHELL:-mllvm -simplifycfg-sink-common=0"
     "SHELL:-mllvm -tsan-instrument-func-entry-exit=0"
     # clang reports a plain read-modify-write as one write; the runtime must see what was read.
     "SHELL:-mllvm -tsan-instrument-read-before-write=1"

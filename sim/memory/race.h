@@ -5,6 +5,7 @@
 
 #include <heddle/sim/memory/causality.h>
 
+#include <array>
 #include <cstdint>
 #include <vector>
 
@@ -60,19 +61,37 @@ struct access_history {
   std::vector<access_record> plain_writes;
   atomic_accesses atomic_reads;
   atomic_accesses atomic_writes;
-  // Of the atomic accesses: while each of them reaches all the others, none of them race.
+  // Of the atomic accesses.
   uint8_t least_reach = 0xff;
+  std::array<uint8_t, 8> masks{};  ///< those that do not overlap another, zero behind the last
+  bool overlaps = false;           ///< some overlap, and not completely
   bool by_host = false;
   bool by_device = false;
   uint32_t plain_changes = 0;  ///< how often something was added to the plain ones
 
-  bool is_narrow() const { return least_reach < (by_host && by_device ? same_system : same_device); }
+  /// Then none of them race: each reaches all the others, and they overlap completely or not at all.
+  bool all_atomics_agree() const {
+    return !overlaps && least_reach >= (by_host && by_device ? same_system : same_device);
+  }
+  void add_mask(uint8_t mask) {
+    for (uint8_t& known : masks) {
+      if (known == mask) return;
+      if ((known & mask) != 0) break;
+      if (known != 0) continue;
+      known = mask;
+      return;
+    }
+    overlaps = true;
+  }
+
   void clear() {
     plain_reads.clear();
     plain_writes.clear();
     atomic_reads.clear();
     atomic_writes.clear();
     least_reach = 0xff;
+    masks = {};
+    overlaps = false;
     by_host = by_device = false;
     plain_changes = 0;
   }

@@ -354,7 +354,7 @@ void scoped_memory::forget_pending(lane_facts& mine) {
     return entry_of(clock, given.releaser) >= given.epoch;
   };
   std::erase_if(mine.pending, [&](const pending_acquire& one) {
-    return (!one.as_written || has(mine.clock.ordered, one.given)) &&
+    return (!(one.as_written || one.too_narrow) || has(mine.clock.ordered, one.given)) &&
            (!one.seen || has(mine.clock.what_is_seen(), one.given));
   });
   mine.many_pending = std::max(lane_facts::few_pending, 2 * mine.pending.size());
@@ -403,8 +403,11 @@ void scoped_memory::has_read(lane& self, lane_facts& mine, message& it, const pa
     const bool ordered_now = written && acquires_as_written && reach >= apart;
     const bool seen_now = performed && (mine.host || (acquires_as_written && reach >= apart));
     if (ordered_now || seen_now) acquire(self, mine, given, ordered_now, seen_now);
-    if ((written && !ordered_now) || (performed && !seen_now)) {
-      const pending_acquire fresh = {at.in, mask, apart, written, performed, given};
+    // A fence behind a load that does not acquire does; and where no fence could, it misses a scope.
+    const bool too_narrow = !written && !plain && !acquires_as_written && given.is_release && given.as_written &&
+                            it.strong && it.mask == mask;
+    if ((written && !ordered_now) || (performed && !seen_now) || too_narrow) {
+      const pending_acquire fresh = {at.in, mask, apart, written, performed && !seen_now, too_narrow, given};
       if (std::none_of(mine.pending.begin(), mine.pending.end(),
                        [&](const pending_acquire& one) { return one.includes(fresh); })) {
         std::erase_if(mine.pending, [&](const pending_acquire& one) { return fresh.includes(one); });
@@ -576,6 +579,7 @@ uint64_t scoped_memory::read_modify_write(lane& self, const operation& how, cons
   if (read != nullptr) has_read(self, mine, *read, at, how, false);
   if (acquires(how.order)) acquire_pending(self, mine, static_cast<uint8_t>(how.reach), &at);
   if (writes()) put(self, mine, at, next.apply(next.context, old) << at.shift, how, false, read, true, false);
+  if (mine.host) fence_host(self, mine);
   return old;
 }
 
@@ -654,7 +658,8 @@ void scoped_memory::put(lane& self, lane_facts& mine, const part& at, uint64_t v
     for (int n = in.count - 1; n >= 0; --n) {
       const message& one = *in.order[static_cast<size_t>(n)];
       if ((one.mask & at.mask) == 0) continue;
-      if (one.modifies || knows_by_causality(self, mine, one)) break;
+      // All stores of an x86 host become visible in one order: that in which they are made here.
+      if (one.modifies || (one.host && mine.host) || knows_by_causality(self, mine, one)) break;
       if (!races || fits(in, n, at.mask, racing)) cuts_.push_back(n);
     }
     if (cuts_.size() > 1)
@@ -744,7 +749,7 @@ void scoped_memory::give_releases(lane& self, lane_facts& mine, granule& in, mes
                             .as_written = true,
                             .narrow = false,
                             .is_release = true,
-                            .step = fresh.step});
+                            .step = fenced.reach < reach ? fenced.step : fresh.step});
   }
   if (!is_release && !mine.host && !wants_reasons()) return;
   add_release(fresh, {.view = snapshot_of(mine),
@@ -833,9 +838,9 @@ void scoped_memory::acquire_pending(lane& self, lane_facts& mine, uint8_t reach,
     const bool written = one.as_written && reach >= one.apart;
     const bool performed = one.seen && machine_reach(mine, reach) >= one.apart;
     if (written || performed) acquire(self, mine, one.given, written, performed);
-    if (one.as_written && !written) {
+    if ((one.as_written && !written) || one.too_narrow) {
       note_missing(self, mine, one.given, missing_order::scope, here_.steps() + 1);
-      return false;
+      if (!one.too_narrow) return false;
     }
     return performed || !one.seen;
   });
@@ -851,6 +856,19 @@ void scoped_memory::fence_total(lane& self, lane_facts& mine, uint8_t reach) {
     clock_changed(mine);
   }
   for (uint8_t wide = same_wave; wide <= reach; ++wide) totals_[instance_of(mine, wide)].join_all(mine.clock);
+  new_epoch(self, mine);
+}
+
+// On x86 every read-modify-write is a full fence, whatever its order (Intel SDM 3A, 8.2.3.9). The program did not ask for that.
+void scoped_memory::fence_host(lane& self, lane_facts& mine) {
+  causal_clock& total = totals_[instance_of(mine, same_system)];
+  if (!total.what_is_seen().empty()) {
+    mine.clock.separate();
+    join(mine.clock.seen, total.what_is_seen());
+    clock_changed(mine);
+  }
+  total.separate();
+  join(total.seen, mine.clock.what_is_seen());
   new_epoch(self, mine);
 }
 
@@ -902,7 +920,7 @@ void scoped_memory::released(lane&, const void*, size_t) {}
 
 void scoped_memory::report_race(lane& self, const lane_facts& mine, const access_record& earlier,
                                 const access_record& now) {
-  const bool both_atomic = !earlier.plain && !now.plain;
+  const bool both_atomic = !earlier.plain && !now.plain && earlier.mask == now.mask;
   const race_finder::edge* missing = races_.would_order(earlier, mine.clock.ordered, true);
   const bool scope_race = both_atomic || missing != nullptr;
   if (missing == nullptr) missing = races_.would_order(earlier, mine.clock.ordered, false);
@@ -930,8 +948,8 @@ void scoped_memory::look_for_race(lane& self, lane_facts& mine, granule& in, uin
                                .plain_changes = in.accesses.plain_changes,
                                .mask = mask,
                                .reach = reach};
-  // It is in the history already, and while all atomic accesses reach each other only plain ones race with it.
-  if (!plain && checked == same && !in.accesses.is_narrow()) return;
+  // It is in the history already, and while all atomic accesses agree only plain ones race with it.
+  if (!plain && checked == same && in.accesses.all_atomics_agree()) return;
   const access_record now = record_of(self, mine, mask, how, plain, writes);
   access_history& known = in.accesses;
   const clock_entries& ordered = mine.clock.ordered;
@@ -940,7 +958,8 @@ void scoped_memory::look_for_race(lane& self, lane_facts& mine, granule& in, uin
   };
   const auto look = [&](const access_record& one) {
     if ((one.mask & mask) == 0 || comes_after(one)) return;
-    if (!plain && !one.plain && std::min(one.reach, reach) >= between(*lanes_[one.lane], mine)) return;
+    if (!plain && !one.plain && one.mask == mask && std::min(one.reach, reach) >= between(*lanes_[one.lane], mine))
+      return;
     report_race(self, mine, one, now);
   };
   for (const access_record& one : known.plain_writes) look(one);
@@ -948,8 +967,9 @@ void scoped_memory::look_for_race(lane& self, lane_facts& mine, granule& in, uin
     for (const access_record& one : known.plain_reads) look(one);
   if (!plain) {
     known.least_reach = std::min(known.least_reach, reach);
+    known.add_mask(mask);
     (mine.host ? known.by_host : known.by_device) = true;
-    if (known.is_narrow()) {
+    if (!known.all_atomics_agree()) {
       known.atomic_writes.each(look);
       if (writes) known.atomic_reads.each(look);
     }

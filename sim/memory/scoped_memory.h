@@ -76,12 +76,13 @@ class scoped_memory final : public late_memory {
     uint8_t apart = 0;  ///< distance to the releaser
     bool as_written = false;
     bool seen = false;
+    bool too_narrow = false;  ///< nobody can acquire it: kept to say so
     release_entry given;
 
     /// Whoever acquires this one acquires the other too.
     bool includes(const pending_acquire& other) const {
       if (in != other.in || mask != other.mask || apart > other.apart) return false;
-      if (as_written < other.as_written || seen < other.seen) return false;
+      if (as_written < other.as_written || seen < other.seen || too_narrow != other.too_narrow) return false;
       const release_entry& old = other.given;
       if (given.releaser == old.releaser) return given.epoch >= old.epoch;
       return entry_of(given.view->ordered, old.releaser) >= old.epoch &&
@@ -268,6 +269,7 @@ class scoped_memory final : public late_memory {
   void look_for_race(lane& self, lane_facts& mine, granule& in, uint8_t mask, const operation& how, bool plain,
                      bool writes);
   void fence_total(lane& self, lane_facts& mine, uint8_t reach);
+  void fence_host(lane& self, lane_facts& mine);
   /// What the lane has read before, at one location or (a fence) anywhere.
   void acquire_pending(lane& self, lane_facts& mine, uint8_t reach, const part* at);
   static void forget_pending(lane_facts& mine);
