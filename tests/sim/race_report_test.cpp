@@ -98,7 +98,7 @@ TEST(reports, name_the_edge_without_acquire) {
 
 struct gives_to_the_block {
   static constexpr int data_line = __LINE__ + 4;
-  static constexpr int flag_line = __LINE__ + 5;
+  static constexpr int fence_line = __LINE__ + 4;
   // In a statement each, so that each has a line.
   void operator()(words& at) const {
     at.data = 7;
@@ -115,7 +115,8 @@ TEST(reports, name_the_scope_that_is_too_narrow) {
     EXPECT_TRUE(says(report, SIM_LINE(gives_to_the_block::data_line)));
     EXPECT_TRUE(says(report, SIM_LINE(taker::data_line)));
     const std::string edge = behind(report, "missing edge: a scope is too narrow where");
-    EXPECT_TRUE(says(edge, SIM_LINE(gives_to_the_block::flag_line)));
+    EXPECT_TRUE(says(edge, "fence release block"));
+    EXPECT_TRUE(says(edge, SIM_LINE(gives_to_the_block::fence_line)));
     EXPECT_TRUE(says(edge, SIM_LINE(taker::flag_line)));
   }
 }
@@ -141,6 +142,41 @@ TEST(reports, name_the_scopes_of_two_atomic_accesses) {
   EXPECT_TRUE(says(report, SIM_LINE(looks_in_the_device::line)));
   EXPECT_TRUE(
       says(report, "missing edge: both are atomic, but the scope of one does not include the lane of the other"));
+}
+
+struct counts_in_the_device {
+  static constexpr int line = __LINE__ + 1;
+  void operator()(words& at) const { target::atomic_ref<uint32_t, scope::device>(at.data).fetch_add(1, relaxed); }
+};
+
+// A compiler likes to make one call of two that end a branch each.
+TEST(reports, give_two_calls_that_differ_in_the_scope_a_line_each) {
+  const std::string report =
+      report_of(verdict::scope_race, together(place::device, counts_in_its_block(), counts_in_the_device()));
+  EXPECT_TRUE(says(report, SIM_LINE(counts_in_its_block::line)));
+  EXPECT_TRUE(says(report, SIM_LINE(counts_in_the_device::line)));
+}
+
+struct writes_here {
+  static constexpr int line = __LINE__ + 2;
+  [[gnu::noinline]] void operator()(words& at) const {
+    at.data = 9;
+    word<uint32_t>(at.flag).store(1, release);
+  }
+};
+struct writes_there {
+  static constexpr int line = __LINE__ + 2;
+  [[gnu::noinline]] void operator()(words& at) const {
+    at.data = 9;
+    word<uint32_t>(at.flag).store(1, release);
+  }
+};
+
+// And one function of two that are equal.
+TEST(reports, give_two_equal_functions_a_line_each) {
+  const std::string report = report_of(verdict::race, together(place::device, writes_here(), writes_there()));
+  EXPECT_TRUE(says(report, SIM_LINE(writes_here::line)));
+  EXPECT_TRUE(says(report, SIM_LINE(writes_there::line)));
 }
 
 }  // namespace

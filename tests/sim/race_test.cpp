@@ -79,6 +79,22 @@ TEST(races, are_about_bytes) {
   EXPECT_TRUE(always_ends(verdict::race, apart(19, 1)));
 }
 
+TEST(races, are_atomic_accesses_that_overlap_in_part) {
+  const auto stores_both = [](words& at) {
+    void* const both = &at.data;
+    word<uint64_t>(*static_cast<uint64_t*>(both)).store(1, relaxed);
+  };
+  for (const place where : all_places) {
+    EXPECT_TRUE(always_ends(
+        verdict::race, together(where, stores_both, [](words& at) { word<uint32_t>(at.data).store(2, relaxed); })));
+    EXPECT_TRUE(always_ends(verdict::race,
+                            together(where, stores_both, [](words& at) { word<uint32_t>(at.data).load(acquire); })));
+    EXPECT_TRUE(always_ends(verdict::ok, together(where, stores_both, stores_both)));
+    EXPECT_TRUE(always_ends(
+        verdict::ok, together(where, stores_both, [](words& at) { word<uint32_t>(at.flag).store(2, relaxed); })));
+  }
+}
+
 TEST(races, of_a_lane_with_itself_are_none) {
   EXPECT_TRUE(always_ends(verdict::ok, together(place::device, [](words& at) {
                             for (const access first : all_accesses) make(first, at.data);
