@@ -17,10 +17,12 @@ enum class choice_kind : uint8_t {
   visible,      ///< which of the values that a load may see it sees; 0 is the newest
   place,        ///< where in its location's modification order a store stands; 0 is the end
   arrive,       ///< what is under way and arrives now; 0 is nothing
+  start,        ///< which of the blocks that have not started starts next; 0 is that of the lowest number
 };
-inline constexpr uint32_t choice_kind_count = 6;
+inline constexpr uint32_t choice_kind_count = 7;
 
-/// The kind as traces spell it: "actor", "mask", "wake", "visible", "place", "arrive".
+/// The kind as traces spell it: "actor", "mask", "wake", "visible", "place", "arrive",
+/// "start".
 std::string_view to_string(choice_kind kind);
 
 /// The inverse of to_string; nothing when the text names no kind.

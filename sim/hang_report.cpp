@@ -211,6 +211,10 @@ std::string hang_report::text() const {
     text += "who waits for whom:\n";
     for (const edge& one : edges) text += "  " + one.from + " -> " + one.to + "  (" + one.over + ")\n";
   }
+  if (world_.denied_) {
+    const std::string models = world_.models_without_this_hang();
+    if (!models.empty()) text += "progress models under which somebody would have to move: " + models + '\n';
+  }
   return text;
 }
 

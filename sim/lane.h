@@ -73,6 +73,7 @@ struct lane {
   watch_set reads;                      ///< since its last progress
   std::vector<uint32_t> registrations;  ///< in the watch table
   uint32_t fruitless_reads = 0;         ///< since its last progress or wait
+  bool called = false;                  ///< into the driver, since its wait was last put to the proof
   uint32_t late_left = 0;               ///< loads that may still see an older value, before its next progress
   uint32_t wakes_left = 0;              ///< times that its wait may still end for no reason
   cycle_finder spin;                    ///< of a loop without pause(), read by read

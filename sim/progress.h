@@ -1,7 +1,8 @@
 // Who is guaranteed a turn: the fair set F of a progress model, kept up to date step by step.
 //
 // A wave that is live and stays in F takes infinitely many steps; nobody else is promised anything. Host threads are always in
-// F. (Sorensen, Evrard, Donaldson, CONCUR'18, section 4, for hsa and obe; NVIDIA's CUDA execution model for the host.)
+// F. (Sorensen, Evrard, Donaldson, CONCUR'18, section 4, for hsa and obe; Sorensen, Salvador, Raval, Evrard, Wickerson, Martonosi,
+// Donaldson, OOPSLA'21, for hsa_obe and lobe; NVIDIA's CUDA execution model for cuda and for the host.)
 #pragma once
 
 #include <heddle/sim/lane.h>
@@ -13,16 +14,22 @@
 namespace heddle::sim {
 
 enum class progress_model : uint8_t {
-  fair,    ///< every live wave
-  unfair,  ///< no wave
-  hsa,     ///< the live wave of lowest id
-  obe,     ///< every live wave that has ever stepped (occupancy-bound)
+  fair,     ///< every live wave
+  unfair,   ///< no wave
+  hsa,      ///< the live wave of lowest id
+  obe,      ///< every live wave that has ever stepped (occupancy-bound)
+  hsa_obe,  ///< those of hsa and those of obe
+  lobe,     ///< every live wave of an id no greater than the highest that has ever stepped (linear occupancy-bound)
+  slots,    ///< every wave that has a place on the device; without preemption, so no other one can step at all
+  cuda,     ///< every live wave of a block of which one has ever stepped; kernels start for hosts that ask for them
 };
 
 /// The names that the setting `progress` takes.
 std::vector<std::string> progress_model_names();
 progress_model parse_progress_model(std::string_view name);
 const char* to_string(progress_model model);
+/// All models, in the order of their names' list.
+std::vector<progress_model> progress_models();
 
 class fair_set {
  public:
@@ -30,8 +37,12 @@ class fair_set {
 
   // What happens to waves; each is told once, in order.
   void live(wave& who);
-  void stepped(wave& who);
+  void placed(wave& who);   ///< its block has got its place on the device
+  void stepped(wave& who);  ///< for the first time
   void ended(wave& who);
+
+  /// Whether the wave would be in F now under another model.
+  bool would_hold(progress_model model, const wave& who) const { return holds(model, who); }
 
   // What happens to their lanes.
   void candidate_added(wave& who) {
@@ -50,11 +61,15 @@ class fair_set {
 
  private:
   void set_guaranteed(wave& who, bool guaranteed);
-  bool holds(const wave& who) const;
+  void look_again(wave& who) { set_guaranteed(who, holds(model_, who)); }
+  bool holds(progress_model model, const wave& who) const;
+  template <typename Each>
+  void for_each_in_block(const wave& who, Each&& each) const;
 
   progress_model model_ = progress_model::fair;
   std::vector<wave*> device_waves_;  ///< by id
   size_t lowest_live_ = 0;
+  size_t stepped_up_to_ = 0;  ///< one more than the highest id that has ever stepped
   uint32_t candidates_ = 0;
   uint32_t guaranteed_device_waves_ = 0;
   uint32_t unstepped_ = 0;

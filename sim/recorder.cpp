@@ -64,9 +64,18 @@ std::string recorder::describe(const heap& memory, uint64_t step) const {
   const auto found = std::lower_bound(taken_.begin(), taken_.end(), step,
                                       [](const taken& one, uint64_t wanted) { return one.step < wanted; });
   if (found == taken_.end() || found->step != step) return "step " + std::to_string(step);
-  return name_of(*found->who) + ", " + sim::describe(found->what) + " of " +
-         describe_location(memory, found->what.address) + " (" + std::to_string(found->what.size_bytes) +
-         " bytes), step " + std::to_string(step) + ", " + source_of(found->calls).where();
+  std::string text = name_of(*found->who) + ", " + sim::describe(found->what);
+  // A fence is nowhere.
+  if (found->what.address != nullptr)
+    text += " of " + describe_location(memory, found->what.address) + " (" + std::to_string(found->what.size_bytes) +
+            " bytes)";
+  return text + ", step " + std::to_string(step) + ", " + source_of(found->calls).where();
+}
+
+bool recorder::is_fence(uint64_t step) const {
+  const auto found = std::lower_bound(taken_.begin(), taken_.end(), step,
+                                      [](const taken& one, uint64_t wanted) { return one.step < wanted; });
+  return found != taken_.end() && found->step == step && found->what.kind == operation_kind::fence;
 }
 
 std::vector<step_record> recorder::steps(const heap& memory, size_t most) const {

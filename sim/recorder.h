@@ -41,6 +41,8 @@ class recorder {
   /// The lanes that have touched the bytes at all, in order of their first time.
   std::vector<const lane*> users_of(const void* address) const;
 
+  /// Whether the lane of that step performed a fence in it.
+  bool is_fence(uint64_t step) const;
   /// One step in words, with its source line.
   std::string describe(const heap& memory, uint64_t step) const;
 

@@ -58,7 +58,9 @@ std::vector<parameter> machine_parameters() {
       parameter::one_of("convergence", "independent", {"independent"},
                         "what the lanes of a wave do to each other: independent = each is scheduled on its own"),
       parameter::one_of("progress", "fair", progress_model_names(),
-                        "which waves are guaranteed a turn: all, none, the lowest, or those that have stepped"),
+                        "which waves are guaranteed a turn; each model is explained in docs/simulator.md"),
+      parameter::one_of("starts", "in-order", {"in-order", "any"},
+                        "in which order the blocks of a kernel get their places on the device"),
       parameter::number("resident", 65536, 1, 1 << 20, "waves", "how many waves the device holds at a time"),
       parameter::one_of(
           "points", "all", {"all", "atomics"},
@@ -88,6 +90,7 @@ settings settings::from(const parameters& values) {
   read.doorbells = doorbell_settings::from(values);
   read.progress = parse_progress_model(values.text("progress"));
   read.resident = values.count("resident");
+  read.starts_in_order = values.text("starts") == "in-order";
   read.budget = static_cast<uint64_t>(values.number("budget"));
   read.wakes = values.count("wakes");
   read.plain_points = values.text("points") == "all";

@@ -107,6 +107,7 @@ void world::prepare(scheduler::choice_source& choices, bool explain) {
   report_.clear();
   stock_for_ = nullptr;
   denied_ = false;
+  places_lifted_ = false;
   stopped_ = false;
 }
 
@@ -323,7 +324,7 @@ void world::lane_ended(lane& self) {
         --kernels_running_;
         wake_readers(self, &kernels_running_, sizeof kernels_running_);
       }
-      start_blocks();
+      start_blocks(self);
     }
   }
   if (live_lanes_ == 0 && kernels_.empty()) {
@@ -355,6 +356,8 @@ void world::launch(lane& self, const launch_shape& shape, const fiber_body& body
   added.first_wave = waves_used_;
   added.ordinal = kernels_launched_;
   if (late_ != nullptr) late_->release_object(self, launch_of(kernels_launched_));
+  if (!machine_.starts_in_order)
+    for (uint32_t block = 0; block < shape.blocks; ++block) added.others.push_back(block);
   added.body = body;
   added.bytes.resize(body.size_bytes);
   std::memcpy(added.bytes.data(), bytes, body.size_bytes);
@@ -370,17 +373,29 @@ void world::launch(lane& self, const launch_shape& shape, const fiber_body& body
   ++kernels_launched_;
   ++kernels_running_;
   wake_readers(self, &kernels_running_, sizeof kernels_running_);
-  start_blocks();
+  start_blocks(self);
   performed(self, shape.blocks);
 }
 
-void world::start_blocks() {
+void world::start_blocks(lane& self) {
   if (kernels_.empty()) return;
   kernel& runs = kernels_.front();
-  while (runs.next_block < runs.blocks && resident_waves_ + runs.waves_per_block <= machine_.resident) {
+  const auto left = [&] { return runs.blocks - runs.started_blocks; };
+  const auto fits = [&](uint32_t blocks) {
+    return places_lifted_ || resident_waves_ + uint64_t{blocks} * runs.waves_per_block <= machine_.resident;
+  };
+  while (left() != 0 && fits(1)) {
+    uint32_t block = runs.started_blocks;
+    if (!machine_.starts_in_order) {
+      // Where all have a place, the order in which they get it does not show.
+      const uint32_t which = fits(left()) || left() == 1 ? 0 : pick(self, left(), scheduler::choice_kind::start);
+      block = runs.others[which];
+      runs.others.erase(runs.others.begin() + which);
+    }
     for (uint32_t n = 0; n < runs.waves_per_block; ++n) {
-      wave& starts = waves_[runs.first_wave + size_t{runs.next_block} * runs.waves_per_block + n];
+      wave& starts = waves_[runs.first_wave + size_t{block} * runs.waves_per_block + n];
       starts.resident = true;
+      fair_.placed(starts);
       for (uint32_t index = 0; index < runs.lanes; ++index) {
         lane& fresh = new_lane(starts, index);
         fresh.how_to_run = &runs.body;
@@ -393,7 +408,7 @@ void world::start_blocks() {
       }
     }
     resident_waves_ += runs.waves_per_block;
-    ++runs.next_block;
+    ++runs.started_blocks;
   }
 }
 

@@ -207,7 +207,8 @@ class world {
     uint32_t blocks = 0;
     uint32_t waves_per_block = 0;
     uint32_t lanes = 0;
-    uint32_t next_block = 0;  ///< blocks [0, next_block) have started
+    uint32_t started_blocks = 0;
+    std::vector<uint32_t> others;  ///< blocks that have not started, where they need not start in order
     uint32_t live_waves = 0;
     size_t first_wave = 0;  ///< in waves_
     uint32_t ordinal = 0;   ///< among the launches of the run
@@ -249,10 +250,20 @@ class world {
   void let_rings_arrive(uint64_t step);
   void count_rings(const std::vector<doorbell_line::ring>& arriving);
   bool all_waits_proven();
-  void judge_denied(lane& self);
+  void judge_denied(lane& self, std::string why);
+  /// Waves of the device that have no place on it yet.
+  bool some_have_no_place() const {
+    return !kernels_.empty() && kernels_.front().started_blocks < kernels_.front().blocks;
+  }
+  bool only_calls_start_kernels() const { return machine_.progress == progress_model::cuda; }
+  /// Whether a host thread waits in a call into the driver, or in a loop that makes one.
+  bool somebody_calls() const;
+  /// Lets go on everybody who has a place or none: to see whether that ends the hang.
+  void lift_places(lane& self);
+  std::string models_without_this_hang() const;
   lane& next_in_turn();
   [[noreturn]] void end_deadlock(lane& self);
-  void take_stock(lane& self);
+  void take_stock(lane& self, std::string why);
   void pass_limit(lane& self);
   [[noreturn]] void stop(lane& self);
   [[noreturn]] void leave(lane& self);
@@ -282,7 +293,7 @@ class world {
   static const void* end_of(uint32_t ordinal) { return reinterpret_cast<const void*>(uintptr_t{2} * ordinal + 3); }
   wave& new_wave();
   lane& new_lane(wave& of, uint32_t index);
-  void start_blocks();
+  void start_blocks(lane& self);
 
   static scheduler::candidate look_at(const void* self, uint32_t index);
   /// Adds a step, its location and what that holds now, which is `value` where that is all of it.
@@ -350,6 +361,7 @@ class world {
   enum class proof : uint8_t { none, of_guaranteed, of_everybody };
   bool denied_ =
       false;  ///< a hang that the model allows has been found; all run on in turn, to see whether another would end it
+  bool places_lifted_ = false;   ///< and all have a place on the device
   uint32_t denied_turn_ = 0;     ///< the lane that ran last since then
   proof proving_ = proof::none;  ///< these lanes run without being chosen, to see whether their waits repeat themselves
   bool fair_tail_ = false;

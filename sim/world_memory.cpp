@@ -130,8 +130,10 @@ std::string world::race_report() const {
       text += "no acquire where";
       break;
   }
-  return text + "\n  " + describe_step(race_.missing->store_step) + "\n  is read by\n  " +
-         describe_step(race_.missing->load_step) + "\n";
+  const auto is_fence = [&](uint64_t step) { return recorder_ != nullptr && recorder_->is_fence(step); };
+  const bool through_fence = is_fence(race_.missing->store_step) || is_fence(race_.missing->load_step);
+  return text + "\n  " + describe_step(race_.missing->store_step) +
+         (through_fence ? "\n  is met by\n  " : "\n  is read by\n  ") + describe_step(race_.missing->load_step) + "\n";
 }
 
 const lane* world::owner_of_guard(const void* address) const {

@@ -64,7 +64,7 @@ lane& world::choose_specially(lane& self) {
       for (lane* who : candidates_)
         if (proving_ == proof::of_everybody || who->of->guaranteed) return *who;
     if (denied_ && !candidates_.empty()) return next_in_turn();
-    if (!candidates_.empty() && (fair_.candidates() != 0 || fair_.owes_a_start())) {
+    if (!candidates_.empty() && (fair_.candidates() != 0 || (fair_.owes_a_start() && !only_calls_start_kernels()))) {
       proving_ = proof::none;
       return ask(self);
     }
@@ -76,17 +76,48 @@ lane& world::choose_specially(lane& self) {
     if (late_ != nullptr && late_->all_arrives(self)) continue;
     proving_ = candidates_.empty() ? proof::of_everybody : proof::of_guaranteed;
     if (!all_waits_proven()) continue;
-    if (proving_ == proof::of_everybody) end_deadlock(self);
-    judge_denied(self);
+    // What each waits for is certain now.
+    if (proving_ == proof::of_guaranteed && fair_.owes_a_start() && somebody_calls()) {
+      proving_ = proof::none;
+      return ask(self);
+    }
+    if (proving_ == proof::of_guaranteed)
+      judge_denied(self, std::string("everybody whom the progress model '") + to_string(machine_.progress) +
+                             "' guarantees a turn waits for somebody whom it does not");
+    else if (some_have_no_place() && !places_lifted_)
+      lift_places(self);
+    else
+      end_deadlock(self);
   }
+}
+
+// Only a call into the driver that goes on, or that is made again and again, lets the device go on. (CUDA's execution model, on
+// progress of API calls.)
+bool world::somebody_calls() const {
+  for (size_t n = 0; n < lanes_used_; ++n) {
+    const lane& who = lanes_[n];
+    if (!who.is_host() || who.state != lane_state::waiting) continue;
+    if (who.called || who.pending.kind == operation_kind::synchronize) return true;
+  }
+  return false;
+}
+
+// Everybody who has a place waits. Whether a larger device would end this is seen by letting all the others start.
+void world::lift_places(lane& self) {
+  if (!denied_)
+    judge_denied(self, "everybody who has a place on the device waits for somebody who has none (resident=" +
+                           std::to_string(machine_.resident) + ")");
+  places_lifted_ = true;
+  proving_ = proof::none;
+  start_blocks(self);
 }
 
 // A hang that this model allows has been found. Whether a stronger one would avoid it is seen by letting everybody run on in turn:
 // when the run ends, this hang is the model's, and the verdict `progress`; when they all get stuck, it is a deadlock.
-void world::judge_denied(lane& self) {
+void world::judge_denied(lane& self, std::string why) {
   denied_ = true;
   denied_turn_ = 0;
-  take_stock(self);
+  take_stock(self, std::move(why));
   proving_ = proof::none;
 }
 
@@ -104,13 +135,22 @@ lane& world::next_in_turn() {
 }
 
 // Notes what the verdict is about, and has the report written, as things stand now.
-void world::take_stock(lane& self) {
+void world::take_stock(lane& self, std::string why) {
   if (const lane* waiter = most_telling_waiter()) about_ = calls_of(*waiter);
-  message_ = std::string("everybody whom the progress model '") + to_string(machine_.progress) +
-             "' guarantees a turn waits for somebody whom it does not";
+  message_ = std::move(why);
   if (recorder_ == nullptr) return;
   stock_for_ = &self;
   fiber::switch_to(self.runs, root_, *exceptions_);
+}
+
+// Models that promise a turn to somebody who can move now: under them, things cannot stay as they are.
+std::string world::models_without_this_hang() const {
+  std::string names;
+  for (const progress_model model : progress_models())
+    if (std::any_of(candidates_.begin(), candidates_.end(),
+                    [&](const lane* who) { return fair_.would_hold(model, *who->of); }))
+      names += (names.empty() ? "" : ", ") + std::string(to_string(model));
+  return names;
 }
 
 // Everybody who counts waits. Whether they wait for ever is certain when each of them, run again on memory that does not change,
@@ -123,6 +163,7 @@ bool world::all_waits_proven() {
     for (size_t n = 0; n < lanes_used_; ++n) {
       lanes_[n].proof.forget();
       lanes_[n].proven = false;
+      lanes_[n].called = false;
     }
   }
   bool all = true;

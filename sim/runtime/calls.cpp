@@ -198,6 +198,7 @@ bool query() {
   world& here = *world::instance;
   here.step(self, make_operation(operation_kind::query, nullptr, 0, from));
   const uint64_t& running = here.kernels_running();
+  self.called = true;
   self.reads.add(&running, sizeof running, running);
   here.performed(self, running);
   if (running == 0) here.acquire_kernels(self);

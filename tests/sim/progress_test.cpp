@@ -53,6 +53,8 @@ struct expected {
   verdict fair;
   verdict hsa;
   verdict obe;
+  verdict hsa_obe;
+  verdict lobe;
   verdict unfair;
 };
 constexpr verdict ok = verdict::ok;
@@ -61,8 +63,9 @@ constexpr verdict deadlock = verdict::deadlock;
 
 /// `ok` and `deadlock` in every schedule; `progress` in some schedule of some strategy, and nothing else beside ok.
 void check(const char* name, const program& body, const expected& wanted) {
-  const std::pair<const char*, verdict> models[] = {
-      {"fair", wanted.fair}, {"hsa", wanted.hsa}, {"obe", wanted.obe}, {"unfair", wanted.unfair}};
+  const std::pair<const char*, verdict> models[] = {{"fair", wanted.fair}, {"hsa", wanted.hsa},
+                                                    {"obe", wanted.obe},   {"hsa_obe", wanted.hsa_obe},
+                                                    {"lobe", wanted.lobe}, {"unfair", wanted.unfair}};
   for (const auto& [model, verdict_wanted] : models) {
     uint64_t hangs = 0;
     for (const std::string& strategy : all_strategies()) {
@@ -84,7 +87,7 @@ void check(const char* name, const program& body, const expected& wanted) {
 TEST(progress_models, waves_that_do_their_own_work_need_a_turn_and_nothing_else) {
   check("own work",
         waves_of(3, [](uint32_t* words) { word<uint32_t>(words[target::wave_id()]).fetch_add(1, relaxed); }),
-        {.fair = ok, .hsa = ok, .obe = ok, .unfair = progress});
+        {.fair = ok, .hsa = ok, .obe = ok, .hsa_obe = ok, .lobe = ok, .unfair = progress});
 }
 
 TEST(progress_models, a_wave_that_waits_for_one_of_higher_id_needs_fair) {
@@ -96,7 +99,7 @@ TEST(progress_models, a_wave_that_waits_for_one_of_higher_id_needs_fair) {
                    else
                      word<uint32_t>(words[0]).store(1, release);
                  }),
-        {.fair = ok, .hsa = progress, .obe = progress, .unfair = progress});
+        {.fair = ok, .hsa = progress, .obe = progress, .hsa_obe = progress, .lobe = progress, .unfair = progress});
 }
 
 TEST(progress_models, a_wave_that_waits_for_one_of_lower_id_needs_hsa) {
@@ -108,7 +111,7 @@ TEST(progress_models, a_wave_that_waits_for_one_of_lower_id_needs_hsa) {
                    else
                      word<uint32_t>(words[0]).store(1, release);
                  }),
-        {.fair = ok, .hsa = ok, .obe = progress, .unfair = progress});
+        {.fair = ok, .hsa = ok, .obe = progress, .hsa_obe = ok, .lobe = ok, .unfair = progress});
 }
 
 TEST(progress_models, a_spin_lock_needs_obe) {
@@ -119,7 +122,7 @@ TEST(progress_models, a_spin_lock_needs_obe) {
                    ++words[1];
                    give(words[0]);
                  }),
-        {.fair = ok, .hsa = progress, .obe = ok, .unfair = progress});
+        {.fair = ok, .hsa = progress, .obe = ok, .hsa_obe = ok, .lobe = ok, .unfair = progress});
 }
 
 TEST(progress_models, a_barrier_of_waves_needs_fair) {
@@ -129,37 +132,40 @@ TEST(progress_models, a_barrier_of_waves_needs_fair) {
                    word<uint32_t>(words[0]).fetch_add(1, relaxed);
                    wait_until(words[0], 3);
                  }),
-        {.fair = ok, .hsa = progress, .obe = progress, .unfair = progress});
+        {.fair = ok, .hsa = progress, .obe = progress, .hsa_obe = progress, .lobe = progress, .unfair = progress});
 }
 
 TEST(progress_models, a_flag_that_nobody_sets_is_a_deadlock_under_every_model) {
-  check("nobody", waves_of(1, [](uint32_t* words) { wait_until(words[0], 1); }),
-        {.fair = deadlock, .hsa = deadlock, .obe = deadlock, .unfair = deadlock});
+  check(
+      "nobody", waves_of(1, [](uint32_t* words) { wait_until(words[0], 1); }),
+      {.fair = deadlock, .hsa = deadlock, .obe = deadlock, .hsa_obe = deadlock, .lobe = deadlock, .unfair = deadlock});
 }
 
 TEST(progress_models, a_deadlock_stays_one_when_waves_that_could_not_help_are_starved) {
   // Whoever starves wave 1 for ever has not caused the hang: with every wave running it is the same.
-  check("nobody, and others work",
-        waves_of(3,
-                 [](uint32_t* words) {
-                   if (target::wave_id() == 0)
-                     wait_until(words[0], 1);
-                   else
-                     for (uint32_t n = 0; n < 5; ++n) word<uint32_t>(words[1]).fetch_add(1, relaxed);
-                 }),
-        {.fair = deadlock, .hsa = deadlock, .obe = deadlock, .unfair = deadlock});
+  check(
+      "nobody, and others work",
+      waves_of(3,
+               [](uint32_t* words) {
+                 if (target::wave_id() == 0)
+                   wait_until(words[0], 1);
+                 else
+                   for (uint32_t n = 0; n < 5; ++n) word<uint32_t>(words[1]).fetch_add(1, relaxed);
+               }),
+      {.fair = deadlock, .hsa = deadlock, .obe = deadlock, .hsa_obe = deadlock, .lobe = deadlock, .unfair = deadlock});
 }
 
 TEST(progress_models, a_deadlock_stays_one_when_waves_that_were_starved_wake_the_waiting_one_for_nothing) {
-  check("nobody, and others change the word",
-        waves_of(2,
-                 [](uint32_t* words) {
-                   if (target::wave_id() == 0)
-                     wait_until(words[0], 1);
-                   else
-                     for (uint32_t n = 2; n < 5; ++n) word<uint32_t>(words[0]).store(n, release);
-                 }),
-        {.fair = deadlock, .hsa = deadlock, .obe = deadlock, .unfair = deadlock});
+  check(
+      "nobody, and others change the word",
+      waves_of(2,
+               [](uint32_t* words) {
+                 if (target::wave_id() == 0)
+                   wait_until(words[0], 1);
+                 else
+                   for (uint32_t n = 2; n < 5; ++n) word<uint32_t>(words[0]).store(n, release);
+               }),
+      {.fair = deadlock, .hsa = deadlock, .obe = deadlock, .hsa_obe = deadlock, .lobe = deadlock, .unfair = deadlock});
 }
 
 TEST(progress_models, a_hang_that_another_wave_would_end_after_some_work_is_one_of_progress) {
@@ -170,7 +176,84 @@ TEST(progress_models, a_hang_that_another_wave_would_end_after_some_work_is_one_
                    for (uint32_t n = 0; n < 5; ++n) word<uint32_t>(words[1]).fetch_add(1, relaxed);
                    word<uint32_t>(words[0]).store(1, release);
                  }),
-        {.fair = ok, .hsa = progress, .obe = progress, .unfair = progress});
+        {.fair = ok, .hsa = progress, .obe = progress, .hsa_obe = progress, .lobe = progress, .unfair = progress});
+}
+
+TEST(progress_models, a_wave_below_one_that_has_stepped_is_what_lobe_adds) {
+  // Wave 0 waits for wave 1, and only after wave 2 has stepped.
+  check("0 waits for 2, then for 1",
+        waves_of(3,
+                 [](uint32_t* words) {
+                   if (target::wave_id() == 1) return word<uint32_t>(words[1]).store(1, release);
+                   if (target::wave_id() == 2) return word<uint32_t>(words[2]).store(1, release);
+                   if (word<uint32_t>(words[2]).load(acquire) == 1) wait_until(words[1], 1);
+                 }),
+        {.fair = ok, .hsa = progress, .obe = progress, .hsa_obe = progress, .lobe = ok, .unfair = progress});
+}
+
+TEST(progress_models, under_slots_every_wave_with_a_place_gets_its_turn_and_no_other) {
+  const auto barrier = [](uint32_t waves) {
+    return waves_of(waves, [waves](uint32_t* words) {
+      word<uint32_t>(words[0]).fetch_add(1, relaxed);
+      wait_until(words[0], waves);
+    });
+  };
+  for (const std::string& strategy : all_strategies()) {
+    machine on({"progress=slots", "resident=2"}, strategy);
+    EXPECT_TRUE(always(ok, on.run_many(barrier(2), 100)));
+    EXPECT_TRUE(always(progress, on.run_many(barrier(3), 100)));
+  }
+}
+
+TEST(progress_models, under_cuda_the_waves_of_a_block_that_has_stepped_get_their_turn) {
+  const auto barrier_of = [](const launch_shape& shape) {
+    return [shape] {
+      device host;
+      auto* const count = host.allocate_shared<uint32_t>(1, "count");
+      host.launch(shape, [count, waves = shape.blocks * shape.waves] {
+        word<uint32_t>(*count).fetch_add(1, relaxed);
+        wait_until(*count, waves);
+      });
+      host.synchronize();
+    };
+  };
+  uint64_t hangs = 0;
+  for (const std::string& strategy : all_strategies()) {
+    machine on({"progress=cuda"}, strategy);
+    EXPECT_TRUE(always(ok, on.run_many(barrier_of({.blocks = 1, .waves = 3, .lanes = 1}), 200)));
+    const tally seen = on.run_many(barrier_of({.blocks = 3, .waves = 1, .lanes = 1}), 200);
+    EXPECT_EQ(seen.count(ok) + seen.count(progress), seen.schedules) << seen.text();
+    hangs += seen.count(progress);
+  }
+  EXPECT_GT(hangs, 0u);
+}
+
+// CUDA's execution model: a kernel starts for a host that is in a call, or that calls again and again.
+TEST(progress_models, under_cuda_a_kernel_need_not_start_while_the_host_asks_for_nothing) {
+  enum class asks { never, once, in_the_loop };
+  const auto host_waits = [](asks how) {
+    return [how] {
+      device host;
+      auto* const flag = host.allocate_shared<uint32_t>(1, "flag");
+      host.launch({.blocks = 1, .waves = 1, .lanes = 1}, [flag] { word<uint32_t>(*flag).store(1, release); });
+      if (how == asks::once) host.query();
+      while (word<uint32_t>(*flag).load(acquire) == 0) {
+        if (how == asks::in_the_loop) host.query();
+        target::pause();
+      }
+      host.synchronize();
+    };
+  };
+  for (const asks how : {asks::never, asks::once, asks::in_the_loop}) {
+    uint64_t hangs = 0;
+    for (const std::string& strategy : all_strategies()) {
+      machine on({"progress=cuda"}, strategy);
+      const tally seen = on.run_many(host_waits(how), 200);
+      EXPECT_EQ(seen.count(ok) + seen.count(progress), seen.schedules) << seen.text();
+      hangs += seen.count(progress);
+    }
+    EXPECT_EQ(hangs != 0, how != asks::in_the_loop) << "asks " << static_cast<int>(how);
+  }
 }
 
 // -- shapes of an RPC: the server is a host thread --------------------------------------------------------------------------------
@@ -183,7 +266,7 @@ TEST(progress_models, waves_with_a_port_each_need_hsa_or_obe) {
               for (uint32_t served = 0; served < 2; target::pause())
                 for (uint32_t port = 0; port < 2; ++port) serve_calls(words[port], served, 2);
             }),
-        {.fair = ok, .hsa = ok, .obe = ok, .unfair = progress});
+        {.fair = ok, .hsa = ok, .obe = ok, .hsa_obe = ok, .lobe = ok, .unfair = progress});
 }
 
 template <uint32_t Waves>
@@ -201,8 +284,10 @@ program shared_port() {
 }
 
 TEST(progress_models, waves_that_share_a_port_under_a_lock_need_obe) {
-  check("two share a port", shared_port<2>(), {.fair = ok, .hsa = progress, .obe = ok, .unfair = progress});
-  check("three share a port", shared_port<3>(), {.fair = ok, .hsa = progress, .obe = ok, .unfair = progress});
+  check("two share a port", shared_port<2>(),
+        {.fair = ok, .hsa = progress, .obe = ok, .hsa_obe = ok, .lobe = ok, .unfair = progress});
+  check("three share a port", shared_port<3>(),
+        {.fair = ok, .hsa = progress, .obe = ok, .hsa_obe = ok, .lobe = ok, .unfair = progress});
 }
 
 TEST(progress_models, three_waves_that_scan_two_ports_with_try_lock_need_obe) {
@@ -222,7 +307,7 @@ TEST(progress_models, three_waves_that_scan_two_ports_with_try_lock_need_obe) {
               for (uint32_t served = 0; served < 3; target::pause())
                 for (uint32_t port = 0; port < 2; ++port) serve_calls(words[port], served, 3);
             }),
-        {.fair = ok, .hsa = progress, .obe = ok, .unfair = progress});
+        {.fair = ok, .hsa = progress, .obe = ok, .hsa_obe = ok, .lobe = ok, .unfair = progress});
 }
 
 TEST(progress_models, a_wave_that_waits_for_what_another_does_after_its_call) {
@@ -241,9 +326,9 @@ TEST(progress_models, a_wave_that_waits_for_what_another_does_after_its_call) {
         ports);
   };
   check("0 waits for what 1 does after its call", waits(0),
-        {.fair = ok, .hsa = progress, .obe = progress, .unfair = progress});
+        {.fair = ok, .hsa = progress, .obe = progress, .hsa_obe = progress, .lobe = progress, .unfair = progress});
   check("1 waits for what 0 does after its call", waits(1),
-        {.fair = ok, .hsa = ok, .obe = progress, .unfair = progress});
+        {.fair = ok, .hsa = ok, .obe = progress, .hsa_obe = ok, .lobe = ok, .unfair = progress});
 }
 
 // -- fairness in the small ----------------------------------------------------------------------------------------------------------
@@ -301,6 +386,7 @@ TEST(progress_models, the_report_says_who_waits_and_who_is_not_guaranteed_a_turn
   EXPECT_TRUE(says(ended.report, "wave 0, block 0, lane 0: waits in a loop"));
   EXPECT_TRUE(says(ended.report, "wave 1, block 1, lane 0: can run, but is not guaranteed a turn"));
   EXPECT_TRUE(says(ended.report, "reads words+0x0 (4 bytes) = 0x0"));
+  EXPECT_TRUE(says(ended.report, "progress models under which somebody would have to move: fair"));
 }
 
 }  // namespace

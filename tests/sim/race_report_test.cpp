@@ -115,7 +115,8 @@ TEST(reports, name_the_scope_that_is_too_narrow) {
     EXPECT_TRUE(says(report, SIM_LINE(gives_to_the_block::data_line)));
     EXPECT_TRUE(says(report, SIM_LINE(taker::data_line)));
     const std::string edge = behind(report, "missing edge: a scope is too narrow where");
-    EXPECT_TRUE(says(edge, "fence release block"));
+    EXPECT_TRUE(says(edge, "fence release block, step "));
+    EXPECT_TRUE(says(edge, "is met by"));
     EXPECT_TRUE(says(edge, SIM_LINE(gives_to_the_block::fence_line)));
     EXPECT_TRUE(says(edge, SIM_LINE(taker::flag_line)));
   }

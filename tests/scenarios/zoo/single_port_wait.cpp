@@ -11,9 +11,9 @@ void run_single_port_wait(const parameters& set) { run_echo(set); }
 std::vector<parameter> hangs_by_default() {
   std::vector<parameter> all = port_parameters(2, 1, 1, 1);
   // The machine's own default is kinder.
-  all.push_back(
-      parameter::one_of("progress", "hsa", {"fair", "unfair", "hsa", "obe"},
-                        "which waves are guaranteed a turn: all, none, the lowest, or those that have stepped"));
+  all.push_back(parameter::one_of("progress", "hsa",
+                                  {"fair", "unfair", "hsa", "obe", "hsa_obe", "lobe", "slots", "cuda"},
+                                  "which waves are guaranteed a turn; each model is explained in docs/simulator.md"));
   return all;
 }
 
