@@ -1,7 +1,6 @@
 // The subcommand, as a program on the real simulator.
 #include <gtest/gtest.h>
 
-#include <filesystem>
 #include <fstream>
 #include <nlohmann/json.hpp>
 #include <string>
@@ -159,13 +158,6 @@ TEST(litmus_command, bad_input_is_refused_in_one_line) {
   own_table twice;
   twice.add("a", "gpu0.cta0", "ld.weak r0, x", "P0:r0=1", "F");
   expect_refused({twice.file(), twice.file()}, "two files have the test \"own/a\"; give each file once");
-}
-
-TEST(litmus_command, tables_of_progress_are_refused) {
-  const std::string file = LITMUS_PROGRESS;
-  if (!std::filesystem::exists(file)) GTEST_SKIP() << "there is no " << file;
-  expect_refused({file},
-                 file + ": a table of progress, which this command does not run yet; give it a table of memory tests");
 }
 
 TEST(litmus_command, a_run_that_does_not_end_well_is_told) {

@@ -105,9 +105,8 @@ TEST(tables, the_verdict_where_the_host_is_x86_wins) {
 
 TEST(tables, what_is_no_table_of_tests_is_refused) {
   EXPECT_EQ(refusal("a,b\n1,2\n"),
-            "t.csv:1: no table of litmus tests; it needs the column ptx6_contract or special_config");
-  EXPECT_EQ(refusal("group,id,WEAK_FAIR\n"),
-            "t.csv: a table of progress, which this command does not run yet; give it a table of memory tests");
+            "t.csv:1: no table of litmus tests; it needs the column ptx6_contract or special_config, or one of a "
+            "progress model such as WEAK_FAIR");
   EXPECT_EQ(refusal("name,ptx6_contract\na,F\n"), "t.csv:1: there is no column \"threads\"");
   EXPECT_EQ(refusal(contract_row("B,,")), "t.csv:2: ptx6_contract: \"B\" is no verdict; write A or F");
   EXPECT_EQ(

@@ -15,6 +15,7 @@ int run(const tools::invocation& asked) {
   if (asked.command == "fuzz") return tools::fuzz(asked);
   if (asked.command == "replay") return tools::replay(asked);
   if (asked.command == "litmus") return tools::litmus(asked);
+  if (asked.command == "progress") return tools::progress(asked);
   if (asked.command == "help") return tools::help(asked);
   std::cout << "heddle " << tools::version() << '\n';
   return tools::as_expected;

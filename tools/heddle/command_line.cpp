@@ -60,6 +60,10 @@ std::unique_ptr<CLI::App> parser_of(invocation& into, typed_numbers& typed) {
     parser->add_flag("--json", into.json);
   }
   if (name == "litmus") add_litmus_options(*parser, into, typed);
+  if (name == "progress") {
+    parser->add_option("SHAPE|PROGRAM", into.programs);
+    parser->add_flag("--json", into.json);
+  }
   if (name == "help") parser->add_option("COMMAND", into.topic);
   return parser;
 }
@@ -123,7 +127,7 @@ bool is_help_flag(std::string_view word) { return word == "--help" || word == "-
 }  // namespace
 
 const std::vector<std::string>& command_names() {
-  static const std::vector<std::string> names = {"list", "fuzz", "replay", "litmus", "help"};
+  static const std::vector<std::string> names = {"list", "fuzz", "replay", "litmus", "progress", "help"};
   return names;
 }
 

@@ -10,7 +10,7 @@ namespace heddle::tools {
 /// One call of the command. Each subcommand uses its own fields.
 struct invocation {
   std::string program;  ///< as it was typed
-  std::string command;  ///< list, fuzz, replay, litmus, help or version
+  std::string command;  ///< list, fuzz, replay, litmus, progress, help or version
   bool json = false;
 
   std::vector<std::string> scenarios;  ///< fuzz: names and patterns; all when empty
@@ -30,6 +30,8 @@ struct invocation {
   uint32_t jobs = 0;               ///< litmus: OS threads; 0: as many as there are cores
   bool all = false;                ///< litmus: every schedule, also when the outcome has been seen
   bool quiet = false;              ///< litmus: no line for a test that went as expected
+
+  std::vector<std::string> programs;  ///< progress: names of shapes, and programs
 
   std::string topic;  ///< help: a command, or empty
 };

@@ -9,6 +9,7 @@ int list(const invocation& asked);
 int fuzz(const invocation& asked);
 int replay(const invocation& asked);
 int litmus(const invocation& asked);
+int progress(const invocation& asked);
 int help(const invocation& asked);
 
 }  // namespace heddle::tools

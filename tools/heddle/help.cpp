@@ -13,7 +13,10 @@ constexpr std::string_view overview = R"(heddle finds schedules under which GPU 
   heddle list                    scenarios, with their parameters and expected verdicts
   heddle fuzz [SCENARIO...]      run scenarios under many schedules
   heddle replay FILE|TOKEN       run one recorded schedule again
-  heddle litmus [FILE...]        run litmus tests of the memory model
+  heddle litmus [FILE...]        run litmus tests of the memory model; judge tables
+                                 of progress
+  heddle progress [PROGRAM...]   which progress models a program needs, judged
+                                 exactly; without one, a table for remote calls
   heddle help [COMMAND]          more about a command
   heddle --version
 
@@ -83,6 +86,10 @@ that its memory model allows or forbids. Without a FILE, the tables that ship
 are run: ptx.csv and rpc.csv (fidelity scoped), pcie.csv (fidelity link, each
 configuration of the link).
 
+A table with verdicts of progress models (columns WEAK_FAIR, HSA, OBE_STRONG, ...)
+is not run: each program is judged exactly, on the graph of all its states, and
+compared with the table. heddle help progress has the grammar of programs.
+
   --row REGEX       only tests whose name, such as "ptx/MP+rlx.gpu+cta" or
                     "pcie/SB.fences [pool+drain]", has a match
   --schedules N     schedules per test (default 20000); where an outcome must be
@@ -101,9 +108,34 @@ outcome was seen. UNSOUND: a forbidden outcome was seen. MISSED: an outcome that
 must be seen was not, or a protocol's bug was caught neither by its outcome nor
 as a race. Allowed outcomes that need load buffering or a host weaker than x86
 are not modelled, and need not be seen; neither need those that only a store's
-place in its location's order shows ("coherence").
+place in its location's order shows ("coherence"). WRONG: a program of a table of
+progress has another verdict here; the line below it gives the reason.
 
-Exit status: 0 when the machine is sound and complete, 1 when it is not.
+Exit status: 0 when the machine is sound and complete and the verdicts on progress
+are those of the tables, 1 when not.
+)";
+
+constexpr std::string_view progress_help = R"(heddle progress [SHAPE|PROGRAM...] [--json]
+
+Says under which progress models a program must end, whatever the scheduler does.
+The verdicts are exact: they come from the graph of all states. Without an
+argument, a table of what waves do around a remote call; with the name of one of
+its shapes, or a program of your own, also the reason where it may hang.
+
+  --json    for programs
+
+  PROGRAM  threads, separated by blanks: T0{...} T1{...} are waves of the device,
+           H0{...} host threads, S0{...} servers: host threads that need not end
+  {...}    steps, numbered from 0: 0:if ld m0==0 goto 0; 1:st m1=1
+  step     st LOC=V, xchg(LOC,V), if ld LOC==V goto N, if xchg(LOC,V)==V goto N:
+           the branch is taken when the old value is V; END ends the thread
+  LOC, V   a lower-case word; 0 to 255. Memory is 0 at first
+
+P: every execution ends. F: one may not. First under weak fairness (no thread that
+is guaranteed a turn is starved), then under strong (also, what it can do again and
+again is done). Host threads and servers are always guaranteed a turn.
+
+Exit status: 0, or 2 when the input was wrong.
 )";
 
 constexpr std::string_view help_help = R"(heddle help [COMMAND]
@@ -126,6 +158,8 @@ int help(const invocation& asked) {
     std::cout << replay_help;
   } else if (asked.topic == "litmus") {
     std::cout << litmus_help;
+  } else if (asked.topic == "progress") {
+    std::cout << progress_help;
   } else if (asked.topic == "help") {
     std::cout << help_help;
   } else {

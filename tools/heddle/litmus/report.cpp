@@ -132,7 +132,8 @@ void print_summary(std::ostream& out, const suite_summary& summary) {
   out << counted(summary.schedules, "schedule", "schedules") << " in all\n";
 }
 
-void print_json(std::ostream& out, const std::vector<tested>& results, const suite_summary& summary) {
+void print_json(std::ostream& out, const std::vector<tested>& results, const suite_summary& summary,
+                const std::vector<judged_program>& judged, const progress_summary& progress) {
   nlohmann::json all;
   all["tests"] = nlohmann::json::array();
   for (const tested& each : results) all["tests"].push_back(json_of(*each.what, each.result));
@@ -145,7 +146,8 @@ void print_json(std::ostream& out, const std::vector<tested>& results, const sui
   all["broken"] = summary.broken;
   all["sound"] = summary.sound();
   all["complete"] = summary.complete();
-  all["ok"] = summary.ok();
+  if (!judged.empty()) all["progress"] = json_of(judged, progress);
+  all["ok"] = summary.ok() && progress.ok();
   out << all.dump(2, ' ', false, nlohmann::json::error_handler_t::replace) << '\n';
 }
 

@@ -1,6 +1,7 @@
 // What `heddle litmus` prints.
 #pragma once
 
+#include <heddle/tools/litmus/progress_report.h>
 #include <heddle/tools/litmus/suite.h>
 
 #include <ostream>
@@ -19,7 +20,8 @@ struct tested {
   const test* what;
   test_result result;
 };
-/// The same for programs.
-void print_json(std::ostream& out, const std::vector<tested>& all, const suite_summary& summary);
+/// The same for programs, and what was judged of tables of progress, if there were any.
+void print_json(std::ostream& out, const std::vector<tested>& all, const suite_summary& summary,
+                const std::vector<judged_program>& judged, const progress_summary& progress);
 
 }  // namespace heddle::litmus
