@@ -91,7 +91,7 @@ TEST(litmus_command, the_tables_that_ship_find_a_machine_with_one_memory_incompl
   EXPECT_EQ(ended.status, 1);
   EXPECT_NE(ended.out.find("sound: yes, "), std::string::npos);
   EXPECT_NE(ended.out.find("complete: NO, 0 of "), std::string::npos) << ended.out;
-  EXPECT_NE(ended.out.find("MISSED  allowed                   not seen in 50            ptx/MP+weak.sys+gpu\n"),
+  EXPECT_NE(ended.out.find("MISSED  allowed                   not seen in 500           ptx/MP+weak.sys+gpu\n"),
             std::string::npos);
   EXPECT_EQ(ended.out.find("ptx/MP+ra.gpu+gpu\n"), std::string::npos) << "went as expected";
 }
