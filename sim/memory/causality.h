@@ -18,6 +18,13 @@ using clock_entries = std::vector<uint32_t>;
 /// Raises `to` to the maximum of both, entry by entry; what is missing counts as zero.
 void join(clock_entries& to, const clock_entries& from);
 
+/// Whether no entry of `part` is greater than that of `whole`.
+inline bool includes(const clock_entries& whole, const clock_entries& part) {
+  for (size_t n = 0; n < part.size(); ++n)
+    if (part[n] > (n < whole.size() ? whole[n] : 0)) return false;
+  return true;
+}
+
 inline uint32_t entry_of(const clock_entries& of, uint32_t lane) { return lane < of.size() ? of[lane] : 0; }
 inline void raise(clock_entries& of, uint32_t lane, uint32_t epoch) {
   if (of.size() <= lane) of.resize(lane + 1, 0);

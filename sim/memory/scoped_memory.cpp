@@ -90,6 +90,7 @@ void scoped_memory::reset() {
   }
   lanes_used_ = 0;
   totals_.clear();
+  host_fences_.clear();
   objects_.clear();
   races_.reset();
   arrived_in_order_ = 0;
@@ -366,7 +367,7 @@ void scoped_memory::has_read(lane& self, lane_facts& mine, message& it, const pa
   const uint8_t mask = at.mask;
   const auto reach = static_cast<uint8_t>(how.reach);
   const bool acquires_as_written = !plain && acquires(how.order);
-  settled_store& settled = mine.settled[slot_of(*at.in, mask)];
+  settled_store& settled = remembered(mine, *at.in, mask).settled;
   if (settled.serial == it.serial) {
     if (settled.nothing_more) return;
     if (settled.noted && !plain && settled.acquires == acquires_as_written && settled.mask == mask &&
@@ -447,7 +448,7 @@ inline scoped_memory::visible scoped_memory::choose_visible(lane& self, lane_fac
     const message& one = *in.order[static_cast<size_t>(n)];
     if ((one.mask & mask) == 0) continue;
     if (one.unordered.empty()) {
-      settled_store& settled = mine.settled[slot_of(in, mask)];
+      settled_store& settled = remembered(mine, in, mask).settled;
       if (settled.serial == one.serial && settled.known) return {n, true};
       if (knows(self, mine, one)) {
         if (settled.serial != one.serial) settled = {.serial = one.serial};
@@ -518,7 +519,7 @@ uint64_t scoped_memory::load(lane& self, const operation& how) {
   const part at = part_of(how.address, size_bytes);
   const auto reach = static_cast<uint8_t>(how.reach);
   const bool is_acquire = acquires(how.order);
-  settled_store& settled = mine.settled[slot_of(*at.in, at.mask)];
+  settled_store& settled = remembered(mine, *at.in, at.mask).settled;
   look_for_race(self, mine, *at.in, at.mask, how, false, false);
   // Most loads are those of a lane that waits, and find what the one before has found.
   if (settled.repeats && settled.mask == at.mask && settled.reach == reach && settled.acquires == is_acquire) {
@@ -533,8 +534,9 @@ uint64_t scoped_memory::load(lane& self, const operation& how) {
   // An earlier load of the same location, be it relaxed, begins the acquire pattern that this one ends.
   if (is_acquire) acquire_pending(self, mine, reach, &at);
   if (is_newest) {
+    if (read == nullptr) settled = {.serial = at.in->serial, .known = true, .nothing_more = true};
     settled.repeats =
-        read != nullptr && settled.serial == read->serial && settled.known && (settled.nothing_more || settled.noted);
+        settled.known && (settled.nothing_more || settled.noted) && (read == nullptr || settled.serial == read->serial);
     settled.mask = at.mask;
     settled.reach = reach;
     settled.acquires = is_acquire;
@@ -856,19 +858,19 @@ void scoped_memory::fence_total(lane& self, lane_facts& mine, uint8_t reach) {
     clock_changed(mine);
   }
   for (uint8_t wide = same_wave; wide <= reach; ++wide) totals_[instance_of(mine, wide)].join_all(mine.clock);
+  if (mine.host) return fence_host(self, mine);
   new_epoch(self, mine);
 }
 
 // On x86 every read-modify-write is a full fence, whatever its order (Intel SDM 3A, 8.2.3.9). The program did not ask for that.
 void scoped_memory::fence_host(lane& self, lane_facts& mine) {
-  causal_clock& total = totals_[instance_of(mine, same_system)];
-  if (!total.what_is_seen().empty()) {
+  // The two notions of what is known part only where they differ: mostly one thread of the host does all of this.
+  if (!includes(mine.clock.what_is_seen(), host_fences_)) {
     mine.clock.separate();
-    join(mine.clock.seen, total.what_is_seen());
+    join(mine.clock.seen, host_fences_);
     clock_changed(mine);
   }
-  total.separate();
-  join(total.seen, mine.clock.what_is_seen());
+  join(host_fences_, mine.clock.what_is_seen());
   new_epoch(self, mine);
 }
 
@@ -942,13 +944,9 @@ void scoped_memory::look_for_race(lane& self, lane_facts& mine, granule& in, uin
                                   bool plain, bool writes) {
   constexpr size_t few = 8;
   const auto reach = static_cast<uint8_t>(how.reach);
-  checked_access& checked = (writes ? mine.checked_writes : mine.checked_reads)[slot_of(in, mask)];
-  const checked_access same = {.granule = in.serial,
-                               .epoch = mine.epoch,
-                               .plain_changes = in.accesses.plain_changes,
-                               .mask = mask,
-                               .reach = reach};
-  // It is in the history already, and while all atomic accesses agree only plain ones race with it.
+  checked_access& checked = remembered(mine, in, mask).checked[writes ? 1 : 0];
+  const checked_access same = {
+      .epoch = mine.epoch, .plain_changes = in.accesses.plain_changes, .mask = mask, .reach = reach};
   if (!plain && checked == same && in.accesses.all_atomics_agree()) return;
   const access_record now = record_of(self, mine, mask, how, plain, writes);
   access_history& known = in.accesses;

@@ -106,12 +106,17 @@ class scoped_memory final : public late_memory {
 
   /// An atomic access of a lane that has been compared with all others, and is in the history of its granule.
   struct checked_access {
-    uint64_t granule = 0;  ///< its serial
-    uint32_t epoch = 0;
+    uint32_t epoch = 0;  ///< 0: none
     uint32_t plain_changes = 0;
     uint8_t mask = 0;
     uint8_t reach = 0;
     bool operator==(const checked_access&) const = default;
+  };
+  /// What a lane remembers of a location, in one cache line.
+  struct alignas(64) remembered_location {
+    uint64_t granule = 0;  ///< its serial
+    settled_store settled;
+    std::array<checked_access, 2> checked;  ///< a load; a store
   };
 
   struct lane_facts {
@@ -132,10 +137,7 @@ class scoped_memory final : public late_memory {
     static constexpr size_t few_pending = 4;
     std::vector<pending_acquire> pending;
     size_t many_pending = few_pending;  ///< as many are looked through for what is not needed any more
-    static constexpr size_t slots = 16;
-    std::array<settled_store, slots> settled;
-    std::array<checked_access, slots> checked_reads;
-    std::array<checked_access, slots> checked_writes;
+    std::array<remembered_location, 8> remembers;
     // A plain access that the code under test makes now.
     const void* store_address = nullptr;
     size_t store_bytes = 0;
@@ -211,9 +213,11 @@ class scoped_memory final : public late_memory {
 
   lane_facts& facts(const lane& who) { return *lanes_[who.id]; }
   /// Where a lane keeps what it remembers of a location, until another one takes the place.
-  static size_t slot_of(const granule& in, uint8_t mask) {
+  static remembered_location& remembered(lane_facts& mine, const granule& in, uint8_t mask) {
     const uint32_t half = (mask & 0x0f) != 0 ? 0 : 1;
-    return (in.number * 2 + half) % lane_facts::slots;
+    remembered_location& place = mine.remembers[(in.number * 2 + half) % mine.remembers.size()];
+    if (place.granule != in.serial) place = {.granule = in.serial};
+    return place;
   }
   bool covers(const void* address) const;
   granule& granule_at(const void* address);
@@ -295,6 +299,7 @@ class scoped_memory final : public late_memory {
   std::unordered_map<uint64_t, granule*> elsewhere_;  ///< by address
   std::vector<size_t> heap_touched_;
   std::unordered_map<uint64_t, causal_clock> totals_;  ///< of seq_cst fences, by reach and instance
+  clock_entries host_fences_;                          ///< what full fences of host threads have made seen
   std::unordered_map<const void*, causal_clock> objects_;
   std::vector<int> cuts_;   ///< of the load in progress
   std::vector<int> known_;  ///< of the load in progress: known stores that race with older ones
