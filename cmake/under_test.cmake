@@ -36,6 +36,7 @@ set(instrument_gnu "SHELL:--param tsan-instrument-func-entry-exit=0" -Wno-tsan -
 set(instrument_clang
     "SHELL:-mllvm -enable-tail-merge=0"
     "SHELL:-mllvm -simplifycfg-sink-common=0"
+    "SHELL:-mllvm -simplifycfg-hoist-common=0"
     "SHELL:-mllvm -tsan-instrument-func-entry-exit=0"
     # clang reports a plain read-modify-write as one write; the runtime must see what was read.
     "SHELL:-mllvm -tsan-instrument-read-before-write=1"

@@ -138,10 +138,11 @@ TEST(fibers, a_machine_may_change_the_size_of_its_stacks_from_run_to_run) {
 
 __attribute__((noinline)) uint32_t use_stack(uint32_t* words, uint32_t kib) {
   volatile char frame[1024];
-  frame[0] = static_cast<char>(kib);
+  // An index that is not a constant: all of the frame is needed.
+  frame[kib] = static_cast<char>(kib);
   if (kib == 0) return 0;
   if (kib % 16 == 0) switch_lanes(words);
-  return use_stack(words, kib - 1) + static_cast<uint32_t>(frame[0]);
+  return use_stack(words, kib - 1) + static_cast<uint32_t>(frame[kib]);
 }
 
 program lane_that_uses(uint32_t kib) {
