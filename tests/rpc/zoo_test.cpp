@@ -115,6 +115,8 @@ HEDDLE_TEST(one_memory_hides_an_order, "zoo.no-*", schedules_max, "fidelity=inte
 HEDDLE_TEST(one_memory_hides_a_header, "zoo.header-*", schedules_max, "fidelity=interleaving");
 HEDDLE_TEST(one_memory_hides_a_scope, "zoo.device-scope-*", schedules_max, "fidelity=interleaving");
 HEDDLE_TEST(one_memory_hides_a_store, "zoo.plain-*", schedules_max, "fidelity=interleaving");
+// This one is not about memory.
+HEDDLE_TEST(one_memory_shows_a_look, "zoo.mailbox-*", schedules_max, "fidelity=interleaving");
 
 }  // namespace
 }  // namespace heddle::tests
