@@ -137,7 +137,7 @@ class scoped_memory final : public late_memory {
     static constexpr size_t few_pending = 4;
     std::vector<pending_acquire> pending;
     size_t many_pending = few_pending;  ///< as many are looked through for what is not needed any more
-    std::array<remembered_location, 8> remembers;
+    std::array<remembered_location, 16> remembers;
     // A plain access that the code under test makes now.
     const void* store_address = nullptr;
     size_t store_bytes = 0;
