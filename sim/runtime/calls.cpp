@@ -117,7 +117,8 @@ void notify(doorbell* bell) {
     const entered inside(*self);
     fate = here.fate_of_ring(*self, bell);
     if (fate.counts_now == 0) {
-      publish_access(here, *self, operation_kind::notify, bell, sizeof *bell, memory_order::release, scope::system, from);
+      publish_access(here, *self, operation_kind::notify, bell, sizeof *bell, memory_order::release, scope::system,
+                     from);
       take_turn(here, *self);
       if (fate.under_way) here.send_ring(*self, bell, fate.steps);
       here.performed(*self, read_memory(bell, sizeof *bell));
