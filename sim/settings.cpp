@@ -82,7 +82,7 @@ std::vector<parameter> machine_parameters() {
 
 settings settings::from(const parameters& values) {
   settings read;
-  const std::string name = values.text("fidelity");
+  const std::string& name = values.text("fidelity");
   read.fidelity = name == "scoped" ? fidelity::scoped : name == "link" ? fidelity::link : fidelity::interleaving;
   read.races_end = values.text("races") == "end";
   read.late = values.count("late");

@@ -1,5 +1,7 @@
 #include <heddle/sim/memory/race.h>
 
+#include <ranges>
+
 namespace heddle::sim {
 
 const race_finder::edge* race_finder::would_order(const access_record& earlier, const clock_entries& now,
@@ -15,8 +17,8 @@ const race_finder::edge* race_finder::would_order(const access_record& earlier, 
     for (const edge* before : reached) comes_after = comes_after || knew(before->lane, before->epoch);
     if (comes_after) reached.push_back(&one);
   }
-  for (auto last = reached.rbegin(); last != reached.rend(); ++last)
-    if (entry_of(now, (*last)->lane) >= (*last)->epoch) return *last;
+  for (const edge* last : std::views::reverse(reached))
+    if (entry_of(now, last->lane) >= last->epoch) return last;
   return nullptr;
 }
 

@@ -144,8 +144,8 @@ TEST(judge, too_many_states_are_refused) {
   const program code = parse("T0{0:st m0=1; 1:st m0=2} T1{0:st m1=1; 1:st m1=2}");
   EXPECT_EQ(examination(code, 9).states(), 9u);
   try {
-    examination(code, 8);
-    FAIL();
+    const examination too_small(code, 8);
+    FAIL() << too_small.states();
   } catch (const std::invalid_argument& error) {
     EXPECT_STREQ(error.what(), "program: it has more than 8 states; use fewer threads, steps or values");
   }

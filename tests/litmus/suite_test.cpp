@@ -4,10 +4,10 @@
 namespace heddle::litmus {
 namespace {
 
-constexpr test_result unseen = {.schedules = 10};
-constexpr test_result seen = {.schedules = 10, .seen = 3, .first_seed = 4};
-constexpr test_result race = {.schedules = 10, .races = 5};
-constexpr test_result scope_race = {.schedules = 10, .scope_races = 5};
+const test_result unseen = {.schedules = 10};
+const test_result seen = {.schedules = 10, .seen = 3, .first_seed = 4};
+const test_result race = {.schedules = 10, .races = 5};
+const test_result scope_race = {.schedules = 10, .scope_races = 5};
 
 TEST(suite, a_forbidden_outcome_may_not_be_seen) {
   EXPECT_EQ(judge(expectation::forbidden, unseen), judgement::ok);
