@@ -67,6 +67,7 @@ struct lane {
   operation pending;
   plain_store_in_progress storing;
   bool unsettled = false;  ///< its memory has something to put right when it comes back (late_memory::after_plain)
+  void* memory = nullptr;  ///< what memory that arrives late keeps of it
   uint64_t result = 0;     ///< of the collective or mask that it took part in
   bool resolved = false;   ///< its active_mask has been answered by another lane's
 

@@ -30,7 +30,7 @@ void link_memory::reset() {
   seen_at_ = nullptr;
 }
 
-void link_memory::begins(const lane& fresh, const lane* by) {
+void link_memory::begins(lane& fresh, const lane* by) {
   if (fresh.id >= lanes_.size()) {
     lanes_.resize(fresh.id + size_t{1});
     started_.resize(fresh.id + size_t{1});

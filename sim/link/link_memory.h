@@ -21,7 +21,7 @@ class link_memory final : public late_memory, private transport::surroundings {
   link_memory(world& here, const link_settings& settings);
 
   void reset() override;
-  void begins(const lane& fresh, const lane* by) override;
+  void begins(lane& fresh, const lane* by) override;
   void let_arrive(lane& self) override;
   bool all_arrives(lane& self) override;
   bool something_arrives(lane& self) override;

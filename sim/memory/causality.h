@@ -6,9 +6,10 @@
 // stores overtake each other. Races are judged by the first, values by the second. Until they differ there is one clock.
 #pragma once
 
+#include <heddle/sim/memory/pool.h>
+
 #include <cstddef>
 #include <cstdint>
-#include <utility>
 #include <vector>
 
 namespace heddle::sim {
@@ -42,6 +43,15 @@ struct causal_clock {
     split = false;
   }
   const clock_entries& what_is_seen() const { return split ? seen : ordered; }
+  /// Becomes the same as another one, in the memory that it has.
+  void assign(const causal_clock& from) {
+    ordered.assign(from.ordered.begin(), from.ordered.end());
+    split = from.split;
+    if (split)
+      seen.assign(from.seen.begin(), from.seen.end());
+    else
+      seen.clear();
+  }
   /// From here on the two notions are kept apart.
   void separate() {
     if (split) return;
@@ -55,54 +65,7 @@ struct causal_clock {
   }
 };
 
-/// A clock as it was at some moment, shared by all that refer to it. Lives in the pool of one memory, on one OS thread.
-class snapshot {
- public:
-  snapshot() = default;
-  snapshot(const snapshot& other) : shared_(other.shared_) {
-    if (shared_ != nullptr) ++shared_->users;
-  }
-  snapshot(snapshot&& other) noexcept : shared_(std::exchange(other.shared_, nullptr)) {}
-  snapshot& operator=(snapshot other) noexcept {
-    std::swap(shared_, other.shared_);
-    return *this;
-  }
-  ~snapshot() { drop(); }
-
-  explicit operator bool() const { return shared_ != nullptr; }
-  const causal_clock& operator*() const { return shared_->clock; }
-  const causal_clock* operator->() const { return &shared_->clock; }
-
- private:
-  friend class snapshot_pool;
-  struct counted {
-    causal_clock clock;
-    uint32_t users = 0;
-    class snapshot_pool* pool = nullptr;
-  };
-  explicit snapshot(counted* shared) : shared_(shared) { ++shared_->users; }
-  void drop();
-
-  counted* shared_ = nullptr;
-};
-
-/// Keeps the memory of snapshots that nobody refers to any more.
-class snapshot_pool {
- public:
-  snapshot_pool() = default;
-  ~snapshot_pool();
-  snapshot_pool(const snapshot_pool&) = delete;
-  snapshot_pool& operator=(const snapshot_pool&) = delete;
-
-  snapshot take(const causal_clock& of);
-
- private:
-  friend class snapshot;
-  std::vector<snapshot::counted*> free_;
-};
-
-inline void snapshot::drop() {
-  if (shared_ != nullptr && --shared_->users == 0) shared_->pool->free_.push_back(shared_);
-}
+/// A clock as it was at some moment, shared by all that refer to it.
+using snapshot = pooled<causal_clock>;
 
 }  // namespace heddle::sim

@@ -33,7 +33,7 @@ class late_memory {
   /// Forgets everything; memory keeps its allocations for the next run.
   virtual void reset() = 0;
   /// A lane that has not run yet; `by` has launched or spawned it, null for the main thread.
-  virtual void begins(const lane& fresh, const lane* by) = 0;
+  virtual void begins(lane& fresh, const lane* by) = 0;
 
   /// Called in each turn, before the lane performs its pending operation: what is under way may arrive now.
   virtual void let_arrive(lane& self) = 0;

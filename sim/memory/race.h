@@ -43,6 +43,14 @@ class atomic_accesses {
     }
     latest = now;
   }
+  /// The same as add() of the lane's latest access made again at another time; false, and nothing done, where it has another shape.
+  bool repeat(const access_record& now) {
+    access_record& latest = by_lane_[now.lane];
+    if (latest.mask != now.mask || latest.reach != now.reach) return false;
+    latest.epoch = now.epoch;
+    latest.step = now.step;
+    return true;
+  }
   template <typename Look>
   void each(Look&& look) const {
     for (const access_record& one : by_lane_)
@@ -56,45 +64,57 @@ class atomic_accesses {
 };
 
 /// The accesses to one granule that a later one may race with: those that no later, at least as conflicting access comes after.
-struct access_history {
+class access_history {
+ public:
+  uint32_t plain_changes = 0;  ///< how often something was added to the plain ones
+  bool has_atomics = false;
+  /// Then none of the atomic ones race: each reaches all the others, and they overlap completely or not at all.
+  bool atomics_agree = true;
+
+  /// An atomic access of this shape is about to be added.
+  void note_shape(uint8_t mask, uint8_t reach, bool by_host) {
+    has_atomics = true;
+    least_reach_ = least_reach_ < reach ? least_reach_ : reach;
+    (by_host ? by_host_ : by_device_) = true;
+    add_mask(mask);
+    atomics_agree = !overlaps_ && least_reach_ >= (by_host_ && by_device_ ? same_system : same_device);
+  }
+
   std::vector<access_record> plain_reads;
   std::vector<access_record> plain_writes;
   atomic_accesses atomic_reads;
   atomic_accesses atomic_writes;
-  // Of the atomic accesses.
-  uint8_t least_reach = 0xff;
-  std::array<uint8_t, 8> masks{};  ///< those that do not overlap another, zero behind the last
-  bool overlaps = false;           ///< some overlap, and not completely
-  bool by_host = false;
-  bool by_device = false;
-  uint32_t plain_changes = 0;  ///< how often something was added to the plain ones
 
-  /// Then none of them race: each reaches all the others, and they overlap completely or not at all.
-  bool all_atomics_agree() const {
-    return !overlaps && least_reach >= (by_host && by_device ? same_system : same_device);
+  void clear() {
+    plain_changes = 0;
+    has_atomics = false;
+    atomics_agree = true;
+    plain_reads.clear();
+    plain_writes.clear();
+    atomic_reads.clear();
+    atomic_writes.clear();
+    least_reach_ = 0xff;
+    masks_ = {};
+    overlaps_ = by_host_ = by_device_ = false;
   }
+
+ private:
   void add_mask(uint8_t mask) {
-    for (uint8_t& known : masks) {
+    for (uint8_t& known : masks_) {
       if (known == mask) return;
       if ((known & mask) != 0) break;
       if (known != 0) continue;
       known = mask;
       return;
     }
-    overlaps = true;
+    overlaps_ = true;
   }
 
-  void clear() {
-    plain_reads.clear();
-    plain_writes.clear();
-    atomic_reads.clear();
-    atomic_writes.clear();
-    least_reach = 0xff;
-    masks = {};
-    overlaps = false;
-    by_host = by_device = false;
-    plain_changes = 0;
-  }
+  uint8_t least_reach_ = 0xff;
+  std::array<uint8_t, 8> masks_{};  ///< those that do not overlap another, zero behind the last
+  bool overlaps_ = false;           ///< some overlap, and not completely
+  bool by_host_ = false;
+  bool by_device_ = false;
 };
 
 /// Why two lanes that communicated were not ordered by it.

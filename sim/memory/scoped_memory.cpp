@@ -86,6 +86,7 @@ void scoped_memory::reset() {
     used.clock.clear();
     used.now = snapshot();
     used.fences.clear();
+    used.deferred.clear();
     used.pending.clear();
   }
   lanes_used_ = 0;
@@ -97,10 +98,11 @@ void scoped_memory::reset() {
   overtakings_.clear();
 }
 
-void scoped_memory::begins(const lane& fresh, const lane* by) {
+void scoped_memory::begins(lane& fresh, const lane* by) {
   while (lanes_.size() <= fresh.id) lanes_.push_back(std::make_unique<lane_facts>());
   lanes_used_ = std::max<size_t>(lanes_used_, fresh.id + size_t{1});
   lane_facts& mine = *lanes_[fresh.id];
+  fresh.memory = &mine;
   mine.wave = fresh.of->id;
   mine.host = fresh.is_host();
   // A host thread is a block of its own: what a block shares does not exist there.
@@ -108,6 +110,7 @@ void scoped_memory::begins(const lane& fresh, const lane* by) {
   mine.clock.clear();
   mine.now = snapshot();
   mine.fences.clear();
+  mine.deferred.clear();
   mine.pending.clear();
   mine.many_pending = lane_facts::few_pending;
   mine.epoch = 0;
@@ -156,7 +159,10 @@ uint64_t scoped_memory::instance_of(const lane_facts& who, uint8_t reach) {
 }
 
 const snapshot& scoped_memory::snapshot_of(lane_facts& mine) {
-  if (!mine.now) mine.now = snapshots_.take(mine.clock);
+  if (!mine.now) {
+    mine.now = snapshots_.take();
+    mine.now.edit().assign(mine.clock);
+  }
   return mine.now;
 }
 
@@ -175,7 +181,7 @@ scoped_memory::granule* scoped_memory::new_granule(std::byte* address) {
   granule& fresh = granules_[granules_used_];
   fresh.number = static_cast<uint32_t>(granules_used_++);
   fresh.address = address;
-  fresh.serial = ++serials_;
+  fresh.serial = fresh.newest = ++serials_;
   fresh.base = read_granule(address);
   fresh.has_unordered = false;
   return &fresh;
@@ -198,23 +204,24 @@ inline scoped_memory::granule& scoped_memory::granule_at(const void* address) {
   return *known;
 }
 
-inline scoped_memory::part scoped_memory::part_of(const void* address, size_t size_bytes) {
+inline scoped_memory::part scoped_memory::part_of(lane_facts& mine, const void* address, size_t size_bytes) {
   const auto offset = static_cast<uint32_t>(reinterpret_cast<uintptr_t>(address) % granule_bytes);
   part made;
   made.in = &granule_at(address);
   made.mask = static_cast<uint8_t>(((uint32_t{1} << size_bytes) - 1) << offset);
   made.shift = 8 * offset;
   made.bytes = static_cast<uint32_t>(size_bytes);
+  made.place = &remembered(mine, *made.in, made.mask);
   return made;
 }
 
 template <typename Each>
-void scoped_memory::for_each_part(const void* address, size_t size_bytes, Each&& each) {
+void scoped_memory::for_each_part(lane_facts& mine, const void* address, size_t size_bytes, Each&& each) {
   const auto* at = static_cast<const std::byte*>(address);
   while (size_bytes != 0) {
     const size_t room = granule_bytes - reinterpret_cast<uintptr_t>(at) % granule_bytes;
     const size_t bytes = std::min(room, size_bytes);
-    each(part_of(at, bytes));
+    each(part_of(mine, at, bytes));
     at += bytes;
     size_bytes -= bytes;
   }
@@ -250,21 +257,20 @@ inline scoped_memory::message* scoped_memory::latest(const granule& in, int cut,
 // A load that would need the forgotten store must not find an older one in its place.
 void scoped_memory::forget_oldest(granule& in) {
   for (uint8_t n = 0; n < in.count; ++n) {
-    message* const index = in.order[n];
+    message* const oldest = in.order[n];
     uint8_t covered = 0;
-    for (uint8_t later = n + 1; later < in.count && (index->mask & ~covered) != 0; ++later)
+    for (uint8_t later = n + 1; later < in.count && (oldest->mask & ~covered) != 0; ++later)
       covered |= in.order[later]->mask;
-    const auto mask = index->mask;
+    const auto mask = oldest->mask;
     if ((mask & ~covered) != 0) continue;
-    // A read-modify-write behind it keeps its place: nothing may come between it and what it read.
     for (uint8_t older = 0; older < n; ++older) {
       message& one = *in.order[older];
       one.readable = static_cast<uint8_t>(one.readable & ~mask);
     }
     in.base_readable = static_cast<uint8_t>(in.base_readable & ~mask);
     for (uint8_t other = 0; in.has_unordered && other < in.count; ++other)
-      std::erase_if(in.order[other]->unordered, [&](const message::racing& one) { return one.with == index; });
-    drop_message(index);
+      std::erase_if(in.order[other]->unordered, [&](const message::racing& one) { return one.with == oldest; });
+    drop_message(oldest);
     std::copy(in.order.begin() + n + 1, in.order.begin() + in.count, in.order.begin() + n);
     --in.count;
     return;
@@ -272,7 +278,7 @@ void scoped_memory::forget_oldest(granule& in) {
 }
 
 void scoped_memory::drop_message(message* unused) {
-  unused->releases.clear();
+  unused->releases = {};
   unused->observers.clear();
   unused->observed_by.clear();
   unused->unordered.clear();
@@ -318,7 +324,7 @@ bool scoped_memory::is_overtaken(const lane_facts& releaser, const lane_facts& m
 
 bool scoped_memory::wants_reasons() const { return here_.explains(); }
 
-void scoped_memory::acquire(lane& self, lane_facts& mine, const release_entry& given, bool as_written, bool seen) {
+void scoped_memory::acquire(lane_facts& mine, const release_entry& given, bool as_written, bool seen) {
   const bool need_ordered = as_written && entry_of(mine.clock.ordered, given.releaser) < given.epoch;
   const bool need_seen = seen && entry_of(mine.clock.what_is_seen(), given.releaser) < given.epoch;
   if (!need_ordered && !need_seen) return;
@@ -332,7 +338,6 @@ void scoped_memory::acquire(lane& self, lane_facts& mine, const release_entry& g
     join(mine.clock.seen, given.view->what_is_seen());
     raise(mine.clock.seen, given.releaser, given.epoch);
   }
-  (void)self;
 }
 
 void scoped_memory::note_missing(lane& self, lane_facts& mine, const release_entry& given, missing_order why,
@@ -361,37 +366,102 @@ void scoped_memory::forget_pending(lane_facts& mine) {
   mine.many_pending = std::max(lane_facts::few_pending, 2 * mine.pending.size());
 }
 
-// What a load learns from the store that it has read.
-void scoped_memory::has_read(lane& self, lane_facts& mine, message& it, const part& at, const operation& how,
-                             bool plain) {
-  const uint8_t mask = at.mask;
+void scoped_memory::add_pending(lane_facts& mine, const pending_acquire& fresh) {
+  if (std::any_of(mine.pending.begin(), mine.pending.end(),
+                  [&](const pending_acquire& one) { return one.includes(fresh); }))
+    return;
+  std::erase_if(mine.pending, [&](const pending_acquire& one) { return fresh.includes(one); });
+  if (mine.pending.size() >= mine.many_pending) forget_pending(mine);
+  mine.pending.push_back(fresh);
+}
+
+void scoped_memory::defer(lane& self, lane_facts& mine, const message& it, const part& at, const operation& how,
+                          bool seen) {
+  if (!it.releases) return;
   const auto reach = static_cast<uint8_t>(how.reach);
-  const bool acquires_as_written = !plain && acquires(how.order);
-  settled_store& settled = remembered(mine, *at.in, mask).settled;
+  deferred_read fresh = {.in = at.in,
+                         .serial = it.serial,
+                         .chain = it.chain,
+                         .mask = at.mask,
+                         .as_written = morally_strong(mine, false, reach, at.mask, it, true),
+                         .seen = seen,
+                         .comparable = it.strong && it.mask == at.mask,
+                         .given = it.releases};
+  for (deferred_read& one : mine.deferred) {
+    if (one.includes(fresh)) return;
+    if (!fresh.includes(one)) continue;
+    one = std::move(fresh);
+    return;
+  }
+  if (mine.deferred.size() == lane_facts::most_deferred) look_at_deferred(self, mine, nullptr);
+  mine.deferred.push_back(std::move(fresh));
+}
+
+void scoped_memory::look_at_deferred(lane& self, lane_facts& mine, const part* at) {
+  std::erase_if(mine.deferred, [&](const deferred_read& read) {
+    if (at != nullptr && (read.in != at->in || read.mask != at->mask)) return false;
+    for (const release_entry& given : read.given->entries) {
+      if (!given.is_release || !teaches(self, mine, given)) continue;
+      const uint8_t apart = between(*lanes_[given.releaser], mine);
+      const bool written = !given.narrow && read.as_written && given.as_written && given.reach >= apart;
+      const bool performed = !given.narrow && read.seen && given.machine_reach >= apart;
+      const bool too_narrow = !written && given.as_written && read.comparable;
+      if (written || performed || too_narrow)
+        add_pending(mine, {read.in, read.mask, apart, written, performed, too_narrow, given});
+    }
+    return true;
+  });
+}
+
+inline void scoped_memory::has_read(lane& self, lane_facts& mine, message& it, const part& at, const operation& how,
+                                    bool plain, bool known) {
+  const auto reach = static_cast<uint8_t>(how.reach);
+  const bool is_acquire = !plain && acquires(how.order);
+  settled_store& settled = at.place->settled;
   if (settled.serial == it.serial) {
     if (settled.nothing_more) return;
-    if (settled.noted && !plain && settled.acquires == acquires_as_written && settled.mask == mask &&
-        settled.reach == reach)
+    if (settled.noted && !plain && settled.acquires == is_acquire && settled.mask == at.mask && settled.reach == reach)
       return;
   } else {
     settled = {.serial = it.serial};
   }
+  if (is_acquire || plain || mine.host || wants_reasons()) {
+    learn(self, mine, it, at, how, plain, settled);
+  } else if (known && !it.releases) {
+    settled.known = settled.nothing_more = true;
+  } else {
+    const bool strong = morally_strong(mine, false, reach, at.mask, it, false);
+    defer(self, mine, it, at, how, strong);
+    if (strong && !known) it.add_observer({self.id, mine.epoch});
+    settled.known = settled.known || known || strong;
+  }
+  if (plain) return;
+  settled.noted = true;
+  settled.acquires = is_acquire;
+  settled.mask = at.mask;
+  settled.reach = reach;
+}
+
+void scoped_memory::learn(lane& self, lane_facts& mine, message& it, const part& at, const operation& how, bool plain,
+                          settled_store& settled) {
+  const uint8_t mask = at.mask;
+  const auto reach = static_cast<uint8_t>(how.reach);
+  const bool acquires_as_written = !plain && acquires(how.order);
   if (mine.host && it.writer != self.id) it.host_saw = true;
   if (!link_.pool && mine.host && !it.host && it.step > arrived_in_order_) arrived_in_order_ = it.step;
+  static const std::vector<release_entry> nothing;
+  const std::vector<release_entry>& releases = it.releases ? it.releases->entries : nothing;
   const bool was_known = knows_by_causality(self, mine, it);
-  const auto teaches = [&](const release_entry& given) {
-    return given.releaser != self.id && (entry_of(mine.clock.ordered, given.releaser) < given.epoch ||
-                                         (mine.clock.split && entry_of(mine.clock.seen, given.releaser) < given.epoch));
-  };
-  if (was_known && std::none_of(it.releases.begin(), it.releases.end(), teaches)) {
+  if (was_known && std::none_of(releases.begin(), releases.end(),
+                                [&](const release_entry& given) { return teaches(self, mine, given); })) {
     settled.known = settled.nothing_more = true;
     return;
   }
   const bool strong_as_written = morally_strong(mine, plain, reach, mask, it, true);
   const bool strong = morally_strong(mine, plain, reach, mask, it, false);
   const uint64_t step = here_.steps() + 1;
-  for (const release_entry& given : it.releases) {
-    if (!teaches(given)) continue;
+  for (const release_entry& given : releases) {
+    if (!teaches(self, mine, given)) continue;
     const lane_facts& releaser = *lanes_[given.releaser];
     const uint8_t apart = between(releaser, mine);
     const bool usable = given.is_release && !given.narrow;
@@ -403,19 +473,12 @@ void scoped_memory::has_read(lane& self, lane_facts& mine, message& it, const pa
     }
     const bool ordered_now = written && acquires_as_written && reach >= apart;
     const bool seen_now = performed && (mine.host || (acquires_as_written && reach >= apart));
-    if (ordered_now || seen_now) acquire(self, mine, given, ordered_now, seen_now);
+    if (ordered_now || seen_now) acquire(mine, given, ordered_now, seen_now);
     // A fence behind a load that does not acquire does; and where no fence could, it misses a scope.
     const bool too_narrow = !written && !plain && !acquires_as_written && given.is_release && given.as_written &&
                             it.strong && it.mask == mask;
-    if ((written && !ordered_now) || (performed && !seen_now) || too_narrow) {
-      const pending_acquire fresh = {at.in, mask, apart, written, performed && !seen_now, too_narrow, given};
-      if (std::none_of(mine.pending.begin(), mine.pending.end(),
-                       [&](const pending_acquire& one) { return one.includes(fresh); })) {
-        std::erase_if(mine.pending, [&](const pending_acquire& one) { return fresh.includes(one); });
-        if (mine.pending.size() >= mine.many_pending) forget_pending(mine);
-        mine.pending.push_back(fresh);
-      }
-    }
+    if ((written && !ordered_now) || (performed && !seen_now) || too_narrow)
+      add_pending(mine, {at.in, mask, apart, written, performed && !seen_now, too_narrow, given});
     if (ordered_now) continue;
     // What a later report must know: why this did not order anything.
     if (given.is_release && given.as_written && acquires_as_written && it.strong && it.mask == mask)
@@ -426,41 +489,37 @@ void scoped_memory::has_read(lane& self, lane_facts& mine, message& it, const pa
   }
   if (strong && !was_known && !knows_by_causality(self, mine, it)) it.add_observer({self.id, mine.epoch});
   settled.known = settled.known || was_known || strong;
-  if (!plain) {
-    settled.noted = true;
-    settled.acquires = acquires_as_written;
-    settled.mask = mask;
-    settled.reach = reach;
-  }
 }
 
 // Whether one of the stores in known_, which all come behind, is sure to have overwritten this one.
 bool scoped_memory::is_overwritten(const granule& in, int n) const {
-  const message* const index = in.order[static_cast<size_t>(n)];
+  const message* const it = in.order[static_cast<size_t>(n)];
   return std::any_of(known_.begin(), known_.end(),
-                     [&](int known) { return in.order[static_cast<size_t>(known)]->races_with(index) == nullptr; });
+                     [&](int known) { return in.order[static_cast<size_t>(known)]->races_with(it) == nullptr; });
 }
 
-inline scoped_memory::visible scoped_memory::choose_visible(lane& self, lane_facts& mine, granule& in, uint8_t mask,
-                                                            bool modifies, bool plain, uint8_t reach) {
+inline scoped_memory::visible scoped_memory::choose_visible(lane& self, lane_facts& mine, const part& at, bool modifies,
+                                                            bool plain, uint8_t reach) {
+  const granule& in = *at.in;
+  const uint8_t mask = at.mask;
   // Nearly always the lane knows the newest.
   for (int n = in.count - 1; n >= 0; --n) {
     const message& one = *in.order[static_cast<size_t>(n)];
     if ((one.mask & mask) == 0) continue;
     if (one.unordered.empty()) {
-      settled_store& settled = remembered(mine, in, mask).settled;
-      if (settled.serial == one.serial && settled.known) return {n, true};
+      settled_store& settled = at.place->settled;
+      if (settled.serial == one.serial && settled.known) return {n, true, true};
       if (knows(self, mine, one)) {
         if (settled.serial != one.serial) settled = {.serial = one.serial};
         settled.known = true;
-        return {n, true};
+        return {n, true, true};
       }
     }
-    if (modifies && morally_strong(mine, plain, reach, mask, one, false)) return {n, true};
-    if (!here_.may_be_late(self)) return {n, true};
-    return choose_among(self, mine, in, mask, modifies, plain, reach);
+    if (modifies && morally_strong(mine, plain, reach, mask, one, false)) return {n, true, false};
+    if (!here_.may_be_late(self)) return {n, true, false};
+    return choose_among(self, mine, *at.in, mask, modifies, plain, reach);
   }
-  return {-1, true};
+  return {-1, true, true};
 }
 
 scoped_memory::visible scoped_memory::choose_among(lane& self, lane_facts& mine, granule& in, uint8_t mask,
@@ -468,6 +527,7 @@ scoped_memory::visible scoped_memory::choose_among(lane& self, lane_facts& mine,
   cuts_.clear();
   known_.clear();
   bool down_to_base = true;
+  int last_known = -1;
   for (int n = in.count - 1; n >= 0; --n) {
     const message& one = *in.order[static_cast<size_t>(n)];
     if ((one.mask & mask) == 0) continue;
@@ -478,11 +538,15 @@ scoped_memory::visible scoped_memory::choose_among(lane& self, lane_facts& mine,
     }
     if (!knows(self, mine, one)) continue;
     down_to_base = false;
+    last_known = n;
     if (modifies || one.unordered.empty()) break;
     known_.push_back(n);
   }
+  const auto is_known = [&](int cut) {
+    return cut == last_known || std::find(known_.begin(), known_.end(), cut) != known_.end();
+  };
   if (down_to_base && (cuts_.empty() || readable_at(in, -1, mask))) cuts_.push_back(-1);
-  if (cuts_.size() == 1) return {cuts_.front(), true};
+  if (cuts_.size() == 1) return {cuts_.front(), true, is_known(cuts_.front())};
   const uint32_t picked = here_.pick(self, static_cast<uint32_t>(cuts_.size()), scheduler::choice_kind::visible);
   if (picked != 0) {
     --self.late_left;
@@ -492,7 +556,7 @@ scoped_memory::visible scoped_memory::choose_among(lane& self, lane_facts& mine,
         if (one.with == found) one.found = true;
     if (mine.clock.split) note_overtaken(mine, in, cuts_[picked], mask);
   }
-  return {cuts_[picked], picked == 0};
+  return {cuts_[picked], picked == 0, is_known(cuts_[picked])};
 }
 
 void scoped_memory::note_overtaken(lane_facts& mine, const granule& in, int cut, uint8_t mask) {
@@ -516,27 +580,25 @@ uint64_t scoped_memory::load(lane& self, const operation& how) {
   if (!covers(how.address) || reinterpret_cast<uintptr_t>(how.address) % granule_bytes + size_bytes > granule_bytes)
     return newest;
   lane_facts& mine = facts(self);
-  const part at = part_of(how.address, size_bytes);
+  const part at = part_of(mine, how.address, size_bytes);
   const auto reach = static_cast<uint8_t>(how.reach);
   const bool is_acquire = acquires(how.order);
-  settled_store& settled = remembered(mine, *at.in, at.mask).settled;
-  look_for_race(self, mine, *at.in, at.mask, how, false, false);
+  settled_store& settled = at.place->settled;
+  look_for_race(self, mine, at, how, false, false);
   // Most loads are those of a lane that waits, and find what the one before has found.
-  if (settled.repeats && settled.mask == at.mask && settled.reach == reach && settled.acquires == is_acquire) {
-    const message* const found = latest(*at.in, at.in->count - 1, at.mask);
-    if (found == nullptr ? at.in->serial == settled.serial
-                         : found->serial == settled.serial && found->unordered.empty())
-      return newest;
-  }
-  const auto [cut, is_newest] = choose_visible(self, mine, *at.in, at.mask, false, false, reach);
+  if (settled.repeats && settled.newest == at.in->newest && settled.mask == at.mask && settled.reach == reach &&
+      settled.acquires == is_acquire)
+    return newest;
+  const auto [cut, is_newest, known] = choose_visible(self, mine, at, false, false, reach);
   message* const read = latest(*at.in, cut, at.mask);
-  if (read != nullptr) has_read(self, mine, *read, at, how, false);
+  if (read != nullptr) has_read(self, mine, *read, at, how, false, known);
   // An earlier load of the same location, be it relaxed, begins the acquire pattern that this one ends.
   if (is_acquire) acquire_pending(self, mine, reach, &at);
   if (is_newest) {
     if (read == nullptr) settled = {.serial = at.in->serial, .known = true, .nothing_more = true};
-    settled.repeats =
-        settled.known && (settled.nothing_more || settled.noted) && (read == nullptr || settled.serial == read->serial);
+    settled.repeats = settled.known && (settled.nothing_more || settled.noted) &&
+                      (read == nullptr || (settled.serial == read->serial && read->unordered.empty()));
+    settled.newest = at.in->newest;
     settled.mask = at.mask;
     settled.reach = reach;
     settled.acquires = is_acquire;
@@ -554,8 +616,8 @@ void scoped_memory::store(lane& self, const operation& how, uint64_t value) {
     return;
   }
   lane_facts& mine = facts(self);
-  const part at = part_of(address, size_bytes);
-  look_for_race(self, mine, *at.in, at.mask, how, false, true);
+  const part at = part_of(mine, address, size_bytes);
+  look_for_race(self, mine, at, how, false, true);
   put(self, mine, at, value << at.shift, how, false, nullptr, false, true);
 }
 
@@ -572,13 +634,12 @@ uint64_t scoped_memory::read_modify_write(lane& self, const operation& how, cons
     return old;
   }
   lane_facts& mine = facts(self);
-  const part at = part_of(address, size_bytes);
-  const auto [cut, is_newest] =
-      choose_visible(self, mine, *at.in, at.mask, true, false, static_cast<uint8_t>(how.reach));
+  const part at = part_of(mine, address, size_bytes);
+  const auto [cut, is_newest, known] = choose_visible(self, mine, at, true, false, static_cast<uint8_t>(how.reach));
   if (!is_newest) old = (value_at(*at.in, cut) & bytes_of_mask[at.mask]) >> at.shift;
-  look_for_race(self, mine, *at.in, at.mask, how, false, writes());
+  look_for_race(self, mine, at, how, false, writes());
   message* const read = latest(*at.in, cut, at.mask);
-  if (read != nullptr) has_read(self, mine, *read, at, how, false);
+  if (read != nullptr) has_read(self, mine, *read, at, how, false, known);
   if (acquires(how.order)) acquire_pending(self, mine, static_cast<uint8_t>(how.reach), &at);
   if (writes()) put(self, mine, at, next.apply(next.context, old) << at.shift, how, false, read, true, false);
   if (mine.host) fence_host(self, mine);
@@ -626,7 +687,7 @@ void scoped_memory::put(lane& self, lane_facts& mine, const part& at, uint64_t v
                         const message* modified, bool modifies, bool anywhere) {
   granule& in = *at.in;
   message& fresh = *take_message();
-  fresh.serial = ++serials_;
+  fresh.serial = in.newest = ++serials_;
   fresh.value = value;
   fresh.mask = fresh.readable = at.mask;
   fresh.strong = !plain;
@@ -691,9 +752,9 @@ void scoped_memory::put(lane& self, lane_facts& mine, const part& at, uint64_t v
   write_bytes(in.address, at.mask, at_end ? value : value_at(in, in.count - 1));
 }
 
-void scoped_memory::add_release(message& to, release_entry&& given) const {
+void scoped_memory::add_release(std::vector<release_entry>& to, release_entry&& given) const {
   if (given.is_release && !given.narrow)
-    std::erase_if(to.releases, [&](const release_entry& old) {
+    std::erase_if(to, [&](const release_entry& old) {
       if (old.as_written && !given.as_written) return false;
       if (old.releaser == given.releaser) return old.epoch <= given.epoch && old.reach <= given.reach;
       // Whoever can acquire the old one can acquire the new one, and then knows what the old one gives.
@@ -703,11 +764,11 @@ void scoped_memory::add_release(message& to, release_entry&& given) const {
       return given.as_written && reaches_as_far && entry_of(given.view->ordered, old.releaser) >= old.epoch &&
              entry_of(given.view->what_is_seen(), old.releaser) >= old.epoch;
     });
-  to.releases.push_back(std::move(given));
+  to.push_back(std::move(given));
 }
 
 // A store may continue the same release along more than one way: it is kept once, and of several by one lane, the latest.
-void scoped_memory::pass_on(message& to, const release_entry& given, bool narrow) {
+void scoped_memory::pass_on(std::vector<release_entry>& to, const release_entry& given, bool narrow) {
   const auto covers = [](const release_entry& one, const release_entry& other) {
     return one.releaser == other.releaser && one.as_written == other.as_written && one.is_release && other.is_release &&
            one.epoch >= other.epoch && one.reach >= other.reach && one.machine_reach >= other.machine_reach &&
@@ -715,10 +776,10 @@ void scoped_memory::pass_on(message& to, const release_entry& given, bool narrow
   };
   release_entry passed_on = given;
   passed_on.narrow = given.narrow || narrow;
-  for (const release_entry& known : to.releases)
+  for (const release_entry& known : to)
     if (covers(known, passed_on)) return;
-  std::erase_if(to.releases, [&](const release_entry& known) { return covers(passed_on, known); });
-  to.releases.push_back(std::move(passed_on));
+  std::erase_if(to, [&](const release_entry& known) { return covers(passed_on, known); });
+  to.push_back(std::move(passed_on));
 }
 
 // What this store releases: all that its lane did, if it is a release; what a fence before it has released; and what the stores that
@@ -727,42 +788,56 @@ void scoped_memory::give_releases(lane& self, lane_facts& mine, granule& in, mes
                                   bool plain, const message* modified) {
   const auto reach = static_cast<uint8_t>(how.reach);
   const bool is_release = !plain && releases(how.order);
+  const bool releases_itself = is_release || mine.host || wants_reasons();
+  const auto list = [&]() -> std::vector<release_entry>& {
+    if (!fresh.releases) fresh.releases = release_lists_.take();
+    return fresh.releases.edit().entries;
+  };
+  fresh.chain = fresh.serial;
   if (!plain) {
+    // Mostly a read-modify-write has nothing to add.
+    const bool narrow = modified != nullptr && !morally_strong(mine, false, reach, fresh.mask, *modified, true);
+    if (modified != nullptr && !narrow) fresh.chain = modified->chain;
+    const bool adds_nothing = modified != nullptr && !narrow && !releases_itself && mine.fences.empty();
     for (int n = in.count - 1; n >= 0; --n) {
       const message& earlier = *in.order[static_cast<size_t>(n)];
       if (earlier.writer != self.id || earlier.mask != fresh.mask || !earlier.strong) continue;
-      if (&earlier != modified)
-        for (const release_entry& given : earlier.releases)
-          if (given.releaser == self.id && given.is_release && given.as_written) pass_on(fresh, given, false);
+      if (&earlier != modified && earlier.releases)
+        for (const release_entry& given : earlier.releases->entries)
+          if (given.releaser == self.id && given.is_release && given.as_written) pass_on(list(), given, false);
       break;
     }
-    if (modified != nullptr) {
-      const bool narrow = !morally_strong(mine, false, reach, fresh.mask, *modified, true);
-      for (const release_entry& given : modified->releases)
-        if (given.is_release) pass_on(fresh, given, narrow);
+    if (modified != nullptr && modified->releases) {
+      const std::vector<release_entry>& continued = modified->releases->entries;
+      if (adds_nothing && !fresh.releases &&
+          std::all_of(continued.begin(), continued.end(), [](const release_entry& one) { return one.is_release; }))
+        fresh.releases = modified->releases;
+      else
+        for (const release_entry& given : continued)
+          if (given.is_release) pass_on(list(), given, narrow);
     }
     for (const lane_facts::fence_release& fenced : mine.fences)
       if (!is_release || fenced.reach > reach)
-        add_release(fresh, {.view = fenced.view,
-                            .releaser = self.id,
-                            .epoch = fenced.epoch,
-                            .reach = fenced.reach,
-                            .machine_reach = machine_reach(mine, fenced.reach),
-                            .as_written = true,
-                            .narrow = false,
-                            .is_release = true,
-                            .step = fenced.reach < reach ? fenced.step : fresh.step});
+        add_release(list(), {.view = fenced.view,
+                             .releaser = self.id,
+                             .epoch = fenced.epoch,
+                             .reach = fenced.reach,
+                             .machine_reach = machine_reach(mine, fenced.reach),
+                             .as_written = true,
+                             .narrow = false,
+                             .is_release = true,
+                             .step = fenced.reach < reach ? fenced.step : fresh.step});
   }
-  if (!is_release && !mine.host && !wants_reasons()) return;
-  add_release(fresh, {.view = snapshot_of(mine),
-                      .releaser = self.id,
-                      .epoch = mine.epoch,
-                      .reach = is_release ? reach : uint8_t{same_wave},
-                      .machine_reach = machine_reach(mine, reach),
-                      .as_written = is_release,
-                      .narrow = false,
-                      .is_release = is_release || mine.host,
-                      .step = fresh.step});
+  if (!releases_itself) return;
+  add_release(list(), {.view = snapshot_of(mine),
+                       .releaser = self.id,
+                       .epoch = mine.epoch,
+                       .reach = is_release ? reach : uint8_t{same_wave},
+                       .machine_reach = machine_reach(mine, reach),
+                       .as_written = is_release,
+                       .narrow = false,
+                       .is_release = is_release || mine.host,
+                       .step = fresh.step});
   new_epoch(self, mine);
 }
 
@@ -771,12 +846,11 @@ void scoped_memory::before_plain_load(lane& self, const operation& how) {
   lane_facts& mine = facts(self);
   auto* const address = static_cast<std::byte*>(const_cast<void*>(how.address));
   mine.seen_address = nullptr;
-  for_each_part(address, how.size_bytes, [&](const part& at) {
-    look_for_race(self, mine, *at.in, at.mask, how, true, false);
-    const auto [cut, is_newest] =
-        choose_visible(self, mine, *at.in, at.mask, false, true, static_cast<uint8_t>(how.reach));
+  for_each_part(mine, address, how.size_bytes, [&](const part& at) {
+    look_for_race(self, mine, at, how, true, false);
+    const auto [cut, is_newest, known] = choose_visible(self, mine, at, false, true, static_cast<uint8_t>(how.reach));
     if (mine.host || wants_reasons() || !link_.pool)
-      if (message* const read = latest(*at.in, cut, at.mask)) has_read(self, mine, *read, at, how, true);
+      if (message* const read = latest(*at.in, cut, at.mask)) has_read(self, mine, *read, at, how, true, known);
     if (is_newest) return;
     if (mine.window_address == nullptr) {
       mine.window_address = address;
@@ -794,8 +868,8 @@ void scoped_memory::before_plain_load(lane& self, const operation& how) {
 void scoped_memory::before_plain_store(lane& self, const operation& how) {
   if (!covers(how.address)) return;
   lane_facts& mine = facts(self);
-  for_each_part(how.address, how.size_bytes,
-                [&](const part& at) { look_for_race(self, mine, *at.in, at.mask, how, true, true); });
+  for_each_part(mine, how.address, how.size_bytes,
+                [&](const part& at) { look_for_race(self, mine, at, how, true, true); });
   mine.store_address = how.address;
   mine.store_bytes = how.size_bytes;
   mine.store_step = here_.steps() + 1;
@@ -819,7 +893,7 @@ void scoped_memory::after_plain(lane& self) {
   operation how;
   how.kind = operation_kind::plain_store;
   const bool single = reinterpret_cast<uintptr_t>(mine.store_address) % granule_bytes + size_bytes <= granule_bytes;
-  for_each_part(mine.store_address, size_bytes, [&](const part& at) {
+  for_each_part(mine, mine.store_address, size_bytes, [&](const part& at) {
     put(self, mine, at, read_granule(at.in->address), how, true, nullptr, false, single);
   });
 }
@@ -835,11 +909,12 @@ void scoped_memory::fence(lane& self, const operation& how) {
 }
 
 void scoped_memory::acquire_pending(lane& self, lane_facts& mine, uint8_t reach, const part* at) {
+  look_at_deferred(self, mine, at);
   std::erase_if(mine.pending, [&](pending_acquire& one) {
     if (at != nullptr && (one.in != at->in || one.mask != at->mask)) return false;
     const bool written = one.as_written && reach >= one.apart;
     const bool performed = one.seen && machine_reach(mine, reach) >= one.apart;
-    if (written || performed) acquire(self, mine, one.given, written, performed);
+    if (written || performed) acquire(mine, one.given, written, performed);
     if ((one.as_written && !written) || one.too_narrow) {
       note_missing(self, mine, one.given, missing_order::scope, here_.steps() + 1);
       if (!one.too_narrow) return false;
@@ -940,16 +1015,31 @@ inline access_record scoped_memory::record_of(const lane& self, const lane_facts
           .writes = writes};
 }
 
-void scoped_memory::look_for_race(lane& self, lane_facts& mine, granule& in, uint8_t mask, const operation& how,
-                                  bool plain, bool writes) {
+inline void scoped_memory::look_for_race(lane& self, lane_facts& mine, const part& at, const operation& how, bool plain,
+                                         bool writes) {
+  if (!plain) {
+    // What the lane came after it still comes after; only the time of its access changes.
+    access_history& known = at.in->accesses;
+    checked_access& checked = at.place->checked[writes ? 1 : 0];
+    if (checked.still_holds(known, at.mask, static_cast<uint8_t>(how.reach))) {
+      if (checked.epoch == mine.epoch) return;
+      atomic_accesses& same = writes ? known.atomic_writes : known.atomic_reads;
+      if (same.repeat(record_of(self, mine, at.mask, how, false, writes))) {
+        checked.epoch = mine.epoch;
+        return;
+      }
+    }
+  }
+  look_at_history(self, mine, at, how, plain, writes);
+}
+
+void scoped_memory::look_at_history(lane& self, lane_facts& mine, const part& at, const operation& how, bool plain,
+                                    bool writes) {
   constexpr size_t few = 8;
+  const uint8_t mask = at.mask;
   const auto reach = static_cast<uint8_t>(how.reach);
-  checked_access& checked = remembered(mine, in, mask).checked[writes ? 1 : 0];
-  const checked_access same = {
-      .epoch = mine.epoch, .plain_changes = in.accesses.plain_changes, .mask = mask, .reach = reach};
-  if (!plain && checked == same && in.accesses.all_atomics_agree()) return;
   const access_record now = record_of(self, mine, mask, how, plain, writes);
-  access_history& known = in.accesses;
+  access_history& known = at.in->accesses;
   const clock_entries& ordered = mine.clock.ordered;
   const auto comes_after = [&](const access_record& one) {
     return one.lane == self.id || entry_of(ordered, one.lane) >= one.epoch;
@@ -964,19 +1054,18 @@ void scoped_memory::look_for_race(lane& self, lane_facts& mine, granule& in, uin
   if (writes)
     for (const access_record& one : known.plain_reads) look(one);
   if (!plain) {
-    known.least_reach = std::min(known.least_reach, reach);
-    known.add_mask(mask);
-    (mine.host ? known.by_host : known.by_device) = true;
-    if (!known.all_atomics_agree()) {
+    known.note_shape(mask, reach, mine.host);
+    if (!known.atomics_agree) {
       known.atomic_writes.each(look);
       if (writes) known.atomic_reads.each(look);
     }
     (writes ? known.atomic_writes : known.atomic_reads).add(now);
-    checked = same;
+    at.place->checked[writes ? 1 : 0] = {
+        .epoch = mine.epoch, .plain_changes = known.plain_changes, .mask = mask, .reach = reach};
     return;
   }
   ++known.plain_changes;
-  if (known.least_reach != 0xff) {
+  if (known.has_atomics) {
     known.atomic_writes.each(look);
     if (writes) known.atomic_reads.each(look);
   }

@@ -30,7 +30,7 @@ class scoped_memory final : public late_memory {
   ~scoped_memory() override;
 
   void reset() override;
-  void begins(const lane& fresh, const lane* by) override;
+  void begins(lane& fresh, const lane* by) override;
   void let_arrive(lane& self) override;
   bool all_arrives(lane& self) override;
 
@@ -68,8 +68,31 @@ class scoped_memory final : public late_memory {
     bool is_release = false;    ///< false: kept to say what is missing
     uint64_t step = 0;
   };
-  /// A release that a relaxed load has read: a fence behind it may still acquire it.
+  /// What a store releases. Does not change once the store is made: the stores that continue it may share it.
+  struct release_list {
+    std::vector<release_entry> entries;
+    void clear() { entries.clear(); }
+  };
   struct granule;
+  /// A store that a relaxed load of a device's lane has read, as long as it has not been asked what a fence behind the load could
+  /// acquire from it. Nearly all loads are never followed by one.
+  struct deferred_read {
+    const granule* in = nullptr;
+    uint64_t serial = 0;  ///< of the store
+    uint64_t chain = 0;   ///< message::chain
+    uint8_t mask = 0;
+    bool as_written = false;  ///< morally strong with the store
+    bool seen = false;
+    bool comparable = false;  ///< but for the scopes
+    pooled<release_list> given;
+
+    /// Whether a later store of the same chain gives all that this one gives.
+    bool includes(const deferred_read& other) const {
+      return in == other.in && mask == other.mask && chain == other.chain && serial >= other.serial &&
+             as_written >= other.as_written && seen >= other.seen && comparable >= other.comparable;
+    }
+  };
+  /// A release that a relaxed load has read: a fence behind it may still acquire it.
   struct pending_acquire {
     const granule* in = nullptr;  ///< where it was read
     uint8_t mask = 0;
@@ -99,6 +122,7 @@ class scoped_memory final : public late_memory {
     bool noted = false;         ///< all that a load of the shape below learns from it, the lane has noted
     // The atomic load that has read it last.
     bool repeats = false;  ///< the same load finds the same again, and there is nothing else to do
+    uint64_t newest = 0;   ///< granule::newest of then: while it stays, so does what the load finds
     uint8_t mask = 0;
     uint8_t reach = 0;
     bool acquires = false;
@@ -110,7 +134,11 @@ class scoped_memory final : public late_memory {
     uint32_t plain_changes = 0;
     uint8_t mask = 0;
     uint8_t reach = 0;
-    bool operator==(const checked_access&) const = default;
+    /// Whether nothing has come since with which the same access could race.
+    bool still_holds(const access_history& of, uint8_t with_mask, uint8_t with_reach) const {
+      return epoch != 0 && plain_changes == of.plain_changes && mask == with_mask && reach == with_reach &&
+             of.atomics_agree;
+    }
   };
   /// What a lane remembers of a location, in one cache line.
   struct alignas(64) remembered_location {
@@ -134,6 +162,8 @@ class scoped_memory final : public late_memory {
       uint64_t step = 0;
     };
     std::vector<fence_release> fences;  ///< the latest of each reach that is not covered by a later one of wider reach
+    static constexpr size_t most_deferred = 16;
+    std::vector<deferred_read> deferred;
     static constexpr size_t few_pending = 4;
     std::vector<pending_acquire> pending;
     size_t many_pending = few_pending;  ///< as many are looked through for what is not needed any more
@@ -155,21 +185,23 @@ class scoped_memory final : public late_memory {
     uint32_t lane = 0;
     uint32_t epoch = 0;
   };
-  struct message {
+  struct alignas(64) message {
     uint64_t serial = 0;  ///< never used again
     uint64_t value = 0;   ///< in the place of its bytes within the granule
+    uint64_t step = 0;
+    uint64_t chain =
+        0;  ///< serial of the first of a row of read-modify-writes, each of which passes on all that it has read
+    uint32_t writer = 0;
+    uint32_t epoch = 0;
     uint8_t mask = 0;
     uint8_t readable = 0;  ///< the bytes of `mask` that may still be read
+    uint8_t reach = 0;
     bool strong = false;
     bool modifies = false;  ///< by a read-modify-write, which read the store before it
     bool host = false;
     bool host_saw =
         false;  ///< another host thread than its writer has read it: it is in the memory that they all share
-    uint8_t reach = 0;
-    uint32_t writer = 0;
-    uint32_t epoch = 0;
-    uint64_t step = 0;
-    std::vector<release_entry> releases;
+    pooled<release_list> releases;  ///< none: it releases nothing
     std::vector<observer> observers;
     std::vector<uint64_t> observed_by;  ///< the same lanes, a bit each
     bool was_observed_by(uint32_t lane) const {
@@ -192,16 +224,18 @@ class scoped_memory final : public late_memory {
       return known == unordered.end() ? nullptr : &*known;
     }
   };
-  struct granule {
-    std::byte* address = nullptr;
-    uint32_t number = 0;
+  struct alignas(64) granule {
+    // What each access looks at comes first.
     uint64_t serial = 0;  ///< of what it held before the first store
-    uint64_t base = 0;    ///< what it held before the first store
+    uint64_t newest = 0;  ///< serial of the store that was made last, wherever it stands
+    std::byte* address = nullptr;
+    uint64_t base = 0;  ///< what it held before the first store
+    uint32_t number = 0;
     uint8_t base_readable = 0xff;
     uint8_t count = 0;
-    bool has_unordered = false;        ///< of any of the stores
-    std::array<message*, 16> order{};  ///< in modification order
+    bool has_unordered = false;  ///< of any of the stores
     access_history accesses;
+    std::array<message*, 16> order{};  ///< in modification order
   };
   /// One granule's part of an access.
   struct part {
@@ -209,9 +243,10 @@ class scoped_memory final : public late_memory {
     uint8_t mask = 0;
     uint32_t shift = 0;  ///< in bits
     uint32_t bytes = 0;
+    remembered_location* place = nullptr;  ///< of the lane that makes the access
   };
 
-  lane_facts& facts(const lane& who) { return *lanes_[who.id]; }
+  static lane_facts& facts(const lane& who) { return *static_cast<lane_facts*>(who.memory); }
   /// Where a lane keeps what it remembers of a location, until another one takes the place.
   static remembered_location& remembered(lane_facts& mine, const granule& in, uint8_t mask) {
     const uint32_t half = (mask & 0x0f) != 0 ? 0 : 1;
@@ -222,9 +257,9 @@ class scoped_memory final : public late_memory {
   bool covers(const void* address) const;
   granule& granule_at(const void* address);
   granule* new_granule(std::byte* address);
-  part part_of(const void* address, size_t size_bytes);
+  part part_of(lane_facts& mine, const void* address, size_t size_bytes);
   template <typename Each>
-  void for_each_part(const void* address, size_t size_bytes, Each&& each);
+  void for_each_part(lane_facts& mine, const void* address, size_t size_bytes, Each&& each);
 
   static uint8_t between(const lane_facts& a, const lane_facts& b);
   static uint64_t instance_of(const lane_facts& who, uint8_t reach);
@@ -244,20 +279,33 @@ class scoped_memory final : public late_memory {
   struct visible {
     int cut = -1;
     bool newest = true;  ///< it is what memory holds
+    bool known = true;   ///< the lane cannot miss the store at `cut`
   };
-  visible choose_visible(lane& self, lane_facts& mine, granule& in, uint8_t mask, bool modifies, bool plain,
-                         uint8_t reach);
+  visible choose_visible(lane& self, lane_facts& mine, const part& at, bool modifies, bool plain, uint8_t reach);
   visible choose_among(lane& self, lane_facts& mine, granule& in, uint8_t mask, bool modifies, bool plain,
                        uint8_t reach);
-  void has_read(lane& self, lane_facts& mine, message& it, const part& at, const operation& how, bool plain);
-  void acquire(lane& self, lane_facts& mine, const release_entry& given, bool as_written, bool seen);
+  /// What a load learns from the store that it has read; `known` as visible::known.
+  void has_read(lane& self, lane_facts& mine, message& it, const part& at, const operation& how, bool plain,
+                bool known);
+  void learn(lane& self, lane_facts& mine, message& it, const part& at, const operation& how, bool plain,
+             settled_store& settled);
+  /// Whether the lane does not know all that a release gives.
+  static bool teaches(const lane& self, const lane_facts& mine, const release_entry& given) {
+    return given.releaser != self.id && (entry_of(mine.clock.ordered, given.releaser) < given.epoch ||
+                                         (mine.clock.split && entry_of(mine.clock.seen, given.releaser) < given.epoch));
+  }
+  void defer(lane& self, lane_facts& mine, const message& it, const part& at, const operation& how, bool seen);
+  /// Makes what is deferred pending: of one location, or all.
+  void look_at_deferred(lane& self, lane_facts& mine, const part* at);
+  static void add_pending(lane_facts& mine, const pending_acquire& fresh);
+  void acquire(lane_facts& mine, const release_entry& given, bool as_written, bool seen);
   void note_missing(lane& self, lane_facts& mine, const release_entry& given, missing_order why, uint64_t load_step);
   void put(lane& self, lane_facts& mine, const part& at, uint64_t value, const operation& how, bool plain,
            const message* modified, bool modifies, bool anywhere);
   void give_releases(lane& self, lane_facts& mine, granule& in, message& fresh, const operation& how, bool plain,
                      const message* modified);
-  void add_release(message& to, release_entry&& given) const;
-  static void pass_on(message& to, const release_entry& given, bool narrow);
+  void add_release(std::vector<release_entry>& to, release_entry&& given) const;
+  static void pass_on(std::vector<release_entry>& to, const release_entry& given, bool narrow);
   void forget_oldest(granule& in);
   /// Which stores of the granule the modification order relates to a fresh one at `position`.
   static std::array<bool, 16> related_to(const granule& in, int position, uint8_t mask,
@@ -270,8 +318,8 @@ class scoped_memory final : public late_memory {
                                      const access_record& now);
   access_record record_of(const lane& self, const lane_facts& mine, uint8_t mask, const operation& how, bool plain,
                           bool writes) const;
-  void look_for_race(lane& self, lane_facts& mine, granule& in, uint8_t mask, const operation& how, bool plain,
-                     bool writes);
+  void look_for_race(lane& self, lane_facts& mine, const part& at, const operation& how, bool plain, bool writes);
+  void look_at_history(lane& self, lane_facts& mine, const part& at, const operation& how, bool plain, bool writes);
   void fence_total(lane& self, lane_facts& mine, uint8_t reach);
   void fence_host(lane& self, lane_facts& mine);
   /// What the lane has read before, at one location or (a fence) anywhere.
@@ -288,7 +336,8 @@ class scoped_memory final : public late_memory {
 
   world& here_;
   const link_settings& link_;
-  snapshot_pool snapshots_;
+  pool<causal_clock> snapshots_;
+  pool<release_list> release_lists_;
   std::vector<std::unique_ptr<lane_facts>> lanes_;  ///< by id
   size_t lanes_used_ = 0;
   std::deque<message> messages_;
