@@ -44,14 +44,23 @@ struct candidate {
 class candidate_list {
  public:
   using look = candidate (*)(const void* context, uint32_t index);
+  using next = uint32_t (*)(const void* context, uint32_t actor, bool guaranteed_first);
   candidate_list() = default;
-  candidate_list(const void* context, look look_at) : context_(context), look_at_(look_at) {}
+  candidate_list(const void* context, look look_at, next follows = nullptr)
+      : context_(context), look_at_(look_at), next_in_turn_(follows) {}
   candidate operator[](uint32_t index) const { return look_at_(context_, index); }
   bool known() const { return look_at_ != nullptr; }
+  /// Whether the machine finds the next in turn itself; then without a look at everybody.
+  bool in_order() const { return next_in_turn_ != nullptr; }
+  /// As scheduler::next_in_turn (round_robin.h).
+  uint32_t next_in_turn(uint32_t actor, bool guaranteed_first) const {
+    return next_in_turn_(context_, actor, guaranteed_first);
+  }
 
  private:
   const void* context_ = nullptr;
   look look_at_ = nullptr;
+  next next_in_turn_ = nullptr;
 };
 
 struct choice {

@@ -17,8 +17,8 @@ void round_robin_strategy::begin(uint64_t seed) {
 uint32_t round_robin_strategy::pick(const choice& asked) {
   if (asked.kind != choice_kind::actor) return 0;
   if (left_ > 0) {
-    for (uint32_t index = 0; index < asked.count; ++index) {
-      if (candidate_at(asked, index).actor != current_actor_) continue;
+    const uint32_t index = next_in_turn(asked, current_actor_ - 1, false);
+    if (candidate_at(asked, index).actor == current_actor_) {
       --left_;
       return index;
     }
@@ -30,6 +30,7 @@ uint32_t round_robin_strategy::pick(const choice& asked) {
 }
 
 uint32_t next_in_turn(const choice& asked, uint32_t actor, bool guaranteed_first) {
+  if (asked.candidates.in_order()) return asked.candidates.next_in_turn(actor, guaranteed_first);
   uint32_t best = 0;
   uint64_t best_distance = ~uint64_t{0};
   for (uint32_t index = 0; index < asked.count; ++index) {

@@ -40,9 +40,17 @@ class cycle_finder {
   bool at_anchor() const { return distance_ != 0 && since_ == 0; }
   /// Takes the state's digest; whether it equals the anchor's.
   bool returns_to_anchor(uint64_t digest) {
-    if (distance_ != 0 && digest == anchor_) return true;
+    return returns_to_anchor(nullptr, nullptr, [=] { return digest; });
+  }
+  /// The same for a state that also has a place and an address. Where these differ from the anchor's, as they mostly do, its digest
+  /// is not asked for.
+  template <typename Digest>
+  bool returns_to_anchor(const void* place, const void* address, Digest&& digest) {
+    if (distance_ != 0 && place == place_ && address == address_ && digest() == anchor_) return true;
     if (++since_ >= distance_) {
-      anchor_ = digest;
+      place_ = place;
+      address_ = address;
+      anchor_ = digest();
       distance_ = distance_ == 0 ? 1 : distance_ * 2;
       since_ = 0;
     }
@@ -50,6 +58,8 @@ class cycle_finder {
   }
 
  private:
+  const void* place_ = nullptr;
+  const void* address_ = nullptr;
   uint64_t anchor_ = 0;
   uint32_t since_ = 0;
   uint32_t distance_ = 0;  ///< 0: no anchor

@@ -23,7 +23,8 @@ thread_local constinit world* world::instance = nullptr;
 
 namespace {
 
-constexpr size_t most_lanes_at_once = size_t{1} << 19;
+// A whole MI300X is 304 x 32 waves of 64 lanes. Only address space is taken for those that have not begun.
+constexpr size_t most_lanes_at_once = size_t{1} << 20;
 constexpr size_t most_hosts = 1024;
 
 }  // namespace
@@ -61,7 +62,7 @@ calls_of(const lane& who) {
   return calls;
 }
 
-world::world() : view_(this, &world::look_at) {
+world::world() : view_(this, &world::look_at, &world::next_in_turn) {
   image_low_ = reinterpret_cast<uintptr_t>(&__executable_start);
   image_high_ = reinterpret_cast<uintptr_t>(&_end);
   report_stack_overflows();
@@ -87,6 +88,7 @@ void world::prepare(scheduler::choice_source& choices, bool explain) {
   kernels_launched_ = device_waves_ = resident_waves_ = 0;
   live_lanes_ = 0;
   candidates_.clear();
+  turns_.clear();
   fair_.reset(machine_.progress);
   watches_.clear();
   mutexes_.clear();

@@ -14,6 +14,7 @@
 #include <heddle/sim/recorder.h>
 #include <heddle/sim/settings.h>
 #include <heddle/sim/simulation.h>
+#include <heddle/sim/turn_order.h>
 
 #include <deque>
 #include <functional>
@@ -261,7 +262,7 @@ class world {
   /// Lets go on everybody who has a place or none: to see whether that ends the hang.
   void lift_places(lane& self);
   std::string models_without_this_hang() const;
-  lane& next_in_turn();
+  lane& next_in_turn(uint32_t after, bool guaranteed_first) const;
   [[noreturn]] void end_deadlock(lane& self);
   void take_stock(lane& self, std::string why);
   void pass_limit(lane& self);
@@ -296,6 +297,7 @@ class world {
   void start_blocks(lane& self);
 
   static scheduler::candidate look_at(const void* self, uint32_t index);
+  static uint32_t next_in_turn(const void* self, uint32_t actor, bool guaranteed_first);
   /// Adds a step, its location and what that holds now, which is `value` where that is all of it.
   void add_to_digest(uint64_t what, const void* address, uint32_t size_bytes, uint64_t value) {
     const uint64_t where =
@@ -351,6 +353,7 @@ class world {
   size_t live_lanes_ = 0;
 
   std::vector<lane*> candidates_;
+  turn_order turns_;  ///< the candidates' numbers
   mutex_table mutexes_;
   doorbell_line rings_;
   lane* ringer_ = nullptr;  ///< makes rings count that were under way; it never runs

@@ -32,6 +32,7 @@ void world::add_candidate(lane& who) {
   who.state = lane_state::candidate;
   who.candidate_slot = static_cast<uint32_t>(candidates_.size());
   candidates_.push_back(&who);
+  turns_.add(who.id);
   fair_.candidate_added(*who.of);
 }
 
@@ -40,6 +41,7 @@ void world::remove_candidate(lane& who) {
   candidates_[who.candidate_slot] = last;
   last->candidate_slot = who.candidate_slot;
   candidates_.pop_back();
+  turns_.remove(who.id);
   fair_.candidate_removed(*who.of);
 }
 
@@ -63,7 +65,11 @@ lane& world::choose_specially(lane& self) {
     if (proving_ != proof::none)
       for (lane* who : candidates_)
         if (proving_ == proof::of_everybody || who->of->guaranteed) return *who;
-    if (denied_ && !candidates_.empty()) return next_in_turn();
+    if (denied_ && !candidates_.empty()) {
+      lane& next = next_in_turn(denied_turn_, false);
+      denied_turn_ = next.id;
+      return next;
+    }
     if (!candidates_.empty() && (fair_.candidates() != 0 || (fair_.owes_a_start() && !only_calls_start_kernels()))) {
       proving_ = proof::none;
       return ask(self);
@@ -121,17 +127,21 @@ void world::judge_denied(lane& self, std::string why) {
   proving_ = proof::none;
 }
 
-// The candidate of the next higher number than the last one's, or of the lowest.
-lane& world::next_in_turn() {
-  lane* lowest = candidates_.front();
-  lane* next = nullptr;
-  for (lane* who : candidates_) {
-    if (who->id < lowest->id) lowest = who;
-    if (who->id > denied_turn_ && (next == nullptr || who->id < next->id)) next = who;
-  }
-  if (next == nullptr) next = lowest;
-  denied_turn_ = next->id;
-  return *next;
+// The candidate of the next higher number, or of the lowest. With `guaranteed_first`, of those alone unless there is none.
+lane& world::next_in_turn(uint32_t after, bool guaranteed_first) const {
+  const bool some = guaranteed_first && fair_.candidates() != 0;
+  const auto find = [&](uint64_t from) -> const lane* {
+    for (uint32_t number = turns_.next(from); number != turn_order::none; number = turns_.next(number + uint64_t{1}))
+      if (!some || lanes_[number].of->guaranteed) return &lanes_[number];
+    return nullptr;
+  };
+  if (after != ~uint32_t{0})
+    if (const lane* const who = find(after + uint64_t{1})) return *candidates_[who->candidate_slot];
+  return *candidates_[find(0)->candidate_slot];
+}
+
+uint32_t world::next_in_turn(const void* self, uint32_t actor, bool guaranteed_first) {
+  return static_cast<const world*>(self)->next_in_turn(actor, guaranteed_first).candidate_slot;
 }
 
 // Notes what the verdict is about, and has the report written, as things stand now.
@@ -294,8 +304,10 @@ void world::wait_for(lane& self, const uint64_t& word, uint64_t wanted, const op
 }
 
 void world::look_for_spin(lane& self, const std::byte* private_state) {
-  // The return address is part of the private state, and with it the place of the read.
-  if (!self.spin.returns_to_anchor(digest_of(private_state, self.runs.stack().high()))) {
+  // A loop is back where it was when it reads the same from the same place, in the same private state.
+  const operation& read = self.pending;
+  const auto state = [&] { return digest_of(private_state, self.runs.stack().high()); };
+  if (!self.spin.returns_to_anchor(read.place, read.address, state)) {
     // What the loop depends on is what it reads from the anchor to the anchor.
     if (self.spin.at_anchor()) self.reads.clear();
     return;

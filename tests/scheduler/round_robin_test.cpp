@@ -48,5 +48,38 @@ TEST(round_robin_strategy, a_quantum_that_is_not_given_is_drawn_by_the_seed) {
   EXPECT_TRUE(drawn.contains(1));
 }
 
+/// Candidates whose machine keeps them in order, and has nobody looked at.
+struct ordered_actors {
+  std::vector<candidate> all;
+  static candidate look(const void* context, uint32_t index) {
+    return static_cast<const ordered_actors*>(context)->all[index];
+  }
+  static uint32_t next(const void* context, uint32_t actor, bool guaranteed_first) {
+    const actors same(static_cast<const ordered_actors*>(context)->all);
+    return next_in_turn(same.asked(), actor, guaranteed_first);
+  }
+  choice asked() const {
+    return {.kind = choice_kind::actor,
+            .count = static_cast<uint32_t>(all.size()),
+            .candidates = candidate_list(this, look, next)};
+  }
+};
+
+TEST(round_robin_strategy, takes_the_order_that_the_machine_keeps) {
+  round_robin_strategy looks(2);
+  round_robin_strategy asks(2);
+  looks.begin(1);
+  asks.begin(1);
+  const std::vector<std::vector<candidate>> rounds = {{{.actor = 4}, {.actor = 0}, {.actor = 9}},
+                                                      {{.actor = 9}, {.actor = 0}},
+                                                      {{.actor = 4}},
+                                                      {{.actor = 0}, {.actor = 4}}};
+  for (int turn = 0; turn < 40; ++turn) {
+    const auto& now = rounds[static_cast<size_t>(turn / 3) % rounds.size()];
+    const ordered_actors ordered{now};
+    EXPECT_EQ(now[asks.pick(ordered.asked())].actor, actors(now).picked_by(looks)) << turn;
+  }
+}
+
 }  // namespace
 }  // namespace heddle::scheduler
