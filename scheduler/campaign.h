@@ -20,6 +20,7 @@ struct run_result {
   std::string where = {};    ///< groups findings
   std::string message = {};  ///< one line
   std::string report = {};   ///< several lines; only of an explained run
+  std::string waits = {};    ///< who waits for whom, in the DOT language; only of an explained run
   uint64_t steps = 0;
   uint64_t digest = 0;
 };

@@ -21,20 +21,6 @@ std::string plural(uint64_t n, const char* one, const char* many) {
   return std::to_string(n) + ' ' + (n == 1 ? one : many);
 }
 
-// "lane 0", "lanes 0-2, 5".
-std::string lanes_in(uint64_t mask) {
-  std::string text;
-  for (uint32_t lane = 0; lane < 64; ++lane) {
-    if (((mask >> lane) & 1) == 0) continue;
-    uint32_t last = lane;
-    while (last < 63 && ((mask >> (last + 1)) & 1) != 0) ++last;
-    text += (text.empty() ? "" : ", ") + std::to_string(lane);
-    if (last > lane) text += '-' + std::to_string(last);
-    lane = last;
-  }
-  return (mask & (mask - 1)) == 0 ? "lane " + text : "lanes " + text;
-}
-
 }  // namespace
 
 std::vector<source_line> hang_report::calls(const lane& who) const {
@@ -110,11 +96,10 @@ std::string hang_report::who_could_change(const lane& who, const watched& entry)
 }
 
 void hang_report::add_edges(const lane& who, const watched& entry, const std::string& location,
-                            std::vector<edge>& edges) const {
+                            wait_graph& graph) const {
   const auto add = [&](const lane& other) {
-    const edge found = {name_of(*who.of), name_of(*other.of), location};
-    if (other.of != who.of && other.of->live() && std::find(edges.begin(), edges.end(), found) == edges.end())
-      edges.push_back(found);
+    if (&other != &who && other.state != lane_state::ended)
+      graph.add(*who.of, lane_bit(who), *other.of, lane_bit(other), location);
   };
   const std::vector<recorder::change> changes = world_.recorder_->changes_of(entry.address, entry.size_bytes);
   for (const recorder::change& change : changes) add(*change.who);
@@ -122,21 +107,21 @@ void hang_report::add_edges(const lane& who, const watched& entry, const std::st
   for (const lane* user : world_.recorder_->users_of(entry.address)) add(*user);
 }
 
-std::string hang_report::watching(const lane& who, std::vector<edge>& edges) const {
+std::string hang_report::watching(const lane& who, wait_graph& graph) const {
   std::string text;
   if (who.state != lane_state::waiting) return text;
-  const std::string self = name_of(*who.of);
+  constexpr uint64_t all_lanes = ~uint64_t{0};
   if (who.pending.kind == operation_kind::synchronize) {
     for (size_t n = 0; n < world_.waves_used_; ++n)
       if (const wave& other = world_.waves_[n]; !other.host && other.live())
-        edges.push_back({self, name_of(other), "end of the launch"});
+        graph.add(*who.of, lane_bit(who), other, all_lanes, "end of the launch");
     return text;
   }
   if (who.pending.kind == operation_kind::lock_mutex) {
     const mutex_table::holder* const holder = world_.mutexes_.holder_of(who.reads.entries().front().address);
     if (holder == nullptr) return text;
     const bool own = holder->who == &who;
-    if (!own) edges.push_back({self, name_of(*holder->who->of), "a mutex"});
+    if (!own) graph.add(*who.of, lane_bit(who), *holder->who->of, lane_bit(*holder->who), "a mutex");
     return "    held by " + (own ? "itself" : name_of(*holder->who)) + " since " + source_of(holder->calls).where() +
            (own ? "" : ", who " + state_of(*holder->who)) + '\n';
   }
@@ -144,7 +129,8 @@ std::string hang_report::watching(const lane& who, std::vector<edge>& edges) con
   for (const watched& entry : who.reads.entries()) {
     if (who.pending.kind == operation_kind::join) {
       for (size_t n = 0; n < world_.waves_used_; ++n)
-        if (&world_.waves_[n].ended == entry.address) edges.push_back({self, name_of(world_.waves_[n]), "its end"});
+        if (&world_.waves_[n].ended == entry.address)
+          graph.add(*who.of, lane_bit(who), world_.waves_[n], all_lanes, "its end");
       continue;
     }
     const std::string location = describe_location(world_.heap_, entry.address);
@@ -153,23 +139,25 @@ std::string hang_report::watching(const lane& who, std::vector<edge>& edges) con
       text += "    reads " + location + " (" + plural(entry.size_bytes, "byte", "bytes") + ")" +
               (entry.by_change ? "" : " = " + hexadecimal(entry.value));
     if (show) text += who_could_change(who, entry) + '\n';
-    add_edges(who, entry, location, edges);
+    add_edges(who, entry, location, graph);
   }
   if (shown > most_locations) text += "    ... and " + std::to_string(shown - most_locations) + " more locations\n";
   return text;
 }
 
-std::string hang_report::missing_lanes(const lane& who) {
+std::string hang_report::missing_lanes(const lane& who, wait_graph& graph) {
   if (who.state == lane_state::at_collective)
     for (const open_collective& open : who.of->collectives)
-      if (open.kind == who.pending.kind && open.mask == who.pending.mask)
-        return "    missing: " + lanes_in(open.mask & ~open.arrived) + '\n';
+      if (open.kind == who.pending.kind && open.mask == who.pending.mask) {
+        const uint64_t missing = open.mask & ~open.arrived;
+        graph.add(*who.of, lane_bit(who), *who.of, missing, std::string("a ") + to_string(open.kind));
+        return "    missing: " + lanes_in(missing) + '\n';
+      }
   return {};
 }
 
-std::string hang_report::text() const {
+std::string hang_report::text() {
   std::string text;
-  std::vector<edge> edges;
   size_t groups = 0;
   size_t hidden = 0;
   uint64_t not_started = 0;
@@ -185,8 +173,8 @@ std::string hang_report::text() const {
     for (const lane* who : of.lanes) {
       if (who->state == lane_state::ended) continue;
       std::string told = standing(*who);
-      told += watching(*who, edges);
-      told += missing_lanes(*who);
+      told += watching(*who, graph_);
+      told += missing_lanes(*who, graph_);
       const auto same = std::find_if(alike.begin(), alike.end(), [&](const auto& one) { return one.first == told; });
       if (same == alike.end())
         alike.emplace_back(std::move(told), uint64_t{1} << who->index);
@@ -207,9 +195,9 @@ std::string hang_report::text() const {
   if (not_started != 0)
     text += plural(not_started, "wave has", "waves have") + " not started: the device holds " +
             std::to_string(world_.machine_.resident) + " at a time\n";
-  if (!edges.empty()) {
+  if (!graph_.empty()) {
     text += "who waits for whom:\n";
-    for (const edge& one : edges) text += "  " + one.from + " -> " + one.to + "  (" + one.over + ")\n";
+    text += graph_.text("  ");
   }
   if (world_.denied_) {
     const std::string models = world_.models_without_this_hang();

@@ -3,6 +3,7 @@
 
 #include <heddle/sim/recorder.h>
 #include <heddle/sim/source_line.h>
+#include <heddle/sim/wait_graph.h>
 
 #include <string>
 #include <vector>
@@ -18,25 +19,21 @@ class hang_report {
 
   /// Several lines: every lane that has not ended, in groups that stand alike, with the calls that led there, what it reads and
   /// who changed that last; then who waits for whom.
-  std::string text() const;
+  std::string text();
+  /// Who waits for whom; filled by text().
+  const wait_graph& graph() const { return graph_; }
 
  private:
-  struct edge {
-    std::string from;
-    std::string to;
-    std::string over;
-    friend bool operator==(const edge&, const edge&) = default;
-  };
-
   std::vector<source_line> calls(const lane& who) const;
   std::string standing(const lane& who) const;
-  std::string watching(const lane& who, std::vector<edge>& edges) const;
+  std::string watching(const lane& who, wait_graph& graph) const;
   std::string who_could_change(const lane& who, const watched& entry) const;
-  void add_edges(const lane& who, const watched& entry, const std::string& location, std::vector<edge>& edges) const;
+  void add_edges(const lane& who, const watched& entry, const std::string& location, wait_graph& graph) const;
   std::string state_of(const lane& who) const;
-  static std::string missing_lanes(const lane& who);
+  static std::string missing_lanes(const lane& who, wait_graph& graph);
 
   const world& world_;
+  wait_graph graph_;
 };
 
 }  // namespace heddle::sim

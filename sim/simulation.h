@@ -35,6 +35,7 @@ struct outcome {
   std::string where;         ///< file:line (or a name) that the verdict is about; groups findings; empty when ok
   std::string message;       ///< one line: what happened
   std::string report;  ///< several lines: every waiting lane, what it reads, who could change it; only with explain
+  std::string waits;   ///< who waits for whom, in the DOT language; empty when nobody does; only with explain
   std::vector<step_record> steps_taken;  ///< only with explain
   uint64_t steps = 0;
   uint64_t digest = 0;

@@ -107,6 +107,7 @@ void world::prepare(scheduler::choice_source& choices, bool explain) {
   about_ = {};
   ended_by_ = nullptr;
   report_.clear();
+  waits_.clear();
   stock_for_ = nullptr;
   denied_ = false;
   places_lifted_ = false;
@@ -158,7 +159,7 @@ outcome world::run(const parameters& values, const std::function<void()>& body, 
   exceptions_ = &exceptions_in_flight::of_this_thread();
   fiber::switch_to(root_, main.runs, *exceptions_);
   while (stock_for_ != nullptr) {
-    report_ = hang_report(*this).text();
+    write_report();
     fiber::switch_to(root_, std::exchange(stock_for_, nullptr)->runs, *exceptions_);
   }
   current = nullptr;
@@ -175,14 +176,25 @@ outcome world::run(const parameters& values, const std::function<void()>& body, 
   if (recorder_ != nullptr) {
     constexpr size_t most_steps = 200000;
     result.steps_taken = recorder_->steps(heap_, most_steps);
-    if (verdict_ != verdict::ok) result.report = report_.empty() ? hang_report(*this).text() : report_;
-    if (verdict_ == verdict::race || verdict_ == verdict::scope_race) result.report = race_report();
+    if (verdict_ != verdict::ok && report_.empty()) write_report();
+    result.report = std::move(report_);
+    result.waits = std::move(waits_);
+    if (verdict_ == verdict::race || verdict_ == verdict::scope_race) {
+      result.report = race_report();
+      result.waits.clear();
+    }
     if (late_ != nullptr && verdict_ != verdict::ok)
       if (const std::string overtaken = late_->overtakings(); !overtaken.empty())
         result.report += "stores that were overtaken:\n" + overtaken;
   }
   instance = nullptr;
   return result;
+}
+
+void world::write_report() {
+  hang_report written(*this);
+  report_ = written.text();
+  waits_ = written.graph().empty() ? "" : written.graph().dot(message_);
 }
 
 wave& world::new_wave() {

@@ -284,6 +284,7 @@ class world {
   }
   void first_step(wave& who);
   void look_at_plain_store(lane& self);
+  void write_report();
   std::string race_report() const;
   [[noreturn]] void bad_access(lane& self, const char* wrong);
   void check_arrival(lane& self, const operation& how);
@@ -381,6 +382,7 @@ class world {
   call_chain about_ = {};           ///< the place in the code under test that the verdict is about
   const lane* ended_by_ = nullptr;  ///< whose operation the verdict is about, when it is about one
   std::string report_;
+  std::string waits_;  ///< its graph
   /// What a report of a race tells.
   struct {
     access_record earlier;

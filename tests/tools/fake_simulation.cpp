@@ -33,8 +33,10 @@ outcome simulation::run(const parameters&, const std::function<void()>& body, sc
   scheduler::digest steps;
   for (const step_record& each : ended.steps_taken) steps.add(each.value);
   ended.digest = steps.value();
-  if (explain && ended.verdict != scheduler::verdict::ok)
+  if (explain && ended.verdict != scheduler::verdict::ok) {
     ended.report = "lane 0 waits for lane 1\nlane 1 waits for lane 0";
+    ended.waits = "digraph waits {}\n";
+  }
   if (!explain) ended.steps_taken.clear();
   return ended;
 }

@@ -1,5 +1,7 @@
 #include <heddle/scheduler/trace.h>
 
+#include <fstream>
+
 #include "command.h"
 
 namespace heddle::tests {
@@ -30,6 +32,18 @@ TEST(replay, json_has_the_documented_keys) {
   EXPECT_EQ(all["ok"], true);
   EXPECT_EQ(all["verdict"], "deadlock");
   EXPECT_EQ(all["trace"].size(), 2u);
+}
+
+TEST(replay, writes_who_waits_for_whom) {
+  const std::string file = testing::TempDir() + "waits.dot";
+  EXPECT_EQ(heddle({"replay", token_of("zoo.crossed-calls"), "--dot", file}).status, 1);
+  std::ifstream written(file);
+  EXPECT_EQ(std::string(std::istreambuf_iterator<char>(written), {}), "digraph waits {}\n");
+  EXPECT_EQ(heddle_json({"replay", token_of("zoo.crossed-calls")})["waits"], "digraph waits {}\n");
+
+  const ended_process cannot = heddle({"replay", token_of("zoo.crossed-calls"), "--dot", "/nowhere/waits.dot"});
+  EXPECT_EQ(cannot.status, 3);
+  EXPECT_EQ(cannot.err, "heddle: cannot write /nowhere/waits.dot\n");
 }
 
 TEST(replay, a_recorded_run_that_was_ok_is_status_0) {

@@ -56,6 +56,7 @@ std::unique_ptr<CLI::App> parser_of(invocation& into, typed_numbers& typed) {
   if (name == "replay") {
     parser->add_option("FILE|TOKEN", into.file_or_token)->required();
     parser->add_flag("--trace", into.show_steps);
+    parser->add_option("--dot", into.dot_file);
     parser->add_option("--repeat", typed.repeat);
     parser->add_flag("--json", into.json);
   }

@@ -23,6 +23,7 @@ struct invocation {
 
   std::string file_or_token;  ///< replay
   bool show_steps = false;
+  std::string dot_file;  ///< replay: where the graph of who waits for whom is written; empty: nowhere
   uint64_t repeat = 1;
 
   std::vector<std::string> files;  ///< litmus: tables; those that ship when empty

@@ -65,12 +65,14 @@ what there is when the current schedule ends; a second one ends at once.
 Strategies
 )";
 
-constexpr std::string_view replay_help = R"(heddle replay FILE|TOKEN [--trace] [--repeat N] [--json]
+constexpr std::string_view replay_help = R"(heddle replay FILE|TOKEN [--trace] [--dot FILE] [--repeat N] [--json]
 
 Runs one recorded schedule again, by the recorded answers. The trace must be of
 this very build: answers mean nothing to another one.
 
   --trace       print each step; repeated steps are folded
+  --dot FILE    write who waits for whom as a graph, for Graphviz (dot -Tsvg);
+                cycles are red
   --repeat N    run it N times and compare the digests
   --json        for programs; "ok" says whether the recorded run was reproduced
 

@@ -7,6 +7,7 @@
 #include <heddle/tools/trial.h>
 
 #include <algorithm>
+#include <fstream>
 #include <iostream>
 #include <nlohmann/json.hpp>
 
@@ -104,6 +105,9 @@ void print_json(const scheduler::trace& recorded, const replayed& all, bool with
                 {"where", result.where},
                 {"steps", result.steps},
                 {"digest", hexadecimal(result.digest)},
+                {"message", result.message},
+                {"report", result.report},
+                {"waits", result.waits},
                 {"ok", all.disagreement.empty()},
                 {"runs", all.runs},
                 {"equal", all.equal},
@@ -148,6 +152,13 @@ int replay(const invocation& asked) {
     print_json(recorded, all, asked.show_steps);
   } else {
     print_text(recorded, all, asked.show_steps);
+  }
+  if (!asked.dot_file.empty() && all.first.disagreement.empty()) {
+    const std::string& waits = all.first.result.waits;
+    if (waits.empty()) return fail(wrong_input, "--dot: nobody waits for anybody at the end of this run");
+    std::ofstream file(asked.dot_file);
+    file << waits << std::flush;
+    if (!file) return fail(cannot_go_on, "cannot write " + asked.dot_file);
   }
   if (!all.disagreement.empty()) return fail(wrong_input, "not the recorded run: " + all.disagreement);
   if (interrupt_flag()) return interrupted;

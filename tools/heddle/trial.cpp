@@ -34,6 +34,7 @@ scheduler::run_result run_scenario(sim::simulation& machine, const scenario& tes
           .where = std::move(ended.where),
           .message = std::move(ended.message),
           .report = std::move(ended.report),
+          .waits = std::move(ended.waits),
           .steps = ended.steps,
           .digest = ended.digest};
 }

@@ -1,0 +1,50 @@
+// Who waits for whom, as text and as a drawing.
+#pragma once
+
+#include <cstdint>
+#include <string>
+#include <vector>
+
+namespace heddle::sim {
+
+struct wave;
+
+/// Edges from those who wait to those who could end the wait. Lanes of one wave that wait for each other are told apart; where a
+/// wave waits for another one, the edge is between the two.
+class wait_graph {
+ public:
+  /// Lanes of `from` (a bit each) wait for lanes of `to`, over what `over` names. Edges between the same two over the same thing
+  /// become one.
+  void add(const wave& from, uint64_t from_lanes, const wave& to, uint64_t to_lanes, const std::string& over);
+  bool empty() const { return edges_.empty(); }
+
+  /// A line for each edge, and one for the shortest cycle, if there is one; each begins with `indent`.
+  std::string text(const std::string& indent) const;
+  /// The graph in the DOT language of Graphviz; the edges of cycles are red.
+  std::string dot(const std::string& title) const;
+
+ private:
+  struct edge {
+    const wave* from = nullptr;
+    const wave* to = nullptr;
+    uint64_t from_lanes = 0;
+    uint64_t to_lanes = 0;
+    std::string over;
+
+    bool within_wave() const { return from == to; }
+    /// Whether those for whom this one waits, or some of them, wait in the other one.
+    bool leads_to(const edge& other) const { return to == other.from && (to_lanes & other.from_lanes) != 0; }
+    std::string from_name() const;
+    std::string to_name() const;
+  };
+
+  /// The edges, in order, of the shortest cycle through edge `n`; empty when it is on none.
+  std::vector<size_t> cycle_through(size_t n) const;
+
+  std::vector<edge> edges_;
+};
+
+/// "lane 0", "lanes 0-2, 5".
+std::string lanes_in(uint64_t mask);
+
+}  // namespace heddle::sim

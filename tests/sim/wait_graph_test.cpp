@@ -1,0 +1,87 @@
+#include <heddle/sim/device.h>
+#include <heddle/sim/target.h>
+
+#include <gtest/gtest.h>
+
+#include "run.h"
+
+namespace heddle::sim::tests {
+namespace {
+
+using flag = target::atomic_ref<uint32_t, scope::system>;
+
+void wait_for(uint32_t& word) {
+  while (flag(word).load(memory_order::acquire) == 0) target::pause();
+}
+
+TEST(wait_graph, names_the_circle_and_draws_it_red) {
+  // Both have written the word of the other before, so that both are known to be able to.
+  const auto crossed = [] {
+    device on;
+    auto* const words = on.allocate_shared<uint32_t>(2, "words");
+    on.launch({.waves = 2}, [=] {
+      const uint32_t self = target::wave_id();
+      flag(words[1 - self]).store(0, memory_order::release);
+      wait_for(words[self]);
+      flag(words[1 - self]).store(1, memory_order::release);
+    });
+    on.synchronize();
+  };
+  const outcome ended = machine().explain(crossed);
+  ASSERT_EQ(ended.verdict, scheduler::verdict::deadlock) << ended.message;
+  EXPECT_TRUE(says(ended.report, "  wave 0 -> wave 1  (words+0x0)\n")) << ended.report;
+  EXPECT_TRUE(says(ended.report, "  in a circle: wave 0 -> wave 1 -> wave 0\n")) << ended.report;
+  EXPECT_TRUE(says(ended.waits, "digraph waits {\n")) << ended.waits;
+  EXPECT_TRUE(says(ended.waits, R"("wave 0" -> "wave 1" [label="words+0x0", color=red];)")) << ended.waits;
+  EXPECT_TRUE(says(ended.waits, R"("wave 1" -> "wave 0" [label="words+0x4", color=red];)")) << ended.waits;
+  EXPECT_TRUE(says(ended.waits, R"("host main" -> "wave 0" [label="end of the launch"];)")) << ended.waits;
+}
+
+TEST(wait_graph, a_chain_is_no_circle) {
+  // Wave 0 waits for nobody in particular, wave 1 for wave 0.
+  const outcome ended = machine().explain([] {
+    device on;
+    auto* const words = on.allocate_shared<uint32_t>(2, "words");
+    on.launch({.waves = 2}, [=] {
+      if (target::wave_id() == 0) {
+        flag(words[1]).store(0, memory_order::release);
+        wait_for(words[0]);
+      }
+      wait_for(words[1]);
+    });
+    on.synchronize();
+  });
+  ASSERT_EQ(ended.verdict, scheduler::verdict::deadlock) << ended.message;
+  EXPECT_FALSE(says(ended.report, "in a circle")) << ended.report;
+  EXPECT_FALSE(says(ended.waits, "color=red")) << ended.waits;
+  EXPECT_TRUE(says(ended.waits, R"("wave 1" -> "wave 0" [label="words+0x4"];)")) << ended.waits;
+}
+
+TEST(wait_graph, tells_the_lanes_of_one_wave_apart) {
+  // Lane 3 waits for lane 0, which waits at a barrier for lane 3.
+  const outcome ended = machine().explain([] {
+    device on;
+    auto* const word = on.allocate_shared<uint32_t>(1, "word");
+    on.launch({.lanes = 4}, [=] {
+      const bool last = target::lane_id() == 3;
+      if (target::lane_id() == 0) flag(*word).store(0, memory_order::release);
+      if (last) wait_for(*word);
+      target::sync_lanes(0xf);
+      if (!last) flag(*word).store(1, memory_order::release);
+    });
+    on.synchronize();
+  });
+  ASSERT_EQ(ended.verdict, scheduler::verdict::deadlock) << ended.message;
+  EXPECT_TRUE(says(ended.report, "wave 0 lanes 0-2 -> wave 0 lane 3  (a sync_lanes)")) << ended.report;
+  EXPECT_TRUE(says(ended.report, "wave 0 lane 3 -> wave 0 lane 0  (word+0x0)")) << ended.report;
+  EXPECT_TRUE(says(ended.report, "in a circle: wave 0 lanes 0-2 -> wave 0 lane 3 -> wave 0 lane 0")) << ended.report;
+}
+
+TEST(wait_graph, is_not_there_when_nobody_waits) {
+  const outcome ended = machine().explain([] { target::trap(fault::assertion, "stop"); });
+  EXPECT_EQ(ended.verdict, scheduler::verdict::assertion);
+  EXPECT_EQ(ended.waits, "");
+}
+
+}  // namespace
+}  // namespace heddle::sim::tests
