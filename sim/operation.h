@@ -36,6 +36,13 @@ enum class operation_kind : uint8_t {
 /// "load", "plain store", ... as reports name it.
 const char* to_string(operation_kind kind);
 
+constexpr bool acquires(memory_order order) {
+  return order == memory_order::acquire || order == memory_order::acq_rel || order == memory_order::seq_cst;
+}
+constexpr bool releases(memory_order order) {
+  return order == memory_order::release || order == memory_order::acq_rel || order == memory_order::seq_cst;
+}
+
 constexpr bool is_collective(operation_kind kind) {
   return kind == operation_kind::broadcast || kind == operation_kind::ballot || kind == operation_kind::sync_lanes;
 }

@@ -9,13 +9,6 @@
 namespace heddle::sim {
 namespace {
 
-constexpr bool acquires(memory_order order) {
-  return order == memory_order::acquire || order == memory_order::acq_rel || order == memory_order::seq_cst;
-}
-constexpr bool releases(memory_order order) {
-  return order == memory_order::release || order == memory_order::acq_rel || order == memory_order::seq_cst;
-}
-
 constexpr std::array<uint64_t, 256> make_bytes_of_mask() {
   std::array<uint64_t, 256> made{};
   for (uint32_t mask = 0; mask < 256; ++mask)
@@ -136,26 +129,6 @@ void scoped_memory::new_epoch(const lane& self, lane_facts& mine) {
   ++mine.epoch;
   raise(mine.clock.ordered, self.id, mine.epoch);
   if (mine.clock.split) raise(mine.clock.seen, self.id, mine.epoch);
-}
-
-inline uint8_t scoped_memory::between(const lane_facts& a, const lane_facts& b) {
-  if (a.wave == b.wave) return same_wave;
-  if (a.block == b.block) return same_block;
-  return a.host == b.host ? same_device : same_system;
-}
-
-uint64_t scoped_memory::instance_of(const lane_facts& who, uint8_t reach) {
-  const uint64_t kind = uint64_t{reach} << 60;
-  switch (reach) {
-    case same_wave:
-      return kind | who.wave;
-    case same_block:
-      return kind | (who.block & ~(uint64_t{15} << 60)) | (who.host ? uint64_t{1} << 59 : 0);
-    case same_device:
-      return kind | (who.host ? 1 : 0);
-    default:
-      return kind;
-  }
 }
 
 const snapshot& scoped_memory::snapshot_of(lane_facts& mine) {
@@ -898,122 +871,7 @@ void scoped_memory::after_plain(lane& self) {
   });
 }
 
-// -- fences and other order -------------------------------------------------------------------------------------------------------
-
-void scoped_memory::fence(lane& self, const operation& how) {
-  lane_facts& mine = facts(self);
-  const auto reach = static_cast<uint8_t>(how.reach);
-  if (acquires(how.order)) acquire_pending(self, mine, reach, nullptr);
-  if (how.order == memory_order::seq_cst) fence_total(self, mine, reach);
-  if (releases(how.order)) release_fence(self, mine, reach);
-}
-
-void scoped_memory::acquire_pending(lane& self, lane_facts& mine, uint8_t reach, const part* at) {
-  look_at_deferred(self, mine, at);
-  std::erase_if(mine.pending, [&](pending_acquire& one) {
-    if (at != nullptr && (one.in != at->in || one.mask != at->mask)) return false;
-    const bool written = one.as_written && reach >= one.apart;
-    const bool performed = one.seen && machine_reach(mine, reach) >= one.apart;
-    if (written || performed) acquire(mine, one.given, written, performed);
-    if ((one.as_written && !written) || one.too_narrow) {
-      note_missing(self, mine, one.given, missing_order::scope, here_.steps() + 1);
-      if (!one.too_narrow) return false;
-    }
-    return performed || !one.seen;
-  });
-}
-
-// Fences of sequential consistency that include each other are in one order, which is causality too: here, the order in which they
-// are performed.
-void scoped_memory::fence_total(lane& self, lane_facts& mine, uint8_t reach) {
-  for (uint8_t wide = same_wave; wide <= reach; ++wide) {
-    const auto known = totals_.find(instance_of(mine, wide));
-    if (known == totals_.end()) continue;
-    mine.clock.join_all(known->second);
-    clock_changed(mine);
-  }
-  for (uint8_t wide = same_wave; wide <= reach; ++wide) totals_[instance_of(mine, wide)].join_all(mine.clock);
-  if (mine.host) return fence_host(self, mine);
-  new_epoch(self, mine);
-}
-
-// On x86 every read-modify-write is a full fence, whatever its order (Intel SDM 3A, 8.2.3.9). The program did not ask for that.
-void scoped_memory::fence_host(lane& self, lane_facts& mine) {
-  // The two notions of what is known part only where they differ: mostly one thread of the host does all of this.
-  if (!includes(mine.clock.what_is_seen(), host_fences_)) {
-    mine.clock.separate();
-    join(mine.clock.seen, host_fences_);
-    clock_changed(mine);
-  }
-  join(host_fences_, mine.clock.what_is_seen());
-  new_epoch(self, mine);
-}
-
-void scoped_memory::release_fence(lane& self, lane_facts& mine, uint8_t reach) {
-  std::erase_if(mine.fences, [&](const lane_facts::fence_release& old) { return old.reach <= reach; });
-  mine.fences.push_back({snapshot_of(mine), mine.epoch, reach, here_.steps() + 1});
-  new_epoch(self, mine);
-}
-
-void scoped_memory::meet(lane* const* lanes, size_t count) {
-  meeting_.clear();
-  for (size_t n = 0; n < count; ++n) meeting_.join_all(facts(*lanes[n]).clock);
-  for (size_t n = 0; n < count; ++n) {
-    lane_facts& mine = facts(*lanes[n]);
-    mine.clock.ordered.assign(meeting_.ordered.begin(), meeting_.ordered.end());
-    if (meeting_.split) {
-      mine.clock.split = true;
-      mine.clock.seen.assign(meeting_.seen.begin(), meeting_.seen.end());
-    }
-    clock_changed(mine);
-    new_epoch(*lanes[n], mine);
-  }
-}
-
-void scoped_memory::order(const lane& first, lane& then) {
-  lane_facts& mine = facts(then);
-  mine.clock.join_all(facts(first).clock);
-  clock_changed(mine);
-  new_epoch(first, facts(first));
-}
-
-void scoped_memory::release_object(lane& self, const void* object) {
-  objects_[object].join_all(facts(self).clock);
-  new_epoch(self, facts(self));
-}
-
-void scoped_memory::acquire_object(lane& self, const void* object) {
-  const auto known = objects_.find(object);
-  if (known == objects_.end()) return;
-  lane_facts& mine = facts(self);
-  mine.clock.join_all(known->second);
-  clock_changed(mine);
-}
-
-// Memory of the heap is never handed out twice in a run, and other memory that comes and goes is not looked after here.
-void scoped_memory::released(lane&, const void*, size_t) {}
-
-// -- races ------------------------------------------------------------------------------------------------------------------------
-
-void scoped_memory::report_race(lane& self, const lane_facts& mine, const access_record& earlier,
-                                const access_record& now) {
-  const bool both_atomic = !earlier.plain && !now.plain && earlier.mask == now.mask;
-  const race_finder::edge* missing = races_.would_order(earlier, mine.clock.ordered, true);
-  const bool scope_race = both_atomic || missing != nullptr;
-  if (missing == nullptr) missing = races_.would_order(earlier, mine.clock.ordered, false);
-  here_.found_race(self, earlier, scope_race, missing);
-}
-
-inline access_record scoped_memory::record_of(const lane& self, const lane_facts& mine, uint8_t mask,
-                                              const operation& how, bool plain, bool writes) const {
-  return {.lane = self.id,
-          .epoch = mine.epoch,
-          .step = here_.steps() + 1,
-          .mask = mask,
-          .reach = static_cast<uint8_t>(how.reach),
-          .plain = plain,
-          .writes = writes};
-}
+// -- races, where an access is the same as one before; the rest is in scoped_races.cpp --------------------------------------------
 
 inline void scoped_memory::look_for_race(lane& self, lane_facts& mine, const part& at, const operation& how, bool plain,
                                          bool writes) {
@@ -1024,76 +882,13 @@ inline void scoped_memory::look_for_race(lane& self, lane_facts& mine, const par
     if (checked.still_holds(known, at.mask, static_cast<uint8_t>(how.reach))) {
       if (checked.epoch == mine.epoch) return;
       atomic_accesses& same = writes ? known.atomic_writes : known.atomic_reads;
-      if (same.repeat(record_of(self, mine, at.mask, how, false, writes))) {
+      if (same.repeat(record_of(self, mine, here_.steps() + 1, at.mask, how, false, writes))) {
         checked.epoch = mine.epoch;
         return;
       }
     }
   }
   look_at_history(self, mine, at, how, plain, writes);
-}
-
-void scoped_memory::look_at_history(lane& self, lane_facts& mine, const part& at, const operation& how, bool plain,
-                                    bool writes) {
-  constexpr size_t few = 8;
-  const uint8_t mask = at.mask;
-  const auto reach = static_cast<uint8_t>(how.reach);
-  const access_record now = record_of(self, mine, mask, how, plain, writes);
-  access_history& known = at.in->accesses;
-  const clock_entries& ordered = mine.clock.ordered;
-  const auto comes_after = [&](const access_record& one) {
-    return one.lane == self.id || entry_of(ordered, one.lane) >= one.epoch;
-  };
-  const auto look = [&](const access_record& one) {
-    if ((one.mask & mask) == 0 || comes_after(one)) return;
-    if (!plain && !one.plain && one.mask == mask && std::min(one.reach, reach) >= between(*lanes_[one.lane], mine))
-      return;
-    report_race(self, mine, one, now);
-  };
-  for (const access_record& one : known.plain_writes) look(one);
-  if (writes)
-    for (const access_record& one : known.plain_reads) look(one);
-  if (!plain) {
-    known.note_shape(mask, reach, mine.host);
-    if (!known.atomics_agree) {
-      known.atomic_writes.each(look);
-      if (writes) known.atomic_reads.each(look);
-    }
-    (writes ? known.atomic_writes : known.atomic_reads).add(now);
-    at.place->checked[writes ? 1 : 0] = {
-        .epoch = mine.epoch, .plain_changes = known.plain_changes, .mask = mask, .reach = reach};
-    return;
-  }
-  ++known.plain_changes;
-  if (known.has_atomics) {
-    known.atomic_writes.each(look);
-    if (writes) known.atomic_reads.each(look);
-  }
-  // Whoever races with an access that this one comes after, and covers, and conflicts with at least as much, races with this one.
-  const auto drop_covered = [&](std::vector<access_record>& earlier) {
-    std::erase_if(earlier, [&](const access_record& one) { return (one.mask & ~mask) == 0 && comes_after(one); });
-  };
-  if (!writes) {
-    for (access_record& one : known.plain_reads)
-      if (one.lane == self.id && one.mask == mask) {
-        one = now;
-        return;
-      }
-    if (known.plain_reads.size() >= few) drop_covered(known.plain_reads);
-    known.plain_reads.push_back(now);
-    return;
-  }
-  drop_covered(known.plain_reads);
-  drop_covered(known.plain_writes);
-  known.plain_writes.push_back(now);
-}
-
-std::string scoped_memory::overtakings() const {
-  std::string text;
-  for (const overtaking& one : overtakings_)
-    text += "  " + here_.describe_step(one.data_step) + "\n    was overtaken by " + here_.describe_step(one.flag_step) +
-            ": relaxed ordering is on (link.ro), and releases do not drain the link (link.drain)\n";
-  return text;
 }
 
 }  // namespace heddle::sim

@@ -261,7 +261,11 @@ class scoped_memory final : public late_memory {
   template <typename Each>
   void for_each_part(lane_facts& mine, const void* address, size_t size_bytes, Each&& each);
 
-  static uint8_t between(const lane_facts& a, const lane_facts& b);
+  static uint8_t between(const lane_facts& a, const lane_facts& b) {
+    if (a.wave == b.wave) return same_wave;
+    if (a.block == b.block) return same_block;
+    return a.host == b.host ? same_device : same_system;
+  }
   static uint64_t instance_of(const lane_facts& who, uint8_t reach);
   static uint8_t machine_reach(const lane_facts& who, uint8_t reach) { return who.host ? uint8_t{same_system} : reach; }
   /// Whether the lane cannot miss the store: by causality, or because the host's memory is coherent.
@@ -316,8 +320,17 @@ class scoped_memory final : public late_memory {
   void new_epoch(const lane& self, lane_facts& mine);
   [[gnu::noinline]] void report_race(lane& self, const lane_facts& mine, const access_record& earlier,
                                      const access_record& now);
-  access_record record_of(const lane& self, const lane_facts& mine, uint8_t mask, const operation& how, bool plain,
-                          bool writes) const;
+  /// The access that the lane makes in the step which comes next.
+  static access_record record_of(const lane& self, const lane_facts& mine, uint64_t step, uint8_t mask,
+                                 const operation& how, bool plain, bool writes) {
+    return {.lane = self.id,
+            .epoch = mine.epoch,
+            .step = step,
+            .mask = mask,
+            .reach = static_cast<uint8_t>(how.reach),
+            .plain = plain,
+            .writes = writes};
+  }
   void look_for_race(lane& self, lane_facts& mine, const part& at, const operation& how, bool plain, bool writes);
   void look_at_history(lane& self, lane_facts& mine, const part& at, const operation& how, bool plain, bool writes);
   void fence_total(lane& self, lane_facts& mine, uint8_t reach);

@@ -1,0 +1,114 @@
+// What orders lanes of scoped memory without an access: fences, barriers, and objects that the simulator knows.
+#include <heddle/sim/memory/scoped_memory.h>
+#include <heddle/sim/world.h>
+
+namespace heddle::sim {
+
+uint64_t scoped_memory::instance_of(const lane_facts& who, uint8_t reach) {
+  const uint64_t kind = uint64_t{reach} << 60;
+  switch (reach) {
+    case same_wave:
+      return kind | who.wave;
+    case same_block:
+      return kind | (who.block & ~(uint64_t{15} << 60)) | (who.host ? uint64_t{1} << 59 : 0);
+    case same_device:
+      return kind | (who.host ? 1 : 0);
+    default:
+      return kind;
+  }
+}
+
+void scoped_memory::fence(lane& self, const operation& how) {
+  lane_facts& mine = facts(self);
+  const auto reach = static_cast<uint8_t>(how.reach);
+  if (acquires(how.order)) acquire_pending(self, mine, reach, nullptr);
+  if (how.order == memory_order::seq_cst) fence_total(self, mine, reach);
+  if (releases(how.order)) release_fence(self, mine, reach);
+}
+
+void scoped_memory::acquire_pending(lane& self, lane_facts& mine, uint8_t reach, const part* at) {
+  look_at_deferred(self, mine, at);
+  std::erase_if(mine.pending, [&](pending_acquire& one) {
+    if (at != nullptr && (one.in != at->in || one.mask != at->mask)) return false;
+    const bool written = one.as_written && reach >= one.apart;
+    const bool performed = one.seen && machine_reach(mine, reach) >= one.apart;
+    if (written || performed) acquire(mine, one.given, written, performed);
+    if ((one.as_written && !written) || one.too_narrow) {
+      note_missing(self, mine, one.given, missing_order::scope, here_.steps() + 1);
+      if (!one.too_narrow) return false;
+    }
+    return performed || !one.seen;
+  });
+}
+
+// Fences of sequential consistency that include each other are in one order, which is causality too: here, the order in which they
+// are performed.
+void scoped_memory::fence_total(lane& self, lane_facts& mine, uint8_t reach) {
+  for (uint8_t wide = same_wave; wide <= reach; ++wide) {
+    const auto known = totals_.find(instance_of(mine, wide));
+    if (known == totals_.end()) continue;
+    mine.clock.join_all(known->second);
+    clock_changed(mine);
+  }
+  for (uint8_t wide = same_wave; wide <= reach; ++wide) totals_[instance_of(mine, wide)].join_all(mine.clock);
+  if (mine.host) return fence_host(self, mine);
+  new_epoch(self, mine);
+}
+
+// On x86 every read-modify-write is a full fence, whatever its order (Intel SDM 3A, 8.2.3.9). The program did not ask for that.
+void scoped_memory::fence_host(lane& self, lane_facts& mine) {
+  // The two notions of what is known part only where they differ: mostly one thread of the host does all of this.
+  if (!includes(mine.clock.what_is_seen(), host_fences_)) {
+    mine.clock.separate();
+    join(mine.clock.seen, host_fences_);
+    clock_changed(mine);
+  }
+  join(host_fences_, mine.clock.what_is_seen());
+  new_epoch(self, mine);
+}
+
+void scoped_memory::release_fence(lane& self, lane_facts& mine, uint8_t reach) {
+  std::erase_if(mine.fences, [&](const lane_facts::fence_release& old) { return old.reach <= reach; });
+  mine.fences.push_back({snapshot_of(mine), mine.epoch, reach, here_.steps() + 1});
+  new_epoch(self, mine);
+}
+
+void scoped_memory::meet(lane* const* lanes, size_t count) {
+  meeting_.clear();
+  for (size_t n = 0; n < count; ++n) meeting_.join_all(facts(*lanes[n]).clock);
+  for (size_t n = 0; n < count; ++n) {
+    lane_facts& mine = facts(*lanes[n]);
+    mine.clock.ordered.assign(meeting_.ordered.begin(), meeting_.ordered.end());
+    if (meeting_.split) {
+      mine.clock.split = true;
+      mine.clock.seen.assign(meeting_.seen.begin(), meeting_.seen.end());
+    }
+    clock_changed(mine);
+    new_epoch(*lanes[n], mine);
+  }
+}
+
+void scoped_memory::order(const lane& first, lane& then) {
+  lane_facts& mine = facts(then);
+  mine.clock.join_all(facts(first).clock);
+  clock_changed(mine);
+  new_epoch(first, facts(first));
+}
+
+void scoped_memory::release_object(lane& self, const void* object) {
+  objects_[object].join_all(facts(self).clock);
+  new_epoch(self, facts(self));
+}
+
+void scoped_memory::acquire_object(lane& self, const void* object) {
+  const auto known = objects_.find(object);
+  if (known == objects_.end()) return;
+  lane_facts& mine = facts(self);
+  mine.clock.join_all(known->second);
+  clock_changed(mine);
+}
+
+// Memory of the heap is never handed out twice in a run, and other memory that comes and goes is not looked after here.
+void scoped_memory::released(lane&, const void*, size_t) {}
+
+}  // namespace heddle::sim
