@@ -31,7 +31,7 @@ heddle_install_library(heddle_warnings)
 function(heddle_install_package)
   foreach(room IN ITEMS rpc scheduler sim hw)
     install(DIRECTORY ${PROJECT_SOURCE_DIR}/${room}/ DESTINATION ${CMAKE_INSTALL_INCLUDEDIR}/heddle/${room}
-            FILES_MATCHING PATTERN "*.h")
+            FILES_MATCHING PATTERN "*.h" PATTERN "atomic")
   endforeach()
   install(DIRECTORY ${PROJECT_SOURCE_DIR}/tools/heddle/ DESTINATION ${CMAKE_INSTALL_INCLUDEDIR}/heddle/tools
           FILES_MATCHING PATTERN "*.h")
@@ -42,6 +42,6 @@ function(heddle_install_package)
                                 ${PROJECT_BINARY_DIR}/heddleConfig.cmake INSTALL_DESTINATION ${package_dir})
   write_basic_package_version_file(${PROJECT_BINARY_DIR}/heddleConfigVersion.cmake COMPATIBILITY SameMinorVersion)
   install(FILES ${PROJECT_BINARY_DIR}/heddleConfig.cmake ${PROJECT_BINARY_DIR}/heddleConfigVersion.cmake
-                ${PROJECT_SOURCE_DIR}/cmake/Findlibdw.cmake
+                ${PROJECT_SOURCE_DIR}/cmake/Findlibdw.cmake ${PROJECT_SOURCE_DIR}/cmake/simulate.cmake
           DESTINATION ${package_dir})
 endfunction()

@@ -64,10 +64,19 @@ target_compile_options(
 
 # Calls into the C library are not instrumented: g++ leaves these as plain calls, and the runtime takes their place.
 foreach(name IN ITEMS memcpy memmove memset memcmp strlen strcmp strncmp strcpy strncpy
-                      sched_yield nanosleep clock_nanosleep pthread_mutex_lock pthread_mutex_trylock pthread_mutex_unlock)
+                      __assert_fail exit sched_yield nanosleep clock_nanosleep pthread_mutex_lock pthread_mutex_trylock pthread_mutex_unlock)
   target_link_options(heddle_under_test INTERFACE LINKER:--wrap=${name})
 endforeach()
 # A recorded schedule names the program that it belongs to.
 target_link_options(heddle_under_test INTERFACE LINKER:--build-id)
 
 heddle_install_library(heddle_under_test)
+
+# What heddle_simulate_cuda() and heddle_simulate_hip() (cmake/simulate.cmake) add: the headers of the GPU runtimes, <cuda_runtime.h>
+# and so on, which here are the simulator's.
+add_library(heddle_simulated_sources INTERFACE)
+target_link_libraries(heddle_simulated_sources INTERFACE heddle_under_test)
+target_include_directories(
+  heddle_simulated_sources INTERFACE $<BUILD_INTERFACE:${heddle_include_dir}/heddle/sim/compat/include>
+                                     $<INSTALL_INTERFACE:${CMAKE_INSTALL_INCLUDEDIR}/heddle/sim/compat/include>)
+heddle_install_library(heddle_simulated_sources)

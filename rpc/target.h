@@ -8,7 +8,8 @@
 #include <stdint.h>
 
 // Protocol code is compiled for both sides of the link by nvcc and hipcc, and as ordinary C++ by everybody else.
-#if defined(__CUDACC__) || defined(__HIPCC__)
+// A source that the simulator takes for one of theirs (sim/compat/) has no such compiler.
+#if (defined(__CUDACC__) || defined(__HIPCC__)) && !defined(HEDDLE_COMPAT_WAVE_LANES)
 #define HEDDLE_FUNCTION __host__ __device__
 #else
 #define HEDDLE_FUNCTION
@@ -16,7 +17,7 @@
 
 // In front of a template that is compiled for both sides and calls what its user passes: whether that may run on a device is known
 // only where the template is used, and nvcc would reject what it cannot know.
-#if defined(__CUDACC__)
+#if defined(__CUDACC__) && !defined(HEDDLE_COMPAT_WAVE_LANES)
 #define HEDDLE_CALLS_BACK _Pragma("nv_exec_check_disable")
 #else
 #define HEDDLE_CALLS_BACK

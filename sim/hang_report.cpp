@@ -57,6 +57,8 @@ std::string hang_report::standing(const lane& who) const {
   } else if (who.state == lane_state::candidate) {
     text = state_of(who);
     text += who.begun ? "; next: " + describe(who.pending) : "; has not begun";
+  } else if (who.state == lane_state::at_collective && who.pending.kind == operation_kind::block_barrier) {
+    text = "waits at a block barrier";
   } else if (who.state == lane_state::at_collective) {
     text = std::string("waits at a ") + to_string(who.pending.kind) + " of " + lanes_in(who.pending.mask);
   } else if (who.private_state == nullptr) {
@@ -145,7 +147,23 @@ std::string hang_report::watching(const lane& who, wait_graph& graph) const {
   return text;
 }
 
-std::string hang_report::missing_lanes(const lane& who, wait_graph& graph) {
+std::string hang_report::missing_lanes(const lane& who, wait_graph& graph) const {
+  if (who.state == lane_state::at_collective && who.pending.kind == operation_kind::block_barrier) {
+    std::string missing;
+    for (size_t n = 0; n < world_.waves_used_; ++n) {
+      const wave& of = world_.waves_[n];
+      if (!of.live() || of.host || of.kernel != who.of->kernel || of.block != who.of->block) continue;
+      uint64_t absent = 0;
+      for (const lane* other : of.lanes)
+        if (other->state != lane_state::ended &&
+            !(other->state == lane_state::at_collective && other->pending.kind == operation_kind::block_barrier))
+          absent |= lane_bit(*other);
+      if (absent == 0) continue;
+      graph.add(*who.of, lane_bit(who), of, absent, to_string(who.pending.kind));
+      missing += (missing.empty() ? "" : "; ") + name_of(of) + ' ' + lanes_in(absent);
+    }
+    return "    missing: " + missing + '\n';
+  }
   if (who.state == lane_state::at_collective)
     for (const open_collective& open : who.of->collectives)
       if (open.kind == who.pending.kind && open.mask == who.pending.mask) {

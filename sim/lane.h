@@ -14,6 +14,7 @@
 namespace heddle::sim {
 
 struct wave;
+struct launched_kernel;
 
 enum class lane_state : uint8_t {
   candidate,      ///< can take the next step
@@ -72,6 +73,7 @@ struct lane {
   uint32_t index = 0;  ///< within the wave
   lane_state state = lane_state::candidate;
   bool begun = false;           ///< its fiber has been set up
+  uint32_t clock_reads = 0;     ///< since it last got anywhere
   bool exact_wait = false;      ///< waits for the simulator itself, not in a loop of the code under test
   uint32_t candidate_slot = 0;  ///< where it stands among the candidates, while it is one
   operation pending;
@@ -79,6 +81,7 @@ struct lane {
   bool unsettled = false;  ///< its memory has something to put right when it comes back (late_memory::after_plain)
   void* memory = nullptr;  ///< what memory that arrives late keeps of it
   uint64_t result = 0;     ///< of the collective or mask that it took part in
+  uint32_t source = 0;     ///< of a shuffle: the lane whose value it asks for
   bool resolved = false;   ///< its active_mask has been answered by another lane's
 
   watch_set reads;                      ///< since its last progress
@@ -104,6 +107,8 @@ struct open_collective {
   operation_kind kind = operation_kind::none;
   uint64_t mask = 0;
   uint64_t arrived = 0;
+  bool without_ended =
+      false;  ///< lanes of the mask that have ended, or that the wave does not have, are not waited for
 };
 
 /// What a wave begins anew in each run.
@@ -113,10 +118,11 @@ struct wave_state {
   uint32_t ordinal = 0;    ///< of a host thread: how many were spawned before it
   uint32_t device_id = 0;  ///< among the waves of the device, in order of launch
   uint32_t kernel = 0;
-  uint32_t block = 0;       ///< within its kernel
-  uint32_t in_kernel = 0;   ///< its number within its kernel
-  uint32_t live_lanes = 0;  ///< that have not ended, begun or not
-  uint32_t candidates = 0;  ///< lanes that can take the next step
+  launched_kernel* runs = nullptr;  ///< while it is live
+  uint32_t block = 0;               ///< within its kernel
+  uint32_t in_kernel = 0;           ///< its number within its kernel
+  uint32_t live_lanes = 0;          ///< that have not ended, begun or not
+  uint32_t candidates = 0;          ///< lanes that can take the next step
   uint64_t ended_mask = 0;
   bool resident = false;    ///< its block has started: its lanes may be candidates
   bool stepped = false;     ///< one of its lanes has taken a step

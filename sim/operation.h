@@ -16,12 +16,17 @@ enum class operation_kind : uint8_t {
   compare_exchange,
   plain_load,
   plain_store,
+  volatile_load,   ///< made by the code under test, as a plain one, but strong
+  volatile_store,  ///< likewise
   fence,
   pause,
   active_mask,
   broadcast,
   ballot,
   sync_lanes,
+  shuffle,
+  block_barrier,
+  clock,
   notify,
   wait,         ///< on a doorbell
   synchronize,  ///< for the device to be idle
@@ -44,19 +49,21 @@ constexpr bool releases(memory_order order) {
 }
 
 constexpr bool is_collective(operation_kind kind) {
-  return kind == operation_kind::broadcast || kind == operation_kind::ballot || kind == operation_kind::sync_lanes;
+  return kind == operation_kind::broadcast || kind == operation_kind::ballot || kind == operation_kind::sync_lanes ||
+         kind == operation_kind::shuffle;
 }
 
 constexpr bool may_write(operation_kind kind) {
   return kind == operation_kind::store || kind == operation_kind::read_modify_write ||
          kind == operation_kind::compare_exchange || kind == operation_kind::plain_store ||
-         kind == operation_kind::notify;
+         kind == operation_kind::volatile_store || kind == operation_kind::notify;
 }
 
 struct operation {
   operation_kind kind = operation_kind::none;
   memory_order order = memory_order::relaxed;
   scope reach = scope::system;
+  bool without_ended = false;  ///< of a collective: lanes of the mask that have ended are not waited for
   uint32_t size_bytes = 0;
   const void* address = nullptr;
   uint64_t mask = 0;             ///< of a collective

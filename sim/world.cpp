@@ -1,3 +1,4 @@
+#include <heddle/sim/device_variables.h>
 #include <heddle/sim/hang_report.h>
 #include <heddle/sim/link/link_memory.h>
 #include <heddle/sim/memory/scoped_memory.h>
@@ -75,6 +76,7 @@ void world::prepare(scheduler::choice_source& choices, bool explain) {
     device_stacks_ = std::make_unique<stack_arena>(machine_.stack_bytes, most_lanes_at_once);
   if (host_stacks_ == nullptr || host_stacks_->stack_bytes() != machine_.host_stack_bytes)
     host_stacks_ = std::make_unique<stack_arena>(machine_.host_stack_bytes, most_hosts);
+  reset_device_variables();
   heap_.reset();
   choose_memory();
   rings_.reset(machine_.doorbells);
@@ -84,7 +86,13 @@ void world::prepare(scheduler::choice_source& choices, bool explain) {
   stacks_used_ = host_stacks_used_ = 0;
   stack_to_free_ = no_stack;
   kernels_.clear();
+  kernel_ends_.clear();
+  streams_.assign(1, {});
+  events_.clear();
+  names_.clear();
+  name_counts_.clear();
   kernels_running_ = 0;
+  clock_ = 0;
   kernels_launched_ = device_waves_ = resident_waves_ = 0;
   live_lanes_ = 0;
   candidates_.clear();
@@ -251,7 +259,7 @@ void world::begin(lane& self) {
   self.body = on.high() - (bytes + line_bytes - 1) / line_bytes * line_bytes;
   self.runs.reset(on, self.is_host() ? 0 : static_cast<uint32_t>(self.stack_slot), bytes, &world::run_lane, &self);
   if (!self.is_host()) {
-    const kernel& of = kernels_.front();
+    const launched_kernel& of = *self.of->runs;
     std::memcpy(self.body, of.bytes.data(), of.bytes.size());
   }
 }
@@ -313,13 +321,8 @@ void world::lane_ended(lane& self) {
   of.ended_mask |= lane_bit(self);
   --of.live_lanes;
   --live_lanes_;
-  for (const open_collective& open : of.collectives)
-    if ((open.mask & lane_bit(self)) != 0) {
-      for (lane* waiting : of.lanes)
-        if ((open.arrived & lane_bit(*waiting)) != 0)
-          end(*waiting, verdict::mask,
-              name_of(self) + " has ended, but a " + to_string(open.kind) + " of its wave names it");
-    }
+  leave_collectives(self);
+  if (!of.host) leave_block(of);
   if (!self.is_host()) {
     // Its stack is still in use; the one that was freed before it is not.
     if (stack_to_free_ != no_stack) free_stacks_.push_back(stack_to_free_);
@@ -331,13 +334,7 @@ void world::lane_ended(lane& self) {
     wake_readers(self, &of.ended, sizeof of.ended);
     if (!of.host) {
       --resident_waves_;
-      // Launches run in order, so a wave that ends is one of the first.
-      kernel& runs = kernels_.front();
-      if (--runs.live_waves == 0) {
-        kernels_.pop_front();
-        --kernels_running_;
-        wake_readers(self, &kernels_running_, sizeof kernels_running_);
-      }
+      if (--of.runs->live_waves == 0) kernel_ended(self, *of.runs);
       start_blocks(self);
     }
   }
@@ -350,28 +347,36 @@ void world::lane_ended(lane& self) {
   std::abort();
 }
 
-void world::launch(lane& self, const launch_shape& shape, const fiber_body& body, const void* bytes,
+void world::launch(lane& self, const grid_shape& shape, const fiber_body& body, const void* bytes,
                    const operation& how) {
   step(self, how);
-  if (shape.blocks == 0 || shape.waves == 0 || shape.lanes == 0 || shape.lanes > 64)
+  const uint64_t blocks = shape.grid.count();
+  const uint64_t threads = shape.block.count();
+  if (blocks == 0 || threads == 0 || shape.wave_lanes == 0 || shape.wave_lanes > 64)
     end(self, verdict::assertion,
         "a launch needs at least one block, one wave and one lane, and at most 64 lanes a wave");
-  if (shape.waves > machine_.resident)
+  const uint64_t waves = (threads + shape.wave_lanes - 1) / shape.wave_lanes;
+  if (waves > machine_.resident)
     end(self, verdict::assertion,
-        "a block of " + std::to_string(shape.waves) + " waves does not fit on a device that holds " +
+        "a block of " + std::to_string(waves) + " waves does not fit on a device that holds " +
             std::to_string(machine_.resident) + " (setting 'resident')");
-  if (uint64_t{shape.waves} * shape.blocks * shape.lanes > most_lanes_at_once)
+  if (blocks > most_lanes_at_once || threads * blocks > most_lanes_at_once)
     end(self, verdict::assertion, "a launch of more than " + std::to_string(most_lanes_at_once) + " lanes");
-  kernel& added = kernels_.emplace_back();
-  added.blocks = shape.blocks;
-  added.waves_per_block = shape.waves;
-  added.lanes = shape.lanes;
-  added.live_waves = shape.blocks * shape.waves;
+  check_stream(self, shape.stream, how);
+  launched_kernel& added = kernels_.emplace_back();
+  added.shape = shape;
+  added.blocks = static_cast<uint32_t>(blocks);
+  added.waves_per_block = static_cast<uint32_t>(waves);
+  added.live_waves = added.blocks * added.waves_per_block;
   added.first_wave = waves_used_;
   added.ordinal = kernels_launched_;
+  added.after = work_before(shape.stream);
+  streams_[shape.stream].waits.clear();
+  streams_[shape.stream].last.assign(1, added.ordinal);
+  kernel_ends_.push_back(0);
   if (late_ != nullptr) late_->release_object(self, launch_of(kernels_launched_));
   if (!machine_.starts_in_order)
-    for (uint32_t block = 0; block < shape.blocks; ++block) added.others.push_back(block);
+    for (uint32_t block = 0; block < added.blocks; ++block) added.others.push_back(block);
   added.body = body;
   added.bytes.resize(body.size_bytes);
   std::memcpy(added.bytes.data(), bytes, body.size_bytes);
@@ -379,21 +384,26 @@ void world::launch(lane& self, const launch_shape& shape, const fiber_body& body
     wave& fresh = new_wave();
     fresh.device_id = device_waves_++;
     fresh.kernel = kernels_launched_;
-    fresh.block = n / shape.waves;
+    fresh.runs = &added;
+    fresh.block = n / added.waves_per_block;
     fresh.in_kernel = n;
-    fresh.live_lanes = shape.lanes;
+    fresh.live_lanes = added.lanes_of(n % added.waves_per_block);
     fair_.live(fresh);
   }
   ++kernels_launched_;
   ++kernels_running_;
   wake_readers(self, &kernels_running_, sizeof kernels_running_);
   start_blocks(self);
-  performed(self, shape.blocks);
+  performed(self, added.blocks);
 }
 
+// Where not all that may begin have a place, those that were launched first get one first.
 void world::start_blocks(lane& self) {
-  if (kernels_.empty()) return;
-  kernel& runs = kernels_.front();
+  for (launched_kernel& runs : kernels_)
+    if (runs.started_blocks < runs.blocks && may_begin(runs)) start_blocks_of(self, runs);
+}
+
+void world::start_blocks_of(lane& self, launched_kernel& runs) {
   const auto left = [&] { return runs.blocks - runs.started_blocks; };
   const auto fits = [&](uint32_t blocks) {
     return places_lifted_ || resident_waves_ + uint64_t{blocks} * runs.waves_per_block <= machine_.resident;
@@ -410,13 +420,13 @@ void world::start_blocks(lane& self) {
       wave& starts = waves_[runs.first_wave + size_t{block} * runs.waves_per_block + n];
       starts.resident = true;
       fair_.placed(starts);
-      for (uint32_t index = 0; index < runs.lanes; ++index) {
+      for (uint32_t index = 0; index < runs.lanes_of(n); ++index) {
         lane& fresh = new_lane(starts, index);
         fresh.how_to_run = &runs.body;
         if (late_ != nullptr) {
           late_->begins(fresh, nullptr);
           late_->acquire_object(fresh, launch_of(runs.ordinal));
-          if (runs.ordinal != 0) late_->acquire_object(fresh, end_of(runs.ordinal - 1));
+          for (const uint32_t earlier : runs.after) late_->acquire_object(fresh, end_of(earlier));
         }
         add_candidate(fresh);
       }

@@ -6,6 +6,7 @@
 #include <heddle/scheduler/digest.h>
 #include <heddle/sim/fiber_body.h>
 #include <heddle/sim/heap.h>
+#include <heddle/sim/kernel.h>
 #include <heddle/sim/lane.h>
 #include <heddle/sim/link/doorbell.h>
 #include <heddle/sim/memory/late_memory.h>
@@ -141,7 +142,7 @@ class world {
 
   void* allocate(lane& self, size_t size_bytes, memory_kind kind, const char* name);
   void release(lane& self, void* pointer, const operation& how);
-  void launch(lane& self, const launch_shape& shape, const fiber_body& kernel, const void* bytes, const operation& how);
+  void launch(lane& self, const grid_shape& shape, const fiber_body& kernel, const void* bytes, const operation& how);
   const wave& spawn_host(lane& self, const char* name, const fiber_body& body, void* from, const operation& how);
   /// Waits until the word, which the simulator changes, is `wanted`.
   void wait_for(lane& self, const uint64_t& word, uint64_t wanted, const operation& how);
@@ -149,6 +150,32 @@ class world {
   void acquire_kernels(lane& self);
   /// Launches that have not ended.
   const uint64_t& kernels_running() const { return kernels_running_; }
+
+  // -- entries of GPU runtimes ---------------------------------------------------------------------------------------------------
+
+  // Streams and events are named by numbers from 0; a number that is not one ends the run.
+  uint32_t create_stream(bool blocking);
+  void destroy_stream(lane& self, uint32_t stream, const operation& how);
+  uint32_t create_event();
+  /// The launches that somebody who waits for the stream waits for.
+  std::vector<uint32_t> work_of(lane& self, uint32_t stream, const operation& how);
+  std::vector<uint32_t>& event(lane& self, uint32_t event, const operation& how);
+  /// The stream's later launches wait for these.
+  void delay_stream(lane& self, uint32_t stream, const std::vector<uint32_t>& launches, const operation& how);
+  void wait_for_launches(lane& self, const std::vector<uint32_t>& launches, const operation& how);
+  /// Whether all of them have ended.
+  bool have_ended(lane& self, const std::vector<uint32_t>& launches, const operation& how);
+
+  /// Waits until each live lane of the block has come. `how.mask` says what they ask for beside that, and must be the same for all.
+  /// Returns how many lanes came, and above bit 32, how many of them gave a `value` other than 0.
+  uint64_t block_barrier(lane& self, const operation& how, uint64_t value);
+  /// The block's own copy of the variable that `key` stands for; made, and filled with what no program put there, when first asked for.
+  void* shared_variable(lane& self, const void* key, size_t size_bytes, const char* name);
+  /// The time now, in cycles. Who looks at nothing but the clock sees it run away: loops that wait for a time come to their end.
+  uint64_t pass_time(lane& self);
+  grid_position position_of(const lane& self) const;
+  /// A name with a number: "cudaMalloc 2" for the second of its kind.
+  const char* numbered_name(const char* kind);
 
   // -- entries of memory that arrives late -------------------------------------------------------------------------------------
 
@@ -204,19 +231,6 @@ class world {
  private:
   friend class hang_report;
 
-  struct kernel {
-    uint32_t blocks = 0;
-    uint32_t waves_per_block = 0;
-    uint32_t lanes = 0;
-    uint32_t started_blocks = 0;
-    std::vector<uint32_t> others;  ///< blocks that have not started, where they need not start in order
-    uint32_t live_waves = 0;
-    size_t first_wave = 0;  ///< in waves_
-    uint32_t ordinal = 0;   ///< among the launches of the run
-    fiber_body body;
-    std::vector<std::byte> bytes;
-  };
-
   static constexpr uint32_t fruitless_reads_allowed = 64;
   static constexpr uintptr_t lowest_address = 65536;
   static constexpr uint64_t unstable = ~uint64_t{0};
@@ -253,9 +267,17 @@ class world {
   bool all_waits_proven();
   void judge_denied(lane& self, std::string why);
   /// Waves of the device that have no place on it yet.
-  bool some_have_no_place() const {
-    return !kernels_.empty() && kernels_.front().started_blocks < kernels_.front().blocks;
-  }
+  bool some_have_no_place() const;
+  /// Whether everything that the launch comes after has ended.
+  bool may_begin(const launched_kernel& runs) const;
+  void start_blocks_of(lane& self, launched_kernel& runs);
+  void kernel_ended(lane& self, launched_kernel& runs);
+  std::vector<uint32_t> work_before(uint32_t stream) const;
+  void check_stream(lane& self, uint32_t stream, const operation& how);
+  uint32_t live_lanes_of_block(const wave& of) const;
+  void leave_block(wave& of);
+  void complete_barrier(const wave& of, block_state& block);
+  std::vector<lane*> meeting_;  ///< of the barrier that completes
   bool only_calls_start_kernels() const { return machine_.progress == progress_model::cuda; }
   /// Whether a host thread waits in a call into the driver, or in a loop that makes one.
   bool somebody_calls() const;
@@ -278,6 +300,7 @@ class world {
   void got_somewhere(lane& self) {
     self.reads.clear();
     self.fruitless_reads = 0;
+    self.clock_reads = 0;
     self.wakes_left = machine_.wakes;
     self.late_left = machine_.late;
     self.spin.forget();
@@ -289,6 +312,8 @@ class world {
   [[noreturn]] void bad_access(lane& self, const char* wrong);
   void check_arrival(lane& self, const operation& how);
   void complete(wave& of, size_t open, operation_kind kind);
+  static uint64_t awaited(const wave& of, const open_collective& open);
+  void leave_collectives(const lane& ended);
 
   /// What orders the lanes of a launch behind who launched them, and who waits for them behind their ends.
   static const void* launch_of(uint32_t ordinal) { return reinterpret_cast<const void*>(uintptr_t{2} * ordinal + 2); }
@@ -345,8 +370,20 @@ class world {
   size_t stack_to_free_ = no_stack;  ///< of the lane that ended last, which may still stand on it
   static constexpr size_t no_stack = ~size_t{0};
 
-  std::deque<kernel> kernels_;  ///< launched and not ended; only the first has started blocks
+  std::deque<launched_kernel> kernels_;  ///< launched; the first has not ended, others may have
+  std::deque<uint64_t> kernel_ends_;     ///< by launch: 1 when it has ended; watched by those who wait for it
+  struct stream_state {
+    bool blocking = true;  ///< takes part in the order of the default stream
+    bool destroyed = false;
+    std::vector<uint32_t> last;   ///< its latest launch, if any
+    std::vector<uint32_t> waits;  ///< launches that its next one must wait for
+  };
+  std::vector<stream_state> streams_;          ///< the first is the default stream
+  std::vector<std::vector<uint32_t>> events_;  ///< the launches that each waits for
+  std::deque<std::string> names_;              ///< of allocations that have none of their own
+  std::vector<std::pair<std::string, uint32_t>> name_counts_;
   uint64_t kernels_running_ = 0;
+  uint64_t clock_ = 0;  ///< in cycles
   uint32_t kernels_launched_ = 0;
   uint32_t device_waves_ = 0;
   uint32_t resident_waves_ = 0;

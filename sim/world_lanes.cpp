@@ -6,6 +6,11 @@ namespace heddle::sim {
 using scheduler::choice_kind;
 using scheduler::verdict;
 
+namespace {
+// What a shuffle gives for a lane that does not take part is undefined: something that no program expects.
+constexpr uint64_t value_of_absent_lane = 0xdeadbeefdeadbeef;
+}  // namespace
+
 uint64_t world::active_mask(lane& self, const operation& how) {
   wave& of = *self.of;
   if (of.lanes.size() == 1) return 1;
@@ -48,10 +53,10 @@ void world::check_arrival(lane& self, const operation& how) {
   if ((how.mask & lane_bit(self)) == 0)
     end(self, verdict::mask,
         name_of(self) + " takes part in a " + to_string(how.kind) + " whose mask does not name it");
-  if (of.lanes.size() < 64 && how.mask >> of.lanes.size() != 0)
+  if (!how.without_ended && of.lanes.size() < 64 && how.mask >> of.lanes.size() != 0)
     end(self, verdict::mask,
         std::string("the mask of a ") + to_string(how.kind) + " names lanes that the wave does not have");
-  if ((how.mask & of.ended_mask) != 0)
+  if (!how.without_ended && (how.mask & of.ended_mask) != 0)
     end(self, verdict::mask,
         std::string("the mask of a ") + to_string(how.kind) + " names lane " +
             std::to_string(__builtin_ctzll(how.mask & of.ended_mask)) + ", which has ended");
@@ -68,7 +73,8 @@ void world::check_arrival(lane& self, const operation& how) {
 
 uint64_t world::collective(lane& self, const operation& how, uint64_t value) {
   wave& of = *self.of;
-  if (how.mask == lane_bit(self)) return how.kind == operation_kind::ballot ? (value != 0 ? how.mask : 0) : value;
+  if (how.mask == lane_bit(self) && how.kind != operation_kind::shuffle)
+    return how.kind == operation_kind::ballot ? (value != 0 ? how.mask : 0) : value;
   finish_plain_store(self);
   self.pending = how;
   if (!of.stepped) first_step(of);
@@ -78,9 +84,9 @@ uint64_t world::collective(lane& self, const operation& how, uint64_t value) {
   while (open < of.collectives.size() &&
          (of.collectives[open].kind != how.kind || of.collectives[open].mask != how.mask))
     ++open;
-  if (open == of.collectives.size()) of.collectives.push_back({how.kind, how.mask, 0});
+  if (open == of.collectives.size()) of.collectives.push_back({how.kind, how.mask, 0, how.without_ended});
   of.collectives[open].arrived |= lane_bit(self);
-  if (of.collectives[open].arrived == how.mask) {
+  if (of.collectives[open].arrived == awaited(of, of.collectives[open])) {
     complete(of, open, how.kind);
   } else {
     // Lanes that wait in a loop of their own are needed here: their wait is over.
@@ -94,8 +100,32 @@ uint64_t world::collective(lane& self, const operation& how, uint64_t value) {
   return self.result;
 }
 
+uint64_t world::awaited(const wave& of, const open_collective& open) {
+  if (!open.without_ended) return open.mask;
+  const uint64_t there = of.lanes.size() < 64 ? (uint64_t{1} << of.lanes.size()) - 1 : ~uint64_t{0};
+  return open.mask & there & ~of.ended_mask;
+}
+
+void world::leave_collectives(const lane& ended) {
+  wave& of = *ended.of;
+  for (size_t n = 0; n < of.collectives.size(); ++n) {
+    const open_collective open = of.collectives[n];
+    if ((open.mask & lane_bit(ended)) == 0) continue;
+    if (open.without_ended) {
+      if (open.arrived == awaited(of, open)) complete(of, n--, open.kind);
+      continue;
+    }
+    for (lane* waiting : of.lanes)
+      if ((open.arrived & lane_bit(*waiting)) != 0)
+        end(*waiting, verdict::mask,
+            name_of(ended) + " has ended, but a " + to_string(open.kind) + " of its wave names it");
+  }
+}
+
 void world::complete(wave& of, size_t open, operation_kind kind) {
-  const uint64_t mask = of.collectives[open].mask;
+  // Those that have ended, where they are not waited for, have not arrived.
+  const uint64_t mask = of.collectives[open].arrived;
+  const uint64_t absent = of.collectives[open].mask & ~mask;
   of.collectives[open] = of.collectives.back();
   of.collectives.pop_back();
   uint64_t common = 0;
@@ -103,6 +133,9 @@ void world::complete(wave& of, size_t open, operation_kind kind) {
   if (kind == operation_kind::ballot)
     for (const lane* who : of.lanes)
       if ((mask & lane_bit(*who)) != 0 && who->result != 0) common |= lane_bit(*who);
+  std::array<uint64_t, 64> given{};
+  if (kind == operation_kind::shuffle)
+    for (const lane* who : of.lanes) given[who->index] = who->result;
   // A barrier orders what its lanes do; the other collectives only carry their value (PTX ISA, "bar.warp.sync", "shfl.sync").
   if (late_ != nullptr && kind == operation_kind::sync_lanes) {
     std::array<lane*, 64> meeting{};
@@ -114,6 +147,13 @@ void world::complete(wave& of, size_t open, operation_kind kind) {
   for (lane* who : of.lanes) {
     if ((mask & lane_bit(*who)) == 0) continue;
     who->result = common;
+    if (kind == operation_kind::shuffle && (absent >> who->source & 1) != 0)
+      end(*who, verdict::mask,
+          name_of(*who) + " asks for the value of lane " + std::to_string(who->source) +
+              " in a shuffle whose mask names that lane, " +
+              (who->source < of.lanes.size() ? "which has ended" : "which the wave does not have"));
+    if (kind == operation_kind::shuffle)
+      who->result = (mask >> who->source & 1) != 0 ? given[who->source] : value_of_absent_lane;
     if (who->state == lane_state::at_collective) add_candidate(*who);
   }
 }

@@ -669,7 +669,7 @@ void scoped_memory::put(lane& self, lane_facts& mine, const part& at, uint64_t v
   fresh.reach = static_cast<uint8_t>(how.reach);
   fresh.writer = self.id;
   fresh.epoch = mine.epoch;
-  fresh.step = plain ? mine.store_step : here_.steps() + 1;
+  fresh.step = plain || how.kind == operation_kind::volatile_store ? mine.store_step : here_.steps() + 1;
   give_releases(self, mine, in, fresh, how, plain, modified);
   if (in.count >= most_kept) forget_oldest(in);
 
@@ -819,11 +819,12 @@ void scoped_memory::before_plain_load(lane& self, const operation& how) {
   lane_facts& mine = facts(self);
   auto* const address = static_cast<std::byte*>(const_cast<void*>(how.address));
   mine.seen_address = nullptr;
+  const bool plain = how.kind != operation_kind::volatile_load;
   for_each_part(mine, address, how.size_bytes, [&](const part& at) {
-    look_for_race(self, mine, at, how, true, false);
-    const auto [cut, is_newest, known] = choose_visible(self, mine, at, false, true, static_cast<uint8_t>(how.reach));
-    if (mine.host || wants_reasons() || !link_.pool)
-      if (message* const read = latest(*at.in, cut, at.mask)) has_read(self, mine, *read, at, how, true, known);
+    look_for_race(self, mine, at, how, plain, false);
+    const auto [cut, is_newest, known] = choose_visible(self, mine, at, false, plain, static_cast<uint8_t>(how.reach));
+    if (!plain || mine.host || wants_reasons() || !link_.pool)
+      if (message* const read = latest(*at.in, cut, at.mask)) has_read(self, mine, *read, at, how, plain, known);
     if (is_newest) return;
     if (mine.window_address == nullptr) {
       mine.window_address = address;
@@ -841,8 +842,9 @@ void scoped_memory::before_plain_load(lane& self, const operation& how) {
 void scoped_memory::before_plain_store(lane& self, const operation& how) {
   if (!covers(how.address)) return;
   lane_facts& mine = facts(self);
+  mine.stores_strongly = how.kind == operation_kind::volatile_store;
   for_each_part(mine, how.address, how.size_bytes,
-                [&](const part& at) { look_for_race(self, mine, at, how, true, true); });
+                [&](const part& at) { look_for_race(self, mine, at, how, !mine.stores_strongly, true); });
   mine.store_address = how.address;
   mine.store_bytes = how.size_bytes;
   mine.store_step = here_.steps() + 1;
@@ -864,10 +866,10 @@ void scoped_memory::after_plain(lane& self) {
   if (mine.store_bytes == 0) return;
   const size_t size_bytes = std::exchange(mine.store_bytes, 0);
   operation how;
-  how.kind = operation_kind::plain_store;
+  how.kind = mine.stores_strongly ? operation_kind::volatile_store : operation_kind::plain_store;
   const bool single = reinterpret_cast<uintptr_t>(mine.store_address) % granule_bytes + size_bytes <= granule_bytes;
   for_each_part(mine, mine.store_address, size_bytes, [&](const part& at) {
-    put(self, mine, at, read_granule(at.in->address), how, true, nullptr, false, single);
+    put(self, mine, at, read_granule(at.in->address), how, !mine.stores_strongly, nullptr, false, single);
   });
 }
 

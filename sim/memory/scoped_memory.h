@@ -172,6 +172,7 @@ class scoped_memory final : public late_memory {
     const void* store_address = nullptr;
     size_t store_bytes = 0;
     uint64_t store_step = 0;
+    bool stores_strongly = false;  ///< the store in progress is volatile
     void* window_address = nullptr;
     std::vector<std::byte> window_newest;  ///< what memory held before the window was opened
     void* seen_address = nullptr;          ///< of the last window

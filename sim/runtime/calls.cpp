@@ -189,7 +189,14 @@ void launch(const launch_shape& shape, const fiber_body& kernel, const void* byt
   const caller from = HEDDLE_CALLER;
   lane& self = caller_lane("device");
   const entered inside(self);
-  world::instance->launch(self, shape, kernel, bytes, make_operation(operation_kind::launch, nullptr, 0, from));
+  // Where this is too much, a block does not fit.
+  const uint64_t threads = uint64_t{shape.waves} * shape.lanes;
+  const grid_shape grid = {
+      .grid = {.x = shape.blocks},
+      .block = {.x = static_cast<uint32_t>(threads < UINT32_MAX ? threads : UINT32_MAX)},
+      .wave_lanes = shape.lanes,
+  };
+  world::instance->launch(self, grid, kernel, bytes, make_operation(operation_kind::launch, nullptr, 0, from));
 }
 
 bool query() {

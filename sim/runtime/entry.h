@@ -90,28 +90,28 @@ struct caller {
   return self == nullptr || world::instance->is_private(*self, address) ? nullptr : self;
 }
 
-/// A plain read, before the code under test makes it. Of any size.
-[[gnu::always_inline]] inline void plain_read(const void* address, size_t size_bytes, const caller& from) {
+/// A plain read, before the code under test makes it. Of any size. A volatile one is strong, of 1, 2, 4 or 8 bytes.
+[[gnu::always_inline]] inline void plain_read(const void* address, size_t size_bytes, const caller& from,
+                                              operation_kind named = operation_kind::plain_load) {
   lane* const self = observed(address);
   if (self == nullptr || size_bytes == 0) return;
   world& here = *world::instance;
   const entered inside(*self);
-  publish_access(here, *self, operation_kind::plain_load, address, size_bytes, memory_order::relaxed, scope::system,
-                 from);
-  take_turn(here, *self, here.machine().plain_points);
+  publish_access(here, *self, named, address, size_bytes, memory_order::relaxed, scope::system, from);
+  take_turn(here, *self, here.machine().plain_points || named == operation_kind::volatile_load);
   if (late_memory* const late = here.late()) late->before_plain_load(*self, self->pending);
   read_done(here, *self, from, address, size_bytes, watched::value_at(address, static_cast<uint32_t>(size_bytes)));
 }
 
 /// A plain write, before the code under test makes it; at most 16 bytes. Its effect is looked at when the lane comes back.
-[[gnu::always_inline]] inline void plain_write(void* address, size_t size_bytes, const caller& from) {
+[[gnu::always_inline]] inline void plain_write(void* address, size_t size_bytes, const caller& from,
+                                               operation_kind named = operation_kind::plain_store) {
   lane* const self = observed(address);
   if (self == nullptr || size_bytes == 0) return;
   world& here = *world::instance;
   const entered inside(*self);
-  publish_access(here, *self, operation_kind::plain_store, address, size_bytes, memory_order::relaxed, scope::system,
-                 from);
-  take_turn(here, *self, here.machine().plain_points);
+  publish_access(here, *self, named, address, size_bytes, memory_order::relaxed, scope::system, from);
+  take_turn(here, *self, here.machine().plain_points || named == operation_kind::volatile_store);
   if (late_memory* const late = here.late()) late->before_plain_store(*self, self->pending);
   here.performed(*self, 0);
   here.begin_plain_store(*self, address, static_cast<uint32_t>(size_bytes));

@@ -21,3 +21,4 @@ run(${CMAKE_COMMAND} -S ${CMAKE_CURRENT_LIST_DIR}/consumer -B ${work}/build -G $
 run(${CMAKE_COMMAND} --build ${work}/build --parallel 2)
 run(${work}/build/mine fuzz --schedules 50)
 run(${work}/build/mine_host)
+run(${work}/build/mine_cuda fuzz --schedules 50)

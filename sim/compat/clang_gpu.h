@@ -1,0 +1,64 @@
+// <gpuintrin.h> on the simulator: clang's intrinsics for GPUs of any make, with the atomic operations that go with them.
+// (clang/lib/Headers/gpuintrin.h; masks as on NVIDIA.)
+#pragma once
+
+#include <heddle/sim/compat/launch.h>
+#include <heddle/sim/compat/scoped.h>
+#include <stdint.h>
+
+#define __gpu_kernel
+#define __GPU_X_DIM 0
+#define __GPU_Y_DIM 1
+#define __GPU_Z_DIM 2
+
+#define HEDDLE_GPU_INDEX(name, of, axis) \
+  HEDDLE_COMPAT_INLINE uint32_t __gpu_##name##_##axis() { return ::heddle::sim::runtime::position().of.axis; }
+#define HEDDLE_GPU_INDICES(name, of)                                                    \
+  HEDDLE_GPU_INDEX(name, of, x)                                                         \
+  HEDDLE_GPU_INDEX(name, of, y)                                                         \
+  HEDDLE_GPU_INDEX(name, of, z)                                                         \
+  HEDDLE_COMPAT_INLINE uint32_t __gpu_##name(int dimension) {                           \
+    const ::heddle::sim::extent all = ::heddle::sim::runtime::position().of;            \
+    return dimension == __GPU_X_DIM ? all.x : dimension == __GPU_Y_DIM ? all.y : all.z; \
+  }
+HEDDLE_GPU_INDICES(num_blocks, grid_size)
+HEDDLE_GPU_INDICES(block_id, block)
+HEDDLE_GPU_INDICES(num_threads, block_size)
+HEDDLE_GPU_INDICES(thread_id, thread)
+#undef HEDDLE_GPU_INDICES
+#undef HEDDLE_GPU_INDEX
+
+HEDDLE_COMPAT_INLINE uint32_t __gpu_num_lanes() { return HEDDLE_COMPAT_WAVE_LANES; }
+HEDDLE_COMPAT_INLINE uint32_t __gpu_lane_id() { return ::heddle::sim::runtime::lane_id(); }
+HEDDLE_COMPAT_INLINE uint64_t __gpu_lane_mask() { return ::heddle::sim::runtime::lane_mask(); }
+HEDDLE_COMPAT_INLINE uint64_t __gpu_first_lane_id(uint64_t mask) {
+  return static_cast<uint64_t>(__builtin_ffsll(static_cast<long long>(mask)) - 1);
+}
+HEDDLE_COMPAT_INLINE bool __gpu_is_first_in_lane(uint64_t mask) { return __gpu_lane_id() == __gpu_first_lane_id(mask); }
+
+HEDDLE_COMPAT_INLINE uint64_t __gpu_ballot(uint64_t mask, bool predicate) {
+  return ::heddle::sim::runtime::ballot_of_live(mask, predicate);
+}
+HEDDLE_COMPAT_INLINE void __gpu_sync_lane(uint64_t mask) { ::heddle::sim::runtime::sync_live(mask); }
+HEDDLE_COMPAT_INLINE void __gpu_sync_threads() {
+  ::heddle::sim::runtime::block_barrier(::heddle::sim::runtime::barrier_kind::plain, false);
+}
+HEDDLE_COMPAT_INLINE void __gpu_thread_suspend() { ::heddle::sim::runtime::pause(); }
+
+// The value of the first lane of the mask, and of any lane of a part of `width` lanes.
+#define HEDDLE_GPU_SHUFFLES(type, suffix)                                                           \
+  HEDDLE_COMPAT_INLINE type __gpu_read_first_lane_##suffix(uint64_t mask, type value) {             \
+    return ::heddle::compat::from_word<type>(::heddle::sim::runtime::shuffle(                       \
+        mask, ::heddle::compat::to_word(value), static_cast<uint32_t>(__gpu_first_lane_id(mask)))); \
+  }                                                                                                 \
+  HEDDLE_COMPAT_INLINE type __gpu_shuffle_idx_##suffix(uint64_t mask, uint32_t lane, type value,    \
+                                                       uint32_t width = HEDDLE_COMPAT_WAVE_LANES) { \
+    const uint32_t source = (__gpu_lane_id() & ~(width - 1)) | (lane & (width - 1));                \
+    return ::heddle::compat::from_word<type>(                                                       \
+        ::heddle::sim::runtime::shuffle(mask, ::heddle::compat::to_word(value), source));           \
+  }
+HEDDLE_GPU_SHUFFLES(uint32_t, u32)
+HEDDLE_GPU_SHUFFLES(uint64_t, u64)
+HEDDLE_GPU_SHUFFLES(float, f32)
+HEDDLE_GPU_SHUFFLES(double, f64)
+#undef HEDDLE_GPU_SHUFFLES

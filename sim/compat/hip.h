@@ -1,0 +1,159 @@
+// HIP on the simulator: what a source that hipcc compiles finds in <hip/hip_runtime.h>, and clang's builtins for AMD GPUs.
+//
+// For files that heddle_simulate_hip() compiles (docs/existing-code.md), as cuda.h for CUDA. A collective without a mask is one of the
+// lanes that stand there together; which those are is for the setting `convergence` to say.
+#pragma once
+
+#include <heddle/sim/compat/atomics.h>
+#include <heddle/sim/compat/lanes.h>
+#include <heddle/sim/compat/launch.h>
+#include <heddle/sim/compat/memory.h>
+#include <heddle/sim/compat/scoped.h>
+
+#define HEDDLE_GPU_PREFIX hip
+#include <heddle/sim/compat/runtime_api.h>
+
+// -- the host side, where HIP has names of its own
+
+inline constexpr hipError_t hipErrorOutOfMemory = hipErrorMemoryAllocation;
+inline constexpr unsigned int hipHostMallocDefault = 0;
+inline constexpr unsigned int hipHostMallocPortable = 1;
+inline constexpr unsigned int hipHostMallocMapped = 2;
+inline constexpr unsigned int hipHostMallocCoherent = 0x40000000;
+
+template <typename T>
+hipError_t hipHostMalloc(T** memory, size_t bytes, unsigned int flags = hipHostMallocDefault) {
+  if ((flags & ~(hipHostMallocPortable | hipHostMallocMapped | hipHostMallocCoherent)) != 0)
+    return hipErrorInvalidValue;
+  heddle::compat::allocate(memory, bytes, false, "hipHostMalloc");
+  return hipSuccess;
+}
+inline hipError_t hipHostFree(void* memory) { return hipFree(memory); }
+
+#define HIP_KERNEL_NAME(...) __VA_ARGS__
+#define hipLaunchKernelGGL(kernel, grid, block, shared_bytes, stream, ...)                 \
+  ::heddle::compat::launch([=](auto... heddle_arguments) { kernel(heddle_arguments...); }, \
+                           ::heddle::compat::shape(grid, block, shared_bytes, stream) __VA_OPT__(, ) __VA_ARGS__)
+#define HIP_DYNAMIC_SHARED(type, name) type* const name = static_cast<type*>(::heddle::sim::runtime::dynamic_shared());
+
+// -- waves
+
+HEDDLE_COMPAT_INLINE unsigned int __lane_id() { return ::heddle::sim::runtime::lane_id(); }
+HEDDLE_COMPAT_INLINE unsigned long long __activemask() { return ::heddle::sim::runtime::lane_mask(); }
+HEDDLE_COMPAT_INLINE unsigned long long __ballot(int predicate) {
+  return ::heddle::sim::runtime::ballot_of_live(::heddle::sim::runtime::lane_mask(), predicate != 0);
+}
+HEDDLE_COMPAT_INLINE int __any(int predicate) { return __ballot(predicate) != 0 ? 1 : 0; }
+HEDDLE_COMPAT_INLINE int __all(int predicate) { return __ballot(predicate == 0) == 0 ? 1 : 0; }
+
+template <::heddle::compat::shuffled T>
+HEDDLE_COMPAT_INLINE T __shfl(T value, int lane, int width = warpSize) {
+  return __shfl_sync(::heddle::sim::runtime::lane_mask(), value, lane, width);
+}
+template <::heddle::compat::shuffled T>
+HEDDLE_COMPAT_INLINE T __shfl_up(T value, unsigned int delta, int width = warpSize) {
+  return __shfl_up_sync(::heddle::sim::runtime::lane_mask(), value, delta, width);
+}
+template <::heddle::compat::shuffled T>
+HEDDLE_COMPAT_INLINE T __shfl_down(T value, unsigned int delta, int width = warpSize) {
+  return __shfl_down_sync(::heddle::sim::runtime::lane_mask(), value, delta, width);
+}
+template <::heddle::compat::shuffled T>
+HEDDLE_COMPAT_INLINE T __shfl_xor(T value, int lanes, int width = warpSize) {
+  return __shfl_xor_sync(::heddle::sim::runtime::lane_mask(), value, lanes, width);
+}
+HEDDLE_COMPAT_INLINE unsigned long long __ballot_sync(unsigned long long mask, int predicate) {
+  return ::heddle::sim::runtime::ballot_of_live(mask, predicate != 0);
+}
+HEDDLE_COMPAT_INLINE long long wall_clock64() { return clock64(); }
+
+// -- clang's builtins for AMD GPUs (clang, "AMDGPU builtins"; AMDGPU usage, "Memory Model")
+
+HEDDLE_COMPAT_INLINE int __builtin_amdgcn_readfirstlane(int value) {
+  const unsigned long long mask = ::heddle::sim::runtime::lane_mask();
+  return ::heddle::compat::shuffle(mask, value, static_cast<uint32_t>(__builtin_ctzll(mask)));
+}
+HEDDLE_COMPAT_INLINE int __builtin_amdgcn_readlane(int value, int lane) {
+  return ::heddle::compat::shuffle(::heddle::sim::runtime::lane_mask(), value, static_cast<uint32_t>(lane));
+}
+HEDDLE_COMPAT_INLINE int __builtin_amdgcn_ds_bpermute(int byte, int value) {
+  return ::heddle::compat::shuffle(::heddle::sim::runtime::lane_mask(), value,
+                                   static_cast<uint32_t>(byte) / 4 % HEDDLE_COMPAT_WAVE_LANES);
+}
+HEDDLE_COMPAT_INLINE uint64_t __builtin_amdgcn_read_exec() { return ::heddle::sim::runtime::lane_mask(); }
+HEDDLE_COMPAT_INLINE uint64_t __builtin_amdgcn_ballot_w64(bool predicate) { return __ballot(predicate ? 1 : 0); }
+HEDDLE_COMPAT_INLINE uint32_t __builtin_amdgcn_ballot_w32(bool predicate) {
+  return static_cast<uint32_t>(__ballot(predicate ? 1 : 0));
+}
+HEDDLE_COMPAT_INLINE uint32_t __builtin_amdgcn_wavefrontsize() { return HEDDLE_COMPAT_WAVE_LANES; }
+HEDDLE_COMPAT_INLINE uint32_t __builtin_amdgcn_mbcnt_lo(uint32_t mask, uint32_t base) {
+  const uint32_t lane = __lane_id();
+  const uint32_t below = lane < 32 ? (uint32_t{1} << lane) - 1 : ~uint32_t{0};
+  return base + static_cast<uint32_t>(__builtin_popcount(mask & below));
+}
+HEDDLE_COMPAT_INLINE uint32_t __builtin_amdgcn_mbcnt_hi(uint32_t mask, uint32_t base) {
+  const uint32_t lane = __lane_id();
+  const uint32_t below = lane < 32 ? 0 : (uint32_t{1} << (lane - 32)) - 1;
+  return base + static_cast<uint32_t>(__builtin_popcount(mask & below));
+}
+// Both barriers order what their lanes do, as they do with the fences that belong beside them.
+HEDDLE_COMPAT_INLINE void __builtin_amdgcn_wave_barrier() {
+  ::heddle::sim::runtime::sync_live(::heddle::sim::runtime::lane_mask());
+}
+HEDDLE_COMPAT_INLINE void __builtin_amdgcn_s_barrier() { __syncthreads(); }
+HEDDLE_COMPAT_INLINE void __builtin_amdgcn_s_sleep(int) { ::heddle::sim::runtime::pause(); }
+
+namespace heddle::compat {
+
+/// Of "agent", "workgroup" and so on; nothing is the system.
+constexpr scope scope_of_name(const char* name) {
+  switch (name[0]) {
+    case 'a':
+      return scope::device;
+    case 'w':
+      return name[1] == 'o' ? scope::block : scope::wave;
+    case 's':
+      return scope::wave;
+    default:
+      return scope::system;
+  }
+}
+
+}  // namespace heddle::compat
+
+HEDDLE_COMPAT_INLINE void __builtin_amdgcn_fence(unsigned int order, const char* scope_name) {
+  ::heddle::sim::runtime::fence(::heddle::compat::order_of_builtin(static_cast<int>(order)),
+                                ::heddle::compat::scope_of_name(scope_name));
+}
+
+#define HEDDLE_AMDGCN_INDEX(axis)                                                 \
+  HEDDLE_COMPAT_INLINE uint32_t __builtin_amdgcn_workitem_id_##axis() {           \
+    return ::heddle::sim::runtime::position().thread.axis;                        \
+  }                                                                               \
+  HEDDLE_COMPAT_INLINE uint32_t __builtin_amdgcn_workgroup_id_##axis() {          \
+    return ::heddle::sim::runtime::position().block.axis;                         \
+  }                                                                               \
+  HEDDLE_COMPAT_INLINE uint32_t __builtin_amdgcn_workgroup_size_##axis() {        \
+    return ::heddle::sim::runtime::position().block_size.axis;                    \
+  }                                                                               \
+  HEDDLE_COMPAT_INLINE uint32_t __builtin_amdgcn_grid_size_##axis() {             \
+    const ::heddle::sim::grid_position here = ::heddle::sim::runtime::position(); \
+    return here.grid_size.axis * here.block_size.axis;                            \
+  }
+HEDDLE_AMDGCN_INDEX(x)
+HEDDLE_AMDGCN_INDEX(y)
+HEDDLE_AMDGCN_INDEX(z)
+#undef HEDDLE_AMDGCN_INDEX
+
+#define hipThreadIdx_x (threadIdx.x)
+#define hipThreadIdx_y (threadIdx.y)
+#define hipThreadIdx_z (threadIdx.z)
+#define hipBlockIdx_x (blockIdx.x)
+#define hipBlockIdx_y (blockIdx.y)
+#define hipBlockIdx_z (blockIdx.z)
+#define hipBlockDim_x (blockDim.x)
+#define hipBlockDim_y (blockDim.y)
+#define hipBlockDim_z (blockDim.z)
+#define hipGridDim_x (gridDim.x)
+#define hipGridDim_y (gridDim.y)
+#define hipGridDim_z (gridDim.z)

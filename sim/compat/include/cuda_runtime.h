@@ -1,0 +1,4 @@
+// <cuda_runtime.h> of a source that heddle_simulate_cuda() compiles.
+#pragma once
+
+#include <heddle/sim/compat/cuda.h>

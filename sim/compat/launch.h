@@ -1,0 +1,136 @@
+// What CUDA and HIP have in common in a launch: its shape, the kernel with its arguments, and where a thread stands in it.
+//
+// Reached through cuda.h and hip.h. What is spelled as there stands in the global namespace, as there.
+#pragma once
+
+#include <heddle/sim/runtime/gpu_calls.h>
+
+#include <stddef.h>
+#include <stdint.h>
+
+#include <type_traits>
+#include <utility>
+
+#ifndef HEDDLE_COMPAT_WAVE_LANES
+#error \
+    "compile this file through heddle_simulate_cuda() or heddle_simulate_hip() of heddle's CMake package (docs/existing-code.md)"
+#endif
+
+// Always inlined: which lanes stand together is told by the place that calls.
+#define HEDDLE_COMPAT_INLINE [[gnu::always_inline]] inline
+
+struct uint3 {
+  unsigned int x, y, z;
+};
+
+struct dim3 {
+  unsigned int x, y, z;
+  constexpr dim3(unsigned int wide = 1, unsigned int high = 1, unsigned int deep = 1) : x(wide), y(high), z(deep) {}
+  constexpr dim3(uint3 from) : x(from.x), y(from.y), z(from.z) {}
+  constexpr operator uint3() const { return {x, y, z}; }
+};
+
+namespace heddle::compat {
+
+constexpr sim::extent extent_of(dim3 size) { return {size.x, size.y, size.z}; }
+constexpr uint3 indices(sim::extent at) { return {at.x, at.y, at.z}; }
+
+/// The number that stands for a stream, whose handle is a pointer in CUDA and HIP.
+inline uint32_t stream_number(const void* handle) { return static_cast<uint32_t>(reinterpret_cast<uintptr_t>(handle)); }
+
+/// What stands between <<< and >>>.
+inline sim::grid_shape shape(dim3 grid, dim3 block, size_t shared_bytes = 0, const void* stream = nullptr) {
+  constexpr uint64_t most_threads = 1024;
+  if (extent_of(block).count() > most_threads)
+    sim::runtime::trap(fault::assertion, "a launch with more than 1024 threads in a block");
+  return {.grid = extent_of(grid),
+          .block = extent_of(block),
+          .wave_lanes = HEDDLE_COMPAT_WAVE_LANES,
+          .shared_bytes = shared_bytes,
+          .stream = stream_number(stream)};
+}
+
+/// Runs `body` once for each thread.
+template <typename Body>
+void launch_body(const Body& body, const sim::grid_shape& how) {
+  static_assert(std::is_trivially_copyable_v<Body>, "the arguments of a kernel travel to the device byte by byte");
+  static constexpr sim::fiber_body runs = {
+      .size_bytes = sizeof(Body),
+      .move_to = nullptr,
+      .invoke = [](void* self) { (*static_cast<const Body*>(self))(); },
+  };
+  sim::runtime::launch_grid(how, runs, &body);
+}
+
+/// kernel<<<...>>>(arguments): `kernel` is what calls it.
+template <typename Kernel, typename... Arguments>
+void launch(Kernel kernel, const sim::grid_shape& how, Arguments... arguments) {
+  launch_body([kernel, arguments...] { kernel(arguments...); }, how);
+}
+
+/// A kernel whose arguments are given by their addresses.
+template <typename... Parameters>
+void launch_with_addresses(void (*kernel)(Parameters...), const sim::grid_shape& how, void** addresses) {
+  [&]<size_t... N>(std::index_sequence<N...>) {
+    launch([=](auto... arguments) { kernel(arguments...); }, how,
+           *static_cast<const std::remove_cv_t<Parameters>*>(addresses[N])...);
+  }(std::index_sequence_for<Parameters...>());
+}
+
+/// Called for each kernel that is no template, before main(): cudaLaunchKernel may be given nothing but its address.
+template <typename... Parameters>
+bool know_kernel(void (*kernel)(Parameters...)) {
+  sim::runtime::know_kernel(
+      reinterpret_cast<const void*>(kernel), [](const void* address, const sim::grid_shape& how, void** addresses) {
+        launch_with_addresses(reinterpret_cast<void (*)(Parameters...)>(const_cast<void*>(address)), how, addresses);
+      });
+  return true;
+}
+
+inline void launch_by_address(const void* kernel, const sim::grid_shape& how, void** addresses) {
+  const sim::runtime::launcher known = sim::runtime::launcher_of(kernel);
+  if (known == nullptr)
+    return sim::runtime::trap(fault::assertion,
+                              "a launch of a pointer that is no kernel; of a kernel that is a template, pass the "
+                              "kernel itself and not a void*");
+  known(kernel, how, addresses);
+}
+
+/// The block's copy of a `__shared__` variable; `stand_in` gives its type, and tells it from others.
+template <typename T>
+T& shared_variable(T& stand_in, const char* name) {
+  static_assert(std::is_trivially_destructible_v<std::remove_all_extents_t<T>>,
+                "a __shared__ variable has no destructor");
+  return *static_cast<T*>(
+      sim::runtime::shared_variable(const_cast<const std::remove_cv_t<T>*>(&stand_in), sizeof(T), name));
+}
+
+template <typename T>
+T* dynamic_shared(T (&)[1]) {
+  return static_cast<T*>(sim::runtime::dynamic_shared());
+}
+
+/// Dynamic shared memory that is declared outside of functions: a pointer that is asked for at each use.
+template <typename Array>
+class dynamic_shared_array {
+  using element = std::remove_extent_t<Array>;
+
+ public:
+  operator element*() const { return static_cast<element*>(sim::runtime::dynamic_shared()); }
+  template <typename Other>
+  explicit operator Other*() const {
+    return static_cast<Other*>(sim::runtime::dynamic_shared());
+  }
+};
+
+}  // namespace heddle::compat
+
+#define threadIdx (::heddle::compat::indices(::heddle::sim::runtime::position().thread))
+#define blockIdx (::heddle::compat::indices(::heddle::sim::runtime::position().block))
+#define blockDim (::dim3(::heddle::compat::indices(::heddle::sim::runtime::position().block_size)))
+#define gridDim (::dim3(::heddle::compat::indices(::heddle::sim::runtime::position().grid_size)))
+inline constexpr int warpSize = HEDDLE_COMPAT_WAVE_LANES;
+
+#define __launch_bounds__(...)
+#define __forceinline__ inline __attribute__((always_inline))
+#define __align__(bytes) __attribute__((aligned(bytes)))

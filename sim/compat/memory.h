@@ -1,0 +1,59 @@
+// Allocation, copies and streams, as the runtimes of CUDA and HIP have them: what runtime_api.h spells.
+#pragma once
+
+#include <heddle/sim/compat/launch.h>
+
+#include <stddef.h>
+#include <stdint.h>
+
+namespace heddle::compat {
+
+template <typename T>
+void allocate(T** memory, size_t bytes, bool on_device, const char* call) {
+  *memory = static_cast<T*>(sim::runtime::allocate_unnamed(bytes, on_device, call));
+}
+
+/// Waits for the device first, as the real ones may: who frees memory while a kernel waits for the host hangs.
+inline void release(void* memory) {
+  if (memory == nullptr) return;
+  sim::runtime::synchronize();
+  sim::runtime::release(memory);
+}
+
+enum class direction : uint8_t { host_to_host, host_to_device, device_to_host, device_to_device, by_pointers };
+
+inline void check_direction(const void* to, const void* from, direction which) {
+  const bool to_device = which == direction::host_to_device || which == direction::device_to_device;
+  const bool from_device = which == direction::device_to_host || which == direction::device_to_device;
+  if ((to_device && !sim::runtime::is_allocated(to)) || (from_device && !sim::runtime::is_allocated(from)))
+    sim::runtime::trap(fault::assertion, "a copy from or to device memory is given a pointer to other memory");
+}
+
+inline void fill_in_stream(void* to, int value, size_t bytes, const void* stream) {
+  launch_body([=] { sim::runtime::fill(to, value, bytes); }, {.wave_lanes = 1, .stream = stream_number(stream)});
+}
+
+inline void copy(void* to, const void* from, size_t bytes, direction which) {
+  check_direction(to, from, which);
+  sim::runtime::synchronize_stream(0);
+  sim::runtime::copy(to, from, bytes);
+}
+
+/// What the driver cannot reach itself, pageable memory, goes through a buffer of its own; and what comes back to such memory is there
+/// when the call returns. (CUDA Runtime API, "API synchronization behavior".)
+inline void copy_in_stream(void* to, const void* from, size_t bytes, direction which, const void* stream) {
+  check_direction(to, from, which);
+  const sim::grid_shape how = {.wave_lanes = 1, .stream = stream_number(stream)};
+  if (!sim::runtime::is_allocated(to)) {
+    sim::runtime::synchronize_stream(how.stream);
+    return sim::runtime::copy(to, from, bytes);
+  }
+  if (!sim::runtime::is_allocated(from)) {
+    void* const staged = sim::runtime::allocate_unnamed(bytes, false, "staging buffer");
+    sim::runtime::copy(staged, from, bytes);
+    from = staged;
+  }
+  launch_body([=] { sim::runtime::copy(to, from, bytes); }, how);
+}
+
+}  // namespace heddle::compat

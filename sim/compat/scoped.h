@@ -1,0 +1,150 @@
+// clang's atomic operations with scopes: `__scoped_atomic_*` and `__hip_atomic_*`. Macros, because clang knows the names already.
+// (clang, "Language Extensions": "__scoped_atomic builtins"; "HIP Support".) The scope of a single thread counts as that of its wave.
+#pragma once
+
+#include <heddle/sim/compat/launch.h>
+#include <heddle/sim/compat/words.h>
+
+#include <type_traits>
+
+namespace heddle::compat {
+
+constexpr memory_order order_of_builtin(int order) {
+  switch (order) {
+    case __ATOMIC_RELAXED:
+      return memory_order::relaxed;
+    case __ATOMIC_CONSUME:
+    case __ATOMIC_ACQUIRE:
+      return memory_order::acquire;
+    case __ATOMIC_RELEASE:
+      return memory_order::release;
+    case __ATOMIC_ACQ_REL:
+      return memory_order::acq_rel;
+    default:
+      return memory_order::seq_cst;
+  }
+}
+
+/// Values of __MEMORY_SCOPE_*: system, device, work-group, wave, single thread, from 0.
+constexpr scope scope_of_clang(int wanted) {
+  constexpr scope scopes[] = {scope::system, scope::device, scope::block, scope::wave, scope::wave};
+  return scopes[wanted];
+}
+/// Values of __HIP_MEMORY_SCOPE_*: single thread, wave, work-group, agent, system, from 1.
+constexpr scope scope_of_hip(int wanted) {
+  constexpr scope scopes[] = {scope::wave, scope::wave, scope::block, scope::device, scope::system};
+  return scopes[wanted - 1];
+}
+
+template <typename T>
+using without_volatile = std::remove_cv_t<T>;
+
+template <typename T>
+HEDDLE_COMPAT_INLINE without_volatile<T> scoped_load(T* from, int order, scope reach) {
+  return from_word<without_volatile<T>>(
+      sim::runtime::load(const_cast<const without_volatile<T>*>(from), sizeof(T), order_of_builtin(order), reach));
+}
+template <typename T>
+HEDDLE_COMPAT_INLINE void scoped_store(T* to, without_volatile<T> value, int order, scope reach) {
+  sim::runtime::store(const_cast<without_volatile<T>*>(to), sizeof(T), to_word(value), order_of_builtin(order), reach);
+}
+template <typename T>
+HEDDLE_COMPAT_INLINE without_volatile<T> scoped_exchange(T* at, without_volatile<T> value, int order, scope reach) {
+  return modify(sim::runtime::rmw_kind::exchange, const_cast<without_volatile<T>*>(at), value, order_of_builtin(order),
+                reach);
+}
+template <typename T>
+HEDDLE_COMPAT_INLINE bool scoped_compare_exchange(T* at, without_volatile<T>* expected, without_volatile<T> desired,
+                                                  int order, scope reach) {
+  uint64_t found = to_word(*expected);
+  const bool done = sim::runtime::compare_exchange(const_cast<without_volatile<T>*>(at), sizeof(T), &found,
+                                                   to_word(desired), order_of_builtin(order), reach);
+  if (!done) *expected = from_word<without_volatile<T>>(found);
+  return done;
+}
+template <typename Operation, typename T>
+HEDDLE_COMPAT_INLINE without_volatile<T> scoped_modify(T* at, without_volatile<T> operand, int order, scope reach) {
+  using sim::runtime::rmw_kind;
+  auto* const word = const_cast<without_volatile<T>*>(at);
+  if constexpr (std::is_integral_v<T> && std::is_same_v<Operation, plus>)
+    return modify(rmw_kind::add, word, operand, order_of_builtin(order), reach);
+  else if constexpr (std::is_integral_v<T> && std::is_same_v<Operation, minus>)
+    return modify(rmw_kind::subtract, word, operand, order_of_builtin(order), reach);
+  else
+    return modify<Operation>(word, operand, order_of_builtin(order), reach);
+}
+template <sim::runtime::rmw_kind Kind, typename T>
+HEDDLE_COMPAT_INLINE without_volatile<T> scoped_bits(T* at, without_volatile<T> operand, int order, scope reach) {
+  static_assert(std::is_integral_v<T>, "bits of an integer");
+  return modify(Kind, const_cast<without_volatile<T>*>(at), operand, order_of_builtin(order), reach);
+}
+
+}  // namespace heddle::compat
+
+#ifndef __MEMORY_SCOPE_SYSTEM
+#define __MEMORY_SCOPE_SYSTEM 0
+#define __MEMORY_SCOPE_DEVICE 1
+#define __MEMORY_SCOPE_WRKGRP 2
+#define __MEMORY_SCOPE_WVFRNT 3
+#define __MEMORY_SCOPE_SINGLE 4
+#endif
+
+#define HEDDLE_SCOPED(wanted) ::heddle::compat::scope_of_clang(wanted)
+#define __scoped_atomic_load_n(at, order, wanted) ::heddle::compat::scoped_load(at, order, HEDDLE_SCOPED(wanted))
+#define __scoped_atomic_load(at, to, order, wanted) \
+  (*(to) = ::heddle::compat::scoped_load(at, order, HEDDLE_SCOPED(wanted)), void())
+#define __scoped_atomic_store_n(at, value, order, wanted) \
+  ::heddle::compat::scoped_store(at, value, order, HEDDLE_SCOPED(wanted))
+#define __scoped_atomic_store(at, from, order, wanted) \
+  ::heddle::compat::scoped_store(at, *(from), order, HEDDLE_SCOPED(wanted))
+#define __scoped_atomic_exchange_n(at, value, order, wanted) \
+  ::heddle::compat::scoped_exchange(at, value, order, HEDDLE_SCOPED(wanted))
+#define __scoped_atomic_compare_exchange_n(at, expected, desired, weak, success, failure, wanted) \
+  ::heddle::compat::scoped_compare_exchange(at, expected, desired, success, HEDDLE_SCOPED(wanted))
+#define __scoped_atomic_fetch_add(at, value, order, wanted) \
+  ::heddle::compat::scoped_modify<::heddle::compat::plus>(at, value, order, HEDDLE_SCOPED(wanted))
+#define __scoped_atomic_fetch_sub(at, value, order, wanted) \
+  ::heddle::compat::scoped_modify<::heddle::compat::minus>(at, value, order, HEDDLE_SCOPED(wanted))
+#define __scoped_atomic_fetch_min(at, value, order, wanted) \
+  ::heddle::compat::scoped_modify<::heddle::compat::smaller>(at, value, order, HEDDLE_SCOPED(wanted))
+#define __scoped_atomic_fetch_max(at, value, order, wanted) \
+  ::heddle::compat::scoped_modify<::heddle::compat::greater>(at, value, order, HEDDLE_SCOPED(wanted))
+#define __scoped_atomic_fetch_and(at, value, order, wanted) \
+  ::heddle::compat::scoped_bits<::heddle::sim::runtime::rmw_kind::bit_and>(at, value, order, HEDDLE_SCOPED(wanted))
+#define __scoped_atomic_fetch_or(at, value, order, wanted) \
+  ::heddle::compat::scoped_bits<::heddle::sim::runtime::rmw_kind::bit_or>(at, value, order, HEDDLE_SCOPED(wanted))
+#define __scoped_atomic_fetch_xor(at, value, order, wanted) \
+  ::heddle::compat::scoped_bits<::heddle::sim::runtime::rmw_kind::bit_xor>(at, value, order, HEDDLE_SCOPED(wanted))
+#define __scoped_atomic_fetch_nand(at, value, order, wanted) \
+  ::heddle::compat::scoped_bits<::heddle::sim::runtime::rmw_kind::nand>(at, value, order, HEDDLE_SCOPED(wanted))
+#define __scoped_atomic_thread_fence(order, wanted) \
+  ::heddle::sim::runtime::fence(::heddle::compat::order_of_builtin(order), HEDDLE_SCOPED(wanted))
+
+#define __HIP_MEMORY_SCOPE_SINGLETHREAD 1
+#define __HIP_MEMORY_SCOPE_WAVEFRONT 2
+#define __HIP_MEMORY_SCOPE_WORKGROUP 3
+#define __HIP_MEMORY_SCOPE_AGENT 4
+#define __HIP_MEMORY_SCOPE_SYSTEM 5
+
+#define HEDDLE_HIP_SCOPED(wanted) ::heddle::compat::scope_of_hip(wanted)
+#define __hip_atomic_load(at, order, wanted) ::heddle::compat::scoped_load(at, order, HEDDLE_HIP_SCOPED(wanted))
+#define __hip_atomic_store(at, value, order, wanted) \
+  ::heddle::compat::scoped_store(at, value, order, HEDDLE_HIP_SCOPED(wanted))
+#define __hip_atomic_exchange(at, value, order, wanted) \
+  ::heddle::compat::scoped_exchange(at, value, order, HEDDLE_HIP_SCOPED(wanted))
+#define __hip_atomic_compare_exchange_strong(at, expected, desired, success, failure, wanted) \
+  ::heddle::compat::scoped_compare_exchange(at, expected, desired, success, HEDDLE_HIP_SCOPED(wanted))
+#define __hip_atomic_compare_exchange_weak(at, expected, desired, success, failure, wanted) \
+  ::heddle::compat::scoped_compare_exchange(at, expected, desired, success, HEDDLE_HIP_SCOPED(wanted))
+#define __hip_atomic_fetch_add(at, value, order, wanted) \
+  ::heddle::compat::scoped_modify<::heddle::compat::plus>(at, value, order, HEDDLE_HIP_SCOPED(wanted))
+#define __hip_atomic_fetch_min(at, value, order, wanted) \
+  ::heddle::compat::scoped_modify<::heddle::compat::smaller>(at, value, order, HEDDLE_HIP_SCOPED(wanted))
+#define __hip_atomic_fetch_max(at, value, order, wanted) \
+  ::heddle::compat::scoped_modify<::heddle::compat::greater>(at, value, order, HEDDLE_HIP_SCOPED(wanted))
+#define __hip_atomic_fetch_and(at, value, order, wanted) \
+  ::heddle::compat::scoped_bits<::heddle::sim::runtime::rmw_kind::bit_and>(at, value, order, HEDDLE_HIP_SCOPED(wanted))
+#define __hip_atomic_fetch_or(at, value, order, wanted) \
+  ::heddle::compat::scoped_bits<::heddle::sim::runtime::rmw_kind::bit_or>(at, value, order, HEDDLE_HIP_SCOPED(wanted))
+#define __hip_atomic_fetch_xor(at, value, order, wanted) \
+  ::heddle::compat::scoped_bits<::heddle::sim::runtime::rmw_kind::bit_xor>(at, value, order, HEDDLE_HIP_SCOPED(wanted))

@@ -1,0 +1,20 @@
+#include <heddle/sim/device_variables.h>
+
+#include <cstddef>
+#include <cstring>
+#include <vector>
+
+// The linker defines both where the section exists.
+extern "C" [[gnu::weak]] std::byte __start_heddle_device[];  // NOLINT(bugprone-reserved-identifier)
+extern "C" [[gnu::weak]] std::byte __stop_heddle_device[];   // NOLINT(bugprone-reserved-identifier)
+
+namespace heddle::sim {
+
+void reset_device_variables() {
+  std::byte* const first = __start_heddle_device;
+  if (first == nullptr) return;
+  static const std::vector<std::byte> initial(first, static_cast<std::byte*>(__stop_heddle_device));
+  std::memcpy(first, initial.data(), initial.size());
+}
+
+}  // namespace heddle::sim

@@ -1,0 +1,261 @@
+#include <heddle/sim/runtime/entry.h>
+#include <heddle/sim/runtime/gpu_calls.h>
+
+#include <cstdio>
+#include <cstdlib>
+#include <cstring>
+#include <ctime>
+#include <string>
+#include <unordered_map>
+
+namespace heddle::sim::runtime {
+namespace {
+
+constexpr int leftover_byte = 0xa5;  // what lies in memory that nobody has written yet
+
+operation operation_of(operation_kind kind, const caller& from) { return make_operation(kind, nullptr, 0, from); }
+
+lane& caller_lane(const char* what) {
+  if (world::current == nullptr) {
+    std::fprintf(stderr, "heddle: %s is called outside of a simulated run\n", what);
+    std::abort();
+  }
+  return *world::current;
+}
+
+/// The calling lane, which must be one of a kernel.
+lane& device_lane(const char* what, const caller& from) {
+  lane& self = caller_lane(what);
+  if (!self.is_host()) return self;
+  const entered inside(self);
+  world& here = *world::instance;
+  here.finish_plain_store(self);
+  self.pending = operation_of(operation_kind::none, from);
+  here.end(self, scheduler::verdict::assertion, std::string(what) + " is used by host code");
+}
+
+uint64_t collective_of_live(operation_kind kind, const char* what, uint64_t mask, uint64_t value, uint32_t source,
+                            const caller& from) {
+  lane& self = device_lane(what, from);
+  const entered inside(self);
+  operation made = operation_of(kind, from);
+  made.mask = mask;
+  made.without_ended = true;
+  self.source = source;
+  return world::instance->collective(self, made, value);
+}
+
+std::unordered_map<const void*, launcher>& known_kernels() {
+  static std::unordered_map<const void*, launcher> all;
+  return all;
+}
+
+struct modify_operand {
+  modify_function next;
+  uint64_t operand;
+  static uint64_t apply_to(const void* self, uint64_t old) {
+    const auto& how = *static_cast<const modify_operand*>(self);
+    return how.next(old, how.operand);
+  }
+};
+
+}  // namespace
+
+grid_position position() {
+  const caller from = HEDDLE_CALLER;
+  return world::instance->position_of(device_lane("a thread's index", from));
+}
+
+uint64_t ballot_of_live(uint64_t mask, bool predicate) {
+  const caller from = HEDDLE_CALLER;
+  return collective_of_live(operation_kind::ballot, "a ballot", mask, predicate ? 1 : 0, 0, from);
+}
+
+void sync_live(uint64_t mask) {
+  const caller from = HEDDLE_CALLER;
+  collective_of_live(operation_kind::sync_lanes, "a barrier of a wave", mask, 0, 0, from);
+}
+
+uint64_t shuffle(uint64_t mask, uint64_t value, uint32_t source) {
+  const caller from = HEDDLE_CALLER;
+  return collective_of_live(operation_kind::shuffle, "a shuffle", mask, value, source, from);
+}
+
+uint32_t block_barrier(barrier_kind kind, bool predicate) {
+  const caller from = HEDDLE_CALLER;
+  lane& self = device_lane("a barrier of a block", from);
+  const entered inside(self);
+  operation made = operation_of(operation_kind::block_barrier, from);
+  made.mask = static_cast<uint64_t>(kind);
+  const uint64_t came = world::instance->block_barrier(self, made, predicate ? 1 : 0);
+  const auto lanes = static_cast<uint32_t>(came);
+  const auto holds = static_cast<uint32_t>(came >> 32);
+  if (kind == barrier_kind::all) return holds == lanes ? 1 : 0;
+  if (kind == barrier_kind::any) return holds != 0 ? 1 : 0;
+  return holds;
+}
+
+void* shared_variable(const void* key, size_t size_bytes, const char* name) {
+  const caller from = HEDDLE_CALLER;
+  lane& self = device_lane("shared memory of a block", from);
+  const entered inside(self);
+  return world::instance->shared_variable(self, key, size_bytes, name);
+}
+
+void* dynamic_shared() {
+  const caller from = HEDDLE_CALLER;
+  lane& self = device_lane("shared memory of a block", from);
+  const entered inside(self);
+  static constexpr char key = 0;
+  return world::instance->shared_variable(self, &key, self.of->runs->shape.shared_bytes, "dynamic shared memory");
+}
+
+uint64_t clock() {
+  const caller from = HEDDLE_CALLER;
+  if (world::current == nullptr) return static_cast<uint64_t>(std::clock());
+  lane& self = *world::current;
+  const entered inside(self);
+  world& here = *world::instance;
+  here.step(self, operation_of(operation_kind::clock, from));
+  const uint64_t now = here.pass_time(self);
+  here.performed(self, now);
+  return now;
+}
+
+uint64_t modify(modify_function next, void* address, uint32_t size_bytes, uint64_t operand, memory_order order,
+                scope reach) {
+  const caller from = HEDDLE_CALLER;
+  lane* const self = observed(address);
+  if (self == nullptr) {
+    const uint64_t old = read_memory(address, size_bytes);
+    write_memory(address, size_bytes, next(old, operand));
+    return old;
+  }
+  world& here = *world::instance;
+  const entered inside(*self);
+  publish_access(here, *self, operation_kind::read_modify_write, address, size_bytes, order, reach, from);
+  take_turn(here, *self);
+  const uint64_t before = read_memory(address, size_bytes);
+  uint64_t old = before;
+  const modify_operand context = {next, operand};
+  if (late_memory* const late = here.late())
+    old = late->read_modify_write(*self, self->pending,
+                                  {.apply = &modify_operand::apply_to, .context = &context, .is_atomic_op = false});
+  else
+    write_memory(address, size_bytes, next(old, operand));
+  // One that leaves the value as it was is a read, or loops that wait with it would never wait.
+  if (before == read_memory(address, size_bytes)) {
+    read_done(here, *self, from, address, size_bytes, old);
+  } else {
+    here.performed(*self, old);
+    here.changed(*self, address, size_bytes);
+  }
+  return old;
+}
+
+void* allocate_unnamed(size_t size_bytes, bool on_device, const char* kind) {
+  lane& self = caller_lane(kind);
+  const entered inside(self);
+  world& here = *world::instance;
+  void* const memory =
+      here.allocate(self, size_bytes, on_device ? memory_kind::device : memory_kind::shared, here.numbered_name(kind));
+  std::memset(memory, leftover_byte, size_bytes);
+  return memory;
+}
+
+bool is_allocated(const void* address) {
+  return world::instance != nullptr && world::instance->memory().contains(address);
+}
+
+void fill(void* to, int value, size_t size_bytes) {
+  range_write(to, size_bytes, HEDDLE_CALLER, [&] { std::memset(to, value, size_bytes); });
+}
+
+void launch_grid(const grid_shape& shape, const fiber_body& kernel, const void* bytes) {
+  const caller from = HEDDLE_CALLER;
+  lane& self = caller_lane("a launch");
+  const entered inside(self);
+  world::instance->launch(self, shape, kernel, bytes, operation_of(operation_kind::launch, from));
+}
+
+void know_kernel(const void* kernel, launcher how) { known_kernels().emplace(kernel, how); }
+
+launcher launcher_of(const void* kernel) {
+  const auto known = known_kernels().find(kernel);
+  return known == known_kernels().end() ? nullptr : known->second;
+}
+
+uint32_t create_stream(bool blocking) {
+  lane& self = caller_lane("creating a stream");
+  const entered inside(self);
+  return world::instance->create_stream(blocking);
+}
+
+void destroy_stream(uint32_t stream) {
+  const caller from = HEDDLE_CALLER;
+  lane& self = caller_lane("destroying a stream");
+  const entered inside(self);
+  world::instance->destroy_stream(self, stream, operation_of(operation_kind::none, from));
+}
+
+bool query_stream(uint32_t stream) {
+  const caller from = HEDDLE_CALLER;
+  lane& self = caller_lane("a query of a stream");
+  const entered inside(self);
+  world& here = *world::instance;
+  const operation how = operation_of(operation_kind::query, from);
+  return here.have_ended(self, here.work_of(self, stream, how), how);
+}
+
+void synchronize_stream(uint32_t stream) {
+  const caller from = HEDDLE_CALLER;
+  lane& self = caller_lane("waiting for a stream");
+  const entered inside(self);
+  world& here = *world::instance;
+  const operation how = operation_of(operation_kind::synchronize, from);
+  here.wait_for_launches(self, here.work_of(self, stream, how), how);
+}
+
+uint32_t create_event() {
+  lane& self = caller_lane("creating an event");
+  const entered inside(self);
+  return world::instance->create_event();
+}
+
+void record_event(uint32_t event, uint32_t stream) {
+  const caller from = HEDDLE_CALLER;
+  lane& self = caller_lane("recording an event");
+  const entered inside(self);
+  world& here = *world::instance;
+  const operation how = operation_of(operation_kind::none, from);
+  here.event(self, event, how) = here.work_of(self, stream, how);
+}
+
+bool query_event(uint32_t event) {
+  const caller from = HEDDLE_CALLER;
+  lane& self = caller_lane("a query of an event");
+  const entered inside(self);
+  world& here = *world::instance;
+  const operation how = operation_of(operation_kind::query, from);
+  return here.have_ended(self, here.event(self, event, how), how);
+}
+
+void synchronize_event(uint32_t event) {
+  const caller from = HEDDLE_CALLER;
+  lane& self = caller_lane("waiting for an event");
+  const entered inside(self);
+  world& here = *world::instance;
+  const operation how = operation_of(operation_kind::synchronize, from);
+  here.wait_for_launches(self, here.event(self, event, how), how);
+}
+
+void wait_event(uint32_t stream, uint32_t event) {
+  const caller from = HEDDLE_CALLER;
+  lane& self = caller_lane("a stream that waits for an event");
+  const entered inside(self);
+  world& here = *world::instance;
+  const operation how = operation_of(operation_kind::none, from);
+  here.delay_stream(self, stream, here.event(self, event, how), how);
+}
+
+}  // namespace heddle::sim::runtime

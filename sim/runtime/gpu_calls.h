@@ -1,0 +1,69 @@
+// The entry points behind the spellings of GPU runtimes (sim/compat/): what they need beside calls.h.
+#pragma once
+
+#include <heddle/rpc/target.h>
+#include <heddle/sim/fiber_body.h>
+#include <heddle/sim/grid.h>
+#include <heddle/sim/runtime/calls.h>
+
+#include <stddef.h>
+#include <stdint.h>
+
+namespace heddle::sim::runtime {
+
+// -- lanes; called by a lane of a kernel, or the run ends with a verdict that says so
+
+grid_position position();
+
+// Collectives over the lanes of the mask that have not ended, which is what the masks of CUDA mean.
+uint64_t ballot_of_live(uint64_t mask, bool predicate);
+void sync_live(uint64_t mask);
+/// The value that the lane `source` gives; something arbitrary when that lane does not take part.
+uint64_t shuffle(uint64_t mask, uint64_t value, uint32_t source);
+
+enum class barrier_kind : uint8_t { plain, count, all, any };
+/// The block's barrier. How many lanes gave a predicate that holds; for `all` and `any`, whether that is all of them or at least one.
+uint32_t block_barrier(barrier_kind kind, bool predicate);
+
+/// The block's own copy of the variable that `key` stands for, uninitialised; `name` is for reports.
+void* shared_variable(const void* key, size_t size_bytes, const char* name);
+/// The dynamic shared memory of the lane's block.
+void* dynamic_shared();
+
+/// Cycles; a guess that grows from one call to the next, the faster the longer a lane only looks at the clock.
+uint64_t clock();
+
+// -- memory
+
+/// What a read-modify-write makes of the old value; both in the low bytes. Must touch no memory.
+using modify_function = uint64_t (*)(uint64_t old, uint64_t operand);
+/// Atomically; returns the old value. `size_bytes` is 1, 2, 4 or 8.
+uint64_t modify(modify_function next, void* address, uint32_t size_bytes, uint64_t operand, memory_order order,
+                scope reach);
+
+/// As allocate, of memory that holds what nobody has written; its name is `kind` and a number.
+void* allocate_unnamed(size_t size_bytes, bool on_device, const char* kind);
+/// Whether the device has allocated the memory.
+bool is_allocated(const void* address);
+void fill(void* to, int value, size_t size_bytes);
+
+// -- launches, streams, events
+
+void launch_grid(const grid_shape& shape, const fiber_body& kernel, const void* bytes);
+/// How a kernel that is only known by its address is launched; kernels are made known before any run.
+using launcher = void (*)(const void* kernel, const grid_shape& shape, void** arguments);
+void know_kernel(const void* kernel, launcher how);
+/// Null when there is no such kernel.
+launcher launcher_of(const void* kernel);
+
+uint32_t create_stream(bool blocking);
+void destroy_stream(uint32_t stream);
+bool query_stream(uint32_t stream);
+void synchronize_stream(uint32_t stream);
+uint32_t create_event();
+void record_event(uint32_t event, uint32_t stream);
+bool query_event(uint32_t event);
+void synchronize_event(uint32_t event);
+void wait_event(uint32_t stream, uint32_t event);
+
+}  // namespace heddle::sim::runtime

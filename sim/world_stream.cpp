@@ -1,0 +1,121 @@
+// Launches in streams: which of them come after which, and who waits for them.
+//
+// A stream's launches run one after the other. The default stream, 0, comes after all that blocking streams were given before, and they
+// come after what it was given (CUDA C++ Programming Guide, "Implicit Synchronization"). Nothing else orders two streams.
+#include <heddle/sim/world.h>
+
+#include <algorithm>
+
+namespace heddle::sim {
+
+using scheduler::verdict;
+
+bool world::may_begin(const launched_kernel& runs) const {
+  return std::all_of(runs.after.begin(), runs.after.end(),
+                     [&](uint32_t earlier) { return kernel_ends_[earlier] != 0; });
+}
+
+bool world::some_have_no_place() const {
+  return std::any_of(kernels_.begin(), kernels_.end(),
+                     [&](const launched_kernel& runs) { return runs.started_blocks < runs.blocks && may_begin(runs); });
+}
+
+void world::kernel_ended(lane& self, launched_kernel& runs) {
+  uint64_t& end = kernel_ends_[runs.ordinal];
+  end = 1;
+  --kernels_running_;
+  while (!kernels_.empty() && kernels_.front().live_waves == 0) kernels_.pop_front();
+  wake_readers(self, &kernels_running_, sizeof kernels_running_);
+  wake_readers(self, &end, sizeof end);
+}
+
+std::vector<uint32_t> world::work_before(uint32_t stream) const {
+  const stream_state& own = streams_[stream];
+  std::vector<uint32_t> launches = own.waits;
+  const auto add = [&](const stream_state& other) {
+    launches.insert(launches.end(), other.last.begin(), other.last.end());
+  };
+  if (stream != 0) {
+    add(own);
+    if (own.blocking) add(streams_.front());
+    return launches;
+  }
+  for (const stream_state& other : streams_)
+    if (other.blocking) add(other);
+  return launches;
+}
+
+void world::check_stream(lane& self, uint32_t stream, const operation& how) {
+  if (stream < streams_.size() && !streams_[stream].destroyed) return;
+  self.pending = how;
+  end(self, verdict::assertion,
+      stream < streams_.size() ? "a stream that has been destroyed is used"
+                               : "a stream that was never created is used");
+}
+
+uint32_t world::create_stream(bool blocking) {
+  streams_.push_back({.blocking = blocking});
+  return static_cast<uint32_t>(streams_.size() - 1);
+}
+
+// What it was given goes on.
+void world::destroy_stream(lane& self, uint32_t stream, const operation& how) {
+  check_stream(self, stream, how);
+  if (stream == 0) {
+    self.pending = how;
+    end(self, verdict::assertion, "the default stream is destroyed");
+  }
+  streams_[stream].destroyed = true;
+}
+
+uint32_t world::create_event() {
+  events_.emplace_back();
+  return static_cast<uint32_t>(events_.size() - 1);
+}
+
+std::vector<uint32_t> world::work_of(lane& self, uint32_t stream, const operation& how) {
+  check_stream(self, stream, how);
+  return work_before(stream);
+}
+
+std::vector<uint32_t>& world::event(lane& self, uint32_t event, const operation& how) {
+  if (event < events_.size()) return events_[event];
+  self.pending = how;
+  end(self, verdict::assertion, "an event that was never created is used");
+}
+
+void world::delay_stream(lane& self, uint32_t stream, const std::vector<uint32_t>& launches, const operation& how) {
+  check_stream(self, stream, how);
+  std::vector<uint32_t>& waits = streams_[stream].waits;
+  waits.insert(waits.end(), launches.begin(), launches.end());
+}
+
+void world::wait_for_launches(lane& self, const std::vector<uint32_t>& launches, const operation& how) {
+  step(self, how);
+  performed(self, launches.size());
+  for (const uint32_t launch : launches) {
+    if (kernel_ends_[launch] == 0) wait_for(self, kernel_ends_[launch], 1, how);
+    if (late_ != nullptr) late_->acquire_object(self, end_of(launch));
+  }
+  // The end of a kernel writes back what the device holds.
+  if (late_ != nullptr && !launches.empty()) late_->all_arrives(self);
+}
+
+bool world::have_ended(lane& self, const std::vector<uint32_t>& launches, const operation& how) {
+  step(self, how);
+  self.called = true;
+  bool all = true;
+  for (const uint32_t launch : launches) {
+    const uint64_t& end = kernel_ends_[launch];
+    self.reads.add(&end, sizeof end, end);
+    all = all && end != 0;
+  }
+  performed(self, all ? 1 : 0);
+  if (!all) return false;
+  if (late_ != nullptr && !launches.empty()) late_->all_arrives(self);
+  for (const uint32_t launch : launches)
+    if (late_ != nullptr) late_->acquire_object(self, end_of(launch));
+  return true;
+}
+
+}  // namespace heddle::sim

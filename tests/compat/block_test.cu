@@ -1,0 +1,221 @@
+// What a block has: shared memory of its own, and barriers.
+#include "../sim/run.h"
+
+namespace {
+
+using namespace heddle::sim::tests;
+
+machine scoped() { return machine({"fidelity=scoped"}); }
+
+template <typename T>
+T* on_device(size_t count) {
+  T* memory = nullptr;
+  cudaMalloc(&memory, count * sizeof(T));
+  return memory;
+}
+
+constexpr int store_line = __LINE__ + 5;
+constexpr int load_line = __LINE__ + 6;
+template <bool WithBarrier, int Threads>
+__global__ void reverse(int* all) {
+  __shared__ int tile[Threads];
+  tile[threadIdx.x] = all[blockIdx.x * Threads + threadIdx.x];
+  if (WithBarrier) __syncthreads();
+  all[blockIdx.x * Threads + threadIdx.x] = tile[Threads - 1 - threadIdx.x];
+}
+
+template <bool WithBarrier, int Threads>
+void run_reverse() {
+  constexpr int blocks = 3;
+  int* all = on_device<int>(blocks * Threads);
+  for (int n = 0; n < blocks * Threads; ++n) all[n] = n;
+  reverse<WithBarrier, Threads><<<blocks, Threads>>>(all);
+  cudaDeviceSynchronize();
+  for (int block = 0; block < blocks; ++block)
+    for (int n = 0; n < Threads; ++n) SIM_CHECK(all[block * Threads + n] == block * Threads + Threads - 1 - n);
+}
+
+TEST(cuda_block, has_shared_memory_of_its_own) {
+  EXPECT_TRUE(always(verdict::ok, scoped().run_many(run_reverse<true, 8>, 200)));
+  EXPECT_TRUE(always(verdict::ok, machine().run_many(run_reverse<true, 8>, 200)));
+}
+
+TEST(cuda_block, has_warps_that_its_barrier_waits_for) {
+  EXPECT_TRUE(always(verdict::ok, scoped().run_many(run_reverse<true, 70>, 20)));
+}
+
+TEST(cuda_block, races_on_shared_memory_without_a_barrier) {
+  const tally seen = scoped().run_many(run_reverse<false, 8>, 50);
+  EXPECT_TRUE(always(verdict::race, seen));
+  const heddle::sim::outcome first = scoped().explain(run_reverse<false, 8>, 1);
+  EXPECT_TRUE(says(first.report, "tile of block "));
+  EXPECT_TRUE(says(first.report, SIM_LINE(store_line)));
+  EXPECT_TRUE(says(first.report, SIM_LINE(load_line)));
+}
+
+// -- kinds of shared memory ----------------------------------------------------------------------------------------------------------
+
+struct pair {
+  int first, second;
+};
+
+__device__ int* counter_of_block() {
+  __shared__ int count;
+  return &count;
+}
+
+__global__ void many_declarations(int* failures) {
+  __shared__ float grid[4][2], *end_of_grid;
+  __shared__ volatile unsigned flag;
+  static __shared__ pair both;
+  __shared__ union {
+    int whole;
+    char bytes[4];
+  } word;
+  extern __shared__ double sums[];
+  if (threadIdx.x == 0) {
+    end_of_grid = &grid[3][1];
+    flag = 5;
+    both = {1, static_cast<int>(blockIdx.x)};
+    word.whole = 0x01020304;
+    *counter_of_block() = 0;
+  }
+  grid[threadIdx.x][1] = static_cast<float>(threadIdx.x);
+  sums[threadIdx.x] = 0.5 * threadIdx.x;
+  __syncthreads();
+  atomicAdd_block(counter_of_block(), 1);
+  const bool right = *end_of_grid == 3 && flag == 5 && both.second == static_cast<int>(blockIdx.x) &&
+                     word.bytes[0] == 4 && sums[3 - threadIdx.x] == 0.5 * (3 - threadIdx.x) && sizeof grid == 32;
+  __syncthreads();
+  if (!right || *counter_of_block() != 4) atomicAdd(failures, 1);
+}
+
+TEST(cuda_block, declares_shared_memory_in_many_ways) {
+  EXPECT_TRUE(always(verdict::ok, scoped().run_many(
+                                      [] {
+                                        int* failures = on_device<int>(1);
+                                        cudaMemset(failures, 0, sizeof *failures);
+                                        many_declarations<<<2, 4, 4 * sizeof(double)>>>(failures);
+                                        cudaDeviceSynchronize();
+                                        SIM_CHECK(*failures == 0);
+                                      },
+                                      100)));
+}
+
+extern __shared__ unsigned words_of_file[];
+
+__global__ void use_words_of_file(unsigned last) {
+  words_of_file[threadIdx.x] = threadIdx.x;
+  __syncthreads();
+  const auto* bytes = (const unsigned char*)words_of_file;
+  SIM_CHECK(bytes[4 * last] == last && *(words_of_file + 1) == 1);
+}
+
+TEST(cuda_block, has_dynamic_shared_memory_of_the_size_that_the_launch_names) {
+  const auto with_bytes = [](size_t bytes) {
+    return [=] {
+      use_words_of_file<<<2, 4, bytes>>>(3);
+      cudaDeviceSynchronize();
+    };
+  };
+  EXPECT_TRUE(always(verdict::ok, scoped().run_many(with_bytes(16), 50)));
+  const tally small = scoped().run_many(with_bytes(12), 50);
+  EXPECT_TRUE(always(verdict::memory, small));
+  EXPECT_TRUE(says(small.examples.at(verdict::memory).message, "dynamic shared memory of block"));
+}
+
+__global__ void read_what_nobody_wrote(unsigned* seen) {
+  __shared__ unsigned word;
+  *seen = word;
+}
+
+TEST(cuda_block, finds_nothing_in_shared_memory_that_it_could_rely_on) {
+  EXPECT_TRUE(always(verdict::ok, scoped().run_many(
+                                      [] {
+                                        auto* seen = on_device<unsigned>(1);
+                                        read_what_nobody_wrote<<<1, 1>>>(seen);
+                                        cudaDeviceSynchronize();
+                                        SIM_CHECK(*seen != 0);
+                                      },
+                                      1)));
+}
+
+TEST(cuda_block, is_not_there_for_host_code) {
+  const tally seen = scoped().run_many([] { *counter_of_block() = 1; }, 1);
+  EXPECT_TRUE(always(verdict::assertion, seen));
+  EXPECT_TRUE(says(seen.examples.at(verdict::assertion).message, "host code"));
+}
+
+// -- barriers ------------------------------------------------------------------------------------------------------------------------
+
+__global__ void ask_at_barriers() {
+  const int lane = static_cast<int>(threadIdx.x);
+  SIM_CHECK(__syncthreads_count(lane % 3 == 0) == 14);
+  SIM_CHECK(__syncthreads_and(lane >= 0) == 1 && __syncthreads_and(lane != 39) == 0);
+  SIM_CHECK(__syncthreads_or(lane == 39) == 1 && __syncthreads_or(lane > 39) == 0);
+}
+
+TEST(cuda_block, asks_at_barriers) {
+  EXPECT_TRUE(always(verdict::ok, scoped().run_many(
+                                      [] {
+                                        ask_at_barriers<<<2, 40>>>();
+                                        cudaDeviceSynchronize();
+                                      },
+                                      30)));
+}
+
+__global__ void half_leaves() {
+  if (threadIdx.x >= 20) return;
+  SIM_CHECK(__syncthreads_count(1) <= 40);
+  __syncthreads();
+}
+
+TEST(cuda_block, does_not_wait_for_lanes_that_have_ended) {
+  EXPECT_TRUE(always(verdict::ok, scoped().run_many(
+                                      [] {
+                                        half_leaves<<<2, 40>>>();
+                                        cudaDeviceSynchronize();
+                                      },
+                                      100)));
+}
+
+constexpr int barrier_line = __LINE__ + 3;
+__global__ void one_warp_waits(volatile int* never) {
+  if (threadIdx.x < 32)
+    __syncthreads();
+  else
+    while (*never == 0) {
+    }
+}
+
+TEST(cuda_block, hangs_at_a_barrier_that_some_never_reach) {
+  const auto divergent = [] {
+    int* never = on_device<int>(1);
+    *never = 0;
+    one_warp_waits<<<1, 33>>>(never);
+    cudaDeviceSynchronize();
+  };
+  EXPECT_TRUE(always(verdict::deadlock, scoped().run_many(divergent, 20)));
+  const heddle::sim::outcome first = scoped().explain(divergent);
+  EXPECT_TRUE(says(first.report, "waits at a block barrier"));
+  EXPECT_TRUE(says(first.report, "missing: wave 1 lane 0"));
+  EXPECT_TRUE(says(first.report, SIM_LINE(barrier_line)));
+}
+
+__global__ void two_kinds_of_barrier() {
+  if (threadIdx.x == 0)
+    __syncthreads();
+  else
+    __syncthreads_count(1);
+}
+
+TEST(cuda_block, cannot_mix_kinds_of_barriers) {
+  EXPECT_TRUE(always(verdict::mask, scoped().run_many(
+                                        [] {
+                                          two_kinds_of_barrier<<<1, 2>>>();
+                                          cudaDeviceSynchronize();
+                                        },
+                                        20)));
+}
+
+}  // namespace

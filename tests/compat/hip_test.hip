@@ -1,0 +1,154 @@
+// The spellings of HIP, and of clang for AMD GPUs.
+#include <hip/hip_runtime.h>
+
+#include "../sim/run.h"
+
+namespace {
+
+using namespace heddle::sim::tests;
+
+machine scoped() { return machine({"fidelity=scoped"}); }
+
+template <typename T>
+T* on_device(size_t count) {
+  T* memory = nullptr;
+  SIM_CHECK(hipMalloc(&memory, count * sizeof(T)) == hipSuccess);
+  SIM_CHECK(hipMemset(memory, 0, count * sizeof(T)) == hipSuccess);
+  SIM_CHECK(hipDeviceSynchronize() == hipSuccess);
+  return memory;
+}
+
+__global__ void look_around(unsigned* lanes) {
+  SIM_CHECK(warpSize == 64 && __builtin_amdgcn_wavefrontsize() == 64);
+  SIM_CHECK(__builtin_amdgcn_workgroup_id_x() == blockIdx.x && __builtin_amdgcn_workitem_id_x() == threadIdx.x);
+  SIM_CHECK(__builtin_amdgcn_grid_size_x() == gridDim.x * blockDim.x && hipBlockDim_x == blockDim.x);
+  const unsigned lane = threadIdx.x % 64;
+  SIM_CHECK(__lane_id() == lane);
+  SIM_CHECK(__builtin_amdgcn_mbcnt_hi(~0u, __builtin_amdgcn_mbcnt_lo(~0u, 0u)) == lane);
+  SIM_CHECK(__builtin_amdgcn_mbcnt_hi(0xf, __builtin_amdgcn_mbcnt_lo(0x3, 1u)) == 1 + (lane < 2 ? lane : 2) +
+                                                                                      (lane < 32   ? 0
+                                                                                       : lane < 36 ? lane - 32
+                                                                                                   : 4));
+  lanes[blockIdx.x * blockDim.x + threadIdx.x] = lane;
+}
+
+TEST(hip, has_waves_of_64_lanes_and_their_indices) {
+  EXPECT_TRUE(always(verdict::ok, scoped().run_many(
+                                      [] {
+                                        auto* lanes = on_device<unsigned>(160);
+                                        hipLaunchKernelGGL(look_around, dim3(2), dim3(80), 0, nullptr, lanes);
+                                        SIM_CHECK(hipDeviceSynchronize() == hipSuccess);
+                                        for (unsigned n = 0; n < 160; ++n) SIM_CHECK(lanes[n] == n % 80 % 64);
+                                      },
+                                      5)));
+}
+
+// Which lanes stand together is a choice where each is scheduled on its own: whatever it is, all of them see the same.
+__global__ void agree() {
+  const unsigned long long voters = __ballot(1);
+  SIM_CHECK((voters >> __lane_id() & 1) == 1);
+  SIM_CHECK(__builtin_amdgcn_readfirstlane(7) == 7);
+  SIM_CHECK(__any(1) == 1 && __any(0) == 0 && __all(1) == 1);
+  const int own = static_cast<int>(__lane_id());
+  const int first = __builtin_amdgcn_readfirstlane(own);
+  SIM_CHECK(first <= own);
+  SIM_CHECK(__shfl(own, own) == own && __shfl_xor(own, 0) == own);
+  __builtin_amdgcn_wave_barrier();
+  __builtin_amdgcn_s_sleep(1);
+}
+
+TEST(hip, votes_among_the_lanes_that_stand_together) {
+  EXPECT_TRUE(always(verdict::ok, scoped().run_many(
+                                      [] {
+                                        agree<<<1, 8>>>();
+                                        SIM_CHECK(hipDeviceSynchronize() == hipSuccess);
+                                      },
+                                      100)));
+}
+
+__global__ void sum_up(int* sum, const int* numbers) {
+  __shared__ int part[2];
+  const int index = static_cast<int>(threadIdx.x);
+  if (index < 2) part[index] = 0;
+  __syncthreads();
+  __hip_atomic_fetch_add(&part[index % 2], numbers[index], __ATOMIC_RELAXED, __HIP_MEMORY_SCOPE_WORKGROUP);
+  __builtin_amdgcn_s_barrier();
+  if (index == 0) *sum = part[0] - part[1];
+}
+
+TEST(hip, has_shared_memory_and_atomics_of_a_work_group) {
+  EXPECT_TRUE(always(verdict::ok, scoped().run_many(
+                                      [] {
+                                        int numbers[70];
+                                        for (int n = 0; n < 70; ++n) numbers[n] = n;
+                                        auto* there = on_device<int>(71);
+                                        SIM_CHECK(hipMemcpy(there, numbers, sizeof numbers, hipMemcpyHostToDevice) ==
+                                                  hipSuccess);
+                                        sum_up<<<1, 70>>>(there + 70, there);
+                                        SIM_CHECK(hipDeviceSynchronize() == hipSuccess);
+                                        SIM_CHECK(there[70] == -35);
+                                      },
+                                      10)));
+}
+
+// -- between host and device -----------------------------------------------------------------------------------------------------------
+
+struct mailbox {
+  unsigned flag;
+  int content;
+};
+
+enum class spelled { agent, system, fence };
+
+template <spelled How>
+__global__ void post(mailbox* box) {
+  box->content = 5;
+  if (How == spelled::fence) {
+    __builtin_amdgcn_fence(__ATOMIC_RELEASE, "");
+    __hip_atomic_store(&box->flag, 1u, __ATOMIC_RELAXED, __HIP_MEMORY_SCOPE_SYSTEM);
+  } else {
+    __hip_atomic_store(&box->flag, 1u, __ATOMIC_RELEASE,
+                       How == spelled::agent ? __HIP_MEMORY_SCOPE_AGENT : __HIP_MEMORY_SCOPE_SYSTEM);
+  }
+}
+
+template <spelled How>
+void run_post() {
+  mailbox* box = nullptr;
+  SIM_CHECK(hipHostMalloc(&box, sizeof *box, hipHostMallocCoherent) == hipSuccess);
+  box->flag = 0;
+  hipStream_t stream;
+  SIM_CHECK(hipStreamCreate(&stream) == hipSuccess);
+  post<How><<<1, 1, 0, stream>>>(box);
+  while (__hip_atomic_load(&box->flag, __ATOMIC_ACQUIRE, __HIP_MEMORY_SCOPE_SYSTEM) == 0) {
+  }
+  SIM_CHECK(box->content == 5);
+  SIM_CHECK(hipStreamSynchronize(stream) == hipSuccess);
+  SIM_CHECK(hipHostFree(box) == hipSuccess);
+}
+
+TEST(hip, reaches_the_host_with_the_scope_of_the_system_alone) {
+  EXPECT_TRUE(always(verdict::ok, scoped().run_many(run_post<spelled::system>, 200)));
+  EXPECT_TRUE(always(verdict::ok, scoped().run_many(run_post<spelled::fence>, 200)));
+  EXPECT_TRUE(always(verdict::scope_race, scoped().run_many(run_post<spelled::agent>, 50)));
+}
+
+__global__ void dynamic_sum(float* sum) {
+  HIP_DYNAMIC_SHARED(float, parts)
+  parts[threadIdx.x] = 1.0f;
+  __syncthreads();
+  if (threadIdx.x == 0) *sum = parts[0] + parts[1] + parts[2];
+}
+
+TEST(hip, has_dynamic_shared_memory) {
+  EXPECT_TRUE(always(verdict::ok, scoped().run_many(
+                                      [] {
+                                        auto* sum = on_device<float>(1);
+                                        dynamic_sum<<<1, 3, 3 * sizeof(float)>>>(sum);
+                                        SIM_CHECK(hipDeviceSynchronize() == hipSuccess);
+                                        SIM_CHECK(*sum == 3.0f);
+                                      },
+                                      50)));
+}
+
+}  // namespace

@@ -1,0 +1,1 @@
+__global__ void kernel(short* word) { atomicAdd(word, 1); }

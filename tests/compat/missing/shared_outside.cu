@@ -1,0 +1,2 @@
+
+__shared__ int tile[32];

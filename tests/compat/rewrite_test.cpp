@@ -1,0 +1,110 @@
+// What the rewriter makes of a text, token by token.
+#include <gtest/gtest.h>
+
+#include <algorithm>
+#include <string>
+
+#include "rewrite.h"
+
+namespace {
+
+using heddle::rewrite::result;
+using heddle::rewrite::rewrite;
+
+std::string made_of(const std::string& text) {
+  const result made = rewrite(text, "test");
+  EXPECT_TRUE(made.errors.empty()) << made.errors.front();
+  return made.text;
+}
+
+/// Whether the text stays as it is.
+bool is_left_alone(const std::string& text) { return made_of(text) == text; }
+
+TEST(rewriter, makes_launches_calls) {
+  EXPECT_EQ(made_of("void f() { k<<<1, 2>>>(a, b); }"),
+            "void f() { ::heddle::compat::launch([=](auto... heddle_arguments) { k(heddle_arguments...); }, "
+            "::heddle::compat::shape(1, 2), a, b); }");
+  EXPECT_EQ(
+      made_of("void f() { n::k<int, g(1)> <<< 1, 2, 3, s >>> (); }"),
+      "void f() { ::heddle::compat::launch([=](auto... heddle_arguments) { n::k<int, g(1)> (heddle_arguments...); }, "
+      "::heddle::compat::shape( 1, 2, 3, s ) ); }");
+  EXPECT_EQ(
+      made_of("void f() { return (*p[2])<<<h(x >> 1), 2>>>(0); }"),
+      "void f() { return ::heddle::compat::launch([=](auto... heddle_arguments) { (*p[2])(heddle_arguments...); }, "
+      "::heddle::compat::shape(h(x >> 1), 2), 0); }");
+}
+
+TEST(rewriter, keeps_every_line_where_it_is) {
+  const std::string text =
+      "# 1 \"a.cu\"\nvoid f()\n{\n  k\n  <<<\n  1,\n  2>>>(\n  a);\n}\n__global__ void k() {\n__shared__ int t[2],\n "
+      "u;\n}\n";
+  const std::string made = made_of(text);
+  EXPECT_EQ(std::count(made.begin(), made.end(), '\n'), std::count(text.begin(), text.end(), '\n'));
+}
+
+TEST(rewriter, leaves_strings_comments_and_shifts_alone) {
+  EXPECT_TRUE(is_left_alone("const char* a = \"k<<<1, 2>>>(3) __shared__ int x;\";\n"));
+  EXPECT_TRUE(is_left_alone("const char* a = R\"x(k<<<1>>>() )\" )x\";\n"));
+  EXPECT_TRUE(is_left_alone("// k<<<1, 2>>>(3)\n/* __device__ k<<<1>>>() */ int a = '<' << 2 >> 1;\n"));
+  EXPECT_TRUE(is_left_alone("# 12 \"k<<<1>>>().cu\"\n#pragma __device__\nint n = 1'000 << 2;\n"));
+}
+
+TEST(rewriter, gives_each_block_its_own_shared_memory) {
+  EXPECT_EQ(made_of("void f() { __shared__ float t[N][M + 1]; }"),
+            "void f() { static float heddle_stand_in_t[N][M + 1]; [[maybe_unused]] auto& t = "
+            "::heddle::compat::shared_variable(heddle_stand_in_t, \"t\"); }");
+  EXPECT_EQ(made_of("void f() { extern __shared__ float t[]; }"),
+            "void f() {  static float heddle_stand_in_t[1]; [[maybe_unused]] auto* const t = "
+            "::heddle::compat::dynamic_shared(heddle_stand_in_t); }");
+  EXPECT_EQ(
+      made_of("void f() { __shared__ __attribute__((aligned(8))) std::array<int, (2 > 1)> a, *b; }"),
+      "void f() { static __attribute__((aligned(8))) std::array<int, (2 > 1)> heddle_stand_in_a, *heddle_stand_in_b; "
+      "[[maybe_unused]] auto& a = ::heddle::compat::shared_variable(heddle_stand_in_a, \"a\"); "
+      "[[maybe_unused]] auto& b = ::heddle::compat::shared_variable(heddle_stand_in_b, \"b\"); }");
+}
+
+TEST(rewriter, has_variables_of_the_device_begin_anew_and_leaves_functions_alone) {
+  const std::string section = "__attribute__((section(\"heddle_device\")))";
+  EXPECT_EQ(made_of("__device__ int a = 1;"), section + " int a = 1;");
+  EXPECT_EQ(made_of("static __device__ std::array<int, 3> a[2];"), "static " + section + " std::array<int, 3> a[2];");
+  EXPECT_EQ(made_of("namespace n { __constant__ float a[4]; }"), "namespace n { " + section + " float a[4]; }");
+  EXPECT_EQ(made_of("__device__ int f(int a = 1) { return a; }"), " int f(int a = 1) { return a; }");
+  EXPECT_EQ(made_of("template <int N> __host__ __device__ T f();"), "template <int N>   T f();");
+  EXPECT_EQ(made_of("__device__ const int table[] = {1};"), " const int table[] = {1};");
+  EXPECT_EQ(made_of("auto l = [=] __device__ (int a) { return a; };"), "auto l = [=]  (int a) { return a; };");
+  EXPECT_EQ(made_of("struct s { __device__ s& operator=(const s&); };"), "struct s {  s& operator=(const s&); };");
+}
+
+TEST(rewriter, takes_noinline_for_what_it_means_where_it_stands) {
+  EXPECT_EQ(made_of("__noinline__ void f();"), "__attribute__((noinline)) void f();");
+  EXPECT_TRUE(is_left_alone("__attribute__((__noinline__)) void f();"));
+}
+
+TEST(rewriter, makes_main_a_scenario) {
+  const std::string made = made_of("# 7 \"dir/a.cu\"\nint main(int n, char** a) { if (n) return 2; }\n");
+  EXPECT_NE(made.find("static int heddle_main(int n, char** a) { if (n) return 2; return 0; }"), std::string::npos)
+      << made;
+  EXPECT_NE(made.find("# 7 \"dir/a.cu\"\nnamespace heddle"), std::string::npos) << made;
+  EXPECT_NE(made.find("register_main(\"test\""), std::string::npos) << made;
+  EXPECT_TRUE(is_left_alone("struct s { int main; }; int f(int main_size) { return main_size; }"));
+}
+
+TEST(rewriter, says_where_and_what_it_does_not_understand) {
+  const auto error_of = [](const std::string& text) {
+    const result made = rewrite(text, "test");
+    return made.errors.empty() ? std::string() : made.errors.front();
+  };
+  EXPECT_EQ(error_of("# 1 \"a.cu\"\n\nvoid f() { k<<<1, 2; }"),
+            "a.cu:2: error: this launch is not understood; write kernel<<<grid, block, ...>>>(arguments), or call "
+            "cudaLaunchKernel");
+  EXPECT_EQ(error_of("# 1 \"a.cu\"\n__shared__ int x;"),
+            "a.cu:1: error: a __shared__ variable outside of functions is not simulated; declare it in the kernel that "
+            "uses it");
+  EXPECT_EQ(
+      error_of("# 1 \"a.cu\"\nvoid f() {\n__shared__ int x = 1; }"),
+      "a.cu:2: error: this __shared__ declaration is not understood; declare one variable, without an initial value");
+  EXPECT_EQ(error_of("# 4 \"a.cu\"\nvoid f() { extern __shared__ int x[4]; }"),
+            "a.cu:4: error: dynamic shared memory is an array without a length: extern __shared__ T name[]");
+}
+
+}  // namespace

@@ -1,0 +1,313 @@
+// The host side in the spellings of CUDA: launches, memory, streams, events, and what would end a process.
+#include <cassert>
+#include <cstdlib>
+#include <vector>
+
+#include "../sim/run.h"
+
+__device__ unsigned counted = 3;
+__constant__ int factors[4];
+__managed__ int managed_word = 1;
+
+namespace {
+
+using namespace heddle::sim::tests;
+
+machine scoped(std::vector<std::string> settings = {}) {
+  settings.emplace_back("fidelity=scoped");
+  return machine(settings);
+}
+
+template <typename T>
+T* on_device(size_t count) {
+  T* memory = nullptr;
+  SIM_CHECK(cudaMalloc(&memory, count * sizeof(T)) == cudaSuccess);
+  return memory;
+}
+
+__global__ void store(int* to, int value) { *to = value; }
+
+template <typename T>
+__global__ void store_any(T* to, T value) {
+  *to = value;
+}
+
+// -- launches ------------------------------------------------------------------------------------------------------------------------
+
+struct holder {
+  int* word;
+  void launch(int value) const { store<<<1, 1>>>(word, value); }
+};
+
+TEST(cuda_runtime, launches_kernels_in_every_spelling) {
+  const auto all = [] {
+    int* word = on_device<int>(1);
+    const auto holds = [&](int wanted) {
+      SIM_CHECK(cudaDeviceSynchronize() == cudaSuccess && cudaGetLastError() == cudaSuccess);
+      SIM_CHECK(*word == wanted);
+    };
+    store<<<1, 1>>>(word, 1);
+    holds(1);
+    // clang-format off
+    // Over several lines, with a comment >>> and a string "<<<" in it.
+    store  // <<< not here >>>
+        <<<dim3(1, 1),
+           dim3{1}, sizeof "<<<", nullptr>>>(
+            word, 1 + 1);
+    // clang-format on
+    holds(2);
+    store_any<<<1, 1>>>(word, 3);
+    holds(3);
+    store_any<int><<<1, 1>>>(word, 4);
+    holds(4);
+    ::store_any<<<1 << 0, 1>>>(word, 5);
+    holds(5);
+    void (*pointer)(int*, int) = store;
+    (*pointer)<<<1, 1>>>(word, 6);
+    holds(6);
+    if (*word == 6) store<<<1, 1>>>(word, 7);
+    holds(7);
+    holder{word}.launch(8);
+    holds(8);
+    int value = 9;
+    void* arguments[] = {&word, &value};
+    SIM_CHECK(cudaLaunchKernel(store, 1, 1, arguments) == cudaSuccess);
+    holds(9);
+    value = 10;
+    SIM_CHECK(cudaLaunchKernel((const void*)store, dim3(1), dim3(1), arguments, 0, nullptr) == cudaSuccess);
+    holds(10);
+    value = 11;
+    SIM_CHECK(cudaLaunchCooperativeKernel((void*)store, 1, 1, arguments) == cudaSuccess);
+    holds(11);
+    value = 12;
+    SIM_CHECK(cudaLaunchKernel((void*)store_any<int>, 1, 1, arguments) == cudaSuccess);
+  };
+  const tally seen = scoped().run_many(all, 1);
+  // A template has no address that is known.
+  EXPECT_TRUE(always(verdict::assertion, seen));
+  EXPECT_TRUE(says(seen.examples.at(verdict::assertion).message, "kernel that is a template"));
+}
+
+TEST(cuda_runtime, refuses_a_block_of_more_than_1024_threads) {
+  EXPECT_TRUE(always(verdict::assertion, scoped().run_many([] { store<<<1, dim3(32, 33)>>>(nullptr, 1); }, 1)));
+}
+
+// -- memory --------------------------------------------------------------------------------------------------------------------------
+
+__global__ void multiply(int* numbers) { numbers[threadIdx.x] *= factors[threadIdx.x]; }
+
+TEST(cuda_runtime, copies_and_fills) {
+  EXPECT_TRUE(always(verdict::ok, scoped().run_many(
+                                      [] {
+                                        int* numbers = on_device<int>(4);
+                                        const int from[] = {1, 2, 3, 4};
+                                        const int by[] = {10, 20, 30, 40};
+                                        cudaMemcpyToSymbol(factors, by, sizeof by);
+                                        cudaMemcpy(numbers, from, sizeof from, cudaMemcpyHostToDevice);
+                                        multiply<<<1, 4>>>(numbers);
+                                        int to[4] = {};
+                                        cudaMemcpy(to, numbers, sizeof to, cudaMemcpyDeviceToHost);
+                                        SIM_CHECK(to[0] == 10 && to[3] == 160);
+                                        cudaMemset(numbers, 0xff, sizeof to);
+                                        cudaMemcpyAsync(to, numbers, sizeof to, cudaMemcpyDeviceToHost);
+                                        SIM_CHECK(to[0] == -1 && to[3] == -1);
+                                        cudaFree(numbers);
+                                        cudaFree(nullptr);
+                                      },
+                                      50)));
+}
+
+TEST(cuda_runtime, refuses_a_copy_in_a_direction_that_its_pointers_do_not_have) {
+  EXPECT_TRUE(always(verdict::assertion, scoped().run_many(
+                                             [] {
+                                               int word = 0;
+                                               cudaMemcpy(on_device<int>(1), &word, sizeof word,
+                                                          cudaMemcpyDeviceToHost);
+                                             },
+                                             1)));
+}
+
+TEST(cuda_runtime, checks_the_bounds_of_what_it_allocates) {
+  const tally seen = scoped().run_many(
+      [] {
+        int* words = on_device<int>(2);
+        store<<<1, 1>>>(words + 2, 1);
+        cudaDeviceSynchronize();
+      },
+      1);
+  EXPECT_TRUE(always(verdict::memory, seen));
+  EXPECT_TRUE(says(seen.examples.at(verdict::memory).message, "cudaMalloc 1+0x8"));
+}
+
+// -- variables of the device ---------------------------------------------------------------------------------------------------------
+
+__global__ void count() {
+  atomicAdd(&counted, 1);
+  atomicAdd(&managed_word, 1);
+}
+
+TEST(cuda_runtime, begins_with_the_variables_of_the_device_anew) {
+  EXPECT_TRUE(always(verdict::ok, scoped().run_many(
+                                      [] {
+                                        count<<<2, 3>>>();
+                                        cudaDeviceSynchronize();
+                                        unsigned seen = 0;
+                                        cudaMemcpyFromSymbol(&seen, counted, sizeof seen);
+                                        SIM_CHECK(seen == 9 && managed_word == 7 && factors[0] == 0);
+                                        const int by[] = {1};
+                                        cudaMemcpyToSymbol(factors, by, sizeof by);
+                                      },
+                                      20)));
+}
+
+// -- streams and events --------------------------------------------------------------------------------------------------------------
+
+__global__ void wait_for(volatile int* flag) {
+  while (*flag == 0) __nanosleep(20);
+}
+__global__ void raise(volatile int* flag) { *flag = 1; }
+
+/// One kernel waits for another; where the second one runs only after the first, for ever.
+program in_streams(unsigned first_flags, unsigned second_flags, bool default_stream) {
+  return [=] {
+    int* flag = on_device<int>(1);
+    cudaMemset(flag, 0, sizeof *flag);
+    cudaDeviceSynchronize();
+    cudaStream_t first, second;
+    cudaStreamCreateWithFlags(&first, first_flags);
+    cudaStreamCreateWithFlags(&second, second_flags);
+    wait_for<<<1, 1, 0, first>>>(flag);
+    raise<<<1, 1, 0, default_stream ? nullptr : second>>>(flag);
+    cudaStreamSynchronize(first);
+    SIM_CHECK(cudaStreamQuery(first) == cudaSuccess);
+    cudaDeviceSynchronize();
+    cudaStreamDestroy(first);
+    cudaStreamDestroy(second);
+  };
+}
+
+TEST(cuda_runtime, runs_the_kernels_of_two_streams_side_by_side) {
+  EXPECT_TRUE(always(verdict::ok, scoped().run_many(in_streams(cudaStreamDefault, cudaStreamDefault, false), 100)));
+  EXPECT_TRUE(always(verdict::ok, scoped().run_many(in_streams(cudaStreamNonBlocking, cudaStreamDefault, true), 100)));
+  // The default stream waits for one that is not.
+  EXPECT_TRUE(always(verdict::deadlock, scoped().run_many(in_streams(cudaStreamDefault, cudaStreamDefault, true), 10)));
+}
+
+TEST(cuda_runtime, promises_no_two_kernels_a_place) {
+  EXPECT_TRUE(always(verdict::progress,
+                     scoped({"resident=1"}).run_many(in_streams(cudaStreamDefault, cudaStreamDefault, false), 10)));
+}
+
+__global__ void add_one(int* to, const int* from) { *to = *from + 1; }
+
+program chain(bool with_event) {
+  return [=] {
+    int* words = on_device<int>(3);
+    cudaMemset(words, 0, 3 * sizeof(int));
+    cudaDeviceSynchronize();
+    cudaStream_t first, second;
+    cudaStreamCreate(&first);
+    cudaStreamCreate(&second);
+    cudaEvent_t done;
+    cudaEventCreateWithFlags(&done, cudaEventDisableTiming);
+    add_one<<<1, 1, 0, first>>>(words + 1, words);
+    cudaEventRecord(done, first);
+    if (with_event) cudaStreamWaitEvent(second, done, 0);
+    add_one<<<1, 1, 0, second>>>(words + 2, words + 1);
+    int* result = nullptr;
+    cudaMallocHost(&result, sizeof *result);
+    cudaMemcpyAsync(result, words + 2, sizeof *result, cudaMemcpyDeviceToHost, second);
+    cudaEventSynchronize(done);
+    SIM_CHECK(cudaEventQuery(done) == cudaSuccess);
+    cudaStreamSynchronize(second);
+    SIM_CHECK(*result == 2);
+    cudaEventDestroy(done);
+  };
+}
+
+TEST(cuda_runtime, orders_streams_by_events_and_by_nothing_else) {
+  EXPECT_TRUE(always(verdict::ok, scoped().run_many(chain(true), 200)));
+  EXPECT_TRUE(always(verdict::race, scoped().run_many(chain(false), 50)));
+}
+
+TEST(cuda_runtime, asks_a_stream_until_it_is_done) {
+  EXPECT_TRUE(always(verdict::ok, scoped().run_many(
+                                      [] {
+                                        int* word = on_device<int>(1);
+                                        store<<<1, 1>>>(word, 1);
+                                        while (cudaStreamQuery(nullptr) == cudaErrorNotReady) {
+                                        }
+                                        SIM_CHECK(*word == 1);
+                                      },
+                                      50)));
+}
+
+TEST(cuda_runtime, knows_streams_that_have_been_destroyed) {
+  EXPECT_TRUE(always(verdict::assertion, scoped().run_many(
+                                             [] {
+                                               cudaStream_t stream;
+                                               cudaStreamCreate(&stream);
+                                               cudaStreamDestroy(stream);
+                                               store<<<1, 1, 0, stream>>>(on_device<int>(1), 1);
+                                             },
+                                             1)));
+}
+
+// -- volatile, clocks, ends ------------------------------------------------------------------------------------------------------------
+
+__global__ void wait_a_while(int* timed_out) {
+  const long long start = clock64();
+  while (clock64() - start < 1000000000) {
+  }
+  *timed_out = clock() != 0 ? 1 : 0;
+}
+
+TEST(cuda_runtime, lets_time_pass_for_those_who_look_at_the_clock) {
+  EXPECT_TRUE(always(verdict::ok, scoped().run_many(
+                                      [] {
+                                        int* timed_out = on_device<int>(1);
+                                        wait_a_while<<<1, 2>>>(timed_out);
+                                        cudaDeviceSynchronize();
+                                      },
+                                      1)) == false)
+      << "two lanes write one word";
+  EXPECT_TRUE(always(verdict::ok, scoped().run_many(
+                                      [] {
+                                        int* timed_out = on_device<int>(1);
+                                        wait_a_while<<<1, 1>>>(timed_out);
+                                        cudaDeviceSynchronize();
+                                        SIM_CHECK(*timed_out == 1);
+                                      },
+                                      20)));
+}
+
+constexpr int assert_line = __LINE__ + 1;
+__global__ void fail(const int* zero) { assert(*zero != 0); }
+__global__ void trap() { __trap(); }
+
+TEST(cuda_runtime, ends_the_run_where_a_process_would_end) {
+  const auto asserts = [] {
+    int* zero = on_device<int>(1);
+    cudaMemset(zero, 0, sizeof *zero);
+    fail<<<1, 1>>>(zero);
+    cudaDeviceSynchronize();
+  };
+  EXPECT_TRUE(is(verdict::assertion, SIM_LINE(assert_line), scoped().explain(asserts)));
+  EXPECT_TRUE(says(scoped().run(asserts).message, "*zero != 0"));
+  const auto traps = [] {
+    trap<<<1, 1>>>();
+    cudaDeviceSynchronize();
+  };
+  EXPECT_TRUE(always(verdict::assertion, scoped().run_many(traps, 1)));
+  const tally exits = scoped().run_many([] { std::exit(EXIT_FAILURE); }, 1);
+  EXPECT_TRUE(always(verdict::assertion, exits));
+  EXPECT_TRUE(says(exits.examples.at(verdict::assertion).message, "exit(1)"));
+}
+
+TEST(cuda_runtime, refuses_indices_in_host_code) {
+  const tally seen = scoped().run_many([] { SIM_CHECK(threadIdx.x == 0); }, 1);
+  EXPECT_TRUE(always(verdict::assertion, seen));
+  EXPECT_TRUE(says(seen.examples.at(verdict::assertion).message, "host code"));
+}
+
+}  // namespace

@@ -1,0 +1,130 @@
+// heddle-rewrite COMPILER ARGUMENTS...: a compiler launcher, as ccache is one (CMake's property CXX_COMPILER_LAUNCHER).
+//
+// A compilation with -DHEDDLE_REWRITE="name" runs as three: the preprocessor, the rewriter, and the compiler on what that made, which
+// stays beside the object file as OBJECT.ii. Any other is passed on as it is.
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include <cstdio>
+#include <cstdlib>
+#include <cstring>
+#include <fstream>
+#include <sstream>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "rewrite.h"
+
+namespace {
+
+constexpr std::string_view marker = "-DHEDDLE_REWRITE=";
+constexpr int wrong_usage = 2;
+
+std::vector<char*> as_arguments(std::vector<std::string>& words) {
+  std::vector<char*> pointers;
+  pointers.reserve(words.size() + 1);
+  for (std::string& word : words) pointers.push_back(word.data());
+  pointers.push_back(nullptr);
+  return pointers;
+}
+
+[[noreturn]] void replace_by(std::vector<std::string> words) {
+  execvp(words.front().c_str(), as_arguments(words).data());
+  std::fprintf(stderr, "heddle-rewrite: cannot run %s: %s\n", words.front().c_str(), std::strerror(errno));
+  std::exit(wrong_usage);
+}
+
+/// The exit status of the command.
+int run(const std::vector<std::string>& words) {
+  const pid_t child = fork();
+  if (child == 0) replace_by(words);
+  int status = 0;
+  if (child < 0 || waitpid(child, &status, 0) != child) {
+    std::fprintf(stderr, "heddle-rewrite: cannot start %s: %s\n", words.front().c_str(), std::strerror(errno));
+    return wrong_usage;
+  }
+  return WIFEXITED(status) ? WEXITSTATUS(status) : 128 + WTERMSIG(status);
+}
+
+/// A command line that compiles one file, taken apart.
+struct compilation {
+  std::vector<std::string> both;          ///< for the preprocessor and the compiler
+  std::vector<std::string> preprocessor;  ///< for it alone: what writes the dependencies
+  std::string source;
+  std::string object;
+  std::string scenario;
+};
+
+/// False when the command line is not one of a compilation.
+bool take_apart(const std::vector<std::string>& words, compilation& found) {
+  for (size_t n = 0; n < words.size(); ++n) {
+    const std::string& word = words[n];
+    const bool has_next = n + 1 < words.size();
+    if (word.starts_with(marker)) {
+      found.scenario = word.substr(marker.size());
+      std::erase(found.scenario, '"');
+      std::erase(found.scenario, '\\');
+    } else if (word == "-MD" || word == "-MMD" || word == "-MP") {
+      found.preprocessor.push_back(word);
+    } else if ((word == "-MF" || word == "-MT" || word == "-MQ" || word == "-include") && has_next) {
+      found.preprocessor.push_back(word);
+      found.preprocessor.push_back(words[++n]);
+    } else if (word == "-o" && has_next) {
+      found.object = words[++n];
+    } else if (word == "-c" && has_next) {
+      found.source = words[++n];
+    } else if (word == "-x" && has_next) {
+      ++n;
+    } else {
+      found.both.push_back(word);
+    }
+  }
+  return !found.source.empty() && !found.object.empty();
+}
+
+}  // namespace
+
+int main(int argument_count, char** arguments) {
+  const std::vector<std::string> words(arguments + 1, arguments + argument_count);
+  if (words.empty()) {
+    std::fprintf(stderr, "usage: heddle-rewrite COMPILER ARGUMENTS...\n");
+    return wrong_usage;
+  }
+  bool marked = false;
+  for (const std::string& word : words) marked = marked || word.starts_with(marker);
+  if (!marked) replace_by(words);
+  compilation what;
+  if (!take_apart(words, what)) {
+    std::fprintf(stderr, "heddle-rewrite: a command line with %.*s needs -c FILE and -o FILE\n",
+                 static_cast<int>(marker.size()), marker.data());
+    return wrong_usage;
+  }
+
+  const std::string preprocessed = what.object + ".in.ii";
+  std::vector<std::string> command = what.both;
+  command.insert(command.end(), what.preprocessor.begin(), what.preprocessor.end());
+  for (const char* word : {"-E", "-x", "c++"}) command.emplace_back(word);
+  command.insert(command.end(), {what.source, "-o", preprocessed});
+  if (const int status = run(command); status != 0) return status;
+
+  std::ostringstream text;
+  text << std::ifstream(preprocessed).rdbuf();
+  std::remove(preprocessed.c_str());
+  const heddle::rewrite::result made = heddle::rewrite::rewrite(text.str(), what.scenario);
+  for (const std::string& error : made.errors) std::fprintf(stderr, "%s\n", error.c_str());
+  if (!made.errors.empty()) return 1;
+  const std::string rewritten = what.object + ".ii";
+  std::ofstream out(rewritten);
+  out << made.text;
+  out.close();
+  if (!out) {
+    std::fprintf(stderr, "heddle-rewrite: cannot write %s: %s\n", rewritten.c_str(), std::strerror(errno));
+    return wrong_usage;
+  }
+
+  command = what.both;
+  for (const char* word : {"-x", "c++-cpp-output", "-c"}) command.emplace_back(word);
+  command.insert(command.end(), {rewritten, "-o", what.object});
+  replace_by(command);
+}

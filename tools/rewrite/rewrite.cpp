@@ -1,0 +1,398 @@
+#include "rewrite.h"
+
+#include <algorithm>
+#include <array>
+#include <cctype>
+
+#include "tokens.h"
+
+namespace heddle::rewrite {
+namespace {
+
+constexpr size_t none = token_list::none;
+
+class rewriter {
+ public:
+  rewriter(std::string_view text, std::string_view scenario) : text_(text), tokens_(text), scenario_(scenario) {}
+
+  result run() {
+    find_scopes();
+    for (size_t n = 0; n < tokens_.size(); ++n) {
+      if (tokens_.is(n, "<") && tokens_.is(n + 1, "<") && tokens_.is(n + 2, "<")) {
+        launch(n);
+        n += 2;
+      } else if (tokens_.is_identifier(n)) {
+        word(n);
+      }
+    }
+    return apply();
+  }
+
+ private:
+  struct edit {
+    size_t at = 0;
+    size_t removed = 0;
+    std::string inserted;
+  };
+
+  // -- the text ----------------------------------------------------------------------------------------------------------------------
+
+  void insert(size_t at, std::string what) { edits_.push_back({at, 0, std::move(what)}); }
+  void replace(size_t n, std::string what) {
+    edits_.push_back({tokens_[n].begin, tokens_[n].end - tokens_[n].begin, std::move(what)});
+  }
+  void wrong(size_t n, const std::string& what) {
+    const auto [file, line] = tokens_.place_of(tokens_[n].begin);
+    errors_.push_back(file + ":" + std::to_string(line) + ": error: " + what);
+  }
+
+  result apply() {
+    std::stable_sort(edits_.begin(), edits_.end(), [](const edit& a, const edit& b) { return a.at < b.at; });
+    result made;
+    size_t at = 0;
+    for (const edit& one : edits_) {
+      made.text += text_.substr(at, one.at - at);
+      made.text += one.inserted;
+      at = one.at + one.removed;
+    }
+    made.text += text_.substr(at);
+    made.text += behind_;
+    made.errors = std::move(errors_);
+    return made;
+  }
+
+  // -- scopes ------------------------------------------------------------------------------------------------------------------------
+
+  // Whether each token stands in a function: in a brace that opens neither a namespace, nor a linkage, nor a type.
+  void find_scopes() {
+    in_function_.assign(tokens_.size(), false);
+    std::vector<bool> open;
+    size_t functions = 0;
+    for (size_t n = 0; n < tokens_.size(); ++n) {
+      if (tokens_.is(n, "}") && !open.empty()) {
+        if (open.back()) --functions;
+        open.pop_back();
+      }
+      in_function_[n] = functions != 0;
+      if (tokens_.is(n, "{")) {
+        const bool function = functions != 0 || opens_function(n);
+        open.push_back(function);
+        if (function) ++functions;
+      }
+    }
+  }
+
+  bool opens_function(size_t brace) const {
+    for (size_t n = brace; n-- > 0;) {
+      if (tokens_.is(n, ")")) return true;
+      if (tokens_.is(n, ";") || tokens_.is(n, "}") || tokens_.is(n, "{")) return false;
+      for (const std::string_view word : {"namespace", "extern", "struct", "class", "union", "enum"})
+        if (tokens_.is(n, word)) return false;
+      // The value of a variable.
+      if (tokens_.is(n, "=")) return true;
+    }
+    return false;
+  }
+
+  // -- launches ----------------------------------------------------------------------------------------------------------------------
+
+  size_t angle_before(size_t close) const {
+    size_t depth = 0;
+    for (size_t n = close;; --n) {
+      if (tokens_.is(n, ">") && !tokens_.is(n - 1, "-")) ++depth;
+      if (tokens_.is(n, "<") && --depth == 0) return n;
+      if ((tokens_.is(n, ")") || tokens_.is(n, "]") || tokens_.is(n, "}")) && tokens_.match(n) != none)
+        n = tokens_.match(n);
+      if (n == 0 || tokens_.is(n, ";") || tokens_.is(n, "{")) return none;
+    }
+  }
+
+  /// The first token of the expression that ends with token n and names a kernel; none when there is none.
+  size_t begin_of_kernel(size_t n) const {
+    while (true) {
+      if (tokens_.is(n, ">")) {
+        n = angle_before(n);
+        if (n == none || n == 0) return none;
+        --n;
+      } else if (tokens_.is(n, ")") || tokens_.is(n, "]")) {
+        const size_t open = tokens_.match(n);
+        if (open == none) return none;
+        const bool more = open != 0 && (tokens_.is_identifier(open - 1) || tokens_.is(open - 1, "]"));
+        if (!more || tokens_.is(open - 1, "return") || tokens_.is(open - 1, "else") || tokens_.is(open - 1, "do"))
+          return open;
+        n = open - 1;
+      } else if (tokens_.is_identifier(n)) {
+        size_t first = n;
+        if (first != 0 && tokens_.is(first - 1, "template")) --first;
+        if (first >= 2 && tokens_.is(first - 1, ":") && tokens_.is(first - 2, ":")) {
+          first -= 2;
+          if (first == 0 ||
+              !(tokens_.is(first - 1, ">") || (tokens_.is_identifier(first - 1) && !is_statement(first - 1))))
+            return first;
+          n = first - 1;
+        } else if (first >= 1 && tokens_.is(first - 1, ".")) {
+          n = first - 2;
+        } else if (first >= 2 && tokens_.is(first - 1, ">") && tokens_.is(first - 2, "-")) {
+          n = first - 3;
+        } else {
+          return first;
+        }
+      } else {
+        return none;
+      }
+    }
+  }
+
+  bool is_statement(size_t n) const {
+    return tokens_.is(n, "return") || tokens_.is(n, "else") || tokens_.is(n, "do") || tokens_.is(n, "case");
+  }
+
+  void launch(size_t open) {
+    const size_t begin = open == 0 ? none : begin_of_kernel(open - 1);
+    size_t close = open + 3;
+    while (close < tokens_.size() &&
+           !(tokens_.is(close, ">") && tokens_.is(close + 1, ">") && tokens_.is(close + 2, ">"))) {
+      const bool opens = tokens_.is(close, "(") || tokens_.is(close, "[") || tokens_.is(close, "{");
+      if (tokens_.is(close, ";")) break;
+      close = opens && tokens_.match(close) != none ? tokens_.match(close) + 1 : close + 1;
+    }
+    if (begin == none || !tokens_.is(close + 2, ">") || !tokens_.is(close + 3, "("))
+      return wrong(
+          open,
+          "this launch is not understood; write kernel<<<grid, block, ...>>>(arguments), or call cudaLaunchKernel");
+    insert(tokens_[begin].begin, "::heddle::compat::launch([=](auto... heddle_arguments) { ");
+    replace(open, "(heddle_arguments...); }, ::heddle::compat::shape(");
+    replace(open + 1, "");
+    replace(open + 2, "");
+    replace(close, ")");
+    replace(close + 1, "");
+    replace(close + 2, "");
+    replace(close + 3, tokens_.is(close + 4, ")") ? "" : ", ");
+  }
+
+  // -- words ---------------------------------------------------------------------------------------------------------------------------
+
+  void word(size_t n) {
+    const std::string_view name = tokens_.text_of(n);
+    if (name == "main" && !in_function_[n]) return main_function(n);
+    if (!name.starts_with("__")) return;
+    if (name == "__global__") return global(n);
+    if (name == "__host__" || name == "__grid_constant__") return replace(n, "");
+    if (name == "__device__" || name == "__constant__" || name == "__managed__") return device(n);
+    if (name == "__shared__") return shared(n);
+    // In an attribute it is the attribute's own name.
+    if (name == "__noinline__" && (n == 0 || (!tokens_.is(n - 1, "(") && !tokens_.is(n - 1, ","))))
+      replace(n, "__attribute__((noinline))");
+  }
+
+  /// Behind `__attribute__((...))`, `alignas(...)` and the like, if they stand at n.
+  size_t behind_attribute(size_t n) const {
+    const bool with_brackets = tokens_.is(n, "__attribute__") || tokens_.is(n, "alignas") ||
+                               tokens_.is(n, "decltype") || tokens_.is(n, "__declspec");
+    if (with_brackets && tokens_.is(n + 1, "(") && tokens_.match(n + 1) != none) return tokens_.match(n + 1) + 1;
+    return n;
+  }
+
+  void device(size_t n) {
+    // A variable is followed by ; = [ or {, a function by a bracket.
+    bool is_constant = false;
+    bool shared_by_files = false;
+    size_t at = n;
+    while (at > 0 && tokens_.is_identifier(at - 1)) --at;
+    // The end of template <...>.
+    if (at > 0 && tokens_.is(at - 1, ">")) shared_by_files = true;
+    for (; at < tokens_.size(); ++at) {
+      if (const size_t behind = behind_attribute(at); behind != at) {
+        at = behind - 1;
+        continue;
+      }
+      if (tokens_.is(at, "<")) {
+        size_t depth = 0;
+        for (; at < tokens_.size(); ++at) {
+          if (tokens_.is(at, "<")) ++depth;
+          if (tokens_.is(at, ">") && --depth == 0) break;
+        }
+        continue;
+      }
+      if (tokens_.is(at, "__shared__")) return replace(n, "");
+      if (tokens_.is(at, "inline") || tokens_.is(at, "template")) shared_by_files = true;
+      if (tokens_.is(at, "const") || tokens_.is(at, "constexpr")) is_constant = true;
+      if (tokens_.is(at, "*")) is_constant = false;
+      if (tokens_.is(at, "operator") || tokens_.is(at, "(") || tokens_.is(at, "}")) return replace(n, "");
+      if (tokens_.is(at, ";") || tokens_.is(at, "=") || tokens_.is(at, "[") || tokens_.is(at, "{")) break;
+    }
+    // A lambda's [] { and a type's { are no variables.
+    const bool is_type = tokens_.is(n + 1, "struct") || tokens_.is(n + 1, "class") || tokens_.is(n + 1, "union");
+    const bool variable = !in_function_[n] && !is_type && !is_constant && !shared_by_files;
+    replace(n, variable ? "__attribute__((section(\"heddle_device\")))" : "");
+  }
+
+  // Kernels are known by their address too, for cudaLaunchKernel((void*)kernel, ...).
+  void global(size_t n) {
+    replace(n, "");
+    size_t at = n;
+    while (at > 0 && (tokens_.is_identifier(at - 1) || tokens_.is(at - 1, "\""))) --at;
+    const bool is_template = at > 0 && tokens_.is(at - 1, ">");
+    if (is_template || in_function_[n]) return;
+    for (at = n + 1; at < tokens_.size(); ++at) {
+      if (const size_t behind = behind_attribute(at); behind != at) {
+        at = behind - 1;
+        continue;
+      }
+      if (tokens_.is(at, "(") || tokens_.is(at, ";") || tokens_.is(at, "{")) break;
+    }
+    if (!tokens_.is(at, "(") || !tokens_.is_identifier(at - 1) || tokens_.match(at) == none) return;
+    const std::string name(tokens_.text_of(at - 1));
+    const size_t behind = tokens_.match(at) + 1;
+    const size_t body = tokens_.is(behind, "{") ? tokens_.match(behind) : tokens_.is(behind, ";") ? behind : none;
+    if (body == none || !tokens_.is(behind, "{")) return;
+    insert(tokens_[body].end, " [[maybe_unused]] static const bool heddle_knows_" + name + std::to_string(n) +
+                                  " = ::heddle::compat::know_kernel(static_cast<void (*)(" +
+                                  parameter_types(at, tokens_.match(at)) + ")>(&" + name + "));");
+  }
+
+  /// The parameters between two brackets as they stand, but for values by default.
+  std::string parameter_types(size_t open, size_t close) const {
+    std::string types;
+    bool value = false;
+    for (size_t at = open + 1; at < close; ++at) {
+      if (tokens_.is(at, "=")) value = true;
+      if (tokens_.is(at, ",")) value = false;
+      const std::string_view word = tokens_.text_of(at);
+      if (value || word == "__grid_constant__") continue;
+      types += (types.empty() || word == ":" ? "" : " ") + std::string(word);
+    }
+    return types;
+  }
+
+  // -- memory of a block -----------------------------------------------------------------------------------------------------------------
+
+  void shared(size_t n) {
+    size_t begin = n;
+    bool dynamic = false;
+    const auto is_specifier = [&](size_t at) {
+      return tokens_.is(at, "extern") || tokens_.is(at, "static") || tokens_.is(at, "volatile") ||
+             tokens_.is(at, "const") || tokens_.is(at, "__device__") || tokens_.is(at, "inline");
+    };
+    while (begin > 0 && is_specifier(begin - 1)) --begin;
+    size_t end = n;
+    while (end < tokens_.size() && !tokens_.is(end, ";")) {
+      const bool opens = tokens_.is(end, "(") || tokens_.is(end, "[") || tokens_.is(end, "{");
+      end = opens && tokens_.match(end) != none ? tokens_.match(end) + 1 : end + 1;
+    }
+    if (end >= tokens_.size()) return wrong(n, "a __shared__ variable without an end");
+    for (size_t at = begin; at < end; ++at) {
+      if (tokens_.is(at, "extern")) dynamic = true;
+      if (tokens_.is(at, "extern") || tokens_.is(at, "static") || tokens_.is(at, "inline")) replace(at, "");
+    }
+    if (!dynamic && !in_function_[n])
+      return wrong(
+          n, "a __shared__ variable outside of functions is not simulated; declare it in the kernel that uses it");
+    replace(n, "static");
+
+    std::vector<size_t> names;
+    if (!names_of(n + 1, end, names) || names.empty())
+      return wrong(n, "this __shared__ declaration is not understood; declare one variable, without an initial value");
+    std::string references;
+    for (const size_t name : names) {
+      const std::string known(tokens_.text_of(name));
+      const std::string stand_in = "heddle_stand_in_" + known;
+      replace(name, stand_in);
+      if (!dynamic) {
+        references += " [[maybe_unused]] auto& " + known + " = ::heddle::compat::shared_variable(" + stand_in + ", \"" +
+                      known + "\");";
+      } else if (in_function_[n]) {
+        references +=
+            " [[maybe_unused]] auto* const " + known + " = ::heddle::compat::dynamic_shared(" + stand_in + ");";
+      } else {
+        references += " [[maybe_unused]] static const ::heddle::compat::dynamic_shared_array<decltype(" + stand_in +
+                      ")> " + known + ";";
+      }
+      if (dynamic) {
+        if (!tokens_.is(name + 1, "[") || !tokens_.is(name + 2, "]"))
+          return wrong(n, "dynamic shared memory is an array without a length: extern __shared__ T name[]");
+        insert(tokens_[name + 1].end, "1");
+      }
+    }
+    insert(tokens_[end].end, references);
+  }
+
+  /// The declared names: of each declarator, the last word before its [ or its end.
+  bool names_of(size_t begin, size_t end, std::vector<size_t>& names) const {
+    size_t name = none;
+    bool named = false;
+    for (size_t at = begin; at <= end; ++at) {
+      if (const size_t behind = behind_attribute(at); behind != at) {
+        at = behind - 1;
+        continue;
+      }
+      if (tokens_.is(at, "<") && at < end) {
+        size_t depth = 0;
+        for (; at < end; ++at) {
+          if (tokens_.is(at, "<")) ++depth;
+          if (tokens_.is(at, ">") && --depth == 0) break;
+          if (tokens_.is(at, "(") && tokens_.match(at) != none) at = tokens_.match(at);
+        }
+        continue;
+      }
+      if (tokens_.is(at, ",") || tokens_.is(at, ";")) {
+        if (name == none) return false;
+        names.push_back(name);
+        name = none;
+        named = false;
+      } else if (tokens_.is(at, "[")) {
+        named = true;
+        at = tokens_.match(at);
+      } else if (tokens_.is(at, "{")) {
+        // The members of a type; behind a name it would be a value.
+        at = tokens_.match(at);
+      } else if (tokens_.is(at, "=") || tokens_.is(at, "(")) {
+        return false;
+      } else if (tokens_.is_identifier(at) && !named) {
+        name = at;
+      }
+      if (at == none) return false;
+    }
+    return true;
+  }
+
+  // -- main() --------------------------------------------------------------------------------------------------------------------------
+
+  void main_function(size_t n) {
+    if (n == 0 || !tokens_.is(n - 1, "int") || !tokens_.is(n + 1, "(") || tokens_.match(n + 1) == none) return;
+    const size_t body = tokens_.match(n + 1) + 1;
+    if (!tokens_.is(body, "{") || tokens_.match(body) == none) return;
+    insert(tokens_[n - 1].begin, "static ");
+    replace(n, "heddle_main");
+    // Only of main() the end is a return.
+    insert(tokens_[tokens_.match(body)].begin, "return 0; ");
+    const bool with_arguments = tokens_.match(n + 1) > n + 2 && !tokens_.is(n + 2, "void");
+    const std::string call = with_arguments ? "::heddle::tools::run_main(&heddle_main, \"" + scenario_ + "\")"
+                                            : "::heddle::tools::run_main(&heddle_main)";
+    // On the line of main(), which a report about its result then names.
+    const auto [file, line] = tokens_.place_of(tokens_[n].begin);
+    behind_ =
+        "\n# " + std::to_string(line) + " \"" + file +
+        "\"\nnamespace heddle { class parameters; } namespace heddle::tools { void run_main(int (*main_function)()); "
+        "void run_main(int (*main_function)(int, char**), const char* name); "
+        "bool register_main(const char* name, void (*body)(const parameters&)); } "
+        "[[maybe_unused]] static const bool heddle_registered_main = ::heddle::tools::register_main(\"" +
+        scenario_ + "\", [](const ::heddle::parameters&) { " + call + "; });\n";
+  }
+
+  std::string_view text_;
+  token_list tokens_;
+  std::string scenario_;
+  std::vector<bool> in_function_;
+  std::vector<edit> edits_;
+  std::vector<std::string> errors_;
+  std::string behind_;
+};
+
+}  // namespace
+
+result rewrite(std::string_view preprocessed, std::string_view scenario) {
+  return rewriter(preprocessed, scenario).run();
+}
+
+}  // namespace heddle::rewrite
