@@ -64,7 +64,7 @@ __global__ void __launch_bounds__(128) produce(fifo* queue, const unsigned* valu
 #ifdef PLANT_DIVERGENT_SHUFFLE
     if (thread < count)  // the last warp is half inside
 #endif
-      for (int offset = warpSize / 2; offset > 0; offset /= 2) sum += __shfl_down_sync(full_warp, sum, offset);
+      for (unsigned offset = warpSize / 2; offset > 0; offset /= 2) sum += __shfl_down_sync(full_warp, sum, offset);
     if (lane == 0) put(queue, {thread / warpSize, sum});
   }
 }

@@ -29,8 +29,16 @@ inline void check_direction(const void* to, const void* from, direction which) {
     sim::runtime::trap(fault::assertion, "a copy from or to device memory is given a pointer to other memory");
 }
 
+/// One lane of the device, in its place in the stream.
+inline sim::grid_shape one_lane(const void* stream) {
+  sim::grid_shape how;
+  how.wave_lanes = 1;
+  how.stream = stream_number(stream);
+  return how;
+}
+
 inline void fill_in_stream(void* to, int value, size_t bytes, const void* stream) {
-  launch_body([=] { sim::runtime::fill(to, value, bytes); }, {.wave_lanes = 1, .stream = stream_number(stream)});
+  launch_body([=] { sim::runtime::fill(to, value, bytes); }, one_lane(stream));
 }
 
 inline void copy(void* to, const void* from, size_t bytes, direction which) {
@@ -43,7 +51,7 @@ inline void copy(void* to, const void* from, size_t bytes, direction which) {
 /// when the call returns. (CUDA Runtime API, "API synchronization behavior".)
 inline void copy_in_stream(void* to, const void* from, size_t bytes, direction which, const void* stream) {
   check_direction(to, from, which);
-  const sim::grid_shape how = {.wave_lanes = 1, .stream = stream_number(stream)};
+  const sim::grid_shape how = one_lane(stream);
   if (!sim::runtime::is_allocated(to)) {
     sim::runtime::synchronize_stream(how.stream);
     return sim::runtime::copy(to, from, bytes);

@@ -114,7 +114,7 @@ __global__ void use_words_of_file(unsigned last) {
 TEST(cuda_block, has_dynamic_shared_memory_of_the_size_that_the_launch_names) {
   const auto with_bytes = [](size_t bytes) {
     return [=] {
-      use_words_of_file<<<2, 4, bytes>>>(3);
+      use_words_of_file<<<2, 4, bytes>>>(3u);
       cudaDeviceSynchronize();
     };
   };

@@ -46,7 +46,7 @@ TEST(cuda_lanes, have_indices_in_three_dimensions) {
 
 __global__ void count_lanes(unsigned* lanes) {
   // 40 threads: a warp of 32 and one of 8.
-  const unsigned there = __popc(__ballot_sync(full, 1));
+  const auto there = static_cast<unsigned>(__popc(__ballot_sync(full, 1)));
   lanes[threadIdx.x] = there;
 }
 
@@ -178,7 +178,7 @@ constexpr int shuffle_line = __LINE__ + 4;
 __global__ void sum_of_half_a_warp(int* sum) {
   int own = 1;
   if (threadIdx.x < 16)
-    for (int offset = 16; offset > 0; offset /= 2) own += __shfl_down_sync(full, own, offset);
+    for (unsigned offset = 16; offset > 0; offset /= 2) own += __shfl_down_sync(full, own, offset);
   if (threadIdx.x == 0) *sum = own;
 }
 

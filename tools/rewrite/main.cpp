@@ -50,7 +50,7 @@ int run(const std::vector<std::string>& words) {
 /// A command line that compiles one file, taken apart.
 struct compilation {
   std::vector<std::string> both;          ///< for the preprocessor and the compiler
-  std::vector<std::string> preprocessor;  ///< for it alone: what writes the dependencies
+  std::vector<std::string> preprocessor;  ///< for it alone: what it finds and defines, and what writes the dependencies
   std::string source;
   std::string object;
   std::string scenario;
@@ -67,9 +67,14 @@ bool take_apart(const std::vector<std::string>& words, compilation& found) {
       std::erase(found.scenario, '\\');
     } else if (word == "-MD" || word == "-MMD" || word == "-MP") {
       found.preprocessor.push_back(word);
-    } else if ((word == "-MF" || word == "-MT" || word == "-MQ" || word == "-include") && has_next) {
+    } else if ((word == "-MF" || word == "-MT" || word == "-MQ" || word == "-include" || word == "-isystem" ||
+                word == "-iquote" || word == "-I" || word == "-D" || word == "-U") &&
+               has_next) {
       found.preprocessor.push_back(word);
       found.preprocessor.push_back(words[++n]);
+    } else if (word.starts_with("-I") || word.starts_with("-D") || word.starts_with("-U") ||
+               word.starts_with("-isystem")) {
+      found.preprocessor.push_back(word);
     } else if (word == "-o" && has_next) {
       found.object = words[++n];
     } else if (word == "-c" && has_next) {

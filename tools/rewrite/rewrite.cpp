@@ -288,7 +288,8 @@ class rewriter {
     if (!dynamic && !in_function_[n])
       return wrong(
           n, "a __shared__ variable outside of functions is not simulated; declare it in the kernel that uses it");
-    replace(n, "static");
+    // Outside of functions it is there for its type alone.
+    replace(n, in_function_[n] ? "static" : "static __attribute__((unused))");
 
     std::vector<size_t> names;
     if (!names_of(n + 1, end, names) || names.empty())
