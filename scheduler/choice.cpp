@@ -1,5 +1,4 @@
 #include <heddle/scheduler/choice.h>
-#include <heddle/scheduler/round_robin.h>
 #include <heddle/scheduler/strategy.h>
 
 #include <array>
@@ -10,7 +9,7 @@ namespace heddle::scheduler {
 namespace {
 
 constexpr std::array<std::string_view, choice_kind_count> kind_names = {"actor", "mask",   "wake", "visible",
-                                                                        "place", "arrive", "start"};
+                                                                        "place", "arrive", "start", "end"};
 
 [[noreturn]] void fail(const char* what, uint32_t count, uint32_t picked) {
   std::fprintf(stderr, "heddle: %s (count %u, picked %u)\n", what, count, picked);
@@ -29,22 +28,15 @@ std::optional<choice_kind> parse_choice_kind(std::string_view text) {
 
 void choice_source::begin(strategy& deciding, uint64_t seed) {
   deciding_ = &deciding;
-  fair_tail_ = false;
-  last_actor_ = ~uint32_t{0};
   recorded_.clear();  // keeps its memory: a campaign's runs do not allocate once the longest has been seen
   deciding.begin(seed);
 }
 
-void choice_source::begin_fair_tail() { fair_tail_ = true; }
+bool choice_source::draws_end_game() const { return deciding_ != nullptr && deciding_->draws_end_game(); }
 
 uint32_t choice_source::ask(uint32_t count, choice_kind kind, const candidate_list& candidates) {
   if (count == 0 || deciding_ == nullptr) fail("a choice among nobody, or before begin()", count, 0);
   const choice asked{.kind = kind, .count = count, .candidates = candidates};
-  if (fair_tail_ && kind == choice_kind::actor) {
-    const uint32_t in_turn = next_in_turn(asked, last_actor_, true);
-    last_actor_ = candidate_at(asked, in_turn).actor;
-    return in_turn;
-  }
   const uint32_t picked = deciding_->pick(asked);
   if (picked == no_answer) return no_answer;
   if (picked >= count) fail("a strategy answered what was not asked", count, picked);

@@ -18,11 +18,12 @@ enum class choice_kind : uint8_t {
   place,        ///< where in its location's modification order a store stands; 0 is the end
   arrive,       ///< what is under way and arrives now; 0 is nothing
   start,        ///< which of the blocks that have not started starts next; 0 is that of the lowest number
+  end,          ///< when the end game begins, and how many turns in a row who has in it
 };
-inline constexpr uint32_t choice_kind_count = 7;
+inline constexpr uint32_t choice_kind_count = 8;
 
 /// The kind as traces spell it: "actor", "mask", "wake", "visible", "place", "arrive",
-/// "start".
+/// "start", "end".
 std::string_view to_string(choice_kind kind);
 
 /// The inverse of to_string; nothing when the text names no kind.
@@ -44,7 +45,7 @@ struct candidate {
 class candidate_list {
  public:
   using look = candidate (*)(const void* context, uint32_t index);
-  using next = uint32_t (*)(const void* context, uint32_t actor, bool guaranteed_first);
+  using next = uint32_t (*)(const void* context, uint32_t actor);
   candidate_list() = default;
   candidate_list(const void* context, look look_at, next follows = nullptr)
       : context_(context), look_at_(look_at), next_in_turn_(follows) {}
@@ -53,9 +54,7 @@ class candidate_list {
   /// Whether the machine finds the next in turn itself; then without a look at everybody.
   bool in_order() const { return next_in_turn_ != nullptr; }
   /// As scheduler::next_in_turn (round_robin.h).
-  uint32_t next_in_turn(uint32_t actor, bool guaranteed_first) const {
-    return next_in_turn_(context_, actor, guaranteed_first);
-  }
+  uint32_t next_in_turn(uint32_t actor) const { return next_in_turn_(context_, actor); }
 
  private:
   const void* context_ = nullptr;
@@ -91,10 +90,8 @@ class choice_source {
     return ask(count, kind, candidates);
   }
 
-  /// From here on a fair round robin answers who takes the next step: by actor id, and only those whom the progress
-  /// model guarantees a turn, unless there is none. Its answers follow from the candidates, so they are not recorded.
-  /// Other kinds go to the strategy as before, and are.
-  void begin_fair_tail();
+  /// Whether the strategy says when and how the run's end game is played; otherwise the machine does, when the budget is used up.
+  bool draws_end_game() const;
 
   const std::vector<answer>& recorded() const { return recorded_; }
 
@@ -102,8 +99,6 @@ class choice_source {
   uint32_t ask(uint32_t count, choice_kind kind, const candidate_list& candidates);
 
   strategy* deciding_ = nullptr;
-  bool fair_tail_ = false;
-  uint32_t last_actor_ = ~uint32_t{0};
   std::vector<answer> recorded_;
 };
 

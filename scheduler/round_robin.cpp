@@ -17,28 +17,26 @@ void round_robin_strategy::begin(uint64_t seed) {
 uint32_t round_robin_strategy::pick(const choice& asked) {
   if (asked.kind != choice_kind::actor) return 0;
   if (left_ > 0) {
-    const uint32_t index = next_in_turn(asked, current_actor_ - 1, false);
+    const uint32_t index = next_in_turn(asked, current_actor_ - 1);
     if (candidate_at(asked, index).actor == current_actor_) {
       --left_;
       return index;
     }
   }
-  const uint32_t picked = next_in_turn(asked, current_actor_, false);
+  const uint32_t picked = next_in_turn(asked, current_actor_);
   current_actor_ = candidate_at(asked, picked).actor;
   left_ = quantum_ - 1;
   return picked;
 }
 
-uint32_t next_in_turn(const choice& asked, uint32_t actor, bool guaranteed_first) {
-  if (asked.candidates.in_order()) return asked.candidates.next_in_turn(actor, guaranteed_first);
+uint32_t next_in_turn(const choice& asked, uint32_t actor) {
+  if (asked.candidates.in_order()) return asked.candidates.next_in_turn(actor);
   uint32_t best = 0;
-  uint64_t best_distance = ~uint64_t{0};
+  uint32_t best_distance = ~uint32_t{0};
   for (uint32_t index = 0; index < asked.count; ++index) {
-    const candidate looked_at = candidate_at(asked, index);
     // Wraps round on purpose: the id after `actor` is at distance 0, `actor` itself is the farthest.
-    uint64_t distance = static_cast<uint32_t>(looked_at.actor - actor - 1);
-    if (guaranteed_first && !looked_at.guaranteed) distance += uint64_t{1} << 32;
-    if (distance >= best_distance) continue;
+    const uint32_t distance = candidate_at(asked, index).actor - actor - 1;
+    if (distance >= best_distance && index != 0) continue;
     best_distance = distance;
     best = index;
   }

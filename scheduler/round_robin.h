@@ -30,9 +30,8 @@ class round_robin_strategy final : public strategy {
   uint32_t left_ = 0;
 };
 
-/// The index of the candidate that follows `actor` in cyclic order of ids; `actor` itself comes last. With
-/// `guaranteed_first`, those whom the progress model promises no turn come after all others.
-uint32_t next_in_turn(const choice& asked, uint32_t actor, bool guaranteed_first);
+/// The index of the candidate that follows `actor` in cyclic order of ids; `actor` itself comes last.
+uint32_t next_in_turn(const choice& asked, uint32_t actor);
 
 /// A candidate of a choice; where the machine tells nothing of them, actor and group are the index.
 inline candidate candidate_at(const choice& asked, uint32_t index) {

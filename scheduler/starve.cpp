@@ -18,7 +18,7 @@ uint32_t drawn_age(random_stream& draws) {
 void starve_strategy::begin(uint64_t seed) {
   seed_ = seed;
   for (uint32_t kind = 0; kind < choice_kind_count; ++kind) streams_[kind] = random_stream(seed, kind);
-  random_stream draws(seed, choice_kind_count);
+  random_stream draws(seed, stream_of_draws);
   age_max_ = drawn_age(draws);
   victim_ = given_victim_;
   ages_.clear();

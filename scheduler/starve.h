@@ -37,6 +37,9 @@ class starve_strategy final : public strategy {
   uint32_t age_max() const { return age_max_; }
 
  private:
+  /// That of the kind `end`, which this strategy is never asked.
+  static constexpr uint64_t stream_of_draws = static_cast<uint64_t>(choice_kind::end);
+
   void look_at(const choice& asked);
   void consider(uint32_t group);
   uint32_t& age_of(uint32_t actor);

@@ -38,8 +38,9 @@ std::string unknown_strategy(std::string_view name) {
 
 const std::vector<strategy_help>& strategies() {
   static const std::vector<strategy_help> all = {
-      {"mix", "deals the seeds out: random 1/2, starve 1/4, round-robin 1/4 (the default)"},
+      {"mix", "deals the seeds out: random 1/2, starve 1/4, round-robin 1/8, rhythm 1/8 (the default)"},
       {"random", "every answer equally likely"},
+      {"rhythm", "random for a while, then a drawn rhythm of turns for ever: finds hangs in which somebody moves"},
       {"round-robin", "fair turns; round-robin:Q gives each actor Q choices in a row, without Q the seed draws it"},
       {"starve", "one group (wave) waits as long as the model allows; starve:G names it, else the seed draws it"},
   };
@@ -61,7 +62,7 @@ std::unique_ptr<strategy> make_strategy(std::string_view text, std::string& erro
     if (name == "starve") return std::make_unique<starve_strategy>(number.value);
     return std::make_unique<round_robin_strategy>(number.value);
   }
-  if (name != "mix" && name != "random") {
+  if (name != "mix" && name != "random" && name != "rhythm") {
     error = unknown_strategy(name);
     return nullptr;
   }
@@ -70,6 +71,7 @@ std::unique_ptr<strategy> make_strategy(std::string_view text, std::string& erro
     return nullptr;
   }
   if (name == "mix") return std::make_unique<mix_strategy>();
+  if (name == "rhythm") return std::make_unique<rhythm_strategy>();
   return std::make_unique<random_strategy>();
 }
 

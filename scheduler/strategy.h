@@ -24,6 +24,9 @@ class strategy {
   /// An index in [0, choice.count), or no_answer to stop the run.
   virtual uint32_t pick(const choice& asked) = 0;
 
+  /// Whether it answers choices of kind `end` at the beginning of the run, which begin the end game early.
+  virtual bool draws_end_game() const { return false; }
+
   /// The name under which `--strategy` knows it.
   virtual std::string_view name() const = 0;
 };

@@ -59,6 +59,8 @@ class heap {
     return what_is_wrong(address, bytes);
   }
 
+  /// All of this run, the freed ones too, by address.
+  const std::vector<allocation>& allocations() const { return allocations_; }
   /// How many allocations have been freed in this run.
   uint64_t frees() const { return frees_; }
 

@@ -7,6 +7,7 @@
 #include <heddle/sim/source_line.h>
 #include <heddle/sim/watch.h>
 
+#include <array>
 #include <cstdint>
 #include <string>
 #include <vector>
@@ -77,6 +78,10 @@ struct lane {
   bool exact_wait = false;      ///< waits for the simulator itself, not in a loop of the code under test
   uint32_t candidate_slot = 0;  ///< where it stands among the candidates, while it is one
   operation pending;
+  /// What a pending read-modify-write, atomic store or call on a mutex was given, and `pending` does not say.
+  std::array<uint64_t, 2> operands = {};
+  bool hides_operands = false;  ///< it is in a call whose arguments only its own frame knows
+  uint64_t last_turn = 0;       ///< in the tail: the number of its last turn there; 0: none
   plain_store_in_progress storing;
   bool unsettled = false;  ///< its memory has something to put right when it comes back (late_memory::after_plain)
   void* memory = nullptr;  ///< what memory that arrives late keeps of it

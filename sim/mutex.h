@@ -29,6 +29,7 @@ class mutex_table {
   /// False when the lane does not hold it.
   bool unlock(const void* mutex, const lane& self);
 
+  const std::unordered_map<const void*, holder>& holders() const { return holders_; }
   /// Null when nobody holds it.
   const holder* holder_of(const void* mutex) const;
 

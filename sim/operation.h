@@ -3,6 +3,7 @@
 
 #include <heddle/rpc/target.h>
 
+#include <cstddef>
 #include <cstdint>
 #include <string>
 
@@ -69,6 +70,8 @@ struct operation {
   uint64_t mask = 0;             ///< of a collective
   const void* place = nullptr;   ///< the return address into the code under test
   void* const* frame = nullptr;  ///< the frame whose caller the code under test is; for walking the stack
+  /// Low end of what the caller's future depends on: the registers that a call preserves, then its live stack.
+  const std::byte* private_state = nullptr;
 };
 
 /// The operation with its order and scope: "load acquire system", "plain store".

@@ -102,11 +102,20 @@ void world::prepare(scheduler::choice_source& choices, bool explain) {
   mutexes_.clear();
   changes_ = proof_changes_ = 0;
   proving_ = proof::none;
-  fair_tail_ = false;
   choices_ = &choices;
   digest_ = {};
   steps_ = 0;
   next_limit_ = machine_.budget;
+  tail_.begun = tail_.all_take_turns = false;
+  tail_.plays = {};
+  tail_.turns = 0;
+  tail_.last = ~uint32_t{0};
+  tail_.left = 0;
+  tail_.states.reset();
+  tail_.seen = {};
+  tail_.telling = {};
+  tail_.telling_rank = ~uint32_t{0};
+  tail_.start_owed = false;
   recorder_ = explain ? std::make_unique<recorder>() : nullptr;
   verdict_ = verdict::ok;
   races_ = scope_races_ = 0;
@@ -163,6 +172,7 @@ outcome world::run(const parameters& values, const std::function<void()>& body, 
   fair_.live(host);
   add_candidate(main);
 
+  if (!draw_end_game()) return {.stopped_by_source = true};
   instance = this;
   exceptions_ = &exceptions_in_flight::of_this_thread();
   fiber::switch_to(root_, main.runs, *exceptions_);
@@ -226,6 +236,10 @@ lane& world::new_lane(wave& of, uint32_t index) {
   fresh.state = lane_state::candidate;
   fresh.begun = false;
   fresh.pending = {};
+  fresh.operands = {};
+  fresh.hides_operands = false;
+  fresh.last_turn = 0;
+  fresh.result = 0;
   fresh.storing.size_bytes = 0;
   fresh.unsettled = false;
   fresh.resolved = false;

@@ -15,6 +15,7 @@
 #include <heddle/sim/recorder.h>
 #include <heddle/sim/settings.h>
 #include <heddle/sim/simulation.h>
+#include <heddle/sim/tail.h>
 #include <heddle/sim/turn_order.h>
 
 #include <deque>
@@ -77,7 +78,8 @@ class world {
 
   /// The lane has changed these bytes: it got somewhere, and whoever waits for them may go on.
   void changed(lane& self, const void* address, size_t size_bytes) {
-    if (may_vanish(address)) watches_.note_change(address, size_bytes, changes_ + 1);
+    if (!heap_.contains(address)) [[unlikely]]
+      changed_elsewhere(address, size_bytes);
     wake_readers(self, address, size_bytes);
   }
   /// The same for a word of the simulator's own.
@@ -193,7 +195,7 @@ class world {
   /// Whether the lane may still see something that is not the newest. Not when waits are put to the proof or the run is to come
   /// to its end: there all stores have arrived.
   bool may_be_late(const lane& self) const {
-    return self.late_left != 0 && proving_ == proof::none && !fair_tail_ && !denied_;
+    return self.late_left != 0 && proving_ == proof::none && !tail_.begun;
   }
   uint64_t steps() const { return steps_; }
   bool explains() const { return recorder_ != nullptr; }
@@ -249,8 +251,7 @@ class world {
   void lane_ended(lane& self);
 
   lane& choose(lane& self) {
-    if (fair_.candidates() == 0 || proving_ != proof::none || denied_ || steps_ >= next_limit_ ||
-        steps_ >= rings_.next_due())
+    if (fair_.candidates() == 0 || proving_ != proof::none || steps_ >= next_limit_ || steps_ >= rings_.next_due())
       return choose_specially(self);
     return ask(self);
   }
@@ -284,8 +285,22 @@ class world {
   /// Lets go on everybody who has a place or none: to see whether that ends the hang.
   void lift_places(lane& self);
   std::string models_without_this_hang() const;
-  lane& next_in_turn(uint32_t after, bool guaranteed_first) const;
+  uint32_t next_in_turn(uint32_t after) const;
   [[noreturn]] void end_deadlock(lane& self);
+
+  // The end game (world_tail.cpp).
+  bool draw_end_game();
+  void begin_tail();
+  void changed_elsewhere(const void* address, size_t size_bytes);
+  uint32_t turns_in_a_row(const lane& who) const;
+  lane* next_in_tail(const lane& self);
+  bool tell_state(state_reader& to, const lane& self) const;
+  bool tell_lane(state_reader& to, const lane& who, bool is_running) const;
+  bool tell_mutexes(state_reader& to) const;
+  bool goes_in_a_circle(const lane& self);
+  void judge_circle(lane& self);
+  [[noreturn]] void end_inconclusive(lane& self);
+
   void take_stock(lane& self, std::string why);
   void pass_limit(lane& self);
   [[noreturn]] void stop(lane& self);
@@ -323,7 +338,7 @@ class world {
   void start_blocks(lane& self);
 
   static scheduler::candidate look_at(const void* self, uint32_t index);
-  static uint32_t next_in_turn(const void* self, uint32_t actor, bool guaranteed_first);
+  static uint32_t next_in_turn(const void* self, uint32_t actor);
   /// Adds a step, its location and what that holds now, which is `value` where that is all of it.
   void add_to_digest(uint64_t what, const void* address, uint32_t size_bytes, uint64_t value) {
     const uint64_t where =
@@ -403,9 +418,8 @@ class world {
   bool denied_ =
       false;  ///< a hang that the model allows has been found; all run on in turn, to see whether another would end it
   bool places_lifted_ = false;   ///< and all have a place on the device
-  uint32_t denied_turn_ = 0;     ///< the lane that ran last since then
   proof proving_ = proof::none;  ///< these lanes run without being chosen, to see whether their waits repeat themselves
-  bool fair_tail_ = false;
+  tail tail_;
 
   scheduler::choice_source* choices_ = nullptr;
   scheduler::candidate_list view_;

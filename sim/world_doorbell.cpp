@@ -14,7 +14,7 @@ uint64_t add_one(const void*, uint64_t old) { return old + 1; }
 doorbell_line::fate world::fate_of_ring(lane& self, const void* bell) {
   // A ring under way may outlive a bell on the C++ heap, and nobody would say so. Where the run is to come to its end, or waits are
   // put to the proof, every ring counts: one that is rung again and again gets through.
-  if (may_vanish(bell) || proving_ != proof::none || fair_tail_ || denied_) return {};
+  if (may_vanish(bell) || proving_ != proof::none || tail_.begun) return {};
   return rings_.fate_of(pick(self, rings_.fates(), scheduler::choice_kind::arrive));
 }
 

@@ -32,7 +32,7 @@ uint64_t world::active_mask(lane& self, const operation& how) {
   bool company = false;
   for (const lane* other : of.lanes) company = company || stands_here(*other);
   if (company) {
-    const bool some = proving_ == proof::none && !denied_ && pick(self, 2, choice_kind::active_mask) == 1;
+    const bool some = proving_ == proof::none && !tail_.begun && pick(self, 2, choice_kind::active_mask) == 1;
     for (lane* other : of.lanes) {
       if (!stands_here(*other)) continue;
       if (some && pick(self, 2, choice_kind::active_mask) == 1) continue;

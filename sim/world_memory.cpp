@@ -79,8 +79,8 @@ void world::bad_access(lane& self, const char* wrong) {
 }
 
 void world::arrived(const lane& issuer, const void* address, size_t size_bytes) {
+  if (!heap_.contains(address)) changed_elsewhere(address, size_bytes);
   ++changes_;
-  if (may_vanish(address)) watches_.note_change(address, size_bytes, changes_);
   watches_.changed(address, size_bytes, [&](lane& waiter) {
     if (waiter.state == lane_state::waiting && waiter.reads.covers(address, size_bytes)) wake(waiter);
   });

@@ -59,18 +59,24 @@ scheduler::candidate world::look_at(const void* self, uint32_t index) {
 
 lane& world::choose_specially(lane& self) {
   if (steps_ >= next_limit_) pass_limit(self);
-  let_rings_arrive(steps_);
+  let_rings_arrive(tail_.begun ? doorbell_line::never : steps_);
   while (true) {
     if (proving_ != proof::none && changes_ != proof_changes_) proving_ = proof::none;
     if (proving_ != proof::none)
       for (lane* who : candidates_)
         if (proving_ == proof::of_everybody || who->of->guaranteed) return *who;
-    if (denied_ && !candidates_.empty()) {
-      lane& next = next_in_turn(denied_turn_, false);
-      denied_turn_ = next.id;
-      return next;
-    }
-    if (!candidates_.empty() && (fair_.candidates() != 0 || (fair_.owes_a_start() && !only_calls_start_kernels()))) {
+    if (tail_.begun) {
+      // Nothing is late any more.
+      if (late_ != nullptr && late_->all_arrives(self)) continue;
+      if (goes_in_a_circle(self)) {
+        judge_circle(self);
+        continue;
+      }
+      if (lane* const next = next_in_tail(self)) {
+        proving_ = proof::none;
+        return *next;
+      }
+    } else if (!candidates_.empty() && (fair_.candidates() != 0 || (fair_.owes_a_start() && !only_calls_start_kernels()))) {
       proving_ = proof::none;
       return ask(self);
     }
@@ -85,6 +91,7 @@ lane& world::choose_specially(lane& self) {
     // What each waits for is certain now.
     if (proving_ == proof::of_guaranteed && fair_.owes_a_start() && somebody_calls()) {
       proving_ = proof::none;
+      if (tail_.begun) continue;
       return ask(self);
     }
     if (proving_ == proof::of_guaranteed)
@@ -102,8 +109,8 @@ lane& world::choose_specially(lane& self) {
 bool world::somebody_calls() const {
   for (size_t n = 0; n < lanes_used_; ++n) {
     const lane& who = lanes_[n];
-    if (!who.is_host() || who.state != lane_state::waiting) continue;
-    if (who.called || who.pending.kind == operation_kind::synchronize) return true;
+    if (!who.is_host() || who.state == lane_state::ended) continue;
+    if (who.called || (who.state == lane_state::waiting && who.pending.kind == operation_kind::synchronize)) return true;
   }
   return false;
 }
@@ -114,6 +121,7 @@ void world::lift_places(lane& self) {
     judge_denied(self, "everybody who has a place on the device waits for somebody who has none (resident=" +
                            std::to_string(machine_.resident) + ")");
   places_lifted_ = true;
+  begin_tail();
   proving_ = proof::none;
   start_blocks(self);
 }
@@ -122,31 +130,28 @@ void world::lift_places(lane& self) {
 // when the run ends, this hang is the model's, and the verdict `progress`; when they all get stuck, it is a deadlock.
 void world::judge_denied(lane& self, std::string why) {
   denied_ = true;
-  denied_turn_ = 0;
   take_stock(self, std::move(why));
+  begin_tail();
   proving_ = proof::none;
 }
 
-// The candidate of the next higher number, or of the lowest. With `guaranteed_first`, of those alone unless there is none.
-lane& world::next_in_turn(uint32_t after, bool guaranteed_first) const {
-  const bool some = guaranteed_first && fair_.candidates() != 0;
-  const auto find = [&](uint64_t from) -> const lane* {
-    for (uint32_t number = turns_.next(from); number != turn_order::none; number = turns_.next(number + uint64_t{1}))
-      if (!some || lanes_[number].of->guaranteed) return &lanes_[number];
-    return nullptr;
-  };
-  if (after != ~uint32_t{0})
-    if (const lane* const who = find(after + uint64_t{1})) return *candidates_[who->candidate_slot];
-  return *candidates_[find(0)->candidate_slot];
+// The number of the candidate of the next higher number, or of the lowest.
+uint32_t world::next_in_turn(uint32_t after) const {
+  const uint32_t next = after == turn_order::none ? turn_order::none : turns_.next(after + uint64_t{1});
+  return next != turn_order::none ? next : turns_.next(0);
 }
 
-uint32_t world::next_in_turn(const void* self, uint32_t actor, bool guaranteed_first) {
-  return static_cast<const world*>(self)->next_in_turn(actor, guaranteed_first).candidate_slot;
+uint32_t world::next_in_turn(const void* self, uint32_t actor) {
+  const auto& here = *static_cast<const world*>(self);
+  return here.lanes_[here.next_in_turn(actor)].candidate_slot;
 }
 
 // Notes what the verdict is about, and has the report written, as things stand now.
 void world::take_stock(lane& self, std::string why) {
-  if (const lane* waiter = most_telling_waiter()) about_ = calls_of(*waiter);
+  if (tail_.seen.found)
+    about_ = tail_.telling;
+  else if (const lane* waiter = most_telling_waiter())
+    about_ = calls_of(*waiter);
   message_ = std::move(why);
   if (recorder_ == nullptr) return;
   stock_for_ = &self;
@@ -157,8 +162,10 @@ void world::take_stock(lane& self, std::string why) {
 std::string world::models_without_this_hang() const {
   std::string names;
   for (const progress_model model : progress_models())
-    if (std::any_of(candidates_.begin(), candidates_.end(),
-                    [&](const lane* who) { return fair_.would_hold(model, *who->of); }))
+    if (std::any_of(candidates_.begin(), candidates_.end(), [&](const lane* who) {
+          const bool goes_round = tail_.seen.found && who->last_turn > tail_.seen.from.turns;
+          return !goes_round && fair_.would_hold(model, *who->of);
+        }))
       names += (names.empty() ? "" : ", ") + std::string(to_string(model));
   return names;
 }
@@ -224,22 +231,14 @@ const lane* world::most_telling_waiter() const {
 }
 
 void world::pass_limit(lane& self) {
+  if (!tail_.begun) return begin_tail();
+  if (steps_ < tail_.limit) return;
   if (denied_) {
     // The hang under this model is certain; only whether another would end it has not been seen.
     verdict_ = verdict::progress;
     leave(self);
   }
-  if (fair_tail_) {
-    const lane& about = self.state == lane_state::ended && !candidates_.empty() ? *candidates_.front() : self;
-    verdict_ = verdict::budget;
-    message_ = "no end after " + std::to_string(steps_) +
-               " steps, the latter half of them fair; inconclusive (raise it with --set budget=N)";
-    about_ = calls_of(about);
-    leave(self);
-  }
-  fair_tail_ = true;
-  next_limit_ = steps_ + machine_.budget;
-  choices_->begin_fair_tail();
+  end_inconclusive(self);
 }
 
 void world::first_step(wave& who) {
@@ -252,7 +251,7 @@ void world::first_step(wave& who) {
 // Loops that give up after some turns must be seen to do so: each wait may end a few times although nothing has changed. Not
 // while waits are put to the proof, nor when the run is to come to its end.
 bool world::ends_for_no_reason(lane& self) {
-  if (self.wakes_left == 0 || proving_ != proof::none || fair_tail_ || denied_) return false;
+  if (self.wakes_left == 0 || proving_ != proof::none || tail_.begun) return false;
   --self.wakes_left;
   return pick(self, 2, choice_kind::wake) == 1;
 }
@@ -260,7 +259,10 @@ bool world::ends_for_no_reason(lane& self) {
 void world::pause(lane& self, const operation& how, const std::byte* private_state) {
   finish_plain_store(self);
   self.pending = how;
-  if (!self.reads.unchanged(watches_) || self.reads.saw_change()) {
+  if (tail_.all_take_turns && private_state != nullptr) {
+    self.reads.clear();
+    yield(self);
+  } else if (!self.reads.unchanged(watches_) || self.reads.saw_change()) {
     // Something that it read has changed already, or changed while it looked: it has reason to look again.
     self.reads.clear();
     self.wakes_left = machine_.wakes;
@@ -304,6 +306,7 @@ void world::wait_for(lane& self, const uint64_t& word, uint64_t wanted, const op
 }
 
 void world::look_for_spin(lane& self, const std::byte* private_state) {
+  if (tail_.all_take_turns) return;
   // A loop is back where it was when it reads the same from the same place, in the same private state.
   const operation& read = self.pending;
   const auto state = [&] { return digest_of(private_state, self.runs.stack().high()); };
@@ -321,6 +324,7 @@ void world::look_for_spin(lane& self, const std::byte* private_state) {
 // -- mutexes ----------------------------------------------------------------------------------------------------------------------
 
 int world::lock_mutex(lane& self, const void* mutex, mutex_kind kind, const operation& how) {
+  self.operands = {reinterpret_cast<uintptr_t>(mutex), static_cast<uint64_t>(kind)};
   step(self, how);
   while (true) {
     switch (mutexes_.try_lock(mutex, kind, self)) {
@@ -341,6 +345,7 @@ int world::lock_mutex(lane& self, const void* mutex, mutex_kind kind, const oper
 }
 
 int world::try_lock_mutex(lane& self, const void* mutex, mutex_kind kind, const operation& how) {
+  self.operands = {reinterpret_cast<uintptr_t>(mutex), static_cast<uint64_t>(kind)};
   step(self, how);
   const bool locked = mutexes_.try_lock(mutex, kind, self) == mutex_table::answer::locked;
   performed(self, locked ? 1 : 0);
@@ -353,6 +358,7 @@ int world::try_lock_mutex(lane& self, const void* mutex, mutex_kind kind, const 
 }
 
 int world::unlock_mutex(lane& self, const void* mutex, const operation& how) {
+  self.operands = {reinterpret_cast<uintptr_t>(mutex), 0};
   step(self, how);
   if (late_ != nullptr) late_->release_object(self, mutex);
   const bool held = mutexes_.unlock(mutex, self);

@@ -133,6 +133,7 @@ void wait(doorbell* bell, doorbell seen, uint64_t timeout_ns) {
   const caller from = HEDDLE_CALLER;
   lane& self = caller_lane("target");
   const entered inside(self);
+  const hidden_operands hidden(self);
   world& here = *world::instance;
   publish_access(here, self, operation_kind::wait, bell, sizeof *bell, memory_order::acquire, scope::system, from);
   take_turn(here, self);
@@ -181,6 +182,11 @@ void release(void* pointer) {
 
 void copy(void* to, const void* from_memory, size_t size_bytes) {
   const caller from = HEDDLE_CALLER;
+  if (world::current == nullptr) {
+    std::memmove(to, from_memory, size_bytes);
+    return;
+  }
+  const hidden_operands hidden(*world::current);
   plain_read(from_memory, size_bytes, from);
   range_write(to, size_bytes, from, [&] { std::memmove(to, from_memory, size_bytes); });
 }
@@ -189,6 +195,7 @@ void launch(const launch_shape& shape, const fiber_body& kernel, const void* byt
   const caller from = HEDDLE_CALLER;
   lane& self = caller_lane("device");
   const entered inside(self);
+  const hidden_operands hidden(self);
   // Where this is too much, a block does not fit.
   const uint64_t threads = uint64_t{shape.waves} * shape.lanes;
   const grid_shape grid = {
@@ -226,6 +233,7 @@ const wave* spawn_host(const char* name, const fiber_body& body, void* function)
   const caller from = HEDDLE_CALLER;
   lane& self = caller_lane("device");
   const entered inside(self);
+  const hidden_operands hidden(self);
   return &world::instance->spawn_host(self, name, body, function,
                                       make_operation(operation_kind::spawn, nullptr, 0, from));
 }
@@ -234,6 +242,7 @@ void join(const wave* thread) {
   const caller from = HEDDLE_CALLER;
   lane& self = caller_lane("device");
   const entered inside(self);
+  const hidden_operands hidden(self);
   world& here = *world::instance;
   here.wait_for(self, thread->ended, 1, make_operation(operation_kind::join, nullptr, 0, from));
   if (late_memory* const late = here.late()) late->acquire_object(self, &thread->ended);

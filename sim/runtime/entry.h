@@ -23,6 +23,18 @@ class entered {
   lane& self_;
 };
 
+/// Marks a call whose arguments are nowhere but in its own frame: what it will do is not told by its pending operation.
+class hidden_operands {
+ public:
+  explicit hidden_operands(lane& self) : self_(self) { self.hides_operands = true; }
+  ~hidden_operands() { self_.hides_operands = false; }
+  hidden_operands(const hidden_operands&) = delete;
+  hidden_operands& operator=(const hidden_operands&) = delete;
+
+ private:
+  lane& self_;
+};
+
 /// Where the caller of an entry point stands in the code under test; to be taken in the entry point itself.
 struct caller {
   const void* place;               ///< the return address
@@ -46,6 +58,7 @@ struct caller {
   made.size_bytes = static_cast<uint32_t>(size_bytes);
   made.place = from.place;
   made.frame = from.frame;
+  made.private_state = from.private_state;
   return made;
 }
 
@@ -63,6 +76,7 @@ struct caller {
   next.address = address;
   next.place = from.place;
   next.frame = from.frame;
+  next.private_state = from.private_state;
 }
 
 /// Waits for the lane's turn to make the access that it has published, which must be in bounds.
@@ -283,6 +297,7 @@ struct exchange_operand {
   world& here = *world::instance;
   const entered inside(*self);
   publish_access(here, *self, operation_kind::store, address, size_bytes, order, reach, from);
+  self->operands[0] = value;
   take_turn(here, *self);
   const uint64_t before = read_memory(address, size_bytes);
   if (late_memory* const late = here.late()) [[likely]]
@@ -305,6 +320,7 @@ struct exchange_operand {
   world& here = *world::instance;
   const entered inside(*self);
   publish_access(here, *self, named, address, size_bytes, order, reach, from);
+  self->operands = {operand, static_cast<uint64_t>(kind)};
   take_turn(here, *self);
   const uint64_t before = read_memory(address, size_bytes);
   uint64_t old = before;
@@ -342,6 +358,7 @@ struct exchange_operand {
   world& here = *world::instance;
   const entered inside(*self);
   publish_access(here, *self, operation_kind::compare_exchange, address, size_bytes, order, reach, from);
+  self->operands = {expected, desired};
   take_turn(here, *self);
   const uint64_t before = read_memory(address, size_bytes);
   uint64_t old = before;

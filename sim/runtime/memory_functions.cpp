@@ -25,6 +25,7 @@ char* __real_strncpy(char* to, const char* from, size_t most);
   void* name(void* to, const void* from, size_t size_bytes) {                      \
     if (heddle::sim::world::current == nullptr) return real(to, from, size_bytes); \
     const runtime::caller by = HEDDLE_CALLER;                                      \
+    const runtime::hidden_operands hidden(*heddle::sim::world::current);           \
     runtime::plain_read(from, size_bytes, by);                                     \
     runtime::range_write(to, size_bytes, by, [&] { real(to, from, size_bytes); }); \
     return to;                                                                     \
@@ -33,7 +34,9 @@ char* __real_strncpy(char* to, const char* from, size_t most);
 #define HEDDLE_FILL(name)                                                                               \
   void* name(void* to, int value, size_t size_bytes) {                                                  \
     if (heddle::sim::world::current == nullptr) return __real_memset(to, value, size_bytes);            \
-    runtime::range_write(to, size_bytes, HEDDLE_CALLER, [&] { __real_memset(to, value, size_bytes); }); \
+    const runtime::caller by = HEDDLE_CALLER;                                                           \
+    const runtime::hidden_operands hidden(*heddle::sim::world::current);                                \
+    runtime::range_write(to, size_bytes, by, [&] { __real_memset(to, value, size_bytes); });            \
     return to;                                                                                          \
   }
 
@@ -47,6 +50,7 @@ HEDDLE_FILL(__tsan_memset)
 int __wrap_memcmp(const void* a, const void* b, size_t size_bytes) {
   if (heddle::sim::world::current != nullptr) {
     const runtime::caller by = HEDDLE_CALLER;
+    const runtime::hidden_operands hidden(*heddle::sim::world::current);
     runtime::plain_read(a, size_bytes, by);
     runtime::plain_read(b, size_bytes, by);
   }
@@ -56,13 +60,18 @@ int __wrap_memcmp(const void* a, const void* b, size_t size_bytes) {
 // How long a string is can only be known by looking, which is what the visible read then stands for.
 
 size_t __wrap_strlen(const char* text) {
-  if (heddle::sim::world::current != nullptr) runtime::string_read(text, ~size_t{0}, HEDDLE_CALLER);
+  if (heddle::sim::world::current != nullptr) {
+    const runtime::caller by = HEDDLE_CALLER;
+    const runtime::hidden_operands hidden(*heddle::sim::world::current);
+    runtime::string_read(text, ~size_t{0}, by);
+  }
   return __real_strlen(text);
 }
 
 int __wrap_strcmp(const char* a, const char* b) {
   if (heddle::sim::world::current != nullptr) {
     const runtime::caller by = HEDDLE_CALLER;
+    const runtime::hidden_operands hidden(*heddle::sim::world::current);
     runtime::string_read(a, ~size_t{0}, by);
     runtime::string_read(b, ~size_t{0}, by);
   }
@@ -72,6 +81,7 @@ int __wrap_strcmp(const char* a, const char* b) {
 int __wrap_strncmp(const char* a, const char* b, size_t most) {
   if (heddle::sim::world::current != nullptr) {
     const runtime::caller by = HEDDLE_CALLER;
+    const runtime::hidden_operands hidden(*heddle::sim::world::current);
     runtime::string_read(a, most, by);
     runtime::string_read(b, most, by);
   }
@@ -81,6 +91,7 @@ int __wrap_strncmp(const char* a, const char* b, size_t most) {
 char* __wrap_strcpy(char* to, const char* from) {
   if (heddle::sim::world::current == nullptr) return __real_strcpy(to, from);
   const runtime::caller by = HEDDLE_CALLER;
+  const runtime::hidden_operands hidden(*heddle::sim::world::current);
   runtime::string_read(from, ~size_t{0}, by);
   runtime::range_write(to, __real_strlen(from) + 1, by, [&] { __real_strcpy(to, from); });
   return to;
@@ -89,6 +100,7 @@ char* __wrap_strcpy(char* to, const char* from) {
 char* __wrap_strncpy(char* to, const char* from, size_t most) {
   if (heddle::sim::world::current == nullptr) return __real_strncpy(to, from, most);
   const runtime::caller by = HEDDLE_CALLER;
+  const runtime::hidden_operands hidden(*heddle::sim::world::current);
   runtime::string_read(from, most, by);
   runtime::range_write(to, most, by, [&] { __real_strncpy(to, from, most); });
   return to;

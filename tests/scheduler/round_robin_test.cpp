@@ -54,9 +54,9 @@ struct ordered_actors {
   static candidate look(const void* context, uint32_t index) {
     return static_cast<const ordered_actors*>(context)->all[index];
   }
-  static uint32_t next(const void* context, uint32_t actor, bool guaranteed_first) {
+  static uint32_t next(const void* context, uint32_t actor) {
     const actors same(static_cast<const ordered_actors*>(context)->all);
-    return next_in_turn(same.asked(), actor, guaranteed_first);
+    return next_in_turn(same.asked(), actor);
   }
   choice asked() const {
     return {.kind = choice_kind::actor,

@@ -1,0 +1,54 @@
+// The end game of a run: who takes turns when the strategy is asked no longer, and what is known of the turns that were taken.
+#pragma once
+
+#include <heddle/sim/lasso.h>
+#include <heddle/sim/source_line.h>
+
+#include <array>
+#include <cstdint>
+
+namespace heddle::sim {
+
+/// A fair rhythm: lanes take turns in order of their ids, each as many in a row as its part of the rhythm says. Who is guaranteed a
+/// turn has one at least; who is not takes part only where the rhythm gives it turns.
+struct rhythm {
+  static constexpr uint32_t turns_most = 4;
+  /// By lane id, modulo their number. All 0: one turn for each who is guaranteed one, none for others.
+  std::array<uint8_t, 8> turns = {};
+
+  uint32_t turns_of(uint32_t lane, bool guaranteed) const {
+    const uint32_t given = turns[lane % turns.size()];
+    return given == 0 && guaranteed ? 1 : given;
+  }
+};
+
+/// Turns that lead back to the state in which they began.
+struct cycle {
+  lasso::moment from;
+  lasso::moment to;
+  bool found = false;
+
+  uint64_t steps() const { return to.steps - from.steps; }
+  bool changes_memory() const { return to.changes != from.changes; }
+};
+
+struct tail {
+  bool begun = false;
+  bool all_take_turns = false;  ///< nobody waits in a loop: whoever would, goes round
+  rhythm plays;
+  uint64_t limit = 0;  ///< the step at which the run is given up
+  uint64_t turns = 0;
+  uint32_t last = ~uint32_t{0};  ///< the lane of the last turn
+  uint32_t left = 0;             ///< turns that it has before the next one's
+  bool start_owed = false;       ///< somebody who has never stepped must start now
+  lasso states;
+  cycle seen;  ///< the last proven one
+
+  // The operation since the copy was taken that names the hang best: one that writes before one that only reads, the device before the
+  // host, then the lowest place; so that each cycle is told by one place, wherever it was entered.
+  call_chain telling = {};
+  uint32_t telling_rank = ~uint32_t{0};
+  const void* telling_place = nullptr;
+};
+
+}  // namespace heddle::sim

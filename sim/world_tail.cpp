@@ -1,0 +1,220 @@
+// The end game: after the budget, or where the strategy begins it, only those take turns whom the progress model guarantees some. When
+// the whole state comes back and each of them has stepped meanwhile, the same happens again for ever: a hang, and proof of it.
+// ("Lasso": the stem leads to a cycle. Weak fairness asks no more of a cycle than a step of each who is always in the fair set.)
+#include <heddle/sim/world.h>
+
+#include <algorithm>
+#include <bit>
+
+namespace heddle::sim {
+
+using scheduler::choice_kind;
+using scheduler::verdict;
+
+namespace {
+
+// In the order in which a person would look: who writes, the device, the host.
+uint32_t rank_of(const lane& who) {
+  return (may_write(who.pending.kind) ? 0u : 2u) + (who.is_host() ? 1u : 0u);
+}
+
+}  // namespace
+
+// A strategy that draws its end game says when it begins, and in what rhythm. False when it had no answer.
+bool world::draw_end_game() {
+  if (!choices_->draws_end_game()) return true;
+  constexpr uint32_t octaves = 13;
+  bool answered = true;
+  const auto draw = [&](uint32_t count) {
+    const uint32_t drawn = answered ? choices_->pick(count, choice_kind::end) : 0;
+    answered = answered && drawn < count;
+    return answered ? drawn : 0;
+  };
+  const uint32_t octave = draw(octaves);
+  const uint32_t first = uint32_t{1} << octave;
+  next_limit_ = std::min<uint64_t>(machine_.budget, first + draw(first));
+  // Half of the answers are none.
+  constexpr uint32_t answers = 2 * rhythm::turns_most;
+  for (uint8_t& each : tail_.plays.turns) {
+    const uint32_t drawn = draw(answers);
+    each = static_cast<uint8_t>(drawn > rhythm::turns_most ? 0 : drawn);
+  }
+  return answered;
+}
+
+void world::begin_tail() {
+  if (!tail_.begun)
+    for (size_t n = 0; n < lanes_used_; ++n) lanes_[n].called = false;
+  tail_.begun = true;
+  tail_.limit = steps_ + machine_.budget;
+  tail_.states.forget();
+  tail_.seen = {};
+  next_limit_ = 0;  // from now on each choice comes to choose_specially
+}
+
+void world::changed_elsewhere(const void* address, size_t size_bytes) {
+  if (may_vanish(address)) {
+    watches_.note_change(address, size_bytes, changes_ + 1);
+    tail_.states.blind();
+  } else if (tail_.begun) {
+    tail_.states.include(address, size_bytes);
+  }
+}
+
+uint32_t world::turns_in_a_row(const lane& who) const {
+  if (denied_ || (tail_.start_owed && !who.of->stepped)) return 1;
+  return tail_.plays.turns_of(who.id, who.of->guaranteed);
+}
+
+// Whose turn it is; null when nobody takes part who can.
+lane* world::next_in_tail(const lane& self) {
+  // Minimal progress, in the form that ends a run soonest: who is owed a start gets it with the next round.
+  tail_.start_owed = fair_.owes_a_start() && (!only_calls_start_kernels() || somebody_calls());
+  lane* next = nullptr;
+  if (tail_.left != 0 && self.id == tail_.last && self.state == lane_state::candidate && turns_in_a_row(self) != 0)
+    next = &lanes_[self.id];
+  if (next != nullptr) {
+    --tail_.left;
+  } else {
+    lane* lowest = nullptr;
+    for (lane* who : candidates_) {
+      if (turns_in_a_row(*who) == 0) continue;
+      if (lowest == nullptr || who->id < lowest->id) lowest = who;
+      // The id "none" is below every other.
+      if (who->id + 1 > tail_.last + 1 && (next == nullptr || who->id < next->id)) next = who;
+    }
+    if (next == nullptr) next = lowest;
+    if (next == nullptr) return nullptr;
+    tail_.last = next->id;
+    tail_.left = turns_in_a_row(*next) - 1;
+  }
+  next->last_turn = ++tail_.turns;
+  const uint32_t rank = rank_of(*next);
+  if (rank < tail_.telling_rank || (rank == tail_.telling_rank && next->pending.place < tail_.telling_place)) {
+    tail_.telling_rank = rank;
+    tail_.telling_place = next->pending.place;
+    tail_.telling = calls_of(*next);
+  }
+  return next;
+}
+
+// All that can influence what happens next. What is not in it does not: loads see the newest value and nothing is under way, waits are
+// not ended by a choice, and memory that is neither the device's nor a variable's makes the comparison blind when it changes.
+bool world::tell_state(state_reader& to, const lane& self) const {
+  const bool counts = to.fact(uint64_t{tail_.last} << 32 | tail_.left) && to.fact(self.id) && tell_lane(to, self, true) &&
+                      to.fact(lanes_used_) && to.fact(waves_used_) && to.fact(kernels_launched_) &&
+                      to.fact(kernels_running_) && to.fact(resident_waves_) && to.fact(heap_.frees()) &&
+                      to.fact(heap_.allocations().size()) && to.fact(mutexes_.holders().size()) &&
+                      to.fact(tail_.all_take_turns ? 1 : 0);
+  if (!counts) return false;
+  for (size_t n = 0; n < waves_used_; ++n) {
+    const wave& each = waves_[n];
+    const uint64_t flags = (each.resident ? 1u : 0u) | (each.stepped ? 2u : 0u) | (each.guaranteed ? 4u : 0u);
+    if (!to.fact(uint64_t{each.live_lanes} << 3 | flags) || !to.fact(each.ended_mask)) return false;
+    for (const open_collective& open : each.collectives)
+      if (!to.fact(static_cast<uint64_t>(open.kind)) || !to.fact(open.mask) || !to.fact(open.arrived)) return false;
+  }
+  for (size_t n = 0; n < lanes_used_; ++n)
+    if (&lanes_[n] != &self && !tell_lane(to, lanes_[n], false)) return false;
+  for (const allocation& each : heap_.allocations())
+    if (!each.freed && !to.bytes(each.base, each.size_bytes)) return false;
+  return tell_mutexes(to);
+}
+
+bool world::tell_mutexes(state_reader& to) const {
+  std::vector<std::pair<const void*, const mutex_table::holder*>> sorted;
+  for (const auto& [mutex, holder] : mutexes_.holders()) sorted.emplace_back(mutex, &holder);
+  std::sort(sorted.begin(), sorted.end());
+  return std::all_of(sorted.begin(), sorted.end(), [&](const auto& each) {
+    return to.fact(reinterpret_cast<uintptr_t>(each.first)) &&
+           to.fact(reinterpret_cast<uintptr_t>(each.second->who)) && to.fact(each.second->depth);
+  });
+}
+
+bool world::tell_lane(state_reader& to, const lane& who, bool is_running) const {
+  const operation& next = who.pending;
+  const uint64_t flags = static_cast<uint64_t>(who.state) | (who.begun ? 8u : 0u) | (who.resolved ? 16u : 0u) |
+                         (who.hides_operands ? 32u : 0u);
+  const bool facts = to.fact(flags) && to.fact(reinterpret_cast<uintptr_t>(next.place)) &&
+                     to.fact(reinterpret_cast<uintptr_t>(next.address)) &&
+                     to.fact(static_cast<uint64_t>(next.kind) << 48 | static_cast<uint64_t>(next.order) << 40 |
+                             static_cast<uint64_t>(next.reach) << 32 | next.size_bytes) &&
+                     to.fact(next.mask) && to.fact(who.operands[0]) && to.fact(who.operands[1]) && to.fact(who.result);
+  if (!facts) return false;
+  if (who.state == lane_state::ended || !who.begun) return true;
+  const std::byte* low = next.frame == nullptr ? who.runs.top() : next.private_state;
+  if (!is_running) {
+    const exceptions_in_flight& thrown = who.runs.exceptions();
+    if (!to.fact(reinterpret_cast<uintptr_t>(thrown.caught)) || !to.fact(thrown.uncaught)) return false;
+    if (who.hides_operands) low = who.runs.left_at();
+  }
+  return to.bytes(low, static_cast<size_t>(who.runs.stack().high() - low));
+}
+
+// Whether the run goes in a circle. When it does, but some of those who are guaranteed a turn wait in a loop and took none, all of them
+// are made to go round first: such a loop may be one that gives up.
+bool world::goes_in_a_circle(const lane& self) {
+  if (self.state == lane_state::ended || self.hides_operands) return false;
+  tail& end = tail_;
+  bool fresh = false;
+  const lasso::moment now = {.turns = end.turns, .steps = steps_, .changes = changes_};
+  const bool again = end.states.returns(now, [&](state_reader& to) { return tell_state(to, self); }, fresh);
+  if (fresh) end.telling_rank = ~uint32_t{0};
+  if (!again) return false;
+  const uint64_t since = end.states.anchor().turns;
+  for (const lane* who : candidates_)
+    if ((denied_ || who->of->guaranteed) && who->last_turn <= since) return false;
+  bool somebody_waits = false;
+  for (size_t n = 0; n < lanes_used_; ++n) {
+    lane& who = lanes_[n];
+    if (who.state != lane_state::waiting || who.private_state == nullptr) continue;
+    if (!denied_ && !who.of->guaranteed) continue;
+    somebody_waits = true;
+    add_candidate(who);
+  }
+  if (somebody_waits) {
+    end.all_take_turns = true;
+    end.states.forget();
+    return false;
+  }
+  end.seen = {.from = end.states.anchor(), .to = now, .found = true};
+  return true;
+}
+
+// A circle has been proven, and with it a hang: of the model when somebody whom it promises nothing took no part, else of the program.
+void world::judge_circle(lane& self) {
+  const cycle seen = tail_.seen;
+  const std::string steps = "the same " + std::to_string(seen.steps()) + (seen.steps() == 1 ? " step" : " steps");
+  bool somebody_left = false;
+  for (size_t n = 0; n < lanes_used_; ++n) {
+    const lane& who = lanes_[n];
+    const bool could = who.state == lane_state::candidate ||
+                       (who.state == lane_state::waiting && who.private_state != nullptr);
+    somebody_left = somebody_left || (could && who.last_turn <= seen.from.turns);
+  }
+  if (!denied_ && somebody_left)
+    return judge_denied(self, "everybody whom the progress model '" + std::string(to_string(machine_.progress)) +
+                                  "' guarantees a turn repeats " + steps +
+                                  " for ever, and waits for somebody whom it does not");
+  if (some_have_no_place() && !places_lifted_) return lift_places(self);
+  verdict_ = seen.changes_memory() ? verdict::livelock : verdict::deadlock;
+  message_ = seen.changes_memory()
+                 ? "everybody who can move repeats " + steps + " for ever: memory changes, and nothing is ever done"
+                 : "nobody can ever move again: " + steps + " are repeated for ever, and change nothing";
+  about_ = tail_.telling;
+  report_.clear();
+  leave(self);
+}
+
+void world::end_inconclusive(lane& self) {
+  const lane& about = self.state == lane_state::ended && !candidates_.empty() ? *candidates_.front() : self;
+  verdict_ = verdict::budget;
+  std::string reason = tail_.states.reason();
+  if (reason.empty()) reason = "no state came back in which it had been before";
+  message_ = "no end after " + std::to_string(steps_) + " steps, the last " + std::to_string(machine_.budget) +
+             " of them fair, and no proof of a hang: " + reason + "; inconclusive (raise it with --set budget=N)";
+  about_ = calls_of(about);
+  leave(self);
+}
+
+}  // namespace heddle::sim
