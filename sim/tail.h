@@ -4,21 +4,27 @@
 #include <heddle/sim/lasso.h>
 #include <heddle/sim/source_line.h>
 
+#include <algorithm>
 #include <array>
 #include <cstdint>
 
 namespace heddle::sim {
 
-/// A fair rhythm: lanes take turns in order of their ids, each as many in a row as its part of the rhythm says. Who is guaranteed a
+/// A fair rhythm: lanes take turns in order of their ids, up or down, each as many in a row as its part of the rhythm says. Who is guaranteed a
 /// turn has one at least; who is not takes part only where the rhythm gives it turns.
 struct rhythm {
-  static constexpr uint32_t turns_most = 4;
+  bool downwards = false;  ///< in order of falling ids
+  bool starves = true;     ///< whoever is not guaranteed a turn has none
   /// By lane id, modulo their number. All 0: one turn for each who is guaranteed one, none for others.
   std::array<uint8_t, 8> turns = {};
 
-  uint32_t turns_of(uint32_t lane, bool guaranteed) const {
+  /// The same for the first turns of a lane, where it takes part: so the others begin anywhere in their rounds.
+  std::array<uint8_t, 8> first = {};
+
+  uint32_t turns_of(uint32_t lane, bool takes_part, bool is_first) const {
     const uint32_t given = turns[lane % turns.size()];
-    return given == 0 && guaranteed ? 1 : given;
+    if ((given == 0 || starves) && !takes_part) return 0;
+    return std::max(1u, uint32_t{is_first ? first[lane % first.size()] : given});
   }
 };
 

@@ -4,7 +4,7 @@
 #include <heddle/sim/world.h>
 
 #include <algorithm>
-#include <bit>
+#include <array>
 
 namespace heddle::sim {
 
@@ -23,22 +23,21 @@ uint32_t rank_of(const lane& who) {
 // A strategy that draws its end game says when it begins, and in what rhythm. False when it had no answer.
 bool world::draw_end_game() {
   if (!choices_->draws_end_game()) return true;
-  constexpr uint32_t octaves = 13;
+  // Programs of a few steps have ended by chance after a few more, so that short stretches are the likelier; and short rhythms find most.
+  constexpr std::array<uint8_t, 16> octaves = {0, 0, 0, 0, 0, 0, 0, 1, 2, 3, 4, 5, 6, 8, 10, 13};
+  constexpr std::array<uint8_t, 8> turns = {0, 1, 1, 1, 2, 2, 2, 3};
   bool answered = true;
   const auto draw = [&](uint32_t count) {
     const uint32_t drawn = answered ? choices_->pick(count, choice_kind::end) : 0;
     answered = answered && drawn < count;
     return answered ? drawn : 0;
   };
-  const uint32_t octave = draw(octaves);
-  const uint32_t first = uint32_t{1} << octave;
+  const uint32_t first = uint32_t{1} << octaves[draw(octaves.size())];
   next_limit_ = std::min<uint64_t>(machine_.budget, first + draw(first));
-  // Half of the answers are none.
-  constexpr uint32_t answers = 2 * rhythm::turns_most;
-  for (uint8_t& each : tail_.plays.turns) {
-    const uint32_t drawn = draw(answers);
-    each = static_cast<uint8_t>(drawn > rhythm::turns_most ? 0 : drawn);
-  }
+  tail_.plays.downwards = draw(2) == 1;
+  tail_.plays.starves = draw(4) == 1;
+  for (uint8_t& each : tail_.plays.turns) each = turns[draw(turns.size())];
+  for (uint8_t& each : tail_.plays.first) each = turns[draw(turns.size())];
   return answered;
 }
 
@@ -62,8 +61,11 @@ void world::changed_elsewhere(const void* address, size_t size_bytes) {
 }
 
 uint32_t world::turns_in_a_row(const lane& who) const {
-  if (denied_ || (tail_.start_owed && !who.of->stepped)) return 1;
-  return tail_.plays.turns_of(who.id, who.of->guaranteed);
+  if (denied_) return 1;
+  const bool takes_part = who.of->guaranteed || (tail_.start_owed && !who.of->stepped);
+  // What one that starts does first is to come to its first operation.
+  const uint32_t turns = tail_.plays.turns_of(who.id, takes_part, who.last_turn == 0);
+  return turns == 0 || who.begun ? turns : turns + 1;
 }
 
 // Whose turn it is; null when nobody takes part who can.
@@ -76,14 +78,15 @@ lane* world::next_in_tail(const lane& self) {
   if (next != nullptr) {
     --tail_.left;
   } else {
-    lane* lowest = nullptr;
+    // Wraps round on purpose: whoever is next to the last one is at distance 0, the last one itself is the farthest.
+    uint32_t nearest = 0;
     for (lane* who : candidates_) {
       if (turns_in_a_row(*who) == 0) continue;
-      if (lowest == nullptr || who->id < lowest->id) lowest = who;
-      // The id "none" is below every other.
-      if (who->id + 1 > tail_.last + 1 && (next == nullptr || who->id < next->id)) next = who;
+      const uint32_t distance = tail_.plays.downwards ? tail_.last - who->id - 1 : who->id - tail_.last - 1;
+      if (next != nullptr && distance >= nearest) continue;
+      next = who;
+      nearest = distance;
     }
-    if (next == nullptr) next = lowest;
     if (next == nullptr) return nullptr;
     tail_.last = next->id;
     tail_.left = turns_in_a_row(*next) - 1;

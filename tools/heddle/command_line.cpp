@@ -64,6 +64,12 @@ std::unique_ptr<CLI::App> parser_of(invocation& into, typed_numbers& typed) {
   if (name == "progress") {
     parser->add_option("SHAPE|PROGRAM", into.programs);
     parser->add_flag("--json", into.json);
+    CLI::Option* simulate = parser->add_flag("--simulate", into.simulate);
+    into.strategy = "rhythm";
+    parser->add_option("--schedules", typed.schedules)->needs(simulate);
+    parser->add_option("--seed", typed.seed)->needs(simulate);
+    parser->add_option("--strategy", into.strategy)->needs(simulate);
+    parser->add_flag("--details", into.details)->needs(simulate);
   }
   if (name == "help") parser->add_option("COMMAND", into.topic);
   return parser;

@@ -32,7 +32,9 @@ struct invocation {
   bool all = false;                ///< litmus: every schedule, also when the outcome has been seen
   bool quiet = false;              ///< litmus: no line for a test that went as expected
 
-  std::vector<std::string> programs;  ///< progress: names of shapes, and programs
+  std::vector<std::string> programs;  ///< progress: names of shapes, and programs; with `simulate` also tables
+  bool simulate = false;              ///< progress: play them instead of judging them alone
+  bool details = false;               ///< progress --simulate: a line for each program and model
 
   std::string topic;  ///< help: a command, or empty
 };

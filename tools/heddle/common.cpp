@@ -3,6 +3,9 @@
 
 #include <algorithm>
 #include <charconv>
+#include <fstream>
+#include <iterator>
+#include <stdexcept>
 #include <cstdio>
 #include <iostream>
 
@@ -96,6 +99,13 @@ std::optional<uint64_t> parse_number(std::string_view text, uint64_t minimum, ui
   const auto [end, failed] = std::from_chars(text.data(), text.data() + text.size(), number);
   const bool whole = failed == std::errc() && end == text.data() + text.size();
   return whole && number >= minimum && number <= maximum ? std::optional(number) : std::nullopt;
+}
+
+std::string read_file(const std::string& name) {
+  std::ifstream file(name, std::ios::binary);
+  std::string text{std::istreambuf_iterator<char>(file), {}};
+  if (!file.is_open() || file.bad()) throw std::invalid_argument("cannot read the file \"" + name + "\"");
+  return text;
 }
 
 std::optional<double> parse_seconds(std::string_view text) {

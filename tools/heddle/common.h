@@ -55,6 +55,9 @@ settings_or_error settings_of(const scenario& tested, const std::vector<paramete
 /// A whole number in [minimum, maximum] and nothing else.
 std::optional<uint64_t> parse_number(std::string_view text, uint64_t minimum, uint64_t maximum);
 
+/// What is in the file. Throws std::invalid_argument with one line when it cannot be read.
+std::string read_file(const std::string& name);
+
 /// A time in seconds: "30", "0.5", "30s", "5m", "2h"; more than 0.
 std::optional<double> parse_seconds(std::string_view text);
 

@@ -5,9 +5,7 @@
 #include <heddle/tools/litmus/tables.h>
 
 #include <algorithm>
-#include <fstream>
 #include <iostream>
-#include <iterator>
 #include <regex>
 #include <set>
 #include <stdexcept>
@@ -15,13 +13,6 @@
 
 namespace heddle::tools {
 namespace {
-
-std::string read_file(const std::string& name) {
-  std::ifstream file(name, std::ios::binary);
-  std::string text{std::istreambuf_iterator<char>(file), {}};
-  if (!file.is_open() || file.bad()) throw std::invalid_argument("cannot read the file \"" + name + "\"");
-  return text;
-}
 
 /// Tests of the machine's memory, and programs to be judged.
 struct tests_of_files {

@@ -2,6 +2,7 @@
 #include <heddle/tools/common.h>
 #include <heddle/tools/judge/examination.h>
 #include <heddle/tools/judge/rpc_shapes.h>
+#include <heddle/tools/progress_command.h>
 #include <heddle/tools/table.h>
 
 #include <algorithm>
@@ -36,6 +37,9 @@ question question_of(const std::string& word) {
       return {.name = word, .summary = std::string(each.summary), .code = judge::parse(each.program)};
     known.emplace_back(each.name);
   }
+  if (word.ends_with(".csv"))
+    throw std::invalid_argument("progress: a table of programs is judged by heddle litmus " + shell_word(word) +
+                                "; with --simulate it is played here");
   throw std::invalid_argument(unknown("shape", word, known) +
                               (word.empty() ? "; write a program, such as 'T0{0:st m0=1}'" : ""));
 }
@@ -143,8 +147,11 @@ void print_all(const invocation& asked) {
 
 }  // namespace
 
+judge::program program_asked_for(const std::string& word) { return question_of(word).code; }
+
 int progress(const invocation& asked) {
   try {
+    if (asked.simulate) return simulate_progress(asked);
     print_all(asked);
   } catch (const std::invalid_argument& wrong) {
     return fail(wrong_input, wrong.what());
