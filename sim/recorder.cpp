@@ -78,26 +78,37 @@ bool recorder::is_fence(uint64_t step) const {
   return found != taken_.end() && found->step == step && found->what.kind == operation_kind::fence;
 }
 
+step_record recorder::in_words(const heap& memory, const taken& one) {
+  step_record record;
+  record.step = one.step;
+  record.actor = name_of(*one.who);
+  record.operation = sim::describe(one.what);
+  if (one.what.address != nullptr)
+    record.location =
+        describe_location(memory, one.what.address) + " (" + std::to_string(one.what.size_bytes) + " bytes)";
+  if (one.what.address != nullptr || is_collective(one.what.kind) || one.what.kind == operation_kind::active_mask) {
+    char text[32];
+    std::snprintf(text, sizeof text, "0x%llx", static_cast<unsigned long long>(one.value));
+    record.value = text;
+  }
+  record.where = source_of(one.calls).where();
+  return record;
+}
+
 std::vector<step_record> recorder::steps(const heap& memory, size_t most) const {
   std::vector<step_record> said;
   const size_t from = taken_.size() > most ? taken_.size() - most : 0;
   said.reserve(taken_.size() - from);
-  for (size_t n = from; n < taken_.size(); ++n) {
-    const taken& one = taken_[n];
-    step_record& record = said.emplace_back();
-    record.step = one.step;
-    record.actor = name_of(*one.who);
-    record.operation = sim::describe(one.what);
-    if (one.what.address != nullptr)
-      record.location =
-          describe_location(memory, one.what.address) + " (" + std::to_string(one.what.size_bytes) + " bytes)";
-    if (one.what.address != nullptr || is_collective(one.what.kind) || one.what.kind == operation_kind::active_mask) {
-      char text[32];
-      std::snprintf(text, sizeof text, "0x%llx", static_cast<unsigned long long>(one.value));
-      record.value = text;
-    }
-    record.where = source_of(one.calls).where();
-  }
+  for (size_t n = from; n < taken_.size(); ++n) said.push_back(in_words(memory, taken_[n]));
+  return said;
+}
+
+std::vector<step_record> recorder::steps_between(const heap& memory, uint64_t after, uint64_t to) const {
+  const auto is_before = [](uint64_t wanted, const taken& one) { return wanted < one.step; };
+  const auto first = std::upper_bound(taken_.begin(), taken_.end(), after, is_before);
+  const auto last = std::upper_bound(taken_.begin(), taken_.end(), to, is_before);
+  std::vector<step_record> said;
+  for (auto each = first; each < last; ++each) said.push_back(in_words(memory, *each));
   return said;
 }
 

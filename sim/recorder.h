@@ -48,8 +48,11 @@ class recorder {
 
   /// The steps in words. At most the last `most`.
   std::vector<step_record> steps(const heap& memory, size_t most) const;
+  /// Those behind step `after`, up to and with step `to`.
+  std::vector<step_record> steps_between(const heap& memory, uint64_t after, uint64_t to) const;
 
  private:
+  static step_record in_words(const heap& memory, const taken& one);
   static constexpr uint64_t granule_bytes = 8;
   std::vector<taken> taken_;
   std::unordered_map<const lane*, size_t> last_of_;                  ///< in taken_

@@ -109,6 +109,7 @@ void world::prepare(scheduler::choice_source& choices, bool explain) {
   tail_.begun = tail_.all_take_turns = false;
   tail_.plays = {};
   tail_.turns = 0;
+  tail_.still_rounds = 0;
   tail_.last = ~uint32_t{0};
   tail_.left = 0;
   tail_.states.reset();
@@ -211,7 +212,7 @@ outcome world::run(const parameters& values, const std::function<void()>& body, 
 
 void world::write_report() {
   hang_report written(*this);
-  report_ = written.text();
+  report_ = written.text() + cycle_text();
   waits_ = written.graph().empty() ? "" : written.graph().dot(message_);
 }
 

@@ -300,6 +300,7 @@ class world {
   bool goes_in_a_circle(const lane& self);
   void judge_circle(lane& self);
   [[noreturn]] void end_inconclusive(lane& self);
+  std::string cycle_text() const;
 
   void take_stock(lane& self, std::string why);
   void pass_limit(lane& self);

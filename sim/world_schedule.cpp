@@ -259,7 +259,9 @@ bool world::ends_for_no_reason(lane& self) {
 void world::pause(lane& self, const operation& how, const std::byte* private_state) {
   finish_plain_store(self);
   self.pending = how;
-  if (tail_.all_take_turns && private_state != nullptr) {
+  // Who has looked at nothing since it changed something waits for nothing: it goes round.
+  const bool goes_round = tail_.begun && private_state != nullptr && (tail_.all_take_turns || self.reads.entries().empty());
+  if (goes_round) {
     self.reads.clear();
     yield(self);
   } else if (!self.reads.unchanged(watches_) || self.reads.saw_change()) {

@@ -1,6 +1,7 @@
 // The end game: after the budget, or where the strategy begins it, only those take turns whom the progress model guarantees some. When
 // the whole state comes back and each of them has stepped meanwhile, the same happens again for ever: a hang, and proof of it.
 // ("Lasso": the stem leads to a cycle. Weak fairness asks no more of a cycle than a step of each who is always in the fair set.)
+#include <heddle/sim/cycle_report.h>
 #include <heddle/sim/world.h>
 
 #include <algorithm>
@@ -167,6 +168,12 @@ bool world::goes_in_a_circle(const lane& self) {
   const uint64_t since = end.states.anchor().turns;
   for (const lane* who : candidates_)
     if ((denied_ || who->of->guaranteed) && who->last_turn <= since) return false;
+  // Whoever only reads will wait of himself, and be told in the report as one who waits: that needs some more rounds.
+  constexpr uint32_t rounds_to_wait = 64;
+  if (!end.all_take_turns && now.changes == end.states.anchor().changes && ++end.still_rounds < rounds_to_wait) {
+    end.states.forget();
+    return false;
+  }
   bool somebody_waits = false;
   for (size_t n = 0; n < lanes_used_; ++n) {
     lane& who = lanes_[n];
@@ -207,6 +214,15 @@ void world::judge_circle(lane& self) {
   about_ = tail_.telling;
   report_.clear();
   leave(self);
+}
+
+std::string world::cycle_text() const {
+  if (!tail_.seen.found || recorder_ == nullptr) return {};
+  std::string text = cycle_report(recorder_->steps_between(heap_, tail_.seen.from.steps, tail_.seen.to.steps));
+  // Everybody who can step does, in every round: no model asks for more.
+  if (verdict_ == verdict::livelock || verdict_ == verdict::deadlock)
+    text += "progress models that rule this hang out: none; everybody who can move has turns again and again\n";
+  return text;
 }
 
 void world::end_inconclusive(lane& self) {

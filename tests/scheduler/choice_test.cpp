@@ -2,6 +2,7 @@
 
 #include <heddle/scheduler/random.h>
 #include <heddle/scheduler/replay.h>
+#include <heddle/scheduler/rhythm.h>
 #include <heddle/scheduler/round_robin.h>
 
 #include <gtest/gtest.h>
@@ -53,41 +54,25 @@ TEST(choice_source, a_new_run_forgets_the_last_one_and_keeps_its_memory) {
   EXPECT_EQ(choices.recorded().capacity(), capacity);
 }
 
-TEST(fair_tail, only_the_guaranteed_take_turns) {
-  random_strategy deciding;
+TEST(choice_source, the_end_game_is_drawn_where_the_strategy_draws_one_and_where_one_was_recorded) {
   choice_source choices;
-  choices.begin(deciding, 1);
-  choices.begin_fair_tail();
-  const actors all({{.actor = 5, .guaranteed = true}, {.actor = 1}, {.actor = 3, .guaranteed = true}});
-  std::vector<uint32_t> turns;
-  for (int turn = 0; turn < 5; ++turn) turns.push_back(all[choices.pick(3, choice_kind::actor, all.list())].actor);
-  EXPECT_EQ(turns, (std::vector<uint32_t>{3, 5, 3, 5, 3}));
-}
-
-TEST(fair_tail, all_take_turns_when_none_is_guaranteed) {
-  random_strategy deciding;
-  choice_source choices;
-  choices.begin(deciding, 1);
-  choices.begin_fair_tail();
-  const actors all({{.actor = 2}, {.actor = 0}, {.actor = 1}});
-  std::vector<uint32_t> turns;
-  for (int turn = 0; turn < 4; ++turn) turns.push_back(all[choices.pick(3, choice_kind::actor, all.list())].actor);
-  EXPECT_EQ(turns, (std::vector<uint32_t>{0, 1, 2, 0}));
-}
-
-TEST(fair_tail, other_kinds_go_on_being_asked_and_recorded) {
-  random_strategy deciding;
-  choice_source choices;
-  choices.begin(deciding, 1);
-  choices.begin_fair_tail();
-  const actors all({{.actor = 2}, {.actor = 0}});
-  choices.pick(2, choice_kind::actor, all.list());
-  EXPECT_TRUE(choices.recorded().empty());
-  choices.pick(2, choice_kind::wake);
-  EXPECT_EQ(choices.recorded().size(), 1u);
-  choices.begin(deciding, 1);
-  choices.pick(2, choice_kind::actor, all.list());
-  EXPECT_EQ(choices.recorded().size(), 1u) << "the tail ends with the run";
+  random_strategy random;
+  choices.begin(random, 1);
+  EXPECT_FALSE(choices.draws_end_game());
+  rhythm_strategy rhythm;
+  choices.begin(rhythm, 1);
+  ASSERT_TRUE(choices.draws_end_game());
+  const uint32_t drawn = choices.pick(16, choice_kind::end);
+  choices.pick(2, choice_kind::actor);
+  const std::vector<answer> recorded = choices.recorded();
+  replay_strategy again(recorded);
+  choices.begin(again, 1);
+  EXPECT_TRUE(choices.draws_end_game());
+  EXPECT_EQ(choices.pick(16, choice_kind::end), drawn);
+  const std::vector<answer> without = {{choice_kind::actor, 2, 1}};
+  replay_strategy other(without);
+  choices.begin(other, 1);
+  EXPECT_FALSE(choices.draws_end_game());
 }
 
 TEST(choice_kind, names_and_their_inverse_agree) {
