@@ -8,7 +8,7 @@
 namespace heddle::scheduler {
 namespace {
 
-constexpr std::array<std::string_view, choice_kind_count> kind_names = {"actor", "mask",   "wake", "visible",
+constexpr std::array<std::string_view, choice_kind_count> kind_names = {"actor", "mask",   "wake",  "visible",
                                                                         "place", "arrive", "start", "end"};
 
 [[noreturn]] void fail(const char* what, uint32_t count, uint32_t picked) {

@@ -18,9 +18,7 @@ class replay_strategy final : public strategy {
   void begin(uint64_t seed) override;
   uint32_t pick(const choice& asked) override;
   /// As the recorded strategy did: its answers come first.
-  bool draws_end_game() const override {
-    return !recorded_.empty() && recorded_.front().kind == choice_kind::end;
-  }
+  bool draws_end_game() const override { return !recorded_.empty() && recorded_.front().kind == choice_kind::end; }
   std::string_view name() const override { return "replay"; }
 
   /// One line: at which choice the run left the recording, what was recorded and what was asked. Empty when it did not.

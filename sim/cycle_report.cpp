@@ -41,7 +41,8 @@ std::string cycle_report(const std::vector<step_record>& steps) {
     ++found_or_added(of.lines, [&](const line& known) { return known.text == text; }, {text, 0}).times;
   }
   std::sort(parts.begin(), parts.end(), [](const part& one, const part& other) { return one.actor < other.actor; });
-  std::string text = "repeated for ever, " + std::to_string(steps.size()) + (steps.size() == 1 ? " step:\n" : " steps:\n");
+  std::string text =
+      "repeated for ever, " + std::to_string(steps.size()) + (steps.size() == 1 ? " step:\n" : " steps:\n");
   for (size_t n = 0; n < std::min(parts.size(), most_lanes); ++n) {
     text += "  " + parts[n].actor + '\n';
     const std::vector<line>& lines = parts[n].lines;

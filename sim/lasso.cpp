@@ -39,7 +39,9 @@ HEDDLE_AS_IT_IS size_t equal_bytes(const void* one, const std::byte* other, size
 
 HEDDLE_AS_IT_IS std::byte byte_at(const std::byte* at) { return *static_cast<const volatile std::byte*>(at); }
 
-constexpr size_t whole_words(size_t size_bytes) { return (size_bytes + sizeof(word) - 1) / sizeof(word) * sizeof(word); }
+constexpr size_t whole_words(size_t size_bytes) {
+  return (size_bytes + sizeof(word) - 1) / sizeof(word) * sizeof(word);
+}
 
 }  // namespace
 
@@ -71,9 +73,7 @@ class lasso::copier final : public state_reader {
 class lasso::comparer final : public state_reader {
  public:
   explicit comparer(lasso& with) : with_(with) {}
-  bool fact(uint64_t value) override {
-    return facts_ < with_.facts_.size() && with_.facts_[facts_++] == value;
-  }
+  bool fact(uint64_t value) override { return facts_ < with_.facts_.size() && with_.facts_[facts_++] == value; }
   bool bytes(const void* at, size_t size_bytes) override {
     if (pieces_ == with_.pieces_.size()) return false;
     const piece& known = with_.pieces_[pieces_++];
@@ -149,7 +149,8 @@ void lasso::include(const void* address, size_t size_bytes) {
 }
 
 std::string lasso::reason() const {
-  if (too_large_) return "its state is larger than " + std::to_string(state_bytes_most >> 20) + " MiB and was not compared";
+  if (too_large_)
+    return "its state is larger than " + std::to_string(state_bytes_most >> 20) + " MiB and was not compared";
   if (work_bytes_ > work_bytes_most) return "its state is too large to be compared as often as it takes";
   if (ever_blind_) return "it changes memory of the C++ heap, or of libraries, which cannot be compared";
   return {};

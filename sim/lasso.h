@@ -35,7 +35,7 @@ class lasso {
     uint64_t changes = 0;  ///< of memory
   };
 
-  static constexpr size_t state_bytes_most = size_t{64} << 20;  ///< of a copy
+  static constexpr size_t state_bytes_most = size_t{64} << 20;    ///< of a copy
   static constexpr uint64_t work_bytes_most = uint64_t{4} << 30;  ///< copied and compared in a run
 
   /// A new run; keeps its memory.

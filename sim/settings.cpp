@@ -68,6 +68,9 @@ std::vector<parameter> machine_parameters() {
       parameter::number("wakes", 1, 0, 1000, "", "how often a wait may end although nothing changed"),
       parameter::number("budget", 1000000, 100, int64_t{1} << 40, "steps",
                         "steps before only guaranteed waves run; as many again and the run is inconclusive"),
+      parameter::number(
+          "starvation", 0, 0, 1000000, "",
+          "how often a lane that waits may be passed over before that is a verdict; 0: as often as it comes"),
       parameter::number("stack_kib", 16, 8, 1024, "KiB", "stack of a lane"),
       parameter::number("host_stack_kib", 256, 64, 8192, "KiB", "stack of a host thread"),
       parameter::one_of("races", "end", {"end", "count"},
@@ -93,6 +96,7 @@ settings settings::from(const parameters& values) {
   read.starts_in_order = values.text("starts") == "in-order";
   read.budget = static_cast<uint64_t>(values.number("budget"));
   read.wakes = values.count("wakes");
+  read.starvation = values.count("starvation");
   read.plain_points = values.text("points") == "all";
   read.stack_bytes = static_cast<size_t>(values.number("stack_kib")) * 1024;
   read.host_stack_bytes = static_cast<size_t>(values.number("host_stack_kib")) * 1024;

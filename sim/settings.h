@@ -29,6 +29,7 @@ struct settings {
   uint32_t resident = 0;        ///< waves that the device holds at a time
   bool starts_in_order = true;  ///< the blocks of a kernel get their places by number; otherwise, that is a choice
   uint64_t budget = 0;          ///< steps before the fair tail begins, and again before the run is given up
+  uint32_t starvation = 0;      ///< times that a lane may be passed over in one wait; 0: as often as it comes
   uint32_t wakes = 0;           ///< times that a wait may end although nothing changed
   bool plain_points = true;     ///< plain accesses are scheduling points too
   size_t stack_bytes = 0;       ///< of a lane

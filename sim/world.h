@@ -15,6 +15,7 @@
 #include <heddle/sim/recorder.h>
 #include <heddle/sim/settings.h>
 #include <heddle/sim/simulation.h>
+#include <heddle/sim/starvation.h>
 #include <heddle/sim/tail.h>
 #include <heddle/sim/turn_order.h>
 
@@ -60,7 +61,8 @@ class world {
       digest_.add(what, value);
     else
       add_to_digest(what, done.address, done.size_bytes, value);
-    if (recorder_) recorder_->performed(self, value, steps_);
+    if (observed_) [[unlikely]]
+      observe(self, value);
   }
 
   /// The lane has read this. A loop that reads and reads without a pause is looked at more closely.
@@ -89,7 +91,8 @@ class world {
     watches_.changed(address, size_bytes, [&](lane& waiter) {
       if (waiter.state == lane_state::waiting && waiter.reads.covers(address, size_bytes)) wake(waiter);
     });
-    if (recorder_) recorder_->changed(self, address, size_bytes);
+    if (observed_) [[unlikely]]
+      observe_change(self, address, size_bytes);
   }
 
   /// Lets the memory take up what the lane has stored plainly, or seen through a window.
@@ -194,9 +197,7 @@ class world {
   }
   /// Whether the lane may still see something that is not the newest. Not when waits are put to the proof or the run is to come
   /// to its end: there all stores have arrived.
-  bool may_be_late(const lane& self) const {
-    return self.late_left != 0 && proving_ == proof::none && !tail_.begun;
-  }
+  bool may_be_late(const lane& self) const { return self.late_left != 0 && proving_ == proof::none && !tail_.begun; }
   uint64_t steps() const { return steps_; }
   bool explains() const { return recorder_ != nullptr; }
   /// What was under way has changed these bytes; `issuer` had stored them.
@@ -294,6 +295,8 @@ class world {
   void changed_elsewhere(const void* address, size_t size_bytes);
   uint32_t turns_in_a_row(const lane& who) const;
   lane* next_in_tail(const lane& self);
+  lane* next_above();
+  lane* next_below();
   bool tell_state(state_reader& to, const lane& self) const;
   bool tell_lane(state_reader& to, const lane& who, bool is_running) const;
   bool tell_mutexes(state_reader& to) const;
@@ -311,6 +314,10 @@ class world {
   void add_candidate(lane& who);
   void remove_candidate(lane& who);
   void wake(lane& waiter);
+  // For who looks on: the recorder, the watch for starvation.
+  void observe(lane& self, uint64_t value);
+  void observe_change(lane& self, const void* address, size_t size_bytes);
+  void got_on(lane& self);
   void wait(lane& self, const std::byte* private_state);
   bool ends_for_no_reason(lane& self);
   void got_somewhere(lane& self) {
@@ -428,6 +435,8 @@ class world {
   uint64_t steps_ = 0;
   uint64_t next_limit_ = 0;
   std::unique_ptr<recorder> recorder_;
+  starvation_watch starvation_;
+  bool observed_ = false;  ///< there is a recorder, or starvation is watched for
 
   scheduler::verdict verdict_ = scheduler::verdict::ok;
   std::string message_;

@@ -76,7 +76,8 @@ lane& world::choose_specially(lane& self) {
         proving_ = proof::none;
         return *next;
       }
-    } else if (!candidates_.empty() && (fair_.candidates() != 0 || (fair_.owes_a_start() && !only_calls_start_kernels()))) {
+    } else if (!candidates_.empty() &&
+               (fair_.candidates() != 0 || (fair_.owes_a_start() && !only_calls_start_kernels()))) {
       proving_ = proof::none;
       return ask(self);
     }
@@ -110,7 +111,8 @@ bool world::somebody_calls() const {
   for (size_t n = 0; n < lanes_used_; ++n) {
     const lane& who = lanes_[n];
     if (!who.is_host() || who.state == lane_state::ended) continue;
-    if (who.called || (who.state == lane_state::waiting && who.pending.kind == operation_kind::synchronize)) return true;
+    if (who.called || (who.state == lane_state::waiting && who.pending.kind == operation_kind::synchronize))
+      return true;
   }
   return false;
 }
@@ -260,7 +262,8 @@ void world::pause(lane& self, const operation& how, const std::byte* private_sta
   finish_plain_store(self);
   self.pending = how;
   // Who has looked at nothing since it changed something waits for nothing: it goes round.
-  const bool goes_round = tail_.begun && private_state != nullptr && (tail_.all_take_turns || self.reads.entries().empty());
+  const bool goes_round =
+      tail_.begun && private_state != nullptr && (tail_.all_take_turns || self.reads.entries().empty());
   if (goes_round) {
     self.reads.clear();
     yield(self);
@@ -270,6 +273,7 @@ void world::pause(lane& self, const operation& how, const std::byte* private_sta
     self.wakes_left = machine_.wakes;
     yield(self);
   } else if (ends_for_no_reason(self)) {
+    if (starvation_.on()) starvation_.waits(self, steps_);
     yield(self);
   } else {
     wait(self, private_state);
@@ -278,6 +282,7 @@ void world::pause(lane& self, const operation& how, const std::byte* private_sta
 }
 
 void world::wait(lane& self, const std::byte* private_state) {
+  if (starvation_.on()) starvation_.waits(self, steps_);
   self.private_state = private_state;
   self.fruitless_reads = 0;
   watches_.enrol(self);
@@ -323,6 +328,26 @@ void world::look_for_spin(lane& self, const std::byte* private_state) {
     self.reads.clear();
 }
 
+void world::observe(lane& self, uint64_t value) {
+  if (recorder_) recorder_->performed(self, value, steps_);
+  if (starvation_.on()) starvation_.performed(self);
+}
+
+void world::observe_change(lane& self, const void* address, size_t size_bytes) {
+  if (recorder_) recorder_->changed(self, address, size_bytes);
+  if (starvation_.on()) got_on(self);
+}
+
+void world::got_on(lane& self) {
+  const lane* const starved = starvation_.got_on(self);
+  if (starved == nullptr) return;
+  verdict_ = verdict::starvation;
+  message_ = starvation_.message(*starved, heap_);
+  about_ = starvation_.place_of(*starved);
+  report_.clear();
+  leave(self);
+}
+
 // -- mutexes ----------------------------------------------------------------------------------------------------------------------
 
 int world::lock_mutex(lane& self, const void* mutex, mutex_kind kind, const operation& how) {
@@ -334,6 +359,7 @@ int world::lock_mutex(lane& self, const void* mutex, mutex_kind kind, const oper
         got_somewhere(self);
         if (late_ != nullptr) late_->acquire_object(self, mutex);
         performed(self, 0);
+        if (starvation_.on()) got_on(self);
         return 0;
       case mutex_table::answer::deadlock:
         performed(self, EDEADLK);
@@ -341,6 +367,7 @@ int world::lock_mutex(lane& self, const void* mutex, mutex_kind kind, const oper
       case mutex_table::answer::must_wait:
         self.reads.clear();
         self.reads.add(mutex, 1, 0);
+        if (starvation_.on()) starvation_.performed(self);
         wait(self, nullptr);
     }
   }
@@ -352,10 +379,12 @@ int world::try_lock_mutex(lane& self, const void* mutex, mutex_kind kind, const 
   const bool locked = mutexes_.try_lock(mutex, kind, self) == mutex_table::answer::locked;
   performed(self, locked ? 1 : 0);
   if (locked && late_ != nullptr) late_->acquire_object(self, mutex);
-  if (locked)
+  if (locked) {
     got_somewhere(self);
-  else
+    if (starvation_.on()) got_on(self);
+  } else {
     self.reads.add(mutex, 1, watches_.change_of(mutex, 1), true);
+  }
   return locked ? 0 : EBUSY;
 }
 

@@ -15,9 +15,7 @@ using scheduler::verdict;
 namespace {
 
 // In the order in which a person would look: who writes, the device, the host.
-uint32_t rank_of(const lane& who) {
-  return (may_write(who.pending.kind) ? 0u : 2u) + (who.is_host() ? 1u : 0u);
-}
+uint32_t rank_of(const lane& who) { return (may_write(who.pending.kind) ? 0u : 2u) + (who.is_host() ? 1u : 0u); }
 
 }  // namespace
 
@@ -69,6 +67,29 @@ uint32_t world::turns_in_a_row(const lane& who) const {
   return turns == 0 || who.begun ? turns : turns + 1;
 }
 
+// Of those who take part, the one that follows the last one.
+lane* world::next_above() {
+  uint32_t number = tail_.last;
+  for (size_t tried = 0; tried < candidates_.size(); ++tried) {
+    number = next_in_turn(number);
+    if (turns_in_a_row(lanes_[number]) != 0) return &lanes_[number];
+  }
+  return nullptr;
+}
+
+lane* world::next_below() {
+  lane* next = nullptr;
+  // Wraps round on purpose: the one below the last is at distance 0, the last itself is the farthest.
+  uint32_t nearest = 0;
+  for (lane* who : candidates_) {
+    const uint32_t distance = tail_.last - who->id - 1;
+    if ((next != nullptr && distance >= nearest) || turns_in_a_row(*who) == 0) continue;
+    next = who;
+    nearest = distance;
+  }
+  return next;
+}
+
 // Whose turn it is; null when nobody takes part who can.
 lane* world::next_in_tail(const lane& self) {
   // Minimal progress, in the form that ends a run soonest: who is owed a start gets it with the next round.
@@ -79,15 +100,7 @@ lane* world::next_in_tail(const lane& self) {
   if (next != nullptr) {
     --tail_.left;
   } else {
-    // Wraps round on purpose: whoever is next to the last one is at distance 0, the last one itself is the farthest.
-    uint32_t nearest = 0;
-    for (lane* who : candidates_) {
-      if (turns_in_a_row(*who) == 0) continue;
-      const uint32_t distance = tail_.plays.downwards ? tail_.last - who->id - 1 : who->id - tail_.last - 1;
-      if (next != nullptr && distance >= nearest) continue;
-      next = who;
-      nearest = distance;
-    }
+    next = tail_.plays.downwards && !denied_ ? next_below() : next_above();
     if (next == nullptr) return nullptr;
     tail_.last = next->id;
     tail_.left = turns_in_a_row(*next) - 1;
@@ -105,11 +118,11 @@ lane* world::next_in_tail(const lane& self) {
 // All that can influence what happens next. What is not in it does not: loads see the newest value and nothing is under way, waits are
 // not ended by a choice, and memory that is neither the device's nor a variable's makes the comparison blind when it changes.
 bool world::tell_state(state_reader& to, const lane& self) const {
-  const bool counts = to.fact(uint64_t{tail_.last} << 32 | tail_.left) && to.fact(self.id) && tell_lane(to, self, true) &&
-                      to.fact(lanes_used_) && to.fact(waves_used_) && to.fact(kernels_launched_) &&
-                      to.fact(kernels_running_) && to.fact(resident_waves_) && to.fact(heap_.frees()) &&
-                      to.fact(heap_.allocations().size()) && to.fact(mutexes_.holders().size()) &&
-                      to.fact(tail_.all_take_turns ? 1 : 0);
+  const bool counts = to.fact(uint64_t{tail_.last} << 32 | tail_.left) && to.fact(self.id) &&
+                      tell_lane(to, self, true) && to.fact(lanes_used_) && to.fact(waves_used_) &&
+                      to.fact(kernels_launched_) && to.fact(kernels_running_) && to.fact(resident_waves_) &&
+                      to.fact(heap_.frees()) && to.fact(heap_.allocations().size()) &&
+                      to.fact(mutexes_.holders().size()) && to.fact(tail_.all_take_turns ? 1 : 0);
   if (!counts) return false;
   for (size_t n = 0; n < waves_used_; ++n) {
     const wave& each = waves_[n];
@@ -130,8 +143,8 @@ bool world::tell_mutexes(state_reader& to) const {
   for (const auto& [mutex, holder] : mutexes_.holders()) sorted.emplace_back(mutex, &holder);
   std::sort(sorted.begin(), sorted.end());
   return std::all_of(sorted.begin(), sorted.end(), [&](const auto& each) {
-    return to.fact(reinterpret_cast<uintptr_t>(each.first)) &&
-           to.fact(reinterpret_cast<uintptr_t>(each.second->who)) && to.fact(each.second->depth);
+    return to.fact(reinterpret_cast<uintptr_t>(each.first)) && to.fact(reinterpret_cast<uintptr_t>(each.second->who)) &&
+           to.fact(each.second->depth);
   });
 }
 
@@ -198,8 +211,8 @@ void world::judge_circle(lane& self) {
   bool somebody_left = false;
   for (size_t n = 0; n < lanes_used_; ++n) {
     const lane& who = lanes_[n];
-    const bool could = who.state == lane_state::candidate ||
-                       (who.state == lane_state::waiting && who.private_state != nullptr);
+    const bool could =
+        who.state == lane_state::candidate || (who.state == lane_state::waiting && who.private_state != nullptr);
     somebody_left = somebody_left || (could && who.last_turn <= seen.from.turns);
   }
   if (!denied_ && somebody_left)

@@ -31,13 +31,13 @@ char* __real_strncpy(char* to, const char* from, size_t most);
     return to;                                                                     \
   }
 
-#define HEDDLE_FILL(name)                                                                               \
-  void* name(void* to, int value, size_t size_bytes) {                                                  \
-    if (heddle::sim::world::current == nullptr) return __real_memset(to, value, size_bytes);            \
-    const runtime::caller by = HEDDLE_CALLER;                                                           \
-    const runtime::hidden_operands hidden(*heddle::sim::world::current);                                \
-    runtime::range_write(to, size_bytes, by, [&] { __real_memset(to, value, size_bytes); });            \
-    return to;                                                                                          \
+#define HEDDLE_FILL(name)                                                                    \
+  void* name(void* to, int value, size_t size_bytes) {                                       \
+    if (heddle::sim::world::current == nullptr) return __real_memset(to, value, size_bytes); \
+    const runtime::caller by = HEDDLE_CALLER;                                                \
+    const runtime::hidden_operands hidden(*heddle::sim::world::current);                     \
+    runtime::range_write(to, size_bytes, by, [&] { __real_memset(to, value, size_bytes); }); \
+    return to;                                                                               \
   }
 
 HEDDLE_COPY(__wrap_memcpy, __real_memcpy)

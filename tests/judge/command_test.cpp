@@ -82,6 +82,44 @@ TEST(progress_command, bad_input_is_refused_in_one_line) {
   expect_refused({"progress", large}, "program: it has more than 1000000 states; use fewer threads, steps or values");
 }
 
+TEST(progress_command, plays_programs_and_tables_and_says_what_was_found) {
+  const std::string apart = "T0{0:if xchg(m0,0)==1 goto 0} T1{0:if xchg(m0,1)==0 goto 0}";
+  const ended_process ended = heddle({"progress", "--simulate", "--details", apart, "own-ports"});
+  EXPECT_EQ(ended.status, 0) << ended.out << ended.err;
+  EXPECT_TRUE(contains(ended.out, "ok      fair, " + apart + ": livelock with seed ")) << ended.out;
+  EXPECT_TRUE(contains(ended.out, "ok      fair, own-ports: ends in all of 1,000 schedules\n")) << ended.out;
+  EXPECT_TRUE(contains(ended.out, "simulated: yes, 2 programs, up to 1,000 schedules each")) << ended.out;
+  const own_table table("name,program,WEAK_FAIR\nwaits,T0{0:if ld m0==0 goto 0} T1{0:st m0=1},P\n");
+  const nlohmann::json played =
+      nlohmann::json::parse(heddle({"progress", "--simulate", "--schedules", "50", "--json", table.file()}).out);
+  EXPECT_EQ(played["ok"], true);
+  EXPECT_EQ(played["programs"][0]["program"], "own/waits");
+  EXPECT_EQ(played["models"][0]["model"], "fair");
+  EXPECT_EQ(played["models"][0]["must_end"], 1);
+  EXPECT_EQ(played["models"][2]["model"], "obe");
+  EXPECT_EQ(played["models"][2]["found"], 1);
+}
+
+TEST(progress_command, a_hang_that_is_missed_is_shown_and_makes_the_exit_status_1) {
+  // Fair turns from the first step on starve nobody for long.
+  const ended_process ended =
+      heddle({"progress", "--simulate", "--strategy", "round-robin:1", "--schedules", "3",
+              "T0{0:if xchg(m0,1)==1 goto END; 1:if ld m0==1 goto 0} T1{0:if xchg(m0,0)==1 goto 0}"});
+  EXPECT_EQ(ended.status, 1) << ended.out;
+  EXPECT_TRUE(contains(ended.out, "MISSED  fair, T0{")) << ended.out;
+  EXPECT_TRUE(contains(ended.out, "simulated: NO, 1 program")) << ended.out;
+}
+
+TEST(progress_command, bad_input_of_what_is_played_is_refused_in_one_line) {
+  expect_refused({"progress", "--schedules", "5"}, "progress: --schedules requires --simulate");
+  expect_refused({"progress", "--simulate", "--strategy", "rythm"},
+                 "unknown strategy \"rythm\"; did you mean \"rhythm\"?");
+  expect_refused({"progress", "--simulate", "none.csv"}, "cannot read the file \"none.csv\"");
+  expect_refused(
+      {"progress", "some.csv"},
+      "progress: a table of programs is judged by heddle litmus some.csv; with --simulate it is played here");
+}
+
 TEST(litmus_command, judges_a_table_of_progress) {
   const own_table table(
       "name,program,WEAK_FAIR,OBE,OBE_STRONG,emp:somewhere\n"

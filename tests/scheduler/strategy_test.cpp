@@ -44,7 +44,8 @@ TEST(make_strategy, takes_a_parameter_where_there_is_one) {
 TEST(make_strategy, wrong_names_and_parameters_are_one_line) {
   const std::vector<std::pair<std::string, std::string>> wrong = {
       {"rando", "unknown strategy \"rando\"; did you mean \"random\"?"},
-      {"quantum-annealing", "unknown strategy \"quantum-annealing\"; there are mix, random, rhythm, round-robin, starve"},
+      {"quantum-annealing",
+       "unknown strategy \"quantum-annealing\"; there are mix, random, rhythm, round-robin, starve"},
       {"round-robin:0", "the quantum \"0\" must be a whole number from 1 to 1000000"},
       {"round-robin:x", "the quantum \"x\" must be a whole number from 1 to 1000000"},
       {"starve:-1", "the group to starve \"-1\" must be a whole number from 0 to 1000000"},
@@ -68,7 +69,8 @@ TEST(mix_strategy, deals_the_seeds_out_and_each_seed_means_what_it_means_alone) 
     std::string error;
     EXPECT_EQ(picks(mixed, seed), picks(*make_strategy(name, error), seed));
   }
-  EXPECT_EQ(shares, (std::map<std::string, int>{{"random", 200}, {"rhythm", 50}, {"round-robin", 50}, {"starve", 100}}));
+  EXPECT_EQ(shares,
+            (std::map<std::string, int>{{"random", 200}, {"rhythm", 50}, {"round-robin", 50}, {"starve", 100}}));
 }
 
 TEST(verdict, names_and_their_inverse_agree) {

@@ -15,12 +15,11 @@ struct toy {
   uint64_t fact = 0;
   uint64_t looks = 0;
 
-  bool tell(state_reader& to) const {
-    return to.fact(fact) && to.bytes(words.data(), words.size() * sizeof(uint64_t));
-  }
+  bool tell(state_reader& to) const { return to.fact(fact) && to.bytes(words.data(), words.size() * sizeof(uint64_t)); }
   bool comes_back(lasso& by) {
     bool fresh = false;
-    return by.returns({.turns = ++looks, .steps = looks, .changes = 0}, [&](state_reader& to) { return tell(to); }, fresh);
+    return by.returns(
+        {.turns = ++looks, .steps = looks, .changes = 0}, [&](state_reader& to) { return tell(to); }, fresh);
   }
 };
 

@@ -77,8 +77,7 @@ TEST(tail, it_is_found_by_the_default_strategy_and_when_the_budget_is_used_up) {
   EXPECT_TRUE(sometimes(verdict::livelock, mixed.run_many(crossed, 400)));
   // Turn by turn the two never meet: without an end game that is drawn, the one after the budget shows it.
   machine in_turn(small(), "round-robin:1");
-  const outcome ended =
-      in_turn.run(waves_of(2, [](uint32_t* words) { takes_both(words, target::wave_id(), false); }));
+  const outcome ended = in_turn.run(waves_of(2, [](uint32_t* words) { takes_both(words, target::wave_id(), false); }));
   EXPECT_EQ(ended.verdict, verdict::livelock) << ended.message;
   EXPECT_GT(ended.steps, 3000u);
 }

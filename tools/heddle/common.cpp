@@ -3,11 +3,11 @@
 
 #include <algorithm>
 #include <charconv>
+#include <cstdio>
 #include <fstream>
+#include <iostream>
 #include <iterator>
 #include <stdexcept>
-#include <cstdio>
-#include <iostream>
 
 namespace heddle::tools {
 namespace {

@@ -118,13 +118,23 @@ are those of the tables, 1 when not.
 )";
 
 constexpr std::string_view progress_help = R"(heddle progress [SHAPE|PROGRAM...] [--json]
+heddle progress --simulate [SHAPE|PROGRAM|FILE.csv...] [OPTIONS]
 
 Says under which progress models a program must end, whatever the scheduler does.
 The verdicts are exact: they come from the graph of all states. Without an
 argument, a table of what waves do around a remote call; with the name of one of
 its shapes, or a program of your own, also the reason where it may hang.
 
-  --json    for programs
+With --simulate they are also played on the simulated machine, each under each model:
+a hang must be found where a program may hang (F, weak), and none where it must end.
+FILE.csv is a table of programs with their verdicts; heddle litmus judges it.
+
+  --json            for programs
+  --simulate        play
+  --schedules N     schedules for each program and model (default 1000)
+  --seed S          schedule i has seed S+i (default 1)
+  --strategy X      who decides (default rhythm); see heddle help fuzz
+  --details         a line for each program and model
 
   PROGRAM  threads, separated by blanks: T0{...} T1{...} are waves of the device,
            H0{...} host threads, S0{...} servers: host threads that need not end
@@ -137,7 +147,8 @@ P: every execution ends. F: one may not. First under weak fairness (no thread th
 is guaranteed a turn is starved), then under strong (also, what it can do again and
 again is done). Host threads and servers are always guaranteed a turn.
 
-Exit status: 0, or 2 when the input was wrong.
+Exit status: 0, or 2 when the input was wrong. With --simulate 1 when a program that must
+end hung, or when under some model more than 1 of 100 hangs was missed.
 )";
 
 constexpr std::string_view help_help = R"(heddle help [COMMAND]

@@ -51,9 +51,10 @@ std::vector<subject> subjects_of(const invocation& asked) {
 
 std::string line_of(const played_subject& one) {
   const std::string about = to_string(one.under) + ", " + one.what->name + ": ";
-  if (one.is_missed()) return "MISSED  " + about + "may hang, and did not in " + grouped(one.seen.schedules) + " schedules";
-  const std::string hang = std::string(to_string(one.seen.first_verdict)) + " with seed " +
-                           std::to_string(one.seen.first_hang);
+  if (one.is_missed())
+    return "MISSED  " + about + "may hang, and did not in " + grouped(one.seen.schedules) + " schedules";
+  const std::string hang =
+      std::string(to_string(one.seen.first_verdict)) + " with seed " + std::to_string(one.seen.first_hang);
   if (one.is_false_alarm()) return "FALSE   " + about + "must end, but " + hang;
   if (one.may_hang) return "ok      " + about + hang;
   return "ok      " + about + "ends in all of " + grouped(one.seen.schedules) + " schedules" +
@@ -137,12 +138,9 @@ class simulate_command {
     }
     nlohmann::ordered_json programs = nlohmann::ordered_json::array();
     for (const played_subject& each : kept_) {
-      nlohmann::ordered_json made = {{"program", each.what->name},
-                                     {"model", to_string(each.under)},
-                                     {"weak", each.may_hang ? "F" : "P"},
-                                     {"schedules", each.seen.schedules},
-                                     {"hangs", each.seen.hangs},
-                                     {"inconclusive", each.seen.inconclusive}};
+      nlohmann::ordered_json made = {{"program", each.what->name},        {"model", to_string(each.under)},
+                                     {"weak", each.may_hang ? "F" : "P"}, {"schedules", each.seen.schedules},
+                                     {"hangs", each.seen.hangs},          {"inconclusive", each.seen.inconclusive}};
       if (each.seen.hangs != 0) {
         made["seed"] = each.seen.first_hang;
         made["verdict"] = to_string(each.seen.first_verdict);

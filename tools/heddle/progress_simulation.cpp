@@ -24,10 +24,9 @@ const char* name_on_machine(rule is) {
       return "hsa_obe";
     case rule::lobe:
       return "lobe";
-    case rule::unfair:
-      return "unfair";
     case rule::slots:
       return "slots";
+    case rule::unfair:
     case rule::then_first:
     case rule::else_first:
       break;
@@ -55,6 +54,7 @@ parameters settings_of(judge::model under) {
 const std::vector<judge::model>& playable_models() {
   static const std::vector<judge::model> models = [] {
     std::vector<judge::model> all = judge::open_models();
+    std::erase(all, judge::model{rule::unfair});
     all.insert(all.end(), {{rule::slots, 1}, {rule::slots, 2}});
     return all;
   }();
@@ -70,7 +70,8 @@ class progress_player::threads {
     hosts_.clear();
     for (const judge::thread_code& each : code.threads)
       (each.kind == judge::thread_kind::wave ? waves_ : hosts_).push_back(&each);
-    std::sort(waves_.begin(), waves_.end(), [](const auto* one, const auto* other) { return one->number < other->number; });
+    std::sort(waves_.begin(), waves_.end(),
+              [](const auto* one, const auto* other) { return one->number < other->number; });
   }
 
   /// The host's main thread: it starts the others and ends.

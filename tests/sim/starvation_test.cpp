@@ -1,0 +1,138 @@
+// Who waits and is passed over: counted where it is asked for, told with who, where, how often and by whom.
+#include "run.h"
+
+#include <mutex>
+
+namespace heddle::sim::tests {
+namespace {
+
+constexpr auto acquire = memory_order::acquire;
+constexpr auto release = memory_order::release;
+constexpr auto relaxed = memory_order::relaxed;
+
+constexpr uint32_t rounds = 12;
+
+// Whoever comes takes it.
+constexpr int unfair_line = __LINE__ + 2;
+void take_unfairly(uint32_t& lock) {
+  while (word<uint32_t>(lock).exchange(1, acquire) != 0) target::pause();
+}
+
+/// A loop that only reads, and an exchange behind it.
+void take_after_a_look(uint32_t& lock) {
+  do
+    while (word<uint32_t>(lock).load(relaxed) != 0) target::pause();
+  while (word<uint32_t>(lock).exchange(1, acquire) != 0);
+}
+
+template <typename Take>
+program with_lock(uint32_t waves, Take take) {
+  return [=] {
+    device host;
+    auto* const words = host.allocate_shared<uint32_t>(4, "words");
+    host.launch({.blocks = waves, .waves = 1, .lanes = 1}, [words, take] {
+      for (uint32_t n = 0; n < rounds; ++n) {
+        take(words[0]);
+        ++words[1];
+        word<uint32_t>(words[0]).store(0, release);
+      }
+    });
+    host.synchronize();
+  };
+}
+
+program with_tickets(uint32_t waves) {
+  return [=] {
+    device host;
+    auto* const words = host.allocate_shared<uint32_t>(4, "words");
+    host.launch({.blocks = waves, .waves = 1, .lanes = 1}, [words] {
+      for (uint32_t n = 0; n < rounds; ++n) {
+        const uint32_t mine = word<uint32_t>(words[0]).fetch_add(1, relaxed);
+        while (word<uint32_t>(words[1]).load(acquire) != mine) target::pause();
+        ++words[2];
+        word<uint32_t>(words[1]).store(mine + 1, release);
+      }
+    });
+    host.synchronize();
+  };
+}
+
+uint64_t starved_under_all_strategies(const program& body, const std::string& most, const char* fidelity) {
+  uint64_t starved = 0;
+  for (const std::string& strategy : all_strategies()) {
+    machine on({"starvation=" + most, std::string("fidelity=") + fidelity}, strategy);
+    const tally seen = on.run_many(body, 150);
+    EXPECT_EQ(seen.count(verdict::ok) + seen.count(verdict::starvation), seen.schedules) << seen.text();
+    starved += seen.count(verdict::starvation);
+  }
+  return starved;
+}
+
+TEST(starvation, a_lock_that_whoever_comes_takes_starves_and_a_ticket_lock_does_not) {
+  for (const char* const fidelity : {"interleaving", "scoped"}) {
+    EXPECT_GT(starved_under_all_strategies(with_lock(3, take_unfairly), "5", fidelity), 0u);
+    EXPECT_GT(starved_under_all_strategies(with_lock(3, take_after_a_look), "5", fidelity), 0u);
+    EXPECT_EQ(starved_under_all_strategies(with_tickets(3), "5", fidelity), 0u);
+  }
+}
+
+TEST(starvation, is_counted_to_the_number_that_is_asked_for_and_not_at_all_by_default) {
+  EXPECT_EQ(starved_under_all_strategies(with_lock(3, take_unfairly), "0", "interleaving"), 0u);
+  // Two others cannot pass more often than they have rounds.
+  EXPECT_EQ(starved_under_all_strategies(with_lock(3, take_unfairly), std::to_string(2 * rounds), "interleaving"), 0u);
+  EXPECT_GT(starved_under_all_strategies(with_tickets(3), "1", "interleaving"), 0u);
+  EXPECT_EQ(starved_under_all_strategies(with_tickets(3), "2", "interleaving"), 0u);
+}
+
+TEST(starvation, the_message_says_who_where_how_often_and_by_whom) {
+  machine on({"starvation=5"}, "starve");
+  const program body = with_lock(2, take_unfairly);
+  const tally seen = on.run_many(body, 300);
+  ASSERT_GT(seen.count(verdict::starvation), 0u) << seen.text();
+  const outcome ended = on.explain(body, seen.first_seeds.at(verdict::starvation));
+  EXPECT_TRUE(is(verdict::starvation, SIM_LINE(unfair_line), ended));
+  const std::string starved = ended.message.substr(0, std::string("wave 0 lane 0").size());
+  const std::string other = starved == "wave 0 lane 0" ? "wave 1 lane 0" : "wave 0 lane 0";
+  EXPECT_TRUE(says(ended.message, starved + " waits since step "));
+  EXPECT_TRUE(says(ended.message, " for words+0x0 and was passed over 6 times (starvation=5): 6 times by " + other));
+  EXPECT_TRUE(says(ended.report, "wave 0, block 0, lane 0"));
+}
+
+TEST(starvation, a_mutex_of_the_host_is_a_wait_like_others) {
+  const program body = [] {
+    device host;
+    static std::mutex lock;
+    const auto work = [] {
+      for (uint32_t n = 0; n < rounds; ++n) {
+        lock.lock();
+        lock.unlock();
+      }
+    };
+    auto one = host.spawn_host("one", work);
+    auto other = host.spawn_host("other", work);
+  };
+  EXPECT_GT(starved_under_all_strategies(body, "5", "interleaving"), 0u);
+  EXPECT_EQ(starved_under_all_strategies(body, std::to_string(rounds), "interleaving"), 0u);
+}
+
+TEST(starvation, who_is_promised_no_turn_is_not_starved) {
+  // Under hsa only the lowest is in the fair set; the one that is passed over is the other.
+  const program body = [] {
+    device host;
+    auto* const words = host.allocate_shared<uint32_t>(4, "words");
+    host.launch({.blocks = 2, .waves = 1, .lanes = 1}, [words] {
+      for (uint32_t n = 0; n < (target::wave_id() == 0 ? rounds : 1); ++n) {
+        take_unfairly(words[0]);
+        word<uint32_t>(words[0]).store(0, release);
+      }
+    });
+    host.synchronize();
+  };
+  machine fair({"starvation=5"}, "random");
+  machine hsa({"starvation=5", "progress=hsa"}, "random");
+  EXPECT_GT(fair.run_many(body, 3000).count(verdict::starvation), 0u);
+  EXPECT_EQ(hsa.run_many(body, 3000).count(verdict::starvation), 0u);
+}
+
+}  // namespace
+}  // namespace heddle::sim::tests
