@@ -47,7 +47,7 @@ struct tail {
   uint32_t last = ~uint32_t{0};  ///< the lane of the last turn
   uint32_t left = 0;             ///< turns that it has before the next one's
   bool start_owed = false;       ///< somebody who has never stepped must start now
-  uint32_t still_rounds = 0;     ///< circles that changed no memory
+  uint32_t still_rounds = 0;     ///< cycles that changed no memory
   lasso states;
   cycle seen;  ///< the last proven one
 

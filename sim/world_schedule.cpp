@@ -68,8 +68,8 @@ lane& world::choose_specially(lane& self) {
     if (tail_.begun) {
       // Nothing is late any more.
       if (late_ != nullptr && late_->all_arrives(self)) continue;
-      if (goes_in_a_circle(self)) {
-        judge_circle(self);
+      if (has_come_back(self)) {
+        judge_cycle(self);
         continue;
       }
       if (lane* const next = next_in_tail(self)) {

@@ -168,9 +168,9 @@ bool world::tell_lane(state_reader& to, const lane& who, bool is_running) const 
   return to.bytes(low, static_cast<size_t>(who.runs.stack().high() - low));
 }
 
-// Whether the run goes in a circle. When it does, but some of those who are guaranteed a turn wait in a loop and took none, all of them
+// Whether the run is back in a state in which it was. When it is, but some of those who are guaranteed a turn wait in a loop and took none, all of them
 // are made to go round first: such a loop may be one that gives up.
-bool world::goes_in_a_circle(const lane& self) {
+bool world::has_come_back(const lane& self) {
   if (self.state == lane_state::ended || self.hides_operands) return false;
   tail& end = tail_;
   bool fresh = false;
@@ -204,8 +204,8 @@ bool world::goes_in_a_circle(const lane& self) {
   return true;
 }
 
-// A circle has been proven, and with it a hang: of the model when somebody whom it promises nothing took no part, else of the program.
-void world::judge_circle(lane& self) {
+// A cycle has been proven, and with it a hang: of the model when somebody whom it promises nothing took no part, else of the program.
+void world::judge_cycle(lane& self) {
   const cycle seen = tail_.seen;
   const std::string steps = "the same " + std::to_string(seen.steps()) + (seen.steps() == 1 ? " step" : " steps");
   bool somebody_left = false;

@@ -184,7 +184,7 @@ TEST(tail, a_livelock_among_those_who_are_guaranteed_turns_that_an_outsider_woul
 }
 
 TEST(tail, a_wait_that_gives_up_after_some_rounds_is_no_hang) {
-  // Nothing that it reads changes, while another one moves in a circle until it has given up: it must be seen to do so.
+  // Nothing that it reads changes, while another one goes round until it has given up: it must be seen to do so.
   for (const uint32_t rounds : {3u, 60u}) {
     const program body = waves_of(2, [rounds](uint32_t* words) {
       if (target::wave_id() == 0) {
