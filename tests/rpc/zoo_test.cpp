@@ -86,7 +86,8 @@ std::vector<std::string> bugs_of(std::initializer_list<const char*> patterns) {
 
 INSTANTIATE_TEST_SUITE_P(heddle, a_planted_bug,
                          testing::ValuesIn(bugs_of({"zoo.no-*", "zoo.header-*", "zoo.device-scope-*", "zoo.plain-*",
-                                                    "zoo.mailbox-*", "zoo.sleep-*"})),
+                                                    "zoo.mailbox-*", "zoo.sleep-*", "zoo.crossed-try-*",
+                                                    "zoo.unfair-*"})),
                          tools::test_name);
 
 // `expected` is ok with these settings.
@@ -95,6 +96,12 @@ HEDDLE_TEST(a_twin_of_a_header, "zoo.header-*", schedules_max, "fixed=yes");
 HEDDLE_TEST(a_twin_of_a_scope, "zoo.device-scope-*", schedules_max, "fixed=yes");
 HEDDLE_TEST(a_twin_of_a_store, "zoo.plain-*", schedules_max, "fixed=yes");
 HEDDLE_TEST(a_twin_of_a_look, "zoo.mailbox-*", schedules_max, "fixed=yes");
+
+// Locks in one order, and tickets.
+HEDDLE_TEST(a_twin_in_order, "zoo.crossed-try-*", schedules_max, "fixed=yes");
+HEDDLE_TEST(a_twin_with_tickets, "zoo.unfair-*", schedules_max, "fixed=yes");
+HEDDLE_TEST(one_memory_shows_a_livelock, "zoo.crossed-try-*", schedules_max, "fidelity=interleaving");
+HEDDLE_TEST(one_memory_shows_who_is_passed_over, "zoo.unfair-*", schedules_max, "fidelity=interleaving");
 
 HEDDLE_TEST(a_server_with_a_time_out, "zoo.sleep-*", schedules_max, "fixed=yes");
 HEDDLE_TEST(a_server_whose_rings_come_late, "zoo.sleep-*", schedules_max, "doorbells=delayed");
