@@ -7,8 +7,9 @@ namespace heddle::sim {
 namespace {
 
 bool reads(operation_kind kind) {
-  return kind == operation_kind::load || kind == operation_kind::plain_load || kind == operation_kind::lock_mutex ||
-         kind == operation_kind::read_modify_write || kind == operation_kind::compare_exchange;
+  return kind == operation_kind::load || kind == operation_kind::plain_load || kind == operation_kind::volatile_load ||
+         kind == operation_kind::lock_mutex || kind == operation_kind::read_modify_write ||
+         kind == operation_kind::compare_exchange;
 }
 
 }  // namespace

@@ -300,6 +300,7 @@ class world {
   bool tell_state(state_reader& to, const lane& self) const;
   bool tell_lane(state_reader& to, const lane& who, bool is_running) const;
   bool tell_mutexes(state_reader& to) const;
+  bool tell_streams(state_reader& to) const;
   bool has_come_back(const lane& self);
   void judge_cycle(lane& self);
   [[noreturn]] void end_inconclusive(lane& self);

@@ -14,6 +14,21 @@ using scheduler::verdict;
 
 namespace {
 
+// Calls whose arguments the pending operation does not tell: only their own frame knows them.
+bool hides_operands(const lane& who) {
+  switch (who.pending.kind) {
+    case operation_kind::wait:
+    case operation_kind::synchronize:
+    case operation_kind::query:
+    case operation_kind::join:
+    case operation_kind::launch:
+    case operation_kind::spawn:
+      return true;
+    default:
+      return who.hides_operands;
+  }
+}
+
 // In the order in which a person would look: who writes, the device, the host.
 uint32_t rank_of(const lane& who) { return (may_write(who.pending.kind) ? 0u : 2u) + (who.is_host() ? 1u : 0u); }
 
@@ -122,7 +137,8 @@ bool world::tell_state(state_reader& to, const lane& self) const {
                       tell_lane(to, self, true) && to.fact(lanes_used_) && to.fact(waves_used_) &&
                       to.fact(kernels_launched_) && to.fact(kernels_running_) && to.fact(resident_waves_) &&
                       to.fact(heap_.frees()) && to.fact(heap_.allocations().size()) &&
-                      to.fact(mutexes_.holders().size()) && to.fact(tail_.all_take_turns ? 1 : 0);
+                      to.fact(mutexes_.holders().size()) && to.fact(tail_.all_take_turns ? 1 : 0) && to.fact(clock_) &&
+                      tell_streams(to);
   if (!counts) return false;
   for (size_t n = 0; n < waves_used_; ++n) {
     const wave& each = waves_[n];
@@ -136,6 +152,19 @@ bool world::tell_state(state_reader& to, const lane& self) const {
   for (const allocation& each : heap_.allocations())
     if (!each.freed && !to.bytes(each.base, each.size_bytes)) return false;
   return tell_mutexes(to);
+}
+
+bool world::tell_streams(state_reader& to) const {
+  const auto tell = [&](const std::vector<uint32_t>& launches) {
+    return to.fact(launches.size()) &&
+           std::all_of(launches.begin(), launches.end(), [&](uint32_t launch) { return to.fact(launch); });
+  };
+  return to.fact(streams_.size()) && to.fact(events_.size()) &&
+         std::all_of(streams_.begin(), streams_.end(),
+                     [&](const stream_state& each) {
+                       return to.fact(each.destroyed ? 1 : 0) && tell(each.last) && tell(each.waits);
+                     }) &&
+         std::all_of(events_.begin(), events_.end(), tell);
 }
 
 bool world::tell_mutexes(state_reader& to) const {
@@ -156,14 +185,15 @@ bool world::tell_lane(state_reader& to, const lane& who, bool is_running) const 
                      to.fact(reinterpret_cast<uintptr_t>(next.address)) &&
                      to.fact(static_cast<uint64_t>(next.kind) << 48 | static_cast<uint64_t>(next.order) << 40 |
                              static_cast<uint64_t>(next.reach) << 32 | next.size_bytes) &&
-                     to.fact(next.mask) && to.fact(who.operands[0]) && to.fact(who.operands[1]) && to.fact(who.result);
+                     to.fact(next.mask) && to.fact(uint64_t{who.source} << 1 | (next.without_ended ? 1u : 0u)) &&
+                     to.fact(who.operands[0]) && to.fact(who.operands[1]) && to.fact(who.result);
   if (!facts) return false;
   if (who.state == lane_state::ended || !who.begun) return true;
   const std::byte* low = next.frame == nullptr ? who.runs.top() : next.private_state;
   if (!is_running) {
     const exceptions_in_flight& thrown = who.runs.exceptions();
     if (!to.fact(reinterpret_cast<uintptr_t>(thrown.caught)) || !to.fact(thrown.uncaught)) return false;
-    if (who.hides_operands) low = who.runs.left_at();
+    if (hides_operands(who)) low = who.runs.left_at();
   }
   return to.bytes(low, static_cast<size_t>(who.runs.stack().high() - low));
 }
@@ -171,7 +201,7 @@ bool world::tell_lane(state_reader& to, const lane& who, bool is_running) const 
 // Whether the run is back in a state in which it was. When it is, but some of those who are guaranteed a turn wait in a loop and took none, all of them
 // are made to go round first: such a loop may be one that gives up.
 bool world::has_come_back(const lane& self) {
-  if (self.state == lane_state::ended || self.hides_operands) return false;
+  if (self.state == lane_state::ended || hides_operands(self)) return false;
   tail& end = tail_;
   bool fresh = false;
   const lasso::moment now = {.turns = end.turns, .steps = steps_, .changes = changes_};
