@@ -21,6 +21,8 @@ find_package(Boost 1.81 CONFIG QUIET COMPONENTS context)
 heddle_require("${Boost_FOUND}" "Boost.Context 1.81" libboost-context1.81-dev)
 find_package(libdw QUIET)
 heddle_require("${libdw_FOUND}" libdw libdw-dev)
+find_package(capstone QUIET)
+heddle_require("${capstone_FOUND}" Capstone libcapstone-dev)
 
 if(HEDDLE_BUILD_TESTS)
   find_package(GTest QUIET)

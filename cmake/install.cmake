@@ -42,6 +42,7 @@ function(heddle_install_package)
                                 ${PROJECT_BINARY_DIR}/heddleConfig.cmake INSTALL_DESTINATION ${package_dir})
   write_basic_package_version_file(${PROJECT_BINARY_DIR}/heddleConfigVersion.cmake COMPATIBILITY SameMinorVersion)
   install(FILES ${PROJECT_BINARY_DIR}/heddleConfig.cmake ${PROJECT_BINARY_DIR}/heddleConfigVersion.cmake
-                ${PROJECT_SOURCE_DIR}/cmake/Findlibdw.cmake ${PROJECT_SOURCE_DIR}/cmake/simulate.cmake
+                ${PROJECT_SOURCE_DIR}/cmake/Findcapstone.cmake ${PROJECT_SOURCE_DIR}/cmake/Findlibdw.cmake
+                ${PROJECT_SOURCE_DIR}/cmake/simulate.cmake
           DESTINATION ${package_dir})
 endfunction()

@@ -28,15 +28,21 @@ set(instrument
     -fno-builtin-strncmp
     -fno-builtin-strcpy
     -fno-builtin-strncpy
+    # Where lanes that part come together again is read from the machine code, which does not say where a jump through a table goes.
+    -fno-jump-tables
     # Findings name source lines.
     -g)
 # g++ warns that its ThreadSanitizer does not understand fences; our runtime does.
 # Calls and functions that differ in their source line alone, or in an argument, are not made one: a line would name the other.
-set(instrument_gnu "SHELL:--param tsan-instrument-func-entry-exit=0" -Wno-tsan -fno-crossjumping -fno-tree-tail-merge -fno-ipa-icf)
+# Nor is one call made two: lanes that part before a collective and come together at it must all be at that one, as a compiler for
+# GPUs has it (there, collectives are "convergent").
+set(instrument_gnu "SHELL:--param tsan-instrument-func-entry-exit=0" -Wno-tsan -fno-crossjumping -fno-tree-tail-merge -fno-ipa-icf
+    -fno-thread-jumps -fno-gcse -fno-split-paths -fno-unswitch-loops -freorder-blocks-algorithm=simple -fno-reorder-blocks-and-partition)
 set(instrument_clang
     "SHELL:-mllvm -enable-tail-merge=0"
     "SHELL:-mllvm -simplifycfg-sink-common=0"
     "SHELL:-mllvm -simplifycfg-hoist-common=0"
+    -fconvergent-functions
     "SHELL:-mllvm -tsan-instrument-func-entry-exit=0"
     # clang reports a plain read-modify-write as one write; the runtime must see what was read.
     "SHELL:-mllvm -tsan-instrument-read-before-write=1"

@@ -36,12 +36,16 @@ std::vector<source_line> hang_report::calls(const lane& who) const {
   return found;
 }
 
+bool hang_report::is_masked_off(const lane& who) { return (world::masked_off(*who.of) & lane_bit(who)) != 0; }
+
 std::string hang_report::state_of(const lane& who) const {
   switch (who.state) {
     case lane_state::candidate:
       return who.of->guaranteed ? "can run" : "can run, but is not guaranteed a turn";
+    case lane_state::held:
+      return is_masked_off(who) ? "is masked off" : "waits";
     case lane_state::waiting:
-      return "waits";
+      return is_masked_off(who) ? "is masked off" : "waits";
     case lane_state::at_collective:
       return "waits for other lanes";
     case lane_state::ended:
@@ -54,6 +58,8 @@ std::string hang_report::standing(const lane& who) const {
   std::string text;
   if (&who == world_.ended_by_) {
     text = "ends the run: " + world_.message_;
+  } else if (is_masked_off(who)) {
+    text = "is masked off " + world::held_until(who) + "; next: " + describe(who.pending);
   } else if (who.state == lane_state::candidate) {
     text = state_of(who);
     text += who.begun ? "; next: " + describe(who.pending) : "; has not begun";
@@ -61,7 +67,7 @@ std::string hang_report::standing(const lane& who) const {
     text = "waits at a block barrier";
   } else if (who.state == lane_state::at_collective) {
     text = std::string("waits at a ") + to_string(who.pending.kind) + " of " + lanes_in(who.pending.mask);
-  } else if (who.private_state == nullptr) {
+  } else if (who.state == lane_state::waiting && who.private_state == nullptr) {
     text = std::string("waits in ") + to_string(who.pending.kind);
   } else {
     text = "waits in a loop";
@@ -111,7 +117,11 @@ void hang_report::add_edges(const lane& who, const watched& entry, const std::st
 
 std::string hang_report::watching(const lane& who, wait_graph& graph) const {
   std::string text;
-  if (who.state != lane_state::waiting) return text;
+  if (is_masked_off(who)) {
+    graph.add(*who.of, lane_bit(who), *who.of, world::comes_before(who), "masked off");
+    return text;
+  }
+  if (who.state != lane_state::waiting && who.state != lane_state::held) return text;
   constexpr uint64_t all_lanes = ~uint64_t{0};
   if (who.pending.kind == operation_kind::synchronize) {
     for (size_t n = 0; n < world_.waves_used_; ++n)

@@ -1,6 +1,7 @@
 // Lanes and waves, as the simulator keeps them. A host thread is a wave of one lane.
 #pragma once
 
+#include <heddle/sim/convergence/divergence_stack.h>
 #include <heddle/sim/fiber.h>
 #include <heddle/sim/fiber_body.h>
 #include <heddle/sim/operation.h>
@@ -16,9 +17,11 @@ namespace heddle::sim {
 
 struct wave;
 struct launched_kernel;
+struct lockstep;
 
 enum class lane_state : uint8_t {
   candidate,      ///< can take the next step
+  held,           ///< could take it, but other lanes of its wave come first: they have one program counter
   waiting,        ///< for something that it has read to change
   at_collective,  ///< for the other lanes of a mask
   ended,
@@ -77,6 +80,7 @@ struct lane {
   uint32_t clock_reads = 0;     ///< since it last got anywhere
   bool exact_wait = false;      ///< waits for the simulator itself, not in a loop of the code under test
   uint32_t candidate_slot = 0;  ///< where it stands among the candidates, while it is one
+  uint8_t circles = 0;          ///< how often it came back to where it waits, in a wave with one program counter
   operation pending;
   /// What a pending read-modify-write, atomic store or call on a mutex was given, and `pending` does not say.
   std::array<uint64_t, 2> operands = {};
@@ -100,8 +104,17 @@ struct lane {
   bool proven = false;                  ///< its wait is certain to repeat itself until memory changes
   /// Low end of what its future depends on while it waits: the registers that a call preserves, then its live stack.
   const std::byte* private_state = nullptr;
-  size_t stack_slot = 0;  ///< in its arena
-  void* body = nullptr;   ///< what it runs, on its own stack
+  // In a wave with one program counter.
+  static constexpr uint8_t sure_of_circle = 2;
+  uint64_t circle = 0;                ///< how its wave had parted when it waited
+  uint64_t circles_since = 0;         ///< the round in which it waited first
+  uint64_t moved_in = 0;              ///< the last round that it took part in
+  call_path path;                     ///< where it was last seen
+  const void* first_frame = nullptr;  ///< of the simulator, below that of what the lane runs
+  uint64_t wait_digest = 0;           ///< of its private state where it last waited, while waits are put to the proof
+  bool in_same_call = false;          ///< its next operation belongs to the call that its last one was in
+  size_t stack_slot = 0;              ///< in its arena
+  void* body = nullptr;               ///< what it runs, on its own stack
   const fiber_body* how_to_run = nullptr;
 
   bool is_host() const;
@@ -129,10 +142,11 @@ struct wave_state {
   uint32_t live_lanes = 0;          ///< that have not ended, begun or not
   uint32_t candidates = 0;          ///< lanes that can take the next step
   uint64_t ended_mask = 0;
-  bool resident = false;    ///< its block has started: its lanes may be candidates
-  bool stepped = false;     ///< one of its lanes has taken a step
-  bool guaranteed = false;  ///< in the fair set F
-  uint64_t ended = 0;       ///< 1 when its last lane has ended; watched by those who join it
+  bool resident = false;         ///< its block has started: its lanes may be candidates
+  bool stepped = false;          ///< one of its lanes has taken a step
+  bool guaranteed = false;       ///< in the fair set F
+  lockstep* together = nullptr;  ///< what has its lanes run together; null where each is scheduled on its own
+  uint64_t ended = 0;            ///< 1 when its last lane has ended; watched by those who join it
 };
 
 struct wave : wave_state {

@@ -16,6 +16,7 @@ struct condition {
 // A key may have several; the first that is not met is named.
 const std::vector<condition>& conditions() {
   static const std::vector<condition> all = {
+      {"arms", "convergence", {"lockstep"}},
       {"races", "fidelity", {"scoped"}},
       {"late", "fidelity", {"scoped", "link"}},
       {"doorbells.steps", "doorbells", {"delayed", "coalesced"}},
@@ -55,8 +56,10 @@ std::vector<parameter> machine_parameters() {
   std::vector<parameter> all = {
       parameter::one_of("fidelity", "scoped", {"interleaving", "link", "scoped"},
                         "how memory behaves: scoped and weak, late across the link alone, or every access at once"),
-      parameter::one_of("convergence", "independent", {"independent"},
-                        "what the lanes of a wave do to each other: independent = each is scheduled on its own"),
+      parameter::one_of("convergence", "independent", {"independent", "lockstep"},
+                        "whether the lanes of a wave are scheduled each on its own, or have one program counter"),
+      parameter::one_of("arms", "then-first", {"then-first", "else-first", "any"},
+                        "which arm runs first where lanes part: as the source has them, or any (convergence lockstep)"),
       parameter::one_of("progress", "fair", progress_model_names(),
                         "which waves are guaranteed a turn; each model is explained in docs/simulator.md"),
       parameter::one_of("starts", "in-order", {"in-order", "any"},
@@ -91,6 +94,9 @@ settings settings::from(const parameters& values) {
   read.late = values.count("late");
   read.link = link_settings::from(values);
   read.doorbells = doorbell_settings::from(values);
+  read.convergence = values.text("convergence") == "lockstep" ? convergence::lockstep : convergence::independent;
+  const std::string& order = values.text("arms");
+  read.arms = order == "then-first" ? arms::then_first : order == "else-first" ? arms::else_first : arms::any;
   read.progress = parse_progress_model(values.text("progress"));
   read.resident = values.count("resident");
   read.starts_in_order = values.text("starts") == "in-order";

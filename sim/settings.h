@@ -19,12 +19,27 @@ enum class fidelity : uint8_t {
   scoped,        ///< the scoped weak memory of PTX, and x86-TSO for the host
 };
 
+/// What the lanes of a wave do to each other.
+enum class convergence : uint8_t {
+  independent,  ///< each is scheduled on its own
+  lockstep,     ///< a wave has one program counter
+};
+
+/// Which arm of a divergence runs first.
+enum class arms : uint8_t {
+  then_first,  ///< the one that is written first
+  else_first,  ///< the one that is written last
+  any,         ///< a choice
+};
+
 struct settings {
   sim::fidelity fidelity = sim::fidelity::scoped;
   bool races_end = true;  ///< a race ends the run; otherwise it is counted
   uint32_t late = 0;      ///< loads in a row that may see an older value
   link_settings link;
   doorbell_settings doorbells;
+  sim::convergence convergence = sim::convergence::independent;
+  sim::arms arms = sim::arms::then_first;
   progress_model progress = progress_model::fair;
   uint32_t resident = 0;        ///< waves that the device holds at a time
   bool starts_in_order = true;  ///< the blocks of a kernel get their places by number; otherwise, that is a choice

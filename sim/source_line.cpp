@@ -53,6 +53,40 @@ class debug_info {
     return readable(name) + text;
   }
 
+  code_range function(const void* where) {
+    const Dwarf_Addr address = reinterpret_cast<uintptr_t>(where);
+    Dwfl_Module* const module = session_ == nullptr ? nullptr : dwfl_addrmodule(session_, address);
+    if (module == nullptr) return {};
+    GElf_Off offset = 0;
+    GElf_Sym symbol;
+    const char* const name = dwfl_module_addrinfo(module, address, &offset, &symbol, nullptr, nullptr, nullptr);
+    if (name == nullptr || GELF_ST_TYPE(symbol.st_info) != STT_FUNC || offset >= symbol.st_size) return {};
+    return {static_cast<const std::byte*>(where) - offset, symbol.st_size, name};
+  }
+
+  std::vector<code_range> functions(const void* near, const std::string& symbol) {
+    std::vector<code_range> found;
+    Dwfl_Module* const module =
+        session_ == nullptr ? nullptr : dwfl_addrmodule(session_, reinterpret_cast<uintptr_t>(near));
+    const int count = module == nullptr ? 0 : dwfl_module_getsymtab(module);
+    for (int n = 0; n < count; ++n) {
+      GElf_Sym one;
+      GElf_Addr address = 0;
+      const char* const name = dwfl_module_getsym_info(module, n, &one, &address, nullptr, nullptr, nullptr);
+      if (name == nullptr || GELF_ST_TYPE(one.st_info) != STT_FUNC || symbol != name) continue;
+      found.push_back({reinterpret_cast<const std::byte*>(address), one.st_size, symbol});
+    }
+    return found;
+  }
+
+  static std::string readable(const char* symbol) {
+    int status = 0;
+    char* const name = abi::__cxa_demangle(symbol, nullptr, nullptr, &status);
+    std::string text = status == 0 ? name : symbol;
+    std::free(name);
+    return text;
+  }
+
  private:
   debug_info() {
     static const Dwfl_Callbacks callbacks = {.find_elf = dwfl_linux_proc_find_elf,
@@ -149,14 +183,6 @@ class debug_info {
     return name;
   }
 
-  static std::string readable(const char* symbol) {
-    int status = 0;
-    char* const name = abi::__cxa_demangle(symbol, nullptr, nullptr, &status);
-    std::string text = status == 0 ? name : symbol;
-    std::free(name);
-    return text;
-  }
-
   static std::string shortened(const char* file) {
     if (file == nullptr) return {};
     std::filesystem::path path = std::filesystem::path(file).lexically_normal();
@@ -192,6 +218,18 @@ std::string variable_at(const void* address) {
   const std::scoped_lock mine(turn);
   return debug_info::instance().variable(address);
 }
+
+code_range function_at(const void* address) {
+  const std::scoped_lock mine(turn);
+  return debug_info::instance().function(address);
+}
+
+std::vector<code_range> functions_named(const void* address, const std::string& symbol) {
+  const std::scoped_lock mine(turn);
+  return debug_info::instance().functions(address, symbol);
+}
+
+std::string readable_symbol(const std::string& symbol) { return debug_info::readable(symbol.c_str()); }
 
 std::vector<source_line> inlined_at(const void* return_address) {
   static std::map<const void*, std::vector<source_line>> known;

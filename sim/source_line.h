@@ -2,6 +2,7 @@
 #pragma once
 
 #include <array>
+#include <cstddef>
 #include <cstdint>
 #include <string>
 #include <vector>
@@ -32,6 +33,22 @@ using call_chain = std::array<const void*, 12>;
 /// The innermost line of a chain that is neither the simulator's nor the standard library's; code that was not optimised has
 /// frames of theirs in between.
 source_line source_of(const call_chain& calls);
+
+/// The code of one function, or of a part of it that the compiler has laid out elsewhere ("f.cold").
+struct code_range {
+  const std::byte* low = nullptr;  ///< null when the program has no symbol for the address
+  size_t size_bytes = 0;
+  std::string symbol;
+};
+
+/// The function that holds the address, by the program's symbols.
+code_range function_at(const void* address);
+
+/// All functions of that symbol, in the program or library that holds the address.
+std::vector<code_range> functions_named(const void* address, const std::string& symbol);
+
+/// A symbol as a person reads it.
+std::string readable_symbol(const std::string& symbol);
 
 /// Whether the line belongs to the simulator's own headers or the standard library's.
 bool is_plumbing(const source_line& line);

@@ -128,8 +128,11 @@ void world::prepare(scheduler::choice_source& choices, bool explain) {
   ended_by_ = nullptr;
   report_.clear();
   waits_.clear();
-  stock_for_ = nullptr;
+  errand_ = nullptr;
   denied_ = false;
+  closer_look_ = in_lockstep();
+  together_used_ = 0;
+  due_.clear();
   places_lifted_ = false;
   stopped_ = false;
 }
@@ -179,9 +182,9 @@ outcome world::run(const parameters& values, const std::function<void()>& body, 
   instance = this;
   exceptions_ = &exceptions_in_flight::of_this_thread();
   fiber::switch_to(root_, main.runs, *exceptions_);
-  while (stock_for_ != nullptr) {
-    write_report();
-    fiber::switch_to(root_, std::exchange(stock_for_, nullptr)->runs, *exceptions_);
+  while (errand_ != nullptr) {
+    (*std::exchange(errand_, nullptr))();
+    fiber::switch_to(root_, errand_for_->runs, *exceptions_);
   }
   current = nullptr;
 
@@ -251,6 +254,8 @@ lane& world::new_lane(wave& of, uint32_t index) {
   got_somewhere(fresh);
   fresh.proof.forget();
   fresh.proven = false;
+  fresh.in_same_call = false;
+  fresh.moved_in = 0;
   of.lanes.push_back(&fresh);
   ++live_lanes_;
   return fresh;
@@ -284,6 +289,7 @@ void world::begin(lane& self) {
 void world::run_lane(void* argument) {
   lane& self = *static_cast<lane*>(argument);
   world& here = *instance;
+  self.first_frame = __builtin_frame_address(0);
   if (!self.of->stepped) here.first_step(*self.of);
   std::string thrown;
   bool has_thrown = false;
@@ -307,6 +313,12 @@ void world::run_lane(void* argument) {
 void world::leave(lane& self) {
   fiber::switch_to(self.runs, root_, *exceptions_);
   std::abort();  // nobody enters an abandoned lane
+}
+
+void world::aside(lane& self, const std::function<void()>& work) {
+  errand_ = &work;
+  errand_for_ = &self;
+  fiber::switch_to(self.runs, root_, *exceptions_);
 }
 
 void world::end(lane& about, scheduler::verdict found, std::string message) {
@@ -447,6 +459,7 @@ void world::start_blocks_of(lane& self, launched_kernel& runs) {
         }
         add_candidate(fresh);
       }
+      if (in_lockstep() && starts.lanes.size() > 1) keep_together(starts);
     }
     resident_waves_ += runs.waves_per_block;
     ++runs.started_blocks;

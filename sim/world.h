@@ -4,6 +4,7 @@
 #include <heddle/rpc/device.h>
 #include <heddle/scheduler/choice.h>
 #include <heddle/scheduler/digest.h>
+#include <heddle/sim/convergence/lockstep.h>
 #include <heddle/sim/fiber_body.h>
 #include <heddle/sim/heap.h>
 #include <heddle/sim/kernel.h>
@@ -23,6 +24,7 @@
 #include <functional>
 #include <memory>
 #include <string>
+#include <unordered_map>
 #include <vector>
 
 namespace heddle::sim {
@@ -89,7 +91,8 @@ class world {
     got_somewhere(self);
     ++changes_;
     watches_.changed(address, size_bytes, [&](lane& waiter) {
-      if (waiter.state == lane_state::waiting && waiter.reads.covers(address, size_bytes)) wake(waiter);
+      if (waiter.state != lane_state::waiting && waiter.circles == 0) return;
+      if (waiter.reads.covers(address, size_bytes)) wake(waiter);
     });
     if (observed_) [[unlikely]]
       observe_change(self, address, size_bytes);
@@ -252,7 +255,8 @@ class world {
   void lane_ended(lane& self);
 
   lane& choose(lane& self) {
-    if (fair_.candidates() == 0 || proving_ != proof::none || steps_ >= next_limit_ || steps_ >= rings_.next_due())
+    if (fair_.candidates() == 0 || proving_ != proof::none || closer_look_ || steps_ >= next_limit_ ||
+        steps_ >= rings_.next_due())
       return choose_specially(self);
     return ask(self);
   }
@@ -310,6 +314,8 @@ class world {
   void pass_limit(lane& self);
   [[noreturn]] void stop(lane& self);
   [[noreturn]] void leave(lane& self);
+  /// Does what may need more stack than a lane has.
+  void aside(lane& self, const std::function<void()>& work);
   const lane* most_telling_waiter() const;
 
   void add_candidate(lane& who);
@@ -319,7 +325,8 @@ class world {
   void observe(lane& self, uint64_t value);
   void observe_change(lane& self, const void* address, size_t size_bytes);
   void got_on(lane& self);
-  void wait(lane& self, const std::byte* private_state);
+  /// `next`: it waits before the operation that it has published, not behind one that it has taken.
+  void wait(lane& self, const std::byte* private_state, bool next = false);
   bool ends_for_no_reason(lane& self);
   void got_somewhere(lane& self) {
     self.reads.clear();
@@ -328,6 +335,7 @@ class world {
     self.wakes_left = machine_.wakes;
     self.late_left = machine_.late;
     self.spin.forget();
+    self.circles = 0;
   }
   void first_step(wave& who);
   void look_at_plain_store(lane& self);
@@ -338,6 +346,39 @@ class world {
   void complete(wave& of, size_t open, operation_kind kind);
   static uint64_t awaited(const wave& of, const open_collective& open);
   void leave_collectives(const lane& ended);
+
+  // -- waves with one program counter (convergence=lockstep) --------------------------------------------------------------------
+
+  bool in_lockstep() const { return machine_.convergence == convergence::lockstep; }
+  void keep_together(wave& starts);
+  /// The lane has left the code under test; it does not run before its wave's next round.
+  void left(lane& self);
+  /// Has every wave to which something has happened go on.
+  void go_on_together(lane& self);
+  void go_on(wave& of, lane& self);
+  void begin_round(wave& of, lane& self);
+  bool goes_in_circles(const wave& of) const;
+  void park(const lockstep& together, wave& of);
+  void let_move(wave& of);
+  void wake_together(lane& waiter);
+  void mark_due(wave& of);
+  void waits_together(lane& self, const std::byte* private_state, bool next);
+  bool waits_of_rounds_proven(bool everybody);
+  void find_path(lane& who);
+  void order_arms(lane& self, std::vector<uint32_t>& order, const std::vector<const void*>& places);
+  void meet(wave& of, lane& self);
+  uint64_t collective_together(lane& self, const operation& how, uint64_t value);
+  uint64_t active_mask_together(lane& self, const operation& how);
+  /// The lanes of a live wave that other lanes of it come before.
+  static uint64_t masked_off(const wave& of);
+  /// Those lanes.
+  static uint64_t comes_before(const lane& who);
+  /// "until lane 1 reaches FILE:LINE", for such a lane.
+  static std::string held_until(const lane& who);
+  std::string masked_off_text() const;
+  /// Where lanes stand, in words: "lane 1, masked off at FILE:LINE; lane 2, ended".
+  static std::string whereabouts(const wave& of, uint64_t lanes);
+  static uint64_t digest_of_private_state(const lane& who);
 
   /// What orders the lanes of a launch behind who launched them, and who waits for them behind their ends.
   static const void* launch_of(uint32_t ordinal) { return reinterpret_cast<const void*>(uintptr_t{2} * ordinal + 2); }
@@ -414,6 +455,14 @@ class world {
   const std::function<void()>* main_body_ = nullptr;
   size_t live_lanes_ = 0;
 
+  code_map code_{[this](const std::function<void()>& work) { aside(*decides_, work); }};
+  lane* decides_ = nullptr;                                  ///< who goes next, on its own stack
+  std::unordered_map<const void*, std::vector<int>> lines_;  ///< of return addresses: the function's, and inwards
+  std::deque<lockstep> together_;                            ///< [0, together_used_) belong to this run
+  size_t together_used_ = 0;
+  std::vector<wave*> due_;    ///< waves that something has happened to
+  bool closer_look_ = false;  ///< who goes next is not only for the strategy to say
+
   std::vector<lane*> candidates_;
   turn_order turns_;  ///< the candidates' numbers
   mutex_table mutexes_;
@@ -454,7 +503,8 @@ class world {
   } race_;
   uint64_t races_ = 0;
   uint64_t scope_races_ = 0;
-  lane* stock_for_ = nullptr;  ///< who asks run() to write the report now
+  const std::function<void()>* errand_ = nullptr;  ///< what run() is asked to do on its own stack
+  lane* errand_for_ = nullptr;                     ///< by whom
   bool stopped_ = false;
   uintptr_t image_low_ = 0;  ///< of the program, which is loaded elsewhere in every process
   uintptr_t image_high_ = 0;

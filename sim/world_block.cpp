@@ -24,6 +24,8 @@ uint64_t world::block_barrier(lane& self, const operation& how, uint64_t value) 
   wave& of = *self.of;
   finish_plain_store(self);
   self.pending = how;
+  // Lanes that are masked off have not come.
+  if (of.together != nullptr) yield(self);
   if (!of.stepped) first_step(of);
   const launched_kernel& runs = *of.runs;
   block_state& block = of.runs->state_of(of.block);

@@ -14,6 +14,7 @@ constexpr uint64_t value_of_absent_lane = 0xdeadbeefdeadbeef;
 uint64_t world::active_mask(lane& self, const operation& how) {
   wave& of = *self.of;
   if (of.lanes.size() == 1) return 1;
+  if (of.together != nullptr) return active_mask_together(self, how);
   step(self, how);
   if (self.resolved) {
     self.resolved = false;
@@ -73,6 +74,7 @@ void world::check_arrival(lane& self, const operation& how) {
 
 uint64_t world::collective(lane& self, const operation& how, uint64_t value) {
   wave& of = *self.of;
+  if (of.together != nullptr) return collective_together(self, how, value);
   if (how.mask == lane_bit(self) && how.kind != operation_kind::shuffle)
     return how.kind == operation_kind::ballot ? (value != 0 ? how.mask : 0) : value;
   finish_plain_store(self);

@@ -28,6 +28,10 @@ digest_of(const std::byte* low, const std::byte* high) {
 
 }  // namespace
 
+uint64_t world::digest_of_private_state(const lane& who) {
+  return digest_of(who.private_state, who.runs.stack().high());
+}
+
 void world::add_candidate(lane& who) {
   who.state = lane_state::candidate;
   who.candidate_slot = static_cast<uint32_t>(candidates_.size());
@@ -58,9 +62,12 @@ scheduler::candidate world::look_at(const void* self, uint32_t index) {
 }
 
 lane& world::choose_specially(lane& self) {
+  if (self.of->together != nullptr) left(self);
+  go_on_together(self);
   if (steps_ >= next_limit_) pass_limit(self);
   let_rings_arrive(tail_.begun ? doorbell_line::never : steps_);
   while (true) {
+    go_on_together(self);
     if (proving_ != proof::none && changes_ != proof_changes_) proving_ = proof::none;
     if (proving_ != proof::none)
       for (lane* who : candidates_)
@@ -131,7 +138,7 @@ void world::lift_places(lane& self) {
 // A hang that this model allows has been found. Whether a stronger one would avoid it is seen by letting everybody run on in turn:
 // when the run ends, this hang is the model's, and the verdict `progress`; when they all get stuck, it is a deadlock.
 void world::judge_denied(lane& self, std::string why) {
-  denied_ = true;
+  denied_ = closer_look_ = true;
   take_stock(self, std::move(why));
   begin_tail();
   proving_ = proof::none;
@@ -156,8 +163,7 @@ void world::take_stock(lane& self, std::string why) {
     about_ = calls_of(*waiter);
   message_ = std::move(why);
   if (recorder_ == nullptr) return;
-  stock_for_ = &self;
-  fiber::switch_to(self.runs, root_, *exceptions_);
+  aside(self, [this] { write_report(); });
 }
 
 // Models that promise a turn to somebody who can move now: under them, things cannot stay as they are.
@@ -183,11 +189,17 @@ bool world::all_waits_proven() {
       lanes_[n].proof.forget();
       lanes_[n].proven = false;
       lanes_[n].called = false;
+      lanes_[n].wait_digest = 0;
+    }
+    for (size_t n = 0; n < together_used_; ++n) {
+      together_[n].proof.forget();
+      together_[n].proven = false;
     }
   }
   bool all = true;
   const auto counts = [&](const lane& who) {
-    return who.state == lane_state::waiting && who.private_state != nullptr && (everybody || who.of->guaranteed);
+    return who.state == lane_state::waiting && who.private_state != nullptr && who.of->together == nullptr &&
+           (everybody || who.of->guaranteed);
   };
   for (size_t n = 0; n < lanes_used_; ++n) {
     lane& who = lanes_[n];
@@ -195,6 +207,7 @@ bool world::all_waits_proven() {
     who.proven = who.proof.returns_to_anchor(digest_of(who.private_state, who.runs.stack().high()));
     all = all && who.proven;
   }
+  all = waits_of_rounds_proven(everybody) && all;
   if (all) return true;
   for (size_t n = 0; n < lanes_used_; ++n)
     if (counts(lanes_[n]) && !lanes_[n].proven) add_candidate(lanes_[n]);
@@ -204,6 +217,7 @@ bool world::all_waits_proven() {
 void world::end_deadlock(lane& self) {
   verdict_ = verdict::deadlock;
   message_ = "nobody can ever move again";
+  if (in_lockstep()) aside(self, [this] { message_ += masked_off_text(); });
   if (const lane* waiter = most_telling_waiter()) about_ = calls_of(*waiter);
   report_.clear();
   leave(self);
@@ -218,6 +232,7 @@ const lane* world::most_telling_waiter() const {
   for (size_t n = 0; n < lanes_used_; ++n) {
     const lane& who = lanes_[n];
     if (who.state == lane_state::ended || who.state == lane_state::candidate) continue;
+    if (who.of->together != nullptr && (masked_off(*who.of) & lane_bit(who)) != 0) continue;
     if (!everybody && !who.of->guaranteed) continue;
     const bool loops = who.state == lane_state::waiting && who.private_state != nullptr;
     // Whoever only waits for others to end tells nothing.
@@ -271,32 +286,39 @@ void world::pause(lane& self, const operation& how, const std::byte* private_sta
     // Something that it read has changed already, or changed while it looked: it has reason to look again.
     self.reads.clear();
     self.wakes_left = machine_.wakes;
+    self.circles = 0;
     yield(self);
   } else if (ends_for_no_reason(self)) {
     if (starvation_.on()) starvation_.waits(self, steps_);
     yield(self);
   } else {
-    wait(self, private_state);
+    wait(self, private_state, true);
   }
   performed(self, 0);
 }
 
-void world::wait(lane& self, const std::byte* private_state) {
+void world::wait(lane& self, const std::byte* private_state, bool next) {
   if (starvation_.on()) starvation_.waits(self, steps_);
   self.private_state = private_state;
   self.fruitless_reads = 0;
   watches_.enrol(self);
   remove_candidate(self);
   self.state = lane_state::waiting;
+  if (self.of->together != nullptr) waits_together(self, private_state, next);
   block(self);
 }
 
 void world::wake(lane& waiter) {
+  if (waiter.of->together != nullptr) wake_together(waiter);
+  if (waiter.state != lane_state::waiting) return;
   waiter.reads.clear();
   waiter.late_left = machine_.late;
   waiter.wakes_left = machine_.wakes;
   waiter.spin.forget();
-  add_candidate(waiter);
+  if (waiter.of->together == nullptr || (waiter.of->together->moving & lane_bit(waiter)) != 0)
+    add_candidate(waiter);
+  else
+    waiter.state = lane_state::held;
 }
 
 void world::wait_for(lane& self, const uint64_t& word, uint64_t wanted, const operation& how) {
@@ -322,10 +344,9 @@ void world::look_for_spin(lane& self, const std::byte* private_state) {
     if (self.spin.at_anchor()) self.reads.clear();
     return;
   }
-  if (self.reads.unchanged(watches_) && !self.reads.saw_change())
-    wait(self, private_state);
-  else
-    self.reads.clear();
+  if (self.reads.unchanged(watches_) && !self.reads.saw_change()) return wait(self, private_state);
+  self.reads.clear();
+  self.circles = 0;
 }
 
 void world::observe(lane& self, uint64_t value) {

@@ -271,7 +271,8 @@ std::string world::cycle_text() const {
 void world::end_inconclusive(lane& self) {
   const lane& about = self.state == lane_state::ended && !candidates_.empty() ? *candidates_.front() : self;
   verdict_ = verdict::budget;
-  std::string reason = tail_.states.reason();
+  std::string reason = in_lockstep() ? "how the lanes of a wave have parted is not compared (convergence=lockstep)"
+                                     : tail_.states.reason();
   if (reason.empty()) reason = "no state came back in which it had been before";
   message_ = "no end after " + std::to_string(steps_) + " steps, the last " + std::to_string(machine_.budget) +
              " of them fair, and no proof of a hang: " + reason + "; inconclusive (raise it with --set budget=N)";

@@ -145,7 +145,9 @@ void wait(doorbell* bell, doorbell seen, uint64_t timeout_ns) {
   // late. Without a time-out only the bell ends it, and running the loop again would hide a ring that was lost.
   if (timeout_ns == no_timeout) self.reads.clear();
   here.has_read(self, bell, sizeof *bell, count);
+  self.in_same_call = true;
   here.pause(self, self.pending, timeout_ns == no_timeout ? nullptr : from.private_state);
+  self.in_same_call = false;
 }
 
 void trap(fault why, const char* message) {
@@ -188,6 +190,7 @@ void copy(void* to, const void* from_memory, size_t size_bytes) {
   }
   const hidden_operands hidden(*world::current);
   plain_read(from_memory, size_bytes, from);
+  const same_call more(from_memory);
   range_write(to, size_bytes, from, [&] { std::memmove(to, from_memory, size_bytes); });
 }
 

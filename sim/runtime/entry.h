@@ -104,6 +104,22 @@ struct caller {
   return self == nullptr || world::instance->is_private(*self, address) ? nullptr : self;
 }
 
+/// Marks what follows as one more operation of a call whose first one touched `first`: a wave with one program counter has not left it.
+class same_call {
+ public:
+  explicit same_call(const void* first) : self_(observed(first)) {
+    if (self_ != nullptr) self_->in_same_call = true;
+  }
+  ~same_call() {
+    if (self_ != nullptr) self_->in_same_call = false;
+  }
+  same_call(const same_call&) = delete;
+  same_call& operator=(const same_call&) = delete;
+
+ private:
+  lane* self_;
+};
+
 /// A plain read, before the code under test makes it. Of any size. A volatile one is strong, of 1, 2, 4 or 8 bytes.
 [[gnu::always_inline]] inline void plain_read(const void* address, size_t size_bytes, const caller& from,
                                               operation_kind named = operation_kind::plain_load) {
@@ -134,7 +150,10 @@ struct caller {
 /// The two halves of one statement that reads and writes, announced one after the other before the code under test makes either.
 [[gnu::always_inline]] inline void plain_read_write(void* address, size_t size_bytes, const caller& from) {
   plain_read(address, size_bytes, from);
-  plain_write(address, size_bytes, from);
+  {
+    const same_call more(address);
+    plain_write(address, size_bytes, from);
+  }
   if (late_memory* const late = world::instance->late())
     if (lane* const self = observed(address)) late->see_again(*self);
 }

@@ -27,6 +27,7 @@ char* __real_strncpy(char* to, const char* from, size_t most);
     const runtime::caller by = HEDDLE_CALLER;                                      \
     const runtime::hidden_operands hidden(*heddle::sim::world::current);           \
     runtime::plain_read(from, size_bytes, by);                                     \
+    const runtime::same_call more(from);                                           \
     runtime::range_write(to, size_bytes, by, [&] { real(to, from, size_bytes); }); \
     return to;                                                                     \
   }
@@ -52,6 +53,7 @@ int __wrap_memcmp(const void* a, const void* b, size_t size_bytes) {
     const runtime::caller by = HEDDLE_CALLER;
     const runtime::hidden_operands hidden(*heddle::sim::world::current);
     runtime::plain_read(a, size_bytes, by);
+    const runtime::same_call more(a);
     runtime::plain_read(b, size_bytes, by);
   }
   return __real_memcmp(a, b, size_bytes);
@@ -73,6 +75,7 @@ int __wrap_strcmp(const char* a, const char* b) {
     const runtime::caller by = HEDDLE_CALLER;
     const runtime::hidden_operands hidden(*heddle::sim::world::current);
     runtime::string_read(a, ~size_t{0}, by);
+    const runtime::same_call more(a);
     runtime::string_read(b, ~size_t{0}, by);
   }
   return __real_strcmp(a, b);
@@ -83,6 +86,7 @@ int __wrap_strncmp(const char* a, const char* b, size_t most) {
     const runtime::caller by = HEDDLE_CALLER;
     const runtime::hidden_operands hidden(*heddle::sim::world::current);
     runtime::string_read(a, most, by);
+    const runtime::same_call more(a);
     runtime::string_read(b, most, by);
   }
   return __real_strncmp(a, b, most);
@@ -93,6 +97,7 @@ char* __wrap_strcpy(char* to, const char* from) {
   const runtime::caller by = HEDDLE_CALLER;
   const runtime::hidden_operands hidden(*heddle::sim::world::current);
   runtime::string_read(from, ~size_t{0}, by);
+  const runtime::same_call more(from);
   runtime::range_write(to, __real_strlen(from) + 1, by, [&] { __real_strcpy(to, from); });
   return to;
 }
@@ -102,6 +107,7 @@ char* __wrap_strncpy(char* to, const char* from, size_t most) {
   const runtime::caller by = HEDDLE_CALLER;
   const runtime::hidden_operands hidden(*heddle::sim::world::current);
   runtime::string_read(from, most, by);
+  const runtime::same_call more(from);
   runtime::range_write(to, most, by, [&] { __real_strncpy(to, from, most); });
   return to;
 }

@@ -66,6 +66,12 @@ TEST(settings, steps_of_rings_need_rings_that_are_late) {
   EXPECT_EQ(refusal({"doorbells.steps=7", "doorbells=delayed"}), "");
 }
 
+TEST(settings, the_order_of_arms_needs_waves_with_one_program_counter) {
+  EXPECT_EQ(refusal({"arms=any"}),
+            "arms=any has no effect with convergence=independent; use --set convergence=lockstep");
+  EXPECT_EQ(refusal({"arms=any", "convergence=lockstep"}), "");
+}
+
 TEST(settings, defaults_are_taken_with_every_fidelity) {
   // As traces have them: every setting by name.
   for (const char* fidelity : {"fidelity=interleaving", "fidelity=link", "fidelity=scoped"}) {
@@ -84,7 +90,7 @@ TEST(settings, a_default_of_the_scenarios_own_is_taken) {
 
 TEST(settings, none_of_memory_is_taken_where_memory_is_one_and_all_others_are) {
   for (const parameter& each : machine_parameters()) {
-    if (each.key == "fidelity" || each.key == "doorbells.steps" ||
+    if (each.key == "fidelity" || each.key == "doorbells.steps" || each.key == "arms" ||
         (each.kind == parameter::type::one_of && each.choices.size() < 2))
       continue;
     EXPECT_EQ(refusal({"fidelity=interleaving", changed(each)}) != "", is_of_memory(each.key)) << each.key;

@@ -1,0 +1,125 @@
+// What follows what in a function of the program, read from its machine code, and where ways that part come together again.
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+#include <functional>
+#include <map>
+#include <memory>
+#include <string>
+#include <unordered_map>
+#include <utility>
+#include <vector>
+
+namespace heddle::sim {
+
+/// A set of nodes.
+class node_set {
+ public:
+  explicit node_set(size_t size) : words_((size + 63) / 64) {}
+  bool contains(uint32_t node) const { return (words_[node / 64] >> (node % 64) & 1) != 0; }
+  /// Whether it was not there yet.
+  bool add(uint32_t node) {
+    const uint64_t bit = uint64_t{1} << (node % 64);
+    const bool fresh = (words_[node / 64] & bit) == 0;
+    words_[node / 64] |= bit;
+    return fresh;
+  }
+
+ private:
+  std::vector<uint64_t> words_;
+};
+
+/// How a node ends when nothing follows it in the function.
+enum class node_end : uint8_t {
+  goes_on,
+  returns,  ///< or jumps out of the function, or to where the code does not say
+  dies,     ///< behind a call that does not return, or at an instruction that traps
+};
+
+/// The immediate post-dominator of each node of a graph: the first node that every way to the exit passes. `next[n]` are the nodes that
+/// may follow n, `ends[n]` how n ends when there is none. The exit is the number after the last node. A way that dies,
+/// or never ends, counts for nothing where another returns. Within a loop that never ends, its last jump back leaves it.
+/// (Cooper, Harvey, Kennedy, "A Simple, Fast Dominance Algorithm", on the reversed graph.)
+std::vector<uint32_t> post_dominators(const std::vector<std::vector<uint32_t>>& next,
+                                      const std::vector<node_end>& ends);
+
+/// The control flow of one function. A node is a stretch of instructions that are left by its last one alone: by a jump, a return or a
+/// call.
+class control_flow {
+ public:
+  static constexpr uint32_t none = ~uint32_t{0};
+
+  struct node {
+    uintptr_t begin = 0;
+    uintptr_t end = 0;   ///< behind its last instruction; where its call returns to
+    bool calls = false;  ///< ends with a call
+  };
+
+  /// Of the function that holds the address. Null when the program has no symbol there, or code that cannot be decoded.
+  static std::unique_ptr<control_flow> of_function_at(const void* address);
+
+  uint32_t size() const { return static_cast<uint32_t>(nodes_.size()); }
+  /// Stands for having returned; no node.
+  uint32_t exit() const { return size(); }
+  uint32_t entry() const { return entry_; }
+  const node& at(uint32_t number) const { return nodes_[number]; }
+  /// The nodes that may follow, the exit among them; none where the node dies.
+  const std::vector<uint32_t>& next(uint32_t number) const { return next_[number]; }
+  uint32_t post_dominator(uint32_t number) const { return post_dominators_[number]; }
+  /// The node whose call returns to this address, or `none`.
+  uint32_t returning_to(const void* address) const;
+  /// The node that holds the address, or `none`.
+  uint32_t holding(const void* address) const;
+  /// The nodes that can be reached from `from`, which is one of them, without passing `avoided`. Remembered.
+  const node_set& reachable(uint32_t from, uint32_t avoided) const;
+  /// How many calls, at least, lie before each node on the ways that leave `branch` for the next node number `way` and pass neither the
+  /// branch again nor its post-dominator; `unreached` where there is none. Remembered.
+  const std::vector<uint16_t>& calls_before(uint32_t branch, uint32_t way) const;
+  static constexpr uint16_t unreached = 0xffff;
+  /// As a person reads it.
+  const std::string& name() const { return name_; }
+
+ private:
+  friend class control_flow_builder;
+  control_flow() = default;
+
+  std::string name_;
+  std::vector<node> nodes_;  ///< by address
+  std::vector<std::vector<uint32_t>> next_;
+  std::vector<uint32_t> post_dominators_;
+  uint32_t entry_ = 0;
+  mutable std::unordered_map<uint64_t, node_set> reachable_;
+  mutable std::unordered_map<uint64_t, std::vector<uint16_t>> calls_before_;
+};
+
+/// Where a call returns to, in terms of its function's control flow; `in` is null where that is not known.
+struct call_site {
+  const control_flow* in = nullptr;
+  uint32_t node = control_flow::none;
+};
+
+/// The functions that have been looked at. For one OS thread.
+class code_map {
+ public:
+  /// To read code takes more stack than a lane has: `aside` runs what it is given on one that has enough.
+  using runner = std::function<void(const std::function<void()>& work)>;
+  explicit code_map(runner aside) : aside_(std::move(aside)) {}
+
+  call_site find(const void* return_address) {
+    const auto known = sites_.find(return_address);
+    if (known != sites_.end()) return known->second;
+    call_site found;
+    aside_([&] { found = look_up(return_address); });
+    return found;
+  }
+
+ private:
+  call_site look_up(const void* return_address);
+
+  runner aside_;
+  std::unordered_map<const void*, call_site> sites_;
+  std::map<uintptr_t, std::unique_ptr<control_flow>> functions_;  ///< by the address of the entry
+};
+
+}  // namespace heddle::sim

@@ -1,0 +1,110 @@
+// Which lanes of a wave run together, where a wave has one program counter: the stack of AMD's GPUs, and of NVIDIA's before Volta.
+//
+// Where lanes part at a branch, its immediate post-dominator is where they come together again. One arm runs until it gets there, then
+// the next, then all go on. (Fung, Sham, Yuan, Aamodt, "Dynamic Warp Formation", MICRO 2007, section 3; ElTantawy and Aamodt, MICRO
+// 2016, on what follows for lanes that wait for each other.)
+//
+// A lane is seen at its visible operations alone. So the stack follows the code from where a group stood to where its lanes are seen
+// next, call by call: what they pass without an operation they pass together.
+#pragma once
+
+#include <heddle/sim/convergence/control_flow.h>
+
+#include <array>
+#include <functional>
+#include <vector>
+
+namespace heddle::sim {
+
+/// The calls that a lane is in, outermost first: return addresses, the last one that of its operation.
+using call_path = std::vector<const void*>;
+
+/// Puts the arms of a divergence in the order in which they run. An arm is given by where the first of its lanes is seen: a return
+/// address in the function that diverges.
+using arm_order = std::function<void(std::vector<uint32_t>& order, const std::vector<const void*>& arms)>;
+
+class divergence_stack {
+ public:
+  explicit divergence_stack(code_map& code) : code_(&code) {}
+
+  /// A wave of these lanes starts; each has come to its first operation.
+  void begin(uint64_t lanes);
+
+  /// The lanes that run have each taken their operation and are seen at the next. `paths` by lane; those of `ended` and of lanes that did
+  /// not run are not looked at, or are as they were. `same_call`: lanes that are at one more operation of the very call that they were in.
+  void advance(const std::array<const call_path*, 64>& paths, uint64_t ended, uint64_t same_call,
+               const arm_order& order);
+
+  /// The lanes that run now: all of them are at the same operation. Ended ones may be among them.
+  uint64_t running() const { return depth_ == 0 ? 0 : entries_[depth_ - 1].lanes; }
+
+  /// Equal for equal stacks.
+  uint64_t digest() const;
+
+  /// Why a lane does not run.
+  struct hold {
+    uint64_t runs = 0;                 ///< the lanes that come first
+    const void* until = nullptr;       ///< where they have to come to: behind it; null for the end of the function
+    const control_flow* in = nullptr;  ///< that function; null when it is not known
+  };
+  hold hold_of(uint32_t lane, uint64_t ended) const;
+
+ private:
+  /// A place in the code, as seen from within `depth` calls.
+  struct point {
+    const control_flow* in = nullptr;
+    uint32_t node = 0;
+    uint32_t depth = 0;
+    friend bool operator==(const point&, const point&) = default;
+  };
+  enum class stand : uint8_t {
+    before,  ///< at the beginning of the node
+    at,      ///< at an operation, the call that ends the node
+    behind,  ///< has taken that operation
+  };
+  struct entry {
+    uint64_t lanes = 0;
+    point here;
+    stand stands = stand::before;
+    call_path outer;  ///< the calls around the point, `here.depth` of them
+    bool joins = false;
+    point until;  ///< where it ends, when it `joins` the one below
+  };
+  /// Lanes that are seen at the same place.
+  struct seen {
+    uint64_t lanes = 0;
+    const call_path* path = nullptr;
+    uint32_t node = control_flow::none;  ///< in the frame that is looked at; none: the frame is gone
+  };
+  struct arm {
+    uint64_t lanes = 0;
+    uint32_t node = 0;
+    const call_path* path = nullptr;
+  };
+
+  entry& top() { return entries_[depth_ - 1]; }
+  entry& push();
+  void pop() { --depth_; }
+  void look(const std::array<const call_path*, 64>& paths, uint64_t lanes);
+  void look_in_frame(const entry& one);
+  bool stays_within(const entry& one, const call_path& path) const;
+  void stand_at(entry& one, const call_path& path);
+  enum class progress : uint8_t { settled, changed, on };
+  progress walk(uint64_t lanes, uint64_t same_call, const arm_order& order);
+  progress pass_call(uint64_t lanes, const arm_order& order);
+  progress pass_branch(uint64_t lanes, const arm_order& order);
+  bool leave_call(entry& one);
+  void climb(entry& one);
+  void split(uint32_t node, uint64_t lanes, std::vector<arm>& arms, stand how, const arm_order& order);
+  progress scatter(const arm_order& order);
+  uint32_t behind(const point& call) const;
+
+  code_map* code_;
+  std::vector<entry> entries_;  ///< [0, depth_) are in use
+  size_t depth_ = 0;
+  bool fresh_ = false;
+  std::vector<seen> seen_;
+  std::vector<arm> arms_;
+};
+
+}  // namespace heddle::sim
