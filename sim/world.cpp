@@ -130,7 +130,7 @@ void world::prepare(scheduler::choice_source& choices, bool explain) {
   waits_.clear();
   errand_ = nullptr;
   denied_ = false;
-  closer_look_ = in_lockstep();
+  in_rounds_ = in_lockstep();
   together_used_ = 0;
   due_.clear();
   places_lifted_ = false;

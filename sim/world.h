@@ -255,7 +255,7 @@ class world {
   void lane_ended(lane& self);
 
   lane& choose(lane& self) {
-    if (fair_.candidates() == 0 || proving_ != proof::none || closer_look_ || steps_ >= next_limit_ ||
+    if (fair_.candidates() == 0 || proving_ != proof::none || in_rounds_ || steps_ >= next_limit_ ||
         steps_ >= rings_.next_due())
       return choose_specially(self);
     return ask(self);
@@ -364,6 +364,8 @@ class world {
   void mark_due(wave& of);
   void waits_together(lane& self, const std::byte* private_state, bool next);
   bool waits_of_rounds_proven(bool everybody);
+  bool rouse(lane& waiter);
+  bool tell_rounds(state_reader& to, const wave& of) const;
   void find_path(lane& who);
   void order_arms(lane& self, std::vector<uint32_t>& order, const std::vector<const void*>& places);
   void meet(wave& of, lane& self);
@@ -460,8 +462,8 @@ class world {
   std::unordered_map<const void*, std::vector<int>> lines_;  ///< of return addresses: the function's, and inwards
   std::deque<lockstep> together_;                            ///< [0, together_used_) belong to this run
   size_t together_used_ = 0;
-  std::vector<wave*> due_;    ///< waves that something has happened to
-  bool closer_look_ = false;  ///< who goes next is not only for the strategy to say
+  std::vector<wave*> due_;  ///< waves that something has happened to
+  bool in_rounds_ = false;  ///< waves have one program counter: whose lanes can go next is looked at after each step
 
   std::vector<lane*> candidates_;
   turn_order turns_;  ///< the candidates' numbers

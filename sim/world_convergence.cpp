@@ -121,6 +121,19 @@ void world::wake_together(lane& waiter) {
   mark_due(*waiter.of);
 }
 
+// Has those go round that sleep, to see whether their wait ends of itself.
+bool world::rouse(lane& waiter) {
+  lockstep& together = *waiter.of->together;
+  if ((together.arm & lane_bit(waiter)) == 0) return false;
+  wake_together(waiter);
+  return true;
+}
+
+bool world::tell_rounds(state_reader& to, const wave& of) const {
+  if (of.together == nullptr) return true;
+  return to.fact(of.together->stack.digest()) && to.fact(of.together->arm) && to.fact(of.together->moving);
+}
+
 void world::waits_together(lane& self, const std::byte* private_state, bool next) {
   wave& of = *self.of;
   lockstep& together = *of.together;
@@ -224,7 +237,7 @@ void world::order_arms(lane& self, std::vector<uint32_t>& order, const std::vect
     return first != second ? first < second : places[a] < places[b];
   });
   if (machine_.arms == arms::else_first) std::reverse(order.begin(), order.end());
-  if (machine_.arms != arms::any || proving_ != proof::none || denied_) return;
+  if (machine_.arms != arms::any || proving_ != proof::none || tail_.begun) return;
   for (auto next = order.begin(); order.end() - next > 1; ++next)
     std::swap(*next, *(next + pick(self, static_cast<uint32_t>(order.end() - next), choice_kind::arm)));
 }

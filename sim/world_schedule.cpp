@@ -138,7 +138,7 @@ void world::lift_places(lane& self) {
 // A hang that this model allows has been found. Whether a stronger one would avoid it is seen by letting everybody run on in turn:
 // when the run ends, this hang is the model's, and the verdict `progress`; when they all get stuck, it is a deadlock.
 void world::judge_denied(lane& self, std::string why) {
-  denied_ = closer_look_ = true;
+  denied_ = true;
   take_stock(self, std::move(why));
   begin_tail();
   proving_ = proof::none;

@@ -144,6 +144,7 @@ bool world::tell_state(state_reader& to, const lane& self) const {
     const wave& each = waves_[n];
     const uint64_t flags = (each.resident ? 1u : 0u) | (each.stepped ? 2u : 0u) | (each.guaranteed ? 4u : 0u);
     if (!to.fact(uint64_t{each.live_lanes} << 3 | flags) || !to.fact(each.ended_mask)) return false;
+    if (!tell_rounds(to, each)) return false;
     for (const open_collective& open : each.collectives)
       if (!to.fact(static_cast<uint64_t>(open.kind)) || !to.fact(open.mask) || !to.fact(open.arrived)) return false;
   }
@@ -222,6 +223,10 @@ bool world::has_come_back(const lane& self) {
     lane& who = lanes_[n];
     if (who.state != lane_state::waiting || who.private_state == nullptr) continue;
     if (!denied_ && !who.of->guaranteed) continue;
+    if (who.of->together != nullptr) {
+      somebody_waits = rouse(who) || somebody_waits;
+      continue;
+    }
     somebody_waits = true;
     add_candidate(who);
   }
@@ -241,6 +246,7 @@ void world::judge_cycle(lane& self) {
   bool somebody_left = false;
   for (size_t n = 0; n < lanes_used_; ++n) {
     const lane& who = lanes_[n];
+    if ((masked_off(*who.of) & lane_bit(who)) != 0) continue;
     const bool could =
         who.state == lane_state::candidate || (who.state == lane_state::waiting && who.private_state != nullptr);
     somebody_left = somebody_left || (could && who.last_turn <= seen.from.turns);
@@ -271,8 +277,7 @@ std::string world::cycle_text() const {
 void world::end_inconclusive(lane& self) {
   const lane& about = self.state == lane_state::ended && !candidates_.empty() ? *candidates_.front() : self;
   verdict_ = verdict::budget;
-  std::string reason = in_lockstep() ? "how the lanes of a wave have parted is not compared (convergence=lockstep)"
-                                     : tail_.states.reason();
+  std::string reason = tail_.states.reason();
   if (reason.empty()) reason = "no state came back in which it had been before";
   message_ = "no end after " + std::to_string(steps_) + " steps, the last " + std::to_string(machine_.budget) +
              " of them fair, and no proof of a hang: " + reason + "; inconclusive (raise it with --set budget=N)";

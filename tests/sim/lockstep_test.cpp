@@ -326,6 +326,39 @@ TEST(lockstep, a_lane_alone_has_nobody_to_wait_for) {
                                               20)));
 }
 
+TEST(lockstep, lanes_that_back_off_from_each_other_in_step_never_stop) {
+  // Each takes its own lock, finds that the other has the other one, and gives its own back.
+  const program crossed = one_wave(2, [](uint32_t* words) {
+    const uint32_t self = target::lane_id();
+    const word<uint32_t> mine(words[self]);
+    const word<uint32_t> other(words[1 - self]);
+    bool done = false;
+    while (!done) {
+      while (mine.exchange(1, memory_order::acquire) != 0) target::pause();
+      if (other.exchange(1, memory_order::acquire) == 0) {
+        other.store(0, memory_order::release);
+        done = true;
+      }
+      mine.store(0, memory_order::release);
+    }
+  });
+  for (const char* arms : {"arms=then-first", "arms=else-first", "arms=any"})
+    EXPECT_TRUE(always(verdict::livelock,
+                       machine({"convergence=lockstep", "budget=500", arms}, "random").run_many(crossed, 40)));
+  EXPECT_GT(machine({"budget=5000"}, "random").run_many(crossed, 40).count(verdict::ok), 0u) << "on their own";
+}
+
+TEST(lockstep, a_hang_is_the_same_after_the_budget) {
+  const program around = one_wave(3, [](uint32_t* words) {
+    const word<uint32_t> lock(words[0]);
+    for (uint32_t n = 0; n < 100; ++n) word<uint32_t>(words[1]).fetch_add(1, relaxed);
+    while (lock.exchange(1, memory_order::acquire) != 0) target::pause();
+    lock.store(0, memory_order::release);
+  });
+  EXPECT_TRUE(always(verdict::deadlock, machine({"convergence=lockstep", "budget=250"}).run_many(around, 40)));
+  EXPECT_TRUE(always(verdict::ok, machine({"budget=250"}).run_many(around, 40)));
+}
+
 TEST(lockstep, the_same_seed_makes_the_same_run) {
   machine on({"convergence=lockstep", "arms=any"});
   const program body = one_wave(5, [](uint32_t* words) {
