@@ -78,7 +78,6 @@ struct lane {
   lane_state state = lane_state::candidate;
   bool begun = false;           ///< its fiber has been set up
   uint32_t clock_reads = 0;     ///< since it last got anywhere
-  bool exact_wait = false;      ///< waits for the simulator itself, not in a loop of the code under test
   uint32_t candidate_slot = 0;  ///< where it stands among the candidates, while it is one
   uint8_t circles = 0;          ///< how often it came back to where it waits, in a wave with one program counter
   operation pending;
