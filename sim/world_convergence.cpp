@@ -267,8 +267,10 @@ uint64_t world::collective_together(lane& self, const operation& how, uint64_t v
 void world::meet(wave& of, lane& self) {
   const uint64_t arm = of.together->arm;
   operation_kind kind = operation_kind::none;
+  uint64_t named = arm;
   for_each_lane_of(of, arm, [&](lane& who) {
     kind = who.pending.kind;
+    named |= who.pending.mask;
     uint64_t absent = who.pending.mask & ~arm;
     if (who.pending.without_ended) absent &= all_lanes_of(of) & ~of.ended_mask;
     if (absent == 0) return;
@@ -277,7 +279,7 @@ void world::meet(wave& of, lane& self) {
     end(who, verdict::mask,
         "the mask of a " + std::string(to_string(kind)) + " names lanes that are not there: " + where);
   });
-  of.collectives.push_back({kind, arm, arm});
+  of.collectives.push_back({kind, named, arm});
   complete(of, of.collectives.size() - 1, kind);
 }
 

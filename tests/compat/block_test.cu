@@ -209,13 +209,19 @@ __global__ void two_kinds_of_barrier() {
     __syncthreads_count(1);
 }
 
+const program at_two_kinds_of_barrier = [] {
+  two_kinds_of_barrier<<<1, 2>>>();
+  cudaDeviceSynchronize();
+};
+
 TEST(cuda_block, cannot_mix_kinds_of_barriers) {
-  EXPECT_TRUE(always(verdict::mask, scoped().run_many(
-                                        [] {
-                                          two_kinds_of_barrier<<<1, 2>>>();
-                                          cudaDeviceSynchronize();
-                                        },
-                                        20)));
+  EXPECT_TRUE(always(verdict::mask, scoped().run_many(at_two_kinds_of_barrier, 20)));
+}
+
+TEST(cuda_block, hangs_in_lockstep_at_a_barrier_in_one_arm) {
+  machine lockstep({"fidelity=scoped", "convergence=lockstep"});
+  EXPECT_TRUE(always(verdict::deadlock, lockstep.run_many(at_two_kinds_of_barrier, 20)));
+  EXPECT_TRUE(says(lockstep.explain(at_two_kinds_of_barrier).message, "lane 1 of wave 0 is masked off until lane 0"));
 }
 
 }  // namespace

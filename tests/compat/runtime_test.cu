@@ -198,6 +198,33 @@ TEST(cuda_runtime, promises_no_two_kernels_a_place) {
                      scoped({"resident=1"}).run_many(in_streams(cudaStreamDefault, cudaStreamDefault, false), 10)));
 }
 
+/// The second kernel ends the wait of the first, or the first that of the second, in one stream.
+template <bool InOrder>
+void in_one_stream() {
+  int* flag = on_device<int>(1);
+  cudaMemset(flag, 0, sizeof *flag);
+  cudaDeviceSynchronize();
+  cudaStream_t stream;
+  cudaStreamCreate(&stream);
+  if (InOrder) raise<<<1, 1, 0, stream>>>(flag);
+  wait_for<<<1, 1, 0, stream>>>(flag);
+  if (!InOrder) raise<<<1, 1, 0, stream>>>(flag);
+  cudaStreamSynchronize(stream);
+}
+
+TEST(cuda_runtime, has_the_progress_that_cuda_promises) {
+  machine cuda = scoped({"progress=cuda"});
+  // A kernel need not start while another one runs.
+  const program two_streams = in_streams(cudaStreamDefault, cudaStreamDefault, false);
+  const tally seen = cuda.run_many(two_streams, 200);
+  ASSERT_GT(seen.count(verdict::progress), 0U) << seen.text();
+  EXPECT_EQ(seen.count(verdict::progress) + seen.count(verdict::ok), 200U) << seen.text();
+  const heddle::sim::outcome first = cuda.explain(two_streams, seen.first_seeds.at(verdict::progress));
+  EXPECT_TRUE(says(first.report, "progress models under which somebody would have to move: fair"));
+  EXPECT_TRUE(always(verdict::ok, cuda.run_many(in_one_stream<true>, 200)));
+  EXPECT_TRUE(always(verdict::deadlock, cuda.run_many(in_one_stream<false>, 20)));
+}
+
 __global__ void add_one(int* to, const int* from) { *to = *from + 1; }
 
 program chain(bool with_event) {

@@ -69,6 +69,9 @@ class machine {
       : strategy_name_(std::move(strategy)), settings_(machine_parameters()) {
     // Programs that test schedules, waits and verdicts share words as it comes; tests of memory say which memory they mean.
     if (settings_.set("fidelity=interleaving")) std::abort();
+    // The same tests on another machine: what they say must hold there too.
+    if (const char* const other = std::getenv("HEDDLE_TEST_SETTING"))
+      if (const auto wrong = settings_.set(other)) stop(*wrong);
     about_ = "strategy " + strategy_name_;
     for (const std::string& assignment : settings) {
       about_ += ' ' + assignment;
