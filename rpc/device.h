@@ -1,56 +1,116 @@
-// What a program may ask of the host side of a machine: memory, launches, and host threads beside them.
+// What a program may ask of the host side of a machine: memory, launches, streams and events, and host threads beside them.
 //
 // The second half of the seam: target.h is for code that runs on the machine, this file for code that drives it. The
 // simulator, host threads, CUDA and HIP each provide a class `device` (sim/device.h, hw/*/device.h).
 #pragma once
 
+#include <heddle/rpc/launch.h>
+#include <heddle/rpc/result.h>
+
 #include <concepts>
+#include <memory>
 #include <stddef.h>
 #include <stdint.h>
 
 namespace heddle {
 
-/// The shape of a launch. `lanes` may be less than the machine's wave: the rest of each wave then does not take part.
-struct launch_shape {
-  uint32_t blocks = 1;
-  uint32_t waves = 1;  ///< per block
-  uint32_t lanes = 1;  ///< per wave
-};
-
 namespace detail {
+
 struct empty_kernel {
   void operator()() const {}
 };
+
+template <typename Device>
+concept has_memory_calls = requires(Device& device, void* memory, size_t bytes, const char* name) {
+  { device.template allocate_shared<uint32_t>(bytes, name) } -> std::same_as<uint32_t*>;
+  { device.template allocate_device<uint32_t>(bytes, name) } -> std::same_as<uint32_t*>;
+  { device.template try_allocate_shared<uint32_t>(bytes, name) } -> std::same_as<result<uint32_t*>>;
+  { device.template try_allocate_device<uint32_t>(bytes, name) } -> std::same_as<result<uint32_t*>>;
+  { device.template try_allocate_mapped<uint32_t>(bytes, name) } -> std::same_as<result<uint32_t*>>;
+  { device.free(memory) } -> std::same_as<void>;
+  { device.copy(memory, memory, bytes) } -> std::same_as<void>;
+  { device.try_copy(memory, memory, bytes) } -> std::same_as<result<void>>;
+};
+
+template <typename Device>
+concept has_launches = requires(Device& device, typename Device::stream in) {
+  { device.launch(launch_shape{}, empty_kernel{}) } -> std::same_as<void>;
+  { device.launch(launch_shape{}, empty_kernel{}, in) } -> std::same_as<void>;
+  { device.try_launch(launch_shape{}, empty_kernel{}) } -> std::same_as<result<void>>;
+  { device.try_launch(launch_shape{}, empty_kernel{}, in) } -> std::same_as<result<void>>;
+};
+
+/// `place` is a stream, an event, or nothing for the whole device.
+template <typename Device, typename... Place>
+concept can_wait_for = requires(Device& device, Place... place) {
+  { device.query(place...) } -> std::same_as<bool>;
+  { device.try_query(place...) } -> std::same_as<result<bool>>;
+  { device.synchronize(place...) } -> std::same_as<void>;
+  { device.try_synchronize(place...) } -> std::same_as<result<void>>;
+};
+
+template <typename Device>
+concept has_streams = requires(Device& device, typename Device::stream stream, typename Device::event event) {
+  { device.create_stream() } -> std::same_as<typename Device::stream>;
+  { device.try_create_stream() } -> std::same_as<result<typename Device::stream>>;
+  { device.destroy(stream) } -> std::same_as<void>;
+  { device.create_event() } -> std::same_as<typename Device::event>;
+  { device.try_create_event() } -> std::same_as<result<typename Device::event>>;
+  { device.destroy(event) } -> std::same_as<void>;
+  { device.record(event, stream) } -> std::same_as<void>;
+  { device.try_record(event, stream) } -> std::same_as<result<void>>;
+  { device.wait(stream, event) } -> std::same_as<void>;
+  { device.try_wait(stream, event) } -> std::same_as<result<void>>;
+};
+
 }  // namespace detail
 
 /// The host side of a machine.
 ///
-///   Device device;                            the machine's first device; in the simulator, the one of the current run
+///   Device::count()                           how many such devices this computer has; 0 is no error
+///   Device device;  Device device(n);         the n-th of them, n in [0, count()); in the simulator, that of the current run
+///   Device::open(n)                           the same as a result<std::unique_ptr<Device>>
 ///   device.max_lanes()                        the widest wave that launch_shape::lanes may name
+/// Memory
 ///   device.allocate_shared<T>(n, name)        n zeroed elements that host and device both reach; never null
 ///   device.allocate_device<T>(n, name)        n zeroed elements in device memory; never null; host code must use copy()
-///   device.free(pointer)                      gives either kind back, null does nothing; the destructor gives back what is left
-///   device.copy(to, from, bytes)              between any two of host, shared and device memory; has happened on return
+///   device.try_allocate_mapped<T>(n, name)    n zeroed elements in device memory that host code reaches by the same pointer,
+///                                             both sides at a time; a machine on which that is not safe says why
+///   device.free(pointer)                      gives any kind back, null does nothing; the destructor gives back what is left
+///   device.copy(to, from, bytes)              between any two of host, shared and device memory; has happened on return; waits
+///                                             for no launch
+/// Launches
 ///   device.launch(shape, kernel)              runs `kernel()` once per lane; `kernel` is copied byte by byte; in order with
 ///                                             earlier launches; does not wait
-///   device.query()                            whether all launches have ended; a server loop must call it, because a GPU
-///                                             need not start a kernel while its host never asks (CUDA execution model)
-///   device.synchronize()                      returns when all launches have ended
+///   device.launch(shape, kernel, stream)      the same, in order with the launches of that stream only
+///   device.query()                            whether all launches of all streams have ended; never waits
+///   device.synchronize()                      returns when they have
+///   device.query(stream), synchronize(stream) the same of one stream
+/// A GPU need not start a kernel while its host never asks: until a launch has ended some host thread must stay in
+/// synchronize(), or in a loop that calls query() (CUDA C++ execution model, Execution.Model.API).
+/// Streams and events: Device::stream and Device::event are small values. They belong to the device and end with it.
+///   device.create_stream(), destroy(stream)   what a destroyed stream was given goes on
+///   device.create_event(), destroy(event)
+///   device.record(event, stream)              the event is now the place behind the stream's last launch
+///   device.wait(stream, event)                later launches of the stream begin after that place, as it is recorded now
+///   device.query(event), synchronize(event)   whether that place has been reached; true of an event never recorded
+/// Threads
 ///   device.spawn_host(name, function)         a host thread that runs `function()`; the result is movable, its join()
 ///                                             waits, its destructor joins
-/// `name` is a string that outlives the device; reports use it. Errors of the machine end the program with the runtime's
-/// own message; in the simulator they are a verdict.
+///
+/// `name` is a string that outlives the device; reports use it. Any thread may call any member. A call that fails ends the
+/// program with the runtime's own message; its twin `try_...` answers with a `result` instead (result.h). In the simulator errors
+/// are a verdict, and the twins succeed wherever they return.
 template <typename Device>
-concept host_side = requires(Device& device, void* memory, size_t bytes, const char* name, void (*function)()) {
-  { device.max_lanes() } -> std::same_as<uint32_t>;
-  { device.template allocate_shared<uint32_t>(bytes, name) } -> std::same_as<uint32_t*>;
-  { device.template allocate_device<uint32_t>(bytes, name) } -> std::same_as<uint32_t*>;
-  { device.free(memory) } -> std::same_as<void>;
-  { device.copy(memory, memory, bytes) } -> std::same_as<void>;
-  { device.launch(launch_shape{}, detail::empty_kernel{}) } -> std::same_as<void>;
-  { device.query() } -> std::same_as<bool>;
-  { device.synchronize() } -> std::same_as<void>;
-  { device.spawn_host(name, function).join() } -> std::same_as<void>;
-};
+concept host_side = detail::has_memory_calls<Device> && detail::has_launches<Device> && detail::has_streams<Device> &&
+                    detail::can_wait_for<Device> && detail::can_wait_for<Device, typename Device::stream> &&
+                    detail::can_wait_for<Device, typename Device::event> &&
+                    requires(Device& device, uint32_t index, const char* name, void (*function)()) {
+                      { Device::count() } -> std::same_as<uint32_t>;
+                      { Device::open(index) } -> std::same_as<result<std::unique_ptr<Device>>>;
+                      { Device(index) };
+                      { device.max_lanes() } -> std::same_as<uint32_t>;
+                      { device.spawn_host(name, function).join() } -> std::same_as<void>;
+                    };
 
 }  // namespace heddle

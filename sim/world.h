@@ -1,7 +1,7 @@
 // One simulation: who there is, who goes next, and when it is over. Lives on one OS thread.
 #pragma once
 
-#include <heddle/rpc/device.h>
+#include <heddle/rpc/launch.h>
 #include <heddle/scheduler/choice.h>
 #include <heddle/scheduler/digest.h>
 #include <heddle/sim/convergence/lockstep.h>

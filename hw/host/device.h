@@ -1,20 +1,21 @@
 // The host side of the machine that is this computer: memory, launches as threads, host threads beside them.
 #pragma once
 
+#include <heddle/hw/ending_calls.h>
 #include <heddle/hw/host/allocations.h>
+#include <heddle/hw/host/stream.h>
 #include <heddle/hw/host/thread.h>
 #include <heddle/rpc/device.h>
 
 #include <atomic>
-#include <condition_variable>
+#include <cerrno>
 #include <cstdio>
 #include <cstdlib>
 #include <cstring>
-#include <deque>
 #include <exception>
-#include <functional>
-#include <mutex>
+#include <memory>
 #include <new>
+#include <string>
 #include <system_error>
 #include <type_traits>
 #include <utility>
@@ -24,40 +25,52 @@ namespace heddle::host {
 
 /// Models heddle::host_side with one thread for each lane of a launch: each lane is a wave of one lane, and lanes of
 /// one wave of the shape meet in no collective. All threads of a launch run at once, so its lanes may wait for each
-/// other; the launches of a device run one after the other. Any thread may call any member.
+/// other, and so may launches of different streams. All memory is the heap.
 ///
 /// A kernel that throws ends its launch, as far as the other lanes end, and drops the launches that have not begun, as
-/// a GPU does after an error; synchronize() throws the first exception again, and the device is then as new.
-class device {
+/// a GPU does after an error. synchronize() throws the first exception again, and try_synchronize() answers with it; the
+/// device is then as new.
+class device : public ending_calls<device> {
  public:
-  device() : launcher_("launcher", position{}, [this] { run_launches(); }) {}
+  using stream = stream_set::stream;
+  using event = stream_set::event;
+
+  /// There is one.
+  static uint32_t count() noexcept { return 1; }
+  static bool present() noexcept { return true; }
+
+  explicit device(uint32_t index = 0) : device(std::move(start(index).value())) {}
+  static result<std::unique_ptr<device>> open(uint32_t index) {
+    result<started> ready = start(index);
+    if (!ready) return ready.why();
+    return std::unique_ptr<device>(new device(std::move(ready.value())));
+  }
+
   device(const device&) = delete;
   device& operator=(const device&) = delete;
 
   ~device() {
-    {
-      const std::lock_guard lock(mutex_);
-      closing_ = true;
-    }
-    changed_.notify_all();
-    launcher_.join();
-    if (error_) detail::print_lost_error("device", "host", error_);
+    streams_->wait_for_all();
+    if (const std::exception_ptr error = streams_->take_error()) detail::print_lost_error("device", "host", error);
+    // Before the memory: nothing runs any more.
+    streams_.reset();
     memory_.clear([](void* memory, memory_kind) { release(memory); });
   }
-
-  /// Whether this machine has such a device; here it is always there.
-  static bool present() noexcept { return true; }
 
   uint32_t max_lanes() const noexcept { return 64; }
 
   template <typename T>
-  T* allocate_shared(size_t count, const char* name) {
-    return static_cast<T*>(allocate(bytes_of<T>(count), memory_kind::shared, name));
+  result<T*> try_allocate_shared(size_t count, const char* name) {
+    return allocate<T>(count, memory_kind::shared, name);
   }
-
   template <typename T>
-  T* allocate_device(size_t count, const char* name) {
-    return static_cast<T*>(allocate(bytes_of<T>(count), memory_kind::device, name));
+  result<T*> try_allocate_device(size_t count, const char* name) {
+    return allocate<T>(count, memory_kind::device, name);
+  }
+  /// Safe here: host and device have one memory.
+  template <typename T>
+  result<T*> try_allocate_mapped(size_t count, const char* name) {
+    return allocate<T>(count, memory_kind::device, name);
   }
 
   void free(void* memory) {
@@ -66,32 +79,62 @@ class device {
     release(memory);
   }
 
-  void copy(void* to, const void* from, size_t bytes) noexcept {
+  result<void> try_copy(void* to, const void* from, size_t bytes) noexcept {
     if (bytes != 0) std::memmove(to, from, bytes);
+    return {};
   }
 
   template <typename Kernel>
-  void launch(launch_shape shape, Kernel kernel) {
+  result<void> try_launch(launch_shape shape, Kernel kernel) {
+    return try_launch(shape, kernel, launches_);
+  }
+  template <typename Kernel>
+  result<void> try_launch(launch_shape shape, Kernel kernel, stream in) {
     static_assert(std::is_trivially_copyable_v<Kernel>, "a kernel travels to a device byte by byte");
     if (shape.lanes > max_lanes()) trap(fault::assertion, "a launch with more lanes than the widest wave has");
-    {
-      const std::lock_guard lock(mutex_);
-      waiting_.push_back([this, shape, kernel] { run(shape, kernel); });
-      unfinished_.fetch_add(1, std::memory_order_relaxed);
+    streams_->give(in, [shape, kernel] { run(shape, kernel); });
+    return {};
+  }
+
+  /// True also when the launches ended by an exception, of which synchronize() tells.
+  result<bool> try_query() const noexcept { return streams_->all_idle(); }
+  result<bool> try_query(stream which) const noexcept { return streams_->is_idle(which); }
+  result<bool> try_query(event which) { return streams_->is_reached(which); }
+
+  template <typename... Place>
+  result<void> try_synchronize(Place... place) {
+    wait_for(place...);
+    const std::exception_ptr error = streams_->take_error();
+    if (!error) return {};
+    result<void> told;
+    detail::with_message(error, [&](const char* message) { told = heddle::error{"kernel", "", "exception", message}; });
+    return told;
+  }
+  template <typename... Place>
+  void synchronize(Place... place) {
+    wait_for(place...);
+    if (const std::exception_ptr error = streams_->take_error()) std::rethrow_exception(error);
+  }
+
+  result<stream> try_create_stream() {
+    try {
+      return streams_->create();
+    } catch (const std::system_error& error) {
+      return no_thread("a stream", error);
     }
-    changed_.notify_all();
   }
+  void destroy(stream which) { streams_->destroy(which); }
 
-  /// True also when the launches ended by an exception, which synchronize() then throws.
-  bool query() const noexcept {
-    // Acquire: pairs with the release at the end of a launch, so that its results can be read.
-    return unfinished_.load(std::memory_order_acquire) == 0;
+  result<event> try_create_event() { return streams_->create_event(); }
+  void destroy(event which) { streams_->destroy(which); }
+
+  result<void> try_record(event which, stream in) {
+    streams_->record(which, in);
+    return {};
   }
-
-  void synchronize() {
-    std::unique_lock lock(mutex_);
-    changed_.wait(lock, [this] { return query(); });
-    if (error_) std::rethrow_exception(std::exchange(error_, nullptr));
+  result<void> try_wait(stream later, event earlier) {
+    streams_->wait(later, earlier);
+    return {};
   }
 
   /// Its wave_id() is the number of host threads that this device has started before it.
@@ -104,29 +147,64 @@ class device {
  private:
   static constexpr std::align_val_t alignment{64};
 
-  void* allocate(size_t bytes, memory_kind kind, const char* name) {
-    void* memory = ::operator new(bytes, alignment, std::nothrow);
-    if (memory == nullptr) {
-      std::fprintf(stderr, "heddle: no memory for '%s' of %zu bytes\n", name, bytes);
-      std::abort();
+  /// What a device needs before it is one.
+  struct started {
+    std::unique_ptr<stream_set> streams;
+    stream launches;
+  };
+
+  static result<started> start(uint32_t index) {
+    if (index >= count())
+      return error{"device", std::to_string(index), "ENODEV", "this computer has one such device, number 0"};
+    started ready{std::make_unique<stream_set>(), nullptr};
+    try {
+      ready.launches = ready.streams->create();
+    } catch (const std::system_error& error) {
+      return no_thread("launches", error);
     }
+    return ready;
+  }
+
+  explicit device(started&& ready) : streams_(std::move(ready.streams)), launches_(ready.launches) {}
+
+  static error no_thread(const char* subject, const std::system_error& why) {
+    return {"std::thread", subject, why.code().category().name(), why.what()};
+  }
+
+  template <typename T>
+  result<T*> allocate(size_t count, memory_kind kind, const char* name) {
+    const size_t bytes = bytes_of<T>(count);
+    void* memory = ::operator new(bytes, alignment, std::nothrow);
+    if (memory == nullptr) return error{"operator new", name, "ENOMEM", std::strerror(ENOMEM)};
     std::memset(memory, 0, bytes);
     memory_.add(memory, kind);
-    return memory;
+    return static_cast<T*>(memory);
   }
 
   static void release(void* memory) noexcept { ::operator delete(memory, alignment); }
 
-  /// One launch: all of its threads, from the first to the last.
+  void wait_for() { streams_->wait_for_all(); }
+  template <typename Place>
+  void wait_for(Place which) {
+    streams_->wait_for(which);
+  }
+
+  /// One launch: all of its threads, from the first to the last. Throws what the first of them threw.
   template <typename Kernel>
-  void run(launch_shape shape, const Kernel& kernel) {
+  static void run(launch_shape shape, const Kernel& kernel) {
     std::vector<thread> lanes;
     const uint32_t waves_per_block = shape.waves * shape.lanes;
     lanes.reserve(size_t{shape.blocks} * waves_per_block);
     for (uint32_t block = 0; block < shape.blocks; ++block)
       for (uint32_t wave = 0; wave < waves_per_block; ++wave)
         lanes.push_back(start_lane(position{.block = block, .wave = block * waves_per_block + wave}, kernel));
-    for (thread& lane : lanes) keep_first_error([&lane] { lane.join(); });
+    std::exception_ptr first;
+    for (thread& lane : lanes) try {
+        lane.join();
+      } catch (...) {
+        if (!first) first = std::current_exception();
+      }
+    if (first) std::rethrow_exception(first);
   }
 
   template <typename Kernel>
@@ -140,45 +218,10 @@ class device {
     }
   }
 
-  template <typename Step>
-  void keep_first_error(Step&& step) noexcept {
-    try {
-      step();
-    } catch (...) {
-      const std::lock_guard lock(mutex_);
-      if (!error_) error_ = std::current_exception();
-    }
-  }
-
-  void run_launches() {
-    std::unique_lock lock(mutex_);
-    for (;;) {
-      changed_.wait(lock, [this] { return closing_ || !waiting_.empty(); });
-      if (waiting_.empty()) return;
-      const std::function<void()> next = std::move(waiting_.front());
-      waiting_.pop_front();
-      lock.unlock();
-      keep_first_error(next);
-      lock.lock();
-      if (error_) {
-        unfinished_.fetch_sub(static_cast<uint32_t>(waiting_.size()), std::memory_order_relaxed);
-        waiting_.clear();
-      }
-      // Release: pairs with query(), which takes no lock.
-      unfinished_.fetch_sub(1, std::memory_order_release);
-      changed_.notify_all();
-    }
-  }
-
   allocations memory_;
-  std::mutex mutex_;
-  std::condition_variable changed_;            ///< something below it was changed
-  std::deque<std::function<void()>> waiting_;  ///< launches that have not begun, in order
-  std::exception_ptr error_;                   ///< of the first lane that threw
-  bool closing_ = false;
-  std::atomic<uint32_t> unfinished_{0};  ///< launches that have not ended
+  std::unique_ptr<stream_set> streams_;
+  stream launches_;  ///< where a launch goes that names no stream
   std::atomic<uint32_t> host_threads_{0};
-  thread launcher_;  ///< last: it starts when all of the above is there
 };
 
 }  // namespace heddle::host

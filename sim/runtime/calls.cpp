@@ -194,7 +194,7 @@ void copy(void* to, const void* from_memory, size_t size_bytes) {
   range_write(to, size_bytes, from, [&] { std::memmove(to, from_memory, size_bytes); });
 }
 
-void launch(const launch_shape& shape, const fiber_body& kernel, const void* bytes) {
+void launch(const launch_shape& shape, const fiber_body& kernel, const void* bytes, uint32_t stream) {
   const caller from = HEDDLE_CALLER;
   lane& self = caller_lane("device");
   const entered inside(self);
@@ -205,6 +205,7 @@ void launch(const launch_shape& shape, const fiber_body& kernel, const void* byt
       .grid = {.x = shape.blocks},
       .block = {.x = static_cast<uint32_t>(threads < UINT32_MAX ? threads : UINT32_MAX)},
       .wave_lanes = shape.lanes,
+      .stream = stream,
   };
   world::instance->launch(self, grid, kernel, bytes, make_operation(operation_kind::launch, nullptr, 0, from));
 }

@@ -1,7 +1,7 @@
 // The entry points behind sim::target and sim::device: all that code under test calls, and nothing that it could inline.
 #pragma once
 
-#include <heddle/rpc/device.h>
+#include <heddle/rpc/launch.h>
 #include <heddle/rpc/target.h>
 #include <heddle/sim/fiber_body.h>
 
@@ -44,7 +44,8 @@ bool is_device();
 void* allocate(size_t size_bytes, bool on_device, const char* name);
 void release(void* pointer);
 void copy(void* to, const void* from, size_t size_bytes);
-void launch(const launch_shape& shape, const fiber_body& kernel, const void* bytes);
+/// `stream` is a number that create_stream() of gpu_calls.h has given, or that of the default stream.
+void launch(const launch_shape& shape, const fiber_body& kernel, const void* bytes, uint32_t stream = 0);
 bool query();
 void synchronize();
 const wave* spawn_host(const char* name, const fiber_body& body, void* from);

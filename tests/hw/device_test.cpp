@@ -7,6 +7,7 @@
 #include <atomic>
 #include <chrono>
 #include <cstdint>
+#include <memory>
 #include <stdexcept>
 #include <string>
 #include <thread>
@@ -135,12 +136,113 @@ TEST(launch, that_failed_drops_those_that_have_not_begun) {
   EXPECT_EQ(go[1], 2u);
 }
 
+TEST(launch, tells_its_first_exception_as_a_result_once) {
+  device machine;
+  machine.launch({}, [] { throw std::runtime_error("lane"); });
+  const result<void> failed = machine.try_synchronize();
+  ASSERT_FALSE(failed);
+  EXPECT_EQ(failed.why().line(), "kernel(): exception: lane");
+  EXPECT_TRUE(machine.try_query().value());
+  EXPECT_TRUE(machine.try_synchronize());
+}
+
 TEST(launch, prints_an_exception_that_nobody_asks_for) {
   testing::internal::CaptureStderr();
   {
     device().launch({}, [] { throw std::runtime_error("unheard"); });
   }
   EXPECT_NE(testing::internal::GetCapturedStderr().find("unheard"), std::string::npos);
+}
+
+TEST(stream, runs_beside_the_others) {
+  device machine;
+  const device::stream other = machine.create_stream();
+  uint32_t* const go = machine.allocate_shared<uint32_t>(1, "go");
+  machine.launch({}, [go] {
+    while (word(*go).load(memory_order::acquire) == 0) target::pause();
+  });
+  machine.launch({}, [go] { word(*go).store(1, memory_order::release); }, other);
+  machine.synchronize();
+  EXPECT_TRUE(machine.query(other));
+}
+
+TEST(stream, that_is_destroyed_ends_what_it_was_given_and_takes_no_more) {
+  GTEST_FLAG_SET(death_test_style, "threadsafe");
+  device machine;
+  uint32_t* const ran = machine.allocate_shared<uint32_t>(1, "ran");
+  for (uint32_t n = 0; n < 50; ++n) {
+    const device::stream brief = machine.create_stream();
+    machine.launch({}, [ran] { word(*ran).fetch_add(1, memory_order::relaxed); }, brief);
+    machine.destroy(brief);
+  }
+  machine.synchronize();
+  EXPECT_EQ(*ran, 50u);
+  EXPECT_DEATH(
+      {
+        device owner;
+        const device::stream gone = owner.create_stream();
+        owner.destroy(gone);
+        owner.launch({}, [] {}, gone);
+      },
+      "stream that has been destroyed");
+}
+
+TEST(stream, drops_what_has_not_begun_when_another_failed) {
+  device machine;
+  const device::stream failing = machine.create_stream();
+  uint32_t* const words = machine.allocate_shared<uint32_t>(2, "words");
+  const device::event behind = machine.create_event();
+  machine.launch({}, [] { throw std::runtime_error("first"); }, failing);
+  machine.record(behind, failing);
+  const device::stream later = machine.create_stream();
+  machine.launch(
+      {},
+      [words] {
+        while (word(words[0]).load(memory_order::acquire) == 0) target::pause();
+      },
+      later);
+  machine.launch({}, [words] { word(words[1]).store(1, memory_order::relaxed); }, later);
+  while (!machine.query(behind)) target::pause();
+  word(words[0]).store(1, memory_order::release);
+  EXPECT_FALSE(machine.try_synchronize());
+  EXPECT_EQ(words[1], 0u);
+  machine.launch({}, [words] { word(words[1]).store(2, memory_order::relaxed); }, later);
+  machine.synchronize(later);
+  EXPECT_EQ(words[1], 2u);
+}
+
+TEST(event, outlives_its_stream_and_is_gone_when_destroyed) {
+  GTEST_FLAG_SET(death_test_style, "threadsafe");
+  device machine;
+  const device::event place = machine.create_event();
+  const device::stream brief = machine.create_stream();
+  machine.launch({}, [] {}, brief);
+  machine.record(place, brief);
+  machine.destroy(brief);
+  machine.synchronize(place);
+  machine.destroy(machine.create_stream());
+  EXPECT_TRUE(machine.query(place));
+  machine.destroy(place);
+  EXPECT_DEATH(machine.query(place), "has been destroyed");
+}
+
+TEST(errors, of_an_allocation_say_of_what_and_why) {
+#if defined(__SANITIZE_ADDRESS__) || defined(HEDDLE_THREAD_SANITIZER)
+  GTEST_SKIP() << "a sanitizer ends the program at an allocation of that size";
+#endif
+  device machine;
+  const result<char*> too_large = machine.try_allocate_shared<char>(size_t{1} << 60, "mailboxes");
+  ASSERT_FALSE(too_large);
+  EXPECT_EQ(too_large.why().line(), "operator new(mailboxes): ENOMEM: Cannot allocate memory");
+}
+
+TEST(errors, of_a_device_that_is_not_there_name_it) {
+  EXPECT_EQ(device::count(), 1u);
+  const result<std::unique_ptr<device>> none = device::open(1);
+  ASSERT_FALSE(none);
+  EXPECT_EQ(none.why().line(), "device(1): ENODEV: this computer has one such device, number 0");
+  GTEST_FLAG_SET(death_test_style, "threadsafe");
+  EXPECT_DEATH(device(1), "this computer has one such device");
 }
 
 TEST(host_thread, is_joined_by_its_handle_wherever_that_moves) {
