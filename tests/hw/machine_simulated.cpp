@@ -1,6 +1,8 @@
 // The promises on the simulated machine, under many schedules.
 #include "promises.h"
 
+#include <heddle/tools/scenario.h>
+
 namespace heddle::tests {
 namespace {
 

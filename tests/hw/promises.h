@@ -1,7 +1,7 @@
 // What a program may rely on, whichever machine it was built for. A promise that is broken ends the program, or the run.
 #pragma once
 
-#include <heddle/tools/scenario.h>
+#include <heddle/rpc/selected_device.h>
 
 #include <memory>
 #include <string>
@@ -9,6 +9,10 @@
 namespace heddle::tests {
 
 using word = target::atomic_ref<uint32_t, scope::system>;
+
+inline void promise(bool kept, const char* otherwise) {
+  if (!kept) target::trap(fault::assertion, otherwise);
+}
 
 /// Counts lanes, waves and what their collectives say.
 struct count_lanes {
@@ -34,9 +38,9 @@ inline void lanes_run_once(device& on) {
   constexpr uint32_t lanes = 3;
   on.launch({.blocks = 2, .waves = 2, .lanes = lanes}, count_lanes{&counts[0], &counts[1], &counts[2]});
   on.synchronize();
-  HEDDLE_CHECK(counts[0] == 4 * lanes, "not every lane of a launch has run once");
-  HEDDLE_CHECK(counts[1] >= 4 && counts[1] <= counts[0], "not every group of lanes has one first lane");
-  HEDDLE_CHECK(counts[2] == 0, "collectives do not agree with their mask");
+  promise(counts[0] == 4 * lanes, "not every lane of a launch has run once");
+  promise(counts[1] >= 4 && counts[1] <= counts[0], "not every group of lanes has one first lane");
+  promise(counts[2] == 0, "collectives do not agree with their mask");
   on.free(counts);
 }
 
@@ -57,7 +61,7 @@ inline void launches_keep_their_order(device& on) {
   uint32_t* const number = on.allocate_device<uint32_t>(1, "number");
   for (uint32_t digit = 1; digit <= 4; ++digit) on.launch({}, append_digit{number, digit});
   on.synchronize();
-  HEDDLE_CHECK(copied(on, number) == 1234, "launches do not run in order");
+  promise(copied(on, number) == 1234, "launches do not run in order");
   on.free(number);
 }
 
@@ -71,11 +75,11 @@ inline void streams_keep_their_order(device& on) {
     on.launch({}, append_digit{&numbers[1], 4 - digit}, right);
   }
   on.synchronize(left);
-  HEDDLE_CHECK(on.query(left), "a stream that was waited for has not ended");
-  HEDDLE_CHECK(copied(on, &numbers[0]) == 123, "the launches of a stream do not run in order");
+  promise(on.query(left), "a stream that was waited for has not ended");
+  promise(copied(on, &numbers[0]) == 123, "the launches of a stream do not run in order");
   while (!on.query(right)) target::pause();
-  HEDDLE_CHECK(copied(on, &numbers[1]) == 321, "the launches of a stream do not run in order");
-  HEDDLE_CHECK(on.query(), "a device with no launch left has not ended");
+  promise(copied(on, &numbers[1]) == 321, "the launches of a stream do not run in order");
+  promise(on.query(), "a device with no launch left has not ended");
   on.destroy(left);
   on.destroy(right);
   on.free(numbers);
@@ -95,7 +99,7 @@ inline void events_order_streams(device& on) {
   const device::stream first = on.create_stream();
   const device::stream second = on.create_stream();
   const device::event between = on.create_event();
-  HEDDLE_CHECK(on.query(between), "an event that was never recorded holds somebody up");
+  promise(on.query(between), "an event that was never recorded holds somebody up");
   uint32_t* const number = on.allocate_device<uint32_t>(1, "number");
   uint32_t* const go = on.allocate_shared<uint32_t>(1, "go");
   on.launch({}, wait_for_host{go}, first);
@@ -103,16 +107,16 @@ inline void events_order_streams(device& on) {
   on.record(between, first);
   on.wait(second, between);
   on.launch({}, append_digit{number, 2}, second);
-  HEDDLE_CHECK(!on.query(first) && !on.query(second) && !on.query(between) && !on.query(),
-               "something has ended that the host holds up");
+  promise(!on.query(first) && !on.query(second) && !on.query(between) && !on.query(),
+          "something has ended that the host holds up");
   word(*go).store(1, memory_order::release);
   on.synchronize(between);
-  HEDDLE_CHECK(on.query(between), "an event that was waited for has not been reached");
+  promise(on.query(between), "an event that was waited for has not been reached");
   on.synchronize(second);
-  HEDDLE_CHECK(copied(on, number) == 12, "a stream has not waited for the event");
+  promise(copied(on, number) == 12, "a stream has not waited for the event");
   // Recorded anew, it is another place.
   on.record(between, second);
-  HEDDLE_CHECK(on.query(between), "an event behind launches that have ended has not been reached");
+  promise(on.query(between), "an event behind launches that have ended has not been reached");
   on.synchronize();
   on.destroy(between);
   on.destroy(first);
@@ -150,8 +154,8 @@ inline void a_host_thread_answers(device& on, uint32_t* words) {
   on.launch({}, ask{bell, words});
   while (!on.query()) target::pause();
   server.join();
-  HEDDLE_CHECK(words[3] == 42, "a host thread does not serve a running kernel");
-  HEDDLE_CHECK(word(*bell).load(memory_order::acquire) == 1, "a ring does not count once");
+  promise(words[3] == 42, "a host thread does not serve a running kernel");
+  promise(word(*bell).load(memory_order::acquire) == 1, "a ring does not count once");
   on.free(bell);
 }
 
@@ -167,8 +171,8 @@ inline bool is_one_line(const std::string& text) { return !text.empty() && text.
 inline void mapped_memory_serves_or_is_refused(device& on) {
   result<uint32_t*> words = on.try_allocate_mapped<uint32_t>(4, "mapped words");
   if (!words) {
-    HEDDLE_CHECK(is_one_line(words.why().line()), "a refusal is not one line");
-    HEDDLE_CHECK(words.why().subject == "mapped words", "a refusal does not say of what");
+    promise(is_one_line(words.why().line()), "a refusal is not one line");
+    promise(words.why().subject == "mapped words", "a refusal does not say of what");
     return;
   }
   a_host_thread_answers(on, words.value());
@@ -176,11 +180,11 @@ inline void mapped_memory_serves_or_is_refused(device& on) {
 }
 
 inline void a_device_that_is_not_there_is_an_error(device&) {
-  HEDDLE_CHECK(device::count() > 0, "there is no device, and yet there is");
+  promise(device::count() > 0, "there is no device, and yet there is");
   result<std::unique_ptr<device>> none = device::open(device::count());
-  HEDDLE_CHECK(!none && is_one_line(none.why().line()), "a device that is not there was opened");
+  promise(!none && is_one_line(none.why().line()), "a device that is not there was opened");
   result<std::unique_ptr<device>> last = device::open(device::count() - 1);
-  HEDDLE_CHECK(bool(last), "the last device cannot be opened");
+  promise(bool(last), "the last device cannot be opened");
   lanes_run_once(*last.value());
 }
 
@@ -190,17 +194,16 @@ inline void results_tell_of_success(device& on) {
   result<uint32_t*> seen = on.try_allocate_shared<uint32_t>(1, "seen");
   result<device::stream> in = on.try_create_stream();
   result<device::event> behind = on.try_create_event();
-  HEDDLE_CHECK(number && seen && in && behind, "an allocation, a stream or an event was refused");
-  HEDDLE_CHECK(bool(on.try_launch({}, append_digit{number.value(), 5}, in.value())), "a launch was refused");
-  HEDDLE_CHECK(on.try_record(behind.value(), in.value()) && on.try_wait(in.value(), behind.value()),
-               "an event was refused");
-  HEDDLE_CHECK(bool(on.try_synchronize(behind.value())), "waiting failed");
-  HEDDLE_CHECK(on.try_query(behind.value()).value(), "an event that was waited for has not been reached");
-  HEDDLE_CHECK(bool(on.try_copy(seen.value(), number.value(), sizeof(uint32_t))), "a copy was refused");
-  HEDDLE_CHECK(*seen.value() == 5, "a copy brought something else");
-  HEDDLE_CHECK(bool(on.try_launch({}, append_digit{seen.value(), 6})), "a launch was refused");
-  HEDDLE_CHECK(on.try_synchronize() && on.try_query().value(), "waiting failed");
-  HEDDLE_CHECK(*seen.value() == 56, "a launch did nothing");
+  promise(number && seen && in && behind, "an allocation, a stream or an event was refused");
+  promise(bool(on.try_launch({}, append_digit{number.value(), 5}, in.value())), "a launch was refused");
+  promise(on.try_record(behind.value(), in.value()) && on.try_wait(in.value(), behind.value()), "an event was refused");
+  promise(bool(on.try_synchronize(behind.value())), "waiting failed");
+  promise(on.try_query(behind.value()).value(), "an event that was waited for has not been reached");
+  promise(bool(on.try_copy(seen.value(), number.value(), sizeof(uint32_t))), "a copy was refused");
+  promise(*seen.value() == 5, "a copy brought something else");
+  promise(bool(on.try_launch({}, append_digit{seen.value(), 6})), "a launch was refused");
+  promise(on.try_synchronize() && on.try_query().value(), "waiting failed");
+  promise(*seen.value() == 56, "a launch did nothing");
   on.destroy(behind.value());
   on.destroy(in.value());
   on.free(number.value());
@@ -214,7 +217,7 @@ inline void memory_is_zeroed(device& on) {
   on.copy(read, memory, sizeof read);
   uint64_t any = 0;
   for (const uint64_t each : read) any |= each;
-  HEDDLE_CHECK(any == 0, "memory is not zeroed");
+  promise(any == 0, "memory is not zeroed");
 }
 
 }  // namespace heddle::tests

@@ -17,3 +17,17 @@ extern "C" __global__ void asynchronous_call(rpc::client client, const uint64_t*
   auto port = client.open<rpc::user_opcode(7)>();
   port.send([&](rpc::packet& packet, uint32_t) { packet.words[0] = word; });
 }
+
+/// Buffers of any size, there and back: the hand-overs are made in loops.
+extern "C" __global__ void streamed_call(rpc::client client, const unsigned char* data, uint64_t size_bytes,
+                                         unsigned char* into) {
+  auto port = client.open<rpc::user_opcode(8)>();
+  port.send_n(data, size_bytes);
+  port.recv_n([&](uint32_t, uint64_t) -> void* { return into; });
+}
+
+/// A wave of this device serves a call of another.
+extern "C" __global__ void served_call(rpc::server server) {
+  if (auto port = server.try_open())
+    port.recv_and_send([](rpc::packet& both, uint32_t) { both.words[0] = both.words[0] * 3 + 1; });
+}

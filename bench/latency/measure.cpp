@@ -1,0 +1,85 @@
+// The meter of the machine that this build selects: the one file that g++, nvcc and hipcc compile for their machines.
+#include <heddle/rpc/rpc.h>
+
+#define HEDDLE_METER_HEADER_host "machine_host.h"
+#define HEDDLE_METER_HEADER_cuda "machine_cuda.h"
+#define HEDDLE_METER_HEADER_hip "machine_hip.h"
+#include HEDDLE_PASTE(HEDDLE_METER_HEADER_, HEDDLE_TARGET)
+
+#include "baselines.h"
+#include "launch.h"
+#include "ports.h"
+#include "quiet_output.h"
+#include "timed_run.h"
+
+namespace heddle::bench {
+namespace {
+
+/// The protocol's rounds and those of the bare exchange, in turns.
+template <typename Protocol>
+result<measured> measure_protocol(device& on, const point& at, const effort& how) {
+  timed_run<Protocol> calls(on, at);
+  timed_run<exchange> exchanges(on, {.protocol = exchange::name, .mailbox = at.mailbox});
+  if (const result<void> ready = calls.prepare(); !ready) return ready.why();
+  if (const result<void> ready = exchanges.prepare(); !ready) return ready.why();
+  round_sum of_calls;
+  round_sum of_exchanges;
+  for (uint32_t round = 0; round < how.rounds; ++round) {
+    if (const result<void> ran = exchanges.add_round(how.round_seconds / 4, of_exchanges); !ran) return ran.why();
+    if (const result<void> ran = calls.add_round(how.round_seconds, of_calls); !ran) return ran.why();
+  }
+  std::sort(of_calls.call_ns.begin(), of_calls.call_ns.end());
+  std::sort(of_exchanges.call_ns.begin(), of_exchanges.call_ns.end());
+  return measured{.call_ns = std::move(of_calls.call_ns),
+                  .exchange_ns = std::move(of_exchanges.call_ns),
+                  .calls_per_second = of_calls.calls / of_calls.seconds};
+}
+
+class machine_meter : public meter {
+ public:
+  explicit machine_meter(std::unique_ptr<device> on) : on_(std::move(on)) {}
+
+  meter_facts facts() override {
+    using kernel = timed_calls<ports<target>::client>;
+    // A multiple of both sizes of a block, so that the largest point is one that can be launched.
+    const uint32_t resident = machine::resident_waves<kernel>(*on_, machine::waves_per_block(1024));
+    return {.machine = machine::name,
+            .device = machine::device_name(*on_),
+            .driver = machine::driver(),
+            .lanes_max = machine::lanes_max(*on_),
+            .waves_max = std::min(resident, rpc::max_ports),
+            .memory_is_one = machine::memory_is_one,
+            .protocols = {ports<target>::name},
+            .baselines = {nothing::name, store::name, exchange::name, print::name, launch_name}};
+  }
+
+  result<measured> measure(const point& at, const effort& how) override {
+    if (!machine::has_lanes(at.lanes) || at.lanes > machine::lanes_max(*on_))
+      return error{"measure", "lanes", "not measured", "this machine has no waves of that many lanes"};
+    if (at.protocol == ports<target>::name)
+      return machine::with_lanes(
+          at.lanes, [&](auto callers) { return measure_protocol<ports<decltype(callers)>>(*on_, at, how); });
+    if (at.protocol == exchange::name) return measure_protocol<exchange>(*on_, at, how);
+    if (at.protocol == nothing::name) return measure_protocol<nothing>(*on_, at, how);
+    if (at.protocol == store::name) return measure_protocol<store>(*on_, at, how);
+    if (at.protocol == launch_name) return measure_launches(*on_, at, how);
+    if (at.protocol == print::name) {
+      const quiet_output quiet;
+      return measure_protocol<print>(*on_, at, how);
+    }
+    return error{"measure", at.protocol, "not measured", "there is no such protocol"};
+  }
+
+ private:
+  std::unique_ptr<device> on_;
+};
+
+}  // namespace
+
+result<std::unique_ptr<meter>> open_meter(uint32_t device_index) {
+  result<std::unique_ptr<device>> opened = device::open(device_index);
+  if (!opened) return opened.why();
+  return std::unique_ptr<meter>(std::make_unique<machine_meter>(std::move(opened.value())));
+}
+
+}  // namespace heddle::bench

@@ -1,0 +1,65 @@
+// What is measured, and what came out: the seam between Google Benchmark and a machine, which nvcc or hipcc may have to compile.
+#pragma once
+
+#include <heddle/rpc/result.h>
+
+#include <stdint.h>
+
+#include <memory>
+#include <string>
+#include <vector>
+
+namespace heddle::bench {
+
+/// Where mailboxes and packets lie.
+enum class placement { host, device };
+
+/// One place on a curve.
+struct point {
+  std::string protocol = "ports";  ///< one of meter_facts::protocols, or a baseline
+  uint32_t waves = 1;              ///< that call, each with one call at a time
+  uint32_t lanes = 1;              ///< of each wave
+  uint64_t bytes = 8;              ///< that each lane sends with a call; its answer has 8
+  uint32_t servers = 1;            ///< host threads that serve
+  placement mailbox = placement::host;
+};
+
+/// How long to measure. Rounds of calls and of bare exchanges take turns, so that both see the same machine.
+struct effort {
+  uint32_t rounds = 5;
+  double round_seconds = 0.1;  ///< after which a wave makes no further call
+};
+
+/// Times are in nanoseconds, of single calls as their first lanes saw them, sorted.
+struct measured {
+  std::vector<double> call_ns;
+  std::vector<double>
+      exchange_ns;              ///< of the bare exchange between one wave and one thread, in the same kind of memory
+  double calls_per_second = 0;  ///< calls of waves, all waves together
+};
+
+/// What stands beside the results.
+struct meter_facts {
+  std::string machine;  ///< host, cuda or hip
+  std::string device;   ///< as its maker calls it
+  std::string driver;   ///< empty on the host
+  uint32_t lanes_max = 1;
+  uint32_t waves_max = 1;      ///< that are resident together
+  bool memory_is_one = false;  ///< whether there is no difference between the placements
+  std::vector<std::string> protocols;
+  std::vector<std::string> baselines;
+};
+
+/// A machine that measures.
+class meter {
+ public:
+  virtual ~meter() = default;
+  virtual meter_facts facts() = 0;
+  /// An error says why this machine cannot measure there.
+  virtual result<measured> measure(const point& at, const effort& how) = 0;
+};
+
+/// The meter of the machine that this program was built for.
+result<std::unique_ptr<meter>> open_meter(uint32_t device);
+
+}  // namespace heddle::bench

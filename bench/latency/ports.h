@@ -1,0 +1,131 @@
+// The port protocol, as it is measured: a call that brings one packet there and back, or one that streams a buffer.
+#pragma once
+
+#include "mailbox_memory.h"
+
+#include <heddle/rpc/selected_device.h>
+
+#include <stdint.h>
+#include <string.h>
+
+namespace heddle::bench {
+
+/// `ClientMachine` is the machine of the lanes that call; host threads serve. As many ports as waves: none waits for another's.
+template <typename ClientMachine>
+class ports {
+ public:
+  static constexpr const char* name = "ports";
+  static constexpr bool is_served = true;
+  static constexpr uint16_t echo = rpc::user_opcode(1);
+  static constexpr uint16_t upload = rpc::user_opcode(2);
+
+  /// What a request is answered with: it tells a lost word from a found one.
+  HEDDLE_FUNCTION static constexpr uint64_t answer_to(uint64_t sum) { return sum * 3 + 1; }
+
+  struct client {
+    rpc::basic_client<ClientMachine> end;
+    const unsigned char* payload;  ///< where the device reads what it sends, from a word on
+    uint64_t bytes;
+
+    HEDDLE_FUNCTION void call(uint64_t, uint64_t number) const {
+      bool wrong = false;
+      if (bytes <= rpc::packet_bytes) {
+        const uint64_t words = bytes / sizeof(uint64_t);
+        auto port = end.template open<echo>();
+        port.send_and_recv(
+            [&](rpc::packet& to, uint32_t) {
+              for (uint64_t n = 0; n < words; ++n) to.words[n] = number;
+            },
+            [&](rpc::packet& from, uint32_t) { wrong |= from.words[0] != answer_to(number * words); });
+      } else {
+        auto port = end.template open<upload>();
+        port.send_n(payload, bytes, bytes);
+        port.recv([&](rpc::packet& from, uint32_t) { wrong |= from.words[0] != answer_to(bytes); });
+      }
+      if (wrong) target::trap(fault::protocol, "a call over a port was answered with something else");
+    }
+  };
+
+  class server {
+   public:
+    server(const rpc::basic_server<target>& end, uint64_t bytes, unsigned char* sinks)
+        : end_(end), bytes_(bytes), sinks_(sinks) {}
+
+    bool serve() {
+      auto port = end_.try_open();
+      if (!port) return false;
+      if (port.opcode() == echo) {
+        const uint64_t words = bytes_ / sizeof(uint64_t);
+        port.recv_and_send([words](rpc::packet& both, uint32_t) {
+          uint64_t sum = 0;
+          for (uint64_t n = 0; n < words; ++n) sum += both.words[n];
+          both.words[0] = answer_to(sum);
+        });
+      } else {
+        uint64_t received[rpc::max_lanes];
+        port.recv_n(
+            [&](uint32_t lane, uint64_t bytes) -> void* {
+              received[lane] = bytes;
+              return sinks_ + lane * bytes_;
+            },
+            bytes_);
+        port.send([&](rpc::packet& to, uint32_t lane) { to.words[0] = answer_to(received[lane]); });
+      }
+      return true;
+    }
+
+   private:
+    rpc::basic_server<target> end_;
+    uint64_t bytes_;
+    unsigned char* sinks_;
+  };
+
+  ports(device& on, const point& at) : on_(on), memory_(on), at_(at), shape_{at.waves, at.lanes} {}
+
+  result<void> prepare() {
+    if (at_.bytes % sizeof(uint64_t) != 0 || at_.bytes == 0)
+      return error{"ports", "payload", "not measured", "a payload is a multiple of 8 bytes"};
+    if (at_.waves > rpc::max_ports)
+      return error{"ports", "waves", "not measured", "more waves than ports there can be"};
+    result<unsigned char*> shared = memory_.mailboxes(shape_.size_bytes(), at_.mailbox);
+    if (!shared) return shared.why();
+    result<uint32_t*> client_locks = memory_.of_device<uint32_t>(shape_.lock_words(), "client locks");
+    if (!client_locks) return client_locks.why();
+    result<uint32_t*> server_locks = memory_.of_host<uint32_t>(shape_.lock_words(), "server locks");
+    if (!server_locks) return server_locks.why();
+    shared_ = shared.value();
+    client_locks_ = client_locks.value();
+    server_locks_ = server_locks.value();
+    if (at_.bytes > rpc::packet_bytes) return prepare_buffers();
+    return {};
+  }
+  client make_client() const { return {{shared_, client_locks_, shape_}, payload_, at_.bytes}; }
+  server make_server(uint32_t number) {
+    unsigned char* const sinks = sinks_.empty() ? nullptr : sinks_[number].data();
+    return {{shared_, server_locks_, shape_, number * (at_.waves / at_.servers)}, at_.bytes, sinks};
+  }
+
+ private:
+  result<void> prepare_buffers() {
+    result<unsigned char*> payload = memory_.of_device<unsigned char>(at_.bytes, "payload");
+    if (!payload) return payload.why();
+    payload_ = payload.value();
+    const std::vector<unsigned char> content(at_.bytes, 7);
+    if (const result<void> copied = on_.try_copy(payload_, content.data(), content.size()); !copied)
+      return copied.why();
+    sinks_.assign(at_.servers, std::vector<unsigned char>(at_.lanes * at_.bytes));
+    return {};
+  }
+
+  device& on_;
+  device_memory memory_;
+  point at_;
+  rpc::layout shape_;
+  unsigned char* shared_ = nullptr;
+  uint32_t* client_locks_ = nullptr;
+  uint32_t* server_locks_ = nullptr;
+  unsigned char* payload_ = nullptr;
+  std::vector<std::vector<unsigned char>> sinks_;  ///< of each server, one buffer a lane
+};
+
+}  // namespace heddle::bench

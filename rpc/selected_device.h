@@ -1,0 +1,20 @@
+// The host side of the machine that this build selects, as rpc.h has its Target. Like there, a machine is named by the file that
+// provides it.
+#pragma once
+
+#include <heddle/rpc/device.h>
+#include <heddle/rpc/rpc.h>
+
+#define HEDDLE_DEVICE_HEADER_sim <heddle/sim/device.h>
+#define HEDDLE_DEVICE_HEADER_host <heddle/hw/host/device.h>
+#define HEDDLE_DEVICE_HEADER_cuda <heddle/hw/cuda/device.h>
+#define HEDDLE_DEVICE_HEADER_hip <heddle/hw/hip/device.h>
+#include HEDDLE_PASTE(HEDDLE_DEVICE_HEADER_, HEDDLE_TARGET)
+
+namespace heddle {
+
+/// The host side of the machine that this build selects.
+using device = HEDDLE_TARGET::device;
+static_assert(host_side<device>, "the selected machine lacks a member of the Device concept");
+
+}  // namespace heddle

@@ -1,0 +1,65 @@
+// The meter of host threads: what it counts, and what it refuses in one line.
+#include <bench/latency/meter.h>
+
+#include <gtest/gtest.h>
+
+#include <algorithm>
+#include <string>
+
+namespace heddle::bench {
+namespace {
+
+constexpr effort brief{.rounds = 2, .round_seconds = 1e-3};
+
+class opened : public testing::Test {
+ protected:
+  void SetUp() override {
+    result<std::unique_ptr<meter>> found = open_meter(0);
+    ASSERT_TRUE(found);
+    on_ = std::move(found.value());
+  }
+
+  std::unique_ptr<meter> on_;
+};
+
+TEST_F(opened, measures_every_baseline_and_every_protocol) {
+  meter_facts facts = on_->facts();
+  ASSERT_FALSE(facts.protocols.empty());
+  ASSERT_FALSE(facts.baselines.empty());
+  std::vector<std::string> all = facts.protocols;
+  all.insert(all.end(), facts.baselines.begin(), facts.baselines.end());
+  for (const std::string& each : all) {
+    result<measured> found = on_->measure({.protocol = each}, brief);
+    ASSERT_TRUE(found) << each;
+    EXPECT_FALSE(found.value().call_ns.empty()) << each;
+    EXPECT_TRUE(std::is_sorted(found.value().call_ns.begin(), found.value().call_ns.end())) << each;
+    EXPECT_GT(found.value().calls_per_second, 0) << each;
+    EXPECT_EQ(found.value().exchange_ns.empty(), each == "launch") << each;
+  }
+}
+
+TEST_F(opened, measures_along_every_axis) {
+  for (const point& at : {point{.waves = 3}, point{.lanes = 8}, point{.lanes = 32}, point{.bytes = 64},
+                          point{.bytes = 72}, point{.lanes = 8, .bytes = 1000}, point{.waves = 4, .servers = 2},
+                          point{.waves = 2, .lanes = 8, .bytes = 512, .servers = 2, .mailbox = placement::device}}) {
+    result<measured> found = on_->measure(at, brief);
+    ASSERT_TRUE(found) << found.why().line();
+    // Every wave makes at least one timed call in each round.
+    EXPECT_GE(found.value().call_ns.size(), size_t{at.waves} * brief.rounds);
+  }
+}
+
+TEST_F(opened, refuses_what_it_cannot_measure) {
+  for (const point& at : {point{.protocol = "nobody's"}, point{.waves = 100'000}, point{.lanes = 3}, point{.lanes = 65},
+                          point{.bytes = 12}, point{.bytes = 0}}) {
+    const result<measured> found = on_->measure(at, brief);
+    ASSERT_FALSE(found);
+    EXPECT_EQ(found.why().line().find('\n'), std::string::npos);
+    EXPECT_EQ(found.why().name, "not measured");
+  }
+}
+
+TEST(meter, of_a_device_that_is_not_there_is_an_error) { EXPECT_FALSE(open_meter(1)); }
+
+}  // namespace
+}  // namespace heddle::bench
