@@ -89,7 +89,11 @@ class device {
   }
 
   template <typename Kernel>
-  void launch(const launch_shape& shape, Kernel kernel, stream in = {}) {
+  void launch(const launch_shape& shape, Kernel kernel) {
+    launch(shape, kernel, stream{});
+  }
+  template <typename Kernel>
+  void launch(const launch_shape& shape, Kernel kernel, stream in) {
     static_assert(std::is_trivially_copyable_v<Kernel>, "a kernel is copied to the device byte by byte");
     static constexpr fiber_body body = {
         .size_bytes = sizeof(Kernel),
@@ -98,9 +102,10 @@ class device {
     };
     runtime::launch(shape, body, &kernel, in.number);
   }
-  template <typename Kernel>
-  result<void> try_launch(const launch_shape& shape, Kernel kernel, stream in = {}) {
-    launch(shape, kernel, in);
+  /// As launch().
+  template <typename Kernel, typename... Place>
+  result<void> try_launch(const launch_shape& shape, Kernel kernel, Place... in) {
+    launch(shape, kernel, in...);
     return {};
   }
 

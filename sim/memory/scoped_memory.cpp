@@ -253,6 +253,7 @@ void scoped_memory::forget_oldest(granule& in) {
 void scoped_memory::drop_message(message* unused) {
   unused->releases = {};
   unused->observers.clear();
+  unused->observed_by_first = 0;
   unused->observed_by.clear();
   unused->unordered.clear();
   unused->host_saw = false;
@@ -268,9 +269,7 @@ scoped_memory::message* scoped_memory::take_message() {
 
 // -- who knows what ---------------------------------------------------------------------------------------------------------------
 
-inline bool scoped_memory::knows_by_causality(const lane& self, const lane_facts& mine, const message& it) const {
-  if (it.writer == self.id || it.was_observed_by(self.id)) return true;
-  // Who has learnt nothing since has learnt nothing of it.
+bool scoped_memory::has_learnt_of(const lane_facts& mine, const message& it) const {
   if (mine.learnt_at >= it.step) {
     const clock_entries& seen = mine.clock.what_is_seen();
     if (entry_of(seen, it.writer) >= it.epoch) return true;
@@ -351,22 +350,23 @@ void scoped_memory::add_pending(lane_facts& mine, const pending_acquire& fresh) 
 void scoped_memory::defer(lane& self, lane_facts& mine, const message& it, const part& at, const operation& how,
                           bool seen) {
   if (!it.releases) return;
-  const auto reach = static_cast<uint8_t>(how.reach);
   deferred_read fresh = {.in = at.in,
                          .serial = it.serial,
                          .chain = it.chain,
                          .mask = at.mask,
-                         .as_written = morally_strong(mine, false, reach, at.mask, it, true),
+                         .as_written = morally_strong(mine, false, static_cast<uint8_t>(how.reach), at.mask, it, true),
                          .seen = seen,
                          .comparable = it.strong && it.mask == at.mask,
-                         .given = it.releases};
+                         .given = {}};
   for (deferred_read& one : mine.deferred) {
     if (one.includes(fresh)) return;
     if (!fresh.includes(one)) continue;
+    fresh.given = it.releases;
     one = std::move(fresh);
     return;
   }
   if (mine.deferred.size() == lane_facts::most_deferred) look_at_deferred(self, mine, nullptr);
+  fresh.given = it.releases;
   mine.deferred.push_back(std::move(fresh));
 }
 
@@ -479,37 +479,44 @@ inline scoped_memory::visible scoped_memory::choose_visible(lane& self, lane_fac
   for (int n = in.count - 1; n >= 0; --n) {
     const message& one = *in.order[static_cast<size_t>(n)];
     if ((one.mask & mask) == 0) continue;
-    if (one.unordered.empty()) {
-      settled_store& settled = at.place->settled;
-      if (settled.serial == one.serial && settled.known) return {n, true, true};
-      if (knows(self, mine, one)) {
+    settled_store& settled = at.place->settled;
+    const bool settled_now = settled.serial == one.serial && settled.known;
+    const bool known = settled_now || knows(self, mine, one);
+    if (known && one.unordered.empty()) {
+      if (!settled_now) {
         if (settled.serial != one.serial) settled = {.serial = one.serial};
         settled.known = true;
-        return {n, true, true};
       }
+      return {n, true, true};
     }
     if (modifies && morally_strong(mine, plain, reach, mask, one, false)) return {n, true, false};
     if (!here_.may_be_late(self)) return {n, true, false};
-    return choose_among(self, mine, *at.in, mask, modifies, plain, reach);
+    return choose_among(self, mine, at, n, known, modifies, plain, reach);
   }
   return {-1, true, true};
 }
 
-scoped_memory::visible scoped_memory::choose_among(lane& self, lane_facts& mine, granule& in, uint8_t mask,
-                                                   bool modifies, bool plain, uint8_t reach) {
-  cuts_.clear();
+scoped_memory::visible scoped_memory::choose_among(lane& self, lane_facts& mine, const part& at, int newest,
+                                                   bool newest_is_known, bool modifies, bool plain, uint8_t reach) {
+  const granule& in = *at.in;
+  const uint8_t mask = at.mask;
+  place_list cuts;
+  cuts.add(newest);
   known_.clear();
   bool down_to_base = true;
   int last_known = -1;
-  for (int n = in.count - 1; n >= 0; --n) {
+  for (int n = newest; n >= 0; --n) {
     const message& one = *in.order[static_cast<size_t>(n)];
     if ((one.mask & mask) == 0) continue;
-    if (cuts_.empty() || (readable_at(in, n, mask) && !is_overwritten(in, n))) cuts_.push_back(n);
-    if (modifies && morally_strong(mine, plain, reach, mask, one, false)) {
-      down_to_base = false;
-      break;
+    if (n != newest) {
+      const bool may_be_read = (one.mask & mask) == mask ? (mask & ~one.readable) == 0 : readable_at(in, n, mask);
+      if (may_be_read && (known_.empty() || !is_overwritten(in, n))) cuts.add(n);
+      if (modifies && morally_strong(mine, plain, reach, mask, one, false)) {
+        down_to_base = false;
+        break;
+      }
     }
-    if (!knows(self, mine, one)) continue;
+    if (!(n == newest ? newest_is_known : knows(self, mine, one))) continue;
     down_to_base = false;
     last_known = n;
     if (modifies || one.unordered.empty()) break;
@@ -518,18 +525,19 @@ scoped_memory::visible scoped_memory::choose_among(lane& self, lane_facts& mine,
   const auto is_known = [&](int cut) {
     return cut == last_known || std::find(known_.begin(), known_.end(), cut) != known_.end();
   };
-  if (down_to_base && (cuts_.empty() || readable_at(in, -1, mask))) cuts_.push_back(-1);
-  if (cuts_.size() == 1) return {cuts_.front(), true, is_known(cuts_.front())};
-  const uint32_t picked = here_.pick(self, static_cast<uint32_t>(cuts_.size()), scheduler::choice_kind::visible);
+  if (down_to_base && readable_at(in, -1, mask)) cuts.add(-1);
+  if (cuts.count() == 1) return {newest, true, is_known(newest)};
+  const uint32_t picked = here_.pick(self, cuts.count(), scheduler::choice_kind::visible);
+  const int cut = cuts[picked];
   if (picked != 0) {
     --self.late_left;
-    const message* const found = cuts_[picked] < 0 ? nullptr : in.order[static_cast<size_t>(cuts_[picked])];
+    const message* const found = cut < 0 ? nullptr : in.order[static_cast<size_t>(cut)];
     for (const int known : known_)
       for (message::racing& one : in.order[static_cast<size_t>(known)]->unordered)
         if (one.with == found) one.found = true;
-    if (mine.clock.split) note_overtaken(mine, in, cuts_[picked], mask);
+    if (mine.clock.split) note_overtaken(mine, in, cut, mask);
   }
-  return {cuts_[picked], picked == 0, is_known(cuts_[picked])};
+  return {cut, picked == 0, is_known(cut)};
 }
 
 void scoped_memory::note_overtaken(lane_facts& mine, const granule& in, int cut, uint8_t mask) {
@@ -577,7 +585,8 @@ uint64_t scoped_memory::load(lane& self, const operation& how) {
     settled.acquires = is_acquire;
     return newest;
   }
-  return (value_at(*at.in, cut) & bytes_of_mask[at.mask]) >> at.shift;
+  const bool reads_one = read != nullptr && (read->mask & at.mask) == at.mask;
+  return ((reads_one ? read->value : value_at(*at.in, cut)) & bytes_of_mask[at.mask]) >> at.shift;
 }
 
 void scoped_memory::store(lane& self, const operation& how, uint64_t value) {
@@ -689,17 +698,16 @@ void scoped_memory::put(lane& self, lane_facts& mine, const part& at, uint64_t v
   int position = in.count;
   const message* const newest = anywhere ? latest(in, in.count - 1, at.mask) : nullptr;
   if (newest != nullptr && newest->writer != self.id && here_.may_be_late(self)) {
-    cuts_.clear();
-    cuts_.push_back(position);
+    place_list places;
+    places.add(position);
     for (int n = in.count - 1; n >= 0; --n) {
       const message& one = *in.order[static_cast<size_t>(n)];
       if ((one.mask & at.mask) == 0) continue;
       // All stores of an x86 host become visible in one order: that in which they are made here.
       if (one.modifies || (one.host && mine.host) || knows_by_causality(self, mine, one)) break;
-      if (!races || fits(in, n, at.mask, racing)) cuts_.push_back(n);
+      if (!races || fits(in, n, at.mask, racing)) places.add(n);
     }
-    if (cuts_.size() > 1)
-      position = cuts_[here_.pick(self, static_cast<uint32_t>(cuts_.size()), scheduler::choice_kind::place)];
+    if (places.count() > 1) position = places[here_.pick(self, places.count(), scheduler::choice_kind::place)];
   }
   if (races) {
     in.has_unordered = true;

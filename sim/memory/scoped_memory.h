@@ -202,16 +202,23 @@ class scoped_memory final : public late_memory {
     bool host = false;
     bool host_saw =
         false;  ///< another host thread than its writer has read it: it is in the memory that they all share
-    pooled<release_list> releases;  ///< none: it releases nothing
+    pooled<release_list> releases;      ///< none: it releases nothing
+    uint64_t observed_by_first = 0;     ///< which of the first 64 lanes are observers, a bit each
+    std::vector<uint64_t> observed_by;  ///< the same of all lanes, as far as somebody behind the first 64 is one
     std::vector<observer> observers;
-    std::vector<uint64_t> observed_by;  ///< the same lanes, a bit each
     bool was_observed_by(uint32_t lane) const {
+      if (lane < 64) return (observed_by_first >> lane & 1) != 0;
       return lane / 64 < observed_by.size() && (observed_by[lane / 64] >> lane % 64 & 1) != 0;
     }
     void add_observer(const observer& one) {
       observers.push_back(one);
+      const uint64_t bit = uint64_t{1} << one.lane % 64;
+      if (one.lane < 64) {
+        observed_by_first |= bit;
+        return;
+      }
       if (observed_by.size() <= one.lane / 64) observed_by.resize(one.lane / 64 + size_t{1}, 0);
-      observed_by[one.lane / 64] |= uint64_t{1} << one.lane % 64;
+      observed_by[one.lane / 64] |= bit;
     }
     /// Older stores in the list with which it races: nothing says which of them overwrote the other, and loads may find either.
     struct racing {
@@ -237,6 +244,17 @@ class scoped_memory final : public late_memory {
     bool has_unordered = false;  ///< of any of the stores
     access_history accesses;
     std::array<message*, 16> order{};  ///< in modification order
+  };
+  /// Places in a granule's order among which one is chosen.
+  class place_list {
+   public:
+    void add(int place) { places_[count_++] = static_cast<int8_t>(place); }
+    uint32_t count() const { return count_; }
+    int operator[](uint32_t n) const { return places_[n]; }
+
+   private:
+    std::array<int8_t, 18> places_;  ///< all of granule::order, before it and behind it
+    uint32_t count_ = 0;
   };
   /// One granule's part of an access.
   struct part {
@@ -273,7 +291,13 @@ class scoped_memory final : public late_memory {
   bool knows(const lane& self, const lane_facts& mine, const message& it) const {
     return (it.host_saw && mine.host) || knows_by_causality(self, mine, it);
   }
-  bool knows_by_causality(const lane& self, const lane_facts& mine, const message& it) const;
+  bool knows_by_causality(const lane& self, const lane_facts& mine, const message& it) const {
+    if (it.writer == self.id || it.was_observed_by(self.id)) return true;
+    // Who has learnt nothing since has learnt nothing of it.
+    if (mine.learnt_at < it.step && !mine.host) return false;
+    return has_learnt_of(mine, it);
+  }
+  bool has_learnt_of(const lane_facts& mine, const message& it) const;
   /// Whether both are strong, include each other and overlap completely; as written, or as this machine performs them.
   bool morally_strong(const lane_facts& mine, bool plain, uint8_t reach, uint8_t mask, const message& it,
                       bool as_written) const;
@@ -287,8 +311,9 @@ class scoped_memory final : public late_memory {
     bool known = true;   ///< the lane cannot miss the store at `cut`
   };
   visible choose_visible(lane& self, lane_facts& mine, const part& at, bool modifies, bool plain, uint8_t reach);
-  visible choose_among(lane& self, lane_facts& mine, granule& in, uint8_t mask, bool modifies, bool plain,
-                       uint8_t reach);
+  /// Where the lane may miss the store at `newest`, the last that touches what is loaded, or that one races with older ones.
+  visible choose_among(lane& self, lane_facts& mine, const part& at, int newest, bool newest_is_known, bool modifies,
+                       bool plain, uint8_t reach);
   /// What a load learns from the store that it has read; `known` as visible::known.
   void has_read(lane& self, lane_facts& mine, message& it, const part& at, const operation& how, bool plain,
                 bool known);
@@ -364,7 +389,6 @@ class scoped_memory final : public late_memory {
   std::unordered_map<uint64_t, causal_clock> totals_;  ///< of seq_cst fences, by reach and instance
   clock_entries host_fences_;                          ///< what full fences of host threads have made seen
   std::unordered_map<const void*, causal_clock> objects_;
-  std::vector<int> cuts_;   ///< of the load in progress
   std::vector<int> known_;  ///< of the load in progress: known stores that race with older ones
   causal_clock meeting_;
   race_finder races_;
