@@ -47,10 +47,12 @@ class ending_calls {
     machine().try_wait(later, earlier).value();
   }
 
- protected:
+ private:
+  /// Nobody else derives from it.
+  friend Machine;
+  ending_calls() = default;
   ~ending_calls() = default;
 
- private:
   Machine& machine() { return static_cast<Machine&>(*this); }
 };
 

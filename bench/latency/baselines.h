@@ -10,6 +10,9 @@
 #include <stdint.h>
 #include <stdio.h>
 
+#include <utility>
+#include <vector>
+
 namespace heddle::bench {
 
 using flag_word = target::atomic_ref<uint32_t, scope::system>;
@@ -67,7 +70,7 @@ class exchange {
     std::vector<uint32_t> answered_;
   };
 
-  exchange(device& on, const point& at) : memory_(on), at_(at) {}
+  exchange(device& on, point at) : memory_(on), at_(std::move(at)) {}
   result<void> prepare() {
     result<unsigned char*> lines = memory_.mailboxes(size_t{at_.waves} * 2 * line_bytes, at_.mailbox);
     if (!lines) return lines.why();
@@ -112,7 +115,7 @@ class store {
     }
   };
 
-  store(device& on, const point& at) : memory_(on), at_(at) {}
+  store(device& on, point at) : memory_(on), at_(std::move(at)) {}
   result<void> prepare() {
     result<unsigned char*> lines = memory_.mailboxes(size_t{at_.waves} * 2 * line_bytes, at_.mailbox);
     if (!lines) return lines.why();

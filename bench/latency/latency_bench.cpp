@@ -161,7 +161,11 @@ int run(int count, char** arguments) {
   benchmark::AddCustomContext("device", on.device);
   if (!on.driver.empty()) benchmark::AddCustomContext("driver", on.driver);
   benchmark::AddCustomContext("command", command);
-  benchmark::AddCustomContext("compiler", __VERSION__);
+#ifdef __clang__
+  benchmark::AddCustomContext("host compiler", __VERSION__);
+#else
+  benchmark::AddCustomContext("host compiler", "g++ " __VERSION__);
+#endif
   add_benchmarks(*opened.value(), on, asked.how);
   benchmark::RunSpecifiedBenchmarks();
   return 0;

@@ -52,8 +52,7 @@ inline uint32_t lanes_max(host::device&) { return 32; }
 inline std::string device_name(host::device&) {
   std::ifstream file("/proc/cpuinfo");
   for (std::string line; std::getline(file, line);)
-    if (line.rfind("model name", 0) == 0 && line.find(": ") != std::string::npos)
-      return line.substr(line.find(": ") + 2);
+    if (line.starts_with("model name") && line.find(": ") != std::string::npos) return line.substr(line.find(": ") + 2);
   return "unknown processor";
 }
 inline std::string driver() { return {}; }

@@ -13,7 +13,7 @@ namespace {
 
 /// "8" of "bytes:8"; nothing when the part is of another name, or no number.
 std::optional<uint64_t> number_in(const std::string& part, const std::string& name) {
-  if (part.rfind(name + ':', 0) != 0) return std::nullopt;
+  if (!part.starts_with(name + ':')) return std::nullopt;
   const char* const first = part.data() + name.size() + 1;
   const char* const last = part.data() + part.size();
   uint64_t number = 0;
@@ -34,7 +34,7 @@ row point_of(const std::string& name) {
     if (const auto lanes = number_in(part, "lanes")) found.lanes = *lanes;
     if (const auto bytes = number_in(part, "bytes")) found.bytes = *bytes;
     if (const auto servers = number_in(part, "servers")) found.servers = *servers;
-    if (part.rfind("mailbox:", 0) == 0) found.mailbox = part.substr(8);
+    if (part.starts_with("mailbox:")) found.mailbox = part.substr(8);
     begin = end + 1;
   }
   return found;

@@ -16,20 +16,20 @@ class opened : public testing::Test {
   void SetUp() override {
     result<std::unique_ptr<meter>> found = open_meter(0);
     ASSERT_TRUE(found);
-    on_ = std::move(found.value());
+    on = std::move(found.value());
   }
 
-  std::unique_ptr<meter> on_;
+  std::unique_ptr<meter> on;
 };
 
 TEST_F(opened, measures_every_baseline_and_every_protocol) {
-  meter_facts facts = on_->facts();
+  meter_facts facts = on->facts();
   ASSERT_FALSE(facts.protocols.empty());
   ASSERT_FALSE(facts.baselines.empty());
   std::vector<std::string> all = facts.protocols;
   all.insert(all.end(), facts.baselines.begin(), facts.baselines.end());
   for (const std::string& each : all) {
-    result<measured> found = on_->measure({.protocol = each}, brief);
+    result<measured> found = on->measure({.protocol = each}, brief);
     ASSERT_TRUE(found) << each;
     EXPECT_FALSE(found.value().call_ns.empty()) << each;
     EXPECT_TRUE(std::is_sorted(found.value().call_ns.begin(), found.value().call_ns.end())) << each;
@@ -42,7 +42,7 @@ TEST_F(opened, measures_along_every_axis) {
   for (const point& at : {point{.waves = 3}, point{.lanes = 8}, point{.lanes = 32}, point{.bytes = 64},
                           point{.bytes = 72}, point{.lanes = 8, .bytes = 1000}, point{.waves = 4, .servers = 2},
                           point{.waves = 2, .lanes = 8, .bytes = 512, .servers = 2, .mailbox = placement::device}}) {
-    result<measured> found = on_->measure(at, brief);
+    result<measured> found = on->measure(at, brief);
     ASSERT_TRUE(found) << found.why().line();
     // Every wave makes at least one timed call in each round.
     EXPECT_GE(found.value().call_ns.size(), size_t{at.waves} * brief.rounds);
@@ -52,7 +52,7 @@ TEST_F(opened, measures_along_every_axis) {
 TEST_F(opened, refuses_what_it_cannot_measure) {
   for (const point& at : {point{.protocol = "nobody's"}, point{.waves = 100'000}, point{.lanes = 3}, point{.lanes = 65},
                           point{.bytes = 12}, point{.bytes = 0}}) {
-    const result<measured> found = on_->measure(at, brief);
+    const result<measured> found = on->measure(at, brief);
     ASSERT_FALSE(found);
     EXPECT_EQ(found.why().line().find('\n'), std::string::npos);
     EXPECT_EQ(found.why().name, "not measured");
