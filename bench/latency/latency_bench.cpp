@@ -69,13 +69,14 @@ void measure_point(benchmark::State& state, meter& by, const point& at, const ef
   }
 }
 
-/// The points of one protocol: from a plain call along each of its axes.
+/// The points of one protocol: from a plain call along each of its axes, and along waves with all lanes too.
 std::vector<point> points_of(const std::string& protocol, const meter_facts& on) {
   std::vector<point> points;
-  const point plain{.protocol = protocol};
-  points.push_back(plain);
-  for (uint32_t waves = 2; waves < on.waves_max; waves *= 2) points.push_back({.protocol = protocol, .waves = waves});
-  points.push_back({.protocol = protocol, .waves = on.waves_max});
+  for (const uint32_t lanes : {1U, on.lanes_max}) {
+    for (uint32_t waves = 1; waves < on.waves_max; waves *= 2)
+      points.push_back({.protocol = protocol, .waves = waves, .lanes = lanes});
+    points.push_back({.protocol = protocol, .waves = on.waves_max, .lanes = lanes});
+  }
   for (const uint32_t lanes : {8U, 32U, 64U})
     if (lanes <= on.lanes_max) points.push_back({.protocol = protocol, .lanes = lanes});
   for (const uint64_t bytes : {64U, 512U, 4U << 10, 32U << 10, 256U << 10, 1U << 20})

@@ -52,7 +52,11 @@ struct timed_calls {
     wait_for_all(mask, leads);
 
     uint64_t number = first_number;
-    for (uint32_t n = 0; n < warm_up; ++n) client.call(mask, ++number);
+    for (uint32_t n = 0; n < warm_up; ++n) {
+      client.call(mask, ++number);
+      // A call opens for the lanes that stand together: they must not have come apart in the one before.
+      target::sync_lanes(mask);
+    }
     const uint64_t shared_start = machine::shared_ticks();
     const uint64_t start = machine::ticks();
     uint64_t end = start;
@@ -63,7 +67,7 @@ struct timed_calls {
       end = machine::ticks();
       if (leads) mine[calls] = end - before;
       ++calls;
-      // The first lane's clock decides, or the wave would part.
+      // The first lane's clock decides, or the wave would part; and all lanes stand together again.
       if (target::broadcast(mask, end - start) > ticks_max) break;
     }
     if (leads) records[wave] = {calls, start, end, shared_start, machine::shared_ticks()};

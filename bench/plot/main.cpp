@@ -73,12 +73,23 @@ line_chart latency_along(const results& of, field axis_of, const axis& across, c
   return chart;
 }
 
-line_chart rate_along(const results& of, const row& plain, field axis_of, const axis& across, const axis& up,
-                      const char* name, const std::string& title) {
+/// A row that others differ from in one field, and what is said of it beside the protocol's name.
+struct named_row {
+  row plain;
+  std::string said;
+};
+
+line_chart rate_along(const results& of, const std::vector<named_row>& from, field axis_of, const axis& across,
+                      const axis& up, const char* name, const std::string& title) {
   line_chart chart{.title = title, .across = across, .up = up, .lines = {}};
   size_t n = 0;
-  for (const std::string& protocol : protocols_of(of))
-    chart.lines.push_back({protocol, along(of, protocol, plain, axis_of, name), colours[n++ % std::size(colours)], ""});
+  for (const std::string& protocol : protocols_of(of)) {
+    const char* const colour = colours[n++ % std::size(colours)];
+    size_t style = 0;
+    for (const named_row& each : from)
+      chart.lines.push_back({protocol + each.said, along(of, protocol, each.plain, axis_of, name), colour,
+                             percentiles[style++ % std::size(percentiles)].dashes});
+  }
   return chart;
 }
 
@@ -103,9 +114,17 @@ row plain_for_servers(const results& of) {
   return best;
 }
 
+/// A plain call of as many lanes as any had.
+row widest(const results& of) {
+  row found{.protocol = {}, .mailbox = "host", .counters = {}};
+  for (const row& each : of.rows) found.lanes = std::max(found.lanes, each.lanes);
+  return found;
+}
+
 std::string page_of(const results& of) {
   const row plain{.protocol = {}, .mailbox = "host", .counters = {}};
   const row crowded = plain_for_servers(of);
+  const row wide = widest(of);
   const axis waves{"waves that call at a time", unit::count};
   const axis bytes{"payload of each lane", unit::bytes};
   const axis calls{"calls per second, all waves", unit::per_second};
@@ -113,11 +132,12 @@ std::string page_of(const results& of) {
       drawn(side_by_side(of)),
       drawn(latency_along(of, &row::lanes, {"lanes of the wave that call", unit::count}, "Lanes: one wave, 8 B each")),
       drawn(latency_along(of, &row::waves, waves, "Waves: one server thread, 8 B")),
-      drawn(rate_along(of, plain, &row::waves, waves, calls, "calls/s", "Waves: calls per second, one server thread")),
+      drawn(rate_along(of, {{plain, ", 1 lane a wave"}, {wide, ", " + std::to_string(wide.lanes) + " lanes a wave"}},
+                       &row::waves, waves, calls, "calls/s", "Waves: calls per second, one server thread")),
       drawn(latency_along(of, &row::bytes, bytes, "Payload: one wave, one lane")),
-      drawn(rate_along(of, plain, &row::bytes, bytes, {"payload per second", unit::bytes_per_second}, "payload_bytes/s",
-                       "Payload: bytes per second, one lane")),
-      drawn(rate_along(of, crowded, &row::servers, {"server threads", unit::count}, calls, "calls/s",
+      drawn(rate_along(of, {{plain, ""}}, &row::bytes, bytes, {"payload per second", unit::bytes_per_second},
+                       "payload_bytes/s", "Payload: bytes per second, one lane")),
+      drawn(rate_along(of, {{crowded, ""}}, &row::servers, {"server threads", unit::count}, calls, "calls/s",
                        "Servers: " + std::to_string(crowded.waves) + " waves, 8 B")),
   };
   constexpr int columns = 2;
