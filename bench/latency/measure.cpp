@@ -8,6 +8,7 @@
 
 #include "baselines.h"
 #include "launch.h"
+#include "percentile.h"
 #include "ports.h"
 #include "quiet_output.h"
 #include "timed_run.h"
@@ -22,17 +23,26 @@ result<measured> measure_protocol(device& on, const point& at, const effort& how
   timed_run<exchange> exchanges(on, {.protocol = exchange::name, .mailbox = at.mailbox});
   if (const result<void> ready = calls.prepare(); !ready) return ready.why();
   if (const result<void> ready = exchanges.prepare(); !ready) return ready.why();
-  round_sum of_calls;
-  round_sum of_exchanges;
+  measured all;
+  double calls_made = 0;
+  double seconds = 0;
   for (uint32_t round = 0; round < how.rounds; ++round) {
+    round_sum of_exchanges;
+    round_sum of_calls;
     if (const result<void> ran = exchanges.add_round(how.round_seconds / 4, of_exchanges); !ran) return ran.why();
     if (const result<void> ran = calls.add_round(how.round_seconds, of_calls); !ran) return ran.why();
+    std::sort(of_exchanges.call_ns.begin(), of_exchanges.call_ns.end());
+    std::sort(of_calls.call_ns.begin(), of_calls.call_ns.end());
+    all.rounds.push_back({percentile(of_exchanges.call_ns, 0.5), percentile(of_calls.call_ns, 0.5)});
+    all.exchange_ns.insert(all.exchange_ns.end(), of_exchanges.call_ns.begin(), of_exchanges.call_ns.end());
+    all.call_ns.insert(all.call_ns.end(), of_calls.call_ns.begin(), of_calls.call_ns.end());
+    calls_made += of_calls.calls;
+    seconds += of_calls.seconds;
   }
-  std::sort(of_calls.call_ns.begin(), of_calls.call_ns.end());
-  std::sort(of_exchanges.call_ns.begin(), of_exchanges.call_ns.end());
-  return measured{.call_ns = std::move(of_calls.call_ns),
-                  .exchange_ns = std::move(of_exchanges.call_ns),
-                  .calls_per_second = of_calls.calls / of_calls.seconds};
+  std::sort(all.exchange_ns.begin(), all.exchange_ns.end());
+  std::sort(all.call_ns.begin(), all.call_ns.end());
+  all.calls_per_second = calls_made / seconds;
+  return all;
 }
 
 class machine_meter : public meter {

@@ -30,12 +30,19 @@ struct effort {
   double round_seconds = 0.1;  ///< after which a wave makes no further call
 };
 
+/// The medians of one round of bare exchanges and of the round of calls behind it, in nanoseconds.
+struct round_medians {
+  double exchange;
+  double call;
+};
+
 /// Times are in nanoseconds, of single calls as their first lanes saw them, sorted.
 struct measured {
   std::vector<double> call_ns;
   std::vector<double>
-      exchange_ns;              ///< of the bare exchange between one wave and one thread, in the same kind of memory
-  double calls_per_second = 0;  ///< calls of waves, all waves together
+      exchange_ns;  ///< of the bare exchange between one wave and one thread, in the same kind of memory
+  std::vector<round_medians> rounds;  ///< empty where no exchange was measured
+  double calls_per_second = 0;        ///< calls of waves, all waves together
 };
 
 /// What stands beside the results.

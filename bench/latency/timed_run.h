@@ -85,7 +85,7 @@ struct timed_calls {
   }
 };
 
-/// What several rounds have brought together.
+/// What a round has brought; `add_round` adds to it.
 struct round_sum {
   std::vector<double> call_ns;
   double calls = 0;
