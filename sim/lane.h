@@ -96,11 +96,13 @@ struct lane {
   std::vector<uint32_t> registrations;  ///< in the watch table
   uint32_t fruitless_reads = 0;         ///< since its last progress or wait
   bool called = false;                  ///< into the driver, since its wait was last put to the proof
-  uint32_t late_left = 0;               ///< loads that may still see an older value, before its next progress
-  uint32_t wakes_left = 0;              ///< times that its wait may still end for no reason
-  cycle_finder spin;                    ///< of a loop without pause(), read by read
-  cycle_finder proof;                   ///< of its wait, while nobody else can move
-  bool proven = false;                  ///< its wait is certain to repeat itself until memory changes
+  uint64_t went_round_for =
+      0;                    ///< the last open_collective::number at which a sibling waited when it paused in a proof
+  uint32_t late_left = 0;   ///< loads that may still see an older value, before its next progress
+  uint32_t wakes_left = 0;  ///< times that its wait may still end for no reason
+  cycle_finder spin;        ///< of a loop without pause(), read by read
+  cycle_finder proof;       ///< of its wait, while nobody else can move
+  bool proven = false;      ///< its wait is certain to repeat itself until memory changes
   /// Low end of what its future depends on while it waits: the registers that a call preserves, then its live stack.
   const std::byte* private_state = nullptr;
   // In a wave with one program counter.
@@ -124,6 +126,7 @@ struct open_collective {
   operation_kind kind = operation_kind::none;
   uint64_t mask = 0;
   uint64_t arrived = 0;
+  uint64_t number = 0;  ///< of all of the run, from 1
   bool without_ended =
       false;  ///< lanes of the mask that have ended, or that the wave does not have, are not waited for
 };

@@ -102,6 +102,7 @@ void world::prepare(scheduler::choice_source& choices, bool explain) {
   mutexes_.clear();
   changes_ = proof_changes_ = 0;
   proving_ = proof::none;
+  collectives_opened_ = 0;
   choices_ = &choices;
   digest_ = {};
   steps_ = 0;
@@ -254,6 +255,7 @@ lane& world::new_lane(wave& of, uint32_t index) {
   got_somewhere(fresh);
   fresh.proof.forget();
   fresh.proven = false;
+  fresh.went_round_for = 0;
   fresh.in_same_call = false;
   fresh.moved_in = 0;
   of.lanes.push_back(&fresh);

@@ -345,6 +345,8 @@ class world {
   void check_arrival(lane& self, const operation& how);
   void complete(wave& of, size_t open, operation_kind kind);
   static uint64_t awaited(const wave& of, const open_collective& open);
+  /// Whether a sibling has come to a collective with the lane since that was asked last.
+  bool is_awaited(lane& self);
   void leave_collectives(const lane& ended);
 
   // -- waves with one program counter (convergence=lockstep) --------------------------------------------------------------------
@@ -477,7 +479,8 @@ class world {
   enum class proof : uint8_t { none, of_guaranteed, of_everybody };
   bool denied_ =
       false;  ///< a hang that the model allows has been found; all run on in turn, to see whether another would end it
-  bool places_lifted_ = false;   ///< and all have a place on the device
+  bool places_lifted_ = false;  ///< and all have a place on the device
+  uint64_t collectives_opened_ = 0;
   proof proving_ = proof::none;  ///< these lanes run without being chosen, to see whether their waits repeat themselves
   tail tail_;
 

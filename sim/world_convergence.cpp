@@ -279,7 +279,7 @@ void world::meet(wave& of, lane& self) {
     end(who, verdict::mask,
         "the mask of a " + std::string(to_string(kind)) + " names lanes that are not there: " + where);
   });
-  of.collectives.push_back({kind, named, arm});
+  of.collectives.push_back({kind, named, arm, ++collectives_opened_});
   complete(of, of.collectives.size() - 1, kind);
 }
 

@@ -1,6 +1,8 @@
 // What the lanes of a wave do together.
 #include <heddle/sim/world.h>
 
+#include <algorithm>
+
 namespace heddle::sim {
 
 using scheduler::choice_kind;
@@ -86,7 +88,8 @@ uint64_t world::collective(lane& self, const operation& how, uint64_t value) {
   while (open < of.collectives.size() &&
          (of.collectives[open].kind != how.kind || of.collectives[open].mask != how.mask))
     ++open;
-  if (open == of.collectives.size()) of.collectives.push_back({how.kind, how.mask, 0, how.without_ended});
+  if (open == of.collectives.size())
+    of.collectives.push_back({how.kind, how.mask, 0, ++collectives_opened_, how.without_ended});
   of.collectives[open].arrived |= lane_bit(self);
   if (of.collectives[open].arrived == awaited(of, of.collectives[open])) {
     complete(of, open, how.kind);
@@ -100,6 +103,17 @@ uint64_t world::collective(lane& self, const operation& how, uint64_t value) {
   }
   performed(self, self.result);
   return self.result;
+}
+
+// Of a lane that is about to wait while waits are put to the proof: what it saw when it was proven may not be what a sibling knows that
+// has gone on to a collective with it meanwhile. Once for each collective: whoever loops without coming to it waits in vain.
+bool world::is_awaited(lane& self) {
+  if (proving_ == proof::none) return false;
+  const uint64_t before = self.went_round_for;
+  for (const open_collective& open : self.of->collectives)
+    if ((open.mask & lane_bit(self)) != 0 && (open.arrived & lane_bit(self)) == 0)
+      self.went_round_for = std::max(self.went_round_for, open.number);
+  return self.went_round_for != before;
 }
 
 uint64_t world::awaited(const wave& of, const open_collective& open) {

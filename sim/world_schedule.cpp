@@ -282,8 +282,8 @@ void world::pause(lane& self, const operation& how, const std::byte* private_sta
   if (goes_round) {
     self.reads.clear();
     yield(self);
-  } else if (!self.reads.unchanged(watches_) || self.reads.saw_change()) {
-    // Something that it read has changed already, or changed while it looked: it has reason to look again.
+  } else if (!self.reads.unchanged(watches_) || self.reads.saw_change() || is_awaited(self)) {
+    // Something that it read has changed already, or changed while it looked, or a sibling waits for it: it has reason to look again.
     self.reads.clear();
     self.wakes_left = machine_.wakes;
     self.circles = 0;
@@ -344,7 +344,7 @@ void world::look_for_spin(lane& self, const std::byte* private_state) {
     if (self.spin.at_anchor()) self.reads.clear();
     return;
   }
-  if (self.reads.unchanged(watches_) && !self.reads.saw_change()) return wait(self, private_state);
+  if (self.reads.unchanged(watches_) && !self.reads.saw_change() && !is_awaited(self)) return wait(self, private_state);
   self.reads.clear();
   self.circles = 0;
 }

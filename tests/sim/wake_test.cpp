@@ -215,6 +215,32 @@ TEST(waking, who_waits_takes_no_steps_while_others_work) {
   }
 }
 
+TEST(waking, a_lane_does_not_wait_while_a_sibling_waits_for_it_at_a_collective) {
+  // One lane looks for both, and each turn has a second collective: a lane may come to its pause when the other is at the next
+  // turn's first one already, and knows better.
+  const auto one_looks_for_all = [] {
+    device host;
+    auto* const stop = host.allocate_shared<uint32_t>(1, "stop");
+    host.launch({.blocks = 1, .waves = 2, .lanes = 2}, [stop] {
+      while (true) {
+        const bool ends = target::broadcast(uint64_t{3}, word<uint32_t>(*stop).load(acquire)) != 0;
+        (void)target::broadcast(uint64_t{3}, uint32_t{0});
+        if (ends) return;
+        target::pause();
+      }
+    });
+    word<uint32_t>(*stop).store(1, release);
+    host.synchronize();
+  };
+  // The first lane sees the flag late, the other at once: only so does the other know nothing new when it pauses again.
+  std::vector<std::string> settings = no_wakes_for_nothing;
+  settings.emplace_back("fidelity=scoped");
+  for (const std::string& strategy : all_strategies()) {
+    machine on(settings, strategy);
+    EXPECT_TRUE(always(verdict::ok, on.run_many(one_looks_for_all, 2000)));
+  }
+}
+
 TEST(waking, a_sibling_that_comes_to_a_collective_ends_the_wait_of_a_lane_that_it_names) {
   machine on(no_wakes_for_nothing);
   const tally seen = on.run_many(
