@@ -34,6 +34,8 @@ void choice_source::begin(strategy& deciding, uint64_t seed) {
 
 bool choice_source::draws_end_game() const { return deciding_ != nullptr && deciding_->draws_end_game(); }
 
+bool choice_source::looks_at_headway() const { return deciding_ != nullptr && deciding_->looks_at_headway(); }
+
 uint32_t choice_source::ask(uint32_t count, choice_kind kind, const candidate_list& candidates) {
   if (count == 0 || deciding_ == nullptr) fail("a choice among nobody, or before begin()", count, 0);
   const choice asked{.kind = kind, .count = count, .candidates = candidates};

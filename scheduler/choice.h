@@ -36,10 +36,12 @@ inline constexpr uint32_t no_answer = ~uint32_t{0};
 /// What a strategy may know of somebody who can take the next step.
 struct candidate {
   uint32_t actor = 0;       ///< dense, stable within a run
-  uint32_t group = 0;       ///< the actors that hang together share it (the lanes of one wave); dense
+  uint32_t group = 0;       ///< the actors that hang together share it (the lanes of one wave); dense, in order of creation
+  uint32_t member = 0;      ///< its number within its group
   bool guaranteed = false;  ///< whether the progress model promises it a turn
   bool writes = false;      ///< whether its pending operation may change memory
   uint64_t location = 0;    ///< what its pending operation touches; 0 when it touches nothing
+  uint64_t headway = 0;     ///< how far it has come; only where the strategy looks at it (strategy::looks_at_headway)
 };
 
 /// The candidates of one choice, looked at only by strategies that need to.
@@ -93,6 +95,8 @@ class choice_source {
 
   /// Whether the strategy says when and how the run's end game is played; otherwise the machine does, when the budget is used up.
   bool draws_end_game() const;
+  /// Whether candidates must say how far they have come.
+  bool looks_at_headway() const;
 
   const std::vector<answer>& recorded() const { return recorded_; }
 

@@ -27,6 +27,9 @@ class strategy {
   /// Whether it answers choices of kind `end` at the beginning of the run, which begin the end game early.
   virtual bool draws_end_game() const { return false; }
 
+  /// Whether it looks at candidate::headway, which costs the machine time.
+  virtual bool looks_at_headway() const { return false; }
+
   /// The name under which `--strategy` knows it.
   virtual std::string_view name() const = 0;
 };

@@ -120,7 +120,8 @@ void world::prepare(scheduler::choice_source& choices, bool explain) {
   tail_.start_owed = false;
   recorder_ = explain ? std::make_unique<recorder>() : nullptr;
   starvation_.reset(machine_.starvation);
-  observed_ = recorder_ != nullptr || starvation_.on();
+  headway_.reset(choices.looks_at_headway());
+  observed_ = recorder_ != nullptr || starvation_.on() || headway_.on();
   verdict_ = verdict::ok;
   races_ = scope_races_ = 0;
   race_.missing = nullptr;

@@ -6,6 +6,7 @@
 #include <heddle/scheduler/digest.h>
 #include <heddle/sim/convergence/lockstep.h>
 #include <heddle/sim/fiber_body.h>
+#include <heddle/sim/headway.h>
 #include <heddle/sim/heap.h>
 #include <heddle/sim/kernel.h>
 #include <heddle/sim/lane.h>
@@ -321,7 +322,7 @@ class world {
   void add_candidate(lane& who);
   void remove_candidate(lane& who);
   void wake(lane& waiter);
-  // For who looks on: the recorder, the watch for starvation.
+  // For who looks on: the recorder, the watches for starvation and headway.
   void observe(lane& self, uint64_t value);
   void observe_change(lane& self, const void* address, size_t size_bytes);
   void got_on(lane& self);
@@ -491,7 +492,8 @@ class world {
   uint64_t next_limit_ = 0;
   std::unique_ptr<recorder> recorder_;
   starvation_watch starvation_;
-  bool observed_ = false;  ///< there is a recorder, or starvation is watched for
+  headway_watch headway_;
+  bool observed_ = false;  ///< there is a recorder, or starvation or headway is watched
 
   scheduler::verdict verdict_ = scheduler::verdict::ok;
   std::string message_;

@@ -56,9 +56,11 @@ scheduler::candidate world::look_at(const void* self, uint32_t index) {
   const uint64_t location = address == 0 ? 0 : here.stable(address);
   return {.actor = who.id,
           .group = who.of->id,
+          .member = who.index,
           .guaranteed = who.of->guaranteed,
           .writes = may_write(who.pending.kind),
-          .location = location == unstable ? 0 : location};
+          .location = location == unstable ? 0 : location,
+          .headway = here.headway_.of(who)};
 }
 
 lane& world::choose_specially(lane& self) {
@@ -352,10 +354,12 @@ void world::look_for_spin(lane& self, const std::byte* private_state) {
 void world::observe(lane& self, uint64_t value) {
   if (recorder_) recorder_->performed(self, value, steps_);
   if (starvation_.on()) starvation_.performed(self);
+  if (headway_.on()) headway_.performed(self, value);
 }
 
 void world::observe_change(lane& self, const void* address, size_t size_bytes) {
   if (recorder_) recorder_->changed(self, address, size_bytes);
+  if (headway_.on()) headway_.changed(self, address);
   if (starvation_.on()) got_on(self);
 }
 
