@@ -10,30 +10,31 @@ HEDDLE_FUNCTION void wait_for(uint32_t& flag, waiting wait) {
 
 HEDDLE_FUNCTION void set_flag(uint32_t& flag) { device_word<uint32_t>(flag).store(1, memory_order::release); }
 
-void run_flag_then(const parameters& set) {
-  run_wave(
-      set,
-      [](uint32_t* words, waiting wait) {
-        if (target::lane_id() == 0) {
-          wait_for(words[0], wait);
-        } else {
-          set_flag(words[0]);
-        }
-      },
-      [](uint32_t) {});
-}
+struct flag_then_kernel {
+  HEDDLE_FUNCTION void operator()(uint32_t* words, waiting wait) const {
+    if (target::lane_id() == 0) {
+      wait_for(words[0], wait);
+    } else {
+      set_flag(words[0]);
+    }
+  }
+};
 
+struct flag_else_kernel {
+  HEDDLE_FUNCTION void operator()(uint32_t* words, waiting wait) const {
+    if (target::lane_id() != 0) {
+      set_flag(words[0]);
+    } else {
+      wait_for(words[0], wait);
+    }
+  }
+};
+
+void run_flag_then(const parameters& set) {
+  run_wave(set, flag_then_kernel{}, [](uint32_t) {});
+}
 void run_flag_else(const parameters& set) {
-  run_wave(
-      set,
-      [](uint32_t* words, waiting wait) {
-        if (target::lane_id() != 0) {
-          set_flag(words[0]);
-        } else {
-          wait_for(words[0], wait);
-        }
-      },
-      [](uint32_t) {});
+  run_wave(set, flag_else_kernel{}, [](uint32_t) {});
 }
 
 // With `any`, some schedules hang.

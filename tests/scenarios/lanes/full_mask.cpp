@@ -7,25 +7,28 @@ namespace {
 HEDDLE_FUNCTION uint64_t all_lanes() { return ~uint64_t{0} >> (64 - target::lane_count()); }
 
 template <typename Collective>
-void run_in_an_arm(const parameters& set, Collective collective) {
-  run_wave(
-      set,
-      [collective](uint32_t* words, waiting wait) {
-        if (target::lane_id() % 2 == 0) {
-          collective();
-          device_word<uint32_t>(words[0]).store(1, memory_order::release);
-        }
-        while (device_word<uint32_t>(words[0]).load(memory_order::acquire) == 0) wait();
-      },
-      [](uint32_t) {});
-}
+struct arm_kernel {
+  HEDDLE_FUNCTION void operator()(uint32_t* words, waiting wait) const {
+    if (target::lane_id() % 2 == 0) {
+      Collective()();
+      device_word<uint32_t>(words[0]).store(1, memory_order::release);
+    }
+    while (device_word<uint32_t>(words[0]).load(memory_order::acquire) == 0) wait();
+  }
+};
+
+struct ballot_of_all {
+  HEDDLE_FUNCTION void operator()() const { (void)target::ballot(all_lanes(), true); }
+};
+struct broadcast_to_all {
+  HEDDLE_FUNCTION void operator()() const { (void)target::broadcast(all_lanes(), target::lane_id()); }
+};
 
 void run_ballot(const parameters& set) {
-  run_in_an_arm(set, [] { (void)target::ballot(all_lanes(), true); });
+  run_wave(set, arm_kernel<ballot_of_all>{}, [](uint32_t) {});
 }
-
 void run_broadcast(const parameters& set) {
-  run_in_an_arm(set, [] { (void)target::broadcast(all_lanes(), target::lane_id()); });
+  run_wave(set, arm_kernel<broadcast_to_all>{}, [](uint32_t) {});
 }
 
 // Lanes that are scheduled on their own wait for the others; those that have one program counter know that they are not there.

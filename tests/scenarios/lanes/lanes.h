@@ -32,13 +32,22 @@ struct waiting {
   }
 };
 
-/// One wave of these lanes runs the kernel; then `check(first word)` looks at what it has left.
+/// What each lane runs. A class, because a compiler for GPUs takes no lambda of a host function for a kernel.
+template <typename Kernel>
+struct wave_kernel {
+  uint32_t* words;
+  waiting wait;
+  Kernel kernel;
+  HEDDLE_FUNCTION void operator()() const { kernel(words, wait); }
+};
+
+/// One wave of these lanes runs `kernel(words, wait)`; then `check(first word)` looks at what it has left.
 template <typename Kernel, typename Check>
 void run_wave(const parameters& set, Kernel kernel, Check check) {
   device on;
   auto* const words = on.template allocate_device<uint32_t>(2, "words");
   const waiting wait(set);
-  on.launch({.blocks = 1, .waves = 1, .lanes = set.count("lanes")}, [words, wait, kernel] { kernel(words, wait); });
+  on.launch({.blocks = 1, .waves = 1, .lanes = set.count("lanes")}, wave_kernel<Kernel>{words, wait, kernel});
   on.synchronize();
   uint32_t left[2] = {};
   on.copy(left, words, sizeof left);

@@ -20,16 +20,16 @@ void run_count(const parameters& set, Kernel kernel) {
   });
 }
 
-void run_lock_around(const parameters& set) {
-  run_count(set, [](uint32_t* words, waiting wait) {
+struct lock_around_kernel {
+  HEDDLE_FUNCTION void operator()(uint32_t* words, waiting wait) const {
     while (!try_lock(words[0])) wait();
     ++words[1];
     unlock(words[0]);
-  });
-}
+  }
+};
 
-void run_lock_within(const parameters& set) {
-  run_count(set, [](uint32_t* words, waiting wait) {
+struct lock_within_kernel {
+  HEDDLE_FUNCTION void operator()(uint32_t* words, waiting wait) const {
     // Volatile, because a compiler for CPUs, which knows nothing of waves, may otherwise move what ends the loop behind it.
     volatile bool done = false;
     while (!done) {
@@ -41,8 +41,11 @@ void run_lock_within(const parameters& set) {
         wait();
       }
     }
-  });
-}
+  }
+};
+
+void run_lock_around(const parameters& set) { run_count(set, lock_around_kernel{}); }
+void run_lock_within(const parameters& set) { run_count(set, lock_within_kernel{}); }
 
 verdict verdict_around(const parameters& set) { return in_lockstep(set) ? verdict::deadlock : verdict::ok; }
 

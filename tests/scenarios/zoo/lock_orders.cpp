@@ -1,5 +1,4 @@
 // A port's lock with one memory order too weak: the next holder is not ordered after the last one. Smallest: 2 waves, 1 port.
-#include "../echo.h"
 #include "weakened.h"
 
 namespace heddle::tests {
@@ -7,14 +6,8 @@ namespace {
 
 using scheduler::verdict;
 
-template <typename Machine>
-void run_weakened_echo(const parameters& set) {
-  if (zoo::is_fixed(set)) return run_echo(set);
-  run_echo_on<Machine, Machine>(set);
-}
-
-void run_no_fence_at_unlock(const parameters& set) { run_weakened_echo<zoo::no_fence_at_unlock>(set); }
-void run_no_fence_at_lock(const parameters& set) { run_weakened_echo<zoo::no_fence_at_lock>(set); }
+void run_no_fence_at_unlock(const parameters& set) { zoo::run_weakened_echo<zoo::no_fence_at_unlock>(set); }
+void run_no_fence_at_lock(const parameters& set) { zoo::run_weakened_echo<zoo::no_fence_at_lock>(set); }
 
 }  // namespace
 

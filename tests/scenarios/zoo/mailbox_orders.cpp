@@ -4,7 +4,6 @@
 // Every row of LLVM libc's hand-over (shared/rpc.h) stands for one of these: a fence before the store, one after the load, and
 // system scope for both.
 #include "../async.h"
-#include "../echo.h"
 #include "weakened.h"
 
 namespace heddle::tests {
@@ -12,16 +11,10 @@ namespace {
 
 using scheduler::verdict;
 
-template <typename Machine>
-void run_weakened_echo(const parameters& set) {
-  if (zoo::is_fixed(set)) return run_echo(set);
-  run_echo_on<Machine, Machine>(set);
-}
-
-void run_no_release(const parameters& set) { run_weakened_echo<zoo::no_release_before_toggle>(set); }
-void run_no_acquire(const parameters& set) { run_weakened_echo<zoo::no_acquire_after_wait>(set); }
-void run_device_scope(const parameters& set) { run_weakened_echo<zoo::device_scope_mailbox>(set); }
-void run_plain_store(const parameters& set) { run_weakened_echo<zoo::plain_mailbox_store>(set); }
+void run_no_release(const parameters& set) { zoo::run_weakened_echo<zoo::no_release_before_toggle>(set); }
+void run_no_acquire(const parameters& set) { zoo::run_weakened_echo<zoo::no_acquire_after_wait>(set); }
+void run_device_scope(const parameters& set) { zoo::run_weakened_echo<zoo::device_scope_mailbox>(set); }
+void run_plain_store(const parameters& set) { zoo::run_weakened_echo<zoo::plain_mailbox_store>(set); }
 
 // Calls that nobody waits for: with an answer in between, the answer's acquire would cover for the header.
 void run_header_without_acquire(const parameters& set) {

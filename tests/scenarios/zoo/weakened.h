@@ -3,7 +3,7 @@
 // Each hides one member of the machine that the build selects. The port protocol and its kernels are as they ship.
 #pragma once
 
-#include "../ports.h"
+#include "../echo.h"
 
 namespace heddle::tests::zoo {
 
@@ -22,7 +22,7 @@ struct noticed_by_either : target {
 struct no_release_before_toggle : noticed_by_either {
   template <typename T, scope Scope>
   struct atomic_ref : true_ref<T, Scope> {
-    using true_ref<T, Scope>::true_ref;
+    HEDDLE_FUNCTION explicit atomic_ref(T& word) : true_ref<T, Scope>(word) {}
     HEDDLE_FUNCTION void store(T value, memory_order order) const {
       true_ref<T, Scope>::store(value, Scope == scope::system ? memory_order::relaxed : order);
     }
@@ -33,7 +33,7 @@ struct no_release_before_toggle : noticed_by_either {
 struct no_acquire_after_wait : noticed_by_either {
   template <typename T, scope Scope>
   struct atomic_ref : true_ref<T, Scope> {
-    using true_ref<T, Scope>::true_ref;
+    HEDDLE_FUNCTION explicit atomic_ref(T& word) : true_ref<T, Scope>(word) {}
     HEDDLE_FUNCTION T load(memory_order order) const {
       return true_ref<T, Scope>::load(Scope == scope::system ? memory_order::relaxed : order);
     }
@@ -45,7 +45,7 @@ struct device_scope_mailbox : noticed_by_either {
   template <typename T, scope Scope>
   struct atomic_ref : true_ref<T, Scope == scope::system ? scope::device : Scope> {
     using weaker = true_ref<T, Scope == scope::system ? scope::device : Scope>;
-    using weaker::weaker;
+    HEDDLE_FUNCTION explicit atomic_ref(T& word) : weaker(word) {}
   };
 };
 
@@ -81,7 +81,7 @@ struct plain_mailbox_store : noticed_by_either {
 struct no_fence_at_unlock : target {
   template <typename T, scope Scope>
   struct atomic_ref : true_ref<T, Scope> {
-    using true_ref<T, Scope>::true_ref;
+    HEDDLE_FUNCTION explicit atomic_ref(T& word) : true_ref<T, Scope>(word) {}
     HEDDLE_FUNCTION T fetch_and(T bits, memory_order) const {
       return true_ref<T, Scope>::fetch_and(bits, memory_order::relaxed);
     }
@@ -92,7 +92,7 @@ struct no_fence_at_unlock : target {
 struct no_fence_at_lock : target {
   template <typename T, scope Scope>
   struct atomic_ref : true_ref<T, Scope> {
-    using true_ref<T, Scope>::true_ref;
+    HEDDLE_FUNCTION explicit atomic_ref(T& word) : true_ref<T, Scope>(word) {}
     HEDDLE_FUNCTION T fetch_or(T bits, memory_order) const {
       return true_ref<T, Scope>::fetch_or(bits, memory_order::relaxed);
     }
@@ -105,6 +105,13 @@ struct no_fence_at_lock : target {
 inline parameter fixed() { return parameter::one_of("fixed", "no", {"no", "yes"}, "without the bug"); }
 
 inline bool is_fixed(const parameters& set) { return set.text("fixed") == "yes"; }
+
+/// Calls that bring every lane's value back, on the weaker machine or, as the twin, on the one as it is.
+template <typename Machine>
+void run_weakened_echo(const parameters& set) {
+  if (is_fixed(set)) return run_echo(set);
+  run_echo_on<Machine, Machine>(set);
+}
 
 /// What has to be late for a bug to show where only the link is.
 enum class late_over_the_link : uint8_t {
