@@ -23,12 +23,20 @@
 
 #include HEDDLE_PASTE(HEDDLE_TARGET_HEADER_, HEDDLE_TARGET)
 
+#ifdef HEDDLE_OBSERVED
+#include <heddle/hw/observed/target.h>
+#endif
+
 #include <heddle/rpc/port/client.h>
 #include <heddle/rpc/port/server.h>
 
 namespace heddle {
-/// The machine that this build selects.
+/// The machine that this build selects; with HEDDLE_OBSERVED, which is for real machines, the same under watch.
+#ifdef HEDDLE_OBSERVED
+using target = observed::basic_target<HEDDLE_TARGET::target>;
+#else
 using target = HEDDLE_TARGET::target;
+#endif
 }  // namespace heddle
 
 namespace heddle::rpc {

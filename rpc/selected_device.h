@@ -11,10 +11,18 @@
 #define HEDDLE_DEVICE_HEADER_hip <heddle/hw/hip/device.h>
 #include HEDDLE_PASTE(HEDDLE_DEVICE_HEADER_, HEDDLE_TARGET)
 
+#ifdef HEDDLE_OBSERVED
+#include <heddle/hw/observed/device.h>
+#endif
+
 namespace heddle {
 
-/// The host side of the machine that this build selects.
+/// The host side of the machine that this build selects; with HEDDLE_OBSERVED, the same under watch.
+#ifdef HEDDLE_OBSERVED
+using device = observed::basic_device<HEDDLE_TARGET::device, HEDDLE_TARGET::target>;
+#else
 using device = HEDDLE_TARGET::device;
+#endif
 static_assert(host_side<device>, "the selected machine lacks a member of the Device concept");
 
 }  // namespace heddle

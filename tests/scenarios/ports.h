@@ -78,6 +78,7 @@ class port_test {
     server_locks_ = on.allocate_shared<uint32_t>(shape_.lock_words(), "server locks");
     handled_ = on.allocate_shared<uint32_t>(requests_, "handled requests");
     stop_ = on.allocate_shared<uint32_t>(1, "stop flag");
+    name_ports(memory_, client_locks_, server_locks_, shape_);
   }
 
   template <typename Machine = target>

@@ -48,6 +48,13 @@ TEST(hardware, wrong_input_is_one_line) {
   expect_refused({"--timeout", "soon"}, "--timeout cannot be \"soon\"; it must be a time such as 30, 45s or 5m");
 }
 
+TEST(hardware, what_only_a_watched_program_can_do_is_refused_elsewhere) {
+  expect_refused({"real.good", "--seed", "3"},
+                 "--seed is for programs that are built to be watched: link heddle::observed");
+  expect_refused({"real.good", "--record"},
+                 "--record is for programs that are built to be watched: link heddle::observed");
+}
+
 TEST(hardware, list_and_help_print_to_stdout) {
   EXPECT_NE(hardware({"--list"}).out.find("real.good\n    Works.\n    calls=3"), std::string::npos);
   EXPECT_NE(hardware({"--help"}).out.find("--timeout"), std::string::npos);

@@ -1,7 +1,9 @@
 #include <heddle/tools/child.h>
+#include <sys/mman.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
+#include <algorithm>
 #include <cerrno>
 #include <chrono>
 #include <csignal>
@@ -9,6 +11,7 @@
 #include <cstring>
 #include <exception>
 #include <iostream>
+#include <new>
 #include <thread>
 
 namespace heddle::tools {
@@ -42,6 +45,20 @@ std::string seconds_text(double seconds) {
 }
 
 }  // namespace
+
+child_message::child_message()
+    : shared_(static_cast<char*>(mmap(nullptr, bytes_max, PROT_READ | PROT_WRITE, MAP_SHARED | MAP_ANONYMOUS, -1, 0))) {
+  if (shared_ == MAP_FAILED) throw std::bad_alloc();
+}
+
+child_message::~child_message() { munmap(shared_, bytes_max); }
+
+void child_message::write(const std::string& text) {
+  // The last byte stays 0.
+  std::memcpy(shared_, text.data(), std::min(text.size(), bytes_max - 1));
+}
+
+std::string child_message::read() const { return shared_; }
 
 child_result run_in_child(const std::function<void()>& function, double seconds_max) {
   const auto start = steady_clock::now();

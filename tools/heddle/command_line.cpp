@@ -60,6 +60,14 @@ std::unique_ptr<CLI::App> parser_of(invocation& into, typed_numbers& typed) {
     parser->add_option("--repeat", typed.repeat);
     parser->add_flag("--json", into.json);
   }
+  if (name == "import") {
+    parser->add_option("DUMP", into.file_or_token)->required();
+    CLI::Option* schedules = parser->add_option("--schedules", typed.schedules);
+    parser->add_option("--time", typed.time)->excludes(schedules);
+    parser->add_option("--seed", typed.seed);
+    parser->add_option("--set", into.settings)->allow_extra_args(false);
+    parser->add_option("-o,--out", into.out_file);
+  }
   if (name == "litmus") add_litmus_options(*parser, into, typed);
   if (name == "progress") {
     parser->add_option("SHAPE|PROGRAM", into.programs);
@@ -134,7 +142,7 @@ bool is_help_flag(std::string_view word) { return word == "--help" || word == "-
 }  // namespace
 
 const std::vector<std::string>& command_names() {
-  static const std::vector<std::string> names = {"list", "fuzz", "replay", "litmus", "progress", "help"};
+  static const std::vector<std::string> names = {"list", "fuzz", "replay", "import", "litmus", "progress", "help"};
   return names;
 }
 

@@ -52,6 +52,9 @@ struct settings_or_error {
 settings_or_error settings_of(const scenario& tested, const std::vector<parameter>& machine,
                               const std::vector<std::string>& assignments);
 
+/// A longer token is not printed: Linux takes no single argument of 128 KiB or more (MAX_ARG_STRLEN).
+inline constexpr size_t token_on_command_line_max = 120'000;
+
 /// A whole number in [minimum, maximum] and nothing else.
 std::optional<uint64_t> parse_number(std::string_view text, uint64_t minimum, uint64_t maximum);
 

@@ -12,8 +12,6 @@ namespace {
 using json = nlohmann::ordered_json;
 
 constexpr size_t width_max = 80;
-/// Linux takes no single argument of 128 KiB or more (MAX_ARG_STRLEN).
-constexpr size_t token_on_command_line_max = 120'000;
 
 std::string rate(double per_second) { return grouped(static_cast<uint64_t>(per_second)); }
 

@@ -13,6 +13,7 @@ constexpr std::string_view overview = R"(heddle finds schedules under which GPU 
   heddle list                    scenarios, with their parameters and expected verdicts
   heddle fuzz [SCENARIO...]      run scenarios under many schedules
   heddle replay FILE|TOKEN       run one recorded schedule again
+  heddle import DUMP.json        look for a hang of a real machine in the model
   heddle litmus [FILE...]        run litmus tests of the memory model; judge tables
                                  of progress
   heddle progress [PROGRAM...]   which progress models a program needs, judged
@@ -79,6 +80,25 @@ this very build: answers mean nothing to another one.
 Exit status: 1 when the recorded violation was reproduced, 0 when the recorded
 run had verdict ok and was reproduced, 2 when the run was not the recorded one:
 the line on stderr says at which choice it left the recording and why.
+)";
+
+constexpr std::string_view import_help = R"(heddle import DUMP.json [--schedules N | --time T] [-o FILE] [OPTIONS]
+
+Runs the scenario of a dump, which a watchdog wrote when it hung on a real
+machine, on the simulated one, and leads it along the recorded order of events.
+When it hangs there too, the trace is an ordinary one: heddle replay repeats it.
+
+  --schedules N     at most so many schedules (default 1000)
+  --time T          instead of a number: 30, 45s, 5m, 2h
+  --seed S          the first seed (default 1). Its schedule keeps to the recorded
+                    order strictly, each later one a little less
+  --set KEY=VALUE   a setting beside those of the dump, such as progress=hsa; may
+                    be repeated
+  -o, --out FILE    where the trace is written (default: here, as
+                    SCENARIO-VERDICT-import.heddle.json)
+
+Exit status: 0 when the model hangs too and the trace was written, 1 when it does
+not in that many schedules, 2 when the dump or another input was wrong.
 )";
 
 constexpr std::string_view litmus_help = R"(heddle litmus [FILE.csv...] [OPTIONS]
@@ -169,6 +189,8 @@ int help(const invocation& asked) {
       std::cout << "  " << each.name << "\n      " << each.help << '\n';
   } else if (asked.topic == "replay") {
     std::cout << replay_help;
+  } else if (asked.topic == "import") {
+    std::cout << import_help;
   } else if (asked.topic == "litmus") {
     std::cout << litmus_help;
   } else if (asked.topic == "progress") {

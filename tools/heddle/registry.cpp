@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <cstdio>
 #include <cstdlib>
+#include <optional>
 
 namespace heddle {
 namespace {
@@ -13,7 +14,25 @@ std::vector<scenario>& registry() {
   return all;
 }
 
+std::optional<real_machine>& machine() {
+  static std::optional<real_machine> only;
+  return only;
+}
+
 }  // namespace
+
+const real_machine* machine_of_program() { return machine() ? &*machine() : nullptr; }
+
+bool register_machine(real_machine added) {
+  std::optional<real_machine>& known = machine();
+  if (known && (known->name != added.name || known->observed != added.observed)) {
+    std::fprintf(stderr, "heddle: parts of this program were built for %s and %s, or only some to be watched\n",
+                 known->name.c_str(), added.name.c_str());
+    std::abort();
+  }
+  known = std::move(added);
+  return true;
+}
 
 const std::vector<scenario>& scenarios() { return registry(); }
 
@@ -29,6 +48,11 @@ bool register_scenario(scenario added) {
   }
   all.insert(place, std::move(added));
   return true;
+}
+
+bool register_scenario(void (*body)(const heddle::parameters&), scenario added) {
+  added.body = body;
+  return register_scenario(std::move(added));
 }
 
 }  // namespace heddle

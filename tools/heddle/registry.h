@@ -27,5 +27,20 @@ const std::vector<scenario>& scenarios();
 
 /// Adds a scenario to the list; use HEDDLE_SCENARIO. Two scenarios of one name end the program with a message.
 bool register_scenario(scenario added);
+/// The same with this body.
+bool register_scenario(void (*body)(const heddle::parameters&), scenario added);
+
+/// A real machine that this program was built for.
+struct real_machine {
+  std::string name;             ///< host, cuda or hip
+  bool (*present)() = nullptr;  ///< whether such a device answers here
+  bool observed = false;        ///< built to be watched: HEDDLE_OBSERVED
+};
+
+/// That of this program; null where no scenario named one.
+const real_machine* machine_of_program();
+
+/// scenario.h calls it in each source file; all of a program are built for one machine.
+bool register_machine(real_machine machine);
 
 }  // namespace heddle

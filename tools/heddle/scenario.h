@@ -8,31 +8,48 @@
 #pragma once
 
 #include <heddle/rpc/rpc.h>
+#include <heddle/rpc/selected_device.h>
 #include <heddle/tools/registry.h>
 
 #include <utility>
 
-#define HEDDLE_DEVICE_HEADER_sim <heddle/sim/device.h>
-#define HEDDLE_DEVICE_HEADER_host <heddle/hw/host/device.h>
-#define HEDDLE_DEVICE_HEADER_cuda <heddle/hw/cuda/device.h>
-#define HEDDLE_DEVICE_HEADER_hip <heddle/hw/hip/device.h>
-#include HEDDLE_PASTE(HEDDLE_DEVICE_HEADER_, HEDDLE_TARGET)
+#define HEDDLE_TEXT_NOW(word) #word
+#define HEDDLE_TEXT(word) HEDDLE_TEXT_NOW(word)
 
 namespace heddle {
 
-/// The host side of the machine that this build selects.
-using device = HEDDLE_TARGET::device;
-static_assert(host_side<device>, "the selected machine lacks a member of the Device concept");
+/// Tells the watchdog where a set of ports lies, so that it can say in a dump which port is in which state. Of no effect where nobody
+/// watches. The memory is that which client and server were given.
+inline void name_ports([[maybe_unused]] void* shared, [[maybe_unused]] const uint32_t* client_locks,
+                       [[maybe_unused]] const uint32_t* server_locks, [[maybe_unused]] rpc::layout shape) {
+#ifdef HEDDLE_OBSERVED
+  observed::session::instance().has_ports({shared, client_locks, server_locks, shape});
+#endif
+}
+
+namespace detail {
+template <typename Device>
+bool register_machine_of([[maybe_unused]] const char* name) {
+  bool observed = false;
+#ifdef HEDDLE_OBSERVED
+  observed = true;
+#endif
+  // The simulator is always there, and is no real machine.
+  if constexpr (requires { Device::present(); })
+    return register_machine({.name = name, .present = &Device::present, .observed = observed});
+  return observed;
+}
+}  // namespace detail
+
+[[maybe_unused]] static const bool heddle_registered_machine =
+    detail::register_machine_of<device>(HEDDLE_TEXT(HEDDLE_TARGET));
 
 }  // namespace heddle
 
-/// Registers `body` as a scenario; the rest are the fields of heddle::scenario but the body.
-#define HEDDLE_SCENARIO(function, ...)                                   \
-  [[maybe_unused]] static const bool heddle_registered_##function = [] { \
-    heddle::scenario added = __VA_ARGS__;                                \
-    added.body = function;                                               \
-    return heddle::register_scenario(std::move(added));                  \
-  }()
+/// Registers `function` as a scenario's body; the rest are the other fields of heddle::scenario. No lambda: hipcc 5.2 gives those of
+/// several variables in one namespace one name.
+#define HEDDLE_SCENARIO(function, ...) \
+  [[maybe_unused]] static const bool heddle_registered_##function = ::heddle::register_scenario(function, __VA_ARGS__)
 
 /// Ends the run with verdict `assertion` when the condition does not hold. Works in kernels and on the host.
 #define HEDDLE_CHECK(condition, message)                                             \

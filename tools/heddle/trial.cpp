@@ -64,6 +64,7 @@ trial run_trial(sim::simulation& machine, const scenario& tested, const paramete
 }
 
 std::string search_again_command(const std::string& program, const scheduler::trace& recorded) {
+  if (recorded.strategy == following_strategy) return shell_word(program) + " import, with the dump that it came from";
   std::string command = shell_word(program) + " fuzz " + shell_word(recorded.scenario) + " --strategy " +
                         shell_word(recorded.strategy) + " --seed " + std::to_string(recorded.seed) + " --schedules 1";
   const auto& all = scenarios();

@@ -40,7 +40,11 @@ scheduler::trace trace_header(const scenario& tested, const parameters& settings
 trial run_trial(sim::simulation& machine, const scenario& tested, const parameters& settings,
                 const std::string& strategy_name, scheduler::strategy& deciding, scheduler::campaign_options options);
 
-/// "heddle fuzz ..." with the scenario, the strategy, the seed and those settings that differ from their defaults.
+/// The strategy of traces that import makes; no name that `--strategy` takes.
+inline constexpr const char* following_strategy = "follow";
+
+/// "heddle fuzz ..." with the scenario, the strategy, the seed and those settings that differ from their defaults. Of a trace that was
+/// imported, what to import again.
 std::string search_again_command(const std::string& program, const scheduler::trace& recorded);
 
 /// heddle's version.

@@ -1,0 +1,101 @@
+// The watchdog, as a user meets it: the scenarios on host threads, some of which hang.
+#include <gtest/gtest.h>
+#include <heddle/tools/dump.h>
+
+#include <filesystem>
+
+#include "../../tools/process.h"
+
+namespace heddle::tests {
+namespace {
+
+class watchdog : public testing::Test {
+ protected:
+  ended_process run(std::vector<std::string> arguments) const {
+    arguments.insert(arguments.begin(), SCENARIOS_HOST);
+    arguments.insert(arguments.end(), {"--dump", folder_.path().string()});
+    return run_process(arguments);
+  }
+  tools::dump dump_of(const std::string& scenario) const {
+    const tools::dump_or_error read = tools::read_dump(file_of(scenario));
+    EXPECT_EQ(read.error, "");
+    return read.value.value_or(tools::dump{});
+  }
+  std::string file_of(const std::string& scenario) const {
+    return (folder_.path() / (scenario + ".heddle-dump.json")).string();
+  }
+  temporary_folder folder_;
+};
+
+TEST_F(watchdog, a_planted_hang_is_caught_dumped_and_ended) {
+  const ended_process ended = run({"zoo.crossed-calls", "--record", "--quiet", "0.5", "--seed", "3"});
+  EXPECT_EQ(ended.status, 1);
+  EXPECT_NE(ended.out.find("zoo.crossed-calls: hang: nothing has happened for 0.5 s (run 1, seed 3)\n"),
+            std::string::npos)
+      << ended.out;
+  EXPECT_NE(ended.out.find("host server 0: looks again and again at arrived flags"), std::string::npos) << ended.out;
+  EXPECT_NE(ended.out.find("(lock of port 0) = 0x1"), std::string::npos) << ended.out;
+  EXPECT_EQ(ended.err, "") << "whoever was stopped does not complain";
+
+  const tools::dump left = dump_of("zoo.crossed-calls");
+  EXPECT_EQ(left.scenario, "zoo.crossed-calls");
+  EXPECT_EQ(left.machine, "host");
+  EXPECT_EQ(left.seed, 3u);
+  EXPECT_NE(left.build_id, "");
+  EXPECT_TRUE(left.recorded);
+  EXPECT_TRUE(left.whole);
+  ASSERT_EQ(left.ports.size(), 1u);
+  EXPECT_EQ(left.ports[0].owner, "server");
+  EXPECT_TRUE(left.ports[0].client_lock);
+  EXPECT_TRUE(left.ports[0].server_lock);
+  EXPECT_EQ(left.ports[0].mask, 1u);
+  EXPECT_EQ(left.ports[0].step >> 2, 1u);
+  ASSERT_EQ(left.actors.size(), 4u);
+  EXPECT_EQ(left.actors[0].doing, "synchronizes");
+  for (size_t n = 1; n < 4; ++n) EXPECT_NE(left.actors[n].waits, "") << left.actors[n].name;
+  ASSERT_FALSE(left.events.empty());
+  for (size_t n = 1; n < left.events.size(); ++n) EXPECT_LE(left.events[n - 1].clock_ns, left.events[n].clock_ns);
+}
+
+TEST_F(watchdog, without_the_recorder_the_time_out_is_a_hang_and_the_ports_are_dumped) {
+  const ended_process ended = run({"zoo.crossed-calls", "--timeout", "1"});
+  EXPECT_EQ(ended.status, 1);
+  EXPECT_NE(ended.out.find("hang: no end after 1 s (run 1)"), std::string::npos) << ended.out;
+  const tools::dump left = dump_of("zoo.crossed-calls");
+  EXPECT_FALSE(left.seed.has_value());
+  EXPECT_TRUE(left.events.empty());
+  ASSERT_EQ(left.ports.size(), 1u);
+  EXPECT_EQ(left.ports[0].owner, "server");
+}
+
+TEST_F(watchdog, a_run_that_ends_is_let_alone) {
+  const ended_process ended = run({"port.echo", "--record", "--seed", "1", "--repeat", "5"});
+  EXPECT_EQ(ended.status, 0) << ended.out << ended.err;
+  EXPECT_FALSE(std::filesystem::exists(file_of("port.echo")));
+}
+
+TEST_F(watchdog, a_dump_that_cannot_be_written_is_said_and_the_hang_too) {
+  const ended_process ended =
+      run_process({SCENARIOS_HOST, "zoo.crossed-calls", "--timeout", "0.5", "--dump", "/nowhere/at/all"});
+  EXPECT_EQ(ended.status, 1);
+  EXPECT_NE(ended.out.find("hang: no end after 0.5 s"), std::string::npos) << ended.out;
+  EXPECT_NE(ended.out.find("cannot write \"/nowhere/at/all/"), std::string::npos) << ended.out;
+}
+
+TEST_F(watchdog, wrong_options_are_one_line) {
+  const auto refused = [](const std::vector<std::string>& words) {
+    std::vector<std::string> all = {SCENARIOS_HOST, "port.echo"};
+    all.insert(all.end(), words.begin(), words.end());
+    const ended_process ended = run_process(all);
+    EXPECT_EQ(ended.status, 2);
+    EXPECT_EQ(line_count(ended.err), 1u) << ended.err;
+    return ended.err;
+  };
+  EXPECT_NE(refused({"--seed", "-1"}).find("--seed cannot be \"-1\""), std::string::npos);
+  EXPECT_NE(refused({"--record", "--quiet", "soon"}).find("--quiet cannot be \"soon\""), std::string::npos);
+  EXPECT_NE(refused({"--record", "--events", "0"}).find("--events cannot be \"0\""), std::string::npos);
+  EXPECT_NE(refused({"--quiet", "1"}).find("--record"), std::string::npos) << "it has a meaning only with it";
+}
+
+}  // namespace
+}  // namespace heddle::tests
