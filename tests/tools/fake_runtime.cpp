@@ -41,7 +41,7 @@ bool compare_exchange(void* address, uint32_t, uint64_t* expected, uint64_t desi
   return equal;
 }
 
-void launch(const launch_shape& shape, const fiber_body& kernel, const void* bytes) {
+void launch(const launch_shape& shape, const fiber_body& kernel, const void* bytes, uint32_t) {
   for (wave_now = 0; wave_now < shape.blocks * shape.waves; ++wave_now) kernel.invoke(const_cast<void*>(bytes));
 }
 const wave* spawn_host(const char*, const fiber_body& body, void* from) {
