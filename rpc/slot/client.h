@@ -1,0 +1,147 @@
+// The end that makes calls through slots: waves of a GPU, or any thread. (hostrpc README, "Client".)
+#pragma once
+
+#include <heddle/rpc/slot/end.h>
+#include <heddle/rpc/slot/state.h>
+
+namespace heddle::rpc {
+
+/// A view that can be copied into a kernel byte by byte.
+///
+/// Needs from the machine: no call waits for a slot. Where there are at least as many slots as calls at a time, each finds one that
+/// is idle or that the server, whose scheduler is fair, makes idle. With fewer, whoever repeats a call until it succeeds waits for
+/// the holder of a slot, who must then be guaranteed a turn.
+template <typename Target, typename Form, typename Check = unchecked>
+class basic_slot_client {
+ public:
+  using end = slot_end<Target, side::client, Form, Check>;
+  using shape = slot_layout<Form>;
+
+  /// As slot_end::slot_end. A client that `rings` wakes a server that sleeps on the doorbell.
+  HEDDLE_FUNCTION basic_slot_client(void* shared, uint32_t* locks, shape of, bool rings = false)
+      : end_(shared, locks, of), rings_(rings) {}
+
+  /// A call by the lanes that stand here together: `fill(line, lane)` writes the request of each lane, `use(line, lane)` reads what
+  /// the server's operate has made of it. False, and nothing is called, when no slot is idle now. Waits for the server only.
+  HEDDLE_CALLS_BACK
+  template <typename Fill, typename Use>
+  HEDDLE_FUNCTION bool invoke(Fill&& fill, Use&& use) const {
+    const uint64_t mask = Target::lane_mask();
+    const uint64_t taken = take(mask);
+    if (taken == 0) return false;
+    const auto slot = static_cast<uint32_t>(taken & ~found);
+    post_request(mask, slot, fill);
+    if (Target::is_first_lane(mask))
+      while (!end_.boxes().load_inbox(slot)) Target::pause();
+    // The first lane's acquire reaches the other lanes through the barrier.
+    Target::sync_lanes(mask);
+    for_each_lane<Target>(mask, with_line<end, Use>{end_, slot, use});
+    Target::sync_lanes(mask);
+    if (Target::is_first_lane(mask)) {
+      post(slot, false);
+      end_.locks().unlock(slot);
+    }
+    return true;
+  }
+
+  /// The same without an answer: returns as soon as the request is posted. The slot is in use until somebody collects it.
+  HEDDLE_CALLS_BACK
+  template <typename Fill>
+  HEDDLE_FUNCTION bool invoke(Fill&& fill) const {
+    const uint64_t mask = Target::lane_mask();
+    const uint64_t taken = take(mask);
+    if (taken == 0) return false;
+    const auto slot = static_cast<uint32_t>(taken & ~found);
+    post_request(mask, slot, fill);
+    if (Target::is_first_lane(mask)) end_.locks().unlock(slot);
+    return true;
+  }
+
+  /// Acknowledges the answers that nobody waits for, so that the server clears their slots; returns how many there were. Looks at
+  /// each slot once and waits for nobody. A call that finds no idle slot does this before it returns false.
+  HEDDLE_FUNCTION uint32_t collect() const {
+    const uint64_t mask = Target::lane_mask();
+    uint32_t collected = 0;
+    if (Target::is_first_lane(mask)) collected = collect_alone();
+    return Target::broadcast(mask, collected);
+  }
+
+  /// Whether every slot is idle, see slot_end::all_idle.
+  HEDDLE_FUNCTION bool all_idle() const { return end_.all_idle(); }
+  HEDDLE_FUNCTION uint32_t slot_count() const { return end_.slot_count(); }
+
+ private:
+  /// Marks an answer that holds a slot; above every slot number.
+  static constexpr uint64_t found = uint64_t{1} << 32;
+
+  /// A slot that is now held and idle, or 0; the same for all lanes of the mask.
+  HEDDLE_FUNCTION uint64_t take(uint64_t mask) const {
+    require<Target, Check>((mask & ~end_.lanes_that_exist()) == 0, "a wave is wider than the pages of its client");
+    uint64_t answer = 0;
+    if (Target::is_first_lane(mask)) answer = find();
+    answer = Target::broadcast(mask, answer);
+    // The first lane acquired the slot's lock and its inbox; the barrier orders the other lanes after it.
+    Target::sync_lanes(mask);
+    return answer;
+  }
+
+  HEDDLE_FUNCTION uint64_t find() const {
+    const uint32_t slots = end_.slot_count();
+    // Any start is correct; waves that start apart do not contend for the same slot.
+    const uint32_t start = Target::wave_id() % slots;
+    for (uint32_t n = 0; n < slots; ++n) {
+      const uint32_t slot = start + n < slots ? start + n : start + n - slots;
+      if (try_take(slot, client_slot_state::idle)) return found | slot;
+    }
+    collect_alone();
+    return 0;
+  }
+
+  /// Takes the slot's lock if the slot is in this state and stays in it.
+  HEDDLE_FUNCTION bool try_take(uint32_t slot, client_slot_state wanted) const {
+    if (end_.locks().is_locked(slot) || state_of(slot) != wanted || !end_.locks().try_lock(slot)) return false;
+    // What was seen before the lock was held may be old.
+    if (state_of(slot) == wanted) return true;
+    end_.locks().unlock(slot);
+    return false;
+  }
+
+  HEDDLE_FUNCTION client_slot_state state_of(uint32_t slot) const {
+    const auto boxes = end_.boxes();
+    const bool inbox = boxes.load_inbox(slot);
+    return client_state(inbox, boxes.load_outbox(slot));
+  }
+
+  HEDDLE_FUNCTION uint32_t collect_alone() const {
+    uint32_t collected = 0;
+    for (uint32_t slot = 0; slot < end_.slot_count(); ++slot) {
+      if (!try_take(slot, client_slot_state::result)) continue;
+      post(slot, false);
+      end_.locks().unlock(slot);
+      ++collected;
+    }
+    return collected;
+  }
+
+  HEDDLE_CALLS_BACK
+  template <typename Fill>
+  HEDDLE_FUNCTION void post_request(uint64_t mask, uint32_t slot, Fill& fill) const {
+    for_each_lane<Target>(mask, with_line<end, Fill>{end_, slot, fill});
+    // Puts what every lane wrote before the first lane's release.
+    Target::sync_lanes(mask);
+    if (!Target::is_first_lane(mask)) return;
+    end_.mask_of(slot) = mask;
+    post(slot, true);
+  }
+
+  /// Rung after every post: a server has something to do after each of a call's two.
+  HEDDLE_FUNCTION void post(uint32_t slot, bool value) const {
+    end_.post(slot, value);
+    if (rings_) Target::notify(end_.bell());
+  }
+
+  end end_;
+  bool rings_;
+};
+
+}  // namespace heddle::rpc

@@ -1,0 +1,77 @@
+// One end of the slot protocol: where everything is, seen from that end. One class serves both.
+#pragma once
+
+#include <heddle/rpc/lock.h>
+#include <heddle/rpc/mailbox.h>
+#include <heddle/rpc/slot/layout.h>
+#include <heddle/rpc/slot/mailbox.h>
+
+namespace heddle::rpc {
+
+/// A view: it owns nothing, copies name the same slots, and it can be passed to a kernel byte by byte.
+template <typename Target, side Side, typename Form, typename Check>
+class slot_end {
+ public:
+  /// `shared` is shape.size_bytes() of zeroed memory that both ends reach; `locks` is shape.lock_words() zeroed words that only this
+  /// end uses and that live as long as it does.
+  HEDDLE_FUNCTION slot_end(void* shared, uint32_t* locks, slot_layout<Form> shape)
+      : shape_(shape), base_(static_cast<unsigned char*>(shared)), locks_(locks) {}
+
+  HEDDLE_FUNCTION uint32_t slot_count() const { return shape_.slots; }
+  HEDDLE_FUNCTION uint32_t lane_count() const { return shape_.lanes; }
+  HEDDLE_FUNCTION uint64_t lanes_that_exist() const {
+    return shape_.lanes == max_lanes ? ~uint64_t{0} : (uint64_t{1} << shape_.lanes) - 1;
+  }
+
+  HEDDLE_FUNCTION lock_bits<Target, Check> locks() const { return lock_bits<Target, Check>(locks_); }
+
+  HEDDLE_FUNCTION slot_mailboxes<Target, Form> boxes() const {
+    auto* const of_client = reinterpret_cast<uint32_t*>(base_ + slot_layout<Form>::client_outbox_offset());
+    auto* const of_server = reinterpret_cast<uint32_t*>(base_ + shape_.server_outbox_offset());
+    if constexpr (Side == side::client) return slot_mailboxes<Target, Form>(of_server, of_client);
+    return slot_mailboxes<Target, Form>(of_client, of_server);
+  }
+
+  /// The lanes that make the call in the slot; the client's first lane writes it before it posts.
+  HEDDLE_FUNCTION uint64_t& mask_of(uint32_t slot) const {
+    return reinterpret_cast<uint64_t*>(base_ + shape_.mask_offset())[slot];
+  }
+  /// A lane's line of the slot's page.
+  HEDDLE_FUNCTION packet& line_of(uint32_t slot, uint32_t lane) const {
+    return reinterpret_cast<packet*>(base_ + shape_.page_offset())[uint64_t{slot} * shape_.lanes + lane];
+  }
+  HEDDLE_FUNCTION doorbell& bell() const {
+    return *reinterpret_cast<doorbell*>(base_ + slot_layout<Form>::doorbell_offset());
+  }
+
+  /// Posts, and gives the slot back. For the first lane, which holds the lock, behind a sync_lanes that gathers the others.
+  HEDDLE_FUNCTION void post(uint32_t slot, bool value) const {
+    require<Target, Check>(locks().is_locked(slot), "a slot is posted by somebody who does not hold it");
+    require<Target, Check>(boxes().load_outbox(slot) != value, "a slot is posted twice");
+    boxes().post(slot, value);
+  }
+
+  /// Whether every slot is back where it started and held by nobody of this end. To be asked when nobody acts any more.
+  HEDDLE_FUNCTION bool all_idle() const {
+    for (uint32_t slot = 0; slot < shape_.slots; ++slot)
+      if (boxes().load_inbox(slot) || boxes().load_outbox(slot) || locks().is_locked(slot)) return false;
+    return true;
+  }
+
+ private:
+  slot_layout<Form> shape_;
+  unsigned char* base_;
+  uint32_t* locks_;
+};
+
+/// Calls `function(line, lane)`, with a lane's line of a page. A class, because nvcc's check cannot be switched off for a lambda.
+template <typename End, typename Function>
+struct with_line {
+  const End& end;
+  uint32_t slot;
+  Function& function;
+  HEDDLE_CALLS_BACK
+  HEDDLE_FUNCTION void operator()(uint32_t lane) const { function(end.line_of(slot, lane), lane); }
+};
+
+}  // namespace heddle::rpc

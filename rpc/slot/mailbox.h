@@ -1,0 +1,67 @@
+// Who may touch a slot's page: one side's inbox and outbox of every slot, and every ordering rule between the sides.
+//
+// A side stores only to its own outbox, and only while it holds the slot's lock. Two forms: a bit a slot, as hostrpc has it, where a
+// post is a read-modify-write because neighbours share the word; and a word a slot, where it is a store, for links without atomics.
+#pragma once
+
+#include <heddle/rpc/layout.h>
+
+namespace heddle::rpc {
+
+/// 32 slots to a word. A bit is set by adding it to a word in which it is 0, and cleared by subtracting it: of the read-modify-writes
+/// PCIe has fetch-add, swap and compare-and-swap only (PCIe Base Specification, "Atomic Operations").
+struct bit_a_slot {
+  static constexpr uint32_t slots_per_word = 32;
+
+  HEDDLE_FUNCTION static bool read(uint32_t word, uint32_t slot) { return (word >> slot % slots_per_word & 1) != 0; }
+  template <typename Word>
+  HEDDLE_FUNCTION static void post(const Word& word, uint32_t slot, bool value) {
+    const uint32_t bit = uint32_t{1} << slot % slots_per_word;
+    // Release: pairs with load_inbox of the other side. The read-modify-writes of neighbours continue it.
+    word.fetch_add(value ? bit : 0 - bit, memory_order::release);
+  }
+};
+
+/// One word a slot: loads and stores are all that the link has to carry.
+struct word_a_slot {
+  static constexpr uint32_t slots_per_word = 1;
+
+  HEDDLE_FUNCTION static bool read(uint32_t word, uint32_t) { return word != 0; }
+  template <typename Word>
+  HEDDLE_FUNCTION static void post(const Word& word, uint32_t, bool value) {
+    // Release: pairs with load_inbox of the other side.
+    word.store(value ? 1 : 0, memory_order::release);
+  }
+};
+
+/// A view of all mailboxes from one side. One lane acts for its wave, as for lock_bits: the caller's sync_lanes hands on what it
+/// acquired, and gathers what it releases.
+template <typename Target, typename Form>
+class slot_mailboxes {
+ public:
+  HEDDLE_FUNCTION slot_mailboxes(uint32_t* inbox, uint32_t* outbox) : inbox_(inbox), outbox_(outbox) {}
+
+  /// What the other side has posted, as far as it has arrived.
+  HEDDLE_FUNCTION bool load_inbox(uint32_t slot) const {
+    // Acquire, system scope: pairs with the release of post by the other side. What it did to the page comes before.
+    return Form::read(ref(inbox_, slot).load(memory_order::acquire), slot);
+  }
+  /// What this side has posted.
+  HEDDLE_FUNCTION bool load_outbox(uint32_t slot) const {
+    // Relaxed: whoever holds the slot's lock is ordered after the last one who posted.
+    return Form::read(ref(outbox_, slot).load(memory_order::relaxed), slot);
+  }
+  /// Gives the page to the other side, and with it all that happened before. For the holder of the slot's lock.
+  HEDDLE_FUNCTION void post(uint32_t slot, bool value) const { Form::post(ref(outbox_, slot), slot, value); }
+
+ private:
+  using word_ref = typename Target::template atomic_ref<uint32_t, scope::system>;
+  HEDDLE_FUNCTION static word_ref ref(uint32_t* words, uint32_t slot) {
+    return word_ref(words[slot / Form::slots_per_word]);
+  }
+
+  uint32_t* inbox_;
+  uint32_t* outbox_;
+};
+
+}  // namespace heddle::rpc
