@@ -29,6 +29,8 @@
 
 #include <heddle/rpc/port/client.h>
 #include <heddle/rpc/port/server.h>
+#include <heddle/rpc/slot/client.h>
+#include <heddle/rpc/slot/server.h>
 
 namespace heddle {
 /// The machine that this build selects; with HEDDLE_OBSERVED, which is for real machines, the same under watch.
@@ -51,4 +53,10 @@ using checking = unchecked;
 /// Both ends of the port protocol on the selected machine; define HEDDLE_CHECKED to have every invariant checked.
 using client = basic_client<target, checking>;
 using server = basic_server<target, checking>;
+
+/// Both ends of the slot protocol; `Form` is how a slot's mailboxes lie in memory, bit_a_slot or word_a_slot.
+template <typename Form = bit_a_slot>
+using slot_client = basic_slot_client<target, Form, checking>;
+template <typename Form = bit_a_slot>
+using slot_server = basic_slot_server<target, Form, checking>;
 }  // namespace heddle::rpc

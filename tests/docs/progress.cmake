@@ -1,15 +1,16 @@
-# The table of docs/ports.md that says what progress a port needs is measured again, row by row.
+# The table of a page that says what progress a protocol needs is measured again, row by row. `page` is the page, `scenarios` how the
+# names of its scenarios begin, `resource` the setting of its second column.
 cmake_minimum_required(VERSION 3.25)
-file(STRINGS ${docs}/ports.md rows REGEX "^\\| `port\\.[a-z-]+` \\|")
+file(STRINGS ${docs}/${page} rows REGEX "^\\| `${scenarios}\\.[a-z-]+` \\|")
 set(models fair lobe hsa_obe obe hsa slots cuda unfair)
 foreach(row IN LISTS rows)
   string(REGEX REPLACE "[ `]" "" cells "${row}")
   string(REPLACE "|" ";" cells "${cells}")
-  list(POP_FRONT cells _ scenario ports servers)
+  list(POP_FRONT cells _ scenario amount servers)
   foreach(model IN LISTS models)
     list(POP_FRONT cells claimed)
     # Exit status 1 is a scenario that did not what it expects: the verdict is compared with the page instead.
-    execute_process(COMMAND ${heddle} fuzz ${scenario} --set waves=2 --set lanes=2 --set ports=${ports} --set servers=${servers}
+    execute_process(COMMAND ${heddle} fuzz ${scenario} --set waves=2 --set lanes=2 --set ${resource}=${amount} --set servers=${servers}
                             --set progress=${model} --schedules 1000 --json
                     OUTPUT_VARIABLE result RESULT_VARIABLE status)
     if(status GREATER 1)
@@ -18,7 +19,7 @@ foreach(row IN LISTS rows)
     string(JSON verdict GET "${result}" scenarios 0 verdict)
     set(verdict_under_${model} ${verdict})
     if(NOT verdict STREQUAL claimed)
-      message(SEND_ERROR "${scenario}, ports ${ports}, servers ${servers}, ${model}: ${verdict}, docs/ports.md says ${claimed}")
+      message(SEND_ERROR "${scenario}, ${resource} ${amount}, servers ${servers}, ${model}: ${verdict}, docs/${page} says ${claimed}")
     endif()
   endforeach()
   # hsa and obe are the weakest that promise anything.
@@ -31,10 +32,10 @@ foreach(row IN LISTS rows)
   list(JOIN weakest "or" weakest)
   list(POP_FRONT cells claimed)
   if(NOT weakest STREQUAL claimed)
-    message(SEND_ERROR "${scenario}, ports ${ports}, servers ${servers}: the weakest is ${weakest}, docs/ports.md says ${claimed}")
+    message(SEND_ERROR "${scenario}, ${resource} ${amount}, servers ${servers}: the weakest is ${weakest}, docs/${page} says ${claimed}")
   endif()
 endforeach()
 list(LENGTH rows count)
 if(count LESS 6)
-  message(FATAL_ERROR "docs/ports.md has no table of progress")
+  message(FATAL_ERROR "docs/${page} has no table of progress")
 endif()

@@ -20,6 +20,16 @@ HEDDLE_TEST(a_port_and_a_server_for_each_lane, "port.stream", 200, "progress=hsa
             "servers=4");
 HEDDLE_TEST(waves_that_go_on_once_they_have_begun, "port.*", 200, "progress=obe", "waves=3", "lanes=1", "ports=3");
 HEDDLE_TEST(waits_that_end_for_no_reason, "port.*", 200, "wakes=20");
+HEDDLE_TEST(slots_as_they_ship, "slot.*", 400);
+HEDDLE_TEST(slots_of_one_word_each, "slot.*", 400, "mailbox=word");
+HEDDLE_TEST(slots_of_a_whole_wave, "slot.*", 100, "lanes=32", "waves=2", "calls=1");
+HEDDLE_TEST(one_slot_for_all, "slot.*", 400, "slots=1", "calls=2");
+HEDDLE_TEST(three_servers_of_two_slots, "slot.*", 300, "servers=3", "slots=2");
+HEDDLE_TEST(more_slots_than_a_word_has_bits, "slot.*", 200, "slots=33", "calls=2");
+HEDDLE_TEST(a_thousand_calls_over_two_slots, "slot.*", 5, "waves=2", "slots=2", "calls=250");
+HEDDLE_TEST(a_slot_for_each_lane, "slot.*", 200, "progress=hsa", "waves=2", "lanes=2", "slots=4");
+HEDDLE_TEST(slots_over_a_link_with_the_atomics_of_pcie, "slot.*", 200, "fidelity=link", "link.rmw=pcie");
+HEDDLE_TEST(slots_over_a_link_without_atomics, "slot.*", 200, "fidelity=link", "link.rmw=refused", "mailbox=word");
 HEDDLE_TEST(waves_that_serve_waves, "device.server", 500);
 HEDDLE_TEST(waves_that_serve_wider_waves, "device.server", 500, "lanes=2");
 HEDDLE_TEST(planted_hangs, "zoo.*", 400);

@@ -6,7 +6,7 @@ namespace {
 
 template <typename Form>
 struct slot_async_kernel {
-  slot_client<Form> client;
+  rpc::slot_client<Form> client;
   callers who;
 
   HEDDLE_FUNCTION void operator()() const {
@@ -18,7 +18,7 @@ struct slot_async_kernel {
 /// Waits until every call has been served and its slot cleared.
 template <typename Form>
 struct collector {
-  slot_client<Form> client;
+  rpc::slot_client<Form> client;
 
   HEDDLE_FUNCTION void operator()() const {
     while (!client.all_idle()) {

@@ -6,7 +6,7 @@ namespace {
 
 template <typename Form>
 struct slot_echo_kernel {
-  slot_client<Form> client;
+  rpc::slot_client<Form> client;
   callers who;
 
   HEDDLE_FUNCTION void operator()() const {

@@ -3,9 +3,6 @@
 
 #include "ports.h"
 
-#include <heddle/rpc/slot/client.h>
-#include <heddle/rpc/slot/server.h>
-
 namespace heddle::tests {
 
 inline std::vector<parameter> slot_parameters(int64_t waves, int64_t lanes, int64_t slots, int64_t calls) {
@@ -21,11 +18,6 @@ inline std::vector<parameter> slot_parameters(int64_t waves, int64_t lanes, int6
 }
 
 inline scheduler::verdict needs_fair_slot_holders(const parameters& set) { return needs_fair_holders_of("slots", set); }
-
-template <typename Form>
-using slot_client = rpc::basic_slot_client<target, Form, rpc::checking>;
-template <typename Form>
-using slot_server = rpc::basic_slot_server<target, Form, rpc::checking>;
 
 /// What a server leaves in a line when it clears it: no request has this number.
 inline constexpr uint64_t cleared_line = ~uint64_t{0};
@@ -48,7 +40,7 @@ class slot_test {
     stop_ = on.allocate_shared<uint32_t>(1, "stop flag");
   }
 
-  slot_client<Form> client() const { return {memory_, client_locks_, shape_}; }
+  rpc::slot_client<Form> client() const { return {memory_, client_locks_, shape_}; }
   callers who() const { return {set_.count("lanes"), set_.count("calls")}; }
 
   /// Runs the kernel on all waves, and then `last` on one lane, while servers count each request once, change its value and clear
@@ -58,7 +50,7 @@ class slot_test {
     std::vector<decltype(on_.spawn_host("server", [] {}))> servers;
     servers.reserve(set_.count("servers"));
     for (uint32_t n = 0; n < set_.count("servers"); ++n)
-      servers.push_back(on_.spawn_host("server", [server = slot_server<Form>(memory_, server_locks_, shape_, n),
+      servers.push_back(on_.spawn_host("server", [server = rpc::slot_server<Form>(memory_, server_locks_, shape_, n),
                                                   handled = handled_, requests = requests_, stop = stop_]() mutable {
         const auto operate = [=](rpc::packet& line, uint32_t) {
           HEDDLE_CHECK(line.words[0] < requests, "a request has a number that nobody was given");
@@ -88,7 +80,7 @@ class slot_test {
   void check() {
     for (uint64_t id = 0; id < requests_; ++id)
       HEDDLE_CHECK(shared_word<uint32_t>(handled_[id]).load(memory_order::relaxed) == 1, "a request was not handled");
-    HEDDLE_CHECK(slot_server<Form>(memory_, server_locks_, shape_).all_idle(), "a slot is not idle in the end");
+    HEDDLE_CHECK(rpc::slot_server<Form>(memory_, server_locks_, shape_).all_idle(), "a slot is not idle in the end");
     // The client's locks lie in device memory.
     std::vector<uint32_t> locks(shape_.lock_words());
     on_.copy(locks.data(), client_locks_, locks.size() * sizeof(uint32_t));
