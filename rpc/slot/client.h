@@ -26,22 +26,15 @@ class basic_slot_client {
   HEDDLE_CALLS_BACK
   template <typename Fill, typename Use>
   HEDDLE_FUNCTION bool invoke(Fill&& fill, Use&& use) const {
-    const uint64_t mask = Target::lane_mask();
-    const uint64_t taken = take(mask);
-    if (taken == 0) return false;
-    const auto slot = static_cast<uint32_t>(taken & ~found);
-    post_request(mask, slot, fill);
-    if (Target::is_first_lane(mask))
-      while (!end_.boxes().load_inbox(slot)) Target::pause();
-    // The first lane's acquire reaches the other lanes through the barrier.
-    Target::sync_lanes(mask);
-    for_each_lane<Target>(mask, with_line<end, Use>{end_, slot, use});
-    Target::sync_lanes(mask);
-    if (Target::is_first_lane(mask)) {
-      post(slot, false);
-      end_.locks().unlock(slot);
-    }
-    return true;
+    return call(fill, use, slot_ending::early);
+  }
+
+  /// As invoke(), but keeps the slot until the server has cleared it: costs the wave the second round trip, and nobody ever finds a
+  /// slot that is free and not idle. (hostrpc README: the ending in which WAVE is cleared last.)
+  HEDDLE_CALLS_BACK
+  template <typename Fill, typename Use>
+  HEDDLE_FUNCTION bool invoke_until_idle(Fill&& fill, Use&& use) const {
+    return call(fill, use, slot_ending::idle);
   }
 
   /// The same without an answer: returns as soon as the request is posted. The slot is in use until somebody collects it.
@@ -73,6 +66,33 @@ class basic_slot_client {
  private:
   /// Marks an answer that holds a slot; above every slot number.
   static constexpr uint64_t found = uint64_t{1} << 32;
+
+  enum class slot_ending : uint8_t { early, idle };
+
+  HEDDLE_CALLS_BACK
+  template <typename Fill, typename Use>
+  HEDDLE_FUNCTION bool call(Fill& fill, Use& use, slot_ending ending) const {
+    const uint64_t mask = Target::lane_mask();
+    const uint64_t taken = take(mask);
+    if (taken == 0) return false;
+    const auto slot = static_cast<uint32_t>(taken & ~found);
+    post_request(mask, slot, fill);
+    if (Target::is_first_lane(mask)) wait_for_inbox(slot, true);
+    // The first lane's acquire reaches the other lanes through the barrier.
+    Target::sync_lanes(mask);
+    for_each_lane<Target>(mask, with_line<end, Use>{end_, slot, use});
+    Target::sync_lanes(mask);
+    if (Target::is_first_lane(mask)) {
+      post(slot, false);
+      if (ending == slot_ending::idle) wait_for_inbox(slot, false);
+      end_.locks().unlock(slot);
+    }
+    return true;
+  }
+
+  HEDDLE_FUNCTION void wait_for_inbox(uint32_t slot, bool value) const {
+    while (end_.boxes().load_inbox(slot) != value) Target::pause();
+  }
 
   /// A slot that is now held and idle, or 0; the same for all lanes of the mask.
   HEDDLE_FUNCTION uint64_t take(uint64_t mask) const {

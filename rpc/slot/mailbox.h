@@ -1,7 +1,8 @@
 // Who may touch a slot's page: one side's inbox and outbox of every slot, and every ordering rule between the sides.
 //
-// A side stores only to its own outbox, and only while it holds the slot's lock. Two forms: a bit a slot, as hostrpc has it, where a
-// post is a read-modify-write because neighbours share the word; and a word a slot, where it is a store, for links without atomics.
+// A side stores only to its own outbox, and only while it holds the slot's lock. Three forms: a bit a slot, where a
+// post is a read-modify-write because neighbours share the word, by fetch-add as in hostrpc's last version or by compare-and-swap as in its
+// first; and a word a slot, where it is a store, for links without atomics.
 #pragma once
 
 #include <heddle/rpc/layout.h>
@@ -19,6 +20,22 @@ struct bit_a_slot {
     const uint32_t bit = uint32_t{1} << slot % slots_per_word;
     // Release: pairs with load_inbox of the other side. The read-modify-writes of neighbours continue it.
     word.fetch_add(value ? bit : 0 - bit, memory_order::release);
+  }
+};
+
+/// As bit_a_slot, with compare-and-swap alone: the four bits GPU, WAVE, HOST, THREAD of the same document, of which GPU and HOST are the
+/// outboxes of client and server, WAVE and THREAD their lock bits. A post begins again whenever a neighbour has posted.
+struct bit_by_compare {
+  static constexpr uint32_t slots_per_word = bit_a_slot::slots_per_word;
+
+  HEDDLE_FUNCTION static bool read(uint32_t word, uint32_t slot) { return bit_a_slot::read(word, slot); }
+  template <typename Word>
+  HEDDLE_FUNCTION static void post(const Word& word, uint32_t slot, bool value) {
+    const uint32_t bit = uint32_t{1} << slot % slots_per_word;
+    uint32_t seen = word.load(memory_order::relaxed);
+    // Release: pairs with load_inbox of the other side. Relaxed until it succeeds: nothing of a neighbour's is looked at.
+    while (!word.compare_exchange_strong(seen, value ? seen | bit : seen & ~bit, memory_order::release)) {
+    }
   }
 };
 

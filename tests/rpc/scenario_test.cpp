@@ -22,6 +22,8 @@ HEDDLE_TEST(waves_that_go_on_once_they_have_begun, "port.*", 200, "progress=obe"
 HEDDLE_TEST(waits_that_end_for_no_reason, "port.*", 200, "wakes=20");
 HEDDLE_TEST(slots_as_they_ship, "slot.*", 400);
 HEDDLE_TEST(slots_of_one_word_each, "slot.*", 400, "mailbox=word");
+HEDDLE_TEST(slots_whose_bits_are_swapped_in, "slot.*", 400, "mailbox=compare");
+HEDDLE_TEST(slots_that_are_kept_until_they_are_idle, "slot.[ce]*", 400, "ending=idle");
 HEDDLE_TEST(slots_of_a_whole_wave, "slot.*", 100, "lanes=32", "waves=2", "calls=1");
 HEDDLE_TEST(one_slot_for_all, "slot.*", 400, "slots=1", "calls=2");
 HEDDLE_TEST(three_servers_of_two_slots, "slot.*", 300, "servers=3", "slots=2");

@@ -83,10 +83,11 @@ class slots : public testing::Test {
  private:
   rules_for_now never_wait_{{.may_wait = false}};
 };
-using forms = testing::Types<bit_a_slot, word_a_slot>;
+using forms = testing::Types<bit_a_slot, bit_by_compare, word_a_slot>;
 struct form_names {
   template <typename Form>
   static std::string GetName(int) {  // NOLINT(readability-identifier-naming): GoogleTest's
+    if (std::is_same_v<Form, bit_by_compare>) return "compare";
     return std::is_same_v<Form, bit_a_slot> ? "bit" : "word";
   }
 };
@@ -235,6 +236,65 @@ TYPED_TEST(slots, change_one_mailbox_at_a_time_and_each_there_and_back_once_a_ca
   EXPECT_EQ(seen, (std::vector<std::string>{"00", "10", "11", "01", "00"}));
   EXPECT_EQ(called, (std::vector<std::string>{"fill", "operate", "use", "clear"}));
   EXPECT_EQ(ends.state(0), "0000");
+}
+
+// -- the four bits GPU, WAVE, HOST, THREAD -------------------------------------------------------------------------------------------
+
+/// The bits of a slot as the document writes them: G and H are the outboxes of client and server, W and T their locks.
+template <typename Form>
+std::string four_bits(slot_ends<Form>& ends) {
+  const std::string state = ends.state(0);
+  return {state[0], state[2], state[1], state[3]};
+}
+
+/// What a call makes of the four bits, event by event; both endings of the document.
+template <typename Form>
+std::vector<std::string> four_bits_of_a_call(bool until_idle) {
+  using here = served_machine<Form>;
+  slot_ends<Form> ends(1);
+  auto server = ends.server();
+  std::vector<std::string> seen;
+  const auto note = [&] {
+    const std::string now = four_bits(ends);
+    if (seen.empty() || seen.back() != now) seen.push_back(now);
+  };
+  const auto look = [&](packet&, uint32_t) { note(); };
+  here::serve = [&] {
+    note();
+    EXPECT_TRUE(server.handle(look, look));
+    note();
+  };
+  note();
+  const auto client = ends.template client_on<here>();
+  EXPECT_TRUE(until_idle ? client.invoke_until_idle(look, look) : client.invoke(look, look));
+  note();
+  while (server.handle(look, look)) note();
+  EXPECT_EQ(four_bits(ends), "0000");
+  return seen;
+}
+
+TYPED_TEST(slots, pass_through_the_steps_of_the_four_bits) {
+  // GPU, WAVE, HOST, THREAD. WAVE is taken; GPU set; THREAD taken; HOST set and THREAD given back; GPU cleared; THREAD taken for the
+  // clean-up; HOST cleared and THREAD given back; WAVE given back.
+  EXPECT_EQ(four_bits_of_a_call<TypeParam>(true),
+            (std::vector<std::string>{"0000", "0100", "1100", "1101", "1110", "0110", "0111", "0100", "0000"}));
+  // The slot looks free to the device while HOST is still set.
+  EXPECT_EQ(four_bits_of_a_call<TypeParam>(false),
+            (std::vector<std::string>{"0000", "0100", "1100", "1101", "1110", "0010", "0011", "0000"}));
+}
+
+// Each side sees the other's bit late: what a wave does with each combination of its own bits and a late HOST, and a thread likewise, are
+// the rows of the two tables above. These are the combinations in which a slot that looks free must not be taken.
+TYPED_TEST(slots, are_not_taken_while_the_host_has_not_cleared_its_bit) {
+  slot_ends<TypeParam> ends(1);
+  ends.set_server_outbox(0, true);
+  EXPECT_EQ(four_bits(ends), "0010");
+  EXPECT_FALSE(ends.client().invoke([](packet&, uint32_t) {}));
+  EXPECT_EQ(four_bits(ends), "0010");
+  EXPECT_TRUE(ends.server().handle([](packet&, uint32_t) {}, [](packet&, uint32_t) {}));
+  EXPECT_EQ(four_bits(ends), "0000");
+  EXPECT_TRUE(ends.client().invoke([](packet&, uint32_t) {}));
+  EXPECT_EQ(four_bits(ends), "1000");
 }
 
 TYPED_TEST(slots, serve_many_more_calls_than_there_are_and_end_idle) {

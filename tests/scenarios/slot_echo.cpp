@@ -8,19 +8,27 @@ template <typename Form>
 struct slot_echo_kernel {
   rpc::slot_client<Form> client;
   callers who;
+  bool until_idle;
 
   HEDDLE_FUNCTION void operator()() const {
     for (uint32_t call = 0; call < who.calls; ++call) {
       const uint64_t id = who.request(call);
       uint64_t answer = 0;
+      const auto fill = [&](rpc::packet& line, uint32_t) { line.words[0] = id; };
+      const auto use = [&](rpc::packet& line, uint32_t) { answer = line.words[0]; };
       // Whoever has no slot does something else; here there is nothing else to do.
-      while (!client.invoke([&](rpc::packet& line, uint32_t) { line.words[0] = id; },
-                            [&](rpc::packet& line, uint32_t) { answer = line.words[0]; }))
-        target::pause();
+      while (!(until_idle ? client.invoke_until_idle(fill, use) : client.invoke(fill, use))) target::pause();
       HEDDLE_CHECK(answer == changed_by_operate(id), "the answer is not the one to this lane's request");
     }
   }
 };
+
+std::vector<parameter> echo_parameters(int64_t waves, int64_t lanes, int64_t slots, int64_t calls) {
+  std::vector<parameter> all = slot_parameters(waves, lanes, slots, calls);
+  all.push_back(parameter::one_of("ending", "early", {"early", "idle"},
+                                  "a call gives its slot back with the answer, or when the server has cleared it"));
+  return all;
+}
 
 struct nothing_more {
   HEDDLE_FUNCTION void operator()() const {}
@@ -31,7 +39,7 @@ struct slot_echo {
   static void run(const parameters& set) {
     device on;
     slot_test<Form> test(on, set);
-    test.run(slot_echo_kernel<Form>{test.client(), test.who()}, nothing_more{});
+    test.run(slot_echo_kernel<Form>{test.client(), test.who(), set.text("ending") == "idle"}, nothing_more{});
   }
 };
 
@@ -42,12 +50,12 @@ void run_slot_contended(const parameters& set) { run_with_mailbox<slot_echo>(set
 
 HEDDLE_SCENARIO(run_slot_echo, {.name = "slot.echo",
                                 .summary = "every lane's value comes back changed through a slot",
-                                .parameters = slot_parameters(2, 2, 4, 3),
+                                .parameters = echo_parameters(2, 2, 4, 3),
                                 .expected = needs_fair_slot_holders});
 
 HEDDLE_SCENARIO(run_slot_contended, {.name = "slot.contended",
                                      .summary = "more waves than slots: who finds none tries again",
-                                     .parameters = slot_parameters(3, 2, 2, 3),
+                                     .parameters = echo_parameters(3, 2, 2, 3),
                                      .expected = needs_fair_slot_holders});
 
 }  // namespace heddle::tests

@@ -12,8 +12,8 @@ inline std::vector<parameter> slot_parameters(int64_t waves, int64_t lanes, int6
       parameter::number("slots", slots, 1, rpc::max_slots, "", "slots between client and server"),
       parameter::number("servers", 1, 1, 64, "", "host threads that serve"),
       parameter::number("calls", calls, 1, 100000, "", "calls that each lane makes"),
-      parameter::one_of("mailbox", "bit", {"bit", "word"},
-                        "a slot's part of a mailbox: a bit of a shared word, or a word"),
+      parameter::one_of("mailbox", "bit", {"bit", "compare", "word"},
+                        "a slot's part of a mailbox: a bit that is added or swapped in, or a word"),
   };
 }
 
@@ -103,6 +103,8 @@ template <typename Scenario>
 void run_with_mailbox(const parameters& set) {
   if (set.text("mailbox") == "word")
     Scenario::template run<rpc::word_a_slot>(set);
+  else if (set.text("mailbox") == "compare")
+    Scenario::template run<rpc::bit_by_compare>(set);
   else
     Scenario::template run<rpc::bit_a_slot>(set);
 }
