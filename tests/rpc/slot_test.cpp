@@ -307,16 +307,14 @@ TYPED_TEST(slots, serve_many_more_calls_than_there_are_and_end_idle) {
     for (uint32_t tries = 0; !ends.client().invoke(fill); ++tries) {
       ASSERT_LT(tries, 10U) << "no slot ever becomes idle";
       while (server.handle([&](packet& line, uint32_t lane) { operated += line.words[0] % lanes == lane ? 1U : 0U; },
-                           [&](packet&, uint32_t) { ++cleared; }))
-        ;
+                           [&](packet&, uint32_t) { ++cleared; }));
     }
     ++made;
   }
   const auto operate = [&](packet&, uint32_t) { ++operated; };
   const auto clear = [&](packet&, uint32_t) { ++cleared; };
   do
-    while (server.handle(operate, clear))
-      ;
+    while (server.handle(operate, clear));
   while (ends.client().collect() != 0);
   EXPECT_EQ(made, 1000U);
   EXPECT_EQ(operated, 1000U * lanes);

@@ -5,6 +5,11 @@
 
 namespace heddle::tests {
 
+inline parameter mailbox_parameter() {
+  return parameter::one_of("mailbox", "bit", {"bit", "compare", "word"},
+                           "a slot's part of a mailbox: a bit that is added or swapped in, or a word");
+}
+
 inline std::vector<parameter> slot_parameters(int64_t waves, int64_t lanes, int64_t slots, int64_t calls) {
   return {
       parameter::number("waves", waves, 1, 65536, "", "waves that call"),
@@ -12,8 +17,7 @@ inline std::vector<parameter> slot_parameters(int64_t waves, int64_t lanes, int6
       parameter::number("slots", slots, 1, rpc::max_slots, "", "slots between client and server"),
       parameter::number("servers", 1, 1, 64, "", "host threads that serve"),
       parameter::number("calls", calls, 1, 100000, "", "calls that each lane makes"),
-      parameter::one_of("mailbox", "bit", {"bit", "compare", "word"},
-                        "a slot's part of a mailbox: a bit that is added or swapped in, or a word"),
+      mailbox_parameter(),
   };
 }
 
