@@ -11,6 +11,9 @@ set(heddle_scenario_files
   port_echo.cpp
   port_mixed_opcodes.cpp
   port_stream.cpp
+  slot_async.cpp
+  slot_device_server.cpp
+  slot_echo.cpp
   zoo/crossed_calls.cpp
   zoo/crossed_try_locks.cpp
   zoo/lock_orders.cpp

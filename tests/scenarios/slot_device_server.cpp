@@ -86,10 +86,12 @@ struct slot_device_server {
 
 void run_slot_device_server(const parameters& set) { run_with_mailbox<slot_device_server>(set); }
 
-/// Somebody who serves must be guaranteed a turn.
-scheduler::verdict needs_a_serving_wave(const parameters& set) {
-  return set.has("progress") && set.text("progress") == "unfair" ? scheduler::verdict::progress
-                                                                 : scheduler::verdict::ok;
+/// Whoever has taken a slot to serve it must be guaranteed a turn.
+scheduler::verdict needs_fair_servers(const parameters& set) {
+  if (!set.has("progress")) return scheduler::verdict::ok;
+  const std::string& model = set.text("progress");
+  const bool hangs = model == "unfair" || (model == "hsa" && set.count("waves") > 1);
+  return hangs ? scheduler::verdict::progress : scheduler::verdict::ok;
 }
 
 }  // namespace
@@ -106,6 +108,6 @@ HEDDLE_SCENARIO(run_slot_device_server,
                          parameter::number("calls", 3, 1, 100000, "", "calls that each thread makes"),
                          mailbox_parameter(),
                      },
-                 .expected = needs_a_serving_wave});
+                 .expected = needs_fair_servers});
 
 }  // namespace heddle::tests
