@@ -35,9 +35,9 @@ inline constexpr uint32_t no_answer = ~uint32_t{0};
 
 /// What a strategy may know of somebody who can take the next step.
 struct candidate {
-  uint32_t actor = 0;       ///< dense, stable within a run
-  uint32_t group = 0;       ///< the actors that hang together share it (the lanes of one wave); dense, in order of creation
-  uint32_t member = 0;      ///< its number within its group
+  uint32_t actor = 0;   ///< dense, stable within a run
+  uint32_t group = 0;   ///< the actors that hang together share it (the lanes of one wave); dense, in order of creation
+  uint32_t member = 0;  ///< its number within its group
   bool guaranteed = false;  ///< whether the progress model promises it a turn
   bool writes = false;      ///< whether its pending operation may change memory
   uint64_t location = 0;    ///< what its pending operation touches; 0 when it touches nothing
