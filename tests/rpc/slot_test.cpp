@@ -62,7 +62,7 @@ class slot_ends {
   struct alignas(64) line {
     unsigned char bytes[64];
   };
-  unsigned char* bytes() { return shared_.data()->bytes; }
+  unsigned char* bytes() { return reinterpret_cast<unsigned char*>(shared_.data()); }
   uint32_t& word(size_t offset, uint32_t slot) {
     return reinterpret_cast<uint32_t*>(bytes() + offset)[slot / Form::slots_per_word];
   }
