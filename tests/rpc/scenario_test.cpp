@@ -26,7 +26,7 @@ HEDDLE_TEST(slots_whose_bits_are_swapped_in, "slot.*", 400, "mailbox=compare");
 HEDDLE_TEST(slots_that_are_kept_until_they_are_idle, "slot.[ce]*", 400, "ending=idle");
 HEDDLE_TEST(slots_of_a_whole_wave, "slot.*", 100, "lanes=32", "waves=2", "calls=1");
 HEDDLE_TEST(one_slot_for_all, "slot.*", 400, "slots=1", "calls=2");
-HEDDLE_TEST(three_servers_of_two_slots, "slot.*", 300, "servers=3", "slots=2");
+HEDDLE_TEST(three_servers_of_two_slots, "slot.[!d]*", 300, "servers=3", "slots=2");
 HEDDLE_TEST(more_slots_than_a_word_has_bits, "slot.*", 200, "slots=33", "calls=2");
 HEDDLE_TEST(a_thousand_calls_over_two_slots, "slot.*", 5, "waves=2", "slots=2", "calls=250");
 HEDDLE_TEST(a_slot_for_each_lane, "slot.*", 200, "progress=hsa", "waves=2", "lanes=2", "slots=4");
