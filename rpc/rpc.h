@@ -29,6 +29,7 @@
 
 #include <heddle/rpc/port/client.h>
 #include <heddle/rpc/port/server.h>
+#include <heddle/rpc/ring/fifo.h>
 #include <heddle/rpc/slot/client.h>
 #include <heddle/rpc/slot/server.h>
 
@@ -59,4 +60,10 @@ template <typename Form = bit_a_slot>
 using slot_client = basic_slot_client<target, Form, checking>;
 template <typename Form = bit_a_slot>
 using slot_server = basic_slot_server<target, Form, checking>;
+
+/// Both ends of a FIFO; `Form` is how an entry says that it is there, lap_parity or cleared_flag.
+template <typename Entry, typename Form = lap_parity>
+using fifo_producer = basic_fifo_producer<target, Entry, Form, checking>;
+template <typename Entry, typename Form = lap_parity>
+using fifo_consumer = basic_fifo_consumer<target, Entry, Form, checking>;
 }  // namespace heddle::rpc

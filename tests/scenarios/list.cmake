@@ -11,6 +11,8 @@ set(heddle_scenario_files
   port_echo.cpp
   port_mixed_opcodes.cpp
   port_stream.cpp
+  ring_credits.cpp
+  ring_fifo.cpp
   slot_async.cpp
   slot_device_server.cpp
   slot_echo.cpp

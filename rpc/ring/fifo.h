@@ -1,0 +1,321 @@
+// A FIFO from a device to its host: many producers, one consumer, entries in a ring in memory that both reach.
+//
+// The shape of MSCCL++'s FIFO, NCCL's GIN proxy and NVSHMEM's proxy channel: a producer reserves entries by moving a head in its own
+// memory, waits until the consumer's tail gives credit for them, writes them, and sets the flag of each. The consumer takes them in
+// order and moves the tail.
+//
+// Needs from the machine: whoever has reserved an entry must be guaranteed a turn, because the consumer takes no entry before it. That is
+// `obe` and everything stronger. Under `hsa` the lowest wave gets on as long as it needs no credit and no flush behind another
+// wave's entry, so where the ring holds everything that is pushed. Any number of producers may use any number of entries; the lanes
+// of one wave need an entry each.
+#pragma once
+
+#include <heddle/rpc/check.h>
+#include <heddle/rpc/layout.h>
+#include <heddle/rpc/ring/wait.h>
+
+namespace heddle::rpc {
+
+inline constexpr uint32_t max_fifo_entries = uint32_t{1} << 20;
+
+/// An entry where it lies, with the flag that says which lap it is of.
+template <typename Entry>
+struct fifo_slot {
+  Entry entry;
+  uint32_t flag;  ///< written last by the producer; 0, which no lap has, in zeroed memory
+};
+
+/// The producers' counters, in memory that only they use. Zeroed, or both as fifo_layout::begin_at was told.
+struct fifo_counters {
+  uint32_t head = 0;         ///< the number of the next entry to be reserved
+  uint32_t cached_tail = 0;  ///< the consumer's tail as a producer saw it last: spares the others the way over the link
+};
+
+/// Where things lie in the shared allocation, in bytes; `entries` is a power of two in [1, max_fifo_entries]. Doorbell and tail have
+/// a cache line each, the ring follows.
+template <typename Entry>
+struct fifo_layout {
+  uint32_t entries;
+
+  HEDDLE_FUNCTION static constexpr size_t doorbell_offset() { return 0; }
+  HEDDLE_FUNCTION static constexpr size_t tail_offset() { return line_bytes; }
+  HEDDLE_FUNCTION static constexpr size_t slot_offset() { return 2 * line_bytes; }
+  /// The size of the shared allocation, which must be zeroed and aligned to line_bytes.
+  HEDDLE_FUNCTION constexpr size_t size_bytes() const { return slot_offset() + entries * sizeof(fifo_slot<Entry>); }
+
+  /// Makes `number` the first entry's, before anybody uses the ring: the producers' counters begin there too. Numbers wrap at 2^32.
+  HEDDLE_FUNCTION static void begin_at(void* shared, uint32_t number) {
+    *reinterpret_cast<uint32_t*>(static_cast<unsigned char*>(shared) + tail_offset()) = number;
+  }
+};
+
+/// How numbers are read: an entry is there when its flag is that of its lap, and there is room as long as the last one is less than
+/// a ring away from the tail. Differences of numbers are taken modulo 2^32, and never the numbers themselves compared. (MSCCL++
+/// and NVSHMEM: the parity of the lap; here plus one, so that zeroed memory is of no lap, wherever the numbers begin.)
+struct lap_parity {
+  static constexpr bool clears = false;
+
+  HEDDLE_FUNCTION static uint32_t flag_of(uint32_t number, uint32_t entries) { return (number & entries) != 0 ? 2 : 1; }
+  /// Whether the entries below `end` fit in the ring behind `tail`. A tail that is past `end` is that of a caller whose `end` is old:
+  /// he will find out when he reserves.
+  HEDDLE_FUNCTION static bool has_room(uint32_t end, uint32_t tail, uint32_t entries) {
+    return static_cast<int32_t>(end - tail) <= static_cast<int32_t>(entries);
+  }
+};
+
+/// The same with a flag that the consumer clears before it gives the entry back. (NCCL GIN; libgomp for AMD GPUs.)
+struct cleared_flag : lap_parity {
+  static constexpr bool clears = true;
+  HEDDLE_FUNCTION static uint32_t flag_of(uint32_t, uint32_t) { return 1; }
+};
+
+/// What both ends see of the shared memory. A view: it owns nothing and can be passed to a kernel byte by byte.
+template <typename Target, typename Entry>
+class fifo_end {
+ public:
+  HEDDLE_FUNCTION fifo_end(void* shared, fifo_layout<Entry> shape)
+      : base_(static_cast<unsigned char*>(shared)), entries_(shape.entries) {}
+
+  using word_ref = typename Target::template atomic_ref<uint32_t, scope::system>;
+
+  HEDDLE_FUNCTION uint32_t entry_count() const { return entries_; }
+  HEDDLE_FUNCTION word_ref tail() const { return word_ref(word_at(fifo_layout<Entry>::tail_offset())); }
+  HEDDLE_FUNCTION doorbell& bell() const { return word_at(fifo_layout<Entry>::doorbell_offset()); }
+  HEDDLE_FUNCTION fifo_slot<Entry>& slot_of(uint32_t number) const {
+    auto* const slots = reinterpret_cast<fifo_slot<Entry>*>(base_ + fifo_layout<Entry>::slot_offset());
+    return slots[number & (entries_ - 1)];
+  }
+
+ private:
+  HEDDLE_FUNCTION uint32_t& word_at(size_t offset) const { return *reinterpret_cast<uint32_t*>(base_ + offset); }
+
+  unsigned char* base_;
+  uint32_t entries_;
+};
+
+/// The end that pushes: waves of a GPU, or any thread. A view that can be copied into a kernel byte by byte.
+template <typename Target, typename Entry, typename Form = lap_parity, typename Check = unchecked>
+class basic_fifo_producer {
+ public:
+  using shape = fifo_layout<Entry>;
+
+  /// `shared` is shape.size_bytes() that both ends reach, `counters` is used by producers alone. A producer that `rings` wakes a consumer
+  /// that sleeps on the doorbell.
+  HEDDLE_FUNCTION basic_fifo_producer(void* shared, fifo_counters* counters, shape of, bool rings = false)
+      : end_(shared, of), counters_(counters), rings_(rings) {}
+
+  /// One entry for each of the lanes that stand here together: `fill(entry, lane)` writes it in place; what is not written is what an
+  /// earlier lap left there. Reserves at once, in one step for the wave, and then waits until the consumer has given back what was in
+  /// the way. The entries of a wave lie together, and entries of one lane arrive in the order of its calls.
+  HEDDLE_CALLS_BACK
+  template <typename Fill>
+  HEDDLE_FUNCTION ring_result push(Fill&& fill) const {
+    const uint64_t mask = Target::lane_mask();
+    const uint32_t lanes = lanes_of(mask);
+    uint32_t first = 0;
+    if (Target::is_first_lane(mask)) first = reserve_and_wait(lanes);
+    first = Target::broadcast(mask, first);
+    return write(mask, first, fill);
+  }
+
+  /// The same with a bound: looks for room `turns` + 1 times. Reserves only what has room, so that whoever gives up has reserved nothing;
+  /// all lanes of the wave push or none does.
+  HEDDLE_CALLS_BACK
+  template <typename Fill>
+  HEDDLE_FUNCTION ring_result push(Fill&& fill, uint32_t turns) const {
+    const uint64_t mask = Target::lane_mask();
+    const uint32_t lanes = lanes_of(mask);
+    ring_result outcome;
+    if (Target::is_first_lane(mask)) outcome = reserve_within(lanes, turns);
+    outcome = broadcast(mask, outcome);
+    return outcome ? write(mask, outcome.index, fill) : outcome;
+  }
+
+  /// Waits until the consumer has handled everything that was pushed before, by whomever. What it has read may be written again then.
+  HEDDLE_FUNCTION ring_result flush(uint32_t turns = without_bound) const {
+    const uint64_t mask = Target::lane_mask();
+    // Gathers what the lanes have seen of each other's pushes.
+    Target::sync_lanes(mask);
+    ring_result outcome;
+    if (Target::is_first_lane(mask)) {
+      // Relaxed: a push that happens before this is seen, and nothing is read behind it.
+      outcome.index = head().load(memory_order::relaxed);
+      bounded_wait<Target> wait(turns);
+      while (static_cast<int32_t>((outcome.seen = fresh_tail()) - outcome.index) < 0) {
+        if (wait.again()) continue;
+        outcome.status = ring_status::timed_out;
+        outcome.waited_for = ring_wait::consumption;
+        break;
+      }
+    }
+    outcome = broadcast(mask, outcome);
+    // The first lane's acquire reaches the other lanes.
+    Target::sync_lanes(mask);
+    return outcome;
+  }
+
+ private:
+  using local_ref = typename Target::template atomic_ref<uint32_t, scope::device>;
+  HEDDLE_FUNCTION local_ref head() const { return local_ref(counters_->head); }
+  HEDDLE_FUNCTION local_ref cached_tail() const { return local_ref(counters_->cached_tail); }
+
+  HEDDLE_FUNCTION static uint32_t count(uint64_t mask) {
+    uint32_t bits = 0;
+    for (; mask != 0; mask &= mask - 1) ++bits;
+    return bits;
+  }
+  HEDDLE_FUNCTION uint32_t lanes_of(uint64_t mask) const {
+    const uint32_t lanes = count(mask);
+    require<Target, Check>(lanes <= end_.entry_count(), "a wave is wider than the ring has entries");
+    return lanes;
+  }
+
+  HEDDLE_FUNCTION static ring_result broadcast(uint64_t mask, ring_result mine) {
+    const uint64_t numbers = Target::broadcast(mask, uint64_t{mine.index} << 32 | mine.seen);
+    const uint32_t kind =
+        Target::broadcast(mask, static_cast<uint32_t>(mine.status) << 8 | static_cast<uint32_t>(mine.waited_for));
+    return {static_cast<ring_status>(kind >> 8), static_cast<ring_wait>(kind & 0xff),
+            static_cast<uint32_t>(numbers >> 32), static_cast<uint32_t>(numbers)};
+  }
+
+  /// The consumer's tail from where it writes it; leaves it where the other producers look first.
+  HEDDLE_FUNCTION uint32_t fresh_tail() const {
+    // Acquire: as in has_room.
+    const uint32_t before = cached_tail().load(memory_order::acquire);
+    // Acquire, system scope: pairs with the release of the tail by the consumer, whose reads of the entries come before.
+    const uint32_t now = end_.tail().load(memory_order::acquire);
+    // A load that is late may show a tail older than the copy.
+    if (static_cast<int32_t>(now - before) <= 0) return before;
+    // Release, device scope: hands that acquire on to who looks at the copy. A copy that has changed meanwhile is left as it is.
+    uint32_t expected = before;
+    cached_tail().compare_exchange_strong(expected, now, memory_order::release);
+    return now;
+  }
+
+  /// Whether the consumer is done with the places of all entries below `end`; `seen` is the tail that says so.
+  HEDDLE_FUNCTION bool has_room(uint32_t end, uint32_t& seen) const {
+    // Acquire, device scope: pairs with the release in fresh_tail, and through it with the consumer's.
+    seen = cached_tail().load(memory_order::acquire);
+    if (Form::has_room(end, seen, end_.entry_count())) return true;
+    seen = fresh_tail();
+    return Form::has_room(end, seen, end_.entry_count());
+  }
+
+  HEDDLE_FUNCTION uint32_t reserve_and_wait(uint32_t lanes) const {
+    // Relaxed: the number is all that is wanted, the order comes with the credit.
+    const uint32_t first = head().fetch_add(lanes, memory_order::relaxed);
+    uint32_t seen = 0;
+    while (!has_room(first + lanes, seen)) Target::pause();
+    check_credit(first, seen);
+    return first;
+  }
+
+  HEDDLE_FUNCTION ring_result reserve_within(uint32_t lanes, uint32_t turns) const {
+    bounded_wait<Target> wait(turns);
+    ring_result outcome;
+    outcome.index = head().load(memory_order::relaxed);
+    for (;;) {
+      const bool room = has_room(outcome.index + lanes, outcome.seen);
+      // Relaxed: as in reserve_and_wait. On failure the head is now known.
+      if (room && head().compare_exchange_strong(outcome.index, outcome.index + lanes, memory_order::relaxed)) {
+        check_credit(outcome.index, outcome.seen);
+        return outcome;
+      }
+      if (!wait.again()) {
+        outcome.status = ring_status::timed_out;
+        outcome.waited_for = room ? ring_wait::reservation : ring_wait::credit;
+        return outcome;
+      }
+      // Also those who wait for credit: who has reserved meanwhile needs it more.
+      if (!room) outcome.index = head().load(memory_order::relaxed);
+    }
+  }
+
+  HEDDLE_FUNCTION void check_credit(uint32_t first, uint32_t seen) const {
+    require<Target, Check>(static_cast<int32_t>(seen - first) <= 0,
+                           "the consumer has passed an entry that is not written");
+  }
+
+  /// Writes and publishes an entry.
+  template <typename Fill>
+  struct writer {
+    const fifo_end<Target, Entry>& end;
+    uint64_t mask;
+    uint32_t first;
+    Fill& fill;
+    HEDDLE_CALLS_BACK
+    HEDDLE_FUNCTION void operator()(uint32_t lane) const {
+      const uint32_t number = first + count(mask & ((uint64_t{1} << lane) - 1));
+      fifo_slot<Entry>& slot = end.slot_of(number);
+      fill(slot.entry, lane);
+      // Release, system scope: pairs with the acquire of the flag by the consumer.
+      typename fifo_end<Target, Entry>::word_ref(slot.flag).store(Form::flag_of(number, end.entry_count()),
+                                                                  memory_order::release);
+    }
+  };
+
+  HEDDLE_CALLS_BACK
+  template <typename Fill>
+  HEDDLE_FUNCTION ring_result write(uint64_t mask, uint32_t first, Fill& fill) const {
+    // The first lane's acquire of the credit reaches the other lanes, who write where the consumer has read.
+    Target::sync_lanes(mask);
+    for_each_lane<Target>(mask, writer<Fill>{end_, mask, first, fill});
+    if (rings_) {
+      // A ring is for all entries of the wave.
+      Target::sync_lanes(mask);
+      if (Target::is_first_lane(mask)) Target::notify(end_.bell());
+    }
+    return {ring_status::done, ring_wait::nothing, first, 0};
+  }
+
+  fifo_end<Target, Entry> end_;
+  fifo_counters* counters_;
+  bool rings_;
+};
+
+/// The end that takes entries: one thread, or one lane, at a time.
+template <typename Target, typename Entry, typename Form = lap_parity, typename Check = unchecked>
+class basic_fifo_consumer {
+ public:
+  using shape = fifo_layout<Entry>;
+
+  HEDDLE_FUNCTION basic_fifo_consumer(void* shared, shape of) : end_(shared, of) {}
+
+  /// Hands each entry that is there, in order and at most `most` of them, to `handle(entry)`, a copy; then gives their places back at
+  /// once. Returns how many there were. Waits for nobody: an entry that is reserved and not yet written ends it.
+  HEDDLE_CALLS_BACK
+  template <typename Handle>
+  HEDDLE_FUNCTION uint32_t consume(Handle&& handle, uint32_t most = ~uint32_t{0}) const {
+    // Relaxed: nobody else writes it.
+    const uint32_t first = end_.tail().load(memory_order::relaxed);
+    uint32_t taken = 0;
+    for (; taken < most; ++taken) {
+      fifo_slot<Entry>& slot = end_.slot_of(first + taken);
+      const word_ref flag(slot.flag);
+      // Acquire, system scope: pairs with the release of the flag by the producer.
+      if (flag.load(memory_order::acquire) != Form::flag_of(first + taken, end_.entry_count())) break;
+      // A copy: what is checked and what is used are the same, whatever the other side writes.
+      handle(Entry(slot.entry));
+      // Relaxed, before the tail: the producer of the next lap is ordered behind it by the tail.
+      if constexpr (Form::clears) flag.store(0, memory_order::relaxed);
+    }
+    // Release, system scope: pairs with the acquire in fresh_tail. The places may be written again.
+    if (taken != 0) end_.tail().store(first + taken, memory_order::release);
+    return taken;
+  }
+
+  /// The count of rings, to be taken before consume and given to wait if that finds nothing.
+  HEDDLE_FUNCTION doorbell rings() const {
+    // Acquire pairs with the release in notify: the look that follows finds every entry whose ring is counted here.
+    return word_ref(end_.bell()).load(memory_order::acquire);
+  }
+  /// Sleeps until a producer that rings has pushed since `seen` was taken, or until the time-out.
+  HEDDLE_FUNCTION void wait(doorbell seen, uint64_t timeout_ns) const { Target::wait(end_.bell(), seen, timeout_ns); }
+
+ private:
+  using word_ref = typename fifo_end<Target, Entry>::word_ref;
+
+  fifo_end<Target, Entry> end_;
+};
+
+}  // namespace heddle::rpc

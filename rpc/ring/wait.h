@@ -1,0 +1,59 @@
+// Waits that end: how long a caller is ready to wait in a ring, and what it is told when that was not long enough.
+//
+// Of the queues in the field MSCCL++ alone bounds its waits, and stops the kernel (`maxSpinCount`); here the caller gets an answer and
+// goes on.
+#pragma once
+
+#include <heddle/rpc/target.h>
+
+namespace heddle::rpc {
+
+/// A bound for a wait: how often it pauses and looks again. 0 looks once.
+inline constexpr uint32_t without_bound = ~uint32_t{0};
+
+enum class ring_status : uint8_t {
+  done,
+  timed_out,  ///< the bound was reached; the ring is as if the call had not been made, unless `waited_for` says otherwise
+};
+
+/// What a call waited for when its bound was reached.
+enum class ring_wait : uint8_t {
+  nothing,
+  credit,       ///< room in the FIFO, which its consumer gives back
+  reservation,  ///< nothing stood in the way but other producers, who reserved first each time
+  consumption,  ///< the consumer, to come behind everything that was pushed
+  packet,       ///< a packet that nobody uses
+  answer,       ///< the server: the request has been made and will be handled once; its answer is thrown away
+};
+
+/// The outcome of a call, the same for all lanes that made it together. Converts to whether it is done.
+struct ring_result {
+  ring_status status = ring_status::done;
+  ring_wait waited_for = ring_wait::nothing;
+  /// FIFO: the number of the wave's first entry; of a push that timed out, the one that it would have had; of a flush, the one that it
+  /// wanted consumed up to. Hostcall: the packet.
+  uint32_t index = 0;
+  uint32_t seen = 0;  ///< of a FIFO that timed out: the number of the first entry not consumed, as last seen
+
+  HEDDLE_FUNCTION explicit operator bool() const { return status == ring_status::done; }
+};
+
+/// The turns that a wait has left.
+template <typename Target>
+class bounded_wait {
+ public:
+  HEDDLE_FUNCTION explicit bounded_wait(uint32_t turns) : left_(turns) {}
+
+  /// Pauses, unless the bound is reached: then false. A wait without bound counts nothing: its loop comes back to the state it was in.
+  HEDDLE_FUNCTION bool again() {
+    if (left_ == 0) return false;
+    if (left_ != without_bound) --left_;
+    Target::pause();
+    return true;
+  }
+
+ private:
+  uint32_t left_;
+};
+
+}  // namespace heddle::rpc

@@ -1,0 +1,231 @@
+// FIFO: what each operation does with the counters, step by step. Both ends are run by one thread, so a wait without
+// bound throws.
+#include "both_ends.h"
+
+#include <heddle/rpc/ring/fifo.h>
+
+#include <type_traits>
+#include <vector>
+
+namespace heddle::rpc::tests {
+namespace {
+
+constexpr uint32_t lanes = 3;
+using machine = careful_target<lanes>;
+
+struct message {
+  uint64_t word;
+  uint32_t lane;
+};
+
+/// Memory of both ends, whose numbers begin where a test wants.
+template <typename Form>
+class fifo_ends {
+ public:
+  using producer_type = basic_fifo_producer<machine, message, Form, checked>;
+  using consumer_type = basic_fifo_consumer<machine, message, Form, checked>;
+
+  explicit fifo_ends(uint32_t entries, uint32_t first = 0)
+      : shape_{entries}, shared_(shape_.size_bytes() / sizeof(line) + 1), counters_{first, first} {
+    fifo_layout<message>::begin_at(shared_.data(), first);
+  }
+
+  producer_type producer(bool rings = false) { return producer_on<machine>(rings); }
+  template <typename Machine>
+  basic_fifo_producer<Machine, message, Form, checked> producer_on(bool rings = false) {
+    return {shared_.data(), &counters_, shape_, rings};
+  }
+  consumer_type consumer() { return {shared_.data(), shape_}; }
+
+  /// Pushes an entry for each lane.
+  ring_result push(uint64_t word, uint32_t turns = 0) {
+    return producer().push([&](message& to, uint32_t lane) { to = {word, lane}; }, turns);
+  }
+  std::vector<uint64_t> take(uint32_t most = ~uint32_t{0}) {
+    std::vector<uint64_t> words;
+    const uint32_t taken = consumer().consume([&](const message& from) { words.push_back(from.word); }, most);
+    EXPECT_EQ(taken, words.size());
+    return words;
+  }
+
+  uint32_t head() const { return counters_.head; }
+  uint32_t& tail() { return reinterpret_cast<uint32_t*>(shared_.data())[fifo_layout<message>::tail_offset() / 4]; }
+
+ private:
+  struct alignas(64) line {
+    unsigned char bytes[64];
+  };
+
+  fifo_layout<message> shape_;
+  std::vector<line> shared_;
+  fifo_counters counters_;
+};
+
+template <typename Form>
+class fifo : public testing::Test {
+ private:
+  rules_for_now never_wait_{{.may_wait = false}};
+};
+using forms = testing::Types<lap_parity, cleared_flag>;
+struct form_names {
+  template <typename Form>
+  static std::string GetName(int) {  // NOLINT(readability-identifier-naming): GoogleTest's
+    return std::is_same_v<Form, cleared_flag> ? "cleared" : "parity";
+  }
+};
+TYPED_TEST_SUITE(fifo, forms, form_names);
+
+TYPED_TEST(fifo, gives_each_lane_an_entry_in_order) {
+  fifo_ends<TypeParam> ends(8);
+  EXPECT_TRUE(ends.producer().push([](message& to, uint32_t lane) { to = {7, lane}; }));
+  EXPECT_TRUE(ends.push(8));
+  std::vector<uint32_t> seen;
+  EXPECT_EQ(ends.consumer().consume([&](const message& from) {
+    EXPECT_EQ(from.word, 7 + seen.size() / lanes);
+    seen.push_back(from.lane);
+  }),
+            2 * lanes);
+  EXPECT_EQ(seen, (std::vector<uint32_t>{0, 1, 2, 0, 1, 2}));
+  EXPECT_TRUE(ends.take().empty());
+}
+
+TYPED_TEST(fifo, has_no_entry_for_a_lane_that_is_not_there) {
+  fifo_ends<TypeParam> ends(4);
+  const rules_for_now without_the_first{{.may_wait = false, .lanes_here = 0b110}};
+  std::vector<uint32_t> seen;
+  EXPECT_TRUE(ends.push(1));
+  EXPECT_EQ(ends.head(), 2U);
+  EXPECT_EQ(ends.consumer().consume([&](const message& from) { seen.push_back(from.lane); }), 2U);
+  EXPECT_EQ(seen, (std::vector<uint32_t>{1, 2}));
+}
+
+// A payload of zeros is a payload. (MSCCL++ 5e038eac: there it was none.)
+TYPED_TEST(fifo, takes_a_payload_of_zeros_for_one) {
+  fifo_ends<TypeParam> ends(4);
+  EXPECT_TRUE(ends.producer().push([](message& to, uint32_t) { to = {0, 0}; }));
+  EXPECT_EQ(ends.take(), (std::vector<uint64_t>{0, 0, 0}));
+}
+
+TYPED_TEST(fifo, pushes_for_all_lanes_or_for_none_and_says_what_it_waited_for) {
+  fifo_ends<TypeParam> ends(4, 100);
+  EXPECT_TRUE(ends.push(1));
+  // One place is left, and a wave needs three.
+  const ring_result full = ends.push(2);
+  EXPECT_FALSE(full);
+  EXPECT_EQ(full.status, ring_status::timed_out);
+  EXPECT_EQ(full.waited_for, ring_wait::credit);
+  EXPECT_EQ(full.index, 103U) << "where its entries would have begun";
+  EXPECT_EQ(full.seen, 100U) << "the first that is not consumed";
+  EXPECT_EQ(ends.head(), 103U) << "nothing is reserved";
+  EXPECT_EQ(ends.take(1), (std::vector<uint64_t>{1}));
+  EXPECT_EQ(ends.push(2).seen, 101U);
+  EXPECT_EQ(ends.take(), (std::vector<uint64_t>{1, 1}));
+  const ring_result done = ends.push(2);
+  EXPECT_TRUE(done);
+  EXPECT_EQ(done.index, 103U);
+  EXPECT_EQ(ends.take(), (std::vector<uint64_t>{2, 2, 2}));
+}
+
+/// Counts the turns of a wait.
+struct counting_machine : machine {
+  static inline uint32_t pauses = 0;
+  static void pause() { ++pauses; }
+};
+
+TYPED_TEST(fifo, looks_as_often_as_it_was_told) {
+  fifo_ends<TypeParam> ends(4);
+  EXPECT_TRUE(ends.push(1));
+  for (const uint32_t turns : {0U, 1U, 5U}) {
+    counting_machine::pauses = 0;
+    EXPECT_FALSE(ends.template producer_on<counting_machine>().push([](message&, uint32_t) {}, turns));
+    EXPECT_EQ(counting_machine::pauses, turns);
+    counting_machine::pauses = 0;
+    EXPECT_FALSE(ends.template producer_on<counting_machine>().flush(turns));
+    EXPECT_EQ(counting_machine::pauses, turns);
+  }
+}
+
+/// Somebody else always reserves first.
+struct contended_machine : counting_machine {
+  template <typename T, scope Scope>
+  struct atomic_ref : counting_machine::atomic_ref<T, Scope> {
+    using counting_machine::atomic_ref<T, Scope>::atomic_ref;
+    bool compare_exchange_strong(T&, T, memory_order) const { return false; }
+  };
+};
+
+TYPED_TEST(fifo, says_when_others_reserve_first_each_time) {
+  fifo_ends<TypeParam> ends(4);
+  counting_machine::pauses = 0;
+  const ring_result outcome = ends.template producer_on<contended_machine>().push([](message&, uint32_t) {}, 3);
+  EXPECT_EQ(outcome.status, ring_status::timed_out);
+  EXPECT_EQ(outcome.waited_for, ring_wait::reservation);
+  EXPECT_EQ(counting_machine::pauses, 3U);
+}
+
+TYPED_TEST(fifo, is_waited_for_without_bound_only_where_that_was_asked) {
+  fifo_ends<TypeParam> ends(4);
+  EXPECT_TRUE(ends.push(1));
+  EXPECT_THROW(ends.producer().push([](message&, uint32_t) {}), would_wait);
+  EXPECT_THROW(ends.producer().flush(), would_wait);
+}
+
+TYPED_TEST(fifo, is_flushed_when_all_is_consumed) {
+  fifo_ends<TypeParam> ends(4, ~uint32_t{0});
+  EXPECT_TRUE(ends.producer().flush(0)) << "nothing was pushed";
+  EXPECT_TRUE(ends.push(1));
+  EXPECT_EQ(ends.take(2).size(), 2U);
+  const ring_result late = ends.producer().flush(0);
+  EXPECT_EQ(late.status, ring_status::timed_out);
+  EXPECT_EQ(late.waited_for, ring_wait::consumption);
+  EXPECT_EQ(late.index, 2U);
+  EXPECT_EQ(late.seen, 1U);
+  EXPECT_EQ(ends.take().size(), 1U);
+  EXPECT_TRUE(ends.producer().flush(0));
+}
+
+// Numbers wrap, and so does their sign: at 2^32 and at 2^31. (NCCL 2.8.3: a protocol that compared them hung.)
+TYPED_TEST(fifo, does_not_notice_when_its_numbers_wrap) {
+  for (const uint32_t wrap : {0U, 0x80000000U})
+    for (const uint32_t entries : {4U, 8U, 64U})
+      for (uint32_t before = 0; before < 20; ++before) {
+        SCOPED_TRACE(testing::Message() << entries << " entries, " << before << " before " << wrap);
+        fifo_ends<TypeParam> ends(entries, wrap - before);
+        uint64_t waves = 0, taken = 0;
+        for (uint32_t round = 0; round < 30; ++round) {
+          while (ends.push(waves)) ++waves;
+          EXPECT_EQ(waves * lanes - taken, entries / lanes * lanes) << "the ring holds more, or less, than it has";
+          for (const uint64_t word : ends.take()) EXPECT_EQ(word, taken++ / lanes);
+          ASSERT_EQ(taken, waves * lanes);
+          ASSERT_TRUE(ends.producer().flush(0));
+        }
+      }
+}
+
+TYPED_TEST(fifo, rings_once_for_a_wave) {
+  fifo_ends<TypeParam> ends(8);
+  const doorbell before = ends.consumer().rings();
+  EXPECT_TRUE(ends.push(1));
+  EXPECT_EQ(ends.consumer().rings(), before);
+  EXPECT_TRUE(ends.producer(true).push([](message&, uint32_t) {}));
+  EXPECT_EQ(ends.consumer().rings(), before + 1);
+  ends.consumer().wait(before, no_timeout);
+}
+
+TYPED_TEST(fifo, has_an_entry_for_each_lane_of_a_wave) {
+  fifo_ends<TypeParam> ends(2);
+  EXPECT_THROW(ends.push(1), trapped);
+  const rules_for_now two{{.may_wait = false, .lanes_here = 0b11}};
+  EXPECT_TRUE(ends.push(1));
+}
+
+// A broken end is caught by the other's checks.
+TYPED_TEST(fifo, is_never_ahead_of_its_producers) {
+  fifo_ends<TypeParam> ends(4);
+  ends.tail() = 100;
+  EXPECT_TRUE(ends.push(1)) << "the copy of the tail is enough";
+  EXPECT_THROW(ends.push(1), trapped);
+}
+
+}  // namespace
+}  // namespace heddle::rpc::tests
