@@ -78,7 +78,8 @@ concept has_streams = requires(Device& device, typename Device::stream stream, t
 ///                                             both sides at a time; a machine on which that is not safe says why
 ///   device.free(pointer)                      gives any kind back, null does nothing; the destructor gives back what is left
 ///   device.copy(to, from, bytes)              between any two of host, shared and device memory; has happened on return; waits
-///                                             for no launch
+///                                             for no launch. Beside a kernel that stores there atomically each aligned word of 8
+///                                             bytes is copied whole, and in any order with the other words of the same copy
 /// Launches
 ///   device.launch(shape, kernel)              runs `kernel()` once per lane; `kernel` is copied byte by byte; in order with
 ///                                             earlier launches; does not wait

@@ -27,6 +27,8 @@
 #include <heddle/hw/observed/target.h>
 #endif
 
+#include <heddle/rpc/offload/client.h>
+#include <heddle/rpc/offload/server.h>
 #include <heddle/rpc/port/client.h>
 #include <heddle/rpc/port/server.h>
 #include <heddle/rpc/ring/fifo.h>
@@ -66,4 +68,11 @@ template <typename Entry, typename Form = lap_parity>
 using fifo_producer = basic_fifo_producer<target, Entry, Form, checking>;
 template <typename Entry, typename Form = lap_parity>
 using fifo_consumer = basic_fifo_consumer<target, Entry, Form, checking>;
+
+/// Both ends of reverse offload; `Form` is how entries are shared out, offload_ring or single_mailbox, and `Memory` how the server reaches
+/// them, mapped_entries or copied_entries.
+template <typename Form = offload_ring>
+using offload_client = basic_offload_client<target, Form, checking>;
+template <typename Form = offload_ring, typename Memory = mapped_entries<target>>
+using offload_server = basic_offload_server<target, Form, Memory, checking>;
 }  // namespace heddle::rpc

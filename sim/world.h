@@ -201,7 +201,9 @@ class world {
   }
   /// Whether the lane may still see something that is not the newest. Not when waits are put to the proof or the run is to come
   /// to its end: there all stores have arrived.
-  bool may_be_late(const lane& self) const { return self.late_left != 0 && proving_ == proof::none && !tail_.begun; }
+  bool may_be_late(const lane& self) const { return self.late_left != 0 && is_open(); }
+  /// Whether what the machine leaves open is chosen. When it is not, each choice is answered by 0, what the machine does by default.
+  bool is_open() const { return proving_ == proof::none && !tail_.begun; }
   uint64_t steps() const { return steps_; }
   bool explains() const { return recorder_ != nullptr; }
   /// What was under way has changed these bytes; `issuer` had stored them.

@@ -182,6 +182,51 @@ void release(void* pointer) {
   world::instance->release(self, pointer, make_operation(operation_kind::none, nullptr, 0, from));
 }
 
+namespace {
+
+/// What a host thread copies. More than so many bytes are one plain access.
+constexpr size_t copied_by_word_bytes = 8192;
+
+/// Ends the run where the bytes are not all there.
+void check_range(operation_kind kind, const void* address, size_t size_bytes, const caller& from) {
+  lane* const self = observed(address);
+  if (self == nullptr) return;
+  const entered inside(*self);
+  publish_access(*world::instance, *self, kind, address, size_bytes, memory_order::relaxed, scope::system, from);
+  world::instance->check_access(*self);
+}
+
+/// Each aligned word whole, as by a relaxed access of system scope; from either end, because no engine promises an order. The thread
+/// waits for the copy: what it did before comes before, what it does next comes behind.
+void copy_by_word(std::byte* to, const std::byte* from_memory, size_t size_bytes, const caller& from) {
+  check_range(operation_kind::plain_load, from_memory, size_bytes, from);
+  check_range(operation_kind::plain_store, to, size_bytes, from);
+  fence(memory_order::release, scope::system, from);
+  const auto misaligned = reinterpret_cast<uintptr_t>(to) | reinterpret_cast<uintptr_t>(from_memory);
+  const auto copy_word = [&](size_t at, size_t bytes) {
+    const uint64_t value = atomic_load(from_memory + at, bytes, memory_order::relaxed, scope::system, from);
+    atomic_store(to + at, bytes, value, memory_order::relaxed, scope::system, from);
+  };
+  size_t word_bytes = 8;
+  while (misaligned % word_bytes != 0) word_bytes /= 2;
+  const size_t words = size_bytes / word_bytes;
+  bool from_the_end = false;
+  if (words > 1 && world::instance->is_open()) {
+    lane& self = *world::current;
+    const entered inside(self);
+    from_the_end = world::instance->pick(self, 2, scheduler::choice_kind::visible) != 0;
+  }
+  for (size_t n = 0; n < words; ++n) copy_word((from_the_end ? words - 1 - n : n) * word_bytes, word_bytes);
+  for (size_t at = words * word_bytes; at < size_bytes; word_bytes /= 2)
+    if (size_bytes - at >= word_bytes) {
+      copy_word(at, word_bytes);
+      at += word_bytes;
+    }
+  fence(memory_order::acquire, scope::system, from);
+}
+
+}  // namespace
+
 void copy(void* to, const void* from_memory, size_t size_bytes) {
   const caller from = HEDDLE_CALLER;
   if (world::current == nullptr) {
@@ -189,6 +234,8 @@ void copy(void* to, const void* from_memory, size_t size_bytes) {
     return;
   }
   const hidden_operands hidden(*world::current);
+  if (world::current->is_host() && size_bytes <= copied_by_word_bytes)
+    return copy_by_word(static_cast<std::byte*>(to), static_cast<const std::byte*>(from_memory), size_bytes, from);
   plain_read(from_memory, size_bytes, from);
   const same_call more(from_memory);
   range_write(to, size_bytes, from, [&] { std::memmove(to, from_memory, size_bytes); });

@@ -6,6 +6,7 @@ set(heddle_scenario_files
   lanes/full_mask.cpp
   lanes/spin_lock.cpp
   lanes/sunk_close.cpp
+  offload_calls.cpp
   port_async.cpp
   port_divergent.cpp
   port_echo.cpp
