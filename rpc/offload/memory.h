@@ -51,7 +51,7 @@ class copied_entries {
   }
 
   struct buffer {
-    alignas(line_bytes) unsigned char bytes[line_bytes * (1 + max_lanes)];
+    alignas(offload_line) unsigned char bytes[line_bytes * (1 + max_lanes)];
   };
   /// By a copy of its own, behind the one that has shown the turn.
   offload_header& open(uint32_t entry, buffer& held) const {

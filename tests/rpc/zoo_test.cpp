@@ -86,8 +86,8 @@ std::vector<std::string> bugs_of(std::initializer_list<const char*> patterns) {
 
 INSTANTIATE_TEST_SUITE_P(heddle, a_planted_bug,
                          testing::ValuesIn(bugs_of({"zoo.no-*", "zoo.header-*", "zoo.device-scope-*", "zoo.plain-*",
-                                                    "zoo.mailbox-*", "zoo.sleep-*", "zoo.crossed-try-*",
-                                                    "zoo.unfair-*"})),
+                                                    "zoo.mailbox-*", "zoo.sleep-*", "zoo.crossed-try-*", "zoo.unfair-*",
+                                                    "zoo.offload-*"})),
                          tools::test_name);
 
 // `expected` is ok with these settings.
@@ -96,6 +96,11 @@ HEDDLE_TEST(a_twin_of_a_header, "zoo.header-*", schedules_max, "fixed=yes");
 HEDDLE_TEST(a_twin_of_a_scope, "zoo.device-scope-*", schedules_max, "fixed=yes");
 HEDDLE_TEST(a_twin_of_a_store, "zoo.plain-*", schedules_max, "fixed=yes");
 HEDDLE_TEST(a_twin_of_a_look, "zoo.mailbox-*", schedules_max, "fixed=yes");
+
+HEDDLE_TEST(a_twin_of_an_offload, "zoo.offload-*", schedules_max, "fixed=yes");
+HEDDLE_TEST(one_memory_shows_an_offload_or_not, "zoo.offload-*", schedules_max, "fidelity=interleaving");
+HEDDLE_TEST(a_link_with_atomics_carries_a_lock, "zoo.offload-lock-*", schedules_max, "link.rmw=pcie");
+HEDDLE_TEST(a_mailbox_on_the_device_needs_no_link_for_its_lock, "zoo.offload-lock-*", schedules_max, "buffer=device");
 
 // Locks in one order, and tickets.
 HEDDLE_TEST(a_twin_in_order, "zoo.crossed-try-*", schedules_max, "fixed=yes");

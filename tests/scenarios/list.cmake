@@ -22,6 +22,8 @@ set(heddle_scenario_files
   zoo/lock_orders.cpp
   zoo/mailbox_not_broadcast.cpp
   zoo/mailbox_orders.cpp
+  zoo/offload_mailbox.cpp
+  zoo/offload_ring.cpp
   zoo/single_port_wait.cpp
   zoo/sleep_without_timeout.cpp
   zoo/unfair_lock.cpp)

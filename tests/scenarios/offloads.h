@@ -109,6 +109,7 @@ struct offloaded_functions {
     HEDDLE_CHECK(line.words[1] == second_argument(id), "the arguments of two requests are mixed");
     HEDDLE_CHECK(shared_word<uint32_t>(handled[id]).fetch_add(1, memory_order::relaxed) == 0,
                  "a request is handled twice");
+    HEDDLE_CHECK(line.payload != 0 && line.payload_bytes == sizeof(uint64_t), "the payload of another request");
     if (static_cast<offloaded>(function) == offloaded::change_payload) {
       uint64_t payload = 0;
       server.fetch(&payload, line.payload, sizeof payload);
@@ -143,6 +144,7 @@ class offload_test {
     locks_ = on.allocate_shared<uint32_t>(shape_.lock_words(), "server locks");
     handled_ = on.allocate_shared<uint32_t>(requests_, "handled requests");
     stop_ = on.allocate_shared<uint32_t>(1, "stop flag");
+    stream_ = on.create_stream();
   }
 
   /// The first call gets this ticket, and not 0.
@@ -173,9 +175,18 @@ class offload_test {
     return {entries<Machine>(), locks_, offload_limits_of_tests, start};
   }
 
+  /// A server that reaches its entries in a way of its own.
+  template <typename Form, typename Memory>
+  rpc::basic_offload_server<target, Form, Memory, rpc::checking> server_with(Memory memory, uint32_t start = 0) const {
+    return {memory, locks_, offload_limits_of_tests, start};
+  }
+
+  device& on() const { return on_; }
   unsigned char* memory() const { return memory_; }
   uint32_t* own() const { return own_; }
   rpc::offload_layout shape() const { return shape_; }
+  /// In which the calls are made.
+  device::stream stream() const { return stream_; }
 
   /// Runs the calls on all waves while servers serve them; then checks that each that was not to be refused was run once, and that no
   /// entry is in use. `make_server(n)` makes the view of the n-th server thread.
@@ -196,7 +207,7 @@ class offload_test {
             }
           }));
     on_.launch({.blocks = 1, .waves = set_.count("waves"), .lanes = set_.count("lanes")},
-               offload_kernel<Client>{client, {set_.count("lanes"), set_.count("calls")}, payloads_});
+               offload_kernel<Client>{client, {set_.count("lanes"), set_.count("calls")}, payloads_}, stream_);
     on_.synchronize();
     // Release pairs with the acquire in the servers' loops.
     shared_word<uint32_t>(*stop_).store(1, memory_order::release);
@@ -225,6 +236,7 @@ class offload_test {
   uint32_t* locks_ = nullptr;
   uint32_t* handled_ = nullptr;
   uint32_t* stop_ = nullptr;
+  device::stream stream_{};
 };
 
 /// Makes the view of each server thread.

@@ -1,8 +1,8 @@
 # AMD assembly -> one line a kernel: its name, a colon, and the accesses to memory with their cache bits ("+glc"), the waits
 # for memory, the cache operations, and the instructions that join lanes; "-" when there is none.
 #
-# In operations.cpp words of 32 bits are the atomic accesses and words of 64 bits the plain ones around them. The frame that
-# every kernel has, "plain_store ... plain_load waitcnt plain_store", is taken off; a plain access anywhere else stays.
+# In operations.cpp words of 32 bits are the atomic accesses and words of 64 bits the plain ones around them; one of 64 bits with a cache
+# bit is no plain one either. The frame that every kernel has, "plain_store ... plain_load waitcnt plain_store", is taken off; a plain access anywhere else stays.
 /; @/ { kernel = ($1 ~ /^__/) ? "" : $1; sub(/:$/, "", kernel); found = "" }
 kernel == "" { next }
 /^\.Lfunc_end/ {
@@ -20,8 +20,8 @@ kernel ~ /^trap/ { next }
 /; wave barrier/ { found = found " wave_barrier" }
 $1 == "s_waitcnt" { if (/vmcnt\(0\)/) found = found " waitcnt"; next }
 $1 == "s_waitcnt_vscnt" { found = found " waitcnt_vscnt"; next }
-$1 ~ /^(global|flat)_load_(dwordx2|b64)$/ { found = found " plain_load"; next }
-$1 ~ /^(global|flat)_store_(dwordx2|b64)$/ { found = found " plain_store"; next }
+$1 ~ /^(global|flat)_load_(dwordx2|b64)$/ && !/ (glc|dlc|slc|sc0|sc1|nt)( |$)/ { found = found " plain_load"; next }
+$1 ~ /^(global|flat)_store_(dwordx2|b64)$/ && !/ (glc|dlc|slc|sc0|sc1|nt)( |$)/ { found = found " plain_store"; next }
 $1 ~ /^((global|flat)_(load|store|atomic)|buffer_(wb|inv|gl))/ {
   access = $1
   for (field = 2; field <= NF; ++field)
