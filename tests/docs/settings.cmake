@@ -2,7 +2,7 @@
 cmake_minimum_required(VERSION 3.25)
 execute_process(COMMAND ${heddle} list --json OUTPUT_VARIABLE list COMMAND_ERROR_IS_FATAL ANY)
 file(READ ${docs}/settings.md page)
-set(scenario_keys waves lanes ports slots entries servers calls)
+set(scenario_keys waves lanes ports slots servers calls)
 
 # The row of parameter number `index` of a scenario.
 function(row_of variable scenario index)
@@ -31,7 +31,7 @@ endfunction()
 
 # The machine's own settings come first in every scenario; port.echo changes none of them.
 set(machine "| key | values | default | unit | meaning |\n|---|---|---|---|---|\n")
-set(scenarios "| scenario | expected | waves | lanes | ports | slots | entries | servers | calls | what it does |\n|---|---|---|---|---|---|---|---|---|---|\n")
+set(scenarios "| scenario | expected | waves | lanes | ports | slots | servers | calls | what it does |\n|---|---|---|---|---|---|---|---|---|\n")
 string(JSON count LENGTH "${list}" scenarios)
 math(EXPR last "${count} - 1")
 foreach(scenario RANGE ${last})
