@@ -42,6 +42,27 @@ class mailboxes {
     while (!owns(load_inbox(port), outbox)) Target::pause();
   }
 
+  /// The same, or until the other side has ended or `gives_up()`; returns whether this side owns the packet.
+  template <typename GivesUp>
+  HEDDLE_FUNCTION bool wait_for_ownership_or(uint32_t port, uint32_t outbox, GivesUp&& gives_up) const {
+    for (;;) {
+      const uint32_t inbox = load_inbox(port);
+      if (inbox == ended) return false;
+      if (owns(inbox, outbox)) return true;
+      if (gives_up()) return false;
+      Target::pause();
+    }
+  }
+
+  /// What a mailbox holds once its side has ended: neither of the words that a hand-over stores.
+  static constexpr uint32_t ended = 0x5a5a5a5a;
+
+  /// Tells the other side that nobody answers at this port any more. For who holds the port's lock, and keeps it for ever.
+  HEDDLE_FUNCTION void end(uint32_t port) const {
+    // Release, system scope: pairs with the acquire load in load_inbox. What this side has answered before is then known.
+    ref(outbox_[port]).store(ended, memory_order::release);
+  }
+
   /// Gives the packet to the other side, and with it all that happened before; returns the new word of the outbox.
   HEDDLE_FUNCTION void hand_over(uint32_t port, uint32_t outbox) const {
     // Release, system scope: pairs with the acquire load in load_inbox of the other side.

@@ -17,7 +17,8 @@ class basic_client {
   HEDDLE_FUNCTION basic_client(void* shared, uint32_t* locks, layout shape, bool rings = false)
       : end_(shared, locks, shape), rings_(rings) {}
 
-  /// Opens a port for the lanes that stand here together, and waits until there is one. The opcode is a template argument, so
+  /// Opens a port for the lanes that stand here together, and waits until there is one, or, where Check::may_end, until the server has
+  /// ended: then the port is not open. The opcode is a template argument, so
   /// that the lanes of a call cannot disagree on it.
   ///
   /// Needs from the machine: where there are at least as many ports as calls at a time, no wave waits for another. With fewer,
@@ -34,6 +35,9 @@ class basic_client {
     uint64_t answer = 0;
     if (Target::is_first_lane(mask)) answer = find(mask, opcode);
     answer = Target::broadcast(mask, answer);
+    if constexpr (Check::may_end) {
+      if (answer == server_ended) return port(end_, true);
+    }
     // The first lane acquired the port's lock and its inbox; the barrier orders the other lanes after it.
     Target::sync_lanes(mask);
     return port(end_, {static_cast<uint32_t>(answer), static_cast<uint32_t>(answer >> 32), mask, opcode}, rings_);
@@ -54,7 +58,13 @@ class basic_client {
         const uint32_t index = start + n < ports ? start + n : start + n - ports;
         // The first pass hopes and locks at once, which saves a far read. Later passes look before they lock: waves that wait
         // for a port then only read, and disturb nobody.
-        if (!first_pass && !is_free(index)) continue;
+        if (!first_pass) {
+          if constexpr (Check::may_end) {
+            // One port is enough: the others end as soon as what was sent before is answered.
+            if (end_.boxes().load_inbox(index) == mailboxes<Target, side::client>::ended) return server_ended;
+          }
+          if (!is_free(index)) continue;
+        }
         if (const uint64_t answer = try_take(index, mask, opcode)) return answer & ~taken;
       }
       Target::pause();
@@ -83,6 +93,8 @@ class basic_client {
 
   /// Marks an answer that holds a port; above every port number.
   static constexpr uint64_t taken = uint64_t{1} << 31;
+  /// In place of an answer, where Check::may_end. Has `taken`, which no answer of find has.
+  static constexpr uint64_t server_ended = taken;
 
   end end_;
   bool rings_;

@@ -16,6 +16,23 @@ HEDDLE_FUNCTION constexpr bool is_reserved(uint16_t opcode) { return opcode < fi
 /// The library's own opcodes.
 enum class opcode : uint16_t {
   nothing = 0,  ///< the server only gives the port back
+  // The service library (rpc/service/); what each carries is said in rpc/service/request.h.
+  write = 1,
+  read = 2,
+  open_file = 3,
+  close_file = 4,
+  seek = 5,
+  flush = 6,
+  remove_file = 7,
+  rename_file = 8,
+  print = 9,
+  exit = 10,
+  abort = 11,
+  allocate = 12,
+  free = 13,
+  clock = 14,
+  environment = 15,
+  host_call = 16,
 };
 
 namespace detail {

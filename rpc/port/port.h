@@ -38,8 +38,12 @@ class basic_port {
     if (open_) close();
   }
 
-  /// Whether the port is open. Always true for a client's.
+  /// Whether the port is open. Always true for a client's, but where the server has ended.
   HEDDLE_FUNCTION explicit operator bool() const { return open_; }
+
+  /// Where Check::may_end: whether the other end has ended, or this end has given the call up. From then on sends and receives do
+  /// nothing and call no function. The same in all lanes.
+  HEDDLE_FUNCTION bool ended() const { return ended_; }
 
   /// The port's number, in [0, port_count).
   HEDDLE_FUNCTION uint32_t index() const { return index_; }
@@ -55,6 +59,7 @@ class basic_port {
     if (Side == side::server) require<Target, Check>(!owns_ || received_, "the server sends before it has received");
     if (!owns_) {
       take();
+      if (Check::may_end && ended_) return;
       expect_received();
     }
     require_ownership();
@@ -71,6 +76,7 @@ class basic_port {
     if (received_) give(hand_over_kind::back);
     if (Side == side::client) require<Target, Check>(!owns_, "the client receives before it has sent");
     if (!owns_) take();
+    if (Check::may_end && ended_) return;
     expect_data();
     require_ownership();
     for_each_lane<Target>(mask_, with_packet<Use>{*this, use});
@@ -131,7 +137,8 @@ class basic_port {
     HEDDLE_FUNCTION void operator()(uint32_t lane) const { function(port.end_.packet_of(port.index_, lane), lane); }
   };
 
-  HEDDLE_FUNCTION explicit basic_port(const end& at) : end_(at) {}
+  /// Not open; `ended` where that is because the other end has ended.
+  HEDDLE_FUNCTION explicit basic_port(const end& at, bool ended = false) : end_(at), ended_(ended) {}
   /// A client's port with `rings` rings the doorbell when it hands over its first packet.
   HEDDLE_FUNCTION basic_port(const end& at, const found& port, bool rings = false)
       : end_(at),
@@ -148,14 +155,32 @@ class basic_port {
 
   /// Waits for the packet. The first lane's acquire reaches the other lanes through the barrier.
   HEDDLE_FUNCTION void take() {
-    if (Target::is_first_lane(mask_)) end_.boxes().wait_for_ownership(index_, outbox_);
+    if constexpr (Check::may_end) {
+      if (ended_) return;
+      uint32_t has_ended = 0;
+      if (Target::is_first_lane(mask_))
+        has_ended = end_.boxes().wait_for_ownership_or(index_, outbox_, [this] { return gives_up(); }) ? 0 : 1;
+      ended_ = Target::broadcast(mask_, has_ended) != 0;
+    } else {
+      if (Target::is_first_lane(mask_)) end_.boxes().wait_for_ownership(index_, outbox_);
+    }
     Target::sync_lanes(mask_);
+    if (Check::may_end && ended_) return;
     owns_ = true;
     if constexpr (Check::enabled) check_step();
   }
 
+  /// Whether this end need not wait any longer for a peer that may never answer.
+  HEDDLE_FUNCTION bool gives_up() const {
+    using word_ref = typename Target::template atomic_ref<uint32_t, scope::device>;
+    // Relaxed: the word says all there is to know.
+    if constexpr (Side == side::server) return word_ref(end_.give_up_word()).load(memory_order::relaxed) != 0;
+    return false;
+  }
+
   /// Hands the packet over. The barrier puts what every lane did before the first lane's release.
   HEDDLE_FUNCTION void give(hand_over_kind kind) {
+    if (Check::may_end && ended_) return;
     Target::sync_lanes(mask_);
     ++step_;
     if (Target::is_first_lane(mask_)) {
@@ -177,7 +202,12 @@ class basic_port {
       if (owns_) give(hand_over_kind::closed);
     }
     Target::sync_lanes(mask_);
-    if (Target::is_first_lane(mask_)) end_.locks().unlock(index_);
+    if (!Target::is_first_lane(mask_)) return;
+    if constexpr (Check::may_end && Side == side::server) {
+      // The client may be anywhere in its call: nobody can use this port again, and a client that still lives learns it.
+      if (ended_) return end_.boxes().end(index_);
+    }
+    end_.locks().unlock(index_);
   }
 
   // -- checks ---------------------------------------------------------------------------------------------------------------
@@ -226,6 +256,7 @@ class basic_port {
   bool owns_ = false;
   bool received_ = false;  ///< the last operation was a receive
   bool rings_ = false;
+  bool ended_ = false;
 };
 
 }  // namespace heddle::rpc

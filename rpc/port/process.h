@@ -12,7 +12,7 @@ template <typename Target, side Side, typename Check>
 class process {
  public:
   /// `shared` is layout{ports, lanes}.size_bytes() of zeroed memory that both ends reach; `locks` is layout::lock_words()
-  /// zeroed words that only this end uses and that live as long as it does.
+  /// zeroed words that only this end uses and that live as long as it does; one more of a server that may end.
   HEDDLE_FUNCTION process(void* shared, uint32_t* locks, layout shape)
       : shape_(shape), base_(static_cast<unsigned char*>(shared)), locks_(locks) {}
 
@@ -34,6 +34,12 @@ class process {
 
   HEDDLE_FUNCTION packet& packet_of(uint32_t port, uint32_t lane) const {
     return reinterpret_cast<packet*>(base_ + shape_.packet_offset())[uint64_t{port} * shape_.lanes + lane];
+  }
+
+  /// Set to make the servers of this end give up the calls that they wait in. Behind the lock bits, where Check::may_end.
+  HEDDLE_FUNCTION uint32_t& give_up_word() const {
+    static_assert(Check::may_end, "an end that never ends has no such word");
+    return locks_[shape_.lock_words()];
   }
 
   HEDDLE_FUNCTION doorbell& bell() const { return *reinterpret_cast<doorbell*>(base_ + layout::doorbell_offset()); }

@@ -49,12 +49,44 @@ class basic_server {
   /// work whatever the bell says: a ring can be lost on the way (a GPU without atomics over the link).
   HEDDLE_FUNCTION void wait(doorbell seen, uint64_t timeout_ns) const { Target::wait(end_.bell(), seen, timeout_ns); }
 
+  /// Ends every port that has nothing to answer: clients learn that nobody will (basic_port::ended). Returns whether this thread has
+  /// nothing left to do: each port has ended, or is held by another thread, which calls this when it has served it. False when a
+  /// port was left because it is ready: serve, and call again. After give_up none is left. What a client sends afterwards is neither
+  /// read nor answered.
+  HEDDLE_FUNCTION bool try_end() const {
+    static_assert(Check::may_end, "only a server whose clients expect it may end: may_end_and<Check>");
+    bool done = true;
+    const auto boxes = end_.boxes();
+    // Relaxed: as in give_up.
+    const bool given_up = give_up_ref().load(memory_order::relaxed) != 0;
+    for (uint32_t index = 0; index < end_.port_count(); ++index) {
+      // Held for ever from here on, so that nobody opens the port again.
+      if (!end_.locks().try_lock(index)) continue;
+      if (!given_up && boxes.owns(boxes.load_inbox(index), boxes.load_outbox(index))) {
+        end_.locks().unlock(index);
+        done = false;
+      } else {
+        boxes.end(index);
+      }
+    }
+    return done;
+  }
+
+  /// Makes every server of this end give up the calls whose client it waits for (basic_port::ended), now and later; a port that was
+  /// given up has ended.
+  HEDDLE_FUNCTION void give_up() const {
+    // Relaxed: the word says all there is to know.
+    give_up_ref().store(1, memory_order::relaxed);
+  }
+
   HEDDLE_FUNCTION bool all_idle() const { return end_.all_idle(); }
   HEDDLE_FUNCTION uint32_t port_count() const { return end_.port_count(); }
   HEDDLE_FUNCTION uint32_t lane_count() const { return end_.lane_count(); }
 
  private:
   using ring_ref = typename Target::template atomic_ref<doorbell, scope::system>;
+  using word_ref = typename Target::template atomic_ref<uint32_t, scope::device>;
+  HEDDLE_FUNCTION word_ref give_up_ref() const { return word_ref(end_.give_up_word()); }
 
   /// What the header says. Apart from the answer of find: the packets' addresses, which depend on that, are then known before the
   /// header's line has come, and both lines come at the same time.

@@ -125,7 +125,8 @@ struct stream_receiver {
   HEDDLE_FUNCTION void operator()(packet& from, uint32_t lane) const {
     stream_sink& mine = sinks[lane];
     if (received == 0) {
-      const uint64_t named_bytes = from.words[0];
+      // Read once: the other end may be hostile, and must not name another size behind the check.
+      const uint64_t named_bytes = *static_cast<const volatile uint64_t*>(&from.words[0]);
       const bool too_large = named_bytes > bound_bytes;
       mine.data = nullptr;
       if (!too_large) mine.data = allocate(lane, named_bytes);
@@ -160,8 +161,9 @@ HEDDLE_FUNCTION stream_result basic_port<Target, Side, Check>::send_n(Source&& s
       detail::write_piece(to, buffers[lane].data, detail::piece::of(sent, streamed_bytes(lane)));
     });
     ++sent;
-  } while (detail::lanes_where<Target>(
-               mask_, [&](uint32_t lane) { return sent < detail::packets_for(streamed_bytes(lane)); }) != 0);
+  } while (!(Check::may_end && ended_) && detail::lanes_where<Target>(mask_, [&](uint32_t lane) {
+                                            return sent < detail::packets_for(streamed_bytes(lane));
+                                          }) != 0);
   return result;
 }
 
@@ -176,12 +178,14 @@ template <typename Target, side Side, typename Check>
 template <typename Allocate>
 HEDDLE_FUNCTION stream_result basic_port<Target, Side, Check>::recv_n(Allocate&& allocate, uint64_t bound_bytes) {
   detail::per_lane<Target, detail::stream_sink> sinks;
+  if constexpr (Check::may_end) for_each_lane<Target>(mask_, [&](uint32_t lane) { sinks[lane] = {nullptr, 0, false}; });
   uint64_t received = 0;
   do {
     recv(detail::stream_receiver<Target, Allocate>{sinks, allocate, bound_bytes, received});
     ++received;
-  } while (detail::lanes_where<Target>(
-               mask_, [&](uint32_t lane) { return received < detail::packets_for(sinks[lane].size_bytes); }) != 0);
+  } while (!(Check::may_end && ended_) && detail::lanes_where<Target>(mask_, [&](uint32_t lane) {
+                                            return received < detail::packets_for(sinks[lane].size_bytes);
+                                          }) != 0);
 
   stream_result result;
   result.refused = detail::lanes_where<Target>(mask_, [&](uint32_t lane) { return sinks[lane].refused; });

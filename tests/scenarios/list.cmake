@@ -14,6 +14,8 @@ set(heddle_scenario_files
   port_stream.cpp
   ring_credits.cpp
   ring_fifo.cpp
+  service_calls.cpp
+  service_stop.cpp
   slot_async.cpp
   slot_device_server.cpp
   slot_echo.cpp

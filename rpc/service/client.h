@@ -1,0 +1,286 @@
+// What a kernel asks of its host: files, printing, memory, time, and functions that the host has registered.
+//
+// Every call is made by the lanes that stand together, each with its own arguments, and takes one port. It returns when the host has
+// answered, or when the host has ended (service_status::ended): then a call may or may not have been carried out if its request had
+// more than one packet or its server was told to give up, and was not carried out otherwise.
+//
+// What progress a call needs is said at basic_client::open: where a request or an answer has more than 56 bytes, the server waits inside
+// the call for its client.
+#pragma once
+
+#include <heddle/rpc/port/client.h>
+#include <heddle/rpc/service/parts.h>
+#include <heddle/rpc/service/signature.h>
+
+namespace heddle::rpc {
+
+/// What a host function gave, and whether it did.
+template <typename Result>
+struct call_answer {
+  service_answer answer;
+  Result result = {};
+  HEDDLE_FUNCTION bool ok() const { return answer.ok(); }
+};
+template <>
+struct call_answer<void> {
+  service_answer answer;
+  HEDDLE_FUNCTION bool ok() const { return answer.ok(); }
+};
+
+/// A view that can be copied into a kernel byte by byte.
+template <typename Target, typename Check = unchecked>
+class basic_service_client {
+ public:
+  using port_client = basic_client<Target, may_end_and<Check>>;
+
+  /// `bound_bytes` is the largest request or answer of one lane, the same as the server's; a multiple of 8, at least 256.
+  HEDDLE_FUNCTION explicit basic_service_client(const port_client& ports,
+                                                uint64_t bound_bytes = default_service_bound_bytes)
+      : ports_(ports), bound_bytes_(bound_bytes) {}
+
+  // -- files ----------------------------------------------------------------------------------------------------------------
+
+  /// Opens the file that `path` names below the directory that the host allows. `mode` is that of fopen(3): r, w or a, then any of
+  /// + b x. The answer's value is the handle: `file{answer.value}`.
+  HEDDLE_FUNCTION service_answer open(const char* path, const char* mode) const {
+    const auto named = detail::encode(path);
+    const auto how = detail::encode(mode);
+    const service_request head{0, named.elements.size_bytes, how.elements.size_bytes};
+    return ask<opcode::open_file>({view_of(head), named.elements, how.elements});
+  }
+  HEDDLE_FUNCTION service_answer close(file which) const {
+    const service_request head{which.handle, 0, 0};
+    return ask<opcode::close_file>({view_of(head)});
+  }
+
+  /// Writes `size_bytes` bytes; the answer's value is how many of them were written, also where the call fails in between. Any size: what
+  /// is above the service's bound goes in several calls, and others may write in between.
+  HEDDLE_FUNCTION service_answer write(file to, const void* data, uint64_t size_bytes) const {
+    const auto* const from = static_cast<const unsigned char*>(data);
+    uint64_t written = 0;
+    for (;;) {
+      const uint64_t bytes = one_call_of(size_bytes - written);
+      const service_request head{to.handle, bytes, 0};
+      service_answer answer = ask<opcode::write>({view_of(head), bytes_view{from + written, bytes}});
+      written += answer.value;
+      if (!answer.ok() || answer.value < bytes || written >= size_bytes) {
+        answer.value = written;
+        return answer;
+      }
+    }
+  }
+
+  /// Reads up to `size_bytes` bytes; the answer's value is how many there were. Fewer, with status ok, at the file's end.
+  HEDDLE_FUNCTION service_answer read(file from, void* data, uint64_t size_bytes) const {
+    auto* const to = static_cast<unsigned char*>(data);
+    uint64_t taken = 0;
+    for (;;) {
+      const uint64_t bytes = one_call_of(size_bytes - taken);
+      const service_request head{from.handle, bytes, 0};
+      detail::part_sink sinks[] = {{}, {to + taken, bytes}};
+      service_answer answer = ask<opcode::read>({view_of(head)}, sinks);
+      taken += answer.value < bytes ? answer.value : bytes;
+      if (!answer.ok() || answer.value < bytes || taken >= size_bytes) {
+        answer.value = taken;
+        return answer;
+      }
+    }
+  }
+
+  /// Moves the file's position; the answer's value is the new one, from the file's start.
+  HEDDLE_FUNCTION service_answer seek(file in, int64_t offset_bytes, seek_origin origin) const {
+    const service_request head{in.handle, static_cast<uint64_t>(offset_bytes), static_cast<uint64_t>(origin)};
+    return ask<opcode::seek>({view_of(head)});
+  }
+  HEDDLE_FUNCTION service_answer flush(file which) const {
+    const service_request head{which.handle, 0, 0};
+    return ask<opcode::flush>({view_of(head)});
+  }
+  HEDDLE_FUNCTION service_answer remove(const char* path) const {
+    const auto named = detail::encode(path);
+    const service_request head{0, named.elements.size_bytes, 0};
+    return ask<opcode::remove_file>({view_of(head), named.elements});
+  }
+  HEDDLE_FUNCTION service_answer rename(const char* from, const char* to) const {
+    const auto before = detail::encode(from);
+    const auto after = detail::encode(to);
+    const service_request head{0, before.elements.size_bytes, after.elements.size_bytes};
+    return ask<opcode::rename_file>({view_of(head), before.elements, after.elements});
+  }
+
+  // -- printing -------------------------------------------------------------------------------------------------------------
+
+  /// printf(3) on the host, each lane with its own arguments: what one lane prints stays together, lanes of one call in ascending order.
+  /// All conversions but %n. An argument that its conversion does not fit makes the answer `malformed`, and nothing is printed. The
+  /// answer's value is the number of bytes.
+  template <typename... Arguments>
+  HEDDLE_FUNCTION service_answer print(const char* format, const Arguments&... arguments) const {
+    return print_to(standard_output, format, arguments...);
+  }
+  template <typename... Arguments>
+  HEDDLE_FUNCTION service_answer print_to(file to, const char* format, const Arguments&... arguments) const {
+    constexpr uint32_t count = sizeof...(Arguments);
+    const auto text = detail::encode(format);
+    const service_request head{to.handle, text.elements.size_bytes, count};
+    print_argument words[count + 1] = {};
+    bytes_view parts[3 + count + 1] = {};
+    parts[0] = view_of(head);
+    parts[1] = {words, count * sizeof(print_argument)};
+    parts[2] = text.elements;
+    uint32_t n = 0;
+    ((words[n] = printed(arguments, parts[3 + n]), ++n), ...);
+    return ask<opcode::print>(parts);
+  }
+
+  // -- the program ----------------------------------------------------------------------------------------------------------
+
+  /// Asks the host to end the program with this status. Returns when the host has taken note of it, before it does so.
+  HEDDLE_FUNCTION service_answer exit(int32_t code) const {
+    const service_request head{0, static_cast<uint64_t>(static_cast<int64_t>(code)), 0};
+    return ask<opcode::exit>({view_of(head)});
+  }
+  /// The same for a program that cannot go on; `why` is printed first.
+  HEDDLE_FUNCTION service_answer abort(const char* why) const {
+    const auto text = detail::encode(why);
+    const service_request head{0, text.elements.size_bytes, 0};
+    return ask<opcode::abort>({view_of(head), text.elements});
+  }
+
+  /// `size_bytes` bytes of the memory that the host has set aside for this client, aligned to 16; null when there is none.
+  HEDDLE_FUNCTION void* allocate(uint64_t size_bytes) const {
+    const service_request head{0, size_bytes, 0};
+    const service_answer answer = ask<opcode::allocate>({view_of(head)});
+    return answer.ok() ? reinterpret_cast<void*>(static_cast<uintptr_t>(answer.value)) : nullptr;
+  }
+  /// Gives memory of allocate back; null does nothing.
+  HEDDLE_FUNCTION service_answer free(void* memory) const {
+    const service_request head{reinterpret_cast<uintptr_t>(memory), 0, 0};
+    return ask<opcode::free>({view_of(head)});
+  }
+
+  /// The host's clock, in nanoseconds: the answer's value.
+  HEDDLE_FUNCTION service_answer clock(clock_kind which = clock_kind::steady) const {
+    const service_request head{0, static_cast<uint64_t>(which), 0};
+    return ask<opcode::clock>({view_of(head)});
+  }
+
+  /// The value of a variable of the host's environment that the host allows, with as much of it as fits put into `buffer`, with its
+  /// terminating zero where that fits, too. The answer's value is its length. A variable that is not set is `failed` with error ENOENT.
+  HEDDLE_FUNCTION service_answer environment(const char* name, char* buffer, uint64_t size_bytes) const {
+    const auto text = detail::encode(name);
+    const uint64_t wanted = one_call_of(size_bytes);
+    const service_request head{0, text.elements.size_bytes, wanted};
+    detail::part_sink sinks[] = {{}, {buffer, wanted}};
+    return ask<opcode::environment>({view_of(head), text.elements}, sinks);
+  }
+
+  // -- functions of the host ------------------------------------------------------------------------------------------------
+
+  /// Calls the host function of this number, or of a name, `named("name")`, which must take and give just that:
+  ///   client.call<double(span<const float>, int)>(named("sum"), span{values, 3}, 2)
+  /// Each lane calls with its own arguments. One hand-over each way for up to 56 bytes of them.
+  template <typename Function, typename... Arguments>
+  HEDDLE_FUNCTION auto call(uint64_t number, Arguments... arguments) const {
+    return caller<Function>::call(*this, number, arguments...);
+  }
+
+  HEDDLE_FUNCTION const port_client& ports() const { return ports_; }
+  HEDDLE_FUNCTION uint64_t bound_bytes() const { return bound_bytes_; }
+
+ private:
+  struct print_argument {
+    uint32_t kind;
+    uint32_t size_bytes;
+    uint64_t value;
+  };
+
+  template <typename T>
+  HEDDLE_FUNCTION static bytes_view view_of(const T& value) {
+    return {&value, sizeof value};
+  }
+
+  /// What of so many bytes goes in one call.
+  HEDDLE_FUNCTION uint64_t one_call_of(uint64_t size_bytes) const {
+    const uint64_t most = (bound_bytes_ - sizeof(service_request)) & ~uint64_t{7};
+    return size_bytes < most ? size_bytes : most;
+  }
+
+  template <opcode Opcode, uint32_t Parts>
+  HEDDLE_FUNCTION service_answer ask(const bytes_view (&request)[Parts]) const {
+    detail::part_sink sinks[1] = {};
+    return ask<Opcode>(request, sinks);
+  }
+
+  /// The first sink is for the answer's head.
+  template <opcode Opcode, uint32_t Parts, uint32_t Sinks>
+  HEDDLE_FUNCTION service_answer ask(const bytes_view (&request)[Parts], detail::part_sink (&sinks)[Sinks]) const {
+    service_answer answer;
+    sinks[0] = {&answer, sizeof answer};
+    auto port = ports_.template open<Opcode>();
+    if (port) {
+      detail::send_parts<Target>(port, request, bound_bytes_);
+      detail::recv_parts<Target>(port, sinks, bound_bytes_);
+    }
+    if (port.ended()) answer = {};
+    return answer;
+  }
+
+  HEDDLE_FUNCTION static print_argument printed(const char* text, bytes_view& part) {
+    if (text == nullptr) return {static_cast<uint32_t>(print_kind::text), 0, detail::null_size};
+    uint64_t size_bytes = 0;
+    while (text[size_bytes] != 0) ++size_bytes;
+    part = {text, size_bytes};
+    return {static_cast<uint32_t>(print_kind::text), 0, size_bytes};
+  }
+  template <typename T>
+  HEDDLE_FUNCTION static print_argument printed(const T& value, bytes_view& part) {
+    if constexpr (std::is_convertible_v<T, const char*>) {
+      return printed(static_cast<const char*>(value), part);
+    } else if constexpr (std::is_floating_point_v<T>) {
+      const auto wide = static_cast<double>(value);
+      print_argument argument{static_cast<uint32_t>(print_kind::floating), sizeof wide, 0};
+      __builtin_memcpy(&argument.value, &wide, sizeof wide);
+      return argument;
+    } else if constexpr (std::is_pointer_v<T>) {
+      return {static_cast<uint32_t>(print_kind::address), sizeof value, reinterpret_cast<uintptr_t>(value)};
+    } else if constexpr (std::is_enum_v<T>) {
+      return printed(static_cast<std::underlying_type_t<T>>(value), part);
+    } else {
+      static_assert(std::is_integral_v<T>, "print takes numbers, texts and addresses");
+      if constexpr (std::is_signed_v<T>)
+        return {static_cast<uint32_t>(print_kind::signed_number), sizeof value,
+                static_cast<uint64_t>(static_cast<int64_t>(value))};
+      return {static_cast<uint32_t>(print_kind::unsigned_number), sizeof value, static_cast<uint64_t>(value)};
+    }
+  }
+
+  template <typename Function>
+  struct caller;
+  template <typename Result, typename... Taken>
+  struct caller<Result(Taken...)> {
+    HEDDLE_FUNCTION static call_answer<Result> call(const basic_service_client& from, uint64_t number, Taken... taken) {
+      constexpr uint32_t count = sizeof...(Taken);
+      const service_request head{number, detail::signature<Result(Taken...)>::hash(), count};
+      // One more, because an array has at least one element.
+      const detail::encoded_argument encoded[count + 1] = {detail::encode(taken)...};
+      bytes_view parts[1 + 2 * count] = {};
+      // The answer's head, the result, what comes back.
+      detail::part_sink sinks[2 + count] = {};
+      parts[0] = view_of(head);
+      for (uint32_t n = 0; n < count; ++n) {
+        parts[1 + 2 * n] = encoded[n].counted ? view_of(encoded[n].word) : encoded[n].fixed;
+        parts[2 + 2 * n] = encoded[n].elements;
+        sinks[2 + n] = encoded[n].comes_back;
+      }
+      call_answer<Result> answer;
+      if constexpr (!std::is_void_v<Result>) sinks[1] = {&answer.result, sizeof answer.result};
+      answer.answer = from.template ask<opcode::host_call>(parts, sinks);
+      return answer;
+    }
+  };
+
+  port_client ports_;
+  uint64_t bound_bytes_;
+};
+
+}  // namespace heddle::rpc

@@ -1,0 +1,211 @@
+// The host's files as clients see them: handles of a table, and paths below one directory.
+#pragma once
+
+#include <errno.h>
+#include <fcntl.h>
+#include <heddle/rpc/service/request.h>
+#include <stdio.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#ifdef __linux__
+#include <linux/openat2.h>
+#include <sys/syscall.h>
+#endif
+
+#include <memory>
+#include <mutex>
+#include <optional>
+#include <string>
+#include <vector>
+
+namespace heddle::rpc {
+
+/// Which files clients may reach.
+enum class file_access : uint8_t {
+  none,       ///< only the standard streams
+  beneath,    ///< those below a directory: no path and no symbolic link leads out of it
+  everywhere  ///< all that the program may reach; relative paths begin at the directory
+};
+
+/// The table of open files. Any thread may call; no lock is held while a file is read or written.
+class file_table {
+ public:
+  using stream = std::shared_ptr<FILE>;
+
+  /// At most `most` files are open at a time, the standard streams not among them.
+  file_table(file_access access, std::string directory, uint32_t most)
+      : access_(access), directory_(std::move(directory)), entries_(first_file + most) {
+    const auto keep_open = [](FILE*) {};
+    entries_[0].open = stream(stdin, keep_open);
+    entries_[1].open = stream(stdout, keep_open);
+    entries_[2].open = stream(stderr, keep_open);
+  }
+
+  /// The file of a handle; null when there is none.
+  stream find(uint64_t handle) const {
+    const std::scoped_lock guard(lock_);
+    const auto index = static_cast<uint32_t>(handle);
+    if (index >= entries_.size() || entries_[index].generation != handle >> 32) return nullptr;
+    return entries_[index].open;
+  }
+
+  service_answer open(const char* path, const char* mode) {
+    const std::optional<int> flags = flags_of(mode);
+    if (!flags) return {service_status::malformed};
+    if (access_ == file_access::none) return {service_status::refused};
+    const std::optional<uint32_t> index = reserve();
+    if (!index) return {service_status::no_memory};
+    const int descriptor = open_path(path, *flags | O_CLOEXEC, 0666);
+    FILE* const opened = descriptor < 0 ? nullptr : fdopen(descriptor, plain_mode(mode).c_str());
+    if (opened == nullptr) {
+      const service_answer failed = refusal();
+      if (descriptor >= 0) ::close(descriptor);
+      const std::scoped_lock guard(lock_);
+      entries_[*index].reserved = false;
+      return failed;
+    }
+    const std::scoped_lock guard(lock_);
+    entry& mine = entries_[*index];
+    mine.open = stream(opened, [](FILE* file) { fclose(file); });
+    mine.reserved = false;
+    return {service_status::ok, 0, uint64_t{mine.generation} << 32 | *index};
+  }
+
+  service_answer close(uint64_t handle) {
+    stream file;
+    {
+      const std::scoped_lock guard(lock_);
+      const auto index = static_cast<uint32_t>(handle);
+      if (index < first_file || index >= entries_.size() || entries_[index].generation != handle >> 32 ||
+          entries_[index].open == nullptr)
+        return {service_status::bad_handle};
+      file.swap(entries_[index].open);
+      // A handle that is used once more names nothing, also when the entry has been given away again.
+      ++entries_[index].generation;
+    }
+    // What is still buffered may not fit on the disk. Who uses the file at this moment in another thread closes it in the end.
+    if (fflush(file.get()) != 0) return {service_status::failed, errno};
+    return {service_status::ok};
+  }
+
+  service_answer remove(const char* path) const {
+    return in_parent_of(path, [](int directory, const char* name) { return unlinkat(directory, name, 0); });
+  }
+
+  service_answer rename(const char* from, const char* to) const {
+    return in_parent_of(from, [&](int from_directory, const char* from_name) {
+      int renamed = -1;
+      const service_answer target = in_parent_of(to, [&](int to_directory, const char* to_name) {
+        return renamed = renameat(from_directory, from_name, to_directory, to_name);
+      });
+      if (!target.ok() && target.error != 0) errno = target.error;
+      return renamed;
+    });
+  }
+
+  /// Files that are open now, without the standard streams.
+  uint32_t open_count() const {
+    const std::scoped_lock guard(lock_);
+    uint32_t count = 0;
+    for (size_t n = first_file; n < entries_.size(); ++n) count += entries_[n].open != nullptr ? 1 : 0;
+    return count;
+  }
+
+ private:
+  static constexpr uint32_t first_file = 3;
+
+  struct entry {
+    stream open;
+    uint32_t generation = 0;
+    bool reserved = false;
+  };
+
+  /// An entry that nobody else gets.
+  std::optional<uint32_t> reserve() {
+    const std::scoped_lock guard(lock_);
+    for (size_t n = first_file; n < entries_.size(); ++n) {
+      if (entries_[n].open != nullptr || entries_[n].reserved) continue;
+      entries_[n].reserved = true;
+      return static_cast<uint32_t>(n);
+    }
+    return std::nullopt;
+  }
+
+  /// The flags of open(2) that a mode of fopen(3) asks for; nullopt when it is none.
+  static std::optional<int> flags_of(const char* mode) {
+    if (*mode != 'r' && *mode != 'w' && *mode != 'a') return std::nullopt;
+    bool updates = false;
+    int more = 0;
+    for (const char* next = mode + 1; *next != 0; ++next) {
+      if (*next == '+' && !updates)
+        updates = true;
+      else if (*next == 'x' && *mode != 'r' && more == 0)
+        more = O_EXCL;
+      else if (*next != 'b')
+        return std::nullopt;
+    }
+    const int access = updates ? O_RDWR : (*mode == 'r' ? O_RDONLY : O_WRONLY);
+    if (*mode == 'r') return access;
+    return access | O_CREAT | more | (*mode == 'w' ? O_TRUNC : O_APPEND);
+  }
+  /// What fdopen needs of it.
+  static std::string plain_mode(const char* mode) {
+    return std::string(1, *mode) + (strchr(mode, '+') != nullptr ? "+" : "");
+  }
+
+  static service_answer refusal() {
+    // EXDEV: the path would leave the directory (openat2(2)).
+    if (errno == EXDEV) return {service_status::refused};
+    return {service_status::failed, errno};
+  }
+
+  /// A descriptor, or -1 with errno.
+  int open_path(const char* path, int flags, mode_t mode) const {
+    if (access_ == file_access::everywhere && *path == '/') return ::open(path, flags, mode);
+    const int root = ::open(directory_.c_str(), O_PATH | O_DIRECTORY | O_CLOEXEC);
+    if (root < 0) return -1;
+    int opened = -1;
+    if (access_ == file_access::everywhere) {
+      opened = openat(root, path, flags, mode);
+    } else {
+#ifdef __linux__
+      open_how how{};
+      how.flags = static_cast<uint64_t>(flags);
+      how.mode = (flags & O_CREAT) != 0 ? mode : 0;
+      how.resolve = RESOLVE_BENEATH | RESOLVE_NO_MAGICLINKS;
+      opened = static_cast<int>(syscall(SYS_openat2, root, path, &how, sizeof how));
+#else
+      errno = ENOSYS;
+#endif
+    }
+    const int why = errno;
+    ::close(root);
+    errno = why;
+    return opened;
+  }
+
+  /// Calls `act(directory, name)` for the last name of a path; it answers as a system call does.
+  template <typename Act>
+  service_answer in_parent_of(const char* path, Act act) const {
+    if (access_ == file_access::none) return {service_status::refused};
+    const std::string whole(path);
+    const size_t slash = whole.rfind('/');
+    const std::string parent = slash == std::string::npos ? "." : (slash == 0 ? "/" : whole.substr(0, slash));
+    const std::string name = slash == std::string::npos ? whole : whole.substr(slash + 1);
+    const int directory = open_path(parent.c_str(), O_PATH | O_DIRECTORY | O_CLOEXEC, 0);
+    if (directory < 0) return refusal();
+    const int done = act(directory, name.c_str());
+    const service_answer answer = done == 0 ? service_answer{service_status::ok} : refusal();
+    ::close(directory);
+    return answer;
+  }
+
+  file_access access_;
+  std::string directory_;
+  mutable std::mutex lock_;
+  std::vector<entry> entries_;
+};
+
+}  // namespace heddle::rpc

@@ -1,0 +1,248 @@
+// What the service library itself answers: one function an opcode, from a request that nobody vouches for to an answer.
+#pragma once
+
+#include <heddle/rpc/port/opcode.h>
+#include <heddle/rpc/service/allocation.h>
+#include <heddle/rpc/service/files.h>
+#include <heddle/rpc/service/host_call.h>
+#include <heddle/rpc/service/print.h>
+#include <heddle/rpc/service/reader.h>
+#include <stdlib.h>
+#include <time.h>
+
+#include <algorithm>
+#include <exception>
+#include <functional>
+#include <string>
+#include <vector>
+
+namespace heddle::rpc {
+
+/// What clients of a service may reach, and how much of it. Without a word from its owner a service gives them the standard streams, the
+/// files below the current directory, the clocks, and the end of the program.
+struct service_limits {
+  /// The largest request, and the largest answer, of one lane: a multiple of 8, from 256. A server thread keeps room for two of them for
+  /// each lane.
+  uint64_t bound_bytes = default_service_bound_bytes;
+
+  file_access files = file_access::beneath;
+  std::string directory = ".";
+  uint32_t open_files = 64;  ///< at a time
+
+  /// The variables of the environment that clients may ask for.
+  std::vector<std::string> environment = {};
+
+  /// What an exit does, in place of ending the program as quick_exit(3) does, all output flushed. Called behind the answer.
+  std::function<void(int32_t code)> on_exit = {};
+  /// What an abort does, in place of printing a line and calling abort(3).
+  std::function<void(const std::string& why)> on_abort = {};
+  /// Nanoseconds, in place of those of clock_gettime(2).
+  std::function<uint64_t(clock_kind)> clock = {};
+};
+
+/// The end of the program that a client asks for, to be carried out when it has its answer.
+struct requested_end {
+  bool wanted = false;
+  bool aborts = false;
+  int32_t code = 0;
+  std::string why;
+};
+
+/// Any thread may call; nothing is locked while a host function or the file system is at work.
+class service_handlers {
+ public:
+  service_handlers(service_limits limits, void* memory, uint64_t memory_bytes)
+      : limits_(std::move(limits)),
+        files_(limits_.files, limits_.directory, limits_.open_files),
+        memory_(memory, memory_bytes) {}
+
+  /// Answers one lane; `bytes` is its whole request, as it came.
+  void answer(uint16_t asked, std::span<unsigned char> bytes, answer_writer& to, requested_end& end) {
+    request_reader from(bytes);
+    const auto head = from.take_value<service_request>();
+    service_answer given{service_status::malformed};
+    if (head) {
+      try {
+        given = handle(static_cast<opcode>(asked), *head, from, to, end);
+      } catch (const std::bad_alloc&) {
+        to.clear();
+        given = {service_status::no_memory};
+      } catch (const std::exception& thrown) {
+        to.clear();
+        given = {service_status::failed};
+        fprintf(stderr, "heddle: a host function that a kernel called has thrown: %s\n", thrown.what());
+      }
+    }
+    to.set_head(given);
+  }
+
+  /// Carries out what a client has asked for.
+  void end_program(const requested_end& end) const {
+    if (end.aborts) {
+      if (limits_.on_abort) return limits_.on_abort(end.why);
+      fprintf(stderr, "heddle: a kernel has aborted: %s\n", end.why.c_str());
+      ::abort();
+    }
+    if (limits_.on_exit) return limits_.on_exit(end.code);
+    fflush(nullptr);
+    quick_exit(end.code);
+  }
+
+  host_calls& calls() { return calls_; }
+  const service_limits& limits() const { return limits_; }
+  const file_table& files() const { return files_; }
+  const memory_pool& memory() const { return memory_; }
+
+ private:
+  service_answer handle(opcode asked, const service_request& head, request_reader& from, answer_writer& to,
+                        requested_end& end) {
+    switch (asked) {
+      case opcode::write:
+        return write(head, from);
+      case opcode::read:
+        return read(head, to);
+      case opcode::open_file: {
+        const auto path = from.take_text(head.value);
+        const auto mode = from.take_text(head.extra);
+        return path && mode ? files_.open(*path, *mode) : service_answer{service_status::malformed};
+      }
+      case opcode::close_file:
+        return files_.close(head.subject);
+      case opcode::seek:
+        return seek(head);
+      case opcode::flush: {
+        const auto file = files_.find(head.subject);
+        if (file == nullptr) return {service_status::bad_handle};
+        return fflush(file.get()) == 0 ? service_answer{service_status::ok} : failed();
+      }
+      case opcode::remove_file: {
+        const auto path = from.take_text(head.value);
+        return path ? files_.remove(*path) : service_answer{service_status::malformed};
+      }
+      case opcode::rename_file: {
+        const auto before = from.take_text(head.value);
+        const auto after = from.take_text(head.extra);
+        return before && after ? files_.rename(*before, *after) : service_answer{service_status::malformed};
+      }
+      case opcode::print:
+        return print(head, from);
+      case opcode::exit:
+        end = {true, false, static_cast<int32_t>(head.value), {}};
+        return {service_status::ok};
+      case opcode::abort: {
+        const auto why = from.take_text(head.value);
+        end = {true, true, 0, why ? *why : "(no reason given)"};
+        return {service_status::ok};
+      }
+      case opcode::allocate: {
+        void* const memory = memory_.allocate(head.value);
+        if (memory == nullptr) return {service_status::no_memory};
+        return {service_status::ok, 0, reinterpret_cast<uintptr_t>(memory)};
+      }
+      case opcode::free:
+        return {head.subject == 0 || memory_.free(head.subject) ? service_status::ok : service_status::bad_handle};
+      case opcode::clock:
+        return clock(head);
+      case opcode::environment:
+        return environment(head, from, to);
+      case opcode::host_call:
+        return calls_.call(head, from, to);
+      case opcode::nothing:
+        return {service_status::ok};
+    }
+    return {service_status::unhandled};
+  }
+
+  static service_answer failed(uint64_t value = 0) { return {service_status::failed, errno, value}; }
+
+  service_answer write(const service_request& head, request_reader& from) const {
+    const auto data = from.take(head.value);
+    if (!data) return {service_status::malformed};
+    const auto file = files_.find(head.subject);
+    if (file == nullptr) return {service_status::bad_handle};
+    const size_t written = fwrite(data->data(), 1, data->size(), file.get());
+    return written == data->size() ? service_answer{service_status::ok, 0, written} : failed(written);
+  }
+
+  service_answer read(const service_request& head, answer_writer& to) const {
+    const auto file = files_.find(head.subject);
+    if (file == nullptr) return {service_status::bad_handle};
+    const auto data = to.add(head.value);
+    if (!data) return {service_status::too_large};
+    clearerr(file.get());
+    const size_t taken = fread(data->data(), 1, data->size(), file.get());
+    to.shorten_last(*data, taken);
+    if (taken < head.value && ferror(file.get()) != 0) return failed(taken);
+    return {service_status::ok, 0, taken};
+  }
+
+  service_answer seek(const service_request& head) const {
+    const auto file = files_.find(head.subject);
+    if (file == nullptr) return {service_status::bad_handle};
+    if (head.extra > static_cast<uint64_t>(seek_origin::end)) return {service_status::malformed};
+    constexpr int origins[] = {SEEK_SET, SEEK_CUR, SEEK_END};
+    if (fseeko(file.get(), static_cast<off_t>(head.value), origins[head.extra]) != 0) return failed();
+    const off_t at = ftello(file.get());
+    return at < 0 ? failed() : service_answer{service_status::ok, 0, static_cast<uint64_t>(at)};
+  }
+
+  service_answer print(const service_request& head, request_reader& from) const {
+    struct word_pair {
+      uint32_t kind;
+      uint32_t size_bytes;
+      uint64_t value;
+    };
+    // More than any call has; what it costs is bounded by the request's size in any case.
+    if (head.extra > limits_.bound_bytes / sizeof(word_pair)) return {service_status::malformed};
+    std::vector<print_argument> arguments(head.extra);
+    for (print_argument& argument : arguments) {
+      const auto pair = from.take_value<word_pair>();
+      if (!pair || pair->kind > static_cast<uint32_t>(print_kind::address)) return {service_status::malformed};
+      argument = {static_cast<print_kind>(pair->kind), pair->size_bytes, pair->value, std::nullopt};
+    }
+    const auto format = from.take_text(head.value);
+    if (!format) return {service_status::malformed};
+    for (print_argument& argument : arguments) {
+      if (argument.kind != print_kind::text || argument.value == detail::null_size) continue;
+      const auto text = from.take(argument.value);
+      if (!text) return {service_status::malformed};
+      argument.text = std::string_view(reinterpret_cast<const char*>(text->data()), text->size());
+    }
+    const auto file = files_.find(head.subject);
+    if (file == nullptr) return {service_status::bad_handle};
+    // A text may be printed more widely than it came, but not without end.
+    const auto line = formatted(*format, arguments, 4 * limits_.bound_bytes);
+    if (!line) return {service_status::malformed};
+    const size_t written = fwrite(line->data(), 1, line->size(), file.get());
+    return written == line->size() ? service_answer{service_status::ok, 0, written} : failed(written);
+  }
+
+  service_answer clock(const service_request& head) const {
+    if (head.value > static_cast<uint64_t>(clock_kind::system)) return {service_status::malformed};
+    const auto which = static_cast<clock_kind>(head.value);
+    if (limits_.clock) return {service_status::ok, 0, limits_.clock(which)};
+    timespec now{};
+    if (clock_gettime(which == clock_kind::steady ? CLOCK_MONOTONIC : CLOCK_REALTIME, &now) != 0) return failed();
+    return {service_status::ok, 0,
+            static_cast<uint64_t>(now.tv_sec) * 1'000'000'000u + static_cast<uint64_t>(now.tv_nsec)};
+  }
+
+  service_answer environment(const service_request& head, request_reader& from, answer_writer& to) const {
+    const auto name = from.take_text(head.value);
+    if (!name) return {service_status::malformed};
+    const auto& allowed = limits_.environment;
+    if (std::find(allowed.begin(), allowed.end(), *name) == allowed.end()) return {service_status::refused};
+    const char* const value = getenv(*name);
+    if (value == nullptr) return {service_status::failed, ENOENT};
+    const size_t size_bytes = strlen(value);
+    if (!to.add(value, std::min<uint64_t>(size_bytes + 1, head.extra))) return {service_status::too_large};
+    return {service_status::ok, 0, size_bytes};
+  }
+
+  service_limits limits_;
+  file_table files_;
+  memory_pool memory_;
+  host_calls calls_;
+};
+
+}  // namespace heddle::rpc

@@ -1,0 +1,171 @@
+// What each thread of a service does: look for calls, answer them, sleep when there are none, end when it is told to.
+#pragma once
+
+#include <heddle/rpc/port/server.h>
+#include <heddle/rpc/service/handlers.h>
+
+#include <atomic>
+#include <memory>
+#include <unordered_map>
+
+namespace heddle::rpc {
+
+/// How a service is laid out. What its clients may do is said by service_limits.
+struct service_shape {
+  uint32_t ports = 64;   ///< calls at a time; best one a wave that may call (basic_client::open), at most max_ports
+  uint32_t lanes = 0;    ///< of the widest wave; 0: the widest that the device has
+  uint32_t servers = 1;  ///< threads; as many handlers may be at work at a time
+  uint32_t polls = 256;  ///< looks for work that find none before a thread sleeps
+  uint64_t sleep_ns = 10'000'000;  ///< looks for work at least this often: a ring may be lost on the way
+  bool rings = true;  ///< clients wake a sleeping thread: an atomic addition a call. Without, it sleeps for sleep_ns
+  uint64_t memory_bytes = 0;  ///< device memory set aside for what clients allocate
+};
+
+/// What a service has done so far.
+struct service_counts {
+  uint64_t calls = 0;      ///< ports served
+  uint64_t unhandled = 0;  ///< of them, those with a user's opcode that nobody serves
+  uint64_t given_up = 0;   ///< of them, those whose client did not go on
+  uint64_t sleeps = 0;     ///< times that a thread found nothing and slept
+};
+
+/// The part of a service that its threads share. For a program that starts threads itself, or has a loop of its own.
+template <typename Target, typename Check = unchecked>
+class service_loop {
+ public:
+  using port_server = basic_server<Target, may_end_and<Check>>;
+  using port = typename port_server::port;
+
+  /// What a serving thread keeps from call to call.
+  struct room {
+    std::vector<unsigned char> request[max_lanes];
+    std::vector<unsigned char> answer[max_lanes];
+  };
+
+  /// `shared` and `locks` as for basic_server, with the word of give_up; `words` are two zeroed words of the host's.
+  service_loop(void* shared, uint32_t* locks, layout ports, uint32_t* words, service_shape shape,
+               std::unique_ptr<service_handlers> handlers)
+      : shared_(shared), locks_(locks), ports_(ports), words_(words), shape_(shape), handlers_(std::move(handlers)) {}
+
+  /// A server for serve_one; each thread has its own.
+  port_server server(uint32_t start = 0) const { return {shared_, locks_, ports_, start}; }
+
+  /// Serves one port if one is ready, and says whether.
+  bool serve_one(port_server& at, room& mine) {
+    requested_end end;
+    {
+      port opened = at.try_open();
+      if (!opened) return false;
+      count(calls_);
+      serve(opened, mine, end);
+      if (opened.ended()) count(given_up_);
+    }
+    // The port is closed: the client has its answer.
+    if (end.wanted) handlers_->end_program(end);
+    return true;
+  }
+
+  /// Serves until stop; `number` tells the threads apart.
+  void run(uint32_t number) {
+    const auto mine = std::make_unique<room>();
+    port_server at = server(number);
+    for (uint32_t empty_looks = 0;;) {
+      // Both before the look for work: what was sent before either is then found. Acquire pairs with the release in stop.
+      const doorbell rings = at.rings();
+      const bool stops = word_ref(words_[0]).load(memory_order::acquire) != 0;
+      if (serve_one(at, *mine)) {
+        empty_looks = 0;
+        continue;
+      }
+      if (stops) {
+        if (at.try_end()) break;
+        Target::pause();
+      } else if (empty_looks < shape_.polls) {
+        ++empty_looks;
+        Target::pause();
+      } else {
+        count(sleeps_);
+        at.wait(rings, shape_.sleep_ns);
+      }
+    }
+    // A release: pairs with the acquire in ended_threads.
+    Target::notify(words_[1]);
+  }
+
+  /// Has every run end once each call that was sent before is answered. Returns at once.
+  void stop() {
+    word_ref(words_[0]).store(1, memory_order::release);
+    Target::notify(*reinterpret_cast<doorbell*>(static_cast<unsigned char*>(shared_) + layout::doorbell_offset()));
+  }
+
+  /// How many runs have ended.
+  uint32_t ended_threads() const { return word_ref(words_[1]).load(memory_order::acquire); }
+  /// Sleeps until that is no longer `seen`, for the time, or for no reason at all.
+  void wait_for_ended_threads(uint32_t seen, uint64_t timeout_ns) { Target::wait(words_[1], seen, timeout_ns); }
+
+  service_counts counts() const {
+    return {calls_.load(std::memory_order_relaxed), unhandled_.load(std::memory_order_relaxed),
+            given_up_.load(std::memory_order_relaxed), sleeps_.load(std::memory_order_relaxed)};
+  }
+  service_handlers& handlers() const { return *handlers_; }
+  const service_shape& shape() const { return shape_; }
+
+  /// Before the first run.
+  bool add_handler(uint16_t opcode, std::function<void(port&)> handler) {
+    return user_.try_emplace(opcode, std::move(handler)).second;
+  }
+
+ private:
+  using word_ref = typename Target::template atomic_ref<uint32_t, scope::system>;
+
+  static void count(std::atomic<uint64_t>& of) { of.fetch_add(1, std::memory_order_relaxed); }
+
+  void serve(port& opened, room& mine, requested_end& end) {
+    const uint16_t asked = opened.opcode();
+    if (!is_reserved(asked)) {
+      const auto handler = user_.find(asked);
+      if (handler != user_.end()) return handler->second(opened);
+      count(unhandled_);
+      return;
+    }
+    const uint64_t bound_bytes = handlers_->limits().bound_bytes;
+    uint64_t starved = 0;
+    const stream_result received = opened.recv_n(
+        [&](uint32_t lane, uint64_t bytes) -> void* {
+          try {
+            mine.request[lane].resize(bytes);
+            return mine.request[lane].data();
+          } catch (const std::bad_alloc&) {
+            starved |= uint64_t{1} << lane;
+            return nullptr;
+          }
+        },
+        bound_bytes);
+    if (opened.ended()) return;
+    for_each_lane<Target>(opened.mask(), [&](uint32_t lane) {
+      answer_writer to(mine.answer[lane], bound_bytes);
+      if ((received.refused >> lane & 1) != 0) {
+        const bool no_memory = (starved >> lane & 1) != 0;
+        to.set_head({no_memory ? service_status::no_memory : service_status::too_large});
+      } else {
+        handlers_->answer(asked, mine.request[lane], to, end);
+      }
+    });
+    opened.send_n([&](uint32_t lane) { return bytes_view{mine.answer[lane].data(), mine.answer[lane].size()}; },
+                  bound_bytes);
+  }
+
+  void* shared_;
+  uint32_t* locks_;
+  layout ports_;
+  uint32_t* words_;  ///< whether to stop; how many runs have ended
+  service_shape shape_;
+  std::unique_ptr<service_handlers> handlers_;
+  std::unordered_map<uint16_t, std::function<void(port&)>> user_;
+  std::atomic<uint64_t> calls_{0};
+  std::atomic<uint64_t> unhandled_{0};
+  std::atomic<uint64_t> given_up_{0};
+  std::atomic<uint64_t> sleeps_{0};
+};
+
+}  // namespace heddle::rpc

@@ -1,0 +1,145 @@
+// The host side of a service: ports, the threads that serve them, and how they start, wait and stop.
+//
+//   rpc::service host(device, {.ports = 64, .lanes = 32});
+//   host.add<double(rpc::span<const float>)>("sum", [](auto values) { ... });
+//   host.start();
+//   device.launch(shape, kernel{host.client()});
+//   device.synchronize();
+//   host.stop();        // what has been asked for by now is answered; join, or the destructor, waits for that
+#pragma once
+
+#include <heddle/rpc/device.h>
+#include <heddle/rpc/service/client.h>
+#include <heddle/rpc/service/loop.h>
+
+#include <memory>
+
+namespace heddle::rpc {
+
+/// `Device` is that of the machine. The device must outlive it.
+template <typename Target, typename Device, typename Check = unchecked>
+class basic_service {
+ public:
+  using loop = service_loop<Target, Check>;
+  using port = typename loop::port;
+  using client_type = basic_service_client<Target, Check>;
+
+  explicit basic_service(Device& on, service_shape shape = {}, service_limits limits = {}) : on_(on) {
+    if (shape.lanes == 0) shape.lanes = on.max_lanes();
+    layout_ = {shape.ports, shape.lanes};
+    ports_ = on.template allocate_shared<unsigned char>(layout_.size_bytes(), "service ports");
+    client_locks_ = on.template allocate_device<uint32_t>(layout_.lock_words(), "service client locks");
+    // The last word is that of give_up.
+    server_locks_ = on.template allocate_shared<uint32_t>(layout_.lock_words() + 1, "service server locks");
+    words_ = on.template allocate_shared<uint32_t>(2, "service stop flag and threads that have ended");
+    if (shape.memory_bytes != 0)
+      memory_ = on.template allocate_device<unsigned char>(shape.memory_bytes, "service memory");
+    loop_ = std::make_unique<loop>(ports_, server_locks_, layout_, words_, shape,
+                                   std::make_unique<service_handlers>(std::move(limits), memory_, shape.memory_bytes));
+  }
+  basic_service(const basic_service&) = delete;
+  basic_service& operator=(const basic_service&) = delete;
+
+  /// Stops and waits.
+  ~basic_service() {
+    stop();
+    join();
+    loop_.reset();
+    for (void* const memory :
+         {static_cast<void*>(ports_), static_cast<void*>(client_locks_), static_cast<void*>(server_locks_),
+          static_cast<void*>(words_), static_cast<void*>(memory_)})
+      on_.free(memory);
+  }
+
+  /// What a kernel calls; a copy of it travels with the kernel.
+  client_type client() const {
+    return client_type({ports_, client_locks_, layout_, loop_->shape().rings}, loop_->handlers().limits().bound_bytes);
+  }
+
+  // -- before start ---------------------------------------------------------------------------------------------------------
+
+  /// Registers a host function under a number below 2^63, or under a name. `Function` is its type, such as `int(span<char>, int)`;
+  /// `callable` may be anything that can be called so, by several threads at a time where there are several servers. An error, when the
+  /// number or the name is taken, or when the service runs.
+  template <typename Function, typename Callable>
+  result<void> add(uint64_t number, Callable callable) {
+    if (number >> 63 != 0)
+      return error{"service::add", std::to_string(number), "range", "numbers from 2^63 on stand for names"};
+    if (has_started_) return runs("service::add", std::to_string(number));
+    return loop_->handlers().calls().template add<Function>(number, std::to_string(number), std::move(callable));
+  }
+  template <typename Function, typename Callable>
+  result<void> add(const char* name, Callable callable) {
+    if (has_started_) return runs("service::add", name);
+    return loop_->handlers().calls().template add<Function>(named(name), name, std::move(callable));
+  }
+
+  /// Has `handler(port&)` serve the ports that clients open with a user's own opcode. It mirrors what they send and receive, and ends
+  /// when port.ended().
+  result<void> on(uint16_t opcode, std::function<void(port&)> handler) {
+    if (has_started_) return runs("service::on", std::to_string(opcode));
+    if (is_reserved(opcode))
+      return error{"service::on", std::to_string(opcode), "range", "opcodes below 32768 belong to the library"};
+    if (!loop_->add_handler(opcode, std::move(handler)))
+      return error{"service::on", std::to_string(opcode), "taken", "the opcode has a handler"};
+    return {};
+  }
+
+  // -- start and stop -------------------------------------------------------------------------------------------------------
+
+  /// Starts the threads; once.
+  void start() {
+    if (has_started_) return;
+    has_started_ = true;
+    threads_.reserve(loop_->shape().servers);
+    for (uint32_t n = 0; n < loop_->shape().servers; ++n)
+      threads_.push_back(on_.spawn_host("service", [serves = loop_.get(), n] { serves->run(n); }));
+  }
+
+  /// Has the threads end as soon as every call that was sent before is answered; a call that comes later is answered `ended`. Returns at
+  /// once. Any thread may call, also one that is inside a handler.
+  void stop() { loop_->stop(); }
+
+  /// Gives up the calls whose clients do not go on, and what lies in other ports: for clients that have died. Any thread may call, after
+  /// stop. A host function that runs is waited for all the same.
+  void give_up() { loop_->server().give_up(); }
+
+  /// Waits until the threads have ended; not from inside a handler. After about `patience_ns` gives up what still hangs, and answers
+  /// false.
+  bool join(uint64_t patience_ns = no_timeout) {
+    bool drained = true;
+    if (patience_ns != no_timeout) {
+      // A wait may return early for no reason: many short ones come closer to the time than one.
+      constexpr uint64_t slices = 16;
+      for (uint64_t slice = 0; slice < slices && loop_->ended_threads() < threads_.size(); ++slice)
+        loop_->wait_for_ended_threads(loop_->ended_threads(), patience_ns / slices);
+      drained = loop_->ended_threads() >= threads_.size();
+      if (!drained) give_up();
+    }
+    for (auto& thread : threads_) thread.join();
+    threads_.clear();
+    return drained;
+  }
+
+  service_counts counts() const { return loop_->counts(); }
+  const service_handlers& handlers() const { return loop_->handlers(); }
+  const service_shape& shape() const { return loop_->shape(); }
+
+ private:
+  static error runs(const char* call, std::string subject) {
+    return {call, std::move(subject), "started", "the service runs: register before start()"};
+  }
+
+  Device& on_;
+  layout layout_{};
+  unsigned char* ports_ = nullptr;
+  uint32_t* client_locks_ = nullptr;
+  uint32_t* server_locks_ = nullptr;
+  uint32_t* words_ = nullptr;
+  unsigned char* memory_ = nullptr;
+  std::unique_ptr<loop> loop_;
+  std::vector<decltype(std::declval<Device&>().spawn_host("service", [] {}))> threads_;
+  bool has_started_ = false;
+};
+
+}  // namespace heddle::rpc

@@ -1,0 +1,139 @@
+// What a registered host function takes and gives, as both ends see it: the words that travel, and a hash that keeps the ends from
+// misunderstanding each other.
+#pragma once
+
+#include <heddle/rpc/service/parts.h>
+#include <heddle/rpc/service/request.h>
+
+#include <type_traits>
+
+namespace heddle::rpc {
+
+/// `count` elements one behind the other, as an argument of a host call. Of `span<const T>` the host gets a copy; `span<T>` comes back
+/// as the host's function leaves it. Null data is legal and arrives as null.
+template <typename T>
+struct span {
+  T* data = nullptr;
+  uint64_t count = 0;
+
+  HEDDLE_FUNCTION constexpr span() {}
+  HEDDLE_FUNCTION constexpr span(T* first, uint64_t elements) : data(first), count(elements) {}
+  /// Of what may be changed, what may not.
+  template <typename U>
+    requires(std::is_same_v<const U, T>)
+  HEDDLE_FUNCTION constexpr span(const span<U>& other) : data(other.data), count(other.count) {}
+};
+
+namespace detail {
+
+/// The size of what was null.
+inline constexpr uint64_t null_size = ~uint64_t{0};
+
+/// How an argument travels. Values: their bytes. Spans and texts: a word with the count of elements, or null_size, then the elements.
+enum class argument_kind : uint64_t { value = 1, span_in = 2, span_both = 3, text = 4 };
+
+template <typename T>
+struct argument_traits {
+  static_assert(
+      !std::is_pointer_v<T>,
+      "an address of one side means nothing on the other: pass a heddle::rpc::span, or const char* for a text");
+  static_assert(std::is_trivially_copyable_v<T> && !std::is_reference_v<T>,
+                "arguments and results of host calls are copied byte by byte");
+  static constexpr argument_kind kind = argument_kind::value;
+  using element = T;
+};
+
+template <typename T>
+struct argument_traits<span<T>> {
+  using element = std::remove_const_t<T>;
+  static_assert(std::is_trivially_copyable_v<element> && !std::is_pointer_v<element>,
+                "elements of a span are copied byte by byte, and addresses mean nothing on the other side");
+  static_assert(alignof(element) <= 8, "parts of a request are aligned to words of 8 bytes");
+  static constexpr argument_kind kind = std::is_const_v<T> ? argument_kind::span_in : argument_kind::span_both;
+};
+
+template <>
+struct argument_traits<const char*> {
+  static constexpr argument_kind kind = argument_kind::text;
+  using element = char;
+};
+
+HEDDLE_FUNCTION constexpr uint64_t mixed(uint64_t hash, uint64_t with) { return (hash ^ with) * 0x100000001b3u; }
+
+/// Kind, size and class of a type. Names of types would differ between compilers.
+template <typename T>
+HEDDLE_FUNCTION constexpr uint64_t hash_of_type(uint64_t hash) {
+  using element = typename argument_traits<T>::element;
+  hash = mixed(hash, static_cast<uint64_t>(argument_traits<T>::kind));
+  hash = mixed(hash, sizeof(element));
+  const uint64_t sort = std::is_floating_point_v<element> ? 1
+                        : !std::is_integral_v<element>    ? 2
+                        : std::is_signed_v<element>       ? 3
+                                                          : 4;
+  return mixed(hash, sort);
+}
+
+template <typename Function>
+struct signature;
+
+template <typename Result, typename... Arguments>
+struct signature<Result(Arguments...)> {
+  using result = Result;
+  static_assert(std::is_void_v<Result> || std::is_trivially_copyable_v<Result>, "a result is copied byte by byte");
+  static_assert(!std::is_pointer_v<Result>, "an address of the host means nothing to a kernel");
+
+  /// The same on both ends when they agree on how many arguments there are, and on kind, size and class of each and of the result.
+  HEDDLE_FUNCTION static constexpr uint64_t hash() {
+    uint64_t all = 0xcbf29ce484222325u;
+    if constexpr (!std::is_void_v<Result>) all = hash_of_type<Result>(all);
+    all = mixed(all, sizeof...(Arguments));
+    ((all = hash_of_type<Arguments>(all)), ...);
+    return all;
+  }
+};
+
+/// One argument, ready to be sent: a fixed part, then elements.
+struct encoded_argument {
+  bytes_view fixed;      ///< a value
+  uint64_t word = 0;     ///< of a span or a text: elements, or null_size
+  bool counted = false;  ///< `word` is sent in place of `fixed`
+  bytes_view elements;
+  part_sink comes_back;
+};
+
+template <typename T>
+HEDDLE_FUNCTION inline encoded_argument encode(const T& value) {
+  encoded_argument encoded;
+  encoded.fixed = {&value, sizeof(T)};
+  return encoded;
+}
+
+template <typename T>
+HEDDLE_FUNCTION inline encoded_argument encode(const span<T>& value) {
+  encoded_argument encoded;
+  encoded.counted = true;
+  encoded.word = value.data == nullptr ? null_size : value.count;
+  const uint64_t count = value.data == nullptr ? 0 : value.count;
+  encoded.elements.data = value.data;
+  // A count whose bytes do not fit in 64 bits is above every bound: what stands for it here must be, too.
+  encoded.elements.size_bytes = count > null_size / sizeof(T) ? null_size - 7 : count * sizeof(T);
+  if constexpr (!std::is_const_v<T>) encoded.comes_back = {value.data, encoded.elements.size_bytes};
+  return encoded;
+}
+
+/// With the terminating zero.
+HEDDLE_FUNCTION inline encoded_argument encode(const char* text) {
+  encoded_argument encoded;
+  encoded.counted = true;
+  uint64_t size_bytes = 0;
+  if (text != nullptr) {
+    while (text[size_bytes] != 0) ++size_bytes;
+    ++size_bytes;
+  }
+  encoded.word = text == nullptr ? null_size : size_bytes;
+  encoded.elements = {text, size_bytes};
+  return encoded;
+}
+
+}  // namespace detail
+}  // namespace heddle::rpc

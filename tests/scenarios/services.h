@@ -1,0 +1,39 @@
+// What scenarios over the service library need: a registered host function that keeps an account of the requests that it was called with.
+#pragma once
+
+#include "ports.h"
+
+#include <heddle/rpc/service/service.h>
+
+namespace heddle::tests {
+
+inline constexpr uint64_t account_call = 1;
+
+/// How often the host was called with each request.
+struct request_account {
+  uint32_t* handled;
+  uint64_t requests;
+
+  void count(uint64_t id) const {
+    HEDDLE_CHECK(id < requests, "a request has a number that nobody was given");
+    HEDDLE_CHECK(shared_word<uint32_t>(handled[id]).fetch_add(1, memory_order::relaxed) == 0,
+                 "a request is handled twice");
+  }
+  uint32_t count_of(uint64_t id) const { return shared_word<uint32_t>(handled[id]).load(memory_order::relaxed); }
+};
+
+inline request_account make_account(device& on, const parameters& set) {
+  const uint64_t requests = uint64_t{set.count("waves")} * set.count("lanes") * set.count("calls");
+  return {on.allocate_shared<uint32_t>(requests, "handled requests"), requests};
+}
+
+inline rpc::service_shape shape_of(const parameters& set, uint64_t memory_bytes = 0) {
+  // A run of the simulator has few steps: who finds nothing sleeps soon.
+  return {.ports = set.count("ports"),
+          .lanes = set.count("lanes"),
+          .servers = set.count("servers"),
+          .polls = 2,
+          .memory_bytes = memory_bytes};
+}
+
+}  // namespace heddle::tests
