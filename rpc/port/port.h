@@ -239,7 +239,10 @@ class basic_port {
     if constexpr (Check::enabled) {
       if (!Target::is_first_lane(mask_)) return;
       const auto boxes = end_.boxes();
-      require<Target, Check>(boxes.owns(boxes.load_inbox(index_), boxes.load_outbox(index_)),
+      const uint32_t inbox = boxes.load_inbox(index_);
+      // A server that ends leaves the packet with the client that owns it.
+      const bool ends = Check::may_end && inbox == boxes.ended;
+      require<Target, Check>(ends || boxes.owns(inbox, boxes.load_outbox(index_)),
                              "a packet is used by the end that does not own it");
       require<Target, Check>(end_.locks().is_locked(index_), "a packet is used by somebody who does not hold the port");
     }
