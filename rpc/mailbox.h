@@ -42,34 +42,38 @@ class mailboxes {
     while (!owns(load_inbox(port), outbox)) Target::pause();
   }
 
-  /// The same, or until the other side has ended or `gives_up()`; returns whether this side owns the packet.
+  /// The same, or until the other side has ended without giving it, or `gives_up()`; returns whether this side owns the packet.
   template <typename GivesUp>
   HEDDLE_FUNCTION bool wait_for_ownership_or(uint32_t port, uint32_t outbox, GivesUp&& gives_up) const {
     for (;;) {
       const uint32_t inbox = load_inbox(port);
-      if (inbox == ended) return false;
-      if (owns(inbox, outbox)) return true;
-      if (gives_up()) return false;
+      if (owns(last_word(inbox), outbox)) return true;
+      if (has_ended(inbox) || gives_up()) return false;
       Target::pause();
     }
   }
 
-  /// What a mailbox holds once its side has ended: neither of the words that a hand-over stores.
-  static constexpr uint32_t ended = 0x5a5a5a5a;
-
-  /// Tells the other side that nobody answers at this port any more. For who holds the port's lock, and keeps it for ever.
-  HEDDLE_FUNCTION void end(uint32_t port) const {
-    // Release, system scope: pairs with the acquire load in load_inbox. What this side has answered before is then known.
-    ref(outbox_[port]).store(ended, memory_order::release);
-  }
-
-  /// Gives the packet to the other side, and with it all that happened before; returns the new word of the outbox.
+  /// Gives the packet to the other side, and with it all that happened before.
   HEDDLE_FUNCTION void hand_over(uint32_t port, uint32_t outbox) const {
     // Release, system scope: pairs with the acquire load in load_inbox of the other side.
     ref(outbox_[port]).store(~outbox, memory_order::release);
   }
 
+  /// Tells the other side that nobody answers at this port any more. For who holds the port's lock, and keeps it for ever. What was
+  /// handed over before stays handed over: all bits of a word are alike, but for this one of a side that has ended.
+  HEDDLE_FUNCTION void end(uint32_t port, uint32_t outbox) const {
+    // Release, system scope: pairs with the acquire load in load_inbox.
+    ref(outbox_[port]).store(outbox ^ ended_bit, memory_order::release);
+  }
+
+  /// Whether the side that stored this word has ended.
+  HEDDLE_FUNCTION static constexpr bool has_ended(uint32_t word) { return ((word >> 1 ^ word) & 1) != 0; }
+  /// What that side stored last before it ended, if it has.
+  HEDDLE_FUNCTION static constexpr uint32_t last_word(uint32_t word) { return 0 - (word & 1); }
+
  private:
+  static constexpr uint32_t ended_bit = 2;
+
   using word_ref = typename Target::template atomic_ref<uint32_t, scope::system>;
   HEDDLE_FUNCTION static word_ref ref(uint32_t& word) { return word_ref(word); }
 

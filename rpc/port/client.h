@@ -61,7 +61,7 @@ class basic_client {
         if (!first_pass) {
           if constexpr (Check::may_end) {
             // One port is enough: the others end as soon as what was sent before is answered.
-            if (end_.boxes().load_inbox(index) == mailboxes<Target, side::client>::ended) return server_ended;
+            if (mailboxes<Target, side::client>::has_ended(end_.boxes().load_inbox(index))) return server_ended;
           }
           if (!is_free(index)) continue;
         }

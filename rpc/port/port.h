@@ -205,7 +205,7 @@ class basic_port {
     if (!Target::is_first_lane(mask_)) return;
     if constexpr (Check::may_end && Side == side::server) {
       // The client may be anywhere in its call: nobody can use this port again, and a client that still lives learns it.
-      if (ended_) return end_.boxes().end(index_);
+      if (ended_) return end_.boxes().end(index_, outbox_);
     }
     end_.locks().unlock(index_);
   }
@@ -239,10 +239,10 @@ class basic_port {
     if constexpr (Check::enabled) {
       if (!Target::is_first_lane(mask_)) return;
       const auto boxes = end_.boxes();
-      const uint32_t inbox = boxes.load_inbox(index_);
+      uint32_t inbox = boxes.load_inbox(index_);
       // A server that ends leaves the packet with the client that owns it.
-      const bool ends = Check::may_end && inbox == boxes.ended;
-      require<Target, Check>(ends || boxes.owns(inbox, boxes.load_outbox(index_)),
+      if (Check::may_end) inbox = boxes.last_word(inbox);
+      require<Target, Check>(boxes.owns(inbox, boxes.load_outbox(index_)),
                              "a packet is used by the end that does not own it");
       require<Target, Check>(end_.locks().is_locked(index_), "a packet is used by somebody who does not hold the port");
     }

@@ -62,11 +62,12 @@ class basic_server {
     for (uint32_t index = 0; index < end_.port_count(); ++index) {
       // Held for ever from here on, so that nobody opens the port again.
       if (!end_.locks().try_lock(index)) continue;
-      if (!given_up && boxes.owns(boxes.load_inbox(index), boxes.load_outbox(index))) {
+      const uint32_t outbox = boxes.load_outbox(index);
+      if (!given_up && boxes.owns(boxes.load_inbox(index), outbox)) {
         end_.locks().unlock(index);
         done = false;
       } else {
-        boxes.end(index);
+        boxes.end(index, outbox);
       }
     }
     return done;

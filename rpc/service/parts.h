@@ -1,13 +1,15 @@
 // Streams made of several buffers: what a client sends and receives without first putting it together anywhere.
 //
 // On the wire a gathered stream is a stream as of send_n and recv_n (port/stream.h), of the buffers one behind the other, each padded to
-// whole words; the server sees one block.
+// whole words; the server sees one block. Of an answer the last one is not padded.
 #pragma once
 
 #include <heddle/rpc/port/stream.h>
 #include <heddle/rpc/service/request.h>
 
 namespace heddle::rpc::detail {
+
+HEDDLE_FUNCTION constexpr uint64_t least(uint64_t a, uint64_t b) { return a < b ? a : b; }
 
 /// Where a part of an answer goes. What is longer than that is dropped.
 struct part_sink {
@@ -45,13 +47,14 @@ class gathered_words {
 template <uint32_t Count>
 class scattered_words {
  public:
-  HEDDLE_FUNCTION void next(const part_sink (&parts)[Count], uint64_t word) {
+  /// `valid_bytes`, 1 to 8, of the word are part of the stream.
+  HEDDLE_FUNCTION void next(const part_sink (&parts)[Count], uint64_t word, uint64_t valid_bytes) {
     while (part_ < Count && offset_ >= parts[part_].size_bytes) {
       ++part_;
       offset_ = 0;
     }
     if (part_ == Count) return;
-    const uint64_t left = parts[part_].size_bytes - offset_;
+    const uint64_t left = least(parts[part_].size_bytes - offset_, valid_bytes);
     auto* const to = static_cast<unsigned char*>(parts[part_].data) + offset_;
     if (left >= word_bytes)
       __builtin_memcpy(to, &word, word_bytes);
@@ -97,7 +100,7 @@ struct part_receiver {
     }
     const piece part = piece::of(received, size_bytes[lane]);
     for (uint32_t n = 0; n < (part.size_bytes + word_bytes - 1) / word_bytes && part.first_word + n < 8; ++n)
-      words[lane].next(parts, from.words[part.first_word + n]);
+      words[lane].next(parts, from.words[part.first_word + n], least(word_bytes, part.size_bytes - n * word_bytes));
   }
 };
 

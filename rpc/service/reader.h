@@ -64,9 +64,10 @@ class answer_writer {
 
   /// Room for a part of `size_bytes` zeroed bytes, or nullopt when that is above the bound.
   std::optional<std::span<unsigned char>> add(uint64_t size_bytes) {
-    if (size_bytes > bound_bytes_ || whole_words(size_bytes) > bound_bytes_ - bytes_.size()) return std::nullopt;
-    const uint64_t at = bytes_.size();
-    bytes_.resize(at + whole_words(size_bytes));
+    // Parts begin at whole words; the last one ends where it ends.
+    const uint64_t at = whole_words(bytes_.size());
+    if (at > bound_bytes_ || size_bytes > bound_bytes_ - at) return std::nullopt;
+    bytes_.resize(at + size_bytes);
     return std::span(bytes_).subspan(at, size_bytes);
   }
   bool add(const void* data, uint64_t size_bytes) {
@@ -77,7 +78,7 @@ class answer_writer {
 
   /// Takes back what add gave beyond `size_bytes`; of the last part only.
   void shorten_last(std::span<unsigned char> part, uint64_t size_bytes) {
-    bytes_.resize(bytes_.size() - whole_words(part.size()) + whole_words(size_bytes));
+    bytes_.resize(bytes_.size() - part.size() + size_bytes);
   }
   /// Takes everything back but the head.
   void clear() { bytes_.resize(sizeof(service_answer)); }

@@ -10,12 +10,11 @@ struct stopped_kernel {
   uint32_t* answered;  ///< by request; in shared memory
 
   HEDDLE_FUNCTION void operator()() const {
-    bool has_ended = false;
     for (uint32_t call = 0; call < who.calls; ++call) {
       const uint64_t id = who.request(call);
       const auto given = host.call<uint64_t(uint64_t)>(account_call, id);
-      has_ended = has_ended || given.answer.status == rpc::service_status::ended;
-      HEDDLE_CHECK(given.ok() != has_ended, "a host that has ended answers");
+      // A port that has ended says nothing of the others: a later call may be answered all the same.
+      HEDDLE_CHECK(given.ok() || given.answer.status == rpc::service_status::ended, "a call fails for another reason");
       if (!given.ok()) continue;
       HEDDLE_CHECK(given.result == ~id, "the answer is not the one to this lane's request");
       // Relaxed: read when the launch has ended.
