@@ -20,6 +20,13 @@ HEDDLE_TEST(a_port_and_a_server_for_each_lane, "port.stream", 200, "progress=hsa
             "servers=4");
 HEDDLE_TEST(waves_that_go_on_once_they_have_begun, "port.*", 200, "progress=obe", "waves=3", "lanes=1", "ports=3");
 HEDDLE_TEST(waits_that_end_for_no_reason, "port.*", 200, "wakes=20");
+HEDDLE_TEST(services_as_they_ship, "service.*", 400);
+HEDDLE_TEST(services_of_a_whole_wave, "service.*", 50, "lanes=32", "waves=2", "calls=1");
+HEDDLE_TEST(services_of_one_port_and_three_servers, "service.*", 300, "ports=1", "servers=3");
+HEDDLE_TEST(services_in_lockstep, "service.*", 200, "convergence=lockstep");
+HEDDLE_TEST(services_over_a_link_in_device_memory, "service.*", 200, "link.pool=off", "buffer=device");
+HEDDLE_TEST(services_that_stop_at_once, "service.stop", 400, "after=0", "servers=2");
+HEDDLE_TEST(services_that_stop_late, "service.stop", 400, "after=300", "ports=1");
 HEDDLE_TEST(slots_as_they_ship, "slot.*", 400);
 HEDDLE_TEST(slots_of_one_word_each, "slot.*", 400, "mailbox=word");
 HEDDLE_TEST(slots_whose_bits_are_swapped_in, "slot.*", 400, "mailbox=compare");
