@@ -32,6 +32,7 @@
 #include <heddle/rpc/port/client.h>
 #include <heddle/rpc/port/server.h>
 #include <heddle/rpc/ring/fifo.h>
+#include <heddle/rpc/ring/hostcall.h>
 #include <heddle/rpc/slot/client.h>
 #include <heddle/rpc/slot/server.h>
 
@@ -68,6 +69,10 @@ template <typename Entry, typename Form = lap_parity>
 using fifo_producer = basic_fifo_producer<target, Entry, Form, checking>;
 template <typename Entry, typename Form = lap_parity>
 using fifo_consumer = basic_fifo_consumer<target, Entry, Form, checking>;
+
+/// Both ends of hostcalls.
+using hostcall_client = basic_hostcall_client<target, checking>;
+using hostcall_server = basic_hostcall_server<target, checking>;
 
 /// Both ends of reverse offload; `Form` is how entries are shared out, offload_ring or single_mailbox, and `Memory` how the server reaches
 /// them, mapped_entries or copied_entries.

@@ -1,6 +1,8 @@
 # The scenarios that ship, by file. Each is one source for every machine: tests/scenarios/CMakeLists.txt compiles them for the simulator,
 # tests/hw/CMakeLists.txt for the machines that are there.
 set(heddle_scenario_files
+  hostcall_abandoned.cpp
+  hostcall_echo.cpp
   lanes/contended_port.cpp
   lanes/flag.cpp
   lanes/full_mask.cpp
