@@ -38,9 +38,12 @@ TEST_P(a_mutant, is_found) {
   EXPECT_EQ(found.not_reproducible, "");
   using scheduler::verdict;
   const verdict seen = found.first.outcome;
-  EXPECT_TRUE(seen == verdict::protocol || seen == verdict::mask || seen == verdict::deadlock ||
-              seen == verdict::assertion || seen == verdict::race)
-      << to_string(seen) << ": " << found.message;
+  if (const verdict wanted = mutant.expected_verdict(*set.value); wanted != verdict::ok)
+    EXPECT_EQ(seen, wanted) << to_string(seen) << ": " << found.message;
+  else
+    EXPECT_TRUE(seen == verdict::protocol || seen == verdict::mask || seen == verdict::deadlock ||
+                seen == verdict::assertion || seen == verdict::race)
+        << to_string(seen) << ": " << found.message;
   std::printf("%s after %llu schedules: %s\n", std::string(to_string(seen)).c_str(),
               static_cast<unsigned long long>(made.runs.schedules), found.message.c_str());
 }

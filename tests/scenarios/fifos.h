@@ -85,16 +85,21 @@ class fifo_test {
   producer_on<Machine> producer(bool rings = false) const {
     return {memory_, counters_, shape_, rings};
   }
+  template <typename Machine = target>
+  consumer_on<Machine> consumer() const {
+    return {memory_, shape_};
+  }
+  void* memory() const { return memory_; }
+  layout shape() const { return shape_; }
   uint64_t* letters() const { return letter_words_; }
 
-  /// Runs the kernel on all waves while a host thread consumes, as soon as `begins()`, and keeps the account: every entry whole and
-  /// its letter with it, those of one lane in order, none twice, none lost.
-  template <typename ConsumerMachine = target, typename Kernel, typename Begins>
-  void run(Kernel kernel, launch_shape waves, Begins begins) {
-    auto consuming =
-        on_.spawn_host("consumer", [consumer = consumer_on<ConsumerMachine>(memory_, shape_), begins,
-                                    letters = letter_words_, letters_each = letters_, producers = producers_,
-                                    calls = calls_, batch = batch_, next = next_, stop = stop_] {
+  /// Runs the kernel on all waves while a host thread consumes through `consumer`, as soon as `begins()`, and keeps the account: every
+  /// entry whole and its letter with it, those of one lane in order, none twice, none lost.
+  template <typename Consumer, typename Kernel, typename Begins>
+  void run(Consumer consumer, Kernel kernel, launch_shape waves, Begins begins) {
+    auto consuming = on_.spawn_host(
+        "consumer", [consumer, begins, letters = letter_words_, letters_each = letters_, producers = producers_,
+                     calls = calls_, batch = batch_, next = next_, stop = stop_] {
           const auto account = [&](const fifo_message& message) {
             HEDDLE_CHECK(message.producer < producers, "an entry is of nobody");
             HEDDLE_CHECK(message.call == next[message.producer], "an entry is lost, twice, or out of order");

@@ -17,7 +17,10 @@ inline std::vector<parameter> hostcall_parameters(int64_t waves, int64_t lanes, 
   };
 }
 
+/// Hostcalls cannot do without atomics over the link: a machine that refuses them says so at the first one.
 inline scheduler::verdict needs_fair_packet_holders(const parameters& set) {
+  if (set.has("fidelity") && set.text("fidelity") == "link" && set.text("link.rmw") == "refused")
+    return scheduler::verdict::memory;
   return needs_fair_holders_of("packets", set);
 }
 
@@ -48,7 +51,11 @@ class hostcall_test {
     stop_ = on.allocate_shared<uint32_t>(1, "stop flag");
   }
 
-  client_type client(bool rings) const { return {memory_, shape_, rings}; }
+  client_type client(bool rings) const { return client_on<Machine>(rings); }
+  template <typename ClientMachine>
+  rpc::basic_hostcall_client<ClientMachine, rpc::checking, Tag> client_on(bool rings) const {
+    return {memory_, shape_, rings};
+  }
   callers who() const { return {set_.count("lanes"), set_.count("calls")}; }
 
   /// Runs the kernel on all waves while servers, as soon as `begins()`, count each request once and answer it; then checks that every

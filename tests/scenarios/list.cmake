@@ -23,6 +23,8 @@ set(heddle_scenario_files
   slot_echo.cpp
   zoo/crossed_calls.cpp
   zoo/crossed_try_locks.cpp
+  zoo/fifo_bugs.cpp
+  zoo/hostcall_bugs.cpp
   zoo/lock_orders.cpp
   zoo/mailbox_not_broadcast.cpp
   zoo/mailbox_orders.cpp

@@ -45,7 +45,8 @@ struct ring_credits {
     const uint32_t lanes = set.count("waves") * set.count("lanes");
     auto* const reported = on.allocate_shared<uint32_t>(lanes, "reports");
     fifo_test<Form> test(on, set, calls);
-    test.run(ring_credits_kernel<Form>{test.producer(),
+    test.run(test.consumer(),
+             ring_credits_kernel<Form>{test.producer(),
                                        {test.letters(), calls, {set.count("lanes"), calls}},
                                        fifo_entries(set),
                                        set.count("turns"),

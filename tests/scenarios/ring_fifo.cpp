@@ -27,10 +27,10 @@ struct ring_fifo {
     const uint32_t flush = set.count("flush");
     const uint32_t letters = flush == 0 ? set.count("calls") : flush;
     fifo_test<Form> test(on, set, letters);
-    test.run(
-        ring_fifo_kernel<Form>{
-            test.producer(), {test.letters(), letters, {set.count("lanes"), set.count("calls")}}, flush != 0},
-        {.blocks = 1, .waves = set.count("waves"), .lanes = set.count("lanes")}, [] { return true; });
+    test.run(test.consumer(),
+             ring_fifo_kernel<Form>{
+                 test.producer(), {test.letters(), letters, {set.count("lanes"), set.count("calls")}}, flush != 0},
+             {.blocks = 1, .waves = set.count("waves"), .lanes = set.count("lanes")}, [] { return true; });
   }
 };
 

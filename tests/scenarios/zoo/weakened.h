@@ -124,9 +124,12 @@ enum class late_over_the_link : uint8_t {
 /// A bug of memory orders is reported as what it is where memory is scoped. Late delivery over the link finds no races; there the wrong
 /// answers are seen. Where every access takes effect at once nothing is wrong. On hardware there is no such setting, and the bug is
 /// there.
-template <scheduler::verdict Planted, late_over_the_link Shows = late_over_the_link::nothing>
+///
+/// `Sound` is what is expected where the bug does not show.
+template <scheduler::verdict Planted, late_over_the_link Shows = late_over_the_link::nothing,
+          scheduler::verdict (*Sound)(const parameters&) = needs_fair_holders>
 scheduler::verdict where_memory_is_late(const parameters& set) {
-  if (is_fixed(set)) return needs_fair_holders(set);
+  if (is_fixed(set)) return Sound(set);
   if (!set.has("fidelity") || set.text("fidelity") == "scoped") return Planted;
   if (set.text("fidelity") == "link" && set.text("buffer") == "host") {
     const bool stores = Shows == late_over_the_link::stores || Shows == late_over_the_link::either;
@@ -134,7 +137,7 @@ scheduler::verdict where_memory_is_late(const parameters& set) {
     if (stores && set.text("link.pool") == "on") return scheduler::verdict::assertion;
     if (loads && set.count("late") != 0) return scheduler::verdict::assertion;
   }
-  return needs_fair_holders(set);
+  return Sound(set);
 }
 
 inline std::vector<parameter> with_twin(std::vector<parameter> all) {

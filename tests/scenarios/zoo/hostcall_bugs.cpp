@@ -1,0 +1,102 @@
+// Bugs of ROCm's hostcall, planted in ours.
+//
+// lost-doorbell: rocm-systems #8192, #8545, the listener looks for work only when the count of rings has changed; on a time-out it goes on
+// waiting. Smallest: 1 wave, 1 packet. stack-without-tag: what the tag in ROCm-Device-Libs' hostcall_impl.cl is there to prevent; two
+// packets are taken, the first comes back, and who had looked before takes it with what lay below it then. Smallest: 3 waves, 2
+// packets.
+#include "../hostcalls.h"
+#include "weakened.h"
+
+namespace heddle::tests {
+namespace {
+
+using scheduler::verdict;
+
+// -- a listener that trusts the bell ---------------------------------------------------------------------------------------------
+
+void run_lost_doorbell(const parameters& set) {
+  run_hostcalls_on<target, rpc::counted_tag>(set, {.sleeps = true, .trusts_rings = !zoo::is_fixed(set)});
+}
+
+verdict lost_doorbell_verdict(const parameters& set) {
+  const verdict sound = needs_fair_packet_holders(set);
+  if (sound != verdict::ok || zoo::is_fixed(set) || set.text("doorbells") != "dropped") return sound;
+  return verdict::deadlock;
+}
+
+std::vector<parameter> lost_doorbell_parameters() {
+  std::vector<parameter> all = zoo::with_twin(hostcall_parameters(2, 1, 2, 1, 1));
+  // The machine's own default is kinder.
+  all.push_back(parameter::one_of("doorbells", "dropped",
+                                  {"delivered", "delayed", "dropped", "duplicated", "coalesced"},
+                                  "what may happen to each ring"));
+  return all;
+}
+
+// -- a stack without tags --------------------------------------------------------------------------------------------------------
+
+struct no_tag : rpc::counted_tag {
+  HEDDLE_FUNCTION static constexpr uint64_t retagged(uint64_t name) { return name; }
+};
+
+/// Takes packets and gives them back, without a call in between: who has one is its only owner.
+template <typename Tag>
+struct taking_kernel {
+  rpc::hostcall_end<target, Tag> end;
+  uint32_t* owned;  ///< a word for each packet, on the device
+  uint32_t calls;
+
+  HEDDLE_FUNCTION void operator()() const {
+    for (uint32_t call = 0; call < calls; ++call) {
+      const uint64_t name = end.free_packets().pop();
+      if (name == 0) continue;
+      const target::atomic_ref<uint32_t, scope::device> word(owned[Tag::packet_of(name)]);
+      HEDDLE_CHECK(word.exchange(1, memory_order::relaxed) == 0, "two waves have one packet");
+      word.exchange(0, memory_order::relaxed);
+      end.give_back(name);
+    }
+  }
+};
+
+template <typename Tag>
+void run_taking(const parameters& set) {
+  device on;
+  const rpc::hostcall_layout shape{set.count("packets"), 1};
+  auto* const memory = on.allocate_shared<unsigned char>(shape.size_bytes(), "hostcalls");
+  auto* const owned = on.allocate_device<uint32_t>(shape.packets, "owners");
+  shape.prepare(memory);
+  const rpc::hostcall_end<target, Tag> end(memory, shape);
+  on.launch({.blocks = 1, .waves = set.count("waves"), .lanes = 1}, taking_kernel<Tag>{end, owned, set.count("calls")});
+  on.synchronize();
+  HEDDLE_CHECK(end.all_idle(), "a packet is not free in the end");
+}
+
+void run_untagged(const parameters& set) {
+  if (zoo::is_fixed(set)) return run_taking<rpc::counted_tag>(set);
+  run_taking<no_tag>(set);
+}
+
+verdict untagged_verdict(const parameters& set) { return zoo::is_fixed(set) ? verdict::ok : verdict::assertion; }
+
+std::vector<parameter> taking_parameters() {
+  return zoo::with_twin({
+      parameter::number("waves", 3, 3, 65536, "", "waves that take packets"),
+      parameter::number("packets", 2, 2, rpc::max_hostcall_packets, "", "packets that there are"),
+      parameter::number("calls", 2, 1, 100000, "", "packets that each wave takes"),
+  });
+}
+
+}  // namespace
+
+HEDDLE_SCENARIO(run_lost_doorbell,
+                {.name = "zoo.lost-doorbell",
+                 .summary = "a listener looks for work only when the bell has been rung, and a ring is lost",
+                 .parameters = lost_doorbell_parameters(),
+                 .expected = lost_doorbell_verdict});
+
+HEDDLE_SCENARIO(run_untagged, {.name = "zoo.stack-without-tag",
+                               .summary = "a packet goes back to the free stack under the name that it had",
+                               .parameters = taking_parameters(),
+                               .expected = untagged_verdict});
+
+}  // namespace heddle::tests
