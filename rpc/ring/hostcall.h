@@ -74,9 +74,7 @@ class hostcall_end {
     return shape_.lanes == max_lanes ? ~uint64_t{0} : (uint64_t{1} << shape_.lanes) - 1;
   }
 
-  HEDDLE_FUNCTION hostcall_header& header_of(uint64_t name) const {
-    return reinterpret_cast<hostcall_header*>(base_ + hostcall_layout::header_offset())[Tag::packet_of(name)];
-  }
+  HEDDLE_FUNCTION hostcall_header& header_of(uint64_t name) const { return headers()[Tag::packet_of(name)]; }
   HEDDLE_FUNCTION word_ref control_of(uint64_t name) const { return word_ref(header_of(name).control); }
   /// A lane's line of the packet's payload.
   HEDDLE_FUNCTION packet& line_of(uint64_t name, uint32_t lane) const {
@@ -88,12 +86,12 @@ class hostcall_end {
   }
 
   struct below_in_header {
-    const hostcall_end& end;
-    HEDDLE_FUNCTION uint64_t& operator()(uint64_t name) const { return end.header_of(name).below; }
+    hostcall_header* headers;
+    HEDDLE_FUNCTION uint64_t& operator()(uint64_t name) const { return headers[Tag::packet_of(name)].below; }
   };
   using stack = packet_stack<Target, below_in_header>;
-  HEDDLE_FUNCTION stack free_packets() const { return {top_at(hostcall_layout::free_offset()), {*this}}; }
-  HEDDLE_FUNCTION stack ready_packets() const { return {top_at(hostcall_layout::ready_offset()), {*this}}; }
+  HEDDLE_FUNCTION stack free_packets() const { return {top_at(hostcall_layout::free_offset()), {headers()}}; }
+  HEDDLE_FUNCTION stack ready_packets() const { return {top_at(hostcall_layout::ready_offset()), {headers()}}; }
 
   /// Lets the next caller have the packet.
   HEDDLE_FUNCTION void give_back(uint64_t name) const { free_packets().push(Tag::retagged(name)); }
@@ -111,6 +109,9 @@ class hostcall_end {
   }
 
  private:
+  HEDDLE_FUNCTION hostcall_header* headers() const {
+    return reinterpret_cast<hostcall_header*>(base_ + hostcall_layout::header_offset());
+  }
   HEDDLE_FUNCTION uint64_t& top_at(size_t offset) const { return *reinterpret_cast<uint64_t*>(base_ + offset); }
 
   hostcall_layout shape_;

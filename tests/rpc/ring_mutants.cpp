@@ -117,10 +117,6 @@ struct holds_one_more : rpc::lap_parity {
 struct same_in_every_lap : rpc::lap_parity {
   static uint32_t flag_of(uint32_t, uint32_t) { return 1; }
 };
-/// The parity changes one entry too late.
-struct lap_begins_late : rpc::lap_parity {
-  static uint32_t flag_of(uint32_t number, uint32_t entries) { return rpc::lap_parity::flag_of(number - 1, entries); }
-};
 
 // -- programs over a FIFO ---------------------------------------------------------------------------------------------------------
 
@@ -261,8 +257,7 @@ const planted_bug bugs[] = {
     {"mutant.fifo-gives-back-to-its-side", run_consumer<stays_on_its_side>, planted<verdict::scope_race>, small_fifo},
     {"mutant.fifo-always-has-room", run_form<always_has_room>, planted<verdict::race>, small_fifo},
     {"mutant.fifo-holds-one-more", run_form<holds_one_more>, planted<verdict::race>, small_fifo},
-    {"mutant.fifo-same-flag-in-every-lap", run_form<same_in_every_lap>, planted<verdict::race>, small_fifo},
-    {"mutant.fifo-lap-begins-late", run_form<lap_begins_late>, planted<verdict::race>, small_fifo},
+    {"mutant.fifo-same-flag-in-every-lap", run_form<same_in_every_lap>, planted<verdict::assertion>, small_fifo},
     {"mutant.fifo-flag-before-entry", run_late_writer, planted<verdict::race>, small_fifo},
     {"mutant.fifo-credit-waits-for-a-batch", run_keeps_credit, planted<verdict::deadlock>, fifo_in_batches},
 };
@@ -270,6 +265,7 @@ const planted_bug bugs[] = {
 // -- programs over hostcalls ------------------------------------------------------------------------------------------------------
 
 std::vector<parameter> small_hostcalls() { return hostcall_parameters(2, 2, 2, 2, 2); }
+std::vector<parameter> one_listener() { return hostcall_parameters(2, 2, 2, 1, 2); }
 std::vector<parameter> abandoned_hostcalls() { return hostcall_parameters(2, 1, 4, 1, 2); }
 
 template <typename ClientMachine, typename ServerMachine>
@@ -324,8 +320,7 @@ const planted_bug hostcall_bugs[] = {
      small_hostcalls},
     {"mutant.hostcall-server-does-not-acquire", run_server<acquires_nothing>, planted<verdict::race>, small_hostcalls},
     {"mutant.hostcall-answers-relaxed", run_server<releases_nothing>, planted<verdict::race>, small_hostcalls},
-    {"mutant.hostcall-takes-in-two-steps", run_server<modifies_in_two_steps>, planted<verdict::deadlock>,
-     small_hostcalls},
+    {"mutant.hostcall-takes-in-two-steps", run_server<modifies_in_two_steps>, planted<verdict::deadlock>, one_listener},
     {"mutant.hostcall-sleeps-for-ever", run_lost_ring, planted<verdict::deadlock>, small_hostcalls},
     {"mutant.hostcall-abandons-what-is-answered", run_impatient<swaps_without_comparing>, planted<verdict::assertion>,
      abandoned_hostcalls},

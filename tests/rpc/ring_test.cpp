@@ -1,9 +1,11 @@
-// FIFO: what each operation does with the counters, step by step. Both ends are run by one thread, so a wait without
-// bound throws.
+// FIFO and hostcalls: what each operation does with counters and stacks, step by step. Both ends are run by one thread, so a wait
+// without bound throws.
 #include "both_ends.h"
 
 #include <heddle/rpc/ring/fifo.h>
+#include <heddle/rpc/ring/hostcall.h>
 
+#include <functional>
 #include <type_traits>
 #include <vector>
 
@@ -225,6 +227,181 @@ TYPED_TEST(fifo, is_never_ahead_of_its_producers) {
   ends.tail() = 100;
   EXPECT_TRUE(ends.push(1)) << "the copy of the tail is enough";
   EXPECT_THROW(ends.push(1), trapped);
+}
+
+// -- hostcalls --------------------------------------------------------------------------------------------------------------------
+
+/// Its pauses are the server's turns.
+struct answered_machine : machine {
+  static inline std::function<void()> serve;
+  static void pause() {
+    if (!serve) throw would_wait("nobody serves");
+    serve();
+  }
+};
+
+constexpr uint32_t service = 3;
+
+class hostcalls : public testing::Test {
+ protected:
+  explicit hostcalls(uint32_t packets = 2)
+      : shape_{packets, lanes}, shared_((shape_.size_bytes() + sizeof(cache_line) - 1) / sizeof(cache_line)) {
+    shape_.prepare(shared_.data());
+    answered_machine::serve = nullptr;
+  }
+
+  template <typename Machine = answered_machine>
+  basic_hostcall_client<Machine, checked> client() {
+    return {shared_.data(), shape_};
+  }
+  basic_hostcall_server<machine, checked> server() { return {shared_.data(), shape_}; }
+  basic_hostcall_server<machine> unchecked_server() { return {shared_.data(), shape_}; }
+  hostcall_end<machine, counted_tag> end() { return {shared_.data(), shape_}; }
+
+  ring_result call(uint64_t word, uint32_t turns, std::vector<uint64_t>* answers = nullptr) {
+    return client().call(
+        service, [&](packet& to, uint32_t lane) { to.words[0] = word + lane; },
+        [&](packet& from, uint32_t) {
+          if (answers != nullptr) answers->push_back(from.words[0]);
+        },
+        turns);
+  }
+  /// Adds 100 to each request, and tells what was asked.
+  std::vector<uint64_t> serve_all() {
+    std::vector<uint64_t> asked;
+    server().serve([&](uint32_t of, packet& line, uint32_t) {
+      EXPECT_EQ(of, service);
+      asked.push_back(line.words[0]);
+      line.words[0] += 100;
+    });
+    return asked;
+  }
+
+ private:
+  struct alignas(64) cache_line {
+    unsigned char bytes[64];
+  };
+  hostcall_layout shape_;
+  std::vector<cache_line> shared_;
+};
+
+TEST_F(hostcalls, bring_each_lane_its_answer) {
+  answered_machine::serve = [&] { EXPECT_EQ(serve_all(), (std::vector<uint64_t>{7, 8, 9})); };
+  std::vector<uint64_t> answers;
+  EXPECT_TRUE(call(7, without_bound, &answers));
+  EXPECT_EQ(answers, (std::vector<uint64_t>{107, 108, 109}));
+  EXPECT_TRUE(client().all_idle());
+}
+
+TEST_F(hostcalls, are_made_for_the_lanes_that_are_there) {
+  const rules_for_now without_the_first{{.may_wait = false, .lanes_here = 0b110}};
+  answered_machine::serve = [&] { EXPECT_EQ(serve_all(), (std::vector<uint64_t>{8, 9})); };
+  EXPECT_TRUE(call(7, 1));
+}
+
+TEST_F(hostcalls, are_the_server_s_when_nobody_waits_for_the_answer) {
+  answered_machine::serve = [] {};
+  const ring_result first = call(10, 2);
+  EXPECT_EQ(first.status, ring_status::timed_out);
+  EXPECT_EQ(first.waited_for, ring_wait::answer);
+  EXPECT_EQ(first.index, 0U) << "the packet";
+  EXPECT_EQ(call(20, 0).waited_for, ring_wait::answer);
+  // Both packets are the server's now.
+  const ring_result none = call(30, 5);
+  EXPECT_EQ(none.status, ring_status::timed_out);
+  EXPECT_EQ(none.waited_for, ring_wait::packet);
+  EXPECT_FALSE(client().all_idle());
+  EXPECT_EQ(serve_all(), (std::vector<uint64_t>{20, 21, 22, 10, 11, 12})) << "each once, the last one first";
+  EXPECT_TRUE(client().all_idle()) << "the server gives back what was abandoned";
+  EXPECT_TRUE(serve_all().empty());
+}
+
+/// The server comes between the last look and the exchange that gives up.
+struct late_machine : answered_machine {
+  template <typename T, scope Scope>
+  struct atomic_ref : answered_machine::atomic_ref<T, Scope> {
+    using base = answered_machine::atomic_ref<T, Scope>;
+    using base::base;
+    bool compare_exchange_strong(T& expected, T desired, memory_order order) const {
+      if (sizeof(T) == 4) serve();
+      return base::compare_exchange_strong(expected, desired, order);
+    }
+  };
+};
+
+TEST_F(hostcalls, take_an_answer_that_comes_when_they_give_up) {
+  answered_machine::serve = [&] { EXPECT_EQ(serve_all().size(), lanes); };
+  uint64_t answer = 0;
+  EXPECT_TRUE(client<late_machine>().call(
+      service, [](packet& to, uint32_t) { to.words[0] = 1; }, [&](packet& from, uint32_t) { answer = from.words[0]; },
+      0));
+  EXPECT_EQ(answer, 101U);
+  EXPECT_TRUE(client().all_idle());
+}
+
+TEST_F(hostcalls, give_a_packet_back_under_another_name) {
+  const auto stack = end().free_packets();
+  const uint64_t first = stack.pop();
+  const uint64_t second = stack.pop();
+  EXPECT_EQ(stack.pop(), 0U);
+  EXPECT_NE(counted_tag::packet_of(first), counted_tag::packet_of(second));
+  end().give_back(second);
+  end().give_back(first);
+  const uint64_t again = stack.pop();
+  EXPECT_EQ(counted_tag::packet_of(again), counted_tag::packet_of(first));
+  EXPECT_NE(again, first);
+  // A tag comes round, and the packet is the same.
+  EXPECT_EQ(counted_tag::retagged(0xffffffff00000001U), 1U);
+}
+
+TEST_F(hostcalls, are_many_more_than_packets) {
+  answered_machine::serve = [&] { serve_all(); };
+  for (uint64_t n = 0; n < 1000; ++n) {
+    std::vector<uint64_t> answers;
+    ASSERT_TRUE(call(n, n % 3 == 0 ? without_bound : 1, &answers));
+    ASSERT_EQ(answers, (std::vector<uint64_t>{n + 100, n + 101, n + 102}));
+  }
+  EXPECT_TRUE(client().all_idle());
+}
+
+TEST_F(hostcalls, ring_once) {
+  answered_machine::serve = [&] { serve_all(); };
+  const doorbell before = server().rings();
+  EXPECT_TRUE(call(1, 1));
+  EXPECT_EQ(server().rings(), before + 1);
+}
+
+// What the other side writes is not believed.
+TEST_F(hostcalls, of_lanes_and_packets_that_do_not_exist_are_not_served) {
+  answered_machine::serve = [] {};
+  EXPECT_FALSE(call(1, 0));
+  const uint64_t name = end().ready_packets().top();
+  end().header_of(name).mask = ~uint64_t{0};
+  EXPECT_EQ(serve_all().size(), lanes);
+  EXPECT_TRUE(end().free_packets().pop() != 0);
+  end().ready_packets().push(counted_tag::named(1000 % 2));
+  EXPECT_THROW(serve_all(), trapped) << "nobody has posted it";
+}
+
+TEST_F(hostcalls, below_which_lies_a_packet_that_does_not_exist_end_the_run) {
+  answered_machine::serve = [] {};
+  EXPECT_FALSE(call(1, 0));
+  end().header_of(end().ready_packets().top()).below = counted_tag::named(2);
+  EXPECT_THROW(serve_all(), trapped);
+}
+
+TEST_F(hostcalls, end_also_when_their_list_does_not) {
+  answered_machine::serve = [] {};
+  EXPECT_FALSE(call(1, 0));
+  const uint64_t name = end().ready_packets().top();
+  end().header_of(name).below = name;
+  basic_hostcall_server<machine> trusting = unchecked_server();
+  EXPECT_EQ(trusting.serve([](uint32_t, packet&, uint32_t) {}), 2U) << "as many as there are packets";
+}
+
+TEST_F(hostcalls, have_lines_for_all_lanes_of_their_client) {
+  using wide = careful_target<lanes + 1>;
+  EXPECT_THROW(client<wide>().call(service, [](packet&, uint32_t) {}, [](packet&, uint32_t) {}), trapped);
 }
 
 }  // namespace
