@@ -10,6 +10,9 @@
 #include <string>
 #include <thread>
 
+/// What is written for threads can be measured here, too.
+#define HEDDLE_LANES_ARE_THREADS
+
 namespace heddle::bench::machine {
 
 inline constexpr const char* name = "host";
@@ -41,13 +44,15 @@ auto with_lanes(uint32_t lanes, Use use) {
       return use(host::basic_target<1>{});
     case 8:
       return use(host::basic_target<8>{});
-    default:
+    case 32:
       return use(host::basic_target<32>{});
+    default:
+      return use(host::basic_target<64>{});
   }
 }
-inline bool has_lanes(uint32_t lanes) { return lanes == 1 || lanes == 8 || lanes == 32; }
+inline bool has_lanes(uint32_t lanes) { return lanes == 1 || lanes == 8 || lanes == 32 || lanes == 64; }
 inline uint32_t launched_lanes(uint32_t) { return 1; }
-inline uint32_t lanes_max(host::device&) { return 32; }
+inline uint32_t lanes_max(host::device&) { return 64; }
 
 inline std::string device_name(host::device&) {
   std::ifstream file("/proc/cpuinfo");

@@ -7,11 +7,17 @@
 #include HEDDLE_PASTE(HEDDLE_METER_HEADER_, HEDDLE_TARGET)
 
 #include "baselines.h"
+#include "fifo.h"
 #include "launch.h"
+#include "lines.h"
 #include "percentile.h"
 #include "ports.h"
 #include "quiet_output.h"
 #include "timed_run.h"
+
+#ifdef HEDDLE_LANES_ARE_THREADS
+#include "queue.h"
+#endif
 
 namespace heddle::bench {
 namespace {
@@ -59,16 +65,15 @@ class machine_meter : public meter {
             .lanes_max = machine::lanes_max(*on_),
             .waves_max = std::min(resident, rpc::max_ports),
             .memory_is_one = machine::memory_is_one,
-            .protocols = {ports<target>::name},
+            .protocols = protocols(),
             .baselines = {nothing::name, store::name, exchange::name, print::name, launch_name}};
   }
 
   result<measured> measure(const point& at, const effort& how) override {
     if (!machine::has_lanes(at.lanes) || at.lanes > machine::lanes_max(*on_))
       return error{"measure", "lanes", "not measured", "this machine has no waves of that many lanes"};
-    if (at.protocol == ports<target>::name)
-      return machine::with_lanes(
-          at.lanes, [&](auto callers) { return measure_protocol<ports<decltype(callers)>>(*on_, at, how); });
+    if (const auto protocol = protocols(); std::find(protocol.begin(), protocol.end(), at.protocol) != protocol.end())
+      return machine::with_lanes(at.lanes, [&](auto callers) { return measure_calls_of<decltype(callers)>(at, how); });
     if (at.protocol == exchange::name) return measure_protocol<exchange>(*on_, at, how);
     if (at.protocol == nothing::name) return measure_protocol<nothing>(*on_, at, how);
     if (at.protocol == store::name) return measure_protocol<store>(*on_, at, how);
@@ -81,6 +86,32 @@ class machine_meter : public meter {
   }
 
  private:
+  static std::vector<std::string> protocols() {
+    return {ports<target>::name,
+            lines<slot_link<target>>::name,
+            lines<offload_link<target, rpc::offload_ring>>::name,
+            lines<offload_link<target, rpc::single_mailbox>>::name,
+            fifo<target>::name
+#ifdef HEDDLE_LANES_ARE_THREADS
+            ,
+            queue::name
+#endif
+    };
+  }
+
+  template <typename Callers>
+  result<measured> measure_calls_of(const point& at, const effort& how) {
+    if (at.protocol == ports<Callers>::name) return measure_protocol<ports<Callers>>(*on_, at, how);
+    if (at.protocol == fifo<Callers>::name) return measure_protocol<fifo<Callers>>(*on_, at, how);
+#ifdef HEDDLE_LANES_ARE_THREADS
+    if (at.protocol == queue::name) return measure_protocol<queue>(*on_, at, how);
+#endif
+    if (at.protocol == slot_link<Callers>::name) return measure_protocol<lines<slot_link<Callers>>>(*on_, at, how);
+    using ring = offload_link<Callers, rpc::offload_ring>;
+    if (at.protocol == ring::name) return measure_protocol<lines<ring>>(*on_, at, how);
+    return measure_protocol<lines<offload_link<Callers, rpc::single_mailbox>>>(*on_, at, how);
+  }
+
   std::unique_ptr<device> on_;
 };
 
