@@ -180,6 +180,8 @@ class service_handlers {
     const auto file = files_.find(head.subject);
     if (file == nullptr) return {service_status::bad_handle};
     if (head.extra > static_cast<uint64_t>(seek_origin::end)) return {service_status::malformed};
+    // They may be files of the host's, such as a log, and a write far behind their end would make them as large as that.
+    if (head.subject <= standard_error.handle) return {service_status::refused};
     constexpr int origins[] = {SEEK_SET, SEEK_CUR, SEEK_END};
     if (fseeko(file.get(), static_cast<off_t>(head.value), origins[head.extra]) != 0) return failed();
     const off_t at = ftello(file.get());

@@ -197,8 +197,10 @@ TEST_F(services_files, have_handles_that_name_one_file_only) {
     EXPECT_EQ(at.seek(file{wild}, 0, seek_origin::start).status, service_status::bad_handle) << wild;
     EXPECT_EQ(at.close(file{wild}).status, service_status::bad_handle) << wild;
   }
-  for (const file standard : {standard_input, standard_output, standard_error})
+  for (const file standard : {standard_input, standard_output, standard_error}) {
     EXPECT_EQ(at.close(standard).status, service_status::bad_handle);
+    EXPECT_EQ(at.seek(standard, 1 << 30, seek_origin::start).status, service_status::refused);
+  }
 }
 
 TEST_F(services_files, report_what_the_host_says) {

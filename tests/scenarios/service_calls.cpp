@@ -5,7 +5,7 @@
 namespace heddle::tests {
 namespace {
 
-constexpr uint64_t bound_bytes = 512;
+constexpr uint64_t call_bound_bytes = 512;
 constexpr uint32_t most_words = 17;
 
 HEDDLE_FUNCTION constexpr uint64_t word_of(uint64_t id, uint64_t n) { return id * 1000 + n * 7 + 1; }
@@ -82,7 +82,7 @@ void run_service_calls(const parameters& set) {
   const request_account account = make_account(on, set);
   {
     const uint64_t room = 32 * uint64_t{set.count("waves")} * set.count("lanes");
-    rpc::service host(on, shape_of(set, room), {.bound_bytes = bound_bytes});
+    rpc::service host(on, shape_of(set, room), {.bound_bytes = call_bound_bytes});
     host.add<account_function>(account_call, account_for{account}).value();
     host.start();
     on.launch({.waves = set.count("waves"), .lanes = set.count("lanes")},
