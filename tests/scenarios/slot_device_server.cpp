@@ -1,4 +1,4 @@
-// The other direction: a kernel that stays on the device serves host threads, which call it through slots.
+// A kernel that stays on the device serves: host threads, or the waves of another kernel, which call it through slots.
 #include "slots.h"
 
 namespace heddle::tests {
@@ -85,6 +85,64 @@ struct slot_device_server {
   }
 };
 
+template <typename Form>
+struct kernel_that_calls {
+  rpc::slot_client<Form> client;
+  callers who;
+
+  HEDDLE_FUNCTION void operator()() const {
+    for (uint32_t call = 0; call < who.calls; ++call) {
+      const uint64_t id = who.request(call);
+      uint64_t answer = 0;
+      while (!client.invoke([&](rpc::packet& line, uint32_t) { line.words[0] = id; },
+                            [&](rpc::packet& line, uint32_t) { answer = line.words[0]; }))
+        target::pause();
+      HEDDLE_CHECK(answer == changed_by_operate(id), "the answer is not the one to this lane's request");
+    }
+  }
+};
+
+/// Both ends on one device, in two streams; everything lies in its memory.
+struct slot_between_kernels {
+  template <typename Form>
+  static void run(const parameters& set) {
+    device on;
+    const uint32_t lanes = set.count("lanes");
+    const uint64_t requests = uint64_t{set.count("waves")} * lanes * set.count("calls");
+    const rpc::slot_layout<Form> shape{set.count("slots"), lanes};
+    auto* const memory = on.allocate_device<unsigned char>(shape.size_bytes(), "slots");
+    auto* const client_locks = on.allocate_device<uint32_t>(shape.lock_words(), "client locks");
+    auto* const server_locks = on.allocate_device<uint32_t>(shape.lock_words(), "server locks");
+    auto* const handled = on.allocate_device<uint32_t>(requests, "handled requests");
+    auto* const stop = on.allocate_shared<uint32_t>(1, "stop flag");
+    const auto serving = on.create_stream();
+    const auto calling = on.create_stream();
+
+    on.launch({.blocks = 1, .waves = set.count("servers"), .lanes = lanes},
+              serving_kernel<Form>{rpc::slot_server<Form>(memory, server_locks, shape), handled, stop, requests, lanes},
+              serving);
+    on.launch({.blocks = 1, .waves = set.count("waves"), .lanes = lanes},
+              kernel_that_calls<Form>{rpc::slot_client<Form>(memory, client_locks, shape), {lanes, set.count("calls")}},
+              calling);
+    on.synchronize(calling);
+    shared_word<uint32_t>(*stop).store(1, memory_order::release);
+    on.synchronize();
+
+    std::vector<uint32_t> counts(requests);
+    on.copy(counts.data(), handled, requests * sizeof(uint32_t));
+    for (const uint32_t count : counts) HEDDLE_CHECK(count == 1, "a request was not handled");
+  }
+};
+
+void run_slot_between_kernels(const parameters& set) { run_with_mailbox<slot_between_kernels>(set); }
+
+/// A wave that calls may have begun before any that serves: only where all waves that there is room for begin does it not wait for ever.
+scheduler::verdict needs_waves_that_begin(const parameters& set) {
+  if (!set.has("progress")) return scheduler::verdict::ok;
+  const std::string& model = set.text("progress");
+  return model == "fair" || model == "slots" ? scheduler::verdict::ok : scheduler::verdict::progress;
+}
+
 void run_slot_device_server(const parameters& set) { run_with_mailbox<slot_device_server>(set); }
 
 /// Whoever has taken a slot to serve it must be guaranteed a turn.
@@ -110,5 +168,19 @@ HEDDLE_SCENARIO(run_slot_device_server,
                          mailbox_parameter(),
                      },
                  .expected = needs_fair_servers});
+
+HEDDLE_SCENARIO(run_slot_between_kernels,
+                {.name = "slot.device-to-device",
+                 .summary = "waves of one kernel call, and those of another serve them",
+                 .parameters =
+                     {
+                         parameter::number("waves", 2, 1, 65536, "", "waves that call"),
+                         parameter::number("lanes", 2, 1, 64, "", "lanes of each wave"),
+                         parameter::number("slots", 2, 1, rpc::max_slots, "", "slots between client and server"),
+                         parameter::number("servers", 1, 1, 65536, "", "waves that serve"),
+                         parameter::number("calls", 3, 1, 100000, "", "calls that each lane makes"),
+                         mailbox_parameter(),
+                     },
+                 .expected = needs_waves_that_begin});
 
 }  // namespace heddle::tests
