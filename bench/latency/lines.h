@@ -120,6 +120,50 @@ class slot_link {
   uint32_t* server_locks_ = nullptr;
 };
 
+/// As many packets as waves, as ROCm has them; nobody sleeps, so nobody rings.
+template <typename ClientMachine>
+class hostcall_link {
+ public:
+  static constexpr const char* name = "hostcalls";
+  static constexpr uint64_t words = 8;
+
+  struct client {
+    rpc::basic_hostcall_client<ClientMachine> end;
+    template <typename Fill, typename Use>
+    HEDDLE_FUNCTION void call(Fill fill, Use use) const {
+      end.call(
+          0, [&](rpc::packet& line, uint32_t lane) { fill(line.words, lane); },
+          [&](rpc::packet& line, uint32_t lane) { use(line.words, lane); });
+    }
+  };
+  struct server {
+    rpc::basic_hostcall_server<target> end;
+    template <typename Operate>
+    bool serve(Operate operate) {
+      return end.serve([&](uint32_t, rpc::packet& line, uint32_t) { operate(line.words); }) != 0;
+    }
+  };
+
+  result<void> prepare(device_memory& memory, const point& at) {
+    if (at.waves > rpc::max_hostcall_packets)
+      return error{name, "waves", "not measured", "more waves than packets there can be"};
+    if (at.mailbox == placement::device)
+      return error{name, "mailbox", "not measured", "its packets are laid out by the host, in host memory"};
+    shape_ = {at.waves, at.lanes};
+    result<unsigned char*> shared = memory.mailboxes(shape_.size_bytes(), at.mailbox);
+    if (!shared) return shared.why();
+    shared_ = shared.value();
+    shape_.prepare(shared_);
+    return {};
+  }
+  client make_client() const { return {{shared_, shape_, false}}; }
+  server make_server(uint32_t) const { return {rpc::basic_hostcall_server<target>(shared_, shape_)}; }
+
+ private:
+  rpc::hostcall_layout shape_{1, 1};
+  unsigned char* shared_ = nullptr;
+};
+
 /// One mailbox for all waves, or a ring of as many entries.
 template <typename ClientMachine, typename Form>
 class offload_link {

@@ -89,6 +89,7 @@ class machine_meter : public meter {
   static std::vector<std::string> protocols() {
     return {ports<target>::name,
             lines<slot_link<target>>::name,
+            lines<hostcall_link<target>>::name,
             lines<offload_link<target, rpc::offload_ring>>::name,
             lines<offload_link<target, rpc::single_mailbox>>::name,
             fifo<target>::name
@@ -107,6 +108,8 @@ class machine_meter : public meter {
     if (at.protocol == queue::name) return measure_protocol<queue>(*on_, at, how);
 #endif
     if (at.protocol == slot_link<Callers>::name) return measure_protocol<lines<slot_link<Callers>>>(*on_, at, how);
+    if (at.protocol == hostcall_link<Callers>::name)
+      return measure_protocol<lines<hostcall_link<Callers>>>(*on_, at, how);
     using ring = offload_link<Callers, rpc::offload_ring>;
     if (at.protocol == ring::name) return measure_protocol<lines<ring>>(*on_, at, how);
     return measure_protocol<lines<offload_link<Callers, rpc::single_mailbox>>>(*on_, at, how);
