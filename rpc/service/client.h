@@ -181,7 +181,7 @@ class basic_service_client {
   /// Each lane calls with its own arguments. One hand-over each way for up to 56 bytes of them.
   template <typename Function, typename... Arguments>
   HEDDLE_FUNCTION auto call(uint64_t number, Arguments... arguments) const {
-    return caller<Function>::call(*this, number, arguments...);
+    return caller<Function>::convert_and_call(*this, number, arguments...);
   }
 
   HEDDLE_FUNCTION const port_client& ports() const { return ports_; }
@@ -258,6 +258,17 @@ class basic_service_client {
   struct caller;
   template <typename Result, typename... Taken>
   struct caller<Result(Taken...)> {
+    /// Arguments become what the function takes here, as in any call; but no fraction is lost in silence.
+    template <typename... Given>
+    HEDDLE_FUNCTION static call_answer<Result> convert_and_call(const basic_service_client& from, uint64_t number,
+                                                                Given... given) {
+      static_assert(sizeof...(Given) == sizeof...(Taken), "the host function takes another number of arguments");
+      static_assert((std::is_convertible_v<Given, Taken> && ...), "an argument is not what the host function takes");
+      static_assert(!((std::is_floating_point_v<Given> && std::is_integral_v<Taken>) || ...),
+                    "a fraction is passed where the host function takes an integer");
+      return call(from, number, static_cast<Taken>(given)...);
+    }
+
     HEDDLE_FUNCTION static call_answer<Result> call(const basic_service_client& from, uint64_t number, Taken... taken) {
       constexpr uint32_t count = sizeof...(Taken);
       const service_request head{number, detail::signature<Result(Taken...)>::hash(), count};
