@@ -125,9 +125,12 @@ struct stream_receiver {
   HEDDLE_FUNCTION void operator()(packet& from, uint32_t lane) const {
     stream_sink& mine = sinks[lane];
     if (received == 0) {
+      uint64_t named_bytes = 0;
       // A host reads it once: its client may be hostile, and must not name another size behind the check.
-      const uint64_t named_bytes =
-          Target::is_device() ? from.words[0] : *static_cast<const volatile uint64_t*>(&from.words[0]);
+      if (Target::is_device())
+        named_bytes = from.words[0];
+      else
+        named_bytes = *static_cast<const volatile uint64_t*>(&from.words[0]);
       const bool too_large = named_bytes > bound_bytes;
       mine.data = nullptr;
       if (!too_large) mine.data = allocate(lane, named_bytes);
