@@ -84,6 +84,5 @@ HEDDLE_TEST(a_ring_whose_tickets_wrap, "offload.ring", 200, "first=4294967290");
 HEDDLE_TEST(a_thousand_offloads_over_two_entries, "offload.contended", 5, "waves=2", "calls=250");
 HEDDLE_TEST(waves_that_serve_waves, "device.server", 500);
 HEDDLE_TEST(waves_that_serve_wider_waves, "device.server", 500, "lanes=2");
-HEDDLE_TEST(planted_hangs, "zoo.*", 400);
 
 }  // namespace

@@ -3,6 +3,7 @@
 //
 // The general form of a handler that waits for the device (zoo: AMDGPU.jl #537, hostrpc ab40c52). Smallest: 2 waves, 1 port.
 #include "../ports.h"
+#include "zoo.h"
 
 namespace heddle::tests {
 namespace {
@@ -19,7 +20,17 @@ struct crossed_kernel {
   }
 };
 
-void run_crossed_calls(const parameters& set) {
+/// A port and a server for each call in the twin: the handlers meet.
+parameters with_room(const parameters& set) {
+  parameters with = set;
+  if (!zoo::is_fixed(set)) return with;
+  if (set.count("ports") < 2) with.set("ports=2");
+  if (set.count("servers") < 2) with.set("servers=2");
+  return with;
+}
+
+void run_crossed_calls(const parameters& given) {
+  const parameters set = with_room(given);
   device on;
   port_test test(on, set);
   auto* const arrived = on.allocate_shared<uint32_t>(2, "arrived flags");
@@ -37,7 +48,8 @@ void run_crossed_calls(const parameters& set) {
       set.count("waves"));
 }
 
-scheduler::verdict crossed_verdict(const parameters& set) {
+scheduler::verdict crossed_verdict(const parameters& given) {
+  const parameters set = with_room(given);
   // With a port and a server for each call the handlers meet, if both waves get a turn.
   const bool apart = set.count("ports") >= 2 && set.count("servers") >= 2;
   if (!apart) return scheduler::verdict::deadlock;
@@ -47,17 +59,18 @@ scheduler::verdict crossed_verdict(const parameters& set) {
 
 }  // namespace
 
-HEDDLE_SCENARIO(run_crossed_calls,
-                {.name = "zoo.crossed-calls",
-                 .summary = "a handler waits for the call of a wave that waits for its port",
-                 .parameters =
-                     {
-                         parameter::number("waves", 2, 2, 2, "", "waves that call, and wait for each other"),
-                         parameter::number("lanes", 1, 1, 1, "", "lanes of each wave"),
-                         parameter::number("ports", 1, 1, rpc::max_ports, "", "ports between client and server"),
-                         parameter::number("servers", 1, 1, 64, "", "host threads that serve"),
-                         parameter::number("calls", 1, 1, 1, "", "calls that each lane makes"),
-                     },
-                 .expected = crossed_verdict});
+HEDDLE_ZOO(run_crossed_calls,
+           {.name = "zoo.crossed-calls",
+            .summary = "a handler waits for the call of a wave that waits for its port",
+            .parameters =
+                {
+                    parameter::number("waves", 2, 2, 2, "", "waves that call, and wait for each other"),
+                    parameter::number("lanes", 1, 1, 1, "", "lanes of each wave"),
+                    parameter::number("ports", 1, 1, rpc::max_ports, "", "ports between client and server"),
+                    parameter::number("servers", 1, 1, 64, "", "host threads that serve"),
+                    parameter::number("calls", 1, 1, 1, "", "calls that each lane makes"),
+                    zoo::fixed(),
+                },
+            .expected = crossed_verdict});
 
 }  // namespace heddle::tests

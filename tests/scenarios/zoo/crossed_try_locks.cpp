@@ -70,9 +70,9 @@ std::vector<parameter> polite_parameters() {
 
 }  // namespace
 
-HEDDLE_SCENARIO(run_polite, {.name = "zoo.crossed-try-locks",
-                             .summary = "two waves give back the one lock whenever the other is taken, for ever",
-                             .parameters = polite_parameters(),
-                             .expected = polite_verdict});
+HEDDLE_ZOO(run_polite, {.name = "zoo.crossed-try-locks",
+                        .summary = "two waves give back the one lock whenever the other is taken, for ever",
+                        .parameters = polite_parameters(),
+                        .expected = polite_verdict});
 
 }  // namespace heddle::tests

@@ -183,26 +183,25 @@ verdict overrun_verdict(const parameters& set) {
 
 }  // namespace
 
-HEDDLE_SCENARIO(
-    run_narrow_writer,
-    {.name = "zoo.writer-scope-too-narrow",
-     .summary = "an entry of a FIFO is published in block scope",
-     .parameters = small_fifo(0),
-     .expected = zoo::where_memory_is_late<verdict::scope_race, zoo::late_over_the_link::stores, flushed_fifo>});
+HEDDLE_ZOO(run_narrow_writer,
+           {.name = "zoo.writer-scope-too-narrow",
+            .summary = "an entry of a FIFO is published in block scope",
+            .parameters = small_fifo(0),
+            .expected = zoo::where_memory_is_late<verdict::scope_race, zoo::late_over_the_link::stores, flushed_fifo>});
 
-HEDDLE_SCENARIO(run_late_reset, {.name = "zoo.late-reset-erases-flag",
-                                 .summary = "a consumer gives a place back and clears its flag then",
-                                 .parameters = small_fifo(0),
-                                 .expected = hangs_unless_fixed});
+HEDDLE_ZOO(run_late_reset, {.name = "zoo.late-reset-erases-flag",
+                            .summary = "a consumer gives a place back and clears its flag then",
+                            .parameters = small_fifo(0),
+                            .expected = hangs_unless_fixed});
 
-HEDDLE_SCENARIO(run_flag_wrap, {.name = "zoo.flag-wrap-at-2-31",
-                                .summary = "numbers of entries are compared, and their sign changes",
-                                .parameters = small_fifo(2147483646),
-                                .expected = hangs_unless_fixed});
+HEDDLE_ZOO(run_flag_wrap, {.name = "zoo.flag-wrap-at-2-31",
+                           .summary = "numbers of entries are compared, and their sign changes",
+                           .parameters = small_fifo(2147483646),
+                           .expected = hangs_unless_fixed});
 
-HEDDLE_SCENARIO(run_overrun, {.name = "zoo.queue-depth-overrun",
-                              .summary = "a proxy hands on more than the queue below it holds",
-                              .parameters = small_fifo(0),
-                              .expected = overrun_verdict});
+HEDDLE_ZOO(run_overrun, {.name = "zoo.queue-depth-overrun",
+                         .summary = "a proxy hands on more than the queue below it holds",
+                         .parameters = small_fifo(0),
+                         .expected = overrun_verdict});
 
 }  // namespace heddle::tests

@@ -88,15 +88,15 @@ std::vector<parameter> taking_parameters() {
 
 }  // namespace
 
-HEDDLE_SCENARIO(run_lost_doorbell,
-                {.name = "zoo.lost-doorbell",
-                 .summary = "a listener looks for work only when the bell has been rung, and a ring is lost",
-                 .parameters = lost_doorbell_parameters(),
-                 .expected = lost_doorbell_verdict});
+HEDDLE_ZOO(run_lost_doorbell,
+           {.name = "zoo.lost-doorbell",
+            .summary = "a listener looks for work only when the bell has been rung, and a ring is lost",
+            .parameters = lost_doorbell_parameters(),
+            .expected = lost_doorbell_verdict});
 
-HEDDLE_SCENARIO(run_untagged, {.name = "zoo.stack-without-tag",
-                               .summary = "a packet goes back to the free stack under the name that it had",
-                               .parameters = taking_parameters(),
-                               .expected = untagged_verdict});
+HEDDLE_ZOO(run_untagged, {.name = "zoo.stack-without-tag",
+                          .summary = "a packet goes back to the free stack under the name that it had",
+                          .parameters = taking_parameters(),
+                          .expected = untagged_verdict});
 
 }  // namespace heddle::tests

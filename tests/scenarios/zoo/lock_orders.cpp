@@ -11,14 +11,14 @@ void run_no_fence_at_lock(const parameters& set) { zoo::run_weakened_echo<zoo::n
 
 }  // namespace
 
-HEDDLE_SCENARIO(run_no_fence_at_unlock, {.name = "zoo.no-fence-at-unlock",
-                                         .summary = "a port is given back by a relaxed operation",
-                                         .parameters = zoo::one_port(),
-                                         .expected = zoo::where_memory_is_late<verdict::race>});
+HEDDLE_ZOO(run_no_fence_at_unlock, {.name = "zoo.no-fence-at-unlock",
+                                    .summary = "a port is given back by a relaxed operation",
+                                    .parameters = zoo::one_port(),
+                                    .expected = zoo::where_memory_is_late<verdict::race>});
 
-HEDDLE_SCENARIO(run_no_fence_at_lock, {.name = "zoo.no-fence-at-lock",
-                                       .summary = "a port is taken by a relaxed operation",
-                                       .parameters = zoo::one_port(),
-                                       .expected = zoo::where_memory_is_late<verdict::race>});
+HEDDLE_ZOO(run_no_fence_at_lock, {.name = "zoo.no-fence-at-lock",
+                                  .summary = "a port is taken by a relaxed operation",
+                                  .parameters = zoo::one_port(),
+                                  .expected = zoo::where_memory_is_late<verdict::race>});
 
 }  // namespace heddle::tests

@@ -76,16 +76,16 @@ scheduler::verdict not_broadcast_verdict(const parameters& set) {
 
 }  // namespace
 
-HEDDLE_SCENARIO(run_not_broadcast,
-                {.name = "zoo.mailbox-not-broadcast",
-                 .summary = "each lane looks at the mailbox for itself, and a wave comes apart",
-                 .parameters = zoo::with_twin({
-                     parameter::number("waves", 2, 1, 65536, "", "waves that call"),
-                     parameter::number("lanes", 4, 2, 64, "", "lanes of each wave"),
-                     parameter::number("ports", 1, 1, rpc::max_ports, "", "ports between client and server"),
-                     parameter::number("servers", 1, 1, 64, "", "host threads that serve"),
-                     parameter::number("calls", 2, 2, 100000, "", "calls that each lane makes"),
-                 }),
-                 .expected = not_broadcast_verdict});
+HEDDLE_ZOO(run_not_broadcast,
+           {.name = "zoo.mailbox-not-broadcast",
+            .summary = "each lane looks at the mailbox for itself, and a wave comes apart",
+            .parameters = zoo::with_twin({
+                parameter::number("waves", 2, 1, 65536, "", "waves that call"),
+                parameter::number("lanes", 4, 2, 64, "", "lanes of each wave"),
+                parameter::number("ports", 1, 1, rpc::max_ports, "", "ports between client and server"),
+                parameter::number("servers", 1, 1, 64, "", "host threads that serve"),
+                parameter::number("calls", 2, 2, 100000, "", "calls that each lane makes"),
+            }),
+            .expected = not_broadcast_verdict});
 
 }  // namespace heddle::tests

@@ -26,34 +26,31 @@ std::vector<parameter> few_calls() { return zoo::with_twin(port_parameters(2, 2,
 
 }  // namespace
 
-HEDDLE_SCENARIO(run_no_release,
-                {.name = "zoo.no-release-before-toggle",
-                 .summary = "a packet is handed over by a relaxed store",
-                 .parameters = few_calls(),
-                 .expected = zoo::where_memory_is_late<verdict::race, zoo::late_over_the_link::stores>});
+HEDDLE_ZOO(run_no_release, {.name = "zoo.no-release-before-toggle",
+                            .summary = "a packet is handed over by a relaxed store",
+                            .parameters = few_calls(),
+                            .expected = zoo::where_memory_is_late<verdict::race, zoo::late_over_the_link::stores>});
 
-HEDDLE_SCENARIO(run_no_acquire, {.name = "zoo.no-acquire-after-wait",
-                                 .summary = "a packet is used after a relaxed load that saw it come",
-                                 .parameters = few_calls(),
-                                 .expected = zoo::where_memory_is_late<verdict::race, zoo::late_over_the_link::loads>});
+HEDDLE_ZOO(run_no_acquire, {.name = "zoo.no-acquire-after-wait",
+                            .summary = "a packet is used after a relaxed load that saw it come",
+                            .parameters = few_calls(),
+                            .expected = zoo::where_memory_is_late<verdict::race, zoo::late_over_the_link::loads>});
 
-HEDDLE_SCENARIO(run_device_scope,
-                {.name = "zoo.device-scope-mailbox",
-                 .summary = "mailboxes of device scope between device and host",
-                 .parameters = few_calls(),
-                 .expected = zoo::where_memory_is_late<verdict::scope_race, zoo::late_over_the_link::either>});
+HEDDLE_ZOO(run_device_scope,
+           {.name = "zoo.device-scope-mailbox",
+            .summary = "mailboxes of device scope between device and host",
+            .parameters = few_calls(),
+            .expected = zoo::where_memory_is_late<verdict::scope_race, zoo::late_over_the_link::either>});
 
-HEDDLE_SCENARIO(run_plain_store,
-                {.name = "zoo.plain-mailbox-store",
-                 .summary = "a packet is handed over by a plain store",
-                 .parameters = few_calls(),
-                 .expected = zoo::where_memory_is_late<verdict::race, zoo::late_over_the_link::stores>});
+HEDDLE_ZOO(run_plain_store, {.name = "zoo.plain-mailbox-store",
+                             .summary = "a packet is handed over by a plain store",
+                             .parameters = few_calls(),
+                             .expected = zoo::where_memory_is_late<verdict::race, zoo::late_over_the_link::stores>});
 
-HEDDLE_SCENARIO(
-    run_header_without_acquire,
-    {.name = "zoo.header-without-acquire",
-     .summary = "the next call's header is written before the fence that orders it after the last one's reader",
-     .parameters = zoo::with_twin(port_parameters(1, 1, 1, 2)),
-     .expected = zoo::where_memory_is_late<verdict::race>});
+HEDDLE_ZOO(run_header_without_acquire,
+           {.name = "zoo.header-without-acquire",
+            .summary = "the next call's header is written before the fence that orders it after the last one's reader",
+            .parameters = zoo::with_twin(port_parameters(1, 1, 1, 2)),
+            .expected = zoo::where_memory_is_late<verdict::race>});
 
 }  // namespace heddle::tests

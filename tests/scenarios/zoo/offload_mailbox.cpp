@@ -172,25 +172,25 @@ std::vector<parameter> offloads_without_atomics() {
 
 }  // namespace
 
-HEDDLE_SCENARIO(run_offload_plain_clear, {.name = "zoo.offload-plain-clear",
-                                          .summary = "the host clears the mailbox by a plain store",
-                                          .parameters = few_offloads(),
-                                          .expected = plain_clear_verdict});
+HEDDLE_ZOO(run_offload_plain_clear, {.name = "zoo.offload-plain-clear",
+                                     .summary = "the host clears the mailbox by a plain store",
+                                     .parameters = few_offloads(),
+                                     .expected = plain_clear_verdict});
 
-HEDDLE_SCENARIO(run_offload_whole_copy, {.name = "zoo.offload-whole-copy",
-                                         .summary = "one copy is to bring the turn and the request in their order",
-                                         .parameters = few_offloads(),
-                                         .expected = whole_copy_verdict});
+HEDDLE_ZOO(run_offload_whole_copy, {.name = "zoo.offload-whole-copy",
+                                    .summary = "one copy is to bring the turn and the request in their order",
+                                    .parameters = few_offloads(),
+                                    .expected = whole_copy_verdict});
 
-HEDDLE_SCENARIO(run_offload_kernel_stream, {.name = "zoo.offload-kernel-stream",
-                                            .summary = "the host copies the mailbox in the stream of the kernel",
-                                            .parameters = few_offloads(),
-                                            .expected = kernel_stream_verdict});
+HEDDLE_ZOO(run_offload_kernel_stream, {.name = "zoo.offload-kernel-stream",
+                                       .summary = "the host copies the mailbox in the stream of the kernel",
+                                       .parameters = few_offloads(),
+                                       .expected = kernel_stream_verdict});
 
-HEDDLE_SCENARIO(run_offload_lock_across_link,
-                {.name = "zoo.offload-lock-across-link",
-                 .summary = "the lock of a mailbox is taken across a link that carries no atomics",
-                 .parameters = offloads_without_atomics(),
-                 .expected = lock_across_link_verdict});
+HEDDLE_ZOO(run_offload_lock_across_link,
+           {.name = "zoo.offload-lock-across-link",
+            .summary = "the lock of a mailbox is taken across a link that carries no atomics",
+            .parameters = offloads_without_atomics(),
+            .expected = lock_across_link_verdict});
 
 }  // namespace heddle::tests

@@ -131,22 +131,21 @@ std::vector<parameter> round_the_ring(int64_t first) {
 
 }  // namespace
 
-HEDDLE_SCENARIO(run_offload_ring_hole,
-                {.name = "zoo.offload-ring-hole",
-                 .summary = "entries are served in order, and one that is reserved and not filled holds up all",
-                 .parameters = reserved_and_left(),
-                 .expected = ring_hole_verdict});
+HEDDLE_ZOO(run_offload_ring_hole,
+           {.name = "zoo.offload-ring-hole",
+            .summary = "entries are served in order, and one that is reserved and not filled holds up all",
+            .parameters = reserved_and_left(),
+            .expected = ring_hole_verdict});
 
-HEDDLE_SCENARIO(run_offload_ring_wrap,
-                {.name = "zoo.offload-ring-wrap",
-                 .summary = "a counter wraps, and entries in use are taken for those of the first lap",
-                 .parameters = round_the_ring(int64_t{UINT32_MAX} - 3),
-                 .expected = two_in_one_entry});
+HEDDLE_ZOO(run_offload_ring_wrap,
+           {.name = "zoo.offload-ring-wrap",
+            .summary = "a counter wraps, and entries in use are taken for those of the first lap",
+            .parameters = round_the_ring(int64_t{UINT32_MAX} - 3),
+            .expected = two_in_one_entry});
 
-HEDDLE_SCENARIO(run_offload_ring_reuse,
-                {.name = "zoo.offload-ring-reuse",
-                 .summary = "the host gives an entry back before its client has read the answer",
-                 .parameters = round_the_ring(0),
-                 .expected = two_in_one_entry});
+HEDDLE_ZOO(run_offload_ring_reuse, {.name = "zoo.offload-ring-reuse",
+                                    .summary = "the host gives an entry back before its client has read the answer",
+                                    .parameters = round_the_ring(0),
+                                    .expected = two_in_one_entry});
 
 }  // namespace heddle::tests

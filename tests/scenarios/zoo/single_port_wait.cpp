@@ -1,15 +1,31 @@
 // One port for all waves: a wave waits for a port that is held by a wave that may never get a turn.
 //
-// LLVM D149598 and commit aea866c1 gave every wave a port of its own for this reason. Smallest: 2 waves, 1 port.
+// LLVM D149598 and commit aea866c1 gave every wave a port of its own for this reason, as the twin does. Smallest: 2 waves, 1 port.
 #include "../echo.h"
+#include "zoo.h"
+
+#include <algorithm>
+#include <string>
 
 namespace heddle::tests {
 namespace {
 
-void run_single_port_wait(const parameters& set) { run_echo(set); }
+/// A port for each wave in the twin.
+parameters with_ports(const parameters& set) {
+  parameters with = set;
+  if (zoo::is_fixed(set)) with.set("ports=" + std::to_string(std::max(set.count("ports"), set.count("waves"))));
+  return with;
+}
+
+void run_single_port_wait(const parameters& set) {
+  const parameters with = with_ports(set);
+  run_echo(with);
+}
+
+scheduler::verdict single_port_verdict(const parameters& set) { return needs_fair_holders(with_ports(set)); }
 
 std::vector<parameter> hangs_by_default() {
-  std::vector<parameter> all = port_parameters(2, 1, 1, 1);
+  std::vector<parameter> all = zoo::with_twin(port_parameters(2, 1, 1, 1));
   // The machine's own default is kinder.
   all.push_back(parameter::one_of("progress", "hsa",
                                   {"fair", "unfair", "hsa", "obe", "hsa_obe", "lobe", "slots", "cuda"},
@@ -19,9 +35,9 @@ std::vector<parameter> hangs_by_default() {
 
 }  // namespace
 
-HEDDLE_SCENARIO(run_single_port_wait, {.name = "zoo.single-port-wait",
-                                       .summary = "one port for all waves; its holder may never get a turn",
-                                       .parameters = hangs_by_default(),
-                                       .expected = needs_fair_holders});
+HEDDLE_ZOO(run_single_port_wait, {.name = "zoo.single-port-wait",
+                                  .summary = "one port for all waves; its holder may never get a turn",
+                                  .parameters = hangs_by_default(),
+                                  .expected = single_port_verdict});
 
 }  // namespace heddle::tests

@@ -31,9 +31,9 @@ std::vector<parameter> rings_are_lost_by_default() {
 
 }  // namespace
 
-HEDDLE_SCENARIO(run_sleeping, {.name = "zoo.sleep-without-timeout",
-                               .summary = "a server sleeps until it is rung for, and a ring is lost",
-                               .parameters = rings_are_lost_by_default(),
-                               .expected = sleeping_verdict});
+HEDDLE_ZOO(run_sleeping, {.name = "zoo.sleep-without-timeout",
+                          .summary = "a server sleeps until it is rung for, and a ring is lost",
+                          .parameters = rings_are_lost_by_default(),
+                          .expected = sleeping_verdict});
 
 }  // namespace heddle::tests

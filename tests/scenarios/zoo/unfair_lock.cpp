@@ -78,10 +78,10 @@ std::vector<parameter> locked_parameters() {
 
 }  // namespace
 
-HEDDLE_SCENARIO(run_locked,
-                {.name = "zoo.unfair-lock",
-                 .summary = "a lock is taken by whoever comes, and one waits while others take it again and again",
-                 .parameters = locked_parameters(),
-                 .expected = locked_verdict});
+HEDDLE_ZOO(run_locked,
+           {.name = "zoo.unfair-lock",
+            .summary = "a lock is taken by whoever comes, and one waits while others take it again and again",
+            .parameters = locked_parameters(),
+            .expected = locked_verdict});
 
 }  // namespace heddle::tests

@@ -4,6 +4,7 @@
 #pragma once
 
 #include "../echo.h"
+#include "zoo.h"
 
 namespace heddle::tests::zoo {
 
@@ -101,11 +102,6 @@ struct no_fence_at_lock : target {
 
 // -- what a scenario on one of them says of itself ---------------------------------------------------------------------------
 
-/// The twin is the same program on the machine as it is.
-inline parameter fixed() { return parameter::one_of("fixed", "no", {"no", "yes"}, "without the bug"); }
-
-inline bool is_fixed(const parameters& set) { return set.text("fixed") == "yes"; }
-
 /// Calls that bring every lane's value back, on the weaker machine or, as the twin, on the one as it is.
 template <typename Machine>
 void run_weakened_echo(const parameters& set) {
@@ -138,11 +134,6 @@ scheduler::verdict where_memory_is_late(const parameters& set) {
     if (loads && set.count("late") != 0) return scheduler::verdict::assertion;
   }
   return Sound(set);
-}
-
-inline std::vector<parameter> with_twin(std::vector<parameter> all) {
-  all.push_back(fixed());
-  return all;
 }
 
 /// Two waves and one port, for which they take turns: a lock needs two holders.
