@@ -1,5 +1,6 @@
 #include <heddle/scheduler/campaign.h>
 #include <heddle/scheduler/digest.h>
+#include <heddle/scheduler/estimate.h>
 #include <heddle/scheduler/replay.h>
 
 #include <algorithm>
@@ -40,6 +41,7 @@ finding explained(const campaign_options& options, uint64_t seed, const run_resu
 
 campaign_result run_campaign(const campaign_options& options, strategy& deciding, const run_one& run) {
   const auto start = std::chrono::steady_clock::now();
+  deciding.estimated(estimate_for(deciding, [&](choice_source& choices) { run(choices, false); }));
   campaign_result so_far;
   choice_source choices;
   digest runs;

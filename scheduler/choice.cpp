@@ -36,6 +36,10 @@ bool choice_source::draws_end_game() const { return deciding_ != nullptr && deci
 
 bool choice_source::looks_at_headway() const { return deciding_ != nullptr && deciding_->looks_at_headway(); }
 
+bool choice_source::looks_at_steps() const { return deciding_ != nullptr && deciding_->looks_at_steps(); }
+
+void choice_source::performed(const candidate& who) { deciding_->performed(who); }
+
 uint32_t choice_source::ask(uint32_t count, choice_kind kind, const candidate_list& candidates) {
   if (count == 0 || deciding_ == nullptr) fail("a choice among nobody, or before begin()", count, 0);
   const choice asked{.kind = kind, .count = count, .candidates = candidates};

@@ -41,7 +41,10 @@ struct candidate {
   bool guaranteed = false;  ///< whether the progress model promises it a turn
   bool writes = false;      ///< whether its pending operation may change memory
   uint64_t location = 0;    ///< what its pending operation touches; 0 when it touches nothing
-  uint64_t headway = 0;     ///< how far it has come; only where the strategy looks at it (strategy::looks_at_headway)
+  uint32_t operations = 0;  ///< that it has performed
+  uint32_t fruitless =
+      0;  ///< of these, the ones of turns in waiting loops that led nowhere: a lane that only waits adds to both
+  uint64_t headway = 0;  ///< how far it has come; only where the strategy looks at it (strategy::looks_at_headway)
 };
 
 /// The candidates of one choice, looked at only by strategies that need to.
@@ -50,19 +53,23 @@ class candidate_list {
   using look = candidate (*)(const void* context, uint32_t index);
   using next = uint32_t (*)(const void* context, uint32_t actor);
   candidate_list() = default;
-  candidate_list(const void* context, look look_at, next follows = nullptr)
-      : context_(context), look_at_(look_at), next_in_turn_(follows) {}
+  candidate_list(const void* context, look look_at, next follows = nullptr, const uint64_t* version = nullptr)
+      : context_(context), look_at_(look_at), next_in_turn_(follows), version_(version) {}
   candidate operator[](uint32_t index) const { return look_at_(context_, index); }
   bool known() const { return look_at_ != nullptr; }
   /// Whether the machine finds the next in turn itself; then without a look at everybody.
   bool in_order() const { return next_in_turn_ != nullptr; }
   /// As scheduler::next_in_turn (round_robin.h).
   uint32_t next_in_turn(uint32_t actor) const { return next_in_turn_(context_, actor); }
+  /// Two choices of one version, not 0, have the same candidates at the same places, of which only the one that was picked last
+  /// may look another way. 0 where the machine does not say.
+  uint64_t version() const { return version_ == nullptr ? 0 : *version_; }
 
  private:
   const void* context_ = nullptr;
   look look_at_ = nullptr;
   next next_in_turn_ = nullptr;
+  const uint64_t* version_ = nullptr;
 };
 
 struct choice {
@@ -97,6 +104,10 @@ class choice_source {
   bool draws_end_game() const;
   /// Whether candidates must say how far they have come.
   bool looks_at_headway() const;
+  /// Whether the strategy is to be told of every operation, asked or not.
+  bool looks_at_steps() const;
+  /// Who has performed the operation that it looks like.
+  void performed(const candidate& who);
 
   const std::vector<answer>& recorded() const { return recorded_; }
 

@@ -4,22 +4,18 @@
 #include <algorithm>
 
 namespace heddle::scheduler {
-namespace {
 
-/// Log-uniform from lowest to highest: an octave, then a place in it. In whole numbers, because the last bits of a
-/// floating-point power differ between processors.
-uint32_t drawn_age(random_stream& draws) {
+uint32_t drawn_age_max(random_stream& draws) {
+  // An octave, then a place in it.
   const uint32_t shortest = starve_strategy::age_lowest << draws.below(10);
   return std::min(shortest + draws.below(shortest), starve_strategy::age_highest);
 }
-
-}  // namespace
 
 void starve_strategy::begin(uint64_t seed) {
   seed_ = seed;
   for (uint32_t kind = 0; kind < choice_kind_count; ++kind) streams_[kind] = random_stream(seed, kind);
   random_stream draws(seed, stream_of_draws);
-  age_max_ = drawn_age(draws);
+  age_max_ = drawn_age_max(draws);
   victim_ = given_victim_;
   ages_.clear();
   considered_.clear();

@@ -1,7 +1,12 @@
 #include <heddle/scheduler/mix.h>
 #include <heddle/scheduler/parameters.h>
+#include <heddle/scheduler/pct.h>
+#include <heddle/scheduler/pos.h>
 #include <heddle/scheduler/strategy.h>
+#include <heddle/scheduler/unfair.h>
 
+#include <algorithm>
+#include <array>
 #include <charconv>
 
 namespace heddle::scheduler {
@@ -34,15 +39,55 @@ std::string unknown_strategy(std::string_view name) {
          (near.empty() ? "there are " + listed : "did you mean \"" + near + "\"?");
 }
 
+/// A strategy with a number that may be left out.
+struct with_number {
+  std::string_view name;
+  std::string_view what;  ///< the number
+  uint32_t minimum;
+  uint32_t maximum;
+  std::unique_ptr<strategy> (*make)(std::optional<uint32_t>);
+};
+struct without_number {
+  std::string_view name;
+  std::unique_ptr<strategy> (*make)();
+};
+
+template <typename Strategy>
+std::unique_ptr<strategy> made_with(std::optional<uint32_t> number) {
+  return std::make_unique<Strategy>(number);
+}
+template <typename Strategy>
+std::unique_ptr<strategy> made() {
+  return std::make_unique<Strategy>();
+}
+
+constexpr std::array arguments = {
+    with_number{"pct", "the depth", 1, pct_strategy::depth_max, &made_with<pct_strategy>},
+    with_number{"round-robin", "the quantum", 1, 1'000'000, &made_with<round_robin_strategy>},
+    with_number{"starve", "the group to starve", 0, 1'000'000, &made_with<starve_strategy>},
+    with_number{"unfair", "the age bound", 1, 1'000'000'000, &made_with<unfair_strategy>},
+};
+constexpr std::array plain = {
+    without_number{"mix", &made<mix_strategy>},
+    without_number{"pos", &made<pos_strategy>},
+    without_number{"random", &made<random_strategy>},
+    without_number{"rhythm", &made<rhythm_strategy>},
+};
+
 }  // namespace
 
 const std::vector<strategy_help>& strategies() {
   static const std::vector<strategy_help> all = {
       {"mix", "deals the seeds out: random 1/2, starve 1/4, round-robin 1/8, rhythm 1/8 (the default)"},
+      {"pct",
+       "the highest random priority runs, and falls at D - 1 drawn steps; pct:D gives D, else the seed draws it"},
+      {"pos", "each operation has a random number, the highest runs, and those that race with it draw anew"},
       {"random", "every answer equally likely"},
       {"rhythm", "random for a while, then a drawn rhythm of turns for ever: finds hangs in which somebody moves"},
       {"round-robin", "fair turns; round-robin:Q gives each actor Q choices in a row, without Q the seed draws it"},
       {"starve", "one group (wave) waits as long as the model allows; starve:G names it, else the seed draws it"},
+      {"unfair",
+       "one runs on and on while the model allows; unfair:B passes others over B times, else the seed draws it"},
   };
   return all;
 }
@@ -53,16 +98,16 @@ std::unique_ptr<strategy> make_strategy(std::string_view text, std::string& erro
   const bool has_argument = colon != std::string_view::npos;
   const std::string_view argument = has_argument ? text.substr(colon + 1) : std::string_view();
 
-  if (name == "round-robin" || name == "starve") {
+  if (const auto takes =
+          std::find_if(arguments.begin(), arguments.end(), [&](const auto& one) { return one.name == name; });
+      takes != arguments.end()) {
     parsed_number number;
-    if (has_argument && name == "round-robin") number = parse_number(argument, "the quantum", 1, 1'000'000);
-    if (has_argument && name == "starve") number = parse_number(argument, "the group to starve", 0, 1'000'000);
+    if (has_argument) number = parse_number(argument, takes->what, takes->minimum, takes->maximum);
     error = number.error;
-    if (!error.empty()) return nullptr;
-    if (name == "starve") return std::make_unique<starve_strategy>(number.value);
-    return std::make_unique<round_robin_strategy>(number.value);
+    return error.empty() ? takes->make(number.value) : nullptr;
   }
-  if (name != "mix" && name != "random" && name != "rhythm") {
+  const auto known = std::find_if(plain.begin(), plain.end(), [&](const auto& one) { return one.name == name; });
+  if (known == plain.end()) {
     error = unknown_strategy(name);
     return nullptr;
   }
@@ -70,9 +115,7 @@ std::unique_ptr<strategy> make_strategy(std::string_view text, std::string& erro
     error = "strategy \"" + std::string(name) + "\" takes no parameter";
     return nullptr;
   }
-  if (name == "mix") return std::make_unique<mix_strategy>();
-  if (name == "rhythm") return std::make_unique<rhythm_strategy>();
-  return std::make_unique<random_strategy>();
+  return known->make();
 }
 
 }  // namespace heddle::scheduler

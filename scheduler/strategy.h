@@ -11,6 +11,8 @@
 
 namespace heddle::scheduler {
 
+struct estimate;
+
 class strategy {
  public:
   strategy() = default;
@@ -30,6 +32,16 @@ class strategy {
   /// Whether it looks at candidate::headway, which costs the machine time.
   virtual bool looks_at_headway() const { return false; }
 
+  /// Whether it is told of every operation that is performed, also where there was no choice. That costs the machine time.
+  virtual bool looks_at_steps() const { return false; }
+  /// Somebody has performed the operation that `who` shows; `operations` counts it already.
+  virtual void performed(const candidate&) {}
+
+  /// Whether it wants to know what runs of the program are like (estimate.h). It must do without, too.
+  virtual bool wants_estimate() const { return false; }
+  /// What holds for all runs from now on; null where nothing is known.
+  virtual void estimated(std::shared_ptr<const estimate>) {}
+
   /// The name under which `--strategy` knows it.
   virtual std::string_view name() const = 0;
 };
@@ -42,7 +54,7 @@ struct strategy_help {
 const std::vector<strategy_help>& strategies();
 
 /// The strategy of that name, with its parameter where it has one: "random", "round-robin:8" (quantum), "starve" or
-/// "starve:3" (group), "mix". Null with a one-line `error` when the name or the parameter is wrong.
+/// "starve:3" (group), "pct:3" (depth), "unfair:100" (age bound), "mix". Null with a one-line `error` when the name or the parameter is wrong.
 std::unique_ptr<strategy> make_strategy(std::string_view text, std::string& error);
 
 }  // namespace heddle::scheduler

@@ -95,7 +95,11 @@ struct lane {
   watch_set reads;                      ///< since its last progress
   std::vector<uint32_t> registrations;  ///< in the watch table
   uint32_t fruitless_reads = 0;         ///< since its last progress or wait
-  bool called = false;                  ///< into the driver, since its wait was last put to the proof
+  // As scheduler::candidate has them.
+  uint32_t operations = 0;
+  uint32_t fruitless = 0;
+  uint32_t operations_judged = 0;  ///< those of which it is known whether they were in vain
+  bool called = false;             ///< into the driver, since its wait was last put to the proof
   uint64_t went_round_for =
       0;                    ///< the last open_collective::number at which a sibling waited when it paused in a proof
   uint32_t late_left = 0;   ///< loads that may still see an older value, before its next progress

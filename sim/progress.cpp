@@ -73,6 +73,7 @@ bool fair_set::holds(progress_model model, const wave& who) const {
 void fair_set::set_guaranteed(wave& who, bool guaranteed) {
   if (who.guaranteed == guaranteed) return;
   who.guaranteed = guaranteed;
+  ++version_;
   if (guaranteed)
     candidates_ += who.candidates;
   else

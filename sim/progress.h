@@ -46,14 +46,18 @@ class fair_set {
 
   // What happens to their lanes.
   void candidate_added(wave& who) {
+    ++version_;
     if (++who.candidates, who.guaranteed) ++candidates_;
   }
   void candidate_removed(wave& who) {
+    ++version_;
     if (--who.candidates, who.guaranteed) --candidates_;
   }
 
   /// Lanes that can take a step and are guaranteed one.
   uint32_t candidates() const { return candidates_; }
+  /// Another number whenever somebody has become a candidate or ceased to be one, or is in F or not in F since; never 0.
+  const uint64_t& version() const { return version_; }
 
   /// Whether somebody outside F must be let start all the same: no wave of the device is in F while one that has never
   /// stepped is live (minimal progress).
@@ -71,6 +75,7 @@ class fair_set {
   size_t lowest_live_ = 0;
   size_t stepped_up_to_ = 0;  ///< one more than the highest id that has ever stepped
   uint32_t candidates_ = 0;
+  uint64_t version_ = 1;  ///< goes on from run to run
   uint32_t guaranteed_device_waves_ = 0;
   uint32_t unstepped_ = 0;
 };

@@ -63,7 +63,7 @@ calls_of(const lane& who) {
   return calls;
 }
 
-world::world() : view_(this, &world::look_at, &world::next_in_turn) {
+world::world() : view_(this, &world::look_at, &world::next_in_turn, &fair_.version()) {
   image_low_ = reinterpret_cast<uintptr_t>(&__executable_start);
   image_high_ = reinterpret_cast<uintptr_t>(&_end);
   report_stack_overflows();
@@ -121,7 +121,8 @@ void world::prepare(scheduler::choice_source& choices, bool explain) {
   recorder_ = explain ? std::make_unique<recorder>() : nullptr;
   starvation_.reset(machine_.starvation);
   headway_.reset(choices.looks_at_headway());
-  observed_ = recorder_ != nullptr || starvation_.on() || headway_.on();
+  tells_steps_ = choices.looks_at_steps();
+  observed_ = recorder_ != nullptr || starvation_.on() || headway_.on() || tells_steps_;
   verdict_ = verdict::ok;
   races_ = scope_races_ = 0;
   race_.missing = nullptr;
@@ -253,6 +254,7 @@ lane& world::new_lane(wave& of, uint32_t index) {
   fresh.resolved = false;
   fresh.registrations.clear();
   fresh.private_state = nullptr;
+  fresh.operations = fresh.fruitless = 0;
   got_somewhere(fresh);
   fresh.proof.forget();
   fresh.proven = false;

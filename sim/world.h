@@ -58,6 +58,7 @@ class world {
   /// The lane has performed its pending operation and saw or wrote `value`.
   void performed(lane& self, uint64_t value) {
     ++steps_;
+    ++self.operations;
     const operation& done = self.pending;
     const uint64_t what = uint64_t{self.id} << 40 | uint64_t{done.size_bytes} << 8 | static_cast<uint64_t>(done.kind);
     if (done.address == nullptr)
@@ -331,7 +332,14 @@ class world {
   /// `next`: it waits before the operation that it has published, not behind one that it has taken.
   void wait(lane& self, const std::byte* private_state, bool next = false);
   bool ends_for_no_reason(lane& self);
+  /// What the lane has done since it last got anywhere, or last waited, was a turn in a loop that waits, and so are as many operations
+  /// that it is about to do.
+  static void went_round(lane& self, uint32_t coming = 0) {
+    self.fruitless += self.operations + coming - self.operations_judged;
+    self.operations_judged = self.operations + coming;
+  }
   void got_somewhere(lane& self) {
+    self.operations_judged = self.operations;
     self.reads.clear();
     self.fruitless_reads = 0;
     self.clock_reads = 0;
@@ -395,6 +403,7 @@ class world {
   void start_blocks(lane& self);
 
   static scheduler::candidate look_at(const void* self, uint32_t index);
+  scheduler::candidate look_at(const lane& who) const;
   static uint32_t next_in_turn(const void* self, uint32_t actor);
   /// Adds a step, its location and what that holds now, which is `value` where that is all of it.
   void add_to_digest(uint64_t what, const void* address, uint32_t size_bytes, uint64_t value) {
@@ -495,7 +504,8 @@ class world {
   std::unique_ptr<recorder> recorder_;
   starvation_watch starvation_;
   headway_watch headway_;
-  bool observed_ = false;  ///< there is a recorder, or starvation or headway is watched
+  bool tells_steps_ = false;  ///< the strategy is told of each
+  bool observed_ = false;     ///< somebody looks on: a recorder, the watches, the strategy
 
   scheduler::verdict verdict_ = scheduler::verdict::ok;
   std::string message_;

@@ -51,16 +51,23 @@ void world::remove_candidate(lane& who) {
 
 scheduler::candidate world::look_at(const void* self, uint32_t index) {
   const auto& here = *static_cast<const world*>(self);
-  const lane& who = *here.candidates_[index];
-  const auto address = reinterpret_cast<uintptr_t>(who.pending.address);
-  const uint64_t location = address == 0 ? 0 : here.stable(address);
+  return here.look_at(*here.candidates_[index]);
+}
+
+scheduler::candidate world::look_at(const lane& who) const {
+  const operation_kind kind = who.pending.kind;
+  const bool of_mutex = kind == operation_kind::lock_mutex || kind == operation_kind::unlock_mutex;
+  const uint64_t address = of_mutex ? who.operands[0] : reinterpret_cast<uintptr_t>(who.pending.address);
+  const uint64_t location = address == 0 ? 0 : stable(address);
   return {.actor = who.id,
           .group = who.of->id,
           .member = who.index,
           .guaranteed = who.of->guaranteed,
-          .writes = may_write(who.pending.kind),
+          .writes = may_write(kind) || of_mutex,
           .location = location == unstable ? 0 : location,
-          .headway = here.headway_.of(who)};
+          .operations = who.operations,
+          .fruitless = who.fruitless,
+          .headway = headway_.of(who)};
 }
 
 lane& world::choose_specially(lane& self) {
@@ -278,6 +285,7 @@ bool world::ends_for_no_reason(lane& self) {
 void world::pause(lane& self, const operation& how, const std::byte* private_state) {
   finish_plain_store(self);
   self.pending = how;
+  went_round(self, 1);
   // Who has looked at nothing since it changed something waits for nothing: it goes round.
   const bool goes_round =
       tail_.begun && private_state != nullptr && (tail_.all_take_turns || self.reads.entries().empty());
@@ -303,6 +311,7 @@ void world::wait(lane& self, const std::byte* private_state, bool next) {
   if (starvation_.on()) starvation_.waits(self, steps_);
   self.private_state = private_state;
   self.fruitless_reads = 0;
+  if (!next) went_round(self);
   watches_.enrol(self);
   remove_candidate(self);
   self.state = lane_state::waiting;
@@ -355,6 +364,7 @@ void world::observe(lane& self, uint64_t value) {
   if (recorder_) recorder_->performed(self, value, steps_);
   if (starvation_.on()) starvation_.performed(self);
   if (headway_.on()) headway_.performed(self, value);
+  if (tells_steps_) choices_->performed(look_at(self));
 }
 
 void world::observe_change(lane& self, const void* address, size_t size_bytes) {

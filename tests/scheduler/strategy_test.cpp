@@ -38,6 +38,8 @@ TEST(make_strategy, takes_a_parameter_where_there_is_one) {
   std::string error;
   EXPECT_NE(make_strategy("round-robin:8", error), nullptr);
   EXPECT_NE(make_strategy("starve:0", error), nullptr);
+  EXPECT_NE(make_strategy("pct:3", error), nullptr);
+  EXPECT_NE(make_strategy("unfair:100", error), nullptr);
   EXPECT_EQ(error, "");
 }
 
@@ -45,12 +47,15 @@ TEST(make_strategy, wrong_names_and_parameters_are_one_line) {
   const std::vector<std::pair<std::string, std::string>> wrong = {
       {"rando", "unknown strategy \"rando\"; did you mean \"random\"?"},
       {"quantum-annealing",
-       "unknown strategy \"quantum-annealing\"; there are mix, random, rhythm, round-robin, starve"},
+       "unknown strategy \"quantum-annealing\"; there are mix, pct, pos, random, rhythm, round-robin, starve, unfair"},
       {"round-robin:0", "the quantum \"0\" must be a whole number from 1 to 1000000"},
       {"round-robin:x", "the quantum \"x\" must be a whole number from 1 to 1000000"},
       {"starve:-1", "the group to starve \"-1\" must be a whole number from 0 to 1000000"},
       {"mix:2", "strategy \"mix\" takes no parameter"},
-      {"", "unknown strategy \"\"; there are mix, random, rhythm, round-robin, starve"},
+      {"pct:0", "the depth \"0\" must be a whole number from 1 to 1000"},
+      {"pos:1", "strategy \"pos\" takes no parameter"},
+      {"unfair:none", "the age bound \"none\" must be a whole number from 1 to 1000000000"},
+      {"", "unknown strategy \"\"; there are mix, pct, pos, random, rhythm, round-robin, starve, unfair"},
   };
   for (const auto& [text, expected] : wrong) {
     std::string error;

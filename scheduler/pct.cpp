@@ -1,0 +1,101 @@
+#include <heddle/scheduler/pct.h>
+
+#include <algorithm>
+
+namespace heddle::scheduler {
+namespace {
+
+constexpr std::array<uint32_t, 4> drawn_depths = {2, 3, 5, 10};
+constexpr uint64_t never = ~uint64_t{0};
+
+/// Whether the machine's default is the rule for such a choice, and another answer the exception.
+bool has_rule(choice_kind kind) {
+  return kind == choice_kind::visible || kind == choice_kind::place || kind == choice_kind::wake ||
+         kind == choice_kind::active_mask;
+}
+
+}  // namespace
+
+void pct_strategy::begin(uint64_t seed) {
+  for (uint32_t kind = 0; kind < choice_kind_count; ++kind) streams_[kind] = random_stream(seed, kind);
+  random_stream draws(seed, stream_of_draws);
+  const uint32_t drawn = drawn_depths[draws.below(static_cast<uint32_t>(drawn_depths.size()))];
+  depth_ = given_depth_.value_or(drawn);
+  draw_points(draws);
+  crowd_.begin();
+  ranks_.clear();
+  now_ = 0;
+  lowest_ = 0;
+  last_ = nobody;
+}
+
+void pct_strategy::draw_points(random_stream& draws) {
+  // Where nothing is known, any length from 32 to 8,191.
+  const uint32_t octave = uint32_t{32} << draws.below(8);
+  const uint64_t guessed = octave + draws.below(octave);
+  const uint64_t known = known_ == nullptr ? 0 : known_->steps;
+  const auto length = static_cast<uint32_t>(std::min<uint64_t>(known != 0 ? known : guessed, never >> 32));
+  points_.clear();
+  while (points_.size() + 1 < depth_ && points_.size() < length) {
+    const uint64_t drawn = 1 + uint64_t{draws.below(length)};
+    if (std::find(points_.begin(), points_.end(), drawn) == points_.end()) points_.push_back(drawn);
+  }
+  next_point_ = points_.empty() ? never : *std::min_element(points_.begin(), points_.end());
+}
+
+uint32_t pct_strategy::pick(const choice& asked) {
+  if (asked.kind != choice_kind::actor) return answer(asked);
+  ++now_;
+  if (crowd_.look(asked)) {
+    look_at(crowd_.picked(), true);
+  } else {
+    priorities_.resize(asked.count);
+    const bool says_who_comes = asked.candidates.version() != 0;
+    for (uint32_t index = 0; index < asked.count; ++index)
+      look_at(index, !says_who_comes && crowd_[index].actor == last_);
+  }
+  if (now_ >= next_point_) pass_change_point();
+  const uint32_t next = highest();
+  last_ = crowd_[next].actor;
+  return crowd_.pick(next);
+}
+
+/// `went_on`: it went last, and has been a candidate since.
+void pct_strategy::look_at(uint32_t index, bool went_on) {
+  const candidate& who = crowd_[index];
+  rank& its = ranks_[who.actor];
+  if (its.priority == 0)
+    // Above all that fall, and leaves them room.
+    its.priority =
+        int64_t{depth_max} + static_cast<int64_t>(streams_[static_cast<size_t>(choice_kind::actor)].next() >> 2);
+  priorities_[index] = its.priority;
+  if (who.fruitless == its.fruitless) return;
+  const uint32_t useful = who.operations - who.fruitless;
+  if (went_on || useful == its.useful) fall(index, --lowest_);
+  its.fruitless = who.fruitless;
+  its.useful = useful;
+}
+
+void pct_strategy::fall(uint32_t index, int64_t to) { priorities_[index] = ranks_[crowd_[index].actor].priority = to; }
+
+uint32_t pct_strategy::highest() const {
+  return static_cast<uint32_t>(std::max_element(priorities_.begin(), priorities_.end()) - priorities_.begin());
+}
+
+void pct_strategy::pass_change_point() {
+  next_point_ = never;
+  for (size_t n = 0; n < points_.size(); ++n) {
+    if (points_[n] == now_) fall(highest(), static_cast<int64_t>(n) + 1);
+    if (points_[n] > now_) next_point_ = std::min(next_point_, points_[n]);
+  }
+}
+
+uint32_t pct_strategy::answer(const choice& asked) {
+  random_stream& stream = streams_[static_cast<size_t>(asked.kind)];
+  const uint64_t length = expected(asked.kind);
+  if (!has_rule(asked.kind) || length <= depth_) return stream.below(asked.count);
+  if (stream.below(static_cast<uint32_t>(std::min<uint64_t>(length, never >> 32))) >= depth_) return 0;
+  return stream.below(asked.count);
+}
+
+}  // namespace heddle::scheduler

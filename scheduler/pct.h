@@ -1,0 +1,77 @@
+// pct: probabilistic concurrency testing. Fixed random priorities, and a few steps at which the highest one falls.
+#pragma once
+
+#include <heddle/scheduler/crowd.h>
+#include <heddle/scheduler/estimate.h>
+#include <heddle/scheduler/random_stream.h>
+#include <heddle/scheduler/strategy.h>
+
+#include <array>
+#include <optional>
+#include <vector>
+
+namespace heddle::scheduler {
+
+/// The candidate with the highest priority goes on. At d - 1 choices of the k that a run is expected to have, drawn by the seed, the one
+/// that would go on falls below all others. A bug that needs d orderings among n actors is met with probability 1/(n k^(d-1)) at least.
+/// Source: Burckhardt, Kothari, Musuvathi, Nagarakatte, "A randomized scheduler with probabilistic guarantees of finding bugs",
+/// ASPLOS 2010.
+///
+/// Whoever has looked in vain falls below all others too, when it goes on looking although it may, or when it waited, was woken and
+/// has not got anywhere: what it waits for must come from somebody else. (As Shuttle and Twist do at a yield.)
+///
+/// Other kinds of choice get the machine's default, but for some that the seed draws among as many as a run is expected to have: those are
+/// uniform. So a load sees the newest value as a rule and an older one at a few places. (The communication events of Gao, Chakraborty,
+/// Ozkan, "Probabilistic concurrency testing for weak memory programs", ASPLOS 2023; they fix a depth of reads and how far back a
+/// read may look. Here each run draws how many, and a drawn read sees anything that it may; the actor is not demoted before it.)
+class pct_strategy final : public strategy {
+ public:
+  static constexpr uint32_t depth_max = 1000;
+
+  /// Without a depth, the seed draws it: 2, 3, 5 or 10.
+  explicit pct_strategy(std::optional<uint32_t> depth = {}) : given_depth_(depth) {}
+
+  void begin(uint64_t seed) override;
+  uint32_t pick(const choice& asked) override;
+  bool wants_estimate() const override { return true; }
+  void estimated(std::shared_ptr<const estimate> known) override { known_ = std::move(known); }
+  std::string_view name() const override { return "pct"; }
+
+  /// Of this run.
+  uint32_t depth() const { return depth_; }
+  /// The choices of actors, from 1, at which the highest priority falls; the first falls lowest.
+  const std::vector<uint64_t>& change_points() const { return points_; }
+
+ private:
+  static constexpr uint64_t stream_of_draws = static_cast<uint64_t>(choice_kind::end);
+  static constexpr uint32_t nobody = ~uint32_t{0};
+
+  struct rank {
+    int64_t priority = 0;  ///< 0: none yet
+    // When it was last seen to have looked in vain.
+    uint32_t fruitless = 0;
+    uint32_t useful = ~uint32_t{0};  ///< operations that were not
+  };
+  uint64_t expected(choice_kind kind) const { return known_ == nullptr ? 0 : known_->choices_of(kind); }
+  void draw_points(random_stream& draws);
+  uint32_t answer(const choice& asked);
+  void look_at(uint32_t index, bool went_on);
+  void fall(uint32_t index, int64_t to);
+  uint32_t highest() const;
+  void pass_change_point();
+
+  std::optional<uint32_t> given_depth_;
+  std::shared_ptr<const estimate> known_;
+  uint32_t depth_ = 0;
+  std::array<random_stream, choice_kind_count> streams_;
+  crowd crowd_;
+  by_actor<rank> ranks_;
+  std::vector<int64_t> priorities_;  ///< of the candidates, by index
+  std::vector<uint64_t> points_;
+  uint64_t next_point_ = 0;  ///< the first that is still to come
+  uint64_t now_ = 0;         ///< choices of actors made
+  int64_t lowest_ = 0;
+  uint32_t last_ = nobody;  ///< who went last
+};
+
+}  // namespace heddle::scheduler

@@ -1,0 +1,41 @@
+// pos: partial order sampling. Every operation has a random number, the highest goes first.
+#pragma once
+
+#include <heddle/scheduler/crowd.h>
+#include <heddle/scheduler/random_stream.h>
+#include <heddle/scheduler/strategy.h>
+
+#include <array>
+#include <vector>
+
+namespace heddle::scheduler {
+
+/// The pending operation with the highest number is performed; then those that race with it, on one location and one of them a
+/// write, draw anew. So the orders of operations that race are sampled, not those of operations that do not. Whoever waited draws anew
+/// too: what woke it raced with what it had read.
+/// Source: Yuan, Yang, Gu, "Partial order aware concurrency sampling", CAV 2018.
+///
+/// Choices other than of actors are uniform.
+class pos_strategy final : public strategy {
+ public:
+  void begin(uint64_t seed) override;
+  uint32_t pick(const choice& asked) override;
+  std::string_view name() const override { return "pos"; }
+
+ private:
+  struct ticket {
+    uint64_t number = 0;
+    uint64_t of = ~uint64_t{0};  ///< the operation that it was drawn for
+  };
+  void look_at(uint32_t index);
+  uint64_t draw(uint32_t actor);
+
+  std::array<random_stream, choice_kind_count> streams_;
+  crowd crowd_;
+  by_actor<ticket> tickets_;
+  // Of the candidates, by index.
+  std::vector<uint64_t> numbers_;
+  std::vector<uint64_t> locations_;
+};
+
+}  // namespace heddle::scheduler
