@@ -128,8 +128,10 @@ TEST_P(a_bug_of_an_order, shows_where_memory_is_late) {
 std::vector<std::string> bugs_of_orders() {
   std::vector<std::string> names;
   for (const char* bug :
-       {"device-scope-mailbox", "header-without-acquire", "mailbox-not-broadcast", "no-acquire-after-wait",
-        "no-fence-at-lock", "no-fence-at-unlock", "no-release-before-toggle", "plain-mailbox-store"})
+       {"device-scope-mailbox", "fill-without-acquire", "handover-without-release", "header-before-acquire",
+        "no-acquire-after-wait", "no-fence-at-lock", "no-release-before-toggle", "opcode-under-peek",
+        "opcode-under-peek-on-device", "per-lane-steering-load", "plain-mailbox-store", "reader-scope-too-narrow",
+        "unlock-without-release"})
     for (const char* twin : {"", ".fixed"}) names.push_back(std::string("zoo.") + bug + twin);
   return names;
 }

@@ -7,7 +7,6 @@ set(heddle_scenario_files
   lanes/flag.cpp
   lanes/full_mask.cpp
   lanes/spin_lock.cpp
-  lanes/sunk_close.cpp
   offload_calls.cpp
   port_async.cpp
   port_divergent.cpp
@@ -21,18 +20,43 @@ set(heddle_scenario_files
   slot_async.cpp
   slot_device_server.cpp
   slot_echo.cpp
+  zoo/bulk_path_overtaken.cpp
   zoo/crossed_calls.cpp
   zoo/crossed_try_locks.cpp
+  zoo/divergent_trip_count.cpp
+  zoo/early_return_skips_notify.cpp
+  zoo/every_wave_posts.cpp
   zoo/fifo_bugs.cpp
+  zoo/fill_without_acquire.cpp
+  zoo/flag_then_payload_loads.cpp
+  zoo/handover_without_release.cpp
+  zoo/header_before_acquire.cpp
   zoo/hostcall_bugs.cpp
-  zoo/lock_orders.cpp
-  zoo/mailbox_not_broadcast.cpp
+  zoo/leader_is_a_bool.cpp
+  zoo/lock_released_by_one_lane.cpp
   zoo/mailbox_orders.cpp
+  zoo/no_fence_at_lock.cpp
   zoo/offload_mailbox.cpp
   zoo/offload_ring.cpp
+  zoo/opcode_under_peek.cpp
+  zoo/per_lane_steering_load.cpp
+  zoo/plain_completion_flag.cpp
+  zoo/ports_below_occupancy.cpp
+  zoo/reader_scope_too_narrow.cpp
   zoo/single_port_wait.cpp
   zoo/sleep_without_timeout.cpp
-  zoo/unfair_lock.cpp)
+  zoo/stale_leader.cpp
+  zoo/sunk_close.cpp
+  zoo/swapped_compare.cpp
+  zoo/unfair_lock.cpp
+  zoo/unlock_without_release.cpp)
 
 # Those that tell the lanes of a wave apart mean nothing where every lane is a wave of its own, as on host threads.
-set(heddle_scenario_files_of_wide_waves lanes/flag.cpp lanes/full_mask.cpp lanes/sunk_close.cpp)
+set(heddle_scenario_files_of_wide_waves
+  lanes/flag.cpp
+  lanes/full_mask.cpp
+  zoo/divergent_trip_count.cpp
+  zoo/leader_is_a_bool.cpp
+  zoo/lock_released_by_one_lane.cpp
+  zoo/stale_leader.cpp
+  zoo/sunk_close.cpp)

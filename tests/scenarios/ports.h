@@ -81,12 +81,13 @@ class port_test {
     name_ports(memory_, client_locks_, server_locks_, shape_);
   }
 
-  template <typename Machine = target>
-  client_on<Machine> client(bool rings = false) const {
+  /// Both ends of a port check, or neither does.
+  template <typename Machine = target, typename Check = rpc::checking>
+  rpc::basic_client<Machine, Check> client(bool rings = false) const {
     return {memory_, client_locks_, shape_, rings};
   }
-  template <typename Machine = target>
-  server_on<Machine> server(uint32_t start) const {
+  template <typename Machine = target, typename Check = rpc::checking>
+  rpc::basic_server<Machine, Check> server(uint32_t start) const {
     return {memory_, server_locks_, shape_, start};
   }
   callers who() const { return {set_.count("lanes"), set_.count("calls")}; }
@@ -94,13 +95,13 @@ class port_test {
   /// Runs the kernel on all waves while servers hand each port that opens to `handle(port, account)`, where account(id) marks a
   /// request as handled; then checks that every request was handled once and that every port is back where it started. `expected`
   /// is how many requests the kernel makes. Servers that sleep are rung once more when they are to end.
-  template <typename ServerMachine = target, typename Kernel, typename Handle>
+  template <typename ServerMachine = target, typename Check = rpc::checking, typename Kernel, typename Handle>
   void run(Kernel kernel, Handle handle, uint64_t expected, idle_server idle = {}) {
     std::vector<decltype(on_.spawn_host("server", [] {}))> servers;
     servers.reserve(set_.count("servers"));
     for (uint32_t n = 0; n < set_.count("servers"); ++n)
-      servers.push_back(on_.spawn_host("server", [server = server<ServerMachine>(n), handle, idle, handled = handled_,
-                                                  requests = requests_, stop = stop_]() mutable {
+      servers.push_back(on_.spawn_host("server", [server = server<ServerMachine, Check>(n), handle, idle,
+                                                  handled = handled_, requests = requests_, stop = stop_]() mutable {
         const auto account = [=](uint64_t id) {
           HEDDLE_CHECK(id < requests, "a request has a number that nobody was given");
           HEDDLE_CHECK(shared_word<uint32_t>(handled[id]).fetch_add(1, memory_order::relaxed) == 0,

@@ -19,7 +19,10 @@ HEDDLE_TEST(half_a_wave_in_lockstep, "lanes.[bfl]*", 20, "lanes=32", "convergenc
 HEDDLE_TEST(a_whole_wave_in_lockstep, "lanes.[bfl]*", 20, "lanes=64", "convergence=lockstep", "arms=else-first");
 HEDDLE_TEST(a_whole_wave_on_its_own, "lanes.[bfl]*", 5, "lanes=64");
 
-HEDDLE_TEST(a_port_for_each_branch, "lanes.sunk-close", 200, "ports=2", "convergence=lockstep");
+HEDDLE_TEST(a_close_behind_two_branches, "zoo.sunk-close*", 200);
+HEDDLE_TEST(a_close_behind_two_branches_else_first, "zoo.sunk-close*", 200, "arms=else-first");
+HEDDLE_TEST(a_close_behind_two_branches_of_lanes_on_their_own, "zoo.sunk-close*", 200, "convergence=independent");
+HEDDLE_TEST(a_port_for_each_branch, "zoo.sunk-close*", 200, "ports=2");
 HEDDLE_TEST(a_port_for_each_lane, "lanes.port-*", 200, "ports=3", "convergence=lockstep");
 HEDDLE_TEST(one_memory_in_lockstep, "lanes.*", 100, "convergence=lockstep", "fidelity=interleaving");
 

@@ -1,9 +1,7 @@
-// The port protocol with one memory order, or one scope, of its mailboxes too weak. Smallest: 1 wave, 1 port, 1 call; for the header
-// 2 calls, because what is overwritten too early is the header of the call before.
+// The port protocol with one memory order, or one scope, of its mailboxes too weak. Smallest: 1 wave, 1 port, 1 call.
 //
 // Every row of LLVM libc's hand-over (shared/rpc.h) stands for one of these: a fence before the store, one after the load, and
 // system scope for both.
-#include "../async.h"
 #include "weakened.h"
 
 namespace heddle::tests {
@@ -15,12 +13,6 @@ void run_no_release(const parameters& set) { zoo::run_weakened_echo<zoo::no_rele
 void run_no_acquire(const parameters& set) { zoo::run_weakened_echo<zoo::no_acquire_after_wait>(set); }
 void run_device_scope(const parameters& set) { zoo::run_weakened_echo<zoo::device_scope_mailbox>(set); }
 void run_plain_store(const parameters& set) { zoo::run_weakened_echo<zoo::plain_mailbox_store>(set); }
-
-// Calls that nobody waits for: with an answer in between, the answer's acquire would cover for the header.
-void run_header_without_acquire(const parameters& set) {
-  if (zoo::is_fixed(set)) return run_async_on<target, target>(set);
-  run_async_on<zoo::header_without_acquire, target>(set);
-}
 
 std::vector<parameter> few_calls() { return zoo::with_twin(port_parameters(2, 2, 2, 2)); }
 
@@ -46,11 +38,5 @@ HEDDLE_ZOO(run_plain_store, {.name = "zoo.plain-mailbox-store",
                              .summary = "a packet is handed over by a plain store",
                              .parameters = few_calls(),
                              .expected = zoo::where_memory_is_late<verdict::race, zoo::late_over_the_link::stores>});
-
-HEDDLE_ZOO(run_header_without_acquire,
-           {.name = "zoo.header-without-acquire",
-            .summary = "the next call's header is written before the fence that orders it after the last one's reader",
-            .parameters = zoo::with_twin(port_parameters(1, 1, 1, 2)),
-            .expected = zoo::where_memory_is_late<verdict::race>});
 
 }  // namespace heddle::tests

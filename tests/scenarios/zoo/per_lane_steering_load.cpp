@@ -9,7 +9,7 @@
 namespace heddle::tests::zoo {
 
 /// The machine as it is. Its name selects the client below.
-struct mailbox_not_broadcast : target {};
+struct per_lane_steering_load : target {};
 
 }  // namespace heddle::tests::zoo
 
@@ -18,8 +18,8 @@ namespace heddle::rpc {
 /// The client as it ships, but for who looks at the mailboxes: the lock is taken by one lane for all, the ownership of the packet is
 /// judged by each.
 template <typename Check>
-class basic_client<tests::zoo::mailbox_not_broadcast, Check> {
-  using Target = tests::zoo::mailbox_not_broadcast;
+class basic_client<tests::zoo::per_lane_steering_load, Check> {
+  using Target = tests::zoo::per_lane_steering_load;
 
  public:
   using port = basic_port<Target, side::client, Check>;
@@ -65,19 +65,19 @@ class basic_client<tests::zoo::mailbox_not_broadcast, Check> {
 namespace heddle::tests {
 namespace {
 
-void run_not_broadcast(const parameters& set) {
+void run_per_lane_steering_load(const parameters& set) {
   if (zoo::is_fixed(set)) return run_async_on<target, target>(set);
-  run_async_on<zoo::mailbox_not_broadcast, target>(set);
+  run_async_on<zoo::per_lane_steering_load, target>(set);
 }
 
-scheduler::verdict not_broadcast_verdict(const parameters& set) {
+scheduler::verdict per_lane_verdict(const parameters& set) {
   return zoo::is_fixed(set) ? needs_fair_holders(set) : scheduler::verdict::mask;
 }
 
 }  // namespace
 
-HEDDLE_ZOO(run_not_broadcast,
-           {.name = "zoo.mailbox-not-broadcast",
+HEDDLE_ZOO(run_per_lane_steering_load,
+           {.name = "zoo.per-lane-steering-load",
             .summary = "each lane looks at the mailbox for itself, and a wave comes apart",
             .parameters = zoo::with_twin({
                 parameter::number("waves", 2, 1, 65536, "", "waves that call"),
@@ -86,6 +86,6 @@ HEDDLE_ZOO(run_not_broadcast,
                 parameter::number("servers", 1, 1, 64, "", "host threads that serve"),
                 parameter::number("calls", 2, 2, 100000, "", "calls that each lane makes"),
             }),
-            .expected = not_broadcast_verdict});
+            .expected = per_lane_verdict});
 
 }  // namespace heddle::tests

@@ -1,0 +1,18 @@
+// A port is taken by an operation that does not acquire: its holder is not ordered after the last one. Smallest: 2 waves, 1 port.
+//
+// What the same omission does to the mailboxes, where the payload is atomic, is zoo.lock-without-acquire.
+#include "weakened.h"
+
+namespace heddle::tests {
+namespace {
+
+void run_no_fence_at_lock(const parameters& set) { zoo::run_weakened_echo<zoo::no_fence_at_lock>(set); }
+
+}  // namespace
+
+HEDDLE_ZOO(run_no_fence_at_lock, {.name = "zoo.no-fence-at-lock",
+                                  .summary = "a port is taken by a relaxed operation",
+                                  .parameters = zoo::one_port(),
+                                  .expected = zoo::where_memory_is_late<scheduler::verdict::race>});
+
+}  // namespace heddle::tests
