@@ -24,6 +24,7 @@ set(heddle_scenario_files
   zoo/crossed_calls.cpp
   zoo/crossed_try_locks.cpp
   zoo/divergent_trip_count.cpp
+  zoo/doorbell_overtakes_entry.cpp
   zoo/early_return_skips_notify.cpp
   zoo/every_wave_posts.cpp
   zoo/fifo_bugs.cpp
@@ -34,6 +35,7 @@ set(heddle_scenario_files
   zoo/hostcall_bugs.cpp
   zoo/leader_is_a_bool.cpp
   zoo/lock_released_by_one_lane.cpp
+  zoo/lock_without_acquire.cpp
   zoo/mailbox_orders.cpp
   zoo/no_fence_at_lock.cpp
   zoo/offload_mailbox.cpp
@@ -43,8 +45,10 @@ set(heddle_scenario_files
   zoo/plain_completion_flag.cpp
   zoo/ports_below_occupancy.cpp
   zoo/reader_scope_too_narrow.cpp
+  zoo/release_does_not_drain.cpp
   zoo/single_port_wait.cpp
   zoo/sleep_without_timeout.cpp
+  zoo/spin_without_yield.cpp
   zoo/stale_leader.cpp
   zoo/sunk_close.cpp
   zoo/swapped_compare.cpp
