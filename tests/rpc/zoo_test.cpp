@@ -99,10 +99,10 @@ HEDDLE_TEST(a_mailbox_on_the_device_needs_no_link_for_its_lock, "zoo.offload-loc
 HEDDLE_TEST(numbers_that_do_not_change_sign, "zoo.flag-wrap-at-2-31", schedules_max, "fixed=yes", "first=5");
 HEDDLE_TEST(a_listener_whose_rings_all_come, "zoo.lost-doorbell", schedules_max, "doorbells=delayed");
 
-HEDDLE_TEST(a_server_whose_rings_come_late, "zoo.sleep-*", schedules_max, "doorbells=delayed");
-HEDDLE_TEST(a_server_whose_rings_come_twice, "zoo.sleep-*", schedules_max, "doorbells=duplicated");
-HEDDLE_TEST(a_server_whose_rings_come_together, "zoo.sleep-*", schedules_max, "doorbells=coalesced");
-HEDDLE_TEST(two_servers_whose_rings_come_together, "zoo.sleep-without-timeout", schedules_max, "doorbells=coalesced",
+HEDDLE_TEST(a_server_whose_rings_come_late, "zoo.interrupt-*", schedules_max, "doorbells=delayed");
+HEDDLE_TEST(a_server_whose_rings_come_twice, "zoo.interrupt-*", schedules_max, "doorbells=duplicated");
+HEDDLE_TEST(a_server_whose_rings_come_together, "zoo.interrupt-*", schedules_max, "doorbells=coalesced");
+HEDDLE_TEST(two_servers_whose_rings_come_together, "zoo.interrupt-never-arrives", schedules_max, "doorbells=coalesced",
             "servers=2", "waves=3", "calls=2");
 
 /// Settings under which a bug of memory orders in the port protocol shows as a wrong answer or not at all; each scenario says which.

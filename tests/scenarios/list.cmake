@@ -30,12 +30,15 @@ set(heddle_scenario_files
   zoo/fifo_bugs.cpp
   zoo/fill_without_acquire.cpp
   zoo/flag_then_payload_loads.cpp
+  zoo/flag_wrap_at_2_31.cpp
   zoo/handover_without_release.cpp
   zoo/header_before_acquire.cpp
-  zoo/hostcall_bugs.cpp
+  zoo/interrupt_never_arrives.cpp
+  zoo/late_reset_erases_flag.cpp
   zoo/leader_is_a_bool.cpp
   zoo/lock_released_by_one_lane.cpp
   zoo/lock_without_acquire.cpp
+  zoo/lost_doorbell.cpp
   zoo/mailbox_orders.cpp
   zoo/no_fence_at_lock.cpp
   zoo/offload_mailbox.cpp
@@ -44,11 +47,12 @@ set(heddle_scenario_files
   zoo/per_lane_steering_load.cpp
   zoo/plain_completion_flag.cpp
   zoo/ports_below_occupancy.cpp
+  zoo/queue_depth_overrun.cpp
   zoo/reader_scope_too_narrow.cpp
   zoo/release_does_not_drain.cpp
   zoo/single_port_wait.cpp
-  zoo/sleep_without_timeout.cpp
   zoo/spin_without_yield.cpp
+  zoo/stack_without_tag.cpp
   zoo/stale_leader.cpp
   zoo/sunk_close.cpp
   zoo/swapped_compare.cpp

@@ -1,9 +1,7 @@
-// Bugs of ROCm's hostcall, planted in ours.
-//
-// lost-doorbell: rocm-systems #8192, #8545, the listener looks for work only when the count of rings has changed; on a time-out it goes on
-// waiting. Smallest: 1 wave, 1 packet. stack-without-tag: what the tag in ROCm-Device-Libs' hostcall_impl.cl is there to prevent; two
-// packets are taken, the first comes back, and who had looked before takes it with what lay below it then. Smallest: 3 waves, 2
+// Two packets are taken, the first comes back, and who had looked before takes it with what lay below it then. Smallest: 3 waves, 2
 // packets.
+//
+// What the tag in ROCm-Device-Libs' hostcall_impl.cl is there to prevent.
 #include "../hostcalls.h"
 #include "weakened.h"
 
@@ -11,29 +9,6 @@ namespace heddle::tests {
 namespace {
 
 using scheduler::verdict;
-
-// -- a listener that trusts the bell ---------------------------------------------------------------------------------------------
-
-void run_lost_doorbell(const parameters& set) {
-  run_hostcalls_on<target, rpc::counted_tag>(set, {.sleeps = true, .trusts_rings = !zoo::is_fixed(set)});
-}
-
-verdict lost_doorbell_verdict(const parameters& set) {
-  const verdict sound = needs_fair_packet_holders(set);
-  if (sound != verdict::ok || zoo::is_fixed(set) || set.text("doorbells") != "dropped") return sound;
-  return verdict::deadlock;
-}
-
-std::vector<parameter> lost_doorbell_parameters() {
-  std::vector<parameter> all = zoo::with_twin(hostcall_parameters(2, 1, 2, 1, 1));
-  // The machine's own default is kinder.
-  all.push_back(parameter::one_of("doorbells", "dropped",
-                                  {"delivered", "delayed", "dropped", "duplicated", "coalesced"},
-                                  "what may happen to each ring"));
-  return all;
-}
-
-// -- a stack without tags --------------------------------------------------------------------------------------------------------
 
 struct no_tag : rpc::counted_tag {
   HEDDLE_FUNCTION static constexpr uint64_t retagged(uint64_t name) { return name; }
@@ -87,12 +62,6 @@ std::vector<parameter> taking_parameters() {
 }
 
 }  // namespace
-
-HEDDLE_ZOO(run_lost_doorbell,
-           {.name = "zoo.lost-doorbell",
-            .summary = "a listener looks for work only when the bell has been rung, and a ring is lost",
-            .parameters = lost_doorbell_parameters(),
-            .expected = lost_doorbell_verdict});
 
 HEDDLE_ZOO(run_untagged, {.name = "zoo.stack-without-tag",
                           .summary = "a packet goes back to the free stack under the name that it had",
