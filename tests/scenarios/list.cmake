@@ -21,12 +21,17 @@ set(heddle_scenario_files
   slot_device_server.cpp
   slot_echo.cpp
   zoo/bulk_path_overtaken.cpp
+  zoo/close_without_handback.cpp
+  zoo/commit_bit_moved.cpp
   zoo/crossed_calls.cpp
   zoo/crossed_try_locks.cpp
   zoo/divergent_trip_count.cpp
+  zoo/doorbell_at_open.cpp
+  zoo/doorbell_counted_by_client.cpp
   zoo/doorbell_overtakes_entry.cpp
   zoo/early_return_skips_notify.cpp
   zoo/every_wave_posts.cpp
+  zoo/exhausted_after_n_calls.cpp
   zoo/fifo_bugs.cpp
   zoo/fill_without_acquire.cpp
   zoo/flag_then_payload_loads.cpp
@@ -40,7 +45,11 @@ set(heddle_scenario_files
   zoo/lock_without_acquire.cpp
   zoo/lost_doorbell.cpp
   zoo/mailbox_orders.cpp
+  zoo/mask_reread_after_handover.cpp
+  zoo/mirror_desync.cpp
   zoo/no_fence_at_lock.cpp
+  zoo/not_for_complement.cpp
+  zoo/null_mailbox.cpp
   zoo/offload_mailbox.cpp
   zoo/offload_ring.cpp
   zoo/opcode_under_peek.cpp

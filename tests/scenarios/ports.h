@@ -92,6 +92,24 @@ class port_test {
   }
   callers who() const { return {set_.count("lanes"), set_.count("calls")}; }
 
+  // For scenarios with a server of their own.
+  rpc::layout shape() const { return shape_; }
+  unsigned char* memory() const { return memory_; }
+  uint32_t* server_locks() const { return server_locks_; }
+  doorbell& bell() const { return *reinterpret_cast<doorbell*>(memory_ + rpc::layout::doorbell_offset()); }
+  uint32_t& stop_word() const { return *stop_; }
+  /// Marks requests as handled, once each.
+  struct account {
+    uint32_t* handled;
+    uint64_t requests;
+    void operator()(uint64_t id) const {
+      HEDDLE_CHECK(id < requests, "a request has a number that nobody was given");
+      HEDDLE_CHECK(shared_word<uint32_t>(handled[id]).fetch_add(1, memory_order::relaxed) == 0,
+                   "a request is handled twice");
+    }
+  };
+  account requests() const { return {handled_, requests_}; }
+
   /// Runs the kernel on all waves while servers hand each port that opens to `handle(port, account)`, where account(id) marks a
   /// request as handled; then checks that every request was handled once and that every port is back where it started. `expected`
   /// is how many requests the kernel makes. Servers that sleep are rung once more when they are to end.
@@ -101,12 +119,7 @@ class port_test {
     servers.reserve(set_.count("servers"));
     for (uint32_t n = 0; n < set_.count("servers"); ++n)
       servers.push_back(on_.spawn_host("server", [server = server<ServerMachine, Check>(n), handle, idle,
-                                                  handled = handled_, requests = requests_, stop = stop_]() mutable {
-        const auto account = [=](uint64_t id) {
-          HEDDLE_CHECK(id < requests, "a request has a number that nobody was given");
-          HEDDLE_CHECK(shared_word<uint32_t>(handled[id]).fetch_add(1, memory_order::relaxed) == 0,
-                       "a request is handled twice");
-        };
+                                                  account = requests(), stop = stop_]() mutable {
         while (true) {
           // Read before the look for work: what was sent before the flag was set, or the bell was rung, is then found.
           const doorbell rings = idle.sleeps ? server.rings() : 0;
@@ -126,12 +139,12 @@ class port_test {
     on_.synchronize();
     // Release pairs with the acquire in the servers' loops.
     shared_word<uint32_t>(*stop_).store(1, memory_order::release);
-    if (idle.sleeps) target::notify(*reinterpret_cast<doorbell*>(memory_ + rpc::layout::doorbell_offset()));
+    if (idle.sleeps) target::notify(bell());
     for (auto& server : servers) server.join();
     check(expected);
   }
 
- private:
+  /// That so many requests were handled, and that every port is back where it started. When nobody acts any more.
   void check(uint64_t expected) {
     uint64_t total = 0;
     for (uint64_t id = 0; id < requests_; ++id)
@@ -144,6 +157,7 @@ class port_test {
     for (const uint32_t word : locks) HEDDLE_CHECK(word == 0, "a wave has ended and holds a port");
   }
 
+ private:
   device& on_;
   const parameters& set_;
   rpc::layout shape_;
