@@ -20,6 +20,7 @@ set(heddle_scenario_files
   slot_async.cpp
   slot_device_server.cpp
   slot_echo.cpp
+  zoo/array_changed_under_scan.cpp
   zoo/bulk_path_overtaken.cpp
   zoo/close_without_handback.cpp
   zoo/commit_bit_moved.cpp
@@ -32,15 +33,19 @@ set(heddle_scenario_files
   zoo/early_return_skips_notify.cpp
   zoo/every_wave_posts.cpp
   zoo/exhausted_after_n_calls.cpp
+  zoo/fair_spin_called_livelock.cpp
   zoo/fifo_bugs.cpp
   zoo/fill_without_acquire.cpp
   zoo/flag_then_payload_loads.cpp
   zoo/flag_wrap_at_2_31.cpp
+  zoo/freed_before_read.cpp
   zoo/handover_without_release.cpp
   zoo/header_before_acquire.cpp
   zoo/interrupt_never_arrives.cpp
   zoo/late_reset_erases_flag.cpp
   zoo/leader_is_a_bool.cpp
+  zoo/listener_teardown.cpp
+  zoo/lock_held_across_callback.cpp
   zoo/lock_released_by_one_lane.cpp
   zoo/lock_without_acquire.cpp
   zoo/lost_doorbell.cpp
@@ -52,6 +57,7 @@ set(heddle_scenario_files
   zoo/null_mailbox.cpp
   zoo/offload_mailbox.cpp
   zoo/offload_ring.cpp
+  zoo/op_pool_exhausted.cpp
   zoo/opcode_under_peek.cpp
   zoo/per_lane_steering_load.cpp
   zoo/plain_completion_flag.cpp
@@ -59,6 +65,7 @@ set(heddle_scenario_files
   zoo/queue_depth_overrun.cpp
   zoo/reader_scope_too_narrow.cpp
   zoo/release_does_not_drain.cpp
+  zoo/shift_by_lane_32.cpp
   zoo/single_port_wait.cpp
   zoo/spin_without_yield.cpp
   zoo/stack_without_tag.cpp
@@ -66,7 +73,8 @@ set(heddle_scenario_files
   zoo/sunk_close.cpp
   zoo/swapped_compare.cpp
   zoo/unfair_lock.cpp
-  zoo/unlock_without_release.cpp)
+  zoo/unlock_without_release.cpp
+  zoo/vacuous_stress.cpp)
 
 # Those that tell the lanes of a wave apart mean nothing where every lane is a wave of its own, as on host threads.
 set(heddle_scenario_files_of_wide_waves
