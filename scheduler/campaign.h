@@ -22,6 +22,8 @@ struct run_result {
   std::string report = {};   ///< several lines; only of an explained run
   std::string waits = {};    ///< who waits for whom, in the DOT language; only of an explained run
   uint64_t steps = 0;
+  uint64_t switches = 0;                  ///< how often another actor went on than the one before
+  std::vector<std::string> waiting = {};  ///< of a hang: who waits, "host main", "wave 1 lanes 0-3"
   uint64_t digest = 0;
 };
 

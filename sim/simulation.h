@@ -38,6 +38,8 @@ struct outcome {
   std::string waits;   ///< who waits for whom, in the DOT language; empty when nobody does; only with explain
   std::vector<step_record> steps_taken;  ///< only with explain
   uint64_t steps = 0;
+  uint64_t switches = 0;             ///< how often another lane or host thread went on than the one before
+  std::vector<std::string> waiting;  ///< of a hang: who waits, a wave's lanes together: "host main", "wave 1 lanes 0-3"
   uint64_t digest = 0;
   bool stopped_by_source = false;  ///< the choice source gave no_answer: the verdict says nothing
 };

@@ -105,7 +105,7 @@ void world::prepare(scheduler::choice_source& choices, bool explain) {
   collectives_opened_ = 0;
   choices_ = &choices;
   digest_ = {};
-  steps_ = 0;
+  steps_ = switches_ = 0;
   next_limit_ = machine_.budget;
   tail_.begun = tail_.all_take_turns = false;
   tail_.plays = {};
@@ -127,6 +127,7 @@ void world::prepare(scheduler::choice_source& choices, bool explain) {
   races_ = scope_races_ = 0;
   race_.missing = nullptr;
   message_.clear();
+  waiting_.clear();
   about_ = {};
   ended_by_ = nullptr;
   report_.clear();
@@ -196,6 +197,10 @@ outcome world::run(const parameters& values, const std::function<void()>& body, 
   result.races = races_;
   result.scope_races = scope_races_;
   result.steps = steps_;
+  result.switches = switches_;
+  if (verdict_ == verdict::deadlock || verdict_ == verdict::progress || verdict_ == verdict::livelock ||
+      verdict_ == verdict::starvation)
+    result.waiting = waiting_;
   result.digest = digest_.value();
   result.stopped_by_source = stopped_;
   result.message = message_;

@@ -252,6 +252,7 @@ class world {
   [[gnu::always_inline]] void enter(lane& self, lane& next) {
     if (!next.begun) [[unlikely]]
       begin(next);
+    ++switches_;
     fiber::switch_to(self.runs, next.runs, *exceptions_);
   }
   void begin(lane& self);
@@ -315,6 +316,7 @@ class world {
   std::string cycle_text() const;
 
   void take_stock(lane& self, std::string why);
+  void note_who_waits();
   void pass_limit(lane& self);
   [[noreturn]] void stop(lane& self);
   [[noreturn]] void leave(lane& self);
@@ -500,6 +502,7 @@ class world {
   scheduler::candidate_list view_;
   scheduler::digest digest_;
   uint64_t steps_ = 0;
+  uint64_t switches_ = 0;  ///< to another lane
   uint64_t next_limit_ = 0;
   std::unique_ptr<recorder> recorder_;
   starvation_watch starvation_;
@@ -509,8 +512,9 @@ class world {
 
   scheduler::verdict verdict_ = scheduler::verdict::ok;
   std::string message_;
-  call_chain about_ = {};           ///< the place in the code under test that the verdict is about
-  const lane* ended_by_ = nullptr;  ///< whose operation the verdict is about, when it is about one
+  std::vector<std::string> waiting_;  ///< when the hang was found
+  call_chain about_ = {};             ///< the place in the code under test that the verdict is about
+  const lane* ended_by_ = nullptr;    ///< whose operation the verdict is about, when it is about one
   std::string report_;
   std::string waits_;  ///< its graph
   /// What a report of a race tells.

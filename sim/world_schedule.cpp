@@ -1,4 +1,5 @@
 // Who goes next, who waits for what, and when waiting is over.
+#include <heddle/sim/wait_graph.h>
 #include <heddle/sim/world.h>
 
 #include <cerrno>
@@ -164,6 +165,21 @@ uint32_t world::next_in_turn(const void* self, uint32_t actor) {
   return here.lanes_[here.next_in_turn(actor)].candidate_slot;
 }
 
+// Everybody who goes round in a proven cycle waits, too; who could run and is promised nothing does not.
+void world::note_who_waits() {
+  waiting_.clear();
+  for (size_t n = 0; n < waves_used_; ++n) {
+    const wave& each = waves_[n];
+    uint64_t lanes = 0;
+    for (const lane* who : each.lanes) {
+      const bool goes_round = tail_.seen.found && who->last_turn > tail_.seen.from.turns;
+      if (who->state != lane_state::ended && (who->state != lane_state::candidate || goes_round))
+        lanes |= lane_bit(*who);
+    }
+    if (lanes != 0) waiting_.push_back(each.host ? name_of(each) : name_of(each) + ' ' + lanes_in(lanes));
+  }
+}
+
 // Notes what the verdict is about, and has the report written, as things stand now.
 void world::take_stock(lane& self, std::string why) {
   if (tail_.seen.found)
@@ -171,6 +187,7 @@ void world::take_stock(lane& self, std::string why) {
   else if (const lane* waiter = most_telling_waiter())
     about_ = calls_of(*waiter);
   message_ = std::move(why);
+  note_who_waits();
   if (recorder_ == nullptr) return;
   aside(self, [this] { write_report(); });
 }
@@ -228,6 +245,7 @@ void world::end_deadlock(lane& self) {
   message_ = "nobody can ever move again";
   if (in_lockstep()) aside(self, [this] { message_ += masked_off_text(); });
   if (const lane* waiter = most_telling_waiter()) about_ = calls_of(*waiter);
+  note_who_waits();
   report_.clear();
   leave(self);
 }
@@ -379,6 +397,7 @@ void world::got_on(lane& self) {
   verdict_ = verdict::starvation;
   message_ = starvation_.message(*starved, heap_);
   about_ = starvation_.place_of(*starved);
+  waiting_ = {name_of(*starved)};
   report_.clear();
   leave(self);
 }

@@ -261,6 +261,7 @@ void world::judge_cycle(lane& self) {
                  ? "everybody who can move repeats " + steps + " for ever: memory changes, and nothing is ever done"
                  : "nobody can ever move again: " + steps + " are repeated for ever, and change nothing";
   about_ = tail_.telling;
+  note_who_waits();
   report_.clear();
   leave(self);
 }

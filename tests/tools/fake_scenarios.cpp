@@ -26,6 +26,20 @@ void racy(const parameters&) {
   if (fake_pick(2) == 0) fake_violation(verdict::race, "fake/racy.cpp:7", "a plain store meets a load");
 }
 
+void counted(const parameters& set) {
+  // Three answers of 1 in a row, behind something else.
+  uint32_t in_a_row = 0;
+  bool other = false;
+  for (uint32_t call = 0; call < set.count("calls"); ++call) {
+    const bool one = fake_pick(2) == 1;
+    other = other || !one;
+    in_a_row = one && other ? in_a_row + 1 : 0;
+    if (in_a_row != 3) continue;
+    fake_violation(verdict::assertion, "fake/counted.cpp:5", "three in a row");
+    return;
+  }
+}
+
 void silent(const parameters&) {}
 
 void forgetful(const parameters&) {
@@ -64,6 +78,10 @@ const bool registered =
                        .expected = expect_deadlock,
                        .body = echo}) &&
     register_scenario({.name = "fake.racy", .summary = "Has a race.", .body = racy}) &&
+    register_scenario({.name = "fake.counted",
+                       .summary = "Has a bug that four calls show.",
+                       .parameters = {parameter::number("calls", 20, 1, 100, "calls", "how often")},
+                       .body = counted}) &&
     register_scenario({.name = "fake.silent", .summary = "Makes no choice.", .body = silent}) &&
     register_scenario({.name = "fake.forgetful", .summary = "Keeps state in a static.", .body = forgetful}) &&
     register_scenario({.name = "fake.endless", .summary = "Runs out of budget.", .body = endless}) &&

@@ -14,6 +14,7 @@ int run(const tools::invocation& asked) {
   if (asked.command == "list") return tools::list(asked);
   if (asked.command == "fuzz") return tools::fuzz(asked);
   if (asked.command == "replay") return tools::replay(asked);
+  if (asked.command == "shrink") return tools::shrink(asked);
   if (asked.command == "import") return tools::import_dump(asked);
   if (asked.command == "litmus") return tools::litmus(asked);
   if (asked.command == "progress") return tools::progress(asked);

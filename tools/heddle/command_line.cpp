@@ -13,6 +13,7 @@ namespace {
 constexpr uint64_t schedules_default = 1'000;
 constexpr uint64_t litmus_schedules_default = 20'000;
 constexpr uint64_t jobs_max = 1024;
+constexpr uint64_t shrink_runs_default = 10'000;
 
 /// Numbers as they were typed: CLI11's own messages about them do not name the range.
 struct typed_numbers {
@@ -21,6 +22,7 @@ struct typed_numbers {
   std::string seed;
   std::string repeat;
   std::string jobs;
+  std::string runs;
 };
 
 void add_scenario_options(CLI::App& command, invocation& into, typed_numbers& typed) {
@@ -58,6 +60,13 @@ std::unique_ptr<CLI::App> parser_of(invocation& into, typed_numbers& typed) {
     parser->add_flag("--trace", into.show_steps);
     parser->add_option("--dot", into.dot_file);
     parser->add_option("--repeat", typed.repeat);
+    parser->add_flag("--json", into.json);
+  }
+  if (name == "shrink") {
+    parser->add_option("FILE|TOKEN", into.file_or_token)->required();
+    parser->add_option("-o,--out", into.out_file);
+    parser->add_option("--runs", typed.runs);
+    parser->add_option("--time", typed.time);
     parser->add_flag("--json", into.json);
   }
   if (name == "import") {
@@ -131,6 +140,8 @@ std::string read_numbers(const typed_numbers& typed, invocation& into) {
   if (!read_number("--schedules", typed.schedules, 1, uint64_t{1} << 62, into.schedules, error)) return error;
   if (!read_number("--seed", typed.seed, 0, ~uint64_t{0}, into.seed, error)) return error;
   if (!read_number("--repeat", typed.repeat, 1, 1'000'000'000, into.repeat, error)) return error;
+  into.runs = shrink_runs_default;
+  if (!read_number("--runs", typed.runs, 1, uint64_t{1} << 62, into.runs, error)) return error;
   uint64_t jobs = 0;
   if (!read_number("--jobs", typed.jobs, 1, jobs_max, jobs, error)) return error;
   into.jobs = static_cast<uint32_t>(jobs);
@@ -142,7 +153,8 @@ bool is_help_flag(std::string_view word) { return word == "--help" || word == "-
 }  // namespace
 
 const std::vector<std::string>& command_names() {
-  static const std::vector<std::string> names = {"list", "fuzz", "replay", "import", "litmus", "progress", "help"};
+  static const std::vector<std::string> names = {"list",   "fuzz",   "replay",   "shrink",
+                                                 "import", "litmus", "progress", "help"};
   return names;
 }
 

@@ -10,19 +10,20 @@ namespace heddle::tools {
 /// One call of the command. Each subcommand uses its own fields.
 struct invocation {
   std::string program;  ///< as it was typed
-  std::string command;  ///< list, fuzz, replay, import, litmus, progress, help or version
+  std::string command;  ///< list, fuzz, replay, shrink, import, litmus, progress, help or version
   bool json = false;
 
   std::vector<std::string> scenarios;  ///< fuzz: names and patterns; all when empty
   uint64_t schedules = 0;              ///< per scenario or test; fuzz, import, 0: as many as the time allows
-  double seconds_max = 0;              ///< fuzz: for all scenarios together; 0: no limit
+  double seconds_max = 0;              ///< fuzz: for all scenarios together; shrink; 0: no limit
   uint64_t seed = 1;
   std::string strategy = "mix";
   std::vector<std::string> settings;  ///< fuzz, import, litmus: "key=value"
   std::string out_folder;             ///< fuzz: where findings are written; empty: nowhere
-  std::string out_file;               ///< import: where the trace is written; empty: a name made of the scenario's
+  std::string out_file;               ///< import, shrink: where the trace is written; empty: a name made of the scenario's or the file's
+  uint64_t runs = 0;                  ///< shrink: at most so many
 
-  std::string file_or_token;  ///< replay; import: the dump
+  std::string file_or_token;  ///< replay, shrink; import: the dump
   bool show_steps = false;
   std::string dot_file;  ///< replay: where the graph of who waits for whom is written; empty: nowhere
   uint64_t repeat = 1;

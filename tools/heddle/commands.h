@@ -8,6 +8,7 @@ namespace heddle::tools {
 int list(const invocation& asked);
 int fuzz(const invocation& asked);
 int replay(const invocation& asked);
+int shrink(const invocation& asked);
 int import_dump(const invocation& asked);
 int litmus(const invocation& asked);
 int progress(const invocation& asked);

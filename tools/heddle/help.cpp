@@ -13,6 +13,7 @@ constexpr std::string_view overview = R"(heddle finds schedules under which GPU 
   heddle list                    scenarios, with their parameters and expected verdicts
   heddle fuzz [SCENARIO...]      run scenarios under many schedules
   heddle replay FILE|TOKEN       run one recorded schedule again
+  heddle shrink FILE|TOKEN       make a failing schedule as small as can be
   heddle import DUMP.json        look for a hang of a real machine in the model
   heddle litmus [FILE...]        run litmus tests of the memory model; judge tables
                                  of progress
@@ -80,6 +81,33 @@ this very build: answers mean nothing to another one.
 Exit status: 1 when the recorded violation was reproduced, 0 when the recorded
 run had verdict ok and was reproduced, 2 when the run was not the recorded one:
 the line on stderr says at which choice it left the recording and why.
+)";
+
+constexpr std::string_view shrink_help = R"(heddle shrink FILE|TOKEN [-o FILE] [--runs N] [--time T] [--json]
+
+Looks for a smaller run that fails in the same way: with the same verdict at the
+same place, and, where it hangs, with the same actors waiting. First the numbers
+among the scenario's own parameters are reduced, such as waves, lanes and calls; the
+settings of the machine stay as they are. Then parts of the schedule are left out and
+moved: fewer steps, fewer context switches, fewer stale reads and late arrivals. The
+result has never more steps or more context switches than the trace, and is a trace
+like others: heddle replay repeats it.
+
+  -o, --out FILE    where it is written (default: NAME-shrunk.heddle.json beside
+                    NAME.heddle.json; of a token, here as
+                    SCENARIO-VERDICT-shrunk.heddle.json)
+  --runs N          at most so many runs (default 10000); one of more than 5000
+                    steps counts as several. The same trace and the same N give
+                    the same file
+  --time T          no longer than this: 30, 45s, 5m, 2h; what comes out then
+                    depends on the speed of the machine
+  --json            for programs
+
+Ctrl-C ends the search; the smallest run so far is written.
+
+Exit status: 0 when the trace was written, also where nothing smaller was found; 2
+when the input was wrong or the run was not the recorded one, 3 when it could not be
+written, 130 when stopped by Ctrl-C.
 )";
 
 constexpr std::string_view import_help = R"(heddle import DUMP.json [--schedules N | --time T] [-o FILE] [OPTIONS]
@@ -189,6 +217,8 @@ int help(const invocation& asked) {
       std::cout << "  " << each.name << "\n      " << each.help << '\n';
   } else if (asked.topic == "replay") {
     std::cout << replay_help;
+  } else if (asked.topic == "shrink") {
+    std::cout << shrink_help;
   } else if (asked.topic == "import") {
     std::cout << import_help;
   } else if (asked.topic == "litmus") {

@@ -1,12 +1,11 @@
-#include <heddle/tools/build_id.h>
 #include <heddle/tools/commands.h>
 #include <heddle/tools/common.h>
 #include <heddle/tools/interrupt.h>
+#include <heddle/tools/recorded_run.h>
 #include <heddle/tools/step_table.h>
 #include <heddle/tools/table.h>
 #include <heddle/tools/trial.h>
 
-#include <algorithm>
 #include <fstream>
 #include <iostream>
 #include <nlohmann/json.hpp>
@@ -20,48 +19,6 @@ std::string hexadecimal(uint64_t value) {
   std::string digits(16, '0');
   for (size_t place = 16; place > 0; --place, value >>= 4) digits[place - 1] = "0123456789abcdef"[value & 15];
   return digits;
-}
-
-std::string build_text(const std::string& version_text, const std::string& id) {
-  return version_text + ", build " + (id.empty() ? "without id" : id.substr(0, 12));
-}
-
-/// The scenario and settings that a trace names, in this program; or why it cannot be run here.
-struct recorded_run {
-  const scenario* tested = nullptr;
-  parameters settings;
-  std::string error;
-};
-
-recorded_run find_recorded(const scheduler::trace& recorded, const std::string& program) {
-  recorded_run found;
-  const auto& all = scenarios();
-  const auto same =
-      std::find_if(all.begin(), all.end(), [&](const scenario& each) { return each.name == recorded.scenario; });
-  if (same == all.end()) {
-    std::vector<std::string> known;
-    for (const scenario& each : all) known.push_back(each.name);
-    found.error =
-        "the trace is of a scenario that this program does not have: " + unknown("scenario", recorded.scenario, known);
-    return found;
-  }
-  found.tested = &*same;
-  if (recorded.build_id != build_id()) {
-    found.error =
-        "the trace was recorded by another build (" + build_text(recorded.version, recorded.build_id) + "; this is " +
-        build_text(version(), build_id()) +
-        "): replay it with that build, or search again with this one: " + search_again_command(program, recorded);
-    return found;
-  }
-  std::vector<std::string> assignments;
-  for (const auto& [key, value] : recorded.parameters) assignments.push_back(key + "=" + value);
-  settings_or_error settings = simulator_settings(*same, assignments);
-  if (settings.value) {
-    found.settings = std::move(*settings.value);
-  } else {
-    found.error = "the trace's settings are not valid here: " + settings.error;
-  }
-  return found;
 }
 
 /// What came of all repetitions.

@@ -1,3 +1,4 @@
+#include <heddle/scheduler/shrink.h>
 #include <heddle/sim/settings.h>
 #include <heddle/tools/build_id.h>
 #include <heddle/tools/trial.h>
@@ -36,6 +37,8 @@ scheduler::run_result run_scenario(sim::simulation& machine, const scenario& tes
           .report = std::move(ended.report),
           .waits = std::move(ended.waits),
           .steps = ended.steps,
+          .switches = ended.switches,
+          .waiting = std::move(ended.waiting),
           .digest = ended.digest};
 }
 
@@ -65,8 +68,11 @@ trial run_trial(sim::simulation& machine, const scenario& tested, const paramete
 
 std::string search_again_command(const std::string& program, const scheduler::trace& recorded) {
   if (recorded.strategy == following_strategy) return shell_word(program) + " import, with the dump that it came from";
-  std::string command = shell_word(program) + " fuzz " + shell_word(recorded.scenario) + " --strategy " +
-                        shell_word(recorded.strategy) + " --seed " + std::to_string(recorded.seed) + " --schedules 1";
+  const bool is_shrunk = recorded.strategy == scheduler::shrunk_strategy;
+  std::string command = shell_word(program) + " fuzz " + shell_word(recorded.scenario);
+  if (!is_shrunk)
+    command +=
+        " --strategy " + shell_word(recorded.strategy) + " --seed " + std::to_string(recorded.seed) + " --schedules 1";
   const auto& all = scenarios();
   const auto known =
       std::find_if(all.begin(), all.end(), [&](const scenario& each) { return each.name == recorded.scenario; });

@@ -44,7 +44,7 @@ trial run_trial(sim::simulation& machine, const scenario& tested, const paramete
 inline constexpr const char* following_strategy = "follow";
 
 /// "heddle fuzz ..." with the scenario, the strategy, the seed and those settings that differ from their defaults. Of a trace that was
-/// imported, what to import again.
+/// imported, what to import again; of one that was shrunk, which no seed gives, a search with its settings.
 std::string search_again_command(const std::string& program, const scheduler::trace& recorded);
 
 /// heddle's version.

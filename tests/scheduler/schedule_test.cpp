@@ -1,0 +1,158 @@
+#include <heddle/scheduler/random.h>
+#include <heddle/scheduler/schedule.h>
+
+#include <gtest/gtest.h>
+
+#include <vector>
+
+#include "actors.h"
+
+namespace heddle::scheduler {
+namespace {
+
+choice other(choice_kind kind, uint32_t count) { return {.kind = kind, .count = count}; }
+
+constexpr uint64_t no_limit = ~uint64_t{0};
+
+TEST(schedule_strategy, takes_the_turns_of_those_who_can_and_leaves_out_the_others) {
+  const schedule wanted = {.turns = {{.actor = 7}, {.actor = 3}, {.actor = 5}, {.actor = 3}}};
+  schedule_strategy plays(wanted, no_limit);
+  plays.begin(1);
+  const actors all({{.actor = 5}, {.actor = 3}, {.actor = 9}});
+  EXPECT_EQ(all.picked_by(plays), 3u);
+  EXPECT_EQ(all.picked_by(plays), 5u);
+  EXPECT_EQ(all.picked_by(plays), 3u);
+  EXPECT_EQ(all.picked_by(plays), 3u) << "at its end the current one goes on";
+  EXPECT_EQ(actors({{.actor = 9}, {.actor = 5}}).picked_by(plays), 5u) << "or the next";
+  EXPECT_EQ(actors({{.actor = 1}, {.actor = 2}}).picked_by(plays), 1u) << "or the lowest";
+  EXPECT_EQ(plays.notes().preemptions(), 2u);
+  EXPECT_EQ(plays.notes().noted().turns.size(), 6u);
+  EXPECT_EQ(plays.notes().noted().turns[4].actor, 5u);
+}
+
+TEST(schedule_strategy, odd_answers_belong_to_their_turn_and_fit_or_are_the_default) {
+  const schedule wanted = {.before = {{.kind = choice_kind::visible, .ordinal = 0, .picked = 1}},
+                           .turns = {{.actor = 1},
+                                     {.actor = 2,
+                                      .odd = {{.kind = choice_kind::visible, .ordinal = 1, .picked = 3},
+                                              {.kind = choice_kind::arrive, .ordinal = 0, .picked = 2}}}}};
+  schedule_strategy plays(wanted, no_limit);
+  plays.begin(1);
+  const actors both({{.actor = 1}, {.actor = 2}});
+  EXPECT_EQ(plays.pick(other(choice_kind::visible, 2)), 1u);
+  EXPECT_EQ(plays.pick(other(choice_kind::visible, 2)), 0u);
+  EXPECT_EQ(both.picked_by(plays), 1u);
+  EXPECT_EQ(plays.pick(other(choice_kind::visible, 9)), 0u);
+  EXPECT_EQ(both.picked_by(plays), 2u);
+  EXPECT_EQ(plays.pick(other(choice_kind::visible, 9)), 0u) << "its first read is as ever";
+  EXPECT_EQ(plays.pick(other(choice_kind::arrive, 2)), 0u) << "there are not so many answers";
+  EXPECT_EQ(plays.pick(other(choice_kind::visible, 9)), 3u);
+  EXPECT_EQ(plays.notes().noted().odd_count(), 2u) << "what did not happen is not noted";
+}
+
+TEST(schedule_strategy, an_end_game_is_drawn_as_far_as_it_fits) {
+  const auto end = [](uint32_t count, uint32_t picked) { return answer{choice_kind::end, count, picked}; };
+  const schedule wanted = {.end_game = {end(16, 5), end(32, 9), end(2, 1), end(4, 3)}};
+  schedule_strategy plays(wanted, no_limit);
+  EXPECT_TRUE(plays.draws_end_game());
+  plays.begin(1);
+  EXPECT_EQ(plays.pick(other(choice_kind::end, 16)), 5u);
+  EXPECT_EQ(plays.pick(other(choice_kind::end, 2)), 1u) << "nobody asked for one of 32";
+  EXPECT_EQ(plays.pick(other(choice_kind::end, 8)), 0u);
+  EXPECT_EQ(plays.pick(other(choice_kind::end, 4)), 3u);
+  EXPECT_FALSE(schedule_strategy({}, no_limit).draws_end_game());
+}
+
+TEST(deviating_strategy, without_deviations_the_current_one_goes_on_and_nothing_is_odd) {
+  const deviations none;
+  deviating_strategy plays(none, no_limit);
+  plays.begin(1);
+  const actors all({{.actor = 4}, {.actor = 1}, {.actor = 2}});
+  EXPECT_EQ(all.picked_by(plays), 1u);
+  EXPECT_EQ(all.picked_by(plays), 1u);
+  EXPECT_EQ(actors({{.actor = 4}, {.actor = 2}}).picked_by(plays), 2u);
+  EXPECT_EQ(actors({{.actor = 0}, {.actor = 1}}).picked_by(plays), 0u);
+  EXPECT_EQ(plays.pick(other(choice_kind::visible, 5)), 0u);
+  EXPECT_TRUE(plays.notes().deviating().all.empty());
+}
+
+TEST(deviating_strategy, a_deviation_comes_up_at_its_moment_and_is_left_out_where_it_cannot_be) {
+  const deviations some = {.all = {{.actor = 1, .turns = 2, .target = 4},
+                                   {.actor = 4, .turns = 1, .target = 9},
+                                   {.actor = 4,
+                                    .turns = 2,
+                                    .target = nobody,
+                                    .odd = {.kind = choice_kind::visible, .ordinal = 1, .picked = 3}}}};
+  deviating_strategy plays(some, no_limit);
+  plays.begin(1);
+  const actors all({{.actor = 4}, {.actor = 1}, {.actor = 2}});
+  EXPECT_EQ(all.picked_by(plays), 1u);
+  EXPECT_EQ(all.picked_by(plays), 1u);
+  EXPECT_EQ(all.picked_by(plays), 4u);
+  EXPECT_EQ(plays.pick(other(choice_kind::visible, 5)), 0u);
+  EXPECT_EQ(all.picked_by(plays), 4u) << "9 is no candidate";
+  EXPECT_EQ(plays.pick(other(choice_kind::visible, 5)), 0u);
+  EXPECT_EQ(plays.pick(other(choice_kind::visible, 5)), 3u);
+  EXPECT_EQ(plays.notes().deviating().all.size(), 2u);
+}
+
+TEST(schedule_strategy, stops_a_run_that_asks_for_too_much) {
+  const schedule nothing;
+  schedule_strategy plays(nothing, 2);
+  plays.begin(1);
+  EXPECT_EQ(plays.pick(other(choice_kind::wake, 2)), 0u);
+  EXPECT_EQ(plays.pick(other(choice_kind::wake, 2)), 0u);
+  EXPECT_FALSE(plays.was_stopped());
+  EXPECT_EQ(plays.pick(other(choice_kind::wake, 2)), no_answer);
+  EXPECT_TRUE(plays.was_stopped());
+}
+
+/// Actors come and go, and each turn asks for some other things: the same choices for the same answers.
+std::vector<answer> toy_run(strategy& deciding, uint64_t seed) {
+  choice_source choices;
+  choices.begin(deciding, seed);
+  std::vector<candidate> there = {{.actor = 0}, {.actor = 1}, {.actor = 2}};
+  for (uint32_t step = 0; step < 200; ++step) {
+    const actors now(there);
+    const uint32_t picked = choices.pick(now.size(), choice_kind::actor, now.list());
+    if (picked == no_answer) break;
+    const uint32_t actor = now[picked].actor;
+    const uint32_t seen = choices.pick(1 + actor, choice_kind::visible);
+    if (choices.pick(2, choice_kind::wake) == 1 && there.size() > 1) there.erase(there.begin() + picked);
+    if (seen == 1) there.push_back({.actor = step + 3});
+  }
+  return choices.recorded();
+}
+
+TEST(noted_replay, the_schedule_that_it_tells_is_the_recorded_run) {
+  random_strategy random;
+  for (uint64_t seed = 1; seed <= 100; ++seed) {
+    const std::vector<answer> recorded = toy_run(random, seed);
+    noted_replay replayed(recorded);
+    EXPECT_EQ(toy_run(replayed, 1), recorded);
+    EXPECT_TRUE(replayed.agrees()) << seed;
+    schedule_strategy plays(replayed.notes().noted(), no_limit);
+    EXPECT_EQ(toy_run(plays, 1), recorded) << seed;
+    EXPECT_EQ(plays.notes().noted(), replayed.notes().noted()) << seed;
+    EXPECT_EQ(plays.notes().preemptions(), replayed.notes().preemptions()) << seed;
+    deviating_strategy deviates(replayed.notes().deviating(), no_limit);
+    EXPECT_EQ(toy_run(deviates, 1), recorded) << seed;
+  }
+}
+
+TEST(noted_replay, says_when_the_run_is_another_one) {
+  random_strategy random;
+  std::vector<answer> recorded = toy_run(random, 1);
+  recorded[20].count += 1;
+  noted_replay replayed(recorded);
+  toy_run(replayed, 1);
+  EXPECT_FALSE(replayed.agrees());
+  recorded = toy_run(random, 1);
+  recorded.push_back(recorded.back());
+  noted_replay longer(recorded);
+  toy_run(longer, 1);
+  EXPECT_FALSE(longer.agrees());
+}
+
+}  // namespace
+}  // namespace heddle::scheduler

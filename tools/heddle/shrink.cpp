@@ -1,0 +1,122 @@
+#include <heddle/scheduler/shrink.h>
+#include <heddle/sim/simulation.h>
+#include <heddle/tools/commands.h>
+#include <heddle/tools/common.h>
+#include <heddle/tools/interrupt.h>
+#include <heddle/tools/recorded_run.h>
+#include <heddle/tools/shrink_settings.h>
+#include <heddle/tools/table.h>
+#include <heddle/tools/trial.h>
+
+#include <filesystem>
+#include <iomanip>
+#include <iostream>
+#include <nlohmann/json.hpp>
+#include <sstream>
+
+namespace heddle::tools {
+namespace {
+
+using json = nlohmann::ordered_json;
+
+constexpr std::string_view ending = ".heddle.json";
+
+/// NAME-shrunk.heddle.json beside NAME.heddle.json; of a token, named after what it is of, in the current folder.
+std::string default_file(const std::string& file_or_token, const scheduler::trace& recorded) {
+  std::error_code failed;
+  if (std::filesystem::is_regular_file(file_or_token, failed)) {
+    std::string name = file_or_token;
+    if (name.ends_with(ending)) name.resize(name.size() - ending.size());
+    return name + "-shrunk" + std::string(ending);
+  }
+  std::string name = recorded.scenario + "-" + std::string(to_string(recorded.outcome)) + "-shrunk";
+  for (char& letter : name)
+    if (letter == ' ' || letter == '/') letter = '-';
+  return name + std::string(ending);
+}
+
+json to_json(const scheduler::run_size& size) {
+  return {{"steps", size.steps},
+          {"switches", size.switches},
+          {"preemptions", size.preemptions},
+          {"odd_answers", size.odd_answers}};
+}
+
+void print_json(const scheduler::shrunk& made, const std::string& file) {
+  json changed = json::array();
+  for (const scheduler::changed_setting& each : made.changed)
+    changed.push_back({{"key", each.key}, {"before", each.before}, {"after", each.after}});
+  const json shown = {{"scenario", made.smallest.scenario},
+                      {"verdict", to_string(made.smallest.outcome)},
+                      {"where", made.smallest.where},
+                      {"file", file},
+                      {"token", scheduler::to_token(made.smallest)},
+                      {"before", to_json(made.before)},
+                      {"after", to_json(made.after)},
+                      {"changed", changed},
+                      {"runs", made.runs},
+                      {"seconds", made.seconds},
+                      {"finished", made.finished}};
+  std::cout << shown.dump(2, ' ', false, json::error_handler_t::replace) << '\n';
+}
+
+void print_text(const scheduler::shrunk& made, const std::string& file, const std::string& program) {
+  const scheduler::trace& small = made.smallest;
+  std::cout << small.scenario << ": " << painted(to_string(small.outcome), colour::bad);
+  if (!small.where.empty()) std::cout << " at " << small.where;
+  std::cout << '\n';
+  table sizes({{.title = "", .side = table::align::left},
+               {.title = "before", .side = table::align::right},
+               {.title = "after", .side = table::align::right}});
+  const auto add = [&](const char* what, uint64_t before, uint64_t after) {
+    sizes.add({{.text = what}, {.text = grouped(before)}, {.text = grouped(after)}});
+  };
+  add("  steps", made.before.steps, made.after.steps);
+  add("  context switches", made.before.switches, made.after.switches);
+  add("  of them forced upon who could go on", made.before.preemptions, made.after.preemptions);
+  add("  stale reads, late arrivals and the like", made.before.odd_answers, made.after.odd_answers);
+  for (const scheduler::changed_setting& each : made.changed)
+    sizes.add({{.text = "  " + each.key}, {.text = each.before}, {.text = each.after}});
+  sizes.print(std::cout, 0);
+  std::ostringstream seconds;
+  seconds << std::fixed << std::setprecision(2) << made.seconds;
+  std::cout << "  " << grouped(made.runs) << " runs in " << seconds.str() << " s; "
+            << (made.finished ? "no smaller one was found" : "the search was cut short, longer may give less") << '\n'
+            << "  replay it: " << shell_word(program) << " replay " << shell_word(file) << '\n';
+  const std::string token = scheduler::to_token(small);
+  if (token.size() <= token_on_command_line_max)
+    std::cout << "  or: " << shell_word(program) << " replay " << token << '\n';
+}
+
+}  // namespace
+
+int shrink(const invocation& asked) {
+  const scheduler::trace_or_error read = scheduler::read_trace(asked.file_or_token);
+  if (!read.value) return fail(wrong_input, read.error);
+  const scheduler::trace& recorded = *read.value;
+  const recorded_run found = find_recorded(recorded, asked.program);
+  if (!found.error.empty()) return fail(wrong_input, found.error);
+
+  catch_interrupt();
+  sim::simulation machine;
+  scheduler::shrink_options options = shrink_options_for(machine, *found.tested, found.settings, recorded.outcome);
+  options.runs_max = asked.runs;
+  options.seconds_max = asked.seconds_max;
+  options.stop = &interrupt_flag();
+  const auto run = [&](scheduler::choice_source& choices, bool explain) {
+    return run_scenario(machine, *found.tested, found.settings, choices, explain);
+  };
+  const scheduler::shrunk made = scheduler::shrink(recorded, run, options);
+  if (!made.error.empty()) return fail(wrong_input, made.error);
+
+  const std::string file = asked.out_file.empty() ? default_file(asked.file_or_token, recorded) : asked.out_file;
+  if (const auto failed = scheduler::write_trace(made.smallest, file)) return fail(cannot_go_on, *failed);
+  if (asked.json) {
+    print_json(made, file);
+  } else {
+    print_text(made, file, asked.program);
+  }
+  return interrupt_flag() ? interrupted : as_expected;
+}
+
+}  // namespace heddle::tools
