@@ -53,6 +53,7 @@ void schedule_notes::begin() {
   preemptions_ = 0;
   turns_.clear();
   last_actor_ = nobody;
+  awaits_operation_ = false;
   asked_.assign(choice_kind_count, 0);
 }
 
@@ -62,6 +63,18 @@ void schedule_notes::actor_picked(uint32_t actor, uint32_t by_default, bool coul
   if (could_go_on && actor != last_actor_) ++preemptions_;
   if (actor != by_default)
     deviating_.all.push_back({.actor = last_actor_, .turns = turns_of_last_actor(), .target = actor});
+  begin_turn(actor);
+  awaits_operation_ = true;
+}
+
+bool schedule_notes::performed(uint32_t actor) {
+  const bool was_picked = awaits_operation_ && actor == last_actor_;
+  awaits_operation_ = false;
+  if (!was_picked) begin_turn(actor);
+  return !was_picked;
+}
+
+void schedule_notes::begin_turn(uint32_t actor) {
   last_actor_ = actor;
   if (actor >= turns_.size()) turns_.resize(actor + size_t{1}, 0);
   ++turns_[actor];
@@ -115,6 +128,13 @@ uint32_t schedule_strategy::pick_actor(const choice& asked) {
   if (!picked) picked = by_default;
   note_actor(notes_, asked, *picked, current, by_default);
   return *picked;
+}
+
+void schedule_strategy::performed(const candidate& who) {
+  if (!notes_.performed(who.actor)) return;
+  odd_ = nullptr;
+  if (next_turn_ == played_.turns.size() || played_.turns[next_turn_].actor != who.actor) return;
+  odd_ = &played_.turns[next_turn_++].odd;
 }
 
 uint32_t schedule_strategy::pick_other(const choice& asked) const {

@@ -18,7 +18,8 @@ struct odd_answer {
   friend bool operator==(const odd_answer&, const odd_answer&) = default;
 };
 
-/// From one choice of an actor to the next. Steps that were no choice, as nobody else could take one, belong to the turn before them.
+/// From one choice of an actor to the next; also a step that was no choice, where the machine tells of these (strategy::looks_at_steps): as
+/// nobody else could take it, or in the end game.
 struct turn {
   uint32_t actor = 0;
   std::vector<odd_answer> odd = {};
@@ -60,6 +61,8 @@ class schedule_notes {
   /// Who was picked, and who would have been without a decision; `could_go_on`: whether that is the actor of the last turn.
   void actor_picked(uint32_t actor, uint32_t by_default, bool could_go_on);
   void other_picked(const choice& asked, uint32_t picked);
+  /// Somebody has performed an operation. True when that was a turn that nobody picked.
+  bool performed(uint32_t actor);
 
   const schedule& noted() const { return noted_; }
   const deviations& deviating() const { return deviating_; }
@@ -78,7 +81,10 @@ class schedule_notes {
   uint64_t preemptions_ = 0;
   std::vector<uint32_t> turns_;  ///< by actor
   uint32_t last_actor_ = nobody;
-  std::vector<uint32_t> asked_;  ///< by kind
+  bool awaits_operation_ = false;  ///< of the last actor, since it was picked
+  std::vector<uint32_t> asked_;    ///< by kind
+
+  void begin_turn(uint32_t actor);
 };
 
 /// Plays a schedule as far as it fits. A turn whose actor cannot take it is left out; an odd answer that there is not, is the default. Where
@@ -92,6 +98,8 @@ class schedule_strategy final : public strategy {
   void begin(uint64_t seed) override;
   uint32_t pick(const choice& asked) override;
   bool draws_end_game() const override { return !played_.end_game.empty(); }
+  bool looks_at_steps() const override { return true; }
+  void performed(const candidate& who) override;
   std::string_view name() const override { return "schedule"; }
 
   /// Of the run, as it really happened.
@@ -120,6 +128,8 @@ class deviating_strategy final : public strategy {
   void begin(uint64_t seed) override;
   uint32_t pick(const choice& asked) override;
   bool draws_end_game() const override { return !played_.end_game.empty(); }
+  bool looks_at_steps() const override { return true; }
+  void performed(const candidate& who) override { notes_.performed(who.actor); }
   std::string_view name() const override { return "deviations"; }
 
   const schedule_notes& notes() const { return notes_; }
@@ -144,6 +154,8 @@ class noted_replay final : public strategy {
   void begin(uint64_t seed) override;
   uint32_t pick(const choice& asked) override;
   bool draws_end_game() const override { return !recorded_.empty() && recorded_.front().kind == choice_kind::end; }
+  bool looks_at_steps() const override { return true; }
+  void performed(const candidate& who) override { notes_.performed(who.actor); }
   std::string_view name() const override { return "replay"; }
 
   const schedule_notes& notes() const { return notes_; }

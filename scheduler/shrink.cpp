@@ -1,4 +1,5 @@
 #include <heddle/scheduler/digest.h>
+#include <heddle/scheduler/estimate.h>
 #include <heddle/scheduler/schedule.h>
 #include <heddle/scheduler/shrink.h>
 
@@ -82,23 +83,20 @@ class shrinker {
       made.error = "not the recorded run: a second repetition differs";
       return made;
     }
-    original_ = *first;
+    original_ = seen_ = *first;
     for (const std::string& each : original_.result.waiting) kinds_waiting_.insert(std::string(kind_of(each)));
     strategy_ = make_strategy(recorded_.strategy, made.error);
     if (strategy_ == nullptr) strategy_ = make_strategy("mix", made.error);
     made.error.clear();
 
     setup best_setup = original;
-    failing_run best = original_;
-    if (setup reduced = original; reduce_settings(reduced)) {
-      failing_run small = smallest_under(reduced);
-      if (fits(small.size)) {
-        best_setup = reduced;
-        best = std::move(small);
-      }
+    reduce_settings(best_setup);
+    failing_run best = smallest_under(best_setup);
+    if (!fits(best.size)) {
+      best_setup = original;
+      best = original_;
+      minimise(best_setup, best);
     }
-    if (best_setup.is_original) best = smallest_under(original);
-    if (!fits(best.size)) best = original_;
 
     fill(made, best_setup, best);
     return made;
@@ -203,35 +201,52 @@ class shrinker {
     return value == nullptr ? 0 : std::strtoll(value->c_str(), nullptr, 10);
   }
 
-  /// Takes the values if the failure can be had with them.
+  /// Takes the values if the failure can be had with them, in a run that is hardly larger.
   bool take_if_failing(setup& current, const setting_values& values) {
     if (values == current.settings || !may_run() || !settings_tried_.insert(values).second) return false;
     setup tried = {.settings = values, .run = options_.with_settings(values), .is_original = false};
     if (tried.run == nullptr) return false;
-    bool fails = played(tried, seen_.happened, choices_max_of(original_)).has_value();
-    for (uint64_t seed = 1; !fails && seed <= seeds_for_settings && may_run(); ++seed) {
-      auto hit = drawn(tried, seed);
-      fails = hit.has_value();
-      if (hit) seen_ = std::move(*hit);
-    }
-    if (fails) current = std::move(tried);
-    return fails;
+    std::optional<failing_run> small = smallest_of(tried, seeds_for_settings);
+    if (!small) return false;
+    if (total(small->size) > total(seen_.size) + total(seen_.size) / 8) return false;
+    seen_ = std::move(*small);
+    current = std::move(tried);
+    return true;
   }
 
-  /// All to their least values, else one after the other as far as it goes. Whether anything has changed.
-  bool reduce_settings(setup& current) {
-    seen_ = original_;
-    if (options_.with_settings == nullptr || options_.reducibles.empty()) return false;
+  static uint64_t total(const run_size& size) { return std::get<0>(cost_of(size)); }
+
+  /// The smallest run of the schedule seen last and of so many seeds, without what it clearly does not need; nothing when none fails.
+  std::optional<failing_run> smallest_of(const setup& under, uint64_t seeds) {
+    std::optional<failing_run> best = played(under, seen_.happened, choices_max_of(original_));
+    begin_draws(under);
+    for (uint64_t seed = 1; seed <= seeds && may_run(); ++seed)
+      if (auto hit = drawn(under, seed); hit && (!best || is_smaller(hit->size, best->size))) best = std::move(hit);
+    if (!best) return std::nullopt;
+    tried_.clear();
+    leave_out_deviations(under, *best);
+    leave_out_turns(under, *best);
+    return best;
+  }
+
+  /// To be called before runs of seeds under other settings.
+  void begin_draws(const setup& under) {
+    strategy_->estimated(estimate_for(*strategy_, [&](choice_source& choices) { count(under.run(choices, false)); }));
+  }
+
+  /// All to their least values, else one after the other as far as it goes.
+  void reduce_settings(setup& current) {
+    if (options_.with_settings == nullptr || options_.reducibles.empty()) return;
+    if (auto small = smallest_of(current, seeds_for_settings)) seen_ = std::move(*small);
     setting_values least = current.settings;
     for (const reducible& each : options_.reducibles)
       if (number_of(least, each.key) > each.minimum) *value_of(least, each.key) = std::to_string(each.minimum);
-    if (take_if_failing(current, least)) return true;
+    if (take_if_failing(current, least)) return;
     bool changed = true;
     while (changed && may_run()) {
       changed = false;
       for (const reducible& each : options_.reducibles) changed = reduce(current, each) || changed;
     }
-    return !current.is_original;
   }
 
   /// The value that there is next to the number, upwards.
@@ -273,10 +288,11 @@ class shrinker {
       starts.insert(place, std::move(found));
       if (starts.size() > starts_max) starts.pop_back();
     };
+    if (starts.empty()) starts.push_back(seen_);
+    begin_draws(under);
     const uint64_t until = spent_ + options_.runs_max / 5;
     for (uint64_t seed = 1; spent_ < until && may_run(); ++seed)
       if (auto hit = drawn(under, seed)) add(std::move(*hit));
-    if (starts.empty()) starts.push_back(seen_);
     failing_run best = starts.front();
     for (failing_run& each : starts) {
       if (!may_run()) break;
@@ -489,7 +505,7 @@ class shrinker {
   bool exhausted_ = false;
   std::unique_ptr<strategy> strategy_;
   failing_run original_;
-  failing_run seen_;  ///< the last run that allowed other settings
+  failing_run seen_;  ///< a small one under the settings that are allowed now
   std::set<std::string> kinds_waiting_;
   std::set<setting_values> settings_tried_;
   std::unordered_set<uint64_t> tried_;  ///< digests of schedules that were run under the current settings

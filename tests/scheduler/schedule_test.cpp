@@ -140,6 +140,57 @@ TEST(noted_replay, the_schedule_that_it_tells_is_the_recorded_run) {
   }
 }
 
+/// Two actors with so many steps each, told of each step; who is alone is not asked.
+struct told_run {
+  std::vector<uint32_t> order;
+  std::vector<answer> answers;
+};
+told_run run_told(strategy& deciding, uint64_t seed, std::vector<uint32_t> steps_left) {
+  told_run made;
+  choice_source choices;
+  choices.begin(deciding, seed);
+  while (true) {
+    std::vector<candidate> there;
+    for (uint32_t actor = 0; actor < steps_left.size(); ++actor)
+      if (steps_left[actor] != 0) there.push_back({.actor = actor});
+    if (there.empty()) break;
+    const actors now(there);
+    const uint32_t picked = choices.pick(now.size(), choice_kind::actor, now.list());
+    if (picked == no_answer) break;
+    const uint32_t actor = now[picked].actor;
+    --steps_left[actor];
+    choices.pick(3, choice_kind::visible);
+    choices.performed({.actor = actor});
+    made.order.push_back(actor);
+  }
+  made.answers = choices.recorded();
+  return made;
+}
+
+TEST(noted_replay, steps_that_were_no_choice_are_turns_where_the_machine_tells_of_them) {
+  random_strategy random;
+  for (uint64_t seed = 1; seed <= 50; ++seed) {
+    SCOPED_TRACE("seed " + std::to_string(seed));
+    const told_run recorded = run_told(random, seed, {4, 9});
+    noted_replay replayed(recorded.answers);
+    run_told(replayed, 1, {4, 9});
+    EXPECT_TRUE(replayed.agrees());
+    std::vector<uint32_t> noted;
+    for (const turn& each : replayed.notes().noted().turns) noted.push_back(each.actor);
+    EXPECT_EQ(noted, recorded.order);
+
+    // In a longer program the same schedule has somebody to choose where nobody was, and the same order comes out.
+    schedule_strategy plays(replayed.notes().noted(), no_limit);
+    std::vector<uint32_t> longer = run_told(plays, 1, {40, 90}).order;
+    longer.resize(recorded.order.size());
+    EXPECT_EQ(longer, recorded.order);
+    schedule_strategy again(replayed.notes().noted(), no_limit);
+    EXPECT_EQ(run_told(again, 1, {4, 9}).answers, recorded.answers);
+    deviating_strategy deviates(replayed.notes().deviating(), no_limit);
+    EXPECT_EQ(run_told(deviates, 1, {4, 9}).answers, recorded.answers);
+  }
+}
+
 TEST(noted_replay, says_when_the_run_is_another_one) {
   random_strategy random;
   std::vector<answer> recorded = toy_run(random, 1);

@@ -13,7 +13,7 @@ namespace {
 constexpr uint64_t schedules_default = 1'000;
 constexpr uint64_t litmus_schedules_default = 20'000;
 constexpr uint64_t jobs_max = 1024;
-constexpr uint64_t shrink_runs_default = 10'000;
+constexpr uint64_t shrink_runs_default = 20'000;
 
 /// Numbers as they were typed: CLI11's own messages about them do not name the range.
 struct typed_numbers {

@@ -96,7 +96,7 @@ like others: heddle replay repeats it.
   -o, --out FILE    where it is written (default: NAME-shrunk.heddle.json beside
                     NAME.heddle.json; of a token, here as
                     SCENARIO-VERDICT-shrunk.heddle.json)
-  --runs N          at most so many runs (default 10000); one of more than 5000
+  --runs N          at most so many runs (default 20000); one of more than 5000
                     steps counts as several. The same trace and the same N give
                     the same file
   --time T          no longer than this: 30, 45s, 5m, 2h; what comes out then
