@@ -21,6 +21,10 @@ uint32_t index_by_default(const choice& asked, const std::optional<uint32_t>& cu
   return current ? *current : next_in_turn(asked, last_actor);
 }
 
+bool is_over(const run_limit& limit, uint64_t choices, const schedule_notes& notes) {
+  return choices > limit.choices_max || notes.noted().turns.size() > limit.turns_max;
+}
+
 /// Notes the turn of the one picked.
 void note_actor(schedule_notes& notes, const choice& asked, uint32_t picked, const std::optional<uint32_t>& current,
                 uint32_t by_default) {
@@ -63,22 +67,22 @@ void schedule_notes::actor_picked(uint32_t actor, uint32_t by_default, bool coul
   if (could_go_on && actor != last_actor_) ++preemptions_;
   if (actor != by_default)
     deviating_.all.push_back({.actor = last_actor_, .turns = turns_of_last_actor(), .target = actor});
-  begin_turn(actor);
+  begin_turn(actor, true);
   awaits_operation_ = true;
 }
 
 bool schedule_notes::performed(uint32_t actor) {
   const bool was_picked = awaits_operation_ && actor == last_actor_;
   awaits_operation_ = false;
-  if (!was_picked) begin_turn(actor);
+  if (!was_picked) begin_turn(actor, false);
   return !was_picked;
 }
 
-void schedule_notes::begin_turn(uint32_t actor) {
+void schedule_notes::begin_turn(uint32_t actor, bool asked) {
   last_actor_ = actor;
   if (actor >= turns_.size()) turns_.resize(actor + size_t{1}, 0);
   ++turns_[actor];
-  noted_.turns.push_back({.actor = actor});
+  noted_.turns.push_back({.actor = actor, .asked = asked});
   std::fill(asked_.begin(), asked_.end(), 0);
 }
 
@@ -100,6 +104,7 @@ void schedule_notes::other_picked(const choice& asked, uint32_t picked) {
 
 void schedule_strategy::begin(uint64_t) {
   choices_ = 0;
+  stopped_ = false;
   notes_.begin();
   next_turn_ = 0;
   next_end_ = 0;
@@ -107,7 +112,8 @@ void schedule_strategy::begin(uint64_t) {
 }
 
 uint32_t schedule_strategy::pick(const choice& asked) {
-  if (++choices_ > choices_max_) return no_answer;
+  stopped_ = stopped_ || is_over(limit_, ++choices_, notes_);
+  if (stopped_) return no_answer;
   if (asked.kind == choice_kind::actor) return pick_actor(asked);
   const uint32_t picked =
       asked.kind == choice_kind::end ? next_end_answer(played_.end_game, next_end_, asked.count) : pick_other(asked);
@@ -145,19 +151,20 @@ uint32_t schedule_strategy::pick_other(const choice& asked) const {
   return 0;
 }
 
-deviating_strategy::deviating_strategy(const deviations& played, uint64_t choices_max)
-    : played_(played), choices_max_(choices_max) {
+deviating_strategy::deviating_strategy(const deviations& played, run_limit limit) : played_(played), limit_(limit) {
   for (const deviation& each : played.all) at_.emplace(moment(each.actor, each.turns), &each);
 }
 
 void deviating_strategy::begin(uint64_t) {
   choices_ = 0;
+  stopped_ = false;
   notes_.begin();
   next_end_ = 0;
 }
 
 uint32_t deviating_strategy::pick(const choice& asked) {
-  if (++choices_ > choices_max_) return no_answer;
+  stopped_ = stopped_ || is_over(limit_, ++choices_, notes_);
+  if (stopped_) return no_answer;
   const auto [first, last] = at_.equal_range(moment(notes_.last_actor(), notes_.turns_of_last_actor()));
   if (asked.kind == choice_kind::actor) {
     const std::optional<uint32_t> current = index_of(asked, notes_.last_actor());

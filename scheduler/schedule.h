@@ -23,6 +23,7 @@ struct odd_answer {
 struct turn {
   uint32_t actor = 0;
   std::vector<odd_answer> odd = {};
+  bool asked = true;  ///< whether there was a choice; of no effect where the schedule is played
   friend bool operator==(const turn&, const turn&) = default;
 };
 
@@ -84,15 +85,20 @@ class schedule_notes {
   bool awaits_operation_ = false;  ///< of the last actor, since it was picked
   std::vector<uint32_t> asked_;    ///< by kind
 
-  void begin_turn(uint32_t actor);
+  void begin_turn(uint32_t actor, bool asked);
+};
+
+struct run_limit {
+  uint64_t turns_max = ~uint64_t{0};
+  uint64_t choices_max = ~uint64_t{0};
 };
 
 /// Plays a schedule as far as it fits. A turn whose actor cannot take it is left out; an odd answer that there is not, is the default. Where
 /// the schedule is at its end, the current actor goes on for as long as it can, then the next in order of ids.
 class schedule_strategy final : public strategy {
  public:
-  /// The schedule must outlive it. A run that asks for more than `choices_max` choices is stopped.
-  schedule_strategy(const schedule& played, uint64_t choices_max) : played_(played), choices_max_(choices_max) {}
+  /// The schedule must outlive it. A run that has more turns, or more choices, than it may is stopped at its next choice.
+  schedule_strategy(const schedule& played, run_limit limit) : played_(played), limit_(limit) {}
 
   /// The seed means nothing here.
   void begin(uint64_t seed) override;
@@ -104,15 +110,16 @@ class schedule_strategy final : public strategy {
 
   /// Of the run, as it really happened.
   const schedule_notes& notes() const { return notes_; }
-  bool was_stopped() const { return choices_ > choices_max_; }
+  bool was_stopped() const { return stopped_; }
 
  private:
   uint32_t pick_actor(const choice& asked);
   uint32_t pick_other(const choice& asked) const;
 
   const schedule& played_;
-  uint64_t choices_max_;
+  run_limit limit_;
   uint64_t choices_ = 0;
+  bool stopped_ = false;
   schedule_notes notes_;
   size_t next_turn_ = 0;
   size_t next_end_ = 0;
@@ -123,7 +130,7 @@ class schedule_strategy final : public strategy {
 class deviating_strategy final : public strategy {
  public:
   /// The deviations must outlive it. As schedule_strategy otherwise.
-  deviating_strategy(const deviations& played, uint64_t choices_max);
+  deviating_strategy(const deviations& played, run_limit limit);
 
   void begin(uint64_t seed) override;
   uint32_t pick(const choice& asked) override;
@@ -133,14 +140,15 @@ class deviating_strategy final : public strategy {
   std::string_view name() const override { return "deviations"; }
 
   const schedule_notes& notes() const { return notes_; }
-  bool was_stopped() const { return choices_ > choices_max_; }
+  bool was_stopped() const { return stopped_; }
 
  private:
   static uint64_t moment(uint32_t actor, uint32_t turns) { return uint64_t{actor} << 32 | turns; }
 
   const deviations& played_;
-  uint64_t choices_max_;
+  run_limit limit_;
   uint64_t choices_ = 0;
+  bool stopped_ = false;
   schedule_notes notes_;
   size_t next_end_ = 0;
   std::unordered_multimap<uint64_t, const deviation*> at_;

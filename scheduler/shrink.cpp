@@ -59,6 +59,27 @@ uint64_t digest_of(const schedule& played) {
   return all.value();
 }
 
+/// Another strategy, for so many choices.
+class limited_strategy final : public strategy {
+ public:
+  limited_strategy(strategy& deciding, uint64_t choices_max) : deciding_(deciding), choices_max_(choices_max) {}
+
+  void begin(uint64_t seed) override { deciding_.begin(seed); }
+  uint32_t pick(const choice& asked) override { return ++choices_ > choices_max_ ? no_answer : deciding_.pick(asked); }
+  bool draws_end_game() const override { return deciding_.draws_end_game(); }
+  bool looks_at_headway() const override { return deciding_.looks_at_headway(); }
+  bool looks_at_steps() const override { return deciding_.looks_at_steps(); }
+  void performed(const candidate& who) override { deciding_.performed(who); }
+  std::string_view name() const override { return deciding_.name(); }
+
+  bool was_stopped() const { return choices_ > choices_max_; }
+
+ private:
+  strategy& deciding_;
+  uint64_t choices_max_;
+  uint64_t choices_ = 0;
+};
+
 class shrinker {
  public:
   shrinker(const trace& recorded, const shrink_options& options)
@@ -119,6 +140,13 @@ class shrinker {
     spent_ += 1 + result.steps / shrink_options::steps_of_a_run;
   }
 
+  /// What is over this is larger.
+  static run_limit limit_of(const failing_run& run) {
+    constexpr uint64_t some = 64;
+    const uint64_t turns = run.happened.turns.size() + some;
+    return {.turns_max = turns, .choices_max = run.answers.size() + turns};
+  }
+
   bool fits(const run_size& size) const {
     return size.steps <= original_.size.steps && size.switches <= original_.size.switches;
   }
@@ -155,10 +183,10 @@ class shrinker {
                        .size = size};
   }
 
-  /// The run that comes of a schedule, or of deviations; nothing when it does not fail as it should, or not within so many choices.
+  /// The run that comes of a schedule, or of deviations; nothing when it does not fail as it should, or is far larger.
   template <typename Plays, typename Wanted>
-  std::optional<failing_run> played_by(const setup& under, const Wanted& wanted, uint64_t choices_max) {
-    Plays plays(wanted, choices_max);
+  std::optional<failing_run> played_by(const setup& under, const Wanted& wanted, const failing_run& larger) {
+    Plays plays(wanted, limit_of(larger));
     choice_source choices;
     choices.begin(plays, recorded_.seed);
     run_result result = under.run(choices, false);
@@ -171,20 +199,23 @@ class shrinker {
                        .result = std::move(result),
                        .size = size};
   }
-  std::optional<failing_run> played(const setup& under, const schedule& wanted, uint64_t choices_max) {
-    return played_by<schedule_strategy>(under, wanted, choices_max);
+  std::optional<failing_run> played(const setup& under, const schedule& wanted, const failing_run& larger) {
+    return played_by<schedule_strategy>(under, wanted, larger);
   }
-  std::optional<failing_run> played(const setup& under, const deviations& wanted, uint64_t choices_max) {
-    return played_by<deviating_strategy>(under, wanted, choices_max);
+  std::optional<failing_run> played(const setup& under, const deviations& wanted, const failing_run& larger) {
+    return played_by<deviating_strategy>(under, wanted, larger);
   }
 
   /// The run of a seed; nothing when it does not fail as it should.
   std::optional<failing_run> drawn(const setup& under, uint64_t seed) {
     choice_source choices;
-    choices.begin(*strategy_, seed);
+    // Far larger runs than the trace are of no use.
+    constexpr uint64_t times = 4;
+    limited_strategy limited(*strategy_, times * limit_of(original_).choices_max);
+    choices.begin(limited, seed);
     const run_result result = under.run(choices, false);
     count(result);
-    if (!fails_alike(under, result)) return std::nullopt;
+    if (limited.was_stopped() || !fails_alike(under, result)) return std::nullopt;
     return noted(under, choices.recorded());
   }
 
@@ -218,7 +249,7 @@ class shrinker {
 
   /// The smallest run of the schedule seen last and of so many seeds, without what it clearly does not need; nothing when none fails.
   std::optional<failing_run> smallest_of(const setup& under, uint64_t seeds) {
-    std::optional<failing_run> best = played(under, seen_.happened, choices_max_of(original_));
+    std::optional<failing_run> best = played(under, seen_.happened, original_);
     begin_draws(under);
     for (uint64_t seed = 1; seed <= seeds && may_run(); ++seed)
       if (auto hit = drawn(under, seed); hit && (!best || is_smaller(hit->size, best->size))) best = std::move(hit);
@@ -280,7 +311,7 @@ class shrinker {
   /// Many seeds, the smallest few of their runs made smaller, and the smallest of these.
   failing_run smallest_under(const setup& under) {
     std::vector<failing_run> starts;
-    if (auto again = played(under, seen_.happened, choices_max_of(original_))) starts.push_back(std::move(*again));
+    if (auto again = played(under, seen_.happened, original_)) starts.push_back(std::move(*again));
     if (under.is_original) starts.push_back(original_);
     const auto add = [&](failing_run found) {
       const auto place = std::find_if(starts.begin(), starts.end(),
@@ -302,9 +333,6 @@ class shrinker {
     return best;
   }
 
-  /// Whoever asks for more than this is no smaller.
-  static uint64_t choices_max_of(const failing_run& run) { return run.answers.size() + run.size.steps + 64; }
-
   void minimise(const setup& under, failing_run& best) {
     tried_.clear();
     leave_out_deviations(under, best);
@@ -321,7 +349,7 @@ class shrinker {
   /// Takes what comes of the schedule if it is smaller.
   bool take_if_smaller(const setup& under, failing_run& best, const schedule& wanted) {
     if (!tried_.insert(digest_of(wanted)).second || !may_run()) return false;
-    auto run = played(under, wanted, choices_max_of(best));
+    auto run = played(under, wanted, best);
     if (!run || !is_smaller(run->size, best.size)) return false;
     best = std::move(*run);
     return true;
@@ -337,7 +365,7 @@ class shrinker {
         deviations less = best.deviating;
         less.all.erase(less.all.begin() + static_cast<ptrdiff_t>(first),
                        less.all.begin() + static_cast<ptrdiff_t>(end));
-        auto run = played(under, less, choices_max_of(original_));
+        auto run = played(under, less, original_);
         if (run && fits(run->size) && run->deviating.all.size() < best.deviating.all.size()) {
           best = std::move(*run);
           fewer = true;
@@ -367,35 +395,52 @@ class shrinker {
     return smaller;
   }
 
-  /// Chunks, from half of all down to single ones, from the end to the beginning.
-  template <typename Count, typename Without>
-  bool leave_out(const setup& under, failing_run& best, Count count, Without without) {
+  /// Chunks of [first, end), from half of all down to the length that is given, from the end to the beginning.
+  template <typename Range, typename Without>
+  bool leave_out(const setup& under, failing_run& best, size_t least, Range range, Without without) {
     bool smaller = false;
-    for (size_t chunk = (count(best.happened) + 1) / 2; chunk != 0; chunk = chunk == 1 ? 0 : (chunk + 1) / 2) {
-      size_t end = count(best.happened);
-      while (end != 0 && may_run()) {
-        const size_t first = end > chunk ? end - chunk : 0;
+    const auto [begin, all_end] = range(best.happened);
+    for (size_t chunk = (all_end - begin + 1) / 2; chunk >= least; chunk = chunk == 1 ? 0 : (chunk + 1) / 2) {
+      size_t end = range(best.happened).second;
+      while (end > begin && may_run()) {
+        const size_t first = end - begin > chunk ? end - chunk : begin;
         smaller = take_if_smaller(under, best, without(best.happened, first, end)) || smaller;
-        end = std::min(first, count(best.happened));
+        end = std::min(first, range(best.happened).second);
       }
+      if (chunk == least) break;
     }
     return smaller;
   }
 
+  static schedule without_turns(const schedule& from, size_t first, size_t end) {
+    schedule less = from;
+    less.turns.erase(less.turns.begin() + static_cast<ptrdiff_t>(first),
+                     less.turns.begin() + static_cast<ptrdiff_t>(end));
+    return less;
+  }
+
+  /// What comes before the first choice and behind the last one is as it is.
+  static std::pair<size_t, size_t> turns_with_choices(const schedule& from) {
+    const auto asked = [](const turn& each) { return each.asked; };
+    const auto first = std::find_if(from.turns.begin(), from.turns.end(), asked);
+    const auto last = std::find_if(from.turns.rbegin(), from.turns.rend(), asked);
+    const auto begin = static_cast<size_t>(first - from.turns.begin());
+    return {begin, std::max(begin, static_cast<size_t>(from.turns.rend() - last))};
+  }
+
   bool leave_out_turns(const setup& under, failing_run& best) {
-    return leave_out(
-        under, best, [](const schedule& from) { return from.turns.size(); },
-        [](const schedule& from, size_t first, size_t end) {
-          schedule less = from;
-          less.turns.erase(less.turns.begin() + static_cast<ptrdiff_t>(first),
-                           less.turns.begin() + static_cast<ptrdiff_t>(end));
-          return less;
-        });
+    bool smaller = leave_out(under, best, 2, turns_with_choices, without_turns);
+    // One that nobody was asked about comes again when it is left out alone.
+    for (size_t index = best.happened.turns.size(); index-- != 0 && may_run();)
+      if (index < best.happened.turns.size() && best.happened.turns[index].asked)
+        smaller = take_if_smaller(under, best, without_turns(best.happened, index, index + 1)) || smaller;
+    return smaller;
   }
 
   bool leave_out_odd_answers(const setup& under, failing_run& best) {
     return leave_out(
-        under, best, [](const schedule& from) { return static_cast<size_t>(from.odd_count()); },
+        under, best, 1,
+        [](const schedule& from) { return std::pair(size_t{0}, static_cast<size_t>(from.odd_count())); },
         [](const schedule& from, size_t first, size_t end) {
           schedule less = from;
           size_t index = 0;
@@ -436,6 +481,8 @@ class shrinker {
       const std::vector<segment> all = segments_of(best.happened);
       if (place >= all.size()) continue;
       const segment here = all[place];
+      const auto [begin, end] = turns_with_choices(best.happened);
+      if (here.end <= begin || here.first >= end) continue;
       const auto at = [](schedule& of, size_t index) { return of.turns.begin() + static_cast<ptrdiff_t>(index); };
 
       schedule other = best.happened;

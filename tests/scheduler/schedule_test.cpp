@@ -12,7 +12,7 @@ namespace {
 
 choice other(choice_kind kind, uint32_t count) { return {.kind = kind, .count = count}; }
 
-constexpr uint64_t no_limit = ~uint64_t{0};
+constexpr run_limit no_limit;
 
 TEST(schedule_strategy, takes_the_turns_of_those_who_can_and_leaves_out_the_others) {
   const schedule wanted = {.turns = {{.actor = 7}, {.actor = 3}, {.actor = 5}, {.actor = 3}}};
@@ -98,13 +98,19 @@ TEST(deviating_strategy, a_deviation_comes_up_at_its_moment_and_is_left_out_wher
 
 TEST(schedule_strategy, stops_a_run_that_asks_for_too_much) {
   const schedule nothing;
-  schedule_strategy plays(nothing, 2);
+  schedule_strategy plays(nothing, {.choices_max = 2});
   plays.begin(1);
   EXPECT_EQ(plays.pick(other(choice_kind::wake, 2)), 0u);
   EXPECT_EQ(plays.pick(other(choice_kind::wake, 2)), 0u);
   EXPECT_FALSE(plays.was_stopped());
   EXPECT_EQ(plays.pick(other(choice_kind::wake, 2)), no_answer);
   EXPECT_TRUE(plays.was_stopped());
+
+  schedule_strategy goes_on(nothing, {.turns_max = 3});
+  goes_on.begin(1);
+  for (int step = 0; step < 4; ++step) goes_on.performed({.actor = 1});
+  EXPECT_EQ(goes_on.pick(other(choice_kind::wake, 2)), no_answer);
+  EXPECT_TRUE(goes_on.was_stopped());
 }
 
 /// Actors come and go, and each turn asks for some other things: the same choices for the same answers.
