@@ -18,11 +18,11 @@ std::string text_of(const std::filesystem::path& file) {
 
 /// The file of the scenario's first finding.
 std::string found_by(const std::string& program, const std::string& scenario, const std::filesystem::path& folder,
-                     const std::vector<std::string>& options = {}) {
-  std::vector<std::string> words = {program, "fuzz", scenario, "--schedules", "1000", "--out", folder.string()};
-  words.insert(words.end(), options.begin(), options.end());
-  words.emplace_back("--json");
-  const nlohmann::json made = nlohmann::json::parse(run_process(words).out, nullptr, false);
+                     const std::string& schedules = "1000") {
+  const ended_process ended =
+      run_process({program, "fuzz", scenario, "--schedules", schedules, "--out", folder.string(), "--json"});
+  const nlohmann::json made = nlohmann::json::parse(ended.out, nullptr, false);
+  if (!made.contains("scenarios")) return ended.err;
   return made["scenarios"][0]["findings"][0]["file"];
 }
 
@@ -128,7 +128,7 @@ TEST(shrink, a_file_that_cannot_be_written_is_status_3) {
 
 TEST(shrink, interrupted_it_writes_what_it_has) {
   const temporary_folder folder;
-  const std::string found = found_by(FAKE_HEDDLE, "fake.long", folder.path(), {"--schedules", "1"});
+  const std::string found = found_by(FAKE_HEDDLE, "fake.long", folder.path(), "1");
   const std::string file = folder.path() / "small.heddle.json";
   process_options soon;
   soon.interrupt_after_ms = 700;
