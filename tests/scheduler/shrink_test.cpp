@@ -319,7 +319,7 @@ TEST(shrink, of_a_hang_the_same_actors_wait) {
 TEST(shrink, what_is_left_undone_is_said_and_never_larger) {
   const run_one run = lost_update(6, 20);
   const trace recorded = found(run);
-  for (const uint64_t runs : {1, 2, 5, 20, 100}) {
+  for (const uint64_t runs : {1u, 2u, 5u, 20u, 100u}) {
     const shrunk made = shrink(recorded, run, {.runs_max = runs});
     expect_strict(made, run);
     EXPECT_FALSE(made.finished) << runs;
