@@ -116,7 +116,7 @@ class shrinker {
     if (!fits(best.size)) {
       best_setup = original;
       best = original_;
-      minimise(best_setup, best);
+      minimise(best_setup, best, false);
     }
 
     fill(made, best_setup, best);
@@ -255,7 +255,7 @@ class shrinker {
       if (auto hit = drawn(under, seed); hit && (!best || is_smaller(hit->size, best->size))) best = std::move(hit);
     if (!best) return std::nullopt;
     tried_.clear();
-    leave_out_deviations(under, *best);
+    leave_out_deviations(under, *best, false);
     leave_out_turns(under, *best);
     return best;
   }
@@ -325,17 +325,18 @@ class shrinker {
     for (uint64_t seed = 1; spent_ < until && may_run(); ++seed)
       if (auto hit = drawn(under, seed)) add(std::move(*hit));
     failing_run best = starts.front();
-    for (failing_run& each : starts) {
-      if (!may_run()) break;
-      minimise(under, each);
-      if (is_smaller(each.size, best.size)) best = std::move(each);
+    // The two ways end in different places. The smallest goes both, the others take turns.
+    starts.insert(starts.begin(), starts.front());
+    for (size_t n = 0; n < starts.size() && may_run(); ++n) {
+      minimise(under, starts[n], n % 2 == 1);
+      if (is_smaller(starts[n].size, best.size)) best = std::move(starts[n]);
     }
     return best;
   }
 
-  void minimise(const setup& under, failing_run& best) {
+  void minimise(const setup& under, failing_run& best, bool may_grow) {
     tried_.clear();
-    leave_out_deviations(under, best);
+    leave_out_deviations(under, best, may_grow);
     bool smaller = true;
     while (smaller && may_run()) {
       smaller = leave_out_end_game(under, best);
@@ -355,9 +356,9 @@ class shrinker {
     return true;
   }
 
-  /// Fewer decisions first (ddmin), also where that makes the run somewhat longer: what is left are those that the failure needs, and
-  /// the rest is quickly told from them.
-  void leave_out_deviations(const setup& under, failing_run& best) {
+  /// Fewer decisions first (ddmin): what is left are those that the failure needs, and the rest is quickly told from them. `may_grow`: also
+  /// where the run gets longer.
+  void leave_out_deviations(const setup& under, failing_run& best, bool may_grow) {
     for (size_t chunk = (best.deviating.all.size() + 1) / 2; chunk != 0;) {
       bool fewer = false;
       for (size_t end = best.deviating.all.size(); end != 0 && may_run();) {
@@ -366,7 +367,8 @@ class shrinker {
         less.all.erase(less.all.begin() + static_cast<ptrdiff_t>(first),
                        less.all.begin() + static_cast<ptrdiff_t>(end));
         auto run = played(under, less, original_);
-        if (run && fits(run->size) && run->deviating.all.size() < best.deviating.all.size()) {
+        const bool fewer_decisions = run && run->deviating.all.size() < best.deviating.all.size();
+        if (fewer_decisions && (may_grow ? fits(run->size) : total(run->size) <= total(best.size))) {
           best = std::move(*run);
           fewer = true;
         }
