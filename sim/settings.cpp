@@ -78,6 +78,13 @@ std::vector<parameter> machine_parameters() {
       parameter::number("host_stack_kib", 256, 64, 8192, "KiB", "stack of a host thread"),
       parameter::one_of("races", "end", {"end", "count"},
                         "what a race does (fidelity scoped): end the run with a verdict, or only count"),
+      parameter::one_of("driver", "free", {"free", "idle", "context"},
+                        "what calls into the driver wait for: nothing, an idle device, or one lock, which synchronize "
+                        "keeps"),
+      parameter::one_of("launches", "async", {"async", "blocking"},
+                        "whether a launch returns at once, or when the kernel has ended"),
+      parameter::one_of("fill", "0xa5", {"0x00", "0xa5", "0xff"},
+                        "each byte of memory that CUDA and HIP sources have allocated and not written"),
       parameter::number("late", 4, 0, 1000, "",
                         "how many loads in a row of one lane may see older values (fidelity scoped and link)"),
   };
@@ -91,6 +98,13 @@ settings settings::from(const parameters& values) {
   const std::string& name = values.text("fidelity");
   read.fidelity = name == "scoped" ? fidelity::scoped : name == "link" ? fidelity::link : fidelity::interleaving;
   read.races_end = values.text("races") == "end";
+  const std::string& driver = values.text("driver");
+  read.driver = driver == "idle"      ? driver_calls::idle
+                : driver == "context" ? driver_calls::context
+                                      : driver_calls::free;
+  read.launches_block = values.text("launches") == "blocking";
+  const std::string& fill = values.text("fill");
+  read.fill = fill == "0x00" ? 0 : fill == "0xff" ? 0xff : 0xa5;
   read.late = values.count("late");
   read.link = link_settings::from(values);
   read.doorbells = doorbell_settings::from(values);

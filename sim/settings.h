@@ -32,10 +32,20 @@ enum class arms : uint8_t {
   any,         ///< a choice
 };
 
+/// What a host thread waits for in a call that allocates, frees, copies, launches, or makes or destroys a stream.
+enum class driver_calls : uint8_t {
+  free,     ///< nothing
+  idle,     ///< until no kernel runs, but for launches
+  context,  ///< for one lock, which who waits for kernels holds meanwhile
+};
+
 struct settings {
   sim::fidelity fidelity = sim::fidelity::scoped;
   bool races_end = true;  ///< a race ends the run; otherwise it is counted
-  uint32_t late = 0;      ///< loads in a row that may see an older value
+  sim::driver_calls driver = driver_calls::free;
+  bool launches_block = false;  ///< until the kernel has ended
+  int fill = 0;                 ///< each byte of memory that CUDA and HIP sources have not written
+  uint32_t late = 0;            ///< loads in a row that may see an older value
   link_settings link;
   doorbell_settings doorbells;
   sim::convergence convergence = sim::convergence::independent;

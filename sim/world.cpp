@@ -434,6 +434,10 @@ void world::launch(lane& self, const grid_shape& shape, const fiber_body& body, 
   wake_readers(self, &kernels_running_, sizeof kernels_running_);
   start_blocks(self);
   performed(self, added.blocks);
+  if (!machine_.launches_block || !self.is_host()) return;
+  operation until_it_ends = how;
+  until_it_ends.kind = operation_kind::synchronize;
+  wait_for_launches(self, {kernels_launched_ - 1}, until_it_ends);
 }
 
 // Where not all that may begin have a place, those that were launched first get one first.

@@ -161,6 +161,11 @@ class world {
   /// Launches that have not ended.
   const uint64_t& kernels_running() const { return kernels_running_; }
 
+  /// A host thread calls into the driver, which lets it go on when it may (settings::driver); a launch does not wait for the device.
+  void enter_driver(lane& self, bool is_launch, operation how);
+  /// The call returns.
+  void leave_driver(lane& self, operation how);
+
   // -- entries of GPU runtimes ---------------------------------------------------------------------------------------------------
 
   // Streams and events are named by numbers from 0; a number that is not one ends the run.
@@ -484,6 +489,7 @@ class world {
   std::vector<lane*> candidates_;
   turn_order turns_;  ///< the candidates' numbers
   mutex_table mutexes_;
+  char context_ = 0;  ///< its address is that of the context's lock
   doorbell_line rings_;
   lane* ringer_ = nullptr;  ///< makes rings count that were under way; it never runs
   fair_set fair_;

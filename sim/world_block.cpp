@@ -8,9 +8,7 @@ namespace heddle::sim {
 
 using scheduler::verdict;
 
-namespace {
-constexpr int leftover_byte = 0xa5;  // what lies in memory that nobody has written yet
-}
+namespace {}
 
 uint32_t world::live_lanes_of_block(const wave& of) const {
   const launched_kernel& runs = *of.runs;
@@ -79,7 +77,7 @@ void* world::shared_variable(lane& self, const void* key, size_t size_bytes, con
     if (known.key == key) return known.copy;
   names_.push_back(std::string(name) + " of block " + std::to_string(of.block));
   void* const copy = allocate(self, size_bytes, memory_kind::device, names_.back().c_str());
-  std::memset(copy, leftover_byte, size_bytes);
+  std::memset(copy, machine_.fill, size_bytes);
   block.shared.push_back({key, copy});
   return copy;
 }

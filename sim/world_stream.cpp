@@ -101,6 +101,23 @@ void world::wait_for_launches(lane& self, const std::vector<uint32_t>& launches,
   if (late_ != nullptr && !launches.empty()) late_->all_arrives(self);
 }
 
+void world::enter_driver(lane& self, bool is_launch, operation how) {
+  if (machine_.driver == driver_calls::context) {
+    how.kind = operation_kind::lock_mutex;
+    lock_mutex(self, &context_, mutex_kind::normal, how);
+  } else if (!is_launch) {
+    how.kind = operation_kind::synchronize;
+    wait_for(self, kernels_running_, 0, how);
+    acquire_kernels(self);
+  }
+}
+
+void world::leave_driver(lane& self, operation how) {
+  if (machine_.driver != driver_calls::context) return;
+  how.kind = operation_kind::unlock_mutex;
+  unlock_mutex(self, &context_, how);
+}
+
 bool world::have_ended(lane& self, const std::vector<uint32_t>& launches, const operation& how) {
   step(self, how);
   self.called = true;

@@ -15,6 +15,7 @@ bool is_on(const parameters& values, std::string_view key) { return values.text(
 rmw_capability parse_rmw(const std::string& text) {
   if (text == "pcie") return rmw_capability::pcie;
   if (text == "split") return rmw_capability::split;
+  if (text == "dropped") return rmw_capability::dropped;
   return text == "refused" ? rmw_capability::refused : rmw_capability::all;
 }
 
@@ -36,8 +37,10 @@ std::vector<parameter> link_parameters() {
                 "a release or fence of system scope waits until its writes are performed; off: until they are sent"),
       on_or_off("link.wc", false, "the host maps device memory write-combining; off: uncached"),
       on_or_off("link.sameaddr", true, "the device keeps accesses to one address in order"),
-      parameter::one_of("link.rmw", "all", {"all", "pcie", "split", "refused"},
-                        "read-modify-writes across the link: all, only PCIe's three, a read and then a write, or none"),
+      parameter::one_of(
+          "link.rmw", "all", {"all", "pcie", "split", "refused", "dropped"},
+          "read-modify-writes across the link: all, only PCIe's three, a read and then a write, an error, "
+          "or a read alone"),
       parameter::number("link.age", 512, 1, 1000000000, "turns", "how long a store may be under way before it arrives"),
       parameter::one_of("link.latency", "off", {"off", "fixed", "heavy"},
                         "when what is under way arrives: off = whenever the schedule says, fixed times, a heavy tail"),

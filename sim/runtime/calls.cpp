@@ -1,4 +1,5 @@
 #include <heddle/sim/runtime/calls.h>
+#include <heddle/sim/runtime/driver_call.h>
 #include <heddle/sim/runtime/entry.h>
 
 #include <cstdio>
@@ -169,7 +170,9 @@ bool is_device() { return world::current != nullptr && !world::current->is_host(
 // -- the device --------------------------------------------------------------------------------------------------------------------
 
 void* allocate(size_t size_bytes, bool on_device, const char* name) {
+  const caller from = HEDDLE_CALLER;
   lane& self = caller_lane("device");
+  const driver_call called(self, from);
   const entered inside(self);
   return world::instance->allocate(self, size_bytes, on_device ? memory_kind::device : memory_kind::shared, name);
 }
@@ -178,6 +181,7 @@ void release(void* pointer) {
   if (pointer == nullptr) return;
   const caller from = HEDDLE_CALLER;
   lane& self = caller_lane("device");
+  const driver_call called(self, from);
   const entered inside(self);
   world::instance->release(self, pointer, make_operation(operation_kind::none, nullptr, 0, from));
 }
@@ -233,6 +237,7 @@ void copy(void* to, const void* from_memory, size_t size_bytes) {
     std::memmove(to, from_memory, size_bytes);
     return;
   }
+  const driver_call called(*world::current, from);
   const hidden_operands hidden(*world::current);
   if (world::current->is_host() && size_bytes <= copied_by_word_bytes)
     return copy_by_word(static_cast<std::byte*>(to), static_cast<const std::byte*>(from_memory), size_bytes, from);
@@ -244,6 +249,7 @@ void copy(void* to, const void* from_memory, size_t size_bytes) {
 void launch(const launch_shape& shape, const fiber_body& kernel, const void* bytes, uint32_t stream) {
   const caller from = HEDDLE_CALLER;
   lane& self = caller_lane("device");
+  const driver_call called(self, from, driver_call::launch);
   const entered inside(self);
   const hidden_operands hidden(self);
   // Where this is too much, a block does not fit.
@@ -274,6 +280,7 @@ bool query() {
 void synchronize() {
   const caller from = HEDDLE_CALLER;
   lane& self = caller_lane("device");
+  const driver_call called(self, from, driver_call::wait);
   const entered inside(self);
   world& here = *world::instance;
   here.wait_for(self, here.kernels_running(), 0, make_operation(operation_kind::synchronize, nullptr, 0, from));

@@ -1,3 +1,4 @@
+#include <heddle/sim/runtime/driver_call.h>
 #include <heddle/sim/runtime/entry.h>
 #include <heddle/sim/runtime/gpu_calls.h>
 
@@ -10,8 +11,6 @@
 
 namespace heddle::sim::runtime {
 namespace {
-
-constexpr int leftover_byte = 0xa5;  // what lies in memory that nobody has written yet
 
 operation operation_of(operation_kind kind, const caller& from) { return make_operation(kind, nullptr, 0, from); }
 
@@ -154,12 +153,14 @@ uint64_t modify(modify_function next, void* address, uint32_t size_bytes, uint64
 }
 
 void* allocate_unnamed(size_t size_bytes, bool on_device, const char* kind) {
+  const caller from = HEDDLE_CALLER;
   lane& self = caller_lane(kind);
+  const driver_call called(self, from);
   const entered inside(self);
   world& here = *world::instance;
   void* const memory =
       here.allocate(self, size_bytes, on_device ? memory_kind::device : memory_kind::shared, here.numbered_name(kind));
-  std::memset(memory, leftover_byte, size_bytes);
+  std::memset(memory, here.machine().fill, size_bytes);
   return memory;
 }
 
@@ -174,6 +175,7 @@ void fill(void* to, int value, size_t size_bytes) {
 void launch_grid(const grid_shape& shape, const fiber_body& kernel, const void* bytes) {
   const caller from = HEDDLE_CALLER;
   lane& self = caller_lane("a launch");
+  const driver_call called(self, from, driver_call::launch);
   const entered inside(self);
   world::instance->launch(self, shape, kernel, bytes, operation_of(operation_kind::launch, from));
 }
@@ -186,7 +188,9 @@ launcher launcher_of(const void* kernel) {
 }
 
 uint32_t create_stream(bool blocking) {
+  const caller from = HEDDLE_CALLER;
   lane& self = caller_lane("creating a stream");
+  const driver_call called(self, from);
   const entered inside(self);
   return world::instance->create_stream(blocking);
 }
@@ -194,6 +198,7 @@ uint32_t create_stream(bool blocking) {
 void destroy_stream(uint32_t stream) {
   const caller from = HEDDLE_CALLER;
   lane& self = caller_lane("destroying a stream");
+  const driver_call called(self, from);
   const entered inside(self);
   world::instance->destroy_stream(self, stream, operation_of(operation_kind::none, from));
 }
@@ -210,6 +215,7 @@ bool query_stream(uint32_t stream) {
 void synchronize_stream(uint32_t stream) {
   const caller from = HEDDLE_CALLER;
   lane& self = caller_lane("waiting for a stream");
+  const driver_call called(self, from, driver_call::wait);
   const entered inside(self);
   world& here = *world::instance;
   const operation how = operation_of(operation_kind::synchronize, from);

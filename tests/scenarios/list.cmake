@@ -39,6 +39,7 @@ set(heddle_scenario_files
   zoo/flag_then_payload_loads.cpp
   zoo/flag_wrap_at_2_31.cpp
   zoo/freed_before_read.cpp
+  zoo/handler_waits_for_device.cpp
   zoo/handover_without_release.cpp
   zoo/header_before_acquire.cpp
   zoo/interrupt_never_arrives.cpp
@@ -53,6 +54,7 @@ set(heddle_scenario_files
   zoo/mask_reread_after_handover.cpp
   zoo/mirror_desync.cpp
   zoo/no_fence_at_lock.cpp
+  zoo/no_pcie_atomics.cpp
   zoo/not_for_complement.cpp
   zoo/null_mailbox.cpp
   zoo/offload_mailbox.cpp
@@ -61,10 +63,12 @@ set(heddle_scenario_files
   zoo/opcode_under_peek.cpp
   zoo/per_lane_steering_load.cpp
   zoo/plain_completion_flag.cpp
+  zoo/poll_before_first_post.cpp
   zoo/ports_below_occupancy.cpp
   zoo/queue_depth_overrun.cpp
   zoo/reader_scope_too_narrow.cpp
   zoo/release_does_not_drain.cpp
+  zoo/server_is_the_waiter.cpp
   zoo/shift_by_lane_32.cpp
   zoo/single_port_wait.cpp
   zoo/spin_without_yield.cpp

@@ -244,6 +244,22 @@ TEST_F(link, a_split_read_modify_write_loses_what_comes_in_between) {
   EXPECT_EQ(x, 1u);
 }
 
+TEST_F(link, a_dropped_read_modify_write_is_a_read) {
+  begin({.rmw = rmw_capability::dropped});
+  x = 7;
+  EXPECT_EQ(add(gpu, in_host(&x), 1), 7u);
+  it().deliver_all();
+  EXPECT_EQ(x, 7u);
+  EXPECT_EQ(add(host, in_host(&x), 1), 7u) << "on one side of the link it is as ever";
+  EXPECT_EQ(x, 8u);
+  EXPECT_EQ(add(gpu, in_device(&y), 1), 0u);
+  EXPECT_EQ(y, 1u);
+  transport::access bell = in_host(&x);
+  bell.is_signal = true;
+  EXPECT_EQ(add(gpu, bell, 1), 8u);
+  EXPECT_EQ(x, 9u) << "a doorbell rings over any link";
+}
+
 TEST_F(link, a_fence_that_drains_waits_for_arrival_and_another_only_for_departure) {
   begin({.drain = true});
   it().store(gpu, in_host(&x), 1, false);

@@ -1,0 +1,40 @@
+// A host thread in a call into the driver, which may have it wait (settings::driver).
+#pragma once
+
+#include <heddle/sim/runtime/entry.h>
+
+namespace heddle::sim::runtime {
+
+/// From its beginning to its return. Made before the simulator is entered; not of calls that only ask.
+class driver_call {
+ public:
+  enum kind : uint8_t {
+    work,    ///< allocates, frees, copies, makes or destroys a stream
+    launch,  ///< never waits for what was launched before
+    wait,    ///< for kernels, as its own purpose
+  };
+
+  driver_call(lane& self, const caller& from, kind what = work) : self_(self), from_(from) {
+    const driver_calls how = world::instance->machine().driver;
+    // What only waits for the device has nothing to add.
+    waits_ = how != driver_calls::free && self.is_host() && !(how == driver_calls::idle && what == wait);
+    if (!waits_) return;
+    const entered inside(self_);
+    const hidden_operands hidden(self_);
+    world::instance->enter_driver(self_, what == launch, make_operation(operation_kind::none, nullptr, 0, from_));
+  }
+  ~driver_call() {
+    if (!waits_) return;
+    const entered inside(self_);
+    world::instance->leave_driver(self_, make_operation(operation_kind::none, nullptr, 0, from_));
+  }
+  driver_call(const driver_call&) = delete;
+  driver_call& operator=(const driver_call&) = delete;
+
+ private:
+  lane& self_;
+  const caller& from_;
+  bool waits_ = false;
+};
+
+}  // namespace heddle::sim::runtime
