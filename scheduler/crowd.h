@@ -57,6 +57,12 @@ class by_actor {
   std::vector<Entry> entries_;
 };
 
+/// Operations that were not in vain, as far as that is known yet.
+inline uint32_t useful(const candidate& who) {
+  // A pause that is still to come counts as one in vain already.
+  return who.operations > who.fruitless ? who.operations - who.fruitless : 0;
+}
+
 /// Whether the order in which two performed their pending operations can matter.
 inline bool depend(const candidate& a, const candidate& b) {
   return a.location == b.location && a.location != 0 && (a.writes || b.writes);

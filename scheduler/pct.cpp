@@ -70,10 +70,10 @@ void pct_strategy::look_at(uint32_t index, bool went_on) {
         int64_t{depth_max} + static_cast<int64_t>(streams_[static_cast<size_t>(choice_kind::actor)].next() >> 2);
   priorities_[index] = its.priority;
   if (who.fruitless == its.fruitless) return;
-  const uint32_t useful = who.operations - who.fruitless;
-  if (went_on || useful == its.useful) fall(index, --lowest_);
+  const uint32_t done = useful(who);
+  if (went_on || done == its.useful) fall(index, --lowest_);
   its.fruitless = who.fruitless;
-  its.useful = useful;
+  its.useful = done;
 }
 
 void pct_strategy::fall(uint32_t index, int64_t to) { priorities_[index] = ranks_[crowd_[index].actor].priority = to; }

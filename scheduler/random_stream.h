@@ -3,6 +3,7 @@
 
 #include <array>
 #include <cstdint>
+#include <vector>
 
 namespace heddle::scheduler {
 
@@ -68,5 +69,13 @@ class random_stream {
 
   std::array<uint64_t, 4> state_;
 };
+
+/// An index, with a probability in proportion to its weight. `sum` is that of all weights, not 0, and less than 2^32.
+inline uint32_t drawn_by_weight(random_stream& stream, const std::vector<uint64_t>& weights, uint64_t sum) {
+  uint64_t drawn = stream.below(static_cast<uint32_t>(sum));
+  uint32_t index = 0;
+  while (drawn >= weights[index]) drawn -= weights[index++];
+  return index;
+}
 
 }  // namespace heddle::scheduler

@@ -3,7 +3,9 @@
 #include <heddle/scheduler/pct.h>
 #include <heddle/scheduler/pos.h>
 #include <heddle/scheduler/strategy.h>
+#include <heddle/scheduler/surw.h>
 #include <heddle/scheduler/unfair.h>
+#include <heddle/scheduler/urw.h>
 
 #include <algorithm>
 #include <array>
@@ -68,10 +70,9 @@ constexpr std::array arguments = {
     with_number{"unfair", "the age bound", 1, 1'000'000'000, &made_with<unfair_strategy>},
 };
 constexpr std::array plain = {
-    without_number{"mix", &made<mix_strategy>},
-    without_number{"pos", &made<pos_strategy>},
-    without_number{"random", &made<random_strategy>},
-    without_number{"rhythm", &made<rhythm_strategy>},
+    without_number{"mix", &made<mix_strategy>},       without_number{"pos", &made<pos_strategy>},
+    without_number{"random", &made<random_strategy>}, without_number{"rhythm", &made<rhythm_strategy>},
+    without_number{"surw", &made<surw_strategy>},     without_number{"urw", &made<urw_strategy>},
 };
 
 }  // namespace
@@ -86,8 +87,10 @@ const std::vector<strategy_help>& strategies() {
       {"rhythm", "random for a while, then a drawn rhythm of turns for ever: finds hangs in which somebody moves"},
       {"round-robin", "fair turns; round-robin:Q gives each actor Q choices in a row, without Q the seed draws it"},
       {"starve", "one group (wave) waits as long as the model allows; starve:G names it, else the seed draws it"},
+      {"surw", "the orders of accesses to one shared word, which the seed draws, are about equally likely"},
       {"unfair",
        "one runs on and on while the model allows; unfair:B passes others over B times, else the seed draws it"},
+      {"urw", "each in proportion to what it still has to do: all orders are about equally likely"},
   };
   return all;
 }

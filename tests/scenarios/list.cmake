@@ -15,6 +15,12 @@ set(heddle_scenario_files
   port_stream.cpp
   ring_credits.cpp
   ring_fifo.cpp
+  sctbench/account.cpp
+  sctbench/reorder.cpp
+  sctbench/stringbuffer.cpp
+  sctbench/twostage.cpp
+  sctbench/work_steal_queue.cpp
+  sctbench/wronglock.cpp
   service_calls.cpp
   service_stop.cpp
   slot_async.cpp

@@ -47,7 +47,8 @@ TEST(make_strategy, wrong_names_and_parameters_are_one_line) {
   const std::vector<std::pair<std::string, std::string>> wrong = {
       {"rando", "unknown strategy \"rando\"; did you mean \"random\"?"},
       {"quantum-annealing",
-       "unknown strategy \"quantum-annealing\"; there are mix, pct, pos, random, rhythm, round-robin, starve, unfair"},
+       "unknown strategy \"quantum-annealing\"; there are mix, pct, pos, random, rhythm, round-robin, starve, surw, "
+       "unfair, urw"},
       {"round-robin:0", "the quantum \"0\" must be a whole number from 1 to 1000000"},
       {"round-robin:x", "the quantum \"x\" must be a whole number from 1 to 1000000"},
       {"starve:-1", "the group to starve \"-1\" must be a whole number from 0 to 1000000"},
@@ -55,7 +56,7 @@ TEST(make_strategy, wrong_names_and_parameters_are_one_line) {
       {"pct:0", "the depth \"0\" must be a whole number from 1 to 1000"},
       {"pos:1", "strategy \"pos\" takes no parameter"},
       {"unfair:none", "the age bound \"none\" must be a whole number from 1 to 1000000000"},
-      {"", "unknown strategy \"\"; there are mix, pct, pos, random, rhythm, round-robin, starve, unfair"},
+      {"", "unknown strategy \"\"; there are mix, pct, pos, random, rhythm, round-robin, starve, surw, unfair, urw"},
   };
   for (const auto& [text, expected] : wrong) {
     std::string error;

@@ -1,0 +1,41 @@
+// urw: uniform random walk. Who has more to do is the likelier to go on.
+#pragma once
+
+#include <heddle/scheduler/crowd.h>
+#include <heddle/scheduler/estimate.h>
+#include <heddle/scheduler/random_stream.h>
+#include <heddle/scheduler/remaining.h>
+#include <heddle/scheduler/strategy.h>
+
+#include <array>
+#include <vector>
+
+namespace heddle::scheduler {
+
+/// Picks each with a probability in proportion to the operations that it still has to do. Where these counts are exact and nobody waits,
+/// every interleaving is equally likely. Here they come from an estimate (estimate.h), in which turns of loops that wait count for
+/// nothing; where there is none, all weigh the same.
+/// Source: Zhao, Wolff, Mathur, Roychoudhury, "Selectively uniform concurrency testing", ASPLOS 2025.
+///
+/// Choices other than of actors are uniform.
+class urw_strategy final : public strategy {
+ public:
+  void begin(uint64_t seed) override;
+  uint32_t pick(const choice& asked) override;
+  bool wants_estimate() const override { return true; }
+  void estimated(std::shared_ptr<const estimate> known) override;
+  std::string_view name() const override { return "urw"; }
+
+ private:
+  uint64_t weight_of(const candidate& who) const;
+  void weigh(uint32_t index);
+
+  std::array<random_stream, choice_kind_count> streams_;
+  crowd crowd_;
+  std::vector<uint64_t> totals_;
+  remaining remaining_;
+  std::vector<uint64_t> weights_;  ///< of the candidates, by index
+  uint64_t sum_ = 0;
+};
+
+}  // namespace heddle::scheduler
