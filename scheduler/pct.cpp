@@ -23,7 +23,8 @@ void pct_strategy::begin(uint64_t seed) {
   depth_ = given_depth_.value_or(drawn);
   draw_points(draws);
   crowd_.begin();
-  ranks_.clear();
+  looks_.clear();
+  groups_.clear();
   now_ = 0;
   lowest_ = 0;
   last_ = nobody;
@@ -63,29 +64,37 @@ uint32_t pct_strategy::pick(const choice& asked) {
 /// `went_on`: it went last, and has been a candidate since.
 void pct_strategy::look_at(uint32_t index, bool went_on) {
   const candidate& who = crowd_[index];
-  rank& its = ranks_[who.actor];
-  if (its.priority == 0)
+  int64_t& priority = groups_[who.group];
+  if (priority == 0)
     // Above all that fall, and leaves them room.
-    its.priority =
-        int64_t{depth_max} + static_cast<int64_t>(streams_[static_cast<size_t>(choice_kind::actor)].next() >> 2);
-  priorities_[index] = its.priority;
-  if (who.fruitless == its.fruitless) return;
+    priority = int64_t{depth_max} + static_cast<int64_t>(streams_[static_cast<size_t>(choice_kind::actor)].next() >> 2);
+  priorities_[index] = priority;
+  vain_look& last = looks_[who.actor];
+  if (who.fruitless == last.fruitless) return;
   const uint32_t done = useful(who);
-  if (went_on || done == its.useful) fall(index, --lowest_);
-  its.fruitless = who.fruitless;
-  its.useful = done;
+  if (went_on || done == last.useful) fall(who.group, --lowest_);
+  last = {.fruitless = who.fruitless, .useful = done};
 }
 
-void pct_strategy::fall(uint32_t index, int64_t to) { priorities_[index] = ranks_[crowd_[index].actor].priority = to; }
+void pct_strategy::fall(uint32_t group, int64_t to) {
+  groups_[group] = to;
+  for (uint32_t index = 0; index < crowd_.count(); ++index)
+    if (crowd_[index].group == group) priorities_[index] = to;
+}
 
-uint32_t pct_strategy::highest() const {
-  return static_cast<uint32_t>(std::max_element(priorities_.begin(), priorities_.end()) - priorities_.begin());
+/// One of the group with the highest priority.
+uint32_t pct_strategy::highest() {
+  const int64_t top = *std::max_element(priorities_.begin(), priorities_.end());
+  const auto members = static_cast<uint32_t>(std::count(priorities_.begin(), priorities_.end(), top));
+  uint32_t left = members == 1 ? 0 : streams_[static_cast<size_t>(choice_kind::actor)].below(members);
+  for (uint32_t index = 0;; ++index)
+    if (priorities_[index] == top && left-- == 0) return index;
 }
 
 void pct_strategy::pass_change_point() {
   next_point_ = never;
   for (size_t n = 0; n < points_.size(); ++n) {
-    if (points_[n] == now_) fall(highest(), static_cast<int64_t>(n) + 1);
+    if (points_[n] == now_) fall(crowd_[highest()].group, static_cast<int64_t>(n) + 1);
     if (points_[n] > now_) next_point_ = std::min(next_point_, points_[n]);
   }
 }

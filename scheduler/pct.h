@@ -12,12 +12,15 @@
 
 namespace heddle::scheduler {
 
-/// The candidate with the highest priority goes on. At d - 1 choices of the k that a run is expected to have, drawn by the seed, the one
-/// that would go on falls below all others. A bug that needs d orderings among n actors is met with probability 1/(n k^(d-1)) at least.
+/// The group with the highest priority goes on: of its candidates, the lanes of a wave, each is equally likely. At d - 1 choices of the k that a run is expected to have, drawn by the seed, the one
+/// that would go on falls below all others. A bug that needs d orderings among n groups is met with probability 1/(n k^(d-1)) at least.
 /// Source: Burckhardt, Kothari, Musuvathi, Nagarakatte, "A randomized scheduler with probabilistic guarantees of finding bugs",
 /// ASPLOS 2010.
 ///
-/// Whoever has looked in vain falls below all others too, when it goes on looking although it may, or when it waited, was woken and
+/// Priorities of groups are Coyote's. Measured, bugs among the lanes of a wave take a fraction of the schedules that priorities of lanes take,
+/// and others as many.
+///
+/// A group of which somebody has looked in vain falls below all others too, when it goes on looking although it may, or when it waited, was woken and
 /// has not got anywhere: what it waits for must come from somebody else. (As Shuttle and Twist do at a yield.)
 ///
 /// Other kinds of choice get the machine's default, but for some that the seed draws among as many as a run is expected to have: those are
@@ -46,18 +49,17 @@ class pct_strategy final : public strategy {
   static constexpr uint64_t stream_of_draws = static_cast<uint64_t>(choice_kind::end);
   static constexpr uint32_t nobody = ~uint32_t{0};
 
-  struct rank {
-    int64_t priority = 0;  ///< 0: none yet
-    // When it was last seen to have looked in vain.
+  /// When an actor was last seen to have looked in vain.
+  struct vain_look {
     uint32_t fruitless = 0;
-    uint32_t useful = ~uint32_t{0};  ///< operations that were not
+    uint32_t useful = ~uint32_t{0};  ///< operations that were not in vain
   };
   uint64_t expected(choice_kind kind) const { return known_ == nullptr ? 0 : known_->choices_of(kind); }
   void draw_points(random_stream& draws);
   uint32_t answer(const choice& asked);
   void look_at(uint32_t index, bool went_on);
-  void fall(uint32_t index, int64_t to);
-  uint32_t highest() const;
+  void fall(uint32_t group, int64_t to);
+  uint32_t highest();
   void pass_change_point();
 
   std::optional<uint32_t> given_depth_;
@@ -65,8 +67,9 @@ class pct_strategy final : public strategy {
   uint32_t depth_ = 0;
   std::array<random_stream, choice_kind_count> streams_;
   crowd crowd_;
-  by_actor<rank> ranks_;
-  std::vector<int64_t> priorities_;  ///< of the candidates, by index
+  by_actor<vain_look> looks_;
+  by_actor<int64_t> groups_;         ///< priorities, by group; 0: none yet
+  std::vector<int64_t> priorities_;  ///< of the candidates' groups, by index
   std::vector<uint64_t> points_;
   uint64_t next_point_ = 0;  ///< the first that is still to come
   uint64_t now_ = 0;         ///< choices of actors made

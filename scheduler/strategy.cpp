@@ -79,7 +79,8 @@ constexpr std::array plain = {
 
 const std::vector<strategy_help>& strategies() {
   static const std::vector<strategy_help> all = {
-      {"mix", "deals the seeds out: random 1/2, starve 1/4, round-robin 1/8, rhythm 1/8 (the default)"},
+      {"mix",
+       "deals 16 seeds out: random and pos 3, pct, rhythm, starve and surw 2, round-robin and unfair 1 (the default)"},
       {"pct",
        "the highest random priority runs, and falls at D - 1 drawn steps; pct:D gives D, else the seed draws it"},
       {"pos", "each operation has a random number, the highest runs, and those that race with it draw anew"},

@@ -225,6 +225,30 @@ TEST(pct_strategy, whoever_woke_in_vain_falls_and_whoever_woke_first_does_not) {
   }
 }
 
+TEST(pct_strategy, of_the_group_that_goes_on_each_is_equally_likely) {
+  pct_strategy deciding(1);
+  const actors all({{.actor = 0, .group = 0},
+                    {.actor = 1, .group = 1, .member = 0},
+                    {.actor = 2, .group = 1, .member = 1},
+                    {.actor = 3, .group = 1, .member = 2}});
+  uint64_t of_group = 0;
+  std::map<uint32_t, uint64_t> counts;
+  for (uint64_t seed = 0; seed < 200; ++seed) {
+    deciding.begin(seed);
+    const uint32_t group = all[deciding.pick(all.asked())].group;
+    of_group += group;
+    for (int turn = 0; turn < 30; ++turn) {
+      const uint32_t picked = deciding.pick(all.asked());
+      ASSERT_EQ(all[picked].group, group);
+      if (group == 1) ++counts[picked];
+    }
+  }
+  EXPECT_NEAR(static_cast<double>(of_group), 100, 5 * 7.1) << "three lanes weigh no more than one";
+  std::map<uint32_t, double> expected;
+  for (uint32_t lane = 1; lane <= 3; ++lane) expected[lane] = static_cast<double>(of_group) * 10;
+  EXPECT_LT(deviations(counts, expected), one_in_a_million);
+}
+
 TEST(pct_strategy, loads_see_the_newest_value_as_a_rule_and_each_other_one_at_times) {
   pct_strategy deciding(3);
   auto known = std::make_shared<estimate>();

@@ -75,8 +75,14 @@ TEST(mix_strategy, deals_the_seeds_out_and_each_seed_means_what_it_means_alone) 
     std::string error;
     EXPECT_EQ(picks(mixed, seed), picks(*make_strategy(name, error), seed));
   }
-  EXPECT_EQ(shares,
-            (std::map<std::string, int>{{"random", 200}, {"rhythm", 50}, {"round-robin", 50}, {"starve", 100}}));
+  EXPECT_EQ(shares, (std::map<std::string, int>{{"pct", 50},
+                                                {"pos", 75},
+                                                {"random", 75},
+                                                {"rhythm", 50},
+                                                {"round-robin", 25},
+                                                {"starve", 50},
+                                                {"surw", 50},
+                                                {"unfair", 25}}));
 }
 
 TEST(verdict, names_and_their_inverse_agree) {
