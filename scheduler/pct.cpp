@@ -27,7 +27,8 @@ void pct_strategy::begin(uint64_t seed) {
   groups_.clear();
   now_ = 0;
   lowest_ = 0;
-  last_ = nobody;
+  last_ = last_group_ = nobody;
+  stayed_ = 0;
 }
 
 void pct_strategy::draw_points(random_stream& draws) {
@@ -36,6 +37,7 @@ void pct_strategy::draw_points(random_stream& draws) {
   const uint64_t guessed = octave + draws.below(octave);
   const uint64_t known = known_ == nullptr ? 0 : known_->steps;
   const auto length = static_cast<uint32_t>(std::min<uint64_t>(known != 0 ? known : guessed, never >> 32));
+  length_ = length;
   points_.clear();
   while (points_.size() + 1 < depth_ && points_.size() < length) {
     const uint64_t drawn = 1 + uint64_t{draws.below(length)};
@@ -58,6 +60,14 @@ uint32_t pct_strategy::pick(const choice& asked) {
   if (now_ >= next_point_) pass_change_point();
   const uint32_t next = highest();
   last_ = crowd_[next].actor;
+  const uint32_t group = crowd_[next].group;
+  stayed_ = group == last_group_ ? stayed_ + 1 : 0;
+  last_group_ = group;
+  // It has gone on for longer than all that there is to do: it waits, though the machine does not see how.
+  if (stayed_ > length_) {
+    fall(group, --lowest_);
+    stayed_ = 0;
+  }
   return crowd_.pick(next);
 }
 

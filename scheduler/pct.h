@@ -21,7 +21,8 @@ namespace heddle::scheduler {
 /// and others as many.
 ///
 /// A group of which somebody has looked in vain falls below all others too, when it goes on looking although it may, or when it waited, was woken and
-/// has not got anywhere: what it waits for must come from somebody else. (As Shuttle and Twist do at a yield.)
+/// has not got anywhere: what it waits for must come from somebody else. (As Shuttle and Twist do at a yield.) And one that has gone on for
+/// more choices than a whole run is expected to have.
 ///
 /// Other kinds of choice get the machine's default, but for some that the seed draws among as many as a run is expected to have: those are
 /// uniform. So a load sees the newest value as a rule and an older one at a few places. (The communication events of Gao, Chakraborty,
@@ -75,6 +76,9 @@ class pct_strategy final : public strategy {
   uint64_t now_ = 0;         ///< choices of actors made
   int64_t lowest_ = 0;
   uint32_t last_ = nobody;  ///< who went last
+  uint32_t last_group_ = nobody;
+  uint64_t length_ = 0;  ///< choices that the run is expected to have
+  uint64_t stayed_ = 0;  ///< choices in a row that a group had
 };
 
 }  // namespace heddle::scheduler

@@ -40,7 +40,7 @@ struct search {
   uint64_t cap = 10'000;
 };
 
-/// The mean over the trials, with the run for the estimate where there is one; what was not found counts as the cap. In brackets how many
+/// The mean over the trials of the schedules to the first finding, whatever its verdict, with the run for the estimate where there is one; what was not found counts as the cap. In brackets how many
 /// trials found it, where not all did.
 std::string schedules(sim::simulation& machine, const program& on, const std::string& name, const search& how) {
   std::string error;
@@ -56,8 +56,6 @@ std::string schedules(sim::simulation& machine, const program& on, const std::st
     options.schedules = how.cap;
     options.found = [](const scheduler::finding&) { return false; };
     const tools::trial made = tools::run_trial(machine, *on.tested, on.settings, name, *deciding, options);
-    if (!made.runs.findings.empty() && !made.as_expected())
-      throw std::runtime_error(on.text + ": " + made.runs.findings.front().message);
     sum += made.runs.schedules + (deciding->wants_estimate() ? 1 : 0);
     found += made.runs.findings.empty() ? 0 : 1;
   }

@@ -203,6 +203,27 @@ TEST(pct_strategy, spinning_does_not_keep_others_from_running) {
   EXPECT_EQ(hits<spin>(deciding, 500, false), 0u);
 }
 
+/// Waits in a way that no machine sees: each turn changes something.
+struct restless_spin {
+  bool flag = false, failed = false;
+  machine::actor waits() {
+    while (!flag) co_await machine::writes(1);
+  }
+  machine::actor sets() {
+    for (uint32_t step = 0; step < 10; ++step) co_await machine::writes(2);
+    flag = true;
+  }
+  void start(machine& here) {
+    here.add(waits());
+    here.add(sets());
+  }
+};
+
+TEST(pct_strategy, whoever_goes_on_for_longer_than_a_run_falls) {
+  pct_strategy deciding(3);
+  EXPECT_EQ(hits<restless_spin>(deciding, 500), 0u);
+}
+
 TEST(pct_strategy, whoever_woke_in_vain_falls_and_whoever_woke_first_does_not) {
   pct_strategy deciding(1);
   for (uint64_t seed = 0; seed < 20; ++seed) {
