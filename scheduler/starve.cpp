@@ -19,6 +19,7 @@ void starve_strategy::begin(uint64_t seed) {
   victim_ = given_victim_;
   ages_.clear();
   considered_.clear();
+  crowd_.begin();
 }
 
 uint32_t starve_strategy::pick(const choice& asked) {
@@ -33,16 +34,13 @@ uint32_t starve_strategy::pick(const choice& asked) {
 
 /// Parts the candidates into the victim's and the others.
 void starve_strategy::look_at(const choice& asked) {
-  if (candidates_.size() < asked.count) candidates_.resize(asked.count);
-  for (uint32_t index = 0; index < asked.count; ++index) {
-    const candidate looked_at = candidate_at(asked, index);
-    candidates_[index] = {.actor = looked_at.actor, .group = looked_at.group, .guaranteed = looked_at.guaranteed};
-    if (!given_victim_) consider(looked_at.group);
-  }
+  if (crowd_.look(asked)) return;
+  if (!given_victim_)
+    for (uint32_t index = 0; index < asked.count; ++index) consider(crowd_[index].group);
   victims_.clear();
   allowed_.clear();
   for (uint32_t index = 0; index < asked.count; ++index)
-    (candidates_[index].group == victim_ ? victims_ : allowed_).push_back(index);
+    (crowd_[index].group == victim_ ? victims_ : allowed_).push_back(index);
 }
 
 /// Makes a group that is seen for the first time the victim when its hash is the least.
@@ -67,8 +65,8 @@ std::optional<uint32_t> starve_strategy::forced() {
   std::optional<uint32_t> oldest;
   uint32_t oldest_age = 0;
   for (const uint32_t index : victims_) {
-    if (!candidates_[index].guaranteed) continue;
-    const uint32_t age = age_of(candidates_[index].actor);
+    if (!crowd_[index].guaranteed) continue;
+    const uint32_t age = age_of(crowd_[index].actor);
     if (age < age_max_ || age <= oldest_age) continue;
     oldest = index;
     oldest_age = age;
@@ -79,10 +77,10 @@ std::optional<uint32_t> starve_strategy::forced() {
 /// Ages those of the victim who had a right to this turn and did not get it.
 uint32_t starve_strategy::picked(uint32_t index) {
   for (const uint32_t other : victims_) {
-    uint32_t& age = age_of(candidates_[other].actor);
-    age = other == index || !candidates_[other].guaranteed ? 0 : age + 1;
+    uint32_t& age = age_of(crowd_[other].actor);
+    age = other == index || !crowd_[other].guaranteed ? 0 : age + 1;
   }
-  return index;
+  return crowd_.pick(index);
 }
 
 }  // namespace heddle::scheduler

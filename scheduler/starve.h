@@ -1,6 +1,7 @@
 // starve: one group of actors never runs while the progress model allows that.
 #pragma once
 
+#include <heddle/scheduler/crowd.h>
 #include <heddle/scheduler/random_stream.h>
 #include <heddle/scheduler/strategy.h>
 
@@ -54,9 +55,9 @@ class starve_strategy final : public strategy {
   std::array<random_stream, choice_kind_count> streams_;
   std::vector<uint32_t> ages_;       ///< by actor; only the victim's are ever above 0
   std::vector<uint8_t> considered_;  ///< by group: whether it has been seen in this run
-  // Of the current choice; members to keep their memory.
-  std::vector<candidate> candidates_;
-  std::vector<uint32_t> victims_;  ///< indices of candidates
+  crowd crowd_;
+  // Indices of the candidates.
+  std::vector<uint32_t> victims_;
   std::vector<uint32_t> allowed_;
 };
 

@@ -1,5 +1,6 @@
 #include <heddle/scheduler/surw.h>
 
+#include <algorithm>
 #include <bit>
 
 namespace heddle::scheduler {
@@ -36,6 +37,9 @@ uint32_t surw_strategy::pick(const choice& asked) {
   if (asked.kind != choice_kind::actor) return streams_[static_cast<size_t>(asked.kind)].below(asked.count);
   if (!crowd_.look(asked))
     for (uint32_t index = 0; index < asked.count; ++index) meet(crowd_[index].actor);
+  // Nothing comes in between: whoever is intended goes at once.
+  if (everything_) return crowd_.pick(intend());
+  if (held_ != 0) find_free();
   while (true) {
     const uint32_t index = free_one(asked.count);
     if (index == nobody) {
@@ -45,29 +49,37 @@ uint32_t surw_strategy::pick(const choice& asked) {
     }
     const candidate& who = crowd_[index];
     if (!counts(who)) return crowd_.pick(index);
-    if (intended_ == nobody) intended_ = intend();
+    if (intended_ == nobody) intended_ = crowd_[intend()].actor;
     if (who.actor == intended_) {
       release_all();
       return crowd_.pick(index);
     }
-    standings_[who.actor].held_in = round_;
-    ++held_;
+    hold(index);
   }
+}
+
+void surw_strategy::find_free() {
+  free_.clear();
+  for (uint32_t index = 0; index < crowd_.count(); ++index)
+    if (standings_[crowd_[index].actor].held_in != round_) free_.push_back(index);
+}
+
+void surw_strategy::hold(uint32_t index) {
+  standings_[crowd_[index].actor].held_in = round_;
+  if (held_++ == 0)
+    find_free();
+  else
+    free_.erase(std::lower_bound(free_.begin(), free_.end(), index));
 }
 
 /// One of those that are not held, drawn uniformly.
 uint32_t surw_strategy::free_one(uint32_t count) {
   random_stream& stream = streams_[static_cast<size_t>(choice_kind::actor)];
   if (held_ == 0) return stream.below(count);
-  uint32_t free = 0;
-  for (uint32_t index = 0; index < count; ++index) free += standings_[crowd_[index].actor].held_in != round_ ? 1 : 0;
-  if (free == 0) return nobody;
-  uint32_t left = stream.below(free);
-  for (uint32_t index = 0;; ++index)
-    if (standings_[crowd_[index].actor].held_in != round_ && left-- == 0) return index;
+  return free_.empty() ? nobody : free_[stream.below(static_cast<uint32_t>(free_.size()))];
 }
 
-/// Who is to make the next access, of those that are not held.
+/// Who is to make the next access, of those that are not held: its index.
 uint32_t surw_strategy::intend() {
   uint64_t sum = 0;
   weights_.resize(crowd_.count());
@@ -80,7 +92,7 @@ uint32_t surw_strategy::intend() {
     weights_[index] = left;
     sum += left;
   }
-  return crowd_[drawn_by_weight(streams_[static_cast<size_t>(choice_kind::actor)], weights_, sum)].actor;
+  return drawn_by_weight(streams_[static_cast<size_t>(choice_kind::actor)], weights_, sum);
 }
 
 void surw_strategy::release_all() {

@@ -46,6 +46,8 @@ class surw_strategy final : public strategy {
   bool counts(const candidate& who) const { return everything_ || (location_ != 0 && who.location == location_); }
   void meet(uint32_t actor);
   uint32_t free_one(uint32_t count);
+  void find_free();
+  void hold(uint32_t index);
   uint32_t intend();
   void release_all();
 
@@ -60,6 +62,7 @@ class surw_strategy final : public strategy {
   uint64_t round_ = 1;
   uint32_t held_ = 0;  ///< how many, at most
   uint32_t intended_ = nobody;
+  std::vector<uint32_t> free_;     ///< the candidates that are not held, in order; kept where any is
   std::vector<uint64_t> weights_;  ///< of the current choice; a member to keep its memory
 };
 

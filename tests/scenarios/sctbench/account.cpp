@@ -7,7 +7,7 @@ namespace {
 
 struct account_program : sctbench::nothing_more {
   bool right_formula = false;
-  int32_t* memory = nullptr;
+  uint32_t* memory = nullptr;
 
   void operator()(uint32_t thread) const {
     constexpr int32_t at_first = 1, paid_in = 2, taken_out = 4;

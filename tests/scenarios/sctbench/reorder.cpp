@@ -8,7 +8,7 @@ namespace {
 struct reorder_program : sctbench::nothing_more {
   bool locked = false;
   uint32_t checker = 0;  ///< the last that is started
-  int32_t* memory = nullptr;
+  uint32_t* memory = nullptr;
 
   void operator()(uint32_t thread) const {
     const sctbench::shared_int a(memory), b(memory + 1);

@@ -19,18 +19,18 @@ namespace heddle::tests::sctbench {
 /// What threads share.
 class shared_int {
  public:
-  int32_t read() const { return word(*at_).load(memory_order::seq_cst); }
-  void write(int32_t value) const { word(*at_).store(value, memory_order::seq_cst); }
-  explicit shared_int(int32_t* at) : at_(at) {}
+  int32_t read() const { return static_cast<int32_t>(word(*at_).load(memory_order::seq_cst)); }
+  void write(int32_t value) const { word(*at_).store(static_cast<uint32_t>(value), memory_order::seq_cst); }
+  explicit shared_int(uint32_t* at) : at_(at) {}
 
  private:
-  using word = target::atomic_ref<int32_t, scope::system>;
-  int32_t* at_;
+  using word = target::atomic_ref<uint32_t, scope::system>;
+  uint32_t* at_;
 };
 
 class mutex {
  public:
-  explicit mutex(int32_t* at) : at_(at) {}
+  explicit mutex(uint32_t* at) : at_(at) {}
   void lock() const {
     // Acquire pairs with the release of whoever unlocked it.
     while (word(*at_).exchange(1, memory_order::acquire) != 0) target::pause();
@@ -38,8 +38,8 @@ class mutex {
   void unlock() const { word(*at_).store(0, memory_order::release); }
 
  private:
-  using word = target::atomic_ref<int32_t, scope::system>;
-  int32_t* at_;
+  using word = target::atomic_ref<uint32_t, scope::system>;
+  uint32_t* at_;
 };
 
 /// One thread of a program, whose operator() takes the thread's number.
@@ -55,7 +55,7 @@ struct thread_of {
 template <typename Program>
 void run_threads(uint32_t threads, bool last_by_main, uint32_t words, Program program) {
   device on;
-  program.memory = on.allocate_shared<int32_t>(words, "shared");
+  program.memory = on.allocate_shared<uint32_t>(words, "shared");
   std::vector<decltype(on.spawn_host("thread", thread_of<Program>{program, 0}))> started;
   const uint32_t started_threads = last_by_main ? threads - 1 : threads;
   for (uint32_t number = 0; number < started_threads; ++number)

@@ -7,7 +7,7 @@ namespace {
 
 struct stringbuffer_program : sctbench::nothing_more {
   bool in_one_go = false;
-  int32_t* memory = nullptr;
+  uint32_t* memory = nullptr;
 
   /// The buffer has three characters at first: what is kept is by how many it has fewer.
   static constexpr int32_t length_at_first = 3;

@@ -8,7 +8,7 @@ namespace {
 struct twostage_program : sctbench::nothing_more {
   bool in_one_stage = false;
   uint32_t reader = 0;  ///< the last that is started
-  int32_t* memory = nullptr;
+  uint32_t* memory = nullptr;
 
   void write(sctbench::shared_int first, sctbench::shared_int second) const {
     const sctbench::mutex first_lock(memory + 2), second_lock(memory + 3);

@@ -13,7 +13,7 @@ class steal_queue {
   static constexpr int32_t size_at_first = 2, places = 16, words = places + 4;
   static constexpr int32_t nothing = -1;
 
-  steal_queue(int32_t* memory, bool with_spare)
+  steal_queue(uint32_t* memory, bool with_spare)
       : items_(memory),
         head_(memory + places),
         tail_(memory + places + 1),
@@ -95,7 +95,7 @@ class steal_queue {
     return item;
   }
 
-  int32_t* items_;
+  uint32_t* items_;
   sctbench::shared_int head_, tail_;
   sctbench::shared_int growth_;  ///< how often the size was doubled
   sctbench::mutex lock_;
@@ -106,7 +106,7 @@ struct steal_program {
   bool with_spare = false;
   int32_t items = 0, attempts = 0;
   uint32_t owner = 0;  ///< the main thread
-  int32_t* memory = nullptr;
+  uint32_t* memory = nullptr;
 
   sctbench::shared_int worked_on(int32_t item) const {
     return sctbench::shared_int(memory + steal_queue::words + item);

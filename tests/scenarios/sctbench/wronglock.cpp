@@ -6,7 +6,7 @@ namespace {
 
 struct wronglock_program : sctbench::nothing_more {
   bool one_lock = false;
-  int32_t* memory = nullptr;
+  uint32_t* memory = nullptr;
 
   void operator()(uint32_t thread) const {
     const sctbench::shared_int data(memory);
