@@ -19,9 +19,11 @@ const std::vector<condition>& conditions() {
       {"arms", "convergence", {"lockstep"}},
       {"races", "fidelity", {"scoped"}},
       {"late", "fidelity", {"scoped", "link"}},
+      {"host", "fidelity", {"scoped"}},
       {"doorbells.steps", "doorbells", {"delayed", "coalesced"}},
       {"link.pool", "fidelity", {"link", "scoped"}},
       {"link.ro", "fidelity", {"link", "scoped"}},
+      {"link.hostro", "fidelity", {"link"}},
       {"link.rocpl", "fidelity", {"link"}},
       {"link.drain", "fidelity", {"link", "scoped"}},
       {"link.wc", "fidelity", {"link"}},
@@ -66,6 +68,9 @@ std::vector<parameter> machine_parameters() {
                         "in which order the blocks of a kernel get their places on the device"),
       parameter::number("resident", 65536, 1, 1 << 20, "waves", "how many waves the device holds at a time"),
       parameter::one_of(
+          "places", "lifted", {"lifted", "kept"},
+          "a hang of those who have places is judged on a device that has enough of them, or on this one"),
+      parameter::one_of(
           "points", "all", {"all", "atomics"},
           "where another lane may come in between: at every access to shared memory, or not at plain ones"),
       parameter::number("wakes", 1, 0, 1000, "", "how often a wait may end although nothing changed"),
@@ -87,6 +92,9 @@ std::vector<parameter> machine_parameters() {
                         "each byte of memory that CUDA and HIP sources have allocated and not written"),
       parameter::number("late", 4, 0, 1000, "",
                         "how many loads in a row of one lane may see older values (fidelity scoped and link)"),
+      parameter::one_of(
+          "host", "x86", {"x86", "weak"},
+          "what the host is: an x86, or a processor that keeps no order that the program does not ask for"),
   };
   for (parameter& each : doorbell_parameters()) all.push_back(std::move(each));
   for (parameter& each : link_parameters()) all.push_back(std::move(each));
@@ -113,6 +121,8 @@ settings settings::from(const parameters& values) {
   read.arms = order == "then-first" ? arms::then_first : order == "else-first" ? arms::else_first : arms::any;
   read.progress = parse_progress_model(values.text("progress"));
   read.resident = values.count("resident");
+  read.lifts_places = values.text("places") == "lifted";
+  read.weak_host = values.text("host") == "weak";
   read.starts_in_order = values.text("starts") == "in-order";
   read.budget = static_cast<uint64_t>(values.number("budget"));
   read.wakes = values.count("wakes");

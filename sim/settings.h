@@ -46,6 +46,7 @@ struct settings {
   bool launches_block = false;  ///< until the kernel has ended
   int fill = 0;                 ///< each byte of memory that CUDA and HIP sources have not written
   uint32_t late = 0;            ///< loads in a row that may see an older value
+  bool weak_host = false;       ///< the host keeps no more order than the program asks for; otherwise it is an x86
   link_settings link;
   doorbell_settings doorbells;
   sim::convergence convergence = sim::convergence::independent;
@@ -53,6 +54,7 @@ struct settings {
   progress_model progress = progress_model::fair;
   uint32_t resident = 0;        ///< waves that the device holds at a time
   bool starts_in_order = true;  ///< the blocks of a kernel get their places by number; otherwise, that is a choice
+  bool lifts_places = true;     ///< a hang for want of places is tried on a device that has enough of them
   uint64_t budget = 0;          ///< steps before the fair tail begins, and again before the run is given up
   uint32_t starvation = 0;      ///< times that a lane may be passed over in one wait; 0: as often as it comes
   uint32_t wakes = 0;           ///< times that a wait may end although nothing changed

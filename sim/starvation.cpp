@@ -83,4 +83,30 @@ std::string starvation_watch::message(const lane& who, const heap& memory) const
   return text;
 }
 
+void request_watch::reset(uint32_t most) {
+  most_ = most;
+  waiting_.clear();
+  early_.clear();
+}
+
+void request_watch::made(const lane& who, uint64_t id, uint64_t step) {
+  if (std::erase(early_, id) == 0) waiting_.push_back({.who = &who, .id = id, .step = step});
+}
+
+std::string request_watch::served(uint64_t id) {
+  const auto found =
+      std::find_if(waiting_.begin(), waiting_.end(), [id](const request& each) { return each.id == id; });
+  if (found == waiting_.end()) early_.push_back(id);
+  const request* starved = nullptr;
+  for (auto earlier = waiting_.begin(); earlier != found; ++earlier)
+    if (earlier->who->of->guaranteed && ++earlier->passed_over > most_ && starved == nullptr) starved = &*earlier;
+  std::string text;
+  if (starved != nullptr)
+    text = "request " + std::to_string(starved->id) + " of " + name_of(*starved->who) + " waits since step " +
+           std::to_string(starved->step) + ", and " + std::to_string(starved->passed_over) +
+           " that were made later were served before it (starvation=" + std::to_string(most_) + ")";
+  if (found != waiting_.end()) waiting_.erase(found);
+  return text;
+}
+
 }  // namespace heddle::sim

@@ -59,4 +59,28 @@ class starvation_watch {
   std::vector<lane_wait> of_lane_;  ///< by id
 };
 
+/// Requests that a program has told of, from when they were made until they are served: whom others pass over that were made later.
+class request_watch {
+ public:
+  /// A new run. `most`: how often a request may be passed over; 0: off.
+  void reset(uint32_t most);
+  bool on() const { return most_ != 0; }
+
+  /// A request waits from now on, unless it has been served already.
+  void made(const lane& who, uint64_t id, uint64_t step);
+  /// A request is served. One line about another that has been passed over once too often; empty when there is none.
+  std::string served(uint64_t id);
+
+ private:
+  struct request {
+    const lane* who = nullptr;
+    uint64_t id = 0;
+    uint64_t step = 0;
+    uint32_t passed_over = 0;
+  };
+  uint32_t most_ = 0;
+  std::vector<request> waiting_;  ///< in the order in which they were made
+  std::vector<uint64_t> early_;   ///< served before they were told of
+};
+
 }  // namespace heddle::sim

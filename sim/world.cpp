@@ -120,6 +120,8 @@ void world::prepare(scheduler::choice_source& choices, bool explain) {
   tail_.start_owed = false;
   recorder_ = explain ? std::make_unique<recorder>() : nullptr;
   starvation_.reset(machine_.starvation);
+  requests_.reset(machine_.starvation);
+  cache_.reset();
   headway_.reset(choices.looks_at_headway());
   tells_steps_ = choices.looks_at_steps();
   observed_ = recorder_ != nullptr || starvation_.on() || headway_.on() || tells_steps_;
@@ -144,7 +146,7 @@ void world::prepare(scheduler::choice_source& choices, bool explain) {
 void world::choose_memory() {
   late_ = nullptr;
   if (machine_.fidelity == fidelity::scoped) {
-    if (scoped_ == nullptr) scoped_ = std::make_unique<scoped_memory>(*this, machine_.link);
+    if (scoped_ == nullptr) scoped_ = std::make_unique<scoped_memory>(*this, machine_);
     late_ = scoped_.get();
   } else if (machine_.fidelity == fidelity::link) {
     if (link_ == nullptr) link_ = std::make_unique<link_memory>(*this, machine_.link);
@@ -402,6 +404,7 @@ void world::launch(lane& self, const grid_shape& shape, const fiber_body& body, 
   if (blocks > most_lanes_at_once || threads * blocks > most_lanes_at_once)
     end(self, verdict::assertion, "a launch of more than " + std::to_string(most_lanes_at_once) + " lanes");
   check_stream(self, shape.stream, how);
+  cache_.forget();
   launched_kernel& added = kernels_.emplace_back();
   added.shape = shape;
   added.blocks = static_cast<uint32_t>(blocks);

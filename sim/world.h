@@ -4,6 +4,7 @@
 #include <heddle/rpc/launch.h>
 #include <heddle/scheduler/choice.h>
 #include <heddle/scheduler/digest.h>
+#include <heddle/sim/cached.h>
 #include <heddle/sim/convergence/lockstep.h>
 #include <heddle/sim/fiber_body.h>
 #include <heddle/sim/headway.h>
@@ -231,6 +232,10 @@ class world {
   void send_ring(lane& self, void* bell, uint64_t steps);
 
   const settings& machine() const { return machine_; }
+  device_cache& cache() { return cache_; }
+  void map_cached(lane& self, void* memory, const operation& how);
+  void request_made(lane& self, uint64_t id);
+  void request_served(lane& self, uint64_t id, const operation& how);
   heap& memory() { return heap_; }
   /// Whose stack ends at this page, which guards stacks; null when nobody runs there.
   const lane* owner_of_guard(const void* address) const;
@@ -298,6 +303,7 @@ class world {
   /// Whether a host thread waits in a call into the driver, or in a loop that makes one.
   bool somebody_calls() const;
   /// Lets go on everybody who has a place or none: to see whether that ends the hang.
+  bool may_lift_places() const { return machine_.lifts_places && !places_lifted_; }
   void lift_places(lane& self);
   std::string models_without_this_hang() const;
   uint32_t next_in_turn(uint32_t after) const;
@@ -512,6 +518,8 @@ class world {
   uint64_t next_limit_ = 0;
   std::unique_ptr<recorder> recorder_;
   starvation_watch starvation_;
+  request_watch requests_;
+  device_cache cache_;
   headway_watch headway_;
   bool tells_steps_ = false;  ///< the strategy is told of each
   bool observed_ = false;     ///< somebody looks on: a recorder, the watches, the strategy

@@ -154,6 +154,15 @@ void* world::allocate(lane& self, size_t size_bytes, memory_kind kind, const cha
   return memory;
 }
 
+void world::map_cached(lane& self, void* memory, const operation& how) {
+  finish_plain_store(self);
+  self.pending = how;
+  const allocation* const known = heap_.contains(memory) ? heap_.nearest(memory) : nullptr;
+  if (known == nullptr || known->freed || known->base != memory)
+    end(self, verdict::memory, "memory is to be cached that the device has not allocated");
+  cache_.map(known->base, known->size_bytes);
+}
+
 void world::release(lane& self, void* pointer, const operation& how) {
   finish_plain_store(self);
   self.pending = how;

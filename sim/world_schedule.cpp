@@ -115,7 +115,7 @@ lane& world::choose_specially(lane& self) {
     if (proving_ == proof::of_guaranteed)
       judge_denied(self, std::string("everybody whom the progress model '") + to_string(machine_.progress) +
                              "' guarantees a turn waits for somebody whom it does not");
-    else if (some_have_no_place() && !places_lifted_)
+    else if (some_have_no_place() && may_lift_places())
       lift_places(self);
     else
       end_deadlock(self);
@@ -400,6 +400,19 @@ void world::got_on(lane& self) {
   waiting_ = {name_of(*starved)};
   report_.clear();
   leave(self);
+}
+
+void world::request_made(lane& self, uint64_t id) {
+  if (requests_.on()) requests_.made(self, id, steps_);
+}
+
+void world::request_served(lane& self, uint64_t id, const operation& how) {
+  if (!requests_.on()) return;
+  std::string starved = requests_.served(id);
+  if (starved.empty()) return;
+  finish_plain_store(self);
+  self.pending = how;
+  end(self, verdict::starvation, std::move(starved));
 }
 
 // -- mutexes ----------------------------------------------------------------------------------------------------------------------

@@ -136,7 +136,7 @@ bool world::tell_state(state_reader& to, const lane& self) const {
   const bool counts = to.fact(uint64_t{tail_.last} << 32 | tail_.left) && to.fact(self.id) &&
                       tell_lane(to, self, true) && to.fact(lanes_used_) && to.fact(waves_used_) &&
                       to.fact(kernels_launched_) && to.fact(kernels_running_) && to.fact(resident_waves_) &&
-                      to.fact(heap_.frees()) && to.fact(heap_.allocations().size()) &&
+                      to.fact(cache_.revision()) && to.fact(heap_.frees()) && to.fact(heap_.allocations().size()) &&
                       to.fact(mutexes_.holders().size()) && to.fact(tail_.all_take_turns ? 1 : 0) && to.fact(clock_) &&
                       tell_streams(to);
   if (!counts) return false;
@@ -255,7 +255,7 @@ void world::judge_cycle(lane& self) {
     return judge_denied(self, "everybody whom the progress model '" + std::string(to_string(machine_.progress)) +
                                   "' guarantees a turn repeats " + steps +
                                   " for ever, and waits for somebody whom it does not");
-  if (some_have_no_place() && !places_lifted_) return lift_places(self);
+  if (some_have_no_place() && may_lift_places()) return lift_places(self);
   verdict_ = seen.changes_memory() ? verdict::livelock : verdict::deadlock;
   message_ = seen.changes_memory()
                  ? "everybody who can move repeats " + steps + " for ever: memory changes, and nothing is ever done"

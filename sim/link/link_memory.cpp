@@ -298,11 +298,14 @@ void link_memory::released(lane&, const void* address, size_t size_bytes) {
 std::string link_memory::overtakings() const {
   std::string text;
   for (const overtaking& one : link_.overtakings()) {
-    text += "  " + here_.describe_step(one.overtaken.step) + "\n    was overtaken by " +
-            here_.describe_step(one.overtaker.step) + ": " +
-            (lanes_[one.overtaken.thread]->is_host()
-                 ? "device memory is mapped write-combining (link.wc), and nothing empties the buffers in between\n"
-                 : "relaxed ordering is on (link.ro), and releases do not drain the link (link.drain)\n");
+    text +=
+        "  " + here_.describe_step(one.overtaken.step) + "\n    was overtaken by " +
+        here_.describe_step(one.overtaker.step) + ": " +
+        (lanes_[one.overtaken.thread]->is_host()
+             ? settings_.host_relaxed_ordering
+                   ? "relaxed ordering is on for what the host posts (link.hostro)\n"
+                   : "device memory is mapped write-combining (link.wc), and nothing empties the buffers in between\n"
+             : "relaxed ordering is on (link.ro), and releases do not drain the link (link.drain)\n");
   }
   return text;
 }

@@ -20,10 +20,12 @@ struct packet {
   bool from_device = true;  ///< who sends it; a completion goes the same way as the posted writes of its sender
 };
 
-/// Whether the packet carries the attribute Relaxed Ordering. The host sets it on nothing but completions.
+/// Whether the packet carries the attribute Relaxed Ordering. The host sets it on completions, and on writes behind a
+/// bridge that reorders them.
 constexpr bool is_relaxed(packet what, const link_settings& settings) {
   switch (what.kind) {
     case packet_kind::posted:
+      return what.from_device ? settings.relaxed_ordering : settings.host_relaxed_ordering;
     case packet_kind::atomic:
       return what.from_device && settings.relaxed_ordering;
     case packet_kind::completion:

@@ -32,6 +32,7 @@ std::vector<parameter> link_parameters() {
   return {
       on_or_off("link.pool", true, "the device sends what it has issued in any order; off: in program order"),
       on_or_off("link.ro", false, "posted writes of the device carry Relaxed Ordering; without link.drain a fault"),
+      on_or_off("link.hostro", false, "posted writes of the host carry it, as behind a bridge that reorders them"),
       on_or_off("link.rocpl", false, "completions may pass posted writes on the link"),
       on_or_off("link.drain", true,
                 "a release or fence of system scope waits until its writes are performed; off: until they are sent"),
@@ -56,6 +57,7 @@ link_settings link_settings::from(const parameters& values) {
   link_settings read;
   read.pool = is_on(values, "link.pool");
   read.relaxed_ordering = is_on(values, "link.ro");
+  read.host_relaxed_ordering = is_on(values, "link.hostro");
   read.completions_pass = is_on(values, "link.rocpl");
   read.drain = is_on(values, "link.drain");
   read.write_combining = is_on(values, "link.wc");

@@ -24,12 +24,13 @@ enum class latency_model : uint8_t {
 };
 
 struct link_settings {
-  bool pool = true;               ///< requests leave the device in any order; off: in program order
-  bool relaxed_ordering = false;  ///< posted writes of the device carry Relaxed Ordering
-  bool completions_pass = false;  ///< completions may pass posted writes
-  bool drain = true;              ///< fences of the device wait until its writes are performed, not only sent
-  bool write_combining = false;   ///< the host maps device memory write-combining; off: uncached
-  bool same_address = true;       ///< the device keeps accesses to one address in order
+  bool pool = true;                    ///< requests leave the device in any order; off: in program order
+  bool relaxed_ordering = false;       ///< posted writes of the device carry Relaxed Ordering
+  bool host_relaxed_ordering = false;  ///< so do those of the host, as behind a bridge that reorders them
+  bool completions_pass = false;       ///< completions may pass posted writes
+  bool drain = true;                   ///< fences of the device wait until its writes are performed, not only sent
+  bool write_combining = false;        ///< the host maps device memory write-combining; off: uncached
+  bool same_address = true;            ///< the device keeps accesses to one address in order
   rmw_capability rmw = rmw_capability::all;
   uint32_t oldest_turns = 0;  ///< a store that has been under way for so many turns arrives
   latency_model latency = latency_model::off;

@@ -419,9 +419,19 @@ void transport::take_request(device_side& device, size_t index) {
   floor = moment_;
 }
 
-void transport::take_posted(device_side& device) {
-  const store_under_way taken = device.posted.front();
-  device.posted.erase(device.posted.begin());
+// The first of the host's posted writes; where they may pass each other, also another one, but none to the same bytes.
+bool transport::may_arrive_posted(const device_side& device, size_t index) const {
+  if (index == 0) return true;
+  if (!passes(packet_kind::posted, packet_kind::posted, false)) return false;
+  const auto behind = device.posted.begin() + static_cast<ptrdiff_t>(index);
+  return std::none_of(device.posted.begin(), behind,
+                      [&](const store_under_way& ahead) { return overlap(ahead.where, behind->where); });
+}
+
+void transport::take_posted(device_side& device, size_t index) {
+  const store_under_way taken = device.posted[index];
+  if (index != 0 && taken.releases) note_overtaking(device.posted.front(), taken);
+  device.posted.erase(device.posted.begin() + static_cast<ptrdiff_t>(index));
   --under_way_;
   const thread_state& issuer = threads_[taken.thread];
   if (taken.releases && !issuer.combining.empty() && issuer.combining.front().number < taken.number)
@@ -508,7 +518,7 @@ uint32_t transport::deliverable() const {
   uint32_t count = 0;
   for (const device_side& device : devices_) {
     for (const store_under_way& what : device.requests) count += may_arrive(device, what) ? 1 : 0;
-    count += device.posted.empty() ? 0 : 1;
+    for (size_t n = 0; n < device.posted.size(); ++n) count += may_arrive_posted(device, n) ? 1 : 0;
   }
   for (const uint32_t thread : host_threads_) {
     const thread_state& who = threads_[thread];
@@ -523,7 +533,8 @@ void transport::deliver(uint32_t index) {
   for (device_side& device : devices_) {
     for (size_t n = 0; n < device.requests.size(); ++n)
       if (may_arrive(device, device.requests[n]) && left-- == 0) return take_request(device, n);
-    if (!device.posted.empty() && left-- == 0) return take_posted(device);
+    for (size_t n = 0; n < device.posted.size(); ++n)
+      if (may_arrive_posted(device, n) && left-- == 0) return take_posted(device, n);
   }
   for (const uint32_t thread : host_threads_) {
     thread_state& who = threads_[thread];

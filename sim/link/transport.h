@@ -198,7 +198,8 @@ class transport {
   // steps of stores under way
   bool may_arrive(const device_side& device, const store_under_way& what) const;
   void take_request(device_side& device, size_t index);
-  void take_posted(device_side& device);
+  bool may_arrive_posted(const device_side& device, size_t index) const;
+  void take_posted(device_side& device, size_t index = 0);
   void leave_buffer(thread_state& who);
   void leave_combining(thread_state& who, size_t first);
   void post(store_under_way what);

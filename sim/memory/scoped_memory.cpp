@@ -55,7 +55,8 @@ void write_bytes(std::byte* granule, uint8_t mask, uint64_t value) {
 
 }  // namespace
 
-scoped_memory::scoped_memory(world& here, const link_settings& link) : here_(here), link_(link) {}
+scoped_memory::scoped_memory(world& here, const settings& machine)
+    : here_(here), machine_(machine), link_(machine.link) {}
 scoped_memory::~scoped_memory() = default;
 
 // -- lanes ------------------------------------------------------------------------------------------------------------------------
@@ -98,6 +99,7 @@ void scoped_memory::begins(lane& fresh, const lane* by) {
   fresh.memory = &mine;
   mine.wave = fresh.of->id;
   mine.host = fresh.is_host();
+  mine.tso = mine.host && !machine_.weak_host;
   // A host thread is a block of its own: what a block shares does not exist there.
   mine.block = mine.host ? uint64_t{1} << 63 | fresh.of->id : uint64_t{fresh.of->kernel} << 32 | fresh.of->block;
   mine.clock.clear();
@@ -286,7 +288,7 @@ bool scoped_memory::morally_strong(const lane_facts& mine, bool plain, uint8_t r
   if (it.mask != mask) return false;
   const uint8_t apart = between(*lanes_[it.writer], mine);
   if (as_written) return !plain && it.strong && reach >= apart && it.reach >= apart;
-  const bool strong = (!plain || mine.host) && (it.strong || it.host);
+  const bool strong = (!plain || mine.tso) && (it.strong || it.tso);
   return strong && machine_reach(mine, reach) >= apart && (it.host || it.reach >= apart);
 }
 
@@ -398,7 +400,7 @@ inline void scoped_memory::has_read(lane& self, lane_facts& mine, message& it, c
   } else {
     settled = {.serial = it.serial};
   }
-  if (is_acquire || plain || mine.host || wants_reasons()) {
+  if (is_acquire || plain || mine.tso || wants_reasons()) {
     learn(self, mine, it, at, how, plain, settled);
   } else if (known && !it.releases) {
     settled.known = settled.nothing_more = true;
@@ -420,7 +422,7 @@ void scoped_memory::learn(lane& self, lane_facts& mine, message& it, const part&
   const uint8_t mask = at.mask;
   const auto reach = static_cast<uint8_t>(how.reach);
   const bool acquires_as_written = !plain && acquires(how.order);
-  if (mine.host && it.writer != self.id) it.host_saw = true;
+  if (mine.tso && it.writer != self.id) it.host_saw = true;
   if (!link_.pool && mine.host && !it.host && it.step > arrived_in_order_) arrived_in_order_ = it.step;
   static const std::vector<release_entry> nothing;
   const std::vector<release_entry>& releases = it.releases ? it.releases->entries : nothing;
@@ -445,7 +447,7 @@ void scoped_memory::learn(lane& self, lane_facts& mine, message& it, const part&
       mine.flag_step = it.step;
     }
     const bool ordered_now = written && acquires_as_written && reach >= apart;
-    const bool seen_now = performed && (mine.host || (acquires_as_written && reach >= apart));
+    const bool seen_now = performed && (mine.tso || (acquires_as_written && reach >= apart));
     if (ordered_now || seen_now) acquire(mine, given, ordered_now, seen_now);
     // A fence behind a load that does not acquire does; and where no fence could, it misses a scope.
     const bool too_narrow = !written && !plain && !acquires_as_written && given.is_release && given.as_written &&
@@ -624,7 +626,7 @@ uint64_t scoped_memory::read_modify_write(lane& self, const operation& how, cons
   if (read != nullptr) has_read(self, mine, *read, at, how, false, known);
   if (acquires(how.order)) acquire_pending(self, mine, static_cast<uint8_t>(how.reach), &at);
   if (writes()) put(self, mine, at, next.apply(next.context, old) << at.shift, how, false, read, true, false);
-  if (mine.host) fence_host(self, mine);
+  if (mine.tso) fence_host(self, mine);
   return old;
 }
 
@@ -675,6 +677,7 @@ void scoped_memory::put(lane& self, lane_facts& mine, const part& at, uint64_t v
   fresh.strong = !plain;
   fresh.modifies = modifies;
   fresh.host = mine.host;
+  fresh.tso = mine.tso;
   fresh.reach = static_cast<uint8_t>(how.reach);
   fresh.writer = self.id;
   fresh.epoch = mine.epoch;
@@ -704,7 +707,7 @@ void scoped_memory::put(lane& self, lane_facts& mine, const part& at, uint64_t v
       const message& one = *in.order[static_cast<size_t>(n)];
       if ((one.mask & at.mask) == 0) continue;
       // All stores of an x86 host become visible in one order: that in which they are made here.
-      if (one.modifies || (one.host && mine.host) || knows_by_causality(self, mine, one)) break;
+      if (one.modifies || (one.tso && mine.tso) || knows_by_causality(self, mine, one)) break;
       if (!races || fits(in, n, at.mask, racing)) places.add(n);
     }
     if (places.count() > 1) position = places[here_.pick(self, places.count(), scheduler::choice_kind::place)];
@@ -769,7 +772,7 @@ void scoped_memory::give_releases(lane& self, lane_facts& mine, granule& in, mes
                                   bool plain, const message* modified) {
   const auto reach = static_cast<uint8_t>(how.reach);
   const bool is_release = !plain && releases(how.order);
-  const bool releases_itself = is_release || mine.host || wants_reasons();
+  const bool releases_itself = is_release || mine.tso || wants_reasons();
   const auto list = [&]() -> std::vector<release_entry>& {
     if (!fresh.releases) fresh.releases = release_lists_.take();
     return fresh.releases.edit().entries;
@@ -817,7 +820,7 @@ void scoped_memory::give_releases(lane& self, lane_facts& mine, granule& in, mes
                        .machine_reach = machine_reach(mine, reach),
                        .as_written = is_release,
                        .narrow = false,
-                       .is_release = is_release || mine.host,
+                       .is_release = is_release || mine.tso,
                        .step = fresh.step});
   new_epoch(self, mine);
 }
@@ -831,7 +834,7 @@ void scoped_memory::before_plain_load(lane& self, const operation& how) {
   for_each_part(mine, address, how.size_bytes, [&](const part& at) {
     look_for_race(self, mine, at, how, plain, false);
     const auto [cut, is_newest, known] = choose_visible(self, mine, at, false, plain, static_cast<uint8_t>(how.reach));
-    if (!plain || mine.host || wants_reasons() || !link_.pool)
+    if (!plain || mine.tso || wants_reasons() || !link_.pool)
       if (message* const read = latest(*at.in, cut, at.mask)) has_read(self, mine, *read, at, how, plain, known);
     if (is_newest) return;
     if (mine.window_address == nullptr) {

@@ -1,4 +1,4 @@
-// Fidelity `scoped`: the memory model of PTX 6.0 for device code, C++11 on x86-TSO for host code.
+// Fidelity `scoped`: the memory model of PTX 6.0 for device code, C++11 on x86-TSO for host code, or C++11 alone for a host that is weak.
 //
 // A view machine. Each location keeps the stores that somebody may still read, in modification order. A load returns any of them
 // that is not older than one that its lane knows: one that happens before the load, or that a strong load which happens before it
@@ -23,10 +23,11 @@
 namespace heddle::sim {
 
 struct link_settings;
+struct settings;
 
 class scoped_memory final : public late_memory {
  public:
-  scoped_memory(world& here, const link_settings& link);
+  scoped_memory(world& here, const settings& machine);
   ~scoped_memory() override;
 
   void reset() override;
@@ -151,6 +152,7 @@ class scoped_memory final : public late_memory {
     uint32_t wave = 0;
     uint64_t block = 0;
     bool host = false;
+    bool tso = false;  ///< a thread of a host that is an x86
     causal_clock clock;
     uint32_t epoch = 1;
     uint64_t learnt_at = 0;  ///< the step in which it has last learnt something from somebody
@@ -200,6 +202,7 @@ class scoped_memory final : public late_memory {
     bool strong = false;
     bool modifies = false;  ///< by a read-modify-write, which read the store before it
     bool host = false;
+    bool tso = false;  ///< by such a thread
     bool host_saw =
         false;  ///< another host thread than its writer has read it: it is in the memory that they all share
     pooled<release_list> releases;      ///< none: it releases nothing
@@ -289,7 +292,7 @@ class scoped_memory final : public late_memory {
   static uint8_t machine_reach(const lane_facts& who, uint8_t reach) { return who.host ? uint8_t{same_system} : reach; }
   /// Whether the lane cannot miss the store: by causality, or because the host's memory is coherent.
   bool knows(const lane& self, const lane_facts& mine, const message& it) const {
-    return (it.host_saw && mine.host) || knows_by_causality(self, mine, it);
+    return (it.host_saw && mine.tso) || knows_by_causality(self, mine, it);
   }
   bool knows_by_causality(const lane& self, const lane_facts& mine, const message& it) const {
     if (it.writer == self.id || it.was_observed_by(self.id)) return true;
@@ -374,6 +377,7 @@ class scoped_memory final : public late_memory {
   bool is_overwritten(const granule& in, int n) const;
 
   world& here_;
+  const settings& machine_;
   const link_settings& link_;
   pool<causal_clock> snapshots_;
   pool<release_list> release_lists_;

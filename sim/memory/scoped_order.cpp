@@ -51,7 +51,7 @@ void scoped_memory::fence_total(lane& self, lane_facts& mine, uint8_t reach) {
     clock_changed(mine);
   }
   for (uint8_t wide = same_wave; wide <= reach; ++wide) totals_[instance_of(mine, wide)].join_all(mine.clock);
-  if (mine.host) return fence_host(self, mine);
+  if (mine.tso) return fence_host(self, mine);
   new_epoch(self, mine);
 }
 

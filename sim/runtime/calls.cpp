@@ -1,3 +1,4 @@
+#include <heddle/sim/requests.h>
 #include <heddle/sim/runtime/calls.h>
 #include <heddle/sim/runtime/driver_call.h>
 #include <heddle/sim/runtime/entry.h>
@@ -244,6 +245,26 @@ void copy(void* to, const void* from_memory, size_t size_bytes) {
   plain_read(from_memory, size_bytes, from);
   const same_call more(from_memory);
   range_write(to, size_bytes, from, [&] { std::memmove(to, from_memory, size_bytes); });
+}
+
+void map_cached(void* memory) {
+  const caller from = HEDDLE_CALLER;
+  lane& self = caller_lane("map_cached");
+  const entered inside(self);
+  world::instance->map_cached(self, memory, make_operation(operation_kind::none, nullptr, 0, from));
+}
+
+void request_made(uint64_t id) {
+  lane& self = caller_lane("request_made");
+  const entered inside(self);
+  world::instance->request_made(self, id);
+}
+
+void request_served(uint64_t id) {
+  const caller from = HEDDLE_CALLER;
+  lane& self = caller_lane("request_served");
+  const entered inside(self);
+  world::instance->request_served(self, id, make_operation(operation_kind::none, nullptr, 0, from));
 }
 
 void launch(const launch_shape& shape, const fiber_body& kernel, const void* bytes, uint32_t stream) {

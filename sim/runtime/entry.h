@@ -91,11 +91,16 @@ struct caller {
 }
 
 [[gnu::always_inline]] inline void read_done(world& here, lane& self, const caller& from, const void* address,
-                                             size_t size_bytes, uint64_t value) {
-  here.has_read(self, address, static_cast<uint32_t>(size_bytes), value);
+                                             size_t size_bytes, uint64_t value, uint64_t watched_for) {
+  here.has_read(self, address, static_cast<uint32_t>(size_bytes), watched_for);
   here.performed(self, value);
   if (world::may_spin(self)) [[unlikely]]
     here.look_for_spin(self, from.private_state);
+}
+
+[[gnu::always_inline]] inline void read_done(world& here, lane& self, const caller& from, const void* address,
+                                             size_t size_bytes, uint64_t value) {
+  read_done(here, self, from, address, size_bytes, value, value);
 }
 
 /// The lane that the simulator must hear of: null outside of runs, inside the simulator, and for a lane's own stack.
@@ -304,8 +309,14 @@ struct exchange_operand {
   publish_access(here, *self, operation_kind::load, address, size_bytes, order, reach, from);
   take_turn(here, *self);
   late_memory* const late = here.late();
-  const uint64_t value = late == nullptr ? read_memory(address, size_bytes) : late->load(*self, self->pending);
-  read_done(here, *self, from, address, size_bytes, value);
+  uint64_t value = late == nullptr ? read_memory(address, size_bytes) : late->load(*self, self->pending);
+  uint64_t watched_for = value;
+  if (here.cache().on() && !self->is_host()) [[unlikely]] {
+    value = here.cache().load(address, size_bytes, value);
+    // What its loop waits for is a change of memory, whatever it sees of that.
+    if (here.cache().holds(address)) watched_for = read_memory(address, size_bytes);
+  }
+  read_done(here, *self, from, address, size_bytes, value, watched_for);
   return value;
 }
 
@@ -323,6 +334,8 @@ struct exchange_operand {
     late->store(*self, self->pending, value);
   else
     write_memory(address, size_bytes, value);
+  if (here.cache().on() && !self->is_host()) [[unlikely]]
+    here.cache().stored(address, size_bytes, value);
   here.performed(*self, value);
   if (before != read_memory(address, size_bytes)) here.changed(*self, address, size_bytes);
 }
@@ -353,6 +366,8 @@ struct exchange_operand {
   } else {
     write_memory(address, size_bytes, apply(kind, old, operand));
   }
+  if (here.cache().on() && !self->is_host()) [[unlikely]]
+    here.cache().modified(address);
   const uint64_t now = read_memory(address, size_bytes);
   // One that leaves the value as it was is a read, or loops of test-and-set would never wait.
   if (before == now) {
@@ -388,6 +403,8 @@ struct exchange_operand {
         *self, self->pending,
         {.apply = &exchange_operand::apply_to, .writes = &exchange_operand::writes, .context = &context});
   }
+  if (here.cache().on() && !self->is_host()) [[unlikely]]
+    here.cache().modified(address);
   const bool equal = old == expected;
   expected = old;
   if (equal && late == nullptr) write_memory(address, size_bytes, desired);

@@ -26,7 +26,9 @@ set(heddle_scenario_files
   slot_async.cpp
   slot_device_server.cpp
   slot_echo.cpp
+  zoo/all_blocks_resident.cpp
   zoo/array_changed_under_scan.cpp
+  zoo/bridge_reorders_writes.cpp
   zoo/bulk_path_overtaken.cpp
   zoo/close_without_handback.cpp
   zoo/commit_bit_moved.cpp
@@ -74,9 +76,11 @@ set(heddle_scenario_files
   zoo/queue_depth_overrun.cpp
   zoo/reader_scope_too_narrow.cpp
   zoo/release_does_not_drain.cpp
+  zoo/scan_from_zero.cpp
   zoo/server_is_the_waiter.cpp
   zoo/shift_by_lane_32.cpp
   zoo/single_port_wait.cpp
+  zoo/speculated_flush_read.cpp
   zoo/spin_without_yield.cpp
   zoo/stack_without_tag.cpp
   zoo/stale_leader.cpp
@@ -85,6 +89,10 @@ set(heddle_scenario_files
   zoo/unfair_lock.cpp
   zoo/unlock_without_release.cpp
   zoo/vacuous_stress.cpp)
+
+# Those whose fault is a kind of memory, or a host, that only the simulator has on demand.
+set(heddle_scenario_files_of_the_simulator
+  zoo/cached_token.cpp)
 
 # Those that tell the lanes of a wave apart mean nothing where every lane is a wave of its own, as on host threads.
 set(heddle_scenario_files_of_wide_waves

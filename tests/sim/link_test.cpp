@@ -55,6 +55,15 @@ TEST(may_pass, follows_the_ordering_table) {
   }
 }
 
+TEST(may_pass, behind_a_bridge_writes_of_the_host_pass_writes_and_nothing_else_does) {
+  using enum packet_kind;
+  const link_settings bridge{.host_relaxed_ordering = true};
+  EXPECT_TRUE(may_pass({posted, false}, {posted, false}, bridge));
+  for (const packet_kind behind : {read, atomic, completion})
+    EXPECT_FALSE(may_pass({behind, false}, {posted, false}, bridge));
+  EXPECT_FALSE(may_pass({posted, true}, {posted, true}, bridge));
+}
+
 TEST(may_pass, relaxed_ordering_lets_writes_and_atomics_of_the_device_pass_writes) {
   using enum packet_kind;
   const link_settings relaxed_writes{.relaxed_ordering = true};
@@ -164,6 +173,33 @@ TEST_F(link, a_neighbour_in_the_same_granule_does_not_hide_older_values) {
   EXPECT_EQ(it().load(gpu, in_host(&same_granule), false), 2u);
   around.script = {{.answer = 0}, {.answer = 1}};
   EXPECT_EQ(it().load(gpu, in_host(&x), false), 0u);
+}
+
+TEST_F(link, what_the_host_posts_arrives_in_order_unless_a_bridge_reorders_it) {
+  const auto post = [&] {
+    it().store(host, in_device(&x), 1, false);
+    it().store(host, in_device(&x), 2, false);
+    it().store(host, in_device(&y), 3, true);
+    for (int n = 0; n < 3; ++n) it().deliver(it().deliverable() - 1);  // out of the store buffer
+  };
+  begin({});
+  post();
+  ASSERT_EQ(it().deliverable(), 1u);
+  it().deliver(0);
+  EXPECT_EQ(x, 1u);
+  EXPECT_EQ(y, 0u);
+
+  x = y = 0;
+  begin({.host_relaxed_ordering = true});
+  post();
+  ASSERT_EQ(it().deliverable(), 2u) << "not the second to the same bytes";
+  it().deliver(1);
+  EXPECT_EQ(y, 3u);
+  EXPECT_EQ(x, 0u);
+  ASSERT_EQ(it().overtakings().size(), 1u);
+  // A read stays behind all of it.
+  EXPECT_EQ(ordered_load(it(), host, in_device(&y), relaxed), 3u);
+  EXPECT_EQ(x, 2u);
 }
 
 TEST_F(link, write_combining_lines_leave_in_any_order_and_as_one) {

@@ -32,6 +32,18 @@ TEST(occupancy, blocks_that_wait_for_each_other_hang_when_not_all_are_resident) 
   EXPECT_TRUE(says(two.explain(blocks_that_wait_for_each_other(3)).report, "1 wave has not started"));
 }
 
+TEST(occupancy, where_places_are_kept_a_hang_for_want_of_them_is_a_deadlock) {
+  for (const char* const progress : {"progress=fair", "progress=slots"}) {
+    machine one({"resident=1", "places=kept", progress});
+    EXPECT_TRUE(always(verdict::deadlock, one.run_many(blocks_that_wait_for_each_other(2), 50)));
+    machine two({"resident=2", "places=kept", progress});
+    EXPECT_TRUE(always(verdict::ok, two.run_many(blocks_that_wait_for_each_other(2), 50)));
+  }
+  machine one({"resident=1", "places=kept"});
+  EXPECT_TRUE(says(one.explain(blocks_that_wait_for_each_other(2)).report,
+                   "1 wave has not started: the device holds 1 at a time"));
+}
+
 TEST(occupancy, a_hang_that_no_device_is_large_enough_for_stays_a_deadlock) {
   const program body = [] {
     device host;

@@ -51,6 +51,22 @@ TEST(message_passing, by_fences_depends_on_their_scopes) {
       }
 }
 
+// What an x86 orders by itself, a weak host does not: neither as the one who gives, nor as the one who takes.
+TEST(message_passing, of_a_weak_host_needs_the_orders_that_an_x86_does_not) {
+  const handover unordered{.given = relaxed, .taken = relaxed};
+  const sightings ordered = {"0 0", "0 7", "1 7"};
+  machine strong = scoped();
+  EXPECT_EQ(all_seen(strong, passes(place::host, unordered, payload::atomic), many), ordered);
+  machine weak = scoped({"host=weak"});
+  for (const place where : all_places) {
+    EXPECT_EQ(all_seen(weak, passes(where, unordered, payload::atomic), many), (sightings{"0 0", "0 7", "1 0", "1 7"}))
+        << to_string(where);
+    EXPECT_EQ(all_seen(weak, passes(where, {}, payload::atomic), many), ordered) << to_string(where);
+    EXPECT_EQ(all_seen(weak, passes(where, {.fences = true}, payload::plain), many), (sightings{"0 0", "1 7"}))
+        << to_string(where);
+  }
+}
+
 TEST(message_passing, of_an_atomic_payload_may_bring_the_old_one_unless_it_is_ordered) {
   machine on = scoped();
   for (const place where : all_places)

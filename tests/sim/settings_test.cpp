@@ -25,7 +25,7 @@ std::string changed(const parameter& setting) {
 }
 
 bool is_of_memory(const std::string& key) {
-  return key.starts_with("link.") || key == "buffer" || key == "late" || key == "races";
+  return key.starts_with("link.") || key == "buffer" || key == "late" || key == "races" || key == "host";
 }
 
 TEST(settings, what_only_the_link_reads_is_refused_without_it) {
@@ -49,6 +49,12 @@ TEST(settings, races_are_counted_only_where_they_are_looked_for) {
   EXPECT_EQ(refusal({"races=count"}), "");
   EXPECT_EQ(refusal({"races=count", "fidelity=link"}),
             "races=count has no effect with fidelity=link; use --set fidelity=scoped");
+}
+
+TEST(settings, what_the_host_is_counts_where_memory_is_scoped) {
+  EXPECT_EQ(refusal({"host=weak"}), "");
+  EXPECT_EQ(refusal({"host=weak", "fidelity=link"}),
+            "host=weak has no effect with fidelity=link; use --set fidelity=scoped");
 }
 
 TEST(settings, times_need_a_latency_and_the_age_needs_none) {

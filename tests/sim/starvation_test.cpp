@@ -1,4 +1,6 @@
 // Who waits and is passed over: counted where it is asked for, told with who, where, how often and by whom.
+#include <heddle/sim/requests.h>
+
 #include "run.h"
 
 #include <mutex>
@@ -96,6 +98,45 @@ TEST(starvation, the_message_says_who_where_how_often_and_by_whom) {
   EXPECT_TRUE(says(ended.message, starved + " waits since step "));
   EXPECT_TRUE(says(ended.message, " for words+0x0 and was passed over 6 times (starvation=5): 6 times by " + other));
   EXPECT_TRUE(says(ended.report, "wave 0, block 0, lane 0"));
+}
+
+/// A request waits while so many that are made after it are served.
+program passed_over(uint32_t times) {
+  return [times] {
+    runtime::request_made(1);
+    for (uint32_t n = 0; n < times; ++n) {
+      runtime::request_made(2 + n);
+      runtime::request_served(2 + n);
+    }
+    runtime::request_served(1);
+  };
+}
+
+TEST(starvation, a_request_is_passed_over_by_those_that_were_made_later) {
+  machine on({"starvation=5"});
+  EXPECT_TRUE(always(verdict::ok, on.run_many(passed_over(5), 1)));
+  const outcome ended = on.explain(passed_over(6));
+  EXPECT_EQ(ended.found, verdict::starvation);
+  EXPECT_TRUE(says(ended.message, "request 1 of host main waits since step "));
+  EXPECT_TRUE(says(ended.message, "6 that were made later were served before it (starvation=5)"));
+  machine off;
+  EXPECT_TRUE(always(verdict::ok, off.run_many(passed_over(100), 1)));
+}
+
+TEST(starvation, a_request_is_not_passed_over_by_earlier_ones_nor_once_it_is_served) {
+  machine on({"starvation=1"});
+  const program body = [] {
+    for (uint32_t n = 0; n < 10; ++n) runtime::request_made(n);
+    for (uint32_t n = 0; n < 10; ++n) runtime::request_served(n);
+    // Served before it is told of: it never waits.
+    runtime::request_served(20);
+    runtime::request_made(20);
+    for (uint32_t n = 30; n < 40; ++n) {
+      runtime::request_made(n);
+      runtime::request_served(n);
+    }
+  };
+  EXPECT_TRUE(always(verdict::ok, on.run_many(body, 1)));
 }
 
 TEST(starvation, a_mutex_of_the_host_is_a_wait_like_others) {
