@@ -4,21 +4,28 @@ namespace heddle::sim {
 
 uint64_t device_cache::load(const void* address, size_t size_bytes, uint64_t value) {
   if (!holds(address)) return value;
-  const auto [known, is_new] = lines_.try_emplace(line_of(address));
-  auto& line = known->second;
-  if (is_new) {
+  auto known = lines_.find(line_of(address));
+  if (known == lines_.end()) {
+    // What is still on its way to the device is no line of its cache.
+    if (std::memcmp(address, &value, size_bytes) != 0) return value;
+    known = lines_.try_emplace(line_of(address)).first;
+    std::memcpy(known->second.data(), reinterpret_cast<const void*>(line_of(address) * line_bytes), line_bytes);
     ++revision_;
-    std::memcpy(line.data(), reinterpret_cast<const void*>(line_of(address) * line_bytes), line.size());
-    std::memcpy(line.data() + place_of(address), &value, size_bytes);
   }
   uint64_t seen = 0;
-  std::memcpy(&seen, line.data() + place_of(address), size_bytes);
+  std::memcpy(&seen, known->second.data() + place_of(address), size_bytes);
   return seen;
 }
 
 void device_cache::stored(const void* address, size_t size_bytes, uint64_t value) {
-  const auto known = lines_.find(line_of(address));
-  if (known == lines_.end()) return;
+  if (!holds(address)) return;
+  auto known = lines_.find(line_of(address));
+  if (known == lines_.end()) {
+    if (std::memcmp(address, &value, size_bytes) == 0) return;
+    // It is on its way to memory: the device's lanes have it before.
+    known = lines_.try_emplace(line_of(address)).first;
+    std::memcpy(known->second.data(), reinterpret_cast<const void*>(line_of(address) * line_bytes), line_bytes);
+  }
   std::byte* const at = known->second.data() + place_of(address);
   if (std::memcmp(at, &value, size_bytes) == 0) return;
   ++revision_;

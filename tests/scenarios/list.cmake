@@ -42,7 +42,6 @@ set(heddle_scenario_files
   zoo/every_wave_posts.cpp
   zoo/exhausted_after_n_calls.cpp
   zoo/fair_spin_called_livelock.cpp
-  zoo/fifo_bugs.cpp
   zoo/fill_without_acquire.cpp
   zoo/flag_then_payload_loads.cpp
   zoo/flag_wrap_at_2_31.cpp
@@ -88,7 +87,8 @@ set(heddle_scenario_files
   zoo/swapped_compare.cpp
   zoo/unfair_lock.cpp
   zoo/unlock_without_release.cpp
-  zoo/vacuous_stress.cpp)
+  zoo/vacuous_stress.cpp
+  zoo/writer_scope_too_narrow.cpp)
 
 # Those whose fault is a kind of memory, or a host, that only the simulator has on demand.
 set(heddle_scenario_files_of_the_simulator

@@ -76,7 +76,7 @@ TEST(cached_memory, must_be_an_allocation) {
     auto* const words = host.allocate_shared<uint32_t>(2, "words");
     runtime::map_cached(words + 1);
   });
-  EXPECT_EQ(ended.found, verdict::memory);
+  EXPECT_EQ(ended.verdict, verdict::memory);
 }
 
 }  // namespace

@@ -116,7 +116,7 @@ TEST(starvation, a_request_is_passed_over_by_those_that_were_made_later) {
   machine on({"starvation=5"});
   EXPECT_TRUE(always(verdict::ok, on.run_many(passed_over(5), 1)));
   const outcome ended = on.explain(passed_over(6));
-  EXPECT_EQ(ended.found, verdict::starvation);
+  EXPECT_EQ(ended.verdict, verdict::starvation);
   EXPECT_TRUE(says(ended.message, "request 1 of host main waits since step "));
   EXPECT_TRUE(says(ended.message, "6 that were made later were served before it (starvation=5)"));
   machine off;
