@@ -29,6 +29,18 @@ enum class file_access : uint8_t {
   everywhere  ///< all that the program may reach; relative paths begin at the directory
 };
 
+/// Holds a stream as flockfile(3) does.
+class file_lock {
+ public:
+  explicit file_lock(FILE* file) : file_(file) { flockfile(file_); }
+  file_lock(const file_lock&) = delete;
+  file_lock& operator=(const file_lock&) = delete;
+  ~file_lock() { funlockfile(file_); }
+
+ private:
+  FILE* file_;
+};
+
 /// The table of open files. Any thread may call; no lock is held while a file is read or written.
 class file_table {
  public:
@@ -88,6 +100,19 @@ class file_table {
     // What is still buffered may not fit on the disk. Who uses the file at this moment in another thread closes it in the end.
     if (fflush(file.get()) != 0) return {service_status::failed, errno};
     return {service_status::ok};
+  }
+
+  /// Whether a write of so many bytes where the stream stands, or at its end when it appends, leaves the file within `most_bytes`. What
+  /// has no size, such as a pipe, may always be written.
+  static bool may_grow(FILE* file, uint64_t size_bytes, uint64_t most_bytes) {
+    const off_t position = ftello(file);
+    if (position < 0) return true;
+    auto from = static_cast<uint64_t>(position);
+    struct stat now{};
+    const int flags = fcntl(fileno(file), F_GETFL);
+    if (flags >= 0 && (flags & O_APPEND) != 0 && fstat(fileno(file), &now) == 0)
+      from = std::max(from, static_cast<uint64_t>(now.st_size));
+    return size_bytes <= most_bytes && from <= most_bytes - size_bytes;
   }
 
   service_answer remove(const char* path) const {

@@ -28,6 +28,8 @@ struct service_limits {
   file_access files = file_access::beneath;
   std::string directory = ".";
   uint32_t open_files = 64;  ///< at a time
+  /// No write of a client's makes a file larger than this; it fails with EFBIG. How many files there are is not bounded.
+  uint64_t file_bytes = uint64_t{1} << 30;
 
   /// The variables of the environment that clients may ask for.
   std::vector<std::string> environment = {};
@@ -160,8 +162,16 @@ class service_handlers {
     if (!data) return {service_status::malformed};
     const auto file = files_.find(head.subject);
     if (file == nullptr) return {service_status::bad_handle};
-    const size_t written = fwrite(data->data(), 1, data->size(), file.get());
-    return written == data->size() ? service_answer{service_status::ok, 0, written} : failed(written);
+    return put(head.subject, file.get(), data->data(), data->size());
+  }
+
+  /// What is written by several threads at a time is not mixed, and does not pass the limit together.
+  service_answer put(uint64_t handle, FILE* file, const void* data, size_t size_bytes) const {
+    const file_lock guard(file);
+    if (handle > standard_error.handle && !file_table::may_grow(file, size_bytes, limits_.file_bytes))
+      return {service_status::failed, EFBIG};
+    const size_t written = fwrite(data, 1, size_bytes, file);
+    return written == size_bytes ? service_answer{service_status::ok, 0, written} : failed(written);
   }
 
   service_answer read(const service_request& head, answer_writer& to) const {
@@ -215,8 +225,7 @@ class service_handlers {
     // A text may be printed more widely than it came, but not without end.
     const auto line = formatted(*format, arguments, 4 * limits_.bound_bytes);
     if (!line) return {service_status::malformed};
-    const size_t written = fwrite(line->data(), 1, line->size(), file.get());
-    return written == line->size() ? service_answer{service_status::ok, 0, written} : failed(written);
+    return put(head.subject, file.get(), line->data(), line->size());
   }
 
   service_answer clock(const service_request& head) const {

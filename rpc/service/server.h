@@ -8,9 +8,12 @@
 //   host.stop();        // what has been asked for by now is answered; join, or the destructor, waits for that
 #pragma once
 
+#include <errno.h>
 #include <heddle/rpc/device.h>
 #include <heddle/rpc/service/client.h>
 #include <heddle/rpc/service/loop.h>
+#include <string.h>
+#include <sys/stat.h>
 
 #include <memory>
 
@@ -24,7 +27,13 @@ class basic_service {
   using port = typename loop::port;
   using client_type = basic_service_client<Target, Check>;
 
+  static constexpr uint32_t servers_max = 1024;
+  static constexpr uint64_t bound_bytes_min = 256;
+  static constexpr uint64_t bound_bytes_max = uint64_t{1} << 30;
+
+  /// Ends the program with a line where check() has one.
   explicit basic_service(Device& on, service_shape shape = {}, service_limits limits = {}) : on_(on) {
+    check(on, shape, limits).value();
     if (shape.lanes == 0) shape.lanes = on.max_lanes();
     layout_ = {shape.ports, shape.lanes};
     ports_ = on.template allocate_shared<unsigned char>(layout_.size_bytes(), "service ports");
@@ -49,6 +58,29 @@ class basic_service {
          {static_cast<void*>(ports_), static_cast<void*>(client_locks_), static_cast<void*>(server_locks_),
           static_cast<void*>(words_), static_cast<void*>(memory_)})
       on_.free(memory);
+  }
+
+  /// An error that names the first of these settings which cannot be.
+  static result<void> check(Device& on, const service_shape& shape, const service_limits& limits) {
+    const auto wrong = [](const char* what, uint64_t value, const std::string& may_be) {
+      return error{"service", what, "range", std::to_string(value) + "; it may be " + may_be};
+    };
+    const auto between = [](uint64_t lowest, uint64_t highest) {
+      return std::to_string(lowest) + " to " + std::to_string(highest);
+    };
+    if (shape.ports < 1 || shape.ports > max_ports) return wrong("ports", shape.ports, between(1, max_ports));
+    if (shape.lanes > on.max_lanes())
+      return wrong("lanes", shape.lanes, between(1, on.max_lanes()) + ", or 0 for the widest wave of the device");
+    if (shape.servers < 1 || shape.servers > servers_max)
+      return wrong("servers", shape.servers, between(1, servers_max));
+    if (limits.bound_bytes < bound_bytes_min || limits.bound_bytes > bound_bytes_max || limits.bound_bytes % 8 != 0)
+      return wrong("bound_bytes", limits.bound_bytes, "a multiple of 8, " + between(bound_bytes_min, bound_bytes_max));
+    struct stat found{};
+    if (limits.files != file_access::none && stat(limits.directory.c_str(), &found) != 0)
+      return error{"service", "directory", limits.directory, strerror(errno)};
+    if (limits.files != file_access::none && !S_ISDIR(found.st_mode))
+      return error{"service", "directory", limits.directory, "is no directory"};
+    return {};
   }
 
   /// What a kernel calls; a copy of it travels with the kernel.

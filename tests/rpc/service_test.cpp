@@ -213,6 +213,54 @@ TEST_F(services_files, report_what_the_host_says) {
   EXPECT_EQ(at.open("file/below", "r").error, ENOTDIR);
 }
 
+TEST_F(services_files, grow_no_further_than_the_host_allows) {
+  service_limits limits = in_directory();
+  limits.file_bytes = 10;
+  running run(limits);
+  const client& at = run.at();
+  const file opened{at.open("file", "w").value};
+  EXPECT_EQ(at.write(opened, "12345678", 8).status, service_status::ok);
+  EXPECT_EQ(at.write(opened, "90a", 3).error, EFBIG);
+  EXPECT_EQ(at.print_to(opened, "%s", "90a").error, EFBIG);
+  EXPECT_EQ(at.write(opened, "90", 2).status, service_status::ok);
+  EXPECT_EQ(at.seek(opened, 1000, seek_origin::start).status, service_status::ok);
+  EXPECT_EQ(at.write(opened, "b", 1).error, EFBIG);
+  EXPECT_EQ(at.close(opened).status, service_status::ok);
+  const file longer{at.open("file", "a").value};
+  EXPECT_EQ(at.write(longer, "b", 1).error, EFBIG);
+  EXPECT_EQ(at.close(longer).status, service_status::ok);
+  EXPECT_EQ(read_file(directory.path() / "file"), "1234567890");
+}
+
+// -- settings -----------------------------------------------------------------------------------------------------------------
+
+std::string refusal_of(service_shape shape, service_limits limits = {}) {
+  host::device on;
+  const result<void> checked_settings = service::check(on, shape, limits);
+  return checked_settings ? "" : checked_settings.why().line();
+}
+
+TEST(services_settings, are_refused_with_what_they_may_be) {
+  EXPECT_EQ(refusal_of({.ports = 4, .lanes = 1}), "");
+  EXPECT_EQ(refusal_of({.ports = 0}), "service(ports): range: 0; it may be 1 to 16384");
+  EXPECT_EQ(refusal_of({.ports = max_ports + 1}), "service(ports): range: 16385; it may be 1 to 16384");
+  EXPECT_EQ(refusal_of({.servers = 0}), "service(servers): range: 0; it may be 1 to 1024");
+  EXPECT_NE(refusal_of({.lanes = 65}).find("service(lanes): range: 65"), std::string::npos)
+      << refusal_of({.lanes = 65});
+  for (const uint64_t bound : {uint64_t{0}, uint64_t{248}, uint64_t{260}, uint64_t{1} << 31})
+    EXPECT_EQ(refusal_of({}, {.bound_bytes = bound}), "service(bound_bytes): range: " + std::to_string(bound) +
+                                                          "; it may be a multiple of 8, 256 to 1073741824");
+  EXPECT_EQ(refusal_of({}, {.directory = "/nowhere/at/all"}),
+            "service(directory): /nowhere/at/all: No such file or directory");
+  EXPECT_EQ(refusal_of({}, {.files = file_access::none, .directory = "/nowhere/at/all"}), "");
+}
+
+TEST(services_settings_death_test, end_the_program_when_a_service_is_made_with_them) {
+  testing::GTEST_FLAG(death_test_style) = "threadsafe";
+  host::device on;
+  EXPECT_DEATH(service(on, {.ports = 0}), "^heddle: service\\(ports\\): range: 0; it may be 1 to 16384\n$");
+}
+
 // -- printing -----------------------------------------------------------------------------------------------------------------
 
 std::optional<std::string> printed(std::string_view format, std::vector<print_argument> arguments = {},

@@ -1,4 +1,4 @@
-// One call over a port, as a kernel makes it: *.required says which orders and scopes the hand-overs must come out with.
+// One call over a port, as a kernel makes it: *.expected says which orders and scopes the hand-overs must come out with.
 #include <heddle/rpc/rpc.h>
 
 namespace rpc = heddle::rpc;
