@@ -19,9 +19,20 @@ bool goes_on(const campaign_options& options, const campaign_result& so_far) {
   return options.seconds_max <= 0 || so_far.schedules == 0 || so_far.seconds < options.seconds_max;
 }
 
+/// A finding that others have explained.
+finding counted(uint64_t seed, const run_result& result) {
+  finding made;
+  made.first.seed = seed;
+  made.first.outcome = result.outcome;
+  made.first.where = result.where;
+  made.count = 1;
+  return made;
+}
+
 finding explained(const campaign_options& options, uint64_t seed, const run_result& result,
                   const std::vector<answer>& answers, const run_one& run) {
   finding made;
+  made.count = 1;
   made.first = options.header;
   made.first.seed = seed;
   made.first.outcome = result.outcome;
@@ -30,7 +41,6 @@ finding explained(const campaign_options& options, uint64_t seed, const run_resu
   made.first.steps = result.steps;
   made.first.answers = answers;
   made.message = result.message;
-  made.count = 1;
   replay_result again = run_again(made.first, run, true);
   made.not_reproducible = std::move(again.disagreement);
   if (made.not_reproducible.empty()) made.report = std::move(again.result.report);
@@ -39,29 +49,57 @@ finding explained(const campaign_options& options, uint64_t seed, const run_resu
 
 }  // namespace
 
+finding* campaign_result::find(verdict outcome, std::string_view where) {
+  const auto same = std::find_if(findings.begin(), findings.end(), [&](const finding& known) {
+    return known.first.outcome == outcome && known.first.where == where;
+  });
+  return same == findings.end() ? nullptr : &*same;
+}
+
+void campaign_result::add(campaign_result part) {
+  schedules += part.schedules;
+  steps += part.steps;
+  choices += part.choices;
+  digest += part.digest;
+  seconds = std::max(seconds, part.seconds);
+  for (finding& each : part.findings) {
+    finding* const same = find(each.first.outcome, each.first.where);
+    if (same == nullptr) {
+      findings.push_back(std::move(each));
+      continue;
+    }
+    const uint64_t count = same->count + each.count;
+    if (each.first.seed < same->first.seed) *same = std::move(each);
+    same->count = count;
+  }
+  std::stable_sort(findings.begin(), findings.end(),
+                   [](const finding& one, const finding& other) { return one.first.seed < other.first.seed; });
+}
+
 campaign_result run_campaign(const campaign_options& options, strategy& deciding, const run_one& run) {
   const auto start = std::chrono::steady_clock::now();
   deciding.estimated(estimate_for(deciding, [&](choice_source& choices) { run(choices, false); }));
   campaign_result so_far;
   choice_source choices;
-  digest runs;
   while (goes_on(options, so_far)) {
     const uint64_t seed = options.first_seed + so_far.schedules;
     choices.begin(deciding, seed);
     const run_result result = run(choices, false);
-    runs.add(result.digest);
+    digest of_run;
+    of_run.add(seed);
+    of_run.add(result.digest);
     ++so_far.schedules;
     so_far.steps += result.steps;
     so_far.choices += choices.recorded().size();
-    so_far.digest = runs.value();
+    so_far.digest += of_run.value();
     so_far.seconds = seconds_since(start);
 
     if (result.outcome != verdict::ok) {
-      const auto same = std::find_if(so_far.findings.begin(), so_far.findings.end(), [&](const finding& known) {
-        return known.first.outcome == result.outcome && known.first.where == result.where;
-      });
-      if (same != so_far.findings.end()) {
+      finding* const same = so_far.find(result.outcome, result.where);
+      if (same != nullptr) {
         ++same->count;
+      } else if (options.is_news && !options.is_news(result.outcome, result.where, seed)) {
+        so_far.findings.push_back(counted(seed, result));
       } else {
         so_far.findings.push_back(explained(options, seed, result, choices.recorded(), run));
         so_far.stopped = options.found && !options.found(so_far.findings.back());

@@ -44,12 +44,20 @@ struct campaign_result {
   uint64_t schedules = 0;  ///< runs made
   uint64_t steps = 0;      ///< in all of them
   uint64_t choices = 0;    ///< in all of them; 0 means that nothing was ever left open
-  uint64_t digest = 0;     ///< of the runs' digests in order of seed
+  /// Of each seed with the digest of its run. A sum, so that parts of a campaign may be added up in any order.
+  uint64_t digest = 0;
   double seconds = 0;
-  std::vector<finding> findings = {};  ///< in order of first appearance
+  std::vector<finding> findings = {};  ///< in order of their lowest seeds
   bool stopped = false;                ///< by the stop flag, or because `found` said so
 
   double schedules_per_second() const { return seconds > 0 ? static_cast<double>(schedules) / seconds : 0; }
+
+  /// The finding of this verdict and place; null when there is none.
+  finding* find(verdict outcome, std::string_view where);
+
+  /// Takes in a part of the same campaign with other seeds; of each group the lowest seed stays. Whatever the parts and their order, the
+  /// sum is the same, but for `seconds`, the longest, and `stopped`, which is not touched.
+  void add(campaign_result part);
 };
 
 struct campaign_options {
@@ -58,6 +66,9 @@ struct campaign_options {
   double seconds_max = 0;                   ///< no run begins after this time, but the first always does; 0: no limit
   const std::atomic<bool>* stop = nullptr;  ///< looked at before each run
   trace header = {};  ///< what a finding's trace says of the binary, the scenario and the strategy
+  /// Whether a run of this seed that ended so has to be explained and handed to `found`; null: the first of each group. Of the other
+  /// groups only verdict, place, lowest seed and count are kept.
+  std::function<bool(verdict outcome, std::string_view where, uint64_t seed)> is_news = nullptr;
   /// Called for a new group when its first run has been explained and before the next run begins. False stops.
   std::function<bool(const finding&)> found = nullptr;
   /// Called after each run, with what there is so far; must be cheap.

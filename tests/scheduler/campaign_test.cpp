@@ -61,7 +61,7 @@ TEST(campaign, a_single_seed_repeats_a_run_of_a_longer_one) {
   }
 }
 
-TEST(campaign, the_digest_is_over_the_runs_in_order_of_seed) {
+TEST(campaign, the_digest_is_that_of_the_seeds_and_their_runs) {
   random_strategy deciding;
   const auto digest_of = [&](uint64_t seed, uint64_t schedules) {
     return run_campaign({.first_seed = seed, .schedules = schedules}, deciding, program).digest;
@@ -69,6 +69,46 @@ TEST(campaign, the_digest_is_over_the_runs_in_order_of_seed) {
   EXPECT_EQ(digest_of(1, 50), digest_of(1, 50));
   EXPECT_NE(digest_of(1, 50), digest_of(1, 51));
   EXPECT_NE(digest_of(1, 50), digest_of(2, 50));
+}
+
+TEST(campaign, parts_add_up_to_the_whole_in_any_order) {
+  random_strategy deciding;
+  const campaign_result whole = run_campaign({.first_seed = 1, .schedules = 100}, deciding, program);
+  ASSERT_EQ(whole.findings.size(), 2u);
+  const std::vector<std::pair<uint64_t, uint64_t>> pieces = {{1, 10}, {11, 1}, {12, 60}, {72, 29}};
+  for (const auto& order : {std::vector<size_t>{0, 1, 2, 3}, {3, 2, 1, 0}, {2, 0, 3, 1}}) {
+    campaign_result sum;
+    for (const size_t at : order)
+      sum.add(run_campaign({.first_seed = pieces[at].first, .schedules = pieces[at].second}, deciding, program));
+    EXPECT_EQ(sum.schedules, whole.schedules);
+    EXPECT_EQ(sum.steps, whole.steps);
+    EXPECT_EQ(sum.choices, whole.choices);
+    EXPECT_EQ(sum.digest, whole.digest);
+    ASSERT_EQ(sum.findings.size(), whole.findings.size());
+    for (size_t index = 0; index < whole.findings.size(); ++index) {
+      EXPECT_EQ(sum.findings[index].first, whole.findings[index].first);
+      EXPECT_EQ(sum.findings[index].count, whole.findings[index].count);
+    }
+  }
+}
+
+TEST(campaign, groups_that_are_no_news_are_counted_and_not_explained) {
+  random_strategy deciding;
+  campaign_options options;
+  options.schedules = 100;
+  options.is_news = [](verdict outcome, std::string_view, uint64_t) { return outcome == verdict::race; };
+  uint64_t handed_over = 0;
+  options.found = [&](const finding& each) {
+    EXPECT_EQ(each.first.outcome, verdict::race);
+    return ++handed_over == 1;
+  };
+  const campaign_result result = run_campaign(options, deciding, program);
+  EXPECT_EQ(handed_over, 1u);
+  ASSERT_EQ(result.findings.size(), 2u);
+  for (const finding& each : result.findings) {
+    EXPECT_EQ(each.report.empty(), each.first.outcome == verdict::deadlock);
+    EXPECT_GT(each.count, 1u);
+  }
 }
 
 TEST(campaign, stops_at_the_flag_and_after_the_time) {

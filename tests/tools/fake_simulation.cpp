@@ -8,7 +8,7 @@ namespace heddle::sim {
 class world {};
 
 namespace {
-tests::fake_run* running = nullptr;
+thread_local tests::fake_run* running = nullptr;  // a machine is used by one thread at a time
 }  // namespace
 
 std::vector<parameter> machine_parameters() {

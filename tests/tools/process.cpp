@@ -47,10 +47,13 @@ ended_process run_process(const std::vector<std::string>& words, const process_o
   const std::string err = (folder.path() / "err").string();
   const pid_t child = fork();
   if (child == 0) become(words, out, err, options.file_bytes_max);
-  if (options.interrupt_after_ms >= 0) {
-    std::this_thread::sleep_for(std::chrono::milliseconds(options.interrupt_after_ms));
-    kill(child, SIGINT);
-  }
+  const auto send_after = [child](int signal, int milliseconds) {
+    if (milliseconds < 0) return;
+    std::this_thread::sleep_for(std::chrono::milliseconds(milliseconds));
+    kill(child, signal);
+  };
+  send_after(SIGINT, options.interrupt_after_ms);
+  send_after(SIGKILL, options.kill_after_ms);
   int status = 0;
   waitpid(child, &status, 0);
   return {.status = WIFEXITED(status) ? WEXITSTATUS(status) : 128 + WTERMSIG(status),

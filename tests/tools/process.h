@@ -15,6 +15,7 @@ struct ended_process {
 
 struct process_options {
   int interrupt_after_ms = -1;  ///< send SIGINT then; negative: never
+  int kill_after_ms = -1;       ///< send SIGKILL then; negative: never
   std::string out_file = {};    ///< stdout goes there instead
   long file_bytes_max = -1;     ///< the largest file that it may write (RLIMIT_FSIZE); negative: any
 };

@@ -23,16 +23,25 @@ struct typed_numbers {
   std::string repeat;
   std::string jobs;
   std::string runs;
+  std::string shard;
 };
 
 void add_scenario_options(CLI::App& command, invocation& into, typed_numbers& typed) {
   command.add_option("SCENARIO", into.scenarios);
+  into.jobs = 1;
   CLI::Option* schedules = command.add_option("--schedules", typed.schedules);
-  command.add_option("--time", typed.time)->excludes(schedules);
-  command.add_option("--seed", typed.seed);
-  command.add_option("--strategy", into.strategy);
-  command.add_option("--set", into.settings)->allow_extra_args(false);
-  command.add_option("--out", into.out_folder);
+  CLI::Option* time = command.add_option("--time", typed.time)->excludes(schedules);
+  CLI::Option* seed = command.add_option("--seed", typed.seed);
+  CLI::Option* strategy = command.add_option("--strategy", into.strategy);
+  CLI::Option* set = command.add_option("--set", into.settings)->allow_extra_args(false);
+  CLI::Option* out = command.add_option("--out", into.out_folder);
+  // A campaign knows what it was asked for.
+  CLI::Option* resume = command.add_option("--resume", into.resume_folder);
+  for (CLI::Option* each : {command.get_option("SCENARIO"), schedules, time, seed, strategy, set, out})
+    resume->excludes(each);
+  command.add_option("--jobs", typed.jobs);
+  command.add_option("--shard", typed.shard);
+  command.add_option("--junit", into.junit_file);
   command.add_flag("--json", into.json);
 }
 
@@ -142,9 +151,16 @@ std::string read_numbers(const typed_numbers& typed, invocation& into) {
   if (!read_number("--repeat", typed.repeat, 1, 1'000'000'000, into.repeat, error)) return error;
   into.runs = shrink_runs_default;
   if (!read_number("--runs", typed.runs, 1, uint64_t{1} << 62, into.runs, error)) return error;
-  uint64_t jobs = 0;
-  if (!read_number("--jobs", typed.jobs, 1, jobs_max, jobs, error)) return error;
+  uint64_t jobs = into.jobs;
+  if (!read_number("--jobs", typed.jobs, into.command == "fuzz" ? 0 : 1, jobs_max, jobs, error)) return error;
   into.jobs = static_cast<uint32_t>(jobs);
+  if (!typed.shard.empty()) {
+    const auto part = shard::parse(typed.shard);
+    if (!part)
+      return "--shard cannot be \"" + typed.shard.substr(0, 64) +
+             "\"; it must be two whole numbers such as 1/4, the first part of four";
+    into.part = *part;
+  }
   return error;
 }
 

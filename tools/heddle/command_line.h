@@ -1,6 +1,8 @@
 // The arguments of the command, read and checked.
 #pragma once
 
+#include <heddle/tools/campaign/seeds.h>
+
 #include <cstdint>
 #include <string>
 #include <vector>
@@ -20,6 +22,9 @@ struct invocation {
   std::string strategy = "mix";
   std::vector<std::string> settings;  ///< fuzz, import, litmus: "key=value"
   std::string out_folder;             ///< fuzz: where findings are written; empty: nowhere
+  std::string resume_folder;          ///< fuzz: the campaign to go on with; empty: a new one
+  shard part;                         ///< fuzz: which part of the seeds
+  std::string junit_file;             ///< fuzz: where results are written for other programs; empty: nowhere
   std::string out_file;               ///< import, shrink: where the trace is written; empty: a name made of the scenario's or the file's
   uint64_t runs = 0;                  ///< shrink: at most so many
 
@@ -30,7 +35,7 @@ struct invocation {
 
   std::vector<std::string> files;  ///< litmus: tables; those that ship when empty
   std::string row_pattern;         ///< litmus: a regular expression; empty: all tests
-  uint32_t jobs = 0;               ///< litmus: OS threads; 0: as many as there are cores
+  uint32_t jobs = 0;               ///< fuzz, litmus: OS threads; 0: as many as there are cores
   bool all = false;                ///< litmus: every schedule, also when the outcome has been seen
   bool quiet = false;              ///< litmus: no line for a test that went as expected
 

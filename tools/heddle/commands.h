@@ -3,7 +3,13 @@
 
 #include <heddle/tools/command_line.h>
 
+#include <functional>
+#include <memory>
+#include <string>
+
 namespace heddle::tools {
+
+class campaign_crew;
 
 int list(const invocation& asked);
 int fuzz(const invocation& asked);
@@ -13,5 +19,12 @@ int import_dump(const invocation& asked);
 int litmus(const invocation& asked);
 int progress(const invocation& asked);
 int help(const invocation& asked);
+
+/// `fuzz` with others at work than the threads of this process.
+using crew_maker = std::function<std::unique_ptr<campaign_crew>(const invocation& asked, const std::string& strategy)>;
+int fuzz_with(const invocation& asked, const crew_maker& hire);
+
+/// The command that was asked for.
+int run_command(const invocation& asked);
 
 }  // namespace heddle::tools

@@ -1,12 +1,18 @@
 #include <heddle/scheduler/strategy.h>
+#include <heddle/tools/build_id.h>
+#include <heddle/tools/campaign/jobs.h>
+#include <heddle/tools/campaign/journal.h>
 #include <heddle/tools/commands.h>
 #include <heddle/tools/common.h>
 #include <heddle/tools/fuzz_report.h>
 #include <heddle/tools/interrupt.h>
+#include <heddle/tools/junit.h>
 #include <heddle/tools/progress.h>
 
+#include <algorithm>
 #include <chrono>
 #include <filesystem>
+#include <thread>
 
 namespace heddle::tools {
 namespace {
@@ -17,48 +23,57 @@ struct task {
   parameters settings;
 };
 
-/// SCENARIO-VERDICT-SEED.heddle.json, with nothing in it that a file system or a shell minds.
-std::string file_name(const scheduler::trace& recorded) {
-  std::string name = recorded.scenario + "-" + std::string(to_string(recorded.outcome)) + "-" +
-                     std::to_string(recorded.seed) + ".heddle.json";
-  constexpr std::string_view plain = "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789._-";
-  for (char& letter : name)
-    if (plain.find(letter) == std::string_view::npos) letter = '-';
-  return name;
-}
-
 /// All that fuzz does between reading its arguments and printing.
 class fuzzer {
  public:
-  explicit fuzzer(const invocation& asked) : asked_(asked) {}
+  explicit fuzzer(const invocation& asked) : asked_(asked), folder_(asked.out_folder) {
+    plan_ = {.version = version(),
+             .build_id = build_id(),
+             .settings = asked.settings,
+             .strategy = asked.strategy,
+             .seed = asked.seed,
+             .schedules = asked.schedules,
+             .seconds_max = asked.seconds_max,
+             .part = asked.part};
+  }
 
   /// Checks the input; nothing has run yet. One line when it is wrong.
   std::string prepare() {
-    const selection selected = select_scenarios(asked_.scenarios);
+    std::vector<std::string> names = asked_.scenarios;
+    if (!asked_.resume_folder.empty()) {
+      if (const std::string wrong = read_journal(); !wrong.empty()) return wrong;
+      names = plan_.scenarios;
+    }
+    const selection selected = select_scenarios(names);
     if (!selected.error.empty()) return selected.error;
+    plan_.scenarios.clear();
     for (const scenario* each : selected.chosen) {
-      settings_or_error settings = simulator_settings(*each, asked_.settings);
+      settings_or_error settings = simulator_settings(*each, plan_.settings);
       if (!settings.value) return settings.error;
       tasks_.push_back({.tested = each, .settings = std::move(*settings.value)});
+      plan_.scenarios.push_back(each->name);
     }
     std::string error;
-    strategy_ = scheduler::make_strategy(asked_.strategy, error);
+    scheduler::make_strategy(plan_.strategy, error);
     summary_.chosen = tasks_.size();
     return error;
   }
 
-  /// One line when the folder for findings cannot be made.
+  /// One line when the folder for findings, or the journal in it, cannot be made.
   std::string make_folder() {
     if (asked_.out_folder.empty()) return {};
     std::error_code failed;
-    std::filesystem::create_directories(asked_.out_folder, failed);
+    std::filesystem::create_directories(folder_, failed);
     if (failed) return "cannot make the folder \"" + asked_.out_folder + "\": " + failed.message();
-    return {};
+    return kept_in_.begin(journal::file_in(folder_, plan_.part), plan_).value_or("");
   }
 
-  void run() {
+  void run(const crew_maker& hire) {
     start_ = std::chrono::steady_clock::now();
-    for (size_t index = 0; index < tasks_.size() && !interrupt_flag() && write_error_.empty(); ++index) run_task(index);
+    for (const auto& [name, known] : before_.scenarios) seconds_before_ += known.sum.seconds;
+    const std::unique_ptr<campaign_crew> crew = hire(asked_, plan_.strategy);
+    for (size_t index = 0; index < tasks_.size() && !interrupt_flag() && write_error_.empty(); ++index)
+      run_task(index, *crew);
     summary_.interrupted = interrupt_flag();
   }
 
@@ -67,49 +82,62 @@ class fuzzer {
   const std::string& write_error() const { return write_error_; }
 
  private:
-  void run_task(size_t index) {
+  std::string read_journal() {
+    folder_ = asked_.resume_folder;
+    if (auto failed = kept_in_.resume(journal::file_in(folder_, asked_.part), before_)) return *failed;
+    const campaign_plan mine = plan_;
+    plan_ = before_.plan;
+    if (plan_.version != mine.version || plan_.build_id != mine.build_id)
+      return "the campaign in \"" + asked_.resume_folder +
+             "\" was begun by another build, whose seeds mean other schedules. Begin it anew with --out";
+    return {};
+  }
+
+  void run_task(size_t index, campaign_crew& crew) {
     const task& current = tasks_[index];
-    scheduler::campaign_options options;
-    options.first_seed = asked_.seed;
-    options.schedules = asked_.schedules;
+    const std::string& name = current.tested->name;
+    const seed_range seeds = plan_.part.of(plan_.seed, plan_.schedules);
+    if (plan_.schedules != 0 && seeds.count == 0) return;  // more shards than seeds
+    scenario_campaign::options options;
+    options.strategy = plan_.strategy;
+    options.seeds = seeds;
+    options.workers = crew.size();
     options.seconds_max = seconds_for(index);
     options.stop = &interrupt_flag();
-    std::vector<std::string> files;
-    options.found = [&](const scheduler::finding& found) { return write(found, files); };
-    progress_line progress(current.tested->name, std::to_string(index + 1) + "/" + std::to_string(tasks_.size()),
-                           options.schedules, options.seconds_max);
+    options.folder = folder_;
+    if (const auto known = before_.scenarios.find(name); known != before_.scenarios.end())
+      options.before = known->second;
+    if (!folder_.empty()) options.kept_in = &kept_in_;
+    if (options.seconds_max < 0) options.seeds = {seeds.first, options.before.sum.schedules};  // its time is over
+    progress_line progress(name, std::to_string(index + 1) + "/" + std::to_string(tasks_.size()), seeds.count,
+                           options.seconds_max);
     options.progress = [&](const scheduler::campaign_result& so_far) { progress.show(so_far); };
-    trial made = run_trial(machine_, *current.tested, current.settings, asked_.strategy, *strategy_, options);
+    scenario_campaign campaign(*current.tested, current.settings, std::move(options));
+    crew.work_on(campaign);
+    write_error_ = campaign.error();
+    trial made = campaign.take();
     if (made.runs.schedules == 0) return;  // interrupted before it began
-    files.resize(made.runs.findings.size());
-    made.files = std::move(files);
     summary_.trials.push_back(std::move(made));
   }
 
-  /// An equal share of the time that is left, so that what one scenario does not use goes to the others.
+  /// An equal share of the time that is left, so that what one scenario does not use goes to the others; negative: there is none.
   double seconds_for(size_t index) const {
-    if (asked_.seconds_max <= 0) return 0;
-    const double used = std::chrono::duration<double>(std::chrono::steady_clock::now() - start_).count();
-    const double share = (asked_.seconds_max - used) / static_cast<double>(tasks_.size() - index);
+    if (plan_.seconds_max <= 0) return 0;
+    const double used =
+        seconds_before_ + std::chrono::duration<double>(std::chrono::steady_clock::now() - start_).count();
+    const double share = (plan_.seconds_max - used) / static_cast<double>(tasks_.size() - index);
+    const bool has_run = before_.scenarios.contains(tasks_[index].tested->name);
+    if (share <= 0 && has_run) return -1;
     return share > 1e-9 ? share : 1e-9;  // 0 would be no limit; each scenario has one run at least
   }
 
-  bool write(const scheduler::finding& found, std::vector<std::string>& files) {
-    files.emplace_back();
-    if (asked_.out_folder.empty()) return true;
-    const std::filesystem::path file = std::filesystem::path(asked_.out_folder) / file_name(found.first);
-    if (const auto failed = scheduler::write_trace(found.first, file)) {
-      write_error_ = *failed;
-      return false;
-    }
-    files.back() = file.string();
-    return true;
-  }
-
   const invocation& asked_;
+  campaign_plan plan_;
+  campaign_record before_;
+  std::filesystem::path folder_;
+  journal kept_in_;
+  double seconds_before_ = 0;
   std::vector<task> tasks_;
-  std::unique_ptr<scheduler::strategy> strategy_;
-  sim::simulation machine_;
   std::chrono::steady_clock::time_point start_;
   fuzz_summary summary_;
   std::string write_error_;
@@ -118,16 +146,26 @@ class fuzzer {
 }  // namespace
 
 int fuzz(const invocation& asked) {
+  return fuzz_with(asked, [](const invocation& call, const std::string& strategy) {
+    const uint32_t jobs = call.jobs != 0 ? call.jobs : std::max(1u, std::thread::hardware_concurrency());
+    return std::make_unique<campaign_jobs>(jobs, strategy);
+  });
+}
+
+int fuzz_with(const invocation& asked, const crew_maker& hire) {
   fuzzer work(asked);
   if (const std::string wrong = work.prepare(); !wrong.empty()) return fail(wrong_input, wrong);
   if (const std::string failed = work.make_folder(); !failed.empty()) return fail(cannot_go_on, failed);
   catch_interrupt();
-  work.run();
+  work.run(hire);
   const fuzz_summary& summary = work.summary();
   if (asked.json) {
     print_json(summary);
   } else {
     print_text(summary, asked.program);
+  }
+  if (!asked.junit_file.empty()) {
+    if (const auto failed = write_junit(summary, asked.program, asked.junit_file)) return fail(cannot_go_on, *failed);
   }
   if (!work.write_error().empty()) return fail(cannot_go_on, work.write_error());
   if (summary.interrupted) return interrupted;

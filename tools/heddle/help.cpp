@@ -40,6 +40,7 @@ scenario has, come last.
 )";
 
 constexpr std::string_view fuzz_help = R"(heddle fuzz [SCENARIO...] [OPTIONS]
+heddle fuzz --resume DIR [--jobs J] [--shard I/N] [--json] [--junit FILE]
 
 Runs each scenario under many schedules and shows what was found. A SCENARIO is
 a name or a shell pattern ("port.*"); without any, all are run.
@@ -53,9 +54,19 @@ a name or a shell pattern ("port.*"); without any, all are run.
                     the key; heddle list shows them. One that would have no
                     effect beside the others, as link.wc=on without
                     fidelity=link, is refused
+  --jobs J          so many threads (default 1); 0: one for each core. Each has a
+                    machine of its own; code under test that keeps something in
+                    statics needs 1. What is found does not depend on J
+  --shard I/N       only part I of N parts of the seeds, for as many processes or
+                    machines. With --time the parts begin 2^40 seeds apart
   --out DIR         write each finding's trace to
-                    DIR/SCENARIO-VERDICT-SEED.heddle.json before going on
+                    DIR/SCENARIO-VERDICT-SEED.heddle.json before going on, and
+                    what has been run to DIR/campaign.jsonl. There an earlier
+                    campaign is set aside, never overwritten
+  --resume DIR      go on with the campaign of DIR, which was ended at any moment,
+                    with what it was asked for; a shard names itself by --shard
   --json            results for programs
+  --junit FILE      results for services that build and test, a case a scenario
 
 Findings are grouped by verdict and place; the first of each group is run again
 to explain it. The verdict of a scenario is the expected one if nothing else was

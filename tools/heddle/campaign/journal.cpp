@@ -1,0 +1,201 @@
+#include <fcntl.h>
+#include <heddle/tools/campaign/journal.h>
+#include <heddle/tools/common.h>
+#include <sys/file.h>
+#include <sys/stat.h>
+#include <unistd.h>
+#include <zlib.h>
+
+#include <cerrno>
+#include <cstdio>
+#include <cstring>
+#include <nlohmann/json.hpp>
+
+namespace heddle::tools {
+namespace {
+
+using json = nlohmann::ordered_json;
+
+/// "CHECKSUM JSON\n"; the checksum is CRC-32 of the JSON, 8 hexadecimal digits.
+std::string sealed(const json& content) {
+  const std::string text = content.dump(-1, ' ', false, json::error_handler_t::replace);
+  char checksum[16];
+  const auto sum = crc32(0, reinterpret_cast<const Bytef*>(text.data()), static_cast<uInt>(text.size()));
+  std::snprintf(checksum, sizeof checksum, "%08lx ", static_cast<unsigned long>(sum));
+  return checksum + text + '\n';
+}
+
+/// The JSON of a line; discarded when the line is not as it was written.
+json unsealed(std::string_view line) {
+  constexpr size_t checksum_size = 9;
+  if (line.size() < checksum_size) return json(json::value_t::discarded);
+  json content = json::parse(line.substr(checksum_size), nullptr, false);
+  if (content.is_discarded() || sealed(content) != std::string(line) + '\n') return json(json::value_t::discarded);
+  return content;
+}
+
+std::string last_error() { return std::strerror(errno); }
+
+std::string quoted(const std::filesystem::path& file) { return '"' + file.string() + '"'; }
+
+json to_json(const campaign_plan& plan) {
+  return {{"heddle", plan.version},      {"build", plan.build_id},          {"scenarios", plan.scenarios},
+          {"settings", plan.settings},   {"strategy", plan.strategy},       {"seed", plan.seed},
+          {"schedules", plan.schedules}, {"seconds_max", plan.seconds_max}, {"shard", plan.part.text()}};
+}
+
+campaign_plan plan_of(const json& line) {
+  const auto part = shard::parse(line.at("shard").get<std::string>());
+  if (!part) throw std::invalid_argument("its shard is none");
+  return {.version = line.at("heddle"),
+          .build_id = line.at("build"),
+          .scenarios = line.at("scenarios"),
+          .settings = line.at("settings"),
+          .strategy = line.at("strategy"),
+          .seed = line.at("seed"),
+          .schedules = line.at("schedules"),
+          .seconds_max = line.at("seconds_max"),
+          .part = *part};
+}
+
+json to_json(const std::string& scenario, seed_range ran, const scheduler::campaign_result& result, double elapsed) {
+  json groups = json::array();
+  for (const scheduler::finding& each : result.findings)
+    groups.push_back({{"verdict", to_string(each.first.outcome)},
+                      {"where", each.first.where},
+                      {"seed", each.first.seed},
+                      {"count", each.count}});
+  return {{"scenario", scenario},      {"first", ran.first},      {"count", ran.count}, {"steps", result.steps},
+          {"choices", result.choices}, {"digest", result.digest}, {"elapsed", elapsed}, {"findings", groups}};
+}
+
+void take_in(const json& line, campaign_record& record) {
+  scenario_record& known = record.scenarios[line.at("scenario").get<std::string>()];
+  const seed_range ran{line.at("first"), line.at("count")};
+  scheduler::campaign_result part;
+  part.schedules = ran.count;
+  part.steps = line.at("steps");
+  part.choices = line.at("choices");
+  part.digest = line.at("digest");
+  part.seconds = line.at("elapsed");
+  for (const json& each : line.at("findings")) {
+    scheduler::finding found;
+    const auto outcome = scheduler::parse_verdict(each.at("verdict").get<std::string>());
+    if (!outcome) throw std::invalid_argument("it names a verdict that does not exist");
+    found.first.outcome = *outcome;
+    found.first.where = each.at("where");
+    found.first.seed = each.at("seed");
+    found.count = each.at("count");
+    part.findings.push_back(std::move(found));
+  }
+  known.done.push_back(ran);
+  known.sum.add(std::move(part));
+}
+
+}  // namespace
+
+journal::~journal() {
+  if (opened_ >= 0) ::close(opened_);
+}
+
+std::filesystem::path journal::file_in(const std::filesystem::path& folder, const shard& part) {
+  if (part.parts == 1) return folder / "campaign.jsonl";
+  return folder / ("campaign-" + std::to_string(part.number) + "of" + std::to_string(part.parts) + ".jsonl");
+}
+
+/// The lock belongs to the open file and ends with the process.
+std::optional<std::string> journal::open(const std::filesystem::path& file, int flags) {
+  const int opened = ::open(file.c_str(), flags | O_CLOEXEC, 0666);
+  if (opened < 0) return "cannot open " + quoted(file) + ": " + last_error();
+  if (::flock(opened, LOCK_EX | LOCK_NB) != 0) {
+    ::close(opened);
+    return quoted(file) + " is being written by another process: wait for it, or take another folder";
+  }
+  if (opened_ >= 0) ::close(opened_);
+  opened_ = opened;
+  file_ = file;
+  return std::nullopt;
+}
+
+std::optional<std::string> journal::begin(const std::filesystem::path& file, const campaign_plan& plan) {
+  if (std::filesystem::exists(file)) {
+    if (auto busy = open(file, O_RDWR)) return busy;
+    std::filesystem::path aside;
+    for (int number = 1; aside.empty() || std::filesystem::exists(aside); ++number)
+      aside = file.parent_path() / (file.stem().string() + ".before-" + std::to_string(number) + ".jsonl");
+    std::error_code failed;
+    std::filesystem::rename(file, aside, failed);
+    if (failed) return "cannot set " + quoted(file) + " aside: " + failed.message();
+  }
+  // It is there whole or not at all: a journal without its first line says nothing.
+  const std::filesystem::path made = file.string() + ".part" + std::to_string(::getpid());
+  auto failed = open(made, O_WRONLY | O_CREAT | O_TRUNC | O_APPEND);
+  if (!failed) {
+    file_ = file;
+    failed = append(sealed(to_json(plan)));
+  }
+  if (!failed && ::rename(made.c_str(), file.c_str()) != 0)
+    failed = "cannot make " + quoted(file) + ": " + last_error();
+  if (failed) ::unlink(made.c_str());
+  return failed;
+}
+
+std::optional<std::string> journal::resume(const std::filesystem::path& file, campaign_record& record) {
+  if (!std::filesystem::exists(file))
+    return "there is no campaign in " + quoted(file.parent_path()) + ": " + quoted(file) +
+           " does not exist. fuzz --out makes one";
+  if (auto failed = open(file, O_RDWR | O_APPEND)) return failed;
+  std::string text;
+  try {
+    text = read_file(file.string());
+  } catch (const std::invalid_argument& error) {
+    return error.what();
+  }
+  size_t number = 0;
+  size_t begin = 0;
+  for (size_t end = text.find('\n'); end != std::string::npos; begin = end + 1, end = text.find('\n', begin)) {
+    ++number;
+    const std::string at = quoted(file) + " is damaged in line " + std::to_string(number);
+    const json line = unsealed(std::string_view(text).substr(begin, end - begin));
+    // A crash of the whole machine may leave a last line that is as long as it was and has other bytes.
+    if (line.is_discarded() && end + 1 == text.size() && number > 1) break;
+    if (line.is_discarded()) return at + ": it is not as it was written. Begin the campaign anew in another folder";
+    try {
+      if (number == 1)
+        record.plan = plan_of(line);
+      else
+        take_in(line, record);
+    } catch (const std::exception& error) {
+      return at + ": " + one_line(error.what());
+    }
+  }
+  if (number == 0) return quoted(file) + " is damaged in line 1: it is not whole. Begin the campaign anew";
+  if (begin < text.size() && ::ftruncate(opened_, static_cast<off_t>(begin)) != 0)
+    return "cannot write " + quoted(file) + ": " + last_error();
+  return std::nullopt;
+}
+
+std::optional<std::string> journal::add(const std::string& scenario, seed_range ran,
+                                        const scheduler::campaign_result& result, double elapsed) {
+  if (opened_ < 0) return std::nullopt;
+  return append(sealed(to_json(scenario, ran, result, elapsed)));
+}
+
+std::optional<std::string> journal::append(const std::string& line) {
+  struct stat before{};
+  const bool known = ::fstat(opened_, &before) == 0;
+  size_t done = 0;
+  while (done < line.size()) {
+    const ssize_t written = ::write(opened_, line.data() + done, line.size() - done);
+    if (written < 0 && errno == EINTR) continue;
+    if (written < 0) break;
+    done += static_cast<size_t>(written);
+  }
+  if (done == line.size() && ::fdatasync(opened_) == 0) return std::nullopt;
+  std::string failed = "cannot write " + quoted(file_) + ": " + last_error() + "; make room, and go on with --resume";
+  // What was written of the line would be taken for a line that is not whole, and is: nothing is lost if this fails.
+  if (known && ::ftruncate(opened_, before.st_size) != 0) failed += " (its last line is not whole)";
+  return failed;
+}
+
+}  // namespace heddle::tools
