@@ -78,7 +78,9 @@ void campaign_result::add(campaign_result part) {
 
 campaign_result run_campaign(const campaign_options& options, strategy& deciding, const run_one& run) {
   const auto start = std::chrono::steady_clock::now();
-  deciding.estimated(estimate_for(deciding, [&](choice_source& choices) { run(choices, false); }));
+  deciding.estimated(options.known_estimate != nullptr
+                         ? options.known_estimate
+                         : estimate_for(deciding, [&](choice_source& choices) { run(choices, false); }));
   campaign_result so_far;
   choice_source choices;
   while (goes_on(options, so_far)) {

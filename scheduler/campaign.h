@@ -9,6 +9,7 @@
 #include <atomic>
 #include <cstdint>
 #include <functional>
+#include <memory>
 #include <string>
 #include <vector>
 
@@ -65,6 +66,8 @@ struct campaign_options {
   uint64_t schedules = 0;                   ///< at most so many; 0: as many as the time allows
   double seconds_max = 0;                   ///< no run begins after this time, but the first always does; 0: no limit
   const std::atomic<bool>* stop = nullptr;  ///< looked at before each run
+  /// What the strategy is to be given; null: run_campaign makes the run for it, where the strategy wants one.
+  std::shared_ptr<const estimate> known_estimate = nullptr;
   trace header = {};  ///< what a finding's trace says of the binary, the scenario and the strategy
   /// Whether a run of this seed that ended so has to be explained and handed to `found`; null: the first of each group. Of the other
   /// groups only verdict, place, lowest seed and count are kept.

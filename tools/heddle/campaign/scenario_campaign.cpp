@@ -1,3 +1,4 @@
+#include <heddle/scheduler/estimate.h>
 #include <heddle/tools/campaign/scenario_campaign.h>
 
 #include <algorithm>
@@ -96,12 +97,22 @@ std::vector<scheduler::finding> scenario_campaign::known() const {
   return groups;
 }
 
+std::shared_ptr<const scheduler::estimate> scenario_campaign::estimate_with(campaign_worker& with) {
+  std::call_once(estimated_, [&] {
+    estimate_ = scheduler::estimate_for(*with.deciding, [&](scheduler::choice_source& choices) {
+      run_scenario(with.machine, tested_, settings_, choices, false);
+    });
+  });
+  return estimate_;
+}
+
 scheduler::campaign_result scenario_campaign::run(campaign_worker& with, seed_range seeds,
                                                   const std::function<void()>& after_run) {
   scheduler::campaign_options piece;
   piece.first_seed = seeds.first;
   piece.schedules = seeds.count;
   piece.seconds_max = seconds_left();
+  piece.known_estimate = estimate_with(with);
   piece.header = header_;
   piece.stop = options_.stop;
   bool goes_on = true;
@@ -216,6 +227,7 @@ void scenario_campaign::complete(campaign_worker& with) {
     scheduler::campaign_options again;
     again.first_seed = each.first.seed;
     again.schedules = 1;
+    again.known_estimate = estimate_with(with);
     again.header = header_;
     scheduler::campaign_result made =
         scheduler::run_campaign(again, *with.deciding, [&](scheduler::choice_source& choices, bool explain) {

@@ -90,6 +90,7 @@ class scenario_campaign {
   };
 
   double seconds() const;
+  std::shared_ptr<const scheduler::estimate> estimate_with(campaign_worker& with);
   kept_finding* kept(scheduler::verdict outcome, std::string_view where);
   void look_into_folder();
   std::string write(const scheduler::trace& found);
@@ -103,6 +104,8 @@ class scenario_campaign {
   const std::chrono::steady_clock::time_point start_ = std::chrono::steady_clock::now();
 
   mutable std::mutex lock_;
+  std::once_flag estimated_;
+  std::shared_ptr<const scheduler::estimate> estimate_;  ///< one for all workers; null where the strategy wants none
   seed_dealer dealer_;
   bool dealt_any_ = false;
   double seconds_per_run_ = 0;  ///< of one worker; 0: not known

@@ -1,3 +1,4 @@
+#include <heddle/scheduler/estimate.h>
 #include <heddle/tools/interrupt.h>
 #include <heddle/tools/mpi/messages.h>
 #include <heddle/tools/mpi/ranks.h>
@@ -207,6 +208,10 @@ class follower {
     if (tested_ != nullptr) settings = simulator_settings(*tested_, assignments);
     if (!settings.value) worker_ = nullptr;  // another program than the leader's: it gets nothing back
     settings_ = settings.value.value_or(parameters());
+    if (worker_ == nullptr || worker_->deciding == nullptr) return;
+    estimate_ = scheduler::estimate_for(*worker_->deciding, [&](scheduler::choice_source& choices) {
+      run_scenario(worker_->machine, *tested_, settings_, choices, false);
+    });
   }
 
   scheduler::campaign_result run_piece(const piece_to_run& asked) {
@@ -216,6 +221,7 @@ class follower {
     piece.schedules = asked.seeds.count;
     piece.seconds_max = asked.seconds_max;
     piece.stop = &interrupt_flag();
+    piece.known_estimate = estimate_;
     piece.header = trace_header(*tested_, settings_, strategy_);
     piece.is_news = [&](scheduler::verdict outcome, std::string_view where, uint64_t seed) {
       const scheduler::finding* const same = known_.find(outcome, where);
@@ -249,6 +255,8 @@ class follower {
   const scenario* tested_ = nullptr;
   parameters settings_;
   std::unique_ptr<campaign_worker> worker_;
+  std::shared_ptr<const scheduler::estimate>
+      estimate_;                      ///< as the leader's: it is a function of the program and its settings
   scheduler::campaign_result known_;  ///< the groups that have been found, with their lowest seeds
 };
 
