@@ -8,6 +8,7 @@ void pos_strategy::begin(uint64_t seed) {
   for (uint32_t kind = 0; kind < choice_kind_count; ++kind) streams_[kind] = random_stream(seed, kind);
   crowd_.begin();
   tickets_.clear();
+  since_renewal_ = 0;
 }
 
 uint32_t pos_strategy::pick(const choice& asked) {
@@ -18,6 +19,10 @@ uint32_t pos_strategy::pick(const choice& asked) {
     numbers_.resize(asked.count);
     locations_.resize(asked.count);
     for (uint32_t index = 0; index < asked.count; ++index) look_at(index);
+  }
+  if (++since_renewal_ == choices_between_renewals) {
+    since_renewal_ = 0;
+    for (uint32_t index = 0; index < asked.count; ++index) numbers_[index] = draw(crowd_[index].actor);
   }
   const auto highest = static_cast<uint32_t>(std::max_element(numbers_.begin(), numbers_.end()) - numbers_.begin());
   const candidate& next = crowd_[highest];

@@ -15,9 +15,14 @@ namespace heddle::scheduler {
 /// too: what woke it raced with what it had read.
 /// Source: Yuan, Yang, Gu, "Partial order aware concurrency sampling", CAV 2018.
 ///
+/// Stated deviation: after so many choices everybody draws anew. Else who has drawn a very low number waits for as long as others turn
+/// in a loop, each turn of which draws anew, and is starved by chance.
+///
 /// Choices other than of actors are uniform.
 class pos_strategy final : public strategy {
  public:
+  static constexpr uint32_t choices_between_renewals = 128;
+
   void begin(uint64_t seed) override;
   uint32_t pick(const choice& asked) override;
   std::string_view name() const override { return "pos"; }
@@ -33,6 +38,7 @@ class pos_strategy final : public strategy {
   std::array<random_stream, choice_kind_count> streams_;
   crowd crowd_;
   by_actor<ticket> tickets_;
+  uint32_t since_renewal_ = 0;  ///< choices
   // Of the candidates, by index.
   std::vector<uint64_t> numbers_;
   std::vector<uint64_t> locations_;

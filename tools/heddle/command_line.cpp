@@ -12,6 +12,9 @@ namespace {
 
 constexpr uint64_t schedules_default = 1'000;
 constexpr uint64_t litmus_schedules_default = 20'000;
+constexpr uint64_t zoo_schedules_default = 10'000;
+constexpr uint64_t zoo_twin_schedules_default = 50'000;
+constexpr uint64_t zoo_compare_schedules_default = 1'000;
 constexpr uint64_t jobs_max = 1024;
 constexpr uint64_t shrink_runs_default = 20'000;
 
@@ -24,6 +27,7 @@ struct typed_numbers {
   std::string jobs;
   std::string runs;
   std::string shard;
+  std::string twin_schedules;
 };
 
 void add_scenario_options(CLI::App& command, invocation& into, typed_numbers& typed) {
@@ -43,6 +47,18 @@ void add_scenario_options(CLI::App& command, invocation& into, typed_numbers& ty
   command.add_option("--shard", typed.shard);
   command.add_option("--junit", into.junit_file);
   command.add_flag("--json", into.json);
+}
+
+void add_zoo_options(CLI::App& command, invocation& into, typed_numbers& typed) {
+  command.add_option("ENTRY", into.scenarios);
+  command.add_option("--schedules", typed.schedules);
+  command.add_option("--twin", typed.twin_schedules);
+  command.add_option("--seed", typed.seed);
+  command.add_option("--strategy", into.strategy);
+  command.add_option("--set", into.settings)->allow_extra_args(false);
+  command.add_option("--jobs", typed.jobs);
+  CLI::Option* compare = command.add_flag("--compare", into.compare);
+  command.add_flag("--json", into.json)->excludes(compare);
 }
 
 void add_litmus_options(CLI::App& command, invocation& into, typed_numbers& typed) {
@@ -86,6 +102,7 @@ std::unique_ptr<CLI::App> parser_of(invocation& into, typed_numbers& typed) {
     parser->add_option("--set", into.settings)->allow_extra_args(false);
     parser->add_option("-o,--out", into.out_file);
   }
+  if (name == "zoo") add_zoo_options(*parser, into, typed);
   if (name == "litmus") add_litmus_options(*parser, into, typed);
   if (name == "progress") {
     parser->add_option("SHAPE|PROGRAM", into.programs);
@@ -144,7 +161,11 @@ std::string read_numbers(const typed_numbers& typed, invocation& into) {
       return "--time cannot be \"" + typed.time.substr(0, 64) + "\"; it must be a time such as 30, 45s, 5m or 2h";
     into.seconds_max = *seconds;
   }
-  const uint64_t schedules = into.command == "litmus" ? litmus_schedules_default : schedules_default;
+  uint64_t schedules = schedules_default;
+  if (into.command == "litmus") schedules = litmus_schedules_default;
+  if (into.command == "zoo") schedules = into.compare ? zoo_compare_schedules_default : zoo_schedules_default;
+  into.twin_schedules = zoo_twin_schedules_default;
+  if (!read_number("--twin", typed.twin_schedules, 1, uint64_t{1} << 62, into.twin_schedules, error)) return error;
   into.schedules = typed.time.empty() ? schedules : 0;
   if (!read_number("--schedules", typed.schedules, 1, uint64_t{1} << 62, into.schedules, error)) return error;
   if (!read_number("--seed", typed.seed, 0, ~uint64_t{0}, into.seed, error)) return error;
@@ -152,7 +173,7 @@ std::string read_numbers(const typed_numbers& typed, invocation& into) {
   into.runs = shrink_runs_default;
   if (!read_number("--runs", typed.runs, 1, uint64_t{1} << 62, into.runs, error)) return error;
   uint64_t jobs = into.jobs;
-  if (!read_number("--jobs", typed.jobs, into.command == "fuzz" ? 0 : 1, jobs_max, jobs, error)) return error;
+  if (!read_number("--jobs", typed.jobs, into.command == "litmus" ? 1 : 0, jobs_max, jobs, error)) return error;
   into.jobs = static_cast<uint32_t>(jobs);
   if (!typed.shard.empty()) {
     const auto part = shard::parse(typed.shard);
@@ -169,7 +190,7 @@ bool is_help_flag(std::string_view word) { return word == "--help" || word == "-
 }  // namespace
 
 const std::vector<std::string>& command_names() {
-  static const std::vector<std::string> names = {"list",   "fuzz",   "replay",   "shrink",
+  static const std::vector<std::string> names = {"list",   "fuzz",   "replay",   "shrink", "zoo",
                                                  "import", "litmus", "progress", "help"};
   return names;
 }

@@ -15,7 +15,7 @@ struct invocation {
   std::string command;  ///< list, fuzz, replay, shrink, import, litmus, progress, help or version
   bool json = false;
 
-  std::vector<std::string> scenarios;  ///< fuzz: names and patterns; all when empty
+  std::vector<std::string> scenarios;  ///< fuzz, zoo: names and patterns; all when empty
   uint64_t schedules = 0;              ///< per scenario or test; fuzz, import, 0: as many as the time allows
   double seconds_max = 0;              ///< fuzz: for all scenarios together; shrink; 0: no limit
   uint64_t seed = 1;
@@ -25,8 +25,9 @@ struct invocation {
   std::string resume_folder;          ///< fuzz: the campaign to go on with; empty: a new one
   shard part;                         ///< fuzz: which part of the seeds
   std::string junit_file;             ///< fuzz: where results are written for other programs; empty: nowhere
-  std::string out_file;               ///< import, shrink: where the trace is written; empty: a name made of the scenario's or the file's
-  uint64_t runs = 0;                  ///< shrink: at most so many
+  std::string
+      out_file;  ///< import, shrink: where the trace is written; empty: a name made of the scenario's or the file's
+  uint64_t runs = 0;  ///< shrink: at most so many
 
   std::string file_or_token;  ///< replay, shrink; import: the dump
   bool show_steps = false;
@@ -35,7 +36,9 @@ struct invocation {
 
   std::vector<std::string> files;  ///< litmus: tables; those that ship when empty
   std::string row_pattern;         ///< litmus: a regular expression; empty: all tests
-  uint32_t jobs = 0;               ///< fuzz, litmus: OS threads; 0: as many as there are cores
+  uint64_t twin_schedules = 0;     ///< zoo: for each twin
+  bool compare = false;            ///< zoo: how long each strategy needs
+  uint32_t jobs = 0;               ///< fuzz, zoo, litmus: OS threads; 0: as many as there are cores
   bool all = false;                ///< litmus: every schedule, also when the outcome has been seen
   bool quiet = false;              ///< litmus: no line for a test that went as expected
 

@@ -14,6 +14,7 @@ constexpr std::string_view overview = R"(heddle finds schedules under which GPU 
   heddle fuzz [SCENARIO...]      run scenarios under many schedules
   heddle replay FILE|TOKEN       run one recorded schedule again
   heddle shrink FILE|TOKEN       make a failing schedule as small as can be
+  heddle zoo [ENTRY...]          find, replay and shrink every planted bug
   heddle import DUMP.json        look for a hang of a real machine in the model
   heddle litmus [FILE...]        run litmus tests of the memory model; judge tables
                                  of progress
@@ -119,6 +120,28 @@ Ctrl-C ends the search; the smallest run so far is written.
 Exit status: 0 when the trace was written, also where nothing smaller was found; 2
 when the input was wrong or the run was not the recorded one, 3 when it could not be
 written, 130 when stopped by Ctrl-C.
+)";
+
+constexpr std::string_view zoo_help = R"(heddle zoo [ENTRY...] [OPTIONS]
+
+Puts the planted bugs to the test: each scenario NAME that has a twin, the
+scenario NAME.fixed, which is the same program without the bug. The bug must be
+found with the verdict that its scenario expects, be played again from its token
+to the same digest, and be shrunk; in the twin nothing may be found. An ENTRY is
+a name or a shell pattern; without any, all are taken.
+
+  --schedules N     in which the bug must be found (default 10000)
+  --twin N          in which its twin must be silent (default 50000)
+  --seed S          the first seed (default 1)
+  --strategy X      who decides (default mix)
+  --set KEY=VALUE   a setting of all; may be repeated
+  --jobs J          so many threads (default: one for each core)
+  --compare         instead: a Markdown table of how many schedules each strategy
+                    needs, the median of 20 ranges of seeds; "-" is more than
+                    --schedules, which is 1000 then
+  --json            for programs
+
+Exit status: 0 when every entry is as expected, 1 when one is not.
 )";
 
 constexpr std::string_view import_help = R"(heddle import DUMP.json [--schedules N | --time T] [-o FILE] [OPTIONS]
@@ -230,6 +253,8 @@ int help(const invocation& asked) {
     std::cout << replay_help;
   } else if (asked.topic == "shrink") {
     std::cout << shrink_help;
+  } else if (asked.topic == "zoo") {
+    std::cout << zoo_help;
   } else if (asked.topic == "import") {
     std::cout << import_help;
   } else if (asked.topic == "litmus") {

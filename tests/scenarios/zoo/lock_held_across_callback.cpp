@@ -143,13 +143,14 @@ verdict slow_callback_verdict(const parameters& set) { return zoo::is_fixed(set)
 
 std::vector<parameter> slow_callback_parameters() {
   std::vector<parameter> all = zoo::with_twin({
-      parameter::number("parts", 64, 64, 10000, "", "hand-overs of the slow call"),
+      parameter::number("parts", 256, 256, 10000, "", "hand-overs of the slow call"),
   });
   // Under the others a call may never be made, which is no fault of the server's.
   all.push_back(parameter::one_of("progress", "fair", {"fair", "obe", "hsa_obe", "lobe", "slots", "cuda"},
                                   "which waves are guaranteed a turn; each model is explained in docs/simulator.md"));
   all.push_back(
-      parameter::number("starvation", 32, 16, 60, "",
+      // A scheduler that favours somebody passes a lane over a few dozen times on its own.
+      parameter::number("starvation", 200, 100, 250, "",
                         "how often a lane that waits may be passed over before that is a verdict; 0: as often "
                         "as it comes"));
   return all;

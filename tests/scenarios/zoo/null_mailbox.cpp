@@ -153,7 +153,8 @@ std::vector<parameter> uncounted_parameters() {
   all.push_back(parameter::one_of("progress", "fair", {"fair", "obe", "hsa_obe", "lobe", "slots", "cuda"},
                                   "which waves are guaranteed a turn; each model is explained in docs/simulator.md"));
   all.push_back(
-      parameter::number("starvation", 32, 16, 1000, "",
+      // A scheduler that favours somebody passes a lane over a few dozen times on its own.
+      parameter::number("starvation", 100, 64, 200, "",
                         "how often a lane that waits may be passed over before that is a verdict; 0: as often "
                         "as it comes"));
   // The first goes on for as long as a schedule leaves the second out.

@@ -1,0 +1,259 @@
+#include <fnmatch.h>
+#include <heddle/tools/commands.h>
+#include <heddle/tools/common.h>
+#include <heddle/tools/interrupt.h>
+#include <heddle/tools/table.h>
+#include <heddle/tools/trial.h>
+#include <heddle/tools/zoo/keeper.h>
+#include <tbb/enumerable_thread_specific.h>
+#include <tbb/global_control.h>
+#include <tbb/parallel_for.h>
+#include <tbb/partitioner.h>
+#include <tbb/task_arena.h>
+#include <unistd.h>
+
+#include <algorithm>
+#include <cstdio>
+#include <functional>
+#include <iostream>
+#include <mutex>
+#include <nlohmann/json.hpp>
+#include <thread>
+
+namespace heddle::tools {
+namespace {
+
+using json = nlohmann::ordered_json;
+
+constexpr size_t width_max = 80;
+
+/// Calls `work(machine, index)` for each index below `count`, on so many threads, each with a machine of its own.
+void for_each_entry(uint32_t jobs, size_t count, const std::function<void(sim::simulation&, size_t)>& work) {
+  const tbb::global_control allowed(tbb::global_control::max_allowed_parallelism, jobs);
+  tbb::task_arena arena(static_cast<int>(jobs));
+  tbb::enumerable_thread_specific<std::unique_ptr<sim::simulation>> machines(
+      [] { return std::make_unique<sim::simulation>(); });
+  arena.execute([&] {
+    tbb::parallel_for(
+        size_t{0}, count, [&](size_t index) { work(*machines.local(), index); }, tbb::simple_partitioner());
+  });
+}
+
+/// "12/70 zoo.NAME" on a terminal.
+class zoo_progress {
+ public:
+  explicit zoo_progress(size_t count) : count_(count) {}
+  ~zoo_progress() {
+    if (shown_) std::fputs("\r\033[K", stderr);
+  }
+  zoo_progress(const zoo_progress&) = delete;
+  zoo_progress& operator=(const zoo_progress&) = delete;
+
+  void done_with(const std::string& name) {
+    const std::scoped_lock guard(lock_);
+    ++done_;
+    if (!is_terminal(STDERR_FILENO)) return;
+    std::fprintf(stderr, "\r\033[K%zu/%zu %s", done_, count_, shortened(name, 60).c_str());
+    shown_ = true;
+  }
+
+ private:
+  std::mutex lock_;
+  size_t count_;
+  size_t done_ = 0;
+  bool shown_ = false;
+};
+
+/// The entries that the names and patterns select; one line when one selects none.
+std::string select_entries(const std::vector<std::string>& patterns, std::vector<zoo_entry>& entries) {
+  const std::vector<zoo_entry> all = zoo_entries();
+  std::vector<std::string> names;
+  names.reserve(all.size());
+  for (const zoo_entry& each : all) names.push_back(each.bug->name);
+  const auto matches = [](const std::string& pattern, const std::string& name) {
+    return fnmatch(pattern.c_str(), name.c_str(), 0) == 0;
+  };
+  for (const std::string& pattern : patterns)
+    if (std::none_of(names.begin(), names.end(), [&](const std::string& name) { return matches(pattern, name); }))
+      return unknown("entry of the zoo", pattern, names);
+  for (const zoo_entry& each : all)
+    if (patterns.empty() || std::any_of(patterns.begin(), patterns.end(),
+                                        [&](const std::string& pattern) { return matches(pattern, each.bug->name); }))
+      entries.push_back(each);
+  return {};
+}
+
+json to_json(const zoo_entry& entry, const zoo_result& result) {
+  return {{"name", entry.bug->name},
+          {"expected", to_string(result.expected)},
+          {"found", result.found},
+          {"verdict", to_string(result.found ? result.first.outcome : scheduler::verdict::ok)},
+          {"where", result.first.where},
+          {"schedules_to_find", result.found ? json(result.schedules_to_find) : json(nullptr)},
+          {"replayed", result.replayed},
+          {"steps_found", result.size_found.steps},
+          {"steps_shrunk", result.size_shrunk.steps},
+          {"switches_found", result.size_found.switches},
+          {"switches_shrunk", result.size_shrunk.switches},
+          {"token", result.found ? json(to_token(result.first)) : json(nullptr)},
+          {"shrunk_token", result.shrunk_token.empty() ? json(nullptr) : json(result.shrunk_token)},
+          {"twin_schedules", result.twin_schedules},
+          {"twin_ok", result.twin_ok()},
+          {"ok", result.ok()}};
+}
+
+/// What is wrong with an entry, in words; empty when nothing is.
+std::string complaint(const zoo_entry& entry, const zoo_result& result, const zoo_options& options) {
+  if (result.interrupted) return {};
+  const std::string name = entry.bug->name + ": ";
+  if (!result.found && result.expected != scheduler::verdict::ok)
+    return name + std::string(to_string(result.expected)) + " was expected, and not found in " +
+           grouped(options.schedules) + " schedules\n";
+  if (result.first.outcome != result.expected)
+    return name + std::string(to_string(result.first.outcome)) + " at " + result.first.where + " was found, and " +
+           std::string(to_string(result.expected)) + " expected\n  " + to_token(result.first) + '\n';
+  if (!result.replayed)
+    return name + "the finding of seed " + std::to_string(result.first.seed) + " cannot be repeated\n";
+  if (result.shrunk_token.empty()) return name + "the finding could not be shrunk\n";
+  if (result.twin_finding)
+    return entry.twin->name + ": " + std::string(to_string(result.twin_finding->first.outcome)) + " at " +
+           result.twin_finding->first.where + " with seed " + std::to_string(result.twin_finding->first.seed) + "\n  " +
+           to_token(result.twin_finding->first) + '\n';
+  return {};
+}
+
+void print_table(const std::vector<zoo_entry>& entries, const std::vector<zoo_result>& results) {
+  using enum table::align;
+  table shown({{.title = "entry"},
+               {.title = "verdict"},
+               {.title = "found after", .side = right},
+               {.title = "steps", .side = right},
+               {.title = "shrunk", .side = right},
+               {.title = "twin", .side = right},
+               {.title = ""}});
+  for (size_t index = 0; index < entries.size(); ++index) {
+    const zoo_result& each = results[index];
+    if (each.twin_schedules == 0 && each.schedules_to_find == 0) continue;  // interrupted before it began
+    shown.add({{.text = entries[index].bug->name},
+               {.text = std::string(to_string(each.found ? each.first.outcome : scheduler::verdict::ok))},
+               {.text = each.found ? grouped(each.schedules_to_find) : "-"},
+               {.text = grouped(each.size_found.steps)},
+               {.text = grouped(each.size_shrunk.steps)},
+               {.text = grouped(each.twin_schedules)},
+               {.text = each.ok() ? "ok" : "WRONG", .shown = each.ok() ? colour::good : colour::bad}});
+  }
+  shown.print(std::cout, width_max);
+}
+
+/// Half of the entries are smaller, half are larger. 0 when there are none.
+double median(std::vector<double> values) {
+  if (values.empty()) return 0;
+  std::sort(values.begin(), values.end());
+  const size_t half = values.size() / 2;
+  return values.size() % 2 == 1 ? values[half] : (values[half - 1] + values[half]) / 2;
+}
+
+int look_after_all(const invocation& asked, const std::vector<zoo_entry>& entries, const zoo_options& options,
+                   uint32_t jobs) {
+  std::vector<zoo_result> results(entries.size());
+  {
+    zoo_progress progress(entries.size());
+    for_each_entry(jobs, entries.size(), [&](sim::simulation& machine, size_t index) {
+      if (interrupt_flag()) return;
+      results[index] = look_after(machine, entries[index], options);
+      progress.done_with(entries[index].bug->name);
+    });
+  }
+  const auto right = static_cast<size_t>(
+      std::count_if(results.begin(), results.end(), [](const zoo_result& each) { return each.ok(); }));
+  const bool all_right = right == results.size();
+  if (asked.json) {
+    json listed = json::array();
+    for (size_t index = 0; index < entries.size(); ++index) listed.push_back(to_json(entries[index], results[index]));
+    const json all = {{"entries", listed}, {"ok", all_right}, {"interrupted", interrupt_flag().load()}};
+    std::cout << all.dump(2, ' ', false, json::error_handler_t::replace) << '\n';
+  } else {
+    print_table(entries, results);
+    std::vector<double> parts;
+    for (size_t index = 0; index < entries.size(); ++index) {
+      const zoo_result& each = results[index];
+      if (each.size_found.steps > 0)
+        parts.push_back(static_cast<double>(each.size_shrunk.steps) / static_cast<double>(each.size_found.steps));
+      if (const std::string wrong = complaint(entries[index], each, options); !wrong.empty())
+        std::cout << '\n' << wrong;
+    }
+    std::cout << '\n'
+              << entries.size() << (entries.size() == 1 ? " entry, " : " entries, ")
+              << (all_right ? "all as expected" : std::to_string(entries.size() - right) + " WRONG") << "; shrunk to "
+              << static_cast<int>(median(parts) * 100 + 0.5) << " % of the steps (median)\n";
+  }
+  if (interrupt_flag()) return interrupted;
+  return all_right ? as_expected : not_as_expected;
+}
+
+/// The row of an entry: how many schedules each strategy needs, the median of its trials.
+std::string row_of(sim::simulation& machine, const zoo_entry& entry, const zoo_options& options,
+                   const std::vector<std::string>& strategies, uint32_t trials) {
+  std::string row =
+      "| `" + entry.bug->name + "` | " +
+      std::string(to_string(entry.bug->expected_verdict(*simulator_settings(*entry.bug, options.settings).value))) +
+      " |";
+  for (const std::string& strategy : strategies) {
+    const std::vector<uint64_t> needed = schedules_to_find(machine, entry, options, strategy, trials);
+    std::vector<uint64_t> sorted;
+    for (const uint64_t each : needed) sorted.push_back(each == 0 ? ~uint64_t{0} : each);
+    std::sort(sorted.begin(), sorted.end());
+    const uint64_t middle = sorted.empty() ? ~uint64_t{0} : sorted[(sorted.size() - 1) / 2];
+    row += middle == ~uint64_t{0} ? " - |" : " " + grouped(middle) + " |";
+  }
+  return row + " " + entry.bug->summary + " |\n";
+}
+
+int compare_strategies(const std::vector<zoo_entry>& entries, const zoo_options& options, uint32_t jobs) {
+  constexpr uint32_t trials = 20;
+  std::vector<std::string> names;
+  std::string title = "| entry | verdict |";
+  std::string line = "|---|---|";
+  for (const scheduler::strategy_help& each : scheduler::strategies()) {
+    names.emplace_back(each.name);
+    title += " " + names.back() + " |";
+    line += "---:|";
+  }
+  std::vector<std::string> rows(entries.size());
+  {
+    zoo_progress progress(entries.size());
+    for_each_entry(jobs, entries.size(), [&](sim::simulation& machine, size_t index) {
+      if (interrupt_flag()) return;
+      rows[index] = row_of(machine, entries[index], options, names, trials);
+      progress.done_with(entries[index].bug->name);
+    });
+  }
+  std::cout << title << " what is wrong |\n" << line << "---|\n";
+  for (const std::string& row : rows) std::cout << row;
+  return interrupt_flag() ? interrupted : as_expected;
+}
+
+}  // namespace
+
+int zoo(const invocation& asked) {
+  std::vector<zoo_entry> entries;
+  if (const std::string wrong = select_entries(asked.scenarios, entries); !wrong.empty())
+    return fail(wrong_input, wrong);
+  zoo_options options;
+  options.first_seed = asked.seed;
+  options.schedules = asked.schedules;
+  options.twin_schedules = asked.twin_schedules;
+  options.strategy = asked.strategy;
+  options.settings = asked.settings;
+  options.stop = &interrupt_flag();
+  std::string error;
+  if (scheduler::make_strategy(asked.strategy, error) == nullptr) return fail(wrong_input, error);
+  for (const zoo_entry& each : entries)
+    if (const auto refused = refused_by(each, options)) return fail(wrong_input, *refused);
+  catch_interrupt();
+  const uint32_t jobs = asked.jobs != 0 ? asked.jobs : std::max(1u, std::thread::hardware_concurrency());
+  if (asked.compare) return compare_strategies(entries, options, jobs);
+  return look_after_all(asked, entries, options, jobs);
+}
+
+}  // namespace heddle::tools
