@@ -5,6 +5,8 @@
 // LLVM offload's RPC.cpp: lock-held-across-callback-slow, the mutex of all devices is held while a handler runs, until its call has ended, so
 // that one slow call stops all devices. The twins call with no mutex held; a handler does what there is to do, and comes back later.
 #include "../ports.h"
+#include <heddle/tools/requests.h>
+
 #include "zoo.h"
 
 #include <mutex>
@@ -75,7 +77,9 @@ verdict locked_callback_verdict(const parameters& set) { return zoo::is_fixed(se
 
 // -- a slow handler ----------------------------------------------------------------------------------------------------------------
 
-/// Two devices, a wave each, whose requests and answers are bits of two words. The first makes a call of many hand-overs.
+HEDDLE_FUNCTION constexpr uint64_t request_id(uint32_t device, uint32_t left) { return uint64_t{device} << 32 | left; }
+
+/// Two devices, a wave each, whose requests are bits of a word; each has a word for its answer. The first makes a call of many hand-overs.
 struct two_devices_kernel {
   uint32_t* requests;
   uint32_t* answers;
@@ -86,9 +90,9 @@ struct two_devices_kernel {
     const uint32_t bit = uint32_t{1} << me;
     for (uint32_t left = me == 0 ? parts : 1; left != 0; --left) {
       shared_word<uint32_t>(*requests).fetch_or(bit, memory_order::release);
+      request_made(request_id(me, left));
       // Acquire pairs with the server's release.
-      while ((shared_word<uint32_t>(*answers).load(memory_order::acquire) & bit) == 0) target::pause();
-      shared_word<uint32_t>(*answers).fetch_and(~bit, memory_order::release);
+      while (shared_word<uint32_t>(answers[me]).load(memory_order::acquire) != left) target::pause();
     }
   }
 };
@@ -105,7 +109,8 @@ struct calls_of_devices {
     // Acquire pairs with the kernel's release.
     if ((shared_word<uint32_t>(*requests).load(memory_order::acquire) & bit) == 0) return false;
     shared_word<uint32_t>(*requests).fetch_and(~bit, memory_order::relaxed);
-    shared_word<uint32_t>(*answers).fetch_or(bit, memory_order::release);
+    request_served(request_id(of, left[of]));
+    shared_word<uint32_t>(answers[of]).store(left[of], memory_order::release);
     --left[of];
     return true;
   }
@@ -120,7 +125,7 @@ struct calls_of_devices {
 
 void run_slow_callback(const parameters& set) {
   device on;
-  auto* const words = on.allocate_shared<uint32_t>(2, "requests, answers");
+  auto* const words = on.allocate_shared<uint32_t>(3, "requests, answers");
   auto* const registry = new (on.allocate_shared<callback_registry>(1, "registry")) callback_registry;
   registry->add(0);
   const bool locked = !zoo::is_fixed(set);
@@ -143,14 +148,13 @@ verdict slow_callback_verdict(const parameters& set) { return zoo::is_fixed(set)
 
 std::vector<parameter> slow_callback_parameters() {
   std::vector<parameter> all = zoo::with_twin({
-      parameter::number("parts", 256, 256, 10000, "", "hand-overs of the slow call"),
+      parameter::number("parts", 64, 64, 10000, "", "hand-overs of the slow call"),
   });
   // Under the others a call may never be made, which is no fault of the server's.
   all.push_back(parameter::one_of("progress", "fair", {"fair", "obe", "hsa_obe", "lobe", "slots", "cuda"},
                                   "which waves are guaranteed a turn; each model is explained in docs/simulator.md"));
   all.push_back(
-      // A scheduler that favours somebody passes a lane over a few dozen times on its own.
-      parameter::number("starvation", 200, 100, 250, "",
+      parameter::number("starvation", 32, 16, 60, "",
                         "how often a lane that waits may be passed over before that is a verdict; 0: as often "
                         "as it comes"));
   return all;
