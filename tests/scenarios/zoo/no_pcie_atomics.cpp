@@ -12,7 +12,7 @@ namespace {
 
 using scheduler::verdict;
 
-struct ticket_kernel {
+struct link_ticket_kernel {
   uint32_t* next;     ///< the count of entries that were taken
   uint32_t* owners;   ///< on the device, one for each entry
   uint32_t* posted;   ///< one for each entry
@@ -38,7 +38,7 @@ struct ticket_kernel {
   }
 };
 
-void run_tickets(const parameters& set) {
+void run_link_tickets(const parameters& set) {
   device on;
   const uint32_t all = set.count("waves") * set.count("calls");
   const bool fixed = zoo::is_fixed(set);
@@ -57,12 +57,12 @@ void run_tickets(const parameters& set) {
     }
   });
   on.launch({.blocks = 1, .waves = set.count("waves"), .lanes = 1},
-            ticket_kernel{next, owners, posted, answers, set.count("calls"), fixed});
+            link_ticket_kernel{next, owners, posted, answers, set.count("calls"), fixed});
   on.synchronize();
   serving.join();
 }
 
-void run_split_tickets(const parameters& set) { run_tickets(set); }
+void run_split_tickets(const parameters& set) { run_link_tickets(set); }
 
 verdict ticket_verdict(const parameters& set) {
   // On a real machine its link decides, and most carry this. Where the device has the counter no read-modify-write crosses the link.
@@ -94,10 +94,10 @@ std::vector<parameter> tickets_across(const char* rmw, int64_t waves) {
 
 }  // namespace
 
-HEDDLE_ZOO(run_tickets, {.name = "zoo.no-pcie-atomics",
-                         .summary = "a counter in host memory is moved by atomics that the link drops",
-                         .parameters = tickets_across("dropped", 1),
-                         .expected = ticket_verdict});
+HEDDLE_ZOO(run_link_tickets, {.name = "zoo.no-pcie-atomics",
+                              .summary = "a counter in host memory is moved by atomics that the link drops",
+                              .parameters = tickets_across("dropped", 1),
+                              .expected = ticket_verdict});
 
 HEDDLE_ZOO(run_split_tickets, {.name = "zoo.no-pcie-atomics-split",
                                .summary = "a counter in host memory is moved by atomics that the link takes apart",

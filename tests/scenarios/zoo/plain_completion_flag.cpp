@@ -37,7 +37,7 @@ void run_plain_completion(const parameters& set) {
   run_offload_on<rpc::offload_ring, false, target, zoo::plain_words>(set);
 }
 
-std::vector<parameter> few_offloads() {
+std::vector<parameter> few_completions() {
   std::vector<parameter> all = zoo::with_twin(offload_parameters(1, 1, 2));
   all.push_back(entries_parameter("1"));
   return all;
@@ -48,7 +48,7 @@ std::vector<parameter> few_offloads() {
 HEDDLE_ZOO(run_plain_completion,
            {.name = "zoo.plain-completion-flag",
             .summary = "the host reads and writes the flags of requests plainly",
-            .parameters = few_offloads(),
+            .parameters = few_completions(),
             .expected = zoo::where_memory_is_late<scheduler::verdict::race, zoo::late_over_the_link::nothing,
                                                   needs_fair_ring>});
 

@@ -9,7 +9,7 @@
 namespace heddle::tests {
 namespace {
 
-struct posting_kernel {
+struct first_post_kernel {
   uint32_t* entries;    ///< the number of each, and one more
   uint32_t* completed;  ///< the count of completions in the low half of the word
   uint32_t depth;
@@ -45,7 +45,7 @@ void run_polled_queue(const parameters& set) {
     }
   });
   on.launch({.blocks = 1, .waves = 1, .lanes = 1},
-            posting_kernel{entries, completed, depth, posts, !zoo::is_fixed(set)});
+            first_post_kernel{entries, completed, depth, posts, !zoo::is_fixed(set)});
   on.synchronize();
   below.join();
 }

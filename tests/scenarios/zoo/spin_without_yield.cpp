@@ -20,7 +20,7 @@ struct spun_queue {
   uint32_t source_of[waves_max];
 };
 
-struct spinning_kernel {
+struct unyielding_kernel {
   spun_queue* at;
   uint32_t sources;
   uint32_t calls;
@@ -92,7 +92,7 @@ void run_spinning(const parameters& set) {
   auto* const at = on.allocate_device<spun_queue>(1, "queue");
   const uint32_t sources = set.count("waves") - 1;
   on.launch({.blocks = 1, .waves = set.count("waves"), .lanes = 1},
-            spinning_kernel{at, sources, set.count("calls"), sources, zoo::is_fixed(set)});
+            unyielding_kernel{at, sources, set.count("calls"), sources, zoo::is_fixed(set)});
   on.synchronize();
   spun_queue left;
   on.copy(&left, at, sizeof left);

@@ -8,7 +8,7 @@ namespace {
 
 using counter_word = target::atomic_ref<uint32_t, scope::device>;
 
-struct counting_kernel {
+struct swapped_add_kernel {
   uint32_t* count;
   uint32_t calls;
   bool compares_what_was_loaded;
@@ -33,7 +33,7 @@ void run_counting(const parameters& set) {
   device on;
   auto* const count = on.allocate_device<uint32_t>(1, "count");
   on.launch({.blocks = 1, .waves = set.count("waves"), .lanes = 1},
-            counting_kernel{count, set.count("calls"), zoo::is_fixed(set)});
+            swapped_add_kernel{count, set.count("calls"), zoo::is_fixed(set)});
   on.synchronize();
   uint32_t counted = 0;
   on.copy(&counted, count, sizeof counted);
