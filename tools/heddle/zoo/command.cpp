@@ -104,7 +104,7 @@ json to_json(const zoo_entry& entry, const zoo_result& result) {
 
 /// What is wrong with an entry, in words; empty when nothing is.
 std::string complaint(const zoo_entry& entry, const zoo_result& result, const zoo_options& options) {
-  if (result.interrupted) return {};
+  if (result.interrupted || result.ok()) return {};
   const std::string name = entry.bug->name + ": ";
   if (!result.found && result.expected != scheduler::verdict::ok)
     return name + std::string(to_string(result.expected)) + " was expected, and not found in " +
