@@ -293,6 +293,19 @@ TEST(a_campaign, leaves_alone_what_another_one_has_written) {
   EXPECT_EQ(begun("500")["scenarios"][0]["findings"][0]["file"], first);
 }
 
+TEST(a_campaign, takes_no_trace_of_an_earlier_one_away) {
+  const temporary_folder folder;
+  const std::string out = folder.path().string();
+  const auto begun = [&](const char* seed) {
+    return heddle_json({"fuzz", "fake.racy", "--seed", seed, "--schedules", "2000", "--jobs", "2", "--out", out});
+  };
+  const std::string later = begun("1000")["scenarios"][0]["findings"][0]["file"];
+  const std::string text = content(later);
+  const std::string first = begun("1")["scenarios"][0]["findings"][0]["file"];
+  EXPECT_NE(first, later);
+  EXPECT_EQ(content(later), text);
+}
+
 /// Checks that no seed was counted twice, and that all that lies there can be read.
 void expect_sound(const fs::path& folder) {
   journal reading;

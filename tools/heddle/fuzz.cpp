@@ -105,6 +105,7 @@ class fuzzer {
     options.seconds_max = seconds_for(index);
     options.stop = &interrupt_flag();
     options.folder = folder_;
+    options.resumed = !asked_.resume_folder.empty();
     if (const auto known = before_.scenarios.find(name); known != before_.scenarios.end())
       options.before = known->second;
     if (!folder_.empty()) options.kept_in = &kept_in_;

@@ -36,7 +36,7 @@ scenario_campaign::scenario_campaign(const scenario& tested, const parameters& s
       sum_(options_.before.sum) {
   for (const scheduler::finding& each : sum_.findings)
     kept_.push_back({each.first.outcome, each.first.where, each.first.seed, {}});
-  if (!options_.before.done.empty() || options_.kept_in != nullptr) look_into_folder();
+  if (options_.resumed) look_into_folder();
 }
 
 /// Traces of runs that were made and not added up, because the campaign was ended at that moment, and those of the groups that are known.
@@ -53,11 +53,11 @@ void scenario_campaign::look_into_folder() {
     if (!mine) continue;
     kept_finding* const known = kept(found.outcome, found.where);
     if (known == nullptr)
-      kept_.push_back({found.outcome, found.where, found.seed, entry.path().string(), true});
+      kept_.push_back({found.outcome, found.where, found.seed, entry.path().string(), true, true});
     else if (known->seed == found.seed)
-      known->file = entry.path().string();
+      *known = {found.outcome, found.where, found.seed, entry.path().string(), known->from_folder, true};
     else if (found.seed < known->seed)
-      *known = {found.outcome, found.where, found.seed, entry.path().string(), true};
+      *known = {found.outcome, found.where, found.seed, entry.path().string(), true, true};
   }
 }
 
@@ -165,21 +165,23 @@ bool scenario_campaign::keep(const scheduler::finding& found) {
   kept_finding* known = kept(found.first.outcome, found.first.where);
   if (known != nullptr && (known->seed < found.first.seed || (known->seed == found.first.seed && !known->from_folder)))
     return !stopped();
-  const std::string file = options_.folder.empty() || !error_.empty() ? "" : write(found.first);
+  bool own = false;
+  const std::string file = options_.folder.empty() || !error_.empty() ? "" : write(found.first, own);
   if (stopped()) return false;
+  if (known != nullptr && known->file == file) own = own || known->own;
   if (known == nullptr) {
-    kept_.push_back({found.first.outcome, found.first.where, found.first.seed, file});
+    kept_.push_back({found.first.outcome, found.first.where, found.first.seed, file, false, own});
     return true;
   }
   // A later seed shows nothing that this one does not, and is counted; a campaign of one worker would not have written it.
   std::error_code ignored;
-  if (!known->file.empty() && known->file != file) std::filesystem::remove(known->file, ignored);
-  *known = {found.first.outcome, found.first.where, found.first.seed, file};
+  if (known->own && !known->file.empty() && known->file != file) std::filesystem::remove(known->file, ignored);
+  *known = {found.first.outcome, found.first.where, found.first.seed, file, false, own};
   return true;
 }
 
-/// The file's name. What another campaign has written is not written over.
-std::string scenario_campaign::write(const scheduler::trace& found) {
+/// The file's name. What another campaign has written is not written over; `written` says whether this one has.
+std::string scenario_campaign::write(const scheduler::trace& found, bool& written) {
   const std::filesystem::path plain = options_.folder / file_name(found);
   std::filesystem::path file = plain.string() + std::string(ending);
   for (int number = 2; std::filesystem::exists(file); ++number) {
@@ -187,7 +189,9 @@ std::string scenario_campaign::write(const scheduler::trace& found) {
     if (there.value && *there.value == found) return file.string();
     file = plain.string() + "." + std::to_string(number) + std::string(ending);
   }
-  if (const auto failed = scheduler::write_trace(found, file)) stop_with(*failed);
+  const auto failed = scheduler::write_trace(found, file);
+  written = !failed;
+  if (failed) stop_with(*failed);
   return file.string();
 }
 
@@ -248,7 +252,8 @@ void scenario_campaign::complete(campaign_worker& with) {
     same->count = each.count;
     each = std::move(*same);
     kept_finding* const known = kept(each.first.outcome, each.first.where);
-    if (known != nullptr && known->file.empty() && !options_.folder.empty()) known->file = write(each.first);
+    if (known != nullptr && known->file.empty() && !options_.folder.empty())
+      known->file = write(each.first, known->own);
   }
 }
 

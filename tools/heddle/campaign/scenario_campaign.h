@@ -32,6 +32,7 @@ class scenario_campaign {
     const std::atomic<bool>* stop = nullptr;  ///< looked at before each run
     std::filesystem::path folder = {};        ///< where findings are written; empty: nowhere
     journal* kept_in = nullptr;               ///< null: in none
+    bool resumed = false;                     ///< traces in the folder may be this campaign's own
     scenario_record before = {};              ///< what has been run already
     /// Called by one thread at a time, now and then, with what there is so far.
     std::function<void(const scheduler::campaign_result&)> progress = nullptr;
@@ -87,13 +88,14 @@ class scenario_campaign {
     std::string file;
     /// Found in the folder, and not by a piece that has been added up: its run will be made again.
     bool from_folder = false;
+    bool own = false;  ///< this campaign wrote the file, so that it may take it away again
   };
 
   double seconds() const;
   std::shared_ptr<const scheduler::estimate> estimate_with(campaign_worker& with);
   kept_finding* kept(scheduler::verdict outcome, std::string_view where);
   void look_into_folder();
-  std::string write(const scheduler::trace& found);
+  std::string write(const scheduler::trace& found, bool& written);
   void stop_with(std::string why);
   void show();
 
