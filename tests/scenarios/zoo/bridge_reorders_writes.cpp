@@ -58,7 +58,7 @@ void run_bridged(const parameters& set) {
 }
 
 scheduler::verdict bridged_verdict(const parameters& set) {
-  const bool passes = set.has("fidelity") && set.text("fidelity") == "link" && set.text("link.hostro") == "on" &&
+  const bool passes = set.has("buffer") && set.text("fidelity") == "link" && set.text("link.hostro") == "on" &&
                       set.text("buffer") == "device";
   return passes && !zoo::is_fixed(set) ? scheduler::verdict::assertion : scheduler::verdict::ok;
 }

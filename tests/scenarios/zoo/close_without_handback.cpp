@@ -44,7 +44,7 @@ struct keeping_server {
       const bool received = end.header_of(port).opcode == echo_opcode;
       if (received)
         for (uint64_t left = end.header_of(port).mask; left != 0; left &= left - 1)
-          account(end.packet_of(port, static_cast<uint32_t>(__builtin_ctzll(left))).words[0]);
+          account(end.packet_of(port, zoo::lowest_bit(left)).words[0]);
       if (received || gives_back_unread) boxes.hand_over(port, boxes.load_outbox(port));
       end.locks().unlock(port);
     }

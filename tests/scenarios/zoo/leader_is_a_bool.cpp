@@ -9,14 +9,8 @@ namespace {
 
 using ticket_word = target::atomic_ref<uint32_t, scope::device>;
 
-HEDDLE_FUNCTION uint32_t lowest_lane(uint64_t mask) {
-  uint32_t lane = 0;
-  for (; (mask & 1) == 0; mask >>= 1) ++lane;
-  return lane;
-}
-
 /// The bug is the type.
-HEDDLE_FUNCTION bool leader_as_bool(uint64_t mask) { return lowest_lane(mask) != 0; }
+HEDDLE_FUNCTION bool leader_as_bool(uint64_t mask) { return zoo::lowest_bit(mask) != 0; }
 
 /// `value` of the lane `from`, in every lane of the mask.
 HEDDLE_FUNCTION uint32_t value_of_lane(uint64_t mask, uint32_t value, uint32_t from) {
@@ -36,7 +30,7 @@ struct ticket_kernel {
     uint32_t ticket = 0;
     if (target::is_first_lane(mask)) ticket = 1 + ticket_word(*next).fetch_add(1, memory_order::relaxed);
     tickets[target::lane_id()] = value_of_lane(mask, ticket,
-                                               knows_index            ? lowest_lane(mask)
+                                               knows_index            ? zoo::lowest_bit(mask)
                                                : leader_as_bool(mask) ? 1
                                                                       : 0);
   }

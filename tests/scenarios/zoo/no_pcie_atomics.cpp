@@ -66,8 +66,7 @@ void run_split_tickets(const parameters& set) { run_link_tickets(set); }
 
 verdict ticket_verdict(const parameters& set) {
   // On a real machine its link decides, and most carry this. Where the device has the counter no read-modify-write crosses the link.
-  const bool crosses = set.has("buffer") && set.text("buffer") == "host" && set.text("fidelity") == "link";
-  if (zoo::is_fixed(set) || !crosses) return verdict::ok;
+  if (zoo::is_fixed(set) || !zoo::link_is_crossed(set)) return verdict::ok;
   const std::string& carried = set.text("link.rmw");
   const bool alone = set.count("waves") == 1;
   if (carried == "dropped") return alone ? verdict::deadlock : verdict::protocol;

@@ -62,7 +62,7 @@ struct slot_words_kernel {
     for (uint32_t call = 0; call < calls; ++call) {
       const uint64_t id = uint64_t{target::wave_id()} * calls + call;
       const uint32_t bit = slots.take();
-      uint64_t& value = slots.values[__builtin_ctz(bit)];
+      uint64_t& value = slots.values[zoo::lowest_bit(bit)];
       value = id;
       shared_word<uint32_t>(*slots.requests).fetch_or(bit, memory_order::release);
       // Acquire pairs with the server's release.

@@ -149,8 +149,7 @@ void run_offload_lock_across_link(const parameters& set) {
 
 verdict lock_across_link_verdict(const parameters& set) {
   // On a real machine its link decides, and most carry this. Where the device has the mailbox no read-modify-write crosses the link.
-  const bool crosses = set.has("buffer") && set.text("buffer") == "host" && set.text("fidelity") == "link";
-  if (zoo::is_fixed(set) || !crosses) return needs_fair_requesters(set);
+  if (zoo::is_fixed(set) || !zoo::link_is_crossed(set)) return needs_fair_requesters(set);
   const std::string& carried = set.text("link.rmw");
   if (carried == "refused") return verdict::memory;
   return carried == "split" ? verdict::assertion : needs_fair_requesters(set);

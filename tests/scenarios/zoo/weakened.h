@@ -127,7 +127,7 @@ template <scheduler::verdict Planted, late_over_the_link Shows = late_over_the_l
 scheduler::verdict where_memory_is_late(const parameters& set) {
   if (is_fixed(set)) return Sound(set);
   if (!set.has("fidelity") || set.text("fidelity") == "scoped") return Planted;
-  if (set.text("fidelity") == "link" && set.text("buffer") == "host") {
+  if (link_is_crossed(set)) {
     const bool stores = Shows == late_over_the_link::stores || Shows == late_over_the_link::either;
     const bool loads = Shows == late_over_the_link::loads || Shows == late_over_the_link::either;
     if (stores && set.text("link.pool") == "on") return scheduler::verdict::assertion;

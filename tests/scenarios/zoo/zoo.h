@@ -17,10 +17,22 @@ inline parameter fixed() { return parameter::one_of("fixed", "no", {"no", "yes"}
 
 inline bool is_fixed(const parameters& set) { return set.text("fixed") == "yes"; }
 
+/// The index of the lowest bit that is set in `bits`, which is not 0. The compilers' own count of zeros is not for every device.
+HEDDLE_FUNCTION inline uint32_t lowest_bit(uint64_t bits) {
+  uint32_t index = 0;
+  for (; (bits & 1) == 0; bits >>= 1) ++index;
+  return index;
+}
+
 /// Parameters of a bug that has a twin.
 inline std::vector<parameter> with_twin(std::vector<parameter> all) {
   all.push_back(fixed());
   return all;
+}
+
+/// Whether the device reaches shared memory over a link that is simulated. A real machine has no such settings, and its link is as it is.
+inline bool link_is_crossed(const parameters& set) {
+  return set.has("buffer") && set.text("buffer") == "host" && set.text("fidelity") == "link";
 }
 
 /// `bug` needs the parameter fixed().
