@@ -132,8 +132,23 @@ class shrinker {
     const bool stopped = options_.stop != nullptr && options_.stop->load(std::memory_order_relaxed);
     const bool late = options_.seconds_max > 0 && seconds() >= options_.seconds_max;
     if (stopped || late || spent_ >= options_.runs_max) exhausted_ = true;
-    return !exhausted_;
+    return !exhausted_ && spent_ < allowed_until_;
   }
+
+  /// While it lives, may_run() allows no more than this part of all runs.
+  class allowance {
+   public:
+    allowance(shrinker& of, uint64_t part) : of_(of), before_(of.allowed_until_) {
+      of_.allowed_until_ = std::min(before_, of_.spent_ + std::max<uint64_t>(1, of_.options_.runs_max / part));
+    }
+    ~allowance() { of_.allowed_until_ = before_; }
+    allowance(const allowance&) = delete;
+    allowance& operator=(const allowance&) = delete;
+
+   private:
+    shrinker& of_;
+    uint64_t before_;
+  };
 
   void count(const run_result& result) {
     ++runs_;
@@ -232,12 +247,20 @@ class shrinker {
     return value == nullptr ? 0 : std::strtoll(value->c_str(), nullptr, 10);
   }
 
+  /// How far runs under other settings are made smaller before they are compared.
+  enum class care : uint8_t {
+    none,  ///< as seeds give them: quick, and good enough for programs that are far too large
+    some,  ///< without what they clearly do not need
+  };
+
   /// Takes the values if the failure can be had with them, in a run that is hardly larger.
   bool take_if_failing(setup& current, const setting_values& values) {
     if (values == current.settings || !may_run() || !settings_tried_.insert(values).second) return false;
+    if (settings_without_failure_.count(values) != 0) return false;
     setup tried = {.settings = values, .run = options_.with_settings(values), .is_original = false};
     if (tried.run == nullptr) return false;
-    std::optional<failing_run> small = smallest_of(tried, seeds_for_settings);
+    std::optional<failing_run> small = smallest_of(tried);
+    if (!small && may_run()) settings_without_failure_.insert(values);
     if (!small) return false;
     if (total(small->size) > total(seen_.size) + total(seen_.size) / 8) return false;
     seen_ = std::move(*small);
@@ -247,16 +270,25 @@ class shrinker {
 
   static uint64_t total(const run_size& size) { return std::get<0>(cost_of(size)); }
 
-  /// The smallest run of the schedule seen last and of so many seeds, without what it clearly does not need; nothing when none fails.
-  std::optional<failing_run> smallest_of(const setup& under, uint64_t seeds) {
+  /// The smallest run of the schedule seen last and of some seeds; nothing when none fails.
+  std::optional<failing_run> smallest_of(const setup& under) {
     std::optional<failing_run> best = played(under, seen_.happened, original_);
-    begin_draws(under);
-    for (uint64_t seed = 1; seed <= seeds && may_run(); ++seed)
-      if (auto hit = drawn(under, seed); hit && (!best || is_smaller(hit->size, best->size))) best = std::move(hit);
-    if (!best) return std::nullopt;
-    tried_.clear();
-    leave_out_deviations(under, *best, false);
-    leave_out_turns(under, *best);
+    {
+      const allowance seeds_only(*this, part_for_a_setting);
+      begin_draws(under);
+      uint32_t hits = 0;
+      for (uint64_t seed = 1; seed <= seeds_for_a_setting && hits < hits_for_a_setting && may_run(); ++seed) {
+        auto hit = drawn(under, seed);
+        if (hit) ++hits;
+        if (hit && (!best || is_smaller(hit->size, best->size))) best = std::move(hit);
+      }
+    }
+    if (best && care_ == care::some) {
+      const allowance some(*this, part_for_a_setting);
+      tried_.clear();
+      leave_out_deviations(under, *best, false);
+      leave_out_turns(under, *best);
+    }
     return best;
   }
 
@@ -265,14 +297,32 @@ class shrinker {
     strategy_->estimated(estimate_for(*strategy_, [&](choice_source& choices) { count(under.run(choices, false)); }));
   }
 
-  /// All to their least values, else one after the other as far as it goes.
+  /// Roughly first: what is far too large cannot be afforded to be made smaller otherwise.
   void reduce_settings(setup& current) {
     if (options_.with_settings == nullptr || options_.reducibles.empty()) return;
-    if (auto small = smallest_of(current, seeds_for_settings)) seen_ = std::move(*small);
-    setting_values least = current.settings;
-    for (const reducible& each : options_.reducibles)
-      if (number_of(least, each.key) > each.minimum) *value_of(least, each.key) = std::to_string(each.minimum);
-    if (take_if_failing(current, least)) return;
+    for (const care how : {care::none, care::some}) {
+      care_ = how;
+      settings_tried_.clear();
+      if (auto small = smallest_of(current); small && total(small->size) <= total(seen_.size))
+        seen_ = std::move(*small);
+      reduce_all_settings(current);
+    }
+  }
+
+  /// All to their least values, else all together by halves, and then one after the other, as far as it goes.
+  void reduce_all_settings(setup& current) {
+    const auto together = [&](auto value_for) {
+      setting_values less = current.settings;
+      for (const reducible& each : options_.reducibles) {
+        const int64_t now = number_of(less, each.key);
+        const int64_t value = allowed_from(each, value_for(each, now));
+        if (value < now) *value_of(less, each.key) = std::to_string(value);
+      }
+      return take_if_failing(current, less);
+    };
+    if (together([](const reducible& each, int64_t) { return each.minimum; })) return;
+    while (together([](const reducible& each, int64_t now) { return std::max(each.minimum, now / 2); })) {
+    }
     bool changed = true;
     while (changed && may_run()) {
       changed = false;
@@ -542,7 +592,9 @@ class shrinker {
     made.finished = !exhausted_;
   }
 
-  static constexpr uint64_t seeds_for_settings = 200;
+  static constexpr uint64_t seeds_for_a_setting = 200;
+  static constexpr uint32_t hits_for_a_setting = 10;
+  static constexpr uint64_t part_for_a_setting = 20;  ///< of all runs, at most
   static constexpr uint32_t tries_for_a_setting = 6;  ///< in a row
   static constexpr size_t starts_max = 16;
 
@@ -551,12 +603,15 @@ class shrinker {
   std::chrono::steady_clock::time_point start_;
   uint64_t runs_ = 0;
   uint64_t spent_ = 0;
+  uint64_t allowed_until_ = ~uint64_t{0};  ///< what `spent_` may be; an allowance says more
   bool exhausted_ = false;
   std::unique_ptr<strategy> strategy_;
   failing_run original_;
   failing_run seen_;  ///< a small one under the settings that are allowed now
   std::set<std::string> kinds_waiting_;
-  std::set<setting_values> settings_tried_;
+  care care_ = care::none;
+  std::set<setting_values> settings_tried_;            ///< with the care that is taken now
+  std::set<setting_values> settings_without_failure_;  ///< by whatever care
   std::unordered_set<uint64_t> tried_;  ///< digests of schedules that were run under the current settings
 };
 

@@ -27,9 +27,9 @@ struct echo_kernel {
 };
 
 template <typename ClientMachine, typename ServerMachine>
-void run_echo_on(const parameters& set, idle_server idle = {}) {
+void run_echo_on(const port_counts& of, idle_server idle = {}) {
   device on;
-  port_test test(on, set);
+  port_test test(on, of);
   test.run<ServerMachine>(
       echo_kernel<ClientMachine>{test.client<ClientMachine>(idle.sleeps), test.who()},
       [](auto& port, const auto& account) {
@@ -39,7 +39,7 @@ void run_echo_on(const parameters& set, idle_server idle = {}) {
           both.words[0] = changed(both.words[0]);
         });
       },
-      all_calls(set), idle);
+      of.requests(), idle);
 }
 
 inline void run_echo(const parameters& set) { run_echo_on<target, target>(set); }

@@ -21,7 +21,7 @@ inline std::vector<parameter> hostcall_parameters(int64_t waves, int64_t lanes, 
 inline scheduler::verdict needs_fair_packet_holders(const parameters& set) {
   if (set.has("fidelity") && set.text("fidelity") == "link" && set.text("link.rmw") == "refused")
     return scheduler::verdict::memory;
-  return needs_fair_holders_of("packets", set);
+  return needs_fair_holders_of(set.count("packets"), set);
 }
 
 inline constexpr uint32_t hostcall_service = 7;

@@ -21,23 +21,46 @@ inline std::vector<parameter> port_parameters(int64_t waves, int64_t lanes, int6
   };
 }
 
+/// What a test of ports is made of. Bodies that change one of these change it here: to copy `parameters` is some thousand steps of the
+/// program under test.
+struct port_counts {
+  uint32_t waves;
+  uint32_t lanes;
+  uint32_t ports;
+  uint32_t servers;
+  uint32_t calls;  ///< of each lane
+
+  // Wherever settings are at hand, they are meant.
+  port_counts(const parameters& set)  // NOLINT(google-explicit-constructor)
+      : waves(set.count("waves")),
+        lanes(set.count("lanes")),
+        ports(set.count("ports")),
+        servers(set.has("servers") ? set.count("servers") : 1),
+        calls(set.count("calls")) {}
+
+  /// Requests of a launch in which every lane makes every call.
+  uint64_t requests() const { return uint64_t{waves} * lanes * calls; }
+};
+
 /// The verdict of a scenario in which a call may have to wait for somebody who holds a port: `ok` where whoever holds one is
-/// guaranteed a turn, or where the lanes of the other waves, each with a call of its own, cannot hold all of `resource`.
-inline scheduler::verdict needs_fair_holders_of(const char* resource, const parameters& set) {
+/// guaranteed a turn, or where the lanes of the other waves, each with a call of its own, cannot hold all `resources`.
+inline scheduler::verdict needs_fair_holders_of(uint32_t resources, const parameters& set) {
   if (!set.has("progress")) return scheduler::verdict::ok;
   const std::string& model = set.text("progress");
-  const bool one_is_left = uint64_t{set.count("waves") - 1} * set.count("lanes") < set.count(resource);
+  const bool one_is_left = uint64_t{set.count("waves") - 1} * set.count("lanes") < resources;
   const bool hangs = model == "unfair" || (model == "hsa" && !one_is_left);
   return hangs ? scheduler::verdict::progress : scheduler::verdict::ok;
 }
 
 /// Where the server answers each call without waiting for its client again.
-inline scheduler::verdict needs_fair_holders(const parameters& set) { return needs_fair_holders_of("ports", set); }
+inline scheduler::verdict needs_fair_holders(const parameters& set) {
+  return needs_fair_holders_of(set.count("ports"), set);
+}
 
 /// Where a call has several hand-overs: the server waits inside it for its client, and has nobody else to serve the others.
 inline scheduler::verdict needs_fair_clients(const parameters& set) {
   const scheduler::verdict without_port = needs_fair_holders(set);
-  return without_port != scheduler::verdict::ok ? without_port : needs_fair_holders_of("servers", set);
+  return without_port != scheduler::verdict::ok ? without_port : needs_fair_holders_of(set.count("servers"), set);
 }
 
 /// Which lanes make which calls; the part of every kernel that tells requests apart.
@@ -68,11 +91,8 @@ struct idle_server {
 /// The memory of one set of ports and of the account of its requests.
 class port_test {
  public:
-  port_test(device& on, const parameters& set)
-      : on_(on),
-        set_(set),
-        shape_{set.count("ports"), set.count("lanes")},
-        requests_(uint64_t{set.count("waves")} * set.count("lanes") * set.count("calls")) {
+  port_test(device& on, const port_counts& of)
+      : on_(on), of_(of), shape_{of.ports, of.lanes}, requests_(of.requests()) {
     memory_ = on.allocate_shared<unsigned char>(shape_.size_bytes(), "ports");
     client_locks_ = on.allocate_device<uint32_t>(shape_.lock_words(), "client locks");
     server_locks_ = on.allocate_shared<uint32_t>(shape_.lock_words(), "server locks");
@@ -90,7 +110,7 @@ class port_test {
   rpc::basic_server<Machine, Check> server(uint32_t start) const {
     return {memory_, server_locks_, shape_, start};
   }
-  callers who() const { return {set_.count("lanes"), set_.count("calls")}; }
+  callers who() const { return {of_.lanes, of_.calls}; }
 
   // For scenarios with a server of their own.
   rpc::layout shape() const { return shape_; }
@@ -116,8 +136,8 @@ class port_test {
   template <typename ServerMachine = target, typename Check = rpc::checking, typename Kernel, typename Handle>
   void run(Kernel kernel, Handle handle, uint64_t expected, idle_server idle = {}) {
     std::vector<decltype(on_.spawn_host("server", [] {}))> servers;
-    servers.reserve(set_.count("servers"));
-    for (uint32_t n = 0; n < set_.count("servers"); ++n)
+    servers.reserve(of_.servers);
+    for (uint32_t n = 0; n < of_.servers; ++n)
       servers.push_back(on_.spawn_host("server", [server = server<ServerMachine, Check>(n), handle, idle,
                                                   account = requests(), stop = stop_]() mutable {
         while (true) {
@@ -135,7 +155,7 @@ class port_test {
             target::pause();
         }
       }));
-    on_.launch({.blocks = 1, .waves = set_.count("waves"), .lanes = set_.count("lanes")}, kernel);
+    on_.launch({.blocks = 1, .waves = of_.waves, .lanes = of_.lanes}, kernel);
     on_.synchronize();
     // Release pairs with the acquire in the servers' loops.
     shared_word<uint32_t>(*stop_).store(1, memory_order::release);
@@ -159,7 +179,7 @@ class port_test {
 
  private:
   device& on_;
-  const parameters& set_;
+  port_counts of_;
   rpc::layout shape_;
   uint64_t requests_;
   unsigned char* memory_ = nullptr;

@@ -21,7 +21,9 @@ inline std::vector<parameter> slot_parameters(int64_t waves, int64_t lanes, int6
   };
 }
 
-inline scheduler::verdict needs_fair_slot_holders(const parameters& set) { return needs_fair_holders_of("slots", set); }
+inline scheduler::verdict needs_fair_slot_holders(const parameters& set) {
+  return needs_fair_holders_of(set.count("slots"), set);
+}
 
 /// What a server leaves in a line when it clears it: no request has this number.
 inline constexpr uint64_t cleared_line = ~uint64_t{0};

@@ -268,6 +268,41 @@ TEST(shrink, settings_become_as_small_as_the_failure_allows) {
   EXPECT_EQ(made.after.steps, 8u);
 }
 
+TEST(shrink, a_program_that_is_far_too_large_becomes_small_in_few_runs) {
+  const setting_values settings = {{"actors", "40"}, {"padding", "400"}};
+  const run_one run = with_three(settings);
+  const trace recorded = found(run, 1, settings);
+  shrink_options options;
+  options.runs_max = 1'000;  // each of some 16,000 steps counts as four
+  options.reducibles = {{.key = "actors", .minimum = 1}, {.key = "padding", .minimum = 2}};
+  options.with_settings = with_three;
+  const shrunk made = shrink(recorded, run, options);
+  EXPECT_EQ(made.smallest.parameters, (setting_values{{"actors", "3"}, {"padding", "2"}}));
+  EXPECT_GT(made.before.steps, 10'000u);
+  EXPECT_LE(made.after.steps, 12u);
+  expect_strict(made, with_three(made.smallest.parameters));
+}
+
+TEST(shrink, settings_that_go_together_become_less_together) {
+  const setting_values settings = {{"actors", "32"}, {"padding", "16"}};
+  // With others than twice as many actors as padding there is no failure.
+  const auto in_step = [](const setting_values& tried) -> run_one {
+    const run_one run = with_three(tried);
+    const bool fails = number_of(tried, "actors") == 2 * number_of(tried, "padding");
+    return [run, fails](choice_source& choices, bool explain) {
+      run_result result = run(choices, explain);
+      if (!fails) result.outcome = verdict::ok;
+      return result;
+    };
+  };
+  const trace recorded = found(in_step(settings), 1, settings);
+  shrink_options options;
+  options.reducibles = {{.key = "actors", .minimum = 1}, {.key = "padding", .minimum = 1}};
+  options.with_settings = in_step;
+  EXPECT_EQ(shrink(recorded, in_step(settings), options).smallest.parameters,
+            (setting_values{{"actors", "4"}, {"padding", "2"}}));
+}
+
 TEST(shrink, settings_under_which_the_program_means_another_bug_are_not_taken) {
   const setting_values settings = {{"actors", "8"}, {"padding", "3"}};
   const trace recorded = found(with_three(settings), 1, settings);

@@ -66,6 +66,47 @@ void long_run(const parameters&) {
 
 verdict expect_deadlock(const parameters&) { return verdict::deadlock; }
 
+/// Finds the same as `counted`, unless it is fixed.
+void counted_unless_fixed(const parameters& set) {
+  if (set.text("fixed") == "no") counted(set);
+}
+
+const parameter fixed = parameter::one_of("fixed", "no", {"no", "yes"}, "without the bug");
+const parameter is_fixed = parameter::one_of("fixed", "yes", {"no", "yes"}, "without the bug");
+const parameter four_calls = parameter::number("calls", 4, 1, 100, "calls", "how often");
+const parameter three_calls = parameter::number("calls", 3, 1, 100, "calls", "how often");
+
+verdict expect_assertion(const parameters& set) {
+  return set.text("fixed") == "no" && set.count("calls") >= 4 ? verdict::assertion : verdict::ok;
+}
+verdict always_assertion(const parameters&) { return verdict::assertion; }
+
+// Entries of the zoo: one as it should be, one whose twin has the bug, and one that its defaults do not show.
+const bool registered_entries =
+    register_scenario({.name = "entry.counted",
+                       .summary = "Four calls show it.",
+                       .parameters = {four_calls, fixed},
+                       .expected = expect_assertion,
+                       .body = counted_unless_fixed}) &&
+    register_scenario({.name = "entry.counted.fixed",
+                       .summary = "Without.",
+                       .parameters = {four_calls, is_fixed},
+                       .expected = expect_assertion,
+                       .body = counted_unless_fixed}) &&
+    register_scenario({.name = "entry.leaky",
+                       .summary = "Its twin has the bug.",
+                       .parameters = {four_calls},
+                       .expected = always_assertion,
+                       .body = counted}) &&
+    register_scenario(
+        {.name = "entry.leaky.fixed", .summary = "Has the bug.", .parameters = {four_calls}, .body = counted}) &&
+    register_scenario({.name = "entry.missed",
+                       .summary = "Three calls do not show it.",
+                       .parameters = {three_calls},
+                       .expected = always_assertion,
+                       .body = counted}) &&
+    register_scenario({.name = "entry.missed.fixed", .summary = "Without.", .body = silent});
+
 const bool registered =
     register_scenario({.name = "port.echo", .summary = "Calls come back.", .parameters = {calls}, .body = echo}) &&
     register_scenario({.name = "zoo.crossed-calls",

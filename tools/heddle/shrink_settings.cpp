@@ -1,9 +1,12 @@
+#include <heddle/sim/settings.h>
 #include <heddle/tools/common.h>
 #include <heddle/tools/shrink_settings.h>
 #include <heddle/tools/trial.h>
 
 #include <algorithm>
+#include <cstdlib>
 #include <limits>
+#include <optional>
 
 namespace heddle::tools {
 namespace {
@@ -20,20 +23,38 @@ std::vector<int64_t> numbers_of(const std::vector<std::string>& words) {
   return numbers;
 }
 
-std::vector<scheduler::reducible> reducibles_of(const scenario& tested) {
+/// A number among the scenario's own parameters.
+struct own_number {
+  std::string key;
+  int64_t minimum = 0;
+  int64_t maximum = 0;
+  std::vector<int64_t> allowed = {};  ///< in ascending order; empty: every whole number between the two
+};
+
+std::vector<own_number> own_numbers(const scenario& tested) {
   const std::vector<parameter> machine = sim::machine_parameters();
-  std::vector<scheduler::reducible> all;
+  std::vector<own_number> all;
   for (const parameter& each : tested.parameters) {
     const auto same_key = [&](const parameter& other) { return other.key == each.key; };
     if (std::any_of(machine.begin(), machine.end(), same_key)) continue;
     if (each.kind == parameter::type::number) {
-      all.push_back({.key = each.key, .minimum = each.minimum});
+      all.push_back({.key = each.key, .minimum = each.minimum, .maximum = each.maximum});
     } else if (std::vector<int64_t> allowed = numbers_of(each.choices); !allowed.empty()) {
-      const int64_t least = allowed.front();
-      all.push_back({.key = each.key, .minimum = least, .allowed = std::move(allowed)});
+      const int64_t least = allowed.front(), most = allowed.back();
+      all.push_back({.key = each.key, .minimum = least, .maximum = most, .allowed = std::move(allowed)});
     }
   }
   return all;
+}
+
+int64_t value_of(const parameters& settings, const std::string& key) {
+  return std::strtoll(settings.value_text(key).c_str(), nullptr, 10);
+}
+
+/// The value nearest to `wanted`, which is not below the minimum, from below.
+int64_t allowed_up_to(const own_number& what, int64_t wanted) {
+  if (what.allowed.empty()) return std::min(wanted, what.maximum);
+  return *std::prev(std::upper_bound(what.allowed.begin(), what.allowed.end(), wanted));
 }
 
 }  // namespace
@@ -42,7 +63,9 @@ scheduler::shrink_options shrink_options_for(sim::simulation& machine, const sce
                                              const parameters& recorded, scheduler::verdict found) {
   const bool was_expected = tested.expected_verdict(recorded) == found;
   scheduler::shrink_options options;
-  options.reducibles = reducibles_of(tested);
+  for (own_number& each : own_numbers(tested))
+    options.reducibles.push_back(
+        {.key = std::move(each.key), .minimum = each.minimum, .allowed = std::move(each.allowed)});
   options.with_settings = [&machine, &tested, was_expected,
                            found](const scheduler::setting_values& values) -> scheduler::run_one {
     std::vector<std::string> assignments;
@@ -54,6 +77,31 @@ scheduler::shrink_options shrink_options_for(sim::simulation& machine, const sce
     };
   };
   return options;
+}
+
+parameters raised(const scenario& tested, const parameters& settings, uint32_t factor,
+                  const std::vector<std::string>& kept) {
+  const scheduler::verdict expected = tested.expected_verdict(settings);
+  std::vector<std::string> assignments;
+  for (const own_number& each : own_numbers(tested)) {
+    if (std::find(kept.begin(), kept.end(), each.key) != kept.end()) continue;
+    const int64_t now = value_of(settings, each.key);
+    const int64_t most = now > each.maximum / factor ? each.maximum : now * factor;
+    if (const int64_t more = allowed_up_to(each, most); more > now)
+      assignments.push_back(each.key + "=" + std::to_string(more));
+  }
+  // What it expects depends on several of them together: more ports go with more waves.
+  const auto with = [&](parameters of, const std::vector<std::string>& changes) -> std::optional<parameters> {
+    for (const std::string& each : changes)
+      if (of.set(each)) return std::nullopt;
+    if (sim::without_effect(of) || tested.expected_verdict(of) != expected) return std::nullopt;
+    return of;
+  };
+  if (auto all = with(settings, assignments)) return *all;
+  parameters larger = settings;
+  for (const std::string& each : assignments)
+    if (auto one_more = with(larger, {each})) larger = std::move(*one_more);
+  return larger;
 }
 
 }  // namespace heddle::tools

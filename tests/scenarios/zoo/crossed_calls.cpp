@@ -5,6 +5,8 @@
 #include "../ports.h"
 #include "zoo.h"
 
+#include <algorithm>
+
 namespace heddle::tests {
 namespace {
 
@@ -21,18 +23,17 @@ struct crossed_kernel {
 };
 
 /// A port and a server for each call in the twin: the handlers meet.
-parameters with_room(const parameters& set) {
-  parameters with = set;
-  if (!zoo::is_fixed(set)) return with;
-  if (set.count("ports") < 2) with.set("ports=2");
-  if (set.count("servers") < 2) with.set("servers=2");
-  return with;
+port_counts with_room(const parameters& set) {
+  port_counts of = set;
+  if (!zoo::is_fixed(set)) return of;
+  of.ports = std::max(of.ports, of.waves);
+  of.servers = std::max(of.servers, of.waves);
+  return of;
 }
 
-void run_crossed_calls(const parameters& given) {
-  const parameters set = with_room(given);
+void run_crossed_calls(const parameters& set) {
   device on;
-  port_test test(on, set);
+  port_test test(on, with_room(set));
   auto* const arrived = on.allocate_shared<uint32_t>(2, "arrived flags");
   test.run(
       crossed_kernel{test.client(), test.who()},
@@ -48,10 +49,10 @@ void run_crossed_calls(const parameters& given) {
       set.count("waves"));
 }
 
-scheduler::verdict crossed_verdict(const parameters& given) {
-  const parameters set = with_room(given);
+scheduler::verdict crossed_verdict(const parameters& set) {
+  const port_counts of = with_room(set);
   // With a port and a server for each call the handlers meet, if both waves get a turn.
-  const bool apart = set.count("ports") >= 2 && set.count("servers") >= 2;
+  const bool apart = of.ports >= 2 && of.servers >= 2;
   if (!apart) return scheduler::verdict::deadlock;
   const bool fair = !set.has("progress") || set.text("progress") == "fair";
   return fair ? scheduler::verdict::ok : scheduler::verdict::progress;

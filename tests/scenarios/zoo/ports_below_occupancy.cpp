@@ -7,25 +7,23 @@
 #include "zoo.h"
 
 #include <algorithm>
-#include <string>
 
 namespace heddle::tests {
 namespace {
 
-/// As many ports as there may be calls at a time; the bug is the cap.
-parameters with_capped_ports(const parameters& set) {
-  parameters with = set;
+/// As many as there may be calls at a time; the bug is the cap.
+uint32_t capped_ports(const parameters& set) {
   const uint32_t wanted = set.count("waves") * set.count("lanes");
-  with.set("ports=" + std::to_string(zoo::is_fixed(set) ? wanted : std::min(wanted, set.count("ports"))));
-  return with;
+  return zoo::is_fixed(set) ? wanted : std::min(wanted, set.count("ports"));
 }
 
 void run_capped_ports(const parameters& set) {
-  const parameters with = with_capped_ports(set);
-  run_echo(with);
+  port_counts of = set;
+  of.ports = capped_ports(set);
+  run_echo_on<target, target>(of);
 }
 
-scheduler::verdict capped_ports_verdict(const parameters& set) { return needs_fair_holders(with_capped_ports(set)); }
+scheduler::verdict capped_ports_verdict(const parameters& set) { return needs_fair_holders_of(capped_ports(set), set); }
 
 std::vector<parameter> more_waves_than_ports() {
   std::vector<parameter> all = zoo::with_twin({

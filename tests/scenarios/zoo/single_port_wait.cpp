@@ -5,24 +5,22 @@
 #include "zoo.h"
 
 #include <algorithm>
-#include <string>
 
 namespace heddle::tests {
 namespace {
 
-/// A port for each wave in the twin.
-parameters with_ports(const parameters& set) {
-  parameters with = set;
-  if (zoo::is_fixed(set)) with.set("ports=" + std::to_string(std::max(set.count("ports"), set.count("waves"))));
-  return with;
+/// In the twin one for each wave.
+uint32_t ports_for(const parameters& set) {
+  return zoo::is_fixed(set) ? std::max(set.count("ports"), set.count("waves")) : set.count("ports");
 }
 
 void run_single_port_wait(const parameters& set) {
-  const parameters with = with_ports(set);
-  run_echo(with);
+  port_counts of = set;
+  of.ports = ports_for(set);
+  run_echo_on<target, target>(of);
 }
 
-scheduler::verdict single_port_verdict(const parameters& set) { return needs_fair_holders(with_ports(set)); }
+scheduler::verdict single_port_verdict(const parameters& set) { return needs_fair_holders_of(ports_for(set), set); }
 
 std::vector<parameter> hangs_by_default() {
   std::vector<parameter> all = zoo::with_twin(port_parameters(2, 1, 1, 1));

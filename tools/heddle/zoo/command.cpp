@@ -25,7 +25,7 @@ namespace {
 
 using json = nlohmann::ordered_json;
 
-constexpr size_t width_max = 80;
+constexpr size_t width_max = 100;
 
 /// Calls `work(machine, index)` for each index below `count`, on so many threads, each with a machine of its own.
 void for_each_entry(uint32_t jobs, size_t count, const std::function<void(sim::simulation&, size_t)>& work) {
@@ -83,6 +83,23 @@ std::string select_entries(const std::vector<std::string>& patterns, std::vector
   return {};
 }
 
+json token_of(const std::string& token) { return token.empty() ? json(nullptr) : json(token); }
+
+json to_json(const zoo_ordinary& ordinary) {
+  json raised = json::object();
+  for (const scheduler::changed_setting& each : ordinary.raised) raised[each.key] = each.after;
+  const zoo_search& found = ordinary.search;
+  return {{"settings", raised},
+          {"schedules_to_find", found.schedules_to_find},
+          {"replayed", found.replayed},
+          {"steps_found", found.size_found.steps},
+          {"steps_shrunk", found.size_shrunk.steps},
+          {"switches_found", found.size_found.switches},
+          {"switches_shrunk", found.size_shrunk.switches},
+          {"token", to_token(found.first)},
+          {"shrunk_token", token_of(found.shrunk_token)}};
+}
+
 json to_json(const zoo_entry& entry, const zoo_result& result) {
   return {{"name", entry.bug->name},
           {"expected", to_string(result.expected)},
@@ -96,7 +113,8 @@ json to_json(const zoo_entry& entry, const zoo_result& result) {
           {"switches_found", result.size_found.switches},
           {"switches_shrunk", result.size_shrunk.switches},
           {"token", result.found ? json(to_token(result.first)) : json(nullptr)},
-          {"shrunk_token", result.shrunk_token.empty() ? json(nullptr) : json(result.shrunk_token)},
+          {"shrunk_token", token_of(result.shrunk_token)},
+          {"ordinary", result.ordinary ? to_json(*result.ordinary) : json(nullptr)},
           {"twin_schedules", result.twin_schedules},
           {"twin_ok", result.twin_ok()},
           {"ok", result.ok()}};
@@ -115,6 +133,9 @@ std::string complaint(const zoo_entry& entry, const zoo_result& result, const zo
   if (!result.replayed)
     return name + "the finding of seed " + std::to_string(result.first.seed) + " cannot be repeated\n";
   if (result.shrunk_token.empty()) return name + "the finding could not be shrunk\n";
+  if (result.ordinary && !result.ordinary->search.ok(result.expected))
+    return name + "the finding in a larger program cannot be repeated, or not be shrunk\n  " +
+           to_token(result.ordinary->search.first) + '\n';
   if (result.twin_finding)
     return entry.twin->name + ": " + std::string(to_string(result.twin_finding->first.outcome)) + " at " +
            result.twin_finding->first.where + " with seed " + std::to_string(result.twin_finding->first.seed) + "\n  " +
@@ -122,13 +143,18 @@ std::string complaint(const zoo_entry& entry, const zoo_result& result, const zo
   return {};
 }
 
+/// "3,061, 114": steps found, and shrunk.
+std::string sizes(const zoo_search& of) {
+  return of.found ? grouped(of.size_found.steps) + ", " + grouped(of.size_shrunk.steps) : "-";
+}
+
 void print_table(const std::vector<zoo_entry>& entries, const std::vector<zoo_result>& results) {
   using enum table::align;
   table shown({{.title = "entry"},
                {.title = "verdict"},
-               {.title = "found after", .side = right},
-               {.title = "steps", .side = right},
-               {.title = "shrunk", .side = right},
+               {.title = "after", .side = right},
+               {.title = "steps, shrunk", .side = right},
+               {.title = "of a larger one", .side = right},
                {.title = "twin", .side = right},
                {.title = ""}});
   for (size_t index = 0; index < entries.size(); ++index) {
@@ -137,8 +163,8 @@ void print_table(const std::vector<zoo_entry>& entries, const std::vector<zoo_re
     shown.add({{.text = entries[index].bug->name},
                {.text = std::string(to_string(each.found ? each.first.outcome : scheduler::verdict::ok))},
                {.text = each.found ? grouped(each.schedules_to_find) : "-"},
-               {.text = grouped(each.size_found.steps)},
-               {.text = grouped(each.size_shrunk.steps)},
+               {.text = sizes(each)},
+               {.text = each.ordinary ? sizes(each.ordinary->search) : "-"},
                {.text = grouped(each.twin_schedules)},
                {.text = each.ok() ? "ok" : "WRONG", .shown = each.ok() ? colour::good : colour::bad}});
   }
@@ -151,6 +177,19 @@ double median(std::vector<double> values) {
   std::sort(values.begin(), values.end());
   const size_t half = values.size() / 2;
   return values.size() % 2 == 1 ? values[half] : (values[half - 1] + values[half]) / 2;
+}
+
+/// Steps of the shrunk run, as a part of those of the one found.
+void add_part(const zoo_search& of, std::vector<double>& parts) {
+  if (of.size_found.steps > 0)
+    parts.push_back(static_cast<double>(of.size_shrunk.steps) / static_cast<double>(of.size_found.steps));
+}
+
+/// "12 %"; "0.3 %" where that would be none.
+std::string percent(double part) {
+  const auto thousandths = static_cast<int>(part * 1000 + 0.5);
+  if (thousandths >= 10) return std::to_string((thousandths + 5) / 10) + " %";
+  return "0." + std::to_string(thousandths) + " %";
 }
 
 int look_after_all(const invocation& asked, const std::vector<zoo_entry>& entries, const zoo_options& options,
@@ -174,18 +213,20 @@ int look_after_all(const invocation& asked, const std::vector<zoo_entry>& entrie
     std::cout << all.dump(2, ' ', false, json::error_handler_t::replace) << '\n';
   } else {
     print_table(entries, results);
-    std::vector<double> parts;
+    std::vector<double> smallest, ordinary;
     for (size_t index = 0; index < entries.size(); ++index) {
       const zoo_result& each = results[index];
-      if (each.size_found.steps > 0)
-        parts.push_back(static_cast<double>(each.size_shrunk.steps) / static_cast<double>(each.size_found.steps));
+      add_part(each, smallest);
+      if (each.ordinary) add_part(each.ordinary->search, ordinary);
       if (const std::string wrong = complaint(entries[index], each, options); !wrong.empty())
         std::cout << '\n' << wrong;
     }
     std::cout << '\n'
               << entries.size() << (entries.size() == 1 ? " entry, " : " entries, ")
               << (all_right ? "all as expected" : std::to_string(entries.size() - right) + " WRONG") << "; shrunk to "
-              << static_cast<int>(median(parts) * 100 + 0.5) << " % of the steps (median)\n";
+              << percent(median(smallest)) << " of the steps (median)";
+    if (!ordinary.empty()) std::cout << ", and to " << percent(median(ordinary)) << " in larger programs";
+    std::cout << '\n';
   }
   if (interrupt_flag()) return interrupted;
   return all_right ? as_expected : not_as_expected;

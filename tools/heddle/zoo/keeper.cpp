@@ -15,17 +15,71 @@ scheduler::run_one runs_of(sim::simulation& machine, const scenario& tested, con
   };
 }
 
-/// Until something is found.
+/// Until something is found, or only until this verdict is.
 trial search(sim::simulation& machine, const scenario& tested, const parameters& settings, const zoo_options& options,
-             const std::string& strategy, uint64_t first_seed, uint64_t schedules) {
+             const std::string& strategy, uint64_t first_seed, uint64_t schedules,
+             std::optional<scheduler::verdict> only = {}) {
   std::string error;
   const auto deciding = scheduler::make_strategy(strategy, error);
   scheduler::campaign_options searching;
   searching.first_seed = first_seed;
   searching.schedules = schedules;
   searching.stop = options.stop;
-  searching.found = [](const scheduler::finding&) { return false; };
+  searching.found = [only](const scheduler::finding& each) { return only && each.first.outcome != *only; };
   return run_trial(machine, tested, settings, strategy, *deciding, searching);
+}
+
+/// What was found last, played again and shrunk.
+zoo_search followed_up(sim::simulation& machine, const scenario& tested, const parameters& settings,
+                       const zoo_options& options, const trial& searched) {
+  zoo_search made;
+  made.schedules_to_find = searched.runs.schedules;
+  made.found = !searched.runs.findings.empty();
+  if (!made.found) return made;
+  made.first = searched.runs.findings.back().first;
+  const scheduler::run_one run = runs_of(machine, tested, settings);
+  const scheduler::trace_or_error read = scheduler::from_token(scheduler::to_token(made.first));
+  made.replayed = read.value && scheduler::run_again(*read.value, run, false).disagreement.empty();
+  if (!made.replayed) return made;
+  scheduler::shrink_options shrinking = shrink_options_for(machine, tested, settings, made.first.outcome);
+  shrinking.runs_max = options.shrink_runs;
+  shrinking.stop = options.stop;
+  const scheduler::shrunk small = scheduler::shrink(made.first, run, shrinking);
+  made.size_found = small.before;
+  made.size_shrunk = small.after;
+  if (small.error.empty()) made.shrunk_token = scheduler::to_token(small.smallest);
+  return made;
+}
+
+bool is_stopped(const zoo_options& options) {
+  return options.stop != nullptr && options.stop->load(std::memory_order_relaxed);
+}
+
+/// The keys of "key=value" assignments.
+std::vector<std::string> keys_of(const std::vector<std::string>& assignments) {
+  std::vector<std::string> keys;
+  for (const std::string& each : assignments) keys.push_back(each.substr(0, each.find('=')));
+  return keys;
+}
+
+/// In the largest of some larger programs that shows the bug; nothing where none does.
+std::optional<zoo_ordinary> in_ordinary_size(sim::simulation& machine, const zoo_entry& entry,
+                                             const parameters& smallest, const zoo_options& options) {
+  const scheduler::verdict expected = entry.bug->expected_verdict(smallest);
+  for (const uint32_t factor : {4u, 3u, 2u}) {
+    const parameters settings = raised(*entry.bug, smallest, factor, keys_of(options.settings));
+    zoo_ordinary made;
+    for (const auto& [key, value] : settings.values())
+      if (const std::string before = smallest.value_text(key); before != value)
+        made.raised.push_back({.key = key, .before = before, .after = value});
+    if (made.raised.empty() || is_stopped(options)) return std::nullopt;
+    const trial searched = search(machine, *entry.bug, settings, options, options.strategy, options.first_seed,
+                                  options.ordinary_schedules, expected);
+    if (searched.runs.findings.empty() || searched.runs.findings.back().first.outcome != expected) continue;
+    made.search = followed_up(machine, *entry.bug, settings, options, searched);
+    return made;
+  }
+  return std::nullopt;
 }
 
 }  // namespace
@@ -51,34 +105,19 @@ std::optional<std::string> refused_by(const zoo_entry& entry, const zoo_options&
 }
 
 zoo_result look_after(sim::simulation& machine, const zoo_entry& entry, const zoo_options& options) {
-  zoo_result made;
   const parameters settings = *simulator_settings(*entry.bug, options.settings).value;
   const parameters of_the_twin = *simulator_settings(*entry.twin, options.settings).value;
-  made.expected = entry.bug->expected_verdict(settings);
   const trial searched =
       search(machine, *entry.bug, settings, options, options.strategy, options.first_seed, options.schedules);
-  made.schedules_to_find = searched.runs.schedules;
-  made.found = !searched.runs.findings.empty();
-  if (made.found) {
-    made.first = searched.runs.findings.front().first;
-    const scheduler::run_one run = runs_of(machine, *entry.bug, settings);
-    const scheduler::trace_or_error read = scheduler::from_token(scheduler::to_token(made.first));
-    made.replayed = read.value && scheduler::run_again(*read.value, run, false).disagreement.empty();
-    if (made.replayed) {
-      scheduler::shrink_options shrinking = shrink_options_for(machine, *entry.bug, settings, made.first.outcome);
-      shrinking.runs_max = options.shrink_runs;
-      shrinking.stop = options.stop;
-      const scheduler::shrunk small = scheduler::shrink(made.first, run, shrinking);
-      made.size_found = small.before;
-      made.size_shrunk = small.after;
-      if (small.error.empty()) made.shrunk_token = scheduler::to_token(small.smallest);
-    }
-  }
+  zoo_result made{followed_up(machine, *entry.bug, settings, options, searched)};
+  made.expected = entry.bug->expected_verdict(settings);
+  if (made.found && made.first.outcome == made.expected)
+    made.ordinary = in_ordinary_size(machine, entry, settings, options);
   const trial twin =
       search(machine, *entry.twin, of_the_twin, options, options.strategy, options.first_seed, options.twin_schedules);
   made.twin_schedules = twin.runs.schedules;
   if (!twin.runs.findings.empty()) made.twin_finding = twin.runs.findings.front();
-  made.interrupted = options.stop != nullptr && options.stop->load(std::memory_order_relaxed);
+  made.interrupted = is_stopped(options);
   return made;
 }
 
@@ -92,7 +131,7 @@ std::vector<uint64_t> schedules_to_find(sim::simulation& machine, const zoo_entr
                               options.first_seed + number * options.schedules, options.schedules);
     const bool found = !made.runs.findings.empty() && made.runs.findings.front().first.outcome == expected;
     needed.push_back(found ? made.runs.schedules : 0);
-    if (options.stop != nullptr && options.stop->load(std::memory_order_relaxed)) break;
+    if (is_stopped(options)) break;
   }
   return needed;
 }

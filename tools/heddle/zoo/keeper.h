@@ -25,17 +25,17 @@ std::vector<zoo_entry> zoo_entries();
 
 struct zoo_options {
   uint64_t first_seed = 1;
-  uint64_t schedules = 10'000;       ///< in which the bug must be found
-  uint64_t twin_schedules = 50'000;  ///< in which nothing may be found in the twin
+  uint64_t schedules = 10'000;        ///< in which the bug must be found
+  uint64_t twin_schedules = 50'000;   ///< in which nothing may be found in the twin
+  uint64_t ordinary_schedules = 500;  ///< in which a larger program must show the bug, or a less large one is taken
   uint64_t shrink_runs = 2'000;
   std::string strategy = "mix";
   std::vector<std::string> settings = {};   ///< "key=value", for both
   const std::atomic<bool>* stop = nullptr;  ///< looked at before each run
 };
 
-/// What came of an entry.
-struct zoo_result {
-  scheduler::verdict expected = scheduler::verdict::ok;
+/// What was found in the bug, and what became of it.
+struct zoo_search {
   bool found = false;              ///< something, and that within the schedules
   scheduler::trace first = {};     ///< of what was found
   uint64_t schedules_to_find = 0;  ///< all of them where nothing was found
@@ -43,6 +43,23 @@ struct zoo_result {
   scheduler::run_size size_found = {};
   scheduler::run_size size_shrunk = {};
   std::string shrunk_token = {};
+
+  /// Found as what it is, repeated and shrunk.
+  bool ok(scheduler::verdict expected) const {
+    return found && first.outcome == expected && replayed && !shrunk_token.empty();
+  }
+};
+
+/// The same in a program of ordinary size: defaults of the zoo are the smallest that show the bug, and leave little to shrink.
+struct zoo_ordinary {
+  std::vector<scheduler::changed_setting> raised = {};
+  zoo_search search = {};
+};
+
+/// What came of an entry.
+struct zoo_result : zoo_search {
+  scheduler::verdict expected = scheduler::verdict::ok;
+  std::optional<zoo_ordinary> ordinary = {};  ///< nothing where the bug was not found in any larger program
   uint64_t twin_schedules = 0;
   std::optional<scheduler::finding> twin_finding = {};
   bool interrupted = false;
@@ -51,7 +68,7 @@ struct zoo_result {
   /// Of an entry that expects `ok`, because what it does was once taken for a bug and is none, nothing may be found.
   bool ok() const {
     if (expected == scheduler::verdict::ok) return schedules_to_find > 0 && !found && twin_ok();
-    return found && first.outcome == expected && replayed && !shrunk_token.empty() && twin_ok();
+    return zoo_search::ok(expected) && (!ordinary || ordinary->search.ok(expected)) && twin_ok();
   }
 };
 
