@@ -16,22 +16,27 @@ namespace {
 
 using json = nlohmann::ordered_json;
 
+constexpr size_t checksum_size = 9;  // with the blank
+
+std::string checksum_of(std::string_view text) {
+  char checksum[16];
+  const auto sum = crc32_z(0, reinterpret_cast<const Bytef*>(text.data()), text.size());
+  std::snprintf(checksum, sizeof checksum, "%08lx ", static_cast<unsigned long>(sum));
+  return checksum;
+}
+
 /// "CHECKSUM JSON\n"; the checksum is CRC-32 of the JSON, 8 hexadecimal digits.
 std::string sealed(const json& content) {
   const std::string text = content.dump(-1, ' ', false, json::error_handler_t::replace);
-  char checksum[16];
-  const auto sum = crc32(0, reinterpret_cast<const Bytef*>(text.data()), static_cast<uInt>(text.size()));
-  std::snprintf(checksum, sizeof checksum, "%08lx ", static_cast<unsigned long>(sum));
-  return checksum + text + '\n';
+  return checksum_of(text) + text + '\n';
 }
 
-/// The JSON of a line; discarded when the line is not as it was written.
+/// The JSON of a line; discarded when the line is not as it was written. By its bytes: to write the JSON again in order to compare would
+/// take as much of the stack as it is deep.
 json unsealed(std::string_view line) {
-  constexpr size_t checksum_size = 9;
-  if (line.size() < checksum_size) return json(json::value_t::discarded);
-  json content = json::parse(line.substr(checksum_size), nullptr, false);
-  if (content.is_discarded() || sealed(content) != std::string(line) + '\n') return json(json::value_t::discarded);
-  return content;
+  if (line.size() < checksum_size || checksum_of(line.substr(checksum_size)) != line.substr(0, checksum_size))
+    return json(json::value_t::discarded);
+  return json::parse(line.substr(checksum_size), nullptr, false);
 }
 
 std::string last_error() { return std::strerror(errno); }
@@ -94,6 +99,30 @@ void take_in(const json& line, campaign_record& record) {
 
 }  // namespace
 
+std::optional<std::string> read_journal(std::string_view text, const std::filesystem::path& file,
+                                        campaign_record& record, size_t& whole) {
+  size_t number = 0;
+  whole = 0;
+  for (size_t end = text.find('\n'); end != std::string_view::npos; whole = end + 1, end = text.find('\n', whole)) {
+    ++number;
+    const std::string at = quoted(file) + " is damaged in line " + std::to_string(number);
+    const json line = unsealed(text.substr(whole, end - whole));
+    // A crash of the whole machine may leave a last line that is as long as it was and has other bytes.
+    if (line.is_discarded() && end + 1 == text.size() && number > 1) break;
+    if (line.is_discarded()) return at + ": it is not as it was written. Begin the campaign anew in another folder";
+    try {
+      if (number == 1)
+        record.plan = plan_of(line);
+      else
+        take_in(line, record);
+    } catch (const std::exception& error) {
+      return at + ": " + one_line(error.what());
+    }
+  }
+  if (number == 0) return quoted(file) + " is damaged in line 1: it is not whole. Begin the campaign anew";
+  return std::nullopt;
+}
+
 journal::~journal() {
   if (opened_ >= 0) ::close(opened_);
 }
@@ -151,26 +180,9 @@ std::optional<std::string> journal::resume(const std::filesystem::path& file, ca
   } catch (const std::invalid_argument& error) {
     return error.what();
   }
-  size_t number = 0;
-  size_t begin = 0;
-  for (size_t end = text.find('\n'); end != std::string::npos; begin = end + 1, end = text.find('\n', begin)) {
-    ++number;
-    const std::string at = quoted(file) + " is damaged in line " + std::to_string(number);
-    const json line = unsealed(std::string_view(text).substr(begin, end - begin));
-    // A crash of the whole machine may leave a last line that is as long as it was and has other bytes.
-    if (line.is_discarded() && end + 1 == text.size() && number > 1) break;
-    if (line.is_discarded()) return at + ": it is not as it was written. Begin the campaign anew in another folder";
-    try {
-      if (number == 1)
-        record.plan = plan_of(line);
-      else
-        take_in(line, record);
-    } catch (const std::exception& error) {
-      return at + ": " + one_line(error.what());
-    }
-  }
-  if (number == 0) return quoted(file) + " is damaged in line 1: it is not whole. Begin the campaign anew";
-  if (begin < text.size() && ::ftruncate(opened_, static_cast<off_t>(begin)) != 0)
+  size_t whole = 0;
+  if (auto damaged = read_journal(text, file, record, whole)) return damaged;
+  if (whole < text.size() && ::ftruncate(opened_, static_cast<off_t>(whole)) != 0)
     return "cannot write " + quoted(file) + ": " + last_error();
   return std::nullopt;
 }

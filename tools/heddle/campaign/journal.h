@@ -10,6 +10,7 @@
 #include <map>
 #include <optional>
 #include <string>
+#include <string_view>
 #include <vector>
 
 namespace heddle::tools {
@@ -38,6 +39,11 @@ struct campaign_record {
   campaign_plan plan = {};
   std::map<std::string, scenario_record> scenarios = {};  ///< by name
 };
+
+/// Reads the text of a journal; `file` is for the message. One line when it is damaged. `whole` becomes the number of its bytes up to the
+/// end of the last line that is whole.
+std::optional<std::string> read_journal(std::string_view text, const std::filesystem::path& file,
+                                        campaign_record& record, size_t& whole);
 
 /// A file of lines, each with a checksum, to which lines are only ever added; each is on the disk when add() is back. A last line that is
 /// not whole, because the machine stopped or the disk was full, counts as not written.
