@@ -20,11 +20,12 @@ enum class choice_kind : uint8_t {
   start,        ///< which of the blocks that have not started starts next; 0 is that of the lowest number
   end,          ///< when the end game begins, and how many turns in a row who has in it
   arm,          ///< which arm runs next where the lanes of a wave have parted; 0 is the one written first
+  spurious,     ///< whether a weak compare-exchange fails that found what it expected
 };
-inline constexpr uint32_t choice_kind_count = 9;
+inline constexpr uint32_t choice_kind_count = 10;
 
 /// The kind as traces spell it: "actor", "mask", "wake", "visible", "place", "arrive",
-/// "start", "end", "arm".
+/// "start", "end", "arm", "spurious".
 std::string_view to_string(choice_kind kind);
 
 /// The inverse of to_string; nothing when the text names no kind.

@@ -11,7 +11,7 @@ constexpr uint64_t never = ~uint64_t{0};
 /// Whether the machine's default is the rule for such a choice, and another answer the exception.
 bool has_rule(choice_kind kind) {
   return kind == choice_kind::visible || kind == choice_kind::place || kind == choice_kind::wake ||
-         kind == choice_kind::active_mask;
+         kind == choice_kind::active_mask || kind == choice_kind::spurious;
 }
 
 }  // namespace

@@ -101,12 +101,13 @@ struct lane {
   uint32_t operations_judged = 0;  ///< those of which it is known whether they were in vain
   bool called = false;             ///< into the driver, since its wait was last put to the proof
   uint64_t went_round_for =
-      0;                    ///< the last open_collective::number at which a sibling waited when it paused in a proof
-  uint32_t late_left = 0;   ///< loads that may still see an older value, before its next progress
-  uint32_t wakes_left = 0;  ///< times that its wait may still end for no reason
-  cycle_finder spin;        ///< of a loop without pause(), read by read
-  cycle_finder proof;       ///< of its wait, while nobody else can move
-  bool proven = false;      ///< its wait is certain to repeat itself until memory changes
+      0;                       ///< the last open_collective::number at which a sibling waited when it paused in a proof
+  uint32_t late_left = 0;      ///< loads that may still see an older value, before its next progress
+  uint32_t spurious_left = 0;  ///< weak compare-exchanges that may still fail for no reason, before its next progress
+  uint32_t wakes_left = 0;     ///< times that its wait may still end for no reason
+  cycle_finder spin;           ///< of a loop without pause(), read by read
+  cycle_finder proof;          ///< of its wait, while nobody else can move
+  bool proven = false;         ///< its wait is certain to repeat itself until memory changes
   /// Low end of what its future depends on while it waits: the registers that a call preserves, then its live stack.
   const std::byte* private_state = nullptr;
   // In a wave with one program counter.

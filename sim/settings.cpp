@@ -92,6 +92,9 @@ std::vector<parameter> machine_parameters() {
                         "each byte of memory that CUDA and HIP sources have allocated and not written"),
       parameter::number("late", 4, 0, 1000, "",
                         "how many loads in a row of one lane may see older values (fidelity scoped and link)"),
+      parameter::number(
+          "spurious", 0, 0, 1000, "",
+          "how many weak compare-exchanges in a row of one lane may fail although they find what they expect"),
       parameter::one_of(
           "host", "x86", {"x86", "weak"},
           "what the host is: an x86, or a processor that keeps no order that the program does not ask for"),
@@ -114,6 +117,7 @@ settings settings::from(const parameters& values) {
   const std::string& fill = values.text("fill");
   read.fill = fill == "0x00" ? 0 : fill == "0xff" ? 0xff : 0xa5;
   read.late = values.count("late");
+  read.spurious = values.count("spurious");
   read.link = link_settings::from(values);
   read.doorbells = doorbell_settings::from(values);
   read.convergence = values.text("convergence") == "lockstep" ? convergence::lockstep : convergence::independent;

@@ -51,18 +51,21 @@ struct target {
       return modify(runtime::rmw_kind::bit_or, value, order);
     }
     HEDDLE_SIM_INLINE bool compare_exchange_strong(T& expected, T desired, memory_order order) const {
-      uint64_t found = expected;
-      const bool done = runtime::compare_exchange(word_, sizeof(T), &found, desired, order, Scope);
-      expected = static_cast<T>(found);
-      return done;
+      return compare_exchange(expected, desired, order, false);
     }
     HEDDLE_SIM_INLINE bool compare_exchange_weak(T& expected, T desired, memory_order order) const {
-      return compare_exchange_strong(expected, desired, order);
+      return compare_exchange(expected, desired, order, true);
     }
 
    private:
     HEDDLE_SIM_INLINE T modify(runtime::rmw_kind kind, T operand, memory_order order) const {
       return static_cast<T>(runtime::read_modify_write(kind, word_, sizeof(T), operand, order, Scope));
+    }
+    HEDDLE_SIM_INLINE bool compare_exchange(T& expected, T desired, memory_order order, bool weak) const {
+      uint64_t found = expected;
+      const bool done = runtime::compare_exchange(word_, sizeof(T), &found, desired, order, Scope, weak);
+      expected = static_cast<T>(found);
+      return done;
     }
     T* word_;
   };

@@ -209,6 +209,12 @@ class world {
   /// Whether the lane may still see something that is not the newest. Not when waits are put to the proof or the run is to come
   /// to its end: there all stores have arrived.
   bool may_be_late(const lane& self) const { return self.late_left != 0 && is_open(); }
+  /// Whether the lane's weak compare-exchange, which would succeed, fails. As seldom as loads are late, and for the same reason.
+  bool fails_spuriously(lane& self) {
+    if (self.spurious_left == 0 || !is_open() || pick(self, 2, scheduler::choice_kind::spurious) == 0) return false;
+    --self.spurious_left;
+    return true;
+  }
   /// Whether what the machine leaves open is chosen. When it is not, each choice is answered by 0, what the machine does by default.
   bool is_open() const { return proving_ == proof::none && !tail_.begun; }
   uint64_t steps() const { return steps_; }
@@ -358,6 +364,7 @@ class world {
     self.clock_reads = 0;
     self.wakes_left = machine_.wakes;
     self.late_left = machine_.late;
+    self.spurious_left = machine_.spurious;
     self.spin.forget();
     self.circles = 0;
   }

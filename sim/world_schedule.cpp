@@ -342,6 +342,7 @@ void world::wake(lane& waiter) {
   if (waiter.state != lane_state::waiting) return;
   waiter.reads.clear();
   waiter.late_left = machine_.late;
+  waiter.spurious_left = machine_.spurious;
   waiter.wakes_left = machine_.wakes;
   waiter.spin.forget();
   if (waiter.of->together == nullptr || (waiter.of->together->moving & lane_bit(waiter)) != 0)

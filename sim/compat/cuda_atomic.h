@@ -93,21 +93,17 @@ class atomic_operations {
   }
   HEDDLE_COMPAT_INLINE bool compare_exchange_strong(T& expected, T desired,
                                                     memory_order order = memory_order_seq_cst) const {
-    const T found =
-        ::heddle::compat::compare_and_swap(where(), expected, desired, ::heddle::compat::order_of(order), reach);
-    const bool equal = ::heddle::compat::to_word(found) == ::heddle::compat::to_word(expected);
-    if (!equal) expected = found;
-    return equal;
+    return compare_exchange(expected, desired, order, false);
   }
   HEDDLE_COMPAT_INLINE bool compare_exchange_strong(T& expected, T desired, memory_order success, memory_order) const {
-    return compare_exchange_strong(expected, desired, success);
+    return compare_exchange(expected, desired, success, false);
   }
   HEDDLE_COMPAT_INLINE bool compare_exchange_weak(T& expected, T desired,
                                                   memory_order order = memory_order_seq_cst) const {
-    return compare_exchange_strong(expected, desired, order);
+    return compare_exchange(expected, desired, order, true);
   }
   HEDDLE_COMPAT_INLINE bool compare_exchange_weak(T& expected, T desired, memory_order success, memory_order) const {
-    return compare_exchange_strong(expected, desired, success);
+    return compare_exchange(expected, desired, success, true);
   }
 
   HEDDLE_COMPAT_INLINE T fetch_add(T value, memory_order order = memory_order_seq_cst) const
@@ -171,6 +167,13 @@ class atomic_operations {
 
  private:
   T* where() const { return static_cast<const Derived*>(this)->where(); }
+  HEDDLE_COMPAT_INLINE bool compare_exchange(T& expected, T desired, memory_order order, bool weak) const {
+    uint64_t found = ::heddle::compat::to_word(expected);
+    const bool done = ::heddle::sim::runtime::compare_exchange(
+        where(), sizeof(T), &found, ::heddle::compat::to_word(desired), ::heddle::compat::order_of(order), reach, weak);
+    if (!done) expected = ::heddle::compat::from_word<T>(found);
+    return done;
+  }
 };
 
 }  // namespace detail

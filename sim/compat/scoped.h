@@ -55,10 +55,10 @@ HEDDLE_COMPAT_INLINE without_volatile<T> scoped_exchange(T* at, without_volatile
 }
 template <typename T>
 HEDDLE_COMPAT_INLINE bool scoped_compare_exchange(T* at, without_volatile<T>* expected, without_volatile<T> desired,
-                                                  int order, scope reach) {
+                                                  int order, scope reach, bool weak) {
   uint64_t found = to_word(*expected);
   const bool done = sim::runtime::compare_exchange(const_cast<without_volatile<T>*>(at), sizeof(T), &found,
-                                                   to_word(desired), order_of_builtin(order), reach);
+                                                   to_word(desired), order_of_builtin(order), reach, weak);
   if (!done) *expected = from_word<without_volatile<T>>(found);
   return done;
 }
@@ -100,7 +100,7 @@ HEDDLE_COMPAT_INLINE without_volatile<T> scoped_bits(T* at, without_volatile<T> 
 #define __scoped_atomic_exchange_n(at, value, order, wanted) \
   ::heddle::compat::scoped_exchange(at, value, order, HEDDLE_SCOPED(wanted))
 #define __scoped_atomic_compare_exchange_n(at, expected, desired, weak, success, failure, wanted) \
-  ::heddle::compat::scoped_compare_exchange(at, expected, desired, success, HEDDLE_SCOPED(wanted))
+  ::heddle::compat::scoped_compare_exchange(at, expected, desired, success, HEDDLE_SCOPED(wanted), weak)
 #define __scoped_atomic_fetch_add(at, value, order, wanted) \
   ::heddle::compat::scoped_modify<::heddle::compat::plus>(at, value, order, HEDDLE_SCOPED(wanted))
 #define __scoped_atomic_fetch_sub(at, value, order, wanted) \
@@ -133,9 +133,9 @@ HEDDLE_COMPAT_INLINE without_volatile<T> scoped_bits(T* at, without_volatile<T> 
 #define __hip_atomic_exchange(at, value, order, wanted) \
   ::heddle::compat::scoped_exchange(at, value, order, HEDDLE_HIP_SCOPED(wanted))
 #define __hip_atomic_compare_exchange_strong(at, expected, desired, success, failure, wanted) \
-  ::heddle::compat::scoped_compare_exchange(at, expected, desired, success, HEDDLE_HIP_SCOPED(wanted))
+  ::heddle::compat::scoped_compare_exchange(at, expected, desired, success, HEDDLE_HIP_SCOPED(wanted), false)
 #define __hip_atomic_compare_exchange_weak(at, expected, desired, success, failure, wanted) \
-  ::heddle::compat::scoped_compare_exchange(at, expected, desired, success, HEDDLE_HIP_SCOPED(wanted))
+  ::heddle::compat::scoped_compare_exchange(at, expected, desired, success, HEDDLE_HIP_SCOPED(wanted), true)
 #define __hip_atomic_fetch_add(at, value, order, wanted) \
   ::heddle::compat::scoped_modify<::heddle::compat::plus>(at, value, order, HEDDLE_HIP_SCOPED(wanted))
 #define __hip_atomic_fetch_min(at, value, order, wanted) \

@@ -87,8 +87,9 @@ uint64_t read_modify_write(rmw_kind kind, void* address, uint32_t size_bytes, ui
 }
 
 bool compare_exchange(void* address, uint32_t size_bytes, uint64_t* expected, uint64_t desired, memory_order order,
-                      scope reach) {
-  return atomic_compare_exchange(address, size_bytes, *expected, desired, order, reach, HEDDLE_CALLER);
+                      scope reach, bool weak) {
+  return atomic_compare_exchange(address, size_bytes, *expected, desired, order, reach, HEDDLE_CALLER,
+                                 weak ? exchange_kind::weak : exchange_kind::strong);
 }
 
 void fence(memory_order order, scope reach) { fence(order, reach, HEDDLE_CALLER); }

@@ -29,8 +29,9 @@ uint64_t load(const void* address, uint32_t size_bytes, memory_order order, scop
 void store(void* address, uint32_t size_bytes, uint64_t value, memory_order order, scope reach);
 uint64_t read_modify_write(rmw_kind kind, void* address, uint32_t size_bytes, uint64_t operand, memory_order order,
                            scope reach);
+/// `weak`: it may fail although it finds what is expected, where the machine is set so.
 bool compare_exchange(void* address, uint32_t size_bytes, uint64_t* expected, uint64_t desired, memory_order order,
-                      scope reach);
+                      scope reach, bool weak = false);
 void fence(memory_order order, scope reach);
 
 uint32_t block_id();

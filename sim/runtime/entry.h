@@ -271,9 +271,11 @@ struct rmw_operand {
 struct exchange_operand {
   uint64_t expected;
   uint64_t desired;
+  bool fails = false;  ///< whatever it finds
   static uint64_t apply_to(const void* self, uint64_t) { return static_cast<const exchange_operand*>(self)->desired; }
   static bool writes(const void* self, uint64_t old) {
-    return old == static_cast<const exchange_operand*>(self)->expected;
+    const auto& how = *static_cast<const exchange_operand*>(self);
+    return old == how.expected && !how.fails;
   }
 };
 
@@ -379,10 +381,17 @@ struct exchange_operand {
   return old;
 }
 
+/// How a compare-exchange may fail.
+enum class exchange_kind : uint8_t {
+  strong,  ///< only where it does not find what it expects
+  weak,    ///< also for no reason, where the machine is set so; it then is the read of what it found
+};
+
 /// Whether the exchange happened; `expected` receives what was found.
 [[gnu::always_inline]] inline bool atomic_compare_exchange(void* address, size_t size_bytes, uint64_t& expected,
                                                            uint64_t desired, memory_order order, scope reach,
-                                                           const caller& from) {
+                                                           const caller& from,
+                                                           exchange_kind kind = exchange_kind::strong) {
   lane* const self = observed(address);
   if (self == nullptr) {
     const uint64_t old = read_memory(address, size_bytes);
@@ -396,16 +405,17 @@ struct exchange_operand {
   take_turn(here, *self);
   const uint64_t before = read_memory(address, size_bytes);
   uint64_t old = before;
+  const bool fails = kind == exchange_kind::weak && before == expected && here.fails_spuriously(*self);
   late_memory* const late = here.late();
   if (late != nullptr) [[likely]] {
-    const exchange_operand context = {expected, desired};
+    const exchange_operand context = {expected, desired, fails};
     old = late->read_modify_write(
         *self, self->pending,
         {.apply = &exchange_operand::apply_to, .writes = &exchange_operand::writes, .context = &context});
   }
   if (here.cache().on() && !self->is_host()) [[unlikely]]
     here.cache().modified(address);
-  const bool equal = old == expected;
+  const bool equal = old == expected && !fails;
   expected = old;
   if (equal && late == nullptr) write_memory(address, size_bytes, desired);
   if (equal && before != read_memory(address, size_bytes)) {

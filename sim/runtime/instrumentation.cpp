@@ -187,8 +187,9 @@ void __tsan_write_range(void* address, unsigned long size_bytes) {
   int __tsan_atomic##bits##_compare_exchange_weak(volatile uint##bits##_t* address, uint##bits##_t* expected,          \
                                                   uint##bits##_t desired, int order, int) {                            \
     uint64_t found = *expected;                                                                                        \
-    const bool done = runtime::atomic_compare_exchange(const_cast<uint##bits##_t*>(address), (bits) / 8, found,        \
-                                                       desired, from_abi(order), scope::system, HEDDLE_CALLER);        \
+    const bool done =                                                                                                  \
+        runtime::atomic_compare_exchange(const_cast<uint##bits##_t*>(address), (bits) / 8, found, desired,             \
+                                         from_abi(order), scope::system, HEDDLE_CALLER, runtime::exchange_kind::weak); \
     *expected = static_cast<uint##bits##_t>(found);                                                                    \
     return done ? 1 : 0;                                                                                               \
   }                                                                                                                    \

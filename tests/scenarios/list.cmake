@@ -92,7 +92,8 @@ set(heddle_scenario_files
 
 # Those whose fault is a kind of memory, or a host, that only the simulator has on demand.
 set(heddle_scenario_files_of_the_simulator
-  zoo/cached_token.cpp)
+  zoo/cached_token.cpp
+  zoo/weak_failure_taken_for_owner.cpp)
 
 # Those that tell the lanes of a wave apart mean nothing where every lane is a wave of its own, as on host threads.
 set(heddle_scenario_files_of_wide_waves
