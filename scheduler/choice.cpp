@@ -30,6 +30,7 @@ void choice_source::begin(strategy& deciding, uint64_t seed) {
   deciding_ = &deciding;
   recorded_.clear();  // keeps its memory: a campaign's runs do not allocate once the longest has been seen
   deciding.begin(seed);
+  uniform_ = deciding.answers_out_of();
 }
 
 bool choice_source::draws_end_game() const { return deciding_ != nullptr && deciding_->draws_end_game(); }

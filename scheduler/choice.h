@@ -1,35 +1,12 @@
 // One choice at a time: everything that a simulated machine leaves open goes through choice_source::pick.
 #pragma once
 
+#include <heddle/scheduler/choice_streams.h>
+
 #include <cstdint>
-#include <optional>
-#include <string_view>
 #include <vector>
 
 namespace heddle::scheduler {
-
-/// What a choice decides. Each kind draws from its own random stream, so that a new kind does not shift the others.
-/// For every kind but `actor`, answer 0 is what the machine does by default.
-enum class choice_kind : uint8_t {
-  actor,        ///< who takes the next step
-  active_mask,  ///< which lanes stand together when a lane asks
-  wake,         ///< whether a wait ends although nothing changed
-  visible,      ///< which of the values that a load may see it sees; 0 is the newest
-  place,        ///< where in its location's modification order a store stands; 0 is the end
-  arrive,       ///< what is under way and arrives now; 0 is nothing
-  start,        ///< which of the blocks that have not started starts next; 0 is that of the lowest number
-  end,          ///< when the end game begins, and how many turns in a row who has in it
-  arm,          ///< which arm runs next where the lanes of a wave have parted; 0 is the one written first
-  spurious,     ///< whether a weak compare-exchange fails that found what it expected
-};
-inline constexpr uint32_t choice_kind_count = 10;
-
-/// The kind as traces spell it: "actor", "mask", "wake", "visible", "place", "arrive",
-/// "start", "end", "arm", "spurious".
-std::string_view to_string(choice_kind kind);
-
-/// The inverse of to_string; nothing when the text names no kind.
-std::optional<choice_kind> parse_choice_kind(std::string_view text);
 
 /// The answer that stops the run: the source has nothing valid to say (see replay).
 inline constexpr uint32_t no_answer = ~uint32_t{0};
@@ -98,7 +75,10 @@ class choice_source {
   /// An index in [0, count), or no_answer when the run cannot go on. `count` must be at least 1.
   uint32_t pick(uint32_t count, choice_kind kind, candidate_list candidates = {}) {
     if (count == 1) return 0;
-    return ask(count, kind, candidates);
+    if (uniform_ == nullptr || count == 0) return ask(count, kind, candidates);
+    const uint32_t picked = uniform_->of(kind).below(count);
+    recorded_.push_back({.kind = kind, .count = count, .picked = picked});
+    return picked;
   }
 
   /// Whether the strategy says when and how the run's end game is played; otherwise the machine does, when the budget is used up.
@@ -116,6 +96,7 @@ class choice_source {
   uint32_t ask(uint32_t count, choice_kind kind, const candidate_list& candidates);
 
   strategy* deciding_ = nullptr;
+  choice_streams* uniform_ = nullptr;  ///< the strategy's, in a run in which it answers out of them alone
   std::vector<answer> recorded_;
 };
 

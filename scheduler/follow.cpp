@@ -13,18 +13,18 @@ constexpr uint64_t freedom_max = freedom_scale / 2;
 
 void follow_strategy::begin(uint64_t seed) {
   freedom_ = static_cast<uint32_t>(std::min(seed - first_seed_, freedom_max));
-  for (uint32_t kind = 0; kind < choice_kind_count; ++kind) streams_[kind] = random_stream(seed, kind);
+  streams_.begin(seed);
   next_ = 0;
   waited_ = 0;
   headway_.clear();
 }
 
 bool follow_strategy::is_free(choice_kind kind) {
-  return freedom_ != 0 && streams_[static_cast<size_t>(kind)].below(freedom_scale) < freedom_;
+  return freedom_ != 0 && streams_.of(kind).below(freedom_scale) < freedom_;
 }
 
 uint32_t follow_strategy::among(const std::vector<uint32_t>& indices) {
-  return indices[streams_[static_cast<size_t>(choice_kind::actor)].below(static_cast<uint32_t>(indices.size()))];
+  return indices[streams_.of(choice_kind::actor).below(static_cast<uint32_t>(indices.size()))];
 }
 
 void follow_strategy::look_at(const choice& asked) {
@@ -53,7 +53,7 @@ bool follow_strategy::has_unknown_past() const {
 }
 
 uint32_t follow_strategy::pick(const choice& asked) {
-  if (is_free(asked.kind)) return streams_[static_cast<size_t>(asked.kind)].below(asked.count);
+  if (is_free(asked.kind)) return streams_.of(asked.kind).below(asked.count);
   if (asked.kind != choice_kind::actor) return 0;
   look_at(asked);
 
@@ -94,7 +94,7 @@ uint32_t follow_strategy::pick(const choice& asked) {
         });
     if (!has_steps) indices_.push_back(index);
   }
-  return indices_.empty() ? streams_[static_cast<size_t>(choice_kind::actor)].below(asked.count) : among(indices_);
+  return indices_.empty() ? streams_.of(choice_kind::actor).below(asked.count) : among(indices_);
 }
 
 }  // namespace heddle::scheduler

@@ -1,10 +1,9 @@
 // follow: keeps to an order that was recorded elsewhere, as far as that can be had.
 #pragma once
 
-#include <heddle/scheduler/random_stream.h>
+#include <heddle/scheduler/choice_streams.h>
 #include <heddle/scheduler/strategy.h>
 
-#include <array>
 #include <unordered_map>
 #include <vector>
 
@@ -60,7 +59,7 @@ class follow_strategy final : public strategy {
   const recorded_order& order_;
   uint64_t first_seed_;
   uint32_t freedom_ = 0;  ///< of 1024 answers, those that are random
-  std::array<random_stream, choice_kind_count> streams_;
+  choice_streams streams_;
   size_t next_ = 0;                                 ///< the step that is to be made
   uint32_t waited_ = 0;                             ///< choices that were spent on it
   std::unordered_map<uint64_t, uint64_t> headway_;  ///< by key: when it was last a candidate

@@ -27,6 +27,7 @@ class mix_strategy final : public strategy {
   }
 
   uint32_t pick(const choice& asked) override { return current_->pick(asked); }
+  choice_streams* answers_out_of() override { return current_->answers_out_of(); }
   bool draws_end_game() const override { return current_->draws_end_game(); }
   bool looks_at_steps() const override { return current_->looks_at_steps(); }
   void performed(const candidate& who) override { current_->performed(who); }

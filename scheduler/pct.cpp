@@ -17,7 +17,7 @@ bool has_rule(choice_kind kind) {
 }  // namespace
 
 void pct_strategy::begin(uint64_t seed) {
-  for (uint32_t kind = 0; kind < choice_kind_count; ++kind) streams_[kind] = random_stream(seed, kind);
+  streams_.begin(seed);
   random_stream draws(seed, stream_of_draws);
   const uint32_t drawn = drawn_depths[draws.below(static_cast<uint32_t>(drawn_depths.size()))];
   depth_ = given_depth_.value_or(drawn);
@@ -77,7 +77,7 @@ void pct_strategy::look_at(uint32_t index, bool went_on) {
   int64_t& priority = groups_[who.group];
   if (priority == 0)
     // Above all that fall, and leaves them room.
-    priority = int64_t{depth_max} + static_cast<int64_t>(streams_[static_cast<size_t>(choice_kind::actor)].next() >> 2);
+    priority = int64_t{depth_max} + static_cast<int64_t>(streams_.of(choice_kind::actor).next() >> 2);
   priorities_[index] = priority;
   vain_look& last = looks_[who.actor];
   if (who.fruitless == last.fruitless) return;
@@ -96,7 +96,7 @@ void pct_strategy::fall(uint32_t group, int64_t to) {
 uint32_t pct_strategy::highest() {
   const int64_t top = *std::max_element(priorities_.begin(), priorities_.end());
   const auto members = static_cast<uint32_t>(std::count(priorities_.begin(), priorities_.end(), top));
-  uint32_t left = members == 1 ? 0 : streams_[static_cast<size_t>(choice_kind::actor)].below(members);
+  uint32_t left = members == 1 ? 0 : streams_.of(choice_kind::actor).below(members);
   for (uint32_t index = 0;; ++index)
     if (priorities_[index] == top && left-- == 0) return index;
 }
@@ -110,7 +110,7 @@ void pct_strategy::pass_change_point() {
 }
 
 uint32_t pct_strategy::answer(const choice& asked) {
-  random_stream& stream = streams_[static_cast<size_t>(asked.kind)];
+  random_stream& stream = streams_.of(asked.kind);
   const uint64_t length = expected(asked.kind);
   if (!has_rule(asked.kind) || length <= depth_) return stream.below(asked.count);
   if (stream.below(static_cast<uint32_t>(std::min<uint64_t>(length, never >> 32))) >= depth_) return 0;

@@ -1,12 +1,11 @@
 // pct: probabilistic concurrency testing. Fixed random priorities, and a few steps at which the highest one falls.
 #pragma once
 
+#include <heddle/scheduler/choice_streams.h>
 #include <heddle/scheduler/crowd.h>
 #include <heddle/scheduler/estimate.h>
-#include <heddle/scheduler/random_stream.h>
 #include <heddle/scheduler/strategy.h>
 
-#include <array>
 #include <optional>
 #include <vector>
 
@@ -66,7 +65,7 @@ class pct_strategy final : public strategy {
   std::optional<uint32_t> given_depth_;
   std::shared_ptr<const estimate> known_;
   uint32_t depth_ = 0;
-  std::array<random_stream, choice_kind_count> streams_;
+  choice_streams streams_;
   crowd crowd_;
   by_actor<vain_look> looks_;
   by_actor<int64_t> groups_;         ///< priorities, by group; 0: none yet

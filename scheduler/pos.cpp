@@ -5,14 +5,14 @@
 namespace heddle::scheduler {
 
 void pos_strategy::begin(uint64_t seed) {
-  for (uint32_t kind = 0; kind < choice_kind_count; ++kind) streams_[kind] = random_stream(seed, kind);
+  streams_.begin(seed);
   crowd_.begin();
   tickets_.clear();
   since_renewal_ = 0;
 }
 
 uint32_t pos_strategy::pick(const choice& asked) {
-  if (asked.kind != choice_kind::actor) return streams_[static_cast<size_t>(asked.kind)].below(asked.count);
+  if (asked.kind != choice_kind::actor) return streams_.of(asked.kind).below(asked.count);
   if (crowd_.look(asked)) {
     look_at(crowd_.picked());
   } else {
@@ -47,8 +47,6 @@ void pos_strategy::look_at(uint32_t index) {
   locations_[index] = who.location;
 }
 
-uint64_t pos_strategy::draw(uint32_t actor) {
-  return tickets_[actor].number = streams_[static_cast<size_t>(choice_kind::actor)].next();
-}
+uint64_t pos_strategy::draw(uint32_t actor) { return tickets_[actor].number = streams_.of(choice_kind::actor).next(); }
 
 }  // namespace heddle::scheduler

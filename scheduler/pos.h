@@ -1,11 +1,10 @@
 // pos: partial order sampling. Every operation has a random number, the highest goes first.
 #pragma once
 
+#include <heddle/scheduler/choice_streams.h>
 #include <heddle/scheduler/crowd.h>
-#include <heddle/scheduler/random_stream.h>
 #include <heddle/scheduler/strategy.h>
 
-#include <array>
 #include <vector>
 
 namespace heddle::scheduler {
@@ -35,7 +34,7 @@ class pos_strategy final : public strategy {
   void look_at(uint32_t index);
   uint64_t draw(uint32_t actor);
 
-  std::array<random_stream, choice_kind_count> streams_;
+  choice_streams streams_;
   crowd crowd_;
   by_actor<ticket> tickets_;
   uint32_t since_renewal_ = 0;  ///< choices

@@ -1,10 +1,8 @@
 // random: every answer is equally likely.
 #pragma once
 
-#include <heddle/scheduler/random_stream.h>
+#include <heddle/scheduler/choice_streams.h>
 #include <heddle/scheduler/strategy.h>
-
-#include <array>
 
 namespace heddle::scheduler {
 
@@ -12,16 +10,16 @@ namespace heddle::scheduler {
 /// one kind more often still gets the same answers to the others.
 class random_strategy final : public strategy {
  public:
-  void begin(uint64_t seed) override {
-    for (uint32_t kind = 0; kind < choice_kind_count; ++kind) streams_[kind] = random_stream(seed, kind);
-  }
+  void begin(uint64_t seed) override { streams_.begin(seed); }
 
-  uint32_t pick(const choice& asked) override { return streams_[static_cast<size_t>(asked.kind)].below(asked.count); }
+  uint32_t pick(const choice& asked) override { return streams_.of(asked.kind).below(asked.count); }
+
+  choice_streams* answers_out_of() override { return &streams_; }
 
   std::string_view name() const override { return "random"; }
 
  private:
-  std::array<random_stream, choice_kind_count> streams_;
+  choice_streams streams_;
 };
 
 }  // namespace heddle::scheduler

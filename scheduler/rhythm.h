@@ -2,10 +2,8 @@
 // chance sooner or later.
 #pragma once
 
-#include <heddle/scheduler/random_stream.h>
+#include <heddle/scheduler/choice_streams.h>
 #include <heddle/scheduler/strategy.h>
-
-#include <array>
 
 namespace heddle::scheduler {
 
@@ -15,16 +13,15 @@ namespace heddle::scheduler {
 /// for at most one round.
 class rhythm_strategy final : public strategy {
  public:
-  void begin(uint64_t seed) override {
-    for (uint32_t kind = 0; kind < choice_kind_count; ++kind) streams_[kind] = random_stream(seed, kind);
-  }
+  void begin(uint64_t seed) override { streams_.begin(seed); }
 
-  uint32_t pick(const choice& asked) override { return streams_[static_cast<size_t>(asked.kind)].below(asked.count); }
+  uint32_t pick(const choice& asked) override { return streams_.of(asked.kind).below(asked.count); }
   bool draws_end_game() const override { return true; }
+  choice_streams* answers_out_of() override { return &streams_; }
   std::string_view name() const override { return "rhythm"; }
 
  private:
-  std::array<random_stream, choice_kind_count> streams_;
+  choice_streams streams_;
 };
 
 }  // namespace heddle::scheduler

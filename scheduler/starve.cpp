@@ -13,7 +13,7 @@ uint32_t drawn_age_max(random_stream& draws) {
 
 void starve_strategy::begin(uint64_t seed) {
   seed_ = seed;
-  for (uint32_t kind = 0; kind < choice_kind_count; ++kind) streams_[kind] = random_stream(seed, kind);
+  streams_.begin(seed);
   random_stream draws(seed, stream_of_draws);
   age_max_ = drawn_age_max(draws);
   victim_ = given_victim_;
@@ -23,7 +23,7 @@ void starve_strategy::begin(uint64_t seed) {
 }
 
 uint32_t starve_strategy::pick(const choice& asked) {
-  random_stream& stream = streams_[static_cast<size_t>(asked.kind)];
+  random_stream& stream = streams_.of(asked.kind);
   if (asked.kind != choice_kind::actor) return stream.below(asked.count);
 
   look_at(asked);

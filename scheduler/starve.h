@@ -1,11 +1,10 @@
 // starve: one group of actors never runs while the progress model allows that.
 #pragma once
 
+#include <heddle/scheduler/choice_streams.h>
 #include <heddle/scheduler/crowd.h>
-#include <heddle/scheduler/random_stream.h>
 #include <heddle/scheduler/strategy.h>
 
-#include <array>
 #include <optional>
 #include <vector>
 
@@ -52,7 +51,7 @@ class starve_strategy final : public strategy {
   uint64_t victim_hash_ = 0;
   uint64_t seed_ = 0;
   uint32_t age_max_ = age_lowest;
-  std::array<random_stream, choice_kind_count> streams_;
+  choice_streams streams_;
   std::vector<uint32_t> ages_;       ///< by actor; only the victim's are ever above 0
   std::vector<uint8_t> considered_;  ///< by group: whether it has been seen in this run
   crowd crowd_;

@@ -26,6 +26,10 @@ class strategy {
   /// An index in [0, choice.count), or no_answer to stop the run.
   virtual uint32_t pick(const choice& asked) = 0;
 
+  /// The streams that it answers every choice of the run that has begun out of, each answer equally likely; null where it does more
+  /// than that. Then pick() need not be called.
+  virtual choice_streams* answers_out_of() { return nullptr; }
+
   /// Whether it answers choices of kind `end` at the beginning of the run, which begin the end game early.
   virtual bool draws_end_game() const { return false; }
 

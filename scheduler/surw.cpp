@@ -12,7 +12,7 @@ void surw_strategy::estimated(std::shared_ptr<const estimate> known) {
 }
 
 void surw_strategy::begin(uint64_t seed) {
-  for (uint32_t kind = 0; kind < choice_kind_count; ++kind) streams_[kind] = random_stream(seed, kind);
+  streams_.begin(seed);
   location_ = 0;
   everything_ = false;
   totals_.assign(known_ == nullptr ? 0 : known_->actors.size(), 0);
@@ -34,7 +34,7 @@ void surw_strategy::begin(uint64_t seed) {
 }
 
 uint32_t surw_strategy::pick(const choice& asked) {
-  if (asked.kind != choice_kind::actor) return streams_[static_cast<size_t>(asked.kind)].below(asked.count);
+  if (asked.kind != choice_kind::actor) return streams_.of(asked.kind).below(asked.count);
   if (!crowd_.look(asked))
     for (uint32_t index = 0; index < asked.count; ++index) meet(crowd_[index].actor);
   // Nothing comes in between: whoever is intended goes at once.
@@ -74,7 +74,7 @@ void surw_strategy::hold(uint32_t index) {
 
 /// One of those that are not held, drawn uniformly.
 uint32_t surw_strategy::free_one(uint32_t count) {
-  random_stream& stream = streams_[static_cast<size_t>(choice_kind::actor)];
+  random_stream& stream = streams_.of(choice_kind::actor);
   if (held_ == 0) return stream.below(count);
   return free_.empty() ? nobody : free_[stream.below(static_cast<uint32_t>(free_.size()))];
 }
@@ -92,7 +92,7 @@ uint32_t surw_strategy::intend() {
     weights_[index] = left;
     sum += left;
   }
-  return drawn_by_weight(streams_[static_cast<size_t>(choice_kind::actor)], weights_, sum);
+  return drawn_by_weight(streams_.of(choice_kind::actor), weights_, sum);
 }
 
 void surw_strategy::release_all() {
@@ -107,8 +107,7 @@ void surw_strategy::meet(uint32_t actor) {
   if (parent == nobody || parent != intended_) return;
   const uint64_t its = remaining_.of(actor, 0);
   const uint64_t all = its + remaining_.of(parent, standings_[parent].accesses);
-  if (its != 0 && streams_[static_cast<size_t>(choice_kind::actor)].below(static_cast<uint32_t>(all)) < its)
-    intended_ = actor;
+  if (its != 0 && streams_.of(choice_kind::actor).below(static_cast<uint32_t>(all)) < its) intended_ = actor;
 }
 
 void surw_strategy::performed(const candidate& who) {

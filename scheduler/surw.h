@@ -1,13 +1,12 @@
 // surw: selectively uniform random walk. The order of operations on one location is uniform, everything else is random.
 #pragma once
 
+#include <heddle/scheduler/choice_streams.h>
 #include <heddle/scheduler/crowd.h>
 #include <heddle/scheduler/estimate.h>
-#include <heddle/scheduler/random_stream.h>
 #include <heddle/scheduler/remaining.h>
 #include <heddle/scheduler/strategy.h>
 
-#include <array>
 #include <vector>
 
 namespace heddle::scheduler {
@@ -51,7 +50,7 @@ class surw_strategy final : public strategy {
   uint32_t intend();
   void release_all();
 
-  std::array<random_stream, choice_kind_count> streams_;
+  choice_streams streams_;
   std::shared_ptr<const estimate> known_;
   uint64_t location_ = 0;
   bool everything_ = false;

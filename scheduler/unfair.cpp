@@ -6,7 +6,7 @@
 namespace heddle::scheduler {
 
 void unfair_strategy::begin(uint64_t seed) {
-  for (uint32_t kind = 0; kind < choice_kind_count; ++kind) streams_[kind] = random_stream(seed, kind);
+  streams_.begin(seed);
   random_stream draws(seed, stream_of_draws);
   const uint32_t drawn = drawn_age_max(draws);
   age_max_ = given_age_max_.value_or(drawn);
@@ -19,7 +19,7 @@ void unfair_strategy::begin(uint64_t seed) {
 }
 
 uint32_t unfair_strategy::pick(const choice& asked) {
-  random_stream& stream = streams_[static_cast<size_t>(asked.kind)];
+  random_stream& stream = streams_.of(asked.kind);
   if (asked.kind != choice_kind::actor) return stream.below(asked.count);
   if (!crowd_.look(asked)) look_at_all();
 

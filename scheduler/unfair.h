@@ -1,11 +1,10 @@
 // unfair: one actor goes on and on, and the others wait as long as the progress model allows.
 #pragma once
 
+#include <heddle/scheduler/choice_streams.h>
 #include <heddle/scheduler/crowd.h>
-#include <heddle/scheduler/random_stream.h>
 #include <heddle/scheduler/strategy.h>
 
-#include <array>
 #include <optional>
 #include <vector>
 
@@ -41,7 +40,7 @@ class unfair_strategy final : public strategy {
 
   std::optional<uint32_t> given_age_max_;
   uint32_t age_max_ = 1;
-  std::array<random_stream, choice_kind_count> streams_;
+  choice_streams streams_;
   crowd crowd_;
   by_actor<standing> standings_;
   std::vector<uint32_t> ageing_;  ///< the actors that age now: guaranteed candidates

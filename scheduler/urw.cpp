@@ -11,13 +11,13 @@ void urw_strategy::estimated(std::shared_ptr<const estimate> known) {
 }
 
 void urw_strategy::begin(uint64_t seed) {
-  for (uint32_t kind = 0; kind < choice_kind_count; ++kind) streams_[kind] = random_stream(seed, kind);
+  streams_.begin(seed);
   crowd_.begin();
   remaining_.begin(totals_);
 }
 
 uint32_t urw_strategy::pick(const choice& asked) {
-  random_stream& stream = streams_[static_cast<size_t>(asked.kind)];
+  random_stream& stream = streams_.of(asked.kind);
   if (asked.kind != choice_kind::actor) return stream.below(asked.count);
   if (crowd_.look(asked)) {
     sum_ -= weights_[crowd_.picked()];

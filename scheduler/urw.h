@@ -1,13 +1,12 @@
 // urw: uniform random walk. Who has more to do is the likelier to go on.
 #pragma once
 
+#include <heddle/scheduler/choice_streams.h>
 #include <heddle/scheduler/crowd.h>
 #include <heddle/scheduler/estimate.h>
-#include <heddle/scheduler/random_stream.h>
 #include <heddle/scheduler/remaining.h>
 #include <heddle/scheduler/strategy.h>
 
-#include <array>
 #include <vector>
 
 namespace heddle::scheduler {
@@ -30,7 +29,7 @@ class urw_strategy final : public strategy {
   uint64_t weight_of(const candidate& who) const;
   void weigh(uint32_t index);
 
-  std::array<random_stream, choice_kind_count> streams_;
+  choice_streams streams_;
   crowd crowd_;
   std::vector<uint64_t> totals_;
   remaining remaining_;
