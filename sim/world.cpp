@@ -173,7 +173,7 @@ outcome world::run(const parameters& values, const std::function<void()>& body, 
   main_body_ = &body;
   wave& host = new_wave();
   host.host = true;
-  host.name = "main";
+  name_wave(host, "main");
   host.live_lanes = 1;
   lane& main = new_lane(host, 0);
   if (late_ != nullptr) late_->begins(main, nullptr);
@@ -231,13 +231,17 @@ void world::write_report() {
   waits_ = written.graph().empty() ? "" : written.graph().dot(message_);
 }
 
+// Mostly it is the name that it had in the run before.
+void world::name_wave(wave& host, std::string_view name) {
+  if (host.name != name) host.name = name;
+}
+
 wave& world::new_wave() {
   if (waves_used_ == waves_.size()) waves_.emplace_back();
   wave& fresh = waves_[waves_used_];
   // The containers keep their memory from run to run.
   fresh.lanes.clear();
   fresh.collectives.clear();
-  fresh.name.clear();
   static_cast<wave_state&>(fresh) = {};
   fresh.id = static_cast<uint32_t>(waves_used_++);
   return fresh;
@@ -489,16 +493,19 @@ const wave& world::spawn_host(lane& self, const char* name, const fiber_body& bo
     end(self, verdict::assertion, "more than " + std::to_string(most_hosts) + " host threads");
   wave& fresh = new_wave();
   fresh.host = true;
-  fresh.name = name;
+  const std::string_view given = name;
   // Threads of one name are told apart by a number.
   uint32_t namesakes = 0;
   for (size_t n = 0; n + 1 < waves_used_; ++n) {
     const std::string_view known = waves_[n].name;
-    if (!waves_[n].host || !known.starts_with(name)) continue;
-    const std::string_view rest = known.substr(fresh.name.size());
+    if (!waves_[n].host || !known.starts_with(given)) continue;
+    const std::string_view rest = known.substr(given.size());
     if (rest.empty() || rest.starts_with(" #")) ++namesakes;
   }
-  if (namesakes != 0) fresh.name += " #" + std::to_string(namesakes + 1);
+  if (namesakes == 0)
+    name_wave(fresh, given);
+  else
+    fresh.name = std::string(given) + " #" + std::to_string(namesakes + 1);
   fresh.ordinal = static_cast<uint32_t>(host_stacks_used_) - 1;  // the main thread does not count
   fresh.live_lanes = 1;
   fresh.resident = true;

@@ -26,6 +26,7 @@
 #include <functional>
 #include <memory>
 #include <string>
+#include <string_view>
 #include <unordered_map>
 #include <vector>
 
@@ -419,6 +420,7 @@ class world {
   static const void* launch_of(uint32_t ordinal) { return reinterpret_cast<const void*>(uintptr_t{2} * ordinal + 2); }
   static const void* end_of(uint32_t ordinal) { return reinterpret_cast<const void*>(uintptr_t{2} * ordinal + 3); }
   wave& new_wave();
+  static void name_wave(wave& host, std::string_view name);
   lane& new_lane(wave& of, uint32_t index);
   void start_blocks(lane& self);
 

@@ -82,6 +82,8 @@ void scoped_memory::reset() {
     used.fences.clear();
     used.deferred.clear();
     used.pending.clear();
+    used.epoch = 0;
+    used.learnt_at = 0;
   }
   lanes_used_ = 0;
   totals_.clear();
@@ -102,13 +104,7 @@ void scoped_memory::begins(lane& fresh, const lane* by) {
   mine.tso = mine.host && !machine_.weak_host;
   // A host thread is a block of its own: what a block shares does not exist there.
   mine.block = mine.host ? uint64_t{1} << 63 | fresh.of->id : uint64_t{fresh.of->kernel} << 32 | fresh.of->block;
-  mine.clock.clear();
-  mine.now = snapshot();
-  mine.fences.clear();
-  mine.deferred.clear();
-  mine.pending.clear();
   mine.many_pending = lane_facts::few_pending;
-  mine.epoch = 0;
   mine.store_bytes = 0;
   mine.window_address = nullptr;
   mine.seen_address = nullptr;

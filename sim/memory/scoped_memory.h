@@ -9,6 +9,7 @@
 
 #include <heddle/sim/lane.h>
 #include <heddle/sim/memory/causality.h>
+#include <heddle/sim/memory/clock_table.h>
 #include <heddle/sim/memory/late_memory.h>
 #include <heddle/sim/memory/race.h>
 
@@ -154,7 +155,7 @@ class scoped_memory final : public late_memory {
     bool host = false;
     bool tso = false;  ///< a thread of a host that is an x86
     causal_clock clock;
-    uint32_t epoch = 1;
+    uint32_t epoch = 0;
     uint64_t learnt_at = 0;  ///< the step in which it has last learnt something from somebody
     snapshot now;            ///< of the clock; empty when it has changed since
     struct fence_release {
@@ -390,10 +391,10 @@ class scoped_memory final : public late_memory {
   std::vector<granule*> of_heap_;                     ///< by offset in the heap, in granules
   std::unordered_map<uint64_t, granule*> elsewhere_;  ///< by address
   std::vector<size_t> heap_touched_;
-  std::unordered_map<uint64_t, causal_clock> totals_;  ///< of seq_cst fences, by reach and instance
-  clock_entries host_fences_;                          ///< what full fences of host threads have made seen
-  std::unordered_map<const void*, causal_clock> objects_;
-  std::vector<int> known_;  ///< of the load in progress: known stores that race with older ones
+  clock_table totals_;         ///< of seq_cst fences, by reach and instance
+  clock_entries host_fences_;  ///< what full fences of host threads have made seen
+  clock_table objects_;        ///< by address
+  std::vector<int> known_;     ///< of the load in progress: known stores that race with older ones
   causal_clock meeting_;
   race_finder races_;
   uint64_t serials_ = 0;
@@ -404,7 +405,6 @@ class scoped_memory final : public late_memory {
     const void* data = nullptr;
   };
   std::vector<overtaking> overtakings_;
-  bool always_split_ = false;
 };
 
 }  // namespace heddle::sim

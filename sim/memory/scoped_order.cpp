@@ -45,12 +45,12 @@ void scoped_memory::acquire_pending(lane& self, lane_facts& mine, uint8_t reach,
 // are performed.
 void scoped_memory::fence_total(lane& self, lane_facts& mine, uint8_t reach) {
   for (uint8_t wide = same_wave; wide <= reach; ++wide) {
-    const auto known = totals_.find(instance_of(mine, wide));
-    if (known == totals_.end()) continue;
-    mine.clock.join_all(known->second);
+    const causal_clock* const known = totals_.find(instance_of(mine, wide));
+    if (known == nullptr) continue;
+    mine.clock.join_all(*known);
     clock_changed(mine);
   }
-  for (uint8_t wide = same_wave; wide <= reach; ++wide) totals_[instance_of(mine, wide)].join_all(mine.clock);
+  for (uint8_t wide = same_wave; wide <= reach; ++wide) totals_.at(instance_of(mine, wide)).join_all(mine.clock);
   if (mine.tso) return fence_host(self, mine);
   new_epoch(self, mine);
 }
@@ -96,15 +96,15 @@ void scoped_memory::order(const lane& first, lane& then) {
 }
 
 void scoped_memory::release_object(lane& self, const void* object) {
-  objects_[object].join_all(facts(self).clock);
+  objects_.at(reinterpret_cast<uintptr_t>(object)).join_all(facts(self).clock);
   new_epoch(self, facts(self));
 }
 
 void scoped_memory::acquire_object(lane& self, const void* object) {
-  const auto known = objects_.find(object);
-  if (known == objects_.end()) return;
+  const causal_clock* const known = objects_.find(reinterpret_cast<uintptr_t>(object));
+  if (known == nullptr) return;
   lane_facts& mine = facts(self);
-  mine.clock.join_all(known->second);
+  mine.clock.join_all(*known);
   clock_changed(mine);
 }
 
