@@ -7,6 +7,7 @@
 #include <cstdio>
 #include <cstdlib>
 #include <fstream>
+#include <optional>
 #include <random>
 #include <set>
 
@@ -149,6 +150,18 @@ TEST(a_journal, that_was_changed_is_refused) {
     EXPECT_NE(reading.resume(file, record).value_or("").find("is damaged in line " + std::to_string(line)),
               std::string::npos);
   }
+}
+
+// Whoever writes what it has read again, in order to compare, takes as much of the stack as the line is deep.
+TEST(a_journal, with_a_line_of_any_depth_is_refused) {
+  constexpr size_t depth = 1'000'000;
+  const std::string text = "00000000 " + std::string(depth, '[') + std::string(depth, ']') + '\n';
+  campaign_record record;
+  size_t whole = 0;
+  const std::optional<std::string> wrong = tools::read_journal(text, "a/journal", record, whole);
+  ASSERT_TRUE(wrong.has_value());
+  EXPECT_NE(wrong->find("\"a/journal\" is damaged in line 1"), std::string::npos) << *wrong;
+  EXPECT_EQ(whole, 0u);
 }
 
 TEST(a_journal, is_written_by_one_process_at_a_time) {
