@@ -25,6 +25,7 @@ finding counted(uint64_t seed, const run_result& result) {
   made.first.seed = seed;
   made.first.outcome = result.outcome;
   made.first.where = result.where;
+  made.first.hang = result.hang;
   made.count = 1;
   return made;
 }
@@ -37,6 +38,7 @@ finding explained(const campaign_options& options, uint64_t seed, const run_resu
   made.first.seed = seed;
   made.first.outcome = result.outcome;
   made.first.where = result.where;
+  made.first.hang = result.hang;
   made.first.digest = result.digest;
   made.first.steps = result.steps;
   made.first.answers = answers;
@@ -49,10 +51,9 @@ finding explained(const campaign_options& options, uint64_t seed, const run_resu
 
 }  // namespace
 
-finding* campaign_result::find(verdict outcome, std::string_view where) {
-  const auto same = std::find_if(findings.begin(), findings.end(), [&](const finding& known) {
-    return known.first.outcome == outcome && known.first.where == where;
-  });
+finding* campaign_result::find(const failure& how) {
+  const auto same = std::find_if(findings.begin(), findings.end(),
+                                 [&](const finding& known) { return failure::of(known.first) == how; });
   return same == findings.end() ? nullptr : &*same;
 }
 
@@ -63,7 +64,7 @@ void campaign_result::add(campaign_result part) {
   digest += part.digest;
   seconds = std::max(seconds, part.seconds);
   for (finding& each : part.findings) {
-    finding* const same = find(each.first.outcome, each.first.where);
+    finding* const same = find(failure::of(each.first));
     if (same == nullptr) {
       findings.push_back(std::move(each));
       continue;
@@ -97,10 +98,10 @@ campaign_result run_campaign(const campaign_options& options, strategy& deciding
     so_far.seconds = seconds_since(start);
 
     if (result.outcome != verdict::ok) {
-      finding* const same = so_far.find(result.outcome, result.where);
+      finding* const same = so_far.find(failure::of(result));
       if (same != nullptr) {
         ++same->count;
-      } else if (options.is_news && !options.is_news(result.outcome, result.where, seed)) {
+      } else if (options.is_news && !options.is_news(failure::of(result), seed)) {
         so_far.findings.push_back(counted(seed, result));
       } else {
         so_far.findings.push_back(explained(options, seed, result, choices.recorded(), run));

@@ -11,6 +11,7 @@
 #include <functional>
 #include <memory>
 #include <string>
+#include <string_view>
 #include <vector>
 
 namespace heddle::scheduler {
@@ -25,13 +26,26 @@ struct run_result {
   uint64_t steps = 0;
   uint64_t switches = 0;                  ///< how often another actor went on than the one before
   std::vector<std::string> waiting = {};  ///< of a hang: who waits, "host main", "wave 1 lanes 0-3"
+  std::string hang = {};                  ///< of a hang: in which roles they wait, whoever and how many they are
   uint64_t digest = 0;
 };
 
 /// Runs the program once on a fresh machine. `explain` asks for the report; nothing else may depend on it.
 using run_one = std::function<run_result(choice_source& choices, bool explain)>;
 
-/// All runs of a campaign that failed in the same way: with the same verdict at the same place.
+/// In what way a run failed. Findings are the same where this is.
+struct failure {
+  verdict outcome = verdict::ok;
+  std::string_view where = {};
+  std::string_view hang = {};  ///< run_result::hang
+
+  static failure of(const run_result& result) { return {result.outcome, result.where, result.hang}; }
+  static failure of(const trace& recorded) { return {recorded.outcome, recorded.where, recorded.hang}; }
+  friend bool operator==(const failure&, const failure&) = default;
+};
+
+/// All runs of a campaign that failed in the same way: with the same verdict at the same place, and, of hangs, with the same roles
+/// waiting.
 struct finding {
   trace first;               ///< of the lowest seed that shows it
   std::string message = {};  ///< one line
@@ -53,8 +67,8 @@ struct campaign_result {
 
   double schedules_per_second() const { return seconds > 0 ? static_cast<double>(schedules) / seconds : 0; }
 
-  /// The finding of this verdict and place; null when there is none.
-  finding* find(verdict outcome, std::string_view where);
+  /// The finding of such runs; null when there is none.
+  finding* find(const failure& how);
 
   /// Takes in a part of the same campaign with other seeds; of each group the lowest seed stays. Whatever the parts and their order, the
   /// sum is the same, but for `seconds`, the longest, and `stopped`, which is not touched.
@@ -70,8 +84,8 @@ struct campaign_options {
   std::shared_ptr<const estimate> known_estimate = nullptr;
   trace header = {};  ///< what a finding's trace says of the binary, the scenario and the strategy
   /// Whether a run of this seed that ended so has to be explained and handed to `found`; null: the first of each group. Of the other
-  /// groups only verdict, place, lowest seed and count are kept.
-  std::function<bool(verdict outcome, std::string_view where, uint64_t seed)> is_news = nullptr;
+  /// groups only the failure, lowest seed and count are kept.
+  std::function<bool(const failure& how, uint64_t seed)> is_news = nullptr;
   /// Called for a new group when its first run has been explained and before the next run begins. False stops.
   std::function<bool(const finding&)> found = nullptr;
   /// Called after each run, with what there is so far; must be cheap.

@@ -578,6 +578,7 @@ class shrinker {
     small.parameters = under.settings;
     small.answers = std::move(best.answers);
     small.steps = best.result.steps;
+    small.hang = best.result.hang;
     small.digest = best.result.digest;
     if (small.answers != recorded_.answers || !under.is_original) small.strategy = shrunk_strategy;
     made.before = original_.size;

@@ -23,6 +23,7 @@ struct trace {
   uint64_t seed = 0;
   verdict outcome = verdict::ok;
   std::string where = {};  ///< what the finding is about, e.g. "rpc/port/mailbox.h:71"
+  std::string hang = {};   ///< of a hang: run_result::hang
   uint64_t digest = 0;     ///< of the run, see digest.h
   uint64_t steps = 0;
   std::vector<answer> answers = {};

@@ -92,11 +92,40 @@ TEST(campaign, parts_add_up_to_the_whole_in_any_order) {
   }
 }
 
+TEST(campaign, hangs_at_one_place_are_grouped_by_who_waits) {
+  // Answers 0 and 1 are one hang, whoever waits; 2 is another at the same place.
+  const run_one hanging = [](choice_source& choices, bool) {
+    const uint32_t which = choices.pick(3, choice_kind::actor);
+    run_result made{.outcome = verdict::deadlock, .where = "toy:1"};
+    made.waiting = {"wave " + std::to_string(which) + " lane 0"};
+    made.hang = which < 2 ? "wave" : "host server, wave";
+    made.digest = which;
+    return made;
+  };
+  random_strategy deciding;
+  const campaign_result whole = run_campaign({.first_seed = 1, .schedules = 100}, deciding, hanging);
+  ASSERT_EQ(whole.findings.size(), 2u);
+  EXPECT_EQ(whole.findings[0].count + whole.findings[1].count, 100u);
+  EXPECT_NE(whole.findings[0].first.hang, whole.findings[1].first.hang);
+  for (const finding& each : whole.findings) {
+    EXPECT_EQ(each.not_reproducible, "");
+    EXPECT_EQ(from_json(to_json(each.first)).value, each.first);
+    EXPECT_EQ(from_token(to_token(each.first)).value, each.first);
+  }
+  campaign_result sum = run_campaign({.first_seed = 51, .schedules = 50}, deciding, hanging);
+  sum.add(run_campaign({.first_seed = 1, .schedules = 50}, deciding, hanging));
+  ASSERT_EQ(sum.findings.size(), 2u);
+  for (size_t index = 0; index < 2; ++index) {
+    EXPECT_EQ(sum.findings[index].first, whole.findings[index].first);
+    EXPECT_EQ(sum.findings[index].count, whole.findings[index].count);
+  }
+}
+
 TEST(campaign, groups_that_are_no_news_are_counted_and_not_explained) {
   random_strategy deciding;
   campaign_options options;
   options.schedules = 100;
-  options.is_news = [](verdict outcome, std::string_view, uint64_t) { return outcome == verdict::race; };
+  options.is_news = [](const failure& how, uint64_t) { return how.outcome == verdict::race; };
   uint64_t handed_over = 0;
   options.found = [&](const finding& each) {
     EXPECT_EQ(each.first.outcome, verdict::race);

@@ -22,6 +22,7 @@ trace sample(size_t answers) {
   made.seed = ~uint64_t{0};
   made.outcome = verdict::scope_race;
   made.where = "rpc/port/mailbox.h:71";
+  made.hang = "host main, wave";
   made.digest = 0x00ab'cdef'0123'4567;
   made.steps = 1'234;
   random_stream draws(5);

@@ -4,6 +4,7 @@
 #include <heddle/tools/campaign/journal.h>
 #include <heddle/tools/campaign/seeds.h>
 
+#include <algorithm>
 #include <cstdio>
 #include <cstdlib>
 #include <fstream>
@@ -197,8 +198,8 @@ std::set<std::string> traces_in(const fs::path& folder) {
 }
 
 json fuzzed(const std::vector<std::string>& more) {
-  std::vector<std::string> words = {"fuzz", "fake.racy", "zoo.crossed-calls", "port.echo", "--schedules",
-                                    "2000", "--json"};
+  std::vector<std::string> words = {"fuzz",      "fake.racy",   "fake.hangs", "zoo.crossed-calls",
+                                    "port.echo", "--schedules", "2000",       "--json"};
   words.insert(words.end(), more.begin(), more.end());
   return json::parse(heddle(words).out);
 }
@@ -216,19 +217,45 @@ TEST(a_campaign, finds_the_same_with_any_number_of_jobs) {
   }
 }
 
+std::string group_of(const json& found) {
+  return found["where"].get<std::string>() + " | " + found["hang"].get<std::string>();
+}
+
+TEST(a_campaign, groups_hangs_at_one_place_by_who_waits) {
+  const temporary_folder folder;
+  const json made = fuzzed({"--out", folder.path().string()});
+  const json hangs = *std::find_if(made["scenarios"].begin(), made["scenarios"].end(),
+                                   [](const json& each) { return each["name"] == "fake.hangs"; });
+  ASSERT_EQ(hangs["findings"].size(), 2u) << hangs;
+  EXPECT_EQ(hangs["findings"][0]["where"], hangs["findings"][1]["where"]);
+  EXPECT_NE(hangs["findings"][0]["hang"], hangs["findings"][1]["hang"]);
+  EXPECT_NE(hangs["findings"][0]["file"], hangs["findings"][1]["file"]);
+  // What is no hang has none.
+  size_t others = 0;
+  for (const json& scenario : made["scenarios"])
+    for (const json& each : scenario["findings"]) {
+      if (each["verdict"] == "deadlock") continue;
+      ++others;
+      EXPECT_EQ(each["hang"], "") << each;
+    }
+  EXPECT_GT(others, 0u);
+  const json again = json::parse(heddle({"fuzz", "--resume", folder.path().string(), "--json"}).out);
+  EXPECT_EQ(essence(again), essence(made));
+}
+
 TEST(a_campaign, finds_the_same_in_shards) {
   const json whole = fuzzed({});
   for (size_t scenario = 0; scenario < whole["scenarios"].size(); ++scenario) {
     std::map<std::string, std::pair<uint64_t, uint64_t>> expected, found;  // by group: the lowest seed, and how often
     uint64_t schedules = 0, digest = 0;
     for (const json& each : whole["scenarios"][scenario]["findings"])
-      expected[each["where"]] = {each["seed"], each["count"]};
+      expected[group_of(each)] = {each["seed"], each["count"]};
     for (const char* const part : {"1/3", "2/3", "3/3"}) {
       const json one = fuzzed({"--shard", part})["scenarios"][scenario];
       schedules += one["schedules"].get<uint64_t>();
       digest += std::stoull(one["digest"].get<std::string>(), nullptr, 16);
       for (const json& each : one["findings"]) {
-        auto& group = found.try_emplace(each["where"], each["seed"], 0).first->second;
+        auto& group = found.try_emplace(group_of(each), each["seed"], 0).first->second;
         group.first = std::min<uint64_t>(group.first, each["seed"]);
         group.second += each["count"].get<uint64_t>();
       }

@@ -18,6 +18,6 @@ fake_run& current_run();
 uint32_t fake_pick(uint32_t count);
 
 /// Makes the run end with this verdict.
-void fake_violation(scheduler::verdict verdict, std::string where, std::string message);
+void fake_violation(scheduler::verdict verdict, std::string where, std::string message, std::string hang = {});
 
 }  // namespace heddle::tests

@@ -64,6 +64,14 @@ void long_run(const parameters&) {
   if (sum > 0) fake_violation(verdict::livelock, "fake/long.cpp:1", "they move for ever");
 }
 
+/// Two hangs that come to light at the same place.
+void hangs(const parameters&) {
+  const uint32_t which = fake_pick(8);
+  if (which < 6)
+    fake_violation(verdict::deadlock, "fake/hangs.cpp:9", "wave " + std::to_string(which) + " waits",
+                   which < 4 ? "host main, wave" : "host main, host server");
+}
+
 verdict expect_deadlock(const parameters&) { return verdict::deadlock; }
 
 /// Finds the same as `counted`, unless it is fixed.
@@ -123,6 +131,8 @@ const bool registered =
                        .summary = "Has a bug that four calls show.",
                        .parameters = {parameter::number("calls", 20, 1, 100, "calls", "how often")},
                        .body = counted}) &&
+    register_scenario(
+        {.name = "fake.hangs", .summary = "Hangs in two ways.", .expected = expect_deadlock, .body = hangs}) &&
     register_scenario({.name = "fake.silent", .summary = "Makes no choice.", .body = silent}) &&
     register_scenario({.name = "fake.forgetful", .summary = "Keeps state in a static.", .body = forgetful}) &&
     register_scenario({.name = "fake.endless", .summary = "Runs out of budget.", .body = endless}) &&

@@ -1,5 +1,7 @@
 #include <heddle/scheduler/digest.h>
+#include <heddle/scheduler/strategy.h>
 #include <heddle/sim/settings.h>
+#include <heddle/sim/verify/search.h>
 
 #include "fake_machine.h"
 
@@ -21,6 +23,30 @@ std::optional<std::string> without_effect(const parameters&) { return std::nullo
 
 simulation::simulation() = default;
 simulation::~simulation() = default;
+
+// Some random runs, so that the command can be linked without a simulator; the search itself is tested in tests/sim.
+search_result simulation::search(const explored_run& run, const search_options& options) {
+  search_result result;
+  scheduler::choice_source choices;
+  std::string error;
+  const auto deciding = scheduler::make_strategy("random", error);
+  constexpr uint64_t runs = 64;
+  for (uint64_t seed = 1; seed <= runs; ++seed) {
+    choices.begin(*deciding, seed);
+    const outcome ended = run(choices);
+    ++result.runs;
+    ++result.executions;
+    result.depth_max = ended.steps;
+    if (ended.verdict == scheduler::verdict::budget)
+      result.left_out = "a run has not come to its end: " + ended.message;
+    if (options.ended && !options.ended(ended, choices.recorded())) {
+      result.stopped = true;
+      return result;
+    }
+  }
+  result.complete = result.left_out.empty();
+  return result;
+}
 
 outcome simulation::run(const parameters&, const std::function<void()>& body, scheduler::choice_source& choices,
                         bool explain) {
@@ -63,7 +89,8 @@ uint32_t fake_pick(uint32_t count) {
   return picked;
 }
 
-void fake_violation(scheduler::verdict verdict, std::string where, std::string message) {
+void fake_violation(scheduler::verdict verdict, std::string where, std::string message, std::string hang) {
+  current_run().ended.hang = std::move(hang);
   sim::outcome& ended = current_run().ended;
   if (ended.stopped_by_source) return;
   ended.verdict = verdict;

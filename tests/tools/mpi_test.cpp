@@ -30,8 +30,8 @@ nlohmann::json essence(const std::string& text) {
 }
 
 TEST(ranks, find_what_one_process_finds) {
-  const std::vector<std::string> words = {"fuzz", "fake.racy", "zoo.crossed-calls", "port.echo", "--schedules",
-                                          "3000", "--json"};
+  const std::vector<std::string> words = {"fuzz",      "fake.racy",   "fake.hangs", "zoo.crossed-calls",
+                                          "port.echo", "--schedules", "3000",       "--json"};
   const auto with = [&](const char* program) {
     std::vector<std::string> more = words;
     more.insert(more.begin(), program);

@@ -66,6 +66,7 @@ std::string summary_line(const fuzz_summary& summary) {
 json to_json(const scheduler::finding& found, const std::string& file) {
   return {{"verdict", to_string(found.first.outcome)},
           {"where", found.first.where},
+          {"hang", found.first.hang},
           {"seed", found.first.seed},
           {"token", to_token(found.first)},
           {"file", file.empty() ? json(nullptr) : json(file)},

@@ -39,6 +39,7 @@ scheduler::run_result run_scenario(sim::simulation& machine, const scenario& tes
           .steps = ended.steps,
           .switches = ended.switches,
           .waiting = std::move(ended.waiting),
+          .hang = std::move(ended.hang),
           .digest = ended.digest};
 }
 
@@ -69,8 +70,9 @@ trial run_trial(sim::simulation& machine, const scenario& tested, const paramete
 std::string search_again_command(const std::string& program, const scheduler::trace& recorded) {
   if (recorded.strategy == following_strategy) return shell_word(program) + " import, with the dump that it came from";
   const bool is_shrunk = recorded.strategy == scheduler::shrunk_strategy;
-  std::string command = shell_word(program) + " fuzz " + shell_word(recorded.scenario);
-  if (!is_shrunk)
+  const bool is_verified = recorded.strategy == verifying_strategy;
+  std::string command = shell_word(program) + (is_verified ? " verify " : " fuzz ") + shell_word(recorded.scenario);
+  if (!is_shrunk && !is_verified)
     command +=
         " --strategy " + shell_word(recorded.strategy) + " --seed " + std::to_string(recorded.seed) + " --schedules 1";
   const auto& all = scenarios();

@@ -43,6 +43,9 @@ trial run_trial(sim::simulation& machine, const scenario& tested, const paramete
 /// The strategy of traces that import makes; no name that `--strategy` takes.
 inline constexpr const char* following_strategy = "follow";
 
+/// The strategy of traces that verify finds.
+inline constexpr const char* verifying_strategy = "verify";
+
 /// "heddle fuzz ..." with the scenario, the strategy, the seed and those settings that differ from their defaults. Of a trace that was
 /// imported, what to import again; of one that was shrunk, which no seed gives, a search with its settings.
 std::string search_again_command(const std::string& program, const scheduler::trace& recorded);

@@ -68,6 +68,7 @@ json to_json(const std::string& scenario, seed_range ran, const scheduler::campa
   for (const scheduler::finding& each : result.findings)
     groups.push_back({{"verdict", to_string(each.first.outcome)},
                       {"where", each.first.where},
+                      {"hang", each.first.hang},
                       {"seed", each.first.seed},
                       {"count", each.count}});
   return {{"scenario", scenario},      {"first", ran.first},      {"count", ran.count}, {"steps", result.steps},
@@ -89,6 +90,7 @@ void take_in(const json& line, campaign_record& record) {
     if (!outcome) throw std::invalid_argument("it names a verdict that does not exist");
     found.first.outcome = *outcome;
     found.first.where = each.at("where");
+    found.first.hang = each.at("hang");
     found.first.seed = each.at("seed");
     found.count = each.at("count");
     part.findings.push_back(std::move(found));

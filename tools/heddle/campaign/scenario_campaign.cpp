@@ -35,7 +35,7 @@ scenario_campaign::scenario_campaign(const scenario& tested, const parameters& s
       dealer_(options_.seeds, options_.before.done),
       sum_(options_.before.sum) {
   for (const scheduler::finding& each : sum_.findings)
-    kept_.push_back({each.first.outcome, each.first.where, each.first.seed, {}});
+    kept_.push_back({each.first.outcome, each.first.where, each.first.hang, each.first.seed, {}});
   if (options_.resumed) look_into_folder();
 }
 
@@ -51,13 +51,13 @@ void scenario_campaign::look_into_folder() {
     const bool mine = found.scenario == tested_.name && found.build_id == header_.build_id &&
                       found.parameters == header_.parameters && found.strategy == header_.strategy;
     if (!mine) continue;
-    kept_finding* const known = kept(found.outcome, found.where);
+    kept_finding* const known = kept(scheduler::failure::of(found));
     if (known == nullptr)
-      kept_.push_back({found.outcome, found.where, found.seed, entry.path().string(), true, true});
+      kept_.push_back({found.outcome, found.where, found.hang, found.seed, entry.path().string(), true, true});
     else if (known->seed == found.seed)
-      *known = {found.outcome, found.where, found.seed, entry.path().string(), known->from_folder, true};
+      *known = {found.outcome, found.where, found.hang, found.seed, entry.path().string(), known->from_folder, true};
     else if (found.seed < known->seed)
-      *known = {found.outcome, found.where, found.seed, entry.path().string(), true, true};
+      *known = {found.outcome, found.where, found.hang, found.seed, entry.path().string(), true, true};
   }
 }
 
@@ -92,6 +92,7 @@ std::vector<scheduler::finding> scenario_campaign::known() const {
     groups.emplace_back();
     groups.back().first.outcome = each.outcome;
     groups.back().first.where = each.where;
+    groups.back().first.hang = each.hang;
     groups.back().first.seed = each.seed;
   }
   return groups;
@@ -116,9 +117,7 @@ scheduler::campaign_result scenario_campaign::run(campaign_worker& with, seed_ra
   piece.header = header_;
   piece.stop = options_.stop;
   bool goes_on = true;
-  piece.is_news = [&](scheduler::verdict outcome, std::string_view where, uint64_t seed) {
-    return is_news(outcome, where, seed);
-  };
+  piece.is_news = [&](const scheduler::failure& how, uint64_t seed) { return is_news(how, seed); };
   piece.found = [&](const scheduler::finding& found) { return goes_on = keep(found); };
   piece.progress = [&](const scheduler::campaign_result&) {
     under_way_.fetch_add(1, std::memory_order_relaxed);
@@ -145,24 +144,20 @@ void scenario_campaign::add(seed_range dealt, scheduler::campaign_result result)
   sum_.add(std::move(result));
 }
 
-bool scenario_campaign::is_news(scheduler::verdict outcome, std::string_view where, uint64_t seed) const {
+bool scenario_campaign::is_news(const scheduler::failure& how, uint64_t seed) const {
   const std::scoped_lock guard(lock_);
-  const auto same = std::find_if(kept_.begin(), kept_.end(), [&](const kept_finding& each) {
-    return each.outcome == outcome && each.where == where;
-  });
+  const auto same = std::find_if(kept_.begin(), kept_.end(), [&](const kept_finding& each) { return each.is_of(how); });
   return same == kept_.end() || seed < same->seed || (seed == same->seed && same->from_folder);
 }
 
-scenario_campaign::kept_finding* scenario_campaign::kept(scheduler::verdict outcome, std::string_view where) {
-  const auto same = std::find_if(kept_.begin(), kept_.end(), [&](const kept_finding& each) {
-    return each.outcome == outcome && each.where == where;
-  });
+scenario_campaign::kept_finding* scenario_campaign::kept(const scheduler::failure& how) {
+  const auto same = std::find_if(kept_.begin(), kept_.end(), [&](const kept_finding& each) { return each.is_of(how); });
   return same == kept_.end() ? nullptr : &*same;
 }
 
 bool scenario_campaign::keep(const scheduler::finding& found) {
   const std::scoped_lock guard(lock_);
-  kept_finding* known = kept(found.first.outcome, found.first.where);
+  kept_finding* known = kept(scheduler::failure::of(found.first));
   if (known != nullptr && (known->seed < found.first.seed || (known->seed == found.first.seed && !known->from_folder)))
     return !stopped();
   bool own = false;
@@ -170,13 +165,13 @@ bool scenario_campaign::keep(const scheduler::finding& found) {
   if (stopped()) return false;
   if (known != nullptr && known->file == file) own = own || known->own;
   if (known == nullptr) {
-    kept_.push_back({found.first.outcome, found.first.where, found.first.seed, file, false, own});
+    kept_.push_back({found.first.outcome, found.first.where, found.first.hang, found.first.seed, file, false, own});
     return true;
   }
   // A later seed shows nothing that this one does not, and is counted; a campaign of one worker would not have written it.
   std::error_code ignored;
   if (known->own && !known->file.empty() && known->file != file) std::filesystem::remove(known->file, ignored);
-  *known = {found.first.outcome, found.first.where, found.first.seed, file, false, own};
+  *known = {found.first.outcome, found.first.where, found.first.hang, found.first.seed, file, false, own};
   return true;
 }
 
@@ -237,21 +232,22 @@ void scenario_campaign::complete(campaign_worker& with) {
         scheduler::run_campaign(again, *with.deciding, [&](scheduler::choice_source& choices, bool explain) {
           return run_scenario(with.machine, tested_, settings_, choices, explain);
         });
-    scheduler::finding* const same = made.find(each.first.outcome, each.first.where);
+    scheduler::finding* const same = made.find(scheduler::failure::of(each.first));
     if (same == nullptr) {
       each.not_reproducible = "its seed now ends otherwise than when the campaign ran it";
       const uint64_t seed = each.first.seed;
       const scheduler::verdict outcome = each.first.outcome;
-      std::string where = each.first.where;
+      std::string where = each.first.where, hang = each.first.hang;
       each.first = header_;
       each.first.seed = seed;
       each.first.outcome = outcome;
       each.first.where = std::move(where);
+      each.first.hang = std::move(hang);
       continue;
     }
     same->count = each.count;
     each = std::move(*same);
-    kept_finding* const known = kept(each.first.outcome, each.first.where);
+    kept_finding* const known = kept(scheduler::failure::of(each.first));
     if (known != nullptr && known->file.empty() && !options_.folder.empty())
       known->file = write(each.first, known->own);
   }
@@ -265,7 +261,7 @@ trial scenario_campaign::take() {
   made.runs.seconds = options_.before.sum.seconds + seconds();
   made.runs.stopped = stopped() || (options_.stop != nullptr && options_.stop->load(std::memory_order_relaxed));
   for (const scheduler::finding& each : made.runs.findings) {
-    const kept_finding* const known = kept(each.first.outcome, each.first.where);
+    const kept_finding* const known = kept(scheduler::failure::of(each.first));
     made.files.push_back(known == nullptr ? "" : known->file);
   }
   return made;

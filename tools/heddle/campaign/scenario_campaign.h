@@ -62,7 +62,7 @@ class scenario_campaign {
   void add(seed_range dealt, scheduler::campaign_result result);
 
   /// Whether a run that ended so has to be explained and handed to keep(): nobody has found its group with this or a lower seed.
-  bool is_news(scheduler::verdict outcome, std::string_view where, uint64_t seed) const;
+  bool is_news(const scheduler::failure& how, uint64_t seed) const;
 
   /// Writes a finding, unless somebody else found its group with a lower seed meanwhile. False when it cannot be written; the campaign is
   /// stopped then.
@@ -84,16 +84,19 @@ class scenario_campaign {
   struct kept_finding {
     scheduler::verdict outcome;
     std::string where;
+    std::string hang;
     uint64_t seed;
     std::string file;
     /// Found in the folder, and not by a piece that has been added up: its run will be made again.
     bool from_folder = false;
     bool own = false;  ///< this campaign wrote the file, so that it may take it away again
+
+    bool is_of(const scheduler::failure& how) const { return scheduler::failure{outcome, where, hang} == how; }
   };
 
   double seconds() const;
   std::shared_ptr<const scheduler::estimate> estimate_with(campaign_worker& with);
-  kept_finding* kept(scheduler::verdict outcome, std::string_view where);
+  kept_finding* kept(const scheduler::failure& how);
   void look_into_folder();
   std::string write(const scheduler::trace& found, bool& written);
   void stop_with(std::string why);

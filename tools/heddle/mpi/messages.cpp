@@ -12,6 +12,7 @@ std::string text_of(const json& content) { return content.dump(-1, ' ', false, j
 json to_json(const scheduler::finding& found) {
   json made = {{"verdict", to_string(found.first.outcome)},
                {"where", found.first.where},
+               {"hang", found.first.hang},
                {"seed", found.first.seed},
                {"count", found.count}};
   if (found.first.scenario.empty()) return made;
@@ -34,6 +35,7 @@ scheduler::finding finding_of(const json& text) {
   found.first.outcome =
       scheduler::parse_verdict(text.at("verdict").get<std::string>()).value_or(scheduler::verdict::ok);
   found.first.where = text.at("where");
+  found.first.hang = text.at("hang");
   found.first.seed = text.at("seed");
   found.count = text.at("count");
   return found;

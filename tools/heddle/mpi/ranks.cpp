@@ -215,7 +215,7 @@ class follower {
   }
 
   scheduler::campaign_result run_piece(const piece_to_run& asked) {
-    for (const scheduler::finding& each : asked.known) learn(each.first.outcome, each.first.where, each.first.seed);
+    for (const scheduler::finding& each : asked.known) learn(each.first);
     scheduler::campaign_options piece;
     piece.first_seed = asked.seeds.first;
     piece.schedules = asked.seeds.count;
@@ -223,12 +223,12 @@ class follower {
     piece.stop = &interrupt_flag();
     piece.known_estimate = estimate_;
     piece.header = trace_header(*tested_, settings_, strategy_);
-    piece.is_news = [&](scheduler::verdict outcome, std::string_view where, uint64_t seed) {
-      const scheduler::finding* const same = known_.find(outcome, where);
+    piece.is_news = [&](const scheduler::failure& how, uint64_t seed) {
+      const scheduler::finding* const same = known_.find(how);
       return same == nullptr || seed < same->first.seed;
     };
     piece.found = [&](const scheduler::finding& found) {
-      learn(found.first.outcome, found.first.where, found.first.seed);
+      learn(found.first);
       sent(0, tag_found, to_text(piece_found{.number = asked.number, .found = found}));
       // The next seed is started when this one's trace is on the disk.
       MPI_Status status;
@@ -240,12 +240,13 @@ class follower {
     });
   }
 
-  void learn(scheduler::verdict outcome, const std::string& where, uint64_t seed) {
+  void learn(const scheduler::trace& found) {
     scheduler::campaign_result one;
     one.findings.emplace_back();
-    one.findings[0].first.outcome = outcome;
-    one.findings[0].first.where = where;
-    one.findings[0].first.seed = seed;
+    one.findings[0].first.outcome = found.outcome;
+    one.findings[0].first.where = found.where;
+    one.findings[0].first.hang = found.hang;
+    one.findings[0].first.seed = found.seed;
     known_.add(std::move(one));
   }
 
