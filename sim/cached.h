@@ -26,7 +26,7 @@ class device_cache {
   /// A new run, in which nothing is mapped.
   void reset() {
     mapped_.clear();
-    lines_.clear();
+    if (!lines_.empty()) lines_.clear();
     revision_ = 0;
   }
   bool on() const { return !mapped_.empty(); }

@@ -10,10 +10,6 @@
 #include <cstring>
 
 #ifdef HEDDLE_ADDRESS_SANITIZER
-#include <sanitizer/asan_interface.h>
-#endif
-
-#ifdef HEDDLE_ADDRESS_SANITIZER
 // A run that ends early abandons its lanes, and with them what they own: no leak that anybody could mend.
 extern "C" const char* __asan_default_options() {  // NOLINT(bugprone-reserved-identifier)
   return "detect_leaks=0";
@@ -50,21 +46,15 @@ stack_arena::stack_arena(size_t stack_bytes, size_t capacity)
 
 stack_arena::~stack_arena() { munmap(base_, reserved_bytes_); }
 
-stack_arena::stack stack_arena::at(size_t index) {
-  std::byte* const slot = base_ + index * stride_bytes_;
-#ifdef HEDDLE_ADDRESS_SANITIZER
-  // The last user of the stack may have been abandoned in mid-flight, its frames still poisoned.
-  ASAN_UNPOISON_MEMORY_REGION(slot + page_bytes(), stack_bytes_);
-#endif
+void stack_arena::guard_up_to(size_t index) {
   for (; guarded_ <= index && guarded_ < max_guarded_stacks; ++guarded_)
-    if (mprotect(base_ + guarded_ * stride_bytes_, page_bytes(), PROT_NONE) != 0) break;
-  return {slot + page_bytes(), stack_bytes_};
+    if (mprotect(base_ + guarded_ * stride_bytes_, guard_bytes(), PROT_NONE) != 0) break;
 }
 
 bool stack_arena::is_guard(const void* address) const {
   if (!contains(address)) return false;
   const auto offset = static_cast<size_t>(static_cast<const std::byte*>(address) - base_);
-  return offset % stride_bytes_ < page_bytes() && offset / stride_bytes_ < guarded_;
+  return offset % stride_bytes_ < guard_bytes() && offset / stride_bytes_ < guarded_;
 }
 
 exceptions_in_flight& exceptions_in_flight::of_this_thread() {

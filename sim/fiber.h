@@ -14,6 +14,7 @@
 #endif
 #endif
 #ifdef HEDDLE_ADDRESS_SANITIZER
+#include <sanitizer/asan_interface.h>
 #include <sanitizer/common_interface_defs.h>
 #endif
 
@@ -37,7 +38,15 @@ class stack_arena {
   };
 
   /// Stack number `index`; its contents are what its last user left.
-  stack at(size_t index);
+  stack at(size_t index) {
+    if (guarded_ <= index) guard_up_to(index);
+    std::byte* const low = base_ + index * stride_bytes_ + guard_bytes();
+#ifdef HEDDLE_ADDRESS_SANITIZER
+    // The last user of the stack may have been abandoned in mid-flight, its frames still poisoned.
+    ASAN_UNPOISON_MEMORY_REGION(low, stack_bytes_);
+#endif
+    return {low, stack_bytes_};
+  }
 
   size_t capacity() const { return capacity_; }
   size_t stack_bytes() const { return stack_bytes_; }
@@ -49,6 +58,9 @@ class stack_arena {
   bool is_guard(const void* address) const;
 
  private:
+  size_t guard_bytes() const { return stride_bytes_ - stack_bytes_; }
+  void guard_up_to(size_t index);
+
   std::byte* base_ = nullptr;
   size_t reserved_bytes_ = 0;
   size_t stack_bytes_ = 0;

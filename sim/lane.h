@@ -6,6 +6,7 @@
 #include <heddle/sim/fiber_body.h>
 #include <heddle/sim/operation.h>
 #include <heddle/sim/source_line.h>
+#include <heddle/sim/verify/state_key.h>
 #include <heddle/sim/watch.h>
 
 #include <array>
@@ -83,8 +84,14 @@ struct lane {
   operation pending;
   /// What a pending read-modify-write, atomic store or call on a mutex was given, and `pending` does not say.
   std::array<uint64_t, 2> operands = {};
-  bool hides_operands = false;  ///< it is in a call whose arguments only its own frame knows
-  uint64_t last_turn = 0;       ///< in the tail: the number of its last turn there; 0: none
+  bool hides_operands = false;        ///< it is in a call whose arguments only its own frame knows
+  const uint64_t* awaits = nullptr;   ///< a word of the simulator's that it waits for, to become
+  uint64_t awaited = 0;               ///< this
+  std::array<uint64_t, 3> call = {};  ///< those arguments
+  state_key hidden;                   ///< of what it has written to the C++ heap, where it is explored
+  bool is_explored =
+      false;               ///< its state is compared with that of other runs: no dead bytes are to be left on its stack
+  uint64_t last_turn = 0;  ///< in the tail: the number of its last turn there; 0: none
   plain_store_in_progress storing;
   bool unsettled = false;  ///< its memory has something to put right when it comes back (late_memory::after_plain)
   void* memory = nullptr;  ///< what memory that arrives late keeps of it

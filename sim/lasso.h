@@ -5,6 +5,8 @@
 // 1980).
 #pragma once
 
+#include <heddle/sim/state_reader.h>
+
 #include <cstddef>
 #include <cstdint>
 #include <functional>
@@ -12,16 +14,6 @@
 #include <vector>
 
 namespace heddle::sim {
-
-/// Is told all that can influence the future of a machine: the same things in the same order for equal states.
-class state_reader {
- public:
-  virtual ~state_reader() = default;
-  /// False: it need not be told more.
-  virtual bool fact(uint64_t value) = 0;
-  /// Bytes that stay readable until the next run, stacks of others among them.
-  virtual bool bytes(const void* at, size_t size_bytes) = 0;
-};
 
 class lasso {
  public:

@@ -21,7 +21,9 @@ class mutex_table {
     uint64_t depth = 0;
   };
 
-  void clear() { holders_.clear(); }
+  void clear() {
+    if (!holders_.empty()) holders_.clear();
+  }
 
   enum class answer : uint8_t { locked, must_wait, deadlock };
   /// Locks it when that is possible at once.

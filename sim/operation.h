@@ -42,11 +42,17 @@ enum class operation_kind : uint8_t {
 /// "load", "plain store", ... as reports name it.
 const char* to_string(operation_kind kind);
 
+/// A bit for each order, so that one is looked up in a set without a branch for each of them.
+constexpr uint32_t bit_of(memory_order order) { return uint32_t{1} << static_cast<uint32_t>(order); }
 constexpr bool acquires(memory_order order) {
-  return order == memory_order::acquire || order == memory_order::acq_rel || order == memory_order::seq_cst;
+  constexpr uint32_t all =
+      bit_of(memory_order::acquire) | bit_of(memory_order::acq_rel) | bit_of(memory_order::seq_cst);
+  return (all & bit_of(order)) != 0;
 }
 constexpr bool releases(memory_order order) {
-  return order == memory_order::release || order == memory_order::acq_rel || order == memory_order::seq_cst;
+  constexpr uint32_t all =
+      bit_of(memory_order::release) | bit_of(memory_order::acq_rel) | bit_of(memory_order::seq_cst);
+  return (all & bit_of(order)) != 0;
 }
 
 constexpr bool is_collective(operation_kind kind) {

@@ -19,6 +19,7 @@ const std::vector<condition>& conditions() {
       {"arms", "convergence", {"lockstep"}},
       {"races", "fidelity", {"scoped"}},
       {"late", "fidelity", {"scoped", "link"}},
+      {"history", "fidelity", {"scoped"}},
       {"host", "fidelity", {"scoped"}},
       {"doorbells.steps", "doorbells", {"delayed", "coalesced"}},
       {"link.pool", "fidelity", {"link", "scoped"}},
@@ -93,6 +94,9 @@ std::vector<parameter> machine_parameters() {
       parameter::number("late", 4, 0, 1000, "",
                         "how many loads in a row of one lane may see older values (fidelity scoped and link)"),
       parameter::number(
+          "history", 10, 2, 60, "stores",
+          "how many stores of one location are kept for loads that may see older values (fidelity scoped)"),
+      parameter::number(
           "spurious", 0, 0, 1000, "",
           "how many weak compare-exchanges in a row of one lane may fail although they find what they expect"),
       parameter::one_of(
@@ -117,6 +121,7 @@ settings settings::from(const parameters& values) {
   const std::string& fill = values.text("fill");
   read.fill = fill == "0x00" ? 0 : fill == "0xff" ? 0xff : 0xa5;
   read.late = values.count("late");
+  read.history = values.count("history");
   read.spurious = values.count("spurious");
   read.link = link_settings::from(values);
   read.doorbells = doorbell_settings::from(values);

@@ -46,6 +46,7 @@ struct settings {
   bool launches_block = false;  ///< until the kernel has ended
   int fill = 0;                 ///< each byte of memory that CUDA and HIP sources have not written
   uint32_t late = 0;            ///< loads in a row that may see an older value
+  uint32_t history = 0;         ///< stores of one location that may still be read although there is a newer one
   uint32_t spurious = 0;        ///< weak compare-exchanges in a row that may fail for no reason
   bool weak_host = false;       ///< the host keeps no more order than the program asks for; otherwise it is an x86
   link_settings link;

@@ -40,9 +40,18 @@ struct outcome {
   uint64_t steps = 0;
   uint64_t switches = 0;             ///< how often another lane or host thread went on than the one before
   std::vector<std::string> waiting;  ///< of a hang: who waits, a wave's lanes together: "host main", "wave 1 lanes 0-3"
+  /// Of a hang: in which roles they wait, each once, in alphabetical order: "host main, host server, wave". The same whichever of them it is,
+  /// and however many.
+  std::string hang;
   uint64_t digest = 0;
   bool stopped_by_source = false;  ///< the choice source gave no_answer: the verdict says nothing
 };
+
+struct search_notes;
+struct search_options;
+struct search_result;
+/// Makes one run of a machine.
+using explored_run = std::function<outcome(scheduler::choice_source&)>;
 
 /// A machine that is reused from run to run. It belongs to the OS thread that made it; others may each have their own.
 class simulation {
@@ -57,6 +66,11 @@ class simulation {
   /// recorded and the report is written; the digest does not depend on it.
   outcome run(const parameters& settings, const std::function<void()>& body, scheduler::choice_source& choices,
               bool explain);
+
+  /// Goes through all runs of a program (verify/search.h); `run` makes one on this machine.
+  search_result search(const explored_run& run, const search_options& options);
+  /// Every run from the next one on is part of a search (verify/search.h), which is told what it must know; null: none is.
+  void explore(search_notes* notes);
 
  private:
   std::unique_ptr<class world> world_;

@@ -4,10 +4,14 @@
 #include <heddle/sim/memory/scoped_memory.h>
 #include <heddle/sim/source_line.h>
 #include <heddle/sim/stack_overflow.h>
+#include <heddle/sim/verify/lane_heap.h>
+#include <heddle/sim/verify/search.h>
 #include <heddle/sim/world.h>
 
+#include <algorithm>
 #include <cstring>
 #include <exception>
+#include <set>
 #include <string_view>
 #include <utility>
 
@@ -27,6 +31,14 @@ namespace {
 // A whole MI300X is 304 x 32 waves of 64 lanes. Only address space is taken for those that have not begun.
 constexpr size_t most_lanes_at_once = size_t{1} << 20;
 constexpr size_t most_hosts = 1024;
+
+// Of names, which are short: a call into the C library takes longer.
+bool begins_with(std::string_view whole, std::string_view part) {
+  if (whole.size() < part.size()) return false;
+  for (size_t n = 0; n < part.size(); ++n)
+    if (whole[n] != part[n]) return false;
+  return true;
+}
 
 }  // namespace
 
@@ -85,11 +97,13 @@ void world::prepare(scheduler::choice_source& choices, bool explain) {
   free_stacks_.clear();
   stacks_used_ = host_stacks_used_ = 0;
   stack_to_free_ = no_stack;
-  kernels_.clear();
-  kernel_ends_.clear();
-  streams_.assign(1, {});
+  // A deque or a table that is empty takes its time to be cleared.
+  if (!kernels_.empty()) kernels_.clear();
+  if (!kernel_ends_.empty()) kernel_ends_.clear();
+  streams_.resize(1);
+  streams_.front().forget();
   events_.clear();
-  names_.clear();
+  if (!names_.empty()) names_.clear();
   name_counts_.clear();
   kernels_running_ = 0;
   clock_ = 0;
@@ -107,15 +121,18 @@ void world::prepare(scheduler::choice_source& choices, bool explain) {
   digest_ = {};
   steps_ = switches_ = 0;
   next_limit_ = machine_.budget;
-  tail_.begun = tail_.all_take_turns = false;
+  const bool tail_was_begun = std::exchange(tail_.begun, false);
+  tail_.all_take_turns = false;
   tail_.plays = {};
   tail_.turns = 0;
   tail_.still_rounds = 0;
   tail_.last = ~uint32_t{0};
   tail_.left = 0;
   tail_.states.reset();
-  tail_.seen = {};
-  tail_.telling = {};
+  if (tail_was_begun) {
+    tail_.seen = {};
+    tail_.telling = {};
+  }
   tail_.telling_rank = ~uint32_t{0};
   tail_.start_owed = false;
   recorder_ = explain ? std::make_unique<recorder>() : nullptr;
@@ -136,6 +153,9 @@ void world::prepare(scheduler::choice_source& choices, bool explain) {
   waits_.clear();
   errand_ = nullptr;
   denied_ = false;
+  if (lane_heap* const lanes = lanes_allocate_in()) lanes->begin_run();
+  hidden_stores_.clear();
+  hidden_order_ = {};
   in_rounds_ = in_lockstep();
   together_used_ = 0;
   due_.clear();
@@ -153,7 +173,10 @@ void world::choose_memory() {
     late_ = link_.get();
   }
   link_delivers_ = machine_.fidelity == fidelity::link;
-  if (late_ != nullptr) late_->reset();
+  if (late_ != nullptr) {
+    late_->reset();
+    late_->take_notes(notes_);
+  }
 }
 
 outcome world::run(const parameters& values, const std::function<void()>& body, scheduler::choice_source& choices,
@@ -184,7 +207,9 @@ outcome world::run(const parameters& values, const std::function<void()>& body, 
   fair_.live(host);
   add_candidate(main);
 
-  if (!draw_end_game()) return {.stopped_by_source = true};
+  outcome result;
+  result.stopped_by_source = !draw_end_game();
+  if (result.stopped_by_source) return result;
   instance = this;
   exceptions_ = &exceptions_in_flight::of_this_thread();
   fiber::switch_to(root_, main.runs, *exceptions_);
@@ -194,17 +219,26 @@ outcome world::run(const parameters& values, const std::function<void()>& body, 
   }
   current = nullptr;
 
-  outcome result;
   result.verdict = verdict_;
   result.races = races_;
   result.scope_races = scope_races_;
   result.steps = steps_;
   result.switches = switches_;
-  if (verdict_ == verdict::deadlock || verdict_ == verdict::progress || verdict_ == verdict::livelock ||
-      verdict_ == verdict::starvation)
-    result.waiting = waiting_;
   result.digest = digest_.value();
   result.stopped_by_source = stopped_;
+  if (verdict_ != verdict::ok || recorder_ != nullptr || !message_.empty()) [[unlikely]]
+    tell_more(result);
+  instance = nullptr;
+  return result;
+}
+
+// What is known beside the verdict, where it is not all well or somebody asks for it.
+void world::tell_more(outcome& result) {
+  if (verdict_ == verdict::deadlock || verdict_ == verdict::progress || verdict_ == verdict::livelock ||
+      verdict_ == verdict::starvation) {
+    result.waiting = waiting_;
+    result.hang = roles_of(waiting_);
+  }
   result.message = message_;
   if (verdict_ != verdict::ok && about_.front() != nullptr) result.where = source_of(about_).where();
   if (recorder_ != nullptr) {
@@ -221,8 +255,16 @@ outcome world::run(const parameters& values, const std::function<void()>& body, 
       if (const std::string overtaken = late_->overtakings(); !overtaken.empty())
         result.report += "stores that were overtaken:\n" + overtaken;
   }
-  instance = nullptr;
-  return result;
+}
+
+// Whichever of them, and however many.
+std::string world::roles_of(const std::vector<std::string>& waiting) {
+  std::set<std::string> roles;
+  for (const std::string& each : waiting)
+    roles.insert(each.starts_with("host ") ? each.substr(0, each.find(" #")) : "wave");
+  std::string text;
+  for (const std::string& each : roles) text += (text.empty() ? "" : ", ") + each;
+  return text;
 }
 
 void world::write_report() {
@@ -233,7 +275,7 @@ void world::write_report() {
 
 // Mostly it is the name that it had in the run before.
 void world::name_wave(wave& host, std::string_view name) {
-  if (host.name != name) host.name = name;
+  if (host.name.size() != name.size() || !begins_with(host.name, name)) host.name = name;
 }
 
 wave& world::new_wave() {
@@ -271,11 +313,25 @@ lane& world::new_lane(wave& of, uint32_t index) {
   fresh.proven = false;
   fresh.went_round_for = 0;
   fresh.in_same_call = false;
+  fresh.awaits = nullptr;
+  fresh.is_explored = notes_ != nullptr;
+  fresh.hidden = {};
   fresh.moved_in = 0;
   of.lanes.push_back(&fresh);
   ++live_lanes_;
   return fresh;
 }
+
+namespace {
+
+// What the last run has left there would be part of this run's state wherever the code under test does not write all of a frame.
+void clear_stack(const stack_arena::stack& on) {
+  constexpr size_t most_bytes = size_t{32} << 10;
+  const size_t size_bytes = std::min(on.size_bytes, most_bytes);
+  std::memset(on.high() - size_bytes, 0, size_bytes);
+}
+
+}  // namespace
 
 void world::begin(lane& self) {
   self.begun = true;
@@ -293,6 +349,7 @@ void world::begin(lane& self) {
     }
     on = device_stacks_->at(self.stack_slot);
   }
+  if (self.is_explored) clear_stack(on);
   constexpr size_t line_bytes = 64;
   self.body = on.high() - (bytes + line_bytes - 1) / line_bytes * line_bytes;
   self.runs.reset(on, self.is_host() ? 0 : static_cast<uint32_t>(self.stack_slot), bytes, &world::run_lane, &self);
@@ -366,7 +423,7 @@ void world::lane_ended(lane& self) {
   of.ended_mask |= lane_bit(self);
   --of.live_lanes;
   --live_lanes_;
-  leave_collectives(self);
+  if (!of.collectives.empty()) leave_collectives(self);
   if (!of.host) leave_block(of);
   if (!self.is_host()) {
     // Its stack is still in use; the one that was freed before it is not.
@@ -498,7 +555,7 @@ const wave& world::spawn_host(lane& self, const char* name, const fiber_body& bo
   uint32_t namesakes = 0;
   for (size_t n = 0; n + 1 < waves_used_; ++n) {
     const std::string_view known = waves_[n].name;
-    if (!waves_[n].host || !known.starts_with(given)) continue;
+    if (!waves_[n].host || !begins_with(known, given)) continue;
     const std::string_view rest = known.substr(given.size());
     if (rest.empty() || rest.starts_with(" #")) ++namesakes;
   }
@@ -525,6 +582,12 @@ const wave& world::spawn_host(lane& self, const char* name, const fiber_body& bo
 
 simulation::simulation() : world_(std::make_unique<world>()) {}
 simulation::~simulation() = default;
+
+search_result simulation::search(const explored_run& run, const search_options& options) {
+  return search_all(*this, run, options);
+}
+
+void simulation::explore(search_notes* notes) { world_->explore(notes); }
 
 outcome simulation::run(const parameters& values, const std::function<void()>& body, scheduler::choice_source& choices,
                         bool explain) {

@@ -16,6 +16,7 @@
 #include <heddle/sim/memory/race.h>
 #include <heddle/sim/mutex.h>
 #include <heddle/sim/recorder.h>
+#include <heddle/sim/reused_list.h>
 #include <heddle/sim/settings.h>
 #include <heddle/sim/simulation.h>
 #include <heddle/sim/starvation.h>
@@ -86,8 +87,10 @@ class world {
 
   /// The lane has changed these bytes: it got somewhere, and whoever waits for them may go on.
   void changed(lane& self, const void* address, size_t size_bytes) {
-    if (!heap_.contains(address)) [[unlikely]]
+    if (!heap_.contains(address)) [[unlikely]] {
       changed_elsewhere(address, size_bytes);
+      if (self.is_explored && self.pending.address == address) note_hidden_store(self, address);
+    }
     wake_readers(self, address, size_bytes);
   }
   /// The same for a word of the simulator's own.
@@ -111,9 +114,11 @@ class world {
   /// Remembers the bytes that a plain store of the code under test is about to replace.
   void begin_plain_store(lane& self, void* address, uint32_t size_bytes);
   /// The same for a store that is too long to remember: it counts as a change.
-  static void begin_object_store(lane& self, void* address, uint32_t size_bytes) {
+  void begin_object_store(lane& self, void* address, uint32_t size_bytes) {
     self.storing.address = address;
     self.storing.size_bytes = size_bytes;
+    if (self.is_explored) [[unlikely]]
+      note_hidden_store(self, address);
   }
   void finish_plain_store(lane& self) {
     if (self.storing.size_bytes != 0 || self.unsettled) look_at_plain_store(self);
@@ -203,6 +208,7 @@ class world {
     if (link_delivers_) late_->let_arrive(self);
   }
   uint32_t pick(lane& self, uint32_t count, scheduler::choice_kind kind) {
+    asking_ = &self;
     const uint32_t picked = choices_->pick(count, kind);
     if (picked >= count) stop(self);
     return picked;
@@ -238,6 +244,31 @@ class world {
   /// Puts the ring that the lane sends in its pending operation under way, for so many steps.
   void send_ring(lane& self, void* bell, uint64_t steps);
 
+  // -- for who goes through all runs (verify/search.h), while it is asked -------------------------------------------------------
+
+  /// Every run from the next one on is part of a search, which is told what it must know; null: none is.
+  void explore(search_notes* notes) { notes_ = notes; }
+  /// Null: where everybody does.
+  lane_heap* lanes_allocate_in() const { return notes_ == nullptr ? nullptr : notes_->lanes_allocate; }
+  /// All that can influence what happens next, except what only decides how soon a wait is recognised as one. False where the state of
+  /// this run cannot be told. To be called on the OS thread's own stack (aside): then every lane has been left.
+  bool tell_all(state_reader& to);
+  /// The lane that has come to the choice.
+  lane& asks() { return *asking_; }
+  size_t lane_count() const { return lanes_used_; }
+  lane* lane_of(uint32_t id) { return &lanes_[id]; }
+  const std::vector<lane*>& candidates() const { return candidates_; }
+  /// Whether a fence has others see something: what is on its way to them.
+  bool fences_deliver() const { return link_delivers_; }
+  /// Whether the lane's pending load, or read-modify-write that leaves what it finds, can find one value alone, from which it learns nothing.
+  bool finds_nothing_new(const lane& who) { return late_ == nullptr || late_->finds_nothing_new(who); }
+  /// Whether somebody who has never stepped must start some time, although nobody promises a turn to anyone on the device.
+  bool owes_a_start() const { return fair_.owes_a_start() && !only_calls_start_kernels(); }
+  /// Where the lane stands in its loop with its private state, and what it has read since it last got anywhere.
+  void tell_wait(const lane& who, state_reader& stands, state_reader& has_read) const;
+  /// Does what may need more stack than a lane has, on the OS thread's own.
+  void aside(lane& self, const std::function<void()>& work);
+
   const settings& machine() const { return machine_; }
   device_cache& cache() { return cache_; }
   void map_cached(lane& self, void* memory, const operation& how);
@@ -263,6 +294,7 @@ class world {
   static constexpr uint64_t unstable = ~uint64_t{0};
 
   void prepare(scheduler::choice_source& choices, bool explain);
+  void tell_more(outcome& result);
   void choose_memory();
   /// As yield, for a lane that is no candidate; it may have become one again by the time that somebody is chosen.
   void block(lane& self) { yield(self); }
@@ -284,6 +316,7 @@ class world {
   }
   lane& choose_specially(lane& self);
   lane& ask(lane& self) {
+    asking_ = &self;
     const auto count = static_cast<uint32_t>(candidates_.size());
     const uint32_t picked = choices_->pick(count, scheduler::choice_kind::actor, view_);
     if (picked >= count) stop(self);
@@ -335,11 +368,10 @@ class world {
 
   void take_stock(lane& self, std::string why);
   void note_who_waits();
+  static std::string roles_of(const std::vector<std::string>& waiting);
   void pass_limit(lane& self);
   [[noreturn]] void stop(lane& self);
   [[noreturn]] void leave(lane& self);
-  /// Does what may need more stack than a lane has.
-  void aside(lane& self, const std::function<void()>& work);
   const lane* most_telling_waiter() const;
 
   void add_candidate(lane& who);
@@ -400,6 +432,12 @@ class world {
   bool waits_of_rounds_proven(bool everybody);
   bool rouse(lane& waiter);
   bool tell_rounds(state_reader& to, const wave& of) const;
+  bool tell_machine(state_reader& to) const;
+  bool tell_wave(state_reader& to, const wave& of) const;
+  bool tell_lane_now(state_reader& to, const lane& who) const;
+  bool tell_memory(state_reader& to);
+  /// The lane is about to change memory of the C++ heap, or has just done so.
+  void note_hidden_store(lane& self, const void* address);
   void find_path(lane& who);
   void order_arms(lane& self, std::vector<uint32_t>& order, const std::vector<const void*>& places);
   void meet(wave& of, lane& self);
@@ -463,8 +501,8 @@ class world {
   exceptions_in_flight* exceptions_ = nullptr;  ///< of the OS thread
   fiber root_;                                  ///< the OS thread's own stack, from which run() was called
 
-  std::deque<lane> lanes_;  ///< [0, lanes_used_) belong to this run
-  std::deque<wave> waves_;
+  reused_list<lane> lanes_;  ///< [0, lanes_used_) belong to this run
+  reused_list<wave> waves_;
   size_t lanes_used_ = 0;
   size_t waves_used_ = 0;
   std::vector<size_t> free_stacks_;  ///< of ended lanes
@@ -480,6 +518,13 @@ class world {
     bool destroyed = false;
     std::vector<uint32_t> last;   ///< its latest launch, if any
     std::vector<uint32_t> waits;  ///< launches that its next one must wait for
+
+    void forget() {
+      blocking = true;
+      destroyed = false;
+      last.clear();
+      waits.clear();
+    }
   };
   std::vector<stream_state> streams_;          ///< the first is the default stream
   std::vector<std::vector<uint32_t>> events_;  ///< the launches that each waits for
@@ -520,6 +565,10 @@ class world {
   tail tail_;
 
   scheduler::choice_source* choices_ = nullptr;
+  lane* asking_ = nullptr;                                ///< who has come to the last choice
+  search_notes* notes_ = nullptr;                         ///< of the search that this run is part of
+  std::unordered_map<uint64_t, uint32_t> hidden_stores_;  ///< of a run that is explored: who wrote last, by granule
+  state_key hidden_order_;  ///< of such stores to memory that somebody else had written before
   scheduler::candidate_list view_;
   scheduler::digest digest_;
   uint64_t steps_ = 0;

@@ -39,6 +39,8 @@ void world::begin_plain_store(lane& self, void* address, uint32_t size_bytes) {
   self.storing.address = address;
   self.storing.size_bytes = size_bytes;
   self.storing.before = watched::value_at(address, size_bytes);
+  if (self.is_explored) [[unlikely]]
+    note_hidden_store(self, address);
 }
 
 void world::look_at_plain_store(lane& self) {
@@ -166,6 +168,10 @@ void world::map_cached(lane& self, void* memory, const operation& how) {
 void world::release(lane& self, void* pointer, const operation& how) {
   finish_plain_store(self);
   self.pending = how;
+  if (notes_ != nullptr && late_ != nullptr && !machine_.plain_points && heap_.contains(pointer))
+    if (const allocation* const freed = heap_.nearest(pointer))
+      notes_->freed_under_access =
+          notes_->freed_under_access || late_->is_accessed_beside(self, freed->base, freed->size_bytes);
   if (const char* wrong = heap_.release(pointer))
     end(self, verdict::memory, std::string(wrong) + " (" + heap_.describe(pointer) + ")");
   got_somewhere(self);

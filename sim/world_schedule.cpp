@@ -354,12 +354,15 @@ void world::wake(lane& waiter) {
 void world::wait_for(lane& self, const uint64_t& word, uint64_t wanted, const operation& how) {
   finish_plain_store(self);
   self.pending = how;
+  self.awaits = &word;
+  self.awaited = wanted;
   yield(self);
   while (word != wanted) {
     self.reads.clear();
     self.reads.add(&word, sizeof word, word);
     wait(self, nullptr);
   }
+  self.awaits = nullptr;
   got_somewhere(self);
   performed(self, wanted);
 }

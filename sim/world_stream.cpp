@@ -94,6 +94,7 @@ void world::wait_for_launches(lane& self, const std::vector<uint32_t>& launches,
   step(self, how);
   performed(self, launches.size());
   for (const uint32_t launch : launches) {
+    self.call[2] = launch;  // what the call still waits for
     if (kernel_ends_[launch] == 0) wait_for(self, kernel_ends_[launch], 1, how);
     if (late_ != nullptr) late_->acquire_object(self, end_of(launch));
   }

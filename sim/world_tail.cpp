@@ -69,8 +69,12 @@ void world::changed_elsewhere(const void* address, size_t size_bytes) {
   if (may_vanish(address)) {
     watches_.note_change(address, size_bytes, changes_ + 1);
     tail_.states.blind();
-  } else if (tail_.begun) {
-    tail_.states.include(address, size_bytes);
+  } else {
+    if (tail_.begun) tail_.states.include(address, size_bytes);
+    if (notes_ != nullptr) {
+      size_t& known = notes_->variables[address];
+      known = std::max(known, size_bytes);
+    }
   }
 }
 

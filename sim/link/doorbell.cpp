@@ -83,4 +83,12 @@ void doorbell_line::find_next() {
   for (const ring& each : under_way_) next_due_ = std::min(next_due_, each.due);
 }
 
+bool doorbell_line::tell(state_reader& to, uint64_t step) const {
+  for (const ring& each : under_way_)
+    if (!to.fact(reinterpret_cast<uintptr_t>(each.bell)) || !to.fact(uint64_t{each.sender} << 32) ||
+        !to.fact(each.due - step))
+      return false;
+  return to.fact(under_way_.size());
+}
+
 }  // namespace heddle::sim

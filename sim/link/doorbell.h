@@ -6,6 +6,7 @@
 #pragma once
 
 #include <heddle/scheduler/parameters.h>
+#include <heddle/sim/state_reader.h>
 
 #include <cstdint>
 #include <vector>
@@ -67,6 +68,9 @@ class doorbell_line {
   /// Takes what arrives next, if it does by this step: rings that count as one, the oldest of them first. Empty when there is
   /// none. The answer lives until the next call.
   const std::vector<ring>& take(uint64_t step);
+
+  /// What is under way, and in how many steps from `step` on it arrives.
+  bool tell(state_reader& to, uint64_t step) const;
 
  private:
   void find_next();

@@ -1,13 +1,38 @@
 #include <heddle/sim/memory/causality.h>
 
+#include <algorithm>
+
 namespace heddle::sim {
 
+void widen(clock_entries& of, uint32_t lane) {
+  // One by one, because mostly it is one.
+  while (of.size() <= lane) of.push_back(0);
+}
+
+bool includes(const clock_entries& whole, const clock_entries& part) {
+  const size_t both = std::min(whole.size(), part.size());
+  // Without a way out, so that several are compared at once; as signed words, as in join().
+  uint32_t greater = 0;
+  for (size_t n = 0; n < both; ++n) greater |= static_cast<int32_t>(part[n]) > static_cast<int32_t>(whole[n]) ? 1u : 0u;
+  for (size_t n = both; n < part.size(); ++n) greater |= part[n];
+  return greater == 0;
+}
+
 void join(clock_entries& to, const clock_entries& from) {
-  if (to.size() < from.size()) to.resize(from.size(), 0);
+  constexpr size_t few = 8;
+  const size_t both = std::min(to.size(), from.size());
+  for (size_t n = both; n < from.size(); ++n) to.push_back(from[n]);
   uint32_t* const into = to.data();
   const uint32_t* const other = from.data();
-  const size_t count = from.size();
-  for (size_t n = 0; n < count; ++n) into[n] = into[n] < other[n] ? other[n] : into[n];
+  // Several at a time is worth its beginning only where there are many.
+  if (both <= few) {
+    for (size_t n = 0; n < both; ++n)
+      if (into[n] < other[n]) into[n] = other[n];
+    return;
+  }
+  // Epochs are counted by steps and stay far below 2^31; and signed words are what every x86 compares several of at once.
+  for (size_t n = 0; n < both; ++n)
+    into[n] = static_cast<int32_t>(into[n]) < static_cast<int32_t>(other[n]) ? other[n] : into[n];
 }
 
 }  // namespace heddle::sim

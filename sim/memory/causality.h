@@ -20,15 +20,14 @@ using clock_entries = std::vector<uint32_t>;
 void join(clock_entries& to, const clock_entries& from);
 
 /// Whether no entry of `part` is greater than that of `whole`.
-inline bool includes(const clock_entries& whole, const clock_entries& part) {
-  for (size_t n = 0; n < part.size(); ++n)
-    if (part[n] > (n < whole.size() ? whole[n] : 0)) return false;
-  return true;
-}
+bool includes(const clock_entries& whole, const clock_entries& part);
 
 inline uint32_t entry_of(const clock_entries& of, uint32_t lane) { return lane < of.size() ? of[lane] : 0; }
+/// Gives the clock an entry for the lane.
+void widen(clock_entries& of, uint32_t lane);
 inline void raise(clock_entries& of, uint32_t lane, uint32_t epoch) {
-  if (of.size() <= lane) of.resize(lane + 1, 0);
+  if (of.size() <= lane) [[unlikely]]
+    widen(of, lane);
   if (of[lane] < epoch) of[lane] = epoch;
 }
 

@@ -2,10 +2,10 @@
 #pragma once
 
 #include <heddle/sim/memory/causality.h>
+#include <heddle/sim/reused_list.h>
 
 #include <cstddef>
 #include <cstdint>
-#include <deque>
 #include <vector>
 
 namespace heddle::sim {
@@ -27,6 +27,14 @@ class clock_table {
   const causal_clock* find(uint64_t key) const {
     const slot& found = slots_[place_of(key)];
     return found.run == run_ ? &clocks_[found.clock] : nullptr;
+  }
+
+  /// Calls `look(key, clock)` for each that has been asked for, in no particular order.
+  template <typename Look>
+  void each(Look&& look) const {
+    if (used_ == 0) return;
+    for (const slot& one : slots_)
+      if (one.run == run_) look(one.key, clocks_[one.clock]);
   }
 
   /// Empty the first time.
@@ -65,7 +73,7 @@ class clock_table {
   }
 
   std::vector<slot> slots_;  ///< a power of two of them
-  std::deque<causal_clock> clocks_;
+  reused_list<causal_clock> clocks_;
   size_t used_ = 0;
   uint32_t run_ = 1;
 };

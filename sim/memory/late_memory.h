@@ -8,10 +8,14 @@
 #pragma once
 
 #include <heddle/sim/operation.h>
+#include <heddle/sim/state_reader.h>
 
 #include <cstddef>
 #include <cstdint>
+#include <map>
 #include <string>
+#include <unordered_set>
+#include <vector>
 
 namespace heddle::sim {
 
@@ -24,6 +28,34 @@ struct modification {
   bool (*writes)(const void* context, uint64_t old) = nullptr;     ///< false: nothing is stored; null: always
   const void* context = nullptr;
   bool is_atomic_op = true;  ///< it is fetch_add, exchange or compare_exchange, which PCIe can carry
+};
+
+/// Whose knowledge counts for what may still happen: what all of them know, nobody can miss.
+struct still_to_come {
+  /// A lane that waits for others to end: then it knows what they know now.
+  struct end_of_others {
+    uint32_t waits = 0;
+    uint32_t ends = 0;
+  };
+  std::vector<uint32_t> lanes;  ///< by id, that have not ended
+  std::vector<end_of_others> joins;
+  std::vector<const void*> objects;  ///< that lanes which have no place yet will acquire first
+};
+
+class lane_heap;
+
+/// What a search through all runs of a program has to be told (verify/search.h).
+struct search_notes {
+  lane_heap* lanes_allocate = nullptr;  ///< where
+  /// Locations where an access has been compared with earlier atomic ones, in any run: only there are those part of the state.
+  std::unordered_set<const void*> compared;
+  bool grown = false;  ///< since somebody set this to false
+  /// Variables of the program that any run has changed, and their sizes in bytes.
+  std::map<const void*, size_t> variables;
+  /// Memory was given back that somebody may still access plainly: it matters where plain accesses stand.
+  bool freed_under_access = false;
+  /// A store was forgotten that somebody could still have read: not every run is seen.
+  bool forgot = false;
 };
 
 class late_memory {
@@ -72,6 +104,17 @@ class late_memory {
 
   /// The bytes have been given back; a later allocation elsewhere begins without a past.
   virtual void released(lane& self, const void* address, size_t size_bytes) = 0;
+
+  /// All that is kept and can influence what comes, beside the newest values of the heap: equal for two states that differ only in
+  /// numbers which nobody will compare. False where that cannot be told.
+  virtual bool tell(state_reader&, const still_to_come&) { return false; }
+  /// Whether the lane's pending load, of a word, can find one value alone, from which the lane learns nothing about other locations. The same of
+  /// a read-modify-write that leaves the value as it is.
+  virtual bool finds_nothing_new(const lane&) { return false; }
+  /// Whether a plain access of another lane to these bytes is not ordered before what the lane does now.
+  virtual bool is_accessed_beside(const lane&, const void*, size_t) const { return false; }
+  /// From now on the search is told; null: there is none.
+  virtual void take_notes(search_notes*) {}
 
   /// Which stores overtook which although a release stood between them, for reports; empty when none did.
   virtual std::string overtakings() const { return {}; }

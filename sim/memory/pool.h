@@ -23,8 +23,9 @@ class pooled {
     std::swap(shared_, other.shared_);
     return *this;
   }
-  ~pooled() {
-    if (shared_ != nullptr && --shared_->users == 0) shared_->home->take_back(shared_);
+  // Inline, because most of those that are destroyed have been moved from.
+  [[gnu::always_inline]] ~pooled() {
+    if (shared_ != nullptr) give_up();
   }
 
   explicit operator bool() const { return shared_ != nullptr; }
@@ -41,6 +42,9 @@ class pooled {
     pool<Value>* home = nullptr;
   };
   explicit pooled(counted* shared) : shared_(shared) { ++shared_->users; }
+  void give_up() {
+    if (--shared_->users == 0) shared_->home->take_back(shared_);
+  }
 
   counted* shared_ = nullptr;
 };

@@ -33,7 +33,8 @@ class atomic_accesses {
     others_.clear();
   }
   void add(const access_record& now) {
-    if (by_lane_.size() <= now.lane) by_lane_.resize(now.lane + size_t{1});
+    if (by_lane_.size() <= now.lane) [[unlikely]]
+      widen(now.lane);
     access_record& latest = by_lane_[now.lane];
     if (latest.epoch != 0 && (latest.mask != now.mask || latest.reach != now.reach)) {
       std::erase_if(others_, [&](const access_record& one) {
@@ -59,6 +60,8 @@ class atomic_accesses {
   }
 
  private:
+  [[gnu::noinline]] void widen(uint32_t lane) { by_lane_.resize(lane + size_t{1}); }
+
   std::vector<access_record> by_lane_;  ///< epoch 0: none
   std::vector<access_record> others_;
 };

@@ -5,6 +5,7 @@
 #include <algorithm>
 #include <bit>
 #include <cstring>
+#include <span>
 
 namespace heddle::sim {
 namespace {
@@ -74,7 +75,7 @@ void scoped_memory::reset() {
   granules_used_ = 0;
   for (const size_t slot : heap_touched_) of_heap_[slot] = nullptr;
   heap_touched_.clear();
-  elsewhere_.clear();
+  if (!elsewhere_.empty()) elsewhere_.clear();
   for (size_t n = 0; n < lanes_used_; ++n) {
     lane_facts& used = *lanes_[n];
     used.clock.clear();
@@ -90,6 +91,7 @@ void scoped_memory::reset() {
   host_fences_.clear();
   objects_.clear();
   races_.reset();
+  arrives_in_order_ = !link_.pool && !link_.relaxed_ordering && !link_.shared_on_device;
   arrived_in_order_ = 0;
   overtakings_.clear();
 }
@@ -123,18 +125,9 @@ void scoped_memory::clock_changed(lane_facts& mine) {
   mine.learnt_at = here_.steps() + 1;
 }
 
-void scoped_memory::new_epoch(const lane& self, lane_facts& mine) {
-  ++mine.epoch;
-  raise(mine.clock.ordered, self.id, mine.epoch);
-  if (mine.clock.split) raise(mine.clock.seen, self.id, mine.epoch);
-}
-
-const snapshot& scoped_memory::snapshot_of(lane_facts& mine) {
-  if (!mine.now) {
-    mine.now = snapshots_.take();
-    mine.now.edit().assign(mine.clock);
-  }
-  return mine.now;
+void scoped_memory::take_snapshot(lane_facts& mine) {
+  mine.now = snapshots_.take();
+  mine.now.edit().assign(mine.clock);
 }
 
 // Nothing is under way here: a store that has not arrived is one that others need not read yet.
@@ -158,16 +151,26 @@ scoped_memory::granule* scoped_memory::new_granule(std::byte* address) {
   return &fresh;
 }
 
-inline scoped_memory::granule& scoped_memory::granule_at(const void* address) {
+[[gnu::always_inline]] inline scoped_memory::granule* scoped_memory::known_granule(const void* address) const {
+  // An address below the heap has the number of a granule beyond all.
+  const size_t slot = here_.memory().offset_of(address) / granule_bytes;
+  return slot < of_heap_.size() ? of_heap_[slot] : nullptr;
+}
+
+[[gnu::always_inline]] inline scoped_memory::granule& scoped_memory::granule_at(const void* address) {
+  granule* const known = known_granule(address);
+  return known != nullptr ? *known : add_granule(address);
+}
+
+// The first access to it, or one outside of the heap.
+scoped_memory::granule& scoped_memory::add_granule(const void* address) {
   const auto place = reinterpret_cast<uintptr_t>(address) & ~uintptr_t{granule_bytes - 1};
   auto* const low = reinterpret_cast<std::byte*>(place);
   if (here_.memory().contains(low)) {
     const size_t slot = here_.memory().offset_of(low) / granule_bytes;
     if (slot >= of_heap_.size()) of_heap_.resize(std::max(slot + 1, of_heap_.size() * 2), nullptr);
-    if (of_heap_[slot] == nullptr) {
-      of_heap_[slot] = new_granule(low);
-      heap_touched_.push_back(slot);
-    }
+    of_heap_[slot] = new_granule(low);
+    heap_touched_.push_back(slot);
     return *of_heap_[slot];
   }
   granule*& known = elsewhere_[place];
@@ -175,15 +178,16 @@ inline scoped_memory::granule& scoped_memory::granule_at(const void* address) {
   return *known;
 }
 
-inline scoped_memory::part scoped_memory::part_of(lane_facts& mine, const void* address, size_t size_bytes) {
+[[gnu::always_inline]] inline scoped_memory::part scoped_memory::part_in(lane_facts& mine, granule& in,
+                                                                         const void* address, size_t size_bytes) {
   const auto offset = static_cast<uint32_t>(reinterpret_cast<uintptr_t>(address) % granule_bytes);
-  part made;
-  made.in = &granule_at(address);
-  made.mask = static_cast<uint8_t>(((uint32_t{1} << size_bytes) - 1) << offset);
-  made.shift = 8 * offset;
-  made.bytes = static_cast<uint32_t>(size_bytes);
-  made.place = &remembered(mine, *made.in, made.mask);
-  return made;
+  const auto mask = static_cast<uint8_t>(((uint32_t{1} << size_bytes) - 1) << offset);
+  return {.in = &in, .mask = mask, .shift = 8 * offset, .place = &remembered(mine, in, mask)};
+}
+
+[[gnu::always_inline]] inline scoped_memory::part scoped_memory::part_of(lane_facts& mine, const void* address,
+                                                                         size_t size_bytes) {
+  return part_in(mine, granule_at(address), address, size_bytes);
 }
 
 template <typename Each>
@@ -217,7 +221,7 @@ bool scoped_memory::readable_at(const granule& in, int cut, uint8_t mask) {
   return (mask & ~in.base_readable) == 0;
 }
 
-inline scoped_memory::message* scoped_memory::latest(const granule& in, int cut, uint8_t mask) {
+[[gnu::always_inline]] inline scoped_memory::message* scoped_memory::latest(const granule& in, int cut, uint8_t mask) {
   for (int n = cut; n >= 0; --n) {
     message* const one = in.order[static_cast<size_t>(n)];
     if ((one->mask & mask) != 0) return one;
@@ -234,6 +238,7 @@ void scoped_memory::forget_oldest(granule& in) {
       covered |= in.order[later]->mask;
     const auto mask = oldest->mask;
     if ((mask & ~covered) != 0) continue;
+    if (notes_ != nullptr && may_be_read(in, n)) notes_->forgot = true;
     for (uint8_t older = 0; older < n; ++older) {
       message& one = *in.order[older];
       one.readable = static_cast<uint8_t>(one.readable & ~mask);
@@ -251,7 +256,7 @@ void scoped_memory::forget_oldest(granule& in) {
 void scoped_memory::drop_message(message* unused) {
   unused->releases = {};
   unused->observers.clear();
-  unused->observed_by_first = 0;
+  unused->observed_by_first = {};
   unused->observed_by.clear();
   unused->unordered.clear();
   unused->host_saw = false;
@@ -266,27 +271,6 @@ scoped_memory::message* scoped_memory::take_message() {
 }
 
 // -- who knows what ---------------------------------------------------------------------------------------------------------------
-
-bool scoped_memory::has_learnt_of(const lane_facts& mine, const message& it) const {
-  if (mine.learnt_at >= it.step) {
-    const clock_entries& seen = mine.clock.what_is_seen();
-    if (entry_of(seen, it.writer) >= it.epoch) return true;
-    for (const observer& one : it.observers)
-      if (entry_of(seen, one.lane) >= one.epoch) return true;
-  }
-  // The stores of a device that keeps them in order arrive in order.
-  return !link_.pool && !link_.relaxed_ordering && !link_.shared_on_device && mine.host && !it.host &&
-         it.step <= arrived_in_order_;
-}
-
-bool scoped_memory::morally_strong(const lane_facts& mine, bool plain, uint8_t reach, uint8_t mask, const message& it,
-                                   bool as_written) const {
-  if (it.mask != mask) return false;
-  const uint8_t apart = between(*lanes_[it.writer], mine);
-  if (as_written) return !plain && it.strong && reach >= apart && it.reach >= apart;
-  const bool strong = (!plain || mine.tso) && (it.strong || it.tso);
-  return strong && machine_reach(mine, reach) >= apart && (it.host || it.reach >= apart);
-}
 
 bool scoped_memory::is_overtaken(const lane_facts& releaser, const lane_facts& mine) const {
   return link_.relaxed_ordering && !link_.drain && !link_.shared_on_device && !releaser.host && mine.host;
@@ -345,32 +329,42 @@ void scoped_memory::add_pending(lane_facts& mine, const pending_acquire& fresh) 
   mine.pending.push_back(fresh);
 }
 
-void scoped_memory::defer(lane& self, lane_facts& mine, const message& it, const part& at, const operation& how,
-                          bool seen) {
-  if (!it.releases) return;
-  deferred_read fresh = {.in = at.in,
-                         .serial = it.serial,
-                         .chain = it.chain,
-                         .mask = at.mask,
-                         .as_written = morally_strong(mine, false, static_cast<uint8_t>(how.reach), at.mask, it, true),
-                         .seen = seen,
-                         .comparable = it.strong && it.mask == at.mask,
-                         .given = {}};
+[[gnu::always_inline]] inline void scoped_memory::defer(lane& self, lane_facts& mine, const message& it, const part& at,
+                                                        bool as_written, bool seen) {
+  const bool comparable = it.strong && it.mask == at.mask;
+  // Of one chain, a later store gives all that an earlier one gives.
   for (deferred_read& one : mine.deferred) {
-    if (one.includes(fresh)) return;
-    if (!fresh.includes(one)) continue;
-    fresh.given = it.releases;
-    one = std::move(fresh);
+    if (one.in != at.in || one.mask != at.mask || one.chain != it.chain) continue;
+    if (one.serial >= it.serial && one.as_written >= as_written && one.seen >= seen && one.comparable >= comparable)
+      return;
+    if (one.serial > it.serial || one.as_written > as_written || one.seen > seen || one.comparable > comparable)
+      continue;
+    one.serial = it.serial;
+    one.as_written = as_written;
+    one.seen = seen;
+    one.comparable = comparable;
+    one.given = it.releases;
     return;
   }
   if (mine.deferred.size() == lane_facts::most_deferred) look_at_deferred(self, mine, nullptr);
-  fresh.given = it.releases;
-  mine.deferred.push_back(std::move(fresh));
+  mine.deferred.push_back({.in = at.in,
+                           .serial = it.serial,
+                           .chain = it.chain,
+                           .mask = at.mask,
+                           .as_written = as_written,
+                           .seen = seen,
+                           .comparable = comparable,
+                           .given = it.releases});
 }
 
 void scoped_memory::look_at_deferred(lane& self, lane_facts& mine, const part* at) {
-  std::erase_if(mine.deferred, [&](const deferred_read& read) {
-    if (at != nullptr && (read.in != at->in || read.mask != at->mask)) return false;
+  size_t kept = 0;
+  for (deferred_read& read : mine.deferred) {
+    if (at != nullptr && (read.in != at->in || read.mask != at->mask)) {
+      deferred_read& place = mine.deferred[kept++];
+      if (&place != &read) place = std::move(read);
+      continue;
+    }
     for (const release_entry& given : read.given->entries) {
       if (!given.is_release || !teaches(self, mine, given)) continue;
       const uint8_t apart = between(*lanes_[given.releaser], mine);
@@ -380,61 +374,49 @@ void scoped_memory::look_at_deferred(lane& self, lane_facts& mine, const part* a
       if (written || performed || too_narrow)
         add_pending(mine, {read.in, read.mask, apart, written, performed, too_narrow, given});
     }
-    return true;
-  });
+  }
+  if (kept != mine.deferred.size()) mine.deferred.resize(kept);
 }
 
-inline void scoped_memory::has_read(lane& self, lane_facts& mine, message& it, const part& at, const operation& how,
-                                    bool plain, bool known) {
-  const auto reach = static_cast<uint8_t>(how.reach);
-  const bool is_acquire = !plain && acquires(how.order);
+[[gnu::always_inline]] inline void scoped_memory::has_read(lane& self, lane_facts& mine, message& it, const part& at,
+                                                           const operation& how, bool plain, bool known) {
   settled_store& settled = at.place->settled;
-  if (settled.serial == it.serial) {
-    if (settled.nothing_more) return;
-    if (settled.noted && !plain && settled.acquires == is_acquire && settled.mask == at.mask && settled.reach == reach)
-      return;
-  } else {
+  if (settled.serial != it.serial) {
     settled = {.serial = it.serial};
-  }
-  if (is_acquire || plain || mine.tso || wants_reasons()) {
-    learn(self, mine, it, at, how, plain, settled);
-  } else if (known && !it.releases) {
-    settled.known = settled.nothing_more = true;
   } else {
-    const bool strong = morally_strong(mine, false, reach, at.mask, it, false);
-    defer(self, mine, it, at, how, strong);
-    if (strong && !known) it.add_observer({self.id, mine.epoch});
-    settled.known = settled.known || known || strong;
+    if (settled.nothing_more) return;
+    if (settled.noted && !plain && settled.is_read_again(at.mask, static_cast<uint8_t>(how.reach), acquires(how.order)))
+      return;
   }
-  if (plain) return;
-  settled.noted = true;
-  settled.acquires = is_acquire;
-  settled.mask = at.mask;
-  settled.reach = reach;
+  if (plain || mine.tso || acquires(how.order) || wants_reasons())
+    has_read_to_know(self, mine, it, at, how, plain);
+  else
+    has_read_relaxed(self, mine, it, at, static_cast<uint8_t>(how.reach), known);
 }
 
-void scoped_memory::learn(lane& self, lane_facts& mine, message& it, const part& at, const operation& how, bool plain,
-                          settled_store& settled) {
+[[gnu::always_inline]] inline void scoped_memory::learn(lane& self, lane_facts& mine, message& it, const part& at,
+                                                        const operation& how, bool plain, settled_store& settled) {
   const uint8_t mask = at.mask;
   const auto reach = static_cast<uint8_t>(how.reach);
   const bool acquires_as_written = !plain && acquires(how.order);
   if (mine.tso && it.writer != self.id) it.host_saw = true;
   if (!link_.pool && mine.host && !it.host && it.step > arrived_in_order_) arrived_in_order_ = it.step;
-  static const std::vector<release_entry> nothing;
-  const std::vector<release_entry>& releases = it.releases ? it.releases->entries : nothing;
+  const std::span<const release_entry> releases =
+      it.releases ? std::span(it.releases->entries) : std::span<const release_entry>();
   const bool was_known = knows_by_causality(self, mine, it);
   if (was_known && std::none_of(releases.begin(), releases.end(),
                                 [&](const release_entry& given) { return teaches(self, mine, given); })) {
     settled.known = settled.nothing_more = true;
     return;
   }
-  const bool strong_as_written = morally_strong(mine, plain, reach, mask, it, true);
-  const bool strong = morally_strong(mine, plain, reach, mask, it, false);
+  const uint8_t apart_from_writer = between(*lanes_[it.writer], mine);
+  const bool strong_as_written = is_strong_as_written(apart_from_writer, plain, reach, mask, it);
+  const bool strong = is_strong_as_performed(mine, apart_from_writer, plain, reach, mask, it);
   const uint64_t step = here_.steps() + 1;
   for (const release_entry& given : releases) {
     if (!teaches(self, mine, given)) continue;
     const lane_facts& releaser = *lanes_[given.releaser];
-    const uint8_t apart = between(releaser, mine);
+    const uint8_t apart = given.releaser == it.writer ? apart_from_writer : between(releaser, mine);
     const bool usable = given.is_release && !given.narrow;
     const bool written = usable && strong_as_written && given.as_written && given.reach >= apart;
     bool performed = usable && strong && given.machine_reach >= apart;
@@ -462,15 +444,39 @@ void scoped_memory::learn(lane& self, lane_facts& mine, message& it, const part&
   settled.known = settled.known || was_known || strong;
 }
 
-// Whether one of the stores in known_, which all come behind, is sure to have overwritten this one.
-bool scoped_memory::is_overwritten(const granule& in, int n) const {
-  const message* const it = in.order[static_cast<size_t>(n)];
-  return std::any_of(known_.begin(), known_.end(),
-                     [&](int known) { return in.order[static_cast<size_t>(known)]->races_with(it) == nullptr; });
+void scoped_memory::has_read_to_know(lane& self, lane_facts& mine, message& it, const part& at, const operation& how,
+                                     bool plain) {
+  settled_store& settled = at.place->settled;
+  learn(self, mine, it, at, how, plain, settled);
+  if (!plain) settled.note(at.mask, static_cast<uint8_t>(how.reach), acquires(how.order));
 }
 
-inline scoped_memory::visible scoped_memory::choose_visible(lane& self, lane_facts& mine, const part& at, bool modifies,
-                                                            bool plain, uint8_t reach) {
+// A device's lane learns nothing from a relaxed load before it comes to a fence.
+void scoped_memory::has_read_relaxed(lane& self, lane_facts& mine, message& it, const part& at, uint8_t reach,
+                                     bool known) {
+  settled_store& settled = at.place->settled;
+  if (known && !it.releases) {
+    settled.known = settled.nothing_more = true;
+  } else {
+    const uint8_t apart = between(*lanes_[it.writer], mine);
+    const bool strong = is_strong_as_performed(mine, apart, false, reach, at.mask, it);
+    if (it.releases) defer(self, mine, it, at, is_strong_as_written(apart, false, reach, at.mask, it), strong);
+    if (strong && !known) it.add_observer({self.id, mine.epoch});
+    settled.known = settled.known || known || strong;
+  }
+  settled.note(at.mask, reach, false);
+}
+
+// Whether one of the stores `known`, which all come behind, is sure to have overwritten this one.
+bool scoped_memory::is_overwritten(const granule& in, int n, const place_list& known) {
+  const message* const it = in.order[static_cast<size_t>(n)];
+  return std::any_of(known.begin(), known.end(),
+                     [&](int8_t one) { return in.order[static_cast<size_t>(one)]->races_with(it) == nullptr; });
+}
+
+[[gnu::always_inline]] inline scoped_memory::visible scoped_memory::choose_visible(lane& self, lane_facts& mine,
+                                                                                   const part& at, bool modifies,
+                                                                                   bool plain, uint8_t reach) {
   const granule& in = *at.in;
   const uint8_t mask = at.mask;
   // Nearly always the lane knows the newest.
@@ -480,7 +486,7 @@ inline scoped_memory::visible scoped_memory::choose_visible(lane& self, lane_fac
     settled_store& settled = at.place->settled;
     const bool settled_now = settled.serial == one.serial && settled.known;
     const bool known = settled_now || knows(self, mine, one);
-    if (known && one.unordered.empty()) {
+    if (known && !in.races(one)) {
       if (!settled_now) {
         if (settled.serial != one.serial) settled = {.serial = one.serial};
         settled.known = true;
@@ -489,18 +495,43 @@ inline scoped_memory::visible scoped_memory::choose_visible(lane& self, lane_fac
     }
     if (modifies && morally_strong(mine, plain, reach, mask, one, false)) return {n, true, false};
     if (!here_.may_be_late(self)) return {n, true, false};
-    return choose_among(self, mine, at, n, known, modifies, plain, reach);
+    if (!modifies && !in.has_unordered) return choose_among(self, mine, at, n);
+    return choose_among_racing(self, mine, at, n, known, modifies, plain, reach);
   }
   return {-1, true, true};
 }
 
-scoped_memory::visible scoped_memory::choose_among(lane& self, lane_facts& mine, const part& at, int newest,
-                                                   bool newest_is_known, bool modifies, bool plain, uint8_t reach) {
+scoped_memory::visible scoped_memory::choose_among(lane& self, lane_facts& mine, const part& at, int newest) {
   const granule& in = *at.in;
   const uint8_t mask = at.mask;
   place_list cuts;
   cuts.add(newest);
-  known_.clear();
+  int known = newest - 1;
+  for (; known >= 0; --known) {
+    const message& one = *in.order[static_cast<size_t>(known)];
+    if ((one.mask & mask) == 0) continue;
+    const bool may_be_read = (one.mask & mask) == mask ? (mask & ~one.readable) == 0 : readable_at(in, known, mask);
+    if (may_be_read) cuts.add(known);
+    if (knows(self, mine, one)) break;
+  }
+  if (known < 0 && readable_at(in, -1, mask)) cuts.add(-1);
+  if (cuts.count() == 1) return {newest, true, false};
+  const uint32_t picked = here_.pick(self, cuts.count(), scheduler::choice_kind::visible);
+  if (picked == 0) return {newest, true, false};
+  const int cut = cuts[picked];
+  --self.late_left;
+  if (mine.clock.split) note_overtaken(mine, in, cut, mask);
+  return {cut, false, cut >= 0 && cut == known};
+}
+
+scoped_memory::visible scoped_memory::choose_among_racing(lane& self, lane_facts& mine, const part& at, int newest,
+                                                          bool newest_is_known, bool modifies, bool plain,
+                                                          uint8_t reach) {
+  const granule& in = *at.in;
+  const uint8_t mask = at.mask;
+  place_list cuts;
+  cuts.add(newest);
+  place_list racing;  // known stores that race with older ones
   bool down_to_base = true;
   int last_known = -1;
   for (int n = newest; n >= 0; --n) {
@@ -508,7 +539,7 @@ scoped_memory::visible scoped_memory::choose_among(lane& self, lane_facts& mine,
     if ((one.mask & mask) == 0) continue;
     if (n != newest) {
       const bool may_be_read = (one.mask & mask) == mask ? (mask & ~one.readable) == 0 : readable_at(in, n, mask);
-      if (may_be_read && (known_.empty() || !is_overwritten(in, n))) cuts.add(n);
+      if (may_be_read && (racing.count() == 0 || !is_overwritten(in, n, racing))) cuts.add(n);
       if (modifies && morally_strong(mine, plain, reach, mask, one, false)) {
         down_to_base = false;
         break;
@@ -518,10 +549,10 @@ scoped_memory::visible scoped_memory::choose_among(lane& self, lane_facts& mine,
     down_to_base = false;
     last_known = n;
     if (modifies || one.unordered.empty()) break;
-    known_.push_back(n);
+    racing.add(n);
   }
   const auto is_known = [&](int cut) {
-    return cut == last_known || std::find(known_.begin(), known_.end(), cut) != known_.end();
+    return cut == last_known || (racing.count() != 0 && std::find(racing.begin(), racing.end(), cut) != racing.end());
   };
   if (down_to_base && readable_at(in, -1, mask)) cuts.add(-1);
   if (cuts.count() == 1) return {newest, true, is_known(newest)};
@@ -530,7 +561,7 @@ scoped_memory::visible scoped_memory::choose_among(lane& self, lane_facts& mine,
   if (picked != 0) {
     --self.late_left;
     const message* const found = cut < 0 ? nullptr : in.order[static_cast<size_t>(cut)];
-    for (const int known : known_)
+    for (const int8_t known : racing)
       for (message::racing& one : in.order[static_cast<size_t>(known)]->unordered)
         if (one.with == found) one.found = true;
     if (mine.clock.split) note_overtaken(mine, in, cut, mask);
@@ -552,22 +583,50 @@ void scoped_memory::note_overtaken(lane_facts& mine, const granule& in, int cut,
 
 // -- accesses ---------------------------------------------------------------------------------------------------------------------
 
+// Most loads are those of a lane that waits, and find what the one before has found.
 uint64_t scoped_memory::load(lane& self, const operation& how) {
+  granule* const in = known_granule(how.address);
+  if (in == nullptr || how.order == memory_order::seq_cst) [[unlikely]]
+    return load_elsewhere(self, how);
+  const size_t size_bytes = how.size_bytes;
+  const uint64_t newest = read_atomic(how.address, size_bytes);
+  if (reinterpret_cast<uintptr_t>(how.address) % granule_bytes + size_bytes > granule_bytes) return newest;
+  lane_facts& mine = facts(self);
+  const part at = part_in(mine, *in, how.address, size_bytes);
+  const auto reach = static_cast<uint8_t>(how.reach);
+  const checked_access& checked = at.place->checked[0];
+  if (checked.epoch != mine.epoch || !checked.still_holds(in->accesses, at.mask, reach))
+    return load_and_check(self, mine, at, how, newest);
+  return repeats(at, how) ? newest : load_anew(self, mine, at, how, newest);
+}
+
+uint64_t scoped_memory::load_elsewhere(lane& self, const operation& how) {
   if (how.order == memory_order::seq_cst) fence(self, how);
   const size_t size_bytes = how.size_bytes;
   const uint64_t newest = read_atomic(how.address, size_bytes);
   if (!covers(how.address) || reinterpret_cast<uintptr_t>(how.address) % granule_bytes + size_bytes > granule_bytes)
     return newest;
   lane_facts& mine = facts(self);
-  const part at = part_of(mine, how.address, size_bytes);
+  return load_and_check(self, mine, part_of(mine, how.address, size_bytes), how, newest);
+}
+
+// Whether it is the load that has read the store there last, and would find the same.
+[[gnu::always_inline]] inline bool scoped_memory::repeats(const part& at, const operation& how) {
+  const settled_store& settled = at.place->settled;
+  return settled.repeats && settled.newest == at.in->newest &&
+         settled.is_read_again(at.mask, static_cast<uint8_t>(how.reach), acquires(how.order));
+}
+
+uint64_t scoped_memory::load_and_check(lane& self, lane_facts& mine, const part& at, const operation& how,
+                                       uint64_t newest) {
+  look_for_race(self, mine, at, how, false, false);
+  return repeats(at, how) ? newest : load_anew(self, mine, at, how, newest);
+}
+
+uint64_t scoped_memory::load_anew(lane& self, lane_facts& mine, const part& at, const operation& how, uint64_t newest) {
   const auto reach = static_cast<uint8_t>(how.reach);
   const bool is_acquire = acquires(how.order);
   settled_store& settled = at.place->settled;
-  look_for_race(self, mine, at, how, false, false);
-  // Most loads are those of a lane that waits, and find what the one before has found.
-  if (settled.repeats && settled.newest == at.in->newest && settled.mask == at.mask && settled.reach == reach &&
-      settled.acquires == is_acquire)
-    return newest;
   const auto [cut, is_newest, known] = choose_visible(self, mine, at, false, false, reach);
   message* const read = latest(*at.in, cut, at.mask);
   if (read != nullptr) has_read(self, mine, *read, at, how, false, known);
@@ -576,7 +635,7 @@ uint64_t scoped_memory::load(lane& self, const operation& how) {
   if (is_newest) {
     if (read == nullptr) settled = {.serial = at.in->serial, .known = true, .nothing_more = true};
     settled.repeats = settled.known && (settled.nothing_more || settled.noted) &&
-                      (read == nullptr || (settled.serial == read->serial && read->unordered.empty()));
+                      (read == nullptr || (settled.serial == read->serial && !at.in->races(*read)));
     settled.newest = at.in->newest;
     settled.mask = at.mask;
     settled.reach = reach;
@@ -621,15 +680,31 @@ uint64_t scoped_memory::read_modify_write(lane& self, const operation& how, cons
   message* const read = latest(*at.in, cut, at.mask);
   if (read != nullptr) has_read(self, mine, *read, at, how, false, known);
   if (acquires(how.order)) acquire_pending(self, mine, static_cast<uint8_t>(how.reach), &at);
-  if (writes()) put(self, mine, at, next.apply(next.context, old) << at.shift, how, false, read, true, false);
+  if (!writes()) {
+    if (mine.tso) fence_host(self, mine);
+    return old;
+  }
+  const uint64_t value = next.apply(next.context, old);
+  if (value != old || !adds_nothing(mine, how, at, read))
+    put(self, mine, at, value << at.shift, how, false, read, true, false);
   if (mine.tso) fence_host(self, mine);
   return old;
 }
 
+// Whether a read-modify-write that leaves the value as it was need not be kept as a store of its own: whoever would read it may as well read
+// the one that it has read, and learns the same. Locks are tried again and again in this way.
+bool scoped_memory::adds_nothing(const lane_facts& mine, const operation& how, const part& at,
+                                 const message* read) const {
+  if (mine.tso || releases(how.order) || !mine.fences.empty()) return false;
+  const auto reach = static_cast<uint8_t>(how.reach);
+  return read == nullptr || (morally_strong(mine, false, reach, at.mask, *read, true) &&
+                             morally_strong(mine, false, reach, at.mask, *read, false));
+}
+
 // Coherence is transitive: what overwrites one that overwrites another overwrites that one too.
-std::array<bool, 16> scoped_memory::related_to(const granule& in, int position, uint8_t mask,
-                                               const std::array<bool, 16>& racing) {
-  std::array<bool, 16> related{};
+scoped_memory::per_store scoped_memory::related_to(const granule& in, int position, uint8_t mask,
+                                                   const per_store& racing) {
+  per_store related{};
   const auto at = [&](int n) -> const message& { return *in.order[static_cast<size_t>(n)]; };
   for (int n = position - 1; n >= 0; --n) {
     if ((at(n).mask & mask) == 0) continue;
@@ -650,8 +725,8 @@ std::array<bool, 16> scoped_memory::related_to(const granule& in, int position, 
 
 // A store that comes after one and before another puts those two in order. That cannot be once a load has found the one although its
 // lane knew the other; at the end there is always room.
-bool scoped_memory::fits(const granule& in, int position, uint8_t mask, const std::array<bool, 16>& racing) {
-  const std::array<bool, 16> related = related_to(in, position, mask, racing);
+bool scoped_memory::fits(const granule& in, int position, uint8_t mask, const per_store& racing) {
+  const per_store related = related_to(in, position, mask, racing);
   for (int later = position; later < in.count; ++later) {
     if (!related[static_cast<size_t>(later)]) continue;
     for (int older = 0; older < position; ++older) {
@@ -663,76 +738,13 @@ bool scoped_memory::fits(const granule& in, int position, uint8_t mask, const st
   return true;
 }
 
-void scoped_memory::put(lane& self, lane_facts& mine, const part& at, uint64_t value, const operation& how, bool plain,
-                        const message* modified, bool modifies, bool anywhere) {
-  granule& in = *at.in;
-  message& fresh = *take_message();
-  fresh.serial = in.newest = ++serials_;
-  fresh.value = value;
-  fresh.mask = fresh.readable = at.mask;
-  fresh.strong = !plain;
-  fresh.modifies = modifies;
-  fresh.host = mine.host;
-  fresh.tso = mine.tso;
-  fresh.reach = static_cast<uint8_t>(how.reach);
-  fresh.writer = self.id;
-  fresh.epoch = mine.epoch;
-  fresh.step = plain || how.kind == operation_kind::volatile_store ? mine.store_step : here_.steps() + 1;
-  give_releases(self, mine, in, fresh, how, plain, modified);
-  if (in.count >= most_kept) forget_oldest(in);
-
-  // Nearly always the lane knows the newest, and thereby that all older ones are overwritten. A read-modify-write comes behind
-  // what it read, and behind all else.
-  std::array<bool, 16> racing{};
-  bool races = false;
-  for (int n = modifies ? -1 : in.count - 1; n >= 0; --n) {
-    const auto slot = static_cast<size_t>(n);
-    const message& one = *in.order[slot];
-    if ((one.mask & at.mask) == 0) continue;
-    const bool known = knows_by_causality(self, mine, one);
-    racing[slot] = !known && one.mask == at.mask && !morally_strong(mine, plain, fresh.reach, at.mask, one, false);
-    races = races || racing[slot] || !one.unordered.empty();
-    if (known && one.unordered.empty()) break;
-  }
-  int position = in.count;
-  const message* const newest = anywhere ? latest(in, in.count - 1, at.mask) : nullptr;
-  if (newest != nullptr && newest->writer != self.id && here_.may_be_late(self)) {
-    place_list places;
-    places.add(position);
-    for (int n = in.count - 1; n >= 0; --n) {
-      const message& one = *in.order[static_cast<size_t>(n)];
-      if ((one.mask & at.mask) == 0) continue;
-      // All stores of an x86 host become visible in one order: that in which they are made here.
-      if (one.modifies || (one.tso && mine.tso) || knows_by_causality(self, mine, one)) break;
-      if (!races || fits(in, n, at.mask, racing)) places.add(n);
-    }
-    if (places.count() > 1) position = places[here_.pick(self, places.count(), scheduler::choice_kind::place)];
-  }
-  if (races) {
-    in.has_unordered = true;
-    const std::array<bool, 16> related = related_to(in, position, at.mask, racing);
-    const auto comes_before = [&](const message::racing& pair) {
-      for (int older = 0; older < position; ++older)
-        if (in.order[static_cast<size_t>(older)] == pair.with) return related[static_cast<size_t>(older)];
-      return false;
-    };
-    for (int n = 0; n < in.count; ++n) {
-      const auto slot = static_cast<size_t>(n);
-      message& one = *in.order[slot];
-      // The later of the two in the list remembers it.
-      if (racing[slot] && !related[slot])
-        (n < position ? fresh : one).unordered.push_back({n < position ? &one : &fresh});
-      if (n >= position && related[slot]) std::erase_if(one.unordered, comes_before);
-    }
-  }
-  std::copy_backward(in.order.begin() + position, in.order.begin() + in.count, in.order.begin() + in.count + 1);
-  in.order[static_cast<size_t>(position)] = &fresh;
-  ++in.count;
-  const bool at_end = position + 1 == in.count;
-  write_bytes(in.address, at.mask, at_end ? value : value_at(in, in.count - 1));
+[[gnu::always_inline]] inline void scoped_memory::add_release(std::vector<release_entry>& to,
+                                                              release_entry&& given) const {
+  if (!to.empty()) forget_covered(to, given);
+  to.push_back(std::move(given));
 }
 
-void scoped_memory::add_release(std::vector<release_entry>& to, release_entry&& given) const {
+void scoped_memory::forget_covered(std::vector<release_entry>& to, const release_entry& given) const {
   if (given.is_release && !given.narrow)
     std::erase_if(to, [&](const release_entry& old) {
       if (old.as_written && !given.as_written) return false;
@@ -744,7 +756,6 @@ void scoped_memory::add_release(std::vector<release_entry>& to, release_entry&& 
       return given.as_written && reaches_as_far && entry_of(given.view->ordered, old.releaser) >= old.epoch &&
              entry_of(given.view->what_is_seen(), old.releaser) >= old.epoch;
     });
-  to.push_back(std::move(given));
 }
 
 // A store may continue the same release along more than one way: it is kept once, and of several by one lane, the latest.
@@ -764,8 +775,9 @@ void scoped_memory::pass_on(std::vector<release_entry>& to, const release_entry&
 
 // What this store releases: all that its lane did, if it is a release; what a fence before it has released; and what the stores that
 // it continues have released (PTX ISA, "Release and acquire patterns", "Observation order").
-void scoped_memory::give_releases(lane& self, lane_facts& mine, granule& in, message& fresh, const operation& how,
-                                  bool plain, const message* modified) {
+[[gnu::always_inline]] inline void scoped_memory::give_releases(lane& self, lane_facts& mine, granule& in,
+                                                                message& fresh, const operation& how, bool plain,
+                                                                const message* modified) {
   const auto reach = static_cast<uint8_t>(how.reach);
   const bool is_release = !plain && releases(how.order);
   const bool releases_itself = is_release || mine.tso || wants_reasons();
@@ -819,6 +831,87 @@ void scoped_memory::give_releases(lane& self, lane_facts& mine, granule& in, mes
                        .is_release = is_release || mine.tso,
                        .step = fresh.step});
   new_epoch(self, mine);
+}
+
+void scoped_memory::put(lane& self, lane_facts& mine, const part& at, uint64_t value, const operation& how, bool plain,
+                        const message* modified, bool modifies, bool anywhere) {
+  granule& in = *at.in;
+  message& fresh = *take_message();
+  fresh.serial = in.newest = ++serials_;
+  fresh.value = value;
+  fresh.mask = fresh.readable = at.mask;
+  fresh.strong = !plain;
+  fresh.modifies = modifies;
+  fresh.host = mine.host;
+  fresh.tso = mine.tso;
+  fresh.reach = static_cast<uint8_t>(how.reach);
+  fresh.writer = self.id;
+  fresh.epoch = mine.epoch;
+  fresh.step = plain || how.kind == operation_kind::volatile_store ? mine.store_step : here_.steps() + 1;
+  give_releases(self, mine, in, fresh, how, plain, modified);
+  if (in.count >= machine_.history) forget_oldest(in);
+  // Nearly always the lane knows the newest, and thereby that all older ones are overwritten. A read-modify-write comes behind
+  // what it read, and behind all else.
+  const message* const newest = modifies ? nullptr : latest(in, in.count - 1, at.mask);
+  if (newest == nullptr || (!in.races(*newest) && knows_by_causality(self, mine, *newest))) {
+    in.order[in.count++] = &fresh;
+    write_bytes(in.address, at.mask, value);
+    return;
+  }
+  const int position = place_among_unknown(self, mine, at, fresh, plain, anywhere);
+  std::copy_backward(in.order.begin() + position, in.order.begin() + in.count, in.order.begin() + in.count + 1);
+  in.order[static_cast<size_t>(position)] = &fresh;
+  ++in.count;
+  const bool at_end = position + 1 == in.count;
+  write_bytes(in.address, at.mask, at_end ? value : value_at(in, in.count - 1));
+}
+
+int scoped_memory::place_among_unknown(lane& self, lane_facts& mine, const part& at, message& fresh, bool plain,
+                                       bool anywhere) {
+  granule& in = *at.in;
+  per_store racing{};
+  bool races = false;
+  for (int n = in.count - 1; n >= 0; --n) {
+    const auto slot = static_cast<size_t>(n);
+    const message& one = *in.order[slot];
+    if ((one.mask & at.mask) == 0) continue;
+    const bool known = knows_by_causality(self, mine, one);
+    racing[slot] = !known && one.mask == at.mask && !morally_strong(mine, plain, fresh.reach, at.mask, one, false);
+    races = races || racing[slot] || !one.unordered.empty();
+    if (known && one.unordered.empty()) break;
+  }
+  int position = in.count;
+  const message* const newest = anywhere ? latest(in, in.count - 1, at.mask) : nullptr;
+  if (newest != nullptr && newest->writer != self.id && here_.may_be_late(self)) {
+    place_list places;
+    places.add(position);
+    for (int n = in.count - 1; n >= 0; --n) {
+      const message& one = *in.order[static_cast<size_t>(n)];
+      if ((one.mask & at.mask) == 0) continue;
+      // All stores of an x86 host become visible in one order: that in which they are made here.
+      if (one.modifies || (one.tso && mine.tso) || knows_by_causality(self, mine, one)) break;
+      if (!races || fits(in, n, at.mask, racing)) places.add(n);
+    }
+    if (places.count() > 1) position = places[here_.pick(self, places.count(), scheduler::choice_kind::place)];
+  }
+  if (races) {
+    in.has_unordered = true;
+    const per_store related = related_to(in, position, at.mask, racing);
+    const auto comes_before = [&](const message::racing& pair) {
+      for (int older = 0; older < position; ++older)
+        if (in.order[static_cast<size_t>(older)] == pair.with) return related[static_cast<size_t>(older)];
+      return false;
+    };
+    for (int n = 0; n < in.count; ++n) {
+      const auto slot = static_cast<size_t>(n);
+      message& one = *in.order[slot];
+      // The later of the two in the list remembers it.
+      if (racing[slot] && !related[slot])
+        (n < position ? fresh : one).unordered.push_back({n < position ? &one : &fresh});
+      if (n >= position && related[slot]) std::erase_if(one.unordered, comes_before);
+    }
+  }
+  return position;
 }
 
 void scoped_memory::before_plain_load(lane& self, const operation& how) {
@@ -882,8 +975,8 @@ void scoped_memory::after_plain(lane& self) {
 
 // -- races, where an access is the same as one before; the rest is in scoped_races.cpp --------------------------------------------
 
-inline void scoped_memory::look_for_race(lane& self, lane_facts& mine, const part& at, const operation& how, bool plain,
-                                         bool writes) {
+[[gnu::always_inline]] inline void scoped_memory::look_for_race(lane& self, lane_facts& mine, const part& at,
+                                                                const operation& how, bool plain, bool writes) {
   if (!plain) {
     // What the lane came after it still comes after; only the time of its access changes.
     access_history& known = at.in->accesses;
@@ -897,7 +990,31 @@ inline void scoped_memory::look_for_race(lane& self, lane_facts& mine, const par
       }
     }
   }
-  look_at_history(self, mine, at, how, plain, writes);
+  if (plain)
+    look_before_plain(self, mine, at, how, writes);
+  else
+    look_before_atomic(self, mine, at, how, writes);
+}
+
+bool scoped_memory::finds_nothing_new(const lane& who) {
+  const operation& how = who.pending;
+  if (!covers(how.address) || how.order == memory_order::seq_cst ||
+      reinterpret_cast<uintptr_t>(how.address) % granule_bytes + how.size_bytes > granule_bytes)
+    return false;
+  lane_facts& mine = *lanes_[who.id];
+  const part at = part_of(mine, how.address, how.size_bytes);
+  const message* const newest = latest(*at.in, at.in->count - 1, at.mask);
+  if (how.kind != operation_kind::load && !adds_nothing(mine, how, at, newest)) return false;
+  if (newest == nullptr) return true;
+  const settled_store& settled = at.place->settled;
+  if (settled.serial == newest->serial && settled.known && newest->unordered.empty() &&
+      (settled.nothing_more ||
+       (settled.noted && settled.mask == at.mask && settled.reach == static_cast<uint8_t>(how.reach) &&
+        settled.acquires == acquires(how.order))))
+    return true;
+  if (!knows(who, mine, *newest) || !newest->unordered.empty()) return false;
+  return !newest->releases || std::none_of(newest->releases->entries.begin(), newest->releases->entries.end(),
+                                           [&](const release_entry& given) { return teaches(who, mine, given); });
 }
 
 }  // namespace heddle::sim

@@ -12,6 +12,7 @@
 #include <heddle/sim/memory/clock_table.h>
 #include <heddle/sim/memory/late_memory.h>
 #include <heddle/sim/memory/race.h>
+#include <heddle/sim/reused_list.h>
 
 #include <algorithm>
 #include <array>
@@ -51,12 +52,20 @@ class scoped_memory final : public late_memory {
   void acquire_object(lane& self, const void* object) override;
   void released(lane& self, const void* address, size_t size_bytes) override;
 
+  bool tell(state_reader& to, const still_to_come& who) override;
+  bool finds_nothing_new(const lane& who) override;
+  bool is_accessed_beside(const lane& self, const void* address, size_t size_bytes) const override;
+  void take_notes(search_notes* into) override { notes_ = into; }
+
   std::string overtakings() const override;
 
  private:
+  class normal_form;  // scoped_state.cpp
+
   static constexpr size_t granule_bytes = 8;
-  static constexpr size_t most_kept =
-      10;  ///< stores of one granule that may still be read, where each byte has a newer one
+  /// Stores of one granule: settings::history of them that may still be read where each byte has a newer one, and a few more.
+  static constexpr size_t most_stores = 64;
+  using per_store = std::array<bool, most_stores>;
 
   /// What a release gives to whoever acquires it.
   struct release_entry {
@@ -87,12 +96,6 @@ class scoped_memory final : public late_memory {
     bool seen = false;
     bool comparable = false;  ///< but for the scopes
     pooled<release_list> given;
-
-    /// Whether a later store of the same chain gives all that this one gives.
-    bool includes(const deferred_read& other) const {
-      return in == other.in && mask == other.mask && chain == other.chain && serial >= other.serial &&
-             as_written >= other.as_written && seen >= other.seen && comparable >= other.comparable;
-    }
   };
   /// A release that a relaxed load has read: a fence behind it may still acquire it.
   struct pending_acquire {
@@ -128,6 +131,16 @@ class scoped_memory final : public late_memory {
     uint8_t mask = 0;
     uint8_t reach = 0;
     bool acquires = false;
+
+    void note(uint8_t with_mask, uint8_t with_reach, bool by_acquire) {
+      noted = true;
+      acquires = by_acquire;
+      mask = with_mask;
+      reach = with_reach;
+    }
+    bool is_read_again(uint8_t with_mask, uint8_t with_reach, bool by_acquire) const {
+      return mask == with_mask && reach == with_reach && acquires == by_acquire;
+    }
   };
 
   /// An atomic access of a lane that has been compared with all others, and is in the history of its granule.
@@ -149,15 +162,18 @@ class scoped_memory final : public late_memory {
     std::array<checked_access, 2> checked;  ///< a load; a store
   };
 
-  struct lane_facts {
+  struct alignas(64) lane_facts {
+    // What each access looks at comes first.
     uint32_t wave = 0;
+    uint32_t epoch = 0;
     uint64_t block = 0;
+    uint64_t learnt_at = 0;  ///< the step in which it has last learnt something from somebody
     bool host = false;
     bool tso = false;  ///< a thread of a host that is an x86
+    static constexpr size_t most_deferred = 16;
+    std::vector<deferred_read> deferred;
     causal_clock clock;
-    uint32_t epoch = 0;
-    uint64_t learnt_at = 0;  ///< the step in which it has last learnt something from somebody
-    snapshot now;            ///< of the clock; empty when it has changed since
+    snapshot now;  ///< of the clock; empty when it has changed since
     struct fence_release {
       snapshot view;
       uint32_t epoch = 0;
@@ -165,8 +181,6 @@ class scoped_memory final : public late_memory {
       uint64_t step = 0;
     };
     std::vector<fence_release> fences;  ///< the latest of each reach that is not covered by a later one of wider reach
-    static constexpr size_t most_deferred = 16;
-    std::vector<deferred_read> deferred;
     static constexpr size_t few_pending = 4;
     std::vector<pending_acquire> pending;
     size_t many_pending = few_pending;  ///< as many are looked through for what is not needed any more
@@ -206,19 +220,20 @@ class scoped_memory final : public late_memory {
     bool tso = false;  ///< by such a thread
     bool host_saw =
         false;  ///< another host thread than its writer has read it: it is in the memory that they all share
-    pooled<release_list> releases;      ///< none: it releases nothing
-    uint64_t observed_by_first = 0;     ///< which of the first 64 lanes are observers, a bit each
-    std::vector<uint64_t> observed_by;  ///< the same of all lanes, as far as somebody behind the first 64 is one
+    pooled<release_list> releases;  ///< none: it releases nothing
+    static constexpr uint32_t first_lanes = 256;
+    std::array<uint64_t, first_lanes / 64> observed_by_first{};  ///< which of the first lanes are observers, a bit each
+    std::vector<uint64_t> observed_by;  ///< the same of all lanes, as far as somebody behind the first is one
     std::vector<observer> observers;
     bool was_observed_by(uint32_t lane) const {
-      if (lane < 64) return (observed_by_first >> lane & 1) != 0;
+      if (lane < first_lanes) return (observed_by_first[lane / 64] >> lane % 64 & 1) != 0;
       return lane / 64 < observed_by.size() && (observed_by[lane / 64] >> lane % 64 & 1) != 0;
     }
     void add_observer(const observer& one) {
       observers.push_back(one);
       const uint64_t bit = uint64_t{1} << one.lane % 64;
-      if (one.lane < 64) {
-        observed_by_first |= bit;
+      if (one.lane < first_lanes) {
+        observed_by_first[one.lane / 64] |= bit;
         return;
       }
       if (observed_by.size() <= one.lane / 64) observed_by.resize(one.lane / 64 + size_t{1}, 0);
@@ -247,7 +262,10 @@ class scoped_memory final : public late_memory {
     uint8_t count = 0;
     bool has_unordered = false;  ///< of any of the stores
     access_history accesses;
-    std::array<message*, 16> order{};  ///< in modification order
+    std::array<message*, most_stores> order{};  ///< in modification order
+
+    /// Whether the store, which is one of these, races with older ones.
+    bool races(const message& one) const { return has_unordered && !one.unordered.empty(); }
   };
   /// Places in a granule's order among which one is chosen.
   class place_list {
@@ -255,17 +273,18 @@ class scoped_memory final : public late_memory {
     void add(int place) { places_[count_++] = static_cast<int8_t>(place); }
     uint32_t count() const { return count_; }
     int operator[](uint32_t n) const { return places_[n]; }
+    const int8_t* begin() const { return places_.data(); }
+    const int8_t* end() const { return places_.data() + count_; }
 
    private:
-    std::array<int8_t, 18> places_;  ///< all of granule::order, before it and behind it
+    std::array<int8_t, most_stores + 2> places_;  ///< all of granule::order, before it and behind it
     uint32_t count_ = 0;
   };
   /// One granule's part of an access.
   struct part {
     granule* in = nullptr;
     uint8_t mask = 0;
-    uint32_t shift = 0;  ///< in bits
-    uint32_t bytes = 0;
+    uint32_t shift = 0;                    ///< in bits
     remembered_location* place = nullptr;  ///< of the lane that makes the access
   };
 
@@ -278,8 +297,12 @@ class scoped_memory final : public late_memory {
     return place;
   }
   bool covers(const void* address) const;
+  /// The granule of an address of the heap that somebody has looked at; null for others.
+  granule* known_granule(const void* address) const;
   granule& granule_at(const void* address);
+  granule& add_granule(const void* address);
   granule* new_granule(std::byte* address);
+  static part part_in(lane_facts& mine, granule& in, const void* address, size_t size_bytes);
   part part_of(lane_facts& mine, const void* address, size_t size_bytes);
   template <typename Each>
   void for_each_part(lane_facts& mine, const void* address, size_t size_bytes, Each&& each);
@@ -292,19 +315,43 @@ class scoped_memory final : public late_memory {
   static uint64_t instance_of(const lane_facts& who, uint8_t reach);
   static uint8_t machine_reach(const lane_facts& who, uint8_t reach) { return who.host ? uint8_t{same_system} : reach; }
   /// Whether the lane cannot miss the store: by causality, or because the host's memory is coherent.
-  bool knows(const lane& self, const lane_facts& mine, const message& it) const {
+  [[gnu::always_inline]] bool knows(const lane& self, const lane_facts& mine, const message& it) const {
     return (it.host_saw && mine.tso) || knows_by_causality(self, mine, it);
   }
-  bool knows_by_causality(const lane& self, const lane_facts& mine, const message& it) const {
+  [[gnu::always_inline]] bool knows_by_causality(const lane& self, const lane_facts& mine, const message& it) const {
     if (it.writer == self.id || it.was_observed_by(self.id)) return true;
     // Who has learnt nothing since has learnt nothing of it.
-    if (mine.learnt_at < it.step && !mine.host) return false;
-    return has_learnt_of(mine, it);
+    if (mine.learnt_at < it.step) return mine.host && has_arrived_in_order(mine, it);
+    return entry_of(mine.clock.what_is_seen(), it.writer) >= it.epoch || knows_an_observer(mine, it) ||
+           has_arrived_in_order(mine, it);
   }
-  bool has_learnt_of(const lane_facts& mine, const message& it) const;
+  static bool knows_an_observer(const lane_facts& mine, const message& it) {
+    return !it.observers.empty() && knows_one_of(mine, it);
+  }
+  [[gnu::noinline]] static bool knows_one_of(const lane_facts& mine, const message& it) {
+    const clock_entries& seen = mine.clock.what_is_seen();
+    return std::any_of(it.observers.begin(), it.observers.end(),
+                       [&](const observer& one) { return entry_of(seen, one.lane) >= one.epoch; });
+  }
+  /// The stores of a device that keeps them in order arrive in order.
+  bool has_arrived_in_order(const lane_facts& mine, const message& it) const {
+    return arrives_in_order_ && mine.host && !it.host && it.step <= arrived_in_order_;
+  }
   /// Whether both are strong, include each other and overlap completely; as written, or as this machine performs them.
   bool morally_strong(const lane_facts& mine, bool plain, uint8_t reach, uint8_t mask, const message& it,
-                      bool as_written) const;
+                      bool as_written) const {
+    const uint8_t apart = between(*lanes_[it.writer], mine);
+    return as_written ? is_strong_as_written(apart, plain, reach, mask, it)
+                      : is_strong_as_performed(mine, apart, plain, reach, mask, it);
+  }
+  static bool is_strong_as_written(uint8_t apart, bool plain, uint8_t reach, uint8_t mask, const message& it) {
+    return it.mask == mask && !plain && it.strong && reach >= apart && it.reach >= apart;
+  }
+  static bool is_strong_as_performed(const lane_facts& mine, uint8_t apart, bool plain, uint8_t reach, uint8_t mask,
+                                     const message& it) {
+    const bool strong = (!plain || mine.tso) && (it.strong || it.tso);
+    return it.mask == mask && strong && machine_reach(mine, reach) >= apart && (it.host || it.reach >= apart);
+  }
   static uint64_t value_at(const granule& in, int cut);
   static bool readable_at(const granule& in, int cut, uint8_t mask);
   static message* latest(const granule& in, int cut, uint8_t mask);
@@ -315,12 +362,20 @@ class scoped_memory final : public late_memory {
     bool known = true;   ///< the lane cannot miss the store at `cut`
   };
   visible choose_visible(lane& self, lane_facts& mine, const part& at, bool modifies, bool plain, uint8_t reach);
-  /// Where the lane may miss the store at `newest`, the last that touches what is loaded, or that one races with older ones.
-  visible choose_among(lane& self, lane_facts& mine, const part& at, int newest, bool newest_is_known, bool modifies,
-                       bool plain, uint8_t reach);
+  uint64_t load_elsewhere(lane& self, const operation& how);
+  static bool repeats(const part& at, const operation& how);
+  uint64_t load_and_check(lane& self, lane_facts& mine, const part& at, const operation& how, uint64_t newest);
+  uint64_t load_anew(lane& self, lane_facts& mine, const part& at, const operation& how, uint64_t newest);
+  /// Where the lane may miss the store at `newest`, the last that touches what is loaded.
+  visible choose_among(lane& self, lane_facts& mine, const part& at, int newest);
+  /// The same, or that one races with older ones; or a read-modify-write.
+  visible choose_among_racing(lane& self, lane_facts& mine, const part& at, int newest, bool newest_is_known,
+                              bool modifies, bool plain, uint8_t reach);
   /// What a load learns from the store that it has read; `known` as visible::known.
   void has_read(lane& self, lane_facts& mine, message& it, const part& at, const operation& how, bool plain,
                 bool known);
+  void has_read_to_know(lane& self, lane_facts& mine, message& it, const part& at, const operation& how, bool plain);
+  void has_read_relaxed(lane& self, lane_facts& mine, message& it, const part& at, uint8_t reach, bool known);
   void learn(lane& self, lane_facts& mine, message& it, const part& at, const operation& how, bool plain,
              settled_store& settled);
   /// Whether the lane does not know all that a release gives.
@@ -328,26 +383,42 @@ class scoped_memory final : public late_memory {
     return given.releaser != self.id && (entry_of(mine.clock.ordered, given.releaser) < given.epoch ||
                                          (mine.clock.split && entry_of(mine.clock.seen, given.releaser) < given.epoch));
   }
-  void defer(lane& self, lane_facts& mine, const message& it, const part& at, const operation& how, bool seen);
+  void defer(lane& self, lane_facts& mine, const message& it, const part& at, bool as_written, bool seen);
   /// Makes what is deferred pending: of one location, or all.
   void look_at_deferred(lane& self, lane_facts& mine, const part* at);
   static void add_pending(lane_facts& mine, const pending_acquire& fresh);
   void acquire(lane_facts& mine, const release_entry& given, bool as_written, bool seen);
   void note_missing(lane& self, lane_facts& mine, const release_entry& given, missing_order why, uint64_t load_step);
+  bool adds_nothing(const lane_facts& mine, const operation& how, const part& at, const message* read) const;
   void put(lane& self, lane_facts& mine, const part& at, uint64_t value, const operation& how, bool plain,
            const message* modified, bool modifies, bool anywhere);
+  int place_among_unknown(lane& self, lane_facts& mine, const part& at, message& fresh, bool plain, bool anywhere);
   void give_releases(lane& self, lane_facts& mine, granule& in, message& fresh, const operation& how, bool plain,
                      const message* modified);
   void add_release(std::vector<release_entry>& to, release_entry&& given) const;
+  void forget_covered(std::vector<release_entry>& to, const release_entry& given) const;
   static void pass_on(std::vector<release_entry>& to, const release_entry& given, bool narrow);
   void forget_oldest(granule& in);
+  /// An access has been compared with earlier atomic ones: a search must know where.
+  void note_compared(const part& at) {
+    if (notes_ != nullptr && notes_->compared.insert(at.in->address).second) notes_->grown = true;
+  }
+  /// Whether a lane may still read a store of the granule, or what it held before, although that has a newer one behind it.
+  bool may_be_read(const granule& in, uint8_t n) const;
   /// Which stores of the granule the modification order relates to a fresh one at `position`.
-  static std::array<bool, 16> related_to(const granule& in, int position, uint8_t mask,
-                                         const std::array<bool, 16>& racing);
-  static bool fits(const granule& in, int position, uint8_t mask, const std::array<bool, 16>& racing);
-  const snapshot& snapshot_of(lane_facts& mine);
+  static per_store related_to(const granule& in, int position, uint8_t mask, const per_store& racing);
+  static bool fits(const granule& in, int position, uint8_t mask, const per_store& racing);
+  const snapshot& snapshot_of(lane_facts& mine) {
+    if (!mine.now) take_snapshot(mine);
+    return mine.now;
+  }
+  void take_snapshot(lane_facts& mine);
   void clock_changed(lane_facts& mine);
-  void new_epoch(const lane& self, lane_facts& mine);
+  static void new_epoch(const lane& self, lane_facts& mine) {
+    ++mine.epoch;
+    raise(mine.clock.ordered, self.id, mine.epoch);
+    if (mine.clock.split) raise(mine.clock.seen, self.id, mine.epoch);
+  }
   [[gnu::noinline]] void report_race(lane& self, const lane_facts& mine, const access_record& earlier,
                                      const access_record& now);
   /// The access that the lane makes in the step which comes next.
@@ -362,11 +433,20 @@ class scoped_memory final : public late_memory {
             .writes = writes};
   }
   void look_for_race(lane& self, lane_facts& mine, const part& at, const operation& how, bool plain, bool writes);
-  void look_at_history(lane& self, lane_facts& mine, const part& at, const operation& how, bool plain, bool writes);
+  void look_before_plain(lane& self, lane_facts& mine, const part& at, const operation& how, bool writes);
+  void look_before_atomic(lane& self, lane_facts& mine, const part& at, const operation& how, bool writes);
+  static bool comes_after(const lane& self, const lane_facts& mine, const access_record& earlier) {
+    return earlier.lane == self.id || entry_of(mine.clock.ordered, earlier.lane) >= earlier.epoch;
+  }
+  bool is_race(const lane& self, const lane_facts& mine, const part& at, const operation& how, bool plain,
+               const access_record& earlier) const;
   void fence_total(lane& self, lane_facts& mine, uint8_t reach);
   void fence_host(lane& self, lane_facts& mine);
   /// What the lane has read before, at one location or (a fence) anywhere.
-  void acquire_pending(lane& self, lane_facts& mine, uint8_t reach, const part* at);
+  void acquire_pending(lane& self, lane_facts& mine, uint8_t reach, const part* at) {
+    if (!mine.deferred.empty() || !mine.pending.empty()) acquire_what_is_pending(self, mine, reach, at);
+  }
+  void acquire_what_is_pending(lane& self, lane_facts& mine, uint8_t reach, const part* at);
   static void forget_pending(lane_facts& mine);
   void release_fence(lane& self, lane_facts& mine, uint8_t reach);
   /// Whether a release of this lane lets older stores of its agent be overtaken on their way to the other.
@@ -375,7 +455,7 @@ class scoped_memory final : public late_memory {
   bool wants_reasons() const;
   message* take_message();
   void drop_message(message* unused);
-  bool is_overwritten(const granule& in, int n) const;
+  static bool is_overwritten(const granule& in, int n, const place_list& known);
 
   world& here_;
   const settings& machine_;
@@ -386,7 +466,7 @@ class scoped_memory final : public late_memory {
   size_t lanes_used_ = 0;
   std::deque<message> messages_;
   std::vector<message*> free_messages_;
-  std::deque<granule> granules_;
+  reused_list<granule> granules_;
   size_t granules_used_ = 0;
   std::vector<granule*> of_heap_;                     ///< by offset in the heap, in granules
   std::unordered_map<uint64_t, granule*> elsewhere_;  ///< by address
@@ -394,17 +474,18 @@ class scoped_memory final : public late_memory {
   clock_table totals_;         ///< of seq_cst fences, by reach and instance
   clock_entries host_fences_;  ///< what full fences of host threads have made seen
   clock_table objects_;        ///< by address
-  std::vector<int> known_;     ///< of the load in progress: known stores that race with older ones
   causal_clock meeting_;
   race_finder races_;
   uint64_t serials_ = 0;
-  uint64_t arrived_in_order_ = 0;  ///< with an in-order device: the latest of its stores that the host has seen
+  bool arrives_in_order_ = false;  ///< what a device stores for the host
+  uint64_t arrived_in_order_ = 0;  ///< then: the latest of its stores that the host has seen
   struct overtaking {
     uint64_t flag_step = 0;
     uint64_t data_step = 0;
     const void* data = nullptr;
   };
   std::vector<overtaking> overtakings_;
+  search_notes* notes_ = nullptr;
 };
 
 }  // namespace heddle::sim

@@ -26,7 +26,7 @@ void scoped_memory::fence(lane& self, const operation& how) {
   if (releases(how.order)) release_fence(self, mine, reach);
 }
 
-void scoped_memory::acquire_pending(lane& self, lane_facts& mine, uint8_t reach, const part* at) {
+void scoped_memory::acquire_what_is_pending(lane& self, lane_facts& mine, uint8_t reach, const part* at) {
   look_at_deferred(self, mine, at);
   std::erase_if(mine.pending, [&](pending_acquire& one) {
     if (at != nullptr && (one.in != at->in || one.mask != at->mask)) return false;

@@ -5,6 +5,18 @@
 #include <algorithm>
 
 namespace heddle::sim {
+namespace {
+
+/// As std::erase_if, for the one or two that there mostly are.
+template <typename Covered>
+[[gnu::always_inline]] inline void drop_if(std::vector<access_record>& from, const Covered& covered) {
+  size_t kept = 0;
+  for (const access_record& one : from)
+    if (!covered(one)) from[kept++] = one;
+  if (kept != from.size()) from.resize(kept);
+}
+
+}  // namespace
 
 void scoped_memory::report_race(lane& self, const lane_facts& mine, const access_record& earlier,
                                 const access_record& now) {
@@ -15,58 +27,69 @@ void scoped_memory::report_race(lane& self, const lane_facts& mine, const access
   here_.found_race(self, earlier, scope_race, missing);
 }
 
-void scoped_memory::look_at_history(lane& self, lane_facts& mine, const part& at, const operation& how, bool plain,
-                                    bool writes) {
-  constexpr size_t few = 8;
-  const uint8_t mask = at.mask;
+// Whether this access, and the earlier one, conflict and nothing orders them, nor are they both atomic and each in the other's scope.
+[[gnu::always_inline]] inline bool scoped_memory::is_race(const lane& self, const lane_facts& mine, const part& at,
+                                                          const operation& how, bool plain,
+                                                          const access_record& earlier) const {
+  if ((earlier.mask & at.mask) == 0 || comes_after(self, mine, earlier)) return false;
+  return plain || earlier.plain || earlier.mask != at.mask ||
+         std::min(earlier.reach, static_cast<uint8_t>(how.reach)) < between(*lanes_[earlier.lane], mine);
+}
+
+void scoped_memory::look_before_atomic(lane& self, lane_facts& mine, const part& at, const operation& how,
+                                       bool writes) {
   const auto reach = static_cast<uint8_t>(how.reach);
-  const access_record now = record_of(self, mine, here_.steps() + 1, mask, how, plain, writes);
   access_history& known = at.in->accesses;
-  const clock_entries& ordered = mine.clock.ordered;
-  const auto comes_after = [&](const access_record& one) {
-    return one.lane == self.id || entry_of(ordered, one.lane) >= one.epoch;
-  };
+  const access_record now = record_of(self, mine, here_.steps() + 1, at.mask, how, false, writes);
   const auto look = [&](const access_record& one) {
-    if ((one.mask & mask) == 0 || comes_after(one)) return;
-    if (!plain && !one.plain && one.mask == mask && std::min(one.reach, reach) >= between(*lanes_[one.lane], mine))
-      return;
-    report_race(self, mine, one, now);
+    if (is_race(self, mine, at, how, false, one)) report_race(self, mine, one, now);
   };
   for (const access_record& one : known.plain_writes) look(one);
   if (writes)
     for (const access_record& one : known.plain_reads) look(one);
-  if (!plain) {
-    known.note_shape(mask, reach, mine.host);
-    if (!known.atomics_agree) {
-      known.atomic_writes.each(look);
-      if (writes) known.atomic_reads.each(look);
-    }
-    (writes ? known.atomic_writes : known.atomic_reads).add(now);
-    at.place->checked[writes ? 1 : 0] = {
-        .epoch = mine.epoch, .plain_changes = known.plain_changes, .mask = mask, .reach = reach};
-    return;
+  known.note_shape(at.mask, reach, mine.host);
+  if (!known.atomics_agree) {
+    note_compared(at);
+    known.atomic_writes.each(look);
+    if (writes) known.atomic_reads.each(look);
   }
+  (writes ? known.atomic_writes : known.atomic_reads).add(now);
+  at.place->checked[writes ? 1 : 0] = {
+      .epoch = mine.epoch, .plain_changes = known.plain_changes, .mask = at.mask, .reach = reach};
+}
+
+void scoped_memory::look_before_plain(lane& self, lane_facts& mine, const part& at, const operation& how, bool writes) {
+  constexpr size_t few = 8;
+  access_history& known = at.in->accesses;
+  const access_record now = record_of(self, mine, here_.steps() + 1, at.mask, how, true, writes);
+  const auto look = [&](const access_record& one) {
+    if (is_race(self, mine, at, how, true, one)) report_race(self, mine, one, now);
+  };
+  for (const access_record& one : known.plain_writes) look(one);
+  if (writes)
+    for (const access_record& one : known.plain_reads) look(one);
   ++known.plain_changes;
   if (known.has_atomics) {
+    note_compared(at);
     known.atomic_writes.each(look);
     if (writes) known.atomic_reads.each(look);
   }
   // Whoever races with an access that this one comes after, and covers, and conflicts with at least as much, races with this one.
-  const auto drop_covered = [&](std::vector<access_record>& earlier) {
-    std::erase_if(earlier, [&](const access_record& one) { return (one.mask & ~mask) == 0 && comes_after(one); });
+  const auto is_covered = [&](const access_record& one) {
+    return (one.mask & ~at.mask) == 0 && comes_after(self, mine, one);
   };
   if (!writes) {
     for (access_record& one : known.plain_reads)
-      if (one.lane == self.id && one.mask == mask) {
+      if (one.lane == self.id && one.mask == at.mask) {
         one = now;
         return;
       }
-    if (known.plain_reads.size() >= few) drop_covered(known.plain_reads);
+    if (known.plain_reads.size() >= few) drop_if(known.plain_reads, is_covered);
     known.plain_reads.push_back(now);
     return;
   }
-  drop_covered(known.plain_reads);
-  drop_covered(known.plain_writes);
+  drop_if(known.plain_reads, is_covered);
+  drop_if(known.plain_writes, is_covered);
   known.plain_writes.push_back(now);
 }
 

@@ -136,7 +136,7 @@ void wait(doorbell* bell, doorbell seen, uint64_t timeout_ns) {
   const caller from = HEDDLE_CALLER;
   lane& self = caller_lane("target");
   const entered inside(self);
-  const hidden_operands hidden(self);
+  const hidden_operands hidden(self, as_operand(bell), seen, timeout_ns);
   world& here = *world::instance;
   publish_access(here, self, operation_kind::wait, bell, sizeof *bell, memory_order::acquire, scope::system, from);
   take_turn(here, self);
@@ -221,6 +221,7 @@ void copy_by_word(std::byte* to, const std::byte* from_memory, size_t size_bytes
     lane& self = *world::current;
     const entered inside(self);
     from_the_end = world::instance->pick(self, 2, scheduler::choice_kind::visible) != 0;
+    if (from_the_end) self.call[2] |= uint64_t{1} << 63;
   }
   for (size_t n = 0; n < words; ++n) copy_word((from_the_end ? words - 1 - n : n) * word_bytes, word_bytes);
   for (size_t at = words * word_bytes; at < size_bytes; word_bytes /= 2)
@@ -240,7 +241,7 @@ void copy(void* to, const void* from_memory, size_t size_bytes) {
     return;
   }
   const driver_call called(*world::current, from);
-  const hidden_operands hidden(*world::current);
+  const hidden_operands hidden(*world::current, as_operand(to), as_operand(from_memory), size_bytes);
   if (world::current->is_host() && size_bytes <= copied_by_word_bytes)
     return copy_by_word(static_cast<std::byte*>(to), static_cast<const std::byte*>(from_memory), size_bytes, from);
   plain_read(from_memory, size_bytes, from);
@@ -273,7 +274,8 @@ void launch(const launch_shape& shape, const fiber_body& kernel, const void* byt
   lane& self = caller_lane("device");
   const driver_call called(self, from, driver_call::launch);
   const entered inside(self);
-  const hidden_operands hidden(self);
+  const hidden_operands hidden(self, uint64_t{shape.blocks} << 32 | shape.waves, uint64_t{shape.lanes} << 32 | stream,
+                               as_operand(bytes));
   // Where this is too much, a block does not fit.
   const uint64_t threads = uint64_t{shape.waves} * shape.lanes;
   const grid_shape grid = {
@@ -289,6 +291,7 @@ bool query() {
   const caller from = HEDDLE_CALLER;
   lane& self = caller_lane("device");
   const entered inside(self);
+  const hidden_operands hidden(self);
   world& here = *world::instance;
   here.step(self, make_operation(operation_kind::query, nullptr, 0, from));
   const uint64_t& running = here.kernels_running();
@@ -304,6 +307,7 @@ void synchronize() {
   lane& self = caller_lane("device");
   const driver_call called(self, from, driver_call::wait);
   const entered inside(self);
+  const hidden_operands hidden(self);
   world& here = *world::instance;
   here.wait_for(self, here.kernels_running(), 0, make_operation(operation_kind::synchronize, nullptr, 0, from));
   here.acquire_kernels(self);
@@ -313,7 +317,7 @@ const wave* spawn_host(const char* name, const fiber_body& body, void* function)
   const caller from = HEDDLE_CALLER;
   lane& self = caller_lane("device");
   const entered inside(self);
-  const hidden_operands hidden(self);
+  const hidden_operands hidden(self, as_operand(name), as_operand(function));
   return &world::instance->spawn_host(self, name, body, function,
                                       make_operation(operation_kind::spawn, nullptr, 0, from));
 }
@@ -322,7 +326,7 @@ void join(const wave* thread) {
   const caller from = HEDDLE_CALLER;
   lane& self = caller_lane("device");
   const entered inside(self);
-  const hidden_operands hidden(self);
+  const hidden_operands hidden(self, as_operand(thread));
   world& here = *world::instance;
   here.wait_for(self, thread->ended, 1, make_operation(operation_kind::join, nullptr, 0, from));
   if (late_memory* const late = here.late()) late->acquire_object(self, &thread->ended);

@@ -20,7 +20,7 @@ class driver_call {
     waits_ = how != driver_calls::free && self.is_host() && !(how == driver_calls::idle && what == wait);
     if (!waits_) return;
     const entered inside(self_);
-    const hidden_operands hidden(self_);
+    const hidden_operands hidden(self_, what);
     world::instance->enter_driver(self_, what == launch, make_operation(operation_kind::none, nullptr, 0, from_));
   }
   ~driver_call() {

@@ -10,12 +10,32 @@
 
 namespace heddle::sim::runtime {
 
+/// Clears what the simulator has left on the lane's stack, below all that is alive: where a function that is called later does not write
+/// all of its frame, that would become part of the lane's state.
+[[gnu::always_inline]] inline void clear_dead_stack() {
+#if defined(__x86_64__) && !defined(HEDDLE_ADDRESS_SANITIZER)
+  constexpr size_t cleared_bytes = 3072;
+  asm volatile(
+      "lea -%c[bytes](%%rsp), %%rdi\n\t"
+      "xor %%eax, %%eax\n\t"
+      "mov %[words], %%ecx\n\t"
+      "rep stosq"
+      :
+      : [bytes] "i"(cleared_bytes), [words] "i"(cleared_bytes / 8)
+      : "rdi", "rax", "rcx", "memory", "cc");
+#endif
+}
+
 /// Marks that the simulator has been entered, and by which lane: until it is left, whatever the simulator calls is not
 /// observed, even inline functions whose instrumented copy the linker kept.
 class entered {
  public:
   explicit entered(lane& self) : self_(self) { world::current = nullptr; }
-  ~entered() { world::current = &self_; }
+  ~entered() {
+    world::current = &self_;
+    if (self_.is_explored) [[unlikely]]
+      clear_dead_stack();
+  }
   entered(const entered&) = delete;
   entered& operator=(const entered&) = delete;
 
@@ -23,10 +43,14 @@ class entered {
   lane& self_;
 };
 
-/// Marks a call whose arguments are nowhere but in its own frame: what it will do is not told by its pending operation.
+/// Marks a call whose arguments are nowhere but in its own frame: what it will do is not told by its pending operation. They, and where it
+/// stands, must say all of it.
 class hidden_operands {
  public:
-  explicit hidden_operands(lane& self) : self_(self) { self.hides_operands = true; }
+  explicit hidden_operands(lane& self, uint64_t first = 0, uint64_t second = 0, uint64_t third = 0) : self_(self) {
+    self.hides_operands = true;
+    self.call = {first, second, third};
+  }
   ~hidden_operands() { self_.hides_operands = false; }
   hidden_operands(const hidden_operands&) = delete;
   hidden_operands& operator=(const hidden_operands&) = delete;
@@ -102,6 +126,9 @@ struct caller {
                                              size_t size_bytes, uint64_t value) {
   read_done(here, self, from, address, size_bytes, value, value);
 }
+
+/// An address as an argument of a call that hides its operands.
+inline uint64_t as_operand(const void* address) { return reinterpret_cast<uintptr_t>(address); }
 
 /// The lane that the simulator must hear of: null outside of runs, inside the simulator, and for a lane's own stack.
 [[gnu::always_inline]] inline lane* observed(const void* address) {
@@ -197,7 +224,7 @@ class same_call {
   if (size_bytes <= plain_store_in_progress::largest_bytes)
     world::instance->begin_plain_store(*self, announced.address, announced.size_bytes);
   else
-    world::begin_object_store(*self, announced.address, announced.size_bytes);
+    world::instance->begin_object_store(*self, announced.address, announced.size_bytes);
 }
 
 /// A read of a string: up to and with its end, or `most` bytes.

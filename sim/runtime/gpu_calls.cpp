@@ -133,6 +133,7 @@ uint64_t modify(modify_function next, void* address, uint32_t size_bytes, uint64
   world& here = *world::instance;
   const entered inside(*self);
   publish_access(here, *self, operation_kind::read_modify_write, address, size_bytes, order, reach, from);
+  self->operands = {operand, reinterpret_cast<uintptr_t>(next)};
   take_turn(here, *self);
   const uint64_t before = read_memory(address, size_bytes);
   uint64_t old = before;
@@ -177,6 +178,7 @@ void launch_grid(const grid_shape& shape, const fiber_body& kernel, const void* 
   lane& self = caller_lane("a launch");
   const driver_call called(self, from, driver_call::launch);
   const entered inside(self);
+  const hidden_operands hidden(self, shape.grid.count(), shape.block.count(), as_operand(bytes));
   world::instance->launch(self, shape, kernel, bytes, operation_of(operation_kind::launch, from));
 }
 
@@ -207,6 +209,7 @@ bool query_stream(uint32_t stream) {
   const caller from = HEDDLE_CALLER;
   lane& self = caller_lane("a query of a stream");
   const entered inside(self);
+  const hidden_operands hidden(self, stream);
   world& here = *world::instance;
   const operation how = operation_of(operation_kind::query, from);
   return here.have_ended(self, here.work_of(self, stream, how), how);
@@ -217,6 +220,7 @@ void synchronize_stream(uint32_t stream) {
   lane& self = caller_lane("waiting for a stream");
   const driver_call called(self, from, driver_call::wait);
   const entered inside(self);
+  const hidden_operands hidden(self, stream);
   world& here = *world::instance;
   const operation how = operation_of(operation_kind::synchronize, from);
   here.wait_for_launches(self, here.work_of(self, stream, how), how);
@@ -241,6 +245,7 @@ bool query_event(uint32_t event) {
   const caller from = HEDDLE_CALLER;
   lane& self = caller_lane("a query of an event");
   const entered inside(self);
+  const hidden_operands hidden(self, event);
   world& here = *world::instance;
   const operation how = operation_of(operation_kind::query, from);
   return here.have_ended(self, here.event(self, event, how), how);
@@ -250,6 +255,7 @@ void synchronize_event(uint32_t event) {
   const caller from = HEDDLE_CALLER;
   lane& self = caller_lane("waiting for an event");
   const entered inside(self);
+  const hidden_operands hidden(self, event);
   world& here = *world::instance;
   const operation how = operation_of(operation_kind::synchronize, from);
   here.wait_for_launches(self, here.event(self, event, how), how);

@@ -28,7 +28,8 @@ namespace {
   runtime::caller by = HEDDLE_CALLER;
   by.place = place;
   by.frame = static_cast<void* const*>(frame);
-  const runtime::hidden_operands hidden(*heddle::sim::world::current);
+  const runtime::hidden_operands hidden(*heddle::sim::world::current, runtime::as_operand(to),
+                                        runtime::as_operand(from), size_bytes);
   runtime::plain_read(from, size_bytes, by);
   const runtime::same_call more(from);
   runtime::range_write(to, size_bytes, by, [&] { real(to, from, size_bytes); });
@@ -39,7 +40,8 @@ namespace {
   runtime::caller by = HEDDLE_CALLER;
   by.place = place;
   by.frame = static_cast<void* const*>(frame);
-  const runtime::hidden_operands hidden(*heddle::sim::world::current);
+  const runtime::hidden_operands hidden(*heddle::sim::world::current, runtime::as_operand(to),
+                                        static_cast<unsigned char>(value), size_bytes);
   runtime::range_write(to, size_bytes, by, [&] { __real_memset(to, value, size_bytes); });
   return to;
 }
@@ -72,7 +74,8 @@ HEDDLE_FILL(__tsan_memset)
 int __wrap_memcmp(const void* a, const void* b, size_t size_bytes) {
   if (heddle::sim::world::current != nullptr) {
     const runtime::caller by = HEDDLE_CALLER;
-    const runtime::hidden_operands hidden(*heddle::sim::world::current);
+    const runtime::hidden_operands hidden(*heddle::sim::world::current, runtime::as_operand(a), runtime::as_operand(b),
+                                          size_bytes);
     runtime::plain_read(a, size_bytes, by);
     const runtime::same_call more(a);
     runtime::plain_read(b, size_bytes, by);
@@ -85,7 +88,7 @@ int __wrap_memcmp(const void* a, const void* b, size_t size_bytes) {
 size_t __wrap_strlen(const char* text) {
   if (heddle::sim::world::current != nullptr) {
     const runtime::caller by = HEDDLE_CALLER;
-    const runtime::hidden_operands hidden(*heddle::sim::world::current);
+    const runtime::hidden_operands hidden(*heddle::sim::world::current, runtime::as_operand(text));
     runtime::string_read(text, ~size_t{0}, by);
   }
   return __real_strlen(text);
@@ -94,7 +97,7 @@ size_t __wrap_strlen(const char* text) {
 int __wrap_strcmp(const char* a, const char* b) {
   if (heddle::sim::world::current != nullptr) {
     const runtime::caller by = HEDDLE_CALLER;
-    const runtime::hidden_operands hidden(*heddle::sim::world::current);
+    const runtime::hidden_operands hidden(*heddle::sim::world::current, runtime::as_operand(a), runtime::as_operand(b));
     runtime::string_read(a, ~size_t{0}, by);
     const runtime::same_call more(a);
     runtime::string_read(b, ~size_t{0}, by);
@@ -105,7 +108,8 @@ int __wrap_strcmp(const char* a, const char* b) {
 int __wrap_strncmp(const char* a, const char* b, size_t most) {
   if (heddle::sim::world::current != nullptr) {
     const runtime::caller by = HEDDLE_CALLER;
-    const runtime::hidden_operands hidden(*heddle::sim::world::current);
+    const runtime::hidden_operands hidden(*heddle::sim::world::current, runtime::as_operand(a), runtime::as_operand(b),
+                                          most);
     runtime::string_read(a, most, by);
     const runtime::same_call more(a);
     runtime::string_read(b, most, by);
@@ -116,7 +120,8 @@ int __wrap_strncmp(const char* a, const char* b, size_t most) {
 char* __wrap_strcpy(char* to, const char* from) {
   if (heddle::sim::world::current == nullptr) return __real_strcpy(to, from);
   const runtime::caller by = HEDDLE_CALLER;
-  const runtime::hidden_operands hidden(*heddle::sim::world::current);
+  const runtime::hidden_operands hidden(*heddle::sim::world::current, runtime::as_operand(to),
+                                        runtime::as_operand(from));
   runtime::string_read(from, ~size_t{0}, by);
   const runtime::same_call more(from);
   runtime::range_write(to, __real_strlen(from) + 1, by, [&] { __real_strcpy(to, from); });
@@ -126,7 +131,8 @@ char* __wrap_strcpy(char* to, const char* from) {
 char* __wrap_strncpy(char* to, const char* from, size_t most) {
   if (heddle::sim::world::current == nullptr) return __real_strncpy(to, from, most);
   const runtime::caller by = HEDDLE_CALLER;
-  const runtime::hidden_operands hidden(*heddle::sim::world::current);
+  const runtime::hidden_operands hidden(*heddle::sim::world::current, runtime::as_operand(to),
+                                        runtime::as_operand(from), most);
   runtime::string_read(from, most, by);
   const runtime::same_call more(from);
   runtime::range_write(to, most, by, [&] { __real_strncpy(to, from, most); });

@@ -25,7 +25,8 @@ std::string changed(const parameter& setting) {
 }
 
 bool is_of_memory(const std::string& key) {
-  return key.starts_with("link.") || key == "buffer" || key == "late" || key == "races" || key == "host";
+  return key.starts_with("link.") || key == "buffer" || key == "late" || key == "history" || key == "races" ||
+         key == "host";
 }
 
 TEST(settings, what_only_the_link_reads_is_refused_without_it) {

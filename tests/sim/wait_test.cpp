@@ -2,6 +2,8 @@
 #include "run.h"
 
 #include <atomic>
+#include <string>
+#include <vector>
 
 namespace heddle::sim::tests {
 namespace {
@@ -32,6 +34,33 @@ TEST(waiting, a_spin_with_pause_on_a_flag_that_nobody_sets_is_a_deadlock_with_la
   EXPECT_TRUE(says(ended.report, "host main: waits in synchronize"));
   EXPECT_TRUE(says(ended.report, "host main -> wave 1"));
   EXPECT_FALSE(says(ended.report, "wave 0"));
+}
+
+/// The hang of a program in which so many waves, and so many threads of the host, wait for a flag that nobody sets.
+std::string hang_of(uint32_t waves, uint32_t servers) {
+  machine on;
+  const outcome ended = on.run([=] {
+    device host;
+    auto* const flag = host.allocate_shared<uint32_t>(1, "flag");
+    const auto wait = [flag] {
+      while (word<uint32_t>(*flag).load(acquire) == 0) target::pause();
+    };
+    std::vector<host_thread> serving;
+    for (uint32_t n = 0; n < servers; ++n) serving.push_back(host.spawn_host("server", wait));
+    if (waves != 0) host.launch({.blocks = 1, .waves = waves, .lanes = 2}, wait);
+    host.synchronize();
+    for (host_thread& each : serving) each.join();
+  });
+  EXPECT_EQ(ended.verdict, verdict::deadlock);
+  return ended.hang;
+}
+
+TEST(waiting, a_hang_is_known_by_the_roles_of_who_waits) {
+  EXPECT_EQ(hang_of(1, 0), "host main, wave");
+  EXPECT_EQ(hang_of(3, 0), "host main, wave");
+  EXPECT_EQ(hang_of(2, 1), "host main, host server, wave");
+  EXPECT_EQ(hang_of(1, 3), "host main, host server, wave");
+  EXPECT_EQ(hang_of(0, 2), "host main, host server");
 }
 
 TEST(waiting, the_same_spin_ends_when_somebody_sets_the_flag) {

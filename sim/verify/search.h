@@ -1,0 +1,58 @@
+// All runs of a small program: every schedule, every value that a load may see, every other choice that the machine leaves open.
+//
+// The search goes depth first through the choices. It does not take a run back: it makes it again from the beginning, which costs
+// a simulated step less than a copy of the machine would. A run that comes to a state which was met before goes no further. What is
+// told of a state, and why that is enough, is in docs/verify.md; a state is 128 bits of it (state_key.h).
+//
+// Reductions, each of which can be turned off: states are met once; a lane whose next operation nobody else can notice takes
+// it at once; a wait that repeats itself exactly waits for a change and is not run again.
+#pragma once
+
+#include <heddle/scheduler/choice.h>
+#include <heddle/sim/simulation.h>
+
+#include <atomic>
+#include <cstdint>
+#include <functional>
+#include <string>
+#include <vector>
+
+namespace heddle::sim {
+
+struct search_options {
+  bool match_states = true;  ///< a state that was met before is not gone through again
+  bool skip_local = true;    ///< operations that nobody else can notice are no choice
+  bool block_waits = true;   ///< a wait that repeats itself exactly is not run again before something changes
+  bool fair_cycles = true;   ///< looks for hangs in which lanes move; needs `match_states`
+
+  double seconds_max = 0;   ///< 0: no limit
+  uint64_t states_max = 0;  ///< likewise
+  uint64_t bytes_max = 0;   ///< that the search itself keeps; likewise
+  uint64_t runs_max = 0;    ///< likewise
+  const std::atomic<bool>* stop = nullptr;
+
+  /// Called with every run that came to its end, and the answers that repeat it; false stops the search.
+  std::function<bool(const outcome&, const std::vector<scheduler::answer>&)> ended;
+  /// Called now and then.
+  std::function<void(const struct search_result&)> progress;
+};
+
+struct search_result {
+  bool complete = false;      ///< nothing was left out
+  bool stopped = false;       ///< by `ended`
+  bool wants_points = false;  ///< it has to be made again with points=all
+  std::string left_out;       ///< where it is not complete: one line that says why
+  uint64_t states = 0;        ///< that differ, in which somebody had to be chosen
+  uint64_t executions = 0;    ///< runs that came to their end
+  uint64_t runs = 0;          ///< all, also those that ended in a state which was known
+  uint64_t transitions = 0;   ///< ways from one state to the next, or to an end
+  uint64_t depth_max = 0;     ///< visible operations of the longest run
+  uint64_t restarts = 0;      ///< because the program did something that the state did not tell until then
+  uint64_t bytes = 0;         ///< that the search kept in the end
+  double seconds = 0;
+};
+
+/// Goes through all runs of `machine`, which `run` makes. At most 64 lanes, and 64 answers to one choice; more is told in `left_out`.
+search_result search_all(simulation& machine, const explored_run& run, const search_options& options);
+
+}  // namespace heddle::sim

@@ -1,0 +1,423 @@
+// All runs of small programs: that none is left out, that what is left out cannot be missed, and that hangs are found.
+#include <heddle/sim/link/settings.h>
+#include <heddle/sim/verify/fair_cycles.h>
+#include <heddle/sim/verify/search.h>
+
+#include <random>
+#include <set>
+
+#include "run.h"
+
+namespace heddle::sim::tests {
+namespace {
+
+constexpr memory_order relaxed = memory_order::relaxed;
+
+parameters settings_of(const std::vector<std::string>& assignments) {
+  parameters made(machine_parameters());
+  for (const std::string& each :
+       {std::string("fidelity=interleaving"), std::string("wakes=1000"), std::string("points=atomics")})
+    EXPECT_FALSE(made.set(each)) << each;
+  for (const std::string& each : assignments) EXPECT_FALSE(made.set(each)) << each;
+  return made;
+}
+
+const std::vector<std::string> scoped = {"fidelity=scoped", "late=1000", "history=60"};
+
+/// What came of all runs of a program: the verdicts, and what the program itself has noted.
+struct explored {
+  search_result search;
+  std::set<verdict> verdicts;
+  std::set<std::string> notes;
+  outcome example;  ///< of the last run that did not end well
+};
+
+class explorer_of {
+ public:
+  /// `note` is called when a run has ended well.
+  explorer_of(const program& body, const std::vector<std::string>& settings, std::function<std::string()> note = {})
+      : settings_(settings_of(settings)), body_(body), note_(std::move(note)) {}
+
+  explored all(search_options options = {}) {
+    explored made;
+    options.ended = [&](const outcome& ended, const std::vector<scheduler::answer>& answers) {
+      made.verdicts.insert(ended.verdict);
+      if (ended.verdict == verdict::ok) {
+        if (note_) made.notes.insert(note_());
+        return true;
+      }
+      made.example = ended;
+      last_ = answers;
+      return true;
+    };
+    made.search = search_all(
+        machine_, [&](scheduler::choice_source& choices) { return machine_.run(settings_, body_, choices, false); },
+        options);
+    return made;
+  }
+
+  /// The run with these answers again.
+  outcome again() {
+    struct given final : scheduler::strategy {
+      explicit given(const std::vector<scheduler::answer>& all) : answers(all) {}
+      void begin(uint64_t) override { next = 0; }
+      uint32_t pick(const scheduler::choice& asked) override {
+        if (next == answers.size() || answers[next].kind != asked.kind || answers[next].count != asked.count)
+          return scheduler::no_answer;
+        return answers[next++].picked;
+      }
+      bool draws_end_game() const override {
+        return !answers.empty() && answers.front().kind == scheduler::choice_kind::end;
+      }
+      std::string_view name() const override { return "given"; }
+      const std::vector<scheduler::answer>& answers;
+      size_t next = 0;
+    } deciding(last_);
+    scheduler::choice_source choices;
+    choices.begin(deciding, 0);
+    return machine_.run(settings_, body_, choices, false);
+  }
+
+ private:
+  simulation machine_;
+  parameters settings_;
+  program body_;
+  std::function<std::string()> note_;
+  std::vector<scheduler::answer> last_;
+};
+
+search_options unreduced() {
+  search_options made;
+  made.match_states = made.skip_local = made.block_waits = false;
+  made.fair_cycles = false;
+  return made;
+}
+
+// -- the programs of which the number of runs is known ------------------------------------------------------------------------------
+
+TEST(Search, GoesThroughEveryInterleavingOnce) {
+  // Two lanes of two stores each, and nobody else: 4! / (2! 2!) orders.
+  const program body = [] {
+    device machine;
+    auto* const words = machine.allocate_shared<uint32_t>(4, "words");
+    machine.launch({.blocks = 1, .waves = 1, .lanes = 2}, [=] {
+      for (uint32_t n = 0; n < 2; ++n) word<uint32_t>(words[2 * target::lane_id() + n]).store(1, relaxed);
+    });
+    machine.synchronize();
+    machine.free(words);
+  };
+  search_options options = unreduced();
+  options.skip_local = true;  // the host's wait is no choice then
+  const explored all = explorer_of(body, {}).all(options);
+  EXPECT_TRUE(all.search.complete) << all.search.left_out;
+  EXPECT_EQ(all.verdicts, std::set{verdict::ok});
+  EXPECT_EQ(all.search.executions % 6, 0u);
+  const explored matched = explorer_of(body, {}).all();
+  EXPECT_TRUE(matched.search.complete);
+  EXPECT_LT(matched.search.runs, all.search.executions);
+}
+
+/// Store buffering: each of two lanes stores to its word and loads the other's.
+struct store_buffering {
+  static inline uint32_t seen[2];
+  static std::string note() { return std::to_string(seen[0]) + std::to_string(seen[1]); }
+  static void run(memory_order store, memory_order load) {
+    device machine;
+    auto* const words = machine.allocate_shared<uint32_t>(32, "words");
+    auto* const results = machine.allocate_shared<uint32_t>(2, "results");
+    machine.launch({.blocks = 2, .waves = 1, .lanes = 1}, [=] {
+      const uint32_t own = target::block_id();
+      word<uint32_t>(words[16 * own]).store(1, store);
+      if (store == memory_order::seq_cst) target::fence<scope::system>(memory_order::seq_cst);
+      results[own] = word<uint32_t>(words[16 * (1 - own)]).load(load);
+    });
+    machine.synchronize();
+    seen[0] = results[0];
+    seen[1] = results[1];
+    machine.free(words);
+    machine.free(results);
+  }
+};
+
+TEST(Search, SeesAllOutcomesOfAWeakMemoryAndNoOthers) {
+  const auto outcomes = [](memory_order store, memory_order load, const std::vector<std::string>& settings) {
+    explorer_of tested([=] { store_buffering::run(store, load); }, settings, &store_buffering::note);
+    const explored all = tested.all();
+    EXPECT_TRUE(all.search.complete) << all.search.left_out;
+    EXPECT_EQ(all.verdicts, std::set{verdict::ok}) << all.example.message;
+    return all.notes;
+  };
+  const std::set<std::string> strong = {"01", "10", "11"};
+  const std::set<std::string> weak = {"00", "01", "10", "11"};
+  EXPECT_EQ(outcomes(relaxed, relaxed, {}), strong) << "one memory";
+  EXPECT_EQ(outcomes(relaxed, relaxed, scoped), weak);
+  EXPECT_EQ(outcomes(memory_order::release, memory_order::acquire, scoped), weak);
+  EXPECT_EQ(outcomes(memory_order::seq_cst, memory_order::seq_cst, scoped), strong);
+}
+
+// -- waits -----------------------------------------------------------------------------------------------------------------------------
+
+/// One lane waits for a flag that another one sets, or for one that nobody sets.
+void wait_for_flag(bool set, bool pauses) {
+  device machine;
+  auto* const flag = machine.allocate_shared<uint32_t>(1, "flag");
+  machine.launch({.blocks = 2, .waves = 1, .lanes = 1}, [=] {
+    if (target::block_id() == 1) {
+      if (set) word<uint32_t>(*flag).store(1, memory_order::release);
+      return;
+    }
+    while (word<uint32_t>(*flag).load(memory_order::acquire) == 0)
+      if (pauses) target::pause();
+  });
+  machine.synchronize();
+  machine.free(flag);
+}
+
+TEST(Search, AWaitEndsTheSearchAndADeadlockIsFound) {
+  for (const bool pauses : {true, false})
+    for (const std::vector<std::string>& settings : {std::vector<std::string>{}, scoped}) {
+      const explored good = explorer_of([=] { wait_for_flag(true, pauses); }, settings).all();
+      EXPECT_TRUE(good.search.complete) << good.search.left_out;
+      EXPECT_EQ(good.verdicts, std::set{verdict::ok}) << good.example.message;
+      explorer_of bad([=] { wait_for_flag(false, pauses); }, settings);
+      const explored hangs = bad.all();
+      EXPECT_TRUE(hangs.verdicts.contains(verdict::deadlock)) << "pauses " << pauses;
+      EXPECT_FALSE(hangs.verdicts.contains(verdict::ok));
+      EXPECT_EQ(bad.again().verdict, verdict::deadlock) << "its answers repeat it";
+    }
+}
+
+TEST(Search, WhoIsPromisedNothingMayBeDenied) {
+  // Block 0 waits for block 1, which need not even start under hsa and obe.
+  for (const char* model : {"progress=hsa", "progress=obe", "progress=slots", "progress=fair"}) {
+    const bool hangs = std::string(model) == "progress=hsa" || std::string(model) == "progress=obe";
+    const explored all = explorer_of([] { wait_for_flag(true, true); }, {model}).all();
+    EXPECT_EQ(all.verdicts.contains(verdict::progress), hangs) << model;
+    EXPECT_TRUE(hangs || all.search.complete) << all.search.left_out;
+  }
+}
+
+TEST(Search, ALoopThatGivesUpIsSeenToGiveUp) {
+  static uint32_t tries;
+  const program body = [] {
+    device machine;
+    auto* const flag = machine.allocate_shared<uint32_t>(1, "flag");
+    auto* const count = machine.allocate_shared<uint32_t>(1, "count");
+    machine.launch({.blocks = 2, .waves = 1, .lanes = 1}, [=] {
+      if (target::block_id() == 1) {
+        word<uint32_t>(*flag).store(1, relaxed);
+        return;
+      }
+      uint32_t n = 0;
+      while (n < 5 && word<uint32_t>(*flag).load(relaxed) == 0) {
+        ++n;
+        target::pause();
+      }
+      *count = n;
+    });
+    machine.synchronize();
+    tries = *count;
+    machine.free(flag);
+    machine.free(count);
+  };
+  explorer_of tested(body, {}, [] { return std::to_string(tries); });
+  const explored all = tested.all();
+  EXPECT_TRUE(all.search.complete) << all.search.left_out;
+  EXPECT_EQ(all.notes, (std::set<std::string>{"0", "1", "2", "3", "4", "5"}));
+}
+
+TEST(Search, MemoryThatIsGivenBackTooEarlyIsFoundBetweenPlainAccessesToo) {
+  // The lane says that it is done, and reads once more.
+  const program body = [] {
+    device machine;
+    auto* const flag = machine.allocate_shared<uint32_t>(1, "flag");
+    auto* const data = machine.allocate_shared<uint32_t>(1, "data");
+    machine.launch({.blocks = 1, .waves = 1, .lanes = 1}, [=] {
+      word<uint32_t>(*flag).store(1, memory_order::release);
+      const volatile uint32_t read = *data;
+      (void)read;
+    });
+    while (word<uint32_t>(*flag).load(memory_order::acquire) == 0) target::pause();
+    machine.free(data);
+    machine.synchronize();
+    machine.free(flag);
+  };
+  const explored rough = explorer_of(body, scoped).all();
+  EXPECT_TRUE(rough.search.wants_points);
+  EXPECT_FALSE(rough.search.complete);
+  std::vector<std::string> fine = scoped;
+  fine.emplace_back("points=all");
+  const explored all = explorer_of(body, fine).all();
+  EXPECT_TRUE(all.verdicts.contains(verdict::memory));
+}
+
+TEST(Search, MovingForEverIsALivelock) {
+  // Each takes its own lock, finds the other's taken, and gives its own back: for ever, if they keep step.
+  const program body = [] {
+    device machine;
+    auto* const locks = machine.allocate_shared<uint32_t>(32, "locks");
+    machine.launch({.blocks = 2, .waves = 1, .lanes = 1}, [=] {
+      const uint32_t own = target::block_id();
+      for (;;) {
+        word<uint32_t>(locks[16 * own]).store(1, relaxed);
+        if (word<uint32_t>(locks[16 * (1 - own)]).load(relaxed) == 0) break;
+        word<uint32_t>(locks[16 * own]).store(0, relaxed);
+        target::pause();
+      }
+      word<uint32_t>(locks[16 * own]).store(0, relaxed);
+    });
+    machine.synchronize();
+    machine.free(locks);
+  };
+  const explored all = explorer_of(body, {}).all();
+  EXPECT_TRUE(all.verdicts.contains(verdict::livelock) || !all.search.left_out.empty());
+  EXPECT_FALSE(all.search.complete && all.verdicts == std::set{verdict::ok}) << "that is no proof";
+}
+
+// -- what is left out is said ------------------------------------------------------------------------------------------------------------
+
+TEST(Search, ABoundIsNoProof) {
+  const program body = [] { wait_for_flag(true, true); };
+  search_options options;
+  options.runs_max = 1;
+  options.match_states = false;
+  const explored cut = explorer_of(body, scoped).all(options);
+  EXPECT_FALSE(cut.search.complete && cut.search.left_out.empty() && cut.search.runs <= 64) << cut.search.runs;
+  const std::atomic<bool> stop = true;
+  search_options stopped;
+  stopped.stop = &stop;
+  stopped.match_states = stopped.block_waits = false;
+  const explored interrupted = explorer_of(body, {"fidelity=scoped", "late=1000", "history=60"}).all(stopped);
+  EXPECT_FALSE(interrupted.search.complete);
+  EXPECT_EQ(interrupted.search.left_out, "stopped");
+}
+
+// -- reductions leave nothing out ----------------------------------------------------------------------------------------------------------
+
+/// A random program of a few lanes and words; what each lane has read is its outcome.
+class random_program {
+ public:
+  explicit random_program(uint64_t seed) {
+    std::mt19937_64 draw(seed);
+    const auto below = [&](uint64_t count) { return static_cast<uint32_t>(draw() % count); };
+    lanes_ = 2 + below(2);
+    for (uint32_t lane = 0; lane < lanes_; ++lane) {
+      const uint32_t count = 1 + (lanes_ == 2 ? below(3) : lane == 0 ? 1 : 0);
+      for (uint32_t n = 0; n < count; ++n)
+        code_.push_back({.lane = lane,
+                         .kind = below(6),
+                         .word = below(2),
+                         .value = 1 + below(2),
+                         .order = below(2) == 0 ? relaxed : memory_order::acq_rel});
+    }
+  }
+
+  void run() {
+    device machine;
+    auto* const words = machine.allocate_shared<uint32_t>(32, "words");
+    auto* const results = machine.allocate_shared<uint32_t>(code_.size(), "results");
+    machine.launch({.blocks = lanes_, .waves = 1, .lanes = 1}, [=, this] {
+      for (size_t n = 0; n < code_.size(); ++n)
+        if (code_[n].lane == target::block_id()) results[n] = perform(code_[n], words);
+    });
+    machine.synchronize();
+    left_.clear();
+    for (size_t n = 0; n < code_.size(); ++n) left_ += std::to_string(results[n]) + ' ';
+    left_ += "| " + std::to_string(words[0]) + ' ' + std::to_string(words[16]);
+    machine.free(words);
+    machine.free(results);
+  }
+  const std::string& left() const { return left_; }
+
+ private:
+  struct operation {
+    uint32_t lane = 0;
+    uint32_t kind = 0;
+    uint32_t word = 0;
+    uint32_t value = 0;
+    memory_order order = relaxed;
+  };
+  static uint32_t perform(const operation& what, uint32_t* words) {
+    const word<uint32_t> at(words[16 * what.word]);
+    const bool strong = what.order != relaxed;
+    switch (what.kind) {
+      case 0:
+      case 1:
+        return at.load(strong ? memory_order::acquire : relaxed) + 1;
+      case 2:
+        at.store(what.value, strong ? memory_order::release : relaxed);
+        return 0;
+      case 3:
+        return at.fetch_add(what.value, what.order) + 1;
+      case 4:
+        return at.fetch_or(what.value, what.order) + 1;
+      default:
+        target::fence<scope::system>(strong ? memory_order::seq_cst : memory_order::acq_rel);
+        return 0;
+    }
+  }
+
+  uint32_t lanes_ = 0;
+  std::vector<operation> code_;
+  std::string left_;
+};
+
+TEST(Search, ReductionsLeaveNoOutcomeOut) {
+  constexpr uint64_t programs = 500;
+  const uint64_t first = std::random_device()() % 1'000'000;
+  uint64_t runs = 0;
+  uint64_t runs_reduced = 0;
+  uint64_t compared = 0;
+  for (uint64_t seed = first; seed < first + programs; ++seed) {
+    random_program tested(seed);
+    const std::vector<std::string> settings =
+        seed % 2 == 0 ? std::vector<std::string>{} : std::vector<std::string>{"fidelity=scoped", "history=60"};
+    explorer_of plain([&] { tested.run(); }, settings, [&] { return tested.left(); });
+    search_options options = unreduced();
+    options.runs_max = 50'000;
+    const explored all = plain.all(options);
+    if (!all.search.complete) continue;  // too many runs
+    ++compared;
+    explorer_of reduced([&] { tested.run(); }, settings, [&] { return tested.left(); });
+    const explored fewer = reduced.all();
+    ASSERT_TRUE(fewer.search.complete) << fewer.search.left_out << ", program " << seed;
+    ASSERT_EQ(fewer.notes, all.notes) << "program " << seed;
+    ASSERT_EQ(fewer.verdicts, all.verdicts) << "program " << seed;
+    runs += all.search.runs;
+    runs_reduced += fewer.search.runs;
+  }
+  std::printf("programs %llu to %llu: %llu compared, %llu runs without reductions, %llu with\n",
+              static_cast<unsigned long long>(first), static_cast<unsigned long long>(first + programs - 1),
+              static_cast<unsigned long long>(compared), static_cast<unsigned long long>(runs),
+              static_cast<unsigned long long>(runs_reduced));
+  EXPECT_GE(compared, programs * 9 / 10);
+}
+
+// -- fair cycles, on graphs ------------------------------------------------------------------------------------------------------------------
+
+state_graph graph_of(std::vector<state_graph::state> states, std::vector<state_graph::step> steps) {
+  return {.states = std::move(states), .steps = std::move(steps)};
+}
+
+TEST(FairCycles, ACycleCountsWhenEverybodyWithARightToATurnHasOne) {
+  // 0 <-> 1, lane 0 steps.
+  const std::vector<state_graph::step> round = {{.from = 0, .to = 1, .lanes = 1}, {.from = 1, .to = 0, .lanes = 1}};
+  EXPECT_TRUE(find_fair_cycle(graph_of({{.owed = 1}, {.owed = 1}}, round)));
+  EXPECT_FALSE(find_fair_cycle(graph_of({{.owed = 3}, {.owed = 3}}, round))) << "lane 1 could always go on";
+  EXPECT_TRUE(find_fair_cycle(graph_of({{.owed = 3}, {.owed = 1}}, round))) << "lane 1 could not always go on";
+  EXPECT_FALSE(find_fair_cycle(graph_of({{.owed = 1, .start = true}, {.owed = 1, .start = true}}, round)));
+  EXPECT_FALSE(find_fair_cycle(graph_of({{.owed = 1}, {.owed = 1}}, {{.from = 0, .to = 1, .lanes = 1}})));
+  EXPECT_TRUE(find_fair_cycle(graph_of({{.owed = 1}}, {{.from = 0, .to = 0, .lanes = 1}}))) << "of one state";
+  EXPECT_FALSE(find_fair_cycle({}));
+}
+
+TEST(FairCycles, TwoCyclesThroughOneStateAreOne) {
+  const state_graph both = graph_of({{.owed = 3}, {.owed = 3}, {.owed = 3}}, {{.from = 0, .to = 1, .lanes = 1},
+                                                                              {.from = 1, .to = 0, .lanes = 1},
+                                                                              {.from = 0, .to = 2, .lanes = 2},
+                                                                              {.from = 2, .to = 0, .lanes = 2}});
+  EXPECT_EQ(find_fair_cycle(both), 0u);
+}
+
+}  // namespace
+}  // namespace heddle::sim::tests
