@@ -16,6 +16,7 @@ int tools::run_command(const invocation& asked) {
   if (asked.command == "shrink") return shrink(asked);
   if (asked.command == "import") return import_dump(asked);
   if (asked.command == "zoo") return zoo(asked);
+  if (asked.command == "verify") return verify(asked);
   if (asked.command == "litmus") return litmus(asked);
   if (asked.command == "progress") return progress(asked);
   if (asked.command == "help") return help(asked);

@@ -17,6 +17,7 @@ constexpr uint64_t zoo_twin_schedules_default = 50'000;
 constexpr uint64_t zoo_compare_schedules_default = 1'000;
 constexpr uint64_t jobs_max = 1024;
 constexpr uint64_t shrink_runs_default = 20'000;
+constexpr uint64_t verify_memory_mib_default = 8192;
 
 /// Numbers as they were typed: CLI11's own messages about them do not name the range.
 struct typed_numbers {
@@ -28,6 +29,8 @@ struct typed_numbers {
   std::string runs;
   std::string shard;
   std::string twin_schedules;
+  std::string states;
+  std::string memory;
 };
 
 void add_scenario_options(CLI::App& command, invocation& into, typed_numbers& typed) {
@@ -114,6 +117,16 @@ std::unique_ptr<CLI::App> parser_of(invocation& into, typed_numbers& typed) {
     parser->add_option("--strategy", into.strategy)->needs(simulate);
     parser->add_flag("--details", into.details)->needs(simulate);
   }
+  if (name == "verify") {
+    parser->add_option("SCENARIO", into.scenarios)->required();
+    parser->add_option("--set", into.settings)->allow_extra_args(false);
+    parser->add_option("--time", typed.time);
+    parser->add_option("--states", typed.states);
+    parser->add_option("--memory", typed.memory);
+    parser->add_flag("--unreduced", into.unreduced);
+    parser->add_option("-o,--out", into.out_file);
+    parser->add_flag("--json", into.json);
+  }
   if (name == "help") parser->add_option("COMMAND", into.topic);
   return parser;
 }
@@ -170,6 +183,9 @@ std::string read_numbers(const typed_numbers& typed, invocation& into) {
   if (!read_number("--schedules", typed.schedules, 1, uint64_t{1} << 62, into.schedules, error)) return error;
   if (!read_number("--seed", typed.seed, 0, ~uint64_t{0}, into.seed, error)) return error;
   if (!read_number("--repeat", typed.repeat, 1, 1'000'000'000, into.repeat, error)) return error;
+  if (!read_number("--states", typed.states, 1, uint64_t{1} << 32, into.states_max, error)) return error;
+  into.memory_mib = verify_memory_mib_default;
+  if (!read_number("--memory", typed.memory, 1, uint64_t{1} << 32, into.memory_mib, error)) return error;
   into.runs = shrink_runs_default;
   if (!read_number("--runs", typed.runs, 1, uint64_t{1} << 62, into.runs, error)) return error;
   uint64_t jobs = into.jobs;
@@ -190,8 +206,8 @@ bool is_help_flag(std::string_view word) { return word == "--help" || word == "-
 }  // namespace
 
 const std::vector<std::string>& command_names() {
-  static const std::vector<std::string> names = {"list",   "fuzz",   "replay",   "shrink", "zoo",
-                                                 "import", "litmus", "progress", "help"};
+  static const std::vector<std::string> names = {"list",   "fuzz",   "replay", "shrink",   "zoo",
+                                                 "verify", "import", "litmus", "progress", "help"};
   return names;
 }
 

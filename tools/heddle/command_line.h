@@ -12,7 +12,7 @@ namespace heddle::tools {
 /// One call of the command. Each subcommand uses its own fields.
 struct invocation {
   std::string program;  ///< as it was typed
-  std::string command;  ///< list, fuzz, replay, shrink, import, litmus, progress, help or version
+  std::string command;  ///< list, fuzz, replay, shrink, verify, import, litmus, progress, help or version
   bool json = false;
 
   std::vector<std::string> scenarios;  ///< fuzz, zoo: names and patterns; all when empty
@@ -45,6 +45,10 @@ struct invocation {
   std::vector<std::string> programs;  ///< progress: names of shapes, and programs; with `simulate` also tables
   bool simulate = false;              ///< progress: play them instead of judging them alone
   bool details = false;               ///< progress --simulate: a line for each program and model
+
+  uint64_t states_max = 0;  ///< verify: no more states than these; 0: as many as there are
+  uint64_t memory_mib = 0;  ///< verify: that the search may keep
+  bool unreduced = false;   ///< verify: without reductions
 
   std::string topic;  ///< help: a command, or empty
 };

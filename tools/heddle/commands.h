@@ -17,6 +17,7 @@ int replay(const invocation& asked);
 int shrink(const invocation& asked);
 int import_dump(const invocation& asked);
 int zoo(const invocation& asked);
+int verify(const invocation& asked);
 int litmus(const invocation& asked);
 int progress(const invocation& asked);
 int help(const invocation& asked);

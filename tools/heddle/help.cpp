@@ -14,6 +14,7 @@ constexpr std::string_view overview = R"(heddle finds schedules under which GPU 
   heddle fuzz [SCENARIO...]      run scenarios under many schedules
   heddle replay FILE|TOKEN       run one recorded schedule again
   heddle shrink FILE|TOKEN       make a failing schedule as small as can be
+  heddle verify SCENARIO         go through all schedules of a small configuration
   heddle zoo [ENTRY...]          find, replay and shrink every planted bug
   heddle import DUMP.json        look for a hang of a real machine in the model
   heddle litmus [FILE...]        run litmus tests of the memory model; judge tables
@@ -163,6 +164,28 @@ Exit status: 0 when the model hangs too and the trace was written, 1 when it doe
 not in that many schedules, 2 when the dump or another input was wrong.
 )";
 
+constexpr std::string_view verify_help = R"(heddle verify SCENARIO [--set KEY=VALUE]... [OPTIONS]
+
+Goes through every run of a scenario: every schedule, every value that a load
+may see, every fault that is switched on. It ends with one of
+
+  proved        no run ends badly, for ever waits or goes round in vain, in the
+                progress model and with the settings that were given
+  a violation   with the trace of a run, as heddle fuzz gives it
+  incomplete    a bound was hit or something cannot be gone through; says which
+
+Small configurations end in seconds: start with waves=1, and raise one number at
+a time. docs/verify.md says what is explored, and what a proof rests on.
+
+  --set KEY=VALUE   a setting; may be repeated
+  --time T          no longer than 30, 45s, 5m, 2h
+  --states N        no more states than these
+  --memory M        MiB that the search may keep (default 8192)
+  --unreduced       without reductions: for comparison, and very small programs
+  -o, --out FILE    where the trace of a violation is written
+  --json            for programs
+)";
+
 constexpr std::string_view litmus_help = R"(heddle litmus [FILE.csv...] [OPTIONS]
 
 Runs litmus tests on the simulated machine: small programs, each with an outcome
@@ -259,6 +282,8 @@ int help(const invocation& asked) {
     std::cout << import_help;
   } else if (asked.topic == "litmus") {
     std::cout << litmus_help;
+  } else if (asked.topic == "verify") {
+    std::cout << verify_help;
   } else if (asked.topic == "progress") {
     std::cout << progress_help;
   } else if (asked.topic == "help") {
