@@ -38,6 +38,7 @@ set(heddle_scenario_files
   zoo/doorbell_at_open.cpp
   zoo/doorbell_counted_by_client.cpp
   zoo/doorbell_overtakes_entry.cpp
+  zoo/driver_wakeups.cpp
   zoo/early_return_skips_notify.cpp
   zoo/every_wave_posts.cpp
   zoo/exhausted_after_n_calls.cpp

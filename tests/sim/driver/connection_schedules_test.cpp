@@ -5,95 +5,13 @@
 
 #include <heddle/sim/driver/connection.h>
 
-#include <atomic>
 #include <cstdlib>
-#include <mutex>
 #include <new>
-#include <utility>
 
 namespace heddle::sim::driver::tests {
 namespace {
 
 using namespace heddle::sim::tests;
-
-/// Conditions as the simulator can run them: who waits looks at a number that each notification changes.
-struct explored_threads {
-  using mutex = std::mutex;
-  class condition {
-   public:
-    void wait(std::unique_lock<std::mutex>& held) {
-      const uint32_t before = notified_.load(std::memory_order_relaxed);
-      held.unlock();
-      while (notified_.load(std::memory_order_acquire) == before) target::pause();
-      held.lock();
-    }
-    void notify_all() { notified_.fetch_add(1, std::memory_order_release); }
-
-   private:
-    std::atomic<uint32_t> notified_{0};
-  };
-  static void pause() { target::pause(); }
-};
-
-/// As much of a driver as a connection sees: two queues, one tick at a time, a command of each queue in each tick.
-class small_driver {
- public:
-  static constexpr uint32_t outside_queue = 2;
-  static constexpr uint32_t commands_outside = 2;
-
-  void enqueue(uint32_t queue) { ++waiting_[queue]; }
-  /// A command that somebody outside has to finish, once the engine has come to it.
-  void enqueue_for_outside() { ++for_outside_; }
-  void finish() {
-    --outside_;
-    ++finished_;
-  }
-  void signal() { tick_ = true; }
-  bool step() {
-    if (!tick_) return false;
-    // Two accesses to the time, so that somebody could come in between.
-    in_event_ = true;
-    tick_ = false;
-    ++now_;
-    for (uint32_t& each : waiting_)
-      if (each != 0) {
-        tick_ = true;
-        if (--each == 0) ++emptied_;
-      }
-    outside_ += std::exchange(for_outside_, 0);
-    // What has been finished is looked at a tick later.
-    if (finished_ != 0 && finished_seen_ != finished_) {
-      finished_seen_ = finished_;
-      tick_ = true;
-    } else if (finished_ != 0) {
-      ended_ += std::exchange(finished_, 0);
-      finished_seen_ = 0;
-      ++emptied_;
-    }
-    in_event_ = false;
-    return true;
-  }
-  bool is_empty(uint32_t queue) const {
-    return queue == outside_queue ? ended_ == commands_outside : waiting_[queue] == 0;
-  }
-  uint64_t emptied() const { return emptied_; }
-  uint64_t outside() const { return outside_; }
-  bool outcome_of(uint32_t queue) const { return is_empty(queue); }
-  bool in_event() const { return in_event_; }
-  uint64_t now() const { return now_; }
-
- private:
-  uint32_t waiting_[2] = {0, 0};
-  uint32_t for_outside_ = 0;
-  uint32_t outside_ = 0;
-  uint32_t finished_ = 0;
-  uint32_t finished_seen_ = 0;
-  uint32_t ended_ = 0;
-  bool tick_ = false;
-  bool in_event_ = false;
-  uint64_t emptied_ = 0;
-  uint64_t now_ = 0;
-};
 
 template <typename Connection>
 struct shared_state {
@@ -158,9 +76,10 @@ void a_helper_outside() {
   serving.join();
 }
 
-using ours = connection<small_driver, explored_threads>;
+using threads = explored_threads<target>;
+using ours = connection<small_driver, threads>;
 template <lost What>
-using theirs = losing_connection<small_driver, explored_threads, What>;
+using theirs = losing_connection<small_driver, threads, What>;
 
 /// HEDDLE_DRIVER_SCHEDULES, for those who want more.
 uint64_t schedules() {

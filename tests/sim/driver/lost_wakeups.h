@@ -1,11 +1,96 @@
 // The connection between a driver and its engine as MGPUSim has it (driver.go: Run(), runAsync(), runEngine(), DrainCommandQueue()), in
-// which two wake-ups can be lost. For tests: whoever explores schedules must find both.
+// which two wake-ups can be lost; and what it takes to explore its schedules, and those of ours: a driver that is as small as a connection
+// can tell, and conditions that every machine can run. For tests and the zoo: whoever explores schedules must find both.
 #pragma once
 
+#include <array>
+#include <atomic>
 #include <cstdint>
 #include <mutex>
+#include <utility>
 
 namespace heddle::sim::driver::tests {
+
+/// Conditions as every Target can run them: who waits looks at a number that each notification changes.
+template <typename Target>
+struct explored_threads {
+  using mutex = std::mutex;
+  class condition {
+   public:
+    void wait(std::unique_lock<std::mutex>& held) {
+      const uint32_t before = notified_.load(std::memory_order_relaxed);
+      held.unlock();
+      while (notified_.load(std::memory_order_acquire) == before) Target::pause();
+      held.lock();
+    }
+    void notify_all() { notified_.fetch_add(1, std::memory_order_release); }
+
+   private:
+    std::atomic<uint32_t> notified_{0};
+  };
+  static void pause() { Target::pause(); }
+};
+
+/// As much of a driver as a connection sees: some queues, one tick at a time, a command of each queue in each tick.
+class small_driver {
+ public:
+  static constexpr uint32_t queues = 8;
+  static constexpr uint32_t outside_queue = queues;
+  static constexpr uint32_t commands_outside = 2;
+
+  void enqueue(uint32_t queue) { ++waiting_[queue]; }
+  /// A command that somebody outside has to finish, once the engine has come to it.
+  void enqueue_for_outside() { ++for_outside_; }
+  void finish() {
+    --outside_;
+    ++finished_;
+  }
+  void signal() { tick_ = true; }
+  bool step() {
+    if (!tick_) return false;
+    // Two accesses to the time, so that somebody could come in between.
+    in_event_ = true;
+    tick_ = false;
+    ++now_;
+    for (uint32_t& each : waiting_)
+      if (each != 0) {
+        tick_ = true;
+        if (--each == 0) ++emptied_;
+      }
+    outside_ += std::exchange(for_outside_, 0);
+    // What has been finished is looked at a tick later.
+    if (finished_ != 0 && finished_seen_ != finished_) {
+      finished_seen_ = finished_;
+      tick_ = true;
+    } else if (finished_ != 0) {
+      ended_ += std::exchange(finished_, 0);
+      finished_seen_ = 0;
+      ++emptied_;
+    }
+    in_event_ = false;
+    return true;
+  }
+  bool is_empty(uint32_t queue) const {
+    return queue == outside_queue ? ended_ == commands_outside : waiting_[queue] == 0;
+  }
+  uint64_t emptied() const { return emptied_; }
+  uint64_t outside() const { return outside_; }
+  bool outcome_of(uint32_t queue) const { return is_empty(queue); }
+  bool in_event() const { return in_event_; }
+  uint64_t now() const { return now_; }
+
+ private:
+  std::array<uint32_t, queues> waiting_ = {};
+  uint32_t for_outside_ = 0;
+  uint32_t outside_ = 0;
+  uint32_t finished_ = 0;
+  uint32_t finished_seen_ = 0;
+  uint32_t ended_ = 0;
+  bool tick_ = false;
+  bool in_event_ = false;
+  uint64_t emptied_ = 0;
+  uint64_t now_ = 0;
+};
 
 enum class lost { at_the_start, at_the_end };
 
