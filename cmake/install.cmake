@@ -1,48 +1,90 @@
-# What `cmake --install` copies, and how find_package(heddle) finds it again.
+# What `cmake --install` copies, and how find_package(heddle) finds it again; cmake/package.cmake makes Debian packages of it.
+#
+# Two divisions of the same files. A *component* is what a project asks find_package() for; each has an export set and the libraries
+# that it needs (cmake/heddleConfig.cmake.in):
+#
+#   rpc   heddle::rpc, headers that need nothing
+#   host  host threads as a machine: heddle::host, heddle::observed
+#   sim   the simulator and what compiles for it: heddle::sim, heddle::under_test, heddle_simulate_cuda(), ...
+#   main  the command over scenarios of one's own: heddle::main, heddle::main_hardware
+#   mpi   the same over MPI: heddle::main_mpi
+#
+# A *part* is what `cmake --install --component` copies, and a Debian package: rpc (the headers of rpc/ and hw/, and what find_package()
+# reads), development (all other headers, and the libraries), command, mpi.
 include(GNUInstallDirs)
 include(CMakePackageConfigHelpers)
+include(cmake/pkg_config.cmake)
 
-# heddle_install_library(<target>)
+set(heddle_package_dir ${CMAKE_INSTALL_LIBDIR}/cmake/heddle)
+
+# heddle_install_library(<target> <component>)
 #
 # For the CMakeLists.txt of a room, after add_library(heddle_NAME ...): gives the target its public name heddle::NAME, here
 # and in the installed package, and installs it. Targets that it links (PRIVATE ones of static libraries too) must be
 # installed the same way, or be found by cmake/heddleConfig.cmake.in. Headers need nothing: heddle_install_package() takes
 # every .h of every room.
-function(heddle_install_library target)
-  get_target_property(done ${target} EXPORT_NAME)
-  if(done)
-    return()
-  endif()
+function(heddle_install_library target component)
   string(REGEX REPLACE "^heddle_" "" name ${target})
   set_target_properties(${target} PROPERTIES EXPORT_NAME ${name})
   if(NOT TARGET heddle::${name})
     add_library(heddle::${name} ALIAS ${target})
   endif()
-  install(TARGETS ${target} EXPORT heddle_targets
-          ARCHIVE DESTINATION ${CMAKE_INSTALL_LIBDIR}
-          LIBRARY DESTINATION ${CMAKE_INSTALL_LIBDIR}
-          OBJECTS DESTINATION ${CMAKE_INSTALL_LIBDIR}/heddle)
+  if(NOT HEDDLE_INSTALL)
+    return()
+  endif()
+  set_property(GLOBAL APPEND PROPERTY HEDDLE_COMPONENTS ${component})
+  set(part development)
+  if(component MATCHES "^(rpc|mpi)$")
+    set(part ${component})
+  endif()
+  install(TARGETS ${target} EXPORT heddle_${component}_targets
+          ARCHIVE DESTINATION ${CMAKE_INSTALL_LIBDIR} COMPONENT ${part}
+          LIBRARY DESTINATION ${CMAKE_INSTALL_LIBDIR} COMPONENT ${part})
+endfunction()
+
+# heddle_install_command(<target> <part>): a program that is used by hand.
+function(heddle_install_command target part)
+  if(HEDDLE_INSTALL)
+    install(TARGETS ${target} RUNTIME COMPONENT ${part})
+  endif()
 endfunction()
 
 # Static libraries that link it PRIVATE export its name.
-heddle_install_library(heddle_warnings)
+heddle_install_library(heddle_warnings rpc)
 
 # Called once, after all rooms.
 function(heddle_install_package)
-  foreach(room IN ITEMS rpc scheduler sim hw)
-    install(DIRECTORY ${PROJECT_SOURCE_DIR}/${room}/ DESTINATION ${CMAKE_INSTALL_INCLUDEDIR}/heddle/${room}
+  if(NOT HEDDLE_INSTALL)
+    return()
+  endif()
+  foreach(room IN ITEMS rpc hw scheduler sim)
+    set(part development)
+    if(room MATCHES "^(rpc|hw)$")
+      set(part rpc)
+    endif()
+    install(DIRECTORY ${PROJECT_SOURCE_DIR}/${room}/ DESTINATION ${CMAKE_INSTALL_INCLUDEDIR}/heddle/${room} COMPONENT ${part}
             FILES_MATCHING PATTERN "*.h" PATTERN "atomic")
   endforeach()
   install(DIRECTORY ${PROJECT_SOURCE_DIR}/tools/heddle/ DESTINATION ${CMAKE_INSTALL_INCLUDEDIR}/heddle/tools
-          FILES_MATCHING PATTERN "*.h")
+          COMPONENT development FILES_MATCHING PATTERN "*.h")
 
-  set(package_dir ${CMAKE_INSTALL_LIBDIR}/cmake/heddle)
-  install(EXPORT heddle_targets NAMESPACE heddle:: FILE heddleTargets.cmake DESTINATION ${package_dir})
+  get_property(components GLOBAL PROPERTY HEDDLE_COMPONENTS)
+  list(REMOVE_DUPLICATES components)
+  foreach(component IN LISTS components)
+    set(part development)
+    if(component MATCHES "^(rpc|mpi)$")
+      set(part ${component})
+    endif()
+    install(EXPORT heddle_${component}_targets NAMESPACE heddle:: FILE heddle_${component}_targets.cmake
+            DESTINATION ${heddle_package_dir} COMPONENT ${part})
+  endforeach()
   configure_package_config_file(${PROJECT_SOURCE_DIR}/cmake/heddleConfig.cmake.in
-                                ${PROJECT_BINARY_DIR}/heddleConfig.cmake INSTALL_DESTINATION ${package_dir})
+                                ${PROJECT_BINARY_DIR}/heddleConfig.cmake INSTALL_DESTINATION ${heddle_package_dir})
   write_basic_package_version_file(${PROJECT_BINARY_DIR}/heddleConfigVersion.cmake COMPATIBILITY SameMinorVersion)
   install(FILES ${PROJECT_BINARY_DIR}/heddleConfig.cmake ${PROJECT_BINARY_DIR}/heddleConfigVersion.cmake
-                ${PROJECT_SOURCE_DIR}/cmake/Findcapstone.cmake ${PROJECT_SOURCE_DIR}/cmake/Findlibdw.cmake
+          DESTINATION ${heddle_package_dir} COMPONENT rpc)
+  install(FILES ${PROJECT_SOURCE_DIR}/cmake/Findcapstone.cmake ${PROJECT_SOURCE_DIR}/cmake/Findlibdw.cmake
                 ${PROJECT_SOURCE_DIR}/cmake/simulate.cmake
-          DESTINATION ${package_dir})
+          DESTINATION ${heddle_package_dir} COMPONENT development)
+  heddle_install_pkg_config()
 endfunction()

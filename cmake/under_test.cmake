@@ -9,7 +9,7 @@ add_library(heddle_under_test INTERFACE)
 target_link_libraries(heddle_under_test INTERFACE heddle_sim heddle_rpc)
 target_compile_definitions(heddle_under_test INTERFACE $<$<COMPILE_LANGUAGE:CXX>:HEDDLE_TARGET=sim>)
 
-set(instrument
+set(heddle_instrument
     # AddressSanitizer cannot be combined with this instrumentation; a build that asks for it elsewhere keeps it elsewhere.
     -fno-sanitize=address
     -fsanitize=thread
@@ -36,9 +36,9 @@ set(instrument
 # Calls and functions that differ in their source line alone, or in an argument, are not made one: a line would name the other.
 # Nor is one call made two: lanes that part before a collective and come together at it must all be at that one, as a compiler for
 # GPUs has it (there, collectives are "convergent").
-set(instrument_gnu "SHELL:--param tsan-instrument-func-entry-exit=0" -Wno-tsan -fno-crossjumping -fno-tree-tail-merge -fno-ipa-icf
+set(heddle_instrument_gnu "SHELL:--param tsan-instrument-func-entry-exit=0" -Wno-tsan -fno-crossjumping -fno-tree-tail-merge -fno-ipa-icf
     -fno-thread-jumps -fno-gcse -fno-split-paths -fno-unswitch-loops -freorder-blocks-algorithm=simple -fno-reorder-blocks-and-partition)
-set(instrument_clang
+set(heddle_instrument_clang
     "SHELL:-mllvm -enable-tail-merge=0"
     "SHELL:-mllvm -simplifycfg-sink-common=0"
     "SHELL:-mllvm -simplifycfg-hoist-common=0"
@@ -50,13 +50,13 @@ set(instrument_clang
     # compiled file relative to the build folder.
     -gdwarf-4
     -gdwarf-aranges)
-foreach(option IN LISTS instrument)
+foreach(option IN LISTS heddle_instrument)
   target_compile_options(heddle_under_test INTERFACE $<$<COMPILE_LANGUAGE:CXX>:${option}>)
 endforeach()
-foreach(option IN LISTS instrument_gnu)
+foreach(option IN LISTS heddle_instrument_gnu)
   target_compile_options(heddle_under_test INTERFACE "$<$<COMPILE_LANG_AND_ID:CXX,GNU>:${option}>")
 endforeach()
-foreach(option IN LISTS instrument_clang)
+foreach(option IN LISTS heddle_instrument_clang)
   target_compile_options(heddle_under_test INTERFACE "$<$<COMPILE_LANG_AND_ID:CXX,Clang>:${option}>")
 endforeach()
 # For a user's own sources, which are outside of the folders that cmake/compile.cmake covers.
@@ -69,14 +69,18 @@ target_compile_options(
 )
 
 # Calls into the C library are not instrumented: g++ leaves these as plain calls, and the runtime takes their place.
+set(heddle_link_flags "")
 foreach(name IN ITEMS memcpy memmove memset memcmp strlen strcmp strncmp strcpy strncpy
                       __assert_fail exit sched_yield nanosleep clock_nanosleep pthread_mutex_lock pthread_mutex_trylock pthread_mutex_unlock)
-  target_link_options(heddle_under_test INTERFACE LINKER:--wrap=${name})
+  list(APPEND heddle_link_flags --wrap=${name})
 endforeach()
 # A recorded schedule names the program that it belongs to.
-target_link_options(heddle_under_test INTERFACE LINKER:--build-id)
+list(APPEND heddle_link_flags --build-id)
+foreach(flag IN LISTS heddle_link_flags)
+  target_link_options(heddle_under_test INTERFACE LINKER:${flag})
+endforeach()
 
-heddle_install_library(heddle_under_test)
+heddle_install_library(heddle_under_test sim)
 
 # What heddle_simulate_cuda() and heddle_simulate_hip() (cmake/simulate.cmake) add: the headers of the GPU runtimes, <cuda_runtime.h>
 # and so on, which here are the simulator's.
@@ -85,4 +89,4 @@ target_link_libraries(heddle_simulated_sources INTERFACE heddle_under_test)
 target_include_directories(
   heddle_simulated_sources INTERFACE $<BUILD_INTERFACE:${heddle_include_dir}/heddle/sim/compat/include>
                                      $<INSTALL_INTERFACE:${CMAKE_INSTALL_INCLUDEDIR}/heddle/sim/compat/include>)
-heddle_install_library(heddle_simulated_sources)
+heddle_install_library(heddle_simulated_sources sim)

@@ -3,6 +3,7 @@
 
 #include <heddle/rpc/target.h>
 #include <stdint.h>
+#include <time.h>
 
 #include <algorithm>
 #include <atomic>
@@ -12,7 +13,6 @@
 #ifdef __linux__
 #include <linux/futex.h>
 #include <sys/syscall.h>
-#include <time.h>
 #include <unistd.h>
 #endif
 
@@ -36,14 +36,22 @@ inline constexpr std::chrono::nanoseconds quick_yield{1500};
 /// Spins that this thread has left until it offers its core to somebody else.
 inline constinit thread_local uint32_t spins_left = spins_when_alone;
 
+/// The monotonic clock. Not std::chrono::steady_clock, whose now() lies in the C++ standard library's binary: what includes these headers
+/// can be linked without it.
+inline std::chrono::nanoseconds now() noexcept {
+  timespec read{};
+  clock_gettime(CLOCK_MONOTONIC, &read);
+  return std::chrono::seconds(read.tv_sec) + std::chrono::nanoseconds(read.tv_nsec);
+}
+
 /// Offers the core, and learns from the answer. A yield that comes back at once found nobody who wants this core: the
 /// peer runs on another one and answers within a round trip of some 100 ns, so spinning is best. A yield that took long
 /// let somebody else run: there are more threads than cores, the peer may be one of those that wait, and spinning keeps
 /// it away.
 [[gnu::noinline]] inline void yield_and_learn() noexcept {
-  const auto start = std::chrono::steady_clock::now();
+  const std::chrono::nanoseconds start = now();
   std::this_thread::yield();
-  const bool alone = std::chrono::steady_clock::now() - start < quick_yield;
+  const bool alone = now() - start < quick_yield;
   spins_left = alone ? spins_when_alone : spins_when_crowded;
 }
 
@@ -72,10 +80,10 @@ inline void sleep_while_equal(doorbell& bell, uint32_t seen, uint64_t nanosecond
   // An interrupted, refused or spurious return needs no care here: the caller looks for work in any case.
   syscall(SYS_futex, &bell, FUTEX_WAIT_PRIVATE, seen, nanoseconds == no_timeout ? nullptr : &limit, nullptr, 0);
 #else
-  const auto start = std::chrono::steady_clock::now();
+  const std::chrono::nanoseconds start = now();
   while (!has_rung(bell, seen, std::memory_order_relaxed)) {
     std::this_thread::yield();
-    if (std::chrono::steady_clock::now() - start >= std::chrono::nanoseconds(nanoseconds)) return;
+    if (now() - start >= std::chrono::nanoseconds(nanoseconds)) return;
   }
 #endif
 }
@@ -130,11 +138,11 @@ inline void poll_until_rung(doorbell& bell, uint32_t seen, uint64_t timeout_ns) 
   using std::chrono::nanoseconds;
   constexpr nanoseconds spinning{20'000};
   constexpr nanoseconds nap_max{200'000};
-  const auto start = std::chrono::steady_clock::now();
+  const nanoseconds start = detail::now();
   nanoseconds nap{1'000};
   // Acquire: pairs with the release in the GPU's ring.
   while (!detail::has_rung(bell, seen, std::memory_order_acquire)) {
-    const nanoseconds waited = std::chrono::steady_clock::now() - start;
+    const nanoseconds waited = detail::now() - start;
     if (static_cast<uint64_t>(waited.count()) >= timeout_ns) return;
     if (waited < spinning) {
       pause();

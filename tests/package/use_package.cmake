@@ -1,4 +1,4 @@
-# Builds and runs consumer/ against heddle: way=installed or way=subdirectory.
+# Builds and runs consumer/ against heddle: way=installed (in `prefix`) or way=subdirectory.
 function(run)
   execute_process(COMMAND ${ARGN} RESULT_VARIABLE status)
   if(NOT status EQUAL 0)
@@ -7,13 +7,12 @@ function(run)
   endif()
 endfunction()
 
-# What an earlier version installed must not be found. The build folder stays, so that a second run is quick.
-file(REMOVE_RECURSE ${work}/prefix)
 if(way STREQUAL "installed")
-  run(${CMAKE_COMMAND} --install ${heddle_build} --prefix ${work}/prefix)
-  run(${work}/prefix/bin/heddle --version)
-  set(where -D CMAKE_PREFIX_PATH=${work}/prefix)
+  run(${prefix}/bin/heddle --version)
+  set(where -D CMAKE_PREFIX_PATH=${prefix})
 else()
+  # All of heddle is compiled again: without optimization that takes a third of the time.
+  set(build_type Debug)
   set(where -D HEDDLE_SOURCE=${heddle_source})
 endif()
 run(${CMAKE_COMMAND} -S ${CMAKE_CURRENT_LIST_DIR}/consumer -B ${work}/build -G ${generator}
@@ -22,3 +21,21 @@ run(${CMAKE_COMMAND} --build ${work}/build --parallel 2)
 run(${work}/build/mine fuzz --schedules 50)
 run(${work}/build/mine_host)
 run(${work}/build/mine_cuda fuzz --schedules 50)
+
+if(way STREQUAL "subdirectory")
+  # Nothing of heddle becomes part of the project that takes it in: no program, no test, nothing to install.
+  file(GLOB_RECURSE programs ${work}/build/heddle/heddle ${work}/build/heddle/heddle-mpi)
+  if(programs)
+    message(FATAL_ERROR "built, and nobody has asked for it: ${programs}")
+  endif()
+  execute_process(COMMAND ${CMAKE_CTEST_COMMAND} -N WORKING_DIRECTORY ${work}/build OUTPUT_VARIABLE tests COMMAND_ERROR_IS_FATAL ANY)
+  if(NOT tests MATCHES "Total Tests: 1\n")
+    message(FATAL_ERROR "the project has one test, and these are listed: ${tests}")
+  endif()
+  file(REMOVE_RECURSE ${work}/prefix)
+  run(${CMAKE_COMMAND} --install ${work}/build --prefix ${work}/prefix)
+  file(GLOB_RECURSE installed RELATIVE ${work}/prefix ${work}/prefix/*)
+  if(NOT installed STREQUAL "bin/mine")
+    message(FATAL_ERROR "the project installs bin/mine alone, and this came: ${installed}")
+  endif()
+endif()
