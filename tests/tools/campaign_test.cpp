@@ -395,6 +395,25 @@ TEST(a_campaign, that_is_killed_again_and_again_loses_nothing) {
   }
 }
 
+TEST(a_campaign, that_was_killed_before_it_took_the_later_trace_away_does_so_when_it_goes_on) {
+  const temporary_folder folder;
+  const auto begun = [&](const char* seed, const fs::path& out) -> fs::path {
+    const json made = heddle_json({"fuzz", "fake.racy", "--seed", seed, "--schedules", "2000", "--out", out.string()});
+    return std::string(made["scenarios"][0]["findings"][0]["file"]);
+  };
+  const fs::path out = folder.path() / "killed";
+  const fs::path first = begun("1", out);
+  const uint64_t seed = scheduler::read_trace(first.string()).value->seed;
+  const fs::path later = begun(std::to_string(seed + 1).c_str(), folder.path() / "later");
+  ASSERT_NE(first.filename(), later.filename());
+  ASSERT_LT(scheduler::read_trace(later.string()).value->seed, 2000u);
+  const std::string text = content(first);
+  fs::copy_file(later, out / later.filename());
+  heddle_json({"fuzz", "--resume", out.string()});
+  EXPECT_EQ(traces_in(out), std::set<std::string>{first.filename().string()});
+  EXPECT_EQ(content(first), text);
+}
+
 TEST(a_campaign, on_a_full_disk_says_so_and_goes_on_when_there_is_room) {
   const temporary_folder folder;
   const std::string out = folder.path().string();

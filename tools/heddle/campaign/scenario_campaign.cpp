@@ -41,6 +41,7 @@ scenario_campaign::scenario_campaign(const scenario& tested, const parameters& s
 
 /// Traces of runs that were made and not added up, because the campaign was ended at that moment, and those of the groups that are known.
 void scenario_campaign::look_into_folder() {
+  std::vector<kept_finding> here;
   std::error_code ignored;
   for (const auto& entry : std::filesystem::directory_iterator(options_.folder, ignored)) {
     const std::string name = entry.path().filename().string();
@@ -50,14 +51,22 @@ void scenario_campaign::look_into_folder() {
     const scheduler::trace& found = *read.value;
     const bool mine = found.scenario == tested_.name && found.build_id == header_.build_id &&
                       found.parameters == header_.parameters && found.strategy == header_.strategy;
-    if (!mine) continue;
-    kept_finding* const known = kept(scheduler::failure::of(found));
-    if (known == nullptr)
-      kept_.push_back({found.outcome, found.where, found.hang, found.seed, entry.path().string(), true, true});
-    else if (known->seed == found.seed)
-      *known = {found.outcome, found.where, found.hang, found.seed, entry.path().string(), known->from_folder, true};
-    else if (found.seed < known->seed)
-      *known = {found.outcome, found.where, found.hang, found.seed, entry.path().string(), true, true};
+    if (mine) here.push_back({found.outcome, found.where, found.hang, found.seed, entry.path().string(), true, true});
+  }
+  for (const kept_finding& each : here) {
+    kept_finding* const known = kept({each.outcome, each.where, each.hang});
+    if (known == nullptr) {
+      kept_.push_back(each);
+    } else if (each.seed <= known->seed) {
+      const bool from_folder = known->seed != each.seed || known->from_folder;
+      *known = each;
+      known->from_folder = from_folder;
+    }
+  }
+  // The campaign was ended between writing the trace of a lower seed and taking that of a later one away.
+  for (const kept_finding& each : here) {
+    const kept_finding* const known = kept({each.outcome, each.where, each.hang});
+    if (known->seed < each.seed && !known->file.empty()) std::filesystem::remove(each.file, ignored);
   }
 }
 
