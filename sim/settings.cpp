@@ -32,6 +32,8 @@ const std::vector<condition>& conditions() {
       {"link.rmw", "fidelity", {"link"}},
       {"link.age", "fidelity", {"link"}},
       {"link.age", "link.latency", {"off"}},
+      {"link.lull", "fidelity", {"link"}},
+      {"link.lull", "link.latency", {"off"}},
       {"link.latency", "fidelity", {"link"}},
       {"link.posted_ns", "fidelity", {"link"}},
       {"link.posted_ns", "link.latency", {"fixed", "heavy"}},

@@ -260,6 +260,8 @@ class world {
   const std::vector<lane*>& candidates() const { return candidates_; }
   /// Whether a fence has others see something: what is on its way to them.
   bool fences_deliver() const { return link_delivers_; }
+  /// Whether stores are under way that arrive when time passes.
+  bool is_under_way() const { return late_ != nullptr && late_->is_under_way(); }
   /// Whether the lane's pending load, or read-modify-write that leaves what it finds, can find one value alone, from which it learns nothing.
   bool finds_nothing_new(const lane& who) { return late_ == nullptr || late_->finds_nothing_new(who); }
   /// Whether somebody who has never stepped must start some time, although nobody promises a turn to anyone on the device.

@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <cstring>
 #include <ranges>
+#include <tuple>
 
 namespace heddle::sim {
 namespace {
@@ -26,19 +27,6 @@ void forget_granules(Map& granules, const void* address, size_t size_bytes) {
   for (uintptr_t at = granule_of(address); at < end; at += granule_bytes) granules.erase(at);
 }
 
-/// Sums do not depend on the order of the hash table.
-template <typename Map, typename AddEntry>
-void add_in_any_order(const Map& granules, scheduler::digest& sum, AddEntry add_entry) {
-  uint64_t total = 0;
-  for (const auto& [at, content] : granules) {
-    scheduler::digest entry;
-    entry.add(at);
-    add_entry(content, entry);
-    total += entry.value();
-  }
-  sum.add(total);
-}
-
 }  // namespace
 
 uintptr_t granule_of(const void* address) { return reinterpret_cast<uintptr_t>(address) & ~(granule_bytes - 1); }
@@ -53,7 +41,10 @@ void value_history::forget(const void* address, size_t size_bytes) { forget_gran
 
 void value_history::remember(const piece& bytes, uint64_t moment) {
   std::vector<version>& known = granules_[granule_of(bytes.address)];
-  if (known.size() == most_versions) known.erase(known.begin());
+  if (known.size() == most_versions) {
+    known.erase(known.begin());
+    forgotten_ = true;
+  }
   version now{.until = moment};
   std::memcpy(&now.bytes, reinterpret_cast<const void*>(granule_of(bytes.address)), granule_bytes);
   known.push_back(now);
@@ -74,12 +65,6 @@ void value_history::values_after(const piece& bytes, uint64_t moment, std::vecto
     if (past.until <= moment) return;
     seen.push_back({.bytes = before});
   }
-}
-
-void value_history::add_to(scheduler::digest& sum) const {
-  add_in_any_order(granules_, sum, [](const std::vector<version>& known, scheduler::digest& entry) {
-    for (const version& past : known) entry.add(past.until, past.bytes);
-  });
 }
 
 void read_floors::forget(const void* address, size_t size_bytes) { forget_granules(granules_, address, size_bytes); }
@@ -107,14 +92,35 @@ void read_floors::raise(const piece& bytes, uint64_t moment, uint32_t thread, ui
     known[1].bytes |= known[0].bytes;
     known[1].event = 0;
     known.erase(known.begin());
+    forgotten_ = true;
   }
   known.push_back({.moment = moment, .event = event, .thread = thread, .bytes = mask});
 }
 
-void read_floors::add_to(scheduler::digest& sum) const {
-  add_in_any_order(granules_, sum, [](const std::vector<floor>& known, scheduler::digest& entry) {
-    for (const floor& each : known) entry.add(each.moment, each.event, uint64_t{each.thread} << 8 | each.bytes);
+std::vector<read_floors::floor> read_floors::binding_after(uintptr_t granule,
+                                                           std::span<const value_history::version> past) const {
+  std::vector<floor> binding;
+  const auto found = granules_.find(granule);
+  if (found == granules_.end()) return binding;
+  const auto hidden_by = [&](const floor& each) {
+    return std::count_if(past.begin(), past.end(), [&](const auto& version) { return version.until <= each.moment; });
+  };
+  // Whoever is bound by `other` is bound by `each` to as much.
+  const auto says_all_of = [&](const floor& each, const floor& other) {
+    return each.thread == other.thread && (each.bytes & other.bytes) == other.bytes && each.event <= other.event &&
+           hidden_by(each) >= hidden_by(other);
+  };
+  for (const floor& each : found->second) {
+    if (hidden_by(each) == 0) continue;
+    if (std::any_of(binding.begin(), binding.end(), [&](const floor& known) { return says_all_of(known, each); }))
+      continue;
+    std::erase_if(binding, [&](const floor& known) { return says_all_of(each, known); });
+    binding.push_back(each);
+  }
+  std::sort(binding.begin(), binding.end(), [](const floor& one, const floor& other) {
+    return std::tie(one.thread, one.bytes, one.event) < std::tie(other.thread, other.bytes, other.event);
   });
+  return binding;
 }
 
 }  // namespace heddle::sim

@@ -1,10 +1,10 @@
 // What memory has held: the values that a load may still return whose request was answered before it was asked for here.
 #pragma once
 
-#include <heddle/scheduler/digest.h>
-
+#include <algorithm>
 #include <cstddef>
 #include <cstdint>
+#include <span>
 #include <unordered_map>
 #include <vector>
 
@@ -40,17 +40,33 @@ class value_history {
   /// Fills `seen` with the different values that the bytes had after the moment, newest first; the newest is what memory holds.
   void values_after(const piece& bytes, uint64_t moment, std::vector<value>& seen) const;
 
-  /// Adds what is remembered, in no particular order.
-  void add_to(scheduler::digest& sum) const;
-
- private:
+  /// A value of a granule.
   struct version {
     uint64_t until = 0;
     uint64_t bytes = 0;  ///< of the granule
   };
+  /// Calls `visit(granule, versions)` for each granule that has had another value after the moment, by address; oldest version first.
+  template <typename Visit>
+  void for_each_after(uint64_t moment, Visit&& visit) const {
+    std::vector<uintptr_t> places;
+    for (const auto& [at, known] : granules_)
+      if (known.back().until > moment) places.push_back(at);
+    std::sort(places.begin(), places.end());
+    for (const uintptr_t at : places) {
+      const std::vector<version>& known = granules_.at(at);
+      const auto first =
+          std::find_if(known.begin(), known.end(), [&](const version& past) { return past.until > moment; });
+      visit(at, std::span<const version>(first, known.end()));
+    }
+  }
+  /// Whether more values were to be remembered than there is room for, since clear().
+  bool has_forgotten() const { return forgotten_; }
+
+ private:
   /// Of one granule. A load that could see further back would have stood still for as many changes.
   static constexpr size_t most_versions = 16;
   std::unordered_map<uintptr_t, std::vector<version>> granules_;
+  bool forgotten_ = false;
 };
 
 /// A thread, as those who look at the floors know it.
@@ -68,18 +84,24 @@ class read_floors {
   uint64_t of(const piece& bytes, const reader& who) const;
   /// `event`: the access that is the reason; events are numbered in order.
   void raise(const piece& bytes, uint64_t moment, uint32_t thread, uint64_t event);
-  void add_to(scheduler::digest& sum) const;
 
- private:
   struct floor {
     uint64_t moment = 0;
     uint64_t event = 0;
     uint32_t thread = 0;
     uint32_t bytes = 0;  ///< one bit for each byte of the granule
   };
+  /// Those that hide some of these values of the granule, sorted. Of two that hide the same, the one that binds more stays; two that say
+  /// the same are one.
+  std::vector<floor> binding_after(uintptr_t granule, std::span<const value_history::version> past) const;
+  /// Whether there were more of them for one granule than there is room for, since clear().
+  bool has_forgotten() const { return forgotten_; }
+
+ private:
   /// Of one granule; beyond that the oldest binds everybody, which only forbids more.
   static constexpr size_t most_floors = 16;
   std::unordered_map<uintptr_t, std::vector<floor>> granules_;
+  bool forgotten_ = false;
 };
 
 }  // namespace heddle::sim

@@ -74,6 +74,7 @@ void link_memory::let_arrive(lane& self) {
   constexpr uint32_t longest_lull = 255;
   while (const uint32_t count = link_.deliverable()) {
     if (here_.pick(self, 2, choice_kind::arrive) == 0) {
+      if (!settings_.lulls) return;
       quiet_turns_ = here_.pick(self, lull_turns_ + 1, choice_kind::arrive);
       lull_turns_ = std::min(lull_turns_ * 2 + 1, longest_lull);
       return;
@@ -116,6 +117,11 @@ void link_memory::arrived(const store_under_way& what, bool changed) {
     }
   }
   if (changed) here_.arrived(*lanes_[what.thread], what.where.address, what.where.size_bytes);
+  note_forgotten();
+}
+
+void link_memory::note_forgotten() {
+  if (notes_ != nullptr && link_.has_forgotten()) notes_->forgot = true;
 }
 
 // -- atomic accesses ---------------------------------------------------------------------------------------------------------------
@@ -141,8 +147,11 @@ transport::access link_memory::access_of(const operation& how) const {
 
 uint64_t link_memory::load(lane& self, const operation& how) {
   asking_ = &self;
-  if (covers(how.address))
-    return ordered_load(link_, self.id, access_of(how), {.order = how.order, .reach = how.reach});
+  if (covers(how.address)) {
+    const uint64_t value = ordered_load(link_, self.id, access_of(how), {.order = how.order, .reach = how.reach});
+    note_forgotten();
+    return value;
+  }
   // Order counts also where the memory itself is immediate.
   if (how.order != memory_order::relaxed) link_.take_published(self.id);
   uint64_t value = 0;
@@ -216,6 +225,7 @@ void link_memory::before_plain_load(lane& self, const operation& how) {
   auto* const address = static_cast<std::byte*>(const_cast<void*>(how.address));
   seen_.resize(how.size_bytes);
   link_.load_range(self.id, what, seen_.data());
+  note_forgotten();
   if (std::memcmp(seen_.data(), address, how.size_bytes) == 0) return;
   show(address, seen_.data(), how.size_bytes);
   seen_at_ = address;
@@ -293,6 +303,27 @@ void link_memory::acquire_object(lane& self, const void* object) {
 
 void link_memory::released(lane&, const void* address, size_t size_bytes) {
   if (address != nullptr) link_.forget(address, size_bytes);
+}
+
+bool link_memory::tell(state_reader& to, const still_to_come& who) {
+  if (!link_.tell(to, who.lanes)) return false;
+  to.fact(lull_turns_);
+  to.fact(quiet_turns_);
+  std::vector<std::pair<const void*, releasers>> released(releasers_.begin(), releasers_.end());
+  std::sort(released.begin(), released.end(),
+            [](const auto& one, const auto& other) { return one.first < other.first; });
+  for (const auto& [object, by] : released) {
+    to.fact(reinterpret_cast<uintptr_t>(object));
+    to.fact(uint64_t{by.host} << 32 | by.device);
+  }
+  // Within an access: memory does not hold the newest values.
+  for (size_t n = 0; n < replaced_used_; ++n) {
+    to.fact(reinterpret_cast<uintptr_t>(replaced_[n].address));
+    for (const std::byte each : replaced_[n].newest) to.fact(static_cast<uint64_t>(each));
+  }
+  if (storing_.size_bytes != 0)
+    for (const std::byte each : own_) to.fact(static_cast<uint64_t>(each));
+  return to.fact(released.size() << 32 | replaced_used_);
 }
 
 std::string link_memory::overtakings() const {

@@ -41,6 +41,10 @@ class link_memory final : public late_memory, private transport::surroundings {
   void acquire_object(lane& self, const void* object) override;
   void released(lane& self, const void* address, size_t size_bytes) override;
 
+  bool tell(state_reader& to, const still_to_come& who) override;
+  bool is_under_way() const override { return !link_.empty(); }
+  void take_notes(search_notes* into) override { notes_ = into; }
+
   std::string overtakings() const override;
   /// Virtual time of the run so far; 0 when latency is not simulated.
   uint64_t virtual_ns() const { return link_.now_ns(); }
@@ -60,6 +64,7 @@ class link_memory final : public late_memory, private transport::surroundings {
   uint32_t choose(uint32_t thread, transport::question what, uint32_t count) override;
   void arrived(const store_under_way& what, bool changed) override;
 
+  void note_forgotten();
   bool covers(const void* address) const;
   bool is_on_device(const void* address) const;
   transport::access access_of(const operation& how) const;
@@ -93,6 +98,7 @@ class link_memory final : public late_memory, private transport::surroundings {
   std::vector<std::byte> seen_;  ///< what the last window showed
   const void* seen_at_ = nullptr;
   std::vector<std::byte> scratch_;
+  search_notes* notes_ = nullptr;
 };
 
 }  // namespace heddle::sim

@@ -43,6 +43,8 @@ std::vector<parameter> link_parameters() {
           "read-modify-writes across the link: all, only PCIe's three, a read and then a write, an error, "
           "or a read alone"),
       parameter::number("link.age", 512, 1, 1000000000, "turns", "how long a store may be under way before it arrives"),
+      on_or_off("link.lull", true,
+                "when nothing arrives, that may last: random answers find more so; off: each turn asks anew"),
       parameter::one_of("link.latency", "off", {"off", "fixed", "heavy"},
                         "when what is under way arrives: off = whenever the schedule says, fixed times, a heavy tail"),
       parameter::number("link.posted_ns", 450, 0, longest_ns, "ns", "a posted write, until it is in memory"),
@@ -63,6 +65,7 @@ link_settings link_settings::from(const parameters& values) {
   read.write_combining = is_on(values, "link.wc");
   read.same_address = is_on(values, "link.sameaddr");
   read.rmw = parse_rmw(values.text("link.rmw"));
+  read.lulls = is_on(values, "link.lull");
   read.oldest_turns = values.count("link.age");
   read.latency = parse_latency(values.text("link.latency"));
   read.posted_ns = values.count("link.posted_ns");

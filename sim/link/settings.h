@@ -32,6 +32,7 @@ struct link_settings {
   bool write_combining = false;        ///< the host maps device memory write-combining; off: uncached
   bool same_address = true;            ///< the device keeps accesses to one address in order
   rmw_capability rmw = rmw_capability::all;
+  bool lulls = true;          ///< when nothing arrives, that may last for some turns; off: each turn asks again
   uint32_t oldest_turns = 0;  ///< a store that has been under way for so many turns arrives
   latency_model latency = latency_model::off;
   uint32_t posted_ns = 0;         ///< a posted write, from one side to the other's memory

@@ -8,14 +8,16 @@
 // The shape (pools, links, buffers) follows Iorga et al., "The semantics of shared memory in Intel CPU/FPGA systems", OOPSLA 2021.
 #pragma once
 
-#include <heddle/scheduler/digest.h>
 #include <heddle/sim/link/history.h>
 #include <heddle/sim/link/ordering.h>
 #include <heddle/sim/link/settings.h>
 #include <heddle/sim/memory/late_memory.h>
+#include <heddle/sim/state_reader.h>
 
+#include <algorithm>
 #include <cstdint>
 #include <optional>
+#include <span>
 #include <vector>
 
 namespace heddle::sim {
@@ -138,8 +140,15 @@ class transport {
   uint64_t now_ns() const { return now_ns_; }
   /// The first ones that happened.
   const std::vector<overtaking>& overtakings() const { return overtakings_; }
-  /// Adds the whole state but memory itself; addresses count.
-  void add_to(scheduler::digest& sum) const;
+  /// Tells all that can influence what comes, beside memory itself; addresses count. `live`: the threads that have not ended. False where
+  /// time decides.
+  bool tell(state_reader& to, std::span<const uint32_t> live) const;
+  /// Whether an old value that somebody could still have read has been forgotten.
+  bool has_forgotten() const {
+    return history_.has_forgotten() || std::any_of(devices_.begin(), devices_.end(), [](const device_side& each) {
+             return each.same_address.has_forgotten();
+           });
+  }
 
  private:
   struct thread_state {
@@ -173,6 +182,9 @@ class transport {
   bool passes(packet_kind behind, packet_kind ahead, bool from_device) const {
     return may_pass({behind, from_device}, {ahead, from_device}, settings_);
   }
+  void tell_stores(state_reader& to, const std::vector<store_under_way>& stores) const;
+  void tell_device(state_reader& to, uint32_t number, std::span<const uint32_t> live) const;
+
   bool is_latency_on() const { return settings_.latency != latency_model::off; }
 
   // loads

@@ -108,6 +108,8 @@ class late_memory {
   /// All that is kept and can influence what comes, beside the newest values of the heap: equal for two states that differ only in
   /// numbers which nobody will compare. False where that cannot be told.
   virtual bool tell(state_reader&, const still_to_come&) { return false; }
+  /// Whether stores are under way, which arrive when time passes.
+  virtual bool is_under_way() const { return false; }
   /// Whether the lane's pending load, of a word, can find one value alone, from which the lane learns nothing about other locations. The same of
   /// a read-modify-write that leaves the value as it is.
   virtual bool finds_nothing_new(const lane&) { return false; }

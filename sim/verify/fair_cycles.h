@@ -8,8 +8,11 @@
 
 namespace heddle::sim {
 
-/// Lanes are bits: a search takes programs of at most 64 lanes.
+/// Lanes are bits: a search takes programs of at most 63 lanes. The last bit is the link, which has a turn when something arrives.
 struct state_graph {
+  static constexpr size_t most_lanes = 63;
+  static constexpr uint64_t link = uint64_t{1} << most_lanes;
+
   struct state {
     uint64_t owed = 0;   ///< lanes that can go on now and are promised a turn
     bool start = false;  ///< one that has never stepped is promised that some of them start

@@ -22,7 +22,6 @@ using scheduler::choice_kind;
 
 constexpr uint32_t no_state = ~uint32_t{0};
 constexpr uint32_t most_answers = 64;
-constexpr size_t most_lanes = 64;
 constexpr uint32_t no_lane = ~uint32_t{0};
 
 constexpr uint64_t bits_below(uint32_t count) { return count == 64 ? ~uint64_t{0} : (uint64_t{1} << count) - 1; }
@@ -30,7 +29,7 @@ constexpr uint64_t bits_below(uint32_t count) { return count == 64 ? ~uint64_t{0
 /// What is seen again and again, though it is old, or fails again and again for no reason, is not fair.
 bool may_go_on_for_ever(const answer& given) {
   return given.picked == 0 || (given.kind != choice_kind::visible && given.kind != choice_kind::spurious &&
-                               given.kind != choice_kind::arrive && given.kind != choice_kind::place);
+                               given.kind != choice_kind::place);
 }
 
 /// A choice on the way from the beginning to where the search stands.
@@ -227,8 +226,8 @@ uint32_t explorer::pick_actor(const choice& asked) {
     for (uint32_t n = 0; n < asked.count; ++n)
       if (is_local(here, *candidates[n])) return push({.given = {asked.kind, asked.count, n}});
   }
-  if (here.lane_count() > most_lanes) {
-    leave_out("a run has more than " + std::to_string(most_lanes) + " lanes and host threads");
+  if (here.lane_count() > state_graph::most_lanes) {
+    leave_out("a run has more than " + std::to_string(state_graph::most_lanes) + " lanes and host threads");
     return scheduler::no_answer;
   }
   node fresh = {.given = {asked.kind, asked.count, 0}, .left = bits_below(asked.count) & ~uint64_t{1}};
@@ -240,7 +239,10 @@ uint32_t explorer::push_state(node fresh) {
   world& here = *world::instance;
   key_maker key;
   bool told = false;
-  here.aside(here.asks(), [&] { told = here.tell_all(key); });
+  here.aside(here.asks(), [&] {
+    told = here.tell_all(key);
+    if (options_.also_told) options_.also_told(key);
+  });
   if (!told) {
     matching_ = false;
     return push(fresh);
@@ -287,6 +289,7 @@ bool explorer::arrive_in(world& here, const state_key& key, node& fresh) {
   state_graph::state seen = {.start = here.owes_a_start()};
   for (const lane* who : here.candidates())
     if (who->of->guaranteed) seen.owed |= uint64_t{1} << who->id;
+  if (here.is_under_way()) seen.owed |= state_graph::link;
   graph_.states.push_back(seen);
   fresh.state = state;
   fresh.turns = static_cast<uint32_t>(operations_.size());
@@ -302,6 +305,8 @@ void explorer::note_way(world& here, uint32_t to, uint32_t from_node) {
   const node& from = path_[from_node];
   const size_t known = operations_.size() - from.turns;
   uint64_t lanes = 0;
+  for (size_t n = from_node; n < path_.size(); ++n)
+    if (path_[n].given.kind == choice_kind::arrive && path_[n].given.picked != 0) lanes |= state_graph::link;
   for (uint32_t n = 0; n < here.lane_count(); ++n)
     if (n >= known || here.lane_of(n)->operations != operations_[from.turns + n]) lanes |= uint64_t{1} << n;
   graph_.steps.push_back({.from = from.state, .to = to, .lanes = lanes});
@@ -410,6 +415,8 @@ class into_cycle final : public scheduler::strategy {
     if (asked.kind == choice_kind::end) return pick_end(asked.count);
     if (next_ < answers_.size()) return answers_[next_++];
     if (steps_ == 0) return scheduler::no_answer;
+    // What is under way arrives.
+    if (asked.kind == choice_kind::arrive) return asked.count == 2 ? 1 : 0;
     if (asked.kind != choice_kind::actor) return 0;
     // Everybody who is promised a turn, one after the other.
     uint32_t best = 0;
@@ -502,6 +509,7 @@ search_result search_all(simulation& machine, const explored_run& run, const sea
     const outcome ended = run(choices);
     ++result.runs;
     result.depth_max = std::max(result.depth_max, ended.steps);
+    if (options.after_run) options.after_run(ended);
     if (notes.grown) {
       // What was left out of the states that were compared until now counts.
       notes.grown = false;
@@ -527,14 +535,13 @@ search_result search_all(simulation& machine, const explored_run& run, const sea
     }
     if (notes.forgot) deciding.leave_out("a location has more stores that somebody may still read than are kept");
     more = deciding.next();
-    constexpr uint64_t runs_between = 64;
-    if (result.runs % runs_between != 0) continue;
     take_stock();
     if (const std::string bound = bound_hit(options, result); more && !bound.empty()) {
       deciding.leave_out(bound);
       break;
     }
-    if (options.progress) options.progress(result);
+    constexpr uint64_t runs_between = 64;
+    if (options.progress && result.runs % runs_between == 0) options.progress(result);
   }
   take_stock();
   if (!more && !result.stopped && options.fair_cycles && deciding.is_matching()) {

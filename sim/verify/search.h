@@ -10,6 +10,7 @@
 
 #include <heddle/scheduler/choice.h>
 #include <heddle/sim/simulation.h>
+#include <heddle/sim/state_reader.h>
 
 #include <atomic>
 #include <cstdint>
@@ -33,6 +34,10 @@ struct search_options {
 
   /// Called with every run that came to its end, and the answers that repeat it; false stops the search.
   std::function<bool(const outcome&, const std::vector<scheduler::answer>&)> ended;
+  /// Called with every run, also one that ended in a state which was met before: what has come to light until then.
+  std::function<void(const outcome&)> after_run;
+  /// What the program keeps outside of the machine, and uses: part of each state.
+  std::function<void(state_reader&)> also_told;
   /// Called now and then.
   std::function<void(const struct search_result&)> progress;
 };
@@ -52,7 +57,7 @@ struct search_result {
   double seconds = 0;
 };
 
-/// Goes through all runs of `machine`, which `run` makes. At most 64 lanes, and 64 answers to one choice; more is told in `left_out`.
+/// Goes through all runs of `machine`, which `run` makes. At most 63 lanes, and 64 answers to one choice; more is told in `left_out`.
 search_result search_all(simulation& machine, const explored_run& run, const search_options& options);
 
 }  // namespace heddle::sim

@@ -186,5 +186,80 @@ TEST(litmus_command, a_setting_must_have_an_effect_on_each_test) {
   EXPECT_NE(litmus({"--row", "pcie/SB", "--set", "link.age=5", "--schedules", "5"}).status, 2);
 }
 
+// -- all runs -----------------------------------------------------------------------------------------------------------------------
+
+TEST(litmus_command, exactly_what_can_be_seen_is_seen) {
+  own_table table;
+  const std::string sb = "st.relaxed.sys x, 1; ld.relaxed.sys r0, y || st.relaxed.sys y, 1; ld.relaxed.sys r0, x";
+  const std::string fenced =
+      "st.relaxed.sys x, 1; fence.sc.sys; ld.relaxed.sys r0, y || st.relaxed.sys y, 1; fence.sc.sys; ld.relaxed.sys "
+      "r0, x";
+  table.add("neither", "gpu0.cta0 || gpu0.cta1", sb, "P0:r0=0 /\\ P1:r0=0", "A");
+  table.add("fenced", "gpu0.cta0 || gpu0.cta1", fenced, "P0:r0=0 /\\ P1:r0=0", "F");
+  const ended_process ended = litmus({table.file(), "--exact", "--json"});
+  EXPECT_EQ(ended.status, 0) << ended.err;
+  const nlohmann::json tests = nlohmann::json::parse(ended.out)["tests"];
+  ASSERT_EQ(tests.size(), 2u);
+  EXPECT_EQ(tests[0]["result"], "ok");
+  EXPECT_GE(tests[0]["seen"], 1);
+  EXPECT_EQ(tests[1]["result"], "ok");
+  EXPECT_EQ(tests[1]["seen"], 0);
+  for (const auto& each : tests) {
+    EXPECT_GT(each["states"], 0);
+    EXPECT_EQ(each["incomplete_because"], "");
+  }
+  EXPECT_NE(litmus({table.file(), "--exact"}).out.find("never, in "), std::string::npos);
+}
+
+TEST(litmus_command, exact_verdicts_that_differ_from_the_table_are_told) {
+  own_table table;
+  const std::string mp = "st.relaxed.gpu x, 1; st.release.gpu y, 1 || ld.acquire.gpu r0, y; ld.relaxed.gpu r1, x";
+  table.add("cannot be", "gpu0.cta0 || gpu0.cta1", mp, "P1:r0=1 /\\ P1:r1=0", "A");
+  table.add("can be", "gpu0.cta0 || gpu0.cta1", mp, "P1:r0=0 /\\ P1:r1=1", "F");
+  const ended_process ended = litmus({table.file(), "--exact", "--json"});
+  EXPECT_EQ(ended.status, 1);
+  const nlohmann::json tests = nlohmann::json::parse(ended.out)["tests"];
+  EXPECT_EQ(tests[0]["result"], "MISSED");
+  EXPECT_EQ(tests[1]["result"], "UNSOUND");
+}
+
+TEST(litmus_command, a_test_of_which_not_all_was_seen_proves_nothing) {
+  own_table table;
+  std::string threads;
+  std::string program;
+  for (int n = 0; n < 6; ++n) {
+    threads += std::string(n == 0 ? "" : " || ") + "gpu0.cta" + std::to_string(n);
+    program += std::string(n == 0 ? "" : " || ") + "atom.acq_rel.gpu.exch r0, x, 1; atom.acq_rel.gpu.exch r1, y, 1";
+  }
+  table.add("too large", threads, program, "P0:r0=7", "F");
+  const ended_process ended = litmus({table.file(), "--exact", "--time", "0.01", "--json"});
+  EXPECT_EQ(ended.status, 1) << ended.err;
+  const nlohmann::json test = nlohmann::json::parse(ended.out)["tests"][0];
+  EXPECT_EQ(test["result"], "stopped");
+  EXPECT_EQ(test["incomplete_because"], "the time is over");
+}
+
+TEST(litmus_command, all_runs_are_no_sample) {
+  for (const std::string option : {"--schedules", "--seed", "--strategy"}) {
+    const ended_process refused = litmus({"--exact", option, "5"});
+    EXPECT_EQ(refused.status, 2);
+    EXPECT_NE(refused.err.find("--exact excludes " + option), std::string::npos) << refused.err;
+  }
+  EXPECT_EQ(litmus({"--time", "5"}).status, 2);
+}
+
+// Every verdict of the tables that ship, exactly.
+TEST(litmus_command, the_tables_that_ship_hold_exactly) {
+  const ended_process ended = litmus({"--exact", "--json"});
+  EXPECT_EQ(ended.status, 0) << ended.err;
+  const nlohmann::json all = nlohmann::json::parse(ended.out);
+  EXPECT_EQ(all["tests"].size(), 916u);
+  for (const auto& each : all["tests"]) {
+    if (!each["modelled"]) continue;
+    EXPECT_TRUE(each["result"] == "ok") << each.dump();
+    EXPECT_EQ(each["incomplete_because"], "") << each["name"];
+  }
+}
+
 }  // namespace
 }  // namespace heddle::tests

@@ -3,6 +3,7 @@
 #pragma once
 
 #include <heddle/sim/link/orders.h>
+#include <heddle/sim/verify/state_key.h>
 #include <heddle/tools/litmus/program.h>
 
 #include <array>
@@ -87,13 +88,16 @@ class link_explorer {
   }
 
   bool is_new(const state& at) {
-    scheduler::digest sum;
-    at.link.add_to(sum);
+    key_maker sum;
+    std::vector<uint32_t> live;
+    for (uint32_t thread = 0; thread < at.next.size(); ++thread)
+      if (at.next[thread] < code_.threads[thread].size()) live.push_back(thread);
+    at.link.tell(sum, live);
     for (const size_t each : at.next) sum.add(each);
     for (const auto& own : at.seen.registers)
       for (const uint32_t each : own) sum.add(each);
     for (const uint32_t each : at.seen.locations) sum.add(each);
-    return visited_.insert(sum.value()).second;
+    return visited_.insert(sum.key()).second;
   }
 
   void explore(const state& from) {
@@ -170,7 +174,7 @@ class link_explorer {
   link_settings settings_;
   scripted_surroundings around_;
   std::array<word, most_locations> memory_{};
-  std::unordered_set<uint64_t> visited_;
+  std::unordered_set<state_key> visited_;
   bool found_ = false;
 };
 

@@ -68,10 +68,12 @@ void add_litmus_options(CLI::App& command, invocation& into, typed_numbers& type
   into.strategy = "random";
   command.add_option("FILE", into.files);
   command.add_option("--row", into.row_pattern);
-  command.add_option("--schedules", typed.schedules);
-  command.add_option("--seed", typed.seed);
+  CLI::Option* exact = command.add_flag("--exact", into.exact);
+  command.add_option("--time", typed.time)->needs(exact);
+  command.add_option("--schedules", typed.schedules)->excludes(exact);
+  command.add_option("--seed", typed.seed)->excludes(exact);
   command.add_option("--jobs", typed.jobs);
-  command.add_option("--strategy", into.strategy);
+  command.add_option("--strategy", into.strategy)->excludes(exact);
   command.add_option("--set", into.settings)->allow_extra_args(false);
   command.add_flag("--all", into.all);
   command.add_flag("--json", into.json);

@@ -40,6 +40,7 @@ struct invocation {
   bool compare = false;            ///< zoo: how long each strategy needs
   uint32_t jobs = 0;               ///< fuzz, zoo, litmus: OS threads; 0: as many as there are cores
   bool all = false;                ///< litmus: every schedule, also when the outcome has been seen
+  bool exact = false;              ///< litmus: all runs there are
   bool quiet = false;              ///< litmus: no line for a test that went as expected
 
   std::vector<std::string> programs;  ///< progress: names of shapes, and programs; with `simulate` also tables

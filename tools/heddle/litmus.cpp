@@ -69,6 +69,8 @@ litmus::suite_options options_asked_for(const invocation& asked, const tests_of_
   options.runs.schedules = asked.schedules;
   options.runs.first_seed = asked.seed;
   options.runs.all = asked.all;
+  options.runs.exact = asked.exact;
+  options.runs.seconds_max = asked.seconds_max;
   options.runs.stop = &interrupt_flag();
   options.settings = asked.settings;
   options.strategy = asked.strategy;

@@ -5,6 +5,7 @@
 #include <heddle/tools/interrupt.h>
 #include <heddle/tools/table.h>
 #include <heddle/tools/trial.h>
+#include <heddle/tools/unbounded.h>
 
 #include <sys/resource.h>
 
@@ -18,24 +19,6 @@ namespace heddle::tools {
 namespace {
 
 using json = nlohmann::ordered_json;
-
-/// What bounds a random run must be as good as unbounded here; unless somebody has set it.
-parameters without_bounds(const parameters& settings, const std::vector<std::string>& assignments) {
-  parameters made = settings;
-  const auto widen = [&](const std::string& key, const std::string& value) {
-    const bool is_set = std::any_of(assignments.begin(), assignments.end(),
-                                    [&](const std::string& each) { return each.starts_with(key + "="); });
-    if (!is_set) made.set(key + "=" + value);
-  };
-  if (made.has("wakes")) widen("wakes", "1000");
-  if (made.has("fidelity") && made.text("fidelity") == "scoped") {
-    widen("late", "1000");
-    widen("history", "60");
-    // In a program without races nobody can notice where plain accesses stand; and races are found.
-    if (made.text("races") == "end") widen("points", "atomics");
-  }
-  return made;
-}
 
 /// A run that ended with a violation.
 struct counterexample {

@@ -28,6 +28,8 @@ std::string padded(std::string_view text, size_t width) {
 }
 
 std::string what_was_seen(const test_result& result) {
+  if (result.exact && result.seen == 0 && result.races + result.scope_races == 0)
+    return result.left_out.empty() ? "never, in " + grouped(result.states) + " states" : "not seen";
   const std::string of = " of " + grouped(result.schedules);
   if (result.seen != 0) return "seen in " + grouped(result.seen) + of;
   if (result.races != 0) return "race in " + grouped(result.races) + of;
@@ -90,7 +92,12 @@ nlohmann::json json_of(const test& about, const test_result& result) {
                          {"seen", result.seen},
                          {"races", result.races},
                          {"scope_races", result.scope_races}};
-  if (result.seen != 0) made["first_seed"] = result.first_seed;
+  if (result.seen != 0 && !result.exact) made["first_seed"] = result.first_seed;
+  if (result.exact) {
+    made["states"] = result.states;
+    made["seconds"] = result.seconds;
+    made["incomplete_because"] = result.left_out;
+  }
   if (!result.broken.empty()) made["broken"] = result.broken;
   return made;
 }
@@ -102,6 +109,7 @@ void print_line(std::ostream& out, const test& about, const test_result& result)
   out << tools::painted(padded(to_string(judged), 8), colour_of(judged)) << padded(to_string(about.expected), 26)
       << padded(what_was_seen(result), 26) << tools::one_line(about.full_name()) << '\n';
   if (!result.broken.empty()) out << "        " << tools::one_line(result.broken) << '\n';
+  if (!result.left_out.empty()) out << "        not all runs: " << tools::one_line(result.left_out) << '\n';
 }
 
 void print_summary(std::ostream& out, const suite_summary& summary) {

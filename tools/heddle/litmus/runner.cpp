@@ -2,7 +2,9 @@
 // instrumentation would, and everything else that they touch is unknown to it.
 #include <heddle/sim/device.h>
 #include <heddle/sim/settings.h>
+#include <heddle/sim/verify/search.h>
 #include <heddle/tools/litmus/runner.h>
+#include <heddle/tools/unbounded.h>
 
 #include <algorithm>
 #include <array>
@@ -63,6 +65,12 @@ class runner::threads {
     // Nobody waits for them: the run ends when all have ended.
     for (size_t n = 0; n + 1 < hosts_.size(); ++n) spawn(hosts_[n]);
     if (!hosts_.empty()) run_thread(hosts_.back());
+  }
+
+  /// What they have read so far.
+  void tell(sim::state_reader& to) const {
+    for (const std::vector<uint32_t>& each : state_.registers)
+      for (const uint32_t value : each) to.fact(value);
   }
 
   /// After a run: memory holds what it was left with.
@@ -178,6 +186,7 @@ parameters machine_settings(const test& tested, const std::vector<std::string>& 
 test_result runner::run(const test& tested, const std::vector<std::string>& settings, const run_options& options) {
   const parameters machine = machine_settings(tested, settings);
   threads_->take(tested.code);
+  if (options.exact) return run_all(tested, tools::without_bounds(machine, settings), options);
   const std::function<void()> body = [this] { threads_->main(); };
   const bool enough_once = tested.expected != expectation::forbidden && !options.all;
   test_result counted;
@@ -207,6 +216,44 @@ test_result runner::run(const test& tested, const std::vector<std::string>& sett
     if (options.after_run) options.after_run(left);
     if (holds(tested.code.outcome, left) && counted.seen++ == 0) counted.first_seed = seed;
   }
+  return counted;
+}
+
+test_result runner::run_all(const test& tested, const parameters& machine, const run_options& options) {
+  const std::function<void()> body = [this] { threads_->main(); };
+  const bool enough_once = tested.expected != expectation::forbidden && !options.all;
+  test_result counted;
+  counted.exact = true;
+  sim::search_options how;
+  how.seconds_max = options.seconds_max;
+  how.stop = options.stop;
+  how.fair_cycles = false;  // no thread of a test waits
+  how.also_told = [this](sim::state_reader& to) { threads_->tell(to); };
+  // A race counts wherever it shows, also in a run that ends in a state which is known.
+  how.after_run = [&](const sim::outcome& ended) {
+    counted.races += ended.races != 0 ? 1 : 0;
+    counted.scope_races += ended.scope_races != 0 ? 1 : 0;
+  };
+  how.ended = [&](const sim::outcome& ended, const std::vector<scheduler::answer>&) {
+    if (ended.verdict != scheduler::verdict::ok) {
+      counted.broken = "a run ended with verdict " + std::string(to_string(ended.verdict)) + ": " + ended.message;
+      return false;
+    }
+    const final_state& left = threads_->end_run();
+    if (options.after_run) options.after_run(left);
+    if (holds(tested.code.outcome, left)) ++counted.seen;
+    return !enough_once || counted.seen == 0;
+  };
+  const auto run = [&](scheduler::choice_source& choices) {
+    threads_->begin_run();
+    return machine_.run(machine, body, choices, false);
+  };
+  const sim::search_result searched = machine_.search(run, how);
+  counted.schedules = searched.runs;
+  counted.states = searched.states;
+  counted.seconds = searched.seconds;
+  if (!searched.complete && !searched.stopped) counted.left_out = searched.left_out;
+  counted.stopped = options.stop != nullptr && options.stop->load(std::memory_order_relaxed);
   return counted;
 }
 

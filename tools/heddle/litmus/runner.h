@@ -1,4 +1,4 @@
-// Runs a litmus test under many schedules and counts the runs that show its outcome.
+// Runs a litmus test under many schedules, or under all, and counts the runs that show its outcome.
 #pragma once
 
 #include <heddle/scheduler/strategy.h>
@@ -20,6 +20,8 @@ struct run_options {
   uint64_t schedules = 20'000;
   uint64_t first_seed = 1;                  ///< run i has seed first_seed + i
   bool all = false;                         ///< also when the outcome is allowed and has been seen
+  bool exact = false;                       ///< all runs there are; of the options above, only `all` has a meaning then
+  double seconds_max = 0;                   ///< for one test, if `exact`; 0: no limit
   const std::atomic<bool>* stop = nullptr;  ///< looked at before each run
   /// Is told what each run left.
   std::function<void(const final_state&)> after_run = nullptr;
@@ -34,6 +36,10 @@ struct test_result {
   uint64_t scope_races = 0;  ///< runs with a race that a wider scope would have ordered
   std::string broken;        ///< why a run did not come to its end, one line; empty
   bool stopped = false;      ///< by the stop flag
+  bool exact = false;        ///< all runs were asked for
+  std::string left_out;      ///< where not all were made, and the outcome was not seen: why, one line
+  uint64_t states = 0;       ///< that were met, if `exact`
+  double seconds = 0;        ///< that it took, if `exact`
 };
 
 /// A machine, and what a test needs beside it. Belongs to the OS thread that made it.
@@ -49,6 +55,8 @@ class runner {
 
  private:
   class threads;
+
+  test_result run_all(const test& tested, const parameters& machine, const run_options& options);
 
   std::unique_ptr<scheduler::strategy> deciding_;
   sim::simulation machine_;

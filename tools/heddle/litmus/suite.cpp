@@ -106,7 +106,7 @@ judgement judge(expectation expected, const test_result& result) {
   if (!result.broken.empty()) return judgement::broken;
   const bool seen = result.seen != 0;
   if (expected == expectation::forbidden && seen) return judgement::unsound;
-  if (result.stopped && !seen) return judgement::not_finished;
+  if ((result.stopped || !result.left_out.empty()) && !seen) return judgement::not_finished;
   if (seen || expected == expectation::forbidden) return judgement::ok;
   if (expected == expectation::seen) return judgement::missed;
   if (expected == expectation::caught)

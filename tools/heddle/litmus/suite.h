@@ -66,7 +66,7 @@ struct suite_summary {
 
   bool sound() const { return all.forbidden.seen == 0; }
   bool complete() const { return all.required.seen == all.required.tests && all.bugs.seen == all.bugs.tests; }
-  bool ok() const { return sound() && complete() && broken == 0; }
+  bool ok() const { return sound() && complete() && broken == 0 && not_finished == 0; }
 };
 
 }  // namespace heddle::litmus
