@@ -21,7 +21,10 @@ class ending_calls {
   T* allocate_device(size_t count, const char* name) {
     return machine().template try_allocate_device<T>(count, name).value();
   }
-  void copy(void* to, const void* from, size_t bytes) { machine().try_copy(to, from, bytes).value(); }
+  template <typename... Stream>
+  void copy(void* to, const void* from, size_t bytes, Stream... in) {
+    machine().try_copy(to, from, bytes, in...).value();
+  }
 
   template <typename Kernel, typename... Stream>
   void launch(launch_shape shape, Kernel kernel, Stream... in) {

@@ -121,6 +121,10 @@ class runtime_device : public ending_calls<runtime_device<Runtime>> {
     return answer(Runtime::wait_for(copies_), Runtime::wait_for_stream_call);
   }
 
+  result<void> try_copy(void* to, const void* from, size_t bytes, stream in) {
+    return answer(Runtime::copy(to, from, bytes, in), Runtime::copy_call);
+  }
+
   /// `shape.waves` times the width of a wave must fit a block of the machine (1024 threads).
   template <typename Kernel>
   result<void> try_launch(launch_shape shape, Kernel kernel) {

@@ -33,6 +33,12 @@ concept has_memory_calls = requires(Device& device, void* memory, size_t bytes, 
 };
 
 template <typename Device>
+concept has_stream_copies = requires(Device& device, void* memory, size_t bytes, typename Device::stream in) {
+  { device.copy(memory, memory, bytes, in) } -> std::same_as<void>;
+  { device.try_copy(memory, memory, bytes, in) } -> std::same_as<result<void>>;
+};
+
+template <typename Device>
 concept has_launches = requires(Device& device, typename Device::stream in) {
   { device.launch(launch_shape{}, empty_kernel{}) } -> std::same_as<void>;
   { device.launch(launch_shape{}, empty_kernel{}, in) } -> std::same_as<void>;
@@ -84,6 +90,9 @@ concept has_streams = requires(Device& device, typename Device::stream stream, t
 ///   device.launch(shape, kernel)              runs `kernel()` once per lane; `kernel` is copied byte by byte; in order with
 ///                                             earlier launches; does not wait
 ///   device.launch(shape, kernel, stream)      the same, in order with the launches of that stream only
+///   device.copy(to, from, bytes, stream)      a copy as a launch of that stream: in its order, and does not wait. The bytes must stay
+///                                             until it has ended. On no thread's stack; other host memory than the device's
+///                                             own is allowed, but a runtime may then wait
 ///   device.query()                            whether all launches of all streams have ended; never waits
 ///   device.synchronize()                      returns when they have
 ///   device.query(stream), synchronize(stream) the same of one stream
@@ -103,15 +112,16 @@ concept has_streams = requires(Device& device, typename Device::stream stream, t
 /// program with the runtime's own message; its twin `try_...` answers with a `result` instead (result.h). In the simulator errors
 /// are a verdict, and the twins succeed wherever they return.
 template <typename Device>
-concept host_side = detail::has_memory_calls<Device> && detail::has_launches<Device> && detail::has_streams<Device> &&
-                    detail::can_wait_for<Device> && detail::can_wait_for<Device, typename Device::stream> &&
-                    detail::can_wait_for<Device, typename Device::event> &&
-                    requires(Device& device, uint32_t index, const char* name, void (*function)()) {
-                      { Device::count() } -> std::same_as<uint32_t>;
-                      { Device::open(index) } -> std::same_as<result<std::unique_ptr<Device>>>;
-                      { Device(index) };
-                      { device.max_lanes() } -> std::same_as<uint32_t>;
-                      { device.spawn_host(name, function).join() } -> std::same_as<void>;
-                    };
+concept host_side =
+    detail::has_memory_calls<Device> && detail::has_stream_copies<Device> && detail::has_launches<Device> &&
+    detail::has_streams<Device> && detail::can_wait_for<Device> &&
+    detail::can_wait_for<Device, typename Device::stream> && detail::can_wait_for<Device, typename Device::event> &&
+    requires(Device& device, uint32_t index, const char* name, void (*function)()) {
+      { Device::count() } -> std::same_as<uint32_t>;
+      { Device::open(index) } -> std::same_as<result<std::unique_ptr<Device>>>;
+      { Device(index) };
+      { device.max_lanes() } -> std::same_as<uint32_t>;
+      { device.spawn_host(name, function).join() } -> std::same_as<void>;
+    };
 
 }  // namespace heddle

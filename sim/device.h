@@ -83,8 +83,12 @@ class device {
   }
   void free(void* pointer) { runtime::release(pointer); }
   void copy(void* to, const void* from, size_t size_bytes) { runtime::copy(to, from, size_bytes); }
-  result<void> try_copy(void* to, const void* from, size_t size_bytes) {
-    copy(to, from, size_bytes);
+  void copy(void* to, const void* from, size_t size_bytes, stream in) {
+    runtime::copy_in_stream(to, from, size_bytes, in.number);
+  }
+  template <typename... Place>
+  result<void> try_copy(void* to, const void* from, size_t size_bytes, Place... in) {
+    copy(to, from, size_bytes, in...);
     return {};
   }
 

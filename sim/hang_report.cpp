@@ -124,9 +124,13 @@ std::string hang_report::watching(const lane& who, wait_graph& graph) const {
   if (who.state != lane_state::waiting && who.state != lane_state::held) return text;
   constexpr uint64_t all_lanes = ~uint64_t{0};
   if (who.pending.kind == operation_kind::synchronize) {
+    const auto is_awaited = [&](const wave& other) {
+      return (!other.host || other.copies) && other.live() && &other != who.of &&
+             (who.awaits == &world_.kernels_running_ || who.awaits == &world_.kernel_ends_[other.kernel]);
+    };
     for (size_t n = 0; n < world_.waves_used_; ++n)
-      if (const wave& other = world_.waves_[n]; !other.host && other.live())
-        graph.add(*who.of, lane_bit(who), other, all_lanes, "end of the launch");
+      if (const wave& other = world_.waves_[n]; is_awaited(other))
+        graph.add(*who.of, lane_bit(who), other, all_lanes, other.copies ? "end of the copy" : "end of the launch");
     return text;
   }
   if (who.pending.kind == operation_kind::lock_mutex) {
@@ -184,6 +188,32 @@ std::string hang_report::missing_lanes(const lane& who, wait_graph& graph) const
   return {};
 }
 
+// Launches whose turn in their stream has not come.
+std::string hang_report::held_back() {
+  std::string text;
+  constexpr uint64_t all_lanes = ~uint64_t{0};
+  for (const launched_kernel& runs : world_.kernels_) {
+    if (world_.may_begin(runs)) continue;
+    const wave& first = world_.waves_[runs.first_wave];
+    const uint32_t waves = runs.blocks * runs.waves_per_block;
+    const std::string stream =
+        runs.shape.stream == 0 ? "the default stream" : "stream " + std::to_string(runs.shape.stream);
+    text += waves == 1
+                ? name_of(first)
+                : "waves " + std::to_string(first.device_id) + " to " + std::to_string(first.device_id + waves - 1);
+    text += " of " + stream +
+            (waves == 1 ? " has not begun, and waits for its turn:\n" : " have not begun, and wait for their turn:\n");
+    for (size_t n = 0; n < world_.waves_used_; ++n) {
+      const wave& earlier = world_.waves_[n];
+      if ((earlier.host && !earlier.copies) || !earlier.live()) continue;
+      if (std::find(runs.after.begin(), runs.after.end(), earlier.kernel) == runs.after.end()) continue;
+      text += "    " + name_of(earlier) + " comes before, and has not ended\n";
+      graph_.add(first, all_lanes, earlier, all_lanes, "its turn in " + stream);
+    }
+  }
+  return text;
+}
+
 std::string hang_report::text() {
   std::string text;
   size_t groups = 0;
@@ -193,7 +223,7 @@ std::string hang_report::text() {
     const wave& of = world_.waves_[n];
     if (!of.live()) continue;
     if (!of.resident) {
-      ++not_started;
+      not_started += world_.may_begin(*of.runs) ? 1 : 0;
       continue;
     }
     // Lanes of a wave that stand alike are told together.
@@ -223,6 +253,7 @@ std::string hang_report::text() {
   if (not_started != 0)
     text += plural(not_started, "wave has", "waves have") + " not started: the device holds " +
             std::to_string(world_.machine_.resident) + " at a time\n";
+  text += held_back();
   if (!graph_.empty()) {
     text += "who waits for whom:\n";
     text += graph_.text("  ");

@@ -31,6 +31,7 @@ class hang_report {
   void add_edges(const lane& who, const watched& entry, const std::string& location, wait_graph& graph) const;
   std::string state_of(const lane& who) const;
   static bool is_masked_off(const lane& who);
+  std::string held_back();
   std::string missing_lanes(const lane& who, wait_graph& graph) const;
 
   const world& world_;

@@ -11,6 +11,14 @@
 
 namespace heddle::sim {
 
+/// A copy that a stream is given. It is performed by an engine of its own, on whose stack this lies.
+struct stream_copy {
+  void* to = nullptr;
+  const void* from = nullptr;
+  size_t size_bytes = 0;
+  const void* place = nullptr;  ///< where the stream was given it, in the code under test
+};
+
 /// What is there once for each block of a kernel.
 struct block_state {
   /// A block's own copy of a `__shared__` variable.

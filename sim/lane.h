@@ -147,6 +147,8 @@ struct open_collective {
 struct wave_state {
   uint32_t id = 0;  ///< dense over the run: the scheduler's group
   bool host = false;
+  bool copies =
+      false;  ///< a copy that a stream was given: as a host thread, that ends with it; `kernel` is its number among launches
   uint32_t ordinal = 0;    ///< of a host thread: how many were spawned before it
   uint32_t device_id = 0;  ///< among the waves of the device, in order of launch
   uint32_t kernel = 0;
@@ -164,7 +166,8 @@ struct wave_state {
 };
 
 struct wave : wave_state {
-  std::string name;  ///< of a host thread
+  std::string name;             ///< of a host thread, or of a copy
+  std::vector<uint32_t> after;  ///< of a copy: launches that must have ended before it begins
   std::vector<lane*> lanes;
   std::vector<open_collective> collectives;
 

@@ -34,7 +34,8 @@ constexpr std::array kind_names = {"start",
                                    "launch",
                                    "spawn",
                                    "mutex lock",
-                                   "mutex unlock"};
+                                   "mutex unlock",
+                                   "copy"};
 constexpr std::array order_names = {"relaxed", "acquire", "release", "acq_rel", "seq_cst"};
 constexpr std::array scope_names = {"wave", "block", "device", "system"};
 

@@ -37,6 +37,7 @@ enum class operation_kind : uint8_t {
   spawn,  ///< of a host thread
   lock_mutex,
   unlock_mutex,
+  copy,  ///< that a stream is given
 };
 
 /// "load", "plain store", ... as reports name it.

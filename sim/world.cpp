@@ -43,6 +43,7 @@ bool begins_with(std::string_view whole, std::string_view part) {
 }  // namespace
 
 std::string name_of(const wave& who) {
+  if (who.copies) return who.name;
   if (who.host) return "host " + who.name;
   return "wave " + std::to_string(who.device_id);
 }
@@ -95,8 +96,10 @@ void world::prepare(scheduler::choice_source& choices, bool explain) {
   ringer_ = nullptr;
   lanes_used_ = waves_used_ = 0;
   free_stacks_.clear();
+  free_host_stacks_.clear();
   stacks_used_ = host_stacks_used_ = 0;
-  stack_to_free_ = no_stack;
+  stack_to_free_ = host_stack_to_free_ = no_stack;
+  hosts_spawned_ = copies_given_ = 0;
   // A deque or a table that is empty takes its time to be cleared.
   if (!kernels_.empty()) kernels_.clear();
   if (!kernel_ends_.empty()) kernel_ends_.clear();
@@ -261,7 +264,9 @@ void world::tell_more(outcome& result) {
 std::string world::roles_of(const std::vector<std::string>& waiting) {
   std::set<std::string> roles;
   for (const std::string& each : waiting)
-    roles.insert(each.starts_with("host ") ? each.substr(0, each.find(" #")) : "wave");
+    roles.insert(each.starts_with("host ")   ? each.substr(0, each.find(" #"))
+                 : each.starts_with("copy ") ? "copy"
+                                             : "wave");
   std::string text;
   for (const std::string& each : roles) text += (text.empty() ? "" : ", ") + each;
   return text;
@@ -338,7 +343,12 @@ void world::begin(lane& self) {
   const size_t bytes = self.how_to_run->size_bytes;
   stack_arena::stack on;
   if (self.is_host()) {
-    self.stack_slot = host_stacks_used_++;
+    if (free_host_stacks_.empty()) {
+      self.stack_slot = host_stacks_used_++;
+    } else {
+      self.stack_slot = free_host_stacks_.back();
+      free_host_stacks_.pop_back();
+    }
     on = host_stacks_->at(self.stack_slot);
   } else {
     if (free_stacks_.empty()) {
@@ -417,7 +427,8 @@ void world::acquire_kernels(lane& self) {
 
 void world::lane_ended(lane& self) {
   wave& of = *self.of;
-  if (late_ != nullptr) late_->release_object(self, of.host ? static_cast<const void*>(&of.ended) : end_of(of.kernel));
+  if (late_ != nullptr)
+    late_->release_object(self, of.host && !of.copies ? static_cast<const void*>(&of.ended) : end_of(of.kernel));
   remove_candidate(self);
   self.state = lane_state::ended;
   of.ended_mask |= lane_bit(self);
@@ -429,6 +440,9 @@ void world::lane_ended(lane& self) {
     // Its stack is still in use; the one that was freed before it is not.
     if (stack_to_free_ != no_stack) free_stacks_.push_back(stack_to_free_);
     stack_to_free_ = self.stack_slot;
+  } else if (of.copies) {
+    if (host_stack_to_free_ != no_stack) free_host_stacks_.push_back(host_stack_to_free_);
+    host_stack_to_free_ = self.stack_slot;
   }
   if (!of.live()) {
     fair_.ended(of);
@@ -436,7 +450,10 @@ void world::lane_ended(lane& self) {
     wake_readers(self, &of.ended, sizeof of.ended);
     if (!of.host) {
       --resident_waves_;
-      if (--of.runs->live_waves == 0) kernel_ended(self, *of.runs);
+      if (--of.runs->live_waves == 0) kernel_ended(self);
+      start_blocks(self);
+    } else if (of.copies) {
+      work_ended(self, of.kernel);
       start_blocks(self);
     }
   }
@@ -473,11 +490,7 @@ void world::launch(lane& self, const grid_shape& shape, const fiber_body& body, 
   added.live_waves = added.blocks * added.waves_per_block;
   added.first_wave = waves_used_;
   added.ordinal = kernels_launched_;
-  added.after = work_before(shape.stream);
-  streams_[shape.stream].waits.clear();
-  streams_[shape.stream].last.assign(1, added.ordinal);
-  kernel_ends_.push_back(0);
-  if (late_ != nullptr) late_->release_object(self, launch_of(kernels_launched_));
+  added.after = take_place_in(shape.stream, self);
   if (!machine_.starts_in_order)
     for (uint32_t block = 0; block < added.blocks; ++block) added.others.push_back(block);
   added.body = body;
@@ -486,15 +499,13 @@ void world::launch(lane& self, const grid_shape& shape, const fiber_body& body, 
   for (uint32_t n = 0; n < added.live_waves; ++n) {
     wave& fresh = new_wave();
     fresh.device_id = device_waves_++;
-    fresh.kernel = kernels_launched_;
+    fresh.kernel = added.ordinal;
     fresh.runs = &added;
     fresh.block = n / added.waves_per_block;
     fresh.in_kernel = n;
     fresh.live_lanes = added.lanes_of(n % added.waves_per_block);
     fair_.live(fresh);
   }
-  ++kernels_launched_;
-  ++kernels_running_;
   wake_readers(self, &kernels_running_, sizeof kernels_running_);
   start_blocks(self);
   performed(self, added.blocks);
@@ -544,10 +555,15 @@ void world::start_blocks_of(lane& self, launched_kernel& runs) {
   }
 }
 
+void world::check_host_stacks(lane& self) {
+  if (host_stacks_used_ == most_hosts && free_host_stacks_.empty())
+    end(self, verdict::assertion,
+        "more than " + std::to_string(most_hosts) + " host threads, and copies that have not ended");
+}
+
 const wave& world::spawn_host(lane& self, const char* name, const fiber_body& body, void* from, const operation& how) {
   step(self, how);
-  if (host_stacks_used_ == most_hosts)
-    end(self, verdict::assertion, "more than " + std::to_string(most_hosts) + " host threads");
+  check_host_stacks(self);
   wave& fresh = new_wave();
   fresh.host = true;
   const std::string_view given = name;
@@ -563,7 +579,7 @@ const wave& world::spawn_host(lane& self, const char* name, const fiber_body& bo
     name_wave(fresh, given);
   else
     fresh.name = std::string(given) + " #" + std::to_string(namesakes + 1);
-  fresh.ordinal = static_cast<uint32_t>(host_stacks_used_) - 1;  // the main thread does not count
+  fresh.ordinal = hosts_spawned_++;
   fresh.live_lanes = 1;
   fresh.resident = true;
   lane& thread = new_lane(fresh, 0);

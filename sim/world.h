@@ -160,6 +160,11 @@ class world {
   void* allocate(lane& self, size_t size_bytes, memory_kind kind, const char* name);
   void release(lane& self, void* pointer, const operation& how);
   void launch(lane& self, const grid_shape& shape, const fiber_body& kernel, const void* bytes, const operation& how);
+  /// Gives the stream a copy, which does not wait. An engine of its own performs it, as `how_to_run` says.
+  void copy_in_stream(lane& self, const stream_copy& what, uint32_t stream, const fiber_body& how_to_run,
+                      const operation& how);
+  /// The copy waits until everything has ended that it comes after.
+  void begin_copy(lane& engine, const operation& how) { wait_for_launches(engine, engine.of->after, how); }
   const wave& spawn_host(lane& self, const char* name, const fiber_body& body, void* from, const operation& how);
   /// Waits until the word, which the simulator changes, is `wanted`.
   void wait_for(lane& self, const uint64_t& word, uint64_t wanted, const operation& how);
@@ -334,7 +339,11 @@ class world {
   /// Whether everything that the launch comes after has ended.
   bool may_begin(const launched_kernel& runs) const;
   void start_blocks_of(lane& self, launched_kernel& runs);
-  void kernel_ended(lane& self, launched_kernel& runs);
+  /// Takes the next number among launches, at the end of the stream: what it comes after.
+  std::vector<uint32_t> take_place_in(uint32_t stream, lane& self);
+  void kernel_ended(lane& self);
+  /// What has this number among launches has ended: others may begin.
+  void work_ended(lane& self, uint32_t ordinal);
   std::vector<uint32_t> work_before(uint32_t stream) const;
   void check_stream(lane& self, uint32_t stream, const operation& how);
   uint32_t live_lanes_of_block(const wave& of) const;
@@ -460,6 +469,8 @@ class world {
   static const void* launch_of(uint32_t ordinal) { return reinterpret_cast<const void*>(uintptr_t{2} * ordinal + 2); }
   static const void* end_of(uint32_t ordinal) { return reinterpret_cast<const void*>(uintptr_t{2} * ordinal + 3); }
   wave& new_wave();
+  /// Ends the run where there is no stack left for a host thread, or for a copy.
+  void check_host_stacks(lane& self);
   static void name_wave(wave& host, std::string_view name);
   lane& new_lane(wave& of, uint32_t index);
   void start_blocks(lane& self);
@@ -509,8 +520,12 @@ class world {
   size_t waves_used_ = 0;
   std::vector<size_t> free_stacks_;  ///< of ended lanes
   size_t stacks_used_ = 0;
+  std::vector<size_t> free_host_stacks_;  ///< of copies that have ended
   size_t host_stacks_used_ = 0;
-  size_t stack_to_free_ = no_stack;  ///< of the lane that ended last, which may still stand on it
+  size_t stack_to_free_ = no_stack;       ///< of the lane that ended last, which may still stand on it
+  size_t host_stack_to_free_ = no_stack;  ///< of the copy that ended last
+  uint32_t hosts_spawned_ = 0;            ///< without the main thread
+  uint32_t copies_given_ = 0;             ///< to streams
   static constexpr size_t no_stack = ~size_t{0};
 
   std::deque<launched_kernel> kernels_;  ///< launched; the first has not ended, others may have

@@ -22,7 +22,8 @@ bool uses_operands(operation_kind kind) {
 
 bool uses_call(operation_kind kind) {
   return kind == operation_kind::wait || kind == operation_kind::synchronize || kind == operation_kind::query ||
-         kind == operation_kind::join || kind == operation_kind::launch || kind == operation_kind::spawn;
+         kind == operation_kind::join || kind == operation_kind::launch || kind == operation_kind::spawn ||
+         kind == operation_kind::copy;
 }
 
 bool is_access(operation_kind kind) {
@@ -71,6 +72,8 @@ bool world::tell_wave(state_reader& to, const wave& of) const {
   to.fact(uint64_t{of.live_lanes} << 4 | flags);
   to.fact(of.ended_mask);
   to.fact(uint64_t{of.kernel} << 32 | of.block);
+  if (of.copies)
+    for (const uint32_t earlier : of.after) to.fact(earlier);
   if (!tell_rounds(to, of)) return false;
   key_sum open;
   for (const open_collective& one : of.collectives) {
@@ -138,8 +141,9 @@ bool world::tell_memory(state_reader& to) {
     if (first.awaits == nullptr || *first.awaits == first.awaited) continue;
     for (const uint32_t ends : who.lanes) {
       const wave& of = *lanes_[ends].of;
-      const bool awaited = of.host ? first.awaits == &of.ended
-                                   : first.awaits == &kernels_running_ || first.awaits == &kernel_ends_[of.kernel];
+      const bool awaited = of.host && !of.copies
+                               ? first.awaits == &of.ended
+                               : first.awaits == &kernels_running_ || first.awaits == &kernel_ends_[of.kernel];
       if (awaited && ends != waits) who.joins.push_back({.waits = waits, .ends = ends});
     }
   }

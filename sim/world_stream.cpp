@@ -1,10 +1,12 @@
-// Launches in streams: which of them come after which, and who waits for them.
+// Launches and copies in streams: which of them come after which, and who waits for them.
 //
-// A stream's launches run one after the other. The default stream, 0, comes after all that blocking streams were given before, and they
+// A stream's launches, of which a copy counts as one, run one after the other. The default stream, 0, comes after all that blocking streams were given before, and they
 // come after what it was given (CUDA C++ Programming Guide, "Implicit Synchronization"). Nothing else orders two streams.
 #include <heddle/sim/world.h>
 
 #include <algorithm>
+#include <cstring>
+#include <string>
 
 namespace heddle::sim {
 
@@ -20,11 +22,16 @@ bool world::some_have_no_place() const {
                      [&](const launched_kernel& runs) { return runs.started_blocks < runs.blocks && may_begin(runs); });
 }
 
-void world::kernel_ended(lane& self, launched_kernel& runs) {
-  uint64_t& end = kernel_ends_[runs.ordinal];
+void world::kernel_ended(lane& self) {
+  const uint32_t ordinal = self.of->kernel;
+  while (!kernels_.empty() && kernels_.front().live_waves == 0) kernels_.pop_front();
+  work_ended(self, ordinal);
+}
+
+void world::work_ended(lane& self, uint32_t ordinal) {
+  uint64_t& end = kernel_ends_[ordinal];
   end = 1;
   --kernels_running_;
-  while (!kernels_.empty() && kernels_.front().live_waves == 0) kernels_.pop_front();
   wake_readers(self, &kernels_running_, sizeof kernels_running_);
   wake_readers(self, &end, sizeof end);
 }
@@ -43,6 +50,44 @@ std::vector<uint32_t> world::work_before(uint32_t stream) const {
   for (const stream_state& other : streams_)
     if (other.blocking) add(other);
   return launches;
+}
+
+std::vector<uint32_t> world::take_place_in(uint32_t stream, lane& self) {
+  std::vector<uint32_t> after = work_before(stream);
+  streams_[stream].waits.clear();
+  streams_[stream].last.assign(1, kernels_launched_);
+  kernel_ends_.push_back(0);
+  if (late_ != nullptr) late_->release_object(self, launch_of(kernels_launched_));
+  ++kernels_launched_;
+  ++kernels_running_;
+  return after;
+}
+
+void world::copy_in_stream(lane& self, const stream_copy& what, uint32_t stream, const fiber_body& how_to_run,
+                           const operation& how) {
+  step(self, how);
+  check_stream(self, stream, how);
+  check_host_stacks(self);
+  wave& engine = new_wave();
+  engine.host = engine.copies = true;
+  engine.kernel = kernels_launched_;
+  engine.after = take_place_in(stream, self);
+  name_wave(engine, "copy " + std::to_string(++copies_given_) +
+                        (stream == 0 ? " of the default stream" : " of stream " + std::to_string(stream)));
+  engine.live_lanes = 1;
+  engine.resident = true;
+  lane& copies = new_lane(engine, 0);
+  copies.how_to_run = &how_to_run;
+  if (late_ != nullptr) {
+    late_->begins(copies, nullptr);
+    late_->acquire_object(copies, launch_of(engine.kernel));
+  }
+  begin(copies);
+  std::memcpy(copies.body, &what, sizeof what);
+  fair_.live(engine);
+  add_candidate(copies);
+  wake_readers(self, &kernels_running_, sizeof kernels_running_);
+  performed(self, copies_given_);
 }
 
 void world::check_stream(lane& self, uint32_t stream, const operation& how) {

@@ -23,6 +23,7 @@ bool hides_operands(const lane& who) {
     case operation_kind::join:
     case operation_kind::launch:
     case operation_kind::spawn:
+    case operation_kind::copy:
       return true;
     default:
       return who.hides_operands;

@@ -80,21 +80,11 @@ class device : public ending_calls<device> {
   }
 
   result<void> try_copy(void* to, const void* from, size_t bytes) noexcept {
-    // What is copied may be of any type.
-    using any_word [[gnu::may_alias]] = uint64_t;
-    constexpr size_t word_bytes = sizeof(any_word);
-    auto* const into = static_cast<std::byte*>(to);
-    const auto* const out_of = static_cast<const std::byte*>(from);
-    const auto misaligned = reinterpret_cast<uintptr_t>(to) | reinterpret_cast<uintptr_t>(from);
-    size_t done = 0;
-    // A kernel may store there: each aligned word is taken whole. Acquire pairs with the kernel's release of what it has written before,
-    // release with the kernel's acquire of a word that it waits for.
-    if (misaligned % word_bytes == 0)
-      for (; bytes - done >= word_bytes; done += word_bytes)
-        __atomic_store_n(reinterpret_cast<any_word*>(into + done),
-                         __atomic_load_n(reinterpret_cast<const any_word*>(out_of + done), __ATOMIC_ACQUIRE),
-                         __ATOMIC_RELEASE);
-    if (bytes != done) std::memmove(into + done, out_of + done, bytes - done);
+    copy_words(to, from, bytes);
+    return {};
+  }
+  result<void> try_copy(void* to, const void* from, size_t bytes, stream in) {
+    streams_->give(in, [=] { copy_words(to, from, bytes); });
     return {};
   }
 
@@ -196,6 +186,24 @@ class device : public ending_calls<device> {
   }
 
   static void release(void* memory) noexcept { ::operator delete(memory, alignment); }
+
+  static void copy_words(void* to, const void* from, size_t bytes) noexcept {
+    // What is copied may be of any type.
+    using any_word [[gnu::may_alias]] = uint64_t;
+    constexpr size_t word_bytes = sizeof(any_word);
+    auto* const into = static_cast<std::byte*>(to);
+    const auto* const out_of = static_cast<const std::byte*>(from);
+    const auto misaligned = reinterpret_cast<uintptr_t>(to) | reinterpret_cast<uintptr_t>(from);
+    size_t done = 0;
+    // A kernel may store there: each aligned word is taken whole. Acquire pairs with the kernel's release of what it has written before,
+    // release with the kernel's acquire of a word that it waits for.
+    if (misaligned % word_bytes == 0)
+      for (; bytes - done >= word_bytes; done += word_bytes)
+        __atomic_store_n(reinterpret_cast<any_word*>(into + done),
+                         __atomic_load_n(reinterpret_cast<const any_word*>(out_of + done), __ATOMIC_ACQUIRE),
+                         __ATOMIC_RELEASE);
+    if (bytes != done) std::memmove(into + done, out_of + done, bytes - done);
+  }
 
   void wait_for() { streams_->wait_for_all(); }
   template <typename Place>

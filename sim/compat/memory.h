@@ -61,7 +61,7 @@ inline void copy_in_stream(void* to, const void* from, size_t bytes, direction w
     sim::runtime::copy(staged, from, bytes);
     from = staged;
   }
-  launch_body([=] { sim::runtime::copy(to, from, bytes); }, how);
+  sim::runtime::copy_in_stream(to, from, bytes, how.stream);
 }
 
 }  // namespace heddle::compat

@@ -2,6 +2,7 @@
 #include <heddle/sim/runtime/calls.h>
 #include <heddle/sim/runtime/driver_call.h>
 #include <heddle/sim/runtime/entry.h>
+#include <heddle/sim/runtime/gpu_calls.h>
 
 #include <cstdio>
 #include <cstdlib>
@@ -232,6 +233,29 @@ void copy_by_word(std::byte* to, const std::byte* from_memory, size_t size_bytes
   fence(memory_order::acquire, scope::system, from);
 }
 
+void copy_bytes(void* to, const void* from_memory, size_t size_bytes, const caller& from) {
+  if (world::current->is_host() && size_bytes <= copied_by_word_bytes)
+    return copy_by_word(static_cast<std::byte*>(to), static_cast<const std::byte*>(from_memory), size_bytes, from);
+  plain_read(from_memory, size_bytes, from);
+  const same_call more(from_memory);
+  range_write(to, size_bytes, from, [&] { std::memmove(to, from_memory, size_bytes); });
+}
+
+/// The engine of one copy, from its beginning to its end.
+void perform_copy(void* body) {
+  const stream_copy& what = *static_cast<const stream_copy*>(body);
+  lane& self = *world::current;
+  // Nobody has called this: what it does is told as done where the stream was given it.
+  void* const no_frame[2] = {nullptr, nullptr};
+  const caller from = {what.place, no_frame, reinterpret_cast<const std::byte*>(no_frame)};
+  const hidden_operands hidden(self, as_operand(what.to), as_operand(what.from), what.size_bytes);
+  {
+    const entered inside(self);
+    world::instance->begin_copy(self, make_operation(operation_kind::synchronize, nullptr, 0, from));
+  }
+  copy_bytes(what.to, what.from, what.size_bytes, from);
+}
+
 }  // namespace
 
 void copy(void* to, const void* from_memory, size_t size_bytes) {
@@ -242,11 +266,18 @@ void copy(void* to, const void* from_memory, size_t size_bytes) {
   }
   const driver_call called(*world::current, from);
   const hidden_operands hidden(*world::current, as_operand(to), as_operand(from_memory), size_bytes);
-  if (world::current->is_host() && size_bytes <= copied_by_word_bytes)
-    return copy_by_word(static_cast<std::byte*>(to), static_cast<const std::byte*>(from_memory), size_bytes, from);
-  plain_read(from_memory, size_bytes, from);
-  const same_call more(from_memory);
-  range_write(to, size_bytes, from, [&] { std::memmove(to, from_memory, size_bytes); });
+  copy_bytes(to, from_memory, size_bytes, from);
+}
+
+void copy_in_stream(void* to, const void* from_memory, size_t size_bytes, uint32_t stream) {
+  static constexpr fiber_body engine = {.size_bytes = sizeof(stream_copy), .move_to = nullptr, .invoke = perform_copy};
+  const caller from = HEDDLE_CALLER;
+  lane& self = caller_lane("a copy in a stream");
+  const driver_call called(self, from, driver_call::launch);
+  const entered inside(self);
+  const hidden_operands hidden(self, as_operand(to), as_operand(from_memory), uint64_t{stream} << 48 | size_bytes);
+  world::instance->copy_in_stream(self, {.to = to, .from = from_memory, .size_bytes = size_bytes, .place = from.place},
+                                  stream, engine, make_operation(operation_kind::copy, nullptr, 0, from));
 }
 
 void map_cached(void* memory) {

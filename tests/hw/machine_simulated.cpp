@@ -20,6 +20,7 @@ bool add(const char* name, void (*body)(const parameters&)) {
     add("machine.lanes", on_device<lanes_run_once>) && add("machine.order", on_device<launches_keep_their_order>) &&
     add("machine.zeroed", on_device<memory_is_zeroed>) && add("machine.streams", on_device<streams_keep_their_order>) &&
     add("machine.events", on_device<events_order_streams>) &&
+    add("machine.copies", on_device<copies_keep_their_order>) &&
     add("machine.asks", on_device<a_kernel_asks_a_host_thread>) &&
     add("machine.mapped", on_device<mapped_memory_serves_or_is_refused>) &&
     add("machine.results", on_device<results_tell_of_success>) &&

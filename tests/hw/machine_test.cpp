@@ -18,6 +18,7 @@ int main() {
   memory_is_zeroed(on);
   streams_keep_their_order(on);
   events_order_streams(on);
+  copies_keep_their_order(on);
   a_kernel_asks_a_host_thread(on);
   mapped_memory_serves_or_is_refused(on);
   results_tell_of_success(on);

@@ -125,6 +125,31 @@ inline void events_order_streams(device& on) {
   on.free(go);
 }
 
+/// A copy has its place in a stream, as a launch has.
+inline void copies_keep_their_order(device& on) {
+  const device::stream in = on.create_stream();
+  const device::event behind = on.create_event();
+  constexpr uint32_t count = 3;
+  uint32_t* const there = on.allocate_device<uint32_t>(count, "there");
+  uint32_t* const given = on.allocate_shared<uint32_t>(count, "given");
+  uint32_t* const back = on.allocate_shared<uint32_t>(count, "back");
+  uint32_t* const go = on.allocate_shared<uint32_t>(1, "go");
+  for (uint32_t n = 0; n < count; ++n) given[n] = n + 1;
+  on.launch({}, wait_for_host{go}, in);
+  on.copy(there, given, count * sizeof(uint32_t), in);
+  on.launch({}, append_digit{&there[1], 7}, in);
+  promise(bool(on.try_copy(back, there, count * sizeof(uint32_t), in)), "a copy in a stream was refused");
+  on.record(behind, in);
+  promise(!on.query(in) && !on.query(behind) && !on.query(), "a copy has passed the kernel in front of it");
+  word(*go).store(1, memory_order::release);
+  on.synchronize(behind);
+  promise(back[0] == 1 && back[1] == 27 && back[2] == 3, "a stream does not keep the order of copies and launches");
+  promise(on.query(in), "a copy that was waited for has not ended");
+  on.destroy(behind);
+  on.destroy(in);
+  for (uint32_t* const each : {there, given, back, go}) on.free(each);
+}
+
 /// Sends a number to a host thread, rings, and waits for the answer.
 struct ask {
   doorbell* bell;

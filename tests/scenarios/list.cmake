@@ -1,6 +1,8 @@
 # The scenarios that ship, by file. Each is one source for every machine: tests/scenarios/CMakeLists.txt compiles them for the simulator,
 # tests/hw/CMakeLists.txt for the machines that are there.
 set(heddle_scenario_files
+  driver_calls.cpp
+  driver_streams.cpp
   hostcall_abandoned.cpp
   hostcall_echo.cpp
   lanes/contended_port.cpp
@@ -91,8 +93,9 @@ set(heddle_scenario_files
   zoo/vacuous_stress.cpp
   zoo/writer_scope_too_narrow.cpp)
 
-# Those whose fault is a kind of memory, or a host, that only the simulator has on demand.
+# Those whose fault is a kind of memory, a host, or a driver, that only the simulator has on demand.
 set(heddle_scenario_files_of_the_simulator
+  driver_frees.cpp
   zoo/cached_token.cpp
   zoo/weak_failure_taken_for_owner.cpp)
 

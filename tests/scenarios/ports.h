@@ -132,9 +132,11 @@ class port_test {
 
   /// Runs the kernel on all waves while servers hand each port that opens to `handle(port, account)`, where account(id) marks a
   /// request as handled; then checks that every request was handled once and that every port is back where it started. `expected`
-  /// is how many requests the kernel makes. Servers that sleep are rung once more when they are to end.
-  template <typename ServerMachine = target, typename Check = rpc::checking, typename Kernel, typename Handle>
-  void run(Kernel kernel, Handle handle, uint64_t expected, idle_server idle = {}) {
+  /// is how many requests the kernel makes. Servers that sleep are rung once more when they are to end. The kernel is launched in the stream
+  /// that is named last, if one is.
+  template <typename ServerMachine = target, typename Check = rpc::checking, typename Kernel, typename Handle,
+            typename... Stream>
+  void run(Kernel kernel, Handle handle, uint64_t expected, idle_server idle = {}, Stream... in) {
     std::vector<decltype(on_.spawn_host("server", [] {}))> servers;
     servers.reserve(of_.servers);
     for (uint32_t n = 0; n < of_.servers; ++n)
@@ -155,7 +157,7 @@ class port_test {
             target::pause();
         }
       }));
-    on_.launch({.blocks = 1, .waves = of_.waves, .lanes = of_.lanes}, kernel);
+    on_.launch({.blocks = 1, .waves = of_.waves, .lanes = of_.lanes}, kernel, in...);
     on_.synchronize();
     // Release pairs with the acquire in the servers' loops.
     shared_word<uint32_t>(*stop_).store(1, memory_order::release);
