@@ -54,7 +54,8 @@ has libheddle-rpc-dev include/heddle/rpc/rpc.h include/heddle/hw/cuda/target.h '
   'lib/*cmake/heddle/heddle_rpc_targets.cmake' 'lib/*pkgconfig/heddle-rpc.pc'
 has libheddle-dev include/heddle/sim/target.h include/heddle/tools/scenario.h 'lib/*libheddle_main.a' 'lib/*libheddle_sim.a' \
   'lib/*cmake/heddle/heddle_main_targets.cmake' 'lib/*pkgconfig/heddle.pc' libexec/heddle/heddle-rewrite
-has heddle bin/heddle
+has heddle bin/heddle share/man/man1/heddle.1 share/bash-completion/completions/heddle share/zsh/vendor-completions/_heddle \
+  share/fish/vendor_completions.d/heddle.fish
 # No file is in two of them, and nothing lies elsewhere.
 for name in $wanted; do
   dpkg-deb --contents "$(package "$name")" | awk '$1 !~ /^d/ { print $6 }'

@@ -19,6 +19,8 @@ int tools::run_command(const invocation& asked) {
   if (asked.command == "verify") return verify(asked);
   if (asked.command == "litmus") return litmus(asked);
   if (asked.command == "progress") return progress(asked);
+  if (asked.command == "completion") return completion(asked);
+  if (asked.command == "__complete") return complete(asked);
   if (asked.command == "help") return help(asked);
   std::cout << "heddle " << version() << '\n';
   return as_expected;

@@ -129,7 +129,11 @@ std::unique_ptr<CLI::App> parser_of(invocation& into, typed_numbers& typed) {
     parser->add_option("-o,--out", into.out_file);
     parser->add_flag("--json", into.json);
   }
-  if (name == "help") parser->add_option("COMMAND", into.topic);
+  if (name == "completion") parser->add_option("SHELL", into.topic)->required();
+  if (name == "help") {
+    CLI::Option* topic = parser->add_option("COMMAND", into.topic);
+    parser->add_flag("--man", into.man_page)->excludes(topic);
+  }
   return parser;
 }
 
@@ -208,8 +212,21 @@ bool is_help_flag(std::string_view word) { return word == "--help" || word == "-
 }  // namespace
 
 const std::vector<std::string>& command_names() {
-  static const std::vector<std::string> names = {"list",   "fuzz",   "replay", "shrink",   "zoo",
-                                                 "verify", "import", "litmus", "progress", "help"};
+  static const std::vector<std::string> names = {"list",   "fuzz",   "replay",   "shrink",     "zoo", "verify",
+                                                 "import", "litmus", "progress", "completion", "help"};
+  return names;
+}
+
+std::vector<std::string> option_names(const std::string& command) {
+  invocation into;
+  into.command = command;
+  typed_numbers typed;
+  const auto parser = parser_of(into, typed);
+  parser->set_help_flag();
+  std::vector<std::string> names = options_of(*parser);
+  for (const CLI::Option* option : parser->get_options())
+    for (const std::string& name : option->get_snames()) names.push_back("-" + name);
+  std::sort(names.begin(), names.end());
   return names;
 }
 
@@ -224,6 +241,10 @@ invocation_or_error parse_command_line(int argument_count, const char* const* ar
   }
 
   into.command = words.front();
+  if (into.command == "__complete") {  // asked by the scripts of `completion`; the words are anything
+    into.typed.assign(words.begin() + 1, words.end());
+    return read;
+  }
   if (into.command == "--version" || is_help_flag(into.command)) {
     into.command = into.command == "--version" ? "version" : "help";
     if (words.size() > 1) read.error = "unexpected argument \"" + words[1].substr(0, 64) + "\" after " + words[0];

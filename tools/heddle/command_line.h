@@ -12,7 +12,8 @@ namespace heddle::tools {
 /// One call of the command. Each subcommand uses its own fields.
 struct invocation {
   std::string program;  ///< as it was typed
-  std::string command;  ///< list, fuzz, replay, shrink, verify, import, litmus, progress, help or version
+  std::string
+      command;  ///< list, fuzz, replay, shrink, verify, import, litmus, progress, completion, help, version or __complete
   bool json = false;
 
   std::vector<std::string> scenarios;  ///< fuzz, zoo: names and patterns; all when empty
@@ -51,7 +52,9 @@ struct invocation {
   uint64_t memory_mib = 0;  ///< verify: that the search may keep
   bool unreduced = false;   ///< verify: without reductions
 
-  std::string topic;  ///< help: a command, or empty
+  std::string topic;               ///< help: a command, or empty; completion: a shell
+  bool man_page = false;           ///< help: all of it as a manual page
+  std::vector<std::string> typed;  ///< __complete: the words of the command line so far
 };
 
 /// The invocation, or one line that says what is wrong with the arguments.
@@ -60,6 +63,9 @@ struct invocation_or_error {
   std::string error;
 };
 invocation_or_error parse_command_line(int argument_count, const char* const* arguments);
+
+/// The options that a subcommand takes, "--out" and "-o", sorted.
+std::vector<std::string> option_names(const std::string& command);
 
 /// The subcommands, in the order in which help lists them.
 const std::vector<std::string>& command_names();

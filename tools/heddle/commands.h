@@ -20,6 +20,8 @@ int zoo(const invocation& asked);
 int verify(const invocation& asked);
 int litmus(const invocation& asked);
 int progress(const invocation& asked);
+int completion(const invocation& asked);
+int complete(const invocation& asked);
 int help(const invocation& asked);
 
 /// `fuzz` with others at work than the threads of this process.

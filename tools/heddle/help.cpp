@@ -1,6 +1,10 @@
 #include <heddle/scheduler/strategy.h>
 #include <heddle/tools/commands.h>
 #include <heddle/tools/common.h>
+#include <heddle/tools/help_page.h>
+#include <heddle/tools/man_page.h>
+#include <heddle/tools/table.h>
+#include <heddle/tools/trial.h>
 
 #include <iostream>
 #include <string>
@@ -10,17 +14,21 @@ namespace {
 
 constexpr std::string_view overview = R"(heddle finds schedules under which GPU and host hang or break a protocol.
 
-  heddle list                    scenarios, with their parameters and expected verdicts
+  heddle list                    scenarios, with their parameters and expected
+                                 verdicts
   heddle fuzz [SCENARIO...]      run scenarios under many schedules
   heddle replay FILE|TOKEN       run one recorded schedule again
   heddle shrink FILE|TOKEN       make a failing schedule as small as can be
-  heddle verify SCENARIO         go through all schedules of a small configuration
+  heddle verify SCENARIO         go through all schedules of a small
+                                 configuration
   heddle zoo [ENTRY...]          find, replay and shrink every planted bug
   heddle import DUMP.json        look for a hang of a real machine in the model
-  heddle litmus [FILE...]        run litmus tests of the memory model; judge tables
-                                 of progress
+  heddle litmus [FILE...]        run litmus tests of the memory model; judge
+                                 tables of progress
   heddle progress [PROGRAM...]   which progress models a program needs, judged
                                  exactly; without one, a table for remote calls
+  heddle completion SHELL        what a shell reads to complete commands and
+                                 options
   heddle help [COMMAND]          more about a command
   heddle --version
 
@@ -30,6 +38,9 @@ Exit status
   2    the input was wrong; one line on stderr says what and how to mend it
   3    heddle could not go on (disk full, out of memory); what was found is kept
   130  stopped by Ctrl-C; what was found is printed
+
+Environment
+  NO_COLOR  when not empty: no colours, which are for terminals only
 )";
 
 constexpr std::string_view list_help = R"(heddle list [--json]
@@ -56,17 +67,18 @@ a name or a shell pattern ("port.*"); without any, all are run.
                     the key; heddle list shows them. One that would have no
                     effect beside the others, as link.wc=on without
                     fidelity=link, is refused
-  --jobs J          so many threads (default 1); 0: one for each core. Each has a
-                    machine of its own; code under test that keeps something in
-                    statics needs 1. What is found does not depend on J
-  --shard I/N       only part I of N parts of the seeds, for as many processes or
-                    machines. With --time the parts begin 2^40 seeds apart
+  --jobs J          so many threads (default 1); 0: one for each core. Each has
+                    a machine of its own; code under test that keeps something
+                    in statics needs 1. What is found does not depend on J
+  --shard I/N       only part I of N parts of the seeds, for as many processes
+                    or machines. With --time the parts begin 2^40 seeds apart
   --out DIR         write each finding's trace to
                     DIR/SCENARIO-VERDICT-SEED.heddle.json before going on, and
                     what has been run to DIR/campaign.jsonl. There an earlier
                     campaign is set aside, never overwritten
-  --resume DIR      go on with the campaign of DIR, which was ended at any moment,
-                    with what it was asked for; a shard names itself by --shard
+  --resume DIR      go on with the campaign of DIR, which was ended at any
+                    moment, with what it was asked for; a shard names itself by
+                    --shard
   --json            results for programs
   --junit FILE      results for services that build and test, a case a scenario
 
@@ -100,11 +112,11 @@ constexpr std::string_view shrink_help = R"(heddle shrink FILE|TOKEN [-o FILE] [
 
 Looks for a smaller run that fails in the same way: with the same verdict at the
 same place, and, where it hangs, with the same actors waiting. First the numbers
-among the scenario's own parameters are reduced, such as waves, lanes and calls; the
-settings of the machine stay as they are. Then parts of the schedule are left out and
-moved: fewer steps, fewer context switches, fewer stale reads and late arrivals. The
-result has never more steps or more context switches than the trace, and is a trace
-like others: heddle replay repeats it.
+among the scenario's own parameters are reduced, such as waves, lanes and calls;
+the settings of the machine stay as they are. Then parts of the schedule are
+left out and moved: fewer steps, fewer context switches, fewer stale reads and
+late arrivals. The result has never more steps or more context switches than the
+trace, and is a trace like others: heddle replay repeats it.
 
   -o, --out FILE    where it is written (default: NAME-shrunk.heddle.json beside
                     NAME.heddle.json; of a token, here as
@@ -118,9 +130,9 @@ like others: heddle replay repeats it.
 
 Ctrl-C ends the search; the smallest run so far is written.
 
-Exit status: 0 when the trace was written, also where nothing smaller was found; 2
-when the input was wrong or the run was not the recorded one, 3 when it could not be
-written, 130 when stopped by Ctrl-C.
+Exit status: 0 when the trace was written, also where nothing smaller was found;
+2 when the input was wrong or the run was not the recorded one, 3 when it could
+not be written, 130 when stopped by Ctrl-C.
 )";
 
 constexpr std::string_view zoo_help = R"(heddle zoo [ENTRY...] [OPTIONS]
@@ -137,9 +149,9 @@ a name or a shell pattern; without any, all are taken.
   --strategy X      who decides (default mix)
   --set KEY=VALUE   a setting of all; may be repeated
   --jobs J          so many threads (default: one for each core)
-  --compare         instead: a Markdown table of how many schedules each strategy
-                    needs, the median of 20 ranges of seeds; "-" is more than
-                    --schedules, which is 1000 then
+  --compare         instead: a Markdown table of how many schedules each
+                    strategy needs, the median of 20 ranges of seeds; "-" is
+                    more than --schedules, which is 1000 then
   --json            for programs
 
 Exit status: 0 when every entry is as expected, 1 when one is not.
@@ -153,15 +165,15 @@ When it hangs there too, the trace is an ordinary one: heddle replay repeats it.
 
   --schedules N     at most so many schedules (default 1000)
   --time T          instead of a number: 30, 45s, 5m, 2h
-  --seed S          the first seed (default 1). Its schedule keeps to the recorded
-                    order strictly, each later one a little less
-  --set KEY=VALUE   a setting beside those of the dump, such as progress=hsa; may
-                    be repeated
+  --seed S          the first seed (default 1). Its schedule keeps to the
+                    recorded order strictly, each later one a little less
+  --set KEY=VALUE   a setting beside those of the dump, such as progress=hsa;
+                    may be repeated
   -o, --out FILE    where the trace is written (default: here, as
                     SCENARIO-VERDICT-import.heddle.json)
 
-Exit status: 0 when the model hangs too and the trace was written, 1 when it does
-not in that many schedules, 2 when the dump or another input was wrong.
+Exit status: 0 when the model hangs too and the trace was written, 1 when it
+does not in that many schedules, 2 when the dump or another input was wrong.
 )";
 
 constexpr std::string_view verify_help = R"(heddle verify SCENARIO [--set KEY=VALUE]... [OPTIONS]
@@ -193,9 +205,9 @@ that its memory model allows or forbids. Without a FILE, the tables that ship
 are run: ptx.csv and rpc.csv (fidelity scoped), pcie.csv (fidelity link, each
 configuration of the link).
 
-A table with verdicts of progress models (columns WEAK_FAIR, HSA, OBE_STRONG, ...)
-is not run: each program is judged exactly, on the graph of all its states, and
-compared with the table. heddle help progress has the grammar of programs.
+A table with verdicts of progress models (columns WEAK_FAIR, HSA, OBE_STRONG,
+...) is not run: each program is judged exactly, on the graph of all its states,
+and compared with the table. heddle help progress has the grammar of programs.
 
   --row REGEX       only tests whose name, such as "ptx/MP+rlx.gpu+cta" or
                     "pcie/SB.fences [pool+drain]", has a match
@@ -218,24 +230,25 @@ outcome was seen. UNSOUND: a forbidden outcome was seen. MISSED: an outcome that
 must be seen was not, or a protocol's bug was caught neither by its outcome nor
 as a race. Allowed outcomes that need load buffering or a host weaker than x86
 are not modelled, and need not be seen; neither need those that only a store's
-place in its location's order shows ("coherence"). WRONG: a program of a table of
-progress has another verdict here; the line below it gives the reason.
+place in its location's order shows ("coherence"). WRONG: a program of a table
+of progress has another verdict here; the line below it gives the reason.
 
-Exit status: 0 when the machine is sound and complete and the verdicts on progress
-are those of the tables, 1 when not.
+Exit status: 0 when the machine is sound and complete and the verdicts on
+progress are those of the tables, 1 when not.
 )";
 
 constexpr std::string_view progress_help = R"(heddle progress [SHAPE|PROGRAM...] [--json]
 heddle progress --simulate [SHAPE|PROGRAM|FILE.csv...] [OPTIONS]
 
-Says under which progress models a program must end, whatever the scheduler does.
-The verdicts are exact: they come from the graph of all states. Without an
+Says under which progress models a program must end, whatever the scheduler
+does. The verdicts are exact: they come from the graph of all states. Without an
 argument, a table of what waves do around a remote call; with the name of one of
 its shapes, or a program of your own, also the reason where it may hang.
 
-With --simulate they are also played on the simulated machine, each under each model:
-a hang must be found where a program may hang (F, weak), and none where it must end.
-FILE.csv is a table of programs with their verdicts; heddle litmus judges it.
+With --simulate they are also played on the simulated machine, each under each
+model: a hang must be found where a program may hang (F, weak), and none where
+it must end. FILE.csv is a table of programs with their verdicts; heddle litmus
+judges it.
 
   --json            for programs
   --simulate        play
@@ -244,56 +257,78 @@ FILE.csv is a table of programs with their verdicts; heddle litmus judges it.
   --strategy X      who decides (default rhythm); see heddle help fuzz
   --details         a line for each program and model
 
-  PROGRAM  threads, separated by blanks: T0{...} T1{...} are waves of the device,
-           H0{...} host threads, S0{...} servers: host threads that need not end
+  PROGRAM  threads, separated by blanks: T0{...} T1{...} are waves of the
+           device, H0{...} host threads, S0{...} servers: host threads that need
+           not end
   {...}    steps, numbered from 0: 0:if ld m0==0 goto 0; 1:st m1=1
   step     st LOC=V, xchg(LOC,V), if ld LOC==V goto N, if xchg(LOC,V)==V goto N:
            the branch is taken when the old value is V; END ends the thread
   LOC, V   a lower-case word; 0 to 255. Memory is 0 at first
 
-P: every execution ends. F: one may not. First under weak fairness (no thread that
-is guaranteed a turn is starved), then under strong (also, what it can do again and
-again is done). Host threads and servers are always guaranteed a turn.
+P: every execution ends. F: one may not. First under weak fairness (no thread
+that is guaranteed a turn is starved), then under strong (also, what it can do
+again and again is done). Host threads and servers are always guaranteed a turn.
 
-Exit status: 0, or 2 when the input was wrong. With --simulate 1 when a program that must
-end hung, or when under some model more than 1 of 100 hangs was missed.
+Exit status: 0, or 2 when the input was wrong. With --simulate 1 when a program
+that must end hung, or when under some model more than 1 of 100 hangs was
+missed.
 )";
 
-constexpr std::string_view help_help = R"(heddle help [COMMAND]
+constexpr std::string_view completion_help = R"(heddle completion bash|zsh|fish
+
+Prints what a shell reads to complete commands, options, scenarios and settings
+of this program. The shell asks the program itself, so that nothing can be out
+of date.
+
+  bash   source <(heddle completion bash)
+  zsh    source <(heddle completion zsh)
+  fish   heddle completion fish | source
+)";
+
+constexpr std::string_view help_help = R"(heddle help [COMMAND] [--man]
 
 Explains a command, or lists them all.
+
+  --man     all of it as a manual page, for man -l -
 )";
+
+struct topic {
+  std::string_view name;
+  std::string_view text;
+};
+
+constexpr topic topics[] = {{"", overview},
+                            {"list", list_help},
+                            {"fuzz", fuzz_help},
+                            {"replay", replay_help},
+                            {"shrink", shrink_help},
+                            {"zoo", zoo_help},
+                            {"import", import_help},
+                            {"verify", verify_help},
+                            {"litmus", litmus_help},
+                            {"progress", progress_help},
+                            {"completion", completion_help},
+                            {"help", help_help}};
 
 }  // namespace
 
-int help(const invocation& asked) {
-  if (asked.topic.empty()) {
-    std::cout << overview;
-  } else if (asked.topic == "list") {
-    std::cout << list_help;
-  } else if (asked.topic == "fuzz") {
-    std::cout << fuzz_help;
-    for (const scheduler::strategy_help& each : scheduler::strategies())
-      std::cout << "  " << each.name << "\n      " << each.help << '\n';
-  } else if (asked.topic == "replay") {
-    std::cout << replay_help;
-  } else if (asked.topic == "shrink") {
-    std::cout << shrink_help;
-  } else if (asked.topic == "zoo") {
-    std::cout << zoo_help;
-  } else if (asked.topic == "import") {
-    std::cout << import_help;
-  } else if (asked.topic == "litmus") {
-    std::cout << litmus_help;
-  } else if (asked.topic == "verify") {
-    std::cout << verify_help;
-  } else if (asked.topic == "progress") {
-    std::cout << progress_help;
-  } else if (asked.topic == "help") {
-    std::cout << help_help;
-  } else {
-    return fail(wrong_input, unknown("command", asked.topic, command_names()));
+std::string help_text(std::string_view name) {
+  constexpr size_t width = 74;
+  for (const topic& each : topics) {
+    if (each.name != name) continue;
+    std::string text(each.text);
+    if (name != "fuzz") return text;
+    for (const scheduler::strategy_help& strategy : scheduler::strategies())
+      text += "  " + std::string(strategy.name) + '\n' + indented(wrapped(strategy.help, width), 6);
+    return text;
   }
+  return {};
+}
+
+int help(const invocation& asked) {
+  const std::string text = asked.man_page ? man_page(version()) : help_text(asked.topic);
+  if (text.empty()) return fail(wrong_input, unknown("command", asked.topic, command_names()));
+  std::cout << text;
   return as_expected;
 }
 

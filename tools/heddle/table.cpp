@@ -89,6 +89,24 @@ std::string indented(std::string_view text, size_t blanks) {
   return all;
 }
 
+std::string wrapped(std::string_view text, size_t width_max) {
+  std::string all;
+  while (!text.empty()) {
+    const size_t end = std::min(text.find('\n'), text.size());
+    std::string_view line = text.substr(0, end);
+    while (line.size() > width_max) {
+      size_t at = line.rfind(' ', width_max);
+      if (at == std::string_view::npos || at == 0) at = line.find(' ', 1);
+      if (at == std::string_view::npos) break;
+      all += std::string(line.substr(0, at)) + '\n';
+      line.remove_prefix(at + 1);
+    }
+    all += std::string(line) + '\n';
+    text.remove_prefix(std::min(end + 1, text.size()));
+  }
+  return all;
+}
+
 std::string grouped(uint64_t number) {
   std::string digits = std::to_string(number);
   for (size_t place = digits.size(); place > 3; place -= 3) digits.insert(place - 3, ",");

@@ -52,6 +52,9 @@ std::string shortened(std::string_view text, size_t width_max);
 /// Every line of a text with so many blanks before it; ends with a line feed unless the text is empty.
 std::string indented(std::string_view text, size_t blanks);
 
+/// The text in lines of at most so many characters, broken at blanks; a longer word has a line of its own. Lines that there are stay.
+std::string wrapped(std::string_view text, size_t width_max);
+
 /// "1,234,567"
 std::string grouped(uint64_t number);
 
