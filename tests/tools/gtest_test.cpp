@@ -1,3 +1,7 @@
+#include <heddle/tools/command_line.h>
+
+#include <algorithm>
+
 #include "command.h"
 
 namespace heddle::tests {
@@ -20,6 +24,11 @@ TEST(gtest_macro, a_failure_prints_token_report_and_a_command_that_works) {
   ASSERT_NE(token, std::string::npos);
   const std::string text = ended.out.substr(token, ended.out.find('\n', token) - token);
   EXPECT_EQ(run_process({FAKE_GTEST, "replay", text}).status, 1);
+  // The page of it, where the program can make one.
+  const auto& commands = tools::command_names();
+  const bool makes_pages = std::find(commands.begin(), commands.end(), "report") != commands.end();
+  EXPECT_EQ(ended.out.find(" report " + text + " -o fake.racy-race.html\n") != std::string::npos, makes_pages)
+      << ended.out;
 }
 
 TEST(gtest_macro, mistakes_fail_with_their_line) {

@@ -1,6 +1,8 @@
 #include "process.h"
 
 #include <fcntl.h>
+#include <pty.h>
+#include <sys/ioctl.h>
 #include <sys/resource.h>
 #include <sys/wait.h>
 #include <unistd.h>
@@ -59,6 +61,35 @@ ended_process run_process(const std::vector<std::string>& words, const process_o
   return {.status = WIFEXITED(status) ? WEXITSTATUS(status) : 128 + WTERMSIG(status),
           .out = options.out_file.empty() ? content(out) : "",
           .err = content(err)};
+}
+
+ended_process run_in_terminal(const std::vector<std::string>& words, const std::vector<std::string>& environment) {
+  winsize size{};
+  size.ws_row = 24;
+  size.ws_col = 80;
+  int terminal = -1;
+  const pid_t child = forkpty(&terminal, nullptr, nullptr, &size);
+  if (child == 0) {
+    unsetenv("NO_COLOR");
+    setenv("TERM", "xterm", 1);
+    for (const std::string& each : environment)
+      setenv(each.substr(0, each.find('=')).c_str(), each.substr(each.find('=') + 1).c_str(), 1);
+    std::vector<char*> arguments;
+    for (const std::string& word : words) arguments.push_back(const_cast<char*>(word.c_str()));
+    arguments.push_back(nullptr);
+    execv(arguments[0], arguments.data());
+    _exit(127);
+  }
+  ended_process ended;
+  char part[4096];
+  // Reading fails with EIO when nobody has the other end any more.
+  for (ssize_t got; (got = read(terminal, part, sizeof part)) > 0;) ended.out.append(part, static_cast<size_t>(got));
+  close(terminal);
+  int status = 0;
+  waitpid(child, &status, 0);
+  ended.status = WIFEXITED(status) ? WEXITSTATUS(status) : 128 + WTERMSIG(status);
+  for (size_t at = 0; (at = ended.out.find("\r\n", at)) != std::string::npos;) ended.out.erase(at, 1);
+  return ended;
 }
 
 size_t line_count(const std::string& text) { return static_cast<size_t>(std::count(text.begin(), text.end(), '\n')); }

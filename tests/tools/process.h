@@ -23,6 +23,10 @@ struct process_options {
 /// Runs words[0] with the other words as arguments.
 ended_process run_process(const std::vector<std::string>& words, const process_options& options = {});
 
+/// The same on a terminal of 80 columns that is stdin, stdout and stderr: all that it shows, line ends as "\n". `environment` are "NAME=value"; TERM
+/// is xterm unless it is among them, and NO_COLOR is not set.
+ended_process run_in_terminal(const std::vector<std::string>& words, const std::vector<std::string>& environment = {});
+
 size_t line_count(const std::string& text);
 
 /// A folder that is gone after the test.

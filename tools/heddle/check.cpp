@@ -1,11 +1,26 @@
 #include <heddle/scheduler/strategy.h>
 #include <heddle/tools/check.h>
+#include <heddle/tools/command_line.h>
 #include <heddle/tools/common.h>
 #include <heddle/tools/fuzz_report.h>
 
+#include <algorithm>
 #include <cerrno>  // program_invocation_name
 
 namespace heddle::tools {
+namespace {
+
+/// The line that makes a page of the finding, where this program has that command.
+std::string page_command(const std::string& name, const scheduler::finding& found) {
+  const std::vector<std::string>& commands = command_names();
+  const std::string token = to_token(found.first);
+  if (std::find(commands.begin(), commands.end(), "report") == commands.end()) return {};
+  if (token.size() > token_on_command_line_max) return {};
+  return "  " + shell_word(program_invocation_name) + " report " + token + " -o " +
+         shell_word(name + "-" + std::string(to_string(found.first.outcome)) + ".html") + '\n';
+}
+
+}  // namespace
 
 std::string check_scenario(const std::string& name, uint64_t schedules, const std::vector<std::string>& settings) {
   const selection selected = select_scenarios({name});
@@ -28,8 +43,10 @@ std::string check_scenario(const std::string& name, uint64_t schedules, const st
   std::string text = name + ": expected " + std::string(to_string(made.expected)) + ", found " +
                      std::string(to_string(made.seen())) + " in " + std::to_string(made.runs.schedules) +
                      " schedules\n";
-  for (const scheduler::finding& each : made.runs.findings)
+  for (const scheduler::finding& each : made.runs.findings) {
     text += '\n' + describe(each, made.expected, made.runs.schedules, program_invocation_name, "");
+    text += page_command(name, each);
+  }
   return text;
 }
 

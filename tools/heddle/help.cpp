@@ -213,9 +213,10 @@ and compared with the table. heddle help progress has the grammar of programs.
                     "pcie/SB.fences [pool+drain]", has a match
   --schedules N     schedules per test (default 20000); where an outcome must be
                     seen, ten times as many before it counts as missed
-  --exact           all runs there are in place of a sample: a forbidden outcome that
-                    is not seen cannot be; see heddle help verify
-  --time T          with --exact: no longer than that for one test (30, 45s, 5m, 2h)
+  --exact           all runs there are in place of a sample: a forbidden outcome
+                    that is not seen cannot be; see heddle help verify
+  --time T          with --exact: no longer than that for one test (30, 45s, 5m,
+                    2h)
   --all             all of them, also when an allowed outcome has been seen
   --seed S          schedule i of a test has seed S+i (default 1)
   --jobs J          OS threads (default: one per core)
