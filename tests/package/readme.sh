@@ -10,6 +10,8 @@ mkdir -p "$work"
 block() { awk -v name="$1" -f "$source/tests/docs/block.awk" "$source/README.md" >"$work/$1"; }
 block mine.cpp
 block CMakeLists.txt
+# "sh install" of docs/installing.md is what the tests package.install and package.debian do.
+awk -v name=install -f "$source/tests/docs/block.awk" "$source/docs/installing.md" >/dev/null
 lines=$(cat "$work/mine.cpp" "$work/CMakeLists.txt" | wc -l)
 if [ "$lines" -gt 30 ]; then
   echo "the project of README.md has $lines lines, more than 30"
@@ -29,11 +31,10 @@ else
   PKG_CONFIG_PATH=$(dirname "$(find "$prefix" -name heddle.pc)")
   export PKG_CONFIG_PATH
   pkg-config --validate heddle heddle-rpc
-  mkdir "$work/build"
-  # shellcheck disable=SC2046
-  "$compiler" -O2 $(pkg-config --cflags heddle) -c "$work/mine.cpp" -o "$work/mine.o"
-  # shellcheck disable=SC2046
-  "$compiler" "$work/mine.o" $(pkg-config --libs heddle) -o "$work/build/mine"
+  # What docs/installing.md tells its reader to type.
+  awk -v name=pkg-config -f "$source/tests/docs/block.awk" "$source/docs/installing.md" >"$work/commands"
+  sed -i -e "s|DIR/|$prefix/|" -e "s|^g++|$compiler|" "$work/commands"
+  (cd "$work" && bash -e commands && mkdir build && mv mine build/mine)
 fi
 
 cd "$work"
