@@ -270,7 +270,7 @@ class world {
   /// Whether the lane's pending load, or read-modify-write that leaves what it finds, can find one value alone, from which it learns nothing.
   bool finds_nothing_new(const lane& who) { return late_ == nullptr || late_->finds_nothing_new(who); }
   /// Whether somebody who has never stepped must start some time, although nobody promises a turn to anyone on the device.
-  bool owes_a_start() const { return fair_.owes_a_start() && !only_calls_start_kernels(); }
+  bool owes_a_start() const { return is_start_owed() && !only_calls_start_kernels(); }
   /// Where the lane stands in its loop with its private state, and what it has read since it last got anywhere.
   void tell_wait(const lane& who, state_reader& stands, state_reader& has_read) const;
   /// Does what may need more stack than a lane has, on the OS thread's own.
@@ -350,6 +350,7 @@ class world {
   void leave_block(wave& of);
   void complete_barrier(const wave& of, block_state& block);
   std::vector<lane*> meeting_;  ///< of the barrier that completes
+  bool is_start_owed() const;
   bool only_calls_start_kernels() const { return machine_.progress == progress_model::cuda; }
   /// Whether a host thread waits in a call into the driver, or in a loop that makes one.
   bool somebody_calls() const;

@@ -93,8 +93,7 @@ lane& world::choose_specially(lane& self) {
         proving_ = proof::none;
         return *next;
       }
-    } else if (!candidates_.empty() &&
-               (fair_.candidates() != 0 || (fair_.owes_a_start() && !only_calls_start_kernels()))) {
+    } else if (!candidates_.empty() && (fair_.candidates() != 0 || (is_start_owed() && !only_calls_start_kernels()))) {
       proving_ = proof::none;
       return ask(self);
     }
@@ -107,7 +106,7 @@ lane& world::choose_specially(lane& self) {
     proving_ = candidates_.empty() ? proof::of_everybody : proof::of_guaranteed;
     if (!all_waits_proven()) continue;
     // What each waits for is certain now.
-    if (proving_ == proof::of_guaranteed && fair_.owes_a_start() && somebody_calls()) {
+    if (proving_ == proof::of_guaranteed && is_start_owed() && somebody_calls()) {
       proving_ = proof::none;
       if (tail_.begun) continue;
       return ask(self);
@@ -120,6 +119,12 @@ lane& world::choose_specially(lane& self) {
     else
       end_deadlock(self);
   }
+}
+
+// Somebody is promised a start, and there is one who can be given it: a wave of a kernel that comes behind another one in its stream cannot.
+bool world::is_start_owed() const {
+  return fair_.owes_a_start() && std::any_of(candidates_.begin(), candidates_.end(),
+                                             [](const lane* who) { return !who->is_host() && !who->of->stepped; });
 }
 
 // Only a call into the driver that goes on, or that is made again and again, lets the device go on. (CUDA's execution model, on

@@ -2,6 +2,7 @@
 // the whole state comes back and each of them has stepped meanwhile, the same happens again for ever: a hang, and proof of it.
 // ("Lasso": the stem leads to a cycle. Weak fairness asks no more of a cycle than a step of each who is always in the fair set.)
 #include <heddle/sim/cycle_report.h>
+#include <heddle/sim/end_game.h>
 #include <heddle/sim/world.h>
 
 #include <algorithm>
@@ -38,8 +39,7 @@ uint32_t rank_of(const lane& who) { return (may_write(who.pending.kind) ? 0u : 2
 // A strategy that draws its end game says when it begins, and in what rhythm. False when it had no answer.
 bool world::draw_end_game() {
   if (!choices_->draws_end_game()) return true;
-  // Programs of a few steps have ended by chance after a few more, so that short stretches are the likelier; and short rhythms find most.
-  constexpr std::array<uint8_t, 16> octaves = {0, 0, 0, 0, 0, 0, 0, 1, 2, 3, 4, 5, 6, 8, 10, 13};
+  // Short rhythms find most.
   constexpr std::array<uint8_t, 8> turns = {0, 1, 1, 1, 2, 2, 2, 3};
   bool answered = true;
   const auto draw = [&](uint32_t count) {
@@ -47,7 +47,7 @@ bool world::draw_end_game() {
     answered = answered && drawn < count;
     return answered ? drawn : 0;
   };
-  const uint32_t first = uint32_t{1} << octaves[draw(octaves.size())];
+  const uint32_t first = uint32_t{1} << end_game_octaves[draw(end_game_octaves.size())];
   next_limit_ = std::min<uint64_t>(machine_.budget, first + draw(first));
   tail_.plays.downwards = draw(2) == 1;
   tail_.plays.starves = draw(4) == 1;

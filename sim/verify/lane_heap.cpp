@@ -1,3 +1,4 @@
+#include <heddle/sim/runtime/entry.h>
 #include <heddle/sim/verify/lane_heap.h>
 #include <heddle/sim/world.h>
 
@@ -118,9 +119,11 @@ using heddle::sim::lane_heap;
 using heddle::sim::world;
 
 void* allocate(size_t size_bytes, size_t alignment) {
-  if (const lane* const self = world::current; self != nullptr)
-    if (lane_heap* const own = world::instance->lanes_allocate_in(); own != nullptr)
+  if (lane* const self = world::current; self != nullptr)
+    if (lane_heap* const own = world::instance->lanes_allocate_in(); own != nullptr) {
+      const heddle::sim::runtime::entered inside(*self);
       if (void* const memory = own->allocate(self->id, size_bytes, alignment)) return memory;
+    }
   if (size_bytes == 0) size_bytes = 1;
   for (;;) {
     void* const memory = alignment <= alignof(std::max_align_t)
@@ -141,8 +144,16 @@ void* allocate_or_null(size_t size_bytes, size_t alignment) noexcept {
   }
 }
 
+bool release_to_lane(void* memory) {
+  lane* const self = world::current;
+  if (self == nullptr || world::instance->lanes_allocate_in() == nullptr) return lane_heap::release(memory);
+  // What the heap does to its memory is no step of the program.
+  const heddle::sim::runtime::entered inside(*self);
+  return lane_heap::release(memory);
+}
+
 void release(void* memory) {
-  if (memory != nullptr && !lane_heap::release(memory)) std::free(memory);
+  if (memory != nullptr && !release_to_lane(memory)) std::free(memory);
 }
 
 }  // namespace

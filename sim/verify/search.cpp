@@ -1,4 +1,5 @@
 #include <heddle/scheduler/strategy.h>
+#include <heddle/sim/end_game.h>
 #include <heddle/sim/memory/late_memory.h>
 #include <heddle/sim/runtime/entry.h>
 #include <heddle/sim/verify/fair_cycles.h>
@@ -8,7 +9,6 @@
 #include <heddle/sim/world.h>
 
 #include <algorithm>
-#include <array>
 #include <bit>
 #include <chrono>
 #include <unordered_set>
@@ -431,12 +431,11 @@ class into_cycle final : public scheduler::strategy {
  private:
   // As world::draw_end_game asks: the number of the power of two, what is added to it, then the rhythm; which is one turn for each.
   uint32_t pick_end(uint32_t count) {
-    constexpr std::array<uint8_t, 16> octaves = {0, 0, 0, 0, 0, 0, 0, 1, 2, 3, 4, 5, 6, 8, 10, 13};
     switch (drawn_++) {
       case 0: {
         uint32_t place = 0;
-        while (place + 1 < octaves.size() && (uint64_t{2} << octaves[place]) <= steps_ + 1) ++place;
-        octave_ = octaves[place];
+        while (place + 1 < end_game_octaves.size() && (uint64_t{2} << end_game_octaves[place]) <= steps_ + 1) ++place;
+        octave_ = end_game_octaves[place];
         return place;
       }
       case 1: {

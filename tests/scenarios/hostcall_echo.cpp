@@ -12,7 +12,8 @@ void run_hostcall_contended(const parameters& set) { run_hostcalls(set); }
 HEDDLE_SCENARIO(run_hostcall_echo, {.name = "hostcall.echo",
                                     .summary = "every lane's value comes back changed in a packet",
                                     .parameters = hostcall_parameters(2, 2, 4, 1, 3),
-                                    .expected = needs_fair_packet_holders});
+                                    .expected = needs_fair_packet_holders,
+                                    .proofs = {"waves=2 lanes=1 packets=1 calls=1"}});
 
 HEDDLE_SCENARIO(run_hostcall_contended, {.name = "hostcall.contended",
                                          .summary = "more waves than packets, and two host threads that serve",

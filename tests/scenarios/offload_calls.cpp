@@ -30,7 +30,8 @@ std::vector<parameter> ring_parameters(int64_t waves, int64_t lanes, const char*
 HEDDLE_SCENARIO(run_offload_single, {.name = "offload.single",
                                      .summary = "lanes have the host run functions, through one mailbox for all",
                                      .parameters = offload_parameters(2, 2, 4),
-                                     .expected = needs_fair_requesters});
+                                     .expected = needs_fair_requesters,
+                                     .proofs = {"waves=2 lanes=1 calls=1"}});
 
 HEDDLE_SCENARIO(run_offload_copied, {.name = "offload.copied",
                                      .summary = "the same, where the host copies the mailbox to look at it",
@@ -40,7 +41,8 @@ HEDDLE_SCENARIO(run_offload_copied, {.name = "offload.copied",
 HEDDLE_SCENARIO(run_offload_ring, {.name = "offload.ring",
                                    .summary = "lanes have the host run functions, through a ring of entries",
                                    .parameters = ring_parameters(2, 2, "4", 4),
-                                   .expected = needs_fair_ring});
+                                   .expected = needs_fair_ring,
+                                   .proofs = {"waves=2 lanes=1 calls=1 entries=2"}});
 
 HEDDLE_SCENARIO(run_offload_contended, {.name = "offload.contended",
                                         .summary = "more waves than entries, and a counter that wraps on the way",

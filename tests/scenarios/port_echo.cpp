@@ -11,7 +11,8 @@ void run_contended(const parameters& set) { run_echo(set); }
 HEDDLE_SCENARIO(run_echo, {.name = "port.echo",
                            .summary = "every lane's value comes back changed",
                            .parameters = port_parameters(3, 2, 3, 4),
-                           .expected = needs_fair_holders});
+                           .expected = needs_fair_holders,
+                           .proofs = {"waves=2 lanes=1 ports=1 calls=1", "waves=2 lanes=1 ports=2 calls=1"}});
 
 HEDDLE_SCENARIO(run_contended, {.name = "port.contended",
                                 .summary = "more waves than ports: who opens waits for who closes",

@@ -52,6 +52,7 @@ std::vector<parameter> ring_fifo_parameters() {
 HEDDLE_SCENARIO(run_ring_fifo, {.name = "ring.fifo",
                                 .summary = "lanes push more entries than the ring holds",
                                 .parameters = ring_fifo_parameters(),
-                                .expected = ring_fifo_verdict});
+                                .expected = ring_fifo_verdict,
+                                .proofs = {"waves=2 lanes=1 calls=1 entries=2"}});
 
 }  // namespace heddle::tests

@@ -51,7 +51,8 @@ void run_slot_contended(const parameters& set) { run_with_mailbox<slot_echo>(set
 HEDDLE_SCENARIO(run_slot_echo, {.name = "slot.echo",
                                 .summary = "every lane's value comes back changed through a slot",
                                 .parameters = echo_parameters(2, 2, 4, 3),
-                                .expected = needs_fair_slot_holders});
+                                .expected = needs_fair_slot_holders,
+                                .proofs = {"waves=2 lanes=1 slots=1 calls=1"}});
 
 HEDDLE_SCENARIO(run_slot_contended, {.name = "slot.contended",
                                      .summary = "more waves than slots: who finds none tries again",

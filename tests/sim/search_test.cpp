@@ -293,6 +293,48 @@ TEST(Search, AcrossTheLinkAHangIsFound) {
   EXPECT_TRUE(all.verdicts.contains(verdict::deadlock));
 }
 
+// A wave that comes behind another kernel cannot be given the start that is promised to somebody.
+TEST(Search, AKernelThatHasToWaitIsNoProgressOfTheOneBeforeIt) {
+  const program body = [] {
+    device machine;
+    auto* const flag = machine.allocate_shared<uint32_t>(1, "flag");
+    machine.launch({.blocks = 1, .waves = 1, .lanes = 1}, [=] {
+      word<uint32_t>(*flag).store(1, relaxed);
+      word<uint32_t>(*flag).store(2, relaxed);
+    });
+    machine.launch({.blocks = 1, .waves = 1, .lanes = 1}, [] {});
+    machine.synchronize();
+    machine.free(flag);
+  };
+  const explored unfair = explorer_of(body, {"progress=unfair"}).all();
+  EXPECT_TRUE(unfair.verdicts.contains(verdict::progress));
+  const explored obe = explorer_of(body, {"progress=obe"}).all();
+  EXPECT_TRUE(obe.search.complete) << obe.search.left_out;
+  EXPECT_EQ(obe.verdicts, std::set{verdict::ok});
+}
+
+// What a search does for a program that allocates is no step of the program.
+TEST(Search, ARunOfAProgramThatAllocatesIsTheSameOutsideOfTheSearch) {
+  const program body = [] {
+    device machine;
+    auto* const flag = machine.allocate_shared<uint32_t>(1, "flag");
+    {
+      std::vector<uint64_t> some(9, 1);
+      some.push_back(2);
+    }
+    machine.launch({.blocks = 1, .waves = 1, .lanes = 1}, [=] { word<uint32_t>(*flag).store(1, relaxed); });
+    while (word<uint32_t>(*flag).load(relaxed) != 2) target::pause();
+    machine.synchronize();
+  };
+  explorer_of tested(body, scoped);
+  const explored all = tested.all();
+  EXPECT_EQ(all.verdicts, std::set{verdict::deadlock});
+  const outcome again = tested.again();
+  EXPECT_EQ(again.verdict, verdict::deadlock);
+  EXPECT_EQ(again.steps, all.example.steps);
+  EXPECT_EQ(again.digest, all.example.digest);
+}
+
 TEST(Search, MovingForEverIsALivelock) {
   // Each takes its own lock, finds the other's taken, and gives its own back: for ever, if they keep step.
   const program body = [] {

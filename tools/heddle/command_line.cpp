@@ -120,13 +120,14 @@ std::unique_ptr<CLI::App> parser_of(invocation& into, typed_numbers& typed) {
     parser->add_flag("--details", into.details)->needs(simulate);
   }
   if (name == "verify") {
-    parser->add_option("SCENARIO", into.scenarios)->required();
+    parser->add_option("SCENARIO", into.scenarios);
+    CLI::Option* all = parser->add_flag("--all", into.all);
     parser->add_option("--set", into.settings)->allow_extra_args(false);
     parser->add_option("--time", typed.time);
     parser->add_option("--states", typed.states);
     parser->add_option("--memory", typed.memory);
-    parser->add_flag("--unreduced", into.unreduced);
-    parser->add_option("-o,--out", into.out_file);
+    parser->add_flag("--stateless", into.stateless)->excludes(parser->add_flag("--unreduced", into.unreduced));
+    parser->add_option("-o,--out", into.out_file)->excludes(all);
     parser->add_flag("--json", into.json);
   }
   if (name == "completion") parser->add_option("SHELL", into.topic)->required();

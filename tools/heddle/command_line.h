@@ -40,7 +40,7 @@ struct invocation {
   uint64_t twin_schedules = 0;     ///< zoo: for each twin
   bool compare = false;            ///< zoo: how long each strategy needs
   uint32_t jobs = 0;               ///< fuzz, zoo, litmus: OS threads; 0: as many as there are cores
-  bool all = false;                ///< litmus: every schedule, also when the outcome has been seen
+  bool all = false;                ///< litmus: every schedule, also when the outcome has been seen; verify: all claims
   bool exact = false;              ///< litmus: all runs there are
   bool quiet = false;              ///< litmus: no line for a test that went as expected
 
@@ -51,6 +51,7 @@ struct invocation {
   uint64_t states_max = 0;  ///< verify: no more states than these; 0: as many as there are
   uint64_t memory_mib = 0;  ///< verify: that the search may keep
   bool unreduced = false;   ///< verify: without reductions
+  bool stateless = false;  ///< verify: states are not compared
 
   std::string topic;               ///< help: a command, or empty; completion: a shell
   bool man_page = false;           ///< help: all of it as a manual page

@@ -19,7 +19,7 @@ constexpr std::string_view overview = R"(heddle finds schedules under which GPU 
   heddle fuzz [SCENARIO...]      run scenarios under many schedules
   heddle replay FILE|TOKEN       run one recorded schedule again
   heddle shrink FILE|TOKEN       make a failing schedule as small as can be
-  heddle verify SCENARIO         go through all schedules of a small
+  heddle verify SCENARIO...      go through all schedules of a small
                                  configuration
   heddle zoo [ENTRY...]          find, replay and shrink every planted bug
   heddle import DUMP.json        look for a hang of a real machine in the model
@@ -176,7 +176,8 @@ Exit status: 0 when the model hangs too and the trace was written, 1 when it
 does not in that many schedules, 2 when the dump or another input was wrong.
 )";
 
-constexpr std::string_view verify_help = R"(heddle verify SCENARIO [--set KEY=VALUE]... [OPTIONS]
+constexpr std::string_view verify_help = R"(heddle verify SCENARIO... [--set KEY=VALUE]... [OPTIONS]
+heddle verify --all [SCENARIO...] [OPTIONS]
 
 Goes through every run of a scenario: every schedule, every value that a load
 may see, every fault that is switched on. It ends with one of
@@ -189,11 +190,16 @@ may see, every fault that is switched on. It ends with one of
 Small configurations end in seconds: start with waves=1, and raise one number at
 a time. docs/verify.md says what is explored, and what a proof rests on.
 
+With --all, what the scenarios claim: each small configuration that one names
+(scenario::proofs) under every progress model; proved where it must end, a hang
+found where the model is too weak.
+
   --set KEY=VALUE   a setting; may be repeated
-  --time T          no longer than 30, 45s, 5m, 2h
+  --time T          no longer than 30, 45s, 5m, 2h for one search
   --states N        no more states than these
   --memory M        MiB that the search may keep (default 8192)
-  --unreduced       without reductions: for comparison, and very small programs
+  --stateless       a state that was met before is gone through again: for comparison
+  --unreduced       without any reduction: for comparison, and very small programs
   -o, --out FILE    where the trace of a violation is written
   --json            for programs
 )";

@@ -15,6 +15,8 @@ struct scenario {
   std::vector<parameter> parameters = {};
   /// The verdict that the scenario should have with these settings; ok when left out.
   scheduler::verdict (*expected)(const heddle::parameters&) = nullptr;
+  /// Small configurations, "waves=2 lanes=1", of which heddle verify --all proves what is expected, under every progress model.
+  std::vector<std::string> proofs = {};
   void (*body)(const heddle::parameters&) = nullptr;
 
   scheduler::verdict expected_verdict(const heddle::parameters& set) const {

@@ -1,4 +1,4 @@
-#include <heddle/tools/unbounded.h>
+#include <heddle/tools/verify/unbounded.h>
 
 #include <algorithm>
 

@@ -1,0 +1,152 @@
+#include <heddle/tools/commands.h>
+#include <heddle/tools/common.h>
+#include <heddle/tools/interrupt.h>
+#include <heddle/tools/table.h>
+#include <heddle/tools/trial.h>
+#include <heddle/tools/verify/verification.h>
+
+#include <algorithm>
+#include <iomanip>
+#include <iostream>
+#include <nlohmann/json.hpp>
+#include <sstream>
+
+namespace heddle::tools {
+namespace {
+
+using json = nlohmann::ordered_json;
+
+/// How far the search is, on a terminal.
+class search_progress {
+ public:
+  explicit search_progress(std::string name) : name_(std::move(name)) {}
+  ~search_progress() { clear(); }
+  search_progress(const search_progress&) = delete;
+  search_progress& operator=(const search_progress&) = delete;
+  void clear() {
+    if (shown_) std::cerr << "\r\033[K" << std::flush;
+    shown_ = false;
+  }
+  void show(const sim::search_result& so_far) {
+    if (!terminal_ || so_far.seconds < next_) return;
+    next_ = so_far.seconds + 0.5;
+    shown_ = true;
+    std::cerr << "\r\033[K" << name_ << ": " << grouped(so_far.states) << " states, " << grouped(so_far.runs)
+              << " runs, " << static_cast<uint64_t>(so_far.seconds) << " s" << std::flush;
+  }
+
+ private:
+  std::string name_;
+  bool terminal_ = is_terminal(2);
+  bool shown_ = false;
+  double next_ = 0.5;
+};
+
+verify_options options_of(const invocation& asked) {
+  verify_options options;
+  options.assignments = asked.settings;
+  options.seconds_max = asked.seconds_max;
+  options.states_max = asked.states_max;
+  options.memory_mib = asked.memory_mib;
+  options.reduced = !asked.unreduced;
+  options.matches_states = !asked.stateless;
+  options.stop = &interrupt_flag();
+  return options;
+}
+
+void print_found(const verification& made, const std::string& program) {
+  const counterexample& found = *made.found;
+  const bool wanted = found.recorded.outcome == made.expected;
+  std::cout << painted(to_string(found.recorded.outcome), wanted ? colour::good : colour::bad);
+  if (!found.recorded.where.empty()) std::cout << " at " << found.recorded.where;
+  std::cout << (wanted ? ", as expected" : "") << '\n' << indented(found.message, 2) << indented(found.report, 2);
+  if (!found.not_reproducible.empty())
+    std::cout << indented(painted("not reproducible: ", colour::bad) + found.not_reproducible, 2);
+  const std::string token = scheduler::to_token(found.recorded);
+  if (!made.file.empty()) {
+    std::cout << "  " << shell_word(program) << " replay " << shell_word(made.file) << '\n';
+  } else if (token.size() <= token_on_command_line_max) {
+    std::cout << token << "\n  " << shell_word(program) << " replay " << token << '\n';
+  } else {
+    std::cout << "  Its token is too long for a command line; --out FILE writes it to a file.\n";
+  }
+}
+
+void print_text(const verification& made, const std::string& program) {
+  std::cout << made.tested->name << ": ";
+  if (made.found) {
+    print_found(made, program);
+  } else if (made.search.complete) {
+    std::cout << painted("proved", made.ok() ? colour::good : colour::bad) << ": no run ends badly";
+    if (made.expected != scheduler::verdict::ok) std::cout << ", but " << to_string(made.expected) << " was expected";
+    std::cout << '\n';
+  } else {
+    std::cout << painted("incomplete", colour::warning) << ": " << made.search.left_out << '\n';
+  }
+  std::ostringstream seconds;
+  seconds << std::fixed << std::setprecision(2) << made.search.seconds;
+  std::cout << "  " << grouped(made.search.states) << " states, " << grouped(made.search.transitions)
+            << " transitions, " << grouped(made.search.executions) << " executions; longest "
+            << grouped(made.search.depth_max) << " steps\n  " << grouped(made.search.runs) << " runs in "
+            << seconds.str() << " s, " << grouped(made.peak_bytes >> 20) << " MiB\n";
+}
+
+}  // namespace
+
+int verify(const invocation& asked) {
+  selection selected = select_scenarios(asked.scenarios);
+  if (!selected.error.empty()) return fail(wrong_input, selected.error);
+  if (asked.scenarios.empty() && !asked.all)
+    return fail(wrong_input, "verify takes a scenario, or --all for what all of them claim; see " +
+                                 shell_word(asked.program) + " list");
+  const bool several = selected.chosen.size() != 1;
+  if (several && !asked.out_file.empty())
+    return fail(wrong_input, "--out takes the trace of one scenario, and these are " +
+                                 std::to_string(selected.chosen.size()) + "; name one of them");
+  if (asked.all) std::erase_if(selected.chosen, [](const scenario* each) { return each->proofs.empty(); });
+  if (selected.chosen.empty())
+    return fail(wrong_input, "no scenario asked for claims anything (scenario::proofs); leave out --all");
+
+  catch_interrupt();
+  verify_options options = options_of(asked);
+  if (asked.all) {
+    std::string error;
+    const auto made = verify_claims(selected.chosen, options, asked.json, error);
+    if (!made) return fail(wrong_input, error);
+    if (interrupt_flag()) return interrupted;
+    return made->not_as_claimed == 0 ? as_expected : not_as_expected;
+  }
+  std::vector<parameters> settings;
+  for (const scenario* tested : selected.chosen) {
+    settings_or_error each = simulator_settings(*tested, asked.settings);
+    if (!each.value) return fail(wrong_input, each.error);
+    if (const auto wrong = cannot_verify(*each.value)) return fail(wrong_input, *wrong);
+    settings.push_back(std::move(*each.value));
+  }
+  bool all_ok = true;
+  json proofs = json::array();
+  for (size_t n = 0; n < settings.size() && !(n > 0 && interrupt_flag()); ++n) {
+    search_progress progress(selected.chosen[n]->name);
+    options.progress = [&](const sim::search_result& so_far) { progress.show(so_far); };
+    verification made = verify_all_runs(*selected.chosen[n], settings[n], options);
+    progress.clear();
+    if (made.found && !asked.out_file.empty()) {
+      if (const auto failed = scheduler::write_trace(made.found->recorded, asked.out_file))
+        return fail(cannot_go_on, *failed);
+      made.file = asked.out_file;
+    }
+    all_ok = all_ok && made.ok();
+    if (asked.json)
+      proofs.push_back(to_json(made));
+    else
+      print_text(made, asked.program);
+  }
+  if (asked.json) {
+    const json shown = several ? json{{"proofs", std::move(proofs)}, {"ok", all_ok}} : std::move(proofs.front());
+    std::cout << shown.dump(2, ' ', false, json::error_handler_t::replace) << '\n';
+  }
+  if (interrupt_flag()) return interrupted;
+  return all_ok ? as_expected : not_as_expected;
+}
+
+}  // namespace heddle::tools

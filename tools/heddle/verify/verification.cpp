@@ -1,0 +1,107 @@
+#include <heddle/tools/common.h>
+#include <heddle/tools/trial.h>
+#include <heddle/tools/verify/unbounded.h>
+#include <heddle/tools/verify/verification.h>
+
+#include <sys/resource.h>
+
+#include <algorithm>
+#include <nlohmann/json.hpp>
+
+namespace heddle::tools {
+namespace {
+
+uint64_t peak_bytes() {
+  rusage used{};
+  getrusage(RUSAGE_SELF, &used);
+  return static_cast<uint64_t>(used.ru_maxrss) * 1024;
+}
+
+verification search_once(const scenario& tested, const parameters& settings, const verify_options& asked) {
+  verification made;
+  made.tested = &tested;
+  made.settings = settings;
+  made.expected = tested.expected_verdict(settings);
+  sim::simulation machine;
+  sim::search_options options;
+  options.seconds_max = asked.seconds_max;
+  options.states_max = asked.states_max;
+  options.bytes_max = asked.memory_mib << 20;
+  options.stop = asked.stop;
+  options.skip_local = options.block_waits = asked.reduced;
+  options.match_states = asked.reduced && asked.matches_states;
+  options.progress = asked.progress;
+  options.ended = [&](const sim::outcome& ended, const std::vector<scheduler::answer>& answers) {
+    if (ended.verdict == scheduler::verdict::ok || ended.verdict == scheduler::verdict::budget) return true;
+    counterexample found = {.recorded = trace_header(tested, settings, verifying_strategy)};
+    found.recorded.outcome = ended.verdict;
+    found.recorded.where = ended.where;
+    found.recorded.hang = ended.hang;
+    found.recorded.digest = ended.digest;
+    found.recorded.steps = ended.steps;
+    found.recorded.answers = answers;
+    made.found = std::move(found);
+    return false;
+  };
+  const auto run = [&](scheduler::choice_source& choices) {
+    return machine.run(settings, [&] { tested.body(settings); }, choices, false);
+  };
+  made.search = machine.search(run, options);
+  if (made.found) {
+    const auto again = [&](scheduler::choice_source& choices, bool explain) {
+      return run_scenario(machine, tested, settings, choices, explain);
+    };
+    scheduler::replay_result replayed = scheduler::run_again(made.found->recorded, again, true);
+    made.found->not_reproducible = std::move(replayed.disagreement);
+    made.found->message = std::move(replayed.result.message);
+    made.found->report = std::move(replayed.result.report);
+  }
+  made.peak_bytes = peak_bytes();
+  return made;
+}
+
+}  // namespace
+
+verification verify_all_runs(const scenario& tested, const parameters& settings, const verify_options& options) {
+  parameters widened = without_bounds(settings, options.assignments);
+  verification made = search_once(tested, widened, options);
+  const bool points_are_given = std::any_of(options.assignments.begin(), options.assignments.end(),
+                                            [](const std::string& each) { return each.starts_with("points="); });
+  const bool stopped = options.stop != nullptr && options.stop->load(std::memory_order_relaxed);
+  if (!made.search.wants_points || made.found || points_are_given || stopped) return made;
+  widened.set("points=all");
+  return search_once(tested, widened, options);
+}
+
+std::optional<std::string> cannot_verify(const parameters& settings) {
+  if (!settings.has("starvation") || settings.number("starvation") == 0) return {};
+  return "verify cannot tell how often somebody was passed over: leave out --set starvation=" +
+         settings.value_text("starvation") + ", and use heddle fuzz for it";
+}
+
+nlohmann::ordered_json to_json(const verification& made) {
+  using json = nlohmann::ordered_json;
+  json shown = {{"scenario", made.tested->name},
+                {"result", made.result()},
+                {"states", made.search.states},
+                {"executions", made.search.executions},
+                {"transitions", made.search.transitions},
+                {"depth_max", made.search.depth_max},
+                {"seconds", made.search.seconds},
+                {"peak_bytes", made.peak_bytes},
+                {"token", made.found ? json(scheduler::to_token(made.found->recorded)) : json(nullptr)},
+                {"expected", to_string(made.expected)},
+                {"ok", made.ok()},
+                {"runs", made.search.runs},
+                {"incomplete_because", made.search.left_out}};
+  if (made.found) {
+    shown["verdict"] = to_string(made.found->recorded.outcome);
+    shown["where"] = made.found->recorded.where;
+    shown["message"] = made.found->message;
+    shown["reproducible"] = made.found->not_reproducible.empty();
+    shown["file"] = made.file.empty() ? json(nullptr) : json(made.file);
+  }
+  return shown;
+}
+
+}  // namespace heddle::tools

@@ -1,0 +1,75 @@
+// All runs of one scenario with one set of settings, and what came of them.
+#pragma once
+
+#include <heddle/scheduler/replay.h>
+#include <heddle/sim/verify/search.h>
+#include <heddle/tools/registry.h>
+
+#include <atomic>
+#include <cstdint>
+#include <functional>
+#include <nlohmann/json_fwd.hpp>
+#include <optional>
+#include <string>
+#include <vector>
+
+namespace heddle::tools {
+
+struct verify_options {
+  std::vector<std::string> assignments;  ///< "key=value", as somebody gave them; they are not widened
+  double seconds_max = 0;                ///< 0: no limit
+  uint64_t states_max = 0;               ///< likewise
+  uint64_t memory_mib = 0;               ///< that the search itself keeps; likewise
+  bool reduced = true;
+  bool matches_states = true;  ///< if `reduced`
+  const std::atomic<bool>* stop = nullptr;
+  /// Called now and then.
+  std::function<void(const sim::search_result&)> progress;
+};
+
+/// A run that ended with a violation.
+struct counterexample {
+  scheduler::trace recorded;
+  std::string message;
+  std::string report;
+  std::string not_reproducible;  ///< in what it differs when it is played again; empty
+};
+
+struct verification {
+  const scenario* tested = nullptr;
+  parameters settings;  ///< without the bounds of random runs
+  scheduler::verdict expected = scheduler::verdict::ok;
+  sim::search_result search;
+  std::optional<counterexample> found;
+  std::string file;         ///< where its trace was written; empty: nowhere
+  uint64_t peak_bytes = 0;  ///< of the process, until now
+
+  /// "proved", "violated", "incomplete".
+  const char* result() const { return found ? "violated" : search.complete ? "proved" : "incomplete"; }
+  /// A proof where none was to be found is as wrong as a violation where there should be none.
+  bool ok() const {
+    if (found) return found->recorded.outcome == expected && found->not_reproducible.empty();
+    return search.complete && expected == scheduler::verdict::ok;
+  }
+};
+
+/// Goes through all runs, once more with plain accesses as points where that turns out to be needed. A run that ends badly ends it, and is
+/// played again. `settings` are those of the scenario and its machine; they must be good.
+verification verify_all_runs(const scenario& tested, const parameters& settings, const verify_options& options);
+
+/// One line when the settings have something that no search can tell.
+std::optional<std::string> cannot_verify(const parameters& settings);
+
+nlohmann::ordered_json to_json(const verification& made);
+
+/// Every small configuration that the scenarios name (scenario::proofs), under every progress model: printed, and whether it ended as its
+/// scenario expects; nothing when one of the settings is wrong, with a line in `error`.
+struct claims_result {
+  uint64_t configurations = 0;
+  uint64_t searches = 0;
+  uint64_t not_as_claimed = 0;
+};
+std::optional<claims_result> verify_claims(const std::vector<const scenario*>& chosen, const verify_options& options,
+                                           bool as_json, std::string& error);
+
+}  // namespace heddle::tools
