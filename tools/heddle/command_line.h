@@ -51,7 +51,7 @@ struct invocation {
   uint64_t states_max = 0;  ///< verify: no more states than these; 0: as many as there are
   uint64_t memory_mib = 0;  ///< verify: that the search may keep
   bool unreduced = false;   ///< verify: without reductions
-  bool stateless = false;  ///< verify: states are not compared
+  bool stateless = false;   ///< verify: states are not compared
 
   std::string topic;               ///< help: a command, or empty; completion: a shell
   bool man_page = false;           ///< help: all of it as a manual page

@@ -198,8 +198,10 @@ found where the model is too weak.
   --time T          no longer than 30, 45s, 5m, 2h for one search
   --states N        no more states than these
   --memory M        MiB that the search may keep (default 8192)
-  --stateless       a state that was met before is gone through again: for comparison
-  --unreduced       without any reduction: for comparison, and very small programs
+  --stateless       a state that was met before is gone through again: for
+                    comparison
+  --unreduced       without any reduction: for comparison, and very small
+                    programs
   -o, --out FILE    where the trace of a violation is written
   --json            for programs
 )";
