@@ -1,6 +1,7 @@
 // The calls of a device that end the program when they fail, built upon those that answer with a result.
 #pragma once
 
+#include <heddle/rpc/device_memory.h>
 #include <heddle/rpc/launch.h>
 #include <heddle/rpc/result.h>
 
@@ -21,6 +22,7 @@ class ending_calls {
   T* allocate_device(size_t count, const char* name) {
     return machine().template try_allocate_device<T>(count, name).value();
   }
+  device_memory memory() { return machine().try_memory().value(); }
   template <typename... Stream>
   void copy(void* to, const void* from, size_t bytes, Stream... in) {
     machine().try_copy(to, from, bytes, in...).value();

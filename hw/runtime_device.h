@@ -11,6 +11,7 @@
 #include <cstdio>
 #include <memory>
 #include <mutex>
+#include <span>
 #include <string>
 #include <type_traits>
 #include <utility>
@@ -48,6 +49,11 @@ class runtime_device : public ending_calls<runtime_device<Runtime>> {
     return std::unique_ptr<runtime_device>(new runtime_device(ready.value()));
   }
 
+  /// There is none: several devices are opened one by one, and the program deals its work out.
+  static result<std::unique_ptr<runtime_device>> open_unified(std::span<const uint32_t> indices) {
+    return host::not_unified(indices, "the runtime has no device that is several; open each by its number");
+  }
+
   runtime_device(const runtime_device&) = delete;
   runtime_device& operator=(const runtime_device&) = delete;
 
@@ -64,6 +70,15 @@ class runtime_device : public ending_calls<runtime_device<Runtime>> {
   }
 
   uint32_t max_lanes() const { return wave_lanes_; }
+  result<device_memory> try_memory() {
+    const typename Runtime::selected here(index_);
+    if (here.status() != Runtime::success) return Runtime::failed(here.status(), Runtime::select_call, number());
+    size_t free_bytes = 0;
+    size_t total_bytes = 0;
+    if (const auto status = Runtime::memory(&free_bytes, &total_bytes); status != Runtime::success)
+      return Runtime::failed(status, Runtime::memory_call, number());
+    return device_memory{free_bytes, total_bytes};
+  }
   /// Which of the devices this is, and what the runtime calls it.
   uint32_t index() const { return static_cast<uint32_t>(index_); }
   result<std::string> name() const {

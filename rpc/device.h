@@ -4,11 +4,13 @@
 // simulator, host threads, CUDA and HIP each provide a class `device` (sim/device.h, hw/*/device.h).
 #pragma once
 
+#include <heddle/rpc/device_memory.h>
 #include <heddle/rpc/launch.h>
 #include <heddle/rpc/result.h>
 
 #include <concepts>
 #include <memory>
+#include <span>
 #include <stddef.h>
 #include <stdint.h>
 
@@ -76,14 +78,18 @@ concept has_streams = requires(Device& device, typename Device::stream stream, t
 ///   Device::count()                           how many such devices this computer has; 0 is no error
 ///   Device device;  Device device(n);         the n-th of them, n in [0, count()); in the simulator, that of the current run
 ///   Device::open(n)                           the same as a result<std::unique_ptr<Device>>
+///   Device::open_unified(indices)             one device that is these, in this order; a span of numbers. An error on hardware: no
+///                                             runtime has such a device. On it the blocks of a launch, and the pages of an allocation, are
+///                                             dealt out evenly, neighbours together; `device` scope does not reach from one to another
 ///   device.max_lanes()                        the widest wave that launch_shape::lanes may name
 /// Memory
 ///   device.allocate_shared<T>(n, name)        n zeroed elements that host and device both reach; never null
 ///   device.allocate_device<T>(n, name)        n zeroed elements in device memory; never null; host code must use copy()
 ///   device.try_allocate_mapped<T>(n, name)    n zeroed elements in device memory that host code reaches by the same pointer,
 ///                                             both sides at a time; a machine on which that is not safe says why
+///   device.memory()                           how much of its own memory the device has, and how much of that is free
 ///   device.free(pointer)                      gives any kind back, null does nothing; the destructor gives back what is left
-///   device.copy(to, from, bytes)              between any two of host, shared and device memory; has happened on return; waits
+///   device.copy(to, from, bytes)              between any two of host, shared and device memory, of any devices; has happened on return; waits
 ///                                             for no launch. Beside a kernel that stores there atomically each aligned word of 8
 ///                                             bytes is copied whole, and in any order with the other words of the same copy
 /// Launches
@@ -116,10 +122,13 @@ concept host_side =
     detail::has_memory_calls<Device> && detail::has_stream_copies<Device> && detail::has_launches<Device> &&
     detail::has_streams<Device> && detail::can_wait_for<Device> &&
     detail::can_wait_for<Device, typename Device::stream> && detail::can_wait_for<Device, typename Device::event> &&
-    requires(Device& device, uint32_t index, const char* name, void (*function)()) {
+    requires(Device& device, uint32_t index, std::span<const uint32_t> indices, const char* name, void (*function)()) {
       { Device::count() } -> std::same_as<uint32_t>;
       { Device::open(index) } -> std::same_as<result<std::unique_ptr<Device>>>;
       { Device(index) };
+      { Device::open_unified(indices) } -> std::same_as<result<std::unique_ptr<Device>>>;
+      { device.memory() } -> std::same_as<device_memory>;
+      { device.try_memory() } -> std::same_as<result<device_memory>>;
       { device.max_lanes() } -> std::same_as<uint32_t>;
       { device.spawn_host(name, function).join() } -> std::same_as<void>;
     };

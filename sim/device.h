@@ -8,6 +8,7 @@
 
 #include <memory>
 #include <new>
+#include <span>
 #include <string>
 #include <type_traits>
 #include <utility>
@@ -37,8 +38,8 @@ class host_thread {
   const wave* thread_;
 };
 
-/// The device of the current run; all objects of this class are the same one. What it has allocated goes away with the run.
-/// Launches that name no stream go to the default stream, which the others do not wait for.
+/// A device of the current run (driver.devices); all objects of one number are the same one. What it has allocated goes away with the run.
+/// Launches that name no stream go to the device's default stream, which the others do not wait for.
 class device {
  public:
   /// Names of what the run holds.
@@ -49,13 +50,21 @@ class device {
     uint32_t number = 0;
   };
 
-  static uint32_t count() { return 1; }
+  static uint32_t count() { return runtime::device_count(); }
 
   device() = default;
-  explicit device(uint32_t index) { check(index).value(); }
+  explicit device(uint32_t index) : number_(index), default_{index} { check(index).value(); }
   static result<std::unique_ptr<device>> open(uint32_t index) {
     if (const result<void> there = check(index); !there) return there.why();
-    return std::make_unique<device>();
+    return std::make_unique<device>(index);
+  }
+  static result<std::unique_ptr<device>> open_unified(std::span<const uint32_t> indices) {
+    result<uint32_t> made = runtime::unify(indices);
+    if (!made) return made.why();
+    auto unified = std::make_unique<device>();
+    unified->number_ = made.value();
+    unified->default_ = {runtime::default_stream_of(made.value())};
+    return unified;
   }
 
   static uint32_t max_lanes() { return 64; }
@@ -66,21 +75,29 @@ class device {
   }
   template <typename T>
   T* allocate_device(size_t count, const char* name) {
-    return static_cast<T*>(runtime::allocate(count * sizeof(T), true, name));
+    return static_cast<T*>(runtime::allocate(count * sizeof(T), true, name, number_));
   }
   template <typename T>
   result<T*> try_allocate_shared(size_t count, const char* name) {
     return allocate_shared<T>(count, name);
   }
+  /// An error where the device has not enough memory (driver.memory_kib).
   template <typename T>
   result<T*> try_allocate_device(size_t count, const char* name) {
-    return allocate_device<T>(count, name);
+    void* const made = runtime::try_allocate(count * sizeof(T), true, name, number_);
+    if (made == nullptr)
+      return error{"allocate_device", name, "out of memory",
+                   std::to_string(count * sizeof(T)) + " bytes, and " + std::to_string(memory().free_bytes) + " of " +
+                       std::to_string(memory().total_bytes) + " are free on the device"};
+    return static_cast<T*>(made);
   }
   /// All simulated device memory can be reached by the host: how it is then mapped is for the settings of the link to say.
   template <typename T>
   result<T*> try_allocate_mapped(size_t count, const char* name) {
-    return allocate_device<T>(count, name);
+    return try_allocate_device<T>(count, name);
   }
+  device_memory memory() { return runtime::memory_of(number_); }
+  result<device_memory> try_memory() { return memory(); }
   void free(void* pointer) { runtime::release(pointer); }
   void copy(void* to, const void* from, size_t size_bytes) { runtime::copy(to, from, size_bytes); }
   void copy(void* to, const void* from, size_t size_bytes, stream in) {
@@ -94,7 +111,7 @@ class device {
 
   template <typename Kernel>
   void launch(const launch_shape& shape, Kernel kernel) {
-    launch(shape, kernel, stream{});
+    launch(shape, kernel, default_);
   }
   template <typename Kernel>
   void launch(const launch_shape& shape, Kernel kernel, stream in) {
@@ -113,7 +130,7 @@ class device {
     return {};
   }
 
-  bool query() { return runtime::query(); }
+  bool query() { return runtime::query(number_); }
   bool query(stream which) { return runtime::query_stream(which.number); }
   bool query(event which) { return runtime::query_event(which.number); }
   template <typename... Place>
@@ -121,7 +138,7 @@ class device {
     return query(place...);
   }
 
-  void synchronize() { runtime::synchronize(); }
+  void synchronize() { runtime::synchronize(number_); }
   void synchronize(stream which) { runtime::synchronize_stream(which.number); }
   void synchronize(event which) { runtime::synchronize_event(which.number); }
   template <typename... Place>
@@ -130,7 +147,7 @@ class device {
     return {};
   }
 
-  stream create_stream() { return {runtime::create_stream(false)}; }
+  stream create_stream() { return {runtime::create_stream(false, number_)}; }
   result<stream> try_create_stream() { return create_stream(); }
   void destroy(stream which) { runtime::destroy_stream(which.number); }
 
@@ -169,8 +186,12 @@ class device {
  private:
   static result<void> check(uint32_t index) {
     if (index < count()) return {};
-    return error{"device", std::to_string(index), "no such device", "the simulated machine has one, number 0"};
+    return error{"device", std::to_string(index), "no such device",
+                 "the simulated machine has " + std::to_string(count()) + ", numbered from 0 (driver.devices)"};
   }
+
+  uint32_t number_ = 0;
+  stream default_;
 };
 
 }  // namespace heddle::sim

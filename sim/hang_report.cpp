@@ -125,8 +125,7 @@ std::string hang_report::watching(const lane& who, wait_graph& graph) const {
   constexpr uint64_t all_lanes = ~uint64_t{0};
   if (who.pending.kind == operation_kind::synchronize) {
     const auto is_awaited = [&](const wave& other) {
-      return (!other.host || other.copies) && other.live() && &other != who.of &&
-             (who.awaits == &world_.kernels_running_ || who.awaits == &world_.kernel_ends_[other.kernel]);
+      return (!other.host || other.copies) && other.live() && &other != who.of && world_.waits_for_end_of(who, other);
     };
     for (size_t n = 0; n < world_.waves_used_; ++n)
       if (const wave& other = world_.waves_[n]; is_awaited(other))

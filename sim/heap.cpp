@@ -33,7 +33,7 @@ void heap::reset() {
   frees_ = 0;
 }
 
-void* heap::allocate(size_t size_bytes, memory_kind kind, const char* name) {
+void* heap::allocate(size_t size_bytes, memory_kind kind, const char* name, uint32_t device) {
   const size_t whole = (size_bytes + line_bytes - 1) / line_bytes * line_bytes;
   if (whole < size_bytes || whole + gap_bytes > capacity_bytes - used_bytes_) return nullptr;
   std::byte* const base = base_ + used_bytes_ + gap_bytes;
@@ -41,7 +41,7 @@ void* heap::allocate(size_t size_bytes, memory_kind kind, const char* name) {
   used_bytes_ += gap_bytes + whole;
   std::memset(base, 0, whole);
   owner_of_line_.resize(used_bytes_ / line_bytes, static_cast<uint32_t>(allocations_.size()));
-  allocations_.push_back({base, size_bytes, kind, false, name});
+  allocations_.push_back({base, size_bytes, kind, false, device, name});
   return base;
 }
 

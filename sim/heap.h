@@ -15,6 +15,7 @@ struct allocation {
   size_t size_bytes = 0;
   memory_kind kind = memory_kind::shared;
   bool freed = false;
+  uint32_t device = 0;  ///< that it was allocated for
   const char* name = "";
 
   bool holds(const void* address, size_t bytes) const {
@@ -27,6 +28,8 @@ struct allocation {
 /// access that misses its allocation hits no other, and a freed address stays freed.
 class heap {
  public:
+  static constexpr size_t capacity_bytes = size_t{1} << 36;
+
   heap();
   ~heap();
   heap(const heap&) = delete;
@@ -36,7 +39,9 @@ class heap {
   void reset();
 
   /// Zeroed, aligned to a cache line; null when the range is used up.
-  void* allocate(size_t size_bytes, memory_kind kind, const char* name);
+  void* allocate(size_t size_bytes, memory_kind kind, const char* name, uint32_t device = 0);
+  /// Of all of this run together, freed or not.
+  uint64_t free_bytes() const { return capacity_bytes - used_bytes_; }
 
   /// Null on success, otherwise what is wrong.
   const char* release(void* pointer);
@@ -71,7 +76,6 @@ class heap {
   const char* what_is_wrong(const void* address, size_t bytes) const;
 
   static constexpr size_t line_bytes = 64;
-  static constexpr size_t capacity_bytes = size_t{1} << 36;
   std::byte* base_ = nullptr;
   size_t used_bytes_ = 0;
   std::vector<allocation> allocations_;  ///< by address

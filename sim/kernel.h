@@ -35,7 +35,16 @@ struct launched_kernel {
   uint32_t blocks = 0;
   uint32_t waves_per_block = 0;
   uint32_t started_blocks = 0;
-  std::vector<uint32_t> others;  ///< blocks that have not started, where they need not start in order
+  /// The blocks [next, end) that a GPU has yet to start.
+  struct share {
+    uint32_t gpu = 0;
+    uint32_t next = 0;
+    uint32_t end = 0;
+    std::vector<uint32_t> others = {};  ///< these, where they need not start in order
+  };
+  share whole;               ///< of a launch on one GPU
+  std::vector<share> parts;  ///< otherwise
+  uint32_t device = 0;
   uint32_t live_waves = 0;
   size_t first_wave = 0;        ///< among the waves of the run
   uint32_t ordinal = 0;         ///< among the launches of the run
@@ -43,6 +52,17 @@ struct launched_kernel {
   fiber_body body;
   std::vector<std::byte> bytes;
   std::vector<block_state> states;  ///< by block; empty before a lane asks for one
+
+  template <typename Visit>
+  void for_each_share(Visit&& visit) {
+    if (parts.empty()) return visit(whole);
+    for (share& each : parts) visit(each);
+  }
+  template <typename Visit>
+  void for_each_share(Visit&& visit) const {
+    if (parts.empty()) return visit(whole);
+    for (const share& each : parts) visit(each);
+  }
 
   uint32_t lanes_of(uint32_t wave_in_block) const {
     const auto before = wave_in_block * shape.wave_lanes;

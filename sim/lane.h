@@ -152,6 +152,8 @@ struct wave_state {
   uint32_t ordinal = 0;    ///< of a host thread: how many were spawned before it
   uint32_t device_id = 0;  ///< among the waves of the device, in order of launch
   uint32_t kernel = 0;
+  uint32_t gpu = 0;                 ///< that it has its place on
+  uint32_t device = 0;              ///< whose stream it was given to: that GPU, or one that unifies it with others
   launched_kernel* runs = nullptr;  ///< while it is live
   uint32_t block = 0;               ///< within its kernel
   uint32_t in_kernel = 0;           ///< its number within its kernel

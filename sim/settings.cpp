@@ -1,3 +1,5 @@
+#include <heddle/sim/devices.h>
+#include <heddle/sim/driver/settings.h>
 #include <heddle/sim/settings.h>
 #include <heddle/sim/simulation.h>
 
@@ -69,7 +71,7 @@ std::vector<parameter> machine_parameters() {
                         "which waves are guaranteed a turn; each model is explained in docs/simulator.md"),
       parameter::one_of("starts", "in-order", {"in-order", "any"},
                         "in which order the blocks of a kernel get their places on the device"),
-      parameter::number("resident", 65536, 1, 1 << 20, "waves", "how many waves the device holds at a time"),
+      parameter::number("resident", 65536, 1, 1 << 20, "waves", "how many waves each device holds at a time"),
       parameter::one_of(
           "places", "lifted", {"lifted", "kept"},
           "a hang of those who have places is judged on a device that has enough of them, or on this one"),
@@ -105,6 +107,11 @@ std::vector<parameter> machine_parameters() {
           "host", "x86", {"x86", "weak"},
           "what the host is: an x86, or a processor that keeps no order that the program does not ask for"),
   };
+  all.push_back(parameter::number("driver.devices", 1, 1, device_set::most_gpus, "", "how many GPUs the machine has"));
+  all.push_back(parameter::number("driver.memory_kib", 0, 0, 1 << 26, "KiB",
+                                  "memory of each GPU, in pages of 4 KiB; 0: as much as there are addresses"));
+  for (parameter& each : driver::driver_parameters())
+    if (each.key == "driver.flush") all.push_back(std::move(each));
   for (parameter& each : doorbell_parameters()) all.push_back(std::move(each));
   for (parameter& each : link_parameters()) all.push_back(std::move(each));
   return all;
@@ -133,6 +140,9 @@ settings settings::from(const parameters& values) {
   read.progress = parse_progress_model(values.text("progress"));
   read.resident = values.count("resident");
   read.lifts_places = values.text("places") == "lifted";
+  read.devices = values.count("driver.devices");
+  read.device_bytes = static_cast<uint64_t>(values.number("driver.memory_kib")) * 1024;
+  read.flushes = values.text("driver.flush") == "on";
   read.weak_host = values.text("host") == "weak";
   read.starts_in_order = values.text("starts") == "in-order";
   read.budget = static_cast<uint64_t>(values.number("budget"));

@@ -54,7 +54,10 @@ struct settings {
   sim::convergence convergence = sim::convergence::independent;
   sim::arms arms = sim::arms::then_first;
   progress_model progress = progress_model::fair;
-  uint32_t resident = 0;        ///< waves that the device holds at a time
+  uint32_t resident = 0;        ///< waves that each device holds at a time
+  uint32_t devices = 1;         ///< GPUs
+  uint64_t device_bytes = 0;    ///< memory of each; 0: as much as there are addresses
+  bool flushes = true;          ///< caches are written back before copies
   bool starts_in_order = true;  ///< the blocks of a kernel get their places by number; otherwise, that is a choice
   bool lifts_places = true;     ///< a hang for want of places is tried on a device that has enough of them
   uint64_t budget = 0;          ///< steps before the fair tail begins, and again before the run is given up

@@ -1,4 +1,5 @@
 #include <heddle/sim/device_variables.h>
+#include <heddle/sim/driver/split.h>
 #include <heddle/sim/hang_report.h>
 #include <heddle/sim/link/link_memory.h>
 #include <heddle/sim/memory/scoped_memory.h>
@@ -91,6 +92,8 @@ void world::prepare(scheduler::choice_source& choices, bool explain) {
     host_stacks_ = std::make_unique<stack_arena>(machine_.host_stack_bytes, most_hosts);
   reset_device_variables();
   heap_.reset();
+  devices_.reset(machine_.devices, machine_.device_bytes);
+  unflushed_.reset(!machine_.flushes);
   choose_memory();
   rings_.reset(machine_.doorbells);
   ringer_ = nullptr;
@@ -103,8 +106,14 @@ void world::prepare(scheduler::choice_source& choices, bool explain) {
   // A deque or a table that is empty takes its time to be cleared.
   if (!kernels_.empty()) kernels_.clear();
   if (!kernel_ends_.empty()) kernel_ends_.clear();
-  streams_.resize(1);
-  streams_.front().forget();
+  streams_.resize(machine_.devices);
+  for (uint32_t device = 0; device < machine_.devices; ++device) {
+    streams_[device].forget();
+    streams_[device].device = device;
+    // The order of the default stream beside others is CUDA's and HIP's, whose sources see one device.
+    streams_[device].blocking = device == 0;
+  }
+  launch_devices_.clear();
   events_.clear();
   if (!names_.empty()) names_.clear();
   name_counts_.clear();
@@ -418,11 +427,12 @@ void world::stop(lane& self) {
   leave(self);
 }
 
-void world::acquire_kernels(lane& self) {
+void world::acquire_kernels(lane& self, uint32_t device) {
   if (late_ == nullptr) return;
   // The end of a kernel writes back what the device holds.
   late_->all_arrives(self);
-  for (uint32_t n = 0; n < kernels_launched_; ++n) late_->acquire_object(self, end_of(n));
+  for (uint32_t n = 0; n < kernels_launched_; ++n)
+    if (launch_devices_[n] == device) late_->acquire_object(self, end_of(n));
 }
 
 void world::lane_ended(lane& self) {
@@ -450,6 +460,7 @@ void world::lane_ended(lane& self) {
     wake_readers(self, &of.ended, sizeof of.ended);
     if (!of.host) {
       --resident_waves_;
+      --devices_[of.gpu].resident;
       if (--of.runs->live_waves == 0) kernel_ended(self);
       start_blocks(self);
     } else if (of.copies) {
@@ -491,8 +502,9 @@ void world::launch(lane& self, const grid_shape& shape, const fiber_body& body, 
   added.first_wave = waves_used_;
   added.ordinal = kernels_launched_;
   added.after = take_place_in(shape.stream, self);
-  if (!machine_.starts_in_order)
-    for (uint32_t block = 0; block < added.blocks; ++block) added.others.push_back(block);
+  added.device = streams_[shape.stream].device;
+  deal_out(added);
+  if (unflushed_.on()) unflushed_.kernel_launched(heap_);
   added.body = body;
   added.bytes.resize(body.size_bytes);
   std::memcpy(added.bytes.data(), bytes, body.size_bytes);
@@ -500,13 +512,18 @@ void world::launch(lane& self, const grid_shape& shape, const fiber_body& body, 
     wave& fresh = new_wave();
     fresh.device_id = device_waves_++;
     fresh.kernel = added.ordinal;
+    fresh.device = added.device;
     fresh.runs = &added;
     fresh.block = n / added.waves_per_block;
     fresh.in_kernel = n;
     fresh.live_lanes = added.lanes_of(n % added.waves_per_block);
     fair_.live(fresh);
   }
-  wake_readers(self, &kernels_running_, sizeof kernels_running_);
+  added.for_each_share([&](const launched_kernel::share& of) {
+    for (size_t n = size_t{of.next} * added.waves_per_block; n < size_t{of.end} * added.waves_per_block; ++n)
+      waves_[added.first_wave + n].gpu = of.gpu;
+  });
+  more_or_less_runs(self, added.device, 0);
   start_blocks(self);
   performed(self, added.blocks);
   if (!machine_.launches_block || !self.is_host()) return;
@@ -518,41 +535,66 @@ void world::launch(lane& self, const grid_shape& shape, const fiber_body& body, 
 // Where not all that may begin have a place, those that were launched first get one first.
 void world::start_blocks(lane& self) {
   for (launched_kernel& runs : kernels_)
-    if (runs.started_blocks < runs.blocks && may_begin(runs)) start_blocks_of(self, runs);
+    if (runs.started_blocks < runs.blocks && may_begin(runs))
+      runs.for_each_share([&](launched_kernel::share& of) { start_blocks_of(self, runs, of); });
 }
 
-void world::start_blocks_of(lane& self, launched_kernel& runs) {
-  const auto left = [&] { return runs.blocks - runs.started_blocks; };
+// Pages and blocks of one number go to one GPU of a unified device, where there are as many of both.
+void world::deal_out(launched_kernel& added) const {
+  const std::vector<uint32_t>& gpus = devices_[added.device].gpus;
+  if (gpus.size() > 1) added.parts.resize(gpus.size());
+  size_t n = 0;
+  added.for_each_share([&](launched_kernel::share& of) {
+    const driver::share mine = driver::share_of(added.blocks, gpus.size(), n);
+    of.gpu = gpus[n++];
+    of.next = static_cast<uint32_t>(mine.first);
+    of.end = static_cast<uint32_t>(mine.end());
+    if (!machine_.starts_in_order)
+      for (uint32_t block = of.next; block < of.end; ++block) of.others.push_back(block);
+  });
+}
+
+void world::start_blocks_of(lane& self, launched_kernel& runs, launched_kernel::share& of) {
+  const uint32_t& resident = devices_[of.gpu].resident;
+  const auto left = [&] { return of.end - of.next; };
   const auto fits = [&](uint32_t blocks) {
-    return places_lifted_ || resident_waves_ + uint64_t{blocks} * runs.waves_per_block <= machine_.resident;
+    return places_lifted_ || resident + uint64_t{blocks} * runs.waves_per_block <= machine_.resident;
   };
   while (left() != 0 && fits(1)) {
-    uint32_t block = runs.started_blocks;
+    uint32_t block = of.next;
     if (!machine_.starts_in_order) {
       // Where all have a place, the order in which they get it does not show.
       const uint32_t which = fits(left()) || left() == 1 ? 0 : pick(self, left(), scheduler::choice_kind::start);
-      block = runs.others[which];
-      runs.others.erase(runs.others.begin() + which);
+      block = of.others[which];
+      of.others.erase(of.others.begin() + which);
     }
-    for (uint32_t n = 0; n < runs.waves_per_block; ++n) {
-      wave& starts = waves_[runs.first_wave + size_t{block} * runs.waves_per_block + n];
-      starts.resident = true;
-      fair_.placed(starts);
-      for (uint32_t index = 0; index < runs.lanes_of(n); ++index) {
-        lane& fresh = new_lane(starts, index);
-        fresh.how_to_run = &runs.body;
-        if (late_ != nullptr) {
-          late_->begins(fresh, nullptr);
-          late_->acquire_object(fresh, launch_of(runs.ordinal));
-          for (const uint32_t earlier : runs.after) late_->acquire_object(fresh, end_of(earlier));
-        }
-        add_candidate(fresh);
-      }
-      if (in_lockstep() && starts.lanes.size() > 1) keep_together(starts);
-    }
-    resident_waves_ += runs.waves_per_block;
-    ++runs.started_blocks;
+    ++of.next;
+    start_block(runs, block);
   }
+}
+
+void world::start_block(launched_kernel& runs, uint32_t block) {
+  uint32_t gpu = 0;
+  for (uint32_t n = 0; n < runs.waves_per_block; ++n) {
+    wave& starts = waves_[runs.first_wave + size_t{block} * runs.waves_per_block + n];
+    gpu = starts.gpu;
+    starts.resident = true;
+    fair_.placed(starts);
+    for (uint32_t index = 0; index < runs.lanes_of(n); ++index) {
+      lane& fresh = new_lane(starts, index);
+      fresh.how_to_run = &runs.body;
+      if (late_ != nullptr) {
+        late_->begins(fresh, nullptr);
+        late_->acquire_object(fresh, launch_of(runs.ordinal));
+        for (const uint32_t earlier : runs.after) late_->acquire_object(fresh, end_of(earlier));
+      }
+      add_candidate(fresh);
+    }
+    if (in_lockstep() && starts.lanes.size() > 1) keep_together(starts);
+  }
+  resident_waves_ += runs.waves_per_block;
+  devices_[gpu].resident += runs.waves_per_block;
+  ++runs.started_blocks;
 }
 
 void world::check_host_stacks(lane& self) {

@@ -6,6 +6,7 @@
 #include <heddle/scheduler/digest.h>
 #include <heddle/sim/cached.h>
 #include <heddle/sim/convergence/lockstep.h>
+#include <heddle/sim/devices.h>
 #include <heddle/sim/fiber_body.h>
 #include <heddle/sim/headway.h>
 #include <heddle/sim/heap.h>
@@ -22,6 +23,7 @@
 #include <heddle/sim/starvation.h>
 #include <heddle/sim/tail.h>
 #include <heddle/sim/turn_order.h>
+#include <heddle/sim/unflushed.h>
 
 #include <deque>
 #include <functional>
@@ -157,7 +159,10 @@ class world {
 
   // -- entries of the device ------------------------------------------------------------------------------------------------------
 
-  void* allocate(lane& self, size_t size_bytes, memory_kind kind, const char* name);
+  /// Null where memory of a device has come to its end.
+  void* try_allocate(lane& self, size_t size_bytes, memory_kind kind, const char* name, uint32_t device = 0);
+  /// The same ends the run.
+  void* allocate(lane& self, size_t size_bytes, memory_kind kind, const char* name, uint32_t device = 0);
   void release(lane& self, void* pointer, const operation& how);
   void launch(lane& self, const grid_shape& shape, const fiber_body& kernel, const void* bytes, const operation& how);
   /// Gives the stream a copy, which does not wait. An engine of its own performs it, as `how_to_run` says.
@@ -168,10 +173,19 @@ class world {
   const wave& spawn_host(lane& self, const char* name, const fiber_body& body, void* from, const operation& how);
   /// Waits until the word, which the simulator changes, is `wanted`.
   void wait_for(lane& self, const uint64_t& word, uint64_t wanted, const operation& how);
-  /// The lane has seen that the device is idle: all that the kernels did comes before what it does next.
-  void acquire_kernels(lane& self);
-  /// Launches that have not ended.
-  const uint64_t& kernels_running() const { return kernels_running_; }
+  /// The lane has seen that the device is idle: all that its kernels did comes before what it does next.
+  void acquire_kernels(lane& self, uint32_t device);
+  /// Launches of the device that have not ended.
+  const uint64_t& kernels_running(uint32_t device) const {
+    return devices_.size() == 1 ? kernels_running_ : devices_[device].running;
+  }
+  device_set& devices() { return devices_; }
+  device_memory memory_of(uint32_t device) const;
+  /// A device of these GPUs, with a default stream of its own.
+  result<uint32_t> unify(std::span<const uint32_t> gpus);
+  /// Pieces of a copy that lie in the memory of one GPU each: the bytes of `size_bytes` behind `at_byte` that belong together.
+  size_t piece_of_copy(const void* to, const void* from, size_t at_byte, size_t size_bytes);
+  unflushed_memory& unflushed() { return unflushed_; }
 
   /// A host thread calls into the driver, which lets it go on when it may (settings::driver); a launch does not wait for the device.
   void enter_driver(lane& self, bool is_launch, operation how);
@@ -181,7 +195,7 @@ class world {
   // -- entries of GPU runtimes ---------------------------------------------------------------------------------------------------
 
   // Streams and events are named by numbers from 0; a number that is not one ends the run.
-  uint32_t create_stream(bool blocking);
+  uint32_t create_stream(bool blocking, uint32_t device = 0);
   void destroy_stream(lane& self, uint32_t stream, const operation& how);
   uint32_t create_event();
   /// The launches that somebody who waits for the stream waits for.
@@ -338,7 +352,12 @@ class world {
   bool some_have_no_place() const;
   /// Whether everything that the launch comes after has ended.
   bool may_begin(const launched_kernel& runs) const;
-  void start_blocks_of(lane& self, launched_kernel& runs);
+  void start_blocks_of(lane& self, launched_kernel& runs, launched_kernel::share& of);
+  void start_block(launched_kernel& runs, uint32_t block);
+  void deal_out(launched_kernel& added) const;
+  /// Whether the lane waits for the end of this work: of a kernel or a copy, or of a host thread.
+  bool waits_for_end_of(const lane& who, const wave& work) const;
+  void more_or_less_runs(lane& self, uint32_t device, uint64_t change);
   /// Takes the next number among launches, at the end of the stream: what it comes after.
   std::vector<uint32_t> take_place_in(uint32_t stream, lane& self);
   void kernel_ended(lane& self);
@@ -534,12 +553,14 @@ class world {
   struct stream_state {
     bool blocking = true;  ///< takes part in the order of the default stream
     bool destroyed = false;
+    uint32_t device = 0;
     std::vector<uint32_t> last;   ///< its latest launch, if any
     std::vector<uint32_t> waits;  ///< launches that its next one must wait for
 
     void forget() {
       blocking = true;
       destroyed = false;
+      device = 0;
       last.clear();
       waits.clear();
     }
@@ -548,7 +569,10 @@ class world {
   std::vector<std::vector<uint32_t>> events_;  ///< the launches that each waits for
   std::deque<std::string> names_;              ///< of allocations that have none of their own
   std::vector<std::pair<std::string, uint32_t>> name_counts_;
-  uint64_t kernels_running_ = 0;
+  uint64_t kernels_running_ = 0;          ///< on all devices
+  std::vector<uint32_t> launch_devices_;  ///< by launch
+  device_set devices_;
+  unflushed_memory unflushed_;
   uint64_t clock_ = 0;  ///< in cycles
   uint32_t kernels_launched_ = 0;
   uint32_t device_waves_ = 0;

@@ -1,6 +1,7 @@
 // What a lane may touch, and what that means to a digest.
 #include <heddle/sim/world.h>
 
+#include <algorithm>
 #include <cstdio>
 #include <cstring>
 #include <utility>
@@ -148,12 +149,45 @@ const lane* world::owner_of_guard(const void* address) const {
   return nullptr;
 }
 
-void* world::allocate(lane& self, size_t size_bytes, memory_kind kind, const char* name) {
+void* world::try_allocate(lane& self, size_t size_bytes, memory_kind kind, const char* name, uint32_t device) {
   got_somewhere(self);
-  void* const memory = heap_.allocate(size_bytes, kind, name);
+  void* const memory = heap_.allocate(size_bytes, kind, name, device);
+  if (memory == nullptr || kind != memory_kind::device || !devices_.places_memory()) return memory;
+  if (devices_.place(memory, size_bytes == 0 ? 1 : size_bytes, device)) return memory;
+  heap_.release(memory);
+  return nullptr;
+}
+
+void* world::allocate(lane& self, size_t size_bytes, memory_kind kind, const char* name, uint32_t device) {
+  void* const memory = try_allocate(self, size_bytes, kind, name, device);
   if (memory == nullptr)
     end(self, verdict::memory, "no memory left for " + std::to_string(size_bytes) + " bytes of " + name);
   return memory;
+}
+
+// Where memory has no end, as many bytes as there are addresses that were never given out.
+device_memory world::memory_of(uint32_t device) const {
+  if (devices_.places_memory()) return devices_.memory_of(device);
+  return {.free_bytes = heap_.free_bytes(), .total_bytes = heap::capacity_bytes};
+}
+
+size_t world::piece_of_copy(const void* to, const void* from, size_t at_byte, size_t size_bytes) {
+  constexpr size_t page_bytes = 4096;
+  size_t piece = size_bytes - at_byte;
+  if (!devices_.places_memory()) return piece;
+  for (const void* const side : {to, from}) {
+    const auto* const byte = static_cast<const std::byte*>(side) + at_byte;
+    if (!heap_.contains(byte)) continue;
+    const allocation* const of = heap_.nearest(byte);
+    if (of == nullptr || of->freed || of->kind != memory_kind::device || !of->holds(byte, 1)) continue;
+    // From page to page, as long as one GPU has them.
+    const auto offset = static_cast<size_t>(byte - of->base);
+    const size_t end = std::min(offset + piece, of->size_bytes);
+    size_t next = (offset / page_bytes + 1) * page_bytes;
+    while (next < end && devices_.gpu_of(of->base, next) == devices_.gpu_of(of->base, offset)) next += page_bytes;
+    piece = std::min(piece, std::min(next, end) - offset);
+  }
+  return piece;
 }
 
 void world::map_cached(lane& self, void* memory, const operation& how) {
@@ -174,6 +208,8 @@ void world::release(lane& self, void* pointer, const operation& how) {
           notes_->freed_under_access || late_->is_accessed_beside(self, freed->base, freed->size_bytes);
   if (const char* wrong = heap_.release(pointer))
     end(self, verdict::memory, std::string(wrong) + " (" + heap_.describe(pointer) + ")");
+  if (devices_.places_memory()) devices_.give_back(pointer);
+  unflushed_.freed(pointer);
   got_somewhere(self);
 }
 

@@ -57,12 +57,18 @@ bool world::tell_machine(state_reader& to) const {
   if (!counts) return false;
   for (const launched_kernel& runs : kernels_) {
     to.fact(uint64_t{runs.ordinal} << 32 | runs.started_blocks);
-    for (const uint32_t block : runs.others) to.fact(block);
+    runs.for_each_share([&](const launched_kernel::share& of) {
+      to.fact(uint64_t{of.gpu} << 32 | of.next);
+      for (const uint32_t block : of.others) to.fact(block);
+    });
     for (const uint32_t earlier : runs.after) to.fact(earlier);
     for (const block_state& block : runs.states) to.fact(block.at_barrier);
     if (runs.started_blocks < runs.blocks) to.bytes(runs.bytes.data(), runs.bytes.size());
   }
   for (const uint64_t end : kernel_ends_) to.fact(end);
+  for (const uint32_t device : launch_devices_) to.fact(device);
+  for (uint32_t device = devices_.gpus(); device < devices_.size(); ++device)
+    for (const uint32_t gpu : devices_[device].gpus) to.fact(gpu);
   return rings_.tell(to, steps_);
 }
 
@@ -124,9 +130,10 @@ bool world::tell_memory(state_reader& to) {
   to.fact(heap_.frees());
   to.fact(heap_.allocations().size());
   for (const allocation& each : heap_.allocations()) {
-    to.fact(each.freed ? 1 : 0);
+    to.fact((each.freed ? 1u : 0u) | each.device << 1);
     if (!each.freed) to.bytes(each.base, each.size_bytes);
   }
+  unflushed_.for_each(heap_, [&](const std::vector<std::byte>& bytes) { to.bytes(bytes.data(), bytes.size()); });
   notes_->lanes_allocate->tell(to);
   for (const auto& [address, size_bytes] : notes_->variables) {
     to.fact(as_fact(address));
@@ -141,10 +148,7 @@ bool world::tell_memory(state_reader& to) {
     if (first.awaits == nullptr || *first.awaits == first.awaited) continue;
     for (const uint32_t ends : who.lanes) {
       const wave& of = *lanes_[ends].of;
-      const bool awaited = of.host && !of.copies
-                               ? first.awaits == &of.ended
-                               : first.awaits == &kernels_running_ || first.awaits == &kernel_ends_[of.kernel];
-      if (awaited && ends != waits) who.joins.push_back({.waits = waits, .ends = ends});
+      if (ends != waits && waits_for_end_of(first, of)) who.joins.push_back({.waits = waits, .ends = ends});
     }
   }
   for (const launched_kernel& runs : kernels_) {

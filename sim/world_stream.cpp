@@ -31,9 +31,29 @@ void world::kernel_ended(lane& self) {
 void world::work_ended(lane& self, uint32_t ordinal) {
   uint64_t& end = kernel_ends_[ordinal];
   end = 1;
-  --kernels_running_;
-  wake_readers(self, &kernels_running_, sizeof kernels_running_);
+  more_or_less_runs(self, launch_devices_[ordinal], ~uint64_t{0});
   wake_readers(self, &end, sizeof end);
+}
+
+// With one device it is all of them.
+void world::more_or_less_runs(lane& self, uint32_t device, uint64_t change) {
+  kernels_running_ += change;
+  wake_readers(self, &kernels_running_, sizeof kernels_running_);
+  uint64_t& running = devices_[device].running;
+  running += change;
+  if (devices_.size() != 1) wake_readers(self, &running, sizeof running);
+}
+
+bool world::waits_for_end_of(const lane& who, const wave& work) const {
+  if (work.host && !work.copies) return who.awaits == &work.ended;
+  return who.awaits == &kernels_running_ || who.awaits == &kernel_ends_[work.kernel] ||
+         who.awaits == &devices_[work.device].running;
+}
+
+result<uint32_t> world::unify(std::span<const uint32_t> gpus) {
+  result<uint32_t> made = devices_.unify(gpus);
+  if (made) devices_[made.value()].stream = create_stream(false, made.value());
+  return made;
 }
 
 std::vector<uint32_t> world::work_before(uint32_t stream) const {
@@ -58,8 +78,10 @@ std::vector<uint32_t> world::take_place_in(uint32_t stream, lane& self) {
   streams_[stream].last.assign(1, kernels_launched_);
   kernel_ends_.push_back(0);
   if (late_ != nullptr) late_->release_object(self, launch_of(kernels_launched_));
+  launch_devices_.push_back(streams_[stream].device);
   ++kernels_launched_;
   ++kernels_running_;
+  ++devices_[streams_[stream].device].running;
   return after;
 }
 
@@ -71,6 +93,7 @@ void world::copy_in_stream(lane& self, const stream_copy& what, uint32_t stream,
   wave& engine = new_wave();
   engine.host = engine.copies = true;
   engine.kernel = kernels_launched_;
+  engine.device = streams_[stream].device;
   engine.after = take_place_in(stream, self);
   name_wave(engine, "copy " + std::to_string(++copies_given_) +
                         (stream == 0 ? " of the default stream" : " of stream " + std::to_string(stream)));
@@ -86,7 +109,7 @@ void world::copy_in_stream(lane& self, const stream_copy& what, uint32_t stream,
   std::memcpy(copies.body, &what, sizeof what);
   fair_.live(engine);
   add_candidate(copies);
-  wake_readers(self, &kernels_running_, sizeof kernels_running_);
+  more_or_less_runs(self, engine.device, 0);
   performed(self, copies_given_);
 }
 
@@ -98,15 +121,15 @@ void world::check_stream(lane& self, uint32_t stream, const operation& how) {
                                : "a stream that was never created is used");
 }
 
-uint32_t world::create_stream(bool blocking) {
-  streams_.push_back({.blocking = blocking});
+uint32_t world::create_stream(bool blocking, uint32_t device) {
+  streams_.push_back({.blocking = blocking, .device = device});
   return static_cast<uint32_t>(streams_.size() - 1);
 }
 
 // What it was given goes on.
 void world::destroy_stream(lane& self, uint32_t stream, const operation& how) {
   check_stream(self, stream, how);
-  if (stream == 0) {
+  if (stream == devices_[streams_[stream].device].stream) {
     self.pending = how;
     end(self, verdict::assertion, "the default stream is destroyed");
   }
@@ -154,7 +177,7 @@ void world::enter_driver(lane& self, bool is_launch, operation how) {
   } else if (!is_launch) {
     how.kind = operation_kind::synchronize;
     wait_for(self, kernels_running_, 0, how);
-    acquire_kernels(self);
+    for (uint32_t device = 0; device < devices_.size(); ++device) acquire_kernels(self, device);
   }
 }
 

@@ -117,6 +117,9 @@ struct runtime {
   static cudaError_t clear(void* memory, size_t bytes, stream where) {
     return cudaMemsetAsync(memory, 0, bytes, where);
   }
+  static constexpr const char* memory_call = "cudaMemGetInfo";
+  /// Of the calling thread's current device.
+  static cudaError_t memory(size_t* free_bytes, size_t* total_bytes) { return cudaMemGetInfo(free_bytes, total_bytes); }
   static constexpr const char* copy_call = "cudaMemcpyAsync";
   static cudaError_t copy(void* to, const void* from, size_t bytes, stream where) {
     return cudaMemcpyAsync(to, from, bytes, cudaMemcpyDefault, where);

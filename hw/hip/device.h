@@ -111,6 +111,9 @@ struct runtime {
 
   static constexpr const char* clear_call = "hipMemsetAsync";
   static hipError_t clear(void* memory, size_t bytes, stream where) { return hipMemsetAsync(memory, 0, bytes, where); }
+  static constexpr const char* memory_call = "hipMemGetInfo";
+  /// Of the calling thread's current device.
+  static hipError_t memory(size_t* free_bytes, size_t* total_bytes) { return hipMemGetInfo(free_bytes, total_bytes); }
   static constexpr const char* copy_call = "hipMemcpyAsync";
   static hipError_t copy(void* to, const void* from, size_t bytes, stream where) {
     return hipMemcpyAsync(to, from, bytes, hipMemcpyDefault, where);

@@ -2,9 +2,13 @@
 #pragma once
 
 #include <heddle/hw/host/trap.h>
+#include <heddle/rpc/result.h>
 
 #include <cstddef>
+#include <cstdint>
 #include <mutex>
+#include <span>
+#include <string>
 #include <type_traits>
 #include <unordered_map>
 
@@ -20,6 +24,13 @@ size_t bytes_of(size_t count) {
   size_t bytes = 0;
   if (__builtin_mul_overflow(count, sizeof(T), &bytes)) trap(fault::assertion, "an allocation larger than memory");
   return bytes == 0 ? 1 : bytes;
+}
+
+/// What a machine without such a device answers.
+inline error not_unified(std::span<const uint32_t> indices, const char* text) {
+  std::string named;
+  for (const uint32_t index : indices) named += (named.empty() ? "" : ", ") + std::to_string(index);
+  return {"open_unified", "{" + named + "}", "not supported", text};
 }
 
 /// All live allocations of a device; any thread may use it.

@@ -6,6 +6,7 @@
 #include <heddle/hw/host/stream.h>
 #include <heddle/hw/host/thread.h>
 #include <heddle/rpc/device.h>
+#include <unistd.h>
 
 #include <atomic>
 #include <cerrno>
@@ -15,6 +16,7 @@
 #include <exception>
 #include <memory>
 #include <new>
+#include <span>
 #include <string>
 #include <system_error>
 #include <type_traits>
@@ -46,6 +48,11 @@ class device : public ending_calls<device> {
     return std::unique_ptr<device>(new device(std::move(ready.value())));
   }
 
+  /// There is none: this computer has one device.
+  static result<std::unique_ptr<device>> open_unified(std::span<const uint32_t> indices) {
+    return not_unified(indices, "this computer has one such device, number 0");
+  }
+
   device(const device&) = delete;
   device& operator=(const device&) = delete;
 
@@ -58,6 +65,16 @@ class device : public ending_calls<device> {
   }
 
   uint32_t max_lanes() const noexcept { return 64; }
+  /// The computer's own.
+  static result<device_memory> try_memory() {
+    const long page_bytes = sysconf(_SC_PAGESIZE);
+    const long free_pages = sysconf(_SC_AVPHYS_PAGES);
+    const long all_pages = sysconf(_SC_PHYS_PAGES);
+    if (page_bytes < 0 || free_pages < 0 || all_pages < 0)
+      return heddle::error{"sysconf", "", "EINVAL", "the system does not say how much memory there is"};
+    const auto each = static_cast<uint64_t>(page_bytes);
+    return device_memory{static_cast<uint64_t>(free_pages) * each, static_cast<uint64_t>(all_pages) * each};
+  }
 
   template <typename T>
   result<T*> try_allocate_shared(size_t count, const char* name) {

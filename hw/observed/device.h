@@ -10,6 +10,7 @@
 #include <cstdlib>
 #include <memory>
 #include <new>
+#include <span>
 #include <type_traits>
 #include <utility>
 
@@ -68,6 +69,10 @@ class basic_device : public Device {
   static result<std::unique_ptr<basic_device>> open(uint32_t index) {
     if (const result<std::unique_ptr<Device>> tried = Device::open(index); !tried) return tried.why();
     return std::make_unique<basic_device>(index);
+  }
+  /// No machine that is watched has one.
+  static result<std::unique_ptr<basic_device>> open_unified(std::span<const uint32_t> indices) {
+    return Device::open_unified(indices).why();
   }
   basic_device(const basic_device&) = delete;
   basic_device& operator=(const basic_device&) = delete;

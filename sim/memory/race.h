@@ -74,13 +74,14 @@ class access_history {
   /// Then none of the atomic ones race: each reaches all the others, and they overlap completely or not at all.
   bool atomics_agree = true;
 
-  /// An atomic access of this shape is about to be added.
-  void note_shape(uint8_t mask, uint8_t reach, bool by_host) {
+  /// An atomic access of this shape is about to be added; `side` is the host, or one of the devices.
+  void note_shape(uint8_t mask, uint8_t reach, uint32_t side) {
+    several_sides_ = several_sides_ || (has_atomics && side_ != side);
+    side_ = side;
     has_atomics = true;
     least_reach_ = least_reach_ < reach ? least_reach_ : reach;
-    (by_host ? by_host_ : by_device_) = true;
     add_mask(mask);
-    atomics_agree = !overlaps_ && least_reach_ >= (by_host_ && by_device_ ? same_system : same_device);
+    atomics_agree = !overlaps_ && least_reach_ >= (several_sides_ ? same_system : same_device);
   }
 
   std::vector<access_record> plain_reads;
@@ -98,7 +99,7 @@ class access_history {
     atomic_writes.clear();
     least_reach_ = 0xff;
     masks_ = {};
-    overlaps_ = by_host_ = by_device_ = false;
+    overlaps_ = several_sides_ = false;
   }
 
  private:
@@ -116,8 +117,8 @@ class access_history {
   uint8_t least_reach_ = 0xff;
   std::array<uint8_t, 8> masks_{};  ///< those that do not overlap another, zero behind the last
   bool overlaps_ = false;           ///< some overlap, and not completely
-  bool by_host_ = false;
-  bool by_device_ = false;
+  bool several_sides_ = false;
+  uint32_t side_ = 0;  ///< of the last one
 };
 
 /// Why two lanes that communicated were not ordered by it.

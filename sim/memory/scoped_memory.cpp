@@ -103,6 +103,7 @@ void scoped_memory::begins(lane& fresh, const lane* by) {
   fresh.memory = &mine;
   mine.wave = fresh.of->id;
   mine.host = fresh.is_host();
+  mine.side = mine.host ? 0 : fresh.of->gpu + 1;
   mine.tso = mine.host && !machine_.weak_host;
   // A host thread is a block of its own: what a block shares does not exist there.
   mine.block = mine.host ? uint64_t{1} << 63 | fresh.of->id : uint64_t{fresh.of->kernel} << 32 | fresh.of->block;
@@ -752,7 +753,7 @@ void scoped_memory::forget_covered(std::vector<release_entry>& to, const release
       // Whoever can acquire the old one can acquire the new one, and then knows what the old one gives.
       const bool reaches_as_far =
           given.reach == same_system || (given.reach == same_device && old.reach <= same_device &&
-                                         lanes_[given.releaser]->host == lanes_[old.releaser]->host);
+                                         lanes_[given.releaser]->side == lanes_[old.releaser]->side);
       return given.as_written && reaches_as_far && entry_of(given.view->ordered, old.releaser) >= old.epoch &&
              entry_of(given.view->what_is_seen(), old.releaser) >= old.epoch;
     });

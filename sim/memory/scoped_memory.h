@@ -168,6 +168,7 @@ class scoped_memory final : public late_memory {
     uint32_t epoch = 0;
     uint64_t block = 0;
     uint64_t learnt_at = 0;  ///< the step in which it has last learnt something from somebody
+    uint32_t side = 0;       ///< the host, or a GPU and one more
     bool host = false;
     bool tso = false;  ///< a thread of a host that is an x86
     static constexpr size_t most_deferred = 16;
@@ -310,7 +311,7 @@ class scoped_memory final : public late_memory {
   static uint8_t between(const lane_facts& a, const lane_facts& b) {
     if (a.wave == b.wave) return same_wave;
     if (a.block == b.block) return same_block;
-    return a.host == b.host ? same_device : same_system;
+    return a.side == b.side ? same_device : same_system;
   }
   static uint64_t instance_of(const lane_facts& who, uint8_t reach);
   static uint8_t machine_reach(const lane_facts& who, uint8_t reach) { return who.host ? uint8_t{same_system} : reach; }

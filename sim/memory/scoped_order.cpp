@@ -12,7 +12,7 @@ uint64_t scoped_memory::instance_of(const lane_facts& who, uint8_t reach) {
     case same_block:
       return kind | (who.block & ~(uint64_t{15} << 60)) | (who.host ? uint64_t{1} << 59 : 0);
     case same_device:
-      return kind | (who.host ? 1 : 0);
+      return kind | who.side;
     default:
       return kind;
   }

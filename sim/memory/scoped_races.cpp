@@ -47,7 +47,7 @@ void scoped_memory::look_before_atomic(lane& self, lane_facts& mine, const part&
   for (const access_record& one : known.plain_writes) look(one);
   if (writes)
     for (const access_record& one : known.plain_reads) look(one);
-  known.note_shape(at.mask, reach, mine.host);
+  known.note_shape(at.mask, reach, mine.side);
   if (!known.atomics_agree) {
     note_compared(at);
     known.atomic_writes.each(look);

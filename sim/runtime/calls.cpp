@@ -4,6 +4,8 @@
 #include <heddle/sim/runtime/entry.h>
 #include <heddle/sim/runtime/gpu_calls.h>
 
+#include <algorithm>
+#include <array>
 #include <cstdio>
 #include <cstdlib>
 
@@ -172,12 +174,38 @@ bool is_device() { return world::current != nullptr && !world::current->is_host(
 
 // -- the device --------------------------------------------------------------------------------------------------------------------
 
-void* allocate(size_t size_bytes, bool on_device, const char* name) {
+uint32_t device_count() { return world::instance == nullptr ? 1 : world::instance->devices().gpus(); }
+
+uint32_t default_stream_of(uint32_t device) {
+  return world::instance == nullptr ? 0 : world::instance->devices()[device].stream;
+}
+
+result<uint32_t> unify(std::span<const uint32_t> devices) {
+  const entered inside(caller_lane("device"));
+  return world::instance->unify(devices);
+}
+
+device_memory memory_of(uint32_t device) {
+  const entered inside(caller_lane("device"));
+  return world::instance->memory_of(device);
+}
+
+void* allocate(size_t size_bytes, bool on_device, const char* name, uint32_t device) {
   const caller from = HEDDLE_CALLER;
   lane& self = caller_lane("device");
   const driver_call called(self, from);
   const entered inside(self);
-  return world::instance->allocate(self, size_bytes, on_device ? memory_kind::device : memory_kind::shared, name);
+  return world::instance->allocate(self, size_bytes, on_device ? memory_kind::device : memory_kind::shared, name,
+                                   device);
+}
+
+void* try_allocate(size_t size_bytes, bool on_device, const char* name, uint32_t device) {
+  const caller from = HEDDLE_CALLER;
+  lane& self = caller_lane("device");
+  const driver_call called(self, from);
+  const entered inside(self);
+  return world::instance->try_allocate(self, size_bytes, on_device ? memory_kind::device : memory_kind::shared, name,
+                                       device);
 }
 
 void release(void* pointer) {
@@ -203,6 +231,14 @@ void check_range(operation_kind kind, const void* address, size_t size_bytes, co
   world::instance->check_access(*self);
 }
 
+/// Where a copy finds a byte of device memory, when that is not where kernels have stored it.
+std::byte* past_caches(const void* address) {
+  world& here = *world::instance;
+  if (!here.unflushed().on()) return nullptr;
+  const entered inside(*world::current);
+  return here.unflushed().found_by_copy(here.memory(), address);
+}
+
 /// Each aligned word whole, as by a relaxed access of system scope; from either end, because no engine promises an order. The thread
 /// waits for the copy: what it did before comes before, what it does next comes behind.
 void copy_by_word(std::byte* to, const std::byte* from_memory, size_t size_bytes, const caller& from) {
@@ -211,8 +247,10 @@ void copy_by_word(std::byte* to, const std::byte* from_memory, size_t size_bytes
   fence(memory_order::release, scope::system, from);
   const auto misaligned = reinterpret_cast<uintptr_t>(to) | reinterpret_cast<uintptr_t>(from_memory);
   const auto copy_word = [&](size_t at, size_t bytes) {
-    const uint64_t value = atomic_load(from_memory + at, bytes, memory_order::relaxed, scope::system, from);
+    uint64_t value = atomic_load(from_memory + at, bytes, memory_order::relaxed, scope::system, from);
+    if (const std::byte* const stale = past_caches(from_memory + at)) value = read_memory(stale, bytes);
     atomic_store(to + at, bytes, value, memory_order::relaxed, scope::system, from);
+    if (std::byte* const memory = past_caches(to + at)) write_memory(memory, bytes, value);
   };
   size_t word_bytes = 8;
   while (misaligned % word_bytes != 0) word_bytes /= 2;
@@ -238,7 +276,45 @@ void copy_bytes(void* to, const void* from_memory, size_t size_bytes, const call
     return copy_by_word(static_cast<std::byte*>(to), static_cast<const std::byte*>(from_memory), size_bytes, from);
   plain_read(from_memory, size_bytes, from);
   const same_call more(from_memory);
-  range_write(to, size_bytes, from, [&] { std::memmove(to, from_memory, size_bytes); });
+  const std::byte* const stale = past_caches(from_memory);
+  std::byte* const memory = past_caches(to);
+  range_write(to, size_bytes, from, [&] {
+    std::memmove(to, stale == nullptr ? from_memory : stale, size_bytes);
+    if (memory != nullptr) std::memcpy(memory, to, size_bytes);
+  });
+}
+
+/// Piece by piece, where they lie in the memory of several GPUs: each has an engine that copies from it, and none promises an order.
+void copy_pieces(void* to, const void* from_memory, size_t size_bytes, const caller& from) {
+  const auto copy_piece = [&](size_t at, size_t piece) {
+    copy_bytes(static_cast<std::byte*>(to) + at, static_cast<const std::byte*>(from_memory) + at, piece, from);
+  };
+  lane& self = *world::current;
+  world& here = *world::instance;
+  if (!here.devices().places_memory()) return copy_piece(0, size_bytes);
+  // Not more than a unified device has GPUs, on both sides; the last one takes what is left.
+  std::array<std::pair<size_t, size_t>, 2 * device_set::most_gpus> pieces;
+  uint32_t count = 0;
+  {
+    const entered inside(self);
+    for (size_t at = 0; at < size_bytes; at += pieces[count++].second) {
+      const bool is_last = count + 1 == pieces.size();
+      pieces[count] = {at, is_last ? size_bytes - at : here.piece_of_copy(to, from_memory, at, size_bytes)};
+    }
+  }
+  while (count != 0) {
+    uint32_t next = 0;
+    if (count > 1 && here.is_open()) {
+      const entered inside(self);
+      next = here.pick(self, count, scheduler::choice_kind::visible);
+      // What is left to do is nowhere but in this frame.
+      self.call[2] = self.call[2] * pieces.size() + next + 1;
+    }
+    const auto [at, piece] = pieces[next];
+    std::copy(pieces.begin() + next + 1, pieces.begin() + count, pieces.begin() + next);
+    --count;
+    copy_piece(at, piece);
+  }
 }
 
 /// The engine of one copy, from its beginning to its end.
@@ -253,7 +329,7 @@ void perform_copy(void* body) {
     const entered inside(self);
     world::instance->begin_copy(self, make_operation(operation_kind::synchronize, nullptr, 0, from));
   }
-  copy_bytes(what.to, what.from, what.size_bytes, from);
+  copy_pieces(what.to, what.from, what.size_bytes, from);
 }
 
 }  // namespace
@@ -266,7 +342,7 @@ void copy(void* to, const void* from_memory, size_t size_bytes) {
   }
   const driver_call called(*world::current, from);
   const hidden_operands hidden(*world::current, as_operand(to), as_operand(from_memory), size_bytes);
-  copy_bytes(to, from_memory, size_bytes, from);
+  copy_pieces(to, from_memory, size_bytes, from);
 }
 
 void copy_in_stream(void* to, const void* from_memory, size_t size_bytes, uint32_t stream) {
@@ -318,30 +394,30 @@ void launch(const launch_shape& shape, const fiber_body& kernel, const void* byt
   world::instance->launch(self, grid, kernel, bytes, make_operation(operation_kind::launch, nullptr, 0, from));
 }
 
-bool query() {
+bool query(uint32_t device) {
   const caller from = HEDDLE_CALLER;
   lane& self = caller_lane("device");
   const entered inside(self);
   const hidden_operands hidden(self);
   world& here = *world::instance;
   here.step(self, make_operation(operation_kind::query, nullptr, 0, from));
-  const uint64_t& running = here.kernels_running();
+  const uint64_t& running = here.kernels_running(device);
   self.called = true;
   self.reads.add(&running, sizeof running, running);
   here.performed(self, running);
-  if (running == 0) here.acquire_kernels(self);
+  if (running == 0) here.acquire_kernels(self, device);
   return running == 0;
 }
 
-void synchronize() {
+void synchronize(uint32_t device) {
   const caller from = HEDDLE_CALLER;
   lane& self = caller_lane("device");
   const driver_call called(self, from, driver_call::wait);
   const entered inside(self);
   const hidden_operands hidden(self);
   world& here = *world::instance;
-  here.wait_for(self, here.kernels_running(), 0, make_operation(operation_kind::synchronize, nullptr, 0, from));
-  here.acquire_kernels(self);
+  here.wait_for(self, here.kernels_running(device), 0, make_operation(operation_kind::synchronize, nullptr, 0, from));
+  here.acquire_kernels(self, device);
 }
 
 const wave* spawn_host(const char* name, const fiber_body& body, void* function) {

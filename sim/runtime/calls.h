@@ -1,12 +1,16 @@
 // The entry points behind sim::target and sim::device: all that code under test calls, and nothing that it could inline.
 #pragma once
 
+#include <heddle/rpc/device_memory.h>
 #include <heddle/rpc/launch.h>
+#include <heddle/rpc/result.h>
 #include <heddle/rpc/target.h>
 #include <heddle/sim/fiber_body.h>
 
 #include <stddef.h>
 #include <stdint.h>
+
+#include <span>
 
 namespace heddle::sim {
 struct wave;
@@ -42,13 +46,20 @@ void wait(doorbell* bell, doorbell seen, uint64_t timeout_ns);
 void trap(fault why, const char* message);
 bool is_device();
 
-void* allocate(size_t size_bytes, bool on_device, const char* name);
+// `device` is a number below device_count(), or one that unify() has made.
+uint32_t device_count();
+uint32_t default_stream_of(uint32_t device);
+result<uint32_t> unify(std::span<const uint32_t> devices);
+device_memory memory_of(uint32_t device);
+void* allocate(size_t size_bytes, bool on_device, const char* name, uint32_t device = 0);
+/// Null where the device has not enough memory.
+void* try_allocate(size_t size_bytes, bool on_device, const char* name, uint32_t device);
 void release(void* pointer);
 void copy(void* to, const void* from, size_t size_bytes);
 /// `stream` is a number that create_stream() of gpu_calls.h has given, or that of the default stream.
 void launch(const launch_shape& shape, const fiber_body& kernel, const void* bytes, uint32_t stream = 0);
-bool query();
-void synchronize();
+bool query(uint32_t device = 0);
+void synchronize(uint32_t device = 0);
 const wave* spawn_host(const char* name, const fiber_body& body, void* from);
 void join(const wave* thread);
 

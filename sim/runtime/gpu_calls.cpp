@@ -189,12 +189,12 @@ launcher launcher_of(const void* kernel) {
   return known == known_kernels().end() ? nullptr : known->second;
 }
 
-uint32_t create_stream(bool blocking) {
+uint32_t create_stream(bool blocking, uint32_t device) {
   const caller from = HEDDLE_CALLER;
   lane& self = caller_lane("creating a stream");
   const driver_call called(self, from);
   const entered inside(self);
-  return world::instance->create_stream(blocking);
+  return world::instance->create_stream(blocking, device);
 }
 
 void destroy_stream(uint32_t stream) {

@@ -58,7 +58,7 @@ launcher launcher_of(const void* kernel);
 
 /// A copy in its place in the stream, which does not wait. As of copy(), but the bytes must stay until it has ended: on no stack.
 void copy_in_stream(void* to, const void* from, size_t size_bytes, uint32_t stream);
-uint32_t create_stream(bool blocking);
+uint32_t create_stream(bool blocking, uint32_t device = 0);
 void destroy_stream(uint32_t stream);
 bool query_stream(uint32_t stream);
 void synchronize_stream(uint32_t stream);

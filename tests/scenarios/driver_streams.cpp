@@ -6,11 +6,6 @@ namespace {
 
 using scheduler::verdict;
 
-/// The verdict of a program that needs its waves, of which none waits for another, to get turns.
-verdict needs_turns(const parameters& set) {
-  return set.has("progress") && set.text("progress") == "unfair" ? verdict::progress : verdict::ok;
-}
-
 // -- two streams ------------------------------------------------------------------------------------------------------------------
 
 /// Each wave does every `waves`-th element.
@@ -79,7 +74,7 @@ void run_two_streams(const parameters& set) {
 
 // A wait that is left out is a race where races are told, and otherwise a wrong element.
 verdict two_streams_verdict(const parameters& set) {
-  if (needs_turns(set) != verdict::ok || set.text("waits") == "both") return needs_turns(set);
+  if (needs_all_turns(set) != verdict::ok || set.text("waits") == "both") return needs_all_turns(set);
   return set.has("fidelity") && set.text("fidelity") == "scoped" ? verdict::race : verdict::assertion;
 }
 

@@ -2,6 +2,7 @@
 # tests/hw/CMakeLists.txt for the machines that are there.
 set(heddle_scenario_files
   driver_calls.cpp
+  driver_devices.cpp
   driver_streams.cpp
   hostcall_abandoned.cpp
   hostcall_echo.cpp
@@ -96,6 +97,7 @@ set(heddle_scenario_files
 # Those whose fault is a kind of memory, a host, or a driver, that only the simulator has on demand.
 set(heddle_scenario_files_of_the_simulator
   driver_frees.cpp
+  driver_oversubscription.cpp
   zoo/cached_token.cpp
   zoo/weak_failure_taken_for_owner.cpp)
 

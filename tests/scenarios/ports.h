@@ -52,6 +52,12 @@ inline scheduler::verdict needs_fair_holders_of(uint32_t resources, const parame
   return hangs ? scheduler::verdict::progress : scheduler::verdict::ok;
 }
 
+/// The verdict of a program that needs turns for its waves, of which none waits for another.
+inline scheduler::verdict needs_all_turns(const parameters& set) {
+  return set.has("progress") && set.text("progress") == "unfair" ? scheduler::verdict::progress
+                                                                 : scheduler::verdict::ok;
+}
+
 /// Where the server answers each call without waiting for its client again.
 inline scheduler::verdict needs_fair_holders(const parameters& set) {
   return needs_fair_holders_of(set.count("ports"), set);
