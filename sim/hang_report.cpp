@@ -7,9 +7,9 @@
 namespace heddle::sim {
 namespace {
 
-constexpr size_t most_calls = 8;
 constexpr size_t most_locations = 8;
 constexpr size_t most_groups = 40;
+constexpr size_t most_untouched = 8;  // others of whom each may be the one
 
 std::string hexadecimal(uint64_t value) {
   char text[32];
@@ -22,19 +22,6 @@ std::string plural(uint64_t n, const char* one, const char* many) {
 }
 
 }  // namespace
-
-std::vector<source_line> hang_report::calls(const lane& who) const {
-  std::vector<source_line> found;
-  for (const void* return_address : calls_of(who)) {
-    if (return_address == nullptr) break;
-    const std::vector<source_line> here = inlined_at(return_address);
-    // The lane's first frame: what comes before is the simulator.
-    if (here.back().function == "run_lane" || here.back().file == "sim/world.cpp") break;
-    for (const source_line& line : here)
-      if (!is_plumbing(line) && found.size() < most_calls) found.push_back(line);
-  }
-  return found;
-}
 
 bool hang_report::is_masked_off(const lane& who) { return (world::masked_off(*who.of) & lane_bit(who)) != 0; }
 
@@ -75,7 +62,7 @@ std::string hang_report::standing(const lane& who) const {
   text += '\n';
   if (!who.begun) return text;
   bool first = true;
-  for (const source_line& line : calls(who)) {
+  for (const source_line& line : lines_of(calls_of(who))) {
     text += (first ? "    at   " : "    from ") + line.where() +
             (line.function.empty() ? "" : " (" + line.function + ")") + '\n';
     first = false;
@@ -103,16 +90,35 @@ std::string hang_report::who_could_change(const lane& who, const watched& entry)
                         : ", which nobody has changed; used also by " + others;
 }
 
-void hang_report::add_edges(const lane& who, const watched& entry, const std::string& location,
+bool hang_report::add_edges(const lane& who, const watched& entry, const std::string& location,
                             wait_graph& graph) const {
+  bool any = false;
   const auto add = [&](const lane& other) {
-    if (&other != &who && other.state != lane_state::ended)
-      graph.add(*who.of, lane_bit(who), *other.of, lane_bit(other), location);
+    if (&other == &who || other.state == lane_state::ended) return;
+    graph.add(*who.of, lane_bit(who), *other.of, lane_bit(other), location);
+    any = true;
   };
   const std::vector<recorder::change> changes = world_.recorder_->changes_of(entry.address, entry.size_bytes);
   for (const recorder::change& change : changes) add(*change.who);
-  if (!changes.empty()) return;
+  if (!changes.empty()) return true;
   for (const lane* user : world_.recorder_->users_of(entry.address)) add(*user);
+  return any;
+}
+
+// Of one who reads only what nobody else has come to: whoever would change that is among those who are left. Not those who wait for
+// others to end, nor where so many are left that it says nothing.
+void hang_report::add_edges_to_all(const lane& who, const std::string& location, wait_graph& graph) const {
+  std::vector<const wave*> left;
+  for (size_t n = 0; n < world_.waves_used_; ++n) {
+    const wave& other = world_.waves_[n];
+    if (&other == who.of || !other.live() || other.lanes.empty()) continue;
+    const operation_kind doing = other.lanes.front()->pending.kind;
+    if (doing == operation_kind::synchronize || doing == operation_kind::join) continue;
+    left.push_back(&other);
+  }
+  if (left.size() > most_untouched) return;
+  constexpr uint64_t all_lanes = ~uint64_t{0};
+  for (const wave* other : left) graph.add(*who.of, lane_bit(who), *other, all_lanes, location, true);
 }
 
 std::string hang_report::watching(const lane& who, wait_graph& graph) const {
@@ -141,11 +147,14 @@ std::string hang_report::watching(const lane& who, wait_graph& graph) const {
            (own ? "" : ", who " + state_of(*holder->who)) + '\n';
   }
   size_t shown = 0;
+  bool any = false;  // of those who could change something is known
+  std::string first;
   for (const watched& entry : who.reads.entries()) {
     if (who.pending.kind == operation_kind::join) {
       for (size_t n = 0; n < world_.waves_used_; ++n)
         if (&world_.waves_[n].ended == entry.address)
           graph.add(*who.of, lane_bit(who), world_.waves_[n], all_lanes, "its end");
+      any = true;
       continue;
     }
     const std::string location = describe_location(world_.heap_, entry.address);
@@ -154,8 +163,10 @@ std::string hang_report::watching(const lane& who, wait_graph& graph) const {
       text += "    reads " + location + " (" + plural(entry.size_bytes, "byte", "bytes") + ")" +
               (entry.by_change ? "" : " = " + hexadecimal(entry.value));
     if (show) text += who_could_change(who, entry) + '\n';
-    add_edges(who, entry, location, graph);
+    any = add_edges(who, entry, location, graph) || any;
+    if (first.empty()) first = location;
   }
+  if (!any && !first.empty()) add_edges_to_all(who, first, graph);
   if (shown > most_locations) text += "    ... and " + std::to_string(shown - most_locations) + " more locations\n";
   return text;
 }

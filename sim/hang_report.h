@@ -24,11 +24,12 @@ class hang_report {
   const wait_graph& graph() const { return graph_; }
 
  private:
-  std::vector<source_line> calls(const lane& who) const;
   std::string standing(const lane& who) const;
   std::string watching(const lane& who, wait_graph& graph) const;
   std::string who_could_change(const lane& who, const watched& entry) const;
-  void add_edges(const lane& who, const watched& entry, const std::string& location, wait_graph& graph) const;
+  /// Whether anything is known of who could change it.
+  bool add_edges(const lane& who, const watched& entry, const std::string& location, wait_graph& graph) const;
+  void add_edges_to_all(const lane& who, const std::string& location, wait_graph& graph) const;
   std::string state_of(const lane& who) const;
   static bool is_masked_off(const lane& who);
   std::string held_back();

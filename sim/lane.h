@@ -145,7 +145,8 @@ struct open_collective {
 
 /// What a wave begins anew in each run.
 struct wave_state {
-  uint32_t id = 0;  ///< dense over the run: the scheduler's group
+  uint32_t id = 0;           ///< dense over the run: the scheduler's group
+  uint64_t launched_in = 0;  ///< the step behind which it was launched or spawned
   bool host = false;
   bool copies =
       false;  ///< a copy that a stream was given: as a host thread, that ends with it; `kernel` is its number among launches

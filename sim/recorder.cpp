@@ -7,10 +7,11 @@
 
 namespace heddle::sim {
 
-void recorder::performed(const lane& who, uint64_t value, uint64_t step) {
+void recorder::performed(const lane& who, uint64_t value, uint64_t step, bool under_way, bool readable) {
   last_of_[&who] = taken_.size();
   taken_.push_back({step, &who, who.pending, calls_of(who), value});
   last_step_ = step;
+  look_at_memory(taken_.back(), under_way, readable);
   if (who.pending.address == nullptr) return;
   std::vector<const lane*>& users = users_[who.pending.address];
   if (std::find(users.begin(), users.end(), &who) == users.end()) users.push_back(&who);
@@ -26,7 +27,8 @@ void recorder::stored(const lane& who, uint64_t value) {
   if (last != last_of_.end()) taken_[last->second].value = value;
 }
 
-void recorder::changed(const lane& who, const void* address, size_t size_bytes) {
+void recorder::changed(const lane& who, const void* address, size_t size_bytes, bool by_step, bool readable) {
+  note_change(who, address, size_bytes, by_step, readable);
   // Those of the lane's last step: a plain store is looked at when the lane has left the place where it made it.
   const auto step = last_of_.find(&who);
   const call_chain calls = step == last_of_.end() ? call_chain{} : taken_[step->second].calls;

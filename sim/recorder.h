@@ -2,10 +2,13 @@
 #pragma once
 
 #include <heddle/sim/lane.h>
+#include <heddle/sim/named_slots.h>
+#include <heddle/sim/run_record.h>
 #include <heddle/sim/simulation.h>
 
 #include <cstdint>
 #include <unordered_map>
+#include <unordered_set>
 #include <vector>
 
 namespace heddle::sim {
@@ -20,6 +23,13 @@ class recorder {
     operation what;
     call_chain calls = {};
     uint64_t value = 0;
+    uint64_t after = 0;  ///< what memory held behind it, where it `changes` it
+    uint64_t reads = run_record::never;
+    uint64_t arrived = run_record::never;
+    uint64_t arrived_bytes = 0;
+    bool changes = false;
+    bool is_old = false;
+    bool lost = false;
   };
   /// A change of memory: by whom, of what, where in the source, at which step.
   struct change {
@@ -30,10 +40,36 @@ class recorder {
     uint64_t step = 0;
   };
 
-  void performed(const lane& who, uint64_t value, uint64_t step);
+  /// `under_way`: what it has stored, if it has, is in memory when arrived() says so, and not at once. `readable`: its bytes are there
+  /// to be looked at.
+  void performed(const lane& who, uint64_t value, uint64_t step, bool under_way, bool readable);
   /// The plain store that was the lane's last step has written this.
   void stored(const lane& who, uint64_t value);
-  void changed(const lane& who, const void* address, size_t size_bytes);
+  /// `by_step`: the lane has done so in its last step, and memory has not been told of it in another way.
+  void changed(const lane& who, const void* address, size_t size_bytes, bool by_step, bool readable);
+
+  // What a picture of the run shows beside its steps (run_record.h).
+
+  /// Of the load that the lane is about to have performed: the step of the store that it has read, 0 where there was none.
+  void found(const lane& who, uint64_t store_step, bool is_newest);
+  /// So many bytes that were stored in that step are in memory now.
+  void arrived(uint64_t store_step, uint64_t size_bytes, uint64_t now);
+  void ring_sent(uint64_t number, uint64_t step);
+  void ring_arrived(uint64_t number, uint64_t now);
+  /// The ring that the lane sends next is lost.
+  void ring_is_lost(const lane& who) { loses_ring_.insert(&who); }
+
+  void begins(const lane& who, uint64_t step);
+  void ended(const lane& who, uint64_t step);
+  void waits(const lane& who, uint64_t step);
+  void goes_on(const lane& who, uint64_t step);
+  /// The lanes of the wave that have its program counter, from now on.
+  void has_counter(const wave& of, uint64_t lanes, uint64_t step);
+  void judged(uint64_t step) { judged_ = step; }
+  void name(const runtime::named_slots& where) { named_.push_back(where); }
+
+  /// All of it but the waves and who waits for whom; at most the last `most` steps.
+  run_record record(const heap& memory, size_t most) const;
 
   /// The latest change of each lane that overlaps the bytes, the latest of all first.
   std::vector<change> changes_of(const void* address, size_t size_bytes) const;
@@ -59,6 +95,59 @@ class recorder {
   std::unordered_map<uint64_t, std::vector<change>> changes_;        ///< by granule
   std::unordered_map<const void*, std::vector<const lane*>> users_;  ///< by address
   uint64_t last_step_ = 0;
+
+  static constexpr size_t nowhere = ~size_t{0};
+  struct life {
+    const lane* who = nullptr;
+    uint64_t begun = 0;
+    uint64_t ended = run_record::never;
+    size_t waits_in = nowhere;  ///< of waits_; nowhere: it does not wait
+    bool masked_off = false;
+  };
+  /// A wait with what the lane had read, in words only once they are asked for.
+  struct waiting {
+    run_record::wait told;
+    std::vector<watched> on;
+    operation what;
+    call_chain calls = {};
+  };
+  struct memory_change {
+    uint64_t step = 0;
+    const lane* who = nullptr;
+    const void* address = nullptr;
+    uint32_t size_bytes = 0;
+    uint64_t value = 0;
+  };
+  struct finding {
+    uint64_t store_step = run_record::never;
+    bool is_old = false;
+    bool fresh = false;  ///< of the load that comes next
+  };
+  class words;
+
+  taken* at_step(uint64_t step);
+  void look_at_memory(taken& one, bool under_way, bool readable);
+  void look_at_read(taken& one, bool readable);
+  void note_change(const lane& who, const void* address, size_t size_bytes, bool by_step, bool readable);
+  void note_store(const taken& one);
+  void infer_read(taken& one, bool readable);
+  void wait_begins(life& of, wait_reason why, uint64_t step);
+  void wait_ends(life& of, uint64_t step);
+
+  std::vector<life> lives_;  ///< by id
+  std::vector<waiting> waits_;
+  std::vector<memory_change> memory_changes_;
+  std::vector<runtime::named_slots> named_;
+  std::unordered_map<const lane*, std::unordered_map<const void*, finding>> found_;
+  std::unordered_map<const lane*, finding> finds_now_;
+  std::unordered_map<uint64_t, std::vector<uint64_t>>
+      stores_;  ///< by granule: the steps whose stores are in memory, in that order
+  std::unordered_map<const lane*, std::vector<uint64_t>> under_way_;  ///< the steps of stores that are not
+  std::unordered_map<uint64_t, uint64_t> early_bytes_;  ///< that have arrived of a step that is being performed
+  std::unordered_map<uint64_t, uint64_t> rings_;        ///< number to step
+  uint64_t sends_ring_ = 0;                             ///< the step in which a ring is put under way
+  std::unordered_set<const lane*> loses_ring_;
+  uint64_t judged_ = run_record::never;
 };
 
 }  // namespace heddle::sim

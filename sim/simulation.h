@@ -47,6 +47,7 @@ struct outcome {
   bool stopped_by_source = false;  ///< the choice source gave no_answer: the verdict says nothing
 };
 
+struct run_record;
 struct search_notes;
 struct search_options;
 struct search_result;
@@ -63,9 +64,10 @@ class simulation {
 
   /// Runs `body` as the host's main thread on a fresh machine with these settings (the keys of machine_parameters() are
   /// read, others ignored). All that is left open is asked of `choices`, which has begun. With `explain` the steps are
-  /// recorded and the report is written; the digest does not depend on it.
+  /// recorded and the report is written; the digest does not depend on it. With a `record` beside that, the run is told there too
+  /// (run_record.h).
   outcome run(const parameters& settings, const std::function<void()>& body, scheduler::choice_source& choices,
-              bool explain);
+              bool explain, run_record* record = nullptr);
 
   /// Goes through all runs of a program (verify/search.h); `run` makes one on this machine.
   search_result search(const explored_run& run, const search_options& options);

@@ -256,6 +256,19 @@ source_line source_of(const call_chain& calls) {
   return source_of(calls.front());
 }
 
+std::vector<source_line> lines_of(const call_chain& calls, size_t most) {
+  std::vector<source_line> found;
+  for (const void* return_address : calls) {
+    if (return_address == nullptr) break;
+    const std::vector<source_line> here = inlined_at(return_address);
+    // The lane's first frame: what comes before is the simulator.
+    if (here.back().function == "run_lane" || here.back().file == "sim/world.cpp") break;
+    for (const source_line& line : here)
+      if (!is_plumbing(line) && found.size() < most) found.push_back(line);
+  }
+  return found;
+}
+
 source_line source_of(const void* return_address) {
   if (return_address == nullptr) return {"", 0, "before its first operation"};
   const std::vector<source_line> all = inlined_at(return_address);

@@ -34,6 +34,10 @@ using call_chain = std::array<const void*, 12>;
 /// frames of theirs in between.
 source_line source_of(const call_chain& calls);
 
+/// The lines of the code under test that led there, innermost first, up to where the lane began; not those of the simulator or the
+/// standard library. At most `most`.
+std::vector<source_line> lines_of(const call_chain& calls, size_t most = 8);
+
 /// The code of one function, or of a part of it that the compiler has laid out elsewhere ("f.cold").
 struct code_range {
   const std::byte* low = nullptr;  ///< null when the program has no symbol for the address

@@ -1,6 +1,8 @@
 // Who waits for whom, as text and as a drawing.
 #pragma once
 
+#include <heddle/sim/run_record.h>
+
 #include <cstdint>
 #include <string>
 #include <vector>
@@ -15,9 +17,15 @@ class wait_graph {
  public:
   /// Lanes of `from` (a bit each) wait for lanes of `to`, over what `over` names. Edges between the same two over the same thing
   /// become one.
-  void add(const wave& from, uint64_t from_lanes, const wave& to, uint64_t to_lanes, const std::string& over);
-  bool empty() const { return edges_.empty(); }
+  /// `supposed`: nobody knows whether it is those. Such edges are told by edges() alone.
+  void add(const wave& from, uint64_t from_lanes, const wave& to, uint64_t to_lanes, const std::string& over,
+           bool supposed = false);
+  /// Whether nobody waits for somebody who is known.
+  bool empty() const;
 
+  std::vector<wait_edge> edges() const;
+  /// The shortest cycle, as numbers of edges(), in order; empty when there is none. Over supposed edges only where asked for.
+  std::vector<size_t> circle(bool supposed) const;
   /// A line for each edge, and one for the shortest cycle, if there is one; each begins with `indent`.
   std::string text(const std::string& indent) const;
   /// The graph in the DOT language of Graphviz; the edges of cycles are red.
@@ -30,6 +38,7 @@ class wait_graph {
     uint64_t from_lanes = 0;
     uint64_t to_lanes = 0;
     std::string over;
+    bool supposed = false;
 
     bool within_wave() const { return from == to; }
     /// Whether those for whom this one waits, or some of them, wait in the other one.
@@ -39,7 +48,7 @@ class wait_graph {
   };
 
   /// The edges, in order, of the shortest cycle through edge `n`; empty when it is on none.
-  std::vector<size_t> cycle_through(size_t n) const;
+  std::vector<size_t> cycle_through(size_t n, bool supposed) const;
 
   std::vector<edge> edges_;
 };

@@ -163,6 +163,8 @@ void world::prepare(scheduler::choice_source& choices, bool explain) {
   ended_by_ = nullptr;
   report_.clear();
   waits_.clear();
+  edges_.clear();
+  circle_.clear();
   errand_ = nullptr;
   denied_ = false;
   if (lane_heap* const lanes = lanes_allocate_in()) lanes->begin_run();
@@ -192,13 +194,14 @@ void world::choose_memory() {
 }
 
 outcome world::run(const parameters& values, const std::function<void()>& body, scheduler::choice_source& choices,
-                   bool explain) {
+                   bool explain, run_record* record) {
   // Campaigns run the same settings over and over.
   if (values.revision() != settings_revision_) {
     machine_ = settings::from(values);
     link_ = nullptr;  // it is built for one set of them
     settings_revision_ = values.revision();
   }
+  records_ = explain && record != nullptr;
   prepare(choices, explain);
   static constexpr fiber_body run_main = {
       .size_bytes = sizeof(const std::function<void()>*),
@@ -239,13 +242,13 @@ outcome world::run(const parameters& values, const std::function<void()>& body, 
   result.digest = digest_.value();
   result.stopped_by_source = stopped_;
   if (verdict_ != verdict::ok || recorder_ != nullptr || !message_.empty()) [[unlikely]]
-    tell_more(result);
+    tell_more(result, record);
   instance = nullptr;
   return result;
 }
 
 // What is known beside the verdict, where it is not all well or somebody asks for it.
-void world::tell_more(outcome& result) {
+void world::tell_more(outcome& result, run_record* record) {
   if (verdict_ == verdict::deadlock || verdict_ == verdict::progress || verdict_ == verdict::livelock ||
       verdict_ == verdict::starvation) {
     result.waiting = waiting_;
@@ -262,11 +265,30 @@ void world::tell_more(outcome& result) {
     if (verdict_ == verdict::race || verdict_ == verdict::scope_race) {
       result.report = race_report();
       result.waits.clear();
+      edges_.clear();
+      circle_.clear();
     }
+    if (record != nullptr) *record = tell_record(most_steps);
     if (late_ != nullptr && verdict_ != verdict::ok)
       if (const std::string overtaken = late_->overtakings(); !overtaken.empty())
         result.report += "stores that were overtaken:\n" + overtaken;
   }
+}
+
+run_record world::tell_record(size_t most_steps) const {
+  run_record made = recorder_->record(heap_, most_steps);
+  for (size_t n = 0; n < waves_used_; ++n) {
+    const wave& each = waves_[n];
+    made.waves.push_back({.name = name_of(each),
+                          .host = each.host,
+                          .block = each.block,
+                          .launched = each.launched_in,
+                          .placed = each.resident,
+                          .ended = !each.live()});
+  }
+  made.edges = edges_;
+  made.circle = circle_;
+  return made;
 }
 
 // Whichever of them, and however many.
@@ -285,6 +307,10 @@ void world::write_report() {
   hang_report written(*this);
   report_ = written.text() + cycle_text();
   waits_ = written.graph().empty() ? "" : written.graph().dot(message_);
+  if (!records_) return;
+  edges_ = written.graph().edges();
+  circle_ = written.graph().circle(false);
+  if (circle_.empty()) circle_ = written.graph().circle(true);
 }
 
 // Mostly it is the name that it had in the run before.
@@ -300,6 +326,7 @@ wave& world::new_wave() {
   fresh.collectives.clear();
   static_cast<wave_state&>(fresh) = {};
   fresh.id = static_cast<uint32_t>(waves_used_++);
+  fresh.launched_in = steps_;
   return fresh;
 }
 
@@ -333,6 +360,8 @@ lane& world::new_lane(wave& of, uint32_t index) {
   fresh.moved_in = 0;
   of.lanes.push_back(&fresh);
   ++live_lanes_;
+  if (recorder_) [[unlikely]]
+    recorder_->begins(fresh, steps_);
   return fresh;
 }
 
@@ -441,6 +470,8 @@ void world::lane_ended(lane& self) {
     late_->release_object(self, of.host && !of.copies ? static_cast<const void*>(&of.ended) : end_of(of.kernel));
   remove_candidate(self);
   self.state = lane_state::ended;
+  if (recorder_) [[unlikely]]
+    recorder_->ended(self, steps_);
   of.ended_mask |= lane_bit(self);
   --of.live_lanes;
   --live_lanes_;
@@ -648,8 +679,8 @@ search_result simulation::search(const explored_run& run, const search_options& 
 void simulation::explore(search_notes* notes) { world_->explore(notes); }
 
 outcome simulation::run(const parameters& values, const std::function<void()>& body, scheduler::choice_source& choices,
-                        bool explain) {
-  return world_->run(values, body, choices, explain);
+                        bool explain, run_record* record) {
+  return world_->run(values, body, choices, explain, record);
 }
 
 }  // namespace heddle::sim

@@ -43,7 +43,7 @@ class world {
   world& operator=(const world&) = delete;
 
   outcome run(const parameters& values, const std::function<void()>& body, scheduler::choice_source& choices,
-              bool explain);
+              bool explain, run_record* record);
 
   // -- entries of the runtime; the caller is a lane that has left the code under test ------------------------------------------
 
@@ -247,6 +247,14 @@ class world {
   bool explains() const { return recorder_ != nullptr; }
   /// What was under way has changed these bytes; `issuer` had stored them.
   void arrived(const lane& issuer, const void* address, size_t size_bytes);
+  // What a picture of an explained run shows; to be called in one alone.
+  void found(const lane& self, uint64_t store_step, bool is_newest) { recorder_->found(self, store_step, is_newest); }
+  /// So many bytes that were stored in that step are in memory.
+  void store_arrived(uint64_t store_step, uint64_t size_bytes) { recorder_->arrived(store_step, size_bytes, steps_); }
+  /// Also in others, where it does nothing.
+  void name_slots(const runtime::named_slots& where) {
+    if (recorder_) recorder_->name(where);
+  }
   /// The lane's pending operation races with an earlier access. Does not return when races end runs.
   void found_race(lane& self, const access_record& earlier, bool scope_race, const race_finder::edge* missing);
   /// A step of an explained run in words, with its source line.
@@ -315,7 +323,8 @@ class world {
   static constexpr uint64_t unstable = ~uint64_t{0};
 
   void prepare(scheduler::choice_source& choices, bool explain);
-  void tell_more(outcome& result);
+  void tell_more(outcome& result, run_record* record);
+  run_record tell_record(size_t most_steps) const;
   void choose_memory();
   /// As yield, for a lane that is no candidate; it may have become one again by the time that somebody is chosen.
   void block(lane& self) { yield(self); }
@@ -630,7 +639,10 @@ class world {
   call_chain about_ = {};             ///< the place in the code under test that the verdict is about
   const lane* ended_by_ = nullptr;    ///< whose operation the verdict is about, when it is about one
   std::string report_;
-  std::string waits_;  ///< its graph
+  std::string waits_;     ///< its graph
+  bool records_ = false;  ///< somebody asks for the run's record; then these are told there
+  std::vector<wait_edge> edges_;
+  std::vector<size_t> circle_;
   /// What a report of a race tells.
   struct {
     access_record earlier;

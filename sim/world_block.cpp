@@ -39,7 +39,10 @@ uint64_t world::block_barrier(lane& self, const operation& how, uint64_t value) 
   self.state = lane_state::at_collective;
   ++block.at_barrier;
   if (block.at_barrier == live_lanes_of_block(of)) complete_barrier(of, block);
-  if (self.state == lane_state::at_collective) this->block(self);
+  if (self.state == lane_state::at_collective) {
+    if (records_) recorder_->waits(self, steps_);
+    this->block(self);
+  }
   performed(self, self.result);
   return self.result;
 }

@@ -213,6 +213,7 @@ void world::begin_round(wave& of, lane& self) {
       [&](std::vector<uint32_t>& order, const std::vector<const void*>& places) { order_arms(self, order, places); });
   together.arm = together.moving = together.stack.running() & ~of.ended_mask;
   ++together.round;
+  if (records_) recorder_->has_counter(of, together.arm, steps_);
   for_each_lane_of(of, together.arm, [&](lane& who) {
     who.moved_in = together.round;
     if (who.circles == 0) together.waited &= ~lane_bit(who);
@@ -258,6 +259,7 @@ uint64_t world::collective_together(lane& self, const operation& how, uint64_t v
   self.result = value;
   remove_candidate(self);
   self.state = lane_state::at_collective;
+  if (records_) recorder_->waits(self, steps_);
   block(self);
   performed(self, self.result);
   return self.result;

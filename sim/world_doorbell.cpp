@@ -15,11 +15,14 @@ doorbell_line::fate world::fate_of_ring(lane& self, const void* bell) {
   // A ring under way may outlive a bell on the C++ heap, and nobody would say so. Where the run is to come to its end, or waits are
   // put to the proof, every ring counts: one that is rung again and again gets through.
   if (may_vanish(bell) || proving_ != proof::none || tail_.begun) return {};
-  return rings_.fate_of(pick(self, rings_.fates(), scheduler::choice_kind::arrive));
+  const doorbell_line::fate met = rings_.fate_of(pick(self, rings_.fates(), scheduler::choice_kind::arrive));
+  if (recorder_ && met.counts_now == 0 && !met.under_way) recorder_->ring_is_lost(self);
+  return met;
 }
 
 void world::send_ring(lane& self, void* bell, uint64_t steps) {
   const uint64_t number = rings_.send(bell, self.pending.place, self.id, steps_ + steps);
+  if (recorder_) recorder_->ring_sent(number, steps_ + 1);
   if (late_ != nullptr) late_->release_object(self, given_by(number));
   // Something of the lane's has come of this turn, though nobody can see it yet.
   got_somewhere(self);
@@ -33,6 +36,8 @@ void world::let_rings_arrive(uint64_t step) {
     // The bell has been given back meanwhile: there is no word to count in.
     if (heap_.contains(first.bell) && heap_.check(first.bell, sizeof(doorbell)) != nullptr) continue;
     count_rings(arriving);
+    if (recorder_)
+      for (const doorbell_line::ring& each : arriving) recorder_->ring_arrived(each.number, steps_);
     arrived(lanes_[first.sender], first.bell, sizeof(doorbell));
   }
 }

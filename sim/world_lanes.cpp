@@ -99,6 +99,7 @@ uint64_t world::collective(lane& self, const operation& how, uint64_t value) {
       if ((how.mask & lane_bit(*other)) != 0 && other->state == lane_state::waiting) add_candidate(*other);
     remove_candidate(self);
     self.state = lane_state::at_collective;
+    if (records_) recorder_->waits(self, steps_);
     block(self);
   }
   performed(self, self.result);

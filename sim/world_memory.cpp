@@ -87,7 +87,7 @@ void world::arrived(const lane& issuer, const void* address, size_t size_bytes) 
   watches_.changed(address, size_bytes, [&](lane& waiter) {
     if (waiter.state == lane_state::waiting && waiter.reads.covers(address, size_bytes)) wake(waiter);
   });
-  if (recorder_) recorder_->changed(issuer, address, size_bytes);
+  if (recorder_) recorder_->changed(issuer, address, size_bytes, false, !may_vanish(address));
 }
 
 std::string world::describe_step(uint64_t step) const {
@@ -104,7 +104,7 @@ void world::found_race(lane& self, const access_record& earlier, bool scope_race
                         name_of(self) + " is not ordered after " + kind + " by " + name_of(other);
   if (scope_race) message += ": a scope is too narrow";
   if (recorder_) {
-    recorder_->performed(self, 0, steps_ + 1);
+    recorder_->performed(self, 0, steps_ + 1, false, false);
     race_ = {.earlier = earlier, .second_step = steps_ + 1, .second = &self, .missing = nullptr};
     if (missing != nullptr) race_.missing = std::make_unique<race_finder::edge>(*missing);
   }

@@ -34,6 +34,8 @@ uint64_t world::digest_of_private_state(const lane& who) {
 }
 
 void world::add_candidate(lane& who) {
+  if (records_) [[unlikely]]
+    recorder_->goes_on(who, steps_);
   who.state = lane_state::candidate;
   who.candidate_slot = static_cast<uint32_t>(candidates_.size());
   candidates_.push_back(&who);
@@ -194,6 +196,7 @@ void world::take_stock(lane& self, std::string why) {
   message_ = std::move(why);
   note_who_waits();
   if (recorder_ == nullptr) return;
+  recorder_->judged(steps_);
   aside(self, [this] { write_report(); });
 }
 
@@ -338,6 +341,8 @@ void world::wait(lane& self, const std::byte* private_state, bool next) {
   watches_.enrol(self);
   remove_candidate(self);
   self.state = lane_state::waiting;
+  if (records_) [[unlikely]]
+    recorder_->waits(self, steps_);
   if (self.of->together != nullptr) waits_together(self, private_state, next);
   block(self);
 }
@@ -388,14 +393,18 @@ void world::look_for_spin(lane& self, const std::byte* private_state) {
 }
 
 void world::observe(lane& self, uint64_t value) {
-  if (recorder_) recorder_->performed(self, value, steps_);
+  if (recorder_) {
+    const void* const address = self.pending.address;
+    const bool readable = address != nullptr && !may_vanish(address);
+    recorder_->performed(self, value, steps_, link_delivers_ && readable, readable);
+  }
   if (starvation_.on()) starvation_.performed(self);
   if (headway_.on()) headway_.performed(self, value);
   if (tells_steps_) choices_->performed(look_at(self));
 }
 
 void world::observe_change(lane& self, const void* address, size_t size_bytes) {
-  if (recorder_) recorder_->changed(self, address, size_bytes);
+  if (recorder_) recorder_->changed(self, address, size_bytes, true, !may_vanish(address));
   if (headway_.on()) headway_.changed(self, address);
   if (starvation_.on()) got_on(self);
 }

@@ -116,6 +116,7 @@ void link_memory::arrived(const store_under_way& what, bool changed) {
       if (at < hidden.newest.size()) hidden.newest[at] = static_cast<std::byte>(what.value >> byte * 8);
     }
   }
+  if (here_.explains()) here_.store_arrived(what.step, what.where.size_bytes);
   if (changed) here_.arrived(*lanes_[what.thread], what.where.address, what.where.size_bytes);
   note_forgotten();
 }
@@ -236,7 +237,10 @@ void link_memory::before_plain_store(lane& self, const operation& how) {
   asking_ = &self;
   if (!covers(how.address)) return link_.fence(self.id);
   const transport::access what = access_of(how);
-  if (!self.is_host() && what.on_device) return;
+  if (!self.is_host() && what.on_device) {
+    if (here_.explains()) here_.store_arrived(what.step, how.size_bytes);
+    return;
+  }
   // A store that never comes is recognised by the bytes that stay as the lane had them.
   own_.resize(how.size_bytes);
   link_.read_own(self.id, what, own_.data());
@@ -261,7 +265,10 @@ void link_memory::after_plain(lane& self) {
   put_back();
   // Whole objects are announced once too often (object_read in runtime/entry.h); those accesses have none of these sizes.
   const bool is_word = size_bytes <= plain_store_in_progress::largest_bytes && std::has_single_bit(size_bytes);
-  if (!is_word && scratch_ == own_) return;
+  if (!is_word && scratch_ == own_) {
+    if (here_.explains()) here_.store_arrived(storing_step_, size_bytes);
+    return;
+  }
   transport::access what = access_of(how);
   what.step = storing_step_;
   link_.store_range(self.id, what, scratch_.data());

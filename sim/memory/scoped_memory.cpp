@@ -631,6 +631,7 @@ uint64_t scoped_memory::load_anew(lane& self, lane_facts& mine, const part& at, 
   const auto [cut, is_newest, known] = choose_visible(self, mine, at, false, false, reach);
   message* const read = latest(*at.in, cut, at.mask);
   if (read != nullptr) has_read(self, mine, *read, at, how, false, known);
+  if (wants_reasons()) here_.found(self, read == nullptr ? 0 : read->step, is_newest);
   // An earlier load of the same location, be it relaxed, begins the acquire pattern that this one ends.
   if (is_acquire) acquire_pending(self, mine, reach, &at);
   if (is_newest) {
@@ -680,6 +681,7 @@ uint64_t scoped_memory::read_modify_write(lane& self, const operation& how, cons
   look_for_race(self, mine, at, how, false, writes());
   message* const read = latest(*at.in, cut, at.mask);
   if (read != nullptr) has_read(self, mine, *read, at, how, false, known);
+  if (wants_reasons()) here_.found(self, read == nullptr ? 0 : read->step, is_newest);
   if (acquires(how.order)) acquire_pending(self, mine, static_cast<uint8_t>(how.reach), &at);
   if (!writes()) {
     if (mine.tso) fence_host(self, mine);
@@ -924,8 +926,11 @@ void scoped_memory::before_plain_load(lane& self, const operation& how) {
   for_each_part(mine, address, how.size_bytes, [&](const part& at) {
     look_for_race(self, mine, at, how, plain, false);
     const auto [cut, is_newest, known] = choose_visible(self, mine, at, false, plain, static_cast<uint8_t>(how.reach));
-    if (!plain || mine.tso || wants_reasons() || !link_.pool)
-      if (message* const read = latest(*at.in, cut, at.mask)) has_read(self, mine, *read, at, how, plain, known);
+    if (!plain || mine.tso || wants_reasons() || !link_.pool) {
+      message* const read = latest(*at.in, cut, at.mask);
+      if (wants_reasons()) here_.found(self, read == nullptr ? 0 : read->step, is_newest);
+      if (read != nullptr) has_read(self, mine, *read, at, how, plain, known);
+    }
     if (is_newest) return;
     if (mine.window_address == nullptr) {
       mine.window_address = address;

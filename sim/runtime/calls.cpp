@@ -1,3 +1,4 @@
+#include <heddle/sim/named_slots.h>
 #include <heddle/sim/requests.h>
 #include <heddle/sim/runtime/calls.h>
 #include <heddle/sim/runtime/driver_call.h>
@@ -361,6 +362,10 @@ void map_cached(void* memory) {
   lane& self = caller_lane("map_cached");
   const entered inside(self);
   world::instance->map_cached(self, memory, make_operation(operation_kind::none, nullptr, 0, from));
+}
+
+void name_slots(const named_slots& where) {
+  if (world::current != nullptr) world::instance->name_slots(where);
 }
 
 void request_made(uint64_t id) {

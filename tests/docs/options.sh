@@ -7,7 +7,7 @@ page=$1 heddle=$2 hardware=$3
 options() { grep -oE '(^|[^-a-z])--[a-z][a-z-]*' | grep -oE -- '--[a-z-]+' | sort -u; }
 known=$({
   "$heddle" help
-  for command in list fuzz replay shrink verify zoo import litmus progress completion help; do "$heddle" help $command; done
+  for command in list fuzz replay shrink report verify zoo import litmus progress completion help; do "$heddle" help $command; done
   "$hardware" --help
 } | options)
 # The help does not name itself.

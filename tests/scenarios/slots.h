@@ -44,6 +44,7 @@ class slot_test {
     server_locks_ = on.allocate_shared<uint32_t>(shape_.lock_words(), "server locks");
     handled_ = on.allocate_shared<uint32_t>(requests_, "handled requests");
     stop_ = on.allocate_shared<uint32_t>(1, "stop flag");
+    name_slots(memory_, client_locks_, server_locks_, shape_, Form::slots_per_word);
   }
 
   rpc::slot_client<Form> client() const { return {memory_, client_locks_, shape_}; }

@@ -1,9 +1,11 @@
 // A simulator that simulates nothing: a scenario's body says itself how the run ends.
 #pragma once
 
+#include <heddle/sim/run_record.h>
 #include <heddle/sim/simulation.h>
 
 #include <string>
+#include <vector>
 
 namespace heddle::tests {
 
@@ -13,6 +15,9 @@ struct fake_run {
   sim::outcome& ended;
 };
 fake_run& current_run();
+
+/// The record of a run with such steps.
+sim::run_record fake_record(const std::vector<sim::step_record>& steps);
 
 /// Asks for a choice and makes a step of it.
 uint32_t fake_pick(uint32_t count);

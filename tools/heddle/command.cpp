@@ -14,6 +14,7 @@ int tools::run_command(const invocation& asked) {
   if (asked.command == "fuzz") return fuzz(asked);
   if (asked.command == "replay") return replay(asked);
   if (asked.command == "shrink") return shrink(asked);
+  if (asked.command == "report") return report(asked);
   if (asked.command == "import") return import_dump(asked);
   if (asked.command == "zoo") return zoo(asked);
   if (asked.command == "verify") return verify(asked);

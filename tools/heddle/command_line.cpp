@@ -99,6 +99,11 @@ std::unique_ptr<CLI::App> parser_of(invocation& into, typed_numbers& typed) {
     parser->add_option("--time", typed.time);
     parser->add_flag("--json", into.json);
   }
+  if (name == "report") {
+    parser->add_option("FILE|TOKEN", into.file_or_token)->required();
+    parser->add_option("-o,--out", into.out_file);
+    parser->add_option("--perfetto", into.perfetto_file);
+  }
   if (name == "import") {
     parser->add_option("DUMP", into.file_or_token)->required();
     CLI::Option* schedules = parser->add_option("--schedules", typed.schedules);
@@ -213,8 +218,8 @@ bool is_help_flag(std::string_view word) { return word == "--help" || word == "-
 }  // namespace
 
 const std::vector<std::string>& command_names() {
-  static const std::vector<std::string> names = {"list",   "fuzz",   "replay",   "shrink",     "zoo", "verify",
-                                                 "import", "litmus", "progress", "completion", "help"};
+  static const std::vector<std::string> names = {"list",   "fuzz",   "replay", "shrink",   "report",     "zoo",
+                                                 "verify", "import", "litmus", "progress", "completion", "help"};
   return names;
 }
 

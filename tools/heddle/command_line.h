@@ -13,7 +13,7 @@ namespace heddle::tools {
 struct invocation {
   std::string program;  ///< as it was typed
   std::string
-      command;  ///< list, fuzz, replay, shrink, verify, import, litmus, progress, completion, help, version or __complete
+      command;  ///< list, fuzz, replay, shrink, report, verify, import, litmus, progress, completion, help, version or __complete
   bool json = false;
 
   std::vector<std::string> scenarios;  ///< fuzz, zoo: names and patterns; all when empty
@@ -27,10 +27,12 @@ struct invocation {
   shard part;                         ///< fuzz: which part of the seeds
   std::string junit_file;             ///< fuzz: where results are written for other programs; empty: nowhere
   std::string
-      out_file;  ///< import, shrink: where the trace is written; empty: a name made of the scenario's or the file's
+      out_file;  ///< import, shrink, report: where trace or page is written; empty: a name made of the scenario's or the file's
   uint64_t runs = 0;  ///< shrink: at most so many
 
-  std::string file_or_token;  ///< replay, shrink; import: the dump
+  std::string perfetto_file;  ///< report: where the run is written for Perfetto; empty: nowhere
+
+  std::string file_or_token;  ///< replay, shrink, report; import: the dump
   bool show_steps = false;
   std::string dot_file;  ///< replay: where the graph of who waits for whom is written; empty: nowhere
   uint64_t repeat = 1;

@@ -15,6 +15,7 @@ int list(const invocation& asked);
 int fuzz(const invocation& asked);
 int replay(const invocation& asked);
 int shrink(const invocation& asked);
+int report(const invocation& asked);
 int import_dump(const invocation& asked);
 int zoo(const invocation& asked);
 int verify(const invocation& asked);

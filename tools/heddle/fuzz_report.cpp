@@ -101,7 +101,11 @@ std::string describe(const scheduler::finding& found, scheduler::verdict expecte
   const bool short_enough = token.size() <= token_on_command_line_max;
   if (short_enough) text += token + '\n';
   const std::string trace = !file.empty() ? file : short_enough ? token : "";
-  if (!trace.empty()) return text + "  " + shell_word(program) + " replay " + shell_word(trace) + '\n';
+  if (!trace.empty()) {
+    const std::string named = " " + shell_word(trace) + '\n';
+    return text + "  " + shell_word(program) + " replay" + named + "  " + shell_word(program) + " report" +
+           (file.empty() ? " TOKEN   (a page for a browser)\n" : named);
+  }
   return text + "  Its token is too long for a command line. This writes it to a file:\n  " +
          search_again_command(program, found.first) + " --out .\n";
 }

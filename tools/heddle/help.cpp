@@ -19,6 +19,7 @@ constexpr std::string_view overview = R"(heddle finds schedules under which GPU 
   heddle fuzz [SCENARIO...]      run scenarios under many schedules
   heddle replay FILE|TOKEN       run one recorded schedule again
   heddle shrink FILE|TOKEN       make a failing schedule as small as can be
+  heddle report FILE|TOKEN       one recorded schedule as a page for a browser
   heddle verify SCENARIO...      go through all schedules of a small
                                  configuration
   heddle zoo [ENTRY...]          find, replay and shrink every planted bug
@@ -133,6 +134,20 @@ Ctrl-C ends the search; the smallest run so far is written.
 Exit status: 0 when the trace was written, also where nothing smaller was found;
 2 when the input was wrong or the run was not the recorded one, 3 when it could
 not be written, 130 when stopped by Ctrl-C.
+)";
+
+constexpr std::string_view report_help = R"(heddle report FILE|TOKEN [-o FILE.html] [--perfetto FILE.json]
+
+Runs one recorded schedule again and writes it as one page of HTML, which needs
+nothing else: what happened, in words; who waits for whom; every step, wave by
+wave, with what it waited for, which store it read and the line of source; the
+states of ports, slots and shared words; the settings. Of a run of more than
+200,000 steps it shows the last ones.
+
+  -o, --out FILE    where the page is written; by default NAME.html beside
+                    NAME.heddle.json, for a token SCENARIO-VERDICT.html here
+  --perfetto FILE   also writes the run as a trace in JSON for
+                    https://ui.perfetto.dev
 )";
 
 constexpr std::string_view zoo_help = R"(heddle zoo [ENTRY...] [OPTIONS]
@@ -306,17 +321,10 @@ struct topic {
   std::string_view text;
 };
 
-constexpr topic topics[] = {{"", overview},
-                            {"list", list_help},
-                            {"fuzz", fuzz_help},
-                            {"replay", replay_help},
-                            {"shrink", shrink_help},
-                            {"zoo", zoo_help},
-                            {"import", import_help},
-                            {"verify", verify_help},
-                            {"litmus", litmus_help},
-                            {"progress", progress_help},
-                            {"completion", completion_help},
+constexpr topic topics[] = {{"", overview},          {"list", list_help},         {"fuzz", fuzz_help},
+                            {"replay", replay_help}, {"shrink", shrink_help},     {"report", report_help},
+                            {"zoo", zoo_help},       {"import", import_help},     {"verify", verify_help},
+                            {"litmus", litmus_help}, {"progress", progress_help}, {"completion", completion_help},
                             {"help", help_help}};
 
 }  // namespace

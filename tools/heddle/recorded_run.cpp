@@ -4,6 +4,7 @@
 #include <heddle/tools/trial.h>
 
 #include <algorithm>
+#include <filesystem>
 #include <vector>
 
 namespace heddle::tools {
@@ -44,6 +45,20 @@ recorded_run find_recorded(const scheduler::trace& recorded, const std::string& 
     found.error = "the trace's settings are not valid here: " + settings.error;
   }
   return found;
+}
+
+std::string file_beside(const std::string& file_or_token, const scheduler::trace& recorded, std::string_view ending) {
+  constexpr std::string_view ending_of_traces = ".heddle.json";
+  std::error_code failed;
+  if (std::filesystem::is_regular_file(file_or_token, failed)) {
+    std::string name = file_or_token;
+    if (name.ends_with(ending_of_traces)) name.resize(name.size() - ending_of_traces.size());
+    return name + std::string(ending);
+  }
+  std::string name = recorded.scenario + "-" + std::string(to_string(recorded.outcome));
+  for (char& letter : name)
+    if (letter == ' ' || letter == '/') letter = '-';
+  return name + std::string(ending);
 }
 
 }  // namespace heddle::tools

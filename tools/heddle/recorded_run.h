@@ -5,6 +5,7 @@
 #include <heddle/tools/registry.h>
 
 #include <string>
+#include <string_view>
 
 namespace heddle::tools {
 
@@ -15,5 +16,9 @@ struct recorded_run {
   std::string error;  ///< one line
 };
 recorded_run find_recorded(const scheduler::trace& recorded, const std::string& program);
+
+/// Where what is made of a trace goes by default: NAME and the ending, beside NAME.heddle.json; of a token, SCENARIO-VERDICT and the ending
+/// in the current folder.
+std::string file_beside(const std::string& file_or_token, const scheduler::trace& recorded, std::string_view ending);
 
 }  // namespace heddle::tools

@@ -76,7 +76,8 @@ void print_json(const scheduler::trace& recorded, const replayed& all, bool with
   std::cout << shown.dump(2, ' ', false, json::error_handler_t::replace) << '\n';
 }
 
-void print_text(const scheduler::trace& recorded, const replayed& all, bool with_steps) {
+void print_text(const scheduler::trace& recorded, const replayed& all, const invocation& asked) {
+  const bool with_steps = asked.show_steps;
   const scheduler::run_result& result = all.first.result;
   if (with_steps) {
     print_steps(std::cout, all.steps);
@@ -89,6 +90,11 @@ void print_text(const scheduler::trace& recorded, const replayed& all, bool with
     if (!result.where.empty()) std::cout << " at " << result.where;
     std::cout << ", " << grouped(result.steps) << " steps, digest " << hexadecimal(result.digest) << '\n'
               << indented(result.message, 2) << indented(result.report, 2);
+    // A token is in the line that was typed.
+    const bool is_token = asked.file_or_token.starts_with("heddle1.");
+    if (result.outcome != scheduler::verdict::ok)
+      std::cout << "  as a page: " << shell_word(asked.program) << " report "
+                << (is_token ? "TOKEN" : shell_word(asked.file_or_token)) << '\n';
   }
   if (all.runs > 1) std::cout << all.equal << " of " << all.runs << " equal digests\n";
 }
@@ -108,7 +114,7 @@ int replay(const invocation& asked) {
   if (asked.json) {
     print_json(recorded, all, asked.show_steps);
   } else {
-    print_text(recorded, all, asked.show_steps);
+    print_text(recorded, all, asked);
   }
   if (!asked.dot_file.empty() && all.first.disagreement.empty()) {
     const std::string& waits = all.first.result.waits;

@@ -13,17 +13,53 @@
 
 #include <utility>
 
+#define HEDDLE_DRAWS_SLOTS_sim 1
+#if HEDDLE_PASTE(HEDDLE_DRAWS_SLOTS_, HEDDLE_TARGET)
+#include <heddle/sim/named_slots.h>
+#endif
+
 #define HEDDLE_TEXT_NOW(word) #word
 #define HEDDLE_TEXT(word) HEDDLE_TEXT_NOW(word)
 
 namespace heddle {
 
-/// Tells the watchdog where a set of ports lies, so that it can say in a dump which port is in which state. Of no effect where nobody
-/// watches. The memory is that which client and server were given.
+/// Tells where a set of ports lies: the watchdog then says in a dump, and `heddle report` in its page, which port is in which state. Of no
+/// effect where nobody watches. The memory is that which client and server were given.
 inline void name_ports([[maybe_unused]] void* shared, [[maybe_unused]] const uint32_t* client_locks,
                        [[maybe_unused]] const uint32_t* server_locks, [[maybe_unused]] rpc::layout shape) {
 #ifdef HEDDLE_OBSERVED
   observed::session::instance().has_ports({shared, client_locks, server_locks, shape});
+#endif
+#if HEDDLE_PASTE(HEDDLE_DRAWS_SLOTS_, HEDDLE_TARGET)
+  const auto* const bytes = static_cast<const unsigned char*>(shared);
+  sim::runtime::name_slots({.name = "ports",
+                            .each = "port",
+                            .count = shape.ports,
+                            .slots_per_word = 1,
+                            .four_phase = false,
+                            .client_outbox = bytes + rpc::layout::client_outbox_offset(),
+                            .server_outbox = bytes + shape.server_outbox_offset(),
+                            .client_locks = client_locks,
+                            .server_locks = server_locks});
+#endif
+}
+
+/// The same for slots, for `heddle report` alone. `slots_per_word` is that of the mailboxes' form.
+template <typename Layout>
+void name_slots([[maybe_unused]] void* shared, [[maybe_unused]] const uint32_t* client_locks,
+                [[maybe_unused]] const uint32_t* server_locks, [[maybe_unused]] Layout shape,
+                [[maybe_unused]] uint32_t slots_per_word) {
+#if HEDDLE_PASTE(HEDDLE_DRAWS_SLOTS_, HEDDLE_TARGET)
+  const auto* const bytes = static_cast<const unsigned char*>(shared);
+  sim::runtime::name_slots({.name = "slots",
+                            .each = "slot",
+                            .count = shape.slots,
+                            .slots_per_word = slots_per_word,
+                            .four_phase = true,
+                            .client_outbox = bytes + Layout::client_outbox_offset(),
+                            .server_outbox = bytes + shape.server_outbox_offset(),
+                            .client_locks = client_locks,
+                            .server_locks = server_locks});
 #endif
 }
 

@@ -8,7 +8,6 @@
 #include <heddle/tools/table.h>
 #include <heddle/tools/trial.h>
 
-#include <filesystem>
 #include <iomanip>
 #include <iostream>
 #include <nlohmann/json.hpp>
@@ -18,22 +17,6 @@ namespace heddle::tools {
 namespace {
 
 using json = nlohmann::ordered_json;
-
-constexpr std::string_view ending = ".heddle.json";
-
-/// NAME-shrunk.heddle.json beside NAME.heddle.json; of a token, named after what it is of, in the current folder.
-std::string default_file(const std::string& file_or_token, const scheduler::trace& recorded) {
-  std::error_code failed;
-  if (std::filesystem::is_regular_file(file_or_token, failed)) {
-    std::string name = file_or_token;
-    if (name.ends_with(ending)) name.resize(name.size() - ending.size());
-    return name + "-shrunk" + std::string(ending);
-  }
-  std::string name = recorded.scenario + "-" + std::string(to_string(recorded.outcome)) + "-shrunk";
-  for (char& letter : name)
-    if (letter == ' ' || letter == '/') letter = '-';
-  return name + std::string(ending);
-}
 
 json to_json(const scheduler::run_size& size) {
   return {{"steps", size.steps},
@@ -82,7 +65,8 @@ void print_text(const scheduler::shrunk& made, const std::string& file, const st
   seconds << std::fixed << std::setprecision(2) << made.seconds;
   std::cout << "  " << grouped(made.runs) << " runs in " << seconds.str() << " s; "
             << (made.finished ? "no smaller one was found" : "the search was cut short, longer may give less") << '\n'
-            << "  replay it: " << shell_word(program) << " replay " << shell_word(file) << '\n';
+            << "  replay it: " << shell_word(program) << " replay " << shell_word(file) << '\n'
+            << "  as a page: " << shell_word(program) << " report " << shell_word(file) << '\n';
   const std::string token = scheduler::to_token(small);
   if (token.size() <= token_on_command_line_max)
     std::cout << "  or: " << shell_word(program) << " replay " << token << '\n';
@@ -109,7 +93,8 @@ int shrink(const invocation& asked) {
   const scheduler::shrunk made = scheduler::shrink(recorded, run, options);
   if (!made.error.empty()) return fail(wrong_input, made.error);
 
-  const std::string file = asked.out_file.empty() ? default_file(asked.file_or_token, recorded) : asked.out_file;
+  const std::string file =
+      asked.out_file.empty() ? file_beside(asked.file_or_token, recorded, "-shrunk.heddle.json") : asked.out_file;
   if (const auto failed = scheduler::write_trace(made.smallest, file)) return fail(cannot_go_on, *failed);
   if (asked.json) {
     print_json(made, file);

@@ -28,8 +28,8 @@ settings_or_error simulator_settings(const scenario& tested, const std::vector<s
 
 scheduler::run_result run_scenario(sim::simulation& machine, const scenario& tested, const parameters& settings,
                                    scheduler::choice_source& choices, bool explain,
-                                   std::vector<sim::step_record>* steps) {
-  sim::outcome ended = machine.run(settings, [&] { tested.body(settings); }, choices, explain);
+                                   std::vector<sim::step_record>* steps, sim::run_record* record) {
+  sim::outcome ended = machine.run(settings, [&] { tested.body(settings); }, choices, explain, record);
   if (steps != nullptr) *steps = std::move(ended.steps_taken);
   return {.outcome = ended.verdict,
           .where = std::move(ended.where),

@@ -2,6 +2,7 @@
 #pragma once
 
 #include <heddle/scheduler/campaign.h>
+#include <heddle/sim/run_record.h>
 #include <heddle/sim/simulation.h>
 #include <heddle/tools/common.h>
 #include <heddle/tools/registry.h>
@@ -28,10 +29,10 @@ struct trial {
 /// The settings of a scenario on the simulator, with "key=value" assignments applied; each must have an effect.
 settings_or_error simulator_settings(const scenario& tested, const std::vector<std::string>& assignments);
 
-/// Runs the scenario's body once on the machine.
+/// Runs the scenario's body once on the machine. Steps and record are of a run that is explained.
 scheduler::run_result run_scenario(sim::simulation& machine, const scenario& tested, const parameters& settings,
                                    scheduler::choice_source& choices, bool explain,
-                                   std::vector<sim::step_record>* steps = nullptr);
+                                   std::vector<sim::step_record>* steps = nullptr, sim::run_record* record = nullptr);
 
 /// What every trace of these settings says; seed, verdict and answers are filled in by the campaign.
 scheduler::trace trace_header(const scenario& tested, const parameters& settings, const std::string& strategy);

@@ -1,0 +1,236 @@
+#include <heddle/tools/report/flows.h>
+#include <heddle/tools/report/slots.h>
+
+#include <algorithm>
+#include <filesystem>
+#include <fstream>
+
+#include "command.h"
+
+namespace heddle::tests {
+namespace {
+
+using nlohmann::json;
+using sim::run_record;
+using tools::state_strip;
+
+std::string text_of(const std::string& file) {
+  std::ifstream in(file, std::ios::binary);
+  return {std::istreambuf_iterator<char>(in), {}};
+}
+
+size_t count_of(const std::string& text, const std::string& part) {
+  size_t count = 0;
+  for (size_t at = text.find(part); at != std::string::npos; at = text.find(part, at + 1)) ++count;
+  return count;
+}
+
+/// The data of a page, as a browser would find it: up to the first thing that ends the element.
+json data_in(const std::string& page) {
+  const std::string begin = "<script type=\"application/json\" id=\"data\">";
+  const size_t from = page.find(begin) + begin.size();
+  return json::parse(page.substr(from, page.find("</", from) - from), nullptr, false);
+}
+
+std::string page_file() { return testing::TempDir() + "report.html"; }
+
+TEST(report, a_page_holds_what_happened_and_how_to_play_it_again) {
+  const std::string token = token_of("zoo.crossed-calls");
+  const ended_process ended = heddle({"report", token, "-o", page_file()});
+  EXPECT_EQ(ended.status, 0) << ended.err;
+  EXPECT_NE(ended.out.find(page_file()), std::string::npos) << ended.out;
+  const std::string page = text_of(page_file());
+  EXPECT_NE(page.find("<h1>zoo.crossed-calls</h1>"), std::string::npos);
+  EXPECT_NE(page.find(">deadlock</span>"), std::string::npos);
+  EXPECT_NE(page.find("replay " + token + " --trace"), std::string::npos);
+  EXPECT_NE(page.find("lane 0 waits for lane 1"), std::string::npos);
+  const json data = data_in(page);
+  ASSERT_TRUE(has_keys(data, {"format", "steps", "sorts", "actors", "waits", "flows", "strips", "edges", "circle",
+                              "settings", "sources", "missing"}));
+  EXPECT_EQ(data["format"], "heddle report 1");
+  EXPECT_EQ(data["steps"].size(), 2u);
+  EXPECT_EQ(data["circle"].size(), 2u);
+  // What nobody has told is said to be missing.
+  EXPECT_FALSE(data["missing"].empty());
+}
+
+TEST(report, no_text_of_a_trace_or_source_ends_what_it_stands_in) {
+  ASSERT_EQ(heddle({"report", token_of("zoo.crossed-calls"), "-o", page_file()}).status, 0);
+  const std::string page = text_of(page_file());
+  EXPECT_EQ(count_of(page, "<script"), 2u);
+  EXPECT_EQ(count_of(page, "</script"), 2u);
+  EXPECT_EQ(count_of(page, "<!--"), 0u);
+  EXPECT_EQ(page.find("http://"), page.find("http://www.w3.org/2000/svg"));  // a name, and nothing is fetched
+  EXPECT_EQ(count_of(page, "https://"), 0u);
+  const json data = data_in(page);
+  ASSERT_FALSE(data.is_discarded());
+  EXPECT_EQ(data["texts"][0], "load </script><script>alert(1)</script>");
+  EXPECT_EQ(data["texts"][1], "word <!-- & \"quotes\" ]]>");
+  EXPECT_EQ(data["actors"][1][0], "host </script>");
+  ASSERT_EQ(data["sources"].size(), 1u);
+  ASSERT_TRUE(data["sources"][0]["found"].get<bool>());
+  EXPECT_EQ(data["sources"][0]["ranges"][0]["lines"][1], "</script><script>document.title = \"broken\";</script>");
+  EXPECT_NE(page.find("host &lt;/script&gt; waits"), std::string::npos);
+}
+
+TEST(report, the_page_goes_beside_the_trace_unless_told_otherwise) {
+  const std::filesystem::path folder = std::filesystem::path(testing::TempDir()) / "report";
+  std::filesystem::remove_all(folder);
+  std::filesystem::create_directories(folder);
+  std::ofstream(folder / "x.heddle.json") << token_of("zoo.crossed-calls") << std::flush;
+  EXPECT_EQ(heddle({"report", (folder / "x.heddle.json").string()}).status, 0);
+  EXPECT_TRUE(std::filesystem::exists(folder / "x.html"));
+}
+
+TEST(report, wrong_input_is_one_line) {
+  EXPECT_EQ(heddle({"report", "heddle1.x"}).status, 2);
+  EXPECT_EQ(heddle({"report"}).status, 2);
+  const ended_process cannot = heddle({"report", token_of("zoo.crossed-calls"), "-o", "/nowhere/x.html"});
+  EXPECT_EQ(cannot.status, 3);
+  EXPECT_EQ(cannot.err, "heddle: cannot write /nowhere/x.html\n");
+}
+
+TEST(report, a_trace_for_perfetto_has_slices_for_steps_and_waits_and_arrows) {
+  const std::string file = testing::TempDir() + "perfetto.json";
+  ASSERT_EQ(heddle({"report", token_of("zoo.crossed-calls"), "-o", page_file(), "--perfetto", file}).status, 0);
+  const json all = json::parse(text_of(file), nullptr, false);
+  ASSERT_FALSE(all.is_discarded());
+  size_t steps = 0, waits = 0, begins = 0, ends = 0;
+  for (const json& each : all["traceEvents"]) {
+    const bool slice = each["ph"] == "X";
+    if (slice && each["cat"] == "step") ++steps;
+    if (slice && each["cat"] == "wait") ++waits;
+    if (each["ph"] == "s") ++begins;
+    if (each["ph"] == "f") ++ends;
+  }
+  EXPECT_EQ(steps, 2u);
+  EXPECT_EQ(waits, 1u);
+  EXPECT_EQ(begins, 1u);
+  EXPECT_EQ(ends, 1u);
+}
+
+// -- what is drawn ---------------------------------------------------------------------------------------------------------------------
+
+run_record two_actors() {
+  run_record made;
+  made.texts = {"store", "word+0x0"};
+  made.waves = {{.name = "wave 0"}, {.name = "host main", .host = true}};
+  made.actors = {{.name = "wave 0 lane 0", .wave = 0}, {.name = "host main", .wave = 1}};
+  return made;
+}
+
+run_record::step access(uint32_t actor, sim::operation_kind kind, uint64_t reads, bool is_old = false) {
+  return {.actor = actor,
+          .operation = 0,
+          .kind = kind,
+          .place = 1,
+          .size_bytes = 4,
+          .address = 64,
+          .is_old = is_old,
+          .reads = reads};
+}
+
+TEST(report_flows, a_store_leads_to_the_first_load_of_each_other_one_that_returns_it) {
+  run_record made = two_actors();
+  using enum sim::operation_kind;
+  made.steps = {access(0, store, run_record::never), access(1, load, 0, true), access(1, load, 1), access(1, load, 1),
+                access(0, load, 1)};
+  const auto flows = tools::flows_of(made);
+  ASSERT_EQ(flows.size(), 1u);
+  EXPECT_EQ(flows[0].store, 0u);
+  EXPECT_EQ(flows[0].missed, 1u);
+  EXPECT_EQ(flows[0].seen, 2u);
+}
+
+TEST(report_flows, a_store_that_nobody_sees_leads_to_the_last_load_that_missed_it) {
+  run_record made = two_actors();
+  using enum sim::operation_kind;
+  made.steps = {access(0, store, run_record::never), access(1, load, 0, true), access(1, load, 0, true)};
+  const auto flows = tools::flows_of(made);
+  ASSERT_EQ(flows.size(), 1u);
+  EXPECT_EQ(flows[0].missed, 2u);
+  EXPECT_EQ(flows[0].seen, tools::store_flow::none);
+}
+
+TEST(report_slots, mailboxes_and_locks_of_named_ports_are_followed_by_number) {
+  run_record made = two_actors();
+  made.named = {{.name = "ports",
+                 .each = "port",
+                 .count = 2,
+                 .slots_per_word = 1,
+                 .client_outbox = 1000,
+                 .server_outbox = 2000,
+                 .client_locks = 3000,
+                 .server_locks = 4000}};
+  const auto change = [](uint64_t step, uint64_t address, uint64_t value) {
+    return run_record::change{
+        .step = step, .actor = 0, .place = 1, .address = address, .size_bytes = 4, .value = value};
+  };
+  made.changes = {change(1, 3000, 2), change(2, 1004, 0xffffffff), change(3, 4000, 2), change(4, 2004, 0xffffffff),
+                  change(5, 3000, 0)};
+  const tools::slot_names names(made);
+  EXPECT_EQ(names.part_at(1004), "port 1, client's outbox");
+  EXPECT_EQ(names.part_at(3000), "ports 0 to 1, client's lock");
+  EXPECT_EQ(names.part_at(5000), "");
+  size_t left_out = 0;
+  const auto strips = tools::strips_of(made, names, left_out);
+  ASSERT_EQ(strips.size(), 1u);  // the other port never changes
+  EXPECT_EQ(strips[0].name, "port 1");
+  std::vector<uint64_t> states;
+  for (const state_strip::change& each : strips[0].changes) states.push_back(each.state);
+  using s = state_strip;
+  EXPECT_EQ(states, (std::vector<uint64_t>{s::client_locked, s::client_locked | s::client_posted,
+                                           s::client_locked | s::client_posted | s::server_locked,
+                                           s::client_locked | s::client_posted | s::server_locked | s::server_posted,
+                                           s::client_posted | s::server_locked | s::server_posted}));
+}
+
+// -- the real machine -----------------------------------------------------------------------------------------------------------------
+
+/// The data of the page of the first finding of a scenario.
+json real_data(std::vector<std::string> fuzz) {
+  fuzz.insert(fuzz.begin(), {REAL_HEDDLE, "fuzz"});
+  fuzz.insert(fuzz.end(), {"--json", "--schedules", "200"});
+  const json found = json::parse(run_process(fuzz).out, nullptr, false);
+  const std::string token = found["scenarios"][0]["findings"][0]["token"];
+  EXPECT_EQ(run_process({REAL_HEDDLE, "report", token, "-o", page_file()}).status, 0);
+  return data_in(text_of(page_file()));
+}
+
+TEST(real_report, crossed_calls_show_both_waves_waiting_and_the_cycle) {
+  if (!std::filesystem::exists(REAL_HEDDLE)) GTEST_SKIP() << "heddle is not built";
+  const json data = real_data({"zoo.crossed-calls"});
+  std::vector<std::string> waiting;
+  for (const json& each : data["waits"])
+    if (each[2].is_null()) waiting.push_back(data["actors"][each[0].get<size_t>()][0]);
+  for (const char* const who : {"wave 0 lane 0", "wave 1 lane 0", "host server", "host main"})
+    EXPECT_NE(std::find(waiting.begin(), waiting.end(), who), waiting.end()) << who;
+  EXPECT_GE(data["circle"].size(), 2u);
+  bool both[2] = {};
+  for (const json& each : data["edges"])
+    for (int wave = 0; wave < 2; ++wave)
+      both[wave] = both[wave] || (each["cycle"] == true && each["from"] == "wave " + std::to_string(wave));
+  EXPECT_TRUE(both[0] && both[1]) << data["edges"];
+  ASSERT_FALSE(data["strips"].empty());
+  EXPECT_EQ(data["strips"][0]["name"], "port 0");
+  EXPECT_FALSE(data["flows"].empty());
+}
+
+TEST(real_report, what_a_link_has_under_way_is_told_with_its_arrival) {
+  if (!std::filesystem::exists(REAL_HEDDLE)) GTEST_SKIP() << "heddle is not built";
+  const json data = real_data({"zoo.crossed-calls", "--set", "fidelity=link"});
+  ASSERT_FALSE(data["late"].empty());
+  for (const json& each : data["late"]) {
+    if (each[1].is_null()) continue;
+    EXPECT_GE(each[1].get<uint64_t>(), each[0].get<uint64_t>() + 1);
+  }
+}
+
+TEST(real_report, an_old_value_is_told_where_a_load_has_read_one) {
+  if (!std::filesystem::exists(REAL_HEDDLE)) GTEST_SKIP() << "heddle is not built";
+  const json data = real_data({"zoo.handover-without-release"});
+  EXPECT_FALSE(data["old"].empty() && data["flows"].empty());
+}
+
+}  // namespace
+}  // namespace heddle::tests

@@ -1,0 +1,346 @@
+#include <heddle/tools/common.h>
+#include <heddle/tools/report/explanation.h>
+#include <heddle/tools/report/flows.h>
+#include <heddle/tools/report/page.h>
+#include <heddle/tools/report/slots.h>
+#include <heddle/tools/report/sources.h>
+#include <heddle/tools/table.h>
+
+#include <map>
+#include <nlohmann/json.hpp>
+#include <tuple>
+
+namespace heddle::tools {
+namespace {
+
+using json = nlohmann::ordered_json;
+using sim::run_record;
+
+/// What a number that is none stands as.
+json number_or_null(uint64_t number) { return number == run_record::never ? json(nullptr) : json(number); }
+
+std::string hexadecimal(uint64_t value) {
+  char text[32];
+  std::snprintf(text, sizeof text, "0x%llx", static_cast<unsigned long long>(value));
+  return text;
+}
+
+/// One letter for what an operation is, by which the page draws it.
+char letter_of(sim::operation_kind kind) {
+  using enum sim::operation_kind;
+  switch (kind) {
+    case load:
+    case plain_load:
+    case volatile_load:
+      return 'r';
+    case store:
+    case plain_store:
+    case volatile_store:
+      return 'w';
+    case read_modify_write:
+    case compare_exchange:
+      return 'm';
+    case notify:
+      return 'n';
+    case fence:
+      return 'f';
+    case pause:
+    case wait:
+      return 'p';
+    case broadcast:
+    case ballot:
+    case sync_lanes:
+    case shuffle:
+    case active_mask:
+      return 'c';
+    case block_barrier:
+      return 'b';
+    case lock_mutex:
+    case unlock_mutex:
+      return 'x';
+    default:
+      return 's';
+  }
+}
+
+const char* name_of(sim::wait_reason why) {
+  constexpr const char* names[] = {"change", "collective", "barrier", "mutex", "device", "join", "call", "masked off"};
+  return names[static_cast<size_t>(why)];
+}
+
+const char* name_of(state_strip::sort kind) {
+  constexpr const char* names[] = {"port", "slot", "word"};
+  return names[static_cast<size_t>(kind)];
+}
+
+/// Texts of the record, and more of them.
+class text_table {
+ public:
+  explicit text_table(const run_record& of) : texts_(of.texts) {
+    for (uint32_t n = 0; n < texts_.size(); ++n) index_[texts_[n]] = n;
+  }
+  uint32_t of(const std::string& text) {
+    const auto [entry, fresh] = index_.try_emplace(text, static_cast<uint32_t>(texts_.size()));
+    if (fresh) texts_.push_back(text);
+    return entry->second;
+  }
+  const std::vector<std::string>& all() const { return texts_; }
+
+ private:
+  std::vector<std::string> texts_;
+  std::map<std::string, uint32_t> index_;
+};
+
+json text_or_null(uint32_t text) { return text == run_record::none ? json(nullptr) : json(text); }
+
+/// Steps that are alike, but for when they were, are told once.
+void add_steps(json& data, const run_record& of, text_table& texts) {
+  using sort_key = std::tuple<uint32_t, uint32_t, uint32_t, uint32_t, uint64_t, uint32_t, bool>;
+  std::map<sort_key, size_t> known;
+  json sorts = json::array();
+  json steps = json::array();
+  json reads = json::array();    // of loads whose source is another than that of the last step of this sort
+  json written = json::array();  // what a read-modify-write has left
+  json late = json::array();     // of stores, when they arrived
+  json old = json::array();
+  json lost = json::array();
+  std::vector<uint64_t> last_read;
+  for (size_t n = 0; n < of.steps.size(); ++n) {
+    const run_record::step& one = of.steps[n];
+    const sort_key key = {one.actor, one.operation, one.place, one.calls, one.value, one.size_bytes, one.has_value};
+    const auto [entry, fresh] = known.try_emplace(key, sorts.size());
+    if (fresh) {
+      sorts.push_back(json::array(
+          {one.actor, one.operation, std::string(1, letter_of(one.kind)), text_or_null(one.place), one.size_bytes,
+           one.has_value ? json(texts.of(hexadecimal(one.value))) : json(nullptr), text_or_null(one.calls)}));
+      last_read.push_back(run_record::never);
+    }
+    steps.push_back(entry->second);
+    if (one.reads != last_read[entry->second]) {
+      reads.push_back(json::array({n, number_or_null(one.reads)}));
+      last_read[entry->second] = one.reads;
+    }
+    const char letter = letter_of(one.kind);
+    if (letter == 'm' && one.changes) written.push_back(json::array({n, texts.of(hexadecimal(one.after))}));
+    const bool stores = letter == 'w' || letter == 'n';
+    if (stores && one.arrived != of.first_step + n && !one.lost)
+      late.push_back(json::array({n, number_or_null(one.arrived)}));
+    if (one.is_old) old.push_back(n);
+    if (one.lost) lost.push_back(n);
+  }
+  data["first_step"] = of.first_step;
+  data["sorts"] = std::move(sorts);
+  data["steps"] = std::move(steps);
+  data["reads"] = std::move(reads);
+  data["written"] = std::move(written);
+  data["late"] = std::move(late);
+  data["old"] = std::move(old);
+  data["lost"] = std::move(lost);
+}
+
+void add_actors(json& data, const run_record& of) {
+  data["waves"] = json::array();
+  for (const run_record::wave& each : of.waves)
+    data["waves"].push_back({{"name", each.name},
+                             {"host", each.host},
+                             {"block", each.block},
+                             {"launched", each.launched},
+                             {"placed", each.placed},
+                             {"ended", each.ended}});
+  data["actors"] = json::array();
+  for (const run_record::actor& each : of.actors)
+    data["actors"].push_back(json::array({each.name, each.wave, each.lane, each.begun, number_or_null(each.ended)}));
+  data["waits"] = json::array();
+  for (const run_record::wait& each : of.waits) {
+    if (each.to < of.first_step || each.to == each.from) continue;
+    data["waits"].push_back(
+        json::array({each.actor, each.from, number_or_null(each.to), name_of(each.why), text_or_null(each.text)}));
+  }
+}
+
+void add_strips(json& data, const run_record& of, const std::vector<state_strip>& strips, text_table& texts) {
+  data["strips"] = json::array();
+  for (const state_strip& each : strips) {
+    json changes = json::array();
+    for (const state_strip::change& one : each.changes)
+      changes.push_back(json::array(
+          {one.step, each.kind == state_strip::sort::word ? texts.of(hexadecimal(one.state)) : one.state, one.actor}));
+    data["strips"].push_back(
+        {{"name", each.name}, {"kind", name_of(each.kind)}, {"places", each.places}, {"changes", std::move(changes)}});
+  }
+  data["flows"] = json::array();
+  for (const store_flow& each : flows_of(of))
+    data["flows"].push_back(json::array({each.store, each.seen == store_flow::none ? json(nullptr) : json(each.seen),
+                                         each.missed == store_flow::none ? json(nullptr) : json(each.missed)}));
+}
+
+void add_sources(json& data, const run_record& of) {
+  data["calls"] = json::array();
+  for (const auto& chain : of.call_chains) {
+    json lines = json::array();
+    for (const sim::source_line& line : chain)
+      lines.push_back(json::array({line.file.empty() ? place_in_source(line) : line.file, line.line, line.function}));
+    data["calls"].push_back(std::move(lines));
+  }
+  data["sources"] = json::array();
+  for (const source_excerpt& each : excerpts_of(of)) {
+    json ranges = json::array();
+    for (const source_excerpt::range& range : each.ranges)
+      ranges.push_back({{"first", range.first}, {"lines", range.lines}});
+    data["sources"].push_back(
+        {{"file", each.file}, {"found", each.found}, {"newer", each.newer}, {"ranges", std::move(ranges)}});
+  }
+}
+
+void add_settings(json& data, const parameters& settings) {
+  data["settings"] = json::array();
+  for (const parameter& each : settings.definitions())
+    data["settings"].push_back({{"key", each.key},
+                                {"value", settings.value_text(each.key)},
+                                {"default", each.default_value()},
+                                {"unit", each.unit},
+                                {"help", each.help}});
+}
+
+std::string token_of(const reported_run& run) {
+  std::string token = scheduler::to_token(run.recorded);
+  return token.size() <= token_on_command_line_max ? token : std::string();
+}
+
+std::string command_of(const reported_run& run) {
+  const std::string token = token_of(run);
+  return shell_word(run.program) + " replay " + (token.empty() ? "FILE" : token) + " --trace";
+}
+
+std::string parts_of_template(const std::map<std::string_view, std::string_view>& values) {
+  std::string page;
+  std::string_view rest = page_template;
+  while (true) {
+    const size_t at = rest.find("{{");
+    const size_t end = rest.find("}}", at);
+    if (at == std::string_view::npos || end == std::string_view::npos) return page + std::string(rest);
+    page += rest.substr(0, at);
+    page += values.at(rest.substr(at + 2, end - at - 2));
+    rest.remove_prefix(end + 2);
+  }
+}
+
+}  // namespace
+
+std::string html_escaped(std::string_view text) {
+  std::string safe;
+  for (const char letter : text) {
+    switch (letter) {
+      case '&':
+        safe += "&amp;";
+        break;
+      case '<':
+        safe += "&lt;";
+        break;
+      case '>':
+        safe += "&gt;";
+        break;
+      case '"':
+        safe += "&quot;";
+        break;
+      case '\'':
+        safe += "&#39;";
+        break;
+      default:
+        safe += letter;
+    }
+  }
+  return safe;
+}
+
+std::string page_data_of(const reported_run& run) {
+  const run_record& of = run.record;
+  const slot_names names(of);
+  text_table texts(of);
+  size_t words_left_out = 0;
+  const std::vector<state_strip> strips = strips_of(of, names, words_left_out);
+  json data = {{"format", "heddle report 1"},
+               {"scenario", run.recorded.scenario},
+               {"verdict", to_string(run.result.outcome)},
+               {"where", run.result.where},
+               {"message", run.result.message},
+               {"total_steps", run.result.steps},
+               {"judged", number_or_null(of.judged)}};
+  add_actors(data, of);
+  add_steps(data, of, texts);
+  add_strips(data, of, strips, texts);
+  add_sources(data, of);
+  data["edges"] = json::array();
+  for (size_t n = 0; n < of.edges.size(); ++n)
+    data["edges"].push_back({{"from", of.edges[n].from},
+                             {"to", of.edges[n].to},
+                             {"over", of.edges[n].over},
+                             {"supposed", of.edges[n].supposed},
+                             {"cycle", of.edges[n].on_cycle}});
+  data["circle"] = of.circle;
+  add_settings(data, run.settings);
+  data["missing"] = not_recorded(of, run.result.steps, words_left_out);
+  json parts = json::object();
+  for (const run_record::step& one : of.steps) {
+    if (one.place == run_record::none) continue;
+    const std::string key = std::to_string(one.place);
+    if (parts.contains(key)) continue;
+    if (const std::string part = names.part_at(one.address); !part.empty()) parts[key] = part;
+  }
+  data["parts"] = std::move(parts);
+  data["texts"] = texts.all();
+
+  // In a script element no text ends what it is in, whatever it holds.
+  const std::string dumped = data.dump(-1, ' ', true, json::error_handler_t::replace);
+  std::string safe;
+  safe.reserve(dumped.size());
+  for (const char letter : dumped) {
+    if (letter == '<')
+      safe += "\\u003c";
+    else
+      safe += letter;
+  }
+  return safe;
+}
+
+std::string page_of(const reported_run& run) {
+  const slot_names names(run.record);
+  const std::string verdict(to_string(run.result.outcome));
+  const std::string title = html_escaped(run.recorded.scenario + ": " + verdict);
+  const std::string where = html_escaped(run.result.where.empty() ? "" : " at " + run.result.where);
+  const std::string meaning = html_escaped(meaning_of(run.result.outcome));
+  const std::string explanation = html_escaped(explanation_of(run.record, run.result, names));
+  const std::string token = token_of(run);
+  const std::string shown_token =
+      html_escaped(token.empty() ? "too long for a command line: replay the file that the report was made of" : token);
+  const std::string command = html_escaped(command_of(run));
+  const std::string report =
+      html_escaped(run.result.report.empty() ? "There is no report of this run." : run.result.report);
+  const std::string facts =
+      html_escaped(grouped(run.result.steps) + " steps, " + grouped(run.result.switches) + " context switches; seed " +
+                   std::to_string(run.recorded.seed) + " of strategy " + run.recorded.strategy + "; digest " +
+                   hexadecimal(run.result.digest).substr(2) + "; heddle " + run.recorded.version + ", build " +
+                   run.recorded.build_id.substr(0, 12));
+  const std::string kind = run.result.outcome == scheduler::verdict::ok       ? "good"
+                           : run.result.outcome == scheduler::verdict::budget ? "unsure"
+                                                                              : "bad";
+  const std::string data = page_data_of(run);
+  const std::string verdict_text = html_escaped(verdict);
+  const std::string scenario = html_escaped(run.recorded.scenario);
+  return parts_of_template({{"title", title},
+                            {"scenario", scenario},
+                            {"verdict", verdict_text},
+                            {"kind", kind},
+                            {"where", where},
+                            {"meaning", meaning},
+                            {"explanation", explanation},
+                            {"facts", facts},
+                            {"token", shown_token},
+                            {"command", command},
+                            {"report", report},
+                            {"style", page_style},
+                            {"data", data},
+                            {"script", page_script}});
+}
+
+}  // namespace heddle::tools

@@ -1,0 +1,454 @@
+// The picture: what is in view, and nothing else, on one canvas; its texts are rows of the document beside it.
+
+const scroll = document.getElementById("scroll");
+const canvas = document.getElementById("canvas");
+const rows_box = document.getElementById("rows");
+const paint = canvas.getContext("2d", {alpha: false});
+let colours = {};
+let shown_box = {width: 0, height: 0};
+
+const read_colours = () => {
+  const style = getComputedStyle(document.documentElement);
+  colours = {};
+  for (const name of ["back", "raised", "line", "text", "faint", "link", "select", "match", "load", "store", "modify", "ring", "fence", "pause",
+                      "together", "other", "life", "wait", "wait-edge", "masked", "flow", "flow-strong", "flight", "old", "client", "server",
+                      "locked", "word", "bad"])
+    colours[name] = style.getPropertyValue(`--${name}`).trim();
+};
+const colour_of = (letter) => colours[{r: "load", w: "store", m: "modify", n: "ring", f: "fence", p: "pause", c: "together", b: "together", x: "modify"}[letter] || "other"];
+
+const y_of_row = (row) => view.head + row * view.row_height - scroll.scrollTop;
+
+/// Fits the picture into its box, and the scrollbars to the run.
+const resize = () => {
+  const width = scroll.clientWidth, height = scroll.clientHeight;
+  const ratio = window.devicePixelRatio || 1;
+  if (shown_box.width !== width || shown_box.height !== height || canvas.width !== Math.round(width * ratio)) {
+    shown_box = {width, height};
+    canvas.width = Math.round(width * ratio);
+    canvas.height = Math.round(height * ratio);
+    canvas.style.width = `${width}px`;
+    canvas.style.height = `${height}px`;
+  }
+  paint.setTransform(ratio, 0, 0, ratio, 0, 0);
+  lay_out_columns(width);
+  const text_width = view.row_height >= text_from ? 820 : 20;
+  const space = document.getElementById("space");
+  space.style.height = `${Math.max(1, Math.ceil(view.head + (row_count() + 1) * view.row_height))}px`;
+  space.style.width = `${view.text_x + text_width}px`;
+};
+
+let frame_asked = false;
+const redraw = () => {
+  if (frame_asked) return;
+  frame_asked = true;
+  requestAnimationFrame(() => { frame_asked = false; draw(); });
+};
+
+const draw = () => {
+  const {width, height} = shown_box;
+  const left = scroll.scrollLeft;
+  const first = Math.max(0, Math.floor((scroll.scrollTop) / view.row_height) - 1);
+  const last = Math.min(row_count(), Math.ceil((scroll.scrollTop + height) / view.row_height) + 1);
+  paint.fillStyle = colours.back;
+  paint.fillRect(0, 0, width, height);
+  paint.save();
+  paint.translate(-left, 0);
+  draw_marks(first, last, width + left);
+  const x_of = positions();
+  draw_lives(first, last);
+  draw_strips(first, last);
+  draw_flights(first, last, x_of);
+  draw_flows(first, last, x_of);
+  draw_steps(first, last, x_of);
+  draw_numbers(first, last);
+  draw_head(width + left);
+  paint.restore();
+  fill_rows(first, last, left);
+};
+
+const draw_marks = (first, last, width) => {
+  if (row_count() === 0) return;
+  const row = row_of(view.selected);
+  paint.fillStyle = colours.select;
+  paint.fillRect(0, y_of_row(row), width, Math.max(2, view.row_height));
+  if (view.matching !== null) {
+    paint.fillStyle = colours.match;
+    let y_last = -10;
+    for (let n = first; n < last; ++n) {
+      const y = y_of_row(n);
+      if (!is_match(step_at(n)) || y - y_last < 1) continue;
+      y_last = y;
+      paint.fillRect(0, y, 56, Math.max(1, view.row_height));
+    }
+  }
+  if (judged_at !== never) {
+    const y = y_of_row(row_of(judged_at));
+    paint.strokeStyle = colours.bad;
+    paint.setLineDash([8, 4]);
+    line(0, y, width, y);
+    paint.setLineDash([]);
+    paint.fillStyle = colours.bad;
+    paint.font = "11px system-ui, sans-serif";
+    paint.fillText("the hang is certain", 62, y - 3);
+  }
+};
+
+const line = (x0, y0, x1, y1) => {
+  paint.beginPath();
+  paint.moveTo(x0, y0);
+  paint.lineTo(x1, y1);
+  paint.stroke();
+};
+
+/// From when to when somebody is there, and the times in which it waits.
+const draw_lives = (first, last) => {
+  const from_step = first < row_count() ? step_at(first) : end_row;
+  const to_step = last < row_count() ? step_at(last) : end_row;
+  const bottom = y_of_row(row_count());
+  for (const column of view.columns) {
+    if (!column.actors) continue;
+    const lanes = Math.max(1, column.actors.length);
+    const own = lanes === 1 ? Math.min(18, column.width - 6) : (column.width - 8) / lanes;
+    if (!column.wave.host && (column.actors.length === 0 || column.actors[0].begun > Math.max(0, index_of(column.wave.launched) + 1))) {
+      const until = column.actors.length === 0 ? bottom : y_of_row(row_of(column.actors[0].begun));
+      paint.strokeStyle = colours.life;
+      paint.setLineDash([1, 4]);
+      line(column.x + column.width / 2, y_of_row(row_of(Math.max(0, index_of(column.wave.launched) + 1))), column.x + column.width / 2, until);
+      paint.setLineDash([]);
+    }
+    for (const actor of column.actors) {
+      if (!has_life(actor)) continue;
+      const x = place_in_column(column, actor);
+      const top = Math.max(view.head - 2, y_of_row(row_of(actor.begun)));
+      const low = Math.min(shown_box.height + 2, actor.ended === never ? bottom : y_of_row(row_of(actor.ended)));
+      paint.strokeStyle = colours.life;
+      paint.lineWidth = 1;
+      if (low > top) line(x, top, x, low);
+      let y_done = -10;
+      for (let n = Math.max(0, lower_bound(actor.waits, from_step, (wait) => wait.from) - 1); n < actor.waits.length; ++n) {
+        const wait = actor.waits[n];
+        if (wait.from > to_step) break;
+        if (wait.to !== never && wait.to < from_step) continue;
+        const y0 = Math.max(view.head - 4, y_of_row(row_of(wait.from)));
+        const y1 = Math.min(shown_box.height + 4, wait.to === never ? bottom : y_of_row(row_of(wait.to)));
+        if (y1 <= y0 || y1 <= y_done) continue;
+        paint.fillStyle = wait.why === "masked off" ? colours.masked : colours.wait;
+        paint.fillRect(x - own / 2, Math.max(y0, y_done), Math.max(1, own), Math.max(0.7, y1 - Math.max(y0, y_done)));
+        if (wait.why !== "masked off" && y1 - y0 > 3 && own > 3) {
+          paint.fillStyle = colours["wait-edge"];
+          paint.fillRect(x - own / 2, y0, 1.5, y1 - y0);
+        }
+        y_done = y1;
+      }
+    }
+  }
+};
+
+const draw_strips = (first, last) => {
+  const bottom = Math.min(shown_box.height, y_of_row(row_count()));
+  const from_step = first < row_count() ? step_at(first) : end_row;
+  const to_step = last < row_count() ? step_at(last) : end_row;
+  paint.font = "11px ui-monospace, 'DejaVu Sans Mono', monospace";
+  for (const column of view.columns) {
+    if (!column.strip) continue;
+    const strip = column.strip;
+    let change = strip_change_at(strip, from_step);
+    let y = Math.max(view.head, y_of_row(row_of(change < 0 ? 0 : strip.steps[change])));
+    while (y < bottom) {
+      const next = change + 1 < strip.steps.length && strip.steps[change + 1] <= to_step ? Math.max(y, y_of_row(row_of(strip.steps[change + 1]))) : bottom;
+      if (next - y > 0.2) draw_state(column, strip, change, y, Math.min(next, bottom) - y);
+      if (next >= bottom) break;
+      y = Math.max(view.head, next);
+      ++change;
+    }
+  }
+};
+
+// Of a port: both outboxes, whose it is, both locks.
+const draw_state = (column, strip, change, y, height) => {
+  const state = change < 0 ? 0 : strip.changes[change][1];
+  if (strip.kind === "word") {
+    paint.fillStyle = change < 0 ? colours.raised : colours.word;
+    paint.fillRect(column.x, y, column.width, height - (height > 6 ? 1 : 0));
+    if (height >= 10) {
+      paint.fillStyle = colours.text;
+      paint.fillText((change < 0 ? "-" : texts[state]).slice(0, 7), column.x + 3, y + 10);
+    }
+    return;
+  }
+  const bar = (x, width, on, colour) => {
+    paint.fillStyle = on ? colour : colours.raised;
+    paint.fillRect(column.x + x, y, width, height);
+  };
+  const client = (state & 1) !== 0, server = (state & 2) !== 0;
+  bar(0, 7, client, colours.client);
+  bar(8, 7, server, colours.server);
+  const idle = strip.kind === "slot" && !client && !server;
+  const is_server = strip.kind === "slot" ? client !== server : client !== server;
+  bar(16, 10, !idle, is_server ? colours.server : colours.client);
+  bar(27, 5, (state & 4) !== 0, colours.locked);
+  bar(33, 5, (state & 8) !== 0, colours.locked);
+};
+
+/// Stores and rings between being made and being in memory.
+const draw_flights = (first, last, x_of) => {
+  if (late_stores.size === 0) return;
+  const to_step = last < row_count() ? step_at(last) : end_row;
+  const from_step = first < row_count() ? step_at(first) : end_row;
+  for (const [step, arrived] of late_stores) {
+    if (step > to_step || (arrived !== never && arrived < from_step) || !is_shown(step)) continue;
+    const x = x_of[actor_of(step).index];
+    const y0 = y_of_row(row_of(step)) + view.row_height / 2;
+    const y1 = arrived === never ? y_of_row(row_count()) : y_of_row(row_of(arrived + 1));
+    paint.strokeStyle = colours.flight;
+    paint.globalAlpha = 0.75;
+    paint.lineWidth = 3;
+    paint.setLineDash(arrived === never ? [2, 4] : []);
+    line(x + 6, Math.max(view.head, y0), x + 6, Math.min(shown_box.height, Math.max(y1, y0 + 2)));
+    paint.setLineDash([]);
+    paint.globalAlpha = 1;
+    paint.lineWidth = 1;
+  }
+};
+
+// Arrows by blocks of steps, so that those in view are found without a look at all.
+const block_steps = 256;
+const arrow_blocks = (() => {
+  const blocks = [];
+  const wide = [];
+  flows.forEach((flow, n) => {
+    const end = Math.max(flow.seen, flow.missed);
+    const from = Math.floor(flow.store / block_steps), to = Math.floor(end / block_steps);
+    if (to - from > 16) { wide.push(n); return; }
+    for (let block = from; block <= to; ++block) (blocks[block] = blocks[block] || []).push(n);
+  });
+  return {blocks, wide};
+})();
+const arrows_most = 1500;
+
+const draw_flows = (first, last, x_of) => {
+  const mine = new Set(step_count ? outgoing_flows(view.selected) : []);
+  const source = step_count ? read_from[view.selected] : -1;
+  const draw_one = (flow, strong) => {
+    if (!is_shown(flow.store)) return;
+    const x0 = x_of[actor_of(flow.store).index], y0 = y_of_row(row_of(flow.store)) + view.row_height / 2;
+    const end = (step, missed) => {
+      if (step === never || !is_shown(step)) return;
+      const x1 = x_of[actor_of(step).index], y1 = y_of_row(row_of(step)) + view.row_height / 2;
+      if (Math.max(y0, y1) < view.head || Math.min(y0, y1) > shown_box.height) return;
+      paint.strokeStyle = paint.fillStyle = missed ? colours.old : strong ? colours["flow-strong"] : colours.flow;
+      paint.lineWidth = strong ? 2 : 1;
+      const arrived = late_stores.get(flow.store);
+      if (missed) {
+        paint.setLineDash([3, 4]);
+        line(x0, y0, x1, y1);
+      } else if (arrived !== undefined && arrived !== never) {
+        // As long as it was under way, dashed.
+        const part = Math.min(1, Math.max(0, (y_of_row(row_of(arrived + 1)) - y0) / Math.max(1, y1 - y0)));
+        paint.setLineDash([5, 4]);
+        line(x0, y0, x0 + (x1 - x0) * part, y0 + (y1 - y0) * part);
+        paint.setLineDash([]);
+        line(x0 + (x1 - x0) * part, y0 + (y1 - y0) * part, x1, y1);
+      } else {
+        line(x0, y0, x1, y1);
+      }
+      paint.setLineDash([]);
+      if (view.row_height >= 6) head(x0, y0, x1, y1, missed);
+      paint.lineWidth = 1;
+    };
+    end(flow.missed, true);
+    end(flow.seen, false);
+  };
+  if (view.row_height >= 1.5 && last > first) {
+    const wanted = new Set(arrow_blocks.wide);
+    const to = Math.floor(step_at(Math.max(first, last - 1)) / block_steps);
+    for (let block = Math.floor(step_at(first) / block_steps); block <= to && wanted.size < arrows_most; ++block)
+      for (const n of arrow_blocks.blocks[block] || []) wanted.add(n);
+    if (wanted.size < arrows_most) for (const n of wanted) if (!mine.has(flows[n])) draw_one(flows[n], false);
+  }
+  for (const flow of mine) draw_one(flow, true);
+  if (source >= 0) draw_one({store: source, seen: view.selected, missed: never}, true);
+};
+
+const head = (x0, y0, x1, y1, missed) => {
+  const angle = Math.atan2(y1 - y0, x1 - x0), size = 6;
+  const tip_x = x1 - Math.cos(angle) * 4, tip_y = y1 - Math.sin(angle) * 4;
+  if (missed) {
+    line(tip_x - 3, tip_y - 3, tip_x + 3, tip_y + 3);
+    line(tip_x + 3, tip_y - 3, tip_x - 3, tip_y + 3);
+    return;
+  }
+  paint.beginPath();
+  paint.moveTo(tip_x, tip_y);
+  paint.lineTo(tip_x - size * Math.cos(angle - 0.5), tip_y - size * Math.sin(angle - 0.5));
+  paint.lineTo(tip_x - size * Math.cos(angle + 0.5), tip_y - size * Math.sin(angle + 0.5));
+  paint.fill();
+};
+
+const draw_steps = (first, last, x_of) => {
+  if (view.row_height < 3) return draw_crowd(first, last, x_of);
+  const size = Math.min(5, Math.max(1.5, view.row_height / 3));
+  for (let row = first; row < last; ++row) {
+    const step = step_at(row);
+    const x = x_of[actor_of(step).index];
+    if (x >= 0) draw_step(step, x, y_of_row(row) + view.row_height / 2, size);
+  }
+};
+
+const draw_step = (step, x, y, size) => {
+  const letter = letter_of(step);
+  const colour = old_reads.has(step) ? colours.old : colour_of(letter);
+  paint.fillStyle = paint.strokeStyle = colour;
+  paint.lineWidth = 1.5;
+  if (letter === "r") {
+    paint.beginPath();
+    paint.arc(x, y, size, 0, 2 * Math.PI);
+    paint.fillStyle = colours.back;
+    paint.fill();
+    paint.stroke();
+  } else if (letter === "w") {
+    paint.fillRect(x - size, y - size, 2 * size, 2 * size);
+  } else if (letter === "m" || letter === "x") {
+    paint.beginPath();
+    paint.moveTo(x, y - size * 1.3);
+    paint.lineTo(x + size * 1.3, y);
+    paint.lineTo(x, y + size * 1.3);
+    paint.lineTo(x - size * 1.3, y);
+    paint.fill();
+  } else if (letter === "n") {
+    paint.beginPath();
+    paint.moveTo(x, y - size);
+    paint.lineTo(x + size, y + size);
+    paint.lineTo(x - size, y + size);
+    paint.closePath();
+    if (lost_rings.has(step)) paint.stroke(); else paint.fill();
+  } else if (letter === "f" || letter === "b") {
+    paint.fillRect(x - size * 1.8, y - size / 3, size * 3.6, Math.max(1.5, size * 0.66));
+  } else {
+    paint.beginPath();
+    paint.arc(x, y, letter === "p" ? size * 0.5 : size * 0.8, 0, 2 * Math.PI);
+    paint.fill();
+  }
+  paint.lineWidth = 1;
+};
+
+/// Several steps in a line of pixels: one mark for each who steps there; a store is worth more than a load.
+const draw_crowd = (first, last, x_of) => {
+  const rank = {p: 1, r: 2, c: 3, b: 3, f: 4, s: 4, x: 5, n: 6, m: 6, w: 7};
+  const lines = Math.ceil(shown_box.height) + 2;
+  const best = new Uint8Array(lines * actors.length);
+  const letters = new Array(lines * actors.length);
+  for (let row = first; row < last; ++row) {
+    const step = step_at(row);
+    const y = Math.floor(y_of_row(row));
+    if (y < view.head || y >= lines) continue;
+    const sort = sorts[step_sort[step]];
+    const at = y * actors.length + sort[0];
+    const worth = rank[sort[2]] || 1;
+    if (worth <= best[at]) continue;
+    best[at] = worth;
+    letters[at] = sort[2];
+  }
+  for (let at = 0; at < best.length; ++at) {
+    if (best[at] === 0) continue;
+    const x = x_of[at % actors.length];
+    if (x < 0) continue;
+    paint.fillStyle = colour_of(letters[at]);
+    paint.fillRect(x - 4, Math.floor(at / actors.length), 8, Math.max(1, view.row_height));
+  }
+};
+
+const draw_numbers = (first, last) => {
+  paint.fillStyle = colours.faint;
+  paint.font = "11px ui-monospace, 'DejaVu Sans Mono', monospace";
+  paint.textAlign = "right";
+  const every = view.row_height >= 12 ? 1 : Math.pow(10, Math.ceil(Math.log10(18 / view.row_height)));
+  for (let row = Math.ceil(first / every) * every; row < last; row += every) {
+    const y = y_of_row(row);
+    paint.fillText(number_of(step_at(row)).toLocaleString("en"), 52, y + Math.min(view.row_height / 2, 10) + 4);
+  }
+  paint.textAlign = "left";
+};
+
+const draw_head = (width) => {
+  paint.fillStyle = colours.raised;
+  paint.fillRect(0, 0, width, view.head);
+  paint.strokeStyle = colours.line;
+  line(0, view.head - 0.5, width, view.head - 0.5);
+  paint.font = "12px system-ui, 'DejaVu Sans', sans-serif";
+  for (const column of view.columns) {
+    const chosen = column.actors ? column.wave.index === view.wave : column.strip.index === view.slot;
+    paint.fillStyle = chosen ? colours.link : colours.text;
+    paint.save();
+    paint.beginPath();
+    paint.rect(column.x, 0, column.width + 3, view.head);
+    paint.clip();
+    const narrow = column.width < 60;
+    const words = narrow && column.title.length > 7 ? column.title.split(/(?<=\D) (?=\S)|(?=\+)/) : column.title.split(/ (?=lane )/);
+    const lines = words.length > 2 ? [words.slice(0, -1).join(" "), words.at(-1)] : words;
+    lines.forEach((part, n) => paint.fillText(part, column.x + 2, 16 + n * 15));
+    if (column.strip && column.strip.kind !== "word") {
+      paint.fillStyle = colours.faint;
+      paint.font = "9px system-ui, sans-serif";
+      paint.fillText("c", column.x + 1, 37);
+      paint.fillText("s", column.x + 9, 37);
+      paint.fillText("of", column.x + 17, 37);
+      paint.fillText("cs", column.x + 28, 37);
+      paint.font = "12px system-ui, 'DejaVu Sans', sans-serif";
+    }
+    if (column.actors && column.wave.actors.length > 1) {
+      paint.fillStyle = colours.faint;
+      paint.fillText(view.lanes.has(column.wave.index) ? "" : `${column.wave.actors.length} lanes`, column.x + 2, 31);
+    }
+    paint.restore();
+  }
+};
+
+// -- the texts ------------------------------------------------------------------------------------------------------------------------
+
+const row_pool = [];
+const make_row = () => {
+  const row = document.createElement("div");
+  row.className = "row";
+  for (const name of ["what", "place", "value", "at", "who"]) {
+    const cell = document.createElement("span");
+    cell.className = name;
+    row.append(cell);
+  }
+  rows_box.append(row);
+  return row;
+};
+
+const fill_rows = (first, last, left) => {
+  const with_text = view.row_height >= text_from;
+  rows_box.style.display = with_text ? "" : "none";
+  if (!with_text) return;
+  rows_box.style.left = `${view.text_x - left}px`;
+  rows_box.style.width = `${Math.max(0, Math.max(820, shown_box.width - view.text_x + left))}px`;
+  rows_box.style.top = `${view.head}px`;
+  rows_box.style.height = `${Math.max(0, shown_box.height - view.head)}px`;
+  const count = Math.max(0, last - first);
+  while (row_pool.length < count) row_pool.push(make_row());
+  row_pool.forEach((row, n) => {
+    if (n >= count) { row.style.display = "none"; return; }
+    const step = step_at(first + n);
+    row.style.display = "";
+    row.style.height = `${view.row_height}px`;
+    row.style.transform = `translateY(${y_of_row(first + n) - view.head}px)`;
+    row.classList.toggle("selected", step === view.selected);
+    row.classList.toggle("match", is_match(step));
+    if (row.dataset.step === String(number_of(step))) return;
+    row.dataset.step = number_of(step);
+    const [what, place, value, at, who] = row.children;
+    who.textContent = actor_of(step).name;
+    what.textContent = operation_of(step);
+    what.className = `what ${letter_of(step)}`;
+    const address = sorts[step_sort[step]][3];
+    place.textContent = address === null ? "" : data.parts[address] || texts[address];
+    place.title = place_of(step);
+    value.textContent = value_of(step) + (old_reads.has(step) ? " (old)" : lost_rings.has(step) ? " (lost)" : "");
+    value.className = old_reads.has(step) || lost_rings.has(step) ? "value old" : "value";
+    at.textContent = where_of(step);
+  });
+};

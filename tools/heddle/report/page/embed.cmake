@@ -1,0 +1,33 @@
+# Writes a source file that holds the page's template, style and script.
+#
+#   cmake -D folder=tools/heddle/report -D "scripts=a.js;b.js" -D output=page_parts.cpp -P embed.cmake
+#
+# In pieces, as compilers need not take a longer literal than 65,536 characters.
+cmake_minimum_required(VERSION 3.25)
+set(text "#include <heddle/tools/report/page.h>\n\nnamespace heddle::tools {\n\n")
+function(embed name files)
+  set(all "")
+  foreach(file IN LISTS files)
+    file(READ ${folder}/${file} part)
+    string(APPEND all "${part}")
+  endforeach()
+  string(FIND "${all}" ")part\"" end)
+  string(FIND "${all}" "</script" closes)
+  if(NOT end EQUAL -1 OR (name STREQUAL "page_script" AND NOT closes EQUAL -1))
+    message(FATAL_ERROR "${files} hold a text that ends them too early: choose another one")
+  endif()
+  string(LENGTH "${all}" length)
+  set(made "const std::string_view ${name} =\n")
+  set(at 0)
+  while(at LESS length)
+    string(SUBSTRING "${all}" ${at} 8000 part)
+    string(APPEND made "    R\"part(${part})part\"\n")
+    math(EXPR at "${at} + 8000")
+  endwhile()
+  set(text "${text}${made}    ;\n\n" PARENT_SCOPE)
+endfunction()
+embed(page_template "page.html")
+embed(page_style "page.css")
+embed(page_script "${scripts}")
+string(APPEND text "}  // namespace heddle::tools\n")
+file(WRITE ${output} "${text}")

@@ -1,0 +1,136 @@
+// Who waits for whom, drawn and as a table. Those on a cycle stand in a circle, the others before it.
+
+const svg_node = (name, attributes) => {
+  const made = document.createElementNS("http://www.w3.org/2000/svg", name);
+  for (const [key, value] of Object.entries(attributes)) made.setAttribute(key, value);
+  return made;
+};
+
+const nodes_most = 40; // a drawing of more helps nobody; the table has them all
+
+const graph_layout = () => {
+  const names = [...new Set(data.edges.flatMap((edge) => [edge.from, edge.to]))];
+  const in_circle = data.circle.map((n) => data.edges[n].from);
+  const others = names.filter((name) => !in_circle.includes(name)).slice(0, Math.max(0, nodes_most - in_circle.length));
+  const width_of = (name) => Math.max(70, name.length * 7.4 + 18);
+  // How far they are from the circle, or from who waits for nobody: the farthest stand on the left.
+  const distance = new Map(in_circle.map((name) => [name, 0]));
+  if (in_circle.length === 0) for (const name of others) if (!data.edges.some((edge) => edge.from === name)) distance.set(name, 0);
+  const behind = (name) => Math.min(...data.edges.filter((edge) => edge.from === name && distance.has(edge.to)).map((edge) => distance.get(edge.to) + 1));
+  for (let changed = true; changed;) {
+    changed = false;
+    for (const name of others) {
+      const far = distance.has(name) ? Infinity : behind(name);
+      if (Number.isFinite(far)) { distance.set(name, far); changed = true; }
+    }
+  }
+  const ranks = [];
+  for (const name of others) (ranks[distance.get(name) || 0] = ranks[distance.get(name) || 0] || []).push(name);
+  const places = new Map();
+  let x = 0;
+  const highest = Math.max(1, ...ranks.filter(Boolean).map((rank) => rank.length));
+  const radius = in_circle.length < 2 ? 0 : Math.max(62, in_circle.length * 26);
+  const middle_y = Math.max(radius + 36, highest * 31 + 10);
+  for (const rank of ranks.reverse()) {
+    if (!rank) continue;
+    const widest = Math.max(...rank.map(width_of));
+    rank.forEach((name, n) => places.set(name, {x: x + widest / 2, y: middle_y + (n - (rank.length - 1) / 2) * 62, width: width_of(name)}));
+    x += widest + 190;
+  }
+  const stretch = 1.9;
+  x += radius * stretch + Math.max(0, ...in_circle.map((name) => width_of(name) / 2));
+  in_circle.forEach((name, n) => {
+    const angle = (in_circle.length === 2 ? -Math.PI / 2 : -Math.PI) + n * 2 * Math.PI / in_circle.length;
+    places.set(name, {x: x + radius * Math.cos(angle) * stretch, y: middle_y + radius * Math.sin(angle), width: width_of(name)});
+  });
+  return places;
+};
+
+const draw_graph = () => {
+  if (data.edges.length === 0) return;
+  document.getElementById("waits").hidden = false;
+  const places = graph_layout();
+  const all = [...places.values()];
+  const left = Math.min(...all.map((at) => at.x - at.width / 2)) - 20;
+  const right = Math.max(...all.map((at) => at.x + at.width / 2)) + 30;
+  const low = Math.max(...all.map((at) => at.y)) + 46;
+  const svg = svg_node("svg", {viewBox: `${left} 0 ${right - left} ${low}`, width: right - left, height: low, role: "img", "aria-label": "who waits for whom"});
+  const marker = (id, colour) => {
+    const made = svg_node("marker", {id, viewBox: "0 0 8 8", refX: 7, refY: 4, markerWidth: 7, markerHeight: 7, orient: "auto-start-reverse"});
+    made.append(svg_node("path", {d: "M0 0L8 4L0 8z", style: `fill: var(${colour})`}));
+    return made;
+  };
+  const definitions = svg_node("defs", {});
+  definitions.append(marker("tip-plain", "--flow"), marker("tip-cycle", "--bad"));
+  svg.append(definitions);
+  data.edges.forEach((edge, n) => {
+    const from = places.get(edge.from), to = places.get(edge.to);
+    if (!from || !to) return;
+    const cycle = edge.cycle;
+    const group = svg_node("g", {class: `edge${cycle ? " cycle" : ""}${edge.supposed ? " supposed" : ""}`, "data-from": edge.from, "data-to": edge.to});
+    const twins = data.edges.filter((one, m) => m < n && ((one.from === edge.from && one.to === edge.to) || (one.from === edge.to && one.to === edge.from))).length;
+    const back = data.edges.some((one) => one.from === edge.to && one.to === edge.from);
+    const bend = edge.from === edge.to ? 0 : (back ? 70 : 26) + (twins % 2) * 22 + Math.floor(twins / 2) * 40;
+    const long = Math.hypot(to.x - from.x, to.y - from.y) || 1;
+    const normal = {x: (from.y - to.y) / long, y: (to.x - from.x) / long};
+    const middle = {x: (from.x + to.x) / 2 - normal.x * bend, y: (from.y + to.y) / 2 - normal.y * bend};
+    const border = (at, towards) => { // where the line leaves its box
+      const x = towards.x - at.x, y = towards.y - at.y;
+      const part = Math.min((at.width / 2 + 2) / Math.max(1e-6, Math.abs(x)), 17 / Math.max(1e-6, Math.abs(y)));
+      return {x: at.x + x * part, y: at.y + y * part};
+    };
+    const begin = edge.from === edge.to ? {x: from.x - 20, y: from.y - 15} : border(from, middle);
+    const end = edge.from === edge.to ? {x: from.x + 20, y: from.y - 15} : border(to, middle);
+    const shape = edge.from === edge.to ? `M${begin.x} ${begin.y}C${begin.x} ${begin.y - 40} ${end.x} ${end.y - 40} ${end.x} ${end.y}`
+                                        : `M${begin.x} ${begin.y}Q${middle.x} ${middle.y} ${end.x} ${end.y}`;
+    group.append(svg_node("path", {d: shape, "marker-end": `url(#tip-${cycle ? "cycle" : "plain"})`}));
+    const label = svg_node("text", {x: (begin.x + end.x) / 4 + middle.x / 2, y: (begin.y + end.y) / 4 + middle.y / 2 - 4});
+    const over = edge.over.split(", ")[0];
+    label.textContent = over.length > 30 ? `${over.slice(0, 28)}...` : over;
+    group.append(label);
+    svg.append(group);
+  });
+  for (const [name, at] of places) {
+    const cycle = data.edges.some((edge) => edge.cycle && edge.from === name);
+    const group = svg_node("g", {class: cycle ? "node cycle" : "node", "data-name": name, tabindex: 0});
+    group.append(svg_node("rect", {x: at.x - at.width / 2, y: at.y - 15, width: at.width, height: 30, rx: 6}));
+    const label = svg_node("text", {x: at.x, y: at.y});
+    label.textContent = name;
+    group.append(label);
+    group.addEventListener("click", () => go_to_waiter(name));
+    group.addEventListener("keydown", (event) => { if (event.key === "Enter") go_to_waiter(name); });
+    svg.append(group);
+  }
+  document.getElementById("graph").append(svg);
+  const table = document.getElementById("edges");
+  table.append(table_row(["who", "waits for", "over", ""], "th"));
+  data.edges.forEach((edge, n) => {
+    const row = table_row([edge.from, edge.to, with_parts(edge.over) + (edge.supposed ? ", which nobody else has touched yet: it may be" : ""), data.circle.includes(n) ? "in the circle" : edge.cycle ? "in a circle" : ""]);
+    row.classList.add("go");
+    row.classList.toggle("cycle", edge.cycle);
+    row.addEventListener("click", () => go_to_waiter(edge.from));
+    table.append(row);
+  });
+};
+
+/// The last step of that wave or thread before the hang was certain.
+const go_to_waiter = (name) => {
+  const bare = name.replace(/ lanes? [-0-9, ]+$/, "");
+  const wave = waves.find((one) => one.name === bare);
+  if (!wave) return;
+  let last = -1;
+  for (const actor of wave.actors)
+    for (const step of actor.steps) if (step > last && (judged_at === never || step < judged_at)) last = step;
+  if (last >= 0) select(last, true);
+  document.getElementById("run").scrollIntoView({block: "start"});
+};
+
+const table_row = (cells, kind = "td") => {
+  const row = document.createElement("tr");
+  for (const text of cells) {
+    const cell = document.createElement(kind);
+    if (text instanceof Node) cell.append(text); else cell.textContent = text;
+    row.append(cell);
+  }
+  return row;
+};

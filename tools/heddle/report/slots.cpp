@@ -1,0 +1,137 @@
+#include <heddle/tools/report/slots.h>
+
+#include <algorithm>
+#include <map>
+#include <set>
+
+namespace heddle::tools {
+namespace {
+
+constexpr uint64_t word_bytes = 4;
+constexpr uint32_t locks_per_word = 32;
+constexpr size_t most_words = 32;
+
+bool is_atomic(sim::operation_kind kind) {
+  return kind == sim::operation_kind::load || kind == sim::operation_kind::store ||
+         kind == sim::operation_kind::read_modify_write || kind == sim::operation_kind::compare_exchange ||
+         kind == sim::operation_kind::notify;
+}
+
+/// What is known of a word of memory while one goes through the steps.
+struct word_use {
+  uint64_t accesses = 0;
+  std::set<uint32_t> actors;
+  bool atomic = false;
+  uint32_t place = sim::run_record::none;
+};
+
+}  // namespace
+
+slot_names::slot_names(const sim::run_record& of) : of_(of) {}
+
+slot_names::found slot_names::word_at(uint64_t address) const {
+  for (const sim::run_record::slots& each : of_.named) {
+    const auto in = [&](uint64_t begin, uint32_t per_word, part which) -> found {
+      const uint64_t words = (uint64_t{each.count} + per_word - 1) / per_word;
+      if (begin == 0 || address < begin || address >= begin + words * word_bytes) return {};
+      const auto first = static_cast<uint32_t>((address - begin) / word_bytes) * per_word;
+      return {.of = &each, .which = which, .first = first, .count = std::min(per_word, each.count - first)};
+    };
+    for (const found& one : {in(each.client_outbox, each.slots_per_word, part::client_outbox),
+                             in(each.server_outbox, each.slots_per_word, part::server_outbox),
+                             in(each.client_locks, locks_per_word, part::client_locks),
+                             in(each.server_locks, locks_per_word, part::server_locks)})
+      if (one.of != nullptr) return one;
+  }
+  return {};
+}
+
+std::string slot_names::part_at(uint64_t address) const {
+  const found one = word_at(address / word_bytes * word_bytes);
+  if (one.of == nullptr) return {};
+  constexpr const char* names[] = {"client's outbox", "server's outbox", "client's lock", "server's lock"};
+  const std::string what = names[static_cast<size_t>(one.which)];
+  if (one.count == 1) return one.of->each + " " + std::to_string(one.first) + ", " + what;
+  return one.of->each + "s " + std::to_string(one.first) + " to " + std::to_string(one.first + one.count - 1) + ", " +
+         what;
+}
+
+std::vector<state_strip> strips_of(const sim::run_record& of, const slot_names& names, size_t& left_out) {
+  std::map<std::pair<const sim::run_record::slots*, uint32_t>, state_strip> slots;
+  std::map<std::pair<uint64_t, uint32_t>, state_strip> words;
+  std::map<uint64_t, word_use> used;
+
+  const auto slot_at = [&](const slot_names::found& where, uint32_t index) -> state_strip& {
+    const auto [entry, fresh] = slots.try_emplace({where.of, where.first + index});
+    if (fresh) {
+      entry->second.kind = where.of->four_phase ? state_strip::sort::slot : state_strip::sort::port;
+      entry->second.name = where.of->each + " " + std::to_string(where.first + index);
+      if (where.of != of.named.data()) entry->second.name += " of " + where.of->name;
+    }
+    return entry->second;
+  };
+
+  for (const sim::run_record::step& each : of.steps) {
+    if (each.address == 0 || each.size_bytes > sizeof(uint64_t)) continue;
+    word_use& use = used[each.address];
+    ++use.accesses;
+    use.actors.insert(each.actor);
+    use.atomic = use.atomic || is_atomic(each.kind);
+    use.place = each.place;
+  }
+
+  for (const sim::run_record::change& each : of.changes) {
+    bool is_slot = false;
+    for (uint64_t offset = 0; offset < each.size_bytes; offset += word_bytes) {
+      const slot_names::found where = names.word_at(each.address + offset);
+      if (where.of == nullptr) continue;
+      is_slot = true;
+      const auto word = static_cast<uint32_t>(each.value >> offset * 8);
+      const bool is_lock =
+          where.which == slot_names::part::client_locks || where.which == slot_names::part::server_locks;
+      const bool is_client =
+          where.which == slot_names::part::client_outbox || where.which == slot_names::part::client_locks;
+      const bool has_word = !is_lock && where.of->slots_per_word == 1;
+      const uint64_t bit = is_lock ? (is_client ? state_strip::client_locked : state_strip::server_locked)
+                                   : (is_client ? state_strip::client_posted : state_strip::server_posted);
+      for (uint32_t index = 0; index < where.count; ++index) {
+        const bool on = has_word ? (word & 1) != 0 : (word >> index & 1) != 0;
+        const auto known = slots.find({where.of, where.first + index});
+        if (known == slots.end() && !on && !(has_word && word != 0)) continue;
+        state_strip& strip = slot_at(where, index);
+        const uint64_t before = strip.changes.empty() ? 0 : strip.changes.back().state;
+        uint64_t state = on ? before | bit : before & ~bit;
+        if (has_word && word != 0 && word != ~uint32_t{0} && word != 1) state |= state_strip::side_ended;
+        if (state != before) strip.changes.push_back({.step = each.step, .state = state, .actor = each.actor});
+      }
+    }
+    if (is_slot) continue;
+    const auto use = used.find(each.address);
+    if (use == used.end() || !use->second.atomic || use->second.actors.size() < 2) continue;
+    state_strip& strip = words[{each.address, each.size_bytes}];
+    strip.changes.push_back({.step = each.step, .state = each.value, .actor = each.actor});
+    strip.name = of.texts[each.place];
+  }
+
+  std::vector<state_strip> made;
+  for (auto& [key, strip] : slots) {
+    for (const auto& [address, use] : used) {
+      const slot_names::found where = names.word_at(address / word_bytes * word_bytes);
+      if (where.of == key.first && where.first <= key.second && key.second < where.first + where.count)
+        strip.places.push_back(use.place);
+    }
+    made.push_back(std::move(strip));
+  }
+  std::vector<std::pair<uint64_t, state_strip*>> busiest;
+  for (auto& [key, strip] : words) {
+    strip.places.push_back(used[key.first].place);
+    busiest.emplace_back(used[key.first].accesses, &strip);
+  }
+  std::stable_sort(busiest.begin(), busiest.end(), [](const auto& a, const auto& b) { return a.first > b.first; });
+  left_out = busiest.size() > most_words ? busiest.size() - most_words : 0;
+  if (busiest.size() > most_words) busiest.resize(most_words);
+  for (const auto& [accesses, strip] : busiest) made.push_back(std::move(*strip));
+  return made;
+}
+
+}  // namespace heddle::tools

@@ -1,0 +1,60 @@
+// The states of slots and words over a run, from the changes of memory.
+#pragma once
+
+#include <heddle/sim/run_record.h>
+
+#include <cstdint>
+#include <string>
+#include <unordered_map>
+#include <vector>
+
+namespace heddle::tools {
+
+/// One slot of a protocol, or one word that several touch, and what it held when.
+struct state_strip {
+  enum class sort : uint8_t { port, slot, word };
+  // States of ports and slots.
+  static constexpr uint64_t client_posted = 1;  ///< its mailbox is not zero
+  static constexpr uint64_t server_posted = 2;
+  static constexpr uint64_t client_locked = 4;
+  static constexpr uint64_t server_locked = 8;
+  static constexpr uint64_t side_ended = 16;  ///< a mailbox holds a word that is neither all zeros nor all ones
+
+  struct change {
+    uint64_t step = 0;   ///< from behind this one on
+    uint64_t state = 0;  ///< of a word: its value
+    uint32_t actor = 0;  ///< who made the change
+  };
+
+  std::string name;  ///< "port 0", "stop flag+0x0"
+  sort kind = sort::word;
+  std::vector<change> changes;
+  std::vector<uint32_t> places;  ///< run_record::texts: accesses to these are of this strip
+};
+
+/// The parts of named slots, in words.
+class slot_names {
+ public:
+  explicit slot_names(const sim::run_record& of);
+  /// "port 0, client's outbox"; empty when the address is no part of a named slot.
+  std::string part_at(uint64_t address) const;
+
+ private:
+  friend std::vector<state_strip> strips_of(const sim::run_record& of, const slot_names& names, size_t& left_out);
+  enum class part : uint8_t { client_outbox, server_outbox, client_locks, server_locks };
+  struct found {
+    const sim::run_record::slots* of = nullptr;
+    part which = part::client_outbox;
+    uint32_t first = 0;  ///< the first slot of the word
+    uint32_t count = 0;  ///< of slots in the word
+  };
+  /// `address` of a word of 4 bytes.
+  found word_at(uint64_t address) const;
+
+  const sim::run_record& of_;
+};
+
+/// All named slots that ever change, then words that several touch, the busiest first. `left_out`: how many words have no strip.
+std::vector<state_strip> strips_of(const sim::run_record& of, const slot_names& names, size_t& left_out);
+
+}  // namespace heddle::tools
