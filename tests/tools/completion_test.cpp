@@ -100,7 +100,7 @@ TEST(completion, works_in_bash) {
   const std::string registered = "complete -F _fake_heddle_complete fake_heddle\n";
   EXPECT_EQ(complete_in_bash("fuzz --sch"), "--schedules\n" + registered);
   EXPECT_EQ(complete_in_bash("fuzz port.ech"), "port.echo\n" + registered);
-  EXPECT_EQ(complete_in_bash("re"), "replay\n" + registered);
+  EXPECT_EQ(complete_in_bash("repl"), "replay\n" + registered);
   // "=" ends a word of readline: what stands behind it is replaced.
   const std::string all = complete_in_bash("fuzz port.echo --set cal");
   EXPECT_EQ(all, "calls=\n" + registered);

@@ -130,7 +130,7 @@ const std::vector<std::string> small_entries = {"zoo.all-blocks-resident",
                                                 "zoo.early-return-skips-notify",
                                                 "zoo.every-wave-posts",
                                                 "zoo.exhausted-after-n-calls",
-                                                "zoo.fair-spin-called-livelock",
+
                                                 "zoo.fill-without-acquire",
                                                 "zoo.flag-then-payload-loads",
                                                 "zoo.freed-before-read",

@@ -210,6 +210,7 @@ With --all, what the scenarios claim: each small configuration that one names
 found where the model is too weak.
 
   --set KEY=VALUE   a setting; may be repeated
+  --all             what the scenarios claim, see above
   --time T          no longer than 30, 45s, 5m, 2h for one search
   --states N        no more states than these
   --memory M        MiB that the search may keep (default 8192)
