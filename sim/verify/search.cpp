@@ -514,6 +514,11 @@ search_result search_all(simulation& machine, const explored_run& run, const sea
       notes.grown = false;
       ++result.restarts;
       deciding.forget_states();
+      take_stock();
+      if (const std::string bound = bound_hit(options, result); !bound.empty()) {
+        deciding.leave_out(bound);
+        break;
+      }
       continue;
     }
     if (!ended.stopped_by_source) {
