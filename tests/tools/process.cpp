@@ -54,7 +54,7 @@ ended_process run_process(const std::vector<std::string>& words, const process_o
     std::this_thread::sleep_for(std::chrono::milliseconds(milliseconds));
     kill(child, signal);
   };
-  send_after(SIGINT, options.interrupt_after_ms);
+  send_after(options.interrupt_by, options.interrupt_after_ms);
   send_after(SIGKILL, options.kill_after_ms);
   int status = 0;
   waitpid(child, &status, 0);

@@ -1,6 +1,7 @@
 // A program run to its end, for tests of what it prints and ends with.
 #pragma once
 
+#include <csignal>
 #include <filesystem>
 #include <string>
 #include <vector>
@@ -14,10 +15,11 @@ struct ended_process {
 };
 
 struct process_options {
-  int interrupt_after_ms = -1;  ///< send SIGINT then; negative: never
-  int kill_after_ms = -1;       ///< send SIGKILL then; negative: never
-  std::string out_file = {};    ///< stdout goes there instead
-  long file_bytes_max = -1;     ///< the largest file that it may write (RLIMIT_FSIZE); negative: any
+  int interrupt_after_ms = -1;  ///< send `interrupt_by` then; negative: never
+  int interrupt_by = SIGINT;
+  int kill_after_ms = -1;     ///< send SIGKILL then; negative: never
+  std::string out_file = {};  ///< stdout goes there instead
+  long file_bytes_max = -1;   ///< the largest file that it may write (RLIMIT_FSIZE); negative: any
 };
 
 /// Runs words[0] with the other words as arguments.

@@ -107,6 +107,16 @@ TEST_F(verify_command, stopped_at_any_time_it_has_proved_nothing) {
   }
 }
 
+TEST_F(verify_command, a_service_that_ends_a_job_gets_the_figures) {
+  for (const int signal : {SIGTERM, SIGXCPU}) {
+    const ended_process ended = verify({"port.echo", "--json"}, {.interrupt_after_ms = 500, .interrupt_by = signal});
+    ASSERT_EQ(ended.status, 130) << strsignal(signal) << ": " << ended.err;
+    const json made = json::parse(ended.out);
+    EXPECT_EQ(made["incomplete_because"], "stopped") << strsignal(signal);
+    EXPECT_GT(made["states"], 0u) << strsignal(signal);
+  }
+}
+
 TEST_F(verify_command, wrong_input_is_one_line) {
   expect_refused({}, "verify takes a scenario, or --all");
   expect_refused({"port.eco"}, "port.echo");

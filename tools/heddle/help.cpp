@@ -38,7 +38,7 @@ Exit status
   1    one did not, or replay reproduced a violation
   2    the input was wrong; one line on stderr says what and how to mend it
   3    heddle could not go on (disk full, out of memory); what was found is kept
-  130  stopped by Ctrl-C; what was found is printed
+  130  stopped by Ctrl-C, SIGTERM or SIGXCPU; what was found is printed
 
 Environment
   NO_COLOR  when not empty: no colours, which are for terminals only

@@ -24,6 +24,10 @@ void catch_interrupt() {
   action.sa_handler = heddle_on_interrupt;
   action.sa_flags = SA_ONSTACK | SA_RESTART | static_cast<int>(SA_RESETHAND);
   sigaction(SIGINT, &action, nullptr);
+  sigaction(SIGTERM, &action, nullptr);
+  // Beyond its soft limit a process is told so once a second, and ended at the hard one.
+  action.sa_flags = SA_ONSTACK | SA_RESTART;
+  sigaction(SIGXCPU, &action, nullptr);
 }
 
 const std::atomic<bool>& interrupt_flag() { return raised; }

@@ -17,10 +17,10 @@ namespace {
 class no_interrupts_here {
  public:
   no_interrupts_here() {
-    sigset_t interrupt;
-    sigemptyset(&interrupt);
-    sigaddset(&interrupt, SIGINT);
-    pthread_sigmask(SIG_BLOCK, &interrupt, &before_);
+    sigset_t interrupts;
+    sigemptyset(&interrupts);
+    for (const int each : {SIGINT, SIGTERM, SIGXCPU}) sigaddset(&interrupts, each);
+    pthread_sigmask(SIG_BLOCK, &interrupts, &before_);
   }
   ~no_interrupts_here() { pthread_sigmask(SIG_SETMASK, &before_, nullptr); }
   no_interrupts_here(const no_interrupts_here&) = delete;

@@ -86,6 +86,7 @@ nlohmann::ordered_json to_json(const verification& made) {
                 {"states", made.search.states},
                 {"executions", made.search.executions},
                 {"transitions", made.search.transitions},
+                {"restarts", made.search.restarts},
                 {"depth_max", made.search.depth_max},
                 {"seconds", made.search.seconds},
                 {"peak_bytes", made.peak_bytes},
