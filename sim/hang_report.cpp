@@ -78,31 +78,47 @@ std::string hang_report::who_could_change(const lane& who, const watched& entry)
            " (step " + std::to_string(change.step) + ")" + (change.who == &who ? "" : ", who " + state_of(*change.who));
   };
   const std::vector<recorder::change> changes = world_.recorder_->changes_of(entry.address, entry.size_bytes);
+  std::string text = ", which nobody has changed";
   if (!changes.empty()) {
-    std::string text = ", last changed by " + told(changes.front());
-    if (changes.front().who == &who && changes.size() > 1) text += "; before that by " + told(changes[1]);
-    return text;
+    text = ", last changed by " + told(changes.front());
+    if (changes.front().who == &who && changes.size() > 1) return text + "; before that by " + told(changes[1]);
+    if (changes.front().who != &who) return text;
   }
   std::string others;
+  size_t users = 0;
   for (const lane* user : world_.recorder_->users_of(entry.address))
-    if (user != &who) others += (others.empty() ? "" : ", ") + name_of(*user) + " (" + state_of(*user) + ")";
-  return others.empty() ? ", which nobody has changed and nobody else has looked at"
-                        : ", which nobody has changed; used also by " + others;
+    if (user != &who && ++users <= most_untouched)
+      others += (others.empty() ? "" : ", ") + name_of(*user) + " (" + state_of(*user) + ")";
+  if (users > most_untouched) others += " and " + std::to_string(users - most_untouched) + " more";
+  if (!others.empty()) return text + "; used also by " + others;
+  return text + (changes.empty() ? " and nobody else has looked at" : "; nobody else has looked at it");
 }
 
 bool hang_report::add_edges(const lane& who, const watched& entry, const std::string& location,
                             wait_graph& graph) const {
-  bool any = false;
+  const auto may_end_it = [&](const lane& other) { return &other != &who && other.state != lane_state::ended; };
+  // Where many have changed it, those who were the latest.
+  std::vector<const wave*> added;
   const auto add = [&](const lane& other) {
-    if (&other == &who || other.state == lane_state::ended) return;
+    if (std::find(added.begin(), added.end(), other.of) == added.end()) {
+      if (added.size() == most_untouched) return;
+      added.push_back(other.of);
+    }
     graph.add(*who.of, lane_bit(who), *other.of, lane_bit(other), location);
-    any = true;
   };
   const std::vector<recorder::change> changes = world_.recorder_->changes_of(entry.address, entry.size_bytes);
-  for (const recorder::change& change : changes) add(*change.who);
-  if (!changes.empty()) return true;
-  for (const lane* user : world_.recorder_->users_of(entry.address)) add(*user);
-  return any;
+  bool changed_by_others = false;
+  for (const recorder::change& change : changes) {
+    changed_by_others = changed_by_others || change.who != &who;
+    if (may_end_it(*change.who)) add(*change.who);
+  }
+  if (changed_by_others) return true;
+  const std::vector<const lane*> users = world_.recorder_->users_of(entry.address);
+  const auto others = std::count_if(users.begin(), users.end(), [&](const lane* user) { return may_end_it(*user); });
+  if (others > static_cast<std::ptrdiff_t>(most_untouched)) return false;  // so many that it says nothing
+  for (const lane* user : users)
+    if (may_end_it(*user)) add(*user);
+  return !added.empty();
 }
 
 // Of one who reads only what nobody else has come to: whoever would change that is among those who are left. Not those who wait for
@@ -166,7 +182,10 @@ std::string hang_report::watching(const lane& who, wait_graph& graph) const {
     any = add_edges(who, entry, location, graph) || any;
     if (first.empty()) first = location;
   }
-  if (!any && !first.empty()) add_edges_to_all(who, first, graph);
+  if (!any && !first.empty()) {
+    add_edges_to_all(who, first, graph);
+    graph.add_unknown(*who.of, lane_bit(who), first, "which nobody else has changed");
+  }
   if (shown > most_locations) text += "    ... and " + std::to_string(shown - most_locations) + " more locations\n";
   return text;
 }
@@ -224,55 +243,81 @@ std::string hang_report::held_back() {
   return text;
 }
 
-std::string hang_report::text() {
-  std::string text;
-  size_t groups = 0;
-  size_t hidden = 0;
-  uint64_t not_started = 0;
+// Lanes of a wave that stand alike are told together.
+void hang_report::collect() {
   for (size_t n = 0; n < world_.waves_used_; ++n) {
     const wave& of = world_.waves_[n];
     if (!of.live()) continue;
     if (!of.resident) {
-      not_started += world_.may_begin(*of.runs) ? 1 : 0;
+      not_started_ += world_.may_begin(*of.runs) ? 1 : 0;
       continue;
     }
-    // Lanes of a wave that stand alike are told together.
-    std::vector<std::pair<std::string, uint64_t>> alike;
+    const size_t first = groups_.size();
     for (const lane* who : of.lanes) {
       if (who->state == lane_state::ended) continue;
-      std::string told = standing(*who);
-      told += watching(*who, graph_);
-      told += missing_lanes(*who, graph_);
-      const auto same = std::find_if(alike.begin(), alike.end(), [&](const auto& one) { return one.first == told; });
-      if (same == alike.end())
-        alike.emplace_back(std::move(told), uint64_t{1} << who->index);
+      group fresh = {.of = &of, .told = standing(*who), .lanes = lane_bit(*who), .rank = rank_of(*who)};
+      fresh.told += watching(*who, graph_);
+      fresh.told += missing_lanes(*who, graph_);
+      const auto same = std::find_if(groups_.begin() + static_cast<std::ptrdiff_t>(first), groups_.end(),
+                                     [&](const group& one) { return one.told == fresh.told; });
+      if (same == groups_.end())
+        groups_.push_back(std::move(fresh));
       else
-        same->second |= uint64_t{1} << who->index;
-    }
-    for (const auto& [told, mask] : alike) {
-      if (++groups > most_groups) {
-        ++hidden;
-        continue;
-      }
-      text += name_of(of);
-      if (!of.host) text += ", block " + std::to_string(of.block) + ", " + lanes_in(mask);
-      text += ": " + told;
+        same->lanes |= fresh.lanes;
     }
   }
-  if (hidden != 0) text += "... and " + plural(hidden, "more group of lanes", "more groups of lanes") + '\n';
-  if (not_started != 0)
-    text += plural(not_started, "wave has", "waves have") + " not started: the device holds " +
-            std::to_string(world_.machine_.resident) + " at a time\n";
-  text += held_back();
-  if (!graph_.empty()) {
-    text += "who waits for whom:\n";
-    text += graph_.text("  ");
-  }
+  const std::vector<uint32_t> circle = graph_.waves_in_circle();
+  for (group& one : groups_)
+    if (one.rank == order::others && std::find(circle.begin(), circle.end(), one.of->id) != circle.end())
+      one.rank = order::in_circle;
+  std::stable_sort(groups_.begin(), groups_.end(),
+                   [](const group& one, const group& other) { return one.rank < other.rank; });
+}
+
+hang_report::order hang_report::rank_of(const lane& who) const {
+  if (&who == world_.ended_by_) return order::ends_the_run;
+  const bool for_the_end = who.state == lane_state::waiting && (who.pending.kind == operation_kind::synchronize ||
+                                                                who.pending.kind == operation_kind::join);
+  return for_the_end ? order::waits_for_ends : order::others;
+}
+
+std::string hang_report::text_of(const group& one) {
+  std::string text = name_of(*one.of);
+  if (!one.of->host) text += ", block " + std::to_string(one.of->block) + ", " + lanes_in(one.lanes);
+  return text + ": " + one.told;
+}
+
+std::string hang_report::text(const std::string& cycle) {
+  collect();
+  std::string waits = held_back();
+  if (const std::string told = graph_.text("  "); !told.empty()) waits = "who waits for whom:\n" + told + waits;
   if (world_.denied_) {
     const std::string models = world_.models_without_this_hang();
-    if (!models.empty()) text += "progress models under which somebody would have to move: " + models + '\n';
+    if (!models.empty()) waits += "progress models under which somebody would have to move: " + models + '\n';
   }
-  return text;
+  if (not_started_ != 0)
+    waits += plural(not_started_, "wave has", "waves have") + " not started: the device holds " +
+             std::to_string(world_.machine_.resident) + " at a time\n";
+
+  // What happened comes first: where it is about what somebody did, his calls; where steps change memory for ever, those.
+  size_t next = 0;
+  std::string first, others;
+  if (world_.ended_by_ != nullptr && !groups_.empty() && groups_.front().rank == order::ends_the_run) {
+    first = text_of(groups_[next++]);
+    others = cycle;
+  } else if (world_.verdict_ == scheduler::verdict::livelock) {
+    first = cycle;
+  } else {
+    first = std::move(waits);
+    waits.clear();
+    others = cycle;
+  }
+  std::string stand;
+  for (size_t told = 0; next < groups_.size() && told < most_groups; ++told) stand += text_of(groups_[next++]);
+  if (next < groups_.size())
+    stand += "... and " + plural(groups_.size() - next, "more group of lanes", "more groups of lanes") + '\n';
+  others = stand + others + waits;
+  return first.empty() || others.empty() ? first + others : first + '\n' + others;
 }
 
 }  // namespace heddle::sim

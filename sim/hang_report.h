@@ -17,13 +17,26 @@ class hang_report {
  public:
   explicit hang_report(const world& of) : world_(of) {}
 
-  /// Several lines: every lane that has not ended, in groups that stand alike, with the calls that led there, what it reads and
-  /// who changed that last; then who waits for whom.
-  std::string text();
+  /// Several lines, the first paragraph of which says what happened: who waits for whom, or the calls of who ended the run, or, of a livelock, the
+  /// steps that are repeated. Behind an empty line every lane that has not ended, in groups that stand alike, with the calls that led there, what
+  /// it reads and who changed that last. `cycle` is what is repeated for ever, if anything is. To be called once.
+  std::string text(const std::string& cycle);
   /// Who waits for whom; filled by text().
   const wait_graph& graph() const { return graph_; }
 
  private:
+  /// In this order.
+  enum class order : uint8_t { ends_the_run, in_circle, others, waits_for_ends };
+  /// Lanes of a wave that stand alike.
+  struct group {
+    const wave* of = nullptr;
+    std::string told;
+    uint64_t lanes = 0;
+    hang_report::order rank = hang_report::order::others;
+  };
+  void collect();
+  order rank_of(const lane& who) const;
+  static std::string text_of(const group& one);
   std::string standing(const lane& who) const;
   std::string watching(const lane& who, wait_graph& graph) const;
   std::string who_could_change(const lane& who, const watched& entry) const;
@@ -37,6 +50,8 @@ class hang_report {
 
   const world& world_;
   wait_graph graph_;
+  std::vector<group> groups_;
+  uint64_t not_started_ = 0;
 };
 
 }  // namespace heddle::sim

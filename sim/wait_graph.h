@@ -4,7 +4,9 @@
 #include <heddle/sim/run_record.h>
 
 #include <cstdint>
+#include <map>
 #include <string>
+#include <tuple>
 #include <vector>
 
 namespace heddle::sim {
@@ -20,13 +22,18 @@ class wait_graph {
   /// `supposed`: nobody knows whether it is those. Such edges are told by edges() alone.
   void add(const wave& from, uint64_t from_lanes, const wave& to, uint64_t to_lanes, const std::string& over,
            bool supposed = false);
+  /// Lanes of `from` wait, and nobody knows for whom; `why` says it of what `over` names. Told by text() alone.
+  void add_unknown(const wave& from, uint64_t from_lanes, const std::string& over, const std::string& why);
   /// Whether nobody waits for somebody who is known.
   bool empty() const;
 
   std::vector<wait_edge> edges() const;
   /// The shortest cycle, as numbers of edges(), in order; empty when there is none. Over supposed edges only where asked for.
   std::vector<size_t> circle(bool supposed) const;
-  /// A line for each edge, and one for the shortest cycle, if there is one; each begins with `indent`.
+  /// The ids of those on circle(false).
+  std::vector<uint32_t> waves_in_circle() const;
+  /// A line for the shortest cycle, if there is one, and one for each edge, those of the cycle first and those who wait for the end of others last;
+  /// of many the first. Each begins with `indent`.
   std::string text(const std::string& indent) const;
   /// The graph in the DOT language of Graphviz; the edges of cycles are red.
   std::string dot(const std::string& title) const;
@@ -47,10 +54,19 @@ class wait_graph {
     std::string to_name() const;
   };
 
-  /// The edges, in order, of the shortest cycle through edge `n`; empty when it is on none.
-  std::vector<size_t> cycle_through(size_t n, bool supposed) const;
+  /// What has nobody at its other end.
+  struct unknown {
+    const wave* from = nullptr;
+    uint64_t from_lanes = 0;
+    std::string over;
+    std::string why;
+  };
+  class search;
+  using edge_key = std::tuple<const wave*, const wave*, std::string, bool, uint64_t>;
 
   std::vector<edge> edges_;
+  std::map<edge_key, size_t> index_;  ///< of edges_
+  std::vector<unknown> unknown_;
 };
 
 /// "lane 0", "lanes 0-2, 5".

@@ -305,7 +305,7 @@ std::string world::roles_of(const std::vector<std::string>& waiting) {
 
 void world::write_report() {
   hang_report written(*this);
-  report_ = written.text() + cycle_text();
+  report_ = written.text(cycle_text());
   waits_ = written.graph().empty() ? "" : written.graph().dot(message_);
   if (!records_) return;
   edges_ = written.graph().edges();

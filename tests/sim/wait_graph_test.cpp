@@ -77,6 +77,70 @@ TEST(wait_graph, tells_the_lanes_of_one_wave_apart) {
   EXPECT_TRUE(says(ended.report, "in a circle: wave 0 lanes 0-2 -> wave 0 lane 3 -> wave 0 lane 0")) << ended.report;
 }
 
+TEST(wait_graph, comes_before_who_stands_where_and_the_circle_first) {
+  const outcome ended = machine().explain([] {
+    device on;
+    auto* const words = on.allocate_shared<uint32_t>(2, "words");
+    on.launch({.waves = 2}, [=] {
+      const uint32_t self = target::wave_id();
+      flag(words[1 - self]).store(0, memory_order::release);
+      wait_for(words[self]);
+    });
+    on.synchronize();
+  });
+  const std::string& report = ended.report;
+  EXPECT_TRUE(report.starts_with("who waits for whom:\n  in a circle: wave 0 -> wave 1 -> wave 0\n")) << report;
+  const size_t end = report.find("\n\n");
+  ASSERT_NE(end, std::string::npos) << report;
+  EXPECT_LT(report.find("host main -> wave 0"), end) << "who waits for the end of others is told, last\n" << report;
+  EXPECT_LT(report.find("wave 1 -> wave 0"), report.find("host main -> wave 0")) << report;
+  EXPECT_EQ(report.find("waits in a loop"), report.find("waits in a loop", end)) << report;
+}
+
+TEST(wait_graph, says_so_where_nobody_is_known_to_be_waited_for) {
+  const outcome ended = machine().explain([] {
+    device on;
+    auto* const words = on.allocate_shared<uint32_t>(2, "words");
+    on.launch({}, [=] { wait_for(words[1]); });
+    on.synchronize();
+  });
+  ASSERT_EQ(ended.verdict, scheduler::verdict::deadlock) << ended.message;
+  EXPECT_TRUE(says(ended.report, "  wave 0 -> ?  (words+0x4, which nobody else has changed)\n")) << ended.report;
+  EXPECT_FALSE(says(ended.waits, "?")) << ended.waits;
+}
+
+// Each waits for all others, as at a barrier that counts: as many edges as pairs would be told by nobody, and be gone through for ever.
+TEST(wait_graph, of_many_waves_tells_a_few) {
+  constexpr uint32_t waves = 512;
+  const outcome counted = machine().explain([] {
+    device on;
+    auto* const count = on.allocate_shared<uint32_t>(1, "count");
+    on.launch({.waves = waves}, [=] {
+      flag(*count).fetch_add(1, memory_order::acq_rel);
+      while (flag(*count).load(memory_order::acquire) != waves + 1) target::pause();
+    });
+    on.synchronize();
+  });
+  ASSERT_EQ(counted.verdict, scheduler::verdict::deadlock) << counted.message;
+  EXPECT_TRUE(says(counted.report, "  in a circle: wave ")) << counted.report;
+  EXPECT_TRUE(says(counted.report, "  ... and ")) << counted.report;
+  EXPECT_LT(counted.report.find("\n\n"), size_t{2'000}) << counted.report;
+
+  // A ring of all of them is found whole.
+  const outcome ring = machine().explain([] {
+    device on;
+    auto* const words = on.allocate_shared<uint32_t>(waves, "words");
+    on.launch({.waves = waves}, [=] {
+      const uint32_t self = target::wave_id();
+      flag(words[(self + 1) % waves]).store(0, memory_order::release);
+      wait_for(words[self]);
+    });
+    on.synchronize();
+  });
+  ASSERT_EQ(ring.verdict, scheduler::verdict::deadlock) << ring.message;
+  EXPECT_TRUE(says(ring.report, "... 500 more ... -> wave ")) << ring.report;
+}
+
 TEST(wait_graph, is_not_there_when_nobody_waits) {
   const outcome ended = machine().explain([] { target::trap(fault::assertion, "stop"); });
   EXPECT_EQ(ended.verdict, scheduler::verdict::assertion);
