@@ -31,12 +31,15 @@ TEST(fuzz, a_planted_bug_that_is_not_found_is_as_wrong_as_a_violation) {
 TEST(fuzz, the_printed_command_replays_the_finding) {
   const ended_process ended = heddle({"fuzz", "fake.racy", "--schedules", "50"});
   std::istringstream lines(ended.out);
-  std::string line, command;
-  while (std::getline(lines, line))
-    if (line.starts_with("  " + std::string(FAKE_HEDDLE) + " replay heddle1.")) command = line;
-  ASSERT_FALSE(command.empty()) << ended.out;
-  EXPECT_NE(ended.out.find("\n" + command.substr(command.rfind(' ') + 1) + "\n"), std::string::npos)
-      << "the token stands alone on a line, to be copied";
+  std::string line, token, command;
+  const std::string begin = "  replay it: ";
+  while (std::getline(lines, line)) {
+    if (line.starts_with("heddle1.")) token = line;  // alone on a line, to be copied
+    if (line.starts_with(begin)) command = line.substr(begin.size());
+  }
+  ASSERT_EQ(command, std::string(FAKE_HEDDLE) + " replay TOKEN") << ended.out;
+  EXPECT_NE(ended.out.find("  as a page: " + std::string(FAKE_HEDDLE) + " report TOKEN\n"), std::string::npos);
+  command.replace(command.find("TOKEN"), 5, token);
   const ended_process again = run_process({"/bin/sh", "-c", command});
   EXPECT_EQ(again.status, 1);
   EXPECT_NE(again.out.find("fake.racy: race at fake/racy.cpp:7"), std::string::npos) << again.out;

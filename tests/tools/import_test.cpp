@@ -137,6 +137,7 @@ TEST_F(import_command, a_deadlock_of_host_threads_becomes_a_trace_that_replays) 
   EXPECT_EQ(again.status, 1) << again.err;
   EXPECT_NE(again.out.find("zoo.crossed-calls: deadlock"), std::string::npos) << again.out;
   EXPECT_NE(again.out.find("3 of 3 equal digests"), std::string::npos) << again.out;
+  EXPECT_NE(ended.out.find("  as a page: " REAL_HEDDLE " report " + trace() + '\n'), std::string::npos) << ended.out;
   // The token is the same trace.
   const size_t token = ended.out.find("heddle1.");
   ASSERT_NE(token, std::string::npos) << ended.out;

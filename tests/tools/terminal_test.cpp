@@ -1,6 +1,9 @@
 // What a person sees: the command on a terminal.
+#include <algorithm>
+#include <filesystem>
 #include <regex>
 #include <sstream>
+#include <utility>
 
 #include "command.h"
 
@@ -47,6 +50,37 @@ TEST(terminal, says_on_the_first_screen_what_was_found_and_where) {
   for (const char* told :
        {"deadlock at zoo/crossed.cpp:12", "lane 0 waits for lane 1", "lane 1 waits for lane 0", " of 50 schedules"})
     EXPECT_NE(screen.find(told), std::string::npos) << told << " is not in\n" << screen;
+}
+
+/// What a screen of 24 lines and 80 columns shows from a line on that begins so.
+std::string screen_from(const std::string& shown, const std::string& begin) {
+  std::istringstream lines(shown.substr(shown.find("\n" + begin) + 1));
+  std::string screen, line;
+  for (size_t left = 24; left > 0 && std::getline(lines, line);) {
+    const size_t rows = std::min(left, 1 + (line.empty() ? 0 : (line.size() - 1) / 80));
+    screen += line.substr(0, rows * 80) + '\n';
+    left -= rows;
+  }
+  return screen;
+}
+
+TEST(terminal, a_screen_of_a_finding_says_what_happened_why_and_how_to_see_it_again) {
+  if (!std::filesystem::exists(REAL_HEDDLE)) GTEST_SKIP() << "heddle is not built";
+  const std::vector<std::pair<std::string, std::vector<std::string>>> findings = {
+      {"zoo.crossed-calls", {"nobody can ever move again", "host server -> ?  (arrived flags+0x"}},
+      {"zoo.lost-doorbell", {"nobody can ever move again", "host server -> wave "}},
+      {"zoo.handover-without-release", {"is not ordered after", "missing edge: "}},
+      {"zoo.device-scope-mailbox", {"a scope is too narrow", "missing edge: "}},
+      {"zoo.crossed-try-locks", {"repeated for ever, 8 steps", "wave 1 lane 0"}},
+      {"zoo.unfair-lock", {"was passed over 9 times"}},
+      {"zoo.freed-before-read", {"after the memory was freed", "at   tests/scenarios/zoo/freed_before_read.cpp:20"}}};
+  for (const auto& [scenario, parts] : findings) {
+    const ended_process ended = run_in_terminal({REAL_HEDDLE, "fuzz", scenario, "--schedules", "100"});
+    const std::string screen = screen_from(plain(ended.out), scenario + ": ");
+    for (const std::string& told : parts)
+      EXPECT_NE(screen.find(told), std::string::npos) << told << " is not in\n" << screen;
+    EXPECT_NE(screen.find("\nheddle1."), std::string::npos) << "the token is to be seen, or its beginning:\n" << screen;
+  }
 }
 
 TEST(terminal, shows_progress_and_takes_it_away) {

@@ -1,23 +1,60 @@
 #include <heddle/scheduler/strategy.h>
 #include <heddle/tools/check.h>
-#include <heddle/tools/command_line.h>
 #include <heddle/tools/common.h>
 #include <heddle/tools/fuzz_report.h>
+#include <heddle/tools/kept_trace.h>
+#include <heddle/tools/report/recording.h>
 
-#include <algorithm>
 #include <cerrno>  // program_invocation_name
+#include <cstdlib>
+#include <filesystem>
 
 namespace heddle::tools {
 namespace {
 
-/// The line that makes a page of the finding, where this program has that command.
-std::string page_command(const std::string& name, const scheduler::finding& found) {
-  const std::vector<std::string>& commands = command_names();
-  const std::string token = to_token(found.first);
-  if (std::find(commands.begin(), commands.end(), "report") == commands.end()) return {};
-  if (token.size() > token_on_command_line_max) return {};
-  return "  " + shell_word(program_invocation_name) + " report " + token + " -o " +
-         shell_word(name + "-" + std::string(to_string(found.first.outcome)) + ".html") + '\n';
+/// Where what failing tests find is kept. The second variable is Bazel's: what is in that folder is kept with the log of the test.
+std::filesystem::path findings_folder() {
+  for (const char* const name : {"HEDDLE_FINDINGS", "TEST_UNDECLARED_OUTPUTS_DIR"})
+    if (const char* const said = std::getenv(name); said != nullptr && *said != '\0') return said;
+  return "heddle-findings";
+}
+
+/// A finding's trace, and the page of it.
+struct kept_finding {
+  std::string trace;
+  std::string page;
+  std::string error;  ///< one line when one of them could not be written
+};
+
+kept_finding keep(const scheduler::finding& found, const scenario& tested, const parameters& settings) {
+  constexpr std::string_view page_ending = ".html";
+  kept_finding kept;
+  std::error_code failed;
+  const std::filesystem::path folder = std::filesystem::absolute(findings_folder(), failed);
+  if (!failed) std::filesystem::create_directories(folder, failed);
+  if (failed) {
+    kept.error = "cannot make the folder \"" + folder.string() + "\": " + failed.message();
+    return kept;
+  }
+  const kept_trace trace = keep_trace(found.first, folder, page_ending);
+  kept.trace = trace.file;
+  kept.error = trace.error;
+  if (!kept.error.empty() || !found.not_reproducible.empty()) return kept;
+
+  const recording made = record_again(found.first, tested, settings);
+  if (!made.again.disagreement.empty()) return kept;
+  const std::string page = trace.file.substr(0, trace.file.size() - trace_ending.size()) + std::string(page_ending);
+  const auto wrong = write_page({.recorded = found.first,
+                                 .settings = settings,
+                                 .result = made.again.result,
+                                 .record = made.record,
+                                 .program = program_invocation_name},
+                                page);
+  if (wrong)
+    kept.error = *wrong;
+  else
+    kept.page = page;
+  return kept;
 }
 
 }  // namespace
@@ -44,8 +81,11 @@ std::string check_scenario(const std::string& name, uint64_t schedules, const st
                      std::string(to_string(made.seen())) + " in " + std::to_string(made.runs.schedules) +
                      " schedules\n";
   for (const scheduler::finding& each : made.runs.findings) {
-    text += '\n' + describe(each, made.expected, made.runs.schedules, program_invocation_name, "");
-    text += page_command(name, each);
+    const bool wanted = each.first.outcome == made.expected && each.not_reproducible.empty();
+    const kept_finding kept = wanted ? kept_finding{} : keep(each, tested, *set.value);
+    text += '\n' + describe(each, made.expected, made.runs.schedules, program_invocation_name, kept.trace, kept.page);
+    if (!kept.error.empty())
+      text += "  not written: " + one_line(kept.error) + "; set HEDDLE_FINDINGS to a folder that can be written\n";
   }
   return text;
 }

@@ -1,5 +1,6 @@
 #include <heddle/tools/common.h>
 #include <heddle/tools/fuzz_report.h>
+#include <heddle/tools/how_to_play.h>
 #include <heddle/tools/table.h>
 
 #include <algorithm>
@@ -83,7 +84,7 @@ bool fuzz_summary::ok() const {
 }
 
 std::string describe(const scheduler::finding& found, scheduler::verdict expected, uint64_t schedules,
-                     const std::string& program, const std::string& file) {
+                     const std::string& program, const std::string& file, const std::string& page) {
   const bool wanted = found.first.outcome == expected;
   std::string text = painted(to_string(found.first.outcome), wanted ? colour::good : colour::bad);
   if (!found.first.where.empty()) text += " at " + found.first.where;
@@ -95,19 +96,8 @@ std::string describe(const scheduler::finding& found, scheduler::verdict expecte
         painted("not reproducible: ", colour::bad) + found.not_reproducible +
             "\nMost likely the code under test keeps state in statics or on the heap from one schedule to the next.",
         2);
-  if (!found.report.empty()) text += indented(found.report, 2);
-
-  const std::string token = to_token(found.first);
-  const bool short_enough = token.size() <= token_on_command_line_max;
-  if (short_enough) text += token + '\n';
-  const std::string trace = !file.empty() ? file : short_enough ? token : "";
-  if (!trace.empty()) {
-    const std::string named = " " + shell_word(trace) + '\n';
-    return text + "  " + shell_word(program) + " replay" + named + "  " + shell_word(program) + " report" +
-           (file.empty() ? " TOKEN   (a page for a browser)\n" : named);
-  }
-  return text + "  Its token is too long for a command line. This writes it to a file:\n  " +
-         search_again_command(program, found.first) + " --out .\n";
+  const auto [summary, details] = paragraphs(found.report);
+  return text + indented(summary, 2) + how_to_play(found.first, program, file, page) + indented(details, 2);
 }
 
 void print_text(const fuzz_summary& summary, const std::string& program) {

@@ -22,8 +22,9 @@ void print_text(const fuzz_summary& summary, const std::string& program);
 
 void print_json(const fuzz_summary& summary);
 
-/// Several lines for a person: what was found, the report, the token, and how to run it again. `file` may be empty.
+/// Several lines for a person: what was found, what happened, how to play it again, and who stands where. `file`, of its trace, and `page` may
+/// be empty.
 std::string describe(const scheduler::finding& found, scheduler::verdict expected, uint64_t schedules,
-                     const std::string& program, const std::string& file);
+                     const std::string& program, const std::string& file, const std::string& page = {});
 
 }  // namespace heddle::tools

@@ -41,7 +41,8 @@ Exit status
   130  stopped by Ctrl-C, SIGTERM or SIGXCPU; what was found is printed
 
 Environment
-  NO_COLOR  when not empty: no colours, which are for terminals only
+  NO_COLOR         when not empty: no colours, which are for terminals only
+  HEDDLE_FINDINGS  where programs with HEDDLE_TEST write what they find
 )";
 
 constexpr std::string_view list_help = R"(heddle list [--json]

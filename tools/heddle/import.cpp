@@ -2,6 +2,7 @@
 #include <heddle/tools/commands.h>
 #include <heddle/tools/common.h>
 #include <heddle/tools/dump.h>
+#include <heddle/tools/how_to_play.h>
 #include <heddle/tools/interrupt.h>
 #include <heddle/tools/recorded_order.h>
 #include <heddle/tools/table.h>
@@ -119,11 +120,7 @@ class importer {
     std::cout << "  the model hangs too, in schedule " << grouped(made_.runs.schedules) << ": "
               << painted(to_string(hang.first.outcome), colour::bad) << " at " << hang.first.where << ", "
               << grouped(hang.first.steps) << " steps\n"
-              << indented(hang.message, 2) << "  replay it: " << shell_word(asked_.program) << " replay "
-              << shell_word(file) << '\n';
-    const std::string token = scheduler::to_token(hang.first);
-    if (token.size() <= token_on_command_line_max)
-      std::cout << "  or: " << shell_word(asked_.program) << " replay " << token << '\n';
+              << indented(hang.message, 2) << how_to_play(hang.first, asked_.program, file);
     return as_expected;
   }
 

@@ -1,5 +1,6 @@
 #include <heddle/tools/build_id.h>
 #include <heddle/tools/common.h>
+#include <heddle/tools/kept_trace.h>
 #include <heddle/tools/recorded_run.h>
 #include <heddle/tools/trial.h>
 
@@ -16,8 +17,15 @@ std::string build_text(const std::string& version_text, const std::string& id) {
 
 }  // namespace
 
-recorded_run find_recorded(const scheduler::trace& recorded, const std::string& program) {
+recorded_run find_recorded(const std::string& file_or_token, const std::string& program) {
   recorded_run found;
+  scheduler::trace_or_error read = scheduler::read_trace(file_or_token);
+  if (!read.value) {
+    found.error = std::move(read.error);
+    return found;
+  }
+  found.recorded = std::move(*read.value);
+  const scheduler::trace& recorded = found.recorded;
   const auto& all = scenarios();
   const auto same =
       std::find_if(all.begin(), all.end(), [&](const scenario& each) { return each.name == recorded.scenario; });
@@ -48,11 +56,10 @@ recorded_run find_recorded(const scheduler::trace& recorded, const std::string& 
 }
 
 std::string file_beside(const std::string& file_or_token, const scheduler::trace& recorded, std::string_view ending) {
-  constexpr std::string_view ending_of_traces = ".heddle.json";
   std::error_code failed;
   if (std::filesystem::is_regular_file(file_or_token, failed)) {
     std::string name = file_or_token;
-    if (name.ends_with(ending_of_traces)) name.resize(name.size() - ending_of_traces.size());
+    if (name.ends_with(trace_ending)) name.resize(name.size() - trace_ending.size());
     return name + std::string(ending);
   }
   std::string name = recorded.scenario + "-" + std::string(to_string(recorded.outcome));

@@ -9,13 +9,14 @@
 
 namespace heddle::tools {
 
-/// The scenario and settings that a trace names, in this program; or why it cannot be run here.
+/// What the file of a trace, or a token, holds, with the scenario and settings that it names in this program; or why it cannot be run here.
 struct recorded_run {
+  scheduler::trace recorded;
   const scenario* tested = nullptr;
   parameters settings;
   std::string error;  ///< one line
 };
-recorded_run find_recorded(const scheduler::trace& recorded, const std::string& program);
+recorded_run find_recorded(const std::string& file_or_token, const std::string& program);
 
 /// Where what is made of a trace goes by default: NAME and the ending, beside NAME.heddle.json; of a token, SCENARIO-VERDICT and the ending
 /// in the current folder.

@@ -1,5 +1,6 @@
 #include <heddle/tools/commands.h>
 #include <heddle/tools/common.h>
+#include <heddle/tools/how_to_play.h>
 #include <heddle/tools/interrupt.h>
 #include <heddle/tools/recorded_run.h>
 #include <heddle/tools/step_table.h>
@@ -30,7 +31,7 @@ struct replayed {
   std::string disagreement;  ///< of the first that was not
 };
 
-replayed run_all(const scheduler::trace& recorded, const recorded_run& found, uint64_t repeat) {
+replayed run_all(const recorded_run& found, uint64_t repeat) {
   sim::simulation machine;
   replayed all;
   while (all.runs < repeat && !interrupt_flag()) {
@@ -38,7 +39,7 @@ replayed run_all(const scheduler::trace& recorded, const recorded_run& found, ui
     const auto run = [&](scheduler::choice_source& choices, bool explain) {
       return run_scenario(machine, *found.tested, found.settings, choices, explain, first ? &all.steps : nullptr);
     };
-    scheduler::replay_result again = scheduler::run_again(recorded, run, first);
+    scheduler::replay_result again = scheduler::run_again(found.recorded, run, first);
     ++all.runs;
     if (again.disagreement.empty()) {
       ++all.equal;
@@ -89,12 +90,15 @@ void print_text(const scheduler::trace& recorded, const replayed& all, const inv
                          result.outcome == scheduler::verdict::ok ? colour::good : colour::bad);
     if (!result.where.empty()) std::cout << " at " << result.where;
     std::cout << ", " << grouped(result.steps) << " steps, digest " << hexadecimal(result.digest) << '\n'
-              << indented(result.message, 2) << indented(result.report, 2);
+              << indented(result.message, 2);
+    const auto [summary, details] = paragraphs(result.report);
+    std::cout << indented(summary, 2);
     // A token is in the line that was typed.
     const bool is_token = asked.file_or_token.starts_with("heddle1.");
     if (result.outcome != scheduler::verdict::ok)
       std::cout << "  as a page: " << shell_word(asked.program) << " report "
                 << (is_token ? "TOKEN" : shell_word(asked.file_or_token)) << '\n';
+    std::cout << indented(details, 2);
   }
   if (all.runs > 1) std::cout << all.equal << " of " << all.runs << " equal digests\n";
 }
@@ -102,14 +106,12 @@ void print_text(const scheduler::trace& recorded, const replayed& all, const inv
 }  // namespace
 
 int replay(const invocation& asked) {
-  const scheduler::trace_or_error read = scheduler::read_trace(asked.file_or_token);
-  if (!read.value) return fail(wrong_input, read.error);
-  const scheduler::trace& recorded = *read.value;
-  const recorded_run found = find_recorded(recorded, asked.program);
+  const recorded_run found = find_recorded(asked.file_or_token, asked.program);
   if (!found.error.empty()) return fail(wrong_input, found.error);
+  const scheduler::trace& recorded = found.recorded;
 
   catch_interrupt();
-  const replayed all = run_all(recorded, found, asked.repeat);
+  const replayed all = run_all(found, asked.repeat);
   if (all.runs == 0) return interrupted;
   if (asked.json) {
     print_json(recorded, all, asked.show_steps);

@@ -2,6 +2,7 @@
 #include <heddle/sim/simulation.h>
 #include <heddle/tools/commands.h>
 #include <heddle/tools/common.h>
+#include <heddle/tools/how_to_play.h>
 #include <heddle/tools/interrupt.h>
 #include <heddle/tools/recorded_run.h>
 #include <heddle/tools/shrink_settings.h>
@@ -65,21 +66,15 @@ void print_text(const scheduler::shrunk& made, const std::string& file, const st
   seconds << std::fixed << std::setprecision(2) << made.seconds;
   std::cout << "  " << grouped(made.runs) << " runs in " << seconds.str() << " s; "
             << (made.finished ? "no smaller one was found" : "the search was cut short, longer may give less") << '\n'
-            << "  replay it: " << shell_word(program) << " replay " << shell_word(file) << '\n'
-            << "  as a page: " << shell_word(program) << " report " << shell_word(file) << '\n';
-  const std::string token = scheduler::to_token(small);
-  if (token.size() <= token_on_command_line_max)
-    std::cout << "  or: " << shell_word(program) << " replay " << token << '\n';
+            << how_to_play(small, program, file);
 }
 
 }  // namespace
 
 int shrink(const invocation& asked) {
-  const scheduler::trace_or_error read = scheduler::read_trace(asked.file_or_token);
-  if (!read.value) return fail(wrong_input, read.error);
-  const scheduler::trace& recorded = *read.value;
-  const recorded_run found = find_recorded(recorded, asked.program);
+  const recorded_run found = find_recorded(asked.file_or_token, asked.program);
   if (!found.error.empty()) return fail(wrong_input, found.error);
+  const scheduler::trace& recorded = found.recorded;
 
   catch_interrupt();
   sim::simulation machine;

@@ -1,5 +1,6 @@
 #include <heddle/scheduler/estimate.h>
 #include <heddle/tools/campaign/scenario_campaign.h>
+#include <heddle/tools/kept_trace.h>
 
 #include <algorithm>
 
@@ -9,18 +10,6 @@ namespace {
 constexpr double seconds_per_piece = 0.1;
 constexpr uint64_t piece_max = 1 << 16;
 constexpr auto between_lines = std::chrono::milliseconds(50);
-
-/// SCENARIO-VERDICT-SEED, with nothing in it that a file system or a shell minds.
-std::string file_name(const scheduler::trace& recorded) {
-  std::string name =
-      recorded.scenario + "-" + std::string(to_string(recorded.outcome)) + "-" + std::to_string(recorded.seed);
-  constexpr std::string_view plain = "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789._-";
-  for (char& letter : name)
-    if (plain.find(letter) == std::string_view::npos) letter = '-';
-  return name;
-}
-
-constexpr std::string_view ending = ".heddle.json";
 
 /// Whether the seed is one of the range.
 bool lies_in(uint64_t seed, seed_range range) { return range.count == 0 || seed - range.first < range.count; }
@@ -45,7 +34,7 @@ void scenario_campaign::look_into_folder() {
   std::error_code ignored;
   for (const auto& entry : std::filesystem::directory_iterator(options_.folder, ignored)) {
     const std::string name = entry.path().filename().string();
-    if (!name.starts_with(tested_.name + "-") || !name.ends_with(ending)) continue;
+    if (!name.starts_with(tested_.name + "-") || !name.ends_with(trace_ending)) continue;
     const scheduler::trace_or_error read = scheduler::read_trace(entry.path().string());
     if (!read.value || !lies_in(read.value->seed, options_.seeds)) continue;
     const scheduler::trace& found = *read.value;
@@ -186,17 +175,10 @@ bool scenario_campaign::keep(const scheduler::finding& found) {
 
 /// The file's name. What another campaign has written is not written over; `written` says whether this one has.
 std::string scenario_campaign::write(const scheduler::trace& found, bool& written) {
-  const std::filesystem::path plain = options_.folder / file_name(found);
-  std::filesystem::path file = plain.string() + std::string(ending);
-  for (int number = 2; std::filesystem::exists(file); ++number) {
-    const scheduler::trace_or_error there = scheduler::read_trace(file.string());
-    if (there.value && *there.value == found) return file.string();
-    file = plain.string() + "." + std::to_string(number) + std::string(ending);
-  }
-  const auto failed = scheduler::write_trace(found, file);
-  written = !failed;
-  if (failed) stop_with(*failed);
-  return file.string();
+  const kept_trace made = keep_trace(found, options_.folder);
+  written = made.fresh;
+  if (!made.error.empty()) stop_with(made.error);
+  return made.file;
 }
 
 void scenario_campaign::stop_with(std::string why) {

@@ -1,5 +1,6 @@
 #include <heddle/tools/commands.h>
 #include <heddle/tools/common.h>
+#include <heddle/tools/how_to_play.h>
 #include <heddle/tools/interrupt.h>
 #include <heddle/tools/table.h>
 #include <heddle/tools/trial.h>
@@ -59,17 +60,12 @@ void print_found(const verification& made, const std::string& program) {
   const bool wanted = found.recorded.outcome == made.expected;
   std::cout << painted(to_string(found.recorded.outcome), wanted ? colour::good : colour::bad);
   if (!found.recorded.where.empty()) std::cout << " at " << found.recorded.where;
-  std::cout << (wanted ? ", as expected" : "") << '\n' << indented(found.message, 2) << indented(found.report, 2);
+  std::cout << (wanted ? ", as expected" : "") << '\n' << indented(found.message, 2);
   if (!found.not_reproducible.empty())
     std::cout << indented(painted("not reproducible: ", colour::bad) + found.not_reproducible, 2);
-  const std::string token = scheduler::to_token(found.recorded);
-  if (!made.file.empty()) {
-    std::cout << "  " << shell_word(program) << " replay " << shell_word(made.file) << '\n';
-  } else if (token.size() <= token_on_command_line_max) {
-    std::cout << token << "\n  " << shell_word(program) << " replay " << token << '\n';
-  } else {
-    std::cout << "  Its token is too long for a command line; --out FILE writes it to a file.\n";
-  }
+  const auto [summary, details] = paragraphs(found.report);
+  std::cout << indented(summary, 2);
+  std::cout << how_to_play(found.recorded, program, made.file) << indented(details, 2);
 }
 
 void print_text(const verification& made, const std::string& program) {
