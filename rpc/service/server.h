@@ -49,6 +49,17 @@ class basic_service {
   basic_service(const basic_service&) = delete;
   basic_service& operator=(const basic_service&) = delete;
 
+  /// Where its ports lie, for those who watch them.
+  struct places {
+    void* shared = nullptr;
+    const uint32_t* client_locks = nullptr;
+    const uint32_t* server_locks = nullptr;
+    layout shape;
+  };
+  places where() const {
+    return {.shared = ports_, .client_locks = client_locks_, .server_locks = server_locks_, .shape = layout_};
+  }
+
   /// Stops and waits.
   ~basic_service() {
     stop();

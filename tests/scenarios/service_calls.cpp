@@ -83,6 +83,7 @@ void run_service_calls(const parameters& set) {
   {
     const uint64_t room = 32 * uint64_t{set.count("waves")} * set.count("lanes");
     rpc::service host(on, shape_of(set, room), {.bound_bytes = call_bound_bytes});
+    name_ports_of(host);
     host.add<account_function>(account_call, account_for{account}).value();
     host.start();
     on.launch({.waves = set.count("waves"), .lanes = set.count("lanes")},

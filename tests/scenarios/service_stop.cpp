@@ -37,6 +37,7 @@ void run_service_stop(const parameters& set) {
   auto* const answered = on.allocate_shared<uint32_t>(account.requests, "answered requests");
   {
     rpc::service host(on, shape_of(set));
+    name_ports_of(host);
     host.add<uint64_t(uint64_t)>(account_call, complement{account}).value();
     host.start();
     on.launch({.waves = set.count("waves"), .lanes = set.count("lanes")},

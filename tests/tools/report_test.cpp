@@ -4,6 +4,9 @@
 #include <algorithm>
 #include <filesystem>
 #include <fstream>
+#include <map>
+#include <set>
+#include <utility>
 
 #include "command.h"
 
@@ -107,6 +110,99 @@ TEST(report, a_trace_for_perfetto_has_slices_for_steps_and_waits_and_arrows) {
   EXPECT_EQ(waits, 1u);
   EXPECT_EQ(begins, 1u);
   EXPECT_EQ(ends, 1u);
+}
+
+/// What Perfetto's importer of JSON rests on (src/trace_processor/importers/json, and the Trace Event Format): numbers where they must be, slices
+/// of a track one in another or one behind another, and arrows whose ends lie in slices and belong together.
+void expect_sound_for_perfetto(const json& all) {
+  using track = std::pair<int64_t, int64_t>;
+  std::map<track, std::vector<std::pair<int64_t, int64_t>>> slices;
+  std::map<int64_t, std::vector<json>> arrows;
+  std::set<track> named;
+  for (const json& each : all["traceEvents"]) {
+    const std::string phase = each["ph"];
+    ASSERT_TRUE(each["pid"].is_number_integer()) << each;
+    const bool has_track = each.contains("tid");
+    const track on = {each["pid"], has_track ? each["tid"].get<int64_t>() : -1};
+    if (phase == "M") {
+      EXPECT_TRUE(each["args"].is_object()) << each;
+      if (each["name"] == "thread_name") {
+        EXPECT_TRUE(each["args"]["name"].is_string() && has_track) << each;
+        EXPECT_TRUE(named.insert(on).second) << "named twice: " << each;
+      }
+      continue;
+    }
+    ASSERT_TRUE(each["ts"].is_number_integer() && each["name"].is_string()) << each;
+    if (phase == "X") {
+      ASSERT_TRUE(has_track && each["dur"].is_number_integer()) << each;
+      ASSERT_GT(each["dur"], 0) << each;
+      slices[on].emplace_back(each["ts"], each["ts"].get<int64_t>() + each["dur"].get<int64_t>());
+    } else if (phase == "C") {
+      EXPECT_TRUE(each["args"].begin().value().is_number()) << each;
+    } else {
+      ASSERT_TRUE(phase == "s" || phase == "t" || phase == "f") << each;
+      ASSERT_TRUE(has_track && each["id"].is_number_integer() && each["cat"].is_string()) << each;
+      arrows[each["id"]].push_back(each);
+    }
+  }
+  for (auto& [on, spans] : slices) {
+    EXPECT_TRUE(named.contains(on)) << "track " << on.first << ", " << on.second;
+    // The outer one first, as the importer sorts them.
+    std::sort(spans.begin(), spans.end(), [](const auto& one, const auto& other) {
+      return one.first != other.first ? one.first < other.first : one.second > other.second;
+    });
+    std::vector<int64_t> open;
+    for (const auto& [from, to] : spans) {
+      while (!open.empty() && open.back() <= from) open.pop_back();
+      EXPECT_TRUE(open.empty() || to <= open.back()) << "slices cross on track " << on.second << " at " << from;
+      open.push_back(to);
+    }
+  }
+  for (const auto& [id, parts] : arrows) {
+    ASSERT_GE(parts.size(), 2u) << id;
+    EXPECT_EQ(parts.front()["ph"], "s") << id;
+    EXPECT_EQ(parts.back()["ph"], "f") << id;
+    for (size_t n = 0; n < parts.size(); ++n) {
+      const json& part = parts[n];
+      if (n > 0) {
+        EXPECT_GE(part["ts"], parts[n - 1]["ts"]) << part;
+        EXPECT_EQ(part["cat"], parts[n - 1]["cat"]) << part;
+      }
+      if (n > 0 && n + 1 < parts.size()) {
+        EXPECT_EQ(part["ph"], "t") << part;
+      }
+      // Without it the importer binds an end to the slice that begins next.
+      EXPECT_EQ(part.value("bp", ""), part["ph"] == "f" ? "e" : "") << part;
+      const auto& spans = slices[{part["pid"], part["tid"]}];
+      const int64_t at = part["ts"];
+      EXPECT_TRUE(std::any_of(spans.begin(), spans.end(),
+                              [at](const auto& span) { return span.first <= at && at < span.second; }))
+          << "no slice is there: " << part;
+    }
+  }
+}
+
+TEST(real_report, what_perfetto_reads_keeps_the_rules_of_its_importer) {
+  if (!std::filesystem::exists(REAL_HEDDLE)) GTEST_SKIP() << "heddle is not built";
+  const std::string file = testing::TempDir() + "perfetto.json";
+  for (const std::vector<std::string>& fuzz :
+       std::vector<std::vector<std::string>>{{"zoo.crossed-calls"},
+                                             {"zoo.crossed-calls", "--set", "fidelity=link"},
+                                             {"zoo.handover-without-release"},
+                                             {"zoo.lost-doorbell"},
+                                             {"service.calls", "--set", "budget=300", "--set", "lanes=4"}}) {
+    std::vector<std::string> words = {REAL_HEDDLE, "fuzz"};
+    words.insert(words.end(), fuzz.begin(), fuzz.end());
+    words.insert(words.end(), {"--json", "--schedules", "200"});
+    const json found = json::parse(run_process(words).out, nullptr, false);
+    const std::string token = found["scenarios"][0]["findings"][0]["token"];
+    ASSERT_EQ(run_process({REAL_HEDDLE, "report", token, "-o", page_file(), "--perfetto", file}).status, 0);
+    const json all = json::parse(text_of(file), nullptr, false);
+    ASSERT_FALSE(all.is_discarded()) << fuzz.front();
+    ASSERT_GT(all["traceEvents"].size(), 50u);
+    SCOPED_TRACE(fuzz.front());
+    expect_sound_for_perfetto(all);
+  }
 }
 
 // -- what is drawn ---------------------------------------------------------------------------------------------------------------------
@@ -214,6 +310,15 @@ TEST(real_report, crossed_calls_show_both_waves_waiting_and_the_cycle) {
   ASSERT_FALSE(data["strips"].empty());
   EXPECT_EQ(data["strips"][0]["name"], "port 0");
   EXPECT_FALSE(data["flows"].empty());
+}
+
+TEST(real_report, the_ports_of_a_service_are_known) {
+  if (!std::filesystem::exists(REAL_HEDDLE)) GTEST_SKIP() << "heddle is not built";
+  // A run that the budget ends is as good as a hang.
+  const json data = real_data({"service.calls", "--set", "budget=300"});
+  ASSERT_FALSE(data["strips"].empty());
+  EXPECT_EQ(data["strips"][0]["kind"], "port");
+  EXPECT_EQ(data["strips"][0]["name"], "port 0");
 }
 
 TEST(real_report, what_a_link_has_under_way_is_told_with_its_arrival) {
