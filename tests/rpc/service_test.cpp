@@ -350,7 +350,7 @@ TEST(services_call, carries_values_spans_and_texts_both_ways) {
       .value();
   const client& at = run.at();
   const uint16_t in[] = {1, 2, 3};
-  for (const uint64_t count : {0, 1, 7, 100}) {
+  for (const uint64_t count : std::initializer_list<uint64_t>{0, 1, 7, 100}) {
     std::vector<uint64_t> both(count + 1, 21);
     const auto given = at.call<double(pair_of_floats, span<const uint16_t>, span<uint64_t>, const char*)>(
         named("all"), pair_of_floats{0.5f, 2.0}, span{in, 3}, span{both.data(), count}, "four");
