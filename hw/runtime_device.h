@@ -28,7 +28,7 @@ namespace heddle {
 ///
 /// After a kernel has failed, every call fails with the same error, as the runtime has it; only a new process can go on.
 template <typename Runtime>
-class runtime_device : public ending_calls<runtime_device<Runtime>> {
+class runtime_device : public ending_calls<runtime_device<Runtime>>, public host::without_page_tables {
  public:
   using stream = typename Runtime::stream;
   using event = typename Runtime::event;
@@ -52,6 +52,10 @@ class runtime_device : public ending_calls<runtime_device<Runtime>> {
   /// There is none: several devices are opened one by one, and the program deals its work out.
   static result<std::unique_ptr<runtime_device>> open_unified(std::span<const uint32_t> indices) {
     return host::not_unified(indices, "the runtime has no device that is several; open each by its number");
+  }
+
+  static result<std::unique_ptr<runtime_device>> open_process(uint32_t index) {
+    return host::without_page_tables::refusal("open_process", std::to_string(index));
   }
 
   runtime_device(const runtime_device&) = delete;

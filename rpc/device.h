@@ -81,12 +81,18 @@ concept has_streams = requires(Device& device, typename Device::stream stream, t
 ///   Device::open_unified(indices)             one device that is these, in this order; a span of numbers. An error on hardware: no
 ///                                             runtime has such a device. On it the blocks of a launch, and the pages of an allocation, are
 ///                                             dealt out evenly, neighbours together; `device` scope does not reach from one to another
+///   Device::open_process(n)                   the n-th device as another process has it, with an address space of its own: what one
+///                                             process has allocated on the device, kernels and copies of another have no access
+///                                             to. An error on hardware, where a program is one process
 ///   device.max_lanes()                        the widest wave that launch_shape::lanes may name
 /// Memory
 ///   device.allocate_shared<T>(n, name)        n zeroed elements that host and device both reach; never null
 ///   device.allocate_device<T>(n, name)        n zeroed elements in device memory; never null; host code must use copy()
 ///   device.try_allocate_mapped<T>(n, name)    n zeroed elements in device memory that host code reaches by the same pointer,
 ///                                             both sides at a time; a machine on which that is not safe says why
+///   device.try_allocate_moving<T>(n, name)    the same as allocate_device, whose pages move to the device whose kernels use them first;
+///                                             device.page_of(pointer) says where a byte is, and device.at(address) what the process
+///                                             has at a virtual address. Errors on hardware: page tables cannot be looked at
 ///   device.memory()                           how much of its own memory the device has, and how much of that is free
 ///   device.free(pointer)                      gives any kind back, null does nothing; the destructor gives back what is left
 ///   device.copy(to, from, bytes)              between any two of host, shared and device memory, of any devices; has happened on return; waits
@@ -127,6 +133,10 @@ concept host_side =
       { Device::open(index) } -> std::same_as<result<std::unique_ptr<Device>>>;
       { Device(index) };
       { Device::open_unified(indices) } -> std::same_as<result<std::unique_ptr<Device>>>;
+      { Device::open_process(index).why() } -> std::same_as<const error&>;
+      { device.page_of(name) } -> std::same_as<result<device_page>>;
+      { device.at(uint64_t{}) } -> std::same_as<result<void*>>;
+      { device.template try_allocate_moving<uint32_t>(size_t{}, name) } -> std::same_as<result<uint32_t*>>;
       { device.memory() } -> std::same_as<device_memory>;
       { device.try_memory() } -> std::same_as<result<device_memory>>;
       { device.max_lanes() } -> std::same_as<uint32_t>;

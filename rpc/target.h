@@ -101,6 +101,9 @@ concept has_waiting = requires(doorbell& bell, uint32_t seen, uint64_t timeout_n
 ///   notify(doorbell)         adds a ring and wakes who sleeps on it
 ///   wait(doorbell, seen, timeout_ns)  host only; returns when the count differs from `seen`, after the time-out, or for no
 ///                            reason at all
+/// Calls, which a machine may have, where it tells how long they take
+///   call_begins()            a call of this lane to the other side begins
+///   call_ends(answered)      it has ended; `answered`: it has come to something
 /// trap(fault, message)       ends the run with this message where the machine can end it
 /// is_device()                true in a lane of a wave whose lanes run side by side, false where one thread runs them all
 ///
@@ -109,6 +112,16 @@ template <typename Target>
 concept target_machine = detail::has_lanes<Target> && detail::has_waiting<Target> &&
                          detail::has_memory<Target, scope::wave> && detail::has_memory<Target, scope::block> &&
                          detail::has_memory<Target, scope::device> && detail::has_memory<Target, scope::system>;
+
+/// Tells a machine that wants to know it where a call begins and where it ends; others hear nothing. Calls within a call are part of it.
+template <typename Target>
+HEDDLE_FUNCTION inline void call_begins() {
+  if constexpr (requires { Target::call_begins(); }) Target::call_begins();
+}
+template <typename Target>
+HEDDLE_FUNCTION inline void call_ends([[maybe_unused]] bool answered = true) {
+  if constexpr (requires { Target::call_ends(answered); }) Target::call_ends(answered);
+}
 
 /// Calls `function(lane)` for each lane of `mask` that the caller acts for: itself on a device, all of them where one thread
 /// runs the wave. One body of protocol code so serves both ends.

@@ -67,6 +67,9 @@ class device {
     return unified;
   }
 
+  /// Inline, behind its class.
+  static result<std::unique_ptr<class process_device>> open_process(uint32_t index);
+
   static uint32_t max_lanes() { return 64; }
 
   template <typename T>
@@ -96,6 +99,16 @@ class device {
   result<T*> try_allocate_mapped(size_t count, const char* name) {
     return try_allocate_device<T>(count, name);
   }
+  template <typename T>
+  result<T*> try_allocate_moving(size_t count, const char* name) {
+    void* const made = runtime::try_allocate(count * sizeof(T), true, name, number_, true);
+    if (made == nullptr) return error{"allocate_moving", name, "out of memory", "the device has not enough pages"};
+    return static_cast<T*>(made);
+  }
+  /// Of memory of this device's process.
+  result<device_page> page_of(const void* pointer) { return runtime::page_of(number_, pointer); }
+  /// What this device's process has at a virtual address, as page_of() tells them.
+  result<void*> at(uint64_t address) { return runtime::at(number_, address); }
   device_memory memory() { return runtime::memory_of(number_); }
   result<device_memory> try_memory() { return memory(); }
   void free(void* pointer) { runtime::release(pointer); }
@@ -103,8 +116,10 @@ class device {
   void copy(void* to, const void* from, size_t size_bytes, stream in) {
     runtime::copy_in_stream(to, from, size_bytes, in.number);
   }
+  /// An error where one of the two is memory of a process that open_process() has made; nothing has been copied then.
   template <typename... Place>
   result<void> try_copy(void* to, const void* from, size_t size_bytes, Place... in) {
+    if (result<void> mine = runtime::check_copy(0, to, from, size_bytes); !mine) return mine;
     copy(to, from, size_bytes, in...);
     return {};
   }
@@ -184,6 +199,7 @@ class device {
   }
 
  private:
+  friend class process_device;
   static result<void> check(uint32_t index) {
     if (index < count()) return {};
     return error{"device", std::to_string(index), "no such device",
@@ -193,5 +209,31 @@ class device {
   uint32_t number_ = 0;
   stream default_;
 };
+
+/// A device as a process of its own has it: what it allocates is nobody else's, and it reaches nothing that others have allocated.
+class process_device : public device {
+ public:
+  explicit process_device(uint32_t number) {
+    number_ = number;
+    default_ = {runtime::default_stream_of(number)};
+  }
+
+  void free(void* pointer) { runtime::release(pointer, number_); }
+  using device::copy;  // in a stream of the process: an engine of the process makes it
+  void copy(void* to, const void* from, size_t size_bytes) { runtime::copy(to, from, size_bytes, number_); }
+  /// An error where one of the two is memory of another process; nothing has been copied then.
+  template <typename... Place>
+  result<void> try_copy(void* to, const void* from, size_t size_bytes, Place... in) {
+    if (result<void> mine = runtime::check_copy(number_, to, from, size_bytes); !mine) return mine;
+    copy(to, from, size_bytes, in...);
+    return {};
+  }
+};
+
+inline result<std::unique_ptr<process_device>> device::open_process(uint32_t index) {
+  result<uint32_t> made = runtime::open_process(index);
+  if (!made) return made.why();
+  return std::make_unique<process_device>(made.value());
+}
 
 }  // namespace heddle::sim

@@ -7,7 +7,7 @@ namespace heddle::sim {
 namespace {
 
 constexpr unsigned page_bits = 12;
-constexpr uint64_t page_bytes = uint64_t{1} << page_bits;
+static_assert(device_set::page_bytes == uint64_t{1} << page_bits);
 /// As much as there are addresses for all devices together.
 constexpr uint64_t all_addresses = uint64_t{1} << 36;
 
@@ -27,19 +27,25 @@ struct device_set::placement {
   driver::device_table table;
   nobody_looks watcher;
   driver::memory_allocator memory{page_bits, table, watcher};
-  driver::process_id process = 0;
-  std::unordered_map<const void*, uint64_t> addresses;  ///< of the process, by where the bytes are
-  std::vector<std::vector<uint32_t>> unified;           ///< that are in the table, behind the GPUs
+  /// A buffer of a process.
+  struct placed {
+    driver::process_id process = 0;
+    uint64_t address = 0;
+  };
+  std::vector<driver::process_id> processes;          ///< by number
+  std::unordered_map<const void*, placed> addresses;  ///< by where the bytes are
+  bool told = false;  ///< somebody has asked for addresses, and the next run is to have the same
+  std::vector<std::vector<uint32_t>> unified;  ///< that are in the table, behind the GPUs
 
   placement(uint32_t gpus, uint64_t bytes_each) {
     table.add(driver::device_kind::cpu);
     for (uint32_t gpu = 0; gpu < gpus; ++gpu)
       memory.add_memory(table.add(driver::device_kind::gpu), bytes_each).value();
-    process = memory.create_process();
+    processes.push_back(memory.create_process());
   }
 
   void forget() {
-    for (const auto& [base, address] : addresses) memory.free(process, address).value();
+    for (const auto& [base, of] : addresses) memory.free(of.process, of.address).value();
     addresses.clear();
   }
 
@@ -58,15 +64,16 @@ device_set::device_set() = default;
 device_set::~device_set() = default;
 
 void device_set::reset(uint32_t gpus, uint64_t memory_bytes) {
-  if (gpus != gpus_ || memory_bytes != memory_bytes_) {
-    driver_ = nullptr;
-    if (gpus > 1 || memory_bytes != 0)
-      driver_ = std::make_unique<placement>(gpus, memory_bytes == 0 ? all_addresses : memory_bytes);
-  } else if (driver_ != nullptr) {
-    driver_->forget();
-  }
+  const bool as_before = gpus == gpus_ && memory_bytes == memory_bytes_;
   gpus_ = gpus;
   memory_bytes_ = memory_bytes;
+  processes_ = 1;
+  if (as_before && driver_ != nullptr && !driver_->told) {
+    driver_->forget();
+  } else if (!as_before || driver_ != nullptr) {
+    driver_ = nullptr;
+    if (gpus > 1 || memory_bytes != 0) needs_placing();
+  }
   all_.resize(gpus);
   for (uint32_t gpu = 0; gpu < gpus; ++gpu) {
     one& each = all_[gpu];
@@ -74,7 +81,23 @@ void device_set::reset(uint32_t gpus, uint64_t memory_bytes) {
     each.stream = gpu;
     each.running = 0;
     each.resident = 0;
+    each.process = 0;
   }
+}
+
+void device_set::needs_placing() {
+  if (driver_ != nullptr) return;
+  driver_ = std::make_unique<placement>(gpus_, memory_bytes_ == 0 ? all_addresses : memory_bytes_);
+  driver_->told = gpus_ == 1 && memory_bytes_ == 0;
+}
+
+uint32_t device_set::open_process(uint32_t gpu) {
+  driver_->told = true;
+  driver_->processes.push_back(driver_->memory.create_process());
+  one& made = all_.emplace_back();
+  made.gpus.assign(1, gpu);
+  made.process = processes_++;
+  return size() - 1;
 }
 
 result<uint32_t> device_set::unify(std::span<const uint32_t> gpus) {
@@ -95,24 +118,56 @@ result<uint32_t> device_set::unify(std::span<const uint32_t> gpus) {
   return size() - 1;
 }
 
-result<void> device_set::place(const void* base, size_t size_bytes, uint32_t device) {
-  result<uint64_t> placed =
-      driver_->memory.allocate(driver_->process, size_bytes, driver_->device_of(all_[device].gpus));
+result<void> device_set::place(const void* base, size_t size_bytes, uint32_t device, bool moves) {
+  const driver::process_id process = driver_->processes[all_[device].process];
+  result<uint64_t> placed = driver_->memory.allocate(process, size_bytes, driver_->device_of(all_[device].gpus), moves);
   if (!placed) return placed.why();
-  driver_->addresses.emplace(base, placed.value());
+  driver_->addresses[base] = {process, placed.value()};
   return {};
 }
 
 void device_set::give_back(const void* base) {
   const auto placed = driver_->addresses.find(base);
   if (placed == driver_->addresses.end()) return;
-  driver_->memory.free(driver_->process, placed->second).value();
+  driver_->memory.free(placed->second.process, placed->second.address).value();
   driver_->addresses.erase(placed);
 }
 
 uint32_t device_set::gpu_of(const void* base, size_t offset_bytes) const {
-  const uint64_t address = driver_->addresses.at(base) + offset_bytes;
-  return driver_->memory.pages().find(driver_->process, address)->entry.device - 1;
+  const placement::placed& of = driver_->addresses.at(base);
+  return driver_->memory.pages().find(of.process, of.address + offset_bytes)->entry.device - 1;
+}
+
+device_page device_set::page_of(const void* base, size_t offset_bytes) const {
+  driver_->told = true;
+  const placement::placed& of = driver_->addresses.at(base);
+  const uint64_t address = of.address + offset_bytes;
+  const driver::page& entry = driver_->memory.pages().find(of.process, address)->entry;
+  return {.device = entry.device - 1,
+          .virtual_address = address,
+          .physical_address = entry.physical_address + (address - entry.virtual_address)};
+}
+
+std::pair<const void*, size_t> device_set::placed_at(uint32_t device, uint64_t address) const {
+  driver_->told = true;
+  const driver::process_id process = driver_->processes[all_[device].process];
+  const uint64_t begins = driver_->memory.buffer_at(process, address);
+  if (begins == 0) return {nullptr, 0};
+  for (const auto& [base, of] : driver_->addresses)
+    if (of.process == process && of.address == begins) return {base, address - begins};
+  return {nullptr, 0};
+}
+
+bool device_set::move_page(const void* base, size_t offset_bytes, uint32_t gpu) {
+  const placement::placed& of = driver_->addresses.at(base);
+  driver::page_slot* const slot = driver_->memory.pages().find(of.process, of.address + offset_bytes);
+  driver::page& entry = slot->entry;
+  if (!entry.unified || entry.pinned || entry.device == in_driver(gpu)) return false;
+  result<driver::page> old = driver_->memory.move(*slot, in_driver(gpu));
+  if (!old) return false;
+  driver_->memory.give_back(old.value());
+  entry.pinned = true;
+  return true;
 }
 
 device_memory device_set::memory_of(uint32_t device) const {

@@ -41,7 +41,7 @@ void* heap::allocate(size_t size_bytes, memory_kind kind, const char* name, uint
   used_bytes_ += gap_bytes + whole;
   std::memset(base, 0, whole);
   owner_of_line_.resize(used_bytes_ / line_bytes, static_cast<uint32_t>(allocations_.size()));
-  allocations_.push_back({base, size_bytes, kind, false, device, name});
+  allocations_.push_back({base, size_bytes, kind, false, device, name, false});
   return base;
 }
 
@@ -60,6 +60,11 @@ const allocation* heap::nearest(const void* address) const {
   const auto behind = std::upper_bound(allocations_.begin(), allocations_.end(), address,
                                        [](const void* wanted, const allocation& known) { return wanted < known.base; });
   return behind == allocations_.begin() ? nullptr : &*std::prev(behind);
+}
+
+void heap::watch(const void* base) {
+  for (allocation& known : allocations_)
+    if (known.base == base) known.watched = true;
 }
 
 const char* heap::what_is_wrong(const void* address, size_t bytes) const {

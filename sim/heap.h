@@ -17,6 +17,7 @@ struct allocation {
   bool freed = false;
   uint32_t device = 0;  ///< that it was allocated for
   const char* name = "";
+  bool watched = false;  ///< each access is looked at more closely: its pages move, or there are several processes
 
   bool holds(const void* address, size_t bytes) const {
     const auto offset = static_cast<size_t>(static_cast<const std::byte*>(address) - base);
@@ -59,10 +60,14 @@ class heap {
     const size_t line = offset_of(address) / line_bytes;
     if (line < owner_of_line_.size()) {
       const allocation& known = allocations_[owner_of_line_[line]];
-      if (!known.freed && known.holds(address, bytes)) return nullptr;
+      if (!known.freed && known.holds(address, bytes)) return known.watched ? is_watched : nullptr;
     }
     return what_is_wrong(address, bytes);
   }
+  /// The answer of check() where nothing is wrong as far as the heap knows, and the allocation is watched.
+  static constexpr const char* is_watched = "is watched";
+  /// From now on the allocation that begins there is.
+  void watch(const void* base);
 
   /// All of this run, the freed ones too, by address.
   const std::vector<allocation>& allocations() const { return allocations_; }

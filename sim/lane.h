@@ -155,6 +155,7 @@ struct wave_state {
   uint32_t kernel = 0;
   uint32_t gpu = 0;                 ///< that it has its place on
   uint32_t device = 0;              ///< whose stream it was given to: that GPU, or one that unifies it with others
+  uint32_t current_device = 0;      ///< of a host thread: the one that calls of CUDA and HIP mean
   launched_kernel* runs = nullptr;  ///< while it is live
   uint32_t block = 0;               ///< within its kernel
   uint32_t in_kernel = 0;           ///< its number within its kernel

@@ -36,15 +36,6 @@ const std::vector<condition>& conditions() {
       {"link.age", "link.latency", {"off"}},
       {"link.lull", "fidelity", {"link"}},
       {"link.lull", "link.latency", {"off"}},
-      {"link.latency", "fidelity", {"link"}},
-      {"link.posted_ns", "fidelity", {"link"}},
-      {"link.posted_ns", "link.latency", {"fixed", "heavy"}},
-      {"link.read_ns", "fidelity", {"link"}},
-      {"link.read_ns", "link.latency", {"fixed", "heavy"}},
-      {"link.fence_ns", "fidelity", {"link"}},
-      {"link.fence_ns", "link.latency", {"fixed", "heavy"}},
-      {"link.launch_ns", "fidelity", {"link"}},
-      {"link.launch_ns", "link.latency", {"fixed", "heavy"}},
       {"buffer", "fidelity", {"link", "scoped"}},
   };
   return all;
@@ -114,6 +105,7 @@ std::vector<parameter> machine_parameters() {
     if (each.key == "driver.flush") all.push_back(std::move(each));
   for (parameter& each : doorbell_parameters()) all.push_back(std::move(each));
   for (parameter& each : link_parameters()) all.push_back(std::move(each));
+  for (parameter& each : time_parameters()) all.push_back(std::move(each));
   return all;
 }
 
@@ -134,6 +126,7 @@ settings settings::from(const parameters& values) {
   read.spurious = values.count("spurious");
   read.link = link_settings::from(values);
   read.doorbells = doorbell_settings::from(values);
+  read.time = time_settings::from(values);
   read.convergence = values.text("convergence") == "lockstep" ? convergence::lockstep : convergence::independent;
   const std::string& order = values.text("arms");
   read.arms = order == "then-first" ? arms::then_first : order == "else-first" ? arms::else_first : arms::any;

@@ -5,6 +5,7 @@
 #include <heddle/sim/link/doorbell.h>
 #include <heddle/sim/link/settings.h>
 #include <heddle/sim/progress.h>
+#include <heddle/sim/time/settings.h>
 
 #include <optional>
 #include <string>
@@ -51,6 +52,7 @@ struct settings {
   bool weak_host = false;       ///< the host keeps no more order than the program asks for; otherwise it is an x86
   link_settings link;
   doorbell_settings doorbells;
+  time_settings time;
   sim::convergence convergence = sim::convergence::independent;
   sim::arms arms = sim::arms::then_first;
   progress_model progress = progress_model::fair;

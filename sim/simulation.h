@@ -47,6 +47,7 @@ struct outcome {
   bool stopped_by_source = false;  ///< the choice source gave no_answer: the verdict says nothing
 };
 
+struct call_times;
 struct run_record;
 struct search_notes;
 struct search_options;
@@ -68,6 +69,10 @@ class simulation {
   /// (run_record.h).
   outcome run(const parameters& settings, const std::function<void()>& body, scheduler::choice_source& choices,
               bool explain, run_record* record = nullptr);
+
+  /// From the next run on, virtual time is kept, and what calls take in it is added to `into` (time/call_times.h); null: no longer. The runs are
+  /// the same, to the bit; they take longer.
+  void time_calls(call_times* into);
 
   /// Goes through all runs of a program (verify/search.h); `run` makes one on this machine.
   search_result search(const explored_run& run, const search_options& options);

@@ -84,6 +84,8 @@ struct target {
   }
   HEDDLE_SIM_INLINE static void trap(fault why, const char* message) { runtime::trap(why, message); }
   HEDDLE_SIM_INLINE static bool is_device() { return runtime::is_device(); }
+  HEDDLE_SIM_INLINE static void call_begins() { runtime::call_begins(); }
+  HEDDLE_SIM_INLINE static void call_ends(bool answered) { runtime::call_ends(answered); }
 };
 
 }  // namespace heddle::sim

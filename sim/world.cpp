@@ -110,8 +110,6 @@ void world::prepare(scheduler::choice_source& choices, bool explain) {
   for (uint32_t device = 0; device < machine_.devices; ++device) {
     streams_[device].forget();
     streams_[device].device = device;
-    // The order of the default stream beside others is CUDA's and HIP's, whose sources see one device.
-    streams_[device].blocking = device == 0;
   }
   launch_devices_.clear();
   events_.clear();
@@ -187,6 +185,11 @@ void world::choose_memory() {
     late_ = link_.get();
   }
   link_delivers_ = machine_.fidelity == fidelity::link;
+  if (call_times_ != nullptr) {
+    if (timed_ == nullptr) timed_ = std::make_unique<timed_memory>(*this);
+    timed_->begin_run(late_, machine_.time, *call_times_);
+    late_ = timed_.get();
+  }
   if (late_ != nullptr) {
     late_->reset();
     late_->take_notes(notes_);
@@ -586,6 +589,7 @@ void world::deal_out(launched_kernel& added) const {
 }
 
 void world::start_blocks_of(lane& self, launched_kernel& runs, launched_kernel::share& of) {
+  if (timed_memory* const time = timed()) time->starts_blocks(self);
   const uint32_t& resident = devices_[of.gpu].resident;
   const auto left = [&] { return of.end - of.next; };
   const auto fits = [&](uint32_t blocks) {
@@ -675,6 +679,8 @@ simulation::~simulation() = default;
 search_result simulation::search(const explored_run& run, const search_options& options) {
   return search_all(*this, run, options);
 }
+
+void simulation::time_calls(call_times* into) { world_->time_calls(into); }
 
 void simulation::explore(search_notes* notes) { world_->explore(notes); }
 

@@ -22,6 +22,7 @@
 #include <heddle/sim/simulation.h>
 #include <heddle/sim/starvation.h>
 #include <heddle/sim/tail.h>
+#include <heddle/sim/time/timed_memory.h>
 #include <heddle/sim/turn_order.h>
 #include <heddle/sim/unflushed.h>
 
@@ -147,7 +148,7 @@ class world {
   void check_access(lane& self) {
     const operation& how = self.pending;
     if (heap_.contains(how.address)) {
-      if (const char* wrong = heap_.check(how.address, how.size_bytes)) bad_access(self, wrong);
+      if (const char* wrong = heap_.check(how.address, how.size_bytes)) look_closer(self, wrong);
     } else if (device_stacks_->contains(how.address) || host_stacks_->contains(how.address) ||
                reinterpret_cast<uintptr_t>(how.address) < lowest_address) {
       bad_access(self, nullptr);
@@ -160,7 +161,9 @@ class world {
   // -- entries of the device ------------------------------------------------------------------------------------------------------
 
   /// Null where memory of a device has come to its end.
-  void* try_allocate(lane& self, size_t size_bytes, memory_kind kind, const char* name, uint32_t device = 0);
+  /// `moves`: its pages move to the GPU whose lanes use them first.
+  void* try_allocate(lane& self, size_t size_bytes, memory_kind kind, const char* name, uint32_t device = 0,
+                     bool moves = false);
   /// The same ends the run.
   void* allocate(lane& self, size_t size_bytes, memory_kind kind, const char* name, uint32_t device = 0);
   void release(lane& self, void* pointer, const operation& how);
@@ -181,6 +184,15 @@ class world {
   }
   device_set& devices() { return devices_; }
   device_memory memory_of(uint32_t device) const;
+  /// The GPU as another process has it; an error where there is no such GPU.
+  result<uint32_t> open_process(uint32_t gpu);
+  /// An error unless all the bytes that lie in device memory are the process's of this device.
+  result<void> check_process(const char* call, uint32_t device, const void* address, size_t size_bytes) const;
+  /// The same, and ends the run with it.
+  void require_process(lane& self, const char* call, uint32_t device, const void* address, size_t size_bytes,
+                       const operation& how);
+  result<device_page> page_of(uint32_t device, const void* address);
+  result<void*> at(uint32_t device, uint64_t address);
   /// A device of these GPUs, with a default stream of its own.
   result<uint32_t> unify(std::span<const uint32_t> gpus);
   /// Pieces of a copy that lie in the memory of one GPU each: the bytes of `size_bytes` behind `at_byte` that belong together.
@@ -197,6 +209,8 @@ class world {
   // Streams and events are named by numbers from 0; a number that is not one ends the run.
   uint32_t create_stream(bool blocking, uint32_t device = 0);
   void destroy_stream(lane& self, uint32_t stream, const operation& how);
+  /// Of a number that is no stream: 0.
+  uint32_t device_of_stream(uint32_t stream) const { return stream < streams_.size() ? streams_[stream].device : 0; }
   uint32_t create_event();
   /// The launches that somebody who waits for the stream waits for.
   std::vector<uint32_t> work_of(lane& self, uint32_t stream, const operation& how);
@@ -244,13 +258,19 @@ class world {
   /// Whether what the machine leaves open is chosen. When it is not, each choice is answered by 0, what the machine does by default.
   bool is_open() const { return proving_ == proof::none && !tail_.begun; }
   uint64_t steps() const { return steps_; }
-  bool explains() const { return recorder_ != nullptr; }
+  /// Whether somebody wants to know which store each load has found.
+  bool explains() const { return recorder_ != nullptr || timed() != nullptr; }
   /// What was under way has changed these bytes; `issuer` had stored them.
   void arrived(const lane& issuer, const void* address, size_t size_bytes);
-  // What a picture of an explained run shows; to be called in one alone.
-  void found(const lane& self, uint64_t store_step, bool is_newest) { recorder_->found(self, store_step, is_newest); }
+  // What a picture of an explained run shows, and what virtual time depends on; to be called where explains().
+  void found(const lane& self, uint64_t store_step, bool is_newest) {
+    if (recorder_) recorder_->found(self, store_step, is_newest);
+    if (timed_memory* const time = timed()) time->found(store_step);
+  }
   /// So many bytes that were stored in that step are in memory.
-  void store_arrived(uint64_t store_step, uint64_t size_bytes) { recorder_->arrived(store_step, size_bytes, steps_); }
+  void store_arrived(uint64_t store_step, uint64_t size_bytes) {
+    if (recorder_) recorder_->arrived(store_step, size_bytes, steps_);
+  }
   /// Also in others, where it does nothing.
   void name_slots(const runtime::named_slots& where) {
     if (recorder_) recorder_->name(where);
@@ -263,6 +283,13 @@ class world {
   bool may_vanish(const void* address) const {
     return !heap_.contains(address) && stable(reinterpret_cast<uintptr_t>(address)) == unstable;
   }
+
+  // -- virtual time --------------------------------------------------------------------------------------------------------------
+
+  /// Every run from the next one on keeps virtual time, and tells what its calls took; null: none does.
+  void time_calls(call_times* into) { call_times_ = into; }
+  /// Null where this run keeps none.
+  timed_memory* timed() const { return call_times_ == nullptr ? nullptr : timed_.get(); }
 
   // -- doorbells ---------------------------------------------------------------------------------------------------------------
 
@@ -446,6 +473,11 @@ class world {
   void write_report();
   std::string race_report() const;
   [[noreturn]] void bad_access(lane& self, const char* wrong);
+  /// Whether the access that the heap has something to say about may be made; ends the run when not.
+  void look_closer(lane& self, const char* said);
+  void move_pages(lane& self, const allocation& of);
+  /// Memory of devices is placed from now on, and what there is already.
+  void place_memory();
   void check_arrival(lane& self, const operation& how);
   void complete(wave& of, size_t open, operation_kind kind);
   static uint64_t awaited(const wave& of, const open_collective& open);
@@ -534,6 +566,8 @@ class world {
   settings machine_;
   std::unique_ptr<late_memory> scoped_;
   std::unique_ptr<late_memory> link_;
+  std::unique_ptr<timed_memory> timed_;
+  call_times* call_times_ = nullptr;
   late_memory* late_ = nullptr;     ///< one of them
   bool link_delivers_ = false;      ///< what crosses the link arrives at turns
   uint64_t settings_revision_ = 0;  ///< of the list that they were read from

@@ -34,7 +34,8 @@ void world::let_rings_arrive(uint64_t step) {
     if (arriving.empty()) return;
     const doorbell_line::ring& first = arriving.front();
     // The bell has been given back meanwhile: there is no word to count in.
-    if (heap_.contains(first.bell) && heap_.check(first.bell, sizeof(doorbell)) != nullptr) continue;
+    const char* const wrong = heap_.contains(first.bell) ? heap_.check(first.bell, sizeof(doorbell)) : nullptr;
+    if (wrong != nullptr && wrong != heap::is_watched) continue;
     count_rings(arriving);
     if (recorder_)
       for (const doorbell_line::ring& each : arriving) recorder_->ring_arrived(each.number, steps_);
@@ -45,7 +46,7 @@ void world::let_rings_arrive(uint64_t step) {
 // By a lane of its own, which never runs: it knows what the senders did before they rang, and not what they have done since.
 void world::count_rings(const std::vector<doorbell_line::ring>& arriving) {
   auto* const bell = static_cast<doorbell*>(arriving.front().bell);
-  if (late_ == nullptr) {
+  if (machine_.fidelity == fidelity::interleaving) {
     *bell += 1;
     return;
   }

@@ -154,12 +154,15 @@ void world::complete(wave& of, size_t open, operation_kind kind) {
   if (kind == operation_kind::shuffle)
     for (const lane* who : of.lanes) given[who->index] = who->result;
   // A barrier orders what its lanes do; the other collectives only carry their value (PTX ISA, "bar.warp.sync", "shfl.sync").
-  if (late_ != nullptr && kind == operation_kind::sync_lanes) {
+  if (late_ != nullptr && (kind == operation_kind::sync_lanes || timed() != nullptr)) {
     std::array<lane*, 64> meeting{};
     size_t count = 0;
     for (lane* who : of.lanes)
       if ((mask & lane_bit(*who)) != 0) meeting[count++] = who;
-    late_->meet(meeting.data(), count);
+    if (kind == operation_kind::sync_lanes)
+      late_->meet(meeting.data(), count);
+    else
+      timed()->carry(meeting.data(), count);
   }
   for (lane* who : of.lanes) {
     if ((mask & lane_bit(*who)) == 0) continue;

@@ -149,11 +149,16 @@ const lane* world::owner_of_guard(const void* address) const {
   return nullptr;
 }
 
-void* world::try_allocate(lane& self, size_t size_bytes, memory_kind kind, const char* name, uint32_t device) {
+void* world::try_allocate(lane& self, size_t size_bytes, memory_kind kind, const char* name, uint32_t device,
+                          bool moves) {
   got_somewhere(self);
+  if (moves) place_memory();
   void* const memory = heap_.allocate(size_bytes, kind, name, device);
   if (memory == nullptr || kind != memory_kind::device || !devices_.places_memory()) return memory;
-  if (devices_.place(memory, size_bytes == 0 ? 1 : size_bytes, device)) return memory;
+  if (devices_.place(memory, size_bytes == 0 ? 1 : size_bytes, device, moves)) {
+    if (moves || devices_.has_several_processes()) heap_.watch(memory);
+    return memory;
+  }
   heap_.release(memory);
   return nullptr;
 }
@@ -163,6 +168,90 @@ void* world::allocate(lane& self, size_t size_bytes, memory_kind kind, const cha
   if (memory == nullptr)
     end(self, verdict::memory, "no memory left for " + std::to_string(size_bytes) + " bytes of " + name);
   return memory;
+}
+
+// -- page tables that somebody looks at ------------------------------------------------------------------------------------------
+
+void world::place_memory() {
+  if (devices_.places_memory()) return;
+  devices_.needs_placing();
+  for (const allocation& each : heap_.allocations())
+    if (!each.freed && each.kind == memory_kind::device)
+      devices_.place(each.base, each.size_bytes == 0 ? 1 : each.size_bytes, each.device).value();
+}
+
+namespace {
+
+std::string named_process(uint32_t process) {
+  return process == 0 ? "the program's own process" : "process " + std::to_string(process);
+}
+
+}  // namespace
+
+void world::look_closer(lane& self, const char* said) {
+  if (said != heap::is_watched) bad_access(self, said);
+  const allocation& of = *heap_.nearest(self.pending.address);
+  // A host thread drives all processes, and reaches the memory of all of them.
+  if (self.is_host() && !self.of->copies) return;
+  const uint32_t owner = devices_[of.device].process;
+  const uint32_t mine = devices_[self.of->device].process;
+  if (owner != mine)
+    end(self, verdict::memory,
+        std::string(to_string(self.pending.kind)) + " of " + std::to_string(self.pending.size_bytes) + " bytes at " +
+            heap_.describe(self.pending.address) + ": a memory fault, for " + named_process(mine) +
+            " has nothing there, and the memory is that of " + named_process(owner));
+  if (!self.is_host()) move_pages(self, of);
+}
+
+// The first lane of another GPU that uses a page has it moved there. A driver that does not have the old GPU's cache written back before
+// it copies the page (driver.flush=off) brings along what was in memory before the first kernel.
+void world::move_pages(lane& self, const allocation& of) {
+  const auto first = static_cast<size_t>(static_cast<const std::byte*>(self.pending.address) - of.base);
+  const size_t end = first + self.pending.size_bytes;
+  for (size_t at = first - first % device_set::page_bytes; at < end; at += device_set::page_bytes) {
+    if (!devices_.move_page(of.base, at, self.of->gpu) || !unflushed_.on()) continue;
+    for (size_t byte = at; byte < std::min(at + device_set::page_bytes, of.size_bytes); ++byte)
+      if (const std::byte* const stale = unflushed_.found_by_copy(heap_, of.base + byte)) of.base[byte] = *stale;
+  }
+}
+
+result<void> world::check_process(const char* call, uint32_t device, const void* address, size_t size_bytes) const {
+  if (!devices_.has_several_processes() || !heap_.contains(address)) return {};
+  const allocation* const of = heap_.nearest(address);
+  if (of == nullptr || of->kind != memory_kind::device || !of->holds(address, size_bytes)) return {};
+  const uint32_t owner = devices_[of->device].process;
+  const uint32_t mine = devices_[device].process;
+  if (owner == mine) return {};
+  return error{call, heap_.describe(address), "memory fault",
+               named_process(mine) + " has nothing there, and the memory is that of " + named_process(owner)};
+}
+
+void world::require_process(lane& self, const char* call, uint32_t device, const void* address, size_t size_bytes,
+                            const operation& how) {
+  const result<void> mine = check_process(call, device, address, size_bytes);
+  if (mine) return;
+  self.pending = how;
+  end(self, verdict::memory, mine.why().line());
+}
+
+result<device_page> world::page_of(uint32_t device, const void* address) {
+  if (const result<void> mine = check_process("page_of", device, address, 1); !mine) return mine.why();
+  const allocation* const of = heap_.contains(address) ? heap_.nearest(address) : nullptr;
+  if (of == nullptr || of->freed || of->kind != memory_kind::device || !of->holds(address, 1))
+    return error{"page_of", heap_.contains(address) ? heap_.describe(address) : "", "invalid pointer",
+                 "this is no memory of a device"};
+  place_memory();
+  return devices_.page_of(of->base, static_cast<size_t>(static_cast<const std::byte*>(address) - of->base));
+}
+
+result<void*> world::at(uint32_t device, uint64_t address) {
+  place_memory();
+  const auto [base, offset] = devices_.placed_at(device, address);
+  if (base != nullptr && heap_.nearest(base)->holds(static_cast<const std::byte*>(base) + offset, 1))
+    return const_cast<void*>(static_cast<const void*>(static_cast<const std::byte*>(base) + offset));
+  char text[32];
+  std::snprintf(text, sizeof text, "0x%llx", static_cast<unsigned long long>(address));
+  return error{"at", text, "memory fault", named_process(devices_[device].process) + " has nothing at this address"};
 }
 
 // Where memory has no end, as many bytes as there are addresses that were never given out.

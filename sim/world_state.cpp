@@ -55,6 +55,11 @@ bool world::tell_machine(state_reader& to) const {
                       to.fact(clock_) && to.fact(denied_ ? 1 : 0) && to.fact(places_lifted_ ? 1 : 0) &&
                       to.fact(tail_.begun ? 1 : 0) && tell_streams(to) && tell_mutexes(to);
   if (!counts) return false;
+  // Where pages are that move.
+  if (devices_.places_memory())
+    for (const allocation& each : heap_.allocations())
+      for (size_t at = 0; each.watched && !each.freed && at < each.size_bytes; at += device_set::page_bytes)
+        to.fact(devices_.gpu_of(each.base, at));
   for (const launched_kernel& runs : kernels_) {
     to.fact(uint64_t{runs.ordinal} << 32 | runs.started_blocks);
     runs.for_each_share([&](const launched_kernel::share& of) {
@@ -78,6 +83,7 @@ bool world::tell_wave(state_reader& to, const wave& of) const {
   to.fact(uint64_t{of.live_lanes} << 4 | flags);
   to.fact(of.ended_mask);
   to.fact(uint64_t{of.kernel} << 32 | of.block);
+  if (of.current_device != 0) to.fact(of.current_device);
   if (of.copies)
     for (const uint32_t earlier : of.after) to.fact(earlier);
   if (!tell_rounds(to, of)) return false;

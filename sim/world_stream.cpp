@@ -56,19 +56,33 @@ result<uint32_t> world::unify(std::span<const uint32_t> gpus) {
   return made;
 }
 
+result<uint32_t> world::open_process(uint32_t gpu) {
+  if (gpu >= devices_.gpus())
+    return error{"open_process", std::to_string(gpu), "no such device",
+                 "there are " + std::to_string(devices_.gpus()) + " GPUs, numbered from 0 (driver.devices)"};
+  place_memory();
+  const uint32_t made = devices_.open_process(gpu);
+  devices_[made].stream = create_stream(false, made);
+  // From now on it matters whose memory is.
+  for (const allocation& each : heap_.allocations())
+    if (each.kind == memory_kind::device) heap_.watch(each.base);
+  return made;
+}
+
 std::vector<uint32_t> world::work_before(uint32_t stream) const {
   const stream_state& own = streams_[stream];
   std::vector<uint32_t> launches = own.waits;
   const auto add = [&](const stream_state& other) {
     launches.insert(launches.end(), other.last.begin(), other.last.end());
   };
-  if (stream != 0) {
+  const uint32_t of_default = devices_[own.device].stream;
+  if (stream != of_default || !own.blocking) {
     add(own);
-    if (own.blocking) add(streams_.front());
+    if (own.blocking) add(streams_[of_default]);
     return launches;
   }
   for (const stream_state& other : streams_)
-    if (other.blocking) add(other);
+    if (other.blocking && other.device == own.device) add(other);
   return launches;
 }
 

@@ -2,6 +2,7 @@
 #pragma once
 
 #include <heddle/hw/host/trap.h>
+#include <heddle/rpc/device_memory.h>
 #include <heddle/rpc/result.h>
 
 #include <cstddef>
@@ -32,6 +33,20 @@ inline error not_unified(std::span<const uint32_t> indices, const char* text) {
   for (const uint32_t index : indices) named += (named.empty() ? "" : ", ") + std::to_string(index);
   return {"open_unified", "{" + named + "}", "not supported", text};
 }
+
+/// What a machine answers whose page tables nobody can look at.
+struct without_page_tables {
+  static error refusal(const char* call, std::string arguments) {
+    return {call, std::move(arguments), "not supported",
+            "a program is one process here, and nothing says where its pages are; the simulator has this"};
+  }
+  static result<device_page> page_of(const void*) { return refusal("page_of", ""); }
+  static result<void*> at(uint64_t) { return refusal("at", ""); }
+  template <typename T>
+  static result<T*> try_allocate_moving(size_t, const char* name) {
+    return refusal("try_allocate_moving", name);
+  }
+};
 
 /// All live allocations of a device; any thread may use it.
 class allocations {

@@ -32,7 +32,7 @@ namespace heddle::host {
 /// A kernel that throws ends its launch, as far as the other lanes end, and drops the launches that have not begun, as
 /// a GPU does after an error. synchronize() throws the first exception again, and try_synchronize() answers with it; the
 /// device is then as new.
-class device : public ending_calls<device> {
+class device : public ending_calls<device>, public without_page_tables {
  public:
   using stream = stream_set::stream;
   using event = stream_set::event;
@@ -51,6 +51,10 @@ class device : public ending_calls<device> {
   /// There is none: this computer has one device.
   static result<std::unique_ptr<device>> open_unified(std::span<const uint32_t> indices) {
     return not_unified(indices, "this computer has one such device, number 0");
+  }
+
+  static result<std::unique_ptr<device>> open_process(uint32_t index) {
+    return refusal("open_process", std::to_string(index));
   }
 
   device(const device&) = delete;

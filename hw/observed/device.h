@@ -74,6 +74,9 @@ class basic_device : public Device {
   static result<std::unique_ptr<basic_device>> open_unified(std::span<const uint32_t> indices) {
     return Device::open_unified(indices).why();
   }
+  static result<std::unique_ptr<basic_device>> open_process(uint32_t index) {
+    return Device::open_process(index).why();
+  }
   basic_device(const basic_device&) = delete;
   basic_device& operator=(const basic_device&) = delete;
   ~basic_device() { session::instance().device_gone(this); }

@@ -31,6 +31,7 @@ class basic_offload_client {
   HEDDLE_CALLS_BACK
   template <typename Fill, typename Use>
   HEDDLE_FUNCTION offload_status call(uint64_t function, Fill&& fill, Use&& use) const {
+    call_begins<Target>();
     const uint64_t mask = Target::lane_mask();
     offload_status answered = offload_status::none;
     bool waits = true;
@@ -44,6 +45,7 @@ class basic_offload_client {
       answered = call_together(same, function, fill, use);
       waits = false;
     }
+    call_ends<Target>();
     return answered;
   }
 

@@ -28,6 +28,7 @@ class basic_client {
   template <auto Opcode>
   HEDDLE_FUNCTION port open() const {
     constexpr uint16_t opcode = detail::checked_opcode<Opcode>();
+    call_begins<Target>();
     // Taken once and passed down: lanes may come and go between two looks.
     const uint64_t mask = Target::lane_mask();
     require<Target, Check>(end_.lane_count() == max_lanes || mask >> end_.lane_count() == 0,
@@ -36,7 +37,10 @@ class basic_client {
     if (Target::is_first_lane(mask)) answer = find(mask, opcode);
     answer = Target::broadcast(mask, answer);
     if constexpr (Check::may_end) {
-      if (answer == server_ended) return port(end_, true);
+      if (answer == server_ended) {
+        call_ends<Target>(false);
+        return port(end_, true);
+      }
     }
     // The first lane acquired the port's lock and its inbox; the barrier orders the other lanes after it.
     Target::sync_lanes(mask);

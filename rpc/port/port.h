@@ -35,7 +35,9 @@ class basic_port {
   basic_port& operator=(basic_port&&) = delete;
 
   HEDDLE_FUNCTION ~basic_port() {
-    if (open_) close();
+    if (!open_) return;
+    close();
+    if constexpr (Side == side::client) call_ends<Target>(!ended_);
   }
 
   /// Whether the port is open. Always true for a client's, but where the server has ended.

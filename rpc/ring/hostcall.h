@@ -133,6 +133,22 @@ class basic_hostcall_client {
   HEDDLE_CALLS_BACK
   template <typename Fill, typename Use>
   HEDDLE_FUNCTION ring_result call(uint32_t service, Fill&& fill, Use&& use, uint32_t turns = without_bound) const {
+    call_begins<Target>();
+    const ring_result made = call_together(service, fill, use, turns);
+    call_ends<Target>(made.status == ring_status::done);
+    return made;
+  }
+
+  /// Whether every packet is free, see hostcall_end::all_idle.
+  HEDDLE_FUNCTION bool all_idle() const { return end_.all_idle(); }
+  HEDDLE_FUNCTION uint32_t packet_count() const { return end_.packet_count(); }
+
+ private:
+  using end = hostcall_end<Target, Tag>;
+
+  HEDDLE_CALLS_BACK
+  template <typename Fill, typename Use>
+  HEDDLE_FUNCTION ring_result call_together(uint32_t service, Fill& fill, Use& use, uint32_t turns) const {
     const uint64_t mask = Target::lane_mask();
     require<Target, Check>((mask & ~end_.lanes_that_exist()) == 0, "a wave is wider than the packets of its client");
     uint64_t name = 0;
@@ -160,13 +176,6 @@ class basic_hostcall_client {
     if (Target::is_first_lane(mask)) end_.give_back(name);
     return {ring_status::done, ring_wait::nothing, Tag::packet_of(name), 0};
   }
-
-  /// Whether every packet is free, see hostcall_end::all_idle.
-  HEDDLE_FUNCTION bool all_idle() const { return end_.all_idle(); }
-  HEDDLE_FUNCTION uint32_t packet_count() const { return end_.packet_count(); }
-
- private:
-  using end = hostcall_end<Target, Tag>;
 
   /// A packet, or 0 when the bound was reached.
   HEDDLE_FUNCTION uint64_t take(uint32_t turns) const {

@@ -26,7 +26,7 @@ class basic_slot_client {
   HEDDLE_CALLS_BACK
   template <typename Fill, typename Use>
   HEDDLE_FUNCTION bool invoke(Fill&& fill, Use&& use) const {
-    return call(fill, use, slot_ending::early);
+    return timed_call(fill, use, slot_ending::early);
   }
 
   /// As invoke(), but keeps the slot until the server has cleared it: costs the wave the second round trip, and nobody ever finds a
@@ -34,20 +34,17 @@ class basic_slot_client {
   HEDDLE_CALLS_BACK
   template <typename Fill, typename Use>
   HEDDLE_FUNCTION bool invoke_until_idle(Fill&& fill, Use&& use) const {
-    return call(fill, use, slot_ending::idle);
+    return timed_call(fill, use, slot_ending::idle);
   }
 
   /// The same without an answer: returns as soon as the request is posted. The slot is in use until somebody collects it.
   HEDDLE_CALLS_BACK
   template <typename Fill>
   HEDDLE_FUNCTION bool invoke(Fill&& fill) const {
-    const uint64_t mask = Target::lane_mask();
-    const uint64_t taken = take(mask);
-    if (taken == 0) return false;
-    const auto slot = static_cast<uint32_t>(taken & ~found);
-    post_request(mask, slot, fill);
-    if (Target::is_first_lane(mask)) end_.locks().unlock(slot);
-    return true;
+    call_begins<Target>();
+    const bool posted = post_alone(fill);
+    call_ends<Target>(posted);
+    return posted;
   }
 
   /// Acknowledges the answers that nobody waits for, so that the server clears their slots; returns how many there were. Looks at
@@ -68,6 +65,27 @@ class basic_slot_client {
   static constexpr uint64_t found = uint64_t{1} << 32;
 
   enum class slot_ending : uint8_t { early, idle };
+
+  HEDDLE_CALLS_BACK
+  template <typename Fill, typename Use>
+  HEDDLE_FUNCTION bool timed_call(Fill& fill, Use& use, slot_ending ending) const {
+    call_begins<Target>();
+    const bool answered = call(fill, use, ending);
+    call_ends<Target>(answered);
+    return answered;
+  }
+
+  HEDDLE_CALLS_BACK
+  template <typename Fill>
+  HEDDLE_FUNCTION bool post_alone(Fill& fill) const {
+    const uint64_t mask = Target::lane_mask();
+    const uint64_t taken = take(mask);
+    if (taken == 0) return false;
+    const auto slot = static_cast<uint32_t>(taken & ~found);
+    post_request(mask, slot, fill);
+    if (Target::is_first_lane(mask)) end_.locks().unlock(slot);
+    return true;
+  }
 
   HEDDLE_CALLS_BACK
   template <typename Fill, typename Use>

@@ -35,14 +35,19 @@ namespace heddle::compat {
 constexpr sim::extent extent_of(dim3 size) { return {size.x, size.y, size.z}; }
 constexpr uint3 indices(sim::extent at) { return {at.x, at.y, at.z}; }
 
-/// The number that stands for a stream, whose handle is a pointer in CUDA and HIP.
-inline uint32_t stream_number(const void* handle) { return static_cast<uint32_t>(reinterpret_cast<uintptr_t>(handle)); }
+/// The number that stands for a stream, whose handle is a pointer in CUDA and HIP. Null is the default stream of the thread's device.
+inline uint32_t stream_number(const void* handle) {
+  if (handle == nullptr) return sim::runtime::default_stream_of(sim::runtime::current_device());
+  return static_cast<uint32_t>(reinterpret_cast<uintptr_t>(handle));
+}
 
 /// What stands between <<< and >>>.
 inline sim::grid_shape shape(dim3 grid, dim3 block, size_t shared_bytes = 0, const void* stream = nullptr) {
   constexpr uint64_t most_threads = 1024;
   if (extent_of(block).count() > most_threads)
     sim::runtime::trap(fault::assertion, "a launch with more than 1024 threads in a block");
+  if (sim::runtime::device_of_stream(stream_number(stream)) != sim::runtime::current_device())
+    sim::runtime::trap(fault::assertion, "a launch in a stream of another device than the thread's current one");
   return {.grid = extent_of(grid),
           .block = extent_of(block),
           .wave_lanes = HEDDLE_COMPAT_WAVE_LANES,

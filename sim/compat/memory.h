@@ -16,7 +16,7 @@ void allocate(T** memory, size_t bytes, bool on_device, const char* call) {
 /// Waits for the device first, as the real ones may: who frees memory while a kernel waits for the host hangs.
 inline void release(void* memory) {
   if (memory == nullptr) return;
-  sim::runtime::synchronize();
+  sim::runtime::synchronize(sim::runtime::device_of(memory));
   sim::runtime::release(memory);
 }
 
@@ -43,7 +43,7 @@ inline void fill_in_stream(void* to, int value, size_t bytes, const void* stream
 
 inline void copy(void* to, const void* from, size_t bytes, direction which) {
   check_direction(to, from, which);
-  sim::runtime::synchronize_stream(0);
+  sim::runtime::synchronize_stream(stream_number(nullptr));
   sim::runtime::copy(to, from, bytes);
 }
 

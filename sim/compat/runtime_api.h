@@ -19,6 +19,7 @@ enum HEDDLE_GPU(Error_t) {
   HEDDLE_GPU(ErrorInvalidValue) = 1,
   HEDDLE_GPU(ErrorMemoryAllocation) = 2,
   HEDDLE_GPU(ErrorInvalidDevice) = 101,
+  HEDDLE_GPU(ErrorInvalidResourceHandle) = 400,
   HEDDLE_GPU(ErrorNotReady) = 600,
 };
 
@@ -32,6 +33,8 @@ inline const char* HEDDLE_GPU(GetErrorName)(HEDDLE_GPU(Error_t) error) {
       return HEDDLE_GPU_TEXT(ErrorMemoryAllocation);
     case HEDDLE_GPU(ErrorInvalidDevice):
       return HEDDLE_GPU_TEXT(ErrorInvalidDevice);
+    case HEDDLE_GPU(ErrorInvalidResourceHandle):
+      return HEDDLE_GPU_TEXT(ErrorInvalidResourceHandle);
     case HEDDLE_GPU(ErrorNotReady):
       return HEDDLE_GPU_TEXT(ErrorNotReady);
   }
@@ -47,6 +50,8 @@ inline const char* HEDDLE_GPU(GetErrorString)(HEDDLE_GPU(Error_t) error) {
       return "out of memory";
     case HEDDLE_GPU(ErrorInvalidDevice):
       return "invalid device ordinal";
+    case HEDDLE_GPU(ErrorInvalidResourceHandle):
+      return "invalid resource handle";
     case HEDDLE_GPU(ErrorNotReady):
       return "device not ready";
   }
@@ -58,18 +63,24 @@ inline HEDDLE_GPU(Error_t) HEDDLE_GPU(PeekAtLastError)() { return HEDDLE_GPU(Suc
 // -- the device ----------------------------------------------------------------------------------------------------------------------
 
 inline HEDDLE_GPU(Error_t) HEDDLE_GPU(GetDeviceCount)(int* count) {
-  *count = 1;
+  if (count == nullptr) return HEDDLE_GPU(ErrorInvalidValue);
+  *count = static_cast<int>(heddle::sim::runtime::device_count());
   return HEDDLE_GPU(Success);
 }
+/// Of the calling thread; what it allocates, launches and creates from then on is that device's.
 inline HEDDLE_GPU(Error_t) HEDDLE_GPU(SetDevice)(int device) {
-  return device == 0 ? HEDDLE_GPU(Success) : HEDDLE_GPU(ErrorInvalidDevice);
+  if (device < 0 || static_cast<uint32_t>(device) >= heddle::sim::runtime::device_count())
+    return HEDDLE_GPU(ErrorInvalidDevice);
+  heddle::sim::runtime::set_current_device(static_cast<uint32_t>(device));
+  return HEDDLE_GPU(Success);
 }
 inline HEDDLE_GPU(Error_t) HEDDLE_GPU(GetDevice)(int* device) {
-  *device = 0;
+  if (device == nullptr) return HEDDLE_GPU(ErrorInvalidValue);
+  *device = static_cast<int>(heddle::sim::runtime::current_device());
   return HEDDLE_GPU(Success);
 }
 inline HEDDLE_GPU(Error_t) HEDDLE_GPU(DeviceSynchronize)() {
-  heddle::sim::runtime::synchronize();
+  heddle::sim::runtime::synchronize(heddle::sim::runtime::current_device());
   return HEDDLE_GPU(Success);
 }
 
@@ -146,7 +157,8 @@ inline constexpr unsigned int HEDDLE_GPU(StreamNonBlocking) = 1;
 inline HEDDLE_GPU(Error_t) HEDDLE_GPU(StreamCreateWithFlags)(HEDDLE_GPU(Stream_t) * stream, unsigned int flags) {
   *stream = nullptr;
   if (flags > HEDDLE_GPU(StreamNonBlocking)) return HEDDLE_GPU(ErrorInvalidValue);
-  const uint32_t number = heddle::sim::runtime::create_stream(flags != HEDDLE_GPU(StreamNonBlocking));
+  const uint32_t number = heddle::sim::runtime::create_stream(flags != HEDDLE_GPU(StreamNonBlocking),
+                                                              heddle::sim::runtime::current_device());
   *stream = reinterpret_cast<HEDDLE_GPU(Stream_t)>(uintptr_t{number});
   return HEDDLE_GPU(Success);
 }
@@ -184,8 +196,9 @@ inline constexpr unsigned int HEDDLE_GPU(EventBlockingSync) = 1;
 inline constexpr unsigned int HEDDLE_GPU(EventDisableTiming) = 2;
 
 inline HEDDLE_GPU(Error_t) HEDDLE_GPU(EventCreateWithFlags)(HEDDLE_GPU(Event_t) * event, unsigned int) {
-  // Null is no event.
-  *event = reinterpret_cast<HEDDLE_GPU(Event_t)>(uintptr_t{heddle::sim::runtime::create_event()} + 1);
+  // Null is no event. The handle's upper half is the event's device.
+  const auto device = uintptr_t{heddle::sim::runtime::current_device()} << 32;
+  *event = reinterpret_cast<HEDDLE_GPU(Event_t)>(device | (uintptr_t{heddle::sim::runtime::create_event()} + 1));
   return HEDDLE_GPU(Success);
 }
 inline HEDDLE_GPU(Error_t) HEDDLE_GPU(EventCreate)(HEDDLE_GPU(Event_t) * event) {
@@ -194,11 +207,17 @@ inline HEDDLE_GPU(Error_t) HEDDLE_GPU(EventCreate)(HEDDLE_GPU(Event_t) * event) 
 inline uint32_t heddle_event_number(HEDDLE_GPU(Event_t) event) {
   return static_cast<uint32_t>(reinterpret_cast<uintptr_t>(event)) - 1;
 }
+inline uint32_t heddle_event_device(HEDDLE_GPU(Event_t) event) {
+  return static_cast<uint32_t>(reinterpret_cast<uintptr_t>(event) >> 32);
+}
 inline HEDDLE_GPU(Error_t) HEDDLE_GPU(EventDestroy)(HEDDLE_GPU(Event_t) event) {
   return event == nullptr ? HEDDLE_GPU(ErrorInvalidValue) : HEDDLE_GPU(Success);
 }
 inline HEDDLE_GPU(Error_t) HEDDLE_GPU(EventRecord)(HEDDLE_GPU(Event_t) event, HEDDLE_GPU(Stream_t) stream = nullptr) {
-  heddle::sim::runtime::record_event(heddle_event_number(event), heddle::compat::stream_number(stream));
+  const uint32_t number = heddle::compat::stream_number(stream);
+  if (heddle_event_device(event) != heddle::sim::runtime::device_of_stream(number))
+    return HEDDLE_GPU(ErrorInvalidResourceHandle);
+  heddle::sim::runtime::record_event(heddle_event_number(event), number);
   return HEDDLE_GPU(Success);
 }
 HEDDLE_COMPAT_INLINE HEDDLE_GPU(Error_t) HEDDLE_GPU(EventQuery)(HEDDLE_GPU(Event_t) event) {

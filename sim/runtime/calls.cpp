@@ -191,6 +191,28 @@ device_memory memory_of(uint32_t device) {
   return world::instance->memory_of(device);
 }
 
+result<uint32_t> open_process(uint32_t device) {
+  const entered inside(caller_lane("device"));
+  return world::instance->open_process(device);
+}
+
+result<void> check_copy(uint32_t device, const void* to, const void* from, size_t size_bytes) {
+  if (world::current == nullptr) return {};
+  const entered inside(*world::current);
+  result<void> mine = world::instance->check_process("copy", device, to, size_bytes);
+  return mine ? world::instance->check_process("copy", device, from, size_bytes) : mine;
+}
+
+result<device_page> page_of(uint32_t device, const void* address) {
+  const entered inside(caller_lane("device"));
+  return world::instance->page_of(device, address);
+}
+
+result<void*> at(uint32_t device, uint64_t address) {
+  const entered inside(caller_lane("device"));
+  return world::instance->at(device, address);
+}
+
 void* allocate(size_t size_bytes, bool on_device, const char* name, uint32_t device) {
   const caller from = HEDDLE_CALLER;
   lane& self = caller_lane("device");
@@ -200,22 +222,24 @@ void* allocate(size_t size_bytes, bool on_device, const char* name, uint32_t dev
                                    device);
 }
 
-void* try_allocate(size_t size_bytes, bool on_device, const char* name, uint32_t device) {
+void* try_allocate(size_t size_bytes, bool on_device, const char* name, uint32_t device, bool moves) {
   const caller from = HEDDLE_CALLER;
   lane& self = caller_lane("device");
   const driver_call called(self, from);
   const entered inside(self);
   return world::instance->try_allocate(self, size_bytes, on_device ? memory_kind::device : memory_kind::shared, name,
-                                       device);
+                                       device, moves);
 }
 
-void release(void* pointer) {
+void release(void* pointer, uint32_t device) {
   if (pointer == nullptr) return;
   const caller from = HEDDLE_CALLER;
   lane& self = caller_lane("device");
   const driver_call called(self, from);
   const entered inside(self);
-  world::instance->release(self, pointer, make_operation(operation_kind::none, nullptr, 0, from));
+  const operation how = make_operation(operation_kind::none, nullptr, 0, from);
+  world::instance->require_process(self, "free", device, pointer, 1, how);
+  world::instance->release(self, pointer, how);
 }
 
 namespace {
@@ -285,6 +309,23 @@ void copy_bytes(void* to, const void* from_memory, size_t size_bytes, const call
   });
 }
 
+/// Marks the time of a copy, where virtual time is kept.
+class timed_copy {
+ public:
+  timed_copy(const lane& who, size_t size_bytes) : time_(world::instance->timed()), who_(who) {
+    if (time_ != nullptr) time_->copy_begins(who, size_bytes);
+  }
+  ~timed_copy() {
+    if (time_ != nullptr) time_->copy_ends(who_);
+  }
+  timed_copy(const timed_copy&) = delete;
+  timed_copy& operator=(const timed_copy&) = delete;
+
+ private:
+  timed_memory* time_;
+  const lane& who_;
+};
+
 /// Piece by piece, where they lie in the memory of several GPUs: each has an engine that copies from it, and none promises an order.
 void copy_pieces(void* to, const void* from_memory, size_t size_bytes, const caller& from) {
   const auto copy_piece = [&](size_t at, size_t piece) {
@@ -292,6 +333,7 @@ void copy_pieces(void* to, const void* from_memory, size_t size_bytes, const cal
   };
   lane& self = *world::current;
   world& here = *world::instance;
+  const timed_copy timed(self, size_bytes);
   if (!here.devices().places_memory()) return copy_piece(0, size_bytes);
   // Not more than a unified device has GPUs, on both sides; the last one takes what is left.
   std::array<std::pair<size_t, size_t>, 2 * device_set::most_gpus> pieces;
@@ -335,7 +377,7 @@ void perform_copy(void* body) {
 
 }  // namespace
 
-void copy(void* to, const void* from_memory, size_t size_bytes) {
+void copy(void* to, const void* from_memory, size_t size_bytes, uint32_t device) {
   const caller from = HEDDLE_CALLER;
   if (world::current == nullptr) {
     std::memmove(to, from_memory, size_bytes);
@@ -343,6 +385,13 @@ void copy(void* to, const void* from_memory, size_t size_bytes) {
   }
   const driver_call called(*world::current, from);
   const hidden_operands hidden(*world::current, as_operand(to), as_operand(from_memory), size_bytes);
+  if (world::instance->devices().has_several_processes()) {
+    lane& self = *world::current;
+    const entered inside(self);
+    const operation how = make_operation(operation_kind::none, nullptr, 0, from);
+    for (const void* const side : {static_cast<const void*>(to), from_memory})
+      world::instance->require_process(self, "copy", device, side, size_bytes, how);
+  }
   copy_pieces(to, from_memory, size_bytes, from);
 }
 
@@ -366,6 +415,20 @@ void map_cached(void* memory) {
 
 void name_slots(const named_slots& where) {
   if (world::current != nullptr) world::instance->name_slots(where);
+}
+
+void call_begins() {
+  if (world::current == nullptr || world::instance->timed() == nullptr) return;
+  lane& self = *world::current;
+  const entered inside(self);
+  world::instance->timed()->call_begins(self);
+}
+
+void call_ends(bool answered) {
+  if (world::current == nullptr || world::instance->timed() == nullptr) return;
+  lane& self = *world::current;
+  const entered inside(self);
+  world::instance->timed()->call_ends(self, answered);
 }
 
 void request_made(uint64_t id) {

@@ -46,16 +46,27 @@ void wait(doorbell* bell, doorbell seen, uint64_t timeout_ns);
 void trap(fault why, const char* message);
 bool is_device();
 
+/// A call of the lane to the other side of the link begins, and has ended; for virtual time alone. No operations.
+void call_begins();
+/// `answered`: it has come to something, and its time counts.
+void call_ends(bool answered);
+
 // `device` is a number below device_count(), or one that unify() has made.
 uint32_t device_count();
 uint32_t default_stream_of(uint32_t device);
 result<uint32_t> unify(std::span<const uint32_t> devices);
 device_memory memory_of(uint32_t device);
+result<uint32_t> open_process(uint32_t device);
+/// An error where one of the two is memory that another process than the device's has allocated.
+result<void> check_copy(uint32_t device, const void* to, const void* from, size_t size_bytes);
+result<device_page> page_of(uint32_t device, const void* address);
+result<void*> at(uint32_t device, uint64_t address);
 void* allocate(size_t size_bytes, bool on_device, const char* name, uint32_t device = 0);
 /// Null where the device has not enough memory.
-void* try_allocate(size_t size_bytes, bool on_device, const char* name, uint32_t device);
-void release(void* pointer);
-void copy(void* to, const void* from, size_t size_bytes);
+void* try_allocate(size_t size_bytes, bool on_device, const char* name, uint32_t device, bool moves = false);
+// Of the process of a device; other processes' memory ends the run.
+void release(void* pointer, uint32_t device = 0);
+void copy(void* to, const void* from, size_t size_bytes, uint32_t device = 0);
 /// `stream` is a number that create_stream() of gpu_calls.h has given, or that of the default stream.
 void launch(const launch_shape& shape, const fiber_body& kernel, const void* bytes, uint32_t stream = 0);
 bool query(uint32_t device = 0);

@@ -159,14 +159,29 @@ void* allocate_unnamed(size_t size_bytes, bool on_device, const char* kind) {
   const driver_call called(self, from);
   const entered inside(self);
   world& here = *world::instance;
-  void* const memory =
-      here.allocate(self, size_bytes, on_device ? memory_kind::device : memory_kind::shared, here.numbered_name(kind));
+  void* const memory = here.allocate(self, size_bytes, on_device ? memory_kind::device : memory_kind::shared,
+                                     here.numbered_name(kind), self.of->current_device);
   std::memset(memory, here.machine().fill, size_bytes);
   return memory;
 }
 
 bool is_allocated(const void* address) {
   return world::instance != nullptr && world::instance->memory().contains(address);
+}
+
+uint32_t device_of(const void* address) {
+  if (world::instance == nullptr) return 0;
+  const heap& memory = world::instance->memory();
+  const allocation* const known = memory.contains(address) ? memory.nearest(address) : nullptr;
+  return known != nullptr && known->kind == memory_kind::device ? known->device : current_device();
+}
+
+uint32_t current_device() { return world::current == nullptr ? 0 : world::current->of->current_device; }
+
+void set_current_device(uint32_t device) { caller_lane("choosing a device").of->current_device = device; }
+
+uint32_t device_of_stream(uint32_t stream) {
+  return world::instance == nullptr ? 0 : world::instance->device_of_stream(stream);
 }
 
 void fill(void* to, int value, size_t size_bytes) {

@@ -41,11 +41,21 @@ using modify_function = uint64_t (*)(uint64_t old, uint64_t operand);
 uint64_t modify(modify_function next, void* address, uint32_t size_bytes, uint64_t operand, memory_order order,
                 scope reach);
 
-/// As allocate, of memory that holds what nobody has written; its name is `kind` and a number.
+/// As allocate, on the thread's current device, of memory that holds what nobody has written; its name is `kind` and a number.
 void* allocate_unnamed(size_t size_bytes, bool on_device, const char* kind);
 /// Whether the device has allocated the memory.
 bool is_allocated(const void* address);
 void fill(void* to, int value, size_t size_bytes);
+/// The device that allocated the memory; the thread's current one where none did, or the memory is the host's.
+uint32_t device_of(const void* address);
+
+// -- devices
+
+/// The calling host thread's; 0 until it says otherwise. (CUDA C++ Programming Guide, "Device Selection".)
+uint32_t current_device();
+/// `device` is below device_count().
+void set_current_device(uint32_t device);
+uint32_t device_of_stream(uint32_t stream);
 
 // -- launches, streams, events
 

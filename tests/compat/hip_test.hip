@@ -43,6 +43,21 @@ TEST(hip, has_waves_of_64_lanes_and_their_indices) {
                                       5)));
 }
 
+TEST(hip, has_the_devices_of_the_machine) {
+  const auto choose = [] {
+    int count = 0;
+    int current = 7;
+    SIM_CHECK(hipGetDeviceCount(&count) == hipSuccess && count == 2);
+    SIM_CHECK(hipSetDevice(2) == hipErrorInvalidDevice && hipSetDevice(-1) == hipErrorInvalidDevice);
+    SIM_CHECK(hipGetDevice(&current) == hipSuccess && current == 0);
+    SIM_CHECK(hipSetDevice(1) == hipSuccess && hipGetDevice(&current) == hipSuccess && current == 1);
+    on_device<char>(4096);
+    SIM_CHECK(hipSetDevice(0) == hipSuccess);
+    on_device<char>(4096);
+  };
+  EXPECT_TRUE(always(verdict::ok, machine({"driver.devices=2", "driver.memory_kib=4"}).run_many(choose, 5)));
+}
+
 // Which lanes stand together is a choice where each is scheduled on its own: whatever it is, all of them see the same.
 __global__ void agree() {
   const unsigned long long voters = __ballot(1);

@@ -99,7 +99,8 @@ set(heddle_scenario_files_of_the_simulator
   driver_frees.cpp
   driver_oversubscription.cpp
   zoo/cached_token.cpp
-  zoo/weak_failure_taken_for_owner.cpp)
+  zoo/weak_failure_taken_for_owner.cpp
+  driver_pages.cpp)
 
 # Those that tell the lanes of a wave apart mean nothing where every lane is a wave of its own, as on host threads.
 set(heddle_scenario_files_of_wide_waves

@@ -25,6 +25,8 @@ std::string changed(const parameter& setting) {
 }
 
 bool is_of_memory(const std::string& key) {
+  // Times are for reported latencies, too.
+  if (key == "link.latency" || (key.starts_with("link.") && key.ends_with("_ns"))) return false;
   return key.starts_with("link.") || key == "buffer" || key == "late" || key == "history" || key == "races" ||
          key == "host";
 }
@@ -58,11 +60,10 @@ TEST(settings, what_the_host_is_counts_where_memory_is_scoped) {
             "host=weak has no effect with fidelity=link; use --set fidelity=scoped");
 }
 
-TEST(settings, times_need_a_latency_and_the_age_needs_none) {
-  EXPECT_EQ(
-      refusal({"fidelity=link", "link.read_ns=7"}),
-      "link.read_ns=7 has no effect with link.latency=off; use --set link.latency=fixed or --set link.latency=heavy");
-  EXPECT_EQ(refusal({"fidelity=link", "link.read_ns=7", "link.latency=heavy"}), "");
+TEST(settings, times_are_taken_always_and_the_age_needs_arrivals_without_time) {
+  EXPECT_EQ(refusal({"link.read_ns=7", "link.latency=heavy"}), "");
+  EXPECT_EQ(refusal({"fidelity=interleaving", "link.read_ns=7", "link.latency=heavy"}), "");
+  EXPECT_EQ(refusal({"fidelity=link", "link.read_ns=7"}), "");
   EXPECT_EQ(refusal({"fidelity=link", "link.age=7"}), "");
   EXPECT_EQ(refusal({"fidelity=link", "link.age=7", "link.latency=fixed"}),
             "link.age=7 has no effect with link.latency=fixed; use --set link.latency=off");

@@ -24,6 +24,9 @@ std::optional<std::string> without_effect(const parameters&) { return std::nullo
 simulation::simulation() = default;
 simulation::~simulation() = default;
 
+// There is no time here, and no call takes any.
+void simulation::time_calls(call_times*) {}
+
 // Some random runs, so that the command can be linked without a simulator; the search itself is tested in tests/sim.
 search_result simulation::search(const explored_run& run, const search_options& options) {
   search_result result;

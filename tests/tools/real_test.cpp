@@ -35,6 +35,25 @@ TEST_F(real_command, a_planted_bug_is_found_and_replays_in_another_process) {
   EXPECT_NE(again.out.find("3 of 3 equal digests"), std::string::npos) << again.out;
 }
 
+TEST_F(real_command, fuzz_tells_how_long_calls_take_and_that_it_is_a_model) {
+  const nlohmann::json echo = fuzzed("port.echo", "50")["virtual_latency"];
+  EXPECT_EQ(echo["is"], "a model in virtual time, not a measurement");
+  EXPECT_EQ(echo["calls"], 50 * 24);
+  EXPECT_EQ(echo["schedules"], 50);
+  EXPECT_GT(echo["median_us"], 1.1) << "two ways across the link at least";
+  EXPECT_LE(echo["median_us"], echo["p99_us"]);
+  EXPECT_LE(echo["p99_us"], echo["longest_us"]);
+  EXPECT_EQ(fuzzed("driver.copy-back", "50")["virtual_latency"], nullptr);
+  const std::string text = run_process({REAL_HEDDLE, "fuzz", "port.echo", "driver.copy-back", "--schedules", "50"}).out;
+  const size_t table = text.find("a call, in virtual time");
+  ASSERT_NE(table, std::string::npos) << text;
+  EXPECT_NE(text.find("port.echo", table), std::string::npos);
+  EXPECT_EQ(text.find("driver.copy-back", table), std::string::npos);
+  EXPECT_NE(text.find("no measurement", table), std::string::npos);
+  EXPECT_EQ(run_process({REAL_HEDDLE, "fuzz", "driver.copy-back", "--schedules", "50"}).out.find("virtual"),
+            std::string::npos);
+}
+
 TEST_F(real_command, a_setting_without_effect_is_refused_and_with_one_is_taken) {
   const ended_process refused = run_process({REAL_HEDDLE, "fuzz", "port.echo", "--set", "link.wc=on"});
   EXPECT_EQ(refused.status, 2);

@@ -4,6 +4,7 @@
 #include <heddle/tools/table.h>
 
 #include <algorithm>
+#include <cstdio>
 #include <iostream>
 #include <nlohmann/json.hpp>
 
@@ -42,6 +43,38 @@ void print_table(const fuzz_summary& summary) {
   shown.print(std::cout, width_max);
 }
 
+/// Nanoseconds as microseconds.
+std::string microseconds(double ns) {
+  char text[32];
+  std::snprintf(text, sizeof text, "%.2f", ns / 1000);
+  return text;
+}
+
+void print_latencies(const fuzz_summary& summary) {
+  using enum table::align;
+  table shown({{.title = "a call, in virtual time"},
+               {.title = "calls", .side = right},
+               {.title = "median", .side = right},
+               {.title = "99%", .side = right},
+               {.title = "longest", .side = right},
+               {.title = ""}});
+  bool any = false;
+  for (const trial& each : summary.trials) {
+    if (!each.latency) continue;
+    any = true;
+    shown.add({{.text = each.tested->name},
+               {.text = grouped(each.latency->calls)},
+               {.text = microseconds(each.latency->median_ns)},
+               {.text = microseconds(each.latency->p99_ns)},
+               {.text = microseconds(each.latency->longest_ns)},
+               {.text = "us"}});
+  }
+  if (!any) return;
+  std::cout << '\n';
+  shown.print(std::cout, width_max);
+  std::cout << "  (the simulator's model of latency, and no measurement: docs/latency.md)\n";
+}
+
 void print_warnings(const fuzz_summary& summary) {
   for (const trial& each : summary.trials) {
     if (each.runs.choices > 0 || each.runs.schedules == 0) continue;
@@ -74,6 +107,16 @@ json to_json(const scheduler::finding& found, const std::string& file) {
           {"count", found.count},
           {"message", found.message},
           {"reproducible", found.not_reproducible.empty()}};
+}
+
+json to_json(const call_latency& of) {
+  constexpr double ns_per_us = 1000;
+  return {{"is", "a model in virtual time, not a measurement"},
+          {"calls", of.calls},
+          {"schedules", of.schedules},
+          {"median_us", of.median_ns / ns_per_us},
+          {"p99_us", of.p99_ns / ns_per_us},
+          {"longest_us", of.longest_ns / ns_per_us}};
 }
 
 }  // namespace
@@ -113,6 +156,7 @@ void print_text(const fuzz_summary& summary, const std::string& program) {
                 << each.tested->name << ": " << to_string(each.expected) << " was expected, and not found in "
                 << grouped(each.runs.schedules) << " schedules\n";
   }
+  print_latencies(summary);
   std::cout << '\n' << summary_line(summary) << '\n';
 }
 
@@ -131,6 +175,7 @@ void print_json(const fuzz_summary& summary) {
                       {"steps", each.runs.steps},
                       {"choices", each.runs.choices},
                       {"digest", hexadecimal(each.runs.digest)},
+                      {"virtual_latency", each.latency ? to_json(*each.latency) : json(nullptr)},
                       {"findings", findings}});
   }
   const json all = {{"scenarios", listed}, {"ok", summary.ok()}, {"interrupted", summary.interrupted}};

@@ -5,6 +5,7 @@
 #include <heddle/sim/run_record.h>
 #include <heddle/sim/simulation.h>
 #include <heddle/tools/common.h>
+#include <heddle/tools/latency.h>
 #include <heddle/tools/registry.h>
 
 #include <string>
@@ -17,6 +18,7 @@ struct trial {
   scheduler::verdict expected = scheduler::verdict::ok;
   scheduler::campaign_result runs;
   std::vector<std::string> files;  ///< per finding, where its trace was written; empty when it was not
+  std::optional<call_latency> latency = std::nullopt;  ///< where the scenario makes calls
 
   /// The expected verdict when nothing else was found; otherwise the first that was not expected. `ok` when nothing was
   /// found.

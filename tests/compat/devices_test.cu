@@ -1,0 +1,166 @@
+// Several devices in the spellings of CUDA: which one a thread means, and what belongs to it. (CUDA C++ Programming Guide, "Multi-Device
+// System"; CUDA Runtime API, "Device Management".)
+#include "../sim/run.h"
+
+namespace {
+
+using namespace heddle::sim::tests;
+
+machine of_two(std::vector<std::string> settings = {}) {
+  settings.emplace_back("fidelity=scoped");
+  settings.emplace_back("driver.devices=2");
+  return machine(settings);
+}
+
+void use(int device) { SIM_CHECK(cudaSetDevice(device) == cudaSuccess); }
+
+template <typename T>
+T* on_device(size_t count) {
+  T* memory = nullptr;
+  SIM_CHECK(cudaMalloc(&memory, count * sizeof(T)) == cudaSuccess);
+  return memory;
+}
+
+__global__ void store(int* to, int value) { *to = value; }
+__global__ void wait_for(const int* flag) {
+  while (*static_cast<const volatile int*>(flag) == 0) __nanosleep(10);
+}
+__global__ void nothing() {}
+
+TEST(cuda_devices, are_counted_and_chosen_and_others_are_refused) {
+  const auto choose = [] {
+    int count = 0;
+    int current = 7;
+    SIM_CHECK(cudaGetDeviceCount(&count) == cudaSuccess && count == 2);
+    SIM_CHECK(cudaGetDeviceCount(nullptr) == cudaErrorInvalidValue && cudaGetDevice(nullptr) == cudaErrorInvalidValue);
+    SIM_CHECK(cudaGetDevice(&current) == cudaSuccess && current == 0);
+    use(1);
+    SIM_CHECK(cudaSetDevice(2) == cudaErrorInvalidDevice && cudaSetDevice(-1) == cudaErrorInvalidDevice);
+    SIM_CHECK(cudaGetDevice(&current) == cudaSuccess && current == 1);
+  };
+  EXPECT_TRUE(always(verdict::ok, of_two().run_many(choose, 5)));
+  EXPECT_TRUE(always(verdict::ok, machine().run_many(
+                                      [] {
+                                        int count = 0;
+                                        SIM_CHECK(cudaGetDeviceCount(&count) == cudaSuccess && count == 1);
+                                        SIM_CHECK(cudaSetDevice(1) == cudaErrorInvalidDevice);
+                                      },
+                                      2)));
+}
+
+TEST(cuda_devices, each_has_memory_of_its_own) {
+  const auto fill = [](int second) {
+    return [second] {
+      on_device<char>(4096);
+      use(second);
+      on_device<char>(4096);
+    };
+  };
+  EXPECT_TRUE(always(verdict::ok, of_two({"driver.memory_kib=4"}).run_many(fill(1), 2)));
+  EXPECT_TRUE(always(verdict::memory, of_two({"driver.memory_kib=4"}).run_many(fill(0), 2)));
+}
+
+TEST(cuda_devices, run_what_is_launched_while_they_are_chosen) {
+  // One place each: the kernel that waits is in nobody's way on the other device, and in everybody's on its own.
+  const auto launch = [](int second) {
+    return [second] {
+      int* flag = nullptr;
+      SIM_CHECK(cudaMallocHost(&flag, sizeof *flag) == cudaSuccess);
+      *flag = 0;
+      cudaStream_t first_stream = nullptr;
+      cudaStream_t second_stream = nullptr;
+      SIM_CHECK(cudaStreamCreateWithFlags(&first_stream, cudaStreamNonBlocking) == cudaSuccess);
+      wait_for<<<1, 1, 0, first_stream>>>(flag);
+      use(second);
+      SIM_CHECK(cudaStreamCreateWithFlags(&second_stream, cudaStreamNonBlocking) == cudaSuccess);
+      nothing<<<1, 1, 0, second_stream>>>();
+      SIM_CHECK(cudaStreamSynchronize(second_stream) == cudaSuccess);
+      *static_cast<volatile int*>(flag) = 1;
+      use(0);
+      SIM_CHECK(cudaDeviceSynchronize() == cudaSuccess);
+    };
+  };
+  EXPECT_TRUE(always(verdict::ok, of_two({"resident=1", "places=kept"}).run_many(launch(1), 50)));
+  EXPECT_TRUE(always(verdict::deadlock, of_two({"resident=1", "places=kept"}).run_many(launch(0), 5)));
+}
+
+TEST(cuda_devices, are_waited_for_one_by_one) {
+  const auto synchronize = [](int waits_for) {
+    return [waits_for] {
+      int* flag = nullptr;
+      SIM_CHECK(cudaMallocHost(&flag, sizeof *flag) == cudaSuccess);
+      *flag = 0;
+      use(1);
+      wait_for<<<1, 1>>>(flag);
+      use(waits_for);
+      SIM_CHECK(cudaDeviceSynchronize() == cudaSuccess);
+      *static_cast<volatile int*>(flag) = 1;
+      use(1);
+      SIM_CHECK(cudaDeviceSynchronize() == cudaSuccess);
+    };
+  };
+  EXPECT_TRUE(always(verdict::ok, of_two().run_many(synchronize(0), 50)));
+  EXPECT_TRUE(always(verdict::deadlock, of_two().run_many(synchronize(1), 5)));
+}
+
+TEST(cuda_devices, have_default_streams_of_their_own_with_blocking_streams_beside_them) {
+  const auto launch = [](int device) {
+    return [device] {
+      int* word = on_device<int>(1);
+      cudaStream_t blocking = nullptr;
+      SIM_CHECK(cudaStreamCreate(&blocking) == cudaSuccess);
+      store<<<1, 1, 0, blocking>>>(word, 1);
+      use(device);
+      store<<<1, 1>>>(word, 2);  // of the default stream of that device
+      use(0);
+      SIM_CHECK(cudaDeviceSynchronize() == cudaSuccess);
+      use(1);
+      SIM_CHECK(cudaDeviceSynchronize() == cudaSuccess);
+      SIM_CHECK(*word == 2);
+    };
+  };
+  EXPECT_TRUE(always(verdict::ok, of_two().run_many(launch(0), 100)));
+  EXPECT_GT(of_two().run_many(launch(1), 100).count(verdict::race), 0U) << "nothing orders the two";
+}
+
+TEST(cuda_devices, refuse_streams_and_events_of_each_other) {
+  const auto launch = [] {
+    cudaStream_t stream = nullptr;
+    SIM_CHECK(cudaStreamCreate(&stream) == cudaSuccess);
+    use(1);
+    nothing<<<1, 1, 0, stream>>>();
+  };
+  const tally seen = of_two().run_many(launch, 1);
+  EXPECT_TRUE(always(verdict::assertion, seen));
+  EXPECT_TRUE(says(seen.examples.at(verdict::assertion).message, "stream of another device"));
+  const auto record = [] {
+    cudaEvent_t event = nullptr;
+    cudaStream_t stream = nullptr;
+    SIM_CHECK(cudaEventCreate(&event) == cudaSuccess);
+    use(1);
+    SIM_CHECK(cudaStreamCreate(&stream) == cudaSuccess);
+    SIM_CHECK(cudaEventRecord(event, stream) == cudaErrorInvalidResourceHandle);
+    // A stream may wait for any event.
+    use(0);
+    SIM_CHECK(cudaEventRecord(event) == cudaSuccess && cudaStreamWaitEvent(stream, event) == cudaSuccess);
+  };
+  EXPECT_TRUE(always(verdict::ok, of_two().run_many(record, 5)));
+}
+
+TEST(cuda_devices, are_chosen_by_each_thread_for_itself) {
+  const auto choose = [] {
+    heddle::sim::device on;
+    use(1);
+    auto other = on.spawn_host("other", [] {
+      int current = 7;
+      SIM_CHECK(cudaGetDevice(&current) == cudaSuccess && current == 0);
+      use(0);
+    });
+    other.join();
+    int current = 7;
+    SIM_CHECK(cudaGetDevice(&current) == cudaSuccess && current == 1);
+  };
+  EXPECT_TRUE(always(verdict::ok, of_two().run_many(choose, 20)));
+}
+
+}  // namespace

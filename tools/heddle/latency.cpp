@@ -1,0 +1,55 @@
+#include <heddle/scheduler/estimate.h>
+#include <heddle/scheduler/strategy.h>
+#include <heddle/sim/time/call_times.h>
+#include <heddle/tools/interrupt.h>
+#include <heddle/tools/latency.h>
+#include <heddle/tools/trial.h>
+
+#include <algorithm>
+#include <vector>
+
+namespace heddle::tools {
+namespace {
+
+constexpr uint64_t schedules_most = 200;
+constexpr uint64_t steps_most = 400'000;  // a run more than that is made in any case
+constexpr uint64_t schedules_without_call = 4;
+
+/// What a share of them does not exceed; the nearest rank. `sorted` is not empty.
+double at_share(const std::vector<uint64_t>& sorted, uint64_t percent) {
+  constexpr double ps_per_ns = 1000;
+  const size_t rank = (sorted.size() * percent + 99) / 100;
+  return static_cast<double>(sorted[rank == 0 ? 0 : rank - 1]) / ps_per_ns;
+}
+
+}  // namespace
+
+std::optional<call_latency> latency_of(const scenario& tested, const parameters& settings, const std::string& strategy,
+                                       uint64_t first_seed, uint64_t schedules) {
+  std::string error;
+  const std::unique_ptr<scheduler::strategy> deciding = scheduler::make_strategy(strategy, error);
+  if (deciding == nullptr) return std::nullopt;
+  sim::simulation machine;
+  deciding->estimated(scheduler::estimate_for(
+      *deciding, [&](scheduler::choice_source& choices) { run_scenario(machine, tested, settings, choices, false); }));
+  sim::call_times times;
+  machine.time_calls(&times);
+  scheduler::choice_source choices;
+  uint64_t steps = 0;
+  uint64_t runs = 0;
+  const uint64_t most = std::min(schedules, schedules_most);
+  for (; runs < most && steps < steps_most && !interrupt_flag(); ++runs) {
+    if (times.begun == 0 && runs == schedules_without_call) return std::nullopt;
+    choices.begin(*deciding, first_seed + runs);
+    steps += run_scenario(machine, tested, settings, choices, false).steps;
+  }
+  if (times.took_ps.empty()) return std::nullopt;
+  std::sort(times.took_ps.begin(), times.took_ps.end());
+  return call_latency{.calls = times.took_ps.size(),
+                      .schedules = runs,
+                      .median_ns = at_share(times.took_ps, 50),
+                      .p99_ns = at_share(times.took_ps, 99),
+                      .longest_ns = at_share(times.took_ps, 100)};
+}
+
+}  // namespace heddle::tools
