@@ -39,7 +39,7 @@ std::optional<call_latency> latency_of(const scenario& tested, const parameters&
   uint64_t runs = 0;
   const uint64_t most = std::min(schedules, schedules_most);
   for (; runs < most && steps < steps_most && !interrupt_flag(); ++runs) {
-    if (times.begun == 0 && runs == schedules_without_call) return std::nullopt;
+    if (times.begun == 0 && (runs == schedules_without_call || times.runs != runs)) return std::nullopt;
     choices.begin(*deciding, first_seed + runs);
     steps += run_scenario(machine, tested, settings, choices, false).steps;
   }
