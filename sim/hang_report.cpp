@@ -49,7 +49,9 @@ std::string hang_report::standing(const lane& who) const {
     text = "is masked off " + world::held_until(who) + "; next: " + describe(who.pending);
   } else if (who.state == lane_state::candidate) {
     text = state_of(who);
-    text += who.begun ? "; next: " + describe(who.pending) : "; has not begun";
+    text += !who.begun                     ? "; has not begun"
+            : who.pending.frame == nullptr ? "; next: its end"
+                                           : "; next: " + describe(who.pending);
   } else if (who.state == lane_state::at_collective && who.pending.kind == operation_kind::block_barrier) {
     text = "waits at a block barrier";
   } else if (who.state == lane_state::at_collective) {

@@ -431,6 +431,14 @@ void world::run_lane(void* argument) {
   self.pending.frame = nullptr;  // what it pointed to has returned
   here.finish_plain_store(self);
   if (has_thrown) here.end(self, verdict::assertion, "an exception leaves the thread: " + thrown);
+  // Where plain accesses are no points, nobody has been asked since the last other operation whether the lane goes on. One that is
+  // promised no turn need not come to its end, which others may wait for.
+  const operation_kind last = self.pending.kind;
+  if (!here.machine_.plain_points && !self.of->guaranteed && self.of->together == nullptr &&
+      (last == operation_kind::plain_load || last == operation_kind::plain_store)) {
+    self.pending = {};
+    here.yield(self);
+  }
   here.lane_ended(self);
 }
 

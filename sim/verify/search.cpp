@@ -203,6 +203,8 @@ bool explorer::is_local(world& here, const lane& who) const {
     case operation_kind::fence:
       return who.pending.order != memory_order::seq_cst && !here.fences_deliver();
     case operation_kind::none:
+      // Others may wait for its end.
+      if (who.begun && who.pending.frame == nullptr) return who.of->guaranteed;
       // The first step of a wave counts for who is promised a turn.
       return who.is_host() || who.of->stepped || here.machine().progress == progress_model::fair;
     // As long as they only wait, they may as well have begun to.

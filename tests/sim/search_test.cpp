@@ -198,6 +198,29 @@ TEST(Search, WhoIsPromisedNothingMayBeDenied) {
   }
 }
 
+TEST(Search, AWaveThatIsPromisedNothingNeedNotComeToItsEnd) {
+  // Nothing but plain accesses, which are no points here; the host waits for the end of the kernel.
+  const program body = [] {
+    device machine;
+    auto* const word_of_kernel = machine.allocate_shared<uint32_t>(1, "word");
+    machine.launch({.blocks = 1, .waves = 1, .lanes = 1}, [=] { *word_of_kernel += 1; });
+    machine.synchronize();
+    machine.free(word_of_kernel);
+  };
+  for (const bool with_memory : {false, true})
+    for (const char* model : {"progress=unfair", "progress=hsa", "progress=obe", "progress=fair"}) {
+      std::vector<std::string> settings = with_memory ? scoped : std::vector<std::string>{};
+      settings.emplace_back(model);
+      const bool hangs = std::string(model) == "progress=unfair";
+      explorer_of tested(body, settings);
+      const explored all = tested.all();
+      EXPECT_EQ(all.verdicts.contains(verdict::progress), hangs) << model;
+      EXPECT_TRUE(hangs || all.search.complete) << model << ": " << all.search.left_out;
+      if (!hangs) continue;
+      EXPECT_EQ(tested.again().verdict, verdict::progress) << "its answers repeat it";
+    }
+}
+
 TEST(Search, ALoopThatGivesUpIsSeenToGiveUp) {
   static uint32_t tries;
   const program body = [] {
