@@ -112,6 +112,7 @@ void lane_heap::tell(state_reader& to) const {
 //
 // Weak, so that a program's own take their place; then states of programs that allocate are told apart that need not be.
 
+#if !defined(HEDDLE_ADDRESS_SANITIZER) && !defined(__SANITIZE_THREAD__)
 namespace {
 
 using heddle::sim::lane;
@@ -158,7 +159,6 @@ void release(void* memory) {
 
 }  // namespace
 
-#if !defined(HEDDLE_ADDRESS_SANITIZER) && !defined(__SANITIZE_THREAD__)
 #define HEDDLE_WEAK __attribute__((weak))
 constexpr size_t usual = alignof(std::max_align_t);
 HEDDLE_WEAK void* operator new(size_t size_bytes) { return allocate(size_bytes, usual); }
