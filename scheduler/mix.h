@@ -32,9 +32,9 @@ class mix_strategy final : public strategy {
   bool looks_at_steps() const override { return current_->looks_at_steps(); }
   void performed(const candidate& who) override { current_->performed(who); }
   bool wants_estimate() const override { return true; }
-  void estimated(std::shared_ptr<const estimate> known) override {
+  void estimated(const std::shared_ptr<const estimate>& known) override {
     pct_.estimated(known);
-    surw_.estimated(std::move(known));
+    surw_.estimated(known);
   }
   std::string_view name() const override { return "mix"; }
 

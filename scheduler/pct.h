@@ -37,7 +37,7 @@ class pct_strategy final : public strategy {
   void begin(uint64_t seed) override;
   uint32_t pick(const choice& asked) override;
   bool wants_estimate() const override { return true; }
-  void estimated(std::shared_ptr<const estimate> known) override { known_ = std::move(known); }
+  void estimated(const std::shared_ptr<const estimate>& known) override { known_ = known; }
   std::string_view name() const override { return "pct"; }
 
   /// Of this run.

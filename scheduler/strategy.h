@@ -44,7 +44,7 @@ class strategy {
   /// Whether it wants to know what runs of the program are like (estimate.h). It must do without, too.
   virtual bool wants_estimate() const { return false; }
   /// What holds for all runs from now on; null where nothing is known.
-  virtual void estimated(std::shared_ptr<const estimate>) {}
+  virtual void estimated(const std::shared_ptr<const estimate>&) {}
 
   /// The name under which `--strategy` knows it.
   virtual std::string_view name() const = 0;

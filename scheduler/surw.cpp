@@ -5,8 +5,8 @@
 
 namespace heddle::scheduler {
 
-void surw_strategy::estimated(std::shared_ptr<const estimate> known) {
-  known_ = std::move(known);
+void surw_strategy::estimated(const std::shared_ptr<const estimate>& known) {
+  known_ = known;
   remaining_.forget();
   if (known_ != nullptr) remaining_.known(*known_);
 }

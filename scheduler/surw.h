@@ -26,7 +26,7 @@ class surw_strategy final : public strategy {
   bool looks_at_steps() const override { return true; }
   void performed(const candidate& who) override;
   bool wants_estimate() const override { return true; }
-  void estimated(std::shared_ptr<const estimate> known) override;
+  void estimated(const std::shared_ptr<const estimate>& known) override;
   std::string_view name() const override { return "surw"; }
 
   /// The location of this run; 0 when there is none.

@@ -2,7 +2,7 @@
 
 namespace heddle::scheduler {
 
-void urw_strategy::estimated(std::shared_ptr<const estimate> known) {
+void urw_strategy::estimated(const std::shared_ptr<const estimate>& known) {
   totals_.clear();
   remaining_.forget();
   if (known == nullptr) return;

@@ -22,7 +22,7 @@ class urw_strategy final : public strategy {
   void begin(uint64_t seed) override;
   uint32_t pick(const choice& asked) override;
   bool wants_estimate() const override { return true; }
-  void estimated(std::shared_ptr<const estimate> known) override;
+  void estimated(const std::shared_ptr<const estimate>& known) override;
   std::string_view name() const override { return "urw"; }
 
  private:

@@ -7,6 +7,7 @@
 #include <array>
 #include <cstdio>
 #include <map>
+#include <ranges>
 #include <utility>
 
 namespace heddle::sim {
@@ -116,9 +117,9 @@ void recorder::infer_read(taken& one, bool readable) {
   const watched bytes = {one.what.address, 0, one.what.size_bytes};
   const auto overlaps = [&](const taken& store) { return bytes.overlaps(store.what.address, store.what.size_bytes); };
   if (const auto own = under_way_.find(one.who); own != under_way_.end())
-    for (auto step = own->second.rbegin(); step != own->second.rend(); ++step)
-      if (const taken* const store = at_step(*step); store != nullptr && overlaps(*store)) {
-        one.reads = *step;
+    for (const uint64_t step : std::ranges::reverse_view(own->second))
+      if (const taken* const store = at_step(step); store != nullptr && overlaps(*store)) {
+        one.reads = step;
         return;
       }
   const bool is_word = one.what.size_bytes <= sizeof one.value;

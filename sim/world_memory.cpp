@@ -261,7 +261,6 @@ device_memory world::memory_of(uint32_t device) const {
 }
 
 size_t world::piece_of_copy(const void* to, const void* from, size_t at_byte, size_t size_bytes) {
-  constexpr size_t page_bytes = 4096;
   size_t piece = size_bytes - at_byte;
   if (!devices_.places_memory()) return piece;
   for (const void* const side : {to, from}) {

@@ -472,7 +472,7 @@ void scoped_memory::has_read_relaxed(lane& self, lane_facts& mine, message& it, 
 bool scoped_memory::is_overwritten(const granule& in, int n, const place_list& known) {
   const message* const it = in.order[static_cast<size_t>(n)];
   return std::any_of(known.begin(), known.end(),
-                     [&](int8_t one) { return in.order[static_cast<size_t>(one)]->races_with(it) == nullptr; });
+                     [&](int one) { return in.order[static_cast<size_t>(one)]->races_with(it) == nullptr; });
 }
 
 [[gnu::always_inline]] inline scoped_memory::visible scoped_memory::choose_visible(lane& self, lane_facts& mine,
@@ -562,8 +562,8 @@ scoped_memory::visible scoped_memory::choose_among_racing(lane& self, lane_facts
   if (picked != 0) {
     --self.late_left;
     const message* const found = cut < 0 ? nullptr : in.order[static_cast<size_t>(cut)];
-    for (const int8_t known : racing)
-      for (message::racing& one : in.order[static_cast<size_t>(known)]->unordered)
+    for (uint32_t n = 0; n < racing.count(); ++n)
+      for (message::racing& one : in.order[static_cast<size_t>(racing[n])]->unordered)
         if (one.with == found) one.found = true;
     if (mine.clock.split) note_overtaken(mine, in, cut, mask);
   }

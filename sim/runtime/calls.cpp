@@ -336,7 +336,7 @@ void copy_pieces(void* to, const void* from_memory, size_t size_bytes, const cal
   const timed_copy timed(self, size_bytes);
   if (!here.devices().places_memory()) return copy_piece(0, size_bytes);
   // Not more than a unified device has GPUs, on both sides; the last one takes what is left.
-  std::array<std::pair<size_t, size_t>, 2 * device_set::most_gpus> pieces;
+  std::array<std::pair<size_t, size_t>, size_t{2} * device_set::most_gpus> pieces;
   uint32_t count = 0;
   {
     const entered inside(self);
@@ -399,7 +399,7 @@ void copy_in_stream(void* to, const void* from_memory, size_t size_bytes, uint32
   static constexpr fiber_body engine = {.size_bytes = sizeof(stream_copy), .move_to = nullptr, .invoke = perform_copy};
   const caller from = HEDDLE_CALLER;
   lane& self = caller_lane("a copy in a stream");
-  const driver_call called(self, from, driver_call::launch);
+  const driver_call called(self, from, driver_call::kind::launch);
   const entered inside(self);
   const hidden_operands hidden(self, as_operand(to), as_operand(from_memory), uint64_t{stream} << 48 | size_bytes);
   world::instance->copy_in_stream(self, {.to = to, .from = from_memory, .size_bytes = size_bytes, .place = from.place},
@@ -447,7 +447,7 @@ void request_served(uint64_t id) {
 void launch(const launch_shape& shape, const fiber_body& kernel, const void* bytes, uint32_t stream) {
   const caller from = HEDDLE_CALLER;
   lane& self = caller_lane("device");
-  const driver_call called(self, from, driver_call::launch);
+  const driver_call called(self, from, driver_call::kind::launch);
   const entered inside(self);
   const hidden_operands hidden(self, uint64_t{shape.blocks} << 32 | shape.waves, uint64_t{shape.lanes} << 32 | stream,
                                as_operand(bytes));
@@ -480,7 +480,7 @@ bool query(uint32_t device) {
 void synchronize(uint32_t device) {
   const caller from = HEDDLE_CALLER;
   lane& self = caller_lane("device");
-  const driver_call called(self, from, driver_call::wait);
+  const driver_call called(self, from, driver_call::kind::wait);
   const entered inside(self);
   const hidden_operands hidden(self);
   world& here = *world::instance;

@@ -8,20 +8,20 @@ namespace heddle::sim::runtime {
 /// From its beginning to its return. Made before the simulator is entered; not of calls that only ask.
 class driver_call {
  public:
-  enum kind : uint8_t {
+  enum class kind : uint8_t {
     work,    ///< allocates, frees, copies, makes or destroys a stream
     launch,  ///< never waits for what was launched before
     wait,    ///< for kernels, as its own purpose
   };
 
-  driver_call(lane& self, const caller& from, kind what = work) : self_(self), from_(from) {
+  driver_call(lane& self, const caller& from, kind what = kind::work) : self_(self), from_(from) {
     const driver_calls how = world::instance->machine().driver;
     // What only waits for the device has nothing to add.
-    waits_ = how != driver_calls::free && self.is_host() && !(how == driver_calls::idle && what == wait);
+    waits_ = how != driver_calls::free && self.is_host() && !(how == driver_calls::idle && what == kind::wait);
     if (!waits_) return;
     const entered inside(self_);
-    const hidden_operands hidden(self_, what);
-    world::instance->enter_driver(self_, what == launch, make_operation(operation_kind::none, nullptr, 0, from_));
+    const hidden_operands hidden(self_, static_cast<uint64_t>(what));
+    world::instance->enter_driver(self_, what == kind::launch, make_operation(operation_kind::none, nullptr, 0, from_));
   }
   ~driver_call() {
     if (!waits_) return;

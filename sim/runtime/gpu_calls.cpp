@@ -191,7 +191,7 @@ void fill(void* to, int value, size_t size_bytes) {
 void launch_grid(const grid_shape& shape, const fiber_body& kernel, const void* bytes) {
   const caller from = HEDDLE_CALLER;
   lane& self = caller_lane("a launch");
-  const driver_call called(self, from, driver_call::launch);
+  const driver_call called(self, from, driver_call::kind::launch);
   const entered inside(self);
   const hidden_operands hidden(self, shape.grid.count(), shape.block.count(), as_operand(bytes));
   world::instance->launch(self, shape, kernel, bytes, operation_of(operation_kind::launch, from));
@@ -233,7 +233,7 @@ bool query_stream(uint32_t stream) {
 void synchronize_stream(uint32_t stream) {
   const caller from = HEDDLE_CALLER;
   lane& self = caller_lane("waiting for a stream");
-  const driver_call called(self, from, driver_call::wait);
+  const driver_call called(self, from, driver_call::kind::wait);
   const entered inside(self);
   const hidden_operands hidden(self, stream);
   world& here = *world::instance;

@@ -174,7 +174,9 @@ void timed_memory::call_begins(const lane& who) {
 
 void timed_memory::call_ends(const lane& who, bool answered) {
   lane_calls& of = lanes_[who.id];
-  if (of.depth == 0 || --of.depth != 0 || !answered) return;
+  if (of.depth == 0) return;
+  --of.depth;
+  if (of.depth != 0 || !answered) return;
   into_->took_ps.push_back(clock_.now(who.id) - of.begun_at);
 }
 

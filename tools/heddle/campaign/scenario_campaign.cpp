@@ -72,7 +72,7 @@ std::optional<seed_range> scenario_campaign::next() {
   uint64_t most = 8;
   if (seconds_per_run_ > 0)
     most = std::clamp<uint64_t>(static_cast<uint64_t>(seconds_per_piece / seconds_per_run_), 1, piece_max);
-  if (options_.seeds.count != 0) most = std::min(most, options_.seeds.count / (4 * options_.workers) + 1);
+  if (options_.seeds.count != 0) most = std::min(most, options_.seeds.count / (uint64_t{4} * options_.workers) + 1);
   std::optional<seed_range> dealt = dealer_.next(most);
   if (dealt) dealt_any_ = true;
   return dealt;

@@ -271,12 +271,12 @@ std::string page_data_of(const reported_run& run) {
   add_strips(data, of, strips, texts);
   add_sources(data, of);
   data["edges"] = json::array();
-  for (size_t n = 0; n < of.edges.size(); ++n)
-    data["edges"].push_back({{"from", of.edges[n].from},
-                             {"to", of.edges[n].to},
-                             {"over", of.edges[n].over},
-                             {"supposed", of.edges[n].supposed},
-                             {"cycle", of.edges[n].on_cycle}});
+  for (const sim::wait_edge& edge : of.edges)
+    data["edges"].push_back({{"from", edge.from},
+                             {"to", edge.to},
+                             {"over", edge.over},
+                             {"supposed", edge.supposed},
+                             {"cycle", edge.on_cycle}});
   data["circle"] = of.circle;
   add_settings(data, run.settings);
   data["missing"] = not_recorded(of, run.result.steps, words_left_out);

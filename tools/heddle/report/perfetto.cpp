@@ -40,7 +40,7 @@ class writer {
   }
 
  private:
-  void event(json made) {
+  void event(const json& made) {
     out_ << (first_ ? "" : ",\n") << made.dump(-1, ' ', true, json::error_handler_t::replace);
     first_ = false;
   }
@@ -135,7 +135,7 @@ class writer {
                  {"cat", name},
                  {"name", name}};
     if (*phase == 'f') made["bp"] = "e";
-    event(std::move(made));
+    event(made);
   }
 
   /// A call is what happens at a slot from the client's lock to its unlock.
