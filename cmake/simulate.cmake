@@ -43,7 +43,7 @@ function(_heddle_simulate target language lanes definitions)
                 heddle/sim/compat/${language}.h
                 # Accesses to what is declared volatile are told apart.
                 $<$<CXX_COMPILER_ID:GNU>:--param=tsan-distinguish-volatile=1>
-                "$<$<CXX_COMPILER_ID:Clang>:SHELL:-mllvm -tsan-distinguish-volatile=1>")
+                $<$<CXX_COMPILER_ID:Clang>:-mllvm=-tsan-distinguish-volatile=1>)
     set_source_files_properties(${source} PROPERTIES LANGUAGE CXX COMPILE_OPTIONS "${options}")
   endforeach()
   get_target_property(done ${target} HEDDLE_SIMULATES)

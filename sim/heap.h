@@ -65,7 +65,8 @@ class heap {
     return what_is_wrong(address, bytes);
   }
   /// The answer of check() where nothing is wrong as far as the heap knows, and the allocation is watched.
-  static constexpr const char* is_watched = "is watched";
+  /// Known by its address, so an array: equal literals of two sources need not be one.
+  static constexpr char is_watched[] = "is watched";
   /// From now on the allocation that begins there is.
   void watch(const void* base);
 

@@ -2,6 +2,7 @@
 #include <heddle/sim/driver/settings.h>
 #include <heddle/sim/settings.h>
 #include <heddle/sim/simulation.h>
+#include <heddle/sim/stack_overflow.h>
 
 #include <algorithm>
 
@@ -142,8 +143,8 @@ settings settings::from(const parameters& values) {
   read.wakes = values.count("wakes");
   read.starvation = values.count("starvation");
   read.plain_points = values.text("points") == "all";
-  read.stack_bytes = static_cast<size_t>(values.number("stack_kib")) * 1024;
-  read.host_stack_bytes = static_cast<size_t>(values.number("host_stack_kib")) * 1024;
+  read.stack_bytes = static_cast<size_t>(values.number("stack_kib")) * 1024 + sanitizer_stack_bytes;
+  read.host_stack_bytes = static_cast<size_t>(values.number("host_stack_kib")) * 1024 + sanitizer_stack_bytes;
   return read;
 }
 

@@ -29,11 +29,11 @@ void on_fault(int signal, siginfo_t* fault, void*) {
     std::snprintf(who, sizeof who, "wave %u lane %u", over->of->device_id, over->index);
   }
   const settings& machine = here->machine();
+  const size_t stack_bytes = (host ? machine.host_stack_bytes : machine.stack_bytes) - sanitizer_stack_bytes;
   char line[256];
   const int length = std::snprintf(
       line, sizeof line, "heddle: the stack of %s is too small: raise %s, which is %zu (--set %s=N)\n", who,
-      host ? "host_stack_kib" : "stack_kib", (host ? machine.host_stack_bytes : machine.stack_bytes) / 1024,
-      host ? "host_stack_kib" : "stack_kib");
+      host ? "host_stack_kib" : "stack_kib", stack_bytes / 1024, host ? "host_stack_kib" : "stack_kib");
   [[maybe_unused]] const auto written = write(STDERR_FILENO, line, static_cast<size_t>(length));
   _exit(3);
 }

@@ -166,10 +166,10 @@ program host_that_uses(uint32_t kib) {
 
 TEST(stack_overflow_death, of_a_lane_names_the_lane_and_the_setting) {
   machine on;
-  EXPECT_EXIT(on.run(lane_that_uses(40)), testing::ExitedWithCode(3),
+  EXPECT_EXIT(on.run(lane_that_uses(100)), testing::ExitedWithCode(3),
               "the stack of wave 1 lane 2 is too small: raise stack_kib, which is 16");
   machine larger({"stack_kib=128"});
-  EXPECT_EQ(larger.run(lane_that_uses(40)).verdict, verdict::ok);
+  EXPECT_EQ(larger.run(lane_that_uses(100)).verdict, verdict::ok);
 }
 
 TEST(stack_overflow_death, of_a_host_thread_names_the_thread_and_its_setting) {
