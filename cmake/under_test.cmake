@@ -32,6 +32,10 @@ set(heddle_instrument
     -fno-jump-tables
     # Findings name source lines.
     -g)
+# Each check for undefined behaviour is a branch in the machine code: lanes would part there, and come together elsewhere.
+if(HEDDLE_SANITIZE STREQUAL "address")
+  list(APPEND heddle_instrument -fno-sanitize=undefined)
+endif()
 # g++ warns that its ThreadSanitizer does not understand fences; our runtime does.
 # Calls and functions that differ in their source line alone, or in an argument, are not made one: a line would name the other.
 # Nor is one call made two: lanes that part before a collective and come together at it must all be at that one, as a compiler for
