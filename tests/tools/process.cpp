@@ -105,4 +105,9 @@ temporary_folder::~temporary_folder() {
   std::filesystem::remove_all(path_, ignored);
 }
 
+std::string own_file(const std::string& name) {
+  static const temporary_folder folder;
+  return (folder.path() / name).string();
+}
+
 }  // namespace heddle::tests

@@ -44,4 +44,7 @@ class temporary_folder {
   std::filesystem::path path_;
 };
 
+/// A file of this name that no other process has: several run the tests at a time. It is gone when this process ends.
+std::string own_file(const std::string& name);
+
 }  // namespace heddle::tests

@@ -35,7 +35,7 @@ TEST(replay, json_has_the_documented_keys) {
 }
 
 TEST(replay, writes_who_waits_for_whom) {
-  const std::string file = testing::TempDir() + "waits.dot";
+  const std::string file = own_file("waits.dot");
   EXPECT_EQ(heddle({"replay", token_of("zoo.crossed-calls"), "--dot", file}).status, 1);
   std::ifstream written(file);
   EXPECT_EQ(std::string(std::istreambuf_iterator<char>(written), {}), "digraph waits {}\n");

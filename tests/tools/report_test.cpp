@@ -35,7 +35,7 @@ json data_in(const std::string& page) {
   return json::parse(page.substr(from, page.find("</", from) - from), nullptr, false);
 }
 
-std::string page_file() { return testing::TempDir() + "report.html"; }
+std::string page_file() { return own_file("report.html"); }
 
 TEST(report, a_page_holds_what_happened_and_how_to_play_it_again) {
   const std::string token = token_of("zoo.crossed-calls");
@@ -77,12 +77,10 @@ TEST(report, no_text_of_a_trace_or_source_ends_what_it_stands_in) {
 }
 
 TEST(report, the_page_goes_beside_the_trace_unless_told_otherwise) {
-  const std::filesystem::path folder = std::filesystem::path(testing::TempDir()) / "report";
-  std::filesystem::remove_all(folder);
-  std::filesystem::create_directories(folder);
-  std::ofstream(folder / "x.heddle.json") << token_of("zoo.crossed-calls") << std::flush;
-  EXPECT_EQ(heddle({"report", (folder / "x.heddle.json").string()}).status, 0);
-  EXPECT_TRUE(std::filesystem::exists(folder / "x.html"));
+  const temporary_folder folder;
+  std::ofstream(folder.path() / "x.heddle.json") << token_of("zoo.crossed-calls") << std::flush;
+  EXPECT_EQ(heddle({"report", (folder.path() / "x.heddle.json").string()}).status, 0);
+  EXPECT_TRUE(std::filesystem::exists(folder.path() / "x.html"));
 }
 
 TEST(report, wrong_input_is_one_line) {
@@ -94,7 +92,7 @@ TEST(report, wrong_input_is_one_line) {
 }
 
 TEST(report, a_trace_for_perfetto_has_slices_for_steps_and_waits_and_arrows) {
-  const std::string file = testing::TempDir() + "perfetto.json";
+  const std::string file = own_file("perfetto.json");
   ASSERT_EQ(heddle({"report", token_of("zoo.crossed-calls"), "-o", page_file(), "--perfetto", file}).status, 0);
   const json all = json::parse(text_of(file), nullptr, false);
   ASSERT_FALSE(all.is_discarded());
@@ -184,7 +182,7 @@ void expect_sound_for_perfetto(const json& all) {
 
 TEST(real_report, what_perfetto_reads_keeps_the_rules_of_its_importer) {
   if (!std::filesystem::exists(REAL_HEDDLE)) GTEST_SKIP() << "heddle is not built";
-  const std::string file = testing::TempDir() + "perfetto.json";
+  const std::string file = own_file("perfetto.json");
   for (const std::vector<std::string>& fuzz :
        std::vector<std::vector<std::string>>{{"zoo.crossed-calls"},
                                              {"zoo.crossed-calls", "--set", "fidelity=link"},
