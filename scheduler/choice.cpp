@@ -33,6 +33,19 @@ void choice_source::begin(strategy& deciding, uint64_t seed) {
   uniform_ = deciding.answers_out_of();
 }
 
+void choice_streams::begin_stream(uint32_t index) {
+  seeded_ |= 1u << index;
+  streams_[index].begin(seed_, random_stream::mixed(index));
+}
+
+uint32_t choice_source::pick(uint32_t count, choice_kind kind, const candidate_list& candidates) {
+  if (count == 1) return 0;
+  if (uniform_ == nullptr || count == 0) return ask(count, kind, candidates);
+  const uint32_t picked = uniform_->of(kind).below(count);
+  append(recorded_, {.kind = kind, .count = count, .picked = picked});
+  return picked;
+}
+
 bool choice_source::draws_end_game() const { return deciding_ != nullptr && deciding_->draws_end_game(); }
 
 bool choice_source::looks_at_headway() const { return deciding_ != nullptr && deciding_->looks_at_headway(); }

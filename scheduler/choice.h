@@ -1,6 +1,7 @@
 // One choice at a time: everything that a simulated machine leaves open goes through choice_source::pick.
 #pragma once
 
+#include <heddle/scheduler/append.h>
 #include <heddle/scheduler/choice_streams.h>
 
 #include <cstdint>
@@ -30,7 +31,7 @@ class candidate_list {
  public:
   using look = candidate (*)(const void* context, uint32_t index);
   using next = uint32_t (*)(const void* context, uint32_t actor);
-  candidate_list() = default;
+  constexpr candidate_list() = default;
   candidate_list(const void* context, look look_at, next follows = nullptr, const uint64_t* version = nullptr)
       : context_(context), look_at_(look_at), next_in_turn_(follows), version_(version) {}
   candidate operator[](uint32_t index) const { return look_at_(context_, index); }
@@ -70,23 +71,36 @@ class strategy;
 class choice_source {
  public:
   /// Starts a run: forgets the last recording and tells the strategy its seed. The strategy must outlive the run.
-  void begin(strategy& deciding, uint64_t seed);
+  [[gnu::hot]] void begin(strategy& deciding, uint64_t seed);
 
   /// An index in [0, count), or no_answer when the run cannot go on. `count` must be at least 1.
-  uint32_t pick(uint32_t count, choice_kind kind, candidate_list candidates = {}) {
-    if (count == 1) return 0;
-    if (uniform_ == nullptr || count == 0) return ask(count, kind, candidates);
-    const uint32_t picked = uniform_->of(kind).below(count);
-    recorded_.push_back({.kind = kind, .count = count, .picked = picked});
-    return picked;
+  uint32_t pick(uint32_t count, choice_kind kind) { return pick(count, kind, nobody); }
+  [[gnu::hot]] uint32_t pick(uint32_t count, choice_kind kind, const candidate_list& candidates);
+
+  /// As pick() of two or more, in few instructions, for where most choices are made. False where that cannot be: then nothing has been
+  /// picked or drawn, and pick() is to be called.
+  [[gnu::always_inline]] bool try_pick(uint32_t count, choice_kind kind, uint32_t& picked) {
+    if (uniform_ == nullptr || recorded_.size() == recorded_.capacity()) [[unlikely]]
+      return false;
+    random_stream* const stream = uniform_->begun(kind);
+    if (stream == nullptr) [[unlikely]]
+      return false;
+    // As random_stream::below, which may have to draw once more.
+    const uint64_t product = (stream->upcoming() >> 32) * count;
+    if (static_cast<uint32_t>(product) < count) [[unlikely]]
+      return false;
+    stream->advance();
+    picked = static_cast<uint32_t>(product >> 32);
+    append(recorded_, {.kind = kind, .count = count, .picked = picked});
+    return true;
   }
 
   /// Whether the strategy says when and how the run's end game is played; otherwise the machine does, when the budget is used up.
-  bool draws_end_game() const;
+  [[gnu::hot]] bool draws_end_game() const;
   /// Whether candidates must say how far they have come.
-  bool looks_at_headway() const;
+  [[gnu::hot]] bool looks_at_headway() const;
   /// Whether the strategy is to be told of every operation, asked or not.
-  bool looks_at_steps() const;
+  [[gnu::hot]] bool looks_at_steps() const;
   /// Who has performed the operation that it looks like.
   void performed(const candidate& who);
 
@@ -94,6 +108,8 @@ class choice_source {
 
  private:
   uint32_t ask(uint32_t count, choice_kind kind, const candidate_list& candidates);
+
+  static constexpr candidate_list nobody = {};
 
   strategy* deciding_ = nullptr;
   choice_streams* uniform_ = nullptr;  ///< the strategy's, in a run in which it answers out of them alone

@@ -34,12 +34,16 @@ std::string_view to_string(choice_kind kind);
 std::optional<choice_kind> parse_choice_kind(std::string_view text);
 
 /// A random stream for each kind of choice, so that a machine which asks one kind more often still gets the same answers to the others.
-/// A stream is seeded when it is first asked for: most runs need two of them.
+/// All but one are seeded when they are first asked for: most runs need two of them.
 class choice_streams {
  public:
   void begin(uint64_t seed) {
     seed_ = seed;
-    seeded_ = 0;
+    // No run goes without the choice of who goes next.
+    constexpr auto first = static_cast<uint32_t>(choice_kind::actor);
+    seeded_ = 1u << first;
+    constexpr uint64_t mixed = random_stream::mixed(first);
+    streams_[first].begin(seed_, mixed);
   }
   random_stream& of(choice_kind kind) {
     const auto index = static_cast<uint32_t>(kind);
@@ -47,12 +51,14 @@ class choice_streams {
       begin_stream(index);
     return streams_[index];
   }
+  /// The same, but null where it has not been asked for yet.
+  random_stream* begun(choice_kind kind) {
+    const auto index = static_cast<uint32_t>(kind);
+    return (seeded_ >> index & 1) == 0 ? nullptr : &streams_[index];
+  }
 
  private:
-  void begin_stream(uint32_t index) {
-    seeded_ |= 1u << index;
-    streams_[index] = random_stream(seed_, index);
-  }
+  [[gnu::hot]] void begin_stream(uint32_t index);
 
   uint64_t seed_ = 0;
   uint32_t seeded_ = 0;  ///< one bit a kind

@@ -12,9 +12,9 @@ namespace heddle::scheduler {
 /// splitmix64.c (public domain).
 class split_mix {
  public:
-  explicit split_mix(uint64_t seed) : state_(seed) {}
+  explicit constexpr split_mix(uint64_t seed) : state_(seed) {}
 
-  uint64_t next() {
+  constexpr uint64_t next() {
     state_ += 0x9e3779b97f4a7c15;
     uint64_t mixed = state_;
     mixed = (mixed ^ (mixed >> 30)) * 0xbf58476d1ce4e5b9;
@@ -30,14 +30,24 @@ class split_mix {
 /// Source: Blackman, Vigna, "Scrambled linear pseudorandom number generators", ACM TOMS 47 (2021).
 class random_stream {
  public:
-  explicit random_stream(uint64_t seed = 0, uint64_t stream = 0) {
-    // The stream's number is mixed before it meets the seed: seed 1 of stream 0 must not be seed 0 of stream 1.
-    split_mix words(seed ^ split_mix(stream).next());
+  explicit random_stream(uint64_t seed = 0, uint64_t stream = 0) { begin(seed, mixed(stream)); }
+  /// Begins anew, in place; `mixed_stream` is mixed(stream).
+  void begin(uint64_t seed, uint64_t mixed_stream) {
+    split_mix words(seed ^ mixed_stream);
     for (uint64_t& word : state_) word = words.next();
   }
 
+  /// A stream's number is mixed before it meets the seed: seed 1 of stream 0 must not be seed 0 of stream 1.
+  static constexpr uint64_t mixed(uint64_t stream) { return split_mix(stream).next(); }
+
   uint64_t next() {
-    const uint64_t result = rotated_left(state_[1] * 5, 7) * 9;
+    const uint64_t result = upcoming();
+    advance();
+    return result;
+  }
+  /// What next() will give.
+  uint64_t upcoming() const { return rotated_left(state_[1] * 5, 7) * 9; }
+  void advance() {
     const uint64_t shifted = state_[1] << 17;
     state_[2] ^= state_[0];
     state_[3] ^= state_[1];
@@ -45,7 +55,6 @@ class random_stream {
     state_[0] ^= state_[3];
     state_[2] ^= shifted;
     state_[3] = rotated_left(state_[3], 45);
-    return result;
   }
 
   /// A number in [0, bound), each equally likely; `bound` is at least 1.

@@ -5,6 +5,6 @@ namespace heddle::sim {
 
 /// Gives them all the values that they had before the first run. They are in the section `heddle_device`, where tools/rewrite/ puts
 /// them; a program without any has no such section.
-void reset_device_variables();
+[[gnu::hot]] void reset_device_variables();
 
 }  // namespace heddle::sim

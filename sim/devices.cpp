@@ -65,24 +65,27 @@ device_set::~device_set() = default;
 
 void device_set::reset(uint32_t gpus, uint64_t memory_bytes) {
   const bool as_before = gpus == gpus_ && memory_bytes == memory_bytes_;
-  gpus_ = gpus;
-  memory_bytes_ = memory_bytes;
   processes_ = 1;
   if (as_before && driver_ != nullptr && !driver_->told) {
     driver_->forget();
   } else if (!as_before || driver_ != nullptr) {
+    gpus_ = gpus;
+    memory_bytes_ = memory_bytes;
     driver_ = nullptr;
     if (gpus > 1 || memory_bytes != 0) needs_placing();
   }
-  all_.resize(gpus);
+  // Mostly the devices are those of the run before.
+  if (as_before && are_gpus_) [[likely]] {
+    for (one& each : all_) each.running = each.resident = 0;
+    return;
+  }
+  all_.clear();
   for (uint32_t gpu = 0; gpu < gpus; ++gpu) {
-    one& each = all_[gpu];
+    one& each = all_.emplace_back();
     each.gpus.assign(1, gpu);
     each.stream = gpu;
-    each.running = 0;
-    each.resident = 0;
-    each.process = 0;
   }
+  are_gpus_ = true;
 }
 
 void device_set::needs_placing() {
@@ -93,6 +96,7 @@ void device_set::needs_placing() {
 
 uint32_t device_set::open_process(uint32_t gpu) {
   driver_->told = true;
+  are_gpus_ = false;
   driver_->processes.push_back(driver_->memory.create_process());
   one& made = all_.emplace_back();
   made.gpus.assign(1, gpu);
@@ -114,6 +118,7 @@ result<uint32_t> device_set::unify(std::span<const uint32_t> gpus) {
         gpus.begin() + static_cast<ptrdiff_t>(n))
       return refuse("invalid value", "GPU " + std::to_string(gpus[n]) + " is named twice");
   }
+  are_gpus_ = false;
   all_.emplace_back().gpus.assign(gpus.begin(), gpus.end());
   return size() - 1;
 }

@@ -37,7 +37,7 @@ class device_set {
   device_set& operator=(const device_set&) = delete;
 
   /// A new run: so many GPUs, with numbers from 0, and no other device. Each has so many bytes of memory; 0: as many as there are addresses.
-  void reset(uint32_t gpus, uint64_t memory_bytes);
+  [[gnu::hot]] void reset(uint32_t gpus, uint64_t memory_bytes);
   uint32_t gpus() const { return gpus_; }
   uint32_t size() const { return static_cast<uint32_t>(all_.size()); }
   one& operator[](uint32_t device) { return all_[device]; }
@@ -77,6 +77,7 @@ class device_set {
   uint32_t processes_ = 1;
   uint64_t memory_bytes_ = 0;
   std::deque<one> all_;
+  bool are_gpus_ = false;              ///< each of them is one, of the machine's own process
   std::unique_ptr<placement> driver_;  ///< null where nobody asks
 };
 

@@ -58,7 +58,10 @@ bool stack_arena::is_guard(const void* address) const {
 }
 
 exceptions_in_flight& exceptions_in_flight::of_this_thread() {
-  return *reinterpret_cast<exceptions_in_flight*>(abi::__cxa_get_globals());
+  static constinit thread_local exceptions_in_flight* known = nullptr;
+  if (known == nullptr) [[unlikely]]
+    known = reinterpret_cast<exceptions_in_flight*>(abi::__cxa_get_globals());
+  return *known;
 }
 
 void fiber::start(boost::context::detail::transfer_t from) {

@@ -75,8 +75,8 @@ struct exceptions_in_flight {
   void* caught;
   unsigned uncaught;
 
-  /// Those of the calling OS thread.
-  static exceptions_in_flight& of_this_thread();
+  /// Those of the calling OS thread, which are asked for once.
+  [[gnu::hot]] static exceptions_in_flight& of_this_thread();
 };
 
 /// A stack of execution that can be left and entered again. It is reset, not destroyed: whatever is on its stack is abandoned.
@@ -86,7 +86,8 @@ class fiber {
 
   /// Makes the next switch to this fiber call `run(argument)`, which must never return, on a stack that starts
   /// `reserved_bytes` below the top of `on`. `colour` spreads the tops of many stacks over the cache.
-  void reset(const stack_arena::stack& on, uint32_t colour, size_t reserved_bytes, entry run, void* argument);
+  [[gnu::hot]] void reset(const stack_arena::stack& on, uint32_t colour, size_t reserved_bytes, entry run,
+                          void* argument);
 
   /// Leaves `from`, which must be running, and enters `to`. Returns when somebody switches back to `from`. `exceptions` are those
   /// of the OS thread that all these fibers run on; the ones in flight stay with their fiber. Inline, because each return behind
@@ -122,7 +123,7 @@ class fiber {
     __sanitizer_finish_switch_fiber(self.fake_stack_, &left->sanitizer_bottom_, &left->sanitizer_size_);
 #endif
   }
-  static void start(boost::context::detail::transfer_t from);
+  [[gnu::hot]] static void start(boost::context::detail::transfer_t from);
 
   boost::context::detail::fcontext_t context_ = nullptr;
   fiber* entering_ = nullptr;  ///< whom this one left for; one that starts has no other way to learn its name

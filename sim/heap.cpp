@@ -1,3 +1,4 @@
+#include <heddle/scheduler/append.h>
 #include <heddle/sim/heap.h>
 
 #include <sys/mman.h>
@@ -28,10 +29,13 @@ heap::~heap() { munmap(base_, capacity_bytes); }
 
 void heap::reset() {
   allocations_.clear();
-  owner_of_line_.clear();
+  open_.clear();
+  lines_ = 0;
   used_bytes_ = 0;
   frees_ = 0;
 }
+
+void heap::make_room_for(size_t lines) { owner_of_line_.resize(std::max(lines, 2 * owner_of_line_.size())); }
 
 void* heap::allocate(size_t size_bytes, memory_kind kind, const char* name, uint32_t device) {
   const size_t whole = (size_bytes + line_bytes - 1) / line_bytes * line_bytes;
@@ -40,8 +44,13 @@ void* heap::allocate(size_t size_bytes, memory_kind kind, const char* name, uint
   if (base + whole >= base_ + capacity_bytes) return nullptr;
   used_bytes_ += gap_bytes + whole;
   std::memset(base, 0, whole);
-  owner_of_line_.resize(used_bytes_ / line_bytes, static_cast<uint32_t>(allocations_.size()));
-  allocations_.push_back({base, size_bytes, kind, false, device, name, false});
+  const size_t lines = used_bytes_ / line_bytes;
+  if (lines > owner_of_line_.size()) [[unlikely]]
+    make_room_for(lines);
+  const auto number = static_cast<uint32_t>(allocations_.size());
+  while (lines_ < lines) owner_of_line_[lines_++] = number;
+  scheduler::append(open_, {reinterpret_cast<uintptr_t>(base), size_bytes});
+  scheduler::append(allocations_, {base, size_bytes, kind, false, device, name, false});
   return base;
 }
 
@@ -50,6 +59,7 @@ const char* heap::release(void* pointer) {
     if (known.base != pointer) continue;
     if (known.freed) return "frees memory that has been freed already";
     known.freed = true;
+    close(static_cast<size_t>(&known - allocations_.data()));
     ++frees_;
     return nullptr;
   }
@@ -64,17 +74,21 @@ const allocation* heap::nearest(const void* address) const {
 
 void heap::watch(const void* base) {
   for (allocation& known : allocations_)
-    if (known.base == base) known.watched = true;
+    if (known.base == base) {
+      known.watched = true;
+      close(static_cast<size_t>(&known - allocations_.data()));
+    }
 }
 
-const char* heap::what_is_wrong(const void* address, size_t bytes) const {
+const char* heap::look_closer(const void* address, size_t bytes) const {
   const allocation* const known = nearest(address);
   if (known == nullptr) return "out of bounds: before the first allocation";
   if (!known->holds(address, bytes)) {
     if (known->holds(address, 1)) return "out of bounds: crosses the end of its allocation";
     return "out of bounds: behind the end of an allocation";
   }
-  return known->freed ? "after the memory was freed" : nullptr;
+  if (known->freed) return "after the memory was freed";
+  return known->watched ? is_watched : nullptr;
 }
 
 std::string heap::describe(const void* address) const {

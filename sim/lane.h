@@ -71,61 +71,70 @@ class cycle_finder {
   uint32_t distance_ = 0;  ///< 0: no anchor
 };
 
-struct lane {
-  fiber runs;
+/// How often the machine may treat a lane worse than it must.
+struct alignas(16) allowance {
+  uint32_t late = 0;      ///< loads that may see an older value
+  uint32_t spurious = 0;  ///< weak compare-exchanges that may fail for no reason
+  uint32_t wakes = 0;     ///< times that a wait may end for no reason
+};
+
+/// What a lane begins anew in each run.
+struct lane_run {
   wave* of = nullptr;
   uint32_t id = 0;     ///< dense over the run: the scheduler's actor
   uint32_t index = 0;  ///< within the wave
   lane_state state = lane_state::candidate;
   bool begun = false;           ///< its fiber has been set up
-  uint32_t clock_reads = 0;     ///< since it last got anywhere
-  uint32_t candidate_slot = 0;  ///< where it stands among the candidates, while it is one
+  bool hides_operands = false;  ///< it is in a call whose arguments only its own frame knows
+  bool unsettled = false;       ///< its memory has something to put right when it comes back (late_memory::after_plain)
+  bool resolved = false;        ///< its active_mask has been answered by another lane's
+  bool proven = false;          ///< its wait is certain to repeat itself until memory changes
+  bool in_same_call = false;    ///< its next operation belongs to the call that its last one was in
   uint8_t circles = 0;          ///< how often it came back to where it waits, in a wave with one program counter
   operation pending;
   /// What a pending read-modify-write, atomic store or call on a mutex was given, and `pending` does not say.
   std::array<uint64_t, 2> operands = {};
-  bool hides_operands = false;        ///< it is in a call whose arguments only its own frame knows
-  const uint64_t* awaits = nullptr;   ///< a word of the simulator's that it waits for, to become
-  uint64_t awaited = 0;               ///< this
-  std::array<uint64_t, 3> call = {};  ///< those arguments
-  state_key hidden;                   ///< of what it has written to the C++ heap, where it is explored
-  bool is_explored =
-      false;               ///< its state is compared with that of other runs: no dead bytes are to be left on its stack
-  uint64_t last_turn = 0;  ///< in the tail: the number of its last turn there; 0: none
+  const uint64_t* awaits = nullptr;  ///< a word of the simulator's that it waits for, to become lane::awaited
   plain_store_in_progress storing;
-  bool unsettled = false;  ///< its memory has something to put right when it comes back (late_memory::after_plain)
-  void* memory = nullptr;  ///< what memory that arrives late keeps of it
+  state_key hidden;        ///< of what it has written to the C++ heap, where it is explored
   uint64_t result = 0;     ///< of the collective or mask that it took part in
-  uint32_t source = 0;     ///< of a shuffle: the lane whose value it asks for
-  bool resolved = false;   ///< its active_mask has been answered by another lane's
-
-  watch_set reads;                      ///< since its last progress
-  std::vector<uint32_t> registrations;  ///< in the watch table
-  uint32_t fruitless_reads = 0;         ///< since its last progress or wait
+  uint64_t last_turn = 0;  ///< in the tail: the number of its last turn there; 0: none
+  uint64_t moved_in = 0;   ///< the last round that it took part in, in a wave with one program counter
+  uint64_t went_round_for =
+      0;  ///< the last open_collective::number at which a sibling waited when it paused in a proof
+  /// Low end of what its future depends on while it waits: the registers that a call preserves, then its live stack.
+  const std::byte* private_state = nullptr;
+  uint32_t clock_reads = 0;      ///< since it last got anywhere
+  uint32_t fruitless_reads = 0;  ///< since its last progress or wait
   // As scheduler::candidate has them.
   uint32_t operations = 0;
   uint32_t fruitless = 0;
   uint32_t operations_judged = 0;  ///< those of which it is known whether they were in vain
-  bool called = false;             ///< into the driver, since its wait was last put to the proof
-  uint64_t went_round_for =
-      0;                       ///< the last open_collective::number at which a sibling waited when it paused in a proof
-  uint32_t late_left = 0;      ///< loads that may still see an older value, before its next progress
-  uint32_t spurious_left = 0;  ///< weak compare-exchanges that may still fail for no reason, before its next progress
-  uint32_t wakes_left = 0;     ///< times that its wait may still end for no reason
-  cycle_finder spin;           ///< of a loop without pause(), read by read
-  cycle_finder proof;          ///< of its wait, while nobody else can move
-  bool proven = false;         ///< its wait is certain to repeat itself until memory changes
-  /// Low end of what its future depends on while it waits: the registers that a call preserves, then its live stack.
-  const std::byte* private_state = nullptr;
+};
+
+struct lane : lane_run {
+  fiber runs;
+  uint32_t candidate_slot = 0;        ///< where it stands among the candidates, while it is one
+  uint64_t awaited = 0;               ///< what the word that it waits for is to become
+  std::array<uint64_t, 3> call = {};  ///< where it hides its operands: the arguments
+  bool is_explored =
+      false;               ///< its state is compared with that of other runs: no dead bytes are to be left on its stack
+  void* memory = nullptr;  ///< what memory that arrives late keeps of it
+  uint32_t source = 0;     ///< of a shuffle: the lane whose value it asks for
+
+  watch_set reads;                      ///< since its last progress
+  std::vector<uint32_t> registrations;  ///< in the watch table
+  bool called = false;                  ///< into the driver, since its wait was last put to the proof
+  allowance left;                       ///< before its next progress
+  cycle_finder spin;                    ///< of a loop without pause(), read by read
+  cycle_finder proof;                   ///< of its wait, while nobody else can move
   // In a wave with one program counter.
   static constexpr uint8_t sure_of_circle = 2;
   uint64_t circle = 0;                ///< how its wave had parted when it waited
   uint64_t circles_since = 0;         ///< the round in which it waited first
-  uint64_t moved_in = 0;              ///< the last round that it took part in
   call_path path;                     ///< where it was last seen
   const void* first_frame = nullptr;  ///< of the simulator, below that of what the lane runs
   uint64_t wait_digest = 0;           ///< of its private state where it last waited, while waits are put to the proof
-  bool in_same_call = false;          ///< its next operation belongs to the call that its last one was in
   size_t stack_slot = 0;              ///< in its arena
   void* body = nullptr;               ///< what it runs, on its own stack
   const fiber_body* how_to_run = nullptr;

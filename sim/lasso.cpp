@@ -12,7 +12,6 @@
 namespace heddle::sim {
 namespace {
 
-constexpr uint64_t distance_first = 32;
 constexpr size_t included_most = 4096;
 
 using word = uint64_t;
@@ -96,20 +95,6 @@ class lasso::comparer final : public state_reader {
   size_t pieces_ = 0;
   size_t offset_ = 0;
 };
-
-void lasso::reset() {
-  forget();
-  included_.clear();
-  work_bytes_ = 0;
-  ever_blind_ = too_large_ = false;
-}
-
-void lasso::forget() {
-  anchored_ = blind_ = false;
-  differed_at_ = nullptr;
-  since_ = 0;
-  distance_ = distance_first;
-}
 
 bool lasso::tell_included(state_reader& to) const {
   return std::all_of(included_.begin(), included_.end(),

@@ -31,9 +31,19 @@ class lasso {
   static constexpr uint64_t work_bytes_most = uint64_t{4} << 30;  ///< copied and compared in a run
 
   /// A new run; keeps its memory.
-  void reset();
+  void reset() {
+    forget();
+    included_.clear();
+    work_bytes_ = 0;
+    ever_blind_ = too_large_ = false;
+  }
   /// The state that was copied is of no interest any more.
-  void forget();
+  void forget() {
+    anchored_ = blind_ = false;
+    differed_at_ = nullptr;
+    since_ = 0;
+    distance_ = distance_first;
+  }
 
   /// Looks at the state; whether it is the copied one. `fresh` receives whether a new copy was taken instead.
   bool returns(const moment& now, const teller& tell, bool& fresh);
@@ -61,7 +71,8 @@ class lasso {
 
   bool anchored_ = false;
   moment anchor_;
-  uint64_t since_ = 0;     ///< looks since the copy was taken
+  uint64_t since_ = 0;  ///< looks since the copy was taken
+  static constexpr uint64_t distance_first = 32;
   uint64_t distance_ = 0;  ///< looks until the next
   std::vector<uint64_t> facts_;
   std::vector<piece> pieces_;

@@ -33,13 +33,13 @@ std::vector<progress_model> progress_models();
 
 class fair_set {
  public:
-  void reset(progress_model model);
+  [[gnu::hot]] void reset(progress_model model);
 
   // What happens to waves; each is told once, in order.
-  void live(wave& who);
-  void placed(wave& who);   ///< its block has got its place on the device
-  void stepped(wave& who);  ///< for the first time
-  void ended(wave& who);
+  [[gnu::hot]] void live(wave& who);
+  void placed(wave& who);                ///< its block has got its place on the device
+  [[gnu::hot]] void stepped(wave& who);  ///< for the first time
+  [[gnu::hot]] void ended(wave& who);
 
   /// Whether the wave would be in F now under another model.
   bool would_hold(progress_model model, const wave& who) const { return holds(model, who); }

@@ -15,7 +15,7 @@ class reused_list {
   Value& operator[](size_t n) { return *places_[n]; }
   const Value& operator[](size_t n) const { return *places_[n]; }
 
-  Value& emplace_back() {
+  [[gnu::cold, gnu::noinline]] Value& emplace_back() {
     const size_t within = places_.size() % per_block;
     if (within == 0) blocks_.push_back(std::make_unique<Value[]>(per_block));
     places_.push_back(&blocks_.back()[within]);

@@ -56,6 +56,19 @@ struct tail {
   call_chain telling = {};
   uint32_t telling_rank = ~uint32_t{0};
   const void* telling_place = nullptr;
+
+  /// A new run; keeps its memory.
+  void forget() {
+    plays = {};
+    states.reset();
+    if (!begun) return;
+    begun = all_take_turns = start_owed = false;
+    turns = 0;
+    last = telling_rank = ~uint32_t{0};
+    left = still_rounds = 0;
+    seen = {};
+    telling = {};
+  }
 };
 
 }  // namespace heddle::sim

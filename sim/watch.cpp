@@ -1,3 +1,4 @@
+#include <heddle/scheduler/append.h>
 #include <heddle/sim/lane.h>
 #include <heddle/sim/watch.h>
 
@@ -25,17 +26,14 @@ uint64_t watched::any_at(const void* address, uint32_t size_bytes) {
   return value;
 }
 
-void watch_set::add_out_of_order(const void* address, uint32_t size_bytes, uint64_t value, bool by_change) {
-  const uint64_t bit = uint64_t{1} << (reinterpret_cast<uintptr_t>(address) / 4 % 64);
-  if ((maybe_ & bit) != 0) {
-    const size_t from = entries_.size() > recent ? entries_.size() - recent : 0;
-    for (size_t n = entries_.size(); n-- > from;)
-      if (entries_[n].is_at(address, size_bytes)) return update(n, value);
-  }
-  maybe_ |= bit;
+void watch_set::look_among_recent(const void* address, uint32_t size_bytes, uint64_t value, bool by_change) {
+  const size_t from = entries_.size() > recent ? entries_.size() - recent : 0;
+  for (size_t n = entries_.size(); n-- > from;)
+    if (entries_[n].is_at(address, size_bytes)) return update(n, value);
+  maybe_ |= bit_of(address);
   next_ = 0;
   if (entries_.size() < most)
-    entries_.push_back({address, value, size_bytes, by_change});
+    add_entry(address, size_bytes, value, by_change);
   else
     overflowed_ = true;
 }
@@ -104,19 +102,19 @@ void watch_table::enrol(lane& waiter) {
       uint32_t fresh = 0;
       if (free_.empty()) {
         fresh = static_cast<uint32_t>(nodes_.size());
-        nodes_.emplace_back();
+        scheduler::append(nodes_, {});
       } else {
         fresh = free_.back();
         free_.pop_back();
       }
       link(fresh, waiter, granule);
-      waiter.registrations.push_back(fresh);
+      scheduler::append(waiter.registrations, fresh);
       ++live_;
     }
   }
   while (waiter.registrations.size() > n) {
     unlink(waiter.registrations.back());
-    free_.push_back(waiter.registrations.back());
+    scheduler::append(free_, waiter.registrations.back());
     waiter.registrations.pop_back();
     --live_;
   }

@@ -2,6 +2,8 @@
 // not worth a turn before one of them changes. (The dynamic form of blocking on spin loops: miri PR 1651; GenMC's spin-assume.)
 #pragma once
 
+#include <heddle/scheduler/append.h>
+
 #include <cstddef>
 #include <cstdint>
 #include <cstring>
@@ -12,8 +14,8 @@ namespace heddle::sim {
 
 struct lane;
 
-/// One location that a lane has read, and what it read there.
-class watched {
+/// One location that a lane has read, and what it read there. Of a power of two bytes, so that many are counted without a multiplication.
+class alignas(32) watched {
  public:
   const void* address = nullptr;
   uint64_t value = 0;  ///< of up to 8 bytes; a hash of more; the number of the location's last change where `by_change`
@@ -50,12 +52,14 @@ class watch_set {
  public:
   void add(const void* address, uint32_t size_bytes, uint64_t value, bool by_change = false) {
     // Loops read a few words over and over, in the same order.
-    if (next_ < entries_.size() && entries_[next_].is_at(address, size_bytes)) [[likely]]
+    const watched* const next = entries_.data() + next_;
+    if (next != entries_.data() + entries_.size() && next->is_at(address, size_bytes)) [[likely]]
       return update(next_, value);
     add_out_of_order(address, size_bytes, value, by_change);
   }
   void clear() {
     entries_.clear();
+    next_ = 0;
     maybe_ = 0;
     overflowed_ = false;
     saw_change_ = false;
@@ -63,13 +67,30 @@ class watch_set {
   /// Whether a location was read twice with two values.
   bool saw_change() const { return saw_change_; }
   /// Whether nothing in the set has another value than the lane read. False when the set could not hold everything.
-  bool unchanged(const class watch_table& table) const;
+  [[gnu::hot]] bool unchanged(const class watch_table& table) const;
 
   const std::vector<watched>& entries() const { return entries_; }
-  bool covers(const void* address, size_t size_bytes) const;
+  [[gnu::hot]] bool covers(const void* address, size_t size_bytes) const;
 
  private:
-  void add_out_of_order(const void* address, uint32_t size_bytes, uint64_t value, bool by_change);
+  void add_out_of_order(const void* address, uint32_t size_bytes, uint64_t value, bool by_change) {
+    const uint64_t bit = bit_of(address);
+    if ((maybe_ & bit) != 0 || entries_.size() == entries_.capacity())
+      return look_among_recent(address, size_bytes, value, by_change);
+    maybe_ |= bit;
+    next_ = 0;
+    add_entry(address, size_bytes, value, by_change);
+  }
+  static uint64_t bit_of(const void* address) { return uint64_t{1} << (reinterpret_cast<uintptr_t>(address) / 4 % 64); }
+  void add_entry(const void* address, uint32_t size_bytes, uint64_t value, bool by_change) {
+    watched fresh;
+    fresh.address = address;
+    fresh.value = value;
+    fresh.size_bytes = size_bytes;
+    fresh.by_change = by_change;
+    scheduler::append(entries_, fresh);
+  }
+  [[gnu::noinline]] void look_among_recent(const void* address, uint32_t size_bytes, uint64_t value, bool by_change);
   void update(size_t n, uint64_t value) {
     if (entries_[n].value != value) saw_change_ = true;
     entries_[n].value = value;
@@ -80,7 +101,7 @@ class watch_set {
   static constexpr size_t most = 65536;
   std::vector<watched> entries_;
   uint64_t maybe_ = 0;  ///< one bit for each address that may be in the set
-  size_t next_ = 0;     ///< the entry behind the one that was read last
+  size_t next_ = 0;     ///< the entry behind the one that was read last, or the first; none where there is none
   bool overflowed_ = false;
   bool saw_change_ = false;
 };
@@ -92,7 +113,7 @@ class watch_table {
   watch_table();
 
   /// Forgets everything; keeps its memory.
-  void clear();
+  [[gnu::hot]] void clear();
 
   /// The number of the last change that was noted of these bytes; 0 when none was.
   uint64_t change_of(const void* address, uint32_t size_bytes) const;
@@ -100,7 +121,7 @@ class watch_table {
   void note_change(const void* address, size_t size_bytes, uint64_t number);
 
   /// Registers the lane on every entry of its watch set.
-  void enrol(lane& waiter);
+  [[gnu::hot]] void enrol(lane& waiter);
 
   /// Calls `wake(lane&)` for each lane whose entry overlaps the bytes; also for lanes that no longer wait.
   template <typename Wake>
@@ -108,10 +129,8 @@ class watch_table {
     if (live_ == 0) return;
     const uint64_t first = granule_of(address);
     const uint64_t last = (reinterpret_cast<uintptr_t>(address) + size_bytes - 1) / granule_bytes;
-    for (uint64_t granule = first; granule <= last; ++granule) {
-      const uint32_t head = find(granule);
-      for (uint32_t n = head; n != none; n = nodes_[n].next) wake(*nodes_[n].waiter);
-    }
+    for (uint64_t granule = first; granule <= last; ++granule)
+      for (uint32_t n = find(granule); n != none; n = nodes_[n].next) wake(*nodes_[n].waiter);
   }
 
  private:
@@ -130,9 +149,9 @@ class watch_table {
   };
 
   static uint64_t granule_of(const void* address) { return reinterpret_cast<uintptr_t>(address) / granule_bytes; }
-  uint32_t find(uint64_t granule) const;
+  [[gnu::hot]] uint32_t find(uint64_t granule) const;
   bucket& bucket_for(uint64_t granule);
-  void grow();
+  [[gnu::cold]] void grow();
   void link(uint32_t n, lane& waiter, uint64_t granule);
   void unlink(uint32_t n);
 

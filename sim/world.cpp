@@ -33,12 +33,13 @@ namespace {
 constexpr size_t most_lanes_at_once = size_t{1} << 20;
 constexpr size_t most_hosts = 1024;
 
-// Of names, which are short: a call into the C library takes longer.
-bool begins_with(std::string_view whole, std::string_view part) {
-  if (whole.size() < part.size()) return false;
-  for (size_t n = 0; n < part.size(); ++n)
-    if (whole[n] != part[n]) return false;
-  return true;
+// Of names, which are short: a call into the C library takes longer. The length of `part`, or more than that of any name where `whole` does
+// not begin with it.
+size_t length_of_beginning(std::string_view whole, const char* part) {
+  for (size_t n = 0;; ++n) {
+    if (part[n] == '\0') return n;
+    if (n == whole.size() || whole[n] != part[n]) return ~size_t{0};
+  }
 }
 
 }  // namespace
@@ -103,24 +104,18 @@ void world::prepare(scheduler::choice_source& choices, bool explain) {
   stacks_used_ = host_stacks_used_ = 0;
   stack_to_free_ = host_stack_to_free_ = no_stack;
   hosts_spawned_ = copies_given_ = 0;
-  // A deque or a table that is empty takes its time to be cleared.
-  if (!kernels_.empty()) kernels_.clear();
-  if (!kernel_ends_.empty()) kernel_ends_.clear();
-  streams_.resize(machine_.devices);
-  for (uint32_t device = 0; device < machine_.devices; ++device) {
-    streams_[device].forget();
-    streams_[device].device = device;
+  if (streams_used_ || streams_.size() != machine_.devices) forget_streams();
+  if (!name_counts_.empty()) {
+    names_.clear();
+    name_counts_.clear();
   }
-  launch_devices_.clear();
-  events_.clear();
-  if (!names_.empty()) names_.clear();
-  name_counts_.clear();
   kernels_running_ = 0;
   clock_ = 0;
   kernels_launched_ = device_waves_ = resident_waves_ = 0;
   live_lanes_ = 0;
   candidates_.clear();
-  turns_.clear();
+  if (keeps_turns_) turns_.clear();
+  keeps_turns_ = false;
   fair_.reset(machine_.progress);
   watches_.clear();
   mutexes_.clear();
@@ -131,29 +126,45 @@ void world::prepare(scheduler::choice_source& choices, bool explain) {
   digest_ = {};
   steps_ = switches_ = 0;
   next_limit_ = machine_.budget;
-  const bool tail_was_begun = std::exchange(tail_.begun, false);
-  tail_.all_take_turns = false;
-  tail_.plays = {};
-  tail_.turns = 0;
-  tail_.still_rounds = 0;
-  tail_.last = ~uint32_t{0};
-  tail_.left = 0;
-  tail_.states.reset();
-  if (tail_was_begun) {
-    tail_.seen = {};
-    tail_.telling = {};
-  }
-  tail_.telling_rank = ~uint32_t{0};
-  tail_.start_owed = false;
+  tail_.forget();
+  if (verdict_ != verdict::ok || recorder_ != nullptr || !message_.empty()) forget_finding();
   recorder_ = explain ? std::make_unique<recorder>() : nullptr;
-  starvation_.reset(machine_.starvation);
-  requests_.reset(machine_.starvation);
+  if (machine_.starvation != 0 || starvation_.on()) {
+    starvation_.reset(machine_.starvation);
+    requests_.reset(machine_.starvation);
+  }
   cache_.reset();
   headway_.reset(choices.looks_at_headway());
   tells_steps_ = choices.looks_at_steps();
   observed_ = recorder_ != nullptr || starvation_.on() || headway_.on() || tells_steps_;
-  verdict_ = verdict::ok;
   races_ = scope_races_ = 0;
+  errand_ = nullptr;
+  denied_ = false;
+  if (lane_heap* const lanes = lanes_allocate_in()) lanes->begin_run();
+  if (!hidden_stores_.empty()) hidden_stores_.clear();
+  hidden_order_ = {};
+  in_rounds_ = in_lockstep();
+  together_used_ = 0;
+  due_.clear();
+  places_lifted_ = false;
+  stopped_ = false;
+}
+
+void world::forget_streams() {
+  streams_used_ = false;
+  kernels_.clear();
+  kernel_ends_.clear();
+  streams_.resize(machine_.devices);
+  for (uint32_t device = 0; device < machine_.devices; ++device) {
+    streams_[device].forget();
+    streams_[device].device = device;
+  }
+  launch_devices_.clear();
+  events_.clear();
+}
+
+void world::forget_finding() {
+  verdict_ = verdict::ok;
   race_.missing = nullptr;
   message_.clear();
   waiting_.clear();
@@ -163,16 +174,6 @@ void world::prepare(scheduler::choice_source& choices, bool explain) {
   waits_.clear();
   edges_.clear();
   circle_.clear();
-  errand_ = nullptr;
-  denied_ = false;
-  if (lane_heap* const lanes = lanes_allocate_in()) lanes->begin_run();
-  hidden_stores_.clear();
-  hidden_order_ = {};
-  in_rounds_ = in_lockstep();
-  together_used_ = 0;
-  due_.clear();
-  places_lifted_ = false;
-  stopped_ = false;
 }
 
 void world::choose_memory() {
@@ -201,6 +202,7 @@ outcome world::run(const parameters& values, const std::function<void()>& body, 
   // Campaigns run the same settings over and over.
   if (values.revision() != settings_revision_) {
     machine_ = settings::from(values);
+    allowed_ = {.late = machine_.late, .spurious = machine_.spurious, .wakes = machine_.wakes};
     link_ = nullptr;  // it is built for one set of them
     settings_revision_ = values.revision();
   }
@@ -228,6 +230,7 @@ outcome world::run(const parameters& values, const std::function<void()>& body, 
   outcome result;
   result.stopped_by_source = !draw_end_game();
   if (result.stopped_by_source) return result;
+  look_how_to_choose();
   instance = this;
   exceptions_ = &exceptions_in_flight::of_this_thread();
   fiber::switch_to(root_, main.runs, *exceptions_);
@@ -317,8 +320,8 @@ void world::write_report() {
 }
 
 // Mostly it is the name that it had in the run before.
-void world::name_wave(wave& host, std::string_view name) {
-  if (host.name.size() != name.size() || !begins_with(host.name, name)) host.name = name;
+void world::name_wave(wave& host, const char* name) {
+  if (length_of_beginning(host.name, name) != host.name.size()) host.name = name;
 }
 
 wave& world::new_wave() {
@@ -327,7 +330,7 @@ wave& world::new_wave() {
   // The containers keep their memory from run to run.
   fresh.lanes.clear();
   fresh.collectives.clear();
-  static_cast<wave_state&>(fresh) = {};
+  std::construct_at(static_cast<wave_state*>(&fresh));  // in place: an assignment would make another one first
   fresh.id = static_cast<uint32_t>(waves_used_++);
   fresh.launched_in = steps_;
   return fresh;
@@ -336,32 +339,15 @@ wave& world::new_wave() {
 lane& world::new_lane(wave& of, uint32_t index) {
   if (lanes_used_ == lanes_.size()) lanes_.emplace_back();
   lane& fresh = lanes_[lanes_used_];
+  std::construct_at(static_cast<lane_run*>(&fresh));
   fresh.of = &of;
   fresh.id = static_cast<uint32_t>(lanes_used_++);
   fresh.index = index;
-  fresh.state = lane_state::candidate;
-  fresh.begun = false;
-  fresh.pending = {};
-  fresh.operands = {};
-  fresh.hides_operands = false;
-  fresh.last_turn = 0;
-  fresh.result = 0;
-  fresh.storing.size_bytes = 0;
-  fresh.unsettled = false;
-  fresh.resolved = false;
   fresh.registrations.clear();
-  fresh.private_state = nullptr;
-  fresh.operations = fresh.fruitless = 0;
   got_somewhere(fresh);
   fresh.proof.forget();
-  fresh.proven = false;
-  fresh.went_round_for = 0;
-  fresh.in_same_call = false;
-  fresh.awaits = nullptr;
   fresh.is_explored = notes_ != nullptr;
-  fresh.hidden = {};
-  fresh.moved_in = 0;
-  of.lanes.push_back(&fresh);
+  scheduler::append(of.lanes, &fresh);
   ++live_lanes_;
   if (recorder_) [[unlikely]]
     recorder_->begins(fresh, steps_);
@@ -490,10 +476,10 @@ void world::lane_ended(lane& self) {
   if (!of.host) leave_block(of);
   if (!self.is_host()) {
     // Its stack is still in use; the one that was freed before it is not.
-    if (stack_to_free_ != no_stack) free_stacks_.push_back(stack_to_free_);
+    if (stack_to_free_ != no_stack) scheduler::append(free_stacks_, stack_to_free_);
     stack_to_free_ = self.stack_slot;
   } else if (of.copies) {
-    if (host_stack_to_free_ != no_stack) free_host_stacks_.push_back(host_stack_to_free_);
+    if (host_stack_to_free_ != no_stack) scheduler::append(free_host_stacks_, host_stack_to_free_);
     host_stack_to_free_ = self.stack_slot;
   }
   if (!of.live()) {
@@ -646,24 +632,25 @@ void world::check_host_stacks(lane& self) {
         "more than " + std::to_string(most_hosts) + " host threads, and copies that have not ended");
 }
 
-const wave& world::spawn_host(lane& self, const char* name, const fiber_body& body, void* from, const operation& how) {
-  step(self, how);
+const wave& world::spawn_host(lane& self, const char* name, const fiber_body& body, void* from) {
+  yield(self);
   check_host_stacks(self);
   wave& fresh = new_wave();
   fresh.host = true;
-  const std::string_view given = name;
   // Threads of one name are told apart by a number.
   uint32_t namesakes = 0;
   for (size_t n = 0; n + 1 < waves_used_; ++n) {
     const std::string_view known = waves_[n].name;
-    if (!waves_[n].host || !begins_with(known, given)) continue;
-    const std::string_view rest = known.substr(given.size());
+    if (!waves_[n].host) continue;
+    const size_t length = length_of_beginning(known, name);
+    if (length > known.size()) continue;
+    const std::string_view rest = known.substr(length);
     if (rest.empty() || rest.starts_with(" #")) ++namesakes;
   }
   if (namesakes == 0)
-    name_wave(fresh, given);
+    name_wave(fresh, name);
   else
-    fresh.name = std::string(given) + " #" + std::to_string(namesakes + 1);
+    fresh.name = std::string(name) + " #" + std::to_string(namesakes + 1);
   fresh.ordinal = hosts_spawned_++;
   fresh.live_lanes = 1;
   fresh.resident = true;

@@ -43,15 +43,25 @@ class world {
   world(const world&) = delete;
   world& operator=(const world&) = delete;
 
-  outcome run(const parameters& values, const std::function<void()>& body, scheduler::choice_source& choices,
-              bool explain, run_record* record);
+  [[gnu::hot]] outcome run(const parameters& values, const std::function<void()>& body,
+                           scheduler::choice_source& choices, bool explain, run_record* record);
 
   // -- entries of the runtime; the caller is a lane that has left the code under test ------------------------------------------
 
-  /// Lets somebody be chosen; returns when it is this lane, which then performs its pending operation.
+  /// Lets somebody be chosen; returns when it is this lane, which then performs its pending operation. It, and what calls it, is part
+  /// of the entry point: each return behind a switch is one that the processor predicts wrongly.
   [[gnu::always_inline]] void yield(lane& self) {
     lane& next = choose(self);
     if (&next != &self) enter(self, next);
+  }
+
+  /// The same; whether memory has been given back meanwhile.
+  [[gnu::always_inline]] bool yield_and_watch_frees(lane& self) {
+    lane& next = choose(self);
+    if (&next == &self) return false;
+    const uint64_t frees = heap_.frees();
+    enter(self, next);
+    return frees != heap_.frees();
   }
 
   /// Publishes what the lane does next, and yields.
@@ -63,19 +73,35 @@ class world {
 
   /// The lane has performed its pending operation and saw or wrote `value`.
   void performed(lane& self, uint64_t value) {
-    ++steps_;
-    ++self.operations;
     const operation& done = self.pending;
-    const uint64_t what = uint64_t{self.id} << 40 | uint64_t{done.size_bytes} << 8 | static_cast<uint64_t>(done.kind);
     if (done.address == nullptr)
-      digest_.add(what, value);
+      digest_.add(count_step(self), value);
     else
-      add_to_digest(what, done.address, done.size_bytes, value);
+      add_to_digest(count_step(self), done.address, done.size_bytes, value);
+    if (observed_) [[unlikely]]
+      observe(self, value);
+  }
+  /// The same for an access to `address`.
+  void performed_at(lane& self, const void* address, uint32_t size_bytes, uint64_t value) {
+    if (!heap_.contains(address) || size_bytes > sizeof value) [[unlikely]]
+      return performed_elsewhere(self, value);
+    digest_.add(count_step(self), in_heap(heap_.offset_of(address)), stable_value(value));
+    if (observed_) [[unlikely]]
+      observe(self, value);
+  }
+  /// The same for one that has read `address` and found `value`; the lane's loop waits for it to be something else than `watched_for`. A
+  /// loop that reads and reads without a pause is looked at more closely.
+  [[gnu::hot]] void read(lane& self, const void* address, uint32_t size_bytes, uint64_t value, uint64_t watched_for) {
+    if (!heap_.contains(address) || size_bytes > sizeof value) [[unlikely]]
+      return read_elsewhere(self, address, size_bytes, value, watched_for);
+    ++self.fruitless_reads;
+    self.reads.add(address, size_bytes, watched_for, false);
+    digest_.add(count_step(self), in_heap(heap_.offset_of(address)), stable_value(value));
     if (observed_) [[unlikely]]
       observe(self, value);
   }
 
-  /// The lane has read this. A loop that reads and reads without a pause is looked at more closely.
+  /// The lane has read this, in an operation that it has not performed yet.
   void has_read(lane& self, const void* address, uint32_t size_bytes, uint64_t value) {
     ++self.fruitless_reads;
     if (heap_.contains(address) || !may_vanish(address)) [[likely]]
@@ -115,7 +141,13 @@ class world {
     late_->after_plain(self);
   }
   /// Remembers the bytes that a plain store of the code under test is about to replace.
-  void begin_plain_store(lane& self, void* address, uint32_t size_bytes);
+  void begin_plain_store(lane& self, void* address, uint32_t size_bytes) {
+    self.storing.address = address;
+    self.storing.size_bytes = size_bytes;
+    self.storing.before = watched::value_at(address, size_bytes);
+    if (self.is_explored) [[unlikely]]
+      note_hidden_store(self, address);
+  }
   /// The same for a store that is too long to remember: it counts as a change.
   void begin_object_store(lane& self, void* address, uint32_t size_bytes) {
     self.storing.address = address;
@@ -127,9 +159,13 @@ class world {
     if (self.storing.size_bytes != 0 || self.unsettled) look_at_plain_store(self);
   }
 
-  /// The end of a turn in a loop that waits for memory to change. `private_state` as for look_for_spin; null: the wait is the
-  /// simulator's own and repeats itself exactly.
-  void pause(lane& self, const operation& how, const std::byte* private_state);
+  /// The end of a turn in a loop that waits for memory to change, which the lane has published. `private_state` as for look_for_spin;
+  /// null: the wait is the simulator's own and repeats itself exactly.
+  [[gnu::always_inline]] void pause(lane& self, const std::byte* private_state) {
+    end_turn(self, private_state);
+    yield(self);
+    performed(self, 0);
+  }
 
   /// As the C library's functions on mutexes, with their results: 0, EBUSY, EDEADLK, EPERM.
   int lock_mutex(lane& self, const void* mutex, mutex_kind kind, const operation& how);
@@ -147,12 +183,10 @@ class world {
   }
   void check_access(lane& self) {
     const operation& how = self.pending;
-    if (heap_.contains(how.address)) {
-      if (const char* wrong = heap_.check(how.address, how.size_bytes)) look_closer(self, wrong);
-    } else if (device_stacks_->contains(how.address) || host_stacks_->contains(how.address) ||
-               reinterpret_cast<uintptr_t>(how.address) < lowest_address) {
-      bad_access(self, nullptr);
-    }
+    if (!heap_.contains(how.address)) [[unlikely]]
+      return check_access_elsewhere(self);
+    if (const char* wrong = heap_.check(how.address, how.size_bytes)) [[unlikely]]
+      look_closer(self, wrong);
   }
 
   /// Ends the run with this verdict about the lane's pending operation. Does not return.
@@ -165,7 +199,7 @@ class world {
   void* try_allocate(lane& self, size_t size_bytes, memory_kind kind, const char* name, uint32_t device = 0,
                      bool moves = false);
   /// The same ends the run.
-  void* allocate(lane& self, size_t size_bytes, memory_kind kind, const char* name, uint32_t device = 0);
+  [[gnu::hot]] void* allocate(lane& self, size_t size_bytes, memory_kind kind, const char* name, uint32_t device = 0);
   void release(lane& self, void* pointer, const operation& how);
   void launch(lane& self, const grid_shape& shape, const fiber_body& kernel, const void* bytes, const operation& how);
   /// Gives the stream a copy, which does not wait. An engine of its own performs it, as `how_to_run` says.
@@ -173,9 +207,22 @@ class world {
                       const operation& how);
   /// The copy waits until everything has ended that it comes after.
   void begin_copy(lane& engine, const operation& how) { wait_for_launches(engine, engine.of->after, how); }
-  const wave& spawn_host(lane& self, const char* name, const fiber_body& body, void* from, const operation& how);
-  /// Waits until the word, which the simulator changes, is `wanted`.
-  void wait_for(lane& self, const uint64_t& word, uint64_t wanted, const operation& how);
+  /// As the lane has published it.
+  [[gnu::hot]] const wave& spawn_host(lane& self, const char* name, const fiber_body& body, void* from);
+  /// Waits, as the lane has published it, until the word, which the simulator changes, is `wanted`.
+  [[gnu::always_inline]] void wait_for(lane& self, const uint64_t& word, uint64_t wanted) {
+    self.awaits = &word;
+    self.awaited = wanted;
+    yield(self);
+    while (word != wanted) {
+      self.reads.clear();
+      self.reads.add(&word, sizeof word, word);
+      wait(self, nullptr);
+    }
+    self.awaits = nullptr;
+    got_somewhere(self);
+    performed(self, wanted);
+  }
   /// The lane has seen that the device is idle: all that its kernels did comes before what it does next.
   void acquire_kernels(lane& self, uint32_t device);
   /// Launches of the device that have not ended.
@@ -240,19 +287,20 @@ class world {
   void let_arrive(lane& self) {
     if (link_delivers_) late_->let_arrive(self);
   }
-  uint32_t pick(lane& self, uint32_t count, scheduler::choice_kind kind) {
+  [[gnu::hot]] uint32_t pick(lane& self, uint32_t count, scheduler::choice_kind kind) {
     asking_ = &self;
-    const uint32_t picked = choices_->pick(count, kind);
-    if (picked >= count) stop(self);
-    return picked;
+    uint32_t picked = 0;
+    if (count > 1 && choices_->try_pick(count, kind, picked)) [[likely]]
+      return picked;
+    return pick_slowly(self, count, kind);
   }
   /// Whether the lane may still see something that is not the newest. Not when waits are put to the proof or the run is to come
   /// to its end: there all stores have arrived.
-  bool may_be_late(const lane& self) const { return self.late_left != 0 && is_open(); }
+  bool may_be_late(const lane& self) const { return self.left.late != 0 && is_open(); }
   /// Whether the lane's weak compare-exchange, which would succeed, fails. As seldom as loads are late, and for the same reason.
   bool fails_spuriously(lane& self) {
-    if (self.spurious_left == 0 || !is_open() || pick(self, 2, scheduler::choice_kind::spurious) == 0) return false;
-    --self.spurious_left;
+    if (self.left.spurious == 0 || !is_open() || pick(self, 2, scheduler::choice_kind::spurious) == 0) return false;
+    --self.left.spurious;
     return true;
   }
   /// Whether what the machine leaves open is chosen. When it is not, each choice is answered by 0, what the machine does by default.
@@ -349,36 +397,48 @@ class world {
   static constexpr uintptr_t lowest_address = 65536;
   static constexpr uint64_t unstable = ~uint64_t{0};
 
-  void prepare(scheduler::choice_source& choices, bool explain);
+  [[gnu::hot]] void prepare(scheduler::choice_source& choices, bool explain);
+  // Of what the run before has left, where it has: most runs leave none of it.
+  void forget_streams();
+  void forget_finding();
   void tell_more(outcome& result, run_record* record);
   run_record tell_record(size_t most_steps) const;
-  void choose_memory();
+  [[gnu::hot]] void choose_memory();
   /// As yield, for a lane that is no candidate; it may have become one again by the time that somebody is chosen.
-  void block(lane& self) { yield(self); }
+  [[gnu::always_inline]] void block(lane& self) { yield(self); }
   [[gnu::always_inline]] void enter(lane& self, lane& next) {
     if (!next.begun) [[unlikely]]
       begin(next);
     ++switches_;
     fiber::switch_to(self.runs, next.runs, *exceptions_);
   }
-  void begin(lane& self);
-  static void run_lane(void* argument);
-  void lane_ended(lane& self);
+  [[gnu::hot]] void begin(lane& self);
+  [[gnu::hot]] static void run_lane(void* argument);
+  [[gnu::hot]] void lane_ended(lane& self);
 
-  lane& choose(lane& self) {
-    if (fair_.candidates() == 0 || proving_ != proof::none || in_rounds_ || steps_ >= next_limit_ ||
-        steps_ >= rings_.next_due())
+  // One function for all operations, that needs no registers of its caller's: what they take of the processor's cache counts for more
+  // than a call.
+  [[gnu::noinline, gnu::hot]] lane& choose(lane& self) {
+    if (fair_.candidates() == 0 || steps_ >= asks_until_) [[unlikely]]
       return choose_specially(self);
-    return ask(self);
-  }
-  lane& choose_specially(lane& self);
-  lane& ask(lane& self) {
     asking_ = &self;
     const auto count = static_cast<uint32_t>(candidates_.size());
-    const uint32_t picked = choices_->pick(count, scheduler::choice_kind::actor, view_);
-    if (picked >= count) stop(self);
+    if (count == 1) return *candidates_.front();
+    uint32_t picked = 0;
+    if (!choices_->try_pick(count, scheduler::choice_kind::actor, picked)) [[unlikely]]
+      return ask(self);
     return *candidates_[picked];
   }
+  [[gnu::noinline]] lane& choose_specially(lane& self) {
+    lane& next = choose_with_care(self);
+    look_how_to_choose();
+    return next;
+  }
+  lane& choose_with_care(lane& self);
+  void look_how_to_choose() {
+    asks_until_ = proving_ != proof::none || in_rounds_ ? 0 : std::min(next_limit_, rings_.next_due());
+  }
+  lane& ask(lane& self);
   /// All rings that are due by this step count.
   void let_rings_arrive(uint64_t step);
   void count_rings(const std::vector<doorbell_line::ring>& arriving);
@@ -417,7 +477,7 @@ class world {
   [[noreturn]] void end_deadlock(lane& self);
 
   // The end game (world_tail.cpp).
-  bool draw_end_game();
+  [[gnu::hot]] bool draw_end_game();
   void begin_tail();
   void changed_elsewhere(const void* address, size_t size_bytes);
   uint32_t turns_in_a_row(const lane& who) const;
@@ -441,16 +501,21 @@ class world {
   [[noreturn]] void leave(lane& self);
   const lane* most_telling_waiter() const;
 
-  void add_candidate(lane& who);
-  void remove_candidate(lane& who);
-  void wake(lane& waiter);
+  [[gnu::hot]] void add_candidate(lane& who);
+  [[gnu::hot]] void remove_candidate(lane& who);
+  [[gnu::hot]] void wake(lane& waiter);
   // For who looks on: the recorder, the watches for starvation and headway.
   void observe(lane& self, uint64_t value);
   void observe_change(lane& self, const void* address, size_t size_bytes);
   void got_on(lane& self);
+  [[gnu::hot]] void end_turn(lane& self, const std::byte* private_state);
   /// `next`: it waits before the operation that it has published, not behind one that it has taken.
-  void wait(lane& self, const std::byte* private_state, bool next = false);
-  bool ends_for_no_reason(lane& self);
+  [[gnu::hot]] void begin_waiting(lane& self, const std::byte* private_state, bool next = false);
+  [[gnu::always_inline]] void wait(lane& self, const std::byte* private_state) {
+    begin_waiting(self, private_state);
+    yield(self);
+  }
+  [[gnu::hot]] bool ends_for_no_reason(lane& self);
   /// What the lane has done since it last got anywhere, or last waited, was a turn in a loop that waits, and so are as many operations
   /// that it is about to do.
   static void went_round(lane& self, uint32_t coming = 0) {
@@ -462,17 +527,16 @@ class world {
     self.reads.clear();
     self.fruitless_reads = 0;
     self.clock_reads = 0;
-    self.wakes_left = machine_.wakes;
-    self.late_left = machine_.late;
-    self.spurious_left = machine_.spurious;
+    self.left = allowed_;
     self.spin.forget();
     self.circles = 0;
   }
-  void first_step(wave& who);
-  void look_at_plain_store(lane& self);
+  [[gnu::hot]] void first_step(wave& who);
+  [[gnu::hot]] void look_at_plain_store(lane& self);
   void write_report();
   std::string race_report() const;
   [[noreturn]] void bad_access(lane& self, const char* wrong);
+  [[gnu::noinline]] void check_access_elsewhere(lane& self);
   /// Whether the access that the heap has something to say about may be made; ends the run when not.
   void look_closer(lane& self, const char* said);
   void move_pages(lane& self, const allocation& of);
@@ -482,7 +546,7 @@ class world {
   void complete(wave& of, size_t open, operation_kind kind);
   static uint64_t awaited(const wave& of, const open_collective& open);
   /// Whether a sibling has come to a collective with the lane since that was asked last.
-  bool is_awaited(lane& self);
+  [[gnu::hot]] bool is_awaited(lane& self);
   void leave_collectives(const lane& ended);
 
   // -- waves with one program counter (convergence=lockstep) --------------------------------------------------------------------
@@ -529,13 +593,26 @@ class world {
   /// What orders the lanes of a launch behind who launched them, and who waits for them behind their ends.
   static const void* launch_of(uint32_t ordinal) { return reinterpret_cast<const void*>(uintptr_t{2} * ordinal + 2); }
   static const void* end_of(uint32_t ordinal) { return reinterpret_cast<const void*>(uintptr_t{2} * ordinal + 3); }
-  wave& new_wave();
+  [[gnu::hot]] wave& new_wave();
   /// Ends the run where there is no stack left for a host thread, or for a copy.
-  void check_host_stacks(lane& self);
-  static void name_wave(wave& host, std::string_view name);
-  lane& new_lane(wave& of, uint32_t index);
+  [[gnu::hot]] void check_host_stacks(lane& self);
+  static void name_wave(wave& host, const char* name);
+  [[gnu::hot]] lane& new_lane(wave& of, uint32_t index);
   void start_blocks(lane& self);
 
+  /// What the digest takes in of the lane's pending operation, which it has performed.
+  uint64_t count_step(lane& self) {
+    ++steps_;
+    ++self.operations;
+    const operation& done = self.pending;
+    return uint64_t{self.id} << 40 | uint64_t{done.size_bytes} << 8 | static_cast<uint64_t>(done.kind);
+  }
+  // Of the C++ heap, a variable or a large object.
+  [[gnu::noinline]] void performed_elsewhere(lane& self, uint64_t value) { performed(self, value); }
+  [[gnu::noinline]] void look_at_store_elsewhere(lane& self, const void* address, uint32_t size_bytes);
+  [[gnu::noinline]] void read_elsewhere(lane& self, const void* address, uint32_t size_bytes, uint64_t value,
+                                        uint64_t watched_for);
+  [[gnu::hot]] uint32_t pick_slowly(lane& self, uint32_t count, scheduler::choice_kind kind);
   static scheduler::candidate look_at(const void* self, uint32_t index);
   scheduler::candidate look_at(const lane& who) const;
   static uint32_t next_in_turn(const void* self, uint32_t actor);
@@ -564,6 +641,7 @@ class world {
   }
 
   settings machine_;
+  allowance allowed_;  ///< by them
   std::unique_ptr<late_memory> scoped_;
   std::unique_ptr<late_memory> link_;
   std::unique_ptr<timed_memory> timed_;
@@ -609,6 +687,7 @@ class world {
     }
   };
   std::vector<stream_state> streams_;          ///< the first is the default stream
+  bool streams_used_ = false;                  ///< in this run
   std::vector<std::vector<uint32_t>> events_;  ///< the launches that each waits for
   std::deque<std::string> names_;              ///< of allocations that have none of their own
   std::vector<std::pair<std::string, uint32_t>> name_counts_;
@@ -632,7 +711,9 @@ class world {
   bool in_rounds_ = false;  ///< waves have one program counter: whose lanes can go next is looked at after each step
 
   std::vector<lane*> candidates_;
-  turn_order turns_;  ///< the candidates' numbers
+  // The candidates' numbers, kept from the moment at which somebody asks in a run: most strategies never do.
+  mutable turn_order turns_;
+  mutable bool keeps_turns_ = false;
   mutex_table mutexes_;
   char context_ = 0;  ///< its address is that of the context's lock
   doorbell_line rings_;
@@ -659,6 +740,7 @@ class world {
   uint64_t steps_ = 0;
   uint64_t switches_ = 0;  ///< to another lane
   uint64_t next_limit_ = 0;
+  uint64_t asks_until_ = 0;  ///< the step from which on a choice is more than one among all candidates; 0: it is now
   std::unique_ptr<recorder> recorder_;
   starvation_watch starvation_;
   request_watch requests_;

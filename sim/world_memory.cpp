@@ -36,29 +36,44 @@ void world::add_words_to_digest(const void* address, uint32_t size_bytes) {
   }
 }
 
-void world::begin_plain_store(lane& self, void* address, uint32_t size_bytes) {
-  self.storing.address = address;
-  self.storing.size_bytes = size_bytes;
-  self.storing.before = watched::value_at(address, size_bytes);
-  if (self.is_explored) [[unlikely]]
-    note_hidden_store(self, address);
+void world::read_elsewhere(lane& self, const void* address, uint32_t size_bytes, uint64_t value, uint64_t watched_for) {
+  has_read(self, address, size_bytes, watched_for);
+  performed(self, value);
 }
 
 void world::look_at_plain_store(lane& self) {
-  plain_store_in_progress& store = self.storing;
   settle(self);
-  if (store.size_bytes == 0) return;
-  const uint32_t size_bytes = std::exchange(store.size_bytes, 0);
-  if (may_vanish(store.address)) {
+  // Member by member: a copy of them all would wait for those that were written last.
+  const void* const address = self.storing.address;
+  const uint32_t size_bytes = std::exchange(self.storing.size_bytes, 0);
+  if (size_bytes == 0) return;
+  if (!heap_.contains(address) || size_bytes > sizeof self.storing.before) [[unlikely]]
+    return look_at_store_elsewhere(self, address, size_bytes);
+  const uint64_t value = watched::value_at(address, size_bytes);
+  digest_.add(0, in_heap(heap_.offset_of(address)), stable_value(value));
+  if (value != self.storing.before) wake_readers(self, address, size_bytes);
+  if (recorder_) [[unlikely]]
+    recorder_->stored(self, value);
+}
+
+void world::look_at_store_elsewhere(lane& self, const void* address, uint32_t size_bytes) {
+  if (may_vanish(address)) {
     // The code under test may have freed the object that it wrote last.
-    changed(self, store.address, size_bytes);
+    changed(self, address, size_bytes);
     return;
   }
-  const uint64_t value = watched::value_at(store.address, size_bytes);
-  add_to_digest(0, store.address, size_bytes, value);
-  if (value != store.before || size_bytes > plain_store_in_progress::largest_bytes)
-    changed(self, store.address, size_bytes);
+  const uint64_t value = watched::value_at(address, size_bytes);
+  add_to_digest(0, address, size_bytes, value);
+  if (value != self.storing.before || size_bytes > plain_store_in_progress::largest_bytes)
+    changed(self, address, size_bytes);
   if (recorder_) recorder_->stored(self, value);
+}
+
+void world::check_access_elsewhere(lane& self) {
+  const void* const address = self.pending.address;
+  if (device_stacks_->contains(address) || host_stacks_->contains(address) ||
+      reinterpret_cast<uintptr_t>(address) < lowest_address)
+    bad_access(self, nullptr);
 }
 
 void world::bad_access(lane& self, const char* wrong) {

@@ -38,8 +38,8 @@ void world::add_candidate(lane& who) {
     recorder_->goes_on(who, steps_);
   who.state = lane_state::candidate;
   who.candidate_slot = static_cast<uint32_t>(candidates_.size());
-  candidates_.push_back(&who);
-  turns_.add(who.id);
+  scheduler::append(candidates_, &who);
+  if (keeps_turns_) turns_.add(who.id);
   fair_.candidate_added(*who.of);
 }
 
@@ -48,7 +48,7 @@ void world::remove_candidate(lane& who) {
   candidates_[who.candidate_slot] = last;
   last->candidate_slot = who.candidate_slot;
   candidates_.pop_back();
-  turns_.remove(who.id);
+  if (keeps_turns_) turns_.remove(who.id);
   fair_.candidate_removed(*who.of);
 }
 
@@ -73,7 +73,7 @@ scheduler::candidate world::look_at(const lane& who) const {
           .headway = headway_.of(who)};
 }
 
-lane& world::choose_specially(lane& self) {
+lane& world::choose_with_care(lane& self) {
   if (self.of->together != nullptr) left(self);
   go_on_together(self);
   if (steps_ >= next_limit_) pass_limit(self);
@@ -123,6 +123,20 @@ lane& world::choose_specially(lane& self) {
   }
 }
 
+lane& world::ask(lane& self) {
+  asking_ = &self;
+  const auto count = static_cast<uint32_t>(candidates_.size());
+  const uint32_t picked = choices_->pick(count, choice_kind::actor, view_);
+  if (picked >= count) stop(self);
+  return *candidates_[picked];
+}
+
+uint32_t world::pick_slowly(lane& self, uint32_t count, choice_kind kind) {
+  const uint32_t picked = choices_->pick(count, kind);
+  if (picked >= count) stop(self);
+  return picked;
+}
+
 // Somebody is promised a start, and there is one who can be given it: a wave of a kernel that comes behind another one in its stream cannot.
 bool world::is_start_owed() const {
   return fair_.owes_a_start() && std::any_of(candidates_.begin(), candidates_.end(),
@@ -163,6 +177,10 @@ void world::judge_denied(lane& self, std::string why) {
 
 // The number of the candidate of the next higher number, or of the lowest.
 uint32_t world::next_in_turn(uint32_t after) const {
+  if (!keeps_turns_) [[unlikely]] {
+    keeps_turns_ = true;
+    for (const lane* each : candidates_) turns_.add(each->id);
+  }
   const uint32_t next = after == turn_order::none ? turn_order::none : turns_.next(after + uint64_t{1});
   return next != turn_order::none ? next : turns_.next(0);
 }
@@ -303,37 +321,31 @@ void world::first_step(wave& who) {
 // Loops that give up after some turns must be seen to do so: each wait may end a few times although nothing has changed. Not
 // while waits are put to the proof, nor when the run is to come to its end.
 bool world::ends_for_no_reason(lane& self) {
-  if (self.wakes_left == 0 || proving_ != proof::none || tail_.begun) return false;
-  --self.wakes_left;
+  if (self.left.wakes == 0 || proving_ != proof::none || tail_.begun) return false;
+  --self.left.wakes;
   return pick(self, 2, choice_kind::wake) == 1;
 }
 
-void world::pause(lane& self, const operation& how, const std::byte* private_state) {
-  finish_plain_store(self);
-  self.pending = how;
+void world::end_turn(lane& self, const std::byte* private_state) {
   went_round(self, 1);
   // Who has looked at nothing since it changed something waits for nothing: it goes round.
   const bool goes_round =
       tail_.begun && private_state != nullptr && (tail_.all_take_turns || self.reads.entries().empty());
   if (goes_round) {
     self.reads.clear();
-    yield(self);
   } else if (!self.reads.unchanged(watches_) || self.reads.saw_change() || is_awaited(self)) {
     // Something that it read has changed already, or changed while it looked, or a sibling waits for it: it has reason to look again.
     self.reads.clear();
-    self.wakes_left = machine_.wakes;
+    self.left.wakes = machine_.wakes;
     self.circles = 0;
-    yield(self);
   } else if (ends_for_no_reason(self)) {
     if (starvation_.on()) starvation_.waits(self, steps_);
-    yield(self);
   } else {
-    wait(self, private_state, true);
+    begin_waiting(self, private_state, true);
   }
-  performed(self, 0);
 }
 
-void world::wait(lane& self, const std::byte* private_state, bool next) {
+void world::begin_waiting(lane& self, const std::byte* private_state, bool next) {
   if (starvation_.on()) starvation_.waits(self, steps_);
   self.private_state = private_state;
   self.fruitless_reads = 0;
@@ -344,37 +356,18 @@ void world::wait(lane& self, const std::byte* private_state, bool next) {
   if (records_) [[unlikely]]
     recorder_->waits(self, steps_);
   if (self.of->together != nullptr) waits_together(self, private_state, next);
-  block(self);
 }
 
 void world::wake(lane& waiter) {
   if (waiter.of->together != nullptr) wake_together(waiter);
   if (waiter.state != lane_state::waiting) return;
   waiter.reads.clear();
-  waiter.late_left = machine_.late;
-  waiter.spurious_left = machine_.spurious;
-  waiter.wakes_left = machine_.wakes;
+  waiter.left = allowed_;
   waiter.spin.forget();
   if (waiter.of->together == nullptr || (waiter.of->together->moving & lane_bit(waiter)) != 0)
     add_candidate(waiter);
   else
     waiter.state = lane_state::held;
-}
-
-void world::wait_for(lane& self, const uint64_t& word, uint64_t wanted, const operation& how) {
-  finish_plain_store(self);
-  self.pending = how;
-  self.awaits = &word;
-  self.awaited = wanted;
-  yield(self);
-  while (word != wanted) {
-    self.reads.clear();
-    self.reads.add(&word, sizeof word, word);
-    wait(self, nullptr);
-  }
-  self.awaits = nullptr;
-  got_somewhere(self);
-  performed(self, wanted);
 }
 
 void world::look_for_spin(lane& self, const std::byte* private_state) {

@@ -123,8 +123,8 @@ bool world::tell_lane_now(state_reader& to, const lane& who) const {
     to.fact(who.result);
     if (next.kind == operation_kind::shuffle) to.fact(who.source);
   }
-  if (machine_.late < unbounded) to.fact(who.late_left);
-  if (machine_.spurious < unbounded) to.fact(who.spurious_left);
+  if (machine_.late < unbounded) to.fact(who.left.late);
+  if (machine_.spurious < unbounded) to.fact(who.left.spurious);
   const exceptions_in_flight& thrown = who.runs.exceptions();
   to.fact(as_fact(thrown.caught));
   to.fact(thrown.uncaught);

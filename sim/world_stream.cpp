@@ -90,6 +90,7 @@ std::vector<uint32_t> world::take_place_in(uint32_t stream, lane& self) {
   std::vector<uint32_t> after = work_before(stream);
   streams_[stream].waits.clear();
   streams_[stream].last.assign(1, kernels_launched_);
+  streams_used_ = true;
   kernel_ends_.push_back(0);
   if (late_ != nullptr) late_->release_object(self, launch_of(kernels_launched_));
   launch_devices_.push_back(streams_[stream].device);
@@ -109,8 +110,8 @@ void world::copy_in_stream(lane& self, const stream_copy& what, uint32_t stream,
   engine.kernel = kernels_launched_;
   engine.device = streams_[stream].device;
   engine.after = take_place_in(stream, self);
-  name_wave(engine, "copy " + std::to_string(++copies_given_) +
-                        (stream == 0 ? " of the default stream" : " of stream " + std::to_string(stream)));
+  engine.name = "copy " + std::to_string(++copies_given_) +
+                (stream == 0 ? " of the default stream" : " of stream " + std::to_string(stream));
   engine.live_lanes = 1;
   engine.resident = true;
   lane& copies = new_lane(engine, 0);
@@ -136,6 +137,7 @@ void world::check_stream(lane& self, uint32_t stream, const operation& how) {
 }
 
 uint32_t world::create_stream(bool blocking, uint32_t device) {
+  streams_used_ = true;
   streams_.push_back({.blocking = blocking, .device = device});
   return static_cast<uint32_t>(streams_.size() - 1);
 }
@@ -151,6 +153,7 @@ void world::destroy_stream(lane& self, uint32_t stream, const operation& how) {
 }
 
 uint32_t world::create_event() {
+  streams_used_ = true;
   events_.emplace_back();
   return static_cast<uint32_t>(events_.size() - 1);
 }
@@ -177,7 +180,10 @@ void world::wait_for_launches(lane& self, const std::vector<uint32_t>& launches,
   performed(self, launches.size());
   for (const uint32_t launch : launches) {
     self.call[2] = launch;  // what the call still waits for
-    if (kernel_ends_[launch] == 0) wait_for(self, kernel_ends_[launch], 1, how);
+    if (kernel_ends_[launch] == 0) {
+      self.pending = how;
+      wait_for(self, kernel_ends_[launch], 1);
+    }
     if (late_ != nullptr) late_->acquire_object(self, end_of(launch));
   }
   // The end of a kernel writes back what the device holds.
@@ -190,7 +196,9 @@ void world::enter_driver(lane& self, bool is_launch, operation how) {
     lock_mutex(self, &context_, mutex_kind::normal, how);
   } else if (!is_launch) {
     how.kind = operation_kind::synchronize;
-    wait_for(self, kernels_running_, 0, how);
+    finish_plain_store(self);
+    self.pending = how;
+    wait_for(self, kernels_running_, 0);
     for (uint32_t device = 0; device < devices_.size(); ++device) acquire_kernels(self, device);
   }
 }

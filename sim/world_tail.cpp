@@ -63,7 +63,7 @@ void world::begin_tail() {
   tail_.limit = steps_ + machine_.budget;
   tail_.states.forget();
   tail_.seen = {};
-  next_limit_ = 0;  // from now on each choice comes to choose_specially
+  next_limit_ = 0;  // from now on each choice is made with care
 }
 
 void world::changed_elsewhere(const void* address, size_t size_bytes) {

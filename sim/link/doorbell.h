@@ -52,7 +52,7 @@ class doorbell_line {
   static constexpr uint64_t never = ~uint64_t{0};
 
   /// Forgets everything.
-  void reset(const doorbell_settings& how);
+  [[gnu::hot]] void reset(const doorbell_settings& how);
 
   /// How many fates a ring may have, to be asked of the scheduler; the first is that it counts once and at once. Delays are
   /// powers of two, so that long ones are as likely as short ones.

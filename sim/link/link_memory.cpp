@@ -103,7 +103,7 @@ uint32_t link_memory::choose(uint32_t, transport::question what, uint32_t count)
   if (what == transport::question::delay) return here_.pick(*asking_, count, choice_kind::arrive);
   if (!here_.may_be_late(*asking_)) return 0;
   const uint32_t picked = here_.pick(*asking_, count, choice_kind::visible);
-  if (picked != 0) --asking_->late_left;
+  if (picked != 0) --asking_->left.late;
   return picked;
 }
 

@@ -1,3 +1,4 @@
+#include <heddle/scheduler/append.h>
 #include <heddle/sim/memory/causality.h>
 
 #include <algorithm>
@@ -6,7 +7,7 @@ namespace heddle::sim {
 
 void widen(clock_entries& of, uint32_t lane) {
   // One by one, because mostly it is one.
-  while (of.size() <= lane) of.push_back(0);
+  while (of.size() <= lane) scheduler::append(of, 0u);
 }
 
 bool includes(const clock_entries& whole, const clock_entries& part) {
@@ -21,7 +22,7 @@ bool includes(const clock_entries& whole, const clock_entries& part) {
 void join(clock_entries& to, const clock_entries& from) {
   constexpr size_t few = 8;
   const size_t both = std::min(to.size(), from.size());
-  for (size_t n = both; n < from.size(); ++n) to.push_back(from[n]);
+  for (size_t n = both; n < from.size(); ++n) scheduler::append(to, from[n]);
   uint32_t* const into = to.data();
   const uint32_t* const other = from.data();
   // Several at a time is worth its beginning only where there are many.

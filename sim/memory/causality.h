@@ -17,14 +17,14 @@ namespace heddle::sim {
 using clock_entries = std::vector<uint32_t>;
 
 /// Raises `to` to the maximum of both, entry by entry; what is missing counts as zero.
-void join(clock_entries& to, const clock_entries& from);
+[[gnu::hot]] void join(clock_entries& to, const clock_entries& from);
 
 /// Whether no entry of `part` is greater than that of `whole`.
 bool includes(const clock_entries& whole, const clock_entries& part);
 
 inline uint32_t entry_of(const clock_entries& of, uint32_t lane) { return lane < of.size() ? of[lane] : 0; }
 /// Gives the clock an entry for the lane.
-void widen(clock_entries& of, uint32_t lane);
+[[gnu::hot]] void widen(clock_entries& of, uint32_t lane);
 inline void raise(clock_entries& of, uint32_t lane, uint32_t epoch) {
   if (of.size() <= lane) [[unlikely]]
     widen(of, lane);

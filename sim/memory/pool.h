@@ -1,6 +1,8 @@
 // Values that several refer to, whose memory is used again when nobody does. On one OS thread.
 #pragma once
 
+#include <heddle/scheduler/append.h>
+
 #include <cstdint>
 #include <utility>
 #include <vector>
@@ -62,11 +64,8 @@ class pool {
 
   /// A cleared value, which may keep the memory of its last use.
   pooled<Value> take() {
-    if (free_.empty()) {
-      auto* const made = new typename pooled<Value>::counted;
-      made->home = this;
-      return pooled<Value>(made);
-    }
+    if (free_.empty()) [[unlikely]]
+      make_one();
     auto* const taken = free_.back();
     free_.pop_back();
     return pooled<Value>(taken);
@@ -74,9 +73,14 @@ class pool {
 
  private:
   friend class pooled<Value>;
+  [[gnu::cold, gnu::noinline]] void make_one() {
+    auto* const made = new typename pooled<Value>::counted;
+    made->home = this;
+    free_.push_back(made);
+  }
   void take_back(typename pooled<Value>::counted* unused) {
     unused->value.clear();
-    free_.push_back(unused);
+    scheduler::append(free_, unused);
   }
 
   std::vector<typename pooled<Value>::counted*> free_;

@@ -3,6 +3,7 @@
 // 2003; epochs: FastTrack, Flanagan and Freund, PLDI 2009; scopes: PTX ISA, "Data-Races".)
 #pragma once
 
+#include <heddle/scheduler/append.h>
 #include <heddle/sim/memory/causality.h>
 
 #include <array>
@@ -32,16 +33,12 @@ class atomic_accesses {
     by_lane_.clear();
     others_.clear();
   }
-  void add(const access_record& now) {
+  [[gnu::always_inline]] void add(const access_record& now) {
     if (by_lane_.size() <= now.lane) [[unlikely]]
       widen(now.lane);
     access_record& latest = by_lane_[now.lane];
-    if (latest.epoch != 0 && (latest.mask != now.mask || latest.reach != now.reach)) {
-      std::erase_if(others_, [&](const access_record& one) {
-        return one.lane == now.lane && one.mask == latest.mask && one.reach == latest.reach;
-      });
-      others_.push_back(latest);
-    }
+    if (latest.epoch != 0 && (latest.mask != now.mask || latest.reach != now.reach)) [[unlikely]]
+      keep_other_shape(latest);
     latest = now;
   }
   /// The same as add() of the lane's latest access made again at another time; false, and nothing done, where it has another shape.
@@ -53,14 +50,22 @@ class atomic_accesses {
     return true;
   }
   template <typename Look>
-  void each(Look&& look) const {
+  [[gnu::always_inline]] void each(Look&& look) const {
     for (const access_record& one : by_lane_)
       if (one.epoch != 0) look(one);
     for (const access_record& one : others_) look(one);
   }
 
  private:
-  [[gnu::noinline]] void widen(uint32_t lane) { by_lane_.resize(lane + size_t{1}); }
+  [[gnu::noinline]] void keep_other_shape(const access_record& latest) {
+    std::erase_if(others_, [&](const access_record& one) {
+      return one.lane == latest.lane && one.mask == latest.mask && one.reach == latest.reach;
+    });
+    scheduler::append(others_, latest);
+  }
+  [[gnu::noinline]] void widen(uint32_t lane) {
+    while (by_lane_.size() <= lane) scheduler::append(by_lane_, access_record{});
+  }
 
   std::vector<access_record> by_lane_;  ///< epoch 0: none
   std::vector<access_record> others_;

@@ -1,3 +1,4 @@
+#include <heddle/scheduler/append.h>
 #include <heddle/sim/link/settings.h>
 #include <heddle/sim/memory/scoped_memory.h>
 #include <heddle/sim/world.h>
@@ -44,12 +45,21 @@ uint64_t read_atomic(const void* address, size_t size_bytes) {
 }
 
 void write_bytes(std::byte* granule, uint8_t mask, uint64_t value) {
-  // Not a byte beside them: it may be another thread's.
+  // Not a byte beside them: it may be another thread's. Whole words, which whoever reads them next need not wait for.
+  if (mask == 0xff) {
+    std::memcpy(granule, &value, 8);
+    return;
+  }
   const auto low = static_cast<uint32_t>(value);
   const auto high = static_cast<uint32_t>(value >> 32);
-  if ((mask & 0x0f) == 0x0f) std::memcpy(granule, &low, 4);
-  if ((mask & 0xf0) == 0xf0) std::memcpy(granule + 4, &high, 4);
-  if (mask == 0xff || mask == 0x0f || mask == 0xf0) return;
+  if (mask == 0x0f) {
+    std::memcpy(granule, &low, 4);
+    return;
+  }
+  if (mask == 0xf0) {
+    std::memcpy(granule + 4, &high, 4);
+    return;
+  }
   for (uint32_t byte = 0; byte < 8; ++byte)
     if ((mask >> byte & 1) != 0) granule[byte] = static_cast<std::byte>(value >> (8 * byte));
 }
@@ -171,7 +181,7 @@ scoped_memory::granule& scoped_memory::add_granule(const void* address) {
     const size_t slot = here_.memory().offset_of(low) / granule_bytes;
     if (slot >= of_heap_.size()) of_heap_.resize(std::max(slot + 1, of_heap_.size() * 2), nullptr);
     of_heap_[slot] = new_granule(low);
-    heap_touched_.push_back(slot);
+    scheduler::append(heap_touched_, slot);
     return *of_heap_[slot];
   }
   granule*& known = elsewhere_[place];
@@ -261,11 +271,17 @@ void scoped_memory::drop_message(message* unused) {
   unused->observed_by.clear();
   unused->unordered.clear();
   unused->host_saw = false;
-  free_messages_.push_back(unused);
+  scheduler::append(free_messages_, unused);
+}
+
+void scoped_memory::make_messages() {
+  constexpr size_t together = 16;
+  for (size_t n = 0; n < together; ++n) free_messages_.push_back(&messages_.emplace_back());
 }
 
 scoped_memory::message* scoped_memory::take_message() {
-  if (free_messages_.empty()) return &messages_.emplace_back();
+  if (free_messages_.empty()) [[unlikely]]
+    make_messages();
   message* const taken = free_messages_.back();
   free_messages_.pop_back();
   return taken;
@@ -327,7 +343,7 @@ void scoped_memory::add_pending(lane_facts& mine, const pending_acquire& fresh) 
     return;
   std::erase_if(mine.pending, [&](const pending_acquire& one) { return fresh.includes(one); });
   if (mine.pending.size() >= mine.many_pending) forget_pending(mine);
-  mine.pending.push_back(fresh);
+  scheduler::append(mine.pending, fresh);
 }
 
 [[gnu::always_inline]] inline void scoped_memory::defer(lane& self, lane_facts& mine, const message& it, const part& at,
@@ -348,14 +364,14 @@ void scoped_memory::add_pending(lane_facts& mine, const pending_acquire& fresh) 
     return;
   }
   if (mine.deferred.size() == lane_facts::most_deferred) look_at_deferred(self, mine, nullptr);
-  mine.deferred.push_back({.in = at.in,
-                           .serial = it.serial,
-                           .chain = it.chain,
-                           .mask = at.mask,
-                           .as_written = as_written,
-                           .seen = seen,
-                           .comparable = comparable,
-                           .given = it.releases});
+  scheduler::append(mine.deferred, {.in = at.in,
+                                    .serial = it.serial,
+                                    .chain = it.chain,
+                                    .mask = at.mask,
+                                    .as_written = as_written,
+                                    .seen = seen,
+                                    .comparable = comparable,
+                                    .given = it.releases});
 }
 
 void scoped_memory::look_at_deferred(lane& self, lane_facts& mine, const part* at) {
@@ -383,7 +399,7 @@ void scoped_memory::look_at_deferred(lane& self, lane_facts& mine, const part* a
                                                            const operation& how, bool plain, bool known) {
   settled_store& settled = at.place->settled;
   if (settled.serial != it.serial) {
-    settled = {.serial = it.serial};
+    settled.begin(it.serial);
   } else {
     if (settled.nothing_more) return;
     if (settled.noted && !plain && settled.is_read_again(at.mask, static_cast<uint8_t>(how.reach), acquires(how.order)))
@@ -405,10 +421,14 @@ void scoped_memory::look_at_deferred(lane& self, lane_facts& mine, const part* a
   const std::span<const release_entry> releases =
       it.releases ? std::span(it.releases->entries) : std::span<const release_entry>();
   const bool was_known = knows_by_causality(self, mine, it);
-  if (was_known && std::none_of(releases.begin(), releases.end(),
-                                [&](const release_entry& given) { return teaches(self, mine, given); })) {
-    settled.known = settled.nothing_more = true;
-    return;
+  if (was_known) {
+    // A loop as it stands: the library's is written out four times.
+    bool teaches_something = false;
+    for (const release_entry& given : releases) teaches_something = teaches_something || teaches(self, mine, given);
+    if (!teaches_something) {
+      settled.known = settled.nothing_more = true;
+      return;
+    }
   }
   const uint8_t apart_from_writer = between(*lanes_[it.writer], mine);
   const bool strong_as_written = is_strong_as_written(apart_from_writer, plain, reach, mask, it);
@@ -489,17 +509,17 @@ bool scoped_memory::is_overwritten(const granule& in, int n, const place_list& k
     const bool known = settled_now || knows(self, mine, one);
     if (known && !in.races(one)) {
       if (!settled_now) {
-        if (settled.serial != one.serial) settled = {.serial = one.serial};
+        if (settled.serial != one.serial) settled.begin(one.serial);
         settled.known = true;
       }
-      return {n, true, true};
+      return visible::newest_at(n, true);
     }
-    if (modifies && morally_strong(mine, plain, reach, mask, one, false)) return {n, true, false};
-    if (!here_.may_be_late(self)) return {n, true, false};
+    if (modifies && morally_strong(mine, plain, reach, mask, one, false)) return visible::newest_at(n, false);
+    if (!here_.may_be_late(self)) return visible::newest_at(n, false);
     if (!modifies && !in.has_unordered) return choose_among(self, mine, at, n);
     return choose_among_racing(self, mine, at, n, known, modifies, plain, reach);
   }
-  return {-1, true, true};
+  return {};
 }
 
 scoped_memory::visible scoped_memory::choose_among(lane& self, lane_facts& mine, const part& at, int newest) {
@@ -515,14 +535,14 @@ scoped_memory::visible scoped_memory::choose_among(lane& self, lane_facts& mine,
     if (may_be_read) cuts.add(known);
     if (knows(self, mine, one)) break;
   }
-  if (known < 0 && readable_at(in, -1, mask)) cuts.add(-1);
-  if (cuts.count() == 1) return {newest, true, false};
+  if (known < 0 && (mask & ~in.base_readable) == 0) cuts.add(-1);
+  if (cuts.count() == 1) return visible::newest_at(newest, false);
   const uint32_t picked = here_.pick(self, cuts.count(), scheduler::choice_kind::visible);
-  if (picked == 0) return {newest, true, false};
+  if (picked == 0) return visible::newest_at(newest, false);
   const int cut = cuts[picked];
-  --self.late_left;
+  --self.left.late;
   if (mine.clock.split) note_overtaken(mine, in, cut, mask);
-  return {cut, false, cut >= 0 && cut == known};
+  return visible::older_at(cut, cut >= 0 && cut == known);
 }
 
 scoped_memory::visible scoped_memory::choose_among_racing(lane& self, lane_facts& mine, const part& at, int newest,
@@ -556,18 +576,18 @@ scoped_memory::visible scoped_memory::choose_among_racing(lane& self, lane_facts
     return cut == last_known || (racing.count() != 0 && std::find(racing.begin(), racing.end(), cut) != racing.end());
   };
   if (down_to_base && readable_at(in, -1, mask)) cuts.add(-1);
-  if (cuts.count() == 1) return {newest, true, is_known(newest)};
+  if (cuts.count() == 1) return visible::newest_at(newest, is_known(newest));
   const uint32_t picked = here_.pick(self, cuts.count(), scheduler::choice_kind::visible);
   const int cut = cuts[picked];
   if (picked != 0) {
-    --self.late_left;
+    --self.left.late;
     const message* const found = cut < 0 ? nullptr : in.order[static_cast<size_t>(cut)];
     for (uint32_t n = 0; n < racing.count(); ++n)
       for (message::racing& one : in.order[static_cast<size_t>(racing[n])]->unordered)
         if (one.with == found) one.found = true;
     if (mine.clock.split) note_overtaken(mine, in, cut, mask);
   }
-  return {cut, picked == 0, is_known(cut)};
+  return picked == 0 ? visible::newest_at(cut, is_known(cut)) : visible::older_at(cut, is_known(cut));
 }
 
 void scoped_memory::note_overtaken(lane_facts& mine, const granule& in, int cut, uint8_t mask) {
@@ -586,29 +606,20 @@ void scoped_memory::note_overtaken(lane_facts& mine, const granule& in, int cut,
 
 // Most loads are those of a lane that waits, and find what the one before has found.
 uint64_t scoped_memory::load(lane& self, const operation& how) {
-  granule* const in = known_granule(how.address);
-  if (in == nullptr || how.order == memory_order::seq_cst) [[unlikely]]
-    return load_elsewhere(self, how);
+  if (how.order == memory_order::seq_cst) [[unlikely]]
+    fence(self, how);
   const size_t size_bytes = how.size_bytes;
   const uint64_t newest = read_atomic(how.address, size_bytes);
   if (reinterpret_cast<uintptr_t>(how.address) % granule_bytes + size_bytes > granule_bytes) return newest;
+  granule* in = known_granule(how.address);
+  if (in == nullptr) [[unlikely]] {
+    if (!covers(how.address)) return newest;
+    in = &add_granule(how.address);
+  }
   lane_facts& mine = facts(self);
   const part at = part_in(mine, *in, how.address, size_bytes);
-  const auto reach = static_cast<uint8_t>(how.reach);
-  const checked_access& checked = at.place->checked[0];
-  if (checked.epoch != mine.epoch || !checked.still_holds(in->accesses, at.mask, reach))
-    return load_and_check(self, mine, at, how, newest);
+  look_for_race(self, mine, at, how, false, false);
   return repeats(at, how) ? newest : load_anew(self, mine, at, how, newest);
-}
-
-uint64_t scoped_memory::load_elsewhere(lane& self, const operation& how) {
-  if (how.order == memory_order::seq_cst) fence(self, how);
-  const size_t size_bytes = how.size_bytes;
-  const uint64_t newest = read_atomic(how.address, size_bytes);
-  if (!covers(how.address) || reinterpret_cast<uintptr_t>(how.address) % granule_bytes + size_bytes > granule_bytes)
-    return newest;
-  lane_facts& mine = facts(self);
-  return load_and_check(self, mine, part_of(mine, how.address, size_bytes), how, newest);
 }
 
 // Whether it is the load that has read the store there last, and would find the same.
@@ -618,29 +629,29 @@ uint64_t scoped_memory::load_elsewhere(lane& self, const operation& how) {
          settled.is_read_again(at.mask, static_cast<uint8_t>(how.reach), acquires(how.order));
 }
 
-uint64_t scoped_memory::load_and_check(lane& self, lane_facts& mine, const part& at, const operation& how,
-                                       uint64_t newest) {
-  look_for_race(self, mine, at, how, false, false);
-  return repeats(at, how) ? newest : load_anew(self, mine, at, how, newest);
-}
-
-uint64_t scoped_memory::load_anew(lane& self, lane_facts& mine, const part& at, const operation& how, uint64_t newest) {
-  const auto reach = static_cast<uint8_t>(how.reach);
+[[gnu::always_inline]] inline uint64_t scoped_memory::load_anew(lane& self, lane_facts& mine, const part& at,
+                                                                const operation& how, uint64_t newest) {
   const bool is_acquire = acquires(how.order);
   settled_store& settled = at.place->settled;
-  const auto [cut, is_newest, known] = choose_visible(self, mine, at, false, false, reach);
+  const visible found = choose_visible(self, mine, at, false, false, static_cast<uint8_t>(how.reach));
+  const int cut = found.cut;
+  const bool is_newest = found.newest();
+  const bool known = found.known();
   message* const read = latest(*at.in, cut, at.mask);
   if (read != nullptr) has_read(self, mine, *read, at, how, false, known);
   if (wants_reasons()) here_.found(self, read == nullptr ? 0 : read->step, is_newest);
   // An earlier load of the same location, be it relaxed, begins the acquire pattern that this one ends.
-  if (is_acquire) acquire_pending(self, mine, reach, &at);
+  if (is_acquire) acquire_pending(self, mine, static_cast<uint8_t>(how.reach), &at);
   if (is_newest) {
-    if (read == nullptr) settled = {.serial = at.in->serial, .known = true, .nothing_more = true};
+    if (read == nullptr) {
+      settled.begin(at.in->serial);
+      settled.known = settled.nothing_more = true;
+    }
     settled.repeats = settled.known && (settled.nothing_more || settled.noted) &&
                       (read == nullptr || (settled.serial == read->serial && !at.in->races(*read)));
     settled.newest = at.in->newest;
     settled.mask = at.mask;
-    settled.reach = reach;
+    settled.reach = static_cast<uint8_t>(how.reach);
     settled.acquires = is_acquire;
     return newest;
   }
@@ -676,7 +687,10 @@ uint64_t scoped_memory::read_modify_write(lane& self, const operation& how, cons
   }
   lane_facts& mine = facts(self);
   const part at = part_of(mine, address, size_bytes);
-  const auto [cut, is_newest, known] = choose_visible(self, mine, at, true, false, static_cast<uint8_t>(how.reach));
+  const visible found = choose_visible(self, mine, at, true, false, static_cast<uint8_t>(how.reach));
+  const int cut = found.cut;
+  const bool is_newest = found.newest();
+  const bool known = found.known();
   if (!is_newest) old = (value_at(*at.in, cut) & bytes_of_mask[at.mask]) >> at.shift;
   look_for_race(self, mine, at, how, false, writes());
   message* const read = latest(*at.in, cut, at.mask);
@@ -744,7 +758,7 @@ bool scoped_memory::fits(const granule& in, int position, uint8_t mask, const pe
 [[gnu::always_inline]] inline void scoped_memory::add_release(std::vector<release_entry>& to,
                                                               release_entry&& given) const {
   if (!to.empty()) forget_covered(to, given);
-  to.push_back(std::move(given));
+  scheduler::append(to, std::move(given));
 }
 
 void scoped_memory::forget_covered(std::vector<release_entry>& to, const release_entry& given) const {
@@ -773,7 +787,7 @@ void scoped_memory::pass_on(std::vector<release_entry>& to, const release_entry&
   for (const release_entry& known : to)
     if (covers(known, passed_on)) return;
   std::erase_if(to, [&](const release_entry& known) { return covers(passed_on, known); });
-  to.push_back(std::move(passed_on));
+  scheduler::append(to, std::move(passed_on));
 }
 
 // What this store releases: all that its lane did, if it is a release; what a fence before it has released; and what the stores that
@@ -824,15 +838,23 @@ void scoped_memory::pass_on(std::vector<release_entry>& to, const release_entry&
                              .step = fenced.reach < reach ? fenced.step : fresh.step});
   }
   if (!releases_itself) return;
-  add_release(list(), {.view = snapshot_of(mine),
-                       .releaser = self.id,
-                       .epoch = mine.epoch,
-                       .reach = is_release ? reach : uint8_t{same_wave},
-                       .machine_reach = machine_reach(mine, reach),
-                       .as_written = is_release,
-                       .narrow = false,
-                       .is_release = is_release || mine.tso,
-                       .step = fresh.step});
+  const auto tell = [&](release_entry& own) {
+    own.view = snapshot_of(mine);
+    own.releaser = self.id;
+    own.epoch = mine.epoch;
+    own.reach = is_release ? reach : uint8_t{same_wave};
+    own.machine_reach = machine_reach(mine, reach);
+    own.as_written = is_release;
+    own.is_release = is_release || mine.tso;
+    own.step = fresh.step;
+  };
+  std::vector<release_entry>& given = list();
+  if (!given.empty()) {
+    release_entry own;
+    tell(own);
+    forget_covered(given, own);
+  }
+  tell(scheduler::append(given));
   new_epoch(self, mine);
 }
 
@@ -925,7 +947,10 @@ void scoped_memory::before_plain_load(lane& self, const operation& how) {
   const bool plain = how.kind != operation_kind::volatile_load;
   for_each_part(mine, address, how.size_bytes, [&](const part& at) {
     look_for_race(self, mine, at, how, plain, false);
-    const auto [cut, is_newest, known] = choose_visible(self, mine, at, false, plain, static_cast<uint8_t>(how.reach));
+    const visible found = choose_visible(self, mine, at, false, plain, static_cast<uint8_t>(how.reach));
+    const int cut = found.cut;
+    const bool is_newest = found.newest();
+    const bool known = found.known();
     if (!plain || mine.tso || wants_reasons() || !link_.pool) {
       message* const read = latest(*at.in, cut, at.mask);
       if (wants_reasons()) here_.found(self, read == nullptr ? 0 : read->step, is_newest);

@@ -7,6 +7,7 @@
 // machines", as in Kang et al., POPL 2017, without promises.)
 #pragma once
 
+#include <heddle/scheduler/append.h>
 #include <heddle/sim/lane.h>
 #include <heddle/sim/memory/causality.h>
 #include <heddle/sim/memory/clock_table.h>
@@ -32,24 +33,24 @@ class scoped_memory final : public late_memory {
   scoped_memory(world& here, const settings& machine);
   ~scoped_memory() override;
 
-  void reset() override;
-  void begins(lane& fresh, const lane* by) override;
+  [[gnu::hot]] void reset() override;
+  [[gnu::hot]] void begins(lane& fresh, const lane* by) override;
   void let_arrive(lane& self) override;
-  bool all_arrives(lane& self) override;
+  [[gnu::hot]] bool all_arrives(lane& self) override;
 
-  uint64_t load(lane& self, const operation& how) override;
-  void store(lane& self, const operation& how, uint64_t value) override;
+  [[gnu::hot]] uint64_t load(lane& self, const operation& how) override;
+  [[gnu::hot]] void store(lane& self, const operation& how, uint64_t value) override;
   uint64_t read_modify_write(lane& self, const operation& how, const modification& next) override;
   void fence(lane& self, const operation& how) override;
-  void before_plain_load(lane& self, const operation& how) override;
-  void before_plain_store(lane& self, const operation& how) override;
-  void after_plain(lane& self) override;
+  [[gnu::hot]] void before_plain_load(lane& self, const operation& how) override;
+  [[gnu::hot]] void before_plain_store(lane& self, const operation& how) override;
+  [[gnu::hot]] void after_plain(lane& self) override;
   void see_again(lane& self) override;
 
   void meet(lane* const* lanes, size_t count) override;
   void order(const lane& first, lane& then) override;
-  void release_object(lane& self, const void* object) override;
-  void acquire_object(lane& self, const void* object) override;
+  [[gnu::hot]] void release_object(lane& self, const void* object) override;
+  [[gnu::hot]] void acquire_object(lane& self, const void* object) override;
   void released(lane& self, const void* address, size_t size_bytes) override;
 
   bool tell(state_reader& to, const still_to_come& who) override;
@@ -132,6 +133,13 @@ class scoped_memory final : public late_memory {
     uint8_t reach = 0;
     bool acquires = false;
 
+    /// Of a store of which nothing is settled yet. In place: a copy would wait for what was written last.
+    void begin(uint64_t of_serial) {
+      serial = of_serial;
+      known = nothing_more = noted = repeats = acquires = false;
+      newest = 0;
+      mask = reach = 0;
+    }
     void note(uint8_t with_mask, uint8_t with_reach, bool by_acquire) {
       noted = true;
       acquires = by_acquire;
@@ -231,7 +239,7 @@ class scoped_memory final : public late_memory {
       return lane / 64 < observed_by.size() && (observed_by[lane / 64] >> lane % 64 & 1) != 0;
     }
     void add_observer(const observer& one) {
-      observers.push_back(one);
+      scheduler::append(observers, one);
       const uint64_t bit = uint64_t{1} << one.lane % 64;
       if (one.lane < first_lanes) {
         observed_by_first[one.lane / 64] |= bit;
@@ -301,7 +309,7 @@ class scoped_memory final : public late_memory {
   /// The granule of an address of the heap that somebody has looked at; null for others.
   granule* known_granule(const void* address) const;
   granule& granule_at(const void* address);
-  granule& add_granule(const void* address);
+  [[gnu::noinline, gnu::hot]] granule& add_granule(const void* address);
   granule* new_granule(std::byte* address);
   static part part_in(lane_facts& mine, granule& in, const void* address, size_t size_bytes);
   part part_of(lane_facts& mine, const void* address, size_t size_bytes);
@@ -353,53 +361,60 @@ class scoped_memory final : public late_memory {
     const bool strong = (!plain || mine.tso) && (it.strong || it.tso);
     return it.mask == mask && strong && machine_reach(mine, reach) >= apart && (it.host || it.reach >= apart);
   }
-  static uint64_t value_at(const granule& in, int cut);
-  static bool readable_at(const granule& in, int cut, uint8_t mask);
+  [[gnu::noinline, gnu::hot]] static uint64_t value_at(const granule& in, int cut);
+  [[gnu::noinline, gnu::hot]] static bool readable_at(const granule& in, int cut, uint8_t mask);
   static message* latest(const granule& in, int cut, uint8_t mask);
   /// Which value a load sees: that of the location's latest store at or before `cut`, -1 for what it held before all of them.
   struct visible {
-    int cut = -1;
-    bool newest = true;  ///< it is what memory holds
-    bool known = true;   ///< the lane cannot miss the store at `cut`
+    int32_t cut = -1;
+    uint32_t facts = is_newest | is_known;
+
+    static constexpr uint32_t is_newest = 1;  ///< it is what memory holds
+    static constexpr uint32_t is_known = 2;   ///< the lane cannot miss the store at `cut`
+    bool newest() const { return (facts & is_newest) != 0; }
+    bool known() const { return (facts & is_known) != 0; }
+    static visible newest_at(int32_t cut, bool known) { return {cut, known ? is_newest | is_known : is_newest}; }
+    static visible older_at(int32_t cut, bool known) { return {cut, known ? is_known : 0}; }
   };
   visible choose_visible(lane& self, lane_facts& mine, const part& at, bool modifies, bool plain, uint8_t reach);
-  uint64_t load_elsewhere(lane& self, const operation& how);
   static bool repeats(const part& at, const operation& how);
-  uint64_t load_and_check(lane& self, lane_facts& mine, const part& at, const operation& how, uint64_t newest);
   uint64_t load_anew(lane& self, lane_facts& mine, const part& at, const operation& how, uint64_t newest);
   /// Where the lane may miss the store at `newest`, the last that touches what is loaded.
-  visible choose_among(lane& self, lane_facts& mine, const part& at, int newest);
+  [[gnu::noinline, gnu::hot]] visible choose_among(lane& self, lane_facts& mine, const part& at, int newest);
   /// The same, or that one races with older ones; or a read-modify-write.
-  visible choose_among_racing(lane& self, lane_facts& mine, const part& at, int newest, bool newest_is_known,
-                              bool modifies, bool plain, uint8_t reach);
+  [[gnu::noinline]] visible choose_among_racing(lane& self, lane_facts& mine, const part& at, int newest,
+                                                bool newest_is_known, bool modifies, bool plain, uint8_t reach);
   /// What a load learns from the store that it has read; `known` as visible::known.
   void has_read(lane& self, lane_facts& mine, message& it, const part& at, const operation& how, bool plain,
                 bool known);
-  void has_read_to_know(lane& self, lane_facts& mine, message& it, const part& at, const operation& how, bool plain);
+  [[gnu::hot]] void has_read_to_know(lane& self, lane_facts& mine, message& it, const part& at, const operation& how,
+                                     bool plain);
   void has_read_relaxed(lane& self, lane_facts& mine, message& it, const part& at, uint8_t reach, bool known);
   void learn(lane& self, lane_facts& mine, message& it, const part& at, const operation& how, bool plain,
              settled_store& settled);
   /// Whether the lane does not know all that a release gives.
-  static bool teaches(const lane& self, const lane_facts& mine, const release_entry& given) {
+  [[gnu::always_inline]] static bool teaches(const lane& self, const lane_facts& mine, const release_entry& given) {
     return given.releaser != self.id && (entry_of(mine.clock.ordered, given.releaser) < given.epoch ||
                                          (mine.clock.split && entry_of(mine.clock.seen, given.releaser) < given.epoch));
   }
   void defer(lane& self, lane_facts& mine, const message& it, const part& at, bool as_written, bool seen);
   /// Makes what is deferred pending: of one location, or all.
-  void look_at_deferred(lane& self, lane_facts& mine, const part* at);
-  static void add_pending(lane_facts& mine, const pending_acquire& fresh);
-  void acquire(lane_facts& mine, const release_entry& given, bool as_written, bool seen);
-  void note_missing(lane& self, lane_facts& mine, const release_entry& given, missing_order why, uint64_t load_step);
+  [[gnu::noinline]] void look_at_deferred(lane& self, lane_facts& mine, const part* at);
+  [[gnu::noinline]] static void add_pending(lane_facts& mine, const pending_acquire& fresh);
+  [[gnu::noinline, gnu::hot]] void acquire(lane_facts& mine, const release_entry& given, bool as_written, bool seen);
+  [[gnu::noinline]] void note_missing(lane& self, lane_facts& mine, const release_entry& given, missing_order why,
+                                      uint64_t load_step);
   bool adds_nothing(const lane_facts& mine, const operation& how, const part& at, const message* read) const;
-  void put(lane& self, lane_facts& mine, const part& at, uint64_t value, const operation& how, bool plain,
-           const message* modified, bool modifies, bool anywhere);
-  int place_among_unknown(lane& self, lane_facts& mine, const part& at, message& fresh, bool plain, bool anywhere);
+  [[gnu::hot]] void put(lane& self, lane_facts& mine, const part& at, uint64_t value, const operation& how, bool plain,
+                        const message* modified, bool modifies, bool anywhere);
+  [[gnu::noinline]] int place_among_unknown(lane& self, lane_facts& mine, const part& at, message& fresh, bool plain,
+                                            bool anywhere);
   void give_releases(lane& self, lane_facts& mine, granule& in, message& fresh, const operation& how, bool plain,
                      const message* modified);
   void add_release(std::vector<release_entry>& to, release_entry&& given) const;
-  void forget_covered(std::vector<release_entry>& to, const release_entry& given) const;
-  static void pass_on(std::vector<release_entry>& to, const release_entry& given, bool narrow);
-  void forget_oldest(granule& in);
+  [[gnu::noinline]] void forget_covered(std::vector<release_entry>& to, const release_entry& given) const;
+  [[gnu::noinline]] static void pass_on(std::vector<release_entry>& to, const release_entry& given, bool narrow);
+  [[gnu::noinline]] void forget_oldest(granule& in);
   /// An access has been compared with earlier atomic ones: a search must know where.
   void note_compared(const part& at) {
     if (notes_ != nullptr && notes_->compared.insert(at.in->address).second) notes_->grown = true;
@@ -413,15 +428,15 @@ class scoped_memory final : public late_memory {
     if (!mine.now) take_snapshot(mine);
     return mine.now;
   }
-  void take_snapshot(lane_facts& mine);
-  void clock_changed(lane_facts& mine);
+  [[gnu::noinline, gnu::hot]] void take_snapshot(lane_facts& mine);
+  [[gnu::hot]] void clock_changed(lane_facts& mine);
   static void new_epoch(const lane& self, lane_facts& mine) {
     ++mine.epoch;
     raise(mine.clock.ordered, self.id, mine.epoch);
     if (mine.clock.split) raise(mine.clock.seen, self.id, mine.epoch);
   }
-  [[gnu::noinline]] void report_race(lane& self, const lane_facts& mine, const access_record& earlier,
-                                     const access_record& now);
+  [[gnu::cold, gnu::noinline]] void report_race(lane& self, const lane_facts& mine, const access_record& earlier,
+                                                bool plain, uint8_t mask);
   /// The access that the lane makes in the step which comes next.
   static access_record record_of(const lane& self, const lane_facts& mine, uint64_t step, uint8_t mask,
                                  const operation& how, bool plain, bool writes) {
@@ -434,8 +449,8 @@ class scoped_memory final : public late_memory {
             .writes = writes};
   }
   void look_for_race(lane& self, lane_facts& mine, const part& at, const operation& how, bool plain, bool writes);
-  void look_before_plain(lane& self, lane_facts& mine, const part& at, const operation& how, bool writes);
-  void look_before_atomic(lane& self, lane_facts& mine, const part& at, const operation& how, bool writes);
+  [[gnu::hot]] void look_before_plain(lane& self, lane_facts& mine, const part& at, const operation& how, bool writes);
+  [[gnu::hot]] void look_before_atomic(lane& self, lane_facts& mine, const part& at, const operation& how, bool writes);
   static bool comes_after(const lane& self, const lane_facts& mine, const access_record& earlier) {
     return earlier.lane == self.id || entry_of(mine.clock.ordered, earlier.lane) >= earlier.epoch;
   }
@@ -447,14 +462,15 @@ class scoped_memory final : public late_memory {
   void acquire_pending(lane& self, lane_facts& mine, uint8_t reach, const part* at) {
     if (!mine.deferred.empty() || !mine.pending.empty()) acquire_what_is_pending(self, mine, reach, at);
   }
-  void acquire_what_is_pending(lane& self, lane_facts& mine, uint8_t reach, const part* at);
-  static void forget_pending(lane_facts& mine);
+  [[gnu::noinline]] void acquire_what_is_pending(lane& self, lane_facts& mine, uint8_t reach, const part* at);
+  [[gnu::noinline]] static void forget_pending(lane_facts& mine);
   void release_fence(lane& self, lane_facts& mine, uint8_t reach);
   /// Whether a release of this lane lets older stores of its agent be overtaken on their way to the other.
   bool is_overtaken(const lane_facts& releaser, const lane_facts& mine) const;
-  void note_overtaken(lane_facts& mine, const granule& in, int cut, uint8_t mask);
+  [[gnu::noinline]] void note_overtaken(lane_facts& mine, const granule& in, int cut, uint8_t mask);
   bool wants_reasons() const;
   message* take_message();
+  [[gnu::cold]] void make_messages();
   void drop_message(message* unused);
   static bool is_overwritten(const granule& in, int n, const place_list& known);
 

@@ -13,14 +13,14 @@ template <typename Covered>
   size_t kept = 0;
   for (const access_record& one : from)
     if (!covered(one)) from[kept++] = one;
-  if (kept != from.size()) from.resize(kept);
+  from.erase(from.begin() + static_cast<std::ptrdiff_t>(kept), from.end());
 }
 
 }  // namespace
 
-void scoped_memory::report_race(lane& self, const lane_facts& mine, const access_record& earlier,
-                                const access_record& now) {
-  const bool both_atomic = !earlier.plain && !now.plain && earlier.mask == now.mask;
+void scoped_memory::report_race(lane& self, const lane_facts& mine, const access_record& earlier, bool plain,
+                                uint8_t mask) {
+  const bool both_atomic = !earlier.plain && !plain && earlier.mask == mask;
   const race_finder::edge* missing = races_.would_order(earlier, mine.clock.ordered, true);
   const bool scope_race = both_atomic || missing != nullptr;
   if (missing == nullptr) missing = races_.would_order(earlier, mine.clock.ordered, false);
@@ -38,32 +38,35 @@ void scoped_memory::report_race(lane& self, const lane_facts& mine, const access
 
 void scoped_memory::look_before_atomic(lane& self, lane_facts& mine, const part& at, const operation& how,
                                        bool writes) {
-  const auto reach = static_cast<uint8_t>(how.reach);
   access_history& known = at.in->accesses;
-  const access_record now = record_of(self, mine, here_.steps() + 1, at.mask, how, false, writes);
-  const auto look = [&](const access_record& one) {
-    if (is_race(self, mine, at, how, false, one)) report_race(self, mine, one, now);
+  const auto look = [&](const access_record& one) __attribute__((always_inline)) {
+    if (is_race(self, mine, at, how, false, one)) [[unlikely]]
+      report_race(self, mine, one, false, at.mask);
   };
   for (const access_record& one : known.plain_writes) look(one);
   if (writes)
     for (const access_record& one : known.plain_reads) look(one);
-  known.note_shape(at.mask, reach, mine.side);
+  known.note_shape(at.mask, static_cast<uint8_t>(how.reach), mine.side);
   if (!known.atomics_agree) {
     note_compared(at);
     known.atomic_writes.each(look);
     if (writes) known.atomic_reads.each(look);
   }
-  (writes ? known.atomic_writes : known.atomic_reads).add(now);
-  at.place->checked[writes ? 1 : 0] = {
-      .epoch = mine.epoch, .plain_changes = known.plain_changes, .mask = at.mask, .reach = reach};
+  (writes ? known.atomic_writes : known.atomic_reads)
+      .add(record_of(self, mine, here_.steps() + 1, at.mask, how, false, writes));
+  checked_access& checked = at.place->checked[writes ? 1 : 0];
+  checked.epoch = mine.epoch;
+  checked.plain_changes = known.plain_changes;
+  checked.mask = at.mask;
+  checked.reach = static_cast<uint8_t>(how.reach);
 }
 
 void scoped_memory::look_before_plain(lane& self, lane_facts& mine, const part& at, const operation& how, bool writes) {
   constexpr size_t few = 8;
   access_history& known = at.in->accesses;
-  const access_record now = record_of(self, mine, here_.steps() + 1, at.mask, how, true, writes);
-  const auto look = [&](const access_record& one) {
-    if (is_race(self, mine, at, how, true, one)) report_race(self, mine, one, now);
+  const auto look = [&](const access_record& one) __attribute__((always_inline)) {
+    if (is_race(self, mine, at, how, true, one)) [[unlikely]]
+      report_race(self, mine, one, true, at.mask);
   };
   for (const access_record& one : known.plain_writes) look(one);
   if (writes)
@@ -81,16 +84,16 @@ void scoped_memory::look_before_plain(lane& self, lane_facts& mine, const part& 
   if (!writes) {
     for (access_record& one : known.plain_reads)
       if (one.lane == self.id && one.mask == at.mask) {
-        one = now;
+        one = record_of(self, mine, here_.steps() + 1, at.mask, how, true, false);
         return;
       }
     if (known.plain_reads.size() >= few) drop_if(known.plain_reads, is_covered);
-    known.plain_reads.push_back(now);
+    scheduler::append(known.plain_reads, record_of(self, mine, here_.steps() + 1, at.mask, how, true, false));
     return;
   }
   drop_if(known.plain_reads, is_covered);
   drop_if(known.plain_writes, is_covered);
-  known.plain_writes.push_back(now);
+  scheduler::append(known.plain_writes, record_of(self, mine, here_.steps() + 1, at.mask, how, true, true));
 }
 
 std::string scoped_memory::overtakings() const {

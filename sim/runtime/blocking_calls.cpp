@@ -18,7 +18,8 @@ namespace {
 /// What a call that gives way does: the end of a turn in a loop that waits, as pause().
 void give_way(lane& self, const runtime::caller& from) {
   const runtime::entered inside(self);
-  world::instance->pause(self, runtime::make_operation(operation_kind::pause, nullptr, 0, from), from.private_state);
+  runtime::publish(*world::instance, self, operation_kind::pause, from);
+  world::instance->pause(self, from.private_state);
 }
 
 operation mutex_operation(operation_kind kind, const runtime::caller& from) {

@@ -112,7 +112,8 @@ void pause() {
   lane* const self = world::current;
   if (self == nullptr) return;
   const entered inside(*self);
-  world::instance->pause(*self, make_operation(operation_kind::pause, nullptr, 0, from), from.private_state);
+  publish(*world::instance, *self, operation_kind::pause, from);
+  world::instance->pause(*self, from.private_state);
 }
 
 void notify(doorbell* bell) {
@@ -153,7 +154,8 @@ void wait(doorbell* bell, doorbell seen, uint64_t timeout_ns) {
   if (timeout_ns == no_timeout) self.reads.clear();
   here.has_read(self, bell, sizeof *bell, count);
   self.in_same_call = true;
-  here.pause(self, self.pending, timeout_ns == no_timeout ? nullptr : from.private_state);
+  here.finish_plain_store(self);
+  here.pause(self, timeout_ns == no_timeout ? nullptr : from.private_state);
   self.in_same_call = false;
 }
 
@@ -484,7 +486,8 @@ void synchronize(uint32_t device) {
   const entered inside(self);
   const hidden_operands hidden(self);
   world& here = *world::instance;
-  here.wait_for(self, here.kernels_running(device), 0, make_operation(operation_kind::synchronize, nullptr, 0, from));
+  publish(here, self, operation_kind::synchronize, from);
+  here.wait_for(self, here.kernels_running(device), 0);
   here.acquire_kernels(self, device);
 }
 
@@ -493,8 +496,8 @@ const wave* spawn_host(const char* name, const fiber_body& body, void* function)
   lane& self = caller_lane("device");
   const entered inside(self);
   const hidden_operands hidden(self, as_operand(name), as_operand(function));
-  return &world::instance->spawn_host(self, name, body, function,
-                                      make_operation(operation_kind::spawn, nullptr, 0, from));
+  publish(*world::instance, self, operation_kind::spawn, from);
+  return &world::instance->spawn_host(self, name, body, function);
 }
 
 void join(const wave* thread) {
@@ -503,7 +506,8 @@ void join(const wave* thread) {
   const entered inside(self);
   const hidden_operands hidden(self, as_operand(thread));
   world& here = *world::instance;
-  here.wait_for(self, thread->ended, 1, make_operation(operation_kind::join, nullptr, 0, from));
+  publish(here, self, operation_kind::join, from);
+  here.wait_for(self, thread->ended, 1);
   if (late_memory* const late = here.late()) late->acquire_object(self, &thread->ended);
 }
 

@@ -29,8 +29,8 @@ uint64_t ballot(uint64_t mask, bool predicate);
 void sync_lanes(uint64_t mask);
 
 // `size_bytes` is 4 or 8; a value of 4 bytes is in the low half.
-uint64_t load(const void* address, uint32_t size_bytes, memory_order order, scope reach);
-void store(void* address, uint32_t size_bytes, uint64_t value, memory_order order, scope reach);
+[[gnu::hot]] uint64_t load(const void* address, uint32_t size_bytes, memory_order order, scope reach);
+[[gnu::hot]] void store(void* address, uint32_t size_bytes, uint64_t value, memory_order order, scope reach);
 uint64_t read_modify_write(rmw_kind kind, void* address, uint32_t size_bytes, uint64_t operand, memory_order order,
                            scope reach);
 /// `weak`: it may fail although it finds what is expected, where the machine is set so.
@@ -40,7 +40,7 @@ void fence(memory_order order, scope reach);
 
 uint32_t block_id();
 uint32_t wave_id();
-void pause();
+[[gnu::hot]] void pause();
 void notify(doorbell* bell);
 void wait(doorbell* bell, doorbell seen, uint64_t timeout_ns);
 void trap(fault why, const char* message);
@@ -61,7 +61,7 @@ result<uint32_t> open_process(uint32_t device);
 result<void> check_copy(uint32_t device, const void* to, const void* from, size_t size_bytes);
 result<device_page> page_of(uint32_t device, const void* address);
 result<void*> at(uint32_t device, uint64_t address);
-void* allocate(size_t size_bytes, bool on_device, const char* name, uint32_t device = 0);
+[[gnu::hot]] void* allocate(size_t size_bytes, bool on_device, const char* name, uint32_t device = 0);
 /// Null where the device has not enough memory.
 void* try_allocate(size_t size_bytes, bool on_device, const char* name, uint32_t device, bool moves = false);
 // Of the process of a device; other processes' memory ends the run.
@@ -71,7 +71,7 @@ void copy(void* to, const void* from, size_t size_bytes, uint32_t device = 0);
 void launch(const launch_shape& shape, const fiber_body& kernel, const void* bytes, uint32_t stream = 0);
 bool query(uint32_t device = 0);
 void synchronize(uint32_t device = 0);
-const wave* spawn_host(const char* name, const fiber_body& body, void* from);
-void join(const wave* thread);
+[[gnu::hot]] const wave* spawn_host(const char* name, const fiber_body& body, void* from);
+[[gnu::hot]] void join(const wave* thread);
 
 }  // namespace heddle::sim::runtime

@@ -103,21 +103,27 @@ struct caller {
   next.private_state = from.private_state;
 }
 
+/// The same for what touches no memory.
+[[gnu::always_inline]] inline void publish(world& here, lane& self, operation_kind kind, const caller& from) {
+  publish_access(here, self, kind, nullptr, 0, memory_order::relaxed, scope::system, from);
+  self.pending.mask = 0;
+  self.pending.without_ended = false;
+}
+
 /// Waits for the lane's turn to make the access that it has published, which must be in bounds.
 [[gnu::always_inline]] inline void take_turn(world& here, lane& self, bool may_switch = true) {
   here.check_access(self);
   if (!may_switch && !here.must_yield(self)) return;
-  const uint64_t frees = here.memory().frees();
-  here.yield(self);
+  const bool frees = here.yield_and_watch_frees(self);
   here.let_arrive(self);
   // While others ran the memory may have gone.
-  if (frees != here.memory().frees()) here.check_access(self);
+  if (frees) [[unlikely]]
+    here.check_access(self);
 }
 
 [[gnu::always_inline]] inline void read_done(world& here, lane& self, const caller& from, const void* address,
                                              size_t size_bytes, uint64_t value, uint64_t watched_for) {
-  here.has_read(self, address, static_cast<uint32_t>(size_bytes), watched_for);
-  here.performed(self, value);
+  here.read(self, address, static_cast<uint32_t>(size_bytes), value, watched_for);
   if (world::may_spin(self)) [[unlikely]]
     here.look_for_spin(self, from.private_state);
 }
@@ -152,11 +158,9 @@ class same_call {
   lane* self_;
 };
 
-/// A plain read, before the code under test makes it. Of any size. A volatile one is strong, of 1, 2, 4 or 8 bytes.
-[[gnu::always_inline]] inline void plain_read(const void* address, size_t size_bytes, const caller& from,
-                                              operation_kind named = operation_kind::plain_load) {
-  lane* const self = observed(address);
-  if (self == nullptr || size_bytes == 0) return;
+/// A plain read by the lane, before the code under test makes it. Of any size, but 0. A volatile one is strong, of 1, 2, 4 or 8 bytes.
+[[gnu::always_inline]] inline void plain_read_of(lane* self, const void* address, size_t size_bytes, const caller& from,
+                                                 operation_kind named = operation_kind::plain_load) {
   world& here = *world::instance;
   const entered inside(*self);
   publish_access(here, *self, named, address, size_bytes, memory_order::relaxed, scope::system, from);
@@ -165,18 +169,30 @@ class same_call {
   read_done(here, *self, from, address, size_bytes, watched::value_at(address, static_cast<uint32_t>(size_bytes)));
 }
 
-/// A plain write, before the code under test makes it; at most 16 bytes. Its effect is looked at when the lane comes back.
-[[gnu::always_inline]] inline void plain_write(void* address, size_t size_bytes, const caller& from,
-                                               operation_kind named = operation_kind::plain_store) {
+/// The same where it is not known yet whether the simulator must hear of it.
+[[gnu::always_inline]] inline void plain_read(const void* address, size_t size_bytes, const caller& from,
+                                              operation_kind named = operation_kind::plain_load) {
   lane* const self = observed(address);
-  if (self == nullptr || size_bytes == 0) return;
+  if (self != nullptr && size_bytes != 0) plain_read_of(self, address, size_bytes, from, named);
+}
+
+/// A plain write by the lane, before the code under test makes it; at most 16 bytes. Its effect is looked at when the lane comes back.
+[[gnu::always_inline]] inline void plain_write_of(lane* self, void* address, size_t size_bytes, const caller& from,
+                                                  operation_kind named = operation_kind::plain_store) {
   world& here = *world::instance;
   const entered inside(*self);
   publish_access(here, *self, named, address, size_bytes, memory_order::relaxed, scope::system, from);
   take_turn(here, *self, here.machine().plain_points || named == operation_kind::volatile_store);
   if (late_memory* const late = here.late()) late->before_plain_store(*self, self->pending);
-  here.performed(*self, 0);
+  here.performed_at(*self, address, static_cast<uint32_t>(size_bytes), 0);
   here.begin_plain_store(*self, address, static_cast<uint32_t>(size_bytes));
+}
+
+/// The same where it is not known yet whether the simulator must hear of it.
+[[gnu::always_inline]] inline void plain_write(void* address, size_t size_bytes, const caller& from,
+                                               operation_kind named = operation_kind::plain_store) {
+  lane* const self = observed(address);
+  if (self != nullptr && size_bytes != 0) plain_write_of(self, address, size_bytes, from, named);
 }
 
 /// The two halves of one statement that reads and writes, announced one after the other before the code under test makes either.
@@ -365,7 +381,7 @@ struct exchange_operand {
     write_memory(address, size_bytes, value);
   if (here.cache().on() && !self->is_host()) [[unlikely]]
     here.cache().stored(address, size_bytes, value);
-  here.performed(*self, value);
+  here.performed_at(*self, address, static_cast<uint32_t>(size_bytes), value);
   if (before != read_memory(address, size_bytes)) here.changed(*self, address, size_bytes);
 }
 
@@ -402,7 +418,7 @@ struct exchange_operand {
   if (before == now) {
     read_done(here, *self, from, address, size_bytes, old);
   } else {
-    here.performed(*self, old);
+    here.performed_at(*self, address, static_cast<uint32_t>(size_bytes), old);
     here.changed(*self, address, size_bytes);
   }
   return old;

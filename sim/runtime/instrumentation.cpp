@@ -35,21 +35,24 @@ memory_order from_abi(int order) {
 #define HEDDLE_IF_OBSERVED(address) if (runtime::observed(address) != nullptr) [[unlikely]]
 #define HEDDLE_HOOK __builtin_return_address(0), static_cast<void* const*>(__builtin_frame_address(0))
 
-[[gnu::noinline]] void visible_read(const void* address, size_t size_bytes, const void* place, void* const* frame) {
+[[gnu::noinline, gnu::hot]] void visible_read(const void* address, size_t size_bytes, const void* place,
+                                              void* const* frame) {
   runtime::caller from = HEDDLE_CALLER;
   from.place = place;
   from.frame = frame;
-  runtime::plain_read(address, size_bytes, from);
+  runtime::plain_read_of(heddle::sim::world::current, address, size_bytes, from);
 }
 
-[[gnu::noinline]] void visible_write(void* address, size_t size_bytes, const void* place, void* const* frame) {
+[[gnu::noinline, gnu::hot]] void visible_write(void* address, size_t size_bytes, const void* place,
+                                               void* const* frame) {
   runtime::caller from = HEDDLE_CALLER;
   from.place = place;
   from.frame = frame;
-  runtime::plain_write(address, size_bytes, from);
+  runtime::plain_write_of(heddle::sim::world::current, address, size_bytes, from);
 }
 
-[[gnu::noinline]] void visible_read_write(void* address, size_t size_bytes, const void* place, void* const* frame) {
+[[gnu::noinline, gnu::hot]] void visible_read_write(void* address, size_t size_bytes, const void* place,
+                                                    void* const* frame) {
   runtime::caller from = HEDDLE_CALLER;
   from.place = place;
   from.frame = frame;

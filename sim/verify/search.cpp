@@ -326,7 +326,7 @@ uint32_t explorer::pick_wake(const choice& asked) {
   reads.add(stands.key().low);
   reads.add(stands.key().high);
   if (repeating_waits_.contains(reads.key())) return push(fresh);
-  const bool first = who.wakes_left + 1 == here.machine().wakes;
+  const bool first = who.left.wakes + 1 == here.machine().wakes;
   for (size_t n = path_.size(); !first && n > 0; --n) {
     const node& earlier = path_[n - 1];
     if (earlier.given.kind != choice_kind::wake || earlier.lane != who.id) continue;
@@ -335,7 +335,7 @@ uint32_t explorer::pick_wake(const choice& asked) {
     if (options_.skip_local && who.reads.entries().size() == 1) note_repeating_load(who.id, n);
     return push(fresh);
   }
-  if (who.wakes_left == 0) {
+  if (who.left.wakes == 0) {
     leave_out("a loop that waits is in another state each time it comes round, such as one that counts its turns");
     return push(fresh);
   }

@@ -1,11 +1,16 @@
 #include <heddle/scheduler/choice.h>
 
+#include <heddle/scheduler/append.h>
 #include <heddle/scheduler/random.h>
 #include <heddle/scheduler/replay.h>
 #include <heddle/scheduler/rhythm.h>
 #include <heddle/scheduler/round_robin.h>
 
 #include <gtest/gtest.h>
+
+#include <array>
+#include <string>
+#include <vector>
 
 #include "actors.h"
 
@@ -52,6 +57,67 @@ TEST(choice_source, a_new_run_forgets_the_last_one_and_keeps_its_memory) {
   choices.begin(deciding, 2);
   EXPECT_TRUE(choices.recorded().empty());
   EXPECT_EQ(choices.recorded().capacity(), capacity);
+}
+
+TEST(choice_source, the_short_way_gives_the_answers_of_the_long_one) {
+  // Of bounds near 2^32 a third of all draws is thrown away.
+  constexpr std::array<uint32_t, 6> counts = {1, 2, 3, 64, 3'000'000'000, 4'294'967'295};
+  constexpr std::array<choice_kind, 3> kinds = {choice_kind::actor, choice_kind::wake, choice_kind::visible};
+  uint64_t tried = 0;
+  uint64_t refused = 0;
+  for (uint64_t seed = 1; seed <= 50; ++seed) {
+    random_strategy one;
+    random_strategy other;
+    choice_source by_pick;
+    choice_source by_try;
+    by_pick.begin(one, seed);
+    by_try.begin(other, seed);
+    for (uint32_t turn = 0; turn < 400; ++turn) {
+      const uint32_t count = counts[(turn + seed) % counts.size()];
+      const choice_kind kind = kinds[turn / 7 % kinds.size()];
+      uint32_t picked = 0;
+      ++tried;
+      if (count == 1 || !by_try.try_pick(count, kind, picked)) {
+        ++refused;
+        picked = by_try.pick(count, kind);
+      }
+      ASSERT_EQ(picked, by_pick.pick(count, kind)) << "seed " << seed << ", turn " << turn;
+    }
+    EXPECT_EQ(by_try.recorded(), by_pick.recorded()) << "seed " << seed;
+  }
+  EXPECT_GT(refused, 0u);
+  EXPECT_LT(refused, tried / 2);
+}
+
+TEST(choice_source, the_short_way_leaves_it_to_a_strategy_that_answers_by_itself) {
+  round_robin_strategy deciding(1);
+  choice_source choices;
+  choices.begin(deciding, 1);
+  uint32_t picked = 7;
+  EXPECT_FALSE(choices.try_pick(2, choice_kind::wake, picked));
+  EXPECT_EQ(picked, 7u);
+  EXPECT_TRUE(choices.recorded().empty());
+}
+
+TEST(random_stream, tells_what_comes_next_without_drawing_it) {
+  random_stream numbers(7, 3);
+  for (int turn = 0; turn < 1'000; ++turn) {
+    const uint64_t expected = numbers.upcoming();
+    ASSERT_EQ(numbers.upcoming(), expected);
+    ASSERT_EQ(numbers.next(), expected);
+  }
+}
+
+TEST(append, does_what_push_back_does) {
+  std::vector<std::string> expected;
+  std::vector<std::string> made;
+  for (int n = 0; n < 1'000; ++n) {
+    expected.push_back(std::to_string(n));
+    append(made, std::to_string(n));
+  }
+  append(made) = "last";
+  expected.emplace_back("last");
+  EXPECT_EQ(made, expected);
 }
 
 TEST(choice_source, the_end_game_is_drawn_where_the_strategy_draws_one_and_where_one_was_recorded) {
