@@ -128,7 +128,8 @@ void world::prepare(scheduler::choice_source& choices, bool explain) {
   next_limit_ = machine_.budget;
   tail_.forget();
   if (verdict_ != verdict::ok || recorder_ != nullptr || !message_.empty()) forget_finding();
-  recorder_ = explain ? std::make_unique<recorder>() : nullptr;
+  if (explain || recorder_ != nullptr) [[unlikely]]
+    recorder_ = explain ? std::make_unique<recorder>() : nullptr;
   if (machine_.starvation != 0 || starvation_.on()) {
     starvation_.reset(machine_.starvation);
     requests_.reset(machine_.starvation);
