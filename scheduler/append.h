@@ -8,6 +8,7 @@
 
 namespace heddle::scheduler {
 
+/// Room for at least one element more, twice as many as there are; 16 at first.
 template <typename Value>
 [[gnu::cold, gnu::noinline]] void make_room(std::vector<Value>& list) {
   constexpr size_t least = 16;
