@@ -1,6 +1,5 @@
 // What orders lanes of scoped memory without an access: fences, barriers, and objects that the simulator knows.
-#include <heddle/sim/memory/scoped_memory.h>
-#include <heddle/sim/world.h>
+#include <heddle/sim/memory/scoped_inline.h>
 
 namespace heddle::sim {
 
@@ -24,21 +23,6 @@ void scoped_memory::fence(lane& self, const operation& how) {
   if (acquires(how.order)) acquire_pending(self, mine, reach, nullptr);
   if (how.order == memory_order::seq_cst) fence_total(self, mine, reach);
   if (releases(how.order)) release_fence(self, mine, reach);
-}
-
-void scoped_memory::acquire_what_is_pending(lane& self, lane_facts& mine, uint8_t reach, const part* at) {
-  look_at_deferred(self, mine, at);
-  std::erase_if(mine.pending, [&](pending_acquire& one) {
-    if (at != nullptr && (one.in != at->in || one.mask != at->mask)) return false;
-    const bool written = one.as_written && reach >= one.apart;
-    const bool performed = one.seen && machine_reach(mine, reach) >= one.apart;
-    if (written || performed) acquire(mine, one.given, written, performed);
-    if ((one.as_written && !written) || one.too_narrow) {
-      note_missing(self, mine, one.given, missing_order::scope, here_.steps() + 1);
-      if (!one.too_narrow) return false;
-    }
-    return performed || !one.seen;
-  });
 }
 
 // Fences of sequential consistency that include each other are in one order, which is causality too: here, the order in which they
