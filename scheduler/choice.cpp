@@ -34,8 +34,13 @@ void choice_source::begin(strategy& deciding, uint64_t seed) {
 }
 
 void choice_streams::begin_stream(uint32_t index) {
+  static constexpr std::array<uint64_t, choice_kind_count> mixed = [] {
+    std::array<uint64_t, choice_kind_count> made{};
+    for (uint32_t n = 0; n < choice_kind_count; ++n) made[n] = random_stream::mixed(n);
+    return made;
+  }();
   seeded_ |= 1u << index;
-  streams_[index].begin(seed_, random_stream::mixed(index));
+  streams_[index].begin(seed_, mixed[index]);
 }
 
 uint32_t choice_source::pick(uint32_t count, choice_kind kind, const candidate_list& candidates) {
@@ -48,9 +53,9 @@ uint32_t choice_source::pick(uint32_t count, choice_kind kind, const candidate_l
 
 bool choice_source::draws_end_game() const { return deciding_ != nullptr && deciding_->draws_end_game(); }
 
-bool choice_source::looks_at_headway() const { return deciding_ != nullptr && deciding_->looks_at_headway(); }
+bool choice_source::strategy_looks_at_headway() const { return deciding_ != nullptr && deciding_->looks_at_headway(); }
 
-bool choice_source::looks_at_steps() const { return deciding_ != nullptr && deciding_->looks_at_steps(); }
+bool choice_source::strategy_looks_at_steps() const { return deciding_ != nullptr && deciding_->looks_at_steps(); }
 
 void choice_source::performed(const candidate& who) { deciding_->performed(who); }
 

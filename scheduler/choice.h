@@ -98,9 +98,9 @@ class choice_source {
   /// Whether the strategy says when and how the run's end game is played; otherwise the machine does, when the budget is used up.
   [[gnu::hot]] bool draws_end_game() const;
   /// Whether candidates must say how far they have come.
-  [[gnu::hot]] bool looks_at_headway() const;
+  bool looks_at_headway() const { return uniform_ == nullptr && strategy_looks_at_headway(); }
   /// Whether the strategy is to be told of every operation, asked or not.
-  [[gnu::hot]] bool looks_at_steps() const;
+  bool looks_at_steps() const { return uniform_ == nullptr && strategy_looks_at_steps(); }
   /// Who has performed the operation that it looks like.
   void performed(const candidate& who);
 
@@ -108,6 +108,8 @@ class choice_source {
 
  private:
   uint32_t ask(uint32_t count, choice_kind kind, const candidate_list& candidates);
+  bool strategy_looks_at_headway() const;
+  bool strategy_looks_at_steps() const;
 
   static constexpr candidate_list nobody = {};
 

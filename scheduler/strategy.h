@@ -27,7 +27,7 @@ class strategy {
   virtual uint32_t pick(const choice& asked) = 0;
 
   /// The streams that it answers every choice of the run that has begun out of, each answer equally likely; null where it does more
-  /// than that. Then pick() need not be called.
+  /// than that, such as looking at candidates or steps. Then pick() and those that ask for it need not be called.
   virtual choice_streams* answers_out_of() { return nullptr; }
 
   /// Whether it answers choices of kind `end` at the beginning of the run, which begin the end game early.

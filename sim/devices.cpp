@@ -63,7 +63,7 @@ struct device_set::placement {
 device_set::device_set() = default;
 device_set::~device_set() = default;
 
-void device_set::reset(uint32_t gpus, uint64_t memory_bytes) {
+void device_set::reset_all(uint32_t gpus, uint64_t memory_bytes) {
   const bool as_before = gpus == gpus_ && memory_bytes == memory_bytes_;
   processes_ = 1;
   if (as_before && driver_ != nullptr && !driver_->told) {
@@ -74,8 +74,7 @@ void device_set::reset(uint32_t gpus, uint64_t memory_bytes) {
     driver_ = nullptr;
     if (gpus > 1 || memory_bytes != 0) needs_placing();
   }
-  // Mostly the devices are those of the run before.
-  if (as_before && are_gpus_) [[likely]] {
+  if (as_before && are_gpus_) {
     for (one& each : all_) each.running = each.resident = 0;
     return;
   }

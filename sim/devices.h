@@ -37,7 +37,14 @@ class device_set {
   device_set& operator=(const device_set&) = delete;
 
   /// A new run: so many GPUs, with numbers from 0, and no other device. Each has so many bytes of memory; 0: as many as there are addresses.
-  [[gnu::hot]] void reset(uint32_t gpus, uint64_t memory_bytes);
+  void reset(uint32_t gpus, uint64_t memory_bytes) {
+    // Mostly there is one, and it is that of the run before.
+    if (gpus != 1 || gpus_ != 1 || memory_bytes != memory_bytes_ || driver_ != nullptr || !are_gpus_) [[unlikely]]
+      return reset_all(gpus, memory_bytes);
+    processes_ = 1;
+    one& only = all_.front();
+    only.running = only.resident = 0;
+  }
   uint32_t gpus() const { return gpus_; }
   uint32_t size() const { return static_cast<uint32_t>(all_.size()); }
   one& operator[](uint32_t device) { return all_[device]; }
@@ -72,6 +79,8 @@ class device_set {
 
  private:
   struct placement;
+
+  void reset_all(uint32_t gpus, uint64_t memory_bytes);
 
   uint32_t gpus_ = 0;
   uint32_t processes_ = 1;

@@ -70,22 +70,9 @@ bool fair_set::holds(progress_model model, const wave& who) const {
   return false;
 }
 
-void fair_set::set_guaranteed(wave& who, bool guaranteed) {
-  if (who.guaranteed == guaranteed) return;
-  who.guaranteed = guaranteed;
-  ++version_;
-  if (guaranteed)
-    candidates_ += who.candidates;
-  else
-    candidates_ -= who.candidates;
-  if (!who.host) guaranteed_device_waves_ += guaranteed ? 1u : ~0u;
-}
-
-void fair_set::live(wave& who) {
-  if (!who.host) {
-    device_waves_.push_back(&who);
-    ++unstepped_;
-  }
+void fair_set::live_on_device(wave& who) {
+  device_waves_.push_back(&who);
+  ++unstepped_;
   look_again(who);
 }
 
@@ -93,8 +80,7 @@ void fair_set::placed(wave& who) {
   if (model_ == progress_model::slots) look_again(who);
 }
 
-void fair_set::stepped(wave& who) {
-  if (who.host) return;
+void fair_set::stepped_on_device(wave& who) {
   --unstepped_;
   const size_t lowest_new = stepped_up_to_;
   if (who.device_id >= stepped_up_to_) stepped_up_to_ = who.device_id + size_t{1};
@@ -110,9 +96,7 @@ void fair_set::stepped(wave& who) {
   }
 }
 
-void fair_set::ended(wave& who) {
-  set_guaranteed(who, false);
-  if (who.host) return;
+void fair_set::ended_on_device(wave& who) {
   if (!who.stepped) --unstepped_;
   while (lowest_live_ < device_waves_.size() && !device_waves_[lowest_live_]->live()) ++lowest_live_;
   if (lowest_live_ < device_waves_.size()) look_again(*device_waves_[lowest_live_]);

@@ -36,10 +36,18 @@ class fair_set {
   [[gnu::hot]] void reset(progress_model model);
 
   // What happens to waves; each is told once, in order.
-  [[gnu::hot]] void live(wave& who);
+  void live(wave& who) {
+    if (who.host) return set_guaranteed(who, who.live());  // every model promises turns to the host
+    live_on_device(who);
+  }
   void placed(wave& who);                ///< its block has got its place on the device
-  [[gnu::hot]] void stepped(wave& who);  ///< for the first time
-  [[gnu::hot]] void ended(wave& who);
+  void stepped(wave& who) {  ///< for the first time
+    if (!who.host) stepped_on_device(who);
+  }
+  void ended(wave& who) {
+    set_guaranteed(who, false);
+    if (!who.host) ended_on_device(who);
+  }
 
   /// Whether the wave would be in F now under another model.
   bool would_hold(progress_model model, const wave& who) const { return holds(model, who); }
@@ -64,7 +72,19 @@ class fair_set {
   bool owes_a_start() const { return guaranteed_device_waves_ == 0 && unstepped_ != 0; }
 
  private:
-  void set_guaranteed(wave& who, bool guaranteed);
+  void live_on_device(wave& who);
+  void stepped_on_device(wave& who);
+  void ended_on_device(wave& who);
+  void set_guaranteed(wave& who, bool guaranteed) {
+    if (who.guaranteed == guaranteed) return;
+    who.guaranteed = guaranteed;
+    ++version_;
+    if (guaranteed)
+      candidates_ += who.candidates;
+    else
+      candidates_ -= who.candidates;
+    if (!who.host) guaranteed_device_waves_ += guaranteed ? 1u : ~0u;
+  }
   void look_again(wave& who) { set_guaranteed(who, holds(model_, who)); }
   bool holds(progress_model model, const wave& who) const;
   template <typename Each>

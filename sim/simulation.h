@@ -66,8 +66,8 @@ class simulation {
   /// Runs `body` as the host's main thread on a fresh machine with these settings (the keys of machine_parameters() are
   /// read, others ignored). All that is left open is asked of `choices`, which has begun. With `explain` the steps are
   /// recorded and the report is written; the digest does not depend on it. With a `record` beside that, the run is told there too
-  /// (run_record.h).
-  outcome run(const parameters& settings, const std::function<void()>& body, scheduler::choice_source& choices,
+  /// (run_record.h). The outcome is the machine's, which has one for all runs: it holds until the next run.
+  const outcome& run(const parameters& settings, const std::function<void()>& body, scheduler::choice_source& choices,
               bool explain, run_record* record = nullptr);
 
   /// From the next run on, virtual time is kept, and what calls take in it is added to `into` (time/call_times.h); null: no longer. The runs are

@@ -38,7 +38,7 @@ void watch_set::look_among_recent(const void* address, uint32_t size_bytes, uint
     overflowed_ = true;
 }
 
-bool watch_set::unchanged(const watch_table& table) const {
+bool watch_set::unchanged_at_length(const watch_table& table) const {
   if (overflowed_) return false;
   for (const watched& entry : entries_) {
     const uint64_t now = entry.by_change ? table.change_of(entry.address, entry.size_bytes)
@@ -66,7 +66,7 @@ void watch_table::clear() {
   free_.clear();
   if (!noted_changes_.empty()) noted_changes_.clear();
   used_buckets_ = 0;
-  live_ = 0;
+  maybe_ = 0;
 }
 
 uint64_t watch_table::change_of(const void* address, uint32_t size_bytes) const {
@@ -109,14 +109,12 @@ void watch_table::enrol(lane& waiter) {
       }
       link(fresh, waiter, granule);
       scheduler::append(waiter.registrations, fresh);
-      ++live_;
     }
   }
   while (waiter.registrations.size() > n) {
     unlink(waiter.registrations.back());
     scheduler::append(free_, waiter.registrations.back());
     waiter.registrations.pop_back();
-    --live_;
   }
 }
 
@@ -150,6 +148,7 @@ void watch_table::grow() {
 }
 
 void watch_table::link(uint32_t n, lane& waiter, uint64_t granule) {
+  maybe_ |= bit_of(granule);
   bucket& into = bucket_for(granule);
   nodes_[n] = {&waiter, granule, into.head, none};
   if (into.head != none) nodes_[into.head].previous = n;

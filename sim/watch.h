@@ -67,12 +67,22 @@ class watch_set {
   /// Whether a location was read twice with two values.
   bool saw_change() const { return saw_change_; }
   /// Whether nothing in the set has another value than the lane read. False when the set could not hold everything.
-  [[gnu::hot]] bool unchanged(const class watch_table& table) const;
+  bool unchanged(const class watch_table& table) const {
+    // Mostly it is a word, or two.
+    for (const watched& entry : entries_) {
+      const bool is_word = !entry.by_change && (entry.size_bytes == 4 || entry.size_bytes == 8);
+      if (!is_word) [[unlikely]]
+        return unchanged_at_length(table);
+      if (watched::value_at(entry.address, entry.size_bytes) != entry.value) return false;
+    }
+    return !overflowed_;
+  }
 
   const std::vector<watched>& entries() const { return entries_; }
   [[gnu::hot]] bool covers(const void* address, size_t size_bytes) const;
 
  private:
+  bool unchanged_at_length(const class watch_table& table) const;
   void add_out_of_order(const void* address, uint32_t size_bytes, uint64_t value, bool by_change) {
     const uint64_t bit = bit_of(address);
     if ((maybe_ & bit) != 0 || entries_.size() == entries_.capacity())
@@ -126,9 +136,10 @@ class watch_table {
   /// Calls `wake(lane&)` for each lane whose entry overlaps the bytes; also for lanes that no longer wait.
   template <typename Wake>
   void changed(const void* address, size_t size_bytes, Wake&& wake) {
-    if (live_ == 0) return;
     const uint64_t first = granule_of(address);
     const uint64_t last = (reinterpret_cast<uintptr_t>(address) + size_bytes - 1) / granule_bytes;
+    // Most of what changes nobody waits for.
+    if (first == last && (maybe_ & bit_of(first)) == 0) return;
     for (uint64_t granule = first; granule <= last; ++granule)
       for (uint32_t n = find(granule); n != none; n = nodes_[n].next) wake(*nodes_[n].waiter);
   }
@@ -148,6 +159,7 @@ class watch_table {
     uint32_t run = 0;  ///< in use when it is the current one
   };
 
+  static uint64_t bit_of(uint64_t granule) { return uint64_t{1} << (granule % 64); }
   static uint64_t granule_of(const void* address) { return reinterpret_cast<uintptr_t>(address) / granule_bytes; }
   [[gnu::hot]] uint32_t find(uint64_t granule) const;
   bucket& bucket_for(uint64_t granule);
@@ -161,7 +173,7 @@ class watch_table {
   std::unordered_map<uint64_t, uint64_t> noted_changes_;  ///< by granule
   uint32_t run_ = 1;
   size_t used_buckets_ = 0;
-  size_t live_ = 0;
+  uint64_t maybe_ = 0;  ///< one bit for each granule on which somebody may be registered
 };
 
 }  // namespace heddle::sim

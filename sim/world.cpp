@@ -23,6 +23,7 @@ extern "C" const char _end;                // NOLINT(bugprone-reserved-identifie
 namespace heddle::sim {
 
 using scheduler::verdict;
+using std::string_view_literals::operator""sv;
 
 thread_local constinit lane* world::current = nullptr;
 thread_local constinit world* world::instance = nullptr;
@@ -198,7 +199,7 @@ void world::choose_memory() {
   }
 }
 
-outcome world::run(const parameters& values, const std::function<void()>& body, scheduler::choice_source& choices,
+const outcome& world::run(const parameters& values, const std::function<void()>& body, scheduler::choice_source& choices,
                    bool explain, run_record* record) {
   // Campaigns run the same settings over and over.
   if (values.revision() != settings_revision_) {
@@ -217,7 +218,8 @@ outcome world::run(const parameters& values, const std::function<void()>& body, 
   main_body_ = &body;
   wave& host = new_wave();
   host.host = true;
-  name_wave(host, "main");
+  if (host.name != "main"sv) [[unlikely]]
+    host.name = "main";
   host.live_lanes = 1;
   lane& main = new_lane(host, 0);
   if (late_ != nullptr) late_->begins(main, nullptr);
@@ -228,9 +230,14 @@ outcome world::run(const parameters& values, const std::function<void()>& body, 
   fair_.live(host);
   add_candidate(main);
 
-  outcome result;
-  result.stopped_by_source = !draw_end_game();
-  if (result.stopped_by_source) return result;
+  if (result_is_told_) [[unlikely]]
+    result_ = {};
+  result_is_told_ = false;
+  if (!draw_end_game()) {
+    result_ = {};
+    result_.stopped_by_source = true;
+    return result_;
+  }
   look_how_to_choose();
   instance = this;
   exceptions_ = &exceptions_in_flight::of_this_thread();
@@ -241,44 +248,45 @@ outcome world::run(const parameters& values, const std::function<void()>& body, 
   }
   current = nullptr;
 
-  result.verdict = verdict_;
-  result.races = races_;
-  result.scope_races = scope_races_;
-  result.steps = steps_;
-  result.switches = switches_;
-  result.digest = digest_.value();
-  result.stopped_by_source = stopped_;
+  result_.verdict = verdict_;
+  result_.races = races_;
+  result_.scope_races = scope_races_;
+  result_.steps = steps_;
+  result_.switches = switches_;
+  result_.digest = digest_.value();
+  result_.stopped_by_source = stopped_;
   if (verdict_ != verdict::ok || recorder_ != nullptr || !message_.empty()) [[unlikely]]
-    tell_more(result, record);
+    tell_more(record);
   instance = nullptr;
-  return result;
+  return result_;
 }
 
 // What is known beside the verdict, where it is not all well or somebody asks for it.
-void world::tell_more(outcome& result, run_record* record) {
+void world::tell_more(run_record* record) {
+  result_is_told_ = true;
   if (verdict_ == verdict::deadlock || verdict_ == verdict::progress || verdict_ == verdict::livelock ||
       verdict_ == verdict::starvation) {
-    result.waiting = waiting_;
-    result.hang = roles_of(waiting_);
+    result_.waiting = waiting_;
+    result_.hang = roles_of(waiting_);
   }
-  result.message = message_;
-  if (verdict_ != verdict::ok && about_.front() != nullptr) result.where = source_of(about_).where();
+  result_.message = message_;
+  if (verdict_ != verdict::ok && about_.front() != nullptr) result_.where = source_of(about_).where();
   if (recorder_ != nullptr) {
     constexpr size_t most_steps = 200000;
-    result.steps_taken = recorder_->steps(heap_, most_steps);
+    result_.steps_taken = recorder_->steps(heap_, most_steps);
     if (verdict_ != verdict::ok && report_.empty()) write_report();
-    result.report = std::move(report_);
-    result.waits = std::move(waits_);
+    result_.report = std::move(report_);
+    result_.waits = std::move(waits_);
     if (verdict_ == verdict::race || verdict_ == verdict::scope_race) {
-      result.report = race_report();
-      result.waits.clear();
+      result_.report = race_report();
+      result_.waits.clear();
       edges_.clear();
       circle_.clear();
     }
     if (record != nullptr) *record = tell_record(most_steps);
     if (late_ != nullptr && verdict_ != verdict::ok)
       if (const std::string overtaken = late_->overtakings(); !overtaken.empty())
-        result.report += "stores that were overtaken:\n" + overtaken;
+        result_.report += "stores that were overtaken:\n" + overtaken;
   }
 }
 
@@ -322,7 +330,10 @@ void world::write_report() {
 
 // Mostly it is the name that it had in the run before.
 void world::name_wave(wave& host, const char* name) {
-  if (length_of_beginning(host.name, name) != host.name.size()) host.name = name;
+  const char* const known = host.name.c_str();
+  for (size_t n = 0; known[n] == name[n]; ++n)
+    if (name[n] == '\0') return;
+  host.name = name;
 }
 
 wave& world::new_wave() {
@@ -680,7 +691,7 @@ void simulation::time_calls(call_times* into) { world_->time_calls(into); }
 
 void simulation::explore(search_notes* notes) { world_->explore(notes); }
 
-outcome simulation::run(const parameters& values, const std::function<void()>& body, scheduler::choice_source& choices,
+const outcome& simulation::run(const parameters& values, const std::function<void()>& body, scheduler::choice_source& choices,
                         bool explain, run_record* record) {
   return world_->run(values, body, choices, explain, record);
 }

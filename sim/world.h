@@ -43,8 +43,8 @@ class world {
   world(const world&) = delete;
   world& operator=(const world&) = delete;
 
-  [[gnu::hot]] outcome run(const parameters& values, const std::function<void()>& body,
-                           scheduler::choice_source& choices, bool explain, run_record* record);
+  [[gnu::hot]] const outcome& run(const parameters& values, const std::function<void()>& body,
+                                  scheduler::choice_source& choices, bool explain, run_record* record);
 
   // -- entries of the runtime; the caller is a lane that has left the code under test ------------------------------------------
 
@@ -386,9 +386,9 @@ class world {
   }
 
   /// The lane that runs on this OS thread now; null inside the simulator and outside of runs.
-  static constinit thread_local lane* current;
+  [[gnu::tls_model("local-exec")]] static constinit thread_local lane* current;
   /// The simulation of this OS thread; null when there is none.
-  static constinit thread_local world* instance;
+  [[gnu::tls_model("local-exec")]] static constinit thread_local world* instance;
 
  private:
   friend class hang_report;
@@ -401,7 +401,7 @@ class world {
   // Of what the run before has left, where it has: most runs leave none of it.
   void forget_streams();
   void forget_finding();
-  void tell_more(outcome& result, run_record* record);
+  void tell_more(run_record* record);
   run_record tell_record(size_t most_steps) const;
   [[gnu::hot]] void choose_memory();
   /// As yield, for a lane that is no candidate; it may have become one again by the time that somebody is chosen.
@@ -502,6 +502,8 @@ class world {
   const lane* most_telling_waiter() const;
 
   [[gnu::hot]] void add_candidate(lane& who);
+  /// For who looks on.
+  [[gnu::cold, gnu::noinline]] void note_candidate(const lane& who);
   [[gnu::hot]] void remove_candidate(lane& who);
   [[gnu::hot]] void wake(lane& waiter);
   // For who looks on: the recorder, the watches for starvation and headway.
@@ -771,6 +773,8 @@ class world {
   const std::function<void()>* errand_ = nullptr;  ///< what run() is asked to do on its own stack
   lane* errand_for_ = nullptr;                     ///< by whom
   bool stopped_ = false;
+  outcome result_;              ///< of the last run
+  bool result_is_told_ = false;  ///< it holds more than numbers
   uintptr_t image_low_ = 0;  ///< of the program, which is loaded elsewhere in every process
   uintptr_t image_high_ = 0;
 };

@@ -34,13 +34,17 @@ uint64_t world::digest_of_private_state(const lane& who) {
 }
 
 void world::add_candidate(lane& who) {
-  if (records_) [[unlikely]]
-    recorder_->goes_on(who, steps_);
   who.state = lane_state::candidate;
   who.candidate_slot = static_cast<uint32_t>(candidates_.size());
-  scheduler::append(candidates_, &who);
-  if (keeps_turns_) turns_.add(who.id);
   fair_.candidate_added(*who.of);
+  if (keeps_turns_ || records_) [[unlikely]]
+    note_candidate(who);
+  scheduler::append(candidates_, &who);
+}
+
+void world::note_candidate(const lane& who) {
+  if (keeps_turns_) turns_.add(who.id);
+  if (records_) recorder_->goes_on(who, steps_);
 }
 
 void world::remove_candidate(lane& who) {

@@ -62,7 +62,7 @@ void whole_device(benchmark::State& state, const device_size& size) {
     // A machine that is used for the first time, with the memory that it takes.
     sim::simulation machine;
     choices.begin(*deciding, ++seed);
-    const sim::outcome ended = machine.run(settings, [&] { tested->body(settings); }, choices, false);
+    const sim::outcome& ended = machine.run(settings, [&] { tested->body(settings); }, choices, false);
     if (ended.verdict != scheduler::verdict::ok) return state.SkipWithError(ended.message.c_str());
     steps += ended.steps;
   }

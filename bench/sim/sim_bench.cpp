@@ -68,7 +68,7 @@ class fidelity_under_test {
     const double start_ns = thread_time_ns();
     while (batch < operations) {
       choices_.begin(*strategy_, ++schedules_);
-      const sim::outcome result = machine_.run(settings_, body, choices_, false);
+      const sim::outcome& result = machine_.run(settings_, body, choices_, false);
       if (result.verdict != scheduler::verdict::ok) {
         message_ = result.message;
         return false;

@@ -51,9 +51,10 @@ search_result simulation::search(const explored_run& run, const search_options& 
   return result;
 }
 
-outcome simulation::run(const parameters&, const std::function<void()>& body, scheduler::choice_source& choices,
-                        bool explain, run_record* record) {
-  outcome ended;
+const outcome& simulation::run(const parameters&, const std::function<void()>& body, scheduler::choice_source& choices,
+                               bool explain, run_record* record) {
+  static thread_local outcome ended;
+  ended = {};
   tests::fake_run current = {.choices = choices, .ended = ended};
   running = &current;
   body();

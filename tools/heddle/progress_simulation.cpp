@@ -153,7 +153,7 @@ played progress_player::play(const judge::program& code, judge::model under, con
     }
     const uint64_t seed = options.first_seed + made.schedules++;
     choices_.begin(*deciding_, seed);
-    const sim::outcome ended = machine_.run(settings, body, choices_, false);
+    const sim::outcome& ended = machine_.run(settings, body, choices_, false);
     if (ended.verdict == scheduler::verdict::ok) continue;
     if (ended.verdict == scheduler::verdict::budget) {
       ++made.inconclusive;

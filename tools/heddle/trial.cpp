@@ -29,17 +29,17 @@ settings_or_error simulator_settings(const scenario& tested, const std::vector<s
 scheduler::run_result run_scenario(sim::simulation& machine, const scenario& tested, const parameters& settings,
                                    scheduler::choice_source& choices, bool explain,
                                    std::vector<sim::step_record>* steps, sim::run_record* record) {
-  sim::outcome ended = machine.run(settings, [&] { tested.body(settings); }, choices, explain, record);
-  if (steps != nullptr) *steps = std::move(ended.steps_taken);
+  const sim::outcome& ended = machine.run(settings, [&] { tested.body(settings); }, choices, explain, record);
+  if (steps != nullptr) *steps = ended.steps_taken;
   return {.outcome = ended.verdict,
-          .where = std::move(ended.where),
-          .message = std::move(ended.message),
-          .report = std::move(ended.report),
-          .waits = std::move(ended.waits),
+          .where = ended.where,
+          .message = ended.message,
+          .report = ended.report,
+          .waits = ended.waits,
           .steps = ended.steps,
           .switches = ended.switches,
-          .waiting = std::move(ended.waiting),
-          .hang = std::move(ended.hang),
+          .waiting = ended.waiting,
+          .hang = ended.hang,
           .digest = ended.digest};
 }
 

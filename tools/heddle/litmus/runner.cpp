@@ -204,7 +204,7 @@ test_result runner::run(const test& tested, const std::vector<std::string>& sett
     const uint64_t seed = options.first_seed + counted.schedules++;
     choices_.begin(*deciding_, seed);
     threads_->begin_run();
-    const sim::outcome ended = machine_.run(machine, body, choices_, false);
+    const sim::outcome& ended = machine_.run(machine, body, choices_, false);
     if (ended.verdict != scheduler::verdict::ok) {
       counted.broken = "seed " + std::to_string(seed) + " ended with verdict " + std::string(to_string(ended.verdict)) +
                        ": " + ended.message;
