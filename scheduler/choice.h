@@ -82,14 +82,12 @@ class choice_source {
   [[gnu::always_inline]] bool try_pick(uint32_t count, choice_kind kind, uint32_t& picked) {
     if (uniform_ == nullptr || recorded_.size() == recorded_.capacity()) [[unlikely]]
       return false;
-    random_stream* const stream = uniform_->begun(kind);
-    if (stream == nullptr) [[unlikely]]
-      return false;
+    random_stream& stream = uniform_->of(kind);
     // As random_stream::below, which may have to draw once more.
-    const uint64_t product = (stream->upcoming() >> 32) * count;
+    const uint64_t product = (stream.upcoming() >> 32) * count;
     if (static_cast<uint32_t>(product) < count) [[unlikely]]
       return false;
-    stream->advance();
+    stream.advance();
     picked = static_cast<uint32_t>(product >> 32);
     append(recorded_, {.kind = kind, .count = count, .picked = picked});
     return true;

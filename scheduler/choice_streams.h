@@ -39,29 +39,26 @@ class choice_streams {
  public:
   void begin(uint64_t seed) {
     seed_ = seed;
-    // No run goes without the choice of who goes next.
-    constexpr auto first = static_cast<uint32_t>(choice_kind::actor);
-    seeded_ = 1u << first;
-    constexpr uint64_t mixed = random_stream::mixed(first);
-    streams_[first].begin(seed_, mixed);
+    seeded_ = 0;
+    constexpr auto index = static_cast<uint32_t>(first);
+    constexpr uint64_t mixed = random_stream::mixed(index);
+    streams_[index].begin(seed_, mixed);
   }
   random_stream& of(choice_kind kind) {
     const auto index = static_cast<uint32_t>(kind);
-    if ((seeded_ >> index & 1) == 0) [[unlikely]]
+    if (kind != first && (seeded_ >> index & 1) == 0) [[unlikely]]
       begin_stream(index);
     return streams_[index];
-  }
-  /// The same, but null where it has not been asked for yet.
-  random_stream* begun(choice_kind kind) {
-    const auto index = static_cast<uint32_t>(kind);
-    return (seeded_ >> index & 1) == 0 ? nullptr : &streams_[index];
   }
 
  private:
   [[gnu::hot]] void begin_stream(uint32_t index);
 
+  /// No run goes without the choice of who goes next.
+  static constexpr choice_kind first = choice_kind::actor;
+
   uint64_t seed_ = 0;
-  uint32_t seeded_ = 0;  ///< one bit a kind
+  uint32_t seeded_ = 0;  ///< one bit for each other kind
   std::array<random_stream, choice_kind_count> streams_;
 };
 

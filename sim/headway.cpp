@@ -3,6 +3,8 @@
 
 namespace heddle::sim {
 
+void headway_watch::forget() { of_lane_.clear(); }
+
 headway_watch::known& headway_watch::of_lane(const lane& who) {
   if (who.id >= of_lane_.size()) of_lane_.resize(who.id + size_t{1});
   return of_lane_[who.id];

@@ -16,7 +16,8 @@ class headway_watch {
   /// A new run.
   void reset(bool on) {
     on_ = on;
-    of_lane_.clear();
+    if (!of_lane_.empty()) [[unlikely]]
+      forget();
   }
   bool on() const { return on_; }
 
@@ -34,6 +35,7 @@ class headway_watch {
     std::unordered_map<const void*, uint64_t> values;
   };
   known& of_lane(const lane& who);
+  [[gnu::cold]] void forget();
 
   bool on_ = false;
   std::vector<known> of_lane_;  ///< by id

@@ -21,9 +21,8 @@ class mutex_table {
     uint64_t depth = 0;
   };
 
-  void clear() {
-    if (!holders_.empty()) holders_.clear();
-  }
+  void clear() { holders_.clear(); }
+  bool empty() const { return holders_.empty(); }
 
   enum class answer : uint8_t { locked, must_wait, deadlock };
   /// Locks it when that is possible at once.

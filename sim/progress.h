@@ -40,7 +40,7 @@ class fair_set {
     if (who.host) return set_guaranteed(who, who.live());  // every model promises turns to the host
     live_on_device(who);
   }
-  void placed(wave& who);                ///< its block has got its place on the device
+  void placed(wave& who);    ///< its block has got its place on the device
   void stepped(wave& who) {  ///< for the first time
     if (!who.host) stepped_on_device(who);
   }

@@ -68,7 +68,7 @@ class simulation {
   /// recorded and the report is written; the digest does not depend on it. With a `record` beside that, the run is told there too
   /// (run_record.h). The outcome is the machine's, which has one for all runs: it holds until the next run.
   const outcome& run(const parameters& settings, const std::function<void()>& body, scheduler::choice_source& choices,
-              bool explain, run_record* record = nullptr);
+                     bool explain, run_record* record = nullptr);
 
   /// From the next run on, virtual time is kept, and what calls take in it is added to `into` (time/call_times.h); null: no longer. The runs are
   /// the same, to the bit; they take longer.

@@ -88,10 +88,6 @@ world::world() : view_(this, &world::look_at, &world::next_in_turn, &fair_.versi
 world::~world() = default;
 
 void world::prepare(scheduler::choice_source& choices, bool explain) {
-  if (device_stacks_ == nullptr || device_stacks_->stack_bytes() != machine_.stack_bytes)
-    device_stacks_ = std::make_unique<stack_arena>(machine_.stack_bytes, most_lanes_at_once);
-  if (host_stacks_ == nullptr || host_stacks_->stack_bytes() != machine_.host_stack_bytes)
-    host_stacks_ = std::make_unique<stack_arena>(machine_.host_stack_bytes, most_hosts);
   reset_device_variables();
   heap_.reset();
   devices_.reset(machine_.devices, machine_.device_bytes);
@@ -105,21 +101,13 @@ void world::prepare(scheduler::choice_source& choices, bool explain) {
   stacks_used_ = host_stacks_used_ = 0;
   stack_to_free_ = host_stack_to_free_ = no_stack;
   hosts_spawned_ = copies_given_ = 0;
-  if (streams_used_ || streams_.size() != machine_.devices) forget_streams();
-  if (!name_counts_.empty()) {
-    names_.clear();
-    name_counts_.clear();
-  }
   kernels_running_ = 0;
   clock_ = 0;
   kernels_launched_ = device_waves_ = resident_waves_ = 0;
   live_lanes_ = 0;
   candidates_.clear();
-  if (keeps_turns_) turns_.clear();
-  keeps_turns_ = false;
   fair_.reset(machine_.progress);
   watches_.clear();
-  mutexes_.clear();
   changes_ = proof_changes_ = 0;
   proving_ = proof::none;
   collectives_opened_ = 0;
@@ -128,14 +116,13 @@ void world::prepare(scheduler::choice_source& choices, bool explain) {
   steps_ = switches_ = 0;
   next_limit_ = machine_.budget;
   tail_.forget();
-  if (verdict_ != verdict::ok || recorder_ != nullptr || !message_.empty()) forget_finding();
-  if (explain || recorder_ != nullptr) [[unlikely]]
-    recorder_ = explain ? std::make_unique<recorder>() : nullptr;
-  if (machine_.starvation != 0 || starvation_.on()) {
-    starvation_.reset(machine_.starvation);
-    requests_.reset(machine_.starvation);
-  }
-  cache_.reset();
+  if (verdict_ != verdict::ok || recorder_ != nullptr || !message_.empty()) [[unlikely]]
+    forget_finding();
+  if (streams_used_ || keeps_turns_ || cache_.on() || !name_counts_.empty() || !mutexes_.empty() ||
+      !hidden_stores_.empty()) [[unlikely]]
+    forget_rest();
+  if (explain || machine_.starvation != 0) [[unlikely]]
+    look_on(explain);
   headway_.reset(choices.looks_at_headway());
   tells_steps_ = choices.looks_at_steps();
   observed_ = recorder_ != nullptr || starvation_.on() || headway_.on() || tells_steps_;
@@ -143,7 +130,6 @@ void world::prepare(scheduler::choice_source& choices, bool explain) {
   errand_ = nullptr;
   denied_ = false;
   if (lane_heap* const lanes = lanes_allocate_in()) lanes->begin_run();
-  if (!hidden_stores_.empty()) hidden_stores_.clear();
   hidden_order_ = {};
   in_rounds_ = in_lockstep();
   together_used_ = 0;
@@ -152,7 +138,35 @@ void world::prepare(scheduler::choice_source& choices, bool explain) {
   stopped_ = false;
 }
 
-void world::forget_streams() {
+void world::take_settings(const parameters& values) {
+  machine_ = settings::from(values);
+  settings_revision_ = values.revision();
+  allowed_ = {.late = machine_.late, .spurious = machine_.spurious, .wakes = machine_.wakes};
+  link_ = nullptr;  // it is built for one set of them
+  if (device_stacks_ == nullptr || device_stacks_->stack_bytes() != machine_.stack_bytes)
+    device_stacks_ = std::make_unique<stack_arena>(machine_.stack_bytes, most_lanes_at_once);
+  if (host_stacks_ == nullptr || host_stacks_->stack_bytes() != machine_.host_stack_bytes)
+    host_stacks_ = std::make_unique<stack_arena>(machine_.host_stack_bytes, most_hosts);
+  starvation_.reset(machine_.starvation);
+  requests_.reset(machine_.starvation);
+  forget_rest();
+}
+
+// For who looks on.
+void world::look_on(bool explain) {
+  if (explain) recorder_ = std::make_unique<recorder>();
+  starvation_.reset(machine_.starvation);
+  requests_.reset(machine_.starvation);
+}
+
+void world::forget_rest() {
+  turns_.clear();
+  keeps_turns_ = false;
+  names_.clear();
+  name_counts_.clear();
+  mutexes_.clear();
+  cache_.reset();
+  hidden_stores_.clear();
   streams_used_ = false;
   kernels_.clear();
   kernel_ends_.clear();
@@ -167,6 +181,7 @@ void world::forget_streams() {
 
 void world::forget_finding() {
   verdict_ = verdict::ok;
+  recorder_ = nullptr;
   race_.missing = nullptr;
   message_.clear();
   waiting_.clear();
@@ -199,15 +214,11 @@ void world::choose_memory() {
   }
 }
 
-const outcome& world::run(const parameters& values, const std::function<void()>& body, scheduler::choice_source& choices,
-                   bool explain, run_record* record) {
+const outcome& world::run(const parameters& values, const std::function<void()>& body,
+                          scheduler::choice_source& choices, bool explain, run_record* record) {
   // Campaigns run the same settings over and over.
-  if (values.revision() != settings_revision_) {
-    machine_ = settings::from(values);
-    allowed_ = {.late = machine_.late, .spurious = machine_.spurious, .wakes = machine_.wakes};
-    link_ = nullptr;  // it is built for one set of them
-    settings_revision_ = values.revision();
-  }
+  if (values.revision() != settings_revision_) [[unlikely]]
+    take_settings(values);
   records_ = explain && record != nullptr;
   prepare(choices, explain);
   static constexpr fiber_body run_main = {
@@ -413,22 +424,20 @@ void world::run_lane(void* argument) {
   world& here = *instance;
   self.first_frame = __builtin_frame_address(0);
   if (!self.of->stepped) here.first_step(*self.of);
-  std::string thrown;
-  bool has_thrown = false;
+  std::unique_ptr<const std::string> thrown;
   current = &self;
   try {
     self.how_to_run->invoke(self.body);
   } catch (const std::exception& error) {
-    has_thrown = true;
-    thrown = error.what();
+    thrown = std::make_unique<const std::string>(error.what());
   } catch (...) {
-    has_thrown = true;
-    thrown = "of a type that does not derive from std::exception";
+    thrown = std::make_unique<const std::string>("of a type that does not derive from std::exception");
   }
   current = nullptr;
   self.pending.frame = nullptr;  // what it pointed to has returned
   here.finish_plain_store(self);
-  if (has_thrown) here.end(self, verdict::assertion, "an exception leaves the thread: " + thrown);
+  if (thrown != nullptr) [[unlikely]]
+    here.end(self, verdict::assertion, "an exception leaves the thread: " + *thrown);
   // Where plain accesses are no points, nobody has been asked since the last other operation whether the lane goes on. One that is
   // promised no turn need not come to its end, which others may wait for.
   const operation_kind last = self.pending.kind;
@@ -691,8 +700,8 @@ void simulation::time_calls(call_times* into) { world_->time_calls(into); }
 
 void simulation::explore(search_notes* notes) { world_->explore(notes); }
 
-const outcome& simulation::run(const parameters& values, const std::function<void()>& body, scheduler::choice_source& choices,
-                        bool explain, run_record* record) {
+const outcome& simulation::run(const parameters& values, const std::function<void()>& body,
+                               scheduler::choice_source& choices, bool explain, run_record* record) {
   return world_->run(values, body, choices, explain, record);
 }
 

@@ -398,10 +398,12 @@ class world {
   static constexpr uint64_t unstable = ~uint64_t{0};
 
   [[gnu::hot]] void prepare(scheduler::choice_source& choices, bool explain);
+  [[gnu::cold]] void take_settings(const parameters& values);
+  [[gnu::cold]] void look_on(bool explain);
   // Of what the run before has left, where it has: most runs leave none of it.
-  void forget_streams();
-  void forget_finding();
-  void tell_more(run_record* record);
+  [[gnu::cold]] void forget_rest();
+  [[gnu::cold]] void forget_finding();
+  [[gnu::cold]] void tell_more(run_record* record);
   run_record tell_record(size_t most_steps) const;
   [[gnu::hot]] void choose_memory();
   /// As yield, for a lane that is no candidate; it may have become one again by the time that somebody is chosen.
@@ -773,9 +775,9 @@ class world {
   const std::function<void()>* errand_ = nullptr;  ///< what run() is asked to do on its own stack
   lane* errand_for_ = nullptr;                     ///< by whom
   bool stopped_ = false;
-  outcome result_;              ///< of the last run
+  outcome result_;               ///< of the last run
   bool result_is_told_ = false;  ///< it holds more than numbers
-  uintptr_t image_low_ = 0;  ///< of the program, which is loaded elsewhere in every process
+  uintptr_t image_low_ = 0;      ///< of the program, which is loaded elsewhere in every process
   uintptr_t image_high_ = 0;
 };
 
