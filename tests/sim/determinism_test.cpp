@@ -1,7 +1,10 @@
 // Same program, same settings, same seed: the same run, to the bit; whatever ran before, and in every process.
-#include "fixed_program.h"
+#include <heddle/sim/cached.h>
 
+#include <mutex>
 #include <set>
+
+#include "fixed_program.h"
 
 namespace heddle::sim::tests {
 namespace {
@@ -49,6 +52,61 @@ TEST(determinism, a_fresh_machine_makes_the_same_run_as_one_that_has_been_used) 
     machine fresh;
     EXPECT_EQ(used.run(fixed_program, seed).digest, fresh.run(fixed_program, seed).digest) << "seed " << seed;
   }
+}
+
+/// Leaves behind what most programs never have: memory that the device caches, a stream that waits for an event, a mutex that is held.
+void program_that_leaves_much_behind() {
+  device host;
+  auto* const words = host.allocate_shared<uint64_t>(64, "words");
+  auto* const lock = new (host.allocate_shared<std::mutex>(1, "lock")) std::mutex;
+  runtime::map_cached(words);
+  const device::stream in = host.create_stream();
+  host.launch(
+      {.blocks = 1, .waves = 1, .lanes = 2},
+      [words] { (void)word<uint64_t>(words[target::lane_id()]).load(memory_order::relaxed); }, in);
+  host.synchronize(in);
+  lock->lock();
+}
+
+/// Its memory lies where that of the program above lay: it hangs or sees an old value where any of that is left.
+void program_in_its_place() {
+  device host;
+  auto* const words = host.allocate_shared<uint64_t>(64, "words");
+  auto* const lock = new (host.allocate_shared<std::mutex>(1, "lock")) std::mutex;
+  words[0] = words[1] = 1;
+  host.launch({.blocks = 1, .waves = 1, .lanes = 2}, [words] {
+    while (word<uint64_t>(words[target::lane_id()]).load(memory_order::acquire) == 0) target::pause();
+  });
+  const std::lock_guard held(*lock);
+  host.synchronize();
+}
+
+TEST(determinism, nothing_of_an_earlier_run_shows_in_a_later_one) {
+  for (const std::string& strategy : all_strategies()) {
+    machine used({}, strategy);
+    machine fresh({}, strategy);
+    for (uint64_t seed = 1; seed <= 20; ++seed) {
+      ASSERT_EQ(used.run(program_that_leaves_much_behind, seed).verdict, verdict::ok);
+      const outcome expected = fresh.run(program_in_its_place, seed);
+      const outcome again = used.run(program_in_its_place, seed);
+      EXPECT_EQ(again.verdict, verdict::ok) << strategy << ", seed " << seed << ": " << again.message;
+      EXPECT_EQ(again.digest, expected.digest) << strategy << ", seed " << seed;
+      EXPECT_EQ(again.steps, expected.steps) << strategy << ", seed " << seed;
+    }
+  }
+}
+
+TEST(determinism, an_outcome_tells_nothing_of_an_earlier_one) {
+  machine on;
+  const outcome hang = on.explain(program_with_a_hang);
+  ASSERT_NE(hang.verdict, verdict::ok);
+  ASSERT_FALSE(hang.message.empty() || hang.report.empty() || hang.where.empty() || hang.steps_taken.empty());
+  ASSERT_FALSE(hang.waiting.empty() || hang.hang.empty());
+  const outcome ended = on.run(fixed_program, 7);
+  EXPECT_EQ(ended.verdict, verdict::ok);
+  EXPECT_EQ(ended.where + ended.message + ended.report + ended.waits + ended.hang, "");
+  EXPECT_TRUE(ended.steps_taken.empty());
+  EXPECT_TRUE(ended.waiting.empty());
 }
 
 TEST(determinism, other_seeds_other_programs_and_other_values_make_other_runs) {
