@@ -34,6 +34,14 @@
 #include <unordered_map>
 #include <vector>
 
+// Where this cannot become part of a shared object, a thread's variables are at a fixed distance from its thread pointer: every entry from
+// code under test asks for two of them.
+#if defined(__PIC__) && !defined(__PIE__)
+#define HEDDLE_SIM_NOT_SHARED
+#else
+#define HEDDLE_SIM_NOT_SHARED [[gnu::tls_model("local-exec")]]
+#endif
+
 namespace heddle::sim {
 
 class world {
@@ -386,9 +394,9 @@ class world {
   }
 
   /// The lane that runs on this OS thread now; null inside the simulator and outside of runs.
-  [[gnu::tls_model("local-exec")]] static constinit thread_local lane* current;
+  HEDDLE_SIM_NOT_SHARED static constinit thread_local lane* current;
   /// The simulation of this OS thread; null when there is none.
-  [[gnu::tls_model("local-exec")]] static constinit thread_local world* instance;
+  HEDDLE_SIM_NOT_SHARED static constinit thread_local world* instance;
 
  private:
   friend class hang_report;
