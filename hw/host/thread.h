@@ -26,6 +26,17 @@ void with_message(const std::exception_ptr& error, Use use) {
   }
 }
 
+template <typename Error>
+bool is_a(const std::exception_ptr& error) {
+  try {
+    std::rethrow_exception(error);
+  } catch (const Error&) {
+    return true;
+  } catch (...) {
+    return false;
+  }
+}
+
 /// For errors that nobody is left to receive.
 inline void print_lost_error(const char* what, const char* name, const std::exception_ptr& error) noexcept {
   with_message(error, [&](const char* message) {
@@ -68,6 +79,13 @@ class thread {
   /// Waits until the thread has ended; throws what its function threw, once. Of no effect on an empty or joined handle.
   void join() {
     if (std::exception_ptr error = wait()) std::rethrow_exception(error);
+  }
+
+  /// As the destructor, which then finds nothing more to do; but an `Expected` is no error that anybody has to be told.
+  template <typename Expected>
+  void finish_expecting() noexcept {
+    const std::exception_ptr error = wait();
+    if (error && !detail::is_a<Expected>(error)) detail::print_lost_error("host thread", name_, error);
   }
 
  private:

@@ -151,13 +151,7 @@ class basic_device : public Device {
     thread(thread&&) noexcept = default;
     thread& operator=(thread&&) noexcept = default;
     /// That it was stopped is known: nobody has to be told by way of this thread.
-    ~thread() {
-      if (!session::instance().stopping()) return;
-      try {
-        runs_.join();
-      } catch (const stopped&) {
-      }
-    }
+    ~thread() { runs_.finish_expecting<stopped>(); }
 
     void join() {
       const actor<Machine> self;

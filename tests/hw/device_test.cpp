@@ -7,6 +7,7 @@
 #include <atomic>
 #include <chrono>
 #include <cstdint>
+#include <exception>
 #include <memory>
 #include <stdexcept>
 #include <string>
@@ -283,6 +284,16 @@ TEST(host_thread, prints_an_exception_that_nobody_asks_for) {
   const std::string printed = testing::internal::GetCapturedStderr();
   EXPECT_NE(printed.find("quiet one"), std::string::npos);
   EXPECT_NE(printed.find("unknown type"), std::string::npos);
+}
+
+TEST(host_thread, may_end_with_what_is_expected_and_with_nothing_else) {
+  device machine;
+  testing::internal::CaptureStderr();
+  machine.spawn_host("foreseen", [] { throw std::runtime_error("told"); }).finish_expecting<std::exception>();
+  EXPECT_EQ(testing::internal::GetCapturedStderr(), "");
+  testing::internal::CaptureStderr();
+  machine.spawn_host("unforeseen", [] { throw 5; }).finish_expecting<std::exception>();
+  EXPECT_NE(testing::internal::GetCapturedStderr().find("unforeseen"), std::string::npos);
 }
 
 }  // namespace
