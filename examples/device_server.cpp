@@ -46,7 +46,7 @@ void device_server(const heddle::parameters& set) {
   for (uint32_t n = 0; n < threads; ++n)
     callers.push_back(device.spawn_host("caller", [=, client = rpc::slot_client<form>(slots, client_locks, shape)] {
       for (uint64_t call = 0; call < 5; ++call) {
-        const uint64_t asked = 10 * n + call;
+        const uint64_t asked = uint64_t{10} * n + call;
         uint64_t square = 0;
         // False when no slot is idle now.
         while (!client.invoke([&](rpc::packet& line, uint32_t) { line.words[0] = asked; },

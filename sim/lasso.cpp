@@ -72,7 +72,10 @@ class lasso::copier final : public state_reader {
 class lasso::comparer final : public state_reader {
  public:
   explicit comparer(lasso& with) : with_(with) {}
-  bool fact(uint64_t value) override { return facts_ < with_.facts_.size() && with_.facts_[facts_++] == value; }
+  bool fact(uint64_t value) override {
+    if (facts_ == with_.facts_.size()) return false;
+    return with_.facts_[facts_++] == value;
+  }
   bool bytes(const void* at, size_t size_bytes) override {
     if (pieces_ == with_.pieces_.size()) return false;
     const piece& known = with_.pieces_[pieces_++];

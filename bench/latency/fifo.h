@@ -8,6 +8,7 @@
 #include <stdint.h>
 
 #include <atomic>
+#include <utility>
 
 namespace heddle::bench {
 
@@ -45,7 +46,7 @@ class fifo {
     }
   };
 
-  fifo(device& on, const point& at) : memory_(on), at_(at) {}
+  fifo(device& on, point at) : memory_(on), at_(std::move(at)) {}
 
   result<void> prepare() {
     if (at_.bytes % sizeof(uint64_t) != 0 || at_.bytes == 0)

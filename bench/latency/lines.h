@@ -8,6 +8,8 @@
 
 #include <stdint.h>
 
+#include <utility>
+
 namespace heddle::bench {
 
 /// A line on the wire, as far as it is filled: eight words, or the six that reverse offload has for arguments.
@@ -55,7 +57,7 @@ class lines {
     typename Link::server end_;
   };
 
-  lines(device& on, const point& at) : memory_(on), at_(at) {}
+  lines(device& on, point at) : memory_(on), at_(std::move(at)) {}
 
   result<void> prepare() {
     if (at_.bytes % sizeof(uint64_t) != 0 || at_.bytes == 0)

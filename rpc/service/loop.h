@@ -113,6 +113,7 @@ class service_loop {
   const service_shape& shape() const { return shape_; }
 
   /// Before the first run.
+  // NOLINTNEXTLINE(performance-unnecessary-value-param): it is moved, which the check does not see where the type depends on Target
   bool add_handler(uint16_t opcode, std::function<void(port&)> handler) {
     return user_.try_emplace(opcode, std::move(handler)).second;
   }

@@ -16,7 +16,7 @@ struct span {
   T* data = nullptr;
   uint64_t count = 0;
 
-  HEDDLE_FUNCTION constexpr span() {}
+  constexpr span() = default;
   HEDDLE_FUNCTION constexpr span(T* first, uint64_t elements) : data(first), count(elements) {}
   /// Of what may be changed, what may not.
   template <typename U>

@@ -30,7 +30,7 @@ class simulation : public testing::Test {
     for (const model under : playable_models()) {
       const bool may_hang = !examined.judge(under, fairness::weak).ends;
       const played seen = player_.play(code, under, {.schedules = schedules, .to_the_first_hang = true});
-      tallies_[to_string(under)].add(may_hang, seen, 1);
+      tallies[to_string(under)].add(may_hang, seen, 1);
       if (!may_hang) {
         EXPECT_EQ(seen.hangs, 0u) << to_string(code) << " must end under " << to_string(under) << ", but seed "
                                   << seen.first_hang << " gave " << to_string(seen.first_verdict);
@@ -41,7 +41,7 @@ class simulation : public testing::Test {
 
   /// Under each model some programs hang and some do not, and the hangs are found.
   void expect_found(uint64_t of_100) {
-    for (const auto& [name, tally] : tallies_) {
+    for (const auto& [name, tally] : tallies) {
       EXPECT_GT(tally.may_hang, 0u) << name;
       EXPECT_GE(tally.found * 100, tally.may_hang * of_100) << name << ": " << tally.found << " of " << tally.may_hang;
       EXPECT_EQ(tally.false_alarms, 0u) << name;
@@ -50,7 +50,7 @@ class simulation : public testing::Test {
     }
   }
 
-  std::map<std::string, model_tally> tallies_;
+  std::map<std::string, model_tally> tallies;
 
  private:
   static std::unique_ptr<scheduler::strategy> make() {
@@ -77,15 +77,15 @@ TEST_F(simulation, of_programs_that_only_lobe_rules_out_or_only_hsa_obe_allows) 
     play(code, 1000);
   }
   EXPECT_GE(apart, 10u);
-  const model_tally& found = tallies_["hsa_obe"];
+  const model_tally& found = tallies["hsa_obe"];
   EXPECT_EQ(found.may_hang, apart);
   EXPECT_EQ(found.found, apart);
-  EXPECT_EQ(tallies_["lobe"].must_end, apart);
+  EXPECT_EQ(tallies["lobe"].must_end, apart);
 }
 
 TEST_F(simulation, of_the_shapes_of_remote_calls) {
   for (const rpc_shape& each : rpc_shapes()) play(parse(each.program), 500);
-  for (const auto& [name, tally] : tallies_) EXPECT_EQ(tally.found, tally.may_hang) << name;
+  for (const auto& [name, tally] : tallies) EXPECT_EQ(tally.found, tally.may_hang) << name;
 }
 
 TEST_F(simulation, of_the_published_programs_finds_99_of_100_hangs_in_1000_schedules) {

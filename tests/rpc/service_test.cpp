@@ -47,7 +47,7 @@ void write_file(const fs::path& path, const std::string& text) { std::ofstream(p
 /// A service that runs; the test is its client, as any thread may be.
 class running {
  public:
-  explicit running(service_limits limits = {}, service_shape shape = {.ports = 4, .lanes = 1})
+  explicit running(const service_limits& limits = {}, service_shape shape = {.ports = 4, .lanes = 1})
       : host(on_, shape, limits) {}
   const client& at() {
     host.start();
@@ -234,7 +234,7 @@ TEST_F(services_files, grow_no_further_than_the_host_allows) {
 
 // -- settings -----------------------------------------------------------------------------------------------------------------
 
-std::string refusal_of(service_shape shape, service_limits limits = {}) {
+std::string refusal_of(service_shape shape, const service_limits& limits = {}) {
   host::device on;
   const result<void> checked_settings = service::check(on, shape, limits);
   return checked_settings ? "" : checked_settings.why().line();

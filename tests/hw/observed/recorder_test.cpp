@@ -206,8 +206,8 @@ TEST(perturbation, puts_one_operation_in_eight_off_and_repeats_itself) {
     ++pauses;
     ++lengths.at(drawn.exponent);
   }
-  EXPECT_NEAR(pauses, draws / 8, draws / 80);
-  EXPECT_NEAR(equal_to_another_seed, draws / 64, draws / 320) << "another seed is another timing";
+  EXPECT_NEAR(pauses, draws / 8.0, draws / 80.0);
+  EXPECT_NEAR(equal_to_another_seed, draws / 64.0, draws / 320.0) << "another seed is another timing";
   EXPECT_GT(*std::min_element(lengths.begin(), lengths.end()), pauses / 32) << "every length comes";
 }
 

@@ -24,6 +24,8 @@ class watchdog : public testing::Test {
   std::string file_of(const std::string& scenario) const {
     return (folder_.path() / (scenario + ".heddle-dump.json")).string();
   }
+
+ private:
   temporary_folder folder_;
 };
 
