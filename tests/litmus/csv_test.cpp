@@ -53,6 +53,7 @@ TEST(csv, what_is_no_table_is_refused_by_line) {
   EXPECT_EQ(refusal("a,b\n1,\"2\n3\n"), "t.csv:2: a quote is not closed; end the field with \"");
   EXPECT_EQ(refusal("a,b\n\"1\"2,3\n"),
             "t.csv:2: text behind a closing quote; double a quote that belongs to the field");
+  EXPECT_EQ(refusal("\"a\nb\",\"a\nb\"\n"), "t.csv:1: the title \"a b\" comes twice");
 }
 
 }  // namespace

@@ -118,6 +118,9 @@ TEST(tables, what_is_no_table_of_tests_is_refused) {
             "t.csv:2: program: P0: \"jump\" is no instruction; write one of ld, st, atom, fence");
   EXPECT_EQ(refusal(contract_titles + std::string("a,gpu1.cta0,\"st.weak x, 1\",x=1,F,,\n")),
             "t.csv:2: threads: the simulated machine has one device; write gpu0");
+  // A field may hold line feeds, and what is said of it is one line all the same.
+  EXPECT_EQ(refusal(contract_titles + std::string("a,gpu0.cta0,\"st.weak x, 1\n2\",x=1,F,,\n")),
+            "t.csv:2: program: P0: \"1 2\" is no number; write one from 0 to 4294967295");
   EXPECT_EQ(refusal("name,threads,placement,program,weak_outcome,pool+fast,special_config,special_verdict\n"
                     "a,host,,\"st x, 1\",x=1,F,,\n"),
             "t.csv:2: the configuration \"pool+fast\" has the unknown word \"fast\"; the words are pool, inorder, ro, "

@@ -1,3 +1,4 @@
+#include <heddle/tools/common.h>
 #include <heddle/tools/litmus/csv.h>
 
 #include <algorithm>
@@ -6,6 +7,10 @@
 
 namespace heddle::litmus {
 namespace {
+
+[[noreturn]] void refuse_line(const std::string& file, size_t line, std::string_view what) {
+  throw std::invalid_argument(tools::one_line(file + ":" + std::to_string(line) + ": " + std::string(what)));
+}
 
 /// Reads row by row.
 class csv_reader {
@@ -29,9 +34,7 @@ class csv_reader {
   }
 
  private:
-  [[noreturn]] void refuse(const std::string& what) const {
-    throw std::invalid_argument(file_ + ":" + std::to_string(line_) + ": " + what);
-  }
+  [[noreturn]] void refuse(std::string_view what) const { refuse_line(file_, line_, what); }
 
   bool take(char wanted) {
     if (!rest_.starts_with(wanted)) return false;
@@ -76,14 +79,13 @@ csv_table::csv_table(std::string file, std::string_view text) : file_(std::move(
   if (reader.at_end()) throw std::invalid_argument(file_ + ": empty; the first line must hold the titles");
   titles_ = reader.next().fields;
   for (size_t n = 0; n < titles_.size(); ++n)
-    if (find(titles_[n]) != n) throw std::invalid_argument(file_ + ":1: the title \"" + titles_[n] + "\" comes twice");
+    if (find(titles_[n]) != n) refuse_titles("the title \"" + titles_[n] + "\" comes twice");
   while (!reader.at_end()) {
     csv_row row = reader.next();
     if (row.fields == std::vector<std::string>{""}) continue;  // an empty line
     if (row.fields.size() != titles_.size())
-      throw std::invalid_argument(file_ + ":" + std::to_string(row.line) + ": " + std::to_string(row.fields.size()) +
-                                  " fields, but the first line has " + std::to_string(titles_.size()) +
-                                  " titles; quote a field with a comma in it");
+      refuse(row, std::to_string(row.fields.size()) + " fields, but the first line has " +
+                      std::to_string(titles_.size()) + " titles; quote a field with a comma in it");
     rows_.push_back(std::move(row));
   }
 }
@@ -94,9 +96,12 @@ size_t csv_table::find(std::string_view title) const {
 
 const std::string& csv_table::at(const csv_row& row, std::string_view title) const {
   const size_t column = find(title);
-  if (column == titles_.size())
-    throw std::invalid_argument(file_ + ":1: there is no column \"" + std::string(title) + "\"");
+  if (column == titles_.size()) refuse_titles("there is no column \"" + std::string(title) + "\"");
   return row.fields[column];
 }
+
+void csv_table::refuse(const csv_row& row, std::string_view what) const { refuse_line(file_, row.line, what); }
+
+void csv_table::refuse_titles(std::string_view what) const { refuse_line(file_, 1, what); }
 
 }  // namespace heddle::litmus

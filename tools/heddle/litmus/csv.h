@@ -27,6 +27,11 @@ class csv_table {
   /// The field of a column; throws std::invalid_argument when there is no such column.
   const std::string& at(const csv_row& row, std::string_view title) const;
 
+  /// Throws std::invalid_argument with one line, whatever the file has put into `what`: the file, the line on which the row begins, `what`.
+  [[noreturn]] void refuse(const csv_row& row, std::string_view what) const;
+  /// The same of the titles.
+  [[noreturn]] void refuse_titles(std::string_view what) const;
+
  private:
   size_t find(std::string_view title) const;
 

@@ -1,3 +1,4 @@
+#include <heddle/tools/common.h>
 #include <heddle/tools/litmus/program.h>
 
 #include <algorithm>
@@ -11,7 +12,7 @@ namespace {
 constexpr uint32_t most_blocks = 4096;  // a program launches all blocks up to the highest that it names
 
 [[noreturn]] void refuse(const std::string& where, const std::string& what) {
-  throw std::invalid_argument(where + ": " + what);
+  throw std::invalid_argument(tools::one_line(where + ": " + what));
 }
 
 std::string quoted(std::string_view text) { return "\"" + std::string(text.substr(0, 64)) + "\""; }

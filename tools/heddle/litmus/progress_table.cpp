@@ -35,10 +35,6 @@ const std::vector<known_column>& known_columns() {
   return columns;
 }
 
-[[noreturn]] void refuse(const csv_table& table, const csv_row& row, const std::string& what) {
-  throw std::invalid_argument(table.file() + ":" + std::to_string(row.line) + ": " + what);
-}
-
 std::string stem(const std::string& file) {
   const std::string name = file.substr(file.find_last_of('/') + 1);
   return name.ends_with(".csv") ? name.substr(0, name.size() - 4) : name;
@@ -49,11 +45,11 @@ judge::program program_of(const csv_table& table, const csv_row& row) {
   try {
     code = judge::parse(table.at(row, "program"));
   } catch (const std::invalid_argument& error) {
-    refuse(table, row, error.what());
+    table.refuse(row, error.what());
   }
   const std::string count = std::to_string(code.threads.size());
   if (table.has("threads") && table.at(row, "threads") != count)
-    refuse(table, row, "threads: \"" + table.at(row, "threads") + "\", but the program has " + count);
+    table.refuse(row, "threads: \"" + table.at(row, "threads") + "\", but the program has " + count);
   return code;
 }
 
@@ -63,12 +59,11 @@ std::vector<published_verdict> verdicts_of(const csv_table& table, const csv_row
     if (!table.has(each.title) || table.at(row, each.title).empty()) continue;
     const std::string& verdict = table.at(row, each.title);
     if (verdict != "P" && verdict != "F")
-      refuse(
-          table, row,
-          std::string(each.title) + ": \"" + verdict + "\" is no verdict; write P (ends) or F (may not), or nothing");
+      table.refuse(row, std::string(each.title) + ": \"" + verdict +
+                            "\" is no verdict; write P (ends) or F (may not), or nothing");
     verdicts.push_back({.column = each.title, .under = each.under, .how = each.how, .ends = verdict == "P"});
   }
-  if (verdicts.empty()) refuse(table, row, "no verdict; give one in at least one of the columns of progress models");
+  if (verdicts.empty()) table.refuse(row, "no verdict; give one in at least one of the columns of progress models");
   return verdicts;
 }
 
@@ -83,14 +78,13 @@ bool is_progress_table(const csv_table& table) {
 std::vector<progress_test> progress_tests_of(const csv_table& table) {
   std::vector<progress_test> tests;
   std::set<std::string> names;
-  if (!table.has("program"))
-    throw std::invalid_argument(table.file() + ":1: there is no column \"program\"; it holds the programs");
+  if (!table.has("program")) table.refuse_titles("there is no column \"program\"; it holds the programs");
   const bool named = table.has("name");
   if (!named && !(table.has("group") && table.has("id")))
-    throw std::invalid_argument(table.file() + ":1: programs have no names; add the column name, or group and id");
+    table.refuse_titles("programs have no names; add the column name, or group and id");
   for (const csv_row& row : table.rows()) {
     const std::string name = named ? table.at(row, "name") : table.at(row, "group") + "." + table.at(row, "id");
-    if (!names.insert(name).second) refuse(table, row, "name: \"" + name + "\" is an earlier row's too");
+    if (!names.insert(name).second) table.refuse(row, "name: \"" + name + "\" is an earlier row's too");
     tests.push_back({.table = stem(table.file()),
                      .name = name,
                      .code = program_of(table, row),

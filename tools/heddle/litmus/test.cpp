@@ -8,10 +8,6 @@
 namespace heddle::litmus {
 namespace {
 
-[[noreturn]] void refuse(const csv_table& table, const csv_row& row, const std::string& what) {
-  throw std::invalid_argument(table.file() + ":" + std::to_string(row.line) + ": " + what);
-}
-
 std::string stem(const std::string& file) {
   const size_t slash = file.find_last_of('/');
   const std::string name = slash == std::string::npos ? file : file.substr(slash + 1);
@@ -24,12 +20,12 @@ program program_of(const csv_table& table, const csv_row& row, std::string_view 
     const std::string& code = table.at(row, "program");
     program made = parse(threads, code, table.at(row, "weak_outcome"), placement);
     for (const place& each : made.places)
-      if (each.device != 0) refuse(table, row, "threads: the simulated machine has one device; write gpu0");
+      if (each.device != 0) table.refuse(row, "threads: the simulated machine has one device; write gpu0");
     return made;
   } catch (const std::invalid_argument& error) {
     const std::string what = error.what();
     if (what.starts_with(table.file())) throw;
-    refuse(table, row, what);
+    table.refuse(row, what);
   }
 }
 
@@ -37,7 +33,7 @@ program program_of(const csv_table& table, const csv_row& row, std::string_view 
 bool allowed(const csv_table& table, const csv_row& row, std::string_view column) {
   const std::string& verdict = table.at(row, column);
   if (verdict != "A" && verdict != "F")
-    refuse(table, row, std::string(column) + ": \"" + verdict + "\" is no verdict; write A or F");
+    table.refuse(row, std::string(column) + ": \"" + verdict + "\" is no verdict; write A or F");
   return verdict == "A";
 }
 
@@ -55,8 +51,8 @@ expectation expected_by_contract(const csv_table& table, const csv_row& row) {
   if (needs == "coherence") return expectation::aim;
   if (needs == "load-buffering") return expectation::load_buffering;
   if (needs == "weak-host") return expectation::weak_host;
-  refuse(table, row,
-         "needs: \"" + needs + "\" must be one of late, coherence, load-buffering, weak-host where the verdict is A");
+  table.refuse(
+      row, "needs: \"" + needs + "\" must be one of late, coherence, load-buffering, weak-host where the verdict is A");
 }
 
 std::vector<test> tests_of_contract(const csv_table& table) {
@@ -108,9 +104,8 @@ std::vector<std::string> settings_of(const csv_table& table, const csv_row& row,
   if (!words.empty()) {
     std::string known;
     for (const knob& each : knobs) known += (known.empty() ? "" : ", ") + std::string(each.word);
-    refuse(table, row,
-           "the configuration \"" + std::string(configuration) + "\" has the unknown word \"" +
-               std::string(*words.begin()) + "\"; the words are " + known);
+    table.refuse(row, "the configuration \"" + std::string(configuration) + "\" has the unknown word \"" +
+                          std::string(*words.begin()) + "\"; the words are " + known);
   }
   return settings;
 }
@@ -172,8 +167,8 @@ void check_names(const csv_table& table) {
   std::set<std::string_view> names;
   for (const csv_row& row : table.rows()) {
     const std::string& name = table.at(row, "name");
-    if (name.empty()) refuse(table, row, "name: empty; give each row a name of its own");
-    if (!names.insert(name).second) refuse(table, row, "name: \"" + name + "\" is an earlier row's too");
+    if (name.empty()) table.refuse(row, "name: empty; give each row a name of its own");
+    if (!names.insert(name).second) table.refuse(row, "name: \"" + name + "\" is an earlier row's too");
   }
 }
 
@@ -204,9 +199,9 @@ std::string test::full_name() const {
 std::vector<test> tests_of(const csv_table& table) {
   const bool of_link = table.has("special_config");
   if (!of_link && !table.has("ptx6_contract"))
-    throw std::invalid_argument(table.file() +
-                                ":1: no table of litmus tests; it needs the column ptx6_contract or "
-                                "special_config, or one of a progress model such as WEAK_FAIR");
+    table.refuse_titles(
+        "no table of litmus tests; it needs the column ptx6_contract or "
+        "special_config, or one of a progress model such as WEAK_FAIR");
   check_names(table);
   return of_link ? tests_of_link(table) : tests_of_contract(table);
 }
