@@ -4,6 +4,7 @@
 #include <algorithm>
 #include <map>
 #include <numeric>
+#include <ranges>
 
 namespace heddle::tools {
 namespace {
@@ -100,12 +101,12 @@ std::string in_words(const dump_place& place) {
 /// What the actor has looked at, and found the same, since it last changed memory or read something new.
 std::string waits_of(const session::picture::actor& who, const places& where) {
   std::string text;
-  for (auto each = who.events.rbegin(); each != who.events.rend(); ++each) {
+  for (const auto& each : std::views::reverse(who.events)) {
     // The first of its wait is what it did last before.
-    if (each->repeats == 0) break;
-    const auto sort = observed::operation_sort::unpacked(each->sort);
+    if (each.repeats == 0) break;
+    const auto sort = observed::operation_sort::unpacked(each.sort);
     if (sort.kind == observed::operation::store || sort.kind == observed::operation::notify) break;
-    const std::string one = in_words(where.at(each->address)) + " = " + hexadecimal(each->before);
+    const std::string one = in_words(where.at(each.address)) + " = " + hexadecimal(each.before);
     text = text.empty() ? one : one + ", " + text;
   }
   return text.empty() ? "" : "looks again and again at " + text;
