@@ -153,6 +153,30 @@ TEST(a_journal, that_was_changed_is_refused) {
   }
 }
 
+// What checksums seal may still be what no campaign writes: numbers are looked at before they become numbers of the machine.
+TEST(a_journal, with_a_number_that_is_none_is_refused) {
+  const std::string plan =
+      R"(2bd2a9f9 {"heddle":"1","build":"b","scenarios":["port.echo"],"settings":[],"strategy":"mix","seed":1,"schedules":30,"seconds_max":0.0,"shard":"1/1"})";
+  const auto read = [&](const std::string& line) {
+    campaign_record record;
+    size_t whole = 0;
+    return tools::read_journal(plan + '\n' + line + '\n', "a/journal", record, whole).value_or("");
+  };
+  EXPECT_EQ(
+      read(
+          R"(cbe30b90 {"scenario":"port.echo","first":1,"count":8,"steps":432,"choices":24,"digest":7,"elapsed":0.5,"findings":[]})"),
+      "");
+  for (
+      const char* const line :
+      {R"(374e4eef {"scenario":"port.echo","first":1,"count":8,"steps":432,"choices":25555555555552555535469920369135,"digest":7,"elapsed":0.5,"findings":[]})",
+       R"(feab1ae6 {"scenario":"port.echo","first":1,"count":8,"steps":432,"choices":-1,"digest":7,"elapsed":0.5,"findings":[]})",
+       R"(85fceafe {"scenario":"port.echo","first":1,"count":8,"steps":432,"choices":0.5,"digest":7,"elapsed":0.5,"findings":[]})",
+       R"(8f66a507 {"scenario":"port.echo","first":1,"count":8,"steps":432,"choices":"24","digest":7,"elapsed":0.5,"findings":[]})"})
+    EXPECT_EQ(read(line),
+              "\"a/journal\" is damaged in line 2: \"choices\" must be a whole number from 0 to 18446744073709551615")
+        << line;
+}
+
 // Whoever writes what it has read again, in order to compare, takes as much of the stack as the line is deep.
 TEST(a_journal, with_a_line_of_any_depth_is_refused) {
   constexpr size_t depth = 1'000'000;

@@ -1,5 +1,6 @@
 #include <fcntl.h>
 #include <heddle/tools/dump.h>
+#include <heddle/tools/json_number.h>
 #include <unistd.h>
 
 #include <cerrno>
@@ -8,6 +9,7 @@
 #include <filesystem>
 #include <fstream>
 #include <nlohmann/json.hpp>
+#include <stdexcept>
 
 namespace heddle::tools {
 namespace {
@@ -55,42 +57,42 @@ std::string lines_of(const std::vector<Element>& all) {
 
 dump_port port_from(const json& from) {
   return {.set = from.at("set").get<std::string>(),
-          .port = from.at("port").get<uint32_t>(),
+          .port = whole_number<uint32_t>(from, "port"),
           .owner = from.at("owner").get<std::string>(),
-          .client_outbox = from.at("client_outbox").get<uint32_t>(),
-          .server_outbox = from.at("server_outbox").get<uint32_t>(),
+          .client_outbox = whole_number<uint32_t>(from, "client_outbox"),
+          .server_outbox = whole_number<uint32_t>(from, "server_outbox"),
           .client_lock = from.at("client_lock").get<bool>(),
           .server_lock = from.at("server_lock").get<bool>(),
-          .mask = from.at("mask").get<uint64_t>(),
-          .opcode = from.at("opcode").get<uint32_t>(),
-          .step = from.at("step").get<uint32_t>()};
+          .mask = whole_number<uint64_t>(from, "mask"),
+          .opcode = whole_number<uint32_t>(from, "opcode"),
+          .step = whole_number<uint32_t>(from, "step")};
 }
 
 dump_actor actor_from(const json& from) {
   return {.name = from.at("name").get<std::string>(),
-          .group = from.at("group").get<uint32_t>(),
-          .member = from.at("member").get<uint32_t>(),
+          .group = whole_number<uint32_t>(from, "group"),
+          .member = whole_number<uint32_t>(from, "member"),
           .doing = from.at("doing").get<std::string>(),
-          .operations = from.at("operations").get<uint64_t>(),
-          .changes = from.at("changes").get<uint64_t>(),
-          .events = from.at("events").get<uint64_t>(),
-          .lost = from.at("lost").get<uint64_t>(),
+          .operations = whole_number<uint64_t>(from, "operations"),
+          .changes = whole_number<uint64_t>(from, "changes"),
+          .events = whole_number<uint64_t>(from, "events"),
+          .lost = whole_number<uint64_t>(from, "lost"),
           .waits = from.at("waits").get<std::string>()};
 }
 
 dump_event event_from(const json& from) {
-  return {.clock_ns = from.at("clock_ns").get<uint64_t>(),
-          .actor = from.at("actor").get<uint32_t>(),
+  return {.clock_ns = whole_number<uint64_t>(from, "clock_ns"),
+          .actor = whole_number<uint32_t>(from, "actor"),
           .operation = from.at("operation").get<std::string>(),
           .order = from.at("order").get<std::string>(),
           .scope = from.at("scope").get<std::string>(),
           .place = {.allocation = from.at("allocation").get<std::string>(),
-                    .offset = from.at("offset").get<uint64_t>(),
+                    .offset = whole_number<uint64_t>(from, "offset"),
                     .part = from.at("part").get<std::string>()},
-          .before = from.at("before").get<uint64_t>(),
-          .after = from.at("after").get<uint64_t>(),
-          .changes = from.at("changes").get<uint32_t>(),
-          .repeats = from.at("repeats").get<uint32_t>()};
+          .before = whole_number<uint64_t>(from, "before"),
+          .after = whole_number<uint64_t>(from, "after"),
+          .changes = whole_number<uint32_t>(from, "changes"),
+          .repeats = whole_number<uint32_t>(from, "repeats")};
 }
 
 dump dump_from(const json& from) {
@@ -101,13 +103,13 @@ dump dump_from(const json& from) {
   from.at("scenario").get_to(read.scenario);
   for (const auto& [key, value] : from.at("parameters").items())
     read.parameters.emplace_back(key, value.get<std::string>());
-  if (!from.at("seed").is_null()) read.seed = from.at("seed").get<uint64_t>();
+  if (!from.at("seed").is_null()) read.seed = whole_number<uint64_t>(from, "seed");
   from.at("run").get_to(read.run);
   from.at("reason").get_to(read.reason);
   from.at("seconds").get_to(read.seconds);
   from.at("recorded").get_to(read.recorded);
   from.at("whole").get_to(read.whole);
-  from.at("without_log").get_to(read.without_log);
+  read.without_log = whole_number<uint64_t>(from, "without_log");
   for (const json& each : from.at("ports")) read.ports.push_back(port_from(each));
   for (const json& each : from.at("actors")) read.actors.push_back(actor_from(each));
   for (const json& each : from.at("events")) read.events.push_back(event_from(each));
@@ -179,6 +181,8 @@ dump_or_error dump_from_json(std::string_view text) {
     const std::string what = error.what();
     return failure("this dump is damaged: " +
                    what.substr(what.find(']') == std::string::npos ? 0 : what.find(']') + 2));
+  } catch (const std::invalid_argument& error) {
+    return failure("this dump is damaged: " + std::string(error.what()));
   }
 }
 

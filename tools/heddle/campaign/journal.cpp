@@ -1,6 +1,7 @@
 #include <fcntl.h>
 #include <heddle/tools/campaign/journal.h>
 #include <heddle/tools/common.h>
+#include <heddle/tools/json_number.h>
 #include <sys/file.h>
 #include <sys/stat.h>
 #include <unistd.h>
@@ -57,8 +58,8 @@ campaign_plan plan_of(const json& line) {
           .scenarios = line.at("scenarios"),
           .settings = line.at("settings"),
           .strategy = line.at("strategy"),
-          .seed = line.at("seed"),
-          .schedules = line.at("schedules"),
+          .seed = whole_number<uint64_t>(line, "seed"),
+          .schedules = whole_number<uint64_t>(line, "schedules"),
           .seconds_max = line.at("seconds_max"),
           .part = *part};
 }
@@ -77,12 +78,12 @@ json to_json(const std::string& scenario, seed_range ran, const scheduler::campa
 
 void take_in(const json& line, campaign_record& record) {
   scenario_record& known = record.scenarios[line.at("scenario").get<std::string>()];
-  const seed_range ran{line.at("first"), line.at("count")};
+  const seed_range ran{whole_number<uint64_t>(line, "first"), whole_number<uint64_t>(line, "count")};
   scheduler::campaign_result part;
   part.schedules = ran.count;
-  part.steps = line.at("steps");
-  part.choices = line.at("choices");
-  part.digest = line.at("digest");
+  part.steps = whole_number<uint64_t>(line, "steps");
+  part.choices = whole_number<uint64_t>(line, "choices");
+  part.digest = whole_number<uint64_t>(line, "digest");
   part.seconds = line.at("elapsed");
   for (const json& each : line.at("findings")) {
     scheduler::finding found;
@@ -91,8 +92,8 @@ void take_in(const json& line, campaign_record& record) {
     found.first.outcome = *outcome;
     found.first.where = each.at("where");
     found.first.hang = each.at("hang");
-    found.first.seed = each.at("seed");
-    found.count = each.at("count");
+    found.first.seed = whole_number<uint64_t>(each, "seed");
+    found.count = whole_number<uint64_t>(each, "count");
     part.findings.push_back(std::move(found));
   }
   known.done.push_back(ran);
