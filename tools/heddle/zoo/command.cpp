@@ -13,6 +13,7 @@
 #include <unistd.h>
 
 #include <algorithm>
+#include <cmath>
 #include <cstdio>
 #include <functional>
 #include <iostream>
@@ -187,7 +188,7 @@ void add_part(const zoo_search& of, std::vector<double>& parts) {
 
 /// "12 %"; "0.3 %" where that would be none.
 std::string percent(double part) {
-  const auto thousandths = static_cast<int>(part * 1000 + 0.5);
+  const long thousandths = std::lround(part * 1000);
   if (thousandths >= 10) return std::to_string((thousandths + 5) / 10) + " %";
   return "0." + std::to_string(thousandths) + " %";
 }
