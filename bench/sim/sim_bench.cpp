@@ -165,7 +165,13 @@ void scenario_of_name(benchmark::State& state, const char* name) {
   }
   state.SkipWithError("no such scenario");
 }
-BENCHMARK_CAPTURE(scenario_of_name, port_echo, "port.echo")->Arg(1)->Arg(2)->Arg(32)->ArgName("lanes")->UseManualTime();
+BENCHMARK_CAPTURE(scenario_of_name, port_echo, "port.echo")
+    ->Arg(1)
+    ->Arg(2)
+    ->Arg(4)
+    ->Arg(32)
+    ->ArgName("lanes")
+    ->UseManualTime();
 BENCHMARK_CAPTURE(scenario_of_name, port_stream, "port.stream")->Arg(2)->ArgName("lanes")->UseManualTime();
 
 }  // namespace
