@@ -152,27 +152,32 @@ void busy_waves(benchmark::State& state) {
 }
 BENCHMARK(busy_waves)->Arg(2)->Arg(8)->Arg(64)->ArgName("waves")->UseManualTime();
 
-/// A scenario that ships, with its defaults but for the lanes.
+/// A scenario that ships, with its defaults but for waves and lanes.
 void scenario_of_name(benchmark::State& state, const char* name) {
   for (const scenario& known : scenarios()) {
     if (known.name != name) continue;
     std::vector<parameter> definitions = sim::machine_parameters();
     definitions.insert(definitions.end(), known.parameters.begin(), known.parameters.end());
     parameters settings(std::move(definitions));
-    if (settings.set("lanes=" + std::to_string(state.range(0)))) std::abort();
+    if (settings.set("waves=" + std::to_string(state.range(0)))) std::abort();
+    if (settings.set("lanes=" + std::to_string(state.range(1)))) std::abort();
     measure(state, settings, [&] { known.body(settings); });
     return;
   }
   state.SkipWithError("no such scenario");
 }
 BENCHMARK_CAPTURE(scenario_of_name, port_echo, "port.echo")
-    ->Arg(1)
-    ->Arg(2)
-    ->Arg(4)
-    ->Arg(32)
-    ->ArgName("lanes")
+    ->ArgNames({"waves", "lanes"})
+    ->Args({2, 4})
+    ->Args({2, 32})
+    ->Args({3, 1})
+    ->Args({3, 2})
+    ->Args({3, 32})
     ->UseManualTime();
-BENCHMARK_CAPTURE(scenario_of_name, port_stream, "port.stream")->Arg(2)->ArgName("lanes")->UseManualTime();
+BENCHMARK_CAPTURE(scenario_of_name, port_stream, "port.stream")
+    ->ArgNames({"waves", "lanes"})
+    ->Args({2, 2})
+    ->UseManualTime();
 
 }  // namespace
 
