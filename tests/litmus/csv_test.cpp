@@ -26,6 +26,12 @@ TEST(csv, fields_are_found_by_title) {
   EXPECT_THROW(table.at(table.rows()[0], "valu"), std::invalid_argument);
 }
 
+TEST(csv, a_table_is_named_after_its_file) {
+  EXPECT_EQ(csv_table("a/b.c/ptx.csv", "x\n").name(), "ptx");
+  EXPECT_EQ(csv_table("ptx.csv", "x\n").name(), "ptx");
+  EXPECT_EQ(csv_table("a/ptx", "x\n").name(), "ptx");
+}
+
 TEST(csv, quoted_fields_hold_commas_quotes_and_line_feeds) {
   const csv_table table("t.csv", "name,value\n\"a,b\",\"say \"\"x\"\"\nthen y\"\nc,d\n");
   ASSERT_EQ(table.rows().size(), 2u);

@@ -90,6 +90,11 @@ csv_table::csv_table(std::string file, std::string_view text) : file_(std::move(
   }
 }
 
+std::string csv_table::name() const {
+  const std::string name = file_.substr(file_.find_last_of('/') + 1);  // all of it where there is no folder
+  return name.ends_with(".csv") ? name.substr(0, name.size() - 4) : name;
+}
+
 size_t csv_table::find(std::string_view title) const {
   return static_cast<size_t>(std::find(titles_.begin(), titles_.end(), title) - titles_.begin());
 }

@@ -20,6 +20,8 @@ class csv_table {
   csv_table(std::string file, std::string_view text);
 
   const std::string& file() const { return file_; }
+  /// The file without its folders and ".csv": "ptx" of "tests/ptx.csv".
+  std::string name() const;
   const std::vector<std::string>& titles() const { return titles_; }
   const std::vector<csv_row>& rows() const { return rows_; }
 

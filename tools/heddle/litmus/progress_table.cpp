@@ -35,11 +35,6 @@ const std::vector<known_column>& known_columns() {
   return columns;
 }
 
-std::string stem(const std::string& file) {
-  const std::string name = file.substr(file.find_last_of('/') + 1);
-  return name.ends_with(".csv") ? name.substr(0, name.size() - 4) : name;
-}
-
 judge::program program_of(const csv_table& table, const csv_row& row) {
   judge::program code;
   try {
@@ -85,10 +80,8 @@ std::vector<progress_test> progress_tests_of(const csv_table& table) {
   for (const csv_row& row : table.rows()) {
     const std::string name = named ? table.at(row, "name") : table.at(row, "group") + "." + table.at(row, "id");
     if (!names.insert(name).second) table.refuse(row, "name: \"" + name + "\" is an earlier row's too");
-    tests.push_back({.table = stem(table.file()),
-                     .name = name,
-                     .code = program_of(table, row),
-                     .published = verdicts_of(table, row)});
+    tests.push_back(
+        {.table = table.name(), .name = name, .code = program_of(table, row), .published = verdicts_of(table, row)});
   }
   return tests;
 }

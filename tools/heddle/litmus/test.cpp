@@ -8,12 +8,6 @@
 namespace heddle::litmus {
 namespace {
 
-std::string stem(const std::string& file) {
-  const size_t slash = file.find_last_of('/');
-  const std::string name = slash == std::string::npos ? file : file.substr(slash + 1);
-  return name.ends_with(".csv") ? name.substr(0, name.size() - 4) : name;
-}
-
 program program_of(const csv_table& table, const csv_row& row, std::string_view placement) {
   try {
     const std::string& threads = table.at(row, "threads");
@@ -58,7 +52,7 @@ expectation expected_by_contract(const csv_table& table, const csv_row& row) {
 std::vector<test> tests_of_contract(const csv_table& table) {
   std::vector<test> tests;
   for (const csv_row& row : table.rows())
-    tests.push_back({.table = stem(table.file()),
+    tests.push_back({.table = table.name(),
                      .name = table.at(row, "name"),
                      .configuration = {},
                      .code = program_of(table, row, {}),
@@ -138,7 +132,7 @@ bool needs_load_buffering(const program& code) {
 
 test test_of_link(const csv_table& table, const csv_row& row, const std::string& configuration,
                   std::string_view verdict_column) {
-  test made = {.table = stem(table.file()),
+  test made = {.table = table.name(),
                .name = table.at(row, "name"),
                .configuration = configuration,
                .code = program_of(table, row, table.at(row, "placement")),
