@@ -5,11 +5,11 @@
 namespace heddle::scheduler {
 namespace {
 
-constexpr std::array<std::string_view, 12> names = {
-    "ok",         "deadlock", "progress", "livelock", "starvation", "race",
-    "scope race", "protocol", "mask",     "memory",   "assertion",  "budget",
+constexpr std::array<std::string_view, verdict_count> names = {
+    "ok",   "deadlock", "progress",  "livelock", "starvation", "race",  "scope race",  "protocol",
+    "mask", "memory",   "assertion", "budget",   "crash",      "stuck", "unsupported",
 };
-static_assert(names.size() == static_cast<size_t>(verdict::budget) + 1, "a verdict lacks its name");
+static_assert(!names.back().empty(), "a verdict lacks its name");
 
 }  // namespace
 

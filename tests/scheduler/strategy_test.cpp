@@ -86,7 +86,7 @@ TEST(mix_strategy, deals_the_seeds_out_and_each_seed_means_what_it_means_alone) 
 }
 
 TEST(verdict, names_and_their_inverse_agree) {
-  for (int value = 0; value <= static_cast<int>(verdict::budget); ++value)
+  for (size_t value = 0; value < verdict_count; ++value)
     EXPECT_EQ(parse_verdict(to_string(static_cast<verdict>(value))), static_cast<verdict>(value));
   EXPECT_EQ(to_string(verdict::scope_race), "scope race");
   EXPECT_FALSE(parse_verdict("fine"));

@@ -129,6 +129,12 @@ std::string meaning_of(verdict found) {
       return "A check of the program failed.";
     case verdict::budget:
       return "The run was ended before anything was certain; this is no bug by itself.";
+    case verdict::crash:
+      return "The program did what would have ended its process.";
+    case verdict::stuck:
+      return "Something ran on, or blocked, without a point at which another could go on.";
+    case verdict::unsupported:
+      return "The program did what the simulator cannot see. Nothing is known of this run.";
   }
   return {};
 }
