@@ -16,12 +16,12 @@ template <typename Value>
 }
 
 /// As list.push_back(value).
-template <typename Value>
-[[gnu::always_inline]] inline void append(std::vector<Value>& list, Value value) {
+template <typename Value, typename Given = Value>
+[[gnu::always_inline]] inline void append(std::vector<Value>& list, Given&& value) {
   if (list.size() == list.capacity()) [[unlikely]]
     make_room(list);
   if (list.size() == list.capacity()) __builtin_unreachable();
-  list.push_back(std::move(value));
+  list.push_back(std::forward<Given>(value));
 }
 
 /// As list.emplace_back(), for what is written in its place: a copy would wait for the members that were written last.

@@ -526,8 +526,17 @@ void world::lane_ended(lane& self) {
   std::abort();
 }
 
+void world::require_host(lane& self, const char* what, const operation& how) {
+  if (self.is_host()) return;
+  finish_plain_store(self);
+  self.pending = how;
+  end(self, verdict::unsupported,
+      std::string(what) + " in a kernel (dynamic parallelism) is not simulated: do it in a host thread");
+}
+
 void world::launch(lane& self, const grid_shape& shape, const fiber_body& body, const void* bytes,
                    const operation& how) {
+  require_host(self, "a launch", how);
   step(self, how);
   const uint64_t blocks = shape.grid.count();
   const uint64_t threads = shape.block.count();

@@ -207,7 +207,10 @@ class world {
   void* try_allocate(lane& self, size_t size_bytes, memory_kind kind, const char* name, uint32_t device = 0,
                      bool moves = false);
   /// The same ends the run.
-  [[gnu::hot]] void* allocate(lane& self, size_t size_bytes, memory_kind kind, const char* name, uint32_t device = 0);
+  [[gnu::hot]] void* allocate(lane& self, size_t size_bytes, memory_kind kind, const char* name, uint32_t device,
+                              const operation& how);
+  /// Ends the run, verdict `unsupported`, where a lane of a kernel does what only a host thread can do here.
+  void require_host(lane& self, const char* what, const operation& how);
   void release(lane& self, void* pointer, const operation& how);
   void launch(lane& self, const grid_shape& shape, const fiber_body& kernel, const void* bytes, const operation& how);
   /// Gives the stream a copy, which does not wait. An engine of its own performs it, as `how_to_run` says.

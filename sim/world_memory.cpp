@@ -178,11 +178,12 @@ void* world::try_allocate(lane& self, size_t size_bytes, memory_kind kind, const
   return nullptr;
 }
 
-void* world::allocate(lane& self, size_t size_bytes, memory_kind kind, const char* name, uint32_t device) {
+void* world::allocate(lane& self, size_t size_bytes, memory_kind kind, const char* name, uint32_t device,
+                      const operation& how) {
   void* const memory = try_allocate(self, size_bytes, kind, name, device);
-  if (memory == nullptr)
-    end(self, verdict::memory, "no memory left for " + std::to_string(size_bytes) + " bytes of " + name);
-  return memory;
+  if (memory != nullptr) return memory;
+  self.pending = how;
+  end(self, verdict::memory, "no memory left for " + std::to_string(size_bytes) + " bytes of " + name);
 }
 
 // -- page tables that somebody looks at ------------------------------------------------------------------------------------------

@@ -221,7 +221,7 @@ void* allocate(size_t size_bytes, bool on_device, const char* name, uint32_t dev
   const driver_call called(self, from);
   const entered inside(self);
   return world::instance->allocate(self, size_bytes, on_device ? memory_kind::device : memory_kind::shared, name,
-                                   device);
+                                   device, make_operation(operation_kind::none, nullptr, 0, from));
 }
 
 void* try_allocate(size_t size_bytes, bool on_device, const char* name, uint32_t device, bool moves) {
@@ -486,6 +486,7 @@ void synchronize(uint32_t device) {
   const entered inside(self);
   const hidden_operands hidden(self);
   world& here = *world::instance;
+  here.require_host(self, "synchronize()", make_operation(operation_kind::synchronize, nullptr, 0, from));
   publish(here, self, operation_kind::synchronize, from);
   here.wait_for(self, here.kernels_running(device), 0);
   here.acquire_kernels(self, device);
@@ -496,6 +497,7 @@ const wave* spawn_host(const char* name, const fiber_body& body, void* function)
   lane& self = caller_lane("device");
   const entered inside(self);
   const hidden_operands hidden(self, as_operand(name), as_operand(function));
+  world::instance->require_host(self, "spawn_host()", make_operation(operation_kind::spawn, nullptr, 0, from));
   publish(*world::instance, self, operation_kind::spawn, from);
   return &world::instance->spawn_host(self, name, body, function);
 }
