@@ -1,4 +1,4 @@
-// A kernel as a program hands it to its driver, and a work-group as a device hands it to whoever executes it.
+// A kernel as a program hands it to its driver, and a work-group as a device hands it to its runner.
 #pragma once
 
 #include <heddle/sim/driver/grid_walk.h>
@@ -70,14 +70,14 @@ struct execution {
   enum class state : uint8_t {
     done,   ///< its effects are all there; it leaves its compute unit after `duration`
     waits,  ///< an access waits; it will be executed again, from wherever its runner wants to go on
-    later,  ///< somebody goes on with it, and then calls gpu_driver::finish()
+    later,  ///< its runner goes on with it later, and then calls gpu_driver::finish()
   };
   state how = state::done;
   picoseconds duration = 0;
 };
 
-/// Whoever executes work-groups: the simulator's world, or a function of a test. Called from within an event of the engine. It may
-/// not call into the driver but for the memory that it is given.
+/// What executes work-groups: so far the runners of the tests. The simulated machine's own launches do not come through here. Called
+/// from within an event of the engine; it calls nothing of the driver but the memory that it is given.
 class work_group_runner {
  public:
   virtual ~work_group_runner() = default;

@@ -1,17 +1,18 @@
 #!/usr/bin/env bash
 # Runs what a page tells its reader to type, and compares what comes out with what the page shows.
 #
-#   console.sh PAGE.md BUILD MINE
+#   console.sh PAGE.md BUILD MINE exact|masked
 #
 # A block "```console" is run; other blocks ("```sh") are not. A line "$ command" is a command, continued by "\" at the end of a
 # line; "# exit N" behind it is the exit status that it must have, else 0. What follows are lines of its output, in order; a
-# line "..." stands for more of them, and "..." within a line for anything. Numbers and blanks are not compared: speeds, seeds
-# and digests differ from build to build.
+# line "..." stands for more of them, and "..." within a line for anything. Blanks are not compared, nor are times, digests and
+# addresses; a page puts "..." where a speed stands. Other numbers are the program's own for one compiler and its options: "exact"
+# compares them, "masked" does not.
 #
 # Commands run in a folder that looks like a checkout: build/ is BUILD, and ./run has the one command that runs a program. In a
 # block "```console mine" they run in a reader's own project, whose build/ is MINE.
 set -euo pipefail
-page=$1 build=$2 mine=$3
+page=$1 build=$2 mine=$3 numbers=$4
 folder=$(mktemp -d)
 trap 'rm -rf "$folder"' EXIT
 mkdir "$folder/checkout" "$folder/mine"
@@ -26,8 +27,9 @@ chmod +x "$folder/checkout/run"
 
 # One line of output as it is compared.
 plain() {
-  sed -E -e 's/heddle1\.[A-Za-z0-9_-]*/heddle1./g' -e 's/\b[0-9a-f]{16}\b/#/g' -e 's/0x[0-9a-f]+/#/g' \
-    -e 's/[0-9][0-9,]*(\.[0-9]+)?/#/g' -e 's/ +/ /g' -e 's/^ //' -e 's/ $//'
+  local masks=(-e 's/0x[0-9a-f]{7,}/#/g' -e 's/[0-9][0-9,]*(\.[0-9]+)? (s|ms|us|ns)\b/# \2/g' -e 's/[0-9][0-9,]*\/s\b/#\/s/g')
+  [ "$numbers" = exact ] || masks=(-e 's/0x[0-9a-f]+/#/g' -e 's/[0-9][0-9,]*(\.[0-9]+)?/#/g')
+  sed -E -e 's/heddle1\.[A-Za-z0-9_-]*/heddle1./g' -e 's/\b[0-9a-f]{16}\b/#/g' "${masks[@]}" -e 's/ +/ /g' -e 's/^ //' -e 's/ $//'
 }
 
 failures=0
