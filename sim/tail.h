@@ -7,6 +7,7 @@
 #include <algorithm>
 #include <array>
 #include <cstdint>
+#include <vector>
 
 namespace heddle::sim {
 
@@ -48,6 +49,37 @@ struct tail {
   uint32_t left = 0;             ///< turns that it has before the next one's
   bool start_owed = false;       ///< somebody who has never stepped must start now
   uint32_t still_rounds = 0;     ///< cycles that changed no memory
+  // Who waits in a loop goes round once more at growing distances, counted in turns.
+  static constexpr uint64_t looks_again_first = 128;
+  uint64_t looks_again_at = 2 * looks_again_first;
+  uint64_t looks_again_after = looks_again_first;
+  uint64_t turns_in_proof = 0;  ///< since memory changed
+  /// So many are enough for waits that repeat themselves to be seen to.
+  static uint64_t most_turns_in_proof(size_t lanes) { return 4096 + uint64_t{256} * lanes; }
+
+  // What the turns were spent on: the place of more than half of them, if there is one. (Boyer and Moore's vote; what it counted for the place
+  // is no more than there were.)
+  const void* spent_at = nullptr;
+  call_chain spent_calls = {};
+  uint64_t votes = 0;
+  uint64_t seen_there = 0;
+  template <typename Calls>
+  void spends(const void* place, Calls&& calls) {
+    if (place == spent_at) {
+      ++votes;
+      ++seen_there;
+    } else if (votes != 0) {
+      --votes;
+    } else {
+      spent_at = place;
+      spent_calls = calls();
+      votes = seen_there = 1;
+    }
+  }
+  bool spent_at_one_place() const { return 2 * seen_there > turns; }
+  std::vector<uint32_t> operations_before;  ///< the tail, by lane
+  std::vector<uint32_t> passed_over;        ///< by lane: turns of others since it could have had one (self checks)
+
   lasso states;
   cycle seen;  ///< the last proven one
 
@@ -63,7 +95,12 @@ struct tail {
     states.reset();
     if (!begun) return;
     begun = all_take_turns = start_owed = false;
-    turns = 0;
+    turns = turns_in_proof = 0;
+    looks_again_at = 2 * looks_again_first;
+    looks_again_after = looks_again_first;
+    spent_at = nullptr;
+    votes = seen_there = 0;
+    passed_over.clear();
     last = telling_rank = ~uint32_t{0};
     left = still_rounds = 0;
     seen = {};

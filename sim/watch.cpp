@@ -38,6 +38,11 @@ void watch_set::look_among_recent(const void* address, uint32_t size_bytes, uint
     overflowed_ = true;
 }
 
+void watch_set::keep_turn() {
+  std::erase_if(entries_, [this](const watched& entry) { return entry.turn != turn_; });
+  next_ = 0;
+}
+
 bool watch_set::unchanged_at_length(const watch_table& table) const {
   if (overflowed_) return false;
   for (const watched& entry : entries_) {

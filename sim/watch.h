@@ -22,6 +22,7 @@ class alignas(32) watched {
   uint32_t size_bytes = 0;
   /// The C++ heap may take memory back at any time: what lies there is only read when the program reads it.
   bool by_change = false;
+  uint32_t turn = 0;  ///< watch_set::begin_turn of its last read
 
   /// The bytes of memory in the form of `value`.
   static uint64_t value_at(const void* address, uint32_t size_bytes) {
@@ -64,6 +65,10 @@ class watch_set {
     overflowed_ = false;
     saw_change_ = false;
   }
+  /// What is read from here on belongs to another turn of the lane's loop.
+  void begin_turn() { ++turn_; }
+  /// Forgets what was not read again since then.
+  void keep_turn();
   /// Whether a location was read twice with two values.
   bool saw_change() const { return saw_change_; }
   /// Whether nothing in the set has another value than the lane read. False when the set could not hold everything.
@@ -98,12 +103,14 @@ class watch_set {
     fresh.value = value;
     fresh.size_bytes = size_bytes;
     fresh.by_change = by_change;
+    fresh.turn = turn_;
     scheduler::append(entries_, fresh);
   }
   [[gnu::noinline]] void look_among_recent(const void* address, uint32_t size_bytes, uint64_t value, bool by_change);
   void update(size_t n, uint64_t value) {
     if (entries_[n].value != value) saw_change_ = true;
     entries_[n].value = value;
+    entries_[n].turn = turn_;
     next_ = n + 1 == entries_.size() ? 0 : n + 1;
   }
 
@@ -111,6 +118,7 @@ class watch_set {
   static constexpr size_t most = 65536;
   std::vector<watched> entries_;
   uint64_t maybe_ = 0;  ///< one bit for each address that may be in the set
+  uint32_t turn_ = 0;   ///< that the lane is in
   size_t next_ = 0;     ///< the entry behind the one that was read last, or the first; none where there is none
   bool overflowed_ = false;
   bool saw_change_ = false;

@@ -110,6 +110,7 @@ void world::prepare(scheduler::choice_source& choices, bool explain) {
   watches_.clear();
   changes_ = proof_changes_ = 0;
   proving_ = proof::none;
+  proof_last_ = turn_order::none;
   collectives_opened_ = 0;
   choices_ = &choices;
   digest_ = {};

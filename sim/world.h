@@ -495,6 +495,12 @@ class world {
   void changed_elsewhere(const void* address, size_t size_bytes);
   uint32_t turns_in_a_row(const lane& who) const;
   lane* next_in_tail(const lane& self);
+  lane* next_in_proof();
+  bool have_waiting_look_again();
+  /// One who could go on was chosen: nobody who could as well is passed over for ever.
+  void given_turn(const lane& next);
+  void became_candidate(const lane& who);
+  std::string who_took_the_steps(lane& self);
   lane* next_above();
   lane* next_below();
   bool tell_state(state_reader& to, const lane& self) const;
@@ -742,6 +748,7 @@ class world {
       false;  ///< a hang that the model allows has been found; all run on in turn, to see whether another would end it
   bool places_lifted_ = false;  ///< and all have a place on the device
   uint64_t collectives_opened_ = 0;
+  uint32_t proof_last_ = turn_order::none;  ///< the lane of the last turn while waits are put to the proof
   proof proving_ = proof::none;  ///< these lanes run without being chosen, to see whether their waits repeat themselves
   tail tail_;
 

@@ -106,10 +106,10 @@ uint64_t world::collective(lane& self, const operation& how, uint64_t value) {
   return self.result;
 }
 
-// Of a lane that is about to wait while waits are put to the proof: what it saw when it was proven may not be what a sibling knows that
+// Of a lane that is about to wait in the fair tail, or while waits are put to the proof: what it saw when it was proven may not be what a sibling knows that
 // has gone on to a collective with it meanwhile. Once for each collective: whoever loops without coming to it waits in vain.
 bool world::is_awaited(lane& self) {
-  if (proving_ == proof::none) return false;
+  if (proving_ == proof::none && !tail_.begun) return false;
   const uint64_t before = self.went_round_for;
   for (const open_collective& open : self.of->collectives)
     if ((open.mask & lane_bit(self)) != 0 && (open.arrived & lane_bit(self)) == 0)

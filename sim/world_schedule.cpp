@@ -37,6 +37,9 @@ void world::add_candidate(lane& who) {
   who.state = lane_state::candidate;
   who.candidate_slot = static_cast<uint32_t>(candidates_.size());
   fair_.candidate_added(*who.of);
+#ifdef HEDDLE_SELF_CHECKS
+  became_candidate(who);
+#endif
   if (keeps_turns_ || records_) [[unlikely]]
     note_candidate(who);
   scheduler::append(candidates_, &who);
@@ -86,11 +89,14 @@ lane& world::choose_with_care(lane& self) {
     go_on_together(self);
     if (proving_ != proof::none && changes_ != proof_changes_) proving_ = proof::none;
     if (proving_ != proof::none)
-      for (lane* who : candidates_)
-        if (proving_ == proof::of_everybody || who->of->guaranteed) return *who;
+      if (lane* const next = next_in_proof()) return *next;
     if (tail_.begun) {
       // Nothing is late any more.
       if (late_ != nullptr && late_->all_arrives(self)) continue;
+      if (tail_.turns >= tail_.looks_again_at && !tail_.all_take_turns) {
+        tail_.looks_again_at = tail_.turns + (tail_.looks_again_after *= 2);
+        if (have_waiting_look_again()) continue;
+      }
       if (has_come_back(self)) {
         judge_cycle(self);
         continue;
@@ -189,6 +195,28 @@ uint32_t world::next_in_turn(uint32_t after) const {
   return next != turn_order::none ? next : turns_.next(0);
 }
 
+// Lanes whose waits are put to the proof may make each other go on, as two do that poll through a shuffle: all have turns, so that one that
+// would change memory comes to it.
+lane* world::next_in_proof() {
+  if (tail_.begun && ++tail_.turns_in_proof > tail_.most_turns_in_proof(lanes_used_)) {
+    // They may go on like this for ever. Whether they do is told by the whole state: everybody goes round.
+    proving_ = proof::none;
+    tail_.all_take_turns = true;
+    tail_.states.forget();
+    have_waiting_look_again();
+    return nullptr;
+  }
+  for (size_t tried = 0; tried < candidates_.size(); ++tried) {
+    proof_last_ = next_in_turn(proof_last_);
+    lane& next = lanes_[proof_last_];
+    if (proving_ == proof::of_everybody || next.of->guaranteed) {
+      given_turn(next);
+      return &next;
+    }
+  }
+  return nullptr;
+}
+
 uint32_t world::next_in_turn(const void* self, uint32_t actor) {
   const auto& here = *static_cast<const world*>(self);
   return here.lanes_[here.next_in_turn(actor)].candidate_slot;
@@ -241,6 +269,7 @@ bool world::all_waits_proven() {
   const bool everybody = proving_ == proof::of_everybody;
   if (proof_changes_ != changes_) {
     proof_changes_ = changes_;
+    tail_.turns_in_proof = 0;
     for (size_t n = 0; n < lanes_used_; ++n) {
       lanes_[n].proof.forget();
       lanes_[n].proven = false;
@@ -380,10 +409,13 @@ void world::look_for_spin(lane& self, const std::byte* private_state) {
   const operation& read = self.pending;
   const auto state = [&] { return digest_of(private_state, self.runs.stack().high()); };
   if (!self.spin.returns_to_anchor(read.place, read.address, state)) {
-    // What the loop depends on is what it reads from the anchor to the anchor.
-    if (self.spin.at_anchor()) self.reads.clear();
+    if (self.spin.at_anchor()) self.reads.begin_turn();
     return;
   }
+  // What the loop depends on is what it reads from the anchor to the anchor. What it has read before may only go now: a turn that ends at
+  // a pause instead depends on all of it.
+  self.reads.keep_turn();
+  self.reads.begin_turn();
   if (self.reads.unchanged(watches_) && !self.reads.saw_change() && !is_awaited(self)) return wait(self, private_state);
   self.reads.clear();
   self.circles = 0;

@@ -7,6 +7,8 @@
 
 #include <algorithm>
 #include <array>
+#include <cstdio>
+#include <cstdlib>
 
 namespace heddle::sim {
 
@@ -59,7 +61,13 @@ bool world::draw_end_game() {
 void world::begin_tail() {
   if (!tail_.begun)
     for (size_t n = 0; n < lanes_used_; ++n) lanes_[n].called = false;
+  if (!tail_.begun) {
+    tail_.operations_before.clear();
+    for (size_t n = 0; n < lanes_used_; ++n) scheduler::append(tail_.operations_before, lanes_[n].operations);
+  }
   tail_.begun = true;
+  // A proof that goes on is not waited for: whether its lanes go round for ever is seen like all else, from here on.
+  proving_ = proof::none;
   tail_.limit = steps_ + machine_.budget;
   tail_.states.forget();
   tail_.seen = {};
@@ -126,6 +134,8 @@ lane* world::next_in_tail(const lane& self) {
     tail_.left = turns_in_a_row(*next) - 1;
   }
   next->last_turn = ++tail_.turns;
+  given_turn(*next);
+  tail_.spends(next->pending.place, [&] { return calls_of(*next); });
   const uint32_t rank = rank_of(*next);
   if (rank < tail_.telling_rank || (rank == tail_.telling_rank && next->pending.place < tail_.telling_place)) {
     tail_.telling_rank = rank;
@@ -204,6 +214,24 @@ bool world::tell_lane(state_reader& to, const lane& who, bool is_running) const 
   return to.bytes(low, static_cast<size_t>(who.runs.stack().high() - low));
 }
 
+// All that wait in a loop go round once more; whether there are any. What one waits for may be less than what its loop depends on: one that
+// reads another word in every other turn knows only what it has read since it was woken.
+bool world::have_waiting_look_again() {
+  bool somebody_waits = false;
+  for (size_t n = 0; n < lanes_used_; ++n) {
+    lane& who = lanes_[n];
+    if (who.state != lane_state::waiting || who.private_state == nullptr) continue;
+    if (!denied_ && !who.of->guaranteed) continue;
+    if (who.of->together != nullptr) {
+      somebody_waits = rouse(who) || somebody_waits;
+      continue;
+    }
+    somebody_waits = true;
+    add_candidate(who);
+  }
+  return somebody_waits;
+}
+
 // Whether the run is back in a state in which it was. When it is, but some of those who are guaranteed a turn wait in a loop and took none, all of them
 // are made to go round first: such a loop may be one that gives up.
 bool world::has_come_back(const lane& self) {
@@ -223,19 +251,7 @@ bool world::has_come_back(const lane& self) {
     end.states.forget();
     return false;
   }
-  bool somebody_waits = false;
-  for (size_t n = 0; n < lanes_used_; ++n) {
-    lane& who = lanes_[n];
-    if (who.state != lane_state::waiting || who.private_state == nullptr) continue;
-    if (!denied_ && !who.of->guaranteed) continue;
-    if (who.of->together != nullptr) {
-      somebody_waits = rouse(who) || somebody_waits;
-      continue;
-    }
-    somebody_waits = true;
-    add_candidate(who);
-  }
-  if (somebody_waits) {
+  if (have_waiting_look_again()) {
     end.all_take_turns = true;
     end.states.forget();
     return false;
@@ -280,14 +296,53 @@ std::string world::cycle_text() const {
   return text;
 }
 
+// Turns go round: between two turns of one that can go on, each other one has a few. `passed_over` counts how many there were.
+void world::given_turn([[maybe_unused]] const lane& next) {
+#ifdef HEDDLE_SELF_CHECKS
+  constexpr uint32_t turns_of_each = 8;  // by a rhythm, and by a proof that comes in between
+  const uint32_t most = turns_of_each * static_cast<uint32_t>(lanes_used_ + 1);
+  tail_.passed_over.resize(lanes_used_, 0);
+  for (const lane* who : candidates_) {
+    if (!tail_.begun || !(denied_ || proving_ == proof::of_everybody || who->of->guaranteed)) continue;
+    if (++tail_.passed_over[who->id] <= most) continue;
+    std::fprintf(stderr, "heddle: %s can go on, but was passed over %u times in the fair tail\n", name_of(*who).c_str(),
+                 tail_.passed_over[who->id]);
+    std::abort();
+  }
+  tail_.passed_over[next.id] = 0;
+#endif
+}
+
+void world::became_candidate([[maybe_unused]] const lane& who) {
+  if (who.id < tail_.passed_over.size()) tail_.passed_over[who.id] = 0;
+}
+
+// What the fair part of the budget was spent on.
+std::string world::who_took_the_steps(lane& self) {
+  const lane* most = nullptr;
+  uint32_t taken = 0;
+  for (size_t n = 0; n < lanes_used_; ++n) {
+    const uint32_t before = n < tail_.operations_before.size() ? tail_.operations_before[n] : 0;
+    if (lanes_[n].operations - before <= taken) continue;
+    taken = lanes_[n].operations - before;
+    most = &lanes_[n];
+  }
+  if (most == nullptr) return {};
+  std::string text = "; of the fair steps " + name_of(*most) + " took " + std::to_string(taken);
+  if (tail_.spent_at_one_place() && tail_.spent_calls.front() != nullptr)
+    aside(self, [&] { text += ", more than half of all were taken at " + source_of(tail_.spent_calls).where(); });
+  return text;
+}
+
 void world::end_inconclusive(lane& self) {
   const lane& about = self.state == lane_state::ended && !candidates_.empty() ? *candidates_.front() : self;
   verdict_ = verdict::budget;
   std::string reason = tail_.states.reason();
   if (reason.empty()) reason = "no state came back in which it had been before";
   message_ = "no end after " + std::to_string(steps_) + " steps, the last " + std::to_string(machine_.budget) +
-             " of them fair, and no proof of a hang: " + reason + "; inconclusive (raise it with --set budget=N)";
-  about_ = calls_of(about);
+             " of them fair, and no proof of a hang: " + reason + who_took_the_steps(self) +
+             "; inconclusive (raise it with --set budget=N)";
+  about_ = tail_.spent_at_one_place() ? tail_.spent_calls : calls_of(about);
   leave(self);
 }
 
