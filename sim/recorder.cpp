@@ -17,6 +17,8 @@ void recorder::performed(const lane& who, uint64_t value, uint64_t step, bool un
   if (std::find(users.begin(), users.end(), &who) == users.end()) users.push_back(&who);
 }
 
+void recorder::performed_before_steps(const lane& who) { before_steps_ = calls_of(who); }
+
 std::vector<const lane*> recorder::users_of(const void* address) const {
   const auto known = users_.find(address);
   return known == users_.end() ? std::vector<const lane*>() : known->second;
@@ -31,7 +33,7 @@ void recorder::changed(const lane& who, const void* address, size_t size_bytes, 
   note_change(who, address, size_bytes, by_step, readable);
   // Those of the lane's last step: a plain store is looked at when the lane has left the place where it made it.
   const auto step = last_of_.find(&who);
-  const call_chain calls = step == last_of_.end() ? call_chain{} : taken_[step->second].calls;
+  const call_chain calls = step == last_of_.end() ? before_steps_ : taken_[step->second].calls;
   const uint64_t first = reinterpret_cast<uintptr_t>(address) / granule_bytes;
   const uint64_t last = (reinterpret_cast<uintptr_t>(address) + size_bytes - 1) / granule_bytes;
   for (uint64_t granule = first; granule <= last; ++granule) {

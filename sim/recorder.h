@@ -43,6 +43,8 @@ class recorder {
   /// `under_way`: what it has stored, if it has, is in memory when arrived() says so, and not at once. `readable`: its bytes are there
   /// to be looked at.
   void performed(const lane& who, uint64_t value, uint64_t step, bool under_way, bool readable);
+  /// Before anybody else existed: no step.
+  void performed_before_steps(const lane& who);
   /// The plain store that was the lane's last step has written this.
   void stored(const lane& who, uint64_t value);
   /// `by_step`: the lane has done so in its last step, and memory has not been told of it in another way.
@@ -95,6 +97,7 @@ class recorder {
   std::unordered_map<uint64_t, std::vector<change>> changes_;        ///< by granule
   std::unordered_map<const void*, std::vector<const lane*>> users_;  ///< by address
   uint64_t last_step_ = 0;
+  call_chain before_steps_ = {};  ///< of the main thread's latest operation while it was alone
 
   static constexpr size_t nowhere = ~size_t{0};
   struct life {

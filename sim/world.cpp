@@ -116,6 +116,8 @@ void world::prepare(scheduler::choice_source& choices, bool explain) {
   digest_ = {};
   steps_ = switches_ = 0;
   next_limit_ = machine_.budget;
+  uncounted_ = 0;
+  counted_ = 0;
   tail_.forget();
   if (verdict_ != verdict::ok || recorder_ != nullptr || !message_.empty()) [[unlikely]]
     forget_finding();
@@ -203,7 +205,7 @@ void world::choose_memory() {
     if (link_ == nullptr) link_ = std::make_unique<link_memory>(*this, machine_.link);
     late_ = link_.get();
   }
-  link_delivers_ = machine_.fidelity == fidelity::link;
+  link_delivers_ = false;  // as long as nobody is there to see a difference
   if (call_times_ != nullptr) {
     if (timed_ == nullptr) timed_ = std::make_unique<timed_memory>(*this);
     timed_->begin_run(late_, machine_.time, *call_times_);
@@ -250,6 +252,7 @@ const outcome& world::run(const parameters& values, const std::function<void()>&
     result_.stopped_by_source = true;
     return result_;
   }
+  first_limit_ = std::exchange(next_limit_, 0);  // each operation asks whether it is a step
   look_how_to_choose();
   instance = this;
   exceptions_ = &exceptions_in_flight::of_this_thread();
@@ -539,6 +542,7 @@ void world::launch(lane& self, const grid_shape& shape, const fiber_body& body, 
                    const operation& how) {
   require_host(self, "a launch", how);
   step(self, how);
+  if (counted_ == 0) begin_counting();
   const uint64_t blocks = shape.grid.count();
   const uint64_t threads = shape.block.count();
   if (blocks == 0 || threads == 0 || shape.wave_lanes == 0 || shape.wave_lanes > 64)
@@ -665,6 +669,7 @@ void world::check_host_stacks(lane& self) {
 
 const wave& world::spawn_host(lane& self, const char* name, const fiber_body& body, void* from) {
   yield(self);
+  if (counted_ == 0) begin_counting();
   check_host_stacks(self);
   wave& fresh = new_wave();
   fresh.host = true;

@@ -317,6 +317,8 @@ class world {
   /// Whether what the machine leaves open is chosen. When it is not, each choice is answered by 0, what the machine does by default.
   bool is_open() const { return proving_ == proof::none && !tail_.begun; }
   uint64_t steps() const { return steps_; }
+  /// The number of the step that is being taken; 0 where it is none.
+  uint64_t this_step() const { return steps_ + counted_; }
   /// Whether somebody wants to know which store each load has found.
   bool explains() const { return recorder_ != nullptr || timed() != nullptr; }
   /// What was under way has changed these bytes; `issuer` had stored them.
@@ -443,11 +445,17 @@ class world {
     return *candidates_[picked];
   }
   [[gnu::noinline]] lane& choose_specially(lane& self) {
+    if (counted_ == 0 && goes_on_alone(self)) return self;
     lane& next = choose_with_care(self);
     look_how_to_choose();
     return next;
   }
   lane& choose_with_care(lane& self);
+  /// Before anybody else exists, nothing that the main thread does is a step. False where it waits, or seems to go on for ever: then its
+  /// steps count from now on.
+  [[gnu::hot]] bool goes_on_alone(const lane& self);
+  /// From now on operations are steps, whom others may come before.
+  [[gnu::hot]] void begin_counting();
   void look_how_to_choose() {
     asks_until_ = proving_ != proof::none || in_rounds_ ? 0 : std::min(next_limit_, rings_.next_due());
   }
@@ -623,8 +631,8 @@ class world {
 
   /// What the digest takes in of the lane's pending operation, which it has performed.
   uint64_t count_step(lane& self) {
-    ++steps_;
-    ++self.operations;
+    steps_ += counted_;
+    self.operations += counted_;
     const operation& done = self.pending;
     return uint64_t{self.id} << 40 | uint64_t{done.size_bytes} << 8 | static_cast<uint64_t>(done.kind);
   }
@@ -762,6 +770,10 @@ class world {
   uint64_t steps_ = 0;
   uint64_t switches_ = 0;  ///< to another lane
   uint64_t next_limit_ = 0;
+  uint64_t first_limit_ = 0;  ///< what that becomes when operations begin to be steps
+  uint64_t uncounted_ = 0;    ///< operations before that
+  uint32_t counted_ =
+      0;  ///< by how much an operation makes the number of steps grow: not at all while the main thread is alone
   uint64_t asks_until_ = 0;  ///< the step from which on a choice is more than one among all candidates; 0: it is now
   std::unique_ptr<recorder> recorder_;
   starvation_watch starvation_;

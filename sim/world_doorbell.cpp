@@ -23,7 +23,7 @@ doorbell_line::fate world::fate_of_ring(lane& self, const void* bell) {
 void world::send_ring(lane& self, void* bell, uint64_t steps) {
   const uint64_t number = rings_.send(bell, self.pending.place, self.id, steps_ + steps);
   look_how_to_choose();
-  if (recorder_) recorder_->ring_sent(number, steps_ + 1);
+  if (recorder_) recorder_->ring_sent(number, this_step());
   if (late_ != nullptr) late_->release_object(self, given_by(number));
   // Something of the lane's has come of this turn, though nobody can see it yet.
   got_somewhere(self);

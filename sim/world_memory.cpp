@@ -106,6 +106,7 @@ void world::arrived(const lane& issuer, const void* address, size_t size_bytes) 
 }
 
 std::string world::describe_step(uint64_t step) const {
+  if (step == 0) return "an access by host main, before anybody else existed";
   return recorder_ == nullptr ? "step " + std::to_string(step) : recorder_->describe(heap_, step);
 }
 
@@ -119,8 +120,8 @@ void world::found_race(lane& self, const access_record& earlier, bool scope_race
                         name_of(self) + " is not ordered after " + kind + " by " + name_of(other);
   if (scope_race) message += ": a scope is too narrow";
   if (recorder_) {
-    recorder_->performed(self, 0, steps_ + 1, false, false);
-    race_ = {.earlier = earlier, .second_step = steps_ + 1, .second = &self, .missing = nullptr};
+    recorder_->performed(self, 0, this_step(), false, false);
+    race_ = {.earlier = earlier, .second_step = this_step(), .second = &self, .missing = nullptr};
     if (missing != nullptr) race_.missing = std::make_unique<race_finder::edge>(*missing);
   }
   end(self, scope_race ? verdict::scope_race : verdict::race, std::move(message));

@@ -80,6 +80,22 @@ scheduler::candidate world::look_at(const lane& who) const {
           .headway = headway_.of(who)};
 }
 
+bool world::goes_on_alone(const lane& self) {
+  if (self.state == lane_state::candidate && uncounted_ < machine_.budget) {
+    ++uncounted_;
+    return true;
+  }
+  begin_counting();
+  return false;
+}
+
+void world::begin_counting() {
+  counted_ = 1;
+  next_limit_ = first_limit_;
+  link_delivers_ = machine_.fidelity == fidelity::link;
+  look_how_to_choose();
+}
+
 lane& world::choose_with_care(lane& self) {
   if (self.of->together != nullptr) left(self);
   go_on_together(self);
@@ -422,6 +438,10 @@ void world::look_for_spin(lane& self, const std::byte* private_state) {
 }
 
 void world::observe(lane& self, uint64_t value) {
+  if (counted_ == 0) {
+    if (recorder_) recorder_->performed_before_steps(self);
+    return;
+  }
   if (recorder_) {
     const void* const address = self.pending.address;
     const bool readable = address != nullptr && !may_vanish(address);
@@ -434,6 +454,7 @@ void world::observe(lane& self, uint64_t value) {
 
 void world::observe_change(lane& self, const void* address, size_t size_bytes) {
   if (recorder_) recorder_->changed(self, address, size_bytes, true, !may_vanish(address));
+  if (counted_ == 0) return;
   if (headway_.on()) headway_.changed(self, address);
   if (starvation_.on()) got_on(self);
 }

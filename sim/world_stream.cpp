@@ -103,6 +103,7 @@ std::vector<uint32_t> world::take_place_in(uint32_t stream, lane& self) {
 void world::copy_in_stream(lane& self, const stream_copy& what, uint32_t stream, const fiber_body& how_to_run,
                            const operation& how) {
   step(self, how);
+  if (counted_ == 0) begin_counting();
   check_stream(self, stream, how);
   check_host_stacks(self);
   wave& engine = new_wave();

@@ -143,7 +143,7 @@ transport::access link_memory::access_of(const operation& how) const {
           .size_bytes = how.size_bytes,
           .on_device = is_on_device(how.address),
           .is_signal = how.kind == operation_kind::notify,
-          .step = here_.steps() + 1};
+          .step = here_.this_step()};
 }
 
 uint64_t link_memory::load(lane& self, const operation& how) {

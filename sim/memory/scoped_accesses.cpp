@@ -80,7 +80,7 @@ void scoped_memory::for_each_part(lane_facts& mine, const void* address, size_t 
     if (checked.still_holds(known, at.mask, static_cast<uint8_t>(how.reach))) {
       if (checked.epoch == mine.epoch) return;
       atomic_accesses& same = writes ? known.atomic_writes : known.atomic_reads;
-      if (same.repeat(record_of(self, mine, here_.steps() + 1, at.mask, how, false, writes))) {
+      if (same.repeat(record_of(self, mine, here_.this_step(), at.mask, how, false, writes))) {
         checked.epoch = mine.epoch;
         return;
       }
@@ -313,7 +313,7 @@ void scoped_memory::before_plain_store(lane& self, const operation& how) {
                 [&](const part& at) { look_for_race(self, mine, at, how, !mine.stores_strongly, true); });
   mine.store_address = how.address;
   mine.store_bytes = how.size_bytes;
-  mine.store_step = here_.steps() + 1;
+  mine.store_step = here_.this_step();
   self.unsettled = true;
 }
 

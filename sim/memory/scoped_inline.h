@@ -70,7 +70,7 @@ inline bool scoped_memory::wants_reasons() const { return here_.explains(); }
 
 inline void scoped_memory::clock_changed(lane_facts& mine) {
   mine.now = snapshot();
-  mine.learnt_at = here_.steps() + 1;
+  mine.learnt_at = here_.this_step();
 }
 
 }  // namespace heddle::sim

@@ -53,7 +53,7 @@ void scoped_memory::fence_host(lane& self, lane_facts& mine) {
 
 void scoped_memory::release_fence(lane& self, lane_facts& mine, uint8_t reach) {
   std::erase_if(mine.fences, [&](const lane_facts::fence_release& old) { return old.reach <= reach; });
-  scheduler::append(mine.fences, {snapshot_of(mine), mine.epoch, reach, here_.steps() + 1});
+  scheduler::append(mine.fences, {snapshot_of(mine), mine.epoch, reach, here_.this_step()});
   new_epoch(self, mine);
 }
 

@@ -53,7 +53,7 @@ void scoped_memory::look_before_atomic(lane& self, lane_facts& mine, const part&
     if (writes) known.atomic_reads.each(look);
   }
   (writes ? known.atomic_writes : known.atomic_reads)
-      .add(record_of(self, mine, here_.steps() + 1, at.mask, how, false, writes));
+      .add(record_of(self, mine, here_.this_step(), at.mask, how, false, writes));
   checked_access& checked = at.place->checked[writes ? 1 : 0];
   checked.epoch = mine.epoch;
   checked.plain_changes = known.plain_changes;
@@ -84,16 +84,16 @@ void scoped_memory::look_before_plain(lane& self, lane_facts& mine, const part& 
   if (!writes) {
     for (access_record& one : known.plain_reads)
       if (one.lane == self.id && one.mask == at.mask) {
-        one = record_of(self, mine, here_.steps() + 1, at.mask, how, true, false);
+        one = record_of(self, mine, here_.this_step(), at.mask, how, true, false);
         return;
       }
     if (known.plain_reads.size() >= few) drop_if(known.plain_reads, is_covered);
-    scheduler::append(known.plain_reads, record_of(self, mine, here_.steps() + 1, at.mask, how, true, false));
+    scheduler::append(known.plain_reads, record_of(self, mine, here_.this_step(), at.mask, how, true, false));
     return;
   }
   drop_if(known.plain_reads, is_covered);
   drop_if(known.plain_writes, is_covered);
-  scheduler::append(known.plain_writes, record_of(self, mine, here_.steps() + 1, at.mask, how, true, true));
+  scheduler::append(known.plain_writes, record_of(self, mine, here_.this_step(), at.mask, how, true, true));
 }
 
 std::string scoped_memory::overtakings() const {

@@ -19,7 +19,7 @@ void scoped_memory::put(lane& self, lane_facts& mine, const part& at, uint64_t v
   fresh.reach = static_cast<uint8_t>(how.reach);
   fresh.writer = self.id;
   fresh.epoch = mine.epoch;
-  fresh.step = plain || how.kind == operation_kind::volatile_store ? mine.store_step : here_.steps() + 1;
+  fresh.step = plain || how.kind == operation_kind::volatile_store ? mine.store_step : here_.this_step();
   give_releases(self, mine, in, fresh, how, plain, modified);
   if (in.count >= machine_.history) forget_oldest(in);
   // Nearly always the lane knows the newest, and thereby that all older ones are overwritten. A read-modify-write comes behind

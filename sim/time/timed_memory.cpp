@@ -56,7 +56,7 @@ void timed_memory::store(lane& self, const operation& how, uint64_t value) {
   inner_->store(self, how, value);
   if (!copies(self)) fence_before(self, how);
   const bool is_late = !copies(self) && is_across(self, how.address);
-  clock_.stores(self.id, how.address, value, here_.steps() + 1, is_late ? clock_.drawn(costs_.posted) : 0);
+  clock_.stores(self.id, how.address, value, here_.this_step(), is_late ? clock_.drawn(costs_.posted) : 0);
 }
 
 uint64_t timed_memory::read_modify_write(lane& self, const operation& how, const modification& next) {
@@ -68,7 +68,7 @@ uint64_t timed_memory::read_modify_write(lane& self, const operation& how, const
   fence_before(self, how);
   // Rings go one way.
   if (how.kind == operation_kind::notify && is_across(self, how.address)) {
-    clock_.stores(self.id, how.address, stored, here_.steps() + 1, clock_.drawn(costs_.posted));
+    clock_.stores(self.id, how.address, stored, here_.this_step(), clock_.drawn(costs_.posted));
     return old;
   }
   const virtual_clock::look look = {.place = how.place,
@@ -81,7 +81,7 @@ uint64_t timed_memory::read_modify_write(lane& self, const operation& how, const
   if (stored == old)
     clock_.reads(self.id, look);
   else
-    clock_.replaces(self.id, look, stored, here_.steps() + 1);
+    clock_.replaces(self.id, look, stored, here_.this_step());
   return old;
 }
 
