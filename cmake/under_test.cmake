@@ -30,6 +30,8 @@ set(heddle_instrument
     -fno-builtin-strncpy
     # Where lanes that part come together again is read from the machine code, which does not say where a jump through a table goes.
     -fno-jump-tables
+    # An assert of the code under test is one of its checks, and a build type must not take it away.
+    -UNDEBUG
     # Findings name source lines.
     -g)
 # Each check for undefined behaviour is a branch in the machine code: lanes would part there, and come together elsewhere.
@@ -75,7 +77,17 @@ target_compile_options(
 # Calls into the C library are not instrumented: g++ leaves these as plain calls, and the runtime takes their place.
 set(heddle_link_flags "")
 foreach(name IN ITEMS memcpy memmove memset memcmp strlen strcmp strncmp strcpy strncpy
-                      __assert_fail exit sched_yield nanosleep clock_nanosleep pthread_mutex_lock pthread_mutex_trylock pthread_mutex_unlock)
+                      __assert_fail exit sched_yield nanosleep clock_nanosleep pthread_mutex_lock pthread_mutex_trylock pthread_mutex_unlock
+                      # sim/runtime/unsupported_calls.cpp
+                      pthread_create thrd_create _ZNSt6thread15_M_start_threadESt10unique_ptrINS_6_StateESt14default_deleteIS1_EEPFvvE
+                      GOMP_parallel fork vfork posix_spawn posix_spawnp system popen daemon execve execv execvp execl execlp signal
+                      sigaction alarm setitimer timer_create timerfd_create
+                      # sim/runtime/endless_calls.cpp
+                      _ZNSt18condition_variable4waitERSt11unique_lockISt5mutexE
+                      _ZNSt28__atomic_futex_unsigned_base19_M_futex_wait_untilEPjjbNSt6chrono8durationIlSt5ratioILl1ELl1EEEENS2_IlS3_ILl1ELl1000000000EEEE
+                      __cxa_guard_acquire syscall pthread_cond_wait cnd_wait pthread_barrier_wait pthread_rwlock_rdlock
+                      pthread_rwlock_wrlock pthread_join sem_wait read readv recv recvfrom recvmsg accept accept4 poll ppoll select
+                      pselect epoll_wait epoll_pwait pause sigsuspend sigwait sigwaitinfo wait waitpid)
   list(APPEND heddle_link_flags --wrap=${name})
 endforeach()
 # A recorded schedule names the program that it belongs to.

@@ -64,7 +64,7 @@ std::string hang_report::standing(const lane& who) const {
   text += '\n';
   if (!who.begun) return text;
   bool first = true;
-  for (const source_line& line : lines_of(calls_of(who))) {
+  for (const source_line& line : lines_of(&who == world_.ended_by_ ? world_.about_ : calls_of(who))) {
     text += (first ? "    at   " : "    from ") + line.where() +
             (line.function.empty() ? "" : " (" + line.function + ")") + '\n';
     first = false;

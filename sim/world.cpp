@@ -1,10 +1,12 @@
 #include <heddle/sim/device_variables.h>
 #include <heddle/sim/driver/split.h>
 #include <heddle/sim/hang_report.h>
+#include <heddle/sim/library_state.h>
 #include <heddle/sim/link/link_memory.h>
 #include <heddle/sim/memory/scoped_memory.h>
 #include <heddle/sim/source_line.h>
 #include <heddle/sim/stack_overflow.h>
+#include <heddle/sim/uncaught.h>
 #include <heddle/sim/verify/lane_heap.h>
 #include <heddle/sim/verify/search.h>
 #include <heddle/sim/world.h>
@@ -83,12 +85,14 @@ world::world() : view_(this, &world::look_at, &world::next_in_turn, &fair_.versi
   image_low_ = reinterpret_cast<uintptr_t>(&__executable_start);
   image_high_ = reinterpret_cast<uintptr_t>(&_end);
   report_stack_overflows();
+  end_runs_at_terminate();
 }
 
 world::~world() = default;
 
 void world::prepare(scheduler::choice_source& choices, bool explain) {
   reset_device_variables();
+  reset_library_state();
   heap_.reset();
   devices_.reset(machine_.devices, machine_.device_bytes);
   unflushed_.reset(!machine_.flushes);
@@ -428,20 +432,12 @@ void world::run_lane(void* argument) {
   world& here = *instance;
   self.first_frame = __builtin_frame_address(0);
   if (!self.of->stepped) here.first_step(*self.of);
-  std::unique_ptr<const std::string> thrown;
   current = &self;
-  try {
-    self.how_to_run->invoke(self.body);
-  } catch (const std::exception& error) {
-    thrown = std::make_unique<const std::string>(error.what());
-  } catch (...) {
-    thrown = std::make_unique<const std::string>("of a type that does not derive from std::exception");
-  }
+  // Nobody catches here what nobody has caught: then the stack still stands where it was thrown (uncaught.cpp).
+  self.how_to_run->invoke(self.body);
   current = nullptr;
   self.pending.frame = nullptr;  // what it pointed to has returned
   here.finish_plain_store(self);
-  if (thrown != nullptr) [[unlikely]]
-    here.end(self, verdict::assertion, "an exception leaves the thread: " + *thrown);
   // Where plain accesses are no points, nobody has been asked since the last other operation whether the lane goes on. One that is
   // promised no turn need not come to its end, which others may wait for.
   const operation_kind last = self.pending.kind;
@@ -465,9 +461,13 @@ void world::aside(lane& self, const std::function<void()>& work) {
 }
 
 void world::end(lane& about, scheduler::verdict found, std::string message) {
+  end_at(about, found, std::move(message), calls_of(about));
+}
+
+void world::end_at(lane& about, scheduler::verdict found, std::string message, const call_chain& calls) {
   verdict_ = found;
   message_ = std::move(message);
-  about_ = calls_of(about);
+  about_ = calls;
   ended_by_ = &about;
   report_.clear();
   leave(about);

@@ -26,6 +26,7 @@
 #include <heddle/sim/turn_order.h>
 #include <heddle/sim/unflushed.h>
 
+#include <bit>
 #include <deque>
 #include <functional>
 #include <memory>
@@ -197,8 +198,21 @@ class world {
       look_closer(self, wrong);
   }
 
+  /// The same for an atomic access, which must be aligned to its size. A misaligned one is taken for one elsewhere, by the comparison that is
+  /// made anyway: turned by the bits that must be zero, its place in the heap is beyond all of it.
+  void check_atomic_access(lane& self) {
+    const operation& how = self.pending;
+    const auto bits = static_cast<int>(std::countr_zero(how.size_bytes));
+    if (std::rotr(heap_.offset_of(how.address), bits) >= heap::capacity_bytes) [[unlikely]]
+      return check_atomic_access_elsewhere(self);
+    if (const char* wrong = heap_.check(how.address, how.size_bytes)) [[unlikely]]
+      look_closer(self, wrong);
+  }
+
   /// Ends the run with this verdict about the lane's pending operation. Does not return.
   [[noreturn]] void end(lane& about, scheduler::verdict verdict, std::string message);
+  /// The same about where these calls have led the lane.
+  [[noreturn]] void end_at(lane& about, scheduler::verdict verdict, std::string message, const call_chain& calls);
 
   // -- entries of the device ------------------------------------------------------------------------------------------------------
 
@@ -394,6 +408,10 @@ class world {
   heap& memory() { return heap_; }
   /// Whose stack ends at this page, which guards stacks; null when nobody runs there.
   const lane* owner_of_guard(const void* address) const;
+  /// Whether the address lies in the program itself, and in none of its libraries.
+  bool is_in_image(const void* address) const {
+    return reinterpret_cast<uintptr_t>(address) - image_low_ < image_high_ - image_low_;
+  }
   bool guards(const void* address) const {
     return device_stacks_->is_guard(address) || host_stacks_->is_guard(address);
   }
@@ -566,6 +584,7 @@ class world {
   std::string race_report() const;
   [[noreturn]] void bad_access(lane& self, const char* wrong);
   [[gnu::noinline]] void check_access_elsewhere(lane& self);
+  [[gnu::noinline]] void check_atomic_access_elsewhere(lane& self);
   /// Whether the access that the heap has something to say about may be made; ends the run when not.
   void look_closer(lane& self, const char* said);
   void move_pages(lane& self, const allocation& of);

@@ -76,6 +76,23 @@ void world::check_access_elsewhere(lane& self) {
     bad_access(self, nullptr);
 }
 
+void world::check_atomic_access_elsewhere(lane& self) {
+  const operation& how = self.pending;
+  if (heap_.contains(how.address)) {
+    if (const char* wrong = heap_.check(how.address, how.size_bytes)) look_closer(self, wrong);
+  } else {
+    check_access_elsewhere(self);
+  }
+  if (reinterpret_cast<uintptr_t>(how.address) % how.size_bytes == 0) return;
+  char at[64];
+  std::snprintf(at, sizeof at, "%p", how.address);
+  const std::string where = describe_location(heap_, how.address);
+  const std::string size = std::to_string(how.size_bytes);
+  end(self, verdict::memory,
+      std::string(to_string(how.kind)) + " of " + size + " bytes at " + (where.empty() ? at : where) +
+          ": misaligned, an atomic access of " + size + " bytes needs an address that is a multiple of " + size);
+}
+
 void world::bad_access(lane& self, const char* wrong) {
   const operation how = self.pending;
   char at[64];

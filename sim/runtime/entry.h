@@ -110,15 +110,26 @@ struct caller {
   self.pending.without_ended = false;
 }
 
-/// Waits for the lane's turn to make the access that it has published, which must be in bounds.
-[[gnu::always_inline]] inline void take_turn(world& here, lane& self, bool may_switch = true) {
-  here.check_access(self);
-  if (!may_switch && !here.must_yield(self)) return;
+/// Waits for the lane's turn to make the access that it has published and that has been checked.
+[[gnu::always_inline]] inline void take_checked_turn(world& here, lane& self) {
   const bool frees = here.yield_and_watch_frees(self);
   here.let_arrive(self);
   // While others ran the memory may have gone.
   if (frees) [[unlikely]]
     here.check_access(self);
+}
+
+/// Waits for the lane's turn to make the plain access that it has published, which must be in bounds.
+[[gnu::always_inline]] inline void take_turn(world& here, lane& self, bool may_switch = true) {
+  here.check_access(self);
+  if (!may_switch && !here.must_yield(self)) return;
+  take_checked_turn(here, self);
+}
+
+/// The same for an atomic access, which must be aligned to its size too.
+[[gnu::always_inline]] inline void take_atomic_turn(world& here, lane& self) {
+  here.check_atomic_access(self);
+  take_checked_turn(here, self);
 }
 
 [[gnu::always_inline]] inline void read_done(world& here, lane& self, const caller& from, const void* address,
@@ -352,7 +363,7 @@ struct exchange_operand {
   world& here = *world::instance;
   const entered inside(*self);
   publish_access(here, *self, operation_kind::load, address, size_bytes, order, reach, from);
-  take_turn(here, *self);
+  take_atomic_turn(here, *self);
   late_memory* const late = here.late();
   uint64_t value = late == nullptr ? read_memory(address, size_bytes) : late->load(*self, self->pending);
   uint64_t watched_for = value;
@@ -373,7 +384,7 @@ struct exchange_operand {
   const entered inside(*self);
   publish_access(here, *self, operation_kind::store, address, size_bytes, order, reach, from);
   self->operands[0] = value;
-  take_turn(here, *self);
+  take_atomic_turn(here, *self);
   const uint64_t before = read_memory(address, size_bytes);
   if (late_memory* const late = here.late()) [[likely]]
     late->store(*self, self->pending, value);
@@ -398,7 +409,7 @@ struct exchange_operand {
   const entered inside(*self);
   publish_access(here, *self, named, address, size_bytes, order, reach, from);
   self->operands = {operand, static_cast<uint64_t>(kind)};
-  take_turn(here, *self);
+  take_atomic_turn(here, *self);
   const uint64_t before = read_memory(address, size_bytes);
   uint64_t old = before;
   if (late_memory* const late = here.late()) [[likely]] {
@@ -445,7 +456,7 @@ enum class exchange_kind : uint8_t {
   const entered inside(*self);
   publish_access(here, *self, operation_kind::compare_exchange, address, size_bytes, order, reach, from);
   self->operands = {expected, desired};
-  take_turn(here, *self);
+  take_atomic_turn(here, *self);
   const uint64_t before = read_memory(address, size_bytes);
   uint64_t old = before;
   const bool fails = kind == exchange_kind::weak && before == expected && here.fails_spuriously(*self);

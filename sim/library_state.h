@@ -1,0 +1,20 @@
+// What the C++ library keeps in the program's own variables, and every run must find as the first one did.
+#pragma once
+
+#include <cstddef>
+#include <cstring>
+
+// std::__detail::__waiter_pool_base::_S_for(void const*)::__w of libstdc++ 11 to 15: how many wait at each of 16 groups of addresses, and a count
+// of notifications, for std::atomic::wait, std::barrier, std::latch and std::counting_semaphore. Only programs that use these have it.
+extern "C" [[gnu::weak]] char heddle_waiter_pool[] asm("_ZZNSt8__detail18__waiter_pool_base6_S_forEPKvE3__w");
+
+namespace heddle::sim {
+
+/// A run that ends early abandons those who wait: they would count in the next run, which then does otherwise.
+inline void reset_library_state() {
+  constexpr size_t group_bytes = 128;
+  constexpr size_t groups = 16;
+  if (heddle_waiter_pool != nullptr) std::memset(heddle_waiter_pool, 0, groups * group_bytes);
+}
+
+}  // namespace heddle::sim

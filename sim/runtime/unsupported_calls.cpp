@@ -1,0 +1,220 @@
+// Calls that have something run outside of the simulation: threads, processes, signals, timers. In code under test they end the run
+// (--wrap), for what they start would neither be scheduled nor seen, and a verdict about the rest would be about another program.
+#include <heddle/sim/runtime/refusal.h>
+#include <pthread.h>
+#include <signal.h>
+#include <spawn.h>
+#include <sys/time.h>
+#include <sys/types.h>
+#include <threads.h>
+#include <time.h>
+#include <unistd.h>
+
+#include <cstdarg>
+#include <cstdio>
+#include <cstdlib>
+#include <string>
+#include <vector>
+
+namespace runtime = heddle::sim::runtime;
+using heddle::sim::lane;
+using heddle::sim::world;
+
+namespace {
+
+[[noreturn]] void unsupported(lane& self, const char* call, const char* why, const runtime::caller& from) {
+  runtime::refuse(self, heddle::scheduler::verdict::unsupported, std::string(call) + ": " + why, from);
+}
+
+constexpr const char* no_thread =
+    "the simulator does not see the thread that this starts; start host threads with device.spawn_host";
+constexpr const char* no_process =
+    "the simulator does not see another process; do it outside of the scenario, or play it with device.spawn_host";
+constexpr const char* no_signal =
+    "signals are not simulated; have a host thread (device.spawn_host) do what the handler does";
+constexpr const char* no_timer =
+    "a timer runs on the real clock, which the simulator does not see; have a host thread (device.spawn_host) sleep";
+
+// The arguments of execl and its like, up to the null pointer that ends them.
+std::vector<char*> listed(const char* first, va_list& more) {
+  std::vector<char*> all;
+  for (const char* each = first; each != nullptr; each = va_arg(more, const char*))
+    all.push_back(const_cast<char*>(each));
+  all.push_back(nullptr);
+  return all;
+}
+
+}  // namespace
+
+// Ends the run where a lane calls; anybody else's call goes on below.
+#define HEDDLE_REFUSE(call, why)                                       \
+  if (lane* const self = world::current; self != nullptr) [[unlikely]] \
+  unsupported(*self, call, why, HEDDLE_CALLER)
+
+extern "C" {
+
+// NOLINTBEGIN(bugprone-reserved-identifier): the linker chose the names
+
+// -- threads -----------------------------------------------------------------------------------------------------------------------
+
+int __real_pthread_create(pthread_t* thread, const pthread_attr_t* how, void* (*body)(void*), void* argument);
+int __wrap_pthread_create(pthread_t* thread, const pthread_attr_t* how, void* (*body)(void*), void* argument) {
+  HEDDLE_REFUSE("pthread_create", no_thread);
+  return __real_pthread_create(thread, how, body, argument);
+}
+
+int __real_thrd_create(thrd_t* thread, thrd_start_t body, void* argument);
+int __wrap_thrd_create(thrd_t* thread, thrd_start_t body, void* argument) {
+  HEDDLE_REFUSE("thrd_create", no_thread);
+  return __real_thrd_create(thread, body, argument);
+}
+
+// std::thread::_M_start_thread(std::unique_ptr<_State>, void (*)()), where all threads of libstdc++ begin. `state` is passed by address, as
+// each class with a destructor.
+void __real__ZNSt6thread15_M_start_threadESt10unique_ptrINS_6_StateESt14default_deleteIS1_EEPFvvE(void* self,
+                                                                                                  void* state,
+                                                                                                  void (*depends)());
+void __wrap__ZNSt6thread15_M_start_threadESt10unique_ptrINS_6_StateESt14default_deleteIS1_EEPFvvE(void* thread,
+                                                                                                  void* state,
+                                                                                                  void (*depends)()) {
+  HEDDLE_REFUSE("std::thread, std::jthread or std::async", no_thread);
+  __real__ZNSt6thread15_M_start_threadESt10unique_ptrINS_6_StateESt14default_deleteIS1_EEPFvvE(thread, state, depends);
+}
+
+// OpenMP, of g++ and of clang. Only programs that use it have them.
+[[gnu::weak]] void __real_GOMP_parallel(void (*body)(void*), void* data, unsigned threads, unsigned flags);
+void __wrap_GOMP_parallel(void (*body)(void*), void* data, unsigned threads, unsigned flags) {
+  HEDDLE_REFUSE("OpenMP", no_thread);
+  __real_GOMP_parallel(body, data, threads, flags);
+}
+
+// -- processes ---------------------------------------------------------------------------------------------------------------------
+
+pid_t __real_fork();
+pid_t __wrap_fork() {
+  HEDDLE_REFUSE("fork", no_process);
+  return __real_fork();
+}
+
+// The child of a vfork must not return from here; that of a fork may.
+pid_t __wrap_vfork() {
+  HEDDLE_REFUSE("vfork", no_process);
+  return __real_fork();
+}
+
+int __real_posix_spawn(pid_t* process, const char* path, const posix_spawn_file_actions_t* files,
+                       const posix_spawnattr_t* how, char* const* arguments, char* const* environment);
+int __wrap_posix_spawn(pid_t* process, const char* path, const posix_spawn_file_actions_t* files,
+                       const posix_spawnattr_t* how, char* const* arguments, char* const* environment) {
+  HEDDLE_REFUSE("posix_spawn", no_process);
+  return __real_posix_spawn(process, path, files, how, arguments, environment);
+}
+
+int __real_posix_spawnp(pid_t* process, const char* file, const posix_spawn_file_actions_t* files,
+                        const posix_spawnattr_t* how, char* const* arguments, char* const* environment);
+int __wrap_posix_spawnp(pid_t* process, const char* file, const posix_spawn_file_actions_t* files,
+                        const posix_spawnattr_t* how, char* const* arguments, char* const* environment) {
+  HEDDLE_REFUSE("posix_spawnp", no_process);
+  return __real_posix_spawnp(process, file, files, how, arguments, environment);
+}
+
+int __real_system(const char* command);
+int __wrap_system(const char* command) {
+  HEDDLE_REFUSE("system", no_process);
+  return __real_system(command);
+}
+
+FILE* __real_popen(const char* command, const char* mode);
+FILE* __wrap_popen(const char* command, const char* mode) {
+  HEDDLE_REFUSE("popen", no_process);
+  return __real_popen(command, mode);
+}
+
+int __real_daemon(int stays, int keeps_open);
+int __wrap_daemon(int stays, int keeps_open) {
+  HEDDLE_REFUSE("daemon", no_process);
+  return __real_daemon(stays, keeps_open);
+}
+
+int __real_execve(const char* path, char* const* arguments, char* const* environment);
+int __wrap_execve(const char* path, char* const* arguments, char* const* environment) {
+  HEDDLE_REFUSE("execve", no_process);
+  return __real_execve(path, arguments, environment);
+}
+
+int __real_execv(const char* path, char* const* arguments);
+int __wrap_execv(const char* path, char* const* arguments) {
+  HEDDLE_REFUSE("execv", no_process);
+  return __real_execv(path, arguments);
+}
+
+int __real_execvp(const char* file, char* const* arguments);
+int __wrap_execvp(const char* file, char* const* arguments) {
+  HEDDLE_REFUSE("execvp", no_process);
+  return __real_execvp(file, arguments);
+}
+
+int __wrap_execl(const char* path, const char* first, ...) {
+  HEDDLE_REFUSE("execl", no_process);
+  va_list more;
+  va_start(more, first);
+  const std::vector<char*> arguments = listed(first, more);
+  va_end(more);
+  return __real_execv(path, arguments.data());
+}
+
+int __wrap_execlp(const char* file, const char* first, ...) {
+  HEDDLE_REFUSE("execlp", no_process);
+  va_list more;
+  va_start(more, first);
+  const std::vector<char*> arguments = listed(first, more);
+  va_end(more);
+  return __real_execvp(file, arguments.data());
+}
+
+// -- signals -----------------------------------------------------------------------------------------------------------------------
+
+sighandler_t __real_signal(int number, sighandler_t handler);
+sighandler_t __wrap_signal(int number, sighandler_t handler) {
+  HEDDLE_REFUSE("signal", no_signal);
+  return __real_signal(number, handler);
+}
+
+// Who only asks changes nothing.
+int __real_sigaction(int number, const struct sigaction* action, struct sigaction* before);
+int __wrap_sigaction(int number, const struct sigaction* action, struct sigaction* before) {
+  if (action != nullptr) {
+    HEDDLE_REFUSE("sigaction", no_signal);
+  }
+  return __real_sigaction(number, action, before);
+}
+
+// -- timers ------------------------------------------------------------------------------------------------------------------------
+
+unsigned __real_alarm(unsigned seconds);
+unsigned __wrap_alarm(unsigned seconds) {
+  HEDDLE_REFUSE("alarm", no_timer);
+  return __real_alarm(seconds);
+}
+
+int __real_setitimer(__itimer_which_t which, const itimerval* to, itimerval* before);
+int __wrap_setitimer(__itimer_which_t which, const itimerval* to, itimerval* before) {
+  HEDDLE_REFUSE("setitimer", no_timer);
+  return __real_setitimer(which, to, before);
+}
+
+int __real_timer_create(clockid_t clock, sigevent* event, timer_t* made);
+int __wrap_timer_create(clockid_t clock, sigevent* event, timer_t* made) {
+  HEDDLE_REFUSE("timer_create", no_timer);
+  return __real_timer_create(clock, event, made);
+}
+
+int __real_timerfd_create(int clock, int flags);
+int __wrap_timerfd_create(int clock, int flags) {
+  HEDDLE_REFUSE("timerfd_create", no_timer);
+  return __real_timerfd_create(clock, flags);
+}
+
+// NOLINTEND(bugprone-reserved-identifier)
+
+}  // extern "C"
