@@ -317,20 +317,17 @@ void world::became_candidate([[maybe_unused]] const lane& who) {
   if (who.id < tail_.passed_over.size()) tail_.passed_over[who.id] = 0;
 }
 
-// What the fair part of the budget was spent on.
+// What the budget was spent on: one that fills memory word by word may take it all.
 std::string world::who_took_the_steps(lane& self) {
-  const lane* most = nullptr;
-  uint32_t taken = 0;
-  for (size_t n = 0; n < lanes_used_; ++n) {
-    const uint32_t before = n < tail_.operations_before.size() ? tail_.operations_before[n] : 0;
-    if (lanes_[n].operations - before <= taken) continue;
-    taken = lanes_[n].operations - before;
-    most = &lanes_[n];
-  }
-  if (most == nullptr) return {};
-  std::string text = "; of the fair steps " + name_of(*most) + " took " + std::to_string(taken);
+  const lane* most = &lanes_[0];
+  for (size_t n = 1; n < lanes_used_; ++n)
+    if (lanes_[n].operations > most->operations) most = &lanes_[n];
+  const uint32_t before = most->id < tail_.operations_before.size() ? tail_.operations_before[most->id] : 0;
+  std::string text = "; " + name_of(*most) + " took " + std::to_string(most->operations) + " of all steps, " +
+                     std::to_string(most->operations - before) + " of the fair ones";
   if (tail_.spent_at_one_place() && tail_.spent_calls.front() != nullptr)
-    aside(self, [&] { text += ", more than half of all were taken at " + source_of(tail_.spent_calls).where(); });
+    aside(self,
+          [&] { text += "; more than half of the fair ones were taken at " + source_of(tail_.spent_calls).where(); });
   return text;
 }
 
