@@ -72,74 +72,157 @@ std::string hang_report::standing(const lane& who) const {
   return text;
 }
 
-// Who changed what the lane reads, the latest first: often itself, and the one before is whom it waits for. Where nobody has,
-// those who use the same bytes are the ones to look at.
+bool hang_report::waits_for_an_end(const lane& who) {
+  return who.state == lane_state::waiting &&
+         (who.pending.kind == operation_kind::synchronize || who.pending.kind == operation_kind::join);
+}
+
+// What it has read in the last turn of its loop; what it keeps beside that may be of loops that it has left.
+std::vector<watched> hang_report::looked_at(const lane& who) const {
+  const std::vector<watched>& all = who.reads.entries();
+  const auto turn = world_.recorder_->last_turn_of(who);
+  if (!turn) return all;
+  std::vector<watched> read;
+  for (const watched& each : all)
+    if (std::any_of(turn->begin(), turn->end(),
+                    [&](const watched& one) { return one.overlaps(each.address, each.size_bytes); }))
+      read.push_back(each);
+  return read.empty() ? all : read;
+}
+
+// Whether it goes on by nothing but what would let the other one, who looks at `words`, go on too: it will not be the one that changes them.
+bool hang_report::only_follows(const lane& who, const std::vector<watched>& words) const {
+  if (who.state != lane_state::waiting || waits_for_an_end(who)) return false;
+  if (who.pending.kind == operation_kind::lock_mutex || is_masked_off(who)) return false;
+  const std::vector<watched> own = looked_at(who);
+  return !own.empty() && std::all_of(own.begin(), own.end(), [&](const watched& each) {
+    return std::any_of(words.begin(), words.end(),
+                       [&](const watched& one) { return one.overlaps(each.address, each.size_bytes); });
+  });
+}
+
+bool hang_report::may_change(const lane& other, const lane& who, const std::vector<watched>& words) const {
+  return &other != &who && other.state != lane_state::ended && !waits_for_an_end(other) && !only_follows(other, words);
+}
+
+// Who changed what the lane reads, the latest first: often itself, and the one before is whom it waits for. A store that counts as older than
+// one made before it changes nothing, and is often what is missing.
 std::string hang_report::who_could_change(const lane& who, const watched& entry) const {
+  const recorder& run = *world_.recorder_;
   const auto told = [&](const recorder::change& change) {
     return (change.who == &who ? "itself" : name_of(*change.who)) + " at " + source_of(change.calls).where() +
-           " (step " + std::to_string(change.step) + ")" + (change.who == &who ? "" : ", who " + state_of(*change.who));
+           (change.step == 0 ? " (before the first step)" : " (step " + std::to_string(change.step) + ")") +
+           (change.who == &who ? "" : ", who " + state_of(*change.who));
   };
-  const std::vector<recorder::change> changes = world_.recorder_->changes_of(entry.address, entry.size_bytes);
+  const std::vector<recorder::change> changes = run.changes_of(entry.address, entry.size_bytes);
   std::string text = ", which nobody has changed";
   if (!changes.empty()) {
     text = ", last changed by " + told(changes.front());
-    if (changes.front().who == &who && changes.size() > 1) return text + "; before that by " + told(changes[1]);
-    if (changes.front().who != &who) return text;
+    if (changes.front().who == &who && changes.size() > 1) text += "; before that by " + told(changes[1]);
   }
-  std::string others;
-  size_t users = 0;
-  for (const lane* user : world_.recorder_->users_of(entry.address))
-    if (user != &who && ++users <= most_untouched)
-      others += (others.empty() ? "" : ", ") + name_of(*user) + " (" + state_of(*user) + ")";
-  if (users > most_untouched) others += " and " + std::to_string(users - most_untouched) + " more";
-  if (!others.empty()) return text + "; used also by " + others;
-  return text + (changes.empty() ? " and nobody else has looked at" : "; nobody else has looked at it");
+  for (const auto& [store, newer] : run.stores_behind(entry.address, entry.size_bytes)) {
+    const recorder::taken& made = *run.taken_in(store);
+    text += "; a store of " + hexadecimal(made.value) + " by " + name_of(*made.who) + " at " +
+            source_of(made.calls).where() + " (step " + std::to_string(store) + ") counts as older than step " +
+            std::to_string(newer) + ": " + name_of(*made.who) + " had not acquired it";
+  }
+  const std::string elsewhere = stored_elsewhere(describe_location(world_.heap_, entry.address), &who, nullptr);
+  return elsewhere.empty() ? text : text + "; " + elsewhere;
 }
 
-bool hang_report::add_edges(const lane& who, const watched& entry, const std::string& location,
-                            wait_graph& graph) const {
-  const auto may_end_it = [&](const lane& other) { return &other != &who && other.state != lane_state::ended; };
+// "in other schedules wave 0 lane 0 stored it at FILE:LINE"; by that lane alone, where one is given.
+std::string hang_report::stored_elsewhere(const std::string& location, const lane* who, const lane* by) const {
+  if (world_.others_ == nullptr) return {};
+  std::string text;
+  size_t told = 0;
+  constexpr size_t most_told = 3;
+  for (const store_elsewhere& one : world_.others_->stores) {
+    if (one.place != location || (by != nullptr && one.actor != name_of(*by))) continue;
+    if (++told > most_told) continue;
+    text += (text.empty() ? "in other schedules " : ", ") + one.actor +
+            (who != nullptr && one.actor == name_of(*who) ? " itself" : "") + " stored it at " + one.where;
+  }
+  if (told > most_told) text += " and " + std::to_string(told - most_told) + " more did";
+  return text;
+}
+
+// Whoever is known to change it: in this run, or, where none of these is left, in other schedules. Whether there is any.
+bool hang_report::add_edges(const lane& who, const watched& entry, const std::vector<watched>& words,
+                            const std::string& location, wait_graph& graph) const {
   // Where many have changed it, those who were the latest.
   std::vector<const wave*> added;
-  const auto add = [&](const lane& other) {
-    if (std::find(added.begin(), added.end(), other.of) == added.end()) {
-      if (added.size() == most_untouched) return;
-      added.push_back(other.of);
+  const auto has = [&](const wave* of) { return std::find(added.begin(), added.end(), of) != added.end(); };
+  for (const recorder::change& change : world_.recorder_->changes_of(entry.address, entry.size_bytes)) {
+    if (!may_change(*change.who, who, words)) continue;
+    if (!has(change.who->of)) {
+      if (added.size() == most_untouched) continue;
+      added.push_back(change.who->of);
     }
-    graph.add(*who.of, lane_bit(who), *other.of, lane_bit(other), location);
-  };
-  const std::vector<recorder::change> changes = world_.recorder_->changes_of(entry.address, entry.size_bytes);
-  bool changed_by_others = false;
-  for (const recorder::change& change : changes) {
-    changed_by_others = changed_by_others || change.who != &who;
-    if (may_end_it(*change.who)) add(*change.who);
+    graph.add(*who.of, lane_bit(who), *change.who->of, lane_bit(*change.who), location);
   }
-  if (changed_by_others) return true;
-  const std::vector<const lane*> users = world_.recorder_->users_of(entry.address);
-  const auto others = std::count_if(users.begin(), users.end(), [&](const lane* user) { return may_end_it(*user); });
-  if (others > static_cast<std::ptrdiff_t>(most_untouched)) return false;  // so many that it says nothing
-  for (const lane* user : users)
-    if (may_end_it(*user)) add(*user);
+  const bool is_known = !added.empty();
+  if (world_.others_ == nullptr) return is_known;
+  for (size_t n = 0; n < world_.lanes_used_; ++n) {
+    const lane& other = world_.lanes_[n];
+    // Of a wave that is known, any lane that does so may be meant.
+    if (!may_change(other, who, words) || (is_known && !has(other.of))) continue;
+    const std::string why = stored_elsewhere(location, nullptr, &other);
+    if (why.empty()) continue;
+    graph.add(*who.of, lane_bit(who), *other.of, lane_bit(other), location, certainty::elsewhere, why);
+    added.push_back(other.of);
+  }
   return !added.empty();
 }
 
-// Of one who reads only what nobody else has come to: whoever would change that is among those who are left. Not those who wait for
-// others to end, nor where so many are left that it says nothing.
-void hang_report::add_edges_to_all(const lane& who, const std::string& location, wait_graph& graph) const {
+// Of one that waits for what nothing that is left is known to change: it is up to one of those, whichever.
+std::string hang_report::add_edges_to_all(const lane& who, const std::vector<watched>& words,
+                                          const std::string& location, wait_graph& graph) const {
+  constexpr uint64_t all_lanes = ~uint64_t{0};
   std::vector<const wave*> left;
+  std::vector<const wave*> at_the_end;
   for (size_t n = 0; n < world_.waves_used_; ++n) {
     const wave& other = world_.waves_[n];
-    if (&other == who.of || !other.live() || other.lanes.empty()) continue;
-    const operation_kind doing = other.lanes.front()->pending.kind;
-    if (doing == operation_kind::synchronize || doing == operation_kind::join) continue;
-    left.push_back(&other);
+    if (&other == who.of || !other.live()) continue;
+    const auto is_left = [&](const lane* each) { return may_change(*each, who, words); };
+    if (!other.resident || std::any_of(other.lanes.begin(), other.lanes.end(), is_left))
+      left.push_back(&other);
+    else if (!other.lanes.empty() && waits_for_an_end(*other.lanes.front()))
+      at_the_end.push_back(&other);
   }
-  if (left.size() > most_untouched) return;
-  constexpr uint64_t all_lanes = ~uint64_t{0};
-  for (const wave* other : left) graph.add(*who.of, lane_bit(who), *other, all_lanes, location, true);
+  const auto listed = [](const std::vector<const wave*>& all) {
+    std::string names;
+    for (size_t n = 0; n < all.size(); ++n)
+      names += (n == 0 ? "" : n + 1 == all.size() ? " and " : ", ") + name_of(*all[n]);
+    return names;
+  };
+  if (left.size() > most_untouched)
+    return "any of the " + std::to_string(left.size()) + " that are left may be the one";
+  for (const wave* other : left) graph.add(*who.of, lane_bit(who), *other, all_lanes, location, certainty::supposed);
+  if (!left.empty())
+    return (left.size() == 1 ? "only " : "") + listed(left) + (left.size() == 1 ? " is left" : " are left");
+  // Who waits for the end of others stores nothing meanwhile; but that it would, is known from other schedules.
+  for (const wave* other : at_the_end)
+    if (const std::string why = stored_elsewhere(location, nullptr, other->lanes.front()); !why.empty())
+      graph.add(*who.of, lane_bit(who), *other, lane_bit(*other->lanes.front()), location, certainty::elsewhere, why);
+  if (at_the_end.empty()) return "nothing is left that could";
+  return "only " + listed(at_the_end) + (at_the_end.size() == 1 ? " is left, and waits" : " are left, and wait") +
+         " for the end of others";
 }
 
-std::string hang_report::watching(const lane& who, wait_graph& graph) const {
+// "which host main wrote last, and has ended: nothing is left that writes it"
+std::string hang_report::why_unknown(const lane& who, const watched& entry, const std::vector<watched>& words) const {
+  const std::vector<recorder::change> changes = world_.recorder_->changes_of(entry.address, entry.size_bytes);
+  if (changes.empty()) return "which nothing has stored to";
+  const auto by_other = std::find_if(changes.begin(), changes.end(), [&](const auto& one) { return one.who != &who; });
+  if (by_other == changes.end()) return "which " + name_of(who) + " itself wrote last";
+  const lane& last = *by_other->who;
+  std::string text = "which " + name_of(last) + " wrote last, and ";
+  if (last.state == lane_state::ended) return text + "has ended: nothing is left that writes it";
+  if (waits_for_an_end(last)) return text + "stands in " + to_string(last.pending.kind) + " now";
+  return only_follows(last, words) ? text + "waits for it too" : text + state_of(last);
+}
+
+std::string hang_report::watching(const lane& who, wait_graph& graph) {
   std::string text;
   if (is_masked_off(who)) {
     graph.add(*who.of, lane_bit(who), *who.of, world::comes_before(who), "masked off");
@@ -160,33 +243,46 @@ std::string hang_report::watching(const lane& who, wait_graph& graph) const {
     const mutex_table::holder* const holder = world_.mutexes_.holder_of(who.reads.entries().front().address);
     if (holder == nullptr) return text;
     const bool own = holder->who == &who;
-    if (!own) graph.add(*who.of, lane_bit(who), *holder->who->of, lane_bit(*holder->who), "a mutex");
+    graph.add(*who.of, lane_bit(who), *holder->who->of, lane_bit(*holder->who), "a mutex");
     return "    held by " + (own ? "itself" : name_of(*holder->who)) + " since " + source_of(holder->calls).where() +
            (own ? "" : ", who " + state_of(*holder->who)) + '\n';
   }
-  size_t shown = 0;
-  bool any = false;  // of those who could change something is known
-  std::string first;
-  for (const watched& entry : who.reads.entries()) {
-    if (who.pending.kind == operation_kind::join) {
+  if (who.pending.kind == operation_kind::join) {
+    for (const watched& entry : who.reads.entries())
       for (size_t n = 0; n < world_.waves_used_; ++n)
         if (&world_.waves_[n].ended == entry.address)
           graph.add(*who.of, lane_bit(who), world_.waves_[n], all_lanes, "its end");
-      any = true;
-      continue;
-    }
-    const std::string location = describe_location(world_.heap_, entry.address);
-    const bool show = ++shown <= most_locations;
-    if (show)
-      text += "    reads " + location + " (" + plural(entry.size_bytes, "byte", "bytes") + ")" +
-              (entry.by_change ? "" : " = " + hexadecimal(entry.value));
-    if (show) text += who_could_change(who, entry) + '\n';
-    any = add_edges(who, entry, location, graph) || any;
-    if (first.empty()) first = location;
+    return text;
   }
-  if (!any && !first.empty()) {
-    add_edges_to_all(who, first, graph);
-    graph.add_unknown(*who.of, lane_bit(who), first, "which nobody else has changed");
+  const std::vector<watched> words = looked_at(who);
+  size_t shown = 0;
+  bool any = false;  // of those who could change something is known
+  for (const watched& entry : words) {
+    const std::string location = describe_location(world_.heap_, entry.address);
+    if (++shown <= most_locations)
+      text += "    reads " + location + " (" + plural(entry.size_bytes, "byte", "bytes") + ")" +
+              (entry.by_change ? "" : " = " + hexadecimal(entry.value)) + who_could_change(who, entry) + '\n';
+    any = add_edges(who, entry, words, location, graph) || any;
+  }
+  if (!any) {
+    size_t told = 0;
+    constexpr size_t most_told = 2;
+    for (const watched& entry : words) {
+      const std::string location = describe_location(world_.heap_, entry.address);
+      unexplained_.push_back(location);
+      std::string why = why_unknown(who, entry, words);
+      const std::string left = add_edges_to_all(who, words, location, graph);
+      if (++told > most_told) continue;
+      if (!why.ends_with("nothing is left that writes it")) why += "; " + left;
+      if (const std::string elsewhere = stored_elsewhere(location, &who, nullptr); !elsewhere.empty())
+        why += "; " + elsewhere;
+      else if (world_.others_ != nullptr)
+        why +=
+            ", nor has any in " + plural(world_.others_->runs, "other schedule", "other schedules") + " stored to it";
+      graph.add_unknown(*who.of, lane_bit(who), location, why);
+    }
+  } else if (world_.others_ == nullptr) {
+    for (const watched& entry : words) unexplained_.push_back(describe_location(world_.heap_, entry.address));
   }
   if (shown > most_locations) text += "    ... and " + std::to_string(shown - most_locations) + " more locations\n";
   return text;
@@ -245,13 +341,25 @@ std::string hang_report::held_back() {
   return text;
 }
 
+// A wave that has no place on the device waits for one of those that have.
+void hang_report::wait_for_places(const wave& waiting) {
+  constexpr uint64_t all_lanes = ~uint64_t{0};
+  size_t told = 0;
+  for (size_t n = 0; n < world_.waves_used_ && told < most_untouched; ++n) {
+    const wave& other = world_.waves_[n];
+    if (other.host || !other.live() || !other.resident || other.gpu != waiting.gpu) continue;
+    graph_.add(waiting, all_lanes, other, all_lanes, "a place on the device");
+    ++told;
+  }
+}
+
 // Lanes of a wave that stand alike are told together.
 void hang_report::collect() {
   for (size_t n = 0; n < world_.waves_used_; ++n) {
     const wave& of = world_.waves_[n];
     if (!of.live()) continue;
     if (!of.resident) {
-      not_started_ += world_.may_begin(*of.runs) ? 1 : 0;
+      if (world_.may_begin(*of.runs) && ++not_started_ <= most_untouched) wait_for_places(of);
       continue;
     }
     const size_t first = groups_.size();

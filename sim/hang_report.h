@@ -23,6 +23,8 @@ class hang_report {
   std::string text(const std::string& cycle);
   /// Who waits for whom; filled by text().
   const wait_graph& graph() const { return graph_; }
+  /// Places that something waits for without having been changed by anything that is left; filled by text().
+  std::vector<std::string> unexplained() const { return unexplained_; }
 
  private:
   /// In this order.
@@ -38,11 +40,21 @@ class hang_report {
   order rank_of(const lane& who) const;
   static std::string text_of(const group& one);
   std::string standing(const lane& who) const;
-  std::string watching(const lane& who, wait_graph& graph) const;
+  std::string watching(const lane& who, wait_graph& graph);
+  void wait_for_places(const wave& waiting);
   std::string who_could_change(const lane& who, const watched& entry) const;
-  /// Whether anything is known of who could change it.
-  bool add_edges(const lane& who, const watched& entry, const std::string& location, wait_graph& graph) const;
-  void add_edges_to_all(const lane& who, const std::string& location, wait_graph& graph) const;
+  static bool waits_for_an_end(const lane& who);
+  std::vector<watched> looked_at(const lane& who) const;
+  bool only_follows(const lane& who, const std::vector<watched>& words) const;
+  /// Whether `other` could change what `who` looks at, before anything else has let that go on.
+  bool may_change(const lane& other, const lane& who, const std::vector<watched>& words) const;
+  std::string stored_elsewhere(const std::string& location, const lane* who, const lane* by) const;
+  bool add_edges(const lane& who, const watched& entry, const std::vector<watched>& words, const std::string& location,
+                 wait_graph& graph) const;
+  /// Says which are left.
+  std::string add_edges_to_all(const lane& who, const std::vector<watched>& words, const std::string& location,
+                               wait_graph& graph) const;
+  std::string why_unknown(const lane& who, const watched& entry, const std::vector<watched>& words) const;
   std::string state_of(const lane& who) const;
   static bool is_masked_off(const lane& who);
   std::string held_back();
@@ -51,6 +63,7 @@ class hang_report {
   const world& world_;
   wait_graph graph_;
   std::vector<group> groups_;
+  std::vector<std::string> unexplained_;
   uint64_t not_started_ = 0;
 };
 

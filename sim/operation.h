@@ -67,6 +67,11 @@ constexpr bool may_write(operation_kind kind) {
          kind == operation_kind::volatile_store || kind == operation_kind::notify;
 }
 
+constexpr bool is_store(operation_kind kind) {
+  return kind == operation_kind::store || kind == operation_kind::plain_store ||
+         kind == operation_kind::volatile_store || kind == operation_kind::notify;
+}
+
 struct operation {
   operation_kind kind = operation_kind::none;
   memory_order order = memory_order::relaxed;

@@ -1,14 +1,18 @@
 // What a run leaves behind when it is to be explained: every step, and who changed what.
 #pragma once
 
+#include <heddle/scheduler/choice.h>
 #include <heddle/sim/lane.h>
 #include <heddle/sim/named_slots.h>
 #include <heddle/sim/run_record.h>
 #include <heddle/sim/simulation.h>
 
 #include <cstdint>
+#include <optional>
+#include <string>
 #include <unordered_map>
 #include <unordered_set>
+#include <utility>
 #include <vector>
 
 namespace heddle::sim {
@@ -27,9 +31,12 @@ class recorder {
     uint64_t reads = run_record::never;
     uint64_t arrived = run_record::never;
     uint64_t arrived_bytes = 0;
+    uint64_t missed = run_record::never;
     bool changes = false;
     bool is_old = false;
     bool lost = false;
+    bool spurious = false;
+    bool woke = false;
   };
   /// A change of memory: by whom, of what, where in the source, at which step.
   struct change {
@@ -47,17 +54,31 @@ class recorder {
   void performed_before_steps(const lane& who);
   /// The plain store that was the lane's last step has written this.
   void stored(const lane& who, uint64_t value);
-  /// `by_step`: the lane has done so in its last step, and memory has not been told of it in another way.
-  void changed(const lane& who, const void* address, size_t size_bytes, bool by_step, bool readable);
+  /// `by_step`: the lane has done so in its last step, and memory has not been told of it in another way. `made_in`: the step of the store
+  /// that has arrived now; 0: it is none.
+  void changed(const lane& who, const void* address, size_t size_bytes, bool by_step, bool readable,
+               uint64_t made_in = 0);
 
   // What a picture of the run shows beside its steps (run_record.h).
 
-  /// Of the load that the lane is about to have performed: the step of the store that it has read, 0 where there was none.
-  void found(const lane& who, uint64_t store_step, bool is_newest);
+  /// Of the load that the lane is about to have performed: the step of the store that it has read, 0 where there was none; `newest_step`: of
+  /// the newest.
+  void found(const lane& who, uint64_t store_step, bool is_newest, uint64_t newest_step);
+  /// The store of that step counts as older than that of the other one.
+  void stands_behind(uint64_t store_step, uint64_t newer_step);
+  /// The weak compare-exchange that the lane is about to have performed fails for no reason.
+  void fails_for_no_reason(const lane& who) { fails_.insert(&who); }
+  /// The lane, which was about to wait, goes on for no reason.
+  void wakes_for_no_reason(const lane& who);
+  /// A choice about something else than actors was answered otherwise than by default, in the step that comes next.
+  void odd_answer(const lane& who, scheduler::choice_kind kind);
+  /// The lane is at the end of a turn of its loop, in this private state.
+  void turn_ended(const lane& who, uint64_t state);
   /// So many bytes that were stored in that step are in memory now.
   void arrived(uint64_t store_step, uint64_t size_bytes, uint64_t now);
   void ring_sent(uint64_t number, uint64_t step);
   void ring_arrived(uint64_t number, uint64_t now);
+  uint64_t step_of_ring(uint64_t number) const;
   /// The ring that the lane sends next is lost.
   void ring_is_lost(const lane& who) { loses_ring_.insert(&who); }
 
@@ -76,8 +97,13 @@ class recorder {
   /// The latest change of each lane that overlaps the bytes, the latest of all first.
   std::vector<change> changes_of(const void* address, size_t size_bytes) const;
 
-  /// The lanes that have touched the bytes at all, in order of their first time.
-  std::vector<const lane*> users_of(const void* address) const;
+  /// The steps of stores to the bytes that count as older than one that was made before them, and the step of that one.
+  std::vector<std::pair<uint64_t, uint64_t>> stores_behind(const void* address, size_t size_bytes) const;
+  /// The lane's last load of the bytes; null: none.
+  const taken* last_read(const lane& who, const void* address, size_t size_bytes) const;
+  const taken* taken_in(uint64_t number) const { return const_cast<recorder*>(this)->at_step(number); }
+  /// What the lane has read in the last turn of its loop; nothing where no turn is known.
+  std::optional<std::vector<watched>> last_turn_of(const lane& who) const;
 
   /// Whether the lane of that step performed a fence in it.
   bool is_fence(uint64_t step) const;
@@ -90,12 +116,15 @@ class recorder {
   std::vector<step_record> steps_between(const heap& memory, uint64_t after, uint64_t to) const;
 
  private:
-  static step_record in_words(const heap& memory, const taken& one);
+  step_record in_words(const heap& memory, const taken& one) const;
+  step_record arrival_in_words(const heap& memory, const taken& one) const;
+  std::string note_of(const taken& one) const;
+  /// "the store of 0x1 by wave 0 lane 0 at FILE:LINE (step 7)"
+  std::string store_in_words(uint64_t step) const;
   static constexpr uint64_t granule_bytes = 8;
   std::vector<taken> taken_;
-  std::unordered_map<const lane*, size_t> last_of_;                  ///< in taken_
-  std::unordered_map<uint64_t, std::vector<change>> changes_;        ///< by granule
-  std::unordered_map<const void*, std::vector<const lane*>> users_;  ///< by address
+  std::unordered_map<const lane*, size_t> last_of_;            ///< in taken_
+  std::unordered_map<uint64_t, std::vector<change>> changes_;  ///< by granule
   uint64_t last_step_ = 0;
   call_chain before_steps_ = {};  ///< of the main thread's latest operation while it was alone
 
@@ -123,12 +152,25 @@ class recorder {
   };
   struct finding {
     uint64_t store_step = run_record::never;
+    uint64_t newest_step = run_record::never;
     bool is_old = false;
     bool fresh = false;  ///< of the load that comes next
+  };
+  struct turn {
+    uint64_t state = 0;
+    size_t last = 0;  ///< its last step, in taken_
+  };
+  struct odd {
+    const lane* who = nullptr;
+    scheduler::choice_kind kind = scheduler::choice_kind::visible;
+    uint64_t step = 0;     ///< that it is about
+    uint64_t arrives = 0;  ///< the step of the store that has arrived by it; 0: none
+    uint64_t before = 0;   ///< the step of an older one that was still under way then; 0: none
   };
   class words;
 
   taken* at_step(uint64_t step);
+  std::string in_words(const heap& memory, const odd& one) const;
   void look_at_memory(taken& one, bool under_way, bool readable);
   void look_at_read(taken& one, bool readable);
   void note_change(const lane& who, const void* address, size_t size_bytes, bool by_step, bool readable);
@@ -150,6 +192,10 @@ class recorder {
   std::unordered_map<uint64_t, uint64_t> rings_;        ///< number to step
   uint64_t sends_ring_ = 0;                             ///< the step in which a ring is put under way
   std::unordered_set<const lane*> loses_ring_;
+  std::unordered_set<const lane*> fails_;
+  std::unordered_map<uint64_t, uint64_t> behind_;  ///< step of a store to that of the newer one
+  std::unordered_map<const lane*, std::vector<turn>> turns_;
+  std::vector<odd> odd_;
   uint64_t judged_ = run_record::never;
 };
 

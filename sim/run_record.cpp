@@ -22,11 +22,6 @@ bool is_read(operation_kind kind) {
          kind == operation_kind::read_modify_write || kind == operation_kind::compare_exchange;
 }
 
-bool is_store(operation_kind kind) {
-  return kind == operation_kind::store || kind == operation_kind::plain_store ||
-         kind == operation_kind::volatile_store || kind == operation_kind::notify;
-}
-
 template <typename Each>
 void for_each_granule(const void* address, uint64_t size_bytes, Each&& each) {
   const auto first_byte = reinterpret_cast<uintptr_t>(address);
@@ -90,12 +85,13 @@ void recorder::note_store(const taken& one) {
                    [&](uint64_t granule) { stores_[granule].push_back(one.step); });
 }
 
-void recorder::found(const lane& who, uint64_t store_step, bool is_newest) {
+void recorder::found(const lane& who, uint64_t store_step, bool is_newest, uint64_t newest_step) {
   finding& now = finds_now_[&who];
   // Of an access of several locations, the latest store counts, and an old value anywhere.
   if (!now.fresh) now = {.store_step = store_step, .is_old = !is_newest, .fresh = true};
   now.store_step = std::max(now.store_step, store_step);
   now.is_old = now.is_old || !is_newest;
+  if (!is_newest) now.newest_step = newest_step;
 }
 
 void recorder::look_at_read(taken& one, bool readable) {
@@ -106,6 +102,7 @@ void recorder::look_at_read(taken& one, bool readable) {
   if (const auto last = known.find(one.what.address); last != known.end()) {
     one.reads = last->second.store_step;
     one.is_old = last->second.is_old;
+    one.missed = last->second.is_old ? last->second.newest_step : run_record::never;
     return;
   }
   infer_read(one, readable);
@@ -135,7 +132,10 @@ void recorder::infer_read(taken& one, bool readable) {
       if (store == nullptr || !overlaps(*store)) continue;
       const bool wrote_it = store->what.address == one.what.address && store->what.size_bytes == one.what.size_bytes &&
                             (store->changes ? store->after : store->value) == one.value;
-      if (one.is_old && !wrote_it) continue;
+      if (one.is_old && !wrote_it) {
+        if (one.missed == run_record::never || *step > one.missed) one.missed = *step;
+        continue;
+      }
       latest = *step;
       return;
     }
@@ -152,13 +152,26 @@ void recorder::arrived(uint64_t store_step, uint64_t size_bytes, uint64_t now) {
   store->arrived_bytes += size_bytes;
   if (store->arrived != run_record::never || store->arrived_bytes < store->what.size_bytes) return;
   store->arrived = std::max(now, store->step);
-  std::erase(under_way_[store->who], store_step);
+  std::vector<uint64_t>& under_way = under_way_[store->who];
+  std::erase(under_way, store_step);
+  if (!odd_.empty() && odd_.back().kind == scheduler::choice_kind::arrive && odd_.back().step == last_step_ + 1) {
+    odd& chosen = odd_.back();
+    if (chosen.arrives == 0) {
+      chosen.arrives = store_step;
+      if (!under_way.empty() && under_way.front() < store_step) chosen.before = under_way.front();
+    }
+  }
   note_store(*store);
 }
 
 void recorder::ring_sent(uint64_t number, uint64_t step) {
   rings_[number] = step;
   sends_ring_ = step;
+}
+
+uint64_t recorder::step_of_ring(uint64_t number) const {
+  const auto sent = rings_.find(number);
+  return sent == rings_.end() ? 0 : sent->second;
 }
 
 void recorder::ring_arrived(uint64_t number, uint64_t now) {
@@ -322,7 +335,11 @@ run_record recorder::record(const heap& memory, size_t most) const {
          .lost = one.lost,
          .after = one.after,
          .reads = one.reads,
-         .arrived = one.arrived});
+         .arrived = one.arrived,
+         .missed = one.missed,
+         .behind = behind_.contains(one.step) ? behind_.at(one.step) : run_record::never,
+         .spurious = one.spurious,
+         .woke = one.woke});
   }
   for (const memory_change& one : memory_changes_)
     made.changes.push_back({.step = one.step,
@@ -347,6 +364,7 @@ run_record recorder::record(const heap& memory, size_t most) const {
                           .client_locks = reinterpret_cast<uintptr_t>(each.client_locks),
                           .server_locks = reinterpret_cast<uintptr_t>(each.server_locks)});
   made.judged = judged_;
+  for (const odd& one : odd_) made.odd.push_back(in_words(memory, one));
   return made;
 }
 

@@ -17,8 +17,17 @@ struct wait_edge {
   std::string over;        ///< what it waits for: "ports+0x80"
   uint32_t from_wave = 0;  ///< run_record::waves
   uint32_t to_wave = 0;
-  bool supposed = false;  ///< nobody else has touched what it waits for: it may be up to anyone who is left
+  bool supposed = false;  ///< nothing is known to store to what it waits for: it may be up to any that is left
   bool on_cycle = false;  ///< of any length, with supposed edges
+  std::string why = {};   ///< what is known from other schedules; mostly empty
+};
+
+/// Something waits, and what it waits for is known of nothing.
+struct unknown_wait {
+  std::string from;
+  std::string over;
+  std::string why;  ///< "which nothing has stored to"
+  uint32_t from_wave = 0;
 };
 
 /// Why a lane does not go on.
@@ -72,6 +81,10 @@ struct run_record {
         never;  ///< the step that stored what it has read; 0: what was there in the beginning; never: unknown
     uint64_t arrived =
         never;  ///< of a store or ring: the step behind which it was in memory; never: it was still under way
+    uint64_t missed = never;  ///< of a load that `is_old`: the step of the newest store, where it is known
+    uint64_t behind = never;  ///< of a store: the step of a newer one that it counts as older than
+    bool spurious = false;    ///< a weak compare-exchange that failed for no reason
+    bool woke = false;        ///< of a pause: its lane went on for no reason
   };
   /// Memory, of at most 8 bytes, holds another value.
   struct change {
@@ -112,9 +125,13 @@ struct run_record {
   std::vector<change> changes;  ///< in order; those of the steps that are left out too
   std::vector<wait> waits;      ///< in order of their beginnings
   std::vector<slots> named;
-  std::vector<wait_edge> edges;  ///< who waits for whom when the verdict was certain
-  std::vector<size_t>
-      circle;               ///< the shortest cycle among `edges`, in order; over supposed ones where there is no other
+  std::vector<wait_edge> edges;       ///< who waits for whom when the verdict was certain
+  std::vector<unknown_wait> unknown;  ///< who waits, and nothing is known for whom
+  /// A cycle among `edges`, in order: the shortest of those that are known; else one with the fewest supposed edges, of these with the most that
+  /// are known.
+  std::vector<size_t> circle;
+  /// What the machine answered otherwise than by default, in order, each in a sentence; not who has turns.
+  std::vector<std::string> odd;
   uint64_t judged = never;  ///< behind which step the hang was certain; what follows shows whether others could end it
 };
 

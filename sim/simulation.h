@@ -25,6 +25,22 @@ struct step_record {
   std::string location;   ///< "mailboxes+0x40 (4 bytes)"; empty when it touches nothing
   std::string value;      ///< what was read or written
   std::string where;      ///< file:line
+  std::string note;       ///< what the machine chose in it: "an older value: missed step 22"; mostly empty
+  bool is_event = false;  ///< no step of an actor: a store of another step arrives
+};
+
+/// A store that another schedule of the same program made, for the report of a hang: told as such.
+struct store_elsewhere {
+  std::string place;  ///< as reports name it
+  std::string actor;
+  std::string where;  ///< file:line
+  friend auto operator<=>(const store_elsewhere&, const store_elsewhere&) = default;
+};
+
+/// What is known of other schedules.
+struct other_schedules {
+  std::vector<store_elsewhere> stores;
+  uint64_t runs = 0;
 };
 
 /// What came of a run.
@@ -36,6 +52,8 @@ struct outcome {
   std::string message;       ///< one line: what happened
   std::string report;  ///< several lines: every waiting lane, what it reads, who could change it; only with explain
   std::string waits;   ///< who waits for whom, in the DOT language; empty when nobody does; only with explain
+  /// Places that something waits for, and of which the run does not say what would change them; only with explain.
+  std::vector<std::string> unexplained;
   std::vector<step_record> steps_taken;  ///< only with explain
   uint64_t steps = 0;
   uint64_t switches = 0;             ///< how often another lane or host thread went on than the one before
@@ -69,6 +87,9 @@ class simulation {
   /// (run_record.h). The outcome is the machine's, which has one for all runs: it holds until the next run.
   const outcome& run(const parameters& settings, const std::function<void()>& body, scheduler::choice_source& choices,
                      bool explain, run_record* record = nullptr);
+
+  /// What reports of the next runs may say of other schedules; null: nothing. It must outlive the runs.
+  void tell_of_others(const other_schedules* known);
 
   /// From the next run on, virtual time is kept, and what calls take in it is added to `into` (time/call_times.h); null: no longer. The runs are
   /// the same, to the bit; they take longer.

@@ -2,6 +2,7 @@
 #include <heddle/sim/wait_graph.h>
 
 #include <algorithm>
+#include <deque>
 #include <unordered_map>
 
 namespace heddle::sim {
@@ -38,22 +39,37 @@ std::string lanes_in(uint64_t mask) {
 std::string wait_graph::edge::from_name() const { return name_of_lanes(*from, from_lanes, !within_wave()); }
 std::string wait_graph::edge::to_name() const { return name_of_lanes(*to, to_lanes, !within_wave()); }
 
+std::string wait_graph::edge::label() const {
+  if (!why.empty()) return over + "; " + why;
+  return supposed() ? over + ", supposed" : over;
+}
+
 void wait_graph::add(const wave& from, uint64_t from_lanes, const wave& to, uint64_t to_lanes, const std::string& over,
-                     bool supposed) {
+                     certainty how, const std::string& why) {
   const bool within = &from == &to;
-  const edge_key key = {&from, &to, over, supposed, within ? to_lanes : 0};
+  const edge_key key = {&from, &to, over, within ? to_lanes : 0};
   const auto [known, fresh] = index_.try_emplace(key, edges_.size());
   if (fresh) {
-    edges_.push_back(
-        {.from = &from, .to = &to, .from_lanes = from_lanes, .to_lanes = to_lanes, .over = over, .supposed = supposed});
+    edges_.push_back({.from = &from,
+                      .to = &to,
+                      .from_lanes = from_lanes,
+                      .to_lanes = to_lanes,
+                      .over = over,
+                      .how = how,
+                      .why = why});
     return;
   }
-  edges_[known->second].from_lanes |= from_lanes;
-  edges_[known->second].to_lanes |= to_lanes;
+  edge& same = edges_[known->second];
+  same.from_lanes |= from_lanes;
+  same.to_lanes |= to_lanes;
+  if (how < same.how) {
+    same.how = how;
+    same.why = why;
+  }
 }
 
 void wait_graph::add_unknown(const wave& from, uint64_t from_lanes, const std::string& over, const std::string& why) {
-  for (unknown& one : unknown_) {
+  for (unknown_end& one : unknown_) {
     if (one.from != &from || one.over != over || one.why != why) continue;
     one.from_lanes |= from_lanes;
     return;
@@ -64,8 +80,9 @@ void wait_graph::add_unknown(const wave& from, uint64_t from_lanes, const std::s
 /// Cycles of edges: each edge leads to those that begin where it ends.
 class wait_graph::search {
  public:
-  search(const std::vector<edge>& edges, bool supposed)
-      : edges_(edges), supposed_(supposed), component_(edges.size(), none) {
+  /// Over edges of which no less is known than this.
+  search(const std::vector<edge>& edges, certainty least)
+      : edges_(edges), least_(least), component_(edges.size(), none) {
     for (size_t n = 0; n < edges.size(); ++n)
       if (is_taken(n)) out_[edges[n].from].push_back(n);
     find_components();
@@ -85,10 +102,71 @@ class wait_graph::search {
     return best;
   }
 
+  /// Of the cycles with the fewest of those edges of which the least is known, one with the most others; empty when there is none.
+  std::vector<size_t> likeliest() const {
+    size_t fewest = none;
+    for (size_t n = 0; n < edges_.size(); ++n)
+      if (is_taken(n) && is_unsure(n) && on_cycle(n)) fewest = std::min(fewest, unsure_on_cycle(n));
+    std::vector<size_t> best;
+    if (fewest == none) return best;
+    for (size_t n = 0; n < edges_.size(); ++n) {
+      if (!is_taken(n) || !is_unsure(n) || !on_cycle(n)) continue;
+      std::vector<size_t> path = {n};
+      longest_from(path, fewest - 1, best);
+    }
+    return best;
+  }
+
  private:
   static constexpr size_t none = ~size_t{0};
 
-  bool is_taken(size_t n) const { return supposed_ || !edges_[n].supposed; }
+  /// How many unsure edges the best cycle through this one has, breadth first over their number.
+  size_t unsure_on_cycle(size_t n) const {
+    std::unordered_map<size_t, size_t> least = {{n, 1}};
+    std::deque<size_t> next = {n};
+    while (!next.empty()) {
+      const size_t here = next.front();
+      next.pop_front();
+      const size_t so_far = least.at(here);
+      if (edges_[here].leads_to(edges_[n])) return so_far;
+      for (const size_t other : out_of(here)) {
+        if (component_[other] != component_[n] || !edges_[here].leads_to(edges_[other])) continue;
+        const size_t cost = so_far + (is_unsure(other) ? 1 : 0);
+        const auto [known, fresh] = least.try_emplace(other, cost);
+        if (!fresh && known->second <= cost) continue;
+        known->second = cost;
+        if (is_unsure(other))
+          next.push_back(other);
+        else
+          next.push_front(other);
+      }
+    }
+    return none;
+  }
+
+  /// Goes on from the path, which begins with an unsure edge, to each cycle with so many more of these; `best` is the longest so far. As far as
+  /// a fixed number of steps goes: of many cycles any is as good.
+  void longest_from(std::vector<size_t>& path, size_t unsure_left, std::vector<size_t>& best) const {
+    constexpr size_t most_tries = 20'000;
+    if (++tries_ > most_tries) return;
+    const size_t here = path.back();
+    if (unsure_left == 0 && path.size() > best.size() && edges_[here].leads_to(edges_[path.front()])) best = path;
+    for (const size_t other : out_of(here)) {
+      if (component_[other] != component_[here] || !edges_[here].leads_to(edges_[other])) continue;
+      if (is_unsure(other) && unsure_left == 0) continue;
+      const bool been_there = std::any_of(path.begin(), path.end(), [&](size_t earlier) {
+        return edges_[earlier].from == edges_[other].from &&
+               (edges_[earlier].from_lanes & edges_[other].from_lanes) != 0;
+      });
+      if (been_there) continue;
+      path.push_back(other);
+      longest_from(path, unsure_left - (is_unsure(other) ? 1 : 0), best);
+      path.pop_back();
+    }
+  }
+
+  bool is_taken(size_t n) const { return edges_[n].how <= least_; }
+  bool is_unsure(size_t n) const { return edges_[n].how == least_; }
 
   const std::vector<size_t>& out_of(size_t n) const {
     static const std::vector<size_t> nothing;
@@ -166,26 +244,37 @@ class wait_graph::search {
   }
 
   const std::vector<edge>& edges_;
-  bool supposed_;
+  certainty least_;
+  mutable size_t tries_ = 0;                                  ///< steps of longest_from() so far
   std::unordered_map<const wave*, std::vector<size_t>> out_;  ///< edges by where they begin
   std::vector<size_t> component_;                             ///< by edge
   std::vector<size_t> size_of_;                               ///< by component
 };
 
-bool wait_graph::empty() const {
-  return std::all_of(edges_.begin(), edges_.end(), [](const edge& one) { return one.supposed; });
+std::vector<size_t> wait_graph::circle() const {
+  const search among_known(edges_, certainty::known);
+  if (std::vector<size_t> known = among_known.shortest(); !known.empty()) return known;
+  for (const certainty least : {certainty::elsewhere, certainty::supposed})
+    if (std::vector<size_t> likely = search(edges_, least).likeliest(); !likely.empty()) return likely;
+  return {};
 }
 
-std::vector<size_t> wait_graph::circle(bool supposed) const { return search(edges_, supposed).shortest(); }
+std::vector<bool> wait_graph::on_circles() const {
+  const search known(edges_, certainty::known);
+  std::vector<bool> marked(edges_.size());
+  for (size_t n = 0; n < edges_.size(); ++n) marked[n] = known.on_cycle(n);
+  for (const size_t n : circle()) marked[n] = true;
+  return marked;
+}
 
 std::vector<uint32_t> wait_graph::waves_in_circle() const {
   std::vector<uint32_t> ids;
-  for (const size_t n : circle(false)) ids.push_back(edges_[n].from->id);
+  for (const size_t n : circle()) ids.push_back(edges_[n].from->id);
   return ids;
 }
 
 std::vector<wait_edge> wait_graph::edges() const {
-  const search cycles(edges_, true);
+  const std::vector<bool> marked = on_circles();
   std::vector<wait_edge> told;
   for (size_t n = 0; n < edges_.size(); ++n) {
     const edge& one = edges_[n];
@@ -194,18 +283,30 @@ std::vector<wait_edge> wait_graph::edges() const {
                     .over = one.over,
                     .from_wave = one.from->id,
                     .to_wave = one.to->id,
-                    .supposed = one.supposed,
-                    .on_cycle = cycles.on_cycle(n)});
+                    .supposed = one.supposed(),
+                    .on_cycle = marked[n],
+                    .why = one.why});
   }
+  return told;
+}
+
+std::vector<unknown_wait> wait_graph::unknown() const {
+  std::vector<unknown_wait> told;
+  for (const unknown_end& one : unknown_)
+    told.push_back({.from = name_of_lanes(*one.from, one.from_lanes, true),
+                    .over = one.over,
+                    .why = one.why,
+                    .from_wave = one.from->id});
   return told;
 }
 
 std::string wait_graph::text(const std::string& indent) const {
   constexpr size_t most_lines = 12;
   std::string text;
-  std::vector<size_t> order = circle(false);
+  std::vector<size_t> order = circle();
   if (!order.empty()) {
-    text += indent + "in a circle: ";
+    const bool sure = std::none_of(order.begin(), order.end(), [&](size_t n) { return edges_[n].supposed(); });
+    text += indent + (sure ? "in a circle: " : "perhaps in a circle: ");
     constexpr size_t most_named = 12;
     for (size_t n = 0; n < std::min(order.size(), most_named); ++n) text += edges_[order[n]].from_name() + " -> ";
     if (order.size() > most_named) text += "... " + std::to_string(order.size() - most_named) + " more ... -> ";
@@ -213,8 +314,8 @@ std::string wait_graph::text(const std::string& indent) const {
   }
   const size_t on_circle = order.size();
   const auto is_told = [&](size_t n) {
-    return edges_[n].supposed || std::find(order.begin(), order.begin() + static_cast<std::ptrdiff_t>(on_circle), n) !=
-                                     order.begin() + static_cast<std::ptrdiff_t>(on_circle);
+    const auto end = order.begin() + static_cast<std::ptrdiff_t>(on_circle);
+    return edges_[n].supposed() || std::find(order.begin(), end, n) != end;
   };
   constexpr uint64_t all_lanes = ~uint64_t{0};
   for (const bool for_the_end : {false, true})
@@ -226,25 +327,30 @@ std::string wait_graph::text(const std::string& indent) const {
     if (++lines <= most_lines) text += indent + line + '\n';
   };
   const auto add_edge = [&](size_t n) {
-    add(edges_[n].from_name() + " -> " + edges_[n].to_name() + "  (" + edges_[n].over + ")");
+    add(edges_[n].from_name() + " -> " + edges_[n].to_name() + "  (" + edges_[n].label() + ")");
   };
   size_t told = 0;
-  for (; told < order.size() && edges_[order[told]].to_lanes != all_lanes; ++told) add_edge(order[told]);
-  for (const unknown& one : unknown_)
-    add(name_of_lanes(*one.from, one.from_lanes, true) + " -> ?  (" + one.over + ", " + one.why + ")");
+  for (; told < order.size() && (told < on_circle || edges_[order[told]].to_lanes != all_lanes); ++told)
+    add_edge(order[told]);
+  for (const unknown_wait& one : unknown()) add(one.from + " -> ?  (" + one.over + ", " + one.why + ")");
   for (; told < order.size(); ++told) add_edge(order[told]);
   if (lines > most_lines) text += indent + "... and " + std::to_string(lines - most_lines) + " more\n";
   return text;
 }
 
 std::string wait_graph::dot(const std::string& title) const {
-  const search cycles(edges_, false);
+  const std::vector<bool> marked = on_circles();
   std::string text = "digraph waits {\n  label=" + quoted(title) + ";\n  node [shape=box];\n";
   for (size_t n = 0; n < edges_.size(); ++n) {
     const edge& one = edges_[n];
-    if (one.supposed) continue;
-    text += "  " + quoted(one.from_name()) + " -> " + quoted(one.to_name()) + " [label=" + quoted(one.over) +
-            (cycles.on_cycle(n) ? ", color=red" : "") + "];\n";
+    text += "  " + quoted(one.from_name()) + " -> " + quoted(one.to_name()) + " [label=" + quoted(one.label()) +
+            (one.supposed() ? ", style=dashed" : "") + (marked[n] ? ", color=red" : "") + "];\n";
+  }
+  size_t number = 0;
+  for (const unknown_wait& one : unknown()) {
+    const std::string end = quoted("unknown " + std::to_string(++number));
+    text += "  " + end + " [label=\"?\", shape=plaintext];\n  " + quoted(one.from) + " -> " + end +
+            " [label=" + quoted(one.over + ", " + one.why) + ", style=dotted];\n";
   }
   return text + "}\n";
 }

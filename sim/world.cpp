@@ -197,6 +197,8 @@ void world::forget_finding() {
   report_.clear();
   waits_.clear();
   edges_.clear();
+  unknown_.clear();
+  unexplained_.clear();
   circle_.clear();
 }
 
@@ -296,10 +298,13 @@ void world::tell_more(run_record* record) {
     if (verdict_ != verdict::ok && report_.empty()) write_report();
     result_.report = std::move(report_);
     result_.waits = std::move(waits_);
+    result_.unexplained = std::move(unexplained_);
     if (verdict_ == verdict::race || verdict_ == verdict::scope_race) {
       result_.report = race_report();
       result_.waits.clear();
+      result_.unexplained.clear();
       edges_.clear();
+      unknown_.clear();
       circle_.clear();
     }
     if (record != nullptr) *record = tell_record(most_steps);
@@ -321,6 +326,7 @@ run_record world::tell_record(size_t most_steps) const {
                           .ended = !each.live()});
   }
   made.edges = edges_;
+  made.unknown = unknown_;
   made.circle = circle_;
   return made;
 }
@@ -341,10 +347,11 @@ void world::write_report() {
   hang_report written(*this);
   report_ = written.text(cycle_text());
   waits_ = written.graph().empty() ? "" : written.graph().dot(message_);
+  unexplained_ = written.unexplained();
   if (!records_) return;
   edges_ = written.graph().edges();
-  circle_ = written.graph().circle(false);
-  if (circle_.empty()) circle_ = written.graph().circle(true);
+  unknown_ = written.graph().unknown();
+  circle_ = written.graph().circle();
 }
 
 // Mostly it is the name that it had in the run before.
@@ -710,6 +717,8 @@ simulation::~simulation() = default;
 search_result simulation::search(const explored_run& run, const search_options& options) {
   return search_all(*this, run, options);
 }
+
+void simulation::tell_of_others(const other_schedules* known) { world_->tell_of_others(known); }
 
 void simulation::time_calls(call_times* into) { world_->time_calls(into); }
 

@@ -326,6 +326,7 @@ class world {
   bool fails_spuriously(lane& self) {
     if (self.left.spurious == 0 || !is_open() || pick(self, 2, scheduler::choice_kind::spurious) == 0) return false;
     --self.left.spurious;
+    if (recorder_) recorder_->fails_for_no_reason(self);
     return true;
   }
   /// Whether what the machine leaves open is chosen. When it is not, each choice is answered by 0, what the machine does by default.
@@ -335,16 +336,20 @@ class world {
   uint64_t this_step() const { return steps_ + counted_; }
   /// Whether somebody wants to know which store each load has found.
   bool explains() const { return recorder_ != nullptr || timed() != nullptr; }
-  /// What was under way has changed these bytes; `issuer` had stored them.
-  void arrived(const lane& issuer, const void* address, size_t size_bytes);
+  /// What was under way has changed these bytes; `issuer` had stored them, in that step of an explained run.
+  void arrived(const lane& issuer, const void* address, size_t size_bytes, uint64_t stored_in);
   // What a picture of an explained run shows, and what virtual time depends on; to be called where explains().
-  void found(const lane& self, uint64_t store_step, bool is_newest) {
-    if (recorder_) recorder_->found(self, store_step, is_newest);
+  void found(const lane& self, uint64_t store_step, bool is_newest, uint64_t newest_step) {
+    if (recorder_) recorder_->found(self, store_step, is_newest, newest_step);
     if (timed_memory* const time = timed()) time->found(store_step);
   }
   /// So many bytes that were stored in that step are in memory.
   void store_arrived(uint64_t store_step, uint64_t size_bytes) {
     if (recorder_) recorder_->arrived(store_step, size_bytes, steps_);
+  }
+  /// The store of the step counts as older than that of the other one, which was made before.
+  void stands_behind(uint64_t store_step, uint64_t newer_step) {
+    if (recorder_) recorder_->stands_behind(store_step, newer_step);
   }
   /// Also in others, where it does nothing.
   void name_slots(const runtime::named_slots& where) {
@@ -363,6 +368,7 @@ class world {
 
   /// Every run from the next one on keeps virtual time, and tells what its calls took; null: none does.
   void time_calls(call_times* into) { call_times_ = into; }
+  void tell_of_others(const other_schedules* known) { others_ = known; }
   /// Null where this run keeps none.
   timed_memory* timed() const { return call_times_ == nullptr ? nullptr : timed_.get(); }
 
@@ -811,7 +817,10 @@ class world {
   std::string waits_;     ///< its graph
   bool records_ = false;  ///< somebody asks for the run's record; then these are told there
   std::vector<wait_edge> edges_;
+  std::vector<unknown_wait> unknown_;
   std::vector<size_t> circle_;
+  std::vector<std::string> unexplained_;
+  const other_schedules* others_ = nullptr;  ///< what reports may say of other schedules
   /// What a report of a race tells.
   struct {
     access_record earlier;

@@ -40,7 +40,7 @@ void world::let_rings_arrive(uint64_t step) {
     count_rings(arriving);
     if (recorder_)
       for (const doorbell_line::ring& each : arriving) recorder_->ring_arrived(each.number, steps_);
-    arrived(lanes_[first.sender], first.bell, sizeof(doorbell));
+    arrived(lanes_[first.sender], first.bell, sizeof(doorbell), recorder_ ? recorder_->step_of_ring(first.number) : 0);
   }
 }
 

@@ -113,13 +113,13 @@ void world::bad_access(lane& self, const char* wrong) {
   end(self, verdict::memory, std::string(to_string(how.kind)) + " on the stack of a lane that has ended");
 }
 
-void world::arrived(const lane& issuer, const void* address, size_t size_bytes) {
+void world::arrived(const lane& issuer, const void* address, size_t size_bytes, uint64_t stored_in) {
   if (!heap_.contains(address)) changed_elsewhere(address, size_bytes);
   ++changes_;
   watches_.changed(address, size_bytes, [&](lane& waiter) {
     if (waiter.state == lane_state::waiting && waiter.reads.covers(address, size_bytes)) wake(waiter);
   });
-  if (recorder_) recorder_->changed(issuer, address, size_bytes, false, !may_vanish(address));
+  if (recorder_) recorder_->changed(issuer, address, size_bytes, false, !may_vanish(address), stored_in);
 }
 
 std::string world::describe_step(uint64_t step) const {

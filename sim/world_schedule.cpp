@@ -160,6 +160,8 @@ lane& world::ask(lane& self) {
 uint32_t world::pick_slowly(lane& self, uint32_t count, choice_kind kind) {
   const uint32_t picked = choices_->pick(count, kind);
   if (picked >= count) stop(self);
+  if (recorder_ && picked != 0) [[unlikely]]
+    recorder_->odd_answer(self, kind);
   return picked;
 }
 
@@ -372,11 +374,15 @@ void world::first_step(wave& who) {
 bool world::ends_for_no_reason(lane& self) {
   if (self.left.wakes == 0 || proving_ != proof::none || tail_.begun) return false;
   --self.left.wakes;
-  return pick(self, 2, choice_kind::wake) == 1;
+  if (pick(self, 2, choice_kind::wake) == 0) return false;
+  if (recorder_) recorder_->wakes_for_no_reason(self);
+  return true;
 }
 
 void world::end_turn(lane& self, const std::byte* private_state) {
   went_round(self, 1);
+  if (recorder_ && private_state != nullptr) [[unlikely]]
+    recorder_->turn_ended(self, digest_of(private_state, self.runs.stack().high()));
   // Who has looked at nothing since it changed something waits for nothing: it goes round.
   const bool goes_round =
       tail_.begun && private_state != nullptr && (tail_.all_take_turns || self.reads.entries().empty());

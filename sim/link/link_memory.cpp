@@ -117,7 +117,7 @@ void link_memory::arrived(const store_under_way& what, bool changed) {
     }
   }
   if (here_.explains()) here_.store_arrived(what.step, what.where.size_bytes);
-  if (changed) here_.arrived(*lanes_[what.thread], what.where.address, what.where.size_bytes);
+  if (changed) here_.arrived(*lanes_[what.thread], what.where.address, what.where.size_bytes, what.step);
   note_forgotten();
 }
 

@@ -137,6 +137,11 @@ void scoped_memory::for_each_part(lane_facts& mine, const void* address, size_t 
 
 // -- atomic accesses -------------------------------------------------------------------------------------------------------------
 
+void scoped_memory::tell_found(const lane& self, const part& at, const message* read, bool is_newest) {
+  const message* const newest = is_newest ? read : latest(*at.in, at.in->count - 1, at.mask);
+  here_.found(self, read == nullptr ? 0 : read->step, is_newest, newest == nullptr ? 0 : newest->step);
+}
+
 // Most loads are those of a lane that waits, and find what the one before has found.
 uint64_t scoped_memory::load(lane& self, const operation& how) {
   if (how.order == memory_order::seq_cst) [[unlikely]]
@@ -172,7 +177,7 @@ uint64_t scoped_memory::load(lane& self, const operation& how) {
   const bool known = found.known();
   message* const read = latest(*at.in, cut, at.mask);
   if (read != nullptr) has_read(self, mine, *read, at, how, false, known);
-  if (wants_reasons()) here_.found(self, read == nullptr ? 0 : read->step, is_newest);
+  if (wants_reasons()) tell_found(self, at, read, is_newest);
   // An earlier load of the same location, be it relaxed, begins the acquire pattern that this one ends.
   if (is_acquire) acquire_pending(self, mine, static_cast<uint8_t>(how.reach), &at);
   if (is_newest) {
@@ -228,7 +233,7 @@ uint64_t scoped_memory::read_modify_write(lane& self, const operation& how, cons
   look_for_race(self, mine, at, how, false, writes());
   message* const read = latest(*at.in, cut, at.mask);
   if (read != nullptr) has_read(self, mine, *read, at, how, false, known);
-  if (wants_reasons()) here_.found(self, read == nullptr ? 0 : read->step, is_newest);
+  if (wants_reasons()) tell_found(self, at, read, is_newest);
   if (acquires(how.order)) acquire_pending(self, mine, static_cast<uint8_t>(how.reach), &at);
   if (!writes()) {
     if (mine.tso) fence_host(self, mine);
@@ -288,7 +293,7 @@ void scoped_memory::before_plain_load(lane& self, const operation& how) {
     const bool known = found.known();
     if (!plain || mine.tso || wants_reasons() || !link_.pool) {
       message* const read = latest(*at.in, cut, at.mask);
-      if (wants_reasons()) here_.found(self, read == nullptr ? 0 : read->step, is_newest);
+      if (wants_reasons()) tell_found(self, at, read, is_newest);
       if (read != nullptr) has_read(self, mine, *read, at, how, plain, known);
     }
     if (is_newest) return;

@@ -186,6 +186,8 @@ class scoped_memory final : public late_memory {
   void has_read(lane& self, lane_facts& mine, message& it, const part& at, const operation& how, bool plain,
                 bool known);
   void look_for_race(lane& self, lane_facts& mine, const part& at, const operation& how, bool plain, bool writes);
+  /// To who explains the run: which store the lane's load has read, and which it has missed.
+  [[gnu::cold]] void tell_found(const lane& self, const part& at, const message* read, bool is_newest);
   static bool repeats(const part& at, const operation& how);
   uint64_t load_anew(lane& self, lane_facts& mine, const part& at, const operation& how, uint64_t newest);
   bool adds_nothing(const lane_facts& mine, const operation& how, const part& at, const message* read) const;

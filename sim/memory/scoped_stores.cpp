@@ -35,6 +35,9 @@ void scoped_memory::put(lane& self, lane_facts& mine, const part& at, uint64_t v
   in.order[static_cast<size_t>(position)] = &fresh;
   ++in.count;
   const bool at_end = position + 1 == in.count;
+  if (!at_end && wants_reasons()) [[unlikely]]
+    if (const message* const newer = latest(in, in.count - 1, at.mask); newer != &fresh)
+      here_.stands_behind(fresh.step, newer->step);
   scoped::write_bytes(in.address, at.mask, at_end ? value : value_at(in, in.count - 1));
 }
 
