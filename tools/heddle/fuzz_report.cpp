@@ -1,4 +1,5 @@
 #include <heddle/tools/common.h>
+#include <heddle/tools/explain.h>
 #include <heddle/tools/fuzz_report.h>
 #include <heddle/tools/how_to_play.h>
 #include <heddle/tools/table.h>
@@ -106,6 +107,7 @@ json to_json(const scheduler::finding& found, const std::string& file) {
           {"file", file.empty() ? json(nullptr) : json(file)},
           {"count", found.count},
           {"message", found.message},
+          {"decided", decided_in(found.report)},
           {"reproducible", found.not_reproducible.empty()}};
 }
 

@@ -1,11 +1,12 @@
+#include <heddle/sim/run_record.h>
 #include <heddle/tools/commands.h>
 #include <heddle/tools/common.h>
+#include <heddle/tools/explain.h>
 #include <heddle/tools/how_to_play.h>
 #include <heddle/tools/interrupt.h>
 #include <heddle/tools/recorded_run.h>
 #include <heddle/tools/step_table.h>
 #include <heddle/tools/table.h>
-#include <heddle/tools/trial.h>
 
 #include <fstream>
 #include <iostream>
@@ -26,6 +27,7 @@ std::string hexadecimal(uint64_t value) {
 struct replayed {
   scheduler::replay_result first;
   std::vector<sim::step_record> steps;
+  sim::run_record record;
   uint64_t runs = 0;
   uint64_t equal = 0;        ///< runs that were the recorded one
   std::string disagreement;  ///< of the first that was not
@@ -37,7 +39,8 @@ replayed run_all(const recorded_run& found, uint64_t repeat) {
   while (all.runs < repeat && !interrupt_flag()) {
     const bool first = all.runs == 0;
     const auto run = [&](scheduler::choice_source& choices, bool explain) {
-      return run_scenario(machine, *found.tested, found.settings, choices, explain, first ? &all.steps : nullptr);
+      return explain ? explained_run(machine, *found.tested, found.settings, choices, &all.steps, &all.record)
+                     : run_scenario(machine, *found.tested, found.settings, choices, false);
     };
     scheduler::replay_result again = scheduler::run_again(found.recorded, run, first);
     ++all.runs;
@@ -52,8 +55,24 @@ replayed run_all(const recorded_run& found, uint64_t repeat) {
 }
 
 json to_json(const sim::step_record& step) {
-  return {{"step", step.step},         {"actor", step.actor}, {"operation", step.operation},
-          {"location", step.location}, {"value", step.value}, {"where", step.where}};
+  return {{"step", step.step},   {"actor", step.actor}, {"operation", step.operation}, {"location", step.location},
+          {"value", step.value}, {"where", step.where}, {"note", step.note},           {"event", step.is_event}};
+}
+
+/// Who waits for whom, as the drawing has it.
+json waits_of(const sim::run_record& of) {
+  json edges = json::array();
+  for (const sim::wait_edge& each : of.edges)
+    edges.push_back({{"from", each.from},
+                     {"to", each.to},
+                     {"over", each.over},
+                     {"supposed", each.supposed},
+                     {"cycle", each.on_cycle},
+                     {"why", each.why}});
+  json unknown = json::array();
+  for (const sim::unknown_wait& each : of.unknown)
+    unknown.push_back({{"from", each.from}, {"over", each.over}, {"why", each.why}});
+  return {{"edges", edges}, {"circle", of.circle}, {"unknown", unknown}};
 }
 
 void print_json(const scheduler::trace& recorded, const replayed& all, bool with_steps) {
@@ -66,6 +85,8 @@ void print_json(const scheduler::trace& recorded, const replayed& all, bool with
                 {"message", result.message},
                 {"report", result.report},
                 {"waits", result.waits},
+                {"waits_for", waits_of(all.record)},
+                {"decided", decided_in(result.report)},
                 {"ok", all.disagreement.empty()},
                 {"runs", all.runs},
                 {"equal", all.equal},

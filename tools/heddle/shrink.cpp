@@ -2,12 +2,12 @@
 #include <heddle/sim/simulation.h>
 #include <heddle/tools/commands.h>
 #include <heddle/tools/common.h>
+#include <heddle/tools/explain.h>
 #include <heddle/tools/how_to_play.h>
 #include <heddle/tools/interrupt.h>
 #include <heddle/tools/recorded_run.h>
 #include <heddle/tools/shrink_settings.h>
 #include <heddle/tools/table.h>
-#include <heddle/tools/trial.h>
 
 #include <iomanip>
 #include <iostream>
@@ -26,7 +26,7 @@ json to_json(const scheduler::run_size& size) {
           {"odd_answers", size.odd_answers}};
 }
 
-void print_json(const scheduler::shrunk& made, const std::string& file) {
+void print_json(const scheduler::shrunk& made, const std::string& file, const std::vector<std::string>& decided) {
   json changed = json::array();
   for (const scheduler::changed_setting& each : made.changed)
     changed.push_back({{"key", each.key}, {"before", each.before}, {"after", each.after}});
@@ -38,13 +38,15 @@ void print_json(const scheduler::shrunk& made, const std::string& file) {
                       {"before", to_json(made.before)},
                       {"after", to_json(made.after)},
                       {"changed", changed},
+                      {"decided", decided},
                       {"runs", made.runs},
                       {"seconds", made.seconds},
                       {"finished", made.finished}};
   std::cout << shown.dump(2, ' ', false, json::error_handler_t::replace) << '\n';
 }
 
-void print_text(const scheduler::shrunk& made, const std::string& file, const std::string& program) {
+void print_text(const scheduler::shrunk& made, const std::string& file, const std::string& program,
+                const scheduler::run_result& explained) {
   const scheduler::trace& small = made.smallest;
   std::cout << small.scenario << ": " << painted(to_string(small.outcome), colour::bad);
   if (!small.where.empty()) std::cout << " at " << small.where;
@@ -66,7 +68,18 @@ void print_text(const scheduler::shrunk& made, const std::string& file, const st
   seconds << std::fixed << std::setprecision(2) << made.seconds;
   std::cout << "  " << grouped(made.runs) << " runs in " << seconds.str() << " s; "
             << (made.finished ? "no smaller one was found" : "the search was cut short, longer may give less") << '\n'
-            << how_to_play(small, program, file);
+            << indented(paragraphs(explained.report).first, 2) << how_to_play(small, program, file);
+}
+
+/// Of the smallest run what its first screen says.
+scheduler::run_result explained_smallest(sim::simulation& machine, const scenario& tested, const parameters& original,
+                                         const scheduler::trace& smallest) {
+  parameters settings = original;
+  for (const auto& [key, value] : smallest.parameters) settings.set(key + "=" + value);
+  const auto run = [&](scheduler::choice_source& choices, bool explain) {
+    return run_or_explain(machine, tested, settings, choices, explain);
+  };
+  return scheduler::run_again(smallest, run, true).result;
 }
 
 }  // namespace
@@ -91,10 +104,11 @@ int shrink(const invocation& asked) {
   const std::string file =
       asked.out_file.empty() ? file_beside(asked.file_or_token, recorded, "-shrunk.heddle.json") : asked.out_file;
   if (const auto failed = scheduler::write_trace(made.smallest, file)) return fail(cannot_go_on, *failed);
+  const scheduler::run_result explained = explained_smallest(machine, *found.tested, found.settings, made.smallest);
   if (asked.json) {
-    print_json(made, file);
+    print_json(made, file, decided_in(explained.report));
   } else {
-    print_text(made, file, asked.program);
+    print_text(made, file, asked.program, explained);
   }
   return interrupt_flag() ? interrupted : as_expected;
 }

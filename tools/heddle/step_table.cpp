@@ -8,7 +8,8 @@ constexpr size_t period_max = 8;
 
 bool alike(const sim::step_record& left, const sim::step_record& right) {
   return left.actor == right.actor && left.operation == right.operation && left.location == right.location &&
-         left.value == right.value && left.where == right.where;
+         left.value == right.value && left.where == right.where && left.note == right.note &&
+         left.is_event == right.is_event;
 }
 
 /// A group of steps and how often it comes in a row.
@@ -42,12 +43,13 @@ void print_steps(std::ostream& out, const std::vector<sim::step_record>& steps) 
     const group found = group_at(steps, first);
     for (size_t offset = 0; offset < found.period; ++offset) {
       const sim::step_record& each = steps[first + offset];
-      std::string note;
+      std::string note = each.note;
       if (found.times > 1 && offset + 1 == found.period) {
-        note = "x " + std::to_string(found.times);
+        note += (note.empty() ? "x " : "; x ") + std::to_string(found.times);
         if (found.period > 1) note += " (these " + std::to_string(found.period) + " steps)";
       }
-      shown.add({{.text = std::to_string(each.step)},
+      // What is no step of an actor stands behind one.
+      shown.add({{.text = each.is_event ? "" : std::to_string(each.step)},
                  {.text = each.actor},
                  {.text = each.operation},
                  {.text = each.location},

@@ -26,11 +26,7 @@ settings_or_error simulator_settings(const scenario& tested, const std::vector<s
   return set;
 }
 
-scheduler::run_result run_scenario(sim::simulation& machine, const scenario& tested, const parameters& settings,
-                                   scheduler::choice_source& choices, bool explain,
-                                   std::vector<sim::step_record>* steps, sim::run_record* record) {
-  const sim::outcome& ended = machine.run(settings, [&] { tested.body(settings); }, choices, explain, record);
-  if (steps != nullptr) *steps = ended.steps_taken;
+scheduler::run_result result_of(const sim::outcome& ended) {
   return {.outcome = ended.verdict,
           .where = ended.where,
           .message = ended.message,
@@ -41,6 +37,14 @@ scheduler::run_result run_scenario(sim::simulation& machine, const scenario& tes
           .waiting = ended.waiting,
           .hang = ended.hang,
           .digest = ended.digest};
+}
+
+scheduler::run_result run_scenario(sim::simulation& machine, const scenario& tested, const parameters& settings,
+                                   scheduler::choice_source& choices, bool explain,
+                                   std::vector<sim::step_record>* steps, sim::run_record* record) {
+  const sim::outcome& ended = machine.run(settings, [&] { tested.body(settings); }, choices, explain, record);
+  if (steps != nullptr) *steps = ended.steps_taken;
+  return result_of(ended);
 }
 
 scheduler::trace trace_header(const scenario& tested, const parameters& settings, const std::string& strategy) {

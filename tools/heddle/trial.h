@@ -31,6 +31,9 @@ struct trial {
 /// The settings of a scenario on the simulator, with "key=value" assignments applied; each must have an effect.
 settings_or_error simulator_settings(const scenario& tested, const std::vector<std::string>& assignments);
 
+/// As campaigns have it.
+scheduler::run_result result_of(const sim::outcome& ended);
+
 /// Runs the scenario's body once on the machine. Steps and record are of a run that is explained.
 scheduler::run_result run_scenario(sim::simulation& machine, const scenario& tested, const parameters& settings,
                                    scheduler::choice_source& choices, bool explain,

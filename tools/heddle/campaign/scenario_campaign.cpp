@@ -1,5 +1,6 @@
 #include <heddle/scheduler/estimate.h>
 #include <heddle/tools/campaign/scenario_campaign.h>
+#include <heddle/tools/explain.h>
 #include <heddle/tools/kept_trace.h>
 
 #include <algorithm>
@@ -123,7 +124,7 @@ scheduler::campaign_result scenario_campaign::run(campaign_worker& with, seed_ra
     if (after_run) after_run();
   };
   return scheduler::run_campaign(piece, *with.deciding, [&](scheduler::choice_source& choices, bool explain) {
-    return run_scenario(with.machine, tested_, settings_, choices, explain);
+    return run_or_explain(with.machine, tested_, settings_, choices, explain);
   });
 }
 
@@ -221,7 +222,7 @@ void scenario_campaign::complete(campaign_worker& with) {
     again.header = header_;
     scheduler::campaign_result made =
         scheduler::run_campaign(again, *with.deciding, [&](scheduler::choice_source& choices, bool explain) {
-          return run_scenario(with.machine, tested_, settings_, choices, explain);
+          return run_or_explain(with.machine, tested_, settings_, choices, explain);
         });
     scheduler::finding* const same = made.find(scheduler::failure::of(each.first));
     if (same == nullptr) {

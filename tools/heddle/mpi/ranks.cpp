@@ -1,4 +1,5 @@
 #include <heddle/scheduler/estimate.h>
+#include <heddle/tools/explain.h>
 #include <heddle/tools/interrupt.h>
 #include <heddle/tools/mpi/messages.h>
 #include <heddle/tools/mpi/ranks.h>
@@ -236,7 +237,7 @@ class follower {
       return received(0, tag_kept, size_of(status)) == "1";
     };
     return scheduler::run_campaign(piece, *worker_->deciding, [&](scheduler::choice_source& choices, bool explain) {
-      return run_scenario(worker_->machine, *tested_, settings_, choices, explain);
+      return run_or_explain(worker_->machine, *tested_, settings_, choices, explain);
     });
   }
 

@@ -48,7 +48,8 @@ std::string waits_for(const run_record& of, const sim::wait_edge& edge, const sl
   const bool is_place = edge.over.find("+0x") != std::string::npos;
   if (!is_place) return text + " for " + edge.to + " (" + edge.over + ")";
   text += " for a change of " + place_in_words(of, edge.over, names);
-  if (edge.supposed) return text + ", which nobody else has touched yet; it may be up to " + edge.to;
+  if (edge.supposed) return text + ", which may be up to " + edge.to;
+  if (!edge.why.empty()) return text + ", which is up to " + edge.to + " (" + edge.why + ")";
   return text + ", which is up to " + edge.to;
 }
 
@@ -69,9 +70,15 @@ std::string others_of(const run_record& of, const slot_names& names) {
   std::string text;
   size_t told = 0;
   for (size_t n = 0; n < of.edges.size(); ++n) {
-    if (std::find(of.circle.begin(), of.circle.end(), n) != of.circle.end()) continue;
+    // Of those that are supposed the words below say which are left.
+    if (of.edges[n].supposed || std::find(of.circle.begin(), of.circle.end(), n) != of.circle.end()) continue;
     if (++told > most_waiters) continue;
     text += (text.empty() ? "" : "; ") + waits_for(of, of.edges[n], names);
+  }
+  for (const sim::unknown_wait& one : of.unknown) {
+    if (++told > most_waiters) continue;
+    text +=
+        (text.empty() ? "" : "; ") + one.from + " waits for " + place_in_words(of, one.over, names) + ", " + one.why;
   }
   if (text.empty()) return {};
   if (told > most_waiters) text += "; and " + std::to_string(told - most_waiters) + " more like these";

@@ -1,4 +1,5 @@
 #include <heddle/tools/common.h>
+#include <heddle/tools/explain.h>
 #include <heddle/tools/report/explanation.h>
 #include <heddle/tools/report/flows.h>
 #include <heddle/tools/report/page.h>
@@ -104,6 +105,9 @@ void add_steps(json& data, const run_record& of, text_table& texts) {
   json late = json::array();     // of stores, when they arrived
   json old = json::array();
   json lost = json::array();
+  json missed = json::array();  // of loads of old values, the newest store
+  json behind = json::array();  // of stores, the newer one that they count as older than
+  json odd = json::array();     // what else the machine chose, in words
   std::vector<uint64_t> last_read;
   for (size_t n = 0; n < of.steps.size(); ++n) {
     const run_record::step& one = of.steps[n];
@@ -127,6 +131,10 @@ void add_steps(json& data, const run_record& of, text_table& texts) {
       late.push_back(json::array({n, number_or_null(one.arrived)}));
     if (one.is_old) old.push_back(n);
     if (one.lost) lost.push_back(n);
+    if (one.missed != run_record::never) missed.push_back(json::array({n, one.missed}));
+    if (one.behind != run_record::never) behind.push_back(json::array({n, one.behind}));
+    if (one.spurious) odd.push_back(json::array({n, "It fails for no reason, as a weak compare-exchange may."}));
+    if (one.woke) odd.push_back(json::array({n, "It goes on for no reason, though nothing has changed."}));
   }
   data["first_step"] = of.first_step;
   data["sorts"] = std::move(sorts);
@@ -136,6 +144,9 @@ void add_steps(json& data, const run_record& of, text_table& texts) {
   data["late"] = std::move(late);
   data["old"] = std::move(old);
   data["lost"] = std::move(lost);
+  data["missed"] = std::move(missed);
+  data["behind"] = std::move(behind);
+  data["odd_steps"] = std::move(odd);
 }
 
 void add_actors(json& data, const run_record& of) {
@@ -276,7 +287,12 @@ std::string page_data_of(const reported_run& run) {
                              {"to", edge.to},
                              {"over", edge.over},
                              {"supposed", edge.supposed},
-                             {"cycle", edge.on_cycle}});
+                             {"cycle", edge.on_cycle},
+                             {"why", edge.why}});
+  data["unknown"] = json::array();
+  for (const sim::unknown_wait& each : of.unknown)
+    data["unknown"].push_back({{"from", each.from}, {"over", each.over}, {"why", each.why}});
+  data["decided"] = decided_in(run.result.report);
   data["circle"] = of.circle;
   add_settings(data, run.settings);
   data["missing"] = not_recorded(of, run.result.steps, words_left_out);
@@ -310,6 +326,9 @@ std::string page_of(const reported_run& run) {
   const std::string where = html_escaped(run.result.where.empty() ? "" : " at " + run.result.where);
   const std::string meaning = html_escaped(meaning_of(run.result.outcome));
   const std::string explanation = html_escaped(explanation_of(run.record, run.result, names));
+  std::string decided;
+  for (const std::string& each : decided_in(run.result.report))
+    decided += "<li>What decided: " + html_escaped(each) + "</li>";
   const std::string token = token_of(run);
   const std::string shown_token =
       html_escaped(token.empty() ? "too long for a command line: replay the file that the report was made of" : token);
@@ -334,6 +353,7 @@ std::string page_of(const reported_run& run) {
                             {"where", where},
                             {"meaning", meaning},
                             {"explanation", explanation},
+                            {"decided", decided},
                             {"facts", facts},
                             {"token", shown_token},
                             {"command", command},

@@ -1,5 +1,5 @@
+#include <heddle/tools/explain.h>
 #include <heddle/tools/report/recording.h>
-#include <heddle/tools/trial.h>
 
 #include <filesystem>
 #include <fstream>
@@ -10,7 +10,8 @@ recording record_again(const scheduler::trace& recorded, const scenario& tested,
   sim::simulation machine;
   recording made;
   const auto run = [&](scheduler::choice_source& choices, bool explain) {
-    return run_scenario(machine, tested, settings, choices, explain, nullptr, &made.record);
+    return explain ? explained_run(machine, tested, settings, choices, nullptr, &made.record)
+                   : run_scenario(machine, tested, settings, choices, false);
   };
   made.again = scheduler::run_again(recorded, run, true);
   return made;

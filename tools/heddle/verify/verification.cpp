@@ -1,4 +1,5 @@
 #include <heddle/tools/common.h>
+#include <heddle/tools/explain.h>
 #include <heddle/tools/trial.h>
 #include <heddle/tools/verify/unbounded.h>
 #include <heddle/tools/verify/verification.h>
@@ -49,7 +50,7 @@ verification search_once(const scenario& tested, const parameters& settings, con
   made.search = machine.search(run, options);
   if (made.found) {
     const auto again = [&](scheduler::choice_source& choices, bool explain) {
-      return run_scenario(machine, tested, settings, choices, explain);
+      return run_or_explain(machine, tested, settings, choices, explain);
     };
     scheduler::replay_result replayed = scheduler::run_again(made.found->recorded, again, true);
     made.found->not_reproducible = std::move(replayed.disagreement);

@@ -36,6 +36,13 @@ const lost_rings = new Set(data.lost);
 /// Of stores that were not in memory at once: when they were, or never.
 const late_stores = new Map(data.late.map(([step, arrived]) => [step, arrived === null ? never : index_of(arrived)]));
 const written_values = new Map(data.written);
+/// What the machine chose in a step: of a load, the number of the newer store that it missed; of a store, that of the newer one that it counts as
+/// older than; of others, a few words.
+const missed_stores = new Map(data.missed);
+const stores_behind = new Map(data.behind);
+const odd_steps = new Map(data.odd_steps);
+/// A step of the run by its number, as an index; what is before the first that is shown has none.
+const index_or_none = (number) => number >= data.first_step && index_of(number) < step_count ? index_of(number) : never;
 
 const waves = data.waves.map((wave, index) => ({...wave, index, actors: []}));
 const actors = data.actors.map(([name, wave, lane, begun, ended], index) => {

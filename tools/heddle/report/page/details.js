@@ -20,6 +20,8 @@ const reads_words = (step) => {
   if (letter !== "r" && letter !== "m") return [];
   const from = read_from[step];
   const old = old_reads.has(step) ? [sentence(element("b", "An old value: a newer one was stored already, but not visible here.", {className: "stands"}))] : [];
+  const missed = missed_stores.has(step) ? index_or_none(missed_stores.get(step)) : never;
+  if (missed !== never) old.push(sentence("It misses the store of ", step_link(missed), "."));
   if (from === initial_store) return [sentence("It reads what was there in the beginning."), ...old];
   if (from === earlier_store) return [sentence("It reads a store before the first step that is shown."), ...old];
   if (from === unknown_store) return [sentence("Which store it reads was not recorded."), ...old];
@@ -35,6 +37,11 @@ const stores_words = (step) => {
     made.push(sentence(arrived === never ? "It is still under way when the run ends: nobody else can see it."
       : `It is under way until behind step ${number_of(arrived).toLocaleString("en")}, ${(arrived - step).toLocaleString("en")} steps later.`));
   }
+  if (stores_behind.has(step)) {
+    const newer = index_or_none(stores_behind.get(step));
+    made.push(sentence(element("b", `This store counts as older than one made before it, which ${actor_of(step).name} had not acquired: `, {className: "stands"}),
+                       newer === never ? `step ${stores_behind.get(step)}` : step_link(newer), "."));
+  }
   if (written_values.has(step)) made.push(sentence(`It leaves ${texts[written_values.get(step)]}.`));
   const seen = outgoing_flows(step);
   for (const flow of seen) {
@@ -44,6 +51,8 @@ const stores_words = (step) => {
   if ((letter === "w" || letter === "n") && !seen.some((flow) => flow.seen !== never)) made.push(sentence("Nobody else reads what it stores."));
   return made;
 };
+
+const odd_words = (step) => odd_steps.has(step) ? [sentence(element("b", odd_steps.get(step), {className: "stands"}))] : [];
 
 const source_box = (step) => {
   const calls = calls_of(step);
@@ -121,7 +130,7 @@ const show_details = () => {
   if (place) detail.append(sentence(element("code", `${place}, ${sorts[step_sort[step]][4]} bytes`)));
   const value = value_of(step);
   if (value) detail.append(sentence(`${{r: "reads", m: "finds", w: "stores", c: "gets"}[letter_of(step)] || "value"} `, element("code", value)));
-  detail.append(...reads_words(step), ...stores_words(step));
+  detail.append(...reads_words(step), ...stores_words(step), ...odd_words(step));
   detail.append(element("h4", "source"), source_box(step));
   detail.append(element("h4", "meanwhile"), meanwhile_box(step));
   if (strips.length !== 0) detail.append(element("h4", "slots and words"), slots_box(step));

@@ -447,8 +447,9 @@ const fill_rows = (first, last, left) => {
     const address = sorts[step_sort[step]][3];
     place.textContent = address === null ? "" : data.parts[address] || texts[address];
     place.title = place_of(step);
-    value.textContent = value_of(step) + (old_reads.has(step) ? " (old)" : lost_rings.has(step) ? " (lost)" : "");
-    value.className = old_reads.has(step) || lost_rings.has(step) ? "value old" : "value";
+    const odd = old_reads.has(step) || stores_behind.has(step) ? " (old)" : lost_rings.has(step) ? " (lost)" : odd_steps.has(step) ? " (odd)" : "";
+    value.textContent = value_of(step) + odd;
+    value.className = odd ? "value old" : "value";
     at.textContent = where_of(step);
   });
 };

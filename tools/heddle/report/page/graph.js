@@ -46,15 +46,88 @@ const graph_layout = () => {
   return places;
 };
 
+/// Where each edge runs, from border to border, and which box it may not hide.
+const edge_shapes = (places) => data.edges.map((edge, n) => {
+  const from = places.get(edge.from), to = places.get(edge.to);
+  if (!from || !to) return null;
+  const twins = data.edges.filter((one, m) => m < n && ((one.from === edge.from && one.to === edge.to) || (one.from === edge.to && one.to === edge.from))).length;
+  const back = data.edges.some((one) => one.from === edge.to && one.to === edge.from);
+  const bend = (back ? 70 : 26) + (twins % 2) * 22 + Math.floor(twins / 2) * 40;
+  const long = Math.hypot(to.x - from.x, to.y - from.y) || 1;
+  const normal = {x: (from.y - to.y) / long, y: (to.x - from.x) / long};
+  const middle = {x: (from.x + to.x) / 2 - normal.x * bend, y: (from.y + to.y) / 2 - normal.y * bend};
+  const border = (at, towards) => { // where the line leaves its box
+    const x = towards.x - at.x, y = towards.y - at.y;
+    const part = Math.min((at.width / 2 + 2) / Math.max(1e-6, Math.abs(x)), 17 / Math.max(1e-6, Math.abs(y)));
+    return {x: at.x + x * part, y: at.y + y * part};
+  };
+  if (edge.from === edge.to) {
+    const height = 40 + twins * 22;
+    const begin = {x: from.x - 20, y: from.y - 15}, end = {x: from.x + 20, y: from.y - 15};
+    const point = (t) => ({x: begin.x + (end.x - begin.x) * t, y: begin.y - 3 * height * t * (1 - t)});
+    return {begin, end, point, path: `M${begin.x} ${begin.y}C${begin.x} ${begin.y - height} ${end.x} ${end.y - height} ${end.x} ${end.y}`};
+  }
+  const begin = border(from, middle), end = border(to, middle);
+  const point = (t) => ({x: begin.x * (1 - t) ** 2 + 2 * middle.x * t * (1 - t) + end.x * t ** 2,
+                         y: begin.y * (1 - t) ** 2 + 2 * middle.y * t * (1 - t) + end.y * t ** 2});
+  return {begin, end, point, path: `M${begin.x} ${begin.y}Q${middle.x} ${middle.y} ${end.x} ${end.y}`};
+});
+
+/// A place on its line for each label, where it covers no box and no other label; where there is none, the one that covers least.
+const label_places = (shapes, places) => {
+  const taken = [...places.values()].map((at) => ({x: at.x, y: at.y, wide: at.width + 8, high: 34}));
+  const shared = (one, other) => Math.max(0, (one.wide + other.wide) / 2 - Math.abs(one.x - other.x)) * Math.max(0, (one.high + other.high) / 2 - Math.abs(one.y - other.y));
+  return shapes.map((shape, n) => {
+    if (!shape) return null;
+    const over = data.edges[n].over.split(", ")[0];
+    const text = over.length > 30 ? `${over.slice(0, 28)}...` : over;
+    let best = null;
+    for (const t of [0.5, 0.4, 0.6, 0.3, 0.7, 0.22, 0.78, 0.15, 0.85])
+      for (const beside of [-4, 12, -18, 26, -32, 40]) {
+        const at = shape.point(t);
+        const box = {x: at.x, y: at.y + beside - 4, wide: text.length * 6.6 + 8, high: 15};
+        const covers = taken.reduce((sum, one) => sum + shared(box, one), 0);
+        if (best === null || covers < best.covers) best = {...box, covers, text};
+        if (covers === 0) break;
+      }
+    taken.push(best);
+    return best;
+  });
+};
+
 const draw_graph = () => {
-  if (data.edges.length === 0) return;
+  if (data.edges.length === 0 && data.unknown.length === 0) return;
   document.getElementById("waits").hidden = false;
   const places = graph_layout();
-  const all = [...places.values()];
-  const left = Math.min(...all.map((at) => at.x - at.width / 2)) - 20;
-  const right = Math.max(...all.map((at) => at.x + at.width / 2)) + 30;
-  const low = Math.max(...all.map((at) => at.y)) + 46;
-  const svg = svg_node("svg", {viewBox: `${left} 0 ${right - left} ${low}`, width: right - left, height: low, role: "img", "aria-label": "who waits for whom"});
+  if (places.size > 0) draw_edges(places);
+  const table = document.getElementById("edges");
+  table.append(table_row(["who", "waits for", "over", ""], "th"));
+  data.edges.forEach((edge, n) => {
+    const row = table_row([edge.from, edge.to, with_parts(edge.over) + (edge.why ? `; ${edge.why}` : edge.supposed ? ", supposed" : ""), data.circle.includes(n) ? "in the circle" : edge.cycle ? "in a circle" : ""]);
+    row.classList.add("go");
+    row.classList.toggle("cycle", edge.cycle);
+    row.addEventListener("click", () => go_to_waiter(edge.from));
+    table.append(row);
+  });
+  for (const one of data.unknown) {
+    const row = table_row([one.from, "?", `${with_parts(one.over)}, ${one.why}`, ""]);
+    row.classList.add("go");
+    row.addEventListener("click", () => go_to_waiter(one.from));
+    table.append(row);
+  }
+};
+
+const draw_edges = (places) => {
+  const shapes = edge_shapes(places);
+  const labels = label_places(shapes, places);
+  // All of it is in the picture: boxes, labels, and how far the lines bend.
+  const boxes = [...[...places.values()].map((at) => ({x: at.x, y: at.y, wide: at.width, high: 30})), ...labels.filter(Boolean),
+                 ...shapes.filter(Boolean).flatMap((shape) => [0.25, 0.5, 0.75].map((t) => ({...shape.point(t), wide: 4, high: 4})))];
+  const left = Math.min(...boxes.map((box) => box.x - box.wide / 2)) - 12;
+  const right = Math.max(...boxes.map((box) => box.x + box.wide / 2)) + 12;
+  const high = Math.min(...boxes.map((box) => box.y - box.high / 2)) - 8;
+  const low = Math.max(...boxes.map((box) => box.y + box.high / 2)) + 8;
+  const svg = svg_node("svg", {viewBox: `${left} ${high} ${right - left} ${low - high}`, width: right - left, height: low - high, role: "img", "aria-label": "who waits for whom"});
   const marker = (id, colour) => {
     const made = svg_node("marker", {id, viewBox: "0 0 8 8", refX: 7, refY: 4, markerWidth: 7, markerHeight: 7, orient: "auto-start-reverse"});
     made.append(svg_node("path", {d: "M0 0L8 4L0 8z", style: `fill: var(${colour})`}));
@@ -64,29 +137,11 @@ const draw_graph = () => {
   definitions.append(marker("tip-plain", "--flow"), marker("tip-cycle", "--bad"));
   svg.append(definitions);
   data.edges.forEach((edge, n) => {
-    const from = places.get(edge.from), to = places.get(edge.to);
-    if (!from || !to) return;
-    const cycle = edge.cycle;
-    const group = svg_node("g", {class: `edge${cycle ? " cycle" : ""}${edge.supposed ? " supposed" : ""}`, "data-from": edge.from, "data-to": edge.to});
-    const twins = data.edges.filter((one, m) => m < n && ((one.from === edge.from && one.to === edge.to) || (one.from === edge.to && one.to === edge.from))).length;
-    const back = data.edges.some((one) => one.from === edge.to && one.to === edge.from);
-    const bend = edge.from === edge.to ? 0 : (back ? 70 : 26) + (twins % 2) * 22 + Math.floor(twins / 2) * 40;
-    const long = Math.hypot(to.x - from.x, to.y - from.y) || 1;
-    const normal = {x: (from.y - to.y) / long, y: (to.x - from.x) / long};
-    const middle = {x: (from.x + to.x) / 2 - normal.x * bend, y: (from.y + to.y) / 2 - normal.y * bend};
-    const border = (at, towards) => { // where the line leaves its box
-      const x = towards.x - at.x, y = towards.y - at.y;
-      const part = Math.min((at.width / 2 + 2) / Math.max(1e-6, Math.abs(x)), 17 / Math.max(1e-6, Math.abs(y)));
-      return {x: at.x + x * part, y: at.y + y * part};
-    };
-    const begin = edge.from === edge.to ? {x: from.x - 20, y: from.y - 15} : border(from, middle);
-    const end = edge.from === edge.to ? {x: from.x + 20, y: from.y - 15} : border(to, middle);
-    const shape = edge.from === edge.to ? `M${begin.x} ${begin.y}C${begin.x} ${begin.y - 40} ${end.x} ${end.y - 40} ${end.x} ${end.y}`
-                                        : `M${begin.x} ${begin.y}Q${middle.x} ${middle.y} ${end.x} ${end.y}`;
-    group.append(svg_node("path", {d: shape, "marker-end": `url(#tip-${cycle ? "cycle" : "plain"})`}));
-    const label = svg_node("text", {x: (begin.x + end.x) / 4 + middle.x / 2, y: (begin.y + end.y) / 4 + middle.y / 2 - 4});
-    const over = edge.over.split(", ")[0];
-    label.textContent = over.length > 30 ? `${over.slice(0, 28)}...` : over;
+    if (!shapes[n]) return;
+    const group = svg_node("g", {class: `edge${edge.cycle ? " cycle" : ""}${edge.supposed ? " supposed" : ""}`, "data-from": edge.from, "data-to": edge.to});
+    group.append(svg_node("path", {d: shapes[n].path, "marker-end": `url(#tip-${edge.cycle ? "cycle" : "plain"})`}));
+    const label = svg_node("text", {x: labels[n].x, y: labels[n].y + 4});
+    label.textContent = labels[n].text;
     group.append(label);
     svg.append(group);
   });
@@ -102,15 +157,6 @@ const draw_graph = () => {
     svg.append(group);
   }
   document.getElementById("graph").append(svg);
-  const table = document.getElementById("edges");
-  table.append(table_row(["who", "waits for", "over", ""], "th"));
-  data.edges.forEach((edge, n) => {
-    const row = table_row([edge.from, edge.to, with_parts(edge.over) + (edge.supposed ? ", which nobody else has touched yet: it may be" : ""), data.circle.includes(n) ? "in the circle" : edge.cycle ? "in a circle" : ""]);
-    row.classList.add("go");
-    row.classList.toggle("cycle", edge.cycle);
-    row.addEventListener("click", () => go_to_waiter(edge.from));
-    table.append(row);
-  });
 };
 
 /// The last step of that wave or thread before the hang was certain.
