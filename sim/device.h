@@ -38,7 +38,8 @@ class host_thread {
   const wave* thread_;
 };
 
-/// A device of the current run (driver.devices); all objects of one number are the same one. What it has allocated goes away with the run.
+/// A device of the current run (driver.devices); all objects of one number are the same one. What an object has allocated and nobody has
+/// freed is freed when that object is destroyed, unless launches are still running: then it goes away with the run.
 /// Launches that name no stream go to the device's default stream, which the others do not wait for.
 class device {
  public:
@@ -53,6 +54,9 @@ class device {
   static uint32_t count() { return runtime::device_count(); }
 
   device() = default;
+  device(const device&) = default;
+  device& operator=(const device&) = default;
+  ~device() { runtime::device_ends(this); }
   explicit device(uint32_t index) : number_(index), default_{index} { check(index).value(); }
   static result<std::unique_ptr<device>> open(uint32_t index) {
     if (const result<void> there = check(index); !there) return there.why();
@@ -74,11 +78,11 @@ class device {
 
   template <typename T>
   T* allocate_shared(size_t count, const char* name) {
-    return static_cast<T*>(runtime::allocate(count * sizeof(T), false, name));
+    return static_cast<T*>(runtime::allocate(count * sizeof(T), false, name, 0, this));
   }
   template <typename T>
   T* allocate_device(size_t count, const char* name) {
-    return static_cast<T*>(runtime::allocate(count * sizeof(T), true, name, number_));
+    return static_cast<T*>(runtime::allocate(count * sizeof(T), true, name, number_, this));
   }
   template <typename T>
   result<T*> try_allocate_shared(size_t count, const char* name) {
@@ -87,7 +91,7 @@ class device {
   /// An error where the device has not enough memory (driver.memory_kib).
   template <typename T>
   result<T*> try_allocate_device(size_t count, const char* name) {
-    void* const made = runtime::try_allocate(count * sizeof(T), true, name, number_);
+    void* const made = runtime::try_allocate(count * sizeof(T), true, name, number_, this);
     if (made == nullptr)
       return error{"allocate_device", name, "out of memory",
                    std::to_string(count * sizeof(T)) + " bytes, and " + std::to_string(memory().free_bytes) + " of " +
@@ -101,7 +105,7 @@ class device {
   }
   template <typename T>
   result<T*> try_allocate_moving(size_t count, const char* name) {
-    void* const made = runtime::try_allocate(count * sizeof(T), true, name, number_, true);
+    void* const made = runtime::try_allocate(count * sizeof(T), true, name, number_, this, true);
     if (made == nullptr) return error{"allocate_moving", name, "out of memory", "the device has not enough pages"};
     return static_cast<T*>(made);
   }

@@ -1,13 +1,12 @@
+#include <heddle/sim/address_space.h>
 #include <heddle/sim/fiber.h>
 
 #include <cxxabi.h>
 #include <sys/mman.h>
 #include <unistd.h>
 
-#include <cerrno>
-#include <cstdio>
+#include <algorithm>
 #include <cstdlib>
-#include <cstring>
 
 #ifdef HEDDLE_ADDRESS_SANITIZER
 // A run that ends early abandons its lanes, and with them what they own: no leak that anybody could mend.
@@ -33,13 +32,14 @@ stack_arena::stack_arena(size_t stack_bytes, size_t capacity)
     : stack_bytes_((stack_bytes + page_bytes() - 1) / page_bytes() * page_bytes()),
       stride_bytes_(stack_bytes_ + page_bytes()),
       capacity_(capacity) {
-  reserved_bytes_ = stride_bytes_ * capacity_;
-  void* const mapped =
-      mmap(nullptr, reserved_bytes_, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
-  if (mapped == MAP_FAILED) {
-    std::fprintf(stderr, "heddle: cannot reserve %zu MiB of address space for stacks: %s\n", reserved_bytes_ >> 20,
-                 std::strerror(errno));
-    std::exit(3);
+  // Fewer where the address space is limited, and one at least.
+  capacity_ = std::max(share_of_address_space(stride_bytes_ * capacity_, 32) / stride_bytes_, size_t{1});
+  void* mapped = MAP_FAILED;
+  for (;; capacity_ /= 2) {
+    reserved_bytes_ = stride_bytes_ * capacity_;
+    mapped = mmap(nullptr, reserved_bytes_, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
+    if (mapped != MAP_FAILED) break;
+    if (capacity_ == 1) no_address_space(reserved_bytes_, "a stack");
   }
   base_ = static_cast<std::byte*>(mapped);
 }

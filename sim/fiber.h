@@ -24,8 +24,8 @@ namespace heddle::sim {
 /// cannot be touched, as far as the kernel's limit on mappings allows; beyond that the stacks lie back to back.
 class stack_arena {
  public:
-  /// `stack_bytes` is rounded up to whole pages; `capacity` stacks at most. Ends the program with a message when the address
-  /// space cannot be had.
+  /// `stack_bytes` is rounded up to whole pages; `capacity` stacks at most, fewer where the address space is limited. Ends the program with
+  /// a message when it is too small for a single one.
   stack_arena(size_t stack_bytes, size_t capacity);
   ~stack_arena();
   stack_arena(const stack_arena&) = delete;

@@ -18,6 +18,8 @@ struct allocation {
   uint32_t device = 0;  ///< that it was allocated for
   const char* name = "";
   bool watched = false;  ///< each access is looked at more closely: its pages move, or there are several processes
+  const void* owner = nullptr;  ///< the object whose end frees it, if any
+  bool with_owner = false;      ///< it was freed by that
 
   bool holds(const void* address, size_t bytes) const {
     const auto offset = static_cast<size_t>(static_cast<const std::byte*>(address) - base);
@@ -29,8 +31,10 @@ struct allocation {
 /// access that misses its allocation hits no other, and a freed address stays freed.
 class heap {
  public:
+  /// Of addresses, that nobody else has anything at. Where the address space is limited, fewer of them can be used.
   static constexpr size_t capacity_bytes = size_t{1} << 36;
 
+  /// Ends the program with a message where no address space can be had.
   heap();
   ~heap();
   heap(const heap&) = delete;
@@ -42,10 +46,14 @@ class heap {
   /// Zeroed, aligned to a cache line; null when the range is used up.
   [[gnu::hot]] void* allocate(size_t size_bytes, memory_kind kind, const char* name, uint32_t device = 0);
   /// Of all of this run together, freed or not.
-  uint64_t free_bytes() const { return capacity_bytes - used_bytes_; }
+  uint64_t free_bytes() const { return reserved_bytes_ - used_bytes_; }
+  uint64_t total_bytes() const { return reserved_bytes_; }
 
-  /// Null on success, otherwise what is wrong.
-  const char* release(void* pointer);
+  /// The latest allocation is freed when this object ends.
+  void belongs_to(const void* owner) { allocations_.back().owner = owner; }
+
+  /// Null on success, otherwise what is wrong. `with_owner`: because that has ended.
+  const char* release(void* pointer, bool with_owner = false);
 
   bool contains(const void* address) const { return offset_of(address) < capacity_bytes; }
   size_t offset_of(const void* address) const {
@@ -93,6 +101,7 @@ class heap {
 
   static constexpr size_t line_bytes = 64;
   std::byte* base_ = nullptr;
+  size_t reserved_bytes_ = 0;
   size_t used_bytes_ = 0;
   std::vector<allocation> allocations_;  ///< by address
   std::vector<span> open_;               ///< what each of them may be accessed as without a closer look

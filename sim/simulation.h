@@ -73,6 +73,9 @@ struct search_result;
 /// Makes one run of a machine.
 using explored_run = std::function<outcome(scheduler::choice_source&)>;
 
+/// Whether any file of the program was compiled with the flags of heddle::under_test.
+extern bool is_any_code_instrumented;
+
 /// A machine that is reused from run to run. It belongs to the OS thread that made it; others may each have their own.
 class simulation {
  public:

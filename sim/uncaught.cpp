@@ -1,3 +1,4 @@
+#include <dlfcn.h>
 #include <heddle/sim/runtime/entry.h>
 #include <heddle/sim/uncaught.h>
 #include <heddle/sim/world.h>
@@ -6,6 +7,7 @@
 #include <cstdlib>
 #include <exception>
 #include <string>
+#include <string_view>
 #include <utility>
 
 namespace heddle::sim {
@@ -18,7 +20,19 @@ struct stack_walk {
   call_chain calls = {};
   size_t count = 0;
   bool in_handler = true;  ///< not yet past the handler's own frame
+  bool thrown = false;     ///< nobody catches what is thrown: the search for a handler has come to an end
+  bool unwound = false;    ///< what is thrown has come to something that is noexcept
 };
+
+/// What the function of a library that called std::terminate says.
+void note_library(stack_walk& walk, const void* place) {
+  Dl_info function = {};
+  if (dladdr(static_cast<const char*>(place) - 1, &function) == 0 || function.dli_sname == nullptr) return;
+  const std::string_view name = function.dli_sname;
+  walk.thrown =
+      walk.thrown || name == "__cxa_throw" || name == "__cxa_rethrow" || name.starts_with("_ZSt17rethrow_exception");
+  walk.unwound = walk.unwound || name.starts_with("_Unwind_") || name == "__cxa_call_terminate";
+}
 
 // What threw may be a library without frame pointers: each frame is found by its unwind information. What the C++ library calls within
 // itself before the program comes says nothing.
@@ -26,7 +40,10 @@ _Unwind_Reason_Code note_frame(_Unwind_Context* context, void* to) {
   stack_walk& walk = *static_cast<stack_walk*>(to);
   if (std::exchange(walk.in_handler, false)) return _URC_NO_REASON;
   const auto* place = reinterpret_cast<const void*>(_Unwind_GetIP(context));
-  if (walk.count == 0 && !walk.here.is_in_image(place)) return _URC_NO_REASON;
+  if (walk.count == 0 && !walk.here.is_in_image(place)) {
+    note_library(walk, place);
+    return _URC_NO_REASON;
+  }
   walk.calls[walk.count++] = place;
   return walk.count == walk.calls.size() ? _URC_END_OF_STACK : _URC_NO_REASON;
 }
@@ -53,10 +70,15 @@ std::string text_of(const std::exception_ptr& thrown) {
   _Unwind_Backtrace(&note_frame, &walk);
   here.finish_plain_store(*self);
   std::string why = "std::terminate is called";
-  // The lane's stack may be nearly used up.
-  if (const std::exception_ptr thrown = std::current_exception(); thrown != nullptr)
-    here.aside(*self, [&] { why = "an exception leaves the thread: " + text_of(thrown); });
-  here.end_at(*self, scheduler::verdict::assertion, std::move(why), walk.calls);
+  const std::exception_ptr thrown = std::current_exception();
+  const bool uncaught = thrown != nullptr && walk.thrown && !walk.unwound;
+  // On the OS thread's own stack, for the lane's may be nearly used up.
+  if (thrown != nullptr)
+    here.aside(*self, [&] {
+      why =
+          (uncaught ? "an exception leaves the thread: " : "an exception leaves what is noexcept: ") + text_of(thrown);
+    });
+  here.end_at(*self, uncaught ? scheduler::verdict::assertion : scheduler::verdict::crash, std::move(why), walk.calls);
 }
 
 }  // namespace

@@ -3,8 +3,9 @@
 
 namespace heddle::sim {
 
-/// From then on std::terminate in a lane, be it because nobody catches an exception or because it leaves what is noexcept, ends the run with
-/// verdict `assertion`, at the place of the throw. Everywhere else it does what it did before.
+/// From then on an exception that no function of a lane catches ends the run with verdict `assertion` at the place of the throw; and whatever
+/// else calls std::terminate in a lane, be it an exception that leaves what is noexcept, with verdict `crash`. Outside of lanes std::terminate
+/// does what it did before.
 void end_runs_at_terminate();
 
 }  // namespace heddle::sim

@@ -1,3 +1,4 @@
+#include <heddle/sim/address_space.h>
 #include <heddle/sim/device_variables.h>
 #include <heddle/sim/driver/split.h>
 #include <heddle/sim/hang_report.h>
@@ -23,6 +24,8 @@ extern "C" const char __executable_start;  // NOLINT(bugprone-reserved-identifie
 extern "C" const char _end;                // NOLINT(bugprone-reserved-identifier)
 
 namespace heddle::sim {
+
+constinit bool is_any_code_instrumented = false;
 
 using scheduler::verdict;
 using std::string_view_literals::operator""sv;
@@ -403,6 +406,12 @@ void clear_stack(const stack_arena::stack& on) {
 
 }  // namespace
 
+void world::no_stack_left(lane& self) {
+  self.begun = false;
+  end(self, verdict::unsupported,
+      "more than " + std::to_string(device_stacks_->capacity()) + " lanes that have not ended; " + more_address_space);
+}
+
 void world::begin(lane& self) {
   self.begun = true;
   const size_t bytes = self.how_to_run->size_bytes;
@@ -417,6 +426,8 @@ void world::begin(lane& self) {
     on = host_stacks_->at(self.stack_slot);
   } else {
     if (free_stacks_.empty()) {
+      if (stacks_used_ == device_stacks_->capacity()) [[unlikely]]
+        no_stack_left(self);
       self.stack_slot = stacks_used_++;
     } else {
       self.stack_slot = free_stacks_.back();
@@ -669,9 +680,10 @@ void world::start_block(launched_kernel& runs, uint32_t block) {
 }
 
 void world::check_host_stacks(lane& self) {
-  if (host_stacks_used_ == most_hosts && free_host_stacks_.empty())
+  if (host_stacks_used_ == host_stacks_->capacity() && free_host_stacks_.empty())
     end(self, verdict::assertion,
-        "more than " + std::to_string(most_hosts) + " host threads, and copies that have not ended");
+        "more than " + std::to_string(host_stacks_->capacity()) + " host threads, and copies that have not ended" +
+            (host_stacks_->capacity() == most_hosts ? "" : std::string("; ") + more_address_space));
 }
 
 const wave& world::spawn_host(lane& self, const char* name, const fiber_body& body, void* from) {

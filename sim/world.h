@@ -226,6 +226,8 @@ class world {
   /// Ends the run, verdict `unsupported`, where a lane of a kernel does what only a host thread can do here.
   void require_host(lane& self, const char* what, const operation& how);
   void release(lane& self, void* pointer, const operation& how);
+  /// Releases what the object that ends has allocated. Not while launches run: hardware would wait for them here.
+  void release_all_of(lane& self, const void* owner);
   void launch(lane& self, const grid_shape& shape, const fiber_body& kernel, const void* bytes, const operation& how);
   /// Gives the stream a copy, which does not wait. An engine of its own performs it, as `how_to_run` says.
   void copy_in_stream(lane& self, const stream_copy& what, uint32_t stream, const fiber_body& how_to_run,
@@ -452,6 +454,7 @@ class world {
     fiber::switch_to(self.runs, next.runs, *exceptions_);
   }
   [[gnu::hot]] void begin(lane& self);
+  [[noreturn, gnu::cold]] void no_stack_left(lane& self);
   [[gnu::hot]] static void run_lane(void* argument);
   [[gnu::hot]] void lane_ended(lane& self);
 
@@ -594,6 +597,8 @@ class world {
   /// Whether the access that the heap has something to say about may be made; ends the run when not.
   void look_closer(lane& self, const char* said);
   void move_pages(lane& self, const allocation& of);
+  /// Tells everybody who keeps something of memory that is about to be given back.
+  void let_go(lane& self, const void* pointer);
   /// Memory of devices is placed from now on, and what there is already.
   void place_memory();
   void check_arrival(lane& self, const operation& how);

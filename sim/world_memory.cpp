@@ -1,4 +1,5 @@
 // What a lane may touch, and what that means to a digest.
+#include <heddle/sim/address_space.h>
 #include <heddle/sim/world.h>
 
 #include <algorithm>
@@ -201,7 +202,9 @@ void* world::allocate(lane& self, size_t size_bytes, memory_kind kind, const cha
   void* const memory = try_allocate(self, size_bytes, kind, name, device);
   if (memory != nullptr) return memory;
   self.pending = how;
-  end(self, verdict::memory, "no memory left for " + std::to_string(size_bytes) + " bytes of " + name);
+  end(self, verdict::memory,
+      "no memory left for " + std::to_string(size_bytes) + " bytes of " + name +
+          (heap_.total_bytes() == heap::capacity_bytes ? "" : std::string("; ") + more_address_space));
 }
 
 // -- page tables that somebody looks at ------------------------------------------------------------------------------------------
@@ -291,7 +294,7 @@ result<void*> world::at(uint32_t device, uint64_t address) {
 // Where memory has no end, as many bytes as there are addresses that were never given out.
 device_memory world::memory_of(uint32_t device) const {
   if (devices_.places_memory()) return devices_.memory_of(device);
-  return {.free_bytes = heap_.free_bytes(), .total_bytes = heap::capacity_bytes};
+  return {.free_bytes = heap_.free_bytes(), .total_bytes = heap_.total_bytes()};
 }
 
 size_t world::piece_of_copy(const void* to, const void* from, size_t at_byte, size_t size_bytes) {
@@ -324,15 +327,32 @@ void world::map_cached(lane& self, void* memory, const operation& how) {
 void world::release(lane& self, void* pointer, const operation& how) {
   finish_plain_store(self);
   self.pending = how;
-  if (notes_ != nullptr && late_ != nullptr && !machine_.plain_points && heap_.contains(pointer))
-    if (const allocation* const freed = heap_.nearest(pointer))
-      notes_->freed_under_access =
-          notes_->freed_under_access || late_->is_accessed_beside(self, freed->base, freed->size_bytes);
+  let_go(self, pointer);
   if (const char* wrong = heap_.release(pointer))
     end(self, verdict::memory, std::string(wrong) + " (" + heap_.describe(pointer) + ")");
   if (devices_.places_memory()) devices_.give_back(pointer);
   unflushed_.freed(pointer);
   got_somewhere(self);
+}
+
+void world::let_go(lane& self, const void* pointer) {
+  if (notes_ == nullptr || late_ == nullptr || machine_.plain_points || !heap_.contains(pointer)) return;
+  if (const allocation* const freed = heap_.nearest(pointer))
+    notes_->freed_under_access =
+        notes_->freed_under_access || late_->is_accessed_beside(self, freed->base, freed->size_bytes);
+}
+
+void world::release_all_of(lane& self, const void* owner) {
+  finish_plain_store(self);
+  for (uint32_t device = 0; device < devices_.size(); ++device)
+    if (kernels_running(device) != 0) return;
+  for (const allocation& each : heap_.allocations()) {
+    if (each.owner != owner || each.freed) continue;
+    let_go(self, each.base);
+    heap_.release(each.base, true);
+    if (devices_.places_memory()) devices_.give_back(each.base);
+    unflushed_.freed(each.base);
+  }
 }
 
 }  // namespace heddle::sim

@@ -215,22 +215,36 @@ result<void*> at(uint32_t device, uint64_t address) {
   return world::instance->at(device, address);
 }
 
-void* allocate(size_t size_bytes, bool on_device, const char* name, uint32_t device) {
+void* allocate(size_t size_bytes, bool on_device, const char* name, uint32_t device, const void* owner) {
   const caller from = HEDDLE_CALLER;
   lane& self = caller_lane("device");
   const driver_call called(self, from);
   const entered inside(self);
-  return world::instance->allocate(self, size_bytes, on_device ? memory_kind::device : memory_kind::shared, name,
+  world& here = *world::instance;
+  void* const made = here.allocate(self, size_bytes, on_device ? memory_kind::device : memory_kind::shared, name,
                                    device, make_operation(operation_kind::none, nullptr, 0, from));
+  here.memory().belongs_to(owner);
+  return made;
 }
 
-void* try_allocate(size_t size_bytes, bool on_device, const char* name, uint32_t device, bool moves) {
+void* try_allocate(size_t size_bytes, bool on_device, const char* name, uint32_t device, const void* owner,
+                   bool moves) {
   const caller from = HEDDLE_CALLER;
   lane& self = caller_lane("device");
   const driver_call called(self, from);
   const entered inside(self);
-  return world::instance->try_allocate(self, size_bytes, on_device ? memory_kind::device : memory_kind::shared, name,
-                                       device, moves);
+  world& here = *world::instance;
+  void* const made =
+      here.try_allocate(self, size_bytes, on_device ? memory_kind::device : memory_kind::shared, name, device, moves);
+  if (made != nullptr) here.memory().belongs_to(owner);
+  return made;
+}
+
+void device_ends(const void* owner) {
+  lane* const self = world::current;
+  if (self == nullptr) return;
+  const entered inside(*self);
+  world::instance->release_all_of(*self, owner);
 }
 
 void release(void* pointer, uint32_t device) {

@@ -61,9 +61,14 @@ result<uint32_t> open_process(uint32_t device);
 result<void> check_copy(uint32_t device, const void* to, const void* from, size_t size_bytes);
 result<device_page> page_of(uint32_t device, const void* address);
 result<void*> at(uint32_t device, uint64_t address);
-[[gnu::hot]] void* allocate(size_t size_bytes, bool on_device, const char* name, uint32_t device = 0);
+/// `owner` is the object whose end gives it back, if any.
+[[gnu::hot]] void* allocate(size_t size_bytes, bool on_device, const char* name, uint32_t device = 0,
+                            const void* owner = nullptr);
 /// Null where the device has not enough memory.
-void* try_allocate(size_t size_bytes, bool on_device, const char* name, uint32_t device, bool moves = false);
+void* try_allocate(size_t size_bytes, bool on_device, const char* name, uint32_t device, const void* owner,
+                   bool moves = false);
+/// The object is destroyed: what it has allocated is freed, unless some launch is still running.
+void device_ends(const void* owner);
 // Of the process of a device; other processes' memory ends the run.
 void release(void* pointer, uint32_t device = 0);
 void copy(void* to, const void* from, size_t size_bytes, uint32_t device = 0);

@@ -82,7 +82,8 @@ extern "C" {
 
 // NOLINTBEGIN(bugprone-reserved-identifier): the compiler chose the names
 
-void __tsan_init() {}
+// Called by each compiled file before main().
+void __tsan_init() { heddle::sim::is_any_code_instrumented = true; }
 void __tsan_func_entry(void*) {}
 void __tsan_func_exit() {}
 void __tsan_ignore_thread_begin() {}

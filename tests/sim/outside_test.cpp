@@ -324,11 +324,11 @@ TEST(exceptions, terminate_ends_the_run) {
     line = __LINE__ + 1;
     std::terminate();
   });
-  EXPECT_TRUE(is(verdict::assertion, SIM_LINE(line), called));
+  EXPECT_TRUE(is(verdict::crash, SIM_LINE(line), called));
   EXPECT_TRUE(says(called.message, "std::terminate is called"));
   const outcome left = on.run([] { []() noexcept { throws_at_once("out of noexcept"); }(); });
-  EXPECT_TRUE(is(verdict::assertion, "", left));
-  EXPECT_TRUE(says(left.message, "out of noexcept"));
+  EXPECT_TRUE(is(verdict::crash, "", left));
+  EXPECT_TRUE(says(left.message, "an exception leaves what is noexcept: out of noexcept"));
   EXPECT_TRUE(left.where.starts_with(__FILE__)) << left.where;
 }
 
@@ -375,6 +375,48 @@ TEST(alignment, also_of_variables_of_the_program) {
   });
   EXPECT_TRUE(is(verdict::memory, SIM_LINE(line), ended));
   EXPECT_TRUE(says(ended.message, "a multiple of 8"));
+}
+
+// -- devices that are destroyed ----------------------------------------------------------------------------------------------------
+
+TEST(destroyed, what_a_device_has_allocated_is_freed_with_it) {
+  machine on;
+  const auto use = [](bool inside) {
+    return [inside] {
+      uint32_t* words = nullptr;
+      device other;
+      {
+        device gone;
+        words = gone.allocate_device<uint32_t>(2, "gone");
+        gone.launch({}, [words] { word<uint32_t>(words[0]).store(1, memory_order::relaxed); });
+        gone.synchronize();
+        if (inside) return;
+      }
+      other.launch({}, [words] {
+        line = __LINE__ + 1;
+        word<uint32_t>(words[1]).store(1, memory_order::relaxed);
+      });
+      other.synchronize();
+    };
+  };
+  const outcome ended = on.run(use(false));
+  EXPECT_TRUE(is(verdict::memory, SIM_LINE(line), ended));
+  EXPECT_TRUE(says(ended.message, "gone+0x4: after its device was destroyed"));
+  EXPECT_EQ(on.run(use(true)).verdict, verdict::ok);
+}
+
+TEST(destroyed, what_a_running_kernel_uses_stays) {
+  machine on;
+  const tally seen = on.run_many(
+      [] {
+        device gone;
+        auto* const value = gone.allocate_device<uint32_t>(1, "value");
+        gone.launch({.waves = 2}, [value] {
+          for (int n = 0; n < 3; ++n) word<uint32_t>(*value).fetch_add(1, memory_order::relaxed);
+        });
+      },
+      100);
+  EXPECT_TRUE(always(verdict::ok, seen));
 }
 
 }  // namespace

@@ -21,6 +21,8 @@ std::vector<parameter> machine_parameters() {
 std::optional<std::string> without_effect(const parameters&, std::string_view) { return std::nullopt; }
 std::optional<std::string> without_effect(const parameters&) { return std::nullopt; }
 
+bool is_any_code_instrumented = false;
+
 simulation::simulation() = default;
 simulation::~simulation() = default;
 

@@ -85,6 +85,8 @@ TEST(fuzz, a_run_without_any_choice_is_warned_of) {
   const ended_process ended = heddle({"fuzz", "fake.silent", "--schedules", "3"});
   EXPECT_EQ(ended.status, 0);
   EXPECT_NE(ended.out.find("warning: fake.silent:\n  nothing was scheduled"), std::string::npos) << ended.out;
+  EXPECT_NE(ended.out.find("the program is not compiled with the flags of heddle::main"), std::string::npos)
+      << ended.out;
   EXPECT_EQ(heddle({"fuzz", "port.echo", "--schedules", "3"}).out.find("warning"), std::string::npos);
 }
 

@@ -51,6 +51,16 @@ std::string microseconds(double ns) {
   return text;
 }
 
+}  // namespace
+
+std::string why_no_choice() {
+  if (!sim::is_any_code_instrumented)
+    return "the program is not compiled with the flags of heddle::main, without which nothing is seen";
+  return "there was never more than one that could go on, or its file is compiled without the flags of heddle::main";
+}
+
+namespace {
+
 void print_latencies(const fuzz_summary& summary) {
   using enum table::align;
   table shown({{.title = "a call, in virtual time"},
@@ -78,12 +88,11 @@ void print_latencies(const fuzz_summary& summary) {
 
 void print_warnings(const fuzz_summary& summary) {
   for (const trial& each : summary.trials) {
-    if (each.runs.choices > 0 || each.runs.schedules == 0) continue;
+    // Who found something has seen something.
+    if (each.runs.choices > 0 || each.runs.schedules == 0 || !each.runs.findings.empty()) continue;
     std::cout << '\n'
               << painted("warning: ", colour::warning) << each.tested->name
-              << ":\n"
-                 "  nothing was scheduled: no run had a choice. Is the code under test compiled\n"
-                 "  with the flags of heddle::main?\n";
+              << ":\n  nothing was scheduled: no run had a choice;\n  " << why_no_choice() << '\n';
   }
 }
 

@@ -22,6 +22,9 @@ void print_text(const fuzz_summary& summary, const std::string& program);
 
 void print_json(const fuzz_summary& summary);
 
+/// Why no run of a scenario had a choice, in words: the flags are only missed where they are missing.
+std::string why_no_choice();
+
 /// Several lines for a person: what was found, what happened, how to play it again, and who stands where. `file`, of its trace, and `page` may
 /// be empty.
 std::string describe(const scheduler::finding& found, scheduler::verdict expected, uint64_t schedules,
