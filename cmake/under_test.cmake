@@ -77,7 +77,8 @@ target_compile_options(
 # Calls into the C library are not instrumented: g++ leaves these as plain calls, and the runtime takes their place.
 set(heddle_link_flags "")
 foreach(name IN ITEMS memcpy memmove memset memcmp strlen strcmp strncmp strcpy strncpy
-                      __assert_fail exit sched_yield nanosleep clock_nanosleep pthread_mutex_lock pthread_mutex_trylock pthread_mutex_unlock
+                      __assert_fail exit _exit _Exit quick_exit abort pthread_exit raise
+                      sched_yield nanosleep clock_nanosleep pthread_mutex_lock pthread_mutex_trylock pthread_mutex_unlock
                       # sim/runtime/unsupported_calls.cpp
                       pthread_create thrd_create _ZNSt6thread15_M_start_threadESt10unique_ptrINS_6_StateESt14default_deleteIS1_EEPFvvE
                       GOMP_parallel fork vfork posix_spawn posix_spawnp system popen daemon execve execv execvp execl execlp signal

@@ -88,6 +88,7 @@ campaign_result run_campaign(const campaign_options& options, strategy& deciding
     const uint64_t seed = options.first_seed + so_far.schedules;
     choices.begin(deciding, seed);
     const run_result result = run(choices, false);
+    if (result.abandoned && options.stop != nullptr && options.stop->load(std::memory_order_relaxed)) break;
     digest of_run;
     of_run.add(seed);
     of_run.add(result.digest);
@@ -125,7 +126,9 @@ replay_result run_again(const trace& recorded, const run_one& run, bool explain)
   const run_result& result = again.result;
   again.disagreement = answers.disagreement();
   if (!again.disagreement.empty()) return again;
-  if (result.outcome != recorded.outcome || result.where != recorded.where) {
+  // Where a run that stands still is met does not depend on its choices alone.
+  const bool at_same_place = result.where == recorded.where || recorded.outcome == verdict::stuck;
+  if (result.outcome != recorded.outcome || !at_same_place) {
     again.disagreement = "every choice agrees, but the run ended with " + std::string(to_string(result.outcome)) +
                          (result.where.empty() ? "" : " at " + result.where) + " instead of " +
                          std::string(to_string(recorded.outcome)) +

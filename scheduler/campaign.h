@@ -28,6 +28,7 @@ struct run_result {
   std::vector<std::string> waiting = {};  ///< of a hang: who waits, "host main", "wave 1 lanes 0-3"
   std::string hang = {};                  ///< of a hang: in which roles they wait, whoever and how many they are
   uint64_t digest = 0;
+  bool abandoned = false;  ///< it was stopped before its end, and says nothing
 };
 
 /// Runs the program once on a fresh machine. `explain` asks for the report; nothing else may depend on it.

@@ -28,6 +28,7 @@ std::optional<choice_kind> parse_choice_kind(std::string_view text) {
 
 void choice_source::begin(strategy& deciding, uint64_t seed) {
   deciding_ = &deciding;
+  seed_ = seed;
   recorded_.clear();  // keeps its memory: a campaign's runs do not allocate once the longest has been seen
   deciding.begin(seed);
   uniform_ = deciding.answers_out_of();

@@ -103,6 +103,8 @@ class choice_source {
   void performed(const candidate& who);
 
   const std::vector<answer>& recorded() const { return recorded_; }
+  /// Of the run that was begun last.
+  uint64_t seed() const { return seed_; }
 
  private:
   uint32_t ask(uint32_t count, choice_kind kind, const candidate_list& candidates);
@@ -114,6 +116,7 @@ class choice_source {
   strategy* deciding_ = nullptr;
   choice_streams* uniform_ = nullptr;  ///< the strategy's, in a run in which it answers out of them alone
   std::vector<answer> recorded_;
+  uint64_t seed_ = 0;
 };
 
 }  // namespace heddle::scheduler

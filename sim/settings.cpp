@@ -1,8 +1,8 @@
+#include <heddle/sim/crash.h>
 #include <heddle/sim/devices.h>
 #include <heddle/sim/driver/settings.h>
 #include <heddle/sim/settings.h>
 #include <heddle/sim/simulation.h>
-#include <heddle/sim/stack_overflow.h>
 
 #include <algorithm>
 

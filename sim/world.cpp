@@ -1,4 +1,5 @@
 #include <heddle/sim/address_space.h>
+#include <heddle/sim/crash.h>
 #include <heddle/sim/device_variables.h>
 #include <heddle/sim/driver/split.h>
 #include <heddle/sim/hang_report.h>
@@ -6,7 +7,6 @@
 #include <heddle/sim/link/link_memory.h>
 #include <heddle/sim/memory/scoped_memory.h>
 #include <heddle/sim/source_line.h>
-#include <heddle/sim/stack_overflow.h>
 #include <heddle/sim/uncaught.h>
 #include <heddle/sim/verify/lane_heap.h>
 #include <heddle/sim/verify/search.h>
@@ -87,7 +87,7 @@ calls_of(const lane& who) {
 world::world() : view_(this, &world::look_at, &world::next_in_turn, &fair_.version()) {
   image_low_ = reinterpret_cast<uintptr_t>(&__executable_start);
   image_high_ = reinterpret_cast<uintptr_t>(&_end);
-  report_stack_overflows();
+  catch_crashes();
   end_runs_at_terminate();
 }
 

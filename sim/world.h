@@ -214,6 +214,15 @@ class world {
   /// The same about where these calls have led the lane.
   [[noreturn]] void end_at(lane& about, scheduler::verdict verdict, std::string message, const call_chain& calls);
 
+  // -- for a run that is interrupted where it stands (crash.h); the first ones may be called in a signal handler -----------------------
+
+  /// The lane on whose stack, or in whose guard page, the address lies; null when nobody runs there.
+  lane* lane_on(const std::byte* address);
+  uint64_t choices_made() const { return choices_ == nullptr ? 0 : choices_->recorded().size(); }
+  uint64_t digest_so_far() const { return digest_.value(); }
+  /// Ends the run, which says nothing.
+  [[noreturn]] void abandon(lane& self) { stop(self); }
+
   // -- entries of the device ------------------------------------------------------------------------------------------------------
 
   /// Null where memory of a device has come to its end.

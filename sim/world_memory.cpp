@@ -183,6 +183,16 @@ const lane* world::owner_of_guard(const void* address) const {
   return nullptr;
 }
 
+lane* world::lane_on(const std::byte* address) {
+  for (size_t n = 0; n < lanes_used_; ++n) {
+    lane& who = lanes_[n];
+    if (!who.begun || who.state == lane_state::ended) continue;
+    const stack_arena::stack& on = who.runs.stack();
+    if (address >= on.low - page_bytes && address < on.high()) return &who;
+  }
+  return nullptr;
+}
+
 void* world::try_allocate(lane& self, size_t size_bytes, memory_kind kind, const char* name, uint32_t device,
                           bool moves) {
   got_somewhere(self);

@@ -1,7 +1,9 @@
 // Calls of the C library that would end the process: in code under test they end the run (--wrap).
 #include <heddle/sim/runtime/entry.h>
 
+#include <csignal>
 #include <cstdlib>
+#include <cstring>
 #include <string>
 
 namespace runtime = heddle::sim::runtime;
@@ -11,12 +13,22 @@ using heddle::sim::world;
 
 namespace {
 
-[[noreturn]] void end_run(lane& self, std::string why, const runtime::caller& from) {
+[[noreturn]] void end_run(lane& self, std::string why, const runtime::caller& from,
+                          heddle::scheduler::verdict found = heddle::scheduler::verdict::assertion) {
   const runtime::entered inside(self);
   world& here = *world::instance;
   here.finish_plain_store(self);
   self.pending = runtime::make_operation(operation_kind::none, nullptr, 0, from);
-  here.end(self, heddle::scheduler::verdict::assertion, std::move(why));
+  here.end(self, found, std::move(why));
+}
+
+[[noreturn]] void crash(lane& self, const std::string& call, const runtime::caller& from) {
+  end_run(self, call + " is called: it would end the process", from, heddle::scheduler::verdict::crash);
+}
+
+std::string name_of_signal(int signal) {
+  const char* const name = sigabbrev_np(signal);
+  return name == nullptr ? std::to_string(signal) : std::string("SIG") + name;
 }
 
 }  // namespace
@@ -28,6 +40,12 @@ extern "C" {
 [[noreturn]] void __real___assert_fail(const char* assertion, const char* file, unsigned int line,
                                        const char* function);
 [[noreturn]] void __real_exit(int status);
+[[noreturn]] void __real__exit(int status);
+[[noreturn]] void __real__Exit(int status);
+[[noreturn]] void __real_quick_exit(int status);
+[[noreturn]] void __real_abort();
+[[noreturn]] void __real_pthread_exit(void* result);
+int __real_raise(int signal);
 
 [[noreturn]] void __wrap___assert_fail(const char* assertion, const char* file, unsigned int line,
                                        const char* function) {
@@ -40,6 +58,43 @@ extern "C" {
   lane* const self = world::current;
   if (self == nullptr) __real_exit(status);
   end_run(*self, "exit(" + std::to_string(status) + ") is called", HEDDLE_CALLER);
+}
+
+[[noreturn]] void __wrap__exit(int status) {
+  lane* const self = world::current;
+  if (self == nullptr) __real__exit(status);
+  crash(*self, "_exit(" + std::to_string(status) + ")", HEDDLE_CALLER);
+}
+
+[[noreturn]] void __wrap__Exit(int status) {
+  lane* const self = world::current;
+  if (self == nullptr) __real__Exit(status);
+  crash(*self, "_Exit(" + std::to_string(status) + ")", HEDDLE_CALLER);
+}
+
+[[noreturn]] void __wrap_quick_exit(int status) {
+  lane* const self = world::current;
+  if (self == nullptr) __real_quick_exit(status);
+  crash(*self, "quick_exit(" + std::to_string(status) + ")", HEDDLE_CALLER);
+}
+
+[[noreturn]] void __wrap_abort() {
+  lane* const self = world::current;
+  if (self == nullptr) __real_abort();
+  crash(*self, "abort()", HEDDLE_CALLER);
+}
+
+[[noreturn]] void __wrap_pthread_exit(void* result) {
+  lane* const self = world::current;
+  if (self == nullptr) __real_pthread_exit(result);
+  end_run(*self, "pthread_exit() is called: it would end the thread that all lanes run on", HEDDLE_CALLER,
+          heddle::scheduler::verdict::crash);
+}
+
+int __wrap_raise(int signal) {
+  lane* const self = world::current;
+  if (self == nullptr) return __real_raise(signal);
+  end_run(*self, "raise(" + name_of_signal(signal) + ") is called", HEDDLE_CALLER, heddle::scheduler::verdict::crash);
 }
 
 // NOLINTEND(bugprone-reserved-identifier)

@@ -134,6 +134,12 @@ long __wrap_syscall(long number, ...) {
   long arguments[6];
   for (long& each : arguments) each = va_arg(given, long);
   va_end(given);
+  if (number == SYS_exit_group || number == SYS_exit)
+    if (lane* const self = world::current; self != nullptr) [[unlikely]]
+      runtime::refuse(*self, heddle::scheduler::verdict::crash,
+                      std::string(number == SYS_exit ? "syscall(SYS_exit)" : "syscall(SYS_exit_group)") +
+                          " is called: it would end the process",
+                      HEDDLE_CALLER);
   if (number == SYS_futex) {
     const auto call = static_cast<unsigned>(arguments[1]) & ~unsigned{FUTEX_PRIVATE_FLAG | FUTEX_CLOCK_REALTIME};
     const auto* word = reinterpret_cast<const int*>(arguments[0]);

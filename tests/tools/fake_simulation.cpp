@@ -1,7 +1,10 @@
 #include <heddle/scheduler/digest.h>
 #include <heddle/scheduler/strategy.h>
+#include <heddle/sim/crash.h>
 #include <heddle/sim/settings.h>
 #include <heddle/sim/verify/search.h>
+
+#include <csignal>
 
 #include "fake_machine.h"
 
@@ -25,6 +28,13 @@ bool is_any_code_instrumented = false;
 
 simulation::simulation() = default;
 simulation::~simulation() = default;
+
+// Nothing here catches signals: a body that ends its process does, and its parent says so.
+int watch_signal() { return SIGURG; }
+void be_watched(watched_run*) { std::signal(SIGURG, SIG_IGN); }
+void catch_crashes() {}
+outcome outcome_of(const fault_note&) { return {}; }
+std::string message_of(const fault_note&) { return {}; }
 
 // There is no time here, and no call takes any.
 void simulation::time_calls(call_times*) {}

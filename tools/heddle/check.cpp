@@ -1,6 +1,7 @@
-#include <heddle/scheduler/strategy.h>
+#include <heddle/tools/campaign/copied_jobs.h>
 #include <heddle/tools/check.h>
 #include <heddle/tools/common.h>
+#include <heddle/tools/copied_process.h>
 #include <heddle/tools/fuzz_report.h>
 #include <heddle/tools/kept_trace.h>
 #include <heddle/tools/report/recording.h>
@@ -41,20 +42,34 @@ kept_finding keep(const scheduler::finding& found, const scenario& tested, const
   kept.error = trace.error;
   if (!kept.error.empty() || !found.not_reproducible.empty()) return kept;
 
-  const recording made = record_again(found.first, tested, settings);
-  if (!made.again.disagreement.empty()) return kept;
   const std::string page = trace.file.substr(0, trace.file.size() - trace_ending.size()) + std::string(page_ending);
-  const auto wrong = write_page({.recorded = found.first,
-                                 .settings = settings,
-                                 .result = made.again.result,
-                                 .record = made.record,
-                                 .program = program_invocation_name},
-                                page);
-  if (wrong)
-    kept.error = *wrong;
-  else
+  constexpr const char* written = "page";
+  const std::string came_of_it = in_copy(
+      [&]() -> std::string {
+        const recording made = record_again(found.first, tested, settings);
+        if (!made.again.disagreement.empty()) return {};
+        const auto wrong = write_page({.recorded = found.first,
+                                       .settings = settings,
+                                       .result = made.again.result,
+                                       .record = made.record,
+                                       .program = program_invocation_name},
+                                      page);
+        return wrong ? *wrong : written;
+      },
+      {.ended = [](const sudden_end&, const std::string&) { return std::string(); }});
+  if (came_of_it == written)
     kept.page = page;
+  else
+    kept.error = came_of_it;
   return kept;
+}
+
+/// Tests have no options of heddle's.
+void look_at_environment() {
+  if (const char* const said = std::getenv("HEDDLE_IN_PROCESS"); said != nullptr && *said != '\0')
+    care_of_runs().in_process = true;
+  if (const char* const said = std::getenv("HEDDLE_STUCK"); said != nullptr)
+    if (const auto seconds = parse_seconds(said)) care_of_runs().stuck_seconds = *seconds;
 }
 
 }  // namespace
@@ -67,12 +82,11 @@ std::string check_scenario(const std::string& name, uint64_t schedules, const st
   if (!set.value) return set.error;
 
   constexpr const char* strategy_name = "mix";
-  std::string error;
-  const auto deciding = scheduler::make_strategy(strategy_name, error);
-  sim::simulation machine;
-  scheduler::campaign_options options;
-  options.schedules = schedules;
-  const trial made = run_trial(machine, tested, *set.value, strategy_name, *deciding, options);
+  look_at_environment();
+  scenario_campaign campaign(tested, *set.value, {.strategy = strategy_name, .seeds = {1, schedules}});
+  make_crew(1, strategy_name)->work_on(campaign);
+  if (!campaign.error().empty()) return name + ": " + campaign.error();
+  const trial made = campaign.take();
   if (made.runs.choices == 0 && made.runs.findings.empty())
     return name + ": nothing was scheduled, no run had a choice; " + why_no_choice();
   if (made.as_expected()) return {};

@@ -5,6 +5,7 @@
 // After our own headers: CLI11's single-header tricks must not reach them.
 #include <CLI/CLI.hpp>
 #include <algorithm>
+#include <array>
 #include <memory>
 
 namespace heddle::tools {
@@ -31,7 +32,14 @@ struct typed_numbers {
   std::string twin_schedules;
   std::string states;
   std::string memory;
+  std::string stuck;
 };
+
+/// Of the commands that run code under test.
+void add_care_options(CLI::App& command, invocation& into, typed_numbers& typed) {
+  CLI::Option* stuck = command.add_option("--stuck", typed.stuck);
+  command.add_flag("--in-process", into.in_process)->excludes(stuck);
+}
 
 void add_scenario_options(CLI::App& command, invocation& into, typed_numbers& typed) {
   command.add_option("SCENARIO", into.scenarios);
@@ -80,11 +88,17 @@ void add_litmus_options(CLI::App& command, invocation& into, typed_numbers& type
   command.add_flag("--quiet", into.quiet);
 }
 
+bool runs_code_under_test(const std::string& command) {
+  constexpr std::array all = {"fuzz", "replay", "shrink", "report", "import", "zoo", "verify"};
+  return std::find(all.begin(), all.end(), command) != all.end();
+}
+
 std::unique_ptr<CLI::App> parser_of(invocation& into, typed_numbers& typed) {
   auto parser = std::make_unique<CLI::App>();
   const std::string& name = into.command;
   if (name == "list") parser->add_flag("--json", into.json);
   if (name == "fuzz") add_scenario_options(*parser, into, typed);
+  if (runs_code_under_test(name)) add_care_options(*parser, into, typed);
   if (name == "replay") {
     parser->add_option("FILE|TOKEN", into.file_or_token)->required();
     parser->add_flag("--trace", into.show_steps);
@@ -185,6 +199,14 @@ std::string read_numbers(const typed_numbers& typed, invocation& into) {
     if (!seconds)
       return "--time cannot be \"" + typed.time.substr(0, 64) + "\"; it must be a time such as 30, 45s, 5m or 2h";
     into.seconds_max = *seconds;
+  }
+  if (!typed.stuck.empty() && typed.stuck != "0") {
+    const auto seconds = parse_seconds(typed.stuck);
+    if (!seconds)
+      return "--stuck cannot be \"" + typed.stuck.substr(0, 64) + "\"; it must be a time such as 10, 0.5s or 1m, or 0";
+    into.stuck_seconds = *seconds;
+  } else if (!typed.stuck.empty()) {
+    into.stuck_seconds = 0;
   }
   uint64_t schedules = schedules_default;
   if (into.command == "litmus") schedules = litmus_schedules_default;

@@ -15,6 +15,8 @@ struct invocation {
   std::string
       command;  ///< list, fuzz, replay, shrink, report, verify, import, litmus, progress, completion, help, version or __complete
   bool json = false;
+  bool in_process = false;    ///< where schedules run: in this process, instead of copies of it
+  double stuck_seconds = 10;  ///< after so long without a scheduling point a run ends as `stuck`; 0: never
 
   std::vector<std::string> scenarios;  ///< fuzz, zoo: names and patterns; all when empty
   uint64_t schedules = 0;              ///< per scenario or test; fuzz, import, 0: as many as the time allows

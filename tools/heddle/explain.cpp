@@ -2,6 +2,7 @@
 #include <heddle/scheduler/replay.h>
 #include <heddle/scheduler/strategy.h>
 #include <heddle/sim/run_record.h>
+#include <heddle/tools/copied_process.h>
 #include <heddle/tools/explain.h>
 #include <heddle/tools/how_to_play.h>
 #include <heddle/tools/interrupt.h>
@@ -84,7 +85,10 @@ sim::other_schedules others_of(sim::simulation& machine, const scenario& tested,
     scheduler::choice_source choices;
     choices.begin(*deciding, seed);
     run_record record;
-    const sim::outcome& ended = machine.run(settings, [&] { tested.body(settings); }, choices, true, &record);
+    const sim::outcome& ended = [&]() -> const sim::outcome& {
+      const run_under_way beside;
+      return machine.run(settings, [&] { tested.body(settings); }, choices, true, &record);
+    }();
     steps += ended.steps;
     ++known.runs;
     for (const run_record::step& one : record.steps) {
@@ -107,7 +111,10 @@ scheduler::run_result explained_run(sim::simulation& machine, const scenario& te
   run_record own;
   run_record& told = record == nullptr ? own : *record;
   const auto body = [&] { tested.body(settings); };
-  const sim::outcome& first = machine.run(settings, body, choices, true, &told);
+  const sim::outcome& first = [&]() -> const sim::outcome& {
+    const run_under_way known(tested, choices.seed());
+    return machine.run(settings, body, choices, true, &told);
+  }();
   if (steps != nullptr) *steps = first.steps_taken;
   scheduler::run_result made = result_of(first);
   if (!can_be_repeated(made.outcome) || first.stopped_by_source || interrupt_flag()) return made;

@@ -1,6 +1,6 @@
 #include <heddle/scheduler/strategy.h>
 #include <heddle/tools/build_id.h>
-#include <heddle/tools/campaign/jobs.h>
+#include <heddle/tools/campaign/copied_jobs.h>
 #include <heddle/tools/campaign/journal.h>
 #include <heddle/tools/commands.h>
 #include <heddle/tools/common.h>
@@ -151,7 +151,7 @@ class fuzzer {
 int fuzz(const invocation& asked) {
   return fuzz_with(asked, [](const invocation& call, const std::string& strategy) {
     const uint32_t jobs = call.jobs != 0 ? call.jobs : std::max(1u, std::thread::hardware_concurrency());
-    return std::make_unique<campaign_jobs>(jobs, strategy);
+    return make_crew(jobs, strategy);
   });
 }
 

@@ -1,3 +1,4 @@
+#include <heddle/tools/campaign/scenario_campaign.h>
 #include <heddle/tools/common.h>
 #include <heddle/tools/explain.h>
 #include <heddle/tools/fuzz_report.h>
@@ -87,6 +88,11 @@ void print_latencies(const fuzz_summary& summary) {
 }
 
 void print_warnings(const fuzz_summary& summary) {
+  for (const trial& each : summary.trials)
+    if (each.stood_still >= stuck_runs_max)
+      std::cout << '\n'
+                << painted("warning: ", colour::warning) << each.tested->name << ":\n  after " << each.stood_still
+                << " schedules that stood still no others were run; see --stuck\n";
   for (const trial& each : summary.trials) {
     // Who found something has seen something.
     if (each.runs.choices > 0 || each.runs.schedules == 0 || !each.runs.findings.empty()) continue;

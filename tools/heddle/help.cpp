@@ -38,11 +38,14 @@ Exit status
   1    one did not, or replay reproduced a violation
   2    the input was wrong; one line on stderr says what and how to mend it
   3    heddle could not go on (disk full, out of memory); what was found is kept
-  130  stopped by Ctrl-C, SIGTERM or SIGXCPU; what was found is printed
+  130  stopped by Ctrl-C or SIGXCPU; what was found is printed
+  143  the same by SIGTERM
 
 Environment
   NO_COLOR         when not empty: no colours, which are for terminals only
   HEDDLE_FINDINGS  where programs with HEDDLE_TEST write what they find
+  HEDDLE_STUCK, HEDDLE_IN_PROCESS
+                   for such programs: as --stuck and --in-process
 )";
 
 constexpr std::string_view list_help = R"(heddle list [--json]
@@ -55,7 +58,8 @@ scenario has, come last.
 )";
 
 constexpr std::string_view fuzz_help = R"(heddle fuzz [SCENARIO...] [OPTIONS]
-heddle fuzz --resume DIR [--jobs J] [--shard I/N] [--json] [--junit FILE]
+heddle fuzz --resume DIR [--jobs J] [--shard I/N] [--stuck T] [--json]
+                  [--junit FILE]
 
 Runs each scenario under many schedules and shows what was found. A SCENARIO is
 a name or a shell pattern ("port.*"); without any, all are run.
@@ -69,9 +73,9 @@ a name or a shell pattern ("port.*"); without any, all are run.
                     the key; heddle list shows them. One that would have no
                     effect beside the others, as link.wc=on without
                     fidelity=link, is refused
-  --jobs J          so many threads (default 1); 0: one for each core. Each has
-                    a machine of its own; code under test that keeps something
-                    in statics needs 1. What is found does not depend on J
+  --jobs J          so many processes at a time (default 1); 0: one for each
+                    core. What is found does not depend on J, unless code under
+                    test keeps something in statics: that needs 1
   --shard I/N       only part I of N parts of the seeds, for as many processes
                     or machines. With --time the parts begin 2^40 seeds apart
   --out DIR         write each finding's trace to
@@ -81,15 +85,24 @@ a name or a shell pattern ("port.*"); without any, all are run.
   --resume DIR      go on with the campaign of DIR, which was ended at any
                     moment, with what it was asked for; a shard names itself by
                     --shard
+  --stuck T         a schedule ends as "stuck" after so long without a scheduling
+                    point (default 10 s); 0: never
+  --in-process      run in this process, for debuggers: what ends it is the end
   --json            results for programs
   --junit FILE      results for services that build and test, a case a scenario
+
+Schedules run in copies of this process. One that would end it (a signal, abort,
+_exit, a damaged C++ heap, an overflowing stack) is a finding, "crash", and the
+campaign goes on behind it. After three schedules that stood still until --stuck
+ended them no more of that scenario are run.
 
 Findings are grouped by verdict and place; the first of each group is run again
 to explain it. The verdict of a scenario is the expected one if nothing else was
 found, otherwise the first that was not expected. A planted bug that is not
 found is as wrong as a violation where there should be none. "budget" means that
-the step budget ran out without proof: no bug, and not ok either. Ctrl-C prints
-what there is when the current schedule ends; a second one ends at once.
+the step budget ran out without proof: no bug, and not ok either. Ctrl-C and
+SIGTERM end the schedules that are under way, within a second, and print what
+there is; a second one ends at once.
 
 Strategies
 )";
@@ -103,6 +116,9 @@ this very build: answers mean nothing to another one.
   --dot FILE    write who waits for whom as a graph, for Graphviz (dot -Tsvg);
                 cycles are red
   --repeat N    run it N times and compare the digests
+  --stuck T     a run ends as "stuck" after so long without a scheduling point
+                (default 10 s); 0: never
+  --in-process  run in this process, for debuggers, and not in a copy of it
   --json        for programs; "ok" says whether the recorded run was reproduced
 
 Exit status: 1 when the recorded violation was reproduced, 0 when the recorded
@@ -128,6 +144,9 @@ trace, and is a trace like others: heddle replay repeats it.
                     the same file
   --time T          no longer than this: 30, 45s, 5m, 2h; what comes out then
                     depends on the speed of the machine
+  --stuck T         a run ends as "stuck" after so long without a scheduling
+                    point (default 10 s); 0: never
+  --in-process      run in this process, for debuggers, and not in copies of it
   --json            for programs
 
 Ctrl-C ends the search; the smallest run so far is written.
@@ -149,6 +168,9 @@ states of ports, slots and shared words; the settings. Of a run of more than
                     NAME.heddle.json, for a token SCENARIO-VERDICT.html here
   --perfetto FILE   also writes the run as a trace in JSON for
                     https://ui.perfetto.dev
+  --stuck T         a run ends as "stuck" after so long without a scheduling
+                    point (default 10 s); 0: never
+  --in-process      run in this process, for debuggers, and not in copies of it
 )";
 
 constexpr std::string_view zoo_help = R"(heddle zoo [ENTRY...] [OPTIONS]
@@ -164,10 +186,13 @@ a name or a shell pattern; without any, all are taken.
   --seed S          the first seed (default 1)
   --strategy X      who decides (default mix)
   --set KEY=VALUE   a setting of all; may be repeated
-  --jobs J          so many threads (default: one for each core)
+  --jobs J          so many processes (default: one for each core)
   --compare         instead: a Markdown table of how many schedules each
                     strategy needs, the median of 20 ranges of seeds; "-" is
                     more than --schedules, which is 1000 then
+  --stuck T         a run ends as "stuck" after so long without a scheduling
+                    point (default 10 s); 0: never
+  --in-process      run in this process, for debuggers, and not in copies of it
   --json            for programs
 
 Exit status: 0 when every entry is as expected, 1 when one is not.
@@ -187,6 +212,9 @@ When it hangs there too, the trace is an ordinary one: heddle replay repeats it.
                     may be repeated
   -o, --out FILE    where the trace is written (default: here, as
                     SCENARIO-VERDICT-import.heddle.json)
+  --stuck T         a run ends as "stuck" after so long without a scheduling
+                    point (default 10 s); 0: never
+  --in-process      run in this process, for debuggers, and not in copies of it
 
 Exit status: 0 when the model hangs too and the trace was written, 1 when it
 does not in that many schedules, 2 when the dump or another input was wrong.
@@ -220,6 +248,9 @@ found where the model is too weak.
   --unreduced       without any reduction: for comparison, and very small
                     programs
   -o, --out FILE    where the trace of a violation is written
+  --stuck T         a run ends as "stuck" after so long without a scheduling
+                    point (default 10 s); 0: never
+  --in-process      run in this process, for debuggers, and not in copies of it
   --json            for programs
 )";
 

@@ -1,15 +1,20 @@
 #include <heddle/scheduler/estimate.h>
 #include <heddle/scheduler/strategy.h>
 #include <heddle/sim/time/call_times.h>
+#include <heddle/tools/copied_process.h>
 #include <heddle/tools/interrupt.h>
 #include <heddle/tools/latency.h>
 #include <heddle/tools/trial.h>
 
 #include <algorithm>
+#include <cstring>
+#include <type_traits>
 #include <vector>
 
 namespace heddle::tools {
 namespace {
+
+static_assert(std::is_trivially_copyable_v<call_latency>, "a copy sends it as it lies in memory");
 
 constexpr uint64_t schedules_most = 200;
 constexpr uint64_t steps_most = 400'000;  // a run more than that is made in any case
@@ -22,10 +27,8 @@ double at_share(const std::vector<uint64_t>& sorted, uint64_t percent) {
   return static_cast<double>(sorted[rank == 0 ? 0 : rank - 1]) / ps_per_ns;
 }
 
-}  // namespace
-
-std::optional<call_latency> latency_of(const scenario& tested, const parameters& settings, const std::string& strategy,
-                                       uint64_t first_seed, uint64_t schedules) {
+std::optional<call_latency> measured(const scenario& tested, const parameters& settings, const std::string& strategy,
+                                     uint64_t first_seed, uint64_t schedules) {
   std::string error;
   const std::unique_ptr<scheduler::strategy> deciding = scheduler::make_strategy(strategy, error);
   if (deciding == nullptr) return std::nullopt;
@@ -50,6 +53,23 @@ std::optional<call_latency> latency_of(const scenario& tested, const parameters&
                       .median_ns = at_share(times.took_ps, 50),
                       .p99_ns = at_share(times.took_ps, 99),
                       .longest_ns = at_share(times.took_ps, 100)};
+}
+
+}  // namespace
+
+std::optional<call_latency> latency_of(const scenario& tested, const parameters& settings, const std::string& strategy,
+                                       uint64_t first_seed, uint64_t schedules) {
+  // A schedule that ends its process has told nothing of time.
+  const std::string told = in_copy(
+      [&] {
+        const std::optional<call_latency> made = measured(tested, settings, strategy, first_seed, schedules);
+        return made ? std::string(reinterpret_cast<const char*>(&*made), sizeof *made) : std::string();
+      },
+      {.ended = [](const sudden_end&, const std::string&) { return std::string(); }});
+  call_latency made{};
+  if (told.size() != sizeof made) return std::nullopt;
+  std::memcpy(&made, told.data(), sizeof made);
+  return made;
 }
 
 }  // namespace heddle::tools

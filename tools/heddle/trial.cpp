@@ -1,6 +1,7 @@
 #include <heddle/scheduler/shrink.h>
 #include <heddle/sim/settings.h>
 #include <heddle/tools/build_id.h>
+#include <heddle/tools/copied_process.h>
 #include <heddle/tools/trial.h>
 
 #include <algorithm>
@@ -36,12 +37,14 @@ scheduler::run_result result_of(const sim::outcome& ended) {
           .switches = ended.switches,
           .waiting = ended.waiting,
           .hang = ended.hang,
-          .digest = ended.digest};
+          .digest = ended.digest,
+          .abandoned = ended.stopped_by_source};
 }
 
 scheduler::run_result run_scenario(sim::simulation& machine, const scenario& tested, const parameters& settings,
                                    scheduler::choice_source& choices, bool explain,
                                    std::vector<sim::step_record>* steps, sim::run_record* record) {
+  const run_under_way known(tested, choices.seed());
   const sim::outcome& ended = machine.run(settings, [&] { tested.body(settings); }, choices, explain, record);
   if (steps != nullptr) *steps = ended.steps_taken;
   return result_of(ended);

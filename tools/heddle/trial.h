@@ -18,6 +18,7 @@ struct trial {
   scheduler::verdict expected = scheduler::verdict::ok;
   scheduler::campaign_result runs;
   std::vector<std::string> files;  ///< per finding, where its trace was written; empty when it was not
+  uint64_t stood_still = 0;        ///< runs that were ended for that
   std::optional<call_latency> latency = std::nullopt;  ///< where the scenario makes calls
 
   /// The expected verdict when nothing else was found; otherwise the first that was not expected. `ok` when nothing was

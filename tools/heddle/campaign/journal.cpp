@@ -1,6 +1,7 @@
 #include <fcntl.h>
 #include <heddle/tools/campaign/journal.h>
 #include <heddle/tools/common.h>
+#include <heddle/tools/copied_process.h>
 #include <heddle/tools/json_number.h>
 #include <sys/file.h>
 #include <sys/stat.h>
@@ -126,8 +127,12 @@ std::optional<std::string> read_journal(std::string_view text, const std::filesy
   return std::nullopt;
 }
 
-journal::~journal() {
-  if (opened_ >= 0) ::close(opened_);
+journal::~journal() { close(); }
+
+void journal::close() {
+  if (opened_ < 0) return;
+  forget_file(opened_);
+  ::close(opened_);
 }
 
 std::filesystem::path journal::file_in(const std::filesystem::path& folder, const shard& part) {
@@ -143,8 +148,10 @@ std::optional<std::string> journal::open(const std::filesystem::path& file, int 
     ::close(opened);
     return quoted(file) + " is being written by another process: wait for it, or take another folder";
   }
-  if (opened_ >= 0) ::close(opened_);
+  close();
   opened_ = opened;
+  // The lock is gone with this process, not with the last of its copies.
+  close_in_copies(opened_);
   file_ = file;
   return std::nullopt;
 }

@@ -70,6 +70,7 @@ class journal {
 
  private:
   std::optional<std::string> open(const std::filesystem::path& file, int flags);
+  void close();
   std::optional<std::string> append(const std::string& line);
 
   std::filesystem::path file_;

@@ -67,6 +67,7 @@ double scenario_campaign::seconds() const {
 std::optional<seed_range> scenario_campaign::next() {
   if (stopped() || (options_.stop != nullptr && options_.stop->load(std::memory_order_relaxed))) return std::nullopt;
   const std::scoped_lock guard(lock_);
+  if (stood_still_ >= stuck_runs_max) return std::nullopt;
   const bool late = options_.seconds_max > 0 && seconds() >= options_.seconds_max;
   if (late && dealt_any_) return std::nullopt;
   // Until a run has been timed: few, so that no worker waits for another.
@@ -212,6 +213,39 @@ void scenario_campaign::show() {
   options_.progress(so_far);
 }
 
+void scenario_campaign::made_runs(int64_t more) {
+  under_way_.fetch_add(static_cast<uint64_t>(more), std::memory_order_relaxed);
+  if (options_.progress) show();
+}
+
+void scenario_campaign::stood_still(uint64_t more) {
+  const std::scoped_lock guard(lock_);
+  stood_still_ += more;
+}
+
+std::vector<scheduler::finding> scenario_campaign::unexplained() const {
+  const std::scoped_lock guard(lock_);
+  std::vector<scheduler::finding> all;
+  for (const scheduler::finding& each : sum_.findings)
+    if (each.first.scenario.empty()) all.push_back(each);
+  return all;
+}
+
+void scenario_campaign::explained(const scheduler::finding& named, scheduler::finding whole) {
+  const std::scoped_lock guard(lock_);
+  scheduler::finding* const same = sum_.find(scheduler::failure::of(named.first));
+  if (same == nullptr) return;
+  whole.count = same->count;
+  *same = std::move(whole);
+  kept_finding* const known = kept(scheduler::failure::of(same->first));
+  if (known != nullptr && known->file.empty() && !options_.folder.empty()) known->file = write(same->first, known->own);
+}
+
+void scenario_campaign::give_up(std::string why) {
+  const std::scoped_lock guard(lock_);
+  stop_with(std::move(why));
+}
+
 void scenario_campaign::complete(campaign_worker& with) {
   for (scheduler::finding& each : sum_.findings) {
     if (!each.first.scenario.empty()) continue;
@@ -252,6 +286,7 @@ trial scenario_campaign::take() {
   made.runs = std::move(sum_);
   made.runs.seconds = options_.before.sum.seconds + seconds();
   made.runs.stopped = stopped() || (options_.stop != nullptr && options_.stop->load(std::memory_order_relaxed));
+  made.stood_still = stood_still_;
   for (const scheduler::finding& each : made.runs.findings) {
     const kept_finding* const known = kept(scheduler::failure::of(each.first));
     made.files.push_back(known == nullptr ? "" : known->file);

@@ -21,6 +21,9 @@ struct campaign_worker {
   std::unique_ptr<scheduler::strategy> deciding;
 };
 
+/// After so many runs that were ended because they stood still no more schedules of the scenario are run: each takes as long as `--stuck` says.
+inline constexpr uint64_t stuck_runs_max = 3;
+
 /// Any thread may call any function.
 class scenario_campaign {
  public:
@@ -71,6 +74,16 @@ class scenario_campaign {
   /// Explains again what a journal only names. After work has ended.
   void complete(campaign_worker& with);
 
+  /// For who works in other processes: runs that have been made and are not added up yet, or, below 0, that are to be made again.
+  void made_runs(int64_t more);
+  /// So many runs have been ended because they stood still.
+  void stood_still(uint64_t more);
+  /// The findings that a journal only names, after work has ended, and one of them with its explanation.
+  std::vector<scheduler::finding> unexplained() const;
+  void explained(const scheduler::finding& named, scheduler::finding whole);
+  /// It cannot go on, for a reason that is no finding.
+  void give_up(std::string why);
+
   /// What came of it; for one thread, after work has ended.
   trial take();
 
@@ -117,6 +130,7 @@ class scenario_campaign {
   scheduler::campaign_result sum_;
   std::vector<kept_finding> kept_;
   std::string error_;
+  uint64_t stood_still_ = 0;
   std::atomic<bool> stopped_ = false;    ///< by itself
   std::atomic<uint64_t> under_way_ = 0;  ///< runs of pieces that have not been added up
   std::mutex showing_;

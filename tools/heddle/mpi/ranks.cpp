@@ -1,7 +1,7 @@
 #include <heddle/scheduler/estimate.h>
+#include <heddle/tools/campaign/messages.h>
 #include <heddle/tools/explain.h>
 #include <heddle/tools/interrupt.h>
-#include <heddle/tools/mpi/messages.h>
 #include <heddle/tools/mpi/ranks.h>
 
 // The bindings for C++ are gone from the standard, and from newer libraries.

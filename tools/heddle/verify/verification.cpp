@@ -1,4 +1,5 @@
 #include <heddle/tools/common.h>
+#include <heddle/tools/copied_process.h>
 #include <heddle/tools/explain.h>
 #include <heddle/tools/trial.h>
 #include <heddle/tools/verify/unbounded.h>
@@ -45,10 +46,13 @@ verification search_once(const scenario& tested, const parameters& settings, con
     return false;
   };
   const auto run = [&](scheduler::choice_source& choices) {
+    const run_under_way known(tested, choices.seed());
     return machine.run(settings, [&] { tested.body(settings); }, choices, false);
   };
   made.search = machine.search(run, options);
   if (made.found) {
+    // To repeat it may be the end of this process.
+    tell_parent(scheduler::to_token(made.found->recorded));
     const auto again = [&](scheduler::choice_source& choices, bool explain) {
       return run_or_explain(machine, tested, settings, choices, explain);
     };

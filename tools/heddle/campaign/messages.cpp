@@ -1,11 +1,11 @@
-#include <heddle/tools/mpi/messages.h>
+#include <heddle/tools/campaign/messages.h>
 
 #include <nlohmann/json.hpp>
 
 namespace heddle::tools {
 namespace {
 
-using nlohmann::json;
+using json = nlohmann::ordered_json;
 
 std::string text_of(const json& content) { return content.dump(-1, ' ', false, json::error_handler_t::replace); }
 

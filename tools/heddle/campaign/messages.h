@@ -1,4 +1,4 @@
-// What the ranks of a campaign tell each other. One message is one text; both ends are the same program, and trust each other.
+// What the processes of a campaign tell each other. One message is one text; both ends are the same program, and trust each other.
 #pragma once
 
 #include <heddle/scheduler/campaign.h>

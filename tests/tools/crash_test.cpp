@@ -1,0 +1,258 @@
+// What ends a process or stands still is a finding like others, and ends no campaign.
+#include <gtest/gtest.h>
+#include <unistd.h>
+
+#include <chrono>
+#include <filesystem>
+#include <nlohmann/json.hpp>
+#include <string>
+#include <vector>
+
+#include "process.h"
+
+namespace heddle::tests {
+namespace {
+
+using nlohmann::json;
+
+ended_process crashing(std::vector<std::string> arguments, const process_options& options = {}) {
+  arguments.insert(arguments.begin(), CRASHING);
+  return run_process(arguments, options);
+}
+
+json crashing_json(std::vector<std::string> arguments, int status = 1) {
+  arguments.emplace_back("--json");
+  const ended_process ended = crashing(std::move(arguments));
+  EXPECT_EQ(ended.status, status) << ended.out << ended.err;
+  return json::parse(ended.out, nullptr, false);
+}
+
+struct expected_end {
+  std::string scenario;
+  std::string verdict;
+  std::string message;
+  bool has_place = true;
+};
+
+const std::vector<expected_end>& all_ends() {
+  static const std::vector<expected_end> all = {
+      {"crash.store", "crash", "SIGSEGV: a store to 0x123456789000, where no memory is"},
+      {"crash.not-canonical", "crash", "SIGSEGV: an access through a pointer that no memory has"},
+      {"crash.jump", "crash", "SIGSEGV: a jump to 0x123456789000"},
+      {"crash.abort", "crash", "abort() is called"},
+      {"crash.trap", "crash", "SIGILL"},
+      {"crash.raise", "crash", "raise(SIGSEGV) is called"},
+      {"crash.divide", "crash", "SIGFPE: an integer is divided by zero"},
+      {"crash._exit", "crash", "_exit(0) is called"},
+      {"crash._Exit", "crash", "_Exit(0) is called"},
+      {"crash.quick_exit", "crash", "quick_exit(0) is called"},
+      {"crash.syscall", "crash", "syscall(SYS_exit_group) is called"},
+      {"crash.unseen", "crash", "the process ends with status 0", false},
+      {"crash.pthread_exit", "crash", "pthread_exit() is called"},
+      {"crash.free", "crash", "SIGABRT"},
+      {"crash.overflow", "crash", "is too small in recurse: raise stack_kib"},
+  };
+  return all;
+}
+
+class a_crash : public testing::TestWithParam<expected_end> {};
+
+TEST_P(a_crash, is_a_finding_with_its_place_that_can_be_repeated) {
+  const expected_end& wanted = GetParam();
+  const temporary_folder folder;
+  const std::string out = (folder.path() / "found").string();
+  const json all = crashing_json({"fuzz", wanted.scenario, "crash.none", "--schedules", "30", "--out", out});
+  ASSERT_EQ(all["scenarios"].size(), 2u) << all;
+  const json& tested = all["scenarios"][wanted.scenario < "crash.none" ? 0 : 1];
+  const json& other = all["scenarios"][wanted.scenario < "crash.none" ? 1 : 0];
+  EXPECT_EQ(other["verdict"], "ok") << "the campaign goes on";
+  EXPECT_EQ(tested["schedules"], 30);
+  EXPECT_EQ(tested["verdict"], wanted.verdict) << tested;
+  uint64_t count = 0;
+  for (const json& found : tested["findings"]) {
+    count += found["count"].get<uint64_t>();
+    EXPECT_EQ(found["verdict"], wanted.verdict) << found;
+    EXPECT_EQ(found["reproducible"], true) << found;
+    EXPECT_NE(found["message"].get<std::string>().find(wanted.message), std::string::npos) << found;
+    if (wanted.has_place) {
+      EXPECT_NE(found["where"].get<std::string>().find("crashing_scenarios.cpp:"), std::string::npos) << found;
+    }
+    const ended_process again = crashing({"replay", found["file"].get<std::string>()});
+    EXPECT_EQ(again.status, 1) << again.out << again.err;
+    EXPECT_NE(again.out.find(wanted.message), std::string::npos) << again.out;
+    EXPECT_EQ(crashing({"replay", found["token"].get<std::string>(), "--json"}).status, 1);
+  }
+  EXPECT_EQ(count, 30u) << "each schedule ends so: " << tested;
+}
+
+INSTANTIATE_TEST_SUITE_P(of, a_crash, testing::ValuesIn(all_ends()), [](const auto& tested) {
+  std::string name = tested.param.scenario.substr(6);
+  for (char& letter : name)
+    if (letter == '-' || letter == '_') letter = 'x';
+  return name + std::to_string(tested.index);
+});
+
+TEST(a_damaged_heap, is_a_crash_wherever_it_is_found) {
+  const json all = crashing_json({"fuzz", "crash.heap", "crash.none", "--schedules", "20"});
+  EXPECT_EQ(all["scenarios"][0]["verdict"], "crash") << all;
+  EXPECT_EQ(all["scenarios"][0]["schedules"], 20) << all;
+  EXPECT_EQ(all["scenarios"][1]["verdict"], "ok") << all;
+}
+
+TEST(crashes, are_the_same_with_any_number_of_jobs_and_in_process) {
+  const auto without_time = [](json all) {
+    for (json& each : all["scenarios"]) {
+      each.erase("schedules_per_second");
+      each.erase("virtual_latency");
+    }
+    return all;
+  };
+  const std::vector<std::string> asked = {"fuzz", "half.abort", "crash.none", "crash.divide", "--schedules", "500"};
+  const auto with = [&](std::vector<std::string> more) {
+    more.insert(more.begin(), asked.begin(), asked.end());
+    return without_time(crashing_json(more));
+  };
+  const json one = with({});
+  EXPECT_EQ(one, with({"--jobs", "2"}));
+  EXPECT_EQ(one, with({"--jobs", "5"}));
+  EXPECT_EQ(one, with({"--in-process"}));
+  const uint64_t half = one["scenarios"][2]["findings"][0]["count"];
+  EXPECT_GT(half, 100u);
+  EXPECT_LT(half, 400u);
+}
+
+TEST(a_killed_copy, is_found_with_its_choices) {
+  const json all = crashing_json({"fuzz", "half.unseen", "--schedules", "20"});
+  const json& found = all["scenarios"][0]["findings"][0];
+  EXPECT_EQ(found["verdict"], "crash") << all;
+  EXPECT_EQ(found["message"], "the process is killed by SIGKILL");
+  EXPECT_EQ(found["reproducible"], true) << all;
+  EXPECT_EQ(crashing({"replay", found["token"].get<std::string>()}).status, 1);
+}
+
+TEST(a_campaign_of_crashes, goes_on_with_resume_and_keeps_what_was_found) {
+  const temporary_folder folder;
+  const std::string whole = (folder.path() / "whole").string(), cut = (folder.path() / "cut").string();
+  const std::vector<std::string> asked = {"half.abort", "crash.free", "crash.none", "--schedules", "400"};
+  const auto fuzz_into = [&](const std::string& out) {
+    std::vector<std::string> words = {"fuzz"};
+    words.insert(words.end(), asked.begin(), asked.end());
+    words.insert(words.end(), {"--out", out});
+    return words;
+  };
+  const json uncut = crashing_json(fuzz_into(whole));
+  crashing(fuzz_into(cut), {.kill_after_ms = 150});
+  for (int again = 0; again < 4; ++again) crashing({"fuzz", "--resume", cut}, {.kill_after_ms = 100 + 60 * again});
+  const json resumed = crashing_json({"fuzz", "--resume", cut});
+  for (size_t n = 0; n < 3; ++n) {
+    const json &one = uncut["scenarios"][n], &other = resumed["scenarios"][n];
+    for (const char* const key : {"name", "verdict", "schedules", "steps", "choices", "digest"})
+      EXPECT_EQ(one[key], other[key]) << key;
+    ASSERT_EQ(one["findings"].size(), other["findings"].size()) << other;
+    for (size_t found = 0; found < one["findings"].size(); ++found)
+      for (const char* const key : {"verdict", "where", "seed", "count", "token", "reproducible"})
+        EXPECT_EQ(one["findings"][found][key], other["findings"][found][key]) << key;
+  }
+}
+
+TEST(a_run_that_stands_still, is_stuck_and_does_not_hold_up_the_campaign) {
+  for (const std::string scenario : {"stuck.loop", "stuck.call"}) {
+    const json all = crashing_json({"fuzz", scenario, "crash.none", "--schedules", "50", "--stuck", "0.3"});
+    const json& tested = all["scenarios"][1];
+    EXPECT_EQ(all["scenarios"][0]["verdict"], "ok");
+    EXPECT_EQ(tested["verdict"], "stuck") << all;
+    EXPECT_LT(tested["schedules"], 10) << "no more of them than that it is certain";
+    const json& found = tested["findings"][0];
+    EXPECT_NE(found["where"].get<std::string>().find("crashing_scenarios.cpp:"), std::string::npos) << found;
+    EXPECT_NE(found["message"].get<std::string>().find(" goes on without a scheduling point"), std::string::npos);
+    EXPECT_EQ(found["reproducible"], true) << found;
+    EXPECT_EQ(crashing({"replay", found["token"].get<std::string>(), "--stuck", "0.3"}).status, 1);
+  }
+}
+
+TEST(an_interrupt, takes_effect_wherever_the_run_is) {
+  for (const auto& [signal, status] : {std::pair{SIGINT, 130}, std::pair{SIGTERM, 143}}) {
+    for (const std::string command : {"fuzz", "verify"}) {
+      const temporary_folder folder;
+      const auto start = std::chrono::steady_clock::now();
+      const ended_process ended =
+          crashing({command, "stuck.loop"}, {.interrupt_after_ms = 500, .interrupt_by = signal});
+      const double seconds = std::chrono::duration<double>(std::chrono::steady_clock::now() - start).count();
+      EXPECT_EQ(ended.status, status) << command << ended.out << ended.err;
+      EXPECT_LT(seconds, 0.5 + 3) << command << ": a second, and what a loaded machine takes";
+      EXPECT_NE(ended.err.find("heddle: stopping"), std::string::npos) << ended.err;
+    }
+  }
+}
+
+TEST(an_interrupt, prints_what_was_found) {
+  const temporary_folder folder;
+  const ended_process ended =
+      crashing({"fuzz", "crash.abort", "stuck.loop", "--schedules", "10", "--jobs", "2"}, {.interrupt_after_ms = 1500});
+  EXPECT_EQ(ended.status, 130) << ended.err;
+  EXPECT_NE(ended.out.find("abort() is called"), std::string::npos) << ended.out;
+}
+
+TEST(verify_of_a_crash, is_a_counterexample) {
+  for (const std::string scenario : {"crash.abort", "crash.store", "crash.free", "crash.overflow", "crash.divide"}) {
+    const json made = crashing_json({"verify", scenario});
+    EXPECT_EQ(made["verdict"], "crash") << made;
+    ASSERT_TRUE(made["token"].is_string()) << made;
+    EXPECT_EQ(crashing({"replay", made["token"].get<std::string>()}).status, 1) << made;
+  }
+  const ended_process unseen = crashing({"verify", "crash.unseen"});
+  EXPECT_EQ(unseen.status, 1);
+  EXPECT_NE(unseen.out.find("the process ends with status 0"), std::string::npos) << unseen.out;
+  const ended_process stuck = crashing({"verify", "stuck.loop", "--stuck", "0.3"});
+  EXPECT_EQ(stuck.status, 1);
+  EXPECT_NE(stuck.out.find("stuck"), std::string::npos) << stuck.out;
+}
+
+TEST(shrink_and_report_of_a_crash, work_as_of_others) {
+  const temporary_folder folder;
+  const std::string out = (folder.path() / "found").string();
+  for (const std::string scenario : {"half.abort", "crash.divide", "crash.free"}) {
+    const json all = crashing_json({"fuzz", scenario, "--schedules", "30", "--out", out});
+    const std::string file = all["scenarios"][0]["findings"][0]["file"];
+    const ended_process shrunk = crashing({"shrink", file, "--runs", "200"});
+    EXPECT_EQ(shrunk.status, 0) << scenario << shrunk.out << shrunk.err;
+    const ended_process page = crashing({"report", file});
+    EXPECT_EQ(page.status, 0) << scenario << page.out << page.err;
+  }
+}
+
+TEST(gtest_of_crashes, fails_and_goes_on) {
+  const temporary_folder folder;
+  setenv("HEDDLE_FINDINGS", folder.path().c_str(), 1);
+  const ended_process ended = run_process({CRASHING_GTEST});
+  unsetenv("HEDDLE_FINDINGS");
+  EXPECT_EQ(ended.status, 1) << ended.out;
+  EXPECT_NE(ended.out.find("abort() is called"), std::string::npos) << ended.out;
+  EXPECT_NE(ended.out.find("the process ends with status 0"), std::string::npos) << ended.out;
+  EXPECT_NE(ended.out.find("heddle/runs.run/crash_none"), std::string::npos) << ended.out;
+}
+
+TEST(copies, do_not_outlive_the_command) {
+  const temporary_folder folder;
+  const std::string mark = "heddle-mark-" + std::to_string(getpid());
+  // The copies have the arguments of the command.
+  crashing({"fuzz", "stuck.loop", "--jobs", "3", "--out", (folder.path() / mark).string()}, {.kill_after_ms = 400});
+  const auto left = [&] {
+    int count = 0;
+    for (const auto& entry : std::filesystem::directory_iterator("/proc")) {
+      std::string line;
+      FILE* const file = std::fopen((entry.path() / "cmdline").c_str(), "rb");
+      if (file == nullptr) continue;
+      char part[4096];
+      line.assign(part, std::fread(part, 1, sizeof part, file));
+      std::fclose(file);
+      count += line.find(mark) != std::string::npos && line.find("stuck.loop") != std::string::npos ? 1 : 0;
+    }
+    return count;
+  };
+  for (int look = 0; look < 500 && left() != 0; ++look) usleep(10'000);
+  EXPECT_EQ(left(), 0);
+}
+
+}  // namespace
+}  // namespace heddle::tests

@@ -1,0 +1,171 @@
+// Scenarios that would end their process, or stand still: for crash_test.
+#include <heddle/tools/scenario.h>
+#include <pthread.h>
+#include <sys/socket.h>
+#include <sys/syscall.h>
+#include <unistd.h>
+
+#include <csignal>
+#include <cstdint>
+#include <cstdlib>
+#include <cstring>
+
+namespace {
+
+using heddle::memory_order;
+using word = heddle::target::atomic_ref<uint32_t, heddle::scope::system>;
+
+/// A kernel of two waves, of which either may be the first; `ends` is called by the one that is the second.
+template <typename Function>
+void in_second_wave(Function ends) {
+  heddle::device device;
+  auto* const turn = device.allocate_shared<uint32_t>(1, "turn");
+  device.launch({.blocks = 1, .waves = 2, .lanes = 1}, [turn, ends] {
+    if (word(*turn).fetch_add(1, memory_order::acq_rel) == 1) ends();
+  });
+  device.synchronize();
+}
+
+volatile int zero = 0;
+volatile int sink = 0;
+
+[[gnu::noinline]] int recurse(int depth) {
+  volatile char frame[256];
+  frame[depth % 256] = static_cast<char>(depth);
+  return recurse(depth + 1) + frame[0];
+}
+
+void well(const heddle::parameters&) {
+  in_second_wave([] {});
+}
+void wild_store(const heddle::parameters&) {
+  in_second_wave([] { *reinterpret_cast<volatile uint32_t*>(0x123456789000) = 1; });
+}
+void not_canonical(const heddle::parameters&) {
+  in_second_wave([] { *reinterpret_cast<volatile uint32_t*>(0xdead'beef'0000'0000) = 1; });
+}
+void wild_jump(const heddle::parameters&) {
+  in_second_wave([] { reinterpret_cast<void (*)()>(0x123456789000)(); });
+}
+void aborts(const heddle::parameters&) {
+  in_second_wave([] { std::abort(); });
+}
+void traps(const heddle::parameters&) {
+  in_second_wave([] { __builtin_trap(); });
+}
+void raises(const heddle::parameters&) {
+  in_second_wave([] { std::raise(SIGSEGV); });
+}
+void divides(const heddle::parameters&) {
+  in_second_wave([] { sink = 100 / zero; });
+}
+void exits(const heddle::parameters&) {
+  in_second_wave([] { _exit(0); });
+}
+void exits_also(const heddle::parameters&) {
+  in_second_wave([] { std::_Exit(0); });
+}
+void exits_quickly(const heddle::parameters&) {
+  in_second_wave([] { std::quick_exit(0); });
+}
+void exits_by_number(const heddle::parameters&) {
+  in_second_wave([] { syscall(SYS_exit_group, 0); });
+}
+/// Past all that can be seen.
+void exits_unseen(const heddle::parameters&) {
+  in_second_wave([] {
+#if defined(__x86_64__)
+    asm volatile("syscall" : : "a"(SYS_exit_group), "D"(0) : "rcx", "r11", "memory");
+#elif defined(__aarch64__)
+    register long number asm("x8") = SYS_exit_group;
+    register long status asm("x0") = 0;
+    asm volatile("svc #0" : : "r"(number), "r"(status) : "memory");
+#endif
+  });
+}
+void ends_thread(const heddle::parameters&) {
+  in_second_wave([] { pthread_exit(nullptr); });
+}
+void damages_heap(const heddle::parameters&) {
+  in_second_wave([] {
+    auto* const bytes = static_cast<char*>(std::malloc(24));
+    auto* const next = static_cast<char*>(std::malloc(24));
+    // Past the observation of each access: what a library does.
+    asm volatile("" : : "r"(bytes), "r"(next) : "memory");
+    for (int n = 0; n < 64; ++n) {
+      volatile char* const at = bytes + n;
+      *at = 0x41;
+    }
+    std::free(next);
+    std::free(bytes);
+    std::free(std::malloc(100'000));
+  });
+}
+void frees_twice(const heddle::parameters&) {
+  in_second_wave([] {
+    void* const memory = std::malloc(3000);
+    void* volatile again = memory;
+    std::free(memory);
+    std::free(again);
+  });
+}
+void overflows(const heddle::parameters&) {
+  in_second_wave([] { sink = recurse(0); });
+}
+void stands_still(const heddle::parameters&) {
+  in_second_wave([] {
+    for (;;) asm volatile("");
+  });
+}
+/// Past what is refused: a system call of its own that never comes back.
+void blocks(const heddle::parameters&) {
+  in_second_wave([] {
+    int ends[2];
+    if (socketpair(AF_UNIX, SOCK_DGRAM, 0, ends) != 0) return;
+    char bytes[1024] = {};
+    while (write(ends[0], bytes, sizeof bytes) > 0) {
+    }
+  });
+}
+/// Half of the schedules end well.
+void sometimes(const heddle::parameters&) {
+  heddle::device device;
+  auto* const turn = device.allocate_shared<uint32_t>(1, "turn");
+  device.launch({.blocks = 1, .waves = 2, .lanes = 1}, [turn] {
+    if (word(*turn).fetch_add(1, memory_order::acq_rel) == 1 && heddle::target::wave_id() == 0) std::abort();
+  });
+  device.synchronize();
+}
+/// The same, unseen.
+void sometimes_unseen(const heddle::parameters&) {
+  heddle::device device;
+  auto* const turn = device.allocate_shared<uint32_t>(1, "turn");
+  device.launch({.blocks = 1, .waves = 2, .lanes = 1}, [turn] {
+    if (word(*turn).fetch_add(1, memory_order::acq_rel) == 1 && heddle::target::wave_id() == 0) kill(getpid(), SIGKILL);
+  });
+  device.synchronize();
+}
+
+HEDDLE_SCENARIO(well, {.name = "crash.none", .summary = "Ends well."});
+HEDDLE_SCENARIO(wild_store, {.name = "crash.store", .summary = "Stores to nowhere."});
+HEDDLE_SCENARIO(not_canonical, {.name = "crash.not-canonical", .summary = "Stores to what is no address."});
+HEDDLE_SCENARIO(wild_jump, {.name = "crash.jump", .summary = "Calls nowhere."});
+HEDDLE_SCENARIO(aborts, {.name = "crash.abort", .summary = "Calls abort()."});
+HEDDLE_SCENARIO(traps, {.name = "crash.trap", .summary = "Traps."});
+HEDDLE_SCENARIO(raises, {.name = "crash.raise", .summary = "Raises a signal."});
+HEDDLE_SCENARIO(divides, {.name = "crash.divide", .summary = "Divides by zero."});
+HEDDLE_SCENARIO(exits, {.name = "crash._exit", .summary = "Calls _exit()."});
+HEDDLE_SCENARIO(exits_also, {.name = "crash._Exit", .summary = "Calls _Exit()."});
+HEDDLE_SCENARIO(exits_quickly, {.name = "crash.quick_exit", .summary = "Calls quick_exit()."});
+HEDDLE_SCENARIO(exits_by_number, {.name = "crash.syscall", .summary = "Calls syscall(SYS_exit_group)."});
+HEDDLE_SCENARIO(exits_unseen, {.name = "crash.unseen", .summary = "Makes the system call itself."});
+HEDDLE_SCENARIO(ends_thread, {.name = "crash.pthread_exit", .summary = "Calls pthread_exit()."});
+HEDDLE_SCENARIO(damages_heap, {.name = "crash.heap", .summary = "Writes behind what it has allocated."});
+HEDDLE_SCENARIO(frees_twice, {.name = "crash.free", .summary = "Frees twice."});
+HEDDLE_SCENARIO(overflows, {.name = "crash.overflow", .summary = "Recurses for ever."});
+HEDDLE_SCENARIO(stands_still, {.name = "stuck.loop", .summary = "Loops for ever."});
+HEDDLE_SCENARIO(blocks, {.name = "stuck.call", .summary = "Waits until a socket takes more."});
+HEDDLE_SCENARIO(sometimes, {.name = "half.abort", .summary = "Half of the schedules call abort()."});
+HEDDLE_SCENARIO(sometimes_unseen, {.name = "half.unseen", .summary = "Half of the schedules kill the process."});
+
+}  // namespace

@@ -1,0 +1,158 @@
+// Copies of this process, in which schedules run: whatever code under test does to its process, this one goes on.
+#pragma once
+
+#include <heddle/scheduler/choice.h>
+#include <heddle/sim/crash.h>
+#include <heddle/tools/registry.h>
+
+#include <sys/types.h>
+
+#include <atomic>
+#include <chrono>
+#include <cstdint>
+#include <functional>
+#include <optional>
+#include <string>
+#include <vector>
+
+namespace heddle::tools {
+
+/// How runs are looked after; for the whole process, to be set before the first run.
+struct care {
+  bool in_process = false;    ///< no copies: for debuggers
+  double stuck_seconds = 10;  ///< without a scheduling point; then a run ends with the verdict `stuck`. 0: never
+};
+care& care_of_runs();
+
+/// What a copy and its parent share. The copy writes, but for what is asked of it.
+struct copy_page {
+  sim::watched_run watched;
+  std::atomic<const scenario*> tested = nullptr;  ///< by its last run
+  std::atomic<uint64_t> seed = 0;                 ///< of that
+  std::atomic<uint64_t> runs_of_piece = 0;
+  std::atomic<bool> estimates = false;  ///< it makes the run for the strategy's estimate
+  std::atomic<uint64_t> answers = 0;    ///< of that run, in the log
+  uint64_t answers_max = 0;
+
+  scheduler::answer* log() { return reinterpret_cast<scheduler::answer*>(this + 1); }
+  const scheduler::answer* log() const { return reinterpret_cast<const scheduler::answer*>(this + 1); }
+};
+
+/// Null where this process is no copy.
+copy_page* this_copy();
+
+/// Copies that are made from now on close this file, which they have no use for; until forget_file().
+void close_in_copies(int file);
+void forget_file(int file);
+
+/// To be held during a run of code under test: the parent then knows of it.
+class run_under_way {
+ public:
+  run_under_way(const scenario& tested, uint64_t seed);
+  /// Of one that is made to explain another.
+  run_under_way();
+  ~run_under_way();
+  run_under_way(const run_under_way&) = delete;
+  run_under_way& operator=(const run_under_way&) = delete;
+};
+
+/// A copy's way to its parent, and back: texts, which come as they were sent. A copy whose parent has gone ends.
+class message_line {
+ public:
+  explicit message_line(int socket) : socket_(socket) {}
+  void send(const std::string& text) const;
+  /// Waits for one, and ends this process when there is none any more.
+  std::string receive() const;
+
+ private:
+  int socket_;
+};
+
+/// How a copy came to an end that it did not say itself.
+struct sudden_end {
+  scheduler::verdict outcome = scheduler::verdict::crash;
+  std::string where = {};
+  std::string hang = {};
+  std::string message = {};  ///< one line
+  std::string report = {};
+  bool is_told = false;     ///< the copy itself has noted how
+  bool was_killed = false;  ///< by SIGKILL, and not by its parent
+  bool in_run = false;
+  const scenario* tested = nullptr;  ///< that it ran last; null: none
+  uint64_t seed = 0;
+  uint64_t steps = 0;
+  uint64_t choices = 0;
+  uint64_t digest = 0;
+  std::vector<scheduler::answer> answers = {};  ///< where they are logged
+};
+
+class copied_process {
+ public:
+  struct options {
+    bool survives_damage =
+        false;  ///< a run that may have damaged the copy is told by it all the same, as far as that goes
+    uint64_t answers_logged = 0;  ///< at most so many
+  };
+
+  /// Calls `work` in a copy, which ends behind it. The calling process must have no other threads.
+  copied_process(const std::function<void(const message_line&)>& work, options asked);
+  /// Ends it.
+  ~copied_process();
+  copied_process(const copied_process&) = delete;
+  copied_process& operator=(const copied_process&) = delete;
+
+  /// One line when it could not be started.
+  const std::string& error() const { return error_; }
+  int socket() const { return socket_; }
+  void send(const std::string& text);
+  /// What has come; nothing when there is nothing more at the moment.
+  std::optional<std::string> receive();
+  /// Looks after it, to be called some times in a second: a run that stands still is ended, and every run when this process was interrupted.
+  void look();
+  /// Whether it is over. What it has sent can be received still.
+  bool has_ended();
+  /// Whether it ended because this process was interrupted.
+  bool was_stopped() const { return was_stopped_; }
+  /// After its end.
+  sudden_end how_it_ended() const;
+  const copy_page& page() const { return *page_; }
+
+ private:
+  using clock = std::chrono::steady_clock;
+  void ask(sim::watched_run::asks what, bool insists);
+
+  std::string error_;
+  copy_page* page_ = nullptr;
+  size_t page_bytes_ = 0;
+  pid_t pid_ = -1;
+  int socket_ = -1;
+  std::string received_;
+  bool over_ = false;
+  bool reaped_ = false;
+  int status_ = 0;
+  bool was_stopped_ = false;
+  bool was_stuck_ = false;
+  clock::time_point looked_ = clock::now();
+  double stopping_ = 0;  ///< seconds since it was asked to stop
+  double quiet_ = 0;     ///< seconds without a scheduling point
+  double asked_ = 0;     ///< seconds since it was asked to end the run
+  double probed_ = 0;    ///< seconds since it was last asked for its steps
+  uint64_t runs_seen_ = 0;
+  uint64_t steps_seen_ = ~uint64_t{0};
+};
+
+/// Waits until one of them has sent something or has ended, and looks after all; at most 20 ms.
+void wait_for_any(const std::vector<copied_process*>& copies);
+
+/// Calls `work` in a copy and gives what it returns. When the copy ends before, `ended` is called and gives the result; it is also told what the
+/// copy has said by tell_parent() last. When it ends because this process was interrupted, `stopped` is the result.
+struct in_copy_options {
+  std::function<std::string(const sudden_end& how, const std::string& told)> ended;
+  std::string stopped = {};
+};
+std::string in_copy(const std::function<std::string()>& work, const in_copy_options& otherwise);
+
+/// Leaves a text to the process that called in_copy; of no effect elsewhere.
+void tell_parent(const std::string& text);
+
+}  // namespace heddle::tools
