@@ -7,6 +7,7 @@
 #include <unistd.h>
 #include <unwind.h>
 
+#include <algorithm>
 #include <array>
 #include <cerrno>
 #include <cstdio>
@@ -179,6 +180,10 @@ void find_calls(const lane& who, const registers& at, bool by_jump, call_chain& 
   if (!by_jump) {
     unwinding to = {.pc = at.pc, .into = calls, .count = 0, .found = false};
     _Unwind_Backtrace(&unwind_step, &to);
+    // What the C library was at says nothing.
+    const auto own = std::find_if(calls.begin(), calls.begin() + to.count,
+                                  [](const void* place) { return world::instance->is_in_image(place); });
+    if (own != calls.begin() + to.count) std::fill(std::move(own, calls.end(), calls.begin()), calls.end(), nullptr);
     if (to.count > 1) return;
   }
   // From frame to frame, as far as code under test keeps frame pointers.

@@ -2,6 +2,7 @@
 #include <heddle/sim/runtime/calls.h>
 
 #include <cstddef>
+#include <cstdlib>
 #include <memory>
 #include <vector>
 
@@ -22,6 +23,7 @@ uint32_t& word_at(const void* address) { return *const_cast<uint32_t*>(static_ca
 
 uint32_t wave_id() { return wave_now; }
 void fence(memory_order, scope) {}
+void trap(fault, const char*) { std::abort(); }
 
 void* allocate(size_t, bool, const char*, uint32_t) { return words.emplace_back(std::make_unique<uint32_t>(0)).get(); }
 uint64_t load(const void* address, uint32_t, memory_order, scope) { return word_at(address); }

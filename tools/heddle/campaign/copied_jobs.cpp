@@ -101,8 +101,9 @@ void copied_jobs::take_messages(member& who, scenario_campaign& campaign) {
     }
     piece_done done = piece_done_of(text->substr(1));
     const uint64_t stuck_runs = who.copy->page().watched.stuck_runs.load(std::memory_order_relaxed);
-    // The first of a group was made twice.
-    campaign.stood_still((stuck_runs - who.stuck_runs + 1) / 2);
+    if (stuck_runs != who.stuck_runs)
+      for (const scheduler::finding& each : done.result.findings)
+        if (each.first.outcome == scheduler::verdict::stuck) campaign.stood_still(each.count);
     who.stuck_runs = stuck_runs;
     campaign.made_runs(static_cast<int64_t>(done.result.schedules) - static_cast<int64_t>(who.runs_shown));
     campaign.add(who.seeds, std::move(done.result));
