@@ -24,6 +24,7 @@ namespace {
 using asks = sim::watched_run::asks;
 
 copy_page* here = nullptr;
+int explanations = 0;  // that are under way
 const message_line* to_caller = nullptr;
 
 // The first letter of what in_copy's copy sends.
@@ -89,11 +90,6 @@ void send_text(int socket, const std::string& text) {
   _exit(status);  // not exit(): what the parent set up is not the copy's to tear down
 }
 
-void begin_run() {
-  // Pairs with the acquire in copied_process::look and how_it_ended.
-  here->watched.runs.store(here->watched.runs.load(std::memory_order_relaxed) + 1, std::memory_order_release);
-}
-
 std::string seconds_text(double seconds) {
   char text[32];
   std::snprintf(text, sizeof text, "%g", seconds);
@@ -120,14 +116,17 @@ void forget_file(int file) { std::erase(files_closed_in_copies(), file); }
 
 run_under_way::run_under_way(const scenario& tested, uint64_t seed) {
   if (here == nullptr) return;
-  here->tested.store(&tested, std::memory_order_relaxed);
-  here->seed.store(seed, std::memory_order_relaxed);
-  begin_run();
+  if (explanations == 0) {
+    here->tested.store(&tested, std::memory_order_relaxed);
+    here->seed.store(seed, std::memory_order_relaxed);
+  }
+  // Pairs with the acquire in copied_process::look and how_it_ended.
+  here->watched.runs.store(here->watched.runs.load(std::memory_order_relaxed) + 1, std::memory_order_release);
 }
 
-run_under_way::run_under_way() {
-  if (here != nullptr) begin_run();
-}
+explaining::explaining() { ++explanations; }
+
+explaining::~explaining() { --explanations; }
 
 run_under_way::~run_under_way() {
   if (here == nullptr) return;

@@ -49,11 +49,18 @@ void forget_file(int file);
 class run_under_way {
  public:
   run_under_way(const scenario& tested, uint64_t seed);
-  /// Of one that is made to explain another.
-  run_under_way();
   ~run_under_way();
   run_under_way(const run_under_way&) = delete;
   run_under_way& operator=(const run_under_way&) = delete;
+};
+
+/// Runs that are made while one of these lives explain the one before them: where one of them ends the process, it is at that one's seed.
+class explaining {
+ public:
+  explaining();
+  ~explaining();
+  explaining(const explaining&) = delete;
+  explaining& operator=(const explaining&) = delete;
 };
 
 /// A copy's way to its parent, and back: texts, which come as they were sent. A copy whose parent has gone ends.

@@ -86,7 +86,7 @@ sim::other_schedules others_of(sim::simulation& machine, const scenario& tested,
     choices.begin(*deciding, seed);
     run_record record;
     const sim::outcome& ended = [&]() -> const sim::outcome& {
-      const run_under_way beside;
+      const run_under_way known_run(tested, seed);
       return machine.run(settings, [&] { tested.body(settings); }, choices, true, &record);
     }();
     steps += ended.steps;
@@ -125,6 +125,7 @@ scheduler::run_result explained_run(sim::simulation& machine, const scenario& te
   happened.hang = made.hang;
   happened.answers = choices.recorded();
   const std::vector<std::string> unexplained = first.unexplained;
+  const explaining others_run;
   // Other runs are made by another machine: what is kept of this one's is not disturbed.
   sim::simulation beside;
   const scheduler::run_one run = [&](scheduler::choice_source& given, bool) {
@@ -138,7 +139,10 @@ scheduler::run_result explained_run(sim::simulation& machine, const scenario& te
     scheduler::choice_source again;
     again.begin(answers, 0);
     run_record with_others;
-    const sim::outcome& second = beside.run(settings, body, again, true, &with_others);
+    const sim::outcome& second = [&]() -> const sim::outcome& {
+      const run_under_way known(tested, again.seed());
+      return beside.run(settings, body, again, true, &with_others);
+    }();
     const bool is_same = answers.disagreement().empty() && second.digest == made.digest;
     if (is_same) {
       made.report = second.report;

@@ -174,15 +174,16 @@ scheduler::finding copied_jobs::explain(uint64_t seed, const sudden_end& seen, s
   copied_process copy(
       [&](const message_line& line) {
         piece_worker worker(campaign.tested(), campaign.settings(), strategy_, without_estimate_);
-        line.send(to_text(piece_found{.number = 0, .found = worker.explain(seed)}));
+        const auto tell = [&](const scheduler::finding& one) { line.send(to_text(piece_found{.found = one})); };
+        tell(worker.explain(seed, tell));
       },
       {.survives_damage = true, .answers_logged = answers_logged_max});
   std::optional<std::string> said;
-  while (!said) {
+  while (true) {
     const bool over = copy.has_ended();
-    said = copy.receive();
+    while (std::optional<std::string> more = copy.receive()) said = std::move(more);
     if (over) break;
-    if (!said) wait_for_any({&copy});
+    wait_for_any({&copy});
   }
   scheduler::finding made;
   if (said) {

@@ -1,6 +1,7 @@
 #include <heddle/scheduler/estimate.h>
 #include <heddle/tools/campaign/piece_worker.h>
 #include <heddle/tools/copied_process.h>
+#include <heddle/tools/explain.h>
 #include <heddle/tools/interrupt.h>
 
 namespace heddle::tools {
@@ -103,13 +104,13 @@ scheduler::campaign_result piece_worker::run(const piece_to_run& asked,
     if (stood_still || interrupt_flag().load(std::memory_order_relaxed)) stop.store(true, std::memory_order_relaxed);
   };
   return scheduler::run_campaign(piece, *worker_->deciding, [&](scheduler::choice_source& choices, bool explain) {
-    scheduler::run_result made = run_scenario(worker_->machine, tested_, settings_, choices, explain);
+    scheduler::run_result made = run_or_explain(worker_->machine, tested_, settings_, choices, explain);
     if (interrupt_flag().load(std::memory_order_relaxed)) stop.store(true, std::memory_order_relaxed);
     return made;
   });
 }
 
-scheduler::finding piece_worker::explain(uint64_t seed) {
+scheduler::finding piece_worker::explain(uint64_t seed, const std::function<void(const scheduler::finding&)>& told) {
   estimate();
   worker_->deciding->estimated(estimate_);
   logged_strategy logged(*worker_->deciding);
@@ -135,8 +136,16 @@ scheduler::finding piece_worker::explain(uint64_t seed) {
   copy_page* const page = this_copy();
   const bool may_run = page == nullptr || !page->watched.is_damaged.load(std::memory_order_relaxed);
   if (result.outcome == scheduler::verdict::ok || result.outcome == scheduler::verdict::stuck || !may_run) return made;
-  made.not_reproducible = scheduler::run_again(made.first, run, false).disagreement;
-  if (!made.not_reproducible.empty()) made.report.clear();
+  // What follows tells more, and may be the end of this process.
+  told(made);
+  scheduler::replay_result again = scheduler::run_again(
+      made.first,
+      [&](scheduler::choice_source& by, bool explain) {
+        return run_or_explain(worker_->machine, tested_, settings_, by, explain);
+      },
+      true);
+  made.not_reproducible = std::move(again.disagreement);
+  made.report = made.not_reproducible.empty() ? std::move(again.result.report) : "";
   return made;
 }
 
