@@ -23,9 +23,7 @@ bool goes_on(const campaign_options& options, const campaign_result& so_far) {
 finding counted(uint64_t seed, const run_result& result) {
   finding made;
   made.first.seed = seed;
-  made.first.outcome = result.outcome;
-  made.first.where = result.where;
-  made.first.hang = result.hang;
+  failure::of(result).note_in(made.first);
   made.count = 1;
   return made;
 }
@@ -36,9 +34,7 @@ finding explained(const campaign_options& options, uint64_t seed, const run_resu
   made.count = 1;
   made.first = options.header;
   made.first.seed = seed;
-  made.first.outcome = result.outcome;
-  made.first.where = result.where;
-  made.first.hang = result.hang;
+  failure::of(result).note_in(made.first);
   made.first.digest = result.digest;
   made.first.steps = result.steps;
   made.first.answers = answers;
@@ -49,7 +45,55 @@ finding explained(const campaign_options& options, uint64_t seed, const run_resu
   return made;
 }
 
+std::string otherwise_ended(const trace& recorded, const run_result& result) {
+  const auto told = [](verdict outcome, const std::string& where) {
+    return std::string(to_string(outcome)) + (where.empty() ? "" : " at " + where);
+  };
+  const std::string now = told(result.outcome, result.where);
+  const std::string before = told(recorded.outcome, recorded.where);
+  return "every choice agrees, but the run ended with " + now +
+         (now == before ? " in another way: " + result.message : " instead of " + before);
+}
+
+bool is_letter(char each) {
+  return (each >= 'a' && each <= 'z') || (each >= 'A' && each <= 'Z') || each == '_' || (each >= '0' && each <= '9');
+}
+
+bool is_digit(char each) { return each >= '0' && each <= '9'; }
+
 }  // namespace
+
+std::string gist_of(std::string_view message) {
+  std::string made;
+  for (size_t at = 0; at < message.size(); ++at) {
+    const char each = message[at];
+    if (!is_digit(each) || (at != 0 && is_letter(message[at - 1]))) {
+      made += each;
+      continue;
+    }
+    // "0x7f", "1,000", "2.5", with the unit that stands at it.
+    while (at + 1 < message.size() &&
+           (is_letter(message[at + 1]) || ((message[at + 1] == ',' || message[at + 1] == '.') &&
+                                           at + 2 < message.size() && is_digit(message[at + 2]))))
+      ++at;
+    // A word and a word 8 bytes on, one lane and lanes 0, 2-3.
+    while (!made.empty() && std::string_view(" ,+-#").find(made.back()) != std::string_view::npos) made.pop_back();
+    if (made.ends_with("lanes") || made.ends_with("waves")) made.pop_back();
+  }
+  return made;
+}
+
+failure failure::of(const run_result& result) {
+  const bool has_gist = result.outcome != verdict::ok && result.hang.empty();
+  return {result.outcome, result.where, result.hang, has_gist ? gist_of(result.message) : ""};
+}
+
+void failure::note_in(trace& recorded) const {
+  recorded.outcome = outcome;
+  recorded.where = where;
+  recorded.hang = hang;
+  recorded.gist = gist;
+}
 
 finding* campaign_result::find(const failure& how) {
   const auto same = std::find_if(findings.begin(), findings.end(),
@@ -99,10 +143,11 @@ campaign_result run_campaign(const campaign_options& options, strategy& deciding
     so_far.seconds = seconds_since(start);
 
     if (result.outcome != verdict::ok) {
-      finding* const same = so_far.find(failure::of(result));
+      const failure how = failure::of(result);
+      finding* const same = so_far.find(how);
       if (same != nullptr) {
         ++same->count;
-      } else if (options.is_news && !options.is_news(failure::of(result), seed)) {
+      } else if (options.is_news && !options.is_news(how, seed)) {
         so_far.findings.push_back(counted(seed, result));
       } else {
         so_far.findings.push_back(explained(options, seed, result, choices.recorded(), run));
@@ -117,6 +162,24 @@ campaign_result run_campaign(const campaign_options& options, strategy& deciding
   return so_far;
 }
 
+bool is_same_failure(const trace& recorded, const run_result& result) {
+  failure now = failure::of(result);
+  if (recorded.gist.empty()) now.gist.clear();
+  return now == failure::of(recorded);
+}
+
+replay_result run_again_elsewhere(const trace& recorded, const run_one& run, bool explain) {
+  replay_strategy answers(recorded.answers);
+  choice_source choices;
+  choices.begin(answers, recorded.seed);
+  replay_result again;
+  again.result = run(choices, explain);
+  again.disagreement = answers.disagreement();
+  if (again.disagreement.empty() && !is_same_failure(recorded, again.result))
+    again.disagreement = otherwise_ended(recorded, again.result);
+  return again;
+}
+
 replay_result run_again(const trace& recorded, const run_one& run, bool explain) {
   replay_strategy answers(recorded.answers);
   choice_source choices;
@@ -127,12 +190,9 @@ replay_result run_again(const trace& recorded, const run_one& run, bool explain)
   again.disagreement = answers.disagreement();
   if (!again.disagreement.empty()) return again;
   // Where a run that stands still is met does not depend on its choices alone.
-  const bool at_same_place = result.where == recorded.where || recorded.outcome == verdict::stuck;
+  const bool at_same_place = is_same_place(result.where, recorded.where) || recorded.outcome == verdict::stuck;
   if (result.outcome != recorded.outcome || !at_same_place) {
-    again.disagreement = "every choice agrees, but the run ended with " + std::string(to_string(result.outcome)) +
-                         (result.where.empty() ? "" : " at " + result.where) + " instead of " +
-                         std::string(to_string(recorded.outcome)) +
-                         (recorded.where.empty() ? "" : " at " + recorded.where);
+    again.disagreement = otherwise_ended(recorded, result);
   } else if (result.digest != recorded.digest || result.steps != recorded.steps) {
     again.disagreement = "every choice agrees, but the steps do not (" + std::to_string(result.steps) +
                          " steps instead of " + std::to_string(recorded.steps) +

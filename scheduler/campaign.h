@@ -34,19 +34,25 @@ struct run_result {
 /// Runs the program once on a fresh machine. `explain` asks for the report; nothing else may depend on it.
 using run_one = std::function<run_result(choice_source& choices, bool explain)>;
 
+/// The message without its numbers and addresses, and without what sets lists of them apart: the same for wave 1 and wave 2.
+std::string gist_of(std::string_view message);
+
 /// In what way a run failed. Findings are the same where this is.
 struct failure {
   verdict outcome = verdict::ok;
-  std::string_view where = {};
-  std::string_view hang = {};  ///< run_result::hang
+  std::string where = {};
+  std::string hang = {};  ///< run_result::hang
+  std::string gist = {};  ///< of the message, where it is no hang; the message of a hang is about all of the run
 
-  static failure of(const run_result& result) { return {result.outcome, result.where, result.hang}; }
-  static failure of(const trace& recorded) { return {recorded.outcome, recorded.where, recorded.hang}; }
+  static failure of(const run_result& result);
+  static failure of(const trace& recorded) { return {recorded.outcome, recorded.where, recorded.hang, recorded.gist}; }
+  /// Writes it into the trace.
+  void note_in(trace& recorded) const;
   friend bool operator==(const failure&, const failure&) = default;
 };
 
-/// All runs of a campaign that failed in the same way: with the same verdict at the same place, and, of hangs, with the same roles
-/// waiting.
+/// All runs of a campaign that failed in the same way: with the same verdict at the same place and, but for numbers, with the same message; of
+/// hangs, with the same roles waiting.
 struct finding {
   trace first;               ///< of the lowest seed that shows it
   std::string message = {};  ///< one line
@@ -103,5 +109,12 @@ struct replay_result {
   std::string disagreement;
 };
 replay_result run_again(const trace& recorded, const run_one& run, bool explain);
+
+/// The same of a trace that another build recorded: every choice must agree, and it must fail in the same way. Steps and digest are another
+/// build's own.
+replay_result run_again_elsewhere(const trace& recorded, const run_one& run, bool explain);
+
+/// Whether a run failed as the trace did. Traces of older versions say nothing of the message.
+bool is_same_failure(const trace& recorded, const run_result& result);
 
 }  // namespace heddle::scheduler

@@ -99,6 +99,7 @@ class shrinker {
       made.error = "not the recorded run: " + again.disagreement;
       return made;
     }
+    failure_ = failure::of(again.result);
     auto first = noted(original, recorded_.answers);
     if (!first) {
       made.error = "not the recorded run: a second repetition differs";
@@ -166,8 +167,14 @@ class shrinker {
     return size.steps <= original_.size.steps && size.switches <= original_.size.switches;
   }
 
+  /// But for who waits.
+  bool is_same_failure(const run_result& result) const {
+    return result.outcome == failure_.outcome && result.where == failure_.where &&
+           (result.hang.empty() ? failure::of(result).gist == failure_.gist : !failure_.hang.empty());
+  }
+
   bool fails_alike(const setup& under, const run_result& result) const {
-    if (result.outcome != recorded_.outcome || result.where != recorded_.where) return false;
+    if (!is_same_failure(result)) return false;
     if (under.is_original) return result.waiting == original_.result.waiting;
     return result.waiting.empty() == kinds_waiting_.empty() &&
            std::all_of(result.waiting.begin(), result.waiting.end(),
@@ -188,8 +195,7 @@ class shrinker {
     choices.begin(replayed, recorded_.seed);
     run_result result = under.run(choices, false);
     count(result);
-    if (!replayed.agrees() || result.outcome != recorded_.outcome || result.where != recorded_.where)
-      return std::nullopt;
+    if (!replayed.agrees() || !is_same_failure(result)) return std::nullopt;
     const run_size size = size_of(result, replayed.notes());
     return failing_run{.happened = replayed.notes().noted(),
                        .deviating = replayed.notes().deviating(),
@@ -579,6 +585,7 @@ class shrinker {
     small.answers = std::move(best.answers);
     small.steps = best.result.steps;
     small.hang = best.result.hang;
+    small.gist = failure_.gist;
     small.digest = best.result.digest;
     if (small.answers != recorded_.answers || !under.is_original) small.strategy = shrunk_strategy;
     made.before = original_.size;
@@ -600,6 +607,7 @@ class shrinker {
   static constexpr size_t starts_max = 16;
 
   const trace& recorded_;
+  failure failure_;  ///< that of the recorded run
   const shrink_options& options_;
   std::chrono::steady_clock::time_point start_;
   uint64_t runs_ = 0;

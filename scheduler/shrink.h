@@ -75,7 +75,7 @@ struct shrunk {
 /// The strategy of traces that shrink makes; no name that `--strategy` takes.
 inline constexpr const char* shrunk_strategy = "shrunk";
 
-/// The smallest run that could be had which fails as the trace does: with the same verdict at the same place, and, of hangs, with the same
+/// The smallest run that could be had which fails as the trace does: with the same verdict at the same place, but for numbers with the same message, and, of hangs, with the same
 /// actors waiting; with other settings, with none waiting of a kind of which none waited before. It never has more steps or more
 /// switches than the trace. `run` has the trace's settings.
 ///

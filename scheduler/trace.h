@@ -24,6 +24,7 @@ struct trace {
   verdict outcome = verdict::ok;
   std::string where = {};  ///< what the finding is about, e.g. "rpc/port/mailbox.h:71"
   std::string hang = {};   ///< of a hang: run_result::hang
+  std::string gist = {};   ///< of what is no hang: gist_of its message; empty also in traces of older versions
   uint64_t digest = 0;     ///< of the run, see digest.h
   uint64_t steps = 0;
   std::vector<answer> answers = {};

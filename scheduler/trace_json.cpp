@@ -25,17 +25,12 @@ std::string hexadecimal(uint64_t value) {
 json head_of(const trace& recorded) {
   json settings = json::object();
   for (const auto& [key, value] : recorded.parameters) settings[key] = value;
-  return {{"format", format_name},
-          {"version", recorded.version},
-          {"build_id", recorded.build_id},
-          {"scenario", recorded.scenario},
-          {"parameters", settings},
-          {"strategy", recorded.strategy},
-          {"seed", recorded.seed},
-          {"verdict", to_string(recorded.outcome)},
-          {"where", recorded.where},
-          {"hang", recorded.hang},
-          {"digest", hexadecimal(recorded.digest)},
+  return {{"format", format_name},         {"version", recorded.version},
+          {"build_id", recorded.build_id}, {"scenario", recorded.scenario},
+          {"parameters", settings},        {"strategy", recorded.strategy},
+          {"seed", recorded.seed},         {"verdict", to_string(recorded.outcome)},
+          {"where", recorded.where},       {"hang", recorded.hang},
+          {"gist", recorded.gist},         {"digest", hexadecimal(recorded.digest)},
           {"steps", recorded.steps}};
 }
 
@@ -92,8 +87,9 @@ trace head_from(const json& object) {
   if (!outcome) throw malformed("its \"verdict\" is not one that this version knows");
   read.outcome = *outcome;
   read.where = text_field(object, "where");
-  // Traces of older versions have none.
+  // Traces of older versions lack them.
   if (object.contains("hang")) read.hang = text_field(object, "hang");
+  if (object.contains("gist")) read.gist = text_field(object, "gist");
   read.digest = digest_field(object);
   read.steps = number_field(object, "steps");
   return read;

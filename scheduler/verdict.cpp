@@ -21,4 +21,13 @@ std::optional<verdict> parse_verdict(std::string_view text) {
   return std::nullopt;
 }
 
+std::string to_string(const verdict_set& any) {
+  if (any == verdict_set::any_violation()) return "any violation";
+  std::string text;
+  for (size_t index = 0; index < verdict_count; ++index)
+    if (const auto each = static_cast<verdict>(index); any.contains(each))
+      text += (text.empty() ? "" : " or ") + std::string(to_string(each));
+  return text;
+}
+
 }  // namespace heddle::scheduler

@@ -3,7 +3,9 @@
 
 #include <cstddef>
 #include <cstdint>
+#include <initializer_list>
 #include <optional>
+#include <string>
 #include <string_view>
 
 namespace heddle::scheduler {
@@ -34,5 +36,35 @@ std::string_view to_string(verdict value);
 
 /// The inverse of to_string; nothing when the text names no verdict.
 std::optional<verdict> parse_verdict(std::string_view text);
+
+/// Verdicts of which any will do: many a bug shows as a deadlock or as a race, as the schedule has it.
+class verdict_set {
+ public:
+  constexpr verdict_set(verdict only) : bits_(bit(only)) {}  // NOLINT(google-explicit-constructor): one is a set
+  constexpr verdict_set(std::initializer_list<verdict> any) {
+    for (const verdict each : any) bits_ |= bit(each);
+  }
+  /// All that show a bug: neither `ok` nor what proves nothing, `budget`, `stuck` and `unsupported`.
+  static constexpr verdict_set any_violation() {
+    verdict_set all{};
+    for (size_t index = 0; index < verdict_count; ++index) all.bits_ |= uint32_t{1} << index;
+    for (const verdict none : {verdict::ok, verdict::budget, verdict::stuck, verdict::unsupported})
+      all.bits_ &= ~bit(none);
+    return all;
+  }
+
+  constexpr bool contains(verdict one) const { return (bits_ & bit(one)) != 0; }
+  friend constexpr bool operator==(const verdict_set&, const verdict_set&) = default;
+
+ private:
+  constexpr verdict_set() = default;
+  static constexpr uint32_t bit(verdict one) { return uint32_t{1} << static_cast<uint32_t>(one); }
+  static_assert(verdict_count <= 32);
+
+  uint32_t bits_ = 0;
+};
+
+/// "deadlock", "race or deadlock", "any violation".
+std::string to_string(const verdict_set& any);
 
 }  // namespace heddle::scheduler

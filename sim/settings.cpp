@@ -93,7 +93,7 @@ std::vector<parameter> machine_parameters() {
           "history", 10, 2, 60, "stores",
           "how many stores of one location are kept for loads that may see older values (fidelity scoped)"),
       parameter::number(
-          "spurious", 0, 0, 1000, "",
+          "spurious", 1, 0, 1000, "",
           "how many weak compare-exchanges in a row of one lane may fail although they find what they expect"),
       parameter::one_of(
           "host", "x86", {"x86", "weak"},

@@ -13,6 +13,9 @@
 #include <map>
 #include <mutex>
 
+// The linker's: where the program lies.
+extern "C" const char __executable_start;  // NOLINT(bugprone-reserved-identifier)
+
 namespace heddle::sim {
 namespace {
 
@@ -34,6 +37,7 @@ class debug_info {
       source_line unknown;
       if (module != nullptr)
         if (const char* symbol = dwfl_module_addrname(module, address)) unknown.function = readable(symbol);
+      if (module != nullptr && unknown.function.empty()) unknown.module = offset_in(module, address);
       found.push_back(std::move(unknown));
     }
     for (source_line& line : found) line.address = return_address;
@@ -79,6 +83,11 @@ class debug_info {
     return found;
   }
 
+  const std::string& folder() {
+    if (!folder_is_known_) find_folder();
+    return folder_;
+  }
+
   static std::string readable(const char* symbol) {
     int status = 0;
     char* const name = abi::__cxa_demangle(symbol, nullptr, nullptr, &status);
@@ -97,6 +106,52 @@ class debug_info {
     if (session_ == nullptr) return;
     dwfl_linux_proc_report(session_, getpid());
     dwfl_report_end(session_, nullptr, nullptr);
+  }
+
+  // Where a loader puts the module differs from process to process; offsets do not.
+  static std::string offset_in(Dwfl_Module* module, Dwarf_Addr address) {
+    Dwarf_Addr start = 0;
+    const char* const name = dwfl_module_info(module, nullptr, &start, nullptr, nullptr, nullptr, nullptr, nullptr);
+    char offset[32];
+    std::snprintf(offset, sizeof offset, "+0x%llx", static_cast<unsigned long long>(address - start));
+    return (name == nullptr ? "" : std::filesystem::path(name).filename().string()) + offset;
+  }
+
+  static std::filesystem::path common(const std::filesystem::path& one, const std::filesystem::path& other) {
+    std::filesystem::path both;
+    for (auto left = one.begin(), right = other.begin(); left != one.end() && right != other.end() && *left == *right;
+         ++left, ++right)
+      both /= *left;
+    return both;
+  }
+
+  void find_folder() {
+    folder_is_known_ = true;
+    Dwfl_Module* const program =
+        session_ == nullptr ? nullptr : dwfl_addrmodule(session_, reinterpret_cast<uintptr_t>(&__executable_start));
+    if (program == nullptr) return;
+    std::filesystem::path sources, all;
+    Dwarf_Addr bias = 0;
+    for (Dwarf_Die* unit = dwfl_module_nextcu(program, nullptr, &bias); unit != nullptr;
+         unit = dwfl_module_nextcu(program, unit, &bias)) {
+      Dwarf_Attribute attribute;
+      const char* const name = dwarf_formstring(dwarf_attr(unit, DW_AT_name, &attribute));
+      const char* const compiled_in = dwarf_formstring(dwarf_attr(unit, DW_AT_comp_dir, &attribute));
+      if (name == nullptr) continue;
+      std::filesystem::path file = name;
+      const std::filesystem::path build = compiled_in == nullptr ? "" : compiled_in;
+      if (file.is_relative() && build.is_absolute()) file = build / file;
+      file = file.lexically_normal().parent_path();
+      // What was compiled elsewhere, as libraries of a distribution are, has other names or none that begin at a root.
+      if (!file.is_absolute() || file.string().starts_with("/usr/")) continue;
+      sources = sources.empty() ? file : common(sources, file);
+      all = all.empty() ? sources : common(all, file);
+      if (build.is_absolute()) all = common(all, build.lexically_normal());
+    }
+    // "/" and "/home" hold everything.
+    constexpr std::ptrdiff_t fewest_names = 3;
+    const auto depth_of = [](const std::filesystem::path& path) { return std::distance(path.begin(), path.end()); };
+    folder_ = depth_of(all) >= fewest_names ? all.string() : depth_of(sources) > 1 ? sources.string() : "";
   }
 
   void collect(Dwfl_Module* module, Dwarf_Addr address, std::vector<source_line>& found) {
@@ -158,7 +213,7 @@ class debug_info {
     } while (dwarf_siblingof(&child, &child) == 0);
   }
 
-  static source_line caller_of(Dwarf_Die* inlined, Dwarf_Die* unit) {
+  source_line caller_of(Dwarf_Die* inlined, Dwarf_Die* unit) {
     source_line caller;
     Dwarf_Attribute attribute;
     Dwarf_Word value = 0;
@@ -183,13 +238,11 @@ class debug_info {
     return name;
   }
 
-  static std::string shortened(const char* file) {
+  std::string shortened(const char* file) {
     if (file == nullptr) return {};
     std::filesystem::path path = std::filesystem::path(file).lexically_normal();
-    if (path.is_absolute()) {
-      std::error_code failed;
-      const std::filesystem::path here = std::filesystem::current_path(failed);
-      const std::filesystem::path below = failed ? path : path.lexically_relative(here);
+    if (path.is_absolute() && !folder().empty()) {
+      const std::filesystem::path below = path.lexically_relative(folder());
       if (!below.empty() && *below.begin() != "..") path = below;
     }
     return path.string();
@@ -197,6 +250,8 @@ class debug_info {
 
   Dwfl* session_ = nullptr;
   std::map<Dwarf_Off, std::vector<Dwarf_Die>> functions_;  ///< by unit
+  std::string folder_;                                     ///< source_folder()
+  bool folder_is_known_ = false;
 };
 
 }  // namespace
@@ -204,6 +259,7 @@ class debug_info {
 std::string source_line::where() const {
   if (!file.empty()) return file + ":" + std::to_string(line);
   if (!function.empty()) return function;
+  if (!module.empty()) return module;
   char text[32];
   std::snprintf(text, sizeof text, "%p", address);
   return text;
@@ -213,6 +269,11 @@ namespace {
 // Simulations of several OS threads share the debug information, which libdw does not protect.
 std::mutex turn;
 }  // namespace
+
+std::string source_folder() {
+  const std::scoped_lock mine(turn);
+  return debug_info::instance().folder();
+}
 
 std::string variable_at(const void* address) {
   const std::scoped_lock mine(turn);

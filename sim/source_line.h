@@ -9,16 +9,23 @@
 
 namespace heddle::sim {
 
-/// A line of source. Paths are as the compiler recorded them, shortened to what lies below the working directory.
+/// A line of source. Paths are as the compiler recorded them, shortened to what lies below source_folder(): the same from whichever folder
+/// the program is started.
 struct source_line {
   std::string file;  ///< empty when the program has no line for the address
   int line = 0;
   std::string function;  ///< the function that the line belongs to, inlined or not; may be empty
 
-  /// "rpc/mailbox.h:52", or the address in hexadecimal when there is no line.
+  /// "rpc/mailbox.h:52"; without a line the function, and without that the program or library and the offset of the call in it,
+  /// "ring+0x10940", which addr2line and gdb take.
   std::string where() const;
   const void* address = nullptr;
+  std::string module = {};  ///< "ring+0x10940"; only where there is neither a line nor a function
 };
+
+/// The folder that holds the sources of this program and, where that is not just the root of a disk or a folder in it, also those in which
+/// they were compiled; empty when the compiler recorded no such names.
+std::string source_folder();
 
 /// Where a person would look for the call that returns to this address: the innermost line that is neither the simulator's nor
 /// the standard library's. Of the call, not of what follows it. Remembers what it has looked up.

@@ -310,6 +310,10 @@ void world::tell_more(run_record* record) {
       unknown_.clear();
       circle_.clear();
     }
+    if (verdict_ != verdict::ok && about_.front() != nullptr)
+      if (const source_line place = source_of(about_); place.file.empty() && !place.module.empty())
+        result_.report += "no debug information for " + place.module +
+                          ": this is an offset in the program, for addr2line; compile with -g, and do not strip\n";
     if (record != nullptr) *record = tell_record(most_steps);
     if (late_ != nullptr && verdict_ != verdict::ok)
       if (const std::string overtaken = late_->overtakings(); !overtaken.empty())

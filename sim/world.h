@@ -367,7 +367,8 @@ class world {
     if (recorder_) recorder_->name(where);
   }
   /// The lane's pending operation races with an earlier access. Does not return when races end runs.
-  void found_race(lane& self, const access_record& earlier, bool scope_race, const race_finder::edge* missing);
+  void found_race(lane& self, const access_record& earlier, bool scope_race, const race_finder::edge* missing,
+                  const lane* knows);
   /// A step of an explained run in words, with its source line.
   std::string describe_step(uint64_t step) const;
   /// Whether the memory is on the C++ heap, or mapped by somebody else, and may be gone by the time that one looks at it.
@@ -841,6 +842,7 @@ class world {
     uint64_t second_step = 0;
     const lane* second = nullptr;
     std::unique_ptr<race_finder::edge> missing;
+    const lane* knows = nullptr;  ///< of the second's wave: one that comes after the first access
   } race_;
   uint64_t races_ = 0;
   uint64_t scope_races_ = 0;

@@ -128,7 +128,8 @@ std::string world::describe_step(uint64_t step) const {
   return recorder_ == nullptr ? "step " + std::to_string(step) : recorder_->describe(heap_, step);
 }
 
-void world::found_race(lane& self, const access_record& earlier, bool scope_race, const race_finder::edge* missing) {
+void world::found_race(lane& self, const access_record& earlier, bool scope_race, const race_finder::edge* missing,
+                       const lane* knows) {
   ++(scope_race ? scope_races_ : races_);
   if (!machine_.races_end) return;
   const lane& other = lanes_[earlier.lane];
@@ -139,7 +140,7 @@ void world::found_race(lane& self, const access_record& earlier, bool scope_race
   if (scope_race) message += ": a scope is too narrow";
   if (recorder_) {
     recorder_->performed(self, 0, this_step(), false, false);
-    race_ = {.earlier = earlier, .second_step = this_step(), .second = &self, .missing = nullptr};
+    race_ = {.earlier = earlier, .second_step = this_step(), .second = &self, .missing = nullptr, .knows = knows};
     if (missing != nullptr) race_.missing = std::make_unique<race_finder::edge>(*missing);
   }
   end(self, scope_race ? verdict::scope_race : verdict::race, std::move(message));
@@ -151,11 +152,19 @@ std::string world::race_report() const {
   std::string text = "first access:\n  " + describe_step(race_.earlier.step) +
                      "\nsecond access, not ordered after it:\n  " + describe_step(race_.second_step) +
                      "\nmissing edge: ";
-  if (race_.missing == nullptr)
-    return text + (verdict_ == verdict::scope_race
-                       ? "both are atomic, but the scope of one does not include the lane of the other\n"
-                       : "nothing that " + first + " stored after its access was read by " + second +
-                             ", directly or through others, before the second\n");
+  if (race_.missing == nullptr) {
+    if (verdict_ == verdict::scope_race)
+      return text + "both are atomic, but the scope of one does not include the lane of the other\n";
+    text += "nothing that " + first + " stored after its access was read by " + second +
+            ", directly or through others, before the second\n";
+    if (race_.knows == nullptr) return text;
+    const std::string of_wave =
+        "between lanes of a wave a broadcast, a ballot and a shuffle order nothing: sync_lanes would\n";
+    return text +
+           (race_.knows == &lanes_[race_.earlier.lane] ? "both lanes are of " + name_of(*race_.second->of) + ", and "
+                                                       : name_of(*race_.knows) + " had acquired it, but ") +
+           of_wave;
+  }
   switch (race_.missing->lacks) {
     case missing_order::scope:
       text += "a scope is too narrow where";

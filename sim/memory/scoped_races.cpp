@@ -24,7 +24,14 @@ void scoped_memory::report_race(lane& self, const lane_facts& mine, const access
   const race_finder::edge* missing = races_.would_order(earlier, mine.clock.ordered, true);
   const bool scope_race = both_atomic || missing != nullptr;
   if (missing == nullptr) missing = races_.would_order(earlier, mine.clock.ordered, false);
-  here_.found_race(self, earlier, scope_race, missing);
+  // Another lane of the wave may know what this one does not.
+  const lane* knows = nullptr;
+  if (missing == nullptr && !both_atomic && !self.is_host())
+    for (const lane* other : self.of->lanes)
+      if (knows == nullptr && other != &self && other->id < lanes_.size() && lanes_[other->id] != nullptr &&
+          comes_after(*other, *lanes_[other->id], earlier))
+        knows = other;
+  here_.found_race(self, earlier, scope_race, missing, knows);
 }
 
 // Whether this access, and the earlier one, conflict and nothing orders them, nor are they both atomic and each in the other's scope.

@@ -195,7 +195,9 @@ __global__ void use_members(unsigned* word, unsigned char* byte, float* real) {
   SIM_CHECK(at.fetch_add(3) == 0 && at.fetch_sub(1) == 3 && ++at == 3 && at-- == 3 && (at |= 4) == 6);
   unsigned expected = 5;
   SIM_CHECK(!at.compare_exchange_strong(expected, 9) && expected == 6);
-  SIM_CHECK(at.compare_exchange_weak(expected, 9, cuda::memory_order_acq_rel, cuda::memory_order_relaxed) && at == 9);
+  while (!at.compare_exchange_weak(expected, 9, cuda::memory_order_acq_rel, cuda::memory_order_relaxed)) {
+  }
+  SIM_CHECK(at == 9);
   SIM_CHECK(at.fetch_max(20) == 9 && at.fetch_min(3) == 20 && at.exchange(1) == 3 && at.load() == 1);
   cuda::atomic_ref<unsigned char> small(*byte);
   SIM_CHECK(small.fetch_sub(1) == 0 && small.load() == 255);

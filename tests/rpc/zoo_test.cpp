@@ -55,7 +55,7 @@ TEST_P(a_planted_bug, is_found_wherever_the_seeds_begin) {
   }
   std::sort(needed.begin(), needed.end());
   std::printf("%s after %llu schedules (median of %zu campaigns)\n",
-              std::string(to_string(searching.tested->expected_verdict(*searching.set))).c_str(),
+              to_string(searching.tested->expected_verdict(*searching.set)).c_str(),
               static_cast<unsigned long long>(needed[needed.size() / 2]), needed.size());
 }
 

@@ -17,10 +17,13 @@ inline std::vector<parameter> hostcall_parameters(int64_t waves, int64_t lanes, 
   };
 }
 
-/// Hostcalls cannot do without atomics over the link: a machine that refuses them says so at the first one.
-inline scheduler::verdict needs_fair_packet_holders(const parameters& set) {
-  if (set.has("fidelity") && set.text("fidelity") == "link" && set.text("link.rmw") == "refused")
-    return scheduler::verdict::memory;
+/// Hostcalls cannot do without atomics over the link: a machine that refuses them says so at the first one, and on one that takes them
+/// apart or drops them packets get lost, in what way is up to the schedule.
+inline scheduler::verdict_set needs_fair_packet_holders(const parameters& set) {
+  const std::string carried =
+      set.has("fidelity") && set.text("fidelity") == "link" ? set.text("link.rmw") : std::string("all");
+  if (carried == "refused") return scheduler::verdict::memory;
+  if (carried == "split" || carried == "dropped") return scheduler::verdict_set::any_violation();
   return needs_fair_holders_of(set.count("packets"), set);
 }
 

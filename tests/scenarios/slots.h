@@ -21,7 +21,17 @@ inline std::vector<parameter> slot_parameters(int64_t waves, int64_t lanes, int6
   };
 }
 
-inline scheduler::verdict needs_fair_slot_holders(const parameters& set) {
+/// What the link makes of the atomics that only those mailboxes need whose words several slots share.
+inline std::string carried_to_slots(const parameters& set) {
+  const bool crosses = set.has("fidelity") && set.text("fidelity") == "link" && set.text("mailbox") != "word";
+  return crosses ? set.text("link.rmw") : "all";
+}
+
+inline scheduler::verdict_set needs_fair_slot_holders(const parameters& set) {
+  const std::string carried = carried_to_slots(set);
+  if (carried == "refused") return scheduler::verdict::memory;
+  // As the schedule has it: a bit that is lost is waited for, or was set for another request.
+  if (carried == "dropped") return scheduler::verdict_set::any_violation();
   return needs_fair_holders_of(set.count("slots"), set);
 }
 

@@ -73,9 +73,12 @@ attempts attempts_of(tried how, const std::vector<std::string>& settings, const 
   return seen;
 }
 
-TEST(spurious_failure, does_not_happen_by_default) {
+TEST(spurious_failure, happens_by_default_once_in_a_row_and_never_where_it_is_switched_off) {
+  const attempts seen = attempts_of(tried::weak, {});
+  EXPECT_GT(seen.failed, 0u);
+  EXPECT_EQ(seen.longest, 1u);
   for (const tried how : {tried::weak, tried::strong, tried::standard_weak, tried::standard_strong})
-    EXPECT_EQ(attempts_of(how, {}).failed, 0u);
+    EXPECT_EQ(attempts_of(how, {"spurious=0"}).failed, 0u);
 }
 
 TEST(spurious_failure, of_a_weak_one_happens_and_not_more_often_in_a_row_than_the_setting_says) {

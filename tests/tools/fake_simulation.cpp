@@ -2,6 +2,7 @@
 #include <heddle/scheduler/strategy.h>
 #include <heddle/sim/crash.h>
 #include <heddle/sim/settings.h>
+#include <heddle/sim/source_line.h>
 #include <heddle/sim/verify/search.h>
 
 #include <csignal>
@@ -11,6 +12,8 @@
 namespace heddle::sim {
 
 class world {};
+
+std::string source_folder() { return {}; }
 
 namespace {
 thread_local tests::fake_run* running = nullptr;  // a machine is used by one thread at a time
@@ -126,6 +129,7 @@ uint32_t fake_pick(uint32_t count) {
     run.ended.stopped_by_source = true;
     return 0;
   }
+  if (run.choices.looks_at_steps()) run.choices.performed({});
   run.ended.steps_taken.push_back({.step = run.ended.steps_taken.size() + 1,
                                    .actor = "lane " + std::to_string(picked),
                                    .operation = "load",

@@ -23,7 +23,14 @@ TEST(input, commands_and_options_that_are_none_are_refused_with_the_nearest) {
   expect_refused({"--json"}, "unknown option \"--json\"; " + program + " help lists the commands");
   expect_refused({"fuzz", "--schedule", "3"}, "fuzz: unknown option \"--schedule\"; did you mean \"--schedules\"?");
   expect_refused({"fuzz", "--jsn=1"}, "fuzz: unknown option \"--jsn\"; did you mean \"--json\"?");
-  expect_refused({"list", "port.echo"}, "list: unexpected argument \"port.echo\"");
+  expect_refused({"list", "port.echo"},
+                 "list: unexpected argument \"port.echo\"; it lists all scenarios and takes no names: " + program +
+                     " list | grep -A3 port.echo");
+  expect_refused({"replay", "a.heddle.json", "b.heddle.json"},
+                 "replay: unexpected argument \"b.heddle.json\"; it takes one trace at a time: " + program +
+                     " replay b.heddle.json");
+  expect_refused({"completion", "bash", "zsh"},
+                 "completion: unexpected argument \"zsh\"; " + program + " help completion says what it takes");
   expect_refused({"replay"}, "replay: FILE|TOKEN is required");
   expect_refused({"shrink"}, "shrink: FILE|TOKEN is required");
   expect_refused({"help", "fuz"}, "unknown command \"fuz\"; did you mean \"fuzz\"?");

@@ -103,7 +103,8 @@ std::unique_ptr<CLI::App> parser_of(invocation& into, typed_numbers& typed) {
     parser->add_option("FILE|TOKEN", into.file_or_token)->required();
     parser->add_flag("--trace", into.show_steps);
     parser->add_option("--dot", into.dot_file);
-    parser->add_option("--repeat", typed.repeat);
+    CLI::Option* repeat = parser->add_option("--repeat", typed.repeat);
+    parser->add_flag("--try", into.try_it)->excludes(repeat);
     parser->add_flag("--json", into.json);
   }
   if (name == "shrink") {
@@ -165,13 +166,26 @@ std::vector<std::string> options_of(const CLI::App& parser) {
   return names;
 }
 
+/// What to type instead of one word too many.
+std::string unexpected(const std::string& program, const std::string& command, const std::string& word) {
+  const std::string typed = word.substr(0, 64);
+  const std::string line = command + ": unexpected argument \"" + typed + "\"";
+  if (command == "list")
+    return line + "; it lists all scenarios and takes no names: " + shell_word(program) + " list | grep -A3 " +
+           shell_word(typed);
+  if (command == "replay" || command == "shrink" || command == "report")
+    return line + "; it takes one trace at a time: " + shell_word(program) + " " + command + " " + shell_word(typed);
+  return line + "; " + shell_word(program) + " help " + command + " says what it takes";
+}
+
 /// CLI11's message in one line of ours.
-std::string shortened_error(const CLI::App& parser, const std::string& command, const CLI::ParseError& error) {
+std::string shortened_error(const CLI::App& parser, const std::string& program, const std::string& command,
+                            const CLI::ParseError& error) {
   const std::vector<std::string> left = parser.remaining();
   if (dynamic_cast<const CLI::ExtrasError*>(&error) != nullptr && !left.empty()) {
     const auto option =
         std::find_if(left.begin(), left.end(), [](const std::string& word) { return word.starts_with('-'); });
-    if (option == left.end()) return command + ": unexpected argument \"" + left.front().substr(0, 64) + "\"";
+    if (option == left.end()) return unexpected(program, command, left.front());
     return command + ": " + unknown("option", option->substr(0, option->find('=')), options_of(parser));
   }
   const std::string message = error.what();
@@ -296,7 +310,7 @@ invocation_or_error parse_command_line(int argument_count, const char* const* ar
   try {
     parser->parse(std::vector<std::string>(words.rbegin(), words.rend() - 1));  // CLI11 takes them last first
   } catch (const CLI::ParseError& error) {
-    read.error = shortened_error(*parser, into.command, error);
+    read.error = shortened_error(*parser, into.program, into.command, error);
     return read;
   }
   read.error = read_numbers(typed, into);

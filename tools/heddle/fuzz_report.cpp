@@ -36,7 +36,7 @@ void print_table(const fuzz_summary& summary) {
   for (const trial& each : summary.trials) {
     const bool ok = each.as_expected();
     shown.add({{.text = each.tested->name},
-               {.text = std::string(to_string(each.expected))},
+               {.text = to_string(each.expected)},
                {.text = std::string(to_string(each.seen())), .shown = ok ? colour::none : colour::bad},
                {.text = grouped(each.runs.schedules)},
                {.text = rate(each.runs.schedules_per_second())},
@@ -143,9 +143,9 @@ bool fuzz_summary::ok() const {
          std::all_of(trials.begin(), trials.end(), [](const trial& each) { return each.as_expected(); });
 }
 
-std::string describe(const scheduler::finding& found, scheduler::verdict expected, uint64_t schedules,
+std::string describe(const scheduler::finding& found, const scheduler::verdict_set& expected, uint64_t schedules,
                      const std::string& program, const std::string& file, const std::string& page) {
-  const bool wanted = found.first.outcome == expected;
+  const bool wanted = expected.contains(found.first.outcome);
   std::string text = painted(to_string(found.first.outcome), wanted ? colour::good : colour::bad);
   if (!found.first.where.empty()) text += " at " + found.first.where;
   text += (wanted ? ", as expected" : "") + (": " + grouped(found.count)) + " of " + grouped(schedules) +
@@ -163,11 +163,17 @@ std::string describe(const scheduler::finding& found, scheduler::verdict expecte
 void print_text(const fuzz_summary& summary, const std::string& program) {
   print_table(summary);
   print_warnings(summary);
+  bool told = false;
   for (const trial& each : summary.trials) {
-    for (size_t index = 0; index < each.runs.findings.size(); ++index)
+    for (size_t index = 0; index < each.runs.findings.size(); ++index) {
+      const scheduler::verdict found = each.runs.findings[index].first.outcome;
       std::cout << '\n'
                 << each.tested->name << ": "
                 << describe(each.runs.findings[index], each.expected, each.runs.schedules, program, each.files[index]);
+      if (told || each.expected.contains(found)) continue;
+      std::cout << past_races(found);
+      told = !past_races(found).empty();
+    }
     if (each.runs.findings.empty() && !each.as_expected())
       std::cout << '\n'
                 << each.tested->name << ": " << to_string(each.expected) << " was expected, and not found in "

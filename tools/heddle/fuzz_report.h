@@ -27,7 +27,7 @@ std::string why_no_choice();
 
 /// Several lines for a person: what was found, what happened, how to play it again, and who stands where. `file`, of its trace, and `page` may
 /// be empty.
-std::string describe(const scheduler::finding& found, scheduler::verdict expected, uint64_t schedules,
+std::string describe(const scheduler::finding& found, const scheduler::verdict_set& expected, uint64_t schedules,
                      const std::string& program, const std::string& file, const std::string& page = {});
 
 }  // namespace heddle::tools

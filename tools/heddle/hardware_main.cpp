@@ -149,7 +149,7 @@ std::string choose(const hardware_options& asked, std::vector<task>& tasks) {
     settings_or_error settings = settings_of(*each, {}, asked.settings);
     if (!settings.value)
       return settings.error + " (settings of the machine, such as progress, belong to the simulator)";
-    if (asked.scenarios.empty() && each->expected_verdict(*settings.value) != scheduler::verdict::ok) continue;
+    if (asked.scenarios.empty() && !each->expected_verdict(*settings.value).contains(scheduler::verdict::ok)) continue;
     tasks.push_back({.tested = each, .settings = std::move(*settings.value)});
   }
   return tasks.empty() ? "nothing to run: every scenario is a planted bug; name the one to run" : "";

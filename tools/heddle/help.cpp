@@ -107,11 +107,15 @@ there is; a second one ends at once.
 Strategies
 )";
 
-constexpr std::string_view replay_help = R"(heddle replay FILE|TOKEN [--trace] [--dot FILE] [--repeat N] [--json]
+constexpr std::string_view replay_help =
+    R"(heddle replay FILE|TOKEN [--try] [--trace] [--dot FILE] [--repeat N] [--json]
 
-Runs one recorded schedule again, by the recorded answers. The trace must be of
-this very build: answers mean nothing to another one.
+Runs one recorded schedule again, by the recorded answers. A trace of another
+build is taken where every choice agrees and it ends in the same way; where not,
+--try follows it as far as it fits.
 
+  --try         go on where a choice is not the recorded one, and say at which
+                step that was, and whether the same was found in the end
   --trace       print each step; repeated steps are folded
   --dot FILE    write who waits for whom as a graph, for Graphviz (dot -Tsvg);
                 cycles are red
@@ -123,7 +127,8 @@ this very build: answers mean nothing to another one.
 
 Exit status: 1 when the recorded violation was reproduced, 0 when the recorded
 run had verdict ok and was reproduced, 2 when the run was not the recorded one:
-the line on stderr says at which choice it left the recording and why.
+the line on stderr says at which choice it left the recording and why. With
+--try the same, of the finding.
 )";
 
 constexpr std::string_view shrink_help = R"(heddle shrink FILE|TOKEN [-o FILE] [--runs N] [--time T] [--json]

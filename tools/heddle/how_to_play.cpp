@@ -19,6 +19,11 @@ std::string how_to_play(const scheduler::trace& recorded, const std::string& pro
          "\n  as a page: " + (page.empty() ? shell_word(program) + " report " + named : page) + '\n';
 }
 
+std::string_view past_races(scheduler::verdict found) {
+  const bool race = found == scheduler::verdict::race || found == scheduler::verdict::scope_race;
+  return race ? "  a race ends its run: to look past races, --set races=count\n" : "";
+}
+
 std::pair<std::string_view, std::string_view> paragraphs(std::string_view report) {
   const size_t end = report.find("\n\n");
   if (end == std::string_view::npos) return {report, {}};

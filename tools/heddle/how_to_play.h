@@ -14,6 +14,9 @@ namespace heddle::tools {
 std::string how_to_play(const scheduler::trace& recorded, const std::string& program, const std::string& file,
                         const std::string& page = {});
 
+/// One line about how to look past it, behind a race; else empty.
+std::string_view past_races(scheduler::verdict found);
+
 /// The first paragraph of a report and the others: what happened, and who stands where.
 std::pair<std::string_view, std::string_view> paragraphs(std::string_view report);
 

@@ -67,8 +67,8 @@ std::string failure_of(const trial& each, const std::string& program) {
     text += describe(each.runs.findings[index], each.expected, each.runs.schedules, program, each.files[index]) + '\n';
   text = plain(text);
   if (text.empty())
-    text = std::string(to_string(each.expected)) + " was expected, and not found in " + grouped(each.runs.schedules) +
-           " schedules\n";
+    text =
+        to_string(each.expected) + " was expected, and not found in " + grouped(each.runs.schedules) + " schedules\n";
   const std::string line = text.substr(0, text.find('\n'));
   return "    <failure type=\"" + escaped(to_string(each.seen())) + "\" message=\"" + escaped(line) + "\">" +
          escaped(text) + "</failure>\n";
@@ -84,8 +84,8 @@ std::string junit_of(const fuzz_summary& summary, const std::string& program) {
     seconds += each.runs.seconds;
     cases += "  <testcase classname=\"heddle.fuzz\" name=\"" + escaped(each.tested->name) + "\" time=\"" +
              seconds_text(each.runs.seconds) + "\">\n" + failure + "    <system-out>" +
-             escaped(grouped(each.runs.schedules) + " schedules, expected " + std::string(to_string(each.expected)) +
-                     ", saw " + std::string(to_string(each.seen()))) +
+             escaped(grouped(each.runs.schedules) + " schedules, expected " + to_string(each.expected) + ", saw " +
+                     std::string(to_string(each.seen()))) +
              "</system-out>\n  </testcase>\n";
   }
   return "<?xml version=\"1.0\" encoding=\"UTF-8\"?>\n<testsuite name=\"heddle fuzz\" tests=\"" +

@@ -71,7 +71,7 @@ int list(const invocation& asked) {
   if (asked.json) return list_json();
   for (const scenario& each : scenarios()) {
     const parameters settings = settings_of(each, sim::machine_parameters());
-    const scheduler::verdict expected = each.expected_verdict(settings);
+    const scheduler::verdict_set expected = each.expected_verdict(settings);
     std::cout << each.name;
     if (expected != scheduler::verdict::ok) std::cout << "  (expected: " << to_string(expected) << ')';
     std::cout << '\n'

@@ -1,3 +1,5 @@
+#include <heddle/scheduler/replay.h>
+#include <heddle/scheduler/shrink.h>
 #include <heddle/sim/run_record.h>
 #include <heddle/tools/commands.h>
 #include <heddle/tools/common.h>
@@ -75,7 +77,8 @@ json waits_of(const sim::run_record& of) {
   return {{"edges", edges}, {"circle", of.circle}, {"unknown", unknown}};
 }
 
-void print_json(const scheduler::trace& recorded, const replayed& all, bool with_steps) {
+void print_json(const recorded_run& found, const replayed& all, bool with_steps) {
+  const scheduler::trace& recorded = found.recorded;
   const scheduler::run_result& result = all.first.result;
   json shown = {{"scenario", recorded.scenario},
                 {"verdict", to_string(result.outcome)},
@@ -90,7 +93,8 @@ void print_json(const scheduler::trace& recorded, const replayed& all, bool with
                 {"ok", all.disagreement.empty()},
                 {"runs", all.runs},
                 {"equal", all.equal},
-                {"disagreement", all.disagreement}};
+                {"disagreement", all.disagreement},
+                {"note", found.note}};
   if (with_steps) {
     shown["trace"] = json::array();
     for (const sim::step_record& step : all.steps) shown["trace"].push_back(to_json(step));
@@ -98,7 +102,8 @@ void print_json(const scheduler::trace& recorded, const replayed& all, bool with
   std::cout << shown.dump(2, ' ', false, json::error_handler_t::replace) << '\n';
 }
 
-void print_text(const scheduler::trace& recorded, const replayed& all, const invocation& asked) {
+void print_text(const recorded_run& found, const replayed& all, const invocation& asked) {
+  const scheduler::trace& recorded = found.recorded;
   const bool with_steps = asked.show_steps;
   const scheduler::run_result& result = all.first.result;
   if (with_steps) {
@@ -120,13 +125,137 @@ void print_text(const scheduler::trace& recorded, const replayed& all, const inv
       std::cout << "  as a page: " << shell_word(asked.program) << " report "
                 << (is_token ? "TOKEN" : shell_word(asked.file_or_token)) << '\n';
     std::cout << indented(details, 2);
+    if (!found.note.empty()) std::cout << "  " << found.note << '\n';
   }
   if (all.runs > 1) std::cout << all.equal << " of " << all.runs << " equal digests\n";
+}
+
+/// Who waits for whom; the exit status, 0 when it is written.
+int write_dot(const std::string& waits, const std::string& to) {
+  if (waits.empty()) return fail(wrong_input, "--dot: nobody waits for anybody at the end of this run");
+  std::ofstream file(to);
+  file << waits << std::flush;
+  return file ? 0 : fail(cannot_go_on, "cannot write " + to);
+}
+
+// -- --try ---------------------------------------------------------------------------------------------------------------------------
+
+/// What came of a trace that was followed as far as it fitted.
+struct tried {
+  scheduler::run_result result;
+  std::vector<sim::step_record> steps;
+  scheduler::trace made;  ///< of the run that was made, a trace of this build
+  std::string left;       ///< scheduler::try_strategy::disagreement
+  size_t followed = 0;    ///< recorded answers that were given
+  bool same = false;      ///< it ended as the recorded run, be it at another line of the same file
+  bool same_line = false;
+};
+
+/// "rpc/mailbox.h" of "rpc/mailbox.h:52": lines move when a file is edited.
+std::string_view file_of(std::string_view where) { return where.substr(0, where.rfind(':')); }
+
+tried try_run(const recorded_run& found) {
+  const scheduler::trace& recorded = found.recorded;
+  sim::simulation machine;
+  scheduler::try_strategy following(recorded.answers);
+  scheduler::choice_source choices;
+  choices.begin(following, recorded.seed);
+  tried made;
+  made.result = explained_run(machine, *found.tested, found.settings, choices, &made.steps);
+  made.left = following.disagreement();
+  made.followed = following.followed();
+  made.made = trace_header(*found.tested, found.settings, scheduler::shrunk_strategy);
+  made.made.seed = recorded.seed;
+  made.made.digest = made.result.digest;
+  made.made.steps = made.result.steps;
+  made.made.answers = choices.recorded();
+  scheduler::failure::of(made.result).note_in(made.made);
+  made.same_line = scheduler::is_same_failure(recorded, made.result);
+  scheduler::trace moved = recorded;
+  if (file_of(moved.where) == file_of(made.result.where)) moved.where = made.result.where;
+  made.same = scheduler::is_same_failure(moved, made.result);
+  return made;
+}
+
+std::string verdict_at(scheduler::verdict outcome, const std::string& where) {
+  return std::string(to_string(outcome)) + (where.empty() ? "" : " at " + where);
+}
+
+void print_json(const recorded_run& found, const tried& all, bool with_steps) {
+  json shown = {{"scenario", found.recorded.scenario},
+                {"verdict", to_string(all.result.outcome)},
+                {"where", all.result.where},
+                {"steps", all.result.steps},
+                {"digest", hexadecimal(all.result.digest)},
+                {"message", all.result.message},
+                {"report", all.result.report},
+                {"waits", all.result.waits},
+                {"ok", all.same},
+                {"left", all.left},
+                {"followed", all.followed},
+                {"recorded", found.recorded.answers.size()},
+                {"unknown_settings", found.unknown},
+                {"token", to_token(all.made)},
+                {"note", found.note}};
+  if (with_steps) {
+    shown["trace"] = json::array();
+    for (const sim::step_record& step : all.steps) shown["trace"].push_back(to_json(step));
+  }
+  std::cout << shown.dump(2, ' ', false, json::error_handler_t::replace) << '\n';
+}
+
+void print_text(const recorded_run& found, const tried& all, const invocation& asked) {
+  const scheduler::trace& recorded = found.recorded;
+  if (asked.show_steps) {
+    print_steps(std::cout, all.steps);
+    std::cout << '\n';
+  }
+  std::cout << recorded.scenario << ": " << verdict_at(all.result.outcome, all.result.where) << ", "
+            << grouped(all.result.steps) << " steps\n";
+  if (!found.note.empty()) std::cout << "  " << found.note << '\n';
+  for (const std::string& each : found.unknown) std::cout << "  without " << each << ", which is not valid here\n";
+  if (all.left.empty())
+    std::cout << "  it fits: all " << grouped(recorded.answers.size()) << " choices\n";
+  else
+    std::cout << "  it left the recording " << all.left << "; " << grouped(all.followed) << " of "
+              << grouped(recorded.answers.size()) << " recorded answers were given in all\n";
+  std::cout << "  it ended "
+            << (all.same_line ? "as"
+                : all.same    ? "at another line, else as"
+                              : "otherwise than")
+            << " the recorded run: " << verdict_at(recorded.outcome, recorded.where) << '\n'
+            << indented(all.result.message, 2);
+  const auto [summary, details] = paragraphs(all.result.report);
+  std::cout << indented(summary, 2);
+  if (all.result.outcome != scheduler::verdict::ok) std::cout << how_to_play(all.made, asked.program, {});
+  std::cout << indented(details, 2);
+}
+
+int try_trace(const invocation& asked) {
+  const recorded_run found = find_to_try(asked.file_or_token);
+  if (!found.error.empty()) return fail(wrong_input, found.error);
+  catch_interrupt();
+  const tried all = try_run(found);
+  if (asked.json) {
+    print_json(found, all, asked.show_steps);
+  } else {
+    print_text(found, all, asked);
+  }
+  if (!asked.dot_file.empty())
+    if (const int failed = write_dot(all.result.waits, asked.dot_file)) return failed;
+  if (interrupt_flag()) return interrupted;
+  if (!all.same)
+    return fail(wrong_input, std::string("not the recorded finding: ") +
+                                 (all.left.empty() ? "" : "it left the recording " + all.left + ", and ") +
+                                 "it ended with " + verdict_at(all.result.outcome, all.result.where) + " instead of " +
+                                 verdict_at(found.recorded.outcome, found.recorded.where));
+  return found.recorded.outcome == scheduler::verdict::ok ? as_expected : not_as_expected;
 }
 
 }  // namespace
 
 int replay(const invocation& asked) {
+  if (asked.try_it) return try_trace(asked);
   const recorded_run found = find_recorded(asked.file_or_token, asked.program);
   if (!found.error.empty()) return fail(wrong_input, found.error);
   const scheduler::trace& recorded = found.recorded;
@@ -135,17 +264,12 @@ int replay(const invocation& asked) {
   const replayed all = run_all(found, asked.repeat);
   if (all.runs == 0) return interrupted;
   if (asked.json) {
-    print_json(recorded, all, asked.show_steps);
+    print_json(found, all, asked.show_steps);
   } else {
-    print_text(recorded, all, asked);
+    print_text(found, all, asked);
   }
-  if (!asked.dot_file.empty() && all.first.disagreement.empty()) {
-    const std::string& waits = all.first.result.waits;
-    if (waits.empty()) return fail(wrong_input, "--dot: nobody waits for anybody at the end of this run");
-    std::ofstream file(asked.dot_file);
-    file << waits << std::flush;
-    if (!file) return fail(cannot_go_on, "cannot write " + asked.dot_file);
-  }
+  if (!asked.dot_file.empty() && all.first.disagreement.empty())
+    if (const int failed = write_dot(all.first.result.waits, asked.dot_file)) return failed;
   if (!all.disagreement.empty()) return fail(wrong_input, "not the recorded run: " + all.disagreement);
   if (interrupt_flag()) return interrupted;
   return recorded.outcome == scheduler::verdict::ok ? as_expected : not_as_expected;

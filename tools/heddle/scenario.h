@@ -92,3 +92,11 @@ bool register_machine_of([[maybe_unused]] const char* name) {
   do {                                                                               \
     if (!(condition)) ::heddle::target::trap(::heddle::fault::assertion, (message)); \
   } while (false)
+
+/// Ends the run with verdict `protocol` when the condition does not hold: for what the protocol under test promises at every step, where
+/// HEDDLE_CHECK is for what comes out of it. The finding's place is the line that this stands in; findings of different messages are
+/// different ones. Works in kernels and on the host.
+#define HEDDLE_PROTOCOL(condition, message)                                         \
+  do {                                                                              \
+    if (!(condition)) ::heddle::target::trap(::heddle::fault::protocol, (message)); \
+  } while (false)

@@ -67,7 +67,7 @@ void print_text(const scheduler::shrunk& made, const std::string& file, const st
   std::ostringstream seconds;
   seconds << std::fixed << std::setprecision(2) << made.seconds;
   std::cout << "  " << grouped(made.runs) << " runs in " << seconds.str() << " s; "
-            << (made.finished ? "no smaller one was found" : "the search was cut short, longer may give less") << '\n'
+            << (made.finished ? "no smaller one than this was found" : "the search was cut short, longer may give less") << '\n'
             << indented(paragraphs(explained.report).first, 2) << how_to_play(small, program, file);
 }
 
@@ -109,6 +109,7 @@ int shrink(const invocation& asked) {
     print_json(made, file, decided_in(explained.report));
   } else {
     print_text(made, file, asked.program, explained);
+    if (!found.note.empty()) std::cout << "  " << found.note << '\n';
   }
   return interrupt_flag() ? interrupted : as_expected;
 }

@@ -61,7 +61,7 @@ int64_t allowed_up_to(const own_number& what, int64_t wanted) {
 
 scheduler::shrink_options shrink_options_for(sim::simulation& machine, const scenario& tested,
                                              const parameters& recorded, scheduler::verdict found) {
-  const bool was_expected = tested.expected_verdict(recorded) == found;
+  const bool was_expected = tested.expected_verdict(recorded).contains(found);
   scheduler::shrink_options options;
   for (own_number& each : own_numbers(tested))
     options.reducibles.push_back(
@@ -71,7 +71,7 @@ scheduler::shrink_options shrink_options_for(sim::simulation& machine, const sce
     std::vector<std::string> assignments;
     for (const auto& [key, value] : values) assignments.push_back(key + "=" + value);
     settings_or_error settings = simulator_settings(tested, assignments);
-    if (!settings.value || (tested.expected_verdict(*settings.value) == found) != was_expected) return nullptr;
+    if (!settings.value || tested.expected_verdict(*settings.value).contains(found) != was_expected) return nullptr;
     return [&machine, &tested, set = std::move(*settings.value)](scheduler::choice_source& choices, bool explain) {
       return run_scenario(machine, tested, set, choices, explain);
     };
@@ -81,7 +81,7 @@ scheduler::shrink_options shrink_options_for(sim::simulation& machine, const sce
 
 parameters raised(const scenario& tested, const parameters& settings, uint32_t factor,
                   const std::vector<std::string>& kept) {
-  const scheduler::verdict expected = tested.expected_verdict(settings);
+  const scheduler::verdict_set expected = tested.expected_verdict(settings);
   std::vector<std::string> assignments;
   for (const own_number& each : own_numbers(tested)) {
     if (std::find(kept.begin(), kept.end(), each.key) != kept.end()) continue;

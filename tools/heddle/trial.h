@@ -15,13 +15,13 @@ namespace heddle::tools {
 
 struct trial {
   const scenario* tested = nullptr;
-  scheduler::verdict expected = scheduler::verdict::ok;
+  scheduler::verdict_set expected = scheduler::verdict::ok;
   scheduler::campaign_result runs;
   std::vector<std::string> files;  ///< per finding, where its trace was written; empty when it was not
   uint64_t stood_still = 0;        ///< runs that were ended for that
   std::optional<call_latency> latency = std::nullopt;  ///< where the scenario makes calls
 
-  /// The expected verdict when nothing else was found; otherwise the first that was not expected. `ok` when nothing was
+  /// The first that was found when nothing but what was expected was found; otherwise the first that was not expected. `ok` when nothing was
   /// found.
   scheduler::verdict seen() const;
 

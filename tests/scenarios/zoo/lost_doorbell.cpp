@@ -14,8 +14,8 @@ void run_lost_doorbell(const parameters& set) {
   run_hostcalls_on<target, rpc::counted_tag>(set, {.sleeps = true, .trusts_rings = !zoo::is_fixed(set)});
 }
 
-verdict lost_doorbell_verdict(const parameters& set) {
-  const verdict sound = needs_fair_packet_holders(set);
+scheduler::verdict_set lost_doorbell_verdict(const parameters& set) {
+  const scheduler::verdict_set sound = needs_fair_packet_holders(set);
   if (sound != verdict::ok || zoo::is_fixed(set) || set.text("doorbells") != "dropped") return sound;
   return verdict::deadlock;
 }

@@ -84,7 +84,7 @@ void run_stress(const parameters& set) {
       target::trap(fault::protocol, "a request that counts as done was never handled");
 }
 
-scheduler::verdict stress_verdict(const parameters& set) {
+scheduler::verdict_set stress_verdict(const parameters& set) {
   return zoo::is_fixed(set) ? needs_fair_slot_holders(set) : scheduler::verdict::protocol;
 }
 

@@ -71,6 +71,7 @@ json to_json(const std::string& scenario, seed_range ran, const scheduler::campa
     groups.push_back({{"verdict", to_string(each.first.outcome)},
                       {"where", each.first.where},
                       {"hang", each.first.hang},
+                      {"gist", each.first.gist},
                       {"seed", each.first.seed},
                       {"count", each.count}});
   return {{"scenario", scenario},      {"first", ran.first},      {"count", ran.count}, {"steps", result.steps},
@@ -93,6 +94,7 @@ void take_in(const json& line, campaign_record& record) {
     found.first.outcome = *outcome;
     found.first.where = each.at("where");
     found.first.hang = each.at("hang");
+    found.first.gist = each.at("gist");
     found.first.seed = whole_number<uint64_t>(each, "seed");
     found.count = whole_number<uint64_t>(each, "count");
     part.findings.push_back(std::move(found));

@@ -13,6 +13,7 @@ json to_json(const scheduler::finding& found) {
   json made = {{"verdict", to_string(found.first.outcome)},
                {"where", found.first.where},
                {"hang", found.first.hang},
+               {"gist", found.first.gist},
                {"seed", found.first.seed},
                {"count", found.count}};
   if (found.first.scenario.empty()) return made;
@@ -36,6 +37,7 @@ scheduler::finding finding_of(const json& text) {
       scheduler::parse_verdict(text.at("verdict").get<std::string>()).value_or(scheduler::verdict::ok);
   found.first.where = text.at("where");
   found.first.hang = text.at("hang");
+  found.first.gist = text.at("gist");
   found.first.seed = text.at("seed");
   found.count = text.at("count");
   return found;

@@ -25,7 +25,7 @@ scenario_campaign::scenario_campaign(const scenario& tested, const parameters& s
       dealer_(options_.seeds, options_.before.done),
       sum_(options_.before.sum) {
   for (const scheduler::finding& each : sum_.findings)
-    kept_.push_back({each.first.outcome, each.first.where, each.first.hang, each.first.seed, {}});
+    kept_.push_back({scheduler::failure::of(each.first), each.first.seed, {}});
   if (options_.resumed) look_into_folder();
 }
 
@@ -41,10 +41,10 @@ void scenario_campaign::look_into_folder() {
     const scheduler::trace& found = *read.value;
     const bool mine = found.scenario == tested_.name && found.build_id == header_.build_id &&
                       found.parameters == header_.parameters && found.strategy == header_.strategy;
-    if (mine) here.push_back({found.outcome, found.where, found.hang, found.seed, entry.path().string(), true, true});
+    if (mine) here.push_back({scheduler::failure::of(found), found.seed, entry.path().string(), true, true});
   }
   for (const kept_finding& each : here) {
-    kept_finding* const known = kept({each.outcome, each.where, each.hang});
+    kept_finding* const known = kept(each.how);
     if (known == nullptr) {
       kept_.push_back(each);
     } else if (each.seed <= known->seed) {
@@ -55,7 +55,7 @@ void scenario_campaign::look_into_folder() {
   }
   // The campaign was ended between writing the trace of a lower seed and taking that of a later one away.
   for (const kept_finding& each : here) {
-    const kept_finding* const known = kept({each.outcome, each.where, each.hang});
+    const kept_finding* const known = kept(each.how);
     if (known->seed < each.seed && !known->file.empty()) std::filesystem::remove(each.file, ignored);
   }
 }
@@ -90,9 +90,7 @@ std::vector<scheduler::finding> scenario_campaign::known() const {
   std::vector<scheduler::finding> groups;
   for (const kept_finding& each : kept_) {
     groups.emplace_back();
-    groups.back().first.outcome = each.outcome;
-    groups.back().first.where = each.where;
-    groups.back().first.hang = each.hang;
+    each.how.note_in(groups.back().first);
     groups.back().first.seed = each.seed;
   }
   return groups;
@@ -146,12 +144,12 @@ void scenario_campaign::add(seed_range dealt, scheduler::campaign_result result)
 
 bool scenario_campaign::is_news(const scheduler::failure& how, uint64_t seed) const {
   const std::scoped_lock guard(lock_);
-  const auto same = std::find_if(kept_.begin(), kept_.end(), [&](const kept_finding& each) { return each.is_of(how); });
+  const auto same = std::find_if(kept_.begin(), kept_.end(), [&](const kept_finding& each) { return each.how == how; });
   return same == kept_.end() || seed < same->seed || (seed == same->seed && same->from_folder);
 }
 
 scenario_campaign::kept_finding* scenario_campaign::kept(const scheduler::failure& how) {
-  const auto same = std::find_if(kept_.begin(), kept_.end(), [&](const kept_finding& each) { return each.is_of(how); });
+  const auto same = std::find_if(kept_.begin(), kept_.end(), [&](const kept_finding& each) { return each.how == how; });
   return same == kept_.end() ? nullptr : &*same;
 }
 
@@ -165,13 +163,13 @@ bool scenario_campaign::keep(const scheduler::finding& found) {
   if (stopped()) return false;
   if (known != nullptr && known->file == file) own = own || known->own;
   if (known == nullptr) {
-    kept_.push_back({found.first.outcome, found.first.where, found.first.hang, found.first.seed, file, false, own});
+    kept_.push_back({scheduler::failure::of(found.first), found.first.seed, file, false, own});
     return true;
   }
   // A later seed shows nothing that this one does not, and is counted; a campaign of one worker would not have written it.
   std::error_code ignored;
   if (known->own && !known->file.empty() && known->file != file) std::filesystem::remove(known->file, ignored);
-  *known = {found.first.outcome, found.first.where, found.first.hang, found.first.seed, file, false, own};
+  *known = {scheduler::failure::of(found.first), found.first.seed, file, false, own};
   return true;
 }
 
@@ -262,13 +260,10 @@ void scenario_campaign::complete(campaign_worker& with) {
     if (same == nullptr) {
       each.not_reproducible = "its seed now ends otherwise than when the campaign ran it";
       const uint64_t seed = each.first.seed;
-      const scheduler::verdict outcome = each.first.outcome;
-      std::string where = each.first.where, hang = each.first.hang;
+      const scheduler::failure how = scheduler::failure::of(each.first);
       each.first = header_;
       each.first.seed = seed;
-      each.first.outcome = outcome;
-      each.first.where = std::move(where);
-      each.first.hang = std::move(hang);
+      how.note_in(each.first);
       continue;
     }
     same->count = each.count;

@@ -95,16 +95,12 @@ class scenario_campaign {
  private:
   /// A group whose first run has been explained, and perhaps written.
   struct kept_finding {
-    scheduler::verdict outcome;
-    std::string where;
-    std::string hang;
+    scheduler::failure how;
     uint64_t seed;
     std::string file;
     /// Found in the folder, and not by a piece that has been added up: its run will be made again.
     bool from_folder = false;
     bool own = false;  ///< this campaign wrote the file, so that it may take it away again
-
-    bool is_of(const scheduler::failure& how) const { return scheduler::failure{outcome, where, hang} == how; }
   };
 
   double seconds() const;

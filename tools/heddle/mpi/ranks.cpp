@@ -244,9 +244,7 @@ class follower {
   void learn(const scheduler::trace& found) {
     scheduler::campaign_result one;
     one.findings.emplace_back();
-    one.findings[0].first.outcome = found.outcome;
-    one.findings[0].first.where = found.where;
-    one.findings[0].first.hang = found.hang;
+    scheduler::failure::of(found).note_in(one.findings[0].first);
     one.findings[0].first.seed = found.seed;
     known_.add(std::move(one));
   }

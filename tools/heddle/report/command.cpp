@@ -34,6 +34,7 @@ int report(const invocation& asked) {
                        result.outcome == scheduler::verdict::ok ? colour::good : colour::bad);
   if (!result.where.empty()) std::cout << " at " << result.where;
   std::cout << ", " << grouped(result.steps) << " steps\n  " << file << ": open it in a browser\n";
+  if (!found.note.empty()) std::cout << "  " << found.note << '\n';
   if (asked.perfetto_file.empty()) return as_expected;
   std::ofstream trace(asked.perfetto_file, std::ios::binary);
   write_perfetto(trace, made.record);

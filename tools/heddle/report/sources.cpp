@@ -21,8 +21,10 @@ fs::path program_file() {
 
 fs::path find_file(const std::string& name) {
   std::error_code failed;
+  if (fs::path(name).is_absolute()) return fs::is_regular_file(name, failed) ? fs::path(name) : fs::path{};
+  if (const fs::path folder = sim::source_folder(); !folder.empty() && fs::is_regular_file(folder / name, failed))
+    return folder / name;
   if (fs::is_regular_file(name, failed)) return name;
-  if (fs::path(name).is_absolute()) return {};
   for (fs::path folder = program_file().parent_path(); folder.has_relative_path(); folder = folder.parent_path())
     if (fs::is_regular_file(folder / name, failed)) return folder / name;
   return {};
@@ -63,7 +65,8 @@ source_excerpt excerpt_of(const std::string& name, const std::set<int>& wanted) 
 
 std::string place_in_source(const sim::source_line& line) {
   if (!line.file.empty()) return line.file + ":" + std::to_string(line.line);
-  return line.function.empty() ? "code without a name" : line.function;
+  if (!line.function.empty()) return line.function;
+  return line.module.empty() ? "code without a name" : line.module;
 }
 
 std::vector<source_excerpt> excerpts_of(const sim::run_record& of) {

@@ -19,11 +19,11 @@ struct source_excerpt {
   std::vector<range> ranges;
 };
 
-/// "rpc/mailbox.h:52"; the function where there is no line.
+/// "rpc/mailbox.h:52"; the function where there is no line, and without that the program and the offset in it.
 std::string place_in_source(const sim::source_line& line);
 
-/// Of every file that has a line in the record: those lines with some around each. Relative names are looked for in the current folder
-/// and in those above the program.
+/// Of every file that has a line in the record: those lines with some around each. Relative names are looked for in
+/// sim::source_folder(), in the current folder, and in those above the program.
 std::vector<source_excerpt> excerpts_of(const sim::run_record& of);
 
 }  // namespace heddle::tools

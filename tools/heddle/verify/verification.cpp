@@ -1,3 +1,4 @@
+#include <heddle/scheduler/campaign.h>
 #include <heddle/tools/common.h>
 #include <heddle/tools/copied_process.h>
 #include <heddle/tools/explain.h>
@@ -36,9 +37,10 @@ verification search_once(const scenario& tested, const parameters& settings, con
   options.ended = [&](const sim::outcome& ended, const std::vector<scheduler::answer>& answers) {
     if (ended.verdict == scheduler::verdict::ok || ended.verdict == scheduler::verdict::budget) return true;
     counterexample found = {.recorded = trace_header(tested, settings, verifying_strategy)};
-    found.recorded.outcome = ended.verdict;
-    found.recorded.where = ended.where;
-    found.recorded.hang = ended.hang;
+    scheduler::failure::of(
+        scheduler::run_result{
+            .outcome = ended.verdict, .where = ended.where, .message = ended.message, .hang = ended.hang})
+        .note_in(found.recorded);
     found.recorded.digest = ended.digest;
     found.recorded.steps = ended.steps;
     found.recorded.answers = answers;

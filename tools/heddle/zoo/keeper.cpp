@@ -15,17 +15,17 @@ scheduler::run_one runs_of(sim::simulation& machine, const scenario& tested, con
   };
 }
 
-/// Until something is found, or only until this verdict is.
+/// Until something is found, or only until one of these verdicts is.
 trial search(sim::simulation& machine, const scenario& tested, const parameters& settings, const zoo_options& options,
              const std::string& strategy, uint64_t first_seed, uint64_t schedules,
-             std::optional<scheduler::verdict> only = {}) {
+             std::optional<scheduler::verdict_set> only = {}) {
   std::string error;
   const auto deciding = scheduler::make_strategy(strategy, error);
   scheduler::campaign_options searching;
   searching.first_seed = first_seed;
   searching.schedules = schedules;
   searching.stop = options.stop;
-  searching.found = [only](const scheduler::finding& each) { return only && each.first.outcome != *only; };
+  searching.found = [only](const scheduler::finding& each) { return only && !only->contains(each.first.outcome); };
   return run_trial(machine, tested, settings, strategy, *deciding, searching);
 }
 
@@ -65,7 +65,7 @@ std::vector<std::string> keys_of(const std::vector<std::string>& assignments) {
 /// In the largest of some larger programs that shows the bug; nothing where none does.
 std::optional<zoo_ordinary> in_ordinary_size(sim::simulation& machine, const zoo_entry& entry,
                                              const parameters& smallest, const zoo_options& options) {
-  const scheduler::verdict expected = entry.bug->expected_verdict(smallest);
+  const scheduler::verdict_set expected = entry.bug->expected_verdict(smallest);
   for (const uint32_t factor : {4u, 3u, 2u}) {
     const parameters settings = raised(*entry.bug, smallest, factor, keys_of(options.settings));
     zoo_ordinary made;
@@ -75,7 +75,7 @@ std::optional<zoo_ordinary> in_ordinary_size(sim::simulation& machine, const zoo
     if (made.raised.empty() || is_stopped(options)) return std::nullopt;
     const trial searched = search(machine, *entry.bug, settings, options, options.strategy, options.first_seed,
                                   options.ordinary_schedules, expected);
-    if (searched.runs.findings.empty() || searched.runs.findings.back().first.outcome != expected) continue;
+    if (searched.runs.findings.empty() || !expected.contains(searched.runs.findings.back().first.outcome)) continue;
     made.search = followed_up(machine, *entry.bug, settings, options, searched);
     return made;
   }
@@ -111,7 +111,7 @@ zoo_result look_after(sim::simulation& machine, const zoo_entry& entry, const zo
       search(machine, *entry.bug, settings, options, options.strategy, options.first_seed, options.schedules);
   zoo_result made{followed_up(machine, *entry.bug, settings, options, searched)};
   made.expected = entry.bug->expected_verdict(settings);
-  if (made.found && made.first.outcome == made.expected)
+  if (made.found && made.expected.contains(made.first.outcome))
     made.ordinary = in_ordinary_size(machine, entry, settings, options);
   const trial twin =
       search(machine, *entry.twin, of_the_twin, options, options.strategy, options.first_seed, options.twin_schedules);
@@ -124,12 +124,12 @@ zoo_result look_after(sim::simulation& machine, const zoo_entry& entry, const zo
 std::vector<uint64_t> schedules_to_find(sim::simulation& machine, const zoo_entry& entry, const zoo_options& options,
                                         const std::string& strategy, uint32_t trials) {
   const parameters settings = *simulator_settings(*entry.bug, options.settings).value;
-  const scheduler::verdict expected = entry.bug->expected_verdict(settings);
+  const scheduler::verdict_set expected = entry.bug->expected_verdict(settings);
   std::vector<uint64_t> needed;
   for (uint32_t number = 0; number < trials; ++number) {
     const trial made = search(machine, *entry.bug, settings, options, strategy,
                               options.first_seed + number * options.schedules, options.schedules);
-    const bool found = !made.runs.findings.empty() && made.runs.findings.front().first.outcome == expected;
+    const bool found = !made.runs.findings.empty() && expected.contains(made.runs.findings.front().first.outcome);
     needed.push_back(found ? made.runs.schedules : 0);
     if (is_stopped(options)) break;
   }

@@ -45,8 +45,8 @@ struct zoo_search {
   std::string shrunk_token = {};
 
   /// Found as what it is, repeated and shrunk.
-  bool ok(scheduler::verdict expected) const {
-    return found && first.outcome == expected && replayed && !shrunk_token.empty();
+  bool ok(const scheduler::verdict_set& expected) const {
+    return found && expected.contains(first.outcome) && replayed && !shrunk_token.empty();
   }
 };
 
@@ -58,7 +58,7 @@ struct zoo_ordinary {
 
 /// What came of an entry.
 struct zoo_result : zoo_search {
-  scheduler::verdict expected = scheduler::verdict::ok;
+  scheduler::verdict_set expected = scheduler::verdict::ok;
   std::optional<zoo_ordinary> ordinary = {};  ///< nothing where the bug was not found in any larger program
   uint64_t twin_schedules = 0;
   std::optional<scheduler::finding> twin_finding = {};
@@ -67,7 +67,7 @@ struct zoo_result : zoo_search {
   bool twin_ok() const { return twin_schedules > 0 && !twin_finding; }
   /// Of an entry that expects `ok`, because what it does was once taken for a bug and is none, nothing may be found.
   bool ok() const {
-    if (expected == scheduler::verdict::ok) return schedules_to_find > 0 && !found && twin_ok();
+    if (expected.contains(scheduler::verdict::ok) && !found) return schedules_to_find > 0 && twin_ok();
     return zoo_search::ok(expected) && (!ordinary || ordinary->search.ok(expected)) && twin_ok();
   }
 };
