@@ -55,6 +55,14 @@ std::string otherwise_ended(const trace& recorded, const run_result& result) {
          (now == before ? " in another way: " + result.message : " instead of " + before);
 }
 
+/// "+0x10940" of "ring+0x10940"; empty where the place is a line or a function.
+std::string_view offset_in(std::string_view where) {
+  const size_t at = where.rfind("+0x");
+  const bool is_one = at != std::string_view::npos && at + 3 < where.size() &&
+                      where.find_first_not_of("0123456789abcdef", at + 3) == std::string_view::npos;
+  return is_one ? where.substr(at) : std::string_view();
+}
+
 bool is_letter(char each) {
   return (each >= 'a' && each <= 'z') || (each >= 'A' && each <= 'Z') || each == '_' || (each >= '0' && each <= '9');
 }
@@ -162,9 +170,18 @@ campaign_result run_campaign(const campaign_options& options, strategy& deciding
   return so_far;
 }
 
+bool is_same_place(std::string_view one, std::string_view other) {
+  const std::string_view here = offset_in(one), there = offset_in(other);
+  if (here.empty() && there.empty()) return one == other;
+  return here.empty() || there.empty() ? !one.empty() && !other.empty() : here == there;
+}
+
 bool is_same_failure(const trace& recorded, const run_result& result) {
   failure now = failure::of(result);
   if (recorded.gist.empty()) now.gist.clear();
+  // The names of variables that messages have are gone with the lines.
+  if (offset_in(now.where).empty() != offset_in(recorded.where).empty()) now.gist = recorded.gist;
+  if (is_same_place(now.where, recorded.where)) now.where = recorded.where;
   return now == failure::of(recorded);
 }
 

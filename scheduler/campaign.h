@@ -114,6 +114,10 @@ replay_result run_again(const trace& recorded, const run_one& run, bool explain)
 /// build's own.
 replay_result run_again_elsewhere(const trace& recorded, const run_one& run, bool explain);
 
+/// Whether both are the same place: "ring.cpp:52". Of a program that was stripped a place is an offset, "ring+0x10940": the program's name does
+/// not count, and against a line it says nothing, so that they may be the same.
+bool is_same_place(std::string_view one, std::string_view other);
+
 /// Whether a run failed as the trace did. Traces of older versions say nothing of the message.
 bool is_same_failure(const trace& recorded, const run_result& result);
 

@@ -584,6 +584,7 @@ class shrinker {
     small.parameters = under.settings;
     small.answers = std::move(best.answers);
     small.steps = best.result.steps;
+    small.where = failure_.where;
     small.hang = best.result.hang;
     small.gist = failure_.gist;
     small.digest = best.result.digest;

@@ -125,6 +125,18 @@ class debug_info {
     return both;
   }
 
+  static bool is_cpp(int language) {
+    switch (language) {
+      case DW_LANG_C_plus_plus:
+      case DW_LANG_C_plus_plus_03:
+      case DW_LANG_C_plus_plus_11:
+      case DW_LANG_C_plus_plus_14:
+        return true;
+      default:  // of version 6 of DWARF, which older headers lack: C++17 and C++20
+        return language == 0x2b || language == 0x2c;
+    }
+  }
+
   void find_folder() {
     folder_is_known_ = true;
     Dwfl_Module* const program =
@@ -137,7 +149,8 @@ class debug_info {
       Dwarf_Attribute attribute;
       const char* const name = dwarf_formstring(dwarf_attr(unit, DW_AT_name, &attribute));
       const char* const compiled_in = dwarf_formstring(dwarf_attr(unit, DW_AT_comp_dir, &attribute));
-      if (name == nullptr) continue;
+      // Start-up code of the C library may say where somebody has built that.
+      if (name == nullptr || !is_cpp(dwarf_srclang(unit))) continue;
       std::filesystem::path file = name;
       const std::filesystem::path build = compiled_in == nullptr ? "" : compiled_in;
       if (file.is_relative() && build.is_absolute()) file = build / file;

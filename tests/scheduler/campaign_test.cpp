@@ -121,6 +121,62 @@ TEST(campaign, hangs_at_one_place_are_grouped_by_who_waits) {
   }
 }
 
+TEST(campaign, findings_at_one_place_are_grouped_by_message_but_for_numbers) {
+  // Answers 0 and 1 are one finding, whichever lane; 2 is another at the same place.
+  const run_one broken = [](choice_source& choices, bool) {
+    const uint32_t which = choices.pick(3, choice_kind::actor);
+    run_result made{.outcome = verdict::protocol, .where = "toy:1"};
+    made.message = which < 2 ? "lane " + std::to_string(which) + " opened twice" : "an answer without a request";
+    made.digest = which;
+    return made;
+  };
+  random_strategy deciding;
+  const campaign_result whole = run_campaign({.first_seed = 1, .schedules = 100}, deciding, broken);
+  ASSERT_EQ(whole.findings.size(), 2u);
+  EXPECT_EQ(whole.findings[0].count + whole.findings[1].count, 100u);
+  EXPECT_NE(whole.findings[0].message, whole.findings[1].message);
+  for (const finding& each : whole.findings) {
+    EXPECT_EQ(each.first.gist, gist_of(each.message));
+    EXPECT_EQ(from_json(to_json(each.first)).value, each.first);
+    EXPECT_EQ(from_token(to_token(each.first)).value, each.first);
+  }
+}
+
+TEST(campaign, the_gist_of_a_message_has_no_numbers_and_no_addresses) {
+  EXPECT_EQ(
+      gist_of("plain store of ring+0x8 (4 bytes) by wave 0 lane 12 is not ordered after a plain load by host main"),
+      gist_of("plain store of ring+0x10 (8 bytes) by wave 3 lane 0 is not ordered after a plain load by host main"));
+  EXPECT_EQ(gist_of("a load of 0x7fff1234abcd"), gist_of("a load of 0x5"));
+  EXPECT_EQ(gist_of("no end after 40,000 steps"), gist_of("no end after 2 steps"));
+  EXPECT_EQ(gist_of("host server #2 waits"), gist_of("host server waits"));
+  EXPECT_EQ(gist_of("by wave 1 lanes 0, 2-3"), gist_of("by wave 0 lane 1"));
+  EXPECT_EQ(gist_of("ring2 of utf8"), "ring2 of utf8") << "numbers in names are names";
+  EXPECT_NE(gist_of("a slot is taken twice"), gist_of("a slot is given back twice"));
+  EXPECT_EQ(gist_of(""), "");
+}
+
+TEST(campaign, places_of_a_stripped_program_are_offsets) {
+  EXPECT_TRUE(is_same_place("ring.cpp:52", "ring.cpp:52"));
+  EXPECT_FALSE(is_same_place("ring.cpp:52", "ring.cpp:53"));
+  EXPECT_TRUE(is_same_place("ring+0x10940", "ring-stripped+0x10940")) << "a program may have another name";
+  EXPECT_FALSE(is_same_place("ring+0x10940", "ring+0x10944"));
+  EXPECT_TRUE(is_same_place("ring+0x10940", "ring.cpp:52")) << "nobody can tell";
+  EXPECT_FALSE(is_same_place("ring+0x10940", ""));
+}
+
+TEST(verdict_set, holds_what_it_is_made_of) {
+  const verdict_set two = {verdict::race, verdict::deadlock};
+  EXPECT_TRUE(two.contains(verdict::race) && two.contains(verdict::deadlock) && !two.contains(verdict::ok));
+  EXPECT_EQ(to_string(two), "deadlock or race");
+  EXPECT_EQ(to_string(verdict_set(verdict::ok)), "ok");
+  EXPECT_TRUE(verdict_set(verdict::memory) == verdict::memory);
+  const verdict_set any = verdict_set::any_violation();
+  EXPECT_EQ(to_string(any), "any violation");
+  for (const verdict none : {verdict::ok, verdict::budget, verdict::stuck, verdict::unsupported})
+    EXPECT_FALSE(any.contains(none)) << to_string(none);
+  EXPECT_TRUE(any.contains(verdict::crash) && any.contains(verdict::livelock));
+}
+
 TEST(campaign, groups_that_are_no_news_are_counted_and_not_explained) {
   random_strategy deciding;
   campaign_options options;

@@ -56,5 +56,49 @@ TEST(replay_strategy, answers_left_over_are_a_disagreement) {
   EXPECT_EQ(deciding.disagreement(), "the run ended after choice 1, but 2 choices are recorded");
 }
 
+uint32_t ask(try_strategy& deciding, choice_kind kind, uint32_t count) {
+  const uint32_t picked = deciding.pick({.kind = kind, .count = count, .candidates = {}});
+  deciding.performed({});
+  return picked;
+}
+
+const std::vector<answer> longer = {
+    {choice_kind::actor, 3, 2}, {choice_kind::wake, 2, 1}, {choice_kind::actor, 3, 1}, {choice_kind::visible, 4, 3}};
+
+TEST(try_strategy, gives_the_answers_that_fit) {
+  try_strategy deciding(longer);
+  for (int run = 0; run < 2; ++run) {
+    deciding.begin(1);
+    EXPECT_EQ(ask(deciding, choice_kind::actor, 3), 2u);
+    EXPECT_EQ(ask(deciding, choice_kind::wake, 2), 1u);
+    EXPECT_EQ(deciding.disagreement(), "the run ended after choice 2, but 4 choices are recorded");
+    EXPECT_EQ(ask(deciding, choice_kind::actor, 3), 1u);
+    EXPECT_EQ(ask(deciding, choice_kind::visible, 4), 3u);
+    EXPECT_EQ(deciding.disagreement(), "");
+    EXPECT_EQ(deciding.followed(), 4u);
+  }
+}
+
+TEST(try_strategy, says_where_it_left_first_and_goes_on) {
+  try_strategy deciding(longer);
+  deciding.begin(1);
+  EXPECT_EQ(ask(deciding, choice_kind::actor, 3), 2u);
+  EXPECT_EQ(ask(deciding, choice_kind::actor, 3), 1u) << "the choice of a wake-up is not there any more";
+  EXPECT_EQ(deciding.disagreement(),
+            "at step 2, choice 2 the run asks for actor out of 3, but recorded is wake out of 2");
+  EXPECT_EQ(ask(deciding, choice_kind::spurious, 2), 0u) << "a new one has the machine's default";
+  EXPECT_EQ(ask(deciding, choice_kind::visible, 5), 3u) << "one more answer that there could be";
+  EXPECT_LT(ask(deciding, choice_kind::actor, 2), 2u) << "behind the end";
+  EXPECT_EQ(deciding.followed(), 3u);
+  EXPECT_NE(deciding.disagreement().find("at step 2"), std::string::npos) << "the first counts";
+}
+
+TEST(try_strategy, takes_no_answer_that_there_is_not) {
+  try_strategy deciding(longer);
+  deciding.begin(1);
+  EXPECT_EQ(ask(deciding, choice_kind::actor, 2), 0u);
+  EXPECT_EQ(ask(deciding, choice_kind::actor, 3), 2u);
+}
+
 }  // namespace
 }  // namespace heddle::scheduler

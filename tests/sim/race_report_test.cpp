@@ -180,5 +180,40 @@ TEST(reports, give_two_equal_functions_a_line_each) {
   EXPECT_TRUE(says(report, SIM_LINE(writes_there::line)));
 }
 
+/// The host hands data over to lane 0, which tells lane 1 in a way that orders nothing.
+template <bool Shared>
+void told_by_a_broadcast() {
+  device host;
+  auto* const at = host.allocate_shared<words>(1, "words");
+  auto writer = host.spawn_host("writer", [at] {
+    at->data = 7;
+    word<uint32_t>(at->flag).store(1, release);
+  });
+  host.launch({.blocks = 1, .waves = 1, .lanes = 2}, [at] {
+    if constexpr (Shared) {
+      if (target::lane_id() == 0) at->other = 1;
+      target::broadcast(0b11, uint32_t{1});
+      if (target::lane_id() == 1) at->seen[0].value = at->other;
+    } else {
+      if (target::lane_id() == 0)
+        while (word<uint32_t>(at->flag).load(acquire) == 0) target::pause();
+      target::broadcast(0b11, uint32_t{1});
+      if (target::lane_id() == 1) at->seen[0].value = at->data;
+    }
+  });
+  host.synchronize();
+  writer.join();
+}
+
+TEST(reports, tell_which_lane_of_the_wave_had_acquired_it_and_that_a_broadcast_orders_nothing) {
+  const std::string report = report_of(verdict::race, told_by_a_broadcast<false>);
+  EXPECT_TRUE(says(report,
+                   "wave 0 lane 0 had acquired it, but between lanes of a wave a broadcast, a ballot and a shuffle "
+                   "order nothing: sync_lanes would"));
+  EXPECT_TRUE(says(report_of(verdict::race, told_by_a_broadcast<true>),
+                   "both lanes are of wave 0, and between lanes of a wave a broadcast, a ballot and a shuffle order "
+                   "nothing: sync_lanes would"));
+}
+
 }  // namespace
 }  // namespace heddle::sim::tests

@@ -6,6 +6,10 @@
 #include "fake_machine.h"
 
 namespace heddle::tests {
+
+// In fake_heddle_rebuilt alone, see rebuilt.cpp.
+extern const bool is_rebuilt __attribute__((weak));
+
 namespace {
 
 using scheduler::verdict;
@@ -39,6 +43,32 @@ void counted(const parameters& set) {
     return;
   }
 }
+
+/// In the other build there is one choice more, in the middle.
+void edited(const parameters&) {
+  const uint32_t first = fake_pick(4);
+  if (&is_rebuilt != nullptr) fake_pick(7);
+  if (first == fake_pick(4))
+    fake_violation(verdict::assertion, &is_rebuilt != nullptr ? "fake/edited.cpp:8" : "fake/edited.cpp:7",
+                   "they agree");
+}
+
+/// Three messages of one place, two of which differ in a number.
+void protocols(const parameters&) {
+  const uint32_t which = fake_pick(3);
+  fake_violation(verdict::protocol, "fake/report.cpp:1",
+                 which == 2 ? "an answer without a request" : "lane " + std::to_string(which) + " opened twice");
+}
+
+/// One bug that shows as a race or as a deadlock.
+void either(const parameters&) {
+  if (fake_pick(2) == 0)
+    fake_violation(verdict::race, "fake/either.cpp:1", "a plain store meets a load");
+  else
+    fake_violation(verdict::deadlock, "fake/either.cpp:2", "nobody can ever move again");
+}
+scheduler::verdict_set race_or_deadlock(const parameters&) { return {verdict::race, verdict::deadlock}; }
+scheduler::verdict_set any_violation(const parameters&) { return scheduler::verdict_set::any_violation(); }
 
 void silent(const parameters&) {}
 
@@ -113,7 +143,10 @@ const bool registered_entries =
                        .parameters = {three_calls},
                        .expected = always_assertion,
                        .body = counted}) &&
-    register_scenario({.name = "entry.missed.fixed", .summary = "Without.", .body = silent});
+    register_scenario({.name = "entry.missed.fixed", .summary = "Without.", .body = silent}) &&
+    register_scenario(
+        {.name = "entry.either", .summary = "Shows in two ways.", .expected = race_or_deadlock, .body = either}) &&
+    register_scenario({.name = "entry.either.fixed", .summary = "Without.", .body = silent});
 
 const bool registered =
     register_scenario({.name = "port.echo", .summary = "Calls come back.", .parameters = {calls}, .body = echo}) &&
@@ -127,6 +160,10 @@ const bool registered =
                        .expected = expect_deadlock,
                        .body = echo}) &&
     register_scenario({.name = "fake.racy", .summary = "Has a race.", .body = racy}) &&
+    register_scenario({.name = "fake.edited", .summary = "Was edited.", .body = edited}) &&
+    register_scenario({.name = "fake.protocols", .summary = "Breaks in two ways.", .body = protocols}) &&
+    register_scenario(
+        {.name = "fake.either", .summary = "Breaks in any way.", .expected = any_violation, .body = either}) &&
     register_scenario({.name = "fake.counted",
                        .summary = "Has a bug that four calls show.",
                        .parameters = {parameter::number("calls", 20, 1, 100, "calls", "how often")},

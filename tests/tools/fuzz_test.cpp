@@ -28,6 +28,32 @@ TEST(fuzz, a_planted_bug_that_is_not_found_is_as_wrong_as_a_violation) {
   EXPECT_EQ(heddle({"fuzz", "fake.endless", "--schedules", "1"}).status, 1) << "inconclusive is not ok";
 }
 
+TEST(fuzz, any_of_several_expected_verdicts_will_do) {
+  const ended_process any = heddle({"fuzz", "fake.either", "entry.either", "--schedules", "50"});
+  EXPECT_EQ(any.status, 0) << any.out;
+  EXPECT_NE(any.out.find("any violation"), std::string::npos) << any.out;
+  EXPECT_NE(any.out.find("deadlock or race"), std::string::npos) << any.out;
+  EXPECT_NE(any.out.find("fake.either: race at fake/either.cpp:1, as expected: "), std::string::npos) << any.out;
+  EXPECT_NE(any.out.find("fake.either: deadlock at fake/either.cpp:2, as expected: "), std::string::npos) << any.out;
+  const nlohmann::json one = heddle_json({"fuzz", "entry.either", "--schedules", "50"})["scenarios"][0];
+  EXPECT_EQ(one["expected"], "deadlock or race");
+  EXPECT_EQ(one["ok"], true);
+}
+
+TEST(fuzz, different_messages_of_one_place_are_different_findings) {
+  const nlohmann::json one = heddle_json({"fuzz", "fake.protocols", "--schedules", "50"})["scenarios"][0];
+  ASSERT_EQ(one["findings"].size(), 2u) << one;
+  EXPECT_NE(one["findings"][0]["message"], one["findings"][1]["message"]);
+}
+
+TEST(fuzz, behind_the_first_race_it_says_how_to_look_past_races) {
+  const std::string line = "to look past races, --set races=count\n";
+  const std::string text = heddle({"fuzz", "fake.racy", "--schedules", "50"}).out;
+  EXPECT_NE(text.find(line), std::string::npos) << text;
+  EXPECT_EQ(text.find(line, text.find(line) + 1), std::string::npos);
+  EXPECT_EQ(heddle({"fuzz", "fake.either", "--schedules", "50"}).out.find(line), std::string::npos) << "it is expected";
+}
+
 TEST(fuzz, the_printed_command_replays_the_finding) {
   const ended_process ended = heddle({"fuzz", "fake.racy", "--schedules", "50"});
   std::istringstream lines(ended.out);

@@ -1,5 +1,5 @@
-// Makes fake_heddle_rebuilt differ from fake_heddle.
+// Makes fake_heddle_rebuilt differ from fake_heddle: another build id, and one scenario whose code has changed.
 namespace heddle::tests {
-extern const int rebuilt;
-const int rebuilt = 1;
+extern const bool is_rebuilt;
+const bool is_rebuilt = true;
 }  // namespace heddle::tests

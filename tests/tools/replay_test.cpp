@@ -77,6 +77,41 @@ TEST(replay, a_run_that_leaves_the_recording_is_status_2_and_says_where) {
   EXPECT_EQ(heddle({"replay", to_token(other)}).status, 2);
 }
 
+TEST(replay, tries_a_trace_of_another_build_and_says_where_it_left) {
+  const trace before = *scheduler::from_token(token_of("fake.edited")).value;
+  const std::vector<std::string> words = {FAKE_HEDDLE_REBUILT, "replay", "--try", to_token(before)};
+  const ended_process ended = run_process(words);
+  EXPECT_EQ(ended.status, 1) << ended.err;
+  EXPECT_EQ(ended.err, "");
+  for (const char* const told :
+       {"fake.edited: assertion at fake/edited.cpp:8", "another build",
+        "it left the recording at step 2, choice 2 the run asks for actor out of 7, but recorded is actor out of 4",
+        "it ended at another line, else as the recorded run: assertion at fake/edited.cpp:7"})
+    EXPECT_NE(ended.out.find(told), std::string::npos) << told << "\n" << ended.out;
+  // What was made is a trace of this build.
+  std::vector<std::string> as_json = words;
+  as_json.emplace_back("--json");
+  const nlohmann::json all = nlohmann::json::parse(run_process(as_json).out);
+  ASSERT_TRUE(has_keys(all, {"left", "followed", "recorded", "unknown_settings", "token", "ok"})) << all;
+  EXPECT_EQ(run_process({FAKE_HEDDLE_REBUILT, "replay", all["token"]}).status, 1);
+}
+
+TEST(replay, tries_what_fits_wholly_and_what_ends_otherwise) {
+  const trace before = *scheduler::from_token(token_of("fake.edited")).value;
+  const ended_process same = heddle({"replay", "--try", to_token(before)});
+  EXPECT_EQ(same.status, 1);
+  EXPECT_NE(same.out.find("it fits: all 2 choices\n  it ended as the recorded run: assertion at fake/edited.cpp:7\n"),
+            std::string::npos)
+      << same.out;
+  trace other = before;
+  other.answers[1].picked = (other.answers[1].picked + 1) % 4;
+  other.parameters.emplace_back("colour", "red");
+  const ended_process gone = heddle({"replay", "--try", to_token(other)});
+  EXPECT_EQ(gone.status, 2);
+  EXPECT_NE(gone.out.find("  without colour=red, which is not valid here\n"), std::string::npos) << gone.out;
+  EXPECT_EQ(gone.err, "heddle: not the recorded finding: it ended with ok instead of assertion at fake/edited.cpp:7\n");
+}
+
 TEST(replay, settings_and_scenarios_that_there_are_not_are_refused) {
   trace other = recorded_crossed();
   other.parameters.emplace_back("colour", "red");

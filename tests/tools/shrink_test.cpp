@@ -104,19 +104,34 @@ TEST(shrink, wrong_input_is_status_2_and_one_line) {
   other.steps -= 1;
   other.outcome = scheduler::verdict::ok;
   refused({"shrink", to_token(other)}, "there is nothing to shrink: the recorded run ended with verdict ok");
-  const std::string rebuilt =
-      nlohmann::json::parse(run_process({FAKE_HEDDLE_REBUILT, "fuzz", "zoo.crossed-calls", "--json"})
-                                .out)["scenarios"][0]["findings"][0]["token"];
+  const std::string rebuilt = nlohmann::json::parse(
+      run_process({FAKE_HEDDLE_REBUILT, "fuzz", "fake.edited", "--json"}).out)["scenarios"][0]["findings"][0]["token"];
   refused({"shrink", rebuilt}, "the trace was recorded by another build");
+}
+
+TEST(shrink, survives_a_rebuild_that_left_the_scenario_alone) {
+  const temporary_folder folder;
+  const std::string file = folder.path() / "small.heddle.json";
+  ASSERT_EQ(heddle({"shrink", token_of("fake.counted"), "-o", file}).status, 0);
+  const ended_process ended = run_process({FAKE_HEDDLE_REBUILT, "replay", file});
+  EXPECT_EQ(ended.status, 1) << ended.err;
+  EXPECT_NE(ended.out.find("here every choice agrees, and it ends the same way"), std::string::npos) << ended.out;
+  const std::string again = folder.path() / "smaller.heddle.json";
+  EXPECT_EQ(run_process({FAKE_HEDDLE_REBUILT, "shrink", file, "-o", again}).status, 0);
+  EXPECT_EQ(run_process({FAKE_HEDDLE_REBUILT, "report", file, "-o", folder.path() / "page.html"}).status, 0);
+  EXPECT_EQ(run_process({FAKE_HEDDLE_REBUILT, "replay", again}).out.find("another build"), std::string::npos)
+      << "what is made of it is of this build";
 }
 
 TEST(shrink, of_another_build_it_is_said_how_to_search_again) {
   const temporary_folder folder;
   const std::string file = folder.path() / "small.heddle.json";
-  ASSERT_EQ(heddle({"shrink", token_of("fake.counted"), "-o", file}).status, 0);
-  const ended_process ended = run_process({FAKE_HEDDLE_REBUILT, "replay", file});
+  ASSERT_EQ(heddle({"shrink", token_of("fake.edited"), "-o", file}).status, 0);
+  trace small = *scheduler::read_trace(file).value;
+  small.strategy = scheduler::shrunk_strategy;
+  const ended_process ended = run_process({FAKE_HEDDLE_REBUILT, "replay", to_token(small)});
   EXPECT_EQ(ended.status, 2);
-  EXPECT_NE(ended.err.find("fuzz fake.counted --set calls=4\n"), std::string::npos) << ended.err;
+  EXPECT_NE(ended.err.find("fuzz fake.edited\n"), std::string::npos) << ended.err;
 }
 
 TEST(shrink, a_file_that_cannot_be_written_is_status_3) {

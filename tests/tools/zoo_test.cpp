@@ -50,6 +50,15 @@ TEST(zoo, a_twin_with_the_bug_and_a_bug_that_is_not_there_are_wrong) {
       << missed.out;
 }
 
+TEST(zoo, an_entry_that_shows_in_several_ways_is_found_by_any_of_them) {
+  const nlohmann::json all = heddle_json({"zoo", "entry.either", "--twin", "20"});
+  EXPECT_EQ(all["ok"], true) << all;
+  EXPECT_EQ(all["entries"][0]["expected"], "deadlock or race");
+  const ended_process compared = heddle({"zoo", "entry.either", "--compare", "--schedules", "20"});
+  EXPECT_EQ(compared.out.find(" - |"), std::string::npos) << compared.out;
+  EXPECT_NE(compared.out.find("| `entry.either` | deadlock or race | 1 |"), std::string::npos) << compared.out;
+}
+
 TEST(zoo, the_same_with_any_number_of_jobs) {
   const auto with = [](const std::string& jobs) {
     return heddle({"zoo", "entry.*", "--twin", "50", "--jobs", jobs, "--json"}).out;
