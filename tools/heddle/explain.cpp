@@ -120,9 +120,7 @@ scheduler::run_result explained_run(sim::simulation& machine, const scenario& te
   if (!can_be_repeated(made.outcome) || first.stopped_by_source || interrupt_flag()) return made;
 
   scheduler::trace happened;
-  happened.outcome = made.outcome;
-  happened.where = made.where;
-  happened.hang = made.hang;
+  scheduler::failure::of(made).note_in(happened);
   happened.answers = choices.recorded();
   const std::vector<std::string> unexplained = first.unexplained;
   const explaining others_run;

@@ -31,10 +31,14 @@ scheduler::campaign_result sum_of_one(uint64_t seed, const scheduler::finding& f
   return made;
 }
 
+scheduler::failure failure_of(const sudden_end& seen) {
+  return scheduler::failure::of(
+      scheduler::run_result{.outcome = seen.outcome, .where = seen.where, .message = seen.message, .hang = seen.hang});
+}
+
 scheduler::finding named(const sudden_end& seen, uint64_t seed) {
   scheduler::finding made;
-  made.first.outcome = seen.outcome;
-  made.first.where = seen.where;
+  failure_of(seen).note_in(made.first);
   made.first.seed = seed;
   made.count = 1;
   return made;
@@ -192,8 +196,7 @@ scheduler::finding copied_jobs::explain(uint64_t seed, const sudden_end& seen, s
     const sudden_end again = copy.how_it_ended();
     made.first = trace_header(campaign.tested(), campaign.settings(), strategy_);
     made.first.seed = seed;
-    made.first.outcome = again.outcome;
-    made.first.where = again.where;
+    failure_of(again).note_in(made.first);
     made.first.steps = again.steps;
     made.first.digest = again.digest;
     made.first.answers = again.answers;
@@ -213,9 +216,7 @@ scheduler::finding copied_jobs::explain(uint64_t seed, const sudden_end& seen, s
     made.report = seen.report;
     made.message = seen.message;
   }
-  made.first.outcome = seen.outcome;
-  made.first.where = seen.where;
-  made.first.hang = seen.hang;
+  failure_of(seen).note_in(made.first);
   return made;
 }
 
@@ -254,6 +255,7 @@ void copied_jobs::complete(scenario_campaign& campaign) {
     seen.hang = each.first.hang;
     seen.message = each.message;
     scheduler::finding made = explain(each.first.seed, seen, campaign);
+    scheduler::failure::of(each.first).note_in(made.first);  // a journal has the gist of the message alone
     campaign.explained(each, std::move(made));
   }
 }

@@ -67,9 +67,7 @@ void piece_worker::estimate() {
 void piece_worker::learn(const scheduler::trace& found) {
   scheduler::campaign_result one;
   one.findings.emplace_back();
-  one.findings[0].first.outcome = found.outcome;
-  one.findings[0].first.where = found.where;
-  one.findings[0].first.hang = found.hang;
+  scheduler::failure::of(found).note_in(one.findings[0].first);
   one.findings[0].first.seed = found.seed;
   known_.add(std::move(one));
 }
@@ -124,9 +122,7 @@ scheduler::finding piece_worker::explain(uint64_t seed, const std::function<void
   made.count = 1;
   made.first = trace_header(tested_, settings_, strategy_);
   made.first.seed = seed;
-  made.first.outcome = result.outcome;
-  made.first.where = result.where;
-  made.first.hang = result.hang;
+  scheduler::failure::of(result).note_in(made.first);
   made.first.digest = result.digest;
   made.first.steps = result.steps;
   made.first.answers = choices.recorded();
