@@ -56,7 +56,8 @@ std::vector<parameter> machine_parameters() {
       parameter::one_of("fidelity", "scoped", {"interleaving", "link", "scoped"},
                         "how memory behaves: scoped and weak, late across the link alone, or every access at once"),
       parameter::one_of("convergence", "independent", {"independent", "lockstep"},
-                        "whether the lanes of a wave are scheduled each on its own, or have one program counter"),
+                        "whether the lanes of a wave are scheduled each on its own, or have one program counter and "
+                        "the memory of such a machine"),
       parameter::one_of("arms", "then-first", {"then-first", "else-first", "any"},
                         "which arm runs first where lanes part: as the source has them, or any (convergence lockstep)"),
       parameter::one_of("progress", "fair", progress_model_names(),

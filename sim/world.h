@@ -121,8 +121,13 @@ class world {
   /// Called when may_spin, with the low end of the lane's private state: lets it wait if it only repeats itself.
   void look_for_spin(lane& self, const std::byte* private_state);
   /// Whether the lane must let others in wherever it is: it reads and reads in vain, or the run has become too long.
-  bool must_yield(const lane& self) const { return may_spin(self) || steps_ >= next_limit_; }
+  /// One of a wave with one program counter must wherever it touches memory: the others come to the same place before any goes on.
+  bool must_yield(const lane& self) const {
+    return may_spin(self) || steps_ >= next_limit_ || self.of->together != nullptr;
+  }
 
+  /// Whether other lanes of its arm have made the lane's pending store, as part of one operation.
+  bool is_stored(lane& self) { return in_rounds_ && is_stored_by_arm(self); }
   /// The lane has changed these bytes: it got somewhere, and whoever waits for them may go on.
   void changed(lane& self, const void* address, size_t size_bytes) {
     if (!heap_.contains(address)) [[unlikely]] {
@@ -643,6 +648,8 @@ class world {
   bool tell_memory(state_reader& to);
   /// The lane is about to change memory of the C++ heap, or has just done so.
   void note_hidden_store(lane& self, const void* address);
+  void act_as_one(const wave& of, uint64_t before);
+  bool is_stored_by_arm(lane& self);
   void find_path(lane& who);
   void order_arms(lane& self, std::vector<uint32_t>& order, const std::vector<const void*>& places);
   void meet(wave& of, lane& self);

@@ -29,6 +29,8 @@ void world::keep_together(wave& starts) {
   fresh.arm = fresh.moving = all_lanes_of(starts);
   fresh.asleep = fresh.due = fresh.proven = false;
   fresh.waited = fresh.round = 0;
+  fresh.acquires = false;
+  fresh.stores.clear();
   fresh.proof.forget();
   fresh.stack.begin(fresh.arm);
   starts.together = &fresh;
@@ -131,7 +133,11 @@ bool world::rouse(lane& waiter) {
 
 bool world::tell_rounds(state_reader& to, const wave& of) const {
   if (of.together == nullptr) return true;
-  return to.fact(of.together->stack.digest()) && to.fact(of.together->arm) && to.fact(of.together->moving);
+  const lockstep& together = *of.together;
+  if (!to.fact(together.acquires ? 1 : 0) || !to.fact(together.stores.size())) return false;
+  for (const lockstep::store& one : together.stores)
+    if (!to.fact(reinterpret_cast<uintptr_t>(one.address)) || !to.fact(one.by->id)) return false;
+  return to.fact(together.stack.digest()) && to.fact(together.arm) && to.fact(together.moving);
 }
 
 void world::waits_together(lane& self, const std::byte* private_state, bool next) {
@@ -211,8 +217,11 @@ void world::begin_round(wave& of, lane& self) {
   together.stack.advance(
       paths, of.ended_mask, same_call,
       [&](std::vector<uint32_t>& order, const std::vector<const void*>& places) { order_arms(self, order, places); });
+  const uint64_t before = together.arm;
   together.arm = together.moving = together.stack.running() & ~of.ended_mask;
   ++together.round;
+  together.stores.clear();
+  if (late_ != nullptr) act_as_one(of, before);
   if (records_) recorder_->has_counter(of, together.arm, steps_);
   for_each_lane_of(of, together.arm, [&](lane& who) {
     who.moved_in = together.round;
@@ -220,6 +229,43 @@ void world::begin_round(wave& of, lane& self) {
   });
   const lane& first = *of.lanes[static_cast<size_t>(std::countr_zero(together.arm))];
   if (first.state == lane_state::at_collective && is_collective(first.pending.kind)) meet(of, self);
+}
+
+// What the round before has been and this one will be to memory: one operation of all lanes of the arm.
+void world::act_as_one(const wave& of, uint64_t before) {
+  lockstep& together = *of.together;
+  const uint64_t now = together.arm;
+  const auto happens = [&](arm_event what, uint64_t mask) {
+    std::array<lane*, 64> lanes{};
+    size_t count = 0;
+    for_each_lane_of(of, mask, [&](lane& who) { lanes[count++] = &who; });
+    late_->arm(what, lanes.data(), count);
+  };
+  if (together.acquires) happens(arm_event::acquired, before);
+  // Those who have ended have parted too.
+  if ((before & now) != 0 && (before & ~now) != 0) happens(arm_event::parts, before);
+  if ((now & ~before) != 0) happens(arm_event::meets, now);
+  bool acquiring = false;
+  bool releasing = false;
+  for_each_lane_of(of, now, [&](const lane& who) {
+    acquiring = acquiring || acquires(who.pending.order);
+    releasing = releasing || releases(who.pending.order);
+  });
+  together.acquires = acquiring;
+  if (releasing) happens(acquiring ? arm_event::acquires_and_releases : arm_event::releases, now);
+}
+
+// Lanes of an arm that store to one word in one operation: the word is written once. Which of them has written it no GPU says; here it is the
+// one that is first, and the order is a choice.
+bool world::is_stored_by_arm(lane& self) {
+  if (self.of->together == nullptr) return false;
+  lockstep& together = *self.of->together;
+  const operation& how = self.pending;
+  for (const lockstep::store& one : together.stores)
+    if (one.address == how.address && one.size_bytes == how.size_bytes)
+      return late_ == nullptr || late_->is_part_of_store(self, how, *one.by);
+  together.stores.push_back({how.address, how.size_bytes, &self});
+  return false;
 }
 
 void world::order_arms(lane& self, std::vector<uint32_t>& order, const std::vector<const void*>& places) {

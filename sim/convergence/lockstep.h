@@ -4,6 +4,8 @@
 #include <heddle/sim/convergence/divergence_stack.h>
 #include <heddle/sim/lane.h>
 
+#include <vector>
+
 namespace heddle::sim {
 
 /// A wave goes from round to round: in each, every lane of the arm that runs takes one visible operation and runs on to its next one.
@@ -19,6 +21,15 @@ struct lockstep {
   bool due = false;     ///< something has happened to its lanes since it was last looked at
   cycle_finder proof;   ///< of the arm's wait, while nobody else can move
   bool proven = false;  ///< that wait is certain to repeat itself until memory changes
+
+  // What the arm does as one (late_memory::arm).
+  bool acquires = false;  ///< the operation of this round does
+  struct store {
+    const void* address = nullptr;
+    uint32_t size_bytes = 0;
+    const lane* by = nullptr;
+  };
+  std::vector<store> stores;  ///< atomic ones of this round
 };
 
 }  // namespace heddle::sim

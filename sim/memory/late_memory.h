@@ -58,6 +58,15 @@ struct search_notes {
   bool forgot = false;
 };
 
+/// What happens to the lanes of a wave with one program counter at once.
+enum class arm_event : uint8_t {
+  parts,                  ///< they stood together, and now only some of them go on
+  acquired,               ///< they have all made one operation, which acquires
+  meets,                  ///< they have come together, and stood apart before
+  releases,               ///< they are about to make one operation, which releases
+  acquires_and_releases,  ///< the same of one that also acquires
+};
+
 class late_memory {
  public:
   virtual ~late_memory() = default;
@@ -98,6 +107,11 @@ class late_memory {
   virtual void meet(lane* const* lanes, size_t count) = 0;
   /// All that `first` did so far happens before what `then` does from now on (join, end of a kernel, mutexes, doorbells).
   virtual void order(const lane& first, lane& then) = 0;
+  /// Lanes of a wave with one program counter, which do as one what the memory keeps by lane.
+  virtual void arm(arm_event, lane* const*, size_t) {}
+  /// The lane's pending store is part of one that `by` has made for all lanes of the arm, to the same bytes: whether that is taken note of. If not,
+  /// the lane makes a store of its own.
+  virtual bool is_part_of_store(lane&, const operation&, const lane& /*by*/) { return false; }
   /// As order(), through an object that the simulator knows: what those who released it did happens before what comes next.
   virtual void release_object(lane& self, const void* object) = 0;
   virtual void acquire_object(lane& self, const void* object) = 0;

@@ -77,7 +77,7 @@ void scoped_memory::for_each_part(lane_facts& mine, const void* address, size_t 
     // What the lane came after it still comes after; only the time of its access changes.
     access_history& known = at.in->accesses;
     checked_access& checked = at.place->checked[writes ? 1 : 0];
-    if (checked.still_holds(known, at.mask, static_cast<uint8_t>(how.reach))) {
+    if (checked.still_holds(known, at.mask, reach_of(mine, how))) {
       if (checked.epoch == mine.epoch) return;
       atomic_accesses& same = writes ? known.atomic_writes : known.atomic_reads;
       if (same.repeat(record_of(self, mine, here_.this_step(), at.mask, how, false, writes))) {
@@ -126,13 +126,12 @@ void scoped_memory::for_each_part(lane_facts& mine, const void* address, size_t 
     settled.begin(it.serial);
   } else {
     if (settled.nothing_more) return;
-    if (settled.noted && !plain && settled.is_read_again(at.mask, static_cast<uint8_t>(how.reach), acquires(how.order)))
-      return;
+    if (settled.noted && !plain && settled.is_read_again(at.mask, reach_of(mine, how), acquires(how.order))) return;
   }
   if (plain || mine.tso || acquires(how.order) || wants_reasons())
     has_read_to_know(self, mine, it, at, how, plain);
   else
-    has_read_relaxed(self, mine, it, at, static_cast<uint8_t>(how.reach), known);
+    has_read_relaxed(self, mine, it, at, reach_of(mine, how), known);
 }
 
 // -- atomic accesses -------------------------------------------------------------------------------------------------------------
@@ -157,21 +156,22 @@ uint64_t scoped_memory::load(lane& self, const operation& how) {
   lane_facts& mine = facts(self);
   const part at = part_in(mine, *in, how.address, size_bytes);
   look_for_race(self, mine, at, how, false, false);
-  return repeats(at, how) ? newest : load_anew(self, mine, at, how, newest);
+  return repeats(mine, at, how) ? newest : load_anew(self, mine, at, how, newest);
 }
 
 // Whether it is the load that has read the store there last, and would find the same.
-[[gnu::always_inline]] inline bool scoped_memory::repeats(const part& at, const operation& how) {
+[[gnu::always_inline]] inline bool scoped_memory::repeats(const lane_facts& mine, const part& at,
+                                                          const operation& how) {
   const settled_store& settled = at.place->settled;
   return settled.repeats && settled.newest == at.in->newest &&
-         settled.is_read_again(at.mask, static_cast<uint8_t>(how.reach), acquires(how.order));
+         settled.is_read_again(at.mask, reach_of(mine, how), acquires(how.order));
 }
 
 [[gnu::always_inline]] inline uint64_t scoped_memory::load_anew(lane& self, lane_facts& mine, const part& at,
                                                                 const operation& how, uint64_t newest) {
   const bool is_acquire = acquires(how.order);
   settled_store& settled = at.place->settled;
-  const visible found = choose_visible(self, mine, at, false, false, static_cast<uint8_t>(how.reach));
+  const visible found = choose_visible(self, mine, at, false, false, reach_of(mine, how));
   const int cut = found.cut;
   const bool is_newest = found.newest();
   const bool known = found.known();
@@ -179,7 +179,7 @@ uint64_t scoped_memory::load(lane& self, const operation& how) {
   if (read != nullptr) has_read(self, mine, *read, at, how, false, known);
   if (wants_reasons()) tell_found(self, at, read, is_newest);
   // An earlier load of the same location, be it relaxed, begins the acquire pattern that this one ends.
-  if (is_acquire) acquire_pending(self, mine, static_cast<uint8_t>(how.reach), &at);
+  if (is_acquire) acquire_pending(self, mine, reach_of(mine, how), &at);
   if (is_newest) {
     if (read == nullptr) {
       settled.begin(at.in->serial);
@@ -189,7 +189,7 @@ uint64_t scoped_memory::load(lane& self, const operation& how) {
                       (read == nullptr || (settled.serial == read->serial && !at.in->races(*read)));
     settled.newest = at.in->newest;
     settled.mask = at.mask;
-    settled.reach = static_cast<uint8_t>(how.reach);
+    settled.reach = reach_of(mine, how);
     settled.acquires = is_acquire;
     return newest;
   }
@@ -225,7 +225,7 @@ uint64_t scoped_memory::read_modify_write(lane& self, const operation& how, cons
   }
   lane_facts& mine = facts(self);
   const part at = part_of(mine, address, size_bytes);
-  const visible found = choose_visible(self, mine, at, true, false, static_cast<uint8_t>(how.reach));
+  const visible found = choose_visible(self, mine, at, true, false, reach_of(mine, how));
   const int cut = found.cut;
   const bool is_newest = found.newest();
   const bool known = found.known();
@@ -234,7 +234,7 @@ uint64_t scoped_memory::read_modify_write(lane& self, const operation& how, cons
   message* const read = latest(*at.in, cut, at.mask);
   if (read != nullptr) has_read(self, mine, *read, at, how, false, known);
   if (wants_reasons()) tell_found(self, at, read, is_newest);
-  if (acquires(how.order)) acquire_pending(self, mine, static_cast<uint8_t>(how.reach), &at);
+  if (acquires(how.order)) acquire_pending(self, mine, reach_of(mine, how), &at);
   if (!writes()) {
     if (mine.tso) fence_host(self, mine);
     return old;
@@ -251,7 +251,7 @@ uint64_t scoped_memory::read_modify_write(lane& self, const operation& how, cons
 bool scoped_memory::adds_nothing(const lane_facts& mine, const operation& how, const part& at,
                                  const message* read) const {
   if (mine.tso || releases(how.order) || !mine.fences.empty()) return false;
-  const auto reach = static_cast<uint8_t>(how.reach);
+  const auto reach = reach_of(mine, how);
   return read == nullptr || (morally_strong(mine, false, reach, at.mask, *read, true) &&
                              morally_strong(mine, false, reach, at.mask, *read, false));
 }
@@ -268,9 +268,8 @@ bool scoped_memory::finds_nothing_new(const lane& who) {
   if (newest == nullptr) return true;
   const settled_store& settled = at.place->settled;
   if (settled.serial == newest->serial && settled.known && newest->unordered.empty() &&
-      (settled.nothing_more ||
-       (settled.noted && settled.mask == at.mask && settled.reach == static_cast<uint8_t>(how.reach) &&
-        settled.acquires == acquires(how.order))))
+      (settled.nothing_more || (settled.noted && settled.mask == at.mask && settled.reach == reach_of(mine, how) &&
+                                settled.acquires == acquires(how.order))))
     return true;
   if (!knows(who, mine, *newest) || !newest->unordered.empty()) return false;
   return !newest->releases || std::none_of(newest->releases->entries.begin(), newest->releases->entries.end(),
@@ -287,7 +286,7 @@ void scoped_memory::before_plain_load(lane& self, const operation& how) {
   const bool plain = how.kind != operation_kind::volatile_load;
   for_each_part(mine, address, how.size_bytes, [&](const part& at) {
     look_for_race(self, mine, at, how, plain, false);
-    const visible found = choose_visible(self, mine, at, false, plain, static_cast<uint8_t>(how.reach));
+    const visible found = choose_visible(self, mine, at, false, plain, reach_of(mine, how));
     const int cut = found.cut;
     const bool is_newest = found.newest();
     const bool known = found.known();

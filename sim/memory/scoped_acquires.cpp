@@ -11,13 +11,13 @@ void scoped_memory::has_read_to_know(lane& self, lane_facts& mine, message& it, 
                                      bool plain) {
   settled_store& settled = at.place->settled;
   learn(self, mine, it, at, how, plain, settled);
-  if (!plain) settled.note(at.mask, static_cast<uint8_t>(how.reach), acquires(how.order));
+  if (!plain) settled.note(at.mask, reach_of(mine, how), acquires(how.order));
 }
 
 [[gnu::always_inline]] inline void scoped_memory::learn(lane& self, lane_facts& mine, message& it, const part& at,
                                                         const operation& how, bool plain, settled_store& settled) {
   const uint8_t mask = at.mask;
-  const auto reach = static_cast<uint8_t>(how.reach);
+  const auto reach = reach_of(mine, how);
   const bool acquires_as_written = !plain && acquires(how.order);
   if (mine.tso && it.writer != self.id) it.host_saw = true;
   if (!link_.pool && mine.host && !it.host && it.step > arrived_in_order_) arrived_in_order_ = it.step;
@@ -177,6 +177,8 @@ void scoped_memory::acquire(lane_facts& mine, const release_entry& given, bool a
   const bool need_ordered = as_written && entry_of(mine.clock.ordered, given.releaser) < given.epoch;
   const bool need_seen = seen && entry_of(mine.clock.what_is_seen(), given.releaser) < given.epoch;
   if (!need_ordered && !need_seen) return;
+  if (mine.shares_counter) [[unlikely]]
+    note_acquired(mine, given, need_ordered, need_seen);
   clock_changed(mine);
   if (need_ordered != need_seen || given.view->split) mine.clock.separate();
   if (need_ordered) {

@@ -109,7 +109,9 @@ struct alignas(64) lane_facts {
   uint64_t learnt_at = 0;  ///< the step in which it has last learnt something from somebody
   uint32_t side = 0;       ///< the host, or a GPU and one more
   bool host = false;
-  bool tso = false;  ///< a thread of a host that is an x86
+  bool tso = false;             ///< a thread of a host that is an x86
+  uint8_t least_reach = 0;      ///< of what it does: on the host, the whole system
+  bool shares_counter = false;  ///< its wave has one program counter
   static constexpr size_t most_deferred = 16;
   std::vector<deferred_read> deferred;
   causal_clock clock;
@@ -121,6 +123,10 @@ struct alignas(64) lane_facts {
     uint64_t step = 0;
   };
   std::vector<fence_release> fences;  ///< the latest of each reach that is not covered by a later one of wider reach
+  // Of a wave with one program counter (scoped_arms.cpp).
+  causal_clock acquired;  ///< all that it has acquired
+  causal_clock parted;    ///< all that the lanes had done from which it parted, at that time
+  snapshot arm_view;      ///< what its arm has done, in an operation that releases; empty in others
   static constexpr size_t few_pending = 4;
   std::vector<pending_acquire> pending;
   size_t many_pending = few_pending;  ///< as many are looked through for what is not needed any more

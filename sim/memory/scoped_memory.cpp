@@ -33,6 +33,11 @@ void scoped_memory::reset() {
     used.fences.clear();
     used.deferred.clear();
     used.pending.clear();
+    if (used.shares_counter) {
+      used.acquired.clear();
+      used.parted.clear();
+      used.arm_view = snapshot();
+    }
     used.epoch = 0;
     used.learnt_at = 0;
   }
@@ -55,6 +60,8 @@ void scoped_memory::begins(lane& fresh, const lane* by) {
   mine.host = fresh.is_host();
   mine.side = mine.host ? 0 : fresh.of->gpu + 1;
   mine.tso = mine.host && !machine_.weak_host;
+  mine.least_reach = mine.host ? uint8_t{same_system} : uint8_t{same_wave};
+  mine.shares_counter = !mine.host && machine_.convergence == convergence::lockstep;
   // A host thread is a block of its own: what a block shares does not exist there.
   mine.block = mine.host ? uint64_t{1} << 63 | fresh.of->id : uint64_t{fresh.of->kernel} << 32 | fresh.of->block;
   mine.many_pending = lane_facts::few_pending;

@@ -51,6 +51,8 @@ class scoped_memory final : public late_memory {
 
   void meet(lane* const* lanes, size_t count) override;
   void order(const lane& first, lane& then) override;
+  void arm(arm_event what, lane* const* lanes, size_t count) override;
+  bool is_part_of_store(lane& self, const operation& how, const lane& by) override;
   [[gnu::hot]] void release_object(lane& self, const void* object) override;
   [[gnu::hot]] void acquire_object(lane& self, const void* object) override;
   void released(lane& self, const void* address, size_t size_bytes) override;
@@ -87,7 +89,12 @@ class scoped_memory final : public late_memory {
     if (a.block == b.block) return same_block;
     return a.side == b.side ? same_device : same_system;
   }
+  /// As the machine performs it: an x86 host orders all that it does for all others.
   static uint8_t machine_reach(const lane_facts& who, uint8_t reach) { return who.host ? uint8_t{same_system} : reach; }
+  /// As written. A host's compiler knows no scopes: what its threads do is of system scope.
+  static uint8_t reach_of(const lane_facts& mine, const operation& how) {
+    return std::max(mine.least_reach, static_cast<uint8_t>(how.reach));
+  }
   [[gnu::hot]] void clock_changed(lane_facts& mine);
   const snapshot& snapshot_of(lane_facts& mine) {
     if (!mine.now) take_snapshot(mine);
@@ -188,7 +195,7 @@ class scoped_memory final : public late_memory {
   void look_for_race(lane& self, lane_facts& mine, const part& at, const operation& how, bool plain, bool writes);
   /// To who explains the run: which store the lane's load has read, and which it has missed.
   [[gnu::cold]] void tell_found(const lane& self, const part& at, const message* read, bool is_newest);
-  static bool repeats(const part& at, const operation& how);
+  static bool repeats(const lane_facts& mine, const part& at, const operation& how);
   uint64_t load_anew(lane& self, lane_facts& mine, const part& at, const operation& how, uint64_t newest);
   bool adds_nothing(const lane_facts& mine, const operation& how, const part& at, const message* read) const;
 
@@ -252,6 +259,14 @@ class scoped_memory final : public late_memory {
   void fence_host(lane& self, lane_facts& mine);
   void release_fence(lane& self, lane_facts& mine, uint8_t reach);
 
+  // -- scoped_arms.cpp
+
+  void share_what_was_acquired(lane* const* lanes, size_t count);
+  void gather(lane* const* lanes, size_t count);
+  static void note_acquired(lane_facts& mine, const release_entry& given, bool as_written, bool seen);
+  /// What a release of the lane gives.
+  const snapshot& released_view(lane_facts& mine) { return mine.arm_view ? mine.arm_view : snapshot_of(mine); }
+
   // -- scoped_races.cpp
 
   [[gnu::cold, gnu::noinline]] void report_race(lane& self, const lane_facts& mine, const access_record& earlier,
@@ -263,7 +278,7 @@ class scoped_memory final : public late_memory {
             .epoch = mine.epoch,
             .step = step,
             .mask = mask,
-            .reach = static_cast<uint8_t>(how.reach),
+            .reach = reach_of(mine, how),
             .plain = plain,
             .writes = writes};
   }

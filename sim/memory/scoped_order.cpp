@@ -19,7 +19,7 @@ uint64_t scoped_memory::instance_of(const lane_facts& who, uint8_t reach) {
 
 void scoped_memory::fence(lane& self, const operation& how) {
   lane_facts& mine = facts(self);
-  const auto reach = static_cast<uint8_t>(how.reach);
+  const auto reach = reach_of(mine, how);
   if (acquires(how.order)) acquire_pending(self, mine, reach, nullptr);
   if (how.order == memory_order::seq_cst) fence_total(self, mine, reach);
   if (releases(how.order)) release_fence(self, mine, reach);
@@ -53,7 +53,8 @@ void scoped_memory::fence_host(lane& self, lane_facts& mine) {
 
 void scoped_memory::release_fence(lane& self, lane_facts& mine, uint8_t reach) {
   std::erase_if(mine.fences, [&](const lane_facts::fence_release& old) { return old.reach <= reach; });
-  scheduler::append(mine.fences, {snapshot_of(mine), mine.epoch, reach, here_.this_step()});
+  scheduler::append(mine.fences, {released_view(mine), mine.epoch, reach, here_.this_step()});
+  mine.arm_view = snapshot();
   new_epoch(self, mine);
 }
 

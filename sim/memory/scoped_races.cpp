@@ -40,7 +40,7 @@ void scoped_memory::report_race(lane& self, const lane_facts& mine, const access
                                                           const access_record& earlier) const {
   if ((earlier.mask & at.mask) == 0 || comes_after(self, mine, earlier)) return false;
   return plain || earlier.plain || earlier.mask != at.mask ||
-         std::min(earlier.reach, static_cast<uint8_t>(how.reach)) < between(*lanes_[earlier.lane], mine);
+         std::min(earlier.reach, reach_of(mine, how)) < between(*lanes_[earlier.lane], mine);
 }
 
 void scoped_memory::look_before_atomic(lane& self, lane_facts& mine, const part& at, const operation& how,
@@ -53,7 +53,7 @@ void scoped_memory::look_before_atomic(lane& self, lane_facts& mine, const part&
   for (const access_record& one : known.plain_writes) look(one);
   if (writes)
     for (const access_record& one : known.plain_reads) look(one);
-  known.note_shape(at.mask, static_cast<uint8_t>(how.reach), mine.side);
+  known.note_shape(at.mask, reach_of(mine, how), mine.side);
   if (!known.atomics_agree) {
     note_compared(at);
     known.atomic_writes.each(look);
@@ -65,7 +65,7 @@ void scoped_memory::look_before_atomic(lane& self, lane_facts& mine, const part&
   checked.epoch = mine.epoch;
   checked.plain_changes = known.plain_changes;
   checked.mask = at.mask;
-  checked.reach = static_cast<uint8_t>(how.reach);
+  checked.reach = reach_of(mine, how);
 }
 
 void scoped_memory::look_before_plain(lane& self, lane_facts& mine, const part& at, const operation& how, bool writes) {

@@ -131,6 +131,12 @@ class scoped_memory::normal_form {
     maker made;
     maker* const into = to == nullptr ? nullptr : &made;
     clock(into, mine.clock);
+    if (mine.shares_counter) {
+      clock(into, mine.acquired);
+      clock(into, mine.parted);
+      if (into != nullptr) into->add(mine.arm_view ? 1 : 0);
+      if (mine.arm_view) clock(into, *mine.arm_view);
+    }
     for (const lane_facts::fence_release& one : mine.fences) {
       if (epoch_known(lane, one.epoch)) continue;
       epoch(into, lane, one.epoch);

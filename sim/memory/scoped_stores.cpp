@@ -16,7 +16,7 @@ void scoped_memory::put(lane& self, lane_facts& mine, const part& at, uint64_t v
   fresh.modifies = modifies;
   fresh.host = mine.host;
   fresh.tso = mine.tso;
-  fresh.reach = static_cast<uint8_t>(how.reach);
+  fresh.reach = reach_of(mine, how);
   fresh.writer = self.id;
   fresh.epoch = mine.epoch;
   fresh.step = plain || how.kind == operation_kind::volatile_store ? mine.store_step : here_.this_step();
@@ -131,7 +131,7 @@ bool scoped_memory::fits(const granule& in, int position, uint8_t mask, const pe
 [[gnu::always_inline]] inline void scoped_memory::give_releases(lane& self, lane_facts& mine, granule& in,
                                                                 message& fresh, const operation& how, bool plain,
                                                                 const message* modified) {
-  const auto reach = static_cast<uint8_t>(how.reach);
+  const auto reach = reach_of(mine, how);
   const bool is_release = !plain && releases(how.order);
   const bool releases_itself = is_release || mine.tso || wants_reasons();
   const auto list = [&]() -> std::vector<release_entry>& {
@@ -175,7 +175,7 @@ bool scoped_memory::fits(const granule& in, int position, uint8_t mask, const pe
   }
   if (!releases_itself) return;
   const auto tell = [&](release_entry& own) {
-    own.view = snapshot_of(mine);
+    own.view = is_release ? released_view(mine) : snapshot_of(mine);
     own.releaser = self.id;
     own.epoch = mine.epoch;
     own.reach = is_release ? reach : uint8_t{same_wave};
@@ -191,6 +191,7 @@ bool scoped_memory::fits(const granule& in, int position, uint8_t mask, const pe
     forget_covered(given, own);
   }
   tell(scheduler::append(given));
+  if (is_release) mine.arm_view = snapshot();
   new_epoch(self, mine);
 }
 

@@ -385,6 +385,8 @@ struct exchange_operand {
   publish_access(here, *self, operation_kind::store, address, size_bytes, order, reach, from);
   self->operands[0] = value;
   take_atomic_turn(here, *self);
+  if (here.is_stored(*self)) [[unlikely]]
+    return here.performed_at(*self, address, static_cast<uint32_t>(size_bytes), value);
   const uint64_t before = read_memory(address, size_bytes);
   if (late_memory* const late = here.late()) [[likely]]
     late->store(*self, self->pending, value);

@@ -51,6 +51,10 @@ class timed_memory final : public late_memory {
   void see_again(lane& self) override { inner_->see_again(self); }
   void meet(lane* const* lanes, size_t count) override;
   void order(const lane& first, lane& then) override;
+  void arm(arm_event what, lane* const* lanes, size_t count) override { inner_->arm(what, lanes, count); }
+  bool is_part_of_store(lane& self, const operation& how, const lane& by) override {
+    return inner_->is_part_of_store(self, how, by);
+  }
   void release_object(lane& self, const void* object) override;
   void acquire_object(lane& self, const void* object) override;
   void released(lane& self, const void* address, size_t size_bytes) override {

@@ -25,11 +25,19 @@ void run_flag_wrap(const parameters& set) {
   run_numbers<compares_numbers>(set);
 }
 
+// In lockstep lanes push together: where that is an even number of entries from an even one on, no wave asks about the odd number next to 2^31.
+scheduler::verdict flag_wrap_verdict(const parameters& set) {
+  const bool together = set.has("convergence") && set.text("convergence") == "lockstep" && set.count("lanes") > 1;
+  const bool in_pairs = set.count("lanes") % 2 == 0 && set.number("first") % 2 == 0;
+  if (together && in_pairs && set.count("entries") < set.count("lanes") + 2) return scheduler::verdict::ok;
+  return zoo::hangs_unless_fixed(set);
+}
+
 }  // namespace
 
 HEDDLE_ZOO(run_flag_wrap, {.name = "zoo.flag-wrap-at-2-31",
                            .summary = "numbers of entries are compared, and their sign changes",
                            .parameters = zoo::small_fifo(2147483646),
-                           .expected = zoo::hangs_unless_fixed});
+                           .expected = flag_wrap_verdict});
 
 }  // namespace heddle::tests
