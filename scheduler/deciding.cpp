@@ -118,11 +118,8 @@ class decider {
     // Whether any of them matters.
     if (fails_with(std::vector<bool>(odd, false)) != false) return;
     if (odd < options_.runs_max / 2) {
-      for (size_t n = 0; n < odd && may_run(); ++n) {
-        std::vector<bool> kept(odd, true);
-        kept[n] = false;
-        if (fails_with(kept) == false) made_.all.push_back(odd_choice(n));
-      }
+      for (size_t n = 0; n < odd && may_run(); ++n)
+        if (decides_alone(n, odd)) made_.all.push_back(odd_choice(n));
       if (!made_.all.empty()) return;
     }
     // None alone: as few as are needed.
@@ -131,6 +128,39 @@ class decider {
     made_.each_alone = false;
     for (size_t n = 0; n < odd; ++n)
       if (kept[n]) made_.all.push_back(odd_choice(n));
+  }
+
+  /// Whether the run does not fail without it, nor where the choices of its kind behind it in the turn are as many fewer: what it decided
+  /// may be whether these are asked at all.
+  bool decides_alone(size_t number, size_t odd) {
+    std::vector<bool> kept(odd, true);
+    kept[number] = false;
+    const schedule without = with_odd(kept);
+    if (fails<schedule_strategy>(without) != false) return false;
+    constexpr uint32_t most_fewer = 2;
+    for (uint32_t fewer = 1; fewer <= most_fewer && may_run(); ++fewer) {
+      const schedule shifted = with_fewer_asked(without, number, fewer);
+      if (shifted == without) return true;
+      if (fails<schedule_strategy>(shifted) != false) return false;
+    }
+    return true;
+  }
+
+  /// The schedule without that odd answer, with those of its kind that came behind it in its turn moved to the front.
+  schedule with_fewer_asked(schedule without, size_t number, uint32_t fewer) const {
+    size_t n = 0;
+    const auto shift = [&](const std::vector<odd_answer>& all, std::vector<odd_answer>& left) {
+      if (number >= n && number < n + all.size()) {
+        const odd_answer& gone = all[number - n];
+        for (odd_answer& each : left)
+          if (each.kind == gone.kind && each.ordinal > gone.ordinal) each.ordinal -= std::min(fewer, each.ordinal);
+      }
+      n += all.size();
+    };
+    shift(happened_.before, without.before);
+    for (size_t place = 0; place < without.turns.size(); ++place)
+      shift(happened_.turns[place].odd, without.turns[place].odd);
+    return without;
   }
 
   /// Leaves out what is not needed, by halves; whether that came to its end.

@@ -21,6 +21,15 @@ std::string plural(uint64_t n, const char* one, const char* many) {
   return std::to_string(n) + ' ' + (n == 1 ? one : many);
 }
 
+std::string told_of(const std::vector<const store_elsewhere*>& stores) {
+  constexpr size_t most_told = 2;
+  std::string text;
+  for (size_t n = 0; n < std::min(stores.size(), most_told); ++n)
+    text += (n == 0 ? "in other schedules " : ", ") + stores[n]->actor + " stored it at " + stores[n]->where;
+  if (stores.size() > most_told) text += " and " + std::to_string(stores.size() - most_told) + " more did";
+  return text;
+}
+
 }  // namespace
 
 bool hang_report::is_masked_off(const lane& who) { return (world::masked_off(*who.of) & lane_bit(who)) != 0; }
@@ -126,56 +135,82 @@ std::string hang_report::who_could_change(const lane& who, const watched& entry)
             source_of(made.calls).where() + " (step " + std::to_string(store) + ") counts as older than step " +
             std::to_string(newer) + ": " + name_of(*made.who) + " had not acquired it";
   }
-  const std::string elsewhere = stored_elsewhere(describe_location(world_.heap_, entry.address), &who, nullptr);
+  if (std::any_of(changes.begin(), changes.end(), [&](const auto& one) { return one.who != &who; })) return text;
+  const std::string elsewhere = told_of(stores_elsewhere(entry, nullptr));
   return elsewhere.empty() ? text : text + "; " + elsewhere;
 }
 
-// "in other schedules wave 0 lane 0 stored it at FILE:LINE"; by that lane alone, where one is given.
-std::string hang_report::stored_elsewhere(const std::string& location, const lane* who, const lane* by) const {
-  if (world_.others_ == nullptr) return {};
-  std::string text;
-  size_t told = 0;
-  constexpr size_t most_told = 3;
+// Stores of other schedules that this one does not have; of one actor, all.
+std::vector<const store_elsewhere*> hang_report::stores_elsewhere(const watched& entry, const lane* by) const {
+  std::vector<const store_elsewhere*> found;
+  if (world_.others_ == nullptr) return found;
+  const std::string location = describe_location(world_.heap_, entry.address);
+  const std::vector<recorder::change> changes = world_.recorder_->changes_of(entry.address, entry.size_bytes);
   for (const store_elsewhere& one : world_.others_->stores) {
     if (one.place != location || (by != nullptr && one.actor != name_of(*by))) continue;
-    if (++told > most_told) continue;
-    text += (text.empty() ? "in other schedules " : ", ") + one.actor +
-            (who != nullptr && one.actor == name_of(*who) ? " itself" : "") + " stored it at " + one.where;
+    const bool is_here = by == nullptr && std::any_of(changes.begin(), changes.end(), [&](const auto& change) {
+                           return name_of(*change.who) == one.actor && source_of(change.calls).where() == one.where;
+                         });
+    if (!is_here) found.push_back(&one);
   }
-  if (told > most_told) text += " and " + std::to_string(told - most_told) + " more did";
-  return text;
+  return found;
 }
 
-// Whoever is known to change it: in this run, or, where none of these is left, in other schedules. Whether there is any.
+// Whoever has stored to it in this run. Whether there is any.
 bool hang_report::add_edges(const lane& who, const watched& entry, const std::vector<watched>& words,
                             const std::string& location, wait_graph& graph) const {
   // Where many have changed it, those who were the latest.
   std::vector<const wave*> added;
   const auto has = [&](const wave* of) { return std::find(added.begin(), added.end(), of) != added.end(); };
-  for (const recorder::change& change : world_.recorder_->changes_of(entry.address, entry.size_bytes)) {
-    if (!may_change(*change.who, who, words)) continue;
-    if (!has(change.who->of)) {
+  for (const lane* storer : world_.recorder_->storers_of(entry.address, entry.size_bytes)) {
+    if (!may_change(*storer, who, words)) continue;
+    if (!has(storer->of)) {
       if (added.size() == most_untouched) continue;
-      added.push_back(change.who->of);
+      added.push_back(storer->of);
     }
-    graph.add(*who.of, lane_bit(who), *change.who->of, lane_bit(*change.who), location);
+    graph.add(*who.of, lane_bit(who), *storer->of, lane_bit(*storer), location);
   }
-  const bool is_known = !added.empty();
-  if (world_.others_ == nullptr) return is_known;
+  if (added.empty() || world_.others_ == nullptr) return !added.empty();
+  // Of a wave that is known, any lane that does so in other schedules may be meant.
   for (size_t n = 0; n < world_.lanes_used_; ++n) {
     const lane& other = world_.lanes_[n];
-    // Of a wave that is known, any lane that does so may be meant.
-    if (!may_change(other, who, words) || (is_known && !has(other.of))) continue;
-    const std::string why = stored_elsewhere(location, nullptr, &other);
-    if (why.empty()) continue;
-    graph.add(*who.of, lane_bit(who), *other.of, lane_bit(other), location, certainty::elsewhere, why);
-    added.push_back(other.of);
+    if (!has(other.of) || !may_change(other, who, words)) continue;
+    if (const auto stores = stores_elsewhere(entry, &other); !stores.empty())
+      graph.add(*who.of, lane_bit(who), *other.of, lane_bit(other), location, certainty::elsewhere, told_of(stores));
   }
-  return !added.empty();
+  return true;
+}
+
+// Who has stored there in other schedules: those whose store it then found, where any did; of these one that waits for the end of others only
+// where there is no other. Whether there is any.
+bool hang_report::add_edges_elsewhere(const lane& who, const std::vector<watched>& words, wait_graph& graph) const {
+  if (world_.others_ == nullptr) return false;
+  const auto found_by_it = [&](const std::vector<const store_elsewhere*>& stores) {
+    return std::any_of(stores.begin(), stores.end(), [&](const store_elsewhere* one) {
+      return std::find(one->read_by.begin(), one->read_by.end(), name_of(who)) != one->read_by.end();
+    });
+  };
+  const auto add = [&](bool at_the_end, bool found) {
+    bool any = false;
+    for (const watched& entry : words)
+      for (size_t n = 0; n < world_.lanes_used_; ++n) {
+        const lane& other = world_.lanes_[n];
+        const bool counts = at_the_end ? &other != &who && other.state != lane_state::ended && waits_for_an_end(other)
+                                       : may_change(other, who, words);
+        if (!counts) continue;
+        const auto stores = stores_elsewhere(entry, &other);
+        if (stores.empty() || (found && !found_by_it(stores))) continue;
+        graph.add(*who.of, lane_bit(who), *other.of, lane_bit(other), describe_location(world_.heap_, entry.address),
+                  certainty::elsewhere, told_of(stores));
+        any = true;
+      }
+    return any;
+  };
+  return add(false, true) || add(true, true) || add(false, false);
 }
 
 // Of one that waits for what nothing that is left is known to change: it is up to one of those, whichever.
-std::string hang_report::add_edges_to_all(const lane& who, const std::vector<watched>& words,
+std::string hang_report::add_edges_to_all(const lane& who, const watched& entry, const std::vector<watched>& words,
                                           const std::string& location, wait_graph& graph) const {
   constexpr uint64_t all_lanes = ~uint64_t{0};
   std::vector<const wave*> left;
@@ -195,24 +230,43 @@ std::string hang_report::add_edges_to_all(const lane& who, const std::vector<wat
       names += (n == 0 ? "" : n + 1 == all.size() ? " and " : ", ") + name_of(*all[n]);
     return names;
   };
+  // What has looked at it is the likelier.
+  const auto has_touched = [&](const wave* of) {
+    return world_.recorder_->has_touched(*of, entry.address, entry.size_bytes);
+  };
+  if (std::any_of(left.begin(), left.end(), has_touched))
+    std::erase_if(left, [&](const wave* of) { return !has_touched(of); });
   if (left.size() > most_untouched)
     return "any of the " + std::to_string(left.size()) + " that are left may be the one";
   for (const wave* other : left) graph.add(*who.of, lane_bit(who), *other, all_lanes, location, certainty::supposed);
   if (!left.empty())
     return (left.size() == 1 ? "only " : "") + listed(left) + (left.size() == 1 ? " is left" : " are left");
-  // Who waits for the end of others stores nothing meanwhile; but that it would, is known from other schedules.
-  for (const wave* other : at_the_end)
-    if (const std::string why = stored_elsewhere(location, nullptr, other->lanes.front()); !why.empty())
-      graph.add(*who.of, lane_bit(who), *other, lane_bit(*other->lanes.front()), location, certainty::elsewhere, why);
-  if (at_the_end.empty()) return "nothing is left that could";
-  return "only " + listed(at_the_end) + (at_the_end.size() == 1 ? " is left, and waits" : " are left, and wait") +
-         " for the end of others";
+  std::vector<const wave*> ended;
+  for (size_t n = 0; n < world_.waves_used_; ++n)
+    if (const wave& other = world_.waves_[n]; !other.live() && other.resident && &other != who.of)
+      ended.push_back(&other);
+  std::string text = ended.empty() || ended.size() > most_untouched
+                         ? ""
+                         : listed(ended) + (ended.size() == 1 ? " has ended, " : " have ended, ");
+  if (at_the_end.empty()) return text + "nothing is left that could";
+  const bool all_for_it = std::all_of(at_the_end.begin(), at_the_end.end(), [&](const wave* other) {
+    return world_.waits_for_end_of(*other->lanes.front(), *who.of);
+  });
+  return text + "only " + listed(at_the_end) +
+         (at_the_end.size() == 1 ? " is left, and waits" : " are left, and wait") + " for the end of " +
+         (all_for_it ? name_of(*who.of) : "others");
 }
 
 // "which host main wrote last, and has ended: nothing is left that writes it"
 std::string hang_report::why_unknown(const lane& who, const watched& entry, const std::vector<watched>& words) const {
   const std::vector<recorder::change> changes = world_.recorder_->changes_of(entry.address, entry.size_bytes);
-  if (changes.empty()) return "which nothing has stored to";
+  const std::string nor_elsewhere =
+      world_.others_ == nullptr || !stores_elsewhere(entry, nullptr).empty()
+          ? ""
+          : ", nor in " + plural(world_.others_->runs, "other schedule", "other schedules");
+  if (changes.empty() && world_.recorder_->tries_in_vain(who, entry.address))
+    return "which nothing has stored to" + nor_elsewhere + "; " + name_of(who) + " itself tries to, in vain";
+  if (changes.empty()) return "which nothing has stored to" + nor_elsewhere;
   const auto by_other = std::find_if(changes.begin(), changes.end(), [&](const auto& one) { return one.who != &who; });
   if (by_other == changes.end()) return "which " + name_of(who) + " itself wrote last";
   const lane& last = *by_other->who;
@@ -264,26 +318,23 @@ std::string hang_report::watching(const lane& who, wait_graph& graph) {
               (entry.by_change ? "" : " = " + hexadecimal(entry.value)) + who_could_change(who, entry) + '\n';
     any = add_edges(who, entry, words, location, graph) || any;
   }
+  if (!any) any = add_edges_elsewhere(who, words, graph);
   if (!any) {
     size_t told = 0;
     constexpr size_t most_told = 2;
     for (const watched& entry : words) {
       const std::string location = describe_location(world_.heap_, entry.address);
-      unexplained_.push_back(location);
       std::string why = why_unknown(who, entry, words);
-      const std::string left = add_edges_to_all(who, words, location, graph);
+      const std::string left = add_edges_to_all(who, entry, words, location, graph);
       if (++told > most_told) continue;
       if (!why.ends_with("nothing is left that writes it")) why += "; " + left;
-      if (const std::string elsewhere = stored_elsewhere(location, &who, nullptr); !elsewhere.empty())
+      if (const std::string elsewhere = told_of(stores_elsewhere(entry, nullptr)); !elsewhere.empty())
         why += "; " + elsewhere;
-      else if (world_.others_ != nullptr)
-        why +=
-            ", nor has any in " + plural(world_.others_->runs, "other schedule", "other schedules") + " stored to it";
       graph.add_unknown(*who.of, lane_bit(who), location, why);
     }
-  } else if (world_.others_ == nullptr) {
-    for (const watched& entry : words) unexplained_.push_back(describe_location(world_.heap_, entry.address));
   }
+  if (world_.others_ == nullptr)
+    for (const watched& entry : words) unexplained_.push_back(describe_location(world_.heap_, entry.address));
   if (shown > most_locations) text += "    ... and " + std::to_string(shown - most_locations) + " more locations\n";
   return text;
 }

@@ -48,12 +48,13 @@ class hang_report {
   bool only_follows(const lane& who, const std::vector<watched>& words) const;
   /// Whether `other` could change what `who` looks at, before anything else has let that go on.
   bool may_change(const lane& other, const lane& who, const std::vector<watched>& words) const;
-  std::string stored_elsewhere(const std::string& location, const lane* who, const lane* by) const;
+  std::vector<const store_elsewhere*> stores_elsewhere(const watched& entry, const lane* by) const;
+  bool add_edges_elsewhere(const lane& who, const std::vector<watched>& words, wait_graph& graph) const;
   bool add_edges(const lane& who, const watched& entry, const std::vector<watched>& words, const std::string& location,
                  wait_graph& graph) const;
   /// Says which are left.
-  std::string add_edges_to_all(const lane& who, const std::vector<watched>& words, const std::string& location,
-                               wait_graph& graph) const;
+  std::string add_edges_to_all(const lane& who, const watched& entry, const std::vector<watched>& words,
+                               const std::string& location, wait_graph& graph) const;
   std::string why_unknown(const lane& who, const watched& entry, const std::vector<watched>& words) const;
   std::string state_of(const lane& who) const;
   static bool is_masked_off(const lane& who);

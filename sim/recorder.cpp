@@ -85,12 +85,33 @@ std::vector<std::pair<uint64_t, uint64_t>> recorder::stores_behind(const void* a
   return found;
 }
 
-const recorder::taken* recorder::last_read(const lane& who, const void* address, size_t size_bytes) const {
-  for (const taken& one : std::ranges::reverse_view(taken_))
-    if (one.who == &who && one.what.address == address && one.what.size_bytes == size_bytes &&
-        one.reads != run_record::never)
-      return &one;
-  return nullptr;
+std::vector<const lane*> recorder::storers_of(const void* address, size_t size_bytes) const {
+  std::vector<std::pair<uint64_t, const lane*>> stores;
+  for (const change& one : changes_of(address, size_bytes)) stores.emplace_back(one.step, one.who);
+  const watched wanted = {address, 0, static_cast<uint32_t>(size_bytes)};
+  for (const taken& one : taken_)
+    if (is_store(one.what.kind) && wanted.overlaps(one.what.address, one.what.size_bytes))
+      stores.emplace_back(one.step, one.who);
+  std::stable_sort(stores.begin(), stores.end(), [](const auto& a, const auto& b) { return a.first > b.first; });
+  std::vector<const lane*> found;
+  for (const auto& [step, who] : stores)
+    if (std::find(found.begin(), found.end(), who) == found.end()) found.push_back(who);
+  return found;
+}
+
+bool recorder::has_touched(const wave& of, const void* address, size_t size_bytes) const {
+  const watched wanted = {address, 0, static_cast<uint32_t>(size_bytes)};
+  return std::any_of(taken_.begin(), taken_.end(), [&](const taken& one) {
+    return one.who->of == &of && one.what.address != nullptr && wanted.overlaps(one.what.address, one.what.size_bytes);
+  });
+}
+
+bool recorder::tries_in_vain(const lane& who, const void* address) const {
+  for (const taken& one : std::ranges::reverse_view(taken_)) {
+    if (one.who != &who || one.what.address != address || !may_write(one.what.kind)) continue;
+    return !one.changes;
+  }
+  return false;
 }
 
 void recorder::stored(const lane& who, uint64_t value) {
@@ -226,7 +247,7 @@ std::string recorder::in_words(const heap& memory, const odd& one) const {
       if (store == nullptr)
         return is_of_it && about->what.kind == operation_kind::notify
                    ? "the ring of " + who + at + " came late, or twice"
-                   : "a store was on its way for longer, or went on its way," + at;
+                   : "a store went on its way over the link," + at;
       std::string text = "the store to " + describe_location(memory, store->what.address) + " by " +
                          name_of(*store->who) + " at " + source_of(store->calls).where() + " (step " +
                          std::to_string(store->step) + ") arrived over the link before step " +

@@ -99,8 +99,12 @@ class recorder {
 
   /// The steps of stores to the bytes that count as older than one that was made before them, and the step of that one.
   std::vector<std::pair<uint64_t, uint64_t>> stores_behind(const void* address, size_t size_bytes) const;
-  /// The lane's last load of the bytes; null: none.
-  const taken* last_read(const lane& who, const void* address, size_t size_bytes) const;
+  /// The lanes that have stored to the bytes, or changed them, the latest first; also what they held already.
+  std::vector<const lane*> storers_of(const void* address, size_t size_bytes) const;
+  /// Whether any lane of the wave has looked at the bytes, or stored to them.
+  bool has_touched(const wave& of, const void* address, size_t size_bytes) const;
+  /// Whether the lane's last read-modify-write there has changed nothing.
+  bool tries_in_vain(const lane& who, const void* address) const;
   const taken* taken_in(uint64_t number) const { return const_cast<recorder*>(this)->at_step(number); }
   /// What the lane has read in the last turn of its loop; nothing where no turn is known.
   std::optional<std::vector<watched>> last_turn_of(const lane& who) const;

@@ -33,7 +33,8 @@ struct step_record {
 struct store_elsewhere {
   std::string place;  ///< as reports name it
   std::string actor;
-  std::string where;  ///< file:line
+  std::string where;                      ///< file:line
+  std::vector<std::string> read_by = {};  ///< others who have found it there: it may have ended their wait
   friend auto operator<=>(const store_elsewhere&, const store_elsewhere&) = default;
 };
 

@@ -105,8 +105,119 @@ TEST(wait_graph, says_so_where_nobody_is_known_to_be_waited_for) {
     on.synchronize();
   });
   ASSERT_EQ(ended.verdict, scheduler::verdict::deadlock) << ended.message;
-  EXPECT_TRUE(says(ended.report, "  wave 0 -> ?  (words+0x4, which nobody else has changed)\n")) << ended.report;
-  EXPECT_FALSE(says(ended.waits, "?")) << ended.waits;
+  // Main waits for the end of the launch: it stores nothing.
+  const std::string why =
+      "words+0x4, which nothing has stored to; only host main is left, and waits for the end of wave 0";
+  EXPECT_TRUE(says(ended.report, "  wave 0 -> ?  (" + why + ")\n")) << ended.report;
+  EXPECT_FALSE(says(ended.report, "in a circle")) << ended.report;
+  EXPECT_TRUE(says(ended.waits, R"("wave 0" -> "unknown 1" [label=")" + why + R"(", style=dotted];)")) << ended.waits;
+  EXPECT_FALSE(says(ended.waits, "color=red")) << ended.waits;
+}
+
+// The words of a loop that was left long ago are no longer waited for.
+TEST(wait_graph, holds_what_the_last_turn_of_the_loop_read) {
+  const outcome ended = machine().explain([] {
+    device on;
+    auto* const words = on.allocate_shared<uint32_t>(3, "words");
+    on.launch({.waves = 2}, [=] {
+      if (target::wave_id() == 0) {
+        // Waits for the word of the other, which comes, and then for one that never does. What it reads in passing is no reason.
+        while (flag(words[0]).load(memory_order::acquire) == 0) target::pause();
+        while (flag(words[1]).load(memory_order::acquire) == 0) target::pause();
+      } else {
+        flag(words[1]).store(0, memory_order::release);
+        flag(words[0]).store(1, memory_order::release);
+        wait_for(words[2]);
+      }
+    });
+    on.synchronize();
+  });
+  ASSERT_EQ(ended.verdict, scheduler::verdict::deadlock) << ended.message;
+  EXPECT_TRUE(says(ended.report, "  wave 0 -> wave 1  (words+0x4)\n")) << ended.report;
+  EXPECT_FALSE(says(ended.report, "reads words+0x0")) << ended.report;
+}
+
+TEST(wait_graph, who_has_ended_or_waits_for_an_end_changes_nothing) {
+  const outcome ended = machine().explain([] {
+    device on;
+    auto* const words = on.allocate_shared<uint32_t>(2, "words");
+    auto writer = on.spawn_host("writer", [=] { flag(words[0]).store(1, memory_order::release); });
+    auto reader = on.spawn_host("reader", [=] {
+      while (flag(words[0]).load(memory_order::acquire) != 2) target::pause();
+    });
+    writer.join();
+    reader.join();
+  });
+  ASSERT_EQ(ended.verdict, scheduler::verdict::deadlock) << ended.message;
+  const std::string why = "words+0x0, which host writer wrote last, and has ended: nothing is left that writes it";
+  EXPECT_TRUE(says(ended.report, "  host reader -> ?  (" + why + ")\n")) << ended.report;
+  EXPECT_TRUE(says(ended.waits, why)) << ended.waits;
+  EXPECT_FALSE(says(ended.report, "in a circle")) << ended.report;
+  EXPECT_FALSE(says(ended.report, "host reader -> host")) << ended.report;
+}
+
+// Two that wait for the same count: neither goes on before the other, and nothing is left that would raise it.
+TEST(wait_graph, who_waits_for_the_same_word_does_not_change_it) {
+  const outcome ended = machine().explain([] {
+    device on;
+    auto* const count = on.allocate_shared<uint32_t>(1, "count");
+    on.launch({.waves = 2}, [=] {
+      flag(*count).fetch_add(1, memory_order::acq_rel);
+      while (flag(*count).load(memory_order::acquire) != 3) target::pause();
+    });
+    on.synchronize();
+  });
+  ASSERT_EQ(ended.verdict, scheduler::verdict::deadlock) << ended.message;
+  EXPECT_FALSE(says(ended.report, "in a circle")) << ended.report;
+  EXPECT_TRUE(says(ended.report, "wrote last, and waits for it too; only host main is left")) << ended.report;
+}
+
+// Each waits for a word that nothing ever stored to. That is a circle if they wait for each other, and nothing else is left.
+TEST(wait_graph, supposes_a_circle_of_those_who_are_left) {
+  const outcome ended = machine().explain([] {
+    device on;
+    auto* const words = on.allocate_shared<uint32_t>(2, "words");
+    on.launch({.waves = 2}, [=] {
+      const uint32_t self = target::wave_id();
+      wait_for(words[self]);
+      flag(words[1 - self]).store(1, memory_order::release);
+    });
+    on.synchronize();
+  });
+  ASSERT_EQ(ended.verdict, scheduler::verdict::deadlock) << ended.message;
+  EXPECT_TRUE(says(ended.report, "  perhaps in a circle: wave 0 -> wave 1 -> wave 0\n")) << ended.report;
+  EXPECT_TRUE(says(ended.report, "  wave 0 -> wave 1  (words+0x0, supposed)\n")) << ended.report;
+  EXPECT_TRUE(says(ended.report, "  wave 0 -> ?  (words+0x0, which nothing has stored to; only wave 1 is left)\n"))
+      << ended.report;
+  EXPECT_TRUE(says(ended.waits, R"("wave 0" -> "wave 1" [label="words+0x0, supposed", style=dashed, color=red];)"))
+      << ended.waits;
+}
+
+// Waves 0 and 1 may both be who the server waits for; wave 1 waits for wave 0, and that for the server.
+TEST(wait_graph, of_two_supposed_circles_takes_the_one_with_more_known_edges) {
+  const auto crossed = [] {
+    device on;
+    auto* const words = on.allocate_shared<uint32_t>(3, "words");
+    flag(words[2]).store(0, memory_order::relaxed);
+    auto server = on.spawn_host("server", [=] {
+      flag(words[0]).store(0, memory_order::release);
+      wait_for(words[1]);
+    });
+    on.launch({.waves = 2}, [=] {
+      if (target::wave_id() == 0) {
+        flag(words[2]).store(0, memory_order::release);
+        wait_for(words[0]);
+      } else {
+        wait_for(words[2]);
+      }
+    });
+    on.synchronize();
+    server.join();
+  };
+  const outcome ended = machine().explain(crossed);
+  ASSERT_EQ(ended.verdict, scheduler::verdict::deadlock) << ended.message;
+  EXPECT_TRUE(says(ended.report, "  perhaps in a circle: host server -> wave 1 -> wave 0 -> host server\n"))
+      << ended.report;
 }
 
 // Each waits for all others, as at a barrier that counts: as many edges as pairs would be told by nobody, and be gone through for ever.
@@ -122,7 +233,7 @@ TEST(wait_graph, of_many_waves_tells_a_few) {
     on.synchronize();
   });
   ASSERT_EQ(counted.verdict, scheduler::verdict::deadlock) << counted.message;
-  EXPECT_TRUE(says(counted.report, "  in a circle: wave ")) << counted.report;
+  EXPECT_FALSE(says(counted.report, "in a circle")) << counted.report;
   EXPECT_TRUE(says(counted.report, "  ... and ")) << counted.report;
   EXPECT_LT(counted.report.find("\n\n"), size_t{2'000}) << counted.report;
 

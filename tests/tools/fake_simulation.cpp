@@ -41,6 +41,7 @@ std::string message_of(const fault_note&) { return {}; }
 
 // There is no time here, and no call takes any.
 void simulation::time_calls(call_times*) {}
+void simulation::tell_of_others(const other_schedules*) {}
 
 // Some random runs, so that the command can be linked without a simulator; the search itself is tested in tests/sim.
 search_result simulation::search(const explored_run& run, const search_options& options) {

@@ -310,6 +310,57 @@ TEST(real_report, crossed_calls_show_both_waves_waiting_and_the_cycle) {
   EXPECT_FALSE(data["flows"].empty());
 }
 
+/// The lines of the first screen: up to the first stack.
+std::string first_screen(const std::string& scenario) {
+  const std::string text = run_process({REAL_HEDDLE, "fuzz", scenario, "--schedules", "300"}).out;
+  const size_t end = text.find("  replay it: ");
+  return text.substr(0, end);
+}
+
+TEST(real_report, names_the_choice_that_decided_on_the_first_screen) {
+  if (!std::filesystem::exists(REAL_HEDDLE)) GTEST_SKIP() << "heddle is not built";
+  const std::pair<const char*, std::vector<const char*>> findings[] = {
+      {"zoo.late-reset-erases-flag", {"counts as older than the store of ", "had not acquired"}},
+      {"zoo.weak-failure-taken-for-owner", {"the weak compare-exchange of ", " failed for no reason"}},
+      {"zoo.doorbell-overtakes-entry", {" arrived over the link before step "}},
+      {"zoo.lost-doorbell", {"the ring of wave ", " was lost"}}};
+  for (const auto& [scenario, words] : findings) {
+    const std::string screen = first_screen(scenario);
+    EXPECT_NE(screen.find("what decided, "), std::string::npos) << screen;
+    for (const char* const each : words) EXPECT_NE(screen.find(each), std::string::npos) << each << '\n' << screen;
+  }
+}
+
+TEST(real_report, text_drawing_page_and_json_tell_the_same_of_who_waits) {
+  if (!std::filesystem::exists(REAL_HEDDLE)) GTEST_SKIP() << "heddle is not built";
+  const json found = json::parse(
+      run_process({REAL_HEDDLE, "fuzz", "zoo.crossed-calls", "--json", "--schedules", "50"}).out, nullptr, false);
+  for (const json& each : found["scenarios"][0]["findings"]) {
+    const std::string token = each["token"];
+    const json played = json::parse(run_process({REAL_HEDDLE, "replay", token, "--json"}).out, nullptr, false);
+    ASSERT_EQ(run_process({REAL_HEDDLE, "report", token, "-o", page_file()}).status, 0);
+    const json page = data_in(text_of(page_file()));
+    EXPECT_EQ(played["waits_for"]["edges"], page["edges"]);
+    EXPECT_EQ(played["waits_for"]["circle"], page["circle"]);
+    EXPECT_EQ(played["waits_for"]["unknown"], page["unknown"]);
+    EXPECT_EQ(played["decided"], page["decided"]);
+    std::string circle;
+    for (const json& n : page["circle"]) circle += page["edges"][n.get<size_t>()]["from"].get<std::string>() + " -> ";
+    EXPECT_NE(played["report"].get<std::string>().find("in a circle: " + circle), std::string::npos)
+        << played["report"];
+    for (const json& edge : page["edges"]) {
+      const std::string drawn =
+          '"' + edge["from"].get<std::string>() + "\" -> \"" + edge["to"].get<std::string>() + "\" [label=\"";
+      EXPECT_NE(played["waits"].get<std::string>().find(drawn), std::string::npos) << drawn;
+    }
+    for (const json& one : page["unknown"])
+      EXPECT_NE(played["waits"].get<std::string>().find(one["why"].get<std::string>()), std::string::npos) << one;
+    // The server waits for the call of the wave that waits for the port of the other.
+    const std::string first = each["where"].get<std::string>().starts_with("rpc/mailbox") ? "0" : "1";
+    EXPECT_EQ(page["circle"].size(), 3u) << first << played["report"];
+  }
+}
+
 TEST(real_report, the_ports_of_a_service_are_known) {
   if (!std::filesystem::exists(REAL_HEDDLE)) GTEST_SKIP() << "heddle is not built";
   // A run that the budget ends is as good as a hang.

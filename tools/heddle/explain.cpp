@@ -8,7 +8,9 @@
 #include <heddle/tools/interrupt.h>
 
 #include <algorithm>
+#include <map>
 #include <set>
+#include <tuple>
 
 namespace heddle::tools {
 namespace {
@@ -17,9 +19,8 @@ using scheduler::verdict;
 using sim::run_record;
 
 constexpr std::string_view one_decided = "what decided, for without it this does not happen:\n";
-constexpr std::string_view several_decided = "what decided, for without any of these this does not happen:\n";
-constexpr std::string_view together_decided =
-    "what decided, together, for without one of these this does not happen:\n";
+constexpr std::string_view several_decided = "what decided, for without any one of these this does not happen:\n";
+constexpr std::string_view together_decided = "what decided, where all else is as by default:\n";
 constexpr size_t most_decided = 5;
 
 /// Whether a run that ended so can be run again here, as a whole.
@@ -51,6 +52,7 @@ std::string turn_in_words(const run_record& of, const scheduler::deciding_choice
       (taken.place == run_record::none ? "" : " of " + of.texts[taken.place]) + " at " + place_of(of, taken) + ")";
   if (number == of.first_step) return text;
   const run_record::step& before = of.steps[number - of.first_step - 1];
+  if (before.actor == taken.actor) return text;
   return text + ", behind step " + std::to_string(number - 1) + " of " + of.actors[before.actor].name + " (" +
          place_of(of, before) + ")";
 }
@@ -64,7 +66,7 @@ std::string decided_text(const run_record& of, const scheduler::deciding_choices
     if (!line.empty()) lines.push_back(std::move(line));
   }
   if (lines.empty()) return {};
-  std::string text(lines.size() == 1 ? one_decided : found.each_alone ? several_decided : together_decided);
+  std::string text(!found.each_alone ? together_decided : lines.size() == 1 ? one_decided : several_decided);
   for (size_t n = 0; n < std::min(lines.size(), most_decided); ++n) text += "  " + lines[n] + '\n';
   if (lines.size() > most_decided) text += "  ... and " + std::to_string(lines.size() - most_decided) + " more\n";
   return text;
@@ -76,7 +78,7 @@ sim::other_schedules others_of(sim::simulation& machine, const scenario& tested,
   constexpr uint64_t most_runs = 16;
   constexpr uint64_t most_steps = 400'000;
   const std::set<std::string> wanted(places.begin(), places.end());
-  std::set<sim::store_elsewhere> stores;
+  std::map<std::tuple<std::string, std::string, std::string>, std::set<std::string>> stores;
   sim::other_schedules known;
   std::string error;
   const auto deciding = scheduler::make_strategy("random", error);
@@ -91,15 +93,25 @@ sim::other_schedules others_of(sim::simulation& machine, const scenario& tested,
     }();
     steps += ended.steps;
     ++known.runs;
+    const auto key_of = [&](const run_record::step& one) {
+      return std::tuple(record.texts[one.place], record.actors[one.actor].name, place_of(record, one));
+    };
     for (const run_record::step& one : record.steps) {
-      if (one.place == run_record::none || !sim::may_write(one.kind) || !(sim::is_store(one.kind) || one.changes))
-        continue;
-      if (wanted.contains(record.texts[one.place]))
-        stores.insert(
-            {.place = record.texts[one.place], .actor = record.actors[one.actor].name, .where = place_of(record, one)});
+      if (one.place == run_record::none || !wanted.contains(record.texts[one.place])) continue;
+      if (sim::is_store(one.kind) || (sim::may_write(one.kind) && one.changes)) stores[key_of(one)];
+      const bool found = one.reads != run_record::never && one.reads >= record.first_step &&
+                         one.reads - record.first_step < record.steps.size();
+      if (!found) continue;
+      const run_record::step& store = record.steps[one.reads - record.first_step];
+      if (store.actor != one.actor && store.place == one.place)
+        stores[key_of(store)].insert(record.actors[one.actor].name);
     }
   }
-  known.stores.assign(stores.begin(), stores.end());
+  for (const auto& [key, readers] : stores)
+    known.stores.push_back({.place = std::get<0>(key),
+                            .actor = std::get<1>(key),
+                            .where = std::get<2>(key),
+                            .read_by = {readers.begin(), readers.end()}});
   return known;
 }
 
