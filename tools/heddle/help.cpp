@@ -96,13 +96,13 @@ _exit, a damaged C++ heap, an overflowing stack) is a finding, "crash", and the
 campaign goes on behind it. After three schedules that stood still until --stuck
 ended them no more of that scenario are run.
 
-Findings are grouped by verdict and place; the first of each group is run again
-to explain it. The verdict of a scenario is the expected one if nothing else was
-found, otherwise the first that was not expected. A planted bug that is not
-found is as wrong as a violation where there should be none. "budget" means that
-the step budget ran out without proof: no bug, and not ok either. Ctrl-C and
-SIGTERM end the schedules that are under way, within a second, and print what
-there is; a second one ends at once.
+Findings are grouped by verdict, place and message; the first of each is run
+again to explain it. The verdict of a scenario is the expected one if nothing
+else was found, otherwise the first that was not expected. A planted bug that is
+not found is as wrong as a violation where there should be none. "budget" means
+that the step budget ran out without proof: no bug, and not ok either. Ctrl-C
+and SIGTERM end the schedules that are under way, within a second, and print
+what there is; a second one ends at once.
 
 Strategies
 )";
