@@ -255,6 +255,7 @@ void end_in_place(lane& who, ucontext_t& context) {
 }
 
 void pass_on(int signal, const siginfo_t& fault) {
+  world::current = nullptr;  // the calls below are no lane's
   // Nobody's: the access is made again on return, and fails as if nobody had looked.
   size_t index = 0;
   while (caught[index] != signal) ++index;

@@ -39,6 +39,8 @@ extern "C" void heddle_on_interrupt(int signal) {
 
 void catch_interrupt() {
   if (this_copy() != nullptr) return;
+  // Before anything keeps the address of the flag.
+  share_interrupt_flag();
   stack_t stack = {};
   stack.ss_sp = handler_stack;
   stack.ss_size = sizeof handler_stack;

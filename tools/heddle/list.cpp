@@ -34,7 +34,7 @@ int list_json() {
                       {"expected", to_string(each.expected_verdict(settings))},
                       {"parameters", keys}});
   }
-  std::cout << json{{"scenarios", listed}}.dump(2) << '\n';
+  std::cout << json{{"scenarios", listed}}.dump(2, ' ', false, json::error_handler_t::replace) << '\n';
   return as_expected;
 }
 
