@@ -87,7 +87,7 @@ foreach(name IN ITEMS memcpy memmove memset memcmp strlen strcmp strncmp strcpy 
                       _ZNSt18condition_variable4waitERSt11unique_lockISt5mutexE
                       _ZNSt28__atomic_futex_unsigned_base19_M_futex_wait_untilEPjjbNSt6chrono8durationIlSt5ratioILl1ELl1EEEENS2_IlS3_ILl1ELl1000000000EEEE
                       __cxa_guard_acquire syscall pthread_cond_wait cnd_wait pthread_barrier_wait pthread_rwlock_rdlock
-                      pthread_rwlock_wrlock pthread_join sem_wait read readv recv recvfrom recvmsg accept accept4 poll ppoll select
+                      pthread_rwlock_wrlock pthread_spin_lock mtx_lock pthread_join sem_wait read readv recv recvfrom recvmsg accept accept4 poll ppoll select
                       pselect epoll_wait epoll_pwait pause sigsuspend sigwait sigwaitinfo wait waitpid)
   list(APPEND heddle_link_flags --wrap=${name})
 endforeach()

@@ -5,6 +5,7 @@
 #include <charconv>
 #include <cstdio>
 #include <cstdlib>
+#include <stdexcept>
 
 namespace heddle {
 namespace {
@@ -150,7 +151,9 @@ int64_t parameters::number(std::string_view key) const {
 
 uint32_t parameters::count(std::string_view key) const {
   const int64_t wide = number(key);
-  if (wide < 0 || wide > int64_t{UINT32_MAX}) misused(key, "does not fit a count");
+  if (wide < 0 || wide > int64_t{UINT32_MAX})
+    throw std::out_of_range("the value of " + quoted(key) + " is " + std::to_string(wide) +
+                            ", and count() gives at most 4294967295; number() has 64 bits");
   return static_cast<uint32_t>(wide);
 }
 

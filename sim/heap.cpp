@@ -1,4 +1,5 @@
 #include <heddle/scheduler/append.h>
+#include <heddle/scheduler/printable.h>
 #include <heddle/sim/address_space.h>
 #include <heddle/sim/heap.h>
 
@@ -122,7 +123,7 @@ std::string heap::describe(const void* address) const {
   if (known == nullptr) return "unallocated memory";
   char text[32];
   std::snprintf(text, sizeof text, "+0x%zx", static_cast<size_t>(static_cast<const std::byte*>(address) - known->base));
-  return std::string(known->name) + text;
+  return scheduler::printable(known->name) + text;
 }
 
 }  // namespace heddle::sim

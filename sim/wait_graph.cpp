@@ -12,7 +12,10 @@ std::string quoted(const std::string& text) {
   std::string safe = "\"";
   for (const char letter : text) {
     if (letter == '"' || letter == '\\') safe += '\\';
-    safe += letter;
+    if (letter == '\n')
+      safe += "\\n";
+    else
+      safe += letter;
   }
   return safe + '"';
 }

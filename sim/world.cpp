@@ -1,3 +1,4 @@
+#include <heddle/scheduler/printable.h>
 #include <heddle/sim/address_space.h>
 #include <heddle/sim/crash.h>
 #include <heddle/sim/device_variables.h>
@@ -51,8 +52,8 @@ size_t length_of_beginning(std::string_view whole, const char* part) {
 }  // namespace
 
 std::string name_of(const wave& who) {
-  if (who.copies) return who.name;
-  if (who.host) return "host " + who.name;
+  if (who.copies) return scheduler::printable(who.name);
+  if (who.host) return "host " + scheduler::printable(who.name);
   return "wave " + std::to_string(who.device_id);
 }
 
@@ -482,13 +483,13 @@ void world::aside(lane& self, const std::function<void()>& work) {
   fiber::switch_to(self.runs, root_, *exceptions_);
 }
 
-void world::end(lane& about, scheduler::verdict found, std::string message) {
-  end_at(about, found, std::move(message), calls_of(about));
+void world::end(lane& about, scheduler::verdict found, const std::string& message) {
+  end_at(about, found, message, calls_of(about));
 }
 
-void world::end_at(lane& about, scheduler::verdict found, std::string message, const call_chain& calls) {
+void world::end_at(lane& about, scheduler::verdict found, const std::string& message, const call_chain& calls) {
   verdict_ = found;
-  message_ = std::move(message);
+  message_ = scheduler::printable(message);
   about_ = calls;
   ended_by_ = &about;
   report_.clear();

@@ -215,9 +215,10 @@ class world {
   }
 
   /// Ends the run with this verdict about the lane's pending operation. Does not return.
-  [[noreturn]] void end(lane& about, scheduler::verdict verdict, std::string message);
+  [[noreturn]] void end(lane& about, scheduler::verdict verdict, const std::string& message);
   /// The same about where these calls have led the lane.
-  [[noreturn]] void end_at(lane& about, scheduler::verdict verdict, std::string message, const call_chain& calls);
+  [[noreturn]] void end_at(lane& about, scheduler::verdict verdict, const std::string& message,
+                           const call_chain& calls);
 
   // -- for a run that is interrupted where it stands (crash.h); the first ones may be called in a signal handler -----------------------
 

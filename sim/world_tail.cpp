@@ -334,6 +334,14 @@ std::string world::who_took_the_steps(lane& self) {
 void world::end_inconclusive(lane& self) {
   const lane& about = self.state == lane_state::ended && !candidates_.empty() ? *candidates_.front() : self;
   verdict_ = verdict::budget;
+  if (lanes_used_ == 1) {
+    message_ =
+        "the host's main thread is still on its own after " + std::to_string(uncounted_ + steps_) +
+        " operations: it has launched and spawned nothing that could run; a loop of its own does not end, or the "
+        "budget is too small for it; inconclusive (raise it with --set budget=N)";
+    about_ = tail_.spent_at_one_place() ? tail_.spent_calls : calls_of(about);
+    leave(self);
+  }
   std::string reason = tail_.states.reason();
   if (reason.empty()) reason = "no state came back in which it had been before";
   message_ = "no end after " + std::to_string(steps_) + " steps, the last " + std::to_string(machine_.budget) +

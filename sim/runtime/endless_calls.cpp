@@ -162,7 +162,7 @@ int __wrap_cnd_wait(cnd_t* condition, mtx_t* mutex) {
   return __real_cnd_wait(condition, mutex);
 }
 
-// One of so many comes through at once where it is the last.
+// Who comes last would be let through; nobody who comes before it waits and lets it come.
 int __real_pthread_barrier_wait(pthread_barrier_t* barrier);
 int __wrap_pthread_barrier_wait(pthread_barrier_t* barrier) {
   HEDDLE_STUCK_IF(true, "pthread_barrier_wait");
@@ -181,6 +181,26 @@ int __wrap_pthread_rwlock_wrlock(pthread_rwlock_t* lock) {
   HEDDLE_STUCK_IF(pthread_rwlock_trywrlock(lock) != 0 || pthread_rwlock_unlock(lock) != 0,
                   "a lock for one writer (std::shared_mutex, pthread_rwlock_wrlock)");
   return __real_pthread_rwlock_wrlock(lock);
+}
+
+int __real_pthread_spin_lock(pthread_spinlock_t* lock);
+int __wrap_pthread_spin_lock(pthread_spinlock_t* lock) {
+  if (lane* const self = world::current; self != nullptr) [[unlikely]] {
+    const int taken = pthread_spin_trylock(lock);
+    if (taken == EBUSY) stuck(*self, "pthread_spin_lock", HEDDLE_CALLER);
+    return taken;
+  }
+  return __real_pthread_spin_lock(lock);
+}
+
+int __real_mtx_lock(mtx_t* mutex);
+int __wrap_mtx_lock(mtx_t* mutex) {
+  if (lane* const self = world::current; self != nullptr) [[unlikely]] {
+    const int taken = mtx_trylock(mutex);
+    if (taken == thrd_busy) stuck(*self, "mtx_lock", HEDDLE_CALLER);
+    return taken;
+  }
+  return __real_mtx_lock(mutex);
 }
 
 int __real_pthread_join(pthread_t thread, void** result);

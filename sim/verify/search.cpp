@@ -476,7 +476,7 @@ double seconds_since(std::chrono::steady_clock::time_point start) {
 
 /// The bound that was hit; empty when none was.
 std::string bound_hit(const search_options& options, const search_result& so_far) {
-  if (options.stop != nullptr && options.stop->load(std::memory_order_relaxed)) return "stopped";
+  if (options.stop != nullptr && options.stop->load(std::memory_order_relaxed)) return search_was_stopped;
   if (options.states_max != 0 && so_far.states >= options.states_max)
     return std::to_string(options.states_max) + " states";
   if (options.runs_max != 0 && so_far.runs >= options.runs_max) return std::to_string(options.runs_max) + " runs";

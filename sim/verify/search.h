@@ -42,6 +42,9 @@ struct search_options {
   std::function<void(const struct search_result&)> progress;
 };
 
+/// What search_result::left_out says where search_options::stop was set.
+inline constexpr const char* search_was_stopped = "stopped";
+
 struct search_result {
   bool complete = false;      ///< nothing was left out
   bool stopped = false;       ///< by `ended`

@@ -38,6 +38,7 @@ HEDDLE_TEST(more_slots_than_a_word_has_bits, "slot.*", 200, "slots=33", "calls=2
 HEDDLE_TEST(a_thousand_calls_over_two_slots, "slot.*", 5, "waves=2", "slots=2", "calls=250");
 HEDDLE_TEST(a_slot_for_each_lane, "slot.*", 200, "progress=hsa", "waves=2", "lanes=2", "slots=4");
 HEDDLE_TEST(slots_over_a_link_with_the_atomics_of_pcie, "slot.*", 200, "fidelity=link", "link.rmw=pcie");
+HEDDLE_TEST(slots_that_need_atomics_over_a_link_that_has_none, "slot.echo", 20, "fidelity=link", "link.rmw=refused");
 HEDDLE_TEST(slots_over_a_link_without_atomics, "slot.*", 200, "fidelity=link", "link.rmw=refused", "mailbox=word");
 HEDDLE_TEST(fifos_as_they_ship, "ring.*", 400);
 HEDDLE_TEST(fifos_whose_flags_are_cleared, "ring.*", 400, "flag=cleared", "batch=1");

@@ -467,6 +467,11 @@ TEST(junit, has_a_case_for_each_scenario_and_says_what_failed) {
   const ended_process nowhere = heddle({"fuzz", "port.echo", "--schedules", "1", "--junit", "/nowhere/results.xml"});
   EXPECT_EQ(nowhere.status, 3);
   EXPECT_EQ(line_count(nowhere.err), 1u);
+  EXPECT_EQ(nowhere.out, "") << "it is known before anything runs";
+  const ended_process folder_of_that_name =
+      heddle({"fuzz", "port.echo", "--schedules", "1", "--junit", folder.path().string()});
+  EXPECT_EQ(folder_of_that_name.status, 3);
+  EXPECT_EQ(folder_of_that_name.out, "");
 }
 
 }  // namespace

@@ -37,6 +37,24 @@ TEST(input, commands_and_options_that_are_none_are_refused_with_the_nearest) {
   expect_refused({"--version", "x"}, "unexpected argument \"x\" after --version");
 }
 
+TEST(input, an_option_that_is_given_nothing_is_refused) {
+  expect_refused({"fuzz", "port.echo", "--out", ""}, "fuzz: --out cannot be empty");
+  expect_refused({"fuzz", "port.echo", "--junit="}, "fuzz: --junit cannot be empty");
+  expect_refused({"fuzz", "port.echo", "--seed", ""}, "fuzz: --seed cannot be empty");
+  expect_refused({"fuzz", "--resume", ""}, "fuzz: --resume cannot be empty");
+}
+
+TEST(input, seeds_do_not_wrap) {
+  const std::string last = "18446744073709551615";
+  const std::string tail = " for so many schedules: the last seed there is is " + last;
+  expect_refused({"fuzz", "port.echo", "--seed", last, "--schedules", "2"}, "--seed cannot be " + last + tail);
+  expect_refused({"fuzz", "port.echo", "--seed", last, "--time", "1"}, "--seed cannot be " + last + tail);
+  expect_refused({"zoo", "--seed", "18446744073709551600", "--schedules", "1", "--twin", "17"},
+                 "--seed cannot be 18446744073709551600" + tail);
+  EXPECT_EQ(heddle({"fuzz", "port.echo", "--seed", last, "--schedules", "1"}).status, 0);
+  EXPECT_EQ(heddle({"fuzz", "port.echo", "--seed", "18446744073709551614", "--schedules", "2"}).status, 0);
+}
+
 TEST(input, scenarios_that_there_are_not_are_refused_with_the_nearest) {
   expect_refused({"fuzz", "port.ecko"}, "unknown scenario \"port.ecko\"; did you mean \"port.echo\"?");
   expect_refused({"fuzz", "crossed"}, "unknown scenario \"crossed\"; did you mean \"zoo.crossed-calls\"?");

@@ -1,3 +1,4 @@
+#include <heddle/scheduler/printable.h>
 #include <heddle/tools/build_id.h>
 #include <heddle/tools/common.h>
 #include <heddle/tools/step_table.h>
@@ -6,6 +7,7 @@
 #include <gtest/gtest.h>
 
 #include <sstream>
+#include <string_view>
 
 namespace heddle::tools {
 namespace {
@@ -30,6 +32,23 @@ TEST(shell_word, is_one_word_for_a_shell) {
   EXPECT_EQ(shell_word("a b"), "'a b'");
   EXPECT_EQ(shell_word("it's"), "'it'\\''s'");
   EXPECT_EQ(shell_word(""), "''");
+  EXPECT_EQ(shell_word("a\x1b[31m'\\\n\xff"), "$'a\\x1b[31m\\'\\\\\\n\\xff'");
+}
+
+TEST(printable, writes_what_is_no_printable_character_in_letters) {
+  using scheduler::printable;
+  EXPECT_EQ(printable("zoo.\u00e4\u20ac\U0001f600 <&>"), "zoo.\u00e4\u20ac\U0001f600 <&>");
+  EXPECT_EQ(printable("a\x1b[31m\x7f\n\t\r"), "a\\x1b[31m\\x7f\\n\\t\\r");
+  EXPECT_EQ(printable(std::string_view("a\0b", 3)), "a\\x00b");
+  // No UTF-8: alone, cut short, overlong, half of a pair, beyond the last; and characters that a terminal takes for a command.
+  EXPECT_EQ(printable("\xff\x80"), "\\xff\\x80");
+  EXPECT_EQ(printable("\xe2\x82"), "\\xe2\\x82");
+  EXPECT_EQ(printable("\xc0\xaf"), "\\xc0\\xaf");
+  EXPECT_EQ(printable("\xed\xa0\x80"), "\\xed\\xa0\\x80");
+  EXPECT_EQ(printable("\xf4\x90\x80\x80"), "\\xf4\\x90\\x80\\x80");
+  EXPECT_EQ(printable("\xc2\x9b"), "\\xc2\\x9b");
+  EXPECT_EQ(printable("\xef\xbf\xbf"), "\\xef\\xbf\\xbf");
+  EXPECT_EQ(scheduler::printable_lines("a\n\tb\x1b"), "a\n\tb\\x1b");
 }
 
 TEST(table, cuts_the_first_column_when_a_line_would_be_too_wide) {

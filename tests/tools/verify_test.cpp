@@ -111,11 +111,26 @@ TEST_F(verify_command, stopped_at_any_time_it_has_proved_nothing) {
 TEST_F(verify_command, a_service_that_ends_a_job_gets_the_figures) {
   for (const int signal : {SIGTERM, SIGXCPU}) {
     const ended_process ended = verify({"port.echo", "--json"}, {.interrupt_after_ms = 500, .interrupt_by = signal});
-    ASSERT_EQ(ended.status, 130) << strsignal(signal) << ": " << ended.err;
+    ASSERT_EQ(ended.status, signal == SIGTERM ? 143 : 130) << strsignal(signal) << ": " << ended.err;
     const json made = json::parse(ended.out);
     EXPECT_EQ(made["incomplete_because"], "stopped") << strsignal(signal);
     EXPECT_GT(made["states"], 0u) << strsignal(signal);
   }
+}
+
+TEST_F(verify_command, claims_that_an_interrupt_left_out_are_not_run) {
+  const ended_process ended = verify({"--all", "--json"}, {.interrupt_after_ms = 500});
+  ASSERT_EQ(ended.status, 130) << ended.err;
+  const json made = json::parse(ended.out);
+  EXPECT_EQ(made["interrupted"], true);
+  EXPECT_EQ(made["ok"], false);
+  size_t not_run = 0;
+  for (const json& each : made["proofs"]) not_run += each["result"] == "not run" ? 1 : 0;
+  EXPECT_GT(not_run, 0u);
+  EXPECT_EQ(made["not_run"], not_run);
+  const ended_process told = verify({"--all"}, {.interrupt_after_ms = 500});
+  EXPECT_EQ(told.out.find("not as claimed"), std::string::npos) << told.out;
+  EXPECT_NE(told.out.find(": not run\n"), std::string::npos) << told.out;
 }
 
 TEST_F(verify_command, wrong_input_is_one_line) {

@@ -66,6 +66,26 @@ TEST(zoo, the_same_with_any_number_of_jobs) {
   EXPECT_EQ(with("1"), with("2"));
 }
 
+TEST(zoo, what_an_interrupt_left_out_is_not_wrong) {
+  for (const int by : {SIGINT, SIGTERM}) {
+    const ended_process ended = heddle({"zoo", "--twin", "1000000000", "--jobs", "1", "--json"},
+                                       {.interrupt_after_ms = 300, .interrupt_by = by});
+    EXPECT_EQ(ended.status, 128 + by) << ended.err;
+    const nlohmann::json all = nlohmann::json::parse(ended.out);
+    EXPECT_EQ(all["interrupted"], true);
+    EXPECT_EQ(all["ok"], false);
+    EXPECT_EQ(all["not_run"], all["entries"].size() - 1) << all;
+    EXPECT_EQ(all["entries"].back()["run"], false);
+    EXPECT_EQ(all["entries"].back()["interrupted"], false);
+    const ended_process told =
+        heddle({"zoo", "--twin", "1000000000", "--jobs", "1"}, {.interrupt_after_ms = 300, .interrupt_by = by});
+    EXPECT_EQ(told.out.find("WRONG"), std::string::npos) << told.out;
+    EXPECT_EQ(told.out.find("cannot be repeated"), std::string::npos) << told.out;
+    EXPECT_NE(told.out.find("; interrupted, "), std::string::npos) << told.out;
+    EXPECT_NE(told.out.find("not run"), std::string::npos) << told.out;
+  }
+}
+
 // -- larger programs -------------------------------------------------------------------------------------------------------------------
 
 const parameter waves = parameter::number("waves", 2, 1, 64, "", "");

@@ -249,6 +249,27 @@ std::string read_numbers(const typed_numbers& typed, invocation& into) {
   return error;
 }
 
+/// One line when an option was given nothing: to take that for an option that was not given would hide a mistake in a script.
+std::string given_nothing(const CLI::App& parser, const std::string& command) {
+  for (const CLI::Option* option : parser.get_options())
+    for (const std::string& value : option->results())
+      if (value.empty() && option->get_type_size() != 0)
+        return command + ": " + option->get_name() + " cannot be empty";
+  return {};
+}
+
+/// One line when the seeds that were asked for go beyond the last one there is.
+std::string seeds_wrap(const invocation& asked) {
+  constexpr uint64_t trials_of_comparison = 20;
+  __extension__ using wide = unsigned __int128;
+  wide seeds = std::max(asked.schedules, asked.command == "zoo" ? asked.twin_schedules : 1);
+  if (asked.compare) seeds *= trials_of_comparison;
+  if (asked.schedules == 0) seeds = wide{uint64_t{1} << 40} * asked.part.parts;
+  if (asked.seed + seeds - 1 <= ~uint64_t{0}) return {};
+  return "--seed cannot be " + std::to_string(asked.seed) + " for so many schedules: the last seed there is is " +
+         std::to_string(~uint64_t{0});
+}
+
 bool is_help_flag(std::string_view word) { return word == "--help" || word == "-h"; }
 
 }  // namespace
@@ -313,7 +334,9 @@ invocation_or_error parse_command_line(int argument_count, const char* const* ar
     read.error = shortened_error(*parser, into.program, into.command, error);
     return read;
   }
-  read.error = read_numbers(typed, into);
+  read.error = given_nothing(*parser, into.command);
+  if (read.error.empty()) read.error = read_numbers(typed, into);
+  if (read.error.empty() && !typed.seed.empty()) read.error = seeds_wrap(into);
   return read;
 }
 

@@ -1,13 +1,20 @@
+#include <fcntl.h>
 #include <fnmatch.h>
+#include <heddle/scheduler/printable.h>
 #include <heddle/tools/common.h>
+#include <unistd.h>
 
 #include <algorithm>
+#include <cerrno>
 #include <charconv>
 #include <cstdio>
+#include <cstring>
+#include <filesystem>
 #include <fstream>
 #include <iostream>
 #include <iterator>
 #include <stdexcept>
+#include <system_error>
 
 namespace heddle::tools {
 namespace {
@@ -41,6 +48,15 @@ int finish_output(int status) {
 std::string shell_word(std::string_view text) {
   constexpr std::string_view plain = "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789._-/=:+,@%";
   if (!text.empty() && text.find_first_not_of(plain) == std::string_view::npos) return std::string(text);
+  // What a terminal would take for a command is written in letters, in the form that shells understand.
+  if (scheduler::printable(text) != text) {
+    std::string quoted;
+    for (const char letter : text) {
+      if (letter == '\'' || letter == '\\') quoted += '\\';
+      quoted += letter;
+    }
+    return "$'" + scheduler::printable(quoted) + "'";
+  }
   std::string word = "'";
   for (const char letter : text) word += letter == '\'' ? std::string("'\\''") : std::string(1, letter);
   return word + "'";
@@ -106,6 +122,19 @@ std::string read_file(const std::string& name) {
   std::string text{std::istreambuf_iterator<char>(file), {}};
   if (!file.is_open() || file.bad()) throw std::invalid_argument("cannot read the file \"" + name + "\"");
   return text;
+}
+
+std::optional<std::string> cannot_write(const std::string& name) {
+  const auto wrong = [&](const char* reason) { return "cannot write \"" + name + "\": " + reason; };
+  std::error_code ignored;
+  if (std::filesystem::is_directory(name, ignored)) return wrong(std::strerror(EISDIR));
+  // What is there already is written over as a whole, under another name first.
+  const std::string tried = name + ".part" + std::to_string(::getpid());
+  const int file = ::open(tried.c_str(), O_WRONLY | O_CREAT | O_CLOEXEC, 0666);
+  if (file < 0) return wrong(std::strerror(errno));
+  ::close(file);
+  std::filesystem::remove(tried, ignored);
+  return std::nullopt;
 }
 
 std::optional<double> parse_seconds(std::string_view text) {

@@ -18,7 +18,7 @@ enum exit_status : int {
   not_as_expected = 1,  ///< one did not, or replay reproduced a violation
   wrong_input = 2,      ///< one line says what was wrong and how to mend it
   cannot_go_on = 3,     ///< disk full, out of memory; nothing already found is lost
-  interrupted = 130,    ///< Ctrl-C, SIGTERM, SIGXCPU; what was found until then is printed
+  interrupted = 130,    ///< Ctrl-C, SIGXCPU; 143 after SIGTERM; what was found until then is printed
 };
 
 /// Prints "heddle: LINE" to stderr, as one line whatever is in it, and gives the status back.
@@ -60,6 +60,9 @@ std::optional<uint64_t> parse_number(std::string_view text, uint64_t minimum, ui
 
 /// What is in the file. Throws std::invalid_argument with one line when it cannot be read.
 std::string read_file(const std::string& name);
+
+/// One line when a file of this name could not be written; to be asked before the work whose results it is for. Leaves nothing behind.
+std::optional<std::string> cannot_write(const std::string& name);
 
 /// A time in seconds: "30", "0.5", "30s", "5m", "2h"; more than 0.
 std::optional<double> parse_seconds(std::string_view text);

@@ -1,3 +1,4 @@
+#include <heddle/scheduler/printable.h>
 #include <heddle/scheduler/strategy.h>
 #include <heddle/tools/build_id.h>
 #include <heddle/tools/campaign/copied_jobs.h>
@@ -110,8 +111,8 @@ class fuzzer {
       options.before = known->second;
     if (!folder_.empty()) options.kept_in = &kept_in_;
     if (options.seconds_max < 0) options.seeds = {seeds.first, options.before.sum.schedules};  // its time is over
-    progress_line progress(name, std::to_string(index + 1) + "/" + std::to_string(tasks_.size()), seeds.count,
-                           options.seconds_max);
+    progress_line progress(scheduler::printable(name), std::to_string(index + 1) + "/" + std::to_string(tasks_.size()),
+                           seeds.count, options.seconds_max);
     options.progress = [&](const scheduler::campaign_result& so_far) { progress.show(so_far); };
     scenario_campaign campaign(*current.tested, current.settings, std::move(options));
     crew.work_on(campaign);
@@ -158,6 +159,8 @@ int fuzz(const invocation& asked) {
 int fuzz_with(const invocation& asked, const crew_maker& hire) {
   fuzzer work(asked);
   if (const std::string wrong = work.prepare(); !wrong.empty()) return fail(wrong_input, wrong);
+  if (!asked.junit_file.empty())
+    if (const auto failed = cannot_write(asked.junit_file)) return fail(cannot_go_on, *failed);
   if (const std::string failed = work.make_folder(); !failed.empty()) return fail(cannot_go_on, failed);
   catch_interrupt();
   work.run(hire);

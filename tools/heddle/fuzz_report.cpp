@@ -1,3 +1,4 @@
+#include <heddle/scheduler/printable.h>
 #include <heddle/tools/campaign/scenario_campaign.h>
 #include <heddle/tools/common.h>
 #include <heddle/tools/explain.h>
@@ -35,7 +36,7 @@ void print_table(const fuzz_summary& summary) {
                {.title = ""}});
   for (const trial& each : summary.trials) {
     const bool ok = each.as_expected();
-    shown.add({{.text = each.tested->name},
+    shown.add({{.text = scheduler::printable(each.tested->name)},
                {.text = to_string(each.expected)},
                {.text = std::string(to_string(each.seen())), .shown = ok ? colour::none : colour::bad},
                {.text = grouped(each.runs.schedules)},
@@ -74,7 +75,7 @@ void print_latencies(const fuzz_summary& summary) {
   for (const trial& each : summary.trials) {
     if (!each.latency) continue;
     any = true;
-    shown.add({{.text = each.tested->name},
+    shown.add({{.text = scheduler::printable(each.tested->name)},
                {.text = grouped(each.latency->calls)},
                {.text = microseconds(each.latency->median_ns)},
                {.text = microseconds(each.latency->p99_ns)},
@@ -97,7 +98,7 @@ void print_warnings(const fuzz_summary& summary) {
     // Who found something has seen something.
     if (each.runs.choices > 0 || each.runs.schedules == 0 || !each.runs.findings.empty()) continue;
     std::cout << '\n'
-              << painted("warning: ", colour::warning) << each.tested->name
+              << painted("warning: ", colour::warning) << scheduler::printable(each.tested->name)
               << ":\n  nothing was scheduled: no run had a choice;\n  " << why_no_choice() << '\n';
   }
 }
@@ -168,7 +169,7 @@ void print_text(const fuzz_summary& summary, const std::string& program) {
     for (size_t index = 0; index < each.runs.findings.size(); ++index) {
       const scheduler::verdict found = each.runs.findings[index].first.outcome;
       std::cout << '\n'
-                << each.tested->name << ": "
+                << scheduler::printable(each.tested->name) << ": "
                 << describe(each.runs.findings[index], each.expected, each.runs.schedules, program, each.files[index]);
       if (told || each.expected.contains(found)) continue;
       std::cout << past_races(found);
@@ -176,8 +177,8 @@ void print_text(const fuzz_summary& summary, const std::string& program) {
     }
     if (each.runs.findings.empty() && !each.as_expected())
       std::cout << '\n'
-                << each.tested->name << ": " << to_string(each.expected) << " was expected, and not found in "
-                << grouped(each.runs.schedules) << " schedules\n";
+                << scheduler::printable(each.tested->name) << ": " << to_string(each.expected)
+                << " was expected, and not found in " << grouped(each.runs.schedules) << " schedules\n";
   }
   print_latencies(summary);
   std::cout << '\n' << summary_line(summary) << '\n';

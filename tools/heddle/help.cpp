@@ -158,7 +158,7 @@ Ctrl-C ends the search; the smallest run so far is written.
 
 Exit status: 0 when the trace was written, also where nothing smaller was found;
 2 when the input was wrong or the run was not the recorded one, 3 when it could
-not be written, 130 when stopped by Ctrl-C.
+not be written, 130 when stopped by Ctrl-C, 143 by SIGTERM.
 )";
 
 constexpr std::string_view report_help = R"(heddle report FILE|TOKEN [-o FILE.html] [--perfetto FILE.json]

@@ -1,4 +1,5 @@
 #include <heddle/scheduler/follow.h>
+#include <heddle/scheduler/printable.h>
 #include <heddle/tools/commands.h>
 #include <heddle/tools/common.h>
 #include <heddle/tools/dump.h>
@@ -97,8 +98,8 @@ class importer {
   int tell() {
     uint64_t lost = 0;
     for (const dump_actor& each : left_.actors) lost += each.lost;
-    std::cout << left_.scenario << ", hung on the machine " << one_line(left_.machine) << ": " << one_line(left_.reason)
-              << "\n  " << grouped(order_.steps.size()) << " recorded steps to follow"
+    std::cout << scheduler::printable(left_.scenario) << ", hung on the machine " << one_line(left_.machine) << ": "
+              << one_line(left_.reason) << "\n  " << grouped(order_.steps.size()) << " recorded steps to follow"
               << (lost == 0 ? "" : "; " + grouped(lost) + " events before them were overwritten") << '\n';
     const auto hang = std::find_if(made_.runs.findings.begin(), made_.runs.findings.end(),
                                    [](const scheduler::finding& each) { return is_hang(each.first.outcome); });

@@ -1,3 +1,4 @@
+#include <heddle/scheduler/printable.h>
 #include <heddle/tools/common.h>
 #include <heddle/tools/junit.h>
 #include <heddle/tools/table.h>
@@ -26,10 +27,10 @@ std::string plain(const std::string& text) {
   return made;
 }
 
-/// Text or the value of an attribute. What XML 1.0 (section 2.2) has no character for becomes a question mark.
+/// Text or the value of an attribute. What XML 1.0 (section 2.2) has no character for is written in letters.
 std::string escaped(std::string_view text) {
   std::string made;
-  for (const char letter : text) {
+  for (const char letter : scheduler::printable_lines(text)) {
     switch (letter) {
       case '&':
         made += "&amp;";
@@ -47,7 +48,7 @@ std::string escaped(std::string_view text) {
         made += "&#10;";
         break;
       default:
-        made += static_cast<unsigned char>(letter) < 0x20 && letter != '\t' ? '?' : letter;
+        made += letter;
     }
   }
   return made;
@@ -88,9 +89,11 @@ std::string junit_of(const fuzz_summary& summary, const std::string& program) {
                      std::string(to_string(each.seen()))) +
              "</system-out>\n  </testcase>\n";
   }
-  return "<?xml version=\"1.0\" encoding=\"UTF-8\"?>\n<testsuite name=\"heddle fuzz\" tests=\"" +
-         std::to_string(summary.trials.size()) + "\" failures=\"" + std::to_string(failures) +
-         "\" errors=\"0\" skipped=\"0\" time=\"" + seconds_text(seconds) + "\">\n" + cases + "</testsuite>\n";
+  const std::string counts = "tests=\"" + std::to_string(summary.trials.size()) + "\" failures=\"" +
+                             std::to_string(failures) + "\" errors=\"0\" skipped=\"0\" time=\"" +
+                             seconds_text(seconds) + "\"";
+  return "<?xml version=\"1.0\" encoding=\"UTF-8\"?>\n<testsuites " + counts + ">\n<testsuite name=\"heddle fuzz\" " +
+         counts + ">\n" + cases + "</testsuite>\n</testsuites>\n";
 }
 
 }  // namespace

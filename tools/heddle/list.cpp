@@ -1,3 +1,4 @@
+#include <heddle/scheduler/printable.h>
 #include <heddle/sim/simulation.h>
 #include <heddle/tools/commands.h>
 #include <heddle/tools/common.h>
@@ -72,10 +73,11 @@ int list(const invocation& asked) {
   for (const scenario& each : scenarios()) {
     const parameters settings = settings_of(each, sim::machine_parameters());
     const scheduler::verdict_set expected = each.expected_verdict(settings);
-    std::cout << each.name;
+    std::cout << scheduler::printable(each.name);
     if (expected != scheduler::verdict::ok) std::cout << "  (expected: " << to_string(expected) << ')';
     std::cout << '\n'
-              << indented(each.summary, 4) << painted(indented(defaults_text(each.parameters), 4), colour::faint);
+              << indented(scheduler::printable_lines(each.summary), 4)
+              << painted(indented(defaults_text(each.parameters), 4), colour::faint);
   }
   if (scenarios().empty()) std::cout << "no scenario is linked into this program\n";
   print_machine_settings();

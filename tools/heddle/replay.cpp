@@ -1,3 +1,4 @@
+#include <heddle/scheduler/printable.h>
 #include <heddle/scheduler/replay.h>
 #include <heddle/scheduler/shrink.h>
 #include <heddle/sim/run_record.h>
@@ -111,7 +112,7 @@ void print_text(const recorded_run& found, const replayed& all, const invocation
     std::cout << '\n';
   }
   if (all.first.disagreement.empty()) {
-    std::cout << recorded.scenario << ": "
+    std::cout << scheduler::printable(recorded.scenario) << ": "
               << painted(to_string(result.outcome),
                          result.outcome == scheduler::verdict::ok ? colour::good : colour::bad);
     if (!result.where.empty()) std::cout << " at " << result.where;

@@ -1,3 +1,4 @@
+#include <heddle/scheduler/printable.h>
 #include <heddle/scheduler/shrink.h>
 #include <heddle/sim/simulation.h>
 #include <heddle/tools/commands.h>
@@ -48,7 +49,7 @@ void print_json(const scheduler::shrunk& made, const std::string& file, const st
 void print_text(const scheduler::shrunk& made, const std::string& file, const std::string& program,
                 const scheduler::run_result& explained) {
   const scheduler::trace& small = made.smallest;
-  std::cout << small.scenario << ": " << painted(to_string(small.outcome), colour::bad);
+  std::cout << scheduler::printable(small.scenario) << ": " << painted(to_string(small.outcome), colour::bad);
   if (!small.where.empty()) std::cout << " at " << small.where;
   std::cout << '\n';
   table sizes({{.title = "", .side = table::align::left},

@@ -1,3 +1,4 @@
+#include <heddle/scheduler/printable.h>
 #include <heddle/tools/common.h>
 #include <heddle/tools/table.h>
 #include <heddle/tools/trial.h>
@@ -45,12 +46,13 @@ struct proved_configuration {
 };
 
 std::string outcome_of(const verification& made) {
+  if (made.is_stopped()) return "interrupted";
   if (made.found) return std::string(to_string(made.found->recorded.outcome));
   return made.result();
 }
 
 void print_configuration(const proved_configuration& each) {
-  std::cout << each.name << '\n';
+  std::cout << scheduler::printable(each.name) << '\n';
   std::vector<std::pair<std::string, std::string>> groups;  // outcome, models; in order of appearance
   uint64_t states = 0;
   double seconds = 0;
@@ -65,7 +67,7 @@ void print_configuration(const proved_configuration& each) {
   for (const auto& [outcome, models] : groups)
     std::cout << "  " << std::left << std::setw(11) << outcome << models << '\n';
   for (const auto& [model, made] : each.models) {
-    if (made.ok()) continue;
+    if (made.ok() || made.is_stopped()) continue;
     std::cout << "  " << painted("not as claimed", colour::bad) << ": " << model << (model.empty() ? "" : " ");
     if (!made.found && !made.search.complete)
       std::cout << "is incomplete, " << made.search.left_out << '\n';
@@ -87,7 +89,6 @@ std::optional<claims_result> verify_claims(const std::vector<const scenario*>& c
   const auto stopped = [&] { return options.stop != nullptr && options.stop->load(std::memory_order_relaxed); };
   for (const scenario* tested : chosen) {
     for (const std::string& line : tested->proofs) {
-      if (stopped()) break;
       std::vector<std::string> assignments = words_of(line);
       assignments.insert(assignments.end(), options.assignments.begin(), options.assignments.end());
       const settings_or_error common = simulator_settings(*tested, assignments);
@@ -97,7 +98,15 @@ std::optional<claims_result> verify_claims(const std::vector<const scenario*>& c
       }
       proved_configuration made = {.name = tested->name + " " + line, .models = {}};
       for (const std::string& model : models_of(*common.value, assignments)) {
-        if (stopped()) break;
+        if (stopped()) {
+          ++summed.not_run;
+          shown["proofs"].push_back({{"scenario", tested->name},
+                                     {"result", "not run"},
+                                     {"ok", false},
+                                     {"configuration", line},
+                                     {"progress", model.empty() ? json(nullptr) : json(model)}});
+          continue;
+        }
         parameters settings = *common.value;
         verify_options asked = options;
         asked.assignments = assignments;
@@ -112,24 +121,37 @@ std::optional<claims_result> verify_claims(const std::vector<const scenario*>& c
         made.models.push_back({.model = model, .made = verify_all_runs(*tested, settings, asked)});
         const verification& last = made.models.back().made;
         ++summed.searches;
-        summed.not_as_claimed += last.ok() ? 0 : 1;
+        summed.interrupted += last.is_stopped() ? 1 : 0;
+        summed.not_as_claimed += last.ok() || last.is_stopped() ? 0 : 1;
         json one = to_json(last);
         one["configuration"] = line;
         one["progress"] = last.settings.has("progress") ? json(last.settings.text("progress")) : json(nullptr);
         shown["proofs"].push_back(std::move(one));
       }
+      if (made.models.empty()) {
+        ++summed.configurations_not_run;
+        if (!as_json) std::cout << scheduler::printable(made.name) << ": not run\n";
+        continue;
+      }
       ++summed.configurations;
       if (!as_json) print_configuration(made);
     }
   }
-  shown["ok"] = summed.not_as_claimed == 0;
+  const bool all_run = summed.not_run == 0 && summed.interrupted == 0;
+  shown["ok"] = summed.not_as_claimed == 0 && all_run;
+  shown["not_run"] = summed.not_run;
+  shown["interrupted"] = !all_run;
   if (as_json) {
     std::cout << shown.dump(2, ' ', false, json::error_handler_t::replace) << '\n';
   } else {
     std::cout << grouped(summed.configurations) << " configurations, " << grouped(summed.searches) << " searches: "
-              << (summed.not_as_claimed == 0 ? painted("all as claimed", colour::good)
-                                             : painted(grouped(summed.not_as_claimed) + " not as claimed", colour::bad))
-              << '\n';
+              << (summed.not_as_claimed != 0 ? painted(grouped(summed.not_as_claimed) + " not as claimed", colour::bad)
+                  : all_run                  ? painted("all as claimed", colour::good)
+                                             : grouped(summed.searches - summed.interrupted) + " as claimed");
+    if (!all_run)
+      std::cout << "; interrupted, " << grouped(summed.not_run)
+                << (summed.not_run == 1 ? " search was not run" : " searches were not run");
+    std::cout << '\n';
   }
   return summed;
 }

@@ -1,3 +1,4 @@
+#include <heddle/scheduler/printable.h>
 #include <heddle/tools/commands.h>
 #include <heddle/tools/common.h>
 #include <heddle/tools/how_to_play.h>
@@ -70,7 +71,7 @@ void print_found(const verification& made, const std::string& program) {
 }
 
 void print_text(const verification& made, const std::string& program) {
-  std::cout << made.tested->name << ": ";
+  std::cout << scheduler::printable(made.tested->name) << ": ";
   if (made.found) {
     print_found(made, program);
   } else if (made.search.complete) {
@@ -105,6 +106,8 @@ int verify(const invocation& asked) {
   if (selected.chosen.empty())
     return fail(wrong_input, "no scenario asked for claims anything (scenario::proofs); leave out --all");
 
+  if (!asked.out_file.empty())
+    if (const auto failed = cannot_write(asked.out_file)) return fail(cannot_go_on, *failed);
   catch_interrupt();
   verify_options options = options_of(asked);
   if (asked.all) {
@@ -123,8 +126,17 @@ int verify(const invocation& asked) {
   }
   bool all_ok = true;
   json proofs = json::array();
-  for (size_t n = 0; n < settings.size() && !(n > 0 && interrupt_flag()); ++n) {
-    search_progress progress(selected.chosen[n]->name);
+  for (size_t n = 0; n < settings.size(); ++n) {
+    if (n > 0 && interrupt_flag()) {
+      const std::string& name = selected.chosen[n]->name;
+      if (asked.json)
+        proofs.push_back({{"scenario", name}, {"result", "not run"}, {"ok", false}});
+      else
+        std::cout << scheduler::printable(name) << ": not run\n";
+      all_ok = false;
+      continue;
+    }
+    search_progress progress(scheduler::printable(selected.chosen[n]->name));
     options.progress = [&](const sim::search_result& so_far) { progress.show(so_far); };
     verification made = verify_all_runs(*selected.chosen[n], settings[n], options);
     progress.clear();

@@ -46,6 +46,8 @@ struct verification {
 
   /// "proved", "violated", "incomplete".
   const char* result() const { return found ? "violated" : search.complete ? "proved" : "incomplete"; }
+  /// Whether somebody stopped it before it had an answer.
+  bool is_stopped() const { return !found && !search.complete && search.left_out == sim::search_was_stopped; }
   /// A proof where none was to be found is as wrong as a violation where there should be none.
   bool ok() const {
     if (found) return expected.contains(found->recorded.outcome) && found->not_reproducible.empty();
@@ -68,6 +70,9 @@ struct claims_result {
   uint64_t configurations = 0;
   uint64_t searches = 0;
   uint64_t not_as_claimed = 0;
+  uint64_t interrupted = 0;  ///< searches that were stopped before they had an answer: nothing is known of them
+  uint64_t not_run = 0;      ///< searches that were never begun, for the same reason
+  uint64_t configurations_not_run = 0;  ///< all of whose searches were not
 };
 std::optional<claims_result> verify_claims(const std::vector<const scenario*>& chosen, const verify_options& options,
                                            bool as_json, std::string& error);

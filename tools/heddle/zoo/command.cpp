@@ -1,4 +1,5 @@
 #include <fnmatch.h>
+#include <heddle/scheduler/printable.h>
 #include <heddle/tools/commands.h>
 #include <heddle/tools/common.h>
 #include <heddle/tools/interrupt.h>
@@ -54,7 +55,7 @@ class zoo_progress {
     const std::scoped_lock guard(lock_);
     ++done_;
     if (!is_terminal(STDERR_FILENO)) return;
-    std::fprintf(stderr, "\r\033[K%zu/%zu %s", done_, count_, shortened(name, 60).c_str());
+    std::fprintf(stderr, "\r\033[K%zu/%zu %s", done_, count_, shortened(scheduler::printable(name), 60).c_str());
     shown_ = true;
   }
 
@@ -118,13 +119,15 @@ json to_json(const zoo_entry& entry, const zoo_result& result) {
           {"ordinary", result.ordinary ? to_json(*result.ordinary) : json(nullptr)},
           {"twin_schedules", result.twin_schedules},
           {"twin_ok", result.twin_ok()},
+          {"run", result.begun},
+          {"interrupted", result.interrupted},
           {"ok", result.ok()}};
 }
 
 /// What is wrong with an entry, in words; empty when nothing is.
 std::string complaint(const zoo_entry& entry, const zoo_result& result, const zoo_options& options) {
-  if (result.interrupted || result.ok()) return {};
-  const std::string name = entry.bug->name + ": ";
+  if (!result.begun || result.interrupted || result.ok()) return {};
+  const std::string name = scheduler::printable(entry.bug->name) + ": ";
   if (!result.found && !result.expected.contains(scheduler::verdict::ok))
     return name + to_string(result.expected) + " was expected, and not found in " + grouped(options.schedules) +
            " schedules\n";
@@ -138,9 +141,9 @@ std::string complaint(const zoo_entry& entry, const zoo_result& result, const zo
     return name + "the finding in a larger program cannot be repeated, or not be shrunk\n  " +
            to_token(result.ordinary->search.first) + '\n';
   if (result.twin_finding)
-    return entry.twin->name + ": " + std::string(to_string(result.twin_finding->first.outcome)) + " at " +
-           result.twin_finding->first.where + " with seed " + std::to_string(result.twin_finding->first.seed) + "\n  " +
-           to_token(result.twin_finding->first) + '\n';
+    return scheduler::printable(entry.twin->name) + ": " + std::string(to_string(result.twin_finding->first.outcome)) +
+           " at " + result.twin_finding->first.where + " with seed " + std::to_string(result.twin_finding->first.seed) +
+           "\n  " + to_token(result.twin_finding->first) + '\n';
   return {};
 }
 
@@ -160,14 +163,25 @@ void print_table(const std::vector<zoo_entry>& entries, const std::vector<zoo_re
                {.title = ""}});
   for (size_t index = 0; index < entries.size(); ++index) {
     const zoo_result& each = results[index];
-    if (each.twin_schedules == 0 && each.schedules_to_find == 0) continue;  // interrupted before it began
-    shown.add({{.text = entries[index].bug->name},
+    if (!each.begun) {
+      shown.add({{.text = scheduler::printable(entries[index].bug->name)},
+                 {.text = "not run"},
+                 {.text = "-"},
+                 {.text = "-"},
+                 {.text = "-"},
+                 {.text = "-"},
+                 {.text = ""}});
+      continue;
+    }
+    shown.add({{.text = scheduler::printable(entries[index].bug->name)},
                {.text = std::string(to_string(each.found ? each.first.outcome : scheduler::verdict::ok))},
                {.text = each.found ? grouped(each.schedules_to_find) : "-"},
                {.text = sizes(each)},
                {.text = each.ordinary ? sizes(each.ordinary->search) : "-"},
                {.text = grouped(each.twin_schedules)},
-               {.text = each.ok() ? "ok" : "WRONG", .shown = each.ok() ? colour::good : colour::bad}});
+               each.ok()          ? table::cell{.text = "ok", .shown = colour::good}
+               : each.interrupted ? table::cell{.text = "interrupted", .shown = colour::warning}
+                                  : table::cell{.text = "WRONG", .shown = colour::bad}});
   }
   shown.print(std::cout, width_max);
 }
@@ -204,13 +218,17 @@ int look_after_all(const invocation& asked, const std::vector<zoo_entry>& entrie
       progress.done_with(entries[index].bug->name);
     });
   }
-  const auto right = static_cast<size_t>(
-      std::count_if(results.begin(), results.end(), [](const zoo_result& each) { return each.ok(); }));
+  const auto count = [&](auto&& is) { return static_cast<size_t>(std::count_if(results.begin(), results.end(), is)); };
+  const size_t right = count([](const zoo_result& each) { return each.ok(); });
+  const size_t not_run = count([](const zoo_result& each) { return !each.begun; });
+  const size_t cut_short = count([](const zoo_result& each) { return each.begun && each.interrupted && !each.ok(); });
+  const size_t not_right = results.size() - right - not_run - cut_short;
   const bool all_right = right == results.size();
   if (asked.json) {
     json listed = json::array();
     for (size_t index = 0; index < entries.size(); ++index) listed.push_back(to_json(entries[index], results[index]));
-    const json all = {{"entries", listed}, {"ok", all_right}, {"interrupted", interrupt_flag().load()}};
+    const json all = {
+        {"entries", listed}, {"ok", all_right}, {"not_run", not_run}, {"interrupted", interrupt_flag().load()}};
     std::cout << all.dump(2, ' ', false, json::error_handler_t::replace) << '\n';
   } else {
     print_table(entries, results);
@@ -224,8 +242,13 @@ int look_after_all(const invocation& asked, const std::vector<zoo_entry>& entrie
     }
     std::cout << '\n'
               << entries.size() << (entries.size() == 1 ? " entry, " : " entries, ")
-              << (all_right ? "all as expected" : std::to_string(entries.size() - right) + " WRONG") << "; shrunk to "
-              << percent(median(smallest)) << " of the steps (median)";
+              << (all_right        ? "all as expected"
+                  : not_right != 0 ? std::to_string(not_right) + " WRONG"
+                                   : std::to_string(right) + " as expected");
+    if (interrupt_flag())
+      std::cout << "; interrupted, " << not_run << (not_run == 1 ? " was not run" : " were not run")
+                << (cut_short == 0 ? "" : ", " + std::to_string(cut_short) + " not to their end");
+    std::cout << "; shrunk to " << percent(median(smallest)) << " of the steps (median)";
     if (!ordinary.empty()) std::cout << ", and to " << percent(median(ordinary)) << " in larger programs";
     std::cout << '\n';
   }

@@ -118,6 +118,7 @@ zoo_result look_after(sim::simulation& machine, const zoo_entry& entry, const zo
   made.twin_schedules = twin.runs.schedules;
   if (!twin.runs.findings.empty()) made.twin_finding = twin.runs.findings.front();
   made.interrupted = is_stopped(options);
+  made.begun = !made.interrupted || searched.runs.schedules != 0;
   return made;
 }
 

@@ -62,7 +62,8 @@ struct zoo_result : zoo_search {
   std::optional<zoo_ordinary> ordinary = {};  ///< nothing where the bug was not found in any larger program
   uint64_t twin_schedules = 0;
   std::optional<scheduler::finding> twin_finding = {};
-  bool interrupted = false;
+  bool begun = false;        ///< nothing is known of an entry that was never begun
+  bool interrupted = false;  ///< before its end
 
   bool twin_ok() const { return twin_schedules > 0 && !twin_finding; }
   /// Of an entry that expects `ok`, because what it does was once taken for a bug and is none, nothing may be found.
