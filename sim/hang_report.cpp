@@ -87,23 +87,25 @@ bool hang_report::waits_for_an_end(const lane& who) {
 }
 
 // What it has read in the last turn of its loop; what it keeps beside that may be of loops that it has left.
-std::vector<watched> hang_report::looked_at(const lane& who) const {
+const std::vector<watched>& hang_report::looked_at(const lane& who) const {
+  const auto [known, fresh] = looked_at_.try_emplace(&who);
+  std::vector<watched>& read = known->second;
+  if (!fresh) return read;
   const std::vector<watched>& all = who.reads.entries();
-  const auto turn = world_.recorder_->last_turn_of(who);
-  if (!turn) return all;
-  std::vector<watched> read;
-  for (const watched& each : all)
-    if (std::any_of(turn->begin(), turn->end(),
-                    [&](const watched& one) { return one.overlaps(each.address, each.size_bytes); }))
-      read.push_back(each);
-  return read.empty() ? all : read;
+  if (const auto turn = world_.recorder_->last_turn_of(who))
+    for (const watched& each : all)
+      if (std::any_of(turn->begin(), turn->end(),
+                      [&](const watched& one) { return one.overlaps(each.address, each.size_bytes); }))
+        read.push_back(each);
+  if (read.empty()) read = all;
+  return read;
 }
 
 // Whether it goes on by nothing but what would let the other one, who looks at `words`, go on too: it will not be the one that changes them.
 bool hang_report::only_follows(const lane& who, const std::vector<watched>& words) const {
   if (who.state != lane_state::waiting || waits_for_an_end(who)) return false;
   if (who.pending.kind == operation_kind::lock_mutex || is_masked_off(who)) return false;
-  const std::vector<watched> own = looked_at(who);
+  const std::vector<watched>& own = looked_at(who);
   return !own.empty() && std::all_of(own.begin(), own.end(), [&](const watched& each) {
     return std::any_of(words.begin(), words.end(),
                        [&](const watched& one) { return one.overlaps(each.address, each.size_bytes); });
@@ -308,7 +310,7 @@ std::string hang_report::watching(const lane& who, wait_graph& graph) {
           graph.add(*who.of, lane_bit(who), world_.waves_[n], all_lanes, "its end");
     return text;
   }
-  const std::vector<watched> words = looked_at(who);
+  const std::vector<watched>& words = looked_at(who);
   size_t shown = 0;
   bool any = false;  // of those who could change something is known
   for (const watched& entry : words) {

@@ -6,6 +6,7 @@
 #include <heddle/sim/wait_graph.h>
 
 #include <string>
+#include <unordered_map>
 #include <vector>
 
 namespace heddle::sim {
@@ -44,7 +45,7 @@ class hang_report {
   void wait_for_places(const wave& waiting);
   std::string who_could_change(const lane& who, const watched& entry) const;
   static bool waits_for_an_end(const lane& who);
-  std::vector<watched> looked_at(const lane& who) const;
+  const std::vector<watched>& looked_at(const lane& who) const;
   bool only_follows(const lane& who, const std::vector<watched>& words) const;
   /// Whether `other` could change what `who` looks at, before anything else has let that go on.
   bool may_change(const lane& other, const lane& who, const std::vector<watched>& words) const;
@@ -65,6 +66,7 @@ class hang_report {
   wait_graph graph_;
   std::vector<group> groups_;
   std::vector<std::string> unexplained_;
+  mutable std::unordered_map<const lane*, std::vector<watched>> looked_at_;  ///< what looked_at() has found
   uint64_t not_started_ = 0;
 };
 
