@@ -66,6 +66,12 @@ std::string decided_text(const run_record& of, const scheduler::deciding_choices
     if (!line.empty()) lines.push_back(std::move(line));
   }
   if (lines.empty()) return {};
+  // Of many the most telling first: what came ahead of something else, and last what only let time pass.
+  const auto rank = [](const std::string& line) {
+    return line.find(", ahead of ") != std::string::npos ? 0 : line.starts_with("a store went on its way") ? 2 : 1;
+  };
+  std::stable_sort(lines.begin(), lines.end(),
+                   [&](const std::string& one, const std::string& other) { return rank(one) < rank(other); });
   std::string text(!found.each_alone ? together_decided : lines.size() == 1 ? one_decided : several_decided);
   for (size_t n = 0; n < std::min(lines.size(), most_decided); ++n) text += "  " + lines[n] + '\n';
   if (lines.size() > most_decided) text += "  ... and " + std::to_string(lines.size() - most_decided) + " more\n";
