@@ -39,14 +39,14 @@ TEST(input, commands_and_options_that_are_none_are_refused_with_the_nearest) {
 
 TEST(input, an_option_that_is_given_nothing_is_refused) {
   expect_refused({"fuzz", "port.echo", "--out", ""}, "fuzz: --out cannot be empty");
-  expect_refused({"fuzz", "port.echo", "--junit="}, "fuzz: --junit cannot be empty");
+  expect_refused({"fuzz", "port.echo", "--junit", ""}, "fuzz: --junit cannot be empty");
   expect_refused({"fuzz", "port.echo", "--seed", ""}, "fuzz: --seed cannot be empty");
   expect_refused({"fuzz", "--resume", ""}, "fuzz: --resume cannot be empty");
 }
 
 TEST(input, seeds_do_not_wrap) {
   const std::string last = "18446744073709551615";
-  const std::string tail = " for so many schedules: the last seed there is is " + last;
+  const std::string tail = " for so many schedules: the last seed is " + last;
   expect_refused({"fuzz", "port.echo", "--seed", last, "--schedules", "2"}, "--seed cannot be " + last + tail);
   expect_refused({"fuzz", "port.echo", "--seed", last, "--time", "1"}, "--seed cannot be " + last + tail);
   expect_refused({"zoo", "--seed", "18446744073709551600", "--schedules", "1", "--twin", "17"},

@@ -266,7 +266,7 @@ std::string seeds_wrap(const invocation& asked) {
   if (asked.compare) seeds *= trials_of_comparison;
   if (asked.schedules == 0) seeds = wide{uint64_t{1} << 40} * asked.part.parts;
   if (asked.seed + seeds - 1 <= ~uint64_t{0}) return {};
-  return "--seed cannot be " + std::to_string(asked.seed) + " for so many schedules: the last seed there is is " +
+  return "--seed cannot be " + std::to_string(asked.seed) + " for so many schedules: the last seed is " +
          std::to_string(~uint64_t{0});
 }
 
