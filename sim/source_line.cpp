@@ -12,6 +12,7 @@
 #include <filesystem>
 #include <map>
 #include <mutex>
+#include <string_view>
 
 // The linker's: where the program lies.
 extern "C" const char __executable_start;  // NOLINT(bugprone-reserved-identifier)
@@ -152,6 +153,9 @@ class debug_info {
       // Start-up code of the C library may say where somebody has built that.
       if (name == nullptr || !is_cpp(dwarf_srclang(unit))) continue;
       std::filesystem::path file = name;
+      // heddle's own, as it is compiled (cmake/compile.cmake): they lie nowhere.
+      const std::string_view first = file.is_relative() ? std::string_view(name) : std::string_view();
+      if (first.starts_with("sim/") || first.starts_with("scheduler/") || first.starts_with("tools/heddle/")) continue;
       const std::filesystem::path build = compiled_in == nullptr ? "" : compiled_in;
       if (file.is_relative() && build.is_absolute()) file = build / file;
       file = file.lexically_normal().parent_path();

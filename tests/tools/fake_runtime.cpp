@@ -25,7 +25,10 @@ uint32_t wave_id() { return wave_now; }
 void fence(memory_order, scope) {}
 void trap(fault, const char*) { std::abort(); }
 
-void* allocate(size_t, bool, const char*, uint32_t) { return words.emplace_back(std::make_unique<uint32_t>(0)).get(); }
+void* allocate(size_t, bool, const char*, uint32_t, const void*) {
+  return words.emplace_back(std::make_unique<uint32_t>(0)).get();
+}
+void device_ends(const void*) {}
 uint64_t load(const void* address, uint32_t, memory_order, scope) { return word_at(address); }
 void store(void* address, uint32_t, uint64_t value, memory_order, scope) {
   word_at(address) = static_cast<uint32_t>(value);

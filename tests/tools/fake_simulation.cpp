@@ -14,6 +14,7 @@ namespace heddle::sim {
 class world {};
 
 std::string source_folder() { return {}; }
+std::string source_line::where() const { return file.empty() ? function : file + ":" + std::to_string(line); }
 
 namespace {
 thread_local tests::fake_run* running = nullptr;  // a machine is used by one thread at a time

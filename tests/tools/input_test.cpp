@@ -122,7 +122,7 @@ TEST(input, a_trace_of_another_build_is_refused_with_the_command_that_searches_a
   EXPECT_EQ(ended.status, 2);
   EXPECT_EQ(line_count(ended.err), 1u);
   EXPECT_NE(ended.err.find("another build"), std::string::npos) << ended.err;
-  EXPECT_NE(ended.err.find("at choice 2 the run asks for actor out of 7, but recorded is actor out of 4. " +
+  EXPECT_NE(ended.err.find("at choice 3 the run asks for actor out of 7, but the recording ends there. " +
                            std::string(FAKE_HEDDLE_REBUILT) + " replay --try TOKEN follows it as far as it fits"),
             std::string::npos)
       << ended.err;

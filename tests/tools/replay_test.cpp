@@ -85,7 +85,7 @@ TEST(replay, tries_a_trace_of_another_build_and_says_where_it_left) {
   EXPECT_EQ(ended.err, "");
   for (const char* const told :
        {"fake.edited: assertion at fake/edited.cpp:8", "another build",
-        "it left the recording at step 2, choice 2 the run asks for actor out of 7, but recorded is actor out of 4",
+        "it left the recording at step 3, choice 3 the run asks for actor out of 7, but the recording ends there",
         "it ended at another line, else as the recorded run: assertion at fake/edited.cpp:7"})
     EXPECT_NE(ended.out.find(told), std::string::npos) << told << "\n" << ended.out;
   // What was made is a trace of this build.
