@@ -234,13 +234,13 @@ void name_actor(const lane& who, fault_note& note) {
 
 // Where an interrupted lane goes on: on a stack of its own, no longer in a handler.
 extern "C" [[noreturn]] void heddle_end_run() {
+  world::current = nullptr;
   sigset_t all;
   sigemptyset(&all);
   for (const int each : caught) sigaddset(&all, each);
   sigaddset(&all, watch_signal());
   pthread_sigmask(SIG_UNBLOCK, &all, nullptr);
   world& here = *world::instance;
-  world::current = nullptr;
   if (mine->note.kind == fault_note::what::abandoned) here.abandon(*mine->who);
   const bool stuck = mine->note.kind == fault_note::what::stuck;
   here.end_at(*mine->who, stuck ? scheduler::verdict::stuck : scheduler::verdict::crash, message_of(mine->note),
@@ -253,6 +253,19 @@ void end_in_place(lane& who, ucontext_t& context) {
   mine->who = &who;
   go_on_at(context, &heddle_end_run, mine->ending_stack_top());
 }
+
+/// A handler is no code under test, whatever it calls.
+class left_code_under_test {
+ public:
+  left_code_under_test() : was_(world::current) { world::current = nullptr; }
+  ~left_code_under_test() { world::current = was_; }
+  left_code_under_test(const left_code_under_test&) = delete;
+  left_code_under_test& operator=(const left_code_under_test&) = delete;
+  const lane* lane_that_ran() const { return was_; }
+
+ private:
+  lane* was_;
+};
 
 void pass_on(int signal, const siginfo_t& fault) {
   world::current = nullptr;  // the calls below are no lane's
@@ -273,6 +286,7 @@ void take_numbers(const world& here, fault_note& note) {
 }
 
 void on_fault(int signal, siginfo_t* fault, void* raw) {
+  const left_code_under_test here_and_now;
   const int error_before = errno;
   auto& context = *static_cast<ucontext_t*>(raw);
   if (mine == nullptr || mine->in_handler != 0) {
@@ -318,7 +332,7 @@ void on_fault(int signal, siginfo_t* fault, void* raw) {
     return;
   }
   name_actor(*who, note);
-  const bool in_code_under_test = world::current == who;
+  const bool in_code_under_test = here_and_now.lane_that_ran() == who;
   const bool overflows = note.kind == fault_note::what::overflow;
   const bool asked_for = !in_code_under_test && !overflows && is_of_pending(*who, *fault);
   note.in_simulator = !in_code_under_test && !asked_for && !overflows;
@@ -348,6 +362,7 @@ void on_fault(int signal, siginfo_t* fault, void* raw) {
 }
 
 void on_watch(int, siginfo_t*, void* raw) {
+  const left_code_under_test here_and_now;
   const int error_before = errno;
   using asks = watched_run::asks;
   watched_run* const by = watcher;
@@ -365,7 +380,7 @@ void on_watch(int, siginfo_t*, void* raw) {
   auto& context = *static_cast<ucontext_t*>(raw);
   const registers at = registers_of(context);
   lane* const who = here->lane_on(reinterpret_cast<const std::byte*>(at.sp));
-  if (who != nullptr && world::current == who && can_end_in_place()) {
+  if (who != nullptr && here_and_now.lane_that_ran() == who && can_end_in_place()) {
     const bool trusted = here->is_in_image(reinterpret_cast<const void*>(at.pc)) || in_system_call(at.pc);
     if (trusted || by->insists.load(std::memory_order_relaxed)) {
       fault_note& note = mine->note;

@@ -159,6 +159,17 @@ struct in_copy_options {
 };
 std::string in_copy(const std::function<std::string()>& work, const in_copy_options& otherwise);
 
+/// Calls `work` in copies, at most `most` at a time, for each index below `count`, and `done` here with what it returns, or `ended` when the copy
+/// ended before. When this process is interrupted, none is begun any more.
+struct copies_options {
+  uint32_t most = 1;
+  size_t count = 0;
+  std::function<std::string(size_t index)> work;
+  std::function<void(size_t index, const std::string& result)> done;
+  std::function<void(size_t index, const sudden_end& how)> ended;
+};
+void in_copies(const copies_options& asked);
+
 /// Leaves a text to the process that called in_copy; of no effect elsewhere.
 void tell_parent(const std::string& text);
 

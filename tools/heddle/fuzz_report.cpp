@@ -153,10 +153,12 @@ std::string describe(const scheduler::finding& found, const scheduler::verdict_s
           " schedules, the first with seed " + std::to_string(found.first.seed) + '\n';
   if (!found.message.empty()) text += indented(found.message, 2);
   if (!found.not_reproducible.empty())
-    text += indented(
-        painted("not reproducible: ", colour::bad) + found.not_reproducible +
-            "\nMost likely the code under test keeps state in statics or on the heap from one schedule to the next.",
-        2);
+    text += indented(painted("not reproducible: ", colour::bad) + found.not_reproducible +
+                         (found.first.outcome == scheduler::verdict::crash
+                              ? ""
+                              : "\nMost likely the code under test keeps state in statics or on the heap from one "
+                                "schedule to the next."),
+                     2);
   const auto [summary, details] = paragraphs(found.report);
   return text + indented(summary, 2) + how_to_play(found.first, program, file, page) + indented(details, 2);
 }

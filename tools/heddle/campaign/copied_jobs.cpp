@@ -221,6 +221,11 @@ scheduler::finding copied_jobs::explain(uint64_t seed, const sudden_end& seen, s
 }
 
 void copied_jobs::work_on(scenario_campaign& campaign) {
+  run_all(campaign, [] {});
+  complete(campaign);
+}
+
+void copied_jobs::run_all(scenario_campaign& campaign, const std::function<void()>& after_look) {
   without_estimate_ = false;
   killed_.clear();
   ended_early_ = 0;
@@ -232,6 +237,7 @@ void copied_jobs::work_on(scenario_campaign& campaign) {
     }
     if (busy.empty()) break;
     wait_for_any(busy);
+    after_look();
     for (member& each : members_) {
       if (!each.works) continue;
       const bool over = each.copy->has_ended();
@@ -242,10 +248,8 @@ void copied_jobs::work_on(scenario_campaign& campaign) {
     }
   }
   for (member& each : members_) each.copy = nullptr;
-  complete(campaign);
 }
 
-/// Explains again what a journal only names.
 void copied_jobs::complete(scenario_campaign& campaign) {
   for (const scheduler::finding& each : campaign.unexplained()) {
     if (interrupt_flag().load(std::memory_order_relaxed)) return;

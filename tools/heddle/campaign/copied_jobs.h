@@ -23,6 +23,11 @@ class copied_jobs final : public campaign_crew {
   uint32_t size() const override { return count_; }
   void work_on(scenario_campaign& campaign) override;
 
+  /// Until all is dealt out; `after_look` is called some times in a second.
+  void run_all(scenario_campaign& campaign, const std::function<void()>& after_look);
+  /// Explains again what a journal only names.
+  void complete(scenario_campaign& campaign);
+
  private:
   struct member {
     std::unique_ptr<copied_process> copy = nullptr;
@@ -40,7 +45,6 @@ class copied_jobs final : public campaign_crew {
   void give_up(member& who, scenario_campaign& campaign);
   void finish_stopped(member& who, scenario_campaign& campaign);
   scheduler::finding explain(uint64_t seed, const sudden_end& seen, scenario_campaign& campaign);
-  void complete(scenario_campaign& campaign);
 
   uint32_t count_;
   std::string strategy_;

@@ -26,6 +26,8 @@ scenario_campaign::scenario_campaign(const scenario& tested, const parameters& s
       sum_(options_.before.sum) {
   for (const scheduler::finding& each : sum_.findings)
     kept_.push_back({scheduler::failure::of(each.first), each.first.seed, {}});
+  for (const scheduler::finding& each : options_.known)
+    kept_.push_back({scheduler::failure::of(each.first), each.first.seed, {}});
   if (options_.resumed) look_into_folder();
 }
 
@@ -158,6 +160,13 @@ bool scenario_campaign::keep(const scheduler::finding& found) {
   kept_finding* known = kept(scheduler::failure::of(found.first));
   if (known != nullptr && (known->seed < found.first.seed || (known->seed == found.first.seed && !known->from_folder)))
     return !stopped();
+  if (options_.keeps_elsewhere) {
+    if (known == nullptr)
+      kept_.push_back({scheduler::failure::of(found.first), found.first.seed, {}});
+    else
+      known->seed = found.first.seed;
+    return options_.keeps_elsewhere(found) && !stopped();
+  }
   bool own = false;
   const std::string file = options_.folder.empty() || !error_.empty() ? "" : write(found.first, own);
   if (stopped()) return false;
@@ -222,6 +231,7 @@ void scenario_campaign::stood_still(uint64_t more) {
 }
 
 std::vector<scheduler::finding> scenario_campaign::unexplained() const {
+  if (options_.keeps_elsewhere) return {};
   const std::scoped_lock guard(lock_);
   std::vector<scheduler::finding> all;
   for (const scheduler::finding& each : sum_.findings)

@@ -37,6 +37,10 @@ class scenario_campaign {
     journal* kept_in = nullptr;               ///< null: in none
     bool resumed = false;                     ///< traces in the folder may be this campaign's own
     scenario_record before = {};              ///< what has been run already
+    /// Of a part of a campaign that others lead: findings are given to them, who say whether to go on, and need no explanation where they know
+    /// the group already. Null: it is a whole one.
+    std::function<bool(const scheduler::finding&)> keeps_elsewhere = nullptr;
+    std::vector<scheduler::finding> known = {};
     /// Called by one thread at a time, now and then, with what there is so far.
     std::function<void(const scheduler::campaign_result&)> progress = nullptr;
   };

@@ -1,5 +1,6 @@
 #include <heddle/tools/commands.h>
 #include <heddle/tools/common.h>
+#include <heddle/tools/copied_process.h>
 #include <heddle/tools/interrupt.h>
 #include <heddle/tools/mpi/main.h>
 #include <heddle/tools/mpi/ranks.h>
@@ -45,7 +46,8 @@ int lead(const tools::invocation& asked, bool& lost_any) {
   }
   if (leader == nullptr) leader = std::make_unique<tools::rank_leader>("random");
   lost_any = leader->lost_any();
-  return tools::finish_output(status);
+  status = tools::finish_output(status);
+  return status == tools::interrupted ? tools::interrupt_status() : status;
 }
 
 }  // namespace
@@ -57,6 +59,7 @@ int mpi_main(int argument_count, char** arguments) {
   int rank = 0;
   MPI_Comm_rank(MPI_COMM_WORLD, &rank);
   const tools::invocation_or_error read = tools::parse_command_line(argument_count, arguments);
+  tools::care_of_runs() = {.in_process = read.value.in_process, .stuck_seconds = read.value.stuck_seconds};
   int status = tools::as_expected;
   bool lost_any = false;
   if (!read.error.empty()) {

@@ -1,5 +1,7 @@
 #include <heddle/scheduler/estimate.h>
+#include <heddle/tools/campaign/copied_jobs.h>
 #include <heddle/tools/campaign/messages.h>
+#include <heddle/tools/copied_process.h>
 #include <heddle/tools/explain.h>
 #include <heddle/tools/interrupt.h>
 #include <heddle/tools/mpi/ranks.h>
@@ -50,6 +52,7 @@ bool sent(int to, int kind, const std::string& text) {
 // -- the leader -----------------------------------------------------------------------------------------------------------------
 
 rank_leader::rank_leader(const std::string& strategy) : own_(make_worker(strategy)), strategy_(strategy) {
+  if (!care_of_runs().in_process) copies_ = std::make_unique<copied_jobs>(1, strategy);
   int ranks = 1;
   MPI_Comm_size(MPI_COMM_WORLD, &ranks);
   members_.resize(static_cast<size_t>(ranks));
@@ -158,7 +161,8 @@ void rank_leader::work_on(scenario_campaign& campaign) {
   any_left_ = true;
   while (true) {
     poll();
-    const std::optional<seed_range> seeds = campaign.next();
+    if (copies_ != nullptr) copies_->run_all(campaign, [this] { poll(); });
+    const std::optional<seed_range> seeds = copies_ != nullptr ? std::nullopt : campaign.next();
     if (seeds) {
       scheduler::campaign_result made = campaign.run(*own_, *seeds, [this] { poll(); });
       longest_ = std::max(longest_, made.seconds);
@@ -171,7 +175,10 @@ void rank_leader::work_on(scenario_campaign& campaign) {
     if (!poll()) std::this_thread::sleep_for(std::chrono::microseconds(100));
     leave_out_the_slow();
   }
-  campaign.complete(*own_);
+  if (copies_ != nullptr)
+    copies_->complete(campaign);
+  else
+    campaign.complete(*own_);
   campaign_ = nullptr;
 }
 
@@ -186,7 +193,7 @@ class follower {
   void run(const piece_to_run& asked) {
     if (asked.scenario != scenario_ || asked.strategy != strategy_ || asked.settings != values_) prepare(asked);
     piece_done done{.number = asked.number, .result = {}};
-    if (worker_ != nullptr && worker_->deciding != nullptr) done.result = run_piece(asked);
+    if (is_ready_) done.result = care_of_runs().in_process ? run_piece(asked) : run_in_copies(asked);
     sent(0, tag_done, to_text(done));
   }
 
@@ -209,10 +216,34 @@ class follower {
     if (tested_ != nullptr) settings = simulator_settings(*tested_, assignments);
     if (!settings.value) worker_ = nullptr;  // another program than the leader's: it gets nothing back
     settings_ = settings.value.value_or(parameters());
-    if (worker_ == nullptr || worker_->deciding == nullptr) return;
+    is_ready_ = worker_ != nullptr && worker_->deciding != nullptr;
+    if (!is_ready_ || !care_of_runs().in_process) return;
     estimate_ = scheduler::estimate_for(*worker_->deciding, [&](scheduler::choice_source& choices) {
       run_scenario(worker_->machine, *tested_, settings_, choices, false);
     });
+  }
+
+  scheduler::campaign_result run_in_copies(const piece_to_run& asked) {
+    const auto keep = [&](const scheduler::finding& found) { return told_leader(asked, found); };
+    scenario_campaign part(*tested_, settings_,
+                           {.strategy = strategy_,
+                            .seeds = asked.seeds,
+                            .stop = &interrupt_flag(),
+                            .keeps_elsewhere = keep,
+                            .known = asked.known});
+    copied_jobs(1, strategy_).work_on(part);
+    trial made = part.take();
+    // Of a piece that was cut short nobody would know which seeds have been run.
+    return made.runs.schedules == asked.seeds.count ? std::move(made.runs) : scheduler::campaign_result();
+  }
+
+  /// Whether to go on.
+  static bool told_leader(const piece_to_run& asked, const scheduler::finding& found) {
+    sent(0, tag_found, to_text(piece_found{.number = asked.number, .found = found}));
+    // The next seed is started when this one's trace is on the disk.
+    MPI_Status status;
+    MPI_Probe(0, tag_kept, MPI_COMM_WORLD, &status);
+    return received(0, tag_kept, size_of(status)) == "1";
   }
 
   scheduler::campaign_result run_piece(const piece_to_run& asked) {
@@ -230,11 +261,7 @@ class follower {
     };
     piece.found = [&](const scheduler::finding& found) {
       learn(found.first);
-      sent(0, tag_found, to_text(piece_found{.number = asked.number, .found = found}));
-      // The next seed is started when this one's trace is on the disk.
-      MPI_Status status;
-      MPI_Probe(0, tag_kept, MPI_COMM_WORLD, &status);
-      return received(0, tag_kept, size_of(status)) == "1";
+      return told_leader(asked, found);
     };
     return scheduler::run_campaign(piece, *worker_->deciding, [&](scheduler::choice_source& choices, bool explain) {
       return run_or_explain(worker_->machine, *tested_, settings_, choices, explain);
@@ -252,6 +279,7 @@ class follower {
   std::string scenario_;
   std::string strategy_;
   std::vector<std::pair<std::string, std::string>> values_;
+  bool is_ready_ = false;
   const scenario* tested_ = nullptr;
   parameters settings_;
   std::unique_ptr<campaign_worker> worker_;

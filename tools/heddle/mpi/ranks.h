@@ -1,7 +1,7 @@
 // A campaign over the ranks of an MPI program: rank 0 deals out the seeds, works itself, and alone writes; the others run what they get.
 #pragma once
 
-#include <heddle/tools/campaign/jobs.h>
+#include <heddle/tools/campaign/copied_jobs.h>
 
 #include <chrono>
 #include <memory>
@@ -43,6 +43,7 @@ class rank_leader final : public campaign_crew {
   void leave_out_the_slow();
 
   std::unique_ptr<campaign_worker> own_;
+  std::unique_ptr<copied_jobs> copies_;  ///< null where schedules run in this process
   std::string strategy_;
   std::vector<member> members_;            ///< by rank; the first is this one and stays as it is
   scenario_campaign* campaign_ = nullptr;  ///< that is worked on

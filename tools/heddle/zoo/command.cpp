@@ -2,15 +2,11 @@
 #include <heddle/scheduler/printable.h>
 #include <heddle/tools/commands.h>
 #include <heddle/tools/common.h>
+#include <heddle/tools/copied_process.h>
 #include <heddle/tools/interrupt.h>
 #include <heddle/tools/table.h>
 #include <heddle/tools/trial.h>
 #include <heddle/tools/zoo/keeper.h>
-#include <tbb/enumerable_thread_specific.h>
-#include <tbb/global_control.h>
-#include <tbb/parallel_for.h>
-#include <tbb/partitioner.h>
-#include <tbb/task_arena.h>
 #include <unistd.h>
 
 #include <algorithm>
@@ -18,7 +14,6 @@
 #include <cstdio>
 #include <functional>
 #include <iostream>
-#include <mutex>
 #include <nlohmann/json.hpp>
 #include <thread>
 
@@ -29,16 +24,25 @@ using json = nlohmann::ordered_json;
 
 constexpr size_t width_max = 100;
 
-/// Calls `work(machine, index)` for each index below `count`, on so many threads, each with a machine of its own.
-void for_each_entry(uint32_t jobs, size_t count, const std::function<void(sim::simulation&, size_t)>& work) {
-  const tbb::global_control allowed(tbb::global_control::max_allowed_parallelism, jobs);
-  tbb::task_arena arena(static_cast<int>(jobs));
-  tbb::enumerable_thread_specific<std::unique_ptr<sim::simulation>> machines(
-      [] { return std::make_unique<sim::simulation>(); });
-  arena.execute([&] {
-    tbb::parallel_for(
-        size_t{0}, count, [&](size_t index) { work(*machines.local(), index); }, tbb::simple_partitioner());
-  });
+/// Calls `work(machine, index)` for each index below `count`, in so many copies of this process at a time, each with a machine of its own, and
+/// `done` here with what it says, or `ended` where a copy has ended otherwise.
+void for_each_entry(uint32_t jobs, size_t count, const std::function<std::string(sim::simulation&, size_t)>& work,
+                    const std::function<void(size_t, const std::string&)>& done,
+                    const std::function<void(size_t, const sudden_end&)>& ended) {
+  if (care_of_runs().in_process) {
+    sim::simulation machine;
+    for (size_t index = 0; index < count && !interrupt_flag(); ++index) done(index, work(machine, index));
+    return;
+  }
+  in_copies({.most = jobs,
+             .count = count,
+             .work =
+                 [&](size_t index) {
+                   sim::simulation machine;
+                   return work(machine, index);
+                 },
+             .done = done,
+             .ended = ended});
 }
 
 /// "12/70 zoo.NAME" on a terminal.
@@ -52,7 +56,6 @@ class zoo_progress {
   zoo_progress& operator=(const zoo_progress&) = delete;
 
   void done_with(const std::string& name) {
-    const std::scoped_lock guard(lock_);
     ++done_;
     if (!is_terminal(STDERR_FILENO)) return;
     std::fprintf(stderr, "\r\033[K%zu/%zu %s", done_, count_, shortened(scheduler::printable(name), 60).c_str());
@@ -60,7 +63,6 @@ class zoo_progress {
   }
 
  private:
-  std::mutex lock_;
   size_t count_;
   size_t done_ = 0;
   bool shown_ = false;
@@ -83,6 +85,82 @@ std::string select_entries(const std::vector<std::string>& patterns, std::vector
                                         [&](const std::string& pattern) { return matches(pattern, each.bug->name); }))
       entries.push_back(each);
   return {};
+}
+
+// -- what a copy of this process says of an entry ----------------------------------------------------------------------------------
+
+json to_text(const scheduler::run_size& size) {
+  return {size.steps, size.switches, size.preemptions, size.odd_answers};
+}
+
+scheduler::run_size size_of(const json& text) {
+  return {.steps = text.at(0), .switches = text.at(1), .preemptions = text.at(2), .odd_answers = text.at(3)};
+}
+
+json to_text(const zoo_search& of) {
+  return {{"found", of.found},
+          {"first", scheduler::to_json(of.first)},
+          {"schedules_to_find", of.schedules_to_find},
+          {"replayed", of.replayed},
+          {"size_found", to_text(of.size_found)},
+          {"size_shrunk", to_text(of.size_shrunk)},
+          {"shrunk_token", of.shrunk_token}};
+}
+
+/// A trace as it was sent, also that of nothing.
+scheduler::trace trace_in(const json& text) {
+  scheduler::trace_or_error read = scheduler::from_json(text.get<std::string>());
+  return read.value ? std::move(*read.value) : scheduler::trace();
+}
+
+void take(const json& text, zoo_search& of) {
+  of.found = text.at("found");
+  of.first = trace_in(text.at("first"));
+  of.schedules_to_find = text.at("schedules_to_find");
+  of.replayed = text.at("replayed");
+  of.size_found = size_of(text.at("size_found"));
+  of.size_shrunk = size_of(text.at("size_shrunk"));
+  of.shrunk_token = text.at("shrunk_token");
+}
+
+std::string text_of(const zoo_result& result) {
+  json made = {{"search", to_text(static_cast<const zoo_search&>(result))},
+               {"twin_schedules", result.twin_schedules},
+               {"begun", result.begun},
+               {"interrupted", result.interrupted}};
+  if (result.ordinary) {
+    json raised = json::array();
+    for (const scheduler::changed_setting& each : result.ordinary->raised)
+      raised.push_back({each.key, each.before, each.after});
+    made["ordinary"] = {{"raised", std::move(raised)}, {"search", to_text(result.ordinary->search)}};
+  }
+  if (result.twin_finding) made["twin_finding"] = scheduler::to_json(result.twin_finding->first);
+  return made.dump(-1, ' ', false, json::error_handler_t::replace);
+}
+
+zoo_result result_in(const std::string& sent, const scheduler::verdict_set& expected) {
+  const json text = json::parse(sent);
+  zoo_result made;
+  made.expected = expected;
+  take(text.at("search"), made);
+  made.twin_schedules = text.at("twin_schedules");
+  made.begun = text.at("begun");
+  made.interrupted = text.at("interrupted");
+  if (text.contains("ordinary")) {
+    zoo_ordinary& ordinary = made.ordinary.emplace();
+    for (const json& each : text.at("ordinary").at("raised"))
+      ordinary.raised.push_back({.key = each.at(0), .before = each.at(1), .after = each.at(2)});
+    take(text.at("ordinary").at("search"), ordinary.search);
+  }
+  if (text.contains("twin_finding")) made.twin_finding.emplace().first = trace_in(text.at("twin_finding"));
+  return made;
+}
+
+/// Of an entry that has ended the process in which it was looked after.
+std::string told(const sudden_end& how) {
+  return std::string(to_string(how.outcome)) + (how.where.empty() ? "" : " at " + how.where) +
+         (how.tested == nullptr ? "" : " in " + how.tested->name + ", seed " + std::to_string(how.seed)) + ": " +
+         how.message;
 }
 
 json token_of(const std::string& token) { return token.empty() ? json(nullptr) : json(token); }
@@ -128,6 +206,7 @@ json to_json(const zoo_entry& entry, const zoo_result& result) {
 std::string complaint(const zoo_entry& entry, const zoo_result& result, const zoo_options& options) {
   if (!result.begun || result.interrupted || result.ok()) return {};
   const std::string name = scheduler::printable(entry.bug->name) + ": ";
+  if (!result.ended_by.empty()) return name + result.ended_by + '\n';
   if (!result.found && !result.expected.contains(scheduler::verdict::ok))
     return name + to_string(result.expected) + " was expected, and not found in " + grouped(options.schedules) +
            " schedules\n";
@@ -212,11 +291,24 @@ int look_after_all(const invocation& asked, const std::vector<zoo_entry>& entrie
   std::vector<zoo_result> results(entries.size());
   {
     zoo_progress progress(entries.size());
-    for_each_entry(jobs, entries.size(), [&](sim::simulation& machine, size_t index) {
-      if (interrupt_flag()) return;
-      results[index] = look_after(machine, entries[index], options);
+    const auto expected_of = [&](size_t index) {
+      const scenario& bug = *entries[index].bug;
+      return bug.expected_verdict(*simulator_settings(bug, options.settings).value);
+    };
+    const auto ended = [&](size_t index, const sudden_end& how) {
+      results[index].expected = expected_of(index);
+      results[index].begun = true;
+      results[index].ended_by = told(how);
       progress.done_with(entries[index].bug->name);
-    });
+    };
+    for_each_entry(
+        jobs, entries.size(),
+        [&](sim::simulation& machine, size_t index) { return text_of(look_after(machine, entries[index], options)); },
+        [&](size_t index, const std::string& sent) {
+          results[index] = result_in(sent, expected_of(index));
+          progress.done_with(entries[index].bug->name);
+        },
+        ended);
   }
   const auto count = [&](auto&& is) { return static_cast<size_t>(std::count_if(results.begin(), results.end(), is)); };
   const size_t right = count([](const zoo_result& each) { return each.ok(); });
@@ -286,11 +378,17 @@ int compare_strategies(const std::vector<zoo_entry>& entries, const zoo_options&
   std::vector<std::string> rows(entries.size());
   {
     zoo_progress progress(entries.size());
-    for_each_entry(jobs, entries.size(), [&](sim::simulation& machine, size_t index) {
-      if (interrupt_flag()) return;
-      rows[index] = row_of(machine, entries[index], options, names, trials);
+    const auto took = [&](size_t index, const std::string& row) {
+      rows[index] = row;
       progress.done_with(entries[index].bug->name);
-    });
+    };
+    for_each_entry(
+        jobs, entries.size(),
+        [&](sim::simulation& machine, size_t index) { return row_of(machine, entries[index], options, names, trials); },
+        took,
+        [&](size_t index, const sudden_end& how) {
+          took(index, "| `" + entries[index].bug->name + "` | " + told(how) + " |\n");
+        });
   }
   std::cout << title << " what is wrong |\n" << line << "---|\n";
   for (const std::string& row : rows) std::cout << row;

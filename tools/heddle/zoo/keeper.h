@@ -62,12 +62,14 @@ struct zoo_result : zoo_search {
   std::optional<zoo_ordinary> ordinary = {};  ///< nothing where the bug was not found in any larger program
   uint64_t twin_schedules = 0;
   std::optional<scheduler::finding> twin_finding = {};
-  bool begun = false;        ///< nothing is known of an entry that was never begun
-  bool interrupted = false;  ///< before its end
+  bool begun = false;         ///< nothing is known of an entry that was never begun
+  bool interrupted = false;   ///< before its end
+  std::string ended_by = {};  ///< one line, of an entry that could not be looked after to its end
 
   bool twin_ok() const { return twin_schedules > 0 && !twin_finding; }
   /// Of an entry that expects `ok`, because what it does was once taken for a bug and is none, nothing may be found.
   bool ok() const {
+    if (!ended_by.empty()) return false;
     if (expected.contains(scheduler::verdict::ok) && !found) return schedules_to_find > 0 && twin_ok();
     return zoo_search::ok(expected) && (!ordinary || ordinary->search.ok(expected)) && twin_ok();
   }
