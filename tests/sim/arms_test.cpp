@@ -42,7 +42,7 @@ void fill_all(shared& at, uint32_t lanes) {
   word<uint32_t>(at.flag.value).store(1, release);
 }
 
-/// In lockstep it always ends well; where lanes are scheduled each on its own, it races.
+/// In lockstep it always ends well; where lanes are scheduled each on its own, it races, or a lane finds what is not there yet.
 void only_lockstep_orders(const std::function<program(uint32_t)>& body) {
   for (const uint32_t lanes : {2u, 4u, 32u}) {
     for (const char* const arms : {"arms=then-first", "arms=else-first", "arms=any"}) {
@@ -50,7 +50,7 @@ void only_lockstep_orders(const std::function<program(uint32_t)>& body) {
       EXPECT_TRUE(always(verdict::ok, on.run_many(body(lanes), lanes == 32 ? 10 : 100))) << lanes << " lanes";
     }
     machine on = scoped();
-    EXPECT_GT(on.run_many(body(lanes), 20).count(verdict::race), 0u) << lanes << " lanes, each on its own";
+    EXPECT_LT(on.run_many(body(lanes), 20).count(verdict::ok), 20u) << lanes << " lanes, each on its own";
   }
 }
 void lockstep_orders_nothing(const program& body, verdict wanted = verdict::race) {

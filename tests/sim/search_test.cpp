@@ -408,11 +408,10 @@ TEST(Search, ABoundIsNoProof) {
 
 // -- reductions leave nothing out ----------------------------------------------------------------------------------------------------------
 
-/// A random program of a few lanes and words; what each lane has read is its outcome. The lanes are waves of their own, or one wave `together`, which
-/// takes some operations with all of its lanes, and beside it another wave of one lane.
+/// A random program of a few lanes and words; what each lane has read is its outcome.
 class random_program {
  public:
-  explicit random_program(uint64_t seed, bool together = false) : together_(together) {
+  explicit random_program(uint64_t seed) {
     std::mt19937_64 draw(seed);
     const auto below = [&](uint64_t count) { return static_cast<uint32_t>(draw() % count); };
     lanes_ = 2 + below(2);
@@ -425,40 +424,19 @@ class random_program {
                          .value = 1 + below(2),
                          .order = below(2) == 0 ? relaxed : memory_order::acq_rel});
     }
-    if (!together_) return;
-    // Lane 0 is the wave beside; of the others, some do what all of them do.
-    lanes_ = 3;
-    for (operation& each : code_) {
-      each.kind = below(8);
-      each.lane = below(4);
-    }
   }
 
   void run() {
     device machine;
     auto* const words = machine.allocate_shared<uint32_t>(32, "words");
-    auto* const results = machine.allocate_shared<uint32_t>(2 * code_.size(), "results");
-    if (together_) {
-      machine.launch({.blocks = 1, .waves = 1, .lanes = 2}, [=, this] {
-        for (size_t n = 0; n < code_.size(); ++n) {
-          const uint32_t lane = target::lane_id();
-          if (code_[n].lane == 3 || code_[n].lane == lane + 1) results[2 * n + lane] = perform(code_[n], words);
-        }
-      });
-      const auto beside = [=, this] {
-        for (size_t n = 0; n < code_.size(); ++n)
-          if (code_[n].lane == 0) results[2 * n] = perform(code_[n], words);
-      };
-      beside();
-    } else {
-      machine.launch({.blocks = lanes_, .waves = 1, .lanes = 1}, [=, this] {
-        for (size_t n = 0; n < code_.size(); ++n)
-          if (code_[n].lane == target::block_id()) results[2 * n] = perform(code_[n], words);
-      });
-    }
+    auto* const results = machine.allocate_shared<uint32_t>(code_.size(), "results");
+    machine.launch({.blocks = lanes_, .waves = 1, .lanes = 1}, [=, this] {
+      for (size_t n = 0; n < code_.size(); ++n)
+        if (code_[n].lane == target::block_id()) results[n] = perform(code_[n], words);
+    });
     machine.synchronize();
     left_.clear();
-    for (size_t n = 0; n < 2 * code_.size(); ++n) left_ += std::to_string(results[n]) + ' ';
+    for (size_t n = 0; n < code_.size(); ++n) left_ += std::to_string(results[n]) + ' ';
     left_ += "| " + std::to_string(words[0]) + ' ' + std::to_string(words[16]);
     machine.free(words);
     machine.free(results);
@@ -487,49 +465,16 @@ class random_program {
         return at.fetch_add(what.value, what.order) + 1;
       case 4:
         return at.fetch_or(what.value, what.order) + 1;
-      case 6:
-        *static_cast<volatile uint32_t*>(words + 16 * what.word) = what.value;
-        return 0;
-      case 7:
-        return *static_cast<const volatile uint32_t*>(words + 16 * what.word) + 1;
       default:
         target::fence<scope::system>(strong ? memory_order::seq_cst : memory_order::acq_rel);
         return 0;
     }
   }
 
-  bool together_ = false;
   uint32_t lanes_ = 0;
   std::vector<operation> code_;
   std::string left_;
 };
-
-TEST(Search, ReductionsLeaveNoOutcomeOutInLockstep) {
-  constexpr uint64_t programs = 200;
-  const uint64_t first = std::random_device()() % 1'000'000;
-  uint64_t compared = 0;
-  for (uint64_t seed = first; seed < first + programs; ++seed) {
-    random_program tested(seed, true);
-    std::vector<std::string> settings = {"convergence=lockstep"};
-    // Races end some runs, and those that go on show what they lead to.
-    if (seed % 2 == 0) settings.insert(settings.end(), {"fidelity=scoped", "history=60"});
-    if (seed % 4 == 0) settings.emplace_back("races=count");
-    explorer_of plain([&] { tested.run(); }, settings, [&] { return tested.left(); });
-    search_options options = unreduced();
-    options.runs_max = 20'000;
-    const explored all = plain.all(options);
-    if (!all.search.complete) continue;  // too many runs
-    ++compared;
-    explorer_of reduced([&] { tested.run(); }, settings, [&] { return tested.left(); });
-    const explored fewer = reduced.all();
-    ASSERT_TRUE(fewer.search.complete) << fewer.search.left_out << ", program " << seed;
-    ASSERT_EQ(fewer.notes, all.notes) << "program " << seed;
-    ASSERT_EQ(fewer.verdicts, all.verdicts) << "program " << seed;
-  }
-  std::printf("programs %llu to %llu: %llu compared\n", static_cast<unsigned long long>(first),
-              static_cast<unsigned long long>(first + programs - 1), static_cast<unsigned long long>(compared));
-  EXPECT_GE(compared, programs / 2);
-}
 
 TEST(Search, ReductionsLeaveNoOutcomeOut) {
   constexpr uint64_t programs = 700;
