@@ -192,14 +192,15 @@ bool hang_report::add_edges_elsewhere(const lane& who, const std::vector<watched
       return std::find(one->read_by.begin(), one->read_by.end(), name_of(who)) != one->read_by.end();
     });
   };
-  const auto add = [&](bool at_the_end, bool found) {
+  // Where one of them can run, the others are no reason why it goes on waiting.
+  const auto add = [&](bool at_the_end, bool found, bool can_run) {
     bool any = false;
     for (const watched& entry : words)
       for (size_t n = 0; n < world_.lanes_used_; ++n) {
         const lane& other = world_.lanes_[n];
         const bool counts = at_the_end ? &other != &who && other.state != lane_state::ended && waits_for_an_end(other)
                                        : may_change(other, who, words);
-        if (!counts) continue;
+        if (!counts || (can_run && other.state != lane_state::candidate)) continue;
         const auto stores = stores_elsewhere(entry, &other);
         if (stores.empty() || (found && !found_by_it(stores))) continue;
         graph.add(*who.of, lane_bit(who), *other.of, lane_bit(other), describe_location(world_.heap_, entry.address),
@@ -208,7 +209,8 @@ bool hang_report::add_edges_elsewhere(const lane& who, const std::vector<watched
       }
     return any;
   };
-  return add(false, true) || add(true, true) || add(false, false);
+  return add(false, true, true) || add(false, true, false) || add(true, true, false) || add(false, false, true) ||
+         add(false, false, false);
 }
 
 // Of one that waits for what nothing that is left is known to change: it is up to one of those, whichever.
