@@ -312,7 +312,7 @@ verdicts_of_all search_through(const drawn_program& drawn) {
 }
 
 TEST(FairEnd, NoScheduleRunsOutOfItsBudgetWhereEveryFairRunEnds) {
-  const uint64_t programs = from_environment("HEDDLE_FAIR_PROGRAMS", 80);
+  const uint64_t programs = from_environment("HEDDLE_FAIR_PROGRAMS", 60);
   const uint64_t first = from_environment("HEDDLE_FAIR_FIRST", 1);
   constexpr uint64_t schedules = 3;
   uint64_t whole = 0;
@@ -336,6 +336,9 @@ TEST(FairEnd, NoScheduleRunsOutOfItsBudgetWhereEveryFairRunEnds) {
         if (all.seen.contains(ended)) continue;
         // What is promised nothing may have turns all the same, while others could still go on; the search has those wait at once.
         if (ended == verdict::ok && all.seen.contains(verdict::progress)) continue;
+        // A search shows one hang of those in which somebody moves; of which kind the others are, it does not say.
+        const bool hangs = all.seen.contains(verdict::deadlock) || all.seen.contains(verdict::livelock);
+        if (hangs && (ended == verdict::deadlock || ended == verdict::livelock)) continue;
         std::string known;
         for (const verdict one : all.seen) known += std::string(" ") + std::string(to_string(one));
         ADD_FAILURE() << "program of seed " << seed << ": all runs end with" << known << "; but " << seen.text() << '\n'
