@@ -183,7 +183,7 @@ bool hang_report::add_edges(const lane& who, const watched& entry, const std::ve
   return true;
 }
 
-// Who has stored there in other schedules: those whose store it then found, where any did; of these one that waits for the end of others only
+// Who has stored there in other schedules: those whose store it then found, where any did, else, supposed, any; of these one that waits for the end of others only
 // where there is no other. Whether there is any.
 bool hang_report::add_edges_elsewhere(const lane& who, const std::vector<watched>& words, wait_graph& graph) const {
   if (world_.others_ == nullptr) return false;
@@ -204,7 +204,7 @@ bool hang_report::add_edges_elsewhere(const lane& who, const std::vector<watched
         const auto stores = stores_elsewhere(entry, &other);
         if (stores.empty() || (found && !found_by_it(stores))) continue;
         graph.add(*who.of, lane_bit(who), *other.of, lane_bit(other), describe_location(world_.heap_, entry.address),
-                  certainty::elsewhere, told_of(stores));
+                  found ? certainty::elsewhere : certainty::supposed, told_of(stores));
         any = true;
       }
     return any;
