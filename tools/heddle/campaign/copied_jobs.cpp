@@ -140,9 +140,10 @@ void copied_jobs::look_back(member& who, scenario_campaign& campaign) {
   who.works = false;
   if (who.copy->was_stopped() || interrupt_flag().load(std::memory_order_relaxed)) return finish_stopped(who, campaign);
   const sudden_end seen = who.copy->how_it_ended();
-  if (who.copy->page().estimates.load(std::memory_order_relaxed) && !seen.was_killed) {
+  if (who.copy->page().estimates.load(std::memory_order_relaxed)) {
+    constexpr uint64_t of_estimate = ~uint64_t{0};
     // All copies do without: what a seed means must not depend on who runs it.
-    without_estimate_ = true;
+    if (!seen.was_killed || ++killed_[of_estimate] > kills_believed) without_estimate_ = true;
     return campaign.add(who.seeds, {});
   }
   const uint64_t seed = seen.seed;
