@@ -93,7 +93,8 @@ concept has_waiting = requires(doorbell& bell, uint32_t seen, uint64_t timeout_n
 ///   ballot(mask, p)          one bit per lane of the mask for which p holds
 ///   sync_lanes(mask)         waits for the lanes of the mask and orders their memory accesses
 /// Memory
-///   atomic_ref<T, scope>     T is a 32- or 64-bit unsigned integer; the standard's member names and orders
+///   atomic_ref<T, scope>     T is an integer of 8 to 64 bits, of which a protocol needs those of 32 and 64; the standard's member names
+///                            and orders, and fetch_max and fetch_min
 ///   fence<scope>(order)
 /// Position: block_id() within the grid and wave_id() within the device; hints for where a scan starts, nothing more
 /// Waiting

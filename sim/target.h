@@ -3,6 +3,10 @@
 
 #include <heddle/rpc/target.h>
 #include <heddle/sim/runtime/calls.h>
+#include <heddle/sim/runtime/gpu_calls.h>
+
+#include <concepts>
+#include <type_traits>
 
 // Inlined also where nothing is optimised: which lanes stand together is told by the place that calls, and a function in between
 // would be one place for all.
@@ -22,10 +26,11 @@ struct target {
   HEDDLE_SIM_INLINE static uint64_t ballot(uint64_t mask, bool predicate) { return runtime::ballot(mask, predicate); }
   HEDDLE_SIM_INLINE static void sync_lanes(uint64_t mask) { runtime::sync_lanes(mask); }
 
-  /// The standard's member names over one word of 32 or 64 bits.
+  /// The standard's member names over one integer of 8, 16, 32 or 64 bits.
   template <typename T, scope Scope>
   class atomic_ref {
-    static_assert(sizeof(T) == 4 || sizeof(T) == 8, "words of 32 or 64 bits only");
+    static_assert(std::integral<T> && sizeof(T) <= 8, "integers of 8, 16, 32 or 64 bits only");
+    using bits = std::make_unsigned_t<T>;
 
    public:
     explicit atomic_ref(T& word) : word_(&word) {}
@@ -33,7 +38,7 @@ struct target {
       return static_cast<T>(runtime::load(word_, sizeof(T), order, Scope));
     }
     HEDDLE_SIM_INLINE void store(T value, memory_order order) const {
-      runtime::store(word_, sizeof(T), value, order, Scope);
+      runtime::store(word_, sizeof(T), static_cast<bits>(value), order, Scope);
     }
     HEDDLE_SIM_INLINE T exchange(T value, memory_order order) const {
       return modify(runtime::rmw_kind::exchange, value, order);
@@ -50,6 +55,8 @@ struct target {
     HEDDLE_SIM_INLINE T fetch_or(T value, memory_order order) const {
       return modify(runtime::rmw_kind::bit_or, value, order);
     }
+    HEDDLE_SIM_INLINE T fetch_max(T value, memory_order order) const { return modify(&greater, value, order); }
+    HEDDLE_SIM_INLINE T fetch_min(T value, memory_order order) const { return modify(&smaller, value, order); }
     HEDDLE_SIM_INLINE bool compare_exchange_strong(T& expected, T desired, memory_order order) const {
       return compare_exchange(expected, desired, order, false);
     }
@@ -59,11 +66,22 @@ struct target {
 
    private:
     HEDDLE_SIM_INLINE T modify(runtime::rmw_kind kind, T operand, memory_order order) const {
-      return static_cast<T>(runtime::read_modify_write(kind, word_, sizeof(T), operand, order, Scope));
+      return static_cast<T>(
+          runtime::read_modify_write(kind, word_, sizeof(T), static_cast<bits>(operand), order, Scope));
+    }
+    HEDDLE_SIM_INLINE T modify(runtime::modify_function next, T operand, memory_order order) const {
+      return static_cast<T>(runtime::modify(next, word_, sizeof(T), static_cast<bits>(operand), order, Scope));
+    }
+    static uint64_t greater(uint64_t old, uint64_t operand) {
+      return static_cast<T>(old) < static_cast<T>(operand) ? operand : old;
+    }
+    static uint64_t smaller(uint64_t old, uint64_t operand) {
+      return static_cast<T>(operand) < static_cast<T>(old) ? operand : old;
     }
     HEDDLE_SIM_INLINE bool compare_exchange(T& expected, T desired, memory_order order, bool weak) const {
-      uint64_t found = expected;
-      const bool done = runtime::compare_exchange(word_, sizeof(T), &found, desired, order, Scope, weak);
+      uint64_t found = static_cast<bits>(expected);
+      const bool done =
+          runtime::compare_exchange(word_, sizeof(T), &found, static_cast<bits>(desired), order, Scope, weak);
       expected = static_cast<T>(found);
       return done;
     }

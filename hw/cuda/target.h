@@ -155,6 +155,12 @@ class atomic_ref {
   HEDDLE_FUNCTION T fetch_sub(T amount, memory_order order) const {
     return ref().fetch_sub(amount, detail::order_here(order));
   }
+  HEDDLE_FUNCTION T fetch_max(T value, memory_order order) const {
+    return ref().fetch_max(value, detail::order_here(order));
+  }
+  HEDDLE_FUNCTION T fetch_min(T value, memory_order order) const {
+    return ref().fetch_min(value, detail::order_here(order));
+  }
   HEDDLE_FUNCTION bool compare_exchange_strong(T& expected, T desired, memory_order order) const {
     return ref().compare_exchange_strong(expected, desired, detail::order_here(order));
   }

@@ -89,7 +89,13 @@ class gpu_atomic_ref {
     return __hip_atomic_fetch_add(word_, amount, builtin_order(order), builtin_scope(Scope));
   }
   __device__ T fetch_sub(T amount, memory_order order) const {
-    return __hip_atomic_fetch_add(word_, T{0} - amount, builtin_order(order), builtin_scope(Scope));
+    return __hip_atomic_fetch_add(word_, static_cast<T>(T{0} - amount), builtin_order(order), builtin_scope(Scope));
+  }
+  __device__ T fetch_max(T value, memory_order order) const {
+    return __hip_atomic_fetch_max(word_, value, builtin_order(order), builtin_scope(Scope));
+  }
+  __device__ T fetch_min(T value, memory_order order) const {
+    return __hip_atomic_fetch_min(word_, value, builtin_order(order), builtin_scope(Scope));
   }
   __device__ bool compare_exchange_strong(T& expected, T desired, memory_order order) const {
     return __hip_atomic_compare_exchange_strong(word_, &expected, desired, builtin_order(order),
@@ -232,6 +238,8 @@ class atomic_ref {
   HEDDLE_FUNCTION T fetch_and(T bits, memory_order order) const { return ref().fetch_and(bits, order); }
   HEDDLE_FUNCTION T fetch_add(T amount, memory_order order) const { return ref().fetch_add(amount, order); }
   HEDDLE_FUNCTION T fetch_sub(T amount, memory_order order) const { return ref().fetch_sub(amount, order); }
+  HEDDLE_FUNCTION T fetch_max(T value, memory_order order) const { return ref().fetch_max(value, order); }
+  HEDDLE_FUNCTION T fetch_min(T value, memory_order order) const { return ref().fetch_min(value, order); }
   HEDDLE_FUNCTION bool compare_exchange_strong(T& expected, T desired, memory_order order) const {
     return ref().compare_exchange_strong(expected, desired, order);
   }

@@ -49,8 +49,7 @@ constexpr std::memory_order standard_order(memory_order order) noexcept {
 template <typename T, scope Scope>
 class atomic_ref {
  public:
-  static_assert(std::unsigned_integral<T> && (sizeof(T) == 4 || sizeof(T) == 8),
-                "words of 32 and 64 bits are what every machine has atomics for");
+  static_assert(std::integral<T> && sizeof(T) <= 8, "integers of 8, 16, 32 or 64 bits only");
 
   explicit atomic_ref(T& referenced) noexcept : word_(referenced) {}
 
@@ -72,6 +71,13 @@ class atomic_ref {
   T fetch_add(T amount, memory_order order) const { return word_.fetch_add(amount, standard_order(order)); }
   T fetch_sub(T amount, memory_order order) const { return word_.fetch_sub(amount, standard_order(order)); }
 
+  T fetch_max(T value, memory_order order) const {
+    return replace(order, [value](T old) { return old < value ? value : old; });
+  }
+  T fetch_min(T value, memory_order order) const {
+    return replace(order, [value](T old) { return value < old ? value : old; });
+  }
+
   /// On failure `expected` becomes the value found, loaded with what remains of `order` without its release half.
   bool compare_exchange_strong(T& expected, T desired, memory_order order) const {
     return word_.compare_exchange_strong(expected, desired, standard_order(order));
@@ -83,6 +89,14 @@ class atomic_ref {
   }
 
  private:
+  /// It stores also where the value stays: that is the release of the order.
+  template <typename Next>
+  T replace(memory_order order, Next&& next) const {
+    T old = word_.load(std::memory_order_relaxed);
+    while (!word_.compare_exchange_weak(old, next(old), standard_order(order))) {
+    }
+    return old;
+  }
   std::atomic_ref<T> word_;
 };
 

@@ -49,6 +49,19 @@ struct basic_target : Machine {
       return actor<Machine>().watches() ? modify_watched<modification::add>(T{0} - amount, order)
                                         : ref().fetch_sub(amount, order);
     }
+    /// Watched as the compare-exchanges that make it.
+    HEDDLE_FUNCTION T fetch_max(T value, memory_order order) const {
+      T old = load(memory_order::relaxed);
+      while (!compare_exchange_weak(old, old < value ? value : old, order)) {
+      }
+      return old;
+    }
+    HEDDLE_FUNCTION T fetch_min(T value, memory_order order) const {
+      T old = load(memory_order::relaxed);
+      while (!compare_exchange_weak(old, value < old ? value : old, order)) {
+      }
+      return old;
+    }
     HEDDLE_FUNCTION bool compare_exchange_strong(T& expected, T desired, memory_order order) const {
       return actor<Machine>().watches() ? exchange_watched<true>(expected, desired, order)
                                         : ref().compare_exchange_strong(expected, desired, order);
