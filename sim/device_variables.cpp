@@ -17,4 +17,8 @@ void reset_device_variables() {
   std::memcpy(first, initial.data(), initial.size());
 }
 
+bool is_device_variable(const void* address) {
+  return __start_heddle_device != nullptr && address >= __start_heddle_device && address < __stop_heddle_device;
+}
+
 }  // namespace heddle::sim

@@ -7,4 +7,7 @@ namespace heddle::sim {
 /// them; a program without any has no such section.
 [[gnu::hot]] void reset_device_variables();
 
+/// Whether this is in one of them.
+bool is_device_variable(const void* address);
+
 }  // namespace heddle::sim

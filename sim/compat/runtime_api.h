@@ -148,6 +148,22 @@ HEDDLE_GPU(MemcpyFromSymbol)(void* to, const T& symbol, size_t bytes, size_t off
   return HEDDLE_GPU(Success);
 }
 
+/// Host and device have one space of addresses: the variable's own.
+template <typename T>
+HEDDLE_GPU(Error_t)
+HEDDLE_GPU(GetSymbolAddress)(void** address, const T& symbol) {
+  if (address == nullptr) return HEDDLE_GPU(ErrorInvalidValue);
+  *address = const_cast<void*>(static_cast<const volatile void*>(&symbol));
+  return HEDDLE_GPU(Success);
+}
+template <typename T>
+HEDDLE_GPU(Error_t)
+HEDDLE_GPU(GetSymbolSize)(size_t* bytes, const T& symbol) {
+  if (bytes == nullptr) return HEDDLE_GPU(ErrorInvalidValue);
+  *bytes = sizeof symbol;
+  return HEDDLE_GPU(Success);
+}
+
 // -- streams -------------------------------------------------------------------------------------------------------------------------
 
 using HEDDLE_GPU(Stream_t) = struct heddle_stream*;

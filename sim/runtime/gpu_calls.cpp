@@ -1,3 +1,4 @@
+#include <heddle/sim/device_variables.h>
 #include <heddle/sim/runtime/driver_call.h>
 #include <heddle/sim/runtime/entry.h>
 #include <heddle/sim/runtime/gpu_calls.h>
@@ -124,7 +125,7 @@ uint64_t clock() {
 uint64_t modify(modify_function next, void* address, uint32_t size_bytes, uint64_t operand, memory_order order,
                 scope reach) {
   const caller from = HEDDLE_CALLER;
-  lane* const self = observed(address);
+  lane* const self = observed_atomic(address);
   if (self == nullptr) {
     const uint64_t old = read_memory(address, size_bytes);
     write_memory(address, size_bytes, next(old, operand));
@@ -167,7 +168,7 @@ void* allocate_unnamed(size_t size_bytes, bool on_device, const char* kind) {
 }
 
 bool is_allocated(const void* address) {
-  return world::instance != nullptr && world::instance->memory().contains(address);
+  return world::instance != nullptr && (world::instance->memory().contains(address) || is_device_variable(address));
 }
 
 uint32_t device_of(const void* address) {

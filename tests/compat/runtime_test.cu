@@ -280,6 +280,36 @@ TEST(cuda_runtime, knows_streams_that_have_been_destroyed) {
                                              1)));
 }
 
+__global__ void count_by_symbol(unsigned* to) { *to = counted; }
+
+TEST(cuda_runtime, copies_by_the_address_of_a_device_variable_in_either_direction) {
+  const auto copies = [] {
+    void* address = nullptr;
+    size_t bytes = 0;
+    SIM_CHECK(cudaGetSymbolAddress(&address, counted) == cudaSuccess && address == &counted);
+    SIM_CHECK(cudaGetSymbolSize(&bytes, counted) == cudaSuccess && bytes == sizeof counted);
+    unsigned value = 41, seen = 0;
+    SIM_CHECK(cudaMemcpy(address, &value, sizeof value, cudaMemcpyHostToDevice) == cudaSuccess);
+    auto* const word = on_device<unsigned>(1);
+    count_by_symbol<<<1, 1>>>(word);
+    SIM_CHECK(cudaMemcpy(&seen, word, sizeof seen, cudaMemcpyDeviceToHost) == cudaSuccess && seen == 41);
+    SIM_CHECK(cudaMemcpy(word, address, sizeof seen, cudaMemcpyDeviceToDevice) == cudaSuccess);
+    SIM_CHECK(cudaMemcpy(&seen, address, sizeof seen, cudaMemcpyDeviceToHost) == cudaSuccess && seen == 41);
+    cudaStream_t stream = nullptr;
+    SIM_CHECK(cudaStreamCreate(&stream) == cudaSuccess);
+    value = 42;
+    SIM_CHECK(cudaMemcpyAsync(address, &value, sizeof value, cudaMemcpyHostToDevice, stream) == cudaSuccess);
+    SIM_CHECK(cudaStreamSynchronize(stream) == cudaSuccess && counted == 42);
+  };
+  EXPECT_TRUE(always(verdict::ok, scoped().run_many(copies, 100)));
+  EXPECT_TRUE(always(verdict::assertion, scoped().run_many(
+                                             [] {
+                                               unsigned value = 1, other = 2;
+                                               cudaMemcpy(&other, &value, sizeof value, cudaMemcpyHostToDevice);
+                                             },
+                                             3)));
+}
+
 // -- volatile, clocks, ends ------------------------------------------------------------------------------------------------------------
 
 __global__ void wait_a_while(int* timed_out) {
