@@ -190,6 +190,26 @@ void transport::store_range(uint32_t thread, const access& what, const std::byte
   });
 }
 
+void transport::store_wide(uint32_t thread, const access& what, uint64_t low, uint64_t high, bool releases) {
+  thread_state& who = threads_[thread];
+  if (who.host) drain_buffers(who);
+  const auto* const address = static_cast<const std::byte*>(what.address);
+  for (const int32_t half : {1, -1}) {
+    const void* const at = half == 1 ? address : address + granule_bytes;
+    store_under_way made = make_store(thread, what, first_piece(at, granule_bytes), half == 1 ? low : high);
+    made.releases = releases;
+    made.half = half;
+    if (who.host != made.to_device) {
+      arrive(made);
+    } else if (who.host) {
+      ++under_way_;
+      post(made);
+    } else {
+      add_request(devices_[made.device], made);
+    }
+  }
+}
+
 void transport::store_piece(const store_under_way& made) {
   thread_state& who = threads_[made.thread];
   if (who.host) return add_to_buffer(who, made);
@@ -198,12 +218,14 @@ void transport::store_piece(const store_under_way& made) {
 }
 
 void transport::add_request(device_side& device, store_under_way made) {
-  made.due_ns += delay_of(made.thread, settings_.posted_ns);
+  // The other half goes with the first.
+  made.due_ns =
+      made.half < 0 ? device.requests.back().due_ns : made.due_ns + delay_of(made.thread, settings_.posted_ns);
   made.epoch = device.epoch;
   made.event = threads_[made.thread].last_event = ++device.events;
   made.fences = device.fences;
   // In program order: it has left the device by the time that the next one is issued.
-  if (!settings_.pool) ++device.epoch;
+  if (!settings_.pool && made.half <= 0) ++device.epoch;
   if (settings_.same_address)
     for (const store_under_way& older : device.requests) made.blockers += overlap(older.where, made.where) ? 1 : 0;
   device.requests.push_back(made);
@@ -372,7 +394,8 @@ void transport::push_before_request(thread_state& who, uint32_t thread, const pi
     while (!may_arrive(device, *next)) {
       const store_under_way& behind = *next;
       next = std::find_if(requests.begin(), next, [&](const store_under_way& ahead) {
-        return overlap(ahead.where, behind.where) ||
+        return overlap(ahead.where, behind.where) || (behind.half < 0 && &ahead + 1 == &behind) ||
+               (behind.half > 0 && overlap(ahead.where, (&behind)[1].where)) ||
                (ahead.epoch < behind.epoch && !passes(packet_kind::posted, packet_kind::posted, true));
       });
     }
@@ -397,11 +420,11 @@ void transport::drain_buffers(thread_state& who) {
 
 // Nothing that it may not overtake is ahead of it.
 bool transport::may_arrive(const device_side& device, const store_under_way& what) const {
-  if (what.blockers != 0) return false;
+  if (what.blockers != 0 || what.half < 0 || (what.half > 0 && (&what)[1].blockers != 0)) return false;
   return what.epoch == device.requests.front().epoch || passes(packet_kind::posted, packet_kind::posted, true);
 }
 
-void transport::take_request(device_side& device, size_t index) {
+void transport::take_one_request(device_side& device, size_t index) {
   const auto at = device.requests.begin() + static_cast<ptrdiff_t>(index);
   const store_under_way taken = *at;
   const auto kept = std::find_if(device.requests.begin(), at,
@@ -419,13 +442,22 @@ void transport::take_request(device_side& device, size_t index) {
   floor = moment_;
 }
 
+// Where it is one of two halves, both.
+void transport::take_request(device_side& device, size_t index) {
+  const bool first = device.requests[index].half > 0;
+  take_one_request(device, index);
+  if (first) take_one_request(device, index);
+}
+
 // The first of the host's posted writes; where they may pass each other, also another one, but none to the same bytes.
 bool transport::may_arrive_posted(const device_side& device, size_t index) const {
+  if (device.posted[index].half < 0) return false;
   if (index == 0) return true;
   if (!passes(packet_kind::posted, packet_kind::posted, false)) return false;
   const auto behind = device.posted.begin() + static_cast<ptrdiff_t>(index);
-  return std::none_of(device.posted.begin(), behind,
-                      [&](const store_under_way& ahead) { return overlap(ahead.where, behind->where); });
+  return std::none_of(device.posted.begin(), behind, [&](const store_under_way& ahead) {
+    return overlap(ahead.where, behind->where) || (behind->half > 0 && overlap(ahead.where, behind[1].where));
+  });
 }
 
 void transport::take_posted(device_side& device, size_t index) {
@@ -437,6 +469,7 @@ void transport::take_posted(device_side& device, size_t index) {
   if (taken.releases && !issuer.combining.empty() && issuer.combining.front().number < taken.number)
     note_overtaking(issuer.combining.front(), taken);
   arrive(taken);
+  if (taken.half > 0) take_posted(device, index);
 }
 
 void transport::leave_buffer(thread_state& who) {
@@ -479,8 +512,10 @@ void transport::leave_combining(thread_state& who, size_t first) {
 
 void transport::post(store_under_way what) {
   what.number = ++numbers_;
-  what.due_ns = std::max(what.due_ns, now_ns_) + delay_of(what.thread, settings_.posted_ns);
-  devices_[what.device].posted.push_back(what);
+  std::vector<store_under_way>& posted = devices_[what.device].posted;
+  what.due_ns = what.half < 0 ? posted.back().due_ns
+                              : std::max(what.due_ns, now_ns_) + delay_of(what.thread, settings_.posted_ns);
+  posted.push_back(what);
 }
 
 void transport::note_overtaking(const store_under_way& overtaken, const store_under_way& overtaker) {

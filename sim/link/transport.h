@@ -33,9 +33,11 @@ struct store_under_way {
   uint32_t epoch = 0;     ///< of its device; see device_side
   uint32_t fences = 0;    ///< fences of its device before it
   uint32_t blockers = 0;  ///< older ones to the same bytes, in the list that it stands in
-  uint64_t number = 0;    ///< in order of issue
-  uint64_t event = 0;     ///< of its device, where that issued it
-  uint64_t turn = 0;      ///< when it was issued
+  /// Of a store of two granules: 1 for the first half, behind which the other one stands, -1 for that. Both arrive as one.
+  int32_t half = 0;
+  uint64_t number = 0;  ///< in order of issue
+  uint64_t event = 0;   ///< of its device, where that issued it
+  uint64_t turn = 0;    ///< when it was issued
   uint64_t due_ns = 0;
   uint64_t step = 0;  ///< of the run, for reports
 };
@@ -94,6 +96,8 @@ class transport {
   /// `releases` only marks the store; the fence before it is the caller's.
   void store(uint32_t thread, const access& what, uint64_t value, bool releases);
   void store_range(uint32_t thread, const access& what, const std::byte* bytes);
+  /// Of two granules, which arrive as one. A host thread's leaves its buffers at once.
+  void store_wide(uint32_t thread, const access& what, uint64_t low, uint64_t high, bool releases);
   /// Returns the old value; nothing when it is refused (see refuses).
   std::optional<uint64_t> modify(uint32_t thread, const access& what, const modification& next, bool is_atomic_op);
   /// Whether a read-modify-write is impossible: of memory behind the link, and the capability does not allow it.
@@ -210,6 +214,7 @@ class transport {
   // steps of stores under way
   bool may_arrive(const device_side& device, const store_under_way& what) const;
   void take_request(device_side& device, size_t index);
+  void take_one_request(device_side& device, size_t index);
   bool may_arrive_posted(const device_side& device, size_t index) const;
   void take_posted(device_side& device, size_t index = 0);
   void leave_buffer(thread_state& who);

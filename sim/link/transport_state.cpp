@@ -64,7 +64,8 @@ void transport::tell_stores(state_reader& to, const std::vector<store_under_way>
   for (const store_under_way& what : stores) {
     to.fact(reinterpret_cast<uintptr_t>(what.where.address));
     to.fact(what.value);
-    to.fact(uint64_t{what.where.size_bytes} << 40 | uint64_t{what.to_device} << 32 | what.thread);
+    to.fact(uint64_t{what.where.size_bytes} << 40 | uint64_t{what.half != 0} << 33 | uint64_t{what.to_device} << 32 |
+            what.thread);
     to.fact(uint64_t{what.device} << 32 | what.blockers);
     // From so many turns on nothing is as old as that in any run that never repeats a state.
     constexpr uint32_t unbounded = 1000000;

@@ -30,6 +30,19 @@ struct modification {
   bool is_atomic_op = true;  ///< it is fetch_add, exchange or compare_exchange, which PCIe can carry
 };
 
+/// A value of 16 bytes, and what a read-modify-write makes of one; as `modification`.
+struct wide_value {
+  uint64_t low = 0;
+  uint64_t high = 0;
+  friend bool operator==(const wide_value&, const wide_value&) = default;
+};
+struct wide_modification {
+  wide_value (*apply)(const void* context, wide_value old) = nullptr;
+  bool (*writes)(const void* context, wide_value old) = nullptr;
+  const void* context = nullptr;
+  bool is_atomic_op = false;  ///< it is compare_exchange, the one of 16 bytes that PCIe can carry
+};
+
 /// Whose knowledge counts for what may still happen: what all of them know, nobody can miss.
 struct still_to_come {
   /// A lane that waits for others to end: then it knows what they know now.
@@ -90,6 +103,12 @@ class late_memory {
   /// Returns the old value.
   virtual uint64_t read_modify_write(lane& self, const operation& how, const modification& next) = 0;
   virtual void fence(lane& self, const operation& how) = 0;
+
+  // The same of 16 bytes, aligned: both halves as one. A store comes behind all earlier ones.
+
+  virtual wide_value load_wide(lane& self, const operation& how) = 0;
+  virtual void store_wide(lane& self, const operation& how, wide_value value) = 0;
+  virtual wide_value modify_wide(lane& self, const operation& how, const wide_modification& next) = 0;
 
   /// A plain load of any size is about to be made: puts what the lane sees at the address.
   virtual void before_plain_load(lane& self, const operation& how) = 0;

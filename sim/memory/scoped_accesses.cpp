@@ -246,6 +246,99 @@ uint64_t scoped_memory::read_modify_write(lane& self, const operation& how, cons
   return old;
 }
 
+// -- 16 bytes ----------------------------------------------------------------------------------------------------------------------
+
+// The two halves have stores in pairs, one behind the other. What a load may find of the first half is chosen as ever; of the second it is
+// the other half of that, where the lane may still miss what is newer there. Where it may not, or the halves were stored one by one, it is
+// the newest.
+wide_value scoped_memory::load_wide(lane& self, const operation& how) {
+  if (how.order == memory_order::seq_cst) fence(self, how);
+  wide_value value;
+  std::memcpy(&value, how.address, sizeof value);
+  if (!covers(how.address)) return value;
+  lane_facts& mine = facts(self);
+  const auto reach = static_cast<uint8_t>(how.reach);
+  // Both granules are there before either is used: making one may move the other's place.
+  granule_at(how.address);
+  granule& second = granule_at(static_cast<const std::byte*>(how.address) + granule_bytes);
+  const part low = part_of(mine, how.address, granule_bytes);
+  look_for_race(self, mine, low, how, false, false);
+  visible found = choose_visible(self, mine, low, false, false, reach);
+  message* first = latest(*low.in, found.cut, low.mask);
+  int cut = second.count - 1;
+  bool is_newest = found.newest();
+  if (!is_newest) {
+    const auto is_other_half = [&](const message& one) { return first != nullptr && one.serial == first->serial + 1; };
+    while (cut >= 0 && !is_other_half(*second.order[static_cast<size_t>(cut)]) &&
+           !knows(self, mine, *second.order[static_cast<size_t>(cut)]))
+      --cut;
+    const bool fits = cut >= 0 ? is_other_half(*second.order[static_cast<size_t>(cut)])
+                               : first == nullptr && second.base_readable == 0xff;
+    if (!fits) {
+      is_newest = true;
+      found = visible::newest_at(low.in->count - 1, false);
+      first = latest(*low.in, found.cut, low.mask);
+      cut = second.count - 1;
+    }
+  }
+  if (first != nullptr) has_read(self, mine, *first, low, how, false, found.known());
+  const part high = part_of(mine, second.address, granule_bytes);
+  look_for_race(self, mine, high, how, false, false);
+  message* const other = latest(second, cut, high.mask);
+  if (other != nullptr) has_read(self, mine, *other, high, how, false, false);
+  if (wants_reasons()) tell_found(self, low, first, is_newest);
+  if (acquires(how.order)) {
+    acquire_pending(self, mine, reach, &low);
+    acquire_pending(self, mine, reach, &high);
+  }
+  if (is_newest) return value;
+  value.low = value_at(*low.in, found.cut);
+  value.high = value_at(second, cut);
+  return value;
+}
+
+void scoped_memory::store_wide(lane& self, const operation& how, wide_value value) {
+  if (how.order == memory_order::seq_cst) fence(self, how);
+  if (!covers(how.address)) {
+    std::memcpy(const_cast<void*>(how.address), &value, sizeof value);
+    return;
+  }
+  lane_facts& mine = facts(self);
+  for_each_part(mine, how.address, sizeof value,
+                [&](const part& at) { look_for_race(self, mine, at, how, false, true); });
+  for_each_part(mine, how.address, sizeof value, [&](const part& at) {
+    put(self, mine, at, at.in->address == how.address ? value.low : value.high, how, false, nullptr, false, false);
+  });
+}
+
+wide_value scoped_memory::modify_wide(lane& self, const operation& how, const wide_modification& next) {
+  if (how.order == memory_order::seq_cst) fence(self, how);
+  wide_value old;
+  std::memcpy(&old, how.address, sizeof old);
+  const bool writes = next.writes == nullptr || next.writes(next.context, old);
+  const wide_value fresh = writes ? next.apply(next.context, old) : old;
+  if (!covers(how.address)) {
+    std::memcpy(const_cast<void*>(how.address), &fresh, sizeof fresh);
+    return old;
+  }
+  lane_facts& mine = facts(self);
+  const auto reach = static_cast<uint8_t>(how.reach);
+  for_each_part(mine, how.address, sizeof old, [&](const part& at) {
+    look_for_race(self, mine, at, how, false, writes);
+    message* const read = latest(*at.in, at.in->count - 1, at.mask);
+    if (read != nullptr) has_read(self, mine, *read, at, how, false, false);
+    if (wants_reasons()) tell_found(self, at, read, true);
+    if (acquires(how.order)) acquire_pending(self, mine, reach, &at);
+  });
+  if (writes)
+    for_each_part(mine, how.address, sizeof old, [&](const part& at) {
+      message* const read = latest(*at.in, at.in->count - 1, at.mask);
+      put(self, mine, at, at.in->address == how.address ? fresh.low : fresh.high, how, false, read, true, false);
+    });
+  if (mine.tso) fence_host(self, mine);
+  return old;
+}
+
 // Whether a read-modify-write that leaves the value as it was need not be kept as a store of its own: whoever would read it may as well read
 // the one that it has read, and learns the same. Locks are tried again and again in this way.
 bool scoped_memory::adds_nothing(const lane_facts& mine, const operation& how, const part& at,

@@ -25,6 +25,19 @@ class immediate_memory final : public late_memory {
     return old;
   }
   void fence(lane&, const operation&) override {}
+  wide_value load_wide(lane&, const operation& how) override {
+    wide_value value;
+    std::memcpy(&value, how.address, sizeof value);
+    return value;
+  }
+  void store_wide(lane&, const operation& how, wide_value value) override {
+    std::memcpy(const_cast<void*>(how.address), &value, sizeof value);
+  }
+  wide_value modify_wide(lane& self, const operation& how, const wide_modification& next) override {
+    const wide_value old = load_wide(self, how);
+    if (next.writes == nullptr || next.writes(next.context, old)) store_wide(self, how, next.apply(next.context, old));
+    return old;
+  }
   void before_plain_load(lane&, const operation&) override {}
   void before_plain_store(lane&, const operation&) override {}
   void after_plain(lane&) override {}

@@ -85,6 +85,44 @@ uint64_t timed_memory::read_modify_write(lane& self, const operation& how, const
   return old;
 }
 
+wide_value timed_memory::load_wide(lane& self, const operation& how) {
+  const wide_value value = inner_->load_wide(self, how);
+  if (copies(self)) return value;
+  if (how.order == memory_order::seq_cst) fence_before(self, how);
+  clock_.reads(self.id, {.place = how.place,
+                         .address = how.address,
+                         .value = value.low,
+                         .store_step = 0,
+                         .takes = round_trip(self, how.address),
+                         .extra = 0});
+  return value;
+}
+
+void timed_memory::store_wide(lane& self, const operation& how, wide_value value) {
+  inner_->store_wide(self, how, value);
+  if (!copies(self)) fence_before(self, how);
+  const bool is_late = !copies(self) && is_across(self, how.address);
+  clock_.stores(self.id, how.address, value.low, here_.this_step(), is_late ? clock_.drawn(costs_.posted) : 0);
+}
+
+wide_value timed_memory::modify_wide(lane& self, const operation& how, const wide_modification& next) {
+  const wide_value old = inner_->modify_wide(self, how, next);
+  const bool writes = next.writes == nullptr || next.writes(next.context, old);
+  const wide_value stored = writes ? next.apply(next.context, old) : old;
+  fence_before(self, how);
+  const virtual_clock::look look = {.place = how.place,
+                                    .address = how.address,
+                                    .value = old.low,
+                                    .store_step = 0,
+                                    .takes = round_trip(self, how.address),
+                                    .extra = 0};
+  if (stored == old)
+    clock_.reads(self.id, look);
+  else
+    clock_.replaces(self.id, look, stored.low, here_.this_step());
+  return old;
+}
+
 void timed_memory::before_plain_load(lane& self, const operation& how) {
   inner_->before_plain_load(self, how);
   if (copies(self)) return;

@@ -55,6 +55,7 @@ struct way {
 /// Whether the lane is about to load, or to make a read-modify-write of what memory holds now and leave it as it is.
 bool leaves_memory(const lane& who) {
   const auto found = [&] { return watched::value_at(who.pending.address, who.pending.size_bytes); };
+  if (who.pending.size_bytes > sizeof(uint64_t)) return false;
   switch (who.pending.kind) {
     case operation_kind::load:
       return true;

@@ -1,0 +1,265 @@
+// Atomic operations on 16 bytes: the entry points that -fsanitize=thread calls, and those that compilers expect in a library (libatomic's
+// names). Both halves are read and written as one.
+#include <heddle/sim/runtime/entry.h>
+
+#include <cstring>
+
+namespace {
+
+__extension__ using wide = unsigned __int128;
+
+using heddle::memory_order;
+using heddle::scope;
+using heddle::sim::lane;
+using heddle::sim::late_memory;
+using heddle::sim::operation_kind;
+using heddle::sim::watched;
+using heddle::sim::wide_modification;
+using heddle::sim::wide_value;
+using heddle::sim::world;
+namespace runtime = heddle::sim::runtime;
+using runtime::rmw_kind;
+
+static_assert(sizeof(wide_value) == sizeof(wide));
+constexpr uint32_t wide_bytes = 16;
+
+wide_value halves_of(wide value) { return {static_cast<uint64_t>(value), static_cast<uint64_t>(value >> 64)}; }
+wide whole(wide_value value) { return static_cast<wide>(value.high) << 64 | value.low; }
+
+wide read_wide(const volatile void* address) {
+  wide value = 0;
+  std::memcpy(&value, const_cast<const void*>(address), sizeof value);
+  return value;
+}
+void write_wide(volatile void* address, wide value) { std::memcpy(const_cast<void*>(address), &value, sizeof value); }
+
+memory_order order_from_abi(int order) {
+  constexpr memory_order orders[] = {memory_order::relaxed, memory_order::acquire, memory_order::acquire,
+                                     memory_order::release, memory_order::acq_rel, memory_order::seq_cst};
+  return orders[order >= 0 && order < 5 ? order : 5];
+}
+
+/// What the lane does next.
+void publish_wide(world& here, lane& self, operation_kind kind, const void* address, int order,
+                  const runtime::caller& from) {
+  runtime::publish_access(here, self, kind, address, wide_bytes, order_from_abi(order), scope::system, from);
+}
+
+/// What the lane's loop waits for, where it has found `value`.
+uint64_t as_watched(const wide& value) { return watched::value_at(&value, wide_bytes); }
+
+wide load(const volatile void* at, int order, const runtime::caller& from) {
+  const void* const address = const_cast<const void*>(at);
+  lane* const self = runtime::observed_atomic(address);
+  if (self == nullptr) return read_wide(address);
+  world& here = *world::instance;
+  const runtime::entered inside(*self);
+  publish_wide(here, *self, operation_kind::load, address, order, from);
+  runtime::take_atomic_turn(here, *self);
+  late_memory* const late = here.late();
+  const wide value = late == nullptr ? read_wide(address) : whole(late->load_wide(*self, self->pending));
+  runtime::read_done(here, *self, from, address, wide_bytes, halves_of(value).low, as_watched(value));
+  return value;
+}
+
+void store(volatile void* at, wide value, int order, const runtime::caller& from) {
+  void* const address = const_cast<void*>(at);
+  lane* const self = runtime::observed_atomic(address);
+  if (self == nullptr) return write_wide(address, value);
+  world& here = *world::instance;
+  const runtime::entered inside(*self);
+  const wide_value halves = halves_of(value);
+  self->operands = {halves.low, halves.high};
+  publish_wide(here, *self, operation_kind::store, address, order, from);
+  runtime::take_atomic_turn(here, *self);
+  const wide before = read_wide(address);
+  if (late_memory* const late = here.late())
+    late->store_wide(*self, self->pending, halves);
+  else
+    write_wide(address, value);
+  here.performed(*self, halves.low);
+  if (before != read_wide(address)) here.changed(*self, address, wide_bytes);
+}
+
+wide apply(rmw_kind kind, wide old, wide operand) {
+  switch (kind) {
+    case rmw_kind::add:
+      return old + operand;
+    case rmw_kind::subtract:
+      return old - operand;
+    case rmw_kind::bit_and:
+      return old & operand;
+    case rmw_kind::bit_or:
+      return old | operand;
+    case rmw_kind::bit_xor:
+      return old ^ operand;
+    case rmw_kind::nand:
+      return ~(old & operand);
+    default:
+      return operand;
+  }
+}
+
+struct operand_of_rmw {
+  rmw_kind kind;
+  wide operand;
+  static wide_value apply_to(const void* self, wide_value old) {
+    const auto& how = *static_cast<const operand_of_rmw*>(self);
+    return halves_of(apply(how.kind, whole(old), how.operand));
+  }
+};
+
+wide modify(rmw_kind kind, volatile void* at, wide operand, int order, const runtime::caller& from) {
+  void* const address = const_cast<void*>(at);
+  lane* const self = runtime::observed_atomic(address);
+  if (self == nullptr) {
+    const wide old = read_wide(address);
+    write_wide(address, apply(kind, old, operand));
+    return old;
+  }
+  const wide_value halves = halves_of(operand);
+  const runtime::hidden_operands hidden(*self, halves.low, halves.high, static_cast<uint64_t>(kind));
+  world& here = *world::instance;
+  const runtime::entered inside(*self);
+  publish_wide(here, *self, operation_kind::read_modify_write, address, order, from);
+  runtime::take_atomic_turn(here, *self);
+  const wide before = read_wide(address);
+  wide old = before;
+  if (late_memory* const late = here.late()) {
+    const operand_of_rmw context = {kind, operand};
+    old = whole(late->modify_wide(*self, self->pending, {.apply = &operand_of_rmw::apply_to, .context = &context}));
+  } else {
+    write_wide(address, apply(kind, old, operand));
+  }
+  if (before == read_wide(address)) {
+    runtime::read_done(here, *self, from, address, wide_bytes, halves_of(old).low, as_watched(old));
+  } else {
+    here.performed(*self, halves_of(old).low);
+    here.changed(*self, address, wide_bytes);
+  }
+  return old;
+}
+
+struct operand_of_exchange {
+  wide expected;
+  wide desired;
+  bool fails;
+  static wide_value apply_to(const void* self, wide_value) {
+    return halves_of(static_cast<const operand_of_exchange*>(self)->desired);
+  }
+  static bool writes(const void* self, wide_value old) {
+    const auto& how = *static_cast<const operand_of_exchange*>(self);
+    return whole(old) == how.expected && !how.fails;
+  }
+};
+
+bool compare_exchange(volatile void* at, void* expects, wide desired, int order, bool weak,
+                      const runtime::caller& from) {
+  void* const address = const_cast<void*>(at);
+  const wide expected = read_wide(expects);
+  lane* const self = runtime::observed_atomic(address);
+  if (self == nullptr) {
+    const wide old = read_wide(address);
+    if (old == expected) write_wide(address, desired);
+    write_wide(expects, old);
+    return old == expected;
+  }
+  const wide_value wanted = halves_of(desired);
+  wide old = 0;
+  bool equal = false;
+  {
+    const runtime::hidden_operands hidden(*self, wanted.low, wanted.high, weak ? 1 : 0);
+    world& here = *world::instance;
+    const runtime::entered inside(*self);
+    self->operands = {halves_of(expected).low, halves_of(expected).high};
+    publish_wide(here, *self, operation_kind::compare_exchange, address, order, from);
+    runtime::take_atomic_turn(here, *self);
+    const wide before = old = read_wide(address);
+    const operand_of_exchange context = {expected, desired, weak && before == expected && here.fails_spuriously(*self)};
+    late_memory* const late = here.late();
+    if (late != nullptr)
+      old = whole(late->modify_wide(*self, self->pending,
+                                    {.apply = &operand_of_exchange::apply_to,
+                                     .writes = &operand_of_exchange::writes,
+                                     .context = &context,
+                                     .is_atomic_op = true}));
+    equal = old == expected && !context.fails;
+    if (equal && late == nullptr) write_wide(address, desired);
+    if (equal && before != read_wide(address)) {
+      here.performed(*self, halves_of(old).low);
+      here.changed(*self, address, wide_bytes);
+    } else {
+      runtime::read_done(here, *self, from, address, wide_bytes, halves_of(old).low, as_watched(old));
+    }
+  }
+  write_wide(expects, old);
+  return equal;
+}
+
+}  // namespace
+
+extern "C" {
+
+// NOLINTBEGIN(bugprone-reserved-identifier): the compiler chose the names
+
+wide __tsan_atomic128_load(const volatile wide* address, int order) { return load(address, order, HEDDLE_CALLER); }
+void __tsan_atomic128_store(volatile wide* address, wide value, int order) {
+  store(address, value, order, HEDDLE_CALLER);
+}
+
+// Compilers know the library's names as built in: ours are others, and the linker's are those.
+#define HEDDLE_WIDE_RMW(tsan_name, kind)                                                          \
+  wide __tsan_atomic128_##tsan_name(volatile wide* address, wide operand, int order) {            \
+    return modify(kind, address, operand, order, HEDDLE_CALLER);                                  \
+  }                                                                                               \
+  [[gnu::weak]] wide heddle_library_##tsan_name(volatile void* address, wide operand,             \
+                                                int order) __asm__("__atomic_" #tsan_name "_16"); \
+  wide heddle_library_##tsan_name(volatile void* address, wide operand, int order) {              \
+    return modify(kind, address, operand, order, HEDDLE_CALLER);                                  \
+  }
+
+HEDDLE_WIDE_RMW(exchange, rmw_kind::exchange)
+HEDDLE_WIDE_RMW(fetch_add, rmw_kind::add)
+HEDDLE_WIDE_RMW(fetch_sub, rmw_kind::subtract)
+HEDDLE_WIDE_RMW(fetch_and, rmw_kind::bit_and)
+HEDDLE_WIDE_RMW(fetch_or, rmw_kind::bit_or)
+HEDDLE_WIDE_RMW(fetch_xor, rmw_kind::bit_xor)
+HEDDLE_WIDE_RMW(fetch_nand, rmw_kind::nand)
+
+int __tsan_atomic128_compare_exchange_strong(volatile wide* address, wide* expected, wide desired, int order, int) {
+  return compare_exchange(address, expected, desired, order, false, HEDDLE_CALLER) ? 1 : 0;
+}
+int __tsan_atomic128_compare_exchange_weak(volatile wide* address, wide* expected, wide desired, int order, int) {
+  return compare_exchange(address, expected, desired, order, true, HEDDLE_CALLER) ? 1 : 0;
+}
+wide __tsan_atomic128_compare_exchange_val(volatile wide* address, wide expected, wide desired, int order, int) {
+  wide found = expected;
+  compare_exchange(address, &found, desired, order, false, HEDDLE_CALLER);
+  return found;
+}
+
+// clang calls these where it is not told that the processor has an instruction for 16 bytes (-mcx16).
+[[gnu::weak]] wide heddle_library_load(const volatile void* address, int order) __asm__("__atomic_load_16");
+wide heddle_library_load(const volatile void* address, int order) { return load(address, order, HEDDLE_CALLER); }
+
+[[gnu::weak]] void heddle_library_store(volatile void* address, wide value, int order) __asm__("__atomic_store_16");
+void heddle_library_store(volatile void* address, wide value, int order) {
+  store(address, value, order, HEDDLE_CALLER);
+}
+
+[[gnu::weak]] bool heddle_library_compare_exchange(volatile void* address, void* expected, wide desired, int success,
+                                                   int failure) __asm__("__atomic_compare_exchange_16");
+bool heddle_library_compare_exchange(volatile void* address, void* expected, wide desired, int success, int) {
+  return compare_exchange(address, expected, desired, success, false, HEDDLE_CALLER);
+}
+
+[[gnu::weak]] bool heddle_library_is_lock_free(size_t size_bytes,
+                                               const volatile void* address) __asm__("__atomic_is_lock_free");
+bool heddle_library_is_lock_free(size_t size_bytes, const volatile void* address) {
+  return size_bytes <= wide_bytes && (size_bytes & (size_bytes - 1)) == 0 &&
+         (size_bytes == 0 || reinterpret_cast<uintptr_t>(address) % size_bytes == 0);
+}
+
+// NOLINTEND(bugprone-reserved-identifier)
+
+}  // extern "C"
