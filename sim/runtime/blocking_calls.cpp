@@ -4,8 +4,6 @@
 
 #include <pthread.h>
 
-#include <ctime>
-
 namespace runtime = heddle::sim::runtime;
 using heddle::sim::lane;
 using heddle::sim::mutex_kind;
@@ -45,8 +43,6 @@ extern "C" {
 // NOLINTBEGIN(bugprone-reserved-identifier): the linker chose the names
 
 int __real_sched_yield();
-int __real_nanosleep(const timespec* time, timespec* left);
-int __real_clock_nanosleep(clockid_t clock, int flags, const timespec* time, timespec* left);
 int __real_pthread_mutex_lock(pthread_mutex_t* mutex);
 int __real_pthread_mutex_trylock(pthread_mutex_t* mutex);
 int __real_pthread_mutex_unlock(pthread_mutex_t* mutex);
@@ -54,21 +50,6 @@ int __real_pthread_mutex_unlock(pthread_mutex_t* mutex);
 int __wrap_sched_yield() {
   lane* const self = world::current;
   if (self == nullptr) return __real_sched_yield();
-  give_way(*self, HEDDLE_CALLER);
-  return 0;
-}
-
-// How long a sleep lasts is for the schedule to choose.
-int __wrap_nanosleep(const timespec* time, timespec* left) {
-  lane* const self = world::current;
-  if (self == nullptr) return __real_nanosleep(time, left);
-  give_way(*self, HEDDLE_CALLER);
-  return 0;
-}
-
-int __wrap_clock_nanosleep(clockid_t clock, int flags, const timespec* time, timespec* left) {
-  lane* const self = world::current;
-  if (self == nullptr) return __real_clock_nanosleep(clock, flags, time, left);
   give_way(*self, HEDDLE_CALLER);
   return 0;
 }

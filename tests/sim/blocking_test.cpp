@@ -1,7 +1,12 @@
 // Host code that waits in the C library: mutexes, yielding, sleeping.
 #include "run.h"
 
+#include <sys/time.h>
+#include <time.h>
+#include <unistd.h>
+
 #include <chrono>
+#include <condition_variable>
 #include <mutex>
 #include <new>
 #include <thread>
@@ -88,6 +93,127 @@ TEST(blocking, loops_that_yield_or_sleep_wait_for_memory_to_change) {
   machine on;
   EXPECT_TRUE(always(verdict::ok, on.run_many(wait_for_flag(true), 500)));
   EXPECT_TRUE(always(verdict::deadlock, on.run_many(wait_for_flag(false), 100)));
+}
+
+/// Every clock, and sleeps of an hour.
+void look_at_clocks() {
+  device host;
+  auto* const times = host.allocate_shared<int64_t>(8, "times");
+  const auto look = [=](size_t first) {
+    const auto steady = std::chrono::steady_clock::now();
+    const auto system = std::chrono::system_clock::now();
+    usleep(1000000);
+    std::this_thread::sleep_for(std::chrono::hours(1));
+    std::this_thread::sleep_until(std::chrono::steady_clock::now() + std::chrono::hours(1));
+    const timespec nap = {.tv_sec = 100, .tv_nsec = 1};
+    nanosleep(&nap, nullptr);
+    SIM_CHECK(std::chrono::steady_clock::now() - steady > std::chrono::hours(2) + std::chrono::seconds(101));
+    SIM_CHECK(std::chrono::system_clock::now() - system > std::chrono::hours(2) + std::chrono::seconds(101));
+    timespec monotonic = {};
+    SIM_CHECK(clock_gettime(CLOCK_MONOTONIC, &monotonic) == 0);
+    timeval day = {};
+    gettimeofday(&day, nullptr);
+    const time_t second = time(nullptr);
+    SIM_CHECK(second >= day.tv_sec && clock() >= 0);
+    times[first] = monotonic.tv_sec * 1000000000 + monotonic.tv_nsec;
+    times[first + 1] = day.tv_sec * 1000000 + day.tv_usec;
+  };
+  auto one = host.spawn_host("one", [=] { look(0); });
+  auto two = host.spawn_host("two", [=] { look(2); });
+  one.join();
+  two.join();
+  SIM_CHECK(times[0] != times[2]);
+}
+
+TEST(clocks, show_the_same_times_in_the_same_schedule) {
+  machine on;
+  for (uint64_t seed = 1; seed <= 20; ++seed) {
+    const outcome first = on.run(look_at_clocks, seed);
+    ASSERT_EQ(first.verdict, verdict::ok) << first.message;
+    EXPECT_EQ(on.run(look_at_clocks, seed).digest, first.digest);
+  }
+}
+
+TEST(clocks, loops_that_wait_for_a_time_come_to_their_end) {
+  machine on;
+  EXPECT_TRUE(always(verdict::ok, on.run_many(
+                                      [] {
+                                        device host;
+                                        host.spawn_host("thread",
+                                                        [] {
+                                                          const auto end =
+                                                              std::chrono::steady_clock::now() + std::chrono::hours(1);
+                                                          while (std::chrono::steady_clock::now() < end) {
+                                                          }
+                                                        })
+                                            .join();
+                                      },
+                                      50)));
+}
+
+struct conditional {
+  std::mutex mutex;
+  std::condition_variable condition;
+  std::timed_mutex timed;
+  uint32_t ready = 0;
+};
+
+TEST(clocks, a_wait_with_a_time_out_ends_by_notice_or_by_time) {
+  const auto waits = [](bool notifies, uint32_t* timeouts, uint32_t* notices) {
+    return [=] {
+      device host;
+      auto* const shared = new (host.allocate_shared<conditional>(1, "shared")) conditional;
+      auto waiter = host.spawn_host("waiter", [=] {
+        std::unique_lock lock(shared->mutex);
+        const bool in_time =
+            shared->condition.wait_for(lock, std::chrono::seconds(1), [=] { return shared->ready != 0; });
+        SIM_CHECK(lock.owns_lock() && (in_time || shared->ready == 0));
+        ++*(in_time ? notices : timeouts);
+      });
+      if (notifies) {
+        const std::lock_guard lock(shared->mutex);
+        shared->ready = 1;
+        shared->condition.notify_one();
+      }
+      waiter.join();
+    };
+  };
+  machine on;
+  static uint32_t timeouts, notices;
+  timeouts = notices = 0;
+  EXPECT_TRUE(always(verdict::ok, on.run_many(waits(false, &timeouts, &notices), 50)));
+  EXPECT_EQ(timeouts, 50u);
+  timeouts = notices = 0;
+  EXPECT_TRUE(always(verdict::ok, on.run_many(waits(true, &timeouts, &notices), 200)));
+  EXPECT_GT(notices, 0u);
+  EXPECT_GT(timeouts, 0u);
+}
+
+TEST(clocks, a_mutex_is_tried_for_a_time) {
+  machine on;
+  static uint32_t taken, given_up;
+  taken = given_up = 0;
+  const tally seen = on.run_many(
+      [] {
+        device host;
+        auto* const shared = new (host.allocate_shared<conditional>(1, "shared")) conditional;
+        auto holder = host.spawn_host("holder", [=] {
+          const std::lock_guard lock(shared->timed);
+          ++shared->ready;
+        });
+        if (shared->timed.try_lock_for(std::chrono::seconds(1))) {
+          ++taken;
+          ++shared->ready;
+          shared->timed.unlock();
+        } else {
+          ++given_up;
+        }
+        holder.join();
+      },
+      300);
+  EXPECT_TRUE(always(verdict::ok, seen));
+  EXPECT_GT(taken, 0u);
+  EXPECT_GT(given_up, 0u);
 }
 
 }  // namespace

@@ -1,0 +1,309 @@
+// Clocks and sleeps of the C and C++ libraries, and waits with a time-out: in code under test they are of simulated time, so that a run that
+// looks at a clock is the same run again (--wrap). Time passes with steps, with looks at a clock, and with sleeps.
+#include <heddle/sim/runtime/entry.h>
+#include <pthread.h>
+#include <sys/time.h>
+#include <time.h>
+#include <unistd.h>
+
+#include <algorithm>
+#include <cerrno>
+#include <cstdint>
+
+namespace runtime = heddle::sim::runtime;
+using heddle::sim::lane;
+using heddle::sim::mutex_kind;
+using heddle::sim::operation;
+using heddle::sim::operation_kind;
+using heddle::sim::world;
+
+extern "C" {
+// NOLINTBEGIN(bugprone-reserved-identifier): the linker chose the names
+int __real_clock_gettime(clockid_t clock, timespec* now);
+int __real_gettimeofday(timeval* now, void* zone);
+time_t __real_time(time_t* now);
+clock_t __real_clock();
+int __real_timespec_get(timespec* now, int base);
+int64_t __real__ZNSt6chrono3_V212steady_clock3nowEv();
+int64_t __real__ZNSt6chrono3_V212system_clock3nowEv();
+int __real_nanosleep(const timespec* time, timespec* left);
+int __real_clock_nanosleep(clockid_t clock, int flags, const timespec* time, timespec* left);
+int __real_usleep(useconds_t microseconds);
+unsigned __real_sleep(unsigned seconds);
+int __real_pthread_cond_timedwait(pthread_cond_t* condition, pthread_mutex_t* mutex, const timespec* until);
+int __real_pthread_cond_clockwait(pthread_cond_t* condition, pthread_mutex_t* mutex, clockid_t clock,
+                                  const timespec* until);
+int __real_pthread_cond_signal(pthread_cond_t* condition);
+int __real_pthread_cond_broadcast(pthread_cond_t* condition);
+void __real__ZNSt18condition_variable10notify_oneEv(void* condition);
+void __real__ZNSt18condition_variable10notify_allEv(void* condition);
+int __real_pthread_mutex_timedlock(pthread_mutex_t* mutex, const timespec* until);
+int __real_pthread_mutex_clocklock(pthread_mutex_t* mutex, clockid_t clock, const timespec* until);
+// NOLINTEND(bugprone-reserved-identifier)
+}
+
+namespace {
+
+constexpr uint64_t ns_per_second = 1'000'000'000;
+
+/// What a clock shows when a run begins, in nanoseconds. Every run begins at the same time: 2000-01-01, a second after the machine was
+/// switched on.
+constexpr uint64_t start_of(clockid_t clock) {
+  switch (clock) {
+    case CLOCK_REALTIME:
+    case CLOCK_REALTIME_COARSE:
+    case CLOCK_TAI:
+      return uint64_t{946'684'800} * ns_per_second;
+    case CLOCK_PROCESS_CPUTIME_ID:
+    case CLOCK_THREAD_CPUTIME_ID:
+      return 0;
+    default:
+      return ns_per_second;
+  }
+}
+
+timespec as_timespec(uint64_t ns) {
+  return {.tv_sec = static_cast<time_t>(ns / ns_per_second), .tv_nsec = static_cast<long>(ns % ns_per_second)};
+}
+
+uint64_t in_ns(const timespec& time) {
+  constexpr uint64_t most_seconds = uint64_t{1} << 33;
+  const uint64_t seconds = time.tv_sec < 0 ? 0 : std::min(static_cast<uint64_t>(time.tv_sec), most_seconds);
+  return seconds * ns_per_second + static_cast<uint64_t>(std::clamp(time.tv_nsec, 0L, 999'999'999L));
+}
+
+/// Of that clock, as nanoseconds since the run began.
+uint64_t moment_of(clockid_t clock, const timespec& until) {
+  const uint64_t at = in_ns(until);
+  return at > start_of(clock) ? at - start_of(clock) : 0;
+}
+
+/// What the clock shows now. A step.
+uint64_t look_at(clockid_t clock, lane& self, const runtime::caller& from) {
+  const runtime::entered inside(self);
+  world& here = *world::instance;
+  here.step(self, runtime::make_operation(operation_kind::clock, nullptr, 0, from));
+  const uint64_t now = here.pass_time(self);
+  here.performed(self, now);
+  return start_of(clock) + now;
+}
+
+/// The end of a turn in a loop that waits, as pause(): how long a sleep lasts is for the schedule to choose, but it lasts as long as it says.
+void sleep_for(lane& self, uint64_t ns, const runtime::caller& from) {
+  const runtime::entered inside(self);
+  world& here = *world::instance;
+  here.let_time_pass(ns);
+  runtime::publish(here, self, operation_kind::pause, from);
+  here.pause(self, from.private_state);
+}
+
+operation mutex_operation(operation_kind kind, const runtime::caller& from) {
+  return runtime::make_operation(kind, nullptr, 0, from);
+}
+
+mutex_kind kind_of(const pthread_mutex_t& mutex) {
+  switch (mutex.__data.__kind & 3) {
+    case PTHREAD_MUTEX_RECURSIVE:
+      return mutex_kind::recursive;
+    case PTHREAD_MUTEX_ERRORCHECK:
+      return mutex_kind::error_checking;
+    default:
+      return mutex_kind::normal;
+  }
+}
+
+// Until somebody notifies, or nobody does before the time is over: whenever the schedule says so.
+int wait_until(lane& self, const pthread_cond_t* condition, const pthread_mutex_t* mutex, uint64_t moment,
+               const runtime::caller& from) {
+  const runtime::hidden_operands hidden(self, runtime::as_operand(condition), runtime::as_operand(mutex), moment);
+  const runtime::entered inside(self);
+  world& here = *world::instance;
+  here.finish_plain_store(self);
+  if (const int wrong = here.unlock_mutex(self, mutex, mutex_operation(operation_kind::unlock_mutex, from)))
+    return wrong;
+  const bool notified =
+      here.wait_for_notice(self, condition, from.private_state, mutex_operation(operation_kind::pause, from));
+  if (!notified) here.let_time_pass_until(moment);
+  here.lock_mutex(self, mutex, kind_of(*mutex), mutex_operation(operation_kind::lock_mutex, from));
+  return notified ? 0 : ETIMEDOUT;
+}
+
+void notify(lane& self, const void* condition) {
+  const runtime::entered inside(self);
+  world::instance->finish_plain_store(self);
+  world::instance->notice(self, condition);
+}
+
+int lock_until(lane& self, const pthread_mutex_t* mutex, uint64_t moment, const runtime::caller& from) {
+  const runtime::hidden_operands hidden(self, runtime::as_operand(mutex), moment);
+  const runtime::entered inside(self);
+  world& here = *world::instance;
+  const operation how = mutex_operation(operation_kind::lock_mutex, from);
+  int busy = here.try_lock_mutex(self, mutex, kind_of(*mutex), how);
+  if (busy == EBUSY) {
+    runtime::publish(here, self, operation_kind::pause, from);
+    here.pause(self, from.private_state);
+    busy = here.try_lock_mutex(self, mutex, kind_of(*mutex), how);
+  }
+  if (busy != EBUSY) return busy;
+  here.let_time_pass_until(moment);
+  return ETIMEDOUT;
+}
+
+}  // namespace
+
+extern "C" {
+
+// NOLINTBEGIN(bugprone-reserved-identifier): the linker chose the names
+
+// -- clocks ------------------------------------------------------------------------------------------------------------------------
+
+int __wrap_clock_gettime(clockid_t clock, timespec* now) {
+  lane* const self = world::current;
+  if (self == nullptr || clock < 0) return __real_clock_gettime(clock, now);
+  *now = as_timespec(look_at(clock, *self, HEDDLE_CALLER));
+  return 0;
+}
+
+int __wrap_gettimeofday(timeval* now, void* zone) {
+  lane* const self = world::current;
+  if (self == nullptr) return __real_gettimeofday(now, zone);
+  const uint64_t at = look_at(CLOCK_REALTIME, *self, HEDDLE_CALLER);
+  now->tv_sec = static_cast<time_t>(at / ns_per_second);
+  now->tv_usec = static_cast<suseconds_t>(at % ns_per_second / 1000);
+  return 0;
+}
+
+time_t __wrap_time(time_t* now) {
+  lane* const self = world::current;
+  if (self == nullptr) return __real_time(now);
+  const auto at = static_cast<time_t>(look_at(CLOCK_REALTIME, *self, HEDDLE_CALLER) / ns_per_second);
+  if (now != nullptr) *now = at;
+  return at;
+}
+
+clock_t __wrap_clock() {
+  lane* const self = world::current;
+  if (self == nullptr) return __real_clock();
+  constexpr uint64_t ns_per_tick = ns_per_second / CLOCKS_PER_SEC;
+  return static_cast<clock_t>(look_at(CLOCK_PROCESS_CPUTIME_ID, *self, HEDDLE_CALLER) / ns_per_tick);
+}
+
+int __wrap_timespec_get(timespec* now, int base) {
+  lane* const self = world::current;
+  if (self == nullptr || base != TIME_UTC) return __real_timespec_get(now, base);
+  *now = as_timespec(look_at(CLOCK_REALTIME, *self, HEDDLE_CALLER));
+  return base;
+}
+
+// std::chrono::steady_clock::now() and that of system_clock, which the C++ library defines.
+
+int64_t __wrap__ZNSt6chrono3_V212steady_clock3nowEv() {
+  lane* const self = world::current;
+  if (self == nullptr) return __real__ZNSt6chrono3_V212steady_clock3nowEv();
+  return static_cast<int64_t>(look_at(CLOCK_MONOTONIC, *self, HEDDLE_CALLER));
+}
+
+int64_t __wrap__ZNSt6chrono3_V212system_clock3nowEv() {
+  lane* const self = world::current;
+  if (self == nullptr) return __real__ZNSt6chrono3_V212system_clock3nowEv();
+  return static_cast<int64_t>(look_at(CLOCK_REALTIME, *self, HEDDLE_CALLER));
+}
+
+// -- sleeps ------------------------------------------------------------------------------------------------------------------------
+
+int __wrap_nanosleep(const timespec* time, timespec* left) {
+  lane* const self = world::current;
+  if (self == nullptr) return __real_nanosleep(time, left);
+  sleep_for(*self, in_ns(*time), HEDDLE_CALLER);
+  return 0;
+}
+
+int __wrap_clock_nanosleep(clockid_t clock, int flags, const timespec* time, timespec* left) {
+  lane* const self = world::current;
+  if (self == nullptr) return __real_clock_nanosleep(clock, flags, time, left);
+  const runtime::caller from = HEDDLE_CALLER;
+  if ((flags & TIMER_ABSTIME) != 0) {
+    {
+      const runtime::entered inside(*self);
+      world::instance->let_time_pass_until(moment_of(clock, *time));
+    }
+    sleep_for(*self, 0, from);
+  } else {
+    sleep_for(*self, in_ns(*time), from);
+  }
+  return 0;
+}
+
+int __wrap_usleep(useconds_t microseconds) {
+  lane* const self = world::current;
+  if (self == nullptr) return __real_usleep(microseconds);
+  sleep_for(*self, uint64_t{microseconds} * 1000, HEDDLE_CALLER);
+  return 0;
+}
+
+unsigned __wrap_sleep(unsigned seconds) {
+  lane* const self = world::current;
+  if (self == nullptr) return __real_sleep(seconds);
+  sleep_for(*self, seconds * ns_per_second, HEDDLE_CALLER);
+  return 0;
+}
+
+// -- waits with a time-out ---------------------------------------------------------------------------------------------------------
+
+int __wrap_pthread_cond_timedwait(pthread_cond_t* condition, pthread_mutex_t* mutex, const timespec* until) {
+  lane* const self = world::current;
+  if (self == nullptr) return __real_pthread_cond_timedwait(condition, mutex, until);
+  return wait_until(*self, condition, mutex, moment_of(CLOCK_REALTIME, *until), HEDDLE_CALLER);
+}
+
+int __wrap_pthread_cond_clockwait(pthread_cond_t* condition, pthread_mutex_t* mutex, clockid_t clock,
+                                  const timespec* until) {
+  lane* const self = world::current;
+  if (self == nullptr) return __real_pthread_cond_clockwait(condition, mutex, clock, until);
+  return wait_until(*self, condition, mutex, moment_of(clock, *until), HEDDLE_CALLER);
+}
+
+int __wrap_pthread_cond_signal(pthread_cond_t* condition) {
+  lane* const self = world::current;
+  if (self == nullptr) return __real_pthread_cond_signal(condition);
+  notify(*self, condition);
+  return 0;
+}
+
+int __wrap_pthread_cond_broadcast(pthread_cond_t* condition) {
+  lane* const self = world::current;
+  if (self == nullptr) return __real_pthread_cond_broadcast(condition);
+  notify(*self, condition);
+  return 0;
+}
+
+// std::condition_variable begins with the one of the C library.
+
+void __wrap__ZNSt18condition_variable10notify_oneEv(void* condition) {
+  lane* const self = world::current;
+  if (self == nullptr) return __real__ZNSt18condition_variable10notify_oneEv(condition);
+  notify(*self, condition);
+}
+
+void __wrap__ZNSt18condition_variable10notify_allEv(void* condition) {
+  lane* const self = world::current;
+  if (self == nullptr) return __real__ZNSt18condition_variable10notify_allEv(condition);
+  notify(*self, condition);
+}
+
+int __wrap_pthread_mutex_timedlock(pthread_mutex_t* mutex, const timespec* until) {
+  lane* const self = world::current;
+  if (self == nullptr) return __real_pthread_mutex_timedlock(mutex, until);
+  return lock_until(*self, mutex, moment_of(CLOCK_REALTIME, *until), HEDDLE_CALLER);
+}
+
+int __wrap_pthread_mutex_clocklock(pthread_mutex_t* mutex, clockid_t clock, const timespec* until) {
+  lane* const self = world::current;
+  if (self == nullptr) return __real_pthread_mutex_clocklock(mutex, clock, until);
+  return lock_until(*self, mutex, moment_of(clock, *until), HEDDLE_CALLER);
+}
+
+// NOLINTEND(bugprone-reserved-identifier)
+
+}  // extern "C"
