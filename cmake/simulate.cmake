@@ -40,10 +40,7 @@ function(_heddle_simulate target language lanes definitions)
       cmake_path(GET source STEM LAST_ONLY scenario)
     endif()
     set(options -DHEDDLE_REWRITE=${scenario} -DHEDDLE_COMPAT_WAVE_LANES=${lanes} ${definitions} -include
-                heddle/sim/compat/${language}.h
-                # Accesses to what is declared volatile are told apart.
-                $<$<CXX_COMPILER_ID:GNU>:--param=tsan-distinguish-volatile=1>
-                $<$<CXX_COMPILER_ID:Clang>:-mllvm=-tsan-distinguish-volatile=1>)
+                heddle/sim/compat/${language}.h)
     set_source_files_properties(${source} PROPERTIES LANGUAGE CXX COMPILE_OPTIONS "${options}")
   endforeach()
   get_target_property(done ${target} HEDDLE_SIMULATES)

@@ -42,7 +42,10 @@ endif()
 # Calls and functions that differ in their source line alone, or in an argument, are not made one: a line would name the other.
 # Nor is one call made two: lanes that part before a collective and come together at it must all be at that one, as a compiler for
 # GPUs has it (there, collectives are "convergent").
-set(heddle_instrument_gnu "SHELL:--param tsan-instrument-func-entry-exit=0" -Wno-tsan -fno-crossjumping -fno-tree-tail-merge -fno-ipa-icf
+set(heddle_instrument_gnu "SHELL:--param tsan-instrument-func-entry-exit=0"
+    # Accesses to what is declared volatile are told apart: what they are is a setting of the machine.
+    "SHELL:--param tsan-distinguish-volatile=1"
+    -Wno-tsan -fno-crossjumping -fno-tree-tail-merge -fno-ipa-icf
     -fno-thread-jumps -fno-gcse -fno-split-paths -fno-unswitch-loops -freorder-blocks-algorithm=simple -fno-reorder-blocks-and-partition)
 set(heddle_instrument_clang
     "SHELL:-mllvm -enable-tail-merge=0"
@@ -50,6 +53,7 @@ set(heddle_instrument_clang
     "SHELL:-mllvm -simplifycfg-hoist-common=0"
     -fconvergent-functions
     "SHELL:-mllvm -tsan-instrument-func-entry-exit=0"
+    "SHELL:-mllvm -tsan-distinguish-volatile=1"
     # clang reports a plain read-modify-write as one write; the runtime must see what was read.
     "SHELL:-mllvm -tsan-instrument-read-before-write=1"
     # libdw finds a line from an address through .debug_aranges, which clang leaves out; and in version 5 it names the
@@ -78,7 +82,12 @@ target_compile_options(
 set(heddle_link_flags "")
 foreach(name IN ITEMS memcpy memmove memset memcmp strlen strcmp strncmp strcpy strncpy
                       __assert_fail exit _exit _Exit quick_exit abort pthread_exit raise
-                      sched_yield nanosleep clock_nanosleep pthread_mutex_lock pthread_mutex_trylock pthread_mutex_unlock
+                      sched_yield pthread_mutex_lock pthread_mutex_trylock pthread_mutex_unlock
+                      # sim/runtime/clock_calls.cpp
+                      clock_gettime gettimeofday time clock timespec_get _ZNSt6chrono3_V212steady_clock3nowEv
+                      _ZNSt6chrono3_V212system_clock3nowEv nanosleep clock_nanosleep usleep sleep pthread_cond_timedwait
+                      pthread_cond_clockwait pthread_cond_signal pthread_cond_broadcast _ZNSt18condition_variable10notify_oneEv
+                      _ZNSt18condition_variable10notify_allEv pthread_mutex_timedlock pthread_mutex_clocklock
                       # sim/runtime/unsupported_calls.cpp
                       pthread_create thrd_create _ZNSt6thread15_M_start_threadESt10unique_ptrINS_6_StateESt14default_deleteIS1_EEPFvvE
                       GOMP_parallel fork vfork posix_spawn posix_spawnp system popen daemon execve execv execvp execl execlp signal

@@ -112,6 +112,7 @@ finding* campaign_result::find(const failure& how) {
 void campaign_result::add(campaign_result part) {
   schedules += part.schedules;
   steps += part.steps;
+  library_steps += part.library_steps;
   choices += part.choices;
   digest += part.digest;
   seconds = std::max(seconds, part.seconds);
@@ -146,6 +147,7 @@ campaign_result run_campaign(const campaign_options& options, strategy& deciding
     of_run.add(result.digest);
     ++so_far.schedules;
     so_far.steps += result.steps;
+    so_far.library_steps += result.library_steps;
     so_far.choices += choices.recorded().size();
     so_far.digest += of_run.value();
     so_far.seconds = seconds_since(start);

@@ -29,6 +29,7 @@ struct run_result {
   std::string hang = {};                  ///< of a hang: in which roles they wait, whoever and how many they are
   uint64_t digest = 0;
   bool abandoned = false;  ///< it was stopped before its end, and says nothing
+  uint64_t library_steps = 0;  ///< of the steps, plain accesses to the C++ heap: containers, strings and what they hold
 };
 
 /// Runs the program once on a fresh machine. `explain` asks for the report; nothing else may depend on it.
@@ -63,9 +64,10 @@ struct finding {
 };
 
 struct campaign_result {
-  uint64_t schedules = 0;  ///< runs made
-  uint64_t steps = 0;      ///< in all of them
-  uint64_t choices = 0;    ///< in all of them; 0 means that nothing was ever left open
+  uint64_t schedules = 0;      ///< runs made
+  uint64_t steps = 0;          ///< in all of them
+  uint64_t library_steps = 0;  ///< likewise, run_result::library_steps
+  uint64_t choices = 0;        ///< in all of them; 0 means that nothing was ever left open
   /// Of each seed with the digest of its run. A sum, so that parts of a campaign may be added up in any order.
   uint64_t digest = 0;
   double seconds = 0;

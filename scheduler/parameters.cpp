@@ -1,3 +1,4 @@
+#include <heddle/scheduler/own_work.h>
 #include <heddle/scheduler/parameters.h>
 
 #include <algorithm>
@@ -5,6 +6,8 @@
 #include <charconv>
 #include <cstdio>
 #include <cstdlib>
+#include <mutex>
+#include <new>
 #include <stdexcept>
 
 namespace heddle {
@@ -91,6 +94,68 @@ uint64_t next_revision() {
 }
 }  // namespace
 
+namespace {
+
+// The texts of settings, each once. They stay for ever, and never change: so reading them tells nothing of a program.
+constexpr size_t most_texts = 1024;
+alignas(std::string) std::byte text_places[most_texts * sizeof(std::string)];
+
+const std::string& kept(std::string_view text) {
+  static std::mutex one_at_a_time;
+  static std::vector<const std::string*> all;
+  const std::lock_guard lock(one_at_a_time);
+  for (const std::string* known : all)
+    if (same_text(*known, text)) return *known;
+  const std::string* const added = all.size() < most_texts ? new (text_places + all.size() * sizeof(std::string))
+                                                                 std::string(text)
+                                                           : new std::string(text);
+  all.push_back(added);
+  return *added;
+}
+
+}  // namespace
+
+bool scheduler::is_own_constant(const void* address) {
+  return address >= text_places && address < text_places + sizeof text_places;
+}
+
+parameters::parameters(const parameters& other) {
+  const scheduler::own_work aside;
+  definitions_ = other.definitions_;
+  values_ = other.values_;
+  revision_ = other.revision_;
+}
+
+parameters::parameters(parameters&& other) noexcept {
+  const scheduler::own_work aside;
+  definitions_.swap(other.definitions_);
+  values_.swap(other.values_);
+  std::swap(revision_, other.revision_);
+}
+
+parameters& parameters::operator=(const parameters& other) {
+  const scheduler::own_work aside;
+  if (this == &other) return *this;
+  definitions_ = other.definitions_;
+  values_ = other.values_;
+  revision_ = other.revision_;
+  return *this;
+}
+
+parameters& parameters::operator=(parameters&& other) noexcept {
+  const scheduler::own_work aside;
+  definitions_.swap(other.definitions_);
+  values_.swap(other.values_);
+  std::swap(revision_, other.revision_);
+  return *this;
+}
+
+parameters::~parameters() {
+  const scheduler::own_work aside;
+  std::vector<parameter>().swap(definitions_);
+  std::vector<setting>().swap(values_);
+}
+
 parameters::parameters(std::vector<parameter> definitions) {
   for (parameter& added : definitions) {
     check(added);
@@ -103,7 +168,7 @@ parameters::parameters(std::vector<parameter> definitions) {
     }
   }
   for (const parameter& each : definitions_)
-    values_.push_back({.number = each.default_number, .text = each.default_text});
+    values_.push_back({.number = each.default_number, .text = &kept(each.default_text)});
   revision_ = next_revision();
 }
 
@@ -129,7 +194,7 @@ std::optional<std::string> parameters::set(std::string_view assignment) {
       const std::string near = nearest(text, definition.choices);
       return near.empty() ? wrong : wrong + "; did you mean \"" + near + "\"?";
     }
-    values_[index].text = text;
+    values_[index].text = &kept(text);
     revision_ = next_revision();
     return std::nullopt;
   }
@@ -160,7 +225,7 @@ uint32_t parameters::count(std::string_view key) const {
 const std::string& parameters::text(std::string_view key) const {
   const size_t index = index_of(key);
   if (definitions_[index].kind != parameter::type::one_of) misused(key, "is no text");
-  return values_[index].text;
+  return *values_[index].text;
 }
 
 bool parameters::has(std::string_view key) const { return find(key) != definitions_.size(); }
@@ -174,7 +239,7 @@ std::vector<std::pair<std::string, std::string>> parameters::values() const {
 std::string parameters::value_text(std::string_view key) const {
   const size_t index = index_of(key);
   return definitions_[index].kind == parameter::type::number ? std::to_string(values_[index].number)
-                                                             : values_[index].text;
+                                                             : *values_[index].text;
 }
 
 size_t parameters::find(std::string_view key) const {

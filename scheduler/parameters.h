@@ -38,6 +38,12 @@ struct parameter {
 class parameters {
  public:
   parameters() = default;
+  // Programs under test copy their settings too: that is nothing that they do (own_work.h).
+  parameters(const parameters& other);
+  parameters(parameters&& other) noexcept;
+  parameters& operator=(const parameters& other);
+  parameters& operator=(parameters&& other) noexcept;
+  ~parameters();
   /// Keys must differ; a later definition of a key replaces an earlier one in place (a scenario's own default wins).
   explicit parameters(std::vector<parameter> definitions);
 
@@ -65,7 +71,7 @@ class parameters {
  private:
   struct setting {
     int64_t number = 0;
-    std::string text;
+    const std::string* text = nullptr;  ///< where it stays for ever
   };
   size_t find(std::string_view key) const;      ///< the number of definitions when there is none of that key
   size_t index_of(std::string_view key) const;  ///< ends with a message when there is none

@@ -96,6 +96,9 @@ std::vector<parameter> machine_parameters() {
       parameter::number(
           "spurious", 1, 0, 1000, "",
           "how many weak compare-exchanges in a row of one lane may fail although they find what they expect"),
+      parameter::one_of("volatile", "source", {"source", "plain", "relaxed"},
+                        "what accesses to volatile variables are: plain, relaxed and of system scope, or as the source "
+                        "has it: relaxed in .cu and .hip, else plain"),
       parameter::one_of(
           "host", "x86", {"x86", "weak"},
           "what the host is: an x86, or a processor that keeps no order that the program does not ask for"),
@@ -138,6 +141,10 @@ settings settings::from(const parameters& values) {
   read.devices = values.count("driver.devices");
   read.device_bytes = static_cast<uint64_t>(values.number("driver.memory_kib")) * 1024;
   read.flushes = values.text("driver.flush") == "on";
+  const std::string& volatiles = values.text("volatile");
+  read.volatiles = volatiles == "plain"     ? volatile_accesses::plain
+                   : volatiles == "relaxed" ? volatile_accesses::relaxed
+                                            : volatile_accesses::source;
   read.weak_host = values.text("host") == "weak";
   read.starts_in_order = values.text("starts") == "in-order";
   read.budget = static_cast<uint64_t>(values.number("budget"));

@@ -40,6 +40,13 @@ enum class driver_calls : uint8_t {
   context,  ///< for one lock, which who waits for kernels holds meanwhile
 };
 
+/// What an access is to something that is declared volatile.
+enum class volatile_accesses : uint8_t {
+  source,   ///< plain in C++, relaxed in sources for CUDA and HIP
+  plain,    ///< as any other: it may race
+  relaxed,  ///< a relaxed atomic access of system scope
+};
+
 struct settings {
   sim::fidelity fidelity = sim::fidelity::scoped;
   bool races_end = true;  ///< a race ends the run; otherwise it is counted
@@ -49,7 +56,8 @@ struct settings {
   uint32_t late = 0;            ///< loads in a row that may see an older value
   uint32_t history = 0;         ///< stores of one location that may still be read although there is a newer one
   uint32_t spurious = 0;        ///< weak compare-exchanges in a row that may fail for no reason
-  bool weak_host = false;       ///< the host keeps no more order than the program asks for; otherwise it is an x86
+  volatile_accesses volatiles = volatile_accesses::source;
+  bool weak_host = false;  ///< the host keeps no more order than the program asks for; otherwise it is an x86
   link_settings link;
   doorbell_settings doorbells;
   time_settings time;

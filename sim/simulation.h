@@ -57,6 +57,7 @@ struct outcome {
   std::vector<std::string> unexplained;
   std::vector<step_record> steps_taken;  ///< only with explain
   uint64_t steps = 0;
+  uint64_t library_steps = 0;        ///< of the steps, plain accesses to the C++ heap
   uint64_t switches = 0;             ///< how often another lane or host thread went on than the one before
   std::vector<std::string> waiting;  ///< of a hang: who waits, a wave's lanes together: "host main", "wave 1 lanes 0-3"
   /// Of a hang: in which roles they wait, each once, in alphabetical order: "host main, host server, wave". The same whichever of them it is,

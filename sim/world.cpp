@@ -7,6 +7,7 @@
 #include <heddle/sim/library_state.h>
 #include <heddle/sim/link/link_memory.h>
 #include <heddle/sim/memory/scoped_memory.h>
+#include <heddle/sim/runtime/entry.h>
 #include <heddle/sim/source_line.h>
 #include <heddle/sim/uncaught.h>
 #include <heddle/sim/verify/lane_heap.h>
@@ -89,6 +90,7 @@ world::world() : view_(this, &world::look_at, &world::next_in_turn, &fair_.versi
   image_low_ = reinterpret_cast<uintptr_t>(&__executable_start);
   image_high_ = reinterpret_cast<uintptr_t>(&_end);
   catch_crashes();
+  scheduler::looks_on.store(&runtime::looks_on_at_lanes(), std::memory_order_relaxed);
   end_runs_at_terminate();
 }
 
@@ -122,7 +124,7 @@ void world::prepare(scheduler::choice_source& choices, bool explain) {
   collectives_opened_ = 0;
   choices_ = &choices;
   digest_ = {};
-  steps_ = switches_ = 0;
+  steps_ = switches_ = library_steps_ = 0;
   next_limit_ = machine_.budget;
   uncounted_ = 0;
   counted_ = 0;
@@ -277,6 +279,7 @@ const outcome& world::run(const parameters& values, const std::function<void()>&
   result_.races = races_;
   result_.scope_races = scope_races_;
   result_.steps = steps_;
+  result_.library_steps = library_steps_;
   result_.switches = switches_;
   result_.digest = digest_.value();
   result_.stopped_by_source = stopped_;
@@ -441,6 +444,8 @@ void world::begin(lane& self) {
     on = device_stacks_->at(self.stack_slot);
   }
   if (self.is_explored) clear_stack(on);
+  self.private_low = on.low;
+  self.private_bytes = on.size_bytes;
   constexpr size_t line_bytes = 64;
   self.body = on.high() - (bytes + line_bytes - 1) / line_bytes * line_bytes;
   self.runs.reset(on, self.is_host() ? 0 : static_cast<uint32_t>(self.stack_slot), bytes, &world::run_lane, &self);
@@ -718,6 +723,7 @@ const wave& world::spawn_host(lane& self, const char* name, const fiber_body& bo
   thread.how_to_run = &body;
   if (late_ != nullptr) late_->begins(thread, &self);
   begin(thread);
+  share_captured(from, body.size_bytes);
   body.move_to(thread.body, from);
   fair_.live(fresh);
   add_candidate(thread);

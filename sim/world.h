@@ -191,10 +191,18 @@ class world {
   uint64_t active_mask(lane& self, const operation& how);
 
   /// Whether the lane may touch these bytes, its own stack aside; ends the run when not. `is_private` when it is its own stack.
-  bool is_private(const lane& self, const void* address) const {
-    const auto& stack = self.runs.stack();
+  static bool is_private(const lane& self, const void* address) {
+    return static_cast<size_t>(static_cast<const std::byte*>(address) - self.private_low) < self.private_bytes;
+  }
+  static bool is_on_stack(const lane& of, const void* address) {
+    const auto& stack = of.runs.stack();
     return static_cast<size_t>(static_cast<const std::byte*>(address) - stack.low) < stack.size_bytes;
   }
+  /// A variable of a host thread's frame is, or may be, somebody else's too: from now on the thread's own accesses to it are seen. So are those
+  /// to all frames further out, for nothing says where the variable ends.
+  static void share_frames(lane& owner, const void* from);
+  /// Whether a read of these bytes is nobody's business: they never change.
+  bool is_constant(const void* address) const;
   void check_access(lane& self) {
     const operation& how = self.pending;
     if (!heap_.contains(how.address)) [[unlikely]]
@@ -317,6 +325,16 @@ class world {
   void* shared_variable(lane& self, const void* key, size_t size_bytes, const char* name);
   /// The time now, in cycles. Who looks at nothing but the clock sees it run away: loops that wait for a time come to their end.
   uint64_t pass_time(lane& self);
+  /// Somebody sleeps for so long, or until then. Where nobody has looked at a clock in this run, nobody can know.
+  void let_time_pass(uint64_t cycles) {
+    if (clock_ != 0) clock_ += cycles;
+  }
+  void let_time_pass_until(uint64_t cycle) {
+    if (clock_ != 0 && clock_ < cycle) clock_ = cycle;
+  }
+  /// Waits until somebody gives notice of the condition, or for no reason; whether somebody has.
+  bool wait_for_notice(lane& self, const void* condition, const std::byte* private_state, const operation& how);
+  void notice(lane& self, const void* condition);
   grid_position position_of(const lane& self) const;
   /// A name with a number: "cudaMalloc 2" for the second of its kind.
   const char* numbered_name(const char* kind);
@@ -609,6 +627,10 @@ class world {
   std::string race_report() const;
   [[noreturn]] void bad_access(lane& self, const char* wrong);
   [[gnu::noinline]] void check_access_elsewhere(lane& self);
+  /// The host thread that has the address in a frame that has not returned; null when none has.
+  lane* owner_of_frame(const void* address);
+  /// Host threads whose frames the object holds addresses of give them away with it.
+  void share_captured(const void* object, size_t size_bytes);
   [[gnu::noinline]] void check_atomic_access_elsewhere(lane& self);
   /// Whether the access that the heap has something to say about may be made; ends the run when not.
   void look_closer(lane& self, const char* said);
@@ -698,7 +720,11 @@ class world {
     const uint64_t where =
         heap_.contains(address) ? in_heap(heap_.offset_of(address)) : stable(reinterpret_cast<uintptr_t>(address));
     // What lies on the C++ heap has no address that another process would repeat, and may hold such addresses.
-    if (where == unstable) return digest_.add(what);
+    if (where == unstable) {
+      const operation_kind kind = static_cast<operation_kind>(what & 0xff);
+      if (kind == operation_kind::plain_load || kind == operation_kind::plain_store) library_steps_ += counted_;
+      return digest_.add(what);
+    }
     const bool whole = size_bytes <= sizeof value;
     digest_.add(what, where, whole ? stable_value(value) : 0);
     if (!whole) add_words_to_digest(address, size_bytes);
@@ -817,6 +843,7 @@ class world {
   scheduler::digest digest_;
   uint64_t steps_ = 0;
   uint64_t switches_ = 0;  ///< to another lane
+  uint64_t library_steps_ = 0;
   uint64_t next_limit_ = 0;
   uint64_t first_limit_ = 0;  ///< what that becomes when operations begin to be steps
   uint64_t uncounted_ = 0;    ///< operations before that

@@ -1,6 +1,8 @@
 // What a lane may touch, and what that means to a digest.
+#include <heddle/scheduler/own_work.h>
 #include <heddle/sim/address_space.h>
 #include <heddle/sim/world.h>
+#include <link.h>
 
 #include <algorithm>
 #include <cstdio>
@@ -72,9 +74,85 @@ void world::look_at_store_elsewhere(lane& self, const void* address, uint32_t si
 
 void world::check_access_elsewhere(lane& self) {
   const void* const address = self.pending.address;
+  if (host_stacks_->contains(address) && self.is_host() && !self.of->copies) {
+    if (is_on_stack(self, address)) return;
+    if (lane* const owner = owner_of_frame(address)) return share_frames(*owner, address);
+  }
   if (device_stacks_->contains(address) || host_stacks_->contains(address) ||
       reinterpret_cast<uintptr_t>(address) < lowest_address)
     bad_access(self, nullptr);
+}
+
+// -- frames of host threads ------------------------------------------------------------------------------------------------------
+
+void world::share_frames(lane& owner, const void* from) {
+  const uintptr_t first = reinterpret_cast<uintptr_t>(from) & ~uintptr_t{7};
+  const auto low = reinterpret_cast<uintptr_t>(owner.private_low);
+  if (first < low) return;
+  owner.private_bytes = std::min<size_t>(owner.private_bytes, first - low);
+}
+
+// It stands in the simulator, and all that is alive on its stack is above where it came in.
+lane* world::owner_of_frame(const void* address) {
+  for (size_t n = 0; n < lanes_used_; ++n) {
+    lane& who = lanes_[n];
+    if (!who.is_host() || !who.begun || who.state == lane_state::ended || !is_on_stack(who, address)) continue;
+    const bool is_alive = who.pending.private_state != nullptr && address >= who.pending.private_state;
+    return is_alive ? &who : nullptr;
+  }
+  return nullptr;
+}
+
+void world::share_captured(const void* object, size_t size_bytes) {
+  const auto* const bytes = static_cast<const std::byte*>(object);
+  for (size_t at = 0; at + sizeof(void*) <= size_bytes; at += sizeof(void*)) {
+    const void* word = nullptr;
+    std::memcpy(&word, bytes + at, sizeof word);
+    if (!host_stacks_->contains(word)) continue;
+    if (lane* const owner = owner_of_frame(word)) share_frames(*owner, word);
+  }
+}
+
+// -- what never changes ------------------------------------------------------------------------------------------------------------
+
+namespace {
+
+/// Segments of the program and of the libraries that it was loaded with which cannot be written, and what cannot be once it has been
+/// relocated: string literals, tables, vtables.
+struct constant_ranges {
+  struct range {
+    uintptr_t first = 0;
+    uintptr_t end = 0;
+  };
+  std::vector<range> all;
+
+  constant_ranges() {
+    dl_iterate_phdr(
+        [](dl_phdr_info* object, size_t, void* to) {
+          for (size_t n = 0; n < object->dlpi_phnum; ++n) {
+            const auto& segment = object->dlpi_phdr[n];
+            const bool is_fixed =
+                (segment.p_type == PT_LOAD && (segment.p_flags & PF_W) == 0) || segment.p_type == PT_GNU_RELRO;
+            const uintptr_t first = object->dlpi_addr + segment.p_vaddr;
+            if (is_fixed) static_cast<constant_ranges*>(to)->all.push_back({first, first + segment.p_memsz});
+          }
+          return 0;
+        },
+        this);
+    std::sort(all.begin(), all.end(), [](const range& one, const range& other) { return one.first < other.first; });
+  }
+  bool contain(uintptr_t address) const {
+    const auto behind = std::upper_bound(all.begin(), all.end(), address,
+                                         [](uintptr_t wanted, const range& known) { return wanted < known.first; });
+    return behind != all.begin() && address < std::prev(behind)->end;
+  }
+};
+
+}  // namespace
+
+bool world::is_constant(const void* address) const {
+  static const constant_ranges ranges;
+  return scheduler::is_own_constant(address) || ranges.contain(reinterpret_cast<uintptr_t>(address));
 }
 
 void world::check_atomic_access_elsewhere(lane& self) {
@@ -107,10 +185,14 @@ void world::bad_access(lane& self, const char* wrong) {
     end(self, verdict::memory, std::string(to_string(how.kind)) + " through a null pointer (" + at + ")");
   // The stack of a lane that has ended may have another owner by now.
   for (size_t n = 0; n < lanes_used_; ++n)
-    if (lanes_[n].begun && lanes_[n].state != lane_state::ended && is_private(lanes_[n], how.address))
+    if (lanes_[n].begun && lanes_[n].state != lane_state::ended && is_on_stack(lanes_[n], how.address)) {
+      if (self.is_host() && lanes_[n].is_host())
+        end(self, verdict::memory,
+            std::string(to_string(how.kind)) + " in a frame of " + name_of(lanes_[n]) + " that has returned");
       end(self, verdict::memory,
           std::string(to_string(how.kind)) + " on the stack of " + name_of(lanes_[n]) +
               "; share memory that the device allocates, and capture by value");
+    }
   end(self, verdict::memory, std::string(to_string(how.kind)) + " on the stack of a lane that has ended");
 }
 

@@ -542,4 +542,20 @@ int world::unlock_mutex(lane& self, const void* mutex, const operation& how) {
   return 0;
 }
 
+// -- conditions -------------------------------------------------------------------------------------------------------------------
+
+bool world::wait_for_notice(lane& self, const void* condition, const std::byte* private_state, const operation& how) {
+  const uint64_t before = watches_.change_of(condition, 1);
+  self.pending = how;
+  self.reads.clear();
+  self.reads.add(condition, 1, before, true);
+  pause(self, private_state);
+  return watches_.change_of(condition, 1) != before;
+}
+
+void world::notice(lane& self, const void* condition) {
+  watches_.note_change(condition, 1, changes_ + 1);
+  wake_readers(self, condition, 1);
+}
+
 }  // namespace heddle::sim

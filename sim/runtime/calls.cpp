@@ -28,7 +28,21 @@ operation collective_operation(operation_kind kind, uint64_t mask, const caller&
   return made;
 }
 
+/// What heddle's own objects do for a lane is not the lane's doing.
+void* look_away() { return std::exchange(world::current, nullptr); }
+void look_again(void* looked_away) {
+  auto* const self = static_cast<lane*>(looked_away);
+  world::current = self;
+  if (self != nullptr && self->is_explored) [[unlikely]]
+    clear_dead_stack();
+}
+
 }  // namespace
+
+const scheduler::onlooker& looks_on_at_lanes() {
+  static constexpr scheduler::onlooker self = {.look_away = look_away, .look_again = look_again};
+  return self;
+}
 
 // -- lanes -------------------------------------------------------------------------------------------------------------------------
 
@@ -118,7 +132,7 @@ void pause() {
 
 void notify(doorbell* bell) {
   const caller from = HEDDLE_CALLER;
-  lane* const self = observed(bell);
+  lane* const self = observed_atomic(bell);
   doorbell_line::fate fate;
   if (self != nullptr) {
     world& here = *world::instance;

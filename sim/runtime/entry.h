@@ -1,6 +1,7 @@
 // What every entry from code under test into the simulator has in common.
 #pragma once
 
+#include <heddle/scheduler/own_work.h>
 #include <heddle/sim/runtime/calls.h>
 #include <heddle/sim/world.h>
 
@@ -25,6 +26,9 @@ namespace heddle::sim::runtime {
       : "rdi", "rax", "rcx", "memory", "cc");
 #endif
 }
+
+/// Looks away while heddle's own objects work for code under test.
+const scheduler::onlooker& looks_on_at_lanes();
 
 /// Marks that the simulator has been entered, and by which lane: until it is left, whatever the simulator calls is not
 /// observed, even inline functions whose instrumented copy the linker kept.
@@ -153,6 +157,18 @@ inline uint64_t as_operand(const void* address) { return reinterpret_cast<uintpt
   return self == nullptr || world::instance->is_private(*self, address) ? nullptr : self;
 }
 
+/// The same for an atomic access. A host thread that goes on looking at an atomic in its own frame waits for somebody who knows of it.
+[[gnu::always_inline]] inline lane* observed_atomic(const void* address) {
+  lane* const self = world::current;
+  if (self == nullptr) return nullptr;
+  if (world::is_private(*self, address)) [[unlikely]] {
+    constexpr uint32_t many = 64;
+    if (!self->is_host() || ++self->own_atomics < many) return nullptr;
+    world::share_frames(*self, address);
+  }
+  return self;
+}
+
 /// Marks what follows as one more operation of a call whose first one touched `first`: a wave with one program counter has not left it.
 class same_call {
  public:
@@ -174,6 +190,8 @@ class same_call {
                                                  operation_kind named = operation_kind::plain_load) {
   world& here = *world::instance;
   const entered inside(*self);
+  if (!here.memory().contains(address) && here.is_constant(address)) [[unlikely]]
+    return;
   publish_access(here, *self, named, address, size_bytes, memory_order::relaxed, scope::system, from);
   take_turn(here, *self, here.machine().plain_points || named == operation_kind::volatile_load);
   if (late_memory* const late = here.late()) late->before_plain_load(*self, self->pending);
@@ -261,6 +279,7 @@ inline void string_read(const char* text, size_t most, const caller& from) {
   size_t size_bytes = 0;
   {
     const entered inside(*self);
+    if (!world::instance->memory().contains(text) && world::instance->is_constant(text)) return;
     publish_access(*world::instance, *self, operation_kind::plain_load, text, 1, memory_order::relaxed, scope::system,
                    from);
     world::instance->check_access(*self);
@@ -358,7 +377,7 @@ struct exchange_operand {
 
 [[gnu::always_inline]] inline uint64_t atomic_load(const void* address, size_t size_bytes, memory_order order,
                                                    scope reach, const caller& from) {
-  lane* const self = observed(address);
+  lane* const self = observed_atomic(address);
   if (self == nullptr) return read_memory(address, size_bytes);
   world& here = *world::instance;
   const entered inside(*self);
@@ -378,7 +397,7 @@ struct exchange_operand {
 
 [[gnu::always_inline]] inline void atomic_store(void* address, size_t size_bytes, uint64_t value, memory_order order,
                                                 scope reach, const caller& from) {
-  lane* const self = observed(address);
+  lane* const self = observed_atomic(address);
   if (self == nullptr) return write_memory(address, size_bytes, value);
   world& here = *world::instance;
   const entered inside(*self);
@@ -401,7 +420,7 @@ struct exchange_operand {
 [[gnu::always_inline]] inline uint64_t atomic_rmw(rmw_kind kind, void* address, size_t size_bytes, uint64_t operand,
                                                   memory_order order, scope reach, const caller& from,
                                                   operation_kind named = operation_kind::read_modify_write) {
-  lane* const self = observed(address);
+  lane* const self = observed_atomic(address);
   if (self == nullptr) {
     const uint64_t old = read_memory(address, size_bytes);
     write_memory(address, size_bytes, apply(kind, old, operand));
@@ -448,7 +467,7 @@ enum class exchange_kind : uint8_t {
                                                            uint64_t desired, memory_order order, scope reach,
                                                            const caller& from,
                                                            exchange_kind kind = exchange_kind::strong) {
-  lane* const self = observed(address);
+  lane* const self = observed_atomic(address);
   if (self == nullptr) {
     const uint64_t old = read_memory(address, size_bytes);
     if (old == expected) write_memory(address, size_bytes, desired);

@@ -59,21 +59,33 @@ memory_order from_abi(int order) {
   runtime::plain_read_write(address, size_bytes, from);
 }
 
-// Accesses to what is declared volatile, which -fsanitize=thread only tells apart when asked to (cmake/under_test.cmake). Programs for
-// GPUs wait on such variables: they are strong there (PTX ISA, "ld.volatile": as ld.relaxed of system scope). The code under test
-// still makes the access itself.
-[[gnu::noinline]] void volatile_read(const void* address, size_t size_bytes, const void* place, void* const* frame) {
-  runtime::caller from = HEDDLE_CALLER;
-  from.place = place;
-  from.frame = frame;
-  runtime::plain_read(address, size_bytes, from, operation_kind::volatile_load);
+using heddle::sim::volatile_accesses;
+
+/// What an access to something volatile is, where the source is of this kind (settings::volatiles).
+operation_kind kind_of_volatile(operation_kind strong, operation_kind plain, volatile_accesses of_source) {
+  const volatile_accesses wanted = heddle::sim::world::instance->machine().volatiles;
+  return (wanted == volatile_accesses::source ? of_source : wanted) == volatile_accesses::relaxed ? strong : plain;
 }
 
-[[gnu::noinline]] void volatile_write(void* address, size_t size_bytes, const void* place, void* const* frame) {
+// Accesses to what is declared volatile, which -fsanitize=thread only tells apart when asked to (cmake/under_test.cmake). Programs for
+// GPUs wait on such variables: they are strong there (PTX ISA, "ld.volatile": as ld.relaxed of system scope). In C++ they are plain. The code
+// under test still makes the access itself.
+[[gnu::noinline]] void volatile_read(const void* address, size_t size_bytes, const void* place, void* const* frame,
+                                     volatile_accesses of_source) {
   runtime::caller from = HEDDLE_CALLER;
   from.place = place;
   from.frame = frame;
-  runtime::plain_write(address, size_bytes, from, operation_kind::volatile_store);
+  runtime::plain_read(address, size_bytes, from,
+                      kind_of_volatile(operation_kind::volatile_load, operation_kind::plain_load, of_source));
+}
+
+[[gnu::noinline]] void volatile_write(void* address, size_t size_bytes, const void* place, void* const* frame,
+                                      volatile_accesses of_source) {
+  runtime::caller from = HEDDLE_CALLER;
+  from.place = place;
+  from.frame = frame;
+  runtime::plain_write(address, size_bytes, from,
+                       kind_of_volatile(operation_kind::volatile_store, operation_kind::plain_store, of_source));
 }
 
 }  // namespace
@@ -104,13 +116,16 @@ void __tsan_ignore_thread_end() {}
   HEDDLE_PLAIN_WRITE(__tsan_##prefix##write##size, size) \
   HEDDLE_PLAIN_READ_WRITE(__tsan_##prefix##read_write##size, size)
 
-#define HEDDLE_VOLATILE_READ(name, size) \
-  void name(void* address) { HEDDLE_IF_OBSERVED(address) volatile_read(address, size, HEDDLE_HOOK); }
-#define HEDDLE_VOLATILE_WRITE(name, size) \
-  void name(void* address) { HEDDLE_IF_OBSERVED(address) volatile_write(address, size, HEDDLE_HOOK); }
-#define HEDDLE_VOLATILE(size)                            \
-  HEDDLE_VOLATILE_READ(__tsan_volatile_read##size, size) \
-  HEDDLE_VOLATILE_WRITE(__tsan_volatile_write##size, size)
+#define HEDDLE_VOLATILE_READ(name, size, source) \
+  void name(void* address) { HEDDLE_IF_OBSERVED(address) volatile_read(address, size, HEDDLE_HOOK, source); }
+#define HEDDLE_VOLATILE_WRITE(name, size, source) \
+  void name(void* address) { HEDDLE_IF_OBSERVED(address) volatile_write(address, size, HEDDLE_HOOK, source); }
+// Sources for GPUs call the second pair (compat/volatile.h).
+#define HEDDLE_VOLATILE(size)                                                            \
+  HEDDLE_VOLATILE_READ(__tsan_volatile_read##size, size, volatile_accesses::plain)       \
+  HEDDLE_VOLATILE_WRITE(__tsan_volatile_write##size, size, volatile_accesses::plain)     \
+  HEDDLE_VOLATILE_READ(heddle_gpu_volatile_read##size, size, volatile_accesses::relaxed) \
+  HEDDLE_VOLATILE_WRITE(heddle_gpu_volatile_write##size, size, volatile_accesses::relaxed)
 
 HEDDLE_VOLATILE(1)
 HEDDLE_VOLATILE(2)

@@ -76,10 +76,17 @@ TEST(tail, it_is_found_by_the_default_strategy_and_when_the_budget_is_used_up) {
   machine mixed(small(), "mix");
   EXPECT_TRUE(sometimes(verdict::livelock, mixed.run_many(crossed, 400)));
   // Turn by turn the two never meet: without an end game that is drawn, the one after the budget shows it.
-  machine in_turn(small(), "round-robin:1");
-  const outcome ended = in_turn.run(waves_of(2, [](uint32_t* words) { takes_both(words, target::wave_id(), false); }));
-  EXPECT_EQ(ended.verdict, verdict::livelock) << ended.message;
-  EXPECT_GT(ended.steps, 3000u);
+  // Whether they meet in that depends on whose turn it begins with.
+  uint32_t livelocks = 0;
+  for (const char* const budget : {"budget=3000", "budget=3001"}) {
+    machine in_turn({budget}, "round-robin:1");
+    const outcome ended =
+        in_turn.run(waves_of(2, [](uint32_t* words) { takes_both(words, target::wave_id(), false); }));
+    EXPECT_TRUE(ended.verdict == verdict::livelock || ended.verdict == verdict::ok) << ended.message;
+    EXPECT_GT(ended.steps, 3000u);
+    livelocks += ended.verdict == verdict::livelock ? 1 : 0;
+  }
+  EXPECT_GT(livelocks, 0u);
 }
 
 TEST(tail, a_spin_is_no_livelock_and_neither_is_a_lock_that_is_waited_for) {

@@ -101,6 +101,16 @@ void print_warnings(const fuzz_summary& summary) {
               << painted("warning: ", colour::warning) << scheduler::printable(each.tested->name)
               << ":\n  nothing was scheduled: no run had a choice;\n  " << why_no_choice() << '\n';
   }
+  for (const trial& each : summary.trials) {
+    if (each.runs.library_steps <= each.runs.steps / 2) continue;
+    std::cout
+        << '\n'
+        << painted("warning: ", colour::warning) << each.tested->name << ":\n  " << grouped(each.runs.library_steps)
+        << " of its " << grouped(each.runs.steps)
+        << " steps are plain accesses to the C++ heap, as copies of strings and containers are: they take time, and\n"
+           "  show little; make such copies before the first thread or launch, where nothing is a step, or pass "
+           "pointers\n";
+  }
 }
 
 std::string summary_line(const fuzz_summary& summary) {

@@ -38,7 +38,8 @@ scheduler::run_result result_of(const sim::outcome& ended) {
           .waiting = ended.waiting,
           .hang = ended.hang,
           .digest = ended.digest,
-          .abandoned = ended.stopped_by_source};
+          .abandoned = ended.stopped_by_source,
+          .library_steps = ended.library_steps};
 }
 
 scheduler::run_result run_scenario(sim::simulation& machine, const scenario& tested, const parameters& settings,

@@ -74,8 +74,15 @@ json to_json(const std::string& scenario, seed_range ran, const scheduler::campa
                       {"gist", each.first.gist},
                       {"seed", each.first.seed},
                       {"count", each.count}});
-  return {{"scenario", scenario},      {"first", ran.first},      {"count", ran.count}, {"steps", result.steps},
-          {"choices", result.choices}, {"digest", result.digest}, {"elapsed", elapsed}, {"findings", groups}};
+  return {{"scenario", scenario},
+          {"first", ran.first},
+          {"count", ran.count},
+          {"steps", result.steps},
+          {"library_steps", result.library_steps},
+          {"choices", result.choices},
+          {"digest", result.digest},
+          {"elapsed", elapsed},
+          {"findings", groups}};
 }
 
 void take_in(const json& line, campaign_record& record) {
@@ -84,6 +91,7 @@ void take_in(const json& line, campaign_record& record) {
   scheduler::campaign_result part;
   part.schedules = ran.count;
   part.steps = whole_number<uint64_t>(line, "steps");
+  part.library_steps = line.value("library_steps", uint64_t{0});
   part.choices = whole_number<uint64_t>(line, "choices");
   part.digest = whole_number<uint64_t>(line, "digest");
   part.seconds = line.at("elapsed");

@@ -1,0 +1,37 @@
+// What is done for a program under test by heddle's own objects, such as its settings: nobody who looks on at that program is to take it for a part
+// of it.
+#pragma once
+
+#include <atomic>
+
+namespace heddle::scheduler {
+
+/// Who looks on: how it looks away, on this OS thread, and looks again.
+struct onlooker {
+  void* (*look_away)() = nullptr;
+  void (*look_again)(void* looked_away) = nullptr;
+};
+
+/// Set once by whoever simulates programs. Relaxed: it is set before there is anything to look at, and never changed.
+inline constinit std::atomic<const onlooker*> looks_on = nullptr;
+
+/// Until this goes, what is done is heddle's own.
+class own_work {
+ public:
+  own_work()
+      : who_(looks_on.load(std::memory_order_relaxed)), looked_away_(who_ == nullptr ? nullptr : who_->look_away()) {}
+  ~own_work() {
+    if (who_ != nullptr) who_->look_again(looked_away_);
+  }
+  own_work(const own_work&) = delete;
+  own_work& operator=(const own_work&) = delete;
+
+ private:
+  const onlooker* who_;
+  void* looked_away_;
+};
+
+/// Whether this is in an object of heddle's that never changes once a program can read it: the text of a setting.
+bool is_own_constant(const void* address);
+
+}  // namespace heddle::scheduler
