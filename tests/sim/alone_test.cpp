@@ -118,6 +118,7 @@ uint32_t opaque(uint32_t value) {
 }
 
 TEST(alone, reads_of_constants_are_no_steps) {
+  variable = opaque(3);
   const auto in_thread = [](auto body) {
     return [=] {
       device host;
