@@ -30,7 +30,7 @@ struct target {
   template <typename T, scope Scope>
   class atomic_ref {
     static_assert(std::integral<T> && sizeof(T) <= 8, "integers of 8, 16, 32 or 64 bits only");
-    using bits = std::make_unsigned_t<T>;
+    using unsigned_word = std::make_unsigned_t<T>;
 
    public:
     explicit atomic_ref(T& word) : word_(&word) {}
@@ -38,7 +38,7 @@ struct target {
       return static_cast<T>(runtime::load(word_, sizeof(T), order, Scope));
     }
     HEDDLE_SIM_INLINE void store(T value, memory_order order) const {
-      runtime::store(word_, sizeof(T), static_cast<bits>(value), order, Scope);
+      runtime::store(word_, sizeof(T), static_cast<unsigned_word>(value), order, Scope);
     }
     HEDDLE_SIM_INLINE T exchange(T value, memory_order order) const {
       return modify(runtime::rmw_kind::exchange, value, order);
@@ -67,10 +67,10 @@ struct target {
    private:
     HEDDLE_SIM_INLINE T modify(runtime::rmw_kind kind, T operand, memory_order order) const {
       return static_cast<T>(
-          runtime::read_modify_write(kind, word_, sizeof(T), static_cast<bits>(operand), order, Scope));
+          runtime::read_modify_write(kind, word_, sizeof(T), static_cast<unsigned_word>(operand), order, Scope));
     }
     HEDDLE_SIM_INLINE T modify(runtime::modify_function next, T operand, memory_order order) const {
-      return static_cast<T>(runtime::modify(next, word_, sizeof(T), static_cast<bits>(operand), order, Scope));
+      return static_cast<T>(runtime::modify(next, word_, sizeof(T), static_cast<unsigned_word>(operand), order, Scope));
     }
     static uint64_t greater(uint64_t old, uint64_t operand) {
       return static_cast<T>(old) < static_cast<T>(operand) ? operand : old;
@@ -79,9 +79,9 @@ struct target {
       return static_cast<T>(operand) < static_cast<T>(old) ? operand : old;
     }
     HEDDLE_SIM_INLINE bool compare_exchange(T& expected, T desired, memory_order order, bool weak) const {
-      uint64_t found = static_cast<bits>(expected);
+      uint64_t found = static_cast<unsigned_word>(expected);
       const bool done =
-          runtime::compare_exchange(word_, sizeof(T), &found, static_cast<bits>(desired), order, Scope, weak);
+          runtime::compare_exchange(word_, sizeof(T), &found, static_cast<unsigned_word>(desired), order, Scope, weak);
       expected = static_cast<T>(found);
       return done;
     }
