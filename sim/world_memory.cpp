@@ -186,7 +186,7 @@ void world::bad_access(lane& self, const char* wrong) {
   // The stack of a lane that has ended may have another owner by now.
   for (size_t n = 0; n < lanes_used_; ++n)
     if (lanes_[n].begun && lanes_[n].state != lane_state::ended && is_on_stack(lanes_[n], how.address)) {
-      if (self.is_host() && lanes_[n].is_host())
+      if (self.is_host() && !self.of->copies && lanes_[n].is_host())
         end(self, verdict::memory,
             std::string(to_string(how.kind)) + " in a frame of " + name_of(lanes_[n]) + " that has returned");
       end(self, verdict::memory,
@@ -206,7 +206,7 @@ void world::arrived(const lane& issuer, const void* address, size_t size_bytes, 
 }
 
 std::string world::describe_step(uint64_t step) const {
-  if (step == 0) return "an access by host main, before anybody else existed";
+  if (step == 0) return "an access by host main, before any other actor existed";
   return recorder_ == nullptr ? "step " + std::to_string(step) : recorder_->describe(heap_, step);
 }
 

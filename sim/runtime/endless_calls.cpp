@@ -43,8 +43,9 @@ namespace {
                   from);
 }
 
-[[noreturn]] void stuck_on(lane& self, const char* call, int file, const runtime::caller& from) {
-  stuck(self, std::string(call) + " on file descriptor " + std::to_string(file), from);
+// Without its number: it may be another one in another run.
+[[noreturn]] void stuck_on(lane& self, const char* call, const runtime::caller& from) {
+  stuck(self, std::string(call) + " on a file descriptor", from);
 }
 
 /// Whether a read of the file would wait.
@@ -88,7 +89,7 @@ bool flags_wait(int flags) { return (flags & MSG_DONTWAIT) == 0; }
     world::current = nullptr;                                            \
     const bool waits = (also) && reads_wait(file);                       \
     world::current = self;                                               \
-    if (waits) stuck_on(*self, call, file, from);                        \
+    if (waits) stuck_on(*self, call, from);                              \
   }
 
 extern "C" {

@@ -125,7 +125,7 @@ void store_not_canonical(const heddle::parameters&) {
 }
 void wild_memcpy(const heddle::parameters&) {
   in_a_lane([](uint32_t* words) {
-    std::memcpy(wild(), words, opaque(16));  // HERE wild_memcpy
+    std::memcpy(wild(), words + 4, opaque(16));  // HERE wild_memcpy
   });
 }
 void wild_call(const heddle::parameters&) {
@@ -232,19 +232,19 @@ void frees_twice(const heddle::parameters&) {
 }
 [[gnu::noinline]] uint32_t calls_itself(uint32_t depth) {  // HERE recurses_for_ever
   volatile char room[64];
-  room[0] = static_cast<char>(depth);
-  return calls_itself(depth + 1) + static_cast<uint32_t>(room[0]);
+  room[0] = static_cast<char>(depth);                               // HERE recurses_for_ever
+  return calls_itself(depth + 1) + static_cast<uint32_t>(room[0]);  // HERE recurses_for_ever
 }
 void recurses_for_ever(const heddle::parameters&) {
   in_a_lane([](uint32_t* words) { words[1] = calls_itself(0); });
 }
 [[gnu::noinline]] uint32_t needs_much_room(uint32_t at) {  // HERE large_frame
-  volatile char room[1 << 20];
+  volatile char room[100 * 1024];
   for (uint32_t n = 0; n < sizeof room; n += 4096) room[n] = static_cast<char>(n);
   return static_cast<uint32_t>(room[at]);
 }
 void large_frame(const heddle::parameters&) {
-  in_a_lane([](uint32_t* words) { words[1] = needs_much_room(words[0]); });
+  in_a_lane([](uint32_t* words) { words[1] = needs_much_room(opaque(0)); });
 }
 
 // -- memory ------------------------------------------------------------------------------------------------------------------
@@ -402,7 +402,7 @@ void many_waves(const heddle::parameters&) {
 
 void spins_on_a_local(const heddle::parameters&) {
   in_a_lane([](uint32_t*) {
-    for (uint32_t n = 0; opaque(n) != 1;) asm volatile("");  // HERE spins_on_a_local
+    for (uint32_t n = 0; n != 1;) asm volatile("" : "+r"(n));  // HERE spins_on_a_local
   });
 }
 void spins_in_main(const heddle::parameters&) {
@@ -484,7 +484,7 @@ void served_by_a_thread(const heddle::parameters&) {
   std::thread server([words] {  // HERE served_by_a_thread
     while (std::atomic_ref(words[0]).load() == 0) std::this_thread::yield();
     std::atomic_ref(words[1]).store(1);
-  });
+  });  // HERE served_by_a_thread
   made.run(
       [words] {
         word<>(words[0]).store(1, heddle::memory_order::release);

@@ -113,7 +113,7 @@ TEST(choice_notes, going_on_for_no_reason_is_told) {
         on.synchronize();
       },
       "goes on for no reason");
-  EXPECT_EQ(step_with(ended, "goes on for no reason").operation, "pause");
+  EXPECT_EQ(step_with(ended, "goes on for no reason").actor, "wave 0 lane 0");
 }
 
 /// Data and a flag behind it, without an order between them; the host waits for both.

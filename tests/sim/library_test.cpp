@@ -125,7 +125,8 @@ TEST(library_functions, that_compare_constant_sizes_are_visible_too) {
             (steps{"plain load a+0x0 (4 bytes)", "plain load b+0x0 (4 bytes)"}));
   EXPECT_EQ(steps_of([](char* a, char* b) { SIM_CHECK(std::memcmp(a, b, 16) == 0); }),
             (steps{"plain load a+0x0 (16 bytes)", "plain load b+0x0 (16 bytes)"}));
-  EXPECT_EQ(steps_of([](char* a, char*) { SIM_CHECK(std::strcmp(a, "ab") != 0); }).size(), 2u);
+  EXPECT_EQ(steps_of([](char* a, char*) { SIM_CHECK(std::strcmp(a, "ab") != 0); }).size(), 1u)
+      << "what never changes, as a literal, is no step";
 }
 #endif
 

@@ -33,7 +33,8 @@ TEST(waiting, a_spin_with_pause_on_a_flag_that_nobody_sets_is_a_deadlock_with_la
   EXPECT_TRUE(says(ended.report, "reads flags+0x8 (4 bytes) = 0x7, last changed by host main"));
   EXPECT_TRUE(says(ended.report, "host main: waits in synchronize"));
   EXPECT_TRUE(says(ended.report, "host main -> wave 1"));
-  EXPECT_FALSE(says(ended.report, "wave 0"));
+  EXPECT_TRUE(says(ended.report, "wave 0 has ended")) << ended.report;
+  EXPECT_FALSE(says(ended.report, "wave 0,")) << ended.report;
 }
 
 /// The hang of a program in which so many waves, and so many threads of the host, wait for a flag that nobody sets.

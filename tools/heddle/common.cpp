@@ -75,9 +75,12 @@ selection select_scenarios(const std::vector<std::string>& patterns) {
   std::vector<bool> taken(all.size(), patterns.empty());
   for (const std::string& pattern : patterns) {
     bool found = false;
+    // A name may have what means something in a pattern.
+    const bool is_name =
+        std::any_of(all.begin(), all.end(), [&](const scenario& each) { return each.name == pattern; });
     for (size_t index = 0; index < all.size(); ++index) {
-      const bool meant =
-          is_pattern(pattern) ? fnmatch(pattern.c_str(), all[index].name.c_str(), 0) == 0 : all[index].name == pattern;
+      const bool meant = is_pattern(pattern) && !is_name ? fnmatch(pattern.c_str(), all[index].name.c_str(), 0) == 0
+                                                         : all[index].name == pattern;
       if (!meant) continue;
       taken[index] = true;
       found = true;

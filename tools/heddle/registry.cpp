@@ -1,3 +1,4 @@
+#include <heddle/scheduler/printable.h>
 #include <heddle/tools/registry.h>
 
 #include <algorithm>
@@ -38,6 +39,8 @@ const std::vector<scenario>& scenarios() { return registry(); }
 
 bool register_scenario(scenario added) {
   std::vector<scenario>& all = registry();
+  // It is known by what can be typed, and stored in traces and journals.
+  added.name = scheduler::printable(added.name);
   const auto place = std::lower_bound(all.begin(), all.end(), added.name,
                                       [](const scenario& known, const std::string& name) { return known.name < name; });
   const bool taken = place != all.end() && place->name == added.name;

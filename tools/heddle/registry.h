@@ -32,7 +32,7 @@ class expectation {
 };
 
 struct scenario {
-  std::string name;
+  std::string name;     ///< bytes that cannot be printed are registered as "\xNN"
   std::string summary;  ///< one line
   std::vector<parameter> parameters = {};
   /// What the scenario should end with under its settings; ok when left out.

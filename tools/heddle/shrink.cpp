@@ -68,7 +68,8 @@ void print_text(const scheduler::shrunk& made, const std::string& file, const st
   std::ostringstream seconds;
   seconds << std::fixed << std::setprecision(2) << made.seconds;
   std::cout << "  " << grouped(made.runs) << " runs in " << seconds.str() << " s; "
-            << (made.finished ? "no smaller one than this was found" : "the search was cut short, longer may give less") << '\n'
+            << (made.finished ? "no smaller one than this was found" : "the search was cut short, longer may give less")
+            << '\n'
             << indented(paragraphs(explained.report).first, 2) << how_to_play(small, program, file);
 }
 
