@@ -212,11 +212,11 @@ class world {
   }
 
   /// The same for an atomic access, which must be aligned to its size. A misaligned one is taken for one elsewhere, by the comparison that is
-  /// made anyway: turned by the bits that must be zero, its place in the heap is beyond all of it.
+  /// made anyway: turned by the bits that must be zero, its place in the heap is beyond all that is in it.
   void check_atomic_access(lane& self) {
     const operation& how = self.pending;
     const auto bits = static_cast<int>(std::countr_zero(how.size_bytes));
-    if (std::rotr(heap_.offset_of(how.address), bits) >= heap::capacity_bytes) [[unlikely]]
+    if (std::rotr(heap_.offset_of(how.address), bits) >= heap::capacity_bytes >> bits) [[unlikely]]
       return check_atomic_access_elsewhere(self);
     if (const char* wrong = heap_.check(how.address, how.size_bytes)) [[unlikely]]
       look_closer(self, wrong);

@@ -159,12 +159,16 @@ program counts_in(place where) {
 
 TEST(scope_races, are_atomic_accesses_of_which_one_does_not_include_the_other_lane) {
   for (const place where : all_places) {
-    const scope needed = scope_of(where);
-    const auto ends = [&](scope narrower) { return narrower >= needed ? verdict::ok : verdict::scope_race; };
-    EXPECT_TRUE(always_ends(ends(scope::wave), counts_in<scope::wave, scope::system>(where))) << to_string(where);
-    EXPECT_TRUE(always_ends(ends(scope::wave), counts_in<scope::system, scope::wave>(where))) << to_string(where);
-    EXPECT_TRUE(always_ends(ends(scope::block), counts_in<scope::block, scope::device>(where))) << to_string(where);
-    EXPECT_TRUE(always_ends(ends(scope::device), counts_in<scope::device, scope::device>(where))) << to_string(where);
+    const auto ends = [&](scope first, scope second) {
+      const bool both = counts_as(where, 0, first) >= scope_of(where) && counts_as(where, 1, second) >= scope_of(where);
+      return both ? verdict::ok : verdict::scope_race;
+    };
+    const verdict narrow_first = ends(scope::wave, scope::system), narrow_second = ends(scope::system, scope::wave);
+    EXPECT_TRUE(always_ends(narrow_first, counts_in<scope::wave, scope::system>(where))) << to_string(where);
+    EXPECT_TRUE(always_ends(narrow_second, counts_in<scope::system, scope::wave>(where))) << to_string(where);
+    const verdict of_block = ends(scope::block, scope::device), of_device = ends(scope::device, scope::device);
+    EXPECT_TRUE(always_ends(of_block, counts_in<scope::block, scope::device>(where))) << to_string(where);
+    EXPECT_TRUE(always_ends(of_device, counts_in<scope::device, scope::device>(where))) << to_string(where);
     EXPECT_TRUE(always_ends(verdict::ok, counts_in<scope::system, scope::system>(where))) << to_string(where);
   }
 }

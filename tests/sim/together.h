@@ -35,6 +35,12 @@ constexpr scope scope_of(place where) {
   }
 }
 
+/// The scope that an access counts with, of the first part (0) of a program of two or of the second (1): all of a host's are the system's.
+constexpr scope counts_as(place where, uint32_t part, scope given) {
+  const bool on_host = where == place::host || where == (part == 0 ? place::to_device : place::from_device);
+  return on_host ? scope::system : given;
+}
+
 constexpr scope all_scopes[] = {scope::wave, scope::block, scope::device, scope::system};
 
 /// Each in a granule of its own; zero at first.
