@@ -63,20 +63,4 @@ void scoped_memory::arm(arm_event what, lane* const* lanes, size_t count) {
   }
 }
 
-// The store's own lane has it in the location's order; this one cannot miss it any more than that.
-bool scoped_memory::is_part_of_store(lane& self, const operation& how, const lane& by) {
-  if (!covers(how.address) || reinterpret_cast<uintptr_t>(how.address) % granule_bytes + how.size_bytes > granule_bytes)
-    return true;
-  lane_facts& mine = facts(self);
-  const part at = part_of(mine, how.address, how.size_bytes);
-  look_for_race(self, mine, at, how, false, true);
-  for (int n = at.in->count - 1; n >= 0; --n) {
-    message& one = *at.in->order[static_cast<size_t>(n)];
-    if (one.writer != by.id || one.mask != at.mask) continue;
-    if (!one.was_observed_by(self.id)) one.add_observer({self.id, mine.epoch});
-    break;
-  }
-  return true;
-}
-
 }  // namespace heddle::sim
