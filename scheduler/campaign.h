@@ -28,7 +28,7 @@ struct run_result {
   std::vector<std::string> waiting = {};  ///< of a hang: who waits, "host main", "wave 1 lanes 0-3"
   std::string hang = {};                  ///< of a hang: in which roles they wait, whoever and how many they are
   uint64_t digest = 0;
-  bool abandoned = false;  ///< it was stopped before its end, and says nothing
+  bool abandoned = false;      ///< it was stopped before its end, and says nothing
   uint64_t library_steps = 0;  ///< of the steps, plain accesses to the C++ heap: containers, strings and what they hold
 };
 

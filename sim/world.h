@@ -395,6 +395,7 @@ class world {
                   const lane* knows);
   /// A step of an explained run in words, with its source line.
   std::string describe_step(uint64_t step) const;
+  bool is_on_host_stack(const void* address) const { return host_stacks_->contains(address); }
   /// Whether the memory is on the C++ heap, or mapped by somebody else, and may be gone by the time that one looks at it.
   bool may_vanish(const void* address) const {
     return !heap_.contains(address) && stable(reinterpret_cast<uintptr_t>(address)) == unstable;

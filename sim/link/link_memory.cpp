@@ -127,8 +127,9 @@ void link_memory::note_forgotten() {
 
 // -- atomic accesses ---------------------------------------------------------------------------------------------------------------
 
+// Of a thread's frame not all accesses are seen: what is noted of a word of it need not be what it holds.
 bool link_memory::covers(const void* address) const {
-  return here_.memory().contains(address) || !here_.may_vanish(address);
+  return here_.memory().contains(address) || (!here_.may_vanish(address) && !here_.is_on_host_stack(address));
 }
 
 bool link_memory::is_on_device(const void* address) const {
