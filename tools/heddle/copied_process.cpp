@@ -1,3 +1,4 @@
+#include <heddle/tools/copied_files.h>
 #include <heddle/tools/copied_process.h>
 #include <heddle/tools/interrupt.h>
 
@@ -31,11 +32,6 @@ const message_line* to_caller = nullptr;
 // The first letter of what in_copy's copy sends.
 constexpr char says_result = 'R';
 constexpr char says_note = 'N';
-
-std::vector<int>& files_closed_in_copies() {
-  static std::vector<int> all;
-  return all;
-}
 
 void write_all(int socket, const char* from, size_t size) {
   while (size > 0) {
@@ -72,8 +68,7 @@ void send_text(int socket, const std::string& text) {
   // Whatever becomes of the parent, its copies do not outlive it.
   prctl(PR_SET_PDEATHSIG, SIGKILL);
   if (getppid() != parent) _exit(0);
-  for (const int each : files_closed_in_copies()) close(each);
-  files_closed_in_copies().clear();
+  close_files_of_the_parent();
   here = page;
   // The parent decides what an interrupt means.
   std::signal(SIGINT, SIG_IGN);
@@ -110,10 +105,6 @@ care& care_of_runs() {
 }
 
 copy_page* this_copy() { return here; }
-
-void close_in_copies(int file) { files_closed_in_copies().push_back(file); }
-
-void forget_file(int file) { std::erase(files_closed_in_copies(), file); }
 
 run_under_way::run_under_way(const scenario& tested, uint64_t seed) {
   if (here == nullptr) return;

@@ -41,10 +41,6 @@ struct copy_page {
 /// Null where this process is no copy.
 copy_page* this_copy();
 
-/// Copies that are made from now on close this file, which they have no use for; until forget_file().
-void close_in_copies(int file);
-void forget_file(int file);
-
 /// To be held during a run of code under test: the parent then knows of it.
 class run_under_way {
  public:

@@ -1,7 +1,7 @@
 #include <fcntl.h>
 #include <heddle/tools/campaign/journal.h>
 #include <heddle/tools/common.h>
-#include <heddle/tools/copied_process.h>
+#include <heddle/tools/copied_files.h>
 #include <heddle/tools/json_number.h>
 #include <sys/file.h>
 #include <sys/stat.h>
