@@ -726,6 +726,8 @@ class world {
       if (kind == operation_kind::plain_load || kind == operation_kind::plain_store) library_steps_ += counted_;
       return digest_.add(what);
     }
+    // A frame may hold what an earlier call, or an earlier run, has left there.
+    if (is_on_host_stack(address)) return digest_.add(what, where);
     const bool whole = size_bytes <= sizeof value;
     digest_.add(what, where, whole ? stable_value(value) : 0);
     if (!whole) add_words_to_digest(address, size_bytes);

@@ -6,7 +6,7 @@
 namespace heddle::tests {
 namespace {
 
-constexpr int protocol_line = __LINE__ + 3;
+constexpr int protocol_line = __LINE__ + 2;
 
 void opens_twice(const parameters& set) { HEDDLE_PROTOCOL(set.count("times") < 2, "a slot is opened twice"); }
 

@@ -149,6 +149,7 @@ copied_process::copied_process(const std::function<void(const message_line&)>& w
   page_ = new (mapped) copy_page;
   page_->answers_max = asked.answers_logged;
   page_->watched.survives.store(asked.survives_damage, std::memory_order_relaxed);
+  seconds_to_stop_ = asked.seconds_to_stop;
   share_interrupt_flag();
   std::cout.flush();
   std::fflush(nullptr);  // else the copy would print this process's buffer again
@@ -226,7 +227,6 @@ void copied_process::ask(asks what, bool insists) {
 void copied_process::look() {
   constexpr double longest_gap = 0.25;  // this process may have been stopped meanwhile, and the copy with it
   constexpr double gentle_seconds = 0.3;
-  constexpr double stopping_seconds = 0.8;
   constexpr double ending_seconds = 1.5;
   if (over_) return;
   const auto now = clock::now();
@@ -235,7 +235,7 @@ void copied_process::look() {
   if (interrupt_flag().load(std::memory_order_relaxed)) {
     stopping_ += passed;
     was_stopped_ = true;
-    if (stopping_ > stopping_seconds)
+    if (stopping_ > seconds_to_stop_)
       kill(pid_, SIGKILL);
     else
       ask(asks::abandon, stopping_ > gentle_seconds);
@@ -330,7 +330,8 @@ std::string in_copy(const std::function<std::string()>& work, const in_copy_opti
         to_caller = &line;
         line.send(says_result + work());
       },
-      {.survives_damage = true});
+      // What it has found so far is nowhere else, and may take a while to write.
+      {.survives_damage = true, .seconds_to_stop = 20});
   std::string told;
   while (true) {
     const bool over = copy.has_ended();
@@ -367,7 +368,9 @@ void in_copies(const copies_options& asked) {
       const std::optional<std::string> said = each.copy->receive();
       if (said)
         asked.done(each.index, *said);
-      else if (over && !each.copy->was_stopped())
+      else if (over && each.copy->was_stopped())
+        asked.stopped(each.index);
+      else if (over)
         asked.ended(each.index, each.copy->how_it_ended());
       return said || over;
     });

@@ -94,7 +94,8 @@ class copied_process {
   struct options {
     bool survives_damage =
         false;  ///< a run that may have damaged the copy is told by it all the same, as far as that goes
-    uint64_t answers_logged = 0;  ///< at most so many
+    uint64_t answers_logged = 0;   ///< at most so many
+    double seconds_to_stop = 0.8;  ///< so long it may go on after an interrupt; runs of simulated code end at once
   };
 
   /// Calls `work` in a copy, which ends behind it. The calling process must have no other threads.
@@ -134,6 +135,7 @@ class copied_process {
   bool reaped_ = false;
   int status_ = 0;
   bool was_stopped_ = false;
+  double seconds_to_stop_ = 0;
   bool was_stuck_ = false;
   clock::time_point looked_ = clock::now();
   double stopping_ = 0;  ///< seconds since it was asked to stop
@@ -163,6 +165,7 @@ struct copies_options {
   std::function<std::string(size_t index)> work;
   std::function<void(size_t index, const std::string& result)> done;
   std::function<void(size_t index, const sudden_end& how)> ended;
+  std::function<void(size_t index)> stopped;  ///< by an interrupt, before there was a result
 };
 void in_copies(const copies_options& asked);
 

@@ -85,7 +85,7 @@ a name or a shell pattern ("port.*"); without any, all are run.
   --resume DIR      go on with the campaign of DIR, which was ended at any
                     moment, with what it was asked for; a shard names itself by
                     --shard
-  --stuck T         a schedule ends as "stuck" after so long without a scheduling
+  --stuck T         a schedule is "stuck" after so long without a scheduling
                     point (default 10 s); 0: never
   --in-process      run in this process, for debuggers: what ends it is the end
   --json            results for programs

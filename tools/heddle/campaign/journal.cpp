@@ -9,9 +9,11 @@
 #include <zlib.h>
 
 #include <cerrno>
+#include <chrono>
 #include <cstdio>
 #include <cstring>
 #include <nlohmann/json.hpp>
+#include <thread>
 
 namespace heddle::tools {
 namespace {
@@ -154,7 +156,12 @@ std::filesystem::path journal::file_in(const std::filesystem::path& folder, cons
 std::optional<std::string> journal::open(const std::filesystem::path& file, int flags) {
   const int opened = ::open(file.c_str(), flags | O_CLOEXEC, 0666);
   if (opened < 0) return "cannot open " + quoted(file) + ": " + last_error();
-  if (::flock(opened, LOCK_EX | LOCK_NB) != 0) {
+  // A copy of a process that was killed may have it still, for as long as it takes to end.
+  constexpr int attempts_most = 40;
+  constexpr std::chrono::milliseconds between(50);
+  int attempts = 1;
+  while (::flock(opened, LOCK_EX | LOCK_NB) != 0 && attempts++ < attempts_most) std::this_thread::sleep_for(between);
+  if (attempts > attempts_most) {
     ::close(opened);
     return quoted(file) + " is being written by another process: wait for it, or take another folder";
   }

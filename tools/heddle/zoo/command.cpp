@@ -25,10 +25,11 @@ using json = nlohmann::ordered_json;
 constexpr size_t width_max = 100;
 
 /// Calls `work(machine, index)` for each index below `count`, in so many copies of this process at a time, each with a machine of its own, and
-/// `done` here with what it says, or `ended` where a copy has ended otherwise.
+/// `done` here with what it says, `ended` where a copy has ended otherwise, or `stopped` where an interrupt ended it.
 void for_each_entry(uint32_t jobs, size_t count, const std::function<std::string(sim::simulation&, size_t)>& work,
                     const std::function<void(size_t, const std::string&)>& done,
-                    const std::function<void(size_t, const sudden_end&)>& ended) {
+                    const std::function<void(size_t, const sudden_end&)>& ended,
+                    const std::function<void(size_t)>& stopped) {
   if (care_of_runs().in_process) {
     sim::simulation machine;
     for (size_t index = 0; index < count && !interrupt_flag(); ++index) done(index, work(machine, index));
@@ -42,7 +43,8 @@ void for_each_entry(uint32_t jobs, size_t count, const std::function<std::string
                    return work(machine, index);
                  },
              .done = done,
-             .ended = ended});
+             .ended = ended,
+             .stopped = stopped});
 }
 
 /// "12/70 zoo.NAME" on a terminal.
@@ -301,6 +303,10 @@ int look_after_all(const invocation& asked, const std::vector<zoo_entry>& entrie
       results[index].ended_by = told(how);
       progress.done_with(entries[index].bug->name);
     };
+    const auto stopped = [&](size_t index) {
+      results[index].expected = expected_of(index);
+      results[index].begun = results[index].interrupted = true;
+    };
     for_each_entry(
         jobs, entries.size(),
         [&](sim::simulation& machine, size_t index) { return text_of(look_after(machine, entries[index], options)); },
@@ -308,7 +314,7 @@ int look_after_all(const invocation& asked, const std::vector<zoo_entry>& entrie
           results[index] = result_in(sent, expected_of(index));
           progress.done_with(entries[index].bug->name);
         },
-        ended);
+        ended, stopped);
   }
   const auto count = [&](auto&& is) { return static_cast<size_t>(std::count_if(results.begin(), results.end(), is)); };
   const size_t right = count([](const zoo_result& each) { return each.ok(); });
