@@ -394,7 +394,8 @@ int compare_strategies(const std::vector<zoo_entry>& entries, const zoo_options&
         took,
         [&](size_t index, const sudden_end& how) {
           took(index, "| `" + entries[index].bug->name + "` | " + told(how) + " |\n");
-        });
+        },
+        [](size_t) {});
   }
   std::cout << title << " what is wrong |\n" << line << "---|\n";
   for (const std::string& row : rows) std::cout << row;
