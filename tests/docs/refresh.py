@@ -13,6 +13,9 @@ import sys
 import tempfile
 
 NUMBER = r"[0-9][0-9,]*(?:\.[0-9]+)?"
+DIGEST = r"\b[0-9a-f]{16}\b"
+# What may differ between a line of a page and the program's; NUMBER has a group that does not count.
+WORD = r"\.\.\.|0x[0-9a-f]+|heddle1\.[A-Za-z0-9_-]*|" + DIGEST + "|" + NUMBER
 UNCERTAIN = [
     (re.compile(r"heddle1\.[A-Za-z0-9_-]*"), "heddle1."),
     (re.compile(r"\b[0-9a-f]{16}\b"), "#"),
@@ -37,11 +40,13 @@ def as_pattern(line, numbers_too):
     text = exactly(line) if not numbers_too else blanks(line)
     pattern = ""
     at = 0
-    for found in re.finditer(r"\.\.\.|0x[0-9a-f]+|heddle1\.[A-Za-z0-9_-]*|" + NUMBER, text):
+    for found in re.finditer(WORD, text):
         pattern += re.escape(text[at : found.start()])
         word = found.group()
         if word == "...":
             pattern += "(.*)"
+        elif re.fullmatch(DIGEST, word):
+            pattern += "([0-9a-f]{16})"
         elif word.startswith("heddle1."):
             pattern += r"(heddle1\.[A-Za-z0-9_-]*)"
         elif not numbers_too:
@@ -57,7 +62,7 @@ def with_numbers_of(line, output):
     if "..." not in line:
         return output.rstrip("\n")
     values = list(as_pattern(line, True).match(blanks(output)).groups())
-    parts = re.split(r"(\.\.\.|0x[0-9a-f]+|heddle1\.[A-Za-z0-9_-]*|" + NUMBER + ")", line)
+    parts = re.split("(" + WORD + ")", line)
     for index in range(1, len(parts), 2):
         value = values.pop(0)
         if parts[index] != "..." and not parts[index].startswith("heddle1."):
