@@ -159,8 +159,12 @@ int fuzz(const invocation& asked) {
 int fuzz_with(const invocation& asked, const crew_maker& hire) {
   fuzzer work(asked);
   if (const std::string wrong = work.prepare(); !wrong.empty()) return fail(wrong_input, wrong);
-  if (!asked.junit_file.empty())
+  if (!asked.junit_file.empty()) {
+    // It may lie in the folder for findings. What is wrong with that is told below.
+    std::error_code told_below;
+    if (!asked.out_folder.empty()) std::filesystem::create_directories(asked.out_folder, told_below);
     if (const auto failed = cannot_write(asked.junit_file)) return fail(cannot_go_on, *failed);
+  }
   if (const std::string failed = work.make_folder(); !failed.empty()) return fail(cannot_go_on, failed);
   catch_interrupt();
   work.run(hire);
