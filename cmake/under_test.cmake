@@ -17,6 +17,8 @@ set(heddle_instrument
     -fno-omit-frame-pointer
     # An access in a function's last statement must return to that statement, or its line is the caller's.
     -fno-optimize-sibling-calls
+    # A frame that is larger than the guard page below a lane's stack would step over it, to another lane's.
+    -fstack-clash-protection
     # What the compiler does in place of a call, after it has instrumented the rest, would not be seen.
     -fno-builtin-memcpy
     -fno-builtin-memmove

@@ -1,4 +1,4 @@
-// What is done for a program under test by heddle's own objects, such as its settings: nobody who looks on at that program is to take it for a part
+// What is done for a program under test by heddle's own objects, such as its settings: an onlooker of that program is not to take it for a part
 // of it.
 #pragma once
 
@@ -12,7 +12,7 @@ struct onlooker {
   void (*look_again)(void* looked_away) = nullptr;
 };
 
-/// Set once by whoever simulates programs. Relaxed: it is set before there is anything to look at, and never changed.
+/// Set once by what simulates programs. Relaxed: it is set before there is anything to look at, and never changed.
 inline constinit std::atomic<const onlooker*> looks_on = nullptr;
 
 /// Until this goes, what is done is heddle's own.

@@ -11,7 +11,7 @@
 namespace heddle::sim {
 namespace {
 
-/// What the process has mapped; 0 where nobody tells.
+/// What the process has mapped; 0 where the system does not tell.
 size_t mapped_bytes(size_t page_bytes) {
   std::FILE* const told = std::fopen("/proc/self/statm", "r");
   if (told == nullptr) return 0;

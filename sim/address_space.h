@@ -5,7 +5,7 @@
 
 namespace heddle::sim {
 
-/// How many bytes somebody who would like `wanted` is to take: all of them where the address space has no limit, otherwise at most one part
+/// How many bytes a part that would like `wanted` is to take: all of them where the address space has no limit, otherwise at most one part
 /// in `parts` of what the process has left. Whole pages.
 size_t share_of_address_space(size_t wanted, size_t parts);
 

@@ -217,7 +217,7 @@ bool is_of_pending(const lane& who, const siginfo_t& fault) {
   return fault.si_code > 0 && address >= asked && address - asked < who.pending.size_bytes + uint64_t{64};
 }
 
-/// Whoever ends in a handler has it known at once.
+/// An end within a handler is known at once.
 void publish(const fault_note& note) {
   if (watcher == nullptr || watcher->note_is_there.load(std::memory_order_relaxed)) return;
   watcher->note = note;
@@ -269,7 +269,7 @@ class left_code_under_test {
 
 void pass_on(int signal, const siginfo_t& fault) {
   world::current = nullptr;  // the calls below are no lane's
-  // Nobody's: the access is made again on return, and fails as if nobody had looked.
+  // No lane's: the access is made again on return, and fails as if this handler were not there.
   size_t index = 0;
   while (caught[index] != signal) ++index;
   sigaction(signal, &previous_actions[index], nullptr);
@@ -455,7 +455,7 @@ std::string signal_text(const fault_note& note) {
 
 }  // namespace
 
-int watch_signal() { return SIGURG; }  // ignored where nobody handles it
+int watch_signal() { return SIGURG; }  // ignored where it has no handler
 
 void be_watched(watched_run* by) {
   watcher = by;

@@ -70,7 +70,7 @@ void be_watched(watched_run* by);
 /// unless it is watched, end the process as they would have without this.
 void catch_crashes();
 
-/// In words, as the outcome of a run that was seen by somebody else: verdict, where, message, report, steps and digest.
+/// In words, as the outcome of a run that was seen from outside: verdict, where, message, report, steps and digest.
 outcome outcome_of(const fault_note& note);
 /// One line.
 std::string message_of(const fault_note& note);

@@ -15,6 +15,13 @@
 
 namespace heddle::sim {
 
+#if !__has_builtin(__builtin_clear_padding)
+namespace detail {
+/// What spawn_host is given has padding that is not written: no run may see what an earlier one has left on the stack.
+inline const bool leaves_padding = runtime::begin_on_clear_stacks();
+}  // namespace detail
+#endif
+
 /// A host thread of the simulation. Movable; joins when it is destroyed.
 class host_thread {
  public:
@@ -38,8 +45,8 @@ class host_thread {
   const wave* thread_;
 };
 
-/// A device of the current run (driver.devices); all objects of one number are the same one. What an object has allocated and nobody has
-/// freed is freed when that object is destroyed, unless launches are still running: then it goes away with the run.
+/// A device of the current run (driver.devices); all objects of one number are the same one. What an object has allocated and what is
+/// not freed yet is freed when that object is destroyed, unless launches are still running: then it goes away with the run.
 /// Launches that name no stream go to the device's default stream, which the others do not wait for.
 class device {
  public:
@@ -199,6 +206,10 @@ class device {
             },
     };
     static_assert(alignof(Function) <= 64);
+#if __has_builtin(__builtin_clear_padding)
+    // Which frames it refers to is read from its bytes; those that no member has would be whatever an earlier run has left there.
+    __builtin_clear_padding(&function);
+#endif
     return host_thread(runtime::spawn_host(name, body, &function));
   }
 

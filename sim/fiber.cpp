@@ -66,7 +66,7 @@ exceptions_in_flight& exceptions_in_flight::of_this_thread() {
 
 void fiber::start(boost::context::detail::transfer_t from) {
 #if defined(__x86_64__)
-  // Nobody has called it: who unwinds the stack comes to its end here, and an exception that nobody catches to std::terminate.
+  // It has no caller: unwinding the stack ends here, and an exception that is not caught ends in std::terminate.
   asm volatile(".cfi_undefined rip");
 #elif defined(__aarch64__)
   asm volatile(".cfi_undefined x30");

@@ -126,7 +126,7 @@ std::string hang_report::who_could_change(const lane& who, const watched& entry)
            (change.who == &who ? "" : ", who " + state_of(*change.who));
   };
   const std::vector<recorder::change> changes = run.changes_of(entry.address, entry.size_bytes);
-  std::string text = ", which nobody has changed";
+  std::string text = ", which nothing has changed";
   if (!changes.empty()) {
     text = ", last changed by " + told(changes.front());
     if (changes.front().who == &who && changes.size() > 1) text += "; before that by " + told(changes[1]);
@@ -158,7 +158,7 @@ std::vector<const store_elsewhere*> hang_report::stores_elsewhere(const watched&
   return found;
 }
 
-// Whoever has stored to it in this run. Whether there is any.
+// All that have stored to it in this run. Whether there is any.
 bool hang_report::add_edges(const lane& who, const watched& entry, const std::vector<watched>& words,
                             const std::string& location, wait_graph& graph) const {
   // Where many have changed it, those who were the latest.

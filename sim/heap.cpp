@@ -36,8 +36,8 @@ heap::heap() : reserved_bytes_(share_of_address_space(capacity_bytes, 16)) {
     if (base_ != nullptr) return;
     reserved_bytes_ = size_t{1} << 30;
   }
-  // An address belongs to the heap by where it lies, between the base and the capacity behind it: fewer bytes must lie where nobody else has
-  // anything so far behind them. Kernels map from the top of the address space down, and programs begin at its bottom or above 85 TiB.
+  // An address belongs to the heap by where it lies, between the base and the capacity behind it: fewer bytes must lie where there is
+  // nothing else so far behind them. Kernels map from the top of the address space down, and programs begin at its bottom or above 85 TiB.
   constexpr uintptr_t first = uintptr_t{32} << 40;
   constexpr size_t most_places = 512;
   for (; reserved_bytes_ >= least_bytes; reserved_bytes_ /= 2)

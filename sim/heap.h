@@ -31,7 +31,7 @@ struct allocation {
 /// access that misses its allocation hits no other, and a freed address stays freed.
 class heap {
  public:
-  /// Of addresses, that nobody else has anything at. Where the address space is limited, fewer of them can be used.
+  /// Of addresses, at which there is nothing else. Where the address space is limited, fewer of them can be used.
   static constexpr size_t capacity_bytes = size_t{1} << 36;
 
   /// Ends the program with a message where no address space can be had.

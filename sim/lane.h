@@ -105,7 +105,7 @@ struct lane_run {
   /// Low end of what its future depends on while it waits: the registers that a call preserves, then its live stack.
   const std::byte* private_state = nullptr;
   uint32_t clock_reads = 0;      ///< since it last got anywhere
-  uint32_t own_atomics = 0;      ///< of a host thread: accesses to atomics that nobody else is known to know of
+  uint32_t own_atomics = 0;      ///< of a host thread: accesses to atomics that no other is known to know of
   uint32_t fruitless_reads = 0;  ///< since its last progress or wait
   // As scheduler::candidate has them.
   uint32_t operations = 0;
@@ -115,7 +115,7 @@ struct lane_run {
 
 struct lane : lane_run {
   fiber runs;
-  /// Of its stack, what nobody else has been seen to touch or been given: from the low end.
+  /// Of its stack, what no other has been seen to touch or been given: from the low end.
   const std::byte* private_low = nullptr;
   size_t private_bytes = 0;
   uint32_t candidate_slot = 0;        ///< where it stands among the candidates, while it is one

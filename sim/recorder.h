@@ -50,7 +50,7 @@ class recorder {
   /// `under_way`: what it has stored, if it has, is in memory when arrived() says so, and not at once. `readable`: its bytes are there
   /// to be looked at.
   void performed(const lane& who, uint64_t value, uint64_t step, bool under_way, bool readable);
-  /// Before anybody else existed: no step.
+  /// Before any other actor existed: no step.
   void performed_before_steps(const lane& who);
   /// The plain store that was the lane's last step has written this.
   void stored(const lane& who, uint64_t value);

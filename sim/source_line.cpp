@@ -150,7 +150,7 @@ class debug_info {
       Dwarf_Attribute attribute;
       const char* const name = dwarf_formstring(dwarf_attr(unit, DW_AT_name, &attribute));
       const char* const compiled_in = dwarf_formstring(dwarf_attr(unit, DW_AT_comp_dir, &attribute));
-      // Start-up code of the C library may say where somebody has built that.
+      // Start-up code of the C library may say where that was built.
       if (name == nullptr || !is_cpp(dwarf_srclang(unit))) continue;
       std::filesystem::path file = name;
       // heddle's own, as it is compiled (cmake/compile.cmake): they lie nowhere.

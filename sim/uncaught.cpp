@@ -20,7 +20,7 @@ struct stack_walk {
   call_chain calls = {};
   size_t count = 0;
   bool in_handler = true;  ///< not yet past the handler's own frame
-  bool thrown = false;     ///< nobody catches what is thrown: the search for a handler has come to an end
+  bool thrown = false;     ///< what is thrown is not caught: the search for a handler has come to an end
   bool unwound = false;    ///< what is thrown has come to something that is noexcept
 };
 

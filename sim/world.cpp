@@ -28,6 +28,7 @@ extern "C" const char _end;                // NOLINT(bugprone-reserved-identifie
 namespace heddle::sim {
 
 constinit bool is_any_code_instrumented = false;
+constinit bool begins_on_clear_stacks = false;
 
 using scheduler::verdict;
 using std::string_view_literals::operator""sv;
@@ -217,7 +218,7 @@ void world::choose_memory() {
     if (link_ == nullptr) link_ = std::make_unique<link_memory>(*this, machine_.link);
     late_ = link_.get();
   }
-  link_delivers_ = false;  // as long as nobody is there to see a difference
+  link_delivers_ = false;  // as long as no other actor could see a difference
   if (call_times_ != nullptr) {
     if (timed_ == nullptr) timed_ = std::make_unique<timed_memory>(*this);
     timed_->begin_run(late_, machine_.time, *call_times_);
@@ -444,7 +445,7 @@ void world::begin(lane& self) {
   }
   if (self.is_explored) {
     clear_stack(on, size_t{32} << 10);
-  } else if (self.is_host()) {
+  } else if (begins_on_clear_stacks && self.is_host()) {
     // What a thread gives to another may have bytes that it has not written, and where they seem to point must not depend on earlier runs
     // (share_captured). Its first frames are where that is made.
     clear_stack(on, size_t{4} << 10);
@@ -466,7 +467,7 @@ void world::run_lane(void* argument) {
   self.first_frame = __builtin_frame_address(0);
   if (!self.of->stepped) here.first_step(*self.of);
   current = &self;
-  // Nobody catches here what nobody has caught: then the stack still stands where it was thrown (uncaught.cpp).
+  // What the code under test has not caught is not caught here: then the stack still stands where it was thrown (uncaught.cpp).
   self.how_to_run->invoke(self.body);
   current = nullptr;
   self.pending.frame = nullptr;  // what it pointed to has returned

@@ -198,10 +198,10 @@ class world {
     const auto& stack = of.runs.stack();
     return static_cast<size_t>(static_cast<const std::byte*>(address) - stack.low) < stack.size_bytes;
   }
-  /// A variable of a host thread's frame is, or may be, somebody else's too: from now on the thread's own accesses to it are seen. So are those
+  /// A variable of a host thread's frame is, or may be, known to another too: from now on the thread's own accesses to it are seen. So are those
   /// to all frames further out, for nothing says where the variable ends.
   static void share_frames(lane& owner, const void* from);
-  /// Whether a read of these bytes is nobody's business: they never change.
+  /// Whether a read of these bytes is no step: they never change.
   bool is_constant(const void* address) const;
   void check_access(lane& self) {
     const operation& how = self.pending;
@@ -230,7 +230,7 @@ class world {
 
   // -- for a run that is interrupted where it stands (crash.h); the first ones may be called in a signal handler -----------------------
 
-  /// The lane on whose stack, or in whose guard page, the address lies; null when nobody runs there.
+  /// The lane on whose stack, or in whose guard page, the address lies; null when no lane runs there.
   lane* lane_on(const std::byte* address);
   uint64_t choices_made() const { return choices_ == nullptr ? 0 : choices_->recorded().size(); }
   uint64_t digest_so_far() const { return digest_.value(); }
@@ -325,14 +325,14 @@ class world {
   void* shared_variable(lane& self, const void* key, size_t size_bytes, const char* name);
   /// The time now, in cycles. Who looks at nothing but the clock sees it run away: loops that wait for a time come to their end.
   uint64_t pass_time(lane& self);
-  /// Somebody sleeps for so long, or until then. Where nobody has looked at a clock in this run, nobody can know.
+  /// A thread sleeps for so long, or until then. Where no clock was read in this run, it makes no difference.
   void let_time_pass(uint64_t cycles) {
     if (clock_ != 0) clock_ += cycles;
   }
   void let_time_pass_until(uint64_t cycle) {
     if (clock_ != 0 && clock_ < cycle) clock_ = cycle;
   }
-  /// Waits until somebody gives notice of the condition, or for no reason; whether somebody has.
+  /// Waits for notice of the condition, or for no reason; whether notice was given.
   bool wait_for_notice(lane& self, const void* condition, const std::byte* private_state, const operation& how);
   void notice(lane& self, const void* condition);
   grid_position position_of(const lane& self) const;
@@ -449,7 +449,7 @@ class world {
   void request_made(lane& self, uint64_t id);
   void request_served(lane& self, uint64_t id, const operation& how);
   heap& memory() { return heap_; }
-  /// Whose stack ends at this page, which guards stacks; null when nobody runs there.
+  /// Whose stack ends at this page, which guards stacks; null when no lane runs there.
   const lane* owner_of_guard(const void* address) const;
   /// Whether the address lies in the program itself, and in none of its libraries.
   bool is_in_image(const void* address) const {
@@ -513,7 +513,7 @@ class world {
     return next;
   }
   lane& choose_with_care(lane& self);
-  /// Before anybody else exists, nothing that the main thread does is a step. False where it waits, or seems to go on for ever: then its
+  /// Before any other actor exists, nothing that the main thread does is a step. False where it waits, or seems to go on for ever: then its
   /// steps count from now on.
   [[gnu::hot]] bool goes_on_alone(const lane& self);
   /// From now on operations are steps, whom others may come before.
@@ -567,7 +567,7 @@ class world {
   lane* next_in_tail(const lane& self);
   lane* next_in_proof();
   bool have_waiting_look_again();
-  /// One who could go on was chosen: nobody who could as well is passed over for ever.
+  /// One of those that can go on was chosen: none of the others is passed over for ever.
   void given_turn(const lane& next);
   void became_candidate(const lane& who);
   std::string who_took_the_steps(lane& self);
@@ -636,7 +636,7 @@ class world {
   /// Whether the access that the heap has something to say about may be made; ends the run when not.
   void look_closer(lane& self, const char* said);
   void move_pages(lane& self, const allocation& of);
-  /// Tells everybody who keeps something of memory that is about to be given back.
+  /// Tells all parts that keep something of memory that is about to be given back.
   void let_go(lane& self, const void* pointer);
   /// Memory of devices is placed from now on, and what there is already.
   void place_memory();
@@ -828,7 +828,7 @@ class world {
   watch_table watches_;
   uint64_t changes_ = 0;        ///< of memory, ever
   uint64_t proof_changes_ = 0;  ///< when the anchors of the waits were set
-  enum class proof : uint8_t { none, of_guaranteed, of_everybody };
+  enum class proof : uint8_t { none, of_guaranteed, of_all };
   bool denied_ =
       false;  ///< a hang that the model allows has been found; all run on in turn, to see whether another would end it
   bool places_lifted_ = false;  ///< and all have a place on the device

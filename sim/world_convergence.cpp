@@ -93,7 +93,7 @@ bool world::goes_in_circles(const wave& of) const {
   for_each_lane_of(of, all_lanes_of(of) & ~arm & ~of.ended_mask, [&](const lane& who) {
     all = all && (who.moved_in < since || who.circles == lane::sure_of_circle);
   });
-  const bool counts = proving_ == proof::of_everybody || (proving_ == proof::of_guaranteed && of.guaranteed);
+  const bool counts = proving_ == proof::of_all || (proving_ == proof::of_guaranteed && of.guaranteed);
   return all && (!counts || together.proven);
 }
 

@@ -131,7 +131,7 @@ lane& world::choose_with_care(lane& self) {
     }
     // Nothing stays under way for ever: nobody waits in vain before all of it has arrived.
     if (late_ != nullptr && late_->all_arrives(self)) continue;
-    proving_ = candidates_.empty() ? proof::of_everybody : proof::of_guaranteed;
+    proving_ = candidates_.empty() ? proof::of_all : proof::of_guaranteed;
     if (!all_waits_proven()) continue;
     // What each waits for is certain now.
     if (proving_ == proof::of_guaranteed && is_start_owed() && somebody_calls()) {
@@ -217,7 +217,7 @@ uint32_t world::next_in_turn(uint32_t after) const {
 // would change memory comes to it.
 lane* world::next_in_proof() {
   if (tail_.begun && ++tail_.turns_in_proof > tail_.most_turns_in_proof(lanes_used_)) {
-    // They may go on like this for ever. Whether they do is told by the whole state: everybody goes round.
+    // They may go on like this for ever. Whether they do is told by the whole state: all go round.
     proving_ = proof::none;
     tail_.all_take_turns = true;
     tail_.states.forget();
@@ -227,7 +227,7 @@ lane* world::next_in_proof() {
   for (size_t tried = 0; tried < candidates_.size(); ++tried) {
     proof_last_ = next_in_turn(proof_last_);
     lane& next = lanes_[proof_last_];
-    if (proving_ == proof::of_everybody || next.of->guaranteed) {
+    if (proving_ == proof::of_all || next.of->guaranteed) {
       given_turn(next);
       return &next;
     }
@@ -284,7 +284,7 @@ std::string world::models_without_this_hang() const {
 // comes back to the very state in which it waited: equal state and equal memory have an equal future. Whoever does not is run
 // again. (The condition of GenMC's liveness check, for code instead of graphs.)
 bool world::all_waits_proven() {
-  const bool everybody = proving_ == proof::of_everybody;
+  const bool of_all = proving_ == proof::of_all;
   if (proof_changes_ != changes_) {
     proof_changes_ = changes_;
     tail_.turns_in_proof = 0;
@@ -302,7 +302,7 @@ bool world::all_waits_proven() {
   bool all = true;
   const auto counts = [&](const lane& who) {
     return who.state == lane_state::waiting && who.private_state != nullptr && who.of->together == nullptr &&
-           (everybody || who.of->guaranteed);
+           (of_all || who.of->guaranteed);
   };
   for (size_t n = 0; n < lanes_used_; ++n) {
     lane& who = lanes_[n];
@@ -310,7 +310,7 @@ bool world::all_waits_proven() {
     who.proven = who.proof.returns_to_anchor(digest_of(who.private_state, who.runs.stack().high()));
     all = all && who.proven;
   }
-  all = waits_of_rounds_proven(everybody) && all;
+  all = waits_of_rounds_proven(of_all) && all;
   if (all) return true;
   for (size_t n = 0; n < lanes_used_; ++n)
     if (counts(lanes_[n]) && !lanes_[n].proven) add_candidate(lanes_[n]);
@@ -330,14 +330,14 @@ void world::end_deadlock(lane& self) {
 // The one whose source line names the hang: a lane in a loop of the code under test before a collective that waits for it, the
 // device before the host.
 const lane* world::most_telling_waiter() const {
-  const bool everybody = proving_ == proof::of_everybody;
+  const bool of_all = proving_ == proof::of_all;
   const lane* best = nullptr;
   int best_rank = 0;
   for (size_t n = 0; n < lanes_used_; ++n) {
     const lane& who = lanes_[n];
     if (who.state == lane_state::ended || who.state == lane_state::candidate) continue;
     if (who.of->together != nullptr && (masked_off(*who.of) & lane_bit(who)) != 0) continue;
-    if (!everybody && !who.of->guaranteed) continue;
+    if (!of_all && !who.of->guaranteed) continue;
     const bool loops = who.state == lane_state::waiting && who.private_state != nullptr;
     // Whoever only waits for others to end tells nothing.
     const bool last_in_line =

@@ -217,19 +217,19 @@ bool world::tell_lane(state_reader& to, const lane& who, bool is_running) const 
 // All that wait in a loop go round once more; whether there are any. What one waits for may be less than what its loop depends on: one that
 // reads another word in every other turn knows only what it has read since it was woken.
 bool world::have_waiting_look_again() {
-  bool somebody_waits = false;
+  bool any_waits = false;
   for (size_t n = 0; n < lanes_used_; ++n) {
     lane& who = lanes_[n];
     if (who.state != lane_state::waiting || who.private_state == nullptr) continue;
     if (!denied_ && !who.of->guaranteed) continue;
     if (who.of->together != nullptr) {
-      somebody_waits = rouse(who) || somebody_waits;
+      any_waits = rouse(who) || any_waits;
       continue;
     }
-    somebody_waits = true;
+    any_waits = true;
     add_candidate(who);
   }
-  return somebody_waits;
+  return any_waits;
 }
 
 // Whether the run is back in a state in which it was. When it is, but some of those who are guaranteed a turn wait in a loop and took none, all of them
@@ -303,7 +303,7 @@ void world::given_turn([[maybe_unused]] const lane& next) {
   const uint32_t most = turns_of_each * static_cast<uint32_t>(lanes_used_ + 1);
   tail_.passed_over.resize(lanes_used_, 0);
   for (const lane* who : candidates_) {
-    if (!tail_.begun || !(denied_ || proving_ == proof::of_everybody || who->of->guaranteed)) continue;
+    if (!tail_.begun || !(denied_ || proving_ == proof::of_all || who->of->guaranteed)) continue;
     if (++tail_.passed_over[who->id] <= most) continue;
     std::fprintf(stderr, "heddle: %s can go on, but was passed over %u times in the fair tail\n", name_of(*who).c_str(),
                  tail_.passed_over[who->id]);

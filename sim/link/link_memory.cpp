@@ -262,7 +262,7 @@ wide_value link_memory::modify_wide(lane& self, const operation& how, const wide
     std::memcpy(const_cast<void*>(how.address), &fresh, sizeof fresh);
     return old;
   }
-  // Nobody comes in between: what has to happen first happens with the first half.
+  // Nothing comes in between: what has to happen first happens with the first half.
   const auto modify_half = [&](bool high, const modification& half) {
     const std::optional<uint64_t> old = ordered_modify(link_, self.id, access_of(half_of(how, high)), half,
                                                        next.is_atomic_op, {.order = how.order, .reach = how.reach});

@@ -112,7 +112,7 @@ mutex_kind kind_of(const pthread_mutex_t& mutex) {
   }
 }
 
-// Until somebody notifies, or nobody does before the time is over: whenever the schedule says so.
+// Until notice is given, or none is before the time is over: whenever the schedule says so.
 int wait_until(lane& self, const pthread_cond_t* condition, const pthread_mutex_t* mutex, uint64_t moment,
                const runtime::caller& from) {
   const runtime::hidden_operands hidden(self, runtime::as_operand(condition), runtime::as_operand(mutex), moment);

@@ -74,7 +74,7 @@ bool flags_wait(int flags) { return (flags & MSG_DONTWAIT) == 0; }
 
 }  // namespace
 
-// Where a lane would wait for ever, the run ends; anybody else's call goes on below.
+// Where a lane would wait for ever, the run ends; a call from elsewhere goes on below.
 #define HEDDLE_STUCK_IF(would_wait, call)                                         \
   if (lane* const self = world::current; self != nullptr) [[unlikely]] {          \
     const runtime::caller from = HEDDLE_CALLER;                                   \
@@ -163,7 +163,7 @@ int __wrap_cnd_wait(cnd_t* condition, mtx_t* mutex) {
   return __real_cnd_wait(condition, mutex);
 }
 
-// Who comes last would be let through; nobody who comes before it waits and lets it come.
+// The last to come would be let through; none that comes before it waits and lets it come.
 int __real_pthread_barrier_wait(pthread_barrier_t* barrier);
 int __wrap_pthread_barrier_wait(pthread_barrier_t* barrier) {
   HEDDLE_STUCK_IF(true, "pthread_barrier_wait");

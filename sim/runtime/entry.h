@@ -157,7 +157,7 @@ inline uint64_t as_operand(const void* address) { return reinterpret_cast<uintpt
   return self == nullptr || world::instance->is_private(*self, address) ? nullptr : self;
 }
 
-/// The same for an atomic access. A host thread that goes on looking at an atomic in its own frame waits for somebody who knows of it.
+/// The same for an atomic access. A host thread that goes on looking at an atomic in its own frame waits for another that knows of it.
 [[gnu::always_inline]] inline lane* observed_atomic(const void* address) {
   lane* const self = world::current;
   if (self == nullptr) return nullptr;

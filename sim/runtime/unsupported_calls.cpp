@@ -46,7 +46,7 @@ std::vector<char*> listed(const char* first, va_list& more) {
 
 }  // namespace
 
-// Ends the run where a lane calls; anybody else's call goes on below.
+// Ends the run where a lane calls; a call from elsewhere goes on below.
 #define HEDDLE_REFUSE(call, why)                                       \
   if (lane* const self = world::current; self != nullptr) [[unlikely]] \
   unsupported(*self, call, why, HEDDLE_CALLER)

@@ -238,10 +238,10 @@ void frees_twice(const heddle::parameters&) {
 void recurses_for_ever(const heddle::parameters&) {
   in_a_lane([](uint32_t* words) { words[1] = calls_itself(0); });
 }
-// More than a stack has (stack_kib), though not by much.
-[[gnu::noinline]] uint32_t needs_much_room(uint32_t at) {
-  volatile char room[17 * 1024];
-  for (uint32_t n = 0; n < sizeof room; n += 1024) room[n] = static_cast<char>(n);  // HERE large_frame
+// More than many stacks have (stack_kib), so that the first byte that is written may lie in another lane's.
+[[gnu::noinline]] uint32_t needs_much_room(uint32_t at) {  // HERE large_frame
+  volatile char room[1 << 20];
+  for (uint32_t n = 0; n < sizeof room; n += 65536) room[n] = static_cast<char>(n);  // HERE large_frame
   return static_cast<uint32_t>(room[at]);
 }
 void large_frame(const heddle::parameters&) {

@@ -160,7 +160,7 @@ TEST(campaign, places_of_a_stripped_program_are_offsets) {
   EXPECT_FALSE(is_same_place("ring.cpp:52", "ring.cpp:53"));
   EXPECT_TRUE(is_same_place("ring+0x10940", "ring-stripped+0x10940")) << "a program may have another name";
   EXPECT_FALSE(is_same_place("ring+0x10940", "ring+0x10944"));
-  EXPECT_TRUE(is_same_place("ring+0x10940", "ring.cpp:52")) << "nobody can tell";
+  EXPECT_TRUE(is_same_place("ring+0x10940", "ring.cpp:52")) << "no way to tell";
   EXPECT_FALSE(is_same_place("ring+0x10940", ""));
 }
 

@@ -1,5 +1,5 @@
-// What is no step, because nobody could come in between or nobody could tell the difference; and frames of host threads, which are somebody
-// else's too where a thread is given references.
+// What is no step, because nothing could come in between or the difference could not be told; and frames of host threads, which are another's
+// too where a thread is given references.
 #include "run.h"
 
 #include <array>
@@ -29,7 +29,7 @@ uint64_t steps_of(const program& body, const std::string& actor, const std::vect
 
 // -- the main thread alone ---------------------------------------------------------------------------------------------------------
 
-TEST(alone, nothing_is_a_step_before_somebody_else_exists) {
+TEST(alone, nothing_is_a_step_before_another_actor_exists) {
   const auto fills = [](uint32_t words, bool launches) {
     return [=] {
       device host;
@@ -67,7 +67,7 @@ TEST(alone, what_is_wrong_is_found_all_the_same) {
     words[1] = 1;
   });
   EXPECT_TRUE(is(verdict::memory, SIM_LINE(line), freed));
-  // Nobody is there who could change the word.
+  // There is no other actor that could change the word.
   EXPECT_EQ(on.run([] {
                 device host;
                 auto* const words = host.allocate_shared<uint32_t>(2, "words");
@@ -180,7 +180,7 @@ TEST(frames, a_thread_may_use_what_another_has_in_its_frame) {
   }
 }
 
-TEST(frames, a_flag_that_nobody_sets_there_is_waited_for_in_vain) {
+TEST(frames, a_flag_that_is_never_set_there_is_waited_for_in_vain) {
   machine on;
   EXPECT_TRUE(always(verdict::deadlock, on.run_many(
                                             [] {
@@ -226,7 +226,7 @@ struct leaves_reference {
   }
 };
 
-TEST(frames, one_that_has_returned_is_nobodys_and_lanes_have_no_business_there) {
+TEST(frames, one_that_has_returned_belongs_to_no_thread_and_lanes_may_not_access_it) {
   machine on;
   const outcome returned = on.explain([] {
     device host;

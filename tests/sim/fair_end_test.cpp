@@ -256,7 +256,7 @@ drawn_program draw(uint64_t seed) {
     one.pauses = below(3) != 0;
     return one;
   };
-  // Somebody has to change what others wait for.
+  // One has to change what others wait for.
   const auto a_change = [&] {
     piece one = a_piece();
     one.what = below(3) == 0 ? part::add : part::set;
@@ -336,7 +336,7 @@ TEST(FairEnd, NoScheduleRunsOutOfItsBudgetWhereEveryFairRunEnds) {
         if (all.seen.contains(ended)) continue;
         // What is promised nothing may have turns all the same, while others could still go on; the search has those wait at once.
         if (ended == verdict::ok && all.seen.contains(verdict::progress)) continue;
-        // A search shows one hang of those in which somebody moves; of which kind the others are, it does not say.
+        // A search shows one hang of those in which a lane moves; of which kind the others are, it does not say.
         const bool hangs = all.seen.contains(verdict::deadlock) || all.seen.contains(verdict::livelock);
         if (hangs && (ended == verdict::deadlock || ended == verdict::livelock)) continue;
         std::string known;

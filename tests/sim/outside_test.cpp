@@ -1,4 +1,4 @@
-// What leaves the simulation: threads, processes, signals and timers, waits in the kernel, exceptions that nobody catches.
+// What leaves the simulation: threads, processes, signals and timers, waits in the kernel, exceptions that are not caught.
 #include "run.h"
 
 #include <poll.h>
@@ -263,7 +263,7 @@ TEST(outside, a_static_in_the_middle_of_its_initialization_is_stuck) {
   return text.substr(from);
 }
 
-TEST(exceptions, one_that_nobody_catches_is_told_with_the_place_and_the_calls_of_the_throw) {
+TEST(exceptions, one_that_is_not_caught_is_told_with_the_place_and_the_calls_of_the_throw) {
   machine on;
   const outcome host = on.explain([] { throws_at_once("no such port"); });
   EXPECT_TRUE(is(verdict::assertion, SIM_LINE(line), host));

@@ -27,7 +27,7 @@ alignas(16) char handler_stack[128 * 1024];
 extern "C" void heddle_on_interrupt(int signal) {
   const int error_before = errno;
   the_flag->by.store(signal, std::memory_order_relaxed);
-  // Whoever sees the flag may ask by which signal: pairs with its acquire.
+  // What sees the flag may ask by which signal: pairs with its acquire.
   if (!the_flag->raised.exchange(true, std::memory_order_acq_rel)) {
     constexpr char line[] = "heddle: stopping, with what there is; once more: at once\n";
     [[maybe_unused]] const auto written = write(STDERR_FILENO, line, sizeof line - 1);

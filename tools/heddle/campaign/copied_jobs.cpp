@@ -13,7 +13,7 @@ constexpr char says_found = 'F';
 constexpr char says_done = 'D';
 
 constexpr uint64_t answers_logged_max = 4'000'000;
-constexpr uint32_t kills_believed = 2;  ///< as often somebody may kill the same seed's copy for reasons of his own
+constexpr uint32_t kills_believed = 2;  ///< as often the same seed's copy may be killed from outside for other reasons
 constexpr uint32_t early_ends_most = 3;
 
 /// What one run adds to a campaign.
@@ -134,7 +134,7 @@ void copied_jobs::give_up(member& who, scenario_campaign& campaign) {
     campaign.give_up("copies of this program end before they have run a schedule: " + who.copy->how_it_ended().message);
 }
 
-/// The copy has ended in the middle of its piece, by what it ran or by somebody.
+/// The copy has ended in the middle of its piece, by what it ran or from outside.
 void copied_jobs::look_back(member& who, scenario_campaign& campaign) {
   campaign.made_runs(-static_cast<int64_t>(who.runs_shown));
   who.works = false;
@@ -151,7 +151,7 @@ void copied_jobs::look_back(member& who, scenario_campaign& campaign) {
   if (!known) return give_up(who, campaign);
   ended_early_ = 0;
   if (seen.was_killed && !seen.is_told && ++killed_[seed] <= kills_believed) {
-    // Most likely somebody else killed it, as a system does that is short of memory.
+    // Most likely it was killed from outside, as a system does that is short of memory.
     std::fprintf(stderr, "heddle: a process of this campaign was killed; its schedules are run again\n");
     return campaign.add(who.seeds, {});
   }

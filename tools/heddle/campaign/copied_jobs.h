@@ -50,7 +50,7 @@ class copied_jobs final : public campaign_crew {
   std::string strategy_;
   std::vector<member> members_;
   bool without_estimate_ = false;
-  std::map<uint64_t, uint32_t> killed_;  ///< seeds in which somebody has killed a copy, and how often
+  std::map<uint64_t, uint32_t> killed_;  ///< seeds in which a copy was killed from outside, and how often
   uint32_t ended_early_ = 0;             ///< copies in a row that ended before they ran anything
 };
 

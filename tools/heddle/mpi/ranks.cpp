@@ -233,7 +233,7 @@ class follower {
                             .known = asked.known});
     copied_jobs(1, strategy_).work_on(part);
     trial made = part.take();
-    // Of a piece that was cut short nobody would know which seeds have been run.
+    // Of a piece that was cut short it is not known which seeds have been run.
     return made.runs.schedules == asked.seeds.count ? std::move(made.runs) : scheduler::campaign_result();
   }
 

@@ -46,7 +46,7 @@ struct verification {
 
   /// "proved", "violated", "incomplete".
   const char* result() const { return found ? "violated" : search.complete ? "proved" : "incomplete"; }
-  /// Whether somebody stopped it before it had an answer.
+  /// Whether it was stopped before it had an answer.
   bool is_stopped() const { return !found && !search.complete && search.left_out == sim::search_was_stopped; }
   /// A proof where none was to be found is as wrong as a violation where there should be none.
   bool ok() const {
