@@ -186,7 +186,7 @@ bool hang_report::add_edges(const lane& who, const watched& entry, const std::ve
 // Who has stored there in other schedules: those whose store it then found, where any did, else, supposed, any; of these one that waits for the end of others only
 // where there is no other. Whether there is any.
 bool hang_report::add_edges_elsewhere(const lane& who, const std::vector<watched>& words, wait_graph& graph) const {
-  if (world_.others_ == nullptr) return false;
+  if (world_.others_ == nullptr) return add_edges_to_servers(who, words, graph);
   const auto found_by_it = [&](const std::vector<const store_elsewhere*>& stores) {
     return std::any_of(stores.begin(), stores.end(), [&](const store_elsewhere* one) {
       return std::find(one->read_by.begin(), one->read_by.end(), name_of(who)) != one->read_by.end();
@@ -201,7 +201,12 @@ bool hang_report::add_edges_elsewhere(const lane& who, const std::vector<watched
         const bool counts = at_the_end ? &other != &who && other.state != lane_state::ended && waits_for_an_end(other)
                                        : may_change(other, who, words);
         if (!counts || (can_run && other.state != lane_state::candidate)) continue;
-        const auto stores = stores_elsewhere(entry, &other);
+        auto stores = stores_elsewhere(entry, &other);
+        // One that is behind its store now will not make it: what came of it is another matter, as of a ring that was lost.
+        if (at_the_end)
+          std::erase_if(stores, [&](const store_elsewhere* one) {
+            return world_.recorder_->has_been_at(other, entry, one->where);
+          });
         if (stores.empty() || (found && !found_by_it(stores))) continue;
         graph.add(*who.of, lane_bit(who), *other.of, lane_bit(other), describe_location(world_.heap_, entry.address),
                   found ? certainty::elsewhere : certainty::supposed, told_of(stores));
@@ -209,8 +214,28 @@ bool hang_report::add_edges_elsewhere(const lane& who, const std::vector<watched
       }
     return any;
   };
-  return add(false, true, true) || add(false, true, false) || add(true, true, false) || add(false, false, true) ||
-         add(false, false, false);
+  return add(false, true, true) || add(false, true, false) || add(true, true, false) ||
+         add_edges_to_servers(who, words, graph) || add(false, false, true) || add(false, false, false);
+}
+
+// Of a lane of the device that waits for the answer to what it has stored itself, or for a word that nothing has stored to: host threads that
+// have launched nothing, and wait for the end of its launch. Such a thread is there to serve what others launch. Whether there is any.
+bool hang_report::add_edges_to_servers(const lane& who, const std::vector<watched>& words, wait_graph& graph) const {
+  if (who.is_host()) return false;
+  bool any = false;
+  for (const watched& entry : words) {
+    const std::vector<recorder::change> changes = world_.recorder_->changes_of(entry.address, entry.size_bytes);
+    if (!changes.empty() && changes.front().who != &who) continue;
+    for (size_t n = 0; n < world_.lanes_used_; ++n) {
+      const lane& other = world_.lanes_[n];
+      if (!other.is_host() || other.state == lane_state::ended || !waits_for_an_end(other)) continue;
+      if (!world_.waits_for_end_of(other, *who.of) || world_.recorder_->has_launched(other)) continue;
+      graph.add(*who.of, lane_bit(who), *other.of, lane_bit(other), describe_location(world_.heap_, entry.address),
+                certainty::supposed);
+      any = true;
+    }
+  }
+  return any;
 }
 
 // Of one that waits for what nothing that is left is known to change: it is up to one of those, whichever.

@@ -106,6 +106,18 @@ bool recorder::has_touched(const wave& of, const void* address, size_t size_byte
   });
 }
 
+bool recorder::has_been_at(const lane& who, const watched& word, const std::string& where) const {
+  return std::any_of(taken_.begin(), taken_.end(), [&](const taken& one) {
+    return one.who == &who && one.what.address != nullptr && word.overlaps(one.what.address, one.what.size_bytes) &&
+           source_of(one.calls).where() == where;
+  });
+}
+
+bool recorder::has_launched(const lane& who) const {
+  return std::any_of(taken_.begin(), taken_.end(),
+                     [&](const taken& one) { return one.who == &who && one.what.kind == operation_kind::launch; });
+}
+
 bool recorder::tries_in_vain(const lane& who, const void* address) const {
   for (const taken& one : std::ranges::reverse_view(taken_)) {
     if (one.who != &who || one.what.address != address || !may_write(one.what.kind)) continue;

@@ -103,6 +103,9 @@ class recorder {
   std::vector<const lane*> storers_of(const void* address, size_t size_bytes) const;
   /// Whether any lane of the wave has looked at the bytes, or stored to them.
   bool has_touched(const wave& of, const void* address, size_t size_bytes) const;
+  /// Whether the lane has accessed the word in a step at this source line.
+  bool has_been_at(const lane& who, const watched& word, const std::string& where) const;
+  bool has_launched(const lane& who) const;
   /// Whether the lane's last read-modify-write there has changed nothing.
   bool tries_in_vain(const lane& who, const void* address) const;
   const taken* taken_in(uint64_t number) const { return const_cast<recorder*>(this)->at_step(number); }

@@ -43,10 +43,19 @@ struct tail {
   bool begun = false;
   bool all_take_turns = false;  ///< nobody waits in a loop: whoever would, goes round
   rhythm plays;
-  uint64_t limit = 0;  ///< the step at which the run is given up
+  uint64_t began_at = 0;        ///< steps before it
+  uint64_t library_before = 0;  ///< of these, plain accesses to the C++ heap
+  /// Whether the run is given up. A buffer that is filled byte by byte brings no lane nearer to others: such accesses do not count before
+  /// there are many times as many as of all others.
+  bool is_spent(uint64_t steps, uint64_t library_steps, uint64_t budget) const {
+    constexpr uint64_t most_library = 8;
+    const uint64_t taken = steps - began_at;
+    return taken >= budget && (taken - (library_steps - library_before) >= budget || taken / most_library >= budget);
+  }
   uint64_t turns = 0;
   uint32_t last = ~uint32_t{0};  ///< the lane of the last turn
   uint32_t left = 0;             ///< turns that it has before the next one's
+  uint32_t filled_in_turn = 0;   ///< words of the C++ heap that the lane of the last turn has stored to in a row
   bool start_owed = false;       ///< somebody who has never stepped must start now
   uint32_t still_rounds = 0;     ///< cycles that changed no memory
   // Who waits in a loop goes round once more at growing distances, counted in turns.
@@ -102,7 +111,7 @@ struct tail {
     votes = seen_there = 0;
     passed_over.clear();
     last = telling_rank = ~uint32_t{0};
-    left = still_rounds = 0;
+    left = still_rounds = filled_in_turn = 0;
     seen = {};
     telling = {};
   }

@@ -105,7 +105,8 @@ class wait_graph::search {
     return best;
   }
 
-  /// Of the cycles with the fewest of those edges of which the least is known, one with the most others; empty when there is none.
+  /// Of the cycles with the fewest of those edges of which the least is known, one with the most others; of those that share these edges,
+  /// the shortest. Empty when there is none.
   std::vector<size_t> likeliest() const {
     size_t fewest = none;
     for (size_t n = 0; n < edges_.size(); ++n)
@@ -117,7 +118,7 @@ class wait_graph::search {
       std::vector<size_t> path = {n};
       longest_from(path, fewest - 1, best);
     }
-    return best;
+    return shortened(best);
   }
 
  private:
@@ -166,6 +167,46 @@ class wait_graph::search {
       longest_from(path, unsure_left - (is_unsure(other) ? 1 : 0), best);
       path.pop_back();
     }
+  }
+
+  /// The same unsure edges, in their order, and the shortest ways from each to the next.
+  std::vector<size_t> shortened(const std::vector<size_t>& cycle) const {
+    std::vector<size_t> made;
+    for (size_t n = 0; n < cycle.size(); ++n) {
+      if (!is_unsure(cycle[n])) continue;
+      size_t next = (n + 1) % cycle.size();
+      while (!is_unsure(cycle[next])) next = (next + 1) % cycle.size();
+      made.push_back(cycle[n]);
+      for (const size_t each : way_between(cycle[n], cycle[next])) {
+        const bool been_there = std::any_of(made.begin(), made.end(), [&](size_t earlier) {
+          return edges_[earlier].from == edges_[each].from &&
+                 (edges_[earlier].from_lanes & edges_[each].from_lanes) != 0;
+        });
+        if (been_there) return cycle;
+        made.push_back(each);
+      }
+    }
+    return made;
+  }
+
+  /// The fewest sure edges that lead from one edge to the other, without these two; breadth first.
+  std::vector<size_t> way_between(size_t from, size_t to) const {
+    std::unordered_map<size_t, size_t> reached_from = {{from, from}};
+    std::deque<size_t> next = {from};
+    while (!next.empty()) {
+      const size_t here = next.front();
+      next.pop_front();
+      if (edges_[here].leads_to(edges_[to])) {
+        std::vector<size_t> way;
+        for (size_t back = here; back != from; back = reached_from.at(back)) way.push_back(back);
+        std::reverse(way.begin(), way.end());
+        return way;
+      }
+      for (const size_t other : out_of(here))
+        if (!is_unsure(other) && edges_[here].leads_to(edges_[other]) && reached_from.try_emplace(other, here).second)
+          next.push_back(other);
+    }
+    return {};
   }
 
   bool is_taken(size_t n) const { return edges_[n].how <= least_; }

@@ -36,7 +36,7 @@ class wait_graph {
   std::vector<wait_edge> edges() const;
   std::vector<unknown_wait> unknown() const;
   /// A cycle, as numbers of edges(), in order; empty when there is none. Where there is one without supposed edges, the shortest of these;
-  /// else, of those with the fewest supposed edges, the one with the most that are known.
+  /// else, of those with the fewest supposed edges, the one with the most that are known, by the shortest ways between the supposed ones.
   std::vector<size_t> circle() const;
   /// The ids of those on circle().
   std::vector<uint32_t> waves_in_circle() const;

@@ -564,6 +564,7 @@ class world {
   void begin_tail();
   void changed_elsewhere(const void* address, size_t size_bytes);
   uint32_t turns_in_a_row(const lane& who) const;
+  bool goes_on_filling(const lane& self);
   lane* next_in_tail(const lane& self);
   lane* next_in_proof();
   bool have_waiting_look_again();

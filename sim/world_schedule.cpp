@@ -353,7 +353,7 @@ const lane* world::most_telling_waiter() const {
 
 void world::pass_limit(lane& self) {
   if (!tail_.begun) return begin_tail();
-  if (steps_ < tail_.limit) return;
+  if (!tail_.is_spent(steps_, library_steps_, machine_.budget)) return;
   if (denied_) {
     // The hang under this model is certain; only whether another would end it has not been seen.
     verdict_ = verdict::progress;

@@ -68,7 +68,8 @@ void world::begin_tail() {
   tail_.begun = true;
   // A proof that goes on is not waited for: whether its lanes go round for ever is seen like all else, from here on.
   proving_ = proof::none;
-  tail_.limit = steps_ + machine_.budget;
+  tail_.began_at = steps_;
+  tail_.library_before = library_steps_;
   tail_.states.forget();
   tail_.seen = {};
   next_limit_ = 0;  // from now on each choice is made with care
@@ -118,8 +119,22 @@ lane* world::next_below() {
   return next;
 }
 
+// A buffer of the C++ heap that is filled word by word is filled in one turn, or in few.
+bool world::goes_on_filling(const lane& self) {
+  constexpr uint32_t most_in_a_turn = 1 << 16;
+  const bool fills = self.id == tail_.last && self.state == lane_state::candidate &&
+                     self.pending.kind == operation_kind::plain_store && may_vanish(self.pending.address) &&
+                     turns_in_a_row(self) != 0 && tail_.filled_in_turn < most_in_a_turn;
+  tail_.filled_in_turn = fills ? tail_.filled_in_turn + 1 : 0;
+  return fills;
+}
+
 // Whose turn it is; null when nobody takes part who can.
 lane* world::next_in_tail(const lane& self) {
+  if (goes_on_filling(self)) {
+    tail_.spends(self.pending.place, [&] { return calls_of(self); });
+    return &lanes_[self.id];
+  }
   // Minimal progress, in the form that ends a run soonest: who is owed a start gets it with the next round.
   tail_.start_owed = fair_.owes_a_start() && (!only_calls_start_kernels() || somebody_calls());
   lane* next = nullptr;
@@ -148,8 +163,8 @@ lane* world::next_in_tail(const lane& self) {
 // All that can influence what happens next. What is not in it does not: loads see the newest value and nothing is under way, waits are
 // not ended by a choice, and memory that is neither the device's nor a variable's makes the comparison blind when it changes.
 bool world::tell_state(state_reader& to, const lane& self) const {
-  const bool counts = to.fact(uint64_t{tail_.last} << 32 | tail_.left) && to.fact(self.id) &&
-                      tell_lane(to, self, true) && to.fact(lanes_used_) && to.fact(waves_used_) &&
+  const bool counts = to.fact(uint64_t{tail_.last} << 32 | tail_.left) && to.fact(tail_.filled_in_turn) &&
+                      to.fact(self.id) && tell_lane(to, self, true) && to.fact(lanes_used_) && to.fact(waves_used_) &&
                       to.fact(kernels_launched_) && to.fact(kernels_running_) && to.fact(resident_waves_) &&
                       to.fact(cache_.revision()) && to.fact(heap_.frees()) && to.fact(heap_.allocations().size()) &&
                       to.fact(mutexes_.holders().size()) && to.fact(tail_.all_take_turns ? 1 : 0) && to.fact(clock_) &&
@@ -344,7 +359,7 @@ void world::end_inconclusive(lane& self) {
   }
   std::string reason = tail_.states.reason();
   if (reason.empty()) reason = "no state came back in which it had been before";
-  message_ = "no end after " + std::to_string(steps_) + " steps, the last " + std::to_string(machine_.budget) +
+  message_ = "no end after " + std::to_string(steps_) + " steps, the last " + std::to_string(steps_ - tail_.began_at) +
              " of them fair, and no proof of a hang: " + reason + who_took_the_steps(self) +
              "; inconclusive (raise it with --set budget=N)";
   about_ = tail_.spent_at_one_place() ? tail_.spent_calls : calls_of(about);

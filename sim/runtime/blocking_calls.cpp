@@ -1,13 +1,12 @@
 // Calls of the C library that give up the processor or wait. On fibers of one OS thread the real ones would stop all of them, so
 // that code under test comes here instead (--wrap).
 #include <heddle/sim/runtime/entry.h>
+#include <heddle/sim/runtime/mutex_calls.h>
 
 #include <pthread.h>
 
 namespace runtime = heddle::sim::runtime;
 using heddle::sim::lane;
-using heddle::sim::mutex_kind;
-using heddle::sim::operation;
 using heddle::sim::operation_kind;
 using heddle::sim::world;
 
@@ -18,22 +17,6 @@ void give_way(lane& self, const runtime::caller& from) {
   const runtime::entered inside(self);
   runtime::publish(*world::instance, self, operation_kind::pause, from);
   world::instance->pause(self, from.private_state);
-}
-
-operation mutex_operation(operation_kind kind, const runtime::caller& from) {
-  return runtime::make_operation(kind, nullptr, 0, from);
-}
-
-// There is no call that asks a mutex for its kind; glibc keeps it where PTHREAD_MUTEX_INITIALIZER puts it.
-mutex_kind kind_of(const pthread_mutex_t& mutex) {
-  switch (mutex.__data.__kind & 3) {
-    case PTHREAD_MUTEX_RECURSIVE:
-      return mutex_kind::recursive;
-    case PTHREAD_MUTEX_ERRORCHECK:
-      return mutex_kind::error_checking;
-    default:
-      return mutex_kind::normal;
-  }
 }
 
 }  // namespace
@@ -61,7 +44,8 @@ int __wrap_pthread_mutex_lock(pthread_mutex_t* mutex) {
   if (self == nullptr) return __real_pthread_mutex_lock(mutex);
   const runtime::caller from = HEDDLE_CALLER;
   const runtime::entered inside(*self);
-  return world::instance->lock_mutex(*self, mutex, kind_of(*mutex), mutex_operation(operation_kind::lock_mutex, from));
+  return world::instance->lock_mutex(*self, mutex, runtime::kind_of(*mutex),
+                                     runtime::mutex_operation(operation_kind::lock_mutex, from));
 }
 
 int __wrap_pthread_mutex_trylock(pthread_mutex_t* mutex) {
@@ -69,8 +53,8 @@ int __wrap_pthread_mutex_trylock(pthread_mutex_t* mutex) {
   if (self == nullptr) return __real_pthread_mutex_trylock(mutex);
   const runtime::caller from = HEDDLE_CALLER;
   const runtime::entered inside(*self);
-  return world::instance->try_lock_mutex(*self, mutex, kind_of(*mutex),
-                                         mutex_operation(operation_kind::lock_mutex, from));
+  return world::instance->try_lock_mutex(*self, mutex, runtime::kind_of(*mutex),
+                                         runtime::mutex_operation(operation_kind::lock_mutex, from));
 }
 
 int __wrap_pthread_mutex_unlock(pthread_mutex_t* mutex) {
@@ -78,7 +62,7 @@ int __wrap_pthread_mutex_unlock(pthread_mutex_t* mutex) {
   if (self == nullptr) return __real_pthread_mutex_unlock(mutex);
   const runtime::caller from = HEDDLE_CALLER;
   const runtime::entered inside(*self);
-  return world::instance->unlock_mutex(*self, mutex, mutex_operation(operation_kind::unlock_mutex, from));
+  return world::instance->unlock_mutex(*self, mutex, runtime::mutex_operation(operation_kind::unlock_mutex, from));
 }
 
 // NOLINTEND(bugprone-reserved-identifier)

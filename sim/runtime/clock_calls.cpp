@@ -1,6 +1,7 @@
 // Clocks and sleeps of the C and C++ libraries, and waits with a time-out: in code under test they are of simulated time, so that a run that
 // looks at a clock is the same run again (--wrap). Time passes with steps, with looks at a clock, and with sleeps.
 #include <heddle/sim/runtime/entry.h>
+#include <heddle/sim/runtime/mutex_calls.h>
 #include <pthread.h>
 #include <sys/time.h>
 #include <time.h>
@@ -12,7 +13,6 @@
 
 namespace runtime = heddle::sim::runtime;
 using heddle::sim::lane;
-using heddle::sim::mutex_kind;
 using heddle::sim::operation;
 using heddle::sim::operation_kind;
 using heddle::sim::world;
@@ -97,21 +97,6 @@ void sleep_for(lane& self, uint64_t ns, const runtime::caller& from) {
   here.pause(self, from.private_state);
 }
 
-operation mutex_operation(operation_kind kind, const runtime::caller& from) {
-  return runtime::make_operation(kind, nullptr, 0, from);
-}
-
-mutex_kind kind_of(const pthread_mutex_t& mutex) {
-  switch (mutex.__data.__kind & 3) {
-    case PTHREAD_MUTEX_RECURSIVE:
-      return mutex_kind::recursive;
-    case PTHREAD_MUTEX_ERRORCHECK:
-      return mutex_kind::error_checking;
-    default:
-      return mutex_kind::normal;
-  }
-}
-
 // Until notice is given, or none is before the time is over: whenever the schedule says so.
 int wait_until(lane& self, const pthread_cond_t* condition, const pthread_mutex_t* mutex, uint64_t moment,
                const runtime::caller& from) {
@@ -119,12 +104,12 @@ int wait_until(lane& self, const pthread_cond_t* condition, const pthread_mutex_
   const runtime::entered inside(self);
   world& here = *world::instance;
   here.finish_plain_store(self);
-  if (const int wrong = here.unlock_mutex(self, mutex, mutex_operation(operation_kind::unlock_mutex, from)))
+  if (const int wrong = here.unlock_mutex(self, mutex, runtime::mutex_operation(operation_kind::unlock_mutex, from)))
     return wrong;
   const bool notified =
-      here.wait_for_notice(self, condition, from.private_state, mutex_operation(operation_kind::pause, from));
+      here.wait_for_notice(self, condition, from.private_state, runtime::mutex_operation(operation_kind::pause, from));
   if (!notified) here.let_time_pass_until(moment);
-  here.lock_mutex(self, mutex, kind_of(*mutex), mutex_operation(operation_kind::lock_mutex, from));
+  here.lock_mutex(self, mutex, runtime::kind_of(*mutex), runtime::mutex_operation(operation_kind::lock_mutex, from));
   return notified ? 0 : ETIMEDOUT;
 }
 
@@ -138,12 +123,12 @@ int lock_until(lane& self, const pthread_mutex_t* mutex, uint64_t moment, const 
   const runtime::hidden_operands hidden(self, runtime::as_operand(mutex), moment);
   const runtime::entered inside(self);
   world& here = *world::instance;
-  const operation how = mutex_operation(operation_kind::lock_mutex, from);
-  int busy = here.try_lock_mutex(self, mutex, kind_of(*mutex), how);
+  const operation how = runtime::mutex_operation(operation_kind::lock_mutex, from);
+  int busy = here.try_lock_mutex(self, mutex, runtime::kind_of(*mutex), how);
   if (busy == EBUSY) {
     runtime::publish(here, self, operation_kind::pause, from);
     here.pause(self, from.private_state);
-    busy = here.try_lock_mutex(self, mutex, kind_of(*mutex), how);
+    busy = here.try_lock_mutex(self, mutex, runtime::kind_of(*mutex), how);
   }
   if (busy != EBUSY) return busy;
   here.let_time_pass_until(moment);

@@ -312,7 +312,9 @@ template <typename Write>
   if (before != after) here.changed(*self, address, size_bytes);
 }
 
-constexpr uint64_t apply(rmw_kind kind, uint64_t old, uint64_t operand) {
+/// Of words of 8 or of 16 bytes.
+template <typename Word>
+constexpr Word apply(rmw_kind kind, Word old, Word operand) {
   switch (kind) {
     case rmw_kind::exchange:
       return operand;

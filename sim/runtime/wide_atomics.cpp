@@ -81,31 +81,12 @@ void store(volatile void* at, wide value, int order, const runtime::caller& from
   if (before != read_wide(address)) here.changed(*self, address, wide_bytes);
 }
 
-wide apply(rmw_kind kind, wide old, wide operand) {
-  switch (kind) {
-    case rmw_kind::add:
-      return old + operand;
-    case rmw_kind::subtract:
-      return old - operand;
-    case rmw_kind::bit_and:
-      return old & operand;
-    case rmw_kind::bit_or:
-      return old | operand;
-    case rmw_kind::bit_xor:
-      return old ^ operand;
-    case rmw_kind::nand:
-      return ~(old & operand);
-    default:
-      return operand;
-  }
-}
-
 struct operand_of_rmw {
   rmw_kind kind;
   wide operand;
   static wide_value apply_to(const void* self, wide_value old) {
     const auto& how = *static_cast<const operand_of_rmw*>(self);
-    return halves_of(apply(how.kind, whole(old), how.operand));
+    return halves_of(runtime::apply<wide>(how.kind, whole(old), how.operand));
   }
 };
 
@@ -114,7 +95,7 @@ wide modify(rmw_kind kind, volatile void* at, wide operand, int order, const run
   lane* const self = runtime::observed_atomic(address);
   if (self == nullptr) {
     const wide old = read_wide(address);
-    write_wide(address, apply(kind, old, operand));
+    write_wide(address, runtime::apply<wide>(kind, old, operand));
     return old;
   }
   const wide_value halves = halves_of(operand);
@@ -129,7 +110,7 @@ wide modify(rmw_kind kind, volatile void* at, wide operand, int order, const run
     const operand_of_rmw context = {kind, operand};
     old = whole(late->modify_wide(*self, self->pending, {.apply = &operand_of_rmw::apply_to, .context = &context}));
   } else {
-    write_wide(address, apply(kind, old, operand));
+    write_wide(address, runtime::apply<wide>(kind, old, operand));
   }
   if (before == read_wide(address)) {
     runtime::read_done(here, *self, from, address, wide_bytes, halves_of(old).low, as_watched(old));

@@ -276,6 +276,35 @@ TEST(tail, changes_of_the_heap_of_c_plus_plus_leave_it_open) {
   EXPECT_EQ(on.run(body(false)).verdict, verdict::livelock);
 }
 
+// A buffer on the C++ heap that is filled byte by byte is larger than the budget; a lane waits for what follows. A loop that does nothing but
+// fill ends all the same.
+TEST(tail, plain_accesses_to_the_heap_of_c_plus_plus_do_not_eat_it) {
+  const auto body = [](uint32_t rounds) {
+    return [rounds] {
+      device host;
+      auto* const words = host.allocate_shared<uint32_t>(1, "words");
+      auto filler = host.spawn_host("filler", [=] {
+        const auto bytes = std::make_unique<unsigned char[]>(1000);
+        for (uint32_t round = 0; round < rounds; ++round)
+          for (uint32_t n = 0; n < 1000; ++n) bytes[n] = static_cast<unsigned char>(n + round);
+        word<uint32_t>(words[0]).store(1, release);
+      });
+      host.launch({.waves = 1}, [=] {
+        while (word<uint32_t>(words[0]).load(acquire) == 0) target::pause();
+      });
+      host.synchronize();
+      filler.join();
+    };
+  };
+  for (const char* const strategy : {"random", "rhythm", "starve"}) {
+    machine on({"budget=600"}, strategy);
+    EXPECT_TRUE(always(verdict::ok, on.run_many(body(2), 40))) << strategy;
+    const outcome endless = on.run(body(1000));
+    EXPECT_EQ(endless.verdict, verdict::budget) << strategy;
+    EXPECT_LT(endless.steps, 600 * 10) << strategy;
+  }
+}
+
 TEST(tail, a_state_that_is_too_large_leaves_it_open_and_says_so) {
   machine on(small(), "rhythm");
   const auto body = [](size_t mebibytes) {

@@ -156,6 +156,63 @@ TEST(wait_graph, who_has_ended_or_waits_for_an_end_changes_nothing) {
   EXPECT_FALSE(says(ended.report, "host reader -> host")) << ended.report;
 }
 
+// One that launches nothing, and waits for the end of what others launch, is there to serve it.
+TEST(wait_graph, supposes_that_a_thread_that_has_launched_nothing_serves) {
+  const outcome ended = machine().explain([] {
+    device on;
+    auto* const words = on.allocate_shared<uint32_t>(2, "words");
+    auto server = on.spawn_host("server", [=, &on] {
+      wait_for(words[0]);
+      on.synchronize();
+      flag(words[1]).store(1, memory_order::release);
+    });
+    on.launch({.waves = 1}, [=] {
+      flag(words[0]).store(1, memory_order::release);
+      wait_for(words[1]);
+    });
+    on.synchronize();
+    server.join();
+  });
+  ASSERT_EQ(ended.verdict, scheduler::verdict::deadlock) << ended.message;
+  EXPECT_TRUE(says(ended.report, "  perhaps in a circle: wave 0 -> host server -> wave 0\n")) << ended.report;
+  EXPECT_FALSE(says(ended.report, "wave 0 -> host main")) << ended.report;
+}
+
+// What a thread has stored in another schedule, where it stood at that line in this one too, and waits for an end now.
+TEST(wait_graph, one_that_is_behind_its_store_does_not_make_it) {
+  const auto with = [](bool stores) {
+    // What another schedule is said to have: the line of the store.
+    const std::string where = "tests/sim/wait_graph_test.cpp:" + std::to_string(__LINE__ + 12);
+    const other_schedules others = {
+        .stores = {{.place = "words+0x0", .actor = "host main", .where = where, .read_by = {"host reader"}}},
+        .runs = 1};
+    const auto body = [stores] {
+      device on;
+      auto* const words = on.allocate_shared<uint32_t>(1, "words");
+      auto reader = on.spawn_host("reader", [=] {
+        while (flag(words[0]).load(memory_order::acquire) != 2) target::pause();
+      });
+      if (stores)
+        // The line that is meant.
+        flag(words[0]).store(1, memory_order::release);
+      reader.join();
+    };
+    simulation machine;
+    machine.tell_of_others(&others);
+    const parameters settings(machine_parameters());
+    std::string wrong;
+    const auto deciding = scheduler::make_strategy("random", wrong);
+    scheduler::choice_source choices;
+    choices.begin(*deciding, 1);
+    return machine.run(settings, body, choices, true).report;
+  };
+  const std::string before = with(false);
+  EXPECT_TRUE(says(before, "in a circle: host reader -> host main -> host reader\n")) << before;
+  const std::string behind = with(true);
+  EXPECT_FALSE(says(behind, "in a circle")) << behind;
+  EXPECT_TRUE(says(behind, "words+0x0, which host main wrote last, and stands in join now")) << behind;
+}
+
 // Two that wait for the same count: neither goes on before the other, and nothing is left that would raise it.
 TEST(wait_graph, who_waits_for_the_same_word_does_not_change_it) {
   const outcome ended = machine().explain([] {
