@@ -11,9 +11,14 @@ if(way STREQUAL "installed")
   run(${prefix}/bin/heddle --version)
   set(where -D CMAKE_PREFIX_PATH=${prefix})
 else()
-  # All of heddle is compiled again: without optimization that takes a third of the time.
+  # All of heddle is compiled again: without optimization that takes a third of the time, and the self checks are on. By the other compiler,
+  # where it is there, whose warnings are errors too.
   set(build_type Debug)
   set(where -D HEDDLE_SOURCE=${heddle_source})
+  if(other_compiler)
+    set(compiler ${other_compiler})
+    list(APPEND where -D HEDDLE_WARNINGS_AS_ERRORS=ON)
+  endif()
 endif()
 run(${CMAKE_COMMAND} -S ${CMAKE_CURRENT_LIST_DIR}/consumer -B ${work}/build -G ${generator}
     -D CMAKE_CXX_COMPILER=${compiler} -D CMAKE_CXX_COMPILER_LAUNCHER=${launcher} -D CMAKE_BUILD_TYPE=${build_type} ${where})
