@@ -2,6 +2,7 @@
 #pragma once
 
 #include <heddle/scheduler/verdict.h>
+#include <heddle/sim/sanitizers.h>
 #include <heddle/sim/simulation.h>
 #include <heddle/sim/source_line.h>
 
@@ -10,14 +11,6 @@
 #include <cstdint>
 
 namespace heddle::sim {
-
-/// By how much a stack is larger than its setting asks. The simulator's own frames stand on the lanes' stacks, and the address
-/// sanitizer, which keeps all variables apart, makes them several times as large as they are.
-#ifdef HEDDLE_ADDRESS_SANITIZER
-inline constexpr size_t sanitizer_stack_bytes = 48 * 1024;
-#else
-inline constexpr size_t sanitizer_stack_bytes = 0;
-#endif
 
 /// How a run came to a sudden end. Nothing but numbers and letters, so that a signal handler can write it, and another process that has the same
 /// program at the same addresses can read it.

@@ -1,18 +1,13 @@
 // Fibers: what a lane runs on. A stack out of an arena that is mapped once and recycled, and a thin switch over Boost.Context.
 #pragma once
 
+#include <heddle/sim/sanitizers.h>
+
 #include <boost/context/detail/fcontext.hpp>
 
 #include <cstddef>
 #include <cstdint>
 
-#if defined(__SANITIZE_ADDRESS__)
-#define HEDDLE_ADDRESS_SANITIZER 1
-#elif defined(__has_feature)
-#if __has_feature(address_sanitizer)
-#define HEDDLE_ADDRESS_SANITIZER 1
-#endif
-#endif
 #ifdef HEDDLE_ADDRESS_SANITIZER
 #include <sanitizer/asan_interface.h>
 #include <sanitizer/common_interface_defs.h>

@@ -1,4 +1,4 @@
-#include <heddle/sim/crash.h>
+#include <heddle/sim/sanitizers.h>
 #include <heddle/sim/devices.h>
 #include <heddle/sim/driver/settings.h>
 #include <heddle/sim/settings.h>

@@ -404,7 +404,9 @@ TEST(a_campaign, that_is_killed_again_and_again_loses_nothing) {
     const fs::path out = folder.path() / std::to_string(campaign);
     std::vector<std::string> next = with({"--json", "--jobs", "2", "--out", out.string()});
     for (bool over = false; !over;) {
-      const ended_process ended = run_process(next, {.kill_after_ms = static_cast<int>(random() % 300)});
+      // A build that is slow must come to an end too.
+      const uint64_t most_ms = 300 * (1 + static_cast<uint64_t>(kills / kills_wanted));
+      const ended_process ended = run_process(next, {.kill_after_ms = static_cast<int>(random() % most_ms)});
       over = ended.status != 128 + SIGKILL;
       if (!over) ++kills;
       if (!fs::exists(out / "campaign.jsonl")) continue;  // killed before it began
