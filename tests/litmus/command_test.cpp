@@ -81,8 +81,8 @@ TEST(litmus_command, each_instruction_does_what_it_says) {
     const ended_process ended =
         litmus({table.file(), "--all", "--schedules", "200", "--json", "--set", "fidelity=" + fidelity});
     EXPECT_EQ(ended.status, 0) << fidelity << ended.out << ended.err;
-    for (const nlohmann::json& each : nlohmann::json::parse(ended.out)["tests"])
-      EXPECT_EQ(each["seen"], 200) << fidelity << ": " << each;
+    const nlohmann::json all = nlohmann::json::parse(ended.out);
+    for (const nlohmann::json& each : all["tests"]) EXPECT_EQ(each["seen"], 200) << fidelity << ": " << each;
   }
 }
 
