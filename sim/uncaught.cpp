@@ -78,7 +78,7 @@ std::string text_of(const std::exception_ptr& thrown) {
       why =
           (uncaught ? "an exception leaves the thread: " : "an exception leaves what is noexcept: ") + text_of(thrown);
     });
-  here.end_at(*self, uncaught ? scheduler::verdict::assertion : scheduler::verdict::crash, std::move(why), walk.calls);
+  here.end_at(*self, uncaught ? scheduler::verdict::assertion : scheduler::verdict::crash, why, walk.calls);
 }
 
 }  // namespace

@@ -225,7 +225,7 @@ void world::found_race(lane& self, const access_record& earlier, bool scope_race
     race_ = {.earlier = earlier, .second_step = this_step(), .second = &self, .missing = nullptr, .knows = knows};
     if (missing != nullptr) race_.missing = std::make_unique<race_finder::edge>(*missing);
   }
-  end(self, scope_race ? verdict::scope_race : verdict::race, std::move(message));
+  end(self, scope_race ? verdict::scope_race : verdict::race, message);
 }
 
 std::string world::race_report() const {

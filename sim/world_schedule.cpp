@@ -482,11 +482,11 @@ void world::request_made(lane& self, uint64_t id) {
 
 void world::request_served(lane& self, uint64_t id, const operation& how) {
   if (!requests_.on()) return;
-  std::string starved = requests_.served(id);
+  const std::string starved = requests_.served(id);
   if (starved.empty()) return;
   finish_plain_store(self);
   self.pending = how;
-  end(self, verdict::starvation, std::move(starved));
+  end(self, verdict::starvation, starved);
 }
 
 // -- mutexes ----------------------------------------------------------------------------------------------------------------------

@@ -1,5 +1,6 @@
 // Calls of the C library that would end the process: in code under test they end the run (--wrap).
 #include <heddle/sim/runtime/entry.h>
+#include <heddle/sim/runtime/refusal.h>
 
 #include <csignal>
 #include <cstdlib>
@@ -7,23 +8,14 @@
 #include <string>
 
 namespace runtime = heddle::sim::runtime;
+using heddle::scheduler::verdict;
 using heddle::sim::lane;
-using heddle::sim::operation_kind;
 using heddle::sim::world;
 
 namespace {
 
-[[noreturn]] void end_run(lane& self, std::string why, const runtime::caller& from,
-                          heddle::scheduler::verdict found = heddle::scheduler::verdict::assertion) {
-  const runtime::entered inside(self);
-  world& here = *world::instance;
-  here.finish_plain_store(self);
-  self.pending = runtime::make_operation(operation_kind::none, nullptr, 0, from);
-  here.end(self, found, std::move(why));
-}
-
 [[noreturn]] void crash(lane& self, const std::string& call, const runtime::caller& from) {
-  end_run(self, call + " is called: it would end the process", from, heddle::scheduler::verdict::crash);
+  runtime::refuse(self, verdict::crash, call + " is called: it would end the process", from);
 }
 
 std::string name_of_signal(int signal) {
@@ -51,13 +43,13 @@ int __real_raise(int signal);
                                        const char* function) {
   lane* const self = world::current;
   if (self == nullptr) __real___assert_fail(assertion, file, line, function);
-  end_run(*self, std::string("assert(") + assertion + ")", HEDDLE_CALLER);
+  runtime::refuse(*self, verdict::assertion, std::string("assert(") + assertion + ")", HEDDLE_CALLER);
 }
 
 [[noreturn]] void __wrap_exit(int status) {
   lane* const self = world::current;
   if (self == nullptr) __real_exit(status);
-  end_run(*self, "exit(" + std::to_string(status) + ") is called", HEDDLE_CALLER);
+  runtime::refuse(*self, verdict::assertion, "exit(" + std::to_string(status) + ") is called", HEDDLE_CALLER);
 }
 
 [[noreturn]] void __wrap__exit(int status) {
@@ -87,14 +79,14 @@ int __real_raise(int signal);
 [[noreturn]] void __wrap_pthread_exit(void* result) {
   lane* const self = world::current;
   if (self == nullptr) __real_pthread_exit(result);
-  end_run(*self, "pthread_exit() is called: it would end the thread that all lanes run on", HEDDLE_CALLER,
-          heddle::scheduler::verdict::crash);
+  runtime::refuse(*self, verdict::crash, "pthread_exit() is called: it would end the thread that all lanes run on",
+                  HEDDLE_CALLER);
 }
 
 int __wrap_raise(int signal) {
   lane* const self = world::current;
   if (self == nullptr) return __real_raise(signal);
-  end_run(*self, "raise(" + name_of_signal(signal) + ") is called", HEDDLE_CALLER, heddle::scheduler::verdict::crash);
+  runtime::refuse(*self, verdict::crash, "raise(" + name_of_signal(signal) + ") is called", HEDDLE_CALLER);
 }
 
 // NOLINTEND(bugprone-reserved-identifier)

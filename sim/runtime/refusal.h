@@ -5,17 +5,16 @@
 #include <heddle/sim/runtime/entry.h>
 
 #include <string>
-#include <utility>
 
 namespace heddle::sim::runtime {
 
 /// Ends the run where the lane has come in.
-[[noreturn]] inline void refuse(lane& self, scheduler::verdict verdict, std::string why, const caller& from) {
+[[noreturn]] inline void refuse(lane& self, scheduler::verdict verdict, const std::string& why, const caller& from) {
   const entered inside(self);
   world& here = *world::instance;
   here.finish_plain_store(self);
   self.pending = make_operation(operation_kind::none, nullptr, 0, from);
-  here.end(self, verdict, std::move(why));
+  here.end(self, verdict, why);
 }
 
 }  // namespace heddle::sim::runtime

@@ -4,6 +4,11 @@
 #include <array>
 #include <atomic>
 
+#ifdef __clang__
+// That they become calls is what is tested.
+#pragma clang diagnostic ignored "-Watomic-alignment"
+#endif
+
 namespace heddle::sim::tests {
 namespace {
 
