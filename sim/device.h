@@ -18,7 +18,7 @@ namespace heddle::sim {
 #if !__has_builtin(__builtin_clear_padding)
 namespace detail {
 /// What spawn_host is given has padding that is not written: no run may see what an earlier one has left on the stack.
-inline const bool leaves_padding = runtime::begin_on_clear_stacks();
+inline const bool leaves_padding = (runtime::begins_on_clear_stacks = true);
 }  // namespace detail
 #endif
 

@@ -125,7 +125,7 @@ void store_not_canonical(const heddle::parameters&) {
 }
 void wild_memcpy(const heddle::parameters&) {
   in_a_lane([](uint32_t* words) {
-    std::memcpy(wild(), words + 4, opaque(16));  // HERE wild_memcpy
+    std::memcpy(wild(), words + 4, opaque(16u));  // HERE wild_memcpy
   });
 }
 void wild_call(const heddle::parameters&) {
@@ -173,7 +173,7 @@ void kills_itself(const heddle::parameters&) {
 }
 void divides_by_zero(const heddle::parameters&) {
   in_a_lane([](uint32_t* words) {
-    words[1] = 7 / opaque(0);  // HERE divides_by_zero
+    words[1] = 7 / opaque(0u);  // HERE divides_by_zero
   });
 }
 void exits_quietly(const heddle::parameters&) {
@@ -230,6 +230,9 @@ void frees_twice(const heddle::parameters&) {
     std::free(opaque(block));  // HERE frees_twice
   });
 }
+#ifdef __clang__
+#pragma clang diagnostic ignored "-Winfinite-recursion"
+#endif
 [[gnu::noinline]] uint32_t calls_itself(uint32_t depth) {  // HERE recurses_for_ever
   volatile char room[64];
   room[0] = static_cast<char>(depth);                               // HERE recurses_for_ever
@@ -245,7 +248,7 @@ void recurses_for_ever(const heddle::parameters&) {
   return static_cast<uint32_t>(room[at]);
 }
 void large_frame(const heddle::parameters&) {
-  in_a_lane([](uint32_t* words) { words[1] = needs_much_room(opaque(0)); });
+  in_a_lane([](uint32_t* words) { words[1] = needs_much_room(opaque(0u)); });
 }
 
 // -- memory ------------------------------------------------------------------------------------------------------------------
@@ -368,8 +371,8 @@ void throws_a_number(const heddle::parameters&) {
 }
 void looks_behind_a_vector(const heddle::parameters&) {
   in_a_thread([](uint32_t* words) {
-    std::vector<uint32_t> numbers(opaque(2));
-    words[1] = numbers.at(opaque(2));  // HERE looks_behind_a_vector
+    std::vector<uint32_t> numbers(opaque(2u));
+    words[1] = numbers.at(opaque(2u));  // HERE looks_behind_a_vector
   });
 }
 void two_throws(const heddle::parameters&) {
