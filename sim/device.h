@@ -16,10 +16,10 @@
 namespace heddle::sim {
 
 #if !__has_builtin(__builtin_clear_padding)
-namespace detail {
-/// What spawn_host is given has padding that is not written: no run may see what an earlier one has left on the stack.
-inline const bool leaves_padding = (runtime::begins_on_clear_stacks = true);
-}  // namespace detail
+#if __has_feature(thread_sanitizer)
+/// Code under test, whose closures have padding that is not written: no run may see what an earlier one has left on the stack.
+inline const bool closures_have_padding = runtime::begin_on_clear_stacks();
+#endif
 #endif
 
 /// A host thread of the simulation. Movable; joins when it is destroyed.

@@ -77,6 +77,8 @@ using explored_run = std::function<outcome(scheduler::choice_source&)>;
 
 /// Whether any file of the program was compiled with the flags of heddle::under_test.
 extern bool is_any_code_instrumented;
+/// Whether host threads begin on stacks whose first frames are zero, as the compiler leaves padding of what they are given unwritten.
+extern bool begins_on_clear_stacks;
 
 /// A machine that is reused from run to run. It belongs to the OS thread that made it; others may each have their own.
 class simulation {

@@ -7,7 +7,6 @@
 #include <heddle/sim/library_state.h>
 #include <heddle/sim/link/link_memory.h>
 #include <heddle/sim/memory/scoped_memory.h>
-#include <heddle/sim/runtime/calls.h>
 #include <heddle/sim/runtime/entry.h>
 #include <heddle/sim/source_line.h>
 #include <heddle/sim/uncaught.h>
@@ -29,6 +28,7 @@ extern "C" const char _end;                // NOLINT(bugprone-reserved-identifie
 namespace heddle::sim {
 
 constinit bool is_any_code_instrumented = false;
+constinit bool begins_on_clear_stacks = false;
 
 using scheduler::verdict;
 using std::string_view_literals::operator""sv;
@@ -445,7 +445,7 @@ void world::begin(lane& self) {
   }
   if (self.is_explored) {
     clear_stack(on, size_t{32} << 10);
-  } else if (runtime::begins_on_clear_stacks && self.is_host()) {
+  } else if (begins_on_clear_stacks && self.is_host()) {
     // What a thread gives to another may have bytes that it has not written, and where they seem to point must not depend on earlier runs
     // (share_captured). Its first frames are where that is made.
     clear_stack(on, size_t{4} << 10);

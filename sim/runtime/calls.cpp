@@ -520,6 +520,8 @@ void synchronize(uint32_t device) {
   here.acquire_kernels(self, device);
 }
 
+bool begin_on_clear_stacks() { return begins_on_clear_stacks = true; }
+
 const wave* spawn_host(const char* name, const fiber_body& body, void* function) {
   const caller from = HEDDLE_CALLER;
   lane& self = caller_lane("device");
