@@ -218,7 +218,7 @@ TEST_P(each_scenario, ends_with_its_verdict_place_and_status) {
     ASSERT_TRUE(each.at("file").is_string()) << each;
     const ended_process replayed = hostile({"replay", each["file"], "--json", "--stuck", "1"});
     EXPECT_EQ(replayed.status, 1) << replayed.out << replayed.err;
-    EXPECT_EQ(parsed(replayed).value("verdict", ""), each.at("verdict"));
+    EXPECT_EQ(parsed(replayed).value("verdict", ""), each.at("verdict").get<std::string>());
   }
 }
 

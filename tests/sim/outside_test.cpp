@@ -54,7 +54,8 @@ std::vector<call> unsupported_calls() {
         CALL("pthread_create", pthread_t made; pthread_create(&made, nullptr, nothing, nullptr)),
         CALL("thrd_create", thrd_t made; thrd_create(
                  &made, [](void*) { return 0; }, nullptr)),
-        CALL("fork", if (fork() == 0) _exit(7)), CALL("vfork", if (vfork() == 0) _exit(7)),
+        CALL("fork", if (fork() == 0) _exit(7)),
+        CALL("vfork", if (vfork() == 0) _exit(7)),  // NOLINT(bugprone-unsafe-functions): it is what is tested
         CALL("posix_spawn", pid_t made; char* arguments[] = {nullptr};
              posix_spawn(&made, "/bin/true", nullptr, nullptr, arguments, nullptr)),
         CALL("system", [[maybe_unused]] const int status = std::system("true")),
