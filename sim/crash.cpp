@@ -14,11 +14,6 @@
 #include <cstring>
 #include <memory>
 
-#ifdef HEDDLE_ADDRESS_SANITIZER
-// What it finds in code under test ends a run as an abort does, and not the process with a status of its own.
-extern "C" const char* __asan_default_options() { return "abort_on_error=1"; }  // NOLINT(bugprone-reserved-identifier)
-#endif
-
 namespace heddle::sim {
 namespace {
 

@@ -56,8 +56,8 @@ TEST(seeds, without_an_end_go_on_behind_what_is_done) {
 }
 
 TEST(seeds, of_all_shards_are_those_of_the_campaign) {
-  for (const uint64_t schedules : {1, 7, 100, 1001}) {
-    for (const uint32_t parts : {1, 2, 3, 10}) {
+  for (const uint64_t schedules : {1u, 7u, 100u, 1001u}) {
+    for (const uint32_t parts : {1u, 2u, 3u, 10u}) {
       uint64_t next = 50;
       uint64_t least = ~uint64_t{0}, most = 0;
       for (uint32_t number = 1; number <= parts; ++number) {
