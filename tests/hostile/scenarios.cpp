@@ -407,6 +407,7 @@ void many_waves(const heddle::parameters&) {
 
 void spins_on_a_local(const heddle::parameters&) {
   in_a_lane([](uint32_t*) {
+    // NOLINTNEXTLINE(bugprone-infinite-loop): on purpose
     for (uint32_t n = 0; n != 1;) asm volatile("" : "+r"(n));  // HERE spins_on_a_local
   });
 }
