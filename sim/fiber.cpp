@@ -9,7 +9,8 @@
 #include <cstdlib>
 
 #ifdef HEDDLE_ADDRESS_SANITIZER
-// A run that ends early abandons its lanes, and with them what they own: no leak that could be mended. What is found in code under test ends a run as an abort does.
+// A run that ends early abandons its lanes, and with them what they own: no leak that could be mended. What is found in code under test ends
+// a run as an abort does.
 extern "C" const char* __asan_default_options() {  // NOLINT(bugprone-reserved-identifier)
   return "detect_leaks=0:abort_on_error=1";
 }

@@ -1,6 +1,6 @@
-#include <heddle/sim/sanitizers.h>
 #include <heddle/sim/devices.h>
 #include <heddle/sim/driver/settings.h>
+#include <heddle/sim/sanitizers.h>
 #include <heddle/sim/settings.h>
 #include <heddle/sim/simulation.h>
 

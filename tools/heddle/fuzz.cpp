@@ -129,11 +129,12 @@ class fuzzer {
     if (plan_.seconds_max <= 0) return 0;
     const double used =
         seconds_before_ + std::chrono::duration<double>(std::chrono::steady_clock::now() - start_).count();
-    const double share = (plan_.seconds_max - used) / static_cast<double>(tasks_.size() - index);
+    const double left = plan_.seconds_max - used;
     const bool has_run = before_.scenarios.contains(tasks_[index].tested->name);
     // What was written down is the time of the schedules alone: so little may be missing where the time was used up.
     constexpr double used_up = 0.01;
-    if (share <= plan_.seconds_max * used_up && has_run) return -1;
+    if (left <= plan_.seconds_max * used_up && has_run) return -1;
+    const double share = left / static_cast<double>(tasks_.size() - index);
     return share > 1e-9 ? share : 1e-9;  // 0 would be no limit; each scenario has one run at least
   }
 
