@@ -3,6 +3,8 @@
 #pragma once
 
 #include <atomic>
+#include <cstddef>
+#include <span>
 
 namespace heddle::scheduler {
 
@@ -31,7 +33,7 @@ class own_work {
   void* looked_away_;
 };
 
-/// Whether this is in an object of heddle's that never changes once a program can read it: the text of a setting.
-bool is_own_constant(const void* address);
+/// Objects of heddle's that never change once a program can read them: the texts of settings.
+std::span<const std::byte> own_constants();
 
 }  // namespace heddle::scheduler

@@ -115,9 +115,7 @@ const std::string& kept(std::string_view text) {
 
 }  // namespace
 
-bool scheduler::is_own_constant(const void* address) {
-  return address >= text_places && address < text_places + sizeof text_places;
-}
+std::span<const std::byte> scheduler::own_constants() { return text_places; }
 
 parameters::parameters(const parameters& other) {
   const scheduler::own_work aside;

@@ -61,7 +61,7 @@ void heap::reset() {
 
 void heap::make_room_for(size_t lines) { owner_of_line_.resize(std::max(lines, 2 * owner_of_line_.size())); }
 
-void* heap::allocate(size_t size_bytes, memory_kind kind, const char* name, uint32_t device) {
+void* heap::allocate(size_t size_bytes, memory_kind kind, const char* name, uint32_t device, const void* owner) {
   const size_t whole = (size_bytes + line_bytes - 1) / line_bytes * line_bytes;
   if (whole < size_bytes || whole + gap_bytes > reserved_bytes_ - used_bytes_) return nullptr;
   std::byte* const base = base_ + used_bytes_ + gap_bytes;
@@ -74,16 +74,15 @@ void* heap::allocate(size_t size_bytes, memory_kind kind, const char* name, uint
   const auto number = static_cast<uint32_t>(allocations_.size());
   while (lines_ < lines) owner_of_line_[lines_++] = number;
   scheduler::append(open_, {reinterpret_cast<uintptr_t>(base), size_bytes});
-  scheduler::append(allocations_, {base, size_bytes, kind, false, device, name, false, nullptr, false});
+  scheduler::append(allocations_, {base, size_bytes, kind, false, device, name, false, owner, false});
   return base;
 }
 
-const char* heap::release(void* pointer, bool with_owner) {
+const char* heap::release(void* pointer) {
   for (allocation& known : allocations_) {
     if (known.base != pointer) continue;
     if (known.freed) return "frees memory that has been freed already";
     known.freed = true;
-    known.with_owner = with_owner;
     close(static_cast<size_t>(&known - allocations_.data()));
     ++frees_;
     return nullptr;

@@ -44,16 +44,27 @@ class heap {
   [[gnu::hot]] void reset();
 
   /// Zeroed, aligned to a cache line; null when the range is used up.
-  [[gnu::hot]] void* allocate(size_t size_bytes, memory_kind kind, const char* name, uint32_t device = 0);
+  /// `owner`: an object whose end frees it, if any (release_all_of).
+  [[gnu::hot]] void* allocate(size_t size_bytes, memory_kind kind, const char* name, uint32_t device = 0,
+                              const void* owner = nullptr);
   /// Of all of this run together, freed or not.
   uint64_t free_bytes() const { return reserved_bytes_ - used_bytes_; }
   uint64_t total_bytes() const { return reserved_bytes_; }
 
-  /// The latest allocation is freed when this object ends.
-  void belongs_to(const void* owner) { allocations_.back().owner = owner; }
-
-  /// Null on success, otherwise what is wrong. `with_owner`: because that has ended.
-  const char* release(void* pointer, bool with_owner = false);
+  /// Null on success, otherwise what is wrong.
+  const char* release(void* pointer);
+  /// Releases what belongs to an object that ends, and calls `let_go(base)` before each.
+  template <typename LetGo>
+  void release_all_of(const void* owner, LetGo&& let_go) {
+    for (size_t n = 0; n < allocations_.size(); ++n) {
+      allocation& each = allocations_[n];
+      if (each.owner != owner || each.freed) continue;
+      let_go(each.base);
+      each.freed = each.with_owner = true;
+      close(n);
+      ++frees_;
+    }
+  }
 
   bool contains(const void* address) const { return offset_of(address) < capacity_bytes; }
   size_t offset_of(const void* address) const {

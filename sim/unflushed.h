@@ -26,7 +26,9 @@ class unflushed_memory {
       if (!each.freed && each.kind == memory_kind::device)
         before_.try_emplace(each.base, each.base, each.base + each.size_bytes);
   }
-  void freed(const void* base) { before_.erase(static_cast<const std::byte*>(base)); }
+  void freed(const void* base) {
+    if (!before_.empty()) before_.erase(static_cast<const std::byte*>(base));
+  }
 
   /// Where a copy finds the byte that lies there: null for there itself.
   std::byte* found_by_copy(const heap& memory, const void* address) {

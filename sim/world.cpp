@@ -564,8 +564,7 @@ void world::lane_ended(lane& self) {
   std::abort();
 }
 
-void world::require_host(lane& self, const char* what, const operation& how) {
-  if (self.is_host()) return;
+void world::refuse_in_kernel(lane& self, const char* what, const operation& how) {
   finish_plain_store(self);
   self.pending = how;
   end(self, verdict::unsupported,
@@ -703,8 +702,11 @@ void world::check_host_stacks(lane& self) {
 }
 
 const wave& world::spawn_host(lane& self, const char* name, const fiber_body& body, void* from) {
-  yield(self);
-  if (counted_ == 0) begin_counting();
+  // Alone it need not ask for its turn.
+  if (counted_ == 0)
+    begin_counting();
+  else
+    yield(self);
   check_host_stacks(self);
   wave& fresh = new_wave();
   fresh.host = true;

@@ -202,7 +202,9 @@ class world {
   /// to all frames further out, for nothing says where the variable ends.
   static void share_frames(lane& owner, const void* from);
   /// Whether a read of these bytes is no step: they never change.
-  bool is_constant(const void* address) const;
+  bool is_constant(const void* address) const {
+    return reinterpret_cast<uintptr_t>(address) - variable_low_ >= variable_bytes_ && look_whether_constant(address);
+  }
   void check_access(lane& self) {
     const operation& how = self.pending;
     if (!heap_.contains(how.address)) [[unlikely]]
@@ -241,13 +243,16 @@ class world {
 
   /// Null where memory of a device has come to its end.
   /// `moves`: its pages move to the GPU whose lanes use them first.
-  void* try_allocate(lane& self, size_t size_bytes, memory_kind kind, const char* name, uint32_t device = 0,
-                     bool moves = false);
+  void* try_allocate(lane& self, size_t size_bytes, memory_kind kind, const char* name, uint32_t device,
+                     const void* owner, bool moves = false);
   /// The same ends the run.
   [[gnu::hot]] void* allocate(lane& self, size_t size_bytes, memory_kind kind, const char* name, uint32_t device,
-                              const operation& how);
+                              const void* owner, const operation& how);
   /// Ends the run, verdict `unsupported`, where a lane of a kernel does what only a host thread can do here.
-  void require_host(lane& self, const char* what, const operation& how);
+  void require_host(lane& self, const char* what, const operation& how) {
+    if (!self.is_host()) [[unlikely]]
+      refuse_in_kernel(self, what, how);
+  }
   void release(lane& self, void* pointer, const operation& how);
   /// Releases what the object that ends has allocated. Not while launches run: hardware would wait for them here.
   void release_all_of(lane& self, const void* owner);
@@ -515,9 +520,21 @@ class world {
   lane& choose_with_care(lane& self);
   /// Before any other actor exists, nothing that the main thread does is a step. False where it waits, or seems to go on for ever: then its
   /// steps count from now on.
-  [[gnu::hot]] bool goes_on_alone(const lane& self);
+  bool goes_on_alone(const lane& self) {
+    if (self.state == lane_state::candidate && uncounted_ < machine_.budget) {
+      ++uncounted_;
+      return true;
+    }
+    begin_counting();
+    return false;
+  }
   /// From now on operations are steps, whom others may come before.
-  [[gnu::hot]] void begin_counting();
+  void begin_counting() {
+    counted_ = 1;
+    next_limit_ = first_limit_;
+    link_delivers_ = machine_.fidelity == fidelity::link;
+    look_how_to_choose();
+  }
   void look_how_to_choose() {
     asks_until_ = proving_ != proof::none || in_rounds_ ? 0 : std::min(next_limit_, rings_.next_due());
   }
@@ -628,6 +645,8 @@ class world {
   void write_report();
   std::string race_report() const;
   [[noreturn]] void bad_access(lane& self, const char* wrong);
+  [[noreturn, gnu::cold]] void refuse_in_kernel(lane& self, const char* what, const operation& how);
+  [[gnu::noinline]] bool look_whether_constant(const void* address) const;
   [[gnu::noinline]] void check_access_elsewhere(lane& self);
   /// The host thread that has the address in a frame that has not returned; null when none has.
   lane* owner_of_frame(const void* address);
@@ -836,7 +855,6 @@ class world {
   uint64_t collectives_opened_ = 0;
   uint32_t proof_last_ = turn_order::none;  ///< the lane of the last turn while waits are put to the proof
   proof proving_ = proof::none;  ///< these lanes run without being chosen, to see whether their waits repeat themselves
-  tail tail_;
 
   scheduler::choice_source* choices_ = nullptr;
   lane* asking_ = nullptr;                                ///< who has come to the last choice
@@ -892,6 +910,10 @@ class world {
   bool result_is_told_ = false;  ///< it holds more than numbers
   uintptr_t image_low_ = 0;      ///< of the program, which is loaded elsewhere in every process
   uintptr_t image_high_ = 0;
+  // Nothing in these bytes never changes: they are between two ranges of what does not, where one has looked last.
+  mutable uintptr_t variable_low_ = 0;
+  mutable uintptr_t variable_bytes_ = 0;
+  tail tail_;  ///< the end game; here, for few operations look at it
 };
 
 }  // namespace heddle::sim

@@ -79,7 +79,7 @@ void* world::shared_variable(lane& self, const void* key, size_t size_bytes, con
   for (const block_state::variable& known : block.shared)
     if (known.key == key) return known.copy;
   names_.push_back(std::string(name) + " of block " + std::to_string(of.block));
-  void* const copy = allocate(self, size_bytes, memory_kind::device, names_.back().c_str(), 0, self.pending);
+  void* const copy = allocate(self, size_bytes, memory_kind::device, names_.back().c_str(), 0, nullptr, self.pending);
   std::memset(copy, machine_.fill, size_bytes);
   block.shared.push_back({key, copy});
   return copy;

@@ -118,7 +118,7 @@ void world::share_captured(const void* object, size_t size_bytes) {
 namespace {
 
 /// Segments of the program and of the libraries that it was loaded with which cannot be written, and what cannot be once it has been
-/// relocated: string literals, tables, vtables.
+/// relocated: string literals, tables, vtables. And what heddle keeps for them.
 struct constant_ranges {
   struct range {
     uintptr_t first = 0;
@@ -139,20 +139,25 @@ struct constant_ranges {
           return 0;
         },
         this);
+    const auto own = scheduler::own_constants();
+    all.push_back({reinterpret_cast<uintptr_t>(own.data()), reinterpret_cast<uintptr_t>(own.data() + own.size())});
     std::sort(all.begin(), all.end(), [](const range& one, const range& other) { return one.first < other.first; });
-  }
-  bool contain(uintptr_t address) const {
-    const auto behind = std::upper_bound(all.begin(), all.end(), address,
-                                         [](uintptr_t wanted, const range& known) { return wanted < known.first; });
-    return behind != all.begin() && address < std::prev(behind)->end;
   }
 };
 
 }  // namespace
 
-bool world::is_constant(const void* address) const {
-  static const constant_ranges ranges;
-  return scheduler::is_own_constant(address) || ranges.contain(reinterpret_cast<uintptr_t>(address));
+bool world::look_whether_constant(const void* address) const {
+  static const constant_ranges known;
+  const auto wanted = reinterpret_cast<uintptr_t>(address);
+  const auto behind =
+      std::upper_bound(known.all.begin(), known.all.end(), wanted,
+                       [](uintptr_t place, const constant_ranges::range& each) { return place < each.first; });
+  const uintptr_t low = behind == known.all.begin() ? 0 : std::prev(behind)->end;
+  if (wanted < low) return true;
+  variable_low_ = low;
+  variable_bytes_ = (behind == known.all.end() ? ~uintptr_t{0} : behind->first) - low;
+  return false;
 }
 
 void world::check_atomic_access_elsewhere(lane& self) {
@@ -285,10 +290,10 @@ lane* world::lane_on(const std::byte* address) {
 }
 
 void* world::try_allocate(lane& self, size_t size_bytes, memory_kind kind, const char* name, uint32_t device,
-                          bool moves) {
+                          const void* owner, bool moves) {
   got_somewhere(self);
   if (moves) place_memory();
-  void* const memory = heap_.allocate(size_bytes, kind, name, device);
+  void* const memory = heap_.allocate(size_bytes, kind, name, device, owner);
   if (memory == nullptr || kind != memory_kind::device || !devices_.places_memory()) return memory;
   if (devices_.place(memory, size_bytes == 0 ? 1 : size_bytes, device, moves)) {
     if (moves || devices_.has_several_processes()) heap_.watch(memory);
@@ -299,8 +304,8 @@ void* world::try_allocate(lane& self, size_t size_bytes, memory_kind kind, const
 }
 
 void* world::allocate(lane& self, size_t size_bytes, memory_kind kind, const char* name, uint32_t device,
-                      const operation& how) {
-  void* const memory = try_allocate(self, size_bytes, kind, name, device);
+                      const void* owner, const operation& how) {
+  void* const memory = try_allocate(self, size_bytes, kind, name, device, owner);
   if (memory != nullptr) return memory;
   self.pending = how;
   end(self, verdict::memory,
@@ -445,15 +450,12 @@ void world::let_go(lane& self, const void* pointer) {
 
 void world::release_all_of(lane& self, const void* owner) {
   finish_plain_store(self);
-  for (uint32_t device = 0; device < devices_.size(); ++device)
-    if (kernels_running(device) != 0) return;
-  for (const allocation& each : heap_.allocations()) {
-    if (each.owner != owner || each.freed) continue;
-    let_go(self, each.base);
-    heap_.release(each.base, true);
-    if (devices_.places_memory()) devices_.give_back(each.base);
-    unflushed_.freed(each.base);
-  }
+  if (kernels_running_ != 0) return;
+  heap_.release_all_of(owner, [&](std::byte* base) {
+    let_go(self, base);
+    if (devices_.places_memory()) devices_.give_back(base);
+    unflushed_.freed(base);
+  });
 }
 
 }  // namespace heddle::sim

@@ -80,22 +80,6 @@ scheduler::candidate world::look_at(const lane& who) const {
           .headway = headway_.of(who)};
 }
 
-bool world::goes_on_alone(const lane& self) {
-  if (self.state == lane_state::candidate && uncounted_ < machine_.budget) {
-    ++uncounted_;
-    return true;
-  }
-  begin_counting();
-  return false;
-}
-
-void world::begin_counting() {
-  counted_ = 1;
-  next_limit_ = first_limit_;
-  link_delivers_ = machine_.fidelity == fidelity::link;
-  look_how_to_choose();
-}
-
 lane& world::choose_with_care(lane& self) {
   if (self.of->together != nullptr) left(self);
   go_on_together(self);
@@ -375,7 +359,8 @@ bool world::ends_for_no_reason(lane& self) {
   if (self.left.wakes == 0 || proving_ != proof::none || tail_.begun) return false;
   --self.left.wakes;
   if (pick(self, 2, choice_kind::wake) == 0) return false;
-  if (recorder_) recorder_->wakes_for_no_reason(self);
+  if (recorder_) [[unlikely]]
+    recorder_->wakes_for_no_reason(self);
   return true;
 }
 

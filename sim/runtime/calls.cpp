@@ -234,11 +234,8 @@ void* allocate(size_t size_bytes, bool on_device, const char* name, uint32_t dev
   lane& self = caller_lane("device");
   const driver_call called(self, from);
   const entered inside(self);
-  world& here = *world::instance;
-  void* const made = here.allocate(self, size_bytes, on_device ? memory_kind::device : memory_kind::shared, name,
-                                   device, make_operation(operation_kind::none, nullptr, 0, from));
-  here.memory().belongs_to(owner);
-  return made;
+  return world::instance->allocate(self, size_bytes, on_device ? memory_kind::device : memory_kind::shared, name,
+                                   device, owner, make_operation(operation_kind::none, nullptr, 0, from));
 }
 
 void* try_allocate(size_t size_bytes, bool on_device, const char* name, uint32_t device, const void* owner,
@@ -247,11 +244,8 @@ void* try_allocate(size_t size_bytes, bool on_device, const char* name, uint32_t
   lane& self = caller_lane("device");
   const driver_call called(self, from);
   const entered inside(self);
-  world& here = *world::instance;
-  void* const made =
-      here.try_allocate(self, size_bytes, on_device ? memory_kind::device : memory_kind::shared, name, device, moves);
-  if (made != nullptr) here.memory().belongs_to(owner);
-  return made;
+  return world::instance->try_allocate(self, size_bytes, on_device ? memory_kind::device : memory_kind::shared, name,
+                                       device, owner, moves);
 }
 
 void device_ends(const void* owner) {

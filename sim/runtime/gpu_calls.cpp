@@ -162,7 +162,7 @@ void* allocate_unnamed(size_t size_bytes, bool on_device, const char* kind) {
   world& here = *world::instance;
   void* const memory =
       here.allocate(self, size_bytes, on_device ? memory_kind::device : memory_kind::shared, here.numbered_name(kind),
-                    self.of->current_device, operation_of(operation_kind::none, from));
+                    self.of->current_device, nullptr, operation_of(operation_kind::none, from));
   std::memset(memory, here.machine().fill, size_bytes);
   return memory;
 }
