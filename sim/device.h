@@ -2,7 +2,7 @@
 #pragma once
 
 #include <heddle/rpc/device.h>
-#include <heddle/sim/fiber_body.h>
+#include <heddle/sim/fiber/fiber_body.h>
 #include <heddle/sim/runtime/calls.h>
 #include <heddle/sim/runtime/gpu_calls.h>
 

@@ -1,6 +1,6 @@
-#include <heddle/sim/devices.h>
-#include <heddle/sim/driver/settings.h>
-#include <heddle/sim/sanitizers.h>
+#include <heddle/driver/settings.h>
+#include <heddle/sim/base/sanitizers.h>
+#include <heddle/sim/launch/devices.h>
 #include <heddle/sim/settings.h>
 #include <heddle/sim/simulation.h>
 

@@ -2,10 +2,10 @@
 #pragma once
 
 #include <heddle/scheduler/parameters.h>
-#include <heddle/sim/link/doorbell.h>
-#include <heddle/sim/link/settings.h>
-#include <heddle/sim/progress.h>
-#include <heddle/sim/time/settings.h>
+#include <heddle/sim/core/progress.h>
+#include <heddle/sim/memory/link/settings.h>
+#include <heddle/sim/memory/timed/settings.h>
+#include <heddle/sim/sync/doorbell.h>
 
 #include <optional>
 #include <string>

@@ -1,6 +1,6 @@
 // What the driver of the simulated devices costs: allocations, page walks, queued commands, launches.
+#include <heddle/driver/gpu_driver.h>
 #include <heddle/scheduler/random_stream.h>
-#include <heddle/sim/driver/gpu_driver.h>
 
 #include <benchmark/benchmark.h>
 
@@ -10,7 +10,7 @@
 
 namespace {
 
-using namespace heddle::sim::driver;
+using namespace heddle::driver;
 
 constexpr uint64_t page_bytes = 4096;
 constexpr uint64_t gigabyte = uint64_t{1} << 30;

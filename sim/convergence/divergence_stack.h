@@ -8,7 +8,7 @@
 // next, call by call: what they pass without an operation they pass together.
 #pragma once
 
-#include <heddle/sim/convergence/control_flow.h>
+#include <heddle/sim/code/control_flow.h>
 
 #include <array>
 #include <functional>

@@ -2,7 +2,7 @@
 #pragma once
 
 #include <heddle/sim/convergence/divergence_stack.h>
-#include <heddle/sim/lane.h>
+#include <heddle/sim/machine/lane.h>
 
 #include <vector>
 

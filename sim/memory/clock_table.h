@@ -1,8 +1,8 @@
 // Clocks by a number or an address, for objects that order lanes without being memory.
 #pragma once
 
+#include <heddle/sim/base/reused_list.h>
 #include <heddle/sim/memory/causality.h>
-#include <heddle/sim/reused_list.h>
 
 #include <cstddef>
 #include <cstdint>

@@ -7,8 +7,8 @@
 // the lane comes back, and is taken from there.
 #pragma once
 
-#include <heddle/sim/operation.h>
-#include <heddle/sim/state_reader.h>
+#include <heddle/sim/base/state_reader.h>
+#include <heddle/sim/machine/operation.h>
 
 #include <cstddef>
 #include <cstdint>

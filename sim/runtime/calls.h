@@ -5,7 +5,7 @@
 #include <heddle/rpc/launch.h>
 #include <heddle/rpc/result.h>
 #include <heddle/rpc/target.h>
-#include <heddle/sim/fiber_body.h>
+#include <heddle/sim/fiber/fiber_body.h>
 
 #include <stddef.h>
 #include <stdint.h>

@@ -2,8 +2,8 @@
 #pragma once
 
 #include <heddle/scheduler/own_work.h>
+#include <heddle/sim/run/world.h>
 #include <heddle/sim/runtime/calls.h>
-#include <heddle/sim/world.h>
 
 #include <cstddef>
 #include <cstring>

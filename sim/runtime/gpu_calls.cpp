@@ -1,4 +1,4 @@
-#include <heddle/sim/device_variables.h>
+#include <heddle/sim/code/device_variables.h>
 #include <heddle/sim/runtime/driver_call.h>
 #include <heddle/sim/runtime/entry.h>
 #include <heddle/sim/runtime/gpu_calls.h>

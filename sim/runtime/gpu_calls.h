@@ -2,8 +2,8 @@
 #pragma once
 
 #include <heddle/rpc/target.h>
-#include <heddle/sim/fiber_body.h>
-#include <heddle/sim/grid.h>
+#include <heddle/sim/base/grid.h>
+#include <heddle/sim/fiber/fiber_body.h>
 #include <heddle/sim/runtime/calls.h>
 
 #include <stddef.h>

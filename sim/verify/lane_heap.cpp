@@ -1,6 +1,6 @@
+#include <heddle/sim/run/world.h>
 #include <heddle/sim/runtime/entry.h>
 #include <heddle/sim/verify/lane_heap.h>
-#include <heddle/sim/world.h>
 
 #include <sys/mman.h>
 

@@ -4,7 +4,7 @@
 // and memory would run out. So in such a run, and only there, each lane has a heap of its own, which starts empty every time.
 #pragma once
 
-#include <heddle/sim/state_reader.h>
+#include <heddle/sim/base/state_reader.h>
 
 #include <array>
 #include <cstddef>

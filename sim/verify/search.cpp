@@ -1,12 +1,12 @@
 #include <heddle/scheduler/strategy.h>
-#include <heddle/sim/end_game.h>
+#include <heddle/sim/judge/end_game.h>
 #include <heddle/sim/memory/late_memory.h>
+#include <heddle/sim/run/world.h>
 #include <heddle/sim/runtime/entry.h>
 #include <heddle/sim/verify/fair_cycles.h>
 #include <heddle/sim/verify/lane_heap.h>
 #include <heddle/sim/verify/search.h>
 #include <heddle/sim/verify/state_table.h>
-#include <heddle/sim/world.h>
 
 #include <algorithm>
 #include <bit>

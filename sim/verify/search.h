@@ -9,8 +9,8 @@
 #pragma once
 
 #include <heddle/scheduler/choice.h>
+#include <heddle/sim/base/state_reader.h>
 #include <heddle/sim/simulation.h>
-#include <heddle/sim/state_reader.h>
 
 #include <atomic>
 #include <cstdint>

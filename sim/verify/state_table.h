@@ -1,7 +1,7 @@
 // The states that a search has seen, numbered in the order in which it met them.
 #pragma once
 
-#include <heddle/sim/verify/state_key.h>
+#include <heddle/sim/base/state_key.h>
 
 #include <cstddef>
 #include <cstdint>

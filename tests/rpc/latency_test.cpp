@@ -1,7 +1,7 @@
 // Virtual time of the scenarios that ship: keeping it changes no run of any, and what it says of calls is plausible.
 #include <gtest/gtest.h>
 #include <heddle/scheduler/strategy.h>
-#include <heddle/sim/time/call_times.h>
+#include <heddle/sim/call_times.h>
 #include <heddle/tools/gtest_main.h>
 #include <heddle/tools/latency.h>
 #include <heddle/tools/trial.h>

@@ -1,6 +1,6 @@
 // What the machine chose in a step is told there: in the steps of an explained run, and where a report says who could end a wait.
 #include <heddle/sim/device.h>
-#include <heddle/sim/run_record.h>
+#include <heddle/sim/observe/run_record.h>
 #include <heddle/sim/target.h>
 
 #include <gtest/gtest.h>

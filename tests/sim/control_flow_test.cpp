@@ -1,6 +1,6 @@
 // What is read from machine code: on graphs, by the definition; on functions written by hand, by their labels.
 #include <gtest/gtest.h>
-#include <heddle/sim/convergence/control_flow.h>
+#include <heddle/sim/code/control_flow.h>
 
 #include <random>
 

@@ -1,6 +1,6 @@
 // Rings under way, without a machine around them: what may become of each, and which arrive together.
 #include <gtest/gtest.h>
-#include <heddle/sim/link/doorbell.h>
+#include <heddle/sim/sync/doorbell.h>
 
 namespace heddle::sim::tests {
 namespace {

@@ -2,8 +2,8 @@
 // what the link leaves open.
 #pragma once
 
-#include <heddle/sim/link/orders.h>
-#include <heddle/sim/verify/state_key.h>
+#include <heddle/sim/base/state_key.h>
+#include <heddle/sim/memory/link/orders.h>
 #include <heddle/tools/litmus/program.h>
 
 #include <array>

@@ -1,6 +1,6 @@
 // The rules of the link, one by one.
 #include <gtest/gtest.h>
-#include <heddle/sim/link/orders.h>
+#include <heddle/sim/memory/link/orders.h>
 
 #include "link_explorer.h"
 

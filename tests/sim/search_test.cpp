@@ -1,5 +1,5 @@
 // All runs of small programs: that none is left out, that what is left out cannot be missed, and that hangs are found.
-#include <heddle/sim/link/settings.h>
+#include <heddle/sim/memory/link/settings.h>
 #include <heddle/sim/verify/fair_cycles.h>
 #include <heddle/sim/verify/search.h>
 

@@ -1,7 +1,7 @@
 // Virtual time: what a call takes equals what one adds up by hand, under every schedule; and keeping it changes no run.
 #include <gtest/gtest.h>
 #include <heddle/scheduler/strategy.h>
-#include <heddle/sim/time/call_times.h>
+#include <heddle/sim/call_times.h>
 
 #include <algorithm>
 #include <array>

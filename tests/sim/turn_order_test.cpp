@@ -1,5 +1,5 @@
 #include <heddle/scheduler/random_stream.h>
-#include <heddle/sim/turn_order.h>
+#include <heddle/sim/core/turn_order.h>
 
 #include <gtest/gtest.h>
 

@@ -1,7 +1,7 @@
 // A simulator that simulates nothing: a scenario's body says itself how the run ends.
 #pragma once
 
-#include <heddle/sim/run_record.h>
+#include <heddle/sim/observe/run_record.h>
 #include <heddle/sim/simulation.h>
 
 #include <string>

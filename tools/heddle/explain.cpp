@@ -1,7 +1,7 @@
 #include <heddle/scheduler/deciding.h>
 #include <heddle/scheduler/replay.h>
 #include <heddle/scheduler/strategy.h>
-#include <heddle/sim/run_record.h>
+#include <heddle/sim/observe/run_record.h>
 #include <heddle/tools/copied_process.h>
 #include <heddle/tools/explain.h>
 #include <heddle/tools/how_to_play.h>

@@ -1,6 +1,6 @@
 #include <heddle/scheduler/estimate.h>
 #include <heddle/scheduler/strategy.h>
-#include <heddle/sim/time/call_times.h>
+#include <heddle/sim/call_times.h>
 #include <heddle/tools/copied_process.h>
 #include <heddle/tools/interrupt.h>
 #include <heddle/tools/latency.h>

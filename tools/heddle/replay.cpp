@@ -1,7 +1,7 @@
 #include <heddle/scheduler/printable.h>
 #include <heddle/scheduler/replay.h>
 #include <heddle/scheduler/shrink.h>
-#include <heddle/sim/run_record.h>
+#include <heddle/sim/observe/run_record.h>
 #include <heddle/tools/commands.h>
 #include <heddle/tools/common.h>
 #include <heddle/tools/explain.h>

@@ -2,7 +2,7 @@
 #pragma once
 
 #include <heddle/scheduler/campaign.h>
-#include <heddle/sim/run_record.h>
+#include <heddle/sim/observe/run_record.h>
 #include <heddle/sim/simulation.h>
 #include <heddle/tools/common.h>
 #include <heddle/tools/latency.h>

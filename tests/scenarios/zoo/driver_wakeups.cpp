@@ -4,11 +4,11 @@
 // MGPUSim, driver.go. driver-engine-start: the engine's "running" is cleared after its run has returned (runAsync(), runEngine()); a
 // signal that comes in between finds the engine running, starts nothing, and its queue is never looked at. driver-engine-end: who
 // drains looks whether the queue is empty before he listens for its end (DrainCommandQueue()); it may have ended in between. From reading. The
-// twins are the connection of heddle's own driver (sim/driver/connection.h): who looks and who sleeps does both under one lock.
-#include "../../sim/driver/lost_wakeups.h"
+// twins are the connection of heddle's own driver (driver/connection.h): who looks and who sleeps does both under one lock.
+#include "../../driver/lost_wakeups.h"
 #include "zoo.h"
 
-#include <heddle/sim/driver/connection.h>
+#include <heddle/driver/connection.h>
 
 #include <new>
 #include <vector>
@@ -16,10 +16,10 @@
 namespace heddle::tests {
 namespace {
 
+using heddle::driver::tests::lost;
+using heddle::driver::tests::small_driver;
 using scheduler::verdict;
-using sim::driver::tests::lost;
-using sim::driver::tests::small_driver;
-using driver_threads = sim::driver::tests::explored_threads<target>;
+using driver_threads = heddle::driver::tests::explored_threads<target>;
 
 template <typename Connection>
 struct connected_driver {
@@ -56,8 +56,8 @@ void run_drains(const parameters& set) {
 
 template <lost What>
 void run_driver_wakeup(const parameters& set) {
-  if (zoo::is_fixed(set)) return run_drains<sim::driver::connection<small_driver, driver_threads>>(set);
-  run_drains<sim::driver::tests::losing_connection<small_driver, driver_threads, What>>(set);
+  if (zoo::is_fixed(set)) return run_drains<heddle::driver::connection<small_driver, driver_threads>>(set);
+  run_drains<heddle::driver::tests::losing_connection<small_driver, driver_threads, What>>(set);
 }
 void run_engine_start(const parameters& set) { run_driver_wakeup<lost::at_the_start>(set); }
 void run_engine_end(const parameters& set) { run_driver_wakeup<lost::at_the_end>(set); }

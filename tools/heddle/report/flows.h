@@ -1,7 +1,7 @@
 // From each store to those who see it.
 #pragma once
 
-#include <heddle/sim/run_record.h>
+#include <heddle/sim/observe/run_record.h>
 
 #include <cstdint>
 #include <vector>

@@ -4,7 +4,7 @@
 #include <heddle/scheduler/campaign.h>
 #include <heddle/scheduler/parameters.h>
 #include <heddle/scheduler/trace.h>
-#include <heddle/sim/run_record.h>
+#include <heddle/sim/observe/run_record.h>
 
 #include <string>
 

@@ -1,7 +1,7 @@
 // A recorded run in the trace event format of Chrome, in JSON, which ui.perfetto.dev and speedscope read.
 #pragma once
 
-#include <heddle/sim/run_record.h>
+#include <heddle/sim/observe/run_record.h>
 
 #include <ostream>
 

@@ -1,7 +1,7 @@
 // The states of slots and words over a run, from the changes of memory.
 #pragma once
 
-#include <heddle/sim/run_record.h>
+#include <heddle/sim/observe/run_record.h>
 
 #include <cstdint>
 #include <string>

@@ -1,7 +1,7 @@
 // The lines of source that a run went through.
 #pragma once
 
-#include <heddle/sim/run_record.h>
+#include <heddle/sim/observe/run_record.h>
 
 #include <string>
 #include <vector>

@@ -1,0 +1,74 @@
+// What a program asks of its driver by a queue.
+#pragma once
+
+#include <heddle/driver/ids.h>
+#include <heddle/driver/split.h>
+#include <heddle/rpc/result.h>
+
+#include <cstddef>
+#include <cstdint>
+#include <optional>
+#include <string>
+#include <vector>
+
+namespace heddle::driver {
+
+enum class command_kind : uint8_t {
+  copy_to_device,
+  copy_to_host,
+  launch,          ///< of one GPU
+  unified_launch,  ///< of the GPUs of a unified device
+  flush,           ///< of all L2 caches
+  no_op,
+  record_event,
+  wait_event,
+  custom,  ///< for a middleware of the user's, which knows it by its name
+};
+
+const char* to_string(command_kind kind);
+
+/// Where one GPU finds a launch, and what its part of it is.
+struct launch_part {
+  device_id device = 0;
+  uint64_t code_object = 0;  ///< the three buffers, which the driver has allocated and gives back
+  uint64_t arguments = 0;
+  uint64_t packet = 0;
+  share groups;
+};
+
+struct command {
+  uint64_t number = 0;  ///< among all of the driver, from 1
+  command_kind kind = command_kind::no_op;
+  queue_id queue = 0;
+  context_id context = 0;
+  process_id process = 0;
+  device_id device = 0;
+
+  // Copies. The bytes on the host must stay until the command has ended.
+  uint64_t address = 0;
+  std::byte* to_host = nullptr;
+  const std::byte* from_host = nullptr;
+  uint64_t bytes = 0;
+  std::vector<std::byte> staged;  ///< what a launch copies, where `from_host` points then
+
+  std::vector<launch_part> parts;
+  event_id event = 0;
+  uint64_t generation = 0;  ///< of the event, that is recorded or waited for
+  std::string name;         ///< of a custom command
+  uint64_t payload = 0;     ///< of a custom command
+
+  std::vector<uint64_t> held;  ///< buffers that cannot be freed before it has ended, once for each time
+  uint64_t outstanding = 0;    ///< requests that are not answered, for the middleware that has it
+  bool begun = false;
+  std::optional<error> fault;  ///< the first one
+
+  void fail(error why) {
+    if (!fault) fault = std::move(why);
+  }
+  /// "copy_to_host 7 (process 1, 0x1000, 64 bytes)"
+  std::string describe() const;
+  /// As new, but with the memory that its lists have.
+  void clear();
+};
+
+}  // namespace heddle::driver

@@ -1,0 +1,36 @@
+// Copies that take virtual time: page by page, each by the device that has the page.
+#pragma once
+
+#include <heddle/driver/middleware.h>
+
+#include <vector>
+
+namespace heddle::driver {
+
+/// A copy waits for its fixed part, then sends one request for each page that it touches, at most one a cycle, and ends with the
+/// last answer. Each copy has a delay of its own. A page that is being migrated is waited for. Who has a page is looked up when its
+/// request is made.
+class timed_copy final : public middleware {
+ public:
+  explicit timed_copy(driver_services& driver) : driver_(&driver) {}
+
+  const char* name() const override { return "timed copy"; }
+  handling process(command& next) override;
+  bool tick() override;
+  bool receive(const request& answer) override;
+
+ private:
+  struct copy {
+    command* of = nullptr;
+    picoseconds begins = 0;
+    uint64_t sent_bytes = 0;
+    uint64_t unanswered = 0;
+    uint64_t poisoned_bytes = 0;
+  };
+  bool send_next(copy& from);
+
+  driver_services* driver_;
+  std::vector<copy> copies_;  ///< under way, in the order in which they began
+};
+
+}  // namespace heddle::driver

@@ -1,0 +1,74 @@
+#include <heddle/driver/engine.h>
+#include <heddle/driver/message.h>
+
+#include <algorithm>
+
+namespace heddle::driver {
+namespace {
+
+/// A heap of the standard library has the greatest in front: here the one that comes first.
+struct comes_later {
+  bool operator()(const timed_event& a, const timed_event& b) const {
+    return a.time != b.time ? a.time > b.time : a.order > b.order;
+  }
+};
+
+}  // namespace
+
+result<void> event_engine::schedule(picoseconds when, event_rank rank, event_handler& handler, uint64_t what,
+                                    uint64_t detail) {
+  if (when < now_)
+    return failure("schedule", words("time ", when, " ps"), "in the past", words("it is ", now_, " ps already"));
+  const uint64_t order = scheduled_++ | (rank == event_rank::secondary ? uint64_t{1} << 63 : 0);
+  waiting_.push_back({.time = when, .order = order, .handler = &handler, .what = what, .detail = detail});
+  std::push_heap(waiting_.begin(), waiting_.end(), comes_later());
+  return {};
+}
+
+bool event_engine::step() {
+  if (waiting_.empty()) return false;
+  std::pop_heap(waiting_.begin(), waiting_.end(), comes_later());
+  const timed_event next = waiting_.back();
+  waiting_.pop_back();
+  now_ = next.time;
+  in_event_ = true;
+  if (hook_ != nullptr) hook_->before(next);
+  next.handler->handle(next);
+  if (hook_ != nullptr) hook_->after(next);
+  in_event_ = false;
+  ++handled_;
+  return true;
+}
+
+void event_engine::run_until(picoseconds time) {
+  while (!waiting_.empty() && waiting_.front().time <= time) step();
+  now_ = std::max(now_, time);
+}
+
+void ticking::tick_soon() {
+  picoseconds time = (engine_->now() + cycle_ - 1) / cycle_ * cycle_;
+  if (time == ticked_) time += cycle_;
+  schedule(time);
+}
+
+void ticking::tick_at(picoseconds time) {
+  if (time <= engine_->now()) return tick_soon();
+  schedule((time + cycle_ - 1) / cycle_ * cycle_);
+}
+
+void ticking::schedule(picoseconds time) {
+  if (time == asked_) return;
+  asked_ = time;
+  engine_->schedule(time, event_rank::secondary, *this).value();
+}
+
+void ticking::handle(const timed_event& now) {
+  // Two may have asked for the same cycle with another in between.
+  if (now.time == ticked_) return;
+  ticked_ = now.time;
+  if (now.time == asked_) asked_ = never;
+  ++ticks_;
+  if (tick()) tick_soon();
+}
+
+}  // namespace heddle::driver

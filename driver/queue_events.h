@@ -1,0 +1,39 @@
+// Events that queues record and wait for, and commands that do nothing.
+#pragma once
+
+#include <heddle/driver/middleware.h>
+
+#include <cstdint>
+#include <vector>
+
+namespace heddle::driver {
+
+/// As events of CUDA and HIP: recorded again and again; whoever waits means the record that was enqueued last when it was told
+/// to wait. One that was never recorded is waited for in vain by nobody: it counts as reached.
+class queue_events final : public middleware {
+ public:
+  const char* name() const override { return "events"; }
+
+  event_id create() {
+    events_.push_back({});
+    return static_cast<event_id>(events_.size() - 1);
+  }
+  bool has(event_id event) const { return event < events_.size(); }
+  /// Of a record that is enqueued now.
+  uint64_t next_generation(event_id event) { return ++events_[event].enqueued; }
+  /// Of a wait that is enqueued now.
+  uint64_t generation(event_id event) const { return events_[event].enqueued; }
+  /// Whether the last record has been reached.
+  bool reached(event_id event) const { return events_[event].reached >= events_[event].enqueued; }
+
+  handling process(command& next) override;
+
+ private:
+  struct progress {
+    uint64_t enqueued = 0;
+    uint64_t reached = 0;
+  };
+  std::vector<progress> events_;
+};
+
+}  // namespace heddle::driver

@@ -1,0 +1,53 @@
+// The settings of the driver and of the devices under it.
+#pragma once
+
+#include <heddle/driver/ids.h>
+#include <heddle/scheduler/parameters.h>
+
+#include <cstdint>
+#include <vector>
+
+namespace heddle::driver {
+
+enum class copy_model : uint8_t {
+  timed,    ///< page by page over the link, each copy after its fixed part
+  instant,  ///< at once, and without virtual time
+};
+
+/// Where a device puts its next work-group.
+enum class dispatch_policy : uint8_t {
+  greedy,       ///< on the first compute unit that has room
+  round_robin,  ///< on the next one that has
+  partition,    ///< each unit has a share of the work-groups of its own, by share_of()
+};
+
+/// Times are those of real machines only as far as somebody has published them, and a model in any case: they make likely orders likely
+/// and give virtual times a scale. What has no published value is 0. Posted writes: half of a ping-pong over a BAR (gdrcopy); reads: reads of
+/// a BAR (gdrcopy, uccl); fences: rocm-xio; launches and the fixed part of copies: the runtimes' own overheads as reported for CUDA and
+/// HIP. All of them estimates for PCIe of the fourth generation.
+struct driver_settings {
+  unsigned page_bits = 12;                 ///< a page has 2^page_bits bytes; 8 to 24
+  uint64_t cpu_bytes = uint64_t{4} << 30;  ///< of the memory of device 0
+  picoseconds cycle = 1000;                ///< of driver and devices
+  copy_model copies = copy_model::timed;
+  bool flush_before_copy = true;   ///< off is a fault: what is copied back may be stale
+  picoseconds posted = 450'000;    ///< from one side of the link to the other
+  picoseconds read = 1'100'000;    ///< there and back
+  picoseconds fence = 500'000;     ///< until a cache has been written back
+  picoseconds launch = 5'000'000;  ///< from the launch to the first work-group
+  picoseconds copy = 6'000'000;    ///< the fixed part of each copy
+  picoseconds copy_byte = 0;       ///< for each byte on the link; not published
+  uint32_t compute_units = 64;     ///< of a GPU
+  uint32_t groups_per_unit = 8;    ///< that are on one unit at a time
+  uint32_t groups_per_cycle = 8;   ///< that a device starts in one cycle
+  dispatch_policy dispatch = dispatch_policy::round_robin;
+  uint32_t port_requests = 64;  ///< that wait to be sent; there is back pressure beyond
+
+  /// Reads the keys of driver_parameters(), and of link_parameters() those times that the two have in common.
+  static driver_settings from(const parameters& values);
+};
+
+/// The keys `driver.*`.
+std::vector<parameter> driver_parameters();
+
+}  // namespace heddle::driver

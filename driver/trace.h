@@ -1,0 +1,35 @@
+// What a driver tells whoever listens: when commands begin and end, and what goes over the link.
+#pragma once
+
+#include <heddle/driver/command.h>
+#include <heddle/driver/request.h>
+
+#include <cstdint>
+
+namespace heddle::driver {
+
+enum class trace_kind : uint8_t { command_begins, command_ends, request_leaves, request_arrives, answer_arrives };
+
+struct trace_record {
+  picoseconds time = 0;
+  trace_kind kind = trace_kind::command_begins;
+  uint64_t command = 0;  ///< its number; 0 of a migration's request
+  command_kind what = command_kind::no_op;
+  queue_id queue = 0;
+  uint64_t request = 0;  ///< its number; 0 of a command's own records
+  request_kind asked = request_kind::write;
+  device_id device = 0;
+  uint64_t address = 0;  ///< virtual
+  uint64_t bytes = 0;
+
+  friend bool operator==(const trace_record&, const trace_record&) = default;
+};
+
+/// Called where it happens; nothing is made up for it where nobody listens. It may not call into the driver.
+class trace_listener {
+ public:
+  virtual ~trace_listener() = default;
+  virtual void record(const trace_record& what) = 0;
+};
+
+}  // namespace heddle::driver

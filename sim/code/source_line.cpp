@@ -1,0 +1,358 @@
+#include <heddle/sim/code/source_line.h>
+
+#include <cxxabi.h>
+#include <dwarf.h>
+#include <elfutils/libdw.h>
+#include <elfutils/libdwfl.h>
+#include <unistd.h>
+
+#include <algorithm>
+#include <cstdio>
+#include <cstdlib>
+#include <filesystem>
+#include <map>
+#include <mutex>
+#include <string_view>
+
+// The linker's: where the program lies.
+extern "C" const char __executable_start;  // NOLINT(bugprone-reserved-identifier)
+
+namespace heddle::sim {
+namespace {
+
+/// The debug information of this process, opened when it is first asked for.
+class debug_info {
+ public:
+  static debug_info& instance() {
+    static debug_info only;
+    return only;
+  }
+
+  std::vector<source_line> look_up(const void* return_address) {
+    std::vector<source_line> found;
+    // The call ends where the return address begins.
+    const Dwarf_Addr address = reinterpret_cast<uintptr_t>(return_address) - 1;
+    Dwfl_Module* const module = session_ == nullptr ? nullptr : dwfl_addrmodule(session_, address);
+    if (module != nullptr) collect(module, address, found);
+    if (found.empty()) {
+      source_line unknown;
+      if (module != nullptr)
+        if (const char* symbol = dwfl_module_addrname(module, address)) unknown.function = readable(symbol);
+      if (module != nullptr && unknown.function.empty()) unknown.module = offset_in(module, address);
+      found.push_back(std::move(unknown));
+    }
+    for (source_line& line : found) line.address = return_address;
+    return found;
+  }
+
+  std::string variable(const void* where) {
+    const Dwarf_Addr address = reinterpret_cast<uintptr_t>(where);
+    Dwfl_Module* const module = session_ == nullptr ? nullptr : dwfl_addrmodule(session_, address);
+    if (module == nullptr) return {};
+    GElf_Off offset = 0;
+    GElf_Sym symbol;
+    const char* const name = dwfl_module_addrinfo(module, address, &offset, &symbol, nullptr, nullptr, nullptr);
+    if (name == nullptr || GELF_ST_TYPE(symbol.st_info) != STT_OBJECT || offset >= symbol.st_size) return {};
+    char text[32] = "";
+    if (offset != 0) std::snprintf(text, sizeof text, "+0x%llx", static_cast<unsigned long long>(offset));
+    return readable(name) + text;
+  }
+
+  code_range function(const void* where) {
+    const Dwarf_Addr address = reinterpret_cast<uintptr_t>(where);
+    Dwfl_Module* const module = session_ == nullptr ? nullptr : dwfl_addrmodule(session_, address);
+    if (module == nullptr) return {};
+    GElf_Off offset = 0;
+    GElf_Sym symbol;
+    const char* const name = dwfl_module_addrinfo(module, address, &offset, &symbol, nullptr, nullptr, nullptr);
+    if (name == nullptr || GELF_ST_TYPE(symbol.st_info) != STT_FUNC || offset >= symbol.st_size) return {};
+    return {static_cast<const std::byte*>(where) - offset, symbol.st_size, name};
+  }
+
+  std::vector<code_range> functions(const void* near, const std::string& symbol) {
+    std::vector<code_range> found;
+    Dwfl_Module* const module =
+        session_ == nullptr ? nullptr : dwfl_addrmodule(session_, reinterpret_cast<uintptr_t>(near));
+    const int count = module == nullptr ? 0 : dwfl_module_getsymtab(module);
+    for (int n = 0; n < count; ++n) {
+      GElf_Sym one;
+      GElf_Addr address = 0;
+      const char* const name = dwfl_module_getsym_info(module, n, &one, &address, nullptr, nullptr, nullptr);
+      if (name == nullptr || GELF_ST_TYPE(one.st_info) != STT_FUNC || symbol != name) continue;
+      found.push_back({reinterpret_cast<const std::byte*>(address), one.st_size, symbol});
+    }
+    return found;
+  }
+
+  const std::string& folder() {
+    if (!folder_is_known_) find_folder();
+    return folder_;
+  }
+
+  static std::string readable(const char* symbol) {
+    int status = 0;
+    char* const name = abi::__cxa_demangle(symbol, nullptr, nullptr, &status);
+    std::string text = status == 0 ? name : symbol;
+    std::free(name);
+    return text;
+  }
+
+ private:
+  debug_info() {
+    static const Dwfl_Callbacks callbacks = {.find_elf = dwfl_linux_proc_find_elf,
+                                             .find_debuginfo = dwfl_standard_find_debuginfo,
+                                             .section_address = nullptr,
+                                             .debuginfo_path = nullptr};
+    session_ = dwfl_begin(&callbacks);
+    if (session_ == nullptr) return;
+    dwfl_linux_proc_report(session_, getpid());
+    dwfl_report_end(session_, nullptr, nullptr);
+  }
+
+  // Where a loader puts the module differs from process to process; offsets do not.
+  static std::string offset_in(Dwfl_Module* module, Dwarf_Addr address) {
+    Dwarf_Addr start = 0;
+    const char* const name = dwfl_module_info(module, nullptr, &start, nullptr, nullptr, nullptr, nullptr, nullptr);
+    char offset[32];
+    std::snprintf(offset, sizeof offset, "+0x%llx", static_cast<unsigned long long>(address - start));
+    return (name == nullptr ? "" : std::filesystem::path(name).filename().string()) + offset;
+  }
+
+  static std::filesystem::path common(const std::filesystem::path& one, const std::filesystem::path& other) {
+    std::filesystem::path both;
+    for (auto left = one.begin(), right = other.begin(); left != one.end() && right != other.end() && *left == *right;
+         ++left, ++right)
+      both /= *left;
+    return both;
+  }
+
+  static bool is_cpp(int language) {
+    switch (language) {
+      case DW_LANG_C_plus_plus:
+      case DW_LANG_C_plus_plus_03:
+      case DW_LANG_C_plus_plus_11:
+      case DW_LANG_C_plus_plus_14:
+        return true;
+      default:  // of version 6 of DWARF, which older headers lack: C++17 and C++20
+        return language == 0x2b || language == 0x2c;
+    }
+  }
+
+  void find_folder() {
+    folder_is_known_ = true;
+    Dwfl_Module* const program =
+        session_ == nullptr ? nullptr : dwfl_addrmodule(session_, reinterpret_cast<uintptr_t>(&__executable_start));
+    if (program == nullptr) return;
+    std::filesystem::path sources, all;
+    Dwarf_Addr bias = 0;
+    for (Dwarf_Die* unit = dwfl_module_nextcu(program, nullptr, &bias); unit != nullptr;
+         unit = dwfl_module_nextcu(program, unit, &bias)) {
+      Dwarf_Attribute attribute;
+      const char* const name = dwarf_formstring(dwarf_attr(unit, DW_AT_name, &attribute));
+      const char* const compiled_in = dwarf_formstring(dwarf_attr(unit, DW_AT_comp_dir, &attribute));
+      // Start-up code of the C library may say where that was built.
+      if (name == nullptr || !is_cpp(dwarf_srclang(unit))) continue;
+      std::filesystem::path file = name;
+      // heddle's own, as it is compiled (cmake/compile.cmake): they lie nowhere.
+      const std::string_view first = file.is_relative() ? std::string_view(name) : std::string_view();
+      if (first.starts_with("sim/") || first.starts_with("scheduler/") || first.starts_with("tools/heddle/")) continue;
+      const std::filesystem::path build = compiled_in == nullptr ? "" : compiled_in;
+      if (file.is_relative() && build.is_absolute()) file = build / file;
+      file = file.lexically_normal().parent_path();
+      // What was compiled elsewhere, as libraries of a distribution are, has other names or none that begin at a root.
+      if (!file.is_absolute() || file.string().starts_with("/usr/")) continue;
+      sources = sources.empty() ? file : common(sources, file);
+      all = all.empty() ? sources : common(all, file);
+      if (build.is_absolute()) all = common(all, build.lexically_normal());
+    }
+    // "/" and "/home" hold everything.
+    constexpr std::ptrdiff_t fewest_names = 3;
+    const auto depth_of = [](const std::filesystem::path& path) { return std::distance(path.begin(), path.end()); };
+    folder_ = depth_of(all) >= fewest_names ? all.string() : depth_of(sources) > 1 ? sources.string() : "";
+  }
+
+  void collect(Dwfl_Module* module, Dwarf_Addr address, std::vector<source_line>& found) {
+    Dwfl_Line* const innermost = dwfl_module_getsrc(module, address);
+    if (innermost == nullptr) return;
+    int line = 0;
+    const char* file = dwfl_lineinfo(innermost, nullptr, &line, nullptr, nullptr, nullptr);
+    found.push_back({shortened(file), line, {}});
+
+    Dwarf_Addr bias = 0;
+    Dwarf_Die* const unit = dwfl_module_addrdie(module, address, &bias);
+    if (unit == nullptr) return;
+    // From the function down: each inlined call that holds the address lies within the one before it.
+    std::vector<Dwarf_Die> nesting;
+    for (const Dwarf_Die& function : functions_of(unit)) {
+      Dwarf_Die candidate = function;
+      if (dwarf_haspc(&candidate, address - bias) <= 0) continue;
+      nesting.push_back(candidate);
+      descend(candidate, address - bias, nesting);
+      break;
+    }
+    for (size_t n = nesting.size(); n-- > 0;) {
+      found.back().function = name_of(&nesting[n]);
+      if (n != 0) found.push_back(caller_of(&nesting[n], unit));
+    }
+  }
+
+  /// Every function of the unit that has code, wherever its entry is nested: bodies of lambdas lie inside types, which
+  /// dwarf_getscopes does not enter.
+  const std::vector<Dwarf_Die>& functions_of(Dwarf_Die* unit) {
+    const auto [known, fresh] = functions_.try_emplace(dwarf_dieoffset(unit));
+    if (fresh) gather(*unit, known->second);
+    return known->second;
+  }
+
+  static void gather(Dwarf_Die parent, std::vector<Dwarf_Die>& functions) {
+    Dwarf_Die child;
+    if (dwarf_child(&parent, &child) != 0) return;
+    do {
+      Dwarf_Attribute attribute;
+      if (dwarf_tag(&child) == DW_TAG_subprogram && (dwarf_attr(&child, DW_AT_low_pc, &attribute) != nullptr ||
+                                                     dwarf_attr(&child, DW_AT_ranges, &attribute) != nullptr))
+        functions.push_back(child);
+      gather(child, functions);
+    } while (dwarf_siblingof(&child, &child) == 0);
+  }
+
+  static void descend(Dwarf_Die parent, Dwarf_Addr address, std::vector<Dwarf_Die>& nesting) {
+    Dwarf_Die child;
+    if (dwarf_child(&parent, &child) != 0) return;
+    do {
+      const int tag = dwarf_tag(&child);
+      if (tag == DW_TAG_inlined_subroutine) {
+        if (dwarf_haspc(&child, address) <= 0) continue;
+        nesting.push_back(child);
+        return descend(child, address, nesting);
+      }
+      if (tag == DW_TAG_lexical_block && dwarf_haspc(&child, address) > 0) return descend(child, address, nesting);
+    } while (dwarf_siblingof(&child, &child) == 0);
+  }
+
+  source_line caller_of(Dwarf_Die* inlined, Dwarf_Die* unit) {
+    source_line caller;
+    Dwarf_Attribute attribute;
+    Dwarf_Word value = 0;
+    if (dwarf_formudata(dwarf_attr(inlined, DW_AT_call_line, &attribute), &value) == 0)
+      caller.line = static_cast<int>(value);
+    Dwarf_Files* files = nullptr;
+    size_t file_count = 0;
+    if (dwarf_formudata(dwarf_attr(inlined, DW_AT_call_file, &attribute), &value) == 0 &&
+        dwarf_getsrcfiles(unit, &files, &file_count) == 0 && value < file_count)
+      if (const char* name = dwarf_filesrc(files, value, nullptr, nullptr)) caller.file = shortened(name);
+    return caller;
+  }
+
+  static std::string name_of(Dwarf_Die* die) {
+    Dwarf_Attribute attribute;
+    const char* const written = dwarf_formstring(dwarf_attr_integrate(die, DW_AT_name, &attribute));
+    if (written == nullptr) return {};
+    std::string name = written;
+    // Template arguments fill a screen and tell nothing that the line does not; "operator<" is a name of its own.
+    const size_t arguments = name.find('<', name.starts_with("operator()") || !name.starts_with("operator") ? 0 : 10);
+    name.resize(std::min(name.size(), arguments));
+    return name;
+  }
+
+  std::string shortened(const char* file) {
+    if (file == nullptr) return {};
+    std::filesystem::path path = std::filesystem::path(file).lexically_normal();
+    if (path.is_absolute() && !folder().empty()) {
+      const std::filesystem::path below = path.lexically_relative(folder());
+      if (!below.empty() && *below.begin() != "..") path = below;
+    }
+    return path.string();
+  }
+
+  Dwfl* session_ = nullptr;
+  std::map<Dwarf_Off, std::vector<Dwarf_Die>> functions_;  ///< by unit
+  std::string folder_;                                     ///< source_folder()
+  bool folder_is_known_ = false;
+};
+
+}  // namespace
+
+std::string source_line::where() const {
+  if (!file.empty()) return file + ":" + std::to_string(line);
+  if (!function.empty()) return function;
+  if (!module.empty()) return module;
+  char text[32];
+  std::snprintf(text, sizeof text, "%p", address);
+  return text;
+}
+
+namespace {
+// Simulations of several OS threads share the debug information, which libdw does not protect.
+std::mutex turn;
+}  // namespace
+
+std::string source_folder() {
+  const std::scoped_lock mine(turn);
+  return debug_info::instance().folder();
+}
+
+std::string variable_at(const void* address) {
+  const std::scoped_lock mine(turn);
+  return debug_info::instance().variable(address);
+}
+
+code_range function_at(const void* address) {
+  const std::scoped_lock mine(turn);
+  return debug_info::instance().function(address);
+}
+
+std::vector<code_range> functions_named(const void* address, const std::string& symbol) {
+  const std::scoped_lock mine(turn);
+  return debug_info::instance().functions(address, symbol);
+}
+
+std::string readable_symbol(const std::string& symbol) { return debug_info::readable(symbol.c_str()); }
+
+std::vector<source_line> inlined_at(const void* return_address) {
+  static std::map<const void*, std::vector<source_line>> known;
+  const std::scoped_lock mine(turn);
+  auto entry = known.find(return_address);
+  if (entry == known.end()) entry = known.emplace(return_address, debug_info::instance().look_up(return_address)).first;
+  return entry->second;
+}
+
+bool is_plumbing(const source_line& line) {
+  const std::string& file = line.file;
+  return file == "sim/target.h" || file == "tools/heddle/program.cpp" || file == "scheduler/parameters.cpp" ||
+         file.starts_with("sim/compat/") || file.find("/heddle/sim/compat/") != std::string::npos ||
+         file == "sim/device.h" || file.ends_with("/heddle/sim/target.h") || file.ends_with("/heddle/sim/device.h") ||
+         file.starts_with("/usr/include/") || file.starts_with("/usr/lib/");
+}
+
+source_line source_of(const call_chain& calls) {
+  for (const void* return_address : calls) {
+    if (return_address == nullptr) break;
+    for (const source_line& line : inlined_at(return_address))
+      if (!line.file.empty() && !is_plumbing(line)) return line;
+  }
+  return source_of(calls.front());
+}
+
+std::vector<source_line> lines_of(const call_chain& calls, size_t most) {
+  std::vector<source_line> found;
+  for (const void* return_address : calls) {
+    if (return_address == nullptr) break;
+    const std::vector<source_line> here = inlined_at(return_address);
+    // The lane's first frame: what comes before is the simulator.
+    if (here.back().function == "run_lane" || here.back().file == "sim/run/world.cpp") break;
+    for (const source_line& line : here)
+      if (!is_plumbing(line) && found.size() < most) found.push_back(line);
+  }
+  return found;
+}
+
+source_line source_of(const void* return_address) {
+  if (return_address == nullptr) return {"", 0, "before its first operation"};
+  const std::vector<source_line> all = inlined_at(return_address);
+  for (const source_line& line : all)
+    if (!is_plumbing(line)) return line;
+  return all.front();
+}
+
+}  // namespace heddle::sim

@@ -1,0 +1,120 @@
+// The end game of a run: who takes turns when the strategy is asked no longer, and what is known of the turns that were taken.
+#pragma once
+
+#include <heddle/sim/code/source_line.h>
+#include <heddle/sim/judge/lasso.h>
+
+#include <algorithm>
+#include <array>
+#include <cstdint>
+#include <vector>
+
+namespace heddle::sim {
+
+/// A fair rhythm: lanes take turns in order of their ids, up or down, each as many in a row as its part of the rhythm says. Who is guaranteed a
+/// turn has one at least; who is not takes part only where the rhythm gives it turns.
+struct rhythm {
+  bool downwards = false;  ///< in order of falling ids
+  bool starves = true;     ///< whoever is not guaranteed a turn has none
+  /// By lane id, modulo their number. All 0: one turn for each who is guaranteed one, none for others.
+  std::array<uint8_t, 8> turns = {};
+
+  /// The same for the first turns of a lane, where it takes part: so the others begin anywhere in their rounds.
+  std::array<uint8_t, 8> first = {};
+
+  uint32_t turns_of(uint32_t lane, bool takes_part, bool is_first) const {
+    const uint32_t given = turns[lane % turns.size()];
+    if ((given == 0 || starves) && !takes_part) return 0;
+    return std::max(1u, uint32_t{is_first ? first[lane % first.size()] : given});
+  }
+};
+
+/// Turns that lead back to the state in which they began.
+struct cycle {
+  lasso::moment from;
+  lasso::moment to;
+  bool found = false;
+
+  uint64_t steps() const { return to.steps - from.steps; }
+  bool changes_memory() const { return to.changes != from.changes; }
+};
+
+struct tail {
+  bool begun = false;
+  bool all_take_turns = false;  ///< nobody waits in a loop: whoever would, goes round
+  rhythm plays;
+  uint64_t began_at = 0;        ///< steps before it
+  uint64_t library_before = 0;  ///< of these, plain accesses to the C++ heap
+  /// Whether the run is given up. A buffer that is filled byte by byte brings no lane nearer to others: such accesses do not count before
+  /// there are many times as many as of all others.
+  bool is_spent(uint64_t steps, uint64_t library_steps, uint64_t budget) const {
+    constexpr uint64_t most_library = 8;
+    const uint64_t taken = steps - began_at;
+    return taken >= budget && (taken - (library_steps - library_before) >= budget || taken / most_library >= budget);
+  }
+  uint64_t turns = 0;
+  uint32_t last = ~uint32_t{0};  ///< the lane of the last turn
+  uint32_t left = 0;             ///< turns that it has before the next one's
+  uint32_t filled_in_turn = 0;   ///< words of the C++ heap that the lane of the last turn has stored to in a row
+  bool start_owed = false;       ///< somebody who has never stepped must start now
+  uint32_t still_rounds = 0;     ///< cycles that changed no memory
+  // Who waits in a loop goes round once more at growing distances, counted in turns.
+  static constexpr uint64_t looks_again_first = 128;
+  uint64_t looks_again_at = 2 * looks_again_first;
+  uint64_t looks_again_after = looks_again_first;
+  uint64_t turns_in_proof = 0;  ///< since memory changed
+  /// So many are enough for waits that repeat themselves to be seen to.
+  static uint64_t most_turns_in_proof(size_t lanes) { return 4096 + uint64_t{256} * lanes; }
+
+  // What the turns were spent on: the place of more than half of them, if there is one. (Boyer and Moore's vote; what it counted for the place
+  // is no more than there were.)
+  const void* spent_at = nullptr;
+  call_chain spent_calls = {};
+  uint64_t votes = 0;
+  uint64_t seen_there = 0;
+  template <typename Calls>
+  void spends(const void* place, Calls&& calls) {
+    if (place == spent_at) {
+      ++votes;
+      ++seen_there;
+    } else if (votes != 0) {
+      --votes;
+    } else {
+      spent_at = place;
+      spent_calls = calls();
+      votes = seen_there = 1;
+    }
+  }
+  bool spent_at_one_place() const { return 2 * seen_there > turns; }
+  std::vector<uint32_t> operations_before;  ///< the tail, by lane
+  std::vector<uint32_t> passed_over;        ///< by lane: turns of others since it could have had one (self checks)
+
+  lasso states;
+  cycle seen;  ///< the last proven one
+
+  // The operation since the copy was taken that names the hang best: one that writes before one that only reads, the device before the
+  // host, then the lowest place; so that each cycle is told by one place, wherever it was entered.
+  call_chain telling = {};
+  uint32_t telling_rank = ~uint32_t{0};
+  const void* telling_place = nullptr;
+
+  /// A new run; keeps its memory.
+  void forget() {
+    plays = {};
+    states.reset();
+    if (!begun) return;
+    begun = all_take_turns = start_owed = false;
+    turns = turns_in_proof = 0;
+    looks_again_at = 2 * looks_again_first;
+    looks_again_after = looks_again_first;
+    spent_at = nullptr;
+    votes = seen_there = 0;
+    passed_over.clear();
+    last = telling_rank = ~uint32_t{0};
+    left = still_rounds = filled_in_turn = 0;
+    seen = {};
+    telling = {};
+  }
+};
+
+}  // namespace heddle::sim

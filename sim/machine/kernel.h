@@ -1,0 +1,78 @@
+// A launch as the simulator keeps it, and what the lanes of one of its blocks share.
+#pragma once
+
+#include <heddle/sim/base/grid.h>
+#include <heddle/sim/fiber/fiber_body.h>
+
+#include <cstddef>
+#include <cstdint>
+#include <string>
+#include <vector>
+
+namespace heddle::sim {
+
+/// A copy that a stream is given. It is performed by an engine of its own, on whose stack this lies.
+struct stream_copy {
+  void* to = nullptr;
+  const void* from = nullptr;
+  size_t size_bytes = 0;
+  const void* place = nullptr;  ///< where the stream was given it, in the code under test
+};
+
+/// What is there once for each block of a kernel.
+struct block_state {
+  /// A block's own copy of a `__shared__` variable.
+  struct variable {
+    const void* key = nullptr;
+    void* copy = nullptr;
+  };
+  std::vector<variable> shared;
+  uint32_t at_barrier = 0;  ///< lanes that wait at the block's barrier
+};
+
+struct launched_kernel {
+  grid_shape shape;
+  uint32_t blocks = 0;
+  uint32_t waves_per_block = 0;
+  uint32_t started_blocks = 0;
+  /// The blocks [next, end) that a GPU has yet to start.
+  struct share {
+    uint32_t gpu = 0;
+    uint32_t next = 0;
+    uint32_t end = 0;
+    std::vector<uint32_t> others = {};  ///< these, where they need not start in order
+  };
+  share whole;               ///< of a launch on one GPU
+  std::vector<share> parts;  ///< otherwise
+  uint32_t device = 0;
+  uint32_t live_waves = 0;
+  size_t first_wave = 0;        ///< among the waves of the run
+  uint32_t ordinal = 0;         ///< among the launches of the run
+  std::vector<uint32_t> after;  ///< launches that must have ended before this one begins
+  fiber_body body;
+  std::vector<std::byte> bytes;
+  std::vector<block_state> states;  ///< by block; empty before a lane asks for one
+
+  template <typename Visit>
+  void for_each_share(Visit&& visit) {
+    if (parts.empty()) return visit(whole);
+    for (share& each : parts) visit(each);
+  }
+  template <typename Visit>
+  void for_each_share(Visit&& visit) const {
+    if (parts.empty()) return visit(whole);
+    for (const share& each : parts) visit(each);
+  }
+
+  uint32_t lanes_of(uint32_t wave_in_block) const {
+    const auto before = wave_in_block * shape.wave_lanes;
+    const auto left = static_cast<uint32_t>(shape.block.count()) - before;
+    return left < shape.wave_lanes ? left : shape.wave_lanes;
+  }
+  block_state& state_of(uint32_t block) {
+    if (states.empty()) states.resize(blocks);
+    return states[block];
+  }
+};
+
+}  // namespace heddle::sim

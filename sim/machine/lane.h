@@ -1,0 +1,208 @@
+// Lanes and waves, as the simulator keeps them. A host thread is a wave of one lane.
+#pragma once
+
+#include <heddle/sim/base/state_key.h>
+#include <heddle/sim/code/source_line.h>
+#include <heddle/sim/convergence/divergence_stack.h>
+#include <heddle/sim/fiber/fiber.h>
+#include <heddle/sim/fiber/fiber_body.h>
+#include <heddle/sim/machine/operation.h>
+#include <heddle/sim/machine/watch.h>
+
+#include <array>
+#include <cstdint>
+#include <string>
+#include <vector>
+
+namespace heddle::sim {
+
+struct wave;
+struct launched_kernel;
+struct lockstep;
+
+enum class lane_state : uint8_t {
+  candidate,      ///< can take the next step
+  held,           ///< could take it, but other lanes of its wave come first: they have one program counter
+  waiting,        ///< for something that it has read to change
+  at_collective,  ///< for the other lanes of a mask
+  ended,
+};
+
+/// A plain store that the code under test was about to make when it last left the simulator; its effect is looked at on the
+/// lane's next entry, before anybody else runs.
+struct plain_store_in_progress {
+  static constexpr uint32_t largest_bytes = 16;
+  void* address = nullptr;
+  uint32_t size_bytes = 0;
+  uint64_t before = 0;  ///< in the form of watched::value
+};
+
+/// Whether a loop comes back to a private state that it was in before. The anchor is moved at growing distances, so that a loop
+/// of any period is recognised (Brent's cycle finding, BIT 20, 1980).
+class cycle_finder {
+ public:
+  void forget() { distance_ = 0; }
+  /// Whether the anchor is the state that was last looked at.
+  bool at_anchor() const { return distance_ != 0 && since_ == 0; }
+  /// Takes the state's digest; whether it equals the anchor's.
+  bool returns_to_anchor(uint64_t digest) {
+    return returns_to_anchor(nullptr, nullptr, [=] { return digest; });
+  }
+  /// The same for a state that also has a place and an address. Where these differ from the anchor's, as they mostly do, its digest
+  /// is not asked for.
+  template <typename Digest>
+  bool returns_to_anchor(const void* place, const void* address, Digest&& digest) {
+    if (distance_ != 0 && place == place_ && address == address_ && digest() == anchor_) return true;
+    if (++since_ >= distance_) {
+      place_ = place;
+      address_ = address;
+      anchor_ = digest();
+      distance_ = distance_ == 0 ? 1 : distance_ * 2;
+      since_ = 0;
+    }
+    return false;
+  }
+
+ private:
+  const void* place_ = nullptr;
+  const void* address_ = nullptr;
+  uint64_t anchor_ = 0;
+  uint32_t since_ = 0;
+  uint32_t distance_ = 0;  ///< 0: no anchor
+};
+
+/// How often the machine may treat a lane worse than it must.
+struct alignas(16) allowance {
+  uint32_t late = 0;      ///< loads that may see an older value
+  uint32_t spurious = 0;  ///< weak compare-exchanges that may fail for no reason
+  uint32_t wakes = 0;     ///< times that a wait may end for no reason
+};
+
+/// What a lane begins anew in each run.
+struct lane_run {
+  wave* of = nullptr;
+  uint32_t id = 0;     ///< dense over the run: the scheduler's actor
+  uint32_t index = 0;  ///< within the wave
+  lane_state state = lane_state::candidate;
+  bool begun = false;           ///< its fiber has been set up
+  bool hides_operands = false;  ///< it is in a call whose arguments only its own frame knows
+  bool unsettled = false;       ///< its memory has something to put right when it comes back (late_memory::after_plain)
+  bool resolved = false;        ///< its active_mask has been answered by another lane's
+  bool proven = false;          ///< its wait is certain to repeat itself until memory changes
+  bool in_same_call = false;    ///< its next operation belongs to the call that its last one was in
+  uint8_t circles = 0;          ///< how often it came back to where it waits, in a wave with one program counter
+  operation pending;
+  /// What a pending read-modify-write, atomic store or call on a mutex was given, and `pending` does not say.
+  std::array<uint64_t, 2> operands = {};
+  const uint64_t* awaits = nullptr;  ///< a word of the simulator's that it waits for, to become lane::awaited
+  plain_store_in_progress storing;
+  state_key hidden;        ///< of what it has written to the C++ heap, where it is explored
+  uint64_t result = 0;     ///< of the collective or mask that it took part in
+  uint64_t last_turn = 0;  ///< in the tail: the number of its last turn there; 0: none
+  uint64_t moved_in = 0;   ///< the last round that it took part in, in a wave with one program counter
+  uint64_t went_round_for =
+      0;  ///< the last open_collective::number at which a sibling waited when it paused in a proof
+  /// Low end of what its future depends on while it waits: the registers that a call preserves, then its live stack.
+  const std::byte* private_state = nullptr;
+  uint32_t clock_reads = 0;      ///< since it last got anywhere
+  uint32_t own_atomics = 0;      ///< of a host thread: accesses to atomics that no other is known to know of
+  uint32_t fruitless_reads = 0;  ///< since its last progress or wait
+  // As scheduler::candidate has them.
+  uint32_t operations = 0;
+  uint32_t fruitless = 0;
+  uint32_t operations_judged = 0;  ///< those of which it is known whether they were in vain
+};
+
+/// Aligned, so that what is looked at together is in as few lines of the cache in every lane.
+struct alignas(64) lane : lane_run {
+  fiber runs;
+  /// Of its stack, what no other has been seen to touch or been given: from the low end.
+  const std::byte* private_low = nullptr;
+  size_t private_bytes = 0;
+  uint32_t candidate_slot = 0;        ///< where it stands among the candidates, while it is one
+  uint64_t awaited = 0;               ///< what the word that it waits for is to become
+  std::array<uint64_t, 3> call = {};  ///< where it hides its operands: the arguments
+  bool is_explored =
+      false;               ///< its state is compared with that of other runs: no dead bytes are to be left on its stack
+  void* memory = nullptr;  ///< what memory that arrives late keeps of it
+  uint32_t source = 0;     ///< of a shuffle: the lane whose value it asks for
+
+  watch_set reads;                      ///< since its last progress
+  std::vector<uint32_t> registrations;  ///< in the watch table
+  bool called = false;                  ///< into the driver, since its wait was last put to the proof
+  allowance left;                       ///< before its next progress
+  cycle_finder spin;                    ///< of a loop without pause(), read by read
+  cycle_finder proof;                   ///< of its wait, while nobody else can move
+  // In a wave with one program counter.
+  static constexpr uint8_t sure_of_circle = 2;
+  uint64_t circle = 0;                ///< how its wave had parted when it waited
+  uint64_t circles_since = 0;         ///< the round in which it waited first
+  call_path path;                     ///< where it was last seen
+  const void* first_frame = nullptr;  ///< of the simulator, below that of what the lane runs
+  uint64_t wait_digest = 0;           ///< of its private state where it last waited, while waits are put to the proof
+  size_t stack_slot = 0;              ///< in its arena
+  void* body = nullptr;               ///< what it runs, on its own stack
+  const fiber_body* how_to_run = nullptr;
+
+  bool is_host() const;
+};
+
+/// Lanes that stand at one collective.
+struct open_collective {
+  operation_kind kind = operation_kind::none;
+  uint64_t mask = 0;
+  uint64_t arrived = 0;
+  uint64_t number = 0;  ///< of all of the run, from 1
+  bool without_ended =
+      false;  ///< lanes of the mask that have ended, or that the wave does not have, are not waited for
+};
+
+/// What a wave begins anew in each run.
+struct wave_state {
+  uint32_t id = 0;           ///< dense over the run: the scheduler's group
+  uint64_t launched_in = 0;  ///< the step behind which it was launched or spawned
+  bool host = false;
+  bool copies =
+      false;  ///< a copy that a stream was given: as a host thread, that ends with it; `kernel` is its number among launches
+  uint32_t ordinal = 0;    ///< of a host thread: how many were spawned before it
+  uint32_t device_id = 0;  ///< among the waves of the device, in order of launch
+  uint32_t kernel = 0;
+  uint32_t gpu = 0;                 ///< that it has its place on
+  uint32_t device = 0;              ///< whose stream it was given to: that GPU, or one that unifies it with others
+  uint32_t current_device = 0;      ///< of a host thread: the one that calls of CUDA and HIP mean
+  launched_kernel* runs = nullptr;  ///< while it is live
+  uint32_t block = 0;               ///< within its kernel
+  uint32_t in_kernel = 0;           ///< its number within its kernel
+  uint32_t live_lanes = 0;          ///< that have not ended, begun or not
+  uint32_t candidates = 0;          ///< lanes that can take the next step
+  uint64_t ended_mask = 0;
+  bool resident = false;         ///< its block has started: its lanes may be candidates
+  bool stepped = false;          ///< one of its lanes has taken a step
+  bool guaranteed = false;       ///< in the fair set F
+  lockstep* together = nullptr;  ///< what has its lanes run together; null where each is scheduled on its own
+  uint64_t ended = 0;            ///< 1 when its last lane has ended; watched by those who join it
+};
+
+struct wave : wave_state {
+  std::string name;             ///< of a host thread, or of a copy
+  std::vector<uint32_t> after;  ///< of a copy: launches that must have ended before it begins
+  std::vector<lane*> lanes;
+  std::vector<open_collective> collectives;
+
+  bool live() const { return live_lanes != 0; }
+};
+
+inline bool lane::is_host() const { return of->host; }
+
+/// The calls that led to the lane's pending operation, innermost first: from frame to frame, as far as code under test keeps frame
+/// pointers.
+call_chain calls_of(const lane& who);
+
+/// The lane's bit in masks of its wave.
+inline uint64_t lane_bit(const lane& who) { return uint64_t{1} << who.index; }
+
+/// "wave 1 lane 3", "host server".
+std::string name_of(const lane& who);
+std::string name_of(const wave& who);
+
+}  // namespace heddle::sim

@@ -1,0 +1,71 @@
+#include <heddle/sim/code/source_line.h>
+#include <heddle/sim/machine/operation.h>
+#include <heddle/sim/space/heap.h>
+
+#include <array>
+#include <cstdio>
+
+namespace heddle::sim {
+namespace {
+
+constexpr std::array kind_names = {"start",
+                                   "load",
+                                   "store",
+                                   "read-modify-write",
+                                   "compare-exchange",
+                                   "plain load",
+                                   "plain store",
+                                   "volatile load",
+                                   "volatile store",
+                                   "fence",
+                                   "pause",
+                                   "active mask",
+                                   "broadcast",
+                                   "ballot",
+                                   "sync_lanes",
+                                   "shuffle",
+                                   "block barrier",
+                                   "clock",
+                                   "notify",
+                                   "doorbell wait",
+                                   "synchronize",
+                                   "query",
+                                   "join",
+                                   "launch",
+                                   "spawn",
+                                   "mutex lock",
+                                   "mutex unlock",
+                                   "copy"};
+constexpr std::array order_names = {"relaxed", "acquire", "release", "acq_rel", "seq_cst"};
+constexpr std::array scope_names = {"wave", "block", "device", "system"};
+
+constexpr bool is_atomic(operation_kind kind) {
+  return kind == operation_kind::load || kind == operation_kind::store || kind == operation_kind::read_modify_write ||
+         kind == operation_kind::compare_exchange || kind == operation_kind::fence;
+}
+
+}  // namespace
+
+const char* to_string(operation_kind kind) { return kind_names[static_cast<size_t>(kind)]; }
+
+std::string describe(const operation& what) {
+  std::string text = to_string(what.kind);
+  if (is_atomic(what.kind)) {
+    text += ' ';
+    text += order_names[static_cast<size_t>(what.order)];
+    text += ' ';
+    text += scope_names[static_cast<size_t>(what.reach)];
+  }
+  return text;
+}
+
+std::string describe_location(const heap& memory, const void* address) {
+  if (memory.contains(address)) return memory.describe(address);
+  const std::string variable = variable_at(address);
+  if (!variable.empty()) return variable;
+  char text[32];
+  std::snprintf(text, sizeof text, "%p", address);
+  return text;
+}
+
+}  // namespace heddle::sim

@@ -1,0 +1,438 @@
+#include <heddle/sim/memory/link/link_memory.h>
+#include <heddle/sim/run/world.h>
+
+#include <algorithm>
+#include <bit>
+#include <cstring>
+#include <utility>
+
+namespace heddle::sim {
+
+using scheduler::choice_kind;
+using scheduler::verdict;
+
+link_memory::link_memory(world& here, const link_settings& settings)
+    : here_(here), settings_(settings), link_(settings, *this) {}
+
+// -- the run -----------------------------------------------------------------------------------------------------------------------
+
+void link_memory::reset() {
+  link_.reset();
+  lanes_.clear();
+  asking_ = nullptr;
+  lull_turns_ = 0;
+  quiet_turns_ = 0;
+  kernels_.clear();
+  started_.clear();
+  releasers_.clear();
+  replaced_used_ = 0;
+  storing_.size_bytes = 0;
+  seen_at_ = nullptr;
+}
+
+void link_memory::begins(lane& fresh, const lane* by) {
+  if (fresh.id >= lanes_.size()) {
+    lanes_.resize(fresh.id + size_t{1});
+    started_.resize(fresh.id + size_t{1});
+  }
+  lanes_[fresh.id] = &fresh;
+  if (fresh.is_host()) {
+    link_.add_host_thread(fresh.id);
+  } else {
+    link_.add_device_thread(fresh.id, 0);
+    const uint32_t kernel = fresh.of->kernel;
+    if (kernel >= kernels_.size()) kernels_.resize(kernel + size_t{1}, {.at_ns = link_.now_ns()});
+  }
+  // Starting a thread is more than a store to the processor: its buffers are empty by then.
+  if (by != nullptr) link_.fence(by->id);
+  link_.see_present(fresh.id);
+}
+
+void link_memory::start_kernel(lane& self) {
+  kernel_start& launch = kernels_[self.of->kernel];
+  if (!launch.drawn) {
+    launch.drawn = true;
+    launch.at_ns += link_.delay_of(self.id, settings_.launch_ns);
+  }
+  link_.not_before(self.id, launch.at_ns);
+}
+
+void link_memory::let_arrive(lane& self) {
+  asking_ = &self;
+  if (!started_[self.id]) {
+    started_[self.id] = true;
+    if (!self.is_host()) start_kernel(self);
+  }
+  link_.begin_turn(self.id);
+  if (link_.empty()) return;
+  if (quiet_turns_ != 0) {
+    --quiet_turns_;
+    return;
+  }
+  // Whether, and then which: what there is a lot of is not to be early for that. Each no lets the lull that follows be longer, so that
+  // under random answers there are lulls of all lengths: whoever reads what overtook something has time to look for that.
+  constexpr uint32_t longest_lull = 255;
+  while (const uint32_t count = link_.deliverable()) {
+    if (here_.pick(self, 2, choice_kind::arrive) == 0) {
+      if (!settings_.lulls) return;
+      quiet_turns_ = here_.pick(self, lull_turns_ + 1, choice_kind::arrive);
+      lull_turns_ = std::min(lull_turns_ * 2 + 1, longest_lull);
+      return;
+    }
+    lull_turns_ = 0;
+    link_.deliver(here_.pick(self, count, choice_kind::arrive));
+  }
+}
+
+bool link_memory::all_arrives(lane& self) {
+  bool any = false;
+  while (something_arrives(self)) any = true;
+  return any;
+}
+
+bool link_memory::something_arrives(lane& self) {
+  asking_ = &self;
+  const uint32_t count = link_.deliverable();
+  // Where time decides, it passes.
+  if (count == 0) return link_.deliver_all();
+  link_.deliver(here_.pick(self, count, choice_kind::arrive));
+  return true;
+}
+
+uint32_t link_memory::choose(uint32_t, transport::question what, uint32_t count) {
+  if (what == transport::question::delay) return here_.pick(*asking_, count, choice_kind::arrive);
+  if (!here_.may_be_late(*asking_)) return 0;
+  const uint32_t picked = here_.pick(*asking_, count, choice_kind::visible);
+  if (picked != 0) --asking_->left.late;
+  return picked;
+}
+
+void link_memory::arrived(const store_under_way& what, bool changed) {
+  // What stands in for the newest bytes stays; these are the newest now.
+  for (size_t n = 0; n < replaced_used_; ++n) {
+    replaced& hidden = replaced_[n];
+    for (size_t byte = 0; byte < what.where.size_bytes; ++byte) {
+      const auto at = static_cast<size_t>(what.where.address + byte - hidden.address);
+      if (at < hidden.newest.size()) hidden.newest[at] = static_cast<std::byte>(what.value >> byte * 8);
+    }
+  }
+  if (here_.explains()) here_.store_arrived(what.step, what.where.size_bytes);
+  if (changed) here_.arrived(*lanes_[what.thread], what.where.address, what.where.size_bytes, what.step);
+  note_forgotten();
+}
+
+void link_memory::note_forgotten() {
+  if (notes_ != nullptr && link_.has_forgotten()) notes_->forgot = true;
+}
+
+// -- atomic accesses ---------------------------------------------------------------------------------------------------------------
+
+// Of a thread's frame not all accesses are seen: what is noted of a word of it need not be what it holds.
+bool link_memory::covers(const void* address) const {
+  return here_.memory().contains(address) || (!here_.may_vanish(address) && !here_.is_on_host_stack(address));
+}
+
+bool link_memory::is_on_device(const void* address) const {
+  const heap& memory = here_.memory();
+  if (!memory.contains(address)) return false;
+  const allocation* const known = memory.nearest(address);
+  return known != nullptr && (known->kind == memory_kind::device || settings_.shared_on_device);
+}
+
+transport::access link_memory::access_of(const operation& how) const {
+  return {.address = how.address,
+          .size_bytes = how.size_bytes,
+          .on_device = is_on_device(how.address),
+          .is_signal = how.kind == operation_kind::notify,
+          .step = here_.this_step()};
+}
+
+uint64_t link_memory::load(lane& self, const operation& how) {
+  asking_ = &self;
+  if (covers(how.address)) {
+    const uint64_t value = ordered_load(link_, self.id, access_of(how), {.order = how.order, .reach = how.reach});
+    note_forgotten();
+    return value;
+  }
+  // Order counts also where the memory itself is immediate.
+  if (how.order != memory_order::relaxed) link_.take_published(self.id);
+  uint64_t value = 0;
+  std::memcpy(&value, how.address, how.size_bytes);
+  return value;
+}
+
+void link_memory::store(lane& self, const operation& how, uint64_t value) {
+  asking_ = &self;
+  if (covers(how.address))
+    return ordered_store(link_, self.id, access_of(how), value, {.order = how.order, .reach = how.reach});
+  link_.fence(self.id);
+  link_.publish(self.id);
+  std::memcpy(const_cast<void*>(how.address), &value, how.size_bytes);
+}
+
+uint64_t link_memory::read_modify_write(lane& self, const operation& how, const modification& next) {
+  asking_ = &self;
+  if (!covers(how.address)) {
+    link_.fence(self.id);
+    link_.publish(self.id);
+    link_.take_published(self.id);
+    uint64_t old = 0;
+    std::memcpy(&old, how.address, how.size_bytes);
+    if (next.writes != nullptr && !next.writes(next.context, old)) return old;
+    const uint64_t value = next.apply(next.context, old);
+    std::memcpy(const_cast<void*>(how.address), &value, how.size_bytes);
+    return old;
+  }
+  const transport::access what = access_of(how);
+  const std::optional<uint64_t> old =
+      ordered_modify(link_, self.id, what, next, next.is_atomic_op, {.order = how.order, .reach = how.reach});
+  if (old) return *old;
+  here_.end(self, verdict::memory,
+            sim::describe(how) + " of " + describe_location(here_.memory(), how.address) +
+                " across the link, which carries " +
+                (settings_.rmw == rmw_capability::pcie ? "no atomics but fetch_add, exchange and compare_exchange"
+                                                       : "no atomics") +
+                " (link.rmw)");
+}
+
+void link_memory::fence(lane& self, const operation& how) {
+  asking_ = &self;
+  ordered_fence(link_, self.id, {.order = how.order, .reach = how.reach});
+}
+
+// -- 16 bytes -------------------------------------------------------------------------------------------------------------------------
+
+namespace {
+
+operation half_of(const operation& how, bool high) {
+  operation part = how;
+  part.address = static_cast<const std::byte*>(how.address) + (high ? granule_bytes : 0);
+  part.size_bytes = granule_bytes;
+  return part;
+}
+
+}  // namespace
+
+// A device waits for the answer: what it finds is what memory holds then.
+wide_value link_memory::load_wide(lane& self, const operation& how) {
+  asking_ = &self;
+  wide_value value;
+  const ordering order = {.order = how.order, .reach = how.reach};
+  if (!covers(how.address)) {
+    if (how.order != memory_order::relaxed) link_.take_published(self.id);
+    std::memcpy(&value, how.address, sizeof value);
+    return value;
+  }
+  if (!self.is_host() && order.is_total() && order.is_system()) link_.fence(self.id);
+  value.low = link_.load(self.id, access_of(half_of(how, false)), true);
+  value.high = link_.load(self.id, access_of(half_of(how, true)), true);
+  if (!self.is_host() && order.acquires()) link_.take_published(self.id);
+  note_forgotten();
+  return value;
+}
+
+void link_memory::store_wide(lane& self, const operation& how, wide_value value) {
+  asking_ = &self;
+  const ordering order = {.order = how.order, .reach = how.reach};
+  if (!covers(how.address)) {
+    link_.fence(self.id);
+    link_.publish(self.id);
+    std::memcpy(const_cast<void*>(how.address), &value, sizeof value);
+    return;
+  }
+  if (!self.is_host() && order.releases()) {
+    if (order.is_system()) link_.fence(self.id);
+    link_.publish(self.id);
+  }
+  link_.store_wide(self.id, access_of(how), value.low, value.high,
+                   order.releases() && (self.is_host() || order.is_system()));
+  if (self.is_host() && order.is_total()) link_.fence(self.id);
+}
+
+wide_value link_memory::modify_wide(lane& self, const operation& how, const wide_modification& next) {
+  asking_ = &self;
+  if (!covers(how.address)) {
+    link_.fence(self.id);
+    link_.publish(self.id);
+    link_.take_published(self.id);
+    wide_value old;
+    std::memcpy(&old, how.address, sizeof old);
+    if (next.writes != nullptr && !next.writes(next.context, old)) return old;
+    const wide_value fresh = next.apply(next.context, old);
+    std::memcpy(const_cast<void*>(how.address), &fresh, sizeof fresh);
+    return old;
+  }
+  // Nothing comes in between: what has to happen first happens with the first half.
+  const auto modify_half = [&](bool high, const modification& half) {
+    const std::optional<uint64_t> old = ordered_modify(link_, self.id, access_of(half_of(how, high)), half,
+                                                       next.is_atomic_op, {.order = how.order, .reach = how.reach});
+    if (old) return *old;
+    here_.end(self, verdict::memory,
+              sim::describe(how) + " of " + describe_location(here_.memory(), how.address) +
+                  " across the link, which carries no such atomics of 16 bytes (link.rmw)");
+  };
+  const modification looks = {.apply = [](const void*, uint64_t value) { return value; },
+                              .writes = [](const void*, uint64_t) { return false; }};
+  wide_value old;
+  old.low = modify_half(false, looks);
+  old.high = modify_half(true, looks);
+  if (next.writes != nullptr && !next.writes(next.context, old)) return old;
+  const wide_value fresh = next.apply(next.context, old);
+  for (const bool high : {false, true}) {
+    const uint64_t value = high ? fresh.high : fresh.low;
+    modify_half(
+        high, {.apply = [](const void* to, uint64_t) { return *static_cast<const uint64_t*>(to); }, .context = &value});
+  }
+  return old;
+}
+
+// -- plain accesses ----------------------------------------------------------------------------------------------------------------
+
+// Puts bytes in memory for as long as the code under test makes its access.
+void link_memory::show(std::byte* address, const std::byte* bytes, size_t size_bytes) {
+  if (replaced_used_ == replaced_.size()) replaced_.emplace_back();
+  replaced& hidden = replaced_[replaced_used_++];
+  hidden.address = address;
+  hidden.newest.assign(address, address + size_bytes);
+  std::memcpy(address, bytes, size_bytes);
+}
+
+void link_memory::put_back() {
+  while (replaced_used_ != 0) {
+    const replaced& hidden = replaced_[--replaced_used_];
+    std::memcpy(hidden.address, hidden.newest.data(), hidden.newest.size());
+  }
+}
+
+void link_memory::before_plain_load(lane& self, const operation& how) {
+  asking_ = &self;
+  seen_at_ = nullptr;
+  if (!covers(how.address)) return;
+  const transport::access what = access_of(how);
+  if (!self.is_host() && what.on_device) return;
+  auto* const address = static_cast<std::byte*>(const_cast<void*>(how.address));
+  seen_.resize(how.size_bytes);
+  link_.load_range(self.id, what, seen_.data());
+  note_forgotten();
+  if (std::memcmp(seen_.data(), address, how.size_bytes) == 0) return;
+  show(address, seen_.data(), how.size_bytes);
+  seen_at_ = address;
+  self.unsettled = true;
+}
+
+void link_memory::before_plain_store(lane& self, const operation& how) {
+  asking_ = &self;
+  if (!covers(how.address)) return link_.fence(self.id);
+  const transport::access what = access_of(how);
+  if (!self.is_host() && what.on_device) {
+    if (here_.explains()) here_.store_arrived(what.step, how.size_bytes);
+    return;
+  }
+  // A store that never comes is recognised by the bytes that stay as the lane had them.
+  own_.resize(how.size_bytes);
+  link_.read_own(self.id, what, own_.data());
+  show(static_cast<std::byte*>(const_cast<void*>(how.address)), own_.data(), how.size_bytes);
+  storing_ = how;
+  storing_step_ = what.step;
+  self.unsettled = true;
+}
+
+void link_memory::see_again(lane&) {
+  if (storing_.size_bytes == 0 || seen_at_ != storing_.address) return;
+  show(static_cast<std::byte*>(const_cast<void*>(storing_.address)), seen_.data(), seen_.size());
+}
+
+void link_memory::after_plain(lane& self) {
+  const operation how = storing_;
+  const uint32_t size_bytes = std::exchange(storing_.size_bytes, 0);
+  if (size_bytes == 0) return put_back();
+  asking_ = &self;
+  const auto* const address = static_cast<const std::byte*>(how.address);
+  scratch_.assign(address, address + size_bytes);
+  put_back();
+  // Whole objects are announced once too often (object_read in runtime/entry.h); those accesses have none of these sizes.
+  const bool is_word = size_bytes <= plain_store_in_progress::largest_bytes && std::has_single_bit(size_bytes);
+  if (!is_word && scratch_ == own_) {
+    if (here_.explains()) here_.store_arrived(storing_step_, size_bytes);
+    return;
+  }
+  transport::access what = access_of(how);
+  what.step = storing_step_;
+  link_.store_range(self.id, what, scratch_.data());
+}
+
+// -- order without memory ----------------------------------------------------------------------------------------------------------
+
+void link_memory::meet(lane* const* lanes, size_t count) {
+  for (size_t n = 1; n < count; ++n) link_.hand_on(lanes[n]->id, lanes[0]->id);
+  for (size_t n = 1; n < count; ++n) link_.hand_on(lanes[0]->id, lanes[n]->id);
+}
+
+void link_memory::order(const lane& first, lane& then) {
+  asking_ = &then;
+  if (!first.is_host() && !then.is_host()) return link_.hand_on(first.id, then.id);
+  link_.finish(first.id, then.id);
+  link_.see_present(then.id);
+}
+
+// What is under way is waited for by those who acquire, and not before: a thread that ends is in no hurry, and lanes that end do not
+// hurry the others of their kernel.
+void link_memory::release_object(lane& self, const void* object) {
+  releasers& known = releasers_[object];
+  (self.is_host() ? known.host : known.device) = self.id;
+}
+
+void link_memory::acquire_object(lane& self, const void* object) {
+  asking_ = &self;
+  if (self.is_host()) link_.fence(self.id);
+  if (const auto found = releasers_.find(object); found != releasers_.end()) {
+    const auto [host, device] = found->second;
+    if (self.is_host() && host != nobody) link_.fence(host);
+    if (!self.is_host() && device != nobody) link_.see_all(self.id);
+    const uint32_t other_side = self.is_host() ? device : host;
+    if (other_side != nobody) link_.finish(other_side, self.id);
+  }
+  link_.see_present(self.id);
+}
+
+void link_memory::released(lane&, const void* address, size_t size_bytes) {
+  if (address != nullptr) link_.forget(address, size_bytes);
+}
+
+bool link_memory::tell(state_reader& to, const still_to_come& who) {
+  if (!link_.tell(to, who.lanes)) return false;
+  to.fact(lull_turns_);
+  to.fact(quiet_turns_);
+  std::vector<std::pair<const void*, releasers>> released(releasers_.begin(), releasers_.end());
+  std::sort(released.begin(), released.end(),
+            [](const auto& one, const auto& other) { return one.first < other.first; });
+  for (const auto& [object, by] : released) {
+    to.fact(reinterpret_cast<uintptr_t>(object));
+    to.fact(uint64_t{by.host} << 32 | by.device);
+  }
+  // Within an access: memory does not hold the newest values.
+  for (size_t n = 0; n < replaced_used_; ++n) {
+    to.fact(reinterpret_cast<uintptr_t>(replaced_[n].address));
+    for (const std::byte each : replaced_[n].newest) to.fact(static_cast<uint64_t>(each));
+  }
+  if (storing_.size_bytes != 0)
+    for (const std::byte each : own_) to.fact(static_cast<uint64_t>(each));
+  return to.fact(released.size() << 32 | replaced_used_);
+}
+
+std::string link_memory::overtakings() const {
+  std::string text;
+  for (const overtaking& one : link_.overtakings()) {
+    text +=
+        "  " + here_.describe_step(one.overtaken.step) + "\n    was overtaken by " +
+        here_.describe_step(one.overtaker.step) + ": " +
+        (lanes_[one.overtaken.thread]->is_host()
+             ? settings_.host_relaxed_ordering
+                   ? "relaxed ordering is on for what the host posts (link.hostro)\n"
+                   : "device memory is mapped write-combining (link.wc), and nothing empties the buffers in between\n"
+             : "relaxed ordering is on (link.ro), and releases do not drain the link (link.drain)\n");
+  }
+  return text;
+}
+
+}  // namespace heddle::sim

@@ -1,0 +1,107 @@
+// Fidelity `link`: inside one side of the machine memory is coherent and immediate, or as x86 has it; what crosses the link between
+// the sides is late, by the rules of transport.h.
+#pragma once
+
+#include <heddle/sim/memory/late_memory.h>
+#include <heddle/sim/memory/link/orders.h>
+#include <heddle/sim/memory/link/settings.h>
+#include <heddle/sim/memory/link/transport.h>
+
+#include <cstdint>
+#include <string>
+#include <unordered_map>
+#include <vector>
+
+namespace heddle::sim {
+
+/// Memory of the simulator's heap and of the program's own variables; the C++ heap is immediate, since nobody says when it is given
+/// back. Variables of the program lie in the host's memory.
+class link_memory final : public late_memory, private transport::surroundings {
+ public:
+  link_memory(world& here, const link_settings& settings);
+
+  void reset() override;
+  void begins(lane& fresh, const lane* by) override;
+  void let_arrive(lane& self) override;
+  bool all_arrives(lane& self) override;
+  bool something_arrives(lane& self) override;
+
+  uint64_t load(lane& self, const operation& how) override;
+  void store(lane& self, const operation& how, uint64_t value) override;
+  uint64_t read_modify_write(lane& self, const operation& how, const modification& next) override;
+  void fence(lane& self, const operation& how) override;
+  wide_value load_wide(lane& self, const operation& how) override;
+  void store_wide(lane& self, const operation& how, wide_value value) override;
+  wide_value modify_wide(lane& self, const operation& how, const wide_modification& next) override;
+  void before_plain_load(lane& self, const operation& how) override;
+  void before_plain_store(lane& self, const operation& how) override;
+  void after_plain(lane& self) override;
+  void see_again(lane& self) override;
+
+  void meet(lane* const* lanes, size_t count) override;
+  void order(const lane& first, lane& then) override;
+  void release_object(lane& self, const void* object) override;
+  void acquire_object(lane& self, const void* object) override;
+  void released(lane& self, const void* address, size_t size_bytes) override;
+
+  bool tell(state_reader& to, const still_to_come& who) override;
+  bool is_under_way() const override { return !link_.empty(); }
+  void take_notes(search_notes* into) override { notes_ = into; }
+
+  std::string overtakings() const override;
+  /// Virtual time of the run so far; 0 when latency is not simulated.
+  uint64_t virtual_ns() const { return link_.now_ns(); }
+
+ private:
+  /// Bytes that are not the newest ones while the code under test makes a plain access, and those that are.
+  struct replaced {
+    std::byte* address = nullptr;
+    std::vector<std::byte> newest;
+  };
+  /// A launch, as its first wave sees it.
+  struct kernel_start {
+    uint64_t at_ns = 0;
+    bool drawn = false;
+  };
+
+  uint32_t choose(uint32_t thread, transport::question what, uint32_t count) override;
+  void arrived(const store_under_way& what, bool changed) override;
+
+  void note_forgotten();
+  bool covers(const void* address) const;
+  bool is_on_device(const void* address) const;
+  transport::access access_of(const operation& how) const;
+  void show(std::byte* address, const std::byte* bytes, size_t size_bytes);
+  void put_back();
+  void start_kernel(lane& self);
+
+  world& here_;
+  link_settings settings_;
+  transport link_;
+  std::vector<const lane*> lanes_;     ///< by thread
+  lane* asking_ = nullptr;             ///< whose operation is performed
+  std::vector<kernel_start> kernels_;  ///< by number of the kernel
+  uint32_t lull_turns_ = 0;            ///< the longest in which nothing arrives, the next time that nothing is to
+  uint32_t quiet_turns_ = 0;           ///< that are left of it
+  std::vector<bool> started_;          ///< by thread: it has had a turn
+  /// Who released an object last, on either side; nobody: none did.
+  struct releasers {
+    uint32_t host = nobody;
+    uint32_t device = nobody;
+  };
+  static constexpr uint32_t nobody = ~uint32_t{0};
+  std::unordered_map<const void*, releasers> releasers_;
+
+  // The plain access that is being made; only one lane is in the code under test.
+  std::vector<replaced> replaced_;  ///< in order; put back in the opposite one
+  size_t replaced_used_ = 0;
+  operation storing_;  ///< of no bytes: no store
+  uint64_t storing_step_ = 0;
+  std::vector<std::byte> own_;   ///< what the lane had at the address that it stores to
+  std::vector<std::byte> seen_;  ///< what the last window showed
+  const void* seen_at_ = nullptr;
+  std::vector<std::byte> scratch_;
+  search_notes* notes_ = nullptr;
+};
+
+}  // namespace heddle::sim

@@ -1,0 +1,154 @@
+// What scoped memory (scoped_memory.h) keeps of a lane: what it knows, what it may still acquire, and what it has settled about the
+// locations that it looks at again and again.
+#pragma once
+
+#include <heddle/sim/memory/causality.h>
+#include <heddle/sim/memory/pool.h>
+#include <heddle/sim/memory/race.h>
+#include <heddle/sim/memory/scoped/scoped_store.h>
+
+#include <array>
+#include <cstddef>
+#include <cstdint>
+#include <vector>
+
+namespace heddle::sim::scoped {
+
+/// A store that a relaxed load of a device's lane has read, as long as it has not been asked what a fence behind the load could
+/// acquire from it. Nearly all loads are never followed by one.
+struct deferred_read {
+  const granule* in = nullptr;
+  uint64_t serial = 0;  ///< of the store
+  uint64_t chain = 0;   ///< message::chain
+  uint8_t mask = 0;
+  bool as_written = false;  ///< morally strong with the store
+  bool seen = false;
+  bool comparable = false;  ///< but for the scopes
+  pooled<release_list> given;
+};
+
+/// A release that a relaxed load has read: a fence behind it may still acquire it.
+struct pending_acquire {
+  const granule* in = nullptr;  ///< where it was read
+  uint8_t mask = 0;
+  uint8_t apart = 0;  ///< distance to the releaser
+  bool as_written = false;
+  bool seen = false;
+  bool too_narrow = false;  ///< nobody can acquire it: kept to say so
+  release_entry given;
+
+  /// Whoever acquires this one acquires the other too.
+  bool includes(const pending_acquire& other) const {
+    if (in != other.in || mask != other.mask || apart > other.apart) return false;
+    if (as_written < other.as_written || seen < other.seen || too_narrow != other.too_narrow) return false;
+    const release_entry& old = other.given;
+    if (given.releaser == old.releaser) return given.epoch >= old.epoch;
+    return entry_of(given.view->ordered, old.releaser) >= old.epoch &&
+           entry_of(given.view->what_is_seen(), old.releaser) >= old.epoch;
+  }
+};
+
+/// What a lane has settled about a store that it may read again and again while it waits. Knowledge only grows: what is true of
+/// a lane and a store stays true.
+struct settled_store {
+  uint64_t serial = 0;        ///< of the store
+  bool known = false;         ///< the lane cannot miss it
+  bool nothing_more = false;  ///< it has nothing more to teach the lane
+  bool noted = false;         ///< all that a load of the shape below learns from it, the lane has noted
+  // The atomic load that has read it last.
+  bool repeats = false;  ///< the same load finds the same again, and there is nothing else to do
+  uint64_t newest = 0;   ///< granule::newest of then: while it stays, so does what the load finds
+  uint8_t mask = 0;
+  uint8_t reach = 0;
+  bool acquires = false;
+
+  /// Of a store of which nothing is settled yet. In place: a copy would wait for what was written last.
+  void begin(uint64_t of_serial) {
+    serial = of_serial;
+    known = nothing_more = noted = repeats = acquires = false;
+    newest = 0;
+    mask = reach = 0;
+  }
+  void note(uint8_t with_mask, uint8_t with_reach, bool by_acquire) {
+    noted = true;
+    acquires = by_acquire;
+    mask = with_mask;
+    reach = with_reach;
+  }
+  bool is_read_again(uint8_t with_mask, uint8_t with_reach, bool by_acquire) const {
+    return mask == with_mask && reach == with_reach && acquires == by_acquire;
+  }
+};
+
+/// An atomic access of a lane that has been compared with all others, and is in the history of its granule.
+struct checked_access {
+  uint32_t epoch = 0;  ///< 0: none
+  uint32_t plain_changes = 0;
+  uint8_t mask = 0;
+  uint8_t reach = 0;
+  /// Whether nothing has come since with which the same access could race.
+  bool still_holds(const access_history& of, uint8_t with_mask, uint8_t with_reach) const {
+    return epoch != 0 && plain_changes == of.plain_changes && mask == with_mask && reach == with_reach &&
+           of.atomics_agree;
+  }
+};
+
+/// What a lane remembers of a location, in one cache line.
+struct alignas(64) remembered_location {
+  uint64_t granule = 0;  ///< its serial
+  settled_store settled;
+  std::array<checked_access, 2> checked;  ///< a load; a store
+};
+
+/// A lane: where it stands on the machine, what it knows, and the plain access that it makes now.
+struct alignas(64) lane_facts {
+  // What each access looks at comes first.
+  uint32_t wave = 0;
+  uint32_t epoch = 0;
+  uint64_t block = 0;
+  uint64_t learnt_at = 0;  ///< the step in which it has last learnt something from somebody
+  uint32_t side = 0;       ///< the host, or a GPU and one more
+  bool host = false;
+  bool tso = false;             ///< a thread of a host that is an x86
+  uint8_t least_reach = 0;      ///< of what it does: on the host, the whole system
+  bool shares_counter = false;  ///< its wave has one program counter
+  static constexpr size_t most_deferred = 16;
+  std::vector<deferred_read> deferred;
+  causal_clock clock;
+  snapshot now;  ///< of the clock; empty when it has changed since
+  struct fence_release {
+    snapshot view;
+    uint32_t epoch = 0;
+    uint8_t reach = 0;
+    uint64_t step = 0;
+  };
+  std::vector<fence_release> fences;  ///< the latest of each reach that is not covered by a later one of wider reach
+  // Of a wave with one program counter (scoped_arms.cpp).
+  causal_clock acquired;  ///< all that it has acquired
+  causal_clock parted;    ///< all that the lanes had done from which it parted, at that time
+  snapshot arm_view;      ///< what its arm has done, in an operation that releases; empty in others
+  static constexpr size_t few_pending = 4;
+  std::vector<pending_acquire> pending;
+  size_t many_pending = few_pending;  ///< as many are looked through for what is not needed any more
+  std::array<remembered_location, 16> remembers;
+  // A plain access that the code under test makes now.
+  const void* store_address = nullptr;
+  size_t store_bytes = 0;
+  uint64_t store_step = 0;
+  bool stores_strongly = false;  ///< the store in progress is volatile
+  void* window_address = nullptr;
+  std::vector<std::byte> window_newest;  ///< what memory held before the window was opened
+  void* seen_address = nullptr;          ///< of the last window
+  std::vector<std::byte> seen;
+  uint64_t flag_step = 0;  ///< the store through which the lane learnt what it does not see
+};
+
+/// One granule's part of an access.
+struct part {
+  granule* in = nullptr;
+  uint8_t mask = 0;
+  uint32_t shift = 0;                    ///< in bits
+  remembered_location* place = nullptr;  ///< of the lane that makes the access
+};
+
+}  // namespace heddle::sim::scoped

@@ -1,0 +1,316 @@
+// The state of scoped memory in a normal form. Clocks, epochs and serials count up and never come back; but all that is ever done with
+// them is to compare them. So epochs become ranks among those that somebody may still compare with; what everybody knows already, and
+// what nobody can read or learn any more, is left out.
+#include <heddle/sim/base/state_key.h>
+#include <heddle/sim/memory/scoped/scoped_memory.h>
+#include <heddle/sim/run/world.h>
+
+#include <algorithm>
+
+namespace heddle::sim {
+
+class scoped_memory::normal_form {
+ public:
+  normal_form(const scoped_memory& of, const still_to_come& who) : of_(of), epochs_(of.lanes_used_) {
+    joined_.reserve(who.lanes.size());
+    for (const uint32_t lane : who.lanes) {
+      lanes_.push_back(lane);
+      clocks_.push_back(&of.lanes_[lane]->clock);
+      for (const still_to_come::end_of_others& each : who.joins) {
+        if (each.waits != lane) continue;
+        if (clocks_.back() == &of.lanes_[lane]->clock) clocks_.back() = &joined_.emplace_back(of.lanes_[lane]->clock);
+        joined_.back().join_all(of.lanes_[each.ends]->clock);
+      }
+    }
+    for (const void* object : who.objects)
+      if (const causal_clock* const known = of.objects_.find(reinterpret_cast<uintptr_t>(object)))
+        clocks_.push_back(known);
+  }
+
+  void tell(state_reader& to) {
+    // First the epochs that count, then everything in terms of them.
+    visit(nullptr);
+    for (std::vector<uint32_t>& each : epochs_) {
+      std::sort(each.begin(), each.end());
+      each.erase(std::unique(each.begin(), each.end()), each.end());
+    }
+    visit(&to);
+  }
+
+ private:
+  /// Of one thing; null while epochs are collected.
+  using maker = key_maker;
+
+  bool epoch_known(uint32_t lane, uint32_t epoch) const {
+    return std::all_of(clocks_.begin(), clocks_.end(), [&](const causal_clock* clock) {
+      return entry_of(clock->ordered, lane) >= epoch && entry_of(clock->what_is_seen(), lane) >= epoch;
+    });
+  }
+  /// Whether everybody knows the store by what comes before what, so that those who begin later do too.
+  bool message_known(const message& it) const {
+    for (size_t n = 0; n < clocks_.size(); ++n) {
+      if (n < lanes_.size() && (it.writer == lanes_[n] || it.was_observed_by(lanes_[n]))) continue;
+      const clock_entries& seen = clocks_[n]->what_is_seen();
+      const bool learnt = entry_of(seen, it.writer) >= it.epoch ||
+                          std::any_of(it.observers.begin(), it.observers.end(),
+                                      [&](const observer& one) { return entry_of(seen, one.lane) >= one.epoch; });
+      if (!learnt) return false;
+    }
+    return true;
+  }
+  bool teaches(const release_entry& given) const {
+    return given.is_release && !given.narrow && !epoch_known(given.releaser, given.epoch);
+  }
+
+  void epoch(maker* to, uint32_t lane, uint32_t epoch) {
+    if (to == nullptr) {
+      epochs_[lane].push_back(epoch);
+      return;
+    }
+    to->add(lane);
+    to->add(rank(lane, epoch));
+  }
+  /// How many of the epochs that count are not later.
+  uint64_t rank(uint32_t lane, uint32_t epoch) const {
+    const std::vector<uint32_t>& known = epochs_[lane];
+    return static_cast<uint64_t>(std::upper_bound(known.begin(), known.end(), epoch) - known.begin());
+  }
+  /// Whether somebody can learn from it.
+  bool entries(maker* to, const clock_entries& clock) const {
+    if (to == nullptr) return false;
+    bool any = false;
+    for (uint32_t lane = 0; lane < epochs_.size(); ++lane) {
+      if (epochs_[lane].empty()) continue;
+      const uint64_t place = rank(lane, entry_of(clock, lane));
+      any = any || place != 0;
+      to->add(place);
+    }
+    return any;
+  }
+  bool clock(maker* to, const causal_clock& told) const {
+    const bool ordered = entries(to, told.ordered);
+    return entries(to, told.what_is_seen()) || ordered;
+  }
+  void release(maker* to, const release_entry& given) {
+    epoch(to, given.releaser, given.epoch);
+    if (to == nullptr) return;
+    clock(to, *given.view);
+    to->add(uint64_t{given.reach} << 16 | uint64_t{given.machine_reach} << 8 | (given.as_written ? 1u : 0u));
+  }
+
+  void visit(state_reader* to) {
+    for (const uint32_t lane : lanes_) visit_lane(to, lane);
+    key_sum all;
+    for (size_t n = 0; n < of_.granules_used_; ++n) {
+      maker made;
+      if (visit_granule(to == nullptr ? nullptr : &made, of_.granules_[n])) all.add(made.key());
+    }
+    if (to == nullptr) return;
+    all.tell(*to);
+    for (const clock_table* each : {&of_.totals_, &of_.objects_}) {
+      key_sum told;
+      each->each([&](uint64_t key, const causal_clock& known) {
+        maker made;
+        made.add(key);
+        if (clock(&made, known)) told.add(made.key());
+      });
+      told.tell(*to);
+    }
+    maker fences;
+    entries(&fences, of_.host_fences_);
+    tell_key(*to, fences);
+  }
+
+  static void tell_key(state_reader& to, const maker& made) {
+    to.fact(made.key().low);
+    to.fact(made.key().high);
+  }
+
+  void visit_lane(state_reader* to, uint32_t lane) {
+    const lane_facts& mine = *of_.lanes_[lane];
+    maker made;
+    maker* const into = to == nullptr ? nullptr : &made;
+    clock(into, mine.clock);
+    if (mine.shares_counter) {
+      clock(into, mine.acquired);
+      clock(into, mine.parted);
+      if (into != nullptr) into->add(mine.arm_view ? 1 : 0);
+      if (mine.arm_view) clock(into, *mine.arm_view);
+    }
+    for (const lane_facts::fence_release& one : mine.fences) {
+      if (epoch_known(lane, one.epoch)) continue;
+      epoch(into, lane, one.epoch);
+      if (into == nullptr) continue;
+      clock(into, *one.view);
+      into->add(one.reach);
+    }
+    key_sum all;
+    for (const pending_acquire& one : mine.pending) {
+      const bool ordered = one.as_written && entry_of(mine.clock.ordered, one.given.releaser) < one.given.epoch;
+      const bool seen = one.seen && entry_of(mine.clock.what_is_seen(), one.given.releaser) < one.given.epoch;
+      if (!ordered && !seen) continue;
+      maker of_one;
+      release(to == nullptr ? nullptr : &of_one, one.given);
+      if (to == nullptr) continue;
+      of_one.add(reinterpret_cast<uintptr_t>(one.in->address));
+      of_one.add(uint64_t{one.mask} << 16 | uint64_t{one.apart} << 8 | (ordered ? 1u : 0u) | (seen ? 2u : 0u));
+      all.add(of_one.key());
+    }
+    if (to == nullptr) return;
+    all.tell(*to);
+    tell_key(*to, made);
+  }
+
+  /// False where there is nothing to tell but the newest value.
+  bool visit_granule(maker* to, const granule& in) {
+    bool tells = false;
+    if (to != nullptr) to->add(reinterpret_cast<uintptr_t>(in.address));
+    // From the newest on: what everybody knows hides what is older.
+    per_store kept{};
+    per_store known{};
+    uint8_t hidden = 0;
+    uint8_t open = 0;  // the bytes of which not everybody knows the newest
+    for (int n = in.count - 1; n >= 0; --n) {
+      const auto slot = static_cast<size_t>(n);
+      const message& one = *in.order[slot];
+      if ((one.mask & ~hidden) == 0) continue;
+      kept[slot] = true;
+      known[slot] = message_known(one);
+      if (known[slot])
+        hidden = static_cast<uint8_t>(hidden | one.mask);
+      else
+        open = static_cast<uint8_t>(open | one.mask);
+    }
+    for (size_t n = 0; n < in.count; ++n) {
+      if (!kept[n]) continue;
+      const message& one = *in.order[n];
+      const bool teaching = one.releases && std::any_of(one.releases->entries.begin(), one.releases->entries.end(),
+                                                        [&](const release_entry& given) { return teaches(given); });
+      if (known[n] && !teaching && (one.mask & open) == 0 && one.unordered.empty()) continue;
+      tells = true;
+      visit_message(to, in, one, n, known[n]);
+    }
+    if (open != 0 && to != nullptr) {
+      const auto base = static_cast<uint8_t>(in.base_readable & open & ~hidden);
+      to->add(base);
+      for (uint32_t byte = 0; byte < 8; ++byte)
+        if ((base >> byte & 1) != 0) to->add(in.base >> (8 * byte) & 0xff);
+    }
+    tells = visit_accesses(to, in) || tells;
+    // What lies in no allocation is told here or nowhere.
+    if (!of_.here_.memory().contains(in.address)) {
+      tells = true;
+      if (to != nullptr) to->bytes(in.address, granule_bytes);
+    }
+    return tells;
+  }
+
+  void visit_message(maker* to, const granule& in, const message& one, size_t n, bool known) {
+    if (!known) epoch(to, one.writer, one.epoch);
+    key_sum observers;
+    key_sum releases;
+    for (const observer& each : one.observers) {
+      if (known || epoch_known(each.lane, each.epoch) || knows_newer(in, n, each)) continue;
+      maker made;
+      epoch(to == nullptr ? nullptr : &made, each.lane, each.epoch);
+      observers.add(made.key());
+    }
+    if (one.releases)
+      for (const release_entry& given : one.releases->entries) {
+        if (!teaches(given)) continue;
+        maker made;
+        release(to == nullptr ? nullptr : &made, given);
+        releases.add(made.key());
+      }
+    if (to == nullptr) return;
+    to->add(uint64_t{one.mask} << 24 | uint64_t{one.readable} << 16 | uint64_t{one.reach} << 8 | (known ? 1u : 0u) |
+            (one.strong ? 2u : 0u) | (one.modifies ? 4u : 0u) | (one.host ? 8u : 0u) | (one.tso ? 16u : 0u) |
+            (one.host_saw ? 32u : 0u) | (!of_.link_.pool && one.step <= of_.arrived_in_order_ ? 64u : 0u));
+    to->add(one.value);
+    to->add(one.writer);
+    observers.tell(*to);
+    releases.tell(*to);
+    for (const message::racing& pair : one.unordered) {
+      const auto* const with = std::find(in.order.begin(), in.order.begin() + in.count, pair.with);
+      to->add(static_cast<uint64_t>(with - in.order.begin()) << 8 | static_cast<uint64_t>(n) << 1 |
+              (pair.found ? 1u : 0u));
+    }
+  }
+
+  /// Whether who knows of this observation knows of a newer store to the same bytes too, which hides this one.
+  static bool knows_newer(const granule& in, size_t n, const observer& of) {
+    for (size_t later = n + 1; later < in.count; ++later) {
+      const message& newer = *in.order[later];
+      if ((in.order[n]->mask & ~newer.mask) != 0 || !newer.unordered.empty()) continue;
+      if (newer.writer == of.lane && newer.epoch <= of.epoch) return true;
+      for (const observer& other : newer.observers)
+        if (other.lane == of.lane && other.epoch <= of.epoch) return true;
+    }
+    return false;
+  }
+
+  bool visit_accesses(maker* to, const granule& in) {
+    key_sum all;
+    bool any = false;
+    const auto visit_one = [&](const access_record& one) {
+      if (epoch_known(one.lane, one.epoch)) return;
+      any = true;
+      maker made;
+      epoch(to == nullptr ? nullptr : &made, one.lane, one.epoch);
+      made.add(uint64_t{one.mask} << 16 | uint64_t{one.reach} << 8 | (one.plain ? 1u : 0u) | (one.writes ? 2u : 0u));
+      all.add(made.key());
+    };
+    for (const access_record& one : in.accesses.plain_reads) visit_one(one);
+    for (const access_record& one : in.accesses.plain_writes) visit_one(one);
+    if (of_.notes_ == nullptr || of_.notes_->compared.contains(in.address)) {
+      in.accesses.atomic_reads.each(visit_one);
+      in.accesses.atomic_writes.each(visit_one);
+    }
+    if (to != nullptr) all.tell(*to);
+    return any;
+  }
+
+  const scoped_memory& of_;
+  std::vector<uint32_t> lanes_;
+  std::vector<const causal_clock*> clocks_;    ///< of the lanes, then of the objects
+  std::vector<causal_clock> joined_;           ///< of those that wait for others
+  std::vector<std::vector<uint32_t>> epochs_;  ///< by lane: those with which somebody may still compare
+};
+
+bool scoped_memory::tell(state_reader& to, const still_to_come& who) {
+  for (const uint32_t id : who.lanes) look_at_deferred(*here_.lane_of(id), *lanes_[id], nullptr);
+  normal_form(*this, who).tell(to);
+  return true;
+}
+
+bool scoped_memory::is_accessed_beside(const lane& self, const void* address, size_t size_bytes) const {
+  const clock_entries& ordered = lanes_[self.id]->clock.ordered;
+  const auto beside = [&](const access_record& one) {
+    return one.lane != self.id && entry_of(ordered, one.lane) < one.epoch;
+  };
+  for (size_t n = 0; n < granules_used_; ++n) {
+    const granule& in = granules_[n];
+    if (static_cast<size_t>(in.address - static_cast<const std::byte*>(address)) >= size_bytes) continue;
+    const access_history& all = in.accesses;
+    if (std::any_of(all.plain_reads.begin(), all.plain_reads.end(), beside) ||
+        std::any_of(all.plain_writes.begin(), all.plain_writes.end(), beside))
+      return true;
+  }
+  return false;
+}
+
+bool scoped_memory::may_be_read(const granule& in, uint8_t n) const {
+  const message& oldest = *in.order[n];
+  for (size_t id = 0; id < lanes_used_; ++id) {
+    const lane& who = *here_.lane_of(static_cast<uint32_t>(id));
+    if (who.state == lane_state::ended) continue;
+    uint8_t left = oldest.mask;
+    for (uint8_t later = n + 1; later < in.count; ++later)
+      if (knows_by_causality(who, *lanes_[id], *in.order[later]))
+        left = static_cast<uint8_t>(left & ~in.order[later]->mask);
+    if (left != 0) return true;
+  }
+  return false;
+}
+
+}  // namespace heddle::sim

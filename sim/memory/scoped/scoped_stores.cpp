@@ -1,0 +1,233 @@
+// How a store of scoped memory is made: what it releases, and where it comes in its location's order.
+#include <heddle/sim/memory/scoped/scoped_inline.h>
+
+#include <algorithm>
+
+namespace heddle::sim {
+
+void scoped_memory::put(lane& self, lane_facts& mine, const part& at, uint64_t value, const operation& how, bool plain,
+                        const message* modified, bool modifies, bool anywhere) {
+  granule& in = *at.in;
+  message& fresh = *take_message();
+  fresh.serial = in.newest = ++serials_;
+  fresh.value = value;
+  fresh.mask = fresh.readable = at.mask;
+  fresh.strong = !plain;
+  fresh.modifies = modifies;
+  fresh.host = mine.host;
+  fresh.tso = mine.tso;
+  fresh.reach = reach_of(mine, how);
+  fresh.writer = self.id;
+  fresh.epoch = mine.epoch;
+  fresh.step = plain || how.kind == operation_kind::volatile_store ? mine.store_step : here_.this_step();
+  give_releases(self, mine, in, fresh, how, plain, modified);
+  if (in.count >= machine_.history) forget_oldest(in);
+  // Nearly always the lane knows the newest, and thereby that all older ones are overwritten. A read-modify-write comes behind
+  // what it read, and behind all else.
+  const message* const newest = modifies ? nullptr : latest(in, in.count - 1, at.mask);
+  if (newest == nullptr || (!in.races(*newest) && knows_by_causality(self, mine, *newest))) {
+    in.order[in.count++] = &fresh;
+    scoped::write_bytes(in.address, at.mask, value);
+    return;
+  }
+  const int position = place_among_unknown(self, mine, at, fresh, plain, anywhere);
+  std::copy_backward(in.order.begin() + position, in.order.begin() + in.count, in.order.begin() + in.count + 1);
+  in.order[static_cast<size_t>(position)] = &fresh;
+  ++in.count;
+  const bool at_end = position + 1 == in.count;
+  if (!at_end && wants_reasons()) [[unlikely]]
+    if (const message* const newer = latest(in, in.count - 1, at.mask); newer != &fresh)
+      here_.stands_behind(fresh.step, newer->step);
+  scoped::write_bytes(in.address, at.mask, at_end ? value : value_at(in, in.count - 1));
+}
+
+int scoped_memory::place_among_unknown(lane& self, lane_facts& mine, const part& at, message& fresh, bool plain,
+                                       bool anywhere) {
+  granule& in = *at.in;
+  per_store racing{};
+  bool races = false;
+  for (int n = in.count - 1; n >= 0; --n) {
+    const auto slot = static_cast<size_t>(n);
+    const message& one = *in.order[slot];
+    if ((one.mask & at.mask) == 0) continue;
+    const bool known = knows_by_causality(self, mine, one);
+    racing[slot] = !known && one.mask == at.mask && !morally_strong(mine, plain, fresh.reach, at.mask, one, false);
+    races = races || racing[slot] || !one.unordered.empty();
+    if (known && one.unordered.empty()) break;
+  }
+  int position = in.count;
+  const message* const newest = anywhere ? latest(in, in.count - 1, at.mask) : nullptr;
+  if (newest != nullptr && newest->writer != self.id && here_.may_be_late(self)) {
+    place_list places;
+    places.add(position);
+    for (int n = in.count - 1; n >= 0; --n) {
+      const message& one = *in.order[static_cast<size_t>(n)];
+      if ((one.mask & at.mask) == 0) continue;
+      // All stores of an x86 host become visible in one order: that in which they are made here.
+      if (one.modifies || (one.tso && mine.tso) || knows_by_causality(self, mine, one)) break;
+      if (!races || fits(in, n, at.mask, racing)) places.add(n);
+    }
+    if (places.count() > 1) position = places[here_.pick(self, places.count(), scheduler::choice_kind::place)];
+  }
+  if (races) {
+    in.has_unordered = true;
+    const per_store related = related_to(in, position, at.mask, racing);
+    const auto comes_before = [&](const message::racing& pair) {
+      for (int older = 0; older < position; ++older)
+        if (in.order[static_cast<size_t>(older)] == pair.with) return related[static_cast<size_t>(older)];
+      return false;
+    };
+    for (int n = 0; n < in.count; ++n) {
+      const auto slot = static_cast<size_t>(n);
+      message& one = *in.order[slot];
+      // The later of the two in the list remembers it.
+      if (racing[slot] && !related[slot])
+        (n < position ? fresh : one).unordered.push_back({n < position ? &one : &fresh});
+      if (n >= position && related[slot]) std::erase_if(one.unordered, comes_before);
+    }
+  }
+  return position;
+}
+
+// Coherence is transitive: what overwrites one that overwrites another overwrites that one too.
+scoped_memory::per_store scoped_memory::related_to(const granule& in, int position, uint8_t mask,
+                                                   const per_store& racing) {
+  per_store related{};
+  const auto at = [&](int n) -> const message& { return *in.order[static_cast<size_t>(n)]; };
+  for (int n = position - 1; n >= 0; --n) {
+    if ((at(n).mask & mask) == 0) continue;
+    bool through = !racing[static_cast<size_t>(n)];
+    for (int between = n + 1; between < position && !through; ++between)
+      through = related[static_cast<size_t>(between)] && at(between).races_with(&at(n)) == nullptr;
+    related[static_cast<size_t>(n)] = through;
+  }
+  for (int n = position; n < in.count; ++n) {
+    if ((at(n).mask & mask) == 0) continue;
+    bool through = !racing[static_cast<size_t>(n)];
+    for (int between = position; between < n && !through; ++between)
+      through = related[static_cast<size_t>(between)] && at(n).races_with(&at(between)) == nullptr;
+    related[static_cast<size_t>(n)] = through;
+  }
+  return related;
+}
+
+// A store that comes after one and before another puts those two in order. That cannot be once a load has found the one although its
+// lane knew the other; at the end there is always room.
+bool scoped_memory::fits(const granule& in, int position, uint8_t mask, const per_store& racing) {
+  const per_store related = related_to(in, position, mask, racing);
+  for (int later = position; later < in.count; ++later) {
+    if (!related[static_cast<size_t>(later)]) continue;
+    for (int older = 0; older < position; ++older) {
+      const message::racing* const pair =
+          in.order[static_cast<size_t>(later)]->races_with(in.order[static_cast<size_t>(older)]);
+      if (pair != nullptr && pair->found && related[static_cast<size_t>(older)]) return false;
+    }
+  }
+  return true;
+}
+
+// What this store releases: all that its lane did, if it is a release; what a fence before it has released; and what the stores that
+// it continues have released (PTX ISA, "Release and acquire patterns", "Observation order").
+[[gnu::always_inline]] inline void scoped_memory::give_releases(lane& self, lane_facts& mine, granule& in,
+                                                                message& fresh, const operation& how, bool plain,
+                                                                const message* modified) {
+  const auto reach = reach_of(mine, how);
+  const bool is_release = !plain && releases(how.order);
+  const bool releases_itself = is_release || mine.tso || wants_reasons();
+  const auto list = [&]() -> std::vector<release_entry>& {
+    if (!fresh.releases) fresh.releases = release_lists_.take();
+    return fresh.releases.edit().entries;
+  };
+  fresh.chain = fresh.serial;
+  if (!plain) {
+    // Mostly a read-modify-write has nothing to add.
+    const bool narrow = modified != nullptr && !morally_strong(mine, false, reach, fresh.mask, *modified, true);
+    if (modified != nullptr && !narrow) fresh.chain = modified->chain;
+    const bool adds_nothing = modified != nullptr && !narrow && !releases_itself && mine.fences.empty();
+    for (int n = in.count - 1; n >= 0; --n) {
+      const message& earlier = *in.order[static_cast<size_t>(n)];
+      if (earlier.writer != self.id || earlier.mask != fresh.mask || !earlier.strong) continue;
+      if (&earlier != modified && earlier.releases)
+        for (const release_entry& given : earlier.releases->entries)
+          if (given.releaser == self.id && given.is_release && given.as_written) pass_on(list(), given, false);
+      break;
+    }
+    if (modified != nullptr && modified->releases) {
+      const std::vector<release_entry>& continued = modified->releases->entries;
+      if (adds_nothing && !fresh.releases &&
+          std::all_of(continued.begin(), continued.end(), [](const release_entry& one) { return one.is_release; }))
+        fresh.releases = modified->releases;
+      else
+        for (const release_entry& given : continued)
+          if (given.is_release) pass_on(list(), given, narrow);
+    }
+    for (const lane_facts::fence_release& fenced : mine.fences)
+      if (!is_release || fenced.reach > reach)
+        add_release(list(), {.view = fenced.view,
+                             .releaser = self.id,
+                             .epoch = fenced.epoch,
+                             .reach = fenced.reach,
+                             .machine_reach = machine_reach(mine, fenced.reach),
+                             .as_written = true,
+                             .narrow = false,
+                             .is_release = true,
+                             .step = fenced.reach < reach ? fenced.step : fresh.step});
+  }
+  if (!releases_itself) return;
+  const auto tell = [&](release_entry& own) {
+    own.view = is_release ? released_view(mine) : snapshot_of(mine);
+    own.releaser = self.id;
+    own.epoch = mine.epoch;
+    own.reach = is_release ? reach : uint8_t{same_wave};
+    own.machine_reach = machine_reach(mine, reach);
+    own.as_written = is_release;
+    own.is_release = is_release || mine.tso;
+    own.step = fresh.step;
+  };
+  std::vector<release_entry>& given = list();
+  if (!given.empty()) {
+    release_entry own;
+    tell(own);
+    forget_covered(given, own);
+  }
+  tell(scheduler::append(given));
+  if (is_release) mine.arm_view = snapshot();
+  new_epoch(self, mine);
+}
+
+[[gnu::always_inline]] inline void scoped_memory::add_release(std::vector<release_entry>& to,
+                                                              release_entry&& given) const {
+  if (!to.empty()) forget_covered(to, given);
+  scheduler::append(to, std::move(given));
+}
+
+void scoped_memory::forget_covered(std::vector<release_entry>& to, const release_entry& given) const {
+  if (given.is_release && !given.narrow)
+    std::erase_if(to, [&](const release_entry& old) {
+      if (old.as_written && !given.as_written) return false;
+      if (old.releaser == given.releaser) return old.epoch <= given.epoch && old.reach <= given.reach;
+      // Whoever can acquire the old one can acquire the new one, and then knows what the old one gives.
+      const bool reaches_as_far =
+          given.reach == same_system || (given.reach == same_device && old.reach <= same_device &&
+                                         lanes_[given.releaser]->side == lanes_[old.releaser]->side);
+      return given.as_written && reaches_as_far && entry_of(given.view->ordered, old.releaser) >= old.epoch &&
+             entry_of(given.view->what_is_seen(), old.releaser) >= old.epoch;
+    });
+}
+
+// A store may continue the same release along more than one way: it is kept once, and of several by one lane, the latest.
+void scoped_memory::pass_on(std::vector<release_entry>& to, const release_entry& given, bool narrow) {
+  const auto covers = [](const release_entry& one, const release_entry& other) {
+    return one.releaser == other.releaser && one.as_written == other.as_written && one.is_release && other.is_release &&
+           one.epoch >= other.epoch && one.reach >= other.reach && one.machine_reach >= other.machine_reach &&
+           (!one.narrow || other.narrow);
+  };
+  release_entry passed_on = given;
+  passed_on.narrow = given.narrow || narrow;
+  for (const release_entry& known : to)
+    if (covers(known, passed_on)) return;
+  std::erase_if(to, [&](const release_entry& known) { return covers(passed_on, known); });
+  scheduler::append(to, std::move(passed_on));
+}
+
+}  // namespace heddle::sim

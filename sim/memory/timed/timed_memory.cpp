@@ -1,0 +1,221 @@
+#include <heddle/sim/memory/timed/timed_memory.h>
+#include <heddle/sim/run/world.h>
+
+#include <utility>
+
+namespace heddle::sim {
+
+void timed_memory::begin_run(late_memory* inner, const time_settings& costs, call_times& into) {
+  inner_ = inner == nullptr ? &immediate_ : inner;
+  costs_ = costs;
+  into_ = &into;
+  clock_.reset(costs.heavy, into.runs++);
+  lanes_.clear();
+  starter_ = nullptr;
+  found_step_ = 0;
+}
+
+// -- where memory is ---------------------------------------------------------------------------------------------------------------
+
+bool timed_memory::is_across(const lane& who, const void* address) const {
+  constexpr uint32_t host = ~uint32_t{0};
+  const uint32_t near_to = who.is_host() ? host : who.of->gpu;
+  const heap& memory = here_.memory();
+  // Variables of the program, and the C++ heap, are the host's.
+  const allocation* const known = memory.contains(address) ? memory.nearest(address) : nullptr;
+  if (known == nullptr) return near_to != host;
+  if (known->kind == memory_kind::shared) return near_to != (costs_.shared_on_device ? 0 : host);
+  if (near_to == host) return true;
+  const device_set& devices = here_.devices();
+  const auto offset = static_cast<size_t>(static_cast<const std::byte*>(address) - known->base);
+  return near_to != (devices.places_memory() ? devices.gpu_of(known->base, offset) : known->device);
+}
+
+uint64_t timed_memory::round_trip(const lane& who, const void* address) {
+  if (is_across(who, address)) return clock_.drawn(costs_.read);
+  return clock_.drawn(who.is_host() ? costs_.host_memory : costs_.device_memory);
+}
+
+// -- accesses ----------------------------------------------------------------------------------------------------------------------
+
+uint64_t timed_memory::load(lane& self, const operation& how) {
+  found_step_ = 0;
+  const uint64_t value = inner_->load(self, how);
+  if (copies(self)) return value;
+  if (how.order == memory_order::seq_cst) fence_before(self, how);
+  clock_.reads(self.id, {.place = how.place,
+                         .address = how.address,
+                         .value = value,
+                         .store_step = found_step_,
+                         .takes = round_trip(self, how.address),
+                         .extra = how.kind == operation_kind::wait ? costs_.wake : 0});
+  return value;
+}
+
+void timed_memory::store(lane& self, const operation& how, uint64_t value) {
+  inner_->store(self, how, value);
+  if (!copies(self)) fence_before(self, how);
+  const bool is_late = !copies(self) && is_across(self, how.address);
+  clock_.stores(self.id, how.address, value, here_.this_step(), is_late ? clock_.drawn(costs_.posted) : 0);
+}
+
+uint64_t timed_memory::read_modify_write(lane& self, const operation& how, const modification& next) {
+  found_step_ = 0;
+  const uint64_t old = inner_->read_modify_write(self, how, next);
+  const uint64_t all_bits = how.size_bytes < 8 ? (uint64_t{1} << how.size_bytes * 8) - 1 : ~uint64_t{0};
+  const bool writes = next.writes == nullptr || next.writes(next.context, old);
+  const uint64_t stored = writes ? next.apply(next.context, old) & all_bits : old;
+  fence_before(self, how);
+  // Rings go one way.
+  if (how.kind == operation_kind::notify && is_across(self, how.address)) {
+    clock_.stores(self.id, how.address, stored, here_.this_step(), clock_.drawn(costs_.posted));
+    return old;
+  }
+  const virtual_clock::look look = {.place = how.place,
+                                    .address = how.address,
+                                    .value = old,
+                                    .store_step = found_step_,
+                                    .takes = round_trip(self, how.address),
+                                    .extra = 0};
+  // One that leaves the value as it was is a read.
+  if (stored == old)
+    clock_.reads(self.id, look);
+  else
+    clock_.replaces(self.id, look, stored, here_.this_step());
+  return old;
+}
+
+wide_value timed_memory::load_wide(lane& self, const operation& how) {
+  const wide_value value = inner_->load_wide(self, how);
+  if (copies(self)) return value;
+  if (how.order == memory_order::seq_cst) fence_before(self, how);
+  clock_.reads(self.id, {.place = how.place,
+                         .address = how.address,
+                         .value = value.low,
+                         .store_step = 0,
+                         .takes = round_trip(self, how.address),
+                         .extra = 0});
+  return value;
+}
+
+void timed_memory::store_wide(lane& self, const operation& how, wide_value value) {
+  inner_->store_wide(self, how, value);
+  if (!copies(self)) fence_before(self, how);
+  const bool is_late = !copies(self) && is_across(self, how.address);
+  clock_.stores(self.id, how.address, value.low, here_.this_step(), is_late ? clock_.drawn(costs_.posted) : 0);
+}
+
+wide_value timed_memory::modify_wide(lane& self, const operation& how, const wide_modification& next) {
+  const wide_value old = inner_->modify_wide(self, how, next);
+  const bool writes = next.writes == nullptr || next.writes(next.context, old);
+  const wide_value stored = writes ? next.apply(next.context, old) : old;
+  fence_before(self, how);
+  const virtual_clock::look look = {.place = how.place,
+                                    .address = how.address,
+                                    .value = old.low,
+                                    .store_step = 0,
+                                    .takes = round_trip(self, how.address),
+                                    .extra = 0};
+  if (stored == old)
+    clock_.reads(self.id, look);
+  else
+    clock_.replaces(self.id, look, stored.low, here_.this_step());
+  return old;
+}
+
+void timed_memory::before_plain_load(lane& self, const operation& how) {
+  inner_->before_plain_load(self, how);
+  if (copies(self)) return;
+  const uint64_t takes = round_trip(self, how.address);
+  if (how.kind != operation_kind::volatile_load) return clock_.reads_beside(self.id, takes);
+  clock_.reads(self.id, {.place = how.place,
+                         .address = how.address,
+                         .value = watched::value_at(how.address, how.size_bytes),
+                         .store_step = 0,
+                         .takes = takes,
+                         .extra = 0});
+}
+
+void timed_memory::before_plain_store(lane& self, const operation& how) {
+  inner_->before_plain_store(self, how);
+  const bool is_late = !copies(self) && is_across(self, how.address);
+  clock_.stores_plainly(self.id, is_late ? clock_.drawn(costs_.posted) : 0);
+}
+
+void timed_memory::fence_before(const lane& self, const operation& how) {
+  if (self.is_host() || how.reach != scope::system || !releases(how.order)) return;
+  clock_.fences(self.id, clock_.drawn(costs_.fence), costs_.drains);
+}
+
+void timed_memory::fence(lane& self, const operation& how) {
+  inner_->fence(self, how);
+  if (!self.is_host() && how.reach == scope::system && !copies(self))
+    clock_.fences(self.id, clock_.drawn(costs_.fence), costs_.drains);
+}
+
+// -- what orders lanes -------------------------------------------------------------------------------------------------------------
+
+void timed_memory::begins(lane& fresh, const lane* by) {
+  inner_->begins(fresh, by);
+  if (fresh.id >= lanes_.size()) lanes_.resize(fresh.id + size_t{1});
+  lanes_[fresh.id] = {};
+  const lane* const after = by != nullptr ? by : fresh.is_host() ? nullptr : starter_;
+  clock_.begins(fresh.id, after == nullptr ? 0 : clock_.now(after->id));
+  lanes_[fresh.id].launched = !fresh.is_host();
+}
+
+void timed_memory::meet(lane* const* lanes, size_t count) {
+  inner_->meet(lanes, count);
+  carry(lanes, count);
+}
+
+void timed_memory::carry(lane* const* lanes, size_t count) {
+  numbers_.clear();
+  for (size_t n = 0; n < count; ++n) numbers_.push_back(lanes[n]->id);
+  clock_.meet(numbers_);
+}
+
+void timed_memory::order(const lane& first, lane& then) {
+  inner_->order(first, then);
+  clock_.follows(first.id, then.id);
+}
+
+void timed_memory::release_object(lane& self, const void* object) {
+  inner_->release_object(self, object);
+  clock_.gives(self.id, object);
+}
+
+void timed_memory::acquire_object(lane& self, const void* object) {
+  inner_->acquire_object(self, object);
+  // A lane that begins acquires its launch first.
+  const bool begins = std::exchange(lanes_[self.id].launched, false);
+  clock_.takes(self.id, object, begins ? clock_.drawn(costs_.launch) : 0);
+}
+
+// -- copies and calls --------------------------------------------------------------------------------------------------------------
+
+bool timed_memory::copies(const lane& who) const { return lanes_[who.id].in_copies != 0; }
+
+void timed_memory::copy_begins(const lane& who, size_t size_bytes) {
+  if (lanes_[who.id].in_copies++ == 0) clock_.passes(who.id, clock_.drawn(costs_.copy) + costs_.copy_byte * size_bytes);
+}
+
+void timed_memory::copy_ends(const lane& who) { --lanes_[who.id].in_copies; }
+
+void timed_memory::call_begins(const lane& who) {
+  lane_calls& of = lanes_[who.id];
+  if (of.depth++ != 0) return;
+  ++into_->begun;
+  clock_.gets_on(who.id);
+  of.begun_at = clock_.now(who.id);
+}
+
+void timed_memory::call_ends(const lane& who, bool answered) {
+  lane_calls& of = lanes_[who.id];
+  if (of.depth == 0) return;
+  --of.depth;
+  if (of.depth != 0 || !answered) return;
+  into_->took_ps.push_back(clock_.now(who.id) - of.begun_at);
+}
+
+}  // namespace heddle::sim

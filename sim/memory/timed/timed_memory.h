@@ -1,0 +1,101 @@
+// Stands between a run and its memory, and keeps the run's virtual time (virtual_clock.h): everything that orders lanes comes by here. It
+// changes nothing and asks for no choice, so that a run with it is the run without it, to the bit.
+#pragma once
+
+#include <heddle/sim/call_times.h>
+#include <heddle/sim/memory/immediate_memory.h>
+#include <heddle/sim/memory/late_memory.h>
+#include <heddle/sim/memory/timed/settings.h>
+#include <heddle/sim/memory/timed/virtual_clock.h>
+
+#include <vector>
+
+namespace heddle::sim {
+
+class timed_memory final : public late_memory {
+ public:
+  explicit timed_memory(world& here) : here_(here) {}
+
+  /// The run that begins has this memory; null: one memory for all. Its calls are told to `into`.
+  void begin_run(late_memory* inner, const time_settings& costs, call_times& into);
+
+  // -- what memory is not told of
+
+  /// The lanes meet in something that carries values, and orders nothing else.
+  void carry(lane* const* lanes, size_t count);
+  /// The load that the lane is making has found the store of that step.
+  void found(uint64_t store_step) { found_step_ = store_step; }
+  /// Blocks that start now start because of what the lane does.
+  void starts_blocks(const lane& because) { starter_ = &because; }
+  /// What the lane does until the copy has ended is the copy, of so many bytes.
+  void copy_begins(const lane& who, size_t size_bytes);
+  void copy_ends(const lane& who);
+  void call_begins(const lane& who);
+  /// `answered`: it has come to something, and counts.
+  void call_ends(const lane& who, bool answered);
+
+  // -- late_memory
+
+  void reset() override { inner_->reset(); }
+  void begins(lane& fresh, const lane* by) override;
+  void let_arrive(lane& self) override { inner_->let_arrive(self); }
+  bool all_arrives(lane& self) override { return inner_->all_arrives(self); }
+  bool something_arrives(lane& self) override { return inner_->something_arrives(self); }
+  uint64_t load(lane& self, const operation& how) override;
+  void store(lane& self, const operation& how, uint64_t value) override;
+  uint64_t read_modify_write(lane& self, const operation& how, const modification& next) override;
+  void fence(lane& self, const operation& how) override;
+  wide_value load_wide(lane& self, const operation& how) override;
+  void store_wide(lane& self, const operation& how, wide_value value) override;
+  wide_value modify_wide(lane& self, const operation& how, const wide_modification& next) override;
+  void before_plain_load(lane& self, const operation& how) override;
+  void before_plain_store(lane& self, const operation& how) override;
+  void after_plain(lane& self) override { inner_->after_plain(self); }
+  void see_again(lane& self) override { inner_->see_again(self); }
+  void meet(lane* const* lanes, size_t count) override;
+  void order(const lane& first, lane& then) override;
+  void arm(arm_event what, lane* const* lanes, size_t count) override { inner_->arm(what, lanes, count); }
+  bool is_part_of_store(lane& self, const operation& how, const lane& by) override {
+    return inner_->is_part_of_store(self, how, by);
+  }
+  void release_object(lane& self, const void* object) override;
+  void acquire_object(lane& self, const void* object) override;
+  void released(lane& self, const void* address, size_t size_bytes) override {
+    inner_->released(self, address, size_bytes);
+  }
+  bool tell(state_reader& to, const still_to_come& who) override { return inner_->tell(to, who); }
+  bool is_under_way() const override { return inner_->is_under_way(); }
+  bool finds_nothing_new(const lane& who) override { return inner_->finds_nothing_new(who); }
+  bool is_accessed_beside(const lane& who, const void* address, size_t size_bytes) const override {
+    return inner_->is_accessed_beside(who, address, size_bytes);
+  }
+  void take_notes(search_notes* into) override { inner_->take_notes(into); }
+  std::string overtakings() const override { return inner_->overtakings(); }
+
+ private:
+  /// What the clock does not know of a lane.
+  struct lane_calls {
+    uint32_t depth = 0;      ///< calls within calls are part of the outermost one
+    uint64_t begun_at = 0;   ///< that one
+    bool launched = false;   ///< it is of a kernel, and has not taken over when that was launched
+    uint32_t in_copies = 0;  ///< it performs a copy, which takes as long as copies do
+  };
+
+  bool copies(const lane& who) const;
+  bool is_across(const lane& who, const void* address) const;
+  uint64_t round_trip(const lane& who, const void* address);
+  void fence_before(const lane& self, const operation& how);
+
+  world& here_;
+  late_memory* inner_ = nullptr;
+  immediate_memory immediate_;
+  time_settings costs_;
+  call_times* into_ = nullptr;
+  virtual_clock clock_;
+  std::vector<lane_calls> lanes_;
+  std::vector<uint32_t> numbers_;  ///< of lanes that meet
+  const lane* starter_ = nullptr;
+  uint64_t found_step_ = 0;
+};
+
+}  // namespace heddle::sim

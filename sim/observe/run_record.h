@@ -1,0 +1,138 @@
+// A recorded run as data, for who draws it: numbers where a report has words, and each text once.
+#pragma once
+
+#include <heddle/sim/code/source_line.h>
+#include <heddle/sim/machine/operation.h>
+
+#include <cstdint>
+#include <string>
+#include <vector>
+
+namespace heddle::sim {
+
+/// Somebody waits for somebody else at the end of a run.
+struct wait_edge {
+  std::string from;  ///< "wave 1", "host server"; lanes of a wave where they wait for others of it
+  std::string to;
+  std::string over;        ///< what it waits for: "ports+0x80"
+  uint32_t from_wave = 0;  ///< run_record::waves
+  uint32_t to_wave = 0;
+  bool supposed = false;  ///< nothing is known to store to what it waits for: it may be up to any that is left
+  bool on_cycle = false;  ///< of any length, with supposed edges
+  std::string why = {};   ///< what is known from other schedules; mostly empty
+};
+
+/// Something waits, and what it waits for is known of nothing.
+struct unknown_wait {
+  std::string from;
+  std::string over;
+  std::string why;  ///< "which nothing has stored to"
+  uint32_t from_wave = 0;
+};
+
+/// Why a lane does not go on.
+enum class wait_reason : uint8_t {
+  change,      ///< of something that it has read
+  collective,  ///< lanes of its wave have not come
+  barrier,     ///< lanes of its block have not come
+  mutex,       ///< somebody holds it
+  device,      ///< a launch has not ended
+  join,        ///< a host thread has not ended
+  call,        ///< another call that blocks
+  masked_off,  ///< other lanes of its wave have the program counter
+};
+
+struct run_record {
+  static constexpr uint32_t none = ~uint32_t{0};
+  static constexpr uint64_t never = ~uint64_t{0};
+
+  /// A wave of the device, or a host thread.
+  struct wave {
+    std::string name;  ///< "wave 1", "host server"
+    bool host = false;
+    uint32_t block = 0;
+    uint64_t launched = 0;  ///< behind which step; of a host thread, when it was spawned
+    bool placed = false;    ///< it has had its place on the device
+    bool ended = false;
+  };
+  struct actor {
+    std::string name;  ///< "wave 1 lane 0", "host server"
+    uint32_t wave = 0;
+    uint32_t lane = 0;
+    uint64_t begun = 0;      ///< behind which step it could take one
+    uint64_t ended = never;  ///< behind which step it was over
+  };
+  /// One performed operation.
+  struct step {
+    uint32_t actor = 0;
+    uint32_t operation = none;  ///< texts: "load acquire system"
+    operation_kind kind = operation_kind::none;
+    uint32_t place = none;  ///< texts: "ports+0x80"
+    uint32_t calls = none;  ///< where in the source, in `call_chains`
+    uint32_t size_bytes = 0;
+    uint64_t address = 0;
+    uint64_t value = 0;  ///< that was read or written; of a read-modify-write, that was found
+    bool has_value = false;
+    bool changes = false;  ///< memory holds something else than before
+    bool is_old = false;   ///< of a load: a newer value was there
+    bool lost = false;     ///< of a ring: it never arrives
+    uint64_t after = 0;    ///< what memory holds behind it, where it changes it
+    uint64_t reads =
+        never;  ///< the step that stored what it has read; 0: what was there in the beginning; never: unknown
+    uint64_t arrived =
+        never;  ///< of a store or ring: the step behind which it was in memory; never: it was still under way
+    uint64_t missed = never;  ///< of a load that `is_old`: the step of the newest store, where it is known
+    uint64_t behind = never;  ///< of a store: the step of a newer one that it counts as older than
+    bool spurious = false;    ///< a weak compare-exchange that failed for no reason
+    bool woke = false;        ///< of a pause: its lane went on for no reason
+  };
+  /// Memory, of at most 8 bytes, holds another value.
+  struct change {
+    uint64_t step = 0;  ///< from behind this one on
+    uint32_t actor = 0;
+    uint32_t place = none;  ///< texts
+    uint64_t address = 0;
+    uint32_t size_bytes = 0;
+    uint64_t value = 0;
+  };
+  struct wait {
+    uint32_t actor = 0;
+    uint64_t from = 0;  ///< behind this step it waits
+    uint64_t to = never;
+    wait_reason why = wait_reason::change;
+    uint32_t text = none;   ///< texts: what it waits for
+    uint32_t calls = none;  ///< in `call_chains`
+  };
+  /// Slots of a protocol, as the program has named them (named_slots.h).
+  struct slots {
+    std::string name;
+    std::string each;  ///< "port", "slot"
+    uint32_t count = 0;
+    uint32_t slots_per_word = 1;
+    bool four_phase = false;
+    uint64_t client_outbox = 0;  ///< addresses
+    uint64_t server_outbox = 0;
+    uint64_t client_locks = 0;
+    uint64_t server_locks = 0;
+  };
+
+  std::vector<std::string> texts;
+  std::vector<std::vector<source_line>> call_chains;  ///< innermost first
+  std::vector<wave> waves;
+  std::vector<actor> actors;
+  uint64_t first_step = 1;  ///< number of steps[0]; those before it are left out
+  std::vector<step> steps;
+  std::vector<change> changes;  ///< in order; those of the steps that are left out too
+  std::vector<wait> waits;      ///< in order of their beginnings
+  std::vector<slots> named;
+  std::vector<wait_edge> edges;       ///< who waits for whom when the verdict was certain
+  std::vector<unknown_wait> unknown;  ///< who waits, and nothing is known for whom
+  /// A cycle among `edges`, in order: the shortest of those that are known; else one with the fewest supposed edges, of these with the most that
+  /// are known.
+  std::vector<size_t> circle;
+  /// What the machine answered otherwise than by default, in order, each in a sentence; not who has turns.
+  std::vector<std::string> odd;
+  uint64_t judged = never;  ///< behind which step the hang was certain; what follows shows whether others could end it
+};
+
+}  // namespace heddle::sim

@@ -1,0 +1,128 @@
+#include <heddle/scheduler/append.h>
+#include <heddle/scheduler/printable.h>
+#include <heddle/sim/space/address_space.h>
+#include <heddle/sim/space/heap.h>
+
+#include <sys/mman.h>
+
+#include <algorithm>
+#include <cerrno>
+#include <cstdint>
+#include <cstdio>
+#include <cstring>
+
+namespace heddle::sim {
+namespace {
+constexpr size_t gap_bytes = 256;
+constexpr size_t least_bytes = size_t{1} << 20;
+
+/// Null when nothing could be mapped there, or something is.
+std::byte* map_at(void* address, size_t size_bytes) {
+  constexpr int flags = MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE;
+  void* const mapped = mmap(address, size_bytes, PROT_READ | PROT_WRITE,
+                            address == nullptr ? flags : flags | MAP_FIXED_NOREPLACE, -1, 0);
+  if (mapped == MAP_FAILED) return nullptr;
+  if (address == nullptr || mapped == address) return static_cast<std::byte*>(mapped);
+  // A kernel that does not know the flag maps elsewhere.
+  munmap(mapped, size_bytes);
+  errno = EEXIST;
+  return nullptr;
+}
+}  // namespace
+
+heap::heap() : reserved_bytes_(share_of_address_space(capacity_bytes, 16)) {
+  if (reserved_bytes_ == capacity_bytes) {
+    base_ = map_at(nullptr, capacity_bytes);
+    if (base_ != nullptr) return;
+    reserved_bytes_ = size_t{1} << 30;
+  }
+  // An address belongs to the heap by where it lies, between the base and the capacity behind it: fewer bytes must lie where there is
+  // nothing else so far behind them. Kernels map from the top of the address space down, and programs begin at its bottom or above 85 TiB.
+  constexpr uintptr_t first = uintptr_t{32} << 40;
+  constexpr size_t most_places = 512;
+  for (; reserved_bytes_ >= least_bytes; reserved_bytes_ /= 2)
+    for (size_t place = 0; place < most_places; ++place) {
+      base_ = map_at(reinterpret_cast<void*>(first + place * capacity_bytes), reserved_bytes_);
+      if (base_ != nullptr) return;
+      if (errno != EEXIST) break;
+    }
+  no_address_space(least_bytes, "simulated memory");
+}
+
+heap::~heap() { munmap(base_, reserved_bytes_); }
+
+void heap::reset() {
+  allocations_.clear();
+  open_.clear();
+  lines_ = 0;
+  used_bytes_ = 0;
+  frees_ = 0;
+}
+
+void heap::make_room_for(size_t lines) { owner_of_line_.resize(std::max(lines, 2 * owner_of_line_.size())); }
+
+void* heap::allocate(size_t size_bytes, memory_kind kind, const char* name, uint32_t device, const void* owner) {
+  const size_t whole = (size_bytes + line_bytes - 1) / line_bytes * line_bytes;
+  if (whole < size_bytes || whole + gap_bytes > reserved_bytes_ - used_bytes_) return nullptr;
+  std::byte* const base = base_ + used_bytes_ + gap_bytes;
+  if (base + whole >= base_ + reserved_bytes_) return nullptr;
+  used_bytes_ += gap_bytes + whole;
+  std::memset(base, 0, whole);
+  const size_t lines = used_bytes_ / line_bytes;
+  if (lines > owner_of_line_.size()) [[unlikely]]
+    make_room_for(lines);
+  const auto number = static_cast<uint32_t>(allocations_.size());
+  while (lines_ < lines) owner_of_line_[lines_++] = number;
+  scheduler::append(open_, {reinterpret_cast<uintptr_t>(base), size_bytes});
+  scheduler::append(allocations_, {base, size_bytes, kind, false, device, name, false, owner, false});
+  return base;
+}
+
+const char* heap::release(void* pointer) {
+  for (allocation& known : allocations_) {
+    if (known.base != pointer) continue;
+    if (known.freed) return "frees memory that has been freed already";
+    known.freed = true;
+    close(static_cast<size_t>(&known - allocations_.data()));
+    ++frees_;
+    return nullptr;
+  }
+  return "frees a pointer that was not allocated";
+}
+
+const allocation* heap::nearest(const void* address) const {
+  const auto behind = std::upper_bound(allocations_.begin(), allocations_.end(), address,
+                                       [](const void* wanted, const allocation& known) { return wanted < known.base; });
+  return behind == allocations_.begin() ? nullptr : &*std::prev(behind);
+}
+
+void heap::watch(const void* base) {
+  for (allocation& known : allocations_)
+    if (known.base == base) {
+      known.watched = true;
+      close(static_cast<size_t>(&known - allocations_.data()));
+    }
+}
+
+const char* heap::look_closer(const void* address, size_t bytes) const {
+  const allocation* const known = nearest(address);
+  if (known == nullptr) return "out of bounds: before the first allocation";
+  if (!known->holds(address, bytes)) {
+    if (known->holds(address, 1)) return "out of bounds: crosses the end of its allocation";
+    return "out of bounds: behind the end of an allocation";
+  }
+  if (known->freed)
+    return known->with_owner ? "after its device was destroyed, which frees what is left"
+                             : "after the memory was freed";
+  return known->watched ? is_watched : nullptr;
+}
+
+std::string heap::describe(const void* address) const {
+  const allocation* const known = nearest(address);
+  if (known == nullptr) return "unallocated memory";
+  char text[32];
+  std::snprintf(text, sizeof text, "+0x%zx", static_cast<size_t>(static_cast<const std::byte*>(address) - known->base));
+  return scheduler::printable(known->name) + text;
+}
+
+}  // namespace heddle::sim

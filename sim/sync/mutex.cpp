@@ -1,0 +1,30 @@
+#include <heddle/sim/machine/lane.h>
+#include <heddle/sim/sync/mutex.h>
+
+namespace heddle::sim {
+
+mutex_table::answer mutex_table::try_lock(const void* mutex, mutex_kind kind, const lane& self) {
+  holder& held = holders_[mutex];
+  if (held.depth == 0) {
+    held = {&self, calls_of(self), 1};
+    return answer::locked;
+  }
+  if (held.who != &self || kind == mutex_kind::normal) return answer::must_wait;
+  if (kind == mutex_kind::error_checking) return answer::deadlock;
+  ++held.depth;
+  return answer::locked;
+}
+
+bool mutex_table::unlock(const void* mutex, const lane& self) {
+  const auto held = holders_.find(mutex);
+  if (held == holders_.end() || held->second.who != &self) return false;
+  if (--held->second.depth == 0) holders_.erase(held);
+  return true;
+}
+
+const mutex_table::holder* mutex_table::holder_of(const void* mutex) const {
+  const auto held = holders_.find(mutex);
+  return held == holders_.end() || held->second.depth == 0 ? nullptr : &held->second;
+}
+
+}  // namespace heddle::sim

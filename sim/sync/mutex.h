@@ -1,0 +1,41 @@
+// The mutexes of host code: who holds which. The C library's own would stop the OS thread that all fibers share.
+#pragma once
+
+#include <heddle/sim/code/source_line.h>
+
+#include <cstdint>
+#include <unordered_map>
+
+namespace heddle::sim {
+
+struct lane;
+
+/// How a mutex answers the lane that holds it and locks it again.
+enum class mutex_kind : uint8_t { normal, recursive, error_checking };
+
+class mutex_table {
+ public:
+  struct holder {
+    const lane* who = nullptr;
+    call_chain calls = {};  ///< where it was locked
+    uint64_t depth = 0;
+  };
+
+  void clear() { holders_.clear(); }
+  bool empty() const { return holders_.empty(); }
+
+  enum class answer : uint8_t { locked, must_wait, deadlock };
+  /// Locks it when that is possible at once.
+  answer try_lock(const void* mutex, mutex_kind kind, const lane& self);
+  /// False when the lane does not hold it.
+  bool unlock(const void* mutex, const lane& self);
+
+  const std::unordered_map<const void*, holder>& holders() const { return holders_; }
+  /// Null when nobody holds it.
+  const holder* holder_of(const void* mutex) const;
+
+ private:
+  std::unordered_map<const void*, holder> holders_;
+};
+
+}  // namespace heddle::sim
