@@ -3,8 +3,8 @@
 #
 #   build.sh SOURCE WORK    the site is WORK/site, what mkdocs reads WORK/source
 #
-# In the repository a page may link to any file. On the site README.md is the first page, and files that are linked lie under files/;
-# a link to a folder becomes its name.
+# In the repository a page may link to any file. On the site README.md is the first page, CONTRIBUTING.md and CHANGELOG.md are pages, and
+# other files that are linked lie under files/; a link to a folder becomes its name.
 set -euo pipefail
 source=$(cd -- "$1" && pwd) work=$2
 rm -rf "$work"
@@ -18,7 +18,7 @@ page() {
   while IFS= read -r link; do
     file=${link#"$prefix"}
     file=${file%%#*}
-    case $link in http://* | https://* | '#'* | "$prefix"README.md*) continue ;; esac
+    case $link in http://* | https://* | '#'* | "$prefix"README.md* | "$prefix"CONTRIBUTING.md* | "$prefix"CHANGELOG.md*) continue ;; esac
     [[ -z $prefix || $link == "$prefix"* ]] || continue
     [[ -n $prefix || $link != docs/* ]] || continue
     [ -e "$source/$file" ] || continue # code that looks like a link
@@ -36,11 +36,14 @@ page() {
 # A block "```cpp NAME" is "```cpp": the name is for the tests.
 blocks() { sed -E 's/^(```[a-z]+) .*$/\1/'; }
 
-page "" <"$source/README.md" | blocks | sed -e 's/](docs\//](/g' -e 's/](README.md)/](contents.md)/g' >"$work/source/index.md"
+for name in README CONTRIBUTING CHANGELOG; do
+  page "" <"$source/$name.md" | blocks | sed -e 's/](docs\//](/g' -e 's/](README.md)/](contents.md)/g' >"$work/source/$name.md"
+done
+mv "$work/source/README.md" "$work/source/index.md"
 for file in "$source"/docs/*.md; do
   name=$(basename "$file")
   [ "$name" != README.md ] || name=contents.md
-  page ../ <"$file" | blocks | sed -e 's/](\.\.\/README\.md/](index.md/g' -e 's/](README\.md/](contents.md/g' >"$work/source/$name"
+  page ../ <"$file" | blocks | sed -e 's/](\.\.\/README\.md/](index.md/g' -e 's/](\.\.\/\(CONTRIBUTING\|CHANGELOG\)\.md/](\1.md/g' -e 's/](README\.md/](contents.md/g' >"$work/source/$name"
 done
 # What is not a page: pictures and the like.
 find "$source/docs" -mindepth 1 -maxdepth 1 -type d ! -name site -exec cp -r {} "$work/source/" \;

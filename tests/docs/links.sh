@@ -20,7 +20,7 @@ anchors() {
 # The text of a page outside of blocks.
 prose() { awk '/^```/ { inside = !inside; next } !inside' "$1"; }
 
-for page in README.md docs/*.md; do
+for page in README.md CONTRIBUTING.md CHANGELOG.md docs/*.md; do
   while IFS= read -r link; do
     case $link in http://* | https://* | '') continue ;; esac
     file=${link%%#*}
