@@ -16,7 +16,7 @@ struct hello_kernel {  // copied to the device; runs once per lane
     const char text[] = "hello from a wave";
     auto port = client.open<print_opcode>();  // one port for all lanes that stand here together
     port.send([](rpc::packet& to, uint32_t lane) { to.words[0] = lane; });
-    port.send_n(text, sizeof text);  // the port closes here; nobody waits for the answer
+    port.send_n(text, sizeof text);  // the port closes here, without waiting for an answer
   }
 };
 

@@ -1,5 +1,5 @@
 // Your own protocol under heddle: a mailbox of two flags between one wave and the host, in ordinary C++ with std::atomic. There
-// is a bug in it that hangs one run in many; `build/examples/own_protocol fuzz` finds it and says who waits for what.
+// is a bug in it that hangs one run in many; `build/examples/own_protocol fuzz` finds it and says what waits for what.
 //
 // Built by: add_executable(own_protocol own_protocol.cpp)
 //           target_link_libraries(own_protocol PRIVATE heddle::main)
@@ -38,7 +38,7 @@ void serve_one(mailbox& box, bool in_order) {
 }
 
 // ---------------------------------------------------------------------------------------------------------------------------------
-// The test: who runs what, and what must come out.
+// The test: what runs where, and what must come out.
 
 struct caller {
   mailbox* box;

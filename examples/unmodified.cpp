@@ -63,7 +63,7 @@ uint32_t take(ring* from, void* record) {
 }  // namespace queue
 
 // ---------------------------------------------------------------------------------------------------------------------------------
-// The test: who runs what, and what must come out.
+// The test: what runs where, and what must come out.
 
 #include <heddle/tools/scenario.h>
 

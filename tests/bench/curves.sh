@@ -38,5 +38,5 @@ for input in empty broken missing; do
   [ $? -eq 2 ] && [ "$(wc -l <"$folder/said")" -eq 1 ] || fail "$input input must be one line and status 2: $(cat "$folder/said")"
 done
 "$1" --rounds=0 2>"$folder/said" && fail "--rounds=0 must be refused"
-"$1" --no-such-option 2>"$folder/said" && fail "an option that nobody knows must be refused"
+"$1" --no-such-option 2>"$folder/said" && fail "an unknown option must be refused"
 exit 0

@@ -61,7 +61,7 @@ TEST(cuda_devices, each_has_memory_of_its_own) {
 }
 
 TEST(cuda_devices, run_what_is_launched_while_they_are_chosen) {
-  // One place each: the kernel that waits is in nobody's way on the other device, and in everybody's on its own.
+  // One place each: the kernel that waits blocks no kernel of the other device, and all others on its own.
   const auto launch = [](int second) {
     return [second] {
       int* flag = nullptr;

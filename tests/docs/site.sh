@@ -10,5 +10,5 @@ check=$(dirname "$0")/site.py
 python3 "$check" "$work/site" "$source/docs"
 cp -r "$work/site" "$work/broken"
 rm "$work/broken/zoo.html"
-! python3 "$check" "$work/broken" "$source/docs" >"$work/complaints" || { echo "a page is gone, and nobody has noticed"; exit 1; }
+! python3 "$check" "$work/broken" "$source/docs" >"$work/complaints" || { echo "a page is gone, and the check has not noticed"; exit 1; }
 grep -q 'links to zoo.html, which is not there' "$work/complaints"

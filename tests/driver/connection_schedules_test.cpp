@@ -1,5 +1,5 @@
 // Rows 11 to 14 of the driver's table, with schedules instead of luck: the connection is the code under test, and the simulator decides
-// who goes on after each lock, each access and each wake-up.
+// which thread goes on after each lock, each access and each wake-up.
 #include "../run.h"
 #include "lost_wakeups.h"
 
@@ -81,7 +81,7 @@ using ours = connection<small_driver, threads>;
 template <lost What>
 using theirs = losing_connection<small_driver, threads, What>;
 
-/// HEDDLE_DRIVER_SCHEDULES, for those who want more.
+/// HEDDLE_DRIVER_SCHEDULES, if you want more.
 uint64_t schedules() {
   const char* const said = std::getenv("HEDDLE_DRIVER_SCHEDULES");
   return said == nullptr ? 3000 : std::strtoull(said, nullptr, 10);

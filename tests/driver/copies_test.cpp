@@ -248,7 +248,7 @@ TEST(driver_dirty_mark, a_launch_in_another_queue_is_not_lost_to_a_flush_that_co
     return execution{.duration = 50'000'000};
   };
   it.driver.enqueue_launch(kernels, a_launch()).value();
-  // Flushed long before the kernel ends, which is no mistake of anybody's: nothing orders the two.
+  // Flushed long before the kernel ends, which is no mistake: nothing orders the two.
   it.driver.enqueue_copy_to_host(copies, it.back, it.buffer).value();
   it.driver.drain(copies).value();
   it.driver.drain(kernels).value();

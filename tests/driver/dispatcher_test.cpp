@@ -1,4 +1,4 @@
-// Work-groups on compute units: row 28 of the driver's table; and those that somebody else executes.
+// Work-groups on compute units: row 28 of the driver's table; and those that are executed outside of the driver.
 #include "machine.h"
 
 #include <heddle/scheduler/random_stream.h>

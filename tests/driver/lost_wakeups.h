@@ -1,6 +1,6 @@
 // The connection between a driver and its engine as MGPUSim has it (driver.go: Run(), runAsync(), runEngine(), DrainCommandQueue()), in
 // which two wake-ups can be lost; and what it takes to explore its schedules, and those of ours: a driver that is as small as a connection
-// can tell, and conditions that every machine can run. For tests and the zoo: whoever explores schedules must find both.
+// can tell, and conditions that every machine can run. For tests and the zoo: a search of schedules must find both.
 #pragma once
 
 #include <array>
@@ -11,7 +11,7 @@
 
 namespace heddle::driver::tests {
 
-/// Conditions as every Target can run them: who waits looks at a number that each notification changes.
+/// Conditions as every Target can run them: a wait reads a number that each notification changes.
 template <typename Target>
 struct explored_threads {
   using mutex = std::mutex;
@@ -39,7 +39,7 @@ class small_driver {
   static constexpr uint32_t commands_outside = 2;
 
   void enqueue(uint32_t queue) { ++waiting_[queue]; }
-  /// A command that somebody outside has to finish, once the engine has come to it.
+  /// A command that is finished from outside, once the engine has come to it.
   void enqueue_for_outside() { ++for_outside_; }
   void finish() {
     --outside_;
@@ -48,7 +48,7 @@ class small_driver {
   void signal() { tick_ = true; }
   bool step() {
     if (!tick_) return false;
-    // Two accesses to the time, so that somebody could come in between.
+    // Two accesses to the time, so that another thread could run in between.
     in_event_ = true;
     tick_ = false;
     ++now_;
@@ -95,7 +95,7 @@ class small_driver {
 enum class lost { at_the_start, at_the_end };
 
 /// serve() and run_engine() are threads of their own. With at_the_start, "running" is cleared only after the engine has returned: a
-/// signal in between finds the engine running and starts nothing. With at_the_end, whoever drains looks whether the queue is empty, and only
+/// signal in between finds the engine running and starts nothing. With at_the_end, a drain first looks whether the queue is empty, and only
 /// then begins to listen for its end.
 template <typename Driver, typename Threads, lost What>
 class losing_connection {

@@ -1,4 +1,4 @@
-// Queues and the chain of those who execute commands: rows 12, 15 and 16 of the driver's table.
+// Queues and the chain of middlewares that execute commands: rows 12, 15 and 16 of the driver's table.
 #include "machine.h"
 
 #include <algorithm>

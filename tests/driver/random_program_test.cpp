@@ -217,7 +217,7 @@ class random_program {
   void read(context& in, buffer& of) {
     const uint64_t offset = below(static_cast<uint32_t>(of.bytes.size()));
     uint64_t bytes = 1 + below(static_cast<uint32_t>(of.bytes.size() - offset));
-    // Up to what nobody has written.
+    // Up to bytes that have not been written.
     uint64_t good_bytes = 0;
     while (good_bytes < bytes && !of.poisoned[offset + good_bytes]) ++good_bytes;
     bytes = good_bytes;

@@ -40,7 +40,7 @@ TEST(driver_split, covers_everything_once_evenly_and_in_order_for_all_counts_up_
       for (uint64_t n = 0; n < gpus; ++n) {
         const share mine = share_of(items, gpus, n);
         ASSERT_EQ(mine.first, next) << items << " over " << gpus;
-        // As the rule says it: of what is left, divided by who is left, rounded up.
+        // As the rule says it: the items that are left, divided by the GPUs that are left, rounded up.
         ASSERT_EQ(mine.count, (left + (gpus - n) - 1) / (gpus - n)) << items << " over " << gpus;
         ASSERT_LE(mine.count, before);
         before = mine.count;

@@ -483,7 +483,7 @@ void creates_a_pthread(const heddle::parameters&) {
     pthread_join(other, nullptr);
   });
 }
-/// The thread would answer; who does not see it calls this a deadlock.
+/// The thread would answer; a simulator that does not see it calls this a deadlock.
 void served_by_a_thread(const heddle::parameters&) {
   bench made;
   uint32_t* const words = made.words;

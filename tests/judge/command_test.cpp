@@ -101,7 +101,7 @@ TEST(progress_command, plays_programs_and_tables_and_says_what_was_found) {
 }
 
 TEST(progress_command, a_hang_that_is_missed_is_shown_and_makes_the_exit_status_1) {
-  // Fair turns from the first step on starve nobody for long.
+  // Fair turns from the first step on starve no thread for long.
   const ended_process ended =
       heddle({"progress", "--simulate", "--strategy", "round-robin:1", "--schedules", "3",
               "T0{0:if xchg(m0,1)==1 goto END; 1:if ld m0==1 goto 0} T1{0:if xchg(m0,0)==1 goto 0}"});

@@ -10,7 +10,7 @@ namespace heddle::judge {
 namespace {
 
 TEST(judge, a_program_without_a_loop_ends_under_every_model) {
-  // Strong fairness says nothing of `unfair`, under which nobody need step at all.
+  // Strong fairness says nothing of `unfair`, under which no thread need step at all.
   EXPECT_EQ(row("T0{0:st m0=1; 1:st m0=2} T1{0:xchg(m0,3)}"), "P/P P/P P/P P/P P/P P/F");
 }
 
@@ -51,7 +51,7 @@ TEST(judge, slots_hold_as_many_as_they_are_and_in_order) {
   EXPECT_EQ(both(waits_for_higher, {rule::slots, 2}), "P/P");
   const std::string waits_for_lower = "T0{0:st m0=1} T1{0:if ld m0==0 goto 0}";
   EXPECT_EQ(both(waits_for_lower, {rule::slots, 1}), "P/P");
-  // T2 comes in when T1 has ended, beside T0 who waits for it.
+  // T2 comes in when T1 has ended, beside T0, which waits for it.
   const std::string second_place = "T0{0:if ld m0==0 goto 0} T1{0:st m1=1} T2{0:st m0=1}";
   EXPECT_EQ(both(second_place, {rule::slots, 1}), "F/F");
   EXPECT_EQ(both(second_place, {rule::slots, 2}), "P/P");

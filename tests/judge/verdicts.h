@@ -40,7 +40,7 @@ inline std::string row(std::string_view text) {
 }
 
 /// Plays a witness of an F under weak fairness step by step, by a machine of its own, and checks that it is an endless execution
-/// which the model allows: the cycle comes back to where it began, nobody who has ended steps, and whoever is in F throughout the
+/// which the model allows: the cycle comes back to where it began, no thread that has ended steps, and each thread that is in F throughout the
 /// cycle, by the words of the definition, has a step in it.
 class replayed {
  public:

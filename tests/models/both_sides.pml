@@ -1,5 +1,5 @@
 /* What the models of ports and of slots share: the words that the two sides have for each of them, the link that delivers a word
- * late, and who is guaranteed a turn. A model says which file of rpc/ it restates; nothing here is made from that code.
+ * late, and the progress models. A model says which file of rpc/ it restates; nothing here is made from that code.
  *
  * Parameters, all by -D:
  *   WAVES, BOXES (ports or slots), SERVERS, CALLS   how many; CALLS for each wave. A wave is one lane: the one that acts for its wave
@@ -27,7 +27,7 @@
 #ifndef CALL
 #define CALL MIXED
 #endif
-/* Whether nobody waits for the answer to this call of this wave. */
+/* Whether this call of this wave is asynchronous: no wave waits for its answer. */
 #define leaves(w, n) (CALL == LEAVES || (CALL == MIXED && ((w) + (n)) % 2 == 1))
 
 #define FAIR 0
@@ -61,11 +61,11 @@ bool s_lock[BOXES];
 byte data[BOXES];   /* packet or page: 0, a request, or an answer */
 
 /* Not read by the protocol: what it is judged by. */
-bool c_saw[BOXES];     /* the inbox, as who held the client's lock read it last */
+bool c_saw[BOXES];     /* the inbox, as the holder of the client's lock read it last */
 bool s_saw[BOXES];
-bool c_uses[BOXES];    /* somebody of the client is reading or writing the data */
+bool c_uses[BOXES];    /* a wave of the client is reading or writing the data */
 bool s_uses[BOXES];
-byte c_holder[BOXES];  /* who holds the lock, and one more; 0: nobody */
+byte c_holder[BOXES];  /* the wave that holds the lock, plus one; 0: none */
 byte s_holder[BOXES];
 bool handled[WAVES * CALLS];
 bool ended[WAVES];
@@ -123,7 +123,7 @@ c_decl {
 
 /* -- locks ---------------------------------------------------------------------------------------------------------------------- */
 
-/* fetch_or: `got` says whether nobody had the lock. */
+/* fetch_or: `got` says whether the lock was free. */
 inline client_try_lock(b) {
   got = !c_lock[b];
   c_lock[b] = true;
@@ -197,7 +197,7 @@ inline handle(request) {
 
 /* -- the link ------------------------------------------------------------------------------------------------------------------- */
 
-/* A store arrives when this process gets to it. At most one is under way in each direction of a box: who toggles waits for the
+/* A store arrives when this process gets to it. At most one is under way in each direction of a box: a side that toggles waits for the
  * other side to toggle before it toggles again; what the client's side then has is either the word or the word before. */
 #define under_way(b) (c_in[b] != s_out[b] || s_in[b] != c_out[b])
 active proctype link() {
@@ -233,8 +233,8 @@ end_nothing_is_under_way:
 /* -- progress ------------------------------------------------------------------------------------------------------------------- */
 
 /* A wave that is out of turns takes no step, unless it comes to be one that is guaranteed a turn. Waits are guards, and there are
- * finitely many calls: so a progress model allows a hang exactly where, for some choice of who runs out of turns and when, a state
- * is reached in which nobody can step and somebody has not ended: an invalid end state. */
+ * finitely many calls: so a progress model allows a hang exactly where, for some choice of which waves run out of turns and when, a state
+ * is reached in which no process can step and one has not ended: an invalid end state. */
 #if PROGRESS == FAIR
 #define may_step true
 #define takes_a_step skip
@@ -243,10 +243,10 @@ bool out_of_turns[WAVES + 1]; /* one more: a wave that runs when the others have
 bool started[WAVES + 1];
 #define live(w) (!ended[w])
 #define lowest (me == 0 || (ended[0] && (me == 1 || (ended[1 % WAVES] && (me == 2 || (ended[2 % WAVES] && me == 3))))))
-/* Nobody who lives has started, so one who has not is let start (minimal progress). */
+/* No live wave has started, so one that has not is let start (minimal progress). */
 #define runs(w) (started[w] && !ended[w])
 #define first_to_start (!started[me] && !runs(0) && !runs(1 % WAVES) && !runs(2 % WAVES) && !runs(3 % WAVES))
-/* Somebody whose id is not lower has started. */
+/* A wave whose id is not lower has started. */
 #define below_a_started (started[3 % WAVES] && me <= 3 % WAVES || started[2 % WAVES] && me <= 2 % WAVES || \
                          started[1 % WAVES] && me <= 1 % WAVES || started[0] && me == 0)
 #if PROGRESS == HSA

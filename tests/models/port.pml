@@ -21,7 +21,7 @@
 #define TWO_UNLOCKS 8     /* the client unlocks twice */
 #define NO_UNLOCK 9       /* the client forgets to, behind a call that it does not wait for */
 #define KEPT_PACKET 10    /* the server closes, and does not hand the packet back */
-#define NEVER_SERVES 11   /* the server puts back each port that it finds: everybody moves, and nothing is done */
+#define NEVER_SERVES 11   /* the server puts back each port that it finds: all processes step, and nothing is done */
 
 /* Equal words: the client owns the packet. */
 #define CLIENT_OWNS(b) (c_out[b] == s_out[b])

@@ -20,11 +20,11 @@
 #define SERVER_LOOKS_ONCE 7   /* the server does not look again with the lock in hand */
 #define TAKES_UNCLEARED 8     /* the client takes a slot whose outbox is 0, whatever its inbox says */
 #define NO_CLEAR 9            /* the server posts for the second time and has not cleared the page */
-#define NEVER_COLLECTS 10     /* nobody acknowledges answers that nobody waits for */
-#define COLLECTS_UNLOCKED 11  /* answers are acknowledged although somebody waits for them */
+#define NEVER_COLLECTS 10     /* answers that no wave waits for are never acknowledged */
+#define COLLECTS_UNLOCKED 11  /* answers are acknowledged although a wave waits for them */
 #define TWO_UNLOCKS 12        /* the client unlocks twice */
 
-/* The outboxes differ: the server owns the page. They are equal: who holds the client's lock does. */
+/* The outboxes differ: the server owns the page. They are equal: the holder of the client's lock does. */
 #define CLIENT_OWNS(b) (c_out[b] == s_out[b])
 #define SERVER_OWNS(b) (c_out[b] != s_out[b])
 #define IDLE(b) (!c_out[b] && !s_out[b])
@@ -36,7 +36,7 @@
 #define looks_worth(b) (looks_idle(b) || looks_done(b))
 #define looks_asked(b) (s_in[b] != s_out[b])
 
-/* A look at each slot, and the acknowledgement of answers that nobody waits for. */
+/* A look at each slot, and the acknowledgement of answers that no wave waits for. */
 inline collect() {
   atomic { STEP; n = 0; slot = 0 }
   do
@@ -72,7 +72,7 @@ proctype wave(byte me) {
   do
   :: call < CALLS ->
     again = false;
-    /* Each slot once, from the wave's own on. When none is idle, the answers that nobody waits for are collected, and the call fails;
+    /* Each slot once, from the wave's own on. When none is idle, the answers that no wave waits for are collected, and the call fails;
      * here it is repeated when another look may find something. */
   invoke:
     atomic {

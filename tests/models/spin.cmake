@@ -2,7 +2,7 @@
 #
 #   spin, compiler, model, folder   programs, with what launches the compiler in front if anything does, and files
 #   defines    parameters of the model, "-DWAVES=2;-DBUG=..."
-#   judge      safety: assertions, and states in which nobody can step and somebody has not ended
+#   judge      safety: assertions, and states in which no process can step and one has not ended
 #              ends: under weak fairness every run comes to an end
 #              steps: the steps of a box, to compare with `file`
 #   finding    what Spin must find, a regular expression; empty: nothing

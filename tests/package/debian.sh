@@ -62,7 +62,7 @@ for name in $wanted; do
 done | sort >"$work/all"
 [ -z "$(uniq -d "$work/all")" ] || complain "in two packages: $(uniq -d "$work/all" | xargs)"
 ! grep -vE '^\./usr/(bin|include/heddle|lib|libexec/heddle|share)/' "$work/all" || complain "these lie elsewhere"
-! grep -E '/build/|\.cpp$|_test' "$work/all" || complain "these belong to nobody but the build"
+! grep -E '/build/|\.cpp$|_test' "$work/all" || complain "these belong to the build alone"
 
 [ "$(dpkg-deb --field "$(package libheddle-rpc-dev)" Architecture)" = all ] || complain "headers have no architecture"
 [ -z "$(depends libheddle-rpc-dev)" ] || complain "the headers depend on $(depends libheddle-rpc-dev)"

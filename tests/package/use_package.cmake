@@ -54,7 +54,7 @@ if(way STREQUAL "subdirectory")
   # Nothing of heddle becomes part of the project that takes it in: no program, no test, nothing to install.
   file(GLOB_RECURSE programs ${build}/heddle/heddle ${build}/heddle/heddle-mpi)
   if(programs)
-    message(FATAL_ERROR "built, and nobody has asked for it: ${programs}")
+    message(FATAL_ERROR "built without being asked for: ${programs}")
   endif()
   execute_process(COMMAND ${CMAKE_CTEST_COMMAND} -N WORKING_DIRECTORY ${build} OUTPUT_VARIABLE tests COMMAND_ERROR_IS_FATAL ANY)
   if(NOT tests MATCHES "Total Tests: 1\n")

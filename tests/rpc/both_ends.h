@@ -36,7 +36,7 @@ struct thread_rules {
 };
 inline thread_local thread_rules rules;
 
-/// Whether one of two threads has failed: the other then waits for nobody.
+/// Whether one of two threads has failed: the other then waits in vain.
 inline std::atomic<bool> peer_has_failed{false};
 
 /// The host, with `Lanes` lanes run by each thread.
@@ -121,7 +121,7 @@ class both_ends {
 
 /// Runs both bodies at the same time, each in a thread of its own, and throws what the first that failed threw. A wait ends
 /// when the other side has failed, and after four minutes, before ctest ends the program. Beside busy processes each yield can take a slice
-/// of somebody else's: a mebibyte in 16,384 hand-overs has taken 109 s there, of which 0.9 s were the test's own.
+/// of another process: a mebibyte in 16,384 hand-overs has taken 109 s there, of which 0.9 s were the test's own.
 template <typename ClientBody, typename ServerBody>
 void run_both(ClientBody client_body, ServerBody server_body) {
   struct {

@@ -168,13 +168,13 @@ TEST_F(checks, are_silent_on_every_mirrored_call) {
                   served.send(leave);
                   port.recv(leave);
                 }
-                // Nobody waits.
+                // No wait.
                 ends.client().open<test_opcode>().send(leave);
                 server.try_open().recv(leave);
-                // Nobody receives.
+                // No receive.
                 ends.client().open<test_opcode>().send(leave);
                 server.try_open();
-                // Nobody sends.
+                // No send.
                 ends.client().open<test_opcode>();
               }
             }),

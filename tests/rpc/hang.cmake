@@ -1,4 +1,4 @@
-# cmake -DSTRESS=... -P hang.cmake: with nobody to serve, does rpc_stress end, say so by its exit status, and print its ports?
+# cmake -DSTRESS=... -P hang.cmake: without a server, does rpc_stress end, say so by its exit status, and print its ports?
 execute_process(COMMAND ${STRESS} --clients 2 --servers 0 --ports 1 --calls 10 --hang-ms 200
                 RESULT_VARIABLE status ERROR_VARIABLE text)
 if(NOT status EQUAL 3)

@@ -46,7 +46,7 @@ void run_calls(const std::vector<std::string>& sequences, uint32_t ports) {
         }
       },
       [&] {
-        // Calls that nobody waits for may be served in another order than they were made in: the packet says which it is.
+        // Asynchronous calls may be served in another order than they were made in: the packet says which it is.
         auto server = ends.server();
         for (size_t served = 0; served < sequences.size(); ++served)
           serve_one(server, [&](auto& port) {

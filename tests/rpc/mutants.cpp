@@ -64,7 +64,7 @@ class ports_on {
       on_.launch({.waves = set_.count("waves"), .lanes = set_.count("lanes")}, kernel);
       on_.synchronize();
       word(*stop_).store(1, memory_order::release);
-      // Those who sleep look once more. The bell is rung by a machine that works.
+      // Sleeping servers look once more. The bell is rung by a machine that works.
       target::notify(*reinterpret_cast<doorbell*>(memory_ + rpc::layout::doorbell_offset()));
     }
     HEDDLE_CHECK(word(*handled_).load(memory_order::relaxed) == expected, "requests are not handled once each");

@@ -27,7 +27,7 @@ struct lock_is_always_free : sim::target {
   };
 };
 
-/// Taking a lock is a look and a store, and somebody may come in between.
+/// Taking a lock is a look and a store, and another thread may run in between.
 struct lock_is_not_atomic : sim::target {
   template <typename T, scope Scope>
   struct atomic_ref : true_ref<T, Scope> {
@@ -142,7 +142,7 @@ struct mask_names_all_lanes : sim::target {
 
 // -- doorbell -------------------------------------------------------------------------------------------------------------
 
-/// A ring that nobody hears.
+/// A ring that is lost.
 struct ring_is_lost : sim::target {
   static void notify(doorbell&) {}
 };

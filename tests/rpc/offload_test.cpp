@@ -1,4 +1,4 @@
-// Reverse offload on host threads: what a request carries, who is refused, who waits for whom, and counters that wrap. Both ends are run by
+// Reverse offload on host threads: what a request carries, which are refused, what waits for what, and counters that wrap. Both ends are run by
 // one thread: a wait of the client is the server's turn, or an error.
 #include "both_ends.h"
 

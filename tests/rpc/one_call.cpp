@@ -1,4 +1,4 @@
-// One call of each kind on a machine whose trap is a function that nobody defines: the object file shows whether any check was
+// One call of each kind on a machine whose trap is a function without a definition: the object file shows whether any check was
 // compiled in. Compiled twice, see CMakeLists.txt.
 #include <heddle/hw/host/target.h>
 #include <heddle/rpc/port/client.h>

@@ -1,4 +1,4 @@
-// One call: what reaches the other end, who may go first, and who has the port afterwards. Both ends are run by one thread, so
+// One call: what reaches the other end, which end may go first, and which has the port afterwards. Both ends are run by one thread, so
 // an operation that would wait for the other end throws.
 #include "both_ends.h"
 

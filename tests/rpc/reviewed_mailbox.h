@@ -34,7 +34,7 @@ struct choices {
   bool no_lock = false;          ///< there is none
   bool atomic_fields = false;    ///< each argument is stored sequentially consistent
   bool publishes_first = false;  ///< fn is stored before the arguments
-  bool says_nothing = false;     ///< a request that cannot be made returns, and nobody hears of it
+  bool says_nothing = false;     ///< a request that cannot be made returns in silence
   bool clears_first = false;     ///< fn is cleared before the results are back
   bool two_serve = false;        ///< two threads look at the mailbox, and nothing claims a request
   bool needs_launch_lock =

@@ -66,7 +66,7 @@ struct stores_plainly : sim::target {
   };
 };
 
-/// Somebody may come in between the two halves of an addition of device scope, or of an exchange of 64 bits.
+/// Another thread may run in between the two halves of an addition of device scope, or of an exchange of 64 bits.
 struct modifies_in_two_steps : sim::target {
   template <typename T, scope Scope>
   struct atomic_ref : true_ref<T, Scope> {
@@ -113,7 +113,7 @@ struct holds_one_more : rpc::lap_parity {
     return rpc::lap_parity::has_room(end, tail, entries + 1);
   }
 };
-/// All laps have one flag, and nobody clears it.
+/// All laps have one flag, which is never cleared.
 struct same_in_every_lap : rpc::lap_parity {
   static uint32_t flag_of(uint32_t, uint32_t) { return 1; }
 };

@@ -147,7 +147,7 @@ TYPED_TEST(fifo, looks_as_often_as_it_was_told) {
   }
 }
 
-/// Somebody else always reserves first.
+/// Another producer always reserves first.
 struct contended_machine : counting_machine {
   template <typename T, scope Scope>
   struct atomic_ref : counting_machine::atomic_ref<T, Scope> {

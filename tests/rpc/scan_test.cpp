@@ -1,4 +1,4 @@
-// Which port is opened next, by a client and by a server, and who is woken.
+// Which port is opened next, by a client and by a server, and what is woken.
 #include "both_ends.h"
 
 #include <algorithm>

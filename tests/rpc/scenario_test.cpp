@@ -13,7 +13,7 @@ HEDDLE_TEST(two_servers, "port.*", 500, "servers=2");
 HEDDLE_TEST(two_servers_and_one_port, "port.*", 300, "servers=2", "ports=1", "lanes=1");
 HEDDLE_TEST(three_servers_of_many_waves, "port.*", 200, "servers=3", "waves=6", "lanes=1", "ports=3");
 HEDDLE_TEST(more_ports_than_anybody_needs, "port.*", 200, "ports=33", "calls=2");
-// Nobody waits for another wave's port here, so the lowest wave gets on although it alone is guaranteed a turn. Not so where a call
+// No wave waits for another wave's port here, so the lowest wave gets on although it alone is guaranteed a turn. Not so where a call
 // has more than one packet: its server waits in the middle of it, for a wave that may get no turn, unless others can serve.
 HEDDLE_TEST(a_port_for_each_lane, "port.[!s]*", 200, "progress=hsa", "waves=2", "lanes=2", "ports=4");
 HEDDLE_TEST(a_port_and_a_server_for_each_lane, "port.stream", 200, "progress=hsa", "waves=2", "lanes=2", "ports=4",

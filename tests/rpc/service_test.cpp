@@ -539,7 +539,7 @@ TEST(services_stop, does_not_wait_for_ever_for_a_client_that_has_died) {
   running run({}, {.ports = 2, .lanes = 1});
   run.host.add<int(int)>(1, [](int n) { return n + 1; }).value();
   const client& at = run.at();
-  // Half a request: the stream is longer than the packet that is sent, and nobody sends the rest.
+  // Half a request: the stream is longer than the packet that is sent, and the rest is never sent.
   auto port = at.ports().open<opcode::host_call>();
   port.send([](packet& to, uint32_t) { to.words[0] = 1000; });
   while (run.host.counts().calls == 0) std::this_thread::yield();

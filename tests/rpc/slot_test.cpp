@@ -151,13 +151,13 @@ TYPED_TEST(slots, are_served_as_the_server_s_table_says) {
 
 constexpr std::array client_rows = {
     row{false, false, false, "fill", true},  // idle: taken for a call
-    row{false, false, true, "", false},      // idle, somebody looks at it
+    row{false, false, true, "", false},      // idle, a wave looks at it
     row{false, true, false, "", true},       // posted
-    row{false, true, true, "", true},        // posted, and somebody waits
+    row{false, true, true, "", true},        // posted, and its caller waits
     row{true, false, false, "", false},      // finished: the server has to clear it
     row{true, false, true, "", false},       // finished, its caller has not left
-    row{true, true, false, "", false},       // a result that nobody waits for: collected
-    row{true, true, true, "", true},         // a result that somebody waits for
+    row{true, true, false, "", false},       // a result without a waiting caller: collected
+    row{true, true, true, "", true},         // a result with a waiting caller
 };
 
 TYPED_TEST(slots, are_used_as_the_client_s_table_says) {

@@ -1,6 +1,6 @@
 // Many calls of many threads over few ports, every one of them checked: rpc_stress --clients 4 --servers 2 --calls 1000000.
 //
-// A call is one of four kinds, by its number: most ask and wait for the answer, some nobody waits for, some stream a buffer
+// A call is one of four kinds, by its number: most ask and wait for the answer, some are asynchronous, some stream a buffer
 // there and back, some send and receive twice. Exit status 0: every request was handled once and answered rightly; 1: not; 3: for
 // so long nothing has moved that something hangs, and the state of every port is printed.
 #include <heddle/hw/host/target.h>
@@ -90,7 +90,7 @@ class stress {
     for (std::thread& client : clients) client.join();
     const std::chrono::duration<double> took = std::chrono::steady_clock::now() - start;
     stop_.store(true, std::memory_order_release);
-    // Those who sleep find the flag.
+    // Sleeping threads find the flag.
     target::notify(server().bell());
     for (std::thread& server : servers) server.join();
     {
@@ -292,7 +292,7 @@ class stress {
     }
   }
 
-  /// What a hang leaves behind. Everybody else still runs: all is read atomically.
+  /// What a hang leaves behind. All other threads still run: all is read atomically.
   void print_ports() {
     const auto boxes = client().boxes();
     std::fprintf(stderr, "rings %u\n", server().bell());

@@ -52,7 +52,7 @@ void run_handler_that_copies(const parameters& set) {
 
 verdict handler_that_copies_verdict(const parameters& set) {
   const verdict sound = needs_fair_holders(set);
-  // Where calls into the driver need a lock, who waits for the kernel has it.
+  // Where calls into the driver need a lock, the thread that waits for the kernel has it.
   const bool is_locked = set.has("driver") && set.text("driver") == "context";
   return sound == verdict::ok && (is_locked || set.text("queue") == "kernel") ? verdict::deadlock : sound;
 }

@@ -1,4 +1,4 @@
-// Page tables that somebody looks at: two processes on one device that must not see each other's pages, and pages that move to the device that
+// Page tables as a program sees them: two processes on one device that must not see each other's pages, and pages that move to the device that
 // uses them.
 #include "ports.h"
 

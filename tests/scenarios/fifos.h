@@ -27,13 +27,13 @@ inline uint32_t fifo_entries(const parameters& set) {
   return entries;
 }
 
-/// The verdict of a scenario whose producers reserve: who has reserved must be guaranteed a turn, unless nobody needs what lies behind
-/// him. `waits_behind` says that producers also wait for the consumption of what others have pushed.
+/// The verdict of a scenario whose producers reserve: a wave that has reserved must be guaranteed turns, unless nothing needs what lies behind
+/// it. `waits_behind` says that producers also wait for the consumption of what others have pushed.
 inline scheduler::verdict needs_fair_producers(const parameters& set, bool waits_behind) {
   if (!set.has("progress")) return scheduler::verdict::ok;
   if (set.count("lanes") > fifo_entries(set)) return scheduler::verdict::protocol;
   const std::string& model = set.text("progress");
-  // Whoever stops behind his first reservation does not push the rest.
+  // A wave that stops behind its first reservation does not push the rest.
   const uint64_t most = all_calls(set) - (set.count("calls") - 1);
   const bool waits = set.count("waves") > 1 && (waits_behind || most > fifo_entries(set));
   const bool hangs = model == "unfair" || (model == "hsa" && waits);

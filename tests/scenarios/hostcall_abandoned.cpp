@@ -1,4 +1,4 @@
-// A server that begins only when somebody has given up: calls with a bound time out, say so, and go on. What was posted is handled all
+// A server that begins only when a caller has given up: calls with a bound time out, say so, and go on. What was posted is handled all
 // the same, once.
 #include "hostcalls.h"
 

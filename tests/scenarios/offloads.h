@@ -26,7 +26,7 @@ inline uint32_t entries_of(const parameters& set) {
   return set.has("entries") ? static_cast<uint32_t>(std::stoul(set.text("entries"))) : 1;
 }
 
-/// The verdict where one entry is shared by a lock: `ok` where whoever holds it is guaranteed a turn, or nobody else is there.
+/// The verdict where one entry is shared by a lock: `ok` where its holder is guaranteed turns, or no other wave is there.
 inline scheduler::verdict needs_fair_requesters(const parameters& set) {
   if (!set.has("progress")) return scheduler::verdict::ok;
   const std::string& model = set.text("progress");

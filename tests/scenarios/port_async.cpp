@@ -1,4 +1,4 @@
-// Calls that nobody waits for.
+// Asynchronous calls: no wave waits for an answer.
 #include "async.h"
 
 namespace heddle::tests {

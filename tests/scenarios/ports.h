@@ -42,7 +42,7 @@ struct port_counts {
   uint64_t requests() const { return uint64_t{waves} * lanes * calls; }
 };
 
-/// The verdict of a scenario in which a call may have to wait for somebody who holds a port: `ok` where whoever holds one is
+/// The verdict of a scenario in which a call may have to wait for the holder of a port: `ok` where a holder is
 /// guaranteed a turn, or where the lanes of the other waves, each with a call of its own, cannot hold all `resources`.
 inline scheduler::verdict needs_fair_holders_of(uint32_t resources, const parameters& set) {
   if (!set.has("progress")) return scheduler::verdict::ok;
@@ -63,7 +63,7 @@ inline scheduler::verdict needs_fair_holders(const parameters& set) {
   return needs_fair_holders_of(set.count("ports"), set);
 }
 
-/// Where a call has several hand-overs: the server waits inside it for its client, and has nobody else to serve the others.
+/// Where a call has several hand-overs: the server waits inside it for its client, and no other server is there for the others.
 inline scheduler::verdict needs_fair_clients(const parameters& set) {
   const scheduler::verdict without_port = needs_fair_holders(set);
   return without_port != scheduler::verdict::ok ? without_port : needs_fair_holders_of(set.count("servers"), set);
@@ -172,7 +172,7 @@ class port_test {
     check(expected);
   }
 
-  /// That so many requests were handled, and that every port is back where it started. When nobody acts any more.
+  /// That so many requests were handled, and that every port is back where it started. For when no thread acts any more.
   void check(uint64_t expected) {
     uint64_t total = 0;
     for (uint64_t id = 0; id < requests_; ++id)

@@ -1,4 +1,4 @@
-// A consumer that begins only when somebody has given up: pushes with a bound time out, say so, and go on.
+// A consumer that begins only when a producer has given up: pushes with a bound time out, say so, and go on.
 #include "fifos.h"
 
 namespace heddle::tests {

@@ -51,7 +51,7 @@ void run_service_stop(const parameters& set) {
                  "a request was carried out and not answered, or answered and not carried out");
 }
 
-/// Whoever waits for a port, for an answer, or for a holder of either is told in the end; only a wave without turns never hears it.
+/// A wave that waits for a port, for an answer, or for a holder of either is told in the end; only a wave without turns never hears it.
 scheduler::verdict needs_turns(const parameters& set) {
   return set.has("progress") && set.text("progress") == "unfair" ? scheduler::verdict::progress
                                                                  : scheduler::verdict::ok;

@@ -28,7 +28,7 @@ inline request_account make_account(device& on, const parameters& set) {
 }
 
 inline rpc::service_shape shape_of(const parameters& set, uint64_t memory_bytes = 0) {
-  // A run of the simulator has few steps: who finds nothing sleeps soon.
+  // A run of the simulator has few steps: a server that finds nothing sleeps soon.
   return {.ports = set.count("ports"),
           .lanes = set.count("lanes"),
           .servers = set.count("servers"),

@@ -1,4 +1,4 @@
-// Calls that nobody waits for: their slots are collected by later calls and, in the end, by a kernel that does nothing else.
+// Asynchronous calls: their slots are collected by later calls and, in the end, by a kernel that does nothing else.
 #include "slots.h"
 
 namespace heddle::tests {

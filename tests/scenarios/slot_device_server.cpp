@@ -16,7 +16,7 @@ struct serving_kernel {
     rpc::slot_server<Form> at = server;
     const uint64_t all = target::lane_count() == 1 ? 1 : ~uint64_t{0} >> (64 - lanes);
     for (;;) {
-      // One lane looks for all: they must go on together. Acquire pairs with the release of who stops them; read before the look for
+      // One lane looks for all: they must go on together. Acquire pairs with the release of the stop; read before the look for
       // work, so that what was posted before is then found.
       const bool ends = target::broadcast(all, shared_word<uint32_t>(*stop).load(memory_order::acquire)) != 0;
       if (at.handle([this](rpc::packet& line, uint32_t) { operate(line); },
@@ -66,7 +66,7 @@ struct slot_device_server {
             target::pause();
           HEDDLE_CHECK(answer == changed_by_operate(id), "the answer is not the one to this thread's request");
         }
-        // Release pairs with the acquire of who waits for all callers.
+        // Release pairs with the acquire of the wait for all callers.
         shared_word<uint32_t>(*done).fetch_add(1, memory_order::release);
       }));
     // A GPU need not start a kernel whose host never asks for it.
@@ -145,7 +145,7 @@ scheduler::verdict needs_waves_that_begin(const parameters& set) {
 
 void run_slot_device_server(const parameters& set) { run_with_mailbox<slot_device_server>(set); }
 
-/// Whoever has taken a slot to serve it must be guaranteed a turn.
+/// A wave that has taken a slot to serve it must be guaranteed turns.
 scheduler::verdict needs_fair_servers(const parameters& set) {
   if (!set.has("progress")) return scheduler::verdict::ok;
   const std::string& model = set.text("progress");

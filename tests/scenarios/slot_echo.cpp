@@ -16,7 +16,7 @@ struct slot_echo_kernel {
       uint64_t answer = 0;
       const auto fill = [&](rpc::packet& line, uint32_t) { line.words[0] = id; };
       const auto use = [&](rpc::packet& line, uint32_t) { answer = line.words[0]; };
-      // Whoever has no slot does something else; here there is nothing else to do.
+      // A wave without a slot does something else; here there is nothing else to do.
       while (!(until_idle ? client.invoke_until_idle(fill, use) : client.invoke(fill, use))) target::pause();
       HEDDLE_CHECK(answer == changed_by_operate(id), "the answer is not the one to this lane's request");
     }

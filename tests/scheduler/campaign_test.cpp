@@ -93,7 +93,7 @@ TEST(campaign, parts_add_up_to_the_whole_in_any_order) {
 }
 
 TEST(campaign, hangs_at_one_place_are_grouped_by_who_waits) {
-  // Answers 0 and 1 are one hang, whoever waits; 2 is another at the same place.
+  // Answers 0 and 1 are one hang, whichever actor waits; 2 is another at the same place.
   const run_one hanging = [](choice_source& choices, bool) {
     const uint32_t which = choices.pick(3, choice_kind::actor);
     run_result made{.outcome = verdict::deadlock, .where = "toy:1"};

@@ -38,7 +38,7 @@ uint64_t hits(strategy& deciding, uint64_t runs, bool says_version = true) {
   return found;
 }
 
-/// Somebody else's steps, of no consequence.
+/// Another actor's steps, of no consequence.
 machine::actor noise(uint64_t location, uint32_t steps) {
   for (uint32_t step = 0; step < steps; ++step) co_await machine::writes(location);
 }
@@ -67,7 +67,7 @@ struct used_too_early {
   }
 };
 
-/// Depth 2: a counter is read and written, and somebody comes in between.
+/// Depth 2: a counter is read and written, and another actor runs in between.
 struct lost_update {
   static constexpr uint32_t actors = 3;
   static constexpr uint32_t length = 24;
@@ -196,7 +196,7 @@ struct spin {
   }
 };
 
-// Every run ends (hits() says so): whoever looks in vain lets the others go on.
+// Every run ends (hits() says so): an actor that spins lets the others go on.
 TEST(pct_strategy, spinning_does_not_keep_others_from_running) {
   pct_strategy deciding(3);
   EXPECT_EQ(hits<spin>(deciding, 500, true), 0u);

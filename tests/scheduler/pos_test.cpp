@@ -65,7 +65,7 @@ TEST(pos_strategy, unrelated_operations_before_a_race_cost_little) {
   }
 }
 
-// Where everything races, everybody draws anew at each step: a random walk.
+// Where everything races, every actor draws anew at each step: a random walk.
 TEST(pos_strategy, operations_that_all_race_are_a_random_walk) {
   constexpr uint64_t runs = 32'000;
   const std::map<std::vector<uint32_t>, double> expected = {
@@ -76,7 +76,7 @@ TEST(pos_strategy, operations_that_all_race_are_a_random_walk) {
     EXPECT_LT(deviations(orders({{1, 1}, {1, 1}}, runs, says_version), expected), one_in_a_million);
 }
 
-// Nothing races: numbers are kept, and whoever has drawn low waits. A random walk would have given each of them 1/4 or 1/8.
+// Nothing races: numbers are kept, and an actor that has drawn a low one waits. A random walk would have given each of them 1/4 or 1/8.
 TEST(pos_strategy, operations_that_do_not_race_keep_their_numbers) {
   constexpr uint64_t runs = 32'000;
   // AABB: B's first number is the least of three, 1/3. ABAB: A1 > B1 > A2 > B2, 1/24. ABBA: what is left of 1/2.

@@ -48,7 +48,7 @@ TEST(round_robin_strategy, a_quantum_that_is_not_given_is_drawn_by_the_seed) {
   EXPECT_TRUE(drawn.contains(1));
 }
 
-/// Candidates whose machine keeps them in order, and has nobody looked at.
+/// Candidates whose machine keeps them in order, and lets none be looked at.
 struct ordered_actors {
   std::vector<candidate> all;
   static candidate look(const void* context, uint32_t index) {

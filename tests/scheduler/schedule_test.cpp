@@ -146,7 +146,7 @@ TEST(noted_replay, the_schedule_that_it_tells_is_the_recorded_run) {
   }
 }
 
-/// Two actors with so many steps each, told of each step; who is alone is not asked.
+/// Two actors with so many steps each, told of each step; a single candidate is no choice.
 struct told_run {
   std::vector<uint32_t> order;
   std::vector<answer> answers;
@@ -185,7 +185,7 @@ TEST(noted_replay, steps_that_were_no_choice_are_turns_where_the_machine_tells_o
     for (const turn& each : replayed.notes().noted().turns) noted.push_back(each.actor);
     EXPECT_EQ(noted, recorded.order);
 
-    // In a longer program the same schedule has somebody to choose where nobody was, and the same order comes out.
+    // In a longer program the same schedule has candidates where there were none, and the same order comes out.
     schedule_strategy plays(replayed.notes().noted(), no_limit);
     std::vector<uint32_t> longer = run_told(plays, 1, {40, 90}).order;
     longer.resize(recorded.order.size());

@@ -18,7 +18,7 @@ class toy_machine {
  public:
   explicit toy_machine(choice_source& choices) : choices_(choices) {}
 
-  /// Takes steps until nobody can, or step(actor) says that it is over.
+  /// Takes steps until no actor can, or step(actor) says that it is over.
   template <typename CanStep, typename Step>
   void play(uint32_t actors, CanStep can_step, Step step) {
     while (!stopped_) {
@@ -74,7 +74,7 @@ class toy_machine {
   bool stopped_ = false;
 };
 
-/// Each actor adds 1 to a counter by a load and a store, behind some steps of its own. An update is lost when somebody stores between
+/// Each actor adds 1 to a counter by a load and a store, behind some steps of its own. An update is lost when another actor stores between
 /// the load and the store of another, and the run ends there. Smallest: 2 actors, a load, the other's way to its store, the first's store.
 run_one lost_update(uint32_t actors, uint32_t padding) {
   return [actors, padding](choice_source& choices, bool) {
@@ -191,7 +191,7 @@ TEST(shrink, keeps_the_one_stale_read_that_is_needed) {
   }
 }
 
-/// Fails where somebody goes on before the run that the end game's second answer names.
+/// Fails where an actor goes on before the run that the fair tail's second answer names.
 run_one end_game(uint32_t least) {
   return [least](choice_source& choices, bool) {
     toy_machine machine(choices);
@@ -345,7 +345,7 @@ TEST(shrink, of_a_hang_the_same_actors_wait) {
   expect_strict(made, says);
   EXPECT_EQ(made.after.steps, 7u);
   EXPECT_EQ(run_again(made.smallest, says, false).result.waiting, waiting);
-  // Where nobody says who waits, it is the same to anybody.
+  // Where it is not said which actors wait, all hangs are the same.
   EXPECT_EQ(shrink(recorded, hang_of_two(false), {}).after.steps, 2u);
 }
 

@@ -48,11 +48,11 @@ class small_machine {
     return {.location = location, .writes = false, .ready = std::move(ready)};
   }
 
-  /// Runs the actors that `start` adds until nobody can go on. `says_version` as a machine that tells who came and went.
+  /// Runs the actors that `start` adds until none can go on. `says_version` as a machine that tells which came and went.
   struct ended {
-    std::vector<uint32_t> order;      ///< who took each step
+    std::vector<uint32_t> order;      ///< the actor of each step
     std::vector<uint64_t> locations;  ///< and where
-    bool all = true;                  ///< everybody has ended
+    bool all = true;                  ///< every actor has ended
   };
   explicit small_machine(bool says_version = true) : says_version_(says_version) {}
   small_machine(const small_machine&) = delete;

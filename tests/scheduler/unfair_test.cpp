@@ -99,7 +99,7 @@ TEST(unfair_strategy, drawn_bounds_are_those_of_starve) {
   EXPECT_NEAR(below_100, 333, 60);
 }
 
-// On a machine that says who came and went, only the one that ran is looked at: the answers must be the same.
+// On a machine that says which actors came and went, only the one that ran is looked at: the answers must be the same.
 TEST(unfair_strategy, a_machine_that_does_not_say_who_comes_gets_the_same_answers) {
   const auto worker = [](uint32_t steps) -> small_machine::actor {
     for (uint32_t step = 0; step < steps; ++step) co_await small_machine::writes(1);

@@ -244,7 +244,7 @@ TEST(surw_strategy, where_nobody_shares_anything_every_order_of_steps_is_equally
   EXPECT_LT(deviations(orders(deciding, of({{1, 1}, {2, 2, 2}}), runs), all_orders({2, 3}, runs)), one_in_a_million);
 }
 
-// Whoever is intended may wait for one that is held.
+// The intended actor may wait for one that is held.
 TEST(surw_strategy, a_lock_does_not_stop_it) {
   surw_strategy deciding;
   bool locked = false;

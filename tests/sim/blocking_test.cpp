@@ -71,7 +71,7 @@ TEST(blocking, a_recursive_mutex_excludes_others_and_not_its_holder) {
   EXPECT_TRUE(always(verdict::ok, seen));
 }
 
-/// A thread that yields and one that sleeps until a flag is set, by the main thread or by nobody.
+/// A thread that yields and one that sleeps until a flag is set, by the main thread or never.
 program wait_for_flag(bool set) {
   return [=] {
     device host;

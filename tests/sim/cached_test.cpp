@@ -1,4 +1,4 @@
-// Memory that the device caches and nobody keeps coherent: what its lanes see of it, and when they see it anew.
+// Memory that the device caches and that is not coherent: what its lanes see of it, and when they see it anew.
 #include <heddle/sim/cached.h>
 
 #include "run.h"

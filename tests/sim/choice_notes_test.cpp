@@ -1,4 +1,4 @@
-// What the machine chose in a step is told there: in the steps of an explained run, and where a report says who could end a wait.
+// What the machine chose in a step is told there: in the steps of an explained run, and where a report says what could end a wait.
 #include <heddle/sim/device.h>
 #include <heddle/sim/observe/run_record.h>
 #include <heddle/sim/target.h>

@@ -189,7 +189,7 @@ TEST(lane_mask, is_a_snapshot_that_holds_the_caller_and_on_which_its_lanes_agree
                                         300)));
   }
   EXPECT_TRUE(seen.contains(15));
-  // A lane alone, and a pair: schedules differ in who stands together.
+  // A lane alone, and a pair: schedules differ in the lanes that stand together.
   EXPECT_TRUE(seen.contains(1) && seen.contains(8));
   EXPECT_GT(seen.size(), 6u);
 }

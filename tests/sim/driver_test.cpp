@@ -75,7 +75,7 @@ TEST(a_driver, that_wants_an_idle_device_waits_for_a_kernel_that_waits_for_its_c
 
 TEST(a_driver, with_one_lock_keeps_others_out_while_somebody_waits_for_a_kernel) {
   for (const before what : {before::allocates, before::frees, before::copies, before::makes_a_stream, before::launches})
-    // Whoever comes before the main thread is not kept.
+    // A thread that comes before the main thread is not kept.
     EXPECT_TRUE(sometimes(verdict::deadlock, machine({"driver=context"}).run_many(calls_first(what), many)))
         << static_cast<int>(what);
   EXPECT_TRUE(always(verdict::ok, machine({"driver=context"}).run_many(calls_first(before::queries), many)));

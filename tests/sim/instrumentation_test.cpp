@@ -280,7 +280,7 @@ TEST(instrumentation, between_a_plain_read_and_a_plain_write_others_may_come) {
 
 TEST(instrumentation, parts_of_objects_may_be_lost_too) {
 #ifdef __clang__
-  // A bit field is written with its neighbours. g++ announces the write alone, and nobody can come in before it.
+  // A bit field is written with its neighbours. g++ announces the write alone, and no lane can run before it.
   struct fields {
     uint32_t low : 5;
     uint32_t high : 7;

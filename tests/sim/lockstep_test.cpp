@@ -56,7 +56,7 @@ TEST(lockstep, an_arm_is_alone_and_all_come_together_behind_it) {
       SIM_CHECK(target::lane_mask() == 0x15);
     } else {
       SIM_CHECK(target::lane_mask() == 0x2a);
-      // The mask says whom the program expects; those who are there take part.
+      // The mask says which lanes the program expects; those that are there take part.
       SIM_CHECK(target::broadcast(0x2a, self) == 1u);
     }
     SIM_CHECK(target::lane_mask() == 0x3f);

@@ -107,7 +107,7 @@ TEST(occupancy, no_more_waves_are_present_than_the_device_holds) {
     // One more than the device holds is really there.
     EXPECT_TRUE(always(verdict::ok, four.run_many(own_work(2, 2, 4), 50)));
     machine six({"resident=6"}, strategy);
-    // Pct runs whoever has the highest priority to the end: hardly ever are six begun at a time.
+    // Pct runs the wave of the highest priority to its end: hardly ever are six begun at a time.
     if (strategy == "pct") continue;
     EXPECT_GT(six.run_many(own_work(9, 2, 4), 50).count(verdict::assertion), 0u) << strategy;
   }

@@ -111,7 +111,7 @@ TEST(outside, calls_in_no_run_do_what_they_always_do) {
   EXPECT_EQ(waitpid(child, &status, 0), child);
   EXPECT_EQ(WEXITSTATUS(status), 3);
   EXPECT_EQ(std::system("exit 4"), 4 << 8);
-  // Who only asks is not refused in a run either.
+  // A query is not refused in a run either.
   machine on;
   EXPECT_EQ(on.run([] {
                 struct sigaction now;
@@ -154,7 +154,7 @@ TEST(outside, waits_that_nothing_can_end_are_stuck_at_their_line_and_repeat) {
       EXPECT_TRUE(is(verdict::stuck, "", ended)) << each.name;
       EXPECT_TRUE(ended.where.starts_with(__FILE__)) << each.name << " at " << ended.where;
       EXPECT_TRUE(says(ended.message, "nothing can end the wait")) << each.name;
-      // What the library counts of those who wait begins anew with each run.
+      // The library's count of waiting threads begins anew with each run.
       if (run == 0) digest = ended.digest;
       EXPECT_EQ(ended.digest, digest) << each.name;
     }

@@ -1,4 +1,4 @@
-// Page tables that somebody looks at: processes whose memory is their own, and pages that move.
+// Page tables as a program sees them: processes whose memory is their own, and pages that move.
 #include <vector>
 
 #include "run.h"

@@ -1,5 +1,5 @@
-// Who is guaranteed a turn: small programs whose verdict under each model follows from the model's definition, and the shapes of
-// an RPC under them. Host threads are always guaranteed turns, and somebody starts when nobody of the device is.
+// Progress models: small programs whose verdict under each model follows from the model's definition, and the shapes of
+// an RPC under them. Host threads are always guaranteed turns, and a wave starts when none of the device is.
 #include "run.h"
 
 namespace heddle::sim::tests {
@@ -42,7 +42,7 @@ void call(uint32_t& port) {
   wait_until(port, 2);
 }
 void serve_calls(uint32_t& port, uint32_t& served, uint32_t calls) {
-  // Reads all ports of the program in turn; whoever asks is answered.
+  // Reads all ports of the program in turn; every request is answered.
   if (served == calls) return;
   if (word<uint32_t>(port).load(acquire) != 1) return;
   ++served;
@@ -142,7 +142,7 @@ TEST(progress_models, a_flag_that_nobody_sets_is_a_deadlock_under_every_model) {
 }
 
 TEST(progress_models, a_deadlock_stays_one_when_waves_that_could_not_help_are_starved) {
-  // Whoever starves wave 1 for ever has not caused the hang: with every wave running it is the same.
+  // To starve wave 1 for ever does not cause the hang: with every wave running it is the same.
   check(
       "nobody, and others work",
       waves_of(3,
@@ -362,7 +362,7 @@ TEST(progress_models, under_obe_a_wave_that_has_not_started_may_be_starved_for_e
 }
 
 TEST(progress_models, somebody_starts_when_no_wave_is_guaranteed_a_turn) {
-  // Under obe nobody is at first, and the host waits.
+  // Under obe no wave is at first, and the host waits.
   for (const std::string& strategy : all_strategies()) {
     machine on({"progress=obe"}, strategy);
     EXPECT_TRUE(

@@ -374,7 +374,7 @@ TEST(order, a_ring_brings_what_was_done_before_it) {
   });
 }
 
-// Whoever has been woken, or has run out of time, knows nothing before it has read the count.
+// A thread that has been woken, or has run out of time, knows nothing before it has read the count.
 TEST(order, a_count_that_is_read_relaxed_brings_nothing) {
   expect_orders([](order what) {
     return [what] {

@@ -1,4 +1,4 @@
-// Messages from lane to lane where memory is scoped: what comes with them depends on orders, on scopes, and on who passes them on.
+// Messages from lane to lane where memory is scoped: what comes with them depends on orders, on scopes, and on the lanes that pass them on.
 #include <algorithm>
 
 #include "together.h"
@@ -61,7 +61,7 @@ TEST(message_passing, by_fences_depends_on_their_scopes) {
       }
 }
 
-// What an x86 orders by itself, a weak host does not: neither as the one who gives, nor as the one who takes.
+// What an x86 orders by itself, a weak host does not: neither on the side that releases, nor on the side that acquires.
 TEST(message_passing, of_a_weak_host_needs_the_orders_that_an_x86_does_not) {
   const handover unordered{.given = relaxed, .taken = relaxed};
   const sightings ordered = {"0 0", "0 7", "1 7"};

@@ -97,7 +97,7 @@ search_options unreduced() {
 // -- the programs of which the number of runs is known ------------------------------------------------------------------------------
 
 TEST(Search, GoesThroughEveryInterleavingOnce) {
-  // Two lanes of two stores each, and nobody else: 4! / (2! 2!) orders.
+  // Two lanes of two stores each, and no other: 4! / (2! 2!) orders.
   const program body = [] {
     device machine;
     auto* const words = machine.allocate_shared<uint32_t>(4, "words");
@@ -158,7 +158,7 @@ TEST(Search, SeesAllOutcomesOfAWeakMemoryAndNoOthers) {
 
 // -- waits -----------------------------------------------------------------------------------------------------------------------------
 
-/// One lane waits for a flag that another one sets, or for one that nobody sets.
+/// One lane waits for a flag that another one sets, or for one that is never set.
 void wait_for_flag(bool set, bool pauses) {
   device machine;
   auto* const flag = machine.allocate_shared<uint32_t>(1, "flag");
@@ -275,7 +275,7 @@ TEST(Search, MemoryThatIsGivenBackTooEarlyIsFoundBetweenPlainAccessesToo) {
   EXPECT_TRUE(all.verdicts.contains(verdict::memory));
 }
 
-// Whoever waits for what is under way waits for nothing else: the link is not unfair for ever.
+// A lane that waits for what is in flight waits for nothing else: the link is not unfair for ever.
 TEST(Search, WhatCrossesTheLinkArrives) {
   const program body = [] {
     device machine;
@@ -316,7 +316,7 @@ TEST(Search, AcrossTheLinkAHangIsFound) {
   EXPECT_TRUE(all.verdicts.contains(verdict::deadlock));
 }
 
-// A wave that comes behind another kernel cannot be given the start that is promised to somebody.
+// A wave that comes behind another kernel cannot be given the start that minimal progress promises.
 TEST(Search, AKernelThatHasToWaitIsNoProgressOfTheOneBeforeIt) {
   const program body = [] {
     device machine;

@@ -9,7 +9,7 @@ namespace {
 
 constexpr auto relaxed = memory_order::relaxed;
 
-/// How one lane's compare-exchanges of a word that nobody else touches went.
+/// How one lane's compare-exchanges of a word that no other lane touches went.
 struct attempts {
   uint32_t failed = 0;         ///< in all
   uint32_t longest = 0;        ///< of them in a row, at most
@@ -44,7 +44,7 @@ program adds(tried how, attempts* seen) {
     auto* const memory = host.allocate_shared<counters>(1, "counters");
     auto* const counted = host.allocate_shared<attempts>(1, "attempts");
     host.launch({.blocks = 1, .waves = 1, .lanes = 1}, [memory, counted, how] {
-      // On the lane's stack: who changes memory in between may fail again.
+      // On the lane's stack: a lane that changes memory in between may fail again.
       attempts mine;
       for (uint32_t value = 0; value < 4; ++value) {
         uint32_t in_a_row = 0;

@@ -1,4 +1,4 @@
-// Who waits and is passed over: counted where it is asked for, told with who, where, how often and by whom.
+// Waits that are passed over: counted where it is asked for, told with the lane, the place, the count and those that passed it.
 #include <heddle/sim/requests.h>
 
 #include "run.h"
@@ -14,7 +14,7 @@ constexpr auto relaxed = memory_order::relaxed;
 
 constexpr uint32_t rounds = 12;
 
-// Whoever comes takes it.
+// Any lane that comes takes it.
 constexpr int unfair_line = __LINE__ + 2;
 void take_unfairly(uint32_t& lock) {
   while (word<uint32_t>(lock).exchange(1, acquire) != 0) target::pause();

@@ -1,4 +1,4 @@
-// Copies in streams: their order, what they see, who waits for them, and what is told when one never comes to its turn or is given what it
+// Copies in streams: their order, what they see, what waits for them, and what is told when one never comes to its turn or is given what it
 // must not have.
 #include "run.h"
 

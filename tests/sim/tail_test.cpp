@@ -1,4 +1,4 @@
-// The end game: runs in which somebody moves for ever. What is a hang, of which kind, what is none, and what cannot be known.
+// The fair tail: runs in which a lane moves for ever. What is a hang, of which kind, what is none, and what cannot be known.
 #include "run.h"
 
 #include <atomic>
@@ -110,7 +110,7 @@ TEST(tail, a_spin_is_no_livelock_and_neither_is_a_lock_that_is_waited_for) {
 }
 
 TEST(tail, what_changes_nothing_is_a_deadlock) {
-  // A wave polls by taking and giving a lock, another one waits for what nobody does. The first ends when the other has.
+  // A wave polls by taking and giving a lock, another one waits for what never happens. The first ends when the other has.
   const program body = waves_of(2, [](uint32_t* words) {
     if (target::wave_id() == 0) {
       while (word<uint32_t>(words[0]).load(acquire) == 0) target::pause();
@@ -161,7 +161,7 @@ TEST(tail, who_polls_by_changing_memory_for_one_that_is_promised_nothing_is_a_ha
     const tally seen = on.run_many(body, 50);
     EXPECT_TRUE(sometimes(verdict::progress, seen)) << model;
     const outcome ended = on.explain(body, seen.first_seeds.at(verdict::progress));
-    // Where nobody is promised anything, nobody goes round.
+    // Where no wave is promised anything, no lane goes round.
     if (std::string(model) != "unfair") {
       EXPECT_TRUE(says(ended.report, "repeated for ever, ")) << model;
     }
@@ -247,7 +247,7 @@ TEST(tail, a_static_variable_that_goes_round_is_seen_to) {
 }
 
 TEST(tail, what_a_pending_store_will_write_is_part_of_the_state) {
-  // The waves swap words through each other: the value under way is in nobody's memory. One more than what it was each round.
+  // The waves swap words through each other: the value in flight is in no memory. One more than what it was each round.
   const program body = waves_of(1, [](uint32_t* words) {
     while (word<uint32_t>(words[0]).load(relaxed) != 400)
       word<uint32_t>(words[0]).store(word<uint32_t>(words[0]).load(relaxed) + 1, relaxed);
@@ -326,7 +326,7 @@ TEST(tail, a_state_that_is_too_large_leaves_it_open_and_says_so) {
 }
 
 TEST(tail, mutexes_belong_to_the_state) {
-  // Both try the mutex again and again; nobody holds it for ever, so they take turns and end.
+  // Both try the mutex again and again; neither holds it for ever, so they take turns and end.
   const program body = [] {
     static std::atomic_flag ready;
     ready.clear();

@@ -1,4 +1,4 @@
-// Code under test that nobody optimised: what the compiler would inline stays a call.
+// Code under test without optimization: what the compiler would inline stays a call.
 #include "run.h"
 
 namespace heddle::sim::tests {

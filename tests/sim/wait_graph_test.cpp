@@ -38,7 +38,7 @@ TEST(wait_graph, names_the_circle_and_draws_it_red) {
 }
 
 TEST(wait_graph, a_chain_is_no_circle_but_perhaps) {
-  // Wave 0 waits for nobody in particular, wave 1 for wave 0.
+  // Wave 0 waits for no wave in particular, wave 1 for wave 0.
   const outcome ended = machine().explain([] {
     device on;
     auto* const words = on.allocate_shared<uint32_t>(2, "words");
@@ -250,7 +250,7 @@ TEST(wait_graph, supposes_a_circle_of_those_who_are_left) {
       << ended.waits;
 }
 
-// Waves 0 and 1 may both be who the server waits for; wave 1 waits for wave 0, and that for the server.
+// The server may wait for wave 0 or for wave 1; wave 1 waits for wave 0, and that for the server.
 TEST(wait_graph, of_two_supposed_circles_takes_the_one_with_more_known_edges) {
   const auto crossed = [] {
     device on;
@@ -277,7 +277,7 @@ TEST(wait_graph, of_two_supposed_circles_takes_the_one_with_more_known_edges) {
       << ended.report;
 }
 
-// Each waits for all others, as at a barrier that counts: as many edges as pairs would be told by nobody, and be gone through for ever.
+// Each waits for all others, as at a barrier that counts: as many edges as pairs would be too many to print and to search.
 TEST(wait_graph, of_many_waves_tells_a_few) {
   constexpr uint32_t waves = 512;
   const outcome counted = machine().explain([] {

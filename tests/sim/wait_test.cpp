@@ -37,7 +37,7 @@ TEST(waiting, a_spin_with_pause_on_a_flag_that_nobody_sets_is_a_deadlock_with_la
   EXPECT_FALSE(says(ended.report, "wave 0,")) << ended.report;
 }
 
-/// The hang of a program in which so many waves, and so many threads of the host, wait for a flag that nobody sets.
+/// The hang of a program in which so many waves, and so many threads of the host, wait for a flag that is never set.
 std::string hang_of(uint32_t waves, uint32_t servers) {
   machine on;
   const outcome ended = on.run([=] {

@@ -1,5 +1,5 @@
-// What ends a wait and what does not. A wave that works until the waiting one has ended keeps the machine from looking at those
-// who wait: without a wake-up these programs run into the budget.
+// What ends a wait and what does not. A wave that works until the waiting one has ended keeps the machine from looking at lanes
+// that wait: without a wake-up these programs run into the budget.
 #include "run.h"
 
 #include <cstring>
@@ -265,7 +265,7 @@ TEST(waking, a_sibling_that_comes_to_a_collective_ends_the_wait_of_a_lane_that_i
         host.synchronize();
       },
       50);
-  // Only when the sibling came first does nobody wake the lane.
+  // Only when the sibling came first does nothing wake the lane.
   EXPECT_GT(seen.count(verdict::ok), 0u) << seen.text();
 }
 

@@ -177,7 +177,7 @@ TEST(a_journal, with_a_number_that_is_none_is_refused) {
         << line;
 }
 
-// Whoever writes what it has read again, in order to compare, takes as much of the stack as the line is deep.
+// A reader that writes what it has read again, in order to compare, takes as much of the stack as the line is deep.
 TEST(a_journal, with_a_line_of_any_depth_is_refused) {
   constexpr size_t depth = 1'000'000;
   const std::string text = "00000000 " + std::string(depth, '[') + std::string(depth, ']') + '\n';

@@ -60,14 +60,14 @@ TEST(recorded_order, holds_changes_and_news_and_no_repetitions) {
 }
 
 TEST(recorded_order, mends_clocks_that_values_contradict) {
-  // Who saw the store has an earlier time than who made it.
+  // The actor that saw the store has an earlier time than the one that made it.
   EXPECT_EQ(groups(tools::order_of(two_actors({
                 event(10, 0, "load", "flag", 0, 0, 0),
                 event(15, 0, "load", "flag", 1, 1, 0),
                 event(20, 1, "store", "flag", 0, 1, 0),
             }))),
             "1 2 1");
-  // Who still saw the old value looked at the clock too late.
+  // The actor that still saw the old value looked at the clock too late.
   EXPECT_EQ(groups(tools::order_of(two_actors({
                 event(5, 1, "store", "flag", 0, 7, 0),
                 event(20, 1, "store", "flag", 0, 1, 1),

@@ -27,7 +27,7 @@ void hangs(const parameters&) {
   on.synchronize();
 }
 
-/// Who finds the line says it in its name.
+/// A test that finds the line says it in its name.
 const std::string protocol_name = "moved.protocol-" + std::to_string(protocol_line);
 
 const bool registered =

@@ -82,7 +82,7 @@ ended_process run_in_terminal(const std::vector<std::string>& words, const std::
   }
   ended_process ended;
   char part[4096];
-  // Reading fails with EIO when nobody has the other end any more.
+  // Reading fails with EIO when no process has the other end any more.
   for (ssize_t got; (got = read(terminal, part, sizeof part)) > 0;) ended.out.append(part, static_cast<size_t>(got));
   close(terminal);
   int status = 0;

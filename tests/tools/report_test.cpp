@@ -53,7 +53,7 @@ TEST(report, a_page_holds_what_happened_and_how_to_play_it_again) {
   EXPECT_EQ(data["format"], "heddle report 1");
   EXPECT_EQ(data["steps"].size(), 2u);
   EXPECT_EQ(data["circle"].size(), 2u);
-  // What nobody has told is said to be missing.
+  // What was not told is said to be missing.
   EXPECT_FALSE(data["missing"].empty());
 }
 

@@ -1,5 +1,5 @@
 // A lock that the lanes of one wave take one after the other. With one program counter, the lane that has it waits at the end of the
-// loop for the others, who never get it; unless the lock is given back inside the loop. (SIMT-induced deadlock: ElTantawy and Aamodt,
+// loop for the others, which never get it; unless the lock is given back inside the loop. (SIMT-induced deadlock: ElTantawy and Aamodt,
 // MICRO 2016; ROCm/libhipcxx #23, stotko/stdgpu #484.)
 #include "lanes.h"
 

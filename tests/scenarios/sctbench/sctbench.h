@@ -32,7 +32,7 @@ class mutex {
  public:
   explicit mutex(uint32_t* at) : at_(at) {}
   void lock() const {
-    // Acquire pairs with the release of whoever unlocked it.
+    // Acquire pairs with the release of the last unlock.
     while (word(*at_).exchange(1, memory_order::acquire) != 0) target::pause();
   }
   void unlock() const { word(*at_).store(0, memory_order::release); }

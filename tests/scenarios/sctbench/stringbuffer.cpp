@@ -34,7 +34,7 @@ struct stringbuffer_program : sctbench::nothing_more {
     const sctbench::mutex monitor(memory), own_monitor(memory + 2);
     const sctbench::shared_int missing(memory + 1);
     if (thread == 1) {
-      own_monitor.lock();  // of the buffer that is appended to, which nobody else has
+      own_monitor.lock();  // of the buffer that is appended to, which no other thread has
       append(monitor, missing);
       own_monitor.unlock();
     } else {

@@ -1,4 +1,4 @@
-// twostage_n: n - 1 threads write one word under one lock, and then another, one greater, under another lock. Whoever looks between the two
+// twostage_n: n - 1 threads write one word under one lock, and then another, one greater, under another lock. A thread that reads between the two
 // stages sees two values that do not belong together.
 #include "sctbench.h"
 

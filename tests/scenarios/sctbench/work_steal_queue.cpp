@@ -1,5 +1,5 @@
 // WorkStealQueue: one thread pushes and pops at one end of a queue, others steal from the other end (the THE protocol: Frigo, Leiserson,
-// Randall, "The implementation of the Cilk-5 multithreaded language", PLDI 1998). Who steals has moved the head before it reads the item,
+// Randall, "The implementation of the Cilk-5 multithreaded language", PLDI 1998). A thief moves the head before it reads the item,
 // so a push must leave one place free. The planted bug of CHESS's test program: it does not, and overwrites an item that is being read. Then one item is
 // worked on twice, and another never.
 #include "sctbench.h"
@@ -56,7 +56,7 @@ class steal_queue {
   int32_t mask() const { return (size_at_first << growth_.read()) - 1; }
   sctbench::shared_int at(int32_t index) const { return sctbench::shared_int(items_ + (index & mask())); }
 
-  /// While nobody steals: moves everything to the front of a queue of twice the size, if this one is full.
+  /// While no thread steals: moves everything to the front of a queue of twice the size, if this one is full.
   void push_alone(int32_t item) const {
     lock_.lock();
     const int32_t count = tail_.read() - head_.read();

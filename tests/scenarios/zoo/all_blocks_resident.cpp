@@ -49,7 +49,7 @@ std::vector<parameter> grid_barrier_parameters() {
   std::vector<parameter> all =
       zoo::with_twin({parameter::number("blocks", 3, 1, 64, "", "blocks that meet, of a wave each")});
   all.push_back(parameter::number("resident", 2, 1, 1 << 20, "waves", "how many waves the device holds at a time"));
-  // Who waits for all others needs that all get turns.
+  // A wave that waits for all others needs that all get turns.
   all.push_back(parameter::one_of("progress", "slots", {"fair", "slots"},
                                   "which waves are guaranteed a turn; each model is explained in docs/simulator.md"));
   all.push_back(parameter::one_of(

@@ -1,4 +1,4 @@
-// The server gives the packet back when it closes only if its last operation was a receive. A port whose opcode nobody knows is closed
+// The server gives the packet back when it closes only if its last operation was a receive. A port whose opcode the server does not know is closed
 // without one: it stays the server's, is found ready again, and is opened and closed for ever. Smallest: 1 wave, 1 port, 1 call.
 //
 // LLVM rpc.h of 2023 (the effect is from reading). The twin gives back whatever it owns, as ports do here.

@@ -1,5 +1,5 @@
 // An entry of two words, the second of which is published last and has a commit bit at its end, so that it is never 0. A bit-field of width
-// zero in front of the commit bit begins a third word, which nobody publishes: an entry whose payload is all zeros is taken for no entry.
+// zero in front of the commit bit begins a third word, which is never published: an entry whose payload is all zeros is taken for no entry.
 // Smallest: 1 wave, 1 entry, a payload of 0.
 //
 // MSCCL++ 5e038eac. The twin has no such bit-field, and says by an assertion where the bit is.

@@ -1,5 +1,5 @@
-// Two waves that need the same two locks, take them in opposite order, and are polite: who does not get the second gives the first back.
-// Nobody ever waits, and when both keep step nobody ever gets both. Smallest: 2 waves, 2 locks.
+// Two waves that need the same two locks, take them in opposite order, and are polite: a wave that does not get the second gives the first back.
+// Neither ever waits, and when both keep step neither ever gets both. Smallest: 2 waves, 2 locks.
 //
 // The textbook livelock, in the form in which scans over ports with try-lock can have it when a call needs two of them. A fixed order
 // among the locks ends it.
@@ -17,7 +17,7 @@ struct polite_kernel {
   bool in_order;
 
   HEDDLE_FUNCTION bool takes(uint32_t which) const {
-    // Acquire pairs with the release of who gave the lock back.
+    // Acquire pairs with the release of the last holder.
     return lock_word(locks[which]).exchange(1, memory_order::acquire) == 0;
   }
   HEDDLE_FUNCTION void gives(uint32_t which) const { lock_word(locks[which]).store(0, memory_order::release); }
@@ -60,7 +60,7 @@ std::vector<parameter> polite_parameters() {
       parameter::number("waves", 2, 2, 64, "", "waves that need both locks"),
       parameter::number("calls", 2, 1, 1000, "", "times that each takes both"),
   });
-  // Under the others who holds a lock may never have a turn again, which is another hang.
+  // Under the others the holder of a lock may never have a turn again, which is another hang.
   all.push_back(parameter::one_of("progress", "fair", {"fair", "obe", "hsa_obe", "lobe", "slots", "cuda"},
                                   "which waves are guaranteed a turn; each model is explained in docs/simulator.md"));
   all.push_back(parameter::number("budget", 20000, 100, int64_t{1} << 40, "steps",

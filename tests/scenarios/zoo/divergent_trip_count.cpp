@@ -90,7 +90,7 @@ void run_uneven(const parameters& set) {
 
 scheduler::verdict uneven_verdict(const parameters& set) {
   if (zoo::is_fixed(set)) return scheduler::verdict::ok;
-  // One program counter: those who still send name lanes in their mask that are not there.
+  // One program counter: the lanes that still send name lanes in their mask that are not there.
   const bool in_lockstep = set.has("convergence") && set.text("convergence") == "lockstep";
   return set.text("then") == "waits" && !in_lockstep ? scheduler::verdict::deadlock : scheduler::verdict::mask;
 }

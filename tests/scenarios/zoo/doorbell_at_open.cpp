@@ -1,7 +1,7 @@
 // The bell rings when a port is opened, and the packet is handed over when it has been filled. The server wakes, finds nothing, and polls
 // for as long as that lasts. Smallest: 1 wave, 1 port, 1 call, a fill that is slow.
 //
-// LLVM rpc.h of 2026 rings at open (from reading). The twin rings behind the hand-over: who has heard the ring finds the packet at once.
+// LLVM rpc.h of 2026 rings at open (from reading). The twin rings behind the hand-over: a server that hears the ring finds the packet at once.
 #include "one_server.h"
 
 namespace heddle::tests {

@@ -10,7 +10,7 @@ namespace {
 
 using open_ports_word = target::atomic_ref<uint32_t, scope::system>;
 
-/// Calls that nobody waits for.
+/// Asynchronous calls.
 struct counting_kernel {
   client_on<target> client;
   callers who;

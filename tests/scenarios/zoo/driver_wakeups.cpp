@@ -1,10 +1,10 @@
-// Two wake-ups that get lost between a driver, its engine and who drains a queue. Smallest: 1 program; 1 drain for the one at the end, 2 for
+// Two wake-ups that get lost between a driver, its engine and a thread that drains. Smallest: 1 program; 1 drain for the one at the end, 2 for
 // the one at the start.
 //
 // MGPUSim, driver.go. driver-engine-start: the engine's "running" is cleared after its run has returned (runAsync(), runEngine()); a
-// signal that comes in between finds the engine running, starts nothing, and its queue is never looked at. driver-engine-end: who
-// drains looks whether the queue is empty before he listens for its end (DrainCommandQueue()); it may have ended in between. From reading. The
-// twins are the connection of heddle's own driver (driver/connection.h): who looks and who sleeps does both under one lock.
+// signal that comes in between finds the engine running, starts nothing, and its queue is never looked at. driver-engine-end: it
+// looks whether the queue is empty before it listens for its end (DrainCommandQueue()); it may have ended in between. From reading. The
+// twins are the connection of heddle's own driver (driver/connection.h): there, looking and going to sleep are under one lock.
 #include "../../driver/lost_wakeups.h"
 #include "zoo.h"
 

@@ -1,4 +1,4 @@
-// Each wave sends its items and then reports that it is done; all wait until everybody has reported. A wave that has nothing to send returns
+// Each wave sends its items and then reports that it is done; all wait until every wave has reported. A wave that has nothing to send returns
 // early, and skips the report too.
 //
 // UCCL 0f3b9f9e (#940), sgl-kernel-npu #69: a rank without tokens left a dispatch before its notification. Smallest: 2 waves, one of them
@@ -21,7 +21,7 @@ struct dispatch_kernel {
     const uint32_t items = fewest + target::wave_id();
     if (items == 0 && !reports_always) return;
     for (uint32_t n = 0; n < items; ++n) ++sent[target::wave_id()];
-    // Release pairs with the acquire below: who has seen the report sees the items.
+    // Release pairs with the acquire below: a wave that has read the report reads the items.
     dispatch_word(*done).fetch_add(1, memory_order::release);
     while (dispatch_word(*done).load(memory_order::acquire) != waves) target::pause();
     for (uint32_t n = 0; n < waves; ++n) HEDDLE_CHECK(sent[n] == fewest + n, "items are missing");
@@ -46,7 +46,7 @@ std::vector<parameter> dispatch_parameters() {
       parameter::number("waves", 2, 2, 64, "", "waves that send"),
       parameter::number("fewest", 0, 0, 1000, "", "items of the first wave; each next one has one more"),
   });
-  // Who waits for all others needs that all get turns.
+  // A wave that waits for all others needs that all get turns.
   all.push_back(parameter::one_of("progress", "fair", {"fair", "slots", "cuda"},
                                   "which waves are guaranteed a turn; each model is explained in docs/simulator.md"));
   return all;

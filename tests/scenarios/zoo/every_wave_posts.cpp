@@ -29,7 +29,7 @@ struct posting_kernel {
   }
 
   HEDDLE_FUNCTION void post(uint32_t request) const {
-    // Relaxed: nobody else writes it, as the queue has it.
+    // Relaxed: no other wave writes it, as the queue has it.
     const uint32_t place = shared_word<uint32_t>(queue->tail).load(memory_order::relaxed);
     shared_word<uint32_t>(queue->entry[place % card_queue::entries]).store(request, memory_order::relaxed);
     // Release pairs with the acquire of the card.

@@ -1,7 +1,7 @@
 // A call gives its slot back without having acknowledged the answer: the server never clears it, and it is never idle again. After one call
 // for each slot every call fails. Smallest: 1 wave, 1 slot, 2 calls.
 //
-// hostrpc 143207c, with a warning in 81c9ed2; reproduced on the original. Calls that fail are no fault to their caller, who may try again:
+// hostrpc 143207c, with a warning in 81c9ed2; reproduced on the original. Calls that fail are no fault to their caller, which may try again:
 // what tells is that the slots are not idle in the end.
 #include "../slots.h"
 #include "zoo.h"

@@ -9,7 +9,7 @@
 namespace heddle::tests {
 namespace {
 
-// Calls that nobody waits for: with an answer in between, the answer's acquire would cover for the header.
+// Asynchronous calls: with an answer in between, the answer's acquire would cover for the header.
 void run_header_before_acquire(const parameters& set) {
   if (zoo::is_fixed(set)) return run_async_on<target, target>(set);
   run_async_on<zoo::header_without_acquire, target>(set);

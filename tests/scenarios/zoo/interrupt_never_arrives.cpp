@@ -1,7 +1,7 @@
 // A server that sleeps until its clients ring, and trusts that every ring comes. Smallest: 1 wave, 1 port, 1 call.
 //
 // ROCm/legacy-rocm-build #6530, gfx1151: a host thread blocks on an interrupt with no deadline, and the interrupt does not come; without
-// interrupts every run passes. A doorbell is a hint: who may sleep for ever has to look for work now and then all the same, as the twin
+// interrupts every run passes. A doorbell is a hint: a server that may sleep for ever has to look for work now and then all the same, as the twin
 // does. Rings that come late, twice or together do no harm, because the count is read before the look for work.
 #include "../echo.h"
 #include "weakened.h"

@@ -2,7 +2,7 @@
 //
 // CLR: listener-teardown (9a9d10a10, 8942939fa), the lock of the listener is held while its end is waited for, and the listener takes it
 // once more before it ends. The repair (4761ecbb1, 62559a6e5; rocm-systems #6155; from reading) drops it, and looks whether the listener is
-// idle when it no longer has it: listener-teardown-window, whoever starts to use the listener in between uses one that is deleted. The
+// idle when it no longer has it: listener-teardown-window, a thread that starts to use the listener in between uses a deleted one. The
 // twins let go of the lock before they wait, and decide and forget the listener under the lock.
 #include "../ports.h"
 #include "zoo.h"
@@ -24,7 +24,7 @@ void run_held_teardown(const parameters& set) {
   {
     auto listener = on.spawn_host("listener", [=] {
       while (true) {
-        // Acquire pairs with the release of who stops it.
+        // Acquire pairs with the release of the stop.
         const bool last = shared_word<uint32_t>(words[0]).load(memory_order::acquire) != 0;
         {
           const std::lock_guard<std::mutex> held(mutex);
@@ -52,7 +52,7 @@ struct listener_state {
   uint32_t events;
 };
 
-/// The one listener of the process, made for the first who needs it and deleted behind the last.
+/// The one listener of the process, made for the first thread that needs it and deleted behind the last.
 struct listener_owner {
   std::mutex mutex;
   listener_state* state = nullptr;
@@ -63,12 +63,12 @@ struct listener_owner {
     shared_word<uint32_t>(state->users).fetch_add(1, memory_order::relaxed);
     return state;
   }
-  /// The listener if nobody uses it any more, for the caller to delete.
+  /// The listener if no thread uses it any more, for the caller to delete.
   listener_state* leave(listener_state* mine, bool looks_under_lock) {
     std::unique_lock<std::mutex> held(mutex);
     const bool was_last = shared_word<uint32_t>(mine->users).fetch_sub(1, memory_order::relaxed) == 1;
     if (!was_last) return nullptr;
-    // Who comes from here on gets the same one.
+    // Threads that come from here on get the same one.
     if (!looks_under_lock) {
       held.unlock();
       held.lock();

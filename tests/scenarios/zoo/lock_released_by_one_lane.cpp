@@ -50,7 +50,7 @@ std::vector<parameter> filled_under_lock_parameters() {
       parameter::number("lanes", 2, 2, 64, "", "lanes of each wave"),
       parameter::number("calls", 2, 1, 1000, "", "times that each takes it"),
   });
-  // Under the others who holds the lock may never have a turn again, which is another hang.
+  // Under the others the holder of the lock may never have a turn again, which is another hang.
   all.push_back(parameter::one_of("progress", "fair", {"fair", "obe", "hsa_obe", "lobe", "slots", "cuda"},
                                   "which waves are guaranteed a turn; each model is explained in docs/simulator.md"));
   return all;

@@ -1,8 +1,8 @@
 // The client takes a slot's lock by an operation that does not acquire, and then looks at the slot's mailboxes: what it sees of them may be older
 // than the lock. It takes a slot that is in use for an idle one, and posts into it.
 //
-// hostrpc 890ff39, whose message says of the fences around the lock: "sad they didn't show up under testing". Smallest: 2 waves, 1 slot, calls
-// that nobody waits for. The payload is atomic here, so that what is seen is what becomes of the mailboxes; where it is not, there is a race
+// hostrpc 890ff39, whose message says of the fences around the lock: "sad they didn't show up under testing". Smallest: 2 waves, 1 slot,
+// asynchronous calls. The payload is atomic here, so that what is seen is what becomes of the mailboxes; where it is not, there is a race
 // besides (zoo.no-fence-at-lock).
 #include "weakened.h"
 
@@ -31,9 +31,9 @@ struct posting_client_kernel {
   }
 
   HEDDLE_FUNCTION bool post(uint32_t request) const {
-    // Acquire, where it is one, pairs with the release below: whoever has had the lock posted before.
+    // Acquire, where it is one, pairs with the release below: the last holder posted before it.
     if (side_word(*lock).exchange(1, at_lock) != 0) return false;
-    // Relaxed: only who holds the lock posts; and the server is waited for, not trusted.
+    // Relaxed: only the holder of the lock posts; and the server is waited for, not trusted.
     const uint32_t mine = shared_word<uint32_t>(slot->of_client).load(memory_order::relaxed);
     const uint32_t theirs = shared_word<uint32_t>(slot->of_server).load(memory_order::acquire);
     const bool idle = mine == 0 && theirs == 0;
@@ -41,7 +41,7 @@ struct posting_client_kernel {
       shared_word<uint32_t>(slot->request).store(request, memory_order::relaxed);
       flip(1);
     } else if (mine == 1 && theirs == 1) {
-      // Nobody waits for the answer: whoever comes by lets the server clear the slot.
+      // No wave waits for the answer: the next wave that comes by lets the server clear the slot.
       flip(0);
     }
     side_word(*lock).store(0, memory_order::release);
@@ -111,7 +111,7 @@ std::vector<parameter> lone_slot_parameters() {
       parameter::number("waves", 2, 2, 64, "", "waves that call"),
       parameter::number("calls", 2, 1, 1000, "", "calls of each"),
   });
-  // Under the others who holds the lock may never have a turn again, which is another hang.
+  // Under the others the holder of the lock may never have a turn again, which is another hang.
   all.push_back(parameter::one_of("progress", "fair", {"fair", "obe", "hsa_obe", "lobe", "slots", "cuda"},
                                   "which waves are guaranteed a turn; each model is explained in docs/simulator.md"));
   return all;

@@ -1,8 +1,8 @@
 // A client that streams reads the mask of its lanes back from the port's header, in host memory, when it has given the packet away: header
 // and packet are the server's then. Smallest: 1 wave, 1 port, 1 call of two packets.
 //
-// LLVM rpc.h of 2026 (from reading). No value is wrong as long as servers leave the mask alone; every access to what is shared asks here
-// who owns it. The twin has kept the mask.
+// LLVM rpc.h of 2026 (from reading). No value is wrong as long as servers leave the mask alone; each access to shared data checks here
+// which side owns it. The twin has kept the mask.
 #include "one_server.h"
 
 namespace heddle::tests {
@@ -36,7 +36,7 @@ struct rereading_kernel {
 void run_reread(const parameters& set) {
   device on;
   port_test test(on, set);
-  // Nobody locks by this view.
+  // This view locks nothing.
   const rpc::process<target, rpc::side::client, rpc::checking> end(test.memory(), nullptr, test.shape());
   test.run(
       rereading_kernel{test.client(), end, test.who(), zoo::is_fixed(set)},

@@ -21,7 +21,7 @@ struct link_ticket_kernel {
   bool counts_on_device;
 
   HEDDLE_FUNCTION uint32_t take() const {
-    // Relaxed: who has taken an entry hands it over by a store of its own.
+    // Relaxed: the wave that has taken an entry hands it over by a store of its own.
     if (counts_on_device) return target::atomic_ref<uint32_t, scope::device>(*next).fetch_add(1, memory_order::relaxed);
     return shared_word<uint32_t>(*next).fetch_add(1, memory_order::relaxed);
   }
@@ -51,7 +51,7 @@ void run_link_tickets(const parameters& set) {
     for (uint32_t entry = 0; entry < all; ++entry) {
       if (!fixed)
         while (shared_word<uint32_t>(*next).load(memory_order::acquire) <= entry) target::pause();
-      // Acquire pairs with the release of who posts.
+      // Acquire pairs with the release of the post.
       while (shared_word<uint32_t>(posted[entry]).load(memory_order::acquire) == 0) target::pause();
       shared_word<uint32_t>(answers[entry]).store(1, memory_order::release);
     }

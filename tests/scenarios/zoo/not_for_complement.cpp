@@ -1,7 +1,7 @@
 // A logical not where a bitwise complement is meant, in the mask of the slots that have work: right as long as all slots are in one state,
 // and as far as one looks at the first. A request in any other slot is never seen. Smallest: 2 waves, 2 slots, 1 call.
 //
-// hostrpc 6e68b45; reproduced on a model. The slots here are bits of three words, as hostrpc's: requests, answers, and who holds what.
+// hostrpc 6e68b45; reproduced on a model. The slots here are bits of three words, as hostrpc's: requests, answers, and locks.
 #include "../ports.h"
 #include "zoo.h"
 
@@ -26,7 +26,7 @@ struct slot_words {
       const uint32_t busy =
           shared_word<uint32_t>(*answers).load(memory_order::acquire) | lock.load(memory_order::relaxed);
       const uint32_t idle = all & ~busy;
-      // Acquire pairs with the release of who gave the slot back.
+      // Acquire pairs with the release of the slot's last holder.
       if (idle != 0 && (lock.fetch_or(idle & -idle, memory_order::acquire) & idle & -idle) == 0) {
         // The last holder may have seen an answer that was older.
         if ((shared_word<uint32_t>(*answers).load(memory_order::acquire) & idle & -idle) == 0) return idle & -idle;
@@ -106,7 +106,7 @@ std::vector<parameter> slot_words_parameters() {
       parameter::number("slots", 2, 2, 31, "", "slots between client and server"),
       parameter::number("calls", 2, 1, 1000, "", "calls that each makes"),
   });
-  // Under the others who holds a slot may never have a turn again, which is another hang.
+  // Under the others the holder of a slot may never have a turn again, which is another hang.
   all.push_back(parameter::one_of("progress", "fair", {"fair", "obe", "hsa_obe", "lobe", "slots", "cuda"},
                                   "which waves are guaranteed a turn; each model is explained in docs/simulator.md"));
   return all;

@@ -15,7 +15,7 @@ enum class ringing : uint8_t { guarded, unguarded, all_guarded };
 
 struct hsa_doorbell {
   uint64_t count;
-  uint64_t* mailbox;  ///< none where nobody is interrupted
+  uint64_t* mailbox;  ///< none where no thread is interrupted
   uint64_t event;
 };
 
@@ -23,7 +23,7 @@ using hsa_word = target::atomic_ref<uint64_t, scope::system>;
 
 HEDDLE_FUNCTION inline void ring_hsa(hsa_doorbell& bell, ringing how) {
   if (how == ringing::all_guarded && bell.mailbox == nullptr) return;
-  // Release pairs with the acquire of who polls the count: what was sent before is found.
+  // Release pairs with the acquire of the poll of the count: what was sent before is found.
   hsa_word(bell.count).fetch_add(1, memory_order::release);
   if (how == ringing::unguarded || bell.mailbox != nullptr)
     hsa_word(*bell.mailbox).store(bell.event, memory_order::release);
@@ -149,11 +149,11 @@ verdict uncounted_verdict(const parameters& set) { return zoo::is_fixed(set) ? v
 
 std::vector<parameter> uncounted_parameters() {
   std::vector<parameter> all = zoo::with_twin({});
-  // Under the others who has the server may never have a turn again, which is another hang.
+  // Under the others the wave that has the server may never have a turn again, which is another hang.
   all.push_back(parameter::one_of("progress", "fair", {"fair", "obe", "hsa_obe", "lobe", "slots", "cuda"},
                                   "which waves are guaranteed a turn; each model is explained in docs/simulator.md"));
   all.push_back(
-      // A scheduler that favours somebody passes a lane over a few dozen times on its own.
+      // A scheduler that favours a lane passes another over a few dozen times on its own.
       parameter::number("starvation", 100, 64, 200, "",
                         "how often a lane that waits may be passed over before that is a verdict; 0: as often "
                         "as it comes"));

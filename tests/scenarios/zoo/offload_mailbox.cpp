@@ -118,7 +118,7 @@ verdict kernel_stream_verdict(const parameters& set) {
 // -- the lock lies in the mailbox -------------------------------------------------------------------------------------------------
 
 /// The lock is a word of the mailbox, taken across the link by compare-and-swap. (The patch took it by an exchange. Split in two, that may
-/// also leave the lock taken by nobody for ever.)
+/// also leave the lock taken for ever, without a holder.)
 struct mailbox_with_lock : rpc::single_mailbox {
   template <typename Target, typename Check>
   HEDDLE_FUNCTION static uint32_t take(uint32_t*, const rpc::offload_turns<Target>& turns) {

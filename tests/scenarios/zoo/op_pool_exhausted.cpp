@@ -50,7 +50,7 @@ void run_op_pool(const parameters& set) {
   const bool launches_first = zoo::is_fixed(set);
   if (launches_first) on.launch(one_wave, kernel);
   for (uint32_t n = 0; n < operations; ++n) {
-    // Acquire pairs with the proxy's release of a record. Nobody else takes one.
+    // Acquire pairs with the proxy's release of a record. No other thread takes one.
     while (shared_word<uint32_t>(free_records).load(memory_order::acquire) == 0) target::pause();
     shared_word<uint32_t>(free_records).fetch_sub(1, memory_order::relaxed);
     shared_word<uint32_t>(given).store(n + 1, memory_order::release);

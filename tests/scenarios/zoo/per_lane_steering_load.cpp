@@ -1,5 +1,5 @@
 // Every lane looks at the mailbox for itself: a packet that comes back between two looks parts the wave. Smallest: 2 lanes, 1 port,
-// 2 calls that nobody waits for.
+// 2 asynchronous calls.
 //
 // No memory order mends it, and one memory shows it as well as any other. LLVM libc's try_open has one lane's answer broadcast
 // for the whole wave (shared/rpc.h); so has ours.
@@ -15,7 +15,7 @@ struct per_lane_steering_load : target {};
 
 namespace heddle::rpc {
 
-/// The client as it ships, but for who looks at the mailboxes: the lock is taken by one lane for all, the ownership of the packet is
+/// The client as it ships, but for the lanes that read the mailboxes: the lock is taken by one lane for all, the ownership of the packet is
 /// judged by each.
 template <typename Check>
 class basic_client<tests::zoo::per_lane_steering_load, Check> {

@@ -1,4 +1,4 @@
-// Who posts to a queue waits for room, by the count of entries that the device below has completed. Before the first completion that word
+// A wave that posts to a queue waits for room, by the count of entries that the device below has completed. Before the first completion that word
 // holds what its memory was filled with, 0xff: one entry more than there is looks outstanding, and in a queue of one entry there never is
 // room. Smallest: 1 wave, 1 entry.
 //
@@ -17,7 +17,7 @@ struct first_post_kernel {
   bool looks_at_once;
 
   HEDDLE_FUNCTION uint32_t outstanding(uint32_t posted) const {
-    // Acquire pairs with the release of who completes: the entry is free again.
+    // Acquire pairs with the release of the completion: the entry is free again.
     return (posted - shared_word<uint32_t>(*completed).load(memory_order::acquire)) & 0xffff;
   }
   HEDDLE_FUNCTION void operator()() const {

@@ -1,5 +1,5 @@
 // There is a cap on ports, and it is below the number of waves that the device holds. When all of them are in a call, the next waits for a
-// port of somebody who may never get a turn.
+// port of a wave that may never get a turn.
 //
 // LLVM libc, shared/rpc.h: a cap of 4096 ports where an H200 holds 8,448 waves and an MI300X 9,728; raised in 2026. Smallest: one wave more
 // than ports.

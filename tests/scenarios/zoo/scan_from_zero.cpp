@@ -74,7 +74,7 @@ void run_scanned(const parameters& set) {
   serving.join();
 }
 
-// A port for each wave: nobody waits for a port, and all wait for the server.
+// A port for each wave: no wave waits for a port, and all wait for the server.
 scheduler::verdict scanned_verdict(const parameters& set) {
   const bool counted = set.has("starvation") && set.count("starvation") != 0;
   return counted && !zoo::is_fixed(set) ? scheduler::verdict::starvation : scheduler::verdict::ok;

@@ -81,7 +81,7 @@ std::vector<parameter> flush_read_parameters() {
   all.push_back(parameter::one_of(
       "host", "weak", {"x86", "weak"},
       "what the host is: an x86, or a processor that keeps no order that the program does not ask for"));
-  // Who waits for the card needs that it gets turns.
+  // A wave that waits for the card needs that the card gets turns.
   all.push_back(parameter::one_of("progress", "fair", {"fair", "slots", "cuda"},
                                   "which waves are guaranteed a turn; each model is explained in docs/simulator.md"));
   return all;

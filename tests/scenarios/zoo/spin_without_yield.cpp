@@ -1,5 +1,5 @@
-// Sources push into a queue under a lock. Who finds the queue full takes the lock again at once, and again, and never pauses: it keeps from the
-// lock the one who would move the tail, and each other, so that one source can have all slots.
+// Sources push into a queue under a lock. A source that finds the queue full takes the lock again at once, and again, and never pauses: it keeps from the
+// lock the thread that would move the tail, and other sources, so that one source can have all slots.
 //
 // UCCL 605e8f2b, items 1 and 5. The twin waits for a credit of its own before it takes the lock, and the lock is given in turn. Smallest: 3
 // waves, one of which takes out what two put in, and 2 slots.
@@ -38,7 +38,7 @@ struct unyielding_kernel {
     }
   }
 
-  /// A source waits until its last entry is taken out, so that each has one slot of its own; who takes out, until there is an entry.
+  /// A source waits until its last entry is taken out, so that each has one slot of its own; the thread that takes out, until there is an entry.
   HEDDLE_FUNCTION void wait_for_turn(bool pushes, uint32_t n) const {
     if (pushes) {
       while (queue_word(at->taken[target::wave_id()]).load(memory_order::relaxed) != n) target::pause();
@@ -67,7 +67,7 @@ struct unyielding_kernel {
   HEDDLE_FUNCTION uint32_t take_lock() const {
     if (yields) {
       const uint32_t mine = queue_word(at->lock).fetch_add(1, memory_order::relaxed);
-      // Acquire pairs with the release of who gave the lock back.
+      // Acquire pairs with the release of the last holder.
       while (queue_word(at->serving).load(memory_order::acquire) != mine) target::pause();
       return mine;
     }
@@ -109,7 +109,7 @@ std::vector<parameter> spinning_parameters() {
       parameter::number("waves", 3, 3, 16, "", "sources, with a slot for each, and one who takes out"),
       parameter::number("calls", 20, 1, 1000, "", "entries of each source"),
   });
-  // Under the others who holds the lock may never have a turn again, which is another hang.
+  // Under the others the holder of the lock may never have a turn again, which is another hang.
   all.push_back(parameter::one_of("progress", "fair", {"fair", "slots", "cuda"},
                                   "which waves are guaranteed a turn; each model is explained in docs/simulator.md"));
   all.push_back(

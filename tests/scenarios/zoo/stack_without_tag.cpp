@@ -1,4 +1,4 @@
-// Two packets are taken, the first comes back, and who had looked before takes it with what lay below it then. Smallest: 3 waves, 2
+// Two packets are taken, the first comes back, and a wave that had looked before takes it with what lay below it then. Smallest: 3 waves, 2
 // packets.
 //
 // What the tag in ROCm-Device-Libs' hostcall_impl.cl is there to prevent.
@@ -14,7 +14,7 @@ struct no_tag : rpc::counted_tag {
   HEDDLE_FUNCTION static constexpr uint64_t retagged(uint64_t name) { return name; }
 };
 
-/// Takes packets and gives them back, without a call in between: who has one is its only owner.
+/// Takes packets and gives them back, without a call in between: a wave that has one is its only owner.
 template <typename Tag>
 struct taking_kernel {
   rpc::hostcall_end<target, Tag> end;

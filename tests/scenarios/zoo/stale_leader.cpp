@@ -1,5 +1,5 @@
-// Who leads a call is decided once, in front of the loop of calls, and the lanes of the wave leave that loop at different times. The leader
-// has left, and in the later calls nobody takes a port for the others; or the mask itself is the old one, and names the lane that has left.
+// The leader of a call is elected once, in front of the loop of calls, and the lanes of the wave leave that loop at different times. The leader
+// has left, and in the later calls no lane takes a port for the others; or the mask itself is the old one, and names the lane that has left.
 //
 // ROCm-Device-Libs 62e59d3: the compiler had moved the election out of a divergent loop. Written as the compiler left it. Smallest: 1 wave of 2
 // lanes, the second of which makes one call more.
@@ -15,7 +15,7 @@ struct stale_leader : target {};
 
 namespace heddle::rpc {
 
-/// The client as it ships, but for who takes the port: whom the caller names.
+/// The client as it ships, but for the lane that takes the port: the caller names it.
 template <typename Check>
 class basic_client<tests::zoo::stale_leader, Check> {
   using Target = tests::zoo::stale_leader;
@@ -32,7 +32,7 @@ class basic_client<tests::zoo::stale_leader, Check> {
     constexpr uint16_t opcode = detail::checked_opcode<Opcode>();
     uint64_t answer = 0;
     if (leads) answer = find(mask, opcode);
-    // From the first lane of the mask, who leads when the election is of this mask.
+    // From the first lane of the mask, which leads when the election is of this mask.
     answer = Target::broadcast(mask, answer);
     Target::sync_lanes(mask);
     return port(end_, {static_cast<uint32_t>(answer), static_cast<uint32_t>(answer >> 32), mask, opcode}, rings_);

@@ -1,5 +1,5 @@
-// Two branches open a port each, and the optimiser has made one of their two closes, behind both: whoever has the first port waits there
-// for those who wait for it.
+// Two branches open a port each, and the optimiser has made one of their two closes, behind both: the lanes that have the first port wait there
+// for those that wait for it.
 //
 // LLVM libc, llvm-project #62386 (fixed there by keeping such calls convergent). Written here as the optimiser left it; the twin closes in
 // each branch. Smallest: 1 wave of 2 lanes, 1 port.

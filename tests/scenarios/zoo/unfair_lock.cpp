@@ -1,8 +1,8 @@
-// A lock that whoever comes takes, however long others have waited. Nobody hangs, and one may wait for as long as the others have work.
+// A lock that any wave takes that comes by, however long others have waited. No wave hangs, and one may wait for as long as the others have work.
 // Smallest: 2 waves.
 //
 // The textbook test-and-set lock, beside its cure, the ticket lock (Mellor-Crummey and Scott, "Algorithms for scalable synchronization on
-// shared-memory multiprocessors", TOCS 9, 1991): who has drawn a ticket is passed over only by those who drew theirs before.
+// shared-memory multiprocessors", TOCS 9, 1991): a wave with a ticket is passed over only by those that drew theirs before.
 #include "weakened.h"
 
 namespace heddle::tests {
@@ -19,7 +19,7 @@ struct locked_kernel {
   HEDDLE_FUNCTION uint32_t take() const {
     if (tickets) {
       const uint32_t mine = lock_word(lock[0]).fetch_add(1, memory_order::relaxed);
-      // Acquire pairs with the release of who gave the lock back.
+      // Acquire pairs with the release of the last holder.
       while (lock_word(lock[1]).load(memory_order::acquire) != mine) target::pause();
       return mine;
     }
@@ -66,7 +66,7 @@ std::vector<parameter> locked_parameters() {
       parameter::number("waves", 2, 2, 64, "", "waves that share the lock"),
       parameter::number("calls", 20, 1, 1000, "", "times that each takes it"),
   });
-  // Under the others who holds the lock may never have a turn again, which is another hang.
+  // Under the others the holder of the lock may never have a turn again, which is another hang.
   all.push_back(parameter::one_of("progress", "fair", {"fair", "obe", "hsa_obe", "lobe", "slots", "cuda"},
                                   "which waves are guaranteed a turn; each model is explained in docs/simulator.md"));
   all.push_back(

@@ -9,7 +9,7 @@
 namespace heddle::tests {
 namespace {
 
-/// A call is tried so often, by who tries again.
+/// A call is tried so often, by a wave that tries again.
 struct stress_kernel {
   rpc::slot_client<rpc::bit_a_slot> client;
   callers who;
@@ -49,7 +49,7 @@ void run_stress(const parameters& set) {
   auto* const done = on.allocate_device<uint32_t>(1, "calls done");
   const uint64_t requests = all_calls(set);
   auto* const handled = on.allocate_shared<uint32_t>(requests, "handled requests");
-  // All slots are left locked by who set them up: no call ever finds one.
+  // The set-up leaves all slots locked: no call ever finds one.
   if (!fixed) {
     const std::vector<uint32_t> held(shape.lock_words(), ~uint32_t{0});
     on.copy(client_locks, held.data(), held.size() * sizeof(uint32_t));

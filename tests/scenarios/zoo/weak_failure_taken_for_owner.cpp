@@ -1,6 +1,6 @@
-// Who cannot take the lock leaves its request to whoever has it: the owner makes the calls of all that have posted one, and looks again when
-// it has given the lock back. The lock is tried by a weak compare-exchange. One that fails for no reason is taken for somebody else's lock,
-// and the request is left to nobody.
+// A wave that cannot take the lock leaves its request to the owner: the owner makes the calls of all that have posted one, and looks again when
+// it has given the lock back. The lock is tried by a weak compare-exchange. One that fails for no reason is taken for another wave's lock,
+// and the request is never handled.
 //
 // The C++ standard lets compare_exchange_weak fail spuriously, "even when the contents of memory referred to by expected and ptr are equal"
 // ([atomics.types.operations]); machines with load-linked and store-conditional do. Combining is that of Hendler, Incze, Shavit and Tzafrir,
@@ -15,9 +15,9 @@ namespace {
 using combined_word = target::atomic_ref<uint32_t, scope::device>;
 
 struct combining_kernel {
-  uint32_t* lock;    ///< 1: somebody makes the calls of all
+  uint32_t* lock;    ///< 1: an owner makes the calls of all
   uint32_t* posted;  ///< of each wave: how many requests it has posted
-  uint32_t* served;  ///< of each wave: how many have been served; changed only by who has the lock
+  uint32_t* served;  ///< of each wave: how many have been served; changed only by the owner of the lock
   uint32_t waves;
   uint32_t calls;
   bool tries_weakly;
@@ -31,7 +31,7 @@ struct combining_kernel {
   HEDDLE_FUNCTION void give() const { combined_word(*lock).store(0, memory_order::release); }
 
   HEDDLE_FUNCTION uint32_t posted_by(uint32_t wave) const {
-    // Acquire pairs with the release of who posted.
+    // Acquire pairs with the release of the post.
     return combined_word(posted[wave]).load(memory_order::acquire);
   }
 
@@ -53,7 +53,7 @@ struct combining_kernel {
       // Release pairs with the acquire of the owner.
       combined_word(posted[mine]).store(call + 1, memory_order::release);
       do {
-        // Pairs with the fence behind give(): the owner sees what was posted, or who posted sees the lock free.
+        // Pairs with the fence behind give(): the owner reads what was posted, or the poster finds the lock free.
         target::fence<scope::device>(memory_order::seq_cst);
         if (!try_lock()) break;
         serve_all();

@@ -30,7 +30,7 @@ struct no_release_before_toggle : noticed_by_either {
   };
 };
 
-/// Whoever sees a hand-over does not see what came with it.
+/// An end that reads a hand-over does not see what came with it.
 struct no_acquire_after_wait : noticed_by_either {
   template <typename T, scope Scope>
   struct atomic_ref : true_ref<T, Scope> {
@@ -78,7 +78,7 @@ struct plain_mailbox_store : noticed_by_either {
 
 // -- locks: the words of device scope ----------------------------------------------------------------------------------------
 
-/// Who gives a port back does not release what was done with it.
+/// Giving a port back does not release what was done with it.
 struct no_fence_at_unlock : target {
   template <typename T, scope Scope>
   struct atomic_ref : true_ref<T, Scope> {
@@ -89,7 +89,7 @@ struct no_fence_at_unlock : target {
   };
 };
 
-/// Who takes a port does not acquire what the last holder did with it.
+/// Taking a port does not acquire what the last holder did with it.
 struct no_fence_at_lock : target {
   template <typename T, scope Scope>
   struct atomic_ref : true_ref<T, Scope> {

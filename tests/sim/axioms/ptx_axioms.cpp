@@ -210,7 +210,7 @@ class execution_search {
     return base | observed.then(base | (program_order_ & same_location_));
   }
 
-  /// The part of coherence that nobody chooses.
+  /// The part of coherence that is no choice.
   relation forced_coherence(const relation& cause) const {
     relation made(events_.size());
     for (size_t first = 0; first < events_.size(); ++first) {

@@ -1,4 +1,4 @@
-// Litmus programs that nobody wrote down: drawn from a seed, printed in the grammar of the litmus files, and made smaller.
+// Random litmus programs: drawn from a seed, printed in the grammar of the litmus files, and made smaller.
 #pragma once
 
 #include <heddle/tools/litmus/program.h>
