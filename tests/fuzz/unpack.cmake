@@ -1,0 +1,20 @@
+# Unpacks an archive of the corpus: FOLDER then holds its inputs and nothing else, and each is what its name says, the SHA-1 of its bytes.
+#   cmake -DARCHIVE=FILE -DFOLDER=FOLDER -P unpack.cmake
+file(REMOVE_RECURSE ${FOLDER})
+file(MAKE_DIRECTORY ${FOLDER})
+# The status is 0 for a half of an archive too; what is wrong is only said.
+execute_process(COMMAND ${CMAKE_COMMAND} -E tar xzf ${ARCHIVE} WORKING_DIRECTORY ${FOLDER} RESULT_VARIABLE status ERROR_VARIABLE said)
+if(NOT status EQUAL 0 OR NOT said STREQUAL "")
+  message(FATAL_ERROR "${ARCHIVE} cannot be unpacked: ${said}")
+endif()
+file(GLOB inputs ${FOLDER}/*)
+if(NOT inputs)
+  message(FATAL_ERROR "${ARCHIVE} holds no input")
+endif()
+foreach(input IN LISTS inputs)
+  cmake_path(GET input FILENAME name)
+  file(SHA1 ${input} sum)
+  if(NOT name STREQUAL sum)
+    message(FATAL_ERROR "${ARCHIVE}: the input ${name} is damaged: the SHA-1 of its bytes is ${sum}")
+  endif()
+endforeach()
