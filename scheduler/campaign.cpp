@@ -19,7 +19,7 @@ bool goes_on(const campaign_options& options, const campaign_result& so_far) {
   return options.seconds_max <= 0 || so_far.schedules == 0 || so_far.seconds < options.seconds_max;
 }
 
-/// A finding that others have explained.
+/// A finding that another part of the campaign has explained.
 finding counted(uint64_t seed, const run_result& result) {
   finding made;
   made.first.seed = seed;

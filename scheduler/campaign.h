@@ -22,11 +22,11 @@ struct run_result {
   std::string where = {};    ///< groups findings
   std::string message = {};  ///< one line
   std::string report = {};   ///< several lines; only of an explained run
-  std::string waits = {};    ///< who waits for whom, in the DOT language; only of an explained run
+  std::string waits = {};    ///< the wait graph, in the DOT language; only of an explained run
   uint64_t steps = 0;
-  uint64_t switches = 0;                  ///< how often another actor went on than the one before
-  std::vector<std::string> waiting = {};  ///< of a hang: who waits, "host main", "wave 1 lanes 0-3"
-  std::string hang = {};                  ///< of a hang: in which roles they wait, whoever and how many they are
+  uint64_t switches = 0;                  ///< context switches: steps of another actor than the step before
+  std::vector<std::string> waiting = {};  ///< of a hang: the actors that wait, "host main", "wave 1 lanes 0-3"
+  std::string hang = {};                  ///< of a hang: the roles of those actors, each once: "host server, wave"
   uint64_t digest = 0;
   bool abandoned = false;      ///< it was stopped before its end, and says nothing
   uint64_t library_steps = 0;  ///< of the steps, plain accesses to the C++ heap: containers, strings and what they hold
@@ -112,8 +112,8 @@ struct replay_result {
 };
 replay_result run_again(const trace& recorded, const run_one& run, bool explain);
 
-/// The same of a trace that another build recorded: every choice must agree, and it must fail in the same way. Steps and digest are another
-/// build's own.
+/// As run_again(), for a trace that another build recorded: every choice must agree, and the failure must be the same.
+/// Steps and digest may differ, since they depend on the build.
 replay_result run_again_elsewhere(const trace& recorded, const run_one& run, bool explain);
 
 /// Whether both are the same place: "ring.cpp:52". Of a program that was stripped a place is an offset, "ring+0x10940": the program's name does

@@ -12,17 +12,17 @@ namespace heddle::scheduler {
 /// The answer that stops the run: the source has nothing valid to say (see replay).
 inline constexpr uint32_t no_answer = ~uint32_t{0};
 
-/// What a strategy may know of somebody who can take the next step.
+/// What a strategy may know of an enabled actor: one that can take the next step.
 struct candidate {
-  uint32_t actor = 0;   ///< dense, stable within a run
-  uint32_t group = 0;   ///< the actors that hang together share it (the lanes of one wave); dense, in order of creation
-  uint32_t member = 0;  ///< its number within its group
+  uint32_t actor = 0;       ///< dense, stable within a run
+  uint32_t group = 0;       ///< its scheduling group: the lanes of one wave share it; dense, in order of creation
+  uint32_t member = 0;      ///< its number within its group
   bool guaranteed = false;  ///< whether the progress model promises it a turn
   bool writes = false;      ///< whether its pending operation may change memory
   uint64_t location = 0;    ///< what its pending operation touches; 0 when it touches nothing
-  uint32_t operations = 0;  ///< that it has performed
+  uint32_t operations = 0;  ///< how many it has performed
   uint32_t fruitless =
-      0;  ///< of these, the ones of turns in waiting loops that led nowhere: a lane that only waits adds to both
+      0;  ///< of these, those performed in spin iterations that observed no change: a lane that only spins adds to both
   uint64_t headway = 0;  ///< how far it has come; only where the strategy looks at it (strategy::looks_at_headway)
 };
 
@@ -36,12 +36,12 @@ class candidate_list {
       : context_(context), look_at_(look_at), next_in_turn_(follows), version_(version) {}
   candidate operator[](uint32_t index) const { return look_at_(context_, index); }
   bool known() const { return look_at_ != nullptr; }
-  /// Whether the machine finds the next in turn itself; then without a look at everybody.
+  /// Whether the machine finds the next in turn itself, without a look at every candidate.
   bool in_order() const { return next_in_turn_ != nullptr; }
   /// As scheduler::next_in_turn (round_robin.h).
   uint32_t next_in_turn(uint32_t actor) const { return next_in_turn_(context_, actor); }
-  /// Two choices of one version, not 0, have the same candidates at the same places, of which only the one that was picked last
-  /// may look another way. 0 where the machine does not say.
+  /// Two choices with one version, not 0, have the same candidates at the same indices, and only the candidate that was
+  /// picked last may have changed. 0 where the machine does not say.
   uint64_t version() const { return version_ == nullptr ? 0 : *version_; }
 
  private:
@@ -99,7 +99,7 @@ class choice_source {
   bool looks_at_headway() const { return uniform_ == nullptr && strategy_looks_at_headway(); }
   /// Whether the strategy is to be told of every operation, asked or not.
   bool looks_at_steps() const { return uniform_ == nullptr && strategy_looks_at_steps(); }
-  /// Who has performed the operation that it looks like.
+  /// Tells the strategy which actor has performed which operation (strategy::performed).
   void performed(const candidate& who);
 
   const std::vector<answer>& recorded() const { return recorded_; }

@@ -13,15 +13,15 @@ namespace heddle::scheduler {
 /// What a choice decides. Each kind draws from its own random stream, so that a new kind does not shift the others.
 /// For every kind but `actor`, answer 0 is what the machine does by default.
 enum class choice_kind : uint8_t {
-  actor,        ///< who takes the next step
-  active_mask,  ///< which lanes stand together when a lane asks
+  actor,        ///< which actor takes the next step
+  active_mask,  ///< which lanes are converged when a lane asks for its active mask
   wake,         ///< whether a wait ends although nothing changed
-  visible,      ///< which of the values that a load may see it sees; 0 is the newest
+  visible,      ///< which of the values visible to a load it returns; 0 is the newest
   place,        ///< where in its location's modification order a store stands; 0 is the end
-  arrive,       ///< what is under way and arrives now; 0 is nothing
+  arrive,       ///< what is in flight and arrives now; 0 is nothing
   start,        ///< which of the blocks that have not started starts next; 0 is that of the lowest number
-  end,          ///< when the end game begins, and how many turns in a row who has in it
-  arm,          ///< which arm runs next where the lanes of a wave have parted; 0 is the one written first
+  end,          ///< when the end game begins, and how many turns in a row each actor has in it
+  arm,          ///< which arm runs next where the lanes of a wave have diverged; 0 is the one written first
   spurious,     ///< whether a weak compare-exchange fails that found what it expected
 };
 inline constexpr uint32_t choice_kind_count = 10;
@@ -54,7 +54,7 @@ class choice_streams {
  private:
   [[gnu::hot]] void begin_stream(uint32_t index);
 
-  /// No run goes without the choice of who goes next.
+  /// Every run asks which actor takes the next step.
   static constexpr choice_kind first = choice_kind::actor;
 
   uint64_t seed_ = 0;

@@ -1,4 +1,4 @@
-// Those who can take the next step, remembered from choice to choice: most of them look as they did.
+// The enabled actors, remembered from choice to choice: most of them have not changed.
 #pragma once
 
 #include <heddle/scheduler/choice.h>
@@ -9,7 +9,7 @@
 
 namespace heddle::scheduler {
 
-/// Looks at all candidates when somebody came or went, and else only at the one that was picked last (candidate_list::version).
+/// Looks at all candidates after one came or went, else only at the one that was picked last (candidate_list::version).
 class crowd {
  public:
   /// A new run.
@@ -57,13 +57,13 @@ class by_actor {
   std::vector<Entry> entries_;
 };
 
-/// Operations that were not in vain, as far as that is known yet.
+/// Operations that were not fruitless, as far as that is known yet.
 inline uint32_t useful(const candidate& who) {
-  // A pause that is still to come counts as one in vain already.
+  // A pause that is still pending counts as fruitless already.
   return who.operations > who.fruitless ? who.operations - who.fruitless : 0;
 }
 
-/// Whether the order in which two performed their pending operations can matter.
+/// Whether the pending operations of two actors are dependent: whether their order can matter.
 inline bool depend(const candidate& a, const candidate& b) {
   return a.location == b.location && a.location != 0 && (a.writes || b.writes);
 }

@@ -14,7 +14,7 @@ struct deciding_choice {
   choice_kind kind = choice_kind::actor;
   uint64_t number =
       0;  ///< of an odd answer (schedule.h): among those of the run, from 0; of a turn, how many operations came before it
-  uint32_t actor = 0;  ///< of a turn: who took it, and who had the one before
+  uint32_t actor = 0;  ///< of a turn: the actor that took it; `after` had the turn before
   uint32_t after = 0;
   friend bool operator==(const deciding_choice&, const deciding_choice&) = default;
 };

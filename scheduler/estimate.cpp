@@ -26,7 +26,7 @@ class counting_strategy final : public strategy {
     meet(who.actor);
     history& past = histories_[who.actor];
     past.operations.push_back({.location = who.location, .writes = who.writes});
-    // What has turned out to be in vain since is the end of what it did; a pause counts itself.
+    // Operations that have turned out to be fruitless are the last that it did; a pause counts itself.
     const size_t in_vain = who.fruitless - past.fruitless;
     past.fruitless = who.fruitless;
     past.operations.resize(past.operations.size() - std::min(in_vain, past.operations.size()));
@@ -73,7 +73,7 @@ class counting_strategy final : public strategy {
     uint32_t fruitless = 0;
   };
 
-  /// Whoever is met for the first time was let start by what was done last.
+  /// An actor that is met for the first time was started by the last operation.
   void meet(uint32_t actor) {
     while (made_.actors.size() <= actor) {
       made_.actors.push_back({.operations = 0, .parent = last_});

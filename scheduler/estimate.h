@@ -1,4 +1,4 @@
-// What runs of a program are like: who there is, how much each does, and what they share. Strategies that need it get it from one run.
+// What runs of a program are like: the actors, how much each does, and what they share. Strategies that need it get it from one run.
 #pragma once
 
 #include <heddle/scheduler/choice.h>
@@ -18,8 +18,8 @@ struct estimate {
   static constexpr uint32_t nobody = ~uint32_t{0};
 
   struct of_actor {
-    uint64_t operations = 0;   ///< those of turns in waiting loops that led nowhere left out
-    uint32_t parent = nobody;  ///< whose operation let it start
+    uint64_t operations = 0;   ///< without those of fruitless spin iterations
+    uint32_t parent = nobody;  ///< the actor whose operation started it
   };
   struct use {
     uint32_t actor = 0;
@@ -34,8 +34,8 @@ struct estimate {
   std::vector<of_actor> actors = {};                     ///< by number; empty when the run could not be made
   std::vector<of_location> shared = {};                  ///< in order of locations
   std::array<uint64_t, choice_kind_count> choices = {};  ///< of each kind
-  /// From the first choice of an actor on, all operations, whether somebody was asked about them or not: under another strategy the
-  /// choices may be as many.
+  /// All operations from the first choice of an actor on, with or without a choice before them: under another strategy
+  /// each may need a choice.
   uint64_t steps = 0;
 
   uint64_t choices_of(choice_kind kind) const { return choices[static_cast<size_t>(kind)]; }

@@ -44,7 +44,7 @@ void follow_strategy::pass_steps_made() {
   }
 }
 
-/// Whether somebody has not yet come to where its part of the order begins.
+/// Whether an actor has not yet come to where its part of the order begins.
 bool follow_strategy::has_unknown_past() const {
   return std::any_of(order_.starts.begin(), order_.starts.end(), [&](const recorded_step& start) {
     const auto known = headway_.find(key(start.group, start.member));
@@ -57,7 +57,7 @@ uint32_t follow_strategy::pick(const choice& asked) {
   if (asked.kind != choice_kind::actor) return 0;
   look_at(asked);
 
-  // What came before the order begins is anybody's guess: those whose beginning is known wait for the others there, if they can.
+  // Nothing is known of what came before the order begins: an actor that has come to its start waits there for the others.
   indices_.clear();
   if (has_unknown_past()) {
     for (const auto& [who, index] : here_) {
@@ -82,7 +82,7 @@ uint32_t follow_strategy::pick(const choice& asked) {
       if (headway_[who] < order_.steps[n].headway) return there->second;
       continue;
     }
-    // Who has never been there has yet to be made, by somebody of whom nothing more is recorded.
+    // An actor that was never a candidate has yet to be started, by one of which nothing more is recorded.
     if (headway_.count(who) == 0) break;
   }
   indices_.clear();

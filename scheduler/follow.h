@@ -9,30 +9,30 @@
 
 namespace heddle::scheduler {
 
-/// How far somebody has come, as one number that only grows: how often it has changed memory, and how many things it has read since
-/// then that were news to it. Repetitions count for nothing, so that a loop that waits does not come any further.
+/// The headway of an actor, its progress as one number that only grows: how often it has changed memory, and how many
+/// new values it has read since then. Repetitions count for nothing, so that a spin loop makes no headway.
 constexpr uint64_t headway_of(uint64_t changes, uint64_t news) {
   constexpr uint64_t news_bits = 20;
   constexpr uint64_t news_max = (uint64_t{1} << news_bits) - 1;
   return changes << news_bits | (news < news_max ? news : news_max);
 }
 
-/// Somebody comes as far as this.
+/// A step of the recording: the actor reaches this headway.
 struct recorded_step {
   uint32_t group = 0;
   uint32_t member = 0;
   uint64_t headway = 0;
 };
 
-/// The steps in the order in which they were made elsewhere; before `start` nothing is known of what somebody did.
+/// The steps in the order in which they were made elsewhere. Of what an actor did before its entry in `starts`, nothing is known.
 struct recorded_order {
   std::vector<recorded_step> steps = {};
   std::vector<recorded_step> starts = {};
 };
 
-/// Who comes next in the recorded order runs until it has come as far as recorded. Who is not there yet, waits, or runs and runs without
-/// getting there is passed over for those behind. Behind the end of the order, and where the order has no opinion, everybody is equally
-/// likely. Choices other than of actors get the machine's default.
+/// The next actor in the recorded order runs until its headway is the recorded one. An actor that does not exist yet, is blocked,
+/// or runs for `patience` choices without getting there is passed over for those behind it. Behind the end of the order, and
+/// where the order says nothing, all candidates are equally likely. Choices other than of actors get the machine's default.
 ///
 /// The seed says how freely: the first keeps to the order strictly, each later one answers every choice at random a little more
 /// often, half of them at most.

@@ -1,5 +1,5 @@
-// What is done for a program under test by heddle's own objects, such as its settings: an onlooker of that program is not to take it for a part
-// of it.
+// Work that heddle's own objects, such as its settings, do for a program under test: an onlooker of that program must
+// not take it for a part of the program.
 #pragma once
 
 #include <atomic>
@@ -8,7 +8,7 @@
 
 namespace heddle::scheduler {
 
-/// Who looks on: how it looks away, on this OS thread, and looks again.
+/// An onlooker of the program: how it looks away, on this OS thread, and looks again.
 struct onlooker {
   void* (*look_away)() = nullptr;
   void (*look_again)(void* looked_away) = nullptr;

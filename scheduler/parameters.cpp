@@ -276,7 +276,7 @@ size_t edit_distance(std::string_view left, std::string_view right) {
 }  // namespace
 
 std::string nearest(std::string_view text, const std::vector<std::string>& known) {
-  constexpr size_t length_max = 128;  // nobody means a key by more than this; bounds the work
+  constexpr size_t length_max = 128;  // a longer text is no misspelt key; bounds the work
   if (text.empty() || text.size() > length_max) return {};
   std::string best;
   size_t best_distance = ~size_t{0};

@@ -62,7 +62,7 @@ class parameters {
   bool has(std::string_view key) const;
 
   const std::vector<parameter>& definitions() const { return definitions_; }
-  /// A number that differs from that of every list with other values; for whoever keeps what it has read.
+  /// A number that differs from that of every list with other values, for caches of what was read.
   uint64_t revision() const { return revision_; }
   /// Every key with its value as text, in order of definition.
   std::vector<std::pair<std::string, std::string>> values() const;

@@ -63,7 +63,7 @@ uint32_t pct_strategy::pick(const choice& asked) {
   const uint32_t group = crowd_[next].group;
   stayed_ = group == last_group_ ? stayed_ + 1 : 0;
   last_group_ = group;
-  // It has gone on for longer than all that there is to do: it waits, though the machine does not see how.
+  // It has run for longer than a whole run is expected to: it waits, though the machine does not see how.
   if (stayed_ > length_) {
     fall(group, --lowest_);
     stayed_ = 0;
@@ -71,7 +71,7 @@ uint32_t pct_strategy::pick(const choice& asked) {
   return crowd_.pick(next);
 }
 
-/// `went_on`: it went last, and has been a candidate since.
+/// `went_on`: the actor was picked last, and has stayed enabled since.
 void pct_strategy::look_at(uint32_t index, bool went_on) {
   const candidate& who = crowd_[index];
   int64_t& priority = groups_[who.group];

@@ -11,17 +11,17 @@
 
 namespace heddle::scheduler {
 
-/// The group with the highest priority goes on: of its candidates, the lanes of a wave, each is equally likely. At d - 1 choices of the k that a run is expected to have, drawn by the seed, the one
-/// that would go on falls below all others. A bug that needs d orderings among n groups is met with probability 1/(n k^(d-1)) at least.
-/// Source: Burckhardt, Kothari, Musuvathi, Nagarakatte, "A randomized scheduler with probabilistic guarantees of finding bugs",
-/// ASPLOS 2010.
+/// The group with the highest priority runs; of its candidates, lanes of one wave, each is equally likely. Of the k choices that a run is
+/// expected to have, the seed draws d - 1: at these, the group that would run falls below all others. A bug that needs d orderings among
+/// n groups is met with probability 1/(n k^(d-1)) at least. Source: Burckhardt, Kothari, Musuvathi, Nagarakatte, "A randomized scheduler
+/// with probabilistic guarantees of finding bugs", ASPLOS 2010.
 ///
-/// Priorities of groups are Coyote's. Measured, bugs among the lanes of a wave take a fraction of the schedules that priorities of lanes take,
-/// and others as many.
+/// Priorities of groups are Coyote's. Measured against priorities of lanes: bugs among the lanes of a wave take a
+/// fraction of the schedules, other bugs as many.
 ///
-/// A group of which somebody has looked in vain falls below all others too, when it goes on looking although it may, or when it waited, was woken and
-/// has not got anywhere: what it waits for must come from somebody else. (As Shuttle and Twist do at a yield.) And one that has gone on for
-/// more choices than a whole run is expected to have.
+/// A fruitless spin iteration of an actor lets its group fall below all others, too: at once when the actor stays enabled,
+/// else when it was woken and has made no progress since. What it waits for must come from another actor. (As Shuttle and
+/// Twist do at a yield.) So falls a group that has run for more choices in a row than a whole run is expected to have.
 ///
 /// Other kinds of choice get the machine's default, but for some that the seed draws among as many as a run is expected to have: those are
 /// uniform. So a load sees the newest value as a rule and an older one at a few places. (The communication events of Gao, Chakraborty,
@@ -49,10 +49,10 @@ class pct_strategy final : public strategy {
   static constexpr uint64_t stream_of_draws = static_cast<uint64_t>(choice_kind::end);
   static constexpr uint32_t nobody = ~uint32_t{0};
 
-  /// When an actor was last seen to have looked in vain.
+  /// The counts of an actor when a fruitless spin iteration of it was last seen.
   struct vain_look {
     uint32_t fruitless = 0;
-    uint32_t useful = ~uint32_t{0};  ///< operations that were not in vain
+    uint32_t useful = ~uint32_t{0};  ///< operations that were not fruitless
   };
   uint64_t expected(choice_kind kind) const { return known_ == nullptr ? 0 : known_->choices_of(kind); }
   void draw_points(random_stream& draws);
@@ -74,7 +74,7 @@ class pct_strategy final : public strategy {
   uint64_t next_point_ = 0;  ///< the first that is still to come
   uint64_t now_ = 0;         ///< choices of actors made
   int64_t lowest_ = 0;
-  uint32_t last_ = nobody;  ///< who went last
+  uint32_t last_ = nobody;  ///< the actor picked last
   uint32_t last_group_ = nobody;
   uint64_t length_ = 0;  ///< choices that the run is expected to have
   uint64_t stayed_ = 0;  ///< choices in a row that a group had

@@ -37,7 +37,7 @@ uint32_t pos_strategy::pick(const choice& asked) {
 void pos_strategy::look_at(uint32_t index) {
   const candidate& who = crowd_[index];
   ticket& its = tickets_[who.actor];
-  // Who waited has done operations in vain since.
+  // An actor that was blocked has more fruitless operations since: it draws anew.
   const uint64_t operation = uint64_t{who.fruitless} << 32 | who.operations;
   if (its.of != operation) {
     its.of = operation;

@@ -10,12 +10,12 @@
 namespace heddle::scheduler {
 
 /// The pending operation with the highest number is performed; then those that race with it, on one location and one of them a
-/// write, draw anew. So the orders of operations that race are sampled, not those of operations that do not. Whoever waited draws anew
-/// too: what woke it raced with what it had read.
+/// write, draw anew. So the orders of operations that race are sampled, not those of operations that do not. An actor that was blocked
+/// draws anew, too: the write that woke it raced with what it had read.
 /// Source: Yuan, Yang, Gu, "Partial order aware concurrency sampling", CAV 2018.
 ///
-/// Stated deviation: after so many choices everybody draws anew. Else who has drawn a very low number waits for as long as others turn
-/// in a loop, each turn of which draws anew, and is starved by chance.
+/// Stated deviation: after so many choices all actors draw anew. Else an actor with a very low number is starved by
+/// chance while others spin, because each spin iteration draws anew.
 ///
 /// Choices other than of actors are uniform.
 class pos_strategy final : public strategy {

@@ -9,8 +9,8 @@
 
 namespace heddle::scheduler {
 
-/// Counts of operations still to come: an actor's own, and those of actors that its operations are expected to let start. Somebody whom
-/// the estimate does not know has none.
+/// Counts of operations still to come: an actor's own, and those of actors that its operations are expected to start.
+/// An actor that the estimate does not know has none.
 class remaining {
  public:
   /// What each actor has in all is for the caller to say.
@@ -25,18 +25,18 @@ class remaining {
     totals_ = &totals;
     started_.assign(parents_.size(), 0);
     waiting_.assign(parents_.size(), 0);
-    // Children have higher numbers than whoever let them start.
+    // Children have higher numbers than their parents.
     for (size_t actor = parents_.size(); actor-- > 1;)
       if (parents_[actor] < actor) waiting_[parents_[actor]] += totals[actor] + waiting_[actor];
   }
 
-  /// Somebody is there: what it has to do is no longer its parent's. Returns that parent when it is the first time.
+  /// The actor has started: what it has to do is no longer its parent's. Returns that parent when it is the first time.
   uint32_t started(uint32_t actor) {
     if (actor >= started_.size() || started_[actor] != 0) return estimate::nobody;
     started_[actor] = 1;
     const uint32_t parent = parents_[actor];
     if (parent >= actor) return estimate::nobody;
-    // Nobody starts before its parent, in the estimate; here the parent may be another, and then nothing is taken from anybody twice.
+    // In the estimate no actor starts before its parent. Here its parent may be another: then nothing is subtracted twice.
     const uint64_t all = (*totals_)[actor] + waiting_[actor];
     for (uint32_t above = parent; above != estimate::nobody; above = parents_[above]) {
       waiting_[above] -= waiting_[above] < all ? waiting_[above] : all;
@@ -45,7 +45,7 @@ class remaining {
     return parent;
   }
 
-  /// Of one that has done `done` of its own.
+  /// Of an actor that has done `done` operations of its own.
   uint64_t of(uint32_t actor, uint64_t done) const {
     if (actor >= started_.size()) return 0;
     const uint64_t total = (*totals_)[actor];

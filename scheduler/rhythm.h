@@ -1,5 +1,5 @@
-// rhythm: some random steps, then the same turns again and again. Finds hangs in which somebody moves: random schedules leave them by
-// chance sooner or later.
+// rhythm: some random steps, then the same turns again and again. Finds hangs in which some actors keep running: random
+// schedules leave such cycles by chance sooner or later.
 #pragma once
 
 #include <heddle/scheduler/choice_streams.h>
@@ -7,10 +7,10 @@
 
 namespace heddle::scheduler {
 
-/// Who takes the next step is uniform until the end game begins, which is after a number of steps that the seed draws (choices of kind
-/// `end`). From then on the machine plays the rhythm that the seed draws too: how many turns in a row each actor has, one at least
-/// for those whom the progress model guarantees a turn. So an actor outside the fair set may be starved for ever, and one in it waits
-/// for at most one round.
+/// The actor of each step is drawn uniformly until the end game begins, which is after a number of steps that the seed
+/// draws (choices of kind `end`). From then on the machine plays the rhythm that the seed draws too: how many turns in
+/// a row each actor has, at least one for each actor that the progress model guarantees a turn. So an actor outside the
+/// fair set may be starved for ever, and one in it waits for at most one round.
 class rhythm_strategy final : public strategy {
  public:
   void begin(uint64_t seed) override { streams_.begin(seed); }

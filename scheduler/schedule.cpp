@@ -11,12 +11,12 @@ namespace {
 /// The index of the actor among the candidates; nothing when it is none of them.
 std::optional<uint32_t> index_of(const choice& asked, uint32_t actor) {
   if (actor == nobody) return std::nullopt;
-  // The one that follows the id below is the actor itself, if anybody is.
+  // The one that follows the id below is the actor itself, if it is a candidate.
   const uint32_t index = next_in_turn(asked, actor - 1);
   return candidate_at(asked, index).actor == actor ? std::optional(index) : std::nullopt;
 }
 
-/// Who has the turn where nothing is decided.
+/// The candidate that has the turn where nothing is decided.
 uint32_t index_by_default(const choice& asked, const std::optional<uint32_t>& current, uint32_t last_actor) {
   return current ? *current : next_in_turn(asked, last_actor);
 }
@@ -25,7 +25,7 @@ bool is_over(const run_limit& limit, uint64_t choices, const schedule_notes& not
   return choices > limit.choices_max || notes.noted().turns.size() > limit.turns_max;
 }
 
-/// Notes the turn of the one picked.
+/// Notes the turn of the candidate that was picked.
 void note_actor(schedule_notes& notes, const choice& asked, uint32_t picked, const std::optional<uint32_t>& current,
                 uint32_t by_default) {
   notes.actor_picked(candidate_at(asked, picked).actor, candidate_at(asked, by_default).actor, current.has_value());

@@ -1,4 +1,4 @@
-// A schedule that can be cut: who took which turn, and the answers that were not the machine's default. Any part of one is a whole
+// A schedule that can be cut: the actors of its turns, and the answers that were not the machine's default. Any part of one is a whole
 // schedule again, so nothing of it diverges; replay.h is for recordings, where each disagreement counts.
 #pragma once
 
@@ -18,8 +18,8 @@ struct odd_answer {
   friend bool operator==(const odd_answer&, const odd_answer&) = default;
 };
 
-/// From one choice of an actor to the next; also a step that was no choice, where the machine tells of these (strategy::looks_at_steps): as
-/// nobody else could take it, or in the end game.
+/// From one choice of an actor to the next; also a step without a choice, where the machine tells of these
+/// (strategy::looks_at_steps): because no other actor was enabled, or in the end game.
 struct turn {
   uint32_t actor = 0;
   std::vector<odd_answer> odd = {};
@@ -38,13 +38,13 @@ struct schedule {
   uint64_t odd_count() const;
 };
 
-/// The same from the other side: where a run is not the one that needs no decisions, in which the current actor goes on for as long as it can,
-/// then the next in order of ids, and every other answer is the default. Any subset gives a whole run again.
+/// A schedule as its differences from the run that needs no decisions: there, the current actor goes on for as long as it can,
+/// then the next in order of ids, and every other answer is the default. Any subset of the deviations gives a whole run again.
 struct deviation {
-  uint32_t actor = 0;   ///< who had the last turn
+  uint32_t actor = 0;   ///< that of the last turn
   uint32_t turns = 0;   ///< how many it had had by then
-  uint32_t target = 0;  ///< who takes the next one instead; of an odd answer, nobody
-  odd_answer odd = {};  ///< within that last turn, where `target` is nobody
+  uint32_t target = 0;  ///< the actor that takes the next one instead; none (~0) of an odd answer
+  odd_answer odd = {};  ///< within that last turn, where there is no `target`
   friend bool operator==(const deviation&, const deviation&) = default;
 };
 
@@ -59,17 +59,17 @@ inline constexpr uint32_t nobody = ~uint32_t{0};
 class schedule_notes {
  public:
   void begin();
-  /// Who was picked, and who would have been without a decision; `could_go_on`: whether that is the actor of the last turn.
+  /// The actor that was picked, and the one by default; `could_go_on`: whether the actor of the last turn was enabled.
   void actor_picked(uint32_t actor, uint32_t by_default, bool could_go_on);
   void other_picked(const choice& asked, uint32_t picked);
-  /// Somebody has performed an operation. True when that was a turn that nobody picked.
+  /// An actor has performed an operation. True when that was a turn without a choice.
   bool performed(uint32_t actor);
 
   const schedule& noted() const { return noted_; }
   const deviations& deviating() const { return deviating_; }
-  /// Turns that were taken from an actor who could have gone on.
+  /// Turns that were taken from an actor that was still enabled.
   uint64_t preemptions() const { return preemptions_; }
-  /// That of the last turn; nobody before the first.
+  /// That of the last turn; none (~0) before the first.
   uint32_t last_actor() const { return last_actor_; }
   /// How many choices of this kind there were before, within the turn.
   uint32_t asked_in_turn(choice_kind kind) const { return asked_[static_cast<size_t>(kind)]; }

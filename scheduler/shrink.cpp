@@ -38,7 +38,7 @@ std::tuple<uint64_t, uint64_t, uint64_t> cost_of(const run_size& size) {
 
 bool is_smaller(const run_size& one, const run_size& other) { return cost_of(one) < cost_of(other); }
 
-/// "wave", "host server": who waits, whatever its number.
+/// The kind of an actor, its name without the number: "wave", "host server".
 std::string_view kind_of(std::string_view actor) {
   const size_t number = actor.find_first_of("0123456789");
   return actor.substr(0, number);
@@ -167,7 +167,7 @@ class shrinker {
     return size.steps <= original_.size.steps && size.switches <= original_.size.switches;
   }
 
-  /// But for who waits.
+  /// The actors that wait may be others.
   bool is_same_failure(const run_result& result) const {
     return result.outcome == failure_.outcome && result.where == failure_.where &&
            (result.hang.empty() ? failure::of(result).gist == failure_.gist : !failure_.hang.empty());
@@ -488,7 +488,7 @@ class shrinker {
 
   bool leave_out_turns(const setup& under, failing_run& best) {
     bool smaller = leave_out(under, best, 2, turns_with_choices, without_turns);
-    // One that nobody was asked about comes again when it is left out alone.
+    // A turn without a choice comes again when it is left out alone.
     for (size_t index = best.happened.turns.size(); index-- != 0 && may_run();)
       if (index < best.happened.turns.size() && best.happened.turns[index].asked)
         smaller = take_if_smaller(under, best, without_turns(best.happened, index, index + 1)) || smaller;

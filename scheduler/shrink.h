@@ -18,7 +18,7 @@ namespace heddle::scheduler {
 /// How much there is to read in a run.
 struct run_size {
   uint64_t steps = 0;
-  uint64_t switches = 0;     ///< steps that another took than the one before
+  uint64_t switches = 0;     ///< steps of another actor than the step before
   uint64_t preemptions = 0;  ///< choices of another actor where the last one could have gone on
   uint64_t odd_answers =
       0;  ///< choices about something else than actors, answered otherwise than by the machine's default: stale
@@ -75,9 +75,9 @@ struct shrunk {
 /// The strategy of traces that shrink makes; no name that `--strategy` takes.
 inline constexpr const char* shrunk_strategy = "shrunk";
 
-/// The smallest run that could be had which fails as the trace does: with the same verdict at the same place, but for numbers with the same message, and, of hangs, with the same
-/// actors waiting; with other settings, with none waiting of a kind of which none waited before. It never has more steps or more
-/// switches than the trace. `run` has the trace's settings.
+/// The smallest run that was found which fails as the trace does: with the same verdict at the same place, with the same
+/// message but for its numbers, and, of hangs, with the same actors waiting; under other settings, with no actor waiting of a
+/// kind of which none waited before. It never has more steps or more switches than the trace. `run` has the trace's settings.
 ///
 /// Deterministic, unless it is stopped by the flag or the time.
 shrunk shrink(const trace& recorded, const run_one& run, const shrink_options& options);

@@ -74,7 +74,7 @@ std::optional<uint32_t> starve_strategy::forced() {
   return oldest;
 }
 
-/// Ages those of the victim who had a right to this turn and did not get it.
+/// Ages the victim's guaranteed candidates that did not get this turn.
 uint32_t starve_strategy::picked(uint32_t index) {
   for (const uint32_t other : victims_) {
     uint32_t& age = age_of(crowd_[other].actor);

@@ -10,9 +10,9 @@
 
 namespace heddle::scheduler {
 
-/// The victim is a group (all lanes of one wave hang together). Whoever is not of the victim is picked uniformly.
+/// The victim is a group: all lanes of one wave. Actors of other groups are picked uniformly.
 ///
-/// An actor of the victim whom the progress model guarantees a turn is passed over for at most `age_max` choices, then
+/// An actor of the victim that the progress model guarantees a turn is passed over for at most `age_max` choices, then
 /// it is forced, the oldest first. The age counts choices in which the actor was a guaranteed candidate; what was never
 /// asked (a choice among one) does not age it. When only the victim can run, it runs.
 ///
@@ -60,7 +60,7 @@ class starve_strategy final : public strategy {
   std::vector<uint32_t> allowed_;
 };
 
-/// For how many choices somebody may be passed over, log-uniform from age_lowest to age_highest. In whole numbers, because the last
+/// For how many choices an actor may be passed over, log-uniform from age_lowest to age_highest. In whole numbers, because the last
 /// bits of a floating-point power differ between processors.
 uint32_t drawn_age_max(random_stream& draws);
 

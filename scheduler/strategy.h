@@ -38,7 +38,7 @@ class strategy {
 
   /// Whether it is told of every operation that is performed, also where there was no choice. That costs the machine time.
   virtual bool looks_at_steps() const { return false; }
-  /// Somebody has performed the operation that `who` shows; `operations` counts it already.
+  /// An actor has performed the operation that the candidate shows; its `operations` counts it already.
   virtual void performed(const candidate&) {}
 
   /// Whether it wants to know what runs of the program are like (estimate.h). It must do without, too.

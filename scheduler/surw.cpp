@@ -37,13 +37,13 @@ uint32_t surw_strategy::pick(const choice& asked) {
   if (asked.kind != choice_kind::actor) return streams_.of(asked.kind).below(asked.count);
   if (!crowd_.look(asked))
     for (uint32_t index = 0; index < asked.count; ++index) meet(crowd_[index].actor);
-  // Nothing comes in between: whoever is intended goes at once.
+  // Every operation counts: the intended actor runs at once.
   if (everything_) return crowd_.pick(intend());
   if (held_ != 0) find_free();
   while (true) {
     const uint32_t index = free_one(asked.count);
     if (index == nobody) {
-      // Whoever is intended waits for one that is held: another is drawn.
+      // All candidates are held, and the intended actor is blocked: another is drawn.
       release_all();
       continue;
     }
@@ -79,7 +79,7 @@ uint32_t surw_strategy::free_one(uint32_t count) {
   return free_.empty() ? nobody : free_[stream.below(static_cast<uint32_t>(free_.size()))];
 }
 
-/// Who is to make the next access, of those that are not held: its index.
+/// The index of the candidate that is to make the next access, of those that are not held.
 uint32_t surw_strategy::intend() {
   uint64_t sum = 0;
   weights_.resize(crowd_.count());
@@ -87,7 +87,7 @@ uint32_t surw_strategy::intend() {
     const candidate& who = crowd_[index];
     const standing& its = standings_[who.actor];
     uint64_t left = its.held_in == round_ ? 0 : remaining_.of(who.actor, its.accesses);
-    // It is about to make one, whatever the estimate says.
+    // Its pending operation is one, whatever the estimate says.
     if (left == 0 && its.held_in != round_ && counts(who)) left = 1;
     weights_[index] = left;
     sum += left;
@@ -101,7 +101,7 @@ void surw_strategy::release_all() {
   intended_ = nobody;
 }
 
-/// Somebody is there. When the one intended has let it start, it may be that the access was to be its.
+/// Notes a candidate. When the intended actor has started it, the intended access may have been its: that is drawn.
 void surw_strategy::meet(uint32_t actor) {
   const uint32_t parent = remaining_.started(actor);
   if (parent == nobody || parent != intended_) return;
@@ -115,7 +115,7 @@ void surw_strategy::performed(const candidate& who) {
   const bool access = counts(who);
   its.accesses += access ? 1 : 0;
   its.recent = its.recent << 1 | (access ? 1 : 0);
-  // What has turned out to be in vain is the end of what it did.
+  // Operations that have turned out to be fruitless are the last that it did.
   const uint32_t in_vain = who.fruitless - its.fruitless;
   if (in_vain == 0) return;
   its.fruitless = who.fruitless;

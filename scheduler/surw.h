@@ -11,11 +11,11 @@
 
 namespace heddle::scheduler {
 
-/// The seed draws one location that several actors share. Who makes the next access to it is drawn in proportion to the accesses that each
-/// still has to make; everybody runs at random meanwhile, and whoever else comes to an access of it is held until the one intended has
-/// made its own. Where the counts are exact and nobody waits, the orders of accesses to the location are equally likely, however much
-/// else each has to do before. Counts and locations come from an estimate (estimate.h). Where nobody shares anything, every operation
-/// counts; where nothing is known, none does, and that is random.
+/// The seed draws one location that several actors share. The actor of the next access to it, the intended one, is drawn in
+/// proportion to the accesses that each still has to make. Until then all run at random, but another actor that comes to an access
+/// of it is held until the intended one has made its own. Where the counts are exact and no actor blocks, the orders of accesses
+/// to the location are equally likely, however much else each has to do before. Counts and locations come from an estimate
+/// (estimate.h). Where no location is shared, every operation counts; where nothing is known, none does, and that is random.
 /// Source: Zhao, Wolff, Mathur, Roychoudhury, "Selectively uniform concurrency testing", ASPLOS 2025.
 ///
 /// Choices other than of actors are uniform.
@@ -37,7 +37,7 @@ class surw_strategy final : public strategy {
   static constexpr uint32_t nobody = estimate::nobody;
 
   struct standing {
-    uint64_t accesses = 0;   ///< that were not in vain
+    uint64_t accesses = 0;   ///< that were not fruitless
     uint64_t recent = 0;     ///< of the last operations, which were accesses; the last one is bit 0
     uint32_t fruitless = 0;  ///< candidate::fruitless when it was looked at last
     uint64_t held_in = 0;    ///< the round in which it is held

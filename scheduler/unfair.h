@@ -10,9 +10,9 @@
 
 namespace heddle::scheduler {
 
-/// Stays on one actor until it cannot go on, then on another, drawn uniformly. Whoever has a right to a turn is passed over for at most
-/// age_max() choices since it last had one, or since it first was a candidate with that right; then it is forced, the oldest first, for
-/// one step. Choices other than of actors are uniform.
+/// Stays on one actor until it cannot go on, then on another, drawn uniformly. An actor that is guaranteed a turn is
+/// passed over for at most age_max() choices since it last had one, or since it first was a candidate with that
+/// guarantee; then it is forced, the oldest first, for one step. Choices other than of actors are uniform.
 class unfair_strategy final : public strategy {
  public:
   /// Without a bound, one is drawn by the seed (drawn_age_max of starve.h).
@@ -22,7 +22,7 @@ class unfair_strategy final : public strategy {
   uint32_t pick(const choice& asked) override;
   std::string_view name() const override { return "unfair"; }
 
-  /// For how many choices somebody who is guaranteed a turn may be passed over in this run.
+  /// For how many choices an actor that is guaranteed a turn may be passed over in this run.
   uint32_t age_max() const { return age_max_; }
 
  private:
@@ -35,7 +35,7 @@ class unfair_strategy final : public strategy {
     uint64_t from = 0;  ///< since when it ages
   };
   void look_at_all();
-  /// Who must have the turn, by index; nobody when nobody must.
+  /// The index of the candidate that must have the turn; none (~0) when no candidate must.
   uint32_t forced();
 
   std::optional<uint32_t> given_age_max_;
@@ -45,7 +45,7 @@ class unfair_strategy final : public strategy {
   by_actor<standing> standings_;
   std::vector<uint32_t> ageing_;  ///< the actors that age now: guaranteed candidates
   uint64_t now_ = 0;              ///< choices made
-  uint64_t due_ = never;          ///< nobody must be forced before this one
+  uint64_t due_ = never;          ///< no actor must be forced before this choice
   uint32_t current_ = nobody;     ///< the actor on which it stays
   uint32_t current_index_ = nobody;
 };

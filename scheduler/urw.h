@@ -1,4 +1,4 @@
-// urw: uniform random walk. Who has more to do is the likelier to go on.
+// urw: uniform random walk. The more an actor still has to do, the likelier it is picked.
 #pragma once
 
 #include <heddle/scheduler/choice_streams.h>
@@ -11,9 +11,9 @@
 
 namespace heddle::scheduler {
 
-/// Picks each with a probability in proportion to the operations that it still has to do. Where these counts are exact and nobody waits,
-/// every interleaving is equally likely. Here they come from an estimate (estimate.h), in which turns of loops that wait count for
-/// nothing; where there is none, all weigh the same.
+/// Picks each actor with a probability in proportion to the operations that it still has to do. Where these counts are
+/// exact and no actor blocks, every interleaving is equally likely. Here they come from an estimate (estimate.h), in
+/// which fruitless spin iterations count for nothing; where there is none, all weigh the same.
 /// Source: Zhao, Wolff, Mathur, Roychoudhury, "Selectively uniform concurrency testing", ASPLOS 2025.
 ///
 /// Choices other than of actors are uniform.

@@ -12,10 +12,10 @@ namespace heddle::scheduler {
 
 enum class verdict : uint8_t {
   ok,
-  deadlock,    ///< nobody can ever move
-  progress,    ///< whom the progress model guarantees a turn waits for somebody whom it does not
-  livelock,    ///< they move for ever and nothing is done
-  starvation,  ///< somebody with a right to a turn is passed over too often
+  deadlock,    ///< no actor can ever go on
+  progress,    ///< an actor that the progress model guarantees a turn waits for one that it does not
+  livelock,    ///< actors run for ever and nothing is done
+  starvation,  ///< an actor with a guaranteed turn is passed over too often
   race,
   scope_race,   ///< a race that a wider scope would have ordered
   protocol,     ///< an invariant of the protocol broke
