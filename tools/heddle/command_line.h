@@ -37,7 +37,7 @@ struct invocation {
   std::string file_or_token;  ///< replay, shrink, report; import: the dump
   bool show_steps = false;
   bool try_it = false;   ///< replay: as far as it fits
-  std::string dot_file;  ///< replay: where the graph of who waits for whom is written; empty: nowhere
+  std::string dot_file;  ///< replay: where the wait graph is written; empty: nowhere
   uint64_t repeat = 1;
 
   std::vector<std::string> files;  ///< litmus: tables; those that ship when empty

@@ -25,7 +25,7 @@ int completion(const invocation& asked);
 int complete(const invocation& asked);
 int help(const invocation& asked);
 
-/// `fuzz` with others at work than the threads of this process.
+/// `fuzz` with other workers than the threads of this process.
 using crew_maker = std::function<std::unique_ptr<campaign_crew>(const invocation& asked, const std::string& strategy)>;
 int fuzz_with(const invocation& asked, const crew_maker& hire);
 

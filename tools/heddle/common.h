@@ -44,7 +44,7 @@ selection select_scenarios(const std::vector<std::string>& patterns);
 /// The settings of a scenario on a machine: its own parameters override the machine's of the same key.
 parameters settings_of(const scenario& tested, const std::vector<parameter>& machine);
 
-/// The same with "key=value" assignments applied.
+/// Settings with "key=value" assignments applied, or what is wrong with an assignment.
 struct settings_or_error {
   std::optional<parameters> value;
   std::string error;  ///< one line; names the scenario

@@ -24,7 +24,7 @@ struct care {
 };
 care& care_of_runs();
 
-/// What a copy and its parent share. The copy writes, but for what is asked of it.
+/// What a copy and its parent share. The copy writes all but what the parent asks of it.
 struct copy_page {
   sim::watched_run watched;
   std::atomic<const scenario*> tested = nullptr;  ///< by its last run
@@ -50,7 +50,7 @@ class run_under_way {
   run_under_way& operator=(const run_under_way&) = delete;
 };
 
-/// Runs that are made while one of these lives explain the one before them: where one of them ends the process, it is at that one's seed.
+/// Runs that are made while one of these lives explain the run before them: where one ends the process, that run's seed is named.
 class explaining {
  public:
   explaining();

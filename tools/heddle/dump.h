@@ -1,4 +1,4 @@
-// What a run on a real machine left behind when it hung: the state of the ports, who waits for what, and the last events.
+// What a run on a real machine left behind when it hung: the state of the ports, what each actor waits for, and the last events.
 #pragma once
 
 #include <cstdint>

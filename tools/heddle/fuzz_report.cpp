@@ -95,7 +95,7 @@ void print_warnings(const fuzz_summary& summary) {
                 << painted("warning: ", colour::warning) << each.tested->name << ":\n  after " << each.stood_still
                 << " schedules that stood still no others were run; see --stuck\n";
   for (const trial& each : summary.trials) {
-    // Who found something has seen something.
+    // A run with a finding has scheduled something.
     if (each.runs.choices > 0 || each.runs.schedules == 0 || !each.runs.findings.empty()) continue;
     std::cout << '\n'
               << painted("warning: ", colour::warning) << scheduler::printable(each.tested->name)

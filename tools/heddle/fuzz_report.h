@@ -25,8 +25,8 @@ void print_json(const fuzz_summary& summary);
 /// Why no run of a scenario had a choice, in words: the flags are only missed where they are missing.
 std::string why_no_choice();
 
-/// Several lines for a person: what was found, what happened, how to play it again, and who stands where. `file`, of its trace, and `page` may
-/// be empty.
+/// Several lines to read: what was found, what happened, how to play it again, and where each actor stands. `file`, of
+/// its trace, and `page` may be empty.
 std::string describe(const scheduler::finding& found, const scheduler::verdict_set& expected, uint64_t schedules,
                      const std::string& program, const std::string& file, const std::string& page = {});
 

@@ -17,7 +17,7 @@ std::string how_to_play(const scheduler::trace& recorded, const std::string& pro
 /// One line about how to look past it, behind a race; else empty.
 std::string_view past_races(scheduler::verdict found);
 
-/// The first paragraph of a report and the others: what happened, and who stands where.
+/// The first paragraph of a report and the others: what happened, and where each actor stands.
 std::pair<std::string_view, std::string_view> paragraphs(std::string_view report);
 
 }  // namespace heddle::tools

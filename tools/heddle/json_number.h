@@ -1,4 +1,4 @@
-// Whole numbers out of JSON that somebody else may have written.
+// Whole numbers out of JSON from outside.
 #pragma once
 
 #include <concepts>

@@ -109,7 +109,7 @@ class progress_player::threads {
   void run(const judge::thread_code& code) {
     const bool is_server = code.kind == judge::thread_kind::server;
     for (size_t at = 0; at < code.steps.size();) {
-      // Nobody is left to be served.
+      // No client is left.
       if (is_server && to_end_ == 0) return;
       const judge::step& now = code.steps[at];
       const uint64_t old = perform(now);

@@ -97,8 +97,8 @@ class merger {
   }
 
  private:
-  /// A clock may be off by so much: that of another device against this one's, or of a thread that was put aside between its
-  /// operation and its look at the clock.
+  /// A clock may be off by so much: that of another device against this one's, or of a thread that was preempted
+  /// between its operation and its read of the clock.
   static constexpr uint64_t slack_ns = 1'000'000;
 
   bool fits(const step& made) const {
@@ -107,7 +107,7 @@ class merger {
     return there == memory_.end() || there->second == made.before;
   }
 
-  /// Whether somebody else, about now, reads the value that this step would overwrite.
+  /// Whether another actor, about now, reads the value that this step would overwrite.
   bool comes_too_early(size_t actor) const {
     const step& made = queues_[actor].front();
     if (!made.writes) return false;

@@ -6,9 +6,9 @@
 
 namespace heddle::tools {
 
-/// Repetitions are left out: what remains are changes of memory, and reads of something that its reader did not know. They stand in
-/// the order of the clocks, mended where values show that it cannot have been so: who reads a value comes behind whoever wrote it, and
-/// before whoever overwrote it.
+/// Repetitions are left out: what remains are changes of memory, and reads of values that were new to their reader.
+/// They stand in the order of the clocks, mended where values show that it cannot have been so: a read comes behind the
+/// write of its value, and before the write that overwrote it.
 scheduler::recorded_order order_of(const dump& left);
 
 }  // namespace heddle::tools

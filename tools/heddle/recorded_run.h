@@ -22,7 +22,7 @@ struct recorded_run {
 /// A trace of another build is run once: where every choice agrees and the finding is the same, it becomes a trace of this build.
 recorded_run find_recorded(const std::string& file_or_token, const std::string& program);
 
-/// The same for a trace that is only to be tried: neither the build nor the settings need be this program's.
+/// As find_recorded(), for a trace that is only to be tried: neither the build nor the settings need be this program's.
 recorded_run find_to_try(const std::string& file_or_token);
 
 /// Where what is made of a trace goes by default: NAME and the ending, beside NAME.heddle.json; of a token, SCENARIO-VERDICT and the ending

@@ -49,7 +49,7 @@ const std::vector<scenario>& scenarios();
 
 /// Adds a scenario to the list; use HEDDLE_SCENARIO. Two scenarios of one name end the program with a message.
 bool register_scenario(scenario added);
-/// The same with this body.
+/// Adds the scenario with this body.
 bool register_scenario(void (*body)(const heddle::parameters&), scenario added);
 
 /// A real machine that this program was built for.

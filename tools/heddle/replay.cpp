@@ -62,7 +62,7 @@ json to_json(const sim::step_record& step) {
           {"value", step.value}, {"where", step.where}, {"note", step.note},           {"event", step.is_event}};
 }
 
-/// Who waits for whom, as the drawing has it.
+/// The edges of the wait graph, as the drawing has them.
 json waits_of(const sim::run_record& of) {
   json edges = json::array();
   for (const sim::wait_edge& each : of.edges)
@@ -131,7 +131,7 @@ void print_text(const recorded_run& found, const replayed& all, const invocation
   if (all.runs > 1) std::cout << all.equal << " of " << all.runs << " equal digests\n";
 }
 
-/// Who waits for whom; the exit status, 0 when it is written.
+/// Writes the wait graph; the exit status, 0 when it is written.
 int write_dot(const std::string& waits, const std::string& to) {
   if (waits.empty()) return fail(wrong_input, "--dot: nobody waits for anybody at the end of this run");
   std::ofstream file(to);

@@ -1,6 +1,6 @@
 // Requests that a scenario tells of: with the setting `starvation` the simulator counts how often each is passed over by later ones.
 //
-// To be told when the request is there for its server to find, and when it is served. On real machines nobody counts.
+// To be told when the request is there for its server to find, and when it is served. On real machines nothing is counted.
 #pragma once
 
 #include <heddle/rpc/rpc.h>

@@ -23,8 +23,8 @@
 
 namespace heddle {
 
-/// Tells where a set of ports lies: the watchdog then says in a dump, and `heddle report` in its page, which port is in which state. Of no
-/// effect where nobody watches. The memory is that which client and server were given.
+/// Tells where a set of ports lies: the watchdog then says in a dump, and `heddle report` in its page, which port is in
+/// which state. Of no effect in a program that is not watched. The memory is that which client and server were given.
 inline void name_ports([[maybe_unused]] void* shared, [[maybe_unused]] const uint32_t* client_locks,
                        [[maybe_unused]] const uint32_t* server_locks, [[maybe_unused]] rpc::layout shape) {
 #ifdef HEDDLE_OBSERVED
@@ -44,7 +44,7 @@ inline void name_ports([[maybe_unused]] void* shared, [[maybe_unused]] const uin
 #endif
 }
 
-/// The same for slots, for `heddle report` alone. `slots_per_word` is that of the mailboxes' form.
+/// As name_ports(), of slots, for `heddle report` alone. `slots_per_word` is that of the mailboxes' form.
 template <typename Layout>
 void name_slots([[maybe_unused]] void* shared, [[maybe_unused]] const uint32_t* client_locks,
                 [[maybe_unused]] const uint32_t* server_locks, [[maybe_unused]] Layout shape,

@@ -1,4 +1,4 @@
-// What of a scenario may be made smaller, for whoever shrinks its traces, or larger.
+// What of a scenario may be made smaller, to shrink its traces, or larger.
 #pragma once
 
 #include <heddle/scheduler/shrink.h>

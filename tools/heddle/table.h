@@ -1,4 +1,4 @@
-// Text in columns, and colour where a person looks.
+// Text in columns, and colour on terminals.
 #pragma once
 
 #include <cstdint>

@@ -69,7 +69,7 @@ void watchdog::watch() {
       found("no end after " + seconds_text(options_.seconds_max), seconds_between(run_began, now));
     else
       continue;
-    // Whoever waits leaves; what is not in a wait may go on for as long as it likes.
+    // Every wait ends; a thread or lane outside of a wait may go on for as long as it likes.
     if (!changed_.wait_for(lock, grace, [this] { return over_; })) give_up_(lines_);
     return;
   }

@@ -67,7 +67,7 @@ void copied_jobs::start(member& who, const scenario_campaign& campaign) {
       copied_process::options{});
 }
 
-/// Whether there was something to deal out.
+/// Whether there were seeds to deal out.
 bool copied_jobs::deal(member& who, scenario_campaign& campaign) {
   const std::optional<seed_range> seeds = campaign.next();
   if (!seeds) return false;
@@ -142,7 +142,7 @@ void copied_jobs::look_back(member& who, scenario_campaign& campaign) {
   const sudden_end seen = who.copy->how_it_ended();
   if (who.copy->page().estimates.load(std::memory_order_relaxed)) {
     constexpr uint64_t of_estimate = ~uint64_t{0};
-    // All copies do without: what a seed means must not depend on who runs it.
+    // All copies do without: what a seed means must not depend on the copy that runs it.
     if (!seen.was_killed || ++killed_[of_estimate] > kills_believed) without_estimate_ = true;
     return campaign.add(who.seeds, {});
   }

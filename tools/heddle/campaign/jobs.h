@@ -1,4 +1,4 @@
-// Who works at a campaign: threads of this process, or something else.
+// The workers of a campaign: threads of this process, or something else.
 #pragma once
 
 #include <heddle/tools/campaign/scenario_campaign.h>

@@ -60,7 +60,7 @@ class journal {
   /// Begins a journal. One that is there is set aside, under a name with a number. One line when that fails.
   std::optional<std::string> begin(const std::filesystem::path& file, const campaign_plan& plan);
 
-  /// Reads a journal, and goes on with it. One line when there is none, when it is damaged, or when somebody works on it at this moment.
+  /// Reads a journal, and goes on with it. One line when there is none, when it is damaged, or when another process has it open.
   std::optional<std::string> resume(const std::filesystem::path& file, campaign_record& record);
 
   /// One piece of a scenario's seeds, which have been run. `elapsed` is how long the scenario has been worked on in all, in seconds. One line

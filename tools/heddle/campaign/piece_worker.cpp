@@ -10,7 +10,7 @@ namespace {
 using scheduler::choice;
 using scheduler::strategy;
 
-/// Answers as another, and notes each answer where this copy's parent can see it, whatever becomes of the copy.
+/// Answers as another strategy, and notes each answer where this copy's parent can read it, whatever becomes of the copy.
 class logged_strategy final : public strategy {
  public:
   explicit logged_strategy(strategy& real) : real_(real) {}
@@ -96,7 +96,7 @@ scheduler::campaign_result piece_worker::run(const piece_to_run& asked,
   const uint64_t stuck_before = page == nullptr ? 0 : page->watched.stuck_runs.load(std::memory_order_relaxed);
   piece.progress = [&](const scheduler::campaign_result& so_far) {
     if (page != nullptr) page->runs_of_piece.store(so_far.schedules, std::memory_order_relaxed);
-    // One that stands still takes so long that others look whether to go on.
+    // A run that stood still took so long that the piece ends here: whether to go on is decided anew.
     const bool stood_still =
         page != nullptr && page->watched.stuck_runs.load(std::memory_order_relaxed) != stuck_before;
     if (stood_still || interrupt_flag().load(std::memory_order_relaxed)) stop.store(true, std::memory_order_relaxed);
@@ -128,7 +128,7 @@ scheduler::finding piece_worker::explain(uint64_t seed, const std::function<void
   made.first.answers = choices.recorded();
   made.message = result.message;
   made.report = result.report;
-  // What has damaged this process was its last run.
+  // A process that a run may have damaged runs nothing more.
   copy_page* const page = this_copy();
   const bool may_run = page == nullptr || !page->watched.is_damaged.load(std::memory_order_relaxed);
   if (result.outcome == scheduler::verdict::ok || result.outcome == scheduler::verdict::stuck || !may_run) return made;

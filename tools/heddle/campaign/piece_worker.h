@@ -1,4 +1,4 @@
-// Runs pieces of a campaign in a process that others have asked for it.
+// Runs pieces of a campaign in a process that another process leads.
 #pragma once
 
 #include <heddle/tools/campaign/jobs.h>

@@ -37,8 +37,8 @@ class scenario_campaign {
     journal* kept_in = nullptr;               ///< null: in none
     bool resumed = false;                     ///< traces in the folder may be this campaign's own
     scenario_record before = {};              ///< what has been run already
-    /// Of a part of a campaign that others lead: findings are given to them, who say whether to go on, and need no explanation where they know
-    /// the group already. Null: it is a whole one.
+    /// Of a part of a campaign that another process leads: is given each finding, and says whether to go on. Groups in
+    /// `known` need no explanation. Null: this is the whole campaign.
     std::function<bool(const scheduler::finding&)> keeps_elsewhere = nullptr;
     std::vector<scheduler::finding> known = {};
     /// Called by one thread at a time, now and then, with what there is so far.
@@ -57,28 +57,28 @@ class scenario_campaign {
   /// `tested` and `settings` must outlive it.
   scenario_campaign(const scenario& tested, const parameters& settings, options asked);
 
-  /// Seeds to run, so many as take about a tenth of a second; nothing when all are dealt out, when the time is over, or when somebody
-  /// stopped it.
+  /// Seeds to run, as many as take about a tenth of a second; nothing when all are dealt out, when the time is over, or
+  /// when the campaign was stopped.
   std::optional<seed_range> next();
 
-  /// Runs them all, or those before the time is over or somebody stops it. `after_run` is called after each run.
+  /// Runs them all, or those before the time is over or the campaign is stopped. `after_run` is called after each run.
   scheduler::campaign_result run(campaign_worker& with, seed_range seeds,
                                  const std::function<void()>& after_run = nullptr);
 
   /// Takes in what came of seeds that next() dealt out; those that were not run are dealt out again. Written into the journal.
   void add(seed_range dealt, scheduler::campaign_result result);
 
-  /// Whether a run that ended so has to be explained and handed to keep(): nobody has found its group with this or a lower seed.
+  /// Whether a run that ended so has to be explained and handed to keep(): its group was not found with this or a lower seed.
   bool is_news(const scheduler::failure& how, uint64_t seed) const;
 
-  /// Writes a finding, unless somebody else found its group with a lower seed meanwhile. False when it cannot be written; the campaign is
-  /// stopped then.
+  /// Writes a finding, unless its group was found with a lower seed meanwhile. False when it cannot be written; the
+  /// campaign is stopped then.
   bool keep(const scheduler::finding& found);
 
   /// Explains again what a journal only names. After work has ended.
   void complete(campaign_worker& with);
 
-  /// For who works in other processes: runs that have been made and are not added up yet, or, below 0, that are to be made again.
+  /// For work in other processes: runs that have been made and are not added up yet, or, below 0, that are to be made again.
   void made_runs(int64_t more);
   /// So many runs have been ended because they stood still.
   void stood_still(uint64_t more);

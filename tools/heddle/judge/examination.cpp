@@ -67,7 +67,7 @@ class tour {
   std::vector<uint32_t> steps_;
 };
 
-/// The states from which steps of F lead to an end, or to where nobody is in F.
+/// The states from which steps of F lead to an end, or to where no wave is in F.
 std::vector<bool> states_that_can_end(const state_graph& graph, model which) {
   const auto count = static_cast<uint32_t>(graph.size());
   std::vector<std::vector<uint32_t>> before(count);  // by steps of F
@@ -139,7 +139,7 @@ struct examination::explored {
 
   state_graph graph;
   std::vector<uint32_t> component;  ///< by state
-  std::vector<thread_set> steps;    ///< by component: who has a step inside
+  std::vector<thread_set> steps;    ///< by component: the threads with a step inside
   std::vector<uint32_t> first;      ///< by component: its state nearest to the first one
 };
 

@@ -11,7 +11,7 @@
 
 namespace heddle::judge {
 
-/// What can influence the future: where each thread stands, memory, and who has ever stepped.
+/// What can influence the future: where each thread stands, memory, and which threads have ever stepped.
 struct state {
   std::vector<uint8_t> counters;  ///< of each thread the next step; as many as it has steps: it has ended
   std::vector<uint8_t> memory;
@@ -36,12 +36,12 @@ inline constexpr size_t states_max_default = 1'000'000;
 class state_graph {
  public:
   struct edge {
-    uint32_t thread;  ///< who steps
+    uint32_t thread;  ///< that steps
     uint32_t to;
   };
 
-  /// All states that can be reached by steps of those who may step. `code` must outlive the graph. Throws std::invalid_argument with
-  /// one line when there are more than `states_max`.
+  /// All states that can be reached by steps that the model allows. `code` must outlive the graph. Throws
+  /// std::invalid_argument with one line when there are more than `states_max`.
   state_graph(const program& code, model which, size_t states_max = states_max_default);
 
   size_t size() const { return standings_.size(); }

@@ -1,4 +1,4 @@
-// Progress models: who may take a step, and who is guaranteed one.
+// Progress models: which threads may take a step, and which are guaranteed one.
 //
 // An execution is allowed by a model iff every thread that from some point on is live and always in the fair set F takes infinitely
 // many steps (Sorensen, Evrard, Donaldson, "GPU schedulers: how fair is fair enough?", CONCUR'18, equation 2). F follows from two

@@ -31,7 +31,7 @@ class csv_table {
 
   /// Throws std::invalid_argument with one line, whatever the file has put into `what`: the file, the line on which the row begins, `what`.
   [[noreturn]] void refuse(const csv_row& row, std::string_view what) const;
-  /// The same of the titles.
+  /// As refuse(), about the line of titles.
   [[noreturn]] void refuse_titles(std::string_view what) const;
 
  private:

@@ -20,7 +20,7 @@ struct tested {
   const test* what;
   test_result result;
 };
-/// The same for programs, and what was judged of tables of progress, if there were any.
+/// All results as JSON, with what was judged of tables of progress, if there were any.
 void print_json(std::ostream& out, const std::vector<tested>& all, const suite_summary& summary,
                 const std::vector<judged_program>& judged, const progress_summary& progress);
 

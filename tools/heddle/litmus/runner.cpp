@@ -62,7 +62,7 @@ class runner::threads {
     for (size_t n = 0; n < words_.size(); ++n) words_[n] = allocate(1, code_->on_device[n], code_->locations[n]);
     sim::device device;
     if (shape_.blocks != 0) device.launch(shape_, [this] { run_wave(); });
-    // Nobody waits for them: the run ends when all have ended.
+    // They are not joined: the run ends when all have ended.
     for (size_t n = 0; n + 1 < hosts_.size(); ++n) spawn(hosts_[n]);
     if (!hosts_.empty()) run_thread(hosts_.back());
   }
@@ -151,7 +151,7 @@ class runner::threads {
 
   const program* code_ = nullptr;
   launch_shape shape_;
-  std::vector<uint32_t> of_wave_;  ///< the thread of each wave, or nobody
+  std::vector<uint32_t> of_wave_;  ///< the thread of each wave, or none
   std::vector<uint32_t> hosts_;    ///< the threads on the host
   std::vector<uint32_t*> words_;   ///< by location
   final_state state_;

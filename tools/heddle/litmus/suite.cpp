@@ -35,7 +35,7 @@ class exchange_of_results {
  public:
   explicit exchange_of_results(size_t count) : results_(count) {}
 
-  /// The next test to run; nothing when there is none left or somebody failed.
+  /// The next test to run; nothing when there is none left or a worker failed.
   std::optional<size_t> next() {
     const std::lock_guard lock(mutex_);
     if (failed_ || handed_out_ == results_.size()) return {};

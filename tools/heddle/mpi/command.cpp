@@ -19,7 +19,7 @@ namespace {
 
 /// The exit status; `lost_any` is set when a rank was lost.
 int lead(const tools::invocation& asked, bool& lost_any) {
-  // Also when no campaign comes about, the others must hear that it is over.
+  // Also when no campaign comes about, the other ranks must hear that it is over.
   struct leader_of_call final : tools::campaign_crew {
     tools::rank_leader& real;
     explicit leader_of_call(tools::rank_leader& leader) : real(leader) {}
@@ -70,7 +70,7 @@ int mpi_main(int argument_count, char** arguments) {
     tools::catch_interrupt();
     tools::follow_leader();
   }
-  // Who is not there any more would be waited for.
+  // MPI_Finalize would wait for the ranks that were lost.
   if (lost_any) {
     std::fflush(nullptr);
     MPI_Abort(MPI_COMM_WORLD, status);

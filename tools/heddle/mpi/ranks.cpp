@@ -100,7 +100,7 @@ void rank_leader::leave_out_the_slow() {
 
 void rank_leader::take_message(int rank, int kind, const std::string& text) {
   member& from = members_[static_cast<size_t>(rank)];
-  if (from.lost) return;  // its seeds are run by others; what it says now would count twice
+  if (from.lost) return;  // its seeds are run by other ranks; what it says now would count twice
   from.since = std::chrono::steady_clock::now();
   if (kind == tag_found) {
     const piece_found found = piece_found_of(text);

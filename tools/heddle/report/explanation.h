@@ -13,7 +13,7 @@ namespace heddle::tools {
 /// What the verdict means, in one sentence.
 std::string meaning_of(scheduler::verdict verdict);
 
-/// What happened, in some sentences: of a hang, who waits where and for whom, and in what circle.
+/// What happened, in some sentences: of a hang, where each actor waits and for which others, and in what circle.
 std::string explanation_of(const sim::run_record& of, const scheduler::run_result& result, const slot_names& names);
 
 /// What of the run is not in the record, a sentence each.

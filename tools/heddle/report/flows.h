@@ -1,4 +1,4 @@
-// From each store to those who see it.
+// From each store to the actors that read it.
 #pragma once
 
 #include <heddle/sim/observe/run_record.h>
@@ -8,7 +8,7 @@
 
 namespace heddle::tools {
 
-/// A store and somebody else who has read the same bytes behind it. Steps count from 0, as in run_record::steps.
+/// A store and another actor that has read the same bytes behind it. Steps count from 0, as in run_record::steps.
 struct store_flow {
   static constexpr uint32_t none = ~uint32_t{0};
   uint32_t store = 0;

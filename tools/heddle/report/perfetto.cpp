@@ -14,7 +14,7 @@ namespace {
 using json = nlohmann::ordered_json;
 using sim::run_record;
 
-// Perfetto's processes: who acts on the host, who on the device, and what they act upon.
+// Perfetto's processes: the actors of the host, those of the device, and what they act upon.
 constexpr int host_process = 1;
 constexpr int device_process = 2;
 constexpr int slot_process = 3;
@@ -183,7 +183,7 @@ class writer {
            {"args", {{"slot", strip.name}}}});
     turns.emplace_back(from, 1);
     if (end < end_) turns.emplace_back(end, -1);
-    // Stores that arrived late change the slot in somebody else's step: an arrow needs one of the actor's own.
+    // Stores that arrived late change the slot in another actor's step: an arrow needs a step of its own actor.
     std::vector<size_t> points;
     for (const state_strip::change& one : call)
       if (one.step >= of_.first_step && one.step < end_ && of_.steps[one.step - of_.first_step].actor == one.actor)

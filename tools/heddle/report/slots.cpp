@@ -17,7 +17,7 @@ bool is_atomic(sim::operation_kind kind) {
          kind == sim::operation_kind::notify;
 }
 
-/// What is known of a word of memory while one goes through the steps.
+/// What is known of a word of memory at a step, while the steps are gone through.
 struct word_use {
   uint64_t accesses = 0;
   std::set<uint32_t> actors;

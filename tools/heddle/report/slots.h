@@ -10,7 +10,7 @@
 
 namespace heddle::tools {
 
-/// One slot of a protocol, or one word that several touch, and what it held when.
+/// One slot of a protocol, or one word that several actors touch, and what it held when.
 struct state_strip {
   enum class sort : uint8_t { port, slot, word };
   // States of ports and slots.
@@ -23,7 +23,7 @@ struct state_strip {
   struct change {
     uint64_t step = 0;   ///< from behind this one on
     uint64_t state = 0;  ///< of a word: its value
-    uint32_t actor = 0;  ///< who made the change
+    uint32_t actor = 0;  ///< that made the change
   };
 
   std::string name;  ///< "port 0", "stop flag+0x0"
@@ -54,7 +54,7 @@ class slot_names {
   const sim::run_record& of_;
 };
 
-/// All named slots that ever change, then words that several touch, the busiest first. `left_out`: how many words have no strip.
+/// All named slots that ever change, then words that several actors touch, the busiest first. `left_out`: how many words have no strip.
 std::vector<state_strip> strips_of(const sim::run_record& of, const slot_names& names, size_t& left_out);
 
 }  // namespace heddle::tools

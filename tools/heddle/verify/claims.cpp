@@ -27,7 +27,7 @@ bool sets(const std::vector<std::string>& assignments, const std::string& key) {
                      [&](const std::string& each) { return each.starts_with(key + "="); });
 }
 
-/// The progress models to be gone through: all, unless somebody has chosen one.
+/// The progress models to be gone through: all, unless an assignment has chosen one.
 std::vector<std::string> models_of(const parameters& settings, const std::vector<std::string>& assignments) {
   if (!settings.has("progress") || sets(assignments, "progress")) return {""};
   for (const parameter& each : settings.definitions())

@@ -23,7 +23,7 @@ parameters without_bounds(const parameters& settings, const std::vector<std::str
     widen("late", "1000");
     if (made.text("link.latency") == "off") {
       widen("link.age", "1000000000");
-      // How long nothing arrives is what the order of turns says.
+      // How long nothing arrives follows from the order of turns.
       widen("link.lull", "off");
     }
   }

@@ -8,8 +8,8 @@
 
 namespace heddle::tools {
 
-/// The settings of a search: turns of waits, old values, stores that are kept and stores under way without a bound; unless one of the
-/// "key=value" assignments has set it. Where races end a run, plain accesses are no points: who could notice has a race.
+/// The settings of a search: spurious wakes, old values, stores that are kept and stores in flight without a bound; unless one of
+/// the "key=value" assignments has set it. Where races end a run, plain accesses are no points: a lane that could notice has a race.
 parameters without_bounds(const parameters& settings, const std::vector<std::string>& assignments);
 
 }  // namespace heddle::tools

@@ -16,7 +16,7 @@
 namespace heddle::tools {
 
 struct verify_options {
-  std::vector<std::string> assignments;  ///< "key=value", as somebody gave them; they are not widened
+  std::vector<std::string> assignments;  ///< "key=value", as given; they are not widened
   double seconds_max = 0;                ///< 0: no limit
   uint64_t states_max = 0;               ///< likewise
   uint64_t memory_mib = 0;               ///< that the search itself keeps; likewise
