@@ -18,7 +18,7 @@ struct command_queue {
   fifo<command*> waiting;  ///< the first one stays until it has ended
   bool running = false;    ///< whether the first one has begun
   queue_marks marks;
-  std::optional<error> fault;  ///< the first one since somebody asked
+  std::optional<error> fault;  ///< the first one since it was last asked for
 };
 
 }  // namespace heddle::driver

@@ -1,13 +1,13 @@
-// Several threads, one driver: who runs the engine, and how the others wait for it.
+// Several threads, one driver: which thread runs the engine, and how the others wait for it.
 //
-// A driver is a passive object. Here some thread of the owner's is its engine's: it calls serve(), which sleeps until somebody signals,
-// runs the engine until nothing is left to do, and sleeps again. Programs on other threads enqueue by access() and wait by drain(). One lock
-// guards driver, engine and all that is said here, and the engine lets go of it only between two events. So
+// A driver is a passive object. One thread, of its owner's, is the engine's: it calls serve(), which sleeps until there is a
+// signal, runs the engine until nothing is left to do, and sleeps again. Programs on other threads enqueue by access() and wait by
+// drain(). One lock guards the driver, the engine and the state of this class; the engine releases it only between two events. So
 //
 // - a signal is seen. "Running" is not a flag that is cleared after the run has returned: the loop looks for new signals and goes to
 //   sleep in one critical section, so none can come between the two;
-// - the end of a queue is seen. Whoever drains looks whether his queue is empty and goes to sleep in one critical section, too;
-// - the engine's time does not change while somebody else reads it, and at most one thread runs the engine.
+// - the end of a queue is seen. A thread that drains looks whether its queue is empty and goes to sleep in one critical section, too;
+// - the engine's time does not change while another thread reads it, and at most one thread runs the engine.
 //
 // Both wake-ups are lost in the original (sarchlab/mgpusim, driver.go: runAsync(), DrainCommandQueue()).
 //
@@ -46,11 +46,11 @@ class connection {
       if (stopped_) break;
       run(held);
     }
-    // Nobody will come for those who still wait.
+    // No other wake-up comes for threads that still wait.
     idle_.notify_all();
   }
 
-  /// Has serve() return, as soon as the event that it is at is over. Whoever drains is told how far things have come.
+  /// Has serve() return, as soon as the event that it is at is over. drain() then returns with how far things have come.
   void stop() {
     const entry mine(*this);
     stopped_ = true;
@@ -65,7 +65,7 @@ class connection {
     return use(*driver_);
   }
 
-  /// As access(), and then the engine goes on: for whoever finishes a work-group.
+  /// As access(), and then the engine goes on: for a thread that finishes a work-group.
   template <typename Use>
   auto access_and_signal(Use&& use) {
     const entry mine(*this);
@@ -74,15 +74,15 @@ class connection {
     return use(*driver_);
   }
 
-  /// Signals, and waits until the queue is empty, or nothing can become of it any more: then as gpu_driver::drain(). What has been left to
-  /// somebody outside is waited for.
+  /// Signals, and waits until the queue is empty, or nothing can become of it any more: then as gpu_driver::drain().
+  /// Work-groups that their runner finishes later are waited for.
   template <typename Queue>
   auto drain(Queue queue) {
     entry mine(*this);
     ++signals_;
     work_.notify_all();
     // Nothing can become of the queue when the engine has run out of events after the last signal of all, not only after this one:
-    // whoever finished the last work-group outside has signalled too, and what comes of that is still to come.
+    // the thread that finished the last work-group outside has signalled too, and what comes of that is still to come.
     while (!driver_->is_empty(queue) && !stopped_ && (idle_after_ != signals_ || driver_->outside() != 0))
       idle_.wait(mine.held);
     return driver_->outcome_of(queue);
@@ -97,7 +97,7 @@ class connection {
  private:
   using lock = std::unique_lock<typename Threads::mutex>;
 
-  /// The lock, as one takes it beside the engine: the engine is told that somebody wants it.
+  /// The lock, as threads other than the engine's take it: the engine is told that one of them wants it.
   struct entry {
     explicit entry(connection& to) : held(to.mutex_, std::defer_lock) {
       to.wanting_.fetch_add(1, std::memory_order_relaxed);
@@ -119,7 +119,7 @@ class connection {
       const bool any = driver_->step();
       if (driver_->emptied() != emptied) idle_.notify_all();
       if (!any) {
-        // Who signals from here on does so when the lock is free, that is, when serve() looks again.
+        // A signal from here on comes when the lock is free, that is, when serve() looks again.
         idle_after_ = served_;
         break;
       }

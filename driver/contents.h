@@ -11,8 +11,8 @@
 
 namespace heddle::driver {
 
-/// Takes room only for pages that have been written. A page that was never written, and one that was given back, holds zeros. A page
-/// that is poisoned holds what nobody may rely on: reads of it say so until its bytes are written.
+/// Takes room only for pages that have been written. A page that was never written, and one that was given back, holds
+/// zeros. A page that is poisoned holds bytes without a meaning: reads of it say so until its bytes are written.
 class contents {
  public:
   explicit contents(unsigned page_bits) : page_bits_(page_bits) {}

@@ -1,4 +1,4 @@
-// Copies that take no virtual time, for those who look at kernels only.
+// Copies that take no virtual time, for studies of kernels alone.
 #pragma once
 
 #include <heddle/driver/middleware.h>

@@ -9,7 +9,7 @@ inline bool is_copy(const command& what) {
   return what.kind == command_kind::copy_to_device || what.kind == command_kind::copy_to_host;
 }
 
-/// Says in the command that it has read what nobody has written.
+/// Notes in the command that it has read bytes that were not written.
 void report_poison(command& copy, uint64_t poisoned_bytes);
 
 }  // namespace heddle::driver

@@ -8,7 +8,7 @@
 namespace heddle::driver {
 
 /// A copy waits for its fixed part, then sends one request for each page that it touches, at most one a cycle, and ends with the
-/// last answer. Each copy has a delay of its own. A page that is being migrated is waited for. Who has a page is looked up when its
+/// last answer. Each copy has a delay of its own. A page that is being migrated is waited for. Where a page is, is looked up when its
 /// request is made.
 class timed_copy final : public middleware {
  public:

@@ -16,7 +16,7 @@ struct queue_marks {
 ///
 /// A launch makes the process dirty when it is enqueued, not when it runs. A flush makes it clean for what is behind it: for its own
 /// queue as soon as it is enqueued, for the others when it has happened. A launch that is under way in another queue keeps it dirty,
-/// because nobody knows yet which of the two comes first. All this in constant time.
+/// because it is open which of the two comes first. All this in constant time.
 class dirty_marks {
  public:
   void launch_enqueued(queue_marks& in) {

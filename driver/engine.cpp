@@ -63,7 +63,7 @@ void ticking::schedule(picoseconds time) {
 }
 
 void ticking::handle(const timed_event& now) {
-  // Two may have asked for the same cycle with another in between.
+  // The same cycle may have been asked for twice, with another in between.
   if (now.time == ticked_) return;
   ticked_ = now.time;
   if (now.time == asked_) asked_ = never;

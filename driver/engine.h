@@ -1,7 +1,7 @@
 // The event engine: virtual time, and what happens in it, one event after the other.
 //
 // Time is a whole number of picoseconds. Of two events of one time the primary one comes first (what arrives over a link), then the
-// secondary one (what somebody makes of it); of two of one rank, the one that was scheduled first. So no tie is left open, and a
+// secondary one (what a component makes of it); of two of one rank, the one that was scheduled first. So no tie is left open, and a
 // run is a function of what was scheduled. The ideas are those of the engine of Akita (sarchlab/akita); its parallel engine, in which
 // events of one time run in any order, is left out on purpose.
 #pragma once
@@ -87,7 +87,7 @@ class event_engine {
   engine_hook* hook_ = nullptr;
 };
 
-/// Something that acts once a cycle, but only while it gets on; otherwise it sleeps until somebody asks for a tick.
+/// Something that acts once a cycle, but only while it makes progress; otherwise it sleeps until a tick is asked for.
 class ticking : public event_handler {
  public:
   /// The cycle is at least 1.

@@ -36,7 +36,7 @@ class gpu_surroundings {
   virtual void answer(const request& what, picoseconds delay) = 0;
   /// A unified page that another device has is used here: it is to be moved.
   virtual void wants_page(page_slot& slot, device_id to) = 0;
-  /// A work-group has been left to somebody, or has come back from there.
+  /// A work-group has been left to its runner (execution::state::later), or has been finished by it.
   virtual void left_outside(bool one_more) = 0;
 
  protected:
@@ -59,7 +59,7 @@ class gpu final : private ticking {
   void arrive(const request& what);
   /// Work-groups that wait for a page may find it now.
   void retry();
-  /// A work-group that was left to somebody has ended; false when there is none in that slot.
+  /// A work-group that was left to its runner has ended; false when there is none in that slot.
   bool finish(uint32_t slot);
   /// Work-groups that wait for a page.
   size_t waiting() const { return waiting_.size(); }

@@ -72,7 +72,7 @@ class gpu_driver final : private driver_services,
   result<void> remove_page(context_id context, uint64_t address);
   result<page> allocate_page_at(context_id context, device_id device, uint64_t address, bool unified);
 
-  // -- queues. What is enqueued is executed in order, once somebody drains any queue or signals.
+  // -- queues. What is enqueued is executed in order, after signal(), or while any queue is drained.
 
   result<queue_id> create_queue(context_id context);
   /// An error while a command is in it.
@@ -97,17 +97,17 @@ class gpu_driver final : private driver_services,
   result<bool> query_event(event_id event) const;
   result<bool> query(queue_id queue) const;
 
-  /// Runs the engine until the queue is empty. The first fault of its commands since the last time; "deadlock" when nothing is under way
-  /// any more and the queue is not empty, with all commands that wait; "waits" when only what was left outside can go on.
+  /// Runs the engine until the queue is empty. The first fault of its commands since the last time; "deadlock" when nothing is under
+  /// way any more and the queue is not empty, with all commands that wait; "waits" when all that is left are work-groups outside().
   result<void> drain(queue_id queue);
 
-  // -- the same, each with a queue of its own that is drained
+  // -- copies and launches, each with a queue of its own that is drained
 
   result<void> copy_to_device(context_id context, uint64_t to, std::span<const std::byte> from);
   result<void> copy_to_host(context_id context, std::span<std::byte> to, uint64_t from);
   result<void> launch(context_id context, const kernel_launch& what);
 
-  // -- work-groups that their runner has left to somebody
+  // -- work-groups that their runner finishes later (execution::state::later)
 
   result<void> finish(const work_group& group);
   /// How many there are.
@@ -133,7 +133,7 @@ class gpu_driver final : private driver_services,
   /// Puts it at this place of the chain, 0 the first; behind the last it is asked last.
   void add_middleware(std::unique_ptr<middleware> fresh, size_t place);
   size_t chain_length() const { return chain_.size(); }
-  /// Null for nobody.
+  /// Null for none.
   void set_listener(trace_listener* listener) { listener_ = listener; }
 
   const memory_allocator& allocator() const { return memory_; }

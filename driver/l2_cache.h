@@ -1,8 +1,8 @@
 // What kernels have written and memory does not hold yet: the write-back cache of one GPU.
 //
-// It stands in front of that GPU's own memory, whoever writes there, as the L2 of a GPU does: the bytes of one page are in one L2
-// or in none. Nothing leaves it on its own. That is the worst case, and the one worth testing: what is read past the cache is stale until
-// somebody asks for a flush.
+// It stands in front of that GPU's own memory, whichever device writes there, as the L2 of a GPU does: the bytes of one
+// page are in one L2 or in none. Nothing leaves it on its own. That is the worst case, and the one worth testing: what
+// is read past the cache is stale until a flush is asked for.
 #pragma once
 
 #include <heddle/driver/contents.h>

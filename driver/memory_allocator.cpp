@@ -23,7 +23,7 @@ memory_allocator::memory_allocator(unsigned page_bits, const device_table& devic
       watcher_(&watcher),
       physical_(uint64_t{1} << page_bits),
       pages_(page_bits) {
-  processes_.push_back(std::make_unique<address_space>());  // number 0 is nobody's
+  processes_.push_back(std::make_unique<address_space>());  // number 0 is no process
 }
 
 result<physical_memory::range> memory_allocator::add_memory(device_id device, uint64_t size_bytes) {
@@ -32,7 +32,7 @@ result<physical_memory::range> memory_allocator::add_memory(device_id device, ui
 
 process_id memory_allocator::create_process() {
   processes_.push_back(std::make_unique<address_space>());
-  // So that null is no address of anybody's.
+  // So that null is never an address that is given out.
   processes_.back()->next_address = pages_.page_bytes();
   return static_cast<process_id>(processes_.size() - 1);
 }

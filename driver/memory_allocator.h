@@ -14,7 +14,7 @@
 
 namespace heddle::driver {
 
-/// What must hear of pages that change: whoever keeps translations or bytes of them.
+/// What must hear of pages that change, because it keeps translations or bytes of them.
 class page_watcher {
  public:
   virtual ~page_watcher() = default;
@@ -55,8 +55,8 @@ class memory_allocator {
   /// Another physical page, on `device`, which must not be a unified one, for the page that holds this address; poisoned.
   result<page> allocate_page_at(process_id process, device_id device, uint64_t address, bool unified);
 
-  /// Moves the entry to a fresh page of `device` and says which it was before; nothing is poisoned, and nobody is told: whoever
-  /// moves the bytes does the rest, and gives the old page back. An error where the device has no page left.
+  /// Moves the entry to a fresh page of `device` and says which it was before. Nothing is poisoned, and the watcher is not
+  /// told: the caller moves the bytes, does the rest, and gives the old page back. An error where the device has no page left.
   result<page> move(page_slot& slot, device_id device);
   void give_back(const page& old) { physical_.give(old.device, old.physical_address); }
 

@@ -1,4 +1,4 @@
-// The chain of those who know what a command means, and what the driver gives them to do it with.
+// The chain of parts that know what a command means, and what the driver gives them to do it with.
 #pragma once
 
 #include <heddle/driver/command.h>
@@ -49,7 +49,7 @@ enum class handling : uint8_t {
   later,     ///< it is offered again in the next tick that there is
 };
 
-/// Those of a chain are asked in order; the first that knows a command, or an answer, has it.
+/// The middlewares of a chain are asked in order; the first that knows a command, or an answer, has it.
 class middleware {
  public:
   virtual ~middleware() = default;

@@ -21,7 +21,7 @@ class migrator {
    public:
     /// Whether the GPU holds a translation of that page.
     virtual bool translates(device_id gpu, process_id process, uint64_t address) = 0;
-    /// The old page's bytes have been moved away: nobody will read them again.
+    /// The old page's bytes have been moved away: they will not be read again.
     virtual void abandon(const page& old) = 0;
     /// The MMU's answer to all that waits for a page.
     virtual void answer_walks() = 0;

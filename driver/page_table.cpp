@@ -51,7 +51,7 @@ result<void> page_table::update(std::span<const page> changed) {
     if (each.physical_address >= end())
       return refuse(each, "out of range", words("addresses are below ", address_text{end()}));
   }
-  // While they change hands, physical pages belong to nobody.
+  // While they change hands, physical pages belong to no entry.
   for (const page& each : changed)
     by_physical_.erase(find(each.process, each.virtual_address)->entry.physical_address >> page_bits_);
   const page* refused = nullptr;

@@ -1,4 +1,4 @@
-// The page tables of all processes: which physical page a virtual one is, and who has it.
+// The page tables of all processes: which physical page a virtual one is, and which device has it.
 #pragma once
 
 #include <heddle/driver/ids.h>

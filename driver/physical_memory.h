@@ -1,4 +1,4 @@
-// Which physical addresses are whose, and which pages of them are free. What the bytes are is another's business (contents.h).
+// Which device has which physical addresses, and which pages of them are free. The bytes are in contents.h.
 #pragma once
 
 #include <heddle/driver/ids.h>
@@ -10,8 +10,8 @@
 
 namespace heddle::driver {
 
-/// Each device that has memory has a range of its own, in the order in which they are added. The first range begins one page above
-/// 0, so that address 0 is nobody's.
+/// Each device that has memory has a range of its own, in the order in which they are added. The first range begins one
+/// page above 0, so that address 0 belongs to no device.
 class physical_memory {
  public:
   explicit physical_memory(uint64_t page_bytes) : page_bytes_(page_bytes), next_base_(page_bytes) {}

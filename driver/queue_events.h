@@ -8,8 +8,8 @@
 
 namespace heddle::driver {
 
-/// As events of CUDA and HIP: recorded again and again; whoever waits means the record that was enqueued last when it was told
-/// to wait. One that was never recorded is waited for in vain by nobody: it counts as reached.
+/// As events of CUDA and HIP: recorded again and again; a wait is for the record that was enqueued last before the wait
+/// was enqueued. An event that was never recorded counts as reached.
 class queue_events final : public middleware {
  public:
   const char* name() const override { return "events"; }

@@ -21,10 +21,10 @@ enum class dispatch_policy : uint8_t {
   partition,    ///< each unit has a share of the work-groups of its own, by share_of()
 };
 
-/// Times are those of real machines only as far as somebody has published them, and a model in any case: they make likely orders likely
-/// and give virtual times a scale. What has no published value is 0. Posted writes: half of a ping-pong over a BAR (gdrcopy); reads: reads of
-/// a BAR (gdrcopy, uccl); fences: rocm-xio; launches and the fixed part of copies: the runtimes' own overheads as reported for CUDA and
-/// HIP. All of them estimates for PCIe of the fourth generation.
+/// Times are those of real machines only as far as they have been published, and a model in any case: they make likely
+/// orders likely and give virtual times a scale. What has no published value is 0. Posted writes: half of a ping-pong
+/// over a BAR (gdrcopy); reads: reads of a BAR (gdrcopy, uccl); fences: rocm-xio; launches and the fixed part of copies:
+/// the runtimes' own overheads as reported for CUDA and HIP. All of them estimates for PCIe of the fourth generation.
 struct driver_settings {
   unsigned page_bits = 12;                 ///< a page has 2^page_bits bytes; 8 to 24
   uint64_t cpu_bytes = uint64_t{4} << 30;  ///< of the memory of device 0

@@ -8,8 +8,8 @@
 
 namespace heddle::driver {
 
-/// Each page has one place, which it shares with others: the last one that was walked holds it. An entry stays, right or wrong,
-/// until it is replaced or shot down: whoever changes a page's place must see to that.
+/// Each page has one place, which it shares with others: the last one that was walked holds it. An entry stays, right
+/// or wrong, until it is replaced or shot down: code that moves a page must see to that.
 class tlb {
  public:
   explicit tlb(unsigned page_bits) : page_bits_(page_bits) {}

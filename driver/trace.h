@@ -1,4 +1,4 @@
-// What a driver tells whoever listens: when commands begin and end, and what goes over the link.
+// What a driver tells its listener: when commands begin and end, and what goes over the link.
 #pragma once
 
 #include <heddle/driver/command.h>
@@ -25,7 +25,7 @@ struct trace_record {
   friend bool operator==(const trace_record&, const trace_record&) = default;
 };
 
-/// Called where it happens; nothing is made up for it where nobody listens. It may not call into the driver.
+/// Called where it happens; without a listener no record is made. It may not call into the driver.
 class trace_listener {
  public:
   virtual ~trace_listener() = default;
