@@ -19,7 +19,7 @@ struct checked {
 };
 
 /// As `Check`, and the server may end while clients call: both ends of a port must have it. A client's call that was not answered
-/// before says so (basic_port::ended) in place of waiting for ever, and a server can give up a call whose client has died.
+/// before then says so (basic_port::ended) in place of waiting for ever, and a server can give up a call whose client has died.
 template <typename Check>
 struct may_end_and : Check {
   static constexpr bool may_end = true;

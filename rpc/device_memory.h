@@ -5,7 +5,7 @@
 
 namespace heddle {
 
-/// Of a device's own memory; as things stand now, for others may take some.
+/// Of a device's own memory, at this moment: other programs may take some.
 struct device_memory {
   uint64_t free_bytes = 0;
   uint64_t total_bytes = 0;

@@ -15,7 +15,7 @@ class lock_bits {
  public:
   HEDDLE_FUNCTION explicit lock_bits(uint32_t* words) : words_(words) {}
 
-  /// Takes the port, or reports that somebody of this side has it. Does not wait.
+  /// Takes the port, or reports that another wave or thread of this side has it. Does not wait.
   HEDDLE_FUNCTION bool try_lock(uint32_t port) const {
     // Acquire, device scope: pairs with the release in unlock, so that what the last holder did happens before what we do.
     return (word(port).fetch_or(bit(port), memory_order::acquire) & bit(port)) == 0;
@@ -28,7 +28,7 @@ class lock_bits {
     require<Target, Check>((before & bit(port)) != 0, "a port is unlocked that nobody holds");
   }
 
-  /// Whether somebody holds the port now.
+  /// Whether the port is held now.
   HEDDLE_FUNCTION bool is_locked(uint32_t port) const {
     // Relaxed: an answer for checks, which orders nothing.
     return (word(port).load(memory_order::relaxed) & bit(port)) != 0;

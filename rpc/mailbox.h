@@ -1,4 +1,4 @@
-// Who owns a port's packet: one side's inbox and outbox, and every ordering rule of the hand-over.
+// Which side owns a port's packet: one side's inbox and outbox, and every ordering rule of the hand-over.
 //
 // A side stores to its outbox and loads from its inbox, which is the other side's outbox. Equal words: the client owns the
 // packet. Different words: the server does. All words start as zero, so that every port starts with the client. To hand
@@ -21,7 +21,7 @@ class mailboxes {
 
   /// The word that this side stored last.
   HEDDLE_FUNCTION uint32_t load_outbox(uint32_t port) const {
-    // Relaxed: this side wrote it, and whoever holds the port's lock is ordered after the last one who did.
+    // Relaxed: this side wrote it, and the holder of the port's lock is ordered after the holder before it.
     return ref(outbox_[port]).load(memory_order::relaxed);
   }
 
@@ -42,7 +42,7 @@ class mailboxes {
     while (!owns(load_inbox(port), outbox)) Target::pause();
   }
 
-  /// The same, or until the other side has ended without giving it, or `gives_up()`; returns whether this side owns the packet.
+  /// As wait_for_ownership(), or until the other side has ended without giving it, or `gives_up()`. Returns whether this side owns it.
   template <typename GivesUp>
   HEDDLE_FUNCTION bool wait_for_ownership_or(uint32_t port, uint32_t outbox, GivesUp&& gives_up) const {
     for (;;) {
@@ -59,8 +59,8 @@ class mailboxes {
     ref(outbox_[port]).store(~outbox, memory_order::release);
   }
 
-  /// Tells the other side that nobody answers at this port any more. For who holds the port's lock, and keeps it for ever. What was
-  /// handed over before stays handed over: all bits of a word are alike, but for this one of a side that has ended.
+  /// Tells the other side that this port is not answered any more. For the holder of the port's lock, which keeps it for ever.
+  /// What was handed over before stays handed over: all bits of a word are alike, but for this one of a side that has ended.
   HEDDLE_FUNCTION void end(uint32_t port, uint32_t outbox) const {
     // Release, system scope: pairs with the acquire load in load_inbox.
     ref(outbox_[port]).store(outbox ^ ended_bit, memory_order::release);

@@ -1,4 +1,4 @@
-// What a call that can fail answers: a value, or why there is none. For host code; a kernel has nobody to answer to.
+// What a call that can fail answers: a value, or why there is none. For host code; a kernel has no caller to answer to.
 #pragma once
 
 #include <stdio.h>

@@ -1,6 +1,6 @@
 // The RPC library for the machine that this build selects: -DHEDDLE_TARGET=sim, host, cuda or hip.
 //
-// Without the macro the compiler decides: nvcc gets cuda, hipcc gets hip, everybody else host. This is the only place in
+// Without the macro the compiler decides: nvcc gets cuda, hipcc gets hip, every other compiler host. This is the only place in
 // rpc/ that names a machine, and it names it by the file that provides it.
 #pragma once
 

@@ -7,7 +7,7 @@
 #include <concepts>
 #include <stdint.h>
 
-// Protocol code is compiled for both sides of the link by nvcc and hipcc, and as ordinary C++ by everybody else.
+// Protocol code is compiled for both sides of the link by nvcc and hipcc, and as ordinary C++ by any other compiler.
 // A source that the simulator takes for one of theirs (sim/compat/) has no such compiler.
 #if (defined(__CUDACC__) || defined(__HIPCC__)) && !defined(HEDDLE_COMPAT_WAVE_LANES)
 #define HEDDLE_FUNCTION __host__ __device__
@@ -25,7 +25,7 @@
 
 namespace heddle {
 
-/// Who has to observe an atomic operation or a fence. `device` means all actors of one agent: all waves of one GPU, or all
+/// Which actors must observe an atomic operation or a fence. `device` means all actors of one agent: all waves of one GPU, or all
 /// threads of the host. Only `system` reaches the other side of the link. (PTX ISA, section "Scope"; AMDGPU memory model.)
 enum class scope : uint8_t { wave, block, device, system };
 
@@ -99,7 +99,7 @@ concept has_waiting = requires(doorbell& bell, uint32_t seen, uint64_t timeout_n
 /// Position: block_id() within the grid and wave_id() within the device; hints for where a scan starts, nothing more
 /// Waiting
 ///   pause()                  inside a loop that waits for memory to change; the loop must contain an atomic load
-///   notify(doorbell)         adds a ring and wakes who sleeps on it
+///   notify(doorbell)         adds a ring and wakes the threads that sleep on it
 ///   wait(doorbell, seen, timeout_ns)  host only; returns when the count differs from `seen`, after the time-out, or for no
 ///                            reason at all
 /// Calls, which a machine may have, where it tells how long they take
@@ -114,7 +114,7 @@ concept target_machine = detail::has_lanes<Target> && detail::has_waiting<Target
                          detail::has_memory<Target, scope::wave> && detail::has_memory<Target, scope::block> &&
                          detail::has_memory<Target, scope::device> && detail::has_memory<Target, scope::system>;
 
-/// Tells a machine that wants to know it where a call begins and where it ends; others hear nothing. Calls within a call are part of it.
+/// Tells a machine that has these members where a call begins and where it ends. Calls within a call are part of it.
 template <typename Target>
 HEDDLE_FUNCTION inline void call_begins() {
   if constexpr (requires { Target::call_begins(); }) Target::call_begins();

@@ -35,7 +35,7 @@ class basic_offload_client {
     const uint64_t mask = Target::lane_mask();
     offload_status answered = offload_status::none;
     bool waits = true;
-    // Whoever has his answer stays in the loop until all have, held by the ballot of the whole mask. Where a wave has one program counter,
+    // A lane that has its answer stays in the loop until all have, held by the ballot of the whole mask. Where a wave has one program counter,
     // lanes that left it would call behind it, all at a time, and each request would wait for the others' to be given back.
     for (uint64_t left = mask; left != 0; left = Target::ballot(mask, waits)) {
       if (!waits) continue;
@@ -49,7 +49,7 @@ class basic_offload_client {
     return answered;
   }
 
-  /// The same with up to six words as arguments, and one that comes back.
+  /// As call(), with up to six words as arguments, and one that comes back.
   template <typename... Words>
   HEDDLE_FUNCTION offload_result call_words(uint64_t function, Words... words) const {
     static_assert(sizeof...(Words) <= sizeof(offload_line::words) / sizeof(uint64_t), "a line has six words");

@@ -2,7 +2,7 @@
 // libgomp-gcn.h for the same reason.)
 //
 // An entry is a line for the turn and what is asked, and behind it one line for each lane. The turn is the word by which the ends hand
-// the entry to each other; all else in it is written plainly by whose turn it is.
+// the entry to each other; all else in it is written plainly, by the end whose turn it is.
 #pragma once
 
 #include <heddle/rpc/layout.h>
@@ -11,7 +11,7 @@ namespace heddle::rpc {
 
 /// How a request ended.
 enum class offload_status : uint64_t {
-  none,              ///< nobody has looked at it
+  none,              ///< no server has looked at it
   done,              ///< the function has run, for every lane
   unknown_function,  ///< the server has no function of this number; nothing has run
   too_large,         ///< a lane names more bytes of payload than the server takes; nothing has run

@@ -1,12 +1,12 @@
 // Many entries, handed out in the order of a counter. (libgomp, config/gcn/target.c: reservation by fetch-add, a flag in each entry, 1024
 // entries.)
 //
-// What is different here: the counter lies in the device's own memory, so that nothing but loads and stores crosses the link. An entry is
-// given back by the client, when it has read its answer, and not by the server: its next client cannot come too early. The server takes
-// entries as it finds them: one that was reserved and is not filled holds up nobody but its own next client. And the counter may wrap.
+// What is different here: the counter lies in the device's own memory, so that nothing but loads and stores crosses the link. An entry
+// is given back by the client, when it has read its answer, and not by the server: its next client cannot come too early. The server
+// takes entries as it finds them: one that was reserved and is not filled blocks its own next client alone. And the counter may wrap.
 //
-// Progress: a client waits for that of the same entry one lap before, who must be guaranteed a turn until he has his answer: obe. Where the
-// lowest wave alone is (hsa) there have to be as many entries as calls that could be made while another client stands still.
+// Progress: a client waits for the client of the same entry one lap before, which must be guaranteed turns until it has its answer: obe. Where
+// the lowest wave alone is guaranteed turns (hsa), there must be as many entries as calls that can be made while another client stands still.
 #pragma once
 
 #include <heddle/rpc/check.h>
@@ -42,7 +42,7 @@ struct offload_ring {
   // For the first lane of a call. What it is given here names the call to the rest.
   template <typename Target, typename Check>
   HEDDLE_FUNCTION static uint32_t take(uint32_t* own, const offload_turns<Target>& turns) {
-    // Relaxed: a number that nobody else gets. What came before in the entry is ordered by its turn.
+    // Relaxed: a number that no other call gets. What came before in the entry is ordered by its turn.
     const uint32_t ticket =
         typename Target::template atomic_ref<uint32_t, scope::device>(*own).fetch_add(1, memory_order::relaxed);
     const uint32_t entry = entry_of(ticket, turns.shape());

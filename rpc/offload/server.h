@@ -1,4 +1,4 @@
-// The end that runs the functions: host threads, as many as one likes. (libgomp, GOMP_OFFLOAD_run: there the thread that launched, alone.)
+// The end that runs the functions: any number of host threads. (libgomp, GOMP_OFFLOAD_run: there the thread that launched, alone.)
 #pragma once
 
 #include <heddle/rpc/lock.h>
@@ -29,7 +29,7 @@ class basic_offload_server {
 
   /// Serves one request if there is one, and says whether there was: `run(function, line, lane)` for each lane that asks. Looks at every
   /// entry once and begins behind the one that it served last: a request is passed over by this thread at most entries - 1 times.
-  /// Waits for nobody.
+  /// Does not wait.
   template <typename Run>
   bool handle(Run&& run) {
     uint32_t entry = 0;
@@ -53,7 +53,7 @@ class basic_offload_server {
   void fetch(void* to, uint64_t payload, size_t bytes) const { memory_.fetch(to, payload, bytes); }
   void put(uint64_t payload, const void* from, size_t bytes) const { memory_.put(payload, from, bytes); }
 
-  /// Whether no entry is in use and no server holds one. To be asked when nobody acts any more.
+  /// Whether no entry is in use and no server holds one. To be asked when both ends are quiescent.
   bool all_idle() const {
     for (uint32_t entry = 0; entry < entry_count(); ++entry)
       if (!Form::is_idle(memory_.load_turn(entry)) || locks_.is_locked(entry)) return false;

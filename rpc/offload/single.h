@@ -1,8 +1,8 @@
 // One mailbox for a whole device, for which its waves take turns by a lock. (libgomp, config/nvptx/target.c, as it came out of the review
 // of July 2022: the lock lies in the device's own memory, and nothing but loads and stores of one word crosses the link.)
 //
-// Progress: whoever has taken the lock must be guaranteed a turn until his answer has come: obe. Where the lowest wave alone is (hsa) it
-// waits for ever behind another that holds the lock, unless it is the only one.
+// Progress: the wave that has taken the lock must be guaranteed turns until its answer has come: obe. Where the lowest
+// wave alone is guaranteed turns (hsa), it waits for ever behind another that holds the lock, unless it is the only one.
 #pragma once
 
 #include <heddle/rpc/lock.h>

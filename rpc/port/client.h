@@ -17,13 +17,13 @@ class basic_client {
   HEDDLE_FUNCTION basic_client(void* shared, uint32_t* locks, layout shape, bool rings = false)
       : end_(shared, locks, shape), rings_(rings) {}
 
-  /// Opens a port for the lanes that stand here together, and waits until there is one, or, where Check::may_end, until the server has
-  /// ended: then the port is not open. The opcode is a template argument, so
-  /// that the lanes of a call cannot disagree on it.
+  /// Opens a port for the lanes that stand here together, and waits until there is one, or, where Check::may_end, until
+  /// the server has ended: then the port is not open. The opcode is a template argument, so that the lanes of a call
+  /// cannot disagree on it.
   ///
   /// Needs from the machine: where there are at least as many ports as calls at a time, no wave waits for another. With fewer,
-  /// a wave waits for whoever holds a port, who must then be guaranteed a turn. A server that waits inside a call for the client's
-  /// next send serves nobody else meanwhile: such calls need as many server threads as there are calls at a time, or clients that
+  /// a wave waits for the holder of a port, which must then be guaranteed a turn. A server that waits inside a call for the client's
+  /// next send serves no other client meanwhile: such calls need as many server threads as there are calls at a time, or clients that
   /// are guaranteed a turn.
   template <auto Opcode>
   HEDDLE_FUNCTION port open() const {
@@ -60,8 +60,8 @@ class basic_client {
     for (bool first_pass = true;; first_pass = false) {
       for (uint32_t n = 0; n < ports; ++n) {
         const uint32_t index = start + n < ports ? start + n : start + n - ports;
-        // The first pass hopes and locks at once, which saves a far read. Later passes look before they lock: waves that wait
-        // for a port then only read, and disturb nobody.
+        // The first pass locks at once, in the hope that a port is free: this saves a far read. Later passes look
+        // before they lock: waves that wait for a port then only read, and disturb no other wave.
         if (!first_pass) {
           if constexpr (Check::may_end) {
             // One port is enough: the others end as soon as what was sent before is answered.
@@ -85,7 +85,7 @@ class basic_client {
     const auto boxes = end_.boxes();
     const uint32_t outbox = boxes.load_outbox(index);
     if (!boxes.owns(boxes.load_inbox(index), outbox)) {
-      // An asynchronous call of somebody who has left: the server still owns the packet.
+      // An asynchronous call, whose client has left: the server still owns the packet.
       end_.locks().unlock(index);
       return 0;
     }

@@ -107,7 +107,7 @@ class basic_port {
     requires(!std::convertible_to<Source, const void*>)
   HEDDLE_FUNCTION stream_result send_n(Source&& source, uint64_t bound_bytes = default_stream_bound_bytes);
 
-  /// The same for a buffer that the calling lane names itself; where one thread runs the wave, all lanes send this one.
+  /// As send_n(source), for a buffer that the calling lane names itself; where one thread runs the wave, all lanes send this one.
   HEDDLE_FUNCTION stream_result send_n(const void* data, uint64_t size_bytes,
                                        uint64_t bound_bytes = default_stream_bound_bytes);
 
@@ -188,7 +188,7 @@ class basic_port {
     if (Target::is_first_lane(mask_)) {
       if constexpr (Check::enabled) end_.header_of(index_).step = stamp(kind);
       end_.boxes().hand_over(index_, outbox_);
-      // Rung after the hand-over, so that whoever wakes finds the packet, and once a call: a server that has the port open
+      // Rung after the hand-over, so that the server that wakes finds the packet, and once a call: a server that has the port open
       // polls it.
       if (rings_) Target::notify(end_.bell());
     }
@@ -206,7 +206,7 @@ class basic_port {
     Target::sync_lanes(mask_);
     if (!Target::is_first_lane(mask_)) return;
     if constexpr (Check::may_end && Side == side::server) {
-      // The client may be anywhere in its call: nobody can use this port again, and a client that still lives learns it.
+      // The client may be anywhere in its call: this port can never be used again, and a client that still lives learns it.
       if (ended_) return end_.boxes().end(index_, outbox_);
     }
     end_.locks().unlock(index_);

@@ -44,8 +44,8 @@ class process {
 
   HEDDLE_FUNCTION doorbell& bell() const { return *reinterpret_cast<doorbell*>(base_ + layout::doorbell_offset()); }
 
-  /// Whether every port is back where it started: with the client, and held by nobody of this end. To be asked when nobody
-  /// acts any more.
+  /// Whether every port is back where it started: with the client, and not held at this end. To be asked when both ends
+  /// are quiescent.
   HEDDLE_FUNCTION bool all_idle() const {
     for (uint32_t port = 0; port < shape_.ports; ++port)
       if (boxes().load_inbox(port) != boxes().load_outbox(port) || locks().is_locked(port)) return false;

@@ -1,4 +1,4 @@
-// The end that serves ports: host threads, as many as one likes, or waves of another device.
+// The end that serves ports: any number of host threads, or waves of another device.
 #pragma once
 
 #include <heddle/rpc/port/port.h>
@@ -49,10 +49,10 @@ class basic_server {
   /// work whatever the bell says: a ring can be lost on the way (a GPU without atomics over the link).
   HEDDLE_FUNCTION void wait(doorbell seen, uint64_t timeout_ns) const { Target::wait(end_.bell(), seen, timeout_ns); }
 
-  /// Ends every port that has nothing to answer: clients learn that nobody will (basic_port::ended). Returns whether this thread has
-  /// nothing left to do: each port has ended, or is held by another thread, which calls this when it has served it. False when a
-  /// port was left because it is ready: serve, and call again. After give_up none is left. What a client sends afterwards is neither
-  /// read nor answered.
+  /// Ends every port that has nothing to answer: clients learn that no answer will come (basic_port::ended). Returns
+  /// whether this thread has nothing left to do: each port has ended, or is held by another thread, which calls this
+  /// when it has served it. False when a port was left because it is ready: serve, and call again. After give_up none
+  /// is left. What a client sends afterwards is neither read nor answered.
   HEDDLE_FUNCTION bool try_end() const {
     static_assert(Check::may_end, "only a server whose clients expect it may end: may_end_and<Check>");
     bool done = true;
@@ -60,7 +60,7 @@ class basic_server {
     // Relaxed: as in give_up.
     const bool given_up = give_up_ref().load(memory_order::relaxed) != 0;
     for (uint32_t index = 0; index < end_.port_count(); ++index) {
-      // Held for ever from here on, so that nobody opens the port again.
+      // Held for ever from here on, so that the port is never opened again.
       if (!end_.locks().try_lock(index)) continue;
       const uint32_t outbox = boxes.load_outbox(index);
       if (!given_up && boxes.owns(boxes.load_inbox(index), outbox)) {

@@ -4,10 +4,10 @@
 // memory, waits until the consumer's tail gives credit for them, writes them, and sets the flag of each. The consumer takes them in
 // order and moves the tail.
 //
-// Needs from the machine: whoever has reserved an entry must be guaranteed a turn, because the consumer takes no entry before it. That is
-// `obe` and everything stronger. Under `hsa` the lowest wave gets on as long as it needs no credit and no flush behind another
-// wave's entry, so where the ring holds everything that is pushed. Any number of producers may use any number of entries; the lanes
-// of one wave need an entry each.
+// Needs from the machine: a producer that has reserved an entry must be guaranteed a turn, because the consumer takes
+// no entry before it. That is `obe` and everything stronger. Under `hsa` the lowest wave makes progress as long as it
+// needs no credit and no flush behind another wave's entry: where the ring holds everything that is pushed. Any number
+// of producers may use any number of entries; the lanes of one wave need an entry each.
 #pragma once
 
 #include <heddle/rpc/check.h>
@@ -43,7 +43,7 @@ struct fifo_layout {
   /// The size of the shared allocation, which must be zeroed and aligned to line_bytes.
   HEDDLE_FUNCTION constexpr size_t size_bytes() const { return slot_offset() + entries * sizeof(fifo_slot<Entry>); }
 
-  /// Makes `number` the first entry's, before anybody uses the ring: the producers' counters begin there too. Numbers wrap at 2^32.
+  /// Makes `number` the first entry's, before the ring is used: the producers' counters begin there too. Numbers wrap at 2^32.
   HEDDLE_FUNCTION static void begin_at(void* shared, uint32_t number) {
     *reinterpret_cast<uint32_t*>(static_cast<unsigned char*>(shared) + tail_offset()) = number;
   }
@@ -56,14 +56,14 @@ struct lap_parity {
   static constexpr bool clears = false;
 
   HEDDLE_FUNCTION static uint32_t flag_of(uint32_t number, uint32_t entries) { return (number & entries) != 0 ? 2 : 1; }
-  /// Whether the entries below `end` fit in the ring behind `tail`. A tail that is past `end` is that of a caller whose `end` is old:
-  /// he will find out when he reserves.
+  /// Whether the entries below `end` fit in the ring behind `tail`. A tail that is past `end` means that the caller's
+  /// `end` is old: the reservation then fails.
   HEDDLE_FUNCTION static bool has_room(uint32_t end, uint32_t tail, uint32_t entries) {
     return static_cast<int32_t>(end - tail) <= static_cast<int32_t>(entries);
   }
 };
 
-/// The same with a flag that the consumer clears before it gives the entry back. (NCCL GIN; libgomp for AMD GPUs.)
+/// As lap_parity, with a flag that the consumer clears before it gives the entry back. (NCCL GIN; libgomp for AMD GPUs.)
 struct cleared_flag : lap_parity {
   static constexpr bool clears = true;
   HEDDLE_FUNCTION static uint32_t flag_of(uint32_t, uint32_t) { return 1; }
@@ -118,8 +118,8 @@ class basic_fifo_producer {
     return write(mask, first, fill);
   }
 
-  /// The same with a bound: looks for room `turns` + 1 times. Reserves only what has room, so that whoever gives up has reserved nothing;
-  /// all lanes of the wave push or none does.
+  /// As push(fill), with a bound: looks for room `turns` + 1 times. Reserves only what has room, so that a push that
+  /// times out has reserved nothing; all lanes of the wave push or none does.
   HEDDLE_CALLS_BACK
   template <typename Fill>
   HEDDLE_FUNCTION ring_result push(Fill&& fill, uint32_t turns) const {
@@ -131,7 +131,7 @@ class basic_fifo_producer {
     return outcome ? write(mask, outcome.index, fill) : outcome;
   }
 
-  /// Waits until the consumer has handled everything that was pushed before, by whomever. What it has read may be written again then.
+  /// Waits until the consumer has handled everything that was pushed before, by any producer. What it has read may be written again then.
   HEDDLE_FUNCTION ring_result flush(uint32_t turns = without_bound) const {
     const uint64_t mask = Target::lane_mask();
     // Gathers what the lanes have seen of each other's pushes.
@@ -186,7 +186,7 @@ class basic_fifo_producer {
     const uint32_t now = end_.tail().load(memory_order::acquire);
     // A load that is late may show a tail older than the copy.
     if (static_cast<int32_t>(now - before) <= 0) return before;
-    // Release, device scope: hands that acquire on to who looks at the copy. A copy that has changed meanwhile is left as it is.
+    // Release, device scope: hands that acquire on to a producer that reads the copy. A copy that has changed meanwhile stays.
     uint32_t expected = before;
     cached_tail().compare_exchange_strong(expected, now, memory_order::release);
     return now;
@@ -226,7 +226,7 @@ class basic_fifo_producer {
         outcome.waited_for = room ? ring_wait::reservation : ring_wait::credit;
         return outcome;
       }
-      // Also those who wait for credit: who has reserved meanwhile needs it more.
+      // Read again also while there is no credit: producers that have reserved meanwhile use the next credit first.
       if (!room) outcome.index = head().load(memory_order::relaxed);
     }
   }
@@ -257,7 +257,7 @@ class basic_fifo_producer {
   HEDDLE_CALLS_BACK
   template <typename Fill>
   HEDDLE_FUNCTION ring_result write(uint64_t mask, uint32_t first, Fill& fill) const {
-    // The first lane's acquire of the credit reaches the other lanes, who write where the consumer has read.
+    // The first lane's acquire of the credit reaches the other lanes, which write where the consumer has read.
     Target::sync_lanes(mask);
     for_each_lane<Target>(mask, writer<Fill>{end_, mask, first, fill});
     if (rings_) {
@@ -281,12 +281,12 @@ class basic_fifo_consumer {
 
   HEDDLE_FUNCTION basic_fifo_consumer(void* shared, shape of) : end_(shared, of) {}
 
-  /// Hands each entry that is there, in order and at most `most` of them, to `handle(entry)`, a copy; then gives their places back at
-  /// once. Returns how many there were. Waits for nobody: an entry that is reserved and not yet written ends it.
+  /// Hands each entry that is there, in order and at most `most` of them, to `handle(entry)`, a copy; then gives their
+  /// places back at once. Returns how many there were. Does not wait: an entry that is reserved and not yet written ends it.
   HEDDLE_CALLS_BACK
   template <typename Handle>
   HEDDLE_FUNCTION uint32_t consume(Handle&& handle, uint32_t most = ~uint32_t{0}) const {
-    // Relaxed: nobody else writes it.
+    // Relaxed: only the consumer writes it.
     const uint32_t first = end_.tail().load(memory_order::relaxed);
     uint32_t taken = 0;
     for (; taken < most; ++taken) {

@@ -4,7 +4,7 @@
 // memory, a doorbell, and host threads that take all ready packets at once.
 //
 // Needs from the machine: compare-and-swap and exchange over the link. ROCm's needs as many packets as waves; with fewer, a call waits
-// for somebody who holds a packet and must be guaranteed a turn (`obe`, or under `hsa` a packet that the other waves cannot hold).
+// for the holder of a packet, which must be guaranteed a turn (`obe`, or under `hsa` a packet that the other waves cannot hold).
 #pragma once
 
 #include <heddle/rpc/check.h>
@@ -21,7 +21,7 @@ struct hostcall_header {
   uint64_t below;    ///< the packet below it on the stack that it is on
   uint64_t mask;     ///< the lanes that call
   uint32_t service;  ///< what they ask for
-  uint32_t control;  ///< of whom the packet is, see hostcall_control
+  uint32_t control;  ///< which end has the packet, see hostcall_control
 };
 static_assert(sizeof(hostcall_header) == 24);
 
@@ -29,7 +29,7 @@ static_assert(sizeof(hostcall_header) == 24);
 struct hostcall_control {
   static constexpr uint32_t of_client = 0;  ///< free, being filled, or answered
   static constexpr uint32_t posted = 1;
-  static constexpr uint32_t abandoned = 2;  ///< posted, and nobody waits: whoever answers gives it back
+  static constexpr uint32_t abandoned = 2;  ///< posted, and its client waits no more: the server gives it back
 };
 
 /// Where things lie in the shared allocation, in bytes. Doorbell, top of the free stack and top of the ready stack have a cache line
@@ -51,7 +51,7 @@ struct hostcall_layout {
     return payload_offset() + size_t{packets} * lanes * sizeof(packet);
   }
 
-  /// Makes zeroed memory a set of free packets, before anybody uses it.
+  /// Makes zeroed memory a set of free packets, before it is used.
   HEDDLE_FUNCTION void prepare(void* shared) const {
     auto* const base = static_cast<unsigned char*>(shared);
     auto* const headers = reinterpret_cast<hostcall_header*>(base + header_offset());
@@ -96,7 +96,7 @@ class hostcall_end {
   /// Lets the next caller have the packet.
   HEDDLE_FUNCTION void give_back(uint64_t name) const { free_packets().push(Tag::retagged(name)); }
 
-  /// Whether every packet is free and no call is under way. To be asked when nobody acts any more.
+  /// Whether every packet is free and no call is under way. To be asked when both ends are quiescent.
   HEDDLE_FUNCTION bool all_idle() const {
     uint32_t found = 0;
     uint64_t name = free_packets().top();
@@ -128,8 +128,8 @@ class basic_hostcall_client {
       : end_(shared, of), rings_(rings) {}
 
   /// A call by the lanes that stand here together: `fill(line, lane)` writes the request of each lane, `use(line, lane)` reads what the
-  /// server has made of it. With a bound each of its two waits looks `turns` + 1 times. Timed out for a packet, nothing has happened.
-  /// Timed out for the answer, the request will be handled, once; nobody sees the answer, and the server gives the packet back.
+  /// server has made of it. With a bound each of its two waits looks `turns` + 1 times. When it times out for a packet, nothing has happened.
+  /// When it times out for the answer, the request will be handled once; the answer is dropped, and the server gives the packet back.
   HEDDLE_CALLS_BACK
   template <typename Fill, typename Use>
   HEDDLE_FUNCTION ring_result call(uint32_t service, Fill&& fill, Use&& use, uint32_t turns = without_bound) const {
@@ -199,7 +199,7 @@ class basic_hostcall_client {
     // Relaxed: the push releases it together with the rest.
     end_.control_of(name).store(hostcall_control::posted, memory_order::relaxed);
     end_.ready_packets().push(name);
-    // Behind the push: who hears the ring finds the packet.
+    // Behind the push: a server that hears the ring finds the packet.
     if (rings_) Target::notify(end_.bell());
   }
 
@@ -229,14 +229,14 @@ class basic_hostcall_client {
   bool rings_;
 };
 
-/// The end that answers: host threads, as many as one likes, each with a view of its own over the same memory.
+/// The end that answers: any number of host threads, each with a view of its own over the same memory.
 template <typename Target, typename Check = unchecked, typename Tag = counted_tag>
 class basic_hostcall_server {
  public:
   HEDDLE_FUNCTION basic_hostcall_server(void* shared, hostcall_layout of) : end_(shared, of) {}
 
   /// Takes all packets that are ready, and answers them, the last one first: `handle(service, line, lane)` for each lane that calls.
-  /// Returns how many packets there were. Waits for nobody.
+  /// Returns how many packets there were. Does not wait.
   HEDDLE_CALLS_BACK
   template <typename Handle>
   HEDDLE_FUNCTION uint32_t serve(Handle&& handle) const {
@@ -249,13 +249,13 @@ class basic_hostcall_server {
         break;
       }
       const hostcall_header& header = end_.header_of(name);
-      // Read before the answer: then the packet is somebody else's.
+      // Read before the answer: behind it the packet is the client's.
       const uint64_t below = typename end::stack::word_ref(end_.header_of(name).below).load(memory_order::relaxed);
       const uint64_t mask = header.mask & end_.lanes_that_exist();
       const uint32_t service = header.service;
       for (uint32_t lane = 0; lane < max_lanes; ++lane)
         if ((mask >> lane & 1) != 0) handle(service, end_.line_of(name, lane), lane);
-      // Release, system scope: pairs with the acquire of control by the client. An exchange: he may have stopped waiting meanwhile.
+      // Release, system scope: pairs with the acquire of control by the client. An exchange: it may have stopped waiting meanwhile.
       const uint32_t before = end_.control_of(name).exchange(hostcall_control::of_client, memory_order::release);
       require<Target, Check>(before != hostcall_control::of_client, "a packet is answered that nobody has posted");
       if (before == hostcall_control::abandoned) end_.give_back(name);

@@ -1,5 +1,5 @@
-// A stack of packets that many take from and give back to, by compare-and-swap of its top. (Treiber, "Systems programming: coping with
-// parallelism", IBM RJ 5118, 1986; ROCm-Device-Libs, hostcall_impl.cl.)
+// A stack of packets that many waves and threads take from and give back to, by compare-and-swap of its top. (Treiber,
+// "Systems programming: coping with parallelism", IBM RJ 5118, 1986; ROCm-Device-Libs, hostcall_impl.cl.)
 #pragma once
 
 #include <heddle/rpc/target.h>
@@ -7,8 +7,8 @@
 namespace heddle::rpc {
 
 /// How a word names a packet: its number plus one in the lower half, 0 for none, and a tag in the upper half, which changes each time the
-/// packet goes back to the stack that others take from. Whoever has read a top and what lies below it, and stops, must not succeed
-/// when both packets have been taken and the first has come back: the top is then another one. A tag comes round after 2^32 times.
+/// packet goes back to the stack of free ones. A pop that has read a top and what lies below it, and then stalls, must not succeed when
+/// both packets have been taken and the first has come back (ABA): the top is then another word. A tag comes round after 2^32 times.
 struct counted_tag {
   HEDDLE_FUNCTION static constexpr uint64_t named(uint32_t packet) { return uint64_t{packet} + 1; }
   HEDDLE_FUNCTION static constexpr uint32_t packet_of(uint64_t name) { return static_cast<uint32_t>(name) - 1; }
@@ -26,12 +26,12 @@ class packet_stack {
 
   /// Takes the packet that was put on last; 0 when there is none.
   HEDDLE_FUNCTION uint64_t pop() const {
-    // Acquire, here and where the exchange fails or succeeds: pairs with the release in push, by which the word below was written
-    // and with which the last holder has done what he did to the packet. All changes of the top are read-modify-writes: the
-    // releases of earlier pushes reach through them.
+    // Acquire, here and where the exchange fails or succeeds: pairs with the release in push, before which the word
+    // below was written and before which the last holder has done all that it did to the packet. All changes of the top
+    // are read-modify-writes: the releases of earlier pushes reach through them.
     uint64_t top = top_.load(memory_order::acquire);
     while (top != 0) {
-      // Relaxed, and perhaps of a packet that somebody else has taken meanwhile: then the exchange fails.
+      // Relaxed, and perhaps of a packet that another pop has taken meanwhile: then the exchange fails.
       const uint64_t below = word_ref(below_(top)).load(memory_order::relaxed);
       if (top_.compare_exchange_strong(top, below, memory_order::acquire)) break;
     }
@@ -42,7 +42,7 @@ class packet_stack {
     uint64_t top = top_.load(memory_order::relaxed);
     do {
       word_ref(below_(name)).store(top, memory_order::relaxed);
-      // Release: pairs with the acquire in pop, or of who takes all.
+      // Release: pairs with the acquire in pop, or in take_all.
     } while (!top_.compare_exchange_strong(top, name, memory_order::release));
   }
 

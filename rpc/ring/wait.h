@@ -20,9 +20,9 @@ enum class ring_status : uint8_t {
 enum class ring_wait : uint8_t {
   nothing,
   credit,       ///< room in the FIFO, which its consumer gives back
-  reservation,  ///< nothing stood in the way but other producers, who reserved first each time
+  reservation,  ///< there was room, but another producer reserved first each time
   consumption,  ///< the consumer, to come behind everything that was pushed
-  packet,       ///< a packet that nobody uses
+  packet,       ///< a packet that is free
   answer,       ///< the server: the request has been made and will be handled once; its answer is thrown away
 };
 

@@ -53,8 +53,8 @@ class basic_service_client {
     return ask<opcode::close_file>({view_of(head)});
   }
 
-  /// Writes `size_bytes` bytes; the answer's value is how many of them were written, also where the call fails in between. Any size: what
-  /// is above the service's bound goes in several calls, and others may write in between.
+  /// Writes `size_bytes` bytes; the answer's value is how many of them were written, also where the call fails in
+  /// between. Any size: what is above the service's bound goes in several calls, and other clients may write in between.
   HEDDLE_FUNCTION service_answer write(file to, const void* data, uint64_t size_bytes) const {
     const auto* const from = static_cast<const unsigned char*>(data);
     uint64_t written = 0;
@@ -139,7 +139,7 @@ class basic_service_client {
     const service_request head{0, static_cast<uint64_t>(static_cast<int64_t>(code)), 0};
     return ask<opcode::exit>({view_of(head)});
   }
-  /// The same for a program that cannot go on; `why` is printed first.
+  /// As exit(), for a program that cannot go on; `why` is printed first.
   HEDDLE_FUNCTION service_answer abort(const char* why) const {
     const auto text = detail::encode(why);
     const service_request head{0, text.elements.size_bytes, 0};

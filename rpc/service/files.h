@@ -97,7 +97,7 @@ class file_table {
       // A handle that is used once more names nothing, also when the entry has been given away again.
       ++entries_[index].generation;
     }
-    // What is still buffered may not fit on the disk. Who uses the file at this moment in another thread closes it in the end.
+    // What is still buffered may not fit on the disk. A thread that uses the file at this moment closes it in the end.
     if (fflush(file.get()) != 0) return {service_status::failed, errno};
     return {service_status::ok};
   }
@@ -147,7 +147,7 @@ class file_table {
     bool reserved = false;
   };
 
-  /// An entry that nobody else gets.
+  /// An entry that no other open gets.
   std::optional<uint32_t> reserve() {
     const std::scoped_lock guard(lock_);
     for (size_t n = first_file; n < entries_.size(); ++n) {

@@ -1,4 +1,4 @@
-// What the service library itself answers: one function an opcode, from a request that nobody vouches for to an answer.
+// What the service library itself answers: one function an opcode, from an untrusted request to an answer.
 #pragma once
 
 #include <heddle/rpc/port/opcode.h>

@@ -24,7 +24,7 @@ struct service_shape {
 /// What a service has done so far.
 struct service_counts {
   uint64_t calls = 0;      ///< ports served
-  uint64_t unhandled = 0;  ///< of them, those with a user's opcode that nobody serves
+  uint64_t unhandled = 0;  ///< of them, those with a user's opcode that has no handler
   uint64_t given_up = 0;   ///< of them, those whose client did not go on
   uint64_t sleeps = 0;     ///< times that a thread has gone to sleep
 };
@@ -84,7 +84,7 @@ class service_loop {
         ++empty_looks;
         Target::pause();
       } else {
-        // Once, however often it wakes for nothing: a thread that waits must not change memory, or nobody can prove that it waits.
+        // Once, however often it wakes for nothing: a thread that waits must not change memory, or it cannot be proved that it waits.
         if (empty_looks == shape_.polls) count(sleeps_);
         empty_looks = shape_.polls + 1;
         at.wait(rings, shape_.sleep_ns);

@@ -1,4 +1,4 @@
-// printf on the host, for a format and arguments that nobody vouches for.
+// printf on the host, for an untrusted format and untrusted arguments.
 //
 // Each conversion is taken from the format, checked against the argument that it would print, rebuilt from the parts that are allowed,
 // and only then handed to snprintf, with an argument of the type that it names.
@@ -59,7 +59,7 @@ class print_formatter {
   }
 
  private:
-  /// Wider than any line that somebody reads, and small enough for the stack.
+  /// Wider than any line that is read, and small enough for the stack.
   static constexpr int widest = 4096;
 
   const print_argument* next() { return next_ < arguments_.size() ? &arguments_[next_++] : nullptr; }

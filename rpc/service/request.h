@@ -31,7 +31,7 @@ namespace heddle::rpc {
 enum class service_status : uint32_t {
   ok = 0,
   ended = 1,            ///< the server has ended without a whole answer; never sent by a server
-  unhandled = 2,        ///< nobody serves this opcode, number or name
+  unhandled = 2,        ///< there is no handler for this opcode, number or name
   refused = 3,          ///< the server's settings do not allow it
   malformed = 4,        ///< the request contradicts itself: sizes, a format and its arguments, a mode
   too_large = 5,        ///< above the bound of the service, in bytes of one lane's request

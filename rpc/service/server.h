@@ -49,7 +49,7 @@ class basic_service {
   basic_service(const basic_service&) = delete;
   basic_service& operator=(const basic_service&) = delete;
 
-  /// Where its ports lie, for those who watch them.
+  /// Where its ports lie, for tools that watch them.
   struct places {
     void* shared = nullptr;
     const uint32_t* client_locks = nullptr;

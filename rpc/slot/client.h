@@ -8,9 +8,9 @@ namespace heddle::rpc {
 
 /// A view that can be copied into a kernel byte by byte.
 ///
-/// Needs from the machine: no call waits for a slot. Where there are at least as many slots as calls at a time, each finds one that
-/// is idle or that the server, whose scheduler is fair, makes idle. With fewer, whoever repeats a call until it succeeds waits for
-/// the holder of a slot, who must then be guaranteed a turn.
+/// Needs from the machine: no call waits for a slot. Where there are at least as many slots as calls at a time, each
+/// finds one that is idle or that the server, whose scheduler is fair, makes idle. With fewer, a wave that repeats a
+/// call until it succeeds waits for the holder of a slot, which must then be guaranteed a turn.
 template <typename Target, typename Form, typename Check = unchecked>
 class basic_slot_client {
  public:
@@ -29,15 +29,15 @@ class basic_slot_client {
     return timed_call(fill, use, slot_ending::early);
   }
 
-  /// As invoke(), but keeps the slot until the server has cleared it: costs the wave the second round trip, and nobody ever finds a
-  /// slot that is free and not idle. (hostrpc README: the ending in which WAVE is cleared last.)
+  /// As invoke(), but keeps the slot until the server has cleared it: costs the wave the second round trip, and no call
+  /// ever finds a slot that is free and not idle. (hostrpc README: the ending in which WAVE is cleared last.)
   HEDDLE_CALLS_BACK
   template <typename Fill, typename Use>
   HEDDLE_FUNCTION bool invoke_until_idle(Fill&& fill, Use&& use) const {
     return timed_call(fill, use, slot_ending::idle);
   }
 
-  /// The same without an answer: returns as soon as the request is posted. The slot is in use until somebody collects it.
+  /// As invoke(fill, use), without an answer: returns as soon as the request is posted. The slot is in use until it is collected.
   HEDDLE_CALLS_BACK
   template <typename Fill>
   HEDDLE_FUNCTION bool invoke(Fill&& fill) const {
@@ -47,8 +47,8 @@ class basic_slot_client {
     return posted;
   }
 
-  /// Acknowledges the answers that nobody waits for, so that the server clears their slots; returns how many there were. Looks at
-  /// each slot once and waits for nobody. A call that finds no idle slot does this before it returns false.
+  /// Acknowledges the answers that no call waits for, so that the server clears their slots; returns how many there
+  /// were. Looks at each slot once and does not wait. A call that finds no idle slot does this before it returns false.
   HEDDLE_FUNCTION uint32_t collect() const {
     const uint64_t mask = Target::lane_mask();
     uint32_t collected = 0;

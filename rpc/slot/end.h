@@ -54,7 +54,7 @@ class slot_end {
     boxes().post(slot, value);
   }
 
-  /// Whether every slot is back where it started and held by nobody of this end. To be asked when nobody acts any more.
+  /// Whether every slot is back where it started and not held at this end. To be asked when both ends are quiescent.
   HEDDLE_FUNCTION bool all_idle() const {
     for (uint32_t slot = 0; slot < shape_.slots; ++slot)
       if (boxes().load_inbox(slot) || boxes().load_outbox(slot) || locks().is_locked(slot)) return false;

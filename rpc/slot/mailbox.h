@@ -1,4 +1,4 @@
-// Who may touch a slot's page: one side's inbox and outbox of every slot, and every ordering rule between the sides.
+// Which side may touch a slot's page: one side's inbox and outbox of every slot, and every ordering rule between the sides.
 //
 // A side stores only to its own outbox, and only while it holds the slot's lock. Three forms: a bit a slot, where a
 // post is a read-modify-write because neighbours share the word, by fetch-add as in hostrpc's last version or by compare-and-swap as in its
@@ -65,7 +65,7 @@ class slot_mailboxes {
   }
   /// What this side has posted.
   HEDDLE_FUNCTION bool load_outbox(uint32_t slot) const {
-    // Relaxed: whoever holds the slot's lock is ordered after the last one who posted.
+    // Relaxed: the holder of the slot's lock is ordered after the holder that posted last.
     return Form::read(ref(outbox_, slot).load(memory_order::relaxed), slot);
   }
   /// Gives the page to the other side, and with it all that happened before. For the holder of the slot's lock.

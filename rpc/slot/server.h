@@ -1,4 +1,4 @@
-// The end that serves slots: host threads, as many as one likes, or waves of another device. (hostrpc README, "Server".)
+// The end that serves slots: any number of host threads, or waves of another device. (hostrpc README, "Server".)
 #pragma once
 
 #include <heddle/rpc/slot/end.h>
@@ -19,7 +19,7 @@ class basic_slot_server {
 
   /// Does one thing if there is one to do, and says whether it did: `operate(line, lane)` on a request, for each lane that calls, or
   /// `clear(line, lane)` on what the client no longer needs. Looks at every slot once and begins behind the one that it served last:
-  /// a slot that is ready is passed over by this thread at most slot_count() - 1 times. Waits for nobody.
+  /// a slot that is ready is passed over by this thread at most slot_count() - 1 times. Does not wait.
   ///
   /// A server may be a wave of a device: then `here` names the lanes that call this together, best all of the wave; a call with a
   /// lane that is not here is left to others.

@@ -1,8 +1,8 @@
 // The states of a slot, as each side reads them off its inbox, its outbox and its lock bit. (hostrpc README, "State machine
 // description".)
 //
-// Each mailbox goes from 0 to 1 and back once a call, the client's first. The page belongs to nobody while a slot is idle, to the
-// server while the two mailboxes differ in its eyes, and to whoever holds the client's lock otherwise.
+// Each mailbox goes from 0 to 1 and back once a call, the client's first. The page has no owner while a slot is idle, belongs
+// to the server while the two mailboxes differ as the server sees them, and to the holder of the client's lock otherwise.
 #pragma once
 
 #include <heddle/rpc/target.h>
@@ -14,7 +14,7 @@ enum class client_slot_state : uint8_t {
   idle,      ///< 0 0: may be taken for a call
   posted,    ///< 0 1: the server has work to do, or has not been seen to have done it
   finished,  ///< 1 0: acknowledged; the server clears the page
-  result,    ///< 1 1: the answer has come; when nobody holds the lock, nobody waits for it
+  result,    ///< 1 1: the answer has come; when the lock is free, no call waits for it
 };
 
 /// What a server sees. `inbox` lags behind what the client has posted.
@@ -32,7 +32,7 @@ HEDDLE_FUNCTION constexpr server_slot_state server_state(bool inbox, bool outbox
   return static_cast<server_slot_state>((inbox ? 2 : 0) + (outbox ? 1 : 0));
 }
 
-/// Whether somebody of the server may take the slot's lock: there is something to do.
+/// Whether a server may take the slot's lock: there is something to do.
 HEDDLE_FUNCTION constexpr bool wants_server(server_slot_state seen) {
   return seen == server_slot_state::garbage || seen == server_slot_state::work;
 }
