@@ -1,4 +1,4 @@
-// What a service costs on host threads: a call while its server is awake, a call that has to wake it, and what it burns while nobody calls.
+// What a service costs on host threads: a call while its server is awake, a call that has to wake it, and what it burns while there is no call.
 #include <heddle/hw/host/device.h>
 #include <heddle/hw/host/target.h>
 #include <heddle/rpc/service/server.h>
@@ -52,7 +52,7 @@ void call(benchmark::State& state) {
 }
 BENCHMARK(call)->Name("service/call")->UseRealTime();
 
-/// The same when the server sleeps on its doorbell: the ring, the wake-up, the call.
+/// A call when the server sleeps on its doorbell: the ring, the wake-up, the call.
 void wake_up(benchmark::State& state) {
   one_server server({.ports = 4, .lanes = 1, .polls = 16});
   for (auto _ : state) {
@@ -64,7 +64,7 @@ void wake_up(benchmark::State& state) {
 }
 BENCHMARK(wake_up)->Name("service/wake_up")->UseManualTime()->Iterations(500);
 
-/// `core_percent`: how much of a core a service takes that nobody calls.
+/// `core_percent`: how much of a core a service without calls takes.
 void idle(benchmark::State& state) {
   one_server server;
   server.wait_until_asleep();

@@ -136,7 +136,7 @@ std::optional<uint32_t> number_of(const char* argument, const char* name, uint32
   return number;
 }
 
-/// Reads what is left when Google Benchmark has taken its own; a line about what nobody knows.
+/// Reads the arguments that Google Benchmark has left; a line about one that is unknown.
 std::string parse(int count, char** arguments, options& into) {
   std::string wrong;
   for (int n = 1; n < count && wrong.empty(); ++n) {

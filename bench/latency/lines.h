@@ -122,7 +122,7 @@ class slot_link {
   uint32_t* server_locks_ = nullptr;
 };
 
-/// As many packets as waves, as ROCm has them; nobody sleeps, so nobody rings.
+/// As many packets as waves, as ROCm has them; no server sleeps, so no client rings.
 template <typename ClientMachine>
 class hostcall_link {
  public:

@@ -1,5 +1,5 @@
-// What one would write without a protocol, between threads: a queue under a mutex, with a condition variable on each side. For machines whose
-// lanes are threads of this process.
+// What you would write without a protocol, between threads: a queue under a mutex, with a condition variable on each
+// side. For machines whose lanes are threads of this process.
 #pragma once
 
 #include "meter.h"

@@ -1,4 +1,4 @@
-// Standard output that goes nowhere: what kernels print while they are timed is not for anybody to read.
+// Standard output that goes nowhere: what kernels print while they are timed is not to be read.
 #pragma once
 
 #include <fcntl.h>

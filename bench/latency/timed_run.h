@@ -54,7 +54,7 @@ struct timed_calls {
     uint64_t number = first_number;
     for (uint32_t n = 0; n < warm_up; ++n) {
       client.call(mask, ++number);
-      // A call opens for the lanes that stand together: they must not have come apart in the one before.
+      // A call opens for the lanes that are converged: they must not have diverged in the call before.
       target::sync_lanes(mask);
     }
     const uint64_t shared_start = machine::shared_ticks();
@@ -67,7 +67,7 @@ struct timed_calls {
       end = machine::ticks();
       if (leads) mine[calls] = end - before;
       ++calls;
-      // The first lane's clock decides, or the wave would part; and all lanes stand together again.
+      // The first lane's clock decides, or the wave would diverge; and all lanes are converged again.
       if (target::broadcast(mask, end - start) > ticks_max) break;
     }
     if (leads) records[wave] = {calls, start, end, shared_start, machine::shared_ticks()};
@@ -156,7 +156,7 @@ class timed_run {
     const launch_shape shape{
         .blocks = at_.waves / together, .waves = together, .lanes = machine::launched_lanes(at_.lanes)};
     const result<void> launched = on_.try_launch(shape, timed);
-    // A call in progress until the kernel has ended: so the device gets on while the servers wait for memory alone.
+    // A call in progress until the kernel has ended: so the device makes progress while the servers wait for memory alone.
     const result<void> ended = launched ? on_.try_synchronize() : launched;
     over.store(true, std::memory_order_relaxed);
     for (auto& server : servers) server.join();

@@ -1,6 +1,6 @@
 // Small programs with one bug each, on which strategies were measured elsewhere before. Registered as scenarios for schedules_to_bug.
 //
-// Words are 0 at first. `noise` is what somebody does before it matters, `idle` are threads of which nothing comes.
+// Words are 0 at first. `noise`: steps of a thread before those that matter; `idle`: threads that have no part in the bug.
 #include <heddle/tools/scenario.h>
 
 #include <vector>
@@ -24,7 +24,7 @@ std::vector<parameter> with_one_memory(std::vector<parameter> all) {
 scheduler::verdict assertion(const parameters&) { return scheduler::verdict::assertion; }
 scheduler::verdict deadlock(const parameters&) { return scheduler::verdict::deadlock; }
 
-/// Who finds the lock free takes it in a second step.
+/// A thread that finds the lock free takes it in a second step.
 struct lock_bug {
   uint32_t *lock, *out, *in, *payload;
   uint32_t clients;

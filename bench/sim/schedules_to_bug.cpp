@@ -40,8 +40,8 @@ struct search {
   uint64_t cap = 10'000;
 };
 
-/// The mean over the trials of the schedules to the first finding, whatever its verdict, with the run for the estimate where there is one; what was not found counts as the cap. In brackets how many
-/// trials found it, where not all did.
+/// The mean over the trials of the schedules to the first finding, whatever its verdict, with the run for the estimate where
+/// there is one. A trial without a finding counts as the cap; in brackets, the number of trials with one, where not all have.
 std::string schedules(sim::simulation& machine, const program& on, const std::string& name, const search& how) {
   std::string error;
   const auto deciding = scheduler::make_strategy(name, error);
