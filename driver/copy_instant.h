@@ -5,8 +5,8 @@
 
 namespace heddle::driver {
 
-/// The bytes are moved when the command is first in its queue, and it leaves in the same tick. A flush that comes before it takes its
-/// time as ever. A page that is being migrated is waited for.
+/// The bytes are moved when the command is first in its queue, and it leaves in the same tick. A flush that comes
+/// before it takes its time as ever. A page that is being migrated is waited for.
 class instant_copy final : public middleware {
  public:
   explicit instant_copy(driver_services& driver) : driver_(&driver) {}

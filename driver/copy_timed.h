@@ -7,9 +7,9 @@
 
 namespace heddle::driver {
 
-/// A copy waits for its fixed part, then sends one request for each page that it touches, at most one a cycle, and ends with the
-/// last answer. Each copy has a delay of its own. A page that is being migrated is waited for. Where a page is, is looked up when its
-/// request is made.
+/// A copy waits for its fixed part, then sends one request for each page that it touches, at most one a cycle, and ends
+/// with the last answer. Each copy has a delay of its own. A page that is being migrated is waited for. Where a page
+/// is, is looked up when its request is made.
 class timed_copy final : public middleware {
  public:
   explicit timed_copy(driver_services& driver) : driver_(&driver) {}

@@ -18,8 +18,8 @@ class device_table {
   /// The number of the new device. The first one must be the CPU, and no other.
   device_id add(device_kind kind);
 
-  /// A unified device of these GPUs, in this order. A GPU may be in several. Errors: an empty list, a device that is not there, that
-  /// is no GPU, or that is named twice.
+  /// A unified device of these GPUs, in this order. A GPU may be in several. Errors: an empty list, a device that is
+  /// not there, that is no GPU, or that is named twice.
   result<device_id> unify(std::span<const device_id> gpus);
 
   uint32_t count() const { return static_cast<uint32_t>(devices_.size()); }

@@ -14,9 +14,9 @@ struct queue_marks {
 
 /// The marks of a process; all contexts of a process share them, because they share its memory.
 ///
-/// A launch makes the process dirty when it is enqueued, not when it runs. A flush makes it clean for what is behind it: for its own
-/// queue as soon as it is enqueued, for the others when it has happened. A launch that is under way in another queue keeps it dirty,
-/// because it is open which of the two comes first. All this in constant time.
+/// A launch makes the process dirty when it is enqueued, not when it runs. A flush makes it clean for what is behind
+/// it: for its own queue as soon as it is enqueued, for the others when it has happened. A launch that is under way in
+/// another queue keeps it dirty, because it is open which of the two comes first. All this in constant time.
 class dirty_marks {
  public:
   void launch_enqueued(queue_marks& in) {

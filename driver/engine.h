@@ -1,9 +1,9 @@
 // The event engine: virtual time, and what happens in it, one event after the other.
 //
-// Time is a whole number of picoseconds. Of two events of one time the primary one comes first (what arrives over a link), then the
-// secondary one (what a component makes of it); of two of one rank, the one that was scheduled first. So no tie is left open, and a
-// run is a function of what was scheduled. The ideas are those of the engine of Akita (sarchlab/akita); its parallel engine, in which
-// events of one time run in any order, is left out on purpose.
+// Time is a whole number of picoseconds. Of two events of one time the primary one comes first (what arrives over a
+// link), then the secondary one (what a component makes of it); of two of one rank, the one that was scheduled first.
+// So no tie is left open, and a run is a function of what was scheduled. The ideas are those of the engine of Akita
+// (sarchlab/akita); its parallel engine, in which events of one time run in any order, is left out on purpose.
 #pragma once
 
 #include <heddle/driver/ids.h>
@@ -57,8 +57,8 @@ class event_engine {
   /// Handles the next event; false when there is none.
   bool step();
 
-  /// Handles all events up to that time and those that come of them, and then it is that time. It stops between two times: all
-  /// events of one time, or none. A time that has passed changes nothing.
+  /// Handles all events up to that time and those that come of them, and then it is that time. It stops between two
+  /// times: all events of one time, or none. A time that has passed changes nothing.
   void run_until(picoseconds time);
 
   /// Handles events until there are none.

@@ -5,8 +5,8 @@
 
 namespace heddle::driver {
 
-/// All GPUs write their dirty bytes back; the command ends when the last one has answered. Until then nothing of its queue begins, so
-/// no byte is read before all are in memory.
+/// All GPUs write their dirty bytes back; the command ends when the last one has answered. Until then nothing of its
+/// queue begins, so no byte is read before all are in memory.
 class flush_caches final : public middleware {
  public:
   explicit flush_caches(driver_services& driver) : driver_(&driver) {}

@@ -27,8 +27,8 @@
 
 namespace heddle::driver {
 
-/// Every call that can fail answers with an error which names the call and its arguments, and then has changed nothing. What a command
-/// does wrong when it is executed is told by the next drain() of its queue.
+/// Every call that can fail answers with an error which names the call and its arguments, and then has changed nothing.
+/// What a command does wrong when it is executed is told by the next drain() of its queue.
 class gpu_driver final : private driver_services,
                          private gpu_surroundings,
                          private page_watcher,

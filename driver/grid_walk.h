@@ -37,8 +37,8 @@ struct grid_size {
 /// Waves of a whole group.
 constexpr uint64_t waves_of(const extent& group) { return (group.count() + lanes_per_wave - 1) / lanes_per_wave; }
 
-/// The lanes with which a wave begins, of a group of `size` work-items out of `whole`. A work-item has the lane that it has in a
-/// whole group, so a smaller group leaves lanes out, and may leave waves out altogether (0).
+/// The lanes with which a wave begins, of a group of `size` work-items out of `whole`. A work-item has the lane that it
+/// has in a whole group, so a smaller group leaves lanes out, and may leave waves out altogether (0).
 constexpr uint64_t first_mask(const extent& whole, const extent& size, uint64_t wave) {
   uint64_t mask = 0;
   const uint64_t first = wave * lanes_per_wave;

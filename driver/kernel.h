@@ -19,8 +19,8 @@ struct group_memory_argument {
 /// The offsets of group memory are multiples of this.
 inline constexpr uint32_t group_memory_alignment = 16;
 
-/// A launch. All of it is read during the call that enqueues it, and not later. Pointers among the arguments are those of the
-/// process; the buffers that they point into are in use until the kernel has ended.
+/// A launch. All of it is read during the call that enqueues it, and not later. Pointers among the arguments are those
+/// of the process; the buffers that they point into are in use until the kernel has ended.
 struct kernel_launch {
   std::span<const std::byte> code;       ///< the code object, at least one byte
   std::span<const std::byte> arguments;  ///< may be empty
@@ -76,8 +76,8 @@ struct execution {
   picoseconds duration = 0;
 };
 
-/// What executes work-groups: so far the runners of the tests. The simulated machine's own launches do not come through here. Called
-/// from within an event of the engine; it calls nothing of the driver but the memory that it is given.
+/// What executes work-groups: so far the runners of the tests. The simulated machine's own launches do not come through
+/// here. Called from within an event of the engine; it calls nothing of the driver but the memory that it is given.
 class work_group_runner {
  public:
   virtual ~work_group_runner() = default;

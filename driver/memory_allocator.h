@@ -24,9 +24,9 @@ class page_watcher {
   virtual void replaced(const page& fresh) = 0;
 };
 
-/// Every call either does all that it says or answers with an error and changes nothing. A virtual address is given out once: what
-/// has been freed stays free, and using it stays an error. Allocating and freeing takes a bounded number of steps a page and, after
-/// a while, no memory of the host.
+/// Every call either does all that it says or answers with an error and changes nothing. A virtual address is given out
+/// once: what has been freed stays free, and using it stays an error. Allocating and freeing takes a bounded number of
+/// steps a page and, after a while, no memory of the host.
 ///
 /// The calls are those of the memory allocator of MGPUSim's driver (sarchlab/mgpusim); free() is not implemented there.
 class memory_allocator {

@@ -35,8 +35,8 @@ struct page_slot {
   page_slot* after = nullptr;
 };
 
-/// A walk takes a bounded number of steps, forwards and backwards. Addresses need not be those of a first byte, in any call:
-/// they are aligned down. Errors name the call and its arguments, and leave everything as it was.
+/// A walk takes a bounded number of steps, forwards and backwards. Addresses need not be those of a first byte, in any
+/// call: they are aligned down. Errors name the call and its arguments, and leave everything as it was.
 class page_table {
  public:
   /// A page has 2^`page_bits` bytes; addresses are below 2^(36 + `page_bits`).

@@ -22,9 +22,9 @@ class physical_memory {
     uint64_t size_bytes = 0;
   };
 
-  /// A range of that size for a device whose number is above all before it; pages begin at multiples of the page size, and what is
-  /// left of the range behind the last whole page is never handed out. An error for less than a page, and for more than `end` bytes
-  /// of all devices together.
+  /// A range of that size for a device whose number is above all before it; pages begin at multiples of the page size,
+  /// and what is left of the range behind the last whole page is never handed out. An error for less than a page, and
+  /// for more than `end` bytes of all devices together.
   result<range> add(device_id device, uint64_t size_bytes, uint64_t end);
 
   /// The device that has this address; an error where none has.

@@ -6,8 +6,8 @@
 
 namespace heddle::driver {
 
-/// Calls `visit(address, done, size)` for each piece of [address, address + bytes) that lies in one page, in order; `done` bytes of the
-/// range lie before it. The first piece may begin within a page, the last may end within one.
+/// Calls `visit(address, done, size)` for each piece of [address, address + bytes) that lies in one page, in order;
+/// `done` bytes of the range lie before it. The first piece may begin within a page, the last may end within one.
 template <typename Visit>
 void for_each_page_piece(uint64_t address, uint64_t bytes, uint64_t page_bytes, Visit&& visit) {
   for (uint64_t done = 0; done < bytes;) {

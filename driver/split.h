@@ -1,7 +1,7 @@
 // The one rule by which pages and work-groups are dealt to the GPUs of a unified device: even, consecutive, in the list's order.
 //
-// With n items and g GPUs left, the next GPU takes ceil(n / g) of them. So 15 pages over 4 GPUs are 0-3, 4-7, 8-11 and 12-14, as in
-// MGPUSim's description of unified GPUs, and no GPU is idle while there are as many items as GPUs.
+// With n items and g GPUs left, the next GPU takes ceil(n / g) of them. So 15 pages over 4 GPUs are 0-3, 4-7, 8-11 and
+// 12-14, as in MGPUSim's description of unified GPUs, and no GPU is idle while there are as many items as GPUs.
 #pragma once
 
 #include <cstdint>
@@ -18,8 +18,8 @@ struct share {
   friend constexpr bool operator==(const share&, const share&) = default;
 };
 
-/// The share of the GPU at place `index` of `gpus`, at least 1, in `items`. In constant time: the first `items % gpus` take one more
-/// than the others, which is the same rule.
+/// The share of the GPU at place `index` of `gpus`, at least 1, in `items`. In constant time: the first `items % gpus`
+/// take one more than the others, which is the same rule.
 constexpr share share_of(uint64_t items, uint64_t gpus, uint64_t index) {
   const uint64_t each = items / gpus;
   const uint64_t larger = items % gpus;

@@ -1,5 +1,5 @@
-// What an end of a protocol does beside the protocol itself, as a policy: whether it checks every invariant, which costs nothing where
-// it does not, and whether its peer may end before it.
+// What an end of a protocol does beside the protocol itself, as a policy: whether it checks every invariant, which
+// costs nothing where it does not, and whether its peer may end before it.
 #pragma once
 
 #include <heddle/rpc/target.h>

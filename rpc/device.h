@@ -120,9 +120,9 @@ concept has_streams = requires(Device& device, typename Device::stream stream, t
 ///   device.spawn_host(name, function)         a host thread that runs `function()`; the result is movable, its join()
 ///                                             waits, its destructor joins
 ///
-/// `name` is a string that outlives the device; reports use it. Any thread may call any member. A call that fails ends the
-/// program with the runtime's own message; its twin `try_...` answers with a `result` instead (result.h). In the simulator errors
-/// are a verdict, and the twins succeed wherever they return.
+/// `name` is a string that outlives the device; reports use it. Any thread may call any member. A call that fails ends
+/// the program with the runtime's own message; its twin `try_...` answers with a `result` instead (result.h). In the
+/// simulator errors are a verdict, and the twins succeed wherever they return.
 template <typename Device>
 concept host_side =
     detail::has_memory_calls<Device> && detail::has_stream_copies<Device> && detail::has_launches<Device> &&

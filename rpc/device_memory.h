@@ -11,8 +11,8 @@ struct device_memory {
   uint64_t total_bytes = 0;
 };
 
-/// Where a byte of a device's memory is, on a machine whose page tables can be looked at: in the address space of its process, and in which
-/// GPU's memory.
+/// Where a byte of a device's memory is, on a machine whose page tables can be looked at: in the address space of its
+/// process, and in which GPU's memory.
 struct device_page {
   uint32_t device = 0;  ///< the GPU
   uint64_t virtual_address = 0;

@@ -1,8 +1,8 @@
 // Where mailboxes, headers and packets lie in the one allocation that client and server share.
 //
 // In this order, each part on a cache line of its own: doorbell, the client's outbox, the server's outbox, headers,
-// packets. A side stores only to its own outbox and loads only from the other's, so that no read-modify-write of the base
-// protocol crosses the link (PCIe offers few of them, and many GPUs none on host memory).
+// packets. A side stores only to its own outbox and loads only from the other's, so that no read-modify-write of the
+// base protocol crosses the link (PCIe offers few of them, and many GPUs none on host memory).
 #pragma once
 
 #include <heddle/rpc/target.h>

@@ -1,8 +1,8 @@
 // Which side owns a port's packet: one side's inbox and outbox, and every ordering rule of the hand-over.
 //
-// A side stores to its outbox and loads from its inbox, which is the other side's outbox. Equal words: the client owns the
-// packet. Different words: the server does. All words start as zero, so that every port starts with the client. To hand
-// over is to store the complement of one's own outbox. (LLVM libc, shared/rpc.h; "Remote Procedure Calls" in its
+// A side stores to its outbox and loads from its inbox, which is the other side's outbox. Equal words: the client owns
+// the packet. Different words: the server does. All words start as zero, so that every port starts with the client. To
+// hand over is to store the complement of one's own outbox. (LLVM libc, shared/rpc.h; "Remote Procedure Calls" in its
 // documentation.)
 #pragma once
 
@@ -12,8 +12,8 @@ namespace heddle::rpc {
 
 enum class side : uint8_t { client, server };
 
-/// A view of all mailboxes from one side. One lane acts for its wave, as for lock_bits: the caller's sync_lanes hands on
-/// what it acquired, and gathers what it releases.
+/// A view of all mailboxes from one side. One lane acts for its wave, as for lock_bits: the caller's sync_lanes hands
+/// on what it acquired, and gathers what it releases.
 template <typename Target, side Side>
 class mailboxes {
  public:

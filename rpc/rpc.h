@@ -1,7 +1,7 @@
 // The RPC library for the machine that this build selects: -DHEDDLE_TARGET=sim, host, cuda or hip.
 //
-// Without the macro the compiler decides: nvcc gets cuda, hipcc gets hip, every other compiler host. This is the only place in
-// rpc/ that names a machine, and it names it by the file that provides it.
+// Without the macro the compiler decides: nvcc gets cuda, hipcc gets hip, every other compiler host. This is the only
+// place in rpc/ that names a machine, and it names it by the file that provides it.
 #pragma once
 
 #ifndef HEDDLE_TARGET
@@ -74,8 +74,8 @@ using fifo_consumer = basic_fifo_consumer<target, Entry, Form, checking>;
 using hostcall_client = basic_hostcall_client<target, checking>;
 using hostcall_server = basic_hostcall_server<target, checking>;
 
-/// Both ends of reverse offload; `Form` is how entries are shared out, offload_ring or single_mailbox, and `Memory` how the server reaches
-/// them, mapped_entries or copied_entries.
+/// Both ends of reverse offload; `Form` is how entries are shared out, offload_ring or single_mailbox, and `Memory` how
+/// the server reaches them, mapped_entries or copied_entries.
 template <typename Form = offload_ring>
 using offload_client = basic_offload_client<target, Form, checking>;
 template <typename Form = offload_ring, typename Memory = mapped_entries<target>>

@@ -1,5 +1,5 @@
-// The host side of the machine that this build selects, as rpc.h has its Target. Like there, a machine is named by the file that
-// provides it.
+// The host side of the machine that this build selects, as rpc.h has its Target. Like there, a machine is named by the
+// file that provides it.
 #pragma once
 
 #include <heddle/rpc/device.h>

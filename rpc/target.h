@@ -1,7 +1,7 @@
 // What a protocol may ask of the machine that it runs on.
 //
-// A protocol is a template over a Target: a stateless type whose static members are all that the protocol may use.
-// The simulator, host threads, CUDA and HIP each provide one (sim/target.h, hw/*/target.h); this file knows none of them.
+// A protocol is a template over a Target: a stateless type whose static members are all that the protocol may use. The
+// simulator, host threads, CUDA and HIP each provide one (sim/target.h, hw/*/target.h); this file knows none of them.
 #pragma once
 
 #include <concepts>
@@ -15,8 +15,8 @@
 #define HEDDLE_FUNCTION
 #endif
 
-// In front of a template that is compiled for both sides and calls what its user passes: whether that may run on a device is known
-// only where the template is used, and nvcc would reject what it cannot know.
+// In front of a template that is compiled for both sides and calls what its user passes: whether that may run on a
+// device is known only where the template is used, and nvcc would reject what it cannot know.
 #if defined(__CUDACC__) && !defined(HEDDLE_COMPAT_WAVE_LANES)
 #define HEDDLE_CALLS_BACK _Pragma("nv_exec_check_disable")
 #else
@@ -38,8 +38,8 @@ enum class fault : uint8_t { assertion, protocol };
 /// A deadline for `wait` that never passes.
 inline constexpr uint64_t no_timeout = ~uint64_t{0};
 
-/// A word in shared memory that counts rings. A waiter remembers the count, looks for work, and sleeps only while the count
-/// is still the one that it remembers; no ring is lost between looking and sleeping.
+/// A word in shared memory that counts rings. A waiter remembers the count, looks for work, and sleeps only while the
+/// count is still the one that it remembers; no ring is lost between looking and sleeping.
 using doorbell = uint32_t;
 
 namespace detail {
@@ -124,8 +124,8 @@ HEDDLE_FUNCTION inline void call_ends([[maybe_unused]] bool answered = true) {
   if constexpr (requires { Target::call_ends(answered); }) Target::call_ends(answered);
 }
 
-/// Calls `function(lane)` for each lane of `mask` that the caller acts for: itself on a device, all of them where one thread
-/// runs the wave. One body of protocol code so serves both ends.
+/// Calls `function(lane)` for each lane of `mask` that the caller acts for: itself on a device, all of them where one
+/// thread runs the wave. One body of protocol code so serves both ends.
 HEDDLE_CALLS_BACK
 template <typename Target, typename Function>
 HEDDLE_FUNCTION inline void for_each_lane(uint64_t mask, Function&& function) {

@@ -52,8 +52,8 @@ struct failure {
   friend bool operator==(const failure&, const failure&) = default;
 };
 
-/// All runs of a campaign that failed in the same way: with the same verdict at the same place and, but for numbers, with the same message; of
-/// hangs, with the same roles waiting.
+/// All runs of a campaign that failed in the same way: with the same verdict at the same place and, but for numbers,
+/// with the same message; of hangs, with the same roles waiting.
 struct finding {
   trace first;               ///< of the lowest seed that shows it
   std::string message = {};  ///< one line
@@ -79,8 +79,8 @@ struct campaign_result {
   /// The finding of such runs; null when there is none.
   finding* find(const failure& how);
 
-  /// Takes in a part of the same campaign with other seeds; of each group the lowest seed stays. Whatever the parts and their order, the
-  /// sum is the same, but for `seconds`, the longest, and `stopped`, which is not touched.
+  /// Takes in a part of the same campaign with other seeds; of each group the lowest seed stays. Whatever the parts and
+  /// their order, the sum is the same, but for `seconds`, the longest, and `stopped`, which is not touched.
   void add(campaign_result part);
 };
 
@@ -92,8 +92,8 @@ struct campaign_options {
   /// What the strategy is to be given; null: run_campaign makes the run for it, where the strategy wants one.
   std::shared_ptr<const estimate> known_estimate = nullptr;
   trace header = {};  ///< what a finding's trace says of the binary, the scenario and the strategy
-  /// Whether a run of this seed that ended so has to be explained and handed to `found`; null: the first of each group. Of the other
-  /// groups only the failure, lowest seed and count are kept.
+  /// Whether a run of this seed that ended so has to be explained and handed to `found`; null: the first of each group.
+  /// Of the other groups only the failure, lowest seed and count are kept.
   std::function<bool(const failure& how, uint64_t seed)> is_news = nullptr;
   /// Called for a new group when its first run has been explained and before the next run begins. False stops.
   std::function<bool(const finding&)> found = nullptr;
@@ -116,8 +116,8 @@ replay_result run_again(const trace& recorded, const run_one& run, bool explain)
 /// Steps and digest may differ, since they depend on the build.
 replay_result run_again_elsewhere(const trace& recorded, const run_one& run, bool explain);
 
-/// Whether both are the same place: "ring.cpp:52". Of a program that was stripped a place is an offset, "ring+0x10940": the program's name does
-/// not count, and against a line it says nothing, so that they may be the same.
+/// Whether both are the same place: "ring.cpp:52". Of a program that was stripped a place is an offset, "ring+0x10940":
+/// the program's name does not count, and against a line it says nothing, so that they may be the same.
 bool is_same_place(std::string_view one, std::string_view other);
 
 /// Whether a run failed as the trace did. Traces of older versions say nothing of the message.

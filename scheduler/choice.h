@@ -77,8 +77,8 @@ class choice_source {
   uint32_t pick(uint32_t count, choice_kind kind) { return pick(count, kind, nobody); }
   [[gnu::hot]] uint32_t pick(uint32_t count, choice_kind kind, const candidate_list& candidates);
 
-  /// As pick() of two or more, in few instructions, for where most choices are made. False where that cannot be: then nothing has been
-  /// picked or drawn, and pick() is to be called.
+  /// As pick() of two or more, in few instructions, for where most choices are made. False where that cannot be: then
+  /// nothing has been picked or drawn, and pick() is to be called.
   [[gnu::always_inline]] bool try_pick(uint32_t count, choice_kind kind, uint32_t& picked) {
     if (uniform_ == nullptr || recorded_.size() == recorded_.capacity()) [[unlikely]]
       return false;

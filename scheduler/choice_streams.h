@@ -33,8 +33,8 @@ std::string_view to_string(choice_kind kind);
 /// The inverse of to_string; nothing when the text names no kind.
 std::optional<choice_kind> parse_choice_kind(std::string_view text);
 
-/// A random stream for each kind of choice, so that a machine which asks one kind more often still gets the same answers to the others.
-/// All but one are seeded when they are first asked for: most runs need two of them.
+/// A random stream for each kind of choice, so that a machine which asks one kind more often still gets the same
+/// answers to the others. All but one are seeded when they are first asked for: most runs need two of them.
 class choice_streams {
  public:
   void begin(uint64_t seed) {

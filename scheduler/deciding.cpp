@@ -130,8 +130,8 @@ class decider {
       if (kept[n]) made_.all.push_back(odd_choice(n));
   }
 
-  /// Whether the run does not fail without it, nor where the choices of its kind behind it in the turn are as many fewer: what it decided
-  /// may be whether these are asked at all.
+  /// Whether the run does not fail without it, nor where the choices of its kind behind it in the turn are as many
+  /// fewer: what it decided may be whether these are asked at all.
   bool decides_alone(size_t number, size_t odd) {
     std::vector<bool> kept(odd, true);
     kept[number] = false;

@@ -27,15 +27,15 @@ struct deciding_options {
 
 struct deciding_choices {
   std::vector<deciding_choice> all;  ///< in the order of the run
-  /// Each of them decides alone: with its default in its place, the rest as it was, the run does not fail so. Otherwise they do together: no
-  /// choice but these is needed, and none of them can be left out.
+  /// Each of them decides alone: with its default in its place, the rest as it was, the run does not fail so. Otherwise
+  /// they do together: no choice but these is needed, and none of them can be left out.
   bool each_alone = true;
   uint64_t runs = 0;
 };
 
-/// Of a recorded run that failed: first among what the machine answered (stale values, late arrivals and so on), and where nothing of that
-/// matters, among the turns. Empty where nothing was found: the run could not be repeated, fails whatever is chosen, or the runs do not
-/// suffice. Deterministic, unless it is stopped.
+/// Of a recorded run that failed: first among what the machine answered (stale values, late arrivals and so on), and
+/// where nothing of that matters, among the turns. Empty where nothing was found: the run could not be repeated, fails
+/// whatever is chosen, or the runs do not suffice. Deterministic, unless it is stopped.
 deciding_choices find_deciding(const trace& recorded, const run_one& run, const deciding_options& options = {});
 
 }  // namespace heddle::scheduler

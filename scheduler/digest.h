@@ -16,8 +16,8 @@ class digest {
  public:
   void add(uint64_t word) { state_ = mixed(state_ ^ word) + 0x9e3779b97f4a7c15; }
 
-  /// Several words as one, in less time: two are multiplied on their own (odd constants, as in multilinear hashing; Lemire and
-  /// Kaser, "Strongly universal string hashing is fast", 2014), and only the sum is taken in.
+  /// Several words as one, in less time: two are multiplied on their own (odd constants, as in multilinear hashing;
+  /// Lemire and Kaser, "Strongly universal string hashing is fast", 2014), and only the sum is taken in.
   void add(uint64_t first, uint64_t second, uint64_t third = 0) {
     const uint64_t sum =
         (first + 0x9e3779b97f4a7c15) * 0xd6e8feb86659fd93 + (second + 0xa0761d6478bd642f) * 0xe7037ed1a0b428db;

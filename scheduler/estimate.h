@@ -12,8 +12,8 @@
 
 namespace heddle::scheduler {
 
-/// Of one run under `random` with a seed of its own: a function of the program and its settings, never of the runs of a campaign, so
-/// that what a seed means does not depend on the seeds before it. A guess for any other run.
+/// Of one run under `random` with a seed of its own: a function of the program and its settings, never of the runs of a
+/// campaign, so that what a seed means does not depend on the seeds before it. A guess for any other run.
 struct estimate {
   static constexpr uint32_t nobody = ~uint32_t{0};
 

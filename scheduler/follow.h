@@ -34,8 +34,8 @@ struct recorded_order {
 /// or runs for `patience` choices without getting there is passed over for those behind it. Behind the end of the order, and
 /// where the order says nothing, all candidates are equally likely. Choices other than of actors get the machine's default.
 ///
-/// The seed says how freely: the first keeps to the order strictly, each later one answers every choice at random a little more
-/// often, half of them at most.
+/// The seed says how freely: the first keeps to the order strictly, each later one answers every choice at random a
+/// little more often, half of them at most.
 class follow_strategy final : public strategy {
  public:
   static constexpr uint32_t patience = 512;  ///< choices in a row for one step

@@ -25,8 +25,8 @@ std::string quoted(std::string_view text) {
   return shown + (text.size() > 64 ? "...\"" : "\"");
 }
 
-/// Byte by byte on purpose. Scenarios ask for their settings while they run; == would call memcmp, which the simulator takes
-/// for an access of the program under test, and so for a place to switch.
+/// Byte by byte on purpose. Scenarios ask for their settings while they run; == would call memcmp, which the simulator
+/// takes for an access of the program under test, and so for a place to switch.
 bool same_text(std::string_view left, std::string_view right) {
   if (left.size() != right.size()) return false;
   for (size_t place = 0; place < left.size(); ++place)

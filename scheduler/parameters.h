@@ -54,8 +54,8 @@ class parameters {
   /// The value of a number. Asking for a key that does not exist or is no number is a mistake in the program: it ends
   /// with a message.
   int64_t number(std::string_view key) const;
-  /// The same as number(), for the counts that shapes and sizes are made of. Throws std::out_of_range where the value has more than 32 bits: in
-  /// a scenario that ends the run, at the line that asked, and not the campaign.
+  /// As number(), for the counts that shapes and sizes are made of. Throws std::out_of_range where the value has more
+  /// than 32 bits: in a scenario this ends the run, at the line that asked, and not the campaign.
   uint32_t count(std::string_view key) const;
   /// The value of a one_of.
   const std::string& text(std::string_view key) const;

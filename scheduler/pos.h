@@ -9,9 +9,9 @@
 
 namespace heddle::scheduler {
 
-/// The pending operation with the highest number is performed; then those that race with it, on one location and one of them a
-/// write, draw anew. So the orders of operations that race are sampled, not those of operations that do not. An actor that was blocked
-/// draws anew, too: the write that woke it raced with what it had read.
+/// The pending operation with the highest number is performed; then those that race with it, on one location and one of
+/// them a write, draw anew. So the orders of operations that race are sampled, not those of operations that do not. An
+/// actor that was blocked draws anew, too: the write that woke it raced with what it had read.
 /// Source: Yuan, Yang, Gu, "Partial order aware concurrency sampling", CAV 2018.
 ///
 /// Stated deviation: after so many choices all actors draw anew. Else an actor with a very low number is starved by

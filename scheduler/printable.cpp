@@ -6,8 +6,8 @@
 namespace heddle::scheduler {
 namespace {
 
-/// How many bytes the printable character that the text begins with has; 0 where it begins with none. (Unicode 15, table 3-7, without control
-/// characters and what is no character.)
+/// How many bytes the printable character that the text begins with has; 0 where it begins with none. (Unicode 15,
+/// table 3-7, without control characters and what is no character.)
 size_t printable_length(std::string_view text) {
   const auto at = [&](size_t n) { return static_cast<uint8_t>(text[n]); };
   const uint8_t first = at(0);

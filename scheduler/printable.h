@@ -6,11 +6,11 @@
 
 namespace heddle::scheduler {
 
-/// What is no printable character of UTF-8 is written as "\xNN" for each of its bytes, and line ends and tabs as "\n", "\r" and "\t": so no
-/// sequence for a terminal is left, and one line stays one line. Everything else stays as it is.
+/// What is no printable character of UTF-8 is written as "\xNN" for each of its bytes, and line ends and tabs as "\n",
+/// "\r" and "\t": so no sequence for a terminal is left, and one line stays one line. Everything else stays as it is.
 std::string printable(std::string_view text);
 
-/// The same, but line ends and tabs stay.
+/// As printable(), but line ends and tabs stay.
 std::string printable_lines(std::string_view text);
 
 }  // namespace heddle::scheduler

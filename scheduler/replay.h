@@ -37,9 +37,9 @@ class replay_strategy final : public strategy {
   std::string divergence_;
 };
 
-/// Lenient, for the trace of another program: at a choice that is not the recorded one it gives the recorded answer where that is one of those
-/// that there are; where another kind of choice was recorded, it goes on behind the next like the asked one, if that is near; otherwise it
-/// answers by itself, with the machine's default, and with turns for actors. The answers must outlive it.
+/// Lenient, for the trace of another program. At a choice that is not the recorded one it gives the recorded answer if there
+/// is such an answer; where another kind of choice was recorded, it skips to the next recorded choice like the asked one, if one
+/// is near; otherwise it answers by itself: with the machine's default, and round-robin for actors. The answers must outlive it.
 class try_strategy final : public strategy {
  public:
   static constexpr size_t near = 32;  ///< recorded answers that may be left out at a time

@@ -31,8 +31,8 @@ void note_actor(schedule_notes& notes, const choice& asked, uint32_t picked, con
   notes.actor_picked(candidate_at(asked, picked).actor, candidate_at(asked, by_default).actor, current.has_value());
 }
 
-/// The next of the recorded answers with as many to choose from: an end game that begins at another time may have been asked more, or
-/// less.
+/// The next of the recorded answers with as many to choose from: an end game that begins at another time may have been
+/// asked more, or less.
 uint32_t next_end_answer(const std::vector<answer>& recorded, size_t& next, uint32_t count) {
   for (size_t index = next; index < recorded.size(); ++index) {
     if (recorded[index].count != count) continue;

@@ -1,5 +1,5 @@
-// A schedule that can be cut: the actors of its turns, and the answers that were not the machine's default. Any part of one is a whole
-// schedule again, so nothing of it diverges; replay.h is for recordings, where each disagreement counts.
+// A schedule that can be cut: the actors of its turns, and the answers that were not the machine's default. Any part of
+// one is a whole schedule again, so nothing of it diverges; replay.h is for recordings, where each disagreement counts.
 #pragma once
 
 #include <heddle/scheduler/strategy.h>

@@ -412,8 +412,8 @@ class shrinker {
     return true;
   }
 
-  /// Fewer decisions first (ddmin): what is left are those that the failure needs, and the rest is quickly told from them. `may_grow`: also
-  /// where the run gets longer.
+  /// Fewer decisions first (ddmin): what is left are those that the failure needs, and the rest is quickly told from
+  /// them. `may_grow`: also where the run gets longer.
   void leave_out_deviations(const setup& under, failing_run& best, bool may_grow) {
     for (size_t chunk = (best.deviating.all.size() + 1) / 2; chunk != 0;) {
       bool fewer = false;

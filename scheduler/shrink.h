@@ -44,8 +44,8 @@ struct changed_setting {
 };
 
 struct shrink_options {
-  /// At most so many runs; one of more than `steps_of_a_run` steps counts as several. The result depends on nothing else, unless it is
-  /// stopped.
+  /// At most so many runs; one of more than `steps_of_a_run` steps counts as several. The result depends on nothing
+  /// else, unless it is stopped.
   uint64_t runs_max = 20'000;
   double seconds_max = 0;                   ///< no run begins after this time; 0: no limit
   const std::atomic<bool>* stop = nullptr;  ///< looked at before each run

@@ -60,8 +60,8 @@ class starve_strategy final : public strategy {
   std::vector<uint32_t> allowed_;
 };
 
-/// For how many choices an actor may be passed over, log-uniform from age_lowest to age_highest. In whole numbers, because the last
-/// bits of a floating-point power differ between processors.
+/// For how many choices an actor may be passed over, log-uniform from age_lowest to age_highest. In whole numbers,
+/// because the last bits of a floating-point power differ between processors.
 uint32_t drawn_age_max(random_stream& draws);
 
 }  // namespace heddle::scheduler

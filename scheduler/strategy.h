@@ -26,8 +26,8 @@ class strategy {
   /// An index in [0, choice.count), or no_answer to stop the run.
   virtual uint32_t pick(const choice& asked) = 0;
 
-  /// The streams that it answers every choice of the run that has begun out of, each answer equally likely; null where it does more
-  /// than that, such as looking at candidates or steps. Then pick() and those that ask for it need not be called.
+  /// Its streams, when it draws every answer of the run that has begun uniformly out of them: then pick() need not be
+  /// called. Null when it does more than that, such as looking at candidates or steps.
   virtual choice_streams* answers_out_of() { return nullptr; }
 
   /// Whether it answers choices of kind `end` at the beginning of the run, which begin the end game early.

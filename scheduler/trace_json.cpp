@@ -140,8 +140,8 @@ void append_run(std::string_view text, std::vector<answer>& answers) {
                  {.kind = *kind, .count = static_cast<uint32_t>(count), .picked = static_cast<uint32_t>(picked)});
 }
 
-/// Takes a trace's text as a stream of values: whatever it holds, no more is kept than a trace needs. The fields are checked
-/// by head_from, the answers here.
+/// Takes a trace's text as a stream of values: whatever it holds, no more is kept than a trace needs. The fields are
+/// checked by head_from, the answers here.
 class trace_text final : public nlohmann::json_sax<json> {
  public:
   const json& head() const { return head_; }

@@ -1,4 +1,4 @@
-// unfair: one actor goes on and on, and the others wait as long as the progress model allows.
+// unfair: one actor runs on and on, and the others wait for as long as the progress model allows.
 #pragma once
 
 #include <heddle/scheduler/choice_streams.h>

@@ -1,8 +1,8 @@
 // What a call over a port costs on host threads, beside a bare exchange of two cache lines between the same two threads.
 //
-// The two are measured in turns within one benchmark, a batch of some 100 us each, so that both see the same machine. `ratio` is
-// the median of the ratios of neighbouring batches; `best_ratio` compares the fastest batch of either, which another program on
-// the same cores disturbs least. Take the median of several repetitions:
+// The two are measured in turns within one benchmark, a batch of some 100 us each, so that both see the same machine.
+// `ratio` is the median of the ratios of neighbouring batches; `best_ratio` compares the fastest batch of either, which
+// another program on the same cores disturbs least. Take the median of several repetitions:
 //   bench_host --benchmark_repetitions=9 --benchmark_report_aggregates_only=true
 #include <heddle/hw/host/target.h>
 #include <heddle/rpc/port/client.h>

@@ -1,5 +1,5 @@
-// The protocols whose call carries one line for each lane, as they are measured: slots, hostcalls, reverse offload, the FIFO. A payload that is
-// larger than a line takes several calls.
+// The protocols whose call carries one line for each lane, as they are measured: slots, hostcalls, reverse offload, the
+// FIFO. A payload that is larger than a line takes several calls.
 #pragma once
 
 #include "mailbox_memory.h"

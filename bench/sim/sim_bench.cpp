@@ -102,9 +102,9 @@ class fidelity_under_test {
   std::string message_;
 };
 
-/// Runs the body under schedules of the random strategy, each iteration a batch of them with one memory for all (interleaving), a
-/// batch with scoped weak memory, and as many bare fiber round trips as the first had operations: all see the same machine. Reports
-/// medians over the batches.
+/// Runs the body under schedules of the random strategy, each iteration a batch of them with one memory for all
+/// (interleaving), a batch with scoped weak memory, and as many bare fiber round trips as the first had operations: all
+/// see the same machine. Reports medians over the batches.
 void measure(benchmark::State& state, const parameters& settings, const std::function<void()>& body) {
   constexpr uint64_t operations_per_batch = 20000;
   fidelity_under_test plain(settings, "interleaving");

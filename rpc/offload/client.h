@@ -13,21 +13,21 @@ struct offload_result {
   uint64_t value;  ///< the first word of the lane's line, as the function has left it
 };
 
-/// A view that can be copied into a kernel byte by byte. `Form` is single_mailbox or offload_ring; what progress each needs is said there.
-/// A client cannot tell whether its server maps the memory or copies it.
+/// A view that can be copied into a kernel byte by byte. `Form` is single_mailbox or offload_ring; what progress each
+/// needs is said there. A client cannot tell whether its server maps the memory or copies it.
 template <typename Target, typename Form, typename Check = unchecked>
 class basic_offload_client {
  public:
-  /// `memory` is shape.size_bytes() of zeroed memory that both ends reach, or that only the device does and the server copies; `own` is one
-  /// zeroed word that only the clients of this device use and that lives as long as they do.
+  /// `memory` is shape.size_bytes() of zeroed memory that both ends reach, or that only the device does and the server
+  /// copies; `own` is one zeroed word that only the clients of this device use and that lives as long as they do.
   HEDDLE_FUNCTION basic_offload_client(void* memory, uint32_t* own, offload_layout shape)
       : turns_(memory, shape), own_(own) {
     require<Target, Check>(shape.is_valid(), "entries are no power of two, or lanes too many");
   }
 
-  /// Has the host run function number `function` for the lanes that stand here together: `fill(line, lane)` writes the request of each
-  /// lane, `use(line, lane)` reads what the function has made of it. Lanes that name another function make another request. Waits for
-  /// its turn, and for the answer; `use` is not called unless the status is `done`.
+  /// Has the host run function number `function` for the lanes that stand here together: `fill(line, lane)` writes the
+  /// request of each lane, `use(line, lane)` reads what the function has made of it. Lanes that name another function
+  /// make another request. Waits for its turn, and for the answer; `use` is not called unless the status is `done`.
   HEDDLE_CALLS_BACK
   template <typename Fill, typename Use>
   HEDDLE_FUNCTION offload_status call(uint64_t function, Fill&& fill, Use&& use) const {

@@ -1,8 +1,8 @@
-// What a request of reverse offload is and where it lies: one definition for both ends. (libgomp keeps its own in libgomp-nvptx.h and
-// libgomp-gcn.h for the same reason.)
+// What a request of reverse offload is and where it lies: one definition for both ends. (libgomp keeps its own in
+// libgomp-nvptx.h and libgomp-gcn.h for the same reason.)
 //
-// An entry is a line for the turn and what is asked, and behind it one line for each lane. The turn is the word by which the ends hand
-// the entry to each other; all else in it is written plainly, by the end whose turn it is.
+// An entry is a line for the turn and what is asked, and behind it one line for each lane. The turn is the word by
+// which the ends hand the entry to each other; all else in it is written plainly, by the end whose turn it is.
 #pragma once
 
 #include <heddle/rpc/layout.h>
@@ -38,8 +38,8 @@ static_assert(__builtin_offsetof(offload_header, turn) == 0, "the turn is what i
 
 inline constexpr uint32_t max_offload_entries = 65536;
 
-/// Offsets in bytes for `entries` entries of `lanes` lanes each; entries in [1, max_offload_entries] and a power of two, lanes in
-/// [1, max_lanes].
+/// Offsets in bytes for `entries` entries of `lanes` lanes each; entries in [1, max_offload_entries] and a power of
+/// two, lanes in [1, max_lanes].
 struct offload_layout {
   uint32_t entries;
   uint32_t lanes;
@@ -67,8 +67,8 @@ class offload_turns {
       : base_(static_cast<unsigned char*>(memory)), shape_(shape) {}
 
   HEDDLE_FUNCTION uint64_t load(uint32_t entry) const {
-    // Acquire, system scope: pairs with the release in store, of the other end or of the entry's last client. What that did to the entry
-    // comes before.
+    // Acquire, system scope: pairs with the release in store, of the other end or of the entry's last client. What that
+    // did to the entry comes before.
     return ref(entry).load(memory_order::acquire);
   }
   HEDDLE_FUNCTION void store(uint32_t entry, uint64_t turn) const {

@@ -1,5 +1,5 @@
-// Many entries, handed out in the order of a counter. (libgomp, config/gcn/target.c: reservation by fetch-add, a flag in each entry, 1024
-// entries.)
+// Many entries, handed out in the order of a counter. (libgomp, config/gcn/target.c: reservation by fetch-add, a flag
+// in each entry, 1024 entries.)
 //
 // What is different here: the counter lies in the device's own memory, so that nothing but loads and stores crosses the link. An entry
 // is given back by the client, when it has read its answer, and not by the server: its next client cannot come too early. The server
@@ -33,8 +33,8 @@ struct offload_ring {
   HEDDLE_FUNCTION static constexpr uint64_t posted_turn(uint32_t ticket, offload_layout shape) {
     return free_turn(ticket, shape) + 1;
   }
-  /// The turn that an entry must have before the first call, when that is to have ticket `first` and not 0: tests begin just in front of
-  /// where the counter wraps.
+  /// The turn that an entry must have before the first call, when that is to have ticket `first` and not 0: tests begin
+  /// just in front of where the counter wraps.
   HEDDLE_FUNCTION static constexpr uint64_t turn_before(uint32_t first, uint32_t entry, offload_layout shape) {
     return free_turn(first + ((entry - first) & (shape.entries - 1)), shape);
   }

@@ -14,22 +14,22 @@ struct offload_limits {
   uint64_t payload_bytes = ~uint64_t{0};  ///< of one lane
 };
 
-/// One server thread's view; each thread has its own, over the same memory and the same lock words. `Memory` is mapped_entries or
-/// copied_entries. A function that runs may copy, print, allocate and wait for other requests that another thread serves; it may not
-/// wait for a kernel that waits for it.
+/// One server thread's view; each thread has its own, over the same memory and the same lock words. `Memory` is
+/// mapped_entries or copied_entries. A function that runs may copy, print, allocate and wait for other requests that
+/// another thread serves; it may not wait for a kernel that waits for it.
 template <typename Target, typename Form, typename Memory, typename Check = unchecked>
 class basic_offload_server {
  public:
-  /// `locks` is shape.lock_words() zeroed words that only the servers of these entries use. Threads that start at different entries seldom
-  /// meet.
+  /// `locks` is shape.lock_words() zeroed words that only the servers of these entries use. Threads that start at
+  /// different entries seldom meet.
   basic_offload_server(Memory memory, uint32_t* locks, offload_limits limits = {}, uint32_t start = 0)
       : memory_(memory), locks_(locks), limits_(limits), start_(start % entry_count()) {
     require<Target, Check>(memory.shape().is_valid(), "entries are no power of two, or lanes too many");
   }
 
-  /// Serves one request if there is one, and says whether there was: `run(function, line, lane)` for each lane that asks. Looks at every
-  /// entry once and begins behind the one that it served last: a request is passed over by this thread at most entries - 1 times.
-  /// Does not wait.
+  /// Serves one request if there is one, and says whether there was: `run(function, line, lane)` for each lane that
+  /// asks. Looks at every entry once and begins behind the one that it served last: a request is passed over by this
+  /// thread at most entries - 1 times. Does not wait.
   template <typename Run>
   bool handle(Run&& run) {
     uint32_t entry = 0;

@@ -10,8 +10,8 @@
 
 namespace heddle::rpc {
 
-/// How an entry is shared out, and what the values of its turn mean. The turn is 0, 1 while a request is posted, and 0 again: the lock keeps
-/// the answer from the next client until it has been read. The client's own word is the lock.
+/// How an entry is shared out, and what the values of its turn mean. The turn is 0, 1 while a request is posted, and 0
+/// again: the lock keeps the answer from the next client until it has been read. The client's own word is the lock.
 struct single_mailbox {
   static constexpr bool has_one_entry = true;
 

@@ -21,10 +21,10 @@ class basic_client {
   /// the server has ended: then the port is not open. The opcode is a template argument, so that the lanes of a call
   /// cannot disagree on it.
   ///
-  /// Needs from the machine: where there are at least as many ports as calls at a time, no wave waits for another. With fewer,
-  /// a wave waits for the holder of a port, which must then be guaranteed a turn. A server that waits inside a call for the client's
-  /// next send serves no other client meanwhile: such calls need as many server threads as there are calls at a time, or clients that
-  /// are guaranteed a turn.
+  /// Needs from the machine: where there are at least as many ports as calls at a time, no wave waits for another. With
+  /// fewer, a wave waits for the holder of a port, which must then be guaranteed a turn. A server that waits inside a
+  /// call for the client's next send serves no other client meanwhile: such calls need as many server threads as there
+  /// are calls at a time, or clients that are guaranteed a turn.
   template <auto Opcode>
   HEDDLE_FUNCTION port open() const {
     constexpr uint16_t opcode = detail::checked_opcode<Opcode>();

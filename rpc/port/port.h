@@ -1,8 +1,8 @@
 // A port: the right to exchange packets with the other end, from open to close. The same class on both ends.
 //
-// Half-duplex, as in LLVM libc's GPU RPC. The client's first operation is a send, the server's first a receive, and each
-// operation of one end has its mirror on the other. A receive does not give the packet back by itself: the next send, the next
-// receive, or the close of the server does.
+// Half-duplex, as in LLVM libc's GPU RPC. The client's first operation is a send, the server's first a receive, and
+// each operation of one end has its mirror on the other. A receive does not give the packet back by itself: the next
+// send, the next receive, or the close of the server does.
 #pragma once
 
 #include <heddle/rpc/port/process.h>
@@ -22,8 +22,8 @@ struct stream_result {
 /// The default bound on what one lane may stream in one operation.
 inline constexpr uint64_t default_stream_bound_bytes = uint64_t{1} << 20;
 
-/// Neither copyable nor movable: an open port cannot be lost, and its destructor closes it. A port of the server may be empty:
-/// try_open found nothing.
+/// Neither copyable nor movable: an open port cannot be lost, and its destructor closes it. A port of the server may be
+/// empty: try_open found nothing.
 template <typename Target, side Side, typename Check>
 class basic_port {
  public:
@@ -43,8 +43,8 @@ class basic_port {
   /// Whether the port is open. Always true for a client's, but where the server has ended.
   HEDDLE_FUNCTION explicit operator bool() const { return open_; }
 
-  /// Where Check::may_end: whether the other end has ended, or this end has given the call up. From then on sends and receives do
-  /// nothing and call no function. The same in all lanes.
+  /// Where Check::may_end: whether the other end has ended, or this end has given the call up. From then on sends and
+  /// receives do nothing and call no function. The same in all lanes.
   HEDDLE_FUNCTION bool ended() const { return ended_; }
 
   /// The port's number, in [0, port_count).
@@ -70,8 +70,8 @@ class basic_port {
     received_ = false;
   }
 
-  /// Waits for the packet and lets `use(packet&, lane)` read it for each lane of the mask. After an earlier receive, gives
-  /// that packet back first. The packet stays with this end: `use` may change it for a send that follows.
+  /// Waits for the packet and lets `use(packet&, lane)` read it for each lane of the mask. After an earlier receive,
+  /// gives that packet back first. The packet stays with this end: `use` may change it for a send that follows.
   HEDDLE_CALLS_BACK
   template <typename Use>
   HEDDLE_FUNCTION void recv(Use&& use) {
@@ -101,8 +101,8 @@ class basic_port {
     send([](packet&, uint32_t) {});
   }
 
-  /// Streams `source(lane)`, a bytes_view, of each lane of the mask; the other end mirrors it by recv_n with the same bound.
-  /// A lane whose size is above `bound_bytes` sends its size and nothing else, and is refused.
+  /// Streams `source(lane)`, a bytes_view, of each lane of the mask; the other end mirrors it by recv_n with the same
+  /// bound. A lane whose size is above `bound_bytes` sends its size and nothing else, and is refused.
   template <typename Source>
     requires(!std::convertible_to<Source, const void*>)
   HEDDLE_FUNCTION stream_result send_n(Source&& source, uint64_t bound_bytes = default_stream_bound_bytes);
@@ -111,9 +111,9 @@ class basic_port {
   HEDDLE_FUNCTION stream_result send_n(const void* data, uint64_t size_bytes,
                                        uint64_t bound_bytes = default_stream_bound_bytes);
 
-  /// Receives what send_n of the other end streams. `allocate(lane, size_bytes)` is called once per lane of the mask, never
-  /// with a size above `bound_bytes`, and returns where that many bytes go. A lane that is above the bound, or gets null, is
-  /// refused: its data is taken off the wire and dropped, so that both ends stay in step.
+  /// Receives what send_n of the other end streams. `allocate(lane, size_bytes)` is called once per lane of the mask,
+  /// never with a size above `bound_bytes`, and returns where that many bytes go. A lane that is above the bound, or
+  /// gets null, is refused: its data is taken off the wire and dropped, so that both ends stay in step.
   template <typename Allocate>
   HEDDLE_FUNCTION stream_result recv_n(Allocate&& allocate, uint64_t bound_bytes = default_stream_bound_bytes);
 
@@ -188,8 +188,8 @@ class basic_port {
     if (Target::is_first_lane(mask_)) {
       if constexpr (Check::enabled) end_.header_of(index_).step = stamp(kind);
       end_.boxes().hand_over(index_, outbox_);
-      // Rung after the hand-over, so that the server that wakes finds the packet, and once a call: a server that has the port open
-      // polls it.
+      // Rung after the hand-over, so that the server that wakes finds the packet, and once a call: a server that has
+      // the port open polls it.
       if (rings_) Target::notify(end_.bell());
     }
     rings_ = false;

@@ -16,12 +16,12 @@ class basic_server {
   HEDDLE_FUNCTION basic_server(void* shared, uint32_t* locks, layout shape, uint32_t start = 0)
       : end_(shared, locks, shape), start_(start % shape.ports) {}
 
-  /// A port whose client waits for this end, or an empty one. Looks at every port once and begins behind the one that it served
-  /// last: a port that is ready is passed over by this thread at most port_count() - 1 times.
+  /// A port whose client waits for this end, or an empty one. Looks at every port once and begins behind the one that
+  /// it served last: a port that is ready is passed over by this thread at most port_count() - 1 times.
   ///
-  /// A server may be a wave of a device: then `here` names the lanes that call this together, best all of the wave. The lanes
-  /// that the client's mask names get the port, the others an empty one; a call with a lane that is not here is left to others.
-  /// Lanes that merely happen to stand together, the default, may be fewer than any call needs.
+  /// A server may be a wave of a device: then `here` names the lanes that call this together, best all of the wave. The
+  /// lanes that the client's mask names get the port, the others an empty one; a call with a lane that is not here is
+  /// left to others. Lanes that merely happen to stand together, the default, may be fewer than any call needs.
   HEDDLE_FUNCTION port try_open(uint64_t here = Target::lane_mask()) {
     uint64_t answer = 0;
     request asked;
@@ -45,8 +45,8 @@ class basic_server {
     return ring_ref(end_.bell()).load(memory_order::acquire);
   }
 
-  /// Sleeps until a client that rings has made a call since `seen` was taken, or until the time-out. After a time-out look for
-  /// work whatever the bell says: a ring can be lost on the way (a GPU without atomics over the link).
+  /// Sleeps until a client that rings has made a call since `seen` was taken, or until the time-out. After a time-out
+  /// look for work whatever the bell says: a ring can be lost on the way (a GPU without atomics over the link).
   HEDDLE_FUNCTION void wait(doorbell seen, uint64_t timeout_ns) const { Target::wait(end_.bell(), seen, timeout_ns); }
 
   /// Ends every port that has nothing to answer: clients learn that no answer will come (basic_port::ended). Returns
@@ -73,8 +73,8 @@ class basic_server {
     return done;
   }
 
-  /// Makes every server of this end give up the calls whose client it waits for (basic_port::ended), now and later; a port that was
-  /// given up has ended.
+  /// Makes every server of this end give up the calls whose client it waits for (basic_port::ended), now and later; a
+  /// port that was given up has ended.
   HEDDLE_FUNCTION void give_up() const {
     // Relaxed: the word says all there is to know.
     give_up_ref().store(1, memory_order::relaxed);
@@ -89,15 +89,15 @@ class basic_server {
   using word_ref = typename Target::template atomic_ref<uint32_t, scope::device>;
   HEDDLE_FUNCTION word_ref give_up_ref() const { return word_ref(end_.give_up_word()); }
 
-  /// What the header says. Apart from the answer of find: the packets' addresses, which depend on that, are then known before the
-  /// header's line has come, and both lines come at the same time.
+  /// What the header says. Apart from the answer of find: the packets' addresses, which depend on that, are then known
+  /// before the header's line has come, and both lines come at the same time.
   struct request {
     uint64_t mask = 0;
     uint32_t opcode = 0;
   };
 
-  /// A port that is now held and owned: its index and `taken` (low half), its outbox (high half), and what it asks for; 0 when
-  /// none is ready.
+  /// A port that is now held and owned: its index and `taken` (low half), its outbox (high half), and what it asks for;
+  /// 0 when none is ready.
   HEDDLE_FUNCTION uint64_t find(uint64_t here, request& asked) const {
     const uint32_t ports = end_.port_count();
     const auto boxes = end_.boxes();

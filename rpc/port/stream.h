@@ -41,9 +41,9 @@ struct piece {
   }
 };
 
-// The packet is written and read by whole words: over the link a store of one byte takes as long as a store of eight (ROCm
-// rocm-xio, docs/reference/performance.rst). Whole words of the buffer are copied by a constant size, which is a load and a
-// store; only the last few bytes are worth a call.
+// The packet is written and read by whole words: over the link a store of one byte takes as long as a store of eight
+// (ROCm rocm-xio, docs/reference/performance.rst). Whole words of the buffer are copied by a constant size, which is a
+// load and a store; only the last few bytes are worth a call.
 
 HEDDLE_FUNCTION inline void write_piece(packet& to, const void* buffer, const piece& part) {
   const auto* from = static_cast<const unsigned char*>(buffer) + part.offset_bytes;
@@ -77,8 +77,8 @@ HEDDLE_FUNCTION inline void read_piece(const packet& from, void* buffer, const p
   __builtin_memcpy(to, &word, left);
 }
 
-/// One value per lane that the caller acts for: its own on a device, where one slot is all that remains after optimisation;
-/// one slot a lane where one thread runs the wave.
+/// One value per lane that the caller acts for: its own on a device, where one slot is all that remains after
+/// optimisation; one slot a lane where one thread runs the wave.
 template <typename Target, typename Value>
 class per_lane {
  public:

@@ -1,8 +1,8 @@
 // A FIFO from a device to its host: many producers, one consumer, entries in a ring in memory that both reach.
 //
-// The shape of MSCCL++'s FIFO, NCCL's GIN proxy and NVSHMEM's proxy channel: a producer reserves entries by moving a head in its own
-// memory, waits until the consumer's tail gives credit for them, writes them, and sets the flag of each. The consumer takes them in
-// order and moves the tail.
+// The shape of MSCCL++'s FIFO, NCCL's GIN proxy and NVSHMEM's proxy channel: a producer reserves entries by moving a
+// head in its own memory, waits until the consumer's tail gives credit for them, writes them, and sets the flag of
+// each. The consumer takes them in order and moves the tail.
 //
 // Needs from the machine: a producer that has reserved an entry must be guaranteed a turn, because the consumer takes
 // no entry before it. That is `obe` and everything stronger. Under `hsa` the lowest wave makes progress as long as it
@@ -31,8 +31,8 @@ struct fifo_counters {
   uint32_t cached_tail = 0;  ///< the consumer's tail as a producer saw it last: spares the others the way over the link
 };
 
-/// Where things lie in the shared allocation, in bytes; `entries` is a power of two in [1, max_fifo_entries]. Doorbell and tail have
-/// a cache line each, the ring follows.
+/// Where things lie in the shared allocation, in bytes; `entries` is a power of two in [1, max_fifo_entries]. Doorbell
+/// and tail have a cache line each, the ring follows.
 template <typename Entry>
 struct fifo_layout {
   uint32_t entries;
@@ -99,8 +99,8 @@ class basic_fifo_producer {
  public:
   using shape = fifo_layout<Entry>;
 
-  /// `shared` is shape.size_bytes() that both ends reach, `counters` is used by producers alone. A producer that `rings` wakes a consumer
-  /// that sleeps on the doorbell.
+  /// `shared` is shape.size_bytes() that both ends reach, `counters` is used by producers alone. A producer that
+  /// `rings` wakes a consumer that sleeps on the doorbell.
   HEDDLE_FUNCTION basic_fifo_producer(void* shared, fifo_counters* counters, shape of, bool rings = false)
       : end_(shared, of), counters_(counters), rings_(rings) {}
 

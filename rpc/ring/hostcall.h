@@ -1,7 +1,7 @@
 // Hostcalls: packets that a wave takes from a stack of free ones, fills, puts on a stack of ready ones, and gets back answered.
 //
-// The shape of ROCm's hostcall as it was until 2026 (ROCm-Device-Libs, hostcall_impl.cl; rocclr, devhostcall.cpp): both stacks in host
-// memory, a doorbell, and host threads that take all ready packets at once.
+// The shape of ROCm's hostcall as it was until 2026 (ROCm-Device-Libs, hostcall_impl.cl; rocclr, devhostcall.cpp): both
+// stacks in host memory, a doorbell, and host threads that take all ready packets at once.
 //
 // Needs from the machine: compare-and-swap and exchange over the link. ROCm's needs as many packets as waves; with fewer, a call waits
 // for the holder of a packet, which must be guaranteed a turn (`obe`, or under `hsa` a packet that the other waves cannot hold).
@@ -32,8 +32,8 @@ struct hostcall_control {
   static constexpr uint32_t abandoned = 2;  ///< posted, and its client waits no more: the server gives it back
 };
 
-/// Where things lie in the shared allocation, in bytes. Doorbell, top of the free stack and top of the ready stack have a cache line
-/// each; headers and payload follow. Packets in [1, max_hostcall_packets], lanes in [1, max_lanes].
+/// Where things lie in the shared allocation, in bytes. Doorbell, top of the free stack and top of the ready stack have
+/// a cache line each; headers and payload follow. Packets in [1, max_hostcall_packets], lanes in [1, max_lanes].
 struct hostcall_layout {
   uint32_t packets;
   uint32_t lanes;
@@ -122,8 +122,8 @@ class hostcall_end {
 template <typename Target, typename Check = unchecked, typename Tag = counted_tag>
 class basic_hostcall_client {
  public:
-  /// `shared` is shape.size_bytes() that both ends reach and that shape.prepare has seen. A client that `rings` wakes a server that
-  /// sleeps on the doorbell.
+  /// `shared` is shape.size_bytes() that both ends reach and that shape.prepare has seen. A client that `rings` wakes a
+  /// server that sleeps on the doorbell.
   HEDDLE_FUNCTION basic_hostcall_client(void* shared, hostcall_layout of, bool rings = true)
       : end_(shared, of), rings_(rings) {}
 
@@ -235,8 +235,8 @@ class basic_hostcall_server {
  public:
   HEDDLE_FUNCTION basic_hostcall_server(void* shared, hostcall_layout of) : end_(shared, of) {}
 
-  /// Takes all packets that are ready, and answers them, the last one first: `handle(service, line, lane)` for each lane that calls.
-  /// Returns how many packets there were. Does not wait.
+  /// Takes all packets that are ready, and answers them, the last one first: `handle(service, line, lane)` for each
+  /// lane that calls. Returns how many packets there were. Does not wait.
   HEDDLE_CALLS_BACK
   template <typename Handle>
   HEDDLE_FUNCTION uint32_t serve(Handle&& handle) const {

@@ -1,7 +1,7 @@
 // Waits that end: how long a caller is ready to wait in a ring, and what it is told when that was not long enough.
 //
-// Of the queues in the field MSCCL++ alone bounds its waits, and stops the kernel (`maxSpinCount`); here the caller gets an answer and
-// goes on.
+// Of the queues in the field MSCCL++ alone bounds its waits, and stops the kernel (`maxSpinCount`); here the caller
+// gets an answer and goes on.
 #pragma once
 
 #include <heddle/rpc/target.h>
@@ -30,8 +30,8 @@ enum class ring_wait : uint8_t {
 struct ring_result {
   ring_status status = ring_status::done;
   ring_wait waited_for = ring_wait::nothing;
-  /// FIFO: the number of the wave's first entry; of a push that timed out, the one that it would have had; of a flush, the one that it
-  /// wanted consumed up to. Hostcall: the packet.
+  /// FIFO: the number of the wave's first entry; of a push that timed out, the one that it would have had; of a flush,
+  /// the one that it wanted consumed up to. Hostcall: the packet.
   uint32_t index = 0;
   uint32_t seen = 0;  ///< of a FIFO that timed out: the number of the first entry not consumed, as last seen
 

@@ -1,5 +1,5 @@
-// The memory that kernels allocate at run time: one block that was there before the launch, because a handler that asks a runtime for
-// memory while a kernel waits for it may wait for that kernel (ROCm/hostrpc ab40c52, AMDGPU.jl #537).
+// The memory that kernels allocate at run time: one block that was there before the launch, because a handler that asks
+// a runtime for memory while a kernel waits for it may wait for that kernel (ROCm/hostrpc ab40c52, AMDGPU.jl #537).
 #pragma once
 
 #include <stddef.h>
@@ -10,8 +10,8 @@
 
 namespace heddle::rpc {
 
-/// First fit, with neighbours joined when they are given back. Everything that it knows lies in the host's own memory: whatever a kernel
-/// writes into the block, the pool stays whole. Any thread may call.
+/// First fit, with neighbours joined when they are given back. Everything that it knows lies in the host's own memory:
+/// whatever a kernel writes into the block, the pool stays whole. Any thread may call.
 class memory_pool {
  public:
   /// `block` need not be reachable from the host; it is never touched. Null or empty: every allocation fails.

@@ -4,8 +4,8 @@
 // answered, or when the host has ended (service_status::ended): then a call may or may not have been carried out if its request had
 // more than one packet or its server was told to give up, and was not carried out otherwise.
 //
-// What progress a call needs is said at basic_client::open: where a request or an answer has more than 56 bytes, the server waits inside
-// the call for its client.
+// What progress a call needs is said at basic_client::open: where a request or an answer has more than 56 bytes, the
+// server waits inside the call for its client.
 #pragma once
 
 #include <heddle/rpc/port/client.h>
@@ -40,8 +40,8 @@ class basic_service_client {
 
   // -- files ----------------------------------------------------------------------------------------------------------------
 
-  /// Opens the file that `path` names below the directory that the host allows. `mode` is that of fopen(3): r, w or a, then any of
-  /// + b x. The answer's value is the handle: `file{answer.value}`.
+  /// Opens the file that `path` names below the directory that the host allows. `mode` is that of fopen(3): r, w or a,
+  /// then any of + b x. The answer's value is the handle: `file{answer.value}`.
   HEDDLE_FUNCTION service_answer open(const char* path, const char* mode) const {
     const auto named = detail::encode(path);
     const auto how = detail::encode(mode);
@@ -110,9 +110,9 @@ class basic_service_client {
 
   // -- printing -------------------------------------------------------------------------------------------------------------
 
-  /// printf(3) on the host, each lane with its own arguments: what one lane prints stays together, lanes of one call in ascending order.
-  /// All conversions but %n. An argument that its conversion does not fit makes the answer `malformed`, and nothing is printed. The
-  /// answer's value is the number of bytes.
+  /// printf(3) on the host, each lane with its own arguments: what one lane prints stays together, lanes of one call in
+  /// ascending order. All conversions but %n. An argument that its conversion does not fit makes the answer
+  /// `malformed`, and nothing is printed. The answer's value is the number of bytes.
   template <typename... Arguments>
   HEDDLE_FUNCTION service_answer print(const char* format, const Arguments&... arguments) const {
     return print_to(standard_output, format, arguments...);

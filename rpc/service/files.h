@@ -102,8 +102,8 @@ class file_table {
     return {service_status::ok};
   }
 
-  /// Whether a write of so many bytes where the stream stands, or at its end when it appends, leaves the file within `most_bytes`. What
-  /// has no size, such as a pipe, may always be written.
+  /// Whether a write of so many bytes where the stream stands, or at its end when it appends, leaves the file within
+  /// `most_bytes`. What has no size, such as a pipe, may always be written.
   static bool may_grow(FILE* file, uint64_t size_bytes, uint64_t most_bytes) {
     const off_t position = ftello(file);
     if (position < 0) return true;

@@ -18,11 +18,11 @@
 
 namespace heddle::rpc {
 
-/// What clients of a service may reach, and how much of it. Without a word from its owner a service gives them the standard streams, the
-/// files below the current directory, the clocks, and the end of the program.
+/// What clients of a service may reach, and how much of it. Without a word from its owner a service gives them the
+/// standard streams, the files below the current directory, the clocks, and the end of the program.
 struct service_limits {
-  /// The largest request, and the largest answer, of one lane: a multiple of 8, from 256. A server thread keeps room for two of them for
-  /// each lane.
+  /// The largest request, and the largest answer, of one lane: a multiple of 8, from 256. A server thread keeps room
+  /// for two of them for each lane.
   uint64_t bound_bytes = default_service_bound_bytes;
 
   file_access files = file_access::beneath;

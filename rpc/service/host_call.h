@@ -1,5 +1,5 @@
-// The functions of the host that kernels may call: those that were registered, by the number or the name that they were registered under,
-// with just the arguments that they take. No address that a device sends is ever called.
+// The functions of the host that kernels may call: those that were registered, by the number or the name that they were
+// registered under, with just the arguments that they take. No address that a device sends is ever called.
 #pragma once
 
 #include <heddle/rpc/result.h>

@@ -1,7 +1,7 @@
 // Streams made of several buffers: what a client sends and receives without first putting it together anywhere.
 //
-// On the wire a gathered stream is a stream as of send_n and recv_n (port/stream.h), of the buffers one behind the other, each padded to
-// whole words; the server sees one block. Of an answer the last one is not padded.
+// On the wire a gathered stream is a stream as of send_n and recv_n (port/stream.h), of the buffers one behind the
+// other, each padded to whole words; the server sees one block. Of an answer the last one is not padded.
 #pragma once
 
 #include <heddle/rpc/port/stream.h>
@@ -104,8 +104,8 @@ struct part_receiver {
   }
 };
 
-/// Streams `parts` of each lane of the port's mask; the server's recv_n has the same bound. A lane with more than that sends its size and
-/// nothing else.
+/// Streams `parts` of each lane of the port's mask; the server's recv_n has the same bound. A lane with more than that
+/// sends its size and nothing else.
 template <typename Target, typename Port, uint32_t Count>
 HEDDLE_FUNCTION void send_parts(Port& port, const bytes_view (&parts)[Count], uint64_t bound_bytes) {
   uint64_t size_bytes = 0;

@@ -1,7 +1,7 @@
 // printf on the host, for an untrusted format and untrusted arguments.
 //
-// Each conversion is taken from the format, checked against the argument that it would print, rebuilt from the parts that are allowed,
-// and only then handed to snprintf, with an argument of the type that it names.
+// Each conversion is taken from the format, checked against the argument that it would print, rebuilt from the parts
+// that are allowed, and only then handed to snprintf, with an argument of the type that it names.
 #pragma once
 
 #include <heddle/rpc/service/request.h>

@@ -1,5 +1,5 @@
-// A lane's request on the host, after it has been copied out of shared memory: nothing of it can change any more, nothing of it is
-// trusted. And the answer that grows beside it.
+// A lane's request on the host, after it has been copied out of shared memory: nothing of it can change any more,
+// nothing of it is trusted. And the answer that grows beside it.
 #pragma once
 
 #include <heddle/rpc/service/request.h>

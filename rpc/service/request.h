@@ -1,8 +1,8 @@
 // What a service call looks like on the wire: one stream of request, one stream of answer, whatever the call carries.
 //
-// Each lane streams a request: a head of three words, then the parts that the opcode asks for, each padded to whole words. Each
-// gets an answer: a head of two words, then the parts of the answer. A call whose request and answer have up to 56 bytes is one hand-over
-// each way.
+// Each lane streams a request: a head of three words, then the parts that the opcode asks for, each padded to whole
+// words. Each gets an answer: a head of two words, then the parts of the answer. A call whose request and answer have
+// up to 56 bytes is one hand-over each way.
 //
 //   opcode        subject   value            extra             parts of the request       answer's value, parts of the answer
 //   write         file      bytes                              data                       bytes written
@@ -84,8 +84,8 @@ inline constexpr uint64_t default_service_bound_bytes = uint64_t{1} << 16;
 /// Rounded up to whole words, as every part of a request or an answer is.
 HEDDLE_FUNCTION constexpr uint64_t whole_words(uint64_t bytes) { return (bytes + 7) & ~uint64_t{7}; }
 
-/// The number by which a host function registered under this name is called: FNV-1a, 64 bits (Fowler, Noll, Vo; RFC 9923), with the
-/// highest bit set, so that it is none of the numbers that a program gives itself.
+/// The number by which a host function registered under this name is called: FNV-1a, 64 bits (Fowler, Noll, Vo; RFC
+/// 9923), with the highest bit set, so that it is none of the numbers that a program gives itself.
 HEDDLE_FUNCTION constexpr uint64_t named(const char* name) {
   uint64_t hash = 0xcbf29ce484222325u;
   for (; *name != 0; ++name) hash = (hash ^ static_cast<unsigned char>(*name)) * 0x100000001b3u;

@@ -101,9 +101,9 @@ class basic_service {
 
   // -- before start ---------------------------------------------------------------------------------------------------------
 
-  /// Registers a host function under a number below 2^63, or under a name. `Function` is its type, such as `int(span<char>, int)`;
-  /// `callable` may be anything that can be called so, by several threads at a time where there are several servers. An error, when the
-  /// number or the name is taken, or when the service runs.
+  /// Registers a host function under a number below 2^63, or under a name. `Function` is its type, such as
+  /// `int(span<char>, int)`; `callable` may be anything that can be called so, by several threads at a time where there
+  /// are several servers. An error, when the number or the name is taken, or when the service runs.
   template <typename Function, typename Callable>
   result<void> add(uint64_t number, Callable callable) {
     if (number >> 63 != 0)
@@ -117,8 +117,8 @@ class basic_service {
     return loop_->handlers().calls().template add<Function>(named(name), name, std::move(callable));
   }
 
-  /// Has `handler(port&)` serve the ports that clients open with a user's own opcode. It mirrors what they send and receive, and ends
-  /// when port.ended().
+  /// Has `handler(port&)` serve the ports that clients open with a user's own opcode. It mirrors what they send and
+  /// receive, and ends when port.ended().
   result<void> on(uint16_t opcode, std::function<void(port&)> handler) {
     if (has_started_) return runs("service::on", std::to_string(opcode));
     if (is_reserved(opcode))
@@ -139,16 +139,16 @@ class basic_service {
       threads_.push_back(on_.spawn_host("service", [serves = loop_.get(), n] { serves->run(n); }));
   }
 
-  /// Has the threads end as soon as every call that was sent before is answered; a call that comes later is answered `ended`. Returns at
-  /// once. Any thread may call, also one that is inside a handler.
+  /// Has the threads end as soon as every call that was sent before is answered; a call that comes later is answered
+  /// `ended`. Returns at once. Any thread may call, also one that is inside a handler.
   void stop() { loop_->stop(); }
 
-  /// Gives up the calls whose clients do not go on, and what lies in other ports: for clients that have died. Any thread may call, after
-  /// stop. A host function that runs is waited for all the same.
+  /// Gives up the calls whose clients do not go on, and what lies in other ports: for clients that have died. Any
+  /// thread may call, after stop. A host function that runs is waited for all the same.
   void give_up() { loop_->server().give_up(); }
 
-  /// Waits until the threads have ended; not from inside a handler. After about `patience_ns` gives up what still hangs, and answers
-  /// false.
+  /// Waits until the threads have ended; not from inside a handler. After about `patience_ns` gives up what still
+  /// hangs, and answers false.
   bool join(uint64_t patience_ns = no_timeout) {
     bool drained = true;
     if (patience_ns != no_timeout) {

@@ -1,5 +1,5 @@
-// What a registered host function takes and gives, as both ends see it: the words that travel, and a hash that keeps the ends from
-// misunderstanding each other.
+// What a registered host function takes and gives, as both ends see it: the words that travel, and a hash that keeps
+// the ends from misunderstanding each other.
 #pragma once
 
 #include <heddle/rpc/service/parts.h>
@@ -9,8 +9,8 @@
 
 namespace heddle::rpc {
 
-/// `count` elements one behind the other, as an argument of a host call. Of `span<const T>` the host gets a copy; `span<T>` comes back
-/// as the host's function leaves it. Null data is legal and arrives as null.
+/// `count` elements one behind the other, as an argument of a host call. Of `span<const T>` the host gets a copy;
+/// `span<T>` comes back as the host's function leaves it. Null data is legal and arrives as null.
 template <typename T>
 struct span {
   T* data = nullptr;
@@ -82,7 +82,7 @@ struct signature<Result(Arguments...)> {
   static_assert(std::is_void_v<Result> || std::is_trivially_copyable_v<Result>, "a result is copied byte by byte");
   static_assert(!std::is_pointer_v<Result>, "an address of the host means nothing to a kernel");
 
-  /// The same on both ends when they agree on how many arguments there are, and on kind, size and class of each and of the result.
+  /// Equal on both ends when they agree on how many arguments there are, and on kind, size and class of each and of the result.
   HEDDLE_FUNCTION static constexpr uint64_t hash() {
     uint64_t all = 0xcbf29ce484222325u;
     if constexpr (!std::is_void_v<Result>) all = hash_of_type<Result>(all);

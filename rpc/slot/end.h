@@ -12,8 +12,8 @@ namespace heddle::rpc {
 template <typename Target, side Side, typename Form, typename Check>
 class slot_end {
  public:
-  /// `shared` is shape.size_bytes() of zeroed memory that both ends reach; `locks` is shape.lock_words() zeroed words that only this
-  /// end uses and that live as long as it does.
+  /// `shared` is shape.size_bytes() of zeroed memory that both ends reach; `locks` is shape.lock_words() zeroed words
+  /// that only this end uses and that live as long as it does.
   HEDDLE_FUNCTION slot_end(void* shared, uint32_t* locks, slot_layout<Form> shape)
       : shape_(shape), base_(static_cast<unsigned char*>(shared)), locks_(locks) {}
 

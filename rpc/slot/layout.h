@@ -1,7 +1,7 @@
 // Where mailboxes, masks and pages of slots lie in the one allocation that client and server share.
 //
-// In this order, each part on a cache line of its own: doorbell, the client's outbox, the server's outbox, the masks of the calls,
-// the pages. A page has one line of 64 bytes for each lane.
+// In this order, each part on a cache line of its own: doorbell, the client's outbox, the server's outbox, the masks of
+// the calls, the pages. A page has one line of 64 bytes for each lane.
 #pragma once
 
 #include <heddle/rpc/layout.h>
@@ -10,8 +10,8 @@ namespace heddle::rpc {
 
 inline constexpr uint32_t max_slots = 65536;  ///< hostrpc's slot index has 16 bits
 
-/// Offsets in bytes for `slots` slots of `lanes` lanes each, with mailboxes of the form `Form` (mailbox.h); slots in [1, max_slots],
-/// lanes in [1, max_lanes].
+/// Offsets in bytes for `slots` slots of `lanes` lanes each, with mailboxes of the form `Form` (mailbox.h); slots in
+/// [1, max_slots], lanes in [1, max_lanes].
 template <typename Form>
 struct slot_layout {
   uint32_t slots;

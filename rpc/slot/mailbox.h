@@ -1,8 +1,8 @@
 // Which side may touch a slot's page: one side's inbox and outbox of every slot, and every ordering rule between the sides.
 //
 // A side stores only to its own outbox, and only while it holds the slot's lock. Three forms: a bit a slot, where a
-// post is a read-modify-write because neighbours share the word, by fetch-add as in hostrpc's last version or by compare-and-swap as in its
-// first; and a word a slot, where it is a store, for links without atomics.
+// post is a read-modify-write because neighbours share the word, by fetch-add as in hostrpc's last version or by
+// compare-and-swap as in its first; and a word a slot, where it is a store, for links without atomics.
 #pragma once
 
 #include <heddle/rpc/layout.h>
@@ -51,8 +51,8 @@ struct word_a_slot {
   }
 };
 
-/// A view of all mailboxes from one side. One lane acts for its wave, as for lock_bits: the caller's sync_lanes hands on what it
-/// acquired, and gathers what it releases.
+/// A view of all mailboxes from one side. One lane acts for its wave, as for lock_bits: the caller's sync_lanes hands
+/// on what it acquired, and gathers what it releases.
 template <typename Target, typename Form>
 class slot_mailboxes {
  public:

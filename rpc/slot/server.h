@@ -21,8 +21,8 @@ class basic_slot_server {
   /// `clear(line, lane)` on what the client no longer needs. Looks at every slot once and begins behind the one that it served last:
   /// a slot that is ready is passed over by this thread at most slot_count() - 1 times. Does not wait.
   ///
-  /// A server may be a wave of a device: then `here` names the lanes that call this together, best all of the wave; a call with a
-  /// lane that is not here is left to others.
+  /// A server may be a wave of a device: then `here` names the lanes that call this together, best all of the wave; a
+  /// call with a lane that is not here is left to others.
   HEDDLE_CALLS_BACK
   template <typename Operate, typename Clear>
   HEDDLE_FUNCTION bool handle(Operate&& operate, Clear&& clear, uint64_t here = Target::lane_mask()) {

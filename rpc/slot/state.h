@@ -1,5 +1,5 @@
-// The states of a slot, as each side reads them off its inbox, its outbox and its lock bit. (hostrpc README, "State machine
-// description".)
+// The states of a slot, as each side reads them off its inbox, its outbox and its lock bit. (hostrpc README, "State
+// machine description".)
 //
 // Each mailbox goes from 0 to 1 and back once a call, the client's first. The page has no owner while a slot is idle, belongs
 // to the server while the two mailboxes differ as the server sees them, and to the holder of the client's lock otherwise.

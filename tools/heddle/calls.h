@@ -1,5 +1,5 @@
-// Calls that a scenario marks, of a protocol of its own: `heddle fuzz` then says how long they take in virtual time. Those of heddle's own
-// protocols are marked already.
+// Calls that a scenario marks, of a protocol of its own: `heddle fuzz` then says how long they take in virtual time.
+// Those of heddle's own protocols are marked already.
 #pragma once
 
 #include <heddle/rpc/rpc.h>

@@ -157,8 +157,8 @@ struct in_copy_options {
 };
 std::string in_copy(const std::function<std::string()>& work, const in_copy_options& otherwise);
 
-/// Calls `work` in copies, at most `most` at a time, for each index below `count`, and `done` here with what it returns, or `ended` when the copy
-/// ended before. When this process is interrupted, none is begun any more.
+/// Calls `work` in copies, at most `most` at a time, for each index below `count`, and `done` here with what it
+/// returns, or `ended` when the copy ended before. When this process is interrupted, none is begun any more.
 struct copies_options {
   uint32_t most = 1;
   size_t count = 0;

@@ -9,9 +9,9 @@
 
 namespace heddle::tools {
 
-/// Runs the scenario's body once, explained. Where it fails, its schedule is then run again with some of its choices as they are by default
-/// (scheduler/deciding.h), and, of hangs of which the run itself does not say what would end them, up to 16 other schedules are. What came of
-/// that is told in the report. The machine makes the one run alone.
+/// Runs the scenario's body once, explained. Where it fails, its schedule is then run again with some of its choices as
+/// they are by default (scheduler/deciding.h), and, of hangs of which the run itself does not say what would end them,
+/// up to 16 other schedules are. What came of that is told in the report. The machine makes the one run alone.
 scheduler::run_result explained_run(sim::simulation& machine, const scenario& tested, const parameters& settings,
                                     scheduler::choice_source& choices, std::vector<sim::step_record>* steps = nullptr,
                                     sim::run_record* record = nullptr);

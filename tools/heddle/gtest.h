@@ -4,8 +4,8 @@
 //   HEDDLE_TEST(ports, "port.*", 1000);                   // a test for every such scenario: heddle/ports.run/port_echo
 //   HEDDLE_TEST(wide_ports, "port.echo", 1000, "waves=8", "ports=2");
 //
-// A failing test prints what was found, its report and its token, and the command that runs it again; it writes the trace and a page for a browser,
-// and says where (check.h).
+// A failing test prints what was found, its report and its token, and the command that runs it again; it writes the
+// trace and a page for a browser, and says where (check.h).
 #pragma once
 
 #include <gtest/gtest.h>

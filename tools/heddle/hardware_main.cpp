@@ -179,8 +179,8 @@ watch_options watch_of(const task& chosen, const hardware_options& asked) {
   return options;
 }
 
-/// Runs the body again and again under the eye of a watchdog. The lines of a hang, or nothing; what the body throws of its own goes
-/// through.
+/// Runs the body again and again under the eye of a watchdog. The lines of a hang, or nothing; what the body throws of
+/// its own goes through.
 std::string run_watched(const task& chosen, const hardware_options& asked,
                         std::function<void(const std::string&)> give_up) {
   watchdog watching(watch_of(chosen, asked), std::move(give_up));

@@ -9,8 +9,8 @@
 
 namespace heddle::tools {
 
-/// The token, where it fits a command line, and the commands that play the run again and make a page of it: of `file` or, where that is empty, of
-/// the token. Where there is a `page` already, where it is.
+/// The token, where it fits a command line, and the commands that play the run again and make a page of it: of `file`
+/// or, where that is empty, of the token. Where there is a `page` already, where it is.
 std::string how_to_play(const scheduler::trace& recorded, const std::string& program, const std::string& file,
                         const std::string& page = {});
 

@@ -21,8 +21,8 @@ bool is_hang(verdict outcome) {
   return outcome == verdict::deadlock || outcome == verdict::progress || outcome == verdict::livelock;
 }
 
-/// The dump's settings as assignments. On host threads each lane is a wave of its own: so it is made here, where the scenario's
-/// ranges allow it.
+/// The dump's settings as assignments. On host threads each lane is a wave of its own: so it is made here, where the
+/// scenario's ranges allow it.
 std::vector<std::string> assignments_of(const dump& left, const scenario& tested) {
   std::vector<std::pair<std::string, std::string>> settings = left.parameters;
   const auto value_of = [&](std::string_view key) -> std::string* {

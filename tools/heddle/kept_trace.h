@@ -20,9 +20,9 @@ struct kept_trace {
   std::string error = {};  ///< one line when it could not be written
 };
 
-/// Writes the trace into a folder that is there. Where another trace has its name, a number comes before the ending, and where `beside` is not
-/// empty, also where a file with that ending stands in the place; a trace that is there already is not written again. Processes that do the same
-/// at the same time do not write over each other's.
+/// Writes the trace into a folder that is there. Where another trace has its name, a number comes before the ending,
+/// and where `beside` is not empty, also where a file with that ending stands in the place; a trace that is there
+/// already is not written again. Processes that do the same at the same time do not write over each other's.
 kept_trace keep_trace(const scheduler::trace& recorded, const std::filesystem::path& folder,
                       std::string_view beside = {});
 

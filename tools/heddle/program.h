@@ -1,5 +1,5 @@
-// Programs with a main() of their own, as scenarios: what the sources of heddle_simulate_cuda() and heddle_simulate_hip() call (the
-// declarations stand in tools/rewrite/rewrite.cpp too).
+// Programs with a main() of their own, as scenarios: what the sources of heddle_simulate_cuda() and
+// heddle_simulate_hip() call (the declarations stand in tools/rewrite/rewrite.cpp too).
 #pragma once
 
 namespace heddle {

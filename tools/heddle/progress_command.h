@@ -8,8 +8,8 @@
 
 namespace heddle::tools {
 
-/// The program that a word of the command line means: that of a shape by its name, or the word itself. Throws std::invalid_argument
-/// with one line.
+/// The program that a word of the command line means: that of a shape by its name, or the word itself. Throws
+/// std::invalid_argument with one line.
 judge::program program_asked_for(const std::string& word);
 
 /// Plays programs and tables of programs (FILE.csv) on the simulated machine; prints, and gives the exit status. Throws

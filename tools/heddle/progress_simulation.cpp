@@ -1,5 +1,5 @@
-// Nothing in this file is instrumented: what the threads of a program do is told to the simulator step by step, and everything else that
-// they touch is unknown to it.
+// Nothing in this file is instrumented: what the threads of a program do is told to the simulator step by step, and
+// everything else that they touch is unknown to it.
 #include <heddle/sim/device.h>
 #include <heddle/sim/settings.h>
 #include <heddle/tools/progress_simulation.h>

@@ -1,5 +1,5 @@
-// Small programs on the simulated machine under a progress model: whether a schedule of it hangs. What the judge finds on the graph of
-// all states is to be found here by playing.
+// Small programs on the simulated machine under a progress model: whether a schedule of it hangs. What the judge finds
+// on the graph of all states is to be found here by playing.
 #pragma once
 
 #include <heddle/scheduler/strategy.h>
@@ -37,8 +37,8 @@ struct play_options {
   const std::atomic<bool>* stop = nullptr;
 };
 
-/// Each thread of a program is a wave of one lane, or a host thread, that carries out its steps one by one by relaxed atomics of system
-/// scope.
+/// Each thread of a program is a wave of one lane, or a host thread, that carries out its steps one by one by relaxed
+/// atomics of system scope.
 class progress_player {
  public:
   explicit progress_player(std::unique_ptr<scheduler::strategy> deciding);

@@ -25,8 +25,8 @@ recorded_run find_recorded(const std::string& file_or_token, const std::string& 
 /// As find_recorded(), for a trace that is only to be tried: neither the build nor the settings need be this program's.
 recorded_run find_to_try(const std::string& file_or_token);
 
-/// Where what is made of a trace goes by default: NAME and the ending, beside NAME.heddle.json; of a token, SCENARIO-VERDICT and the ending
-/// in the current folder.
+/// Where what is made of a trace goes by default: NAME and the ending, beside NAME.heddle.json; of a token,
+/// SCENARIO-VERDICT and the ending in the current folder.
 std::string file_beside(const std::string& file_or_token, const scheduler::trace& recorded, std::string_view ending);
 
 }  // namespace heddle::tools

@@ -82,8 +82,8 @@ bool register_machine_of([[maybe_unused]] const char* name) {
 
 }  // namespace heddle
 
-/// Registers `function` as a scenario's body; the rest are the other fields of heddle::scenario. No lambda: hipcc 5.2 gives those of
-/// several variables in one namespace one name.
+/// Registers `function` as a scenario's body; the rest are the other fields of heddle::scenario. No lambda: hipcc 5.2
+/// gives those of several variables in one namespace one name.
 #define HEDDLE_SCENARIO(function, ...) \
   [[maybe_unused]] static const bool heddle_registered_##function = ::heddle::register_scenario(function, __VA_ARGS__)
 
@@ -93,9 +93,9 @@ bool register_machine_of([[maybe_unused]] const char* name) {
     if (!(condition)) ::heddle::target::trap(::heddle::fault::assertion, (message)); \
   } while (false)
 
-/// Ends the run with verdict `protocol` when the condition does not hold: for what the protocol under test promises at every step, where
-/// HEDDLE_CHECK is for what comes out of it. The finding's place is the line that this stands in; findings of different messages are
-/// different ones. Works in kernels and on the host.
+/// Ends the run with verdict `protocol` when the condition does not hold: for what the protocol under test promises at
+/// every step, where HEDDLE_CHECK is for what comes out of it. The finding's place is the line that this stands in;
+/// findings of different messages are different ones. Works in kernels and on the host.
 #define HEDDLE_PROTOCOL(condition, message)                                         \
   do {                                                                              \
     if (!(condition)) ::heddle::target::trap(::heddle::fault::protocol, (message)); \

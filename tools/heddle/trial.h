@@ -21,8 +21,8 @@ struct trial {
   uint64_t stood_still = 0;        ///< runs that were ended for that
   std::optional<call_latency> latency = std::nullopt;  ///< where the scenario makes calls
 
-  /// The first that was found when nothing but what was expected was found; otherwise the first that was not expected. `ok` when nothing was
-  /// found.
+  /// The first that was found when nothing but what was expected was found; otherwise the first that was not expected.
+  /// `ok` when nothing was found.
   scheduler::verdict seen() const;
 
   /// Whether the scenario gave its expected verdict, and each finding could be repeated.

@@ -1,7 +1,7 @@
 // heddle-rewrite COMPILER ARGUMENTS...: a compiler launcher, as ccache is one (CMake's property CXX_COMPILER_LAUNCHER).
 //
-// A compilation with -DHEDDLE_REWRITE="name" runs as three: the preprocessor, the rewriter, and the compiler on what that made, which
-// stays beside the object file as OBJECT.ii. Any other is passed on as it is.
+// A compilation with -DHEDDLE_REWRITE="name" runs as three: the preprocessor, the rewriter, and the compiler on what
+// that made, which stays beside the object file as OBJECT.ii. Any other is passed on as it is.
 #include <sys/wait.h>
 #include <unistd.h>
 

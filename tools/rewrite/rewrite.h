@@ -1,5 +1,5 @@
-// What no C++ compiler can parse, or would understand otherwise, in a source for nvcc or hipcc: rewritten in the text that the
-// preprocessor makes of it. Everything else is left to the headers in sim/compat/.
+// What no C++ compiler can parse, or would understand otherwise, in a source for nvcc or hipcc: rewritten in the text
+// that the preprocessor makes of it. Everything else is left to the headers in sim/compat/.
 //
 //   kernel<<<grid, block>>>(a, b)      a call of heddle::compat::launch
 //   __shared__ float tile[32];         a reference to the block's own copy

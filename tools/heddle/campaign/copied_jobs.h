@@ -12,9 +12,9 @@
 
 namespace heddle::tools {
 
-/// Each copy is made of this process, in which no code under test runs, and takes pieces until the scenario's campaign is over or a schedule
-/// has ended or damaged it. Then that schedule is a finding with the verdict `crash` or `stuck`, and another copy goes on behind it. What is
-/// found is what campaign_jobs would find, where no schedule does that.
+/// Each copy is made of this process, in which no code under test runs, and takes pieces until the scenario's campaign
+/// is over or a schedule has ended or damaged it. Then that schedule is a finding with the verdict `crash` or `stuck`,
+/// and another copy goes on behind it. What is found is what campaign_jobs would find, where no schedule does that.
 class copied_jobs final : public campaign_crew {
  public:
   /// `count` copies at a time, at least 1. `strategy` is one that make_strategy takes.

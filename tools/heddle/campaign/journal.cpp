@@ -35,8 +35,8 @@ std::string sealed(const json& content) {
   return checksum_of(text) + text + '\n';
 }
 
-/// The JSON of a line; discarded when the line is not as it was written. By its bytes: to write the JSON again in order to compare would
-/// take as much of the stack as it is deep.
+/// The JSON of a line; discarded when the line is not as it was written. By its bytes: to write the JSON again in order
+/// to compare would take as much of the stack as it is deep.
 json unsealed(std::string_view line) {
   if (line.size() < checksum_size || checksum_of(line.substr(checksum_size)) != line.substr(0, checksum_size))
     return json(json::value_t::discarded);

@@ -1,5 +1,5 @@
-// The journal of a campaign: which seeds have been run and what came of them, so that a campaign that was ended at any moment goes on where
-// it was.
+// The journal of a campaign: which seeds have been run and what came of them, so that a campaign that was ended at any
+// moment goes on where it was.
 #pragma once
 
 #include <heddle/scheduler/campaign.h>
@@ -40,13 +40,13 @@ struct campaign_record {
   std::map<std::string, scenario_record> scenarios = {};  ///< by name
 };
 
-/// Reads the text of a journal; `file` is for the message. One line when it is damaged. `whole` becomes the number of its bytes up to the
-/// end of the last line that is whole.
+/// Reads the text of a journal; `file` is for the message. One line when it is damaged. `whole` becomes the number of
+/// its bytes up to the end of the last line that is whole.
 std::optional<std::string> read_journal(std::string_view text, const std::filesystem::path& file,
                                         campaign_record& record, size_t& whole);
 
-/// A file of lines, each with a checksum, to which lines are only ever added; each is on the disk when add() is back. A last line that is
-/// not whole, because the machine stopped or the disk was full, counts as not written.
+/// A file of lines, each with a checksum, to which lines are only ever added; each is on the disk when add() is back. A
+/// last line that is not whole, because the machine stopped or the disk was full, counts as not written.
 class journal {
  public:
   journal() = default;
@@ -63,8 +63,8 @@ class journal {
   /// Reads a journal, and goes on with it. One line when there is none, when it is damaged, or when another process has it open.
   std::optional<std::string> resume(const std::filesystem::path& file, campaign_record& record);
 
-  /// One piece of a scenario's seeds, which have been run. `elapsed` is how long the scenario has been worked on in all, in seconds. One line
-  /// when it cannot be written. Of no effect before begin or resume.
+  /// One piece of a scenario's seeds, which have been run. `elapsed` is how long the scenario has been worked on in
+  /// all, in seconds. One line when it cannot be written. Of no effect before begin or resume.
   std::optional<std::string> add(const std::string& scenario, seed_range ran, const scheduler::campaign_result& result,
                                  double elapsed);
 

@@ -23,8 +23,8 @@ class piece_worker {
   scheduler::campaign_result run(const piece_to_run& asked,
                                  const std::function<bool(const scheduler::finding&)>& found);
 
-  /// Runs the seed alone and explains it, with the answers logged for the parent; a finding of verdict `ok` when it ends well. `told` is called
-  /// with what is known before it is run again.
+  /// Runs the seed alone and explains it, with the answers logged for the parent; a finding of verdict `ok` when it
+  /// ends well. `told` is called with what is known before it is run again.
   scheduler::finding explain(uint64_t seed, const std::function<void(const scheduler::finding&)>& told);
 
  private:

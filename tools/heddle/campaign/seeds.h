@@ -25,8 +25,8 @@ struct shard {
   static std::optional<shard> parse(std::string_view text);
   std::string text() const { return std::to_string(number) + "/" + std::to_string(parts); }
 
-  /// What the shard runs of `schedules` seeds from `first`. Together the shards run each of them once, in runs as long as can be equal. Of a
-  /// campaign without a number of schedules (0) the shards begin 2^40 seeds apart.
+  /// What the shard runs of `schedules` seeds from `first`. Together the shards run each of them once, in runs as long
+  /// as can be equal. Of a campaign without a number of schedules (0) the shards begin 2^40 seeds apart.
   seed_range of(uint64_t first, uint64_t schedules) const;
 
   friend bool operator==(const shard&, const shard&) = default;

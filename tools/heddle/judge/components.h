@@ -8,8 +8,8 @@
 
 namespace heddle::judge {
 
-/// Of each state the number of its component, from 0: Tarjan, "Depth-first search and linear graph algorithms" (1972), without
-/// recursion.
+/// Of each state the number of its component, from 0: Tarjan, "Depth-first search and linear graph algorithms" (1972),
+/// without recursion.
 std::vector<uint32_t> components_of(const state_graph& graph);
 
 }  // namespace heddle::judge

@@ -1,9 +1,9 @@
 // Progress models: which threads may take a step, and which are guaranteed one.
 //
-// An execution is allowed by a model iff every thread that from some point on is live and always in the fair set F takes infinitely
-// many steps (Sorensen, Evrard, Donaldson, "GPU schedulers: how fair is fair enough?", CONCUR'18, equation 2). F follows from two
-// facts about each thread: whether it is live, and whether it has ever stepped. lobe is from OOPSLA'21. Host threads are always in F
-// (CUDA's execution model asks it of the host).
+// An execution is allowed by a model iff every thread that from some point on is live and always in the fair set F
+// takes infinitely many steps (Sorensen, Evrard, Donaldson, "GPU schedulers: how fair is fair enough?", CONCUR'18,
+// equation 2). F follows from two facts about each thread: whether it is live, and whether it has ever stepped. lobe is
+// from OOPSLA'21. Host threads are always in F (CUDA's execution model asks it of the host).
 #pragma once
 
 #include <heddle/tools/judge/program.h>
@@ -58,9 +58,9 @@ thread_set may_step(model which, const standing& now);
 /// F.
 thread_set fair_set(model which, const standing& now);
 
-/// Minimal progress: no wave is in F, and one that has never stepped is live; then one of them starts in the end. (What NVIDIA's text
-/// promises of an API call in progress. Without it every program of obe or lobe would hang before its first wave, once a host thread
-/// is in F for ever.)
+/// Minimal progress: no wave is in F, and one that has never stepped is live; then one of them starts in the end. (What
+/// NVIDIA's text promises of an API call in progress. Without it every program of obe or lobe would hang before its
+/// first wave, once a host thread is in F for ever.)
 bool owes_a_start(const standing& now, thread_set fair);
 
 }  // namespace heddle::judge

@@ -50,8 +50,8 @@ inline constexpr size_t steps_max = 254;  ///< of a thread
 inline constexpr size_t locations_max = 64;
 inline constexpr uint32_t value_max = 255;
 
-/// Reads a program. Throws std::invalid_argument with one line that says in which thread and at which step what is wrong, and how
-/// to mend it.
+/// Reads a program. Throws std::invalid_argument with one line that says in which thread and at which step what is
+/// wrong, and how to mend it.
 program parse(std::string_view text);
 
 /// The text that parse() reads.

@@ -15,8 +15,8 @@ struct csv_row {
 
 class csv_table {
  public:
-  /// Throws std::invalid_argument with one line that names `file` and the line, when a quote is not closed, a row has not as many
-  /// fields as there are titles, a title comes twice, or there is none.
+  /// Throws std::invalid_argument with one line that names `file` and the line, when a quote is not closed, a row has
+  /// not as many fields as there are titles, a title comes twice, or there is none.
   csv_table(std::string file, std::string_view text);
 
   const std::string& file() const { return file_; }

@@ -30,10 +30,10 @@ struct progress_test {
 /// Whether the table has a column with verdicts of a progress model.
 bool is_progress_table(const csv_table& table);
 
-/// The programs of a table (column `program`, grammar: judge/program.h) with the verdicts of the columns WEAK_FAIR, STRONG_FAIR;
-/// HSA, OBE, HSA_OBE, LOBE, UNFAIR and the same with _STRONG; SIMT_STACK_then_first(computed), which is compared twice, with lockstep
-/// and with one slot in order. An empty verdict is none; other columns are passed over. Throws std::invalid_argument with one line
-/// that names file and line.
+/// The programs of a table (column `program`, grammar: judge/program.h) with the verdicts of the columns WEAK_FAIR,
+/// STRONG_FAIR; HSA, OBE, HSA_OBE, LOBE, UNFAIR and the same with _STRONG; SIMT_STACK_then_first(computed), which is
+/// compared twice, with lockstep and with one slot in order. An empty verdict is none; other columns are passed over.
+/// Throws std::invalid_argument with one line that names file and line.
 std::vector<progress_test> progress_tests_of(const csv_table& table);
 
 struct progress_result {

@@ -1,5 +1,5 @@
-// Nothing in this file is instrumented: what the threads of a test do is told to the simulator access by access, as the compiler's
-// instrumentation would, and everything else that they touch is unknown to it.
+// Nothing in this file is instrumented: what the threads of a test do is told to the simulator access by access, as the
+// compiler's instrumentation would, and everything else that they touch is unknown to it.
 #include <heddle/sim/device.h>
 #include <heddle/sim/settings.h>
 #include <heddle/sim/verify/search.h>

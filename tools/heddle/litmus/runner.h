@@ -64,8 +64,8 @@ class runner {
   std::unique_ptr<threads> threads_;
 };
 
-/// The machine's settings for a test, with "key=value" assignments that win over the test's own. Throws std::invalid_argument with
-/// one line when one of them is wrong, or has no effect on this test.
+/// The machine's settings for a test, with "key=value" assignments that win over the test's own. Throws
+/// std::invalid_argument with one line when one of them is wrong, or has no effect on this test.
 parameters machine_settings(const test& tested, const std::vector<std::string>& settings);
 
 }  // namespace heddle::litmus

@@ -55,8 +55,8 @@ struct verification {
   }
 };
 
-/// Goes through all runs, once more with plain accesses as points where that turns out to be needed. A run that ends badly ends it, and is
-/// played again. `settings` are those of the scenario and its machine; they must be good.
+/// Goes through all runs, once more with plain accesses as points where that turns out to be needed. A run that ends
+/// badly ends it, and is played again. `settings` are those of the scenario and its machine; they must be good.
 verification verify_all_runs(const scenario& tested, const parameters& settings, const verify_options& options);
 
 /// One line when the settings have something that no search can tell.
@@ -64,8 +64,8 @@ std::optional<std::string> cannot_verify(const parameters& settings);
 
 nlohmann::ordered_json to_json(const verification& made);
 
-/// Every small configuration that the scenarios name (scenario::proofs), under every progress model: printed, and whether it ended as its
-/// scenario expects; nothing when one of the settings is wrong, with a line in `error`.
+/// Every small configuration that the scenarios name (scenario::proofs), under every progress model: printed, and
+/// whether it ended as its scenario expects; nothing when one of the settings is wrong, with a line in `error`.
 struct claims_result {
   uint64_t configurations = 0;
   uint64_t searches = 0;

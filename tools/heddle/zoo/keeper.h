@@ -50,7 +50,7 @@ struct zoo_search {
   }
 };
 
-/// The same in a program of ordinary size: defaults of the zoo are the smallest that show the bug, and leave little to shrink.
+/// A search in a program of ordinary size: defaults of the zoo are the smallest that show the bug, and leave little to shrink.
 struct zoo_ordinary {
   std::vector<scheduler::changed_setting> raised = {};
   zoo_search search = {};
@@ -81,8 +81,8 @@ std::optional<std::string> refused_by(const zoo_entry& entry, const zoo_options&
 /// The settings must be taken by both.
 zoo_result look_after(sim::simulation& machine, const zoo_entry& entry, const zoo_options& options);
 
-/// How many schedules `strategy` needs to find the entry's bug, for each of `trials` ranges of seeds that do not overlap; 0: more than
-/// options.schedules.
+/// How many schedules `strategy` needs to find the entry's bug, for each of `trials` ranges of seeds that do not
+/// overlap; 0: more than options.schedules.
 std::vector<uint64_t> schedules_to_find(sim::simulation& machine, const zoo_entry& entry, const zoo_options& options,
                                         const std::string& strategy, uint32_t trials);
 
