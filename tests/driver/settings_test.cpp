@@ -7,7 +7,7 @@ namespace heddle::driver {
 namespace {
 
 parameters all() {
-  std::vector<parameter> keys = link_parameters();
+  std::vector<parameter> keys = sim::link_parameters();
   for (parameter& each : driver_parameters()) keys.push_back(std::move(each));
   return parameters(std::move(keys));
 }
