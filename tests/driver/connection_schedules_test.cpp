@@ -1,6 +1,6 @@
 // Rows 11 to 14 of the driver's table, with schedules instead of luck: the connection is the code under test, and the simulator decides
 // which thread goes on after each lock, each access and each wake-up.
-#include "../run.h"
+#include "../sim/run.h"
 #include "lost_wakeups.h"
 
 #include <heddle/driver/connection.h>
