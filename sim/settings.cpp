@@ -1,8 +1,6 @@
 #include <heddle/driver/settings.h>
 #include <heddle/sim/base/sanitizers.h>
-#include <heddle/sim/launch/devices.h>
 #include <heddle/sim/settings.h>
-#include <heddle/sim/simulation.h>
 
 #include <algorithm>
 
@@ -103,7 +101,7 @@ std::vector<parameter> machine_parameters() {
           "host", "x86", {"x86", "weak"},
           "what the host is: an x86, or a processor that keeps no order that the program does not ask for"),
   };
-  all.push_back(parameter::number("driver.devices", 1, 1, device_set::most_gpus, "", "how many GPUs the machine has"));
+  all.push_back(parameter::number("driver.devices", 1, 1, settings::most_devices, "", "how many GPUs the machine has"));
   all.push_back(parameter::number("driver.memory_kib", 0, 0, 1 << 26, "KiB",
                                   "memory of each GPU, in pages of 4 KiB; 0: as much as there are addresses"));
   for (parameter& each : driver::driver_parameters())

@@ -2,10 +2,10 @@
 #pragma once
 
 #include <heddle/scheduler/parameters.h>
-#include <heddle/sim/core/progress.h>
-#include <heddle/sim/memory/link/settings.h>
-#include <heddle/sim/memory/timed/settings.h>
-#include <heddle/sim/sync/doorbell.h>
+#include <heddle/sim/settings/doorbell.h>
+#include <heddle/sim/settings/link.h>
+#include <heddle/sim/settings/progress_model.h>
+#include <heddle/sim/settings/timed.h>
 
 #include <optional>
 #include <string>
@@ -47,7 +47,12 @@ enum class volatile_accesses : uint8_t {
   relaxed,  ///< a relaxed atomic access of system scope
 };
 
+/// The machine's own settings, to be listed beside a scenario's parameters: progress, convergence, fidelity, resident,
+/// budget, ... (docs/settings.md).
+std::vector<parameter> machine_parameters();
+
 struct settings {
+  static constexpr uint32_t most_devices = 16;
   sim::fidelity fidelity = sim::fidelity::scoped;
   bool races_end = true;  ///< a race ends the run; otherwise it is counted
   sim::driver_calls driver = driver_calls::free;

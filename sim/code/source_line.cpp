@@ -340,7 +340,7 @@ std::vector<source_line> lines_of(const call_chain& calls, size_t most) {
     if (return_address == nullptr) break;
     const std::vector<source_line> here = inlined_at(return_address);
     // The lane's first frame: what comes before is the simulator.
-    if (here.back().function == "run_lane" || here.back().file == "sim/run/world.cpp") break;
+    if (here.back().function == "run_lane" || here.back().file == "sim/run/execution.cpp") break;
     for (const source_line& line : here)
       if (!is_plumbing(line) && found.size() < most) found.push_back(line);
   }

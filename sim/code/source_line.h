@@ -36,6 +36,8 @@ std::vector<source_line> inlined_at(const void* return_address);
 
 /// Return addresses, innermost first: where an operation was asked for, and the calls that led there. Zeros behind the last.
 using call_chain = std::array<const void*, 12>;
+/// The calls that a lane is in, outermost first: return addresses, the last one that of its operation.
+using call_path = std::vector<const void*>;
 
 /// The innermost line of a chain that is neither the simulator's nor the standard library's; code that was not optimised has
 /// frames of theirs in between.

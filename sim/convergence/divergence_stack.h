@@ -9,15 +9,13 @@
 #pragma once
 
 #include <heddle/sim/code/control_flow.h>
+#include <heddle/sim/code/source_line.h>
 
 #include <array>
 #include <functional>
 #include <vector>
 
 namespace heddle::sim {
-
-/// The calls that a lane is in, outermost first: return addresses, the last one that of its operation.
-using call_path = std::vector<const void*>;
 
 /// Puts the arms of a divergence in the order in which they run. An arm is given by where the first of its lanes is seen: a return
 /// address in the function that diverges.

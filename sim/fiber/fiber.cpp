@@ -1,5 +1,5 @@
+#include <heddle/sim/base/address_space.h>
 #include <heddle/sim/fiber/fiber.h>
-#include <heddle/sim/space/address_space.h>
 
 #include <cxxabi.h>
 #include <sys/mman.h>

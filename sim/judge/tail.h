@@ -1,8 +1,8 @@
 // The end game of a run: who takes turns when the strategy is asked no longer, and what is known of the turns that were taken.
 #pragma once
 
+#include <heddle/sim/base/lasso.h>
 #include <heddle/sim/code/source_line.h>
-#include <heddle/sim/judge/lasso.h>
 
 #include <algorithm>
 #include <array>
@@ -40,8 +40,6 @@ struct cycle {
 };
 
 struct tail {
-  bool begun = false;
-  bool all_take_turns = false;  ///< nobody waits in a loop: whoever would, goes round
   rhythm plays;
   uint64_t began_at = 0;        ///< steps before it
   uint64_t library_before = 0;  ///< of these, plain accesses to the C++ heap
@@ -62,7 +60,6 @@ struct tail {
   static constexpr uint64_t looks_again_first = 128;
   uint64_t looks_again_at = 2 * looks_again_first;
   uint64_t looks_again_after = looks_again_first;
-  uint64_t turns_in_proof = 0;  ///< since memory changed
   /// So many are enough for waits that repeat themselves to be seen to.
   static uint64_t most_turns_in_proof(size_t lanes) { return 4096 + uint64_t{256} * lanes; }
 
@@ -87,9 +84,7 @@ struct tail {
   }
   bool spent_at_one_place() const { return 2 * seen_there > turns; }
   std::vector<uint32_t> operations_before;  ///< the tail, by lane
-  std::vector<uint32_t> passed_over;        ///< by lane: turns of others since it could have had one (self checks)
 
-  lasso states;
   cycle seen;  ///< the last proven one
 
   // The operation since the copy was taken that names the hang best: one that writes before one that only reads, the device before the
@@ -98,18 +93,16 @@ struct tail {
   uint32_t telling_rank = ~uint32_t{0};
   const void* telling_place = nullptr;
 
-  /// A new run; keeps its memory.
-  void forget() {
+  /// A new run; keeps its memory. `begun`: in the run before the tail had begun.
+  void forget(bool begun) {
     plays = {};
-    states.reset();
     if (!begun) return;
-    begun = all_take_turns = start_owed = false;
-    turns = turns_in_proof = 0;
+    start_owed = false;
+    turns = 0;
     looks_again_at = 2 * looks_again_first;
     looks_again_after = looks_again_first;
     spent_at = nullptr;
     votes = seen_there = 0;
-    passed_over.clear();
     last = telling_rank = ~uint32_t{0};
     left = still_rounds = filled_in_turn = 0;
     seen = {};

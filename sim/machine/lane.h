@@ -3,7 +3,6 @@
 
 #include <heddle/sim/base/state_key.h>
 #include <heddle/sim/code/source_line.h>
-#include <heddle/sim/convergence/divergence_stack.h>
 #include <heddle/sim/fiber/fiber.h>
 #include <heddle/sim/fiber/fiber_body.h>
 #include <heddle/sim/machine/operation.h>
@@ -145,6 +144,21 @@ struct alignas(64) lane : lane_run {
   const fiber_body* how_to_run = nullptr;
 
   bool is_host() const;
+  /// Whether the lane has read so much in vain, since its last progress or wait, that its loop is to be looked at.
+  bool may_spin() const { return fruitless_reads >= fruitless_reads_allowed; }
+  static constexpr uint32_t fruitless_reads_allowed = 64;
+
+  /// Whether the address is on the lane's own stack, where no other lane is known to look.
+  bool is_private(const void* address) const {
+    return static_cast<size_t>(static_cast<const std::byte*>(address) - private_low) < private_bytes;
+  }
+  bool is_on_stack(const void* address) const {
+    const auto& stack = runs.stack();
+    return static_cast<size_t>(static_cast<const std::byte*>(address) - stack.low) < stack.size_bytes;
+  }
+  /// A variable of a host thread's frame is, or may be, known to another too: from now on the thread's own accesses to it are seen. So are
+  /// those to all frames further out, for nothing says where the variable ends.
+  void share_frames(const void* from);
 };
 
 /// Lanes that stand at one collective.
@@ -204,5 +218,12 @@ inline uint64_t lane_bit(const lane& who) { return uint64_t{1} << who.index; }
 /// "wave 1 lane 3", "host server".
 std::string name_of(const lane& who);
 std::string name_of(const wave& who);
+/// "lane 3", "lanes 0-2, 5": a bit each.
+std::string lanes_in(uint64_t mask);
+
+/// Equal bytes, equal digest.
+uint64_t digest_of(const std::byte* low, const std::byte* high);
+/// Of what the future of a lane that waits depends on.
+uint64_t digest_of_private_state(const lane& who);
 
 }  // namespace heddle::sim

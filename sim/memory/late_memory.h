@@ -20,7 +20,6 @@
 namespace heddle::sim {
 
 struct lane;
-class world;
 
 /// What a read-modify-write makes of the old value.
 struct modification {
@@ -78,6 +77,16 @@ enum class arm_event : uint8_t {
   meets,                  ///< they have come together, and stood apart before
   releases,               ///< they are about to make one operation, which releases
   acquires_and_releases,  ///< the same of one that also acquires
+};
+
+/// Hears of stores that were under way and have changed memory.
+class arrival_listener {
+ public:
+  /// `issuer` had stored these bytes, in that step of an explained run.
+  virtual void arrived(const lane& issuer, const void* address, size_t size_bytes, uint64_t stored_in) = 0;
+
+ protected:
+  ~arrival_listener() = default;
 };
 
 class late_memory {

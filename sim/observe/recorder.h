@@ -2,10 +2,10 @@
 #pragma once
 
 #include <heddle/scheduler/choice.h>
+#include <heddle/sim/base/outcome.h>
 #include <heddle/sim/machine/lane.h>
 #include <heddle/sim/named_slots.h>
 #include <heddle/sim/observe/run_record.h>
-#include <heddle/sim/simulation.h>
 
 #include <cstdint>
 #include <optional>

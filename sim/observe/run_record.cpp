@@ -1,6 +1,5 @@
 // What the recorder keeps beside the steps: who waited when, which store each load has read, and when stores arrived.
 #include <heddle/sim/observe/recorder.h>
-#include <heddle/sim/report/wait_graph.h>
 #include <heddle/sim/space/heap.h>
 
 #include <algorithm>

@@ -1,7 +1,7 @@
 // What a person needs to see of steps that are repeated for ever: who does what, where, on what, with which values.
 #pragma once
 
-#include <heddle/sim/simulation.h>
+#include <heddle/sim/base/outcome.h>
 
 #include <string>
 #include <vector>

@@ -1,5 +1,4 @@
 #include <heddle/sim/report/hang_report.h>
-#include <heddle/sim/run/world.h>
 
 #include <algorithm>
 #include <cstdio>
@@ -32,7 +31,7 @@ std::string told_of(const std::vector<const store_elsewhere*>& stores) {
 
 }  // namespace
 
-bool hang_report::is_masked_off(const lane& who) { return (world::masked_off(*who.of) & lane_bit(who)) != 0; }
+bool hang_report::is_masked_off(const lane& who) { return (lockstep_waves::masked_off(*who.of) & lane_bit(who)) != 0; }
 
 std::string hang_report::state_of(const lane& who) const {
   switch (who.state) {
@@ -52,10 +51,10 @@ std::string hang_report::state_of(const lane& who) const {
 
 std::string hang_report::standing(const lane& who) const {
   std::string text;
-  if (&who == world_.ended_by_) {
-    text = "ends the run: " + world_.message_;
+  if (&who == core_.ending.ended_by) {
+    text = "ends the run: " + core_.ending.message;
   } else if (is_masked_off(who)) {
-    text = "is masked off " + world::held_until(who) + "; next: " + describe(who.pending);
+    text = "is masked off " + lockstep_waves::held_until(who) + "; next: " + describe(who.pending);
   } else if (who.state == lane_state::candidate) {
     text = state_of(who);
     text += !who.begun                     ? "; has not begun"
@@ -73,7 +72,7 @@ std::string hang_report::standing(const lane& who) const {
   text += '\n';
   if (!who.begun) return text;
   bool first = true;
-  for (const source_line& line : lines_of(&who == world_.ended_by_ ? world_.about_ : calls_of(who))) {
+  for (const source_line& line : lines_of(&who == core_.ending.ended_by ? core_.ending.about : calls_of(who))) {
     text += (first ? "    at   " : "    from ") + line.where() +
             (line.function.empty() ? "" : " (" + line.function + ")") + '\n';
     first = false;
@@ -92,7 +91,7 @@ const std::vector<watched>& hang_report::looked_at(const lane& who) const {
   std::vector<watched>& read = known->second;
   if (!fresh) return read;
   const std::vector<watched>& all = who.reads.entries();
-  if (const auto turn = world_.recorder_->last_turn_of(who))
+  if (const auto turn = core_.observers.recorder->last_turn_of(who))
     for (const watched& each : all)
       if (std::any_of(turn->begin(), turn->end(),
                       [&](const watched& one) { return one.overlaps(each.address, each.size_bytes); }))
@@ -119,7 +118,7 @@ bool hang_report::may_change(const lane& other, const lane& who, const std::vect
 // Who changed what the lane reads, the latest first: often itself, and the one before is whom it waits for. A store that counts as older than
 // one made before it changes nothing, and is often what is missing.
 std::string hang_report::who_could_change(const lane& who, const watched& entry) const {
-  const recorder& run = *world_.recorder_;
+  const recorder& run = *core_.observers.recorder;
   const auto told = [&](const recorder::change& change) {
     return (change.who == &who ? "itself" : name_of(*change.who)) + " at " + source_of(change.calls).where() +
            (change.step == 0 ? " (before the first step)" : " (step " + std::to_string(change.step) + ")") +
@@ -145,10 +144,10 @@ std::string hang_report::who_could_change(const lane& who, const watched& entry)
 // Stores of other schedules that this one does not have; of one actor, all.
 std::vector<const store_elsewhere*> hang_report::stores_elsewhere(const watched& entry, const lane* by) const {
   std::vector<const store_elsewhere*> found;
-  if (world_.others_ == nullptr) return found;
-  const std::string location = describe_location(world_.heap_, entry.address);
-  const std::vector<recorder::change> changes = world_.recorder_->changes_of(entry.address, entry.size_bytes);
-  for (const store_elsewhere& one : world_.others_->stores) {
+  if (others_ == nullptr) return found;
+  const std::string location = describe_location(core_.map.heap, entry.address);
+  const std::vector<recorder::change> changes = core_.observers.recorder->changes_of(entry.address, entry.size_bytes);
+  for (const store_elsewhere& one : others_->stores) {
     if (one.place != location || (by != nullptr && one.actor != name_of(*by))) continue;
     const bool is_here = by == nullptr && std::any_of(changes.begin(), changes.end(), [&](const auto& change) {
                            return name_of(*change.who) == one.actor && source_of(change.calls).where() == one.where;
@@ -164,7 +163,7 @@ bool hang_report::add_edges(const lane& who, const watched& entry, const std::ve
   // Where many have changed it, those who were the latest.
   std::vector<const wave*> added;
   const auto has = [&](const wave* of) { return std::find(added.begin(), added.end(), of) != added.end(); };
-  for (const lane* storer : world_.recorder_->storers_of(entry.address, entry.size_bytes)) {
+  for (const lane* storer : core_.observers.recorder->storers_of(entry.address, entry.size_bytes)) {
     if (!may_change(*storer, who, words)) continue;
     if (!has(storer->of)) {
       if (added.size() == most_untouched) continue;
@@ -172,10 +171,10 @@ bool hang_report::add_edges(const lane& who, const watched& entry, const std::ve
     }
     graph.add(*who.of, lane_bit(who), *storer->of, lane_bit(*storer), location);
   }
-  if (added.empty() || world_.others_ == nullptr) return !added.empty();
+  if (added.empty() || others_ == nullptr) return !added.empty();
   // Of a wave that is known, any lane that does so in other schedules may be meant.
-  for (size_t n = 0; n < world_.lanes_used_; ++n) {
-    const lane& other = world_.lanes_[n];
+  for (size_t n = 0; n < core_.threads.lanes_used; ++n) {
+    const lane& other = core_.threads.lanes[n];
     if (!has(other.of) || !may_change(other, who, words)) continue;
     if (const auto stores = stores_elsewhere(entry, &other); !stores.empty())
       graph.add(*who.of, lane_bit(who), *other.of, lane_bit(other), location, certainty::elsewhere, told_of(stores));
@@ -186,7 +185,7 @@ bool hang_report::add_edges(const lane& who, const watched& entry, const std::ve
 // Who has stored there in other schedules: those whose store it then found, where any did, else, supposed, any; of these one that waits for the end of others only
 // where there is no other. Whether there is any.
 bool hang_report::add_edges_elsewhere(const lane& who, const std::vector<watched>& words, wait_graph& graph) const {
-  if (world_.others_ == nullptr) return add_edges_to_servers(who, words, graph);
+  if (others_ == nullptr) return add_edges_to_servers(who, words, graph);
   const auto found_by_it = [&](const std::vector<const store_elsewhere*>& stores) {
     return std::any_of(stores.begin(), stores.end(), [&](const store_elsewhere* one) {
       return std::find(one->read_by.begin(), one->read_by.end(), name_of(who)) != one->read_by.end();
@@ -196,8 +195,8 @@ bool hang_report::add_edges_elsewhere(const lane& who, const std::vector<watched
   const auto add = [&](bool at_the_end, bool found, bool can_run) {
     bool any = false;
     for (const watched& entry : words)
-      for (size_t n = 0; n < world_.lanes_used_; ++n) {
-        const lane& other = world_.lanes_[n];
+      for (size_t n = 0; n < core_.threads.lanes_used; ++n) {
+        const lane& other = core_.threads.lanes[n];
         const bool counts = at_the_end ? &other != &who && other.state != lane_state::ended && waits_for_an_end(other)
                                        : may_change(other, who, words);
         if (!counts || (can_run && other.state != lane_state::candidate)) continue;
@@ -205,10 +204,10 @@ bool hang_report::add_edges_elsewhere(const lane& who, const std::vector<watched
         // One that is behind its store now will not make it: what came of it is another matter, as of a ring that was lost.
         if (at_the_end)
           std::erase_if(stores, [&](const store_elsewhere* one) {
-            return world_.recorder_->has_been_at(other, entry, one->where);
+            return core_.observers.recorder->has_been_at(other, entry, one->where);
           });
         if (stores.empty() || (found && !found_by_it(stores))) continue;
-        graph.add(*who.of, lane_bit(who), *other.of, lane_bit(other), describe_location(world_.heap_, entry.address),
+        graph.add(*who.of, lane_bit(who), *other.of, lane_bit(other), describe_location(core_.map.heap, entry.address),
                   found ? certainty::elsewhere : certainty::supposed, told_of(stores));
         any = true;
       }
@@ -224,13 +223,13 @@ bool hang_report::add_edges_to_servers(const lane& who, const std::vector<watche
   if (who.is_host()) return false;
   bool any = false;
   for (const watched& entry : words) {
-    const std::vector<recorder::change> changes = world_.recorder_->changes_of(entry.address, entry.size_bytes);
+    const std::vector<recorder::change> changes = core_.observers.recorder->changes_of(entry.address, entry.size_bytes);
     if (!changes.empty() && changes.front().who != &who) continue;
-    for (size_t n = 0; n < world_.lanes_used_; ++n) {
-      const lane& other = world_.lanes_[n];
+    for (size_t n = 0; n < core_.threads.lanes_used; ++n) {
+      const lane& other = core_.threads.lanes[n];
       if (!other.is_host() || other.state == lane_state::ended || !waits_for_an_end(other)) continue;
-      if (!world_.waits_for_end_of(other, *who.of) || world_.recorder_->has_launched(other)) continue;
-      graph.add(*who.of, lane_bit(who), *other.of, lane_bit(other), describe_location(world_.heap_, entry.address),
+      if (!run_.launched().waits_for_end_of(other, *who.of) || core_.observers.recorder->has_launched(other)) continue;
+      graph.add(*who.of, lane_bit(who), *other.of, lane_bit(other), describe_location(core_.map.heap, entry.address),
                 certainty::supposed);
       any = true;
     }
@@ -244,8 +243,8 @@ std::string hang_report::add_edges_to_all(const lane& who, const watched& entry,
   constexpr uint64_t all_lanes = ~uint64_t{0};
   std::vector<const wave*> left;
   std::vector<const wave*> at_the_end;
-  for (size_t n = 0; n < world_.waves_used_; ++n) {
-    const wave& other = world_.waves_[n];
+  for (size_t n = 0; n < core_.threads.waves_used; ++n) {
+    const wave& other = core_.threads.waves[n];
     if (&other == who.of || !other.live()) continue;
     const auto is_left = [&](const lane* each) { return may_change(*each, who, words); };
     if (!other.resident || std::any_of(other.lanes.begin(), other.lanes.end(), is_left))
@@ -261,7 +260,7 @@ std::string hang_report::add_edges_to_all(const lane& who, const watched& entry,
   };
   // What has looked at it is the likelier.
   const auto has_touched = [&](const wave* of) {
-    return world_.recorder_->has_touched(*of, entry.address, entry.size_bytes);
+    return core_.observers.recorder->has_touched(*of, entry.address, entry.size_bytes);
   };
   if (std::any_of(left.begin(), left.end(), has_touched))
     std::erase_if(left, [&](const wave* of) { return !has_touched(of); });
@@ -271,15 +270,15 @@ std::string hang_report::add_edges_to_all(const lane& who, const watched& entry,
   if (!left.empty())
     return (left.size() == 1 ? "only " : "") + listed(left) + (left.size() == 1 ? " is left" : " are left");
   std::vector<const wave*> ended;
-  for (size_t n = 0; n < world_.waves_used_; ++n)
-    if (const wave& other = world_.waves_[n]; !other.live() && other.resident && &other != who.of)
+  for (size_t n = 0; n < core_.threads.waves_used; ++n)
+    if (const wave& other = core_.threads.waves[n]; !other.live() && other.resident && &other != who.of)
       ended.push_back(&other);
   std::string text = ended.empty() || ended.size() > most_untouched
                          ? ""
                          : listed(ended) + (ended.size() == 1 ? " has ended, " : " have ended, ");
   if (at_the_end.empty()) return text + "nothing is left that could";
   const bool all_for_it = std::all_of(at_the_end.begin(), at_the_end.end(), [&](const wave* other) {
-    return world_.waits_for_end_of(*other->lanes.front(), *who.of);
+    return run_.launched().waits_for_end_of(*other->lanes.front(), *who.of);
   });
   return text + "only " + listed(at_the_end) +
          (at_the_end.size() == 1 ? " is left, and waits" : " are left, and wait") + " for the end of " +
@@ -288,12 +287,11 @@ std::string hang_report::add_edges_to_all(const lane& who, const watched& entry,
 
 // "which host main wrote last, and has ended: nothing is left that writes it"
 std::string hang_report::why_unknown(const lane& who, const watched& entry, const std::vector<watched>& words) const {
-  const std::vector<recorder::change> changes = world_.recorder_->changes_of(entry.address, entry.size_bytes);
-  const std::string nor_elsewhere =
-      world_.others_ == nullptr || !stores_elsewhere(entry, nullptr).empty()
-          ? ""
-          : ", nor in " + plural(world_.others_->runs, "other schedule", "other schedules");
-  if (changes.empty() && world_.recorder_->tries_in_vain(who, entry.address))
+  const std::vector<recorder::change> changes = core_.observers.recorder->changes_of(entry.address, entry.size_bytes);
+  const std::string nor_elsewhere = others_ == nullptr || !stores_elsewhere(entry, nullptr).empty()
+                                        ? ""
+                                        : ", nor in " + plural(others_->runs, "other schedule", "other schedules");
+  if (changes.empty() && core_.observers.recorder->tries_in_vain(who, entry.address))
     return "which nothing has stored to" + nor_elsewhere + "; " + name_of(who) + " itself tries to, in vain";
   if (changes.empty()) return "which nothing has stored to" + nor_elsewhere;
   const auto by_other = std::find_if(changes.begin(), changes.end(), [&](const auto& one) { return one.who != &who; });
@@ -308,22 +306,23 @@ std::string hang_report::why_unknown(const lane& who, const watched& entry, cons
 std::string hang_report::watching(const lane& who, wait_graph& graph) {
   std::string text;
   if (is_masked_off(who)) {
-    graph.add(*who.of, lane_bit(who), *who.of, world::comes_before(who), "masked off");
+    graph.add(*who.of, lane_bit(who), *who.of, lockstep_waves::comes_before(who), "masked off");
     return text;
   }
   if (who.state != lane_state::waiting && who.state != lane_state::held) return text;
   constexpr uint64_t all_lanes = ~uint64_t{0};
   if (who.pending.kind == operation_kind::synchronize) {
     const auto is_awaited = [&](const wave& other) {
-      return (!other.host || other.copies) && other.live() && &other != who.of && world_.waits_for_end_of(who, other);
+      return (!other.host || other.copies) && other.live() && &other != who.of &&
+             run_.launched().waits_for_end_of(who, other);
     };
-    for (size_t n = 0; n < world_.waves_used_; ++n)
-      if (const wave& other = world_.waves_[n]; is_awaited(other))
+    for (size_t n = 0; n < core_.threads.waves_used; ++n)
+      if (const wave& other = core_.threads.waves[n]; is_awaited(other))
         graph.add(*who.of, lane_bit(who), other, all_lanes, other.copies ? "end of the copy" : "end of the launch");
     return text;
   }
   if (who.pending.kind == operation_kind::lock_mutex) {
-    const mutex_table::holder* const holder = world_.mutexes_.holder_of(who.reads.entries().front().address);
+    const mutex_table::holder* const holder = run_.mutexes().holder_of(who.reads.entries().front().address);
     if (holder == nullptr) return text;
     const bool own = holder->who == &who;
     graph.add(*who.of, lane_bit(who), *holder->who->of, lane_bit(*holder->who), "a mutex");
@@ -332,16 +331,16 @@ std::string hang_report::watching(const lane& who, wait_graph& graph) {
   }
   if (who.pending.kind == operation_kind::join) {
     for (const watched& entry : who.reads.entries())
-      for (size_t n = 0; n < world_.waves_used_; ++n)
-        if (&world_.waves_[n].ended == entry.address)
-          graph.add(*who.of, lane_bit(who), world_.waves_[n], all_lanes, "its end");
+      for (size_t n = 0; n < core_.threads.waves_used; ++n)
+        if (&core_.threads.waves[n].ended == entry.address)
+          graph.add(*who.of, lane_bit(who), core_.threads.waves[n], all_lanes, "its end");
     return text;
   }
   const std::vector<watched>& words = looked_at(who);
   size_t shown = 0;
   bool any = false;  // of those who could change something is known
   for (const watched& entry : words) {
-    const std::string location = describe_location(world_.heap_, entry.address);
+    const std::string location = describe_location(core_.map.heap, entry.address);
     if (++shown <= most_locations)
       text += "    reads " + location + " (" + plural(entry.size_bytes, "byte", "bytes") + ")" +
               (entry.by_change ? "" : " = " + hexadecimal(entry.value)) + who_could_change(who, entry) + '\n';
@@ -352,7 +351,7 @@ std::string hang_report::watching(const lane& who, wait_graph& graph) {
     size_t told = 0;
     constexpr size_t most_told = 2;
     for (const watched& entry : words) {
-      const std::string location = describe_location(world_.heap_, entry.address);
+      const std::string location = describe_location(core_.map.heap, entry.address);
       std::string why = why_unknown(who, entry, words);
       const std::string left = add_edges_to_all(who, entry, words, location, graph);
       if (++told > most_told) continue;
@@ -362,8 +361,8 @@ std::string hang_report::watching(const lane& who, wait_graph& graph) {
       graph.add_unknown(*who.of, lane_bit(who), location, why);
     }
   }
-  if (world_.others_ == nullptr)
-    for (const watched& entry : words) unexplained_.push_back(describe_location(world_.heap_, entry.address));
+  if (others_ == nullptr)
+    for (const watched& entry : words) unexplained_.push_back(describe_location(core_.map.heap, entry.address));
   if (shown > most_locations) text += "    ... and " + std::to_string(shown - most_locations) + " more locations\n";
   return text;
 }
@@ -371,8 +370,8 @@ std::string hang_report::watching(const lane& who, wait_graph& graph) {
 std::string hang_report::missing_lanes(const lane& who, wait_graph& graph) const {
   if (who.state == lane_state::at_collective && who.pending.kind == operation_kind::block_barrier) {
     std::string missing;
-    for (size_t n = 0; n < world_.waves_used_; ++n) {
-      const wave& of = world_.waves_[n];
+    for (size_t n = 0; n < core_.threads.waves_used; ++n) {
+      const wave& of = core_.threads.waves[n];
       if (!of.live() || of.host || of.kernel != who.of->kernel || of.block != who.of->block) continue;
       uint64_t absent = 0;
       for (const lane* other : of.lanes)
@@ -399,9 +398,9 @@ std::string hang_report::missing_lanes(const lane& who, wait_graph& graph) const
 std::string hang_report::held_back() {
   std::string text;
   constexpr uint64_t all_lanes = ~uint64_t{0};
-  for (const launched_kernel& runs : world_.kernels_) {
-    if (world_.may_begin(runs)) continue;
-    const wave& first = world_.waves_[runs.first_wave];
+  for (const launched_kernel& runs : run_.launched().kernels()) {
+    if (run_.launched().may_begin(runs)) continue;
+    const wave& first = core_.threads.waves[runs.first_wave];
     const uint32_t waves = runs.blocks * runs.waves_per_block;
     const std::string stream =
         runs.shape.stream == 0 ? "the default stream" : "stream " + std::to_string(runs.shape.stream);
@@ -410,8 +409,8 @@ std::string hang_report::held_back() {
                 : "waves " + std::to_string(first.device_id) + " to " + std::to_string(first.device_id + waves - 1);
     text += " of " + stream +
             (waves == 1 ? " has not begun, and waits for its turn:\n" : " have not begun, and wait for their turn:\n");
-    for (size_t n = 0; n < world_.waves_used_; ++n) {
-      const wave& earlier = world_.waves_[n];
+    for (size_t n = 0; n < core_.threads.waves_used; ++n) {
+      const wave& earlier = core_.threads.waves[n];
       if ((earlier.host && !earlier.copies) || !earlier.live()) continue;
       if (std::find(runs.after.begin(), runs.after.end(), earlier.kernel) == runs.after.end()) continue;
       text += "    " + name_of(earlier) + " comes before, and has not ended\n";
@@ -425,8 +424,8 @@ std::string hang_report::held_back() {
 void hang_report::wait_for_places(const wave& waiting) {
   constexpr uint64_t all_lanes = ~uint64_t{0};
   size_t told = 0;
-  for (size_t n = 0; n < world_.waves_used_ && told < most_untouched; ++n) {
-    const wave& other = world_.waves_[n];
+  for (size_t n = 0; n < core_.threads.waves_used && told < most_untouched; ++n) {
+    const wave& other = core_.threads.waves[n];
     if (other.host || !other.live() || !other.resident || other.gpu != waiting.gpu) continue;
     graph_.add(waiting, all_lanes, other, all_lanes, "a place on the device");
     ++told;
@@ -435,11 +434,11 @@ void hang_report::wait_for_places(const wave& waiting) {
 
 // Lanes of a wave that stand alike are told together.
 void hang_report::collect() {
-  for (size_t n = 0; n < world_.waves_used_; ++n) {
-    const wave& of = world_.waves_[n];
+  for (size_t n = 0; n < core_.threads.waves_used; ++n) {
+    const wave& of = core_.threads.waves[n];
     if (!of.live()) continue;
     if (!of.resident) {
-      if (world_.may_begin(*of.runs) && ++not_started_ <= most_untouched) wait_for_places(of);
+      if (run_.launched().may_begin(*of.runs) && ++not_started_ <= most_untouched) wait_for_places(of);
       continue;
     }
     const size_t first = groups_.size();
@@ -465,7 +464,7 @@ void hang_report::collect() {
 }
 
 hang_report::order hang_report::rank_of(const lane& who) const {
-  if (&who == world_.ended_by_) return order::ends_the_run;
+  if (&who == core_.ending.ended_by) return order::ends_the_run;
   const bool for_the_end = who.state == lane_state::waiting && (who.pending.kind == operation_kind::synchronize ||
                                                                 who.pending.kind == operation_kind::join);
   return for_the_end ? order::waits_for_ends : order::others;
@@ -481,21 +480,21 @@ std::string hang_report::text(const std::string& cycle) {
   collect();
   std::string waits = held_back();
   if (const std::string told = graph_.text("  "); !told.empty()) waits = "who waits for whom:\n" + told + waits;
-  if (world_.denied_) {
-    const std::string models = world_.models_without_this_hang();
+  if (core_.phase.denied) {
+    const std::string models = run_.verdicts().models_without_this_hang();
     if (!models.empty()) waits += "progress models under which somebody would have to move: " + models + '\n';
   }
   if (not_started_ != 0)
     waits += plural(not_started_, "wave has", "waves have") + " not started: the device holds " +
-             std::to_string(world_.machine_.resident) + " at a time\n";
+             std::to_string(core_.machine.resident) + " at a time\n";
 
   // What happened comes first: where it is about what somebody did, his calls; where steps change memory for ever, those.
   size_t next = 0;
   std::string first, others;
-  if (world_.ended_by_ != nullptr && !groups_.empty() && groups_.front().rank == order::ends_the_run) {
+  if (core_.ending.ended_by != nullptr && !groups_.empty() && groups_.front().rank == order::ends_the_run) {
     first = text_of(groups_[next++]);
     others = cycle;
-  } else if (world_.verdict_ == scheduler::verdict::livelock) {
+  } else if (core_.ending.verdict == scheduler::verdict::livelock) {
     first = cycle;
   } else {
     first = std::move(waits);

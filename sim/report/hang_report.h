@@ -4,6 +4,7 @@
 #include <heddle/sim/code/source_line.h>
 #include <heddle/sim/observe/recorder.h>
 #include <heddle/sim/report/wait_graph.h>
+#include <heddle/sim/run/execution.h>
 
 #include <string>
 #include <unordered_map>
@@ -11,12 +12,11 @@
 
 namespace heddle::sim {
 
-class world;
-
 /// Reads the machine as the run left it; to be used before the next run starts, on a run that was recorded.
 class hang_report {
  public:
-  explicit hang_report(const world& of) : world_(of) {}
+  explicit hang_report(const execution& run, const other_schedules* others)
+      : run_(run), core_(run.core()), others_(others) {}
 
   /// Several lines, the first paragraph of which says what happened: who waits for whom, or the calls of who ended the run, or, of a livelock, the
   /// steps that are repeated. Behind an empty line every lane that has not ended, in groups that stand alike, with the calls that led there, what
@@ -63,7 +63,9 @@ class hang_report {
   std::string held_back();
   std::string missing_lanes(const lane& who, wait_graph& graph) const;
 
-  const world& world_;
+  const execution& run_;
+  const run_core& core_;
+  const other_schedules* others_;  ///< null: nothing is known of them
   wait_graph graph_;
   std::vector<group> groups_;
   std::vector<std::string> unexplained_;

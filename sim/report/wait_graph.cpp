@@ -26,19 +26,6 @@ std::string name_of_lanes(const wave& of, uint64_t lanes, bool all) {
 
 }  // namespace
 
-std::string lanes_in(uint64_t mask) {
-  std::string text;
-  for (uint32_t lane = 0; lane < 64; ++lane) {
-    if (((mask >> lane) & 1) == 0) continue;
-    uint32_t last = lane;
-    while (last < 63 && ((mask >> (last + 1)) & 1) != 0) ++last;
-    text += (text.empty() ? "" : ", ") + std::to_string(lane);
-    if (last > lane) text += '-' + std::to_string(last);
-    lane = last;
-  }
-  return (mask & (mask - 1)) == 0 ? "lane " + text : "lanes " + text;
-}
-
 std::string wait_graph::edge::from_name() const { return name_of_lanes(*from, from_lanes, !within_wave()); }
 std::string wait_graph::edge::to_name() const { return name_of_lanes(*to, to_lanes, !within_wave()); }
 

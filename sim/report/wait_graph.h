@@ -85,7 +85,4 @@ class wait_graph {
   std::vector<unknown_end> unknown_;
 };
 
-/// "lane 0", "lanes 0-2, 5".
-std::string lanes_in(uint64_t mask);
-
 }  // namespace heddle::sim

@@ -6,17 +6,17 @@
 #include <pthread.h>
 
 namespace runtime = heddle::sim::runtime;
+using heddle::sim::execution;
 using heddle::sim::lane;
 using heddle::sim::operation_kind;
-using heddle::sim::world;
 
 namespace {
 
 /// What a call that gives way does: the end of a turn in a loop that waits, as pause().
 void give_way(lane& self, const runtime::caller& from) {
   const runtime::entered inside(self);
-  runtime::publish(*world::instance, self, operation_kind::pause, from);
-  world::instance->pause(self, from.private_state);
+  runtime::publish(*execution::instance, self, operation_kind::pause, from);
+  execution::instance->pause(self, from.private_state);
 }
 
 }  // namespace
@@ -31,7 +31,7 @@ int __real_pthread_mutex_trylock(pthread_mutex_t* mutex);
 int __real_pthread_mutex_unlock(pthread_mutex_t* mutex);
 
 int __wrap_sched_yield() {
-  lane* const self = world::current;
+  lane* const self = execution::current;
   if (self == nullptr) return __real_sched_yield();
   give_way(*self, HEDDLE_CALLER);
   return 0;
@@ -40,29 +40,29 @@ int __wrap_sched_yield() {
 // A mutex that lanes use is the simulator's alone: to the real one all fibers would be one thread.
 
 int __wrap_pthread_mutex_lock(pthread_mutex_t* mutex) {
-  lane* const self = world::current;
+  lane* const self = execution::current;
   if (self == nullptr) return __real_pthread_mutex_lock(mutex);
   const runtime::caller from = HEDDLE_CALLER;
   const runtime::entered inside(*self);
-  return world::instance->lock_mutex(*self, mutex, runtime::kind_of(*mutex),
-                                     runtime::mutex_operation(operation_kind::lock_mutex, from));
-}
-
-int __wrap_pthread_mutex_trylock(pthread_mutex_t* mutex) {
-  lane* const self = world::current;
-  if (self == nullptr) return __real_pthread_mutex_trylock(mutex);
-  const runtime::caller from = HEDDLE_CALLER;
-  const runtime::entered inside(*self);
-  return world::instance->try_lock_mutex(*self, mutex, runtime::kind_of(*mutex),
+  return execution::instance->lock_mutex(*self, mutex, runtime::kind_of(*mutex),
                                          runtime::mutex_operation(operation_kind::lock_mutex, from));
 }
 
+int __wrap_pthread_mutex_trylock(pthread_mutex_t* mutex) {
+  lane* const self = execution::current;
+  if (self == nullptr) return __real_pthread_mutex_trylock(mutex);
+  const runtime::caller from = HEDDLE_CALLER;
+  const runtime::entered inside(*self);
+  return execution::instance->try_lock_mutex(*self, mutex, runtime::kind_of(*mutex),
+                                             runtime::mutex_operation(operation_kind::lock_mutex, from));
+}
+
 int __wrap_pthread_mutex_unlock(pthread_mutex_t* mutex) {
-  lane* const self = world::current;
+  lane* const self = execution::current;
   if (self == nullptr) return __real_pthread_mutex_unlock(mutex);
   const runtime::caller from = HEDDLE_CALLER;
   const runtime::entered inside(*self);
-  return world::instance->unlock_mutex(*self, mutex, runtime::mutex_operation(operation_kind::unlock_mutex, from));
+  return execution::instance->unlock_mutex(*self, mutex, runtime::mutex_operation(operation_kind::unlock_mutex, from));
 }
 
 // NOLINTEND(bugprone-reserved-identifier)

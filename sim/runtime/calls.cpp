@@ -1,3 +1,4 @@
+#include <heddle/sim/base/code_under_test.h>
 #include <heddle/sim/named_slots.h>
 #include <heddle/sim/requests.h>
 #include <heddle/sim/runtime/calls.h>
@@ -15,11 +16,11 @@ namespace {
 
 /// The calling lane; what is asked for has no meaning outside of a run.
 lane& caller_lane(const char* what) {
-  if (world::current == nullptr) {
+  if (execution::current == nullptr) {
     std::fprintf(stderr, "heddle: sim::%s is called outside of a simulated run\n", what);
     std::abort();
   }
-  return *world::current;
+  return *execution::current;
 }
 
 operation collective_operation(operation_kind kind, uint64_t mask, const caller& from) {
@@ -29,10 +30,10 @@ operation collective_operation(operation_kind kind, uint64_t mask, const caller&
 }
 
 /// What heddle's own objects do for a lane is not the lane's doing.
-void* look_away() { return std::exchange(world::current, nullptr); }
+void* look_away() { return std::exchange(execution::current, nullptr); }
 void look_again(void* looked_away) {
   auto* const self = static_cast<lane*>(looked_away);
-  world::current = self;
+  execution::current = self;
   if (self != nullptr && self->is_explored) [[unlikely]]
     clear_dead_stack();
 }
@@ -50,7 +51,7 @@ uint64_t lane_mask() {
   const caller from = HEDDLE_CALLER;
   lane& self = caller_lane("target");
   const entered inside(self);
-  return world::instance->active_mask(self, make_operation(operation_kind::active_mask, nullptr, 0, from));
+  return execution::instance->active_mask(self, make_operation(operation_kind::active_mask, nullptr, 0, from));
 }
 
 uint32_t lane_id() { return caller_lane("target").index; }
@@ -70,7 +71,7 @@ uint64_t broadcast(uint64_t mask, uint64_t value) {
   lane& self = caller_lane("target");
   if (self.is_host()) return value;
   const entered inside(self);
-  return world::instance->collective(self, collective_operation(operation_kind::broadcast, mask, from), value);
+  return execution::instance->collective(self, collective_operation(operation_kind::broadcast, mask, from), value);
 }
 
 uint64_t ballot(uint64_t mask, bool predicate) {
@@ -78,7 +79,8 @@ uint64_t ballot(uint64_t mask, bool predicate) {
   lane& self = caller_lane("target");
   if (self.is_host()) return predicate ? mask : 0;
   const entered inside(self);
-  return world::instance->collective(self, collective_operation(operation_kind::ballot, mask, from), predicate ? 1 : 0);
+  return execution::instance->collective(self, collective_operation(operation_kind::ballot, mask, from),
+                                         predicate ? 1 : 0);
 }
 
 void sync_lanes(uint64_t mask) {
@@ -86,7 +88,7 @@ void sync_lanes(uint64_t mask) {
   lane& self = caller_lane("target");
   if (self.is_host()) return;
   const entered inside(self);
-  world::instance->collective(self, collective_operation(operation_kind::sync_lanes, mask, from), 0);
+  execution::instance->collective(self, collective_operation(operation_kind::sync_lanes, mask, from), 0);
 }
 
 // -- memory ------------------------------------------------------------------------------------------------------------------------
@@ -123,11 +125,11 @@ uint32_t wave_id() {
 
 void pause() {
   const caller from = HEDDLE_CALLER;
-  lane* const self = world::current;
+  lane* const self = execution::current;
   if (self == nullptr) return;
   const entered inside(*self);
-  publish(*world::instance, *self, operation_kind::pause, from);
-  world::instance->pause(*self, from.private_state);
+  publish(*execution::instance, *self, operation_kind::pause, from);
+  execution::instance->pause(*self, from.private_state);
 }
 
 void notify(doorbell* bell) {
@@ -135,9 +137,9 @@ void notify(doorbell* bell) {
   lane* const self = observed_atomic(bell);
   doorbell_line::fate fate;
   if (self != nullptr) {
-    world& here = *world::instance;
+    execution& here = *execution::instance;
     const entered inside(*self);
-    fate = here.fate_of_ring(*self, bell);
+    fate = here.rings().fate_of(*self, bell);
     if (fate.counts_now == 0) {
       publish_access(here, *self, operation_kind::notify, bell, sizeof *bell, memory_order::release, scope::system,
                      from);
@@ -156,7 +158,7 @@ void wait(doorbell* bell, doorbell seen, uint64_t timeout_ns) {
   lane& self = caller_lane("target");
   const entered inside(self);
   const hidden_operands hidden(self, as_operand(bell), seen, timeout_ns);
-  world& here = *world::instance;
+  execution& here = *execution::instance;
   publish_access(here, self, operation_kind::wait, bell, sizeof *bell, memory_order::acquire, scope::system, from);
   take_turn(here, self);
   late_memory* const late = here.late();
@@ -166,7 +168,7 @@ void wait(doorbell* bell, doorbell seen, uint64_t timeout_ns) {
   // A wait that can time out is one more turn of the loop around it: it ends when anything that the loop has read changes, be it
   // late. Without a time-out only the bell ends it, and running the loop again would hide a ring that was lost.
   if (timeout_ns == no_timeout) self.reads.clear();
-  here.has_read(self, bell, sizeof *bell, count);
+  here.waiting().has_read(self, bell, sizeof *bell, count);
   self.in_same_call = true;
   here.finish_plain_store(self);
   here.pause(self, timeout_ns == no_timeout ? nullptr : from.private_state);
@@ -175,58 +177,58 @@ void wait(doorbell* bell, doorbell seen, uint64_t timeout_ns) {
 
 void trap(fault why, const char* message) {
   const caller from = HEDDLE_CALLER;
-  if (world::current == nullptr) {
+  if (execution::current == nullptr) {
     std::fprintf(stderr, "heddle: %s\n", message);
     std::abort();
   }
-  lane& self = *world::current;
+  lane& self = *execution::current;
   const entered inside(self);
-  world& here = *world::instance;
+  execution& here = *execution::instance;
   here.finish_plain_store(self);
   self.pending = make_operation(operation_kind::none, nullptr, 0, from);
-  here.end(self, why == fault::protocol ? scheduler::verdict::protocol : scheduler::verdict::assertion, message);
+  here.core().end(self, why == fault::protocol ? scheduler::verdict::protocol : scheduler::verdict::assertion, message);
 }
 
-bool is_device() { return world::current != nullptr && !world::current->is_host(); }
+bool is_device() { return execution::current != nullptr && !execution::current->is_host(); }
 
 // -- the device --------------------------------------------------------------------------------------------------------------------
 
-uint32_t device_count() { return world::instance == nullptr ? 1 : world::instance->devices().gpus(); }
+uint32_t device_count() { return execution::instance == nullptr ? 1 : execution::instance->memory().devices().gpus(); }
 
 uint32_t default_stream_of(uint32_t device) {
-  return world::instance == nullptr ? 0 : world::instance->devices()[device].stream;
+  return execution::instance == nullptr ? 0 : execution::instance->memory().devices()[device].stream;
 }
 
 result<uint32_t> unify(std::span<const uint32_t> devices) {
   const entered inside(caller_lane("device"));
-  return world::instance->unify(devices);
+  return execution::instance->launched().unify(devices);
 }
 
 device_memory memory_of(uint32_t device) {
   const entered inside(caller_lane("device"));
-  return world::instance->memory_of(device);
+  return execution::instance->memory().memory_of(device);
 }
 
 result<uint32_t> open_process(uint32_t device) {
   const entered inside(caller_lane("device"));
-  return world::instance->open_process(device);
+  return execution::instance->launched().open_process(device);
 }
 
 result<void> check_copy(uint32_t device, const void* to, const void* from, size_t size_bytes) {
-  if (world::current == nullptr) return {};
-  const entered inside(*world::current);
-  result<void> mine = world::instance->check_process("copy", device, to, size_bytes);
-  return mine ? world::instance->check_process("copy", device, from, size_bytes) : mine;
+  if (execution::current == nullptr) return {};
+  const entered inside(*execution::current);
+  result<void> mine = execution::instance->memory().check_process("copy", device, to, size_bytes);
+  return mine ? execution::instance->memory().check_process("copy", device, from, size_bytes) : mine;
 }
 
 result<device_page> page_of(uint32_t device, const void* address) {
   const entered inside(caller_lane("device"));
-  return world::instance->page_of(device, address);
+  return execution::instance->memory().page_of(device, address);
 }
 
 result<void*> at(uint32_t device, uint64_t address) {
   const entered inside(caller_lane("device"));
-  return world::instance->at(device, address);
+  return execution::instance->memory().at(device, address);
 }
 
 void* allocate(size_t size_bytes, bool on_device, const char* name, uint32_t device, const void* owner) {
@@ -234,8 +236,13 @@ void* allocate(size_t size_bytes, bool on_device, const char* name, uint32_t dev
   lane& self = caller_lane("device");
   const driver_call called(self, from);
   const entered inside(self);
-  return world::instance->allocate(self, size_bytes, on_device ? memory_kind::device : memory_kind::shared, name,
-                                   device, owner, make_operation(operation_kind::none, nullptr, 0, from));
+  return execution::instance->memory().allocate(self,
+                                                {.size_bytes = size_bytes,
+                                                 .kind = on_device ? memory_kind::device : memory_kind::shared,
+                                                 .name = name,
+                                                 .device = device,
+                                                 .owner = owner},
+                                                make_operation(operation_kind::none, nullptr, 0, from));
 }
 
 void* try_allocate(size_t size_bytes, bool on_device, const char* name, uint32_t device, const void* owner,
@@ -244,15 +251,20 @@ void* try_allocate(size_t size_bytes, bool on_device, const char* name, uint32_t
   lane& self = caller_lane("device");
   const driver_call called(self, from);
   const entered inside(self);
-  return world::instance->try_allocate(self, size_bytes, on_device ? memory_kind::device : memory_kind::shared, name,
-                                       device, owner, moves);
+  return execution::instance->memory().try_allocate(self,
+                                                    {.size_bytes = size_bytes,
+                                                     .kind = on_device ? memory_kind::device : memory_kind::shared,
+                                                     .name = name,
+                                                     .device = device,
+                                                     .owner = owner,
+                                                     .moves = moves});
 }
 
 void device_ends(const void* owner) {
-  lane* const self = world::current;
+  lane* const self = execution::current;
   if (self == nullptr) return;
   const entered inside(*self);
-  world::instance->release_all_of(*self, owner);
+  execution::instance->release_all_of(*self, owner);
 }
 
 void release(void* pointer, uint32_t device) {
@@ -262,8 +274,8 @@ void release(void* pointer, uint32_t device) {
   const driver_call called(self, from);
   const entered inside(self);
   const operation how = make_operation(operation_kind::none, nullptr, 0, from);
-  world::instance->require_process(self, "free", device, pointer, 1, how);
-  world::instance->release(self, pointer, how);
+  execution::instance->memory().require_process(self, "free", device, pointer, 1, how);
+  execution::instance->release(self, pointer, how);
 }
 
 namespace {
@@ -276,16 +288,16 @@ void check_range(operation_kind kind, const void* address, size_t size_bytes, co
   lane* const self = observed(address);
   if (self == nullptr) return;
   const entered inside(*self);
-  publish_access(*world::instance, *self, kind, address, size_bytes, memory_order::relaxed, scope::system, from);
-  world::instance->check_access(*self);
+  publish_access(*execution::instance, *self, kind, address, size_bytes, memory_order::relaxed, scope::system, from);
+  execution::instance->check_access(*self);
 }
 
 /// Where a copy finds a byte of device memory, when that is not where kernels have stored it.
 std::byte* past_caches(const void* address) {
-  world& here = *world::instance;
-  if (!here.unflushed().on()) return nullptr;
-  const entered inside(*world::current);
-  return here.unflushed().found_by_copy(here.memory(), address);
+  execution& here = *execution::instance;
+  if (!here.memory().unflushed().on()) return nullptr;
+  const entered inside(*execution::current);
+  return here.memory().unflushed().found_by_copy(here.core().map.heap, address);
 }
 
 /// Each aligned word whole, as by a relaxed access of system scope; from either end, because no engine promises an order. The thread
@@ -305,10 +317,10 @@ void copy_by_word(std::byte* to, const std::byte* from_memory, size_t size_bytes
   while (misaligned % word_bytes != 0) word_bytes /= 2;
   const size_t words = size_bytes / word_bytes;
   bool from_the_end = false;
-  if (words > 1 && world::instance->is_open()) {
-    lane& self = *world::current;
+  if (words > 1 && execution::instance->core().phase.is_open()) {
+    lane& self = *execution::current;
     const entered inside(self);
-    from_the_end = world::instance->pick(self, 2, scheduler::choice_kind::visible) != 0;
+    from_the_end = execution::instance->core().pick(self, 2, scheduler::choice_kind::visible) != 0;
     if (from_the_end) self.call[2] |= uint64_t{1} << 63;
   }
   for (size_t n = 0; n < words; ++n) copy_word((from_the_end ? words - 1 - n : n) * word_bytes, word_bytes);
@@ -321,7 +333,7 @@ void copy_by_word(std::byte* to, const std::byte* from_memory, size_t size_bytes
 }
 
 void copy_bytes(void* to, const void* from_memory, size_t size_bytes, const caller& from) {
-  if (world::current->is_host() && size_bytes <= copied_by_word_bytes)
+  if (execution::current->is_host() && size_bytes <= copied_by_word_bytes)
     return copy_by_word(static_cast<std::byte*>(to), static_cast<const std::byte*>(from_memory), size_bytes, from);
   plain_read(from_memory, size_bytes, from);
   const same_call more(from_memory);
@@ -336,7 +348,7 @@ void copy_bytes(void* to, const void* from_memory, size_t size_bytes, const call
 /// Marks the time of a copy, where virtual time is kept.
 class timed_copy {
  public:
-  timed_copy(const lane& who, size_t size_bytes) : time_(world::instance->timed()), who_(who) {
+  timed_copy(const lane& who, size_t size_bytes) : time_(execution::instance->timed()), who_(who) {
     if (time_ != nullptr) time_->copy_begins(who, size_bytes);
   }
   ~timed_copy() {
@@ -355,10 +367,10 @@ void copy_pieces(void* to, const void* from_memory, size_t size_bytes, const cal
   const auto copy_piece = [&](size_t at, size_t piece) {
     copy_bytes(static_cast<std::byte*>(to) + at, static_cast<const std::byte*>(from_memory) + at, piece, from);
   };
-  lane& self = *world::current;
-  world& here = *world::instance;
+  lane& self = *execution::current;
+  execution& here = *execution::instance;
   const timed_copy timed(self, size_bytes);
-  if (!here.devices().places_memory()) return copy_piece(0, size_bytes);
+  if (!here.memory().devices().places_memory()) return copy_piece(0, size_bytes);
   // Not more than a unified device has GPUs, on both sides; the last one takes what is left.
   std::array<std::pair<size_t, size_t>, size_t{2} * device_set::most_gpus> pieces;
   uint32_t count = 0;
@@ -366,14 +378,14 @@ void copy_pieces(void* to, const void* from_memory, size_t size_bytes, const cal
     const entered inside(self);
     for (size_t at = 0; at < size_bytes; at += pieces[count++].second) {
       const bool is_last = count + 1 == pieces.size();
-      pieces[count] = {at, is_last ? size_bytes - at : here.piece_of_copy(to, from_memory, at, size_bytes)};
+      pieces[count] = {at, is_last ? size_bytes - at : here.memory().piece_of_copy(to, from_memory, at, size_bytes)};
     }
   }
   while (count != 0) {
     uint32_t next = 0;
-    if (count > 1 && here.is_open()) {
+    if (count > 1 && here.core().phase.is_open()) {
       const entered inside(self);
-      next = here.pick(self, count, scheduler::choice_kind::visible);
+      next = here.core().pick(self, count, scheduler::choice_kind::visible);
       // What is left to do is nowhere but in this frame.
       self.call[2] = self.call[2] * pieces.size() + next + 1;
     }
@@ -387,14 +399,14 @@ void copy_pieces(void* to, const void* from_memory, size_t size_bytes, const cal
 /// The engine of one copy, from its beginning to its end.
 void perform_copy(void* body) {
   const stream_copy& what = *static_cast<const stream_copy*>(body);
-  lane& self = *world::current;
+  lane& self = *execution::current;
   // Nobody has called this: what it does is told as done where the stream was given it.
   void* const no_frame[2] = {nullptr, nullptr};
   const caller from = {what.place, no_frame, reinterpret_cast<const std::byte*>(no_frame)};
   const hidden_operands hidden(self, as_operand(what.to), as_operand(what.from), what.size_bytes);
   {
     const entered inside(self);
-    world::instance->begin_copy(self, make_operation(operation_kind::synchronize, nullptr, 0, from));
+    execution::instance->begin_copy(self, make_operation(operation_kind::synchronize, nullptr, 0, from));
   }
   copy_pieces(what.to, what.from, what.size_bytes, from);
 }
@@ -403,18 +415,18 @@ void perform_copy(void* body) {
 
 void copy(void* to, const void* from_memory, size_t size_bytes, uint32_t device) {
   const caller from = HEDDLE_CALLER;
-  if (world::current == nullptr) {
+  if (execution::current == nullptr) {
     std::memmove(to, from_memory, size_bytes);
     return;
   }
-  const driver_call called(*world::current, from);
-  const hidden_operands hidden(*world::current, as_operand(to), as_operand(from_memory), size_bytes);
-  if (world::instance->devices().has_several_processes()) {
-    lane& self = *world::current;
+  const driver_call called(*execution::current, from);
+  const hidden_operands hidden(*execution::current, as_operand(to), as_operand(from_memory), size_bytes);
+  if (execution::instance->memory().devices().has_several_processes()) {
+    lane& self = *execution::current;
     const entered inside(self);
     const operation how = make_operation(operation_kind::none, nullptr, 0, from);
     for (const void* const side : {static_cast<const void*>(to), from_memory})
-      world::instance->require_process(self, "copy", device, side, size_bytes, how);
+      execution::instance->memory().require_process(self, "copy", device, side, size_bytes, how);
   }
   copy_pieces(to, from_memory, size_bytes, from);
 }
@@ -426,46 +438,48 @@ void copy_in_stream(void* to, const void* from_memory, size_t size_bytes, uint32
   const driver_call called(self, from, driver_call::kind::launch);
   const entered inside(self);
   const hidden_operands hidden(self, as_operand(to), as_operand(from_memory), uint64_t{stream} << 48 | size_bytes);
-  world::instance->copy_in_stream(self, {.to = to, .from = from_memory, .size_bytes = size_bytes, .place = from.place},
-                                  stream, engine, make_operation(operation_kind::copy, nullptr, 0, from));
+  execution::instance->copy_in_stream(self,
+                                      {.to = to, .from = from_memory, .size_bytes = size_bytes, .place = from.place},
+                                      stream, engine, make_operation(operation_kind::copy, nullptr, 0, from));
 }
 
 void map_cached(void* memory) {
   const caller from = HEDDLE_CALLER;
   lane& self = caller_lane("map_cached");
   const entered inside(self);
-  world::instance->map_cached(self, memory, make_operation(operation_kind::none, nullptr, 0, from));
+  execution::instance->map_cached(self, memory, make_operation(operation_kind::none, nullptr, 0, from));
 }
 
 void name_slots(const named_slots& where) {
-  if (world::current != nullptr) world::instance->name_slots(where);
+  if (execution::current == nullptr) return;
+  if (recorder* const record = execution::instance->core().observers.recorder.get()) record->name(where);
 }
 
 void call_begins() {
-  if (world::current == nullptr || world::instance->timed() == nullptr) return;
-  lane& self = *world::current;
+  if (execution::current == nullptr || execution::instance->timed() == nullptr) return;
+  lane& self = *execution::current;
   const entered inside(self);
-  world::instance->timed()->call_begins(self);
+  execution::instance->timed()->call_begins(self);
 }
 
 void call_ends(bool answered) {
-  if (world::current == nullptr || world::instance->timed() == nullptr) return;
-  lane& self = *world::current;
+  if (execution::current == nullptr || execution::instance->timed() == nullptr) return;
+  lane& self = *execution::current;
   const entered inside(self);
-  world::instance->timed()->call_ends(self, answered);
+  execution::instance->timed()->call_ends(self, answered);
 }
 
 void request_made(uint64_t id) {
   lane& self = caller_lane("request_made");
   const entered inside(self);
-  world::instance->request_made(self, id);
+  execution::instance->request_made(self, id);
 }
 
 void request_served(uint64_t id) {
   const caller from = HEDDLE_CALLER;
   lane& self = caller_lane("request_served");
   const entered inside(self);
-  world::instance->request_served(self, id, make_operation(operation_kind::none, nullptr, 0, from));
+  execution::instance->request_served(self, id, make_operation(operation_kind::none, nullptr, 0, from));
 }
 
 void launch(const launch_shape& shape, const fiber_body& kernel, const void* bytes, uint32_t stream) {
@@ -483,7 +497,7 @@ void launch(const launch_shape& shape, const fiber_body& kernel, const void* byt
       .wave_lanes = shape.lanes,
       .stream = stream,
   };
-  world::instance->launch(self, grid, kernel, bytes, make_operation(operation_kind::launch, nullptr, 0, from));
+  execution::instance->launch(self, grid, kernel, bytes, make_operation(operation_kind::launch, nullptr, 0, from));
 }
 
 bool query(uint32_t device) {
@@ -491,13 +505,13 @@ bool query(uint32_t device) {
   lane& self = caller_lane("device");
   const entered inside(self);
   const hidden_operands hidden(self);
-  world& here = *world::instance;
+  execution& here = *execution::instance;
   here.step(self, make_operation(operation_kind::query, nullptr, 0, from));
-  const uint64_t& running = here.kernels_running(device);
+  const uint64_t& running = here.launched().running(device);
   self.called = true;
   self.reads.add(&running, sizeof running, running);
   here.performed(self, running);
-  if (running == 0) here.acquire_kernels(self, device);
+  if (running == 0) here.launched().acquire_kernels(self, device);
   return running == 0;
 }
 
@@ -507,11 +521,11 @@ void synchronize(uint32_t device) {
   const driver_call called(self, from, driver_call::kind::wait);
   const entered inside(self);
   const hidden_operands hidden(self);
-  world& here = *world::instance;
+  execution& here = *execution::instance;
   here.require_host(self, "synchronize()", make_operation(operation_kind::synchronize, nullptr, 0, from));
   publish(here, self, operation_kind::synchronize, from);
-  here.wait_for(self, here.kernels_running(device), 0);
-  here.acquire_kernels(self, device);
+  here.wait_for(self, here.launched().running(device), 0);
+  here.launched().acquire_kernels(self, device);
 }
 
 bool begin_on_clear_stacks() { return begins_on_clear_stacks = true; }
@@ -521,9 +535,9 @@ const wave* spawn_host(const char* name, const fiber_body& body, void* function)
   lane& self = caller_lane("device");
   const entered inside(self);
   const hidden_operands hidden(self, as_operand(name), as_operand(function));
-  world::instance->require_host(self, "spawn_host()", make_operation(operation_kind::spawn, nullptr, 0, from));
-  publish(*world::instance, self, operation_kind::spawn, from);
-  return &world::instance->spawn_host(self, name, body, function);
+  execution::instance->require_host(self, "spawn_host()", make_operation(operation_kind::spawn, nullptr, 0, from));
+  publish(*execution::instance, self, operation_kind::spawn, from);
+  return &execution::instance->spawn_host(self, name, body, function);
 }
 
 void join(const wave* thread) {
@@ -531,7 +545,7 @@ void join(const wave* thread) {
   lane& self = caller_lane("device");
   const entered inside(self);
   const hidden_operands hidden(self, as_operand(thread));
-  world& here = *world::instance;
+  execution& here = *execution::instance;
   publish(here, self, operation_kind::join, from);
   here.wait_for(self, thread->ended, 1);
   if (late_memory* const late = here.late()) late->acquire_object(self, &thread->ended);

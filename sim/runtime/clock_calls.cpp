@@ -12,10 +12,10 @@
 #include <cstdint>
 
 namespace runtime = heddle::sim::runtime;
+using heddle::sim::execution;
 using heddle::sim::lane;
 using heddle::sim::operation;
 using heddle::sim::operation_kind;
-using heddle::sim::world;
 
 extern "C" {
 // NOLINTBEGIN(bugprone-reserved-identifier): the linker chose the names
@@ -81,9 +81,9 @@ uint64_t moment_of(clockid_t clock, const timespec& until) {
 /// What the clock shows now. A step.
 uint64_t look_at(clockid_t clock, lane& self, const runtime::caller& from) {
   const runtime::entered inside(self);
-  world& here = *world::instance;
+  execution& here = *execution::instance;
   here.step(self, runtime::make_operation(operation_kind::clock, nullptr, 0, from));
-  const uint64_t now = here.pass_time(self);
+  const uint64_t now = here.core().clock.read(self, here.core().history.steps);
   here.performed(self, now);
   return start_of(clock) + now;
 }
@@ -91,8 +91,8 @@ uint64_t look_at(clockid_t clock, lane& self, const runtime::caller& from) {
 /// The end of a turn in a loop that waits, as pause(): how long a sleep lasts is for the schedule to choose, but it lasts as long as it says.
 void sleep_for(lane& self, uint64_t ns, const runtime::caller& from) {
   const runtime::entered inside(self);
-  world& here = *world::instance;
-  here.let_time_pass(ns);
+  execution& here = *execution::instance;
+  here.core().clock.pass(ns);
   runtime::publish(here, self, operation_kind::pause, from);
   here.pause(self, from.private_state);
 }
@@ -102,27 +102,27 @@ int wait_until(lane& self, const pthread_cond_t* condition, const pthread_mutex_
                const runtime::caller& from) {
   const runtime::hidden_operands hidden(self, runtime::as_operand(condition), runtime::as_operand(mutex), moment);
   const runtime::entered inside(self);
-  world& here = *world::instance;
+  execution& here = *execution::instance;
   here.finish_plain_store(self);
   if (const int wrong = here.unlock_mutex(self, mutex, runtime::mutex_operation(operation_kind::unlock_mutex, from)))
     return wrong;
   const bool notified =
       here.wait_for_notice(self, condition, from.private_state, runtime::mutex_operation(operation_kind::pause, from));
-  if (!notified) here.let_time_pass_until(moment);
+  if (!notified) here.core().clock.pass_until(moment);
   here.lock_mutex(self, mutex, runtime::kind_of(*mutex), runtime::mutex_operation(operation_kind::lock_mutex, from));
   return notified ? 0 : ETIMEDOUT;
 }
 
 void notify(lane& self, const void* condition) {
   const runtime::entered inside(self);
-  world::instance->finish_plain_store(self);
-  world::instance->notice(self, condition);
+  execution::instance->finish_plain_store(self);
+  execution::instance->notice(self, condition);
 }
 
 int lock_until(lane& self, const pthread_mutex_t* mutex, uint64_t moment, const runtime::caller& from) {
   const runtime::hidden_operands hidden(self, runtime::as_operand(mutex), moment);
   const runtime::entered inside(self);
-  world& here = *world::instance;
+  execution& here = *execution::instance;
   const operation how = runtime::mutex_operation(operation_kind::lock_mutex, from);
   int busy = here.try_lock_mutex(self, mutex, runtime::kind_of(*mutex), how);
   if (busy == EBUSY) {
@@ -131,7 +131,7 @@ int lock_until(lane& self, const pthread_mutex_t* mutex, uint64_t moment, const 
     busy = here.try_lock_mutex(self, mutex, runtime::kind_of(*mutex), how);
   }
   if (busy != EBUSY) return busy;
-  here.let_time_pass_until(moment);
+  here.core().clock.pass_until(moment);
   return ETIMEDOUT;
 }
 
@@ -144,14 +144,14 @@ extern "C" {
 // -- clocks ------------------------------------------------------------------------------------------------------------------------
 
 int __wrap_clock_gettime(clockid_t clock, timespec* now) {
-  lane* const self = world::current;
+  lane* const self = execution::current;
   if (self == nullptr || clock < 0) return __real_clock_gettime(clock, now);
   *now = as_timespec(look_at(clock, *self, HEDDLE_CALLER));
   return 0;
 }
 
 int __wrap_gettimeofday(timeval* now, void* zone) {
-  lane* const self = world::current;
+  lane* const self = execution::current;
   if (self == nullptr) return __real_gettimeofday(now, zone);
   const uint64_t at = look_at(CLOCK_REALTIME, *self, HEDDLE_CALLER);
   now->tv_sec = static_cast<time_t>(at / ns_per_second);
@@ -160,7 +160,7 @@ int __wrap_gettimeofday(timeval* now, void* zone) {
 }
 
 time_t __wrap_time(time_t* now) {
-  lane* const self = world::current;
+  lane* const self = execution::current;
   if (self == nullptr) return __real_time(now);
   const auto at = static_cast<time_t>(look_at(CLOCK_REALTIME, *self, HEDDLE_CALLER) / ns_per_second);
   if (now != nullptr) *now = at;
@@ -168,14 +168,14 @@ time_t __wrap_time(time_t* now) {
 }
 
 clock_t __wrap_clock() {
-  lane* const self = world::current;
+  lane* const self = execution::current;
   if (self == nullptr) return __real_clock();
   constexpr uint64_t ns_per_tick = ns_per_second / CLOCKS_PER_SEC;
   return static_cast<clock_t>(look_at(CLOCK_PROCESS_CPUTIME_ID, *self, HEDDLE_CALLER) / ns_per_tick);
 }
 
 int __wrap_timespec_get(timespec* now, int base) {
-  lane* const self = world::current;
+  lane* const self = execution::current;
   if (self == nullptr || base != TIME_UTC) return __real_timespec_get(now, base);
   *now = as_timespec(look_at(CLOCK_REALTIME, *self, HEDDLE_CALLER));
   return base;
@@ -184,13 +184,13 @@ int __wrap_timespec_get(timespec* now, int base) {
 // std::chrono::steady_clock::now() and that of system_clock, which the C++ library defines.
 
 int64_t __wrap__ZNSt6chrono3_V212steady_clock3nowEv() {
-  lane* const self = world::current;
+  lane* const self = execution::current;
   if (self == nullptr) return __real__ZNSt6chrono3_V212steady_clock3nowEv();
   return static_cast<int64_t>(look_at(CLOCK_MONOTONIC, *self, HEDDLE_CALLER));
 }
 
 int64_t __wrap__ZNSt6chrono3_V212system_clock3nowEv() {
-  lane* const self = world::current;
+  lane* const self = execution::current;
   if (self == nullptr) return __real__ZNSt6chrono3_V212system_clock3nowEv();
   return static_cast<int64_t>(look_at(CLOCK_REALTIME, *self, HEDDLE_CALLER));
 }
@@ -198,20 +198,20 @@ int64_t __wrap__ZNSt6chrono3_V212system_clock3nowEv() {
 // -- sleeps ------------------------------------------------------------------------------------------------------------------------
 
 int __wrap_nanosleep(const timespec* time, timespec* left) {
-  lane* const self = world::current;
+  lane* const self = execution::current;
   if (self == nullptr) return __real_nanosleep(time, left);
   sleep_for(*self, in_ns(*time), HEDDLE_CALLER);
   return 0;
 }
 
 int __wrap_clock_nanosleep(clockid_t clock, int flags, const timespec* time, timespec* left) {
-  lane* const self = world::current;
+  lane* const self = execution::current;
   if (self == nullptr) return __real_clock_nanosleep(clock, flags, time, left);
   const runtime::caller from = HEDDLE_CALLER;
   if ((flags & TIMER_ABSTIME) != 0) {
     {
       const runtime::entered inside(*self);
-      world::instance->let_time_pass_until(moment_of(clock, *time));
+      execution::instance->core().clock.pass_until(moment_of(clock, *time));
     }
     sleep_for(*self, 0, from);
   } else {
@@ -221,14 +221,14 @@ int __wrap_clock_nanosleep(clockid_t clock, int flags, const timespec* time, tim
 }
 
 int __wrap_usleep(useconds_t microseconds) {
-  lane* const self = world::current;
+  lane* const self = execution::current;
   if (self == nullptr) return __real_usleep(microseconds);
   sleep_for(*self, uint64_t{microseconds} * 1000, HEDDLE_CALLER);
   return 0;
 }
 
 unsigned __wrap_sleep(unsigned seconds) {
-  lane* const self = world::current;
+  lane* const self = execution::current;
   if (self == nullptr) return __real_sleep(seconds);
   sleep_for(*self, seconds * ns_per_second, HEDDLE_CALLER);
   return 0;
@@ -237,27 +237,27 @@ unsigned __wrap_sleep(unsigned seconds) {
 // -- waits with a time-out ---------------------------------------------------------------------------------------------------------
 
 int __wrap_pthread_cond_timedwait(pthread_cond_t* condition, pthread_mutex_t* mutex, const timespec* until) {
-  lane* const self = world::current;
+  lane* const self = execution::current;
   if (self == nullptr) return __real_pthread_cond_timedwait(condition, mutex, until);
   return wait_until(*self, condition, mutex, moment_of(CLOCK_REALTIME, *until), HEDDLE_CALLER);
 }
 
 int __wrap_pthread_cond_clockwait(pthread_cond_t* condition, pthread_mutex_t* mutex, clockid_t clock,
                                   const timespec* until) {
-  lane* const self = world::current;
+  lane* const self = execution::current;
   if (self == nullptr) return __real_pthread_cond_clockwait(condition, mutex, clock, until);
   return wait_until(*self, condition, mutex, moment_of(clock, *until), HEDDLE_CALLER);
 }
 
 int __wrap_pthread_cond_signal(pthread_cond_t* condition) {
-  lane* const self = world::current;
+  lane* const self = execution::current;
   if (self == nullptr) return __real_pthread_cond_signal(condition);
   notify(*self, condition);
   return 0;
 }
 
 int __wrap_pthread_cond_broadcast(pthread_cond_t* condition) {
-  lane* const self = world::current;
+  lane* const self = execution::current;
   if (self == nullptr) return __real_pthread_cond_broadcast(condition);
   notify(*self, condition);
   return 0;
@@ -266,25 +266,25 @@ int __wrap_pthread_cond_broadcast(pthread_cond_t* condition) {
 // std::condition_variable begins with the one of the C library.
 
 void __wrap__ZNSt18condition_variable10notify_oneEv(void* condition) {
-  lane* const self = world::current;
+  lane* const self = execution::current;
   if (self == nullptr) return __real__ZNSt18condition_variable10notify_oneEv(condition);
   notify(*self, condition);
 }
 
 void __wrap__ZNSt18condition_variable10notify_allEv(void* condition) {
-  lane* const self = world::current;
+  lane* const self = execution::current;
   if (self == nullptr) return __real__ZNSt18condition_variable10notify_allEv(condition);
   notify(*self, condition);
 }
 
 int __wrap_pthread_mutex_timedlock(pthread_mutex_t* mutex, const timespec* until) {
-  lane* const self = world::current;
+  lane* const self = execution::current;
   if (self == nullptr) return __real_pthread_mutex_timedlock(mutex, until);
   return lock_until(*self, mutex, moment_of(CLOCK_REALTIME, *until), HEDDLE_CALLER);
 }
 
 int __wrap_pthread_mutex_clocklock(pthread_mutex_t* mutex, clockid_t clock, const timespec* until) {
-  lane* const self = world::current;
+  lane* const self = execution::current;
   if (self == nullptr) return __real_pthread_mutex_clocklock(mutex, clock, until);
   return lock_until(*self, mutex, moment_of(clock, *until), HEDDLE_CALLER);
 }

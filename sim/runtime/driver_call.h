@@ -15,18 +15,19 @@ class driver_call {
   };
 
   driver_call(lane& self, const caller& from, kind what = kind::work) : self_(self), from_(from) {
-    const driver_calls how = world::instance->machine().driver;
+    const driver_calls how = execution::instance->machine().driver;
     // What only waits for the device has nothing to add.
     waits_ = how != driver_calls::free && self.is_host() && !(how == driver_calls::idle && what == kind::wait);
     if (!waits_) return;
     const entered inside(self_);
     const hidden_operands hidden(self_, static_cast<uint64_t>(what));
-    world::instance->enter_driver(self_, what == kind::launch, make_operation(operation_kind::none, nullptr, 0, from_));
+    execution::instance->enter_driver(self_, what == kind::launch,
+                                      make_operation(operation_kind::none, nullptr, 0, from_));
   }
   ~driver_call() {
     if (!waits_) return;
     const entered inside(self_);
-    world::instance->leave_driver(self_, make_operation(operation_kind::none, nullptr, 0, from_));
+    execution::instance->leave_driver(self_, make_operation(operation_kind::none, nullptr, 0, from_));
   }
   driver_call(const driver_call&) = delete;
   driver_call& operator=(const driver_call&) = delete;

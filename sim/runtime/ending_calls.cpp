@@ -9,8 +9,8 @@
 
 namespace runtime = heddle::sim::runtime;
 using heddle::scheduler::verdict;
+using heddle::sim::execution;
 using heddle::sim::lane;
-using heddle::sim::world;
 
 namespace {
 
@@ -41,50 +41,50 @@ int __real_raise(int signal);
 
 [[noreturn]] void __wrap___assert_fail(const char* assertion, const char* file, unsigned int line,
                                        const char* function) {
-  lane* const self = world::current;
+  lane* const self = execution::current;
   if (self == nullptr) __real___assert_fail(assertion, file, line, function);
   runtime::refuse(*self, verdict::assertion, std::string("assert(") + assertion + ")", HEDDLE_CALLER);
 }
 
 [[noreturn]] void __wrap_exit(int status) {
-  lane* const self = world::current;
+  lane* const self = execution::current;
   if (self == nullptr) __real_exit(status);
   runtime::refuse(*self, verdict::assertion, "exit(" + std::to_string(status) + ") is called", HEDDLE_CALLER);
 }
 
 [[noreturn]] void __wrap__exit(int status) {
-  lane* const self = world::current;
+  lane* const self = execution::current;
   if (self == nullptr) __real__exit(status);
   crash(*self, "_exit(" + std::to_string(status) + ")", HEDDLE_CALLER);
 }
 
 [[noreturn]] void __wrap__Exit(int status) {
-  lane* const self = world::current;
+  lane* const self = execution::current;
   if (self == nullptr) __real__Exit(status);
   crash(*self, "_Exit(" + std::to_string(status) + ")", HEDDLE_CALLER);
 }
 
 [[noreturn]] void __wrap_quick_exit(int status) {
-  lane* const self = world::current;
+  lane* const self = execution::current;
   if (self == nullptr) __real_quick_exit(status);
   crash(*self, "quick_exit(" + std::to_string(status) + ")", HEDDLE_CALLER);
 }
 
 [[noreturn]] void __wrap_abort() {
-  lane* const self = world::current;
+  lane* const self = execution::current;
   if (self == nullptr) __real_abort();
   crash(*self, "abort()", HEDDLE_CALLER);
 }
 
 [[noreturn]] void __wrap_pthread_exit(void* result) {
-  lane* const self = world::current;
+  lane* const self = execution::current;
   if (self == nullptr) __real_pthread_exit(result);
   runtime::refuse(*self, verdict::crash, "pthread_exit() is called: it would end the thread that all lanes run on",
                   HEDDLE_CALLER);
 }
 
 int __wrap_raise(int signal) {
-  lane* const self = world::current;
+  lane* const self = execution::current;
   if (self == nullptr) return __real_raise(signal);
   runtime::refuse(*self, verdict::crash, "raise(" + name_of_signal(signal) + ") is called", HEDDLE_CALLER);
 }

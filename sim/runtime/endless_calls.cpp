@@ -23,8 +23,8 @@
 #include <string>
 
 namespace runtime = heddle::sim::runtime;
+using heddle::sim::execution;
 using heddle::sim::lane;
-using heddle::sim::world;
 
 extern "C" {
 // NOLINTBEGIN(bugprone-reserved-identifier): the linker chose the names
@@ -75,21 +75,21 @@ bool flags_wait(int flags) { return (flags & MSG_DONTWAIT) == 0; }
 }  // namespace
 
 // Where a lane would wait for ever, the run ends; a call from elsewhere goes on below.
-#define HEDDLE_STUCK_IF(would_wait, call)                                         \
-  if (lane* const self = world::current; self != nullptr) [[unlikely]] {          \
-    const runtime::caller from = HEDDLE_CALLER;                                   \
-    world::current = nullptr; /* what is asked of the C library is not its own */ \
-    const bool waits = (would_wait);                                              \
-    world::current = self;                                                        \
-    if (waits) stuck(*self, call, from);                                          \
+#define HEDDLE_STUCK_IF(would_wait, call)                                             \
+  if (lane* const self = execution::current; self != nullptr) [[unlikely]] {          \
+    const runtime::caller from = HEDDLE_CALLER;                                       \
+    execution::current = nullptr; /* what is asked of the C library is not its own */ \
+    const bool waits = (would_wait);                                                  \
+    execution::current = self;                                                        \
+    if (waits) stuck(*self, call, from);                                              \
   }
-#define HEDDLE_STUCK_IF_READ_WAITS(call, file, also)                     \
-  if (lane* const self = world::current; self != nullptr) [[unlikely]] { \
-    const runtime::caller from = HEDDLE_CALLER;                          \
-    world::current = nullptr;                                            \
-    const bool waits = (also) && reads_wait(file);                       \
-    world::current = self;                                               \
-    if (waits) stuck_on(*self, call, from);                              \
+#define HEDDLE_STUCK_IF_READ_WAITS(call, file, also)                         \
+  if (lane* const self = execution::current; self != nullptr) [[unlikely]] { \
+    const runtime::caller from = HEDDLE_CALLER;                              \
+    execution::current = nullptr;                                            \
+    const bool waits = (also) && reads_wait(file);                           \
+    execution::current = self;                                               \
+    if (waits) stuck_on(*self, call, from);                                  \
   }
 
 extern "C" {
@@ -136,7 +136,7 @@ long __wrap_syscall(long number, ...) {
   for (long& each : arguments) each = va_arg(given, long);
   va_end(given);
   if (number == SYS_exit_group || number == SYS_exit)
-    if (lane* const self = world::current; self != nullptr) [[unlikely]]
+    if (lane* const self = execution::current; self != nullptr) [[unlikely]]
       runtime::refuse(*self, heddle::scheduler::verdict::crash,
                       std::string(number == SYS_exit ? "syscall(SYS_exit)" : "syscall(SYS_exit_group)") +
                           " is called: it would end the process",
@@ -186,7 +186,7 @@ int __wrap_pthread_rwlock_wrlock(pthread_rwlock_t* lock) {
 
 int __real_pthread_spin_lock(pthread_spinlock_t* lock);
 int __wrap_pthread_spin_lock(pthread_spinlock_t* lock) {
-  if (lane* const self = world::current; self != nullptr) [[unlikely]] {
+  if (lane* const self = execution::current; self != nullptr) [[unlikely]] {
     const int taken = pthread_spin_trylock(lock);
     if (taken == EBUSY) stuck(*self, "pthread_spin_lock", HEDDLE_CALLER);
     return taken;
@@ -196,7 +196,7 @@ int __wrap_pthread_spin_lock(pthread_spinlock_t* lock) {
 
 int __real_mtx_lock(mtx_t* mutex);
 int __wrap_mtx_lock(mtx_t* mutex) {
-  if (lane* const self = world::current; self != nullptr) [[unlikely]] {
+  if (lane* const self = execution::current; self != nullptr) [[unlikely]] {
     const int taken = mtx_trylock(mutex);
     if (taken == thrd_busy) stuck(*self, "mtx_lock", HEDDLE_CALLER);
     return taken;
@@ -206,7 +206,7 @@ int __wrap_mtx_lock(mtx_t* mutex) {
 
 int __real_pthread_join(pthread_t thread, void** result);
 int __wrap_pthread_join(pthread_t thread, void** result) {
-  if (lane* const self = world::current; self != nullptr) [[unlikely]] {
+  if (lane* const self = execution::current; self != nullptr) [[unlikely]] {
     const int ended = pthread_tryjoin_np(thread, result);
     if (ended == EBUSY) stuck(*self, "pthread_join", HEDDLE_CALLER);
     return ended;
@@ -216,7 +216,7 @@ int __wrap_pthread_join(pthread_t thread, void** result) {
 
 int __real_sem_wait(sem_t* semaphore);
 int __wrap_sem_wait(sem_t* semaphore) {
-  if (lane* const self = world::current; self != nullptr) [[unlikely]] {
+  if (lane* const self = execution::current; self != nullptr) [[unlikely]] {
     if (sem_trywait(semaphore) == 0) return 0;
     if (errno == EAGAIN) stuck(*self, "sem_wait", HEDDLE_CALLER);
     return -1;
@@ -336,7 +336,7 @@ int __wrap_sigwaitinfo(const sigset_t* set, siginfo_t* what) {
 
 pid_t __real_waitpid(pid_t process, int* status, int options);
 pid_t __wrap_waitpid(pid_t process, int* status, int options) {
-  if (lane* const self = world::current; self != nullptr) [[unlikely]] {
+  if (lane* const self = execution::current; self != nullptr) [[unlikely]] {
     const pid_t ended = __real_waitpid(process, status, options | WNOHANG);
     if (ended == 0 && (options & WNOHANG) == 0) stuck(*self, "waitpid", HEDDLE_CALLER);
     return ended;
@@ -346,7 +346,7 @@ pid_t __wrap_waitpid(pid_t process, int* status, int options) {
 
 pid_t __real_wait(int* status);
 pid_t __wrap_wait(int* status) {
-  if (lane* const self = world::current; self != nullptr) [[unlikely]] {
+  if (lane* const self = execution::current; self != nullptr) [[unlikely]] {
     const pid_t ended = __real_waitpid(-1, status, WNOHANG);
     if (ended == 0) stuck(*self, "wait", HEDDLE_CALLER);
     return ended;

@@ -2,7 +2,7 @@
 #pragma once
 
 #include <heddle/scheduler/own_work.h>
-#include <heddle/sim/run/world.h>
+#include <heddle/sim/run/execution.h>
 #include <heddle/sim/runtime/calls.h>
 
 #include <cstddef>
@@ -34,9 +34,9 @@ const scheduler::onlooker& looks_on_at_lanes();
 /// observed, even inline functions whose instrumented copy the linker kept.
 class entered {
  public:
-  explicit entered(lane& self) : self_(self) { world::current = nullptr; }
+  explicit entered(lane& self) : self_(self) { execution::current = nullptr; }
   ~entered() {
-    world::current = &self_;
+    execution::current = &self_;
     if (self_.is_explored) [[unlikely]]
       clear_dead_stack();
   }
@@ -92,7 +92,7 @@ struct caller {
 
 /// Makes this access what the lane does next, member by member where it stays: a copy of a whole operation would wait for the
 /// members that were written last.
-[[gnu::always_inline]] inline void publish_access(world& here, lane& self, operation_kind kind, const void* address,
+[[gnu::always_inline]] inline void publish_access(execution& here, lane& self, operation_kind kind, const void* address,
                                                   size_t size_bytes, memory_order order, scope reach,
                                                   const caller& from) {
   here.finish_plain_store(self);
@@ -108,14 +108,14 @@ struct caller {
 }
 
 /// The same for what touches no memory.
-[[gnu::always_inline]] inline void publish(world& here, lane& self, operation_kind kind, const caller& from) {
+[[gnu::always_inline]] inline void publish(execution& here, lane& self, operation_kind kind, const caller& from) {
   publish_access(here, self, kind, nullptr, 0, memory_order::relaxed, scope::system, from);
   self.pending.mask = 0;
   self.pending.without_ended = false;
 }
 
 /// Waits for the lane's turn to make the access that it has published and that has been checked.
-[[gnu::always_inline]] inline void take_checked_turn(world& here, lane& self) {
+[[gnu::always_inline]] inline void take_checked_turn(execution& here, lane& self) {
   const bool frees = here.yield_and_watch_frees(self);
   here.let_arrive(self);
   // While others ran the memory may have gone.
@@ -124,26 +124,26 @@ struct caller {
 }
 
 /// Waits for the lane's turn to make the plain access that it has published, which must be in bounds.
-[[gnu::always_inline]] inline void take_turn(world& here, lane& self, bool may_switch = true) {
+[[gnu::always_inline]] inline void take_turn(execution& here, lane& self, bool may_switch = true) {
   here.check_access(self);
   if (!may_switch && !here.must_yield(self)) return;
   take_checked_turn(here, self);
 }
 
 /// The same for an atomic access, which must be aligned to its size too.
-[[gnu::always_inline]] inline void take_atomic_turn(world& here, lane& self) {
+[[gnu::always_inline]] inline void take_atomic_turn(execution& here, lane& self) {
   here.check_atomic_access(self);
   take_checked_turn(here, self);
 }
 
-[[gnu::always_inline]] inline void read_done(world& here, lane& self, const caller& from, const void* address,
+[[gnu::always_inline]] inline void read_done(execution& here, lane& self, const caller& from, const void* address,
                                              size_t size_bytes, uint64_t value, uint64_t watched_for) {
   here.read(self, address, static_cast<uint32_t>(size_bytes), value, watched_for);
-  if (world::may_spin(self)) [[unlikely]]
+  if (self.may_spin()) [[unlikely]]
     here.look_for_spin(self, from.private_state);
 }
 
-[[gnu::always_inline]] inline void read_done(world& here, lane& self, const caller& from, const void* address,
+[[gnu::always_inline]] inline void read_done(execution& here, lane& self, const caller& from, const void* address,
                                              size_t size_bytes, uint64_t value) {
   read_done(here, self, from, address, size_bytes, value, value);
 }
@@ -153,18 +153,18 @@ inline uint64_t as_operand(const void* address) { return reinterpret_cast<uintpt
 
 /// The lane that the simulator must hear of: null outside of runs, inside the simulator, and for a lane's own stack.
 [[gnu::always_inline]] inline lane* observed(const void* address) {
-  lane* const self = world::current;
-  return self == nullptr || world::instance->is_private(*self, address) ? nullptr : self;
+  lane* const self = execution::current;
+  return self == nullptr || self->is_private(address) ? nullptr : self;
 }
 
 /// The same for an atomic access. A host thread that goes on looking at an atomic in its own frame waits for another that knows of it.
 [[gnu::always_inline]] inline lane* observed_atomic(const void* address) {
-  lane* const self = world::current;
+  lane* const self = execution::current;
   if (self == nullptr) return nullptr;
-  if (world::is_private(*self, address)) [[unlikely]] {
+  if (self->is_private(address)) [[unlikely]] {
     constexpr uint32_t many = 64;
     if (!self->is_host() || ++self->own_atomics < many) return nullptr;
-    world::share_frames(*self, address);
+    self->share_frames(address);
   }
   return self;
 }
@@ -188,9 +188,9 @@ class same_call {
 /// A plain read by the lane, before the code under test makes it. Of any size, but 0. A volatile one is strong, of 1, 2, 4 or 8 bytes.
 [[gnu::always_inline]] inline void plain_read_of(lane* self, const void* address, size_t size_bytes, const caller& from,
                                                  operation_kind named = operation_kind::plain_load) {
-  world& here = *world::instance;
+  execution& here = *execution::instance;
   const entered inside(*self);
-  if (!here.memory().contains(address) && here.is_constant(address)) [[unlikely]]
+  if (!here.core().map.heap.contains(address) && here.core().map.is_constant(address)) [[unlikely]]
     return;
   publish_access(here, *self, named, address, size_bytes, memory_order::relaxed, scope::system, from);
   take_turn(here, *self, here.machine().plain_points || named == operation_kind::volatile_load);
@@ -208,13 +208,13 @@ class same_call {
 /// A plain write by the lane, before the code under test makes it; at most 16 bytes. Its effect is looked at when the lane comes back.
 [[gnu::always_inline]] inline void plain_write_of(lane* self, void* address, size_t size_bytes, const caller& from,
                                                   operation_kind named = operation_kind::plain_store) {
-  world& here = *world::instance;
+  execution& here = *execution::instance;
   const entered inside(*self);
   publish_access(here, *self, named, address, size_bytes, memory_order::relaxed, scope::system, from);
   take_turn(here, *self, here.machine().plain_points || named == operation_kind::volatile_store);
   if (late_memory* const late = here.late()) late->before_plain_store(*self, self->pending);
   here.performed_at(*self, address, static_cast<uint32_t>(size_bytes), 0);
-  here.begin_plain_store(*self, address, static_cast<uint32_t>(size_bytes));
+  here.waiting().begin_plain_store(*self, address, static_cast<uint32_t>(size_bytes));
 }
 
 /// The same where it is not known yet whether the simulator must hear of it.
@@ -231,7 +231,7 @@ class same_call {
     const same_call more(address);
     plain_write(address, size_bytes, from);
   }
-  if (late_memory* const late = world::instance->late())
+  if (late_memory* const late = execution::instance->late())
     if (lane* const self = observed(address)) late->see_again(*self);
 }
 
@@ -241,14 +241,14 @@ class same_call {
   if (size_bytes <= plain_store_in_progress::largest_bytes) return plain_write(address, size_bytes, from);
   lane* const self = observed(address);
   if (self == nullptr) return;
-  world& here = *world::instance;
+  execution& here = *execution::instance;
   const entered inside(*self);
   publish_access(here, *self, operation_kind::plain_store, address, size_bytes, memory_order::relaxed, scope::system,
                  from);
   take_turn(here, *self, here.machine().plain_points);
   if (late_memory* const late = here.late()) late->before_plain_store(*self, self->pending);
   here.performed(*self, 0);
-  here.begin_object_store(*self, address, static_cast<uint32_t>(size_bytes));
+  here.waiting().begin_object_store(*self, address, static_cast<uint32_t>(size_bytes));
 }
 
 /// A plain read of a whole object, before the code under test makes it. A write of as many bytes that was announced last may be
@@ -259,7 +259,7 @@ class same_call {
   const plain_store_in_progress announced = self->storing;
   plain_read(address, size_bytes, from);
   if (announced.size_bytes != size_bytes) return;
-  if (late_memory* const late = world::instance->late()) {
+  if (late_memory* const late = execution::instance->late()) {
     const entered inside(*self);
     operation again = self->pending;
     again.kind = operation_kind::plain_store;
@@ -267,9 +267,9 @@ class same_call {
     late->before_plain_store(*self, again);
   }
   if (size_bytes <= plain_store_in_progress::largest_bytes)
-    world::instance->begin_plain_store(*self, announced.address, announced.size_bytes);
+    execution::instance->waiting().begin_plain_store(*self, announced.address, announced.size_bytes);
   else
-    world::instance->begin_object_store(*self, announced.address, announced.size_bytes);
+    execution::instance->waiting().begin_object_store(*self, announced.address, announced.size_bytes);
 }
 
 /// A read of a string: up to and with its end, or `most` bytes.
@@ -279,10 +279,11 @@ inline void string_read(const char* text, size_t most, const caller& from) {
   size_t size_bytes = 0;
   {
     const entered inside(*self);
-    if (!world::instance->memory().contains(text) && world::instance->is_constant(text)) return;
-    publish_access(*world::instance, *self, operation_kind::plain_load, text, 1, memory_order::relaxed, scope::system,
-                   from);
-    world::instance->check_access(*self);
+    if (!execution::instance->core().map.heap.contains(text) && execution::instance->core().map.is_constant(text))
+      return;
+    publish_access(*execution::instance, *self, operation_kind::plain_load, text, 1, memory_order::relaxed,
+                   scope::system, from);
+    execution::instance->check_access(*self);
     while (size_bytes < most && text[size_bytes] != '\0') ++size_bytes;
     if (size_bytes < most) ++size_bytes;  // the end is read too
   }
@@ -297,7 +298,7 @@ template <typename Write>
     write();
     return;
   }
-  world& here = *world::instance;
+  execution& here = *execution::instance;
   const entered inside(*self);
   publish_access(here, *self, operation_kind::plain_store, address, size_bytes, memory_order::relaxed, scope::system,
                  from);
@@ -306,7 +307,7 @@ template <typename Write>
   late_memory* const late = here.late();
   if (late != nullptr) late->before_plain_store(*self, self->pending);
   write();
-  if (late != nullptr) here.settle(*self);
+  if (late != nullptr) here.waiting().settle(*self);
   const uint64_t after = watched::value_at(address, static_cast<uint32_t>(size_bytes));
   here.performed(*self, after);
   if (before != after) here.changed(*self, address, size_bytes);
@@ -381,7 +382,7 @@ struct exchange_operand {
                                                    scope reach, const caller& from) {
   lane* const self = observed_atomic(address);
   if (self == nullptr) return read_memory(address, size_bytes);
-  world& here = *world::instance;
+  execution& here = *execution::instance;
   const entered inside(*self);
   publish_access(here, *self, operation_kind::load, address, size_bytes, order, reach, from);
   take_atomic_turn(here, *self);
@@ -401,7 +402,7 @@ struct exchange_operand {
                                                 scope reach, const caller& from) {
   lane* const self = observed_atomic(address);
   if (self == nullptr) return write_memory(address, size_bytes, value);
-  world& here = *world::instance;
+  execution& here = *execution::instance;
   const entered inside(*self);
   publish_access(here, *self, operation_kind::store, address, size_bytes, order, reach, from);
   self->operands[0] = value;
@@ -428,7 +429,7 @@ struct exchange_operand {
     write_memory(address, size_bytes, apply(kind, old, operand));
     return old;
   }
-  world& here = *world::instance;
+  execution& here = *execution::instance;
   const entered inside(*self);
   publish_access(here, *self, named, address, size_bytes, order, reach, from);
   self->operands = {operand, static_cast<uint64_t>(kind)};
@@ -475,14 +476,14 @@ enum class exchange_kind : uint8_t {
     if (old == expected) write_memory(address, size_bytes, desired);
     return std::exchange(expected, old) == old;
   }
-  world& here = *world::instance;
+  execution& here = *execution::instance;
   const entered inside(*self);
   publish_access(here, *self, operation_kind::compare_exchange, address, size_bytes, order, reach, from);
   self->operands = {expected, desired};
   take_atomic_turn(here, *self);
   const uint64_t before = read_memory(address, size_bytes);
   uint64_t old = before;
-  const bool fails = kind == exchange_kind::weak && before == expected && here.fails_spuriously(*self);
+  const bool fails = kind == exchange_kind::weak && before == expected && here.core().fails_spuriously(*self);
   late_memory* const late = here.late();
   if (late != nullptr) [[likely]] {
     const exchange_operand context = {expected, desired, fails};
@@ -505,9 +506,9 @@ enum class exchange_kind : uint8_t {
 }
 
 [[gnu::always_inline]] inline void fence(memory_order order, scope reach, const caller& from) {
-  lane* const self = world::current;
+  lane* const self = execution::current;
   if (self == nullptr) return;
-  world& here = *world::instance;
+  execution& here = *execution::instance;
   const entered inside(*self);
   operation how = make_operation(operation_kind::fence, nullptr, 0, from);
   how.order = order;

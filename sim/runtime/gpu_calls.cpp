@@ -16,11 +16,11 @@ namespace {
 operation operation_of(operation_kind kind, const caller& from) { return make_operation(kind, nullptr, 0, from); }
 
 lane& caller_lane(const char* what) {
-  if (world::current == nullptr) {
+  if (execution::current == nullptr) {
     std::fprintf(stderr, "heddle: %s is called outside of a simulated run\n", what);
     std::abort();
   }
-  return *world::current;
+  return *execution::current;
 }
 
 /// The calling lane, which must be one of a kernel.
@@ -28,10 +28,10 @@ lane& device_lane(const char* what, const caller& from) {
   lane& self = caller_lane(what);
   if (!self.is_host()) return self;
   const entered inside(self);
-  world& here = *world::instance;
+  execution& here = *execution::instance;
   here.finish_plain_store(self);
   self.pending = operation_of(operation_kind::none, from);
-  here.end(self, scheduler::verdict::assertion, std::string(what) + " is used by host code");
+  here.core().end(self, scheduler::verdict::assertion, std::string(what) + " is used by host code");
 }
 
 uint64_t collective_of_live(operation_kind kind, const char* what, uint64_t mask, uint64_t value, uint32_t source,
@@ -42,7 +42,7 @@ uint64_t collective_of_live(operation_kind kind, const char* what, uint64_t mask
   made.mask = mask;
   made.without_ended = true;
   self.source = source;
-  return world::instance->collective(self, made, value);
+  return execution::instance->collective(self, made, value);
 }
 
 std::unordered_map<const void*, launcher>& known_kernels() {
@@ -63,7 +63,14 @@ struct modify_operand {
 
 grid_position position() {
   const caller from = HEDDLE_CALLER;
-  return world::instance->position_of(device_lane("a thread's index", from));
+  const lane& self = device_lane("a thread's index", from);
+  const launched_kernel& kernel = *self.of->runs;
+  const grid_shape& shape = kernel.shape;
+  const uint32_t wave_in_block = self.of->in_kernel % kernel.waves_per_block;
+  return {.thread = shape.block.at(uint64_t{wave_in_block} * shape.wave_lanes + self.index),
+          .block = shape.grid.at(self.of->block),
+          .block_size = shape.block,
+          .grid_size = shape.grid};
 }
 
 uint64_t ballot_of_live(uint64_t mask, bool predicate) {
@@ -87,7 +94,7 @@ uint32_t block_barrier(barrier_kind kind, bool predicate) {
   const entered inside(self);
   operation made = operation_of(operation_kind::block_barrier, from);
   made.mask = static_cast<uint64_t>(kind);
-  const uint64_t came = world::instance->block_barrier(self, made, predicate ? 1 : 0);
+  const uint64_t came = execution::instance->block_barrier(self, made, predicate ? 1 : 0);
   const auto lanes = static_cast<uint32_t>(came);
   const auto holds = static_cast<uint32_t>(came >> 32);
   if (kind == barrier_kind::all) return holds == lanes ? 1 : 0;
@@ -99,7 +106,7 @@ void* shared_variable(const void* key, size_t size_bytes, const char* name) {
   const caller from = HEDDLE_CALLER;
   lane& self = device_lane("shared memory of a block", from);
   const entered inside(self);
-  return world::instance->shared_variable(self, key, size_bytes, name);
+  return execution::instance->memory().shared_variable(self, key, size_bytes, name);
 }
 
 void* dynamic_shared() {
@@ -107,17 +114,18 @@ void* dynamic_shared() {
   lane& self = device_lane("shared memory of a block", from);
   const entered inside(self);
   static constexpr char key = 0;
-  return world::instance->shared_variable(self, &key, self.of->runs->shape.shared_bytes, "dynamic shared memory");
+  return execution::instance->memory().shared_variable(self, &key, self.of->runs->shape.shared_bytes,
+                                                       "dynamic shared memory");
 }
 
 uint64_t clock() {
   const caller from = HEDDLE_CALLER;
-  if (world::current == nullptr) return static_cast<uint64_t>(std::clock());
-  lane& self = *world::current;
+  if (execution::current == nullptr) return static_cast<uint64_t>(std::clock());
+  lane& self = *execution::current;
   const entered inside(self);
-  world& here = *world::instance;
+  execution& here = *execution::instance;
   here.step(self, operation_of(operation_kind::clock, from));
-  const uint64_t now = here.pass_time(self);
+  const uint64_t now = here.core().clock.read(self, here.core().history.steps);
   here.performed(self, now);
   return now;
 }
@@ -131,7 +139,7 @@ uint64_t modify(modify_function next, void* address, uint32_t size_bytes, uint64
     write_memory(address, size_bytes, next(old, operand));
     return old;
   }
-  world& here = *world::instance;
+  execution& here = *execution::instance;
   const entered inside(*self);
   publish_access(here, *self, operation_kind::read_modify_write, address, size_bytes, order, reach, from);
   self->operands = {operand, reinterpret_cast<uintptr_t>(next)};
@@ -159,31 +167,35 @@ void* allocate_unnamed(size_t size_bytes, bool on_device, const char* kind) {
   lane& self = caller_lane(kind);
   const driver_call called(self, from);
   const entered inside(self);
-  world& here = *world::instance;
-  void* const memory =
-      here.allocate(self, size_bytes, on_device ? memory_kind::device : memory_kind::shared, here.numbered_name(kind),
-                    self.of->current_device, nullptr, operation_of(operation_kind::none, from));
+  execution& here = *execution::instance;
+  void* const memory = here.memory().allocate(self,
+                                              {.size_bytes = size_bytes,
+                                               .kind = on_device ? memory_kind::device : memory_kind::shared,
+                                               .name = here.memory().numbered_name(kind),
+                                               .device = self.of->current_device},
+                                              operation_of(operation_kind::none, from));
   std::memset(memory, here.machine().fill, size_bytes);
   return memory;
 }
 
 bool is_allocated(const void* address) {
-  return world::instance != nullptr && (world::instance->memory().contains(address) || is_device_variable(address));
+  return execution::instance != nullptr &&
+         (execution::instance->core().map.heap.contains(address) || is_device_variable(address));
 }
 
 uint32_t device_of(const void* address) {
-  if (world::instance == nullptr) return 0;
-  const heap& memory = world::instance->memory();
+  if (execution::instance == nullptr) return 0;
+  const heap& memory = execution::instance->core().map.heap;
   const allocation* const known = memory.contains(address) ? memory.nearest(address) : nullptr;
   return known != nullptr && known->kind == memory_kind::device ? known->device : current_device();
 }
 
-uint32_t current_device() { return world::current == nullptr ? 0 : world::current->of->current_device; }
+uint32_t current_device() { return execution::current == nullptr ? 0 : execution::current->of->current_device; }
 
 void set_current_device(uint32_t device) { caller_lane("choosing a device").of->current_device = device; }
 
 uint32_t device_of_stream(uint32_t stream) {
-  return world::instance == nullptr ? 0 : world::instance->device_of_stream(stream);
+  return execution::instance == nullptr ? 0 : execution::instance->launched().device_of_stream(stream);
 }
 
 void fill(void* to, int value, size_t size_bytes) {
@@ -196,7 +208,7 @@ void launch_grid(const grid_shape& shape, const fiber_body& kernel, const void* 
   const driver_call called(self, from, driver_call::kind::launch);
   const entered inside(self);
   const hidden_operands hidden(self, shape.grid.count(), shape.block.count(), as_operand(bytes));
-  world::instance->launch(self, shape, kernel, bytes, operation_of(operation_kind::launch, from));
+  execution::instance->launch(self, shape, kernel, bytes, operation_of(operation_kind::launch, from));
 }
 
 void know_kernel(const void* kernel, launcher how) { known_kernels().emplace(kernel, how); }
@@ -211,7 +223,7 @@ uint32_t create_stream(bool blocking, uint32_t device) {
   lane& self = caller_lane("creating a stream");
   const driver_call called(self, from);
   const entered inside(self);
-  return world::instance->create_stream(blocking, device);
+  return execution::instance->launched().create_stream(blocking, device);
 }
 
 void destroy_stream(uint32_t stream) {
@@ -219,7 +231,7 @@ void destroy_stream(uint32_t stream) {
   lane& self = caller_lane("destroying a stream");
   const driver_call called(self, from);
   const entered inside(self);
-  world::instance->destroy_stream(self, stream, operation_of(operation_kind::none, from));
+  execution::instance->launched().destroy_stream(self, stream, operation_of(operation_kind::none, from));
 }
 
 bool query_stream(uint32_t stream) {
@@ -227,9 +239,9 @@ bool query_stream(uint32_t stream) {
   lane& self = caller_lane("a query of a stream");
   const entered inside(self);
   const hidden_operands hidden(self, stream);
-  world& here = *world::instance;
+  execution& here = *execution::instance;
   const operation how = operation_of(operation_kind::query, from);
-  return here.have_ended(self, here.work_of(self, stream, how), how);
+  return here.have_ended(self, here.launched().work_of(self, stream, how), how);
 }
 
 void synchronize_stream(uint32_t stream) {
@@ -238,24 +250,24 @@ void synchronize_stream(uint32_t stream) {
   const driver_call called(self, from, driver_call::kind::wait);
   const entered inside(self);
   const hidden_operands hidden(self, stream);
-  world& here = *world::instance;
+  execution& here = *execution::instance;
   const operation how = operation_of(operation_kind::synchronize, from);
-  here.wait_for_launches(self, here.work_of(self, stream, how), how);
+  here.wait_for_launches(self, here.launched().work_of(self, stream, how), how);
 }
 
 uint32_t create_event() {
   lane& self = caller_lane("creating an event");
   const entered inside(self);
-  return world::instance->create_event();
+  return execution::instance->launched().create_event();
 }
 
 void record_event(uint32_t event, uint32_t stream) {
   const caller from = HEDDLE_CALLER;
   lane& self = caller_lane("recording an event");
   const entered inside(self);
-  world& here = *world::instance;
+  execution& here = *execution::instance;
   const operation how = operation_of(operation_kind::none, from);
-  here.event(self, event, how) = here.work_of(self, stream, how);
+  here.launched().event(self, event, how) = here.launched().work_of(self, stream, how);
 }
 
 bool query_event(uint32_t event) {
@@ -263,9 +275,9 @@ bool query_event(uint32_t event) {
   lane& self = caller_lane("a query of an event");
   const entered inside(self);
   const hidden_operands hidden(self, event);
-  world& here = *world::instance;
+  execution& here = *execution::instance;
   const operation how = operation_of(operation_kind::query, from);
-  return here.have_ended(self, here.event(self, event, how), how);
+  return here.have_ended(self, here.launched().event(self, event, how), how);
 }
 
 void synchronize_event(uint32_t event) {
@@ -273,18 +285,18 @@ void synchronize_event(uint32_t event) {
   lane& self = caller_lane("waiting for an event");
   const entered inside(self);
   const hidden_operands hidden(self, event);
-  world& here = *world::instance;
+  execution& here = *execution::instance;
   const operation how = operation_of(operation_kind::synchronize, from);
-  here.wait_for_launches(self, here.event(self, event, how), how);
+  here.wait_for_launches(self, here.launched().event(self, event, how), how);
 }
 
 void wait_event(uint32_t stream, uint32_t event) {
   const caller from = HEDDLE_CALLER;
   lane& self = caller_lane("a stream that waits for an event");
   const entered inside(self);
-  world& here = *world::instance;
+  execution& here = *execution::instance;
   const operation how = operation_of(operation_kind::none, from);
-  here.delay_stream(self, stream, here.event(self, event, how), how);
+  here.launched().delay_stream(self, stream, here.launched().event(self, event, how), how);
 }
 
 }  // namespace heddle::sim::runtime

@@ -2,6 +2,7 @@
 //
 // The compiler inserts a call before each plain access and in place of each atomic operation. Names and signatures are those of
 // compiler-rt's tsan_interface.h and tsan_interface_atomic.h; g++ 12 and clang 19 use different subsets.
+#include <heddle/sim/base/code_under_test.h>
 #include <heddle/sim/runtime/entry.h>
 
 namespace {
@@ -40,7 +41,7 @@ memory_order from_abi(int order) {
   runtime::caller from = HEDDLE_CALLER;
   from.place = place;
   from.frame = frame;
-  runtime::plain_read_of(heddle::sim::world::current, address, size_bytes, from);
+  runtime::plain_read_of(heddle::sim::execution::current, address, size_bytes, from);
 }
 
 [[gnu::noinline, gnu::hot]] void visible_write(void* address, size_t size_bytes, const void* place,
@@ -48,7 +49,7 @@ memory_order from_abi(int order) {
   runtime::caller from = HEDDLE_CALLER;
   from.place = place;
   from.frame = frame;
-  runtime::plain_write_of(heddle::sim::world::current, address, size_bytes, from);
+  runtime::plain_write_of(heddle::sim::execution::current, address, size_bytes, from);
 }
 
 [[gnu::noinline, gnu::hot]] void visible_read_write(void* address, size_t size_bytes, const void* place,
@@ -63,7 +64,7 @@ using heddle::sim::volatile_accesses;
 
 /// What an access to something volatile is, where the source is of this kind (settings::volatiles).
 operation_kind kind_of_volatile(operation_kind strong, operation_kind plain, volatile_accesses of_source) {
-  const volatile_accesses wanted = heddle::sim::world::instance->machine().volatiles;
+  const volatile_accesses wanted = heddle::sim::execution::instance->machine().volatiles;
   return (wanted == volatile_accesses::source ? of_source : wanted) == volatile_accesses::relaxed ? strong : plain;
 }
 

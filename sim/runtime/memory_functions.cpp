@@ -28,7 +28,7 @@ namespace {
   runtime::caller by = HEDDLE_CALLER;
   by.place = place;
   by.frame = static_cast<void* const*>(frame);
-  const runtime::hidden_operands hidden(*heddle::sim::world::current, runtime::as_operand(to),
+  const runtime::hidden_operands hidden(*heddle::sim::execution::current, runtime::as_operand(to),
                                         runtime::as_operand(from), size_bytes);
   runtime::plain_read(from, size_bytes, by);
   const runtime::same_call more(from);
@@ -40,7 +40,7 @@ namespace {
   runtime::caller by = HEDDLE_CALLER;
   by.place = place;
   by.frame = static_cast<void* const*>(frame);
-  const runtime::hidden_operands hidden(*heddle::sim::world::current, runtime::as_operand(to),
+  const runtime::hidden_operands hidden(*heddle::sim::execution::current, runtime::as_operand(to),
                                         static_cast<unsigned char>(value), size_bytes);
   runtime::range_write(to, size_bytes, by, [&] { __real_memset(to, value, size_bytes); });
   return to;
@@ -52,14 +52,14 @@ namespace {
 // entry point itself keeps on the stack is the same each time.
 #define HEDDLE_COPY(name, real)                                                                                  \
   void* name(void* to, const void* from, size_t size_bytes) {                                                    \
-    if (heddle::sim::world::current == nullptr) [[likely]]                                                       \
+    if (heddle::sim::execution::current == nullptr) [[likely]]                                                   \
       return real(to, from, size_bytes);                                                                         \
     return visible_copy(&(real), to, from, size_bytes, __builtin_return_address(0), __builtin_frame_address(0)); \
   }
 
 #define HEDDLE_FILL(name)                                                                                \
   void* name(void* to, int value, size_t size_bytes) {                                                   \
-    if (heddle::sim::world::current == nullptr) [[likely]]                                               \
+    if (heddle::sim::execution::current == nullptr) [[likely]]                                           \
       return __real_memset(to, value, size_bytes);                                                       \
     return visible_fill(to, value, size_bytes, __builtin_return_address(0), __builtin_frame_address(0)); \
   }
@@ -72,10 +72,10 @@ HEDDLE_FILL(__wrap_memset)
 HEDDLE_FILL(__tsan_memset)
 
 int __wrap_memcmp(const void* a, const void* b, size_t size_bytes) {
-  if (heddle::sim::world::current != nullptr) {
+  if (heddle::sim::execution::current != nullptr) {
     const runtime::caller by = HEDDLE_CALLER;
-    const runtime::hidden_operands hidden(*heddle::sim::world::current, runtime::as_operand(a), runtime::as_operand(b),
-                                          size_bytes);
+    const runtime::hidden_operands hidden(*heddle::sim::execution::current, runtime::as_operand(a),
+                                          runtime::as_operand(b), size_bytes);
     runtime::plain_read(a, size_bytes, by);
     const runtime::same_call more(a);
     runtime::plain_read(b, size_bytes, by);
@@ -86,18 +86,19 @@ int __wrap_memcmp(const void* a, const void* b, size_t size_bytes) {
 // How long a string is can only be known by looking, which is what the visible read then stands for.
 
 size_t __wrap_strlen(const char* text) {
-  if (heddle::sim::world::current != nullptr) {
+  if (heddle::sim::execution::current != nullptr) {
     const runtime::caller by = HEDDLE_CALLER;
-    const runtime::hidden_operands hidden(*heddle::sim::world::current, runtime::as_operand(text));
+    const runtime::hidden_operands hidden(*heddle::sim::execution::current, runtime::as_operand(text));
     runtime::string_read(text, ~size_t{0}, by);
   }
   return __real_strlen(text);
 }
 
 int __wrap_strcmp(const char* a, const char* b) {
-  if (heddle::sim::world::current != nullptr) {
+  if (heddle::sim::execution::current != nullptr) {
     const runtime::caller by = HEDDLE_CALLER;
-    const runtime::hidden_operands hidden(*heddle::sim::world::current, runtime::as_operand(a), runtime::as_operand(b));
+    const runtime::hidden_operands hidden(*heddle::sim::execution::current, runtime::as_operand(a),
+                                          runtime::as_operand(b));
     runtime::string_read(a, ~size_t{0}, by);
     const runtime::same_call more(a);
     runtime::string_read(b, ~size_t{0}, by);
@@ -106,10 +107,10 @@ int __wrap_strcmp(const char* a, const char* b) {
 }
 
 int __wrap_strncmp(const char* a, const char* b, size_t most) {
-  if (heddle::sim::world::current != nullptr) {
+  if (heddle::sim::execution::current != nullptr) {
     const runtime::caller by = HEDDLE_CALLER;
-    const runtime::hidden_operands hidden(*heddle::sim::world::current, runtime::as_operand(a), runtime::as_operand(b),
-                                          most);
+    const runtime::hidden_operands hidden(*heddle::sim::execution::current, runtime::as_operand(a),
+                                          runtime::as_operand(b), most);
     runtime::string_read(a, most, by);
     const runtime::same_call more(a);
     runtime::string_read(b, most, by);
@@ -118,9 +119,9 @@ int __wrap_strncmp(const char* a, const char* b, size_t most) {
 }
 
 char* __wrap_strcpy(char* to, const char* from) {
-  if (heddle::sim::world::current == nullptr) return __real_strcpy(to, from);
+  if (heddle::sim::execution::current == nullptr) return __real_strcpy(to, from);
   const runtime::caller by = HEDDLE_CALLER;
-  const runtime::hidden_operands hidden(*heddle::sim::world::current, runtime::as_operand(to),
+  const runtime::hidden_operands hidden(*heddle::sim::execution::current, runtime::as_operand(to),
                                         runtime::as_operand(from));
   runtime::string_read(from, ~size_t{0}, by);
   const runtime::same_call more(from);
@@ -129,9 +130,9 @@ char* __wrap_strcpy(char* to, const char* from) {
 }
 
 char* __wrap_strncpy(char* to, const char* from, size_t most) {
-  if (heddle::sim::world::current == nullptr) return __real_strncpy(to, from, most);
+  if (heddle::sim::execution::current == nullptr) return __real_strncpy(to, from, most);
   const runtime::caller by = HEDDLE_CALLER;
-  const runtime::hidden_operands hidden(*heddle::sim::world::current, runtime::as_operand(to),
+  const runtime::hidden_operands hidden(*heddle::sim::execution::current, runtime::as_operand(to),
                                         runtime::as_operand(from), most);
   runtime::string_read(from, most, by);
   const runtime::same_call more(from);

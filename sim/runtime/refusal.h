@@ -11,10 +11,10 @@ namespace heddle::sim::runtime {
 /// Ends the run where the lane has come in.
 [[noreturn]] inline void refuse(lane& self, scheduler::verdict verdict, const std::string& why, const caller& from) {
   const entered inside(self);
-  world& here = *world::instance;
+  execution& here = *execution::instance;
   here.finish_plain_store(self);
   self.pending = make_operation(operation_kind::none, nullptr, 0, from);
-  here.end(self, verdict, why);
+  here.core().end(self, verdict, why);
 }
 
 }  // namespace heddle::sim::runtime

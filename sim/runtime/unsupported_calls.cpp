@@ -17,8 +17,8 @@
 #include <vector>
 
 namespace runtime = heddle::sim::runtime;
+using heddle::sim::execution;
 using heddle::sim::lane;
-using heddle::sim::world;
 
 namespace {
 
@@ -47,8 +47,8 @@ std::vector<char*> listed(const char* first, va_list& more) {
 }  // namespace
 
 // Ends the run where a lane calls; a call from elsewhere goes on below.
-#define HEDDLE_REFUSE(call, why)                                       \
-  if (lane* const self = world::current; self != nullptr) [[unlikely]] \
+#define HEDDLE_REFUSE(call, why)                                           \
+  if (lane* const self = execution::current; self != nullptr) [[unlikely]] \
   unsupported(*self, call, why, HEDDLE_CALLER)
 
 extern "C" {

@@ -10,13 +10,13 @@ __extension__ using wide = unsigned __int128;
 
 using heddle::memory_order;
 using heddle::scope;
+using heddle::sim::execution;
 using heddle::sim::lane;
 using heddle::sim::late_memory;
 using heddle::sim::operation_kind;
 using heddle::sim::watched;
 using heddle::sim::wide_modification;
 using heddle::sim::wide_value;
-using heddle::sim::world;
 namespace runtime = heddle::sim::runtime;
 using runtime::rmw_kind;
 
@@ -40,7 +40,7 @@ memory_order order_from_abi(int order) {
 }
 
 /// What the lane does next.
-void publish_wide(world& here, lane& self, operation_kind kind, const void* address, int order,
+void publish_wide(execution& here, lane& self, operation_kind kind, const void* address, int order,
                   const runtime::caller& from) {
   runtime::publish_access(here, self, kind, address, wide_bytes, order_from_abi(order), scope::system, from);
 }
@@ -52,7 +52,7 @@ wide load(const volatile void* at, int order, const runtime::caller& from) {
   const void* const address = const_cast<const void*>(at);
   lane* const self = runtime::observed_atomic(address);
   if (self == nullptr) return read_wide(address);
-  world& here = *world::instance;
+  execution& here = *execution::instance;
   const runtime::entered inside(*self);
   publish_wide(here, *self, operation_kind::load, address, order, from);
   runtime::take_atomic_turn(here, *self);
@@ -66,7 +66,7 @@ void store(volatile void* at, wide value, int order, const runtime::caller& from
   void* const address = const_cast<void*>(at);
   lane* const self = runtime::observed_atomic(address);
   if (self == nullptr) return write_wide(address, value);
-  world& here = *world::instance;
+  execution& here = *execution::instance;
   const runtime::entered inside(*self);
   const wide_value halves = halves_of(value);
   self->operands = {halves.low, halves.high};
@@ -100,7 +100,7 @@ wide modify(rmw_kind kind, volatile void* at, wide operand, int order, const run
   }
   const wide_value halves = halves_of(operand);
   const runtime::hidden_operands hidden(*self, halves.low, halves.high, static_cast<uint64_t>(kind));
-  world& here = *world::instance;
+  execution& here = *execution::instance;
   const runtime::entered inside(*self);
   publish_wide(here, *self, operation_kind::read_modify_write, address, order, from);
   runtime::take_atomic_turn(here, *self);
@@ -150,13 +150,14 @@ bool compare_exchange(volatile void* at, void* expects, wide desired, int order,
   bool equal = false;
   {
     const runtime::hidden_operands hidden(*self, wanted.low, wanted.high, weak ? 1 : 0);
-    world& here = *world::instance;
+    execution& here = *execution::instance;
     const runtime::entered inside(*self);
     self->operands = {halves_of(expected).low, halves_of(expected).high};
     publish_wide(here, *self, operation_kind::compare_exchange, address, order, from);
     runtime::take_atomic_turn(here, *self);
     const wide before = old = read_wide(address);
-    const operand_of_exchange context = {expected, desired, weak && before == expected && here.fails_spuriously(*self)};
+    const operand_of_exchange context = {expected, desired,
+                                         weak && before == expected && here.core().fails_spuriously(*self)};
     late_memory* const late = here.late();
     if (late != nullptr)
       old = whole(late->modify_wide(*self, self->pending,

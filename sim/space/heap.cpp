@@ -1,6 +1,6 @@
 #include <heddle/scheduler/append.h>
 #include <heddle/scheduler/printable.h>
-#include <heddle/sim/space/address_space.h>
+#include <heddle/sim/base/address_space.h>
 #include <heddle/sim/space/heap.h>
 
 #include <sys/mman.h>

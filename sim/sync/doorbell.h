@@ -5,32 +5,13 @@
 // sender did before.
 #pragma once
 
-#include <heddle/scheduler/parameters.h>
 #include <heddle/sim/base/state_reader.h>
+#include <heddle/sim/settings/doorbell.h>
 
 #include <cstdint>
 #include <vector>
 
 namespace heddle::sim {
-
-enum class doorbell_behaviour : uint8_t {
-  delivered,   ///< every ring counts at once
-  delayed,     ///< each may be under way for some steps
-  dropped,     ///< each may be lost, whatever became of those before
-  duplicated,  ///< each may count twice
-  coalesced,   ///< each may be under way for some steps, and all of one bell that are arrive as one
-};
-
-struct doorbell_settings {
-  doorbell_behaviour behaviour = doorbell_behaviour::delivered;
-  uint32_t steps_most = 0;  ///< that a ring may be under way
-
-  /// Reads the keys of doorbell_parameters().
-  static doorbell_settings from(const parameters& values);
-};
-
-/// The keys `doorbells` and `doorbells.steps`.
-std::vector<parameter> doorbell_parameters();
 
 /// The rings that are under way. It knows neither memory nor lanes: who uses it says what time it is, and makes them count.
 class doorbell_line {

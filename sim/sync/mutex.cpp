@@ -1,6 +1,10 @@
 #include <heddle/sim/machine/lane.h>
 #include <heddle/sim/sync/mutex.h>
 
+#include <algorithm>
+#include <utility>
+#include <vector>
+
 namespace heddle::sim {
 
 mutex_table::answer mutex_table::try_lock(const void* mutex, mutex_kind kind, const lane& self) {
@@ -25,6 +29,16 @@ bool mutex_table::unlock(const void* mutex, const lane& self) {
 const mutex_table::holder* mutex_table::holder_of(const void* mutex) const {
   const auto held = holders_.find(mutex);
   return held == holders_.end() || held->second.depth == 0 ? nullptr : &held->second;
+}
+
+bool mutex_table::visit_state(state_reader& to) const {
+  std::vector<std::pair<const void*, const holder*>> sorted;
+  for (const auto& [mutex, held] : holders_) sorted.emplace_back(mutex, &held);
+  std::sort(sorted.begin(), sorted.end());
+  return to.fact(sorted.size()) && std::all_of(sorted.begin(), sorted.end(), [&](const auto& each) {
+           return to.fact(reinterpret_cast<uintptr_t>(each.first)) &&
+                  to.fact(reinterpret_cast<uintptr_t>(each.second->who)) && to.fact(each.second->depth);
+         });
 }
 
 }  // namespace heddle::sim

@@ -1,6 +1,7 @@
 // The mutexes of host code: who holds which. The C library's own would stop the OS thread that all fibers share.
 #pragma once
 
+#include <heddle/sim/base/state_reader.h>
 #include <heddle/sim/code/source_line.h>
 
 #include <cstdint>
@@ -30,9 +31,10 @@ class mutex_table {
   /// False when the lane does not hold it.
   bool unlock(const void* mutex, const lane& self);
 
-  const std::unordered_map<const void*, holder>& holders() const { return holders_; }
   /// Null when nobody holds it.
   const holder* holder_of(const void* mutex) const;
+  /// Which are held, by which lane and how often; false when the visitor has heard enough.
+  bool visit_state(state_reader& to) const;
 
  private:
   std::unordered_map<const void*, holder> holders_;

@@ -1,10 +1,11 @@
 #include <heddle/scheduler/strategy.h>
 #include <heddle/sim/judge/end_game.h>
 #include <heddle/sim/memory/late_memory.h>
-#include <heddle/sim/run/world.h>
+#include <heddle/sim/run/execution.h>
 #include <heddle/sim/runtime/entry.h>
+#include <heddle/sim/space/lane_heap.h>
 #include <heddle/sim/verify/fair_cycles.h>
-#include <heddle/sim/verify/lane_heap.h>
+#include <heddle/sim/verify/run_state.h>
 #include <heddle/sim/verify/search.h>
 #include <heddle/sim/verify/state_table.h>
 
@@ -112,20 +113,20 @@ class explorer final : public scheduler::strategy {
   /// In a state: no_answer where it was met before.
   uint32_t push_state(node fresh);
   uint32_t push(node fresh) {
-    fresh.step = world::instance->steps();
+    fresh.step = execution::instance->core().history.steps;
     path_.push_back(fresh);
     asked_ = path_.size();
-    if (fresh.given.kind == choice_kind::actor) note_chosen(*world::instance);
+    if (fresh.given.kind == choice_kind::actor) note_chosen(*execution::instance);
     return fresh.given.picked;
   }
-  bool is_local(world& here, const lane& who) const;
+  bool is_local(execution& here, const lane& who) const;
   /// Where a lane stands before a load, and what the load would find.
   static state_key load_key(const lane& who);
   /// Who has been chosen in the last choice of the path.
-  void note_chosen(world& here);
+  void note_chosen(execution& here);
   void note_repeating_load(uint32_t lane, size_t since);
-  bool arrive_in(world& here, const state_key& key, node& fresh);
-  void note_way(world& here, uint32_t to, uint32_t from_node);
+  bool arrive_in(execution& here, const state_key& key, node& fresh);
+  void note_way(execution& here, uint32_t to, uint32_t from_node);
   uint32_t last_state_node() const;
 
   const search_options& options_;
@@ -165,7 +166,7 @@ uint32_t explorer::pick(const choice& asked) {
         "storage");
     return scheduler::no_answer;
   }
-  if (++asked_ == path_.size() && given.kind == choice_kind::actor) note_chosen(*world::instance);
+  if (++asked_ == path_.size() && given.kind == choice_kind::actor) note_chosen(*execution::instance);
   return given.picked;
 }
 
@@ -191,7 +192,7 @@ bool explorer::has_gone_far() const {
 
 // What only the lane itself, or nobody, can notice. It changes nothing for others whether such an operation comes before what they do
 // next or behind it.
-bool explorer::is_local(world& here, const lane& who) const {
+bool explorer::is_local(execution& here, const lane& who) const {
   switch (who.pending.kind) {
     case operation_kind::pause:
     // Whoever can go on from a collective has met all that it waits for.
@@ -202,7 +203,7 @@ bool explorer::is_local(world& here, const lane& who) const {
     case operation_kind::block_barrier:
       return true;
     case operation_kind::fence:
-      return who.pending.order != memory_order::seq_cst && !here.fences_deliver();
+      return who.pending.order != memory_order::seq_cst && !here.core().link_delivers;
     case operation_kind::none:
       // Others may wait for its end.
       if (who.begun && who.pending.frame == nullptr) return who.of->guaranteed;
@@ -215,7 +216,8 @@ bool explorer::is_local(world& here, const lane& who) const {
     case operation_kind::load:
     case operation_kind::read_modify_write:
     case operation_kind::compare_exchange:
-      return !repeating_loads_.empty() && leaves_memory(who) && here.finds_nothing_new(who) &&
+      return !repeating_loads_.empty() && leaves_memory(who) &&
+             (here.core().late == nullptr || here.core().late->finds_nothing_new(who)) &&
              repeating_loads_.contains(load_key(who));
     default:
       return false;
@@ -223,13 +225,13 @@ bool explorer::is_local(world& here, const lane& who) const {
 }
 
 uint32_t explorer::pick_actor(const choice& asked) {
-  world& here = *world::instance;
+  execution& here = *execution::instance;
   if (options_.skip_local) {
-    const std::vector<lane*>& candidates = here.candidates();
+    const std::vector<lane*>& candidates = here.core().enabled.lanes;
     for (uint32_t n = 0; n < asked.count; ++n)
       if (is_local(here, *candidates[n])) return push({.given = {asked.kind, asked.count, n}});
   }
-  if (here.lane_count() > state_graph::most_lanes) {
+  if (here.core().threads.lanes_used > state_graph::most_lanes) {
     leave_out("a run has more than " + std::to_string(state_graph::most_lanes) + " lanes and host threads");
     return scheduler::no_answer;
   }
@@ -239,11 +241,11 @@ uint32_t explorer::pick_actor(const choice& asked) {
 
 uint32_t explorer::push_state(node fresh) {
   if (!options_.match_states) return push(fresh);
-  world& here = *world::instance;
+  execution& here = *execution::instance;
   key_maker key;
   bool told = false;
-  here.aside(here.asks(), [&] {
-    told = here.tell_all(key);
+  here.core().aside(*here.core().choices.asks, [&] {
+    told = visit_state(here, key);
     if (options_.also_told) options_.also_told(key);
   });
   if (!told) {
@@ -252,9 +254,9 @@ uint32_t explorer::push_state(node fresh) {
   }
   // Within an operation, what has been answered in it counts.
   if (fresh.given.kind != choice_kind::actor) {
-    key.add(here.asks().id);
+    key.add(here.core().choices.asks->id);
     key.add(static_cast<uint64_t>(fresh.given.kind) << 32 | fresh.given.count);
-    for (size_t n = path_.size(); n > 0 && path_[n - 1].step == here.steps(); --n)
+    for (size_t n = path_.size(); n > 0 && path_[n - 1].step == here.core().history.steps; --n)
       if (path_[n - 1].given.kind != choice_kind::actor) key.add(path_[n - 1].given.picked);
   }
   if (!arrive_in(here, key.key(), fresh)) return scheduler::no_answer;
@@ -268,7 +270,7 @@ uint32_t explorer::last_state_node() const {
 }
 
 // False: the state has been met before, and all that may come of it is being gone through.
-bool explorer::arrive_in(world& here, const state_key& key, node& fresh) {
+bool explorer::arrive_in(execution& here, const state_key& key, node& fresh) {
   if (table_.size() == state_table::most) {
     leave_out("more states than can be numbered");
     return false;
@@ -289,18 +291,19 @@ bool explorer::arrive_in(world& here, const state_key& key, node& fresh) {
     for (const node& each : path_) all_answers_.push_back(static_cast<uint8_t>(each.given.picked));
   }
   ways_.push_back(first);
-  state_graph::state seen = {.start = here.owes_a_start()};
-  for (const lane* who : here.candidates())
+  state_graph::state seen = {.start = (here.core().enabled.owes_a_start() && !here.core().only_calls_start_kernels())};
+  for (const lane* who : here.core().enabled.lanes)
     if (who->of->guaranteed) seen.owed |= uint64_t{1} << who->id;
-  if (here.is_under_way()) seen.owed |= state_graph::link;
+  if (here.core().late != nullptr && here.core().late->is_under_way()) seen.owed |= state_graph::link;
   graph_.states.push_back(seen);
   fresh.state = state;
   fresh.turns = static_cast<uint32_t>(operations_.size());
-  for (uint32_t n = 0; n < here.lane_count(); ++n) operations_.push_back(here.lane_of(n)->operations);
+  for (uint32_t n = 0; n < here.core().threads.lanes_used; ++n)
+    operations_.push_back(here.core().threads.lanes[n].operations);
   return true;
 }
 
-void explorer::note_way(world& here, uint32_t to, uint32_t from_node) {
+void explorer::note_way(execution& here, uint32_t to, uint32_t from_node) {
   ++transitions_;
   if (!options_.fair_cycles) return;
   for (size_t n = from_node; n < path_.size(); ++n)
@@ -310,19 +313,19 @@ void explorer::note_way(world& here, uint32_t to, uint32_t from_node) {
   uint64_t lanes = 0;
   for (size_t n = from_node; n < path_.size(); ++n)
     if (path_[n].given.kind == choice_kind::arrive && path_[n].given.picked != 0) lanes |= state_graph::link;
-  for (uint32_t n = 0; n < here.lane_count(); ++n)
-    if (n >= known || here.lane_of(n)->operations != operations_[from.turns + n]) lanes |= uint64_t{1} << n;
+  for (uint32_t n = 0; n < here.core().threads.lanes_used; ++n)
+    if (n >= known || here.core().threads.lanes[n].operations != operations_[from.turns + n]) lanes |= uint64_t{1} << n;
   graph_.steps.push_back({.from = from.state, .to = to, .lanes = lanes});
 }
 
 // A wait may end although nothing has changed: then the loop runs once more. That is needed only as long as it is not known to come
 // back to the very state in which it is, having read what it has read: equal state and equal memory have an equal future.
 uint32_t explorer::pick_wake(const choice& asked) {
-  world& here = *world::instance;
-  const lane& who = here.asks();
+  execution& here = *execution::instance;
+  const lane& who = *here.core().choices.asks;
   key_maker stands;
   key_maker reads;
-  here.aside(here.asks(), [&] { here.tell_wait(who, stands, reads); });
+  here.core().aside(*here.core().choices.asks, [&] { visit_wait(who, stands, reads); });
   node fresh = {.given = {asked.kind, asked.count, 0}, .lane = who.id, .stands = stands.key()};
   reads.add(stands.key().low);
   reads.add(stands.key().high);
@@ -358,11 +361,13 @@ state_key explorer::load_key(const lane& who) {
   return made.key();
 }
 
-void explorer::note_chosen(world& here) {
+void explorer::note_chosen(execution& here) {
   node& last = path_.back();
-  const lane& who = *here.candidates()[last.given.picked];
+  const lane& who = *here.core().enabled.lanes[last.given.picked];
   last.lane = no_lane;
-  if (!options_.skip_local || !leaves_memory(who) || !here.finds_nothing_new(who)) return;
+  if (!options_.skip_local || !leaves_memory(who) ||
+      !(here.core().late == nullptr || here.core().late->finds_nothing_new(who)))
+    return;
   last.lane = who.id;
   last.stands = load_key(who);
 }
@@ -432,7 +437,7 @@ class into_cycle final : public scheduler::strategy {
   }
 
  private:
-  // As world::draw_end_game asks: the number of the power of two, what is added to it, then the rhythm; which is one turn for each.
+  // As execution::draw_end_game asks: the number of the power of two, what is added to it, then the rhythm; which is one turn for each.
   uint32_t pick_end(uint32_t count) {
     switch (drawn_++) {
       case 0: {
@@ -459,12 +464,12 @@ class into_cycle final : public scheduler::strategy {
 
 /// What a program and its libraries keep from their first run on, such as variables that are initialised when they are met, is not to be
 /// part of a run that is gone through.
-void warm_up(simulation& machine, const explored_run& run) {
+void warm_up(const std::function<void(search_notes*)>& explore, const explored_run& run) {
   constexpr uint64_t runs = 8;
   std::string error;
   const auto deciding = scheduler::make_strategy("random", error);
   scheduler::choice_source choices;
-  machine.explore(nullptr);
+  explore(nullptr);
   for (uint64_t seed = 1; seed <= runs; ++seed) {
     choices.begin(*deciding, seed);
     run(choices);
@@ -489,7 +494,8 @@ std::string bound_hit(const search_options& options, const search_result& so_far
 
 }  // namespace
 
-search_result search_all(simulation& machine, const explored_run& run, const search_options& options) {
+search_result search_all(const std::function<void(search_notes*)>& explore, const explored_run& run,
+                         const search_options& options) {
   const auto start = std::chrono::steady_clock::now();
   search_result result;
   lane_heap lanes_allocate;
@@ -503,8 +509,8 @@ search_result search_all(simulation& machine, const explored_run& run, const sea
     result.bytes = deciding.bytes();
     result.seconds = seconds_since(start);
   };
-  warm_up(machine, run);
-  machine.explore(&notes);
+  warm_up(explore, run);
+  explore(&notes);
   bool more = true;
   while (more) {
     choices.begin(deciding, 0);
@@ -569,7 +575,7 @@ search_result search_all(simulation& machine, const explored_run& run, const sea
         result.stopped = !options.ended(hung, choices.recorded());
     }
   }
-  machine.explore(nullptr);
+  explore(nullptr);
   result.left_out = deciding.left_out();
   result.complete = !more && !result.stopped && result.left_out.empty();
   take_stock();

@@ -9,8 +9,8 @@
 #pragma once
 
 #include <heddle/scheduler/choice.h>
+#include <heddle/sim/base/outcome.h>
 #include <heddle/sim/base/state_reader.h>
-#include <heddle/sim/simulation.h>
 
 #include <atomic>
 #include <cstdint>
@@ -19,6 +19,11 @@
 #include <vector>
 
 namespace heddle::sim {
+
+struct search_notes;
+
+/// Makes one run of a machine.
+using explored_run = std::function<outcome(scheduler::choice_source&)>;
 
 struct search_options {
   bool match_states = true;  ///< a state that was met before is not gone through again
@@ -60,7 +65,8 @@ struct search_result {
   double seconds = 0;
 };
 
-/// Goes through all runs of `machine`, which `run` makes. At most 63 lanes, and 64 answers to one choice; more is told in `left_out`.
-search_result search_all(simulation& machine, const explored_run& run, const search_options& options);
+/// Goes through all runs of a machine, which `run` makes; `explore` has its next runs be part of the search, or of none (null). At most 63 lanes, and 64 answers to one choice; more is told in `left_out`.
+search_result search_all(const std::function<void(search_notes*)>& explore, const explored_run& run,
+                         const search_options& options);
 
 }  // namespace heddle::sim

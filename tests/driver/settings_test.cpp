@@ -1,7 +1,7 @@
 // The driver's settings as keys and values.
 #include <gtest/gtest.h>
 #include <heddle/driver/settings.h>
-#include <heddle/sim/memory/link/settings.h>
+#include <heddle/sim/settings/link.h>
 
 namespace heddle::driver {
 namespace {

@@ -304,8 +304,8 @@ verdicts_of_all search_through(const drawn_program& drawn) {
     made.seen.insert(ended.verdict);
     return true;
   };
-  const search_result found = search_all(
-      machine, [&](scheduler::choice_source& choices) { return machine.run(settings, body, choices, false); }, options);
+  const search_result found = machine.search(
+      [&](scheduler::choice_source& choices) { return machine.run(settings, body, choices, false); }, options);
   made.complete = found.complete;
   made.left_out = found.left_out;
   return made;

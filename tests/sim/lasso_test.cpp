@@ -1,5 +1,5 @@
 // States that come back, and states that only look as if they did.
-#include <heddle/sim/judge/lasso.h>
+#include <heddle/sim/base/lasso.h>
 
 #include <gtest/gtest.h>
 

@@ -1,5 +1,5 @@
 // All runs of small programs: that none is left out, that what is left out cannot be missed, and that hangs are found.
-#include <heddle/sim/memory/link/settings.h>
+#include <heddle/sim/settings/link.h>
 #include <heddle/sim/verify/fair_cycles.h>
 #include <heddle/sim/verify/search.h>
 
@@ -51,9 +51,8 @@ class explorer_of {
       last_ = answers;
       return true;
     };
-    made.search = search_all(
-        machine_, [&](scheduler::choice_source& choices) { return machine_.run(settings_, body_, choices, false); },
-        options);
+    made.search = machine_.search(
+        [&](scheduler::choice_source& choices) { return machine_.run(settings_, body_, choices, false); }, options);
     return made;
   }
 

@@ -1,7 +1,7 @@
 #include <heddle/scheduler/digest.h>
 #include <heddle/scheduler/strategy.h>
 #include <heddle/sim/code/source_line.h>
-#include <heddle/sim/run/crash.h>
+#include <heddle/sim/faults/crash.h>
 #include <heddle/sim/settings.h>
 #include <heddle/sim/verify/search.h>
 

@@ -2,7 +2,7 @@
 #pragma once
 
 #include <heddle/scheduler/choice.h>
-#include <heddle/sim/run/crash.h>
+#include <heddle/sim/faults/crash.h>
 #include <heddle/tools/registry.h>
 
 #include <sys/types.h>

@@ -1,5 +1,5 @@
+#include <heddle/sim/core/run_core.h>
 #include <heddle/sim/memory/link/link_memory.h>
-#include <heddle/sim/run/world.h>
 
 #include <algorithm>
 #include <bit>
@@ -11,8 +11,8 @@ namespace heddle::sim {
 using scheduler::choice_kind;
 using scheduler::verdict;
 
-link_memory::link_memory(world& here, const link_settings& settings)
-    : here_(here), settings_(settings), link_(settings, *this) {}
+link_memory::link_memory(run_core& core, arrival_listener& arrivals)
+    : core_(core), arrivals_(arrivals), settings_(core.machine.link), link_(settings_, *this) {}
 
 // -- the run -----------------------------------------------------------------------------------------------------------------------
 
@@ -73,14 +73,14 @@ void link_memory::let_arrive(lane& self) {
   // under random answers there are lulls of all lengths: whoever reads what overtook something has time to look for that.
   constexpr uint32_t longest_lull = 255;
   while (const uint32_t count = link_.deliverable()) {
-    if (here_.pick(self, 2, choice_kind::arrive) == 0) {
+    if (core_.pick(self, 2, choice_kind::arrive) == 0) {
       if (!settings_.lulls) return;
-      quiet_turns_ = here_.pick(self, lull_turns_ + 1, choice_kind::arrive);
+      quiet_turns_ = core_.pick(self, lull_turns_ + 1, choice_kind::arrive);
       lull_turns_ = std::min(lull_turns_ * 2 + 1, longest_lull);
       return;
     }
     lull_turns_ = 0;
-    link_.deliver(here_.pick(self, count, choice_kind::arrive));
+    link_.deliver(core_.pick(self, count, choice_kind::arrive));
   }
 }
 
@@ -95,14 +95,14 @@ bool link_memory::something_arrives(lane& self) {
   const uint32_t count = link_.deliverable();
   // Where time decides, it passes.
   if (count == 0) return link_.deliver_all();
-  link_.deliver(here_.pick(self, count, choice_kind::arrive));
+  link_.deliver(core_.pick(self, count, choice_kind::arrive));
   return true;
 }
 
 uint32_t link_memory::choose(uint32_t, transport::question what, uint32_t count) {
-  if (what == transport::question::delay) return here_.pick(*asking_, count, choice_kind::arrive);
-  if (!here_.may_be_late(*asking_)) return 0;
-  const uint32_t picked = here_.pick(*asking_, count, choice_kind::visible);
+  if (what == transport::question::delay) return core_.pick(*asking_, count, choice_kind::arrive);
+  if (!core_.may_be_late(*asking_)) return 0;
+  const uint32_t picked = core_.pick(*asking_, count, choice_kind::visible);
   if (picked != 0) --asking_->left.late;
   return picked;
 }
@@ -116,8 +116,8 @@ void link_memory::arrived(const store_under_way& what, bool changed) {
       if (at < hidden.newest.size()) hidden.newest[at] = static_cast<std::byte>(what.value >> byte * 8);
     }
   }
-  if (here_.explains()) here_.store_arrived(what.step, what.where.size_bytes);
-  if (changed) here_.arrived(*lanes_[what.thread], what.where.address, what.where.size_bytes, what.step);
+  if (core_.explains()) core_.store_arrived(what.step, what.where.size_bytes);
+  if (changed) arrivals_.arrived(*lanes_[what.thread], what.where.address, what.where.size_bytes, what.step);
   note_forgotten();
 }
 
@@ -129,11 +129,11 @@ void link_memory::note_forgotten() {
 
 // Of a thread's frame not all accesses are seen: what is noted of a word of it need not be what it holds.
 bool link_memory::covers(const void* address) const {
-  return here_.memory().contains(address) || (!here_.may_vanish(address) && !here_.is_on_host_stack(address));
+  return core_.map.heap.contains(address) || (!core_.map.may_vanish(address) && !core_.map.is_on_host_stack(address));
 }
 
 bool link_memory::is_on_device(const void* address) const {
-  const heap& memory = here_.memory();
+  const heap& memory = core_.map.heap;
   if (!memory.contains(address)) return false;
   const allocation* const known = memory.nearest(address);
   return known != nullptr && (known->kind == memory_kind::device || settings_.shared_on_device);
@@ -144,7 +144,7 @@ transport::access link_memory::access_of(const operation& how) const {
           .size_bytes = how.size_bytes,
           .on_device = is_on_device(how.address),
           .is_signal = how.kind == operation_kind::notify,
-          .step = here_.this_step()};
+          .step = core_.history.this_step()};
 }
 
 uint64_t link_memory::load(lane& self, const operation& how) {
@@ -187,8 +187,8 @@ uint64_t link_memory::read_modify_write(lane& self, const operation& how, const 
   const std::optional<uint64_t> old =
       ordered_modify(link_, self.id, what, next, next.is_atomic_op, {.order = how.order, .reach = how.reach});
   if (old) return *old;
-  here_.end(self, verdict::memory,
-            sim::describe(how) + " of " + describe_location(here_.memory(), how.address) +
+  core_.end(self, verdict::memory,
+            sim::describe(how) + " of " + describe_location(core_.map.heap, how.address) +
                 " across the link, which carries " +
                 (settings_.rmw == rmw_capability::pcie ? "no atomics but fetch_add, exchange and compare_exchange"
                                                        : "no atomics") +
@@ -267,8 +267,8 @@ wide_value link_memory::modify_wide(lane& self, const operation& how, const wide
     const std::optional<uint64_t> old = ordered_modify(link_, self.id, access_of(half_of(how, high)), half,
                                                        next.is_atomic_op, {.order = how.order, .reach = how.reach});
     if (old) return *old;
-    here_.end(self, verdict::memory,
-              sim::describe(how) + " of " + describe_location(here_.memory(), how.address) +
+    core_.end(self, verdict::memory,
+              sim::describe(how) + " of " + describe_location(core_.map.heap, how.address) +
                   " across the link, which carries no such atomics of 16 bytes (link.rmw)");
   };
   const modification looks = {.apply = [](const void*, uint64_t value) { return value; },
@@ -325,7 +325,7 @@ void link_memory::before_plain_store(lane& self, const operation& how) {
   if (!covers(how.address)) return link_.fence(self.id);
   const transport::access what = access_of(how);
   if (!self.is_host() && what.on_device) {
-    if (here_.explains()) here_.store_arrived(what.step, how.size_bytes);
+    if (core_.explains()) core_.store_arrived(what.step, how.size_bytes);
     return;
   }
   // A store that never comes is recognised by the bytes that stay as the lane had them.
@@ -353,7 +353,7 @@ void link_memory::after_plain(lane& self) {
   // Whole objects are announced once too often (object_read in runtime/entry.h); those accesses have none of these sizes.
   const bool is_word = size_bytes <= plain_store_in_progress::largest_bytes && std::has_single_bit(size_bytes);
   if (!is_word && scratch_ == own_) {
-    if (here_.explains()) here_.store_arrived(storing_step_, size_bytes);
+    if (core_.explains()) core_.store_arrived(storing_step_, size_bytes);
     return;
   }
   transport::access what = access_of(how);
@@ -424,8 +424,8 @@ std::string link_memory::overtakings() const {
   std::string text;
   for (const overtaking& one : link_.overtakings()) {
     text +=
-        "  " + here_.describe_step(one.overtaken.step) + "\n    was overtaken by " +
-        here_.describe_step(one.overtaker.step) + ": " +
+        "  " + core_.describe_step(one.overtaken.step) + "\n    was overtaken by " +
+        core_.describe_step(one.overtaker.step) + ": " +
         (lanes_[one.overtaken.thread]->is_host()
              ? settings_.host_relaxed_ordering
                    ? "relaxed ordering is on for what the host posts (link.hostro)\n"

@@ -4,8 +4,8 @@
 
 #include <heddle/sim/memory/late_memory.h>
 #include <heddle/sim/memory/link/orders.h>
-#include <heddle/sim/memory/link/settings.h>
 #include <heddle/sim/memory/link/transport.h>
+#include <heddle/sim/settings/link.h>
 
 #include <cstdint>
 #include <string>
@@ -14,11 +14,13 @@
 
 namespace heddle::sim {
 
+struct run_core;
+
 /// Memory of the simulator's heap and of the program's own variables; the C++ heap is immediate, since nobody says when it is given
 /// back. Variables of the program lie in the host's memory.
 class link_memory final : public late_memory, private transport::surroundings {
  public:
-  link_memory(world& here, const link_settings& settings);
+  link_memory(run_core& core, arrival_listener& arrivals);
 
   void reset() override;
   void begins(lane& fresh, const lane* by) override;
@@ -75,7 +77,8 @@ class link_memory final : public late_memory, private transport::surroundings {
   void put_back();
   void start_kernel(lane& self);
 
-  world& here_;
+  run_core& core_;
+  arrival_listener& arrivals_;
   link_settings settings_;
   transport link_;
   std::vector<const lane*> lanes_;     ///< by thread

@@ -1,7 +1,7 @@
 // What may overtake what on the link between host and device.
 #pragma once
 
-#include <heddle/sim/memory/link/settings.h>
+#include <heddle/sim/settings/link.h>
 
 #include <cstdint>
 

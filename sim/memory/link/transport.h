@@ -12,7 +12,7 @@
 #include <heddle/sim/memory/late_memory.h>
 #include <heddle/sim/memory/link/history.h>
 #include <heddle/sim/memory/link/ordering.h>
-#include <heddle/sim/memory/link/settings.h>
+#include <heddle/sim/settings/link.h>
 
 #include <algorithm>
 #include <cstdint>

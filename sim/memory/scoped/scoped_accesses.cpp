@@ -31,12 +31,12 @@ uint64_t read_atomic(const void* address, size_t size_bytes) {
 // -- which location --------------------------------------------------------------------------------------------------------------
 
 inline bool scoped_memory::covers(const void* address) const {
-  return here_.memory().contains(address) || !here_.may_vanish(address);
+  return core_.map.heap.contains(address) || !core_.map.may_vanish(address);
 }
 
 [[gnu::always_inline]] inline scoped_memory::granule* scoped_memory::known_granule(const void* address) const {
   // An address below the heap has the number of a granule beyond all.
-  const size_t slot = here_.memory().offset_of(address) / granule_bytes;
+  const size_t slot = core_.map.heap.offset_of(address) / granule_bytes;
   return slot < of_heap_.size() ? of_heap_[slot] : nullptr;
 }
 
@@ -80,7 +80,7 @@ void scoped_memory::for_each_part(lane_facts& mine, const void* address, size_t 
     if (checked.still_holds(known, at.mask, reach_of(mine, how))) {
       if (checked.epoch == mine.epoch) return;
       atomic_accesses& same = writes ? known.atomic_writes : known.atomic_reads;
-      if (same.repeat(record_of(self, mine, here_.this_step(), at.mask, how, false, writes))) {
+      if (same.repeat(record_of(self, mine, core_.history.this_step(), at.mask, how, false, writes))) {
         checked.epoch = mine.epoch;
         return;
       }
@@ -112,7 +112,7 @@ void scoped_memory::for_each_part(lane_facts& mine, const void* address, size_t 
       return visible::newest_at(n, true);
     }
     if (modifies && morally_strong(mine, plain, reach, mask, one, false)) return visible::newest_at(n, false);
-    if (!here_.may_be_late(self)) return visible::newest_at(n, false);
+    if (!core_.may_be_late(self)) return visible::newest_at(n, false);
     if (!modifies && !in.has_unordered) return choose_among(self, mine, at, n);
     return choose_among_racing(self, mine, at, n, known, modifies, plain, reach);
   }
@@ -138,7 +138,7 @@ void scoped_memory::for_each_part(lane_facts& mine, const void* address, size_t 
 
 void scoped_memory::tell_found(const lane& self, const part& at, const message* read, bool is_newest) {
   const message* const newest = is_newest ? read : latest(*at.in, at.in->count - 1, at.mask);
-  here_.found(self, read == nullptr ? 0 : read->step, is_newest, newest == nullptr ? 0 : newest->step);
+  core_.found(self, read == nullptr ? 0 : read->step, is_newest, newest == nullptr ? 0 : newest->step);
 }
 
 // Most loads are those of a lane that waits, and find what the one before has found.
@@ -410,7 +410,7 @@ void scoped_memory::before_plain_store(lane& self, const operation& how) {
                 [&](const part& at) { look_for_race(self, mine, at, how, !mine.stores_strongly, true); });
   mine.store_address = how.address;
   mine.store_bytes = how.size_bytes;
-  mine.store_step = here_.this_step();
+  mine.store_step = core_.history.this_step();
   self.unsettled = true;
 }
 

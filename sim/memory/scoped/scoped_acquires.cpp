@@ -36,7 +36,7 @@ void scoped_memory::has_read_to_know(lane& self, lane_facts& mine, message& it, 
   const uint8_t apart_from_writer = between(*lanes_[it.writer], mine);
   const bool strong_as_written = is_strong_as_written(apart_from_writer, plain, reach, mask, it);
   const bool strong = is_strong_as_performed(mine, apart_from_writer, plain, reach, mask, it);
-  const uint64_t step = here_.this_step();
+  const uint64_t step = core_.history.this_step();
   for (const release_entry& given : releases) {
     if (!teaches(self, mine, given)) continue;
     const lane_facts& releaser = *lanes_[given.releaser];
@@ -141,7 +141,7 @@ void scoped_memory::acquire_what_is_pending(lane& self, lane_facts& mine, uint8_
     const bool performed = one.seen && machine_reach(mine, reach) >= one.apart;
     if (written || performed) acquire(mine, one.given, written, performed);
     if ((one.as_written && !written) || one.too_narrow) {
-      note_missing(self, mine, one.given, missing_order::scope, here_.this_step());
+      note_missing(self, mine, one.given, missing_order::scope, core_.history.this_step());
       if (!one.too_narrow) return false;
     }
     return performed || !one.seen;

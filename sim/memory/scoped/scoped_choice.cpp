@@ -27,7 +27,7 @@ scoped_memory::visible scoped_memory::choose_among(lane& self, lane_facts& mine,
   }
   if (known < 0 && (mask & ~in.base_readable) == 0) cuts.add(-1);
   if (cuts.count() == 1) return visible::newest_at(newest, false);
-  const uint32_t picked = here_.pick(self, cuts.count(), scheduler::choice_kind::visible);
+  const uint32_t picked = core_.pick(self, cuts.count(), scheduler::choice_kind::visible);
   if (picked == 0) return visible::newest_at(newest, false);
   const int cut = cuts[picked];
   --self.left.late;
@@ -67,7 +67,7 @@ scoped_memory::visible scoped_memory::choose_among_racing(lane& self, lane_facts
   };
   if (down_to_base && readable_at(in, -1, mask)) cuts.add(-1);
   if (cuts.count() == 1) return visible::newest_at(newest, is_known(newest));
-  const uint32_t picked = here_.pick(self, cuts.count(), scheduler::choice_kind::visible);
+  const uint32_t picked = core_.pick(self, cuts.count(), scheduler::choice_kind::visible);
   const int cut = cuts[picked];
   if (picked != 0) {
     --self.left.late;

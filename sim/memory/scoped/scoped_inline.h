@@ -1,9 +1,9 @@
 // What several of the sources of scoped memory inline: each access comes through here.
 #pragma once
 
-#include <heddle/sim/memory/link/settings.h>
+#include <heddle/sim/core/run_core.h>
 #include <heddle/sim/memory/scoped/scoped_memory.h>
-#include <heddle/sim/run/world.h>
+#include <heddle/sim/settings/link.h>
 
 #include <array>
 #include <cstddef>
@@ -66,11 +66,11 @@ inline scoped_memory::message* scoped_memory::take_message() {
   return taken;
 }
 
-inline bool scoped_memory::wants_reasons() const { return here_.explains(); }
+inline bool scoped_memory::wants_reasons() const { return core_.explains(); }
 
 inline void scoped_memory::clock_changed(lane_facts& mine) {
   mine.now = snapshot();
-  mine.learnt_at = here_.this_step();
+  mine.learnt_at = core_.history.this_step();
 }
 
 }  // namespace heddle::sim

@@ -6,8 +6,8 @@
 
 namespace heddle::sim {
 
-scoped_memory::scoped_memory(world& here, const settings& machine)
-    : here_(here), machine_(machine), link_(machine.link) {}
+scoped_memory::scoped_memory(run_core& core, race_log& races)
+    : core_(core), race_log_(races), machine_(core.machine), link_(core.machine.link) {}
 scoped_memory::~scoped_memory() = default;
 
 // -- lanes -----------------------------------------------------------------------------------------------------------------------
@@ -25,7 +25,7 @@ void scoped_memory::reset() {
   granules_used_ = 0;
   for (const size_t slot : heap_touched_) of_heap_[slot] = nullptr;
   heap_touched_.clear();
-  if (!elsewhere_.empty()) elsewhere_.clear();
+  if (!elsewcore_.empty()) elsewcore_.clear();
   for (size_t n = 0; n < lanes_used_; ++n) {
     lane_facts& used = *lanes_[n];
     used.clock.clear();
@@ -92,14 +92,14 @@ bool scoped_memory::all_arrives(lane&) { return false; }
 scoped_memory::granule& scoped_memory::add_granule(const void* address) {
   const auto place = reinterpret_cast<uintptr_t>(address) & ~uintptr_t{granule_bytes - 1};
   auto* const low = reinterpret_cast<std::byte*>(place);
-  if (here_.memory().contains(low)) {
-    const size_t slot = here_.memory().offset_of(low) / granule_bytes;
+  if (core_.map.heap.contains(low)) {
+    const size_t slot = core_.map.heap.offset_of(low) / granule_bytes;
     if (slot >= of_heap_.size()) of_heap_.resize(std::max(slot + 1, of_heap_.size() * 2), nullptr);
     of_heap_[slot] = new_granule(low);
     scheduler::append(heap_touched_, slot);
     return *of_heap_[slot];
   }
-  granule*& known = elsewhere_[place];
+  granule*& known = elsewcore_[place];
   if (known == nullptr) known = new_granule(low);
   return *known;
 }

@@ -14,6 +14,7 @@
 #include <heddle/sim/memory/clock_table.h>
 #include <heddle/sim/memory/late_memory.h>
 #include <heddle/sim/memory/race.h>
+#include <heddle/sim/memory/scoped/race_log.h>
 #include <heddle/sim/memory/scoped/scoped_lane.h>
 #include <heddle/sim/memory/scoped/scoped_store.h>
 
@@ -32,7 +33,7 @@ struct settings;
 
 class scoped_memory final : public late_memory {
  public:
-  scoped_memory(world& here, const settings& machine);
+  scoped_memory(run_core& core, race_log& races);
   ~scoped_memory() override;
 
   [[gnu::hot]] void reset() override;
@@ -303,7 +304,8 @@ class scoped_memory final : public late_memory {
   /// Whether a lane may still read a store of the granule, or what it held before, although that has a newer one behind it.
   bool may_be_read(const granule& in, uint8_t n) const;
 
-  world& here_;
+  run_core& core_;
+  race_log& race_log_;
   const settings& machine_;
   const link_settings& link_;
   pool<causal_clock> snapshots_;
@@ -315,7 +317,7 @@ class scoped_memory final : public late_memory {
   reused_list<granule> granules_;
   size_t granules_used_ = 0;
   std::vector<granule*> of_heap_;                     ///< by offset in the heap, in granules
-  std::unordered_map<uint64_t, granule*> elsewhere_;  ///< by address
+  std::unordered_map<uint64_t, granule*> elsewcore_;  ///< by address
   std::vector<size_t> heap_touched_;
   clock_table totals_;         ///< of seq_cst fences, by reach and instance
   clock_entries host_fences_;  ///< what full fences of host threads have made seen

@@ -53,7 +53,7 @@ void scoped_memory::fence_host(lane& self, lane_facts& mine) {
 
 void scoped_memory::release_fence(lane& self, lane_facts& mine, uint8_t reach) {
   std::erase_if(mine.fences, [&](const lane_facts::fence_release& old) { return old.reach <= reach; });
-  scheduler::append(mine.fences, {released_view(mine), mine.epoch, reach, here_.this_step()});
+  scheduler::append(mine.fences, {released_view(mine), mine.epoch, reach, core_.history.this_step()});
   mine.arm_view = snapshot();
   new_epoch(self, mine);
 }

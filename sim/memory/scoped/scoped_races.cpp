@@ -1,6 +1,6 @@
 // Which accesses to scoped memory race, and what overtook what.
+#include <heddle/sim/core/run_core.h>
 #include <heddle/sim/memory/scoped/scoped_memory.h>
-#include <heddle/sim/run/world.h>
 
 #include <algorithm>
 
@@ -31,7 +31,7 @@ void scoped_memory::report_race(lane& self, const lane_facts& mine, const access
       if (knows == nullptr && other != &self && other->id < lanes_.size() && lanes_[other->id] != nullptr &&
           comes_after(*other, *lanes_[other->id], earlier))
         knows = other;
-  here_.found_race(self, earlier, scope_race, missing, knows);
+  race_log_.found(self, earlier, scope_race, missing, knows);
 }
 
 // Whether this access, and the earlier one, conflict and nothing orders them, nor are they both atomic and each in the other's scope.
@@ -60,7 +60,7 @@ void scoped_memory::look_before_atomic(lane& self, lane_facts& mine, const part&
     if (writes) known.atomic_reads.each(look);
   }
   (writes ? known.atomic_writes : known.atomic_reads)
-      .add(record_of(self, mine, here_.this_step(), at.mask, how, false, writes));
+      .add(record_of(self, mine, core_.history.this_step(), at.mask, how, false, writes));
   checked_access& checked = at.place->checked[writes ? 1 : 0];
   checked.epoch = mine.epoch;
   checked.plain_changes = known.plain_changes;
@@ -91,22 +91,22 @@ void scoped_memory::look_before_plain(lane& self, lane_facts& mine, const part& 
   if (!writes) {
     for (access_record& one : known.plain_reads)
       if (one.lane == self.id && one.mask == at.mask) {
-        one = record_of(self, mine, here_.this_step(), at.mask, how, true, false);
+        one = record_of(self, mine, core_.history.this_step(), at.mask, how, true, false);
         return;
       }
     if (known.plain_reads.size() >= few) drop_if(known.plain_reads, is_covered);
-    scheduler::append(known.plain_reads, record_of(self, mine, here_.this_step(), at.mask, how, true, false));
+    scheduler::append(known.plain_reads, record_of(self, mine, core_.history.this_step(), at.mask, how, true, false));
     return;
   }
   drop_if(known.plain_reads, is_covered);
   drop_if(known.plain_writes, is_covered);
-  scheduler::append(known.plain_writes, record_of(self, mine, here_.this_step(), at.mask, how, true, true));
+  scheduler::append(known.plain_writes, record_of(self, mine, core_.history.this_step(), at.mask, how, true, true));
 }
 
 std::string scoped_memory::overtakings() const {
   std::string text;
   for (const overtaking& one : overtakings_)
-    text += "  " + here_.describe_step(one.data_step) + "\n    was overtaken by " + here_.describe_step(one.flag_step) +
+    text += "  " + core_.describe_step(one.data_step) + "\n    was overtaken by " + core_.describe_step(one.flag_step) +
             ": relaxed ordering is on (link.ro), and releases do not drain the link (link.drain)\n";
   return text;
 }

@@ -2,8 +2,8 @@
 // them is to compare them. So epochs become ranks among those that somebody may still compare with; what everybody knows already, and
 // what nobody can read or learn any more, is left out.
 #include <heddle/sim/base/state_key.h>
+#include <heddle/sim/core/run_core.h>
 #include <heddle/sim/memory/scoped/scoped_memory.h>
-#include <heddle/sim/run/world.h>
 
 #include <algorithm>
 
@@ -198,7 +198,7 @@ class scoped_memory::normal_form {
     }
     tells = visit_accesses(to, in) || tells;
     // What lies in no allocation is told here or nowhere.
-    if (!of_.here_.memory().contains(in.address)) {
+    if (!of_.core_.map.heap.contains(in.address)) {
       tells = true;
       if (to != nullptr) to->bytes(in.address, granule_bytes);
     }
@@ -278,7 +278,7 @@ class scoped_memory::normal_form {
 };
 
 bool scoped_memory::tell(state_reader& to, const still_to_come& who) {
-  for (const uint32_t id : who.lanes) look_at_deferred(*here_.lane_of(id), *lanes_[id], nullptr);
+  for (const uint32_t id : who.lanes) look_at_deferred(core_.threads.lanes[id], *lanes_[id], nullptr);
   normal_form(*this, who).tell(to);
   return true;
 }
@@ -302,7 +302,7 @@ bool scoped_memory::is_accessed_beside(const lane& self, const void* address, si
 bool scoped_memory::may_be_read(const granule& in, uint8_t n) const {
   const message& oldest = *in.order[n];
   for (size_t id = 0; id < lanes_used_; ++id) {
-    const lane& who = *here_.lane_of(static_cast<uint32_t>(id));
+    const lane& who = core_.threads.lanes[id];
     if (who.state == lane_state::ended) continue;
     uint8_t left = oldest.mask;
     for (uint8_t later = n + 1; later < in.count; ++later)

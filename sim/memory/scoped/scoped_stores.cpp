@@ -19,7 +19,7 @@ void scoped_memory::put(lane& self, lane_facts& mine, const part& at, uint64_t v
   fresh.reach = reach_of(mine, how);
   fresh.writer = self.id;
   fresh.epoch = mine.epoch;
-  fresh.step = plain || how.kind == operation_kind::volatile_store ? mine.store_step : here_.this_step();
+  fresh.step = plain || how.kind == operation_kind::volatile_store ? mine.store_step : core_.history.this_step();
   give_releases(self, mine, in, fresh, how, plain, modified);
   if (in.count >= machine_.history) forget_oldest(in);
   // Nearly always the lane knows the newest, and thereby that all older ones are overwritten. A read-modify-write comes behind
@@ -37,7 +37,7 @@ void scoped_memory::put(lane& self, lane_facts& mine, const part& at, uint64_t v
   const bool at_end = position + 1 == in.count;
   if (!at_end && wants_reasons()) [[unlikely]]
     if (const message* const newer = latest(in, in.count - 1, at.mask); newer != &fresh)
-      here_.stands_behind(fresh.step, newer->step);
+      core_.stands_behind(fresh.step, newer->step);
   scoped::write_bytes(in.address, at.mask, at_end ? value : value_at(in, in.count - 1));
 }
 
@@ -57,7 +57,7 @@ int scoped_memory::place_among_unknown(lane& self, lane_facts& mine, const part&
   }
   int position = in.count;
   const message* const newest = anywhere ? latest(in, in.count - 1, at.mask) : nullptr;
-  if (newest != nullptr && newest->writer != self.id && here_.may_be_late(self)) {
+  if (newest != nullptr && newest->writer != self.id && core_.may_be_late(self)) {
     place_list places;
     places.add(position);
     for (int n = in.count - 1; n >= 0; --n) {
@@ -67,7 +67,7 @@ int scoped_memory::place_among_unknown(lane& self, lane_facts& mine, const part&
       if (one.modifies || (one.tso && mine.tso) || knows_by_causality(self, mine, one)) break;
       if (!races || fits(in, n, at.mask, racing)) places.add(n);
     }
-    if (places.count() > 1) position = places[here_.pick(self, places.count(), scheduler::choice_kind::place)];
+    if (places.count() > 1) position = places[core_.pick(self, places.count(), scheduler::choice_kind::place)];
   }
   if (races) {
     in.has_unordered = true;

@@ -1,5 +1,5 @@
+#include <heddle/sim/core/run_core.h>
 #include <heddle/sim/memory/timed/timed_memory.h>
-#include <heddle/sim/run/world.h>
 
 #include <utility>
 
@@ -20,13 +20,13 @@ void timed_memory::begin_run(late_memory* inner, const time_settings& costs, cal
 bool timed_memory::is_across(const lane& who, const void* address) const {
   constexpr uint32_t host = ~uint32_t{0};
   const uint32_t near_to = who.is_host() ? host : who.of->gpu;
-  const heap& memory = here_.memory();
+  const heap& memory = core_.map.heap;
   // Variables of the program, and the C++ heap, are the host's.
   const allocation* const known = memory.contains(address) ? memory.nearest(address) : nullptr;
   if (known == nullptr) return near_to != host;
   if (known->kind == memory_kind::shared) return near_to != (costs_.shared_on_device ? 0 : host);
   if (near_to == host) return true;
-  const device_set& devices = here_.devices();
+  const device_set& devices = devices_;
   const auto offset = static_cast<size_t>(static_cast<const std::byte*>(address) - known->base);
   return near_to != (devices.places_memory() ? devices.gpu_of(known->base, offset) : known->device);
 }
@@ -56,7 +56,7 @@ void timed_memory::store(lane& self, const operation& how, uint64_t value) {
   inner_->store(self, how, value);
   if (!copies(self)) fence_before(self, how);
   const bool is_late = !copies(self) && is_across(self, how.address);
-  clock_.stores(self.id, how.address, value, here_.this_step(), is_late ? clock_.drawn(costs_.posted) : 0);
+  clock_.stores(self.id, how.address, value, core_.history.this_step(), is_late ? clock_.drawn(costs_.posted) : 0);
 }
 
 uint64_t timed_memory::read_modify_write(lane& self, const operation& how, const modification& next) {
@@ -68,7 +68,7 @@ uint64_t timed_memory::read_modify_write(lane& self, const operation& how, const
   fence_before(self, how);
   // Rings go one way.
   if (how.kind == operation_kind::notify && is_across(self, how.address)) {
-    clock_.stores(self.id, how.address, stored, here_.this_step(), clock_.drawn(costs_.posted));
+    clock_.stores(self.id, how.address, stored, core_.history.this_step(), clock_.drawn(costs_.posted));
     return old;
   }
   const virtual_clock::look look = {.place = how.place,
@@ -81,7 +81,7 @@ uint64_t timed_memory::read_modify_write(lane& self, const operation& how, const
   if (stored == old)
     clock_.reads(self.id, look);
   else
-    clock_.replaces(self.id, look, stored, here_.this_step());
+    clock_.replaces(self.id, look, stored, core_.history.this_step());
   return old;
 }
 
@@ -102,7 +102,7 @@ void timed_memory::store_wide(lane& self, const operation& how, wide_value value
   inner_->store_wide(self, how, value);
   if (!copies(self)) fence_before(self, how);
   const bool is_late = !copies(self) && is_across(self, how.address);
-  clock_.stores(self.id, how.address, value.low, here_.this_step(), is_late ? clock_.drawn(costs_.posted) : 0);
+  clock_.stores(self.id, how.address, value.low, core_.history.this_step(), is_late ? clock_.drawn(costs_.posted) : 0);
 }
 
 wide_value timed_memory::modify_wide(lane& self, const operation& how, const wide_modification& next) {
@@ -119,7 +119,7 @@ wide_value timed_memory::modify_wide(lane& self, const operation& how, const wid
   if (stored == old)
     clock_.reads(self.id, look);
   else
-    clock_.replaces(self.id, look, stored.low, here_.this_step());
+    clock_.replaces(self.id, look, stored.low, core_.history.this_step());
   return old;
 }
 

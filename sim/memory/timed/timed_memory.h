@@ -5,16 +5,20 @@
 #include <heddle/sim/call_times.h>
 #include <heddle/sim/memory/immediate_memory.h>
 #include <heddle/sim/memory/late_memory.h>
-#include <heddle/sim/memory/timed/settings.h>
+#include <heddle/sim/memory/load_times.h>
 #include <heddle/sim/memory/timed/virtual_clock.h>
+#include <heddle/sim/settings/timed.h>
+#include <heddle/sim/space/devices.h>
 
 #include <vector>
 
 namespace heddle::sim {
 
-class timed_memory final : public late_memory {
+struct run_core;
+
+class timed_memory final : public late_memory, public load_times {
  public:
-  explicit timed_memory(world& here) : here_(here) {}
+  timed_memory(run_core& core, const device_set& devices) : core_(core), devices_(devices) {}
 
   /// The run that begins has this memory; null: one memory for all. Its calls are told to `into`.
   void begin_run(late_memory* inner, const time_settings& costs, call_times& into);
@@ -22,11 +26,11 @@ class timed_memory final : public late_memory {
   // -- what memory is not told of
 
   /// The lanes meet in something that carries values, and orders nothing else.
-  void carry(lane* const* lanes, size_t count);
+  void carry(lane* const* lanes, size_t count) override;
   /// The load that the lane is making has found the store of that step.
-  void found(uint64_t store_step) { found_step_ = store_step; }
+  void found(uint64_t store_step) override { found_step_ = store_step; }
   /// Blocks that start now start because of what the lane does.
-  void starts_blocks(const lane& because) { starter_ = &because; }
+  void starts_blocks(const lane& because) override { starter_ = &because; }
   /// What the lane does until the copy has ended is the copy, of so many bytes.
   void copy_begins(const lane& who, size_t size_bytes);
   void copy_ends(const lane& who);
@@ -86,7 +90,8 @@ class timed_memory final : public late_memory {
   uint64_t round_trip(const lane& who, const void* address);
   void fence_before(const lane& self, const operation& how);
 
-  world& here_;
+  run_core& core_;
+  const device_set& devices_;
   late_memory* inner_ = nullptr;
   immediate_memory immediate_;
   time_settings costs_;

@@ -1,0 +1,63 @@
+// What came of a run, as plain results.
+#pragma once
+
+#include <heddle/scheduler/verdict.h>
+
+#include <compare>
+#include <cstdint>
+#include <string>
+#include <vector>
+
+namespace heddle::sim {
+
+/// One performed operation of a recorded run, for reading: who, what, where in the source, on what, with which value.
+struct step_record {
+  uint64_t step = 0;
+  std::string actor;      ///< "wave 0 lane 3", "host server"
+  std::string operation;  ///< "load acquire system", "plain store", "pause", ...
+  std::string location;   ///< "mailboxes+0x40 (4 bytes)"; empty when it touches nothing
+  std::string value;      ///< what was read or written
+  std::string where;      ///< file:line
+  std::string note;       ///< what the machine chose in it: "an older value: missed step 22"; mostly empty
+  bool is_event = false;  ///< no step of an actor: a store of another step arrives
+};
+
+/// A store that another schedule of the same program made, for the report of a hang: told as such.
+struct store_elsewhere {
+  std::string place;  ///< as reports name it
+  std::string actor;
+  std::string where;                      ///< file:line
+  std::vector<std::string> read_by = {};  ///< others who have found it there: it may have ended their wait
+  friend auto operator<=>(const store_elsewhere&, const store_elsewhere&) = default;
+};
+
+/// What is known of other schedules.
+struct other_schedules {
+  std::vector<store_elsewhere> stores;
+  uint64_t runs = 0;
+};
+
+/// What came of a run.
+struct outcome {
+  scheduler::verdict verdict = scheduler::verdict::ok;
+  uint64_t races = 0;        ///< counted, with races=count
+  uint64_t scope_races = 0;  ///< likewise; not among `races`
+  std::string where;         ///< file:line (or a name) that the verdict is about; groups findings; empty when ok
+  std::string message;       ///< one line: what happened
+  std::string report;  ///< several lines: every waiting lane, what it reads, who could change it; only with explain
+  std::string waits;   ///< who waits for whom, in the DOT language; empty when nobody does; only with explain
+  /// Places that something waits for, and of which the run does not say what would change them; only with explain.
+  std::vector<std::string> unexplained;
+  std::vector<step_record> steps_taken;  ///< only with explain
+  uint64_t steps = 0;
+  uint64_t library_steps = 0;        ///< of the steps, plain accesses to the C++ heap
+  uint64_t switches = 0;             ///< how often another lane or host thread went on than the one before
+  std::vector<std::string> waiting;  ///< of a hang: who waits, a wave's lanes together: "host main", "wave 1 lanes 0-3"
+  /// Of a hang: in which roles they wait, each once, in alphabetical order: "host main, host server, wave". The same whichever of them it is,
+  /// and however many.
+  std::string hang;
+  uint64_t digest = 0;
+  bool stopped_by_source = false;  ///< the choice source gave no_answer: the verdict says nothing
+};
+
+}  // namespace heddle::sim

@@ -1,0 +1,374 @@
+// Waves with one program counter: whose turn it is within a wave, and what its lanes do together.
+#include <heddle/sim/convergence/lockstep_waves.h>
+
+#include <algorithm>
+#include <bit>
+
+namespace heddle::sim {
+
+using scheduler::choice_kind;
+using scheduler::verdict;
+
+namespace {
+
+uint64_t all_lanes_of(const wave& of) {
+  return of.lanes.size() == 64 ? ~uint64_t{0} : (uint64_t{1} << of.lanes.size()) - 1;
+}
+
+template <typename Each>
+void for_each_lane_of(const wave& of, uint64_t mask, Each&& each) {
+  for (; mask != 0; mask &= mask - 1) each(*of.lanes[static_cast<size_t>(std::countr_zero(mask))]);
+}
+
+}  // namespace
+
+void lockstep_waves::keep_together(wave& starts) {
+  if (together_used_ == together_.size()) together_.emplace_back(code_);
+  lockstep& fresh = together_[together_used_++];
+  fresh.arm = fresh.moving = all_lanes_of(starts);
+  fresh.asleep = fresh.due = fresh.proven = false;
+  fresh.waited = fresh.round = 0;
+  fresh.acquires = false;
+  fresh.stores.clear();
+  fresh.proof.forget();
+  fresh.stack.begin(fresh.arm);
+  starts.together = &fresh;
+}
+
+void lockstep_waves::mark_due(wave& of) {
+  if (of.together->due) return;
+  of.together->due = true;
+  due_.push_back(&of);
+}
+
+void lockstep_waves::left(lane& self) {
+  lockstep& together = *self.of->together;
+  mark_due(*self.of);
+  // Within an operation it has not come to its next one.
+  if (self.state == lane_state::waiting) return;
+  if (self.state == lane_state::at_collective && self.pending.kind == operation_kind::block_barrier) return;
+  if (self.state == lane_state::candidate) {
+    core_.disable(self);
+    self.state = lane_state::held;
+  }
+  together.moving &= ~lane_bit(self);
+}
+
+void lockstep_waves::go_on_together(lane& self) {
+  while (!due_.empty()) {
+    wave& of = *due_.back();
+    due_.pop_back();
+    of.together->due = false;
+    go_on(of, self);
+  }
+}
+
+void lockstep_waves::go_on(wave& of, lane& self) {
+  lockstep& together = *of.together;
+  if (!of.live()) return;
+  if (together.moving == 0) begin_round(of, self);
+  if (goes_in_circles(of)) {
+    park(together, of);
+    together.asleep = true;
+  } else {
+    together.asleep = false;
+    let_move(of);
+  }
+}
+
+// Whether nothing will come of the arm before something that one of its lanes reads changes. While waits are put to the proof, that has
+// to be certain.
+bool lockstep_waves::goes_in_circles(const wave& of) const {
+  const lockstep& together = *of.together;
+  const uint64_t arm = together.arm & ~of.ended_mask;
+  if (arm == 0 || (arm & ~together.waited) != 0) return false;
+  bool all = true;
+  uint64_t since = together.round;
+  for_each_lane_of(of, arm, [&](const lane& who) {
+    all = all && who.circles == lane::sure_of_circle;
+    since = std::min(since, who.circles_since);
+  });
+  // Lanes that the arm has met on its way go in circles too, or it does not.
+  for_each_lane_of(of, all_lanes_of(of) & ~arm & ~of.ended_mask, [&](const lane& who) {
+    all = all && (who.moved_in < since || who.circles == lane::sure_of_circle);
+  });
+  const bool counts = core_.phase.checks == quiescence_check::of_all ||
+                      (core_.phase.checks == quiescence_check::of_guaranteed && of.guaranteed);
+  return all && (!counts || together.proven);
+}
+
+void lockstep_waves::park(const lockstep& together, wave& of) {
+  for_each_lane_of(of, together.moving, [&](lane& who) {
+    if (who.state != lane_state::candidate) return;
+    core_.disable(who);
+    who.state = lane_state::held;
+  });
+}
+
+// One program counter: as long as one lane of the arm gets on, the others go round with it.
+void lockstep_waves::let_move(wave& of) {
+  for_each_lane_of(of, of.together->moving, [&](lane& who) {
+    const bool in_loop = who.state == lane_state::waiting && who.private_state != nullptr;
+    if (!in_loop && who.state != lane_state::held) return;
+    // It goes on looking from where it is, so that it finds its way round again.
+    if (in_loop && who.pending.kind != operation_kind::pause) who.fruitless_reads = lane::fruitless_reads_allowed;
+    core_.enable(who);
+  });
+}
+
+void lockstep_waves::wake_together(lane& waiter) {
+  lockstep& together = *waiter.of->together;
+  // What the others do may depend on what this one does now.
+  for_each_lane_of(*waiter.of, together.arm | lane_bit(waiter), [](lane& who) { who.circles = 0; });
+  mark_due(*waiter.of);
+}
+
+// Has those go round that sleep, to see whether their wait ends of itself.
+void lockstep_waves::forget_proofs() {
+  for (size_t n = 0; n < together_used_; ++n) {
+    together_[n].proof.forget();
+    together_[n].proven = false;
+  }
+}
+
+bool lockstep_waves::rouse(lane& waiter) {
+  lockstep& together = *waiter.of->together;
+  if ((together.arm & lane_bit(waiter)) == 0) return false;
+  wake_together(waiter);
+  return true;
+}
+
+bool lockstep_waves::visit_rounds(state_reader& to, const wave& of) {
+  if (of.together == nullptr) return true;
+  const lockstep& together = *of.together;
+  if (!to.fact(together.acquires ? 1 : 0) || !to.fact(together.stores.size())) return false;
+  for (const lockstep::store& one : together.stores)
+    if (!to.fact(reinterpret_cast<uintptr_t>(one.address)) || !to.fact(one.by->id)) return false;
+  return to.fact(together.stack.digest()) && to.fact(together.arm) && to.fact(together.moving);
+}
+
+void lockstep_waves::waits_together(lane& self, const std::byte* private_state, bool next) {
+  wave& of = *self.of;
+  lockstep& together = *of.together;
+  if (next) together.moving &= ~lane_bit(self);
+  if (private_state != nullptr) {
+    const uint64_t shape = together.stack.digest();
+    together.waited |= lane_bit(self);
+    if (self.circles == 0 || self.circle != shape) {
+      self.circle = shape;
+      self.circles = 1;
+      self.circles_since = together.round;
+    } else {
+      self.circles = lane::sure_of_circle;
+    }
+  }
+  if (core_.phase.checks == quiescence_check::none || private_state == nullptr) return;
+  self.wait_digest = digest_of_private_state(self) | 1;
+  const uint64_t arm = together.arm & ~of.ended_mask;
+  // Once a round, at the first lane: the state of the arm is where each of its lanes last waited, and how they have parted.
+  if ((arm & (lane_bit(self) - 1)) != 0) return;
+  uint64_t state = together.stack.digest();
+  bool all = true;
+  for_each_lane_of(of, arm, [&](const lane& who) {
+    all = all && who.wait_digest != 0;
+    state = (state ^ who.wait_digest) * 0x9e3779b97f4a7c15u + (state >> 29);
+  });
+  if (all) together.proven = together.proof.returns_to_anchor(state);
+}
+
+// Has those go round once more whose wait is not certain.
+bool lockstep_waves::waits_of_rounds_proven(bool of_all) {
+  bool all = true;
+  if (core_.machine.convergence != convergence::lockstep) return all;
+  for (size_t n = 0; n < core_.threads.waves_used; ++n) {
+    wave& of = core_.threads.waves[n];
+    if (of.together == nullptr || !of.live() || !(of_all || of.guaranteed)) continue;
+    if (!of.together->asleep || of.together->proven) continue;
+    mark_due(of);
+    all = false;
+  }
+  return all;
+}
+
+void lockstep_waves::find_path(lane& who) {
+  call_path& path = who.path;
+  path.clear();
+  path.push_back(who.pending.place);
+  const auto& stack = who.runs.stack();
+  const auto on_stack = [&](const void* at) {
+    const auto* byte = static_cast<const std::byte*>(at);
+    return byte >= stack.low && byte + 2 * sizeof(void*) <= stack.high();
+  };
+  if (who.pending.frame == nullptr || !on_stack(who.pending.frame)) return;
+  // Each frame holds its caller's frame, and the address to return to behind it.
+  auto* frame = static_cast<void* const*>(who.pending.frame[0]);
+  while (on_stack(frame) && frame[0] != who.first_frame) {
+    path.push_back(frame[1]);
+    auto* const outer = static_cast<void* const*>(frame[0]);
+    if (outer <= frame) break;
+    frame = outer;
+  }
+  std::reverse(path.begin(), path.end());
+}
+
+void lockstep_waves::begin_round(wave& of, lane& self) {
+  decides_ = &self;
+  lockstep& together = *of.together;
+  uint64_t same_call = 0;
+  for_each_lane_of(of, together.arm & ~of.ended_mask, [&](lane& who) {
+    find_path(who);
+    if (who.in_same_call) same_call |= lane_bit(who);
+  });
+  std::array<const call_path*, 64> paths{};
+  for (const lane* who : of.lanes) paths[who->index] = &who->path;
+  together.stack.advance(
+      paths, of.ended_mask, same_call,
+      [&](std::vector<uint32_t>& order, const std::vector<const void*>& places) { order_arms(self, order, places); });
+  const uint64_t before = together.arm;
+  together.arm = together.moving = together.stack.running() & ~of.ended_mask;
+  ++together.round;
+  together.stores.clear();
+  if (core_.late != nullptr) act_as_one(of, before);
+  if (core_.observers.records) core_.observers.recorder->has_counter(of, together.arm, core_.history.steps);
+  for_each_lane_of(of, together.arm, [&](lane& who) {
+    who.moved_in = together.round;
+    if (who.circles == 0) together.waited &= ~lane_bit(who);
+  });
+  const lane& first = *of.lanes[static_cast<size_t>(std::countr_zero(together.arm))];
+  if (first.state == lane_state::at_collective && is_collective(first.pending.kind)) meet(of, self);
+}
+
+// What the round before has been and this one will be to memory: one operation of all lanes of the arm.
+void lockstep_waves::act_as_one(const wave& of, uint64_t before) {
+  lockstep& together = *of.together;
+  const uint64_t now = together.arm;
+  const auto happens = [&](arm_event what, uint64_t mask) {
+    std::array<lane*, 64> lanes{};
+    size_t count = 0;
+    for_each_lane_of(of, mask, [&](lane& who) { lanes[count++] = &who; });
+    core_.late->arm(what, lanes.data(), count);
+  };
+  if (together.acquires) happens(arm_event::acquired, before);
+  // Those who have ended have parted too.
+  if ((before & now) != 0 && (before & ~now) != 0) happens(arm_event::parts, before);
+  if ((now & ~before) != 0) happens(arm_event::meets, now);
+  bool acquiring = false;
+  bool releasing = false;
+  for_each_lane_of(of, now, [&](const lane& who) {
+    acquiring = acquiring || acquires(who.pending.order);
+    releasing = releasing || releases(who.pending.order);
+  });
+  together.acquires = acquiring;
+  if (releasing) happens(acquiring ? arm_event::acquires_and_releases : arm_event::releases, now);
+}
+
+// Lanes of an arm that store to one word in one operation: the word is written once. Which of them has written it no GPU says; here it is the
+// one that is first, and the order is a choice.
+bool lockstep_waves::is_stored_by_arm(lane& self) {
+  if (self.of->together == nullptr) return false;
+  lockstep& together = *self.of->together;
+  const operation& how = self.pending;
+  for (const lockstep::store& one : together.stores)
+    if (one.address == how.address && one.size_bytes == how.size_bytes)
+      return core_.late == nullptr || core_.late->is_part_of_store(self, how, *one.by);
+  together.stores.push_back({how.address, how.size_bytes, &self});
+  return false;
+}
+
+void lockstep_waves::order_arms(lane& self, std::vector<uint32_t>& order, const std::vector<const void*>& places) {
+  // The lines of the place, that of the function first and then those of what is inlined into it.
+  const auto lines_of = [&](const void* place) -> const std::vector<int>& {
+    const auto [entry, fresh] = lines_.try_emplace(place);
+    if (fresh && place != nullptr)
+      core_.aside(self, [place, &lines = entry->second] {
+        for (const source_line& line : inlined_at(place)) lines.insert(lines.begin(), line.line);
+      });
+    return entry->second;
+  };
+  std::sort(order.begin(), order.end(), [&](uint32_t a, uint32_t b) {
+    const std::vector<int>& first = lines_of(places[a]);
+    const std::vector<int>& second = lines_of(places[b]);
+    return first != second ? first < second : places[a] < places[b];
+  });
+  if (core_.machine.arms == arms::else_first) std::reverse(order.begin(), order.end());
+  if (core_.machine.arms != arms::any || !core_.phase.is_open()) return;
+  for (auto next = order.begin(); order.end() - next > 1; ++next)
+    std::swap(*next, *(next + core_.pick(self, static_cast<uint32_t>(order.end() - next), choice_kind::arm)));
+}
+
+// -- collectives ------------------------------------------------------------------------------------------------------------------
+
+// All lanes of the arm have come. The mask only says whom the program expects.
+void lockstep_waves::meet(wave& of, lane& self) {
+  const uint64_t arm = of.together->arm;
+  operation_kind kind = operation_kind::none;
+  uint64_t named = arm;
+  for_each_lane_of(of, arm, [&](lane& who) {
+    kind = who.pending.kind;
+    named |= who.pending.mask;
+    uint64_t absent = who.pending.mask & ~arm;
+    if (who.pending.without_ended) absent &= all_lanes_of(of) & ~of.ended_mask;
+    if (absent == 0) return;
+    std::string where;
+    core_.aside(self, [&] { where = whereabouts(of, absent); });
+    core_.end(who, verdict::mask,
+              "the mask of a " + std::string(to_string(kind)) + " names lanes that are not there: " + where);
+  });
+  collectives_.complete_arm(of, kind, named, arm);
+}
+
+// -- what people read ----------------------------------------------------------------------------------------------------------------
+
+std::string lockstep_waves::whereabouts(const wave& of, uint64_t lanes) {
+  std::vector<std::pair<std::string, uint64_t>> found;
+  for (uint32_t index = 0; index < 64; ++index) {
+    const uint64_t bit = uint64_t{1} << index;
+    if ((lanes & bit) == 0) continue;
+    std::string where;
+    if (index >= of.lanes.size())
+      where = "which the wave does not have";
+    else if ((of.ended_mask & bit) != 0)
+      where = "ended";
+    else
+      where = "masked off at " + source_of(calls_of(*of.lanes[index])).where();
+    const auto same = std::find_if(found.begin(), found.end(), [&](const auto& one) { return one.first == where; });
+    if (same == found.end())
+      found.emplace_back(where, bit);
+    else
+      same->second |= bit;
+  }
+  std::string text;
+  for (const auto& [where, mask] : found) text += (text.empty() ? "" : "; ") + lanes_in(mask) + ", " + where;
+  return text;
+}
+
+uint64_t lockstep_waves::masked_off(const wave& of) {
+  return of.together == nullptr || !of.live() || !of.resident ? 0
+                                                              : all_lanes_of(of) & ~of.ended_mask & ~of.together->arm;
+}
+
+uint64_t lockstep_waves::comes_before(const lane& who) {
+  return who.of->together->stack.hold_of(who.index, who.of->ended_mask).runs;
+}
+
+std::string lockstep_waves::held_until(const lane& who) {
+  const divergence_stack::hold why = who.of->together->stack.hold_of(who.index, who.of->ended_mask);
+  const bool one = std::has_single_bit(why.runs);
+  const std::string text = "until " + lanes_in(why.runs);
+  if (why.until != nullptr) return text + (one ? " reaches " : " reach ") + source_of(why.until).where();
+  return text + (one ? " returns" : " return") + (why.in == nullptr ? "" : " from " + why.in->name());
+}
+
+std::string lockstep_waves::masked_off_text() const {
+  for (size_t n = 0; n < core_.threads.waves_used; ++n) {
+    const wave& of = core_.threads.waves[n];
+    const uint64_t masked = masked_off(of);
+    if (masked == 0) continue;
+    const lane& first = *of.lanes[static_cast<size_t>(std::countr_zero(masked))];
+    return ": " + lanes_in(masked) + " of " + name_of(of) + (std::has_single_bit(masked) ? " is" : " are") +
+           " masked off " + held_until(first);
+  }
+  return {};
+}
+
+}  // namespace heddle::sim

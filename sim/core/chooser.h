@@ -1,0 +1,20 @@
+// Asks the strategy.
+#pragma once
+
+#include <heddle/scheduler/choice.h>
+
+#include <cstdint>
+
+namespace heddle::sim {
+
+struct lane;
+
+struct chooser {
+  scheduler::choice_source* source = nullptr;
+  lane* asks = nullptr;  ///< the lane that has come to the last choice
+  bool stopped = false;  ///< the source gave no answer
+
+  uint64_t made() const { return source == nullptr ? 0 : source->recorded().size(); }
+};
+
+}  // namespace heddle::sim

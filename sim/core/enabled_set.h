@@ -1,0 +1,66 @@
+// The lanes that are enabled: that can take the next step.
+#pragma once
+
+#include <heddle/scheduler/append.h>
+#include <heddle/sim/core/fair_set.h>
+#include <heddle/sim/core/turn_order.h>
+
+#include <cstdint>
+#include <vector>
+
+namespace heddle::sim {
+
+struct enabled_set {
+  std::vector<lane*> lanes;  ///< in no order; lane::candidate_slot points back
+  fair_set fair;
+  uint64_t next_limit = 0;   ///< the step from which on the run is to come to its end
+  uint64_t first_limit = 0;  ///< what that becomes when operations begin to be steps
+  uint64_t asks_until = 0;   ///< the step from which on a choice is more than one among all enabled lanes; 0: it is now
+  /// By lane: turns of others in the fair tail since it could have had one. Kept under self checks.
+  std::vector<uint32_t> passed_over;
+
+  [[gnu::hot]] void reset(progress_model model) {
+    lanes.clear();
+    fair.reset(model);
+    if (keeps_order_) [[unlikely]]
+      forget_order();
+    passed_over.clear();
+  }
+  void add(lane& added) {
+    added.state = lane_state::candidate;
+    added.candidate_slot = static_cast<uint32_t>(lanes.size());
+    fair.candidate_added(*added.of);
+    if (keeps_order_) [[unlikely]]
+      order_.add(added.id);
+#ifdef HEDDLE_SELF_CHECKS
+    if (added.id < passed_over.size()) passed_over[added.id] = 0;
+#endif
+    scheduler::append(lanes, &added);
+  }
+  void remove(lane& removed) {
+    lane* const last = lanes.back();
+    lanes[removed.candidate_slot] = last;
+    last->candidate_slot = removed.candidate_slot;
+    lanes.pop_back();
+    if (keeps_order_) [[unlikely]]
+      order_.remove(removed.id);
+    fair.candidate_removed(*removed.of);
+  }
+
+  /// The id of the enabled lane of the next higher id, or of the lowest. There must be one.
+  uint32_t next_in_turn(uint32_t after) const;
+  /// Whether a lane of the device that has never stepped must be let start, and can be: a wave of a kernel that comes behind another one in
+  /// its stream cannot.
+  bool owes_a_start() const;
+  /// Ends the program where what is known of the enabled lanes twice is not the same.
+  void check_invariants() const;
+
+ private:
+  [[gnu::cold]] void forget_order();
+
+  // Kept from the moment at which the first lane asks in a run: most strategies never do.
+  mutable turn_order order_;
+  mutable bool keeps_order_ = false;
+};
+
+}  // namespace heddle::sim

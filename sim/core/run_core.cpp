@@ -1,0 +1,225 @@
+#include <heddle/scheduler/printable.h>
+#include <heddle/sim/base/address_space.h>
+#include <heddle/sim/base/code_under_test.h>
+#include <heddle/sim/core/run_core.h>
+#include <heddle/sim/machine/kernel.h>
+
+#include <algorithm>
+#include <cstring>
+
+namespace heddle::sim {
+
+using scheduler::choice_kind;
+using scheduler::verdict;
+
+constinit bool begins_on_clear_stacks = false;
+
+namespace {
+
+// What the last run has left there would be part of this run's state wherever the code under test does not write all of a frame.
+void clear_stack(const stack_arena::stack& on, size_t most_bytes) {
+  const size_t size_bytes = std::min(on.size_bytes, most_bytes);
+  std::memset(on.high() - size_bytes, 0, size_bytes);
+}
+
+}  // namespace
+
+run_core::run_core() : view(this, &run_core::look_at, &run_core::next_in_turn, &enabled.fair.version()) {}
+
+void run_core::reset(scheduler::choice_source& source) {
+  map.heap.reset();
+  threads.reset();
+  enabled.reset(machine.progress);
+  choices.source = &source;
+  choices.stopped = false;
+  history.reset();
+  clock.reset();
+  phase = {};
+  phase.in_rounds = machine.convergence == convergence::lockstep;
+  stack.task = nullptr;
+  observers.headway.reset(source.looks_at_headway());
+  observers.tells_steps = source.looks_at_steps();
+  if (!hidden.empty()) [[unlikely]]
+    hidden.last.clear();
+  hidden.order = {};
+}
+
+// -- lanes --------------------------------------------------------------------------------------------------------------------------
+
+lane& run_core::new_lane(wave& of, uint32_t index) {
+  lane& fresh = threads.new_lane(of, index);
+  note_progress(fresh);
+  fresh.is_explored = notes != nullptr;
+  if (observers.recorder) [[unlikely]]
+    observers.recorder->begins(fresh, history.steps);
+  return fresh;
+}
+
+void run_core::no_stack_left(lane& self) {
+  self.begun = false;
+  end(self, verdict::unsupported,
+      "more than " + std::to_string(map.device_stacks->capacity()) + " lanes that have not ended; " +
+          more_address_space);
+}
+
+void run_core::begin(lane& self) {
+  self.begun = true;
+  const size_t bytes = self.how_to_run->size_bytes;
+  stack_arena& arena = self.is_host() ? *map.host_stacks : *map.device_stacks;
+  self.stack_slot = (self.is_host() ? threads.host_stacks : threads.device_stacks).take(arena.capacity());
+  if (self.stack_slot == stack_pool::none) [[unlikely]]
+    no_stack_left(self);
+  const stack_arena::stack on = arena.at(self.stack_slot);
+  if (self.is_explored) {
+    clear_stack(on, size_t{32} << 10);
+  } else if (begins_on_clear_stacks && self.is_host()) {
+    // What a thread gives to another may have bytes that it has not written, and where they seem to point must not depend on earlier runs
+    // (thread_table::share_captured). Its first frames are where that is made.
+    clear_stack(on, size_t{4} << 10);
+  }
+  self.private_low = on.low;
+  self.private_bytes = on.size_bytes;
+  constexpr size_t line_bytes = 64;
+  self.body = on.high() - (bytes + line_bytes - 1) / line_bytes * line_bytes;
+  self.runs.reset(on, self.is_host() ? 0 : static_cast<uint32_t>(self.stack_slot), bytes, lane_entry, &self);
+  if (!self.is_host()) {
+    const launched_kernel& of = *self.of->runs;
+    std::memcpy(self.body, of.bytes.data(), of.bytes.size());
+  }
+}
+
+void run_core::check_host_stacks(lane& self) {
+  const size_t capacity = map.host_stacks->capacity();
+  if (threads.host_stacks.is_used_up(capacity))
+    end(self, verdict::assertion,
+        "more than " + std::to_string(capacity) + " host threads, and copies that have not ended" +
+            (capacity == memory_map::most_hosts ? "" : std::string("; ") + more_address_space));
+}
+
+// -- steps --------------------------------------------------------------------------------------------------------------------------
+
+void run_core::add_to_digest(uint64_t what, const void* address, uint32_t size_bytes, uint64_t value) {
+  const uint64_t where =
+      map.heap.contains(address) ? memory_map::in_heap(map.heap.offset_of(address)) : map.stable(address);
+  // What lies on the C++ heap has no address that another process would repeat, and may hold such addresses.
+  if (where == memory_map::unstable) {
+    const operation_kind kind = static_cast<operation_kind>(what & 0xff);
+    if (kind == operation_kind::plain_load || kind == operation_kind::plain_store)
+      history.library_steps += history.counted;
+    return history.digest.add(what);
+  }
+  // A frame may hold what an earlier call, or an earlier run, has left there.
+  if (map.is_on_host_stack(address)) return history.digest.add(what, where);
+  const bool whole = size_bytes <= sizeof value;
+  history.digest.add(what, where, whole ? map.stable_value(value) : 0);
+  if (!whole) add_words_to_digest(address, size_bytes);
+}
+
+void run_core::add_words_to_digest(const void* address, uint32_t size_bytes) {
+  const auto* bytes = static_cast<const std::byte*>(address);
+  for (uint32_t done = 0; done < size_bytes; done += sizeof(uint64_t)) {
+    const uint32_t left = size_bytes - done;
+    history.digest.add(map.stable_value(
+        watched::value_at(bytes + done, left < sizeof(uint64_t) ? left : static_cast<uint32_t>(sizeof(uint64_t)))));
+  }
+}
+
+void run_core::observe(lane& self, uint64_t value) {
+  recorder* const record = observers.recorder.get();
+  if (history.counted == 0) {
+    if (record) record->performed_before_steps(self);
+    return;
+  }
+  if (record) {
+    const void* const address = self.pending.address;
+    const bool readable = address != nullptr && !map.may_vanish(address);
+    record->performed(self, value, history.steps, link_delivers && readable, readable);
+  }
+  if (observers.starvation.on()) observers.starvation.performed(self);
+  if (observers.headway.on()) observers.headway.performed(self, value);
+  if (observers.tells_steps) choices.source->performed(look_at(self));
+}
+
+void run_core::observe_change(lane& self, const void* address, size_t size_bytes) {
+  if (observers.recorder) observers.recorder->changed(self, address, size_bytes, true, !map.may_vanish(address));
+  if (history.counted == 0) return;
+  if (observers.headway.on()) observers.headway.changed(self, address);
+  if (observers.starvation.on()) note_bypass(self);
+}
+
+void run_core::note_bypass(lane& self) {
+  const lane* const starved = observers.starvation.got_on(self);
+  if (starved == nullptr) return;
+  ending.verdict = verdict::starvation;
+  ending.message = observers.starvation.message(*starved, map.heap);
+  ending.about = observers.starvation.place_of(*starved);
+  ending.waiting = {name_of(*starved)};
+  ending.report.clear();
+  leave(self);
+}
+
+// -- choices ------------------------------------------------------------------------------------------------------------------------
+
+scheduler::candidate run_core::look_at(const void* self, uint32_t index) {
+  const auto& core = *static_cast<const run_core*>(self);
+  return core.look_at(*core.enabled.lanes[index]);
+}
+
+uint32_t run_core::next_in_turn(const void* self, uint32_t actor) {
+  const auto& core = *static_cast<const run_core*>(self);
+  return core.threads.lanes[core.enabled.next_in_turn(actor)].candidate_slot;
+}
+
+scheduler::candidate run_core::look_at(const lane& who) const {
+  const operation_kind kind = who.pending.kind;
+  const bool of_mutex = kind == operation_kind::lock_mutex || kind == operation_kind::unlock_mutex;
+  const uint64_t address = of_mutex ? who.operands[0] : reinterpret_cast<uintptr_t>(who.pending.address);
+  const uint64_t location = address == 0 ? 0 : map.stable(address);
+  return {.actor = who.id,
+          .group = who.of->id,
+          .member = who.index,
+          .guaranteed = who.of->guaranteed,
+          .writes = may_write(kind) || of_mutex,
+          .location = location == memory_map::unstable ? 0 : location,
+          .operations = who.operations,
+          .fruitless = who.fruitless,
+          .headway = observers.headway.of(who)};
+}
+
+lane& run_core::ask(lane& self) {
+  choices.asks = &self;
+  const auto count = static_cast<uint32_t>(enabled.lanes.size());
+  const uint32_t picked = choices.source->pick(count, choice_kind::actor, view);
+  if (picked >= count) stop(self);
+  return *enabled.lanes[picked];
+}
+
+uint32_t run_core::pick_slowly(lane& self, uint32_t count, choice_kind kind) {
+  const uint32_t picked = choices.source->pick(count, kind);
+  if (picked >= count) stop(self);
+  if (observers.recorder && picked != 0) [[unlikely]]
+    observers.recorder->odd_answer(self, kind);
+  return picked;
+}
+
+// -- the end ------------------------------------------------------------------------------------------------------------------------
+
+void run_core::end(lane& about, scheduler::verdict found, const std::string& message) {
+  end_at(about, found, message, calls_of(about));
+}
+
+void run_core::end_at(lane& about, scheduler::verdict found, const std::string& message, const call_chain& calls) {
+  ending.verdict = found;
+  ending.message = scheduler::printable(message);
+  ending.about = calls;
+  ending.ended_by = &about;
+  ending.report.clear();
+  leave(about);
+}
+
+std::string run_core::describe_step(uint64_t step) const {
+  if (step == 0) return "an access by host main, before any other actor existed";
+  return observers.recorder == nullptr ? "step " + std::to_string(step) : observers.recorder->describe(map.heap, step);
+}
+
+}  // namespace heddle::sim

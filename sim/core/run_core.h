@@ -1,0 +1,203 @@
+// What all parts of a run share: its memory map, lanes, history and phase, the strategy that is asked, what looks on, and how the run ends.
+//
+// Parts get a run_core& and never the execution that owns them: they change state and answer. What enters another lane is execution alone.
+#pragma once
+
+#include <heddle/sim/base/lasso.h>
+#include <heddle/sim/core/chooser.h>
+#include <heddle/sim/core/enabled_set.h>
+#include <heddle/sim/core/ending.h>
+#include <heddle/sim/core/hidden_stores.h>
+#include <heddle/sim/core/observers.h>
+#include <heddle/sim/core/program_clock.h>
+#include <heddle/sim/core/root_stack.h>
+#include <heddle/sim/core/run_history.h>
+#include <heddle/sim/core/run_phase.h>
+#include <heddle/sim/core/thread_table.h>
+#include <heddle/sim/memory/late_memory.h>
+#include <heddle/sim/memory/load_times.h>
+#include <heddle/sim/settings.h>
+#include <heddle/sim/space/lane_heap.h>
+#include <heddle/sim/space/memory_map.h>
+
+#include <string>
+
+namespace heddle::sim {
+
+struct run_core {
+  run_core();
+  run_core(const run_core&) = delete;
+  run_core& operator=(const run_core&) = delete;
+
+  settings machine;
+  allowance allowed;            ///< by them
+  late_memory* late = nullptr;  ///< null: one memory for all, every access takes effect at once
+  bool link_delivers = false;   ///< what crosses the link arrives at turns
+  load_times* times = nullptr;  ///< null: the run keeps no virtual time
+  memory_map map;
+  root_stack stack;
+  thread_table threads;
+  fiber::entry lane_entry = nullptr;
+  enabled_set enabled;
+  chooser choices;
+  scheduler::candidate_list view;  ///< of the enabled lanes, for strategies
+  run_history history;
+  program_clock clock;
+  run_phase phase;
+  lasso states;  ///< those that the fair tail came through
+  sim::observers observers;
+  sim::ending ending;
+  hidden_stores hidden;           ///< of a run that is part of a search
+  search_notes* notes = nullptr;  ///< of that search; null: there is none
+
+  /// A new run of these choices. The memory of containers is kept.
+  [[gnu::hot]] void reset(scheduler::choice_source& source);
+
+  // -- lanes ------------------------------------------------------------------------------------------------------------------------
+
+  [[gnu::hot]] lane& new_lane(wave& of, uint32_t index);
+  [[gnu::hot]] wave& new_wave() { return threads.new_wave(history.steps); }
+  /// Puts the lane's body on a stack of its own; the first switch to it runs `lane_entry(&self)`.
+  [[gnu::hot]] void begin(lane& self);
+  void check_host_stacks(lane& self);
+  void first_step(wave& who) {
+    who.stepped = true;
+    enabled.fair.stepped(who);
+  }
+  /// From now on the lane is enabled.
+  void enable(lane& self) {
+    if (observers.records) [[unlikely]]
+      observers.recorder->goes_on(self, history.steps);
+    enabled.add(self);
+  }
+  void disable(lane& self) { enabled.remove(self); }
+  /// The lane has made progress: what it has read and done before counts for no spin.
+  void note_progress(lane& self) const {
+    self.operations_judged = self.operations;
+    self.reads.clear();
+    self.fruitless_reads = 0;
+    self.clock_reads = 0;
+    self.left = allowed;
+    self.spin.forget();
+    self.circles = 0;
+  }
+
+  // -- steps ------------------------------------------------------------------------------------------------------------------------
+
+  /// The lane has performed its pending operation and saw or wrote `value`.
+  void performed(lane& self, uint64_t value) {
+    const operation& done = self.pending;
+    if (done.address == nullptr)
+      history.digest.add(count_step(self), value);
+    else
+      add_to_digest(count_step(self), done.address, done.size_bytes, value);
+    if (observers.on) [[unlikely]]
+      observe(self, value);
+  }
+  /// As performed(), for an access to `address`.
+  void performed_at(lane& self, const void* address, uint32_t size_bytes, uint64_t value) {
+    if (!map.heap.contains(address) || size_bytes > sizeof value) [[unlikely]]
+      return performed_elsewhere(self, value);
+    performed_in_heap(self, address, value);
+  }
+  void performed_in_heap(lane& self, const void* address, uint64_t value) {
+    history.digest.add(count_step(self), memory_map::in_heap(map.heap.offset_of(address)), map.stable_value(value));
+    if (observers.on) [[unlikely]]
+      observe(self, value);
+  }
+  /// Adds a step, its location and what that holds now, which is `value` where that is all of it.
+  void add_to_digest(uint64_t what, const void* address, uint32_t size_bytes, uint64_t value);
+  [[gnu::cold]] void observe_change(lane& self, const void* address, size_t size_bytes);
+  /// A lane has got what it waited for: where others are starved by that, the run ends.
+  void note_bypass(lane& self);
+
+  // -- choices ----------------------------------------------------------------------------------------------------------------------
+
+  [[gnu::hot]] uint32_t pick(lane& self, uint32_t count, scheduler::choice_kind kind) {
+    choices.asks = &self;
+    uint32_t picked = 0;
+    if (count > 1 && choices.source->try_pick(count, kind, picked)) [[likely]]
+      return picked;
+    return pick_slowly(self, count, kind);
+  }
+  /// Asks the strategy which of the enabled lanes goes next.
+  lane& ask(lane& self);
+  scheduler::candidate look_at(const lane& who) const;
+  /// Whether the lane may still see something that is not the newest. Not under a check for quiescence, nor in the fair tail: there all
+  /// stores have arrived.
+  bool may_be_late(const lane& self) const { return self.left.late != 0 && phase.is_open(); }
+  /// Whether the lane's weak compare-exchange, which would succeed, fails. As seldom as loads are late, and for the same reason.
+  bool fails_spuriously(lane& self) {
+    if (self.left.spurious == 0 || !phase.is_open() || pick(self, 2, scheduler::choice_kind::spurious) == 0)
+      return false;
+    --self.left.spurious;
+    if (observers.recorder) observers.recorder->fails_for_no_reason(self);
+    return true;
+  }
+  /// Under the progress model `cuda` only calls into the driver let kernels start.
+  bool only_calls_start_kernels() const { return machine.progress == progress_model::cuda; }
+
+  // -- the end ----------------------------------------------------------------------------------------------------------------------
+
+  /// Ends the run with this verdict about the lane's pending operation. Does not return.
+  [[noreturn]] void end(lane& about, scheduler::verdict verdict, const std::string& message);
+  /// As end(), about where these calls have led the lane.
+  [[noreturn]] void end_at(lane& about, scheduler::verdict verdict, const std::string& message,
+                           const call_chain& calls);
+  /// Ends the run with the verdict that has been noted.
+  [[noreturn]] void leave(lane& self) { stack.leave(self); }
+  /// Ends the run, which says nothing.
+  [[noreturn]] void stop(lane& self) {
+    choices.stopped = true;
+    stack.leave(self);
+  }
+  /// Does what may need more stack than a lane has, on the OS thread's own.
+  void aside(lane& self, const std::function<void()>& work) { stack.run(self, work); }
+
+  // -- explained runs ---------------------------------------------------------------------------------------------------------------
+
+  /// Whether anything asks which store each load has found.
+  bool explains() const { return observers.recorder != nullptr || times != nullptr; }
+  // What a picture of an explained run shows, and what virtual time depends on; to be called where explains().
+  void found(const lane& self, uint64_t store_step, bool is_newest, uint64_t newest_step) {
+    if (observers.recorder) observers.recorder->found(self, store_step, is_newest, newest_step);
+    if (times != nullptr) times->found(store_step);
+  }
+  /// So many bytes that were stored in that step are in memory.
+  void store_arrived(uint64_t store_step, uint64_t size_bytes) {
+    if (observers.recorder) observers.recorder->arrived(store_step, size_bytes, history.steps);
+  }
+  /// The store of the step counts as older than that of the other one, which was made before.
+  void stands_behind(uint64_t store_step, uint64_t newer_step) {
+    if (observers.recorder) observers.recorder->stands_behind(store_step, newer_step);
+  }
+  /// A step of an explained run in words, with its source line.
+  std::string describe_step(uint64_t step) const;
+
+  /// In a search: the lane is about to change memory of the C++ heap, or has just done so.
+  void note_hidden_store(lane& self, const void* address) {
+    if (map.may_vanish(address) && !notes->lanes_allocate->contains(address)) hidden.note(self, address);
+  }
+
+  /// Ends the program where an invariant of the core does not hold.
+  void check_invariants() const;
+
+ private:
+  /// What the digest takes in of the lane's pending operation, which it has performed.
+  uint64_t count_step(lane& self) {
+    history.steps += history.counted;
+    self.operations += history.counted;
+    const operation& done = self.pending;
+    return uint64_t{self.id} << 40 | uint64_t{done.size_bytes} << 8 | static_cast<uint64_t>(done.kind);
+  }
+  // Of the C++ heap, a variable or a large object.
+  [[gnu::noinline]] void performed_elsewhere(lane& self, uint64_t value) { performed(self, value); }
+  void add_words_to_digest(const void* address, uint32_t size_bytes);
+  void observe(lane& self, uint64_t value);
+  [[gnu::hot]] uint32_t pick_slowly(lane& self, uint32_t count, scheduler::choice_kind kind);
+  [[noreturn, gnu::cold]] void no_stack_left(lane& self);
+  static scheduler::candidate look_at(const void* self, uint32_t index);
+  static uint32_t next_in_turn(const void* self, uint32_t actor);
+};
+
+}  // namespace heddle::sim

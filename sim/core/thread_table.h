@@ -1,0 +1,75 @@
+// The lanes and waves of a run, host threads among them, and the stacks that they run on.
+#pragma once
+
+#include <heddle/sim/base/reused_list.h>
+#include <heddle/sim/machine/lane.h>
+#include <heddle/sim/space/memory_map.h>
+
+#include <cstddef>
+#include <cstdint>
+#include <vector>
+
+namespace heddle::sim {
+
+/// The numbers of stacks in an arena that are in use. A lane that has ended may still stand on its own: that one is given out again when the
+/// next has ended.
+class stack_pool {
+ public:
+  static constexpr size_t none = ~size_t{0};
+
+  void reset() {
+    free_.clear();
+    used_ = 0;
+    to_free_ = none;
+  }
+  /// A number below `capacity`; none where all are in use.
+  size_t take(size_t capacity) {
+    if (free_.empty()) return used_ == capacity ? none : used_++;
+    const size_t taken = free_.back();
+    free_.pop_back();
+    return taken;
+  }
+  bool is_used_up(size_t capacity) const { return used_ == capacity && free_.empty(); }
+  void give_back(size_t stack) {
+    if (to_free_ != none) scheduler::append(free_, to_free_);
+    to_free_ = stack;
+  }
+
+ private:
+  std::vector<size_t> free_;
+  size_t used_ = 0;
+  size_t to_free_ = none;  ///< of the lane that ended last
+};
+
+struct thread_table {
+  reused_list<lane> lanes;  ///< [0, lanes_used) belong to this run
+  reused_list<wave> waves;  ///< [0, waves_used) belong to this run
+  size_t lanes_used = 0;
+  size_t waves_used = 0;
+  size_t live_lanes = 0;
+  uint32_t hosts_spawned = 0;  ///< without the main thread
+  stack_pool device_stacks;
+  stack_pool host_stacks;
+
+  [[gnu::hot]] void reset() {
+    lanes_used = waves_used = live_lanes = 0;
+    hosts_spawned = 0;
+    device_stacks.reset();
+    host_stacks.reset();
+  }
+  [[gnu::hot]] wave& new_wave(uint64_t step);
+  [[gnu::hot]] lane& new_lane(wave& of, uint32_t index);
+
+  /// The lane on whose stack, or in whose guard page, the address lies; null when no lane runs there. May be called in a signal handler.
+  lane* lane_on(const std::byte* address);
+  /// The lane whose stack ends at this page, which guards stacks; null when no lane runs there.
+  const lane* owner_of_guard(const memory_map& map, const void* address) const;
+  /// The host thread that has the address in a frame that has not returned; null when none has.
+  lane* owner_of_frame(const void* address);
+  /// Host threads whose frames the object holds addresses of give them away with it.
+  void share_captured(const memory_map& map, const void* object, size_t size_bytes);
+
+  void check_invariants() const;
+};
+
+}  // namespace heddle::sim

@@ -1,0 +1,226 @@
+// Judges a hang: which verdict it gets, and what is told of it.
+#include <heddle/sim/judge/judge.h>
+
+#include <algorithm>
+
+namespace heddle::sim {
+
+using scheduler::verdict;
+
+// Only a call into the driver that goes on, or that is made again and again, lets the device go on. (CUDA's execution model, on
+// progress of API calls.)
+bool judge::any_host_calls() const {
+  for (size_t n = 0; n < core_.threads.lanes_used; ++n) {
+    const lane& who = core_.threads.lanes[n];
+    if (!who.is_host() || who.state == lane_state::ended) continue;
+    if (who.called || (who.state == lane_state::waiting && who.pending.kind == operation_kind::synchronize))
+      return true;
+  }
+  return false;
+}
+
+// Everybody who has a place waits. Whether a larger device would end this is seen by letting all the others start.
+void judge::lift_places(lane& self) {
+  if (!core_.phase.denied)
+    deny(self, "everybody who has a place on the device waits for somebody who has none (resident=" +
+                   std::to_string(core_.machine.resident) + ")");
+  core_.phase.places_lifted = true;
+  begin_tail();
+  core_.phase.checks = quiescence_check::none;
+  launches_.start_blocks(self);
+}
+
+// A hang that this model allows has been found. Whether a stronger one would avoid it is seen by letting everybody run on in turn:
+// when the run ends, this hang is the model's, and the verdict `progress`; when they all get stuck, it is a deadlock.
+void judge::deny(lane& self, std::string why) {
+  core_.phase.denied = true;
+  take_stock(self, std::move(why));
+  begin_tail();
+  core_.phase.checks = quiescence_check::none;
+}
+
+// Lanes whose waits are put to the proof may make each other go on, as two do that poll through a shuffle: all have turns, so that one that
+// would change memory comes to it.
+lane* judge::next_in_check() {
+  if (core_.phase.in_tail && waits_.count_turn_in_check() > tail_.most_turns_in_proof(core_.threads.lanes_used)) {
+    // They may go on like this for ever. Whether they do is told by the whole state: all go round.
+    core_.phase.checks = quiescence_check::none;
+    core_.phase.all_take_turns = true;
+    core_.states.forget();
+    waits_.have_waiting_look_again();
+    return nullptr;
+  }
+  for (size_t tried = 0; tried < core_.enabled.lanes.size(); ++tried) {
+    last_in_check_ = core_.enabled.next_in_turn(last_in_check_);
+    lane& next = core_.threads.lanes[last_in_check_];
+    if (core_.phase.checks == quiescence_check::of_all || next.of->guaranteed) {
+      given_turn(next);
+      return &next;
+    }
+  }
+  return nullptr;
+}
+
+// Everybody who goes round in a proven cycle waits, too; who could run and is promised nothing does not.
+void judge::note_waiting() {
+  core_.ending.waiting.clear();
+  for (size_t n = 0; n < core_.threads.waves_used; ++n) {
+    const wave& each = core_.threads.waves[n];
+    uint64_t lanes = 0;
+    for (const lane* who : each.lanes) {
+      const bool goes_round = tail_.seen.found && who->last_turn > tail_.seen.from.turns;
+      if (who->state != lane_state::ended && (who->state != lane_state::candidate || goes_round))
+        lanes |= lane_bit(*who);
+    }
+    if (lanes != 0) core_.ending.waiting.push_back(each.host ? name_of(each) : name_of(each) + ' ' + lanes_in(lanes));
+  }
+}
+
+// Notes what the verdict is about, and has the report written, as things stand now.
+void judge::take_stock(lane& self, std::string why) {
+  if (tail_.seen.found)
+    core_.ending.about = tail_.telling;
+  else if (const lane* waiter = most_telling_waiter())
+    core_.ending.about = calls_of(*waiter);
+  core_.ending.message = std::move(why);
+  note_waiting();
+  if (core_.observers.recorder == nullptr) return;
+  core_.observers.recorder->judged(core_.history.steps);
+  core_.aside(self, write_report);
+}
+
+// Models that promise a turn to somebody who can move now: under them, things cannot stay as they are.
+std::string judge::models_without_this_hang() const {
+  std::string names;
+  for (const progress_model model : progress_models())
+    if (std::any_of(core_.enabled.lanes.begin(), core_.enabled.lanes.end(), [&](const lane* who) {
+          const bool goes_round = tail_.seen.found && who->last_turn > tail_.seen.from.turns;
+          return !goes_round && core_.enabled.fair.would_hold(model, *who->of);
+        }))
+      names += (names.empty() ? "" : ", ") + std::string(to_string(model));
+  return names;
+}
+
+void judge::judge_quiescence(lane& self) {
+  if (core_.phase.checks == quiescence_check::of_guaranteed)
+    deny(self, std::string("everybody whom the progress model '") + to_string(core_.machine.progress) +
+                   "' guarantees a turn waits for somebody whom it does not");
+  else if (launches_.some_have_no_place() && may_lift_places())
+    lift_places(self);
+  else
+    end_deadlock(self);
+}
+
+void judge::end_deadlock(lane& self) {
+  core_.ending.verdict = verdict::deadlock;
+  core_.ending.message = "nobody can ever move again";
+  if (core_.machine.convergence == convergence::lockstep)
+    core_.aside(self, [this] { core_.ending.message += lockstep_.masked_off_text(); });
+  if (const lane* waiter = most_telling_waiter()) core_.ending.about = calls_of(*waiter);
+  note_waiting();
+  core_.ending.report.clear();
+  core_.leave(self);
+}
+
+// The one whose source line names the hang: a lane in a loop of the code under test before a collective that waits for it, the
+// device before the host.
+const lane* judge::most_telling_waiter() const {
+  const bool of_all = core_.phase.checks == quiescence_check::of_all;
+  const lane* best = nullptr;
+  int best_rank = 0;
+  for (size_t n = 0; n < core_.threads.lanes_used; ++n) {
+    const lane& who = core_.threads.lanes[n];
+    if (who.state == lane_state::ended || who.state == lane_state::candidate) continue;
+    if (who.of->together != nullptr && (lockstep_waves::masked_off(*who.of) & lane_bit(who)) != 0) continue;
+    if (!of_all && !who.of->guaranteed) continue;
+    const bool loops = who.state == lane_state::waiting && who.private_state != nullptr;
+    // Whoever only waits for others to end tells nothing.
+    const bool last_in_line =
+        who.pending.kind == operation_kind::join || who.pending.kind == operation_kind::synchronize;
+    const int rank = 1 + (last_in_line ? 0 : 4) + (loops ? 2 : 0) + (who.is_host() ? 0 : 1);
+    if (rank > best_rank) {
+      best = &who;
+      best_rank = rank;
+    }
+  }
+  return best;
+}
+
+void judge::pass_limit(lane& self) {
+  if (!core_.phase.in_tail) return begin_tail();
+  if (!tail_.is_spent(core_.history.steps, core_.history.library_steps, core_.machine.budget)) return;
+  if (core_.phase.denied) {
+    // The hang under this model is certain; only whether another would end it has not been seen.
+    core_.ending.verdict = verdict::progress;
+    core_.leave(self);
+  }
+  end_inconclusive(self);
+}
+
+// A cycle has been proven, and with it a hang: of the model when somebody whom it promises nothing took no part, else of the program.
+void judge::judge_cycle(lane& self) {
+  const cycle seen = tail_.seen;
+  const std::string steps = "the same " + std::to_string(seen.steps()) + (seen.steps() == 1 ? " step" : " steps");
+  bool somebody_left = false;
+  for (size_t n = 0; n < core_.threads.lanes_used; ++n) {
+    const lane& who = core_.threads.lanes[n];
+    if ((lockstep_waves::masked_off(*who.of) & lane_bit(who)) != 0) continue;
+    const bool could =
+        who.state == lane_state::candidate || (who.state == lane_state::waiting && who.private_state != nullptr);
+    somebody_left = somebody_left || (could && who.last_turn <= seen.from.turns);
+  }
+  if (!core_.phase.denied && somebody_left)
+    return deny(self, "everybody whom the progress model '" + std::string(to_string(core_.machine.progress)) +
+                          "' guarantees a turn repeats " + steps +
+                          " for ever, and waits for somebody whom it does not");
+  if (launches_.some_have_no_place() && may_lift_places()) return lift_places(self);
+  core_.ending.verdict = seen.changes_memory() ? verdict::livelock : verdict::deadlock;
+  core_.ending.message =
+      seen.changes_memory()
+          ? "everybody who can move repeats " + steps + " for ever: memory changes, and nothing is ever done"
+          : "nobody can ever move again: " + steps + " are repeated for ever, and change nothing";
+  core_.ending.about = tail_.telling;
+  note_waiting();
+  core_.ending.report.clear();
+  core_.leave(self);
+}
+
+// What the budget was spent on: one that fills memory word by word may take it all.
+std::string judge::what_took_the_steps(lane& self) {
+  const lane* most = &core_.threads.lanes[0];
+  for (size_t n = 1; n < core_.threads.lanes_used; ++n)
+    if (core_.threads.lanes[n].operations > most->operations) most = &core_.threads.lanes[n];
+  const uint32_t before = most->id < tail_.operations_before.size() ? tail_.operations_before[most->id] : 0;
+  std::string text = "; " + name_of(*most) + " took " + std::to_string(most->operations) + " of all steps, " +
+                     std::to_string(most->operations - before) + " of the fair ones";
+  if (tail_.spent_at_one_place() && tail_.spent_calls.front() != nullptr)
+    core_.aside(self, [&] {
+      text += "; more than half of the fair ones were taken at " + source_of(tail_.spent_calls).where();
+    });
+  return text;
+}
+
+void judge::end_inconclusive(lane& self) {
+  const lane& about =
+      self.state == lane_state::ended && !core_.enabled.lanes.empty() ? *core_.enabled.lanes.front() : self;
+  core_.ending.verdict = verdict::budget;
+  if (core_.threads.lanes_used == 1) {
+    core_.ending.message =
+        "the host's main thread is still on its own after " +
+        std::to_string(core_.history.uncounted + core_.history.steps) +
+        " operations: it has launched and spawned nothing that could run; a loop of its own does not end, or the "
+        "budget is too small for it; inconclusive (raise it with --set budget=N)";
+    core_.ending.about = tail_.spent_at_one_place() ? tail_.spent_calls : calls_of(about);
+    core_.leave(self);
+  }
+  std::string reason = core_.states.reason();
+  if (reason.empty()) reason = "no state came back in which it had been before";
+  core_.ending.message = "no end after " + std::to_string(core_.history.steps) + " steps, the last " +
+                         std::to_string(core_.history.steps - tail_.began_at) +
+                         " of them fair, and no proof of a hang: " + reason + what_took_the_steps(self) +
+                         "; inconclusive (raise it with --set budget=N)";
+  core_.ending.about = tail_.spent_at_one_place() ? tail_.spent_calls : calls_of(about);
+  core_.leave(self);
+}
+
+}  // namespace heddle::sim

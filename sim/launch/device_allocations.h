@@ -1,0 +1,108 @@
+// The memory of devices as programs use it: allocated, released, placed on GPUs, moved between them, cached. And which accesses are wrong.
+#pragma once
+
+#include <heddle/rpc/device_memory.h>
+#include <heddle/rpc/result.h>
+#include <heddle/sim/core/run_core.h>
+#include <heddle/sim/space/device_cache.h>
+#include <heddle/sim/space/devices.h>
+#include <heddle/sim/space/unflushed.h>
+
+#include <cstddef>
+#include <cstdint>
+#include <deque>
+#include <string>
+#include <utility>
+#include <vector>
+
+namespace heddle::sim {
+
+struct allocation_request {
+  size_t size_bytes = 0;
+  memory_kind kind = memory_kind::shared;
+  const char* name = "";  ///< must outlive the run
+  uint32_t device = 0;
+  const void* owner = nullptr;  ///< the object whose end releases it, if any
+  bool moves = false;           ///< its pages move to the GPU whose lanes use them first
+};
+
+class device_allocations {
+ public:
+  explicit device_allocations(run_core& core) : core_(core) {}
+
+  [[gnu::hot]] void reset() {
+    devices_.reset(core_.machine.devices, core_.machine.device_bytes);
+    unflushed_.reset(!core_.machine.flushes);
+  }
+  /// Whether the run before has left names, or caches.
+  bool has_rest() const { return cache_.on() || !name_counts_.empty(); }
+  void forget_rest() {
+    names_.clear();
+    name_counts_.clear();
+    cache_.reset();
+  }
+
+  /// Null where memory of a device has come to its end.
+  void* try_allocate(lane& self, const allocation_request& what);
+  /// As try_allocate(), but ends the run with verdict `memory` when none is left.
+  [[gnu::hot]] void* allocate(lane& self, const allocation_request& what, const operation& how);
+  /// Releases it in the lane's pending operation.
+  void release(lane& self, void* pointer);
+  /// Releases what the object that ends has allocated.
+  void release_all_of(lane& self, const void* owner);
+
+  // -- accesses ---------------------------------------------------------------------------------------------------------------------
+
+  /// The lane's pending access, which is not to allocated memory: ends the run when it may not be made.
+  [[gnu::noinline]] void check_elsewhere(lane& self);
+  /// As check_elsewhere(), of an atomic access, which is there or is misaligned.
+  [[gnu::noinline]] void check_atomic_elsewhere(lane& self);
+  /// The heap has something to say about the lane's pending access: ends the run when it may not be made.
+  void look_closer(lane& self, const char* said);
+
+  // -- devices and processes --------------------------------------------------------------------------------------------------------
+
+  device_set& devices() { return devices_; }
+  const device_set& devices() const { return devices_; }
+  device_memory memory_of(uint32_t device) const;
+  /// Memory of devices is placed from now on, and what there is already.
+  void place_all();
+  /// An error unless all the bytes that lie in device memory are the process's of this device.
+  result<void> check_process(const char* call, uint32_t device, const void* address, size_t size_bytes) const;
+  /// As check_process(), and ends the run with the error, about this operation.
+  void require_process(lane& self, const char* call, uint32_t device, const void* address, size_t size_bytes,
+                       const operation& how);
+  result<device_page> page_of(uint32_t device, const void* address);
+  result<void*> at(uint32_t device, uint64_t address);
+  /// Pieces of a copy that lie in the memory of one GPU each: the bytes of `size_bytes` behind `at_byte` that belong together.
+  size_t piece_of_copy(const void* to, const void* from, size_t at_byte, size_t size_bytes);
+
+  device_cache& cache() { return cache_; }
+  const device_cache& cache() const { return cache_; }
+  void map_cached(lane& self, void* memory);
+  unflushed_memory& unflushed() { return unflushed_; }
+  const unflushed_memory& unflushed() const { return unflushed_; }
+
+  // -- names ------------------------------------------------------------------------------------------------------------------------
+
+  /// The block's own copy of the variable that `key` stands for; made, and filled with what no program put there, when first asked for.
+  void* shared_variable(lane& self, const void* key, size_t size_bytes, const char* name);
+  /// A name with a number: "cudaMalloc 2" for the second of its kind.
+  const char* numbered_name(const char* kind);
+
+ private:
+  [[noreturn]] void bad_access(lane& self, const char* wrong);
+  void move_pages(lane& self, const allocation& of);
+  /// Tells all parts that keep something of memory that is about to be given back.
+  void let_go(lane& self, const void* pointer);
+  static std::string named_process(uint32_t process);
+
+  run_core& core_;
+  device_set devices_;
+  unflushed_memory unflushed_;
+  device_cache cache_;
+  std::deque<std::string> names_;  ///< of allocations that have none of their own
+  std::vector<std::pair<std::string, uint32_t>> name_counts_;
+};
+
+}  // namespace heddle::sim

@@ -1,0 +1,201 @@
+#include <heddle/driver/split.h>
+#include <heddle/sim/launch/launches.h>
+
+#include <algorithm>
+#include <cstring>
+
+namespace heddle::sim {
+
+using scheduler::verdict;
+
+void launches::check_shape(lane& self, const grid_shape& shape) const {
+  const uint64_t blocks = shape.grid.count();
+  const uint64_t threads = shape.block.count();
+  if (blocks == 0 || threads == 0 || shape.wave_lanes == 0 || shape.wave_lanes > 64)
+    core_.end(self, verdict::assertion,
+              "a launch needs at least one block, one wave and one lane, and at most 64 lanes a wave");
+  const uint64_t waves = waves_of_block(shape);
+  if (waves > core_.machine.resident)
+    core_.end(self, verdict::assertion,
+              "a block of " + std::to_string(waves) + " waves does not fit on a device that holds " +
+                  std::to_string(core_.machine.resident) + " (setting 'resident')");
+  constexpr size_t most = memory_map::most_lanes_at_once;
+  if (blocks > most || threads * blocks > most)
+    core_.end(self, verdict::assertion, "a launch of more than " + std::to_string(most) + " lanes");
+}
+
+uint32_t launches::add(lane& self, const grid_shape& shape, const fiber_body& body, const void* bytes) {
+  check_shape(self, shape);
+  check_stream(self, shape.stream, self.pending);
+  memory_.cache().forget();
+  launched_kernel& added = kernels_.emplace_back();
+  added.shape = shape;
+  added.blocks = static_cast<uint32_t>(shape.grid.count());
+  added.waves_per_block = static_cast<uint32_t>(waves_of_block(shape));
+  added.live_waves = added.blocks * added.waves_per_block;
+  added.first_wave = core_.threads.waves_used;
+  added.ordinal = kernels_launched_;
+  added.after = take_place_in(shape.stream, self);
+  added.device = streams_[shape.stream].device;
+  deal_out(added);
+  if (memory_.unflushed().on()) memory_.unflushed().kernel_launched(core_.map.heap);
+  added.body = body;
+  added.bytes.resize(body.size_bytes);
+  std::memcpy(added.bytes.data(), bytes, body.size_bytes);
+  for (uint32_t n = 0; n < added.live_waves; ++n) {
+    wave& fresh = core_.new_wave();
+    fresh.device_id = device_waves_++;
+    fresh.kernel = added.ordinal;
+    fresh.device = added.device;
+    fresh.runs = &added;
+    fresh.block = n / added.waves_per_block;
+    fresh.in_kernel = n;
+    fresh.live_lanes = added.lanes_of(n % added.waves_per_block);
+    core_.enabled.fair.live(fresh);
+  }
+  added.for_each_share([&](const launched_kernel::share& of) {
+    for (size_t n = size_t{of.next} * added.waves_per_block; n < size_t{of.end} * added.waves_per_block; ++n)
+      core_.threads.waves[added.first_wave + n].gpu = of.gpu;
+  });
+  more_or_less_runs(self, added.device, 0);
+  start_blocks(self);
+  return added.blocks;
+}
+
+uint32_t launches::add_copy(lane& self, const stream_copy& what, uint32_t stream, const fiber_body& how_to_run) {
+  check_stream(self, stream, self.pending);
+  core_.check_host_stacks(self);
+  wave& engine = core_.new_wave();
+  engine.host = engine.copies = true;
+  engine.kernel = kernels_launched_;
+  engine.device = streams_[stream].device;
+  engine.after = take_place_in(stream, self);
+  engine.name = "copy " + std::to_string(++copies_given_) +
+                (stream == 0 ? " of the default stream" : " of stream " + std::to_string(stream));
+  engine.live_lanes = 1;
+  engine.resident = true;
+  lane& copies = core_.new_lane(engine, 0);
+  copies.how_to_run = &how_to_run;
+  if (core_.late != nullptr) {
+    core_.late->begins(copies, nullptr);
+    core_.late->acquire_object(copies, launch_of(engine.kernel));
+  }
+  core_.begin(copies);
+  std::memcpy(copies.body, &what, sizeof what);
+  core_.enabled.fair.live(engine);
+  core_.enable(copies);
+  more_or_less_runs(self, engine.device, 0);
+  return copies_given_;
+}
+
+void launches::wave_ended(lane& last) {
+  wave& of = *last.of;
+  --resident_waves_;
+  --memory_.devices()[of.gpu].resident;
+  if (--of.runs->live_waves == 0) kernel_ended(last);
+  start_blocks(last);
+}
+
+void launches::copy_ended(lane& engine) {
+  work_ended(engine, engine.of->kernel);
+  start_blocks(engine);
+}
+
+// Where not all that may begin have a place, those that were launched first get one first.
+void launches::start_blocks(lane& self) {
+  for (launched_kernel& runs : kernels_)
+    if (runs.started_blocks < runs.blocks && may_begin(runs))
+      runs.for_each_share([&](launched_kernel::share& of) { start_blocks_of(self, runs, of); });
+}
+
+// Pages and blocks of one number go to one GPU of a unified device, where there are as many of both.
+void launches::deal_out(launched_kernel& added) const {
+  const std::vector<uint32_t>& gpus = memory_.devices()[added.device].gpus;
+  if (gpus.size() > 1) added.parts.resize(gpus.size());
+  size_t n = 0;
+  added.for_each_share([&](launched_kernel::share& of) {
+    const driver::share mine = driver::share_of(added.blocks, gpus.size(), n);
+    of.gpu = gpus[n++];
+    of.next = static_cast<uint32_t>(mine.first);
+    of.end = static_cast<uint32_t>(mine.end());
+    if (!core_.machine.starts_in_order)
+      for (uint32_t block = of.next; block < of.end; ++block) of.others.push_back(block);
+  });
+}
+
+void launches::start_blocks_of(lane& self, launched_kernel& runs, launched_kernel::share& of) {
+  if (core_.times != nullptr) core_.times->starts_blocks(self);
+  const uint32_t& resident = memory_.devices()[of.gpu].resident;
+  const auto left = [&] { return of.end - of.next; };
+  const auto fits = [&](uint32_t blocks) {
+    return core_.phase.places_lifted || resident + uint64_t{blocks} * runs.waves_per_block <= core_.machine.resident;
+  };
+  while (left() != 0 && fits(1)) {
+    uint32_t block = of.next;
+    if (!core_.machine.starts_in_order) {
+      // Where all have a place, the order in which they get it does not show.
+      const uint32_t which = fits(left()) || left() == 1 ? 0 : core_.pick(self, left(), scheduler::choice_kind::start);
+      block = of.others[which];
+      of.others.erase(of.others.begin() + which);
+    }
+    ++of.next;
+    start_block(runs, block);
+  }
+}
+
+void launches::start_block(launched_kernel& runs, uint32_t block) {
+  uint32_t gpu = 0;
+  for (uint32_t n = 0; n < runs.waves_per_block; ++n) {
+    wave& starts = core_.threads.waves[runs.first_wave + size_t{block} * runs.waves_per_block + n];
+    gpu = starts.gpu;
+    starts.resident = true;
+    core_.enabled.fair.placed(starts);
+    for (uint32_t index = 0; index < runs.lanes_of(n); ++index) {
+      lane& fresh = core_.new_lane(starts, index);
+      fresh.how_to_run = &runs.body;
+      if (core_.late != nullptr) {
+        core_.late->begins(fresh, nullptr);
+        core_.late->acquire_object(fresh, launch_of(runs.ordinal));
+        for (const uint32_t earlier : runs.after) core_.late->acquire_object(fresh, end_of(earlier));
+      }
+      core_.enable(fresh);
+    }
+    if (core_.machine.convergence == convergence::lockstep && starts.lanes.size() > 1) lockstep_.keep_together(starts);
+  }
+  resident_waves_ += runs.waves_per_block;
+  memory_.devices()[gpu].resident += runs.waves_per_block;
+  ++runs.started_blocks;
+}
+
+void launches::acquire_kernels(lane& self, uint32_t device) {
+  if (core_.late == nullptr) return;
+  // The end of a kernel writes back what the device holds.
+  core_.late->all_arrives(self);
+  for (uint32_t n = 0; n < kernels_launched_; ++n)
+    if (launch_devices_[n] == device) core_.late->acquire_object(self, end_of(n));
+}
+
+bool launches::visit_state(state_reader& to) const {
+  const bool counts = to.fact(kernels_launched_) && to.fact(kernels_running_) && to.fact(resident_waves_);
+  return counts && visit_streams(to);
+}
+
+void launches::visit_kernels(state_reader& to) const {
+  for (const launched_kernel& runs : kernels_) {
+    to.fact(uint64_t{runs.ordinal} << 32 | runs.started_blocks);
+    runs.for_each_share([&](const launched_kernel::share& of) {
+      to.fact(uint64_t{of.gpu} << 32 | of.next);
+      for (const uint32_t block : of.others) to.fact(block);
+    });
+    for (const uint32_t earlier : runs.after) to.fact(earlier);
+    for (const block_state& block : runs.states) to.fact(block.at_barrier);
+    if (runs.started_blocks < runs.blocks) to.bytes(runs.bytes.data(), runs.bytes.size());
+  }
+  for (const uint64_t end : kernel_ends_) to.fact(end);
+  for (const uint32_t device : launch_devices_) to.fact(device);
+  const device_set& devices = memory_.devices();
+  for (uint32_t device = devices.gpus(); device < devices.size(); ++device)
+    for (const uint32_t gpu : devices[device].gpus) to.fact(gpu);
+}
+
+}  // namespace heddle::sim

@@ -1,0 +1,139 @@
+// Kernels, copies and streams: what is launched, when its blocks get a place on a device, and what comes after what.
+#pragma once
+
+#include <heddle/rpc/result.h>
+#include <heddle/sim/convergence/lockstep_waves.h>
+#include <heddle/sim/core/run_core.h>
+#include <heddle/sim/launch/device_allocations.h>
+#include <heddle/sim/machine/kernel.h>
+#include <heddle/sim/wait/waits.h>
+
+#include <cstdint>
+#include <deque>
+#include <span>
+#include <vector>
+
+namespace heddle::sim {
+
+class launches {
+ public:
+  launches(run_core& core, device_allocations& memory, lockstep_waves& lockstep, waits& waiting)
+      : core_(core), memory_(memory), lockstep_(lockstep), waits_(waiting) {}
+
+  [[gnu::hot]] void reset() {
+    kernels_running_ = 0;
+    kernels_launched_ = device_waves_ = resident_waves_ = copies_given_ = 0;
+  }
+  /// Whether the run before has left streams, events or kernels.
+  bool has_rest() const { return streams_used_; }
+  void forget_rest();
+
+  /// A kernel is launched by the lane's pending operation: its blocks start as soon as they may and fit. The number of blocks.
+  uint32_t add(lane& self, const grid_shape& shape, const fiber_body& body, const void* bytes);
+  /// The stream is given a copy, which an engine of its own performs as `how_to_run` says. The number of the copy.
+  uint32_t add_copy(lane& self, const stream_copy& what, uint32_t stream, const fiber_body& how_to_run);
+  /// The last lane of a wave of a kernel has ended.
+  void wave_ended(lane& last);
+  /// The engine of a copy has ended.
+  void copy_ended(lane& engine);
+  /// Starts the blocks that may begin and fit. Where not all fit, those that were launched first get a place first.
+  void start_blocks(lane& self);
+
+  bool none_is_live() const { return kernels_.empty(); }
+  const std::deque<launched_kernel>& kernels() const { return kernels_; }
+  uint32_t launched() const { return kernels_launched_; }
+  /// Whether everything that the launch comes after has ended.
+  bool may_begin(const launched_kernel& runs) const;
+  /// Whether waves of the device have no place on it yet.
+  bool some_have_no_place() const;
+  /// Launches of the device that have not ended: a word to wait for.
+  const uint64_t& running(uint32_t device) const {
+    return memory_.devices().size() == 1 ? kernels_running_ : memory_.devices()[device].running;
+  }
+  const uint64_t& running_anywhere() const { return kernels_running_; }
+  /// 1 when the launch has ended: a word to wait for.
+  const uint64_t& end_of_work(uint32_t launch) const { return kernel_ends_[launch]; }
+  /// Whether the lane waits for the end of this work: of a kernel or a copy, or of a host thread.
+  bool waits_for_end_of(const lane& who, const wave& work) const;
+  /// The lane has seen that the device is idle: all that its kernels did comes before what it does next.
+  void acquire_kernels(lane& self, uint32_t device);
+
+  // What orders the lanes of a launch behind the lane that launched them, and what waits for them behind their ends.
+  static const void* launch_of(uint32_t ordinal) { return reinterpret_cast<const void*>(uintptr_t{2} * ordinal + 2); }
+  static const void* end_of(uint32_t ordinal) { return reinterpret_cast<const void*>(uintptr_t{2} * ordinal + 3); }
+
+  // -- streams and events, named by numbers from 0; a number that is not one ends the run ---------------------------------------------
+
+  uint32_t create_stream(bool blocking, uint32_t device = 0);
+  void destroy_stream(lane& self, uint32_t stream, const operation& how);
+  /// Of a number that is no stream: 0.
+  uint32_t device_of_stream(uint32_t stream) const { return stream < streams_.size() ? streams_[stream].device : 0; }
+  uint32_t create_event();
+  /// The launches that a wait for the stream waits for.
+  std::vector<uint32_t> work_of(lane& self, uint32_t stream, const operation& how);
+  std::vector<uint32_t>& event(lane& self, uint32_t event, const operation& how);
+  /// The stream's later launches wait for these.
+  void delay_stream(lane& self, uint32_t stream, const std::vector<uint32_t>& work, const operation& how);
+
+  /// A device of these GPUs, with a default stream of its own.
+  result<uint32_t> unify(std::span<const uint32_t> gpus);
+  /// The GPU as another process has it; an error where there is no such GPU.
+  result<uint32_t> open_process(uint32_t gpu);
+
+  /// What of streams and counters can influence the future; false when the visitor has heard enough.
+  bool visit_state(state_reader& to) const;
+  /// What of kernels can, for a search.
+  void visit_kernels(state_reader& to) const;
+
+ private:
+  struct stream_state {
+    bool blocking = true;  ///< takes part in the order of the default stream
+    bool destroyed = false;
+    uint32_t device = 0;
+    std::vector<uint32_t> last;   ///< its latest launch, if any
+    std::vector<uint32_t> waits;  ///< launches that its next one must wait for
+
+    void forget() {
+      blocking = true;
+      destroyed = false;
+      device = 0;
+      last.clear();
+      waits.clear();
+    }
+  };
+
+  static uint64_t waves_of_block(const grid_shape& shape) {
+    return (shape.block.count() + shape.wave_lanes - 1) / shape.wave_lanes;
+  }
+  void check_shape(lane& self, const grid_shape& shape) const;
+  void start_blocks_of(lane& self, launched_kernel& runs, launched_kernel::share& of);
+  void start_block(launched_kernel& runs, uint32_t block);
+  void deal_out(launched_kernel& added) const;
+  void more_or_less_runs(lane& self, uint32_t device, uint64_t change);
+  /// Takes the next number among launches, at the end of the stream: what it comes after.
+  std::vector<uint32_t> take_place_in(uint32_t stream, lane& self);
+  void kernel_ended(lane& self);
+  /// What has this number among launches has ended: others may begin.
+  void work_ended(lane& self, uint32_t ordinal);
+  std::vector<uint32_t> work_before(uint32_t stream) const;
+  void check_stream(lane& self, uint32_t stream, const operation& how) const;
+  bool visit_streams(state_reader& to) const;
+
+  run_core& core_;
+  device_allocations& memory_;
+  lockstep_waves& lockstep_;
+  waits& waits_;
+  std::deque<launched_kernel> kernels_;        ///< launched; the first has not ended, others may have
+  std::deque<uint64_t> kernel_ends_;           ///< by launch: 1 when it has ended; watched by what waits for it
+  std::vector<uint32_t> launch_devices_;       ///< by launch
+  std::vector<stream_state> streams_;          ///< the first is the default stream
+  std::vector<std::vector<uint32_t>> events_;  ///< the launches that each waits for
+  bool streams_used_ = false;                  ///< in this run
+  uint64_t kernels_running_ = 0;               ///< on all devices
+  uint32_t kernels_launched_ = 0;
+  uint32_t device_waves_ = 0;
+  uint32_t resident_waves_ = 0;
+  uint32_t copies_given_ = 0;  ///< to streams
+};
+
+}  // namespace heddle::sim

@@ -1,0 +1,175 @@
+// Launches and copies in streams: which of them come after which, and what waits for them.
+//
+// A stream's launches, of which a copy counts as one, run one after the other. The default stream, 0, comes after all that blocking streams were given before, and they
+// come after what it was given (CUDA C++ Programming Guide, "Implicit Synchronization"). Nothing else orders two streams.
+#include <heddle/sim/launch/launches.h>
+
+#include <algorithm>
+#include <string>
+
+namespace heddle::sim {
+
+using scheduler::verdict;
+
+void launches::forget_rest() {
+  streams_used_ = false;
+  kernels_.clear();
+  kernel_ends_.clear();
+  streams_.resize(core_.machine.devices);
+  for (uint32_t device = 0; device < core_.machine.devices; ++device) {
+    streams_[device].forget();
+    streams_[device].device = device;
+  }
+  launch_devices_.clear();
+  events_.clear();
+}
+
+bool launches::may_begin(const launched_kernel& runs) const {
+  return std::all_of(runs.after.begin(), runs.after.end(),
+                     [&](uint32_t earlier) { return kernel_ends_[earlier] != 0; });
+}
+
+bool launches::some_have_no_place() const {
+  return std::any_of(kernels_.begin(), kernels_.end(),
+                     [&](const launched_kernel& runs) { return runs.started_blocks < runs.blocks && may_begin(runs); });
+}
+
+void launches::kernel_ended(lane& self) {
+  const uint32_t ordinal = self.of->kernel;
+  while (!kernels_.empty() && kernels_.front().live_waves == 0) kernels_.pop_front();
+  work_ended(self, ordinal);
+}
+
+void launches::work_ended(lane& self, uint32_t ordinal) {
+  uint64_t& end = kernel_ends_[ordinal];
+  end = 1;
+  more_or_less_runs(self, launch_devices_[ordinal], ~uint64_t{0});
+  waits_.wake_readers(self, &end, sizeof end);
+}
+
+// With one device it is all of them.
+void launches::more_or_less_runs(lane& self, uint32_t device, uint64_t change) {
+  kernels_running_ += change;
+  waits_.wake_readers(self, &kernels_running_, sizeof kernels_running_);
+  uint64_t& running = memory_.devices()[device].running;
+  running += change;
+  if (memory_.devices().size() != 1) waits_.wake_readers(self, &running, sizeof running);
+}
+
+bool launches::waits_for_end_of(const lane& who, const wave& work) const {
+  if (work.host && !work.copies) return who.awaits == &work.ended;
+  return who.awaits == &kernels_running_ || who.awaits == &kernel_ends_[work.kernel] ||
+         who.awaits == &memory_.devices()[work.device].running;
+}
+
+result<uint32_t> launches::unify(std::span<const uint32_t> gpus) {
+  result<uint32_t> made = memory_.devices().unify(gpus);
+  if (made) memory_.devices()[made.value()].stream = create_stream(false, made.value());
+  return made;
+}
+
+result<uint32_t> launches::open_process(uint32_t gpu) {
+  if (gpu >= memory_.devices().gpus())
+    return error{"open_process", std::to_string(gpu), "no such device",
+                 "there are " + std::to_string(memory_.devices().gpus()) + " GPUs, numbered from 0 (driver.devices)"};
+  memory_.place_all();
+  const uint32_t made = memory_.devices().open_process(gpu);
+  memory_.devices()[made].stream = create_stream(false, made);
+  // From now on it matters whose memory is.
+  for (const allocation& each : core_.map.heap.allocations())
+    if (each.kind == memory_kind::device) core_.map.heap.watch(each.base);
+  return made;
+}
+
+std::vector<uint32_t> launches::work_before(uint32_t stream) const {
+  const stream_state& own = streams_[stream];
+  std::vector<uint32_t> before = own.waits;
+  const auto add = [&](const stream_state& other) {
+    before.insert(before.end(), other.last.begin(), other.last.end());
+  };
+  const uint32_t of_default = memory_.devices()[own.device].stream;
+  if (stream != of_default || !own.blocking) {
+    add(own);
+    if (own.blocking) add(streams_[of_default]);
+    return before;
+  }
+  for (const stream_state& other : streams_)
+    if (other.blocking && other.device == own.device) add(other);
+  return before;
+}
+
+std::vector<uint32_t> launches::take_place_in(uint32_t stream, lane& self) {
+  std::vector<uint32_t> after = work_before(stream);
+  streams_[stream].waits.clear();
+  streams_[stream].last.assign(1, kernels_launched_);
+  streams_used_ = true;
+  kernel_ends_.push_back(0);
+  if (core_.late != nullptr) core_.late->release_object(self, launch_of(kernels_launched_));
+  launch_devices_.push_back(streams_[stream].device);
+  ++kernels_launched_;
+  ++kernels_running_;
+  ++memory_.devices()[streams_[stream].device].running;
+  return after;
+}
+
+void launches::check_stream(lane& self, uint32_t stream, const operation& how) const {
+  if (stream < streams_.size() && !streams_[stream].destroyed) return;
+  self.pending = how;
+  core_.end(self, verdict::assertion,
+            stream < streams_.size() ? "a stream that has been destroyed is used"
+                                     : "a stream that was never created is used");
+}
+
+uint32_t launches::create_stream(bool blocking, uint32_t device) {
+  streams_used_ = true;
+  streams_.push_back({.blocking = blocking, .device = device});
+  return static_cast<uint32_t>(streams_.size() - 1);
+}
+
+// What it was given goes on.
+void launches::destroy_stream(lane& self, uint32_t stream, const operation& how) {
+  check_stream(self, stream, how);
+  if (stream == memory_.devices()[streams_[stream].device].stream) {
+    self.pending = how;
+    core_.end(self, verdict::assertion, "the default stream is destroyed");
+  }
+  streams_[stream].destroyed = true;
+}
+
+uint32_t launches::create_event() {
+  streams_used_ = true;
+  events_.emplace_back();
+  return static_cast<uint32_t>(events_.size() - 1);
+}
+
+std::vector<uint32_t> launches::work_of(lane& self, uint32_t stream, const operation& how) {
+  check_stream(self, stream, how);
+  return work_before(stream);
+}
+
+std::vector<uint32_t>& launches::event(lane& self, uint32_t event, const operation& how) {
+  if (event < events_.size()) return events_[event];
+  self.pending = how;
+  core_.end(self, verdict::assertion, "an event that was never created is used");
+}
+
+void launches::delay_stream(lane& self, uint32_t stream, const std::vector<uint32_t>& work, const operation& how) {
+  check_stream(self, stream, how);
+  std::vector<uint32_t>& waits = streams_[stream].waits;
+  waits.insert(waits.end(), work.begin(), work.end());
+}
+
+bool launches::visit_streams(state_reader& to) const {
+  const auto tell = [&](const std::vector<uint32_t>& work) {
+    return to.fact(work.size()) &&
+           std::all_of(work.begin(), work.end(), [&](uint32_t launch) { return to.fact(launch); });
+  };
+  return to.fact(streams_.size()) && to.fact(events_.size()) &&
+         std::all_of(streams_.begin(), streams_.end(),
+                     [&](const stream_state& each) {
+                       return to.fact(each.destroyed ? 1 : 0) && tell(each.last) && tell(each.waits);
+                     }) &&
+         std::all_of(events_.begin(), events_.end(), tell);
+}
+
+}  // namespace heddle::sim

@@ -1,0 +1,80 @@
+#include <heddle/scheduler/printable.h>
+#include <heddle/sim/machine/lane.h>
+
+#include <algorithm>
+
+namespace heddle::sim {
+
+std::string name_of(const wave& who) {
+  if (who.copies) return scheduler::printable(who.name);
+  if (who.host) return "host " + scheduler::printable(who.name);
+  return "wave " + std::to_string(who.device_id);
+}
+
+std::string name_of(const lane& who) {
+  if (who.is_host()) return name_of(*who.of);
+  return name_of(*who.of) + " lane " + std::to_string(who.index);
+}
+
+#if defined(__GNUC__)
+__attribute__((no_sanitize("address")))
+#endif
+call_chain
+calls_of(const lane& who) {
+  call_chain calls = {who.pending.place};
+  const auto& stack = who.runs.stack();
+  const auto on_stack = [&](const void* at) {
+    const auto* byte = static_cast<const std::byte*>(at);
+    return byte >= stack.low && byte + 2 * sizeof(void*) <= stack.high();
+  };
+  if (who.pending.frame == nullptr || !on_stack(who.pending.frame)) return calls;
+  // Each frame holds its caller's frame, and the address to return to behind it.
+  auto* frame = static_cast<void* const*>(who.pending.frame[0]);
+  for (size_t n = 1; n < calls.size() && on_stack(frame) && frame[1] != nullptr; ++n) {
+    calls[n] = frame[1];
+    auto* const outer = static_cast<void* const*>(frame[0]);
+    if (outer <= frame) break;
+    frame = outer;
+  }
+  return calls;
+}
+
+std::string lanes_in(uint64_t mask) {
+  std::string text;
+  for (uint32_t lane = 0; lane < 64; ++lane) {
+    if (((mask >> lane) & 1) == 0) continue;
+    uint32_t last = lane;
+    while (last < 63 && ((mask >> (last + 1)) & 1) != 0) ++last;
+    text += (text.empty() ? "" : ", ") + std::to_string(lane);
+    if (last > lane) text += '-' + std::to_string(last);
+    lane = last;
+  }
+  return (mask & (mask - 1)) == 0 ? "lane " + text : "lanes " + text;
+}
+
+// Equal bytes, equal digest; the two halves of a 128-bit product mix well and cost one multiplication (the idea of wyhash).
+#if defined(__GNUC__)
+__attribute__((no_sanitize("address")))
+#endif
+uint64_t
+digest_of(const std::byte* low, const std::byte* high) {
+  uint64_t state = 0x9e3779b97f4a7c15u;
+  for (; low + sizeof(uint64_t) <= high; low += sizeof(uint64_t)) {
+    uint64_t word = *reinterpret_cast<const volatile uint64_t*>(low);
+    __extension__ using wide = unsigned __int128;
+    const wide product = static_cast<wide>(word ^ state) * 0xa0761d6478bd642fu;
+    state = static_cast<uint64_t>(product) ^ static_cast<uint64_t>(product >> 64) ^ word;
+  }
+  return state;
+}
+
+uint64_t digest_of_private_state(const lane& who) { return digest_of(who.private_state, who.runs.stack().high()); }
+
+void lane::share_frames(const void* from) {
+  const uintptr_t first = reinterpret_cast<uintptr_t>(from) & ~uintptr_t{7};
+  const auto low = reinterpret_cast<uintptr_t>(private_low);
+  if (first < low) return;
+  private_bytes = std::min<size_t>(private_bytes, first - low);
+}
+
+}  // namespace heddle::sim

@@ -1,0 +1,116 @@
+#include <heddle/sim/report/cycle_report.h>
+#include <heddle/sim/report/hang_report.h>
+#include <heddle/sim/report/run_report.h>
+
+#include <set>
+#include <utility>
+
+namespace heddle::sim {
+
+using scheduler::verdict;
+
+namespace {
+
+bool is_hang(verdict found) {
+  return found == verdict::deadlock || found == verdict::progress || found == verdict::livelock ||
+         found == verdict::starvation;
+}
+
+}  // namespace
+
+void run_report::forget() {
+  waits_.clear();
+  edges_.clear();
+  unknown_.clear();
+  unexplained_.clear();
+  circle_.clear();
+}
+
+void run_report::tell(outcome& told, run_record* record) {
+  const ending& ends = core_.ending;
+  if (is_hang(ends.verdict)) {
+    told.waiting = ends.waiting;
+    told.hang = roles_of(ends.waiting);
+  }
+  told.message = ends.message;
+  if (ends.verdict != verdict::ok && ends.about.front() != nullptr) told.where = source_of(ends.about).where();
+  if (core_.observers.recorder != nullptr) explain(told, record);
+}
+
+void run_report::explain(outcome& told, run_record* record) {
+  constexpr size_t most_steps = 200000;
+  const verdict found = core_.ending.verdict;
+  told.steps_taken = core_.observers.recorder->steps(core_.map.heap, most_steps);
+  if (found != verdict::ok && core_.ending.report.empty()) write();
+  told.report = std::move(core_.ending.report);
+  told.waits = std::move(waits_);
+  told.unexplained = std::move(unexplained_);
+  if (found == verdict::race || found == verdict::scope_race) {
+    told.report = run_.races().text();
+    told.waits.clear();
+    told.unexplained.clear();
+    edges_.clear();
+    unknown_.clear();
+    circle_.clear();
+  }
+  if (found != verdict::ok && core_.ending.about.front() != nullptr)
+    if (const source_line place = source_of(core_.ending.about); place.file.empty() && !place.module.empty())
+      told.report += "no debug information for " + place.module +
+                     ": this is an offset in the program, for addr2line; compile with -g, and do not strip\n";
+  if (record != nullptr) *record = record_of(most_steps);
+  if (core_.late != nullptr && found != verdict::ok)
+    if (const std::string overtaken = core_.late->overtakings(); !overtaken.empty())
+      told.report += "stores that were overtaken:\n" + overtaken;
+}
+
+run_record run_report::record_of(size_t most_steps) const {
+  run_record made = core_.observers.recorder->record(core_.map.heap, most_steps);
+  for (size_t n = 0; n < core_.threads.waves_used; ++n) {
+    const wave& each = core_.threads.waves[n];
+    made.waves.push_back({.name = name_of(each),
+                          .host = each.host,
+                          .block = each.block,
+                          .launched = each.launched_in,
+                          .placed = each.resident,
+                          .ended = !each.live()});
+  }
+  made.edges = edges_;
+  made.unknown = unknown_;
+  made.circle = circle_;
+  return made;
+}
+
+// Whichever of them, and however many.
+std::string run_report::roles_of(const std::vector<std::string>& waiting) {
+  std::set<std::string> roles;
+  for (const std::string& each : waiting)
+    roles.insert(each.starts_with("host ")   ? each.substr(0, each.find(" #"))
+                 : each.starts_with("copy ") ? "copy"
+                                             : "wave");
+  std::string text;
+  for (const std::string& each : roles) text += (text.empty() ? "" : ", ") + each;
+  return text;
+}
+
+void run_report::write() {
+  hang_report written(run_, others_);
+  core_.ending.report = written.text(cycle_text());
+  waits_ = written.graph().empty() ? "" : written.graph().dot(core_.ending.message);
+  unexplained_ = written.unexplained();
+  if (!core_.observers.records) return;
+  edges_ = written.graph().edges();
+  unknown_ = written.graph().unknown();
+  circle_ = written.graph().circle();
+}
+
+std::string run_report::cycle_text() const {
+  if (!run_.verdicts().seen().found || core_.observers.recorder == nullptr) return {};
+  std::string text = cycle_report(core_.observers.recorder->steps_between(
+      core_.map.heap, run_.verdicts().seen().from.steps, run_.verdicts().seen().to.steps));
+  // Everybody who can step does, in every round: no model asks for more.
+  if (core_.ending.verdict == verdict::livelock || core_.ending.verdict == verdict::deadlock)
+    text += "progress models that rule this hang out: none; everybody who can move has turns again and again\n";
+  return text;
+}
+
+}  // namespace heddle::sim

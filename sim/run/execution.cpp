@@ -1,0 +1,325 @@
+#include <heddle/sim/base/code_under_test.h>
+#include <heddle/sim/code/device_variables.h>
+#include <heddle/sim/code/library_state.h>
+#include <heddle/sim/memory/link/link_memory.h>
+#include <heddle/sim/memory/scoped/scoped_memory.h>
+#include <heddle/sim/run/execution.h>
+
+#include <cstdlib>
+#include <cstring>
+#include <string_view>
+#include <utility>
+
+namespace heddle::sim {
+
+using scheduler::verdict;
+using std::string_view_literals::operator""sv;
+
+constinit bool is_any_code_instrumented = false;
+
+thread_local constinit lane* execution::current = nullptr;
+thread_local constinit execution* execution::instance = nullptr;
+
+namespace {
+
+// Of names, which are short: a call into the C library takes longer. The length of `part`, or more than that of any name where `whole` does
+// not begin with it.
+size_t length_of_beginning(std::string_view whole, const char* part) {
+  for (size_t n = 0;; ++n) {
+    if (part[n] == '\0') return n;
+    if (n == whole.size() || whole[n] != part[n]) return ~size_t{0};
+  }
+}
+
+// Mostly it is the name that it had in the run before.
+void name_wave(wave& host, const char* name) {
+  const char* const known = host.name.c_str();
+  for (size_t n = 0; known[n] == name[n]; ++n)
+    if (name[n] == '\0') return;
+  host.name = name;
+}
+
+}  // namespace
+
+execution::execution() { core_.lane_entry = &run_lane; }
+execution::~execution() = default;
+
+// -- a run --------------------------------------------------------------------------------------------------------------------------
+
+void execution::prepare(scheduler::choice_source& choices, bool explain) {
+  reset_device_variables();
+  reset_library_state();
+  const bool had_tail = core_.phase.in_tail;
+  core_.reset(choices);
+  memory_.reset();
+  choose_memory();
+  doorbells_.reset();
+  launches_.reset();
+  waits_.reset();
+  collectives_.reset();
+  lockstep_.reset();
+  judge_.reset(had_tail);
+  core_.enabled.next_limit = core_.machine.budget;
+  if (!core_.ending.is_plain() || core_.observers.recorder != nullptr) [[unlikely]] {
+    core_.ending.forget();
+    core_.observers.recorder = nullptr;
+    races_.forget_finding();
+  }
+  if (launches_.has_rest() || memory_.has_rest() || !mutexes_.empty()) [[unlikely]]
+    forget_rest();
+  if (explain || core_.machine.starvation != 0) [[unlikely]] {
+    if (explain) core_.observers.recorder = std::make_unique<recorder>();
+    core_.observers.starvation.reset(core_.machine.starvation);
+    core_.observers.requests.reset(core_.machine.starvation);
+  }
+  core_.observers.look_whether_on();
+  races_.reset();
+  if (lane_heap* const lanes = lanes_allocate_in()) lanes->begin_run();
+}
+
+void execution::take_settings(const parameters& values) {
+  settings& machine = core_.machine;
+  machine = settings::from(values);
+  settings_revision_ = values.revision();
+  core_.allowed = {.late = machine.late, .spurious = machine.spurious, .wakes = machine.wakes};
+  link_ = nullptr;  // it is built for one set of them
+  core_.map.take_stacks(machine.stack_bytes, machine.host_stack_bytes);
+  core_.observers.starvation.reset(machine.starvation);
+  core_.observers.requests.reset(machine.starvation);
+  forget_rest();
+}
+
+void execution::forget_rest() {
+  memory_.forget_rest();
+  mutexes_.clear();
+  launches_.forget_rest();
+}
+
+void execution::choose_memory() {
+  late_memory* memory = nullptr;
+  if (core_.machine.fidelity == fidelity::scoped) {
+    if (scoped_ == nullptr) scoped_ = std::make_unique<scoped_memory>(core_, races_);
+    memory = scoped_.get();
+  } else if (core_.machine.fidelity == fidelity::link) {
+    if (link_ == nullptr) link_ = std::make_unique<link_memory>(core_, waits_);
+    memory = link_.get();
+  }
+  core_.link_delivers = false;  // as long as no other actor could see a difference
+  core_.times = nullptr;
+  if (call_times_ != nullptr) {
+    if (timed_ == nullptr) timed_ = std::make_unique<timed_memory>(core_, memory_.devices());
+    timed_->begin_run(memory, core_.machine.time, *call_times_);
+    memory = timed_.get();
+    core_.times = timed_.get();
+  }
+  core_.late = memory;
+  if (memory == nullptr) return;
+  memory->reset();
+  memory->take_notes(core_.notes);
+}
+
+void execution::begin_main(const std::function<void()>& body) {
+  static constexpr fiber_body run_main = {
+      .size_bytes = sizeof(const std::function<void()>*),
+      .move_to = [](void* to, void* from) { std::memcpy(to, from, sizeof(const std::function<void()>*)); },
+      .invoke = [](void* main_body) { (**static_cast<const std::function<void()>**>(main_body))(); },
+  };
+  main_body_ = &body;
+  wave& host = core_.new_wave();
+  host.host = true;
+  if (host.name != "main"sv) [[unlikely]]
+    host.name = "main";
+  host.live_lanes = 1;
+  lane& main = core_.new_lane(host, 0);
+  if (core_.late != nullptr) core_.late->begins(main, nullptr);
+  main.how_to_run = &run_main;
+  core_.begin(main);
+  run_main.move_to(main.body, &main_body_);
+  host.resident = true;
+  core_.enabled.fair.live(host);
+  core_.enable(main);
+}
+
+bool execution::run(const parameters& values, const std::function<void()>& body, scheduler::choice_source& choices,
+                    bool explain, bool record) {
+  // Campaigns run the same settings over and over.
+  if (values.revision() != settings_revision_) [[unlikely]]
+    take_settings(values);
+  core_.observers.records = record;
+  prepare(choices, explain);
+  begin_main(body);
+  if (!judge_.draw_end_game()) return false;
+  core_.enabled.first_limit = std::exchange(core_.enabled.next_limit, 0);  // each operation asks whether it is a step
+  look_how_to_choose();
+  instance = this;
+  root_stack& root = core_.stack;
+  root.exceptions = &exceptions_in_flight::of_this_thread();
+  fiber::switch_to(root.root, core_.threads.lanes[0].runs, *root.exceptions);
+  while (root.task != nullptr) {
+    (*std::exchange(root.task, nullptr))();
+    fiber::switch_to(root.root, root.task_of->runs, *root.exceptions);
+  }
+  current = nullptr;
+  return true;
+}
+
+void execution::run_lane(void* argument) {
+  lane& self = *static_cast<lane*>(argument);
+  execution& run = *instance;
+  self.first_frame = __builtin_frame_address(0);
+  if (!self.of->stepped) run.core_.first_step(*self.of);
+  current = &self;
+  // What the code under test has not caught is not caught here: then the stack still stands where it was thrown (faults/uncaught.cpp).
+  self.how_to_run->invoke(self.body);
+  current = nullptr;
+  self.pending.frame = nullptr;  // what it pointed to has returned
+  run.finish_plain_store(self);
+  // Where plain accesses are no points, it has not been asked since the last other operation whether the lane goes on. One that is promised
+  // no turn need not come to its end, which others may wait for.
+  const operation_kind last = self.pending.kind;
+  if (!run.core_.machine.plain_points && !self.of->guaranteed && self.of->together == nullptr &&
+      (last == operation_kind::plain_load || last == operation_kind::plain_store)) {
+    self.pending = {};
+    run.yield(self);
+  }
+  run.lane_ended(self);
+}
+
+void execution::lane_ended(lane& self) {
+  wave& of = *self.of;
+  if (core_.late != nullptr)
+    core_.late->release_object(
+        self, of.host && !of.copies ? static_cast<const void*>(&of.ended) : launches::end_of(of.kernel));
+  core_.disable(self);
+  self.state = lane_state::ended;
+  if (core_.observers.recorder) [[unlikely]]
+    core_.observers.recorder->ended(self, core_.history.steps);
+  of.ended_mask |= lane_bit(self);
+  --of.live_lanes;
+  --core_.threads.live_lanes;
+  if (!of.collectives.empty()) collectives_.leave(self);
+  if (!of.host) {
+    collectives_.leave_barrier(of);
+    core_.threads.device_stacks.give_back(self.stack_slot);
+  } else if (of.copies) {
+    core_.threads.host_stacks.give_back(self.stack_slot);
+  }
+  if (!of.live()) {
+    core_.enabled.fair.ended(of);
+    of.ended = 1;
+    waits_.wake_readers(self, &of.ended, sizeof of.ended);
+    if (!of.host)
+      launches_.wave_ended(self);
+    else if (of.copies)
+      launches_.copy_ended(self);
+  }
+  if (core_.threads.live_lanes == 0 && launches_.none_is_live()) {
+    if (core_.phase.denied) core_.ending.verdict = verdict::progress;
+    if (core_.late != nullptr) core_.late->all_arrives(self);
+    core_.leave(self);
+  }
+  block(self);
+  std::abort();
+}
+
+// -- launches and host threads ------------------------------------------------------------------------------------------------------
+
+void execution::refuse_in_kernel(lane& self, const char* what, const operation& how) {
+  finish_plain_store(self);
+  self.pending = how;
+  core_.end(self, verdict::unsupported,
+            std::string(what) + " in a kernel (dynamic parallelism) is not simulated: do it in a host thread");
+}
+
+void execution::launch(lane& self, const grid_shape& shape, const fiber_body& body, const void* bytes,
+                       const operation& how) {
+  require_host(self, "a launch", how);
+  step(self, how);
+  if (core_.history.counted == 0) begin_counting();
+  performed(self, launches_.add(self, shape, body, bytes));
+  if (!core_.machine.launches_block || !self.is_host()) return;
+  operation until_it_ends = how;
+  until_it_ends.kind = operation_kind::synchronize;
+  wait_for_launches(self, {launches_.launched() - 1}, until_it_ends);
+}
+
+void execution::copy_in_stream(lane& self, const stream_copy& what, uint32_t stream, const fiber_body& how_to_run,
+                               const operation& how) {
+  step(self, how);
+  if (core_.history.counted == 0) begin_counting();
+  performed(self, launches_.add_copy(self, what, stream, how_to_run));
+}
+
+const wave& execution::spawn_host(lane& self, const char* name, const fiber_body& body, void* from) {
+  // Alone it need not ask for its turn.
+  if (core_.history.counted == 0)
+    begin_counting();
+  else
+    yield(self);
+  core_.check_host_stacks(self);
+  wave& fresh = core_.new_wave();
+  fresh.host = true;
+  // Threads of one name are told apart by a number.
+  uint32_t namesakes = 0;
+  for (size_t n = 0; n + 1 < core_.threads.waves_used; ++n) {
+    const wave& each = core_.threads.waves[n];
+    const std::string_view known = each.name;
+    if (!each.host) continue;
+    const size_t length = length_of_beginning(known, name);
+    if (length > known.size()) continue;
+    const std::string_view rest = known.substr(length);
+    if (rest.empty() || rest.starts_with(" #")) ++namesakes;
+  }
+  if (namesakes == 0)
+    name_wave(fresh, name);
+  else
+    fresh.name = std::string(name) + " #" + std::to_string(namesakes + 1);
+  fresh.ordinal = core_.threads.hosts_spawned++;
+  fresh.live_lanes = 1;
+  fresh.resident = true;
+  lane& thread = core_.new_lane(fresh, 0);
+  thread.how_to_run = &body;
+  if (core_.late != nullptr) core_.late->begins(thread, &self);
+  core_.begin(thread);
+  core_.threads.share_captured(core_.map, from, body.size_bytes);
+  body.move_to(thread.body, from);
+  core_.enabled.fair.live(fresh);
+  core_.enable(thread);
+  core_.note_progress(self);
+  performed(self, fresh.id);
+  return fresh;
+}
+
+// -- memory and requests ------------------------------------------------------------------------------------------------------------
+
+void execution::release(lane& self, void* pointer, const operation& how) {
+  finish_plain_store(self);
+  self.pending = how;
+  memory_.release(self, pointer);
+}
+
+void execution::release_all_of(lane& self, const void* owner) {
+  finish_plain_store(self);
+  if (launches_.running_anywhere() == 0) memory_.release_all_of(self, owner);
+}
+
+void execution::map_cached(lane& self, void* memory, const operation& how) {
+  finish_plain_store(self);
+  self.pending = how;
+  memory_.map_cached(self, memory);
+}
+
+void execution::request_made(lane& self, uint64_t id) {
+  if (core_.observers.requests.on()) core_.observers.requests.made(self, id, core_.history.steps);
+}
+
+void execution::request_served(lane& self, uint64_t id, const operation& how) {
+  if (!core_.observers.requests.on()) return;
+  const std::string starved = core_.observers.requests.served(id);
+  if (starved.empty()) return;
+  finish_plain_store(self);
+  self.pending = how;
+  core_.end(self, verdict::starvation, starved);
+}
+
+}  // namespace heddle::sim

@@ -1,0 +1,318 @@
+// One run of a program on the simulated machine: owns the parts of the machine, and alone decides when another lane is entered. Lives on one
+// OS thread.
+//
+// Each entry from code under test comes here: the lane publishes its operation, the next lane is chosen (choose), entered (enter), and performs
+// the operation that it has published. Parts change state and answer; what blocks a lane is done here.
+#pragma once
+
+#include <heddle/sim/call_times.h>
+#include <heddle/sim/core/run_core.h>
+#include <heddle/sim/fiber/fiber_body.h>
+#include <heddle/sim/judge/judge.h>
+#include <heddle/sim/launch/device_allocations.h>
+#include <heddle/sim/launch/launches.h>
+#include <heddle/sim/memory/scoped/race_log.h>
+#include <heddle/sim/memory/timed/timed_memory.h>
+#include <heddle/sim/named_slots.h>
+#include <heddle/sim/sync/collectives.h>
+#include <heddle/sim/sync/mutex.h>
+#include <heddle/sim/wait/doorbells.h>
+#include <heddle/sim/wait/waits.h>
+
+#include <algorithm>
+#include <bit>
+#include <functional>
+#include <memory>
+#include <vector>
+
+// Where this cannot become part of a shared object, a thread's variables are at a fixed distance from its thread pointer: every entry from
+// code under test asks for two of them.
+#if defined(__PIC__) && !defined(__PIE__)
+#define HEDDLE_SIM_NOT_SHARED
+#else
+#define HEDDLE_SIM_NOT_SHARED [[gnu::tls_model("local-exec")]]
+#endif
+
+namespace heddle::sim {
+
+class execution {
+ public:
+  execution();
+  ~execution();
+  execution(const execution&) = delete;
+  execution& operator=(const execution&) = delete;
+
+  /// Runs the program once; what came of it is in core().ending and core().history. False when the choice source had no answer before the first
+  /// step. `explain`: the steps are recorded; `record`: so are waits.
+  [[gnu::hot]] bool run(const parameters& values, const std::function<void()>& body, scheduler::choice_source& choices,
+                        bool explain, bool record);
+
+  // -- steps ------------------------------------------------------------------------------------------------------------------------
+
+  /// Lets a lane be chosen; returns when it is this lane, which then performs its pending operation. It, and what calls it, is part of the
+  /// entry point: each return behind a switch is one that the processor predicts wrongly.
+  [[gnu::always_inline]] void yield(lane& self) {
+    lane& next = choose(self);
+    if (&next != &self) enter(self, next);
+  }
+  /// As yield(); whether memory has been given back meanwhile.
+  [[gnu::always_inline]] bool yield_and_watch_frees(lane& self) {
+    lane& next = choose(self);
+    if (&next == &self) return false;
+    const uint64_t frees = core_.map.heap.frees();
+    enter(self, next);
+    return frees != core_.map.heap.frees();
+  }
+  /// Publishes what the lane does next, and yields.
+  void step(lane& self, const operation& next) {
+    finish_plain_store(self);
+    self.pending = next;
+    yield(self);
+  }
+  void performed(lane& self, uint64_t value) { core_.performed(self, value); }
+  void performed_at(lane& self, const void* address, uint32_t size_bytes, uint64_t value) {
+    core_.performed_at(self, address, size_bytes, value);
+  }
+  /// As performed_at(), of a lane that has read `address` and found `value`; the lane's loop waits for it to be something else than
+  /// `watched_for`. A loop that reads and reads without a pause is looked at more closely.
+  [[gnu::hot]] void read(lane& self, const void* address, uint32_t size_bytes, uint64_t value, uint64_t watched_for) {
+    if (!core_.map.heap.contains(address) || size_bytes > sizeof value) [[unlikely]]
+      return waits_.read_elsewhere(self, address, size_bytes, value, watched_for);
+    ++self.fruitless_reads;
+    self.reads.add(address, size_bytes, watched_for, false);
+    core_.performed_in_heap(self, address, value);
+  }
+  void changed(lane& self, const void* address, size_t size_bytes) { waits_.changed(self, address, size_bytes); }
+  void finish_plain_store(lane& self) {
+    if (self.storing.size_bytes != 0 || self.unsettled) waits_.finish_plain_store(self);
+  }
+  /// Called when lane::may_spin(), with the low end of the lane's private state: lets it wait if it only repeats itself.
+  void look_for_spin(lane& self, const std::byte* private_state) {
+    if (waits_.only_spins(self, private_state)) yield(self);
+  }
+  /// Whether the lane must let others in wherever it is: it reads and reads in vain, or the run has become too long. One of a wave with one
+  /// program counter must wherever it touches memory: the others come to the same place before any goes on.
+  bool must_yield(const lane& self) const {
+    return self.may_spin() || core_.history.steps >= core_.enabled.next_limit || self.of->together != nullptr;
+  }
+  /// Whether other lanes of its arm have made the lane's pending store, as part of one operation.
+  bool is_stored(lane& self) { return core_.phase.in_rounds && lockstep_.is_stored_by_arm(self); }
+  /// What is under way may arrive before the lane makes its access.
+  void let_arrive(lane& self) {
+    if (core_.link_delivers) core_.late->let_arrive(self);
+  }
+  /// Ends the run when the lane may not make its pending access.
+  void check_access(lane& self) {
+    const operation& how = self.pending;
+    if (!core_.map.heap.contains(how.address)) [[unlikely]]
+      return memory_.check_elsewhere(self);
+    if (const char* wrong = core_.map.heap.check(how.address, how.size_bytes)) [[unlikely]]
+      memory_.look_closer(self, wrong);
+  }
+  /// As check_access(), of an atomic access, which must be aligned to its size. A misaligned one is taken for one elsewhere, by the comparison
+  /// that is made anyway: turned by the bits that must be zero, its place in the heap is beyond all that is in it.
+  void check_atomic_access(lane& self) {
+    const operation& how = self.pending;
+    const auto bits = static_cast<int>(std::countr_zero(how.size_bytes));
+    if (std::rotr(core_.map.heap.offset_of(how.address), bits) >= heap::capacity_bytes >> bits) [[unlikely]]
+      return memory_.check_atomic_elsewhere(self);
+    if (const char* wrong = core_.map.heap.check(how.address, how.size_bytes)) [[unlikely]]
+      memory_.look_closer(self, wrong);
+  }
+
+  // -- what blocks ------------------------------------------------------------------------------------------------------------------
+
+  /// The end of an iteration of a loop that waits for memory to change, which the lane has published. `private_state` as waits::end_turn().
+  [[gnu::always_inline]] void pause(lane& self, const std::byte* private_state) {
+    waits_.end_turn(self, private_state);
+    yield(self);
+    performed(self, 0);
+  }
+  /// Waits, as the lane has published it, until the word, which the simulator changes, is `wanted`.
+  [[gnu::always_inline]] void wait_for(lane& self, const uint64_t& word, uint64_t wanted) {
+    self.awaits = &word;
+    self.awaited = wanted;
+    yield(self);
+    while (word != wanted) {
+      self.reads.clear();
+      self.reads.add(&word, sizeof word, word);
+      wait(self);
+    }
+    self.awaits = nullptr;
+    core_.note_progress(self);
+    performed(self, wanted);
+  }
+  /// As the C library's functions on mutexes, with their results: 0, EBUSY, EDEADLK, EPERM.
+  int lock_mutex(lane& self, const void* mutex, mutex_kind kind, const operation& how);
+  int try_lock_mutex(lane& self, const void* mutex, mutex_kind kind, const operation& how);
+  int unlock_mutex(lane& self, const void* mutex, const operation& how);
+  /// Waits for notice of the condition, or for no reason; whether notice was given.
+  bool wait_for_notice(lane& self, const void* condition, const std::byte* private_state, const operation& how);
+  void notice(lane& self, const void* condition);
+
+  /// Waits until every lane of the operation's mask has come, and returns what the collective gives this lane.
+  uint64_t collective(lane& self, const operation& how, uint64_t value);
+  uint64_t active_mask(lane& self, const operation& how);
+  /// Waits until each live lane of the block has come; what collectives::arrive_at_barrier() gives.
+  uint64_t block_barrier(lane& self, const operation& how, uint64_t value);
+
+  // -- launches and host threads ----------------------------------------------------------------------------------------------------
+
+  void launch(lane& self, const grid_shape& shape, const fiber_body& kernel, const void* bytes, const operation& how);
+  /// Gives the stream a copy, which does not wait. An engine of its own performs it, as `how_to_run` says.
+  void copy_in_stream(lane& self, const stream_copy& what, uint32_t stream, const fiber_body& how_to_run,
+                      const operation& how);
+  /// The copy waits until everything has ended that it comes after.
+  void begin_copy(lane& engine, const operation& how) { wait_for_launches(engine, engine.of->after, how); }
+  void wait_for_launches(lane& self, const std::vector<uint32_t>& work, const operation& how);
+  /// Whether all of them have ended.
+  bool have_ended(lane& self, const std::vector<uint32_t>& work, const operation& how);
+  /// Starts a host thread, as the lane has published it.
+  [[gnu::hot]] const wave& spawn_host(lane& self, const char* name, const fiber_body& body, void* from);
+  /// A host thread calls into the driver, which lets it go on when it may (settings::driver); a launch does not wait for the device.
+  void enter_driver(lane& self, bool is_launch, operation how);
+  /// The call returns.
+  void leave_driver(lane& self, operation how);
+  /// Ends the run, verdict `unsupported`, where a lane of a kernel does what only a host thread can do here.
+  void require_host(lane& self, const char* what, const operation& how) {
+    if (!self.is_host()) [[unlikely]]
+      refuse_in_kernel(self, what, how);
+  }
+
+  // -- memory and doorbells ---------------------------------------------------------------------------------------------------------
+
+  void release(lane& self, void* pointer, const operation& how);
+  /// Releases what the object that ends has allocated. Not while launches run: hardware would wait for them here.
+  void release_all_of(lane& self, const void* owner);
+  void map_cached(lane& self, void* memory, const operation& how);
+  /// Puts the ring that the lane sends in its pending operation under way, for so many steps.
+  void send_ring(lane& self, void* bell, uint64_t steps) {
+    doorbells_.send(self, bell, steps);
+    look_how_to_choose();
+  }
+  void request_made(lane& self, uint64_t id);
+  void request_served(lane& self, uint64_t id, const operation& how);
+
+  // -- parts ------------------------------------------------------------------------------------------------------------------------
+
+  run_core& core() { return core_; }
+  const run_core& core() const { return core_; }
+  waits& waiting() { return waits_; }
+  launches& launched() { return launches_; }
+  const launches& launched() const { return launches_; }
+  device_allocations& memory() { return memory_; }
+  const device_allocations& memory() const { return memory_; }
+  const mutex_table& mutexes() const { return mutexes_; }
+  doorbells& rings() { return doorbells_; }
+  const doorbells& rings() const { return doorbells_; }
+  judge& verdicts() { return judge_; }
+  const judge& verdicts() const { return judge_; }
+  const race_log& races() const { return races_; }
+  /// The memory of this run; null when there is one memory for all.
+  late_memory* late() { return core_.late; }
+  heap& memory_heap() { return core_.map.heap; }
+  device_cache& cache() { return memory_.cache(); }
+  const settings& machine() const { return core_.machine; }
+  /// Null where this run keeps no virtual time.
+  timed_memory* timed() const { return call_times_ == nullptr ? nullptr : timed_.get(); }
+  /// Every run from the next one on keeps virtual time, and tells what its calls took; null: none does.
+  void time_calls(call_times* into) { call_times_ = into; }
+  /// Every run from the next one on is part of a search, which is told what it must know; null: none is.
+  void explore(search_notes* notes) { core_.notes = notes; }
+  /// Null: where everything does.
+  lane_heap* lanes_allocate_in() const { return core_.notes == nullptr ? nullptr : core_.notes->lanes_allocate; }
+
+  /// The lane that runs on this OS thread now; null inside the simulator and outside of runs.
+  HEDDLE_SIM_NOT_SHARED static constinit thread_local lane* current;
+  /// The execution of this OS thread; null when there is none.
+  HEDDLE_SIM_NOT_SHARED static constinit thread_local execution* instance;
+
+ private:
+  [[gnu::hot]] void prepare(scheduler::choice_source& choices, bool explain);
+  [[gnu::cold]] void take_settings(const parameters& values);
+  // Of what the run before has left, where it has: most runs leave none of it.
+  [[gnu::cold]] void forget_rest();
+  [[gnu::hot]] void choose_memory();
+  [[gnu::hot]] void begin_main(const std::function<void()>& body);
+
+  /// As yield, for a lane that is not enabled; it may have become so again by the time that a lane is chosen.
+  [[gnu::always_inline]] void block(lane& self) { yield(self); }
+  [[gnu::always_inline]] void wait(lane& self) {
+    waits_.begin_waiting(self, nullptr);
+    yield(self);
+  }
+  [[gnu::always_inline]] void enter(lane& self, lane& next) {
+    if (!next.begun) [[unlikely]]
+      core_.begin(next);
+    ++core_.history.switches;
+    fiber::switch_to(self.runs, next.runs, *core_.stack.exceptions);
+  }
+  [[gnu::hot]] static void run_lane(void* argument);
+  [[gnu::hot]] void lane_ended(lane& self);
+  [[noreturn, gnu::cold]] void refuse_in_kernel(lane& self, const char* what, const operation& how);
+
+  // One function for all operations, that needs no registers of its caller's: what they take of the processor's cache counts for more than
+  // a call.
+  [[gnu::noinline, gnu::hot]] lane& choose(lane& self) {
+    if (core_.enabled.fair.candidates() == 0 || core_.history.steps >= core_.enabled.asks_until) [[unlikely]]
+      return choose_specially(self);
+    core_.choices.asks = &self;
+    const auto count = static_cast<uint32_t>(core_.enabled.lanes.size());
+    if (count == 1) return *core_.enabled.lanes.front();
+    uint32_t picked = 0;
+    if (!core_.choices.source->try_pick(count, scheduler::choice_kind::actor, picked)) [[unlikely]]
+      return core_.ask(self);
+    return *core_.enabled.lanes[picked];
+  }
+  [[gnu::noinline]] lane& choose_specially(lane& self) {
+    if (core_.history.counted == 0 && goes_on_alone(self)) return self;
+    lane& next = choose_with_care(self);
+    look_how_to_choose();
+    return next;
+  }
+  lane& choose_with_care(lane& self);
+  /// Chooses in the fair tail; null: another look is needed.
+  lane* choose_in_tail(lane& self, bool& again);
+  /// Before any other actor exists, nothing that the main thread does is a step. False where it waits, or seems to go on for ever: then its
+  /// steps count from now on.
+  bool goes_on_alone(const lane& self) {
+    if (self.state == lane_state::candidate && core_.history.uncounted < core_.machine.budget) {
+      ++core_.history.uncounted;
+      return true;
+    }
+    begin_counting();
+    return false;
+  }
+  /// From now on operations are steps, before which other lanes may come.
+  void begin_counting() {
+    core_.history.counted = 1;
+    core_.enabled.next_limit = core_.enabled.first_limit;
+    core_.link_delivers = core_.machine.fidelity == fidelity::link;
+    look_how_to_choose();
+  }
+  void look_how_to_choose() {
+    core_.enabled.asks_until = core_.phase.is_checking() || core_.phase.in_rounds
+                                   ? 0
+                                   : std::min(core_.enabled.next_limit, doorbells_.next_due());
+  }
+
+  run_core core_;
+  collectives collectives_{core_};
+  lockstep_waves lockstep_{core_, collectives_};
+  waits waits_{core_, lockstep_, collectives_};
+  doorbells doorbells_{core_, waits_};
+  mutex_table mutexes_;
+  device_allocations memory_{core_};
+  launches launches_{core_, memory_, lockstep_, waits_};
+  judge judge_{core_, mutexes_, waits_, lockstep_, memory_, launches_};
+  race_log races_{core_};
+  std::unique_ptr<late_memory> scoped_;
+  std::unique_ptr<late_memory> link_;
+  std::unique_ptr<timed_memory> timed_;
+  call_times* call_times_ = nullptr;
+  uint64_t settings_revision_ = 0;  ///< of the list that the settings were read from
+  const std::function<void()>* main_body_ = nullptr;
+  char context_ = 0;  ///< its address is that of the context's lock
+};
+
+}  // namespace heddle::sim

@@ -1,0 +1,62 @@
+// Which lane goes next, where that is more than one choice among all that are enabled.
+#include <heddle/sim/run/execution.h>
+
+namespace heddle::sim {
+
+lane* execution::choose_in_tail(lane& self, bool& again) {
+  // Nothing is late any more.
+  again = core_.late != nullptr && core_.late->all_arrives(self);
+  if (again) return nullptr;
+  again = judge_.looks_again();
+  if (again) return nullptr;
+  again = judge_.has_come_back(self);
+  if (again) {
+    judge_.judge_cycle(self);
+    return nullptr;
+  }
+  return judge_.next_in_tail(self);
+}
+
+lane& execution::choose_with_care(lane& self) {
+  run_phase& phase = core_.phase;
+  if (self.of->together != nullptr) lockstep_.left(self);
+  lockstep_.go_on_together(self);
+  if (core_.history.steps >= core_.enabled.next_limit) judge_.pass_limit(self);
+  doorbells_.let_arrive(phase.in_tail ? doorbell_line::never : core_.history.steps);
+  while (true) {
+    lockstep_.go_on_together(self);
+    if (phase.is_checking() && waits_.has_changed_since_check()) phase.checks = quiescence_check::none;
+    if (phase.is_checking())
+      if (lane* const next = judge_.next_in_check()) return *next;
+    if (phase.in_tail) {
+      bool again = false;
+      lane* const next = choose_in_tail(self, again);
+      if (again) continue;
+      if (next != nullptr) {
+        phase.checks = quiescence_check::none;
+        return *next;
+      }
+    } else if (!core_.enabled.lanes.empty() && (core_.enabled.fair.candidates() != 0 ||
+                                                (core_.enabled.owes_a_start() && !core_.only_calls_start_kernels()))) {
+      phase.checks = quiescence_check::none;
+      return core_.ask(self);
+    }
+    if (doorbells_.next_due() != doorbell_line::never) {
+      doorbells_.let_arrive(doorbell_line::never);
+      continue;
+    }
+    // Stores are delivered eventually: all that is under way arrives before the run counts as quiescent.
+    if (core_.late != nullptr && core_.late->all_arrives(self)) continue;
+    phase.checks = core_.enabled.lanes.empty() ? quiescence_check::of_all : quiescence_check::of_guaranteed;
+    if (!waits_.all_waits_proven()) continue;
+    // What each waits for is certain now.
+    if (phase.checks == quiescence_check::of_guaranteed && core_.enabled.owes_a_start() && judge_.any_host_calls()) {
+      phase.checks = quiescence_check::none;
+      if (phase.in_tail) continue;
+      return core_.ask(self);
+    }
+    judge_.judge_quiescence(self);
+  }
+}
+
+}  // namespace heddle::sim

@@ -1,0 +1,178 @@
+// What blocks a lane: mutexes, conditions, collectives, barriers, and the ends of launches.
+#include <heddle/sim/run/execution.h>
+
+#include <cerrno>
+
+namespace heddle::sim {
+
+// -- mutexes ------------------------------------------------------------------------------------------------------------------------
+
+int execution::lock_mutex(lane& self, const void* mutex, mutex_kind kind, const operation& how) {
+  self.operands = {reinterpret_cast<uintptr_t>(mutex), static_cast<uint64_t>(kind)};
+  step(self, how);
+  starvation_watch& starvation = core_.observers.starvation;
+  while (true) {
+    switch (mutexes_.try_lock(mutex, kind, self)) {
+      case mutex_table::answer::locked:
+        core_.note_progress(self);
+        if (core_.late != nullptr) core_.late->acquire_object(self, mutex);
+        performed(self, 0);
+        if (starvation.on()) core_.note_bypass(self);
+        return 0;
+      case mutex_table::answer::deadlock:
+        performed(self, EDEADLK);
+        return EDEADLK;
+      case mutex_table::answer::must_wait:
+        self.reads.clear();
+        self.reads.add(mutex, 1, 0);
+        if (starvation.on()) starvation.performed(self);
+        wait(self);
+    }
+  }
+}
+
+int execution::try_lock_mutex(lane& self, const void* mutex, mutex_kind kind, const operation& how) {
+  self.operands = {reinterpret_cast<uintptr_t>(mutex), static_cast<uint64_t>(kind)};
+  step(self, how);
+  const bool locked = mutexes_.try_lock(mutex, kind, self) == mutex_table::answer::locked;
+  performed(self, locked ? 1 : 0);
+  if (!locked) {
+    self.reads.add(mutex, 1, waits_.change_of(mutex), true);
+    return EBUSY;
+  }
+  if (core_.late != nullptr) core_.late->acquire_object(self, mutex);
+  core_.note_progress(self);
+  if (core_.observers.starvation.on()) core_.note_bypass(self);
+  return 0;
+}
+
+int execution::unlock_mutex(lane& self, const void* mutex, const operation& how) {
+  self.operands = {reinterpret_cast<uintptr_t>(mutex), 0};
+  step(self, how);
+  if (core_.late != nullptr) core_.late->release_object(self, mutex);
+  const bool held = mutexes_.unlock(mutex, self);
+  performed(self, held ? 1 : 0);
+  if (!held) return EPERM;
+  waits_.notice(self, mutex);
+  return 0;
+}
+
+// -- conditions ---------------------------------------------------------------------------------------------------------------------
+
+bool execution::wait_for_notice(lane& self, const void* condition, const std::byte* private_state,
+                                const operation& how) {
+  const uint64_t before = waits_.change_of(condition);
+  self.pending = how;
+  self.reads.clear();
+  self.reads.add(condition, 1, before, true);
+  pause(self, private_state);
+  return waits_.change_of(condition) != before;
+}
+
+void execution::notice(lane& self, const void* condition) { waits_.notice(self, condition); }
+
+// -- collectives and barriers -------------------------------------------------------------------------------------------------------
+
+uint64_t execution::active_mask(lane& self, const operation& how) {
+  const wave& of = *self.of;
+  if (of.lanes.size() == 1) return 1;
+  step(self, how);
+  uint64_t mask = 0;
+  if (of.together != nullptr) {
+    mask = of.together->arm;
+  } else if (self.resolved) {
+    self.resolved = false;
+    mask = self.result;
+  } else {
+    mask = collectives_.mask_of_active(self);
+  }
+  performed(self, mask);
+  return mask;
+}
+
+uint64_t execution::collective(lane& self, const operation& how, uint64_t value) {
+  wave& of = *self.of;
+  const bool alone = how.mask == lane_bit(self) && how.kind != operation_kind::shuffle;
+  if (of.together == nullptr && alone) return how.kind == operation_kind::ballot ? (value != 0 ? how.mask : 0) : value;
+  finish_plain_store(self);
+  self.pending = how;
+  if (!of.stepped) core_.first_step(of);
+  if (of.together == nullptr) {
+    if (collectives_.arrive(self, value) == collectives::arrival::blocks) block(self);
+  } else {
+    // Its wave goes on when the whole arm has come.
+    self.result = value;
+    core_.disable(self);
+    self.state = lane_state::at_collective;
+    if (core_.observers.records) core_.observers.recorder->waits(self, core_.history.steps);
+    block(self);
+  }
+  performed(self, self.result);
+  return self.result;
+}
+
+uint64_t execution::block_barrier(lane& self, const operation& how, uint64_t value) {
+  wave& of = *self.of;
+  finish_plain_store(self);
+  self.pending = how;
+  // Lanes that are masked off have not come.
+  if (of.together != nullptr) yield(self);
+  if (!of.stepped) core_.first_step(of);
+  if (collectives_.arrive_at_barrier(self, value) == collectives::arrival::blocks) block(self);
+  performed(self, self.result);
+  return self.result;
+}
+
+// -- launches -----------------------------------------------------------------------------------------------------------------------
+
+void execution::wait_for_launches(lane& self, const std::vector<uint32_t>& work, const operation& how) {
+  step(self, how);
+  performed(self, work.size());
+  for (const uint32_t launch : work) {
+    self.call[2] = launch;  // what the call still waits for
+    if (const uint64_t& end = launches_.end_of_work(launch); end == 0) {
+      self.pending = how;
+      wait_for(self, end, 1);
+    }
+    if (core_.late != nullptr) core_.late->acquire_object(self, launches::end_of(launch));
+  }
+  // The end of a kernel writes back what the device holds.
+  if (core_.late != nullptr && !work.empty()) core_.late->all_arrives(self);
+}
+
+bool execution::have_ended(lane& self, const std::vector<uint32_t>& work, const operation& how) {
+  step(self, how);
+  self.called = true;
+  bool all = true;
+  for (const uint32_t launch : work) {
+    const uint64_t& end = launches_.end_of_work(launch);
+    self.reads.add(&end, sizeof end, end);
+    all = all && end != 0;
+  }
+  performed(self, all ? 1 : 0);
+  if (!all || core_.late == nullptr) return all;
+  if (!work.empty()) core_.late->all_arrives(self);
+  for (const uint32_t launch : work) core_.late->acquire_object(self, launches::end_of(launch));
+  return true;
+}
+
+void execution::enter_driver(lane& self, bool is_launch, operation how) {
+  if (core_.machine.driver == driver_calls::context) {
+    how.kind = operation_kind::lock_mutex;
+    lock_mutex(self, &context_, mutex_kind::normal, how);
+  } else if (!is_launch) {
+    how.kind = operation_kind::synchronize;
+    finish_plain_store(self);
+    self.pending = how;
+    wait_for(self, launches_.running_anywhere(), 0);
+    for (uint32_t device = 0; device < memory_.devices().size(); ++device) launches_.acquire_kernels(self, device);
+  }
+}
+
+void execution::leave_driver(lane& self, operation how) {
+  if (core_.machine.driver != driver_calls::context) return;
+  how.kind = operation_kind::unlock_mutex;
+  unlock_mutex(self, &context_, how);
+}
+
+}  // namespace heddle::sim

@@ -1,0 +1,99 @@
+// new and delete of the whole program: what lanes allocate in a search lies where it does in every run.
+#include <heddle/sim/run/execution.h>
+#include <heddle/sim/runtime/entry.h>
+#include <heddle/sim/runtime/new_delete.h>
+#include <heddle/sim/space/lane_heap.h>
+
+#include <cstddef>
+#include <cstdlib>
+#include <new>
+
+namespace heddle::sim::runtime {
+void use_new_and_delete() {}
+}  // namespace heddle::sim::runtime
+
+// Weak, so that a program's own take their place; then states of programs that allocate are told apart that need not be.
+
+#if !defined(HEDDLE_ADDRESS_SANITIZER) && !defined(__SANITIZE_THREAD__)
+namespace {
+
+using heddle::sim::execution;
+using heddle::sim::lane;
+using heddle::sim::lane_heap;
+
+void* allocate(size_t size_bytes, size_t alignment) {
+  if (lane* const self = execution::current; self != nullptr)
+    if (lane_heap* const own = execution::instance->lanes_allocate_in(); own != nullptr) {
+      const heddle::sim::runtime::entered inside(*self);
+      if (void* const memory = own->allocate(self->id, size_bytes, alignment)) return memory;
+    }
+  if (size_bytes == 0) size_bytes = 1;
+  for (;;) {
+    void* const memory = alignment <= alignof(std::max_align_t)
+                             ? std::malloc(size_bytes)
+                             : std::aligned_alloc(alignment, (size_bytes + alignment - 1) / alignment * alignment);
+    if (memory != nullptr) return memory;
+    const std::new_handler handler = std::get_new_handler();
+    if (handler == nullptr) throw std::bad_alloc();
+    handler();
+  }
+}
+
+void* allocate_or_null(size_t size_bytes, size_t alignment) noexcept {
+  try {
+    return allocate(size_bytes, alignment);
+  } catch (const std::bad_alloc&) {
+    return nullptr;
+  }
+}
+
+bool release_to_lane(void* memory) {
+  lane* const self = execution::current;
+  const lane_heap* const own = execution::instance == nullptr ? nullptr : execution::instance->lanes_allocate_in();
+  if (self == nullptr || own == nullptr) return lane_heap::release(memory, own);
+  // What the heap does to its memory is no step of the program.
+  const heddle::sim::runtime::entered inside(*self);
+  return lane_heap::release(memory, own);
+}
+
+void release(void* memory) {
+  if (memory != nullptr && !release_to_lane(memory)) std::free(memory);
+}
+
+}  // namespace
+
+#define HEDDLE_WEAK __attribute__((weak))
+constexpr size_t usual = alignof(std::max_align_t);
+HEDDLE_WEAK void* operator new(size_t size_bytes) { return allocate(size_bytes, usual); }
+HEDDLE_WEAK void* operator new[](size_t size_bytes) { return allocate(size_bytes, usual); }
+HEDDLE_WEAK void* operator new(size_t size_bytes, const std::nothrow_t&) noexcept {
+  return allocate_or_null(size_bytes, usual);
+}
+HEDDLE_WEAK void* operator new[](size_t size_bytes, const std::nothrow_t&) noexcept {
+  return allocate_or_null(size_bytes, usual);
+}
+HEDDLE_WEAK void* operator new(size_t size_bytes, std::align_val_t align) {
+  return allocate(size_bytes, static_cast<size_t>(align));
+}
+HEDDLE_WEAK void* operator new[](size_t size_bytes, std::align_val_t align) {
+  return allocate(size_bytes, static_cast<size_t>(align));
+}
+HEDDLE_WEAK void* operator new(size_t size_bytes, std::align_val_t align, const std::nothrow_t&) noexcept {
+  return allocate_or_null(size_bytes, static_cast<size_t>(align));
+}
+HEDDLE_WEAK void* operator new[](size_t size_bytes, std::align_val_t align, const std::nothrow_t&) noexcept {
+  return allocate_or_null(size_bytes, static_cast<size_t>(align));
+}
+HEDDLE_WEAK void operator delete(void* memory) noexcept { release(memory); }
+HEDDLE_WEAK void operator delete[](void* memory) noexcept { release(memory); }
+HEDDLE_WEAK void operator delete(void* memory, size_t) noexcept { release(memory); }
+HEDDLE_WEAK void operator delete[](void* memory, size_t) noexcept { release(memory); }
+HEDDLE_WEAK void operator delete(void* memory, const std::nothrow_t&) noexcept { release(memory); }
+HEDDLE_WEAK void operator delete[](void* memory, const std::nothrow_t&) noexcept { release(memory); }
+HEDDLE_WEAK void operator delete(void* memory, std::align_val_t) noexcept { release(memory); }
+HEDDLE_WEAK void operator delete[](void* memory, std::align_val_t) noexcept { release(memory); }
+HEDDLE_WEAK void operator delete(void* memory, size_t, std::align_val_t) noexcept { release(memory); }
+HEDDLE_WEAK void operator delete[](void* memory, size_t, std::align_val_t) noexcept { release(memory); }
+HEDDLE_WEAK void operator delete(void* memory, std::align_val_t, const std::nothrow_t&) noexcept { release(memory); }
+HEDDLE_WEAK void operator delete[](void* memory, std::align_val_t, const std::nothrow_t&) noexcept { release(memory); }
+#endif

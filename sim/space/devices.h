@@ -1,0 +1,94 @@
+// The devices of the machine: GPUs, and unified devices, each of which is several GPUs that look like one; and whose memory lies where.
+//
+// Memory is placed by the driver's allocator and page tables (driver/memory_allocator.h), pages and blocks of a unified device are dealt by
+// its one rule (driver/split.h).
+#pragma once
+
+#include <heddle/driver/memory_allocator.h>
+#include <heddle/rpc/device_memory.h>
+#include <heddle/rpc/result.h>
+#include <heddle/sim/settings.h>
+
+#include <cstddef>
+#include <cstdint>
+#include <deque>
+#include <memory>
+#include <span>
+#include <unordered_map>
+#include <utility>
+#include <vector>
+
+namespace heddle::sim {
+
+class device_set {
+ public:
+  static constexpr uint32_t most_gpus = settings::most_devices;
+
+  struct one {
+    std::vector<uint32_t> gpus;  ///< itself, or those that it unifies, in their order
+    uint32_t stream = 0;         ///< its default stream
+    uint64_t running = 0;        ///< what its streams were given and has not ended; watched by those who wait for it
+    uint32_t resident = 0;       ///< of a GPU: waves that have a place on it
+    uint32_t process = 0;        ///< whose it is; 0: of the one that has the GPUs themselves
+  };
+
+  device_set();
+  ~device_set();
+  device_set(const device_set&) = delete;
+  device_set& operator=(const device_set&) = delete;
+
+  /// A new run: so many GPUs, with numbers from 0, and no other device. Each has so many bytes of memory; 0: as many as there are addresses.
+  void reset(uint32_t gpus, uint64_t memory_bytes) {
+    // Mostly there is one, and it is that of the run before.
+    if (gpus != 1 || gpus_ != 1 || memory_bytes != memory_bytes_ || driver_ != nullptr || !are_gpus_) [[unlikely]]
+      return reset_all(gpus, memory_bytes);
+    processes_ = 1;
+    one& only = all_.front();
+    only.running = only.resident = 0;
+  }
+  uint32_t gpus() const { return gpus_; }
+  uint32_t size() const { return static_cast<uint32_t>(all_.size()); }
+  one& operator[](uint32_t device) { return all_[device]; }
+  const one& operator[](uint32_t device) const { return all_[device]; }
+
+  /// A device of these GPUs, in this order. Errors: an empty list, a GPU that is not there or that is named twice.
+  result<uint32_t> unify(std::span<const uint32_t> gpus);
+
+  /// A device that is this GPU, for a process of its own. Memory must be placed from then on (needs_placing()).
+  uint32_t open_process(uint32_t gpu);
+  bool has_several_processes() const { return processes_ > 1; }
+  /// Memory is to be placed in this run, though there is one GPU whose memory has no end.
+  void needs_placing();
+
+  /// Whether somebody has to know where memory lies: there are several GPUs, or memory has an end.
+  bool places_memory() const { return driver_ != nullptr; }
+  /// Pages of the device for the bytes at `base`. An error where there are not enough: nothing is half placed.
+  result<void> place(const void* base, size_t size_bytes, uint32_t device, bool moves = false);
+  /// Gives them back; does nothing where there are none.
+  void give_back(const void* base);
+  /// The GPU in whose memory the byte lies, which is at that offset of what was placed at `base`.
+  uint32_t gpu_of(const void* base, size_t offset_bytes) const;
+  /// Where that byte is.
+  device_page page_of(const void* base, size_t offset_bytes) const;
+  /// What was placed for the device's process and has this address: its base, and how far behind that the address is. Null: nothing is there.
+  std::pair<const void*, size_t> placed_at(uint32_t device, uint64_t address) const;
+  /// Moves the page to that GPU, once; false where it is there, has moved already, or finds no room.
+  bool move_page(const void* base, size_t offset_bytes, uint32_t gpu);
+  static constexpr size_t page_bytes = 4096;
+  /// Of all GPUs of the device together. When memory is placed.
+  device_memory memory_of(uint32_t device) const;
+
+ private:
+  struct placement;
+
+  void reset_all(uint32_t gpus, uint64_t memory_bytes);
+
+  uint32_t gpus_ = 0;
+  uint32_t processes_ = 1;
+  uint64_t memory_bytes_ = 0;
+  std::deque<one> all_;
+  bool are_gpus_ = false;              ///< each of them is one, of the machine's own process
+  std::unique_ptr<placement> driver_;  ///< null where nobody asks
+};
+
+}  // namespace heddle::sim

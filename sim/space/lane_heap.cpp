@@ -1,0 +1,106 @@
+#include <heddle/sim/space/lane_heap.h>
+
+#include <sys/mman.h>
+
+#include <cstdio>
+#include <cstdlib>
+#include <cstring>
+#include <mutex>
+#include <new>
+
+namespace heddle::sim {
+namespace {
+
+// One range for all, so that whoever gives memory back can tell whose it is without a look at anything else.
+constexpr size_t slices_most = 64;
+constexpr size_t range_bytes = slices_most << 30;
+std::byte* range = nullptr;
+std::array<lane_heap*, slices_most> owners;
+std::mutex taking;
+
+}  // namespace
+
+lane_heap::lane_heap() {
+  const std::lock_guard lock(taking);
+  if (range == nullptr) {
+    void* const mapped =
+        mmap(nullptr, range_bytes, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
+    if (mapped == MAP_FAILED) throw std::bad_alloc();
+    range = static_cast<std::byte*>(mapped);
+  }
+  while (slice_ < slices_most && owners[slice_] != nullptr) ++slice_;
+  if (slice_ == slices_most) throw std::bad_alloc();
+  owners[slice_] = this;
+  base_ = range + slice_ * slice_bytes;
+}
+
+lane_heap::~lane_heap() {
+  const std::lock_guard lock(taking);
+  madvise(base_, slice_bytes, MADV_DONTNEED);
+  owners[slice_] = nullptr;
+}
+
+void lane_heap::begin_run() {
+  for (uint32_t lane = 0; lane < lanes; ++lane) {
+    part& of = parts_[lane];
+    if (of.used_bytes == 0) continue;
+    std::memset(base_ + lane * part_bytes, 0, of.used_bytes);
+    of.used_bytes = 0;
+    for (std::vector<uint32_t>& each : of.freed) each.clear();
+  }
+}
+
+void* lane_heap::allocate(uint32_t lane, size_t size_bytes, size_t alignment) {
+  if (lane >= lanes || size_bytes > part_bytes / 2 || alignment > 4096) return nullptr;
+  part& of = parts_[lane];
+  const size_t steps = (size_bytes + step_bytes - 1) / step_bytes + (size_bytes == 0 ? 1 : 0);
+  std::byte* const begin = base_ + lane * part_bytes;
+  if (steps < sizes && alignment <= step_bytes && !of.freed[steps].empty()) {
+    std::byte* const again = begin + size_t{of.freed[steps].back()} * step_bytes;
+    of.freed[steps].pop_back();
+    reinterpret_cast<piece*>(again - sizeof(piece))->freed = false;
+    return again;
+  }
+  if (alignment < step_bytes) alignment = step_bytes;
+  const size_t at = (of.used_bytes + sizeof(piece) + alignment - 1) / alignment * alignment;
+  if (at + steps * step_bytes > part_bytes) return nullptr;
+  of.used_bytes = at + steps * step_bytes;
+  new (begin + at - sizeof(piece)) piece{.size_bytes = steps * step_bytes, .freed = false};
+  return begin + at;
+}
+
+bool lane_heap::release(void* memory, const lane_heap* in_use) {
+  auto* const at = static_cast<std::byte*>(memory);
+  if (range == nullptr || static_cast<size_t>(at - range) >= range_bytes) return false;
+  lane_heap* const owner = owners[static_cast<size_t>(at - range) / slice_bytes];
+  // What another thread's search or an earlier run has allocated is gone.
+  if (owner != nullptr && owner == in_use) owner->give_back(at);
+  return true;
+}
+
+void lane_heap::give_back(std::byte* memory) {
+  const auto offset = static_cast<size_t>(memory - base_);
+  part& of = parts_[offset / part_bytes];
+  const size_t in_part = offset % part_bytes;
+  if (in_part >= of.used_bytes) return;
+  auto& header = *reinterpret_cast<piece*>(memory - sizeof(piece));
+  if (header.freed) return;
+  header.freed = true;
+  // Nobody is to find there what was there before, the search least of all.
+  std::memset(memory, 0, header.size_bytes);
+  const size_t steps = header.size_bytes / step_bytes;
+  if (steps < sizes) of.freed[steps].push_back(static_cast<uint32_t>(in_part / step_bytes));
+}
+
+void lane_heap::tell(state_reader& to) const {
+  for (uint32_t lane = 0; lane < lanes; ++lane) {
+    const part& of = parts_[lane];
+    if (of.used_bytes == 0) continue;
+    to.fact(lane);
+    to.bytes(base_ + lane * part_bytes, of.used_bytes);
+    for (const std::vector<uint32_t>& each : of.freed)
+      for (const uint32_t place : each) to.fact(place);
+  }
+}
+
+}  // namespace heddle::sim

@@ -1,0 +1,60 @@
+// What lanes allocate with `new` while all runs of a program are gone through.
+//
+// The C++ heap gives other addresses in every run, and a run that is given up leaves what it has allocated: no two states would be equal,
+// and memory would run out. So in such a run, and only there, each lane has a heap of its own, which starts empty every time.
+#pragma once
+
+#include <heddle/sim/base/state_reader.h>
+
+#include <array>
+#include <cstddef>
+#include <cstdint>
+#include <vector>
+
+namespace heddle::sim {
+
+class lane_heap {
+ public:
+  lane_heap();
+  ~lane_heap();
+  lane_heap(const lane_heap&) = delete;
+  lane_heap& operator=(const lane_heap&) = delete;
+
+  /// Everything is given back.
+  void begin_run();
+  /// Null when the lane's part is used up. The alignment is a power of two, up to a page.
+  void* allocate(uint32_t lane, size_t size_bytes, size_t alignment);
+  /// Gives the memory back where it is of the heap that is in use on this OS thread, if any: of an earlier run it is given back already.
+  /// Whether it is of any such heap.
+  static bool release(void* memory, const lane_heap* in_use);
+  bool contains(const void* address) const {
+    return static_cast<size_t>(static_cast<const std::byte*>(address) - base_) < slice_bytes;
+  }
+  /// What lies there now.
+  void tell(state_reader& to) const;
+
+  static constexpr uint32_t lanes = 64;
+
+ private:
+  static constexpr size_t slice_bytes = size_t{1} << 30;
+  static constexpr size_t part_bytes = slice_bytes / lanes;
+  static constexpr size_t step_bytes = 16;
+  static constexpr size_t sizes =
+      64;  ///< of freed pieces that are kept apart, in steps; longer ones are not used again
+
+  struct piece {
+    size_t size_bytes = 0;  ///< whole steps, without this header
+    bool freed = false;
+  };
+  struct part {
+    size_t used_bytes = 0;
+    std::array<std::vector<uint32_t>, sizes> freed;
+  };
+  std::byte* base_ = nullptr;
+  size_t slice_ = 0;
+  std::array<part, lanes> parts_;
+
+  void give_back(std::byte* memory);
+};
+
+}  // namespace heddle::sim

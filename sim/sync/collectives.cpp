@@ -1,0 +1,219 @@
+#include <heddle/sim/sync/collectives.h>
+
+#include <algorithm>
+#include <array>
+
+namespace heddle::sim {
+
+using scheduler::choice_kind;
+using scheduler::verdict;
+
+namespace {
+// What a shuffle gives for a lane that does not take part is undefined: something that no program expects.
+constexpr uint64_t value_of_absent_lane = 0xdeadbeefdeadbeef;
+}  // namespace
+
+uint64_t collectives::mask_of_active(lane& self) {
+  const wave& of = *self.of;
+  const auto depth = [](const lane& who) {
+    return who.runs.top() - reinterpret_cast<const std::byte*>(who.pending.frame);
+  };
+  const auto stands_here = [&](const lane& other) {
+    return &other != &self && other.state == lane_state::candidate && !other.resolved &&
+           other.pending.kind == operation_kind::active_mask && other.pending.place == self.pending.place &&
+           depth(other) == depth(self);
+  };
+  uint64_t mask = lane_bit(self);
+  if (!std::any_of(of.lanes.begin(), of.lanes.end(), [&](const lane* other) { return stands_here(*other); }))
+    return mask;
+  const bool some = core_.phase.is_open() && core_.pick(self, 2, choice_kind::active_mask) == 1;
+  for (lane* other : of.lanes) {
+    if (!stands_here(*other)) continue;
+    if (some && core_.pick(self, 2, choice_kind::active_mask) == 1) continue;
+    mask |= lane_bit(*other);
+  }
+  for (lane* other : of.lanes)
+    if (other != &self && (mask & lane_bit(*other)) != 0) {
+      other->result = mask;
+      other->resolved = true;
+    }
+  return mask;
+}
+
+void collectives::check(lane& self) const {
+  const wave& of = *self.of;
+  const operation& how = self.pending;
+  const auto refuse = [&](const std::string& why) { core_.end(self, verdict::mask, why); };
+  const char* const kind = to_string(how.kind);
+  if ((how.mask & lane_bit(self)) == 0)
+    refuse(name_of(self) + " takes part in a " + kind + " whose mask does not name it");
+  if (!how.without_ended && of.lanes.size() < 64 && how.mask >> of.lanes.size() != 0)
+    refuse(std::string("the mask of a ") + kind + " names lanes that the wave does not have");
+  if (!how.without_ended && (how.mask & of.ended_mask) != 0)
+    refuse(std::string("the mask of a ") + kind + " names lane " +
+           std::to_string(__builtin_ctzll(how.mask & of.ended_mask)) + ", which has ended");
+  for (const open_collective& open : of.collectives) {
+    // Each waits for the other at another collective: neither can ever go on.
+    if ((open.kind != how.kind || open.mask != how.mask) && (open.mask & lane_bit(self)) != 0 &&
+        (open.arrived & how.mask) != 0)
+      refuse(name_of(self) + " comes to a " + kind + " while lane " +
+             std::to_string(__builtin_ctzll(open.arrived & how.mask)) + " waits for it at a " + to_string(open.kind) +
+             (open.kind == how.kind ? " with another mask" : ""));
+  }
+}
+
+collectives::arrival collectives::arrive(lane& self, uint64_t value) {
+  wave& of = *self.of;
+  const operation& how = self.pending;
+  check(self);
+  self.result = value;
+  size_t open = 0;
+  while (open < of.collectives.size() &&
+         (of.collectives[open].kind != how.kind || of.collectives[open].mask != how.mask))
+    ++open;
+  if (open == of.collectives.size()) of.collectives.push_back({how.kind, how.mask, 0, ++opened_, how.without_ended});
+  of.collectives[open].arrived |= lane_bit(self);
+  if (of.collectives[open].arrived == awaited(of, of.collectives[open])) {
+    complete(of, open, how.kind);
+    return arrival::complete;
+  }
+  // Lanes that wait in a loop of their own are needed here: their wait is over.
+  for (lane* other : of.lanes)
+    if ((how.mask & lane_bit(*other)) != 0 && other->state == lane_state::waiting) core_.enable(*other);
+  core_.disable(self);
+  self.state = lane_state::at_collective;
+  if (core_.observers.records) core_.observers.recorder->waits(self, core_.history.steps);
+  return arrival::blocks;
+}
+
+void collectives::complete_arm(wave& of, operation_kind kind, uint64_t named, uint64_t arm) {
+  of.collectives.push_back({kind, named, arm, ++opened_});
+  complete(of, of.collectives.size() - 1, kind);
+}
+
+// What the lane saw when its wait was proven may not be what a sibling knows that has gone on to a collective with it meanwhile. Once for each
+// collective: a lane that loops without coming to it waits in vain.
+bool collectives::is_awaited_now(lane& self) const {
+  const uint64_t before = self.went_round_for;
+  for (const open_collective& open : self.of->collectives)
+    if ((open.mask & lane_bit(self)) != 0 && (open.arrived & lane_bit(self)) == 0)
+      self.went_round_for = std::max(self.went_round_for, open.number);
+  return self.went_round_for != before;
+}
+
+uint64_t collectives::awaited(const wave& of, const open_collective& open) {
+  if (!open.without_ended) return open.mask;
+  const uint64_t there = of.lanes.size() < 64 ? (uint64_t{1} << of.lanes.size()) - 1 : ~uint64_t{0};
+  return open.mask & there & ~of.ended_mask;
+}
+
+void collectives::leave(const lane& ended) {
+  wave& of = *ended.of;
+  for (size_t n = 0; n < of.collectives.size(); ++n) {
+    const open_collective open = of.collectives[n];
+    if ((open.mask & lane_bit(ended)) == 0) continue;
+    if (open.without_ended) {
+      if (open.arrived == awaited(of, open)) complete(of, n--, open.kind);
+      continue;
+    }
+    for (lane* waiting : of.lanes)
+      if ((open.arrived & lane_bit(*waiting)) != 0)
+        core_.end(*waiting, verdict::mask,
+                  name_of(ended) + " has ended, but a " + to_string(open.kind) + " of its wave names it");
+  }
+}
+
+// A barrier orders what its lanes do; the other collectives only carry their value (PTX ISA, "bar.warp.sync", "shfl.sync").
+void collectives::order(wave& of, uint64_t mask, operation_kind kind) {
+  if (core_.late == nullptr || (kind != operation_kind::sync_lanes && core_.times == nullptr)) return;
+  std::array<lane*, 64> meeting{};
+  size_t count = 0;
+  for (lane* who : of.lanes)
+    if ((mask & lane_bit(*who)) != 0) meeting[count++] = who;
+  if (kind == operation_kind::sync_lanes)
+    core_.late->meet(meeting.data(), count);
+  else
+    core_.times->carry(meeting.data(), count);
+}
+
+void collectives::complete(wave& of, size_t open, operation_kind kind) {
+  // Those that have ended, where they are not waited for, have not arrived.
+  const uint64_t mask = of.collectives[open].arrived;
+  const uint64_t absent = of.collectives[open].mask & ~mask;
+  of.collectives[open] = of.collectives.back();
+  of.collectives.pop_back();
+  uint64_t common = 0;
+  if (kind == operation_kind::broadcast) common = of.lanes[static_cast<size_t>(__builtin_ctzll(mask))]->result;
+  if (kind == operation_kind::ballot)
+    for (const lane* who : of.lanes)
+      if ((mask & lane_bit(*who)) != 0 && who->result != 0) common |= lane_bit(*who);
+  std::array<uint64_t, 64> given{};
+  if (kind == operation_kind::shuffle)
+    for (const lane* who : of.lanes) given[who->index] = who->result;
+  order(of, mask, kind);
+  for (lane* who : of.lanes) {
+    if ((mask & lane_bit(*who)) == 0) continue;
+    who->result = common;
+    if (kind == operation_kind::shuffle && (absent >> who->source & 1) != 0)
+      core_.end(*who, verdict::mask,
+                name_of(*who) + " asks for the value of lane " + std::to_string(who->source) +
+                    " in a shuffle whose mask names that lane, " +
+                    (who->source < of.lanes.size() ? "which has ended" : "which the wave does not have"));
+    if (kind == operation_kind::shuffle)
+      who->result = (mask >> who->source & 1) != 0 ? given[who->source] : value_of_absent_lane;
+    if (who->state == lane_state::at_collective) core_.enable(*who);
+  }
+}
+
+// -- the barrier of a block ---------------------------------------------------------------------------------------------------------
+
+uint32_t collectives::live_lanes_of_block(const wave& of) const {
+  uint32_t live = 0;
+  for (uint32_t n = 0; n < of.runs->waves_per_block; ++n) live += wave_of_block(of, n).live_lanes;
+  return live;
+}
+
+collectives::arrival collectives::arrive_at_barrier(lane& self, uint64_t value) {
+  wave& of = *self.of;
+  block_state& block = of.runs->state_of(of.block);
+  for (uint32_t n = 0; block.at_barrier != 0 && n < of.runs->waves_per_block; ++n)
+    for (const lane* other : wave_of_block(of, n).lanes)
+      if (other->state == lane_state::at_collective && other->pending.kind == operation_kind::block_barrier &&
+          other->pending.mask != self.pending.mask)
+        core_.end(self, verdict::mask,
+                  name_of(self) + " comes to a block barrier of another kind than the one at which " + name_of(*other) +
+                      " waits for it");
+  self.result = value;
+  core_.disable(self);
+  self.state = lane_state::at_collective;
+  ++block.at_barrier;
+  if (block.at_barrier == live_lanes_of_block(of)) complete_barrier(of, block);
+  if (self.state != lane_state::at_collective) return arrival::complete;
+  if (core_.observers.records) core_.observers.recorder->waits(self, core_.history.steps);
+  return arrival::blocks;
+}
+
+void collectives::complete_barrier(const wave& of, block_state& block) {
+  meeting_.clear();
+  uint64_t count = 0;
+  for (uint32_t n = 0; n < of.runs->waves_per_block; ++n)
+    for (lane* who : wave_of_block(of, n).lanes) {
+      if (who->state != lane_state::at_collective || who->pending.kind != operation_kind::block_barrier) continue;
+      meeting_.push_back(who);
+      if (who->result != 0) ++count;
+    }
+  block.at_barrier = 0;
+  if (core_.late != nullptr) core_.late->meet(meeting_.data(), meeting_.size());
+  for (lane* who : meeting_) {
+    who->result = count << 32 | meeting_.size();
+    core_.enable(*who);
+  }
+}
+
+void collectives::leave_barrier(wave& of) {
+  if (of.runs->states.empty()) return;
+  block_state& block = of.runs->states[of.block];
+  if (block.at_barrier != 0 && block.at_barrier == live_lanes_of_block(of)) complete_barrier(of, block);
+}
+
+}  // namespace heddle::sim

@@ -1,0 +1,60 @@
+// What the lanes of a wave, or of a block, do together: collectives, masks of active lanes, and the block's barrier.
+#pragma once
+
+#include <heddle/sim/core/run_core.h>
+#include <heddle/sim/machine/kernel.h>
+
+#include <cstdint>
+#include <vector>
+
+namespace heddle::sim {
+
+class collectives {
+ public:
+  explicit collectives(run_core& core) : core_(core) {}
+
+  void reset() { opened_ = 0; }
+
+  /// What a lane that has come finds.
+  enum class arrival : uint8_t {
+    complete,  ///< all have come: lane::result is what the collective gives
+    blocks,    ///< it waits for others: lane_state::at_collective
+  };
+
+  /// The lane has come to the collective that is pending, with `value`. Ends the run where the mask is wrong.
+  arrival arrive(lane& self, uint64_t value);
+  /// All lanes of the arm of a wave with one program counter stand at one collective, whose mask names these.
+  void complete_arm(wave& of, operation_kind kind, uint64_t named, uint64_t arm);
+  /// The lanes that stand at the same place as this one, as far as the strategy has them come together; those are answered with it.
+  uint64_t mask_of_active(lane& self);
+  /// Whether a sibling has come to a collective with the lane since that was asked last. Of a lane that is about to wait in the fair tail, or
+  /// under a check for quiescence.
+  [[gnu::hot]] bool is_awaited(lane& self) const { return !core_.phase.is_open() && is_awaited_now(self); }
+  /// A lane has ended: collectives that wait for it are complete, or can never be.
+  void leave(const lane& ended);
+
+  /// The lane has come to the barrier of its block, which is pending; `how.mask` says what is asked for beside that, and must be the same for
+  /// all. When it is complete, lane::result is how many lanes came, and above bit 32, how many of them gave a `value` other than 0.
+  arrival arrive_at_barrier(lane& self, uint64_t value);
+  /// A lane of the wave has ended: it is not waited for. (PTX ISA, "bar"; CUDA C++ Programming Guide, "Synchronization Functions".)
+  void leave_barrier(wave& of);
+
+ private:
+  bool is_awaited_now(lane& self) const;
+  void check(lane& self) const;
+  void complete(wave& of, size_t open, operation_kind kind);
+  void order(wave& of, uint64_t mask, operation_kind kind);
+  static uint64_t awaited(const wave& of, const open_collective& open);
+  uint32_t live_lanes_of_block(const wave& of) const;
+  void complete_barrier(const wave& of, block_state& block);
+  wave& wave_of_block(const wave& of, uint32_t n) const {
+    const launched_kernel& runs = *of.runs;
+    return core_.threads.waves[runs.first_wave + size_t{of.block} * runs.waves_per_block + n];
+  }
+
+  run_core& core_;
+  uint64_t opened_ = 0;
+  std::vector<lane*> meeting_;  ///< of the barrier that completes
+};
+
+}  // namespace heddle::sim

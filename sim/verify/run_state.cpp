@@ -1,0 +1,96 @@
+#include <heddle/sim/judge/visit_threads.h>
+#include <heddle/sim/verify/run_state.h>
+
+namespace heddle::sim {
+namespace {
+
+uint64_t as_fact(const void* address) { return reinterpret_cast<uintptr_t>(address); }
+
+bool visit_machine(const execution& run, state_reader& to) {
+  const run_core& core = run.core();
+  const run_phase& phase = core.phase;
+  const bool counts = to.fact(core.threads.lanes_used) && to.fact(core.threads.waves_used) &&
+                      to.fact(run.memory().cache().revision()) && to.fact(core.clock.cycle()) &&
+                      to.fact(phase.denied ? 1 : 0) && to.fact(phase.places_lifted ? 1 : 0) &&
+                      to.fact(phase.in_tail ? 1 : 0) && run.launched().visit_state(to) && run.mutexes().visit_state(to);
+  if (!counts) return false;
+  // Where pages are that move.
+  const device_set& devices = run.memory().devices();
+  if (devices.places_memory())
+    for (const allocation& each : core.map.heap.allocations())
+      for (size_t at = 0; each.watched && !each.freed && at < each.size_bytes; at += device_set::page_bytes)
+        to.fact(devices.gpu_of(each.base, at));
+  run.launched().visit_kernels(to);
+  return run.rings().visit_state(to);
+}
+
+/// The lanes that can still act, and what they will know then.
+still_to_come still_to_come_of(const execution& run) {
+  const thread_table& threads = run.core().threads;
+  still_to_come told;
+  for (size_t n = 0; n < threads.lanes_used; ++n)
+    if (threads.lanes[n].state != lane_state::ended || &threads.lanes[n] == run.rings().ringer())
+      told.lanes.push_back(threads.lanes[n].id);
+  for (const uint32_t waits : told.lanes) {
+    const lane& first = threads.lanes[waits];
+    if (first.awaits == nullptr || *first.awaits == first.awaited) continue;
+    for (const uint32_t ends : told.lanes) {
+      const wave& of = *threads.lanes[ends].of;
+      if (ends != waits && run.launched().waits_for_end_of(first, of))
+        told.joins.push_back({.waits = waits, .ends = ends});
+    }
+  }
+  for (const launched_kernel& kernel : run.launched().kernels()) {
+    if (kernel.started_blocks == kernel.blocks) continue;
+    told.objects.push_back(launches::launch_of(kernel.ordinal));
+  }
+  return told;
+}
+
+bool visit_memory(const execution& run, state_reader& to) {
+  const run_core& core = run.core();
+  const heap& heap = core.map.heap;
+  to.fact(heap.frees());
+  to.fact(heap.allocations().size());
+  for (const allocation& each : heap.allocations()) {
+    to.fact((each.freed ? 1u : 0u) | each.device << 1);
+    if (!each.freed) to.bytes(each.base, each.size_bytes);
+  }
+  run.memory().unflushed().for_each(heap,
+                                    [&](const std::vector<std::byte>& bytes) { to.bytes(bytes.data(), bytes.size()); });
+  core.notes->lanes_allocate->tell(to);
+  for (const auto& [address, size_bytes] : core.notes->variables) {
+    to.fact(as_fact(address));
+    to.bytes(address, size_bytes);
+  }
+  return core.late == nullptr || core.late->tell(to, still_to_come_of(run));
+}
+
+}  // namespace
+
+bool visit_state(const execution& run, state_reader& to) {
+  const run_core& core = run.core();
+  // How often a lane was passed over no state of ours tells.
+  if (core.observers.starvation.on()) return false;
+  if (!visit_machine(run, to)) return false;
+  for (size_t n = 0; n < core.threads.waves_used; ++n)
+    if (!visit_wave(to, core.threads.waves[n], comparison::of_all_runs)) return false;
+  for (size_t n = 0; n < core.threads.lanes_used; ++n)
+    if (!visit_lane_of_any_run(to, core.threads.lanes[n], core.machine)) return false;
+  to.fact(core.hidden.order.low);
+  to.fact(core.hidden.order.high);
+  return visit_memory(run, to);
+}
+
+void visit_wait(const lane& waiter, state_reader& stands, state_reader& has_read) {
+  stands.fact(waiter.id);
+  stands.fact(as_fact(waiter.pending.place));
+  const std::byte* const low = waiter.pending.private_state;
+  stands.bytes(low, static_cast<size_t>(waiter.runs.stack().high() - low));
+  for (const watched& one : waiter.reads.entries()) {
+    has_read.fact(as_fact(one.address));
+    has_read.fact(one.value);
+  }
+}
+
+}  // namespace heddle::sim

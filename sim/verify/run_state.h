@@ -1,0 +1,19 @@
+// The state of a run in which a lane is to be chosen: what the search through all runs compares.
+//
+// Not part of it is what only decides how soon a wait is recognised: how many fruitless turns a lane has had, what it has read in them,
+// how often its wait may still end. Two runs that differ in these alone can do the same.
+#pragma once
+
+#include <heddle/sim/base/state_reader.h>
+#include <heddle/sim/run/execution.h>
+
+namespace heddle::sim {
+
+/// Visits everything that can influence what happens next, except what only decides how soon a wait is recognised as one. False where the state
+/// of this run cannot be told. To be called on the OS thread's own stack (run_core::aside): then every lane has been left.
+bool visit_state(const execution& run, state_reader& to);
+
+/// Where the lane stands in its loop with its private state, and what it has read since its last progress.
+void visit_wait(const lane& waiter, state_reader& stands, state_reader& has_read);
+
+}  // namespace heddle::sim

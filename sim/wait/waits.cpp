@@ -1,0 +1,202 @@
+// A lane's plain stores, its waits, and what ends them.
+#include <heddle/sim/wait/waits.h>
+
+#include <algorithm>
+#include <utility>
+
+namespace heddle::sim {
+
+using scheduler::choice_kind;
+
+void waits::read_elsewhere(lane& self, const void* address, uint32_t size_bytes, uint64_t value, uint64_t watched_for) {
+  has_read(self, address, size_bytes, watched_for);
+  core_.performed(self, value);
+}
+
+void waits::look_at_plain_store(lane& self) {
+  settle(self);
+  // Member by member: a copy of them all would wait for those that were written last.
+  const void* const address = self.storing.address;
+  const uint32_t size_bytes = std::exchange(self.storing.size_bytes, 0);
+  if (size_bytes == 0) return;
+  if (!core_.map.heap.contains(address) || size_bytes > sizeof self.storing.before) [[unlikely]]
+    return look_at_store_elsewhere(self, address, size_bytes);
+  const uint64_t value = watched::value_at(address, size_bytes);
+  core_.history.digest.add(0, memory_map::in_heap(core_.map.heap.offset_of(address)), core_.map.stable_value(value));
+  if (value != self.storing.before) wake_readers(self, address, size_bytes);
+  if (core_.observers.recorder) [[unlikely]]
+    core_.observers.recorder->stored(self, value);
+}
+
+void waits::look_at_store_elsewhere(lane& self, const void* address, uint32_t size_bytes) {
+  if (core_.map.may_vanish(address)) {
+    // The code under test may have freed the object that it wrote last.
+    changed(self, address, size_bytes);
+    return;
+  }
+  const uint64_t value = watched::value_at(address, size_bytes);
+  core_.add_to_digest(0, address, size_bytes, value);
+  if (value != self.storing.before || size_bytes > plain_store_in_progress::largest_bytes)
+    changed(self, address, size_bytes);
+  if (core_.observers.recorder) core_.observers.recorder->stored(self, value);
+}
+
+void waits::changed_elsewhere(const void* address, size_t size_bytes) {
+  if (core_.map.may_vanish(address)) {
+    watches_.note_change(address, size_bytes, changes_ + 1);
+    core_.states.blind();
+  } else {
+    if (core_.phase.in_tail) core_.states.include(address, size_bytes);
+    if (core_.notes != nullptr) {
+      size_t& known = core_.notes->variables[address];
+      known = std::max(known, size_bytes);
+    }
+  }
+}
+
+void waits::arrived(const lane& issuer, const void* address, size_t size_bytes, uint64_t stored_in) {
+  if (!core_.map.heap.contains(address)) changed_elsewhere(address, size_bytes);
+  ++changes_;
+  watches_.changed(address, size_bytes, [&](lane& waiter) {
+    if (waiter.state == lane_state::waiting && waiter.reads.covers(address, size_bytes)) wake(waiter);
+  });
+  if (core_.observers.recorder)
+    core_.observers.recorder->changed(issuer, address, size_bytes, false, !core_.map.may_vanish(address), stored_in);
+}
+
+// -- waiting ------------------------------------------------------------------------------------------------------------------------
+
+// Loops that give up after some turns must be seen to do so: each wait may end a few times although nothing has changed. Not
+// while waits are put to the proof, nor when the run is to come to its end.
+bool waits::ends_for_no_reason(lane& self) {
+  if (self.left.wakes == 0 || !core_.phase.is_open()) return false;
+  --self.left.wakes;
+  if (core_.pick(self, 2, choice_kind::wake) == 0) return false;
+  if (core_.observers.recorder) [[unlikely]]
+    core_.observers.recorder->wakes_for_no_reason(self);
+  return true;
+}
+
+void waits::end_turn(lane& self, const std::byte* private_state) {
+  went_round(self, 1);
+  if (core_.observers.recorder && private_state != nullptr) [[unlikely]]
+    core_.observers.recorder->turn_ended(self, digest_of(private_state, self.runs.stack().high()));
+  // Who has looked at nothing since it changed something waits for nothing: it goes round.
+  const bool goes_round =
+      core_.phase.in_tail && private_state != nullptr && (core_.phase.all_take_turns || self.reads.entries().empty());
+  if (goes_round) {
+    self.reads.clear();
+  } else if (!self.reads.unchanged(watches_) || self.reads.saw_change() || collectives_.is_awaited(self)) {
+    // Something that it read has changed already, or changed while it looked, or a sibling waits for it: it has reason to look again.
+    self.reads.clear();
+    self.left.wakes = core_.machine.wakes;
+    self.circles = 0;
+  } else if (ends_for_no_reason(self)) {
+    if (core_.observers.starvation.on()) core_.observers.starvation.waits(self, core_.history.steps);
+  } else {
+    begin_waiting(self, private_state, true);
+  }
+}
+
+void waits::begin_waiting(lane& self, const std::byte* private_state, bool next) {
+  if (core_.observers.starvation.on()) core_.observers.starvation.waits(self, core_.history.steps);
+  self.private_state = private_state;
+  self.fruitless_reads = 0;
+  if (!next) went_round(self);
+  watches_.enrol(self);
+  core_.disable(self);
+  self.state = lane_state::waiting;
+  if (core_.observers.records) [[unlikely]]
+    core_.observers.recorder->waits(self, core_.history.steps);
+  if (self.of->together != nullptr) lockstep_.waits_together(self, private_state, next);
+}
+
+void waits::wake(lane& waiter) {
+  if (waiter.of->together != nullptr) lockstep_.wake_together(waiter);
+  if (waiter.state != lane_state::waiting) return;
+  waiter.reads.clear();
+  waiter.left = core_.allowed;
+  waiter.spin.forget();
+  if (waiter.of->together == nullptr || (waiter.of->together->moving & lane_bit(waiter)) != 0)
+    core_.enable(waiter);
+  else
+    waiter.state = lane_state::held;
+}
+
+bool waits::only_spins(lane& self, const std::byte* private_state) {
+  if (core_.phase.all_take_turns) return false;
+  // A loop is back where it was when it reads the same from the same place, in the same private state.
+  const operation& read = self.pending;
+  const auto state = [&] { return digest_of(private_state, self.runs.stack().high()); };
+  if (!self.spin.returns_to_anchor(read.place, read.address, state)) {
+    if (self.spin.at_anchor()) self.reads.begin_turn();
+    return false;
+  }
+  // What the loop depends on is what it reads from the anchor to the anchor. What it has read before may only go now: a turn that ends at
+  // a pause instead depends on all of it.
+  self.reads.keep_turn();
+  self.reads.begin_turn();
+  if (self.reads.unchanged(watches_) && !self.reads.saw_change() && !collectives_.is_awaited(self)) {
+    begin_waiting(self, private_state);
+    return true;
+  }
+  self.reads.clear();
+  self.circles = 0;
+  return false;
+}
+
+// -- quiescence ---------------------------------------------------------------------------------------------------------------------
+
+// Everybody who counts waits. Whether they wait for ever is certain when each of them, run again on memory that does not change,
+// comes back to the very state in which it waited: equal state and equal memory have an equal future. Whoever does not is run
+// again. (The condition of GenMC's liveness check, for code instead of graphs.)
+bool waits::all_waits_proven() {
+  const bool of_all = core_.phase.checks == quiescence_check::of_all;
+  if (proof_changes_ != changes_) {
+    proof_changes_ = changes_;
+    turns_in_check_ = 0;
+    for (size_t n = 0; n < core_.threads.lanes_used; ++n) {
+      core_.threads.lanes[n].proof.forget();
+      core_.threads.lanes[n].proven = false;
+      core_.threads.lanes[n].called = false;
+      core_.threads.lanes[n].wait_digest = 0;
+    }
+    lockstep_.forget_proofs();
+  }
+  bool all = true;
+  const auto counts = [&](const lane& who) {
+    return who.state == lane_state::waiting && who.private_state != nullptr && who.of->together == nullptr &&
+           (of_all || who.of->guaranteed);
+  };
+  for (size_t n = 0; n < core_.threads.lanes_used; ++n) {
+    lane& who = core_.threads.lanes[n];
+    if (!counts(who) || who.proven) continue;
+    who.proven = who.proof.returns_to_anchor(digest_of_private_state(who));
+    all = all && who.proven;
+  }
+  all = lockstep_.waits_of_rounds_proven(of_all) && all;
+  if (all) return true;
+  for (size_t n = 0; n < core_.threads.lanes_used; ++n)
+    if (counts(core_.threads.lanes[n]) && !core_.threads.lanes[n].proven) core_.enable(core_.threads.lanes[n]);
+  return false;
+}
+
+// All that wait in a loop go round once more; whether there are any. What one waits for may be less than what its loop depends on: one that
+// reads another word in every other turn knows only what it has read since it was woken.
+bool waits::have_waiting_look_again() {
+  bool any_waits = false;
+  for (size_t n = 0; n < core_.threads.lanes_used; ++n) {
+    lane& who = core_.threads.lanes[n];
+    if (who.state != lane_state::waiting || who.private_state == nullptr) continue;
+    if (!core_.phase.denied && !who.of->guaranteed) continue;
+    if (who.of->together != nullptr) {
+      any_waits = lockstep_.rouse(who) || any_waits;
+      continue;
+    }
+    any_waits = true;
+    core_.enable(who);
+  }
+  return any_waits;
+}
+
+}  // namespace heddle::sim
