@@ -54,7 +54,7 @@ void lockstep_waves::left(lane& self) {
   together.moving &= ~lane_bit(self);
 }
 
-void lockstep_waves::go_on_together(lane& self) {
+void lockstep_waves::go_on_all(lane& self) {
   while (!due_.empty()) {
     wave& of = *due_.back();
     due_.pop_back();

@@ -29,7 +29,10 @@ class lockstep_waves {
   /// The lane has left the code under test; it does not run before its wave's next round.
   void left(lane& self);
   /// Has every wave to which something has happened go on.
-  void go_on_together(lane& self);
+  void go_on_together(lane& self) {
+    if (!due_.empty()) [[unlikely]]
+      go_on_all(self);
+  }
   /// A waiting lane of such a wave is woken.
   void wake_together(lane& waiter);
   /// A lane of such a wave waits. `next`: before the operation that it has published, not behind one that it has taken.
@@ -58,6 +61,7 @@ class lockstep_waves {
   std::string masked_off_text() const;
 
  private:
+  void go_on_all(lane& self);
   void go_on(wave& of, lane& self);
   void begin_round(wave& of, lane& self);
   bool goes_in_circles(const wave& of) const;

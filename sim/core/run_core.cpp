@@ -26,24 +26,6 @@ void clear_stack(const stack_arena::stack& on, size_t most_bytes) {
 
 run_core::run_core() : view(this, &run_core::look_at, &run_core::next_in_turn, &enabled.fair.version()) {}
 
-void run_core::reset(scheduler::choice_source& source) {
-  map.heap.reset();
-  threads.reset();
-  enabled.reset(machine.progress);
-  choices.source = &source;
-  choices.stopped = false;
-  history.reset();
-  clock.reset();
-  phase = {};
-  phase.in_rounds = machine.convergence == convergence::lockstep;
-  stack.task = nullptr;
-  observers.headway.reset(source.looks_at_headway());
-  observers.tells_steps = source.looks_at_steps();
-  if (!hidden.empty()) [[unlikely]]
-    hidden.last.clear();
-  hidden.order = {};
-}
-
 // -- lanes --------------------------------------------------------------------------------------------------------------------------
 
 lane& run_core::new_lane(wave& of, uint32_t index) {
@@ -88,12 +70,11 @@ void run_core::begin(lane& self) {
   }
 }
 
-void run_core::check_host_stacks(lane& self) {
+void run_core::no_host_stack_left(lane& self) {
   const size_t capacity = map.host_stacks->capacity();
-  if (threads.host_stacks.is_used_up(capacity))
-    end(self, verdict::assertion,
-        "more than " + std::to_string(capacity) + " host threads, and copies that have not ended" +
-            (capacity == memory_map::most_hosts ? "" : std::string("; ") + more_address_space));
+  end(self, verdict::assertion,
+      "more than " + std::to_string(capacity) + " host threads, and copies that have not ended" +
+          (capacity == memory_map::most_hosts ? "" : std::string("; ") + more_address_space));
 }
 
 // -- steps --------------------------------------------------------------------------------------------------------------------------

@@ -51,7 +51,23 @@ struct run_core {
   search_notes* notes = nullptr;  ///< of that search; null: there is none
 
   /// A new run of these choices. The memory of containers is kept.
-  [[gnu::hot]] void reset(scheduler::choice_source& source);
+  [[gnu::always_inline]] void reset(scheduler::choice_source& source) {
+    map.heap.reset();
+    threads.reset();
+    enabled.reset(machine.progress);
+    choices.source = &source;
+    choices.stopped = false;
+    history.reset();
+    clock.reset();
+    phase = {};
+    phase.in_rounds = machine.convergence == convergence::lockstep;
+    stack.task = nullptr;
+    observers.headway.reset(source.looks_at_headway());
+    observers.tells_steps = source.looks_at_steps();
+    if (!hidden.empty()) [[unlikely]]
+      hidden.last.clear();
+    hidden.order = {};
+  }
 
   // -- lanes ------------------------------------------------------------------------------------------------------------------------
 
@@ -59,7 +75,11 @@ struct run_core {
   [[gnu::hot]] wave& new_wave() { return threads.new_wave(history.steps); }
   /// Puts the lane's body on a stack of its own; the first switch to it runs `lane_entry(&self)`.
   [[gnu::hot]] void begin(lane& self);
-  void check_host_stacks(lane& self);
+  /// Ends the run where no host thread or copy more has a stack.
+  void check_host_stacks(lane& self) {
+    if (threads.host_stacks.is_used_up(map.host_stacks->capacity())) [[unlikely]]
+      no_host_stack_left(self);
+  }
   void first_step(wave& who) {
     who.stepped = true;
     enabled.fair.stepped(who);
@@ -196,6 +216,7 @@ struct run_core {
   void observe(lane& self, uint64_t value);
   [[gnu::hot]] uint32_t pick_slowly(lane& self, uint32_t count, scheduler::choice_kind kind);
   [[noreturn, gnu::cold]] void no_stack_left(lane& self);
+  [[noreturn, gnu::cold]] void no_host_stack_left(lane& self);
   static scheduler::candidate look_at(const void* self, uint32_t index);
   static uint32_t next_in_turn(const void* self, uint32_t actor);
 };

@@ -124,10 +124,8 @@ void device_allocations::release(lane& self, void* pointer) {
   core_.note_progress(self);
 }
 
-void device_allocations::let_go(lane& self, const void* pointer) {
-  if (core_.notes == nullptr || core_.late == nullptr || core_.machine.plain_points ||
-      !core_.map.heap.contains(pointer))
-    return;
+void device_allocations::let_go_in_search(lane& self, const void* pointer) {
+  if (core_.late == nullptr || core_.machine.plain_points || !core_.map.heap.contains(pointer)) return;
   if (const allocation* const freed = core_.map.heap.nearest(pointer))
     core_.notes->freed_under_access =
         core_.notes->freed_under_access || core_.late->is_accessed_beside(self, freed->base, freed->size_bytes);

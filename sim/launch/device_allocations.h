@@ -94,7 +94,11 @@ class device_allocations {
   [[noreturn]] void bad_access(lane& self, const char* wrong);
   void move_pages(lane& self, const allocation& of);
   /// Tells all parts that keep something of memory that is about to be given back.
-  void let_go(lane& self, const void* pointer);
+  void let_go(lane& self, const void* pointer) {
+    if (core_.notes != nullptr) [[unlikely]]
+      let_go_in_search(self, pointer);
+  }
+  void let_go_in_search(lane& self, const void* pointer);
   static std::string named_process(uint32_t process);
 
   run_core& core_;

@@ -143,7 +143,7 @@ class watch_table {
 
   /// Calls `wake(lane&)` for each lane whose entry overlaps the bytes; also for lanes that no longer wait.
   template <typename Wake>
-  void changed(const void* address, size_t size_bytes, Wake&& wake) {
+  [[gnu::always_inline]] void changed(const void* address, size_t size_bytes, Wake&& wake) {
     const uint64_t first = granule_of(address);
     const uint64_t last = (reinterpret_cast<uintptr_t>(address) + size_bytes - 1) / granule_bytes;
     // Most of what changes nobody waits for.

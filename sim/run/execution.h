@@ -83,7 +83,7 @@ class execution {
     core_.performed_in_heap(self, address, value);
   }
   void changed(lane& self, const void* address, size_t size_bytes) { waits_.changed(self, address, size_bytes); }
-  void finish_plain_store(lane& self) {
+  [[gnu::always_inline]] void finish_plain_store(lane& self) {
     if (self.storing.size_bytes != 0 || self.unsettled) waits_.finish_plain_store(self);
   }
   /// Called when lane::may_spin(), with the low end of the lane's private state: lets it wait if it only repeats itself.
@@ -102,7 +102,7 @@ class execution {
     if (core_.link_delivers) core_.late->let_arrive(self);
   }
   /// Ends the run when the lane may not make its pending access.
-  void check_access(lane& self) {
+  [[gnu::always_inline]] void check_access(lane& self) {
     const operation& how = self.pending;
     if (!core_.map.heap.contains(how.address)) [[unlikely]]
       return memory_.check_elsewhere(self);
@@ -111,7 +111,7 @@ class execution {
   }
   /// As check_access(), of an atomic access, which must be aligned to its size. A misaligned one is taken for one elsewhere, by the comparison
   /// that is made anyway: turned by the bits that must be zero, its place in the heap is beyond all that is in it.
-  void check_atomic_access(lane& self) {
+  [[gnu::always_inline]] void check_atomic_access(lane& self) {
     const operation& how = self.pending;
     const auto bits = static_cast<int>(std::countr_zero(how.size_bytes));
     if (std::rotr(core_.map.heap.offset_of(how.address), bits) >= heap::capacity_bytes >> bits) [[unlikely]]

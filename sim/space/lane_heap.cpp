@@ -11,14 +11,12 @@
 namespace heddle::sim {
 namespace {
 
-// One range for all, so that whoever gives memory back can tell whose it is without a look at anything else.
-constexpr size_t slices_most = 64;
-constexpr size_t range_bytes = slices_most << 30;
-std::byte* range = nullptr;
-std::array<lane_heap*, slices_most> owners;
 std::mutex taking;
 
 }  // namespace
+
+std::byte* lane_heap::range = nullptr;
+std::array<lane_heap*, lane_heap::slices_most> lane_heap::owners;
 
 lane_heap::lane_heap() {
   const std::lock_guard lock(taking);
@@ -69,13 +67,10 @@ void* lane_heap::allocate(uint32_t lane, size_t size_bytes, size_t alignment) {
   return begin + at;
 }
 
-bool lane_heap::release(void* memory, const lane_heap* in_use) {
-  auto* const at = static_cast<std::byte*>(memory);
-  if (range == nullptr || static_cast<size_t>(at - range) >= range_bytes) return false;
-  lane_heap* const owner = owners[static_cast<size_t>(at - range) / slice_bytes];
+void lane_heap::release_in_range(std::byte* memory, const lane_heap* in_use) {
+  lane_heap* const owner = owners[static_cast<size_t>(memory - range) / slice_bytes];
   // What another thread's search or an earlier run has allocated is gone.
-  if (owner != nullptr && owner == in_use) owner->give_back(at);
-  return true;
+  if (owner != nullptr && owner == in_use) owner->give_back(memory);
 }
 
 void lane_heap::give_back(std::byte* memory) {

@@ -26,7 +26,12 @@ class lane_heap {
   void* allocate(uint32_t lane, size_t size_bytes, size_t alignment);
   /// Gives the memory back where it is of the heap that is in use on this OS thread, if any: of an earlier run it is given back already.
   /// Whether it is of any such heap.
-  static bool release(void* memory, const lane_heap* in_use);
+  static bool release(void* memory, const lane_heap* in_use) {
+    auto* const at = static_cast<std::byte*>(memory);
+    if (range == nullptr || static_cast<size_t>(at - range) >= range_bytes) return false;
+    release_in_range(at, in_use);
+    return true;
+  }
   bool contains(const void* address) const {
     return static_cast<size_t>(static_cast<const std::byte*>(address) - base_) < slice_bytes;
   }
@@ -36,7 +41,14 @@ class lane_heap {
   static constexpr uint32_t lanes = 64;
 
  private:
+  static constexpr size_t slices_most = 64;
   static constexpr size_t slice_bytes = size_t{1} << 30;
+  static constexpr size_t range_bytes = slices_most * slice_bytes;
+  // One range for all, so that it is known without a look at anything else whose memory is given back.
+  static std::byte* range;
+  static std::array<lane_heap*, slices_most> owners;
+  static void release_in_range(std::byte* memory, const lane_heap* in_use);
+
   static constexpr size_t part_bytes = slice_bytes / lanes;
   static constexpr size_t step_bytes = 16;
   static constexpr size_t sizes =

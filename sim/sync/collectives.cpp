@@ -210,8 +210,7 @@ void collectives::complete_barrier(const wave& of, block_state& block) {
   }
 }
 
-void collectives::leave_barrier(wave& of) {
-  if (of.runs->states.empty()) return;
+void collectives::leave_used_barrier(wave& of) {
   block_state& block = of.runs->states[of.block];
   if (block.at_barrier != 0 && block.at_barrier == live_lanes_of_block(of)) complete_barrier(of, block);
 }

@@ -37,7 +37,10 @@ class collectives {
   /// all. When it is complete, lane::result is how many lanes came, and above bit 32, how many of them gave a `value` other than 0.
   arrival arrive_at_barrier(lane& self, uint64_t value);
   /// A lane of the wave has ended: it is not waited for. (PTX ISA, "bar"; CUDA C++ Programming Guide, "Synchronization Functions".)
-  void leave_barrier(wave& of);
+  void leave_barrier(wave& of) {
+    if (!of.runs->states.empty()) [[unlikely]]
+      leave_used_barrier(of);
+  }
 
  private:
   bool is_awaited_now(lane& self) const;
@@ -46,6 +49,7 @@ class collectives {
   void order(wave& of, uint64_t mask, operation_kind kind);
   static uint64_t awaited(const wave& of, const open_collective& open);
   uint32_t live_lanes_of_block(const wave& of) const;
+  void leave_used_barrier(wave& of);
   void complete_barrier(const wave& of, block_state& block);
   wave& wave_of_block(const wave& of, uint32_t n) const {
     const launched_kernel& runs = *of.runs;

@@ -28,7 +28,7 @@ void doorbells::send(lane& self, void* bell, uint64_t steps) {
   core_.note_progress(self);
 }
 
-void doorbells::let_arrive(uint64_t step) {
+void doorbells::take_arriving(uint64_t step) {
   for (;;) {
     const std::vector<doorbell_line::ring>& arriving = rings_.take(step);
     if (arriving.empty()) return;

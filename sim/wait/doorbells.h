@@ -24,7 +24,10 @@ class doorbells {
   /// Puts the ring that the lane sends in its pending operation under way, for so many steps.
   void send(lane& self, void* bell, uint64_t steps);
   /// All rings that are due by this step count.
-  void let_arrive(uint64_t step);
+  void let_arrive(uint64_t step) {
+    if (rings_.next_due() != doorbell_line::never && rings_.next_due() <= step) [[unlikely]]
+      take_arriving(step);
+  }
   /// The step at which the next ring arrives; doorbell_line::never where none is under way.
   uint64_t next_due() const { return rings_.next_due(); }
 
@@ -33,6 +36,7 @@ class doorbells {
   const lane* ringer() const { return ringer_; }
 
  private:
+  void take_arriving(uint64_t step);
   void count(const std::vector<doorbell_line::ring>& arriving);
 
   run_core& core_;

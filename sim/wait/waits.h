@@ -45,7 +45,7 @@ class waits final : public arrival_listener {
     wake_readers(self, address, size_bytes);
   }
   /// As changed(), for a word of the simulator's own.
-  void wake_readers(lane& self, const void* address, size_t size_bytes) {
+  [[gnu::always_inline]] void wake_readers(lane& self, const void* address, size_t size_bytes) {
     core_.note_progress(self);
     ++changes_;
     watches_.changed(address, size_bytes, [&](lane& waiter) {
