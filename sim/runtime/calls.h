@@ -6,6 +6,7 @@
 #include <heddle/rpc/result.h>
 #include <heddle/rpc/target.h>
 #include <heddle/sim/fiber/fiber_body.h>
+#include <heddle/sim/machine/rmw.h>
 
 #include <stddef.h>
 #include <stdint.h>
@@ -18,7 +19,7 @@ struct wave;
 
 namespace heddle::sim::runtime {
 
-enum class rmw_kind : uint8_t { exchange, add, subtract, bit_and, bit_or, bit_xor, nand };
+using sim::rmw_kind;
 
 uint64_t lane_mask();
 uint32_t lane_id();

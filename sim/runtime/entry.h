@@ -313,28 +313,6 @@ template <typename Write>
   if (before != after) here.changed(*self, address, size_bytes);
 }
 
-/// Of words of 8 or of 16 bytes.
-template <typename Word>
-constexpr Word apply(rmw_kind kind, Word old, Word operand) {
-  switch (kind) {
-    case rmw_kind::exchange:
-      return operand;
-    case rmw_kind::add:
-      return old + operand;
-    case rmw_kind::subtract:
-      return old - operand;
-    case rmw_kind::bit_and:
-      return old & operand;
-    case rmw_kind::bit_or:
-      return old | operand;
-    case rmw_kind::bit_xor:
-      return old ^ operand;
-    case rmw_kind::nand:
-      return ~(old & operand);
-  }
-  return old;
-}
-
 /// A modification of late memory: what a read-modify-write makes of the old value.
 struct rmw_operand {
   rmw_kind kind;

@@ -1,8 +1,8 @@
 #include <heddle/scheduler/strategy.h>
 #include <heddle/sim/judge/end_game.h>
+#include <heddle/sim/machine/rmw.h>
 #include <heddle/sim/memory/late_memory.h>
 #include <heddle/sim/run/execution.h>
-#include <heddle/sim/runtime/entry.h>
 #include <heddle/sim/space/lane_heap.h>
 #include <heddle/sim/verify/fair_cycles.h>
 #include <heddle/sim/verify/run_state.h>
@@ -64,9 +64,9 @@ bool leaves_memory(const lane& who) {
       // Of less than 8 bytes what does not fit is not stored.
       const uint64_t bits =
           who.pending.size_bytes >= 8 ? ~uint64_t{0} : (uint64_t{1} << 8 * who.pending.size_bytes) - 1;
-      const auto kind = static_cast<runtime::rmw_kind>(who.operands[1]);
-      return who.operands[1] <= static_cast<uint64_t>(runtime::rmw_kind::nand) &&
-             (runtime::apply(kind, found(), who.operands[0]) & bits) == found();
+      const auto kind = static_cast<rmw_kind>(who.operands[1]);
+      return who.operands[1] <= static_cast<uint64_t>(rmw_kind::nand) &&
+             (apply(kind, found(), who.operands[0]) & bits) == found();
     }
     case operation_kind::compare_exchange:
       return found() != who.operands[0];
