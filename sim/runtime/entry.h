@@ -313,6 +313,8 @@ template <typename Write>
   if (before != after) here.changed(*self, address, size_bytes);
 }
 
+using sim::apply;
+
 /// A modification of late memory: what a read-modify-write makes of the old value.
 struct rmw_operand {
   rmw_kind kind;
