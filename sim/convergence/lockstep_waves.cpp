@@ -1,4 +1,5 @@
 // Waves with one program counter: whose turn it is within a wave, and what its lanes do together.
+#include <heddle/sim/base/invariant.h>
 #include <heddle/sim/convergence/lockstep_waves.h>
 
 #include <algorithm>
@@ -369,6 +370,26 @@ std::string lockstep_waves::masked_off_text() const {
            " masked off " + held_until(first);
   }
   return {};
+}
+
+void lockstep_waves::check_invariants() const {
+  must_hold(together_used_ <= together_.size(), "lockstep: waves of this run are there");
+  size_t due = 0;
+  for (size_t n = 0; n < core_.threads.waves_used; ++n) {
+    const wave& of = core_.threads.waves[n];
+    if (of.together == nullptr) continue;
+    const lockstep& together = *of.together;
+    must_hold(core_.phase.in_rounds, "lockstep: there are rounds");
+    must_hold((together.arm & ~all_lanes_of(of)) == 0, "lockstep: an arm is of lanes that are there");
+    must_hold((together.moving & ~together.arm) == 0 || together.round == 0,
+              "lockstep: lanes that move are of the arm");
+    must_hold(!together.proven || together.waited != 0 || !of.live(), "lockstep: a proven wait has lanes that wait");
+    due += together.due ? 1 : 0;
+    for (const lane* each : of.lanes)
+      must_hold(each->moved_in <= together.round, "lockstep: no lane has moved in a round to come");
+  }
+  must_hold(due == due_.size(), "lockstep: each wave that is due is so once");
+  for (const wave* each : due_) must_hold(each->together->due, "lockstep: a wave that is due knows it");
 }
 
 }  // namespace heddle::sim

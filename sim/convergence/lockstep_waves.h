@@ -60,6 +60,8 @@ class lockstep_waves {
   static std::string held_until(const lane& who);
   std::string masked_off_text() const;
 
+  void check_invariants() const;
+
  private:
   void go_on_all(lane& self);
   void go_on(wave& of, lane& self);

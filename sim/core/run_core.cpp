@@ -1,6 +1,7 @@
 #include <heddle/scheduler/printable.h>
 #include <heddle/sim/base/address_space.h>
 #include <heddle/sim/base/code_under_test.h>
+#include <heddle/sim/base/invariant.h>
 #include <heddle/sim/core/run_core.h>
 #include <heddle/sim/machine/kernel.h>
 
@@ -201,6 +202,34 @@ void run_core::end_at(lane& about, scheduler::verdict found, const std::string& 
 std::string run_core::describe_step(uint64_t step) const {
   if (step == 0) return "an access by host main, before any other actor existed";
   return observers.recorder == nullptr ? "step " + std::to_string(step) : observers.recorder->describe(map.heap, step);
+}
+
+void run_core::check_invariants() const {
+  map.heap.check_invariants();
+  threads.check_invariants();
+  enabled.check_invariants();
+  must_hold(choices.source != nullptr, "choices: there is a source to ask");
+  must_hold(choices.asks == nullptr || choices.asks == &threads.lanes[choices.asks->id],
+            "choices: the lane that asked is of this machine");
+  must_hold(history.counted <= 1, "history: an operation is one step, or none");
+  must_hold(history.counted != 0 || history.steps == 0, "history: nothing was counted before operations were steps");
+  must_hold(history.library_steps <= history.steps, "history: accesses to the C++ heap are steps");
+  must_hold(history.uncounted <= machine.budget, "history: the main thread alone keeps to the budget");
+  must_hold(!phase.all_take_turns || phase.in_tail, "phase: all take turns in the fair tail alone");
+  must_hold(!phase.denied || phase.in_tail, "phase: a hang that the model allows is followed by the fair tail");
+  must_hold(!phase.places_lifted || phase.denied, "phase: places are lifted behind a hang that was found");
+  must_hold(phase.in_rounds == (machine.convergence == convergence::lockstep), "phase: rounds are for lockstep");
+  must_hold(ending.ended_by == nullptr, "ending: a run that goes on has been ended by nothing");
+  must_hold(ending.verdict == scheduler::verdict::ok, "ending: a run that goes on has no verdict");
+  must_hold(!observers.records || observers.recorder != nullptr, "observers: a record is made of a recorded run");
+  must_hold(observers.on || (observers.recorder == nullptr && !observers.tells_steps && !observers.headway.on()),
+            "observers: whoever looks on is told");
+  must_hold(!link_delivers || machine.fidelity == fidelity::link, "memory: only a link delivers");
+  must_hold((late == nullptr) <= (machine.fidelity == fidelity::interleaving), "memory: a weak memory is there");
+  must_hold(allowed.late == machine.late && allowed.wakes == machine.wakes && allowed.spurious == machine.spurious,
+            "settings: what is allowed is what was set");
+  must_hold(notes != nullptr || hidden.empty(), "search: hidden stores are kept for a search alone");
+  must_hold(lane_entry != nullptr, "lanes: it is known where one begins");
 }
 
 }  // namespace heddle::sim

@@ -35,6 +35,8 @@ class stack_pool {
     to_free_ = stack;
   }
 
+  void check_invariants() const;
+
  private:
   std::vector<size_t> free_;
   size_t used_ = 0;

@@ -1,4 +1,5 @@
 // Judges a hang: which verdict it gets, and what is told of it.
+#include <heddle/sim/base/invariant.h>
 #include <heddle/sim/judge/judge.h>
 
 #include <algorithm>
@@ -221,6 +222,20 @@ void judge::end_inconclusive(lane& self) {
                          "; inconclusive (raise it with --set budget=N)";
   core_.ending.about = tail_.spent_at_one_place() ? tail_.spent_calls : calls_of(about);
   core_.leave(self);
+}
+
+void judge::check_invariants() const {
+  must_hold(tail_.turns == 0 || core_.phase.in_tail, "tail: turns are taken in it alone");
+  must_hold(!core_.phase.in_tail || tail_.began_at <= core_.history.steps, "tail: it has begun");
+  must_hold(!core_.phase.in_tail || tail_.library_before <= core_.history.library_steps,
+            "tail: accesses before it were made");
+  must_hold(tail_.seen_there <= tail_.turns + tail_.filled_in_turn + 1 || !core_.phase.in_tail,
+            "tail: what was spent at a place was spent");
+  must_hold(!tail_.seen.found || tail_.seen.from.turns <= tail_.seen.to.turns,
+            "tail: a cycle ends behind its beginning");
+  must_hold(!tail_.seen.found || tail_.seen.from.steps <= tail_.seen.to.steps, "tail: a cycle has steps");
+  for (size_t n = 0; n < core_.threads.lanes_used; ++n)
+    must_hold(core_.threads.lanes[n].last_turn <= tail_.turns, "tail: no lane's last turn is to come");
 }
 
 }  // namespace heddle::sim

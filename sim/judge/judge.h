@@ -58,6 +58,8 @@ class judge {
   /// Whether a host thread waits in a call into the driver, or in a loop that makes one.
   bool any_host_calls() const;
 
+  void check_invariants() const;
+
  private:
   void begin_tail();
   uint32_t turns_in_a_row(const lane& who) const;

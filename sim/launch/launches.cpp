@@ -1,4 +1,5 @@
 #include <heddle/driver/split.h>
+#include <heddle/sim/base/invariant.h>
 #include <heddle/sim/launch/launches.h>
 
 #include <algorithm>
@@ -196,6 +197,53 @@ void launches::visit_kernels(state_reader& to) const {
   const device_set& devices = memory_.devices();
   for (uint32_t device = devices.gpus(); device < devices.size(); ++device)
     for (const uint32_t gpu : devices[device].gpus) to.fact(gpu);
+}
+
+void launches::check_invariants() const {
+  must_hold(kernel_ends_.size() == kernels_launched_, "launches: each has an end to wait for");
+  must_hold(launch_devices_.size() == kernels_launched_, "launches: each has a device");
+  uint64_t running = 0;
+  for (const uint64_t end : kernel_ends_) {
+    must_hold(end <= 1, "launches: an end is told once");
+    running += end == 0 ? 1 : 0;
+  }
+  must_hold(running == kernels_running_, "launches: those that run are counted");
+  const device_set& devices = memory_.devices();
+  for (uint32_t device = 0; device < devices.size(); ++device) {
+    uint64_t on_device = 0;
+    for (size_t n = 0; n < kernel_ends_.size(); ++n)
+      on_device += launch_devices_[n] == device && kernel_ends_[n] == 0 ? 1 : 0;
+    must_hold(on_device == devices[device].running, "launches: those that run are counted by device");
+  }
+  for (const uint32_t device : launch_devices_) must_hold(device < devices.size(), "launches: the device is there");
+  uint32_t resident = 0;
+  uint32_t of_device = 0;
+  for (size_t n = 0; n < core_.threads.waves_used; ++n) {
+    const wave& each = core_.threads.waves[n];
+    if (each.host) continue;
+    resident += each.resident && each.live() ? 1 : 0;
+    must_hold(each.device_id == of_device++, "launches: waves of the device are numbered as they are launched");
+    must_hold(each.kernel < kernels_launched_, "launches: a wave is of a launch");
+  }
+  must_hold(of_device == device_waves_, "launches: waves of the device are counted");
+  must_hold(resident == resident_waves_, "launches: waves that have a place are counted");
+  for (const launched_kernel& each : kernels_) {
+    must_hold(each.started_blocks <= each.blocks, "kernel: no block starts twice");
+    must_hold(each.live_waves <= each.blocks * each.waves_per_block, "kernel: its live waves are its own");
+    must_hold(each.ordinal < kernels_launched_, "kernel: its number is one of a launch");
+    for (const uint32_t earlier : each.after) must_hold(earlier < each.ordinal, "kernel: it comes after earlier work");
+    must_hold(each.states.empty() || each.states.size() == each.blocks, "kernel: each block has its state");
+  }
+  must_hold(kernels_.empty() || kernels_.front().live_waves != 0, "launches: the first kernel has not ended");
+  for (const stream_state& each : streams_) {
+    must_hold(each.device < devices.size(), "stream: its device is there");
+    for (const uint32_t launch : each.last)
+      must_hold(launch < kernels_launched_, "stream: its latest work was given to it");
+    for (const uint32_t launch : each.waits)
+      must_hold(launch < kernels_launched_, "stream: it waits for what was launched");
+  }
+  for (const std::vector<uint32_t>& each : events_)
+    for (const uint32_t launch : each) must_hold(launch < kernels_launched_, "event: it waits for what was launched");
 }
 
 }  // namespace heddle::sim

@@ -85,6 +85,8 @@ class launches {
   /// What of kernels can, for a search.
   void visit_kernels(state_reader& to) const;
 
+  void check_invariants() const;
+
  private:
   struct stream_state {
     bool blocking = true;  ///< takes part in the order of the default stream

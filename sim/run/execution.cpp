@@ -1,8 +1,4 @@
 #include <heddle/sim/base/code_under_test.h>
-#include <heddle/sim/code/device_variables.h>
-#include <heddle/sim/code/library_state.h>
-#include <heddle/sim/memory/link/link_memory.h>
-#include <heddle/sim/memory/scoped/scoped_memory.h>
 #include <heddle/sim/run/execution.h>
 
 #include <cstdlib>
@@ -42,81 +38,8 @@ void name_wave(wave& host, const char* name) {
 }  // namespace
 
 execution::execution() { core_.lane_entry = &run_lane; }
-execution::~execution() = default;
 
 // -- a run --------------------------------------------------------------------------------------------------------------------------
-
-void execution::prepare(scheduler::choice_source& choices, bool explain) {
-  reset_device_variables();
-  reset_library_state();
-  const bool had_tail = core_.phase.in_tail;
-  core_.reset(choices);
-  memory_.reset();
-  choose_memory();
-  doorbells_.reset();
-  launches_.reset();
-  waits_.reset();
-  collectives_.reset();
-  lockstep_.reset();
-  judge_.reset(had_tail);
-  core_.enabled.next_limit = core_.machine.budget;
-  if (!core_.ending.is_plain() || core_.observers.recorder != nullptr) [[unlikely]] {
-    core_.ending.forget();
-    core_.observers.recorder = nullptr;
-    races_.forget_finding();
-  }
-  if (launches_.has_rest() || memory_.has_rest() || !mutexes_.empty()) [[unlikely]]
-    forget_rest();
-  if (explain || core_.machine.starvation != 0) [[unlikely]] {
-    if (explain) core_.observers.recorder = std::make_unique<recorder>();
-    core_.observers.starvation.reset(core_.machine.starvation);
-    core_.observers.requests.reset(core_.machine.starvation);
-  }
-  core_.observers.look_whether_on();
-  races_.reset();
-  if (lane_heap* const lanes = lanes_allocate_in()) lanes->begin_run();
-}
-
-void execution::take_settings(const parameters& values) {
-  settings& machine = core_.machine;
-  machine = settings::from(values);
-  settings_revision_ = values.revision();
-  core_.allowed = {.late = machine.late, .spurious = machine.spurious, .wakes = machine.wakes};
-  link_ = nullptr;  // it is built for one set of them
-  core_.map.take_stacks(machine.stack_bytes, machine.host_stack_bytes);
-  core_.observers.starvation.reset(machine.starvation);
-  core_.observers.requests.reset(machine.starvation);
-  forget_rest();
-}
-
-void execution::forget_rest() {
-  memory_.forget_rest();
-  mutexes_.clear();
-  launches_.forget_rest();
-}
-
-void execution::choose_memory() {
-  late_memory* memory = nullptr;
-  if (core_.machine.fidelity == fidelity::scoped) {
-    if (scoped_ == nullptr) scoped_ = std::make_unique<scoped_memory>(core_, races_);
-    memory = scoped_.get();
-  } else if (core_.machine.fidelity == fidelity::link) {
-    if (link_ == nullptr) link_ = std::make_unique<link_memory>(core_, waits_);
-    memory = link_.get();
-  }
-  core_.link_delivers = false;  // as long as no other actor could see a difference
-  core_.times = nullptr;
-  if (call_times_ != nullptr) {
-    if (timed_ == nullptr) timed_ = std::make_unique<timed_memory>(core_, memory_.devices());
-    timed_->begin_run(memory, core_.machine.time, *call_times_);
-    memory = timed_.get();
-    core_.times = timed_.get();
-  }
-  core_.late = memory;
-  if (memory == nullptr) return;
-  memory->reset();
-  memory->take_notes(core_.notes);
-}
 
 void execution::begin_main(const std::function<void()>& body) {
   static constexpr fiber_body run_main = {
@@ -142,11 +65,7 @@ void execution::begin_main(const std::function<void()>& body) {
 
 bool execution::run(const parameters& values, const std::function<void()>& body, scheduler::choice_source& choices,
                     bool explain, bool record) {
-  // Campaigns run the same settings over and over.
-  if (values.revision() != settings_revision_) [[unlikely]]
-    take_settings(values);
-  core_.observers.records = record;
-  prepare(choices, explain);
+  prepare(values, choices, explain, record);
   begin_main(body);
   if (!judge_.draw_end_game()) return false;
   core_.enabled.first_limit = std::exchange(core_.enabled.next_limit, 0);  // each operation asks whether it is a step

@@ -5,24 +5,12 @@
 // the operation that it has published. Parts change state and answer; what blocks a lane is done here.
 #pragma once
 
-#include <heddle/sim/call_times.h>
-#include <heddle/sim/core/run_core.h>
 #include <heddle/sim/fiber/fiber_body.h>
-#include <heddle/sim/judge/judge.h>
-#include <heddle/sim/launch/device_allocations.h>
-#include <heddle/sim/launch/launches.h>
-#include <heddle/sim/memory/scoped/race_log.h>
-#include <heddle/sim/memory/timed/timed_memory.h>
-#include <heddle/sim/named_slots.h>
-#include <heddle/sim/sync/collectives.h>
-#include <heddle/sim/sync/mutex.h>
-#include <heddle/sim/wait/doorbells.h>
-#include <heddle/sim/wait/waits.h>
+#include <heddle/sim/run/machine_parts.h>
 
 #include <algorithm>
 #include <bit>
 #include <functional>
-#include <memory>
 #include <vector>
 
 // Where this cannot become part of a shared object, a thread's variables are at a fixed distance from its thread pointer: every entry from
@@ -35,12 +23,9 @@
 
 namespace heddle::sim {
 
-class execution {
+class execution : public machine_parts {
  public:
   execution();
-  ~execution();
-  execution(const execution&) = delete;
-  execution& operator=(const execution&) = delete;
 
   /// Runs the program once; what came of it is in core().ending and core().history. False when the choice source had no answer before the first
   /// step. `explain`: the steps are recorded; `record`: so are waits.
@@ -193,46 +178,12 @@ class execution {
   void request_made(lane& self, uint64_t id);
   void request_served(lane& self, uint64_t id, const operation& how);
 
-  // -- parts ------------------------------------------------------------------------------------------------------------------------
-
-  run_core& core() { return core_; }
-  const run_core& core() const { return core_; }
-  waits& waiting() { return waits_; }
-  launches& launched() { return launches_; }
-  const launches& launched() const { return launches_; }
-  device_allocations& memory() { return memory_; }
-  const device_allocations& memory() const { return memory_; }
-  const mutex_table& mutexes() const { return mutexes_; }
-  doorbells& rings() { return doorbells_; }
-  const doorbells& rings() const { return doorbells_; }
-  judge& verdicts() { return judge_; }
-  const judge& verdicts() const { return judge_; }
-  const race_log& races() const { return races_; }
-  /// The memory of this run; null when there is one memory for all.
-  late_memory* late() { return core_.late; }
-  heap& memory_heap() { return core_.map.heap; }
-  device_cache& cache() { return memory_.cache(); }
-  const settings& machine() const { return core_.machine; }
-  /// Null where this run keeps no virtual time.
-  timed_memory* timed() const { return call_times_ == nullptr ? nullptr : timed_.get(); }
-  /// Every run from the next one on keeps virtual time, and tells what its calls took; null: none does.
-  void time_calls(call_times* into) { call_times_ = into; }
-  /// Every run from the next one on is part of a search, which is told what it must know; null: none is.
-  void explore(search_notes* notes) { core_.notes = notes; }
-  /// Null: where everything does.
-  lane_heap* lanes_allocate_in() const { return core_.notes == nullptr ? nullptr : core_.notes->lanes_allocate; }
-
   /// The lane that runs on this OS thread now; null inside the simulator and outside of runs.
   HEDDLE_SIM_NOT_SHARED static constinit thread_local lane* current;
   /// The execution of this OS thread; null when there is none.
   HEDDLE_SIM_NOT_SHARED static constinit thread_local execution* instance;
 
  private:
-  [[gnu::hot]] void prepare(scheduler::choice_source& choices, bool explain);
-  [[gnu::cold]] void take_settings(const parameters& values);
-  // Of what the run before has left, where it has: most runs leave none of it.
-  [[gnu::cold]] void forget_rest();
-  [[gnu::hot]] void choose_memory();
   [[gnu::hot]] void begin_main(const std::function<void()>& body);
 
   /// As yield, for a lane that is not enabled; it may have become so again by the time that a lane is chosen.
@@ -265,12 +216,17 @@ class execution {
     return *core_.enabled.lanes[picked];
   }
   [[gnu::noinline]] lane& choose_specially(lane& self) {
+#ifdef HEDDLE_SELF_CHECKS
+    check_now_and_then();
+#endif
     if (core_.history.counted == 0 && goes_on_alone(self)) return self;
     lane& next = choose_with_care(self);
     look_how_to_choose();
     return next;
   }
   lane& choose_with_care(lane& self);
+  /// Under self checks: looks at all invariants, in one of many choices.
+  void check_now_and_then();
   /// Chooses in the fair tail; null: another look is needed.
   lane* choose_in_tail(lane& self, bool& again);
   /// Before any other actor exists, nothing that the main thread does is a step. False where it waits, or seems to go on for ever: then its
@@ -291,27 +247,17 @@ class execution {
     look_how_to_choose();
   }
   void look_how_to_choose() {
+#ifdef HEDDLE_SELF_CHECKS
+    core_.enabled.asks_until = 0;
+#else
     core_.enabled.asks_until = core_.phase.is_checking() || core_.phase.in_rounds
                                    ? 0
                                    : std::min(core_.enabled.next_limit, doorbells_.next_due());
+#endif
   }
 
-  run_core core_;
-  collectives collectives_{core_};
-  lockstep_waves lockstep_{core_, collectives_};
-  waits waits_{core_, lockstep_, collectives_};
-  doorbells doorbells_{core_, waits_};
-  mutex_table mutexes_;
-  device_allocations memory_{core_};
-  launches launches_{core_, memory_, lockstep_, waits_};
-  judge judge_{core_, mutexes_, waits_, lockstep_, memory_, launches_};
-  race_log races_{core_};
-  std::unique_ptr<late_memory> scoped_;
-  std::unique_ptr<late_memory> link_;
-  std::unique_ptr<timed_memory> timed_;
-  call_times* call_times_ = nullptr;
-  uint64_t settings_revision_ = 0;  ///< of the list that the settings were read from
   const std::function<void()>* main_body_ = nullptr;
+  uint64_t choices_unchecked_ = 0;
   char context_ = 0;  ///< its address is that of the context's lock
 };
 

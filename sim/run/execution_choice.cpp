@@ -3,6 +3,14 @@
 
 namespace heddle::sim {
 
+void execution::check_now_and_then() {
+  // A prime number, so that loops are not met at one place of theirs.
+  constexpr uint64_t every = 61;
+  if (++choices_unchecked_ < every) return;
+  choices_unchecked_ = 0;
+  check_invariants();
+}
+
 lane* execution::choose_in_tail(lane& self, bool& again) {
   // Nothing is late any more.
   again = core_.late != nullptr && core_.late->all_arrives(self);

@@ -1,6 +1,7 @@
 #include <heddle/scheduler/append.h>
 #include <heddle/scheduler/printable.h>
 #include <heddle/sim/base/address_space.h>
+#include <heddle/sim/base/invariant.h>
 #include <heddle/sim/space/heap.h>
 
 #include <sys/mman.h>
@@ -123,6 +124,28 @@ std::string heap::describe(const void* address) const {
   char text[32];
   std::snprintf(text, sizeof text, "+0x%zx", static_cast<size_t>(static_cast<const std::byte*>(address) - known->base));
   return scheduler::printable(known->name) + text;
+}
+
+void heap::check_invariants() const {
+  must_hold(used_bytes_ <= reserved_bytes_, "heap: no more is used than is reserved");
+  must_hold(open_.size() == allocations_.size(), "heap: each allocation has its span");
+  must_hold(lines_ <= owner_of_line_.size(), "heap: each line of this run has an owner");
+  must_hold(lines_ == used_bytes_ / line_bytes, "heap: lines are counted as far as memory is used");
+  uint64_t freed = 0;
+  const std::byte* behind = base_;
+  for (size_t n = 0; n < allocations_.size(); ++n) {
+    const allocation& each = allocations_[n];
+    must_hold(each.base >= behind + gap_bytes, "heap: allocations follow one another with a gap");
+    must_hold(each.base + each.size_bytes <= base_ + used_bytes_, "heap: allocations lie in what is used");
+    must_hold(open_[n].base == reinterpret_cast<uintptr_t>(each.base), "heap: a span begins where its allocation does");
+    must_hold(open_[n].size_bytes == (each.freed || each.watched ? 0 : each.size_bytes),
+              "heap: a span is open exactly while every access is right");
+    must_hold(each.freed || !each.with_owner, "heap: only freed memory went with its owner");
+    must_hold(each.name != nullptr, "heap: an allocation has a name");
+    behind = each.base + each.size_bytes;
+    freed += each.freed ? 1 : 0;
+  }
+  must_hold(freed == frees_, "heap: frees are counted");
 }
 
 }  // namespace heddle::sim

@@ -99,6 +99,8 @@ class heap {
   /// "mailboxes+0x40", for people.
   std::string describe(const void* address) const;
 
+  void check_invariants() const;
+
  private:
   /// Of an access that is not within one of the allocations that are open.
   [[gnu::cold]] const char* look_closer(const void* address, size_t bytes) const;

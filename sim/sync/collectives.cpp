@@ -1,3 +1,4 @@
+#include <heddle/sim/base/invariant.h>
 #include <heddle/sim/sync/collectives.h>
 
 #include <algorithm>
@@ -213,6 +214,37 @@ void collectives::complete_barrier(const wave& of, block_state& block) {
 void collectives::leave_used_barrier(wave& of) {
   block_state& block = of.runs->states[of.block];
   if (block.at_barrier != 0 && block.at_barrier == live_lanes_of_block(of)) complete_barrier(of, block);
+}
+
+void collectives::check_invariants() const {
+  for (size_t n = 0; n < core_.threads.waves_used; ++n) {
+    const wave& of = core_.threads.waves[n];
+    uint64_t waiting = 0;
+    for (const open_collective& open : of.collectives) {
+      must_hold(is_collective(open.kind), "collectives: what is open is one");
+      must_hold(open.arrived != 0, "collectives: a lane has opened it");
+      must_hold((open.arrived & ~open.mask) == 0, "collectives: no lane comes that the mask does not name");
+      must_hold(open.arrived != awaited(of, open), "collectives: one to which all have come is closed");
+      must_hold(open.number != 0 && open.number <= opened_, "collectives: they are numbered as they are opened");
+      must_hold((waiting & open.arrived) == 0, "collectives: a lane stands at one");
+      waiting |= open.arrived;
+    }
+    uint32_t at_barrier = 0;
+    for (const lane* each : of.lanes) {
+      const bool stands = each->state == lane_state::at_collective;
+      const bool named = (waiting & lane_bit(*each)) != 0;
+      if (of.together == nullptr) must_hold(!named || stands, "collectives: a lane that has come waits");
+      must_hold(!stands || is_collective(each->pending.kind) || each->pending.kind == operation_kind::block_barrier,
+                "collectives: a lane that waits for others has come to something");
+      if (of.together == nullptr && stands && is_collective(each->pending.kind))
+        must_hold(named, "collectives: a lane that waits has come to an open one");
+      at_barrier += stands && each->pending.kind == operation_kind::block_barrier ? 1 : 0;
+    }
+    if (of.host || !of.live() || of.runs->states.empty()) continue;
+    must_hold(at_barrier <= of.runs->states[of.block].at_barrier, "barrier: the lanes that wait at it are counted");
+    must_hold(of.runs->states[of.block].at_barrier < live_lanes_of_block(of) || live_lanes_of_block(of) == 0,
+              "barrier: one to which all have come is open");
+  }
 }
 
 }  // namespace heddle::sim

@@ -42,6 +42,8 @@ class collectives {
       leave_used_barrier(of);
   }
 
+  void check_invariants() const;
+
  private:
   bool is_awaited_now(lane& self) const;
   void check(lane& self) const;

@@ -1,4 +1,5 @@
 // Rings that do not count at once.
+#include <heddle/sim/base/invariant.h>
 #include <heddle/sim/wait/doorbells.h>
 
 namespace heddle::sim {
@@ -71,6 +72,14 @@ void doorbells::count(const std::vector<doorbell_line::ring>& arriving) {
   how.place = arriving.front().place;
   ringer_->pending = how;
   core_.late->read_modify_write(*ringer_, how, {.apply = &add_one});
+}
+
+void doorbells::check_invariants() const {
+  must_hold(rings_.next_due() == doorbell_line::never || core_.history.counted != 0,
+            "doorbells: rings are sent in steps");
+  must_hold(ringer_ == nullptr || ringer_->state == lane_state::ended,
+            "doorbells: the lane that counts rings never runs");
+  must_hold(ringer_ == nullptr || core_.late != nullptr, "doorbells: rings are counted by a lane where memory is weak");
 }
 
 }  // namespace heddle::sim

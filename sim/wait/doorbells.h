@@ -35,6 +35,8 @@ class doorbells {
   /// The lane that makes rings count, which never runs; null before the first.
   const lane* ringer() const { return ringer_; }
 
+  void check_invariants() const;
+
  private:
   void take_arriving(uint64_t step);
   void count(const std::vector<doorbell_line::ring>& arriving);

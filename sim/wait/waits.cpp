@@ -1,4 +1,5 @@
 // A lane's plain stores, its waits, and what ends them.
+#include <heddle/sim/base/invariant.h>
 #include <heddle/sim/wait/waits.h>
 
 #include <algorithm>
@@ -197,6 +198,19 @@ bool waits::have_waiting_look_again() {
     core_.enable(who);
   }
   return any_waits;
+}
+
+void waits::check_invariants() const {
+  must_hold(proof_changes_ <= changes_, "waits: changes only become more");
+  for (size_t n = 0; n < core_.threads.lanes_used; ++n) {
+    const lane& each = core_.threads.lanes[n];
+    if (each.state != lane_state::waiting) continue;
+    must_hold(each.begun, "waits: a lane that waits has begun");
+    must_hold(each.reads.entries().empty() || !each.registrations.empty(),
+              "waits: a lane that waits is registered on what it has read");
+    must_hold(each.awaits == nullptr || each.is_host() || each.private_state == nullptr,
+              "waits: a wait for a word of the simulator's is its own");
+  }
 }
 
 }  // namespace heddle::sim

@@ -121,6 +121,8 @@ class waits final : public arrival_listener {
   /// Has every lane that waits in a loop go round once more; whether there are any.
   bool have_waiting_look_again();
 
+  void check_invariants() const;
+
  private:
   [[gnu::hot]] void look_at_plain_store(lane& self);
   [[gnu::noinline]] void look_at_store_elsewhere(lane& self, const void* address, uint32_t size_bytes);

@@ -11,6 +11,7 @@
 namespace heddle::driver::tests {
 namespace {
 
+using namespace heddle::sim;
 using namespace heddle::sim::tests;
 
 template <typename Connection>

@@ -3,6 +3,7 @@
 #include <heddle/sim/code/source_line.h>
 #include <heddle/sim/faults/crash.h>
 #include <heddle/sim/settings.h>
+#include <heddle/sim/simulation.h>
 #include <heddle/sim/verify/search.h>
 
 #include <csignal>
@@ -11,7 +12,7 @@
 
 namespace heddle::sim {
 
-class world {};
+struct simulation::parts {};
 
 std::string source_folder() { return {}; }
 std::string source_line::where() const { return file.empty() ? function : file + ":" + std::to_string(line); }

@@ -1,0 +1,87 @@
+// The simulated machine: its parts, which a run begins anew, and what they are set to.
+//
+// It enters no lane: that is execution (execution.h), which is this machine at work.
+#pragma once
+
+#include <heddle/sim/call_times.h>
+#include <heddle/sim/core/run_core.h>
+#include <heddle/sim/judge/judge.h>
+#include <heddle/sim/launch/device_allocations.h>
+#include <heddle/sim/launch/launches.h>
+#include <heddle/sim/memory/scoped/race_log.h>
+#include <heddle/sim/memory/timed/timed_memory.h>
+#include <heddle/sim/sync/collectives.h>
+#include <heddle/sim/sync/mutex.h>
+#include <heddle/sim/wait/doorbells.h>
+#include <heddle/sim/wait/waits.h>
+
+#include <cstdint>
+#include <memory>
+
+namespace heddle::sim {
+
+class machine_parts {
+ public:
+  machine_parts(const machine_parts&) = delete;
+  machine_parts& operator=(const machine_parts&) = delete;
+
+  run_core& core() { return core_; }
+  const run_core& core() const { return core_; }
+  waits& waiting() { return waits_; }
+  launches& launched() { return launches_; }
+  const launches& launched() const { return launches_; }
+  device_allocations& memory() { return memory_; }
+  const device_allocations& memory() const { return memory_; }
+  const mutex_table& mutexes() const { return mutexes_; }
+  doorbells& rings() { return doorbells_; }
+  const doorbells& rings() const { return doorbells_; }
+  judge& verdicts() { return judge_; }
+  const judge& verdicts() const { return judge_; }
+  const race_log& races() const { return races_; }
+  /// The memory of this run; null when there is one memory for all.
+  late_memory* late() { return core_.late; }
+  device_cache& cache() { return memory_.cache(); }
+  const settings& machine() const { return core_.machine; }
+  /// Null where this run keeps no virtual time.
+  timed_memory* timed() const { return call_times_ == nullptr ? nullptr : timed_.get(); }
+  /// Every run from the next one on keeps virtual time, and tells what its calls took; null: none does.
+  void time_calls(call_times* into) { call_times_ = into; }
+  /// Every run from the next one on is part of a search, which is told what it must know; null: none is.
+  void explore(search_notes* notes) { core_.notes = notes; }
+  /// Null: where everything does.
+  lane_heap* lanes_allocate_in() const { return core_.notes == nullptr ? nullptr : core_.notes->lanes_allocate; }
+
+  /// Ends the program where an invariant of the machine does not hold. Between steps of a run.
+  void check_invariants() const;
+
+ protected:
+  machine_parts();
+  ~machine_parts();
+
+  /// A new run with these settings, of these choices. `explain`: it is recorded; `record`: so are waits.
+  [[gnu::hot]] void prepare(const parameters& values, scheduler::choice_source& choices, bool explain, bool record);
+
+  run_core core_;
+  collectives collectives_{core_};
+  lockstep_waves lockstep_{core_, collectives_};
+  waits waits_{core_, lockstep_, collectives_};
+  doorbells doorbells_{core_, waits_};
+  mutex_table mutexes_;
+  device_allocations memory_{core_};
+  launches launches_{core_, memory_, lockstep_, waits_};
+  judge judge_{core_, mutexes_, waits_, lockstep_, memory_, launches_};
+  race_log races_{core_};
+  std::unique_ptr<late_memory> scoped_;
+  std::unique_ptr<late_memory> link_;
+  std::unique_ptr<timed_memory> timed_;
+  call_times* call_times_ = nullptr;
+  uint64_t settings_revision_ = 0;  ///< of the list that the settings were read from
+
+ private:
+  [[gnu::cold]] void take_settings(const parameters& values);
+  // Of what the run before has left, where it has: most runs leave none of it.
+  [[gnu::cold]] void forget_rest();
+  [[gnu::hot]] void choose_memory();
+};
+
+}  // namespace heddle::sim
