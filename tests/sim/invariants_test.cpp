@@ -72,7 +72,7 @@ INSTANTIATE_TEST_SUITE_P(
     ::testing::Values(
         planted{"slot", "candidate_slot points back",
                 [](standing_machine& of) { of.core().enabled.lanes[1]->candidate_slot = 0; }},
-        planted{"state", "in the state of one",
+        planted{"state", "its enabled lanes are counted",
                 [](standing_machine& of) { of.core().enabled.lanes[0]->state = lane_state::waiting; }},
         planted{"fair_set", "the fair set counts the enabled lanes",
                 [](standing_machine& of) { of.second().guaranteed = !of.second().guaranteed; }},
@@ -85,7 +85,7 @@ INSTANTIATE_TEST_SUITE_P(
                 [](standing_machine& of) { of.core().history.library_steps = 1; }},
         planted{"collective", "no lane comes that the mask does not name",
                 [](standing_machine& of) { of.second().collectives.push_back({operation_kind::ballot, 1, 3, 1}); }},
-        planted{"stream", "its latest work was given to it",
+        planted{"stream", "it waits for what was launched",
                 [](standing_machine& of) {
                   lane& self = of.core().threads.lanes[0];
                   const operation how;
