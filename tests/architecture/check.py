@@ -162,6 +162,29 @@ def persons(tree):
     return found
 
 
+def check_public(root, tree):
+    """Headers that are installed, as cmake/public_headers.txt lists them, include none that is not."""
+    listed = os.path.join(root, 'cmake', 'public_headers.txt')
+    if not os.path.exists(listed):
+        return []
+    with open(listed, encoding='utf-8') as file:
+        patterns = [line.strip() for line in file if line.strip() and not line.startswith('#')]
+    told = []
+    public = set()
+    for pattern in patterns:
+        one_folder = re.compile(''.join('[^/]*' if part == '*' else re.escape(part) for part in re.split(r'(\*)', pattern)) + '$')
+        found = {name for name in tree.files if one_folder.match(name)}
+        if not found:
+            told.append(f'public: cmake/public_headers.txt: there is no {pattern}')
+        public |= found
+    for name in sorted(public & set(tree.read)):
+        for line, angled, quoted in tree.read[name].includes:
+            other = tree.included(name, angled, quoted)
+            if other in tree.read and other not in public:
+                told.append(f'public: {name}:{line} is installed and includes {other}, which is not')
+    return told
+
+
 def check_numbers(tree, rules, over, excess):
     """Numbers that may only fall: how many are over a limit and by how much in all, and what no limit is for."""
     found = dict(over)
@@ -187,7 +210,7 @@ def check(root, rules_file):
         return [f'{root}: no sources in {", ".join(rules["checked"])}'], tree, rules
     told = check_rooms(tree, rules)
     more, over, excess = check_limits(tree, rules)
-    return told + more + check_numbers(tree, rules, over, excess), tree, rules
+    return told + more + check_public(root, tree) + check_numbers(tree, rules, over, excess), tree, rules
 
 
 def graph(tree, rules):
