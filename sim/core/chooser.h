@@ -1,4 +1,4 @@
-// Asks the strategy.
+// The source of the strategy's answers in a run, and the lane that asks.
 #pragma once
 
 #include <heddle/scheduler/choice.h>

@@ -49,8 +49,8 @@ struct enabled_set {
 
   /// The id of the enabled lane of the next higher id, or of the lowest. There must be one.
   uint32_t next_in_turn(uint32_t after) const;
-  /// Whether a lane of the device that has never stepped must be let start, and can be: a wave of a kernel that comes behind another one in
-  /// its stream cannot.
+  /// Whether minimal progress requires that a lane of the device start, and one can: an enabled lane whose wave has never stepped. A wave of a
+  /// kernel that is queued behind another one in its stream cannot.
   bool owes_a_start() const;
   /// Ends the program where what is known of the enabled lanes twice is not the same.
   void check_invariants() const;
@@ -58,7 +58,7 @@ struct enabled_set {
  private:
   [[gnu::cold]] void forget_order();
 
-  // Kept from the moment at which the first lane asks in a run: most strategies never do.
+  // Maintained from the first next_in_turn() of a run on: most strategies never call it.
   mutable turn_order order_;
   mutable bool keeps_order_ = false;
 };

@@ -14,9 +14,9 @@ struct lane;
 struct ending {
   scheduler::verdict verdict = scheduler::verdict::ok;
   std::string message;
-  std::vector<std::string> waiting;  ///< the lanes and host threads that wait, when the hang was found
+  std::vector<std::string> waiting;  ///< the lanes and host threads that waited when the hang was found
   call_chain about = {};             ///< the place in the code under test that the verdict is about
-  const lane* ended_by = nullptr;    ///< whose operation the verdict is about, when it is about one
+  const lane* ended_by = nullptr;    ///< the lane whose operation the verdict is about; null: it is about none
   std::string report;                ///< written when a hang was judged; empty: it is still to be written
 
   bool is_plain() const { return verdict == scheduler::verdict::ok && message.empty(); }

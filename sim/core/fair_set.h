@@ -1,6 +1,6 @@
-// Who is guaranteed a turn: the fair set F of a progress model, kept up to date step by step.
+// The fair set F of a progress model: the waves that are guaranteed turns, kept up to date step by step.
 //
-// A wave that is live and stays in F takes infinitely many steps; nobody else is promised anything. Host threads are always in
+// A wave that is live and stays in F takes infinitely many steps; no other wave is promised any. Host threads are always in
 // F. (Sorensen, Evrard, Donaldson, CONCUR'18, section 4, for hsa and obe; Sorensen, Salvador, Raval, Evrard, Wickerson, Martonosi,
 // Donaldson, OOPSLA'21, for hsa_obe and lobe; NVIDIA's CUDA execution model for cuda and for the host.)
 #pragma once
@@ -16,7 +16,7 @@ class fair_set {
  public:
   [[gnu::hot]] void reset(progress_model model);
 
-  // What happens to waves; each is told once, in order.
+  // Events in the life of a wave: each is told once, as it happens.
   void live(wave& who) {
     if (who.host) return set_guaranteed(who, who.live());  // every model promises turns to the host
     live_on_device(who);
@@ -33,7 +33,7 @@ class fair_set {
   /// Whether the wave would be in F now under another model.
   bool would_hold(progress_model model, const wave& who) const { return holds(model, who); }
 
-  // What happens to their lanes.
+  // Events of their lanes.
   void candidate_added(wave& who) {
     ++version_;
     if (++who.candidates, who.guaranteed) ++candidates_;
@@ -43,13 +43,13 @@ class fair_set {
     if (--who.candidates, who.guaranteed) --candidates_;
   }
 
-  /// Lanes that can take a step and are guaranteed one.
+  /// The number of enabled lanes of waves in F.
   uint32_t candidates() const { return candidates_; }
-  /// Another number whenever somebody has become a candidate or ceased to be one, or is in F or not in F since; never 0.
+  /// Differs after each change: a lane is enabled or disabled, a wave enters or leaves F; never 0.
   const uint64_t& version() const { return version_; }
 
-  /// Whether somebody outside F must be let start all the same: no wave of the device is in F while one that has never
-  /// stepped is live (minimal progress).
+  /// Whether a wave outside F must be let start all the same (minimal progress): no wave of the device is in F, and one
+  /// that has never stepped is live.
   bool owes_a_start() const { return guaranteed_device_waves_ == 0 && unstepped_ != 0; }
 
  private:

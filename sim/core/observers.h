@@ -1,4 +1,4 @@
-// What looks on at a run, and changes nothing of it: the recorder, and the watches for starvation, requests and headway.
+// What observes a run and changes nothing of it: the recorder, and the watches for starvation, requests and headway.
 #pragma once
 
 #include <heddle/sim/observe/headway.h>

@@ -13,8 +13,8 @@ class program_clock {
   void reset() { cycle_ = 0; }
   uint64_t cycle() const { return cycle_; }
 
-  /// The time at this step, read by the lane. A lane that looks at nothing but the clock sees it run away: loops that wait for a time come to
-  /// their end.
+  /// The cycle at this step, as the lane reads it. Until the lane makes progress, each of its reads advances the clock twice as far as the one
+  /// before: loops that wait for a time terminate.
   uint64_t read(lane& self, uint64_t step) {
     constexpr uint64_t cycles_per_step = 100;
     constexpr uint32_t most_doublings = 40;
@@ -22,7 +22,7 @@ class program_clock {
     cycle_ = std::max(cycle_, step * cycles_per_step) + (uint64_t{1} << self.clock_reads);
     return cycle_;
   }
-  // A thread sleeps for so many cycles, or until that one. Where no clock was read in this run, it makes no difference.
+  // A thread sleeps for so many cycles, or until that one. Without effect where the run has not read the clock yet.
   void pass(uint64_t cycles) {
     if (cycle_ != 0) cycle_ += cycles;
   }

@@ -11,15 +11,15 @@ namespace heddle::sim {
 struct root_stack {
   fiber root;
   exceptions_in_flight* exceptions = nullptr;   ///< of the OS thread
-  const std::function<void()>* task = nullptr;  ///< what is to be done on the root stack
-  lane* task_of = nullptr;                      ///< for which lane, which goes on behind it
+  const std::function<void()>* task = nullptr;  ///< to be run on the root stack
+  lane* task_of = nullptr;                      ///< the lane that asked for it, which is entered again afterwards
 
   /// Leaves the lane, which is never entered again.
   [[noreturn]] void leave(lane& self) {
     fiber::switch_to(self.runs, root, *exceptions);
     std::abort();
   }
-  /// Does the work on the root stack. Every lane has been left meanwhile.
+  /// Runs the work on the root stack, while no lane runs.
   void run(lane& self, const std::function<void()>& work) {
     task = &work;
     task_of = &self;

@@ -17,7 +17,7 @@ constinit bool begins_on_clear_stacks = false;
 
 namespace {
 
-// What the last run has left there would be part of this run's state wherever the code under test does not write all of a frame.
+// Code under test may leave bytes of a frame unwritten: what the previous run left there would then be part of this run's state.
 void clear_stack(const stack_arena::stack& on, size_t most_bytes) {
   const size_t size_bytes = std::min(on.size_bytes, most_bytes);
   std::memset(on.high() - size_bytes, 0, size_bytes);
@@ -56,8 +56,8 @@ void run_core::begin(lane& self) {
   if (self.is_explored) {
     clear_stack(on, size_t{32} << 10);
   } else if (begins_on_clear_stacks && self.is_host()) {
-    // What a thread gives to another may have bytes that it has not written, and where they seem to point must not depend on earlier runs
-    // (thread_table::share_captured). Its first frames are where that is made.
+    // An object that a thread hands to another may have unwritten bytes, and what these seem to point to must not depend on earlier runs
+    // (thread_table::share_captured). The thread's first frames are where such objects are made.
     clear_stack(on, size_t{4} << 10);
   }
   self.private_low = on.low;
@@ -83,14 +83,14 @@ void run_core::no_host_stack_left(lane& self) {
 void run_core::add_to_digest(uint64_t what, const void* address, uint32_t size_bytes, uint64_t value) {
   const uint64_t where =
       map.heap.contains(address) ? memory_map::in_heap(map.heap.offset_of(address)) : map.stable(address);
-  // What lies on the C++ heap has no address that another process would repeat, and may hold such addresses.
+  // Addresses on the C++ heap differ from process to process, and its contents may hold such addresses: neither enters the digest.
   if (where == memory_map::unstable) {
     const operation_kind kind = static_cast<operation_kind>(what & 0xff);
     if (kind == operation_kind::plain_load || kind == operation_kind::plain_store)
       history.library_steps += history.counted;
     return history.digest.add(what);
   }
-  // A frame may hold what an earlier call, or an earlier run, has left there.
+  // A frame may hold what an earlier call, or an earlier run, has left there: its address enters the digest, its contents do not.
   if (map.is_on_host_stack(address)) return history.digest.add(what, where);
   const bool whole = size_bytes <= sizeof value;
   history.digest.add(what, where, whole ? map.stable_value(value) : 0);

@@ -1,6 +1,6 @@
-// What all parts of a run share: its memory map, lanes, history and phase, the strategy that is asked, what looks on, and how the run ends.
+// What all parts of a run share: its memory map, lanes, history and phase, the strategy that is asked, the observers, and how the run ends.
 //
-// Parts get a run_core& and never the execution that owns them: they change state and answer. What enters another lane is execution alone.
+// Parts get a run_core& and never the execution that owns them: they change state and answer. Only execution enters another lane.
 #pragma once
 
 #include <heddle/sim/base/lasso.h>
@@ -30,9 +30,9 @@ struct run_core {
   run_core& operator=(const run_core&) = delete;
 
   settings machine;
-  allowance allowed;            ///< by them
+  allowance allowed;            ///< by the settings
   late_memory* late = nullptr;  ///< null: one memory for all, every access takes effect at once
-  bool link_delivers = false;   ///< what crosses the link arrives at turns
+  bool link_delivers = false;   ///< what crosses the link may arrive before each access
   load_times* times = nullptr;  ///< null: the run keeps no virtual time
   memory_map map;
   root_stack stack;
@@ -44,7 +44,7 @@ struct run_core {
   run_history history;
   program_clock clock;
   run_phase phase;
-  lasso states;  ///< those that the fair tail came through
+  lasso states;  ///< through which the fair tail has come
   sim::observers observers;
   sim::ending ending;
   hidden_stores hidden;           ///< of a run that is part of a search
@@ -75,7 +75,7 @@ struct run_core {
   [[gnu::hot]] wave& new_wave() { return threads.new_wave(history.steps); }
   /// Puts the lane's body on a stack of its own; the first switch to it runs `lane_entry(&self)`.
   [[gnu::hot]] void begin(lane& self);
-  /// Ends the run where no host thread or copy more has a stack.
+  /// Ends the run when all stacks of host threads and copies are in use.
   void check_host_stacks(lane& self) {
     if (threads.host_stacks.is_used_up(map.host_stacks->capacity())) [[unlikely]]
       no_host_stack_left(self);
@@ -91,7 +91,7 @@ struct run_core {
     enabled.add(self);
   }
   void disable(lane& self) { enabled.remove(self); }
-  /// The lane has made progress: what it has read and done before counts for no spin.
+  /// The lane has made progress: its reads and operations before count towards no spin.
   void note_progress(lane& self) const {
     self.operations_judged = self.operations;
     self.reads.clear();
@@ -125,10 +125,10 @@ struct run_core {
     if (observers.on) [[unlikely]]
       observe(self, value);
   }
-  /// Adds a step, its location and what that holds now, which is `value` where that is all of it.
+  /// Adds a step, its location and the location's contents: `value`, or words from memory where the access is longer.
   void add_to_digest(uint64_t what, const void* address, uint32_t size_bytes, uint64_t value);
   [[gnu::cold]] void observe_change(lane& self, const void* address, size_t size_bytes);
-  /// A lane has got what it waited for: where others are starved by that, the run ends.
+  /// A wait of the lane has ended. Ends the run, verdict `starvation`, when this bypasses a lane once too often.
   void note_bypass(lane& self);
 
   // -- choices ----------------------------------------------------------------------------------------------------------------------
@@ -143,10 +143,10 @@ struct run_core {
   /// Asks the strategy which of the enabled lanes goes next.
   lane& ask(lane& self);
   scheduler::candidate look_at(const lane& who) const;
-  /// Whether the lane may still see something that is not the newest. Not under a check for quiescence, nor in the fair tail: there all
-  /// stores have arrived.
+  /// Whether the lane may still read a stale value. Not under the quiescence check, nor in the fair tail: there all stores have
+  /// arrived.
   bool may_be_late(const lane& self) const { return self.left.late != 0 && phase.is_open(); }
-  /// Whether the lane's weak compare-exchange, which would succeed, fails. As seldom as loads are late, and for the same reason.
+  /// Whether the lane's weak compare-exchange, which would succeed, fails spuriously. Between two steps of progress only as often as settings allow.
   bool fails_spuriously(lane& self) {
     if (self.left.spurious == 0 || !phase.is_open() || pick(self, 2, scheduler::choice_kind::spurious) == 0)
       return false;
@@ -166,12 +166,12 @@ struct run_core {
                            const call_chain& calls);
   /// Ends the run with the verdict that has been noted.
   [[noreturn]] void leave(lane& self) { stack.leave(self); }
-  /// Ends the run, which says nothing.
+  /// Ends the run without a verdict: the choice source has no answer.
   [[noreturn]] void stop(lane& self) {
     choices.stopped = true;
     stack.leave(self);
   }
-  /// Does what may need more stack than a lane has, on the OS thread's own.
+  /// Runs work that may need more stack than a lane has on the stack of the OS thread.
   void aside(lane& self, const std::function<void()>& work) { stack.run(self, work); }
 
   // -- explained runs ---------------------------------------------------------------------------------------------------------------
@@ -187,7 +187,7 @@ struct run_core {
   void store_arrived(uint64_t store_step, uint64_t size_bytes) {
     if (observers.recorder) observers.recorder->arrived(store_step, size_bytes, history.steps);
   }
-  /// The store of the step counts as older than that of the other one, which was made before.
+  /// The store of `store_step` precedes that of `newer_step` in modification order, though it was performed later.
   void stands_behind(uint64_t store_step, uint64_t newer_step) {
     if (observers.recorder) observers.recorder->stands_behind(store_step, newer_step);
   }
@@ -203,7 +203,7 @@ struct run_core {
   void check_invariants() const;
 
  private:
-  /// What the digest takes in of the lane's pending operation, which it has performed.
+  /// Counts the pending operation, which the lane has performed; the word of it that enters the digest.
   uint64_t count_step(lane& self) {
     history.steps += history.counted;
     self.operations += history.counted;

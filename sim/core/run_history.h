@@ -13,10 +13,10 @@ struct run_history {
   uint64_t switches = 0;       ///< to another lane
   uint64_t library_steps = 0;  ///< of the steps: plain accesses to the C++ heap
   uint64_t uncounted = 0;      ///< operations before operations were steps
-  /// By how much an operation makes the number of steps grow: not at all while the main thread is alone.
+  /// How many steps an operation counts as: 0 while the main thread is the only actor, then 1.
   uint32_t counted = 0;
 
-  /// The number of the step that is being taken; 0 where it is none.
+  /// The number of the step that is being taken; 0 before operations are steps.
   uint64_t this_step() const { return steps + counted; }
 
   void reset() {

@@ -5,8 +5,8 @@
 
 namespace heddle::sim {
 
-/// While it is not `none`, these lanes run without being chosen, on memory that does not change: each that returns to the state in which it
-/// waited waits for ever.
+/// While it is not `none`: runs each blocked spin loop of these lanes again, on memory that does not change and without the strategy. A lane
+/// that returns to its registers and live stack is blocked for ever.
 enum class quiescence_check : uint8_t {
   none,
   of_guaranteed,  ///< lanes that the progress model guarantees a turn
@@ -16,11 +16,11 @@ enum class quiescence_check : uint8_t {
 struct run_phase {
   quiescence_check checks = quiescence_check::none;
   bool in_tail = false;         ///< the fair tail has begun
-  bool all_take_turns = false;  ///< in the fair tail no lane waits in a loop: each that would goes round
-  /// A hang that the progress model allows has been found; all run on in turn, to see whether a stronger model would avoid it.
+  bool all_take_turns = false;  ///< in the fair tail no spin loop blocks: each iterates when its lane has a turn
+  /// A hang that the progress model allows has been found; all lanes run on in turn, to learn whether a stronger model avoids it.
   bool denied = false;
-  bool places_lifted = false;  ///< and all have a place on the device
-  bool in_rounds = false;  ///< waves have one program counter: which of their lanes go next is decided after each step
+  bool places_lifted = false;  ///< and all blocks have a place on the device
+  bool in_rounds = false;      ///< lockstep waves: which lanes of a wave go next is decided after each step
 
   bool is_checking() const { return checks != quiescence_check::none; }
   /// Whether what the machine leaves open is chosen. When it is not, each choice is answered by 0, what the machine does by default.

@@ -6,7 +6,7 @@
 
 namespace heddle::sim {
 namespace {
-constexpr size_t page_bytes = 4096;  // the least that any page has
+constexpr size_t page_bytes = 4096;  // of the smallest page
 }
 
 wave& thread_table::new_wave(uint64_t step) {
@@ -15,7 +15,7 @@ wave& thread_table::new_wave(uint64_t step) {
   // The containers keep their memory from run to run.
   fresh.lanes.clear();
   fresh.collectives.clear();
-  std::construct_at(static_cast<wave_state*>(&fresh));  // in place: an assignment would make another one first
+  std::construct_at(static_cast<wave_state*>(&fresh));  // in place: an assignment would make a temporary
   fresh.id = static_cast<uint32_t>(waves_used++);
   fresh.launched_in = step;
   return fresh;
@@ -56,7 +56,7 @@ const lane* thread_table::owner_of_guard(const memory_map& map, const void* addr
   return nullptr;
 }
 
-// The thread stands in the simulator, and all that is alive on its stack is above where it came in.
+// The thread is inside the simulator: its live frames are above the one that entered it.
 lane* thread_table::owner_of_frame(const void* address) {
   for (size_t n = 0; n < lanes_used; ++n) {
     lane& each = lanes[n];

@@ -11,8 +11,8 @@
 
 namespace heddle::sim {
 
-/// The numbers of stacks in an arena that are in use. A lane that has ended may still stand on its own: that one is given out again when the
-/// next has ended.
+/// Which stacks of an arena are in use, by number. A lane that has ended may still be running on its stack, which is given out again only when
+/// the next lane has ended.
 class stack_pool {
  public:
   static constexpr size_t none = ~size_t{0};
@@ -68,7 +68,7 @@ struct thread_table {
   const lane* owner_of_guard(const memory_map& map, const void* address) const;
   /// The host thread that has the address in a frame that has not returned; null when none has.
   lane* owner_of_frame(const void* address);
-  /// Host threads whose frames the object holds addresses of give them away with it.
+  /// The object goes to another thread: host threads share the frames whose addresses it holds.
   void share_captured(const memory_map& map, const void* object, size_t size_bytes);
 
   void check_invariants() const;

@@ -1,4 +1,4 @@
-// The numbers of those who can take a step, in order: who comes next after whom, without a look at all of them.
+// The enabled lanes by id, as a bitmap in two levels: finds the next enabled lane after an id without a look at each lane.
 #pragma once
 
 #include <bit>
@@ -8,13 +8,13 @@
 
 namespace heddle::sim {
 
-/// A set of small numbers, as bits in two levels: one bit above stands for a word below that is not empty.
+/// A set of small numbers, as bits in two levels: a bit of the upper one stands for a word of the lower one that is not empty.
 class turn_order {
  public:
   static constexpr uint32_t none = ~uint32_t{0};
 
   void clear() {
-    // Mostly nobody is left at the end of a run.
+    // Mostly no number is left at the end of a run.
     if (next(0) == none) return;
     words_.assign(words_.size(), 0);
     summary_.assign(summary_.size(), 0);

@@ -18,8 +18,8 @@ thread_local constinit execution* execution::instance = nullptr;
 
 namespace {
 
-// Of names, which are short: a call into the C library takes longer. The length of `part`, or more than that of any name where `whole` does
-// not begin with it.
+// The length of `part` when `whole` begins with it, else more than any name's length. Names are short: a call into the C library would
+// take longer.
 size_t length_of_beginning(std::string_view whole, const char* part) {
   for (size_t n = 0;; ++n) {
     if (part[n] == '\0') return n;
@@ -27,7 +27,7 @@ size_t length_of_beginning(std::string_view whole, const char* part) {
   }
 }
 
-// Mostly it is the name that it had in the run before.
+// Mostly the wave had this name in the previous run, too.
 void name_wave(wave& host, const char* name) {
   const char* const known = host.name.c_str();
   for (size_t n = 0; known[n] == name[n]; ++n)
@@ -88,13 +88,13 @@ void execution::run_lane(void* argument) {
   self.first_frame = __builtin_frame_address(0);
   if (!self.of->stepped) run.core_.first_step(*self.of);
   current = &self;
-  // What the code under test has not caught is not caught here: then the stack still stands where it was thrown (faults/uncaught.cpp).
+  // An exception that leaves the code under test is not caught here: then the stack is still that of the throw (faults/uncaught.cpp).
   self.how_to_run->invoke(self.body);
   current = nullptr;
   self.pending.frame = nullptr;  // what it pointed to has returned
   run.finish_plain_store(self);
-  // Where plain accesses are no points, it has not been asked since the last other operation whether the lane goes on. One that is promised
-  // no turn need not come to its end, which others may wait for.
+  // Where plain accesses are no scheduling points, the lane has had none since its last other operation. A lane outside the fair set need not
+  // reach its end, for which others may wait: it yields once more.
   const operation_kind last = self.pending.kind;
   if (!run.core_.machine.plain_points && !self.of->guaranteed && self.of->together == nullptr &&
       (last == operation_kind::plain_load || last == operation_kind::plain_store)) {
@@ -170,7 +170,7 @@ void execution::copy_in_stream(lane& self, const stream_copy& what, uint32_t str
 }
 
 const wave& execution::spawn_host(lane& self, const char* name, const fiber_body& body, void* from) {
-  // Alone it need not ask for its turn.
+  // While it is the only actor, it need not yield.
   if (core_.history.counted == 0)
     begin_counting();
   else

@@ -27,20 +27,20 @@ class execution : public machine_parts {
  public:
   execution();
 
-  /// Runs the program once; what came of it is in core().ending and core().history. False when the choice source had no answer before the first
-  /// step. `explain`: the steps are recorded; `record`: so are waits.
+  /// Runs the program once; the outcome is in core().ending and core().history. False when the choice source had no answer before the first
+  /// step. `explain`: steps are recorded; `record`: so are waits.
   [[gnu::hot]] bool run(const parameters& values, const std::function<void()>& body, scheduler::choice_source& choices,
                         bool explain, bool record);
 
   // -- steps ------------------------------------------------------------------------------------------------------------------------
 
-  /// Lets a lane be chosen; returns when it is this lane, which then performs its pending operation. It, and what calls it, is part of the
-  /// entry point: each return behind a switch is one that the processor predicts wrongly.
+  /// A scheduling point: chooses the next lane; returns when this lane is chosen, which then performs its pending operation. Inlined into the
+  /// entry point, as are its callers: the processor mispredicts each return that follows a switch.
   [[gnu::always_inline]] void yield(lane& self) {
     lane& next = choose(self);
     if (&next != &self) enter(self, next);
   }
-  /// As yield(); whether memory has been given back meanwhile.
+  /// yield(); true when memory was released meanwhile.
   [[gnu::always_inline]] bool yield_and_watch_frees(lane& self) {
     lane& next = choose(self);
     if (&next == &self) return false;
@@ -58,8 +58,8 @@ class execution : public machine_parts {
   void performed_at(lane& self, const void* address, uint32_t size_bytes, uint64_t value) {
     core_.performed_at(self, address, size_bytes, value);
   }
-  /// As performed_at(), of a lane that has read `address` and found `value`; the lane's loop waits for it to be something else than
-  /// `watched_for`. A loop that reads and reads without a pause is looked at more closely.
+  /// performed_at() of a load of `address` that returned `value`; a loop that spins on it waits until it differs from `watched_for`. Counts the
+  /// loads since the lane's last progress: after many, lane::may_spin() holds.
   [[gnu::hot]] void read(lane& self, const void* address, uint32_t size_bytes, uint64_t value, uint64_t watched_for) {
     if (!core_.map.heap.contains(address) || size_bytes > sizeof value) [[unlikely]]
       return waits_.read_elsewhere(self, address, size_bytes, value, watched_for);
@@ -71,18 +71,18 @@ class execution : public machine_parts {
   [[gnu::always_inline]] void finish_plain_store(lane& self) {
     if (self.storing.size_bytes != 0 || self.unsettled) waits_.finish_plain_store(self);
   }
-  /// Called when lane::may_spin(), with the low end of the lane's private state: lets it wait if it only repeats itself.
+  /// Called when lane::may_spin(), with the low end of the lane's private state: blocks the lane if it only spins.
   void look_for_spin(lane& self, const std::byte* private_state) {
     if (waits_.only_spins(self, private_state)) yield(self);
   }
-  /// Whether the lane must let others in wherever it is: it reads and reads in vain, or the run has become too long. One of a wave with one
-  /// program counter must wherever it touches memory: the others come to the same place before any goes on.
+  /// Whether the lane must yield wherever it is: it may be spinning, or the run has reached its next limit. A lane of a lockstep wave yields at
+  /// each access to memory: all lanes of its arm arrive there before any goes on.
   bool must_yield(const lane& self) const {
     return self.may_spin() || core_.history.steps >= core_.enabled.next_limit || self.of->together != nullptr;
   }
-  /// Whether other lanes of its arm have made the lane's pending store, as part of one operation.
+  /// Whether other lanes of its arm have already performed the lane's pending store, as part of one operation.
   bool is_stored(lane& self) { return core_.phase.in_rounds && lockstep_.is_stored_by_arm(self); }
-  /// What is under way may arrive before the lane makes its access.
+  /// Stores in flight may arrive before the lane makes its access.
   void let_arrive(lane& self) {
     if (core_.link_delivers) core_.late->let_arrive(self);
   }
@@ -94,8 +94,8 @@ class execution : public machine_parts {
     if (const char* wrong = core_.map.heap.check(how.address, how.size_bytes)) [[unlikely]]
       memory_.look_closer(self, wrong);
   }
-  /// As check_access(), of an atomic access, which must be aligned to its size. A misaligned one is taken for one elsewhere, by the comparison
-  /// that is made anyway: turned by the bits that must be zero, its place in the heap is beyond all that is in it.
+  /// check_access() of an atomic access, which must be aligned to its size. One comparison covers bounds and alignment: rotated right by the
+  /// bits that must be zero, the heap offset of a misaligned access lies beyond the heap's end, and check_atomic_elsewhere() gets it.
   [[gnu::always_inline]] void check_atomic_access(lane& self) {
     const operation& how = self.pending;
     const auto bits = static_cast<int>(std::countr_zero(how.size_bytes));
@@ -107,13 +107,13 @@ class execution : public machine_parts {
 
   // -- what blocks ------------------------------------------------------------------------------------------------------------------
 
-  /// The end of an iteration of a loop that waits for memory to change, which the lane has published. `private_state` as waits::end_turn().
+  /// The end of an iteration of a loop that waits for memory to change, which the lane has published. `private_state`: see waits::end_turn().
   [[gnu::always_inline]] void pause(lane& self, const std::byte* private_state) {
     waits_.end_turn(self, private_state);
     yield(self);
     performed(self, 0);
   }
-  /// Waits, as the lane has published it, until the word, which the simulator changes, is `wanted`.
+  /// Blocks, in the operation that the lane has published, until `word`, which only the simulator changes, is `wanted`.
   [[gnu::always_inline]] void wait_for(lane& self, const uint64_t& word, uint64_t wanted) {
     self.awaits = &word;
     self.awaited = wanted;
@@ -131,32 +131,32 @@ class execution : public machine_parts {
   int lock_mutex(lane& self, const void* mutex, mutex_kind kind, const operation& how);
   int try_lock_mutex(lane& self, const void* mutex, mutex_kind kind, const operation& how);
   int unlock_mutex(lane& self, const void* mutex, const operation& how);
-  /// Waits for notice of the condition, or for no reason; whether notice was given.
+  /// Blocks until the condition is notified, or wakes spuriously; true when it was notified.
   bool wait_for_notice(lane& self, const void* condition, const std::byte* private_state, const operation& how);
   void notice(lane& self, const void* condition);
 
-  /// Waits until every lane of the operation's mask has come, and returns what the collective gives this lane.
+  /// Blocks until every lane of the operation's mask has arrived; returns this lane's result of the collective.
   uint64_t collective(lane& self, const operation& how, uint64_t value);
   uint64_t active_mask(lane& self, const operation& how);
-  /// Waits until each live lane of the block has come; what collectives::arrive_at_barrier() gives.
+  /// Blocks until each live lane of the block has arrived; the result is that of collectives::arrive_at_barrier().
   uint64_t block_barrier(lane& self, const operation& how, uint64_t value);
 
   // -- launches and host threads ----------------------------------------------------------------------------------------------------
 
   void launch(lane& self, const grid_shape& shape, const fiber_body& kernel, const void* bytes, const operation& how);
-  /// Gives the stream a copy, which does not wait. An engine of its own performs it, as `how_to_run` says.
+  /// Enqueues a copy in the stream and returns. A copy engine performs it: an actor of its own, which runs `how_to_run`.
   void copy_in_stream(lane& self, const stream_copy& what, uint32_t stream, const fiber_body& how_to_run,
                       const operation& how);
-  /// The copy waits until everything has ended that it comes after.
+  /// Blocks the copy until all work that it comes after has ended.
   void begin_copy(lane& engine, const operation& how) { wait_for_launches(engine, engine.of->after, how); }
   void wait_for_launches(lane& self, const std::vector<uint32_t>& work, const operation& how);
   /// Whether all of them have ended.
   bool have_ended(lane& self, const std::vector<uint32_t>& work, const operation& how);
   /// Starts a host thread, as the lane has published it.
   [[gnu::hot]] const wave& spawn_host(lane& self, const char* name, const fiber_body& body, void* from);
-  /// A host thread calls into the driver, which lets it go on when it may (settings::driver); a launch does not wait for the device.
+  /// A host thread enters the driver, which blocks it as settings::driver says; a launch never waits for the devices.
   void enter_driver(lane& self, bool is_launch, operation how);
-  /// The call returns.
+  /// The driver's call returns.
   void leave_driver(lane& self, operation how);
   /// Ends the run, verdict `unsupported`, where a lane of a kernel does what only a host thread can do here.
   void require_host(lane& self, const char* what, const operation& how) {
@@ -167,10 +167,10 @@ class execution : public machine_parts {
   // -- memory and doorbells ---------------------------------------------------------------------------------------------------------
 
   void release(lane& self, void* pointer, const operation& how);
-  /// Releases what the object that ends has allocated. Not while launches run: hardware would wait for them here.
+  /// Releases what the ending object has allocated. Not while launches run: hardware would wait for them here.
   void release_all_of(lane& self, const void* owner);
   void map_cached(lane& self, void* memory, const operation& how);
-  /// Puts the ring that the lane sends in its pending operation under way, for so many steps.
+  /// Sends the ring of the lane's pending operation: it is in flight for `steps` steps.
   void send_ring(lane& self, void* bell, uint64_t steps) {
     doorbells_.send(self, bell, steps);
     look_how_to_choose();
@@ -186,7 +186,7 @@ class execution : public machine_parts {
  private:
   [[gnu::hot]] void begin_main(const std::function<void()>& body);
 
-  /// As yield, for a lane that is not enabled; it may have become so again by the time that a lane is chosen.
+  /// yield() of a lane that is not enabled; it may be enabled again by the time a lane is chosen.
   [[gnu::always_inline]] void block(lane& self) { yield(self); }
   [[gnu::always_inline]] void wait(lane& self) {
     waits_.begin_waiting(self, nullptr);
@@ -202,8 +202,8 @@ class execution : public machine_parts {
   [[gnu::hot]] void lane_ended(lane& self);
   [[noreturn, gnu::cold]] void refuse_in_kernel(lane& self, const char* what, const operation& how);
 
-  // One function for all operations, that needs no registers of its caller's: what they take of the processor's cache counts for more than
-  // a call.
+  // One function for all operations, which needs none of its caller's registers: a copy of it in each entry point would cost more, in the
+  // instruction cache, than the call.
   [[gnu::noinline, gnu::hot]] lane& choose(lane& self) {
     if (core_.enabled.fair.candidates() == 0 || core_.history.steps >= core_.enabled.asks_until) [[unlikely]]
       return choose_specially(self);
@@ -229,8 +229,8 @@ class execution : public machine_parts {
   void check_now_and_then();
   /// Chooses in the fair tail; null: another look is needed.
   lane* choose_in_tail(lane& self, bool& again);
-  /// Before any other actor exists, nothing that the main thread does is a step. False where it waits, or seems to go on for ever: then its
-  /// steps count from now on.
+  /// Before any other actor exists, nothing that the main thread does is a step. False when it blocks, or has used up the budget: from then on
+  /// its operations are steps.
   bool goes_on_alone(const lane& self) {
     if (self.state == lane_state::candidate && core_.history.uncounted < core_.machine.budget) {
       ++core_.history.uncounted;
@@ -239,7 +239,7 @@ class execution : public machine_parts {
     begin_counting();
     return false;
   }
-  /// From now on operations are steps, before which other lanes may come.
+  /// From now on operations are steps, before which another lane may be chosen.
   void begin_counting() {
     core_.history.counted = 1;
     core_.enabled.next_limit = core_.enabled.first_limit;

@@ -1,4 +1,4 @@
-// Which lane goes next, where that is more than one choice among all that are enabled.
+// Chooses the next lane where that takes more than one choice among all enabled lanes: in the fair tail, when all lanes block, in lockstep waves.
 #include <heddle/sim/run/execution.h>
 
 namespace heddle::sim {
@@ -12,7 +12,7 @@ void execution::check_now_and_then() {
 }
 
 lane* execution::choose_in_tail(lane& self, bool& again) {
-  // Nothing is late any more.
+  // In the fair tail no store stays in flight.
   again = core_.late != nullptr && core_.late->all_arrives(self);
   if (again) return nullptr;
   again = judge_.looks_again();
@@ -57,7 +57,7 @@ lane& execution::choose_with_care(lane& self) {
     if (core_.late != nullptr && core_.late->all_arrives(self)) continue;
     phase.checks = core_.enabled.lanes.empty() ? quiescence_check::of_all : quiescence_check::of_guaranteed;
     if (!waits_.all_waits_proven()) continue;
-    // What each waits for is certain now.
+    // Each lane that was checked is now proven to wait for ever, unless another lane changes memory.
     if (phase.checks == quiescence_check::of_guaranteed && core_.enabled.owes_a_start() && judge_.any_host_calls()) {
       phase.checks = quiescence_check::none;
       if (phase.in_tail) continue;

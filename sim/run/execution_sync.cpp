@@ -100,7 +100,7 @@ uint64_t execution::collective(lane& self, const operation& how, uint64_t value)
   if (of.together == nullptr) {
     if (collectives_.arrive(self, value) == collectives::arrival::blocks) block(self);
   } else {
-    // Its wave goes on when the whole arm has come.
+    // The wave goes on when all lanes of the arm have arrived.
     self.result = value;
     core_.disable(self);
     self.state = lane_state::at_collective;
@@ -115,7 +115,7 @@ uint64_t execution::block_barrier(lane& self, const operation& how, uint64_t val
   wave& of = *self.of;
   finish_plain_store(self);
   self.pending = how;
-  // Lanes that are masked off have not come.
+  // Lanes that are masked off do not arrive.
   if (of.together != nullptr) yield(self);
   if (!of.stepped) core_.first_step(of);
   if (collectives_.arrive_at_barrier(self, value) == collectives::arrival::blocks) block(self);
