@@ -1,6 +1,6 @@
 // How many schedules each strategy needs to find what a scenario expects: a table in Markdown, for docs/strategies.md.
 #include <heddle/scheduler/strategy.h>
-#include <heddle/tools/trial.h>
+#include <heddle/tools/trial/trial.h>
 
 #include <CLI/CLI.hpp>
 

@@ -39,7 +39,7 @@ for page in README.md CONTRIBUTING.md CHANGELOG.md docs/*.md; do
     [[ $name =~ ^(.*):[0-9]+$ ]] && name=${BASH_REMATCH[1]}
     compgen -G "$name" >/dev/null || complain "$page: names $name, which is not there"
   done < <(prose "$page" | grep -oE '`[^` ]+`' | tr -d '`' |
-    grep -E '^(\.ci|rpc|sim|scheduler|hw|tools|tests|examples|bench|cmake|docs)/[A-Za-z0-9_./*:-]*$' || true)
+    grep -E '^(\.ci|rpc|sim|scheduler|driver|hw|tools|scenarios|tests|examples|bench|cmake|docs)/[A-Za-z0-9_./*:-]*$' || true)
 done
 
 while IFS=: read -r file page; do

@@ -1,7 +1,7 @@
 // Rows 11 to 14 of the driver's table, with schedules instead of luck: the connection is the code under test, and the simulator decides
 // which thread goes on after each lock, each access and each wake-up.
+#include "../../scenarios/zoo/lost_wakeups.h"
 #include "../sim/run.h"
-#include "lost_wakeups.h"
 
 #include <heddle/driver/connection.h>
 

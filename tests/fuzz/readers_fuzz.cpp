@@ -4,8 +4,8 @@
 // The first byte of an input says which reader has the rest. Where a checksum guards the content, another byte says that the rest is the content,
 // and it is sealed here: no search comes past a checksum by chance.
 #include <heddle/scheduler/trace.h>
-#include <heddle/tools/campaign/journal.h>
-#include <heddle/tools/dump.h>
+#include <heddle/tools/fuzz/campaign/journal.h>
+#include <heddle/tools/hardware/dump.h>
 #include <heddle/tools/litmus/csv.h>
 #include <heddle/tools/litmus/progress_table.h>
 #include <heddle/tools/litmus/test.h>

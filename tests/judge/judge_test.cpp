@@ -1,5 +1,5 @@
 // Verdicts on programs that every reader can check, and on the shapes of remote calls.
-#include <heddle/tools/judge/rpc_shapes.h>
+#include <heddle/tools/progress/judge/rpc_shapes.h>
 
 #include <map>
 #include <stdexcept>

@@ -1,6 +1,6 @@
 // Programs that can be read, and what is said of those that cannot.
 #include <gtest/gtest.h>
-#include <heddle/tools/judge/graph.h>
+#include <heddle/tools/progress/judge/graph.h>
 
 #include <stdexcept>
 #include <string>

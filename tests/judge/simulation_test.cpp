@@ -1,8 +1,8 @@
 // The judge's verdicts played on the simulated machine: no false alarm, and the hangs are found. On programs drawn at random, on those
 // that tell hsa_obe and lobe apart, on the shapes of remote calls, and on the published ones where they are to be had.
-#include <heddle/tools/judge/rpc_shapes.h>
 #include <heddle/tools/litmus/progress_table.h>
-#include <heddle/tools/progress_simulation.h>
+#include <heddle/tools/progress/judge/rpc_shapes.h>
+#include <heddle/tools/progress/simulation.h>
 
 #include <filesystem>
 #include <fstream>

@@ -2,7 +2,7 @@
 #pragma once
 
 #include <gtest/gtest.h>
-#include <heddle/tools/judge/examination.h>
+#include <heddle/tools/progress/judge/examination.h>
 
 #include <array>
 #include <string>

@@ -3,8 +3,8 @@
 #include <heddle/scheduler/strategy.h>
 #include <heddle/sim/call_times.h>
 #include <heddle/tools/gtest_main.h>
-#include <heddle/tools/latency.h>
-#include <heddle/tools/trial.h>
+#include <heddle/tools/trial/latency.h>
+#include <heddle/tools/trial/trial.h>
 
 #include <algorithm>
 #include <string>

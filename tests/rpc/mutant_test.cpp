@@ -1,8 +1,8 @@
 // Every mutant must be found, as what it is, within 2,000 schedules; the same programs on the machine as it is are silent.
 #include <heddle/scheduler/strategy.h>
-#include <heddle/tools/common.h>
+#include <heddle/tools/cli/common.h>
 #include <heddle/tools/gtest.h>
-#include <heddle/tools/trial.h>
+#include <heddle/tools/trial/trial.h>
 
 #include <cstdio>
 

@@ -8,7 +8,7 @@
 
 #include <heddle/scheduler/strategy.h>
 #include <heddle/tools/gtest.h>
-#include <heddle/tools/trial.h>
+#include <heddle/tools/trial/trial.h>
 
 #include <algorithm>
 #include <cstdio>

@@ -1,7 +1,7 @@
 // FIFO and hostcalls with one thing wrong: an order, a scope, a rule of numbers, a step that is two. Each says which verdict it must
 // get; the twins are the same programs on the machine as it is.
-#include "../scenarios/fifos.h"
-#include "../scenarios/hostcalls.h"
+#include "../../scenarios/fifos.h"
+#include "../../scenarios/hostcalls.h"
 
 #include "mutants.h"
 

@@ -1,9 +1,9 @@
 // Strategies on whole programs: what they are to find they find, what is right they leave alone, and what a seed means does not depend on
 // what was run before it.
 #include <heddle/scheduler/strategy.h>
-#include <heddle/tools/common.h>
+#include <heddle/tools/cli/common.h>
 #include <heddle/tools/gtest.h>
-#include <heddle/tools/trial.h>
+#include <heddle/tools/trial/trial.h>
 
 #include <initializer_list>
 #include <set>

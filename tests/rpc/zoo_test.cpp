@@ -2,9 +2,9 @@
 // its twin is silent, and so is a bug of memory orders where memory is one.
 #include <heddle/scheduler/strategy.h>
 #include <heddle/scheduler/trace.h>
-#include <heddle/tools/common.h>
+#include <heddle/tools/cli/common.h>
 #include <heddle/tools/gtest.h>
-#include <heddle/tools/trial.h>
+#include <heddle/tools/trial/trial.h>
 
 #include <algorithm>
 #include <cstdio>

@@ -1,4 +1,4 @@
-// What lanes of a wave do to each other: the scenarios of tests/scenarios/lanes, under every convergence. This file and they are compiled
+// What lanes of a wave do to each other: the scenarios of scenarios/lanes, under every convergence. This file and they are compiled
 // in several ways, because where lanes come together again is read from the machine code.
 #include <heddle/tools/gtest.h>
 #include <heddle/tools/gtest_main.h>

@@ -1,8 +1,8 @@
 // Campaigns of several threads and several lives: the same findings whatever the number of jobs and shards, and nothing lost when one is
 // killed.
 #include <heddle/scheduler/trace.h>
-#include <heddle/tools/campaign/journal.h>
-#include <heddle/tools/campaign/seeds.h>
+#include <heddle/tools/fuzz/campaign/journal.h>
+#include <heddle/tools/fuzz/campaign/seeds.h>
 
 #include <algorithm>
 #include <cstdio>

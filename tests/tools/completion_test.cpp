@@ -1,7 +1,7 @@
 // What shells complete, and the manual page: both are made of the help, and the help of what the parser takes.
-#include <heddle/tools/command_line.h>
-#include <heddle/tools/completion.h>
-#include <heddle/tools/help_page.h>
+#include <heddle/tools/cli/command_line.h>
+#include <heddle/tools/cli/completion.h>
+#include <heddle/tools/cli/help_page.h>
 #include <unistd.h>
 
 #include <algorithm>

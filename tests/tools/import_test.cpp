@@ -1,6 +1,6 @@
 // From a hang on host threads to a schedule of the model that replays: watchdog, dump, import, replay.
-#include <heddle/tools/dump.h>
-#include <heddle/tools/recorded_order.h>
+#include <heddle/tools/hardware/dump.h>
+#include <heddle/tools/hardware/recorded_order.h>
 
 #include <chrono>
 #include <fstream>

@@ -86,7 +86,7 @@ struct hang_of_the_zoo {
       circles;  ///< of its findings, without the numbers of waves; empty where the description has none
 };
 
-// As the descriptions in tests/scenarios/zoo have it. Where what would end a wait is not known, the circle is supposed; where that is the
+// As the descriptions in scenarios/zoo have it. Where what would end a wait is not known, the circle is supposed; where that is the
 // thread which launches, words say that it is left (server-is-the-waiter).
 const std::vector<hang_of_the_zoo> hangs = {
     {"all-blocks-resident", {"perhaps in a circle: wave -> wave -> wave"}},

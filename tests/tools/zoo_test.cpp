@@ -1,6 +1,6 @@
 #include <heddle/scheduler/trace.h>
-#include <heddle/tools/shrink_settings.h>
-#include <heddle/tools/trial.h>
+#include <heddle/tools/replay/shrink_settings.h>
+#include <heddle/tools/trial/trial.h>
 
 #include "command.h"
 

@@ -3,7 +3,7 @@
 #pragma once
 
 #include <gtest/gtest.h>
-#include <heddle/tools/command_line.h>
+#include <heddle/tools/cli/command_line.h>
 #include <heddle/tools/main.h>
 
 #include <algorithm>

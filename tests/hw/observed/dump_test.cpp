@@ -1,6 +1,6 @@
 // Dumps as text: what is written is read again, and no text makes the reader do anything but say what is wrong.
 #include <gtest/gtest.h>
-#include <heddle/tools/dump.h>
+#include <heddle/tools/hardware/dump.h>
 
 namespace heddle::tools {
 namespace {

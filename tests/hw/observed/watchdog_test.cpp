@@ -1,6 +1,6 @@
 // The watchdog, as a user meets it: the scenarios on host threads, some of which hang.
 #include <gtest/gtest.h>
-#include <heddle/tools/dump.h>
+#include <heddle/tools/hardware/dump.h>
 
 #include <filesystem>
 

@@ -1,4 +1,4 @@
-#include <heddle/tools/common.h>
+#include <heddle/tools/cli/common.h>
 #include <heddle/tools/litmus/csv.h>
 
 #include <algorithm>

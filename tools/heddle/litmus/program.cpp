@@ -1,4 +1,4 @@
-#include <heddle/tools/common.h>
+#include <heddle/tools/cli/common.h>
 #include <heddle/tools/litmus/program.h>
 
 #include <algorithm>

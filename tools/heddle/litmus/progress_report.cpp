@@ -1,6 +1,6 @@
-#include <heddle/tools/common.h>
+#include <heddle/tools/cli/common.h>
+#include <heddle/tools/cli/table.h>
 #include <heddle/tools/litmus/progress_report.h>
-#include <heddle/tools/table.h>
 
 #include <algorithm>
 #include <nlohmann/json.hpp>

@@ -1,8 +1,8 @@
 // Tables of progress: programs, and whether each ends under the progress models. They are judged exactly, on no machine.
 #pragma once
 
-#include <heddle/tools/judge/examination.h>
 #include <heddle/tools/litmus/csv.h>
+#include <heddle/tools/progress/judge/examination.h>
 
 #include <string>
 #include <vector>

@@ -11,7 +11,7 @@ struct shipped_table {
   std::string_view text;
 };
 
-/// Made from tests/litmus/data/ when heddle is built (embed.cmake).
+/// Made from tools/heddle/litmus/data/ when heddle is built (embed.cmake).
 const std::vector<shipped_table>& shipped_tables();
 
 }  // namespace heddle::litmus

@@ -39,7 +39,7 @@ struct test {
 };
 
 /// The tests of a table. The kind of table is told by its titles: verdicts of the contract (ptx.csv), the same with the
-/// meaning of each outcome (rpc.csv), or verdicts per configuration of the link (pcie.csv); tests/litmus/data/README.md
+/// meaning of each outcome (rpc.csv), or verdicts per configuration of the link (pcie.csv); tools/heddle/litmus/data/README.md
 /// describes them. Throws std::invalid_argument with one line that names file and line.
 std::vector<test> tests_of(const csv_table& table);
 

@@ -1,9 +1,9 @@
-#include <heddle/tools/commands.h>
-#include <heddle/tools/common.h>
-#include <heddle/tools/copied_process.h>
-#include <heddle/tools/interrupt.h>
+#include <heddle/tools/cli/commands.h>
+#include <heddle/tools/cli/common.h>
 #include <heddle/tools/mpi/main.h>
 #include <heddle/tools/mpi/ranks.h>
+#include <heddle/tools/process/copied_process.h>
+#include <heddle/tools/process/interrupt.h>
 
 #define OMPI_SKIP_MPICXX 1
 #define MPICH_SKIP_MPICXX 1

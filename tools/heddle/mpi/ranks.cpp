@@ -1,10 +1,10 @@
 #include <heddle/scheduler/estimate.h>
-#include <heddle/tools/campaign/copied_jobs.h>
-#include <heddle/tools/campaign/messages.h>
-#include <heddle/tools/copied_process.h>
-#include <heddle/tools/explain.h>
-#include <heddle/tools/interrupt.h>
+#include <heddle/tools/fuzz/campaign/copied_jobs.h>
+#include <heddle/tools/fuzz/campaign/messages.h>
 #include <heddle/tools/mpi/ranks.h>
+#include <heddle/tools/process/copied_process.h>
+#include <heddle/tools/process/interrupt.h>
+#include <heddle/tools/trial/explain.h>
 
 // The bindings for C++ are gone from the standard, and from newer libraries.
 #define OMPI_SKIP_MPICXX 1

@@ -1,10 +1,10 @@
-#include <heddle/tools/commands.h>
-#include <heddle/tools/common.h>
-#include <heddle/tools/interrupt.h>
-#include <heddle/tools/recorded_run.h>
+#include <heddle/tools/cli/commands.h>
+#include <heddle/tools/cli/common.h>
+#include <heddle/tools/cli/table.h>
+#include <heddle/tools/process/interrupt.h>
 #include <heddle/tools/report/perfetto.h>
 #include <heddle/tools/report/recording.h>
-#include <heddle/tools/table.h>
+#include <heddle/tools/trial/recorded_run.h>
 
 #include <fstream>
 #include <iostream>

@@ -1,6 +1,6 @@
+#include <heddle/tools/cli/table.h>
 #include <heddle/tools/report/explanation.h>
 #include <heddle/tools/report/sources.h>
-#include <heddle/tools/table.h>
 
 #include <algorithm>
 #include <set>

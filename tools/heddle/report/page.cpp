@@ -1,11 +1,11 @@
-#include <heddle/tools/common.h>
-#include <heddle/tools/explain.h>
+#include <heddle/tools/cli/common.h>
+#include <heddle/tools/cli/table.h>
 #include <heddle/tools/report/explanation.h>
 #include <heddle/tools/report/flows.h>
 #include <heddle/tools/report/page.h>
 #include <heddle/tools/report/slots.h>
 #include <heddle/tools/report/sources.h>
-#include <heddle/tools/table.h>
+#include <heddle/tools/trial/explain.h>
 
 #include <map>
 #include <nlohmann/json.hpp>

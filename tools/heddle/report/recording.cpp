@@ -1,5 +1,5 @@
-#include <heddle/tools/explain.h>
 #include <heddle/tools/report/recording.h>
+#include <heddle/tools/trial/explain.h>
 
 #include <filesystem>
 #include <fstream>

@@ -1,7 +1,7 @@
 #include <heddle/scheduler/printable.h>
-#include <heddle/tools/common.h>
-#include <heddle/tools/table.h>
-#include <heddle/tools/trial.h>
+#include <heddle/tools/cli/common.h>
+#include <heddle/tools/cli/table.h>
+#include <heddle/tools/trial/trial.h>
 #include <heddle/tools/verify/verification.h>
 
 #include <algorithm>

@@ -1,10 +1,10 @@
 #include <heddle/scheduler/printable.h>
-#include <heddle/tools/commands.h>
-#include <heddle/tools/common.h>
-#include <heddle/tools/how_to_play.h>
-#include <heddle/tools/interrupt.h>
-#include <heddle/tools/table.h>
-#include <heddle/tools/trial.h>
+#include <heddle/tools/cli/commands.h>
+#include <heddle/tools/cli/common.h>
+#include <heddle/tools/cli/table.h>
+#include <heddle/tools/process/interrupt.h>
+#include <heddle/tools/trial/how_to_play.h>
+#include <heddle/tools/trial/trial.h>
 #include <heddle/tools/verify/verification.h>
 
 #include <algorithm>

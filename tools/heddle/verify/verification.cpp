@@ -1,8 +1,8 @@
 #include <heddle/scheduler/campaign.h>
-#include <heddle/tools/common.h>
-#include <heddle/tools/copied_process.h>
-#include <heddle/tools/explain.h>
-#include <heddle/tools/trial.h>
+#include <heddle/tools/cli/common.h>
+#include <heddle/tools/process/copied_process.h>
+#include <heddle/tools/trial/explain.h>
+#include <heddle/tools/trial/trial.h>
 #include <heddle/tools/verify/unbounded.h>
 #include <heddle/tools/verify/verification.h>
 

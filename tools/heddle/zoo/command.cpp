@@ -1,11 +1,11 @@
 #include <fnmatch.h>
 #include <heddle/scheduler/printable.h>
-#include <heddle/tools/commands.h>
-#include <heddle/tools/common.h>
-#include <heddle/tools/copied_process.h>
-#include <heddle/tools/interrupt.h>
-#include <heddle/tools/table.h>
-#include <heddle/tools/trial.h>
+#include <heddle/tools/cli/commands.h>
+#include <heddle/tools/cli/common.h>
+#include <heddle/tools/cli/table.h>
+#include <heddle/tools/process/copied_process.h>
+#include <heddle/tools/process/interrupt.h>
+#include <heddle/tools/trial/trial.h>
 #include <heddle/tools/zoo/keeper.h>
 #include <unistd.h>
 

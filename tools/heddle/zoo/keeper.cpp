@@ -1,5 +1,5 @@
-#include <heddle/tools/shrink_settings.h>
-#include <heddle/tools/trial.h>
+#include <heddle/tools/replay/shrink_settings.h>
+#include <heddle/tools/trial/trial.h>
 #include <heddle/tools/zoo/keeper.h>
 
 #include <algorithm>

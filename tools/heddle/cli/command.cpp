@@ -1,0 +1,102 @@
+#include <heddle/tools/cli/commands.h>
+#include <heddle/tools/cli/common.h>
+#include <heddle/tools/cli/table.h>
+#include <heddle/tools/main.h>
+#include <heddle/tools/process/copied_process.h>
+#include <heddle/tools/process/interrupt.h>
+#include <heddle/tools/trial/recorded_run.h>
+#include <heddle/tools/trial/trial.h>
+
+#include <exception>
+#include <iostream>
+#include <new>
+#include <nlohmann/json.hpp>
+
+namespace heddle {
+
+namespace tools {
+namespace {
+
+using json = nlohmann::ordered_json;
+
+/// Of a command whose copy has ended before it was done. The exit status.
+int tell_end(const invocation& asked, const sudden_end& how, const std::string& told) {
+  const bool replays = asked.command == "replay" || asked.command == "report" || asked.command == "shrink";
+  recorded_run recorded;
+  if (replays) recorded = find_recorded(asked.file_or_token, asked.program);
+  const bool again = replays && recorded.error.empty() && recorded.recorded.outcome == how.outcome &&
+                     (recorded.recorded.where == how.where || how.outcome == scheduler::verdict::stuck);
+  const std::string name = how.tested == nullptr ? "" : how.tested->name;
+  if (asked.json) {
+    const json shown = {{"scenario", name},
+                        {"verdict", to_string(how.outcome)},
+                        {"where", how.where},
+                        {"steps", how.steps},
+                        {"message", how.message},
+                        {"report", how.report},
+                        {"ok", again},
+                        {"token", told.empty() ? json(nullptr) : json(told)}};
+    std::cout << shown.dump(2, ' ', false, json::error_handler_t::replace) << '\n';
+  } else {
+    std::cout << (name.empty() ? asked.command : name) << ": " << painted(to_string(how.outcome), colour::bad);
+    if (!how.where.empty()) std::cout << " at " << how.where;
+    std::cout << ", which ended the process\n" << indented(how.message, 2) << indented(how.report, 2);
+    if (!told.empty()) std::cout << told << "\n  replay it: " << shell_word(asked.program) << " replay TOKEN\n";
+    if (asked.command == "report") std::cout << "  there is no page: the run ends the process that would write it\n";
+    if (asked.command == "shrink") std::cout << "  nothing was written: a run of the search ended the process\n";
+  }
+  if (replays && asked.command == "replay" && !again && recorded.error.empty())
+    return fail(wrong_input, "not the recorded run: it ended with " + std::string(to_string(how.outcome)) +
+                                 (how.where.empty() ? "" : " at " + how.where));
+  if (asked.command == "report" || asked.command == "shrink") return cannot_go_on;
+  return not_as_expected;
+}
+
+/// Runs the command in a copy of this process, which may end as it likes.
+int look_after(const invocation& asked, int (*command)(const invocation&)) {
+  if (care_of_runs().in_process || this_copy() != nullptr) return command(asked);
+  catch_interrupt();
+  const std::string status =
+      in_copy([&] { return std::to_string(finish_output(command(asked))); },
+              {.ended = [&](const sudden_end& how,
+                            const std::string& told) { return std::to_string(tell_end(asked, how, told)); },
+               .stopped = std::to_string(static_cast<int>(interrupted))});
+  return static_cast<int>(parse_number(status, 0, 255).value_or(cannot_go_on));
+}
+
+}  // namespace
+}  // namespace tools
+
+int tools::run_command(const invocation& asked) {
+  care_of_runs() = {.in_process = asked.in_process, .stuck_seconds = asked.stuck_seconds};
+  if (asked.command == "list") return list(asked);
+  if (asked.command == "fuzz") return fuzz(asked);
+  if (asked.command == "replay") return look_after(asked, replay);
+  if (asked.command == "shrink") return look_after(asked, shrink);
+  if (asked.command == "report") return look_after(asked, report);
+  if (asked.command == "import") return look_after(asked, import_dump);
+  if (asked.command == "zoo") return zoo(asked);
+  if (asked.command == "verify") return look_after(asked, verify);
+  if (asked.command == "litmus") return litmus(asked);
+  if (asked.command == "progress") return progress(asked);
+  if (asked.command == "completion") return completion(asked);
+  if (asked.command == "__complete") return complete(asked);
+  if (asked.command == "help") return help(asked);
+  std::cout << "heddle " << version() << '\n';
+  return as_expected;
+}
+
+int main(int argument_count, char** arguments) {
+  try {
+    const tools::invocation_or_error read = tools::parse_command_line(argument_count, arguments);
+    if (!read.error.empty()) return tools::fail(tools::wrong_input, read.error);
+    const int status = tools::finish_output(tools::run_command(read.value));
+    return status == tools::interrupted ? tools::interrupt_status() : status;
+  } catch (const std::bad_alloc&) {
+    return tools::fail(tools::cannot_go_on, "out of memory");
+  } catch (const std::exception& error) {
+    return tools::fail(tools::cannot_go_on, error.what());
+  }
+}
+
+}  // namespace heddle

@@ -1,0 +1,343 @@
+#include <heddle/scheduler/strategy.h>
+#include <heddle/tools/cli/command_line.h>
+#include <heddle/tools/cli/common.h>
+
+// After our own headers: CLI11's single-header tricks must not reach them.
+#include <CLI/CLI.hpp>
+#include <algorithm>
+#include <array>
+#include <memory>
+
+namespace heddle::tools {
+namespace {
+
+constexpr uint64_t schedules_default = 1'000;
+constexpr uint64_t litmus_schedules_default = 20'000;
+constexpr uint64_t zoo_schedules_default = 10'000;
+constexpr uint64_t zoo_twin_schedules_default = 50'000;
+constexpr uint64_t zoo_compare_schedules_default = 1'000;
+constexpr uint64_t jobs_max = 1024;
+constexpr uint64_t shrink_runs_default = 20'000;
+constexpr uint64_t verify_memory_mib_default = 8192;
+
+/// Numbers as they were typed: CLI11's own messages about them do not name the range.
+struct typed_numbers {
+  std::string schedules;
+  std::string time;
+  std::string seed;
+  std::string repeat;
+  std::string jobs;
+  std::string runs;
+  std::string shard;
+  std::string twin_schedules;
+  std::string states;
+  std::string memory;
+  std::string stuck;
+};
+
+/// Of the commands that run code under test.
+void add_care_options(CLI::App& command, invocation& into, typed_numbers& typed) {
+  CLI::Option* stuck = command.add_option("--stuck", typed.stuck);
+  command.add_flag("--in-process", into.in_process)->excludes(stuck);
+}
+
+void add_scenario_options(CLI::App& command, invocation& into, typed_numbers& typed) {
+  command.add_option("SCENARIO", into.scenarios);
+  into.jobs = 1;
+  CLI::Option* schedules = command.add_option("--schedules", typed.schedules);
+  CLI::Option* time = command.add_option("--time", typed.time)->excludes(schedules);
+  CLI::Option* seed = command.add_option("--seed", typed.seed);
+  CLI::Option* strategy = command.add_option("--strategy", into.strategy);
+  CLI::Option* set = command.add_option("--set", into.settings)->allow_extra_args(false);
+  CLI::Option* out = command.add_option("--out", into.out_folder);
+  // A campaign knows what it was asked for.
+  CLI::Option* resume = command.add_option("--resume", into.resume_folder);
+  for (CLI::Option* each : {command.get_option("SCENARIO"), schedules, time, seed, strategy, set, out})
+    resume->excludes(each);
+  command.add_option("--jobs", typed.jobs);
+  command.add_option("--shard", typed.shard);
+  command.add_option("--junit", into.junit_file);
+  command.add_flag("--json", into.json);
+}
+
+void add_zoo_options(CLI::App& command, invocation& into, typed_numbers& typed) {
+  command.add_option("ENTRY", into.scenarios);
+  command.add_option("--schedules", typed.schedules);
+  command.add_option("--twin", typed.twin_schedules);
+  command.add_option("--seed", typed.seed);
+  command.add_option("--strategy", into.strategy);
+  command.add_option("--set", into.settings)->allow_extra_args(false);
+  command.add_option("--jobs", typed.jobs);
+  CLI::Option* compare = command.add_flag("--compare", into.compare);
+  command.add_flag("--json", into.json)->excludes(compare);
+}
+
+void add_litmus_options(CLI::App& command, invocation& into, typed_numbers& typed) {
+  into.strategy = "random";
+  command.add_option("FILE", into.files);
+  command.add_option("--row", into.row_pattern);
+  CLI::Option* exact = command.add_flag("--exact", into.exact);
+  command.add_option("--time", typed.time)->needs(exact);
+  command.add_option("--schedules", typed.schedules)->excludes(exact);
+  command.add_option("--seed", typed.seed)->excludes(exact);
+  command.add_option("--jobs", typed.jobs);
+  command.add_option("--strategy", into.strategy)->excludes(exact);
+  command.add_option("--set", into.settings)->allow_extra_args(false);
+  command.add_flag("--all", into.all);
+  command.add_flag("--json", into.json);
+  command.add_flag("--quiet", into.quiet);
+}
+
+bool runs_code_under_test(const std::string& command) {
+  constexpr std::array all = {"fuzz", "replay", "shrink", "report", "import", "zoo", "verify"};
+  return std::find(all.begin(), all.end(), command) != all.end();
+}
+
+std::unique_ptr<CLI::App> parser_of(invocation& into, typed_numbers& typed) {
+  auto parser = std::make_unique<CLI::App>();
+  const std::string& name = into.command;
+  if (name == "list") parser->add_flag("--json", into.json);
+  if (name == "fuzz") add_scenario_options(*parser, into, typed);
+  if (runs_code_under_test(name)) add_care_options(*parser, into, typed);
+  if (name == "replay") {
+    parser->add_option("FILE|TOKEN", into.file_or_token)->required();
+    parser->add_flag("--trace", into.show_steps);
+    parser->add_option("--dot", into.dot_file);
+    CLI::Option* repeat = parser->add_option("--repeat", typed.repeat);
+    parser->add_flag("--try", into.try_it)->excludes(repeat);
+    parser->add_flag("--json", into.json);
+  }
+  if (name == "shrink") {
+    parser->add_option("FILE|TOKEN", into.file_or_token)->required();
+    parser->add_option("-o,--out", into.out_file);
+    parser->add_option("--runs", typed.runs);
+    parser->add_option("--time", typed.time);
+    parser->add_flag("--json", into.json);
+  }
+  if (name == "report") {
+    parser->add_option("FILE|TOKEN", into.file_or_token)->required();
+    parser->add_option("-o,--out", into.out_file);
+    parser->add_option("--perfetto", into.perfetto_file);
+  }
+  if (name == "import") {
+    parser->add_option("DUMP", into.file_or_token)->required();
+    CLI::Option* schedules = parser->add_option("--schedules", typed.schedules);
+    parser->add_option("--time", typed.time)->excludes(schedules);
+    parser->add_option("--seed", typed.seed);
+    parser->add_option("--set", into.settings)->allow_extra_args(false);
+    parser->add_option("-o,--out", into.out_file);
+  }
+  if (name == "zoo") add_zoo_options(*parser, into, typed);
+  if (name == "litmus") add_litmus_options(*parser, into, typed);
+  if (name == "progress") {
+    parser->add_option("SHAPE|PROGRAM", into.programs);
+    parser->add_flag("--json", into.json);
+    CLI::Option* simulate = parser->add_flag("--simulate", into.simulate);
+    into.strategy = "rhythm";
+    parser->add_option("--schedules", typed.schedules)->needs(simulate);
+    parser->add_option("--seed", typed.seed)->needs(simulate);
+    parser->add_option("--strategy", into.strategy)->needs(simulate);
+    parser->add_flag("--details", into.details)->needs(simulate);
+  }
+  if (name == "verify") {
+    parser->add_option("SCENARIO", into.scenarios);
+    CLI::Option* all = parser->add_flag("--all", into.all);
+    parser->add_option("--set", into.settings)->allow_extra_args(false);
+    parser->add_option("--time", typed.time);
+    parser->add_option("--states", typed.states);
+    parser->add_option("--memory", typed.memory);
+    parser->add_flag("--stateless", into.stateless)->excludes(parser->add_flag("--unreduced", into.unreduced));
+    parser->add_option("-o,--out", into.out_file)->excludes(all);
+    parser->add_flag("--json", into.json);
+  }
+  if (name == "completion") parser->add_option("SHELL", into.topic)->required();
+  if (name == "help") {
+    CLI::Option* topic = parser->add_option("COMMAND", into.topic);
+    parser->add_flag("--man", into.man_page)->excludes(topic);
+  }
+  return parser;
+}
+
+/// "--out", "-h" and so on: what a mistyped option may have meant.
+std::vector<std::string> options_of(const CLI::App& parser) {
+  std::vector<std::string> names;
+  for (const CLI::Option* option : parser.get_options())
+    for (const std::string& name : option->get_lnames()) names.push_back("--" + name);
+  return names;
+}
+
+/// What to type instead of one word too many.
+std::string unexpected(const std::string& program, const std::string& command, const std::string& word) {
+  const std::string typed = word.substr(0, 64);
+  const std::string line = command + ": unexpected argument \"" + typed + "\"";
+  if (command == "list")
+    return line + "; it lists all scenarios and takes no names: " + shell_word(program) + " list | grep -A3 " +
+           shell_word(typed);
+  if (command == "replay" || command == "shrink" || command == "report")
+    return line + "; it takes one trace at a time: " + shell_word(program) + " " + command + " " + shell_word(typed);
+  return line + "; " + shell_word(program) + " help " + command + " says what it takes";
+}
+
+/// CLI11's message in one line of ours.
+std::string shortened_error(const CLI::App& parser, const std::string& program, const std::string& command,
+                            const CLI::ParseError& error) {
+  const std::vector<std::string> left = parser.remaining();
+  if (dynamic_cast<const CLI::ExtrasError*>(&error) != nullptr && !left.empty()) {
+    const auto option =
+        std::find_if(left.begin(), left.end(), [](const std::string& word) { return word.starts_with('-'); });
+    if (option == left.end()) return unexpected(program, command, left.front());
+    return command + ": " + unknown("option", option->substr(0, option->find('=')), options_of(parser));
+  }
+  const std::string message = error.what();
+  return command + ": " + message.substr(0, message.find('\n'));
+}
+
+/// Reads one typed number into `value`; false, with a line in `error`, when it is none in the range.
+bool read_number(const std::string& option, const std::string& typed, uint64_t minimum, uint64_t maximum,
+                 uint64_t& value, std::string& error) {
+  if (typed.empty()) return true;
+  const auto number = parse_number(typed, minimum, maximum);
+  if (!number) {
+    error = option + " cannot be \"" + typed.substr(0, 64) + "\"; it must be a whole number from " +
+            std::to_string(minimum) + " to " + std::to_string(maximum);
+    return false;
+  }
+  value = *number;
+  return true;
+}
+
+std::string read_numbers(const typed_numbers& typed, invocation& into) {
+  std::string error;
+  if (!typed.time.empty()) {
+    const auto seconds = parse_seconds(typed.time);
+    if (!seconds)
+      return "--time cannot be \"" + typed.time.substr(0, 64) + "\"; it must be a time such as 30, 45s, 5m or 2h";
+    into.seconds_max = *seconds;
+  }
+  if (!typed.stuck.empty() && typed.stuck != "0") {
+    const auto seconds = parse_seconds(typed.stuck);
+    if (!seconds)
+      return "--stuck cannot be \"" + typed.stuck.substr(0, 64) + "\"; it must be a time such as 10, 0.5s or 1m, or 0";
+    into.stuck_seconds = *seconds;
+  } else if (!typed.stuck.empty()) {
+    into.stuck_seconds = 0;
+  }
+  uint64_t schedules = schedules_default;
+  if (into.command == "litmus") schedules = litmus_schedules_default;
+  if (into.command == "zoo") schedules = into.compare ? zoo_compare_schedules_default : zoo_schedules_default;
+  into.twin_schedules = zoo_twin_schedules_default;
+  if (!read_number("--twin", typed.twin_schedules, 1, uint64_t{1} << 62, into.twin_schedules, error)) return error;
+  into.schedules = typed.time.empty() ? schedules : 0;
+  if (!read_number("--schedules", typed.schedules, 1, uint64_t{1} << 62, into.schedules, error)) return error;
+  if (!read_number("--seed", typed.seed, 0, ~uint64_t{0}, into.seed, error)) return error;
+  if (!read_number("--repeat", typed.repeat, 1, 1'000'000'000, into.repeat, error)) return error;
+  if (!read_number("--states", typed.states, 1, uint64_t{1} << 32, into.states_max, error)) return error;
+  into.memory_mib = verify_memory_mib_default;
+  if (!read_number("--memory", typed.memory, 1, uint64_t{1} << 32, into.memory_mib, error)) return error;
+  into.runs = shrink_runs_default;
+  if (!read_number("--runs", typed.runs, 1, uint64_t{1} << 62, into.runs, error)) return error;
+  uint64_t jobs = into.jobs;
+  if (!read_number("--jobs", typed.jobs, into.command == "litmus" ? 1 : 0, jobs_max, jobs, error)) return error;
+  into.jobs = static_cast<uint32_t>(jobs);
+  if (!typed.shard.empty()) {
+    const auto part = shard::parse(typed.shard);
+    if (!part)
+      return "--shard cannot be \"" + typed.shard.substr(0, 64) +
+             "\"; it must be two whole numbers such as 1/4, the first part of four";
+    into.part = *part;
+  }
+  return error;
+}
+
+/// One line when an option was given nothing: to take that for an option that was not given would hide a mistake in a script.
+std::string given_nothing(const CLI::App& parser, const std::string& command) {
+  for (const CLI::Option* option : parser.get_options())
+    for (const std::string& value : option->results())
+      if (value.empty() && option->get_type_size() != 0)
+        return command + ": " + option->get_name() + " cannot be empty";
+  return {};
+}
+
+/// One line when the seeds that were asked for go beyond the last one there is.
+std::string seeds_wrap(const invocation& asked) {
+  constexpr uint64_t trials_of_comparison = 20;
+  __extension__ using wide = unsigned __int128;
+  wide seeds = std::max(asked.schedules, asked.command == "zoo" ? asked.twin_schedules : 1);
+  if (asked.compare) seeds *= trials_of_comparison;
+  if (asked.schedules == 0) seeds = wide{uint64_t{1} << 40} * asked.part.parts;
+  if (asked.seed + seeds - 1 <= ~uint64_t{0}) return {};
+  return "--seed cannot be " + std::to_string(asked.seed) + " for so many schedules: the last seed is " +
+         std::to_string(~uint64_t{0});
+}
+
+bool is_help_flag(std::string_view word) { return word == "--help" || word == "-h"; }
+
+}  // namespace
+
+const std::vector<std::string>& command_names() {
+  static const std::vector<std::string> names = {"list",   "fuzz",   "replay", "shrink",   "report",     "zoo",
+                                                 "verify", "import", "litmus", "progress", "completion", "help"};
+  return names;
+}
+
+std::vector<std::string> option_names(const std::string& command) {
+  invocation into;
+  into.command = command;
+  typed_numbers typed;
+  const auto parser = parser_of(into, typed);
+  parser->set_help_flag();
+  std::vector<std::string> names = options_of(*parser);
+  for (const CLI::Option* option : parser->get_options())
+    for (const std::string& name : option->get_snames()) names.push_back("-" + name);
+  std::sort(names.begin(), names.end());
+  return names;
+}
+
+invocation_or_error parse_command_line(int argument_count, const char* const* arguments) {
+  invocation_or_error read;
+  invocation& into = read.value;
+  into.program = argument_count > 0 ? arguments[0] : "heddle";
+  std::vector<std::string> words(arguments + std::min(1, argument_count), arguments + argument_count);
+  if (words.empty()) {
+    read.error = "no command; " + shell_word(into.program) + " help lists them";
+    return read;
+  }
+
+  into.command = words.front();
+  if (into.command == "__complete") {  // asked by the scripts of `completion`; the words are anything
+    into.typed.assign(words.begin() + 1, words.end());
+    return read;
+  }
+  if (into.command == "--version" || is_help_flag(into.command)) {
+    into.command = into.command == "--version" ? "version" : "help";
+    if (words.size() > 1) read.error = "unexpected argument \"" + words[1].substr(0, 64) + "\" after " + words[0];
+    return read;
+  }
+  const std::vector<std::string>& known = command_names();
+  if (std::find(known.begin(), known.end(), into.command) == known.end()) {
+    read.error = unknown(into.command.starts_with('-') ? "option" : "command", into.command, known);
+    if (!read.error.ends_with('?')) read.error += "; " + shell_word(into.program) + " help lists the commands";
+    return read;
+  }
+  if (std::any_of(words.begin() + 1, words.end(), is_help_flag)) {
+    into.topic = into.command == "help" ? "" : into.command;
+    into.command = "help";
+    return read;
+  }
+
+  typed_numbers typed;
+  const auto parser = parser_of(into, typed);
+  parser->set_help_flag();
+  try {
+    parser->parse(std::vector<std::string>(words.rbegin(), words.rend() - 1));  // CLI11 takes them last first
+  } catch (const CLI::ParseError& error) {
+    read.error = shortened_error(*parser, into.program, into.command, error);
+    return read;
+  }
+  read.error = given_nothing(*parser, into.command);
+  if (read.error.empty()) read.error = read_numbers(typed, into);
+  if (read.error.empty() && !typed.seed.empty()) read.error = seeds_wrap(into);
+  return read;
+}
+
+}  // namespace heddle::tools

@@ -1,0 +1,79 @@
+// The arguments of the command, read and checked.
+#pragma once
+
+#include <heddle/tools/fuzz/campaign/seeds.h>
+
+#include <cstdint>
+#include <string>
+#include <vector>
+
+namespace heddle::tools {
+
+/// One call of the command. Each subcommand uses its own fields.
+struct invocation {
+  std::string program;  ///< as it was typed
+  std::string
+      command;  ///< list, fuzz, replay, shrink, report, verify, import, litmus, progress, completion, help, version or __complete
+  bool json = false;
+  bool in_process = false;    ///< where schedules run: in this process, instead of copies of it
+  double stuck_seconds = 10;  ///< after so long without a scheduling point a run ends as `stuck`; 0: never
+
+  std::vector<std::string> scenarios;  ///< fuzz, zoo: names and patterns; all when empty
+  uint64_t schedules = 0;              ///< per scenario or test; fuzz, import, 0: as many as the time allows
+  double seconds_max = 0;              ///< fuzz: for all scenarios together; shrink; 0: no limit
+  uint64_t seed = 1;
+  std::string strategy = "mix";
+  std::vector<std::string> settings;  ///< fuzz, import, litmus: "key=value"
+  std::string out_folder;             ///< fuzz: where findings are written; empty: nowhere
+  std::string resume_folder;          ///< fuzz: the campaign to go on with; empty: a new one
+  shard part;                         ///< fuzz: which part of the seeds
+  std::string junit_file;             ///< fuzz: where results are written for other programs; empty: nowhere
+  std::string
+      out_file;  ///< import, shrink, report: where trace or page is written; empty: a name made of the scenario's or the file's
+  uint64_t runs = 0;  ///< shrink: at most so many
+
+  std::string perfetto_file;  ///< report: where the run is written for Perfetto; empty: nowhere
+
+  std::string file_or_token;  ///< replay, shrink, report; import: the dump
+  bool show_steps = false;
+  bool try_it = false;   ///< replay: as far as it fits
+  std::string dot_file;  ///< replay: where the wait graph is written; empty: nowhere
+  uint64_t repeat = 1;
+
+  std::vector<std::string> files;  ///< litmus: tables; those that ship when empty
+  std::string row_pattern;         ///< litmus: a regular expression; empty: all tests
+  uint64_t twin_schedules = 0;     ///< zoo: for each twin
+  bool compare = false;            ///< zoo: how long each strategy needs
+  uint32_t jobs = 0;               ///< fuzz, zoo, litmus: OS threads; 0: as many as there are cores
+  bool all = false;                ///< litmus: every schedule, also when the outcome has been seen; verify: all claims
+  bool exact = false;              ///< litmus: all runs there are
+  bool quiet = false;              ///< litmus: no line for a test that went as expected
+
+  std::vector<std::string> programs;  ///< progress: names of shapes, and programs; with `simulate` also tables
+  bool simulate = false;              ///< progress: play them instead of judging them alone
+  bool details = false;               ///< progress --simulate: a line for each program and model
+
+  uint64_t states_max = 0;  ///< verify: no more states than these; 0: as many as there are
+  uint64_t memory_mib = 0;  ///< verify: that the search may keep
+  bool unreduced = false;   ///< verify: without reductions
+  bool stateless = false;   ///< verify: states are not compared
+
+  std::string topic;               ///< help: a command, or empty; completion: a shell
+  bool man_page = false;           ///< help: all of it as a manual page
+  std::vector<std::string> typed;  ///< __complete: the words of the command line so far
+};
+
+/// The invocation, or one line that says what is wrong with the arguments.
+struct invocation_or_error {
+  invocation value;
+  std::string error;
+};
+invocation_or_error parse_command_line(int argument_count, const char* const* arguments);
+
+/// The options that a subcommand takes, "--out" and "-o", sorted.
+std::vector<std::string> option_names(const std::string& command);
+
+/// The subcommands, in the order in which help lists them.
+const std::vector<std::string>& command_names();
+
+}  // namespace heddle::tools

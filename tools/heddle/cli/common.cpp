@@ -1,0 +1,156 @@
+#include <fcntl.h>
+#include <fnmatch.h>
+#include <heddle/scheduler/printable.h>
+#include <heddle/tools/cli/common.h>
+#include <unistd.h>
+
+#include <algorithm>
+#include <cerrno>
+#include <charconv>
+#include <cstdio>
+#include <cstring>
+#include <filesystem>
+#include <fstream>
+#include <iostream>
+#include <iterator>
+#include <stdexcept>
+#include <system_error>
+
+namespace heddle::tools {
+namespace {
+
+constexpr size_t line_length_max = 2'000;
+
+bool is_pattern(const std::string& text) { return text.find_first_of("*?[") != std::string::npos; }
+
+}  // namespace
+
+std::string one_line(std::string_view text) {
+  std::string line;
+  for (const char letter : text.substr(0, line_length_max))
+    line += static_cast<unsigned char>(letter) < ' ' || letter == 127 ? ' ' : letter;
+  if (text.size() > line_length_max) line += "...";
+  return line;
+}
+
+int fail(exit_status status, std::string_view line) {
+  std::cout.flush();
+  std::fprintf(stderr, "heddle: %s\n", one_line(line).c_str());
+  return status;
+}
+
+int finish_output(int status) {
+  std::cout.flush();
+  if (std::cout.good()) return status;
+  return fail(cannot_go_on, "the output could not be written; is the disk full?");
+}
+
+std::string shell_word(std::string_view text) {
+  constexpr std::string_view plain = "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789._-/=:+,@%";
+  if (!text.empty() && text.find_first_not_of(plain) == std::string_view::npos) return std::string(text);
+  // What a terminal would take for a command is written in letters, in the form that shells understand.
+  if (scheduler::printable(text) != text) {
+    std::string quoted;
+    for (const char letter : text) {
+      if (letter == '\'' || letter == '\\') quoted += '\\';
+      quoted += letter;
+    }
+    return "$'" + scheduler::printable(quoted) + "'";
+  }
+  std::string word = "'";
+  for (const char letter : text) word += letter == '\'' ? std::string("'\\''") : std::string(1, letter);
+  return word + "'";
+}
+
+std::string unknown(std::string_view what, std::string_view text, const std::vector<std::string>& known) {
+  const std::string near = nearest(text, known);
+  std::string line = "unknown " + std::string(what) + " \"" + std::string(text.substr(0, 64)) + "\"";
+  if (!near.empty()) line += "; did you mean \"" + near + "\"?";
+  return line;
+}
+
+selection select_scenarios(const std::vector<std::string>& patterns) {
+  const std::vector<scenario>& all = scenarios();
+  if (all.empty()) return {.chosen = {}, .error = "no scenario is linked into this program"};
+  std::vector<bool> taken(all.size(), patterns.empty());
+  for (const std::string& pattern : patterns) {
+    bool found = false;
+    // A name may have what means something in a pattern.
+    const bool is_name =
+        std::any_of(all.begin(), all.end(), [&](const scenario& each) { return each.name == pattern; });
+    for (size_t index = 0; index < all.size(); ++index) {
+      const bool meant = is_pattern(pattern) && !is_name ? fnmatch(pattern.c_str(), all[index].name.c_str(), 0) == 0
+                                                         : all[index].name == pattern;
+      if (!meant) continue;
+      taken[index] = true;
+      found = true;
+    }
+    if (found) continue;
+    std::vector<std::string> known;
+    for (const scenario& each : all) known.push_back(each.name);
+    if (is_pattern(pattern)) return {.chosen = {}, .error = "no scenario matches \"" + pattern + "\"; see heddle list"};
+    const std::string line = unknown("scenario", pattern, known);
+    return {.chosen = {}, .error = line.ends_with('?') ? line : line + "; see heddle list"};
+  }
+  selection made;
+  for (size_t index = 0; index < all.size(); ++index)
+    if (taken[index]) made.chosen.push_back(&all[index]);
+  return made;
+}
+
+parameters settings_of(const scenario& tested, const std::vector<parameter>& machine) {
+  std::vector<parameter> definitions = machine;
+  definitions.insert(definitions.end(), tested.parameters.begin(), tested.parameters.end());
+  return parameters(std::move(definitions));
+}
+
+settings_or_error settings_of(const scenario& tested, const std::vector<parameter>& machine,
+                              const std::vector<std::string>& assignments) {
+  parameters set = settings_of(tested, machine);
+  for (const std::string& assignment : assignments)
+    if (const auto wrong = set.set(assignment))
+      return {.value = {}, .error = "scenario " + tested.name + ": " + *wrong};
+  return {.value = std::move(set), .error = {}};
+}
+
+std::optional<uint64_t> parse_number(std::string_view text, uint64_t minimum, uint64_t maximum) {
+  uint64_t number = 0;
+  const auto [end, failed] = std::from_chars(text.data(), text.data() + text.size(), number);
+  const bool whole = failed == std::errc() && end == text.data() + text.size();
+  return whole && number >= minimum && number <= maximum ? std::optional(number) : std::nullopt;
+}
+
+std::string read_file(const std::string& name) {
+  std::ifstream file(name, std::ios::binary);
+  std::string text{std::istreambuf_iterator<char>(file), {}};
+  if (!file.is_open() || file.bad()) throw std::invalid_argument("cannot read the file \"" + name + "\"");
+  return text;
+}
+
+std::optional<std::string> cannot_write(const std::string& name) {
+  const auto wrong = [&](const char* reason) { return "cannot write \"" + name + "\": " + reason; };
+  std::error_code ignored;
+  if (std::filesystem::is_directory(name, ignored)) return wrong(std::strerror(EISDIR));
+  // What is there already is written over as a whole, under another name first.
+  const std::string tried = name + ".part" + std::to_string(::getpid());
+  const int file = ::open(tried.c_str(), O_WRONLY | O_CREAT | O_CLOEXEC, 0666);
+  if (file < 0) return wrong(std::strerror(errno));
+  ::close(file);
+  std::filesystem::remove(tried, ignored);
+  return std::nullopt;
+}
+
+std::optional<double> parse_seconds(std::string_view text) {
+  double unit_seconds = 1;
+  if (text.ends_with('s') || text.ends_with('m') || text.ends_with('h')) {
+    unit_seconds = text.back() == 's' ? 1 : text.back() == 'm' ? 60 : 3'600;
+    text.remove_suffix(1);
+  }
+  double number = 0;
+  const auto [end, failed] = std::from_chars(text.data(), text.data() + text.size(), number, std::chars_format::fixed);
+  const bool whole = failed == std::errc() && end == text.data() + text.size();
+  const double seconds = number * unit_seconds;
+  return whole && seconds > 0 && seconds < 1e9 ? std::optional(seconds) : std::nullopt;
+}
+
+}  // namespace heddle::tools

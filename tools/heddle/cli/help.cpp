@@ -1,0 +1,390 @@
+#include <heddle/scheduler/strategy.h>
+#include <heddle/tools/cli/commands.h>
+#include <heddle/tools/cli/common.h>
+#include <heddle/tools/cli/help_page.h>
+#include <heddle/tools/cli/man_page.h>
+#include <heddle/tools/cli/table.h>
+#include <heddle/tools/trial/trial.h>
+
+#include <iostream>
+#include <string>
+
+namespace heddle::tools {
+namespace {
+
+constexpr std::string_view overview = R"(heddle finds schedules under which GPU and host hang or break a protocol.
+
+  heddle list                    scenarios, with their parameters and expected
+                                 verdicts
+  heddle fuzz [SCENARIO...]      run scenarios under many schedules
+  heddle replay FILE|TOKEN       run one recorded schedule again
+  heddle shrink FILE|TOKEN       make a failing schedule as small as can be
+  heddle report FILE|TOKEN       one recorded schedule as a page for a browser
+  heddle verify SCENARIO...      go through all schedules of a small
+                                 configuration
+  heddle zoo [ENTRY...]          find, replay and shrink every planted bug
+  heddle import DUMP.json        look for a hang of a real machine in the model
+  heddle litmus [FILE...]        run litmus tests of the memory model; judge
+                                 tables of progress
+  heddle progress [PROGRAM...]   which progress models a program needs, judged
+                                 exactly; without one, a table for remote calls
+  heddle completion SHELL        what a shell reads to complete commands and
+                                 options
+  heddle help [COMMAND]          more about a command
+  heddle --version
+
+Exit status
+  0    every scenario gave its expected verdict
+  1    one did not, or replay reproduced a violation
+  2    the input was wrong; one line on stderr says what and how to mend it
+  3    heddle could not go on (disk full, out of memory); what was found is kept
+  130  stopped by Ctrl-C or SIGXCPU; what was found is printed
+  143  the same by SIGTERM
+
+Environment
+  NO_COLOR         when not empty: no colours, which are for terminals only
+  HEDDLE_FINDINGS  where programs with HEDDLE_TEST write what they find
+  HEDDLE_STUCK, HEDDLE_IN_PROCESS
+                   for such programs: as --stuck and --in-process
+)";
+
+constexpr std::string_view list_help = R"(heddle list [--json]
+
+Lists the scenarios of this program: name, expected verdict, one line, and the
+parameters with their defaults. The settings of the machine, which every
+scenario has, come last.
+
+  --json    keys, types, ranges, defaults and units, for programs
+)";
+
+constexpr std::string_view fuzz_help = R"(heddle fuzz [SCENARIO...] [OPTIONS]
+heddle fuzz --resume DIR [--jobs J] [--shard I/N] [--stuck T] [--json]
+                  [--junit FILE]
+
+Runs each scenario under many schedules and shows what was found. A SCENARIO is
+a name or a shell pattern ("port.*"); without any, all are run.
+
+  --schedules N     schedules per scenario (default 1000)
+  --time T          instead of a number: 30, 45s, 5m, 2h for all together
+  --seed S          schedule i of a scenario has seed S+i (default 1);
+                    --seed K --schedules 1 repeats the schedule of seed K
+  --strategy X      who decides (default mix), see below
+  --set KEY=VALUE   a setting; may be repeated. Every chosen scenario must know
+                    the key; heddle list shows them. One that would have no
+                    effect beside the others, as link.wc=on without
+                    fidelity=link, is refused
+  --jobs J          so many processes at a time (default 1); 0: one for each
+                    core. What is found does not depend on J, unless code under
+                    test keeps something in statics: that needs 1
+  --shard I/N       only part I of N parts of the seeds, for as many processes
+                    or machines. With --time the parts begin 2^40 seeds apart
+  --out DIR         write each finding's trace to
+                    DIR/SCENARIO-VERDICT-SEED.heddle.json before going on, and
+                    what has been run to DIR/campaign.jsonl. There an earlier
+                    campaign is set aside, never overwritten
+  --resume DIR      go on with the campaign of DIR, which was ended at any
+                    moment, with what it was asked for; a shard names itself by
+                    --shard
+  --stuck T         a schedule is "stuck" after so long without a scheduling
+                    point (default 10 s); 0: never
+  --in-process      run in this process, for debuggers: what ends it is the end
+  --json            results for programs
+  --junit FILE      results for services that build and test, a case a scenario
+
+Schedules run in copies of this process. One that would end it (a signal, abort,
+_exit, a damaged C++ heap, an overflowing stack) is a finding, "crash", and the
+campaign goes on behind it. After three schedules that stood still until --stuck
+ended them no more of that scenario are run.
+
+Findings are grouped by verdict, place and message; the first of each is run
+again to explain it. The verdict of a scenario is the expected one if nothing
+else was found, otherwise the first that was not expected. A planted bug that is
+not found is as wrong as a violation where there should be none. "budget" means
+that the step budget ran out without proof: no bug, and not ok either. Ctrl-C
+and SIGTERM end the schedules that are under way, within a second, and print
+what there is; a second one ends at once.
+
+Strategies
+)";
+
+constexpr std::string_view replay_help =
+    R"(heddle replay FILE|TOKEN [--try] [--trace] [--dot FILE] [--repeat N] [--json]
+
+Runs one recorded schedule again, by the recorded answers. A trace of another
+build is taken where every choice agrees and it ends in the same way; where not,
+--try follows it as far as it fits.
+
+  --try         go on where a choice is not the recorded one, and say at which
+                step that was, and whether the same was found in the end
+  --trace       print each step; repeated steps are folded
+  --dot FILE    write who waits for whom as a graph, for Graphviz (dot -Tsvg);
+                cycles are red
+  --repeat N    run it N times and compare the digests
+  --stuck T     a run ends as "stuck" after so long without a scheduling point
+                (default 10 s); 0: never
+  --in-process  run in this process, for debuggers, and not in a copy of it
+  --json        for programs; "ok" says whether the recorded run was reproduced
+
+Exit status: 1 when the recorded violation was reproduced, 0 when the recorded
+run had verdict ok and was reproduced, 2 when the run was not the recorded one:
+the line on stderr says at which choice it left the recording and why. With
+--try the same, of the finding.
+)";
+
+constexpr std::string_view shrink_help = R"(heddle shrink FILE|TOKEN [-o FILE] [--runs N] [--time T] [--json]
+
+Looks for a smaller run that fails in the same way: with the same verdict at the
+same place, and, where it hangs, with the same actors waiting. First the numbers
+among the scenario's own parameters are reduced, such as waves, lanes and calls;
+the settings of the machine stay as they are. Then parts of the schedule are
+left out and moved: fewer steps, fewer context switches, fewer stale reads and
+late arrivals. The result has never more steps or more context switches than the
+trace, and is a trace like others: heddle replay repeats it.
+
+  -o, --out FILE    where it is written (default: NAME-shrunk.heddle.json beside
+                    NAME.heddle.json; of a token, here as
+                    SCENARIO-VERDICT-shrunk.heddle.json)
+  --runs N          at most so many runs (default 20000); one of more than 5000
+                    steps counts as several. The same trace and the same N give
+                    the same file
+  --time T          no longer than this: 30, 45s, 5m, 2h; what comes out then
+                    depends on the speed of the machine
+  --stuck T         a run ends as "stuck" after so long without a scheduling
+                    point (default 10 s); 0: never
+  --in-process      run in this process, for debuggers, and not in copies of it
+  --json            for programs
+
+Ctrl-C ends the search; the smallest run so far is written.
+
+Exit status: 0 when the trace was written, also where nothing smaller was found;
+2 when the input was wrong or the run was not the recorded one, 3 when it could
+not be written, 130 when stopped by Ctrl-C, 143 by SIGTERM.
+)";
+
+constexpr std::string_view report_help = R"(heddle report FILE|TOKEN [-o FILE.html] [--perfetto FILE.json]
+
+Runs one recorded schedule again and writes it as one page of HTML, which needs
+nothing else: what happened, in words; who waits for whom; every step, wave by
+wave, with what it waited for, which store it read and the line of source; the
+states of ports, slots and shared words; the settings. Of a run of more than
+200,000 steps it shows the last ones.
+
+  -o, --out FILE    where the page is written; by default NAME.html beside
+                    NAME.heddle.json, for a token SCENARIO-VERDICT.html here
+  --perfetto FILE   also writes the run as a trace in JSON for
+                    https://ui.perfetto.dev
+  --stuck T         a run ends as "stuck" after so long without a scheduling
+                    point (default 10 s); 0: never
+  --in-process      run in this process, for debuggers, and not in copies of it
+)";
+
+constexpr std::string_view zoo_help = R"(heddle zoo [ENTRY...] [OPTIONS]
+
+Puts the planted bugs to the test: each scenario NAME that has a twin, the
+scenario NAME.fixed, which is the same program without the bug. The bug must be
+found with the verdict that its scenario expects, be played again from its token
+to the same digest, and be shrunk; in the twin nothing may be found. An ENTRY is
+a name or a shell pattern; without any, all are taken.
+
+  --schedules N     in which the bug must be found (default 10000)
+  --twin N          in which its twin must be silent (default 50000)
+  --seed S          the first seed (default 1)
+  --strategy X      who decides (default mix)
+  --set KEY=VALUE   a setting of all; may be repeated
+  --jobs J          so many processes (default: one for each core)
+  --compare         instead: a Markdown table of how many schedules each
+                    strategy needs, the median of 20 ranges of seeds; "-" is
+                    more than --schedules, which is 1000 then
+  --stuck T         a run ends as "stuck" after so long without a scheduling
+                    point (default 10 s); 0: never
+  --in-process      run in this process, for debuggers, and not in copies of it
+  --json            for programs
+
+Exit status: 0 when every entry is as expected, 1 when one is not.
+)";
+
+constexpr std::string_view import_help = R"(heddle import DUMP.json [--schedules N | --time T] [-o FILE] [OPTIONS]
+
+Runs the scenario of a dump, which a watchdog wrote when it hung on a real
+machine, on the simulated one, and leads it along the recorded order of events.
+When it hangs there too, the trace is an ordinary one: heddle replay repeats it.
+
+  --schedules N     at most so many schedules (default 1000)
+  --time T          instead of a number: 30, 45s, 5m, 2h
+  --seed S          the first seed (default 1). Its schedule keeps to the
+                    recorded order strictly, each later one a little less
+  --set KEY=VALUE   a setting beside those of the dump, such as progress=hsa;
+                    may be repeated
+  -o, --out FILE    where the trace is written (default: here, as
+                    SCENARIO-VERDICT-import.heddle.json)
+  --stuck T         a run ends as "stuck" after so long without a scheduling
+                    point (default 10 s); 0: never
+  --in-process      run in this process, for debuggers, and not in copies of it
+
+Exit status: 0 when the model hangs too and the trace was written, 1 when it
+does not in that many schedules, 2 when the dump or another input was wrong.
+)";
+
+constexpr std::string_view verify_help = R"(heddle verify SCENARIO... [--set KEY=VALUE]... [OPTIONS]
+heddle verify --all [SCENARIO...] [OPTIONS]
+
+Goes through every run of a scenario: every schedule, every value that a load
+may see, every fault that is switched on. It ends with one of
+
+  proved        no run ends badly, for ever waits or goes round in vain, in the
+                progress model and with the settings that were given
+  a violation   with the trace of a run, as heddle fuzz gives it
+  incomplete    a bound was hit or something cannot be gone through; says which
+
+Small configurations end in seconds: start with waves=1, and raise one number at
+a time. docs/verify.md says what is explored, and what a proof rests on.
+
+With --all, what the scenarios claim: each small configuration that one names
+(scenario::proofs) under every progress model; proved where it must end, a hang
+found where the model is too weak.
+
+  --set KEY=VALUE   a setting; may be repeated
+  --all             what the scenarios claim, see above
+  --time T          no longer than 30, 45s, 5m, 2h for one search
+  --states N        no more states than these
+  --memory M        MiB that the search may keep (default 8192)
+  --stateless       a state that was met before is gone through again: for
+                    comparison
+  --unreduced       without any reduction: for comparison, and very small
+                    programs
+  -o, --out FILE    where the trace of a violation is written
+  --stuck T         a run ends as "stuck" after so long without a scheduling
+                    point (default 10 s); 0: never
+  --in-process      run in this process, for debuggers, and not in copies of it
+  --json            for programs
+)";
+
+constexpr std::string_view litmus_help = R"(heddle litmus [FILE.csv...] [OPTIONS]
+
+Runs litmus tests on the simulated machine: small programs, each with an outcome
+that its memory model allows or forbids. Without a FILE, the tables that ship
+are run: ptx.csv and rpc.csv (fidelity scoped), pcie.csv (fidelity link, each
+configuration of the link).
+
+A table with verdicts of progress models (columns WEAK_FAIR, HSA, OBE_STRONG,
+...) is not run: each program is judged exactly, on the graph of all its states,
+and compared with the table. heddle help progress has the grammar of programs.
+
+  --row REGEX       only tests whose name, such as "ptx/MP+rlx.gpu+cta" or
+                    "pcie/SB.fences [pool+drain]", has a match
+  --schedules N     schedules per test (default 20000); where an outcome must be
+                    seen, ten times as many before it counts as missed
+  --exact           all runs there are in place of a sample: a forbidden outcome
+                    that is not seen cannot be; see heddle help verify
+  --time T          with --exact: no longer than that for one test (30, 45s, 5m,
+                    2h)
+  --all             all of them, also when an allowed outcome has been seen
+  --seed S          schedule i of a test has seed S+i (default 1)
+  --jobs J          OS threads (default: one per core)
+  --strategy X      who decides (default random); see heddle help fuzz
+  --set KEY=VALUE   a setting of the machine for all tests; wins over theirs,
+                    and must have an effect on each
+  --json            results for programs
+  --quiet           no line for a test that went as expected
+
+One line per test: what came of it, what was expected, in how many schedules the
+outcome was seen. UNSOUND: a forbidden outcome was seen. MISSED: an outcome that
+must be seen was not, or a protocol's bug was caught neither by its outcome nor
+as a race. Allowed outcomes that need load buffering or a host weaker than x86
+are not modelled, and need not be seen; neither need those that only a store's
+place in its location's order shows ("coherence"). WRONG: a program of a table
+of progress has another verdict here; the line below it gives the reason.
+
+Exit status: 0 when the machine is sound and complete and the verdicts on
+progress are those of the tables, 1 when not.
+)";
+
+constexpr std::string_view progress_help = R"(heddle progress [SHAPE|PROGRAM...] [--json]
+heddle progress --simulate [SHAPE|PROGRAM|FILE.csv...] [OPTIONS]
+
+Says under which progress models a program must end, whatever the scheduler
+does. The verdicts are exact: they come from the graph of all states. Without an
+argument, a table of what waves do around a remote call; with the name of one of
+its shapes, or a program of your own, also the reason where it may hang.
+
+With --simulate they are also played on the simulated machine, each under each
+model: a hang must be found where a program may hang (F, weak), and none where
+it must end. FILE.csv is a table of programs with their verdicts; heddle litmus
+judges it.
+
+  --json            for programs
+  --simulate        play
+  --schedules N     schedules for each program and model (default 1000)
+  --seed S          schedule i has seed S+i (default 1)
+  --strategy X      who decides (default rhythm); see heddle help fuzz
+  --details         a line for each program and model
+
+  PROGRAM  threads, separated by blanks: T0{...} T1{...} are waves of the
+           device, H0{...} host threads, S0{...} servers: host threads that need
+           not end
+  {...}    steps, numbered from 0: 0:if ld m0==0 goto 0; 1:st m1=1
+  step     st LOC=V, xchg(LOC,V), if ld LOC==V goto N, if xchg(LOC,V)==V goto N:
+           the branch is taken when the old value is V; END ends the thread
+  LOC, V   a lower-case word; 0 to 255. Memory is 0 at first
+
+P: every execution ends. F: one may not. First under weak fairness (no thread
+that is guaranteed a turn is starved), then under strong (also, what it can do
+again and again is done). Host threads and servers are always guaranteed a turn.
+
+Exit status: 0, or 2 when the input was wrong. With --simulate 1 when a program
+that must end hung, or when under some model more than 1 of 100 hangs was
+missed.
+)";
+
+constexpr std::string_view completion_help = R"(heddle completion bash|zsh|fish
+
+Prints what a shell reads to complete commands, options, scenarios and settings
+of this program. The shell asks the program itself, so that nothing can be out
+of date.
+
+  bash   source <(heddle completion bash)
+  zsh    source <(heddle completion zsh)
+  fish   heddle completion fish | source
+)";
+
+constexpr std::string_view help_help = R"(heddle help [COMMAND] [--man]
+
+Explains a command, or lists them all.
+
+  --man     all of it as a manual page, for man -l -
+)";
+
+struct topic {
+  std::string_view name;
+  std::string_view text;
+};
+
+constexpr topic topics[] = {{"", overview},          {"list", list_help},         {"fuzz", fuzz_help},
+                            {"replay", replay_help}, {"shrink", shrink_help},     {"report", report_help},
+                            {"zoo", zoo_help},       {"import", import_help},     {"verify", verify_help},
+                            {"litmus", litmus_help}, {"progress", progress_help}, {"completion", completion_help},
+                            {"help", help_help}};
+
+}  // namespace
+
+std::string help_text(std::string_view name) {
+  constexpr size_t width = 74;
+  for (const topic& each : topics) {
+    if (each.name != name) continue;
+    std::string text(each.text);
+    if (name != "fuzz") return text;
+    for (const scheduler::strategy_help& strategy : scheduler::strategies())
+      text += "  " + std::string(strategy.name) + '\n' + indented(wrapped(strategy.help, width), 6);
+    return text;
+  }
+  return {};
+}
+
+int help(const invocation& asked) {
+  const std::string text = asked.man_page ? man_page(version()) : help_text(asked.topic);
+  if (text.empty()) return fail(wrong_input, unknown("command", asked.topic, command_names()));
+  std::cout << text;
+  return as_expected;
+}
+
+}  // namespace heddle::tools

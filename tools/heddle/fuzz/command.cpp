@@ -1,0 +1,188 @@
+#include <heddle/scheduler/printable.h>
+#include <heddle/scheduler/strategy.h>
+#include <heddle/tools/cli/commands.h>
+#include <heddle/tools/cli/common.h>
+#include <heddle/tools/fuzz/campaign/copied_jobs.h>
+#include <heddle/tools/fuzz/campaign/journal.h>
+#include <heddle/tools/fuzz/fuzz_report.h>
+#include <heddle/tools/fuzz/junit.h>
+#include <heddle/tools/fuzz/progress_line.h>
+#include <heddle/tools/process/interrupt.h>
+#include <heddle/tools/trial/build_id.h>
+
+#include <algorithm>
+#include <chrono>
+#include <filesystem>
+#include <thread>
+
+namespace heddle::tools {
+namespace {
+
+/// One scenario to run, with its settings.
+struct task {
+  const scenario* tested = nullptr;
+  parameters settings;
+};
+
+/// All that fuzz does between reading its arguments and printing.
+class fuzzer {
+ public:
+  explicit fuzzer(const invocation& asked) : asked_(asked), folder_(asked.out_folder) {
+    plan_ = {.version = version(),
+             .build_id = build_id(),
+             .settings = asked.settings,
+             .strategy = asked.strategy,
+             .seed = asked.seed,
+             .schedules = asked.schedules,
+             .seconds_max = asked.seconds_max,
+             .part = asked.part};
+  }
+
+  /// Checks the input; nothing has run yet. One line when it is wrong.
+  std::string prepare() {
+    std::vector<std::string> names = asked_.scenarios;
+    if (!asked_.resume_folder.empty()) {
+      if (const std::string wrong = read_journal(); !wrong.empty()) return wrong;
+      names = plan_.scenarios;
+    }
+    const selection selected = select_scenarios(names);
+    if (!selected.error.empty()) return selected.error;
+    plan_.scenarios.clear();
+    for (const scenario* each : selected.chosen) {
+      settings_or_error settings = simulator_settings(*each, plan_.settings);
+      if (!settings.value) return settings.error;
+      tasks_.push_back({.tested = each, .settings = std::move(*settings.value)});
+      plan_.scenarios.push_back(each->name);
+    }
+    std::string error;
+    scheduler::make_strategy(plan_.strategy, error);
+    summary_.chosen = tasks_.size();
+    return error;
+  }
+
+  /// One line when the folder for findings, or the journal in it, cannot be made.
+  std::string make_folder() {
+    if (asked_.out_folder.empty()) return {};
+    std::error_code failed;
+    std::filesystem::create_directories(folder_, failed);
+    if (failed) return "cannot make the folder \"" + asked_.out_folder + "\": " + failed.message();
+    return kept_in_.begin(journal::file_in(folder_, plan_.part), plan_).value_or("");
+  }
+
+  void run(const crew_maker& hire) {
+    for (const auto& [name, known] : before_.scenarios) seconds_before_ += known.sum.seconds;
+    const std::unique_ptr<campaign_crew> crew = hire(asked_, plan_.strategy);
+    start_ = std::chrono::steady_clock::now();
+    for (size_t index = 0; index < tasks_.size() && !interrupt_flag() && write_error_.empty(); ++index)
+      run_task(index, *crew);
+    summary_.interrupted = interrupt_flag();
+  }
+
+  const fuzz_summary& summary() const { return summary_; }
+  /// One line when a finding could not be written.
+  const std::string& write_error() const { return write_error_; }
+
+ private:
+  std::string read_journal() {
+    folder_ = asked_.resume_folder;
+    if (auto failed = kept_in_.resume(journal::file_in(folder_, asked_.part), before_)) return *failed;
+    const campaign_plan mine = plan_;
+    plan_ = before_.plan;
+    if (plan_.version != mine.version || plan_.build_id != mine.build_id)
+      return "the campaign in \"" + asked_.resume_folder +
+             "\" was begun by another build, whose seeds mean other schedules. Begin it anew with --out";
+    return {};
+  }
+
+  void run_task(size_t index, campaign_crew& crew) {
+    const task& current = tasks_[index];
+    const std::string& name = current.tested->name;
+    const seed_range seeds = plan_.part.of(plan_.seed, plan_.schedules);
+    if (plan_.schedules != 0 && seeds.count == 0) return;  // more shards than seeds
+    scenario_campaign::options options;
+    options.strategy = plan_.strategy;
+    options.seeds = seeds;
+    options.workers = crew.size();
+    options.seconds_max = seconds_for(index);
+    options.stop = &interrupt_flag();
+    options.folder = folder_;
+    options.resumed = !asked_.resume_folder.empty();
+    if (const auto known = before_.scenarios.find(name); known != before_.scenarios.end())
+      options.before = known->second;
+    if (!folder_.empty()) options.kept_in = &kept_in_;
+    if (options.seconds_max < 0) options.seeds = {seeds.first, options.before.sum.schedules};  // its time is over
+    progress_line progress(scheduler::printable(name), std::to_string(index + 1) + "/" + std::to_string(tasks_.size()),
+                           seeds.count, options.seconds_max);
+    options.progress = [&](const scheduler::campaign_result& so_far) { progress.show(so_far); };
+    scenario_campaign campaign(*current.tested, current.settings, std::move(options));
+    crew.work_on(campaign);
+    write_error_ = campaign.error();
+    trial made = campaign.take();
+    if (made.runs.schedules == 0) return;  // interrupted before it began
+    if (!interrupt_flag())
+      made.latency = latency_of(*current.tested, current.settings, plan_.strategy, plan_.seed, made.runs.schedules);
+    summary_.trials.push_back(std::move(made));
+  }
+
+  /// An equal share of the time that is left, so that what one scenario does not use goes to the others; negative: there is none.
+  double seconds_for(size_t index) const {
+    if (plan_.seconds_max <= 0) return 0;
+    const double used =
+        seconds_before_ + std::chrono::duration<double>(std::chrono::steady_clock::now() - start_).count();
+    const double left = plan_.seconds_max - used;
+    const bool has_run = before_.scenarios.contains(tasks_[index].tested->name);
+    // What was written down is the time of the schedules alone: so little may be missing where the time was used up.
+    constexpr double used_up = 0.01;
+    if (left <= plan_.seconds_max * used_up && has_run) return -1;
+    const double share = left / static_cast<double>(tasks_.size() - index);
+    return share > 1e-9 ? share : 1e-9;  // 0 would be no limit; each scenario has one run at least
+  }
+
+  const invocation& asked_;
+  campaign_plan plan_;
+  campaign_record before_;
+  std::filesystem::path folder_;
+  journal kept_in_;
+  double seconds_before_ = 0;
+  std::vector<task> tasks_;
+  std::chrono::steady_clock::time_point start_;
+  fuzz_summary summary_;
+  std::string write_error_;
+};
+
+}  // namespace
+
+int fuzz(const invocation& asked) {
+  return fuzz_with(asked, [](const invocation& call, const std::string& strategy) {
+    const uint32_t jobs = call.jobs != 0 ? call.jobs : std::max(1u, std::thread::hardware_concurrency());
+    return make_crew(jobs, strategy);
+  });
+}
+
+int fuzz_with(const invocation& asked, const crew_maker& hire) {
+  fuzzer work(asked);
+  if (const std::string wrong = work.prepare(); !wrong.empty()) return fail(wrong_input, wrong);
+  if (!asked.junit_file.empty()) {
+    // It may lie in the folder for findings. What is wrong with that is told below.
+    std::error_code told_below;
+    if (!asked.out_folder.empty()) std::filesystem::create_directories(asked.out_folder, told_below);
+    if (const auto failed = cannot_write(asked.junit_file)) return fail(cannot_go_on, *failed);
+  }
+  if (const std::string failed = work.make_folder(); !failed.empty()) return fail(cannot_go_on, failed);
+  catch_interrupt();
+  work.run(hire);
+  const fuzz_summary& summary = work.summary();
+  if (asked.json) {
+    print_json(summary);
+  } else {
+    print_text(summary, asked.program);
+  }
+  if (!asked.junit_file.empty()) {
+    if (const auto failed = write_junit(summary, asked.program, asked.junit_file)) return fail(cannot_go_on, *failed);
+  }
+  if (!work.write_error().empty()) return fail(cannot_go_on, work.write_error());
+  if (summary.interrupted) return interrupted;
+  return summary.ok() ? as_expected : not_as_expected;
+}
+
+}  // namespace heddle::tools

@@ -1,0 +1,221 @@
+#include <heddle/scheduler/printable.h>
+#include <heddle/tools/cli/common.h>
+#include <heddle/tools/cli/table.h>
+#include <heddle/tools/fuzz/campaign/scenario_campaign.h>
+#include <heddle/tools/fuzz/fuzz_report.h>
+#include <heddle/tools/trial/explain.h>
+#include <heddle/tools/trial/how_to_play.h>
+
+#include <algorithm>
+#include <cstdio>
+#include <iostream>
+#include <nlohmann/json.hpp>
+
+namespace heddle::tools {
+namespace {
+
+using json = nlohmann::ordered_json;
+
+constexpr size_t width_max = 80;
+
+std::string rate(double per_second) { return grouped(static_cast<uint64_t>(per_second)); }
+
+std::string hexadecimal(uint64_t value) {
+  std::string digits(16, '0');
+  for (size_t place = 16; place > 0; --place, value >>= 4) digits[place - 1] = "0123456789abcdef"[value & 15];
+  return digits;
+}
+
+void print_table(const fuzz_summary& summary) {
+  using enum table::align;
+  table shown({{.title = "scenario"},
+               {.title = "expected"},
+               {.title = "verdict"},
+               {.title = "schedules", .side = right},
+               {.title = "per s", .side = right},
+               {.title = ""}});
+  for (const trial& each : summary.trials) {
+    const bool ok = each.as_expected();
+    shown.add({{.text = scheduler::printable(each.tested->name)},
+               {.text = to_string(each.expected)},
+               {.text = std::string(to_string(each.seen())), .shown = ok ? colour::none : colour::bad},
+               {.text = grouped(each.runs.schedules)},
+               {.text = rate(each.runs.schedules_per_second())},
+               {.text = ok ? "ok" : "WRONG", .shown = ok ? colour::good : colour::bad}});
+  }
+  shown.print(std::cout, width_max);
+}
+
+/// Nanoseconds as microseconds.
+std::string microseconds(double ns) {
+  char text[32];
+  std::snprintf(text, sizeof text, "%.2f", ns / 1000);
+  return text;
+}
+
+}  // namespace
+
+std::string why_no_choice() {
+  if (!sim::is_any_code_instrumented)
+    return "the program is not compiled with the flags of heddle::main, without which nothing is seen";
+  return "there was never more than one that could go on, or its file is compiled without the flags of heddle::main";
+}
+
+namespace {
+
+void print_latencies(const fuzz_summary& summary) {
+  using enum table::align;
+  table shown({{.title = "a call, in virtual time"},
+               {.title = "calls", .side = right},
+               {.title = "median", .side = right},
+               {.title = "99%", .side = right},
+               {.title = "longest", .side = right},
+               {.title = ""}});
+  bool any = false;
+  for (const trial& each : summary.trials) {
+    if (!each.latency) continue;
+    any = true;
+    shown.add({{.text = scheduler::printable(each.tested->name)},
+               {.text = grouped(each.latency->calls)},
+               {.text = microseconds(each.latency->median_ns)},
+               {.text = microseconds(each.latency->p99_ns)},
+               {.text = microseconds(each.latency->longest_ns)},
+               {.text = "us"}});
+  }
+  if (!any) return;
+  std::cout << '\n';
+  shown.print(std::cout, width_max);
+  std::cout << "  (the simulator's model of latency, and no measurement: docs/latency.md)\n";
+}
+
+void print_warnings(const fuzz_summary& summary) {
+  for (const trial& each : summary.trials)
+    if (each.stood_still >= stuck_runs_max)
+      std::cout << '\n'
+                << painted("warning: ", colour::warning) << each.tested->name << ":\n  after " << each.stood_still
+                << " schedules that stood still no others were run; see --stuck\n";
+  for (const trial& each : summary.trials) {
+    // A run with a finding has scheduled something.
+    if (each.runs.choices > 0 || each.runs.schedules == 0 || !each.runs.findings.empty()) continue;
+    std::cout << '\n'
+              << painted("warning: ", colour::warning) << scheduler::printable(each.tested->name)
+              << ":\n  nothing was scheduled: no run had a choice;\n  " << why_no_choice() << '\n';
+  }
+  for (const trial& each : summary.trials) {
+    if (each.runs.library_steps <= each.runs.steps / 2) continue;
+    std::cout
+        << '\n'
+        << painted("warning: ", colour::warning) << each.tested->name << ":\n  " << grouped(each.runs.library_steps)
+        << " of its " << grouped(each.runs.steps)
+        << " steps are plain accesses to the C++ heap, as copies of strings and containers are: they take time, and\n"
+           "  show little; make such copies before the first thread or launch, where nothing is a step, or pass "
+           "pointers\n";
+  }
+}
+
+std::string summary_line(const fuzz_summary& summary) {
+  const auto wrong = std::count_if(summary.trials.begin(), summary.trials.end(),
+                                   [](const trial& each) { return !each.as_expected(); });
+  std::string line = std::to_string(summary.trials.size()) +
+                     (summary.trials.size() == 1 ? " scenario, " : " scenarios, ") +
+                     (wrong == 0 ? "all as expected" : std::to_string(wrong) + " WRONG");
+  if (summary.interrupted)
+    line += "; interrupted, " + std::to_string(summary.chosen - summary.trials.size()) + " were not run";
+  return line;
+}
+
+json to_json(const scheduler::finding& found, const std::string& file) {
+  return {{"verdict", to_string(found.first.outcome)},
+          {"where", found.first.where},
+          {"hang", found.first.hang},
+          {"seed", found.first.seed},
+          {"token", to_token(found.first)},
+          {"file", file.empty() ? json(nullptr) : json(file)},
+          {"count", found.count},
+          {"message", found.message},
+          {"decided", decided_in(found.report)},
+          {"reproducible", found.not_reproducible.empty()}};
+}
+
+json to_json(const call_latency& of) {
+  constexpr double ns_per_us = 1000;
+  return {{"is", "a model in virtual time, not a measurement"},
+          {"calls", of.calls},
+          {"schedules", of.schedules},
+          {"median_us", of.median_ns / ns_per_us},
+          {"p99_us", of.p99_ns / ns_per_us},
+          {"longest_us", of.longest_ns / ns_per_us}};
+}
+
+}  // namespace
+
+bool fuzz_summary::ok() const {
+  return !interrupted && trials.size() == chosen &&
+         std::all_of(trials.begin(), trials.end(), [](const trial& each) { return each.as_expected(); });
+}
+
+std::string describe(const scheduler::finding& found, const scheduler::verdict_set& expected, uint64_t schedules,
+                     const std::string& program, const std::string& file, const std::string& page) {
+  const bool wanted = expected.contains(found.first.outcome);
+  std::string text = painted(to_string(found.first.outcome), wanted ? colour::good : colour::bad);
+  if (!found.first.where.empty()) text += " at " + found.first.where;
+  text += (wanted ? ", as expected" : "") + (": " + grouped(found.count)) + " of " + grouped(schedules) +
+          " schedules, the first with seed " + std::to_string(found.first.seed) + '\n';
+  if (!found.message.empty()) text += indented(found.message, 2);
+  if (!found.not_reproducible.empty())
+    text += indented(painted("not reproducible: ", colour::bad) + found.not_reproducible +
+                         (found.first.outcome == scheduler::verdict::crash
+                              ? ""
+                              : "\nMost likely the code under test keeps state in statics or on the heap from one "
+                                "schedule to the next."),
+                     2);
+  const auto [summary, details] = paragraphs(found.report);
+  return text + indented(summary, 2) + how_to_play(found.first, program, file, page) + indented(details, 2);
+}
+
+void print_text(const fuzz_summary& summary, const std::string& program) {
+  print_table(summary);
+  print_warnings(summary);
+  bool told = false;
+  for (const trial& each : summary.trials) {
+    for (size_t index = 0; index < each.runs.findings.size(); ++index) {
+      const scheduler::verdict found = each.runs.findings[index].first.outcome;
+      std::cout << '\n'
+                << scheduler::printable(each.tested->name) << ": "
+                << describe(each.runs.findings[index], each.expected, each.runs.schedules, program, each.files[index]);
+      if (told || each.expected.contains(found)) continue;
+      std::cout << past_races(found);
+      told = !past_races(found).empty();
+    }
+    if (each.runs.findings.empty() && !each.as_expected())
+      std::cout << '\n'
+                << scheduler::printable(each.tested->name) << ": " << to_string(each.expected)
+                << " was expected, and not found in " << grouped(each.runs.schedules) << " schedules\n";
+  }
+  print_latencies(summary);
+  std::cout << '\n' << summary_line(summary) << '\n';
+}
+
+void print_json(const fuzz_summary& summary) {
+  json listed = json::array();
+  for (const trial& each : summary.trials) {
+    json findings = json::array();
+    for (size_t index = 0; index < each.runs.findings.size(); ++index)
+      findings.push_back(to_json(each.runs.findings[index], each.files[index]));
+    listed.push_back({{"name", each.tested->name},
+                      {"expected", to_string(each.expected)},
+                      {"verdict", to_string(each.seen())},
+                      {"ok", each.as_expected()},
+                      {"schedules", each.runs.schedules},
+                      {"schedules_per_second", each.runs.schedules_per_second()},
+                      {"steps", each.runs.steps},
+                      {"choices", each.runs.choices},
+                      {"digest", hexadecimal(each.runs.digest)},
+                      {"virtual_latency", each.latency ? to_json(*each.latency) : json(nullptr)},
+                      {"findings", findings}});
+  }
+  const json all = {{"scenarios", listed}, {"ok", summary.ok()}, {"interrupted", summary.interrupted}};
+  std::cout << all.dump(2, ' ', false, json::error_handler_t::replace) << '\n';
+}
+
+}  // namespace heddle::tools

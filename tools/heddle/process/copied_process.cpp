@@ -1,0 +1,384 @@
+#include <heddle/tools/process/copied_files.h>
+#include <heddle/tools/process/copied_process.h>
+#include <heddle/tools/process/interrupt.h>
+
+#include <fcntl.h>
+#include <poll.h>
+#include <sys/mman.h>
+#include <sys/prctl.h>
+#include <sys/socket.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include <algorithm>
+#include <cerrno>
+#include <csignal>
+#include <cstdio>
+#include <cstring>
+#include <exception>
+#include <iostream>
+#include <memory>
+#include <thread>
+
+namespace heddle::tools {
+namespace {
+
+using asks = sim::watched_run::asks;
+
+copy_page* here = nullptr;
+int explanations = 0;  // that are under way
+const message_line* to_caller = nullptr;
+
+// The first letter of what in_copy's copy sends.
+constexpr char says_result = 'R';
+constexpr char says_note = 'N';
+
+void write_all(int socket, const char* from, size_t size) {
+  while (size > 0) {
+    const ssize_t written = ::send(socket, from, size, MSG_NOSIGNAL);
+    if (written < 0 && errno == EINTR) continue;
+    if (written < 0) {
+      if (here != nullptr) _exit(0);  // the parent has gone
+      return;
+    }
+    from += written;
+    size -= static_cast<size_t>(written);
+  }
+}
+
+void read_all(int socket, char* to, size_t size) {
+  while (size > 0) {
+    const ssize_t got = ::read(socket, to, size);
+    if (got < 0 && errno == EINTR) continue;
+    if (got <= 0) _exit(0);
+    to += got;
+    size -= static_cast<size_t>(got);
+  }
+}
+
+void send_text(int socket, const std::string& text) {
+  const uint64_t size = text.size();
+  std::string whole(reinterpret_cast<const char*>(&size), sizeof size);
+  whole += text;
+  write_all(socket, whole.data(), whole.size());
+}
+
+[[noreturn]] void be_copy(copy_page* page, int socket, pid_t parent,
+                          const std::function<void(const message_line&)>& work) {
+  // Whatever becomes of the parent, its copies do not outlive it.
+  prctl(PR_SET_PDEATHSIG, SIGKILL);
+  if (getppid() != parent) _exit(0);
+  close_files_of_the_parent();
+  here = page;
+  // The parent decides what an interrupt means.
+  std::signal(SIGINT, SIG_IGN);
+  std::signal(SIGTERM, SIG_IGN);
+  sim::be_watched(&page->watched);
+  int status = 0;
+  try {
+    work(message_line(socket));
+  } catch (const std::exception& error) {
+    std::fprintf(stderr, "heddle: %s\n", error.what());
+    status = 3;
+  }
+  std::cout.flush();
+  std::fflush(nullptr);
+  _exit(status);  // not exit(): what the parent set up is not the copy's to tear down
+}
+
+std::string seconds_text(double seconds) {
+  char text[32];
+  std::snprintf(text, sizeof text, "%g", seconds);
+  return text;
+}
+
+std::string signal_name(int number) {
+  const char* const name = sigabbrev_np(number);
+  return name == nullptr ? "signal " + std::to_string(number) : std::string("SIG") + name;
+}
+
+}  // namespace
+
+care& care_of_runs() {
+  static care all;
+  return all;
+}
+
+copy_page* this_copy() { return here; }
+
+run_under_way::run_under_way(const scenario& tested, uint64_t seed) {
+  if (here == nullptr) return;
+  if (explanations == 0) {
+    here->tested.store(&tested, std::memory_order_relaxed);
+    here->seed.store(seed, std::memory_order_relaxed);
+  }
+  // Pairs with the acquire in copied_process::look and how_it_ended.
+  here->watched.runs.store(here->watched.runs.load(std::memory_order_relaxed) + 1, std::memory_order_release);
+}
+
+explaining::explaining() { ++explanations; }
+
+explaining::~explaining() { --explanations; }
+
+run_under_way::~run_under_way() {
+  if (here == nullptr) return;
+  here->watched.runs.store(here->watched.runs.load(std::memory_order_relaxed) + 1, std::memory_order_release);
+}
+
+void message_line::send(const std::string& text) const { send_text(socket_, text); }
+
+std::string message_line::receive() const {
+  uint64_t size = 0;
+  read_all(socket_, reinterpret_cast<char*>(&size), sizeof size);
+  std::string text(size, '\0');
+  read_all(socket_, text.data(), size);
+  return text;
+}
+
+copied_process::copied_process(const std::function<void(const message_line&)>& work, options asked) {
+  page_bytes_ = sizeof(copy_page) + asked.answers_logged * sizeof(scheduler::answer);
+  void* const mapped =
+      mmap(nullptr, page_bytes_, PROT_READ | PROT_WRITE, MAP_SHARED | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
+  int ends[2] = {-1, -1};
+  if (mapped == MAP_FAILED || socketpair(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC, 0, ends) != 0) {
+    error_ = std::string("cannot start a process: ") + std::strerror(errno);
+    if (mapped != MAP_FAILED) munmap(mapped, page_bytes_);
+    over_ = reaped_ = true;
+    return;
+  }
+  page_ = new (mapped) copy_page;
+  page_->answers_max = asked.answers_logged;
+  page_->watched.survives.store(asked.survives_damage, std::memory_order_relaxed);
+  seconds_to_stop_ = asked.seconds_to_stop;
+  share_interrupt_flag();
+  std::cout.flush();
+  std::fflush(nullptr);  // else the copy would print this process's buffer again
+  const pid_t parent = getpid();
+  pid_ = fork();
+  if (pid_ == 0) {
+    close(ends[0]);
+    be_copy(page_, ends[1], parent, work);
+  }
+  close(ends[1]);
+  socket_ = ends[0];
+  if (pid_ < 0) {
+    error_ = std::string("cannot start a process: ") + std::strerror(errno);
+    over_ = reaped_ = true;
+    return;
+  }
+  fcntl(socket_, F_SETFL, fcntl(socket_, F_GETFL) | O_NONBLOCK);
+  close_in_copies(socket_);
+}
+
+copied_process::~copied_process() {
+  if (!reaped_) {
+    kill(pid_, SIGKILL);
+    while (waitpid(pid_, nullptr, 0) < 0 && errno == EINTR) {
+    }
+  }
+  if (socket_ >= 0) {
+    forget_file(socket_);
+    close(socket_);
+  }
+  if (page_ != nullptr) munmap(page_, page_bytes_);
+}
+
+void copied_process::send(const std::string& text) {
+  if (over_) return;
+  // It waits for this: it takes all of it.
+  fcntl(socket_, F_SETFL, fcntl(socket_, F_GETFL) & ~O_NONBLOCK);
+  send_text(socket_, text);
+  fcntl(socket_, F_SETFL, fcntl(socket_, F_GETFL) | O_NONBLOCK);
+}
+
+std::optional<std::string> copied_process::receive() {
+  if (socket_ < 0) return std::nullopt;
+  char part[65536];
+  while (true) {
+    uint64_t size = 0;
+    if (received_.size() >= sizeof size) {
+      std::memcpy(&size, received_.data(), sizeof size);
+      if (received_.size() - sizeof size >= size) {
+        std::string text = received_.substr(sizeof size, size);
+        received_.erase(0, sizeof size + size);
+        return text;
+      }
+    }
+    const ssize_t got = ::recv(socket_, part, sizeof part, 0);
+    if (got < 0 && errno == EINTR) continue;
+    if (got <= 0) return std::nullopt;
+    received_.append(part, static_cast<size_t>(got));
+  }
+}
+
+bool copied_process::has_ended() {
+  if (over_) return true;
+  const pid_t ended = waitpid(pid_, &status_, WNOHANG);
+  if (ended == pid_ || (ended < 0 && errno == ECHILD)) over_ = reaped_ = true;
+  return over_;
+}
+
+void copied_process::ask(asks what, bool insists) {
+  page_->watched.insists.store(insists, std::memory_order_relaxed);
+  page_->watched.asked.store(what, std::memory_order_release);
+  kill(pid_, sim::watch_signal());
+}
+
+void copied_process::look() {
+  constexpr double longest_gap = 0.25;  // this process may have been stopped meanwhile, and the copy with it
+  constexpr double gentle_seconds = 0.3;
+  constexpr double ending_seconds = 1.5;
+  if (over_) return;
+  const auto now = clock::now();
+  const double passed = std::min(std::chrono::duration<double>(now - looked_).count(), longest_gap);
+  looked_ = now;
+  if (interrupt_flag().load(std::memory_order_relaxed)) {
+    stopping_ += passed;
+    was_stopped_ = true;
+    if (stopping_ > seconds_to_stop_)
+      kill(pid_, SIGKILL);
+    else
+      ask(asks::abandon, stopping_ > gentle_seconds);
+    return;
+  }
+  const double allowed = care_of_runs().stuck_seconds;
+  if (allowed <= 0) return;
+  sim::watched_run& run = page_->watched;
+  const uint64_t runs = run.runs.load(std::memory_order_acquire);
+  if (runs != runs_seen_ || runs % 2 == 0) {
+    runs_seen_ = runs;
+    quiet_ = asked_ = probed_ = 0;
+    steps_seen_ = ~uint64_t{0};
+    return;
+  }
+  if (run.answers.load(std::memory_order_acquire) != 0) {
+    const uint64_t steps = run.steps.load(std::memory_order_relaxed);
+    if (steps != steps_seen_) {
+      steps_seen_ = steps;
+      quiet_ = asked_ = 0;
+    }
+  }
+  quiet_ += passed;
+  probed_ += passed;
+  if (quiet_ >= allowed) {
+    asked_ += passed;
+    if (asked_ > ending_seconds) {
+      was_stuck_ = true;
+      kill(pid_, SIGKILL);
+    } else {
+      ask(asks::end_as_stuck, asked_ > gentle_seconds);
+    }
+    return;
+  }
+  if (probed_ < std::min(0.25, allowed / 4)) return;
+  probed_ = 0;
+  ask(asks::steps, false);
+}
+
+sudden_end copied_process::how_it_ended() const {
+  sudden_end made;
+  if (page_ == nullptr) {
+    made.message = error_;
+    return made;
+  }
+  const sim::watched_run& run = page_->watched;
+  made.in_run = run.runs.load(std::memory_order_acquire) % 2 == 1;
+  made.tested = page_->tested.load(std::memory_order_relaxed);
+  made.seed = page_->seed.load(std::memory_order_relaxed);
+  const uint64_t answers = std::min(page_->answers.load(std::memory_order_acquire), page_->answers_max);
+  made.answers.assign(page_->log(), page_->log() + answers);
+  made.choices = answers;
+  if (run.note_is_there.load(std::memory_order_acquire)) {
+    const sim::outcome told = sim::outcome_of(run.note);
+    made.is_told = true;
+    made.outcome = told.verdict;
+    made.where = told.where;
+    made.message = told.message;
+    made.report = told.report;
+    made.steps = told.steps;
+    made.digest = told.digest;
+    made.choices = run.note.choices;
+    return made;
+  }
+  if (was_stuck_) {
+    made.outcome = scheduler::verdict::stuck;
+    made.message = "the run stands still for " + seconds_text(care_of_runs().stuck_seconds) +
+                   " s without a scheduling point, and cannot be ended where it stands";
+  } else if (WIFEXITED(status_)) {
+    made.message = "the process ends with status " + std::to_string(WEXITSTATUS(status_)) +
+                   ", by a call that the simulator does not see";
+  } else {
+    made.was_killed = WTERMSIG(status_) == SIGKILL;
+    made.message = "the process is killed by " + signal_name(WTERMSIG(status_));
+  }
+  return made;
+}
+
+void wait_for_any(const std::vector<copied_process*>& copies) {
+  constexpr int wait_ms = 20;
+  std::vector<pollfd> lines;
+  for (const copied_process* each : copies)
+    if (each->socket() >= 0) lines.push_back({.fd = each->socket(), .events = POLLIN, .revents = 0});
+  poll(lines.data(), lines.size(), wait_ms);
+  for (copied_process* each : copies) each->look();
+}
+
+std::string in_copy(const std::function<std::string()>& work, const in_copy_options& otherwise) {
+  if (care_of_runs().in_process || this_copy() != nullptr) return work();
+  copied_process copy(
+      [&](const message_line& line) {
+        to_caller = &line;
+        line.send(says_result + work());
+      },
+      // What it has found so far is nowhere else, and may take a while to write.
+      {.survives_damage = true, .seconds_to_stop = 20});
+  std::string told;
+  while (true) {
+    const bool over = copy.has_ended();
+    while (std::optional<std::string> said = copy.receive()) {
+      if (said->front() == says_result) return said->substr(1);
+      told = said->substr(1);
+    }
+    if (over) return copy.was_stopped() ? otherwise.stopped : otherwise.ended(copy.how_it_ended(), told);
+    wait_for_any({&copy});
+  }
+}
+
+void in_copies(const copies_options& asked) {
+  struct member {
+    size_t index = 0;
+    std::unique_ptr<copied_process> copy;
+  };
+  std::vector<member> all;
+  size_t next = 0;
+  while (true) {
+    while (all.size() < asked.most && next < asked.count && !interrupt_flag().load(std::memory_order_relaxed)) {
+      const size_t index = next++;
+      all.push_back({.index = index,
+                     .copy = std::make_unique<copied_process>(
+                         [&, index](const message_line& line) { line.send(asked.work(index)); },
+                         copied_process::options{.survives_damage = true})});
+    }
+    if (all.empty()) return;
+    std::vector<copied_process*> busy;
+    for (const member& each : all) busy.push_back(each.copy.get());
+    wait_for_any(busy);
+    std::erase_if(all, [&](const member& each) {
+      const bool over = each.copy->has_ended();
+      const std::optional<std::string> said = each.copy->receive();
+      if (said)
+        asked.done(each.index, *said);
+      else if (over && each.copy->was_stopped())
+        asked.stopped(each.index);
+      else if (over)
+        asked.ended(each.index, each.copy->how_it_ended());
+      return said || over;
+    });
+  }
+}
+
+void tell_parent(const std::string& text) {
+  if (to_caller != nullptr) to_caller->send(says_note + text);
+}
+
+}  // namespace heddle::tools

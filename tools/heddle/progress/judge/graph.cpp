@@ -1,0 +1,118 @@
+#include <heddle/tools/progress/judge/graph.h>
+
+#include <algorithm>
+#include <bit>
+#include <stdexcept>
+#include <unordered_map>
+
+namespace heddle::judge {
+namespace {
+
+/// A state as bytes: most of what a large graph takes is its states.
+std::string packed(const state& in) {
+  std::string bytes(in.counters.begin(), in.counters.end());
+  bytes.append(in.memory.begin(), in.memory.end());
+  for (uint32_t shift = 0; shift < 32; shift += 8) bytes += static_cast<char>(in.started >> shift & 0xff);
+  return bytes;
+}
+
+state unpacked(const program& code, const std::string& bytes) {
+  const auto memory = bytes.begin() + static_cast<std::ptrdiff_t>(code.threads.size());
+  const auto started = memory + static_cast<std::ptrdiff_t>(code.locations.size());
+  state made = {.counters = {bytes.begin(), memory}, .memory = {memory, started}, .started = 0};
+  for (uint32_t n = 0; n < 4; ++n) made.started |= static_cast<thread_set>(static_cast<uint8_t>(started[n])) << 8 * n;
+  return made;
+}
+
+thread_set those_that_must_end(const program& code) {
+  thread_set all = 0;
+  for (size_t n = 0; n < code.threads.size(); ++n)
+    if (code.threads[n].kind != thread_kind::server) all |= thread_set{1} << n;
+  return all;
+}
+
+}  // namespace
+
+state first_state(const program& code) {
+  return {.counters = std::vector<uint8_t>(code.threads.size()),
+          .memory = std::vector<uint8_t>(code.locations.size()),
+          .started = 0};
+}
+
+state stepped(const program& code, const state& from, uint32_t thread) {
+  state next = from;
+  uint8_t& counter = next.counters[thread];
+  const step& taken = code.threads[thread].steps[counter];
+  uint8_t& word = next.memory[taken.location];
+  counter = taken.branches && word == taken.compared ? taken.target : static_cast<uint8_t>(counter + 1);
+  if (taken.writes) word = taken.written;
+  next.started |= thread_set{1} << thread;
+  return next;
+}
+
+thread_set live_threads(const program& code, const state& in) {
+  thread_set live = 0;
+  for (size_t n = 0; n < code.threads.size(); ++n)
+    if (in.counters[n] < code.threads[n].steps.size()) live |= thread_set{1} << n;
+  return live;
+}
+
+thread_set waves_of(const program& code) {
+  thread_set waves = 0;
+  for (size_t n = 0; n < code.threads.size(); ++n)
+    if (code.threads[n].kind == thread_kind::wave) waves |= thread_set{1} << n;
+  return waves;
+}
+
+bool is_final(const program& code, const state& in) {
+  return (live_threads(code, in) & those_that_must_end(code)) == 0;
+}
+
+std::string to_string(const program& code, const state& in) {
+  std::string text;
+  for (size_t n = 0; n < code.threads.size(); ++n) {
+    const bool ended = in.counters[n] == code.threads[n].steps.size();
+    text += (n == 0 ? "" : ", ") + code.threads[n].name() + " at " + (ended ? "END" : std::to_string(in.counters[n]));
+  }
+  for (size_t n = 0; n < code.locations.size(); ++n)
+    if (in.memory[n] != 0) text += ", " + code.locations[n] + "=" + std::to_string(in.memory[n]);
+  return text;
+}
+
+state_graph::state_graph(const program& code, model which, size_t states_max) : must_end_(those_that_must_end(code)) {
+  const thread_set waves = waves_of(code);
+  std::unordered_map<std::string, uint32_t> numbers;
+  std::vector<const std::string*> states;  // keys of `numbers`, which stay where they are
+  const auto number_of = [&](const state& one, origin came_from) {
+    const auto [place, is_new] = numbers.try_emplace(packed(one), static_cast<uint32_t>(states.size()));
+    if (is_new) {
+      if (states.size() == states_max)
+        throw std::invalid_argument("program: it has more than " + std::to_string(states_max) +
+                                    " states; use fewer threads, steps or values");
+      states.push_back(&place->first);
+      standings_.push_back({.waves = waves, .live = live_threads(code, one), .started = one.started});
+      origins_.push_back(came_from);
+    }
+    return place->second;
+  };
+  number_of(first_state(code), {0, 0});
+  for (uint32_t from = 0; from < states.size(); ++from) {
+    first_edge_.push_back(edges_.size());
+    if (is_final(from)) continue;
+    const state now = unpacked(code, *states[from]);
+    for (thread_set left = may_step(which, standings_[from]); left != 0; left &= left - 1) {
+      const auto thread = static_cast<uint32_t>(std::countr_zero(left));
+      edges_.push_back({thread, number_of(stepped(code, now, thread), {from, thread})});
+    }
+  }
+  first_edge_.push_back(edges_.size());
+}
+
+std::vector<uint32_t> state_graph::way_to(uint32_t number) const {
+  std::vector<uint32_t> way;
+  for (; number != 0; number = origins_[number].from) way.push_back(origins_[number].thread);
+  std::reverse(way.begin(), way.end());
+  return way;
+}
+
+}  // namespace heddle::judge

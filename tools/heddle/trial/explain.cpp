@@ -1,0 +1,190 @@
+#include <heddle/scheduler/deciding.h>
+#include <heddle/scheduler/replay.h>
+#include <heddle/scheduler/strategy.h>
+#include <heddle/sim/observe/run_record.h>
+#include <heddle/tools/process/copied_process.h>
+#include <heddle/tools/process/interrupt.h>
+#include <heddle/tools/trial/explain.h>
+#include <heddle/tools/trial/how_to_play.h>
+
+#include <algorithm>
+#include <map>
+#include <set>
+#include <tuple>
+
+namespace heddle::tools {
+namespace {
+
+using scheduler::verdict;
+using sim::run_record;
+
+constexpr std::string_view one_decided = "what decided, for without it this does not happen:\n";
+constexpr std::string_view several_decided = "what decided, for without any one of these this does not happen:\n";
+constexpr std::string_view together_decided = "what decided, where all else is as by default:\n";
+constexpr size_t most_decided = 5;
+
+/// Whether a run that ended so can be run again here, as a whole.
+bool can_be_repeated(verdict ended) {
+  switch (ended) {
+    case verdict::ok:
+    case verdict::budget:
+    case verdict::crash:
+    case verdict::stuck:
+    case verdict::unsupported:
+      return false;
+    default:
+      return true;
+  }
+}
+
+std::string place_of(const run_record& of, const run_record::step& one) {
+  if (one.calls == run_record::none || of.call_chains[one.calls].empty()) return {};
+  return of.call_chains[one.calls].front().where();
+}
+
+/// "wave 1 lane 0 came in at step 12 (store release system of ring+0x8 at FILE:LINE), behind step 11 of wave 0 lane 0 (FILE:LINE)"
+std::string turn_in_words(const run_record& of, const scheduler::deciding_choice& one) {
+  const uint64_t number = one.number + 1;
+  if (number < of.first_step || number - of.first_step >= of.steps.size()) return {};
+  const run_record::step& taken = of.steps[number - of.first_step];
+  std::string text =
+      of.actors[taken.actor].name + " came in at step " + std::to_string(number) + " (" + of.texts[taken.operation] +
+      (taken.place == run_record::none ? "" : " of " + of.texts[taken.place]) + " at " + place_of(of, taken) + ")";
+  if (number == of.first_step) return text;
+  const run_record::step& before = of.steps[number - of.first_step - 1];
+  if (before.actor == taken.actor) return text;
+  return text + ", behind step " + std::to_string(number - 1) + " of " + of.actors[before.actor].name + " (" +
+         place_of(of, before) + ")";
+}
+
+std::string decided_text(const run_record& of, const scheduler::deciding_choices& found) {
+  std::vector<std::string> lines;
+  for (const scheduler::deciding_choice& each : found.all) {
+    std::string line = each.kind == scheduler::choice_kind::actor ? turn_in_words(of, each)
+                       : each.number < of.odd.size()              ? of.odd[each.number]
+                                                                  : std::string();
+    if (!line.empty()) lines.push_back(std::move(line));
+  }
+  if (lines.empty()) return {};
+  // Of many the most telling first: what came ahead of something else, and last what only let time pass.
+  const auto rank = [](const std::string& line) {
+    return line.find(", ahead of ") != std::string::npos ? 0 : line.starts_with("a store went on its way") ? 2 : 1;
+  };
+  std::stable_sort(lines.begin(), lines.end(),
+                   [&](const std::string& one, const std::string& other) { return rank(one) < rank(other); });
+  std::string text(!found.each_alone ? together_decided : lines.size() == 1 ? one_decided : several_decided);
+  for (size_t n = 0; n < std::min(lines.size(), most_decided); ++n) text += "  " + lines[n] + '\n';
+  if (lines.size() > most_decided) text += "  ... and " + std::to_string(lines.size() - most_decided) + " more\n";
+  return text;
+}
+
+/// The stores to these places in some other schedules.
+sim::other_schedules others_of(sim::simulation& machine, const scenario& tested, const parameters& settings,
+                               const std::vector<std::string>& places) {
+  constexpr uint64_t most_runs = 16;
+  constexpr uint64_t most_steps = 400'000;
+  const std::set<std::string> wanted(places.begin(), places.end());
+  std::map<std::tuple<std::string, std::string, std::string>, std::set<std::string>> stores;
+  sim::other_schedules known;
+  std::string error;
+  const auto deciding = scheduler::make_strategy("random", error);
+  uint64_t steps = 0;
+  for (uint64_t seed = 1; seed <= most_runs && steps < most_steps && !interrupt_flag(); ++seed) {
+    scheduler::choice_source choices;
+    choices.begin(*deciding, seed);
+    run_record record;
+    const sim::outcome& ended = [&]() -> const sim::outcome& {
+      const run_under_way known_run(tested, seed);
+      return machine.run(settings, [&] { tested.body(settings); }, choices, true, &record);
+    }();
+    steps += ended.steps;
+    ++known.runs;
+    const auto key_of = [&](const run_record::step& one) {
+      return std::tuple(record.texts[one.place], record.actors[one.actor].name, place_of(record, one));
+    };
+    for (const run_record::step& one : record.steps) {
+      if (one.place == run_record::none || !wanted.contains(record.texts[one.place])) continue;
+      if (sim::is_store(one.kind) || (sim::may_write(one.kind) && one.changes)) stores[key_of(one)];
+      const bool found = one.reads != run_record::never && one.reads >= record.first_step &&
+                         one.reads - record.first_step < record.steps.size();
+      if (!found) continue;
+      const run_record::step& store = record.steps[one.reads - record.first_step];
+      if (store.actor != one.actor && store.place == one.place)
+        stores[key_of(store)].insert(record.actors[one.actor].name);
+    }
+  }
+  for (const auto& [key, readers] : stores)
+    known.stores.push_back({.place = std::get<0>(key),
+                            .actor = std::get<1>(key),
+                            .where = std::get<2>(key),
+                            .read_by = {readers.begin(), readers.end()}});
+  return known;
+}
+
+}  // namespace
+
+scheduler::run_result explained_run(sim::simulation& machine, const scenario& tested, const parameters& settings,
+                                    scheduler::choice_source& choices, std::vector<sim::step_record>* steps,
+                                    sim::run_record* record) {
+  run_record own;
+  run_record& told = record == nullptr ? own : *record;
+  const auto body = [&] { tested.body(settings); };
+  const sim::outcome& first = [&]() -> const sim::outcome& {
+    const run_under_way known(tested, choices.seed());
+    return machine.run(settings, body, choices, true, &told);
+  }();
+  if (steps != nullptr) *steps = first.steps_taken;
+  scheduler::run_result made = result_of(first);
+  if (!can_be_repeated(made.outcome) || first.stopped_by_source || interrupt_flag()) return made;
+
+  scheduler::trace happened;
+  scheduler::failure::of(made).note_in(happened);
+  happened.answers = choices.recorded();
+  const std::vector<std::string> unexplained = first.unexplained;
+  const explaining others_run;
+  // Other runs are made by another machine: what is kept of this one's is not disturbed.
+  sim::simulation beside;
+  const scheduler::run_one run = [&](scheduler::choice_source& given, bool) {
+    return run_scenario(beside, tested, settings, given, false);
+  };
+  const scheduler::deciding_choices decided = scheduler::find_deciding(happened, run, {.stop = &interrupt_flag()});
+  if (!unexplained.empty()) {
+    const sim::other_schedules others = others_of(beside, tested, settings, unexplained);
+    beside.tell_of_others(&others);
+    scheduler::replay_strategy answers(happened.answers);
+    scheduler::choice_source again;
+    again.begin(answers, 0);
+    run_record with_others;
+    const sim::outcome& second = [&]() -> const sim::outcome& {
+      const run_under_way known(tested, again.seed());
+      return beside.run(settings, body, again, true, &with_others);
+    }();
+    const bool is_same = answers.disagreement().empty() && second.digest == made.digest;
+    if (is_same) {
+      made.report = second.report;
+      made.waits = second.waits;
+      told = std::move(with_others);
+    }
+    beside.tell_of_others(nullptr);
+  }
+  if (const std::string text = decided_text(told, decided); !text.empty()) {
+    const auto [summary, details] = paragraphs(made.report);
+    made.report = std::string(summary) + text + (details.empty() ? "" : "\n" + std::string(details));
+  }
+  return made;
+}
+
+std::vector<std::string> decided_in(std::string_view report) {
+  std::vector<std::string> lines;
+  size_t at = std::string_view::npos;
+  for (const std::string_view heading : {one_decided, several_decided, together_decided})
+    if (const size_t found = report.find(heading); found != std::string_view::npos) at = found + heading.size();
+  while (at < report.size() && report.substr(at, 2) == "  ") {
+    const size_t end = std::min(report.find('\n', at), report.size());
+    lines.emplace_back(report.substr(at + 2, end - at - 2));
+    at = end + 1;
+  }
+  return lines;
+}
+
+}  // namespace heddle::tools

@@ -1,0 +1,118 @@
+#include <heddle/sim/settings.h>
+#include <heddle/tools/cli/common.h>
+#include <heddle/tools/trial/build_id.h>
+#include <heddle/tools/trial/kept_trace.h>
+#include <heddle/tools/trial/recorded_run.h>
+#include <heddle/tools/trial/trial.h>
+
+#include <algorithm>
+#include <filesystem>
+#include <vector>
+
+namespace heddle::tools {
+namespace {
+
+std::string build_text(const std::string& version_text, const std::string& id) {
+  return version_text + ", build " + (id.empty() ? "without id" : id.substr(0, 12));
+}
+
+/// The trace, and the scenario that it is of.
+recorded_run read_recorded(const std::string& file_or_token) {
+  recorded_run found;
+  scheduler::trace_or_error read = scheduler::read_trace(file_or_token);
+  if (!read.value) {
+    found.error = std::move(read.error);
+    return found;
+  }
+  found.recorded = std::move(*read.value);
+  const scheduler::trace& recorded = found.recorded;
+  const auto& all = scenarios();
+  const auto same =
+      std::find_if(all.begin(), all.end(), [&](const scenario& each) { return each.name == recorded.scenario; });
+  if (same == all.end()) {
+    std::vector<std::string> known;
+    for (const scenario& each : all) known.push_back(each.name);
+    found.error =
+        "the trace is of a scenario that this program does not have: " + unknown("scenario", recorded.scenario, known);
+    return found;
+  }
+  found.tested = &*same;
+  return found;
+}
+
+/// "the trace was recorded by another build (0.1.0, build 1a2b; this is 0.1.0, build 3c4d)".
+std::string other_build(const scheduler::trace& recorded) {
+  return "the trace was recorded by another build (" + build_text(recorded.version, recorded.build_id) + "; this is " +
+         build_text(version(), build_id()) + ")";
+}
+
+/// Takes a trace of another build for one of this, if it is; otherwise says what else to do.
+void adopt(recorded_run& found, const std::string& file_or_token, const std::string& program) {
+  scheduler::trace& recorded = found.recorded;
+  sim::simulation machine;
+  const auto run = [&](scheduler::choice_source& choices, bool explain) {
+    return run_scenario(machine, *found.tested, found.settings, choices, explain);
+  };
+  const std::string whose = other_build(recorded);
+  const scheduler::replay_result again = scheduler::run_again_elsewhere(recorded, run, false);
+  if (!again.disagreement.empty()) {
+    const bool is_token = file_or_token.starts_with("heddle1.");
+    found.error = whose + " and does not fit this one: " + again.disagreement + ". " + shell_word(program) +
+                  " replay --try " + (is_token ? "TOKEN" : shell_word(file_or_token)) +
+                  " follows it as far as it fits; to search again: " + search_again_command(program, recorded);
+    return;
+  }
+  found.note = whose + ": here every choice agrees, and it ends the same way";
+  scheduler::failure::of(again.result).note_in(recorded);
+  recorded.version = version();
+  recorded.build_id = build_id();
+  recorded.steps = again.result.steps;
+  recorded.digest = again.result.digest;
+  recorded.parameters = found.settings.values();
+}
+
+}  // namespace
+
+recorded_run find_recorded(const std::string& file_or_token, const std::string& program) {
+  recorded_run found = read_recorded(file_or_token);
+  if (!found.error.empty()) return found;
+  const scheduler::trace& recorded = found.recorded;
+  std::vector<std::string> assignments;
+  for (const auto& [key, value] : recorded.parameters) assignments.push_back(key + "=" + value);
+  settings_or_error settings = simulator_settings(*found.tested, assignments);
+  const bool is_own = recorded.build_id == build_id();
+  if (!settings.value) {
+    found.error =
+        (is_own ? "the trace's settings are not valid here: " : other_build(recorded) + ", whose settings differ: ") +
+        settings.error;
+    return found;
+  }
+  found.settings = std::move(*settings.value);
+  if (!is_own) adopt(found, file_or_token, program);
+  return found;
+}
+
+recorded_run find_to_try(const std::string& file_or_token) {
+  recorded_run found = read_recorded(file_or_token);
+  if (!found.error.empty()) return found;
+  found.settings = settings_of(*found.tested, sim::machine_parameters());
+  for (const auto& [key, value] : found.recorded.parameters)
+    if (const std::string one = key + "=" + value; found.settings.set(one)) found.unknown.push_back(one);
+  if (found.recorded.build_id != build_id()) found.note = other_build(found.recorded);
+  return found;
+}
+
+std::string file_beside(const std::string& file_or_token, const scheduler::trace& recorded, std::string_view ending) {
+  std::error_code failed;
+  if (std::filesystem::is_regular_file(file_or_token, failed)) {
+    std::string name = file_or_token;
+    if (name.ends_with(trace_ending)) name.resize(name.size() - trace_ending.size());
+    return name + std::string(ending);
+  }
+  std::string name = recorded.scenario + "-" + std::string(to_string(recorded.outcome));
+  for (char& letter : name)
+    if (letter == ' ' || letter == '/') letter = '-';
+  return name + std::string(ending);
+}
+
+}  // namespace heddle::tools

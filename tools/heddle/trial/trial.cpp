@@ -1,0 +1,98 @@
+#include <heddle/scheduler/shrink.h>
+#include <heddle/sim/settings.h>
+#include <heddle/tools/process/copied_process.h>
+#include <heddle/tools/trial/build_id.h>
+#include <heddle/tools/trial/trial.h>
+
+#include <algorithm>
+
+namespace heddle::tools {
+
+scheduler::verdict trial::seen() const {
+  for (const scheduler::finding& each : runs.findings)
+    if (!expected.contains(each.first.outcome)) return each.first.outcome;
+  return runs.findings.empty() ? scheduler::verdict::ok : runs.findings.front().first.outcome;
+}
+
+bool trial::as_expected() const {
+  const auto repeatable = [](const scheduler::finding& each) { return each.not_reproducible.empty(); };
+  return expected.contains(seen()) && std::all_of(runs.findings.begin(), runs.findings.end(), repeatable);
+}
+
+settings_or_error simulator_settings(const scenario& tested, const std::vector<std::string>& assignments) {
+  settings_or_error set = settings_of(tested, sim::machine_parameters(), assignments);
+  if (!set.value) return set;
+  if (const auto wrong = sim::without_effect(*set.value))
+    return {.value = {}, .error = "scenario " + tested.name + ": " + *wrong};
+  return set;
+}
+
+scheduler::run_result result_of(const sim::outcome& ended) {
+  return {.outcome = ended.verdict,
+          .where = ended.where,
+          .message = ended.message,
+          .report = ended.report,
+          .waits = ended.waits,
+          .steps = ended.steps,
+          .switches = ended.switches,
+          .waiting = ended.waiting,
+          .hang = ended.hang,
+          .digest = ended.digest,
+          .abandoned = ended.stopped_by_source,
+          .library_steps = ended.library_steps};
+}
+
+scheduler::run_result run_scenario(sim::simulation& machine, const scenario& tested, const parameters& settings,
+                                   scheduler::choice_source& choices, bool explain,
+                                   std::vector<sim::step_record>* steps, sim::run_record* record) {
+  const run_under_way known(tested, choices.seed());
+  const sim::outcome& ended = machine.run(settings, [&] { tested.body(settings); }, choices, explain, record);
+  if (steps != nullptr) *steps = ended.steps_taken;
+  return result_of(ended);
+}
+
+scheduler::trace trace_header(const scenario& tested, const parameters& settings, const std::string& strategy) {
+  scheduler::trace header;
+  header.version = version();
+  header.build_id = build_id();
+  header.scenario = tested.name;
+  header.parameters = settings.values();
+  header.strategy = strategy;
+  return header;
+}
+
+trial run_trial(sim::simulation& machine, const scenario& tested, const parameters& settings,
+                const std::string& strategy_name, scheduler::strategy& deciding, scheduler::campaign_options options) {
+  options.header = trace_header(tested, settings, strategy_name);
+  const auto run = [&](scheduler::choice_source& choices, bool explain) {
+    return run_scenario(machine, tested, settings, choices, explain);
+  };
+  trial made;
+  made.tested = &tested;
+  made.expected = tested.expected_verdict(settings);
+  made.runs = scheduler::run_campaign(options, deciding, run);
+  made.files.resize(made.runs.findings.size());
+  return made;
+}
+
+std::string search_again_command(const std::string& program, const scheduler::trace& recorded) {
+  if (recorded.strategy == following_strategy) return shell_word(program) + " import, with the dump that it came from";
+  const bool is_shrunk = recorded.strategy == scheduler::shrunk_strategy;
+  const bool is_verified = recorded.strategy == verifying_strategy;
+  std::string command = shell_word(program) + (is_verified ? " verify " : " fuzz ") + shell_word(recorded.scenario);
+  if (!is_shrunk && !is_verified)
+    command +=
+        " --strategy " + shell_word(recorded.strategy) + " --seed " + std::to_string(recorded.seed) + " --schedules 1";
+  const auto& all = scenarios();
+  const auto known =
+      std::find_if(all.begin(), all.end(), [&](const scenario& each) { return each.name == recorded.scenario; });
+  if (known == all.end()) return command;
+  const parameters defaults = settings_of(*known, sim::machine_parameters());
+  for (const auto& [key, value] : recorded.parameters)
+    if (!defaults.has(key) || defaults.value_text(key) != value) command += " --set " + shell_word(key + "=" + value);
+  return command;
+}
+
+std::string version() { return HEDDLE_VERSION; }
+
+}  // namespace heddle::tools

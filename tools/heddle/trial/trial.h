@@ -1,0 +1,63 @@
+// One scenario on the simulator under many schedules, and what that says of it.
+#pragma once
+
+#include <heddle/scheduler/campaign.h>
+#include <heddle/sim/observe/run_record.h>
+#include <heddle/sim/simulation.h>
+#include <heddle/tools/cli/common.h>
+#include <heddle/tools/registry.h>
+#include <heddle/tools/trial/latency.h>
+
+#include <string>
+#include <vector>
+
+namespace heddle::tools {
+
+struct trial {
+  const scenario* tested = nullptr;
+  scheduler::verdict_set expected = scheduler::verdict::ok;
+  scheduler::campaign_result runs;
+  std::vector<std::string> files;  ///< per finding, where its trace was written; empty when it was not
+  uint64_t stood_still = 0;        ///< runs that were ended for that
+  std::optional<call_latency> latency = std::nullopt;  ///< where the scenario makes calls
+
+  /// The first that was found when nothing but what was expected was found; otherwise the first that was not expected.
+  /// `ok` when nothing was found.
+  scheduler::verdict seen() const;
+
+  /// Whether the scenario gave its expected verdict, and each finding could be repeated.
+  bool as_expected() const;
+};
+
+/// The settings of a scenario on the simulator, with "key=value" assignments applied; each must have an effect.
+settings_or_error simulator_settings(const scenario& tested, const std::vector<std::string>& assignments);
+
+/// As campaigns have it.
+scheduler::run_result result_of(const sim::outcome& ended);
+
+/// Runs the scenario's body once on the machine. Steps and record are of a run that is explained.
+scheduler::run_result run_scenario(sim::simulation& machine, const scenario& tested, const parameters& settings,
+                                   scheduler::choice_source& choices, bool explain,
+                                   std::vector<sim::step_record>* steps = nullptr, sim::run_record* record = nullptr);
+
+/// What every trace of these settings says; seed, verdict and answers are filled in by the campaign.
+scheduler::trace trace_header(const scenario& tested, const parameters& settings, const std::string& strategy);
+
+/// Runs the campaign. options.header is filled in here.
+trial run_trial(sim::simulation& machine, const scenario& tested, const parameters& settings,
+                const std::string& strategy_name, scheduler::strategy& deciding, scheduler::campaign_options options);
+
+/// The strategy of traces that import makes; no name that `--strategy` takes.
+inline constexpr const char* following_strategy = "follow";
+
+/// The strategy of traces that verify finds.
+inline constexpr const char* verifying_strategy = "verify";
+
+/// "heddle fuzz ..." with the scenario, the strategy, the seed and those settings that differ from their defaults. Of a trace that was
+/// imported, what to import again; of one that was shrunk, which no seed gives, a search with its settings.
+std::string search_again_command(const std::string& program, const scheduler::trace& recorded);
+
+/// heddle's version.
+std::string version();
+
+}  // namespace heddle::tools
