@@ -1,11 +1,11 @@
 #include <heddle/tools/cli/commands.h>
 #include <heddle/tools/cli/common.h>
 #include <heddle/tools/cli/table.h>
+#include <heddle/tools/cli/version.h>
 #include <heddle/tools/main.h>
 #include <heddle/tools/process/copied_process.h>
 #include <heddle/tools/process/interrupt.h>
 #include <heddle/tools/trial/recorded_run.h>
-#include <heddle/tools/trial/trial.h>
 
 #include <exception>
 #include <iostream>

@@ -1,7 +1,7 @@
 // The arguments of the command, read and checked.
 #pragma once
 
-#include <heddle/tools/fuzz/campaign/seeds.h>
+#include <heddle/tools/cli/shard.h>
 
 #include <cstdint>
 #include <string>

@@ -4,7 +4,7 @@
 #include <heddle/tools/cli/help_page.h>
 #include <heddle/tools/cli/man_page.h>
 #include <heddle/tools/cli/table.h>
-#include <heddle/tools/trial/trial.h>
+#include <heddle/tools/cli/version.h>
 
 #include <iostream>
 #include <string>

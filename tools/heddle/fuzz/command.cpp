@@ -2,6 +2,7 @@
 #include <heddle/scheduler/strategy.h>
 #include <heddle/tools/cli/commands.h>
 #include <heddle/tools/cli/common.h>
+#include <heddle/tools/cli/version.h>
 #include <heddle/tools/fuzz/campaign/copied_jobs.h>
 #include <heddle/tools/fuzz/campaign/journal.h>
 #include <heddle/tools/fuzz/fuzz_report.h>

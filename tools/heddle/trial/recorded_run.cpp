@@ -1,5 +1,6 @@
 #include <heddle/sim/settings.h>
 #include <heddle/tools/cli/common.h>
+#include <heddle/tools/cli/version.h>
 #include <heddle/tools/trial/build_id.h>
 #include <heddle/tools/trial/kept_trace.h>
 #include <heddle/tools/trial/recorded_run.h>

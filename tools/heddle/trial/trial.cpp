@@ -1,5 +1,6 @@
 #include <heddle/scheduler/shrink.h>
 #include <heddle/sim/settings.h>
+#include <heddle/tools/cli/version.h>
 #include <heddle/tools/process/copied_process.h>
 #include <heddle/tools/trial/build_id.h>
 #include <heddle/tools/trial/trial.h>
@@ -92,7 +93,5 @@ std::string search_again_command(const std::string& program, const scheduler::tr
     if (!defaults.has(key) || defaults.value_text(key) != value) command += " --set " + shell_word(key + "=" + value);
   return command;
 }
-
-std::string version() { return HEDDLE_VERSION; }
 
 }  // namespace heddle::tools

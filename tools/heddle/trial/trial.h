@@ -57,7 +57,4 @@ inline constexpr const char* verifying_strategy = "verify";
 /// imported, what to import again; of one that was shrunk, which no seed gives, a search with its settings.
 std::string search_again_command(const std::string& program, const scheduler::trace& recorded);
 
-/// heddle's version.
-std::string version();
-
 }  // namespace heddle::tools
