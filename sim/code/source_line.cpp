@@ -155,7 +155,9 @@ class debug_info {
       std::filesystem::path file = name;
       // heddle's own, as it is compiled (cmake/compile.cmake): they lie nowhere.
       const std::string_view first = file.is_relative() ? std::string_view(name) : std::string_view();
-      if (first.starts_with("sim/") || first.starts_with("scheduler/") || first.starts_with("tools/heddle/")) continue;
+      if (first.starts_with("sim/") || first.starts_with("driver/") || first.starts_with("scheduler/") ||
+          first.starts_with("tools/heddle/"))
+        continue;
       const std::filesystem::path build = compiled_in == nullptr ? "" : compiled_in;
       if (file.is_relative() && build.is_absolute()) file = build / file;
       file = file.lexically_normal().parent_path();
