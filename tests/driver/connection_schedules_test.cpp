@@ -13,6 +13,8 @@ namespace {
 
 using namespace heddle::sim;
 using namespace heddle::sim::tests;
+using sim::device;
+using sim::target;
 
 template <typename Connection>
 struct shared_state {
