@@ -59,6 +59,13 @@ class Rules(unittest.TestCase):
         told = self.told(changes, rules)
         self.assertTrue(any(part in line for line in told), (part, told))
 
+    def test_public_headers_include_public_ones_alone(self):
+        self.assertEqual(self.told({'cmake/public_headers.txt': '# comment\na/*.h\na/long/two.h\n'},
+                                   RULES.replace('tracked_files = 6', 'tracked_files = 7')), [])
+        self.assert_told('a/all.h:1 is installed and includes a/long/two.h, which is not',
+                         {'cmake/public_headers.txt': 'a/*.h\n'})
+        self.assert_told('there is no a/gone.h', {'cmake/public_headers.txt': 'a/gone.h\n'})
+
     def test_a_tree_that_keeps_them(self):
         self.assertEqual(self.told(), [])
 
