@@ -146,7 +146,8 @@ std::unique_ptr<CLI::App> parser_of(invocation& into, typed_numbers& typed) {
     parser->add_option("--time", typed.time);
     parser->add_option("--states", typed.states);
     parser->add_option("--memory", typed.memory);
-    parser->add_flag("--stateless", into.stateless)->excludes(parser->add_flag("--unreduced", into.unreduced));
+    parser->add_flag("--stateless", into.verify.stateless)
+        ->excludes(parser->add_flag("--unreduced", into.verify.unreduced));
     parser->add_option("-o,--out", into.out_file)->excludes(all);
     parser->add_flag("--json", into.json);
   }
@@ -231,9 +232,9 @@ std::string read_numbers(const typed_numbers& typed, invocation& into) {
   if (!read_number("--schedules", typed.schedules, 1, uint64_t{1} << 62, into.schedules, error)) return error;
   if (!read_number("--seed", typed.seed, 0, ~uint64_t{0}, into.seed, error)) return error;
   if (!read_number("--repeat", typed.repeat, 1, 1'000'000'000, into.repeat, error)) return error;
-  if (!read_number("--states", typed.states, 1, uint64_t{1} << 32, into.states_max, error)) return error;
-  into.memory_mib = verify_memory_mib_default;
-  if (!read_number("--memory", typed.memory, 1, uint64_t{1} << 32, into.memory_mib, error)) return error;
+  if (!read_number("--states", typed.states, 1, uint64_t{1} << 32, into.verify.states_max, error)) return error;
+  into.verify.memory_mib = verify_memory_mib_default;
+  if (!read_number("--memory", typed.memory, 1, uint64_t{1} << 32, into.verify.memory_mib, error)) return error;
   into.runs = shrink_runs_default;
   if (!read_number("--runs", typed.runs, 1, uint64_t{1} << 62, into.runs, error)) return error;
   uint64_t jobs = into.jobs;

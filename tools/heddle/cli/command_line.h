@@ -10,6 +10,14 @@
 namespace heddle::tools {
 
 /// One call of the command. Each subcommand uses its own fields.
+/// What `verify` is asked for alone.
+struct verify_asked {
+  uint64_t states_max = 0;  ///< no more states than these; 0: as many as there are
+  uint64_t memory_mib = 0;  ///< that the search may keep
+  bool unreduced = false;   ///< without reductions
+  bool stateless = false;   ///< states are not compared
+};
+
 struct invocation {
   std::string program;  ///< as it was typed
   std::string
@@ -53,10 +61,7 @@ struct invocation {
   bool simulate = false;              ///< progress: play them instead of judging them alone
   bool details = false;               ///< progress --simulate: a line for each program and model
 
-  uint64_t states_max = 0;  ///< verify: no more states than these; 0: as many as there are
-  uint64_t memory_mib = 0;  ///< verify: that the search may keep
-  bool unreduced = false;   ///< verify: without reductions
-  bool stateless = false;   ///< verify: states are not compared
+  verify_asked verify;
 
   std::string topic;               ///< help: a command, or empty; completion: a shell
   bool man_page = false;           ///< help: all of it as a manual page

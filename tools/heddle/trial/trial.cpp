@@ -44,12 +44,9 @@ scheduler::run_result result_of(const sim::outcome& ended) {
 }
 
 scheduler::run_result run_scenario(sim::simulation& machine, const scenario& tested, const parameters& settings,
-                                   scheduler::choice_source& choices, bool explain,
-                                   std::vector<sim::step_record>* steps, sim::run_record* record) {
+                                   scheduler::choice_source& choices, bool explain) {
   const run_under_way known(tested, choices.seed());
-  const sim::outcome& ended = machine.run(settings, [&] { tested.body(settings); }, choices, explain, record);
-  if (steps != nullptr) *steps = ended.steps_taken;
-  return result_of(ended);
+  return result_of(machine.run(settings, [&] { tested.body(settings); }, choices, explain));
 }
 
 scheduler::trace trace_header(const scenario& tested, const parameters& settings, const std::string& strategy) {

@@ -35,10 +35,9 @@ settings_or_error simulator_settings(const scenario& tested, const std::vector<s
 /// As campaigns have it.
 scheduler::run_result result_of(const sim::outcome& ended);
 
-/// Runs the scenario's body once on the machine. Steps and record are of a run that is explained.
+/// Runs the scenario's body once on the machine.
 scheduler::run_result run_scenario(sim::simulation& machine, const scenario& tested, const parameters& settings,
-                                   scheduler::choice_source& choices, bool explain,
-                                   std::vector<sim::step_record>* steps = nullptr, sim::run_record* record = nullptr);
+                                   scheduler::choice_source& choices, bool explain);
 
 /// What every trace of these settings says; seed, verdict and answers are filled in by the campaign.
 scheduler::trace trace_header(const scenario& tested, const parameters& settings, const std::string& strategy);

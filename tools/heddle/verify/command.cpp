@@ -48,10 +48,10 @@ verify_options options_of(const invocation& asked) {
   verify_options options;
   options.assignments = asked.settings;
   options.seconds_max = asked.seconds_max;
-  options.states_max = asked.states_max;
-  options.memory_mib = asked.memory_mib;
-  options.reduced = !asked.unreduced;
-  options.matches_states = !asked.stateless;
+  options.states_max = asked.verify.states_max;
+  options.memory_mib = asked.verify.memory_mib;
+  options.reduced = !asked.verify.unreduced;
+  options.matches_states = !asked.verify.stateless;
   options.stop = &interrupt_flag();
   return options;
 }

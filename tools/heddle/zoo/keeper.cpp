@@ -15,18 +15,23 @@ scheduler::run_one runs_of(sim::simulation& machine, const scenario& tested, con
   };
 }
 
+struct schedules_of {
+  const std::string& strategy;
+  uint64_t first_seed = 1;
+  uint64_t count = 0;
+};
+
 /// Until something is found, or only until one of these verdicts is.
 trial search(sim::simulation& machine, const scenario& tested, const parameters& settings, const zoo_options& options,
-             const std::string& strategy, uint64_t first_seed, uint64_t schedules,
-             std::optional<scheduler::verdict_set> only = {}) {
+             const schedules_of& tried, std::optional<scheduler::verdict_set> only = {}) {
   std::string error;
-  const auto deciding = scheduler::make_strategy(strategy, error);
+  const auto deciding = scheduler::make_strategy(tried.strategy, error);
   scheduler::campaign_options searching;
-  searching.first_seed = first_seed;
-  searching.schedules = schedules;
+  searching.first_seed = tried.first_seed;
+  searching.schedules = tried.count;
   searching.stop = options.stop;
   searching.found = [only](const scheduler::finding& each) { return only && !only->contains(each.first.outcome); };
-  return run_trial(machine, tested, settings, strategy, *deciding, searching);
+  return run_trial(machine, tested, settings, tried.strategy, *deciding, searching);
 }
 
 /// What was found last, played again and shrunk.
@@ -73,8 +78,8 @@ std::optional<zoo_ordinary> in_ordinary_size(sim::simulation& machine, const zoo
       if (const std::string before = smallest.value_text(key); before != value)
         made.raised.push_back({.key = key, .before = before, .after = value});
     if (made.raised.empty() || is_stopped(options)) return std::nullopt;
-    const trial searched = search(machine, *entry.bug, settings, options, options.strategy, options.first_seed,
-                                  options.ordinary_schedules, expected);
+    const trial searched = search(machine, *entry.bug, settings, options,
+                                  {options.strategy, options.first_seed, options.ordinary_schedules}, expected);
     if (searched.runs.findings.empty() || !expected.contains(searched.runs.findings.back().first.outcome)) continue;
     made.search = followed_up(machine, *entry.bug, settings, options, searched);
     return made;
@@ -108,13 +113,13 @@ zoo_result look_after(sim::simulation& machine, const zoo_entry& entry, const zo
   const parameters settings = *simulator_settings(*entry.bug, options.settings).value;
   const parameters of_the_twin = *simulator_settings(*entry.twin, options.settings).value;
   const trial searched =
-      search(machine, *entry.bug, settings, options, options.strategy, options.first_seed, options.schedules);
+      search(machine, *entry.bug, settings, options, {options.strategy, options.first_seed, options.schedules});
   zoo_result made{followed_up(machine, *entry.bug, settings, options, searched)};
   made.expected = entry.bug->expected_verdict(settings);
   if (made.found && made.expected.contains(made.first.outcome))
     made.ordinary = in_ordinary_size(machine, entry, settings, options);
-  const trial twin =
-      search(machine, *entry.twin, of_the_twin, options, options.strategy, options.first_seed, options.twin_schedules);
+  const trial twin = search(machine, *entry.twin, of_the_twin, options,
+                            {options.strategy, options.first_seed, options.twin_schedules});
   made.twin_schedules = twin.runs.schedules;
   if (!twin.runs.findings.empty()) made.twin_finding = twin.runs.findings.front();
   made.interrupted = is_stopped(options);
@@ -128,8 +133,8 @@ std::vector<uint64_t> schedules_to_find(sim::simulation& machine, const zoo_entr
   const scheduler::verdict_set expected = entry.bug->expected_verdict(settings);
   std::vector<uint64_t> needed;
   for (uint32_t number = 0; number < trials; ++number) {
-    const trial made = search(machine, *entry.bug, settings, options, strategy,
-                              options.first_seed + number * options.schedules, options.schedules);
+    const trial made = search(machine, *entry.bug, settings, options,
+                              {strategy, options.first_seed + number * options.schedules, options.schedules});
     const bool found = !made.runs.findings.empty() && expected.contains(made.runs.findings.front().first.outcome);
     needed.push_back(found ? made.runs.schedules : 0);
     if (is_stopped(options)) break;
