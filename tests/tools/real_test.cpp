@@ -40,6 +40,21 @@ TEST_F(real_command, a_planted_bug_is_found_and_replays_in_another_process) {
   EXPECT_NE(again.out.find("3 of 3 equal digests"), std::string::npos) << again.out;
 }
 
+// The share of one of so many scenarios is below a hundredth of the whole time: what is left of the whole counts.
+TEST_F(real_command, a_campaign_of_many_scenarios_goes_on_for_what_is_left_of_its_time) {
+  const temporary_folder folder;
+  const std::string out = folder.path().string();
+  const ended_process cut =
+      run_process({REAL_HEDDLE, "fuzz", "*", "--time", "6", "--out", out, "--json"}, {.interrupt_after_ms = 2000});
+  const nlohmann::json before = nlohmann::json::parse(cut.out)["scenarios"];
+  ASSERT_FALSE(before.empty()) << cut.err;
+  const nlohmann::json after =
+      nlohmann::json::parse(run_process({REAL_HEDDLE, "fuzz", "--resume", out, "--json"}).out)["scenarios"];
+  ASSERT_GT(after.size(), 150u);
+  EXPECT_EQ(after[0]["name"], before[0]["name"]);
+  EXPECT_GT(after[0]["schedules"].get<uint64_t>(), before[0]["schedules"].get<uint64_t>());
+}
+
 TEST_F(real_command, fuzz_tells_how_long_calls_take_and_that_it_is_a_model) {
   const nlohmann::json echo = fuzzed("port.echo", "50")["virtual_latency"];
   EXPECT_EQ(echo["is"], "a model in virtual time, not a measurement");
