@@ -132,7 +132,6 @@ void thread_table::check_invariants() const {
     // A lane that makes rings count never runs.
     must_hold(!each.begun || ended == ((each.of->ended_mask & lane_bit(each)) != 0),
               "lane: its wave knows whether it has ended");
-    must_hold(each.operations >= each.fruitless || !each.begun, "lane: operations in vain are operations");
     must_hold(each.operations + 1 >= each.operations_judged, "lane: no operation is judged that is not at hand");
     must_hold(each.state != lane_state::held || each.of->together != nullptr,
               "lane: it is held back only by a wave with one program counter");

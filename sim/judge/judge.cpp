@@ -229,8 +229,7 @@ void judge::check_invariants() const {
   must_hold(!core_.phase.in_tail || tail_.began_at <= core_.history.steps, "tail: it has begun");
   must_hold(!core_.phase.in_tail || tail_.library_before <= core_.history.library_steps,
             "tail: accesses before it were made");
-  must_hold(tail_.seen_there <= tail_.turns + tail_.filled_in_turn + 1 || !core_.phase.in_tail,
-            "tail: what was spent at a place was spent");
+  must_hold(tail_.votes <= tail_.seen_there, "tail: votes for a place are of turns there");
   must_hold(!tail_.seen.found || tail_.seen.from.turns <= tail_.seen.to.turns,
             "tail: a cycle ends behind its beginning");
   must_hold(!tail_.seen.found || tail_.seen.from.steps <= tail_.seen.to.steps, "tail: a cycle has steps");
