@@ -70,8 +70,8 @@ class machine_parts {
   device_allocations memory_{core_};
   launches launches_{core_, memory_, lockstep_, waits_};
   judge judge_{core_, mutexes_, waits_, lockstep_, memory_, launches_};
-  race_log races_{core_};
   std::unique_ptr<late_memory> scoped_;
+  race_log races_{core_};  // behind that memory: what it keeps of a race is that memory's
   std::unique_ptr<late_memory> link_;
   std::unique_ptr<timed_memory> timed_;
   call_times* call_times_ = nullptr;
