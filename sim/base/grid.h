@@ -19,7 +19,7 @@ struct grid_shape {
   uint32_t stream = 0;       ///< 0 is the default stream
 };
 
-/// Where a lane stands in its launch.
+/// The position of a lane in its launch.
 struct grid_position {
   extent thread;  ///< within the block, each from 0
   extent block;   ///< within the grid, each from 0

@@ -2,7 +2,7 @@
 
 #include <algorithm>
 
-// Stacks of others are read as they are: AddressSanitizer has parts of them marked.
+// Reads stacks of other fibers, parts of which AddressSanitizer has poisoned.
 #if defined(__GNUC__)
 #define HEDDLE_AS_IT_IS __attribute__((no_sanitize("address"), noinline))
 #else

@@ -1,7 +1,7 @@
-// Whether a machine has come back to a state in which it was before: then it does the same again, for ever.
+// Finds out whether a machine is back in an earlier state: from there on it repeats itself for ever.
 //
-// States are compared byte by byte with one copy, never by a hash alone: two states that only look alike would make a hang of a run
-// that ends. The copy is taken anew at growing distances, so that a cycle of any length is found (Brent's cycle finding, BIT 20,
+// States are compared byte by byte with one copy, never by a hash alone: a collision would make a hang of a run that ends. The copy is
+// taken anew at growing distances, so that a cycle of any length is found (Brent's cycle finding, BIT 20,
 // 1980).
 #pragma once
 
@@ -17,7 +17,7 @@ namespace heddle::sim {
 
 class lasso {
  public:
-  /// Tells the machine's state as it is now; false when the reader has heard enough.
+  /// Tells the reader the machine's current state; false when the reader needs no more of it.
   using teller = std::function<bool(state_reader&)>;
 
   /// When the copy was taken, in the machine's own counts.
@@ -37,7 +37,7 @@ class lasso {
     work_bytes_ = 0;
     ever_blind_ = too_large_ = false;
   }
-  /// The state that was copied is of no interest any more.
+  /// Drops the copy.
   void forget() {
     anchored_ = blind_ = false;
     differed_at_ = nullptr;
@@ -45,7 +45,7 @@ class lasso {
     distance_ = distance_first;
   }
 
-  /// Looks at the state; whether it is the copied one. `fresh` receives whether a new copy was taken instead.
+  /// Whether the current state equals the copied one. `fresh` receives whether a new copy was taken instead.
   bool returns(const moment& now, const teller& tell, bool& fresh);
   /// Of the copy.
   const moment& anchor() const { return anchor_; }

@@ -1,4 +1,4 @@
-// What came of a run, as plain results.
+// The outcome of a run, as plain data.
 #pragma once
 
 #include <heddle/scheduler/verdict.h>
@@ -10,7 +10,7 @@
 
 namespace heddle::sim {
 
-/// One performed operation of a recorded run, for reading: who, what, where in the source, on what, with which value.
+/// One performed operation of a recorded run, for reading: its actor, operation, location, value and source line.
 struct step_record {
   uint64_t step = 0;
   std::string actor;      ///< "wave 0 lane 3", "host server"
@@ -18,7 +18,7 @@ struct step_record {
   std::string location;   ///< "mailboxes+0x40 (4 bytes)"; empty when it touches nothing
   std::string value;      ///< what was read or written
   std::string where;      ///< file:line
-  std::string note;       ///< what the machine chose in it: "an older value: missed step 22"; mostly empty
+  std::string note;       ///< what the machine chose for it: "an older value: missed step 22"; mostly empty
   bool is_event = false;  ///< no step of an actor: a store of another step arrives
 };
 
@@ -27,7 +27,7 @@ struct store_elsewhere {
   std::string place;  ///< as reports name it
   std::string actor;
   std::string where;                      ///< file:line
-  std::vector<std::string> read_by = {};  ///< others who have found it there: it may have ended their wait
+  std::vector<std::string> read_by = {};  ///< actors that have read it there: it may have ended their wait
   friend auto operator<=>(const store_elsewhere&, const store_elsewhere&) = default;
 };
 
@@ -37,24 +37,24 @@ struct other_schedules {
   uint64_t runs = 0;
 };
 
-/// What came of a run.
+/// How a run ended.
 struct outcome {
   scheduler::verdict verdict = scheduler::verdict::ok;
   uint64_t races = 0;        ///< counted, with races=count
   uint64_t scope_races = 0;  ///< likewise; not among `races`
   std::string where;         ///< file:line (or a name) that the verdict is about; groups findings; empty when ok
   std::string message;       ///< one line: what happened
-  std::string report;  ///< several lines: every waiting lane, what it reads, who could change it; only with explain
-  std::string waits;   ///< who waits for whom, in the DOT language; empty when nobody does; only with explain
-  /// Places that something waits for, and of which the run does not say what would change them; only with explain.
+  std::string report;  ///< several lines: every waiting lane, what it reads, what could change that; only with explain
+  std::string waits;   ///< the wait graph in the DOT language; empty when no thread waits; only with explain
+  /// Places that a lane waits for, and of which the run does not say what would change them; only with explain.
   std::vector<std::string> unexplained;
   std::vector<step_record> steps_taken;  ///< only with explain
   uint64_t steps = 0;
   uint64_t library_steps = 0;        ///< of the steps, plain accesses to the C++ heap
-  uint64_t switches = 0;             ///< how often another lane or host thread went on than the one before
-  std::vector<std::string> waiting;  ///< of a hang: who waits, a wave's lanes together: "host main", "wave 1 lanes 0-3"
-  /// Of a hang: in which roles they wait, each once, in alphabetical order: "host main, host server, wave". The same whichever of them it is,
-  /// and however many.
+  uint64_t switches = 0;             ///< changes from one lane or host thread to another
+  std::vector<std::string> waiting;  ///< of a hang: threads that wait, lanes by wave: "host main", "wave 1 lanes 0-3"
+  /// Of a hang: the roles of the threads that wait, each once, in alphabetical order: "host main, host server, wave". Equal for hangs that differ
+  /// only in which waves wait, and how many.
   std::string hang;
   uint64_t digest = 0;
   bool stopped_by_source = false;  ///< the choice source gave no_answer: the verdict says nothing

@@ -1,6 +1,6 @@
 #include <heddle/sim/base/state_key.h>
 
-// Stacks of others are read as they are: AddressSanitizer has parts of them marked.
+// Reads stacks of other fibers, parts of which AddressSanitizer has poisoned.
 #if defined(__GNUC__)
 #define HEDDLE_AS_IT_IS __attribute__((no_sanitize("address")))
 #else

@@ -27,7 +27,7 @@ class key_maker final : public state_reader {
   }
   bool bytes(const void* at, size_t size_bytes) override;
 
-  /// The same without a virtual call. Two products of 128 bits whose halves are folded: each bit of the value reaches all bits of the
+  /// fact() without a virtual call. Two products of 128 bits whose halves are folded: each bit of the value reaches all bits of the
   /// key (the idea of wyhash).
   void add(uint64_t value) {
     low_ = folded(low_ ^ value, 0xa0761d6478bd642fu) ^ value;
@@ -46,7 +46,7 @@ class key_maker final : public state_reader {
   uint64_t high_ = 0x8bb84b93962eacc9u;
 };
 
-/// Keys of things that have no order: the same for every order in which they are added.
+/// The sum of the keys of things that have no order: equal for every order in which they are added.
 class key_sum {
  public:
   void add(const state_key& one) {
