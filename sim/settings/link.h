@@ -14,7 +14,7 @@ enum class rmw_capability : uint8_t {
   pcie,     ///< so are fetch_add, exchange and compare_exchange, which PCIe has AtomicOps for; others are refused
   split,    ///< a read, and then a write: what comes in between is lost
   refused,  ///< none is possible
-  dropped,  ///< a read, and nothing else: whoever asked believes that it was done
+  dropped,  ///< a read alone: the old value comes back as if the write had been made
 };
 
 enum class latency_model : uint8_t {

@@ -18,7 +18,7 @@ struct time_settings {
   uint64_t copy = 0;           ///< the fixed part of a copy
   uint64_t copy_byte = 0;      ///< each byte of a copy
   uint64_t device_memory = 0;  ///< a load or read-modify-write of a device in its own memory
-  uint64_t host_memory = 0;    ///< the same of the host
+  uint64_t host_memory = 0;    ///< a load or read-modify-write of the host in its own memory
   uint64_t wake = 0;           ///< from a ring of a doorbell to the end of the wait for it
   bool drains = true;          ///< fences of the device wait until what is under way has arrived
   bool heavy = false;          ///< times are drawn from a distribution with a heavy tail, of which they are the least
@@ -27,7 +27,7 @@ struct time_settings {
   static time_settings from(const parameters& values);
 };
 
-/// The keys that are about time alone; others are those of the link (../link/settings.h).
+/// The keys that are about time alone; others are those of the link (link.h).
 std::vector<parameter> time_parameters();
 
 }  // namespace heddle::sim
