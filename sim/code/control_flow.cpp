@@ -59,7 +59,7 @@ class decoder {
     } else if (is(CS_GRP_RET) || is(CS_GRP_IRET)) {
       one.does = effect::leaves;
     } else if (is(CS_GRP_JUMP)) {
-      // Where an indirect jump goes is not said: as far as one can tell, it leaves.
+      // The target of an indirect jump is unknown: it counts as leaving the function.
       one.does = !direct ? effect::leaves : decoded_->id == X86_INS_JMP ? effect::jump : effect::branch;
       if (direct) one.target = static_cast<uintptr_t>(detail.operands[0].imm);
     } else if (decoded_->id == X86_INS_UD2 || decoded_->id == X86_INS_HLT || decoded_->id == X86_INS_INT3) {

@@ -1,4 +1,4 @@
-// What follows what in a function of the program, read from its machine code, and where ways that part come together again.
+// The control-flow graph of a function, read from its machine code, and its post-dominators: where divergent paths reconverge.
 #pragma once
 
 #include <cstddef>
@@ -18,7 +18,7 @@ class node_set {
  public:
   explicit node_set(size_t size) : words_((size + 63) / 64) {}
   bool contains(uint32_t node) const { return (words_[node / 64] >> (node % 64) & 1) != 0; }
-  /// Whether it was not there yet.
+  /// True when the node was not in the set yet.
   bool add(uint32_t node) {
     const uint64_t bit = uint64_t{1} << (node % 64);
     const bool fresh = (words_[node / 64] & bit) == 0;
@@ -37,15 +37,14 @@ enum class node_end : uint8_t {
   dies,     ///< behind a call that does not return, or at an instruction that traps
 };
 
-/// The immediate post-dominator of each node of a graph: the first node that every way to the exit passes. `next[n]` are the nodes that
-/// may follow n, `ends[n]` how n ends when there is none. The exit is the number after the last node. A way that dies,
-/// or never ends, counts for nothing where another returns. Within a loop that never ends, its last jump back leaves it.
+/// The immediate post-dominator of each node of a graph: the first node that every path to the exit passes. `next[n]` are the nodes that
+/// may follow n, `ends[n]` how n ends when there is none. The exit is the number after the last node. A path that dies,
+/// or never ends, counts for nothing where another returns. A loop without an exit gets one: its last jump back.
 /// (Cooper, Harvey, Kennedy, "A Simple, Fast Dominance Algorithm", on the reversed graph.)
 std::vector<uint32_t> post_dominators(const std::vector<std::vector<uint32_t>>& next,
                                       const std::vector<node_end>& ends);
 
-/// The control flow of one function. A node is a stretch of instructions that are left by its last one alone: by a jump, a return or a
-/// call.
+/// The control flow of one function. A node is a basic block, which a call ends, too.
 class control_flow {
  public:
   static constexpr uint32_t none = ~uint32_t{0};
@@ -60,7 +59,7 @@ class control_flow {
   static std::unique_ptr<control_flow> of_function_at(const void* address);
 
   uint32_t size() const { return static_cast<uint32_t>(nodes_.size()); }
-  /// Stands for having returned; no node.
+  /// The number of the exit, which is no node.
   uint32_t exit() const { return size(); }
   uint32_t entry() const { return entry_; }
   const node& at(uint32_t number) const { return nodes_[number]; }
@@ -73,11 +72,11 @@ class control_flow {
   uint32_t holding(const void* address) const;
   /// The nodes that can be reached from `from`, which is one of them, without passing `avoided`. Remembered.
   const node_set& reachable(uint32_t from, uint32_t avoided) const;
-  /// How many calls, at least, lie before each node on the ways that leave `branch` for the next node number `way` and pass neither the
-  /// branch again nor its post-dominator; `unreached` where there is none. Remembered.
+  /// The least number of calls before each node, on the paths that leave `branch` for its next node number `way` and pass neither the
+  /// branch again nor its post-dominator; `unreached` where there is no such path. Remembered.
   const std::vector<uint16_t>& calls_before(uint32_t branch, uint32_t way) const;
   static constexpr uint16_t unreached = 0xffff;
-  /// As a person reads it.
+  /// The function's name, readable.
   const std::string& name() const { return name_; }
 
  private:
@@ -99,10 +98,10 @@ struct call_site {
   uint32_t node = control_flow::none;
 };
 
-/// The functions that have been looked at. For one OS thread.
+/// The control flow of functions, read when it is first asked for. For one OS thread.
 class code_map {
  public:
-  /// To read code takes more stack than a lane has: `aside` runs what it is given on one that has enough.
+  /// Reading code takes more stack than a lane has: `aside` runs its argument on a stack that has enough.
   using runner = std::function<void(const std::function<void()>& work)>;
   explicit code_map(runner aside) : aside_(std::move(aside)) {}
 

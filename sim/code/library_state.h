@@ -1,16 +1,16 @@
-// What the C++ library keeps in the program's own variables, and every run must find as the first one did.
+// State that the C++ library keeps in variables of the program, and that must be at the start of every run as it was at the first.
 #pragma once
 
 #include <cstddef>
 #include <cstring>
 
-// std::__detail::__waiter_pool_base::_S_for(void const*)::__w of libstdc++ 11 to 15: how many wait at each of 16 groups of addresses, and a count
+// std::__detail::__waiter_pool_base::_S_for(void const*)::__w of libstdc++ 11 to 15: the waiting threads at each of 16 groups of addresses, a count
 // of notifications, for std::atomic::wait, std::barrier, std::latch and std::counting_semaphore. Only programs that use these have it.
 extern "C" [[gnu::weak]] char heddle_waiter_pool[] asm("_ZZNSt8__detail18__waiter_pool_base6_S_forEPKvE3__w");
 
 namespace heddle::sim {
 
-/// A run that ends early abandons those who wait: they would count in the next run, which then does otherwise.
+/// A run that ends early abandons threads that wait: the next run would count them still, and run differently.
 inline void reset_library_state() {
   constexpr size_t group_bytes = 128;
   constexpr size_t groups = 16;

@@ -51,7 +51,7 @@ std::vector<uint32_t> postorder(const graph& next, uint32_t from) {
   return order;
 }
 
-/// Nodes from which every way dies.
+/// Nodes from which every path dies.
 std::vector<bool> dying(const graph& next, const std::vector<node_end>& ends, const std::vector<bool>& returns) {
   std::vector<bool> dies(next.size());
   for (bool again = true; again;) {
@@ -68,7 +68,7 @@ std::vector<bool> dying(const graph& next, const std::vector<node_end>& ends, co
   return dies;
 }
 
-/// Lets each loop that nobody leaves be left by the last of its jumps back.
+/// Gives each loop without an exit one: the last of its jumps back.
 void leave_endless_loops(graph& next, std::vector<uint32_t> order, const std::vector<bool>& dies, uint32_t exit) {
   graph alive(next.size());
   for (uint32_t n = 0; n < next.size(); ++n)
@@ -82,7 +82,7 @@ void leave_endless_loops(graph& next, std::vector<uint32_t> order, const std::ve
     std::vector<bool> ahead(next.size());
     flood(alive, n, ahead);
     if (ahead[exit]) continue;
-    // Only within a loop that nothing leaves do all that follow come back.
+    // Within a loop without an exit, and only there, all nodes ahead lead back.
     bool all_come_back = true;
     for (uint32_t m = 0; m < exit && all_come_back; ++m) {
       if (!ahead[m]) continue;

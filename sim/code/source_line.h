@@ -27,8 +27,8 @@ struct source_line {
 /// they were compiled; empty when the compiler recorded no such names.
 std::string source_folder();
 
-/// Where a person would look for the call that returns to this address: the innermost line that is neither the simulator's nor
-/// the standard library's. Of the call, not of what follows it. Remembers what it has looked up.
+/// The line of the call that returns to this address: the innermost one that is neither the simulator's nor the standard
+/// library's. Of the call, not of what follows it. Remembers what it has looked up.
 source_line source_of(const void* return_address);
 
 /// The line and those that it was inlined into, innermost first; ends with the function that really is called.
@@ -60,7 +60,7 @@ code_range function_at(const void* address);
 /// All functions of that symbol, in the program or library that holds the address.
 std::vector<code_range> functions_named(const void* address, const std::string& symbol);
 
-/// A symbol as a person reads it.
+/// A symbol in readable form.
 std::string readable_symbol(const std::string& symbol);
 
 /// Whether the line belongs to the simulator's own headers or the standard library's.
