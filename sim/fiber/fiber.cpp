@@ -9,8 +9,8 @@
 #include <cstdlib>
 
 #ifdef HEDDLE_ADDRESS_SANITIZER
-// A run that ends early abandons its lanes, and with them what they own: no leak that could be mended. What is found in code under test ends
-// a run as an abort does.
+// A run that ends early abandons its lanes, and with them what they own: such leaks are no errors. What AddressSanitizer finds in code under
+// test ends the run as an abort does.
 extern "C" const char* __asan_default_options() {  // NOLINT(bugprone-reserved-identifier)
   return "detect_leaks=0:abort_on_error=1";
 }
@@ -67,7 +67,7 @@ exceptions_in_flight& exceptions_in_flight::of_this_thread() {
 
 void fiber::start(boost::context::detail::transfer_t from) {
 #if defined(__x86_64__)
-  // It has no caller: unwinding the stack ends here, and an exception that is not caught ends in std::terminate.
+  // This frame has no caller: unwinding the stack ends here, and an exception that is not caught ends in std::terminate.
   asm volatile(".cfi_undefined rip");
 #elif defined(__aarch64__)
   asm volatile(".cfi_undefined x30");

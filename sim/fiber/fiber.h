@@ -84,9 +84,9 @@ class fiber {
   [[gnu::hot]] void reset(const stack_arena::stack& on, uint32_t colour, size_t reserved_bytes, entry run,
                           void* argument);
 
-  /// Leaves `from`, which must be running, and enters `to`. Returns when somebody switches back to `from`. `exceptions` are those
-  /// of the OS thread that all these fibers run on; the ones in flight stay with their fiber. Inline, because each return behind
-  /// a switch is one that the processor predicts wrongly.
+  /// Leaves `from`, which must be running, and enters `to`. Returns when another fiber switches back to `from`. `exceptions` are
+  /// those of the OS thread that all these fibers run on; the ones in flight stay with their fiber. Inline, because the processor
+  /// mispredicts each return that follows a switch.
   [[gnu::always_inline]] static void switch_to(fiber& from, fiber& to, exceptions_in_flight& exceptions) {
     // Boost 1.81 leaves these two words to the OS thread: two fibers that switch inside `catch` would get each other's exception
     // (boostorg/context PR #281).
@@ -109,7 +109,7 @@ class fiber {
   const exceptions_in_flight& exceptions() const { return exceptions_; }
 
  private:
-  /// What happens first on each arrival in a fiber.
+  /// The first thing on each arrival in a fiber.
   [[gnu::always_inline]] static void arrive([[maybe_unused]] fiber& self,
                                             const boost::context::detail::transfer_t& from) {
     auto* const left = static_cast<fiber*>(from.data);
@@ -121,7 +121,7 @@ class fiber {
   [[gnu::hot]] static void start(boost::context::detail::transfer_t from);
 
   boost::context::detail::fcontext_t context_ = nullptr;
-  fiber* entering_ = nullptr;  ///< whom this one left for; one that starts has no other way to learn its name
+  fiber* entering_ = nullptr;  ///< the fiber that this one switches to; at its start that learns from here which it is
   exceptions_in_flight exceptions_ = {};
   entry run_ = nullptr;
   void* argument_ = nullptr;
