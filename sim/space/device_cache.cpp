@@ -24,7 +24,7 @@ void device_cache::stored(const void* address, size_t size_bytes, uint64_t value
   auto known = lines_.find(line_of(address));
   if (known == lines_.end()) {
     if (std::memcmp(address, &value, size_bytes) == 0) return;
-    // It is on its way to memory: the device's lanes have it before.
+    // The store is in flight to memory: lanes of the device see it before it arrives.
     known = lines_.try_emplace(line_of(address)).first;
     std::memcpy(known->second.data(), reinterpret_cast<const void*>(line_of(address) * line_bytes), line_bytes);
   }

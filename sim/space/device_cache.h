@@ -30,13 +30,13 @@ class device_cache {
     return false;
   }
 
-  /// What a lane of the device sees where memory gives it `value`.
+  /// What a lane of the device reads where memory has `value`.
   uint64_t load(const void* address, size_t size_bytes, uint64_t value);
   /// A lane of the device has stored `value`.
   void stored(const void* address, size_t size_bytes, uint64_t value);
-  /// It has made a read-modify-write, which is performed at the memory.
+  /// A lane of the device has performed a read-modify-write, at the memory.
   void modified(const void* address);
-  /// A kernel begins.
+  /// A kernel begins: drops all lines.
   void forget();
 
   /// Changes whenever the contents do.

@@ -34,7 +34,7 @@ struct device_set::placement {
   };
   std::vector<driver::process_id> processes;          ///< by number
   std::unordered_map<const void*, placed> addresses;  ///< by where the bytes are
-  bool told = false;  ///< somebody has asked for addresses, and the next run is to have the same
+  bool told = false;                           ///< addresses have been asked for, and the next run must give the same
   std::vector<std::vector<uint32_t>> unified;  ///< that are in the table, behind the GPUs
 
   placement(uint32_t gpus, uint64_t bytes_each) {

@@ -1,4 +1,4 @@
-// The devices of the machine: GPUs, and unified devices, each of which is several GPUs that look like one; and whose memory lies where.
+// The devices of the machine: GPUs, and unified devices, each of which is several GPUs that look like one; and in which memory bytes lie.
 //
 // Memory is placed by the driver's allocator and page tables (driver/memory_allocator.h), pages and blocks of a unified device are dealt by
 // its one rule (driver/split.h).
@@ -27,9 +27,9 @@ class device_set {
   struct one {
     std::vector<uint32_t> gpus;  ///< itself, or those that it unifies, in their order
     uint32_t stream = 0;         ///< its default stream
-    uint64_t running = 0;        ///< what its streams were given and has not ended; watched by those who wait for it
+    uint64_t running = 0;        ///< work given to its streams that has not ended; watched by lanes that wait for it
     uint32_t resident = 0;       ///< of a GPU: waves that have a place on it
-    uint32_t process = 0;        ///< whose it is; 0: of the one that has the GPUs themselves
+    uint32_t process = 0;        ///< that it belongs to; 0: the one that has the GPUs themselves
   };
 
   device_set();
@@ -60,7 +60,7 @@ class device_set {
   /// Memory is to be placed in this run, though there is one GPU whose memory has no end.
   void needs_placing();
 
-  /// Whether somebody has to know where memory lies: there are several GPUs, or memory has an end.
+  /// Whether memory is placed in this run: there are several GPUs or processes, or memory has an end.
   bool places_memory() const { return driver_ != nullptr; }
   /// Pages of the device for the bytes at `base`. An error where there are not enough: nothing is half placed.
   result<void> place(const void* base, size_t size_bytes, uint32_t device, bool moves = false);
@@ -88,7 +88,7 @@ class device_set {
   uint64_t memory_bytes_ = 0;
   std::deque<one> all_;
   bool are_gpus_ = false;              ///< each of them is one, of the machine's own process
-  std::unique_ptr<placement> driver_;  ///< null where nobody asks
+  std::unique_ptr<placement> driver_;  ///< null where memory is not placed
 };
 
 }  // namespace heddle::sim

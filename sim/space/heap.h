@@ -47,7 +47,7 @@ class heap {
   /// `owner`: an object whose end frees it, if any (release_all_of).
   [[gnu::hot]] void* allocate(size_t size_bytes, memory_kind kind, const char* name, uint32_t device = 0,
                               const void* owner = nullptr);
-  /// Of all of this run together, freed or not.
+  /// What this run has not allocated yet, of all of the range; freed bytes do not come back.
   uint64_t free_bytes() const { return reserved_bytes_ - used_bytes_; }
   uint64_t total_bytes() const { return reserved_bytes_; }
 

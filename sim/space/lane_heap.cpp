@@ -81,7 +81,7 @@ void lane_heap::give_back(std::byte* memory) {
   auto& header = *reinterpret_cast<piece*>(memory - sizeof(piece));
   if (header.freed) return;
   header.freed = true;
-  // Nobody is to find there what was there before, the search least of all.
+  // Old contents must not reach the program again, nor the states that the search compares.
   std::memset(memory, 0, header.size_bytes);
   const size_t steps = header.size_bytes / step_bytes;
   if (steps < sizes) of.freed[steps].push_back(static_cast<uint32_t>(in_part / step_bytes));

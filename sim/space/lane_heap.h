@@ -1,6 +1,6 @@
-// What lanes allocate with `new` while all runs of a program are gone through.
+// The heap of what lanes allocate with `new` in a search over all runs of a program.
 //
-// The C++ heap gives other addresses in every run, and a run that is given up leaves what it has allocated: no two states would be equal,
+// The C++ heap gives other addresses in every run, and a run that is given up leaks what it has allocated: no two states would be equal,
 // and memory would run out. So in such a run, and only there, each lane has a heap of its own, which starts empty every time.
 #pragma once
 
@@ -24,8 +24,8 @@ class lane_heap {
   void begin_run();
   /// Null when the lane's part is used up. The alignment is a power of two, up to a page.
   void* allocate(uint32_t lane, size_t size_bytes, size_t alignment);
-  /// Gives the memory back where it is of the heap that is in use on this OS thread, if any: of an earlier run it is given back already.
-  /// Whether it is of any such heap.
+  /// Whether the memory is of such a heap. Gives it back when it is of `in_use`, the heap in use on this OS thread; null: there is none. Memory
+  /// of earlier runs was given back when they ended.
   static bool release(void* memory, const lane_heap* in_use) {
     auto* const at = static_cast<std::byte*>(memory);
     if (range == nullptr || static_cast<size_t>(at - range) >= range_bytes) return false;
@@ -44,7 +44,7 @@ class lane_heap {
   static constexpr size_t slices_most = 64;
   static constexpr size_t slice_bytes = size_t{1} << 30;
   static constexpr size_t range_bytes = slices_most * slice_bytes;
-  // One range for all, so that it is known without a look at anything else whose memory is given back.
+  // One range for all heaps: the address alone says which of them released memory belongs to.
   static std::byte* range;
   static std::array<lane_heap*, slices_most> owners;
   static void release_in_range(std::byte* memory, const lane_heap* in_use);

@@ -1,4 +1,4 @@
-// What the memory of devices holds while the stores of kernels stay in a cache that nobody writes back.
+// What the memory of devices holds while the stores of kernels stay in a cache that is never written back.
 #pragma once
 
 #include <heddle/sim/space/heap.h>
