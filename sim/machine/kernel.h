@@ -11,7 +11,7 @@
 
 namespace heddle::sim {
 
-/// A copy that a stream is given. It is performed by an engine of its own, on whose stack this lies.
+/// A copy that a stream is given. A copy engine of its own performs it, on whose stack this lies.
 struct stream_copy {
   void* to = nullptr;
   const void* from = nullptr;
@@ -19,7 +19,7 @@ struct stream_copy {
   const void* place = nullptr;  ///< where the stream was given it, in the code under test
 };
 
-/// What is there once for each block of a kernel.
+/// The state of a block of a kernel.
 struct block_state {
   /// A block's own copy of a `__shared__` variable.
   struct variable {

@@ -20,15 +20,15 @@ struct launched_kernel;
 struct lockstep;
 
 enum class lane_state : uint8_t {
-  candidate,      ///< can take the next step
-  held,           ///< could take it, but other lanes of its wave come first: they have one program counter
+  candidate,      ///< enabled: can take the next step
+  held,           ///< could take it, but another arm of its lockstep wave moves
   waiting,        ///< for something that it has read to change
   at_collective,  ///< for the other lanes of a mask
   ended,
 };
 
 /// A plain store that the code under test was about to make when it last left the simulator; its effect is looked at on the
-/// lane's next entry, before anybody else runs.
+/// lane's next entry, before any other lane runs.
 struct plain_store_in_progress {
   static constexpr uint32_t largest_bytes = 16;
   void* address = nullptr;
@@ -36,7 +36,7 @@ struct plain_store_in_progress {
   uint64_t before = 0;  ///< in the form of watched::value
 };
 
-/// Whether a loop comes back to a private state that it was in before. The anchor is moved at growing distances, so that a loop
+/// Finds out whether a loop returns to an earlier private state. The anchor is moved at growing distances, so that a loop
 /// of any period is recognised (Brent's cycle finding, BIT 20, 1980).
 class cycle_finder {
  public:
@@ -47,8 +47,8 @@ class cycle_finder {
   bool returns_to_anchor(uint64_t digest) {
     return returns_to_anchor(nullptr, nullptr, [=] { return digest; });
   }
-  /// The same for a state that also has a place and an address. Where these differ from the anchor's, as they mostly do, its digest
-  /// is not asked for.
+  /// returns_to_anchor() of a state that also has a place and an address. Where these differ from the anchor's, as they mostly do,
+  /// its digest is not computed.
   template <typename Digest>
   bool returns_to_anchor(const void* place, const void* address, Digest&& digest) {
     if (distance_ != 0 && place == place_ && address == address_ && digest() == anchor_) return true;
@@ -70,14 +70,14 @@ class cycle_finder {
   uint32_t distance_ = 0;  ///< 0: no anchor
 };
 
-/// How often the machine may treat a lane worse than it must.
+/// How often, before a lane's next progress, the machine may answer in the lane's disfavour.
 struct alignas(16) allowance {
-  uint32_t late = 0;      ///< loads that may see an older value
-  uint32_t spurious = 0;  ///< weak compare-exchanges that may fail for no reason
-  uint32_t wakes = 0;     ///< times that a wait may end for no reason
+  uint32_t late = 0;      ///< loads that may return a stale value
+  uint32_t spurious = 0;  ///< weak compare-exchanges that may fail spuriously
+  uint32_t wakes = 0;     ///< waits that may end spuriously
 };
 
-/// What a lane begins anew in each run.
+/// The part of a lane that is constructed anew in each run.
 struct lane_run {
   wave* of = nullptr;
   uint32_t id = 0;     ///< dense over the run: the scheduler's actor
@@ -85,11 +85,11 @@ struct lane_run {
   lane_state state = lane_state::candidate;
   bool begun = false;           ///< its fiber has been set up
   bool hides_operands = false;  ///< it is in a call whose arguments only its own frame knows
-  bool unsettled = false;       ///< its memory has something to put right when it comes back (late_memory::after_plain)
+  bool unsettled = false;       ///< plain accesses are to be settled at its next entry (late_memory::after_plain)
   bool resolved = false;        ///< its active_mask has been answered by another lane's
   bool proven = false;          ///< its wait is certain to repeat itself until memory changes
   bool in_same_call = false;    ///< its next operation belongs to the call that its last one was in
-  uint8_t circles = 0;          ///< how often it came back to where it waits, in a wave with one program counter
+  uint8_t circles = 0;          ///< in a lockstep wave: how often it came back to where it waits
   operation pending;
   /// What a pending read-modify-write, atomic store or call on a mutex was given, and `pending` does not say.
   std::array<uint64_t, 2> operands = {};
@@ -97,58 +97,58 @@ struct lane_run {
   plain_store_in_progress storing;
   state_key hidden;        ///< of what it has written to the C++ heap, where it is explored
   uint64_t result = 0;     ///< of the collective or mask that it took part in
-  uint64_t last_turn = 0;  ///< in the tail: the number of its last turn there; 0: none
-  uint64_t moved_in = 0;   ///< the last round that it took part in, in a wave with one program counter
+  uint64_t last_turn = 0;  ///< the number of its last turn in the fair tail; 0: none
+  uint64_t moved_in = 0;   ///< in a lockstep wave: the last round in which it took part
   uint64_t went_round_for =
-      0;  ///< the last open_collective::number at which a sibling waited when it paused in a proof
+      0;  ///< the last open_collective::number at which a sibling waited when it paused under the quiescence check
   /// Low end of what its future depends on while it waits: the registers that a call preserves, then its live stack.
   const std::byte* private_state = nullptr;
-  uint32_t clock_reads = 0;      ///< since it last got anywhere
-  uint32_t own_atomics = 0;      ///< of a host thread: accesses to atomics that no other is known to know of
+  uint32_t clock_reads = 0;      ///< since its last progress
+  uint32_t own_atomics = 0;      ///< of a host thread: accesses to atomics that no other thread is known to reach
   uint32_t fruitless_reads = 0;  ///< since its last progress or wait
   // As scheduler::candidate has them.
   uint32_t operations = 0;
   uint32_t fruitless = 0;
-  uint32_t operations_judged = 0;  ///< those of which it is known whether they were in vain
+  uint32_t operations_judged = 0;  ///< those that count as progress or as fruitless already
 };
 
-/// Aligned, so that what is looked at together is in as few lines of the cache in every lane.
+/// Aligned, so that members that are used together share cache lines in every lane.
 struct alignas(64) lane : lane_run {
   fiber runs;
-  /// Of its stack, what no other has been seen to touch or been given: from the low end.
+  /// The part of its stack, from the low end, that no other lane has accessed or been given.
   const std::byte* private_low = nullptr;
   size_t private_bytes = 0;
-  uint32_t candidate_slot = 0;        ///< where it stands among the candidates, while it is one
+  uint32_t candidate_slot = 0;        ///< its index in enabled_set::lanes, while it is enabled
   uint64_t awaited = 0;               ///< what the word that it waits for is to become
   std::array<uint64_t, 3> call = {};  ///< where it hides its operands: the arguments
   bool is_explored =
       false;               ///< its state is compared with that of other runs: no dead bytes are to be left on its stack
-  void* memory = nullptr;  ///< what memory that arrives late keeps of it
+  void* memory = nullptr;  ///< the memory model's own data of it
   uint32_t source = 0;     ///< of a shuffle: the lane whose value it asks for
 
   watch_set reads;                      ///< since its last progress
   std::vector<uint32_t> registrations;  ///< in the watch table
-  bool called = false;                  ///< into the driver, since its wait was last put to the proof
+  bool called = false;                  ///< into the driver, since its wait was last checked for quiescence
   allowance left;                       ///< before its next progress
   cycle_finder spin;                    ///< of a loop without pause(), read by read
-  cycle_finder proof;                   ///< of its wait, while nobody else can move
-  // In a wave with one program counter.
+  cycle_finder proof;                   ///< of its wait, under the quiescence check
+  // In a lockstep wave.
   static constexpr uint8_t sure_of_circle = 2;
-  uint64_t circle = 0;                ///< how its wave had parted when it waited
+  uint64_t circle = 0;                ///< how its wave had diverged when it waited
   uint64_t circles_since = 0;         ///< the round in which it waited first
   call_path path;                     ///< where it was last seen
   const void* first_frame = nullptr;  ///< of the simulator, below that of what the lane runs
-  uint64_t wait_digest = 0;           ///< of its private state where it last waited, while waits are put to the proof
+  uint64_t wait_digest = 0;           ///< of its private state where it last waited, under the quiescence check
   size_t stack_slot = 0;              ///< in its arena
   void* body = nullptr;               ///< what it runs, on its own stack
   const fiber_body* how_to_run = nullptr;
 
   bool is_host() const;
-  /// Whether the lane has read so much in vain, since its last progress or wait, that its loop is to be looked at.
+  /// Whether the lane has made so many reads since its last progress or wait that it may be spinning (waits::only_spins).
   bool may_spin() const { return fruitless_reads >= fruitless_reads_allowed; }
   static constexpr uint32_t fruitless_reads_allowed = 64;
 
-  /// Whether the address is on the lane's own stack, where no other lane is known to look.
+  /// Whether the address is on the lane's own stack, in the part that no other lane is known to access.
   bool is_private(const void* address) const {
     return static_cast<size_t>(static_cast<const std::byte*>(address) - private_low) < private_bytes;
   }
@@ -156,12 +156,12 @@ struct alignas(64) lane : lane_run {
     const auto& stack = runs.stack();
     return static_cast<size_t>(static_cast<const std::byte*>(address) - stack.low) < stack.size_bytes;
   }
-  /// A variable of a host thread's frame is, or may be, known to another too: from now on the thread's own accesses to it are seen. So are
-  /// those to all frames further out, for nothing says where the variable ends.
+  /// Another thread may reach a variable in a frame of this host thread: from now on the thread's own accesses to it are visible. So are those
+  /// to all outer frames, for nothing says where the variable ends.
   void share_frames(const void* from);
 };
 
-/// Lanes that stand at one collective.
+/// A collective at which lanes have arrived, and others have not.
 struct open_collective {
   operation_kind kind = operation_kind::none;
   uint64_t mask = 0;
@@ -171,13 +171,13 @@ struct open_collective {
       false;  ///< lanes of the mask that have ended, or that the wave does not have, are not waited for
 };
 
-/// What a wave begins anew in each run.
+/// The part of a wave that is constructed anew in each run.
 struct wave_state {
   uint32_t id = 0;           ///< dense over the run: the scheduler's group
   uint64_t launched_in = 0;  ///< the step behind which it was launched or spawned
   bool host = false;
   bool copies =
-      false;  ///< a copy that a stream was given: as a host thread, that ends with it; `kernel` is its number among launches
+      false;  ///< a copy engine: a host thread that performs one copy of a stream and ends; `kernel` is its number among launches
   uint32_t ordinal = 0;    ///< of a host thread: how many were spawned before it
   uint32_t device_id = 0;  ///< among the waves of the device, in order of launch
   uint32_t kernel = 0;
@@ -188,13 +188,13 @@ struct wave_state {
   uint32_t block = 0;               ///< within its kernel
   uint32_t in_kernel = 0;           ///< its number within its kernel
   uint32_t live_lanes = 0;          ///< that have not ended, begun or not
-  uint32_t candidates = 0;          ///< lanes that can take the next step
+  uint32_t candidates = 0;          ///< lanes that are enabled
   uint64_t ended_mask = 0;
-  bool resident = false;         ///< its block has started: its lanes may be candidates
+  bool resident = false;         ///< its block has started: its lanes may be enabled
   bool stepped = false;          ///< one of its lanes has taken a step
   bool guaranteed = false;       ///< in the fair set F
-  lockstep* together = nullptr;  ///< what has its lanes run together; null where each is scheduled on its own
-  uint64_t ended = 0;            ///< 1 when its last lane has ended; watched by those who join it
+  lockstep* together = nullptr;  ///< of a lockstep wave; null where each lane is scheduled on its own
+  uint64_t ended = 0;            ///< 1 when its last lane has ended; watched by lanes that join it
 };
 
 struct wave : wave_state {
@@ -223,7 +223,7 @@ std::string lanes_in(uint64_t mask);
 
 /// Equal bytes, equal digest.
 uint64_t digest_of(const std::byte* low, const std::byte* high);
-/// Of what the future of a lane that waits depends on.
+/// Of the registers and the live stack of a lane that waits: its future depends on them.
 uint64_t digest_of_private_state(const lane& who);
 
 }  // namespace heddle::sim

@@ -1,4 +1,4 @@
-// What a lane is about to do: published before the choice of who goes next, performed after it.
+// The next operation of a lane: published before the next lane is chosen, performed when its own lane is.
 #pragma once
 
 #include <heddle/rpc/target.h>
@@ -43,7 +43,7 @@ enum class operation_kind : uint8_t {
 /// "load", "plain store", ... as reports name it.
 const char* to_string(operation_kind kind);
 
-/// A bit for each order, so that one is looked up in a set without a branch for each of them.
+/// A bit for each order: an order is looked up in a set without a branch for each of them.
 constexpr uint32_t bit_of(memory_order order) { return uint32_t{1} << static_cast<uint32_t>(order); }
 constexpr bool acquires(memory_order order) {
   constexpr uint32_t all =

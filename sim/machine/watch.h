@@ -1,5 +1,5 @@
-// Who waits for what: a lane that waits is registered on every location that it has read since it last got anywhere, and is
-// not worth a turn before one of them changes. (The dynamic form of blocking on spin loops: miri PR 1651; GenMC's spin-assume.)
+// Which lane waits for which locations: a lane that waits is registered on each one that it has read since its last progress, and
+// is blocked until one of them changes. (The dynamic form of blocking on spin loops: miri PR 1651; GenMC's spin-assume.)
 #pragma once
 
 #include <heddle/scheduler/append.h>
@@ -22,7 +22,7 @@ class alignas(32) watched {
   uint32_t size_bytes = 0;
   /// The C++ heap may take memory back at any time: what lies there is only read when the program reads it.
   bool by_change = false;
-  uint32_t turn = 0;  ///< watch_set::begin_turn of its last read
+  uint32_t turn = 0;  ///< the iteration of its last read (watch_set::begin_turn)
 
   /// The bytes of memory in the form of `value`.
   static uint64_t value_at(const void* address, uint32_t size_bytes) {
@@ -65,13 +65,13 @@ class watch_set {
     overflowed_ = false;
     saw_change_ = false;
   }
-  /// What is read from here on belongs to another turn of the lane's loop.
+  /// What is read from here on belongs to the next iteration of the lane's loop.
   void begin_turn() { ++turn_; }
-  /// Forgets what was not read again since then.
+  /// Forgets what was not read again in this iteration.
   void keep_turn();
   /// Whether a location was read twice with two values.
   bool saw_change() const { return saw_change_; }
-  /// Whether nothing in the set has another value than the lane read. False when the set could not hold everything.
+  /// Whether every location of the set still has the value that the lane read. False when the set could not hold all of them.
   bool unchanged(const class watch_table& table) const {
     // Mostly it is a word, or two.
     for (const watched& entry : entries_) {
@@ -118,7 +118,7 @@ class watch_set {
   static constexpr size_t most = 65536;
   std::vector<watched> entries_;
   uint64_t maybe_ = 0;  ///< one bit for each address that may be in the set
-  uint32_t turn_ = 0;   ///< that the lane is in
+  uint32_t turn_ = 0;   ///< the iteration that the lane is in
   size_t next_ = 0;     ///< the entry behind the one that was read last, or the first; none where there is none
   bool overflowed_ = false;
   bool saw_change_ = false;
@@ -146,7 +146,7 @@ class watch_table {
   [[gnu::always_inline]] void changed(const void* address, size_t size_bytes, Wake&& wake) {
     const uint64_t first = granule_of(address);
     const uint64_t last = (reinterpret_cast<uintptr_t>(address) + size_bytes - 1) / granule_bytes;
-    // Most of what changes nobody waits for.
+    // For most changes no lane waits.
     if (first == last && (maybe_ & bit_of(first)) == 0) return;
     for (uint64_t granule = first; granule <= last; ++granule)
       for (uint32_t n = find(granule); n != none; n = nodes_[n].next) wake(*nodes_[n].waiter);
@@ -181,7 +181,7 @@ class watch_table {
   std::unordered_map<uint64_t, uint64_t> noted_changes_;  ///< by granule
   uint32_t run_ = 1;
   size_t used_buckets_ = 0;
-  uint64_t maybe_ = 0;  ///< one bit for each granule on which somebody may be registered
+  uint64_t maybe_ = 0;  ///< one bit for each granule on which a lane may be registered
 };
 
 }  // namespace heddle::sim
