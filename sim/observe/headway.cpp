@@ -40,7 +40,7 @@ void headway_watch::changed(const lane& who, const void* address) {
   known& of = of_lane(who);
   ++of.changes;
   of.news = 0;
-  // It knows what it left there, which here is read as it is.
+  // The lane knows the value that it left there: memory has it now.
   uint64_t value = 0;
   __builtin_memcpy(&value, address, who.pending.size_bytes < sizeof value ? who.pending.size_bytes : sizeof value);
   of.values[address] = value;

@@ -1,4 +1,4 @@
-// How far each lane has come, as a machine that records it from within can tell it too (scheduler/follow.h).
+// Per-lane progress counters that a machine which records a run from within can reproduce (scheduler/follow.h).
 #pragma once
 
 #include <heddle/sim/machine/lane.h>
@@ -9,8 +9,8 @@
 
 namespace heddle::sim {
 
-/// A lane comes further when it changes memory by an atomic operation, and when it reads by one what it did not know: a word for the
-/// first time, or another value than it last read or left there. Plain accesses count for nothing. Costs nothing where it is off.
+/// A lane's counter rises when it changes memory by an atomic operation, and when it reads by one what it did not know: a word for
+/// the first time, or another value than it last read or left there. Plain accesses do not count. Costs nothing where it is off.
 class headway_watch {
  public:
   /// A new run.

@@ -39,7 +39,7 @@ void recorder::stands_behind(uint64_t store_step, uint64_t newer_step) {
 }
 
 void recorder::odd_answer(const lane& who, scheduler::choice_kind kind) {
-  // Who is woken has taken its step.
+  // A lane that is woken has already taken its step.
   const auto last = last_of_.find(&who);
   const bool is_past = kind == scheduler::choice_kind::wake && last != last_of_.end();
   odd_.push_back({.who = &who, .kind = kind, .step = is_past ? taken_[last->second].step : last_step_ + 1});
@@ -56,9 +56,9 @@ std::optional<std::vector<watched>> recorder::last_turn_of(const lane& who) cons
   if (known == turns_.end() || own == last_of_.end()) return std::nullopt;
   const std::vector<turn>& turns = known->second;
   const turn& last = turns.back();
-  // It has left the loop that had these turns.
+  // The lane has left the loop of these iterations.
   if (own->second != last.last) return std::nullopt;
-  // Back where it was in the same state, it has been through all of its loop.
+  // Back in an earlier state, the lane has been through all of its loop.
   auto before =
       std::find_if(turns.rbegin() + 1, turns.rend(), [&](const turn& one) { return one.state == last.state; });
   if (before == turns.rend()) {
@@ -200,7 +200,7 @@ std::string recorder::store_in_words(uint64_t step_number) const {
          source_of(one->calls).where() + " (step " + std::to_string(step_number) + ")";
 }
 
-// What the machine chose in it, in a few words: a column of a table has to hold it.
+// What the machine chose for it, in a few words that fit a column of a table.
 std::string recorder::note_of(const taken& one) const {
   std::string text;
   const auto add = [&](const std::string& more) { text += (text.empty() ? "" : "; ") + more; };
@@ -227,7 +227,7 @@ step_record recorder::arrival_in_words(const heap& memory, const taken& one) con
   return record;
 }
 
-// One of the answers that are not the default, as a sentence that stands for itself.
+// An odd answer, one that is not the default, as a sentence that is read alone.
 std::string recorder::in_words(const heap& memory, const odd& one) const {
   using enum scheduler::choice_kind;
   const taken* const about = taken_in(one.step);

@@ -1,4 +1,4 @@
-// What a run leaves behind when it is to be explained: every step, and who changed what.
+// What is recorded of a run that is to be explained: every step, and every change of memory.
 #pragma once
 
 #include <heddle/scheduler/choice.h>
@@ -27,7 +27,7 @@ class recorder {
     operation what;
     call_chain calls = {};
     uint64_t value = 0;
-    uint64_t after = 0;  ///< what memory held behind it, where it `changes` it
+    uint64_t after = 0;  ///< what memory held after it, where it `changes` it
     uint64_t reads = run_record::never;
     uint64_t arrived = run_record::never;
     uint64_t arrived_bytes = 0;
@@ -38,7 +38,7 @@ class recorder {
     bool spurious = false;
     bool woke = false;
   };
-  /// A change of memory: by whom, of what, where in the source, at which step.
+  /// A change of memory: by which lane, of which bytes, where in the source, at which step.
   struct change {
     const lane* who = nullptr;
     const void* address = nullptr;
@@ -47,8 +47,8 @@ class recorder {
     uint64_t step = 0;
   };
 
-  /// `under_way`: what it has stored, if it has, is in memory when arrived() says so, and not at once. `readable`: its bytes are there
-  /// to be looked at.
+  /// `under_way`: what it has stored, if it has, is in memory when arrived() says so, and not at once. `readable`: its bytes may be
+  /// read now.
   void performed(const lane& who, uint64_t value, uint64_t step, bool under_way, bool readable);
   /// Before any other actor existed: no step.
   void performed_before_steps(const lane& who);
@@ -64,15 +64,15 @@ class recorder {
   /// Of the load that the lane is about to have performed: the step of the store that it has read, 0 where there was none; `newest_step`: of
   /// the newest.
   void found(const lane& who, uint64_t store_step, bool is_newest, uint64_t newest_step);
-  /// The store of that step counts as older than that of the other one.
+  /// The store of `store_step` precedes that of `newer_step` in modification order, though it was performed later.
   void stands_behind(uint64_t store_step, uint64_t newer_step);
-  /// The weak compare-exchange that the lane is about to have performed fails for no reason.
+  /// The weak compare-exchange that the lane is about to have performed fails spuriously.
   void fails_for_no_reason(const lane& who) { fails_.insert(&who); }
-  /// The lane, which was about to wait, goes on for no reason.
+  /// The lane, which was about to wait, wakes spuriously.
   void wakes_for_no_reason(const lane& who);
-  /// A choice about something else than actors was answered otherwise than by default, in the step that comes next.
+  /// A choice that is not about actors was not answered by the default, in the step that comes next.
   void odd_answer(const lane& who, scheduler::choice_kind kind);
-  /// The lane is at the end of a turn of its loop, in this private state.
+  /// The lane is at the end of an iteration of its loop, in this private state.
   void turn_ended(const lane& who, uint64_t state);
   /// So many bytes that were stored in that step are in memory now.
   void arrived(uint64_t store_step, uint64_t size_bytes, uint64_t now);
@@ -91,15 +91,15 @@ class recorder {
   void judged(uint64_t step) { judged_ = step; }
   void name(const runtime::named_slots& where) { named_.push_back(where); }
 
-  /// All of it but the waves and who waits for whom; at most the last `most` steps.
+  /// All of it but the waves and the wait graph; at most the last `most` steps.
   run_record record(const heap& memory, size_t most) const;
 
   /// The latest change of each lane that overlaps the bytes, the latest of all first.
   std::vector<change> changes_of(const void* address, size_t size_bytes) const;
 
-  /// The steps of stores to the bytes that count as older than one that was made before them, and the step of that one.
+  /// The steps of stores to the bytes that modification order puts before a store performed earlier, and that one's step.
   std::vector<std::pair<uint64_t, uint64_t>> stores_behind(const void* address, size_t size_bytes) const;
-  /// The lanes that have stored to the bytes, or changed them, the latest first; also what they held already.
+  /// The lanes that have stored to the bytes, or changed them, the latest first; also where a store changed nothing.
   std::vector<const lane*> storers_of(const void* address, size_t size_bytes) const;
   /// Whether any lane of the wave has looked at the bytes, or stored to them.
   bool has_touched(const wave& of, const void* address, size_t size_bytes) const;
@@ -109,7 +109,7 @@ class recorder {
   /// Whether the lane's last read-modify-write there has changed nothing.
   bool tries_in_vain(const lane& who, const void* address) const;
   const taken* taken_in(uint64_t number) const { return const_cast<recorder*>(this)->at_step(number); }
-  /// What the lane has read in the last turn of its loop; nothing where no turn is known.
+  /// What the lane has read in the last iteration of its loop; nothing where none is known.
   std::optional<std::vector<watched>> last_turn_of(const lane& who) const;
 
   /// Whether the lane of that step performed a fence in it.
@@ -172,7 +172,7 @@ class recorder {
     scheduler::choice_kind kind = scheduler::choice_kind::visible;
     uint64_t step = 0;     ///< that it is about
     uint64_t arrives = 0;  ///< the step of the store that has arrived by it; 0: none
-    uint64_t before = 0;   ///< the step of an older one that was still under way then; 0: none
+    uint64_t before = 0;   ///< the step of an older one that was still in flight then; 0: none
   };
   class words;
 

@@ -1,4 +1,4 @@
-// What the recorder keeps beside the steps: who waited when, which store each load has read, and when stores arrived.
+// What the recorder keeps beside the steps: when lanes waited, which store each load has read, and when stores arrived.
 #include <heddle/sim/observe/recorder.h>
 #include <heddle/sim/space/heap.h>
 
@@ -13,7 +13,7 @@ namespace heddle::sim {
 namespace {
 
 constexpr uint64_t granule_bytes = 8;
-constexpr uint64_t most_granules = 4096;  // of one access; who wrote what of a longer one is not kept
+constexpr uint64_t most_granules = 4096;  // of one access; the writers of a longer one are not kept
 constexpr size_t most_locations = 4;      // that a wait is told to be for
 
 bool is_read(operation_kind kind) {
@@ -54,7 +54,7 @@ recorder::taken* recorder::at_step(uint64_t step) {
   return found == taken_.end() || found->step != step ? nullptr : &*found;
 }
 
-// -- stores and who reads them -----------------------------------------------------------------------------------------------------
+// -- stores and their readers ------------------------------------------------------------------------------------------------------
 
 void recorder::look_at_memory(taken& one, bool under_way, bool readable) {
   const operation_kind kind = one.what.kind;

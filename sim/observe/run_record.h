@@ -1,4 +1,4 @@
-// A recorded run as data, for who draws it: numbers where a report has words, and each text once.
+// A recorded run as data, from which it is drawn: numbers where a report has words, and each text once.
 #pragma once
 
 #include <heddle/sim/code/source_line.h>
@@ -10,19 +10,19 @@
 
 namespace heddle::sim {
 
-/// Somebody waits for somebody else at the end of a run.
+/// An edge of the wait graph at the end of a run.
 struct wait_edge {
   std::string from;  ///< "wave 1", "host server"; lanes of a wave where they wait for others of it
   std::string to;
   std::string over;        ///< what it waits for: "ports+0x80"
   uint32_t from_wave = 0;  ///< run_record::waves
   uint32_t to_wave = 0;
-  bool supposed = false;  ///< nothing is known to store to what it waits for: it may be up to any that is left
+  bool supposed = false;  ///< no lane is known to store to what it waits for: each that is left may do so
   bool on_cycle = false;  ///< of any length, with supposed edges
   std::string why = {};   ///< what is known from other schedules; mostly empty
 };
 
-/// Something waits, and what it waits for is known of nothing.
+/// A wait that no other thread is known to end.
 struct unknown_wait {
   std::string from;
   std::string over;
@@ -30,12 +30,12 @@ struct unknown_wait {
   uint32_t from_wave = 0;
 };
 
-/// Why a lane does not go on.
+/// Why a lane is blocked.
 enum class wait_reason : uint8_t {
   change,      ///< of something that it has read
-  collective,  ///< lanes of its wave have not come
-  barrier,     ///< lanes of its block have not come
-  mutex,       ///< somebody holds it
+  collective,  ///< lanes of its wave have not arrived
+  barrier,     ///< lanes of its block have not arrived
+  mutex,       ///< it is held
   device,      ///< a launch has not ended
   join,        ///< a host thread has not ended
   call,        ///< another call that blocks
@@ -82,9 +82,9 @@ struct run_record {
     uint64_t arrived =
         never;  ///< of a store or ring: the step behind which it was in memory; never: it was still under way
     uint64_t missed = never;  ///< of a load that `is_old`: the step of the newest store, where it is known
-    uint64_t behind = never;  ///< of a store: the step of a newer one that it counts as older than
-    bool spurious = false;    ///< a weak compare-exchange that failed for no reason
-    bool woke = false;        ///< of a pause: its lane went on for no reason
+    uint64_t behind = never;  ///< of a store: the step of an earlier one that is newer in modification order
+    bool spurious = false;    ///< a weak compare-exchange that failed spuriously
+    bool woke = false;        ///< of a pause: its lane woke spuriously
   };
   /// Memory, of at most 8 bytes, holds another value.
   struct change {
@@ -125,14 +125,14 @@ struct run_record {
   std::vector<change> changes;  ///< in order; those of the steps that are left out too
   std::vector<wait> waits;      ///< in order of their beginnings
   std::vector<slots> named;
-  std::vector<wait_edge> edges;       ///< who waits for whom when the verdict was certain
-  std::vector<unknown_wait> unknown;  ///< who waits, and nothing is known for whom
+  std::vector<wait_edge> edges;       ///< the wait graph when the verdict was certain
+  std::vector<unknown_wait> unknown;  ///< waits without an edge in it
   /// A cycle among `edges`, in order: the shortest of those that are known; else one with the fewest supposed edges, of these with the most that
   /// are known.
   std::vector<size_t> circle;
-  /// What the machine answered otherwise than by default, in order, each in a sentence; not who has turns.
+  /// The machine's answers other than the default, in order, each in a sentence; without choices of the actor.
   std::vector<std::string> odd;
-  uint64_t judged = never;  ///< behind which step the hang was certain; what follows shows whether others could end it
+  uint64_t judged = never;  ///< behind which step the hang was certain; what follows shows if other lanes could end it
 };
 
 }  // namespace heddle::sim

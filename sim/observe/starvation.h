@@ -1,4 +1,4 @@
-// Who waits and is passed over: others finish the very wait in which he stands, again and again, though it began after his.
+// Bypass counting (bounded waiting): how often other lanes finish the same wait while a lane is blocked in it.
 #pragma once
 
 #include <heddle/sim/machine/lane.h>
@@ -11,8 +11,8 @@ namespace heddle::sim {
 
 class heap;
 
-/// A wait is known by what its loop looks at: the places of the reads and their locations. Whoever has looked at the same location from
-/// the same place and then changes memory has finished that wait. A lane that changes memory itself waits no longer. Costs
+/// A wait is identified by the reads of its loop: their places in the code and their locations. A lane that has read the same location at
+/// the same place and then changes memory has finished that wait. A lane that changes memory itself no longer waits. Costs
 /// nothing where it is off.
 class starvation_watch {
  public:
@@ -22,9 +22,9 @@ class starvation_watch {
 
   /// The lane has performed its pending operation.
   void performed(const lane& who);
-  /// A turn of the lane in a loop is over and was in vain.
+  /// An iteration of the lane's loop is over and has found nothing changed.
   void waits(const lane& who, uint64_t step);
-  /// The lane got somewhere. Whom it has passed over once too often; null when nobody.
+  /// The lane has made progress. The lane that it has passed over once too often; null: there is none.
   const lane* got_on(const lane& who);
 
   /// Of the lane that got_on() gave: one line, and where it waits.
@@ -59,7 +59,7 @@ class starvation_watch {
   std::vector<lane_wait> of_lane_;  ///< by id
 };
 
-/// Requests that a program has told of, from when they were made until they are served: whom others pass over that were made later.
+/// Requests that a program has told of, from when they are made until they are served: counts how often later ones are served first.
 class request_watch {
  public:
   /// A new run. `most`: how often a request may be passed over; 0: off.

@@ -78,7 +78,7 @@ collectives::arrival collectives::arrive(lane& self, uint64_t value) {
     complete(of, open, how.kind);
     return arrival::complete;
   }
-  // Lanes that wait in a loop of their own are needed here: their wait is over.
+  // Lanes of the mask that are blocked in a loop are needed here: their wait ends.
   for (lane* other : of.lanes)
     if ((how.mask & lane_bit(*other)) != 0 && other->state == lane_state::waiting) core_.enable(*other);
   core_.disable(self);
@@ -92,8 +92,8 @@ void collectives::complete_arm(wave& of, operation_kind kind, uint64_t named, ui
   complete(of, of.collectives.size() - 1, kind);
 }
 
-// What the lane saw when its wait was proven may not be what a sibling knows that has gone on to a collective with it meanwhile. Once for each
-// collective: a lane that loops without coming to it waits in vain.
+// A sibling that has gone on to a collective with the lane may know more than the lane did when its wait was proven: the lane runs another
+// iteration. Once for each collective: a lane that loops and does not arrive at it is blocked.
 bool collectives::is_awaited_now(lane& self) const {
   const uint64_t before = self.went_round_for;
   for (const open_collective& open : self.of->collectives)
@@ -138,7 +138,7 @@ void collectives::order(wave& of, uint64_t mask, operation_kind kind) {
 }
 
 void collectives::complete(wave& of, size_t open, operation_kind kind) {
-  // Those that have ended, where they are not waited for, have not arrived.
+  // Lanes that have ended, where they are not waited for, have not arrived.
   const uint64_t mask = of.collectives[open].arrived;
   const uint64_t absent = of.collectives[open].mask & ~mask;
   of.collectives[open] = of.collectives.back();

@@ -15,26 +15,26 @@ class collectives {
 
   void reset() { opened_ = 0; }
 
-  /// What a lane that has come finds.
+  /// The answer to a lane that arrives.
   enum class arrival : uint8_t {
-    complete,  ///< all have come: lane::result is what the collective gives
+    complete,  ///< all have arrived: lane::result is what the collective gives
     blocks,    ///< it waits for others: lane_state::at_collective
   };
 
-  /// The lane has come to the collective that is pending, with `value`. Ends the run where the mask is wrong.
+  /// The lane arrives at its pending collective with `value`. Ends the run where the mask is wrong.
   arrival arrive(lane& self, uint64_t value);
-  /// All lanes of the arm of a wave with one program counter stand at one collective, whose mask names these.
+  /// All lanes of the arm of a lockstep wave have arrived at one collective, whose mask is `named`.
   void complete_arm(wave& of, operation_kind kind, uint64_t named, uint64_t arm);
-  /// The lanes that stand at the same place as this one, as far as the strategy has them come together; those are answered with it.
+  /// The active mask of this lane: itself and those at the same place that the strategy has converge with it. Answers them, too.
   uint64_t mask_of_active(lane& self);
-  /// Whether a sibling has come to a collective with the lane since that was asked last. Of a lane that is about to wait in the fair tail, or
-  /// under a check for quiescence.
+  /// Whether a sibling has arrived at a collective with the lane since the last such call. Of a lane that is about to block in the fair tail or
+  /// under the quiescence check.
   [[gnu::hot]] bool is_awaited(lane& self) const { return !core_.phase.is_open() && is_awaited_now(self); }
-  /// A lane has ended: collectives that wait for it are complete, or can never be.
+  /// A lane has ended: completes collectives that waited for it alone, ends the run where one can never complete.
   void leave(const lane& ended);
 
-  /// The lane has come to the barrier of its block, which is pending; `how.mask` says what is asked for beside that, and must be the same for
-  /// all. When it is complete, lane::result is how many lanes came, and above bit 32, how many of them gave a `value` other than 0.
+  /// The lane arrives at the barrier of its block, its pending operation; the mask of that says what else is asked for, and must be the same for
+  /// all. When it is complete, lane::result is how many lanes arrived and, from bit 32 on, how many of them gave a `value` other than 0.
   arrival arrive_at_barrier(lane& self, uint64_t value);
   /// A lane of the wave has ended: it is not waited for. (PTX ISA, "bar"; CUDA C++ Programming Guide, "Synchronization Functions".)
   void leave_barrier(wave& of) {

@@ -1,8 +1,8 @@
 // What becomes of a ring between notify() and the word that counts it: doorbells and interrupts that fail.
 //
 // A doorbell is a hint, and the protocols above it must stand all of this: a ring may come late, twice, together with others, or
-// never. What they must not stand is a ring that shows less than it should: whatever happens to it, who sees it sees all that its
-// sender did before.
+// never. But a ring never shows less than it should: whatever happens to it, a lane that sees it sees all that its sender did
+// before.
 #pragma once
 
 #include <heddle/sim/base/state_reader.h>
@@ -13,7 +13,7 @@
 
 namespace heddle::sim {
 
-/// The rings that are under way. It knows neither memory nor lanes: who uses it says what time it is, and makes them count.
+/// The rings in flight. It knows neither memory nor lanes: its user (wait/doorbells.h) gives the time and makes the rings count.
 class doorbell_line {
  public:
   struct ring {
@@ -40,7 +40,7 @@ class doorbell_line {
   uint32_t fates() const;
   fate fate_of(uint32_t answer) const;
 
-  /// Puts a ring under way that arrives at step `due`; returns its number.
+  /// Sends a ring that arrives at step `due`; returns its number.
   uint64_t send(void* bell, const void* place, uint32_t sender, uint64_t due);
 
   /// The step at which the next ring arrives; `never` when none is under way.

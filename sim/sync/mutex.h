@@ -1,4 +1,4 @@
-// The mutexes of host code: who holds which. The C library's own would stop the OS thread that all fibers share.
+// The mutexes of host code, and which lane holds each. The C library's own would block the OS thread that all fibers share.
 #pragma once
 
 #include <heddle/sim/base/state_reader.h>
@@ -31,9 +31,9 @@ class mutex_table {
   /// False when the lane does not hold it.
   bool unlock(const void* mutex, const lane& self);
 
-  /// Null when nobody holds it.
+  /// Null when no lane holds it.
   const holder* holder_of(const void* mutex) const;
-  /// Which are held, by which lane and how often; false when the visitor has heard enough.
+  /// Which are held, by which lane and how often; false when the visitor needs no more.
   bool visit_state(state_reader& to) const;
 
  private:
