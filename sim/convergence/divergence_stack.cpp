@@ -37,7 +37,7 @@ void divergence_stack::advance(const std::array<const call_path*, 64>& paths, ui
     look(paths, lanes);
     if (fresh_) {
       fresh_ = false;
-      // Nobody has called yet: they stand at the beginning of what their wave runs.
+      // No lane has made a call yet: the lanes are at the beginning of what their wave runs.
       const call_path& first = *seen_.front().path;
       const call_site outermost = first.empty() ? call_site() : code_->find(first.front());
       top().here = {outermost.in, outermost.in == nullptr ? 0 : outermost.in->entry(), 0};
@@ -61,7 +61,7 @@ void divergence_stack::look(const std::array<const call_path*, 64>& paths, uint6
   }
 }
 
-// Where each is in the frame of the entry's point.
+// Finds the node of each group in the frame of the entry's point.
 void divergence_stack::look_in_frame(const entry& one) {
   for (seen& group : seen_) {
     group.node = control_flow::none;
@@ -84,7 +84,7 @@ void divergence_stack::stand_at(entry& one, const call_path& path) {
   one.stands = stand::at;
 }
 
-// Whether lanes that were together and are together again, there, have not passed the place where their arm ends.
+// Whether lanes that were together, and are together again at `path`, have not passed the end of their arm.
 bool divergence_stack::stays_within(const entry& one, const call_path& path) const {
   if (one.here.in == nullptr) return false;
   if (!one.joins) return true;
@@ -103,7 +103,7 @@ bool divergence_stack::stays_within(const entry& one, const call_path& path) con
   return until.in->reachable(behind(one.here), until.node).contains(to.node);
 }
 
-// Follows the code from where the lanes of the top entry stood to where they are seen now.
+// Follows the code from where the lanes of the top entry were to where they are seen now.
 divergence_stack::progress divergence_stack::walk(uint64_t lanes, uint64_t same_call, const arm_order& order) {
   entry& here = top();
   if (here.stands == stand::at) return progress::settled;
@@ -225,8 +225,8 @@ divergence_stack::progress divergence_stack::pass_branch(uint64_t lanes, const a
     return progress::on;
   }
   const uint32_t joined = in.post_dominator(one.here.node);
-  // Which of the ways lead to where the group is seen, before all come together. What lies behind fewer calls is believed: the others
-  // would have been seen in one of them.
+  // The ways that lead to where the group is seen, before the lanes reconverge. Ways with the fewest calls are taken: on others, the lanes
+  // would have been seen in one of their calls.
   const auto ways_to = [&](const seen& group) {
     uint64_t ways = 0;
     if (group.node == control_flow::none) return ways;
@@ -265,7 +265,7 @@ divergence_stack::progress divergence_stack::pass_branch(uint64_t lanes, const a
         }
     arms_.push_back({group.lanes, next[static_cast<size_t>(std::countr_zero(ways))], group.path});
   };
-  // Those whom one way alone explains say which arms there are.
+  // Groups that only one way explains define the arms.
   for (const seen& group : seen_)
     if (const uint64_t ways = ways_to(group); std::has_single_bit(ways)) add(group, ways);
   for (const seen& group : seen_)
@@ -274,7 +274,7 @@ divergence_stack::progress divergence_stack::pass_branch(uint64_t lanes, const a
   return progress::changed;
 }
 
-// The lanes of the top entry part here, and come together at the node `joined` of this function.
+// The lanes of the top entry diverge here, and reconverge at the node `joined` of this function.
 void divergence_stack::split(uint32_t joined, uint64_t lanes, std::vector<arm>& arms, stand how,
                              const arm_order& order) {
   const size_t parting = depth_ - 1;
@@ -292,7 +292,7 @@ void divergence_stack::split(uint32_t joined, uint64_t lanes, std::vector<arm>& 
   parts.here = until;
   parts.stands = stand::before;
   const call_path outer = parts.outer;
-  // Arms that end where the whole ends need nobody who waits for them there but those who do already.
+  // Where the arms end at the end of the whole entry, no entry of their own need wait for them there: the one below does.
   if (parts.joins && parts.until == until) pop();
   for (size_t n = turns.size(); n-- > 0;) {
     const arm& one = arms[turns[n]];
@@ -306,8 +306,8 @@ void divergence_stack::split(uint32_t joined, uint64_t lanes, std::vector<arm>& 
   }
 }
 
-// The code does not say how the lanes got to where they are seen: behind an indirect jump or an exception. Those who are together stay
-// so, and all come together where the entry ends.
+// The code does not say how the lanes got to where they are seen: behind an indirect jump or an exception. Lanes that are together stay
+// so, and all reconverge where the entry ends.
 divergence_stack::progress divergence_stack::scatter(const arm_order& order) {
   if (seen_.size() == 1) {
     stand_at(top(), *seen_.front().path);
@@ -365,7 +365,7 @@ divergence_stack::hold divergence_stack::hold_of(uint32_t lane, uint64_t ended) 
   while (own != 0 && (entries_[own - 1].lanes & bit) == 0) --own;
   hold found;
   if (own == 0 || own == depth_) return found;
-  // What stands above it comes first; the lowest of these is the last that has to arrive.
+  // The entries above its own run first; the lowest of these is the last that has to arrive.
   for (size_t n = own; n < depth_; ++n) found.runs |= entries_[n].lanes & ~ended;
   const entry& last = entries_[own];
   found.in = last.until.in;

@@ -1,6 +1,6 @@
-// Which lanes of a wave run together, where a wave has one program counter: the stack of AMD's GPUs, and of NVIDIA's before Volta.
+// The reconvergence stack of a lockstep wave, which says which of its lanes run together: as on AMD's GPUs, and on NVIDIA's before Volta.
 //
-// Where lanes part at a branch, its immediate post-dominator is where they come together again. One arm runs until it gets there, then
+// Lanes that diverge at a branch reconverge at its immediate post-dominator. One arm runs until it gets there, then
 // the next, then all go on. (Fung, Sham, Yuan, Aamodt, "Dynamic Warp Formation", MICRO 2007, section 3; ElTantawy and Aamodt, MICRO
 // 2016, on what follows for lanes that wait for each other.)
 //
@@ -25,11 +25,11 @@ class divergence_stack {
  public:
   explicit divergence_stack(code_map& code) : code_(&code) {}
 
-  /// A wave of these lanes starts; each has come to its first operation.
+  /// A wave of these lanes starts; each is at its first operation.
   void begin(uint64_t lanes);
 
-  /// The lanes that run have each taken their operation and are seen at the next. `paths` by lane; those of `ended` and of lanes that did
-  /// not run are not looked at, or are as they were. `same_call`: lanes that are at one more operation of the very call that they were in.
+  /// Each lane that ran has performed its operation and is seen at the next. `paths` by lane; those of `ended` lanes and of lanes that did
+  /// not run are ignored, or are as they were. `same_call`: lanes that are at another operation of the call that they were in.
   void advance(const std::array<const call_path*, 64>& paths, uint64_t ended, uint64_t same_call,
                const arm_order& order);
 
@@ -41,8 +41,8 @@ class divergence_stack {
 
   /// Why a lane does not run.
   struct hold {
-    uint64_t runs = 0;                 ///< the lanes that come first
-    const void* until = nullptr;       ///< where they have to come to: behind it; null for the end of the function
+    uint64_t runs = 0;                 ///< the lanes that run before it
+    const void* until = nullptr;       ///< the address that they must pass; null for the end of the function
     const control_flow* in = nullptr;  ///< that function; null when it is not known
   };
   hold hold_of(uint32_t lane, uint64_t ended) const;

@@ -1,4 +1,4 @@
-// What a wave with one program counter remembers.
+// The state of a lockstep wave: its reconvergence stack, and its rounds.
 #pragma once
 
 #include <heddle/sim/convergence/divergence_stack.h>
@@ -8,18 +8,18 @@
 
 namespace heddle::sim {
 
-/// A wave goes from round to round: in each, every lane of the arm that runs takes one visible operation and runs on to its next one.
+/// A wave goes from round to round: in each, every lane of the arm performs one visible operation and runs on to its next one.
 struct lockstep {
   explicit lockstep(code_map& code) : stack(code) {}
 
   divergence_stack stack;
   uint64_t arm = 0;     ///< the lanes of this round
-  uint64_t moving = 0;  ///< those that have not come to their next operation yet
+  uint64_t moving = 0;  ///< those that are not at their next operation yet
   uint64_t round = 0;   ///< its number
-  uint64_t waited = 0;  ///< lanes that may go in circles
-  bool asleep = false;  ///< all of them go round until something that they read changes
+  uint64_t waited = 0;  ///< lanes that may be spinning
+  bool asleep = false;  ///< all of them spin: blocked until something that they read changes
   bool due = false;     ///< something has happened to its lanes since it was last looked at
-  cycle_finder proof;   ///< of the arm's wait, while nobody else can move
+  cycle_finder proof;   ///< of the arm's wait, under the quiescence check
   bool proven = false;  ///< that wait is certain to repeat itself until memory changes
 
   // What the arm does as one (late_memory::arm).

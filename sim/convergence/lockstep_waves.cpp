@@ -1,5 +1,4 @@
-// Waves with one program counter: whose turn it is within a wave, and what its lanes do together.
-#include <heddle/sim/base/invariant.h>
+// Lockstep waves: which lanes of a wave go next, and what its lanes do together.
 #include <heddle/sim/convergence/lockstep_waves.h>
 
 #include <algorithm>
@@ -45,7 +44,7 @@ void lockstep_waves::mark_due(wave& of) {
 void lockstep_waves::left(lane& self) {
   lockstep& together = *self.of->together;
   mark_due(*self.of);
-  // Within an operation it has not come to its next one.
+  // A lane that blocks within an operation is not at its next one.
   if (self.state == lane_state::waiting) return;
   if (self.state == lane_state::at_collective && self.pending.kind == operation_kind::block_barrier) return;
   if (self.state == lane_state::candidate) {
@@ -77,8 +76,8 @@ void lockstep_waves::go_on(wave& of, lane& self) {
   }
 }
 
-// Whether nothing will come of the arm before something that one of its lanes reads changes. While waits are put to the proof, that has
-// to be certain.
+// Whether all lanes of the arm spin, until something that one of them reads changes. Under the quiescence check this must be
+// proven.
 bool lockstep_waves::goes_in_circles(const wave& of) const {
   const lockstep& together = *of.together;
   const uint64_t arm = together.arm & ~of.ended_mask;
@@ -89,7 +88,7 @@ bool lockstep_waves::goes_in_circles(const wave& of) const {
     all = all && who.circles == lane::sure_of_circle;
     since = std::min(since, who.circles_since);
   });
-  // Lanes that the arm has met on its way go in circles too, or it does not.
+  // Lanes that the arm has met on its way must spin, too.
   for_each_lane_of(of, all_lanes_of(of) & ~arm & ~of.ended_mask, [&](const lane& who) {
     all = all && (who.moved_in < since || who.circles == lane::sure_of_circle);
   });
@@ -106,12 +105,12 @@ void lockstep_waves::park(const lockstep& together, wave& of) {
   });
 }
 
-// One program counter: as long as one lane of the arm gets on, the others go round with it.
+// One program counter: as long as one lane of the arm makes progress, the others iterate with it.
 void lockstep_waves::let_move(wave& of) {
   for_each_lane_of(of, of.together->moving, [&](lane& who) {
     const bool in_loop = who.state == lane_state::waiting && who.private_state != nullptr;
     if (!in_loop && who.state != lane_state::held) return;
-    // It goes on looking from where it is, so that it finds its way round again.
+    // The search for its spin goes on at once, so that its next iteration is recognised.
     if (in_loop && who.pending.kind != operation_kind::pause) who.fruitless_reads = lane::fruitless_reads_allowed;
     core_.enable(who);
   });
@@ -119,12 +118,12 @@ void lockstep_waves::let_move(wave& of) {
 
 void lockstep_waves::wake_together(lane& waiter) {
   lockstep& together = *waiter.of->together;
-  // What the others do may depend on what this one does now.
+  // What the other lanes of the arm do may depend on what this one does now.
   for_each_lane_of(*waiter.of, together.arm | lane_bit(waiter), [](lane& who) { who.circles = 0; });
   mark_due(*waiter.of);
 }
 
-// Has those go round that sleep, to see whether their wait ends of itself.
+// Waits of waves that sleep must be proven anew.
 void lockstep_waves::forget_proofs() {
   for (size_t n = 0; n < together_used_; ++n) {
     together_[n].proof.forget();
@@ -166,7 +165,7 @@ void lockstep_waves::waits_together(lane& self, const std::byte* private_state, 
   if (core_.phase.checks == quiescence_check::none || private_state == nullptr) return;
   self.wait_digest = digest_of_private_state(self) | 1;
   const uint64_t arm = together.arm & ~of.ended_mask;
-  // Once a round, at the first lane: the state of the arm is where each of its lanes last waited, and how they have parted.
+  // Once a round, at the first lane: the state of the arm is where each of its lanes last waited, and how they have diverged.
   if ((arm & (lane_bit(self) - 1)) != 0) return;
   uint64_t state = together.stack.digest();
   bool all = true;
@@ -177,7 +176,7 @@ void lockstep_waves::waits_together(lane& self, const std::byte* private_state, 
   if (all) together.proven = together.proof.returns_to_anchor(state);
 }
 
-// Has those go round once more whose wait is not certain.
+// Runs one more iteration of each wave whose wait is not proven.
 bool lockstep_waves::waits_of_rounds_proven(bool of_all) {
   bool all = true;
   if (core_.machine.convergence != convergence::lockstep) return all;
@@ -239,7 +238,7 @@ void lockstep_waves::begin_round(wave& of, lane& self) {
   if (first.state == lane_state::at_collective && is_collective(first.pending.kind)) meet(of, self);
 }
 
-// What the round before has been and this one will be to memory: one operation of all lanes of the arm.
+// Tells the memory that the last round was, and this one will be, one operation of all lanes of the arm.
 void lockstep_waves::act_as_one(const wave& of, uint64_t before) {
   lockstep& together = *of.together;
   const uint64_t now = together.arm;
@@ -250,7 +249,7 @@ void lockstep_waves::act_as_one(const wave& of, uint64_t before) {
     core_.late->arm(what, lanes.data(), count);
   };
   if (together.acquires) happens(arm_event::acquired, before);
-  // Those who have ended have parted too.
+  // Lanes that have ended have left the arm, too.
   if ((before & now) != 0 && (before & ~now) != 0) happens(arm_event::parts, before);
   if ((now & ~before) != 0) happens(arm_event::meets, now);
   bool acquiring = false;
@@ -263,8 +262,8 @@ void lockstep_waves::act_as_one(const wave& of, uint64_t before) {
   if (releasing) happens(acquiring ? arm_event::acquires_and_releases : arm_event::releases, now);
 }
 
-// Lanes of an arm that store to one word in one operation: the word is written once. Which of them has written it no GPU says; here it is the
-// one that is first, and the order is a choice.
+// Lanes of an arm that store to one word in one operation: the word is written once. No GPU specifies by which of them; here it is the one that
+// stores first, and the order is a choice.
 bool lockstep_waves::is_stored_by_arm(lane& self) {
   if (self.of->together == nullptr) return false;
   lockstep& together = *self.of->together;
@@ -299,7 +298,7 @@ void lockstep_waves::order_arms(lane& self, std::vector<uint32_t>& order, const 
 
 // -- collectives ------------------------------------------------------------------------------------------------------------------
 
-// All lanes of the arm have come. The mask only says whom the program expects.
+// All lanes of the arm have arrived. The mask only says which lanes the program expects.
 void lockstep_waves::meet(wave& of, lane& self) {
   const uint64_t arm = of.together->arm;
   operation_kind kind = operation_kind::none;

@@ -1,4 +1,4 @@
-// Waves with one program counter (convergence=lockstep): which lanes of a wave go next, and what an arm does as one.
+// Lockstep waves, which have one program counter (convergence=lockstep): which lanes of a wave go next, and what an arm does as one.
 //
 // After each step every wave to which something has happened goes on: its arm moves, sleeps, or a new round begins.
 #pragma once
@@ -37,14 +37,14 @@ class lockstep_waves {
   void wake_together(lane& waiter);
   /// A lane of such a wave waits. `next`: before the operation that it has published, not behind one that it has taken.
   void waits_together(lane& self, const std::byte* private_state, bool next);
-  /// Whether the waits of all waves that sleep are certain; has those go round once more whose wait is not. `all`: also those that the
-  /// progress model promises no turn.
+  /// Whether the waits of all waves that sleep are proven; the others run one more iteration. `all`: also waves that the progress model
+  /// promises no turn.
   bool waits_of_rounds_proven(bool all);
   /// Forgets what has been proven of waits.
   void forget_proofs();
-  /// Has the lane's wave go round where it sleeps, to see whether its wait ends of itself; false for a lane that is masked off.
+  /// Wakes the lane's wave where it sleeps, to see whether its wait ends by itself; false for a lane that is masked off.
   bool rouse(lane& waiter);
-  /// Whether other lanes of its arm have made the lane's pending store, as part of one operation.
+  /// Whether other lanes of its arm have already performed the lane's pending store, as part of one operation.
   bool is_stored_by_arm(lane& self);
 
   /// What of a wave's rounds can influence the future; false when the visitor has heard enough.
