@@ -5,7 +5,7 @@
 namespace heddle::sim {
 namespace {
 
-/// What a ring's sender releases, and who makes it count acquires. No address has the highest bit.
+/// The object that a ring's sender releases, and that the ringer acquires when the ring counts. No address has the highest bit.
 const void* given_by(uint64_t number) { return reinterpret_cast<const void*>(uintptr_t{1} << 63 | number); }
 
 uint64_t add_one(const void*, uint64_t old) { return old + 1; }
@@ -13,8 +13,8 @@ uint64_t add_one(const void*, uint64_t old) { return old + 1; }
 }  // namespace
 
 doorbell_line::fate doorbells::fate_of(lane& self, const void* bell) {
-  // A ring under way may outlive a bell on the C++ heap, and nobody would say so. Where the run is to come to its end, or waits are
-  // put to the proof, every ring counts: one that is rung again and again gets through.
+  // A ring in flight could outlive a bell on the C++ heap, unnoticed. In the fair tail and under the quiescence check, every ring counts: a bell
+  // that is rung again and again gets through.
   if (core_.map.may_vanish(bell) || !core_.phase.is_open()) return {};
   const doorbell_line::fate met = rings_.fate_of(core_.pick(self, rings_.fates(), scheduler::choice_kind::arrive));
   if (core_.observers.recorder && met.counts_now == 0 && !met.under_way) core_.observers.recorder->ring_is_lost(self);
@@ -25,7 +25,7 @@ void doorbells::send(lane& self, void* bell, uint64_t steps) {
   const uint64_t number = rings_.send(bell, self.pending.place, self.id, core_.history.steps + steps);
   if (core_.observers.recorder) core_.observers.recorder->ring_sent(number, core_.history.this_step());
   if (core_.late != nullptr) core_.late->release_object(self, given_by(number));
-  // Something of the lane's has come of this turn, though nobody can see it yet.
+  // Sending is progress of the lane, though no lane can see the ring yet.
   core_.note_progress(self);
 }
 
@@ -34,7 +34,7 @@ void doorbells::take_arriving(uint64_t step) {
     const std::vector<doorbell_line::ring>& arriving = rings_.take(step);
     if (arriving.empty()) return;
     const doorbell_line::ring& first = arriving.front();
-    // The bell has been given back meanwhile: there is no word to count in.
+    // The bell has been released meanwhile: there is no word to count in.
     const char* const wrong =
         core_.map.heap.contains(first.bell) ? core_.map.heap.check(first.bell, sizeof(doorbell)) : nullptr;
     if (wrong != nullptr && wrong != heap::is_watched) continue;
@@ -47,7 +47,7 @@ void doorbells::take_arriving(uint64_t step) {
   }
 }
 
-// By a lane of its own, which never runs: it knows what the senders did before they rang, and not what they have done since.
+// Rings count by a lane of their own, which never runs: it has acquired what the senders did before they rang, and nothing later.
 void doorbells::count(const std::vector<doorbell_line::ring>& arriving) {
   auto* const bell = static_cast<doorbell*>(arriving.front().bell);
   if (core_.machine.fidelity == fidelity::interleaving) {

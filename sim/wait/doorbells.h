@@ -21,14 +21,14 @@ class doorbells {
 
   /// What becomes of a ring that the lane is about to send.
   doorbell_line::fate fate_of(lane& self, const void* bell);
-  /// Puts the ring that the lane sends in its pending operation under way, for so many steps.
+  /// Sends the ring of the lane's pending operation: it is in flight for `steps` steps.
   void send(lane& self, void* bell, uint64_t steps);
   /// All rings that are due by this step count.
   void let_arrive(uint64_t step) {
     if (rings_.next_due() != doorbell_line::never && rings_.next_due() <= step) [[unlikely]]
       take_arriving(step);
   }
-  /// The step at which the next ring arrives; doorbell_line::never where none is under way.
+  /// The step at which the next ring arrives; doorbell_line::never where none is in flight.
   uint64_t next_due() const { return rings_.next_due(); }
 
   bool visit_state(state_reader& to) const { return rings_.tell(to, core_.history.steps); }

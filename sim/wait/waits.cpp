@@ -67,8 +67,8 @@ void waits::arrived(const lane& issuer, const void* address, size_t size_bytes, 
 
 // -- waiting ------------------------------------------------------------------------------------------------------------------------
 
-// Loops that give up after some turns must be seen to do so: each wait may end a few times although nothing has changed. Not
-// while waits are put to the proof, nor when the run is to come to its end.
+// Loops that give up after some iterations must be able to: each wait may end spuriously a few times. Not under the quiescence
+// check, nor in the fair tail.
 bool waits::ends_for_no_reason(lane& self) {
   if (self.left.wakes == 0 || !core_.phase.is_open()) return false;
   --self.left.wakes;
@@ -82,13 +82,13 @@ void waits::end_turn(lane& self, const std::byte* private_state) {
   went_round(self, 1);
   if (core_.observers.recorder && private_state != nullptr) [[unlikely]]
     core_.observers.recorder->turn_ended(self, digest_of(private_state, self.runs.stack().high()));
-  // Who has looked at nothing since it changed something waits for nothing: it goes round.
+  // A lane that has read nothing since its last change waits for nothing: it iterates.
   const bool goes_round =
       core_.phase.in_tail && private_state != nullptr && (core_.phase.all_take_turns || self.reads.entries().empty());
   if (goes_round) {
     self.reads.clear();
   } else if (!self.reads.unchanged(watches_) || self.reads.saw_change() || collectives_.is_awaited(self)) {
-    // Something that it read has changed already, or changed while it looked, or a sibling waits for it: it has reason to look again.
+    // A location that it read has changed since, or while it read, or a sibling waits for it: the lane has reason to look again.
     self.reads.clear();
     self.left.wakes = core_.machine.wakes;
     self.circles = 0;
@@ -126,15 +126,15 @@ void waits::wake(lane& waiter) {
 
 bool waits::only_spins(lane& self, const std::byte* private_state) {
   if (core_.phase.all_take_turns) return false;
-  // A loop is back where it was when it reads the same from the same place, in the same private state.
+  // A loop is back in a state when it reads the same location at the same place in the same private state.
   const operation& read = self.pending;
   const auto state = [&] { return digest_of(private_state, self.runs.stack().high()); };
   if (!self.spin.returns_to_anchor(read.place, read.address, state)) {
     if (self.spin.at_anchor()) self.reads.begin_turn();
     return false;
   }
-  // What the loop depends on is what it reads from the anchor to the anchor. What it has read before may only go now: a turn that ends at
-  // a pause instead depends on all of it.
+  // The loop depends on what it reads from the anchor to the anchor. Earlier reads may be dropped only now: an iteration that ends at
+  // a pause instead depends on all of them.
   self.reads.keep_turn();
   self.reads.begin_turn();
   if (self.reads.unchanged(watches_) && !self.reads.saw_change() && !collectives_.is_awaited(self)) {
@@ -148,9 +148,9 @@ bool waits::only_spins(lane& self, const std::byte* private_state) {
 
 // -- quiescence ---------------------------------------------------------------------------------------------------------------------
 
-// Everybody who counts waits. Whether they wait for ever is certain when each of them, run again on memory that does not change,
-// comes back to the very state in which it waited: equal state and equal memory have an equal future. Whoever does not is run
-// again. (The condition of GenMC's liveness check, for code instead of graphs.)
+// All lanes that count are blocked. They are proven to be blocked for ever when each of them, run again on memory that does not
+// change, returns to the state in which it waited: equal state and equal memory have an equal future. A lane that does not is
+// run again. (The condition of GenMC's liveness check, for code instead of graphs.)
 bool waits::all_waits_proven() {
   const bool of_all = core_.phase.checks == quiescence_check::of_all;
   if (proof_changes_ != changes_) {
@@ -182,8 +182,8 @@ bool waits::all_waits_proven() {
   return false;
 }
 
-// All that wait in a loop go round once more; whether there are any. What one waits for may be less than what its loop depends on: one that
-// reads another word in every other turn knows only what it has read since it was woken.
+// Each lane that is blocked in a loop runs one more iteration; whether there is any. Its watch set may be less than what its loop depends on: a
+// loop that reads another word in every other iteration has only what it has read since the lane was woken.
 bool waits::have_waiting_look_again() {
   bool any_waits = false;
   for (size_t n = 0; n < core_.threads.lanes_used; ++n) {

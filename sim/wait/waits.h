@@ -32,7 +32,7 @@ class waits final : public arrival_listener {
       return self.reads.add(address, size_bytes, value, false);
     self.reads.add(address, size_bytes, watches_.change_of(address, size_bytes), true);
   }
-  /// Of the C++ heap, a variable or a large object, as execution::read().
+  /// execution::read() of the C++ heap, a variable or a large object.
   [[gnu::noinline]] void read_elsewhere(lane& self, const void* address, uint32_t size_bytes, uint64_t value,
                                         uint64_t watched_for);
 
@@ -44,7 +44,7 @@ class waits final : public arrival_listener {
     }
     wake_readers(self, address, size_bytes);
   }
-  /// As changed(), for a word of the simulator's own.
+  /// changed() of a word of the simulator's own.
   [[gnu::always_inline]] void wake_readers(lane& self, const void* address, size_t size_bytes) {
     core_.note_progress(self);
     ++changes_;
@@ -62,12 +62,12 @@ class waits final : public arrival_listener {
     watches_.note_change(object, 1, changes_ + 1);
     wake_readers(self, object, 1);
   }
-  /// What was under way has changed these bytes; `issuer` had stored them, in that step of an explained run.
+  /// A store in flight has arrived and changed these bytes; `issuer` had stored them, in that step of an explained run.
   void arrived(const lane& issuer, const void* address, size_t size_bytes, uint64_t stored_in) override;
 
   // -- plain stores -----------------------------------------------------------------------------------------------------------------
 
-  /// Lets the memory take up what the lane has stored plainly, or seen through a window.
+  /// Has the memory model settle what the lane has stored plainly, or read through a window.
   void settle(lane& self) {
     if (!self.unsettled) return;
     self.unsettled = false;
@@ -81,7 +81,7 @@ class waits final : public arrival_listener {
     if (self.is_explored) [[unlikely]]
       core_.note_hidden_store(self, address);
   }
-  /// As begin_plain_store(), for a store that is too long to remember: it counts as a change.
+  /// begin_plain_store() of a store that is too long to remember: it counts as a change.
   void begin_object_store(lane& self, void* address, uint32_t size_bytes) {
     self.storing.address = address;
     self.storing.size_bytes = size_bytes;
@@ -94,12 +94,12 @@ class waits final : public arrival_listener {
 
   // -- waits ------------------------------------------------------------------------------------------------------------------------
 
-  /// The end of an iteration of a loop that waits for memory to change, which the lane has published: it waits, or has reason to go on.
+  /// The end of an iteration of a loop that waits for memory to change, which the lane has published: it blocks, or has reason to go on.
   /// `private_state`: the low end of what its future depends on; null: the wait is the simulator's own and repeats itself exactly.
   [[gnu::hot]] void end_turn(lane& self, const std::byte* private_state);
-  /// From now on the lane waits. `next`: before the operation that it has published, not behind one that it has taken.
+  /// The lane is blocked from now on. `next`: before the operation that it has published, not after one that it has performed.
   [[gnu::hot]] void begin_waiting(lane& self, const std::byte* private_state, bool next = false);
-  /// Called when lane::may_spin(): whether the lane only repeats itself; then it waits from now on.
+  /// Called when lane::may_spin(): whether the lane only spins; then it is blocked from now on.
   bool only_spins(lane& self, const std::byte* private_state);
   /// What the lane has done since its last progress, or its last wait, was an iteration of a loop that waits, and so are as many operations
   /// that it is about to do.
@@ -112,13 +112,13 @@ class waits final : public arrival_listener {
 
   // -- quiescence -------------------------------------------------------------------------------------------------------------------
 
-  /// Whether the wait of each lane that counts is certain to last for ever; has those go round once more whose wait is not.
+  /// Whether each lane that counts is proven to be blocked for ever; the others run one more iteration.
   bool all_waits_proven();
   /// Whether memory has changed since the anchors of the waits were set.
   bool has_changed_since_check() const { return changes_ != proof_changes_; }
   /// Counts one of the turns that lanes take under the check; how many there were since memory changed.
   uint64_t count_turn_in_check() { return ++turns_in_check_; }
-  /// Has every lane that waits in a loop go round once more; whether there are any.
+  /// Has every lane that is blocked in a loop run one more iteration; whether there is any.
   bool have_waiting_look_again();
 
   void check_invariants() const;
