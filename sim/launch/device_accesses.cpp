@@ -70,7 +70,7 @@ void device_allocations::bad_access(lane& self, const char* wrong) {
   core_.end(self, verdict::memory, std::string(to_string(how.kind)) + " on the stack of a lane that has ended");
 }
 
-// -- page tables that somebody looks at ------------------------------------------------------------------------------------------
+// -- page tables -----------------------------------------------------------------------------------------------------------------
 
 void device_allocations::look_closer(lane& self, const char* said) {
   if (said != heap::is_watched) bad_access(self, said);
@@ -87,8 +87,8 @@ void device_allocations::look_closer(lane& self, const char* said) {
   if (!self.is_host()) move_pages(self, of);
 }
 
-// The first lane of another GPU that uses a page has it moved there. A driver that does not have the old GPU's cache written back before
-// it copies the page (driver.flush=off) brings along what was in memory before the first kernel.
+// The first lane of another GPU that uses a page causes its move there. A driver that does not have the old GPU's cache written back before
+// it copies the page (driver.flush=off) copies what was in memory before the first kernel.
 void device_allocations::move_pages(lane& self, const allocation& of) {
   const auto first = static_cast<size_t>(static_cast<const std::byte*>(self.pending.address) - of.base);
   const size_t end = first + self.pending.size_bytes;

@@ -42,22 +42,22 @@ class device_allocations {
     cache_.reset();
   }
 
-  /// Null where memory of a device has come to its end.
+  /// Null when the memory of a device is used up.
   void* try_allocate(lane& self, const allocation_request& what);
   /// As try_allocate(), but ends the run with verdict `memory` when none is left.
   [[gnu::hot]] void* allocate(lane& self, const allocation_request& what, const operation& how);
   /// Releases it in the lane's pending operation.
   void release(lane& self, void* pointer);
-  /// Releases what the object that ends has allocated.
+  /// Releases what the ending object has allocated.
   void release_all_of(lane& self, const void* owner);
 
   // -- accesses ---------------------------------------------------------------------------------------------------------------------
 
   /// The lane's pending access, which is not to allocated memory: ends the run when it may not be made.
   [[gnu::noinline]] void check_elsewhere(lane& self);
-  /// As check_elsewhere(), of an atomic access, which is there or is misaligned.
+  /// check_elsewhere() of an atomic access, which may be misaligned instead.
   [[gnu::noinline]] void check_atomic_elsewhere(lane& self);
-  /// The heap has something to say about the lane's pending access: ends the run when it may not be made.
+  /// The heap has answered `said` to the lane's pending access: ends the run when it may not be made.
   void look_closer(lane& self, const char* said);
 
   // -- devices and processes --------------------------------------------------------------------------------------------------------
@@ -69,7 +69,7 @@ class device_allocations {
   void place_all();
   /// An error unless all the bytes that lie in device memory are the process's of this device.
   result<void> check_process(const char* call, uint32_t device, const void* address, size_t size_bytes) const;
-  /// As check_process(), and ends the run with the error, about this operation.
+  /// check_process(), but ends the run with the error, about this operation.
   void require_process(lane& self, const char* call, uint32_t device, const void* address, size_t size_bytes,
                        const operation& how);
   result<device_page> page_of(uint32_t device, const void* address);

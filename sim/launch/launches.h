@@ -30,7 +30,7 @@ class launches {
 
   /// A kernel is launched by the lane's pending operation: its blocks start as soon as they may and fit. The number of blocks.
   uint32_t add(lane& self, const grid_shape& shape, const fiber_body& body, const void* bytes);
-  /// The stream is given a copy, which an engine of its own performs as `how_to_run` says. The number of the copy.
+  /// Enqueues a copy in the stream, which a copy engine of its own performs by `how_to_run`. The number of the copy.
   uint32_t add_copy(lane& self, const stream_copy& what, uint32_t stream, const fiber_body& how_to_run);
   /// The last lane of a wave of a kernel has ended.
   void wave_ended(lane& last);
@@ -55,10 +55,10 @@ class launches {
   const uint64_t& end_of_work(uint32_t launch) const { return kernel_ends_[launch]; }
   /// Whether the lane waits for the end of this work: of a kernel or a copy, or of a host thread.
   bool waits_for_end_of(const lane& who, const wave& work) const;
-  /// The lane has seen that the device is idle: all that its kernels did comes before what it does next.
+  /// The lane has seen that the device is idle: all that its kernels did happens before what the lane does next.
   void acquire_kernels(lane& self, uint32_t device);
 
-  // What orders the lanes of a launch behind the lane that launched them, and what waits for them behind their ends.
+  // Objects that are released and acquired: by a launch for its lanes, and by their ends for what waits for them.
   static const void* launch_of(uint32_t ordinal) { return reinterpret_cast<const void*>(uintptr_t{2} * ordinal + 2); }
   static const void* end_of(uint32_t ordinal) { return reinterpret_cast<const void*>(uintptr_t{2} * ordinal + 3); }
 
@@ -112,10 +112,10 @@ class launches {
   void start_block(launched_kernel& runs, uint32_t block);
   void deal_out(launched_kernel& added) const;
   void more_or_less_runs(lane& self, uint32_t device, uint64_t change);
-  /// Takes the next number among launches, at the end of the stream: what it comes after.
+  /// Takes the next number among launches, at the end of the stream; the work that must end before it.
   std::vector<uint32_t> take_place_in(uint32_t stream, lane& self);
   void kernel_ended(lane& self);
-  /// What has this number among launches has ended: others may begin.
+  /// The kernel or copy of this number has ended: others may begin.
   void work_ended(lane& self, uint32_t ordinal);
   std::vector<uint32_t> work_before(uint32_t stream) const;
   void check_stream(lane& self, uint32_t stream, const operation& how) const;

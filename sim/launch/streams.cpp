@@ -1,7 +1,7 @@
 // Launches and copies in streams: which of them come after which, and what waits for them.
 //
-// A stream's launches, of which a copy counts as one, run one after the other. The default stream, 0, comes after all that blocking streams were given before, and they
-// come after what it was given (CUDA C++ Programming Guide, "Implicit Synchronization"). Nothing else orders two streams.
+// A stream's launches, of which a copy counts as one, run one after the other. Work of the default stream, 0, comes after all earlier work of
+// blocking streams, and before their later work (CUDA C++ Programming Guide, "Implicit Synchronization"). Nothing else orders two streams.
 #include <heddle/sim/launch/launches.h>
 
 #include <algorithm>
@@ -75,7 +75,7 @@ result<uint32_t> launches::open_process(uint32_t gpu) {
   memory_.place_all();
   const uint32_t made = memory_.devices().open_process(gpu);
   memory_.devices()[made].stream = create_stream(false, made);
-  // From now on it matters whose memory is.
+  // From now on it matters to which process memory belongs.
   for (const allocation& each : core_.map.heap.allocations())
     if (each.kind == memory_kind::device) core_.map.heap.watch(each.base);
   return made;
