@@ -1,4 +1,4 @@
-// When a run's end game begins, where a strategy draws that (world::draw_end_game).
+// When a run's fair tail begins, where a strategy draws that (judge::draw_end_game).
 #pragma once
 
 #include <array>

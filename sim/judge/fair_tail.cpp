@@ -1,5 +1,5 @@
-// The fair tail: after the budget, or where the strategy begins it, only those lanes take turns that the progress model guarantees some. When
-// the whole state comes back and each of them has stepped meanwhile, the same happens again for ever: a hang, and proof of it.
+// The fair tail: after the budget, or where the strategy begins it, only lanes take turns that the progress model guarantees turns. When the
+// whole state comes back and each of them has stepped meanwhile, the run repeats itself for ever: this proves a hang.
 // ("Lasso": the stem leads to a cycle. Weak fairness asks no more of a cycle than a step of each that is always in the fair set.)
 #include <heddle/sim/judge/end_game.h>
 #include <heddle/sim/judge/judge.h>
@@ -21,7 +21,7 @@ uint32_t rank_of(const lane& who) { return (may_write(who.pending.kind) ? 0u : 2
 
 }  // namespace
 
-// A strategy that draws its end game says when it begins, and in what rhythm. False when it had no answer.
+// A strategy that draws the fair tail says when it begins, and in what rhythm. False when it had no answer.
 bool judge::draw_end_game() {
   if (!core_.choices.source->draws_end_game()) return true;
   // Short rhythms find most.
@@ -50,19 +50,19 @@ void judge::begin_tail() {
       scheduler::append(tail_.operations_before, core_.threads.lanes[n].operations);
   }
   core_.phase.in_tail = true;
-  // A proof that goes on is not waited for: whether its lanes go round for ever is seen like all else, from here on.
+  // A quiescence check in progress is dropped: from here on, comparing states shows whether its lanes spin for ever.
   core_.phase.checks = quiescence_check::none;
   tail_.began_at = core_.history.steps;
   tail_.library_before = core_.history.library_steps;
   core_.states.forget();
   tail_.seen = {};
-  core_.enabled.next_limit = 0;  // from now on each choice is made with care
+  core_.enabled.next_limit = 0;  // each choice goes through choose_with_care() from now on
 }
 
 uint32_t judge::turns_in_a_row(const lane& who) const {
   if (core_.phase.denied) return 1;
   const bool takes_part = who.of->guaranteed || (tail_.start_owed && !who.of->stepped);
-  // What one that starts does first is to come to its first operation.
+  // A lane that starts takes a turn to reach its first operation.
   const uint32_t turns = tail_.plays.turns_of(who.id, takes_part, who.last_turn == 0);
   return turns == 0 || who.begun ? turns : turns + 1;
 }
@@ -106,13 +106,13 @@ bool judge::goes_on_filling(const lane& self) {
   return fills;
 }
 
-// Whose turn it is; null when nobody takes part who can.
+// The lane that has the next turn; null when no lane that takes part is enabled.
 lane* judge::next_in_tail(const lane& self) {
   if (goes_on_filling(self)) {
     tail_.spends(self.pending.place, [&] { return calls_of(self); });
     return &core_.threads.lanes[self.id];
   }
-  // Minimal progress, in the form that ends a run soonest: who is owed a start gets it with the next round.
+  // Minimal progress, in the form that ends a run soonest: a lane that is owed a start gets it with the next round.
   tail_.start_owed = core_.enabled.fair.owes_a_start() && (!core_.only_calls_start_kernels() || any_host_calls());
   lane* next = nullptr;
   if (tail_.left != 0 && self.id == tail_.last && self.state == lane_state::candidate && turns_in_a_row(self) != 0)
@@ -137,8 +137,8 @@ lane* judge::next_in_tail(const lane& self) {
   return next;
 }
 
-// All that can influence what happens next. What is not in it does not: loads see the newest value and nothing is under way, waits are not ended by
-// a choice, and memory that is neither the device's nor a variable's makes the comparison blind when it changes.
+// All that can influence what happens next. The rest cannot: loads return the newest value and nothing is in flight, no wait ends by a choice,
+// and memory that is neither the device's nor a variable's makes the comparison blind when it changes.
 bool judge::visit_state(state_reader& to, const lane& self) const {
   const heap& heap = core_.map.heap;
   const thread_table& threads = core_.threads;
@@ -157,8 +157,8 @@ bool judge::visit_state(state_reader& to, const lane& self) const {
   return mutexes_.visit_state(to);
 }
 
-// Whether the run is back in a state in which it was. When it is, but some of those who are guaranteed a turn wait in a loop and took none, all of them
-// are made to go round first: such a loop may be one that gives up.
+// Whether the run is back in an earlier state. When it is, but lanes that are guaranteed turns are blocked in loops and took none, they run one
+// more iteration first: such a loop may give up.
 bool judge::has_come_back(const lane& self) {
   if (self.state == lane_state::ended || hides_operands(self)) return false;
   tail& end = tail_;
@@ -170,7 +170,7 @@ bool judge::has_come_back(const lane& self) {
   const uint64_t since = core_.states.anchor().turns;
   for (const lane* who : core_.enabled.lanes)
     if ((core_.phase.denied || who->of->guaranteed) && who->last_turn <= since) return false;
-  // Whoever only reads will wait of himself, and be told in the report as one who waits: that needs some more rounds.
+  // A lane that only reads will block by itself, and is then reported as waiting: that needs some more rounds.
   constexpr uint32_t rounds_to_wait = 64;
   if (!core_.phase.all_take_turns && now.changes == core_.states.anchor().changes &&
       ++end.still_rounds < rounds_to_wait) {
@@ -186,10 +186,10 @@ bool judge::has_come_back(const lane& self) {
   return true;
 }
 
-// Turns go round: between two turns of one that can go on, each other one has a few. `passed_over` counts how many there were.
+// Turns are fair: between two turns of an enabled lane, each other lane has a few. `passed_over` counts how many there were.
 void judge::given_turn([[maybe_unused]] const lane& next) {
 #ifdef HEDDLE_SELF_CHECKS
-  constexpr uint32_t turns_of_each = 8;  // by a rhythm, and by a proof that comes in between
+  constexpr uint32_t turns_of_each = 8;  // by a rhythm, and by a quiescence check in between
   const uint32_t most = turns_of_each * static_cast<uint32_t>(core_.threads.lanes_used + 1);
   core_.enabled.passed_over.resize(core_.threads.lanes_used, 0);
   for (const lane* who : core_.enabled.lanes) {

@@ -8,8 +8,8 @@ namespace heddle::sim {
 
 using scheduler::verdict;
 
-// Only a call into the driver that goes on, or that is made again and again, lets the device go on. (CUDA's execution model, on
-// progress of API calls.)
+// Only a call into the driver that has not returned, or is made again and again, lets the device make progress. (CUDA's execution
+// model, on progress of API calls.)
 bool judge::any_host_calls() const {
   for (size_t n = 0; n < core_.threads.lanes_used; ++n) {
     const lane& who = core_.threads.lanes[n];
@@ -20,7 +20,7 @@ bool judge::any_host_calls() const {
   return false;
 }
 
-// Everybody who has a place waits. Whether a larger device would end this is seen by letting all the others start.
+// Every wave that has a place is blocked. All others start, to learn whether a larger device avoids this.
 void judge::lift_places(lane& self) {
   if (!core_.phase.denied)
     deny(self, "everybody who has a place on the device waits for somebody who has none (resident=" +
@@ -31,8 +31,8 @@ void judge::lift_places(lane& self) {
   launches_.start_blocks(self);
 }
 
-// A hang that this model allows has been found. Whether a stronger one would avoid it is seen by letting everybody run on in turn:
-// when the run ends, this hang is the model's, and the verdict `progress`; when they all get stuck, it is a deadlock.
+// A hang that this model allows has been found. All lanes run on in turn, to learn whether a stronger model avoids it:
+// when the run ends, this hang is the model's, and the verdict `progress`; when all of them get stuck, it is a deadlock.
 void judge::deny(lane& self, std::string why) {
   core_.phase.denied = true;
   take_stock(self, std::move(why));
@@ -40,11 +40,11 @@ void judge::deny(lane& self, std::string why) {
   core_.phase.checks = quiescence_check::none;
 }
 
-// Lanes whose waits are put to the proof may make each other go on, as two do that poll through a shuffle: all have turns, so that one that
-// would change memory comes to it.
+// Lanes under the quiescence check may make each other go on, as two do that poll through a shuffle: all of them have turns, so that a lane
+// that would change memory gets there.
 lane* judge::next_in_check() {
   if (core_.phase.in_tail && waits_.count_turn_in_check() > tail_.most_turns_in_proof(core_.threads.lanes_used)) {
-    // They may go on like this for ever. Whether they do is told by the whole state: all go round.
+    // They may go on like this for ever. Comparing whole states tells whether they do: no spin loop blocks from now on.
     core_.phase.checks = quiescence_check::none;
     core_.phase.all_take_turns = true;
     core_.states.forget();
@@ -62,7 +62,7 @@ lane* judge::next_in_check() {
   return nullptr;
 }
 
-// Everybody who goes round in a proven cycle waits, too; who could run and is promised nothing does not.
+// Notes the lanes that wait: blocked ones, and those that iterate in a proven cycle; not enabled lanes that are promised no turn.
 void judge::note_waiting() {
   core_.ending.waiting.clear();
   for (size_t n = 0; n < core_.threads.waves_used; ++n) {
@@ -90,7 +90,7 @@ void judge::take_stock(lane& self, std::string why) {
   core_.aside(self, write_report);
 }
 
-// Models that promise a turn to somebody who can move now: under them, things cannot stay as they are.
+// Models that promise a turn to a lane that is enabled now: under them, things cannot stay as they are.
 std::string judge::models_without_this_hang() const {
   std::string names;
   for (const progress_model model : progress_models())
@@ -135,7 +135,7 @@ const lane* judge::most_telling_waiter() const {
     if (who.of->together != nullptr && (lockstep_waves::masked_off(*who.of) & lane_bit(who)) != 0) continue;
     if (!of_all && !who.of->guaranteed) continue;
     const bool loops = who.state == lane_state::waiting && who.private_state != nullptr;
-    // Whoever only waits for others to end tells nothing.
+    // A lane that only waits for others to end tells nothing.
     const bool last_in_line =
         who.pending.kind == operation_kind::join || who.pending.kind == operation_kind::synchronize;
     const int rank = 1 + (last_in_line ? 0 : 4) + (loops ? 2 : 0) + (who.is_host() ? 0 : 1);
@@ -151,14 +151,14 @@ void judge::pass_limit(lane& self) {
   if (!core_.phase.in_tail) return begin_tail();
   if (!tail_.is_spent(core_.history.steps, core_.history.library_steps, core_.machine.budget)) return;
   if (core_.phase.denied) {
-    // The hang under this model is certain; only whether another would end it has not been seen.
+    // The hang under this model is certain; whether another model avoids it is not known.
     core_.ending.verdict = verdict::progress;
     core_.leave(self);
   }
   end_inconclusive(self);
 }
 
-// A cycle has been proven, and with it a hang: of the model when somebody whom it promises nothing took no part, else of the program.
+// A cycle has been proven, and with it a hang: the model's when a lane that could go on, and is promised no turn, took no part; else the program's.
 void judge::judge_cycle(lane& self) {
   const cycle seen = tail_.seen;
   const std::string steps = "the same " + std::to_string(seen.steps()) + (seen.steps() == 1 ? " step" : " steps");
@@ -186,7 +186,7 @@ void judge::judge_cycle(lane& self) {
   core_.leave(self);
 }
 
-// What the budget was spent on: one that fills memory word by word may take it all.
+// What the budget was spent on: a lane that fills memory word by word may take all of it.
 std::string judge::what_took_the_steps(lane& self) {
   const lane* most = &core_.threads.lanes[0];
   for (size_t n = 1; n < core_.threads.lanes_used; ++n)

@@ -33,13 +33,13 @@ class judge {
 
   // -- the fair tail ----------------------------------------------------------------------------------------------------------------
 
-  /// A strategy that draws its end game says when it begins, and in what rhythm. False when it had no answer.
+  /// A strategy that draws the fair tail says when it begins, and in what rhythm. False when it had no answer.
   [[gnu::hot]] bool draw_end_game();
-  /// The run has become too long: the fair tail begins, or ends the run.
+  /// The run has reached its next limit: the fair tail begins, or the run is given up.
   void pass_limit(lane& self);
-  /// In the fair tail: has waiting lanes look again at growing distances; whether it did.
+  /// In the fair tail: has blocked loops run one more iteration, at growing distances; whether it did.
   bool looks_again();
-  /// In the fair tail: whether the run is back in a state in which it was.
+  /// In the fair tail: whether the run is back in an earlier state.
   bool has_come_back(const lane& self);
   /// In the fair tail: the lane whose turn it is; null when none that takes part is enabled.
   lane* next_in_tail(const lane& self);
@@ -49,9 +49,9 @@ class judge {
 
   // -- verdicts ---------------------------------------------------------------------------------------------------------------------
 
-  /// A cycle has been proven, and with it a hang: ends the run, or has it go on to see whether another model would avoid the hang.
+  /// A cycle has been proven, and with it a hang: ends the run, or has it go on to learn whether another model avoids the hang.
   void judge_cycle(lane& self);
-  /// Every lane that counts waits for ever: as judge_cycle().
+  /// Every lane that counts is blocked for ever: ends the run or has it go on, like judge_cycle().
   void judge_quiescence(lane& self);
   /// Models that promise a turn to a lane that is enabled now: under them, things cannot stay as they are.
   std::string models_without_this_hang() const;
@@ -71,7 +71,7 @@ class judge {
   void given_turn(const lane& next);
 
   void deny(lane& self, std::string why);
-  /// Has all blocks start: to see whether that ends the hang.
+  /// Has all blocks start, to learn whether that ends the hang.
   void lift_places(lane& self);
   bool may_lift_places() const { return core_.machine.lifts_places && !core_.phase.places_lifted; }
   void take_stock(lane& self, std::string why);

@@ -1,4 +1,4 @@
-// The end game of a run: who takes turns when the strategy is asked no longer, and what is known of the turns that were taken.
+// The fair tail of a run: which lanes take turns when the strategy is asked no longer, and what is known of the turns that were taken.
 #pragma once
 
 #include <heddle/sim/base/lasso.h>
@@ -11,15 +11,15 @@
 
 namespace heddle::sim {
 
-/// A fair rhythm: lanes take turns in order of their ids, up or down, each as many in a row as its part of the rhythm says. Who is guaranteed a
-/// turn has one at least; who is not takes part only where the rhythm gives it turns.
+/// A fair rhythm: lanes take turns in order of their ids, up or down, each as many in a row as its part of the rhythm says. A lane that is
+/// guaranteed turns has one at least; a lane that is not takes part only where the rhythm gives it turns.
 struct rhythm {
   bool downwards = false;  ///< in order of falling ids
-  bool starves = true;     ///< whoever is not guaranteed a turn has none
-  /// By lane id, modulo their number. All 0: one turn for each who is guaranteed one, none for others.
+  bool starves = true;     ///< a lane that is not guaranteed turns has none
+  /// By lane id, modulo their number. All 0: one turn for each lane that is guaranteed turns, none for others.
   std::array<uint8_t, 8> turns = {};
 
-  /// The same for the first turns of a lane, where it takes part: so the others begin anywhere in their rounds.
+  /// `turns` of a lane's first row of turns, where it takes part: so the others begin anywhere in their rounds.
   std::array<uint8_t, 8> first = {};
 
   uint32_t turns_of(uint32_t lane, bool takes_part, bool is_first) const {
@@ -54,13 +54,13 @@ struct tail {
   uint32_t last = ~uint32_t{0};  ///< the lane of the last turn
   uint32_t left = 0;             ///< turns that it has before the next one's
   uint32_t filled_in_turn = 0;   ///< words of the C++ heap that the lane of the last turn has stored to in a row
-  bool start_owed = false;       ///< somebody who has never stepped must start now
+  bool start_owed = false;       ///< a lane whose wave has never stepped must start now
   uint32_t still_rounds = 0;     ///< cycles that changed no memory
-  // Who waits in a loop goes round once more at growing distances, counted in turns.
+  // Blocked loops run one more iteration at growing distances, counted in turns.
   static constexpr uint64_t looks_again_first = 128;
   uint64_t looks_again_at = 2 * looks_again_first;
   uint64_t looks_again_after = looks_again_first;
-  /// So many are enough for waits that repeat themselves to be seen to.
+  /// So many are enough to recognise every wait that repeats itself.
   static uint64_t most_turns_in_proof(size_t lanes) { return 4096 + uint64_t{256} * lanes; }
 
   // What the turns were spent on: the place of more than half of them, if there is one. (Boyer and Moore's vote; what it counted for the place
@@ -88,7 +88,7 @@ struct tail {
   cycle seen;  ///< the last proven one
 
   // The operation since the copy was taken that names the hang best: one that writes before one that only reads, the device before the
-  // host, then the lowest place; so that each cycle is told by one place, wherever it was entered.
+  // host, then the lowest place; so each cycle has one name, wherever it was entered.
   call_chain telling = {};
   uint32_t telling_rank = ~uint32_t{0};
   const void* telling_place = nullptr;

@@ -5,7 +5,7 @@
 namespace heddle::sim {
 namespace {
 
-/// From so many on a bound is none: no run that never repeats a state comes to it.
+/// A bound of so many or more is none: no run that never repeats a state reaches it.
 constexpr uint32_t unbounded = 1000;
 
 bool uses_operands(operation_kind kind) {
@@ -14,7 +14,7 @@ bool uses_operands(operation_kind kind) {
          kind == operation_kind::lock_mutex || kind == operation_kind::unlock_mutex;
 }
 
-// Calls whose arguments the pending operation does not tell: only their own frame knows them.
+// Calls whose arguments are in their own frame alone, not in the pending operation.
 bool is_call(operation_kind kind) {
   return kind == operation_kind::wait || kind == operation_kind::synchronize || kind == operation_kind::query ||
          kind == operation_kind::join || kind == operation_kind::launch || kind == operation_kind::spawn ||

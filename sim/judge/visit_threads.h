@@ -8,10 +8,10 @@
 
 namespace heddle::sim {
 
-/// How much a comparison needs.
+/// Which comparison of states the visit is for: it decides what is told.
 enum class comparison : uint8_t {
-  /// Of states of one run that is in its fair tail: kernel, block and device of a wave do not change there, waits end for no reason no more,
-  /// and what a call has as arguments is compared as bytes of its frame.
+  /// Of states of one run that is in its fair tail: kernel, block and device of a wave do not change there, no wait ends spuriously, and
+  /// arguments of a call are compared as bytes of its frame.
   of_one_run,
   /// Of states of any two runs: also what differs between runs, and nothing that the pending operation does not use; else states would be told
   /// apart that are one.
@@ -21,9 +21,9 @@ enum class comparison : uint8_t {
 /// Whether only the lane's own frame knows the arguments of its pending call.
 bool hides_operands(const lane& who);
 
-/// False when the visitor has heard enough. `is_running`: it is the lane whose step it is.
+/// False when the visitor needs no more. `is_running`: it is the lane that runs now.
 bool visit_lane(state_reader& to, const lane& who, bool is_running);
-/// As visit_lane(), of a lane that has been left, for comparison::of_all_runs.
+/// visit_lane() of a lane that does not run, for comparison::of_all_runs.
 bool visit_lane_of_any_run(state_reader& to, const lane& who, const settings& machine);
 bool visit_wave(state_reader& to, const wave& of, comparison what);
 
