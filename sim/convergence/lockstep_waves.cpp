@@ -1,4 +1,5 @@
 // Lockstep waves: which lanes of a wave go next, and what its lanes do together.
+#include <heddle/sim/base/invariant.h>
 #include <heddle/sim/convergence/lockstep_waves.h>
 
 #include <algorithm>
