@@ -162,15 +162,15 @@ void judge::pass_limit(lane& self) {
 void judge::judge_cycle(lane& self) {
   const cycle seen = tail_.seen;
   const std::string steps = "the same " + std::to_string(seen.steps()) + (seen.steps() == 1 ? " step" : " steps");
-  bool somebody_left = false;
+  bool any_left = false;
   for (size_t n = 0; n < core_.threads.lanes_used; ++n) {
     const lane& who = core_.threads.lanes[n];
     if ((lockstep_waves::masked_off(*who.of) & lane_bit(who)) != 0) continue;
     const bool could =
         who.state == lane_state::candidate || (who.state == lane_state::waiting && who.private_state != nullptr);
-    somebody_left = somebody_left || (could && who.last_turn <= seen.from.turns);
+    any_left = any_left || (could && who.last_turn <= seen.from.turns);
   }
-  if (!core_.phase.denied && somebody_left)
+  if (!core_.phase.denied && any_left)
     return deny(self, "everybody whom the progress model '" + std::string(to_string(core_.machine.progress)) +
                           "' guarantees a turn repeats " + steps +
                           " for ever, and waits for somebody whom it does not");
