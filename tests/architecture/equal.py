@@ -1,10 +1,11 @@
 #!/usr/bin/env python3
 """Compares two builds of the command: does a change leave everything as it was that users can see?
 
-    equal.py BASE NEW [PADDED] [--schedules N] [--jobs J] [--only PART]...
+    equal.py BASE NEW [PADDED] [--schedules N] [--jobs J] [--moved OLD=NEW] [--only PART]...
 
 BASE, NEW: two programs `heddle`. PADDED: that of BASE, linked so that its code and variables lie elsewhere: where its digests differ from
-BASE's, they depend on addresses and are not compared. PART: fuzz, explain, verify, tables; all by default.
+BASE's, they depend on addresses and are not compared. --moved: sources of BASE
+under OLD are those of NEW under NEW, as 'tests/scenarios=scenarios'. PART: fuzz, explain, verify, tables; all by default.
 
 fuzz     every scenario under each fidelity, convergence and strategy, and settings one at a time: verdict, steps, choices, digest, findings
 explain  every finding with the settings by default: the text, the trace and the page of it
@@ -38,7 +39,13 @@ class Pair:
         self.base, self.new, self.padded = (os.path.abspath(each) if each else None
                                             for each in (asked.base, asked.new, asked.padded))
         self.schedules = asked.schedules
+        self.renamed = [each.split('=', 1) for each in asked.moved or []]
         self.differences = []
+
+    def moved(self, text):
+        for old, new in self.renamed:
+            text = text.replace(old, new)
+        return text
 
     def run(self, program, *arguments, folder=None):
         return subprocess.run([program, *arguments], capture_output=True, text=True, cwd=folder, check=False)
@@ -90,7 +97,7 @@ def compare_fuzz(pair, arguments, unstable):
         for what in COUNTED + (['digest'] if name not in unstable else []):
             pair.differ(f'{where} {name}', what, one[name][what], other[name][what])
         told = [[{what: each[what] for what in TOLD} for each in answer[name]['findings']] for answer in (one, other)]
-        pair.differ(f'{where} {name}', 'findings', *told)
+        pair.differ(f'{where} {name}', 'findings', *(ADDRESS.sub('0x', pair.moved(json.dumps(each))) for each in told))
     return len(one)
 
 
@@ -107,7 +114,7 @@ def unstable_digests(pair):
 
 
 ADDRESS = re.compile(r'0x[0-9a-f]{6,}')
-BUILD = re.compile(r'"(?:build|build_id|token|file)": *"[^"]*"')
+BUILD = re.compile(r'"(?:build|build_id|token|file)": *"[^"]*"|build [0-9a-f]{8,}')
 
 
 def plain(text, program, token):
@@ -118,11 +125,11 @@ def compare_explained(pair, name, tokens):
     told, pages = [], []
     with tempfile.TemporaryDirectory() as folder:
         for number, (program, token) in enumerate(zip((pair.base, pair.new), tokens)):
-            told.append(plain(pair.run(program, 'replay', token, '--trace').stdout, program, token))
+            told.append(plain(pair.moved(pair.run(program, 'replay', token, '--trace').stdout), program, token))
             file = os.path.join(folder, f'{number}.html')
             pair.run(program, 'report', token, '-o', file)
             with open(file, encoding='utf-8') as page:
-                pages.append(plain(page.read(), program, token))
+                pages.append(plain(pair.moved(page.read()), program, token))
     for what, (one, other) in (('trace', told), ('page', pages)):
         if one != other:
             line = next((pair_of for pair_of in zip(one.split('\n'), other.split('\n')) if pair_of[0] != pair_of[1]),
@@ -140,11 +147,11 @@ def without(value, keys):
 
 
 TIMES = {'seconds', 'milliseconds', 'schedules_per_second', 'token', 'file', 'memory_mib', 'runs_per_second', 'build',
-         'shrunk_token', 'seconds_max', 'bytes', 'memory_bytes', 'digest'}
+         'shrunk_token', 'seconds_max', 'bytes', 'memory_bytes', 'peak_bytes', 'digest'}
 
 
 def compare_answer(pair, arguments):
-    base, new = (without(each, TIMES) for each in pair.answers(*arguments))
+    base, new = (json.loads(ADDRESS.sub('0x', pair.moved(json.dumps(without(each, TIMES))))) for each in pair.answers(*arguments))
     where = ' '.join(arguments)
     lists = [key for key, value in base.items() if isinstance(value, list)] if isinstance(base, dict) else []
     if not lists or not isinstance(new, dict):
@@ -170,6 +177,7 @@ def main():
     parser.add_argument('padded', nargs='?')
     parser.add_argument('--schedules', type=int, default=100)
     parser.add_argument('--jobs', type=int, default=os.cpu_count())
+    parser.add_argument('--moved', action='append', metavar='OLD=NEW')
     parser.add_argument('--only', action='append', choices=['fuzz', 'explain', 'verify', 'tables'])
     asked = parser.parse_args()
     pair = Pair(asked)

@@ -13,8 +13,6 @@ namespace {
 
 using namespace heddle::sim;
 using namespace heddle::sim::tests;
-using sim::device;
-using sim::target;
 
 template <typename Connection>
 struct shared_state {
