@@ -21,9 +21,9 @@ struct machine {
       : driver(settings, runner) {
     std::vector<device_id> all;
     for (uint32_t n = 0; n < gpus; ++n) all.push_back(driver.register_gpu(gigabyte).value());
-    context = driver.create_context();
-    process = driver.process_of(context).value();
-    if (gpus > 1) driver.select_device(context, driver.create_unified_device(context, all).value()).value();
+    context = driver.contexts().create_context();
+    process = driver.contexts().process_of(context).value();
+    if (gpus > 1) driver.contexts().select_device(context, driver.create_unified_device(context, all).value()).value();
   }
   gpu_driver driver;
   context_id context = 0;
@@ -40,11 +40,11 @@ void allocate_and_free(benchmark::State& state) {
   machine on(static_cast<uint32_t>(state.range(1)));
   const auto bytes = static_cast<uint64_t>(state.range(0)) * page_bytes;
   std::vector<uint64_t> live;
-  for (int n = 0; n < 1000; ++n) live.push_back(on.driver.allocate(on.context, bytes).value());
+  for (int n = 0; n < 1000; ++n) live.push_back(on.driver.contexts().allocate(on.context, bytes).value());
   size_t oldest = 0;
   for (auto _ : state) {
-    on.driver.free(on.context, live[oldest]).value();
-    live[oldest] = on.driver.allocate(on.context, bytes).value();
+    on.driver.contexts().free(on.context, live[oldest]).value();
+    live[oldest] = on.driver.contexts().allocate(on.context, bytes).value();
     oldest = (oldest + 1) % live.size();
   }
   per_second(state, "allocations", 1);
@@ -55,7 +55,7 @@ BENCHMARK(allocate_and_free)->ArgNames({"pages", "gpus"})->Args({1, 1})->Args({1
 void page_walk(benchmark::State& state) {
   machine on;
   const auto pages = static_cast<uint32_t>(state.range(0));
-  const uint64_t buffer = on.driver.allocate(on.context, pages * page_bytes).value();
+  const uint64_t buffer = on.driver.contexts().allocate(on.context, pages * page_bytes).value();
   const page_table& table = on.driver.allocator().pages();
   heddle::scheduler::random_stream random(1);
   std::vector<uint64_t> addresses(4096);
@@ -75,10 +75,11 @@ BENCHMARK(page_walk)->ArgNames({"pages", "backwards"})->Args({1000, 0})->Args({2
 void queued_commands(benchmark::State& state) {
   machine on;
   std::vector<queue_id> queues;
-  for (int64_t n = 0; n < state.range(0); ++n) queues.push_back(on.driver.create_queue(on.context).value());
+  for (int64_t n = 0; n < state.range(0); ++n) queues.push_back(on.driver.queues().create_queue(on.context).value());
   constexpr int commands = 1000;
   for (auto _ : state) {
-    for (int n = 0; n < commands; ++n) on.driver.enqueue_no_op(queues[static_cast<size_t>(n) % queues.size()]).value();
+    for (int n = 0; n < commands; ++n)
+      on.driver.queues().enqueue_no_op(queues[static_cast<size_t>(n) % queues.size()]).value();
     for (const queue_id queue : queues) on.driver.drain(queue).value();
   }
   per_second(state, "commands", commands);
@@ -90,12 +91,12 @@ void queued_copies(benchmark::State& state) {
   driver_settings settings;
   settings.copies = state.range(0) == 0 ? copy_model::timed : copy_model::instant;
   machine on(1, settings);
-  const uint64_t buffer = on.driver.allocate(on.context, page_bytes).value();
-  const queue_id queue = on.driver.create_queue(on.context).value();
+  const uint64_t buffer = on.driver.contexts().allocate(on.context, page_bytes).value();
+  const queue_id queue = on.driver.queues().create_queue(on.context).value();
   const std::vector<std::byte> bytes(64);
   constexpr int commands = 100;
   for (auto _ : state) {
-    for (int n = 0; n < commands; ++n) on.driver.enqueue_copy_to_device(queue, buffer, bytes).value();
+    for (int n = 0; n < commands; ++n) on.driver.queues().enqueue_copy_to_device(queue, buffer, bytes).value();
     on.driver.drain(queue).value();
   }
   per_second(state, "copies", commands);

@@ -44,7 +44,7 @@ TEST(driver_register_a_device, the_null_page_is_never_handed_out) {
   machine it({3});
   for (const device_id device : {cpu_device, device_id{1}}) {
     it.select(device);
-    while (const auto buffer = it.driver.allocate(it.context, 1)) {
+    while (const auto buffer = it.driver.contexts().allocate(it.context, 1)) {
       result<uint64_t> address = buffer;
       EXPECT_GE(address.value(), page_bytes);
       EXPECT_GE(it.entry(address.value()).physical_address, page_bytes);
@@ -83,7 +83,7 @@ TEST(driver_device_of_a_physical_address, both_ends_of_each_range) {
 TEST(driver_device_of_a_physical_address, a_unified_device_has_none) {
   machine it({4, 4});
   it.select(it.unified({1, 2}));
-  const uint64_t buffer = it.driver.allocate(it.context, 4 * page_bytes).value();
+  const uint64_t buffer = it.driver.contexts().allocate(it.context, 4 * page_bytes).value();
   for (uint64_t n = 0; n < 4; ++n) {
     const page& at = it.entry(buffer + n * page_bytes);
     EXPECT_EQ(it.driver.device_of(at.physical_address).value(), at.device);
@@ -100,7 +100,7 @@ TEST(driver_allocate, whole_pages_from_the_first_one_on) {
   uint64_t next = page_bytes;
   for (const auto& [bytes, pages] : sizes) {
     const uint64_t before = it.free_pages(1);
-    EXPECT_EQ(it.driver.allocate(it.context, bytes).value(), next);
+    EXPECT_EQ(it.driver.contexts().allocate(it.context, bytes).value(), next);
     next += pages * page_bytes;
     EXPECT_EQ(before - it.free_pages(1), pages);
   }
@@ -115,30 +115,32 @@ TEST(driver_allocate, whole_pages_from_the_first_one_on) {
 
 TEST(driver_allocate, no_bytes_and_an_unknown_context_are_errors) {
   machine it;
-  EXPECT_TRUE(fails(it.driver.allocate(it.context, 0), "invalid value", {"0 bytes", "device 1"}));
-  EXPECT_TRUE(fails(it.driver.allocate(77, 1), "unknown context", {"77"}));
-  EXPECT_TRUE(fails(it.driver.select_device(it.context, 9), "unknown device", {"device 9", "devices 0 to 1"}));
+  EXPECT_TRUE(fails(it.driver.contexts().allocate(it.context, 0), "invalid value", {"0 bytes", "device 1"}));
+  EXPECT_TRUE(fails(it.driver.contexts().allocate(77, 1), "unknown context", {"77"}));
+  EXPECT_TRUE(
+      fails(it.driver.contexts().select_device(it.context, 9), "unknown device", {"device 9", "devices 0 to 1"}));
 }
 
 TEST(driver_allocate, all_of_the_memory_and_not_a_page_more) {
   machine it({5});
-  EXPECT_TRUE(fails(it.driver.allocate(it.context, 5 * page_bytes + 1), "out of memory", {"5 free pages of 6"}));
+  EXPECT_TRUE(
+      fails(it.driver.contexts().allocate(it.context, 5 * page_bytes + 1), "out of memory", {"5 free pages of 6"}));
   EXPECT_EQ(it.free_pages(1), 5u) << "nothing half allocated";
   EXPECT_EQ(it.driver.allocator().pages().pages(it.process), 0u);
-  const uint64_t all = it.driver.allocate(it.context, 5 * page_bytes).value();
+  const uint64_t all = it.driver.contexts().allocate(it.context, 5 * page_bytes).value();
   EXPECT_EQ(all, page_bytes) << "nor an address used up";
-  EXPECT_TRUE(fails(it.driver.allocate(it.context, 1), "out of memory"));
-  EXPECT_TRUE(fails(it.driver.allocate(it.context, ~uint64_t{0}), "out of memory"));
-  EXPECT_TRUE(works(it.driver.free(it.context, all)));
-  EXPECT_TRUE(works(it.driver.allocate(it.context, 5 * page_bytes)));
+  EXPECT_TRUE(fails(it.driver.contexts().allocate(it.context, 1), "out of memory"));
+  EXPECT_TRUE(fails(it.driver.contexts().allocate(it.context, ~uint64_t{0}), "out of memory"));
+  EXPECT_TRUE(works(it.driver.contexts().free(it.context, all)));
+  EXPECT_TRUE(works(it.driver.contexts().allocate(it.context, 5 * page_bytes)));
 }
 
 TEST(driver_allocate, two_processes_get_the_same_addresses_and_other_pages) {
   machine it;
-  const context_id other = it.driver.create_context();
-  const uint64_t mine = it.driver.allocate(it.context, 1).value();
-  EXPECT_EQ(it.driver.allocate(other, 1).value(), mine);
-  const page& theirs = it.driver.allocator().pages().find(it.driver.process_of(other).value(), mine)->entry;
+  const context_id other = it.driver.contexts().create_context();
+  const uint64_t mine = it.driver.contexts().allocate(it.context, 1).value();
+  EXPECT_EQ(it.driver.contexts().allocate(other, 1).value(), mine);
+  const page& theirs = it.driver.allocator().pages().find(it.driver.contexts().process_of(other).value(), mine)->entry;
   EXPECT_NE(it.entry(mine).physical_address, theirs.physical_address);
 }
 
@@ -147,37 +149,39 @@ TEST(driver_allocate, two_processes_get_the_same_addresses_and_other_pages) {
 TEST(driver_allocate_unified, the_entry_is_marked_and_lies_where_it_was_asked_for) {
   machine it({8, 8});
   it.select(2);
-  const uint64_t buffer = it.driver.allocate_unified(it.context, 2 * page_bytes).value();
+  const uint64_t buffer = it.driver.contexts().allocate_unified(it.context, 2 * page_bytes).value();
   EXPECT_TRUE(it.entry(buffer).unified);
   EXPECT_TRUE(it.entry(buffer + page_bytes).unified);
   EXPECT_EQ(it.owners(buffer, 2), (std::vector<device_id>{2, 2}));
   it.select(cpu_device);
-  EXPECT_EQ(it.owners(it.driver.allocate_unified(it.context, 1).value(), 1), (std::vector<device_id>{cpu_device}));
+  EXPECT_EQ(it.owners(it.driver.contexts().allocate_unified(it.context, 1).value(), 1),
+            (std::vector<device_id>{cpu_device}));
 }
 
 // -- free
 
 TEST(driver_free, the_whole_buffer_comes_back) {
   machine it({7});
-  const uint64_t buffer = it.driver.allocate(it.context, 7 * page_bytes).value();
-  EXPECT_TRUE(works(it.driver.free(it.context, buffer)));
+  const uint64_t buffer = it.driver.contexts().allocate(it.context, 7 * page_bytes).value();
+  EXPECT_TRUE(works(it.driver.contexts().free(it.context, buffer)));
   EXPECT_EQ(it.free_pages(1), 7u);
   EXPECT_EQ(it.driver.allocator().pages().pages(it.process), 0u);
-  EXPECT_TRUE(works(it.driver.allocate(it.context, 7 * page_bytes)));
+  EXPECT_TRUE(works(it.driver.contexts().allocate(it.context, 7 * page_bytes)));
 }
 
 TEST(driver_free, twice_is_an_error_and_so_is_a_foreign_pointer) {
   machine it;
-  const uint64_t buffer = it.driver.allocate(it.context, 2 * page_bytes).value();
-  const uint64_t other = it.driver.allocate(it.context, 1).value();
-  EXPECT_TRUE(fails(it.driver.free(it.context, buffer + page_bytes), "invalid pointer", {"begins at 0x1000"}));
-  EXPECT_TRUE(fails(it.driver.free(it.context, buffer + 8), "invalid pointer"));
-  EXPECT_TRUE(fails(it.driver.free(it.context, 0), "invalid pointer"));
-  EXPECT_TRUE(fails(it.driver.free(it.context, 0xdead0000), "invalid pointer", {"0xdead0000"}));
-  EXPECT_TRUE(fails(it.driver.free(it.driver.create_context(), other), "invalid pointer"));
-  EXPECT_TRUE(works(it.driver.free(it.context, buffer)));
-  EXPECT_TRUE(fails(it.driver.free(it.context, buffer), "double free"));
-  EXPECT_TRUE(works(it.driver.free(it.context, other)));
+  const uint64_t buffer = it.driver.contexts().allocate(it.context, 2 * page_bytes).value();
+  const uint64_t other = it.driver.contexts().allocate(it.context, 1).value();
+  EXPECT_TRUE(
+      fails(it.driver.contexts().free(it.context, buffer + page_bytes), "invalid pointer", {"begins at 0x1000"}));
+  EXPECT_TRUE(fails(it.driver.contexts().free(it.context, buffer + 8), "invalid pointer"));
+  EXPECT_TRUE(fails(it.driver.contexts().free(it.context, 0), "invalid pointer"));
+  EXPECT_TRUE(fails(it.driver.contexts().free(it.context, 0xdead0000), "invalid pointer", {"0xdead0000"}));
+  EXPECT_TRUE(fails(it.driver.contexts().free(it.driver.contexts().create_context(), other), "invalid pointer"));
+  EXPECT_TRUE(works(it.driver.contexts().free(it.context, buffer)));
+  EXPECT_TRUE(fails(it.driver.contexts().free(it.context, buffer), "double free"));
+  EXPECT_TRUE(works(it.driver.contexts().free(it.context, other)));
 }
 
 TEST(driver_free, after_any_number_of_rounds_no_physical_page_has_two_owners) {
@@ -187,10 +191,11 @@ TEST(driver_free, after_any_number_of_rounds_no_physical_page_has_two_owners) {
   std::vector<uint64_t> live;
   for (int round = 0; round < 5000; ++round) {
     if (live.empty() || random.below(2) == 0) {
-      if (auto fresh = it.driver.allocate(it.context, 1 + random.below(5 * page_bytes))) live.push_back(fresh.value());
+      if (auto fresh = it.driver.contexts().allocate(it.context, 1 + random.below(5 * page_bytes)))
+        live.push_back(fresh.value());
     } else {
       const uint32_t which = random.below(static_cast<uint32_t>(live.size()));
-      ASSERT_TRUE(works(it.driver.free(it.context, live[which]))) << "seed " << seed << ", round " << round;
+      ASSERT_TRUE(works(it.driver.contexts().free(it.context, live[which]))) << "seed " << seed << ", round " << round;
       live.erase(live.begin() + which);
     }
     std::set<uint64_t> owned;
@@ -203,31 +208,31 @@ TEST(driver_free, after_any_number_of_rounds_no_physical_page_has_two_owners) {
 
 TEST(driver_free, while_a_command_needs_the_buffer_is_an_error) {
   machine it;
-  const uint64_t buffer = it.driver.allocate(it.context, 64).value();
+  const uint64_t buffer = it.driver.contexts().allocate(it.context, 64).value();
   const queue_id queue = it.queue();
   const auto bytes = pattern(64);
-  it.driver.enqueue_copy_to_device(queue, buffer, bytes).value();
-  EXPECT_TRUE(fails(it.driver.free(it.context, buffer), "in use", {"0x1000"}));
-  EXPECT_TRUE(fails(it.driver.remap(it.context, buffer, 64, 1), "in use"));
-  EXPECT_TRUE(fails(it.driver.remove_page(it.context, buffer), "in use"));
-  EXPECT_TRUE(fails(it.driver.allocate_page_at(it.context, 1, buffer, false), "in use"));
+  it.driver.queues().enqueue_copy_to_device(queue, buffer, bytes).value();
+  EXPECT_TRUE(fails(it.driver.contexts().free(it.context, buffer), "in use", {"0x1000"}));
+  EXPECT_TRUE(fails(it.driver.contexts().remap(it.context, buffer, 64, 1), "in use"));
+  EXPECT_TRUE(fails(it.driver.contexts().remove_page(it.context, buffer), "in use"));
+  EXPECT_TRUE(fails(it.driver.contexts().allocate_page_at(it.context, 1, buffer, false), "in use"));
   it.driver.drain(queue).value();
   const uint64_t argument = buffer + 32;
   it.driver
       .enqueue_launch(queue,
                       {.code = some_code, .arguments = bytes_of(argument), .grid = {1, 1, 1}, .group = {1, 1, 1}})
       .value();
-  EXPECT_TRUE(fails(it.driver.free(it.context, buffer), "in use")) << "a kernel is given a pointer into it";
+  EXPECT_TRUE(fails(it.driver.contexts().free(it.context, buffer), "in use")) << "a kernel is given a pointer into it";
   it.driver.drain(queue).value();
-  EXPECT_TRUE(works(it.driver.free(it.context, buffer)));
+  EXPECT_TRUE(works(it.driver.contexts().free(it.context, buffer)));
 }
 
 TEST(driver_free, memory_that_comes_back_holds_zeros) {
   machine it({1});
-  const uint64_t buffer = it.driver.allocate(it.context, 64).value();
+  const uint64_t buffer = it.driver.contexts().allocate(it.context, 64).value();
   it.driver.copy_to_device(it.context, buffer, pattern(64)).value();
-  it.driver.free(it.context, buffer).value();
-  const uint64_t again = it.driver.allocate(it.context, 64).value();
+  it.driver.contexts().free(it.context, buffer).value();
+  const uint64_t again = it.driver.contexts().allocate(it.context, 64).value();
   std::vector<std::byte> seen(64, std::byte{1});
   it.driver.copy_to_host(it.context, seen, again).value();
   EXPECT_EQ(seen, std::vector<std::byte>(64));
@@ -237,9 +242,9 @@ TEST(driver_free, memory_that_comes_back_holds_zeros) {
 
 TEST(driver_remap, the_pages_move_the_old_ones_come_back_and_marks_stay) {
   machine it({8, 8});
-  const uint64_t buffer = it.driver.allocate_unified(it.context, 4 * page_bytes).value();
+  const uint64_t buffer = it.driver.contexts().allocate_unified(it.context, 4 * page_bytes).value();
   // Not aligned: from within the second page into the third.
-  EXPECT_TRUE(works(it.driver.remap(it.context, buffer + page_bytes + 100, page_bytes, 2)));
+  EXPECT_TRUE(works(it.driver.contexts().remap(it.context, buffer + page_bytes + 100, page_bytes, 2)));
   EXPECT_EQ(it.owners(buffer, 4), (std::vector<device_id>{1, 2, 2, 1}));
   EXPECT_EQ(it.free_pages(1), 6u);
   EXPECT_EQ(it.free_pages(2), 6u);
@@ -247,23 +252,23 @@ TEST(driver_remap, the_pages_move_the_old_ones_come_back_and_marks_stay) {
     EXPECT_TRUE(it.entry(buffer + n * page_bytes).unified);
     EXPECT_EQ(it.entry(buffer + n * page_bytes).virtual_address, buffer + n * page_bytes);
   }
-  EXPECT_TRUE(works(it.driver.free(it.context, buffer)));
+  EXPECT_TRUE(works(it.driver.contexts().free(it.context, buffer)));
   EXPECT_EQ(it.free_pages(1), 8u);
   EXPECT_EQ(it.free_pages(2), 8u);
 }
 
 TEST(driver_remap, a_unified_device_gets_its_pages_by_the_same_rule) {
   machine it({32, 32, 32, 32});
-  const uint64_t buffer = it.driver.allocate(it.context, 15 * page_bytes).value();
-  EXPECT_TRUE(works(it.driver.remap(it.context, buffer, 15 * page_bytes, it.unified({1, 2, 3, 4}))));
+  const uint64_t buffer = it.driver.contexts().allocate(it.context, 15 * page_bytes).value();
+  EXPECT_TRUE(works(it.driver.contexts().remap(it.context, buffer, 15 * page_bytes, it.unified({1, 2, 3, 4}))));
   EXPECT_EQ(it.owners(buffer, 15), (std::vector<device_id>{1, 1, 1, 1, 2, 2, 2, 2, 3, 3, 3, 3, 4, 4, 4}));
   EXPECT_EQ(it.free_pages(1), 28u);
 }
 
 TEST(driver_remap, onto_its_own_full_device_works) {
   machine it({4});
-  const uint64_t buffer = it.driver.allocate(it.context, 4 * page_bytes).value();
-  EXPECT_TRUE(works(it.driver.remap(it.context, buffer, 4 * page_bytes, 1)));
+  const uint64_t buffer = it.driver.contexts().allocate(it.context, 4 * page_bytes).value();
+  EXPECT_TRUE(works(it.driver.contexts().remap(it.context, buffer, 4 * page_bytes, 1)));
   EXPECT_EQ(it.free_pages(1), 0u);
   std::set<uint64_t> owned;
   it.driver.allocator().pages().for_each(it.process, [&](const page& each) { owned.insert(each.physical_address); });
@@ -272,9 +277,9 @@ TEST(driver_remap, onto_its_own_full_device_works) {
 
 TEST(driver_remap, a_read_before_a_write_is_reported) {
   machine it({8, 8});
-  const uint64_t buffer = it.driver.allocate(it.context, page_bytes).value();
+  const uint64_t buffer = it.driver.contexts().allocate(it.context, page_bytes).value();
   it.driver.copy_to_device(it.context, buffer, pattern(page_bytes)).value();
-  it.driver.remap(it.context, buffer, page_bytes, 2).value();
+  it.driver.contexts().remap(it.context, buffer, page_bytes, 2).value();
   std::vector<std::byte> seen(16);
   EXPECT_TRUE(fails(it.driver.copy_to_host(it.context, seen, buffer), "poisoned", {"16 of the bytes", "0x1000"}));
   EXPECT_EQ(seen[0], contents::poisoned) << "and it is not the old value";
@@ -298,14 +303,15 @@ TEST(driver_remap, a_read_before_a_write_is_reported) {
 
 TEST(driver_remap, an_error_changes_nothing) {
   machine it({8, 2});
-  const uint64_t buffer = it.driver.allocate(it.context, 4 * page_bytes).value();
+  const uint64_t buffer = it.driver.contexts().allocate(it.context, 4 * page_bytes).value();
   const auto bytes = pattern(4 * page_bytes);
   it.driver.copy_to_device(it.context, buffer, bytes).value();
-  EXPECT_TRUE(fails(it.driver.remap(it.context, buffer, 4 * page_bytes, 2), "out of memory", {"device 2", "2 free"}));
-  EXPECT_TRUE(fails(it.driver.remap(it.context, buffer, 4 * page_bytes + 1, 2), "out of bounds"));
-  EXPECT_TRUE(fails(it.driver.remap(it.context, buffer, 0, 2), "invalid value"));
-  EXPECT_TRUE(fails(it.driver.remap(it.context, buffer, 1, 7), "unknown device"));
-  EXPECT_TRUE(fails(it.driver.remap(it.context, 0, 1, 2), "invalid pointer"));
+  EXPECT_TRUE(fails(it.driver.contexts().remap(it.context, buffer, 4 * page_bytes, 2), "out of memory",
+                    {"device 2", "2 free"}));
+  EXPECT_TRUE(fails(it.driver.contexts().remap(it.context, buffer, 4 * page_bytes + 1, 2), "out of bounds"));
+  EXPECT_TRUE(fails(it.driver.contexts().remap(it.context, buffer, 0, 2), "invalid value"));
+  EXPECT_TRUE(fails(it.driver.contexts().remap(it.context, buffer, 1, 7), "unknown device"));
+  EXPECT_TRUE(fails(it.driver.contexts().remap(it.context, 0, 1, 2), "invalid pointer"));
   EXPECT_EQ(it.owners(buffer, 4), (std::vector<device_id>{1, 1, 1, 1}));
   EXPECT_EQ(it.free_pages(2), 2u);
   std::vector<std::byte> seen(bytes.size());
@@ -317,31 +323,31 @@ TEST(driver_remap, an_error_changes_nothing) {
 
 TEST(driver_remove_page, only_the_named_process_loses_it) {
   machine it;
-  const context_id other = it.driver.create_context();
-  const process_id theirs = it.driver.process_of(other).value();
-  const uint64_t buffer = it.driver.allocate(it.context, 2 * page_bytes).value();
-  ASSERT_EQ(it.driver.allocate(other, 2 * page_bytes).value(), buffer);
+  const context_id other = it.driver.contexts().create_context();
+  const process_id theirs = it.driver.contexts().process_of(other).value();
+  const uint64_t buffer = it.driver.contexts().allocate(it.context, 2 * page_bytes).value();
+  ASSERT_EQ(it.driver.contexts().allocate(other, 2 * page_bytes).value(), buffer);
   const uint64_t before = it.free_pages(1);
-  EXPECT_TRUE(works(it.driver.remove_page(it.context, buffer + page_bytes + 5)));
+  EXPECT_TRUE(works(it.driver.contexts().remove_page(it.context, buffer + page_bytes + 5)));
   EXPECT_EQ(it.free_pages(1), before + 1);
   EXPECT_EQ(it.driver.allocator().pages().find(it.process, buffer + page_bytes), nullptr);
   EXPECT_NE(it.driver.allocator().pages().find(theirs, buffer + page_bytes), nullptr);
-  EXPECT_TRUE(fails(it.driver.remove_page(it.context, buffer + page_bytes), "invalid pointer"));
+  EXPECT_TRUE(fails(it.driver.contexts().remove_page(it.context, buffer + page_bytes), "invalid pointer"));
   // What is left of the buffer can be used and freed; what is gone cannot be copied to.
   EXPECT_TRUE(works(it.driver.copy_to_device(it.context, buffer, pattern(page_bytes))));
   EXPECT_TRUE(fails(it.driver.copy_to_device(it.context, buffer, pattern(page_bytes + 1)), "invalid pointer"));
-  EXPECT_TRUE(fails(it.driver.remap(it.context, buffer, 2 * page_bytes, 1), "invalid pointer"));
-  EXPECT_TRUE(works(it.driver.free(it.context, buffer)));
+  EXPECT_TRUE(fails(it.driver.contexts().remap(it.context, buffer, 2 * page_bytes, 1), "invalid pointer"));
+  EXPECT_TRUE(works(it.driver.contexts().free(it.context, buffer)));
   EXPECT_EQ(it.free_pages(1), before + 2);
-  EXPECT_TRUE(works(it.driver.free(other, buffer)));
+  EXPECT_TRUE(works(it.driver.contexts().free(other, buffer)));
 }
 
 // -- a page at a given address
 
 TEST(driver_allocate_page_at_an_address, the_entry_points_at_the_target_and_the_old_page_comes_back) {
   machine it({8, 8});
-  const uint64_t buffer = it.driver.allocate(it.context, 3 * page_bytes).value();
-  const page fresh = it.driver.allocate_page_at(it.context, 2, buffer + page_bytes + 77, true).value();
+  const uint64_t buffer = it.driver.contexts().allocate(it.context, 3 * page_bytes).value();
+  const page fresh = it.driver.contexts().allocate_page_at(it.context, 2, buffer + page_bytes + 77, true).value();
   EXPECT_EQ(fresh.virtual_address, buffer + page_bytes);
   EXPECT_EQ(it.driver.device_of(fresh.physical_address).value(), 2u);
   EXPECT_EQ(it.entry(buffer + page_bytes).physical_address, fresh.physical_address);
@@ -349,19 +355,21 @@ TEST(driver_allocate_page_at_an_address, the_entry_points_at_the_target_and_the_
   EXPECT_EQ(it.owners(buffer, 3), (std::vector<device_id>{1, 2, 1}));
   EXPECT_EQ(it.free_pages(1), 6u);
   EXPECT_EQ(it.free_pages(2), 7u);
-  EXPECT_TRUE(works(it.driver.free(it.context, buffer)));
+  EXPECT_TRUE(works(it.driver.contexts().free(it.context, buffer)));
   EXPECT_EQ(it.free_pages(2), 8u);
 }
 
 TEST(driver_allocate_page_at_an_address, errors) {
   machine it({8, 1});
-  const uint64_t buffer = it.driver.allocate(it.context, 2 * page_bytes).value();
-  EXPECT_TRUE(fails(it.driver.allocate_page_at(it.context, 2, 0x77000, false), "invalid pointer"));
-  EXPECT_TRUE(fails(it.driver.allocate_page_at(it.context, 9, buffer, false), "unknown device"));
-  EXPECT_TRUE(fails(it.driver.allocate_page_at(it.context, it.unified({1, 2}), buffer, false), "invalid device"));
-  EXPECT_TRUE(works(it.driver.allocate_page_at(it.context, 2, buffer, false)));
-  EXPECT_TRUE(fails(it.driver.allocate_page_at(it.context, 2, buffer + page_bytes, false), "out of memory"));
-  EXPECT_TRUE(works(it.driver.allocate_page_at(it.context, 2, buffer, false))) << "its own page comes back first";
+  const uint64_t buffer = it.driver.contexts().allocate(it.context, 2 * page_bytes).value();
+  EXPECT_TRUE(fails(it.driver.contexts().allocate_page_at(it.context, 2, 0x77000, false), "invalid pointer"));
+  EXPECT_TRUE(fails(it.driver.contexts().allocate_page_at(it.context, 9, buffer, false), "unknown device"));
+  EXPECT_TRUE(
+      fails(it.driver.contexts().allocate_page_at(it.context, it.unified({1, 2}), buffer, false), "invalid device"));
+  EXPECT_TRUE(works(it.driver.contexts().allocate_page_at(it.context, 2, buffer, false)));
+  EXPECT_TRUE(fails(it.driver.contexts().allocate_page_at(it.context, 2, buffer + page_bytes, false), "out of memory"));
+  EXPECT_TRUE(works(it.driver.contexts().allocate_page_at(it.context, 2, buffer, false)))
+      << "its own page comes back first";
 }
 
 // -- unified devices
@@ -371,9 +379,11 @@ TEST(driver_create_a_unified_device, takes_the_next_number_and_may_overlap_anoth
   EXPECT_EQ(it.unified({1, 2}), 4u);
   EXPECT_EQ(it.unified({3, 2}), 5u);
   it.select(5);
-  EXPECT_EQ(it.owners(it.driver.allocate(it.context, 3 * page_bytes).value(), 3), (std::vector<device_id>{3, 3, 2}));
+  EXPECT_EQ(it.owners(it.driver.contexts().allocate(it.context, 3 * page_bytes).value(), 3),
+            (std::vector<device_id>{3, 3, 2}));
   it.select(4);
-  EXPECT_EQ(it.owners(it.driver.allocate(it.context, 3 * page_bytes).value(), 3), (std::vector<device_id>{1, 1, 2}));
+  EXPECT_EQ(it.owners(it.driver.contexts().allocate(it.context, 3 * page_bytes).value(), 3),
+            (std::vector<device_id>{1, 1, 2}));
 }
 
 TEST(driver_create_a_unified_device, each_mistake_is_an_error) {
@@ -393,30 +403,30 @@ TEST(driver_create_a_unified_device, each_mistake_is_an_error) {
 TEST(driver_allocate_on_a_unified_device, fifteen_pages_over_four_gpus) {
   machine it({32, 32, 32, 32});
   it.select(it.unified({1, 2, 3, 4}));
-  const uint64_t buffer = it.driver.allocate(it.context, 15 * page_bytes).value();
+  const uint64_t buffer = it.driver.contexts().allocate(it.context, 15 * page_bytes).value();
   EXPECT_EQ(it.owners(buffer, 15), (std::vector<device_id>{1, 1, 1, 1, 2, 2, 2, 2, 3, 3, 3, 3, 4, 4, 4}));
 }
 
 TEST(driver_allocate_on_a_unified_device, one_full_gpu_is_an_error_that_leaves_nothing_behind) {
   machine it({8, 3, 8});
   it.select(it.unified({1, 2, 3}));
-  EXPECT_TRUE(
-      fails(it.driver.allocate(it.context, 12 * page_bytes), "out of memory", {"device 2 has 3 free pages of 4"}));
+  EXPECT_TRUE(fails(it.driver.contexts().allocate(it.context, 12 * page_bytes), "out of memory",
+                    {"device 2 has 3 free pages of 4"}));
   for (const device_id gpu : {1u, 2u, 3u}) EXPECT_EQ(it.free_pages(gpu), gpu == 2 ? 3u : 8u);
-  EXPECT_TRUE(works(it.driver.allocate(it.context, 9 * page_bytes)));
+  EXPECT_TRUE(works(it.driver.contexts().allocate(it.context, 9 * page_bytes)));
 }
 
 TEST(driver_allocate_on_a_unified_device, pages_and_work_groups_of_one_count_go_to_the_same_gpus) {
   machine it({32, 32, 32});
   it.select(it.unified({2, 3, 1}));
   for (uint32_t count = 1; count < 30; ++count) {
-    const uint64_t buffer = it.driver.allocate(it.context, count * page_bytes).value();
+    const uint64_t buffer = it.driver.contexts().allocate(it.context, count * page_bytes).value();
     it.kernels.executed.clear();
     it.driver.launch(it.context, a_launch({count, 1, 1}, {1, 1, 1})).value();
     std::vector<device_id> groups(count);
     for (const work_group& each : it.kernels.executed) groups[each.flat] = each.device;
     EXPECT_EQ(groups, it.owners(buffer, count));
-    it.driver.free(it.context, buffer).value();
+    it.driver.contexts().free(it.context, buffer).value();
   }
 }
 

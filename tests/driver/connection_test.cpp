@@ -33,13 +33,13 @@ TEST(driver_run, a_drain_starts_the_engine_and_the_engine_sleeps_when_it_has_not
   it.driver.set_listener(nullptr);
   connection<gpu_driver> to(it.driver);
   const engine_thread<gpu_driver> engine(to);
-  const uint64_t buffer = it.driver.allocate(it.context, 64).value();
+  const uint64_t buffer = it.driver.contexts().allocate(it.context, 64).value();
   const auto bytes = pattern(64);
   std::vector<std::byte> seen(64);
   const queue_id queue = to.access([&](gpu_driver& driver) {
-    const queue_id made = driver.create_queue(it.context).value();
-    driver.enqueue_copy_to_device(made, buffer, bytes).value();
-    driver.enqueue_copy_to_host(made, seen, buffer).value();
+    const queue_id made = driver.queues().create_queue(it.context).value();
+    driver.queues().enqueue_copy_to_device(made, buffer, bytes).value();
+    driver.queues().enqueue_copy_to_host(made, seen, buffer).value();
     return made;
   });
   std::this_thread::sleep_for(std::chrono::milliseconds(5));
@@ -64,8 +64,8 @@ TEST(driver_run, a_queue_that_can_never_end_is_told_and_not_waited_for) {
   };
   const queue_id queue = to.access([&](gpu_driver& driver) {
     driver.add_middleware(std::make_unique<never_mind>(), 0);
-    const queue_id made = driver.create_queue(it.context).value();
-    driver.enqueue_custom(made, "plug", 0).value();
+    const queue_id made = driver.queues().create_queue(it.context).value();
+    driver.queues().enqueue_custom(made, "plug", 0).value();
     return made;
   });
   EXPECT_TRUE(fails(to.drain(queue), "deadlock", {"plug"}));
@@ -74,8 +74,8 @@ TEST(driver_run, a_queue_that_can_never_end_is_told_and_not_waited_for) {
 TEST(driver_run, who_drains_is_told_when_the_engine_is_stopped) {
   machine it;
   connection<gpu_driver> to(it.driver);
-  const queue_id queue = it.driver.create_queue(it.context).value();
-  it.driver.enqueue_no_op(queue).value();
+  const queue_id queue = it.driver.queues().create_queue(it.context).value();
+  it.driver.queues().enqueue_no_op(queue).value();
   std::thread stopper([&] { to.stop(); });
   EXPECT_FALSE(to.drain(queue));
   stopper.join();
@@ -97,8 +97,8 @@ TEST(driver_run, work_that_is_left_outside_is_waited_for) {
     for (const work_group& each : all) to.access_and_signal([&](gpu_driver& driver) { driver.finish(each).value(); });
   });
   const queue_id queue = to.access([&](gpu_driver& driver) {
-    const queue_id made = driver.create_queue(it.context).value();
-    driver.enqueue_launch(made, a_launch({3, 1, 1}, {1, 1, 1})).value();
+    const queue_id made = driver.queues().create_queue(it.context).value();
+    driver.queues().enqueue_launch(made, a_launch({3, 1, 1}, {1, 1, 1})).value();
     return made;
   });
   EXPECT_TRUE(works(to.drain(queue)));
@@ -128,8 +128,8 @@ TEST(driver_pause, nobody_sees_the_engine_in_the_middle_of_an_event) {
     });
   for (int n = 0; n < 20; ++n) {
     const queue_id queue = to.access([&](gpu_driver& driver) {
-      const queue_id made = driver.create_queue(it.context).value();
-      driver.enqueue_launch(made, a_launch({40, 1, 1}, {1, 1, 1})).value();
+      const queue_id made = driver.queues().create_queue(it.context).value();
+      driver.queues().enqueue_launch(made, a_launch({40, 1, 1}, {1, 1, 1})).value();
       return made;
     });
     EXPECT_TRUE(works(to.drain(queue)));
@@ -157,21 +157,23 @@ TEST(driver_several_programs, all_finish_each_with_a_process_of_its_own) {
         context_id context = 0;
         uint64_t buffer = 0;
         const queue_id queue = to.access([&](gpu_driver& driver) {
-          context = driver.create_context();
-          made[static_cast<size_t>(program)].push_back(driver.process_of(context).value());
-          driver.select_device(context, 1 + static_cast<device_id>(n % 2)).value();
-          buffer = driver.allocate(context, bytes.size()).value();
-          return driver.create_queue(context).value();
+          context = driver.contexts().create_context();
+          made[static_cast<size_t>(program)].push_back(driver.contexts().process_of(context).value());
+          driver.contexts().select_device(context, 1 + static_cast<device_id>(n % 2)).value();
+          buffer = driver.contexts().allocate(context, bytes.size()).value();
+          return driver.queues().create_queue(context).value();
         });
-        to.access([&](gpu_driver& driver) { driver.enqueue_copy_to_device(queue, buffer, bytes).value(); });
-        to.access([&](gpu_driver& driver) { driver.enqueue_launch(queue, a_launch({16, 1, 1}, {1, 1, 1})).value(); });
+        to.access([&](gpu_driver& driver) { driver.queues().enqueue_copy_to_device(queue, buffer, bytes).value(); });
+        to.access([&](gpu_driver& driver) {
+          driver.queues().enqueue_launch(queue, a_launch({16, 1, 1}, {1, 1, 1})).value();
+        });
         EXPECT_TRUE(works(to.drain(queue)));
-        to.access([&](gpu_driver& driver) { driver.enqueue_copy_to_host(queue, seen, buffer).value(); });
+        to.access([&](gpu_driver& driver) { driver.queues().enqueue_copy_to_host(queue, seen, buffer).value(); });
         EXPECT_TRUE(works(to.drain(queue)));
         EXPECT_EQ(seen, bytes);
         to.access([&](gpu_driver& driver) {
-          driver.free(context, buffer).value();
-          driver.destroy_queue(queue).value();
+          driver.contexts().free(context, buffer).value();
+          driver.queues().destroy_queue(queue).value();
         });
       }
     });
@@ -190,9 +192,10 @@ TEST(driver_several_programs, one_engine_runs_at_a_time_and_drains_that_cross_al
   std::vector<std::thread> threads;
   for (int n = 0; n < 4; ++n)
     threads.emplace_back([&] {
-      const queue_id queue = to.access([&](gpu_driver& driver) { return driver.create_queue(it.context).value(); });
+      const queue_id queue =
+          to.access([&](gpu_driver& driver) { return driver.queues().create_queue(it.context).value(); });
       for (int round = 0; round < 2000; ++round) {
-        to.access([&](gpu_driver& driver) { driver.enqueue_no_op(queue).value(); });
+        to.access([&](gpu_driver& driver) { driver.queues().enqueue_no_op(queue).value(); });
         ASSERT_TRUE(works(to.drain(queue)));
       }
     });

@@ -34,7 +34,7 @@ TEST(driver_timed_copy, any_range_goes_there_and_back_page_by_page) {
                                                              {7, 5 * page_bytes - 7}};
   for (const auto& [offset, bytes] : ranges) {
     machine it;
-    const uint64_t buffer = it.driver.allocate(it.context, pages * page_bytes).value();
+    const uint64_t buffer = it.driver.contexts().allocate(it.context, pages * page_bytes).value();
     const auto before = pattern(pages * page_bytes, 3);
     it.driver.copy_to_device(it.context, buffer, before).value();
     it.trace.records.clear();
@@ -60,9 +60,9 @@ TEST(driver_timed_copy, any_range_goes_there_and_back_page_by_page) {
 
 TEST(driver_timed_copy, each_page_is_asked_of_its_owner_the_cpu_among_them) {
   machine it({8, 8});
-  const uint64_t buffer = it.driver.allocate(it.context, 4 * page_bytes).value();
-  it.driver.remap(it.context, buffer + page_bytes, 1, 2).value();
-  it.driver.remap(it.context, buffer + 2 * page_bytes, 1, cpu_device).value();
+  const uint64_t buffer = it.driver.contexts().allocate(it.context, 4 * page_bytes).value();
+  it.driver.contexts().remap(it.context, buffer + page_bytes, 1, 2).value();
+  it.driver.contexts().remap(it.context, buffer + 2 * page_bytes, 1, cpu_device).value();
   const auto sent = pattern(4 * page_bytes);
   it.driver.copy_to_device(it.context, buffer, sent).value();
   std::vector<device_id> asked;
@@ -75,15 +75,15 @@ TEST(driver_timed_copy, each_page_is_asked_of_its_owner_the_cpu_among_them) {
 
 TEST(driver_timed_copy, two_at_once_each_wait_for_their_own_fixed_part) {
   machine it;
-  const uint64_t buffer = it.driver.allocate(it.context, 2 * page_bytes).value();
+  const uint64_t buffer = it.driver.contexts().allocate(it.context, 2 * page_bytes).value();
   const auto bytes = pattern(64);
   const queue_id first = it.queue();
   const queue_id second = it.queue();
-  it.driver.enqueue_copy_to_device(first, buffer, bytes).value();
+  it.driver.queues().enqueue_copy_to_device(first, buffer, bytes).value();
   it.driver.signal();
   // The second one begins in the middle of the first one's delay.
   it.driver.engine().run_until(4'000'000);
-  it.driver.enqueue_copy_to_device(second, buffer + page_bytes, bytes).value();
+  it.driver.queues().enqueue_copy_to_device(second, buffer + page_bytes, bytes).value();
   it.driver.drain(second).value();
   const auto left = it.trace.of(trace_kind::request_leaves);
   ASSERT_EQ(left.size(), 2u);
@@ -99,7 +99,7 @@ TEST(driver_timed_copy, times_are_those_of_the_settings) {
   settings.posted = 3'000;
   settings.copy_byte = 2;
   machine it({8}, settings);
-  const uint64_t buffer = it.driver.allocate(it.context, 64).value();
+  const uint64_t buffer = it.driver.contexts().allocate(it.context, 64).value();
   it.driver.copy_to_device(it.context, buffer, pattern(64)).value();
   const auto seen = it.trace.records;
   ASSERT_EQ(seen.size(), 5u);
@@ -111,13 +111,13 @@ TEST(driver_timed_copy, times_are_those_of_the_settings) {
 
 TEST(driver_timed_copy, mistakes_are_errors) {
   machine it;
-  const uint64_t buffer = it.driver.allocate(it.context, 100).value();
+  const uint64_t buffer = it.driver.contexts().allocate(it.context, 100).value();
   const auto bytes = pattern(101);
   EXPECT_TRUE(fails(it.driver.copy_to_device(it.context, buffer, bytes), "out of bounds", {"100 bytes", "101 bytes"}));
   EXPECT_TRUE(fails(it.driver.copy_to_device(it.context, buffer, {}), "invalid value"));
   EXPECT_TRUE(fails(it.driver.copy_to_device(it.context, 0, bytes), "invalid pointer"));
-  EXPECT_TRUE(fails(it.driver.copy_to_device(it.driver.create_context(), buffer, bytes), "invalid pointer"));
-  it.driver.free(it.context, buffer).value();
+  EXPECT_TRUE(fails(it.driver.copy_to_device(it.driver.contexts().create_context(), buffer, bytes), "invalid pointer"));
+  it.driver.contexts().free(it.context, buffer).value();
   EXPECT_TRUE(fails(it.driver.copy_to_device(it.context, buffer, bytes), "invalid pointer", {"given back"}));
 }
 
@@ -125,7 +125,7 @@ TEST(driver_timed_copy, many_pages_push_back_on_a_small_port_and_arrive_all_the_
   driver_settings settings = small();
   settings.port_requests = 1;
   machine it({64}, settings);
-  const uint64_t buffer = it.driver.allocate(it.context, 50 * page_bytes).value();
+  const uint64_t buffer = it.driver.contexts().allocate(it.context, 50 * page_bytes).value();
   const auto sent = pattern(50 * page_bytes);
   it.driver.copy_to_device(it.context, buffer, sent).value();
   std::vector<std::byte> seen(sent.size());
@@ -139,10 +139,10 @@ TEST(driver_instant_copy, takes_no_virtual_time_and_leaves_in_the_same_tick) {
   driver_settings settings = small();
   settings.copies = copy_model::instant;
   machine it({8}, settings);
-  const uint64_t buffer = it.driver.allocate(it.context, 3 * page_bytes).value();
+  const uint64_t buffer = it.driver.contexts().allocate(it.context, 3 * page_bytes).value();
   const auto sent = pattern(3 * page_bytes);
   const queue_id queue = it.queue();
-  it.driver.enqueue_copy_to_device(queue, buffer, sent).value();
+  it.driver.queues().enqueue_copy_to_device(queue, buffer, sent).value();
   it.driver.drain(queue).value();
   ASSERT_EQ(it.trace.records.size(), 2u);
   EXPECT_EQ(it.trace.records[0].time, it.trace.records[1].time);
@@ -153,7 +153,7 @@ TEST(driver_instant_copy, takes_no_virtual_time_and_leaves_in_the_same_tick) {
 struct marks : machine {
   explicit marks(std::vector<uint64_t> gpus = {16}, const driver_settings& settings = small())
       : machine(std::move(gpus), settings) {
-    buffer = driver.allocate(context, page_bytes).value();
+    buffer = driver.contexts().allocate(context, page_bytes).value();
     back.resize(64);
   }
   size_t flushes() const { return trace.count(trace_kind::command_ends, command_kind::flush); }
@@ -192,11 +192,11 @@ TEST(driver_dirty_mark, copies_to_the_device_never_flush) {
 TEST(driver_dirty_mark, a_launch_that_is_queued_and_has_not_run_counts) {
   marks it;
   const queue_id queue = it.queue();
-  it.driver.enqueue_launch(queue, a_launch()).value();
-  it.driver.enqueue_copy_to_host(queue, it.back, it.buffer).value();
-  it.driver.enqueue_copy_to_host(queue, it.back, it.buffer).value();
-  it.driver.enqueue_launch(queue, a_launch()).value();
-  it.driver.enqueue_copy_to_host(queue, it.back, it.buffer).value();
+  it.driver.queues().enqueue_launch(queue, a_launch()).value();
+  it.driver.queues().enqueue_copy_to_host(queue, it.back, it.buffer).value();
+  it.driver.queues().enqueue_copy_to_host(queue, it.back, it.buffer).value();
+  it.driver.queues().enqueue_launch(queue, a_launch()).value();
+  it.driver.queues().enqueue_copy_to_host(queue, it.back, it.buffer).value();
   it.driver.drain(queue).value();
   EXPECT_EQ(it.trace.ended(), (std::vector<command_kind>{copy_to_device, copy_to_device, copy_to_device, launch, flush,
                                                          copy_to_host, copy_to_host, copy_to_device, copy_to_device,
@@ -207,9 +207,9 @@ TEST(driver_dirty_mark, a_launch_that_is_queued_and_has_not_run_counts) {
 
 TEST(driver_dirty_mark, contexts_of_one_process_share_it_and_other_processes_do_not) {
   marks it;
-  const context_id beside = it.driver.create_context_beside(it.context).value();
-  const context_id other = it.driver.create_context();
-  const uint64_t theirs = it.driver.allocate(other, 64).value();
+  const context_id beside = it.driver.contexts().create_context_beside(it.context).value();
+  const context_id other = it.driver.contexts().create_context();
+  const uint64_t theirs = it.driver.contexts().allocate(other, 64).value();
   it.driver.launch(beside, a_launch()).value();
   it.driver.copy_to_host(other, it.back, theirs).value();
   EXPECT_EQ(it.flushes(), 0u);
@@ -225,11 +225,11 @@ TEST(driver_dirty_mark, a_flush_of_one_queue_does_not_excuse_another_before_it_h
   const queue_id fast = it.queue();
   std::vector<std::byte> other(64);
   // The first queue's flush comes behind a long copy; the second one's copy must not rely on it.
-  const uint64_t far = it.driver.allocate(it.context, 8 * page_bytes).value();
+  const uint64_t far = it.driver.contexts().allocate(it.context, 8 * page_bytes).value();
   const auto bytes = pattern(8 * page_bytes);
-  it.driver.enqueue_copy_to_device(slow, far, bytes).value();
-  it.driver.enqueue_copy_to_host(slow, other, it.buffer).value();
-  it.driver.enqueue_copy_to_host(fast, it.back, it.buffer).value();
+  it.driver.queues().enqueue_copy_to_device(slow, far, bytes).value();
+  it.driver.queues().enqueue_copy_to_host(slow, other, it.buffer).value();
+  it.driver.queues().enqueue_copy_to_host(fast, it.back, it.buffer).value();
   it.driver.drain(fast).value();
   EXPECT_EQ(it.back, pattern(64, 8));
   it.driver.drain(slow).value();
@@ -247,13 +247,13 @@ TEST(driver_dirty_mark, a_launch_in_another_queue_is_not_lost_to_a_flush_that_co
     memory.write(it.buffer, pattern(64, 9));
     return execution{.duration = 50'000'000};
   };
-  it.driver.enqueue_launch(kernels, a_launch()).value();
+  it.driver.queues().enqueue_launch(kernels, a_launch()).value();
   // Flushed long before the kernel ends, which is no mistake: nothing orders the two.
-  it.driver.enqueue_copy_to_host(copies, it.back, it.buffer).value();
+  it.driver.queues().enqueue_copy_to_host(copies, it.back, it.buffer).value();
   it.driver.drain(copies).value();
   it.driver.drain(kernels).value();
   // But this one comes behind the kernel.
-  it.driver.enqueue_copy_to_host(copies, it.back, it.buffer).value();
+  it.driver.queues().enqueue_copy_to_host(copies, it.back, it.buffer).value();
   it.driver.drain(copies).value();
   EXPECT_EQ(it.back, pattern(64, 9));
 }
@@ -275,7 +275,7 @@ TEST(driver_dirty_mark, a_result_that_is_copied_back_is_never_stale_and_without_
 
 TEST(driver_dirty_mark, a_buffer_within_the_range_of_a_copy_is_no_exception) {
   marks it;
-  const uint64_t large = it.driver.allocate(it.context, 3 * page_bytes).value();
+  const uint64_t large = it.driver.contexts().allocate(it.context, 3 * page_bytes).value();
   have_kernel_write(it, large + page_bytes + 5, pattern(64, 4));
   it.launch();
   std::vector<std::byte> all(3 * page_bytes);
@@ -299,12 +299,12 @@ TEST(driver_dirty_mark, what_a_copy_has_written_no_flush_takes_back) {
 TEST(driver_dirty_mark, dirty_bytes_of_memory_that_was_given_back_are_forgotten) {
   marks it({2});
   have_kernel_write(it, it.buffer, pattern(64, 1));
-  it.driver.free(it.context, it.buffer).value();
+  it.driver.contexts().free(it.context, it.buffer).value();
   marks fresh({5});
   have_kernel_write(fresh, fresh.buffer, pattern(64, 1));
   fresh.launch();
-  fresh.driver.free(fresh.context, fresh.buffer).value();
-  const uint64_t again = fresh.driver.allocate(fresh.context, 5 * page_bytes).value();
+  fresh.driver.contexts().free(fresh.context, fresh.buffer).value();
+  const uint64_t again = fresh.driver.contexts().allocate(fresh.context, 5 * page_bytes).value();
   std::vector<std::byte> all(5 * page_bytes);
   fresh.driver.copy_to_host(fresh.context, all, again).value();
   EXPECT_EQ(all, std::vector<std::byte>(all.size()));
@@ -338,7 +338,7 @@ TEST(driver_flush_before_copy, one_may_be_enqueued_by_hand) {
   it.launch();
   EXPECT_EQ(it.driver.gpu_of(1)->cache().dirty_bytes(), 64u);
   const queue_id queue = it.queue();
-  it.driver.enqueue_flush(queue).value();
+  it.driver.queues().enqueue_flush(queue).value();
   it.driver.drain(queue).value();
   EXPECT_EQ(it.driver.gpu_of(1)->cache().dirty_bytes(), 0u);
   it.copy_back();

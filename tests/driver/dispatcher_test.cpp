@@ -115,8 +115,8 @@ TEST(driver_dispatcher, two_kernels_of_two_queues_share_a_gpu) {
   it.kernels.what = [](const work_group&, group_memory_port&) -> execution { return {.duration = 100'000'000}; };
   const queue_id first = it.queue();
   const queue_id second = it.queue();
-  it.driver.enqueue_launch(first, a_launch({4, 1, 1}, {1, 1, 1})).value();
-  it.driver.enqueue_launch(second, a_launch({4, 1, 1}, {1, 1, 1})).value();
+  it.driver.queues().enqueue_launch(first, a_launch({4, 1, 1}, {1, 1, 1})).value();
+  it.driver.queues().enqueue_launch(second, a_launch({4, 1, 1}, {1, 1, 1})).value();
   it.driver.drain(first).value();
   it.driver.drain(second).value();
   EXPECT_LT(it.driver.now(), 200'000'000u) << "at the same time, not one after the other";
@@ -126,7 +126,7 @@ TEST(driver_dispatcher, what_a_runner_leaves_to_somebody_ends_when_he_says_so) {
   machine it({16});
   it.kernels.what = [](const work_group&, group_memory_port&) -> execution { return {.how = execution::state::later}; };
   const queue_id queue = it.queue();
-  it.driver.enqueue_launch(queue, a_launch({12, 1, 1}, {1, 1, 1})).value();
+  it.driver.queues().enqueue_launch(queue, a_launch({12, 1, 1}, {1, 1, 1})).value();
   EXPECT_TRUE(fails(it.driver.drain(queue), "waits", {"8 work-groups"})) << "as many as the units hold";
   EXPECT_EQ(it.driver.outside(), 8u);
   size_t finished = 0;

@@ -42,21 +42,24 @@ TEST(driver_memory_of_the_host, is_counted_here) {
 TEST(driver_memory_of_the_host, is_not_taken_by_allocations_commands_and_copies) {
   machine it({64});
   it.driver.set_listener(nullptr);
-  const uint64_t buffer = it.driver.allocate(it.context, page_bytes).value();
+  const uint64_t buffer = it.driver.contexts().allocate(it.context, page_bytes).value();
   const queue_id queue = it.queue();
   std::vector<std::byte> bytes(64);
   const auto drain = [&] { it.driver.drain(queue).value(); };
-  EXPECT_EQ(
-      taken_by([&] { it.driver.free(it.context, it.driver.allocate(it.context, 16 * page_bytes).value()).value(); }),
-      0u);
   EXPECT_EQ(taken_by([&] {
-              it.driver.enqueue_no_op(queue).value();
+              it.driver.contexts()
+                  .free(it.context, it.driver.contexts().allocate(it.context, 16 * page_bytes).value())
+                  .value();
+            }),
+            0u);
+  EXPECT_EQ(taken_by([&] {
+              it.driver.queues().enqueue_no_op(queue).value();
               drain();
             }),
             0u);
   EXPECT_EQ(taken_by([&] {
-              it.driver.enqueue_copy_to_device(queue, buffer, bytes).value();
-              it.driver.enqueue_copy_to_host(queue, bytes, buffer).value();
+              it.driver.queues().enqueue_copy_to_device(queue, buffer, bytes).value();
+              it.driver.queues().enqueue_copy_to_host(queue, bytes, buffer).value();
               drain();
             }),
             0u);
@@ -73,7 +76,7 @@ TEST(driver_memory_of_the_host, is_not_taken_for_each_work_group) {
   idle_groups kernels;
   gpu_driver driver({}, &kernels);
   driver.register_gpu(64 * page_bytes).value();
-  const context_id context = driver.create_context();
+  const context_id context = driver.contexts().create_context();
   const auto launch = [&](uint32_t groups) { driver.launch(context, a_launch({groups, 1, 1}, {1, 1, 1})).value(); };
   EXPECT_EQ(taken_by([&] { launch(2); }), taken_by([&] { launch(40); }));
 }

@@ -19,7 +19,7 @@ using enum command_kind;
 TEST(driver_kernel_launch, three_copies_and_then_the_launch_each_time) {
   machine it;
   const queue_id queue = it.queue();
-  for (int n = 0; n < 2; ++n) it.driver.enqueue_launch(queue, a_launch()).value();
+  for (int n = 0; n < 2; ++n) it.driver.queues().enqueue_launch(queue, a_launch()).value();
   it.driver.drain(queue).value();
   EXPECT_EQ(it.trace.ended(), (std::vector<command_kind>{copy_to_device, copy_to_device, copy_to_device, launch,
                                                          copy_to_device, copy_to_device, copy_to_device, launch}));
@@ -89,8 +89,8 @@ TEST(driver_kernel_launch, the_packet_is_filled_in) {
 
 TEST(driver_kernel_launch, one_code_object_on_two_processes_and_two_devices) {
   machine it({16, 16});
-  const context_id other = it.driver.create_context();
-  it.driver.select_device(other, 2).value();
+  const context_id other = it.driver.contexts().create_context();
+  it.driver.contexts().select_device(other, 2).value();
   std::vector<std::pair<process_id, device_id>> seen;
   it.kernels.what = [&](const work_group& group, group_memory_port& memory) {
     std::vector<std::byte> code(some_code.size());
@@ -101,7 +101,7 @@ TEST(driver_kernel_launch, one_code_object_on_two_processes_and_two_devices) {
   };
   it.driver.launch(it.context, a_launch()).value();
   it.driver.launch(other, a_launch()).value();
-  it.driver.select_device(it.context, 2).value();
+  it.driver.contexts().select_device(it.context, 2).value();
   it.driver.launch(it.context, a_launch()).value();
   EXPECT_EQ(seen, (std::vector<std::pair<process_id, device_id>>{{1, 1}, {2, 2}, {1, 2}}));
 }
@@ -132,7 +132,7 @@ TEST(driver_kernel_launch, pointers_to_group_memory_become_aligned_offsets_behin
 TEST(driver_kernel_launch, mistakes_are_errors_that_leave_nothing_behind) {
   machine it({16});
   const queue_id queue = it.queue();
-  const auto attempt = [&](const kernel_launch& what) { return it.driver.enqueue_launch(queue, what); };
+  const auto attempt = [&](const kernel_launch& what) { return it.driver.queues().enqueue_launch(queue, what); };
   EXPECT_TRUE(fails(attempt(a_launch({0, 1, 1})), "invalid value", {"grid is empty", "grid 0x1x1"}));
   EXPECT_TRUE(fails(attempt(a_launch({1, 0, 1})), "invalid value"));
   EXPECT_TRUE(fails(attempt(a_launch({1, 1, 0})), "invalid value"));
@@ -149,11 +149,11 @@ TEST(driver_kernel_launch, mistakes_are_errors_that_leave_nothing_behind) {
                              .grid = {1, 1, 1},
                              .group = {1, 1, 1}}),
                     "invalid value", {"offset 8"}));
-  EXPECT_TRUE(fails(it.driver.enqueue_launch(1234, a_launch()), "unknown queue"));
+  EXPECT_TRUE(fails(it.driver.queues().enqueue_launch(1234, a_launch()), "unknown queue"));
   it.select(cpu_device);
   EXPECT_TRUE(fails(it.driver.launch(it.context, a_launch()), "invalid value", {"CPU"}));
   it.select(1);
-  it.driver.allocate(it.context, 14 * page_bytes).value();
+  it.driver.contexts().allocate(it.context, 14 * page_bytes).value();
   EXPECT_TRUE(fails(attempt(a_launch()), "out of memory", {"launch(", "device 1"}));
   EXPECT_EQ(it.free_pages(1), 2u);
   EXPECT_TRUE(it.driver.is_empty(queue));
@@ -167,8 +167,8 @@ TEST(driver_kernel_launch, an_access_to_what_the_process_has_not_got_is_told_by_
     EXPECT_EQ(memory.read(0x123456, one), access::fault);
     return execution{};
   };
-  it.driver.enqueue_launch(queue, a_launch()).value();
-  it.driver.enqueue_no_op(queue).value();
+  it.driver.queues().enqueue_launch(queue, a_launch()).value();
+  it.driver.queues().enqueue_no_op(queue).value();
   EXPECT_TRUE(fails(it.driver.drain(queue), "memory fault", {"0x123456", "process 1", "launch 4"}));
   EXPECT_TRUE(works(it.driver.drain(queue))) << "told once";
 }
@@ -179,7 +179,7 @@ TEST(driver_unified_launch_on_the_programs_side, three_copies_for_each_gpu_and_t
   machine it({16, 16, 16});
   it.select(it.unified({3, 1, 2}));
   const queue_id queue = it.queue();
-  it.driver.enqueue_launch(queue, a_launch()).value();
+  it.driver.queues().enqueue_launch(queue, a_launch()).value();
   it.driver.drain(queue).value();
   std::vector<command_kind> expected(9, copy_to_device);
   expected.push_back(unified_launch);
@@ -195,17 +195,17 @@ TEST(driver_unified_launch_on_the_programs_side, the_context_selects_what_it_sel
   const device_id both = it.unified({1, 2});
   it.select(both);
   const queue_id queue = it.queue();
-  it.driver.enqueue_launch(queue, a_launch()).value();
-  EXPECT_EQ(it.driver.selected_device(it.context).value(), both);
+  it.driver.queues().enqueue_launch(queue, a_launch()).value();
+  EXPECT_EQ(it.driver.contexts().selected_device(it.context).value(), both);
   // In the middle of it another context of the process allocates.
-  const context_id beside = it.driver.create_context_beside(it.context).value();
-  it.driver.select_device(beside, 2).value();
+  const context_id beside = it.driver.contexts().create_context_beside(it.context).value();
+  it.driver.contexts().select_device(beside, 2).value();
   it.kernels.what = [&](const work_group&, group_memory_port&) {
-    EXPECT_EQ(it.driver.selected_device(it.context).value(), both);
-    EXPECT_EQ(it.driver.selected_device(beside).value(), 2u);
+    EXPECT_EQ(it.driver.contexts().selected_device(it.context).value(), both);
+    EXPECT_EQ(it.driver.contexts().selected_device(beside).value(), 2u);
     return execution{};
   };
-  const uint64_t buffer = it.driver.allocate(beside, page_bytes).value();
+  const uint64_t buffer = it.driver.contexts().allocate(beside, page_bytes).value();
   EXPECT_EQ(it.owners(buffer, 1), (std::vector<device_id>{2}));
   it.driver.drain(queue).value();
 }
@@ -229,7 +229,7 @@ TEST(driver_unified_launch_on_the_devices_side, it_has_ended_when_the_slowest_gp
     return execution{.duration = group.device == 2 ? 90'000'000u : 1000u};
   };
   const queue_id queue = it.queue();
-  it.driver.enqueue_launch(queue, a_launch({128, 1, 1}, {64, 1, 1})).value();
+  it.driver.queues().enqueue_launch(queue, a_launch({128, 1, 1}, {64, 1, 1})).value();
   it.driver.drain(queue).value();
   EXPECT_GE(it.driver.now(), 90'000'000u);
 }

@@ -61,8 +61,8 @@ class machine {
       : driver(settings, &kernels) {
     for (const uint64_t pages : gpu_pages) driver.register_gpu(pages * page_bytes).value();
     driver.set_listener(&trace);
-    context = driver.create_context();
-    process = driver.process_of(context).value();
+    context = driver.contexts().create_context();
+    process = driver.contexts().process_of(context).value();
   }
 
   /// Where the pages of a buffer are.
@@ -76,8 +76,8 @@ class machine {
   uint64_t free_pages(device_id device) const { return driver.allocator().physical().free_pages(device); }
 
   device_id unified(std::vector<device_id> gpus) { return driver.create_unified_device(context, gpus).value(); }
-  void select(device_id device) { driver.select_device(context, device).value(); }
-  queue_id queue() { return driver.create_queue(context).value(); }
+  void select(device_id device) { driver.contexts().select_device(context, device).value(); }
+  queue_id queue() { return driver.queues().create_queue(context).value(); }
 
   runner kernels;
   listener trace;

@@ -34,7 +34,7 @@ std::vector<std::pair<request_kind, device_id>> migration_requests(const machine
 
 TEST(driver_page_migration, a_unified_page_moves_to_the_gpu_that_uses_it_with_its_bytes) {
   machine it({16, 16});
-  const uint64_t buffer = it.driver.allocate_unified(it.context, 2 * page_bytes).value();
+  const uint64_t buffer = it.driver.contexts().allocate_unified(it.context, 2 * page_bytes).value();
   const auto bytes = pattern(2 * page_bytes);
   it.driver.copy_to_device(it.context, buffer, bytes).value();
   it.select(2);
@@ -51,13 +51,13 @@ TEST(driver_page_migration, a_unified_page_moves_to_the_gpu_that_uses_it_with_it
   EXPECT_FALSE(it.entry(buffer).migrating);
   EXPECT_EQ(it.free_pages(1), free_before + 1) << "the old page can be used again";
   EXPECT_EQ(it.driver.pages_moved(), 1u);
-  EXPECT_TRUE(works(it.driver.free(it.context, buffer)));
+  EXPECT_TRUE(works(it.driver.contexts().free(it.context, buffer)));
   EXPECT_EQ(it.free_pages(2), 16u);
 }
 
 TEST(driver_page_migration, its_steps_in_their_order) {
   machine it({16, 16, 16});
-  const uint64_t buffer = it.driver.allocate_unified(it.context, 8).value();
+  const uint64_t buffer = it.driver.contexts().allocate_unified(it.context, 8).value();
   it.select(3);
   have_groups_add(it, buffer);
   it.driver.launch(it.context, a_launch()).value();
@@ -75,7 +75,7 @@ TEST(driver_page_migration, its_steps_in_their_order) {
 
 TEST(driver_page_migration, happens_once_and_a_third_gpu_reads_from_afar) {
   machine it({16, 16, 16});
-  const uint64_t buffer = it.driver.allocate_unified(it.context, 8).value();
+  const uint64_t buffer = it.driver.contexts().allocate_unified(it.context, 8).value();
   have_groups_add(it, buffer);
   for (const device_id gpu : {2u, 3u, 1u, 2u}) {
     it.select(gpu);
@@ -88,7 +88,7 @@ TEST(driver_page_migration, happens_once_and_a_third_gpu_reads_from_afar) {
 
 TEST(driver_page_migration, a_page_that_is_not_unified_stays) {
   machine it({16, 16});
-  const uint64_t buffer = it.driver.allocate(it.context, 8).value();
+  const uint64_t buffer = it.driver.contexts().allocate(it.context, 8).value();
   it.select(2);
   have_groups_add(it, buffer);
   it.driver.launch(it.context, a_launch()).value();
@@ -99,7 +99,7 @@ TEST(driver_page_migration, a_page_that_is_not_unified_stays) {
 TEST(driver_page_migration, moves_from_the_cpu_too) {
   machine it({16});
   it.select(cpu_device);
-  const uint64_t buffer = it.driver.allocate_unified(it.context, 8).value();
+  const uint64_t buffer = it.driver.contexts().allocate_unified(it.context, 8).value();
   it.select(1);
   have_groups_add(it, buffer);
   it.driver.launch(it.context, a_launch()).value();
@@ -109,7 +109,7 @@ TEST(driver_page_migration, moves_from_the_cpu_too) {
 
 TEST(driver_page_migration, takes_along_what_is_only_in_a_cache) {
   machine it({16, 16});
-  const uint64_t buffer = it.driver.allocate_unified(it.context, 8).value();
+  const uint64_t buffer = it.driver.contexts().allocate_unified(it.context, 8).value();
   have_groups_add(it, buffer);
   it.driver.launch(it.context, a_launch()).value();
   EXPECT_GT(it.driver.gpu_of(1)->cache().dirty_bytes(), 0u);
@@ -121,37 +121,37 @@ TEST(driver_page_migration, takes_along_what_is_only_in_a_cache) {
 
 TEST(driver_page_migration, to_a_full_gpu_does_not_happen_and_the_page_is_used_from_afar) {
   machine it({16, 4});
-  const uint64_t buffer = it.driver.allocate_unified(it.context, 8).value();
+  const uint64_t buffer = it.driver.contexts().allocate_unified(it.context, 8).value();
   it.select(2);
-  const uint64_t full = it.driver.allocate(it.context, page_bytes).value();
+  const uint64_t full = it.driver.contexts().allocate(it.context, page_bytes).value();
   have_groups_add(it, buffer);
   // The launch itself takes three.
   it.driver.launch(it.context, a_launch()).value();
   EXPECT_EQ(it.owners(buffer, 1), (std::vector<device_id>{1}));
   EXPECT_EQ(it.driver.pages_moved(), 0u);
   EXPECT_EQ(word_at(it, buffer), 1u);
-  EXPECT_TRUE(works(it.driver.free(it.context, full)));
+  EXPECT_TRUE(works(it.driver.contexts().free(it.context, full)));
 }
 
 TEST(driver_page_migration, a_page_that_moves_can_be_neither_freed_nor_remapped) {
   machine it({16, 16});
-  const uint64_t buffer = it.driver.allocate_unified(it.context, 8).value();
+  const uint64_t buffer = it.driver.contexts().allocate_unified(it.context, 8).value();
   it.select(2);
   have_groups_add(it, buffer);
   const queue_id queue = it.queue();
-  it.driver.enqueue_launch(queue, a_launch()).value();
+  it.driver.queues().enqueue_launch(queue, a_launch()).value();
   it.driver.signal();
   while (!it.entry(buffer).migrating) ASSERT_TRUE(it.driver.step());
-  EXPECT_TRUE(fails(it.driver.free(it.context, buffer), "in use", {"migrated"}));
-  EXPECT_TRUE(fails(it.driver.remap(it.context, buffer, 8, 1), "in use"));
+  EXPECT_TRUE(fails(it.driver.contexts().free(it.context, buffer), "in use", {"migrated"}));
+  EXPECT_TRUE(fails(it.driver.contexts().remap(it.context, buffer, 8, 1), "in use"));
   // A copy of it waits.
   uint64_t word = 0;
   const queue_id copies = it.queue();
-  it.driver.enqueue_copy_to_host(copies, bytes_of(word), buffer).value();
+  it.driver.queues().enqueue_copy_to_host(copies, bytes_of(word), buffer).value();
   it.driver.drain(copies).value();
   it.driver.drain(queue).value();
   EXPECT_EQ(word_at(it, buffer), 1u);
-  EXPECT_TRUE(works(it.driver.free(it.context, buffer)));
+  EXPECT_TRUE(works(it.driver.contexts().free(it.context, buffer)));
 }
 
 TEST(driver_page_migration, waits_for_copies_that_are_under_way) {
@@ -160,7 +160,7 @@ TEST(driver_page_migration, waits_for_copies_that_are_under_way) {
   settings.copy_byte = 100'000;  // a page takes a long time on the link
   settings.launch = 1'000;
   machine it({16, 16}, settings);
-  const uint64_t buffer = it.driver.allocate_unified(it.context, page_bytes).value();
+  const uint64_t buffer = it.driver.contexts().allocate_unified(it.context, page_bytes).value();
   it.select(2);
   have_groups_add(it, buffer);
   const queue_id kernels = it.queue();
@@ -168,8 +168,8 @@ TEST(driver_page_migration, waits_for_copies_that_are_under_way) {
   const auto bytes = std::vector<std::byte>(page_bytes, std::byte{0});
   auto counted = bytes;
   counted[0] = std::byte{40};
-  it.driver.enqueue_launch(kernels, a_launch()).value();
-  it.driver.enqueue_copy_to_device(copies, buffer, counted).value();
+  it.driver.queues().enqueue_launch(kernels, a_launch()).value();
+  it.driver.queues().enqueue_copy_to_device(copies, buffer, counted).value();
   it.driver.drain(kernels).value();
   it.driver.drain(copies).value();
   EXPECT_EQ(it.owners(buffer, 1), (std::vector<device_id>{2}));
@@ -181,7 +181,7 @@ TEST(driver_page_migration, the_order_of_many_is_the_same_each_time) {
   const auto run = [&] {
     scheduler::random_stream random(seed);
     machine it({64, 64, 64, 64});
-    const uint64_t buffer = it.driver.allocate_unified(it.context, 20 * page_bytes).value();
+    const uint64_t buffer = it.driver.contexts().allocate_unified(it.context, 20 * page_bytes).value();
     it.select(it.unified({1, 2, 3, 4}));
     std::vector<uint64_t> wanted(200);
     for (uint64_t& each : wanted) each = buffer + random.below(20) * page_bytes + 8 * random.below(8);

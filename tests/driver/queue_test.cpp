@@ -12,22 +12,22 @@ using enum command_kind;
 
 TEST(driver_drain, what_is_enqueued_and_not_drained_is_not_executed) {
   machine it;
-  const uint64_t buffer = it.driver.allocate(it.context, 64).value();
+  const uint64_t buffer = it.driver.contexts().allocate(it.context, 64).value();
   const queue_id queue = it.queue();
   const auto bytes = pattern(64);
-  it.driver.enqueue_copy_to_device(queue, buffer, bytes).value();
+  it.driver.queues().enqueue_copy_to_device(queue, buffer, bytes).value();
   it.driver.engine().run();
   EXPECT_TRUE(it.trace.records.empty());
-  EXPECT_FALSE(it.driver.query(queue).value());
+  EXPECT_FALSE(it.driver.queues().query(queue).value());
   EXPECT_EQ(it.driver.now(), 0u);
   it.driver.drain(queue).value();
   EXPECT_EQ(it.trace.ended().size(), 1u);
-  EXPECT_TRUE(it.driver.query(queue).value());
+  EXPECT_TRUE(it.driver.queues().query(queue).value());
 }
 
 TEST(driver_drain, a_synchronous_call_makes_a_queue_and_drains_it) {
   machine it;
-  const uint64_t buffer = it.driver.allocate(it.context, 64).value();
+  const uint64_t buffer = it.driver.contexts().allocate(it.context, 64).value();
   const auto bytes = pattern(64);
   it.driver.copy_to_device(it.context, buffer, bytes).value();
   std::vector<std::byte> seen(64);
@@ -35,28 +35,28 @@ TEST(driver_drain, a_synchronous_call_makes_a_queue_and_drains_it) {
   EXPECT_EQ(seen, bytes);
   // Its name is gone, and so is that of any other queue that was destroyed.
   const queue_id queue = it.queue();
-  it.driver.destroy_queue(queue).value();
+  it.driver.queues().destroy_queue(queue).value();
   const queue_id next = it.queue();
   EXPECT_NE(queue, next);
   EXPECT_TRUE(fails(it.driver.drain(queue), "unknown queue"));
-  EXPECT_TRUE(fails(it.driver.enqueue_no_op(queue), "unknown queue"));
-  EXPECT_TRUE(works(it.driver.enqueue_no_op(next)));
-  EXPECT_TRUE(fails(it.driver.destroy_queue(next), "in use", {"1 commands", "no_op"}));
+  EXPECT_TRUE(fails(it.driver.queues().enqueue_no_op(queue), "unknown queue"));
+  EXPECT_TRUE(works(it.driver.queues().enqueue_no_op(next)));
+  EXPECT_TRUE(fails(it.driver.queues().destroy_queue(next), "in use", {"1 commands", "no_op"}));
 }
 
 TEST(driver_drain, a_queue_that_waits_for_ever_is_an_error_that_names_what_waits) {
   machine it;
-  const event_id event = it.driver.create_event();
+  const event_id event = it.driver.queues().create_event();
   const queue_id first = it.queue();
   const queue_id second = it.queue();
   // Each records behind its wait for the other.
-  const event_id other = it.driver.create_event();
-  it.driver.enqueue_record(first, event).value();
+  const event_id other = it.driver.queues().create_event();
+  it.driver.queues().enqueue_record(first, event).value();
   it.driver.drain(first).value();
-  it.driver.enqueue_no_op(first).value();
+  it.driver.queues().enqueue_no_op(first).value();
   it.driver.drain(first).value();
   const queue_id third = it.queue();
-  it.driver.enqueue_custom(third, "a plug", 0).value();
+  it.driver.queues().enqueue_custom(third, "a plug", 0).value();
   class plug final : public middleware {
    public:
     const char* name() const override { return "plug"; }
@@ -69,30 +69,30 @@ TEST(driver_drain, a_queue_that_waits_for_ever_is_an_error_that_names_what_waits
   auto made = std::make_unique<plug>();
   plug& hole = *made;
   it.driver.add_middleware(std::move(made), 0);
-  it.driver.enqueue_record(third, other).value();
-  it.driver.enqueue_wait(second, other).value();
+  it.driver.queues().enqueue_record(third, other).value();
+  it.driver.queues().enqueue_wait(second, other).value();
   EXPECT_TRUE(fails(it.driver.drain(second), "deadlock", {"event 1", "a plug"}));
-  EXPECT_FALSE(it.driver.query_event(other).value());
+  EXPECT_FALSE(it.driver.queues().query_event(other).value());
   // It is told, and nothing is lost: the queues go on when they can.
   hole.open = true;
   EXPECT_TRUE(works(it.driver.drain(second)));
-  EXPECT_TRUE(it.driver.query_event(other).value());
+  EXPECT_TRUE(it.driver.queues().query_event(other).value());
 }
 
 // -- command queues
 
 TEST(driver_command_queues, a_queue_keeps_its_order) {
   machine it;
-  const uint64_t buffer = it.driver.allocate(it.context, 64).value();
+  const uint64_t buffer = it.driver.contexts().allocate(it.context, 64).value();
   const auto first = pattern(64, 1);
   const auto second = pattern(64, 2);
   std::vector<std::byte> seen(64);
   std::vector<std::byte> seen_later(64);
   const queue_id queue = it.queue();
-  it.driver.enqueue_copy_to_device(queue, buffer, first).value();
-  it.driver.enqueue_copy_to_host(queue, seen, buffer).value();
-  it.driver.enqueue_copy_to_device(queue, buffer, second).value();
-  it.driver.enqueue_copy_to_host(queue, seen_later, buffer).value();
+  it.driver.queues().enqueue_copy_to_device(queue, buffer, first).value();
+  it.driver.queues().enqueue_copy_to_host(queue, seen, buffer).value();
+  it.driver.queues().enqueue_copy_to_device(queue, buffer, second).value();
+  it.driver.queues().enqueue_copy_to_host(queue, seen_later, buffer).value();
   it.driver.drain(queue).value();
   EXPECT_EQ(seen, first);
   EXPECT_EQ(seen_later, second);
@@ -108,28 +108,28 @@ TEST(driver_command_queues, a_queue_keeps_its_order) {
 
 TEST(driver_command_queues, others_go_on_beside_a_queue_that_is_busy) {
   machine it;
-  const uint64_t buffer = it.driver.allocate(it.context, 64).value();
+  const uint64_t buffer = it.driver.contexts().allocate(it.context, 64).value();
   const auto bytes = pattern(64);
   std::vector<queue_id> queues;
   for (int n = 0; n < 5; ++n) {
     queues.push_back(it.queue());
-    it.driver.enqueue_copy_to_device(queues.back(), buffer, bytes).value();
+    it.driver.queues().enqueue_copy_to_device(queues.back(), buffer, bytes).value();
   }
   for (const queue_id queue : queues) it.driver.drain(queue).value();
   for (const trace_record& each : it.trace.of(trace_kind::command_begins)) EXPECT_EQ(each.time, 0u);
   // Five copies at once take little more than one.
   machine alone;
-  const uint64_t other = alone.driver.allocate(alone.context, 64).value();
+  const uint64_t other = alone.driver.contexts().allocate(alone.context, 64).value();
   alone.driver.copy_to_device(alone.context, other, bytes).value();
   EXPECT_LT(it.driver.now(), alone.driver.now() + 10'000);
 }
 
 TEST(driver_command_queues, at_most_one_command_a_queue_and_tick_and_none_is_passed_over) {
   machine it;
-  const context_id other = it.driver.create_context();
-  std::vector<queue_id> queues = {it.queue(), it.driver.create_queue(other).value(), it.queue()};
+  const context_id other = it.driver.contexts().create_context();
+  std::vector<queue_id> queues = {it.queue(), it.driver.queues().create_queue(other).value(), it.queue()};
   for (int n = 0; n < 4; ++n)
-    for (const queue_id queue : queues) it.driver.enqueue_no_op(queue).value();
+    for (const queue_id queue : queues) it.driver.queues().enqueue_no_op(queue).value();
   for (const queue_id queue : queues) it.driver.drain(queue).value();
   // By cycle: contexts in the order of their creation, and of each its queues.
   const auto begun = it.trace.of(trace_kind::command_begins);
@@ -142,18 +142,18 @@ TEST(driver_command_queues, at_most_one_command_a_queue_and_tick_and_none_is_pas
 
 TEST(driver_command_queues, every_command_begins_and_ends_in_the_trace) {
   machine it;
-  const uint64_t buffer = it.driver.allocate(it.context, 64).value();
+  const uint64_t buffer = it.driver.contexts().allocate(it.context, 64).value();
   const auto bytes = pattern(64);
   std::vector<std::byte> seen(64);
-  const event_id event = it.driver.create_event();
+  const event_id event = it.driver.queues().create_event();
   const queue_id queue = it.queue();
-  it.driver.enqueue_no_op(queue).value();
-  it.driver.enqueue_copy_to_device(queue, buffer, bytes).value();
-  it.driver.enqueue_launch(queue, a_launch()).value();
-  it.driver.enqueue_copy_to_host(queue, seen, buffer).value();
-  it.driver.enqueue_flush(queue).value();
-  it.driver.enqueue_record(queue, event).value();
-  it.driver.enqueue_wait(queue, event).value();
+  it.driver.queues().enqueue_no_op(queue).value();
+  it.driver.queues().enqueue_copy_to_device(queue, buffer, bytes).value();
+  it.driver.queues().enqueue_launch(queue, a_launch()).value();
+  it.driver.queues().enqueue_copy_to_host(queue, seen, buffer).value();
+  it.driver.queues().enqueue_flush(queue).value();
+  it.driver.queues().enqueue_record(queue, event).value();
+  it.driver.queues().enqueue_wait(queue, event).value();
   it.driver.drain(queue).value();
   for (const command_kind kind : {no_op, copy_to_device, launch, copy_to_host, flush, record_event, wait_event}) {
     EXPECT_GT(it.trace.count(trace_kind::command_begins, kind), 0u) << to_string(kind);
@@ -164,56 +164,56 @@ TEST(driver_command_queues, every_command_begins_and_ends_in_the_trace) {
 
 TEST(driver_command_queues, an_event_orders_two_queues) {
   machine it;
-  const uint64_t buffer = it.driver.allocate(it.context, 64).value();
+  const uint64_t buffer = it.driver.contexts().allocate(it.context, 64).value();
   const auto bytes = pattern(64);
   std::vector<std::byte> seen(64);
   const queue_id reader = it.queue();
   const queue_id writer = it.queue();
-  const event_id event = it.driver.create_event();
-  it.driver.enqueue_copy_to_device(writer, buffer, bytes).value();
-  it.driver.enqueue_record(writer, event).value();
-  it.driver.enqueue_wait(reader, event).value();
-  it.driver.enqueue_copy_to_host(reader, seen, buffer).value();
-  EXPECT_FALSE(it.driver.query_event(event).value());
+  const event_id event = it.driver.queues().create_event();
+  it.driver.queues().enqueue_copy_to_device(writer, buffer, bytes).value();
+  it.driver.queues().enqueue_record(writer, event).value();
+  it.driver.queues().enqueue_wait(reader, event).value();
+  it.driver.queues().enqueue_copy_to_host(reader, seen, buffer).value();
+  EXPECT_FALSE(it.driver.queues().query_event(event).value());
   it.driver.drain(reader).value();
   EXPECT_EQ(seen, bytes);
-  EXPECT_TRUE(fails(it.driver.enqueue_wait(reader, 5), "unknown event", {"event 5"}));
-  EXPECT_TRUE(fails(it.driver.enqueue_record(reader, 5), "unknown event"));
-  EXPECT_TRUE(fails(it.driver.query_event(5), "unknown event"));
-  EXPECT_TRUE(it.driver.query_event(it.driver.create_event()).value()) << "never recorded";
+  EXPECT_TRUE(fails(it.driver.queues().enqueue_wait(reader, 5), "unknown event", {"event 5"}));
+  EXPECT_TRUE(fails(it.driver.queues().enqueue_record(reader, 5), "unknown event"));
+  EXPECT_TRUE(fails(it.driver.queues().query_event(5), "unknown event"));
+  EXPECT_TRUE(it.driver.queues().query_event(it.driver.queues().create_event()).value()) << "never recorded";
 }
 
 TEST(driver_command_queues, a_wait_means_the_record_that_came_before_it) {
   machine it;
   const queue_id queue = it.queue();
   const queue_id other = it.queue();
-  const event_id event = it.driver.create_event();
-  it.driver.enqueue_record(other, event).value();
-  it.driver.enqueue_wait(queue, event).value();
+  const event_id event = it.driver.queues().create_event();
+  it.driver.queues().enqueue_record(other, event).value();
+  it.driver.queues().enqueue_wait(queue, event).value();
   // A later record that cannot be reached does not hold the wait up.
-  const uint64_t buffer = it.driver.allocate(it.context, 64).value();
+  const uint64_t buffer = it.driver.contexts().allocate(it.context, 64).value();
   const auto bytes = pattern(64);
-  it.driver.enqueue_copy_to_device(other, buffer, bytes).value();
-  it.driver.enqueue_record(other, event).value();
+  it.driver.queues().enqueue_copy_to_device(other, buffer, bytes).value();
+  it.driver.queues().enqueue_record(other, event).value();
   it.driver.drain(queue).value();
   EXPECT_LT(it.driver.now(), 100'000u);
-  EXPECT_FALSE(it.driver.query_event(event).value());
+  EXPECT_FALSE(it.driver.queues().query_event(event).value());
   it.driver.drain(other).value();
-  EXPECT_TRUE(it.driver.query_event(event).value());
+  EXPECT_TRUE(it.driver.queues().query_event(event).value());
 }
 
 TEST(driver_command_queues, the_same_calls_give_the_same_trace_to_the_bit) {
   const auto run = [] {
     machine it({30, 30});
-    const uint64_t buffer = it.driver.allocate(it.context, 3 * page_bytes).value();
+    const uint64_t buffer = it.driver.contexts().allocate(it.context, 3 * page_bytes).value();
     it.select(it.unified({1, 2}));
     const auto bytes = pattern(3 * page_bytes);
     std::vector<std::byte> seen(3 * page_bytes);
     std::vector<queue_id> queues = {it.queue(), it.queue(), it.queue()};
     for (const queue_id queue : queues) {
-      it.driver.enqueue_copy_to_device(queue, buffer, bytes).value();
-      it.driver.enqueue_launch(queue, a_launch({500, 2, 1}, {32, 1, 1})).value();
-      it.driver.enqueue_copy_to_host(queue, seen, buffer).value();
+      it.driver.queues().enqueue_copy_to_device(queue, buffer, bytes).value();
+      it.driver.queues().enqueue_launch(queue, a_launch({500, 2, 1}, {32, 1, 1})).value();
+      it.driver.queues().enqueue_copy_to_host(queue, seen, buffer).value();
     }
     for (const queue_id queue : queues) it.driver.drain(queue).value();
     return it.trace.records;
@@ -246,12 +246,12 @@ TEST(driver_middleware_chain, the_first_that_knows_a_command_has_it) {
   it.driver.add_middleware(std::make_unique<named>("c", log), it.driver.chain_length());
   it.driver.add_middleware(std::make_unique<named>("a", log), 0);
   const queue_id queue = it.queue();
-  it.driver.enqueue_custom(queue, "b", 0).value();
-  it.driver.enqueue_custom(queue, "a", 0).value();
+  it.driver.queues().enqueue_custom(queue, "b", 0).value();
+  it.driver.queues().enqueue_custom(queue, "a", 0).value();
   it.driver.drain(queue).value();
   EXPECT_EQ(log, (std::vector<std::string>{"a sees b", "b sees b", "a sees a"}));
   log.clear();
-  it.driver.enqueue_no_op(queue).value();
+  it.driver.queues().enqueue_no_op(queue).value();
   it.driver.drain(queue).value();
   EXPECT_EQ(log, (std::vector<std::string>{"a"})) << "what the driver has always known is known in the chain, too";
 }
@@ -259,8 +259,8 @@ TEST(driver_middleware_chain, the_first_that_knows_a_command_has_it) {
 TEST(driver_middleware_chain, a_command_that_nobody_knows_is_an_error_that_names_it) {
   machine it;
   const queue_id queue = it.queue();
-  it.driver.enqueue_custom(queue, "defragment", 3).value();
-  it.driver.enqueue_no_op(queue).value();
+  it.driver.queues().enqueue_custom(queue, "defragment", 3).value();
+  it.driver.queues().enqueue_no_op(queue).value();
   EXPECT_TRUE(
       fails(it.driver.drain(queue), "unhandled command", {"defragment 1", "timed copy, flush, launch, events"}));
   EXPECT_TRUE(it.driver.is_empty(queue)) << "it does not stand in the way";
@@ -292,14 +292,14 @@ TEST(driver_middleware_chain, each_ticks_once_a_cycle_and_can_take_its_time) {
   machine it;
   it.driver.add_middleware(std::make_unique<slow>(it.driver.services()), 2);
   const queue_id queue = it.queue();
-  it.driver.enqueue_custom(queue, "slow", 0).value();
+  it.driver.queues().enqueue_custom(queue, "slow", 0).value();
   it.driver.drain(queue).value();
   EXPECT_EQ(it.trace.of(trace_kind::command_ends).at(0).time, 3000u);
 }
 
 TEST(driver_middleware_chain, one_request_a_cycle_goes_out_and_one_answer_a_cycle_comes_in) {
   machine it;
-  const uint64_t buffer = it.driver.allocate(it.context, 20 * page_bytes).value();
+  const uint64_t buffer = it.driver.contexts().allocate(it.context, 20 * page_bytes).value();
   const auto bytes = pattern(20 * page_bytes);
   it.driver.copy_to_device(it.context, buffer, bytes).value();
   for (const trace_kind kind : {trace_kind::request_leaves, trace_kind::answer_arrives}) {

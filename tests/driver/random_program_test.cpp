@@ -54,14 +54,14 @@ class random_program {
       all.push_back(driver_->register_gpu((8 + random_.below(24)) * page_bytes).value());
     total_pages_ = 16;
     for (const device_id each : all) total_pages_ += driver_->allocator().physical().free_pages(each);
-    contexts_.push_back({driver_->create_context()});
-    contexts_.push_back({driver_->create_context()});
-    contexts_.push_back({driver_->create_context_beside(contexts_[0].id).value()});
+    contexts_.push_back({driver_->contexts().create_context()});
+    contexts_.push_back({driver_->contexts().create_context()});
+    contexts_.push_back({driver_->contexts().create_context_beside(contexts_[0].id).value()});
     driver_->create_unified_device(contexts_[0].id, all).value();
     if (gpus > 2) driver_->create_unified_device(contexts_[0].id, std::vector<device_id>{3, 1}).value();
     for (context& each : contexts_) {
-      each.process = driver_->process_of(each.id).value();
-      for (int n = 0; n < 2; ++n) each.queues.push_back(driver_->create_queue(each.id).value());
+      each.process = driver_->contexts().process_of(each.id).value();
+      for (int n = 0; n < 2; ++n) each.queues.push_back(driver_->queues().create_queue(each.id).value());
     }
   }
 
@@ -140,11 +140,12 @@ class random_program {
     }
   }
 
-  void select(context& in) { good(driver_->select_device(in.id, below(driver_->device_count()))); }
+  void select(context& in) { good(driver_->contexts().select_device(in.id, below(driver_->device_count()))); }
 
   void allocate(context& in) {
     const uint64_t bytes = 8 * (1 + below(below(3) == 0 ? 2000 : 100));
-    auto made = below(3) == 0 ? driver_->allocate_unified(in.id, bytes) : driver_->allocate(in.id, bytes);
+    auto made =
+        below(3) == 0 ? driver_->contexts().allocate_unified(in.id, bytes) : driver_->contexts().allocate(in.id, bytes);
     if (!made) {
       if (made.why().name != "out of memory") complain(made.why().line());
       return;
@@ -158,12 +159,12 @@ class random_program {
 
   void release(context& in, uint32_t which) {
     auto& buffers = buffers_[in.process];
-    const result<void> said = driver_->free(in.id, buffers[which].address);
+    const result<void> said = driver_->contexts().free(in.id, buffers[which].address);
     if (!said) {
       if (said.why().name != "in use") complain(said.why().line());
       return drain_process(in.process);
     }
-    if (driver_->free(in.id, buffers[which].address)) complain("a buffer is freed twice");
+    if (driver_->contexts().free(in.id, buffers[which].address)) complain("a buffer is freed twice");
     buffers.erase(buffers.begin() + which);
   }
 
@@ -178,7 +179,8 @@ class random_program {
   void remap(context& in, buffer& of) {
     const uint64_t offset = below(static_cast<uint32_t>(of.bytes.size()));
     const uint64_t bytes = 1 + below(static_cast<uint32_t>(of.bytes.size() - offset));
-    const result<void> said = driver_->remap(in.id, of.address + offset, bytes, below(driver_->device_count()));
+    const result<void> said =
+        driver_->contexts().remap(in.id, of.address + offset, bytes, below(driver_->device_count()));
     if (said) return poison(of, offset, bytes);
     if (said.why().name == "in use") return drain_process(in.process);
     if (said.why().name != "out of memory") complain(said.why().line());
@@ -188,7 +190,7 @@ class random_program {
     const uint64_t offset = below(static_cast<uint32_t>(of.bytes.size()));
     // The CPU or a GPU; a unified device is refused.
     const device_id device = below(driver_->device_count());
-    const result<page> said = driver_->allocate_page_at(in.id, device, of.address + offset, below(2) == 0);
+    const result<page> said = driver_->contexts().allocate_page_at(in.id, device, of.address + offset, below(2) == 0);
     if (said) return poison(of, offset, 1);
     if (said.why().name == "in use") return drain_process(in.process);
     if (said.why().name != "out of memory" && said.why().name != "invalid device") complain(said.why().line());
@@ -207,7 +209,7 @@ class random_program {
     const uint64_t offset = below(static_cast<uint32_t>(of.bytes.size()));
     const uint64_t bytes = 1 + below(static_cast<uint32_t>(of.bytes.size() - offset));
     sent_.push_back(pattern(bytes, below(250)));
-    if (!good(driver_->enqueue_copy_to_device(queue, of.address + offset, sent_.back()))) return;
+    if (!good(driver_->queues().enqueue_copy_to_device(queue, of.address + offset, sent_.back()))) return;
     for (uint64_t n = 0; n < bytes; ++n) {
       of.bytes[offset + n] = sent_.back()[n];
       of.poisoned[offset + n] = false;
@@ -226,22 +228,22 @@ class random_program {
     const auto from = of.bytes.begin() + static_cast<ptrdiff_t>(offset);
     copies_.push_back(
         {queue, std::vector<std::byte>(bytes), std::vector<std::byte>(from, from + static_cast<ptrdiff_t>(bytes))});
-    good(driver_->enqueue_copy_to_host(queue, copies_.back().seen, of.address + offset));
+    good(driver_->queues().enqueue_copy_to_host(queue, copies_.back().seen, of.address + offset));
   }
 
   void launch(context& in, buffer& of) {
     for (const bool each : of.poisoned)
       if (each) return write(in, of);
-    if (driver_->selected_device(in.id).value() == cpu_device) return select(in);
+    if (driver_->contexts().selected_device(in.id).value() == cpu_device) return select(in);
     // A queue is of the device that was selected when it was made.
     if (of.used_in != ~uint64_t{0}) good(driver_->drain(of.used_in));
-    const queue_id queue = driver_->create_queue(in.id).value();
+    const queue_id queue = driver_->queues().create_queue(in.id).value();
     const adding what = {of.address, of.bytes.size() / 8, below(1000)};
     const extent groups = {1 + below(5), 1 + below(3), 1 + below(2)};
     const extent group = {1 + below(3), 1 + below(2), 1};
     const extent grid = {groups.x * group.x - below(group.x), groups.y * group.y - below(group.y), groups.z};
-    const result<void> said =
-        driver_->enqueue_launch(queue, {.code = some_code, .arguments = bytes_of(what), .grid = grid, .group = group});
+    const result<void> said = driver_->queues().enqueue_launch(
+        queue, {.code = some_code, .arguments = bytes_of(what), .grid = grid, .group = group});
     if (said) {
       for (uint64_t n = 0; n < groups.count(); ++n) {
         uint64_t word = 0;
