@@ -11,7 +11,7 @@
 #include <heddle/driver/memory_allocator.h>
 #include <heddle/driver/queue_events.h>
 #include <heddle/driver/settings.h>
-#include <heddle/driver/tracer.h>
+#include <heddle/driver/trace.h>
 #include <heddle/rpc/result.h>
 
 #include <cstddef>

@@ -5,7 +5,7 @@
 #include <heddle/driver/fifo.h>
 #include <heddle/driver/request.h>
 #include <heddle/driver/settings.h>
-#include <heddle/driver/tracer.h>
+#include <heddle/driver/trace.h>
 
 #include <cstdint>
 #include <optional>

@@ -19,7 +19,7 @@
 #include <heddle/driver/middleware_chain.h>
 #include <heddle/driver/queue_events.h>
 #include <heddle/driver/settings.h>
-#include <heddle/driver/tracer.h>
+#include <heddle/driver/trace.h>
 #include <heddle/rpc/result.h>
 
 #include <cstddef>

@@ -3,7 +3,7 @@
 
 #include <heddle/driver/command_queues.h>
 #include <heddle/driver/middleware.h>
-#include <heddle/driver/tracer.h>
+#include <heddle/driver/trace.h>
 
 #include <cstddef>
 #include <memory>

@@ -2,6 +2,7 @@
 #pragma once
 
 #include <heddle/driver/command.h>
+#include <heddle/driver/engine.h>
 #include <heddle/driver/request.h>
 
 #include <cstdint>
@@ -31,5 +32,41 @@ class trace_listener {
   virtual ~trace_listener() = default;
   virtual void record(const trace_record& what) = 0;
 };
+
+/// What the driver's parts tell its listener with.
+class tracer {
+ public:
+  explicit tracer(const event_engine& engine) : engine_(&engine) {}
+
+  /// Null for none.
+  void set_listener(trace_listener* listener) { listener_ = listener; }
+  /// Of a command, of a request, or of a request of a command.
+  void tell(trace_kind kind, const command* of, const request* asked) const;
+
+ private:
+  const event_engine* engine_;
+  trace_listener* listener_ = nullptr;
+};
+
+inline void tracer::tell(trace_kind kind, const command* of, const request* asked) const {
+  if (listener_ == nullptr) return;
+  trace_record what = {.time = engine_->now(), .kind = kind};
+  if (of != nullptr) {
+    what.command = of->number;
+    what.what = of->kind;
+    what.queue = of->queue;
+    what.device = of->device;
+    what.address = of->address;
+    what.bytes = of->bytes;
+  }
+  if (asked != nullptr) {
+    what.request = asked->number;
+    what.asked = asked->kind;
+    what.device = asked->device;
+    what.address = asked->virtual_address;
+    what.bytes = asked->bytes;
+  }
+  listener_->record(what);
+}
 
 }  // namespace heddle::driver

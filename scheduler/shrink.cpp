@@ -1,7 +1,5 @@
 #include <heddle/scheduler/shrink.h>
-#include <heddle/scheduler/shrink_runs.h>
-#include <heddle/scheduler/shrink_schedules.h>
-#include <heddle/scheduler/shrink_settings.h>
+#include <heddle/scheduler/shrink_parts.h>
 
 #include <algorithm>
 #include <string>

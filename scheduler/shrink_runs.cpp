@@ -1,5 +1,5 @@
 #include <heddle/scheduler/estimate.h>
-#include <heddle/scheduler/shrink_runs.h>
+#include <heddle/scheduler/shrink_parts.h>
 
 #include <algorithm>
 #include <string_view>

@@ -1,5 +1,5 @@
 #include <heddle/scheduler/digest.h>
-#include <heddle/scheduler/shrink_schedules.h>
+#include <heddle/scheduler/shrink_parts.h>
 
 #include <algorithm>
 #include <utility>

@@ -1,4 +1,4 @@
-#include <heddle/scheduler/shrink_settings.h>
+#include <heddle/scheduler/shrink_parts.h>
 
 #include <algorithm>
 #include <cstdlib>

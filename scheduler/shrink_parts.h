@@ -1,5 +1,5 @@
-// Runs that fail as a recorded one does, and how many more there may be: what shrink.cpp, shrink_settings.cpp and shrink_schedules.cpp
-// look for a smaller run with.
+// The parts that shrink.cpp is made of: runs that fail as a recorded one does, and how many more there may be (shrink_runs.cpp); smaller
+// schedules (shrink_schedules.cpp); smaller settings (shrink_settings.cpp).
 #pragma once
 
 #include <heddle/scheduler/campaign.h>
@@ -12,12 +12,14 @@
 
 #include <algorithm>
 #include <chrono>
+#include <cstddef>
 #include <cstdint>
 #include <memory>
 #include <optional>
 #include <set>
 #include <string>
 #include <tuple>
+#include <unordered_set>
 #include <vector>
 
 namespace heddle::scheduler::shrinking {
@@ -116,6 +118,73 @@ class failing_runs {
   std::unique_ptr<strategy> strategy_;
   failing_run original_;
   std::set<std::string> kinds_waiting_;
+};
+
+/// A smaller run under the same settings: parts of its schedule are left out or moved, and what comes of that is run.
+class schedule_shrinker {
+ public:
+  schedule_shrinker(failing_runs& runs, const shrink_options& options) : runs_(runs), options_(options) {}
+
+  /// By all means, until none helps any more. `may_grow`: on the way the run may get longer.
+  void minimise(const setup& under, failing_run& best, bool may_grow);
+  /// By the quick means, each once: what the run clearly does not need.
+  void leave_out_the_needless(const setup& under, failing_run& best);
+
+ private:
+  /// Takes what comes of the schedule if it is smaller.
+  bool take_if_smaller(const setup& under, failing_run& best, const schedule& wanted);
+  /// Fewer decisions first (ddmin): what is left are those that the failure needs, and the rest is quickly told from
+  /// them. `may_grow`: also where the run gets longer.
+  void leave_out_deviations(const setup& under, failing_run& best, bool may_grow);
+  bool leave_out_end_game(const setup& under, failing_run& best);
+  /// Chunks of [first, end), from half of all down to the length that is given, from the end to the beginning.
+  template <typename Range, typename Without>
+  bool leave_out(const setup& under, failing_run& best, size_t least, Range range, Without without);
+  bool leave_out_turns(const setup& under, failing_run& best);
+  bool leave_out_odd_answers(const setup& under, failing_run& best);
+  /// Leaves out what an actor does in a row, or from there on; moves it before or behind what others do, where its own turns are.
+  bool move_segments(const setup& under, failing_run& best);
+
+  failing_runs& runs_;
+  const shrink_options& options_;
+  std::unordered_set<uint64_t> tried_;  ///< digests of schedules that were run under the current settings
+};
+
+/// A smaller program that fails alike: fewer waves, calls and so on, as far as runs of seeds find the failure there.
+class setting_shrinker {
+ public:
+  setting_shrinker(failing_runs& runs, schedule_shrinker& schedules, const shrink_options& options)
+      : runs_(runs), schedules_(schedules), options_(options), seen_(runs.original()) {}
+
+  /// Roughly first: what is far too large cannot be afforded to be made smaller otherwise.
+  void reduce_settings(setup& current);
+
+  /// A small run under the settings that reduce_settings() has come to.
+  const failing_run& seen() const { return seen_; }
+
+ private:
+  /// How far runs under other settings are made smaller before they are compared.
+  enum class care : uint8_t {
+    none,  ///< as seeds give them: quick, and good enough for programs that are far too large
+    some,  ///< without what they clearly do not need
+  };
+
+  /// Takes the values if the failure can be had with them, in a run that is hardly larger.
+  bool take_if_failing(setup& current, const setting_values& values);
+  /// The smallest run of the schedule seen last and of some seeds; nothing when none fails.
+  std::optional<failing_run> smallest_of(const setup& under);
+  /// All to their least values, else all together by halves, and then one after the other, as far as it goes.
+  void reduce_all_settings(setup& current);
+  /// The least value, else by halves towards it. Whether anything has changed.
+  bool reduce(setup& current, const reducible& what);
+
+  failing_runs& runs_;
+  schedule_shrinker& schedules_;
+  const shrink_options& options_;
+  failing_run seen_;  ///< a small one under the settings that are allowed now
+  care care_ = care::none;
+  std::set<setting_values> settings_tried_;            ///< with the care that is taken now
+  std::set<setting_values> settings_without_failure_;  ///< by whatever care
 };
 
 }  // namespace heddle::scheduler::shrinking
