@@ -1,24 +1,25 @@
 #!/bin/sh
 # Compiles one file to assembly and compares what came out with what must come out.
 #
-#   check.sh <filter.awk> <expectations> <compiler, or ""> <argument>...
+#   check.sh <filter.awk> <expectations> <section of them> <compiler, or ""> <argument>...
 #
 # Exit status 0: as expected; 1: not so, each difference printed; 77: no such compiler here.
 set -eu
 here=$(dirname "$0")
 filter=$1
 expectations=$2
-compiler=$3
-shift 3
+section=$3
+compiler=$4
+shift 4
 if [ -z "$compiler" ]; then
-  echo "SKIP: no compiler for $expectations on this machine"
+  echo "SKIP: no compiler for $section of $expectations on this machine"
   exit 77
 fi
 folder=$(mktemp -d)
 trap 'rm -rf "$folder"' EXIT
 "$compiler" "$@" -o "$folder/assembly"
 awk -f "$here/$filter" "$folder/assembly" >"$folder/found"
-awk -f "$here/compare.awk" "$here/$expectations" "$folder/found" || {
+awk -v section="$section" -f "$here/compare.awk" "$here/$expectations" "$folder/found" || {
   echo "compiled by: $("$compiler" --version 2>/dev/null | grep -iE "version|release" | head -2)"
   exit 1
 }

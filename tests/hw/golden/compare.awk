@@ -1,5 +1,7 @@
 # Compares what a compiler made (second file) with what it must make (first file); prints each difference, exit status 1.
 #
+# With -v section=NAME, only the expectations behind a line "[NAME]" count, up to the next line of that form.
+#
 # An expectation is "name: instruction ...". In a name, {a,b=x} stands for two lines, the second with x for each @ among the
 # instructions; * stands for the four scopes, with the PTX name of the scope for S. "name ~ pattern" and "name !~ pattern" ask
 # that the instructions match, or do not match, a regular expression. Every kernel must be named, and every line be met.
@@ -31,6 +33,12 @@ BEGIN {
   split("cta cta gpu sys", ptx_scopes, " ")
 }
 /^#/ || /^[ \t]*$/ { next }
+FNR == NR && section != "" && /^\[.*\]$/ {
+  within = $0 == "[" section "]"
+  if (within) has_section = 1
+  next
+}
+FNR == NR && section != "" && !within { next }
 {
   name = $0; sub(/:.*/, "", name)
   rest = $0; sub(/^[^:]*:[ \t]*/, "", rest); gsub(/[ \t]+/, " ", rest); sub(/ $/, "", rest)
@@ -67,6 +75,7 @@ FNR == NR {
   }
 }
 END {
+  if (section != "" && !has_section) { print "there is no section [" section "]"; failed = 1 }
   for (name in expected)
     if (!(name in seen)) { print "missing: " name; failed = 1 }
   for (n = 1; n <= patterns; ++n)

@@ -46,11 +46,11 @@ hand_over:                              ; @hand_over
 .Lfunc_end0:
 GCN
 
-# try accept|reject <assembly> <filter> <expectations>
+# try accept|reject <assembly> <filter> <expectations> [<section>]
 try() {
   awk -f "$here/$3" "$folder/$2" >"$folder/found"
   printf '%s\n' "$4" >"$folder/expectations"
-  if awk -f "$here/compare.awk" "$folder/expectations" "$folder/found" >"$folder/said"; then outcome=accept; else outcome=reject; fi
+  if awk -v section="${5-}" -f "$here/compare.awk" "$folder/expectations" "$folder/found" >"$folder/said"; then outcome=accept; else outcome=reject; fi
   if [ "$outcome" != "$1" ]; then
     echo "self test: $2 with '$4' must be $1ed, but was ${outcome}ed:"
     cat "$folder/said"
@@ -82,7 +82,18 @@ try reject good.s gcn.awk 'hand_over: waitcnt global_atomic_or+glc waitcnt buffe
 try reject good.s gcn.awk 'hand_over: buffer_wbl2 global_atomic_or+glc waitcnt buffer_invl2'
 try reject good.s gcn.awk 'hand_over: buffer_wbl2 waitcnt global_atomic_or waitcnt buffer_invl2'
 
-"$here/check.sh" ptx.awk ptx.expected "" >"$folder/said"
+# Each section stands alone.
+sections="[first]
+$right
+[second]
+hand_over ~ ld\\.relaxed"
+try accept good.ptx ptx.awk "$sections" first
+try reject good.ptx ptx.awk "$sections" second
+try reject good.ptx ptx.awk "[second]
+$right" first
+try reject good.ptx ptx.awk "$right" first
+
+"$here/check.sh" ptx.awk operations.expected ptx "" >"$folder/said"
 if [ $? -ne 77 ] || ! grep -q '^SKIP' "$folder/said"; then
   echo "self test: a missing compiler must be skipped, with a line that says so"
   failures=$((failures + 1))
