@@ -1,7 +1,8 @@
 // Draws what a latency program measured: one page of curves.
 //
-//   bench_plot RESULT.json CURVES.svg
+//   bench_plot RESULT.json CURVES.svg [PROTOCOL]...
 //
+// With protocols, these alone are drawn, and what stands beside a call.
 // Exit status 2: the input is wrong, and a line says how.
 #include "chart.h"
 #include "rows.h"
@@ -159,9 +160,24 @@ std::string page_of(const results& of) {
   return svg + "</svg>\n";
 }
 
+/// Takes the protocols out that are not `named`. False where one that is named was not measured, which is printed.
+bool keep(const std::vector<std::string>& named, results& of) {
+  const std::vector<std::string> measured = protocols_of(of);
+  const auto has = [](const std::vector<std::string>& names, const std::string& name) {
+    return std::find(names.begin(), names.end(), name) != names.end();
+  };
+  for (const std::string& name : named)
+    if (!has(measured, name)) {
+      std::fprintf(stderr, "bench_plot: %s: no such protocol was measured\n", name.c_str());
+      return false;
+    }
+  std::erase_if(of.rows, [&](const row& each) { return has(measured, each.protocol) && !has(named, each.protocol); });
+  return true;
+}
+
 int run(int count, char** arguments) {
-  if (count != 3) {
-    std::fprintf(stderr, "usage: bench_plot RESULT.json CURVES.svg\n");
+  if (count < 3) {
+    std::fprintf(stderr, "usage: bench_plot RESULT.json CURVES.svg [PROTOCOL]...\n");
     return wrong_input;
   }
   result<results> read = read_results(arguments[1]);
@@ -169,6 +185,7 @@ int run(int count, char** arguments) {
     std::fprintf(stderr, "bench_plot: %s\n", read.why().line().c_str());
     return wrong_input;
   }
+  if (count > 3 && !keep({arguments + 3, arguments + count}, read.value())) return wrong_input;
   for (const std::string& line : read.value().failures) std::fprintf(stderr, "not drawn: %s\n", line.c_str());
   std::ofstream file(arguments[2]);
   file << page_of(read.value());

@@ -30,6 +30,14 @@ for word in 'ports p50' 'bare exchange p50' 'time of a call' 'payload of each la
   grep -qF -- "$word" "$folder/curves.svg" || fail "there is no \"$word\" in the picture"
 done
 
+# One protocol alone.
+"$2" "$folder/result.json" "$folder/ports.svg" ports || fail "ports cannot be drawn alone"
+grep -qF 'ports p50' "$folder/ports.svg" || fail "ports are not in their own picture"
+grep -qF 'slots' "$folder/curves.svg" || fail "there are no slots in the picture of all"
+grep -qF 'slots' "$folder/ports.svg" && fail "slots are in the picture of ports"
+"$2" "$folder/result.json" "$folder/none.svg" nonesuch 2>"$folder/said"
+[ $? -eq 2 ] && grep -qF 'nonesuch: no such protocol' "$folder/said" || fail "an unknown protocol must be refused"
+
 # What is wrong is told in one line.
 echo '{"context": {}, "benchmarks": []}' >"$folder/empty.json"
 echo 'no JSON' >"$folder/broken.json"
