@@ -1,10 +1,12 @@
-// Writes the inputs that a search begins with: each call of the service's own client once, as it goes over the wire.
+// Writes the inputs that a search begins with: each call of the service's own client once, as it goes over the wire. Prints a line for each,
+// its name and its bytes: corpus/service_fuzz.seeds.
 //   service_seeds FOLDER
 #include <heddle/rpc/service/client.h>
 
 #include "hostile_device.h"
 
 #include <cstdio>
+#include <cstdlib>
 #include <filesystem>
 #include <fstream>
 #include <string>
@@ -81,8 +83,16 @@ void write_seed(const std::filesystem::path& folder, const char* name, Call call
   // The client hands back what it has read.
   device.toggle();
   device.go_on();
-  std::ofstream(folder / name, std::ios::binary)
-      .write(reinterpret_cast<const char*>(device.bytes().data()), static_cast<std::streamsize>(device.bytes().size()));
+  std::ofstream file(folder / name, std::ios::binary);
+  file.write(reinterpret_cast<const char*>(device.bytes().data()), static_cast<std::streamsize>(device.bytes().size()));
+  file.close();
+  if (!file) {
+    std::fprintf(stderr, "service_seeds: cannot write %s in %s\n", name, folder.c_str());
+    std::exit(1);
+  }
+  std::printf("%s ", name);
+  for (const uint8_t byte : device.bytes()) std::printf("%02x", unsigned{byte});
+  std::printf("\n");
 }
 
 void write_seeds(const std::filesystem::path& folder) {
