@@ -1,16 +1,16 @@
 // The machine that is an AMD GPU, for code that hipcc compiles: lanes of a kernel, and the host threads beside them.
 //
-// hipcc compiles each file once for the host and once for each GPU. The types are the same in all; what a member does
-// is taken from `here`, which is the GPU in the one case and host::polling_target in the other.
+// The seam between the compilations of a file is gpu::basic_target's; here stands what only this machine does.
 //
 // Written for ROCm 5.2 and later: none of HIP's _sync intrinsics, which came with 6.2.
 #pragma once
 
+#include <heddle/hw/gpu/lanes.h>
+#include <heddle/hw/gpu/target.h>
 #include <heddle/hw/host/target.h>
 #include <heddle/rpc/target.h>
 #include <hip/hip_runtime.h>
 #include <stdint.h>
-#include <stdio.h>
 
 namespace heddle::hip {
 
@@ -111,7 +111,7 @@ class gpu_atomic_ref {
 };
 
 /// The members of target on the GPU.
-struct gpu {
+struct lanes : heddle::gpu::lanes<lanes> {
   /// A wave has one program counter, so the lanes that are switched on here are the lanes that stand here.
   static __device__ uint64_t lane_mask() { return __ballot(1); }
 
@@ -129,11 +129,7 @@ struct gpu {
   static __device__ uint32_t broadcast(uint64_t, uint32_t value) {
     return static_cast<uint32_t>(__builtin_amdgcn_readfirstlane(static_cast<int>(value)));
   }
-  static __device__ uint64_t broadcast(uint64_t mask, uint64_t value) {
-    const uint32_t low = broadcast(mask, static_cast<uint32_t>(value));
-    const uint32_t high = broadcast(mask, static_cast<uint32_t>(value >> 32));
-    return (static_cast<uint64_t>(high) << 32) | low;
-  }
+  using heddle::gpu::lanes<lanes>::broadcast;
 
   static __device__ uint64_t ballot(uint64_t mask, bool vote) { return mask & __ballot(vote); }
 
@@ -181,14 +177,6 @@ struct gpu {
 
 #undef HEDDLE_FENCE
 
-  static __device__ uint32_t block_id() { return blockIdx.x + gridDim.x * (blockIdx.y + gridDim.y * blockIdx.z); }
-
-  static __device__ uint32_t wave_id() {
-    const uint32_t threads = blockDim.x * blockDim.y * blockDim.z;
-    const uint32_t thread = threadIdx.x + blockDim.x * (threadIdx.y + blockDim.y * threadIdx.z);
-    return block_id() * ((threads + lane_count() - 1) / lane_count()) + thread / lane_count();
-  }
-
   /// Two units of 64 clocks.
   static __device__ void pause() { __builtin_amdgcn_s_sleep(2); }
 
@@ -196,112 +184,40 @@ struct gpu {
     gpu_atomic_ref<doorbell, scope::system>(bell).fetch_add(1, memory_order::release);
   }
 
-  static __device__ void wait(doorbell&, uint32_t, uint64_t) { pause(); }
-
-  static __device__ void trap(fault reason, const char* message) {
-    printf("heddle: %s: %s\n", reason == fault::assertion ? "assertion" : "protocol", message);
-    __builtin_trap();
-  }
-
-  static __device__ bool is_device() { return true; }
+  static __device__ void end_kernel() { __builtin_trap(); }
 };
-
-using here = gpu;
-template <typename T, scope Scope>
-using atomic_ref_here = gpu_atomic_ref<T, Scope>;
-
-#else
-
-using here = host::polling_target;
-template <typename T, scope Scope>
-using atomic_ref_here = host::atomic_ref<T, Scope>;
 
 #endif
 
+/// What gpu::basic_target takes from the compilation.
+struct machine {
+#ifdef __HIP_DEVICE_COMPILE__
+  using here = lanes;
+  template <typename T, scope Scope>
+  using atomic_ref = gpu_atomic_ref<T, Scope>;
+#else
+  using here = host::polling_target;
+  template <typename T, scope Scope>
+  using atomic_ref = host::atomic_ref<T, Scope>;
+#endif
+  HEDDLE_FUNCTION static constexpr memory_order order(memory_order wanted) { return wanted; }
+};
+
 }  // namespace detail
 
-/// A word that several lanes, or both sides of the link, use. Members and orders are the standard's; a load that
-/// releases and a store that acquires are undefined (host::atomic_ref traps them).
-///
 /// What may cross the link to host memory: loads and stores of aligned words; with PCIe atomics also fetch_add,
 /// exchange and compare_exchange, and nothing else (PCI Express Base Specification, AtomicOps). fetch_sub is an
 /// addition for this reason.
 template <typename T, scope Scope>
-class atomic_ref {
- public:
-  HEDDLE_FUNCTION explicit atomic_ref(T& referenced) : word_(referenced) {}
+using atomic_ref = gpu::basic_atomic_ref<detail::machine, T, Scope>;
 
-  HEDDLE_FUNCTION T load(memory_order order) const { return ref().load(order); }
-  HEDDLE_FUNCTION void store(T value, memory_order order) const { ref().store(value, order); }
-  HEDDLE_FUNCTION T exchange(T value, memory_order order) const { return ref().exchange(value, order); }
-  HEDDLE_FUNCTION T fetch_or(T bits, memory_order order) const { return ref().fetch_or(bits, order); }
-  HEDDLE_FUNCTION T fetch_and(T bits, memory_order order) const { return ref().fetch_and(bits, order); }
-  HEDDLE_FUNCTION T fetch_add(T amount, memory_order order) const { return ref().fetch_add(amount, order); }
-  HEDDLE_FUNCTION T fetch_sub(T amount, memory_order order) const { return ref().fetch_sub(amount, order); }
-  HEDDLE_FUNCTION T fetch_max(T value, memory_order order) const { return ref().fetch_max(value, order); }
-  HEDDLE_FUNCTION T fetch_min(T value, memory_order order) const { return ref().fetch_min(value, order); }
-  HEDDLE_FUNCTION bool compare_exchange_strong(T& expected, T desired, memory_order order) const {
-    return ref().compare_exchange_strong(expected, desired, order);
-  }
-  HEDDLE_FUNCTION bool compare_exchange_weak(T& expected, T desired, memory_order order) const {
-    return ref().compare_exchange_weak(expected, desired, order);
-  }
-
- private:
-  HEDDLE_FUNCTION auto ref() const { return detail::atomic_ref_here<T, Scope>(word_); }
-  T& word_;
-};
-
-/// What the members mean is said at heddle::target_machine; here stands what is special about this machine.
-struct target {
-  /// Exact: a wave has one program counter.
-  HEDDLE_FUNCTION static uint64_t lane_mask() { return detail::here::lane_mask(); }
-  HEDDLE_FUNCTION static uint32_t lane_id() { return detail::here::lane_id(); }
-  HEDDLE_FUNCTION static uint32_t lane_count() { return detail::here::lane_count(); }
-  HEDDLE_FUNCTION static bool is_first_lane(uint64_t mask) { return detail::here::is_first_lane(mask); }
-
-  // The machine ignores the mask of a collective, but for the bits of a ballot: it must name exactly the lanes that
-  // stand here.
-  HEDDLE_FUNCTION static uint32_t broadcast(uint64_t mask, uint32_t value) {
-    return detail::here::broadcast(mask, value);
-  }
-  HEDDLE_FUNCTION static uint64_t broadcast(uint64_t mask, uint64_t value) {
-    return detail::here::broadcast(mask, value);
-  }
-  HEDDLE_FUNCTION static uint64_t ballot(uint64_t mask, bool vote) { return detail::here::ballot(mask, vote); }
-  HEDDLE_FUNCTION static void sync_lanes(uint64_t mask) { detail::here::sync_lanes(mask); }
-
-  template <typename T, scope Scope>
-  using atomic_ref = hip::atomic_ref<T, Scope>;
-
-  template <scope Scope>
-  HEDDLE_FUNCTION static void fence(memory_order order) {
-    detail::here::template fence<Scope>(order);
-  }
-
-  HEDDLE_FUNCTION static uint32_t block_id() { return detail::here::block_id(); }
-  /// Dense within the launch.
-  HEDDLE_FUNCTION static uint32_t wave_id() { return detail::here::wave_id(); }
-
-  HEDDLE_FUNCTION static void pause() { detail::here::pause(); }
-
-  /// A release: who sees the ring also finds the work that was published before it; pairs with the acquire in wait().
-  ///
-  /// The bell usually lies in host memory. Without PCIe atomics the GPU's ring is a read and a write to the host, and
-  /// may swallow a ring of a host thread. So a waiter sets a time-out, and looks for work after it whatever the bell
-  /// says.
-  HEDDLE_FUNCTION static void notify(doorbell& bell) { detail::here::notify(bell); }
-
-  /// A kernel cannot interrupt a host thread: this polls, with naps that grow (host::poll_until_rung). On the GPU,
-  /// where no lane can sleep, it returns at once, "for no reason".
-  HEDDLE_FUNCTION static void wait(doorbell& bell, uint32_t seen, uint64_t timeout_ns) {
-    detail::here::wait(bell, seen, timeout_ns);
-  }
-
-  /// On the GPU: prints a line, by HIP's own calls to the host, and ends the queue; the runtime then ends the program.
-  HEDDLE_FUNCTION static void trap(fault reason, const char* message) { detail::here::trap(reason, message); }
-
-  HEDDLE_FUNCTION static bool is_device() { return detail::here::is_device(); }
-};
+/// What is special about this machine:
+///
+/// - lane_mask() is exact: a wave has one program counter.
+/// - A collective ignores its mask, but for the bits of a ballot: the mask must name exactly the lanes that stand
+/// there.
+/// - The link has atomics where it is PCIe with atomics: see notify().
+/// - trap() prints by HIP's own calls to the host, and ends the queue; the runtime then ends the program.
+struct target : gpu::basic_target<detail::machine> {};
 
 }  // namespace heddle::hip

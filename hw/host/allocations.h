@@ -34,7 +34,7 @@ inline error not_unified(std::span<const uint32_t> indices, const char* text) {
   return {"open_unified", "{" + named + "}", "not supported", text};
 }
 
-/// What a machine answers whose page tables nobody can look at.
+/// What a machine answers whose page tables cannot be looked at.
 struct without_page_tables {
   static error refusal(const char* call, std::string arguments) {
     return {call, std::move(arguments), "not supported",

@@ -1,8 +1,8 @@
 // The host side of the machine that is this computer: memory, launches as threads, host threads beside them.
 #pragma once
 
-#include <heddle/hw/ending_calls.h>
 #include <heddle/hw/host/allocations.h>
+#include <heddle/hw/host/ending_calls.h>
 #include <heddle/hw/host/stream.h>
 #include <heddle/hw/host/thread.h>
 #include <heddle/rpc/device.h>

@@ -1,4 +1,4 @@
-// Streams and events of the host machine: who has to end before whom.
+// Streams and events of the host machine: which work has to end before which.
 #pragma once
 
 #include <heddle/hw/host/position.h>
@@ -56,7 +56,7 @@ struct stream_place {
 /// kept for take_error().
 class stream_set {
  public:
-  /// A stream or an event, for who uses the set; null is none.
+  /// A stream or an event, as the set's user has it; null is none.
   using stream = detail::stream_state*;
   struct event {
     uint32_t number = 0;

@@ -52,7 +52,7 @@ struct basic_target {
 /// One lane per thread.
 using target = basic_target<1>;
 
-/// The same beside a GPU, which rings doorbells but can wake nobody.
+/// The same beside a GPU, which rings doorbells but can wake no thread.
 struct polling_target : target {
   static void wait(doorbell& bell, uint32_t seen, uint64_t timeout_ns) {
     host::poll_until_rung(bell, seen, timeout_ns);

@@ -37,7 +37,7 @@ bool is_a(const std::exception_ptr& error) {
   }
 }
 
-/// For errors that nobody is left to receive.
+/// For errors that no caller is left to receive.
 inline void print_lost_error(const char* what, const char* name, const std::exception_ptr& error) noexcept {
   with_message(error, [&](const char* message) {
     std::fprintf(stderr, "heddle: %s '%s' ended with an error that nobody asked for: %s\n", what, name, message);
@@ -81,7 +81,7 @@ class thread {
     if (std::exception_ptr error = wait()) std::rethrow_exception(error);
   }
 
-  /// As the destructor, which then finds nothing more to do; but an `Expected` is no error that anybody has to be told.
+  /// As the destructor, which then finds nothing more to do; but an `Expected` is no error, and is not printed.
   template <typename Expected>
   void finish_expecting() noexcept {
     const std::exception_ptr error = wait();

@@ -33,7 +33,7 @@ inline constexpr uint32_t spins_when_alone = 128;
 inline constexpr uint32_t spins_when_crowded = 8;
 inline constexpr std::chrono::nanoseconds quick_yield{1500};
 
-/// Spins that this thread has left until it offers its core to somebody else.
+/// Spins that this thread has left until it offers its core to another thread.
 inline constinit thread_local uint32_t spins_left = spins_when_alone;
 
 /// The monotonic clock. Not std::chrono::steady_clock, whose now() lies in the C++ standard library's binary: what includes these headers
@@ -44,9 +44,9 @@ inline std::chrono::nanoseconds now() noexcept {
   return std::chrono::seconds(read.tv_sec) + std::chrono::nanoseconds(read.tv_nsec);
 }
 
-/// Offers the core, and learns from the answer. A yield that comes back at once found nobody who wants this core: the
+/// Offers the core, and learns from the answer. A yield that comes back at once found no thread that wants this core: the
 /// peer runs on another one and answers within a round trip of some 100 ns, so spinning is best. A yield that took long
-/// let somebody else run: there are more threads than cores, the peer may be one of those that wait, and spinning keeps
+/// let another thread run: there are more threads than cores, the peer may be one of those that wait, and spinning keeps
 /// it away.
 [[gnu::noinline]] inline void yield_and_learn() noexcept {
   const std::chrono::nanoseconds start = now();
@@ -55,7 +55,7 @@ inline std::chrono::nanoseconds now() noexcept {
   spins_left = alone ? spins_when_alone : spins_when_crowded;
 }
 
-/// How many threads sleep, by the doorbell's address. A ring asks the kernel only if somebody may sleep. Two doorbells
+/// How many threads sleep, by the doorbell's address. A ring asks the kernel only if a thread may sleep. Two doorbells
 /// that share an entry cost a system call now and then, nothing else.
 struct alignas(64) sleeper_count {
   std::atomic<uint32_t> count{0};
@@ -114,7 +114,7 @@ inline void pause() noexcept {
 /// wakes it. If the sleeper sees the ring, it does not sleep. A ring between the sleeper's look and its sleep changes
 /// the word, and the kernel compares it with `seen` under the lock that a wake takes (futex(2)).
 inline void ring(doorbell& bell) noexcept {
-  // Also a release: pairs with the acquire in the waiter, who then finds the work that was published before the ring.
+  // Also a release: pairs with the acquire in the waiter, which then finds the work that was published before the ring.
   std::atomic_ref<doorbell>(bell).fetch_add(1, std::memory_order_seq_cst);
   if (detail::sleepers_on(bell).load(std::memory_order_seq_cst) != 0) detail::wake_all(bell);
 }
@@ -131,7 +131,7 @@ inline void sleep_until_rung(doorbell& bell, uint32_t seen, uint64_t timeout_ns)
   (void)std::atomic_ref<doorbell>(bell).load(std::memory_order_acquire);
 }
 
-/// The same for doorbells that a GPU rings. A store of a GPU wakes nobody: neither CUDA nor HIP lets a kernel interrupt
+/// The same for doorbells that a GPU rings. A store of a GPU wakes no thread: neither CUDA nor HIP lets a kernel interrupt
 /// a host thread. So this polls: some microseconds of spinning, then sleeps that double up to `nap_max`. Linux adds its
 /// timer slack, 50 us by default, to each of them (prctl(2), PR_SET_TIMERSLACK).
 inline void poll_until_rung(doorbell& bell, uint32_t seen, uint64_t timeout_ns) {

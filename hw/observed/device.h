@@ -20,7 +20,7 @@ class device;
 
 namespace heddle::observed {
 
-/// A kernel that knows who runs it. Machine is the Target that is watched.
+/// A kernel that knows which actor runs it. Machine is the Target that is watched.
 template <typename Machine, typename Kernel>
 struct watched_kernel {
   view of;
@@ -150,7 +150,7 @@ class basic_device : public Device {
     explicit thread(host::thread runs) : runs_(std::move(runs)) {}
     thread(thread&&) noexcept = default;
     thread& operator=(thread&&) noexcept = default;
-    /// That it was stopped is known: nobody has to be told by way of this thread.
+    /// Does not print that it was stopped: the watchdog has said so.
     ~thread() { runs_.finish_expecting<stopped>(); }
 
     void join() {

@@ -77,7 +77,7 @@ struct actor_memory {
 
 /// Where everything is, for the actors of one launch or for one host thread. Copied into kernels byte by byte.
 struct view {
-  uint32_t* stop;   ///< not 0: whoever waits leaves
+  uint32_t* stop;   ///< not 0: an actor that waits leaves
   actor_log* logs;  ///< those of all actors, from actor 0 on
   actor_memory* memories;
   event* events;

@@ -10,7 +10,7 @@
 
 namespace heddle::observed {
 
-/// Thrown out of a wait when the watchdog has said stop; host::thread carries it to whoever joins.
+/// Thrown out of a wait when the watchdog has said stop; host::thread carries it to the thread that joins.
 class stopped : public std::exception {
  public:
   const char* what() const noexcept override { return "stopped by the watchdog"; }

@@ -1,4 +1,5 @@
-// All that is watched in this process: who acts, which memory has which name, and where the logs are. The host's side of observing.
+// All that is watched in this process: which actors there are, which memory has which name, and where the logs are. The
+// host's side of observing.
 #pragma once
 
 #include <heddle/hw/observed/event.h>
@@ -41,7 +42,7 @@ struct named_ports {
   rpc::layout shape{};
 };
 
-/// Who an actor is.
+/// What an actor is called.
 struct actor_name {
   std::string text;     ///< "host main", "host server 1", "wave 2 lane 0"
   uint32_t group = 0;   ///< host threads and waves count together, in order of creation
@@ -88,7 +89,7 @@ class session {
 
   // -- the program that runs scenarios ----------------------------------------------------------------------------------------
 
-  /// A run begins: whoever acts now acts for the first time.
+  /// A run begins: an actor that acts now acts for the first time.
   void begin_run(const options& asked) {
     const std::lock_guard lock(mutex_);
     asked_ = asked;
@@ -204,7 +205,7 @@ class session {
     uint32_t without_log = 0;                     ///< actors beyond those that have one
     uint32_t capacity = 0;                        ///< events of each actor
   };
-  /// `with_device_memory` asks the device for what only it reaches: where it answers nobody, this does not return.
+  /// `with_device_memory` asks the device for what only it reaches. Where the device does not answer, this does not return.
   picture take_picture(bool with_device_memory) const {
     // Kept to the end, so that nothing is given back meanwhile.
     const std::lock_guard lock(mutex_);
@@ -229,8 +230,8 @@ class session {
     return taken;
   }
 
-  /// A number that grows as long as somebody gets anywhere: each change of memory, each thing read that is new, each lane that begins
-  /// or ends.
+  /// A number that grows as long as any actor gets anywhere: each change of memory, each thing read that is new, each lane
+  /// that begins or ends.
   uint64_t progress() const {
     const std::lock_guard lock(mutex_);
     if (!memory_) return 0;

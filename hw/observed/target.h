@@ -90,7 +90,7 @@ struct basic_target : Machine {
     HEDDLE_OUT_OF_LINE void store_watched(T value, memory_order order) const {
       const actor<Machine> self;
       self.before_operation();
-      // The clock is read before a store and behind a load: who sees the value is then never the earlier of the two.
+      // The clock is read before a store and behind a load: an actor that sees the value is then never the earlier.
       const event made = note(operation::store, order, 0, value);
       ref().store(value, order);
       self.changed(made);
@@ -157,8 +157,8 @@ struct basic_target : Machine {
     Machine::pause();
   }
 
-  /// Whoever was stopped in the middle of a call gives its port back as it unwinds, which the other end may take for a broken protocol:
-  /// behind a stop nothing is a finding.
+  /// An actor that was stopped in the middle of a call gives its port back as it unwinds, which the other end may take for a
+  /// broken protocol: behind a stop nothing is a finding.
   HEDDLE_FUNCTION static void trap(fault reason, const char* message) {
     if (!actor<Machine>().is_stopped()) Machine::trap(reason, message);
     leave();

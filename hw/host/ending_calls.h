@@ -53,7 +53,7 @@ class ending_calls {
   }
 
  private:
-  /// Nobody else derives from it.
+  /// Nothing else derives from it.
   friend Machine;
   ending_calls() = default;
   ~ending_calls() = default;

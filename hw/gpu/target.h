@@ -1,0 +1,105 @@
+// What the Targets of CUDA and HIP have in common.
+//
+// nvcc and hipcc compile each file once for the host and once for each GPU. The types are the same in all; what a
+// member does is taken from a Machine, which has in the one case the GPU's members and in the other the host's:
+//
+//   Machine::here                   lanes, position and waiting: the GPU's own, or host::polling_target
+//   Machine::atomic_ref<T, scope>   a reference to a word, made of a T&; its members are those of basic_atomic_ref
+//   Machine::order(memory_order)    the order as that reference wants it; a constant argument folds to a constant
+#pragma once
+
+#include <heddle/rpc/target.h>
+#include <stdint.h>
+
+namespace heddle::gpu {
+
+/// A word that several lanes, or both sides of the link, use. Members and orders are the standard's; a load that
+/// releases and a store that acquires are undefined (host::atomic_ref traps them). What may cross the link to host
+/// memory is said where a machine names this class.
+template <typename Machine, typename T, scope Scope>
+class basic_atomic_ref {
+ public:
+  HEDDLE_FUNCTION explicit basic_atomic_ref(T& referenced) : word_(referenced) {}
+
+  HEDDLE_FUNCTION T load(memory_order order) const { return ref().load(Machine::order(order)); }
+  HEDDLE_FUNCTION void store(T value, memory_order order) const { ref().store(value, Machine::order(order)); }
+  HEDDLE_FUNCTION T exchange(T value, memory_order order) const { return ref().exchange(value, Machine::order(order)); }
+  HEDDLE_FUNCTION T fetch_or(T bits, memory_order order) const { return ref().fetch_or(bits, Machine::order(order)); }
+  HEDDLE_FUNCTION T fetch_and(T bits, memory_order order) const { return ref().fetch_and(bits, Machine::order(order)); }
+  HEDDLE_FUNCTION T fetch_add(T amount, memory_order order) const {
+    return ref().fetch_add(amount, Machine::order(order));
+  }
+  HEDDLE_FUNCTION T fetch_sub(T amount, memory_order order) const {
+    return ref().fetch_sub(amount, Machine::order(order));
+  }
+  HEDDLE_FUNCTION T fetch_max(T value, memory_order order) const {
+    return ref().fetch_max(value, Machine::order(order));
+  }
+  HEDDLE_FUNCTION T fetch_min(T value, memory_order order) const {
+    return ref().fetch_min(value, Machine::order(order));
+  }
+  HEDDLE_FUNCTION bool compare_exchange_strong(T& expected, T desired, memory_order order) const {
+    return ref().compare_exchange_strong(expected, desired, Machine::order(order));
+  }
+  HEDDLE_FUNCTION bool compare_exchange_weak(T& expected, T desired, memory_order order) const {
+    return ref().compare_exchange_weak(expected, desired, Machine::order(order));
+  }
+
+ private:
+  HEDDLE_FUNCTION auto ref() const { return typename Machine::template atomic_ref<T, Scope>(word_); }
+  T& word_;
+};
+
+/// What the members mean is said at heddle::target_machine; here stands what is special about a GPU, and where a
+/// machine derives from it, what is special about that one.
+template <typename Machine>
+struct basic_target {
+  HEDDLE_FUNCTION static uint64_t lane_mask() { return Machine::here::lane_mask(); }
+  HEDDLE_FUNCTION static uint32_t lane_id() { return Machine::here::lane_id(); }
+  HEDDLE_FUNCTION static uint32_t lane_count() { return Machine::here::lane_count(); }
+  HEDDLE_FUNCTION static bool is_first_lane(uint64_t mask) { return Machine::here::is_first_lane(mask); }
+
+  HEDDLE_FUNCTION static uint32_t broadcast(uint64_t mask, uint32_t value) {
+    return Machine::here::broadcast(mask, value);
+  }
+  HEDDLE_FUNCTION static uint64_t broadcast(uint64_t mask, uint64_t value) {
+    return Machine::here::broadcast(mask, value);
+  }
+  HEDDLE_FUNCTION static uint64_t ballot(uint64_t mask, bool vote) { return Machine::here::ballot(mask, vote); }
+  HEDDLE_FUNCTION static void sync_lanes(uint64_t mask) { Machine::here::sync_lanes(mask); }
+
+  template <typename T, scope Scope>
+  using atomic_ref = basic_atomic_ref<Machine, T, Scope>;
+
+  template <scope Scope>
+  HEDDLE_FUNCTION static void fence(memory_order order) {
+    Machine::here::template fence<Scope>(order);
+  }
+
+  HEDDLE_FUNCTION static uint32_t block_id() { return Machine::here::block_id(); }
+  /// Dense within the launch.
+  HEDDLE_FUNCTION static uint32_t wave_id() { return Machine::here::wave_id(); }
+
+  HEDDLE_FUNCTION static void pause() { Machine::here::pause(); }
+
+  /// A release: a waiter that sees the ring also finds the work that was published before it; pairs with the acquire in
+  /// wait().
+  ///
+  /// The bell usually lies in host memory. Where the link has no atomics the GPU's ring is a read and a write to the
+  /// host, and may swallow a ring of a host thread. So a waiter sets a time-out, and looks for work after it whatever
+  /// the bell says.
+  HEDDLE_FUNCTION static void notify(doorbell& bell) { Machine::here::notify(bell); }
+
+  /// A kernel cannot interrupt a host thread: this polls, with naps that grow (host::poll_until_rung). On the GPU,
+  /// where no lane can sleep, it returns at once, "for no reason".
+  HEDDLE_FUNCTION static void wait(doorbell& bell, uint32_t seen, uint64_t timeout_ns) {
+    Machine::here::wait(bell, seen, timeout_ns);
+  }
+
+  /// On the GPU: prints a line and ends the kernel.
+  HEDDLE_FUNCTION static void trap(fault reason, const char* message) { Machine::here::trap(reason, message); }
+
+  HEDDLE_FUNCTION static bool is_device() { return Machine::here::is_device(); }
+};
+
+}  // namespace heddle::gpu
