@@ -33,8 +33,7 @@ inline double shared_tick_ns(cuda::device&) { return 1; }
 inline double ticks_per_second(cuda::device& on) {
   int kilohertz = 0;
   const cudaError_t status = cudaDeviceGetAttribute(&kilohertz, cudaDevAttrClockRate, static_cast<int>(on.index()));
-  if (status != cudaSuccess)
-    cuda::detail::runtime::failed(status, "cudaDeviceGetAttribute", "clock rate").end_program();
+  gpu::answered<cuda::device::runtime_type>(status, "cudaDeviceGetAttribute", "clock rate").value();
   return 1e3 * kilohertz;
 }
 
@@ -44,10 +43,10 @@ uint32_t resident_waves(cuda::device& on, uint32_t waves_per_block) {
   int processors = 0;
   const int threads = static_cast<int>(waves_per_block * on.max_lanes());
   cudaError_t status =
-      cudaOccupancyMaxActiveBlocksPerMultiprocessor(&blocks, cuda::detail::run_lanes<Kernel>, threads, 0);
+      cudaOccupancyMaxActiveBlocksPerMultiprocessor(&blocks, cuda::device::entry<Kernel>(), threads, 0);
   if (status == cudaSuccess)
     status = cudaDeviceGetAttribute(&processors, cudaDevAttrMultiProcessorCount, static_cast<int>(on.index()));
-  if (status != cudaSuccess) cuda::detail::runtime::failed(status, "occupancy", "").end_program();
+  gpu::answered<cuda::device::runtime_type>(status, "occupancy").value();
   return static_cast<uint32_t>(blocks * processors) * waves_per_block;
 }
 

@@ -36,10 +36,10 @@ uint32_t resident_waves(hip::device& on, uint32_t waves_per_block) {
   int processors = 0;
   const int threads = static_cast<int>(waves_per_block * on.max_lanes());
   hipError_t status = hipOccupancyMaxActiveBlocksPerMultiprocessor(
-      &blocks, reinterpret_cast<const void*>(&hip::detail::run_lanes<Kernel>), threads, 0);
+      &blocks, reinterpret_cast<const void*>(hip::device::entry<Kernel>()), threads, 0);
   if (status == hipSuccess)
     status = hipDeviceGetAttribute(&processors, hipDeviceAttributeMultiprocessorCount, static_cast<int>(on.index()));
-  if (status != hipSuccess) hip::detail::runtime::failed(status, "occupancy", "").end_program();
+  gpu::answered<hip::device::runtime_type>(status, "occupancy").value();
   return static_cast<uint32_t>(blocks * processors) * waves_per_block;
 }
 

@@ -3,7 +3,6 @@
 // The seam between the two compilations of a file is gpu::basic_target's; here stands what only this machine does.
 #pragma once
 
-#include <heddle/hw/gpu/lanes.h>
 #include <heddle/hw/gpu/target.h>
 #include <heddle/hw/host/target.h>
 #include <heddle/rpc/target.h>

@@ -1,7 +1,6 @@
 // The host side of a GPU, over its runtime: CUDA and HIP differ in the names of the calls, and in little else.
 #pragma once
 
-#include <heddle/hw/gpu/current_device.h>
 #include <heddle/hw/gpu/device_streams.h>
 #include <heddle/hw/gpu/runtime.h>
 #include <heddle/hw/host/allocations.h>
@@ -48,6 +47,7 @@ HEDDLE_KERNEL void run_lanes(uint32_t lanes, Kernel kernel) {
 template <runtime Runtime>
 class basic_device : public ending_calls<basic_device<Runtime>>, public host::without_page_tables {
  public:
+  using runtime_type = Runtime;
   using stream = typename Runtime::stream;
   using event = typename Runtime::event;
 
@@ -166,6 +166,12 @@ class basic_device : public ending_calls<basic_device<Runtime>>, public host::wi
     return ask(Runtime::copy, "", to, from, bytes, in);
   }
 
+  /// What the runtime launches for a kernel, for questions to the runtime.
+  template <typename Kernel>
+  static auto entry() {
+    return detail::run_lanes<typename Runtime::target, Kernel>;
+  }
+
   /// `shape.waves` times the width of a wave must fit a block of the machine (1024 threads).
   template <typename Kernel>
   result<void> try_launch(launch_shape shape, Kernel kernel) {
@@ -177,12 +183,12 @@ class basic_device : public ending_calls<basic_device<Runtime>>, public host::wi
     if (shape.lanes > max_lanes()) host::trap(fault::assertion, "a launch with more lanes than a wave has");
     const current_device<Runtime> here(index_);
     if (!here) return here.why();
-    const auto entry = detail::run_lanes<typename Runtime::target, Kernel>;
     // A kernel that is loaded at its first launch may have to wait for the one that runs, which may be waiting for a
     // request that this thread should serve. So it is loaded here, before it could be the one that waits.
-    if (const result<void> loaded = answered<Runtime>(Runtime::load(entry), "kernel launch"); !loaded) return loaded;
+    if (const result<void> loaded = answered<Runtime>(Runtime::load(entry<Kernel>()), "kernel launch"); !loaded)
+      return loaded;
     void* arguments[] = {&shape.lanes, &kernel};
-    return answered<Runtime>(Runtime::launch(entry, shape.blocks, shape.waves * wave_lanes_, arguments, in),
+    return answered<Runtime>(Runtime::launch(entry<Kernel>(), shape.blocks, shape.waves * wave_lanes_, arguments, in),
                              "kernel launch");
   }
 

@@ -10,8 +10,47 @@
 
 #include <heddle/rpc/target.h>
 #include <stdint.h>
+#include <stdio.h>
+
+#ifdef __HIPCC__
+#include <hip/hip_runtime.h>
+#endif
 
 namespace heddle::gpu {
+
+#if defined(__CUDA_ARCH__) || defined(__HIP_DEVICE_COMPILE__)
+
+/// Members of a machine's lanes, for a class `Own` that derives from it and has the others.
+template <typename Own>
+struct lanes {
+  /// In two halves: the instruction moves a word.
+  static __device__ uint64_t broadcast(uint64_t mask, uint64_t value) {
+    const uint32_t low = Own::broadcast(mask, static_cast<uint32_t>(value));
+    const uint32_t high = Own::broadcast(mask, static_cast<uint32_t>(value >> 32));
+    return (static_cast<uint64_t>(high) << 32) | low;
+  }
+
+  static __device__ uint32_t block_id() { return blockIdx.x + gridDim.x * (blockIdx.y + gridDim.y * blockIdx.z); }
+
+  /// From the thread's number in the block, which is cut into waves in this order. Not from CUDA's %warpid: the PTX ISA
+  /// calls it volatile, a warp may be given another one.
+  static __device__ uint32_t wave_id() {
+    const uint32_t threads = blockDim.x * blockDim.y * blockDim.z;
+    const uint32_t thread = threadIdx.x + blockDim.x * (threadIdx.y + blockDim.y * threadIdx.z);
+    return block_id() * ((threads + Own::lane_count() - 1) / Own::lane_count()) + thread / Own::lane_count();
+  }
+
+  static __device__ void wait(doorbell&, uint32_t, uint64_t) { Own::pause(); }
+
+  static __device__ void trap(fault reason, const char* message) {
+    printf("heddle: %s: %s\n", reason == fault::assertion ? "assertion" : "protocol", message);
+    Own::end_kernel();
+  }
+
+  static __device__ bool is_device() { return true; }
+};
+
+#endif
 
 /// A word that several lanes, or both sides of the link, use. Members and orders are the standard's; a load that
 /// releases and a store that acquires are undefined (host::atomic_ref traps them). What may cross the link to host

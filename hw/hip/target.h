@@ -5,7 +5,6 @@
 // Written for ROCm 5.2 and later: none of HIP's _sync intrinsics, which came with 6.2.
 #pragma once
 
-#include <heddle/hw/gpu/lanes.h>
 #include <heddle/hw/gpu/target.h>
 #include <heddle/hw/host/target.h>
 #include <heddle/rpc/target.h>
