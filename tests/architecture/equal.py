@@ -45,7 +45,8 @@ class Pair:
     def moved(self, text):
         for old, new in self.renamed:
             text = text.replace(old, new)
-        return text
+        # Columns are as wide as the paths in them.
+        return re.sub(r' {2,}', '  ', text) if self.renamed else text
 
     def run(self, program, *arguments, folder=None):
         return subprocess.run([program, *arguments], capture_output=True, text=True, cwd=folder, check=False)
