@@ -23,7 +23,7 @@ class clock_table {
     run_ = 1;
   }
 
-  /// Null when nobody has asked for it with at().
+  /// Null when at() has not been called for it.
   const causal_clock* find(uint64_t key) const {
     const slot& found = slots_[place_of(key)];
     return found.run == run_ ? &clocks_[found.clock] : nullptr;

@@ -1,4 +1,4 @@
-// One memory for all, in which each access takes effect at once, in the form of memory that arrives late: for who stands between a run
+// One memory for all, in which each access takes effect at once, in the form of memory that arrives late: for what stands between a run
 // and its memory.
 #pragma once
 

@@ -1,9 +1,9 @@
 // Memory in which what one lane writes is not at once what another one reads. A machine has one of these unless its fidelity is
-// `interleaving`: `scoped` (scoped_memory.h) or `link` (../link/link_memory.h).
+// `interleaving`: `scoped` (scoped/scoped_memory.h) or `link` (link/link_memory.h).
 //
-// The memory of the process holds the newest value of every location whenever a lane may be chosen. Somebody who is entitled to
+// The memory of the process holds the newest value of every location whenever a lane may be chosen. A lane that is entitled to
 // another value sees it through a window: it stands at the address from just before a plain load of the code under test until
-// that lane comes back, and nobody else runs in between. In the same way a plain store of the code under test is in memory when
+// that lane comes back, and no other lane runs in between. In the same way a plain store of the code under test is in memory when
 // the lane comes back, and is taken from there.
 #pragma once
 
@@ -42,7 +42,7 @@ struct wide_modification {
   bool is_atomic_op = false;  ///< it is compare_exchange, the one of 16 bytes that PCIe can carry
 };
 
-/// Whose knowledge counts for what may still happen: what all of them know, nobody can miss.
+/// The lanes whose knowledge counts for what may still happen: what all of them know, none can miss.
 struct still_to_come {
   /// A lane that waits for others to end: then it knows what they know now.
   struct end_of_others {
@@ -61,12 +61,12 @@ struct search_notes {
   lane_heap* lanes_allocate = nullptr;  ///< where
   /// Locations where an access has been compared with earlier atomic ones, in any run: only there are those part of the state.
   std::unordered_set<const void*> compared;
-  bool grown = false;  ///< since somebody set this to false
+  bool grown = false;  ///< since this was last set to false
   /// Variables of the program that any run has changed, and their sizes in bytes.
   std::map<const void*, size_t> variables;
-  /// Memory was given back that somebody may still access plainly: it matters where plain accesses stand.
+  /// Memory was given back that a lane may still access plainly: it matters where plain accesses stand.
   bool freed_under_access = false;
-  /// A store was forgotten that somebody could still have read: not every run is seen.
+  /// A store was forgotten that a lane could still have read: not every run is seen.
   bool forgot = false;
 };
 
@@ -102,7 +102,7 @@ class late_memory {
   virtual void let_arrive(lane& self) = 0;
   /// Everything under way arrives, in any order that it may; whether anything did. Called before a run ends.
   virtual bool all_arrives(lane& self) = 0;
-  /// Nobody can move: something arrives. Whether anything did.
+  /// No lane can move: something arrives. Whether anything did.
   virtual bool something_arrives(lane& self) { return all_arrives(self); }
 
   // It is the lane's turn, `how` is in bounds and not on the lane's own stack. Values of 1, 2, 4 or 8 bytes, in the low bytes.
@@ -140,7 +140,7 @@ class late_memory {
   /// The lane's pending store is part of one that `by` has made for all lanes of the arm, to the same bytes: whether that is taken note of. If not,
   /// the lane makes a store of its own.
   virtual bool is_part_of_store(lane&, const operation&, const lane& /*by*/) { return false; }
-  /// As order(), through an object that the simulator knows: what those who released it did happens before what comes next.
+  /// As order(), through an object that the simulator knows: what the lanes that released it did happens before what comes next.
   virtual void release_object(lane& self, const void* object) = 0;
   virtual void acquire_object(lane& self, const void* object) = 0;
 
@@ -148,7 +148,7 @@ class late_memory {
   virtual void released(lane& self, const void* address, size_t size_bytes) = 0;
 
   /// All that is kept and can influence what comes, beside the newest values of the heap: equal for two states that differ only in
-  /// numbers which nobody will compare. False where that cannot be told.
+  /// numbers that are never compared. False where that cannot be told.
   virtual bool tell(state_reader&, const still_to_come&) { return false; }
   /// Whether stores are under way, which arrive when time passes.
   virtual bool is_under_way() const { return false; }

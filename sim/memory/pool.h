@@ -1,4 +1,4 @@
-// Values that several refer to, whose memory is used again when nobody does. On one OS thread.
+// Values with several references, whose memory is used again when none is left. On one OS thread.
 #pragma once
 
 #include <heddle/scheduler/append.h>
@@ -33,7 +33,7 @@ class pooled {
   explicit operator bool() const { return shared_ != nullptr; }
   const Value& operator*() const { return shared_->value; }
   const Value* operator->() const { return &shared_->value; }
-  /// For who has just taken it, and shares it with nobody yet.
+  /// For a value that has just been taken: there is no other reference yet.
   Value& edit() { return shared_->value; }
 
  private:

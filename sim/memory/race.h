@@ -133,10 +133,10 @@ enum class missing_order : uint8_t { scope, release, acquire };
 class race_finder {
  public:
   struct edge {
-    snapshot from;  ///< the clock of who stored, when it stored
+    snapshot from;  ///< the clock of the lane that stored, when it stored
     uint32_t releaser = 0;
     uint32_t releaser_epoch = 0;
-    uint32_t lane = 0;   ///< who loaded
+    uint32_t lane = 0;   ///< that loaded
     uint32_t epoch = 0;  ///< of that lane, from the load on
     missing_order lacks = missing_order::scope;
     uint64_t store_step = 0;

@@ -59,7 +59,7 @@ void value_history::values_after(const piece& bytes, uint64_t moment, std::vecto
   if (found == granules_.end()) return;
   for (const version& past : std::views::reverse(found->second)) {
     const uint64_t before = cut(past.bytes, bytes);
-    // Neighbours changed, or the same value was written again: one and the same for who reads these bytes.
+    // Neighbours changed, or the same value was written again: one and the same for a reader of these bytes.
     if (before == seen.back().bytes) continue;
     seen.back().since = past.until;
     if (past.until <= moment) return;
@@ -69,12 +69,12 @@ void value_history::values_after(const piece& bytes, uint64_t moment, std::vecto
 
 void read_floors::forget(const void* address, size_t size_bytes) { forget_granules(granules_, address, size_bytes); }
 
-uint64_t read_floors::of(const piece& bytes, const reader& who) const {
+uint64_t read_floors::of(const piece& bytes, const reader& asking) const {
   const auto found = granules_.find(granule_of(bytes.address));
   if (found == granules_.end()) return 0;
   uint64_t highest = 0;
   for (const floor& known : found->second)
-    if ((known.bytes & mask_of(bytes)) != 0 && (known.thread == who.thread || known.event <= who.synchronised))
+    if ((known.bytes & mask_of(bytes)) != 0 && (known.thread == asking.thread || known.event <= asking.synchronised))
       highest = std::max(highest, known.moment);
   return highest;
 }
@@ -105,7 +105,7 @@ std::vector<read_floors::floor> read_floors::binding_after(uintptr_t granule,
   const auto hidden_by = [&](const floor& each) {
     return std::count_if(past.begin(), past.end(), [&](const auto& version) { return version.until <= each.moment; });
   };
-  // Whoever is bound by `other` is bound by `each` to as much.
+  // A thread that is bound by `other` is bound by `each` to as much.
   const auto says_all_of = [&](const floor& each, const floor& other) {
     return each.thread == other.thread && (each.bytes & other.bytes) == other.bytes && each.event <= other.event &&
            hidden_by(each) >= hidden_by(other);

@@ -20,6 +20,10 @@ struct piece {
   uint32_t size_bytes = 0;  ///< 1 to 8; does not reach into the next granule
 };
 
+inline bool overlap(const piece& a, const piece& b) {
+  return a.address < b.address + b.size_bytes && b.address < a.address + a.size_bytes;
+}
+
 /// The first piece of a range.
 piece first_piece(const void* address, size_t size_bytes);
 
@@ -69,19 +73,19 @@ class value_history {
   bool forgotten_ = false;
 };
 
-/// A thread, as those who look at the floors know it.
+/// A thread, as far as the floors concern it.
 struct reader {
   uint32_t thread = 0;
   uint64_t synchronised = 0;  ///< the events up to this one happened before whatever it does now
 };
 
-/// From which moment on the bytes may be read: same-address order. What a thread has read or written binds itself, and those who
-/// are synchronised with it.
+/// From which moment on the bytes may be read: same-address order. What a thread has read or written binds itself, and the
+/// threads that are synchronised with it.
 class read_floors {
  public:
   void clear() { granules_.clear(); }
   void forget(const void* address, size_t size_bytes);
-  uint64_t of(const piece& bytes, const reader& who) const;
+  uint64_t of(const piece& bytes, const reader& asking) const;
   /// `event`: the access that is the reason; events are numbered in order.
   void raise(const piece& bytes, uint64_t moment, uint32_t thread, uint64_t event);
 
@@ -98,7 +102,7 @@ class read_floors {
   bool has_forgotten() const { return forgotten_; }
 
  private:
-  /// Of one granule; beyond that the oldest binds everybody, which only forbids more.
+  /// Of one granule; beyond that the oldest binds all threads, which only forbids more.
   static constexpr size_t most_floors = 16;
   std::unordered_map<uintptr_t, std::vector<floor>> granules_;
   bool forgotten_ = false;

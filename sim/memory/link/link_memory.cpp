@@ -70,7 +70,7 @@ void link_memory::let_arrive(lane& self) {
     return;
   }
   // Whether, and then which: what there is a lot of is not to be early for that. Each no lets the lull that follows be longer, so that
-  // under random answers there are lulls of all lengths: whoever reads what overtook something has time to look for that.
+  // under random answers there are lulls of all lengths: a lane that reads what overtook something has time to look for that.
   constexpr uint32_t longest_lull = 255;
   while (const uint32_t count = link_.deliverable()) {
     if (core_.pick(self, 2, choice_kind::arrive) == 0) {
@@ -200,92 +200,6 @@ void link_memory::fence(lane& self, const operation& how) {
   ordered_fence(link_, self.id, {.order = how.order, .reach = how.reach});
 }
 
-// -- 16 bytes -------------------------------------------------------------------------------------------------------------------------
-
-namespace {
-
-operation half_of(const operation& how, bool high) {
-  operation part = how;
-  part.address = static_cast<const std::byte*>(how.address) + (high ? granule_bytes : 0);
-  part.size_bytes = granule_bytes;
-  return part;
-}
-
-}  // namespace
-
-// A device waits for the answer: what it finds is what memory holds then.
-wide_value link_memory::load_wide(lane& self, const operation& how) {
-  asking_ = &self;
-  wide_value value;
-  const ordering order = {.order = how.order, .reach = how.reach};
-  if (!covers(how.address)) {
-    if (how.order != memory_order::relaxed) link_.take_published(self.id);
-    std::memcpy(&value, how.address, sizeof value);
-    return value;
-  }
-  if (!self.is_host() && order.is_total() && order.is_system()) link_.fence(self.id);
-  value.low = link_.load(self.id, access_of(half_of(how, false)), true);
-  value.high = link_.load(self.id, access_of(half_of(how, true)), true);
-  if (!self.is_host() && order.acquires()) link_.take_published(self.id);
-  note_forgotten();
-  return value;
-}
-
-void link_memory::store_wide(lane& self, const operation& how, wide_value value) {
-  asking_ = &self;
-  const ordering order = {.order = how.order, .reach = how.reach};
-  if (!covers(how.address)) {
-    link_.fence(self.id);
-    link_.publish(self.id);
-    std::memcpy(const_cast<void*>(how.address), &value, sizeof value);
-    return;
-  }
-  if (!self.is_host() && order.releases()) {
-    if (order.is_system()) link_.fence(self.id);
-    link_.publish(self.id);
-  }
-  link_.store_wide(self.id, access_of(how), value.low, value.high,
-                   order.releases() && (self.is_host() || order.is_system()));
-  if (self.is_host() && order.is_total()) link_.fence(self.id);
-}
-
-wide_value link_memory::modify_wide(lane& self, const operation& how, const wide_modification& next) {
-  asking_ = &self;
-  if (!covers(how.address)) {
-    link_.fence(self.id);
-    link_.publish(self.id);
-    link_.take_published(self.id);
-    wide_value old;
-    std::memcpy(&old, how.address, sizeof old);
-    if (next.writes != nullptr && !next.writes(next.context, old)) return old;
-    const wide_value fresh = next.apply(next.context, old);
-    std::memcpy(const_cast<void*>(how.address), &fresh, sizeof fresh);
-    return old;
-  }
-  // Nothing comes in between: what has to happen first happens with the first half.
-  const auto modify_half = [&](bool high, const modification& half) {
-    const std::optional<uint64_t> old = ordered_modify(link_, self.id, access_of(half_of(how, high)), half,
-                                                       next.is_atomic_op, {.order = how.order, .reach = how.reach});
-    if (old) return *old;
-    core_.end(self, verdict::memory,
-              sim::describe(how) + " of " + describe_location(core_.map.heap, how.address) +
-                  " across the link, which carries no such atomics of 16 bytes (link.rmw)");
-  };
-  const modification looks = {.apply = [](const void*, uint64_t value) { return value; },
-                              .writes = [](const void*, uint64_t) { return false; }};
-  wide_value old;
-  old.low = modify_half(false, looks);
-  old.high = modify_half(true, looks);
-  if (next.writes != nullptr && !next.writes(next.context, old)) return old;
-  const wide_value fresh = next.apply(next.context, old);
-  for (const bool high : {false, true}) {
-    const uint64_t value = high ? fresh.high : fresh.low;
-    modify_half(
-        high, {.apply = [](const void* to, uint64_t) { return *static_cast<const uint64_t*>(to); }, .context = &value});
-  }
-  return old;
-}
-
 // -- plain accesses ----------------------------------------------------------------------------------------------------------------
 
 // Puts bytes in memory for as long as the code under test makes its access.
@@ -375,7 +289,7 @@ void link_memory::order(const lane& first, lane& then) {
   link_.see_present(then.id);
 }
 
-// What is under way is waited for by those who acquire, and not before: a thread that ends is in no hurry, and lanes that end do not
+// What is under way is waited for by lanes that acquire, and not before: a thread that ends is in no hurry, and lanes that end do not
 // hurry the others of their kernel.
 void link_memory::release_object(lane& self, const void* object) {
   releasers& known = releasers_[object];
@@ -387,10 +301,10 @@ void link_memory::acquire_object(lane& self, const void* object) {
   if (self.is_host()) link_.fence(self.id);
   if (const auto found = releasers_.find(object); found != releasers_.end()) {
     const auto [host, device] = found->second;
-    if (self.is_host() && host != nobody) link_.fence(host);
-    if (!self.is_host() && device != nobody) link_.see_all(self.id);
+    if (self.is_host() && host != none) link_.fence(host);
+    if (!self.is_host() && device != none) link_.see_all(self.id);
     const uint32_t other_side = self.is_host() ? device : host;
-    if (other_side != nobody) link_.finish(other_side, self.id);
+    if (other_side != none) link_.finish(other_side, self.id);
   }
   link_.see_present(self.id);
 }
@@ -399,8 +313,8 @@ void link_memory::released(lane&, const void* address, size_t size_bytes) {
   if (address != nullptr) link_.forget(address, size_bytes);
 }
 
-bool link_memory::tell(state_reader& to, const still_to_come& who) {
-  if (!link_.tell(to, who.lanes)) return false;
+bool link_memory::tell(state_reader& to, const still_to_come& others) {
+  if (!link_.tell(to, others.lanes)) return false;
   to.fact(lull_turns_);
   to.fact(quiet_turns_);
   std::vector<std::pair<const void*, releasers>> released(releasers_.begin(), releasers_.end());

@@ -16,7 +16,7 @@ namespace heddle::sim {
 
 struct run_core;
 
-/// Memory of the simulator's heap and of the program's own variables; the C++ heap is immediate, since nobody says when it is given
+/// Memory of the simulator's heap and of the program's own variables; the C++ heap is immediate, since it is not known when it is given
 /// back. Variables of the program lie in the host's memory.
 class link_memory final : public late_memory, private transport::surroundings {
  public:
@@ -46,7 +46,7 @@ class link_memory final : public late_memory, private transport::surroundings {
   void acquire_object(lane& self, const void* object) override;
   void released(lane& self, const void* address, size_t size_bytes) override;
 
-  bool tell(state_reader& to, const still_to_come& who) override;
+  bool tell(state_reader& to, const still_to_come& others) override;
   bool is_under_way() const override { return !link_.empty(); }
   void take_notes(search_notes* into) override { notes_ = into; }
 
@@ -87,12 +87,12 @@ class link_memory final : public late_memory, private transport::surroundings {
   uint32_t lull_turns_ = 0;            ///< the longest in which nothing arrives, the next time that nothing is to
   uint32_t quiet_turns_ = 0;           ///< that are left of it
   std::vector<bool> started_;          ///< by thread: it has had a turn
-  /// Who released an object last, on either side; nobody: none did.
+  /// Which thread released an object last, on either side; `none`: no thread did.
   struct releasers {
-    uint32_t host = nobody;
-    uint32_t device = nobody;
+    uint32_t host = none;
+    uint32_t device = none;
   };
-  static constexpr uint32_t nobody = ~uint32_t{0};
+  static constexpr uint32_t none = ~uint32_t{0};
   std::unordered_map<const void*, releasers> releasers_;
 
   // The plain access that is being made; only one lane is in the code under test.

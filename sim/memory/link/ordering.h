@@ -9,7 +9,7 @@ namespace heddle::sim {
 
 /// The kinds of packets that PCI Express orders against each other, within one traffic class.
 enum class packet_kind : uint8_t {
-  posted,      ///< a memory write, which nobody answers
+  posted,      ///< a memory write, which has no answer
   read,        ///< asks for a completion
   atomic,      ///< an AtomicOp: non-posted, with data
   completion,  ///< the answer to a read or an atomic
@@ -17,7 +17,7 @@ enum class packet_kind : uint8_t {
 
 struct packet {
   packet_kind kind = packet_kind::posted;
-  bool from_device = true;  ///< who sends it; a completion goes the same way as the posted writes of its sender
+  bool from_device = true;  ///< the sender; a completion goes the same way as the posted writes of its sender
 };
 
 /// Whether the packet carries the attribute Relaxed Ordering. The host sets it on completions, and on writes behind a

@@ -48,6 +48,19 @@ struct overtaking {
   store_under_way overtaker;
 };
 
+/// The first overtakings of a run.
+class overtaking_list {
+ public:
+  void note(const store_under_way& overtaken, const store_under_way& overtaker) {
+    constexpr size_t most = 8;
+    if (all_.size() < most) all_.push_back({.overtaken = overtaken, .overtaker = overtaker});
+  }
+  const std::vector<overtaking>& all() const { return all_; }
+
+ private:
+  std::vector<overtaking> all_;
+};
+
 class transport {
  public:
   enum class question : uint8_t {
@@ -143,11 +156,11 @@ class transport {
 
   uint64_t now_ns() const { return now_ns_; }
   /// The first ones that happened.
-  const std::vector<overtaking>& overtakings() const { return overtakings_; }
+  const std::vector<overtaking>& overtakings() const { return overtakings_.all(); }
   /// Tells all that can influence what comes, beside memory itself; addresses count. `live`: the threads that have not ended. False where
   /// time decides.
   bool tell(state_reader& to, std::span<const uint32_t> live) const;
-  /// Whether an old value that somebody could still have read has been forgotten.
+  /// Whether an old value that a thread could still have read has been forgotten.
   bool has_forgotten() const {
     return history_.has_forgotten() || std::any_of(devices_.begin(), devices_.end(), [](const device_side& each) {
              return each.same_address.has_forgotten();
@@ -166,6 +179,8 @@ class transport {
     uint64_t answered_ns = 0;                ///< when the last of its loads is answered
     std::vector<store_under_way> buffer;     ///< of a host thread: its store buffer, in order
     std::vector<store_under_way> combining;  ///< of a host thread: its write-combining buffers
+
+    uint64_t start_ns(uint64_t now_ns) const { return ready_ns > now_ns ? ready_ns : now_ns; }
   };
   /// Requests of one epoch are in the device's pool together and leave it in any order; those of an older epoch have left, and
   /// are on the link. A fence that does not wait for arrival begins an epoch. Without a pool each request is one.
@@ -192,24 +207,24 @@ class transport {
   bool is_latency_on() const { return settings_.latency != latency_model::off; }
 
   // loads
-  uint64_t load_across(thread_state& who, uint32_t thread, const piece& bytes, bool waits);
-  uint64_t load_from_host(thread_state& who, uint32_t thread, const access& what, const piece& bytes);
-  uint64_t choose_value(thread_state& who, uint32_t thread, const piece& bytes);
-  void wait_for_answer(thread_state& who, uint32_t thread);
+  uint64_t load_across(thread_state& state, uint32_t thread, const piece& bytes, bool waits);
+  uint64_t load_from_host(thread_state& state, uint32_t thread, const access& what, const piece& bytes);
+  uint64_t choose_value(thread_state& state, uint32_t thread, const piece& bytes);
+  void wait_for_answer(thread_state& state, uint32_t thread);
 
   // stores
   store_under_way make_store(uint32_t thread, const access& what, const piece& bytes, uint64_t value);
   void store_piece(const store_under_way& made);
   void add_request(device_side& device, store_under_way made);
-  void add_to_buffer(thread_state& who, const store_under_way& made);
+  void add_to_buffer(thread_state& state, const store_under_way& made);
   uint64_t replace(uint32_t thread, const access& what, const modification& next);
 
-  // what has to happen before something else does; `who` waits for it
-  void push_sent(thread_state& who, device_side& device);
-  void push_before_request(thread_state& who, uint32_t thread, const piece& bytes, packet_kind kind);
-  void push_requests(thread_state& who, device_side& device);
-  void push_posted(thread_state& who, device_side& device, uint64_t up_to_number);
-  void drain_buffers(thread_state& who);
+  // what has to happen before something else does; the thread waits for it
+  void push_sent(thread_state& state, device_side& device);
+  void push_before_request(thread_state& state, uint32_t thread, const piece& bytes, packet_kind kind);
+  void push_requests(thread_state& state, device_side& device);
+  void push_posted(thread_state& state, device_side& device, uint64_t up_to_number);
+  void drain_buffers(thread_state& state);
 
   // steps of stores under way
   bool may_arrive(const device_side& device, const store_under_way& what) const;
@@ -217,15 +232,12 @@ class transport {
   void take_one_request(device_side& device, size_t index);
   bool may_arrive_posted(const device_side& device, size_t index) const;
   void take_posted(device_side& device, size_t index = 0);
-  void leave_buffer(thread_state& who);
-  void leave_combining(thread_state& who, size_t first);
+  void leave_buffer(thread_state& state);
+  void leave_combining(thread_state& state, size_t first);
   void post(store_under_way what);
-  void note_overtaking(const store_under_way& overtaken, const store_under_way& overtaker);
   void arrive(const store_under_way& what);
   template <typename Test>
   bool deliver_oldest(Test&& test);
-
-  uint64_t start_ns(const thread_state& who) const { return who.ready_ns > now_ns_ ? who.ready_ns : now_ns_; }
 
   link_settings settings_;
   surroundings* around_;
@@ -234,7 +246,7 @@ class transport {
   std::vector<device_side> devices_;
   value_history history_;
   std::vector<value_history::value> seen_;  ///< reused by choose_value
-  std::vector<overtaking> overtakings_;
+  overtaking_list overtakings_;
   uint64_t moment_ = 0;  ///< changes of memory so far
   uint64_t numbers_ = 0;
   uint64_t turns_ = 0;

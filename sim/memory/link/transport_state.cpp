@@ -6,7 +6,7 @@
 namespace heddle::sim {
 namespace {
 
-/// What is kept of a granule, and what binds those who read it.
+/// What is kept of a granule, and what binds the threads that read it.
 struct granule_floors {
   uintptr_t granule = 0;
   std::span<const value_history::version> past;
@@ -47,13 +47,13 @@ uint64_t transport::delay_of(uint32_t thread, uint32_t nominal_ns) {
   return uint64_t{nominal_ns} * draws / (draws - around_->choose(thread, question::delay, draws));
 }
 
-// Numbers that only grow are told as how many of those that somebody will compare them with are not above them: two states that differ
-// in the numbers alone can do the same. What nobody can read any more is left out.
+// Numbers that only grow are told as how many of those with which they will be compared are not above them: two states that differ
+// in the numbers alone can do the same. What no thread can read any more is left out.
 bool transport::tell(state_reader& to, std::span<const uint32_t> live) const {
   if (is_latency_on()) return false;
-  for (const thread_state& who : threads_) {
-    tell_stores(to, who.buffer);
-    tell_stores(to, who.combining);
+  for (const thread_state& state : threads_) {
+    tell_stores(to, state.buffer);
+    tell_stores(to, state.combining);
   }
   for (uint32_t device = 0; device < devices_.size(); ++device) tell_device(to, device, live);
   return to.fact(under_way_);
@@ -75,9 +75,9 @@ void transport::tell_stores(state_reader& to, const std::vector<store_under_way>
 
 void transport::tell_device(state_reader& to, uint32_t number, std::span<const uint32_t> live) const {
   const device_side& device = devices_[number];
-  const auto is_of_device = [&](const thread_state& who) { return !who.host && who.device == number; };
-  const auto floor_of = [&](const thread_state& who) { return std::max(who.floor, device.floor); };
-  // Whoever begins later begins with the present.
+  const auto is_of_device = [&](const thread_state& state) { return !state.host && state.device == number; };
+  const auto floor_of = [&](const thread_state& state) { return std::max(state.floor, device.floor); };
+  // A thread that begins later begins with the present.
   uint64_t lowest = moment_;
   for (const uint32_t thread : live)
     if (is_of_device(threads_[thread])) lowest = std::min(lowest, floor_of(threads_[thread]));
@@ -105,14 +105,14 @@ void transport::tell_device(state_reader& to, uint32_t number, std::span<const u
       to.fact(uint64_t{bound.thread} << 32 | bound.bytes << 16 | versions_up_to(each.past, bound.moment));
       to.fact(rank_of_event(bound.event));
     }
-    for (const thread_state& who : threads_)
-      if (is_of_device(who)) to.fact(versions_up_to(each.past, floor_of(who)));
+    for (const thread_state& state : threads_)
+      if (is_of_device(state)) to.fact(versions_up_to(each.past, floor_of(state)));
     to.fact(versions_up_to(each.past, std::max(device.published, device.floor)));
   }
-  for (const thread_state& who : threads_) {
-    if (!is_of_device(who)) continue;
-    to.fact(rank_of_number(who.answers_behind));
-    to.fact(rank_of_event(who.synchronised) << 32 | rank_of_event(std::max(who.synchronised, who.last_event)));
+  for (const thread_state& state : threads_) {
+    if (!is_of_device(state)) continue;
+    to.fact(rank_of_number(state.answers_behind));
+    to.fact(rank_of_event(state.synchronised) << 32 | rank_of_event(std::max(state.synchronised, state.last_event)));
   }
   to.fact(rank_of_number(device.published_answers));
   to.fact(rank_of_event(device.published_events) << 32 | rank_of_event(device.binding));

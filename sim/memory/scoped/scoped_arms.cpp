@@ -2,15 +2,15 @@
 //
 // On such a machine the counters by which a fence waits are the wave's, and so are the caches that it empties (LLVM, "User Guide for AMDGPU
 // Backend", "Memory Model"). So what releases gives along what all lanes of its arm have done, and what those had done that are masked off when they
-// parted from it; and what one lane acquires, its arm has acquired, and those who meet it later. Nothing else: a plain access of one lane is not
+// parted from it; and what one lane acquires, its arm has acquired, and the lanes that meet it later. Nothing else: a plain access of one lane is not
 // ordered before one of another, as compilers may exchange the two.
-#include <heddle/sim/memory/scoped/scoped_inline.h>
+#include <heddle/sim/memory/scoped/scoped_knowledge.h>
 
 #include <algorithm>
 
-namespace heddle::sim {
+namespace heddle::sim::scoped {
 
-void scoped_memory::note_acquired(lane_facts& mine, const release_entry& given, bool as_written, bool seen) {
+void knowledge::note_acquired(lane_facts& mine, const release_entry& given, bool as_written, bool seen) {
   if (as_written != seen || given.view->split) mine.acquired.separate();
   if (as_written) {
     join(mine.acquired.ordered, given.view->ordered);
@@ -23,7 +23,7 @@ void scoped_memory::note_acquired(lane_facts& mine, const release_entry& given, 
 }
 
 // Into meeting_: what the lanes have done, and what those had done from which they have parted.
-void scoped_memory::gather(lane* const* lanes, size_t count) {
+void knowledge::gather(lane* const* lanes, size_t count) {
   meeting_.clear();
   for (size_t n = 0; n < count; ++n) {
     meeting_.join_all(facts(*lanes[n]).clock);
@@ -31,7 +31,7 @@ void scoped_memory::gather(lane* const* lanes, size_t count) {
   }
 }
 
-void scoped_memory::share_what_was_acquired(lane* const* lanes, size_t count) {
+void knowledge::share_what_was_acquired(lane* const* lanes, size_t count) {
   meeting_.clear();
   for (size_t n = 0; n < count; ++n) meeting_.join_all(facts(*lanes[n]).acquired);
   for (size_t n = 0; n < count; ++n) {
@@ -42,7 +42,7 @@ void scoped_memory::share_what_was_acquired(lane* const* lanes, size_t count) {
   }
 }
 
-void scoped_memory::arm(arm_event what, lane* const* lanes, size_t count) {
+void knowledge::arm(arm_event what, lane* const* lanes, size_t count) {
   if (what == arm_event::acquired || what == arm_event::meets) return share_what_was_acquired(lanes, count);
   gather(lanes, count);
   snapshot view;
@@ -63,4 +63,4 @@ void scoped_memory::arm(arm_event what, lane* const* lanes, size_t count) {
   }
 }
 
-}  // namespace heddle::sim
+}  // namespace heddle::sim::scoped

@@ -1,18 +1,18 @@
-// Which value a load finds, where its lane may miss the newest store.
-#include <heddle/sim/memory/scoped/scoped_inline.h>
+#include <heddle/sim/memory/scoped/scoped_choice.h>
+#include <heddle/sim/memory/scoped/scoped_locations.h>
 
 #include <algorithm>
 
-namespace heddle::sim {
+namespace heddle::sim::scoped {
 
 // Whether one of the stores `known`, which all come behind, is sure to have overwritten this one.
-bool scoped_memory::is_overwritten(const granule& in, int n, const place_list& known) {
+bool value_choice::is_overwritten(const granule& in, int n, const place_list& known) {
   const message* const it = in.order[static_cast<size_t>(n)];
   return std::any_of(known.begin(), known.end(),
                      [&](int one) { return in.order[static_cast<size_t>(one)]->races_with(it) == nullptr; });
 }
 
-scoped_memory::visible scoped_memory::choose_among(lane& self, lane_facts& mine, const part& at, int newest) {
+visible value_choice::choose_among(lane& self, lane_facts& mine, const part& at, int newest) {
   const granule& in = *at.in;
   const uint8_t mask = at.mask;
   place_list cuts;
@@ -23,7 +23,7 @@ scoped_memory::visible scoped_memory::choose_among(lane& self, lane_facts& mine,
     if ((one.mask & mask) == 0) continue;
     const bool may_be_read = (one.mask & mask) == mask ? (mask & ~one.readable) == 0 : readable_at(in, known, mask);
     if (may_be_read) cuts.add(known);
-    if (knows(self, mine, one)) break;
+    if (known_.knows(self, mine, one)) break;
   }
   if (known < 0 && (mask & ~in.base_readable) == 0) cuts.add(-1);
   if (cuts.count() == 1) return visible::newest_at(newest, false);
@@ -35,9 +35,8 @@ scoped_memory::visible scoped_memory::choose_among(lane& self, lane_facts& mine,
   return visible::older_at(cut, cut >= 0 && cut == known);
 }
 
-scoped_memory::visible scoped_memory::choose_among_racing(lane& self, lane_facts& mine, const part& at, int newest,
-                                                          bool newest_is_known, bool modifies, bool plain,
-                                                          uint8_t reach) {
+visible value_choice::choose_among_racing(const access& made, int newest, bool newest_is_known, bool modifies) {
+  const auto& [self, mine, at, how, plain] = made;
   const granule& in = *at.in;
   const uint8_t mask = at.mask;
   place_list cuts;
@@ -51,12 +50,12 @@ scoped_memory::visible scoped_memory::choose_among_racing(lane& self, lane_facts
     if (n != newest) {
       const bool may_be_read = (one.mask & mask) == mask ? (mask & ~one.readable) == 0 : readable_at(in, n, mask);
       if (may_be_read && (racing.count() == 0 || !is_overwritten(in, n, racing))) cuts.add(n);
-      if (modifies && morally_strong(mine, plain, reach, mask, one, false)) {
+      if (modifies && known_.morally_strong(mine, plain, reach_of(mine, how), mask, one, false)) {
         down_to_base = false;
         break;
       }
     }
-    if (!(n == newest ? newest_is_known : knows(self, mine, one))) continue;
+    if (!(n == newest ? newest_is_known : known_.knows(self, mine, one))) continue;
     down_to_base = false;
     last_known = n;
     if (modifies || one.unordered.empty()) break;
@@ -80,7 +79,7 @@ scoped_memory::visible scoped_memory::choose_among_racing(lane& self, lane_facts
   return picked == 0 ? visible::newest_at(cut, is_known(cut)) : visible::older_at(cut, is_known(cut));
 }
 
-void scoped_memory::note_overtaken(lane_facts& mine, const granule& in, int cut, uint8_t mask) {
+void value_choice::note_overtaken(lane_facts& mine, const granule& in, int cut, uint8_t mask) {
   constexpr size_t most = 8;
   if (mine.flag_step == 0 || overtakings_.size() == most) return;
   for (int n = cut + 1; n < in.count; ++n) {
@@ -92,4 +91,12 @@ void scoped_memory::note_overtaken(lane_facts& mine, const granule& in, int cut,
   }
 }
 
-}  // namespace heddle::sim
+std::string value_choice::overtakings() const {
+  std::string text;
+  for (const overtaking& one : overtakings_)
+    text += "  " + core_.describe_step(one.data_step) + "\n    was overtaken by " + core_.describe_step(one.flag_step) +
+            ": relaxed ordering is on (link.ro), and releases do not drain the link (link.drain)\n";
+  return text;
+}
+
+}  // namespace heddle::sim::scoped

@@ -2,11 +2,13 @@
 // locations that it looks at again and again.
 #pragma once
 
+#include <heddle/sim/machine/lane.h>
 #include <heddle/sim/memory/causality.h>
 #include <heddle/sim/memory/pool.h>
 #include <heddle/sim/memory/race.h>
 #include <heddle/sim/memory/scoped/scoped_store.h>
 
+#include <algorithm>
 #include <array>
 #include <cstddef>
 #include <cstdint>
@@ -34,10 +36,10 @@ struct pending_acquire {
   uint8_t apart = 0;  ///< distance to the releaser
   bool as_written = false;
   bool seen = false;
-  bool too_narrow = false;  ///< nobody can acquire it: kept to say so
+  bool too_narrow = false;  ///< no lane can acquire it: kept to say so
   release_entry given;
 
-  /// Whoever acquires this one acquires the other too.
+  /// A lane that acquires this one acquires the other too.
   bool includes(const pending_acquire& other) const {
     if (in != other.in || mask != other.mask || apart > other.apart) return false;
     if (as_written < other.as_written || seen < other.seen || too_narrow != other.too_narrow) return false;
@@ -106,7 +108,7 @@ struct alignas(64) lane_facts {
   uint32_t wave = 0;
   uint32_t epoch = 0;
   uint64_t block = 0;
-  uint64_t learnt_at = 0;  ///< the step in which it has last learnt something from somebody
+  uint64_t learnt_at = 0;  ///< the step in which it has last learnt something from another lane
   uint32_t side = 0;       ///< the host, or a GPU and one more
   bool host = false;
   bool tso = false;             ///< a thread of a host that is an x86
@@ -143,12 +145,62 @@ struct alignas(64) lane_facts {
   uint64_t flag_step = 0;  ///< the store through which the lane learnt what it does not see
 };
 
+inline lane_facts& facts(const lane& of) { return *static_cast<lane_facts*>(of.memory); }
+
+inline uint8_t between(const lane_facts& a, const lane_facts& b) {
+  if (a.wave == b.wave) return same_wave;
+  if (a.block == b.block) return same_block;
+  return a.side == b.side ? same_device : same_system;
+}
+/// As the machine performs it: an x86 host orders all that it does for all others.
+inline uint8_t machine_reach(const lane_facts& mine, uint8_t reach) { return mine.host ? uint8_t{same_system} : reach; }
+/// As written. A host's compiler knows no scopes: what its threads do is of system scope.
+inline uint8_t reach_of(const lane_facts& mine, const operation& how) {
+  return std::max(mine.least_reach, static_cast<uint8_t>(how.reach));
+}
+inline void new_epoch(const lane& self, lane_facts& mine) {
+  ++mine.epoch;
+  raise(mine.clock.ordered, self.id, mine.epoch);
+  if (mine.clock.split) raise(mine.clock.seen, self.id, mine.epoch);
+}
+/// Whether the lane does not know all that a release gives.
+[[gnu::always_inline]] inline bool teaches(const lane& self, const lane_facts& mine, const release_entry& given) {
+  return given.releaser != self.id && (entry_of(mine.clock.ordered, given.releaser) < given.epoch ||
+                                       (mine.clock.split && entry_of(mine.clock.seen, given.releaser) < given.epoch));
+}
+inline bool comes_after(const lane& self, const lane_facts& mine, const access_record& earlier) {
+  return earlier.lane == self.id || entry_of(mine.clock.ordered, earlier.lane) >= earlier.epoch;
+}
+/// Where a lane keeps what it remembers of a location, until another one takes the place.
+inline remembered_location& remembered(lane_facts& mine, const granule& in, uint8_t mask) {
+  const uint32_t half = (mask & 0x0f) != 0 ? 0 : 1;
+  remembered_location& place = mine.remembers[(in.number * 2 + half) % mine.remembers.size()];
+  if (place.granule != in.serial) place = {.granule = in.serial};
+  return place;
+}
+
 /// One granule's part of an access.
 struct part {
   granule* in = nullptr;
   uint8_t mask = 0;
   uint32_t shift = 0;                    ///< in bits
   remembered_location* place = nullptr;  ///< of the lane that makes the access
+};
+
+[[gnu::always_inline]] inline part part_in(lane_facts& mine, granule& in, const void* address, size_t size_bytes) {
+  const auto offset = static_cast<uint32_t>(reinterpret_cast<uintptr_t>(address) % granule_bytes);
+  const auto mask = static_cast<uint8_t>(((uint32_t{1} << size_bytes) - 1) << offset);
+  return {.in = &in, .mask = mask, .shift = 8 * offset, .place = &remembered(mine, in, mask)};
+}
+
+/// A lane's access to one granule, whole or in part: what inline functions take. To others its parts are given one by one, so that it need
+/// not lie in memory.
+struct access {
+  lane& self;
+  lane_facts& mine;  ///< of that lane
+  const part& at;
+  const operation& how;
+  bool plain = false;
 };
 
 }  // namespace heddle::sim::scoped

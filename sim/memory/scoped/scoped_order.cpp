@@ -1,33 +1,25 @@
 // What orders lanes of scoped memory without an access: fences, barriers, and objects that the simulator knows.
-#include <heddle/sim/memory/scoped/scoped_inline.h>
+#include <heddle/sim/memory/scoped/scoped_knowledge.h>
 
-namespace heddle::sim {
+namespace heddle::sim::scoped {
 
-uint64_t scoped_memory::instance_of(const lane_facts& who, uint8_t reach) {
+uint64_t knowledge::instance_of(const lane_facts& mine, uint8_t reach) {
   const uint64_t kind = uint64_t{reach} << 60;
   switch (reach) {
     case same_wave:
-      return kind | who.wave;
+      return kind | mine.wave;
     case same_block:
-      return kind | (who.block & ~(uint64_t{15} << 60)) | (who.host ? uint64_t{1} << 59 : 0);
+      return kind | (mine.block & ~(uint64_t{15} << 60)) | (mine.host ? uint64_t{1} << 59 : 0);
     case same_device:
-      return kind | who.side;
+      return kind | mine.side;
     default:
       return kind;
   }
 }
 
-void scoped_memory::fence(lane& self, const operation& how) {
-  lane_facts& mine = facts(self);
-  const auto reach = reach_of(mine, how);
-  if (acquires(how.order)) acquire_pending(self, mine, reach, nullptr);
-  if (how.order == memory_order::seq_cst) fence_total(self, mine, reach);
-  if (releases(how.order)) release_fence(self, mine, reach);
-}
-
 // Fences of sequential consistency that include each other are in one order, which is causality too: here, the order in which they
 // are performed.
-void scoped_memory::fence_total(lane& self, lane_facts& mine, uint8_t reach) {
+void knowledge::fence_total(lane& self, lane_facts& mine, uint8_t reach) {
   for (uint8_t wide = same_wave; wide <= reach; ++wide) {
     const causal_clock* const known = totals_.find(instance_of(mine, wide));
     if (known == nullptr) continue;
@@ -40,7 +32,7 @@ void scoped_memory::fence_total(lane& self, lane_facts& mine, uint8_t reach) {
 }
 
 // On x86 every read-modify-write is a full fence, whatever its order (Intel SDM 3A, 8.2.3.9). The program did not ask for that.
-void scoped_memory::fence_host(lane& self, lane_facts& mine) {
+void knowledge::fence_host(lane& self, lane_facts& mine) {
   // The two notions of what is known part only where they differ: mostly one thread of the host does all of this.
   if (!includes(mine.clock.what_is_seen(), host_fences_)) {
     mine.clock.separate();
@@ -51,14 +43,14 @@ void scoped_memory::fence_host(lane& self, lane_facts& mine) {
   new_epoch(self, mine);
 }
 
-void scoped_memory::release_fence(lane& self, lane_facts& mine, uint8_t reach) {
+void knowledge::release_fence(lane& self, lane_facts& mine, uint8_t reach) {
   std::erase_if(mine.fences, [&](const lane_facts::fence_release& old) { return old.reach <= reach; });
   scheduler::append(mine.fences, {released_view(mine), mine.epoch, reach, core_.history.this_step()});
   mine.arm_view = snapshot();
   new_epoch(self, mine);
 }
 
-void scoped_memory::meet(lane* const* lanes, size_t count) {
+void knowledge::meet(lane* const* lanes, size_t count) {
   meeting_.clear();
   for (size_t n = 0; n < count; ++n) meeting_.join_all(facts(*lanes[n]).clock);
   for (size_t n = 0; n < count; ++n) {
@@ -73,19 +65,19 @@ void scoped_memory::meet(lane* const* lanes, size_t count) {
   }
 }
 
-void scoped_memory::order(const lane& first, lane& then) {
+void knowledge::order(const lane& first, lane& then) {
   lane_facts& mine = facts(then);
   mine.clock.join_all(facts(first).clock);
   clock_changed(mine);
   new_epoch(first, facts(first));
 }
 
-void scoped_memory::release_object(lane& self, const void* object) {
+void knowledge::release_object(lane& self, const void* object) {
   objects_.at(reinterpret_cast<uintptr_t>(object)).join_all(facts(self).clock);
   new_epoch(self, facts(self));
 }
 
-void scoped_memory::acquire_object(lane& self, const void* object) {
+void knowledge::acquire_object(lane& self, const void* object) {
   const causal_clock* const known = objects_.find(reinterpret_cast<uintptr_t>(object));
   if (known == nullptr) return;
   lane_facts& mine = facts(self);
@@ -93,7 +85,4 @@ void scoped_memory::acquire_object(lane& self, const void* object) {
   clock_changed(mine);
 }
 
-// Memory of the heap is never handed out twice in a run, and other memory that comes and goes is not looked after here.
-void scoped_memory::released(lane&, const void*, size_t) {}
-
-}  // namespace heddle::sim
+}  // namespace heddle::sim::scoped

@@ -1,10 +1,8 @@
-// Which accesses to scoped memory race, and what overtook what.
-#include <heddle/sim/core/run_core.h>
-#include <heddle/sim/memory/scoped/scoped_memory.h>
+#include <heddle/sim/memory/scoped/scoped_races.h>
 
 #include <algorithm>
 
-namespace heddle::sim {
+namespace heddle::sim::scoped {
 namespace {
 
 /// As std::erase_if, for the one or two that there mostly are.
@@ -18,37 +16,35 @@ template <typename Covered>
 
 }  // namespace
 
-void scoped_memory::report_race(lane& self, const lane_facts& mine, const access_record& earlier, bool plain,
-                                uint8_t mask) {
+void race_check::report(lane& self, const lane_facts& mine, const access_record& earlier, bool plain, uint8_t mask) {
   const bool both_atomic = !earlier.plain && !plain && earlier.mask == mask;
-  const race_finder::edge* missing = races_.would_order(earlier, mine.clock.ordered, true);
+  const race_finder::edge* missing = edges_.would_order(earlier, mine.clock.ordered, true);
   const bool scope_race = both_atomic || missing != nullptr;
-  if (missing == nullptr) missing = races_.would_order(earlier, mine.clock.ordered, false);
+  if (missing == nullptr) missing = edges_.would_order(earlier, mine.clock.ordered, false);
   // Another lane of the wave may know what this one does not.
   const lane* knows = nullptr;
   if (missing == nullptr && !both_atomic && !self.is_host())
     for (const lane* other : self.of->lanes)
-      if (knows == nullptr && other != &self && other->id < lanes_.size() && lanes_[other->id] != nullptr &&
-          comes_after(*other, *lanes_[other->id], earlier))
+      if (knows == nullptr && other != &self && known_.find(other->id) != nullptr &&
+          comes_after(*other, known_[other->id], earlier))
         knows = other;
-  race_log_.found(self, earlier, scope_race, missing, knows);
+  log_.found(self, earlier, scope_race, missing, knows);
 }
 
 // Whether this access, and the earlier one, conflict and nothing orders them, nor are they both atomic and each in the other's scope.
-[[gnu::always_inline]] inline bool scoped_memory::is_race(const lane& self, const lane_facts& mine, const part& at,
-                                                          const operation& how, bool plain,
-                                                          const access_record& earlier) const {
+[[gnu::always_inline]] inline bool race_check::is_race(const access& made, const access_record& earlier) const {
+  const auto& [self, mine, at, how, plain] = made;
   if ((earlier.mask & at.mask) == 0 || comes_after(self, mine, earlier)) return false;
   return plain || earlier.plain || earlier.mask != at.mask ||
-         std::min(earlier.reach, reach_of(mine, how)) < between(*lanes_[earlier.lane], mine);
+         std::min(earlier.reach, reach_of(mine, how)) < between(known_[earlier.lane], mine);
 }
 
-void scoped_memory::look_before_atomic(lane& self, lane_facts& mine, const part& at, const operation& how,
-                                       bool writes) {
+void race_check::look_before_atomic(lane& self, lane_facts& mine, const part& at, const operation& how, bool writes) {
+  const access made{self, mine, at, how, false};
   access_history& known = at.in->accesses;
   const auto look = [&](const access_record& one) __attribute__((always_inline)) {
-    if (is_race(self, mine, at, how, false, one)) [[unlikely]]
-      report_race(self, mine, one, false, at.mask);
+    if (is_race(made, one)) [[unlikely]]
+      report(self, mine, one, false, at.mask);
   };
   for (const access_record& one : known.plain_writes) look(one);
   if (writes)
@@ -59,8 +55,7 @@ void scoped_memory::look_before_atomic(lane& self, lane_facts& mine, const part&
     known.atomic_writes.each(look);
     if (writes) known.atomic_reads.each(look);
   }
-  (writes ? known.atomic_writes : known.atomic_reads)
-      .add(record_of(self, mine, core_.history.this_step(), at.mask, how, false, writes));
+  (writes ? known.atomic_writes : known.atomic_reads).add(record_of(made, writes));
   checked_access& checked = at.place->checked[writes ? 1 : 0];
   checked.epoch = mine.epoch;
   checked.plain_changes = known.plain_changes;
@@ -68,12 +63,13 @@ void scoped_memory::look_before_atomic(lane& self, lane_facts& mine, const part&
   checked.reach = reach_of(mine, how);
 }
 
-void scoped_memory::look_before_plain(lane& self, lane_facts& mine, const part& at, const operation& how, bool writes) {
+void race_check::look_before_plain(lane& self, lane_facts& mine, const part& at, const operation& how, bool writes) {
+  const access made{self, mine, at, how, true};
   constexpr size_t few = 8;
   access_history& known = at.in->accesses;
   const auto look = [&](const access_record& one) __attribute__((always_inline)) {
-    if (is_race(self, mine, at, how, true, one)) [[unlikely]]
-      report_race(self, mine, one, true, at.mask);
+    if (is_race(made, one)) [[unlikely]]
+      report(self, mine, one, true, at.mask);
   };
   for (const access_record& one : known.plain_writes) look(one);
   if (writes)
@@ -84,31 +80,37 @@ void scoped_memory::look_before_plain(lane& self, lane_facts& mine, const part& 
     known.atomic_writes.each(look);
     if (writes) known.atomic_reads.each(look);
   }
-  // Whoever races with an access that this one comes after, and covers, and conflicts with at least as much, races with this one.
+  // An access that races with one that this one comes after, covers, and conflicts with at least as much, races with this one.
   const auto is_covered = [&](const access_record& one) {
     return (one.mask & ~at.mask) == 0 && comes_after(self, mine, one);
   };
   if (!writes) {
     for (access_record& one : known.plain_reads)
       if (one.lane == self.id && one.mask == at.mask) {
-        one = record_of(self, mine, core_.history.this_step(), at.mask, how, true, false);
+        one = record_of(made, false);
         return;
       }
     if (known.plain_reads.size() >= few) drop_if(known.plain_reads, is_covered);
-    scheduler::append(known.plain_reads, record_of(self, mine, core_.history.this_step(), at.mask, how, true, false));
+    scheduler::append(known.plain_reads, record_of(made, false));
     return;
   }
   drop_if(known.plain_reads, is_covered);
   drop_if(known.plain_writes, is_covered);
-  scheduler::append(known.plain_writes, record_of(self, mine, core_.history.this_step(), at.mask, how, true, true));
+  scheduler::append(known.plain_writes, record_of(made, true));
 }
 
-std::string scoped_memory::overtakings() const {
-  std::string text;
-  for (const overtaking& one : overtakings_)
-    text += "  " + core_.describe_step(one.data_step) + "\n    was overtaken by " + core_.describe_step(one.flag_step) +
-            ": relaxed ordering is on (link.ro), and releases do not drain the link (link.drain)\n";
-  return text;
+void race_check::note_missing(lane& self, lane_facts& mine, const release_entry& given, missing_order why,
+                              uint64_t load_step) {
+  if (edges_.full() || entry_of(mine.clock.ordered, given.releaser) >= given.epoch) return;
+  new_epoch(self, mine);
+  edges_.add({.from = given.view,
+              .releaser = given.releaser,
+              .releaser_epoch = given.epoch,
+              .lane = self.id,
+              .epoch = mine.epoch,
+              .lacks = why,
+              .store_step = given.step,
+              .load_step = load_step});
 }
 
-}  // namespace heddle::sim
+}  // namespace heddle::sim::scoped

@@ -1,6 +1,6 @@
 // The state of scoped memory in a normal form. Clocks, epochs and serials count up and never come back; but all that is ever done with
-// them is to compare them. So epochs become ranks among those that somebody may still compare with; what everybody knows already, and
-// what nobody can read or learn any more, is left out.
+// them is to compare them. So epochs become ranks among those with which one may still be compared; what all lanes know already, and
+// what none can read or learn any more, is left out.
 #include <heddle/sim/base/state_key.h>
 #include <heddle/sim/core/run_core.h>
 #include <heddle/sim/memory/scoped/scoped_memory.h>
@@ -11,19 +11,19 @@ namespace heddle::sim {
 
 class scoped_memory::normal_form {
  public:
-  normal_form(const scoped_memory& of, const still_to_come& who) : of_(of), epochs_(of.lanes_used_) {
-    joined_.reserve(who.lanes.size());
-    for (const uint32_t lane : who.lanes) {
+  normal_form(const scoped_memory& of, const still_to_come& others) : of_(of), epochs_(of.known_.count()) {
+    joined_.reserve(others.lanes.size());
+    for (const uint32_t lane : others.lanes) {
       lanes_.push_back(lane);
-      clocks_.push_back(&of.lanes_[lane]->clock);
-      for (const still_to_come::end_of_others& each : who.joins) {
+      clocks_.push_back(&of.known_[lane].clock);
+      for (const still_to_come::end_of_others& each : others.joins) {
         if (each.waits != lane) continue;
-        if (clocks_.back() == &of.lanes_[lane]->clock) clocks_.back() = &joined_.emplace_back(of.lanes_[lane]->clock);
-        joined_.back().join_all(of.lanes_[each.ends]->clock);
+        if (clocks_.back() == &of.known_[lane].clock) clocks_.back() = &joined_.emplace_back(of.known_[lane].clock);
+        joined_.back().join_all(of.known_[each.ends].clock);
       }
     }
-    for (const void* object : who.objects)
-      if (const causal_clock* const known = of.objects_.find(reinterpret_cast<uintptr_t>(object)))
+    for (const void* object : others.objects)
+      if (const causal_clock* const known = of.known_.objects().find(reinterpret_cast<uintptr_t>(object)))
         clocks_.push_back(known);
   }
 
@@ -37,6 +37,12 @@ class scoped_memory::normal_form {
     visit(&to);
   }
 
+  using message = scoped::message;
+  using observer = scoped::observer;
+  using release_entry = scoped::release_entry;
+  using pending_acquire = scoped::pending_acquire;
+  using per_store = scoped::per_store;
+
  private:
   /// Of one thing; null while epochs are collected.
   using maker = key_maker;
@@ -46,7 +52,7 @@ class scoped_memory::normal_form {
       return entry_of(clock->ordered, lane) >= epoch && entry_of(clock->what_is_seen(), lane) >= epoch;
     });
   }
-  /// Whether everybody knows the store by what comes before what, so that those who begin later do too.
+  /// Whether all lanes know the store by what comes before what, so that lanes that begin later do too.
   bool message_known(const message& it) const {
     for (size_t n = 0; n < clocks_.size(); ++n) {
       if (n < lanes_.size() && (it.writer == lanes_[n] || it.was_observed_by(lanes_[n]))) continue;
@@ -75,7 +81,7 @@ class scoped_memory::normal_form {
     const std::vector<uint32_t>& known = epochs_[lane];
     return static_cast<uint64_t>(std::upper_bound(known.begin(), known.end(), epoch) - known.begin());
   }
-  /// Whether somebody can learn from it.
+  /// Whether a lane can learn from it.
   bool entries(maker* to, const clock_entries& clock) const {
     if (to == nullptr) return false;
     bool any = false;
@@ -101,13 +107,13 @@ class scoped_memory::normal_form {
   void visit(state_reader* to) {
     for (const uint32_t lane : lanes_) visit_lane(to, lane);
     key_sum all;
-    for (size_t n = 0; n < of_.granules_used_; ++n) {
+    for (size_t n = 0; n < of_.locations_.count(); ++n) {
       maker made;
-      if (visit_granule(to == nullptr ? nullptr : &made, of_.granules_[n])) all.add(made.key());
+      if (visit_granule(to == nullptr ? nullptr : &made, of_.locations_[n])) all.add(made.key());
     }
     if (to == nullptr) return;
     all.tell(*to);
-    for (const clock_table* each : {&of_.totals_, &of_.objects_}) {
+    for (const clock_table* each : {&of_.known_.totals(), &of_.known_.objects()}) {
       key_sum told;
       each->each([&](uint64_t key, const causal_clock& known) {
         maker made;
@@ -117,7 +123,7 @@ class scoped_memory::normal_form {
       told.tell(*to);
     }
     maker fences;
-    entries(&fences, of_.host_fences_);
+    entries(&fences, of_.known_.host_fences());
     tell_key(*to, fences);
   }
 
@@ -127,7 +133,7 @@ class scoped_memory::normal_form {
   }
 
   void visit_lane(state_reader* to, uint32_t lane) {
-    const lane_facts& mine = *of_.lanes_[lane];
+    const lane_facts& mine = of_.known_[lane];
     maker made;
     maker* const into = to == nullptr ? nullptr : &made;
     clock(into, mine.clock);
@@ -165,11 +171,11 @@ class scoped_memory::normal_form {
   bool visit_granule(maker* to, const granule& in) {
     bool tells = false;
     if (to != nullptr) to->add(reinterpret_cast<uintptr_t>(in.address));
-    // From the newest on: what everybody knows hides what is older.
+    // From the newest on: what all lanes know hides what is older.
     per_store kept{};
     per_store known{};
     uint8_t hidden = 0;
-    uint8_t open = 0;  // the bytes of which not everybody knows the newest
+    uint8_t open = 0;  // the bytes of which not all lanes know the newest
     for (int n = in.count - 1; n >= 0; --n) {
       const auto slot = static_cast<size_t>(n);
       const message& one = *in.order[slot];
@@ -225,7 +231,7 @@ class scoped_memory::normal_form {
     if (to == nullptr) return;
     to->add(uint64_t{one.mask} << 24 | uint64_t{one.readable} << 16 | uint64_t{one.reach} << 8 | (known ? 1u : 0u) |
             (one.strong ? 2u : 0u) | (one.modifies ? 4u : 0u) | (one.host ? 8u : 0u) | (one.tso ? 16u : 0u) |
-            (one.host_saw ? 32u : 0u) | (!of_.link_.pool && one.step <= of_.arrived_in_order_ ? 64u : 0u));
+            (one.host_saw ? 32u : 0u) | (of_.known_.has_arrived(one) ? 64u : 0u));
     to->add(one.value);
     to->add(one.writer);
     observers.tell(*to);
@@ -237,7 +243,7 @@ class scoped_memory::normal_form {
     }
   }
 
-  /// Whether who knows of this observation knows of a newer store to the same bytes too, which hides this one.
+  /// Whether a lane that knows of this observation knows of a newer store to the same bytes too, which hides this one.
   static bool knows_newer(const granule& in, size_t n, const observer& of) {
     for (size_t later = n + 1; later < in.count; ++later) {
       const message& newer = *in.order[later];
@@ -274,41 +280,27 @@ class scoped_memory::normal_form {
   std::vector<uint32_t> lanes_;
   std::vector<const causal_clock*> clocks_;    ///< of the lanes, then of the objects
   std::vector<causal_clock> joined_;           ///< of those that wait for others
-  std::vector<std::vector<uint32_t>> epochs_;  ///< by lane: those with which somebody may still compare
+  std::vector<std::vector<uint32_t>> epochs_;  ///< by lane: those with which one may still be compared
 };
 
-bool scoped_memory::tell(state_reader& to, const still_to_come& who) {
-  for (const uint32_t id : who.lanes) look_at_deferred(core_.threads.lanes[id], *lanes_[id], nullptr);
-  normal_form(*this, who).tell(to);
+bool scoped_memory::tell(state_reader& to, const still_to_come& others) {
+  for (const uint32_t id : others.lanes) learning_.look_at_deferred(core_.threads.lanes[id], known_[id], nullptr);
+  normal_form(*this, others).tell(to);
   return true;
 }
 
 bool scoped_memory::is_accessed_beside(const lane& self, const void* address, size_t size_bytes) const {
-  const clock_entries& ordered = lanes_[self.id]->clock.ordered;
+  const clock_entries& ordered = known_[self.id].clock.ordered;
   const auto beside = [&](const access_record& one) {
     return one.lane != self.id && entry_of(ordered, one.lane) < one.epoch;
   };
-  for (size_t n = 0; n < granules_used_; ++n) {
-    const granule& in = granules_[n];
+  for (size_t n = 0; n < locations_.count(); ++n) {
+    const granule& in = locations_[n];
     if (static_cast<size_t>(in.address - static_cast<const std::byte*>(address)) >= size_bytes) continue;
     const access_history& all = in.accesses;
     if (std::any_of(all.plain_reads.begin(), all.plain_reads.end(), beside) ||
         std::any_of(all.plain_writes.begin(), all.plain_writes.end(), beside))
       return true;
-  }
-  return false;
-}
-
-bool scoped_memory::may_be_read(const granule& in, uint8_t n) const {
-  const message& oldest = *in.order[n];
-  for (size_t id = 0; id < lanes_used_; ++id) {
-    const lane& who = core_.threads.lanes[id];
-    if (who.state == lane_state::ended) continue;
-    uint8_t left = oldest.mask;
-    for (uint8_t later = n + 1; later < in.count; ++later)
-      if (knows_by_causality(who, *lanes_[id], *in.order[later]))
-        left = static_cast<uint8_t>(left & ~in.order[later]->mask);
-    if (left != 0) return true;
   }
   return false;
 }

@@ -1,4 +1,4 @@
-// What scoped memory (scoped_memory.h) keeps of a location: the stores that somebody may still read, in modification order, and what
+// What scoped memory (scoped_memory.h) keeps of a location: the stores that a lane may still read, in modification order, and what
 // each of them releases.
 #pragma once
 
@@ -21,7 +21,7 @@ inline constexpr size_t granule_bytes = 8;
 inline constexpr size_t most_stores = 64;
 using per_store = std::array<bool, most_stores>;  ///< of one granule, in modification order
 
-/// What a release gives to whoever acquires it.
+/// What a release gives to a lane that acquires it.
 struct release_entry {
   snapshot view;
   uint32_t releaser = 0;
@@ -40,7 +40,7 @@ struct release_list {
   void clear() { entries.clear(); }
 };
 
-/// A lane that has read a store, and since when those who know of that lane know of the store.
+/// A lane that has read a store, and since when the lanes that know of that lane know of the store.
 struct observer {
   uint32_t lane = 0;
   uint32_t epoch = 0;
@@ -66,7 +66,7 @@ struct alignas(64) message {
   pooled<release_list> releases;  ///< none: it releases nothing
   static constexpr uint32_t first_lanes = 256;
   std::array<uint64_t, first_lanes / 64> observed_by_first{};  ///< which of the first lanes are observers, a bit each
-  std::vector<uint64_t> observed_by;  ///< the same of all lanes, as far as somebody behind the first is one
+  std::vector<uint64_t> observed_by;  ///< the same of all lanes, as far as a lane behind the first is one
   std::vector<observer> observers;
   bool was_observed_by(uint32_t lane) const {
     if (lane < first_lanes) return (observed_by_first[lane / 64] >> lane % 64 & 1) != 0;

@@ -1,48 +1,51 @@
-// How a store of scoped memory is made: what it releases, and where it comes in its location's order.
-#include <heddle/sim/memory/scoped/scoped_inline.h>
+#include <heddle/sim/memory/scoped/scoped_bytes.h>
+#include <heddle/sim/memory/scoped/scoped_stores.h>
 
 #include <algorithm>
 
-namespace heddle::sim {
+namespace heddle::sim::scoped {
 
-void scoped_memory::put(lane& self, lane_facts& mine, const part& at, uint64_t value, const operation& how, bool plain,
-                        const message* modified, bool modifies, bool anywhere) {
+void store_maker::put(lane& self, lane_facts& mine, const part& at, const operation& how, const new_value& stored) {
+  const bool plain = stored.plain;
   granule& in = *at.in;
-  message& fresh = *take_message();
-  fresh.serial = in.newest = ++serials_;
-  fresh.value = value;
+  message& fresh = *locations_.take_message();
+  fresh.serial = in.newest = locations_.next_serial();
+  fresh.value = stored.value;
   fresh.mask = fresh.readable = at.mask;
   fresh.strong = !plain;
-  fresh.modifies = modifies;
+  fresh.modifies = stored.modifies;
   fresh.host = mine.host;
   fresh.tso = mine.tso;
   fresh.reach = reach_of(mine, how);
   fresh.writer = self.id;
   fresh.epoch = mine.epoch;
   fresh.step = plain || how.kind == operation_kind::volatile_store ? mine.store_step : core_.history.this_step();
-  give_releases(self, mine, in, fresh, how, plain, modified);
-  if (in.count >= machine_.history) forget_oldest(in);
+  give_releases({self, mine, at, how, plain}, fresh, stored.modified);
+  if (in.count >= machine_.history) {
+    if (notes_ != nullptr) note_forgotten(in);
+    locations_.forget_oldest(in);
+  }
   // Nearly always the lane knows the newest, and thereby that all older ones are overwritten. A read-modify-write comes behind
   // what it read, and behind all else.
-  const message* const newest = modifies ? nullptr : latest(in, in.count - 1, at.mask);
-  if (newest == nullptr || (!in.races(*newest) && knows_by_causality(self, mine, *newest))) {
+  const message* const newest = stored.modifies ? nullptr : latest(in, in.count - 1, at.mask);
+  if (newest == nullptr || (!in.races(*newest) && known_.knows_by_causality(self, mine, *newest))) {
     in.order[in.count++] = &fresh;
-    scoped::write_bytes(in.address, at.mask, value);
+    write_bytes(in.address, at.mask, stored.value);
     return;
   }
-  const int position = place_among_unknown(self, mine, at, fresh, plain, anywhere);
+  const int position = place_among_unknown(self, mine, at, fresh, plain, stored.anywhere);
   std::copy_backward(in.order.begin() + position, in.order.begin() + in.count, in.order.begin() + in.count + 1);
   in.order[static_cast<size_t>(position)] = &fresh;
   ++in.count;
   const bool at_end = position + 1 == in.count;
-  if (!at_end && wants_reasons()) [[unlikely]]
+  if (!at_end && core_.explains()) [[unlikely]]
     if (const message* const newer = latest(in, in.count - 1, at.mask); newer != &fresh)
       core_.stands_behind(fresh.step, newer->step);
-  scoped::write_bytes(in.address, at.mask, at_end ? value : value_at(in, in.count - 1));
+  write_bytes(in.address, at.mask, at_end ? stored.value : value_at(in, in.count - 1));
 }
 
-int scoped_memory::place_among_unknown(lane& self, lane_facts& mine, const part& at, message& fresh, bool plain,
-                                       bool anywhere) {
+int store_maker::place_among_unknown(lane& self, lane_facts& mine, const part& at, message& fresh, bool plain,
+                                     bool anywhere) {
   granule& in = *at.in;
   per_store racing{};
   bool races = false;
@@ -50,8 +53,9 @@ int scoped_memory::place_among_unknown(lane& self, lane_facts& mine, const part&
     const auto slot = static_cast<size_t>(n);
     const message& one = *in.order[slot];
     if ((one.mask & at.mask) == 0) continue;
-    const bool known = knows_by_causality(self, mine, one);
-    racing[slot] = !known && one.mask == at.mask && !morally_strong(mine, plain, fresh.reach, at.mask, one, false);
+    const bool known = known_.knows_by_causality(self, mine, one);
+    racing[slot] =
+        !known && one.mask == at.mask && !known_.morally_strong(mine, plain, fresh.reach, at.mask, one, false);
     races = races || racing[slot] || !one.unordered.empty();
     if (known && one.unordered.empty()) break;
   }
@@ -64,7 +68,7 @@ int scoped_memory::place_among_unknown(lane& self, lane_facts& mine, const part&
       const message& one = *in.order[static_cast<size_t>(n)];
       if ((one.mask & at.mask) == 0) continue;
       // All stores of an x86 host become visible in one order: that in which they are made here.
-      if (one.modifies || (one.tso && mine.tso) || knows_by_causality(self, mine, one)) break;
+      if (one.modifies || (one.tso && mine.tso) || known_.knows_by_causality(self, mine, one)) break;
       if (!races || fits(in, n, at.mask, racing)) places.add(n);
     }
     if (places.count() > 1) position = places[core_.pick(self, places.count(), scheduler::choice_kind::place)];
@@ -90,8 +94,7 @@ int scoped_memory::place_among_unknown(lane& self, lane_facts& mine, const part&
 }
 
 // Coherence is transitive: what overwrites one that overwrites another overwrites that one too.
-scoped_memory::per_store scoped_memory::related_to(const granule& in, int position, uint8_t mask,
-                                                   const per_store& racing) {
+per_store store_maker::related_to(const granule& in, int position, uint8_t mask, const per_store& racing) {
   per_store related{};
   const auto at = [&](int n) -> const message& { return *in.order[static_cast<size_t>(n)]; };
   for (int n = position - 1; n >= 0; --n) {
@@ -113,7 +116,7 @@ scoped_memory::per_store scoped_memory::related_to(const granule& in, int positi
 
 // A store that comes after one and before another puts those two in order. That cannot be once a load has found the one although its
 // lane knew the other; at the end there is always room.
-bool scoped_memory::fits(const granule& in, int position, uint8_t mask, const per_store& racing) {
+bool store_maker::fits(const granule& in, int position, uint8_t mask, const per_store& racing) {
   const per_store related = related_to(in, position, mask, racing);
   for (int later = position; later < in.count; ++later) {
     if (!related[static_cast<size_t>(later)]) continue;
@@ -128,20 +131,21 @@ bool scoped_memory::fits(const granule& in, int position, uint8_t mask, const pe
 
 // What this store releases: all that its lane did, if it is a release; what a fence before it has released; and what the stores that
 // it continues have released (PTX ISA, "Release and acquire patterns", "Observation order").
-[[gnu::always_inline]] inline void scoped_memory::give_releases(lane& self, lane_facts& mine, granule& in,
-                                                                message& fresh, const operation& how, bool plain,
-                                                                const message* modified) {
+[[gnu::always_inline]] inline void store_maker::give_releases(const access& made, message& fresh,
+                                                              const message* modified) {
+  const auto& [self, mine, at, how, plain] = made;
+  const granule& in = *at.in;
   const auto reach = reach_of(mine, how);
   const bool is_release = !plain && releases(how.order);
-  const bool releases_itself = is_release || mine.tso || wants_reasons();
+  const bool releases_itself = is_release || mine.tso || core_.explains();
   const auto list = [&]() -> std::vector<release_entry>& {
-    if (!fresh.releases) fresh.releases = release_lists_.take();
+    if (!fresh.releases) fresh.releases = known_.take_release_list();
     return fresh.releases.edit().entries;
   };
   fresh.chain = fresh.serial;
   if (!plain) {
     // Mostly a read-modify-write has nothing to add.
-    const bool narrow = modified != nullptr && !morally_strong(mine, false, reach, fresh.mask, *modified, true);
+    const bool narrow = modified != nullptr && !known_.morally_strong(mine, false, reach, fresh.mask, *modified, true);
     if (modified != nullptr && !narrow) fresh.chain = modified->chain;
     const bool adds_nothing = modified != nullptr && !narrow && !releases_itself && mine.fences.empty();
     for (int n = in.count - 1; n >= 0; --n) {
@@ -175,7 +179,7 @@ bool scoped_memory::fits(const granule& in, int position, uint8_t mask, const pe
   }
   if (!releases_itself) return;
   const auto tell = [&](release_entry& own) {
-    own.view = is_release ? released_view(mine) : snapshot_of(mine);
+    own.view = is_release ? known_.released_view(mine) : known_.snapshot_of(mine);
     own.releaser = self.id;
     own.epoch = mine.epoch;
     own.reach = is_release ? reach : uint8_t{same_wave};
@@ -195,28 +199,28 @@ bool scoped_memory::fits(const granule& in, int position, uint8_t mask, const pe
   new_epoch(self, mine);
 }
 
-[[gnu::always_inline]] inline void scoped_memory::add_release(std::vector<release_entry>& to,
-                                                              release_entry&& given) const {
+[[gnu::always_inline]] inline void store_maker::add_release(std::vector<release_entry>& to,
+                                                            release_entry&& given) const {
   if (!to.empty()) forget_covered(to, given);
   scheduler::append(to, std::move(given));
 }
 
-void scoped_memory::forget_covered(std::vector<release_entry>& to, const release_entry& given) const {
+void store_maker::forget_covered(std::vector<release_entry>& to, const release_entry& given) const {
   if (given.is_release && !given.narrow)
     std::erase_if(to, [&](const release_entry& old) {
       if (old.as_written && !given.as_written) return false;
       if (old.releaser == given.releaser) return old.epoch <= given.epoch && old.reach <= given.reach;
-      // Whoever can acquire the old one can acquire the new one, and then knows what the old one gives.
+      // A lane that can acquire the old one can acquire the new one, and then knows what the old one gives.
       const bool reaches_as_far =
           given.reach == same_system || (given.reach == same_device && old.reach <= same_device &&
-                                         lanes_[given.releaser]->side == lanes_[old.releaser]->side);
+                                         known_[given.releaser].side == known_[old.releaser].side);
       return given.as_written && reaches_as_far && entry_of(given.view->ordered, old.releaser) >= old.epoch &&
              entry_of(given.view->what_is_seen(), old.releaser) >= old.epoch;
     });
 }
 
 // A store may continue the same release along more than one way: it is kept once, and of several by one lane, the latest.
-void scoped_memory::pass_on(std::vector<release_entry>& to, const release_entry& given, bool narrow) {
+void store_maker::pass_on(std::vector<release_entry>& to, const release_entry& given, bool narrow) {
   const auto covers = [](const release_entry& one, const release_entry& other) {
     return one.releaser == other.releaser && one.as_written == other.as_written && one.is_release && other.is_release &&
            one.epoch >= other.epoch && one.reach >= other.reach && one.machine_reach >= other.machine_reach &&
@@ -230,4 +234,23 @@ void scoped_memory::pass_on(std::vector<release_entry>& to, const release_entry&
   scheduler::append(to, std::move(passed_on));
 }
 
-}  // namespace heddle::sim
+void store_maker::note_forgotten(const granule& in) {
+  const int oldest = oldest_covered(in);
+  if (oldest >= 0 && may_be_read(in, static_cast<uint8_t>(oldest))) notes_->forgot = true;
+}
+
+bool store_maker::may_be_read(const granule& in, uint8_t n) const {
+  const message& oldest = *in.order[n];
+  for (size_t id = 0; id < known_.count(); ++id) {
+    const lane& reader = core_.threads.lanes[id];
+    if (reader.state == lane_state::ended) continue;
+    uint8_t left = oldest.mask;
+    for (uint8_t later = n + 1; later < in.count; ++later)
+      if (known_.knows_by_causality(reader, known_[id], *in.order[later]))
+        left = static_cast<uint8_t>(left & ~in.order[later]->mask);
+    if (left != 0) return true;
+  }
+  return false;
+}
+
+}  // namespace heddle::sim::scoped

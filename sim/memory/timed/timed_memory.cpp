@@ -17,9 +17,9 @@ void timed_memory::begin_run(late_memory* inner, const time_settings& costs, cal
 
 // -- where memory is ---------------------------------------------------------------------------------------------------------------
 
-bool timed_memory::is_across(const lane& who, const void* address) const {
+bool timed_memory::is_across(const lane& self, const void* address) const {
   constexpr uint32_t host = ~uint32_t{0};
-  const uint32_t near_to = who.is_host() ? host : who.of->gpu;
+  const uint32_t near_to = self.is_host() ? host : self.of->gpu;
   const heap& memory = core_.map.heap;
   // Variables of the program, and the C++ heap, are the host's.
   const allocation* const known = memory.contains(address) ? memory.nearest(address) : nullptr;
@@ -31,9 +31,9 @@ bool timed_memory::is_across(const lane& who, const void* address) const {
   return near_to != (devices.places_memory() ? devices.gpu_of(known->base, offset) : known->device);
 }
 
-uint64_t timed_memory::round_trip(const lane& who, const void* address) {
-  if (is_across(who, address)) return clock_.drawn(costs_.read);
-  return clock_.drawn(who.is_host() ? costs_.host_memory : costs_.device_memory);
+uint64_t timed_memory::round_trip(const lane& self, const void* address) {
+  if (is_across(self, address)) return clock_.drawn(costs_.read);
+  return clock_.drawn(self.is_host() ? costs_.host_memory : costs_.device_memory);
 }
 
 // -- accesses ----------------------------------------------------------------------------------------------------------------------
@@ -194,28 +194,29 @@ void timed_memory::acquire_object(lane& self, const void* object) {
 
 // -- copies and calls --------------------------------------------------------------------------------------------------------------
 
-bool timed_memory::copies(const lane& who) const { return lanes_[who.id].in_copies != 0; }
+bool timed_memory::copies(const lane& self) const { return lanes_[self.id].in_copies != 0; }
 
-void timed_memory::copy_begins(const lane& who, size_t size_bytes) {
-  if (lanes_[who.id].in_copies++ == 0) clock_.passes(who.id, clock_.drawn(costs_.copy) + costs_.copy_byte * size_bytes);
+void timed_memory::copy_begins(const lane& self, size_t size_bytes) {
+  if (lanes_[self.id].in_copies++ == 0)
+    clock_.passes(self.id, clock_.drawn(costs_.copy) + costs_.copy_byte * size_bytes);
 }
 
-void timed_memory::copy_ends(const lane& who) { --lanes_[who.id].in_copies; }
+void timed_memory::copy_ends(const lane& self) { --lanes_[self.id].in_copies; }
 
-void timed_memory::call_begins(const lane& who) {
-  lane_calls& of = lanes_[who.id];
+void timed_memory::call_begins(const lane& self) {
+  lane_calls& of = lanes_[self.id];
   if (of.depth++ != 0) return;
   ++into_->begun;
-  clock_.gets_on(who.id);
-  of.begun_at = clock_.now(who.id);
+  clock_.gets_on(self.id);
+  of.begun_at = clock_.now(self.id);
 }
 
-void timed_memory::call_ends(const lane& who, bool answered) {
-  lane_calls& of = lanes_[who.id];
+void timed_memory::call_ends(const lane& self, bool answered) {
+  lane_calls& of = lanes_[self.id];
   if (of.depth == 0) return;
   --of.depth;
   if (of.depth != 0 || !answered) return;
-  into_->took_ps.push_back(clock_.now(who.id) - of.begun_at);
+  into_->took_ps.push_back(clock_.now(self.id) - of.begun_at);
 }
 
 }  // namespace heddle::sim

@@ -32,11 +32,11 @@ class timed_memory final : public late_memory, public load_times {
   /// Blocks that start now start because of what the lane does.
   void starts_blocks(const lane& because) override { starter_ = &because; }
   /// What the lane does until the copy has ended is the copy, of so many bytes.
-  void copy_begins(const lane& who, size_t size_bytes);
-  void copy_ends(const lane& who);
-  void call_begins(const lane& who);
+  void copy_begins(const lane& self, size_t size_bytes);
+  void copy_ends(const lane& self);
+  void call_begins(const lane& self);
   /// `answered`: it has come to something, and counts.
-  void call_ends(const lane& who, bool answered);
+  void call_ends(const lane& self, bool answered);
 
   // -- late_memory
 
@@ -67,11 +67,11 @@ class timed_memory final : public late_memory, public load_times {
   void released(lane& self, const void* address, size_t size_bytes) override {
     inner_->released(self, address, size_bytes);
   }
-  bool tell(state_reader& to, const still_to_come& who) override { return inner_->tell(to, who); }
+  bool tell(state_reader& to, const still_to_come& others) override { return inner_->tell(to, others); }
   bool is_under_way() const override { return inner_->is_under_way(); }
-  bool finds_nothing_new(const lane& who) override { return inner_->finds_nothing_new(who); }
-  bool is_accessed_beside(const lane& who, const void* address, size_t size_bytes) const override {
-    return inner_->is_accessed_beside(who, address, size_bytes);
+  bool finds_nothing_new(const lane& self) override { return inner_->finds_nothing_new(self); }
+  bool is_accessed_beside(const lane& self, const void* address, size_t size_bytes) const override {
+    return inner_->is_accessed_beside(self, address, size_bytes);
   }
   void take_notes(search_notes* into) override { inner_->take_notes(into); }
   std::string overtakings() const override { return inner_->overtakings(); }
@@ -85,9 +85,9 @@ class timed_memory final : public late_memory, public load_times {
     uint32_t in_copies = 0;  ///< it performs a copy, which takes as long as copies do
   };
 
-  bool copies(const lane& who) const;
-  bool is_across(const lane& who, const void* address) const;
-  uint64_t round_trip(const lane& who, const void* address);
+  bool copies(const lane& self) const;
+  bool is_across(const lane& self, const void* address) const;
+  uint64_t round_trip(const lane& self, const void* address);
   void fence_before(const lane& self, const operation& how);
 
   run_core& core_;

@@ -30,20 +30,20 @@ void virtual_clock::passes(uint32_t thread, uint64_t time) {
 }
 
 void virtual_clock::not_before(uint32_t thread, uint64_t at) {
-  thread_time& who = threads_[thread];
-  who.now = std::max(who.now, at);
-  who.floor = std::max(who.floor, at);
+  thread_time& its = threads_[thread];
+  its.now = std::max(its.now, at);
+  its.floor = std::max(its.floor, at);
 }
 
 void virtual_clock::gets_on(uint32_t thread) {
-  thread_time& who = threads_[thread];
-  who.reads.clear();
-  who.floor = who.now;
-  who.reads_beside = false;
+  thread_time& its = threads_[thread];
+  its.reads.clear();
+  its.floor = its.now;
+  its.reads_beside = false;
 }
 
-uint64_t virtual_clock::certain(const thread_time& who) {
-  return who.reads.empty() ? who.now : std::max(who.floor, who.reads.front().before);
+uint64_t virtual_clock::certain(const thread_time& its) {
+  return its.reads.empty() ? its.now : std::max(its.floor, its.reads.front().before);
 }
 
 const virtual_clock::stored* virtual_clock::find(const look& what) const {
@@ -56,38 +56,38 @@ const virtual_clock::stored* virtual_clock::find(const look& what) const {
   return found == known->second.rend() ? nullptr : &*found;
 }
 
-uint64_t virtual_clock::answered(thread_time& who, const look& what, bool gets_on) {
-  const auto again = std::find_if(who.reads.begin(), who.reads.end(), [&](const seen& each) {
+uint64_t virtual_clock::answered(thread_time& its, const look& what, bool gets_on) {
+  const auto again = std::find_if(its.reads.begin(), its.reads.end(), [&](const seen& each) {
     return each.place == what.place && each.address == what.address;
   });
-  const bool is_again = again != who.reads.end();
+  const bool is_again = again != its.reads.end();
   const bool changed = is_again && again->value != what.value;
-  const uint64_t begun = is_again ? std::max(again->before, who.floor) : who.now;
+  const uint64_t begun = is_again ? std::max(again->before, its.floor) : its.now;
   uint64_t at = begun + what.takes;
   // The request that finds a value comes to memory when it is there, or later.
   if (const stored* const made = find(what)) at = std::max(at, made->at + what.takes / 2);
   if (changed) at += what.extra;
-  if (changed || gets_on || who.reads.size() == reads_most) {
-    who.reads.clear();
-    who.floor = at - what.takes;
+  if (changed || gets_on || its.reads.size() == reads_most) {
+    its.reads.clear();
+    its.floor = at - what.takes;
   }
-  if (changed || !is_again) who.reads.push_back({what.place, what.address, what.value, at - what.takes});
-  who.reads_beside = false;
+  if (changed || !is_again) its.reads.push_back({what.place, what.address, what.value, at - what.takes});
+  its.reads_beside = false;
   return at;
 }
 
 void virtual_clock::reads(uint32_t thread, const look& what) {
-  thread_time& who = threads_[thread];
-  who.now = answered(who, what, false);
+  thread_time& its = threads_[thread];
+  its.now = answered(its, what, false);
 }
 
 void virtual_clock::reads_beside(uint32_t thread, uint64_t takes) {
-  thread_time& who = threads_[thread];
-  if (!who.reads_beside) {
-    who.reads_beside = true;
-    who.beside = who.now;
+  thread_time& its = threads_[thread];
+  if (!its.reads_beside) {
+    its.reads_beside = true;
+    its.beside = its.now;
   }
-  who.now = std::max(who.now, who.beside + takes);
+  its.now = std::max(its.now, its.beside + takes);
 }
 
 void virtual_clock::remember(const void* address, const stored& made) {
@@ -103,38 +103,38 @@ void virtual_clock::stores(uint32_t thread, const void* address, uint64_t value,
 
 void virtual_clock::stores_plainly(uint32_t thread, uint64_t arrives) {
   gets_on(thread);
-  thread_time& who = threads_[thread];
-  who.outstanding = std::max(who.outstanding, who.now + arrives);
+  thread_time& its = threads_[thread];
+  its.outstanding = std::max(its.outstanding, its.now + arrives);
 }
 
 void virtual_clock::replaces(uint32_t thread, const look& what, uint64_t stored_value, uint64_t step) {
-  thread_time& who = threads_[thread];
-  who.now = answered(who, what, true);
-  remember(what.address, {stored_value, step, who.now - what.takes / 2});
+  thread_time& its = threads_[thread];
+  its.now = answered(its, what, true);
+  remember(what.address, {stored_value, step, its.now - what.takes / 2});
   gets_on(thread);
 }
 
 void virtual_clock::fences(uint32_t thread, uint64_t takes, bool drains) {
-  thread_time& who = threads_[thread];
-  who.now += takes;
-  if (drains) who.now = std::max(who.now, who.outstanding);
-  who.reads_beside = false;
+  thread_time& its = threads_[thread];
+  its.now += takes;
+  if (drains) its.now = std::max(its.now, its.outstanding);
+  its.reads_beside = false;
 }
 
 void virtual_clock::meet(const std::vector<uint32_t>& threads) {
   thread_time last;
   for (const uint32_t each : threads) {
-    const thread_time& who = threads_[each];
-    last.now = std::max(last.now, who.now);
-    last.floor = std::max(last.floor, certain(who));
-    last.outstanding = std::max(last.outstanding, who.outstanding);
+    const thread_time& its = threads_[each];
+    last.now = std::max(last.now, its.now);
+    last.floor = std::max(last.floor, certain(its));
+    last.outstanding = std::max(last.outstanding, its.outstanding);
   }
   for (const uint32_t each : threads) {
-    thread_time& who = threads_[each];
-    who.now = last.now;
-    who.floor = std::max(who.floor, last.floor);
-    who.outstanding = last.outstanding;
-    who.reads_beside = false;
+    thread_time& its = threads_[each];
+    its.now = last.now;
+    its.floor = std::max(its.floor, last.floor);
+    its.outstanding = last.outstanding;
+    its.reads_beside = false;
   }
 }
 

@@ -3,7 +3,7 @@
 //
 // A schedule may have a thread look for something a thousand times before it lets the other one do it; a machine would not. So a turn in
 // a loop that waits takes no time: a thread that reads again what it has read, from the same place, and has changed nothing since, is
-// put back to when it read that first. Who sees the change sees it as soon as the change could have reached him.
+// put back to when it read that first. A thread that sees the change sees it as soon as the change could have reached it.
 //
 // Threads are numbers, memory is addresses; times are picoseconds.
 #pragma once
@@ -45,9 +45,9 @@ class virtual_clock {
   void reads(uint32_t thread, const look& what);
   /// A read that waits for no other one that was made just before, nor they for it.
   void reads_beside(uint32_t thread, uint64_t takes);
-  /// `arrives`: so long from now it is in memory. `learnt`: who reads the value learns of it.
+  /// `arrives`: so long from now it is in memory. `learnt`: a thread that reads the value learns of it.
   void stores(uint32_t thread, const void* address, uint64_t value, uint64_t step, uint64_t arrives);
-  /// A store whose value nobody waits for.
+  /// A store whose value no thread waits for.
   void stores_plainly(uint32_t thread, uint64_t arrives);
   /// A read that has stored another value in its place.
   void replaces(uint32_t thread, const look& what, uint64_t stored, uint64_t step);
@@ -84,9 +84,9 @@ class virtual_clock {
   };
 
   /// When the thread will have come so far that it cannot be put back behind that.
-  static uint64_t certain(const thread_time& who);
+  static uint64_t certain(const thread_time& its);
   const stored* find(const look& what) const;
-  uint64_t answered(thread_time& who, const look& what, bool gets_on);
+  uint64_t answered(thread_time& its, const look& what, bool gets_on);
   void remember(const void* address, const stored& made);
 
   static constexpr size_t reads_most = 1024;

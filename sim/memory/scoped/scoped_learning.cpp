@@ -1,29 +1,29 @@
 // What a lane of scoped memory learns from the stores that it reads (PTX ISA, "Release and acquire patterns"): what they release it
 // acquires at once, or keeps for a fence behind the load.
-#include <heddle/sim/memory/scoped/scoped_inline.h>
+#include <heddle/sim/memory/scoped/scoped_learning.h>
 
 #include <algorithm>
 #include <span>
 
-namespace heddle::sim {
+namespace heddle::sim::scoped {
 
-void scoped_memory::has_read_to_know(lane& self, lane_facts& mine, message& it, const part& at, const operation& how,
-                                     bool plain) {
+void learning::has_read_to_know(lane& self, lane_facts& mine, message& it, const part& at, const operation& how,
+                                bool plain) {
   settled_store& settled = at.place->settled;
-  learn(self, mine, it, at, how, plain, settled);
+  learn({self, mine, at, how, plain}, it, settled);
   if (!plain) settled.note(at.mask, reach_of(mine, how), acquires(how.order));
 }
 
-[[gnu::always_inline]] inline void scoped_memory::learn(lane& self, lane_facts& mine, message& it, const part& at,
-                                                        const operation& how, bool plain, settled_store& settled) {
+[[gnu::always_inline]] inline void learning::learn(const access& made, message& it, settled_store& settled) {
+  const auto& [self, mine, at, how, plain] = made;
   const uint8_t mask = at.mask;
   const auto reach = reach_of(mine, how);
   const bool acquires_as_written = !plain && acquires(how.order);
   if (mine.tso && it.writer != self.id) it.host_saw = true;
-  if (!link_.pool && mine.host && !it.host && it.step > arrived_in_order_) arrived_in_order_ = it.step;
+  known_.reads(mine, it);
   const std::span<const release_entry> releases =
       it.releases ? std::span(it.releases->entries) : std::span<const release_entry>();
-  const bool was_known = knows_by_causality(self, mine, it);
+  const bool was_known = known_.knows_by_causality(self, mine, it);
   if (was_known) {
     // A loop as it stands: the library's is written out four times.
     bool teaches_something = false;
@@ -33,13 +33,13 @@ void scoped_memory::has_read_to_know(lane& self, lane_facts& mine, message& it, 
       return;
     }
   }
-  const uint8_t apart_from_writer = between(*lanes_[it.writer], mine);
-  const bool strong_as_written = is_strong_as_written(apart_from_writer, plain, reach, mask, it);
-  const bool strong = is_strong_as_performed(mine, apart_from_writer, plain, reach, mask, it);
+  const uint8_t apart_from_writer = between(known_[it.writer], mine);
+  const bool strong_as_written = known_.is_strong_as_written(apart_from_writer, plain, reach, mask, it);
+  const bool strong = known_.is_strong_as_performed(mine, apart_from_writer, plain, reach, mask, it);
   const uint64_t step = core_.history.this_step();
   for (const release_entry& given : releases) {
     if (!teaches(self, mine, given)) continue;
-    const lane_facts& releaser = *lanes_[given.releaser];
+    const lane_facts& releaser = known_[given.releaser];
     const uint8_t apart = given.releaser == it.writer ? apart_from_writer : between(releaser, mine);
     const bool usable = given.is_release && !given.narrow;
     const bool written = usable && strong_as_written && given.as_written && given.reach >= apart;
@@ -50,7 +50,7 @@ void scoped_memory::has_read_to_know(lane& self, lane_facts& mine, message& it, 
     }
     const bool ordered_now = written && acquires_as_written && reach >= apart;
     const bool seen_now = performed && (mine.tso || (acquires_as_written && reach >= apart));
-    if (ordered_now || seen_now) acquire(mine, given, ordered_now, seen_now);
+    if (ordered_now || seen_now) known_.acquire(mine, given, ordered_now, seen_now);
     // A fence behind a load that does not acquire does; and where no fence could, it misses a scope.
     const bool too_narrow = !written && !plain && !acquires_as_written && given.is_release && given.as_written &&
                             it.strong && it.mask == mask;
@@ -59,33 +59,32 @@ void scoped_memory::has_read_to_know(lane& self, lane_facts& mine, message& it, 
     if (ordered_now) continue;
     // What a later report must know: why this did not order anything.
     if (given.is_release && given.as_written && acquires_as_written && it.strong && it.mask == mask)
-      note_missing(self, mine, given, missing_order::scope, step);
-    else if (wants_reasons())
-      note_missing(self, mine, given,
-                   given.is_release && given.as_written ? missing_order::acquire : missing_order::release, step);
+      races_.note_missing(self, mine, given, missing_order::scope, step);
+    else if (core_.explains())
+      races_.note_missing(self, mine, given,
+                          given.is_release && given.as_written ? missing_order::acquire : missing_order::release, step);
   }
-  if (strong && !was_known && !knows_by_causality(self, mine, it)) it.add_observer({self.id, mine.epoch});
+  if (strong && !was_known && !known_.knows_by_causality(self, mine, it)) it.add_observer({self.id, mine.epoch});
   settled.known = settled.known || was_known || strong;
 }
 
 // A device's lane learns nothing from a relaxed load before it comes to a fence.
-void scoped_memory::has_read_relaxed(lane& self, lane_facts& mine, message& it, const part& at, uint8_t reach,
-                                     bool known) {
+void learning::has_read_relaxed(lane& self, lane_facts& mine, message& it, const part& at, uint8_t reach, bool known) {
   settled_store& settled = at.place->settled;
   if (known && !it.releases) {
     settled.known = settled.nothing_more = true;
   } else {
-    const uint8_t apart = between(*lanes_[it.writer], mine);
-    const bool strong = is_strong_as_performed(mine, apart, false, reach, at.mask, it);
-    if (it.releases) defer(self, mine, it, at, is_strong_as_written(apart, false, reach, at.mask, it), strong);
+    const uint8_t apart = between(known_[it.writer], mine);
+    const bool strong = known_.is_strong_as_performed(mine, apart, false, reach, at.mask, it);
+    if (it.releases) defer(self, mine, it, at, known_.is_strong_as_written(apart, false, reach, at.mask, it), strong);
     if (strong && !known) it.add_observer({self.id, mine.epoch});
     settled.known = settled.known || known || strong;
   }
   settled.note(at.mask, reach, false);
 }
 
-[[gnu::always_inline]] inline void scoped_memory::defer(lane& self, lane_facts& mine, const message& it, const part& at,
-                                                        bool as_written, bool seen) {
+[[gnu::always_inline]] inline void learning::defer(lane& self, lane_facts& mine, const message& it, const part& at,
+                                                   bool as_written, bool seen) {
   const bool comparable = it.strong && it.mask == at.mask;
   // Of one chain, a later store gives all that an earlier one gives.
   for (deferred_read& one : mine.deferred) {
@@ -112,7 +111,7 @@ void scoped_memory::has_read_relaxed(lane& self, lane_facts& mine, message& it, 
                                     .given = it.releases});
 }
 
-void scoped_memory::look_at_deferred(lane& self, lane_facts& mine, const part* at) {
+void learning::look_at_deferred(lane& self, lane_facts& mine, const part* at) {
   size_t kept = 0;
   for (deferred_read& read : mine.deferred) {
     if (at != nullptr && (read.in != at->in || read.mask != at->mask)) {
@@ -122,7 +121,7 @@ void scoped_memory::look_at_deferred(lane& self, lane_facts& mine, const part* a
     }
     for (const release_entry& given : read.given->entries) {
       if (!given.is_release || !teaches(self, mine, given)) continue;
-      const uint8_t apart = between(*lanes_[given.releaser], mine);
+      const uint8_t apart = between(known_[given.releaser], mine);
       const bool written = !given.narrow && read.as_written && given.as_written && given.reach >= apart;
       const bool performed = !given.narrow && read.seen && given.machine_reach >= apart;
       const bool too_narrow = !written && given.as_written && read.comparable;
@@ -133,22 +132,22 @@ void scoped_memory::look_at_deferred(lane& self, lane_facts& mine, const part* a
   if (kept != mine.deferred.size()) mine.deferred.resize(kept);
 }
 
-void scoped_memory::acquire_what_is_pending(lane& self, lane_facts& mine, uint8_t reach, const part* at) {
+void learning::acquire_what_is_pending(lane& self, lane_facts& mine, uint8_t reach, const part* at) {
   look_at_deferred(self, mine, at);
   std::erase_if(mine.pending, [&](pending_acquire& one) {
     if (at != nullptr && (one.in != at->in || one.mask != at->mask)) return false;
     const bool written = one.as_written && reach >= one.apart;
     const bool performed = one.seen && machine_reach(mine, reach) >= one.apart;
-    if (written || performed) acquire(mine, one.given, written, performed);
+    if (written || performed) known_.acquire(mine, one.given, written, performed);
     if ((one.as_written && !written) || one.too_narrow) {
-      note_missing(self, mine, one.given, missing_order::scope, core_.history.this_step());
+      races_.note_missing(self, mine, one.given, missing_order::scope, core_.history.this_step());
       if (!one.too_narrow) return false;
     }
     return performed || !one.seen;
   });
 }
 
-void scoped_memory::add_pending(lane_facts& mine, const pending_acquire& fresh) {
+void learning::add_pending(lane_facts& mine, const pending_acquire& fresh) {
   if (std::any_of(mine.pending.begin(), mine.pending.end(),
                   [&](const pending_acquire& one) { return one.includes(fresh); }))
     return;
@@ -158,7 +157,7 @@ void scoped_memory::add_pending(lane_facts& mine, const pending_acquire& fresh) 
 }
 
 // What the lane has learnt in another way meanwhile, it need not acquire.
-void scoped_memory::forget_pending(lane_facts& mine) {
+void learning::forget_pending(lane_facts& mine) {
   const auto has = [](const clock_entries& clock, const release_entry& given) {
     return entry_of(clock, given.releaser) >= given.epoch;
   };
@@ -169,40 +168,8 @@ void scoped_memory::forget_pending(lane_facts& mine) {
   mine.many_pending = std::max(lane_facts::few_pending, 2 * mine.pending.size());
 }
 
-bool scoped_memory::is_overtaken(const lane_facts& releaser, const lane_facts& mine) const {
+bool learning::is_overtaken(const lane_facts& releaser, const lane_facts& mine) const {
   return link_.relaxed_ordering && !link_.drain && !link_.shared_on_device && !releaser.host && mine.host;
 }
 
-void scoped_memory::acquire(lane_facts& mine, const release_entry& given, bool as_written, bool seen) {
-  const bool need_ordered = as_written && entry_of(mine.clock.ordered, given.releaser) < given.epoch;
-  const bool need_seen = seen && entry_of(mine.clock.what_is_seen(), given.releaser) < given.epoch;
-  if (!need_ordered && !need_seen) return;
-  if (mine.shares_counter) [[unlikely]]
-    note_acquired(mine, given, need_ordered, need_seen);
-  clock_changed(mine);
-  if (need_ordered != need_seen || given.view->split) mine.clock.separate();
-  if (need_ordered) {
-    join(mine.clock.ordered, given.view->ordered);
-    raise(mine.clock.ordered, given.releaser, given.epoch);
-  }
-  if (need_seen && mine.clock.split) {
-    join(mine.clock.seen, given.view->what_is_seen());
-    raise(mine.clock.seen, given.releaser, given.epoch);
-  }
-}
-
-void scoped_memory::note_missing(lane& self, lane_facts& mine, const release_entry& given, missing_order why,
-                                 uint64_t load_step) {
-  if (races_.full() || entry_of(mine.clock.ordered, given.releaser) >= given.epoch) return;
-  new_epoch(self, mine);
-  races_.add({.from = given.view,
-              .releaser = given.releaser,
-              .releaser_epoch = given.epoch,
-              .lane = self.id,
-              .epoch = mine.epoch,
-              .lacks = why,
-              .store_step = given.step,
-              .load_step = load_step});
-}
-
-}  // namespace heddle::sim
+}  // namespace heddle::sim::scoped

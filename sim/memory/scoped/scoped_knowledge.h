@@ -1,0 +1,139 @@
+// What the lanes of scoped memory (scoped_memory.h) know of each other: their clocks, and what orders lanes without an access.
+#pragma once
+
+#include <heddle/sim/core/run_core.h>
+#include <heddle/sim/memory/causality.h>
+#include <heddle/sim/memory/clock_table.h>
+#include <heddle/sim/memory/late_memory.h>
+#include <heddle/sim/memory/scoped/scoped_lane.h>
+#include <heddle/sim/memory/scoped/scoped_store.h>
+#include <heddle/sim/settings/link.h>
+
+#include <algorithm>
+#include <cstddef>
+#include <cstdint>
+#include <memory>
+#include <vector>
+
+namespace heddle::sim::scoped {
+
+class knowledge {
+ public:
+  explicit knowledge(run_core& core);
+
+  void reset();
+  [[gnu::hot]] void begins(lane& fresh, const lane* by);
+
+  /// Lanes that have begun, by id.
+  size_t count() const { return lanes_used_; }
+  lane_facts& operator[](size_t id) const { return *lanes_[id]; }
+  /// Null for a lane that no run had.
+  const lane_facts* find(size_t id) const { return id < lanes_.size() ? lanes_[id].get() : nullptr; }
+
+  // -- clocks
+
+  [[gnu::hot]] void clock_changed(lane_facts& mine) const {
+    mine.now = snapshot();
+    mine.learnt_at = core_.history.this_step();
+  }
+  const snapshot& snapshot_of(lane_facts& mine) {
+    if (!mine.now) take_snapshot(mine);
+    return mine.now;
+  }
+  /// What a release of the lane gives.
+  const snapshot& released_view(lane_facts& mine) { return mine.arm_view ? mine.arm_view : snapshot_of(mine); }
+  pooled<release_list> take_release_list() { return release_lists_.take(); }
+  [[gnu::noinline, gnu::hot]] void acquire(lane_facts& mine, const release_entry& given, bool as_written, bool seen);
+
+  // -- which stores a lane cannot miss, and how strongly an access and a store are related
+
+  /// Whether the lane cannot miss the store: by causality, or because the host's memory is coherent.
+  [[gnu::always_inline]] bool knows(const lane& self, const lane_facts& mine, const message& it) const {
+    return (it.host_saw && mine.tso) || knows_by_causality(self, mine, it);
+  }
+  [[gnu::always_inline]] bool knows_by_causality(const lane& self, const lane_facts& mine, const message& it) const {
+    if (it.writer == self.id || it.was_observed_by(self.id)) return true;
+    // A lane that has learnt nothing since has learnt nothing of it.
+    if (mine.learnt_at < it.step) return mine.host && has_arrived_in_order(mine, it);
+    return entry_of(mine.clock.what_is_seen(), it.writer) >= it.epoch || knows_an_observer(mine, it) ||
+           has_arrived_in_order(mine, it);
+  }
+  /// A lane reads the store. What a device stores for the host may arrive in order: then all before this store has arrived.
+  void reads(const lane_facts& mine, const message& it) {
+    if (!link_.pool && mine.host && !it.host && it.step > arrived_in_order_) arrived_in_order_ = it.step;
+  }
+  /// Whether the host has read a store of a device without a pool that is not older than this one.
+  bool has_arrived(const message& it) const { return !link_.pool && it.step <= arrived_in_order_; }
+
+  /// Whether both are strong, include each other and overlap completely; as written, or as this machine performs them.
+  bool morally_strong(const lane_facts& mine, bool plain, uint8_t reach, uint8_t mask, const message& it,
+                      bool as_written) const {
+    const uint8_t apart = between(*lanes_[it.writer], mine);
+    return as_written ? is_strong_as_written(apart, plain, reach, mask, it)
+                      : is_strong_as_performed(mine, apart, plain, reach, mask, it);
+  }
+  static bool is_strong_as_written(uint8_t apart, bool plain, uint8_t reach, uint8_t mask, const message& it) {
+    return it.mask == mask && !plain && it.strong && reach >= apart && it.reach >= apart;
+  }
+  static bool is_strong_as_performed(const lane_facts& mine, uint8_t apart, bool plain, uint8_t reach, uint8_t mask,
+                                     const message& it) {
+    const bool strong = (!plain || mine.tso) && (it.strong || it.tso);
+    return it.mask == mask && strong && machine_reach(mine, reach) >= apart && (it.host || it.reach >= apart);
+  }
+
+  // -- scoped_order.cpp: order without an access
+
+  void fence_total(lane& self, lane_facts& mine, uint8_t reach);
+  void fence_host(lane& self, lane_facts& mine);
+  void release_fence(lane& self, lane_facts& mine, uint8_t reach);
+  void meet(lane* const* lanes, size_t count);
+  void order(const lane& first, lane& then);
+  [[gnu::hot]] void release_object(lane& self, const void* object);
+  [[gnu::hot]] void acquire_object(lane& self, const void* object);
+
+  // -- scoped_arms.cpp: waves with one program counter
+
+  void arm(arm_event what, lane* const* lanes, size_t count);
+
+  // -- for the state of a run
+
+  const clock_table& totals() const { return totals_; }
+  const clock_table& objects() const { return objects_; }
+  const clock_entries& host_fences() const { return host_fences_; }
+
+ private:
+  [[gnu::noinline, gnu::hot]] void take_snapshot(lane_facts& mine);
+  static bool knows_an_observer(const lane_facts& mine, const message& it) {
+    return !it.observers.empty() && knows_one_of(mine, it);
+  }
+  [[gnu::noinline]] static bool knows_one_of(const lane_facts& mine, const message& it) {
+    const clock_entries& seen = mine.clock.what_is_seen();
+    return std::any_of(it.observers.begin(), it.observers.end(),
+                       [&](const observer& one) { return entry_of(seen, one.lane) >= one.epoch; });
+  }
+  /// The stores of a device that keeps them in order arrive in order.
+  bool has_arrived_in_order(const lane_facts& mine, const message& it) const {
+    return arrives_in_order_ && mine.host && !it.host && it.step <= arrived_in_order_;
+  }
+  static uint64_t instance_of(const lane_facts& mine, uint8_t reach);
+  void share_what_was_acquired(lane* const* lanes, size_t count);
+  void gather(lane* const* lanes, size_t count);
+  static void note_acquired(lane_facts& mine, const release_entry& given, bool as_written, bool seen);
+
+  run_core& core_;
+  const settings& machine_;
+  const link_settings& link_;
+  // Lanes and stores refer to what these own.
+  pool<causal_clock> snapshots_;
+  pool<release_list> release_lists_;
+  std::vector<std::unique_ptr<lane_facts>> lanes_;  ///< by id
+  size_t lanes_used_ = 0;
+  clock_table totals_;         ///< of seq_cst fences, by reach and instance
+  clock_entries host_fences_;  ///< what full fences of host threads have made seen
+  clock_table objects_;        ///< by address
+  causal_clock meeting_;
+  bool arrives_in_order_ = false;  ///< what a device stores for the host
+  uint64_t arrived_in_order_ = 0;  ///< then: the latest of its stores that the host has seen
+};
+
+}  // namespace heddle::sim::scoped

@@ -1,0 +1,91 @@
+// The locations of scoped memory (scoped_memory.h) that lanes have accessed in a run, and the memory that their stores lie in.
+#pragma once
+
+#include <heddle/sim/base/reused_list.h>
+#include <heddle/sim/core/run_core.h>
+#include <heddle/sim/memory/scoped/scoped_store.h>
+
+#include <cstddef>
+#include <cstdint>
+#include <deque>
+#include <unordered_map>
+#include <vector>
+
+namespace heddle::sim::scoped {
+
+/// The latest store to any of the bytes, at `cut` or before; null where there is none.
+[[gnu::always_inline]] inline message* latest(const granule& in, int cut, uint8_t mask) {
+  for (int n = cut; n >= 0; --n) {
+    message* const one = in.order[static_cast<size_t>(n)];
+    if ((one->mask & mask) != 0) return one;
+  }
+  return nullptr;
+}
+/// What the granule held once the stores up to `cut` were made.
+[[gnu::noinline, gnu::hot]] uint64_t value_at(const granule& in, int cut);
+[[gnu::noinline, gnu::hot]] bool readable_at(const granule& in, int cut, uint8_t mask);
+
+/// The place of the oldest store whose bytes all have newer ones; -1 where there is none.
+inline int oldest_covered(const granule& in) {
+  for (uint8_t n = 0; n < in.count; ++n) {
+    const message* const oldest = in.order[n];
+    uint8_t covered = 0;
+    for (uint8_t later = n + 1; later < in.count && (oldest->mask & ~covered) != 0; ++later)
+      covered |= in.order[later]->mask;
+    if ((oldest->mask & ~covered) == 0) return n;
+  }
+  return -1;
+}
+
+/// Keeps its memory from one run to the next.
+class locations {
+ public:
+  explicit locations(const run_core& core) : core_(core) {}
+
+  void reset();
+
+  bool covers(const void* address) const { return core_.map.heap.contains(address) || !core_.map.may_vanish(address); }
+  /// The granule of an address of the heap that a lane has accessed; null for others.
+  [[gnu::always_inline]] granule* known(const void* address) const {
+    // An address below the heap has the number of a granule beyond all.
+    const size_t slot = core_.map.heap.offset_of(address) / granule_bytes;
+    return slot < of_heap_.size() ? of_heap_[slot] : nullptr;
+  }
+  [[gnu::always_inline]] granule& at(const void* address) {
+    granule* const known_one = known(address);
+    return known_one != nullptr ? *known_one : add(address);
+  }
+  [[gnu::noinline, gnu::hot]] granule& add(const void* address);
+
+  /// Those of the run, in the order of their first accesses.
+  size_t count() const { return granules_used_; }
+  const granule& operator[](size_t n) const { return granules_[n]; }
+
+  uint64_t next_serial() { return ++serials_; }
+  message* take_message() {
+    if (free_messages_.empty()) [[unlikely]]
+      make_messages();
+    message* const taken = free_messages_.back();
+    free_messages_.pop_back();
+    return taken;
+  }
+  /// A load that would need the forgotten store must not find an older one in its place.
+  [[gnu::noinline]] void forget_oldest(granule& in);
+
+ private:
+  granule* new_granule(std::byte* address);
+  [[gnu::cold]] void make_messages();
+  void drop_message(message* unused);
+
+  const run_core& core_;
+  std::deque<message> messages_;
+  std::vector<message*> free_messages_;
+  reused_list<granule> granules_;
+  size_t granules_used_ = 0;
+  std::vector<granule*> of_heap_;                     ///< by offset in the heap, in granules
+  std::unordered_map<uint64_t, granule*> elsewcore_;  ///< by address
+  std::vector<size_t> heap_touched_;
+  uint64_t serials_ = 0;
+};
+
+}  // namespace heddle::sim::scoped
