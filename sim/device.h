@@ -225,7 +225,7 @@ class device {
   stream default_;
 };
 
-/// A device as a process of its own has it: what it allocates is nobody else's, and it reaches nothing that others have allocated.
+/// A device as a process of its own has it: what it allocates belongs to it alone, and it reaches nothing that others have allocated.
 class process_device : public device {
  public:
   explicit process_device(uint32_t number) {

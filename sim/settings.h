@@ -37,7 +37,7 @@ enum class arms : uint8_t {
 enum class driver_calls : uint8_t {
   free,     ///< nothing
   idle,     ///< until no kernel runs, but for launches
-  context,  ///< for one lock, which who waits for kernels holds meanwhile
+  context,  ///< for one lock, which a thread that waits for kernels holds meanwhile
 };
 
 /// What an access is to something that is declared volatile.

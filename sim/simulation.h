@@ -3,7 +3,7 @@
 
 #include <heddle/scheduler/choice.h>
 #include <heddle/scheduler/parameters.h>
-#include <heddle/sim/base/code_under_test.h>
+#include <heddle/sim/base/compiled_program.h>
 #include <heddle/sim/base/outcome.h>
 #include <heddle/sim/settings.h>
 #include <heddle/sim/verify/search.h>

@@ -80,8 +80,9 @@ struct target {
     }
     HEDDLE_SIM_INLINE bool compare_exchange(T& expected, T desired, memory_order order, bool weak) const {
       uint64_t found = static_cast<unsigned_word>(expected);
-      const bool done =
-          runtime::compare_exchange(word_, sizeof(T), &found, static_cast<unsigned_word>(desired), order, Scope, weak);
+      const auto wanted = static_cast<unsigned_word>(desired);
+      const bool done = weak ? runtime::compare_exchange_weak(word_, sizeof(T), &found, wanted, order, Scope)
+                             : runtime::compare_exchange(word_, sizeof(T), &found, wanted, order, Scope);
       expected = static_cast<T>(found);
       return done;
     }

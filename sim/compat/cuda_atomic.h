@@ -169,8 +169,11 @@ class atomic_operations {
   T* where() const { return static_cast<const Derived*>(this)->where(); }
   HEDDLE_COMPAT_INLINE bool compare_exchange(T& expected, T desired, memory_order order, bool weak) const {
     uint64_t found = ::heddle::compat::to_word(expected);
-    const bool done = ::heddle::sim::runtime::compare_exchange(
-        where(), sizeof(T), &found, ::heddle::compat::to_word(desired), ::heddle::compat::order_of(order), reach, weak);
+    const uint64_t wanted = ::heddle::compat::to_word(desired);
+    const auto in_order = ::heddle::compat::order_of(order);
+    const bool done =
+        weak ? ::heddle::sim::runtime::compare_exchange_weak(where(), sizeof(T), &found, wanted, in_order, reach)
+             : ::heddle::sim::runtime::compare_exchange(where(), sizeof(T), &found, wanted, in_order, reach);
     if (!done) expected = ::heddle::compat::from_word<T>(found);
     return done;
   }

@@ -13,7 +13,7 @@ void allocate(T** memory, size_t bytes, bool on_device, const char* call) {
   *memory = static_cast<T*>(sim::runtime::allocate_unnamed(bytes, on_device, call));
 }
 
-/// Waits for the device first, as the real ones may: who frees memory while a kernel waits for the host hangs.
+/// Waits for the device first, as the real ones may: a host thread that frees memory while a kernel waits for it hangs.
 inline void release(void* memory) {
   if (memory == nullptr) return;
   sim::runtime::synchronize(sim::runtime::device_of(memory));

@@ -57,8 +57,11 @@ template <typename T>
 HEDDLE_COMPAT_INLINE bool scoped_compare_exchange(T* at, without_volatile<T>* expected, without_volatile<T> desired,
                                                   int order, scope reach, bool weak) {
   uint64_t found = to_word(*expected);
-  const bool done = sim::runtime::compare_exchange(const_cast<without_volatile<T>*>(at), sizeof(T), &found,
-                                                   to_word(desired), order_of_builtin(order), reach, weak);
+  auto* const word = const_cast<without_volatile<T>*>(at);
+  const uint64_t wanted = to_word(desired);
+  const memory_order in_order = order_of_builtin(order);
+  const bool done = weak ? sim::runtime::compare_exchange_weak(word, sizeof(T), &found, wanted, in_order, reach)
+                         : sim::runtime::compare_exchange(word, sizeof(T), &found, wanted, in_order, reach);
   if (!done) *expected = from_word<without_volatile<T>>(found);
   return done;
 }

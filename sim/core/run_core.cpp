@@ -1,6 +1,6 @@
 #include <heddle/scheduler/printable.h>
 #include <heddle/sim/base/address_space.h>
-#include <heddle/sim/base/code_under_test.h>
+#include <heddle/sim/base/compiled_program.h>
 #include <heddle/sim/base/invariant.h>
 #include <heddle/sim/core/run_core.h>
 #include <heddle/sim/machine/kernel.h>

@@ -1,11 +1,12 @@
 #include <heddle/sim/faults/crash.h>
+#include <heddle/sim/faults/interrupted_calls.h>
+#include <heddle/sim/faults/registers.h>
 #include <heddle/sim/fiber/fiber.h>
 #include <heddle/sim/run/execution.h>
 #include <signal.h>
 #include <sys/mman.h>
 #include <ucontext.h>
 #include <unistd.h>
-#include <unwind.h>
 
 #include <algorithm>
 #include <array>
@@ -21,67 +22,6 @@ constexpr std::array caught = {SIGSEGV, SIGBUS, SIGILL, SIGFPE, SIGABRT, SIGTRAP
 std::array<struct sigaction, caught.size()> previous_actions;
 
 watched_run* watcher = nullptr;
-
-/// The interrupted registers that matter.
-struct registers {
-  uintptr_t pc = 0;
-  uintptr_t sp = 0;
-  uintptr_t frame = 0;
-  bool by_store = false;
-};
-
-#if defined(__x86_64__)
-registers registers_of(const ucontext_t& context) {
-  const auto& all = context.uc_mcontext.gregs;
-  constexpr greg_t is_write = 2;  // in the error code of a page fault
-  return {.pc = static_cast<uintptr_t>(all[REG_RIP]),
-          .sp = static_cast<uintptr_t>(all[REG_RSP]),
-          .frame = static_cast<uintptr_t>(all[REG_RBP]),
-          .by_store = (all[REG_ERR] & is_write) != 0};
-}
-
-void go_on_at(ucontext_t& context, void (*function)(), std::byte* stack_top) {
-  auto& all = context.uc_mcontext.gregs;
-  constexpr greg_t direction = 0x400;
-  all[REG_RIP] = static_cast<greg_t>(reinterpret_cast<uintptr_t>(function));
-  // As behind a call.
-  all[REG_RSP] = static_cast<greg_t>(reinterpret_cast<uintptr_t>(stack_top) - sizeof(void*));
-  all[REG_RBP] = 0;
-  all[REG_EFL] &= ~direction;
-}
-
-/// Whether the process stood in a system call: before it, where the kernel makes it again, or behind it.
-bool in_system_call(uintptr_t pc) {
-  const auto is_call = [](uintptr_t at) {
-    const auto* const bytes = reinterpret_cast<const unsigned char*>(at);
-    return bytes[0] == 0x0f && bytes[1] == 0x05;
-  };
-  return is_call(pc) || is_call(pc - 2);
-}
-constexpr bool can_go_on = true;
-#elif defined(__aarch64__)
-registers registers_of(const ucontext_t& context) {
-  constexpr int frame = 29;
-  return {.pc = context.uc_mcontext.pc, .sp = context.uc_mcontext.sp, .frame = context.uc_mcontext.regs[frame]};
-}
-void go_on_at(ucontext_t& context, void (*function)(), std::byte* stack_top) {
-  constexpr int frame = 29, link = 30;
-  context.uc_mcontext.pc = reinterpret_cast<uintptr_t>(function);
-  context.uc_mcontext.sp = reinterpret_cast<uintptr_t>(stack_top);
-  context.uc_mcontext.regs[frame] = context.uc_mcontext.regs[link] = 0;
-}
-bool in_system_call(uintptr_t pc) {
-  constexpr uint32_t call = 0xd4000001;
-  const auto* const at = reinterpret_cast<const uint32_t*>(pc);
-  return at[0] == call || at[-1] == call;
-}
-constexpr bool can_go_on = true;
-#else
-registers registers_of(const ucontext_t&) { return {}; }
-void go_on_at(ucontext_t&, void (*)(), std::byte*) {}
-bool in_system_call(uintptr_t) { return false; }
-constexpr bool can_go_on = false;
-#endif
 
 /// Memory for a stack that is mapped, not allocated: the C++ heap may be damaged.
 class spare_stack {
@@ -146,67 +86,6 @@ class rescue {
 
 // Set by catch_crashes(), so that a handler need not ask for a variable that is made on first use.
 thread_local constinit rescue* mine = nullptr;
-
-/// The calls that led to the interrupted place.
-struct unwinding {
-  uintptr_t pc;
-  call_chain& into;
-  size_t count;
-  bool found;
-};
-
-_Unwind_Reason_Code unwind_step(_Unwind_Context* context, void* argument) {
-  auto& to = *static_cast<unwinding*>(argument);
-  int is_before = 0;
-  const uintptr_t at = _Unwind_GetIPInfo(context, &is_before);
-  if (at == to.pc) to.found = true;
-  if (!to.found) return _URC_NO_REASON;  // the handler's own
-  if (at == 0 || to.count == to.into.size()) return _URC_END_OF_STACK;
-  // All are given as addresses that a call returns to.
-  to.into[to.count++] = reinterpret_cast<const void*>(at + (is_before != 0 ? 1 : 0));
-  return _URC_NO_REASON;
-}
-
-#if defined(__GNUC__)
-__attribute__((no_sanitize("address")))
-#endif
-void find_calls(const lane& who, const registers& at, bool by_jump, call_chain& calls) {
-  const stack_arena::stack& stack = who.runs.stack();
-  const auto on_stack = [&](uintptr_t address) {
-    const auto* const byte = reinterpret_cast<const std::byte*>(address);
-    return byte >= stack.low && byte + 2 * sizeof(void*) <= stack.high();
-  };
-  calls = {};
-  if (!by_jump) {
-    unwinding to = {.pc = at.pc, .into = calls, .count = 0, .found = false};
-    _Unwind_Backtrace(&unwind_step, &to);
-    // What the C library was at says nothing.
-    const auto own = std::find_if(calls.begin(), calls.begin() + to.count,
-                                  [](const void* place) { return execution::instance->core().map.is_in_image(place); });
-    if (own != calls.begin() + to.count) std::fill(std::move(own, calls.end(), calls.begin()), calls.end(), nullptr);
-    if (to.count > 1) return;
-  }
-  // From frame to frame, as far as code under test keeps frame pointers.
-  size_t count = 0;
-  calls = {};
-  if (!by_jump)
-    calls[count++] = reinterpret_cast<const void*>(at.pc + 1);
-  else if (on_stack(at.sp))
-    calls[count++] = *reinterpret_cast<void* const*>(at.sp);
-  uintptr_t frame = at.frame;
-  while (count < calls.size() && on_stack(frame)) {
-    auto* const words = reinterpret_cast<const uintptr_t*>(frame);
-    if (words[1] == 0) break;
-    calls[count++] = reinterpret_cast<const void*>(words[1]);
-    if (words[0] <= frame) break;
-    frame = words[0];
-  }
-}
-
-bool is_canonical(uint64_t address) {
-  const uint64_t above = address >> 47;
-  return above == 0 || above == 0x1ffff;
-}
 
 /// Whether the fault is the access that the lane has asked the simulator for.
 bool is_of_pending(const lane& who, const siginfo_t& fault) {
@@ -278,7 +157,7 @@ void pass_on(int signal, const siginfo_t& fault) {
   if (!comes_again) ::raise(signal);
 }
 
-/// What is known of a run that stops here, besides who and where.
+/// What is known of a run that stops here, besides the lane and the place.
 void take_numbers(const execution& here, fault_note& note) {
   note.steps = here.core().history.steps;
   note.choices = here.core().choices.made();
@@ -402,57 +281,6 @@ void on_watch(int, siginfo_t*, void* raw) {
   errno = error_before;
 }
 
-std::string hexadecimal(uint64_t value) {
-  char text[32];
-  std::snprintf(text, sizeof text, "0x%llx", static_cast<unsigned long long>(value));
-  return text;
-}
-
-/// The address where it is the program's own number; where the system places things differs from process to process.
-std::string address_text(const fault_note& note) {
-  constexpr uint64_t placed_from = uint64_t{0x5000} << 32;
-  if (note.address >= placed_from && note.address >> 47 == 0) return "an address";
-  return hexadecimal(note.address);
-}
-
-std::string fault_text(const fault_note& note) {
-  if (note.code == SI_KERNEL || (note.address != 0 && !is_canonical(note.address)))
-    return "an access through a pointer that no memory has (not canonical)";
-  const std::string what = note.by_jump ? "a jump to " : note.by_store ? "a store to " : "a load from ";
-  const std::string address = address_text(note);
-  if (note.signal == SIGSEGV && note.code == SEGV_ACCERR)
-    return what + address +
-           (note.by_jump    ? ", which is no code"
-            : note.by_store ? ", which may not be written"
-                            : ", which may not be read");
-  if (note.signal == SIGSEGV) return what + address + ", where no memory is";
-  return what + address;
-}
-
-std::string signal_text(const fault_note& note) {
-  const bool raised = note.code <= 0;
-  switch (note.signal) {
-    case SIGSEGV:
-      return "SIGSEGV: " + (raised ? "the program sends it to itself" : fault_text(note));
-    case SIGBUS:
-      return "SIGBUS: " + (raised ? "the program sends it to itself" : fault_text(note));
-    case SIGFPE:
-      if (note.code == FPE_INTDIV) return "SIGFPE: an integer is divided by zero, or the quotient is too large";
-      return "SIGFPE";
-    case SIGILL:
-      return raised ? "SIGILL" : "SIGILL: an instruction that is none, such as __builtin_trap()";
-    case SIGABRT:
-      return "SIGABRT: abort(), by the C or C++ library: it has found its heap damaged, or a call or an exception that "
-             "may not be";
-    case SIGTRAP:
-      return raised ? "SIGTRAP" : "SIGTRAP: a breakpoint";
-    case SIGSYS:
-      return raised ? "SIGSYS" : "SIGSYS: a system call that is not allowed";
-    default:
-      return "signal " + std::to_string(note.signal) + " (" + strsignal(note.signal) + ")";
-  }
-}
-
 }  // namespace
 
 int watch_signal() { return SIGURG; }  // ignored where it has no handler
@@ -480,51 +308,6 @@ void catch_crashes() {
     return all;
   }();
   static_cast<void>(installed);
-}
-
-std::string message_of(const fault_note& note) {
-  const std::string actor = note.actor[0] == '\0' ? "the program" : note.actor;
-  switch (note.kind) {
-    case fault_note::what::nothing:
-    case fault_note::what::abandoned:
-      return {};
-    case fault_note::what::stuck:
-      return actor +
-             " goes on without a scheduling point: in a loop that touches no memory but its own stack, or in a call "
-             "that blocks";
-    case fault_note::what::overflow: {
-      const std::string function = source_of(note.calls).function;
-      const std::string key = note.on_host ? "host_stack_kib" : "stack_kib";
-      return "the stack of " + actor + " is too small" + (function.empty() ? "" : " in " + function) + ": raise " +
-             key + ", which is " + std::to_string(note.stack_kib) + " (--set " + key +
-             "=N), unless the recursion has no end";
-    }
-    case fault_note::what::signal:
-      break;
-  }
-  if (note.in_simulator)
-    return signal_text(note) + ", in the simulator itself while " + actor +
-           " is served: most likely the program has damaged the C++ heap, which both share";
-  return signal_text(note);
-}
-
-outcome outcome_of(const fault_note& note) {
-  outcome made;
-  made.verdict = note.kind == fault_note::what::stuck ? scheduler::verdict::stuck : scheduler::verdict::crash;
-  made.message = message_of(note);
-  if (note.calls.front() != nullptr) made.where = source_of(note.calls).where();
-  if (note.actor[0] != '\0') {
-    made.report = std::string(note.actor) + " ends the run: " + made.message + "\n";
-    bool first = true;
-    for (const source_line& line : lines_of(note.calls)) {
-      made.report += (first ? "    at   " : "    from ") + line.where() +
-                     (line.function.empty() ? "" : " (" + line.function + ")") + '\n';
-      first = false;
-    }
-  }
-  made.steps = note.steps;
-  made.digest = note.digest;
-  return made;
 }
 
 }  // namespace heddle::sim

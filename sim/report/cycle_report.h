@@ -1,4 +1,4 @@
-// What a person needs to see of steps that are repeated for ever: who does what, where, on what, with which values.
+// What you need to see of steps that are repeated for ever: which lane does what, where, on what, with which values.
 #pragma once
 
 #include <heddle/sim/base/outcome.h>

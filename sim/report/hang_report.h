@@ -1,4 +1,4 @@
-// What a person needs to see of a run that went wrong: who stands where, what each waits for, and who could end the wait.
+// What you need to see of a run that went wrong: where each lane stands, what it waits for, and which lanes could end the wait.
 #pragma once
 
 #include <heddle/sim/code/source_line.h>
@@ -18,11 +18,11 @@ class hang_report {
   explicit hang_report(const execution& run, const other_schedules* others)
       : run_(run), core_(run.core()), others_(others) {}
 
-  /// Several lines, the first paragraph of which says what happened: who waits for whom, or the calls of who ended the run, or, of a livelock, the
-  /// steps that are repeated. Behind an empty line every lane that has not ended, in groups that stand alike, with the calls that led there, what
-  /// it reads and who changed that last. `cycle` is what is repeated for ever, if anything is. To be called once.
+  /// Several lines, the first paragraph of which says what happened: which lane waits for which, or the calls of the lane that ended the run, or, of
+  /// a livelock, the steps that are repeated. Behind an empty line every lane that has not ended, in groups that stand alike, with the calls that
+  /// led there, what it reads and which lane changed that last. `cycle` is what is repeated for ever, if anything is. To be called once.
   std::string text(const std::string& cycle);
-  /// Who waits for whom; filled by text().
+  /// Which lane waits for which; filled by text().
   const wait_graph& graph() const { return graph_; }
   /// Places that something waits for without having been changed by anything that is left; filled by text().
   std::vector<std::string> unexplained() const { return unexplained_; }
@@ -37,6 +37,8 @@ class hang_report {
     uint64_t lanes = 0;
     hang_report::order rank = hang_report::order::others;
   };
+  static constexpr size_t most_untouched = 8;  ///< others that may each be the one
+
   void collect();
   order rank_of(const lane& who) const;
   static std::string text_of(const group& one);
@@ -47,8 +49,10 @@ class hang_report {
   static bool waits_for_an_end(const lane& who);
   const std::vector<watched>& looked_at(const lane& who) const;
   bool only_follows(const lane& who, const std::vector<watched>& words) const;
-  /// Whether `other` could change what `who` looks at, before anything else has let that go on.
+  /// Whether `other` could change the words that the waiting lane looks at, before anything else has let that lane go on.
   bool may_change(const lane& other, const lane& who, const std::vector<watched>& words) const;
+  /// "in other schedules wave 0 stored it at FILE:LINE"
+  static std::string told_of(const std::vector<const store_elsewhere*>& stores);
   std::vector<const store_elsewhere*> stores_elsewhere(const watched& entry, const lane* by) const;
   bool add_edges_elsewhere(const lane& who, const std::vector<watched>& words, wait_graph& graph) const;
   bool add_edges(const lane& who, const watched& entry, const std::vector<watched>& words, const std::string& location,

@@ -107,7 +107,7 @@ std::string run_report::cycle_text() const {
   if (!run_.verdicts().seen().found || core_.observers.recorder == nullptr) return {};
   std::string text = cycle_report(core_.observers.recorder->steps_between(
       core_.map.heap, run_.verdicts().seen().from.steps, run_.verdicts().seen().to.steps));
-  // Everybody who can step does, in every round: no model asks for more.
+  // Each lane that can step does, in every round: no model asks for more.
   if (core_.ending.verdict == verdict::livelock || core_.ending.verdict == verdict::deadlock)
     text += "progress models that rule this hang out: none; everybody who can move has turns again and again\n";
   return text;

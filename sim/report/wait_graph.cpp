@@ -34,37 +34,37 @@ std::string wait_graph::edge::label() const {
   return supposed() ? over + ", supposed" : over;
 }
 
-void wait_graph::add(const wave& from, uint64_t from_lanes, const wave& to, uint64_t to_lanes, const std::string& over,
-                     certainty how, const std::string& why) {
-  const bool within = &from == &to;
-  const edge_key key = {&from, &to, over, within ? to_lanes : 0};
+void wait_graph::add(const lanes_of_wave& from, const lanes_of_wave& to, const std::string& over, certainty how,
+                     const std::string& why) {
+  const bool within = &from.of == &to.of;
+  const edge_key key = {&from.of, &to.of, over, within ? to.lanes : 0};
   const auto [known, fresh] = index_.try_emplace(key, edges_.size());
   if (fresh) {
-    edges_.push_back({.from = &from,
-                      .to = &to,
-                      .from_lanes = from_lanes,
-                      .to_lanes = to_lanes,
+    edges_.push_back({.from = &from.of,
+                      .to = &to.of,
+                      .from_lanes = from.lanes,
+                      .to_lanes = to.lanes,
                       .over = over,
                       .how = how,
                       .why = why});
     return;
   }
   edge& same = edges_[known->second];
-  same.from_lanes |= from_lanes;
-  same.to_lanes |= to_lanes;
+  same.from_lanes |= from.lanes;
+  same.to_lanes |= to.lanes;
   if (how < same.how) {
     same.how = how;
     same.why = why;
   }
 }
 
-void wait_graph::add_unknown(const wave& from, uint64_t from_lanes, const std::string& over, const std::string& why) {
+void wait_graph::add_unknown(const lanes_of_wave& from, const std::string& over, const std::string& why) {
   for (unknown_end& one : unknown_) {
-    if (one.from != &from || one.over != over || one.why != why) continue;
-    one.from_lanes |= from_lanes;
+    if (one.from != &from.of || one.over != over || one.why != why) continue;
+    one.from_lanes |= from.lanes;
     return;
   }
-  unknown_.push_back({.from = &from, .from_lanes = from_lanes, .over = over, .why = why});
+  unknown_.push_back({.from = &from.of, .from_lanes = from.lanes, .over = over, .why = why});
 }
 
 /// Cycles of edges: each edge leads to those that begin where it ends.

@@ -1,4 +1,4 @@
-// Who waits for whom, as text and as a drawing.
+// Which lane waits for which, as text and as a drawing.
 #pragma once
 
 #include <heddle/sim/observe/run_record.h>
@@ -20,16 +20,22 @@ enum class certainty : uint8_t {
   supposed,   ///< nothing is known but that it is left
 };
 
-/// Edges from those who wait to those who could end the wait. Lanes of one wave that wait for each other are told apart; where a
+/// Some lanes of a wave, a bit each.
+struct lanes_of_wave {
+  const wave& of;
+  uint64_t lanes;
+};
+
+/// Edges from lanes that wait to lanes that could end the wait. Lanes of one wave that wait for each other are told apart; where a
 /// wave waits for another one, the edge is between the two. Text, drawing and edges() tell the same.
 class wait_graph {
  public:
-  /// Lanes of `from` (a bit each) wait for lanes of `to`, over what `over` names. Edges between the same two over the same thing
+  /// The lanes `from` wait for the lanes `to`, over what `over` names. Edges between the same two over the same thing
   /// become one, and the surer counts. `why`: what other schedules say.
-  void add(const wave& from, uint64_t from_lanes, const wave& to, uint64_t to_lanes, const std::string& over,
+  void add(const lanes_of_wave& from, const lanes_of_wave& to, const std::string& over,
            certainty how = certainty::known, const std::string& why = {});
-  /// Lanes of `from` wait, and it is not known for whom; `why` says it of what `over` names.
-  void add_unknown(const wave& from, uint64_t from_lanes, const std::string& over, const std::string& why);
+  /// The lanes wait, and it is not known for which others; `why` says it of what `over` names.
+  void add_unknown(const lanes_of_wave& from, const std::string& over, const std::string& why);
   /// Whether nothing waits.
   bool empty() const { return edges_.empty() && unknown_.empty(); }
 
@@ -40,8 +46,8 @@ class wait_graph {
   std::vector<size_t> circle() const;
   /// The ids of those on circle().
   std::vector<uint32_t> waves_in_circle() const;
-  /// A line for the circle, if there is one, and one for each edge but the supposed ones beside it, those of the circle first and those who
-  /// wait for the end of others last; of many the first. Each begins with `indent`.
+  /// A line for the circle, if there is one, and one for each edge but the supposed ones beside it, those of the circle first and those
+  /// that wait for the end of others last; of many the first. Each begins with `indent`.
   std::string text(const std::string& indent) const;
   /// The graph in the DOT language of Graphviz: the edges of the circle are red, supposed ones dashed, and what waits for nothing that is
   /// known has an edge to a question mark.
@@ -59,7 +65,7 @@ class wait_graph {
 
     bool within_wave() const { return from == to; }
     bool supposed() const { return how == certainty::supposed; }
-    /// Whether those for whom this one waits, or some of them, wait in the other one.
+    /// Whether lanes at the end of this edge wait at the beginning of the other edge.
     bool leads_to(const edge& other) const { return to == other.from && (to_lanes & other.from_lanes) != 0; }
     std::string from_name() const;
     std::string to_name() const;

@@ -1,4 +1,4 @@
-#include <heddle/sim/base/code_under_test.h>
+#include <heddle/sim/base/compiled_program.h>
 #include <heddle/sim/run/execution.h>
 
 #include <cstdlib>

@@ -34,9 +34,12 @@ void sync_lanes(uint64_t mask);
 [[gnu::hot]] void store(void* address, uint32_t size_bytes, uint64_t value, memory_order order, scope reach);
 uint64_t read_modify_write(rmw_kind kind, void* address, uint32_t size_bytes, uint64_t operand, memory_order order,
                            scope reach);
-/// `weak`: it may fail although it finds what is expected, where the machine is set so.
+/// Whether the exchange happened; `expected` receives what was found.
 bool compare_exchange(void* address, uint32_t size_bytes, uint64_t* expected, uint64_t desired, memory_order order,
-                      scope reach, bool weak = false);
+                      scope reach);
+/// The same, but it may fail although it finds what is expected, where the machine is set so.
+bool compare_exchange_weak(void* address, uint32_t size_bytes, uint64_t* expected, uint64_t desired, memory_order order,
+                           scope reach);
 void fence(memory_order order, scope reach);
 
 uint32_t block_id();

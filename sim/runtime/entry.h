@@ -90,18 +90,29 @@ struct caller {
   return made;
 }
 
+/// What an access touches, and how: of a plain one, as by default.
+struct access {
+  const void* address;
+  size_t size_bytes;
+  memory_order order = memory_order::relaxed;
+  scope reach = scope::system;
+
+  /// Where a store goes.
+  [[gnu::always_inline]] void* to() const { return const_cast<void*>(address); }
+  [[gnu::always_inline]] uint32_t bytes() const { return static_cast<uint32_t>(size_bytes); }
+};
+
 /// Makes this access what the lane does next, member by member where it stays: a copy of a whole operation would wait for the
 /// members that were written last.
-[[gnu::always_inline]] inline void publish_access(execution& here, lane& self, operation_kind kind, const void* address,
-                                                  size_t size_bytes, memory_order order, scope reach,
+[[gnu::always_inline]] inline void publish_access(execution& here, lane& self, operation_kind kind, const access& what,
                                                   const caller& from) {
   here.finish_plain_store(self);
   operation& next = self.pending;
   next.kind = kind;
-  next.order = order;
-  next.reach = reach;
-  next.size_bytes = static_cast<uint32_t>(size_bytes);
-  next.address = address;
+  next.order = what.order;
+  next.reach = what.reach;
+  next.size_bytes = what.bytes();
+  next.address = what.address;
   next.place = from.place;
   next.frame = from.frame;
   next.private_state = from.private_state;
@@ -109,7 +120,7 @@ struct caller {
 
 /// The same for what touches no memory.
 [[gnu::always_inline]] inline void publish(execution& here, lane& self, operation_kind kind, const caller& from) {
-  publish_access(here, self, kind, nullptr, 0, memory_order::relaxed, scope::system, from);
+  publish_access(here, self, kind, {nullptr, 0}, from);
   self.pending.mask = 0;
   self.pending.without_ended = false;
 }
@@ -136,16 +147,17 @@ struct caller {
   take_checked_turn(here, self);
 }
 
-[[gnu::always_inline]] inline void read_done(execution& here, lane& self, const caller& from, const void* address,
-                                             size_t size_bytes, uint64_t value, uint64_t watched_for) {
-  here.read(self, address, static_cast<uint32_t>(size_bytes), value, watched_for);
+/// The lane has found `value`; its loop waits until the memory is no longer `watched_for`.
+[[gnu::always_inline]] inline void read_done(execution& here, lane& self, const caller& from, const access& what,
+                                             uint64_t value, uint64_t watched_for) {
+  here.read(self, what.address, what.bytes(), value, watched_for);
   if (self.may_spin()) [[unlikely]]
     here.look_for_spin(self, from.private_state);
 }
 
-[[gnu::always_inline]] inline void read_done(execution& here, lane& self, const caller& from, const void* address,
-                                             size_t size_bytes, uint64_t value) {
-  read_done(here, self, from, address, size_bytes, value, value);
+[[gnu::always_inline]] inline void read_done(execution& here, lane& self, const caller& from, const access& what,
+                                             uint64_t value) {
+  read_done(here, self, from, what, value, value);
 }
 
 /// An address as an argument of a call that hides its operands.
@@ -184,319 +196,5 @@ class same_call {
  private:
   lane* self_;
 };
-
-/// A plain read by the lane, before the code under test makes it. Of any size, but 0. A volatile one is strong, of 1, 2, 4 or 8 bytes.
-[[gnu::always_inline]] inline void plain_read_of(lane* self, const void* address, size_t size_bytes, const caller& from,
-                                                 operation_kind named = operation_kind::plain_load) {
-  execution& here = *execution::instance;
-  const entered inside(*self);
-  if (!here.core().map.heap.contains(address) && here.core().map.is_constant(address)) [[unlikely]]
-    return;
-  publish_access(here, *self, named, address, size_bytes, memory_order::relaxed, scope::system, from);
-  take_turn(here, *self, here.machine().plain_points || named == operation_kind::volatile_load);
-  if (late_memory* const late = here.late()) late->before_plain_load(*self, self->pending);
-  read_done(here, *self, from, address, size_bytes, watched::value_at(address, static_cast<uint32_t>(size_bytes)));
-}
-
-/// The same where it is not known yet whether the simulator must hear of it.
-[[gnu::always_inline]] inline void plain_read(const void* address, size_t size_bytes, const caller& from,
-                                              operation_kind named = operation_kind::plain_load) {
-  lane* const self = observed(address);
-  if (self != nullptr && size_bytes != 0) plain_read_of(self, address, size_bytes, from, named);
-}
-
-/// A plain write by the lane, before the code under test makes it; at most 16 bytes. Its effect is looked at when the lane comes back.
-[[gnu::always_inline]] inline void plain_write_of(lane* self, void* address, size_t size_bytes, const caller& from,
-                                                  operation_kind named = operation_kind::plain_store) {
-  execution& here = *execution::instance;
-  const entered inside(*self);
-  publish_access(here, *self, named, address, size_bytes, memory_order::relaxed, scope::system, from);
-  take_turn(here, *self, here.machine().plain_points || named == operation_kind::volatile_store);
-  if (late_memory* const late = here.late()) late->before_plain_store(*self, self->pending);
-  here.performed_at(*self, address, static_cast<uint32_t>(size_bytes), 0);
-  here.waiting().begin_plain_store(*self, address, static_cast<uint32_t>(size_bytes));
-}
-
-/// The same where it is not known yet whether the simulator must hear of it.
-[[gnu::always_inline]] inline void plain_write(void* address, size_t size_bytes, const caller& from,
-                                               operation_kind named = operation_kind::plain_store) {
-  lane* const self = observed(address);
-  if (self != nullptr && size_bytes != 0) plain_write_of(self, address, size_bytes, from, named);
-}
-
-/// The two halves of one statement that reads and writes, announced one after the other before the code under test makes either.
-[[gnu::always_inline]] inline void plain_read_write(void* address, size_t size_bytes, const caller& from) {
-  plain_read(address, size_bytes, from);
-  {
-    const same_call more(address);
-    plain_write(address, size_bytes, from);
-  }
-  if (late_memory* const late = execution::instance->late())
-    if (lane* const self = observed(address)) late->see_again(*self);
-}
-
-/// A plain write of a whole object, before the code under test makes it. What is longer than a store in progress can hold counts
-/// as changed when the lane comes back, without a look at what it was before.
-[[gnu::always_inline]] inline void object_write(void* address, size_t size_bytes, const caller& from) {
-  if (size_bytes <= plain_store_in_progress::largest_bytes) return plain_write(address, size_bytes, from);
-  lane* const self = observed(address);
-  if (self == nullptr) return;
-  execution& here = *execution::instance;
-  const entered inside(*self);
-  publish_access(here, *self, operation_kind::plain_store, address, size_bytes, memory_order::relaxed, scope::system,
-                 from);
-  take_turn(here, *self, here.machine().plain_points);
-  if (late_memory* const late = here.late()) late->before_plain_store(*self, self->pending);
-  here.performed(*self, 0);
-  here.waiting().begin_object_store(*self, address, static_cast<uint32_t>(size_bytes));
-}
-
-/// A plain read of a whole object, before the code under test makes it. A write of as many bytes that was announced last may be
-/// of the same copy: it is looked at once more when the lane comes back.
-[[gnu::always_inline]] inline void object_read(const void* address, size_t size_bytes, const caller& from) {
-  lane* const self = observed(address);
-  if (self == nullptr) return;
-  const plain_store_in_progress announced = self->storing;
-  plain_read(address, size_bytes, from);
-  if (announced.size_bytes != size_bytes) return;
-  if (late_memory* const late = execution::instance->late()) {
-    const entered inside(*self);
-    operation again = self->pending;
-    again.kind = operation_kind::plain_store;
-    again.address = announced.address;
-    late->before_plain_store(*self, again);
-  }
-  if (size_bytes <= plain_store_in_progress::largest_bytes)
-    execution::instance->waiting().begin_plain_store(*self, announced.address, announced.size_bytes);
-  else
-    execution::instance->waiting().begin_object_store(*self, announced.address, announced.size_bytes);
-}
-
-/// A read of a string: up to and with its end, or `most` bytes.
-inline void string_read(const char* text, size_t most, const caller& from) {
-  lane* const self = observed(text);
-  if (self == nullptr) return;
-  size_t size_bytes = 0;
-  {
-    const entered inside(*self);
-    if (!execution::instance->core().map.heap.contains(text) && execution::instance->core().map.is_constant(text))
-      return;
-    publish_access(*execution::instance, *self, operation_kind::plain_load, text, 1, memory_order::relaxed,
-                   scope::system, from);
-    execution::instance->check_access(*self);
-    while (size_bytes < most && text[size_bytes] != '\0') ++size_bytes;
-    if (size_bytes < most) ++size_bytes;  // the end is read too
-  }
-  plain_read(text, size_bytes, from);
-}
-
-/// A write of many bytes that the simulator makes itself: `write()` is called when it is the lane's turn.
-template <typename Write>
-[[gnu::always_inline]] inline void range_write(void* address, size_t size_bytes, const caller& from, Write&& write) {
-  lane* const self = observed(address);
-  if (self == nullptr || size_bytes == 0) {
-    write();
-    return;
-  }
-  execution& here = *execution::instance;
-  const entered inside(*self);
-  publish_access(here, *self, operation_kind::plain_store, address, size_bytes, memory_order::relaxed, scope::system,
-                 from);
-  take_turn(here, *self, here.machine().plain_points);
-  const uint64_t before = watched::value_at(address, static_cast<uint32_t>(size_bytes));
-  late_memory* const late = here.late();
-  if (late != nullptr) late->before_plain_store(*self, self->pending);
-  write();
-  if (late != nullptr) here.waiting().settle(*self);
-  const uint64_t after = watched::value_at(address, static_cast<uint32_t>(size_bytes));
-  here.performed(*self, after);
-  if (before != after) here.changed(*self, address, size_bytes);
-}
-
-using sim::apply;
-
-/// A modification of late memory: what a read-modify-write makes of the old value.
-struct rmw_operand {
-  rmw_kind kind;
-  uint64_t operand;
-  static uint64_t apply_to(const void* self, uint64_t old) {
-    const auto& how = *static_cast<const rmw_operand*>(self);
-    return apply(how.kind, old, how.operand);
-  }
-};
-struct exchange_operand {
-  uint64_t expected;
-  uint64_t desired;
-  bool fails = false;  ///< whatever it finds
-  static uint64_t apply_to(const void* self, uint64_t) { return static_cast<const exchange_operand*>(self)->desired; }
-  static bool writes(const void* self, uint64_t old) {
-    const auto& how = *static_cast<const exchange_operand*>(self);
-    return old == how.expected && !how.fails;
-  }
-};
-
-// Atomic accesses of 1, 2, 4 or 8 bytes. A lane's own stack is nobody else's business; neither is what happens outside of runs,
-// where these are the plain accesses that one thread needs.
-
-[[gnu::always_inline]] inline uint64_t read_memory(const void* address, size_t size_bytes) {
-  return watched::value_at(address, static_cast<uint32_t>(size_bytes));
-}
-[[gnu::always_inline]] inline void write_memory(void* address, size_t size_bytes, uint64_t value) {
-  switch (size_bytes) {
-    case 8:
-      std::memcpy(address, &value, 8);
-      return;
-    case 4:
-      std::memcpy(address, &value, 4);
-      return;
-    case 2:
-      std::memcpy(address, &value, 2);
-      return;
-    default:
-      std::memcpy(address, &value, 1);
-      return;
-  }
-}
-
-[[gnu::always_inline]] inline uint64_t atomic_load(const void* address, size_t size_bytes, memory_order order,
-                                                   scope reach, const caller& from) {
-  lane* const self = observed_atomic(address);
-  if (self == nullptr) return read_memory(address, size_bytes);
-  execution& here = *execution::instance;
-  const entered inside(*self);
-  publish_access(here, *self, operation_kind::load, address, size_bytes, order, reach, from);
-  take_atomic_turn(here, *self);
-  late_memory* const late = here.late();
-  uint64_t value = late == nullptr ? read_memory(address, size_bytes) : late->load(*self, self->pending);
-  uint64_t watched_for = value;
-  if (here.cache().on() && !self->is_host()) [[unlikely]] {
-    value = here.cache().load(address, size_bytes, value);
-    // What its loop waits for is a change of memory, whatever it sees of that.
-    if (here.cache().holds(address)) watched_for = read_memory(address, size_bytes);
-  }
-  read_done(here, *self, from, address, size_bytes, value, watched_for);
-  return value;
-}
-
-[[gnu::always_inline]] inline void atomic_store(void* address, size_t size_bytes, uint64_t value, memory_order order,
-                                                scope reach, const caller& from) {
-  lane* const self = observed_atomic(address);
-  if (self == nullptr) return write_memory(address, size_bytes, value);
-  execution& here = *execution::instance;
-  const entered inside(*self);
-  publish_access(here, *self, operation_kind::store, address, size_bytes, order, reach, from);
-  self->operands[0] = value;
-  take_atomic_turn(here, *self);
-  if (here.is_stored(*self)) [[unlikely]]
-    return here.performed_at(*self, address, static_cast<uint32_t>(size_bytes), value);
-  const uint64_t before = read_memory(address, size_bytes);
-  if (late_memory* const late = here.late()) [[likely]]
-    late->store(*self, self->pending, value);
-  else
-    write_memory(address, size_bytes, value);
-  if (here.cache().on() && !self->is_host()) [[unlikely]]
-    here.cache().stored(address, size_bytes, value);
-  here.performed_at(*self, address, static_cast<uint32_t>(size_bytes), value);
-  if (before != read_memory(address, size_bytes)) here.changed(*self, address, size_bytes);
-}
-
-[[gnu::always_inline]] inline uint64_t atomic_rmw(rmw_kind kind, void* address, size_t size_bytes, uint64_t operand,
-                                                  memory_order order, scope reach, const caller& from,
-                                                  operation_kind named = operation_kind::read_modify_write) {
-  lane* const self = observed_atomic(address);
-  if (self == nullptr) {
-    const uint64_t old = read_memory(address, size_bytes);
-    write_memory(address, size_bytes, apply(kind, old, operand));
-    return old;
-  }
-  execution& here = *execution::instance;
-  const entered inside(*self);
-  publish_access(here, *self, named, address, size_bytes, order, reach, from);
-  self->operands = {operand, static_cast<uint64_t>(kind)};
-  take_atomic_turn(here, *self);
-  const uint64_t before = read_memory(address, size_bytes);
-  uint64_t old = before;
-  if (late_memory* const late = here.late()) [[likely]] {
-    const rmw_operand context = {kind, operand};
-    old = late->read_modify_write(
-        *self, self->pending,
-        {.apply = &rmw_operand::apply_to,
-         .context = &context,
-         .is_atomic_op = kind == rmw_kind::exchange || kind == rmw_kind::add || kind == rmw_kind::subtract});
-  } else {
-    write_memory(address, size_bytes, apply(kind, old, operand));
-  }
-  if (here.cache().on() && !self->is_host()) [[unlikely]]
-    here.cache().modified(address);
-  const uint64_t now = read_memory(address, size_bytes);
-  // One that leaves the value as it was is a read, or loops of test-and-set would never wait.
-  if (before == now) {
-    read_done(here, *self, from, address, size_bytes, old);
-  } else {
-    here.performed_at(*self, address, static_cast<uint32_t>(size_bytes), old);
-    here.changed(*self, address, size_bytes);
-  }
-  return old;
-}
-
-/// How a compare-exchange may fail.
-enum class exchange_kind : uint8_t {
-  strong,  ///< only where it does not find what it expects
-  weak,    ///< also for no reason, where the machine is set so; it then is the read of what it found
-};
-
-/// Whether the exchange happened; `expected` receives what was found.
-[[gnu::always_inline]] inline bool atomic_compare_exchange(void* address, size_t size_bytes, uint64_t& expected,
-                                                           uint64_t desired, memory_order order, scope reach,
-                                                           const caller& from,
-                                                           exchange_kind kind = exchange_kind::strong) {
-  lane* const self = observed_atomic(address);
-  if (self == nullptr) {
-    const uint64_t old = read_memory(address, size_bytes);
-    if (old == expected) write_memory(address, size_bytes, desired);
-    return std::exchange(expected, old) == old;
-  }
-  execution& here = *execution::instance;
-  const entered inside(*self);
-  publish_access(here, *self, operation_kind::compare_exchange, address, size_bytes, order, reach, from);
-  self->operands = {expected, desired};
-  take_atomic_turn(here, *self);
-  const uint64_t before = read_memory(address, size_bytes);
-  uint64_t old = before;
-  const bool fails = kind == exchange_kind::weak && before == expected && here.core().fails_spuriously(*self);
-  late_memory* const late = here.late();
-  if (late != nullptr) [[likely]] {
-    const exchange_operand context = {expected, desired, fails};
-    old = late->read_modify_write(
-        *self, self->pending,
-        {.apply = &exchange_operand::apply_to, .writes = &exchange_operand::writes, .context = &context});
-  }
-  if (here.cache().on() && !self->is_host()) [[unlikely]]
-    here.cache().modified(address);
-  const bool equal = old == expected && !fails;
-  expected = old;
-  if (equal && late == nullptr) write_memory(address, size_bytes, desired);
-  if (equal && before != read_memory(address, size_bytes)) {
-    here.performed(*self, old);
-    here.changed(*self, address, size_bytes);
-  } else {
-    read_done(here, *self, from, address, size_bytes, old);
-  }
-  return equal;
-}
-
-[[gnu::always_inline]] inline void fence(memory_order order, scope reach, const caller& from) {
-  lane* const self = execution::current;
-  if (self == nullptr) return;
-  execution& here = *execution::instance;
-  const entered inside(*self);
-  operation how = make_operation(operation_kind::fence, nullptr, 0, from);
-  how.order = order;
-  how.reach = reach;
-  here.step(*self, how);
-  here.let_arrive(*self);
-  if (late_memory* const late = here.late()) late->fence(*self, self->pending);
-  here.performed(*self, 0);
-}
 
 }  // namespace heddle::sim::runtime

@@ -1,7 +1,8 @@
 #include <heddle/sim/code/device_variables.h>
+#include <heddle/sim/runtime/atomic_accesses.h>
 #include <heddle/sim/runtime/driver_call.h>
-#include <heddle/sim/runtime/entry.h>
 #include <heddle/sim/runtime/gpu_calls.h>
+#include <heddle/sim/runtime/plain_accesses.h>
 
 #include <cstdio>
 #include <cstdlib>
@@ -141,7 +142,8 @@ uint64_t modify(modify_function next, void* address, uint32_t size_bytes, uint64
   }
   execution& here = *execution::instance;
   const entered inside(*self);
-  publish_access(here, *self, operation_kind::read_modify_write, address, size_bytes, order, reach, from);
+  const access what = {address, size_bytes, order, reach};
+  publish_access(here, *self, operation_kind::read_modify_write, what, from);
   self->operands = {operand, reinterpret_cast<uintptr_t>(next)};
   take_turn(here, *self);
   const uint64_t before = read_memory(address, size_bytes);
@@ -154,7 +156,7 @@ uint64_t modify(modify_function next, void* address, uint32_t size_bytes, uint64
     write_memory(address, size_bytes, next(old, operand));
   // One that leaves the value as it was is a read, or loops that wait with it would never wait.
   if (before == read_memory(address, size_bytes)) {
-    read_done(here, *self, from, address, size_bytes, old);
+    read_done(here, *self, from, what, old);
   } else {
     here.performed(*self, old);
     here.changed(*self, address, size_bytes);

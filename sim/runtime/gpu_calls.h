@@ -41,7 +41,7 @@ using modify_function = uint64_t (*)(uint64_t old, uint64_t operand);
 uint64_t modify(modify_function next, void* address, uint32_t size_bytes, uint64_t operand, memory_order order,
                 scope reach);
 
-/// As allocate, on the thread's current device, of memory that holds what nobody has written; its name is `kind` and a number.
+/// As allocate, on the thread's current device; the memory holds settings::fill in each byte, and its name is `kind` and a number.
 void* allocate_unnamed(size_t size_bytes, bool on_device, const char* kind);
 /// Whether the device has allocated the memory.
 bool is_allocated(const void* address);

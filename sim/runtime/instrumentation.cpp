@@ -2,8 +2,9 @@
 //
 // The compiler inserts a call before each plain access and in place of each atomic operation. Names and signatures are those of
 // compiler-rt's tsan_interface.h and tsan_interface_atomic.h; g++ 12 and clang 19 use different subsets.
-#include <heddle/sim/base/code_under_test.h>
-#include <heddle/sim/runtime/entry.h>
+#include <heddle/sim/base/compiled_program.h>
+#include <heddle/sim/runtime/atomic_accesses.h>
+#include <heddle/sim/runtime/plain_accesses.h>
 
 namespace {
 
@@ -31,8 +32,8 @@ memory_order from_abi(int order) {
   }
 }
 
-// Most plain accesses are to the lane's own stack, which is nobody else's business: the entry points look at that first, with
-// nothing saved yet, and only then call these. What the entry point itself keeps on the stack is the same each time.
+// Most plain accesses are to the lane's own stack, which no other lane sees: the entry points look at that first, with nothing saved
+// yet, and only then call these. What the entry point itself keeps on the stack is the same each time.
 #define HEDDLE_IF_OBSERVED(address) if (runtime::observed(address) != nullptr) [[unlikely]]
 #define HEDDLE_HOOK __builtin_return_address(0), static_cast<void* const*>(__builtin_frame_address(0))
 
@@ -174,20 +175,20 @@ void __tsan_write_range(void* address, unsigned long size_bytes) {
 
 // -- atomic operations -------------------------------------------------------------------------------------------------------------
 
+/// Of the arguments `address` and `order`.
+#define HEDDLE_ACCESS(bits) (runtime::access{const_cast<const uint##bits##_t*>(address), (bits) / 8, from_abi(order)})
+
 #define HEDDLE_ATOMIC_RMW(bits, name, kind)                                                                          \
   uint##bits##_t __tsan_atomic##bits##_##name(volatile uint##bits##_t* address, uint##bits##_t operand, int order) { \
-    return static_cast<uint##bits##_t>(runtime::atomic_rmw(kind, const_cast<uint##bits##_t*>(address), (bits) / 8,   \
-                                                           operand, from_abi(order), scope::system, HEDDLE_CALLER)); \
+    return static_cast<uint##bits##_t>(runtime::atomic_rmw(kind, HEDDLE_ACCESS(bits), operand, HEDDLE_CALLER));      \
   }
 
 #define HEDDLE_ATOMIC(bits)                                                                                            \
   uint##bits##_t __tsan_atomic##bits##_load(const volatile uint##bits##_t* address, int order) {                       \
-    return static_cast<uint##bits##_t>(runtime::atomic_load(const_cast<const uint##bits##_t*>(address), (bits) / 8,    \
-                                                            from_abi(order), scope::system, HEDDLE_CALLER));           \
+    return static_cast<uint##bits##_t>(runtime::atomic_load(HEDDLE_ACCESS(bits), HEDDLE_CALLER));                      \
   }                                                                                                                    \
   void __tsan_atomic##bits##_store(volatile uint##bits##_t* address, uint##bits##_t value, int order) {                \
-    runtime::atomic_store(const_cast<uint##bits##_t*>(address), (bits) / 8, value, from_abi(order), scope::system,     \
-                          HEDDLE_CALLER);                                                                              \
+    runtime::atomic_store(HEDDLE_ACCESS(bits), value, HEDDLE_CALLER);                                                  \
   }                                                                                                                    \
   HEDDLE_ATOMIC_RMW(bits, exchange, rmw_kind::exchange)                                                                \
   HEDDLE_ATOMIC_RMW(bits, fetch_add, rmw_kind::add)                                                                    \
@@ -199,25 +200,22 @@ void __tsan_write_range(void* address, unsigned long size_bytes) {
   int __tsan_atomic##bits##_compare_exchange_strong(volatile uint##bits##_t* address, uint##bits##_t* expected,        \
                                                     uint##bits##_t desired, int order, int) {                          \
     uint64_t found = *expected;                                                                                        \
-    const bool done = runtime::atomic_compare_exchange(const_cast<uint##bits##_t*>(address), (bits) / 8, found,        \
-                                                       desired, from_abi(order), scope::system, HEDDLE_CALLER);        \
+    const bool done = runtime::atomic_compare_exchange(HEDDLE_ACCESS(bits), found, desired, HEDDLE_CALLER);            \
     *expected = static_cast<uint##bits##_t>(found);                                                                    \
     return done ? 1 : 0;                                                                                               \
   }                                                                                                                    \
   int __tsan_atomic##bits##_compare_exchange_weak(volatile uint##bits##_t* address, uint##bits##_t* expected,          \
                                                   uint##bits##_t desired, int order, int) {                            \
     uint64_t found = *expected;                                                                                        \
-    const bool done =                                                                                                  \
-        runtime::atomic_compare_exchange(const_cast<uint##bits##_t*>(address), (bits) / 8, found, desired,             \
-                                         from_abi(order), scope::system, HEDDLE_CALLER, runtime::exchange_kind::weak); \
+    const bool done = runtime::atomic_compare_exchange(HEDDLE_ACCESS(bits), found, desired, HEDDLE_CALLER,             \
+                                                       runtime::exchange_kind::weak);                                  \
     *expected = static_cast<uint##bits##_t>(found);                                                                    \
     return done ? 1 : 0;                                                                                               \
   }                                                                                                                    \
   uint##bits##_t __tsan_atomic##bits##_compare_exchange_val(volatile uint##bits##_t* address, uint##bits##_t expected, \
                                                             uint##bits##_t desired, int order, int) {                  \
     uint64_t found = expected;                                                                                         \
-    runtime::atomic_compare_exchange(const_cast<uint##bits##_t*>(address), (bits) / 8, found, desired,                 \
-                                     from_abi(order), scope::system, HEDDLE_CALLER);                                   \
+    runtime::atomic_compare_exchange(HEDDLE_ACCESS(bits), found, desired, HEDDLE_CALLER);                              \
     return static_cast<uint##bits##_t>(found);                                                                         \
   }
 

@@ -1,7 +1,7 @@
 // The C library's functions on memory, as code under test calls them: one visible read and one visible write each.
 //
 // g++ emits plain calls, which the linker sends here (--wrap); clang calls the __tsan_ names for three of them.
-#include <heddle/sim/runtime/entry.h>
+#include <heddle/sim/runtime/plain_accesses.h>
 
 #include <cstddef>
 
@@ -48,8 +48,8 @@ namespace {
 
 }  // namespace
 
-// The simulator's own calls come here too, and are nobody's business: the entry points look at that first, with nothing saved yet. What an
-// entry point itself keeps on the stack is the same each time.
+// The simulator's own calls come here too, and are not observed: the entry points look at that first, with nothing saved yet. What an entry
+// point itself keeps on the stack is the same each time.
 #define HEDDLE_COPY(name, real)                                                                                  \
   void* name(void* to, const void* from, size_t size_bytes) {                                                    \
     if (heddle::sim::execution::current == nullptr) [[likely]]                                                   \

@@ -180,7 +180,7 @@ sighandler_t __wrap_signal(int number, sighandler_t handler) {
   return __real_signal(number, handler);
 }
 
-// Who only asks changes nothing.
+// A call that only asks changes nothing.
 int __real_sigaction(int number, const struct sigaction* action, struct sigaction* before);
 int __wrap_sigaction(int number, const struct sigaction* action, struct sigaction* before) {
   if (action != nullptr) {

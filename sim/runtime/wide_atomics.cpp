@@ -1,6 +1,6 @@
 // Atomic operations on 16 bytes: the entry points that -fsanitize=thread calls, and those that compilers expect in a library (libatomic's
 // names). Both halves are read and written as one.
-#include <heddle/sim/runtime/entry.h>
+#include <heddle/sim/runtime/atomic_accesses.h>
 
 #include <cstring>
 
@@ -42,7 +42,7 @@ memory_order order_from_abi(int order) {
 /// What the lane does next.
 void publish_wide(execution& here, lane& self, operation_kind kind, const void* address, int order,
                   const runtime::caller& from) {
-  runtime::publish_access(here, self, kind, address, wide_bytes, order_from_abi(order), scope::system, from);
+  runtime::publish_access(here, self, kind, {address, wide_bytes, order_from_abi(order)}, from);
 }
 
 /// What the lane's loop waits for, where it has found `value`.
@@ -58,7 +58,7 @@ wide load(const volatile void* at, int order, const runtime::caller& from) {
   runtime::take_atomic_turn(here, *self);
   late_memory* const late = here.late();
   const wide value = late == nullptr ? read_wide(address) : whole(late->load_wide(*self, self->pending));
-  runtime::read_done(here, *self, from, address, wide_bytes, halves_of(value).low, as_watched(value));
+  runtime::read_done(here, *self, from, {address, wide_bytes}, halves_of(value).low, as_watched(value));
   return value;
 }
 
@@ -113,7 +113,7 @@ wide modify(rmw_kind kind, volatile void* at, wide operand, int order, const run
     write_wide(address, runtime::apply<wide>(kind, old, operand));
   }
   if (before == read_wide(address)) {
-    runtime::read_done(here, *self, from, address, wide_bytes, halves_of(old).low, as_watched(old));
+    runtime::read_done(here, *self, from, {address, wide_bytes}, halves_of(old).low, as_watched(old));
   } else {
     here.performed(*self, halves_of(old).low);
     here.changed(*self, address, wide_bytes);
@@ -171,7 +171,7 @@ bool compare_exchange(volatile void* at, void* expects, wide desired, int order,
       here.performed(*self, halves_of(old).low);
       here.changed(*self, address, wide_bytes);
     } else {
-      runtime::read_done(here, *self, from, address, wide_bytes, halves_of(old).low, as_watched(old));
+      runtime::read_done(here, *self, from, {address, wide_bytes}, halves_of(old).low, as_watched(old));
     }
   }
   write_wide(expects, old);

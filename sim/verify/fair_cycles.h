@@ -1,4 +1,4 @@
-// Cycles of a graph of states in which everybody who is promised a turn has turns, and nobody ever comes to an end: hangs.
+// Cycles of a graph of states in which all lanes that are promised a turn have turns, and none ever comes to an end: hangs.
 #pragma once
 
 #include <cstddef>
@@ -20,7 +20,7 @@ struct state_graph {
   struct step {
     uint32_t from = 0;
     uint32_t to = 0;
-    uint64_t lanes = 0;  ///< who has stepped on the way
+    uint64_t lanes = 0;  ///< that have stepped on the way
   };
   std::vector<state> states;
   /// Only those that may be taken for ever: not the ones that see an old value, or that fail for no reason.

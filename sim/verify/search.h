@@ -4,7 +4,7 @@
 // a simulated step less than a copy of the machine would. A run that comes to a state which was met before goes no further. What is
 // told of a state, and why that is enough, is in docs/verify.md; a state is 128 bits of it (state_key.h).
 //
-// Reductions, each of which can be turned off: states are met once; a lane whose next operation nobody else can notice takes
+// Reductions, each of which can be turned off: states are met once; a lane whose next operation no other lane can notice takes
 // it at once; a wait that repeats itself exactly waits for a change and is not run again.
 #pragma once
 
@@ -27,7 +27,7 @@ using explored_run = std::function<outcome(scheduler::choice_source&)>;
 
 struct search_options {
   bool match_states = true;  ///< a state that was met before is not gone through again
-  bool skip_local = true;    ///< operations that nobody else can notice are no choice
+  bool skip_local = true;    ///< operations that no other lane can notice are no choice
   bool block_waits = true;   ///< a wait that repeats itself exactly is not run again before something changes
   bool fair_cycles = true;   ///< looks for hangs in which lanes move; needs `match_states`
 
@@ -55,7 +55,7 @@ struct search_result {
   bool stopped = false;       ///< by `ended`
   bool wants_points = false;  ///< it has to be made again with points=all
   std::string left_out;       ///< where it is not complete: one line that says why
-  uint64_t states = 0;        ///< that differ, in which somebody had to be chosen
+  uint64_t states = 0;        ///< that differ, in which an actor had to be chosen
   uint64_t executions = 0;    ///< runs that came to their end
   uint64_t runs = 0;          ///< all, also those that ended in a state which was known
   uint64_t transitions = 0;   ///< ways from one state to the next, or to an end

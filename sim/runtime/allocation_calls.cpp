@@ -1,0 +1,101 @@
+// Devices and their memory.
+#include <heddle/sim/runtime/caller_lane.h>
+#include <heddle/sim/runtime/calls.h>
+#include <heddle/sim/runtime/driver_call.h>
+#include <heddle/sim/runtime/gpu_calls.h>
+
+namespace heddle::sim::runtime {
+
+uint32_t device_count() { return execution::instance == nullptr ? 1 : execution::instance->memory().devices().gpus(); }
+
+uint32_t default_stream_of(uint32_t device) {
+  return execution::instance == nullptr ? 0 : execution::instance->memory().devices()[device].stream;
+}
+
+result<uint32_t> unify(std::span<const uint32_t> devices) {
+  const entered inside(caller_lane("device"));
+  return execution::instance->launched().unify(devices);
+}
+
+device_memory memory_of(uint32_t device) {
+  const entered inside(caller_lane("device"));
+  return execution::instance->memory().memory_of(device);
+}
+
+result<uint32_t> open_process(uint32_t device) {
+  const entered inside(caller_lane("device"));
+  return execution::instance->launched().open_process(device);
+}
+
+result<void> check_copy(uint32_t device, const void* to, const void* from, size_t size_bytes) {
+  if (execution::current == nullptr) return {};
+  const entered inside(*execution::current);
+  result<void> mine = execution::instance->memory().check_process("copy", device, to, size_bytes);
+  return mine ? execution::instance->memory().check_process("copy", device, from, size_bytes) : mine;
+}
+
+result<device_page> page_of(uint32_t device, const void* address) {
+  const entered inside(caller_lane("device"));
+  return execution::instance->memory().page_of(device, address);
+}
+
+result<void*> at(uint32_t device, uint64_t address) {
+  const entered inside(caller_lane("device"));
+  return execution::instance->memory().at(device, address);
+}
+
+void* allocate(size_t size_bytes, bool on_device, const char* name, uint32_t device, const void* owner) {
+  const caller from = HEDDLE_CALLER;
+  lane& self = caller_lane("device");
+  const driver_call called(self, from);
+  const entered inside(self);
+  return execution::instance->memory().allocate(self,
+                                                {.size_bytes = size_bytes,
+                                                 .kind = on_device ? memory_kind::device : memory_kind::shared,
+                                                 .name = name,
+                                                 .device = device,
+                                                 .owner = owner},
+                                                make_operation(operation_kind::none, nullptr, 0, from));
+}
+
+void* try_allocate(size_t size_bytes, bool on_device, const char* name, uint32_t device, const void* owner,
+                   bool moves) {
+  const caller from = HEDDLE_CALLER;
+  lane& self = caller_lane("device");
+  const driver_call called(self, from);
+  const entered inside(self);
+  return execution::instance->memory().try_allocate(self,
+                                                    {.size_bytes = size_bytes,
+                                                     .kind = on_device ? memory_kind::device : memory_kind::shared,
+                                                     .name = name,
+                                                     .device = device,
+                                                     .owner = owner,
+                                                     .moves = moves});
+}
+
+void device_ends(const void* owner) {
+  lane* const self = execution::current;
+  if (self == nullptr) return;
+  const entered inside(*self);
+  execution::instance->release_all_of(*self, owner);
+}
+
+void release(void* pointer, uint32_t device) {
+  if (pointer == nullptr) return;
+  const caller from = HEDDLE_CALLER;
+  lane& self = caller_lane("device");
+  const driver_call called(self, from);
+  const entered inside(self);
+  const operation how = make_operation(operation_kind::none, nullptr, 0, from);
+  execution::instance->memory().require_process(self, "free", device, pointer, 1, how);
+  execution::instance->release(self, pointer, how);
+}
+
+void map_cached(void* memory) {
+  const caller from = HEDDLE_CALLER;
+  lane& self = caller_lane("map_cached");
+  const entered inside(self);
+  execution::instance->map_cached(self, memory, make_operation(operation_kind::none, nullptr, 0, from));
+}
+
+}  // namespace heddle::sim::runtime

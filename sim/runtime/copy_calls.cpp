@@ -1,0 +1,180 @@
+// Copies of bytes, at once and in streams.
+#include <heddle/sim/runtime/atomic_accesses.h>
+#include <heddle/sim/runtime/caller_lane.h>
+#include <heddle/sim/runtime/calls.h>
+#include <heddle/sim/runtime/driver_call.h>
+#include <heddle/sim/runtime/gpu_calls.h>
+#include <heddle/sim/runtime/plain_accesses.h>
+
+#include <algorithm>
+#include <array>
+#include <cstring>
+#include <utility>
+
+namespace heddle::sim::runtime {
+namespace {
+
+/// What a host thread copies. More than so many bytes are one plain access.
+constexpr size_t copied_by_word_bytes = 8192;
+
+/// Ends the run where the bytes are not all there.
+void check_range(operation_kind kind, const void* address, size_t size_bytes, const caller& from) {
+  lane* const self = observed(address);
+  if (self == nullptr) return;
+  const entered inside(*self);
+  publish_access(*execution::instance, *self, kind, {address, size_bytes}, from);
+  execution::instance->check_access(*self);
+}
+
+/// Where a copy finds a byte of device memory, when that is not where kernels have stored it.
+std::byte* past_caches(const void* address) {
+  execution& here = *execution::instance;
+  if (!here.memory().unflushed().on()) return nullptr;
+  const entered inside(*execution::current);
+  return here.memory().unflushed().found_by_copy(here.core().map.heap, address);
+}
+
+/// Each aligned word whole, as by a relaxed access of system scope; from either end, because no engine promises an order. The thread
+/// waits for the copy: what it did before comes before, what it does next comes behind.
+void copy_by_word(std::byte* to, const std::byte* from_memory, size_t size_bytes, const caller& from) {
+  check_range(operation_kind::plain_load, from_memory, size_bytes, from);
+  check_range(operation_kind::plain_store, to, size_bytes, from);
+  fence(memory_order::release, scope::system, from);
+  const auto misaligned = reinterpret_cast<uintptr_t>(to) | reinterpret_cast<uintptr_t>(from_memory);
+  const auto copy_word = [&](size_t at, size_t bytes) {
+    uint64_t value = atomic_load({from_memory + at, bytes}, from);
+    if (const std::byte* const stale = past_caches(from_memory + at)) value = read_memory(stale, bytes);
+    atomic_store({to + at, bytes}, value, from);
+    if (std::byte* const memory = past_caches(to + at)) write_memory(memory, bytes, value);
+  };
+  size_t word_bytes = 8;
+  while (misaligned % word_bytes != 0) word_bytes /= 2;
+  const size_t words = size_bytes / word_bytes;
+  bool from_the_end = false;
+  if (words > 1 && execution::instance->core().phase.is_open()) {
+    lane& self = *execution::current;
+    const entered inside(self);
+    from_the_end = execution::instance->core().pick(self, 2, scheduler::choice_kind::visible) != 0;
+    if (from_the_end) self.call[2] |= uint64_t{1} << 63;
+  }
+  for (size_t n = 0; n < words; ++n) copy_word((from_the_end ? words - 1 - n : n) * word_bytes, word_bytes);
+  for (size_t at = words * word_bytes; at < size_bytes; word_bytes /= 2)
+    if (size_bytes - at >= word_bytes) {
+      copy_word(at, word_bytes);
+      at += word_bytes;
+    }
+  fence(memory_order::acquire, scope::system, from);
+}
+
+void copy_bytes(void* to, const void* from_memory, size_t size_bytes, const caller& from) {
+  if (execution::current->is_host() && size_bytes <= copied_by_word_bytes)
+    return copy_by_word(static_cast<std::byte*>(to), static_cast<const std::byte*>(from_memory), size_bytes, from);
+  plain_read(from_memory, size_bytes, from);
+  const same_call more(from_memory);
+  const std::byte* const stale = past_caches(from_memory);
+  std::byte* const memory = past_caches(to);
+  range_write(to, size_bytes, from, [&] {
+    std::memmove(to, stale == nullptr ? from_memory : stale, size_bytes);
+    if (memory != nullptr) std::memcpy(memory, to, size_bytes);
+  });
+}
+
+/// Marks the time of a copy, where virtual time is kept.
+class timed_copy {
+ public:
+  timed_copy(const lane& who, size_t size_bytes) : time_(execution::instance->timed()), who_(who) {
+    if (time_ != nullptr) time_->copy_begins(who, size_bytes);
+  }
+  ~timed_copy() {
+    if (time_ != nullptr) time_->copy_ends(who_);
+  }
+  timed_copy(const timed_copy&) = delete;
+  timed_copy& operator=(const timed_copy&) = delete;
+
+ private:
+  timed_memory* time_;
+  const lane& who_;
+};
+
+/// Piece by piece, where they lie in the memory of several GPUs: each has an engine that copies from it, and none promises an order.
+void copy_pieces(void* to, const void* from_memory, size_t size_bytes, const caller& from) {
+  const auto copy_piece = [&](size_t at, size_t piece) {
+    copy_bytes(static_cast<std::byte*>(to) + at, static_cast<const std::byte*>(from_memory) + at, piece, from);
+  };
+  lane& self = *execution::current;
+  execution& here = *execution::instance;
+  const timed_copy timed(self, size_bytes);
+  if (!here.memory().devices().places_memory()) return copy_piece(0, size_bytes);
+  // Not more than a unified device has GPUs, on both sides; the last one takes what is left.
+  std::array<std::pair<size_t, size_t>, size_t{2} * device_set::most_gpus> pieces;
+  uint32_t count = 0;
+  {
+    const entered inside(self);
+    for (size_t at = 0; at < size_bytes; at += pieces[count++].second) {
+      const bool is_last = count + 1 == pieces.size();
+      pieces[count] = {at, is_last ? size_bytes - at : here.memory().piece_of_copy(to, from_memory, at, size_bytes)};
+    }
+  }
+  while (count != 0) {
+    uint32_t next = 0;
+    if (count > 1 && here.core().phase.is_open()) {
+      const entered inside(self);
+      next = here.core().pick(self, count, scheduler::choice_kind::visible);
+      // What is left to do is nowhere but in this frame.
+      self.call[2] = self.call[2] * pieces.size() + next + 1;
+    }
+    const auto [at, piece] = pieces[next];
+    std::copy(pieces.begin() + next + 1, pieces.begin() + count, pieces.begin() + next);
+    --count;
+    copy_piece(at, piece);
+  }
+}
+
+/// The engine of one copy, from its beginning to its end.
+void perform_copy(void* body) {
+  const stream_copy& what = *static_cast<const stream_copy*>(body);
+  lane& self = *execution::current;
+  // No code under test has called this: reports tell what it does as done where the stream was given the copy.
+  void* const no_frame[2] = {nullptr, nullptr};
+  const caller from = {what.place, no_frame, reinterpret_cast<const std::byte*>(no_frame)};
+  const hidden_operands hidden(self, as_operand(what.to), as_operand(what.from), what.size_bytes);
+  {
+    const entered inside(self);
+    execution::instance->begin_copy(self, make_operation(operation_kind::synchronize, nullptr, 0, from));
+  }
+  copy_pieces(what.to, what.from, what.size_bytes, from);
+}
+
+}  // namespace
+
+void copy(void* to, const void* from_memory, size_t size_bytes, uint32_t device) {
+  const caller from = HEDDLE_CALLER;
+  if (execution::current == nullptr) {
+    std::memmove(to, from_memory, size_bytes);
+    return;
+  }
+  const driver_call called(*execution::current, from);
+  const hidden_operands hidden(*execution::current, as_operand(to), as_operand(from_memory), size_bytes);
+  if (execution::instance->memory().devices().has_several_processes()) {
+    lane& self = *execution::current;
+    const entered inside(self);
+    const operation how = make_operation(operation_kind::none, nullptr, 0, from);
+    for (const void* const side : {static_cast<const void*>(to), from_memory})
+      execution::instance->memory().require_process(self, "copy", device, side, size_bytes, how);
+  }
+  copy_pieces(to, from_memory, size_bytes, from);
+}
+
+void copy_in_stream(void* to, const void* from_memory, size_t size_bytes, uint32_t stream) {
+  static constexpr fiber_body engine = {.size_bytes = sizeof(stream_copy), .move_to = nullptr, .invoke = perform_copy};
+  const caller from = HEDDLE_CALLER;
+  lane& self = caller_lane("a copy in a stream");
+  const driver_call called(self, from, driver_call::kind::launch);
+  const entered inside(self);
+  const hidden_operands hidden(self, as_operand(to), as_operand(from_memory), uint64_t{stream} << 48 | size_bytes);
+  execution::instance->copy_in_stream(self,
+                                      {.to = to, .from = from_memory, .size_bytes = size_bytes, .place = from.place},
+                                      stream, engine, make_operation(operation_kind::copy, nullptr, 0, from));
+}
+
+}  // namespace heddle::sim::runtime

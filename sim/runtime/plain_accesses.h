@@ -1,0 +1,137 @@
+// Plain accesses of code under test, as the entry points announce them.
+#pragma once
+
+#include <heddle/sim/runtime/entry.h>
+
+#include <cstddef>
+#include <cstring>
+
+namespace heddle::sim::runtime {
+
+/// A plain read by the lane, before the code under test makes it. Of any size, but 0. A volatile one is strong, of 1, 2, 4 or 8 bytes.
+[[gnu::always_inline]] inline void plain_read_of(lane* self, const void* address, size_t size_bytes, const caller& from,
+                                                 operation_kind named = operation_kind::plain_load) {
+  execution& here = *execution::instance;
+  const entered inside(*self);
+  if (!here.core().map.heap.contains(address) && here.core().map.is_constant(address)) [[unlikely]]
+    return;
+  const access what = {address, size_bytes};
+  publish_access(here, *self, named, what, from);
+  take_turn(here, *self, here.machine().plain_points || named == operation_kind::volatile_load);
+  if (late_memory* const late = here.late()) late->before_plain_load(*self, self->pending);
+  read_done(here, *self, from, what, watched::value_at(address, what.bytes()));
+}
+
+/// The same where it is not known yet whether the simulator must hear of it.
+[[gnu::always_inline]] inline void plain_read(const void* address, size_t size_bytes, const caller& from,
+                                              operation_kind named = operation_kind::plain_load) {
+  lane* const self = observed(address);
+  if (self != nullptr && size_bytes != 0) plain_read_of(self, address, size_bytes, from, named);
+}
+
+/// A plain write by the lane, before the code under test makes it; at most 16 bytes. Its effect is looked at when the lane comes back.
+[[gnu::always_inline]] inline void plain_write_of(lane* self, void* address, size_t size_bytes, const caller& from,
+                                                  operation_kind named = operation_kind::plain_store) {
+  execution& here = *execution::instance;
+  const entered inside(*self);
+  publish_access(here, *self, named, {address, size_bytes}, from);
+  take_turn(here, *self, here.machine().plain_points || named == operation_kind::volatile_store);
+  if (late_memory* const late = here.late()) late->before_plain_store(*self, self->pending);
+  here.performed_at(*self, address, static_cast<uint32_t>(size_bytes), 0);
+  here.waiting().begin_plain_store(*self, address, static_cast<uint32_t>(size_bytes));
+}
+
+/// The same where it is not known yet whether the simulator must hear of it.
+[[gnu::always_inline]] inline void plain_write(void* address, size_t size_bytes, const caller& from,
+                                               operation_kind named = operation_kind::plain_store) {
+  lane* const self = observed(address);
+  if (self != nullptr && size_bytes != 0) plain_write_of(self, address, size_bytes, from, named);
+}
+
+/// The two halves of one statement that reads and writes, announced one after the other before the code under test makes either.
+[[gnu::always_inline]] inline void plain_read_write(void* address, size_t size_bytes, const caller& from) {
+  plain_read(address, size_bytes, from);
+  {
+    const same_call more(address);
+    plain_write(address, size_bytes, from);
+  }
+  if (late_memory* const late = execution::instance->late())
+    if (lane* const self = observed(address)) late->see_again(*self);
+}
+
+/// A plain write of a whole object, before the code under test makes it. What is longer than a store in progress can hold counts
+/// as changed when the lane comes back, without a look at what it was before.
+[[gnu::always_inline]] inline void object_write(void* address, size_t size_bytes, const caller& from) {
+  if (size_bytes <= plain_store_in_progress::largest_bytes) return plain_write(address, size_bytes, from);
+  lane* const self = observed(address);
+  if (self == nullptr) return;
+  execution& here = *execution::instance;
+  const entered inside(*self);
+  publish_access(here, *self, operation_kind::plain_store, {address, size_bytes}, from);
+  take_turn(here, *self, here.machine().plain_points);
+  if (late_memory* const late = here.late()) late->before_plain_store(*self, self->pending);
+  here.performed(*self, 0);
+  here.waiting().begin_object_store(*self, address, static_cast<uint32_t>(size_bytes));
+}
+
+/// A plain read of a whole object, before the code under test makes it. A write of as many bytes that was announced last may be
+/// of the same copy: it is looked at once more when the lane comes back.
+[[gnu::always_inline]] inline void object_read(const void* address, size_t size_bytes, const caller& from) {
+  lane* const self = observed(address);
+  if (self == nullptr) return;
+  const plain_store_in_progress announced = self->storing;
+  plain_read(address, size_bytes, from);
+  if (announced.size_bytes != size_bytes) return;
+  if (late_memory* const late = execution::instance->late()) {
+    const entered inside(*self);
+    operation again = self->pending;
+    again.kind = operation_kind::plain_store;
+    again.address = announced.address;
+    late->before_plain_store(*self, again);
+  }
+  if (size_bytes <= plain_store_in_progress::largest_bytes)
+    execution::instance->waiting().begin_plain_store(*self, announced.address, announced.size_bytes);
+  else
+    execution::instance->waiting().begin_object_store(*self, announced.address, announced.size_bytes);
+}
+
+/// A read of a string: up to and with its end, or `most` bytes.
+inline void string_read(const char* text, size_t most, const caller& from) {
+  lane* const self = observed(text);
+  if (self == nullptr) return;
+  size_t size_bytes = 0;
+  {
+    const entered inside(*self);
+    if (!execution::instance->core().map.heap.contains(text) && execution::instance->core().map.is_constant(text))
+      return;
+    publish_access(*execution::instance, *self, operation_kind::plain_load, {text, 1}, from);
+    execution::instance->check_access(*self);
+    while (size_bytes < most && text[size_bytes] != '\0') ++size_bytes;
+    if (size_bytes < most) ++size_bytes;  // the end is read too
+  }
+  plain_read(text, size_bytes, from);
+}
+
+/// A write of many bytes that the simulator makes itself: `write()` is called when it is the lane's turn.
+template <typename Write>
+[[gnu::always_inline]] inline void range_write(void* address, size_t size_bytes, const caller& from, Write&& write) {
+  lane* const self = observed(address);
+  if (self == nullptr || size_bytes == 0) {
+    write();
+    return;
+  }
+  execution& here = *execution::instance;
+  const entered inside(*self);
+  publish_access(here, *self, operation_kind::plain_store, {address, size_bytes}, from);
+  take_turn(here, *self, here.machine().plain_points);
+  const uint64_t before = watched::value_at(address, static_cast<uint32_t>(size_bytes));
+  late_memory* const late = here.late();
+  if (late != nullptr) late->before_plain_store(*self, self->pending);
+  write();
+  if (late != nullptr) here.waiting().settle(*self);
+  const uint64_t after = watched::value_at(address, static_cast<uint32_t>(size_bytes));
+  here.performed(*self, after);
+  if (before != after) here.changed(*self, address, size_bytes);
+}
+
+}  // namespace heddle::sim::runtime

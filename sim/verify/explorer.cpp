@@ -1,0 +1,189 @@
+#include <heddle/sim/verify/explorer.h>
+#include <heddle/sim/verify/run_state.h>
+
+#include <bit>
+
+namespace heddle::sim {
+namespace {
+
+using scheduler::answer;
+using scheduler::choice;
+using scheduler::choice_kind;
+
+constexpr uint32_t most_answers = 64;
+
+constexpr uint64_t bits_below(uint32_t count) { return count == 64 ? ~uint64_t{0} : (uint64_t{1} << count) - 1; }
+
+/// What is seen again and again, though it is old, or fails again and again for no reason, is not fair.
+bool may_go_on_for_ever(const answer& given) {
+  return given.picked == 0 || (given.kind != choice_kind::visible && given.kind != choice_kind::spurious &&
+                               given.kind != choice_kind::place);
+}
+
+}  // namespace
+
+void explorer::forget_states() {
+  path_.clear();
+  operations_.clear();
+  table_.clear();
+  ways_.clear();
+  all_answers_.clear();
+  graph_ = {};
+  transitions_ = 0;
+}
+
+uint32_t explorer::pick(const choice& asked) {
+  if (asked_ == path_.size()) return pick_fresh(asked);
+  const answer& given = path_[asked_].given;
+  if (given.kind != asked.kind || given.count != asked.count) {
+    leave_out(
+        "the same choices have led to another run: the program keeps something from run to run, such as a variable "
+        "with static "
+        "storage");
+    return scheduler::no_answer;
+  }
+  if (++asked_ == path_.size() && given.kind == choice_kind::actor) note_chosen(*execution::instance);
+  return given.picked;
+}
+
+uint32_t explorer::pick_fresh(const choice& asked) {
+  if (asked.count > most_answers) {
+    leave_out("a choice among " + std::to_string(asked.count) + " answers; at most " + std::to_string(most_answers) +
+              " are gone through");
+    return scheduler::no_answer;
+  }
+  if (asked.kind == choice_kind::actor) return pick_actor(asked);
+  if (asked.kind == choice_kind::wake && options_.block_waits) return pick_wake(asked);
+  node fresh = {.given = {asked.kind, asked.count, 0}, .left = bits_below(asked.count) & ~uint64_t{1}};
+  return has_gone_far() ? push_state(fresh) : push(fresh);
+}
+
+// A lane that goes on alone is never chosen, and may choose again and again what it sees.
+bool explorer::has_gone_far() const {
+  constexpr size_t far = 8;
+  size_t n = path_.size();
+  while (n > 0 && path_.size() - n < far && path_[n - 1].state == no_state) --n;
+  return path_.size() - n == far;
+}
+
+uint32_t explorer::pick_actor(const choice& asked) {
+  execution& here = *execution::instance;
+  if (options_.skip_local) {
+    const std::vector<lane*>& candidates = here.core().enabled.lanes;
+    for (uint32_t n = 0; n < asked.count; ++n)
+      if (is_local(here, *candidates[n])) return push({.given = {asked.kind, asked.count, n}});
+  }
+  if (here.core().threads.lanes_used > state_graph::most_lanes) {
+    leave_out("a run has more than " + std::to_string(state_graph::most_lanes) + " lanes and host threads");
+    return scheduler::no_answer;
+  }
+  node fresh = {.given = {asked.kind, asked.count, 0}, .left = bits_below(asked.count) & ~uint64_t{1}};
+  return push_state(fresh);
+}
+
+uint32_t explorer::push_state(node fresh) {
+  if (!options_.match_states) return push(fresh);
+  execution& here = *execution::instance;
+  key_maker key;
+  bool told = false;
+  here.core().aside(*here.core().choices.asks, [&] {
+    told = visit_state(here, key);
+    if (options_.also_told) options_.also_told(key);
+  });
+  if (!told) {
+    matching_ = false;
+    return push(fresh);
+  }
+  // Within an operation, what has been answered in it counts.
+  if (fresh.given.kind != choice_kind::actor) {
+    key.add(here.core().choices.asks->id);
+    key.add(static_cast<uint64_t>(fresh.given.kind) << 32 | fresh.given.count);
+    for (size_t n = path_.size(); n > 0 && path_[n - 1].step == here.core().history.steps; --n)
+      if (path_[n - 1].given.kind != choice_kind::actor) key.add(path_[n - 1].given.picked);
+  }
+  if (!arrive_in(here, key.key(), fresh)) return scheduler::no_answer;
+  return push(fresh);
+}
+
+uint32_t explorer::last_state_node() const {
+  for (size_t n = path_.size(); n > 0; --n)
+    if (path_[n - 1].state != no_state) return static_cast<uint32_t>(n - 1);
+  return no_state;
+}
+
+// False: the state has been met before, and all that may come of it is being gone through.
+bool explorer::arrive_in(execution& here, const state_key& key, node& fresh) {
+  if (table_.size() == state_table::most) {
+    leave_out("more states than can be numbered");
+    return false;
+  }
+  const auto [state, is_new] = table_.add(key);
+  const uint32_t before = last_state_node();
+  if (before != no_state) note_way(here, state, before);
+  if (!is_new) return false;
+  way first;
+  if (before != no_state) {
+    first.from = path_[before].state;
+    first.begin = all_answers_.size();
+    first.answers = static_cast<uint32_t>(path_.size() - before);
+    for (size_t n = before; n < path_.size(); ++n) all_answers_.push_back(static_cast<uint8_t>(path_[n].given.picked));
+  } else {
+    first.begin = all_answers_.size();
+    first.answers = static_cast<uint32_t>(path_.size());
+    for (const node& each : path_) all_answers_.push_back(static_cast<uint8_t>(each.given.picked));
+  }
+  ways_.push_back(first);
+  state_graph::state seen = {.start = (here.core().enabled.owes_a_start() && !here.core().only_calls_start_kernels())};
+  for (const lane* who : here.core().enabled.lanes)
+    if (who->of->guaranteed) seen.owed |= uint64_t{1} << who->id;
+  if (here.core().late != nullptr && here.core().late->is_under_way()) seen.owed |= state_graph::link;
+  graph_.states.push_back(seen);
+  fresh.state = state;
+  fresh.turns = static_cast<uint32_t>(operations_.size());
+  for (uint32_t n = 0; n < here.core().threads.lanes_used; ++n)
+    operations_.push_back(here.core().threads.lanes[n].operations);
+  return true;
+}
+
+void explorer::note_way(execution& here, uint32_t to, uint32_t from_node) {
+  ++transitions_;
+  if (!options_.fair_cycles) return;
+  for (size_t n = from_node; n < path_.size(); ++n)
+    if (!may_go_on_for_ever(path_[n].given)) return;
+  const node& from = path_[from_node];
+  const size_t known = operations_.size() - from.turns;
+  uint64_t lanes = 0;
+  for (size_t n = from_node; n < path_.size(); ++n)
+    if (path_[n].given.kind == choice_kind::arrive && path_[n].given.picked != 0) lanes |= state_graph::link;
+  for (uint32_t n = 0; n < here.core().threads.lanes_used; ++n)
+    if (n >= known || here.core().threads.lanes[n].operations != operations_[from.turns + n]) lanes |= uint64_t{1} << n;
+  graph_.steps.push_back({.from = from.state, .to = to, .lanes = lanes});
+}
+
+bool explorer::next() {
+  while (!path_.empty()) {
+    node& last = path_.back();
+    if (last.left != 0) {
+      last.given.picked = static_cast<uint32_t>(std::countr_zero(last.left));
+      last.left &= last.left - 1;
+      return true;
+    }
+    if (last.state != no_state) operations_.resize(last.turns);
+    path_.pop_back();
+  }
+  return false;
+}
+
+std::vector<uint8_t> explorer::answers_to(uint32_t state) const {
+  std::vector<uint32_t> chain;
+  for (uint32_t at = state; at != no_state; at = ways_[at].from) chain.push_back(at);
+  std::vector<uint8_t> answers;
+  for (size_t n = chain.size(); n > 0; --n) {
+    const way& part = ways_[chain[n - 1]];
+    answers.insert(answers.end(), all_answers_.begin() + static_cast<std::ptrdiff_t>(part.begin),
+                   all_answers_.begin() + static_cast<std::ptrdiff_t>(part.begin + part.answers));
+  }
+  return answers;
+}
+
+}  // namespace heddle::sim

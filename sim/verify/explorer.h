@@ -1,0 +1,119 @@
+// The search's answers to the choices of runs: depth first, each state once.
+#pragma once
+
+#include <heddle/scheduler/strategy.h>
+#include <heddle/sim/machine/lane.h>
+#include <heddle/sim/run/execution.h>
+#include <heddle/sim/verify/fair_cycles.h>
+#include <heddle/sim/verify/search.h>
+#include <heddle/sim/verify/state_table.h>
+
+#include <cstdint>
+#include <string>
+#include <string_view>
+#include <unordered_set>
+#include <vector>
+
+namespace heddle::sim {
+
+/// Goes through the tree of choices: says what a run answers where it has been before, and takes the first answer where it has not.
+class explorer final : public scheduler::strategy {
+  using answer = scheduler::answer;
+  using choice = scheduler::choice;
+  using choice_kind = scheduler::choice_kind;
+
+ public:
+  explicit explorer(const search_options& options) : options_(options) {}
+
+  void begin(uint64_t) override { asked_ = 0; }
+  std::string_view name() const override { return "verify"; }
+  uint32_t pick(const choice& asked) override;
+
+  /// The run has ended, by itself or in a known state. Leads to the next one; false when there is none.
+  bool next();
+  /// A run came to its end, so that there is one more way.
+  void ended() { ++transitions_; }
+  void forget_states();
+
+  const state_graph& graph() const { return graph_; }
+  uint32_t states() const { return table_.size(); }
+  uint64_t transitions() const { return transitions_; }
+  /// The first reason why something was left out.
+  const std::string& left_out() const { return left_out_; }
+  void leave_out(std::string why) {
+    if (left_out_.empty()) left_out_ = std::move(why);
+  }
+  bool is_matching() const { return matching_; }
+  uint64_t bytes() const {
+    return table_.bytes() + graph_.bytes() + ways_.capacity() * sizeof(way) + all_answers_.capacity() +
+           path_.capacity() * sizeof(node) + operations_.capacity() * sizeof(uint32_t);
+  }
+  /// The answers that lead to a state.
+  std::vector<uint8_t> answers_to(uint32_t state) const;
+
+ private:
+  static constexpr uint32_t no_state = ~uint32_t{0};
+  static constexpr uint32_t no_lane = ~uint32_t{0};
+
+  /// A choice on the way from the beginning to where the search stands.
+  struct node {
+    answer given;
+    uint64_t left = 0;          ///< answers that have not been tried yet, a bit each
+    uint32_t state = no_state;  ///< of a choice of the actor, where states are matched
+    uint64_t step = 0;          ///< of the run
+    uint32_t turns = 0;         ///< where its counts of operations begin in operations_
+    /// Of the end of a wait: the lane that waits. Of the next actor: the lane that was chosen, where that is a load as below.
+    uint32_t lane = no_lane;
+    /// Of the end of a wait: its private state. Of the next actor: where it stands before a load that finds nothing new.
+    state_key stands = {};
+  };
+
+  /// Where a state was met first: after which one, and the answers from there on.
+  struct way {
+    uint32_t from = no_state;
+    uint32_t answers = 0;  ///< how many
+    uint64_t begin = 0;    ///< in all_answers
+  };
+
+  /// The first answer to a choice that the search meets for the first time.
+  uint32_t pick_fresh(const choice& asked);
+  uint32_t pick_actor(const choice& asked);
+  uint32_t pick_wake(const choice& asked);
+  bool has_gone_far() const;
+  /// In a state: no_answer where it was met before.
+  uint32_t push_state(node fresh);
+  uint32_t push(node fresh) {
+    fresh.step = execution::instance->core().history.steps;
+    path_.push_back(fresh);
+    asked_ = path_.size();
+    if (fresh.given.kind == choice_kind::actor) note_chosen(*execution::instance);
+    return fresh.given.picked;
+  }
+  bool is_local(execution& here, const lane& who) const;
+  /// Where a lane stands before a load, and what the load would find.
+  static state_key load_key(const lane& who);
+  /// Notes the actor that the last choice of the path picks.
+  void note_chosen(execution& here);
+  void note_repeating_load(uint32_t lane, size_t since);
+  bool arrive_in(execution& here, const state_key& key, node& fresh);
+  void note_way(execution& here, uint32_t to, uint32_t from_node);
+  uint32_t last_state_node() const;
+
+  const search_options& options_;
+  std::vector<node> path_;
+  size_t asked_ = 0;  ///< choices of this run so far
+  std::vector<uint32_t> operations_;
+  bool matching_ = true;
+  state_table table_;
+  std::vector<way> ways_;
+  std::vector<uint8_t> all_answers_;
+  state_graph graph_;
+  std::unordered_set<state_key> repeating_waits_;
+  /// Loads of loops that wait for one word: what they find leads back to the same load. Whether such a loop goes round before others do
+  /// something or behind it, it is where it was.
+  std::unordered_set<state_key> repeating_loads_;
+  uint64_t transitions_ = 0;
+  std::string left_out_;
+};
+
+}  // namespace heddle::sim
