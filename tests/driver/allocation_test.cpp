@@ -218,7 +218,7 @@ TEST(driver_free, while_a_command_needs_the_buffer_is_an_error) {
   EXPECT_TRUE(fails(it.driver.contexts().allocate_page_at(it.context, 1, buffer, false), "in use"));
   it.driver.drain(queue).value();
   const uint64_t argument = buffer + 32;
-  it.driver
+  it.driver.queues()
       .enqueue_launch(queue,
                       {.code = some_code, .arguments = bytes_of(argument), .grid = {1, 1, 1}, .group = {1, 1, 1}})
       .value();

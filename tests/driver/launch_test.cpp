@@ -60,7 +60,7 @@ TEST(driver_kernel_launch, the_device_finds_code_arguments_and_packet_where_the_
 TEST(driver_kernel_launch, the_packet_is_filled_in) {
   machine it;
   const queue_id queue = it.queue();
-  it.driver
+  it.driver.queues()
       .enqueue_launch(
           queue, {.code = some_code, .grid = {100, 50, 7}, .group = {16, 8, 2}, .group_bytes = 5, .private_bytes = 6})
       .value();
