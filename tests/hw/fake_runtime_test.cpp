@@ -24,7 +24,7 @@ TEST(fake_runtime, names_what_was_not_given_back) {
   void* memory = nullptr;
   stream_state* stream = nullptr;
   event_state* event = nullptr;
-  EXPECT_EQ(runtime::allocate_host(&memory, 8), status::success);
+  EXPECT_EQ(runtime::allocate_host(&memory, size_t{8}), status::success);
   EXPECT_EQ(runtime::create_stream(&stream), status::success);
   EXPECT_EQ(runtime::create_event(&event), status::success);
   EXPECT_EQ(on.leaks(), (texts{"8 bytes, pinned", "a stream of device 0", "an event of device 0"}));
@@ -38,7 +38,7 @@ TEST(fake_runtime, names_what_was_not_given_back) {
 TEST(fake_runtime, counts_an_attempt_to_give_back_that_fails) {
   computer on;
   void* memory = nullptr;
-  EXPECT_EQ(runtime::allocate_device(&memory, 8), status::success);
+  EXPECT_EQ(runtime::allocate_device(&memory, size_t{8}), status::success);
   on.fail("fakeFree", 1, status::invalid_value);
   EXPECT_EQ(runtime::free_device(memory), status::invalid_value);
   EXPECT_EQ(on.leaks(), texts{});
@@ -49,8 +49,8 @@ TEST(fake_runtime, complains_about_memory_that_is_freed_twice_or_wrongly) {
   void* pinned = nullptr;
   void* local = nullptr;
   char own = 0;
-  EXPECT_EQ(runtime::allocate_host(&pinned, 8), status::success);
-  EXPECT_EQ(runtime::allocate_device(&local, 8), status::success);
+  EXPECT_EQ(runtime::allocate_host(&pinned, size_t{8}), status::success);
+  EXPECT_EQ(runtime::allocate_device(&local, size_t{8}), status::success);
   EXPECT_EQ(runtime::free_device(pinned), status::invalid_value);
   EXPECT_EQ(runtime::free_host(local), status::invalid_value);
   EXPECT_EQ(runtime::free_device(&own), status::invalid_value);
@@ -65,12 +65,12 @@ TEST(fake_runtime, complains_about_a_copy_or_a_clear_beyond_an_allocation) {
   void* memory = nullptr;
   stream_state* stream = nullptr;
   char own[16] = {};
-  EXPECT_EQ(runtime::allocate_device(&memory, 8), status::success);
+  EXPECT_EQ(runtime::allocate_device(&memory, size_t{8}), status::success);
   EXPECT_EQ(runtime::create_stream(&stream), status::success);
-  EXPECT_EQ(runtime::copy(memory, own, 9, stream), status::invalid_value);
-  EXPECT_EQ(runtime::copy(own, memory, 9, stream), status::invalid_value);
-  EXPECT_EQ(runtime::clear(memory, 9, stream), status::invalid_value);
-  EXPECT_EQ(runtime::copy(own, memory, 8, stream), status::success);
+  EXPECT_EQ(runtime::copy(memory, own, size_t{9}, stream), status::invalid_value);
+  EXPECT_EQ(runtime::copy(own, memory, size_t{9}, stream), status::invalid_value);
+  EXPECT_EQ(runtime::clear(memory, size_t{9}, stream), status::invalid_value);
+  EXPECT_EQ(runtime::copy(own, memory, size_t{8}, stream), status::success);
   EXPECT_EQ(runtime::synchronize_stream(stream), status::success);
   EXPECT_EQ(own[0], static_cast<char>(0xa5)) << "memory of a runtime is not zeroed";
   EXPECT_EQ(on.complaints(), (texts{"a copy of memory that is not allocated", "a copy of memory that is not allocated",
@@ -102,11 +102,11 @@ TEST(fake_runtime, complains_about_a_current_device_that_is_not_the_streams) {
   event_state* event = nullptr;
   void* memory = nullptr;
   EXPECT_EQ(runtime::create_stream(&stream), status::success);
-  EXPECT_EQ(runtime::allocate_device(&memory, 8), status::success);
+  EXPECT_EQ(runtime::allocate_device(&memory, size_t{8}), status::success);
   EXPECT_EQ(runtime::set_device(1), status::success);
   EXPECT_EQ(runtime::create_event(&event), status::success);
   EXPECT_EQ(launch_nothing(stream), status::invalid_handle);
-  EXPECT_EQ(runtime::clear(memory, 8, stream), status::invalid_handle);
+  EXPECT_EQ(runtime::clear(memory, size_t{8}, stream), status::invalid_handle);
   EXPECT_EQ(runtime::record_event(event, stream), status::invalid_handle);
   EXPECT_EQ(runtime::set_device(2), status::invalid_device);
   EXPECT_EQ(on.complaints(), (texts{"a launch in a stream of device 0 while device 1 is current",
@@ -130,12 +130,12 @@ TEST(fake_runtime, fails_the_call_that_it_was_told_to_and_remembers_the_error) {
 TEST(fake_runtime, has_an_end_of_memory) {
   computer on({.devices = 1, .memory_bytes = 100});
   void* memory = nullptr;
-  EXPECT_EQ(runtime::allocate_device(&memory, 101), status::out_of_memory);
-  EXPECT_EQ(runtime::allocate_device(&memory, 100), status::success);
+  EXPECT_EQ(runtime::allocate_device(&memory, size_t{101}), status::out_of_memory);
+  EXPECT_EQ(runtime::allocate_device(&memory, size_t{100}), status::success);
   void* more = nullptr;
-  EXPECT_EQ(runtime::allocate_managed(&more, 1), status::out_of_memory);
+  EXPECT_EQ(runtime::allocate_managed(&more, size_t{1}), status::out_of_memory);
   EXPECT_EQ(runtime::free_device(memory), status::success);
-  EXPECT_EQ(runtime::allocate_managed(&more, 1), status::success);
+  EXPECT_EQ(runtime::allocate_managed(&more, size_t{1}), status::success);
   EXPECT_EQ(runtime::free_device(more), status::success);
 }
 
@@ -149,10 +149,10 @@ TEST(fake_runtime, goes_on_failing_when_a_device_is_lost) {
   EXPECT_EQ(runtime::synchronize_stream(stream), status::lost);
   EXPECT_EQ(launch_nothing(stream), status::lost);
   void* memory = nullptr;
-  EXPECT_EQ(runtime::allocate_host(&memory, 8), status::lost);
+  EXPECT_EQ(runtime::allocate_host(&memory, size_t{8}), status::lost);
   EXPECT_EQ(runtime::destroy_stream(stream), status::lost);
   EXPECT_EQ(runtime::set_device(1), status::success);
-  EXPECT_EQ(runtime::allocate_host(&memory, 8), status::success);
+  EXPECT_EQ(runtime::allocate_host(&memory, size_t{8}), status::success);
   EXPECT_EQ(runtime::free_host(memory), status::success);
   EXPECT_EQ(on.leaks(), texts{});
 }
