@@ -9,7 +9,7 @@
 #include <heddle/driver/ids.h>
 #include <heddle/driver/kernel.h>
 #include <heddle/driver/memory_allocator.h>
-#include <heddle/driver/queue_events.h>
+#include <heddle/driver/middlewares.h>
 #include <heddle/driver/settings.h>
 #include <heddle/driver/trace.h>
 #include <heddle/rpc/result.h>

@@ -1,5 +1,5 @@
 #include <heddle/driver/contents.h>
-#include <heddle/driver/pieces.h>
+#include <heddle/driver/split.h>
 
 #include <algorithm>
 #include <cstring>

@@ -1,9 +1,9 @@
 // The link between the driver and its devices: requests go one way, their answers the other, each takes its time.
 #pragma once
 
+#include <heddle/driver/command.h>
 #include <heddle/driver/engine.h>
 #include <heddle/driver/fifo.h>
-#include <heddle/driver/request.h>
 #include <heddle/driver/settings.h>
 #include <heddle/driver/trace.h>
 

@@ -1,7 +1,7 @@
 #include <heddle/driver/aql_packet.h>
 #include <heddle/driver/gpu.h>
 #include <heddle/driver/message.h>
-#include <heddle/driver/pieces.h>
+#include <heddle/driver/split.h>
 
 #include <algorithm>
 #include <cassert>

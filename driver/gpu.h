@@ -1,16 +1,15 @@
 // A GPU under the driver: what it does with requests, and how its work-groups come to be executed.
 #pragma once
 
+#include <heddle/driver/command.h>
 #include <heddle/driver/contents.h>
 #include <heddle/driver/dispatcher.h>
 #include <heddle/driver/engine.h>
+#include <heddle/driver/grid_walk.h>
 #include <heddle/driver/kernel.h>
 #include <heddle/driver/l2_cache.h>
 #include <heddle/driver/page_table.h>
-#include <heddle/driver/request.h>
 #include <heddle/driver/settings.h>
-#include <heddle/driver/tlb.h>
-#include <heddle/driver/work_group_filter.h>
 
 #include <cstdint>
 #include <memory>

@@ -1,9 +1,7 @@
-#include <heddle/driver/copy_instant.h>
-#include <heddle/driver/copy_timed.h>
-#include <heddle/driver/flush.h>
+#include <heddle/driver/copy.h>
 #include <heddle/driver/gpu_driver.h>
-#include <heddle/driver/launch.h>
 #include <heddle/driver/message.h>
+#include <heddle/driver/middlewares.h>
 
 #include <cassert>
 #include <string>

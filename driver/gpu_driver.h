@@ -17,7 +17,7 @@
 #include <heddle/driver/kernel.h>
 #include <heddle/driver/middleware.h>
 #include <heddle/driver/middleware_chain.h>
-#include <heddle/driver/queue_events.h>
+#include <heddle/driver/middlewares.h>
 #include <heddle/driver/settings.h>
 #include <heddle/driver/trace.h>
 #include <heddle/rpc/result.h>

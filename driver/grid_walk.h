@@ -2,6 +2,7 @@
 #pragma once
 
 #include <heddle/driver/extent.h>
+#include <heddle/driver/split.h>
 
 #include <algorithm>
 #include <cstdint>
@@ -49,5 +50,15 @@ constexpr uint64_t first_mask(const extent& whole, const extent& size, uint64_t 
   }
   return mask;
 }
+
+// Which work-groups of a grid a GPU executes: one GPU's share of a unified launch.
+
+/// Work-groups are numbered with x counting fastest, by the number of groups along an axis.
+struct work_group_filter {
+  grid_size grid;
+  share mine;
+
+  constexpr bool accepts(const extent& place) const { return mine.contains(grid.flat(place)); }
+};
 
 }  // namespace heddle::driver

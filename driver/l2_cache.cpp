@@ -1,5 +1,5 @@
 #include <heddle/driver/l2_cache.h>
-#include <heddle/driver/pieces.h>
+#include <heddle/driver/split.h>
 
 #include <cstring>
 #include <utility>

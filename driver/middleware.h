@@ -7,7 +7,6 @@
 #include <heddle/driver/dirty_marks.h>
 #include <heddle/driver/engine.h>
 #include <heddle/driver/memory_allocator.h>
-#include <heddle/driver/request.h>
 #include <heddle/driver/settings.h>
 
 #include <cstdint>

@@ -1,12 +1,15 @@
+// How things are cut: pages and work-groups between GPUs, ranges of addresses where pages end.
+#pragma once
+
+#include <algorithm>
+#include <cstdint>
+
+namespace heddle::driver {
+
 // The one rule by which pages and work-groups are dealt to the GPUs of a unified device: even, consecutive, in the list's order.
 //
 // With n items and g GPUs left, the next GPU takes ceil(n / g) of them. So 15 pages over 4 GPUs are 0-3, 4-7, 8-11 and
 // 12-14, as in MGPUSim's description of unified GPUs, and no GPU is idle while there are as many items as GPUs.
-#pragma once
-
-#include <cstdint>
-
-namespace heddle::driver {
 
 /// The items [first, first + count).
 struct share {
@@ -28,5 +31,19 @@ constexpr share share_of(uint64_t items, uint64_t gpus, uint64_t index) {
 
 static_assert(share_of(15, 4, 0) == share{0, 4} && share_of(15, 4, 1) == share{4, 4} &&
               share_of(15, 4, 2) == share{8, 4} && share_of(15, 4, 3) == share{12, 3});
+
+// A range of addresses, cut where pages end.
+
+/// Calls `visit(address, done, size)` for each piece of [address, address + bytes) that lies in one page, in order;
+/// `done` bytes of the range lie before it. The first piece may begin within a page, the last may end within one.
+template <typename Visit>
+void for_each_page_piece(uint64_t address, uint64_t bytes, uint64_t page_bytes, Visit&& visit) {
+  for (uint64_t done = 0; done < bytes;) {
+    const uint64_t at = address + done;
+    const uint64_t size = std::min(bytes - done, page_bytes - (at & (page_bytes - 1)));
+    visit(at, done, size);
+    done += size;
+  }
+}
 
 }  // namespace heddle::driver

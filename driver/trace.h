@@ -3,7 +3,6 @@
 
 #include <heddle/driver/command.h>
 #include <heddle/driver/engine.h>
-#include <heddle/driver/request.h>
 
 #include <cstdint>
 

@@ -2,7 +2,7 @@
 #include "machine.h"
 
 #include <heddle/driver/aql_packet.h>
-#include <heddle/driver/work_group_filter.h>
+#include <heddle/driver/grid_walk.h>
 #include <heddle/scheduler/random_stream.h>
 
 #include <algorithm>

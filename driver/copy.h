@@ -1,4 +1,4 @@
-// Copies that take virtual time: page by page, each by the device that has the page.
+// Copies between host and devices: with their virtual time, or without.
 #pragma once
 
 #include <heddle/driver/middleware.h>
@@ -6,6 +6,17 @@
 #include <vector>
 
 namespace heddle::driver {
+
+// What both kinds of copies have in common.
+
+inline bool is_copy(const command& what) {
+  return what.kind == command_kind::copy_to_device || what.kind == command_kind::copy_to_host;
+}
+
+/// Notes in the command that it has read bytes that were not written.
+void report_poison(command& copy, uint64_t poisoned_bytes);
+
+// Copies that take virtual time: page by page, each by the device that has the page.
 
 /// A copy waits for its fixed part, then sends one request for each page that it touches, at most one a cycle, and ends
 /// with the last answer. Each copy has a delay of its own. A page that is being migrated is waited for. Where a page
@@ -31,6 +42,21 @@ class timed_copy final : public middleware {
 
   driver_services* driver_;
   std::vector<copy> copies_;  ///< under way, in the order in which they began
+};
+
+// Copies that take no virtual time, for studies of kernels alone.
+
+/// The bytes are moved when the command is first in its queue, and it leaves in the same tick. A flush that comes
+/// before it takes its time as ever. A page that is being migrated is waited for.
+class instant_copy final : public middleware {
+ public:
+  explicit instant_copy(driver_services& driver) : driver_(&driver) {}
+
+  const char* name() const override { return "instant copy"; }
+  handling process(command& next) override;
+
+ private:
+  driver_services* driver_;
 };
 
 }  // namespace heddle::driver
