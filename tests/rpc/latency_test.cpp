@@ -3,7 +3,6 @@
 #include <heddle/scheduler/strategy.h>
 #include <heddle/sim/call_times.h>
 #include <heddle/tools/gtest_main.h>
-#include <heddle/tools/trial/latency.h>
 #include <heddle/tools/trial/trial.h>
 
 #include <algorithm>

@@ -1,8 +1,8 @@
 #include <heddle/scheduler/printable.h>
 #include <heddle/tools/cli/common.h>
 #include <heddle/tools/cli/table.h>
+#include <heddle/tools/cli/version.h>
 #include <heddle/tools/replay/step_table.h>
-#include <heddle/tools/trial/build_id.h>
 
 #include <gtest/gtest.h>
 

@@ -1,5 +1,4 @@
-#include <heddle/tools/report/flows.h>
-#include <heddle/tools/report/slots.h>
+#include <heddle/tools/report/drawn.h>
 
 #include <algorithm>
 #include <filesystem>

@@ -1,5 +1,5 @@
 #include <heddle/scheduler/trace.h>
-#include <heddle/tools/replay/shrink_settings.h>
+#include <heddle/tools/replay/shrink.h>
 #include <heddle/tools/trial/trial.h>
 
 #include "command.h"

@@ -1,10 +1,10 @@
 #include <heddle/tools/check.h>
 #include <heddle/tools/cli/common.h>
-#include <heddle/tools/fuzz/campaign/copied_jobs.h>
+#include <heddle/tools/fuzz/campaign/jobs.h>
 #include <heddle/tools/fuzz/fuzz_report.h>
 #include <heddle/tools/process/copied_process.h>
 #include <heddle/tools/report/recording.h>
-#include <heddle/tools/trial/kept_trace.h>
+#include <heddle/tools/trial/traces.h>
 
 #include <cerrno>  // program_invocation_name
 #include <cstdlib>

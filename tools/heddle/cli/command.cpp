@@ -5,7 +5,7 @@
 #include <heddle/tools/main.h>
 #include <heddle/tools/process/copied_process.h>
 #include <heddle/tools/process/interrupt.h>
-#include <heddle/tools/trial/recorded_run.h>
+#include <heddle/tools/trial/traces.h>
 
 #include <exception>
 #include <iostream>

@@ -2,7 +2,6 @@
 #include <heddle/tools/cli/commands.h>
 #include <heddle/tools/cli/common.h>
 #include <heddle/tools/cli/help_page.h>
-#include <heddle/tools/cli/man_page.h>
 #include <heddle/tools/cli/table.h>
 #include <heddle/tools/cli/version.h>
 

@@ -38,4 +38,7 @@ std::vector<help_option> options_of(const help_page& page);
 /// What the first usage line names behind the command: "FILE|TOKEN", "SCENARIO"; empty when it takes options alone.
 std::string argument_of(const help_page& page);
 
+/// The manual page heddle(1) as roff, made of the help of all commands.
+std::string man_page(std::string_view version);
+
 }  // namespace heddle::tools

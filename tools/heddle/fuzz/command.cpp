@@ -3,13 +3,11 @@
 #include <heddle/tools/cli/commands.h>
 #include <heddle/tools/cli/common.h>
 #include <heddle/tools/cli/version.h>
-#include <heddle/tools/fuzz/campaign/copied_jobs.h>
+#include <heddle/tools/fuzz/campaign/jobs.h>
 #include <heddle/tools/fuzz/campaign/journal.h>
 #include <heddle/tools/fuzz/fuzz_report.h>
-#include <heddle/tools/fuzz/junit.h>
 #include <heddle/tools/fuzz/progress_line.h>
 #include <heddle/tools/process/interrupt.h>
-#include <heddle/tools/trial/build_id.h>
 
 #include <algorithm>
 #include <chrono>

@@ -3,6 +3,7 @@
 
 #include <heddle/tools/trial/trial.h>
 
+#include <optional>
 #include <string>
 #include <vector>
 
@@ -29,5 +30,11 @@ std::string why_no_choice();
 /// its trace, and `page` may be empty.
 std::string describe(const scheduler::finding& found, const scheduler::verdict_set& expected, uint64_t schedules,
                      const std::string& program, const std::string& file, const std::string& page = {});
+
+// The results of `heddle fuzz` as a JUnit file, which the services that build and test programs read.
+
+/// One test case a scenario. Written whole or not at all; one line when that fails.
+std::optional<std::string> write_junit(const fuzz_summary& summary, const std::string& program,
+                                       const std::string& file);
 
 }  // namespace heddle::tools

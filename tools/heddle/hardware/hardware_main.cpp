@@ -2,9 +2,9 @@
 #include <heddle/hw/observed/session.h>
 #include <heddle/tools/cli/common.h>
 #include <heddle/tools/cli/table.h>
+#include <heddle/tools/cli/version.h>
 #include <heddle/tools/hardware/child.h>
 #include <heddle/tools/hardware/watchdog.h>
-#include <heddle/tools/trial/build_id.h>
 
 #include <CLI/CLI.hpp>
 #include <algorithm>
@@ -170,7 +170,7 @@ watch_options watch_of(const task& chosen, const hardware_options& asked) {
   options.seconds_max = asked.seconds_max;
   options.quiet_seconds = asked.record ? asked.quiet_seconds : 0;
   options.file = dump_file(chosen, asked);
-  options.header.version = HEDDLE_VERSION;
+  options.header.version = version();
   options.header.build_id = build_id();
   options.header.machine = machine_of_program()->name;
   options.header.scenario = chosen.tested->name;

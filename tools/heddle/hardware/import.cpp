@@ -6,7 +6,7 @@
 #include <heddle/tools/hardware/dump.h>
 #include <heddle/tools/hardware/recorded_order.h>
 #include <heddle/tools/process/interrupt.h>
-#include <heddle/tools/trial/how_to_play.h>
+#include <heddle/tools/trial/traces.h>
 #include <heddle/tools/trial/trial.h>
 
 #include <algorithm>

@@ -1,7 +1,7 @@
 #include <heddle/tools/cli/commands.h>
 #include <heddle/tools/cli/common.h>
+#include <heddle/tools/litmus/csv.h>
 #include <heddle/tools/litmus/report.h>
-#include <heddle/tools/litmus/tables.h>
 #include <heddle/tools/process/interrupt.h>
 
 #include <algorithm>

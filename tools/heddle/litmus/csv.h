@@ -42,4 +42,14 @@ class csv_table {
   std::vector<csv_row> rows_;
 };
 
+// The tables that ship: part of the program, so that it has them wherever it is installed.
+
+struct shipped_table {
+  std::string_view file;  ///< "ptx.csv"
+  std::string_view text;
+};
+
+/// Made from tools/heddle/litmus/data/ when heddle is built (embed.cmake).
+const std::vector<shipped_table>& shipped_tables();
+
 }  // namespace heddle::litmus

@@ -2,7 +2,7 @@
 #
 #   cmake -D "files=A.csv;B.csv" -D output=tables.cpp -P embed.cmake
 cmake_minimum_required(VERSION 3.25)
-set(text "#include <heddle/tools/litmus/tables.h>\n\nnamespace heddle::litmus {\n\n")
+set(text "#include <heddle/tools/litmus/csv.h>\n\nnamespace heddle::litmus {\n\n")
 string(APPEND text "const std::vector<shipped_table>& shipped_tables() {\n  static const std::vector<shipped_table> tables = {\n")
 foreach(file IN LISTS files)
   cmake_path(GET file FILENAME name)

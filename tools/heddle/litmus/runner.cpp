@@ -4,7 +4,7 @@
 #include <heddle/sim/settings.h>
 #include <heddle/sim/verify/search.h>
 #include <heddle/tools/litmus/runner.h>
-#include <heddle/tools/verify/unbounded.h>
+#include <heddle/tools/verify/verification.h>
 
 #include <algorithm>
 #include <array>

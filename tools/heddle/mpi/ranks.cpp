@@ -1,5 +1,5 @@
 #include <heddle/scheduler/estimate.h>
-#include <heddle/tools/fuzz/campaign/copied_jobs.h>
+#include <heddle/tools/fuzz/campaign/jobs.h>
 #include <heddle/tools/fuzz/campaign/messages.h>
 #include <heddle/tools/mpi/ranks.h>
 #include <heddle/tools/process/copied_process.h>

@@ -1,7 +1,7 @@
 // A campaign over the ranks of an MPI program: rank 0 deals out the seeds, works itself, and alone writes; the others run what they get.
 #pragma once
 
-#include <heddle/tools/fuzz/campaign/copied_jobs.h>
+#include <heddle/tools/fuzz/campaign/jobs.h>
 
 #include <chrono>
 #include <memory>

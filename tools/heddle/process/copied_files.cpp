@@ -1,4 +1,4 @@
-#include <heddle/tools/process/copied_files.h>
+#include <heddle/tools/process/copied_process.h>
 #include <unistd.h>
 
 #include <vector>

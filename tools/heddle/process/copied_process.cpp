@@ -1,4 +1,3 @@
-#include <heddle/tools/process/copied_files.h>
 #include <heddle/tools/process/copied_process.h>
 #include <heddle/tools/process/interrupt.h>
 

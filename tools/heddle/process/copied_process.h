@@ -4,7 +4,6 @@
 #include <heddle/scheduler/choice.h>
 #include <heddle/sim/faults/crash.h>
 #include <heddle/tools/registry.h>
-
 #include <sys/types.h>
 
 #include <atomic>
@@ -171,5 +170,14 @@ void in_copies(const copies_options& asked);
 
 /// Leaves a text to the process that called in_copy; of no effect elsewhere.
 void tell_parent(const std::string& text);
+
+// Files that copies of this process have no use for.
+
+/// Copies that are made from now on close this file; until forget_file().
+void close_in_copies(int file);
+void forget_file(int file);
+
+/// For a copy, once: closes them.
+void close_files_of_the_parent();
 
 }  // namespace heddle::tools

@@ -8,8 +8,7 @@
 #include <heddle/tools/process/interrupt.h>
 #include <heddle/tools/replay/step_table.h>
 #include <heddle/tools/trial/explain.h>
-#include <heddle/tools/trial/how_to_play.h>
-#include <heddle/tools/trial/recorded_run.h>
+#include <heddle/tools/trial/traces.h>
 
 #include <fstream>
 #include <iostream>

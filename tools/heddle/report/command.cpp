@@ -2,9 +2,8 @@
 #include <heddle/tools/cli/common.h>
 #include <heddle/tools/cli/table.h>
 #include <heddle/tools/process/interrupt.h>
-#include <heddle/tools/report/perfetto.h>
 #include <heddle/tools/report/recording.h>
-#include <heddle/tools/trial/recorded_run.h>
+#include <heddle/tools/trial/traces.h>
 
 #include <fstream>
 #include <iostream>

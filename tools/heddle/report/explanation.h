@@ -3,7 +3,7 @@
 
 #include <heddle/scheduler/campaign.h>
 #include <heddle/sim/observe/run_record.h>
-#include <heddle/tools/report/slots.h>
+#include <heddle/tools/report/drawn.h>
 
 #include <string>
 #include <vector>

@@ -1,6 +1,5 @@
-#include <heddle/tools/report/flows.h>
-#include <heddle/tools/report/perfetto.h>
-#include <heddle/tools/report/slots.h>
+#include <heddle/tools/report/drawn.h>
+#include <heddle/tools/report/recording.h>
 #include <heddle/tools/report/sources.h>
 
 #include <algorithm>

@@ -5,7 +5,7 @@
 #include <heddle/tools/process/copied_process.h>
 #include <heddle/tools/process/interrupt.h>
 #include <heddle/tools/trial/explain.h>
-#include <heddle/tools/trial/how_to_play.h>
+#include <heddle/tools/trial/traces.h>
 
 #include <algorithm>
 #include <map>

@@ -3,7 +3,7 @@
 #include <heddle/tools/cli/common.h>
 #include <heddle/tools/cli/table.h>
 #include <heddle/tools/process/interrupt.h>
-#include <heddle/tools/trial/how_to_play.h>
+#include <heddle/tools/trial/traces.h>
 #include <heddle/tools/trial/trial.h>
 #include <heddle/tools/verify/verification.h>
 

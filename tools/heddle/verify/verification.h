@@ -1,19 +1,27 @@
 // All runs of one scenario with one set of settings, and what came of them.
 #pragma once
 
+#include <heddle/scheduler/parameters.h>
 #include <heddle/scheduler/replay.h>
+#include <heddle/scheduler/trace.h>
 #include <heddle/sim/verify/search.h>
 #include <heddle/tools/registry.h>
+#include <nlohmann/json_fwd.hpp>
 
 #include <atomic>
 #include <cstdint>
 #include <functional>
-#include <nlohmann/json_fwd.hpp>
 #include <optional>
 #include <string>
 #include <vector>
 
 namespace heddle::tools {
+
+// What bounds a random run must be as good as unbounded where all runs are gone through (sim/verify/search.h).
+
+/// The settings of a search: spurious wakes, old values, stores that are kept and stores in flight without a bound; unless one of
+/// the "key=value" assignments has set it. Where races end a run, plain accesses are no points: a lane that could notice has a race.
+parameters without_bounds(const parameters& settings, const std::vector<std::string>& assignments);
 
 struct verify_options {
   std::vector<std::string> assignments;  ///< "key=value", as given; they are not widened

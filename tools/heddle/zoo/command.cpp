@@ -7,7 +7,6 @@
 #include <heddle/tools/process/interrupt.h>
 #include <heddle/tools/trial/trial.h>
 #include <heddle/tools/zoo/keeper.h>
-#include <heddle/tools/zoo/result_text.h>
 #include <unistd.h>
 
 #include <algorithm>

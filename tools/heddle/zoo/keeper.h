@@ -86,4 +86,11 @@ zoo_result look_after(sim::simulation& machine, const zoo_entry& entry, const zo
 std::vector<uint64_t> schedules_to_find(sim::simulation& machine, const zoo_entry& entry, const zoo_options& options,
                                         const std::string& strategy, uint32_t trials);
 
+// What a copy of the process says of an entry of the zoo, as text between the two.
+
+std::string text_of(const zoo_result& result);
+
+/// The result that text_of() has written, of an entry with these expected verdicts. Throws what the JSON library does where it is none.
+zoo_result result_in(const std::string& sent, const scheduler::verdict_set& expected);
+
 }  // namespace heddle::tools

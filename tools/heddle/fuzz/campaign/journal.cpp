@@ -2,7 +2,7 @@
 #include <heddle/tools/cli/common.h>
 #include <heddle/tools/cli/json_number.h>
 #include <heddle/tools/fuzz/campaign/journal.h>
-#include <heddle/tools/process/copied_files.h>
+#include <heddle/tools/process/copied_process.h>
 #include <sys/file.h>
 #include <sys/stat.h>
 #include <unistd.h>

@@ -1,7 +1,7 @@
 #include <heddle/scheduler/estimate.h>
 #include <heddle/tools/fuzz/campaign/scenario_campaign.h>
 #include <heddle/tools/trial/explain.h>
-#include <heddle/tools/trial/kept_trace.h>
+#include <heddle/tools/trial/traces.h>
 
 #include <algorithm>
 

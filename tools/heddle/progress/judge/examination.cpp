@@ -1,5 +1,5 @@
-#include <heddle/tools/progress/judge/components.h>
 #include <heddle/tools/progress/judge/examination.h>
+#include <heddle/tools/progress/judge/graph.h>
 
 #include <algorithm>
 #include <bit>

@@ -68,4 +68,10 @@ class state_graph {
   thread_set must_end_ = 0;
 };
 
+// The strongly connected components of a graph of states.
+
+/// Of each state the number of its component, from 0: Tarjan, "Depth-first search and linear graph algorithms" (1972),
+/// without recursion.
+std::vector<uint32_t> components_of(const state_graph& graph);
+
 }  // namespace heddle::judge

@@ -1,16 +1,72 @@
+#include <fcntl.h>
 #include <heddle/sim/settings.h>
 #include <heddle/tools/cli/common.h>
 #include <heddle/tools/cli/version.h>
-#include <heddle/tools/trial/build_id.h>
-#include <heddle/tools/trial/kept_trace.h>
-#include <heddle/tools/trial/recorded_run.h>
+#include <heddle/tools/trial/traces.h>
 #include <heddle/tools/trial/trial.h>
+#include <unistd.h>
 
 #include <algorithm>
+#include <cerrno>
+#include <cstring>
 #include <filesystem>
 #include <vector>
 
 namespace heddle::tools {
+namespace {
+
+/// A process's own name for the file until it is there.
+std::string unfinished(const std::string& file) { return file + ".new" + std::to_string(::getpid()); }
+
+/// Gives the file a name that nothing has, in whatever process; 0, or what is wrong.
+int name_file(const std::string& from, const std::string& to) {
+  const int wrong = ::link(from.c_str(), to.c_str()) == 0 ? 0 : errno;
+  // There are file systems without links.
+  if (wrong != 0 && wrong != EEXIST) return ::rename(from.c_str(), to.c_str()) == 0 ? 0 : errno;
+  if (wrong == 0) ::unlink(from.c_str());
+  return wrong;
+}
+
+void sync(const std::filesystem::path& folder) {
+  const int opened = ::open(folder.empty() ? "." : folder.c_str(), O_RDONLY | O_DIRECTORY | O_CLOEXEC);
+  if (opened < 0) return;
+  ::fsync(opened);
+  ::close(opened);
+}
+
+}  // namespace
+
+std::string file_name_of(const scheduler::trace& recorded, std::string_view ending) {
+  std::string name =
+      recorded.scenario + "-" + std::string(to_string(recorded.outcome)) + "-" + std::to_string(recorded.seed);
+  constexpr std::string_view plain = "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789._-";
+  for (char& letter : name)
+    if (plain.find(letter) == std::string_view::npos) letter = '-';
+  return name + std::string(ending);
+}
+
+kept_trace keep_trace(const scheduler::trace& recorded, const std::filesystem::path& folder, std::string_view beside) {
+  const std::string plain = (folder / file_name_of(recorded, {})).string();
+  std::error_code ignored;
+  for (uint64_t number = 1;; ++number) {
+    const std::string stem = number == 1 ? plain : plain + "." + std::to_string(number);
+    const std::string file = stem + std::string(trace_ending);
+    if (std::filesystem::exists(file, ignored)) {
+      const scheduler::trace_or_error there = scheduler::read_trace(file);
+      if (there.value && *there.value == recorded) return {.file = file};
+      continue;
+    }
+    if (!beside.empty() && std::filesystem::exists(stem + std::string(beside), ignored)) continue;
+    if (const auto failed = scheduler::write_trace(recorded, unfinished(file))) return {.error = *failed};
+    const int wrong = name_file(unfinished(file), file);
+    if (wrong != 0) ::unlink(unfinished(file).c_str());
+    if (wrong == EEXIST) continue;
+    if (wrong != 0) return {.error = "cannot write \"" + file + "\": " + std::strerror(wrong)};
+    sync(folder);
+    return {.file = file, .fresh = true};
+  }
+}
+
 namespace {
 
 std::string build_text(const std::string& version_text, const std::string& id) {
@@ -114,6 +170,32 @@ std::string file_beside(const std::string& file_or_token, const scheduler::trace
   for (char& letter : name)
     if (letter == ' ' || letter == '/') letter = '-';
   return name + std::string(ending);
+}
+
+std::string how_to_play(const scheduler::trace& recorded, const std::string& program, const std::string& file,
+                        const std::string& page) {
+  const std::string token = scheduler::to_token(recorded);
+  const bool short_enough = token.size() <= token_on_command_line_max;
+  const std::string text = short_enough ? token + '\n' : "";
+  if (file.empty() && !short_enough)
+    return "  Its token is too long for a command line. This writes it to a file:\n  " +
+           search_again_command(program, recorded) +
+           (recorded.strategy == verifying_strategy ? " --out trace.heddle.json\n" : " --out .\n");
+  // The token has a line of its own, so that the screen has room for what happened.
+  const std::string named = file.empty() ? "TOKEN" : shell_word(file);
+  return text + "  replay it: " + shell_word(program) + " replay " + named +
+         "\n  as a page: " + (page.empty() ? shell_word(program) + " report " + named : page) + '\n';
+}
+
+std::string_view past_races(scheduler::verdict found) {
+  const bool race = found == scheduler::verdict::race || found == scheduler::verdict::scope_race;
+  return race ? "  a race ends its run: to look past races, --set races=count\n" : "";
+}
+
+std::pair<std::string_view, std::string_view> paragraphs(std::string_view report) {
+  const size_t end = report.find("\n\n");
+  if (end == std::string_view::npos) return {report, {}};
+  return {report.substr(0, end + 1), report.substr(end + 2)};
 }
 
 }  // namespace heddle::tools

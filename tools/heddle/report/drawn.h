@@ -1,4 +1,4 @@
-// The states of slots and words over a run, from the changes of memory.
+// What of a run is drawn: the states of slots and words, from the changes of memory, and the way from each store to its readers.
 #pragma once
 
 #include <heddle/sim/observe/run_record.h>
@@ -56,5 +56,18 @@ class slot_names {
 
 /// All named slots that ever change, then words that several actors touch, the busiest first. `left_out`: how many words have no strip.
 std::vector<state_strip> strips_of(const sim::run_record& of, const slot_names& names, size_t& left_out);
+
+// From each store to the actors that read it.
+
+/// A store and another actor that has read the same bytes behind it. Steps count from 0, as in run_record::steps.
+struct store_flow {
+  static constexpr uint32_t none = ~uint32_t{0};
+  uint32_t store = 0;
+  uint32_t seen = none;    ///< the first load that returned it
+  uint32_t missed = none;  ///< the last load before that, or of all, that returned something older
+};
+
+/// In order of the stores.
+std::vector<store_flow> flows_of(const sim::run_record& of);
 
 }  // namespace heddle::tools
