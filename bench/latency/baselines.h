@@ -1,15 +1,21 @@
-// What stands beside the protocols: the bare exchange of two words, a store of one word, the vendor's printf, and nothing at all.
+// What stands beside the protocols: the bare exchange of two words, a store of one word, the vendor's printf, nothing at all, and
+// a launch without work.
 //
-// Each has the shape of a protocol, which timed_run.h describes.
+// Each but the launch has the shape of a protocol, which timed_run.h describes.
 #pragma once
 
 #include "mailbox_memory.h"
 
 #include <heddle/rpc/selected_device.h>
 
+#include <fcntl.h>
 #include <stdint.h>
 #include <stdio.h>
+#include <unistd.h>
 
+#include <algorithm>
+#include <chrono>
+#include <optional>
 #include <utility>
 #include <vector>
 
@@ -150,7 +156,7 @@ class nothing {
   static server make_server(uint32_t) { return {}; }
 };
 
-/// One line by the printf of CUDA, of HIP or of the C library. Its text goes nowhere, see quiet_output.h.
+/// One line by the printf of CUDA, of HIP or of the C library. Its text goes nowhere, see quiet_output.
 class print {
  public:
   static constexpr const char* name = "printf";
@@ -171,5 +177,64 @@ class print {
   static client make_client() { return {}; }
   static server make_server(uint32_t) { return {}; }
 };
+
+// Standard output that goes nowhere: what kernels print while they are timed is not to be read.
+
+/// For its lifetime. Without /dev/null, or without a free descriptor, output stays as it is.
+class quiet_output {
+ public:
+  quiet_output() {
+    fflush(stdout);
+    const int nowhere = open("/dev/null", O_WRONLY | O_CLOEXEC);
+    if (nowhere < 0) return;
+    kept_ = dup(STDOUT_FILENO);
+    if (kept_ >= 0) dup2(nowhere, STDOUT_FILENO);
+    close(nowhere);
+  }
+  ~quiet_output() {
+    fflush(stdout);
+    if (kept_ < 0) return;
+    dup2(kept_, STDOUT_FILENO);
+    close(kept_);
+  }
+  quiet_output(const quiet_output&) = delete;
+  quiet_output& operator=(const quiet_output&) = delete;
+
+ private:
+  int kept_ = -1;
+};
+
+// What it takes to start a kernel and to learn that it has ended: the way without a protocol.
+
+inline constexpr const char* launch_name = "launch";
+
+struct no_work {
+  HEDDLE_FUNCTION void operator()() const {}
+};
+
+/// By the host's clock, from the call of launch() to the return of synchronize().
+inline result<measured> measure_launches(device& on, const point& at, const effort& how) {
+  using clock = std::chrono::steady_clock;
+  using seconds = std::chrono::duration<double>;
+  constexpr uint32_t warm_up = 20;
+  constexpr size_t launches_max = 100'000;
+  const launch_shape shape{.blocks = at.waves, .waves = 1, .lanes = machine::launched_lanes(at.lanes)};
+  measured all;
+  std::optional<clock::time_point> first;
+  clock::time_point last;
+  for (uint32_t n = 0;; ++n) {
+    const clock::time_point before = clock::now();
+    if (const result<void> launched = on.try_launch(shape, no_work{}); !launched) return launched.why();
+    if (const result<void> ended = on.try_synchronize(); !ended) return ended.why();
+    last = clock::now();
+    if (n < warm_up) continue;
+    if (!first) first = before;
+    all.call_ns.push_back(std::chrono::duration<double, std::nano>(last - before).count());
+    if (all.call_ns.size() == launches_max || seconds(last - *first).count() > how.rounds * how.round_seconds) break;
+  }
+  std::sort(all.call_ns.begin(), all.call_ns.end());
+  all.calls_per_second = static_cast<double>(all.call_ns.size()) / seconds(last - *first).count();
+  return all;
+}
 
 }  // namespace heddle::bench

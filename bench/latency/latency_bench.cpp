@@ -6,7 +6,6 @@
 // ratio compares with the bare exchange, measured in turns: the median of the rounds' ratios, and best_ratio that of the fastest rounds,
 // which other programs disturb least. Exit status 3: no device answers, and a line says why.
 #include "meter.h"
-#include "percentile.h"
 
 #include <benchmark/benchmark.h>
 

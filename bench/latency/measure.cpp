@@ -8,11 +8,8 @@
 
 #include "baselines.h"
 #include "fifo.h"
-#include "launch.h"
 #include "lines.h"
-#include "percentile.h"
 #include "ports.h"
-#include "quiet_output.h"
 #include "timed_run.h"
 
 #ifdef HEDDLE_LANES_ARE_THREADS

@@ -3,8 +3,10 @@
 
 #include <heddle/rpc/result.h>
 
+#include <stddef.h>
 #include <stdint.h>
 
+#include <cmath>
 #include <memory>
 #include <string>
 #include <vector>
@@ -68,5 +70,12 @@ class meter {
 
 /// The meter of the machine that this program was built for.
 result<std::unique_ptr<meter>> open_meter(uint32_t device);
+
+/// The smallest sample that at least `share` of all samples do not exceed (nearest rank); share in [0, 1], `sorted` not empty.
+inline double percentile(const std::vector<double>& sorted, double share) {
+  const double rank = std::ceil(share * static_cast<double>(sorted.size()));
+  const auto index = rank < 1 ? size_t{0} : static_cast<size_t>(rank) - 1;
+  return sorted[index < sorted.size() ? index : sorted.size() - 1];
+}
 
 }  // namespace heddle::bench
