@@ -1,6 +1,5 @@
 #include <heddle/scheduler/own_work.h>
 #include <heddle/sim/faults/crash.h>
-#include <heddle/sim/faults/uncaught.h>
 #include <heddle/sim/report/run_report.h>
 #include <heddle/sim/run/execution.h>
 #include <heddle/sim/runtime/entry.h>

@@ -4,15 +4,9 @@
 #pragma once
 
 #include <heddle/sim/base/lasso.h>
-#include <heddle/sim/core/chooser.h>
 #include <heddle/sim/core/enabled_set.h>
-#include <heddle/sim/core/ending.h>
 #include <heddle/sim/core/hidden_stores.h>
-#include <heddle/sim/core/observers.h>
-#include <heddle/sim/core/program_clock.h>
-#include <heddle/sim/core/root_stack.h>
-#include <heddle/sim/core/run_history.h>
-#include <heddle/sim/core/run_phase.h>
+#include <heddle/sim/core/run_parts.h>
 #include <heddle/sim/core/thread_table.h>
 #include <heddle/sim/memory/late_memory.h>
 #include <heddle/sim/memory/load_times.h>

@@ -1,5 +1,5 @@
 #include <dlfcn.h>
-#include <heddle/sim/faults/uncaught.h>
+#include <heddle/sim/faults/crash.h>
 #include <heddle/sim/run/execution.h>
 #include <heddle/sim/runtime/entry.h>
 #include <unwind.h>

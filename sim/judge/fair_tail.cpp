@@ -1,7 +1,6 @@
 // The fair tail: after the budget, or where the strategy begins it, only lanes take turns that the progress model guarantees turns. When the
 // whole state comes back and each of them has stepped meanwhile, the run repeats itself for ever: this proves a hang.
 // ("Lasso": the stem leads to a cycle. Weak fairness asks no more of a cycle than a step of each that is always in the fair set.)
-#include <heddle/sim/judge/end_game.h>
 #include <heddle/sim/judge/judge.h>
 #include <heddle/sim/judge/visit_threads.h>
 

@@ -41,4 +41,9 @@ class run_report {
   std::vector<std::string> unexplained_;
 };
 
+// What you need to see of steps that are repeated for ever: which lane does what, where, on what, with which values.
+
+/// Several lines: for each lane its steps in the order of their first time, equal ones counted.
+std::string cycle_report(const std::vector<step_record>& steps);
+
 }  // namespace heddle::sim

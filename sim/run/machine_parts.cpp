@@ -1,5 +1,4 @@
-#include <heddle/sim/code/device_variables.h>
-#include <heddle/sim/code/library_state.h>
+#include <heddle/sim/code/program_state.h>
 #include <heddle/sim/memory/link/link_memory.h>
 #include <heddle/sim/memory/scoped/scoped_memory.h>
 #include <heddle/sim/run/machine_parts.h>

@@ -1,7 +1,7 @@
 // Devices and their memory.
-#include <heddle/sim/runtime/caller_lane.h>
 #include <heddle/sim/runtime/calls.h>
 #include <heddle/sim/runtime/driver_call.h>
+#include <heddle/sim/runtime/entry.h>
 #include <heddle/sim/runtime/gpu_calls.h>
 
 namespace heddle::sim::runtime {

@@ -1,8 +1,8 @@
 #include <heddle/sim/named_slots.h>
 #include <heddle/sim/requests.h>
 #include <heddle/sim/runtime/atomic_accesses.h>
-#include <heddle/sim/runtime/caller_lane.h>
 #include <heddle/sim/runtime/calls.h>
+#include <heddle/sim/runtime/entry.h>
 
 #include <cstdio>
 #include <cstdlib>

@@ -1,8 +1,8 @@
 // Copies of bytes, at once and in streams.
 #include <heddle/sim/runtime/atomic_accesses.h>
-#include <heddle/sim/runtime/caller_lane.h>
 #include <heddle/sim/runtime/calls.h>
 #include <heddle/sim/runtime/driver_call.h>
+#include <heddle/sim/runtime/entry.h>
 #include <heddle/sim/runtime/gpu_calls.h>
 #include <heddle/sim/runtime/plain_accesses.h>
 

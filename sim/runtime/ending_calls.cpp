@@ -1,6 +1,5 @@
 // Calls of the C library that would end the process: in code under test they end the run (--wrap).
 #include <heddle/sim/runtime/entry.h>
-#include <heddle/sim/runtime/refusal.h>
 
 #include <csignal>
 #include <cstdlib>

@@ -2,7 +2,7 @@
 // others can do what it waits for. So where the wait would not be over at once it never is, and the run ends with verdict `stuck` (--wrap).
 // A wait with a time-out comes to its end, and is let through.
 #include <fcntl.h>
-#include <heddle/sim/runtime/refusal.h>
+#include <heddle/sim/runtime/entry.h>
 #include <linux/futex.h>
 #include <poll.h>
 #include <pthread.h>

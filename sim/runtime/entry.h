@@ -2,11 +2,16 @@
 #pragma once
 
 #include <heddle/scheduler/own_work.h>
+#include <heddle/scheduler/verdict.h>
+#include <heddle/sim/machine/lane.h>
 #include <heddle/sim/run/execution.h>
 #include <heddle/sim/runtime/calls.h>
 
 #include <cstddef>
+#include <cstdio>
+#include <cstdlib>
 #include <cstring>
+#include <string>
 #include <utility>
 
 namespace heddle::sim::runtime {
@@ -196,5 +201,27 @@ class same_call {
  private:
   lane* self_;
 };
+
+// The lane that calls an entry point.
+
+/// Aborts outside of a run, where `what` has no meaning.
+inline lane& caller_lane(const char* what) {
+  if (execution::current == nullptr) {
+    std::fprintf(stderr, "heddle: sim::%s is called outside of a simulated run\n", what);
+    std::abort();
+  }
+  return *execution::current;
+}
+
+// How an entry point ends the run at a call that the simulator cannot carry out.
+
+/// Ends the run where the lane has come in.
+[[noreturn]] inline void refuse(lane& self, scheduler::verdict verdict, const std::string& why, const caller& from) {
+  const entered inside(self);
+  execution& here = *execution::instance;
+  here.finish_plain_store(self);
+  self.pending = make_operation(operation_kind::none, nullptr, 0, from);
+  here.core().end(self, verdict, why);
+}
 
 }  // namespace heddle::sim::runtime

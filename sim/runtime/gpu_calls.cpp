@@ -1,4 +1,4 @@
-#include <heddle/sim/code/device_variables.h>
+#include <heddle/sim/code/program_state.h>
 #include <heddle/sim/runtime/atomic_accesses.h>
 #include <heddle/sim/runtime/driver_call.h>
 #include <heddle/sim/runtime/gpu_calls.h>
@@ -16,7 +16,7 @@ namespace {
 
 operation operation_of(operation_kind kind, const caller& from) { return make_operation(kind, nullptr, 0, from); }
 
-lane& caller_lane(const char* what) {
+lane& calling_lane(const char* what) {
   if (execution::current == nullptr) {
     std::fprintf(stderr, "heddle: %s is called outside of a simulated run\n", what);
     std::abort();
@@ -26,7 +26,7 @@ lane& caller_lane(const char* what) {
 
 /// The calling lane, which must be one of a kernel.
 lane& device_lane(const char* what, const caller& from) {
-  lane& self = caller_lane(what);
+  lane& self = calling_lane(what);
   if (!self.is_host()) return self;
   const entered inside(self);
   execution& here = *execution::instance;
@@ -166,7 +166,7 @@ uint64_t modify(modify_function next, void* address, uint32_t size_bytes, uint64
 
 void* allocate_unnamed(size_t size_bytes, bool on_device, const char* kind) {
   const caller from = HEDDLE_CALLER;
-  lane& self = caller_lane(kind);
+  lane& self = calling_lane(kind);
   const driver_call called(self, from);
   const entered inside(self);
   execution& here = *execution::instance;
@@ -194,7 +194,7 @@ uint32_t device_of(const void* address) {
 
 uint32_t current_device() { return execution::current == nullptr ? 0 : execution::current->of->current_device; }
 
-void set_current_device(uint32_t device) { caller_lane("choosing a device").of->current_device = device; }
+void set_current_device(uint32_t device) { calling_lane("choosing a device").of->current_device = device; }
 
 uint32_t device_of_stream(uint32_t stream) {
   return execution::instance == nullptr ? 0 : execution::instance->launched().device_of_stream(stream);
@@ -206,7 +206,7 @@ void fill(void* to, int value, size_t size_bytes) {
 
 void launch_grid(const grid_shape& shape, const fiber_body& kernel, const void* bytes) {
   const caller from = HEDDLE_CALLER;
-  lane& self = caller_lane("a launch");
+  lane& self = calling_lane("a launch");
   const driver_call called(self, from, driver_call::kind::launch);
   const entered inside(self);
   const hidden_operands hidden(self, shape.grid.count(), shape.block.count(), as_operand(bytes));
@@ -222,7 +222,7 @@ launcher launcher_of(const void* kernel) {
 
 uint32_t create_stream(bool blocking, uint32_t device) {
   const caller from = HEDDLE_CALLER;
-  lane& self = caller_lane("creating a stream");
+  lane& self = calling_lane("creating a stream");
   const driver_call called(self, from);
   const entered inside(self);
   return execution::instance->launched().create_stream(blocking, device);
@@ -230,7 +230,7 @@ uint32_t create_stream(bool blocking, uint32_t device) {
 
 void destroy_stream(uint32_t stream) {
   const caller from = HEDDLE_CALLER;
-  lane& self = caller_lane("destroying a stream");
+  lane& self = calling_lane("destroying a stream");
   const driver_call called(self, from);
   const entered inside(self);
   execution::instance->launched().destroy_stream(self, stream, operation_of(operation_kind::none, from));
@@ -238,7 +238,7 @@ void destroy_stream(uint32_t stream) {
 
 bool query_stream(uint32_t stream) {
   const caller from = HEDDLE_CALLER;
-  lane& self = caller_lane("a query of a stream");
+  lane& self = calling_lane("a query of a stream");
   const entered inside(self);
   const hidden_operands hidden(self, stream);
   execution& here = *execution::instance;
@@ -248,7 +248,7 @@ bool query_stream(uint32_t stream) {
 
 void synchronize_stream(uint32_t stream) {
   const caller from = HEDDLE_CALLER;
-  lane& self = caller_lane("waiting for a stream");
+  lane& self = calling_lane("waiting for a stream");
   const driver_call called(self, from, driver_call::kind::wait);
   const entered inside(self);
   const hidden_operands hidden(self, stream);
@@ -258,14 +258,14 @@ void synchronize_stream(uint32_t stream) {
 }
 
 uint32_t create_event() {
-  lane& self = caller_lane("creating an event");
+  lane& self = calling_lane("creating an event");
   const entered inside(self);
   return execution::instance->launched().create_event();
 }
 
 void record_event(uint32_t event, uint32_t stream) {
   const caller from = HEDDLE_CALLER;
-  lane& self = caller_lane("recording an event");
+  lane& self = calling_lane("recording an event");
   const entered inside(self);
   execution& here = *execution::instance;
   const operation how = operation_of(operation_kind::none, from);
@@ -274,7 +274,7 @@ void record_event(uint32_t event, uint32_t stream) {
 
 bool query_event(uint32_t event) {
   const caller from = HEDDLE_CALLER;
-  lane& self = caller_lane("a query of an event");
+  lane& self = calling_lane("a query of an event");
   const entered inside(self);
   const hidden_operands hidden(self, event);
   execution& here = *execution::instance;
@@ -284,7 +284,7 @@ bool query_event(uint32_t event) {
 
 void synchronize_event(uint32_t event) {
   const caller from = HEDDLE_CALLER;
-  lane& self = caller_lane("waiting for an event");
+  lane& self = calling_lane("waiting for an event");
   const entered inside(self);
   const hidden_operands hidden(self, event);
   execution& here = *execution::instance;
@@ -294,7 +294,7 @@ void synchronize_event(uint32_t event) {
 
 void wait_event(uint32_t stream, uint32_t event) {
   const caller from = HEDDLE_CALLER;
-  lane& self = caller_lane("a stream that waits for an event");
+  lane& self = calling_lane("a stream that waits for an event");
   const entered inside(self);
   execution& here = *execution::instance;
   const operation how = operation_of(operation_kind::none, from);

@@ -1,8 +1,8 @@
 // Kernels and host threads: begun and waited for.
 #include <heddle/sim/base/compiled_program.h>
-#include <heddle/sim/runtime/caller_lane.h>
 #include <heddle/sim/runtime/calls.h>
 #include <heddle/sim/runtime/driver_call.h>
+#include <heddle/sim/runtime/entry.h>
 
 namespace heddle::sim::runtime {
 

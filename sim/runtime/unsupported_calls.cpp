@@ -1,6 +1,6 @@
 // Calls that have something run outside of the simulation: threads, processes, signals, timers. In code under test they end the run
 // (--wrap), for what they start would neither be scheduled nor seen, and a verdict about the rest would be about another program.
-#include <heddle/sim/runtime/refusal.h>
+#include <heddle/sim/runtime/entry.h>
 #include <pthread.h>
 #include <signal.h>
 #include <spawn.h>

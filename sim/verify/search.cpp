@@ -1,5 +1,5 @@
 #include <heddle/scheduler/strategy.h>
-#include <heddle/sim/judge/end_game.h>
+#include <heddle/sim/judge/judge.h>
 #include <heddle/sim/run/execution.h>
 #include <heddle/sim/space/lane_heap.h>
 #include <heddle/sim/verify/explorer.h>

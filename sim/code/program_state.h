@@ -1,8 +1,23 @@
-// State that the C++ library keeps in variables of the program, and that must be at the start of every run as it was at the first.
+// State of the program under test, and of the C++ library in it, that every run must find as the first one did.
 #pragma once
 
 #include <cstddef>
 #include <cstring>
+
+namespace heddle::sim {
+
+// Variables of the device that a program declares (`__device__ int count = 0;`): they begin anew with each run.
+
+/// Gives them all the values that they had before the first run. They are in the section `heddle_device`, where tools/rewrite/ puts
+/// them; a program without any has no such section.
+[[gnu::hot]] void reset_device_variables();
+
+/// Whether this is in one of them.
+bool is_device_variable(const void* address);
+
+}  // namespace heddle::sim
+
+// State that the C++ library keeps in variables of the program, and that must be at the start of every run as it was at the first.
 
 // std::__detail::__waiter_pool_base::_S_for(void const*)::__w of libstdc++ 11 to 15: the waiting threads at each of 16 groups of addresses, a count
 // of notifications, for std::atomic::wait, std::barrier, std::latch and std::counting_semaphore. Only programs that use these have it.

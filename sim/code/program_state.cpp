@@ -1,4 +1,4 @@
-#include <heddle/sim/code/device_variables.h>
+#include <heddle/sim/code/program_state.h>
 
 #include <cstddef>
 #include <cstring>
