@@ -1,8 +1,8 @@
 #include <heddle/tools/cli/common.h>
 #include <heddle/tools/cli/table.h>
+#include <heddle/tools/report/drawn.h>
 #include <heddle/tools/report/explanation.h>
 #include <heddle/tools/report/page.h>
-#include <heddle/tools/report/drawn.h>
 #include <heddle/tools/report/sources.h>
 #include <heddle/tools/trial/explain.h>
 
