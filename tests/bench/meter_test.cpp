@@ -1,5 +1,6 @@
 // The meter of host threads: what it counts, and what it refuses in one line.
 #include <bench/latency/meter.h>
+#include <bench/latency/percentile.h>
 
 #include <gtest/gtest.h>
 
@@ -63,7 +64,7 @@ TEST_F(opened, refuses_what_it_cannot_measure) {
 
 TEST(meter, of_a_device_that_is_not_there_is_an_error) { EXPECT_FALSE(open_meter(1)); }
 
-// Percentiles by nearest rank.
+// -- Percentiles by nearest rank.
 
 TEST(percentile, is_a_sample_that_so_many_do_not_exceed) {
   std::vector<double> hundred;

@@ -1,13 +1,19 @@
 // Launches, of one GPU and of several that look like one: rows 10 and 23 to 26 of the driver's table.
-#include "machine.h"
-
 #include <heddle/driver/aql_packet.h>
 #include <heddle/driver/grid_walk.h>
+#include <heddle/driver/settings.h>
+#include <heddle/driver/split.h>
 #include <heddle/scheduler/random_stream.h>
+#include <heddle/sim/settings/link.h>
+
+#include "machine.h"
+
+#include <gtest/gtest.h>
 
 #include <algorithm>
 #include <bit>
 #include <set>
+#include <vector>
 
 namespace heddle::driver::tests {
 namespace {
@@ -353,3 +359,108 @@ TEST(driver_grid_walk, the_lanes_of_edge_groups_are_those_that_they_have_in_a_wh
 
 }  // namespace
 }  // namespace heddle::driver::tests
+
+// -- One rule for pages and work-groups.
+
+namespace heddle::driver {
+namespace {
+
+std::vector<uint64_t> counts(uint64_t items, uint64_t gpus) {
+  std::vector<uint64_t> all;
+  for (uint64_t n = 0; n < gpus; ++n) all.push_back(share_of(items, gpus, n).count);
+  return all;
+}
+
+TEST(driver_split, gives_the_shares_of_the_examples) {
+  EXPECT_EQ(counts(15, 4), (std::vector<uint64_t>{4, 4, 4, 3}));
+  EXPECT_EQ(counts(17, 4), (std::vector<uint64_t>{5, 4, 4, 4}));
+  EXPECT_EQ(counts(5, 4), (std::vector<uint64_t>{2, 1, 1, 1}));
+  EXPECT_EQ(counts(3, 4), (std::vector<uint64_t>{1, 1, 1, 0}));
+  EXPECT_EQ(counts(5, 3), (std::vector<uint64_t>{2, 2, 1}));
+}
+
+TEST(driver_split, fifteen_over_four_are_0_to_3_and_4_to_7_and_8_to_11_and_12_to_14) {
+  EXPECT_EQ(share_of(15, 4, 0), (share{0, 4}));
+  EXPECT_EQ(share_of(15, 4, 1), (share{4, 4}));
+  EXPECT_EQ(share_of(15, 4, 2), (share{8, 4}));
+  EXPECT_EQ(share_of(15, 4, 3), (share{12, 3}));
+}
+
+TEST(driver_split, covers_everything_once_evenly_and_in_order_for_all_counts_up_to_1000_and_all_gpus_up_to_16) {
+  for (uint64_t items = 0; items <= 1000; ++items)
+    for (uint64_t gpus = 1; gpus <= 16; ++gpus) {
+      uint64_t next = 0;
+      uint64_t left = items;
+      uint64_t most = 0;
+      uint64_t least = ~uint64_t{0};
+      uint64_t before = ~uint64_t{0};
+      for (uint64_t n = 0; n < gpus; ++n) {
+        const share mine = share_of(items, gpus, n);
+        ASSERT_EQ(mine.first, next) << items << " over " << gpus;
+        // As the rule says it: the items that are left, divided by the GPUs that are left, rounded up.
+        ASSERT_EQ(mine.count, (left + (gpus - n) - 1) / (gpus - n)) << items << " over " << gpus;
+        ASSERT_LE(mine.count, before);
+        before = mine.count;
+        most = std::max(most, mine.count);
+        least = std::min(least, mine.count);
+        next = mine.end();
+        left -= mine.count;
+      }
+      ASSERT_EQ(next, items);
+      ASSERT_LE(most - least, 1u);
+    }
+}
+
+// -- The driver's settings as keys and values.
+
+parameters all() {
+  std::vector<parameter> keys = sim::link_parameters();
+  for (parameter& each : driver_parameters()) keys.push_back(std::move(each));
+  return parameters(std::move(keys));
+}
+
+TEST(driver_settings, the_keys_begin_with_the_defaults_of_the_struct) {
+  const driver_settings read = driver_settings::from(all());
+  const driver_settings fresh;
+  EXPECT_EQ(read.page_bits, fresh.page_bits);
+  EXPECT_EQ(read.cpu_bytes, fresh.cpu_bytes);
+  EXPECT_EQ(read.cycle, fresh.cycle);
+  EXPECT_EQ(read.copies, fresh.copies);
+  EXPECT_EQ(read.flush_before_copy, fresh.flush_before_copy);
+  EXPECT_EQ(read.posted, fresh.posted);
+  EXPECT_EQ(read.read, fresh.read);
+  EXPECT_EQ(read.fence, fresh.fence);
+  EXPECT_EQ(read.launch, fresh.launch);
+  EXPECT_EQ(read.copy, fresh.copy);
+  EXPECT_EQ(read.copy_byte, fresh.copy_byte);
+  EXPECT_EQ(read.compute_units, fresh.compute_units);
+  EXPECT_EQ(read.groups_per_unit, fresh.groups_per_unit);
+  EXPECT_EQ(read.dispatch, fresh.dispatch);
+}
+
+TEST(driver_settings, each_key_is_read) {
+  parameters values = all();
+  for (const char* const each :
+       {"driver.page_bits=16", "driver.cpu_mib=7", "driver.cycle_ps=500", "driver.copies=instant", "driver.flush=off",
+        "driver.copy_ns=40", "driver.copy_byte_ps=3", "driver.units=5", "driver.unit_groups=6",
+        "driver.dispatch=partition", "link.posted_ns=1", "link.read_ns=2", "link.fence_ns=3", "link.launch_ns=4"})
+    ASSERT_FALSE(values.set(each)) << each;
+  const driver_settings read = driver_settings::from(values);
+  EXPECT_EQ(read.page_bits, 16u);
+  EXPECT_EQ(read.cpu_bytes, uint64_t{7} << 20);
+  EXPECT_EQ(read.cycle, 500u);
+  EXPECT_EQ(read.copies, copy_model::instant);
+  EXPECT_FALSE(read.flush_before_copy);
+  EXPECT_EQ(read.copy, 40'000u);
+  EXPECT_EQ(read.copy_byte, 3u);
+  EXPECT_EQ(read.compute_units, 5u);
+  EXPECT_EQ(read.groups_per_unit, 6u);
+  EXPECT_EQ(read.dispatch, dispatch_policy::partition);
+  EXPECT_EQ(read.posted, 1'000u);
+  EXPECT_EQ(read.read, 2'000u);
+  EXPECT_EQ(read.fence, 3'000u);
+  EXPECT_EQ(read.launch, 4'000u);
+}
+
+}  // namespace
+}  // namespace heddle::driver

@@ -1,6 +1,15 @@
 // The scenarios that ship, under more settings than their defaults: the same protocol tests, one simulated schedule at a time.
+#include <heddle/scheduler/strategy.h>
+#include <heddle/scheduler/trace.h>
+#include <heddle/tools/cli/common.h>
 #include <heddle/tools/gtest.h>
 #include <heddle/tools/gtest_main.h>
+#include <heddle/tools/trial/trial.h>
+
+#include <algorithm>
+#include <cstdio>
+#include <initializer_list>
+#include <set>
 
 namespace {
 
@@ -87,3 +96,288 @@ HEDDLE_TEST(waves_that_serve_waves, "device.server", 500);
 HEDDLE_TEST(waves_that_serve_wider_waves, "device.server", 500, "lanes=2");
 
 }  // namespace
+
+// -- Every planted bug of the zoo is found as what it is, can be played again from its token, and goes away with its cause:
+// its twin is silent, and so is a bug of memory orders where memory is one.
+
+namespace heddle::tests {
+namespace {
+
+using scheduler::verdict;
+
+constexpr uint64_t schedules_max = 2000;
+constexpr const char* strategy_name = "mix";
+
+struct campaign {
+  const scenario* tested = nullptr;
+  std::optional<parameters> set;
+  std::unique_ptr<scheduler::strategy> deciding;
+  sim::simulation machine;
+
+  explicit campaign(const std::string& name) {
+    std::string error;
+    tested = tools::select_scenarios({name}).chosen.at(0);
+    set = tools::settings_of(*tested, sim::machine_parameters(), {}).value;
+    deciding = scheduler::make_strategy(strategy_name, error);
+  }
+
+  /// Schedules from this seed on, until the first finding.
+  tools::trial run(uint64_t first_seed) {
+    scheduler::campaign_options options;
+    options.first_seed = first_seed;
+    options.schedules = schedules_max;
+    options.found = [](const scheduler::finding&) { return false; };
+    return tools::run_trial(machine, *tested, *set, strategy_name, *deciding, options);
+  }
+};
+
+class a_planted_bug : public testing::TestWithParam<std::string> {};
+
+TEST_P(a_planted_bug, is_found_wherever_the_seeds_begin) {
+  campaign searching(GetParam());
+  if (searching.tested->expected_verdict(*searching.set) == verdict::ok)
+    GTEST_SKIP() << "this machine has one memory only";
+  std::vector<uint64_t> needed;
+  for (uint64_t first_seed = 1; first_seed < 20; first_seed += 2) {
+    const tools::trial made = searching.run(first_seed * 100000);
+    ASSERT_FALSE(made.runs.findings.empty()) << "survived " << made.runs.schedules << " schedules";
+    EXPECT_TRUE(made.as_expected()) << to_string(made.seen()) << ": " << made.runs.findings.front().message;
+    needed.push_back(made.runs.schedules);
+  }
+  std::sort(needed.begin(), needed.end());
+  std::printf("%s after %llu schedules (median of %zu campaigns)\n",
+              to_string(searching.tested->expected_verdict(*searching.set)).c_str(),
+              static_cast<unsigned long long>(needed[needed.size() / 2]), needed.size());
+}
+
+TEST_P(a_planted_bug, is_played_again_from_its_token) {
+  campaign searching(GetParam());
+  if (searching.tested->expected_verdict(*searching.set) == verdict::ok)
+    GTEST_SKIP() << "this machine has one memory only";
+  const tools::trial made = searching.run(1);
+  ASSERT_FALSE(made.runs.findings.empty());
+  const scheduler::finding& found = made.runs.findings.front();
+  const auto read = scheduler::from_token(scheduler::to_token(found.first));
+  ASSERT_TRUE(read.value) << read.error;
+  const auto run = [&](scheduler::choice_source& choices, bool explain) {
+    return tools::run_scenario(searching.machine, *searching.tested, *searching.set, choices, explain);
+  };
+  const scheduler::replay_result again = scheduler::run_again(*read.value, run, true);
+  EXPECT_EQ(again.disagreement, "");
+  EXPECT_EQ(again.result.outcome, found.first.outcome);
+  EXPECT_EQ(again.result.where, found.first.where);
+}
+
+/// The scenarios of the zoo that have a twin; a twin's own name ends in ".fixed".
+std::vector<std::string> bugs() {
+  std::vector<std::string> names;
+  for (const std::string& name : tools::scenario_names("zoo.*.fixed")) names.push_back(name.substr(0, name.rfind('.')));
+  return names;
+}
+
+INSTANTIATE_TEST_SUITE_P(heddle, a_planted_bug, testing::ValuesIn(bugs()), tools::test_name);
+
+TEST(the_zoo, has_a_twin_for_each_bug) { EXPECT_EQ(tools::scenario_names("zoo.*").size(), 2 * bugs().size()); }
+
+HEDDLE_TEST(a_twin, "zoo.*.fixed", schedules_max);
+
+// What they expect depends on their settings.
+HEDDLE_TEST(one_memory_shows_an_offload_or_not, "zoo.offload-*", schedules_max, "fidelity=interleaving");
+HEDDLE_TEST(the_link_shows_an_offload_or_not, "zoo.offload-*", schedules_max, "fidelity=link");
+HEDDLE_TEST(a_link_with_atomics_carries_a_lock, "zoo.offload-lock-*", schedules_max, "link.rmw=pcie");
+HEDDLE_TEST(a_mailbox_on_the_device_needs_no_link_for_its_lock, "zoo.offload-lock-*", schedules_max, "buffer=device");
+
+HEDDLE_TEST(numbers_that_do_not_change_sign, "zoo.flag-wrap-at-2-31", schedules_max, "fixed=yes", "first=5");
+HEDDLE_TEST(a_listener_whose_rings_all_come, "zoo.lost-doorbell", schedules_max, "doorbells=delayed");
+
+HEDDLE_TEST(a_server_whose_rings_come_late, "zoo.interrupt-*", schedules_max, "doorbells=delayed");
+HEDDLE_TEST(a_server_whose_rings_come_twice, "zoo.interrupt-*", schedules_max, "doorbells=duplicated");
+HEDDLE_TEST(a_server_whose_rings_come_together, "zoo.interrupt-*", schedules_max, "doorbells=coalesced");
+HEDDLE_TEST(two_servers_whose_rings_come_together, "zoo.interrupt-never-arrives", schedules_max, "doorbells=coalesced",
+            "servers=2", "waves=3", "calls=2");
+
+/// Settings under which a bug of memory orders in the port protocol shows as a wrong answer or not at all; each scenario says which.
+constexpr const char* lateness[][2] = {
+    {"fidelity=interleaving", ""},       // without late memory the same programs are right: that is the point
+    {"fidelity=link", ""},               // late delivery alone shows wrong answers, where it shows anything
+    {"fidelity=link", "link.pool=off"},  // a link in order hides a store
+    {"fidelity=link", "late=0"},         // loads in order hide a load
+    {"fidelity=link", "buffer=device"},  // no load crosses the link to memory of the device
+};
+
+class a_bug_of_an_order : public testing::TestWithParam<std::string> {};
+
+TEST_P(a_bug_of_an_order, shows_where_memory_is_late) {
+  for (const auto& [fidelity, other] : lateness) {
+    std::vector<std::string> settings = {fidelity};
+    if (*other != '\0') settings.emplace_back(other);
+    const std::string failure = tools::check_scenario(GetParam(), schedules_max, settings);
+    EXPECT_TRUE(failure.empty()) << fidelity << ' ' << other << '\n' << failure;
+  }
+}
+
+std::vector<std::string> bugs_of_orders() {
+  std::vector<std::string> names;
+  for (const char* bug :
+       {"device-scope-mailbox", "fill-without-acquire", "handover-without-release", "header-before-acquire",
+        "no-acquire-after-wait", "no-fence-at-lock", "no-release-before-toggle", "opcode-under-peek",
+        "opcode-under-peek-on-device", "per-lane-steering-load", "plain-mailbox-store", "reader-scope-too-narrow",
+        "unlock-without-release"})
+    for (const char* twin : {"", ".fixed"}) names.push_back(std::string("zoo.") + bug + twin);
+  return names;
+}
+
+INSTANTIATE_TEST_SUITE_P(heddle, a_bug_of_an_order, testing::ValuesIn(bugs_of_orders()), tools::test_name);
+
+// -- Strategies on whole programs: what they are to find they find, what is right they leave alone, and what a seed means does not depend on
+// what was run before it.
+
+using scheduler::verdict;
+
+class campaigns {
+ public:
+  explicit campaigns(const std::string& scenario_name, const std::vector<std::string>& assignments = {}) {
+    const tools::selection selected = tools::select_scenarios({scenario_name});
+    EXPECT_EQ(selected.error, "");
+    tested_ = selected.chosen.at(0);
+    tools::settings_or_error set = tools::simulator_settings(*tested_, assignments);
+    EXPECT_TRUE(set.value) << set.error;
+    settings_ = std::move(set.value);
+  }
+
+  tools::trial run(const std::string& strategy, uint64_t first_seed, uint64_t schedules, bool to_first = false) {
+    std::string error;
+    const auto deciding = scheduler::make_strategy(strategy, error);
+    EXPECT_TRUE(deciding) << error;
+    return run(*deciding, first_seed, schedules, to_first);
+  }
+  tools::trial run(scheduler::strategy& deciding, uint64_t first_seed, uint64_t schedules, bool to_first = false) {
+    scheduler::campaign_options options;
+    options.first_seed = first_seed;
+    options.schedules = schedules;
+    if (to_first) options.found = [](const scheduler::finding&) { return false; };
+    return tools::run_trial(machine_, *tested_, *settings_, std::string(deciding.name()), deciding, options);
+  }
+
+ private:
+  const scenario* tested_ = nullptr;
+  std::optional<parameters> settings_;
+  sim::simulation machine_;
+};
+
+std::vector<std::string> strategies() {
+  std::vector<std::string> names;
+  for (const scheduler::strategy_help& each : scheduler::strategies()) names.emplace_back(each.name);
+  return names;
+}
+
+class a_strategy : public testing::TestWithParam<std::string> {};
+
+// Spins, locks, servers that scan, lanes that part, streams: all are waits, and each run of them ends well.
+TEST_P(a_strategy, calls_no_correct_wait_a_hang) {
+  const std::initializer_list<std::pair<const char*, std::vector<std::string>>> programs = {
+      {"port.echo", {}},
+      {"port.contended", {"lanes=4"}},
+      {"port.stream", {"progress=obe", "waves=2", "ports=2", "servers=2"}},
+      {"slot.contended", {}},
+      {"ring.fifo", {}},
+      {"hostcall.contended", {}},
+      {"service.calls", {"lanes=1"}},
+      {"lanes.lock-within", {"pause=no"}},
+      {"lanes.lock-around", {"lanes=32"}},
+      {"zoo.unfair-lock.fixed", {}},
+      {"zoo.crossed-try-locks.fixed", {}},
+      {"sctbench.work-steal-queue", {"fixed=yes"}},
+      {"port.echo", {"fidelity=interleaving", "convergence=lockstep", "lanes=8"}},
+      {"port.echo", {"fidelity=link"}},
+  };
+  for (const auto& [name, assignments] : programs) {
+    campaigns searching(name, assignments);
+    const tools::trial made = searching.run(GetParam(), 1, 60);
+    EXPECT_TRUE(made.runs.findings.empty()) << name << ": " << made.runs.findings.front().message;
+  }
+}
+
+TEST_P(a_strategy, means_the_same_by_a_seed_whatever_ran_before) {
+  for (const char* name : {"port.contended", "sctbench.reorder"}) {
+    campaigns searching(name);
+    std::string error;
+    const auto fresh = scheduler::make_strategy(GetParam(), error);
+    const auto used = scheduler::make_strategy(GetParam(), error);
+    campaigns("slot.echo").run(*used, 1, 20);
+    searching.run(*used, 1000, 20);
+    for (uint64_t seed = 1; seed <= 32; seed += 8) {
+      const tools::trial once = searching.run(*fresh, seed, 8);
+      const tools::trial again = searching.run(*used, seed, 8);
+      EXPECT_EQ(once.runs.digest, again.runs.digest) << name << ' ' << seed;
+      EXPECT_EQ(once.runs.steps, again.runs.steps) << name << ' ' << seed;
+    }
+  }
+}
+
+TEST_P(a_strategy, is_repeated_from_its_answers_alone) {
+  campaigns searching("zoo.crossed-calls");
+  const tools::trial made = searching.run(GetParam(), 1, 200, true);
+  ASSERT_FALSE(made.runs.findings.empty());
+  EXPECT_EQ(made.runs.findings.front().not_reproducible, "");
+}
+
+INSTANTIATE_TEST_SUITE_P(heddle, a_strategy, testing::ValuesIn(strategies()), tools::test_name);
+
+// Published for 20 searches of 10,000 schedules each: surw needs 17, pos and random never found it.
+TEST(surw, finds_one_of_nine_writers_half_way) {
+  campaigns searching("sctbench.reorder", {"n=10"});
+  uint64_t schedules = 0;
+  for (uint64_t trial = 0; trial < 10; ++trial)
+    schedules += searching.run("surw", 1 + trial * 1'000'000, 2000, true).runs.schedules;
+  std::printf("%llu schedules a search, seeds from 1 + n * 1000000\n", static_cast<unsigned long long>(schedules / 10));
+  EXPECT_LT(schedules, 10 * 200u);
+  EXPECT_TRUE(searching.run("random", 1, 2000, true).runs.findings.empty());
+}
+
+HEDDLE_TEST(programs_of_sctbench, "sctbench.*", 1000);
+HEDDLE_TEST(twins_of_sctbench, "sctbench.*", 1000, "fixed=yes");
+HEDDLE_TEST(twins_of_sctbench_with_weak_memory, "sctbench.*", 300, "fixed=yes", "fidelity=scoped");
+
+// -- Every mutant must be found, as what it is, within 2,000 schedules; the same programs on the machine as it is are silent.
+
+HEDDLE_TEST(a_twin_without_a_fault, "twin.*", schedules_max);
+
+class a_mutant : public testing::TestWithParam<std::string> {};
+
+TEST_P(a_mutant, is_found) {
+  const tools::selection selected = tools::select_scenarios({GetParam()});
+  ASSERT_TRUE(selected.error.empty()) << selected.error;
+  const scenario& mutant = *selected.chosen.front();
+  const tools::settings_or_error set = tools::settings_of(mutant, sim::machine_parameters(), {});
+  ASSERT_TRUE(set.value) << set.error;
+
+  std::string error;
+  const auto deciding = scheduler::make_strategy(strategy_name, error);
+  ASSERT_TRUE(deciding) << error;
+  sim::simulation machine;
+  scheduler::campaign_options options;
+  options.schedules = schedules_max;
+  // The first finding decides.
+  options.found = [](const scheduler::finding&) { return false; };
+  const tools::trial made = tools::run_trial(machine, mutant, *set.value, strategy_name, *deciding, options);
+
+  ASSERT_FALSE(made.runs.findings.empty()) << "survived " << made.runs.schedules << " schedules";
+  const scheduler::finding& found = made.runs.findings.front();
+  EXPECT_EQ(found.not_reproducible, "");
+  using scheduler::verdict;
+  const verdict seen = found.first.outcome;
+  if (const scheduler::verdict_set wanted = mutant.expected_verdict(*set.value); wanted != verdict::ok)
+    EXPECT_TRUE(wanted.contains(seen)) << to_string(seen) << ": " << found.message;
+  else
+    EXPECT_TRUE(seen == verdict::protocol || seen == verdict::mask || seen == verdict::deadlock ||
+                seen == verdict::assertion || seen == verdict::race)
+        << to_string(seen) << ": " << found.message;
+  std::printf("%s after %llu schedules: %s\n", std::string(to_string(seen)).c_str(),
+              static_cast<unsigned long long>(made.runs.schedules), found.message.c_str());
+}
+
+INSTANTIATE_TEST_SUITE_P(heddle, a_mutant, testing::ValuesIn(tools::scenario_names("mutant.*")), tools::test_name);
+
+}  // namespace
+}  // namespace heddle::tests

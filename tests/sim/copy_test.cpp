@@ -1,5 +1,8 @@
 // Copies by a host thread beside a kernel: each word whole and in any order, the copy itself in its place.
+#include "run.h"
 #include "together.h"
+
+#include <vector>
 
 namespace heddle::sim::tests {
 namespace {
@@ -126,6 +129,217 @@ TEST(copies, of_any_length_and_alignment_bring_every_byte) {
                                           }
                                       },
                                       3)));
+}
+
+// -- Copies in streams: their order, what they see, what waits for them, and what is told when one never comes to its turn or is given what it
+// must not have.
+
+constexpr uint64_t schedules = 300;
+
+struct buffers {
+  uint32_t* here;
+  uint32_t* there;
+  uint32_t* back;
+};
+buffers three(device& on, uint32_t count) {
+  return {on.allocate_shared<uint32_t>(count, "here"), on.allocate_device<uint32_t>(count, "there"),
+          on.allocate_shared<uint32_t>(count, "back")};
+}
+
+TEST(stream_copy, comes_behind_what_its_stream_was_given_and_before_what_it_is_given_next) {
+  for (const char* const fidelity : {"fidelity=interleaving", "fidelity=link", "fidelity=scoped"}) {
+    machine on({fidelity});
+    EXPECT_TRUE(always(verdict::ok, on.run_many(
+                                        [] {
+                                          device on_it;
+                                          const buffers of = three(on_it, 3);
+                                          const device::stream in = on_it.create_stream();
+                                          for (uint32_t n = 0; n < 3; ++n) of.here[n] = n + 1;
+                                          on_it.copy(of.there, of.here, 12, in);
+                                          on_it.launch({}, [of] { of.there[1] += 40; }, in);
+                                          on_it.copy(of.back, of.there, 12, in);
+                                          on_it.synchronize(in);
+                                          SIM_CHECK(of.back[0] == 1 && of.back[1] == 42 && of.back[2] == 3);
+                                        },
+                                        schedules)));
+  }
+}
+
+TEST(stream_copy, does_not_wait_and_is_waited_for_by_the_whole_device) {
+  machine on({"fidelity=scoped"});
+  bool was_there_at_once = false;
+  bool was_there_later = false;
+  EXPECT_TRUE(always(verdict::ok, on.run_many(
+                                      [&] {
+                                        device on_it;
+                                        const buffers of = three(on_it, 1);
+                                        of.here[0] = 7;
+                                        on_it.copy(of.there, of.here, 4, on_it.create_stream());
+                                        (on_it.query() ? was_there_at_once : was_there_later) = true;
+                                        on_it.synchronize();
+                                        SIM_CHECK(on_it.query());
+                                        uint32_t seen = 0;
+                                        on_it.copy(&seen, of.there, 4);
+                                        SIM_CHECK(seen == 7);
+                                      },
+                                      schedules)));
+  EXPECT_TRUE(was_there_at_once && was_there_later);
+}
+
+TEST(stream_copy, of_another_stream_comes_in_any_order) {
+  machine on;
+  std::vector<bool> seen(4);
+  EXPECT_TRUE(always(verdict::ok, on.run_many(
+                                      [&] {
+                                        device on_it;
+                                        const buffers of = three(on_it, 1);
+                                        of.here[0] = 1;
+                                        of.back[0] = 2;
+                                        on_it.copy(of.there, of.here, 4, on_it.create_stream());
+                                        on_it.copy(of.there, of.back, 4, on_it.create_stream());
+                                        on_it.synchronize();
+                                        seen[*of.there] = true;
+                                      },
+                                      schedules)));
+  EXPECT_TRUE(seen[1] && seen[2]);
+}
+
+TEST(stream_copy, takes_words_one_by_one_from_either_end_while_a_kernel_stores_them) {
+  machine on({"fidelity=scoped"});
+  std::vector<bool> seen(4);
+  EXPECT_TRUE(always(verdict::ok, on.run_many(
+                                      [&] {
+                                        device on_it;
+                                        auto* const there = on_it.allocate_device<uint64_t>(2, "there");
+                                        auto* const back = on_it.allocate_shared<uint64_t>(2, "back");
+                                        on_it.launch(
+                                            {},
+                                            [there] {
+                                              word<uint64_t>(there[0]).store(1, release);
+                                              word<uint64_t>(there[1]).store(1, release);
+                                            },
+                                            on_it.create_stream());
+                                        on_it.copy(back, there, 16, on_it.create_stream());
+                                        on_it.synchronize();
+                                        seen[back[0] | back[1] << 1] = true;
+                                      },
+                                      2000)));
+  for (const bool each : seen) EXPECT_TRUE(each);
+}
+
+TEST(stream_copy, beside_a_kernel_that_stores_plainly_is_a_race) {
+  machine on({"fidelity=scoped"});
+  EXPECT_TRUE(sometimes(verdict::race, on.run_many(
+                                           [] {
+                                             device on_it;
+                                             const buffers of = three(on_it, 1);
+                                             on_it.launch({}, [of] { *of.there = 1; }, on_it.create_stream());
+                                             on_it.copy(of.back, of.there, 4, on_it.create_stream());
+                                             on_it.synchronize();
+                                           },
+                                           schedules)));
+}
+
+TEST(stream_copy, needs_no_place_on_the_device_and_is_promised_its_turns) {
+  for (const char* const progress : {"progress=hsa", "progress=slots", "progress=cuda"}) {
+    machine on({"resident=1", progress});
+    EXPECT_TRUE(always(verdict::ok, on.run_many(
+                                        [] {
+                                          device on_it;
+                                          const buffers of = three(on_it, 1);
+                                          on_it.launch({}, [of] {
+                                            while (word<uint32_t>(*of.there).load(acquire) == 0) target::pause();
+                                          });
+                                          of.here[0] = 1;
+                                          on_it.copy(of.there, of.here, 4, on_it.create_stream());
+                                          on_it.synchronize();
+                                        },
+                                        schedules)));
+  }
+}
+
+TEST(stream_copy, that_never_comes_to_its_turn_is_told_with_its_stream_and_who_is_in_front_of_it) {
+  machine on;
+  const outcome hung = on.explain([] {
+    device on_it;
+    const buffers of = three(on_it, 1);
+    const device::stream in = on_it.create_stream();
+    on_it.launch(
+        {},
+        [of] {
+          while (word<uint32_t>(*of.there).load(acquire) == 0) target::pause();
+        },
+        in);
+    on_it.copy(of.there, of.here, 4, in);
+    on_it.launch({.blocks = 2}, [] {}, in);
+    on_it.synchronize(in);
+  });
+  EXPECT_EQ(hung.verdict, verdict::deadlock);
+  EXPECT_TRUE(says(hung.report, "copy 1 of stream 1: waits in synchronize"));
+  EXPECT_TRUE(says(hung.report, "copy_test.cpp"));
+  EXPECT_TRUE(says(hung.report, "copy 1 of stream 1 -> wave 0  (end of the launch)"));
+  EXPECT_TRUE(says(hung.report, "waves 1 to 2 of stream 1 have not begun, and wait for their turn"));
+  EXPECT_TRUE(says(hung.report, "copy 1 of stream 1 comes before, and has not ended"));
+  EXPECT_TRUE(says(hung.report, "wave 1 -> copy 1 of stream 1  (its turn in stream 1)"));
+  EXPECT_EQ(hung.hang, "copy, host main, wave");
+}
+
+TEST(stream_copy, of_memory_that_is_freed_before_it_happens_is_found) {
+  machine on;
+  EXPECT_TRUE(sometimes(verdict::memory, on.run_many(
+                                             [] {
+                                               device on_it;
+                                               const buffers of = three(on_it, 1);
+                                               on_it.copy(of.there, of.here, 4, on_it.create_stream());
+                                               on_it.free(of.here);
+                                               on_it.synchronize();
+                                             },
+                                             schedules)));
+}
+
+TEST(stream_copy, of_a_threads_stack_is_refused) {
+  machine on;
+  const outcome ended = on.run([] {
+    device on_it;
+    uint32_t own = 0;
+    on_it.copy(&own, on_it.allocate_device<uint32_t>(1, "there"), 4, on_it.create_stream());
+    on_it.synchronize();
+  });
+  EXPECT_EQ(ended.verdict, verdict::memory);
+  EXPECT_TRUE(says(ended.message, "on the stack of host main"));
+}
+
+TEST(stream_copy, in_a_stream_that_is_destroyed_or_was_never_made_is_an_error) {
+  machine on;
+  const outcome destroyed = on.run([] {
+    device on_it;
+    const buffers of = three(on_it, 1);
+    const device::stream in = on_it.create_stream();
+    on_it.destroy(in);
+    on_it.copy(of.there, of.here, 4, in);
+  });
+  EXPECT_EQ(destroyed.verdict, verdict::assertion);
+  EXPECT_TRUE(says(destroyed.message, "a stream that has been destroyed is used"));
+  const outcome unknown = on.run([] {
+    device on_it;
+    const buffers of = three(on_it, 1);
+    on_it.copy(of.there, of.here, 4, device::stream{7});
+  });
+  EXPECT_EQ(unknown.verdict, verdict::assertion);
+}
+
+TEST(stream_copy, leaves_its_stack_to_the_next_one) {
+  machine on({}, "round-robin");
+  const outcome ended = on.run([] {
+    device on_it;
+    const buffers of = three(on_it, 1);
+    const device::stream in = on_it.create_stream();
+    for (int n = 0; n < 3000; ++n) {
+      on_it.copy(of.there, of.here, 4, in);
+      on_it.synchronize(in);
+    }
+  });
+  EXPECT_EQ(ended.verdict, verdict::ok) << ended.message;
 }
 
 }  // namespace

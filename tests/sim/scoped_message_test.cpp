@@ -1,7 +1,9 @@
 // Messages from lane to lane where memory is scoped: what comes with them depends on orders, on scopes, and on the lanes that pass them on.
-#include <algorithm>
-
 #include "together.h"
+
+#include <algorithm>
+#include <cstring>
+#include <random>
 
 namespace heddle::sim::tests {
 namespace {
@@ -204,6 +206,244 @@ TEST(a_release, that_two_lanes_continue_by_turns_stays_cheap) {
     };
     EXPECT_EQ(all_seen(on, together(where, adds, adds), 3, data_alone), sightings{"600"});
   }
+}
+
+// -- Accesses of any size where memory is scoped: a lane sees each byte as it was written last, wherever accesses begin and end.
+
+/// 64 bytes that are accessed in any size.
+struct bytes {
+  alignas(8) uint8_t at[64];
+};
+
+/// The first lane writes, and hands over; the second looks behind the hand-over.
+template <typename Write, typename Look>
+program writes_and_looks(place where, memory_order given, Write write, Look look) {
+  return [=] {
+    device host;
+    auto* const shared = host.allocate_shared<bytes>(1, "bytes");
+    auto* const flag = host.allocate_shared<uint32_t>(1, "flag");
+    const auto first = [=] {
+      write(shared->at);
+      word<uint32_t>(*flag).store(1, given);
+    };
+    const auto second = [=] {
+      if (word<uint32_t>(*flag).load(acquire) == 1) look(shared->at);
+    };
+    if (where == place::device) {
+      host.launch({.blocks = 2, .waves = 1, .lanes = 1}, [=] {
+        if (target::block_id() == 0)
+          first();
+        else
+          second();
+      });
+    } else {
+      host.launch({.blocks = 1, .waves = 1, .lanes = 1}, first);
+      second();
+    }
+    host.synchronize();
+  };
+}
+
+/// With the right order the second lane finds what it should; without it that is a race; and where races are only counted, it may
+/// find something else.
+template <typename Write, typename Look>
+void expect_sizes_fit(Write write, Look look) {
+  machine on = scoped();
+  machine on_counting = counting();
+  for (const place where : {place::device, place::from_device}) {
+    EXPECT_TRUE(always(verdict::ok, on.run_many(writes_and_looks(where, release, write, look), 300)));
+    EXPECT_TRUE(sometimes(verdict::race, on.run_many(writes_and_looks(where, relaxed, write, look), 300)));
+    EXPECT_TRUE(
+        sometimes(verdict::assertion, on_counting.run_many(writes_and_looks(where, relaxed, write, look), many)));
+  }
+}
+
+template <typename T>
+volatile T& as(uint8_t* at) {
+  return *reinterpret_cast<volatile T*>(at);
+}
+
+TEST(sizes, a_long_store_is_read_in_halves_and_in_bytes) {
+  expect_sizes_fit([](uint8_t* at) { as<uint64_t>(at) = 0x8877665544332211; },
+                   [](uint8_t* at) {
+                     SIM_CHECK(as<uint32_t>(at) == 0x44332211);
+                     SIM_CHECK(as<uint32_t>(at + 4) == 0x88776655);
+                     SIM_CHECK(as<uint8_t>(at + 2) == 0x33);
+                     SIM_CHECK(as<uint16_t>(at + 6) == 0x8877);
+                   });
+}
+
+TEST(sizes, a_word_is_put_together_from_bytes) {
+  expect_sizes_fit(
+      [](uint8_t* at) {
+        as<uint32_t>(at) = 0xffffffff;
+        as<uint8_t>(at + 1) = 0x11;
+        as<uint16_t>(at + 2) = 0x3322;
+      },
+      [](uint8_t* at) {
+        SIM_CHECK(as<uint32_t>(at) == 0x332211ff);
+        SIM_CHECK(as<uint64_t>(at) == 0x332211ff);
+      });
+}
+
+TEST(sizes, a_copy_of_many_granules_arrives_as_a_whole) {
+  expect_sizes_fit(
+      [](uint8_t* at) {
+        uint8_t own[41];
+        volatile size_t length = sizeof own;
+        std::memset(own, 5, length);
+        std::memcpy(at + 3, own, length);
+      },
+      [](uint8_t* at) {
+        uint8_t own[41];
+        volatile size_t length = sizeof own;
+        std::memcpy(own, at + 3, length);
+        for (const uint8_t each : own) SIM_CHECK(each == 5);
+        SIM_CHECK(as<uint8_t>(at + 2) == 0);
+        SIM_CHECK(as<uint8_t>(at + 44) == 0);
+      });
+}
+
+TEST(sizes, an_object_of_16_bytes_is_copied) {
+  struct pair {
+    uint64_t first, second;
+  };
+  expect_sizes_fit(
+      [](uint8_t* at) {
+        *reinterpret_cast<pair*>(at + 16) = pair{.first = 3, .second = 4};
+        // From memory to memory.
+        *reinterpret_cast<pair*>(at) = *reinterpret_cast<pair*>(at + 16);
+      },
+      [](uint8_t* at) {
+        const pair own = *reinterpret_cast<const pair*>(at);
+        SIM_CHECK(own.first == 3);
+        SIM_CHECK(own.second == 4);
+      });
+}
+
+struct [[gnu::packed]] crooked {
+  uint8_t one;
+  uint64_t eight;
+  uint32_t four;
+};
+
+TEST(sizes, accesses_may_cross_granules) {
+  expect_sizes_fit(
+      [](uint8_t* at) {
+        auto* const to = reinterpret_cast<crooked*>(at + 4);
+        to->eight = 0x8877665544332211;
+        to->four = 0xccbbaa99;
+      },
+      [](uint8_t* at) {
+        auto* const from = reinterpret_cast<const crooked*>(at + 4);
+        SIM_CHECK(from->eight == 0x8877665544332211);
+        SIM_CHECK(from->four == 0xccbbaa99);
+        SIM_CHECK(as<uint8_t>(at + 7) == 0x33);
+        SIM_CHECK(as<uint8_t>(at + 8) == 0x44);
+      });
+}
+
+TEST(sizes, what_is_read_while_it_is_copied_may_be_old_in_one_granule_and_new_in_another) {
+  const auto read_while_copied = [](words& at) {
+    uint64_t own[2];
+    volatile size_t length = sizeof own;
+    std::memcpy(own, &at.data, length);
+    at.seen[0].value = static_cast<uint32_t>(own[0]);
+    at.seen[1].value = static_cast<uint32_t>(own[1]);
+  };
+  const auto copies = [](words& at) {
+    const uint64_t own[2] = {1, 1};
+    volatile size_t length = sizeof own;
+    std::memcpy(&at.data, own, length);
+  };
+  machine on = counting();
+  for (const place where : {place::block, place::device, place::from_device, place::to_device})
+    EXPECT_EQ(all_seen(on, together(where, copies, read_while_copied), many), (sightings{"0 0", "0 1", "1 0", "1 1"}))
+        << to_string(where);
+}
+
+TEST(sizes, lanes_that_write_bytes_of_one_word_do_not_disturb_each_other) {
+  const auto writes_byte = [](uint32_t n) {
+    return [n](words& at) { reinterpret_cast<volatile uint8_t*>(&at.data)[n] = static_cast<uint8_t>(n + 1); };
+  };
+  machine on = scoped();
+  for (const place where : all_places) {
+    EXPECT_EQ(all_seen(on, together(where, writes_byte(0), writes_byte(1), writes_byte(3)), 300, data_alone),
+              sightings{std::to_string(0x04000201)})
+        << to_string(where);
+    EXPECT_EQ(all_seen(on, together(where, writes_byte(0), writes_byte(1), writes_byte(1)), 20, data_alone),
+              sightings{"race"});
+  }
+}
+
+// -- at random -----------------------------------------------------------------------------------------------------
+
+/// What two lanes do by turns: each lane knows all of it, and what memory must hold then.
+struct scribble {
+  static constexpr uint32_t rounds = 12;
+  struct write {
+    uint32_t offset, length;
+    uint8_t value;
+  };
+  write all[rounds];
+
+  explicit scribble(uint64_t seed) {
+    std::mt19937_64 random(seed);
+    for (write& each : all) {
+      each.length = 1 + static_cast<uint32_t>(random() % 20);
+      each.offset = static_cast<uint32_t>(random() % (sizeof(bytes) - each.length));
+      each.value = static_cast<uint8_t>(1 + random() % 255);
+    }
+  }
+
+  void play(uint32_t self, uint8_t* at, uint32_t& turn, memory_order given) const {
+    uint8_t expected[sizeof(bytes)] = {};
+    for (uint32_t n = 0; n < rounds; ++n) {
+      const write& one = all[n];
+      if (n % 2 == self) {
+        while (word<uint32_t>(turn).load(acquire) != n) target::pause();
+        uint8_t found[sizeof(bytes)];
+        volatile size_t all_bytes = sizeof found;
+        // In two parts that seldom end where a write has.
+        volatile size_t part = one.offset + 1;
+        std::memcpy(found, at, part);
+        std::memcpy(found + part, at + part, all_bytes - part);
+        for (size_t byte = 0; byte < sizeof found; ++byte) SIM_CHECK(found[byte] == expected[byte]);
+        volatile size_t length = one.length;
+        std::memset(at + one.offset, one.value, length);
+        word<uint32_t>(turn).store(n + 1, given);
+      }
+      for (uint32_t byte = 0; byte < one.length; ++byte) expected[one.offset + byte] = one.value;
+    }
+  }
+};
+
+program scribbles(place where, uint64_t seed, memory_order given) {
+  return [=, what = scribble(seed)] {
+    device host;
+    auto* const shared = host.allocate_shared<bytes>(1, "bytes");
+    auto* const turn = host.allocate_shared<uint32_t>(1, "turn");
+    const auto* const plan = host.allocate_shared<scribble>(1, "plan");
+    std::memcpy(const_cast<scribble*>(plan), &what, sizeof what);
+    const uint32_t on_device = where == place::device ? 2 : 1;
+    host.launch({.blocks = on_device, .waves = 1, .lanes = 1},
+                [=] { plan->play(target::block_id(), shared->at, *turn, given); });
+    if (where != place::device) plan->play(1, shared->at, *turn, given);
+    host.synchronize();
+  };
+}
+
+TEST(sizes, at_random_are_right_by_turns_and_wrong_without_a_release) {
+  machine on = scoped();
+  machine on_counting = counting();
+  for (const place where : {place::device, place::from_device})
+    for (uint64_t seed = 1; seed <= 20; ++seed) {
+      SCOPED_TRACE("program of seed " + std::to_string(seed) + ", " + to_string(where));
+      EXPECT_TRUE(always(verdict::ok, on.run_many(scribbles(where, seed, release), 20)));
+      EXPECT_TRUE(always(verdict::race, on.run_many(scribbles(where, seed, relaxed), 5)));
+      if (where != place::device) continue;
+      EXPECT_TRUE(sometimes(verdict::assertion, on_counting.run_many(scribbles(where, seed, relaxed), 100)));
+    }
 }
 
 }  // namespace

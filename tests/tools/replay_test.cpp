@@ -1,8 +1,10 @@
+#include <heddle/scheduler/shrink.h>
 #include <heddle/scheduler/trace.h>
 
-#include <fstream>
-
 #include "command.h"
+
+#include <filesystem>
+#include <fstream>
 
 namespace heddle::tests {
 namespace {
@@ -135,6 +137,196 @@ TEST(replay, steps_are_aligned_and_repetitions_folded) {
             std::string::npos)
       << ended.out;
 }
+
+std::string text_of(const std::filesystem::path& file) {
+  std::ifstream read(file);
+  return std::string(std::istreambuf_iterator<char>(read), {});
+}
+
+/// The file of the scenario's first finding.
+std::string found_by(const std::string& program, const std::string& scenario, const std::filesystem::path& folder,
+                     const std::string& schedules = "1000") {
+  const ended_process ended =
+      run_process({program, "fuzz", scenario, "--schedules", schedules, "--out", folder.string(), "--json"});
+  const nlohmann::json made = nlohmann::json::parse(ended.out, nullptr, false);
+  if (!made.contains("scenarios")) return ended.err;
+  return made["scenarios"][0]["findings"][0]["file"];
+}
+
+TEST(shrink, reduces_settings_and_steps_and_writes_a_trace_that_replays) {
+  const temporary_folder folder;
+  const std::string file = found_by(FAKE_HEDDLE, "fake.counted", folder.path());
+  const ended_process ended = heddle({"shrink", file});
+  EXPECT_EQ(ended.status, 0);
+  EXPECT_EQ(ended.err, "");
+  EXPECT_NE(ended.out.find("fake.counted: assertion at fake/counted.cpp:5\n"), std::string::npos) << ended.out;
+  // Four calls are needed, of which the last three get the answer 1.
+  const std::string written = file.substr(0, file.size() - std::string(".heddle.json").size()) + "-shrunk.heddle.json";
+  const trace small = *scheduler::read_trace(written).value;
+  EXPECT_EQ(small.strategy, scheduler::shrunk_strategy);
+  EXPECT_EQ(small.steps, 4u);
+  EXPECT_NE(
+      std::find(small.parameters.begin(), small.parameters.end(), std::pair<std::string, std::string>("calls", "4")),
+      small.parameters.end());
+  EXPECT_NE(ended.out.find("calls"), std::string::npos);
+  EXPECT_NE(ended.out.find("replay " + written), std::string::npos) << ended.out;
+  const ended_process again = heddle({"replay", written});
+  EXPECT_EQ(again.status, 1) << again.err;
+  EXPECT_NE(again.out.find("fake.counted: assertion at fake/counted.cpp:5, 4 steps"), std::string::npos) << again.out;
+}
+
+TEST(shrink, the_same_input_gives_the_same_bytes) {
+  const temporary_folder folder;
+  const std::string token = token_of("fake.counted");
+  const std::string one = folder.path() / "one", other = folder.path() / "other";
+  ASSERT_EQ(heddle({"shrink", token, "-o", one}).status, 0);
+  ASSERT_EQ(heddle({"shrink", token, "--out", other, "--json"}).status, 0);
+  EXPECT_EQ(text_of(one), text_of(other));
+  EXPECT_NE(text_of(one), "");
+}
+
+TEST(shrink, json_has_the_documented_keys) {
+  const temporary_folder folder;
+  const std::string file = folder.path() / "small.heddle.json";
+  const nlohmann::json made = heddle_json({"shrink", token_of("fake.counted"), "-o", file});
+  ASSERT_TRUE(has_keys(made, {"scenario", "verdict", "where", "file", "token", "before", "after", "changed", "runs",
+                              "seconds", "finished"}))
+      << made;
+  EXPECT_EQ(made["file"], file);
+  EXPECT_EQ(made["verdict"], "assertion");
+  EXPECT_EQ(made["finished"], true);
+  EXPECT_EQ(made["after"]["steps"], 4);
+  EXPECT_GT(made["before"]["steps"], 4);
+  EXPECT_TRUE(has_keys(made["after"], {"steps", "switches", "preemptions", "odd_answers"}));
+  EXPECT_EQ(made["changed"][0]["key"], "calls");
+  EXPECT_EQ(made["changed"][0]["after"], "4");
+  EXPECT_EQ(heddle({"replay", made["token"]}).status, 1);
+}
+
+TEST(shrink, of_a_token_the_trace_is_written_here) {
+  const temporary_folder folder;
+  const std::string command =
+      "cd " + folder.path().string() + " && " + FAKE_HEDDLE + " shrink " + token_of("zoo.crossed-calls");
+  EXPECT_EQ(run_process({"/bin/sh", "-c", command}).status, 0);
+  EXPECT_TRUE(std::filesystem::exists(folder.path() / "zoo.crossed-calls-deadlock-shrunk.heddle.json"));
+}
+
+TEST(shrink, wrong_input_is_status_2_and_one_line) {
+  const temporary_folder folder;
+  const auto refused = [](const std::vector<std::string>& words, const std::string& line) {
+    const ended_process ended = heddle(words);
+    EXPECT_EQ(ended.status, 2);
+    EXPECT_EQ(line_count(ended.err), 1u) << ended.err;
+    EXPECT_NE(ended.err.find(line), std::string::npos) << ended.err;
+    EXPECT_EQ(ended.out, "");
+  };
+  refused({"shrink"}, "required");
+  refused({"shrink", "nowhere.heddle.json"}, "there is no file \"nowhere.heddle.json\"");
+  refused({"shrink", "heddle1.x"}, "this token is damaged");
+  refused({"shrink", token_of("zoo.crossed-calls"), "--runs", "0"}, "--runs cannot be \"0\"");
+  refused({"shrink", token_of("zoo.crossed-calls"), "--time", "soon"}, "--time cannot be \"soon\"");
+  trace other = *scheduler::from_token(token_of("zoo.crossed-calls")).value;
+  other.steps += 1;
+  refused({"shrink", to_token(other)}, "not the recorded run");
+  other.steps -= 1;
+  other.outcome = scheduler::verdict::ok;
+  refused({"shrink", to_token(other)}, "there is nothing to shrink: the recorded run ended with verdict ok");
+  const std::string rebuilt = nlohmann::json::parse(
+      run_process({FAKE_HEDDLE_REBUILT, "fuzz", "fake.edited", "--json"}).out)["scenarios"][0]["findings"][0]["token"];
+  refused({"shrink", rebuilt}, "the trace was recorded by another build");
+}
+
+TEST(shrink, survives_a_rebuild_that_left_the_scenario_alone) {
+  const temporary_folder folder;
+  const std::string file = folder.path() / "small.heddle.json";
+  ASSERT_EQ(heddle({"shrink", token_of("fake.counted"), "-o", file}).status, 0);
+  const ended_process ended = run_process({FAKE_HEDDLE_REBUILT, "replay", file});
+  EXPECT_EQ(ended.status, 1) << ended.err;
+  EXPECT_NE(ended.out.find("here every choice agrees, and it ends the same way"), std::string::npos) << ended.out;
+  const std::string again = folder.path() / "smaller.heddle.json";
+  EXPECT_EQ(run_process({FAKE_HEDDLE_REBUILT, "shrink", file, "-o", again}).status, 0);
+  EXPECT_EQ(run_process({FAKE_HEDDLE_REBUILT, "report", file, "-o", folder.path() / "page.html"}).status, 0);
+  EXPECT_EQ(run_process({FAKE_HEDDLE_REBUILT, "replay", again}).out.find("another build"), std::string::npos)
+      << "what is made of it is of this build";
+}
+
+TEST(shrink, of_another_build_it_is_said_how_to_search_again) {
+  const temporary_folder folder;
+  const std::string file = folder.path() / "small.heddle.json";
+  ASSERT_EQ(heddle({"shrink", token_of("fake.edited"), "-o", file}).status, 0);
+  trace small = *scheduler::read_trace(file).value;
+  small.strategy = scheduler::shrunk_strategy;
+  const ended_process ended = run_process({FAKE_HEDDLE_REBUILT, "replay", to_token(small)});
+  EXPECT_EQ(ended.status, 2);
+  EXPECT_NE(ended.err.find("fuzz fake.edited\n"), std::string::npos) << ended.err;
+}
+
+TEST(shrink, a_file_that_cannot_be_written_is_status_3) {
+  const ended_process ended = heddle({"shrink", token_of("zoo.crossed-calls"), "-o", "/nowhere/small.heddle.json"});
+  EXPECT_EQ(ended.status, 3);
+  EXPECT_EQ(line_count(ended.err), 1u) << ended.err;
+  EXPECT_NE(ended.err.find("cannot write \"/nowhere/small.heddle.json\""), std::string::npos) << ended.err;
+}
+
+TEST(shrink, interrupted_it_writes_what_it_has) {
+  const temporary_folder folder;
+  const std::string found = found_by(FAKE_HEDDLE, "fake.long", folder.path(), "1");
+  const std::string file = folder.path() / "small.heddle.json";
+  process_options soon;
+  soon.interrupt_after_ms = 700;
+  const ended_process ended = run_process({FAKE_HEDDLE, "shrink", found, "-o", file, "--runs", "1000000"}, soon);
+  EXPECT_EQ(ended.status, 130);
+  EXPECT_EQ(heddle({"replay", file}).status, 1);
+}
+
+// -- on the real simulator -----------------------------------------------------------------------------------------------------------
+
+struct shrunk_bug {
+  const char* scenario;
+  double steps_at_most;  ///< of those before
+};
+
+class real_shrink : public testing::TestWithParam<shrunk_bug> {
+ protected:
+  void SetUp() override {
+    if (!std::filesystem::exists(REAL_HEDDLE)) GTEST_SKIP() << REAL_HEDDLE << " is not built";
+  }
+};
+
+TEST_P(real_shrink, is_smaller_the_same_failure_and_replays_strictly) {
+  const temporary_folder folder;
+  const std::string found = found_by(REAL_HEDDLE, GetParam().scenario, folder.path());
+  const std::string one = folder.path() / "one.heddle.json", other = folder.path() / "other.heddle.json";
+  const nlohmann::json made =
+      nlohmann::json::parse(run_process({REAL_HEDDLE, "shrink", found, "-o", one, "--json"}).out, nullptr, false);
+  ASSERT_TRUE(made.contains("after")) << made;
+  ASSERT_EQ(run_process({REAL_HEDDLE, "shrink", found, "-o", other}).status, 0);
+  EXPECT_EQ(text_of(one), text_of(other)) << "two processes, one result";
+
+  const trace large = *scheduler::read_trace(found).value, small = *scheduler::read_trace(one).value;
+  EXPECT_EQ(small.outcome, large.outcome);
+  EXPECT_EQ(small.where, large.where);
+  EXPECT_EQ(made["before"]["steps"], large.steps);
+  EXPECT_EQ(made["after"]["steps"], small.steps);
+  EXPECT_LE(static_cast<double>(small.steps), GetParam().steps_at_most * static_cast<double>(large.steps));
+  EXPECT_LT(made["after"]["switches"], made["before"]["switches"]);
+  const ended_process again = run_process({REAL_HEDDLE, "replay", one, "--repeat", "3"});
+  EXPECT_EQ(again.status, 1) << again.err;
+  EXPECT_NE(again.out.find("3 of 3 equal digests"), std::string::npos) << again.out;
+}
+
+INSTANTIATE_TEST_SUITE_P(zoo, real_shrink,
+                         testing::Values(shrunk_bug{"zoo.device-scope-mailbox", 0.7},
+                                         shrunk_bug{"zoo.late-reset-erases-flag", 0.8},
+                                         shrunk_bug{"zoo.offload-ring-hole", 0.6},
+                                         shrunk_bug{"zoo.crossed-try-locks", 1.0},
+                                         shrunk_bug{"zoo.stack-without-tag", 0.8}),
+                         [](const auto& of) {
+                           std::string name = of.param.scenario;
+                           for (char& letter : name)
+                             if (letter == '.' || letter == '-') letter = '_';
+                           return name;
+                         });
 
 }  // namespace
 }  // namespace heddle::tests
