@@ -1,6 +1,5 @@
 // The meter of host threads: what it counts, and what it refuses in one line.
 #include <bench/latency/meter.h>
-#include <bench/latency/percentile.h>
 
 #include <gtest/gtest.h>
 

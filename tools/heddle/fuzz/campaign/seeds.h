@@ -1,7 +1,7 @@
 // Which seeds of a campaign are still to be run.
 #pragma once
 
-#include <heddle/tools/cli/command_line.h>
+#include <heddle/tools/cli/shard.h>
 
 #include <cstdint>
 #include <optional>
