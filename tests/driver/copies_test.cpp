@@ -11,7 +11,7 @@ namespace {
 using enum command_kind;
 
 /// A kernel of one work-group that writes these bytes there.
-void have_kernel_write(machine& it, uint64_t address, std::vector<std::byte> bytes) {
+void have_kernel_write(machine& it, uint64_t address, const std::vector<std::byte>& bytes) {
   it.kernels.what = [address, bytes](const work_group&, group_memory_port& memory) {
     EXPECT_EQ(memory.write(address, bytes), access::done);
     return execution{};
@@ -151,8 +151,8 @@ TEST(driver_instant_copy, takes_no_virtual_time_and_leaves_in_the_same_tick) {
 // -- dirty marks
 
 struct marks : machine {
-  explicit marks(std::vector<uint64_t> gpus = {16}, const driver_settings& settings = small())
-      : machine(std::move(gpus), settings) {
+  explicit marks(const std::vector<uint64_t>& gpus = {16}, const driver_settings& settings = small())
+      : machine(gpus, settings) {
     buffer = driver.contexts().allocate(context, page_bytes).value();
     back.resize(64);
   }

@@ -57,7 +57,7 @@ inline driver_settings small() { return {.cpu_bytes = 64 * page_bytes, .compute_
 /// GPUs 1, 2, ... of so many pages each, and one context.
 class machine {
  public:
-  explicit machine(std::vector<uint64_t> gpu_pages = {64}, const driver_settings& settings = small())
+  explicit machine(const std::vector<uint64_t>& gpu_pages = {64}, const driver_settings& settings = small())
       : driver(settings, &kernels) {
     for (const uint64_t pages : gpu_pages) driver.register_gpu(pages * page_bytes).value();
     driver.set_listener(&trace);
@@ -88,7 +88,7 @@ class machine {
 
 inline std::vector<std::byte> pattern(size_t bytes, unsigned seed = 1) {
   std::vector<std::byte> made(bytes);
-  for (size_t n = 0; n < bytes; ++n) made[n] = static_cast<std::byte>((n * 31 + seed * 17 + n / 251) & 0xff);
+  for (size_t n = 0; n < bytes; ++n) made[n] = static_cast<std::byte>((n * 31 + size_t{seed} * 17 + n / 251) & 0xff);
   return made;
 }
 

@@ -184,7 +184,7 @@ TEST(driver_page_migration, the_order_of_many_is_the_same_each_time) {
     const uint64_t buffer = it.driver.contexts().allocate_unified(it.context, 20 * page_bytes).value();
     it.select(it.unified({1, 2, 3, 4}));
     std::vector<uint64_t> wanted(200);
-    for (uint64_t& each : wanted) each = buffer + random.below(20) * page_bytes + 8 * random.below(8);
+    for (uint64_t& each : wanted) each = buffer + random.below(20) * page_bytes + uint64_t{8} * random.below(8);
     it.kernels.what = [&](const work_group& group, group_memory_port& memory) -> execution {
       uint64_t word = 0;
       if (memory.read(wanted[group.flat], bytes_of(word)) == access::waits) return {.how = execution::state::waits};

@@ -143,7 +143,7 @@ class random_program {
   void select(context& in) { good(driver_->contexts().select_device(in.id, below(driver_->device_count()))); }
 
   void allocate(context& in) {
-    const uint64_t bytes = 8 * (1 + below(below(3) == 0 ? 2000 : 100));
+    const uint64_t bytes = uint64_t{8} * (1 + below(below(3) == 0 ? 2000 : 100));
     auto made =
         below(3) == 0 ? driver_->contexts().allocate_unified(in.id, bytes) : driver_->contexts().allocate(in.id, bytes);
     if (!made) {

@@ -439,8 +439,11 @@ class computer {
 
   status planned(const char* name) {
     status answer = status::success;
-    for (plan& each : plans_)
-      if (each.left != 0 && (each.call.empty() || each.call == name) && --each.left == 0) answer = each.happens(name);
+    for (plan& each : plans_) {
+      if (each.left == 0 || (!each.call.empty() && each.call != name)) continue;
+      --each.left;
+      if (each.left == 0) answer = each.happens(name);
+    }
     return answer;
   }
 
@@ -568,6 +571,7 @@ class computer {
           try {
             kernel();
           } catch (const lane_stopped&) {
+            return;  // it ends here, as the device has it
           }
         });
     for (std::thread& each : lanes) each.join();

@@ -502,7 +502,7 @@ struct program_error {
   error why;
 };
 template <typename T>
-T value_of(result<T> answer) {
+T value_of(result<T>&& answer) {
   if (!answer) throw program_error{answer.why()};
   if constexpr (!std::is_void_v<T>) return std::move(answer.value());
 }

@@ -165,7 +165,7 @@ TEST(device_memory_of_the_machine, ends_where_the_setting_says) {
     const outcome ended = on.run([] {
       device first(0);
       device second(1);
-      auto* const three = first.allocate_device<std::byte>(3 * 4096, "three pages");
+      auto* const three = first.allocate_device<std::byte>(size_t{3} * 4096, "three pages");
       first.allocate_shared<std::byte>(1 << 20, "memory of the host");
       SIM_CHECK(first.memory().free_bytes == 4096 && first.memory().total_bytes == 16384);
       const auto two = first.try_allocate_device<std::byte>(4097, "two pages");
@@ -188,14 +188,14 @@ TEST(device_memory_of_the_machine, of_a_unified_device_is_dealt_out_page_by_page
     device second(1);
     const uint32_t both[] = {1, 0};
     const auto unified = std::move(device::open_unified(both).value());
-    auto* const five = unified->allocate_device<std::byte>(5 * 4096, "five pages");
+    auto* const five = unified->allocate_device<std::byte>(size_t{5} * 4096, "five pages");
     // The first of the list has one more.
-    SIM_CHECK(first.memory().free_bytes == 2 * 4096 && second.memory().free_bytes == 4096);
-    SIM_CHECK(unified->memory().free_bytes == 3 * 4096);
+    SIM_CHECK(first.memory().free_bytes == size_t{2} * 4096 && second.memory().free_bytes == 4096);
+    SIM_CHECK(unified->memory().free_bytes == size_t{3} * 4096);
     // As many are free, but not where they must be.
-    SIM_CHECK(!unified->try_allocate_device<std::byte>(3 * 4096, "three pages"));
+    SIM_CHECK(!unified->try_allocate_device<std::byte>(size_t{3} * 4096, "three pages"));
     unified->free(five);
-    SIM_CHECK(unified->memory().free_bytes == 8 * 4096);
+    SIM_CHECK(unified->memory().free_bytes == size_t{8} * 4096);
   });
   EXPECT_EQ(ended.verdict, verdict::ok) << ended.message;
 }
@@ -206,7 +206,7 @@ TEST(a_copy_over_several_gpus, takes_their_pieces_in_any_order) {
   std::set<std::array<uint64_t, 2>> seen;
   EXPECT_TRUE(always(verdict::ok, on.run_many(
                                       [&] {
-                                        constexpr size_t words = 2 * 4096 / 8;
+                                        constexpr size_t words = size_t{2} * 4096 / 8;
                                         const uint32_t both[] = {0, 1};
                                         const auto unified = std::move(device::open_unified(both).value());
                                         auto* const there = unified->allocate_device<uint64_t>(words, "there");

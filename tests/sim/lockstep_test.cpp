@@ -203,7 +203,7 @@ TEST(lockstep, within_one_operation_the_lanes_come_in_any_order) {
 
 TEST(lockstep, copies_and_comparisons_are_one_call_of_several_operations) {
   in_every_order(one_wave(4, [](uint32_t* words) {
-    uint32_t* const mine = words + 8 * target::lane_id();
+    uint32_t* const mine = words + size_t{8} * target::lane_id();
     uint32_t own[8] = {1, 2, 3, 4, 5, 6, 7, target::lane_id()};
     __builtin_memcpy(mine, own, sizeof own);
     // Some of these copy from memory that others see, and some do not.

@@ -36,8 +36,8 @@ struct explored {
 class explorer_of {
  public:
   /// `note` is called when a run has ended well.
-  explorer_of(const program& body, const std::vector<std::string>& settings, std::function<std::string()> note = {})
-      : settings_(settings_of(settings)), body_(body), note_(std::move(note)) {}
+  explorer_of(program body, const std::vector<std::string>& settings, std::function<std::string()> note = {})
+      : settings_(settings_of(settings)), body_(std::move(body)), note_(std::move(note)) {}
 
   explored all(search_options options = {}) {
     explored made;
@@ -127,9 +127,9 @@ struct store_buffering {
     auto* const results = machine.allocate_shared<uint32_t>(2, "results");
     machine.launch({.blocks = 2, .waves = 1, .lanes = 1}, [=] {
       const uint32_t own = target::block_id();
-      word<uint32_t>(words[16 * own]).store(1, store);
+      word<uint32_t>(words[size_t{16} * own]).store(1, store);
       if (store == memory_order::seq_cst) target::fence<scope::system>(memory_order::seq_cst);
-      results[own] = word<uint32_t>(words[16 * (1 - own)]).load(load);
+      results[own] = word<uint32_t>(words[size_t{16} * (1 - own)]).load(load);
     });
     machine.synchronize();
     seen[0] = results[0];
@@ -281,8 +281,8 @@ TEST(Search, WhatCrossesTheLinkArrives) {
     auto* const flags = machine.allocate_shared<uint32_t>(32, "flags");
     machine.launch({.blocks = 2, .waves = 1, .lanes = 1}, [=] {
       const uint32_t own = target::block_id();
-      word<uint32_t>(flags[16 * own]).store(1, memory_order::release);
-      while (word<uint32_t>(flags[16 * (1 - own)]).load(memory_order::acquire) == 0) target::pause();
+      word<uint32_t>(flags[size_t{16} * own]).store(1, memory_order::release);
+      while (word<uint32_t>(flags[size_t{16} * (1 - own)]).load(memory_order::acquire) == 0) target::pause();
     });
     while (word<uint32_t>(flags[0]).load(memory_order::acquire) == 0) target::pause();
     machine.synchronize();
@@ -365,12 +365,12 @@ TEST(Search, MovingForEverIsALivelock) {
     machine.launch({.blocks = 2, .waves = 1, .lanes = 1}, [=] {
       const uint32_t own = target::block_id();
       for (;;) {
-        word<uint32_t>(locks[16 * own]).store(1, relaxed);
-        if (word<uint32_t>(locks[16 * (1 - own)]).load(relaxed) == 0) break;
-        word<uint32_t>(locks[16 * own]).store(0, relaxed);
+        word<uint32_t>(locks[size_t{16} * own]).store(1, relaxed);
+        if (word<uint32_t>(locks[size_t{16} * (1 - own)]).load(relaxed) == 0) break;
+        word<uint32_t>(locks[size_t{16} * own]).store(0, relaxed);
         target::pause();
       }
-      word<uint32_t>(locks[16 * own]).store(0, relaxed);
+      word<uint32_t>(locks[size_t{16} * own]).store(0, relaxed);
     });
     machine.synchronize();
     machine.free(locks);
@@ -451,7 +451,7 @@ class random_program {
     memory_order order = relaxed;
   };
   static uint32_t perform(const operation& what, uint32_t* words) {
-    const word<uint32_t> at(words[16 * what.word]);
+    const word<uint32_t> at(words[size_t{16} * what.word]);
     const bool strong = what.order != relaxed;
     switch (what.kind) {
       case 0:

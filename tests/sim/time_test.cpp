@@ -89,7 +89,7 @@ TEST(virtual_time, mailboxes_in_device_memory_are_polled_at_home_by_the_device) 
 }
 
 /// A call of the host: what it does in it.
-program by_host(std::function<void(device&, uint32_t* shared, uint32_t* on_device)> does) {
+program by_host(const std::function<void(device&, uint32_t* shared, uint32_t* on_device)>& does) {
   return [does] {
     device on;
     auto* const shared = on.allocate_shared<uint32_t>(64, "shared");
@@ -124,7 +124,7 @@ TEST(virtual_time, atomics_across_the_link_are_round_trips) {
       uint32_t found = 5;
       word<uint32_t>(shared[1]).compare_exchange_strong(found, 1, memory_order::relaxed);
     };
-    expect_each(2 * 1100, by_lane(twice_far), {fidelity});
+    expect_each(uint64_t{2} * 1100, by_lane(twice_far), {fidelity});
     const auto near = [](uint32_t*, uint32_t* on_device) {
       word<uint32_t>(on_device[0]).fetch_add(1, memory_order::relaxed);
     };
@@ -256,7 +256,7 @@ TEST(virtual_time, only_calls_that_come_to_something_count_and_each_once) {
     });
     on.synchronize();
   };
-  expect_each(2 * 1100, body, {});
+  expect_each(uint64_t{2} * 1100, body, {});
 }
 
 TEST(virtual_time, a_program_without_calls_tells_of_none) {
