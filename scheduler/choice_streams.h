@@ -23,11 +23,13 @@ enum class choice_kind : uint8_t {
   end,          ///< when the end game begins, and how many turns in a row each actor has in it
   arm,          ///< which arm runs next where the lanes of a wave have diverged; 0 is the one written first
   spurious,     ///< whether a weak compare-exchange fails that found what it expected
+  part,         ///< when lanes that stand together are parted, and which of them; 0 is never
+  lane,         ///< which lane goes first of those that touch the same bytes in one step of their wave; 0 is the lowest
 };
-inline constexpr uint32_t choice_kind_count = 10;
+inline constexpr uint32_t choice_kind_count = 12;
 
 /// The kind as traces spell it: "actor", "mask", "wake", "visible", "place", "arrive",
-/// "start", "end", "arm", "spurious".
+/// "start", "end", "arm", "spurious", "part", "lane".
 std::string_view to_string(choice_kind kind);
 
 /// The inverse of to_string; nothing when the text names no kind.

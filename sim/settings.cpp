@@ -18,6 +18,8 @@ struct condition {
 const std::vector<condition>& conditions() {
   static const std::vector<condition> all = {
       {"arms", "convergence", {"lockstep"}},
+      {"partings", "convergence", {"independent"}},
+      {"partings", "step", {"wave"}},
       {"races", "fidelity", {"scoped"}},
       {"late", "fidelity", {"scoped", "link"}},
       {"history", "fidelity", {"scoped"}},
@@ -58,6 +60,11 @@ std::vector<parameter> machine_parameters() {
                         "the memory of such a machine"),
       parameter::one_of("arms", "then-first", {"then-first", "else-first", "any"},
                         "which arm runs first where lanes part: as the source has them, or any (convergence lockstep)"),
+      parameter::one_of("step", "wave", {"wave", "lane"},
+                        "what one step is where lanes of a wave stand together: an operation of all of them, or of one"),
+      parameter::number("partings", 2, 0, 1000, "",
+                        "how often in a run lanes that stand together are parted though the program does not part them "
+                        "(convergence independent, step wave)"),
       parameter::one_of("progress", "fair", progress_model_names(),
                         "which waves are guaranteed a turn; each model is explained in docs/simulator.md"),
       parameter::one_of("starts", "in-order", {"in-order", "any"},
@@ -133,6 +140,8 @@ settings settings::from(const parameters& values) {
   read.convergence = values.text("convergence") == "lockstep" ? convergence::lockstep : convergence::independent;
   const std::string& order = values.text("arms");
   read.arms = order == "then-first" ? arms::then_first : order == "else-first" ? arms::else_first : arms::any;
+  read.step = values.text("step") == "wave" ? wave_step::wave : wave_step::lane;
+  read.partings = values.count("partings");
   read.progress = parse_progress_model(values.text("progress"));
   read.resident = values.count("resident");
   read.lifts_places = values.text("places") == "lifted";

@@ -26,6 +26,12 @@ enum class convergence : uint8_t {
   lockstep,     ///< a wave has one program counter
 };
 
+/// What one step of a wave is, where its lanes stand together at one operation.
+enum class wave_step : uint8_t {
+  wave,  ///< that operation of all of them
+  lane,  ///< that operation of one of them: each is scheduled on its own
+};
+
 /// Which arm of a divergence runs first.
 enum class arms : uint8_t {
   then_first,  ///< the one that is written first
@@ -68,6 +74,8 @@ struct settings {
   time_settings time;
   sim::convergence convergence = sim::convergence::independent;
   sim::arms arms = sim::arms::then_first;
+  wave_step step = wave_step::wave;
+  uint32_t partings = 0;  ///< times in a run that lanes are parted which the program keeps together
   progress_model progress = progress_model::fair;
   uint32_t resident = 0;        ///< waves that each device holds at a time
   uint32_t devices = 1;         ///< GPUs

@@ -11,7 +11,8 @@
 namespace heddle::sim {
 
 struct enabled_set {
-  std::vector<lane*> lanes;  ///< in no order; lane::candidate_slot points back
+  /// In no order; lane::candidate_slot points back. Of lanes that take their next step together, one.
+  std::vector<lane*> lanes;
   fair_set fair;
   uint64_t next_limit = 0;   ///< the step from which on the run is to come to its end
   uint64_t first_limit = 0;  ///< what that becomes when operations begin to be steps
@@ -28,8 +29,16 @@ struct enabled_set {
   }
   void add(lane& added) {
     added.state = lane_state::candidate;
-    added.candidate_slot = static_cast<uint32_t>(lanes.size());
     fair.candidate_added(*added.of);
+    list(added);
+  }
+  void remove(lane& removed) {
+    unlist(removed);
+    fair.candidate_removed(*removed.of);
+  }
+  /// The enabled lane is part of choices from now on; fair_set::candidate_added() or list_changed() has been called.
+  void list(lane& added) {
+    added.candidate_slot = static_cast<uint32_t>(lanes.size());
     if (keeps_order_) [[unlikely]]
       order_.add(added.id);
 #ifdef HEDDLE_SELF_CHECKS
@@ -37,14 +46,15 @@ struct enabled_set {
 #endif
     scheduler::append(lanes, &added);
   }
-  void remove(lane& removed) {
+  /// Takes a lane out that is listed, and stays enabled or is to be removed from the fair set.
+  void unlist(lane& removed) {
     lane* const last = lanes.back();
     lanes[removed.candidate_slot] = last;
     last->candidate_slot = removed.candidate_slot;
     lanes.pop_back();
     if (keeps_order_) [[unlikely]]
       order_.remove(removed.id);
-    fair.candidate_removed(*removed.of);
+    removed.candidate_slot = lane::unlisted;
   }
 
   /// The id of the enabled lane of the next higher id, or of the lowest. There must be one.

@@ -43,9 +43,12 @@ class fair_set {
     if (--who.candidates, who.guaranteed) --candidates_;
   }
 
+  /// Other lanes than before stand for those that are enabled.
+  void list_changed() { ++version_; }
+
   /// The number of enabled lanes of waves in F.
   uint32_t candidates() const { return candidates_; }
-  /// Differs after each change: a lane is enabled or disabled, a wave enters or leaves F; never 0.
+  /// Differs after each change: a lane is enabled, disabled, listed or not, a wave enters or leaves F; never 0.
   const uint64_t& version() const { return version_; }
 
   /// Whether a wave outside F must be let start all the same (minimal progress): no wave of the device is in F, and one

@@ -208,6 +208,7 @@ void run_core::check_invariants() const {
   map.heap.check_invariants();
   threads.check_invariants();
   enabled.check_invariants();
+  issues.check_invariants();
   must_hold(choices.source != nullptr, "choices: there is a source to ask");
   must_hold(choices.asks == nullptr || choices.asks == &threads.lanes[choices.asks->id],
             "choices: the lane that asked is of this machine");

@@ -6,6 +6,7 @@
 #include <heddle/sim/base/lasso.h>
 #include <heddle/sim/core/enabled_set.h>
 #include <heddle/sim/core/hidden_stores.h>
+#include <heddle/sim/core/issues.h>
 #include <heddle/sim/core/run_parts.h>
 #include <heddle/sim/core/thread_table.h>
 #include <heddle/sim/memory/late_memory.h>
@@ -33,6 +34,7 @@ struct run_core {
   thread_table threads;
   fiber::entry lane_entry = nullptr;
   enabled_set enabled;
+  sim::issues issues{*this};
   chooser choices;
   scheduler::candidate_list view;  ///< of the enabled lanes, for strategies
   run_history history;
@@ -55,6 +57,7 @@ struct run_core {
     clock.reset();
     phase = {};
     phase.in_rounds = machine.convergence == convergence::lockstep;
+    issues.reset(waves_step(), machine.partings);
     stack.task = nullptr;
     observers.headway.reset(source.looks_at_headway());
     observers.tells_steps = source.looks_at_steps();
@@ -67,6 +70,8 @@ struct run_core {
 
   [[gnu::hot]] lane& new_lane(wave& of, uint32_t index);
   [[gnu::hot]] wave& new_wave() { return threads.new_wave(history.steps); }
+  /// Whether lanes that stand together take steps together. In a search each takes its own: there every order counts.
+  bool waves_step() const { return machine.step == wave_step::wave && notes == nullptr; }
   /// Puts the lane's body on a stack of its own; the first switch to it runs `lane_entry(&self)`.
   [[gnu::hot]] void begin(lane& self);
   /// Ends the run when all stacks of host threads and copies are in use.
@@ -82,9 +87,20 @@ struct run_core {
   void enable(lane& self) {
     if (observers.records) [[unlikely]]
       observers.recorder->goes_on(self, history.steps);
+    if (issues.on() && self.of->lanes.size() > 1) return issues.enable(self);
     enabled.add(self);
   }
-  void disable(lane& self) { enabled.remove(self); }
+  void disable(lane& self) {
+    if (issues.on() && self.of->lanes.size() > 1) return issues.disable(self);
+    enabled.remove(self);
+  }
+  /// As enable(), of a lane for whose collective the lane that runs was the last.
+  void run_on(lane& self) {
+    if (!issues.on() || self.of->lanes.size() == 1) return enable(self);
+    if (observers.records) [[unlikely]]
+      observers.recorder->goes_on(self, history.steps);
+    issues.run_on(self);
+  }
   /// The lane has made progress: its reads and operations before count towards no spin.
   void note_progress(lane& self) const {
     self.operations_judged = self.operations;

@@ -159,9 +159,9 @@ void launches::start_block(launched_kernel& runs, uint32_t block) {
         core_.late->acquire_object(fresh, launch_of(runs.ordinal));
         for (const uint32_t earlier : runs.after) core_.late->acquire_object(fresh, end_of(earlier));
       }
-      core_.enable(fresh);
     }
     if (core_.machine.convergence == convergence::lockstep && starts.lanes.size() > 1) lockstep_.keep_together(starts);
+    for (lane* fresh : starts.lanes) core_.enable(*fresh);
   }
   resident_waves_ += runs.waves_per_block;
   memory_.devices()[gpu].resident += runs.waves_per_block;

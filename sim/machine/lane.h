@@ -97,6 +97,7 @@ struct lane_run {
   plain_store_in_progress storing;
   state_key hidden;        ///< of what it has written to the C++ heap, where it is explored
   uint64_t result = 0;     ///< of the collective or mask that it took part in
+  uint64_t leads = 0;      ///< lanes of its wave that take their next step with it, itself among them; 0: it leads none
   uint64_t last_turn = 0;  ///< the number of its last turn in the fair tail; 0: none
   uint64_t moved_in = 0;   ///< in a lockstep wave: the last round in which it took part
   uint64_t went_round_for =
@@ -118,7 +119,8 @@ struct alignas(64) lane : lane_run {
   /// The part of its stack, from the low end, that no other lane has accessed or been given.
   const std::byte* private_low = nullptr;
   size_t private_bytes = 0;
-  uint32_t candidate_slot = 0;        ///< its index in enabled_set::lanes, while it is enabled
+  static constexpr uint32_t unlisted = ~uint32_t{0};
+  uint32_t candidate_slot = unlisted;  ///< its index in enabled_set::lanes; unlisted where it is in no choice, or another leads it
   uint64_t awaited = 0;               ///< what the word that it waits for is to become
   std::array<uint64_t, 3> call = {};  ///< where it hides its operands: the arguments
   bool is_explored =
@@ -189,6 +191,7 @@ struct wave_state {
   uint32_t in_kernel = 0;           ///< its number within its kernel
   uint32_t live_lanes = 0;          ///< that have not ended, begun or not
   uint32_t candidates = 0;          ///< lanes that are enabled
+  uint64_t leaders = 0;             ///< of those, the ones that lead others or themselves (sim/core/issues.h)
   uint64_t ended_mask = 0;
   bool resident = false;         ///< its block has started: its lanes may be enabled
   bool stepped = false;          ///< one of its lanes has taken a step

@@ -72,6 +72,10 @@ class recorder {
   void wakes_for_no_reason(const lane& who);
   /// A choice that is not about actors was not answered by the default, in the step that comes next.
   void odd_answer(const lane& who, scheduler::choice_kind kind);
+  /// Some lanes of a wave that stood together take their next step before the others.
+  void parts(const wave& of, uint64_t ahead, uint64_t behind) {
+    partings_.push_back({.of = &of, .ahead = ahead, .behind = behind, .step = last_step_ + 1});
+  }
   /// The lane is at the end of an iteration of its loop, in this private state.
   void turn_ended(const lane& who, uint64_t state);
   /// So many bytes that were stored in that step are in memory now.
@@ -201,6 +205,13 @@ class recorder {
   std::unordered_set<const lane*> loses_ring_;
   std::unordered_set<const lane*> fails_;
   std::unordered_map<uint64_t, uint64_t> behind_;  ///< step of a store to that of the newer one
+  struct parting {
+    const wave* of = nullptr;
+    uint64_t ahead = 0;
+    uint64_t behind = 0;
+    uint64_t step = 0;  ///< before which it happened
+  };
+  std::vector<parting> partings_;
   std::unordered_map<const lane*, std::vector<turn>> turns_;
   std::vector<odd> odd_;
   uint64_t judged_ = run_record::never;

@@ -209,13 +209,14 @@ class execution : public machine_parts {
       return choose_specially(self);
     core_.choices.asks = &self;
     const auto count = static_cast<uint32_t>(core_.enabled.lanes.size());
-    if (count == 1) return *core_.enabled.lanes.front();
     uint32_t picked = 0;
-    if (!core_.choices.source->try_pick(count, scheduler::choice_kind::actor, picked)) [[unlikely]]
-      return core_.ask(self);
-    return *core_.enabled.lanes[picked];
+    if (count != 1 && !core_.choices.source->try_pick(count, scheduler::choice_kind::actor, picked)) [[unlikely]]
+      return first_of(core_.ask(self), self);
+    return first_of(*core_.enabled.lanes[picked], self);
   }
   [[gnu::noinline]] lane& choose_specially(lane& self) {
+    if (core_.issues.under_way())
+      if (lane* const next = go_on_with_issue(self)) return *next;
 #ifdef HEDDLE_SELF_CHECKS
     check_now_and_then();
 #endif
@@ -225,6 +226,26 @@ class execution : public machine_parts {
     return next;
   }
   lane& choose_with_care(lane& self);
+  /// The lane that was chosen, or the first of those that it leads.
+  [[gnu::always_inline]] lane& first_of(lane& chosen, lane& self) {
+    return chosen.leads == 0 ? chosen : begin_issue(chosen, self);
+  }
+  [[gnu::noinline]] lane& begin_issue(lane& leader, lane& self) {
+    lane& first = core_.issues.begin(leader, self);
+    core_.enabled.asks_until = 0;
+    return first;
+  }
+  lane* go_on_with_issue(lane& self);
+  /// Whether lanes that stand together take steps together now.
+  void look_whether_together() {
+    const bool together = core_.waves_step() && core_.phase.is_open();
+    if (together != core_.issues.on()) core_.issues.turn(together);
+  }
+  lane& ask_openly(lane& self) {
+    core_.phase.checks = quiescence_check::none;
+    look_whether_together();
+    return first_of(core_.ask(self), self);
+  }
   /// Under self checks: looks at all invariants, in one of many choices.
   void check_now_and_then();
   /// Chooses in the fair tail; null: another look is needed.
@@ -250,7 +271,7 @@ class execution : public machine_parts {
 #ifdef HEDDLE_SELF_CHECKS
     core_.enabled.asks_until = 0;
 #else
-    core_.enabled.asks_until = core_.phase.is_checking() || core_.phase.in_rounds
+    core_.enabled.asks_until = core_.phase.is_checking() || core_.phase.in_rounds || core_.issues.under_way()
                                    ? 0
                                    : std::min(core_.enabled.next_limit, doorbells_.next_due());
 #endif

@@ -25,6 +25,13 @@ lane* execution::choose_in_tail(lane& self, bool& again) {
   return judge_.next_in_tail(self);
 }
 
+lane* execution::go_on_with_issue(lane& self) {
+  if (self.of->together != nullptr) lockstep_.left(self);
+  lane* const next = core_.issues.go_on(self);
+  if (next == nullptr) look_how_to_choose();
+  return next;
+}
+
 lane& execution::choose_with_care(lane& self) {
   run_phase& phase = core_.phase;
   if (self.of->together != nullptr) lockstep_.left(self);
@@ -34,6 +41,7 @@ lane& execution::choose_with_care(lane& self) {
   while (true) {
     lockstep_.go_on_together(self);
     if (phase.is_checking() && waits_.has_changed_since_check()) phase.checks = quiescence_check::none;
+    look_whether_together();
     if (phase.is_checking())
       if (lane* const next = judge_.next_in_check()) return *next;
     if (phase.in_tail) {
@@ -46,8 +54,7 @@ lane& execution::choose_with_care(lane& self) {
       }
     } else if (!core_.enabled.lanes.empty() && (core_.enabled.fair.candidates() != 0 ||
                                                 (core_.enabled.owes_a_start() && !core_.only_calls_start_kernels()))) {
-      phase.checks = quiescence_check::none;
-      return core_.ask(self);
+      return ask_openly(self);
     }
     if (doorbells_.next_due() != doorbell_line::never) {
       doorbells_.let_arrive(doorbell_line::never);
@@ -61,7 +68,7 @@ lane& execution::choose_with_care(lane& self) {
     if (phase.checks == quiescence_check::of_guaranteed && core_.enabled.owes_a_start() && judge_.any_host_calls()) {
       phase.checks = quiescence_check::none;
       if (phase.in_tail) continue;
-      return core_.ask(self);
+      return ask_openly(self);
     }
     judge_.judge_quiescence(self);
   }

@@ -25,6 +25,14 @@ uint64_t collectives::mask_of_active(lane& self) {
            depth(other) == depth(self);
   };
   uint64_t mask = lane_bit(self);
+  if (core_.issues.on()) {
+    // Those that take this step together, of which this one is the first.
+    for (uint64_t rest = core_.issues.left_of(of); rest != 0; rest &= rest - 1) {
+      lane& other = *of.lanes[static_cast<size_t>(__builtin_ctzll(rest))];
+      if (stands_here(other)) mask |= lane_bit(other);
+    }
+    return tell_mask(self, mask);
+  }
   if (!std::any_of(of.lanes.begin(), of.lanes.end(), [&](const lane* other) { return stands_here(*other); }))
     return mask;
   const bool some = core_.phase.is_open() && core_.pick(self, 2, choice_kind::active_mask) == 1;
@@ -33,11 +41,15 @@ uint64_t collectives::mask_of_active(lane& self) {
     if (some && core_.pick(self, 2, choice_kind::active_mask) == 1) continue;
     mask |= lane_bit(*other);
   }
-  for (lane* other : of.lanes)
-    if (other != &self && (mask & lane_bit(*other)) != 0) {
-      other->result = mask;
-      other->resolved = true;
-    }
+  return tell_mask(self, mask);
+}
+
+uint64_t collectives::tell_mask(const lane& self, uint64_t mask) {
+  for (uint64_t rest = mask & ~lane_bit(self); rest != 0; rest &= rest - 1) {
+    lane& other = *self.of->lanes[static_cast<size_t>(__builtin_ctzll(rest))];
+    other.result = mask;
+    other.resolved = true;
+  }
   return mask;
 }
 
@@ -162,7 +174,7 @@ void collectives::complete(wave& of, size_t open, operation_kind kind) {
                     (who->source < of.lanes.size() ? "which has ended" : "which the wave does not have"));
     if (kind == operation_kind::shuffle)
       who->result = (mask >> who->source & 1) != 0 ? given[who->source] : value_of_absent_lane;
-    if (who->state == lane_state::at_collective) core_.enable(*who);
+    if (who->state == lane_state::at_collective) core_.run_on(*who);
   }
 }
 
@@ -207,7 +219,7 @@ void collectives::complete_barrier(const wave& of, block_state& block) {
   if (core_.late != nullptr) core_.late->meet(meeting_.data(), meeting_.size());
   for (lane* who : meeting_) {
     who->result = count << 32 | meeting_.size();
-    core_.enable(*who);
+    core_.run_on(*who);
   }
 }
 

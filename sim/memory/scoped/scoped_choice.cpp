@@ -27,7 +27,8 @@ visible value_choice::choose_among(lane& self, lane_facts& mine, const part& at,
   }
   if (known < 0 && (mask & ~in.base_readable) == 0) cuts.add(-1);
   if (cuts.count() == 1) return visible::newest_at(newest, false);
-  const uint32_t picked = core_.pick(self, cuts.count(), scheduler::choice_kind::visible);
+  // Lanes that load one location in one step find one value there, where none of them knows more.
+  const uint32_t picked = core_.issues.pick_alike(self, cuts.count(), scheduler::choice_kind::visible, in.newest);
   if (picked == 0) return visible::newest_at(newest, false);
   const int cut = cuts[picked];
   --self.left.late;
