@@ -60,8 +60,9 @@ std::vector<parameter> machine_parameters() {
                         "the memory of such a machine"),
       parameter::one_of("arms", "then-first", {"then-first", "else-first", "any"},
                         "which arm runs first where lanes part: as the source has them, or any (convergence lockstep)"),
-      parameter::one_of("step", "wave", {"wave", "lane"},
-                        "what one step is where lanes of a wave stand together: an operation of all of them, or of one"),
+      parameter::one_of(
+          "step", "wave", {"wave", "lane"},
+          "what one step is where lanes of a wave stand together: an operation of all of them, or of one"),
       parameter::number("partings", 2, 0, 1000, "",
                         "how often in a run lanes that stand together are parted though the program does not part them "
                         "(convergence independent, step wave)"),

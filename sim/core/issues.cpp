@@ -167,8 +167,7 @@ bool issues::touch_the_same(const wave& of, uint64_t lanes) {
 
 bool issues::is_time_to_part(lane& self) {
   if (until_parting_ == not_drawn) {
-    const uint32_t drawn =
-        core_.pick(self, static_cast<uint32_t>(parting_octaves.size()) + 1, choice_kind::part);
+    const uint32_t drawn = core_.pick(self, static_cast<uint32_t>(parting_octaves.size()) + 1, choice_kind::part);
     if (drawn == 0) {
       partings_left_ = 0;
       return false;
@@ -220,8 +219,7 @@ void issues::check_invariants() const {
       leaders |= lane_bit(*each);
     }
     must_hold(of.leaders == leaders, "issues: a wave knows which of its lanes lead");
-    if (on_ && of_ == nullptr && of.lanes.size() > 1)
-      must_hold(led == candidates, "issues: each enabled lane is led");
+    if (on_ && of_ == nullptr && of.lanes.size() > 1) must_hold(led == candidates, "issues: each enabled lane is led");
   }
 }
 

@@ -120,8 +120,9 @@ struct alignas(64) lane : lane_run {
   const std::byte* private_low = nullptr;
   size_t private_bytes = 0;
   static constexpr uint32_t unlisted = ~uint32_t{0};
-  uint32_t candidate_slot = unlisted;  ///< its index in enabled_set::lanes; unlisted where it is in no choice, or another leads it
-  uint64_t awaited = 0;               ///< what the word that it waits for is to become
+  uint32_t candidate_slot =
+      unlisted;          ///< its index in enabled_set::lanes; unlisted where it is in no choice, or another leads it
+  uint64_t awaited = 0;  ///< what the word that it waits for is to become
   std::array<uint64_t, 3> call = {};  ///< where it hides its operands: the arguments
   bool is_explored =
       false;               ///< its state is compared with that of other runs: no dead bytes are to be left on its stack
@@ -193,6 +194,7 @@ struct wave_state {
   uint32_t candidates = 0;          ///< lanes that are enabled
   uint64_t leaders = 0;             ///< of those, the ones that lead others or themselves (sim/core/issues.h)
   uint64_t ended_mask = 0;
+  uint64_t have_waited = 0;      ///< lanes that wait for memory to change, and some that did
   bool resident = false;         ///< its block has started: its lanes may be enabled
   bool stepped = false;          ///< one of its lanes has taken a step
   bool guaranteed = false;       ///< in the fair set F

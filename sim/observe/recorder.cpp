@@ -279,8 +279,8 @@ std::string recorder::in_words(const heap& memory, const odd& one) const {
       return "the lanes of a wave took a step in another order, from step " + std::to_string(one.step) + " on";
     case part: {
       // When lanes are parted is drawn before they are.
-      const auto next = std::find_if(partings_.begin(), partings_.end(),
-                                     [&](const parting& each) { return each.step >= one.step; });
+      const auto next =
+          std::find_if(partings_.begin(), partings_.end(), [&](const parting& each) { return each.step >= one.step; });
       if (next == partings_.end()) return "lanes that stand together were to be parted later, which did not come";
       return lanes_in(next->ahead) + " of " + name_of(*next->of) + " went ahead of " + lanes_in(next->behind) +
              ", with which it stood, before step " + std::to_string(next->step);

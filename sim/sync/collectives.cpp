@@ -91,8 +91,11 @@ collectives::arrival collectives::arrive(lane& self, uint64_t value) {
     return arrival::complete;
   }
   // Lanes of the mask that are blocked in a loop are needed here: their wait ends.
-  for (lane* other : of.lanes)
-    if ((how.mask & lane_bit(*other)) != 0 && other->state == lane_state::waiting) core_.enable(*other);
+  for (uint64_t rest = of.have_waited & how.mask; rest != 0; rest &= rest - 1) {
+    lane& other = *of.lanes[static_cast<size_t>(__builtin_ctzll(rest))];
+    if (other.state == lane_state::waiting) core_.enable(other);
+  }
+  of.have_waited &= ~how.mask;
   core_.disable(self);
   self.state = lane_state::at_collective;
   if (core_.observers.records) core_.observers.recorder->waits(self, core_.history.steps);

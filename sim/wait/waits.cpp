@@ -107,6 +107,7 @@ void waits::begin_waiting(lane& self, const std::byte* private_state, bool next)
   watches_.enrol(self);
   core_.disable(self);
   self.state = lane_state::waiting;
+  self.of->have_waited |= lane_bit(self);
   if (core_.observers.records) [[unlikely]]
     core_.observers.recorder->waits(self, core_.history.steps);
   if (self.of->together != nullptr) lockstep_.waits_together(self, private_state, next);

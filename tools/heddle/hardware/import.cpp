@@ -46,6 +46,8 @@ std::vector<std::string> assignments_of(const dump& left, const scenario& tested
   }
   std::vector<std::string> assignments;
   for (const auto& [key, value] : settings) assignments.push_back(key + "=" + value);
+  // What was recorded is the order of lanes.
+  assignments.emplace_back("step=lane");
   return assignments;
 }
 

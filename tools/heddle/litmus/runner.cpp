@@ -174,6 +174,8 @@ parameters machine_settings(const test& tested, const std::vector<std::string>& 
     if (!overridden(key_of(each))) set(each);
   // Races are part of many tests: they are counted, and the run goes on.
   if (!overridden("races")) set("races=count");
+  // Threads of a wave are threads as others: each takes its own steps.
+  if (!overridden("step")) set("step=lane");
   for (const std::string& each : settings) set(each);
   // What a test is under its own fidelity says nothing under another one.
   for (const parameter& each : made.definitions())

@@ -19,6 +19,8 @@ parameters without_bounds(const parameters& settings, const std::vector<std::str
     if (!is_set) made.set(key + "=" + value);
   };
   if (made.has("wakes")) widen("wakes", "1000");
+  // The order of all lanes counts.
+  if (made.has("step")) made.set("step=lane");
   if (!made.has("fidelity")) return made;
   const std::string fidelity = made.text("fidelity");
   if (fidelity == "scoped") {
