@@ -74,9 +74,10 @@ std::vector<parameter> machine_parameters() {
       parameter::one_of(
           "places", "lifted", {"lifted", "kept"},
           "a hang of those who have places is judged on a device that has enough of them, or on this one"),
-      parameter::one_of(
-          "points", "all", {"all", "atomics"},
-          "where another lane may come in between: at every access to shared memory, or not at plain ones"),
+      parameter::one_of("points", "auto", {"auto", "all", "atomics"},
+                        "where another lane may come in between: at every access to shared memory, or not at plain "
+                        "ones; auto: not at "
+                        "those whose races end the run"),
       parameter::number("wakes", 1, 0, 1000, "", "how often a wait may end although nothing changed"),
       parameter::number("budget", 1000000, 100, int64_t{1} << 40, "steps",
                         "steps before only guaranteed waves run; as many again and the run is inconclusive"),
@@ -158,7 +159,12 @@ settings settings::from(const parameters& values) {
   read.budget = static_cast<uint64_t>(values.number("budget"));
   read.wakes = values.count("wakes");
   read.starvation = values.count("starvation");
-  read.plain_points = values.text("points") == "all";
+  // Where each race ends its run, no lane can see the order of accesses that do not race.
+  const bool checked = read.fidelity == fidelity::scoped && read.races_end;
+  const std::string& points = values.text("points");
+  read.points = points == "atomics"           ? plain_points::none
+                : points == "all" || !checked ? plain_points::all
+                                              : plain_points::unchecked;
   read.stack_bytes = static_cast<size_t>(values.number("stack_kib")) * 1024 + sanitizer_stack_bytes;
   read.host_stack_bytes = static_cast<size_t>(values.number("host_stack_kib")) * 1024 + sanitizer_stack_bytes;
   return read;

@@ -26,6 +26,13 @@ enum class convergence : uint8_t {
   lockstep,     ///< a wave has one program counter
 };
 
+/// Which plain accesses are scheduling points, too.
+enum class plain_points : uint8_t {
+  all,
+  unchecked,  ///< those for which no races are looked: of others, which are ordered or end the run, no order shows
+  none,
+};
+
 /// What one step of a wave is, where its lanes stand together at one operation.
 enum class wave_step : uint8_t {
   wave,  ///< that operation of all of them
@@ -86,7 +93,7 @@ struct settings {
   uint64_t budget = 0;          ///< steps before the fair tail begins, and again before the run is given up
   uint32_t starvation = 0;      ///< times that a lane may be passed over in one wait; 0: as often as it comes
   uint32_t wakes = 0;           ///< times that a wait may end although nothing changed
-  bool plain_points = true;     ///< plain accesses are scheduling points too
+  plain_points points = plain_points::all;
   size_t stack_bytes = 0;       ///< of a lane
   size_t host_stack_bytes = 0;  ///< of a host thread
 

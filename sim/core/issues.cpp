@@ -28,8 +28,8 @@ ptrdiff_t depth_of(const lane& who) {
 
 }  // namespace
 
-// Lanes of other calls that lead to one place at one depth of the stack count, too: who goes together is a choice of the machine's, and none
-// of a program's lanes can tell.
+// Calls that come to one place at one depth of the stack count as one: which lanes go together is the machine's choice, and a program cannot
+// tell.
 bool issues::stand_together(const lane& one, const lane& other) {
   if (one.of->together != nullptr) return true;
   return one.pending.place == other.pending.place && one.pending.kind == other.pending.kind &&
@@ -124,6 +124,7 @@ lane& issues::begin(lane& leader, lane& self) {
   }
   of_ = &of;
   left_ = lanes;
+  core_.enabled.asks_until = 0;  // until all of them have gone
   return *next(self);
 }
 

@@ -6,7 +6,7 @@
 // leader again. What the program parts is parted. Lanes that the program keeps together are parted as often as `partings` says, by a choice.
 // (A bound on what a scheduler may do out of the ordinary, as delays are in Emmi, Qadeer, Rakamaric, POPL 2011.)
 //
-// In the fair tail and under the check for quiescence each lane takes its own turns.
+// Under the check for quiescence each lane takes its own turns.
 #pragma once
 
 #include <heddle/scheduler/choice.h>

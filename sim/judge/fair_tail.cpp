@@ -125,6 +125,9 @@ lane* judge::next_in_tail(const lane& self) {
     tail_.left = turns_in_a_row(*next) - 1;
   }
   next->last_turn = ++tail_.turns;
+  // It takes the lanes along that it leads.
+  for (uint64_t rest = next->leads; rest != 0; rest &= rest - 1)
+    next->of->lanes[static_cast<size_t>(__builtin_ctzll(rest))]->last_turn = tail_.turns;
   given_turn(*next);
   tail_.spends(next->pending.place, [&] { return calls_of(*next); });
   const uint32_t rank = rank_of(*next);
@@ -167,8 +170,11 @@ bool judge::has_come_back(const lane& self) {
   if (fresh) end.telling_rank = ~uint32_t{0};
   if (!again) return false;
   const uint64_t since = core_.states.anchor().turns;
-  for (const lane* who : core_.enabled.lanes)
-    if ((core_.phase.denied || who->of->guaranteed) && who->last_turn <= since) return false;
+  for (size_t n = 0; n < core_.threads.lanes_used; ++n) {
+    const lane& who = core_.threads.lanes[n];
+    if (who.state == lane_state::candidate && (core_.phase.denied || who.of->guaranteed) && who.last_turn <= since)
+      return false;
+  }
   // A lane that only reads will block by itself, and is then reported as waiting: that needs some more rounds.
   constexpr uint32_t rounds_to_wait = 64;
   if (!core_.phase.all_take_turns && now.changes == core_.states.anchor().changes &&

@@ -42,7 +42,7 @@ bool visit_lane(state_reader& to, const lane& who, bool is_running) {
                      to.fact(static_cast<uint64_t>(next.kind) << 48 | static_cast<uint64_t>(next.order) << 40 |
                              static_cast<uint64_t>(next.reach) << 32 | next.size_bytes) &&
                      to.fact(next.mask) && to.fact(uint64_t{who.source} << 1 | (next.without_ended ? 1u : 0u)) &&
-                     to.fact(who.operands[0]) && to.fact(who.operands[1]) && to.fact(who.result);
+                     to.fact(who.operands[0]) && to.fact(who.operands[1]) && to.fact(who.result) && to.fact(who.leads);
   if (!facts) return false;
   if (who.state == lane_state::ended || !who.begun) return true;
   const std::byte* low = next.frame == nullptr ? who.runs.top() : next.private_state;

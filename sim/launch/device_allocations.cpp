@@ -117,6 +117,7 @@ void device_allocations::map_cached(lane& self, void* memory) {
 
 void device_allocations::release(lane& self, void* pointer) {
   let_go(self, pointer);
+  if (core_.machine.points == plain_points::unchecked && core_.threads.live_lanes > 1) look_for_accesses(self, pointer);
   if (const char* wrong = core_.map.heap.release(pointer))
     core_.end(self, verdict::memory, std::string(wrong) + " (" + core_.map.heap.describe(pointer) + ")");
   if (devices_.places_memory()) devices_.give_back(pointer);
@@ -124,8 +125,18 @@ void device_allocations::release(lane& self, void* pointer) {
   core_.note_progress(self);
 }
 
+// A plain access that is no scheduling point is made with what comes before it: another lane would never free its memory in between.
+void device_allocations::look_for_accesses(lane& self, const void* pointer) {
+  if (core_.late == nullptr || !core_.map.heap.contains(pointer)) return;
+  const allocation* const of = core_.map.heap.nearest(pointer);
+  if (of == nullptr || of->freed || of->base != pointer) return;
+  if (core_.late->is_accessed_beside(self, of->base, of->size_bytes))
+    core_.end(self, verdict::memory,
+              core_.map.heap.describe(pointer) + " is freed, and a plain access by another lane is not ordered before");
+}
+
 void device_allocations::let_go_in_search(lane& self, const void* pointer) {
-  if (core_.late == nullptr || core_.machine.plain_points || !core_.map.heap.contains(pointer)) return;
+  if (core_.late == nullptr || core_.machine.points == plain_points::all || !core_.map.heap.contains(pointer)) return;
   if (const allocation* const freed = core_.map.heap.nearest(pointer))
     core_.notes->freed_under_access =
         core_.notes->freed_under_access || core_.late->is_accessed_beside(self, freed->base, freed->size_bytes);

@@ -99,6 +99,7 @@ class device_allocations {
       let_go_in_search(self, pointer);
   }
   void let_go_in_search(lane& self, const void* pointer);
+  void look_for_accesses(lane& self, const void* pointer);
   static std::string named_process(uint32_t process);
 
   run_core& core_;

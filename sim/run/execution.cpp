@@ -96,7 +96,7 @@ void execution::run_lane(void* argument) {
   // Where plain accesses are no scheduling points, the lane has had none since its last other operation. A lane outside the fair set need not
   // reach its end, for which others may wait: it yields once more.
   const operation_kind last = self.pending.kind;
-  if (!run.core_.machine.plain_points && !self.of->guaranteed && self.of->together == nullptr &&
+  if (run.core_.machine.points != plain_points::all && !self.of->guaranteed && self.of->together == nullptr &&
       (last == operation_kind::plain_load || last == operation_kind::plain_store)) {
     self.pending = {};
     run.yield(self);

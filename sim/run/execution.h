@@ -228,17 +228,12 @@ class execution : public machine_parts {
   lane& choose_with_care(lane& self);
   /// The lane that was chosen, or the first of those that it leads.
   [[gnu::always_inline]] lane& first_of(lane& chosen, lane& self) {
-    return chosen.leads == 0 ? chosen : begin_issue(chosen, self);
-  }
-  [[gnu::noinline]] lane& begin_issue(lane& leader, lane& self) {
-    lane& first = core_.issues.begin(leader, self);
-    core_.enabled.asks_until = 0;
-    return first;
+    return chosen.leads == 0 ? chosen : core_.issues.begin(chosen, self);
   }
   lane* go_on_with_issue(lane& self);
   /// Whether lanes that stand together take steps together now.
   void look_whether_together() {
-    const bool together = core_.waves_step() && core_.phase.is_open();
+    const bool together = core_.waves_step() && !core_.phase.is_checking();
     if (together != core_.issues.on()) core_.issues.turn(together);
   }
   lane& ask_openly(lane& self) {

@@ -50,7 +50,7 @@ lane& execution::choose_with_care(lane& self) {
       if (again) continue;
       if (next != nullptr) {
         phase.checks = quiescence_check::none;
-        return *next;
+        return first_of(*next, self);
       }
     } else if (!core_.enabled.lanes.empty() && (core_.enabled.fair.candidates() != 0 ||
                                                 (core_.enabled.owes_a_start() && !core_.only_calls_start_kernels()))) {

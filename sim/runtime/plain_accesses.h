@@ -8,6 +8,12 @@
 
 namespace heddle::sim::runtime {
 
+/// Whether another lane may run before a plain access there.
+[[gnu::always_inline]] inline bool is_point(execution& here, const void* address) {
+  const plain_points are = here.machine().points;
+  return are == plain_points::all || (are == plain_points::unchecked && !here.core().map.heap.contains(address));
+}
+
 /// A plain read by the lane, before the code under test makes it. Of any size, but 0. A volatile one is strong, of 1, 2, 4 or 8 bytes.
 [[gnu::always_inline]] inline void plain_read_of(lane* self, const void* address, size_t size_bytes, const caller& from,
                                                  operation_kind named = operation_kind::plain_load) {
@@ -17,7 +23,7 @@ namespace heddle::sim::runtime {
     return;
   const access what = {address, size_bytes};
   publish_access(here, *self, named, what, from);
-  take_turn(here, *self, here.machine().plain_points || named == operation_kind::volatile_load);
+  take_turn(here, *self, named == operation_kind::volatile_load || is_point(here, address));
   if (late_memory* const late = here.late()) late->before_plain_load(*self, self->pending);
   read_done(here, *self, from, what, watched::value_at(address, what.bytes()));
 }
@@ -35,7 +41,7 @@ namespace heddle::sim::runtime {
   execution& here = *execution::instance;
   const entered inside(*self);
   publish_access(here, *self, named, {address, size_bytes}, from);
-  take_turn(here, *self, here.machine().plain_points || named == operation_kind::volatile_store);
+  take_turn(here, *self, named == operation_kind::volatile_store || is_point(here, address));
   if (late_memory* const late = here.late()) late->before_plain_store(*self, self->pending);
   here.performed_at(*self, address, static_cast<uint32_t>(size_bytes), 0);
   here.waiting().begin_plain_store(*self, address, static_cast<uint32_t>(size_bytes));
@@ -68,7 +74,7 @@ namespace heddle::sim::runtime {
   execution& here = *execution::instance;
   const entered inside(*self);
   publish_access(here, *self, operation_kind::plain_store, {address, size_bytes}, from);
-  take_turn(here, *self, here.machine().plain_points);
+  take_turn(here, *self, is_point(here, address));
   if (late_memory* const late = here.late()) late->before_plain_store(*self, self->pending);
   here.performed(*self, 0);
   here.waiting().begin_object_store(*self, address, static_cast<uint32_t>(size_bytes));
@@ -123,7 +129,7 @@ template <typename Write>
   execution& here = *execution::instance;
   const entered inside(*self);
   publish_access(here, *self, operation_kind::plain_store, {address, size_bytes}, from);
-  take_turn(here, *self, here.machine().plain_points);
+  take_turn(here, *self, is_point(here, address));
   const uint64_t before = watched::value_at(address, static_cast<uint32_t>(size_bytes));
   late_memory* const late = here.late();
   if (late != nullptr) late->before_plain_store(*self, self->pending);
