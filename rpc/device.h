@@ -30,6 +30,7 @@ concept has_memory_calls = requires(Device& device, void* memory, size_t bytes, 
   { device.template try_allocate_device<uint32_t>(bytes, name) } -> std::same_as<result<uint32_t*>>;
   { device.template try_allocate_mapped<uint32_t>(bytes, name) } -> std::same_as<result<uint32_t*>>;
   { device.free(memory) } -> std::same_as<void>;
+  { device.try_free(memory) } -> std::same_as<result<void>>;
   { device.copy(memory, memory, bytes) } -> std::same_as<void>;
   { device.try_copy(memory, memory, bytes) } -> std::same_as<result<void>>;
 };

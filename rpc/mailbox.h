@@ -4,6 +4,9 @@
 // the packet. Different words: the server does. All words start as zero, so that every port starts with the client. To
 // hand over is to store the complement of one's own outbox. (LLVM libc, shared/rpc.h; "Remote Procedure Calls" in its
 // documentation.)
+//
+// Bit 0 of a word says all of that. Bits 1 and 2 of the server's word, where they differ from bit 0, tell the client more.
+// What else may stand in a word means nothing: a stray store of a kernel can make one hand-over more, or one fewer.
 #pragma once
 
 #include <heddle/rpc/target.h>
@@ -19,10 +22,10 @@ class mailboxes {
  public:
   HEDDLE_FUNCTION mailboxes(uint32_t* inbox, uint32_t* outbox) : inbox_(inbox), outbox_(outbox) {}
 
-  /// The word that this side stored last.
+  /// The word that this side stored last, as if it were a plain hand-over.
   HEDDLE_FUNCTION uint32_t load_outbox(uint32_t port) const {
     // Relaxed: this side wrote it, and the holder of the port's lock is ordered after the holder before it.
-    return ref(outbox_[port]).load(memory_order::relaxed);
+    return plain(ref(outbox_[port]).load(memory_order::relaxed));
   }
 
   /// The word that the other side stored last.
@@ -34,21 +37,16 @@ class mailboxes {
 
   /// Whether this side owns the packet, judged from the two words.
   HEDDLE_FUNCTION static constexpr bool owns(uint32_t inbox, uint32_t outbox) {
-    return (inbox == outbox) == (Side == side::client);
+    return (((inbox ^ outbox) & 1) == 0) == (Side == side::client);
   }
 
-  /// Waits until this side owns the packet of the port whose outbox is `outbox`.
-  HEDDLE_FUNCTION void wait_for_ownership(uint32_t port, uint32_t outbox) const {
-    while (!owns(load_inbox(port), outbox)) Target::pause();
-  }
-
-  /// As wait_for_ownership(), or until the other side has ended without giving it, or `gives_up()`. Returns whether this side owns it.
+  /// Waits until this side owns the packet of the port whose outbox is `outbox`, or, on a client, the server has ended without giving
+  /// it, or `gives_up()`. Returns the inbox that says so.
   template <typename GivesUp>
-  HEDDLE_FUNCTION bool wait_for_ownership_or(uint32_t port, uint32_t outbox, GivesUp&& gives_up) const {
+  HEDDLE_FUNCTION uint32_t wait_for_ownership(uint32_t port, uint32_t outbox, GivesUp&& gives_up) const {
     for (;;) {
       const uint32_t inbox = load_inbox(port);
-      if (owns(last_word(inbox), outbox)) return true;
-      if (has_ended(inbox) || gives_up()) return false;
+      if (owns(inbox, outbox) || (Side == side::client && has_ended(inbox)) || gives_up()) return inbox;
       Target::pause();
     }
   }
@@ -59,8 +57,14 @@ class mailboxes {
     ref(outbox_[port]).store(~outbox, memory_order::release);
   }
 
+  /// As hand_over(), and tells the other side that the packet is none that this side has written: it closes the port without an answer.
+  HEDDLE_FUNCTION void hand_over_unanswered(uint32_t port, uint32_t outbox) const {
+    // Release, system scope: pairs with the acquire load in load_inbox of the other side, which writes the packet next.
+    ref(outbox_[port]).store(~outbox ^ unanswered_bit, memory_order::release);
+  }
+
   /// Tells the other side that this port is not answered any more. For the holder of the port's lock, which keeps it for ever.
-  /// What was handed over before stays handed over: all bits of a word are alike, but for this one of a side that has ended.
+  /// What was handed over before stays handed over.
   HEDDLE_FUNCTION void end(uint32_t port, uint32_t outbox) const {
     // Release, system scope: pairs with the acquire load in load_inbox.
     ref(outbox_[port]).store(outbox ^ ended_bit, memory_order::release);
@@ -68,11 +72,14 @@ class mailboxes {
 
   /// Whether the side that stored this word has ended.
   HEDDLE_FUNCTION static constexpr bool has_ended(uint32_t word) { return ((word >> 1 ^ word) & 1) != 0; }
-  /// What that side stored last before it ended, if it has.
-  HEDDLE_FUNCTION static constexpr uint32_t last_word(uint32_t word) { return 0 - (word & 1); }
+  /// Whether it was stored by hand_over_unanswered().
+  HEDDLE_FUNCTION static constexpr bool is_unanswered(uint32_t word) { return ((word >> 2 ^ word) & 1) != 0; }
+  /// The word of a plain hand-over in its place.
+  HEDDLE_FUNCTION static constexpr uint32_t plain(uint32_t word) { return 0 - (word & 1); }
 
  private:
   static constexpr uint32_t ended_bit = 2;
+  static constexpr uint32_t unanswered_bit = 4;
 
   using word_ref = typename Target::template atomic_ref<uint32_t, scope::system>;
   HEDDLE_FUNCTION static word_ref ref(uint32_t& word) { return word_ref(word); }

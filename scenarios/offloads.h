@@ -47,8 +47,11 @@ inline scheduler::verdict needs_fair_ring(const parameters& set) {
 /// What the host can be asked for. The last two it must refuse.
 enum class offloaded : uint64_t { change_word, change_payload, send_much, unheard_of };
 
-inline constexpr rpc::offload_limits offload_limits_of_tests = {
-    .functions = static_cast<uint64_t>(offloaded::unheard_of), .payload_bytes = sizeof(uint64_t)};
+inline rpc::offload_limits offload_limits_of_tests(std::span<const rpc::payload_range> payloads) {
+  return {.functions = static_cast<uint64_t>(offloaded::unheard_of),
+          .payload_bytes = sizeof(uint64_t),
+          .payloads = payloads};
+}
 
 /// Two neighbours ask for the same.
 HEDDLE_FUNCTION constexpr offloaded asked_for(uint32_t number, uint32_t call) {
@@ -112,10 +115,10 @@ struct offloaded_functions {
     HEDDLE_CHECK(line.payload != 0 && line.payload_bytes == sizeof(uint64_t), "the payload of another request");
     if (static_cast<offloaded>(function) == offloaded::change_payload) {
       uint64_t payload = 0;
-      server.fetch(&payload, line.payload, sizeof payload);
+      HEDDLE_CHECK(server.fetch(&payload, line.payload, sizeof payload), "the payload is out of reach");
       HEDDLE_CHECK(payload == ~id, "the payload is not this request's");
       payload = changed_by_host(payload);
-      server.put(line.payload, &payload, sizeof payload);
+      HEDDLE_CHECK(server.put(line.payload, &payload, sizeof payload), "the payload is out of reach");
     }
     line.words[0] = changed_by_host(id);
   }
@@ -140,6 +143,7 @@ class offload_test {
         requests_(uint64_t{set.count("waves")} * set.count("lanes") * set.count("calls")) {
     memory_ = allocate<unsigned char>(shape_.size_bytes(), "requests");
     payloads_ = allocate<uint64_t>(requests_, "payloads");
+    payload_memory_ = {reinterpret_cast<uint64_t>(payloads_), requests_ * sizeof(uint64_t)};
     own_ = on.allocate_device<uint32_t>(1, "lock or next ticket");
     locks_ = on.allocate_shared<uint32_t>(shape_.lock_words(), "server locks");
     handled_ = on.allocate_shared<uint32_t>(requests_, "handled requests");
@@ -172,13 +176,13 @@ class offload_test {
   }
   template <typename Form, typename Machine = target>
   rpc::basic_offload_server<Machine, Form, entries_on<Machine>, rpc::checking> server(uint32_t start = 0) const {
-    return {entries<Machine>(), locks_, offload_limits_of_tests, start};
+    return {entries<Machine>(), locks_, offload_limits_of_tests({&payload_memory_, 1}), start};
   }
 
   /// A server that reaches its entries in a way of its own.
   template <typename Form, typename Memory>
   rpc::basic_offload_server<target, Form, Memory, rpc::checking> server_with(Memory memory, uint32_t start = 0) const {
-    return {memory, locks_, offload_limits_of_tests, start};
+    return {memory, locks_, offload_limits_of_tests({&payload_memory_, 1}), start};
   }
 
   device& on() const { return on_; }
@@ -232,6 +236,7 @@ class offload_test {
   uint64_t requests_;
   unsigned char* memory_ = nullptr;
   uint64_t* payloads_ = nullptr;
+  rpc::payload_range payload_memory_;
   uint32_t* own_ = nullptr;
   uint32_t* locks_ = nullptr;
   uint32_t* handled_ = nullptr;

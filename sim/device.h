@@ -123,6 +123,10 @@ class device {
   device_memory memory() { return runtime::memory_of(number_); }
   result<device_memory> try_memory() { return memory(); }
   void free(void* pointer) { runtime::release(pointer); }
+  result<void> try_free(void* pointer) {
+    free(pointer);
+    return {};
+  }
   void copy(void* to, const void* from, size_t size_bytes) { runtime::copy(to, from, size_bytes); }
   void copy(void* to, const void* from, size_t size_bytes, stream in) {
     runtime::copy_in_stream(to, from, size_bytes, in.number);
@@ -234,6 +238,10 @@ class process_device : public device {
   }
 
   void free(void* pointer) { runtime::release(pointer, number_); }
+  result<void> try_free(void* pointer) {
+    free(pointer);
+    return {};
+  }
   using device::copy;  // in a stream of the process: an engine of the process makes it
   void copy(void* to, const void* from, size_t size_bytes) { runtime::copy(to, from, size_bytes, number_); }
   /// An error where one of the two is memory of another process; nothing has been copied then.

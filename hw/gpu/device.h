@@ -153,8 +153,9 @@ class basic_device : public ending_calls<basic_device<Runtime>>, public host::wi
                        [this, name](void** memory, size_t bytes) { return allocate_at_device(memory, bytes, name); });
   }
 
-  void free(void* memory) {
-    if (memory != nullptr) give_back(memory, memory_.remove(memory)).value();
+  result<void> try_free(void* memory) {
+    if (memory == nullptr) return {};
+    return give_back(memory, memory_.remove(memory));
   }
 
   result<void> try_copy(void* to, const void* from, size_t bytes) {

@@ -94,10 +94,11 @@ class device : public ending_calls<device>, public without_page_tables {
     return allocate<T>(count, memory_kind::device, name);
   }
 
-  void free(void* memory) {
-    if (memory == nullptr) return;
+  result<void> try_free(void* memory) {
+    if (memory == nullptr) return {};
     memory_.remove(memory);
     release(memory);
+    return {};
   }
 
   result<void> try_copy(void* to, const void* from, size_t bytes) noexcept {

@@ -101,10 +101,11 @@ class basic_device : public Device {
   T* allocate_device(size_t count, const char* name) {
     return try_allocate_device<T>(count, name).value();
   }
-  void free(void* memory) {
+  result<void> try_free(void* memory) {
     session::instance().freed(memory);
-    Device::free(memory);
+    return Device::try_free(memory);
   }
+  void free(void* memory) { try_free(memory).value(); }
 
   template <typename Kernel, typename... Stream>
   result<void> try_launch(launch_shape shape, Kernel kernel, Stream... in) {

@@ -1,6 +1,7 @@
 // How a host thread reaches the memory of the requests: it is mapped, or it is copied.
 //
-// Both say the same to the server: look at a turn, open an entry, close it, hand it over. Where memory is copied, each of these is a copy
+// Both say the same to the server: look at a turn, open an entry, close it, hand it over. To open an entry is to copy it to the host in
+// either case: what a server has checked cannot change any more. Where memory is copied by the runtime, each of these is a copy
 // that has happened before the next one begins. That, and not the order within a copy, is what the protocol stands on.
 #pragma once
 
@@ -9,6 +10,14 @@
 #include <string.h>
 
 namespace heddle::rpc {
+
+/// An entry on the host.
+struct offload_buffer {
+  offload_header header;
+  offload_line lines[max_lanes];
+};
+static_assert(sizeof(offload_buffer) == line_bytes * (1 + max_lanes),
+              "it is copied whole, as the entry lies in memory");
 
 /// Host and device reach the entries and the payloads by the same address.
 template <typename Target>
@@ -19,9 +28,22 @@ class mapped_entries {
   uint64_t load_turn(uint32_t entry) const { return turns_.load(entry); }
   void store_turn(uint32_t entry, uint64_t turn) const { turns_.store(entry, turn); }
 
-  struct buffer {};
-  offload_header& open(uint32_t entry, buffer&) const { return turns_.header(entry); }
-  void close(uint32_t, const buffer&) const {}
+  /// What is asked, and the lines of the lanes that exist and ask.
+  offload_header& open(uint32_t entry, offload_buffer& held) const {
+    // Once: the other side may change it at any time.
+    const volatile offload_header& from = turns_.header(entry);
+    held.header.mask = from.mask & shape().lanes_that_exist();
+    held.header.function = from.function;
+    for (uint32_t lane = 0; lane < shape().lanes; ++lane)
+      if ((held.header.mask >> lane & 1) != 0) memcpy(&held.lines[lane], &turns_.line(entry, lane), line_bytes);
+    return held.header;
+  }
+  /// Puts the lines of `lanes` back, and the status.
+  void close(uint32_t entry, const offload_buffer& held, uint64_t lanes) const {
+    for (uint32_t lane = 0; lane < shape().lanes; ++lane)
+      if ((lanes >> lane & 1) != 0) memcpy(&turns_.line(entry, lane), &held.lines[lane], line_bytes);
+    turns_.header(entry).status = held.header.status;
+  }
 
   void fetch(void* to, uint64_t from, size_t bytes) const { memcpy(to, reinterpret_cast<const void*>(from), bytes); }
   void put(uint64_t to, const void* from, size_t bytes) const { memcpy(reinterpret_cast<void*>(to), from, bytes); }
@@ -50,16 +72,14 @@ class copied_entries {
     copy_(base_ + shape_.entry_offset(entry), &turn, sizeof turn);
   }
 
-  struct buffer {
-    alignas(offload_line) unsigned char bytes[line_bytes * (1 + max_lanes)];
-  };
   /// By a copy of its own, behind the one that has shown the turn.
-  offload_header& open(uint32_t entry, buffer& held) const {
-    copy_(held.bytes + sizeof(uint64_t), base_ + shape_.entry_offset(entry) + sizeof(uint64_t), behind_the_turn());
-    return *reinterpret_cast<offload_header*>(held.bytes);
+  offload_header& open(uint32_t entry, offload_buffer& held) const {
+    copy_(behind_the_turn(held), base_ + shape_.entry_offset(entry) + sizeof(uint64_t), bytes_behind_the_turn());
+    return held.header;
   }
-  void close(uint32_t entry, const buffer& held) const {
-    copy_(base_ + shape_.entry_offset(entry) + sizeof(uint64_t), held.bytes + sizeof(uint64_t), behind_the_turn());
+  /// The whole entry: a copy more for each lane would take longer.
+  void close(uint32_t entry, offload_buffer& held, uint64_t) const {
+    copy_(base_ + shape_.entry_offset(entry) + sizeof(uint64_t), behind_the_turn(held), bytes_behind_the_turn());
   }
 
   void fetch(void* to, uint64_t from, size_t bytes) const { copy_(to, reinterpret_cast<const void*>(from), bytes); }
@@ -68,7 +88,10 @@ class copied_entries {
   offload_layout shape() const { return shape_; }
 
  private:
-  size_t behind_the_turn() const { return shape_.entry_bytes() - sizeof(uint64_t); }
+  static unsigned char* behind_the_turn(offload_buffer& held) {
+    return reinterpret_cast<unsigned char*>(&held) + sizeof(uint64_t);
+  }
+  size_t bytes_behind_the_turn() const { return shape_.entry_bytes() - sizeof(uint64_t); }
 
   unsigned char* base_;
   offload_layout shape_;

@@ -15,6 +15,8 @@ enum class offload_status : uint64_t {
   done,              ///< the function has run, for every lane
   unknown_function,  ///< the server has no function of this number; nothing has run
   too_large,         ///< a lane names more bytes of payload than the server takes; nothing has run
+  failed,            ///< the function has thrown; for which lanes it has run is not known
+  bad_address,       ///< a lane's payload does not lie where the server takes payloads from; nothing has run
 };
 
 /// What one lane asks, and what it is answered. `payload` is an address of the device; what it names is no part of the request.

@@ -6,12 +6,24 @@
 #include <heddle/rpc/offload/ring.h>
 #include <heddle/rpc/offload/single.h>
 
+#include <span>
+
 namespace heddle::rpc {
+
+/// Memory from which payloads may be fetched, and into which they may be put.
+struct payload_range {
+  uint64_t address = 0;
+  uint64_t size_bytes = 0;
+};
 
 /// What a server takes. What is more is refused, by the status of the request.
 struct offload_limits {
   uint64_t functions = ~uint64_t{0};      ///< functions have numbers below this
   uint64_t payload_bytes = ~uint64_t{0};  ///< of one lane
+  /// A payload must lie within one of these, and fetch() and put() reach no other address. A server whose memory is mapped would
+  /// otherwise read and write wherever a device says: name the memory that payloads are in. Empty: no payload is taken.
+  std::span<const payload_range> payloads = {};
+  bool payloads_anywhere = false;  ///< whatever `payloads` says; for devices that are trusted
 };
 
 /// One server thread's view; each thread has its own, over the same memory and the same lock words. `Memory` is
@@ -28,30 +40,38 @@ class basic_offload_server {
   }
 
   /// Serves one request if there is one, and says whether there was: `run(function, line, lane)` for each lane that
-  /// asks. Looks at every entry once and begins behind the one that it served last: a request is passed over by this
-  /// thread at most entries - 1 times. Does not wait.
+  /// asks; `line` is a copy, which goes back when all have run. Looks at every entry once and begins behind the one that it served
+  /// last: a request is passed over by this thread at most entries - 1 times. Does not wait. When `run` throws, the request is answered
+  /// `failed`, and the exception goes on to the caller.
   template <typename Run>
   bool handle(Run&& run) {
     uint32_t entry = 0;
     uint64_t posted = 0;
     if (!find(entry, posted)) return false;
     start_ = entry + 1 < entry_count() ? entry + 1 : 0;
-    typename Memory::buffer held;
-    offload_header& header = memory_.open(entry, held);
-    serve(header, run);
-    // What the functions have written, here and behind the payloads, is there before the turn is.
-    memory_.close(entry, held);
-    // An atomic load: no compiler would leave it out where nothing is checked.
-    if constexpr (Check::enabled)
-      require<Target, Check>(memory_.load_turn(entry) == posted, "a request changes while it is served");
-    memory_.store_turn(entry, Form::turn_after(posted));
-    locks_.unlock(entry);
+    request asked(*this, entry, posted);
+    offload_header& header = memory_.open(entry, asked.held);
+    // It comes from the device, and indexes lines.
+    header.mask &= memory_.shape().lanes_that_exist();
+    const offload_status refused = refusal(header.function, header.mask, asked.held.lines);
+    if (refused == offload_status::done)
+      for (uint32_t lane = 0; lane < memory_.shape().lanes; ++lane)
+        if ((header.mask >> lane & 1) != 0) run(header.function, asked.held.lines[lane], lane);
+    asked.answer(refused);
     return true;
   }
 
-  /// Copies from, or to, what a line's payload names.
-  void fetch(void* to, uint64_t payload, size_t bytes) const { memory_.fetch(to, payload, bytes); }
-  void put(uint64_t payload, const void* from, size_t bytes) const { memory_.put(payload, from, bytes); }
+  /// Copies from, or to, what a line's payload names. False, and nothing is copied, where that is not all within the limits' payloads.
+  bool fetch(void* to, uint64_t payload, size_t bytes) const {
+    if (!may_reach(payload, bytes)) return false;
+    memory_.fetch(to, payload, bytes);
+    return true;
+  }
+  bool put(uint64_t payload, const void* from, size_t bytes) const {
+    if (!may_reach(payload, bytes)) return false;
+    memory_.put(payload, from, bytes);
+    return true;
+  }
 
   /// Whether no entry is in use and no server holds one. To be asked when both ends are quiescent.
   bool all_idle() const {
@@ -76,24 +96,60 @@ class basic_offload_server {
     return false;
   }
 
-  template <typename Run>
-  void serve(offload_header& header, Run& run) const {
-    // It comes from the device, indexes lines, and may be changed under a server's hands.
-    const uint64_t mask = header.mask & memory_.shape().lanes_that_exist();
-    const uint64_t function = header.function;
-    auto* const lines = reinterpret_cast<offload_line*>(&header + 1);
-    const offload_status refused = refusal(function, mask, lines);
-    if (refused == offload_status::done)
-      for (uint32_t lane = 0; lane < max_lanes; ++lane)
-        if ((mask >> lane & 1) != 0) run(function, lines[lane], lane);
-    header.status = static_cast<uint64_t>(refused);
+  /// A request that is being served, and its answer, which is given in the end, also when a function throws.
+  struct request {
+    basic_offload_server& by;
+    uint32_t entry;
+    uint64_t posted;
+    offload_buffer held;
+    bool answered = false;
+
+    // Without zeroing 4 KiB, of which a call of few lanes uses little.
+    request(basic_offload_server& server, uint32_t at, uint64_t turn) : by(server), entry(at), posted(turn) {}
+    request(const request&) = delete;
+    request& operator=(const request&) = delete;
+
+    void answer(offload_status status) {
+      held.header.status = static_cast<uint64_t>(status);
+      // What the functions have written, here and behind the payloads, is there before the turn is.
+      by.memory_.close(entry, held, status == offload_status::done ? held.header.mask : 0);
+      // An atomic load: no compiler would leave it out where nothing is checked.
+      if constexpr (Check::enabled)
+        require<Target, Check>(by.memory_.load_turn(entry) == posted, "a request changes while it is served");
+      answered = true;
+      by.memory_.store_turn(entry, Form::turn_after(posted));
+      by.locks_.unlock(entry);
+    }
+
+    ~request() {
+      if (answered) return;
+      try {
+        answer(offload_status::failed);
+      } catch (...) {
+        // Another exception is under way, and tells. The device's memory cannot be reached, or is not as it must be.
+      }
+    }
+  };
+
+  bool may_reach(uint64_t address, uint64_t bytes) const {
+    if (limits_.payloads_anywhere) return true;
+    for (const payload_range& range : limits_.payloads)
+      if (address >= range.address && bytes <= range.size_bytes && address - range.address <= range.size_bytes - bytes)
+        return true;
+    return false;
   }
 
   offload_status refusal(uint64_t function, uint64_t mask, const offload_line* lines) const {
     if (function >= limits_.functions) return offload_status::unknown_function;
-    for (uint32_t lane = 0; lane < max_lanes; ++lane)
-      if ((mask >> lane & 1) != 0 && lines[lane].payload_bytes > limits_.payload_bytes)
-        return offload_status::too_large;
+    for (uint32_t lane = 0; lane < max_lanes; ++lane) {
+      const offload_line& asked = lines[lane];
+      if ((mask >> lane & 1) != 0 && asked.payload_bytes > limits_.payload_bytes) return offload_status::too_large;
+    }
+    for (uint32_t lane = 0; lane < max_lanes; ++lane) {
+      const offload_line& asked = lines[lane];
+      if ((mask >> lane & 1) != 0 && asked.payload_bytes != 0 && !may_reach(asked.payload, asked.payload_bytes))
+        return offload_status::bad_address;
+    }
     return offload_status::done;
   }
 

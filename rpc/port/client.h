@@ -17,9 +17,9 @@ class basic_client {
   HEDDLE_FUNCTION basic_client(void* shared, uint32_t* locks, layout shape, bool rings = false)
       : end_(shared, locks, shape), rings_(rings) {}
 
-  /// Opens a port for the lanes that stand here together, and waits until there is one, or, where Check::may_end, until
-  /// the server has ended: then the port is not open. The opcode is a template argument, so that the lanes of a call
-  /// cannot disagree on it.
+  /// Opens a port for the lanes that stand here together, and waits until there is one, or until the server has ended: then
+  /// the port is not open. Nor is it where the wave has lanes that the layout has no packets for. The opcode is a template argument,
+  /// so that the lanes of a call cannot disagree on it.
   ///
   /// Needs from the machine: where there are at least as many ports as calls at a time, no wave waits for another. With
   /// fewer, a wave waits for the holder of a port, which must then be guaranteed a turn. A server that waits inside a
@@ -34,13 +34,15 @@ class basic_client {
     require<Target, Check>(end_.lane_count() == max_lanes || mask >> end_.lane_count() == 0,
                            "a wave is wider than the packets of its client");
     uint64_t answer = 0;
-    if (Target::is_first_lane(mask)) answer = find(mask, opcode);
+    // Such a wave would write into other ports' packets.
+    if (end_.lane_count() != max_lanes && mask >> end_.lane_count() != 0)
+      answer = server_ended;
+    else if (Target::is_first_lane(mask))
+      answer = find(mask, opcode);
     answer = Target::broadcast(mask, answer);
-    if constexpr (Check::may_end) {
-      if (answer == server_ended) {
-        call_ends<Target>(false);
-        return port(end_, true);
-      }
+    if (answer == server_ended) {
+      call_ends<Target>(false);
+      return port(end_, true);
     }
     // The first lane acquired the port's lock and its inbox; the barrier orders the other lanes after it.
     Target::sync_lanes(mask);
@@ -63,10 +65,8 @@ class basic_client {
         // The first pass locks at once, in the hope that a port is free: this saves a far read. Later passes look
         // before they lock: waves that wait for a port then only read, and disturb no other wave.
         if (!first_pass) {
-          if constexpr (Check::may_end) {
-            // One port is enough: the others end as soon as what was sent before is answered.
-            if (mailboxes<Target, side::client>::has_ended(end_.boxes().load_inbox(index))) return server_ended;
-          }
+          // One port is enough: the others end as soon as what was sent before is answered.
+          if (mailboxes<Target, side::client>::has_ended(end_.boxes().load_inbox(index))) return server_ended;
           if (!is_free(index)) continue;
         }
         if (const uint64_t answer = try_take(index, mask, opcode)) return answer & ~taken;
@@ -97,7 +97,7 @@ class basic_client {
 
   /// Marks an answer that holds a port; above every port number.
   static constexpr uint64_t taken = uint64_t{1} << 31;
-  /// In place of an answer, where Check::may_end. Has `taken`, which no answer of find has.
+  /// In place of an answer. Has `taken`, which no answer of find has.
   static constexpr uint64_t server_ended = taken;
 
   end end_;

@@ -11,7 +11,7 @@ namespace heddle::rpc {
 
 /// What a hand-over was. Travels in the low bits of header::step of a checked build, so that the other end can tell a
 /// mismatch from an answer.
-enum class hand_over_kind : uint32_t { data = 0, back = 1, closed = 2 };
+enum class hand_over_kind : uint32_t { data = 0, back = 1, closed = 2, refused = 3 };
 
 /// What became of a stream of per-lane buffers.
 struct stream_result {
@@ -40,12 +40,30 @@ class basic_port {
     if constexpr (Side == side::client) call_ends<Target>(!ended_);
   }
 
-  /// Whether the port is open. Always true for a client's, but where the server has ended.
+  /// Whether the port is open. Always true for a client's, but where the server has ended or the wave is too wide.
   HEDDLE_FUNCTION explicit operator bool() const { return open_; }
 
-  /// Where Check::may_end: whether the other end has ended, or this end has given the call up. From then on sends and
-  /// receives do nothing and call no function. The same in all lanes.
+  /// Whether the other end has ended or has closed the port without an answer, or this end has given the call up. From then on
+  /// sends and receives do nothing and call no function. The same in all lanes.
   HEDDLE_FUNCTION bool ended() const { return ended_; }
+  /// A client's port: whether it has ended because the server has closed it without the answer that this end waits for: its
+  /// handler has thrown, there is none, or it does not mirror this end. A checked build traps in the last case.
+  HEDDLE_FUNCTION bool unanswered() const { return unanswered_; }
+
+  /// A server's port: closes it without an answer. A client that waits for one is told so (unanswered).
+  HEDDLE_FUNCTION void refuse() {
+    static_assert(Side == side::server, "a client closes a port by its destructor");
+    refused_ = true;
+    open_ = false;
+    close();
+  }
+
+  /// A server's port, where Check::may_end: ends the port for good when it closes, whatever its client sends next. What was sent is
+  /// answered first. For a server that stops.
+  HEDDLE_FUNCTION void end_when_closed() {
+    static_assert(Side == side::server && Check::may_end, "only a server whose clients expect it may end");
+    ends_ = true;
+  }
 
   /// The port's number, in [0, port_count).
   HEDDLE_FUNCTION uint32_t index() const { return index_; }
@@ -59,9 +77,10 @@ class basic_port {
   template <typename Fill>
   HEDDLE_FUNCTION void send(Fill&& fill) {
     if (Side == side::server) require<Target, Check>(!owns_ || received_, "the server sends before it has received");
+    if (ended_) return;
     if (!owns_) {
       take();
-      if (Check::may_end && ended_) return;
+      if (ended_) return;
       expect_received();
     }
     require_ownership();
@@ -75,10 +94,11 @@ class basic_port {
   HEDDLE_CALLS_BACK
   template <typename Use>
   HEDDLE_FUNCTION void recv(Use&& use) {
+    if (ended_) return;
     if (received_) give(hand_over_kind::back);
     if (Side == side::client) require<Target, Check>(!owns_, "the client receives before it has sent");
     if (!owns_) take();
-    if (Check::may_end && ended_) return;
+    if (ended_) return;
     expect_data();
     require_ownership();
     for_each_lane<Target>(mask_, with_packet<Use>{*this, use});
@@ -157,37 +177,41 @@ class basic_port {
 
   /// Waits for the packet. The first lane's acquire reaches the other lanes through the barrier.
   HEDDLE_FUNCTION void take() {
-    if constexpr (Check::may_end) {
-      if (ended_) return;
-      uint32_t has_ended = 0;
-      if (Target::is_first_lane(mask_))
-        has_ended = end_.boxes().wait_for_ownership_or(index_, outbox_, [this] { return gives_up(); }) ? 0 : 1;
-      ended_ = Target::broadcast(mask_, has_ended) != 0;
-    } else {
-      if (Target::is_first_lane(mask_)) end_.boxes().wait_for_ownership(index_, outbox_);
+    uint32_t inbox = 0;
+    if (Target::is_first_lane(mask_))
+      inbox = end_.boxes().wait_for_ownership(index_, outbox_, [this] { return gives_up(); });
+    if constexpr (Side == side::client || Check::may_end) {
+      inbox = Target::broadcast(mask_, inbox);
+      ended_ = !end_.boxes().owns(inbox, outbox_);
     }
     Target::sync_lanes(mask_);
-    if (Check::may_end && ended_) return;
+    if (ended_) return;
     owns_ = true;
     if constexpr (Check::enabled) check_step();
+    // In a checked build a close that mirrors nothing is for expect_data and expect_received.
+    if constexpr (Side == side::client)
+      ended_ = unanswered_ = end_.boxes().is_unanswered(inbox) && (!Check::enabled || kind_ == hand_over_kind::refused);
   }
 
   /// Whether this end need not wait any longer for a peer that may never answer.
   HEDDLE_FUNCTION bool gives_up() const {
     using word_ref = typename Target::template atomic_ref<uint32_t, scope::device>;
     // Relaxed: the word says all there is to know.
-    if constexpr (Side == side::server) return word_ref(end_.give_up_word()).load(memory_order::relaxed) != 0;
+    if constexpr (Side == side::server && Check::may_end)
+      return word_ref(end_.give_up_word()).load(memory_order::relaxed) != 0;
     return false;
   }
 
   /// Hands the packet over. The barrier puts what every lane did before the first lane's release.
   HEDDLE_FUNCTION void give(hand_over_kind kind) {
-    if (Check::may_end && ended_) return;
     Target::sync_lanes(mask_);
     ++step_;
     if (Target::is_first_lane(mask_)) {
       if constexpr (Check::enabled) end_.header_of(index_).step = stamp(kind);
-      end_.boxes().hand_over(index_, outbox_);
+      if (Side == side::server && kind >= hand_over_kind::closed)
+        end_.boxes().hand_over_unanswered(index_, outbox_);
+      else
+        end_.boxes().hand_over(index_, outbox_);
       // Rung after the hand-over, so that the server that wakes finds the packet, and once a call: a server that has
       // the port open polls it.
       if (rings_) Target::notify(end_.bell());
@@ -201,13 +225,13 @@ class basic_port {
   HEDDLE_FUNCTION void close() {
     if constexpr (Side == side::server) {
       // A client may close behind an asynchronous send; the server always gives back what it owns.
-      if (owns_) give(hand_over_kind::closed);
+      if (owns_) give(refused_ ? hand_over_kind::refused : hand_over_kind::closed);
     }
     Target::sync_lanes(mask_);
     if (!Target::is_first_lane(mask_)) return;
     if constexpr (Check::may_end && Side == side::server) {
       // The client may be anywhere in its call: this port can never be used again, and a client that still lives learns it.
-      if (ended_) return end_.boxes().end(index_, outbox_);
+      if (ended_ || ends_) return end_.boxes().end(index_, outbox_);
     }
     end_.locks().unlock(index_);
   }
@@ -241,10 +265,7 @@ class basic_port {
     if constexpr (Check::enabled) {
       if (!Target::is_first_lane(mask_)) return;
       const auto boxes = end_.boxes();
-      uint32_t inbox = boxes.load_inbox(index_);
-      // A server that ends leaves the packet with the client that owns it.
-      if (Check::may_end) inbox = boxes.last_word(inbox);
-      require<Target, Check>(boxes.owns(inbox, boxes.load_outbox(index_)),
+      require<Target, Check>(boxes.owns(boxes.load_inbox(index_), boxes.load_outbox(index_)),
                              "a packet is used by the end that does not own it");
       require<Target, Check>(end_.locks().is_locked(index_), "a packet is used by somebody who does not hold the port");
     }
@@ -262,6 +283,9 @@ class basic_port {
   bool received_ = false;  ///< the last operation was a receive
   bool rings_ = false;
   bool ended_ = false;
+  bool unanswered_ = false;
+  bool refused_ = false;
+  bool ends_ = false;
 };
 
 }  // namespace heddle::rpc

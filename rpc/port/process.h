@@ -48,7 +48,7 @@ class process {
   /// are quiescent.
   HEDDLE_FUNCTION bool all_idle() const {
     for (uint32_t port = 0; port < shape_.ports; ++port)
-      if (boxes().load_inbox(port) != boxes().load_outbox(port) || locks().is_locked(port)) return false;
+      if (((boxes().load_inbox(port) ^ boxes().load_outbox(port)) & 1) != 0 || locks().is_locked(port)) return false;
     return true;
   }
 

@@ -51,8 +51,9 @@ class basic_server {
 
   /// Ends every port that has nothing to answer: clients learn that no answer will come (basic_port::ended). Returns
   /// whether this thread has nothing left to do: each port has ended, or is held by another thread, which calls this
-  /// when it has served it. False when a port was left because it is ready: serve, and call again. After give_up none
-  /// is left. What a client sends afterwards is neither read nor answered.
+  /// when it has served it. False when a port was left because it is ready: serve it, have it end (basic_port::end_when_closed), or
+  /// its client may call again before the next look, and call this again. After give_up none is left. What a client sends afterwards
+  /// is neither read nor answered.
   HEDDLE_FUNCTION bool try_end() const {
     static_assert(Check::may_end, "only a server whose clients expect it may end: may_end_and<Check>");
     bool done = true;
@@ -108,7 +109,8 @@ class basic_server {
       if (!end_.locks().try_lock(index)) continue;
       const uint32_t outbox = boxes.load_outbox(index);
       if (boxes.owns(boxes.load_inbox(index), outbox)) {
-        const header& from = end_.header_of(index);
+        // Once: a hostile client may change it at any time.
+        const volatile header& from = end_.header_of(index);
         asked = {from.mask & lanes_that_exist(), from.opcode};
         if (can_serve(asked.mask, here)) return uint64_t{outbox} << 32 | index | taken;
       }

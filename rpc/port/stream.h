@@ -165,9 +165,8 @@ HEDDLE_FUNCTION stream_result basic_port<Target, Side, Check>::send_n(Source&& s
       detail::write_piece(to, buffers[lane].data, detail::piece::of(sent, streamed_bytes(lane)));
     });
     ++sent;
-  } while (!(Check::may_end && ended_) && detail::lanes_where<Target>(mask_, [&](uint32_t lane) {
-                                            return sent < detail::packets_for(streamed_bytes(lane));
-                                          }) != 0);
+  } while (!ended_ && detail::lanes_where<Target>(
+                          mask_, [&](uint32_t lane) { return sent < detail::packets_for(streamed_bytes(lane)); }) != 0);
   return result;
 }
 
@@ -182,14 +181,14 @@ template <typename Target, side Side, typename Check>
 template <typename Allocate>
 HEDDLE_FUNCTION stream_result basic_port<Target, Side, Check>::recv_n(Allocate&& allocate, uint64_t bound_bytes) {
   detail::per_lane<Target, detail::stream_sink> sinks;
-  if constexpr (Check::may_end) for_each_lane<Target>(mask_, [&](uint32_t lane) { sinks[lane] = {nullptr, 0, false}; });
+  for_each_lane<Target>(mask_, [&](uint32_t lane) { sinks[lane] = {nullptr, 0, false}; });
   uint64_t received = 0;
   do {
     recv(detail::stream_receiver<Target, Allocate>{sinks, allocate, bound_bytes, received});
     ++received;
-  } while (!(Check::may_end && ended_) && detail::lanes_where<Target>(mask_, [&](uint32_t lane) {
-                                            return received < detail::packets_for(sinks[lane].size_bytes);
-                                          }) != 0);
+  } while (!ended_ && detail::lanes_where<Target>(mask_, [&](uint32_t lane) {
+                        return received < detail::packets_for(sinks[lane].size_bytes);
+                      }) != 0);
 
   stream_result result;
   result.refused = detail::lanes_where<Target>(mask_, [&](uint32_t lane) { return sinks[lane].refused; });

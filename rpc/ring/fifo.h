@@ -283,25 +283,26 @@ class basic_fifo_consumer {
 
   /// Hands each entry that is there, in order and at most `most` of them, to `handle(entry)`, a copy; then gives their
   /// places back at once. Returns how many there were. Does not wait: an entry that is reserved and not yet written ends it.
+  /// An entry for which `handle` throws is consumed, as are those before it; the exception goes on to the caller.
   HEDDLE_CALLS_BACK
   template <typename Handle>
   HEDDLE_FUNCTION uint32_t consume(Handle&& handle, uint32_t most = ~uint32_t{0}) const {
     // Relaxed: only the consumer writes it.
-    const uint32_t first = end_.tail().load(memory_order::relaxed);
-    uint32_t taken = 0;
-    for (; taken < most; ++taken) {
-      fifo_slot<Entry>& slot = end_.slot_of(first + taken);
+    places taken{end_, end_.tail().load(memory_order::relaxed)};
+    while (taken.count < most) {
+      const uint32_t number = taken.first + taken.count;
+      fifo_slot<Entry>& slot = end_.slot_of(number);
       const word_ref flag(slot.flag);
       // Acquire, system scope: pairs with the release of the flag by the producer.
-      if (flag.load(memory_order::acquire) != Form::flag_of(first + taken, end_.entry_count())) break;
+      if (flag.load(memory_order::acquire) != Form::flag_of(number, end_.entry_count())) break;
       // A copy: what is checked and what is used are the same, whatever the other side writes.
-      handle(Entry(slot.entry));
+      const Entry copy(slot.entry);
       // Relaxed, before the tail: the producer of the next lap is ordered behind it by the tail.
       if constexpr (Form::clears) flag.store(0, memory_order::relaxed);
+      ++taken.count;
+      handle(copy);
     }
-    // Release, system scope: pairs with the acquire in fresh_tail. The places may be written again.
-    if (taken != 0) end_.tail().store(first + taken, memory_order::release);
-    return taken;
+    return taken.count;
   }
 
   /// The count of rings, to be taken before consume and given to wait if that finds nothing.
@@ -314,6 +315,18 @@ class basic_fifo_consumer {
 
  private:
   using word_ref = typename fifo_end<Target, Entry>::word_ref;
+
+  /// Entries that have been taken; gives their places back in the end, also when a handler throws.
+  struct places {
+    const fifo_end<Target, Entry>& at;
+    uint32_t first;
+    uint32_t count = 0;
+
+    HEDDLE_FUNCTION ~places() {
+      // Release, system scope: pairs with the acquire in fresh_tail. The places may be written again.
+      if (count != 0) at.tail().store(first + count, memory_order::release);
+    }
+  };
 
   fifo_end<Target, Entry> end_;
 };

@@ -30,6 +30,7 @@ struct hostcall_control {
   static constexpr uint32_t of_client = 0;  ///< free, being filled, or answered
   static constexpr uint32_t posted = 1;
   static constexpr uint32_t abandoned = 2;  ///< posted, and its client waits no more: the server gives it back
+  static constexpr uint32_t refused = 3;    ///< the client's again, and there is no answer in it
 };
 
 /// Where things lie in the shared allocation, in bytes. Doorbell, top of the free stack and top of the ready stack have
@@ -130,6 +131,7 @@ class basic_hostcall_client {
   /// A call by the lanes that stand here together: `fill(line, lane)` writes the request of each lane, `use(line, lane)` reads what the
   /// server has made of it. With a bound each of its two waits looks `turns` + 1 times. When it times out for a packet, nothing has happened.
   /// When it times out for the answer, the request will be handled once; the answer is dropped, and the server gives the packet back.
+  /// When the server's handler has thrown, `use` is not called, and the status is `unanswered`.
   HEDDLE_CALLS_BACK
   template <typename Fill, typename Use>
   HEDDLE_FUNCTION ring_result call(uint32_t service, Fill&& fill, Use&& use, uint32_t turns = without_bound) const {
@@ -161,20 +163,20 @@ class basic_hostcall_client {
     for_each_lane<Target>(mask, with_line<Fill>{end_, name, fill});
     // Puts what every lane wrote before the first lane's release.
     Target::sync_lanes(mask);
-    uint32_t answered = 0;
+    uint32_t outcome = 0;
     if (Target::is_first_lane(mask)) {
       post(name, mask, service);
-      answered = wait_for_answer(name, turns) ? 1 : 0;
+      outcome = static_cast<uint32_t>(wait_for_answer(name, turns));
     }
-    answered = Target::broadcast(mask, answered);
+    const auto answered = static_cast<ring_status>(Target::broadcast(mask, outcome));
     // The first lane's acquire of the answer reaches the other lanes.
     Target::sync_lanes(mask);
-    if (answered == 0) return {ring_status::timed_out, ring_wait::answer, Tag::packet_of(name), 0};
+    if (answered == ring_status::timed_out) return {answered, ring_wait::answer, Tag::packet_of(name), 0};
 
-    for_each_lane<Target>(mask, with_line<Use>{end_, name, use});
+    if (answered == ring_status::done) for_each_lane<Target>(mask, with_line<Use>{end_, name, use});
     Target::sync_lanes(mask);
     if (Target::is_first_lane(mask)) end_.give_back(name);
-    return {ring_status::done, ring_wait::nothing, Tag::packet_of(name), 0};
+    return {answered, ring_wait::nothing, Tag::packet_of(name), 0};
   }
 
   /// A packet, or 0 when the bound was reached.
@@ -203,16 +205,21 @@ class basic_hostcall_client {
     if (rings_) Target::notify(end_.bell());
   }
 
-  HEDDLE_FUNCTION bool wait_for_answer(uint64_t name, uint32_t turns) const {
+  HEDDLE_FUNCTION ring_status wait_for_answer(uint64_t name, uint32_t turns) const {
     bounded_wait<Target> wait(turns);
+    uint32_t found = 0;
     // Acquire, system scope: pairs with the release of control by the server.
-    while (end_.control_of(name).load(memory_order::acquire) != hostcall_control::of_client) {
+    while ((found = end_.control_of(name).load(memory_order::acquire)) == hostcall_control::posted) {
       if (wait.again()) continue;
-      uint32_t found = hostcall_control::posted;
       // Acquire, for the answer that has come after all. Otherwise the packet is the server's for good.
-      return !end_.control_of(name).compare_exchange_strong(found, hostcall_control::abandoned, memory_order::acquire);
+      if (end_.control_of(name).compare_exchange_strong(found, hostcall_control::abandoned, memory_order::acquire))
+        return ring_status::timed_out;
+      break;
     }
-    return true;
+    if (found != hostcall_control::refused) return ring_status::done;
+    // Relaxed: the push that gives the packet back releases it.
+    end_.control_of(name).store(hostcall_control::of_client, memory_order::relaxed);
+    return ring_status::unanswered;
   }
 
   /// Calls `function(line, lane)`. A class, because nvcc's check cannot be switched off for a lambda.
@@ -236,32 +243,32 @@ class basic_hostcall_server {
   HEDDLE_FUNCTION basic_hostcall_server(void* shared, hostcall_layout of) : end_(shared, of) {}
 
   /// Takes all packets that are ready, and answers them, the last one first: `handle(service, line, lane)` for each
-  /// lane that calls. Returns how many packets there were. Does not wait.
+  /// lane that calls. Returns how many packets there were. Does not wait. Where `handle` throws, the client of that packet learns that
+  /// there is no answer, the packets behind it are ready again, and the exception goes on to the caller.
+  ///
+  /// A line is the memory that the client shares: what a handler checks and then uses, it must copy first.
   HEDDLE_CALLS_BACK
   template <typename Handle>
   HEDDLE_FUNCTION uint32_t serve(Handle&& handle) const {
-    uint64_t name = end_.ready_packets().take_all();
-    uint32_t served = 0;
+    taken_packets left{end_, end_.ready_packets().take_all()};
     // What the other side writes is not believed: neither numbers of packets nor that the list ends.
-    for (; name != 0 && served < end_.packet_count(); ++served) {
-      if (Tag::packet_of(name) >= end_.packet_count()) {
+    while (left.name != 0 && left.served < end_.packet_count()) {
+      if (Tag::packet_of(left.name) >= end_.packet_count()) {
         require<Target, Check>(false, "a packet that does not exist is ready");
         break;
       }
-      const hostcall_header& header = end_.header_of(name);
-      // Read before the answer: behind it the packet is the client's.
-      const uint64_t below = typename end::stack::word_ref(end_.header_of(name).below).load(memory_order::relaxed);
+      // Once: a hostile client may change it at any time.
+      const volatile hostcall_header& header = end_.header_of(left.name);
       const uint64_t mask = header.mask & end_.lanes_that_exist();
       const uint32_t service = header.service;
+      left.in_hand = true;
       for (uint32_t lane = 0; lane < max_lanes; ++lane)
-        if ((mask >> lane & 1) != 0) handle(service, end_.line_of(name, lane), lane);
-      // Release, system scope: pairs with the acquire of control by the client. An exchange: it may have stopped waiting meanwhile.
-      const uint32_t before = end_.control_of(name).exchange(hostcall_control::of_client, memory_order::release);
-      require<Target, Check>(before != hostcall_control::of_client, "a packet is answered that nobody has posted");
-      if (before == hostcall_control::abandoned) end_.give_back(name);
-      name = below;
+        if ((mask >> lane & 1) != 0) handle(service, end_.line_of(left.name, lane), lane);
+      const uint32_t before = left.answer(hostcall_control::of_client);
+      require<Target, Check>(before == hostcall_control::posted || before == hostcall_control::abandoned,
+                             "a packet is answered that nobody has posted");
     }
-    return served;
+    return left.served;
   }
 
   /// The count of rings, to be taken before serve and given to wait if that finds nothing.
@@ -277,6 +284,45 @@ class basic_hostcall_server {
 
  private:
   using end = hostcall_end<Target, Tag>;
+
+  /// What take_all has given, less what is answered. Where a handler throws, refuses the packet in hand and posts the others again.
+  struct taken_packets {
+    const end& at;
+    uint64_t name;
+    uint32_t served = 0;
+    bool in_hand = false;
+
+    /// Gives the first packet back with this control word, goes on to the one below it, and returns the control word of before.
+    HEDDLE_FUNCTION uint32_t answer(uint32_t with) {
+      const auto control = at.control_of(name);
+      // Read before the answer: behind it the packet is the client's.
+      const uint64_t below = word_below();
+      // Release, system scope: pairs with the acquire of control by the client. An exchange: it may have stopped waiting meanwhile.
+      const uint32_t before = control.exchange(with, memory_order::release);
+      if (before == hostcall_control::abandoned) {
+        // Relaxed: the push that gives it back releases it.
+        if (with != hostcall_control::of_client) control.store(hostcall_control::of_client, memory_order::relaxed);
+        at.give_back(name);
+      }
+      in_hand = false;
+      name = below;
+      ++served;
+      return before;
+    }
+
+    HEDDLE_FUNCTION ~taken_packets() {
+      if (in_hand) answer(hostcall_control::refused);
+      for (; name != 0 && served < at.packet_count() && Tag::packet_of(name) < at.packet_count(); ++served) {
+        const uint64_t below = word_below();
+        at.ready_packets().push(name);
+        name = below;
+      }
+    }
+
+    HEDDLE_FUNCTION uint64_t word_below() const {
+      return typename end::stack::word_ref(at.header_of(name).below).load(memory_order::relaxed);
+    }
+  };
 
   end end_;
 };

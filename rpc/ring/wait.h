@@ -14,6 +14,7 @@ inline constexpr uint32_t without_bound = ~uint32_t{0};
 enum class ring_status : uint8_t {
   done,
   timed_out,  ///< the bound was reached; the ring is as if the call had not been made, unless `waited_for` says otherwise
+  unanswered,  ///< of a hostcall: the server's handler has thrown; there is no answer
 };
 
 /// What a call waited for when its bound was reached.

@@ -221,7 +221,7 @@ class basic_service_client {
       detail::send_parts<Target>(port, request, bound_bytes_);
       detail::recv_parts<Target>(port, sinks, bound_bytes_);
     }
-    if (port.ended()) answer = {};
+    if (port.ended()) answer = {port.unanswered() ? service_status::unanswered : service_status::ended};
     return answer;
   }
 

@@ -14,6 +14,7 @@
 #include <sys/syscall.h>
 #endif
 
+#include <array>
 #include <memory>
 #include <mutex>
 #include <optional>
@@ -41,7 +42,15 @@ class file_lock {
   FILE* file_;
 };
 
-/// The table of open files. Any thread may call; no lock is held while a file is read or written.
+/// Writes out what a stream has buffered, but for one that a thread is at work on.
+inline void flush_unless_in_use(FILE* file) {
+  if (ftrylockfile(file) != 0) return;
+  fflush_unlocked(file);
+  funlockfile(file);
+}
+
+/// The table of open files. Any thread may call; the table is not locked while a file is read or written. Nothing is buffered: what one
+/// handle has written is what another reads, and what counts for the limit on a file's size.
 class file_table {
  public:
   using stream = std::shared_ptr<FILE>;
@@ -69,7 +78,7 @@ class file_table {
     if (access_ == file_access::none) return {service_status::refused};
     const std::optional<uint32_t> index = reserve();
     if (!index) return {service_status::no_memory};
-    const int descriptor = open_path(path, *flags | O_CLOEXEC, 0666);
+    const int descriptor = open_file(path, *flags);
     FILE* const opened = descriptor < 0 ? nullptr : fdopen(descriptor, plain_mode(mode).c_str());
     if (opened == nullptr) {
       const service_answer failed = refusal();
@@ -78,6 +87,7 @@ class file_table {
       entries_[*index].reserved = false;
       return failed;
     }
+    setvbuf(opened, nullptr, _IONBF, 0);
     const std::scoped_lock guard(lock_);
     entry& mine = entries_[*index];
     mine.open = stream(opened, [](FILE* file) { fclose(file); });
@@ -102,17 +112,22 @@ class file_table {
     return {service_status::ok};
   }
 
-  /// Whether a write of so many bytes where the stream stands, or at its end when it appends, leaves the file within
-  /// `most_bytes`. What has no size, such as a pipe, may always be written.
-  static bool may_grow(FILE* file, uint64_t size_bytes, uint64_t most_bytes) {
-    const off_t position = ftello(file);
-    if (position < 0) return true;
-    auto from = static_cast<uint64_t>(position);
+  /// Calls `write()`, which writes so many bytes where the stream stands, or at the file's end when it appends, if that leaves the
+  /// file within `most_bytes`; EFBIG otherwise. Writes of one file through several handles take turns. What has no size, such as a
+  /// pipe, may always be written, and waits for no other.
+  template <typename Write>
+  service_answer grow(FILE* file, uint64_t size_bytes, uint64_t most_bytes, Write write) const {
     struct stat now{};
+    if (fstat(fileno(file), &now) != 0 || !S_ISREG(now.st_mode)) return write();
+    const std::scoped_lock guard(growing_[(now.st_dev * 31 + now.st_ino) % growing_.size()]);
+    // Again, now that no other handle writes.
+    const off_t position = ftello(file);
+    if (position < 0 || fstat(fileno(file), &now) != 0) return {service_status::failed, errno};
+    auto from = static_cast<uint64_t>(position);
     const int flags = fcntl(fileno(file), F_GETFL);
-    if (flags >= 0 && (flags & O_APPEND) != 0 && fstat(fileno(file), &now) == 0)
-      from = std::max(from, static_cast<uint64_t>(now.st_size));
-    return size_bytes <= most_bytes && from <= most_bytes - size_bytes;
+    if (flags >= 0 && (flags & O_APPEND) != 0) from = std::max(from, static_cast<uint64_t>(now.st_size));
+    if (size_bytes > most_bytes || from > most_bytes - size_bytes) return {service_status::failed, EFBIG};
+    return write();
   }
 
   service_answer remove(const char* path) const {
@@ -186,6 +201,19 @@ class file_table {
     return {service_status::failed, errno};
   }
 
+  /// As open_path, without waiting: for a pipe that is open at one end alone open(2) would wait for ever. Below the directory there
+  /// are files for clients, and nothing else that can be read from or written to.
+  int open_file(const char* path, int flags) const {
+    const int opened = open_path(path, flags | O_CLOEXEC | O_NONBLOCK | O_NOCTTY, 0666);
+    struct stat found{};
+    if (opened < 0 || access_ == file_access::everywhere) return opened;
+    if (fstat(opened, &found) == 0 && S_ISREG(found.st_mode)) return opened;
+    ::close(opened);
+    // As where a path leads out of the directory.
+    errno = EXDEV;
+    return -1;
+  }
+
   /// A descriptor, or -1 with errno.
   int open_path(const char* path, int flags, mode_t mode) const {
     if (access_ == file_access::everywhere && *path == '/') return ::open(path, flags, mode);
@@ -231,6 +259,7 @@ class file_table {
   std::string directory_;
   mutable std::mutex lock_;
   std::vector<entry> entries_;
+  mutable std::array<std::mutex, 16> growing_;  ///< by file
 };
 
 }  // namespace heddle::rpc

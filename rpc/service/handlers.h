@@ -19,14 +19,17 @@
 namespace heddle::rpc {
 
 /// What clients of a service may reach, and how much of it. Without a word from its owner a service gives them the
-/// standard streams, the files below the current directory, the clocks, and the end of the program.
+/// standard output and error streams, the clocks, and the end of the program.
 struct service_limits {
   /// The largest request, and the largest answer, of one lane: a multiple of 8, from 256. A server thread keeps room
   /// for two of them for each lane.
   uint64_t bound_bytes = default_service_bound_bytes;
 
+  /// Of no file while `directory` is empty, unless it is `everywhere`.
   file_access files = file_access::beneath;
-  std::string directory = ".";
+  std::string directory = {};
+  bool input =
+      false;  ///< clients may read the standard input; each such call may hold a server thread until there is some
   uint32_t open_files = 64;  ///< at a time
   /// No write of a client's makes a file larger than this; it fails with EFBIG. How many files there are is not bounded.
   uint64_t file_bytes = uint64_t{1} << 30;
@@ -34,10 +37,14 @@ struct service_limits {
   /// The variables of the environment that clients may ask for.
   std::vector<std::string> environment = {};
 
-  /// What an exit does, in place of ending the program as quick_exit(3) does, all output flushed. Called behind the answer.
+  /// What an exit does, in place of ending the program as quick_exit(3) does. Called behind the answer. What clients have written to
+  /// files, and the standard output and error streams, are written out before; not a stream that a thread is at work on, nor others of the
+  /// program.
   std::function<void(int32_t code)> on_exit = {};
   /// What an abort does, in place of printing a line and calling abort(3).
   std::function<void(const std::string& why)> on_abort = {};
+  /// What is done when a host function or a handler has thrown, in place of printing a line. Its client is told in any case.
+  std::function<void(const std::string& line)> on_throw = {};
   /// Nanoseconds, in place of those of clock_gettime(2).
   std::function<uint64_t(clock_kind)> clock = {};
 };
@@ -55,7 +62,7 @@ class service_handlers {
  public:
   service_handlers(service_limits limits, void* memory, uint64_t memory_bytes)
       : limits_(std::move(limits)),
-        files_(limits_.files, limits_.directory, limits_.open_files),
+        files_(access_of(limits_), limits_.directory.empty() ? "." : limits_.directory, limits_.open_files),
         memory_(memory, memory_bytes) {}
 
   /// Answers one lane; `bytes` is its whole request, as it came.
@@ -63,19 +70,45 @@ class service_handlers {
     request_reader from(bytes);
     const auto head = from.take_value<service_request>();
     service_answer given{service_status::malformed};
-    if (head) {
+    bool has_memory = true;
+    const auto work = [&] {
       try {
-        given = handle(static_cast<opcode>(asked), *head, from, to, end);
+        if (head) given = handle(static_cast<opcode>(asked), *head, from, to, end);
       } catch (const std::bad_alloc&) {
-        to.clear();
-        given = {service_status::no_memory};
-      } catch (const std::exception& thrown) {
-        to.clear();
-        given = {service_status::failed};
-        fprintf(stderr, "heddle: a host function that a kernel called has thrown: %s\n", thrown.what());
+        has_memory = false;
       }
+    };
+    const bool done = !has_thrown("a host function that a kernel called", work) && has_memory;
+    if (!done) {
+      to.clear();
+      given = {has_memory ? service_status::failed : service_status::no_memory};
     }
     to.set_head(given);
+  }
+
+  /// Does some work and returns whether it has thrown; tells of that, in a line that begins with `whose` it was.
+  template <typename Work>
+  bool has_thrown(const char* whose, Work&& work) const {
+    std::string what;
+    try {
+      work();
+      return false;
+    } catch (const std::exception& thrown) {
+      what = std::string(" has thrown: ") + thrown.what();
+    } catch (...) {
+      what = " has thrown what is no std::exception";
+    }
+    // Behind the handler: a line may take long, and what it is told by may throw too.
+    const std::string line = whose + what;
+    try {
+      if (limits_.on_throw)
+        limits_.on_throw(line);
+      else
+        fprintf(stderr, "heddle: %s\n", line.c_str());
+    } catch (...) {
+      fprintf(stderr, "heddle: %s, and on_throw has thrown when it was told\n", line.c_str());
+    }
+    return true;
   }
 
   /// Carries out what a client has asked for.
@@ -86,8 +119,16 @@ class service_handlers {
       ::abort();
     }
     if (limits_.on_exit) return limits_.on_exit(end.code);
-    fflush(nullptr);
+    // fflush(nullptr) would wait for each stream that another thread is reading from, for ever where nothing comes.
+    flush_unless_in_use(stdout);
+    flush_unless_in_use(stderr);
     quick_exit(end.code);
+  }
+
+  /// What the limits come to.
+  static file_access access_of(const service_limits& limits) {
+    const bool named = limits.files == file_access::everywhere || !limits.directory.empty();
+    return named ? limits.files : file_access::none;
   }
 
   host_calls& calls() { return calls_; }
@@ -167,14 +208,17 @@ class service_handlers {
 
   /// What is written by several threads at a time is not mixed, and does not pass the limit together.
   service_answer put(uint64_t handle, FILE* file, const void* data, size_t size_bytes) const {
+    const auto write_all = [&]() -> service_answer {
+      const size_t written = fwrite(data, 1, size_bytes, file);
+      return written == size_bytes ? service_answer{service_status::ok, 0, written} : failed(written);
+    };
     const file_lock guard(file);
-    if (handle > standard_error.handle && !file_table::may_grow(file, size_bytes, limits_.file_bytes))
-      return {service_status::failed, EFBIG};
-    const size_t written = fwrite(data, 1, size_bytes, file);
-    return written == size_bytes ? service_answer{service_status::ok, 0, written} : failed(written);
+    if (handle <= standard_error.handle) return write_all();
+    return files_.grow(file, size_bytes, limits_.file_bytes, write_all);
   }
 
   service_answer read(const service_request& head, answer_writer& to) const {
+    if (head.subject == standard_input.handle && !limits_.input) return {service_status::refused};
     const auto file = files_.find(head.subject);
     if (file == nullptr) return {service_status::bad_handle};
     const auto data = to.add(head.value);

@@ -19,6 +19,7 @@ struct service_shape {
   uint64_t sleep_ns = 10'000'000;  ///< looks for work at least this often: a ring may be lost on the way
   bool rings = true;  ///< clients wake a sleeping thread: an atomic addition a call. Without, it sleeps for sleep_ns
   uint64_t memory_bytes = 0;  ///< device memory set aside for what clients allocate
+  bool counts = true;         ///< keeps service_counts: additions to words that all threads share
 };
 
 /// What a service has done so far.
@@ -26,6 +27,7 @@ struct service_counts {
   uint64_t calls = 0;      ///< ports served
   uint64_t unhandled = 0;  ///< of them, those with a user's opcode that has no handler
   uint64_t given_up = 0;   ///< of them, those whose client did not go on
+  uint64_t thrown = 0;     ///< of them, those whose handler has thrown: the client learns that there is no answer
   uint64_t sleeps = 0;     ///< times that a thread has gone to sleep
 };
 
@@ -50,18 +52,23 @@ class service_loop {
   /// A server for serve_one; each thread has its own.
   port_server server(uint32_t start = 0) const { return {shared_, locks_, ports_, start}; }
 
-  /// Serves one port if one is ready, and says whether.
-  bool serve_one(port_server& at, room& mine) {
+  /// Serves one port if one is ready, and says whether. Where it `stops`, the port has ended behind the answer: its client cannot call
+  /// again. Lets no exception through: what a handler throws is printed, and its client learns that there is no answer.
+  bool serve_one(port_server& at, room& mine, bool stops = false) {
     requested_end end;
     {
       port opened = at.try_open();
       if (!opened) return false;
+      if (stops) opened.end_when_closed();
       count(calls_);
-      serve(opened, mine, end);
+      if (handlers_->has_thrown("a handler of an opcode", [&] { serve(opened, mine, end); })) {
+        count(thrown_);
+        opened.refuse();
+      }
       if (opened.ended()) count(given_up_);
     }
     // The port is closed: the client has its answer.
-    if (end.wanted) handlers_->end_program(end);
+    if (end.wanted) (void)handlers_->has_thrown("what ends the program", [&] { handlers_->end_program(end); });
     return true;
   }
 
@@ -72,14 +79,9 @@ class service_loop {
     for (uint32_t empty_looks = 0;;) {
       // Both before the look for work: what was sent before either is then found. Acquire pairs with the release in stop.
       const doorbell rings = at.rings();
-      const bool stops = word_ref(words_[0]).load(memory_order::acquire) != 0;
+      if (word_ref(words_[0]).load(memory_order::acquire) != 0) break;
       if (serve_one(at, *mine)) {
         empty_looks = 0;
-        continue;
-      }
-      if (stops) {
-        if (at.try_end()) break;
-        Target::pause();
       } else if (empty_looks < shape_.polls) {
         ++empty_looks;
         Target::pause();
@@ -90,6 +92,9 @@ class service_loop {
         at.wait(rings, shape_.sleep_ns);
       }
     }
+    // Each port is served once more at most: however fast its client is, it then finds it ended.
+    while (!at.try_end())
+      if (!serve_one(at, *mine, true)) Target::pause();
     // A release: pairs with the acquire in ended_threads.
     Target::notify(words_[1]);
   }
@@ -107,7 +112,8 @@ class service_loop {
 
   service_counts counts() const {
     return {calls_.load(std::memory_order_relaxed), unhandled_.load(std::memory_order_relaxed),
-            given_up_.load(std::memory_order_relaxed), sleeps_.load(std::memory_order_relaxed)};
+            given_up_.load(std::memory_order_relaxed), thrown_.load(std::memory_order_relaxed),
+            sleeps_.load(std::memory_order_relaxed)};
   }
   service_handlers& handlers() const { return *handlers_; }
   const service_shape& shape() const { return shape_; }
@@ -121,7 +127,9 @@ class service_loop {
  private:
   using word_ref = typename Target::template atomic_ref<uint32_t, scope::system>;
 
-  static void count(std::atomic<uint64_t>& of) { of.fetch_add(1, std::memory_order_relaxed); }
+  void count(std::atomic<uint64_t>& of) const {
+    if (shape_.counts) of.fetch_add(1, std::memory_order_relaxed);
+  }
 
   void serve(port& opened, room& mine, requested_end& end) {
     const uint16_t asked = opened.opcode();
@@ -129,6 +137,7 @@ class service_loop {
       const auto handler = user_.find(asked);
       if (handler != user_.end()) return handler->second(opened);
       count(unhandled_);
+      opened.refuse();
       return;
     }
     const uint64_t bound_bytes = handlers_->limits().bound_bytes;
@@ -168,6 +177,7 @@ class service_loop {
   std::atomic<uint64_t> calls_{0};
   std::atomic<uint64_t> unhandled_{0};
   std::atomic<uint64_t> given_up_{0};
+  std::atomic<uint64_t> thrown_{0};
   std::atomic<uint64_t> sleeps_{0};
 };
 

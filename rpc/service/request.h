@@ -39,6 +39,8 @@ enum class service_status : uint32_t {
   no_memory = 7,        ///< nothing of that size is left for this client, or too many files are open
   failed = 8,           ///< the host's own call failed; `error` says how
   wrong_signature = 9,  ///< the function of that number takes, or gives, something else
+  unanswered =
+      10,  ///< the server has closed the call without an answer: something failed on the way; never sent by a server
 };
 
 /// A lane's answer.

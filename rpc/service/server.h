@@ -15,7 +15,9 @@
 #include <string.h>
 #include <sys/stat.h>
 
+#include <concepts>
 #include <memory>
+#include <utility>
 
 namespace heddle::rpc {
 
@@ -60,15 +62,19 @@ class basic_service {
     return {.shared = ports_, .client_locks = client_locks_, .server_locks = server_locks_, .shape = layout_};
   }
 
-  /// Stops and waits.
+  /// Stops and waits. On a device that is lost, prints that its memory cannot be given back.
   ~basic_service() {
     stop();
     join();
     loop_.reset();
+    bool told = false;
     for (void* const memory :
          {static_cast<void*>(ports_), static_cast<void*>(client_locks_), static_cast<void*>(server_locks_),
-          static_cast<void*>(words_), static_cast<void*>(memory_)})
-      on_.free(memory);
+          static_cast<void*>(words_), static_cast<void*>(memory_)}) {
+      const result<void> freed = on_.try_free(memory);
+      if (!freed && !std::exchange(told, true))
+        fprintf(stderr, "heddle: a service is given back after an error: %s\n", freed.why().line().c_str());
+    }
   }
 
   /// An error that names the first of these settings which cannot be.
@@ -87,10 +93,10 @@ class basic_service {
     if (limits.bound_bytes < bound_bytes_min || limits.bound_bytes > bound_bytes_max || limits.bound_bytes % 8 != 0)
       return wrong("bound_bytes", limits.bound_bytes, "a multiple of 8, " + between(bound_bytes_min, bound_bytes_max));
     struct stat found{};
-    if (limits.files != file_access::none && stat(limits.directory.c_str(), &found) != 0)
+    if (limits.files == file_access::none || limits.directory.empty()) return {};
+    if (stat(limits.directory.c_str(), &found) != 0)
       return error{"service", "directory", limits.directory, strerror(errno)};
-    if (limits.files != file_access::none && !S_ISDIR(found.st_mode))
-      return error{"service", "directory", limits.directory, "is no directory"};
+    if (!S_ISDIR(found.st_mode)) return error{"service", "directory", limits.directory, "is no directory"};
     return {};
   }
 
@@ -104,12 +110,13 @@ class basic_service {
   /// Registers a host function under a number below 2^63, or under a name. `Function` is its type, such as
   /// `int(span<char>, int)`; `callable` may be anything that can be called so, by several threads at a time where there
   /// are several servers. An error, when the number or the name is taken, or when the service runs.
-  template <typename Function, typename Callable>
-  result<void> add(uint64_t number, Callable callable) {
-    if (number >> 63 != 0)
+  template <typename Function, std::integral Number, typename Callable>
+  result<void> add(Number number, Callable callable) {
+    const auto wide = static_cast<uint64_t>(number);
+    if (wide >> 63 != 0)
       return error{"service::add", std::to_string(number), "range", "numbers from 2^63 on stand for names"};
     if (has_started_) return runs("service::add", std::to_string(number));
-    return loop_->handlers().calls().template add<Function>(number, std::to_string(number), std::move(callable));
+    return loop_->handlers().calls().template add<Function>(wide, std::to_string(number), std::move(callable));
   }
   template <typename Function, typename Callable>
   result<void> add(const char* name, Callable callable) {

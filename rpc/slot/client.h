@@ -6,6 +6,13 @@
 
 namespace heddle::rpc {
 
+/// What became of a call through a slot.
+struct slot_result {
+  bool made = false;        ///< false: no slot was idle, and nothing has happened
+  bool unanswered = false;  ///< the call was made, and the server's handler has thrown: there is no answer
+  HEDDLE_FUNCTION explicit operator bool() const { return made; }
+};
+
 /// A view that can be copied into a kernel byte by byte.
 ///
 /// Needs from the machine: no call waits for a slot. Where there are at least as many slots as calls at a time, each
@@ -22,10 +29,11 @@ class basic_slot_client {
       : end_(shared, locks, of), rings_(rings) {}
 
   /// A call by the lanes that stand here together: `fill(line, lane)` writes the request of each lane, `use(line, lane)` reads what
-  /// the server's operate has made of it. False, and nothing is called, when no slot is idle now. Waits for the server only.
+  /// the server's operate has made of it, unless that has thrown. Converts to false, and nothing is called, when no slot is idle now.
+  /// Waits for the server only.
   HEDDLE_CALLS_BACK
   template <typename Fill, typename Use>
-  HEDDLE_FUNCTION bool invoke(Fill&& fill, Use&& use) const {
+  HEDDLE_FUNCTION slot_result invoke(Fill&& fill, Use&& use) const {
     return timed_call(fill, use, slot_ending::early);
   }
 
@@ -33,18 +41,18 @@ class basic_slot_client {
   /// ever finds a slot that is free and not idle. (hostrpc README: the ending in which WAVE is cleared last.)
   HEDDLE_CALLS_BACK
   template <typename Fill, typename Use>
-  HEDDLE_FUNCTION bool invoke_until_idle(Fill&& fill, Use&& use) const {
+  HEDDLE_FUNCTION slot_result invoke_until_idle(Fill&& fill, Use&& use) const {
     return timed_call(fill, use, slot_ending::idle);
   }
 
   /// As invoke(fill, use), without an answer: returns as soon as the request is posted. The slot is in use until it is collected.
   HEDDLE_CALLS_BACK
   template <typename Fill>
-  HEDDLE_FUNCTION bool invoke(Fill&& fill) const {
+  HEDDLE_FUNCTION slot_result invoke(Fill&& fill) const {
     call_begins<Target>();
     const bool posted = post_alone(fill);
     call_ends<Target>(posted);
-    return posted;
+    return {posted, false};
   }
 
   /// Acknowledges the answers that no call waits for, so that the server clears their slots; returns how many there
@@ -68,11 +76,11 @@ class basic_slot_client {
 
   HEDDLE_CALLS_BACK
   template <typename Fill, typename Use>
-  HEDDLE_FUNCTION bool timed_call(Fill& fill, Use& use, slot_ending ending) const {
+  HEDDLE_FUNCTION slot_result timed_call(Fill& fill, Use& use, slot_ending ending) const {
     call_begins<Target>();
-    const bool answered = call(fill, use, ending);
-    call_ends<Target>(answered);
-    return answered;
+    const slot_result result = call(fill, use, ending);
+    call_ends<Target>(result.made && !result.unanswered);
+    return result;
   }
 
   HEDDLE_CALLS_BACK
@@ -89,34 +97,43 @@ class basic_slot_client {
 
   HEDDLE_CALLS_BACK
   template <typename Fill, typename Use>
-  HEDDLE_FUNCTION bool call(Fill& fill, Use& use, slot_ending ending) const {
+  HEDDLE_FUNCTION slot_result call(Fill& fill, Use& use, slot_ending ending) const {
     const uint64_t mask = Target::lane_mask();
     const uint64_t taken = take(mask);
-    if (taken == 0) return false;
+    if (taken == 0) return {};
     const auto slot = static_cast<uint32_t>(taken & ~found);
     post_request(mask, slot, fill);
-    if (Target::is_first_lane(mask)) wait_for_inbox(slot, true);
+    uint32_t refused = 0;
+    if (Target::is_first_lane(mask)) refused = end_.is_refused(slot, wait_for_inbox(slot, true)) ? 1 : 0;
+    refused = Target::broadcast(mask, refused);
     // The first lane's acquire reaches the other lanes through the barrier.
     Target::sync_lanes(mask);
-    for_each_lane<Target>(mask, with_line<end, Use>{end_, slot, use});
+    if (refused == 0) for_each_lane<Target>(mask, with_line<end, Use>{end_, slot, use});
     Target::sync_lanes(mask);
     if (Target::is_first_lane(mask)) {
       post(slot, false);
-      if (ending == slot_ending::idle) wait_for_inbox(slot, false);
+      if (ending == slot_ending::idle) (void)wait_for_inbox(slot, false);
       end_.locks().unlock(slot);
     }
-    return true;
+    return {true, refused != 0};
   }
 
-  HEDDLE_FUNCTION void wait_for_inbox(uint32_t slot, bool value) const {
-    while (end_.boxes().load_inbox(slot) != value) Target::pause();
+  /// Returns the inbox word that has the value.
+  HEDDLE_FUNCTION uint32_t wait_for_inbox(uint32_t slot, bool value) const {
+    for (;;) {
+      const uint32_t word = end_.boxes().load_inbox_word(slot);
+      if (Form::read(word, slot) == value) return word;
+      Target::pause();
+    }
   }
 
   /// A slot that is now held and idle, or 0; the same for all lanes of the mask.
   HEDDLE_FUNCTION uint64_t take(uint64_t mask) const {
-    require<Target, Check>((mask & ~end_.lanes_that_exist()) == 0, "a wave is wider than the pages of its client");
+    const bool fits = (mask & ~end_.lanes_that_exist()) == 0;
+    require<Target, Check>(fits, "a wave is wider than the pages of its client");
+    // A wave that does not would write into other slots' pages.
     uint64_t answer = 0;
-    if (Target::is_first_lane(mask)) answer = find();
+    if (fits && Target::is_first_lane(mask)) answer = find();
     answer = Target::broadcast(mask, answer);
     // The first lane acquired the slot's lock and its inbox; the barrier orders the other lanes after it.
     Target::sync_lanes(mask);

@@ -54,6 +54,22 @@ class slot_end {
     boxes().post(slot, value);
   }
 
+  /// For a server: posts that a request has no answer, and gives the slot back.
+  HEDDLE_FUNCTION void refuse(uint32_t slot) const {
+    if constexpr (Form::tells_of_refusals) {
+      boxes().refuse(slot);
+    } else {
+      // No call has no lanes.
+      mask_of(slot) = 0;
+      post(slot, true);
+    }
+  }
+  /// For a client, behind the inbox word by which the slot has come back: whether that is so.
+  HEDDLE_FUNCTION bool is_refused(uint32_t slot, uint32_t inbox_word) const {
+    if constexpr (Form::tells_of_refusals) return Form::is_refused(inbox_word);
+    return mask_of(slot) == 0;
+  }
+
   /// Whether every slot is back where it started and not held at this end. To be asked when both ends are quiescent.
   HEDDLE_FUNCTION bool all_idle() const {
     for (uint32_t slot = 0; slot < shape_.slots; ++slot)

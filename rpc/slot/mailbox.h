@@ -21,6 +21,8 @@ struct bit_a_slot {
     // Release: pairs with load_inbox of the other side. The read-modify-writes of neighbours continue it.
     word.fetch_add(value ? bit : 0 - bit, memory_order::release);
   }
+  /// A word has no bit to spare that says so: the slot's mask does.
+  static constexpr bool tells_of_refusals = false;
 };
 
 /// As bit_a_slot, with compare-and-swap alone: the four bits GPU, WAVE, HOST, THREAD of the same document, of which GPU and HOST are the
@@ -37,18 +39,27 @@ struct bit_by_compare {
     while (!word.compare_exchange_strong(seen, value ? seen | bit : seen & ~bit, memory_order::release)) {
     }
   }
+  static constexpr bool tells_of_refusals = false;
 };
 
 /// One word a slot: loads and stores are all that the link has to carry.
 struct word_a_slot {
   static constexpr uint32_t slots_per_word = 1;
 
-  HEDDLE_FUNCTION static bool read(uint32_t word, uint32_t) { return word != 0; }
+  HEDDLE_FUNCTION static bool read(uint32_t word, uint32_t) { return (word & 1) != 0; }
   template <typename Word>
   HEDDLE_FUNCTION static void post(const Word& word, uint32_t, bool value) {
     // Release: pairs with load_inbox of the other side.
     word.store(value ? 1 : 0, memory_order::release);
   }
+  /// A post of 1 that says that there is no answer behind it.
+  static constexpr bool tells_of_refusals = true;
+  template <typename Word>
+  HEDDLE_FUNCTION static void refuse(const Word& word) {
+    // Release: pairs with load_inbox of the other side.
+    word.store(3, memory_order::release);
+  }
+  HEDDLE_FUNCTION static bool is_refused(uint32_t word) { return (word & 2) != 0; }
 };
 
 /// A view of all mailboxes from one side. One lane acts for its wave, as for lock_bits: the caller's sync_lanes hands
@@ -59,9 +70,11 @@ class slot_mailboxes {
   HEDDLE_FUNCTION slot_mailboxes(uint32_t* inbox, uint32_t* outbox) : inbox_(inbox), outbox_(outbox) {}
 
   /// What the other side has posted, as far as it has arrived.
-  HEDDLE_FUNCTION bool load_inbox(uint32_t slot) const {
+  HEDDLE_FUNCTION bool load_inbox(uint32_t slot) const { return Form::read(load_inbox_word(slot), slot); }
+  /// The word that it is read from.
+  HEDDLE_FUNCTION uint32_t load_inbox_word(uint32_t slot) const {
     // Acquire, system scope: pairs with the release of post by the other side. What it did to the page comes before.
-    return Form::read(ref(inbox_, slot).load(memory_order::acquire), slot);
+    return ref(inbox_, slot).load(memory_order::acquire);
   }
   /// What this side has posted.
   HEDDLE_FUNCTION bool load_outbox(uint32_t slot) const {
@@ -70,6 +83,8 @@ class slot_mailboxes {
   }
   /// Gives the page to the other side, and with it all that happened before. For the holder of the slot's lock.
   HEDDLE_FUNCTION void post(uint32_t slot, bool value) const { Form::post(ref(outbox_, slot), slot, value); }
+  /// As post(slot, true), where Form::tells_of_refusals: and says that there is no answer.
+  HEDDLE_FUNCTION void refuse(uint32_t slot) const { Form::refuse(ref(outbox_, slot)); }
 
  private:
   using word_ref = typename Target::template atomic_ref<uint32_t, scope::system>;

@@ -19,7 +19,11 @@ class basic_slot_server {
 
   /// Does one thing if there is one to do, and says whether it did: `operate(line, lane)` on a request, for each lane that calls, or
   /// `clear(line, lane)` on what the client no longer needs. Looks at every slot once and begins behind the one that it served last:
-  /// a slot that is ready is passed over by this thread at most slot_count() - 1 times. Does not wait.
+  /// a slot that is ready is passed over by this thread at most slot_count() - 1 times. Does not wait. When `operate` throws, the client
+  /// learns that there is no answer (slot_result::unanswered); when `clear` does, the slot is free all the same; the exception goes on to
+  /// the caller.
+  ///
+  /// A line is the memory that the client shares: what a handler checks and then uses, it must copy first.
   ///
   /// A server may be a wave of a device: then `here` names the lanes that call this together, best all of the wave; a
   /// call with a lane that is not here is left to others.
@@ -38,17 +42,14 @@ class basic_slot_server {
     start_ = slot + 1 < end_.slot_count() ? slot + 1 : 0;
     // The first lane's acquire in find, handed on to the other lanes, is what makes the page safe to read.
     Target::sync_lanes(here);
+    slot_in_hand in_hand{end_, here, slot, is_work};
     if (!Target::is_device() || ((mask >> Target::lane_id()) & 1) != 0) {
       if (is_work)
         for_each_lane<Target>(mask, with_line<end, Operate>{end_, slot, operate});
       else
         for_each_lane<Target>(mask, with_line<end, Clear>{end_, slot, clear});
     }
-    Target::sync_lanes(here);
-    if (Target::is_first_lane(here)) {
-      end_.post(slot, is_work);
-      end_.locks().unlock(slot);
-    }
+    in_hand.post(is_work);
     return true;
   }
 
@@ -64,6 +65,31 @@ class basic_slot_server {
   HEDDLE_FUNCTION uint32_t slot_count() const { return end_.slot_count(); }
 
  private:
+  /// A slot that is being served; posted and given back in the end, also when a handler throws.
+  struct slot_in_hand {
+    const end& at;
+    uint64_t here;
+    uint32_t slot;
+    bool is_work;
+    bool is_posted = false;
+
+    /// Behind the handlers of all lanes.
+    HEDDLE_FUNCTION void post(bool value, bool refused = false) {
+      is_posted = true;
+      Target::sync_lanes(here);
+      if (!Target::is_first_lane(here)) return;
+      if (refused)
+        at.refuse(slot);
+      else
+        at.post(slot, value);
+      at.locks().unlock(slot);
+    }
+
+    HEDDLE_FUNCTION ~slot_in_hand() {
+      if (!is_posted) post(is_work, is_work);
+    }
+  };
+
   using ring_ref = typename Target::template atomic_ref<doorbell, scope::system>;
 
   // Marks of an answer; above every slot number.
@@ -87,6 +113,8 @@ class basic_slot_server {
       if (wants_server(now)) {
         // It comes from the other side and indexes lines.
         mask = end_.mask_of(slot) & end_.lanes_that_exist();
+        // A call whose handler has thrown (slot_end::refuse): whose lines it has used is not known any more.
+        if (now == server_slot_state::garbage && mask == 0) mask = end_.lanes_that_exist();
         if (!Target::is_device() || (mask & ~here) == 0)
           return found | (now == server_slot_state::work ? work : 0) | slot;
       }

@@ -27,7 +27,7 @@ struct once_only_kernel {
     for (uint32_t call = 0; call < who.calls; ++call) {
       const uint64_t id = who.request(call);
       uint64_t answer = 0;
-      const bool called = client.invoke([&](rpc::packet& line, uint32_t) { line.words[0] = id; },
+      const auto called = client.invoke([&](rpc::packet& line, uint32_t) { line.words[0] = id; },
                                         [&](rpc::packet& line, uint32_t) { answer = line.words[0]; });
       if (!called) continue;
       HEDDLE_CHECK(answer == changed_by_operate(id), "the answer is not the one to this lane's request");

@@ -32,34 +32,30 @@ class entries_copied_at_once {
   entries_copied_at_once(void* memory, rpc::offload_layout shape, device_copy copy)
       : base_(static_cast<unsigned char*>(memory)), shape_(shape), copy_(copy), by_parts_(memory, shape, copy) {}
 
-  using buffer = rpc::copied_entries<device_copy>::buffer;
-
   /// Once a request is seen it is not copied again.
   uint64_t load_turn(uint32_t entry) const {
-    if (seen().turn == 0) copy_(shadow_.bytes, base_ + shape_.entry_offset(entry), shape_.entry_bytes());
-    return seen().turn;
+    if (shadow_.header.turn == 0) copy_(&shadow_, base_ + shape_.entry_offset(entry), shape_.entry_bytes());
+    return shadow_.header.turn;
   }
   void store_turn(uint32_t entry, uint64_t turn) const {
     by_parts_.store_turn(entry, turn);
-    seen().turn = turn;
+    shadow_.header.turn = turn;
   }
-  rpc::offload_header& open(uint32_t, buffer& held) const {
+  rpc::offload_header& open(uint32_t, rpc::offload_buffer& held) const {
     held = shadow_;
-    return *reinterpret_cast<rpc::offload_header*>(held.bytes);
+    return held.header;
   }
-  void close(uint32_t entry, const buffer& held) const { by_parts_.close(entry, held); }
+  void close(uint32_t entry, rpc::offload_buffer& held, uint64_t lanes) const { by_parts_.close(entry, held, lanes); }
   void fetch(void* to, uint64_t from, size_t bytes) const { by_parts_.fetch(to, from, bytes); }
   void put(uint64_t to, const void* from, size_t bytes) const { by_parts_.put(to, from, bytes); }
   rpc::offload_layout shape() const { return shape_; }
 
  private:
-  rpc::offload_header& seen() const { return *reinterpret_cast<rpc::offload_header*>(shadow_.bytes); }
-
   unsigned char* base_;
   rpc::offload_layout shape_;
   device_copy copy_;
   rpc::copied_entries<device_copy> by_parts_;
-  mutable buffer shadow_{};
+  mutable rpc::offload_buffer shadow_{};
 };
 
 struct make_copier_of_all {

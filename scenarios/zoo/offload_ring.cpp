@@ -16,15 +16,13 @@ class entries_in_order {
  public:
   entries_in_order(void* memory, rpc::offload_layout shape) : entries_(memory, shape) {}
 
-  using buffer = rpc::mapped_entries<target>::buffer;
-
   uint64_t load_turn(uint32_t entry) const { return entry == next_ ? entries_.load_turn(entry) : 0; }
   void store_turn(uint32_t entry, uint64_t turn) {
     entries_.store_turn(entry, turn);
     next_ = next_ + 1 < shape().entries ? next_ + 1 : 0;
   }
-  rpc::offload_header& open(uint32_t entry, buffer& held) const { return entries_.open(entry, held); }
-  void close(uint32_t, const buffer&) const {}
+  rpc::offload_header& open(uint32_t entry, rpc::offload_buffer& held) const { return entries_.open(entry, held); }
+  void close(uint32_t entry, rpc::offload_buffer& held, uint64_t lanes) const { entries_.close(entry, held, lanes); }
   void fetch(void* to, uint64_t from, size_t bytes) const { entries_.fetch(to, from, bytes); }
   void put(uint64_t to, const void* from, size_t bytes) const { entries_.put(to, from, bytes); }
   rpc::offload_layout shape() const { return entries_.shape(); }

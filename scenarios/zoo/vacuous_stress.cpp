@@ -18,10 +18,10 @@ struct stress_kernel {
 
   HEDDLE_FUNCTION bool call(uint64_t id) const {
     uint64_t answer = 0;
-    const bool called = client.invoke([&](rpc::packet& line, uint32_t) { line.words[0] = id; },
+    const auto called = client.invoke([&](rpc::packet& line, uint32_t) { line.words[0] = id; },
                                       [&](rpc::packet& line, uint32_t) { answer = line.words[0]; });
     if (called) HEDDLE_CHECK(answer == changed_by_operate(id), "the answer is not the one to this lane's request");
-    return called;
+    return called.made;
   }
   HEDDLE_FUNCTION void operator()() const {
     const target::atomic_ref<uint32_t, scope::device> count(*done);

@@ -1,6 +1,8 @@
 // The device of a GPU over a runtime that is played: what it does with each answer that a runtime can give.
 #include "fake_runtime.h"
 
+#include <heddle/rpc/service/server.h>
+
 #include <gtest/gtest.h>
 
 #include <algorithm>
@@ -196,6 +198,22 @@ TEST(gpu_memory, that_the_runtime_does_not_take_back_ends_the_program_with_one_l
   };
   EXPECT_DEATH(freed("fakeFreeHost", true), "^heddle: fakeFreeHost\\(\\): fakeErrorInvalidValue: invalid argument\n$");
   EXPECT_DEATH(freed("fakeFree", false), "^heddle: fakeFree\\(\\): fakeErrorInvalidValue: invalid argument\n$");
+}
+
+TEST(gpu_memory, of_a_service_is_told_of_when_the_device_is_lost_and_ends_nothing) {
+  computer on({.devices = 1});
+  device only;
+  testing::internal::CaptureStderr();
+  {
+    rpc::basic_service<target, device> host(only, {.ports = 2});
+    host.start();
+    on.lose(0);
+    host.stop();
+    EXPECT_TRUE(host.join(uint64_t{60} * 1'000'000'000));
+  }
+  const std::string told = testing::internal::GetCapturedStderr();
+  EXPECT_EQ(told.find("heddle: a service is given back after an error: fakeFree"), 0U) << told;
+  EXPECT_TRUE(is_one_line(told.substr(0, told.size() - 1))) << told;
 }
 
 TEST(gpu_memory, that_is_not_the_devices_own_is_refused) {

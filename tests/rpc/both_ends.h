@@ -105,6 +105,7 @@ class both_ends {
   void leave_broken() { left_broken_ = true; }
 
   uint32_t rings() { return server().rings(); }
+  unsigned char* memory() { return reinterpret_cast<unsigned char*>(memory_.data()); }
   layout shape() const { return shape_; }
 
  private:

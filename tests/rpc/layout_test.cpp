@@ -72,6 +72,7 @@ static_assert(of_client::owns(0, 0) && !of_server::owns(0, 0));
 static_assert(!of_client::owns(0, ~0u) && of_server::owns(0, ~0u));
 static_assert(!of_client::owns(~0u, 0) && of_server::owns(~0u, 0));
 static_assert(of_client::owns(~0u, ~0u) && !of_server::owns(~0u, ~0u));
+static_assert(of_client::owns(6, 0) && of_server::owns(7, 0), "bit 0 alone says it");
 
 TEST(layout, each_ends_inbox_is_the_others_outbox) {
   constexpr uint32_t ports = 70;

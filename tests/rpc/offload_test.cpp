@@ -111,15 +111,18 @@ TYPED_TEST(offload, carries_function_words_and_payload_of_each_lane_there_and_wo
   ends<TypeParam> both(4);
   std::vector<std::string> seen;
   uint64_t payloads[lanes] = {70, 71, 72};
-  serving_machine::serve = [&, server = both.server()]() mutable {
+  const payload_range all{reinterpret_cast<uint64_t>(payloads), sizeof payloads};
+  serving_machine::serve = [&, server = both.server({.payloads = {&all, 1}})]() mutable {
     server.handle([&](uint64_t function, offload_line& line, uint32_t lane) {
       uint64_t payload = 0;
       ASSERT_EQ(line.payload_bytes, sizeof payload);
-      server.fetch(&payload, line.payload, sizeof payload);
+      EXPECT_TRUE(server.fetch(&payload, line.payload, sizeof payload));
       seen.push_back(std::to_string(function) + ":" + std::to_string(lane) + ":" + std::to_string(line.words[5]) + ":" +
                      std::to_string(payload));
       payload *= 2;
-      server.put(line.payload, &payload, sizeof payload);
+      EXPECT_TRUE(server.put(line.payload, &payload, sizeof payload));
+      EXPECT_FALSE(server.fetch(&payload, all.address + all.size_bytes - 7, sizeof payload));
+      EXPECT_FALSE(server.put(all.address - 1, &payload, 1));
       line.words[0] = line.words[5] + 1;
     });
   };
@@ -173,7 +176,7 @@ TYPED_TEST(offload, refuses_a_function_that_is_not_there) {
 TYPED_TEST(offload, refuses_a_payload_above_the_limit_and_runs_nothing_of_the_request) {
   ends<TypeParam> both(2);
   uint32_t runs = 0;
-  serving_machine::serve = [&, server = both.server({.payload_bytes = 64})]() mutable {
+  serving_machine::serve = [&, server = both.server({.payload_bytes = 64, .payloads_anywhere = true})]() mutable {
     server.handle([&](uint64_t, offload_line&, uint32_t) { ++runs; });
   };
   const auto with = [&](uint64_t bytes_of_last_lane) {
@@ -185,6 +188,60 @@ TYPED_TEST(offload, refuses_a_payload_above_the_limit_and_runs_nothing_of_the_re
   EXPECT_EQ(runs, 0U);
   EXPECT_EQ(with(64), offload_status::done);
   EXPECT_EQ(runs, lanes);
+}
+
+TYPED_TEST(offload, refuses_a_payload_that_does_not_lie_where_payloads_may_lie) {
+  ends<TypeParam> both(2);
+  const payload_range all[] = {{0x1000, 0x100}, {0x3000, 8}};
+  serving_machine::serve = [server = both.server({.payloads = all})]() mutable {
+    server.handle([](uint64_t, offload_line&, uint32_t) {});
+  };
+  const auto at = [&](uint64_t address, uint64_t bytes) {
+    return both.client().call(
+        0, [&](offload_line& line, uint32_t) { line.payload = address, line.payload_bytes = bytes; }, nothing);
+  };
+  EXPECT_EQ(at(0x1000, 0x100), offload_status::done);
+  EXPECT_EQ(at(0x3001, 7), offload_status::done);
+  EXPECT_EQ(at(0x5000, 0), offload_status::done);
+  EXPECT_EQ(at(0x1001, 0x100), offload_status::bad_address);
+  EXPECT_EQ(at(0xfff, 2), offload_status::bad_address);
+  EXPECT_EQ(at(0x3000, ~uint64_t{0}), offload_status::bad_address);
+}
+
+TYPED_TEST(offload, checks_what_it_runs_whatever_the_device_writes_meanwhile) {
+  ends<TypeParam> both(2);
+  auto turns = both.turns();
+  const uint32_t entry = 0;
+  serving_machine::serve = [&, server = both.server({.payload_bytes = 8, .payloads_anywhere = true})]() mutable {
+    server.handle([&](uint64_t, offload_line& line, uint32_t lane) {
+      EXPECT_LE(line.payload_bytes, 8U);
+      if (lane != 0) return;
+      for (uint32_t n = 0; n < lanes; ++n) turns.line(entry, n).payload_bytes = uint64_t{1} << 40;
+    });
+  };
+  EXPECT_EQ(both.client().call(
+                0, [](offload_line& line, uint32_t) { line.payload_bytes = 8; }, nothing),
+            offload_status::done);
+}
+
+TYPED_TEST(offload, tells_the_client_of_a_function_that_throws_and_goes_on) {
+  ends<TypeParam> both(2);
+  uint32_t thrown = 0;
+  serving_machine::serve = [&, server = both.server()]() mutable {
+    try {
+      server.handle([](uint64_t function, offload_line&, uint32_t) {
+        if (function == 1) throw function;
+      });
+    } catch (uint64_t) {
+      ++thrown;
+    }
+  };
+  bool used = false;
+  EXPECT_EQ(both.client().call(1, nothing, [&](offload_line&, uint32_t) { used = true; }), offload_status::failed);
+  EXPECT_FALSE(used);
+  EXPECT_EQ(thrown, 1U);
+  for (uint32_t n = 0; n < 5; ++n) EXPECT_EQ(both.client().call(2, nothing, nothing), offload_status::done);
+  EXPECT_TRUE(both.server().all_idle());
 }
 
 TYPED_TEST(offload, serves_many_more_calls_than_there_are_entries) {

@@ -45,6 +45,66 @@ auto expect_filled_with(uint64_t seed) {
 
 const auto leave = [](packet&, uint32_t) {};
 
+TYPED_TEST(calls, are_told_when_there_is_no_answer) {
+  // By refuse() in either build; where nothing is checked also by a server that just closes.
+  const auto no_answer = [](auto& ends, auto end_it) {
+    auto server = ends.server();
+    for (uint32_t n = 0; n < 3; ++n) {
+      {
+        auto port = ends.client().template open<test_opcode>();
+        port.send(fill_with(n));
+        end_it(server);
+        port.recv([](packet&, uint32_t) { ADD_FAILURE() << "a request comes back as its own answer"; });
+        EXPECT_TRUE(port.ended() && port.unanswered());
+        port.send([](packet&, uint32_t) { ADD_FAILURE() << "the call is over"; });
+      }
+      auto port = ends.client().template open<test_opcode>();
+      port.send(fill_with(n));
+      server.try_open().recv_and_send(expect_filled_with(n));
+      port.recv(expect_filled_with(n));
+      EXPECT_FALSE(port.ended() || port.unanswered()) << "the port is as good as new";
+    }
+  };
+  const auto refuse_unread = [](auto& server) { server.try_open().refuse(); };
+  const auto refuse_read = [](auto& server) {
+    auto port = server.try_open();
+    port.recv(leave);
+    port.refuse();
+    EXPECT_FALSE(static_cast<bool>(port));
+  };
+  typename TestFixture::ends_type checking(1);
+  no_answer(checking, refuse_unread);
+  no_answer(checking, refuse_read);
+  both_ends<TestFixture::lanes, unchecked> trusting(1);
+  no_answer(trusting, refuse_unread);
+  no_answer(trusting, refuse_read);
+  no_answer(trusting, [](auto& server) { server.try_open().recv(leave); });
+  no_answer(trusting, [](auto& server) { server.try_open(); });
+}
+
+TYPED_TEST(calls, over_mailboxes_with_junk_in_them_are_made_once_each) {
+  // A stray store of a kernel: bit 0 counts, and nothing else does.
+  both_ends<TestFixture::lanes, unchecked> ends(1);
+  ends.leave_broken();
+  auto* const box = reinterpret_cast<uint32_t*>(ends.memory() + layout::client_outbox_offset());
+  auto server = ends.server();
+  for (const uint32_t junk : {5U, 7U, 0x80000001U, 6U, 4U, 0U}) {
+    const bool ready = ((*box ^ junk) & 1) != 0;
+    *box = junk;
+    EXPECT_EQ(static_cast<bool>(server.try_open()), ready) << junk;
+    EXPECT_FALSE(static_cast<bool>(server.try_open())) << "a call that was not made, for ever: " << junk;
+  }
+}
+
+TYPED_TEST(calls, of_a_wave_that_is_too_wide_are_not_made) {
+  if (TestFixture::lanes == 1) GTEST_SKIP() << "no wave is narrower";
+  both_ends<TestFixture::lanes, unchecked> narrow(2, TestFixture::lanes - 1);
+  auto port = narrow.client().template open<test_opcode>();
+  EXPECT_FALSE(static_cast<bool>(port));
+  EXPECT_TRUE(port.ended());
+  port.send([](packet&, uint32_t) { ADD_FAILURE() << "this packet is another port's"; });
+}
+
 TYPED_TEST(calls, come_back_changed_in_every_lane_many_times_over_few_ports) {
   typename TestFixture::ends_type ends(3);
   auto server = ends.server();

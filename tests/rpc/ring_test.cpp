@@ -222,6 +222,20 @@ TYPED_TEST(fifo, has_an_entry_for_each_lane_of_a_wave) {
 }
 
 // A broken end is caught by the other's checks.
+TYPED_TEST(fifo, loses_nothing_when_a_handler_throws) {
+  fifo_ends<TypeParam> ends(8);
+  for (const uint64_t word : {1, 2}) EXPECT_TRUE(ends.push(word));
+  uint32_t seen = 0;
+  EXPECT_THROW(ends.consumer().consume([&](const message&) {
+    if (++seen == 2) throw seen;
+  }),
+               uint32_t);
+  EXPECT_EQ(ends.tail(), 2U) << "the entry that the handler has thrown for is consumed";
+  EXPECT_EQ(ends.take(), (std::vector<uint64_t>{1, 2, 2, 2}));
+  EXPECT_TRUE(ends.push(3)) << "its place may be used again";
+  EXPECT_EQ(ends.take(), (std::vector<uint64_t>{3, 3, 3}));
+}
+
 TYPED_TEST(fifo, is_never_ahead_of_its_producers) {
   fifo_ends<TypeParam> ends(4);
   ends.tail() = 100;
@@ -314,6 +328,25 @@ TEST_F(hostcalls, are_the_server_s_when_nobody_waits_for_the_answer) {
   EXPECT_EQ(serve_all(), (std::vector<uint64_t>{20, 21, 22, 10, 11, 12})) << "each once, the last one first";
   EXPECT_TRUE(client().all_idle()) << "the server gives back what was abandoned";
   EXPECT_TRUE(serve_all().empty());
+}
+
+TEST_F(hostcalls, lose_none_when_a_handler_throws) {
+  answered_machine::serve = [&] {
+    EXPECT_THROW(server().serve([](uint32_t, packet& line, uint32_t) { throw line.words[0]; }), uint64_t);
+  };
+  std::vector<uint64_t> answers;
+  const ring_result thrown = call(10, without_bound, &answers);
+  EXPECT_EQ(thrown.status, ring_status::unanswered);
+  EXPECT_TRUE(answers.empty()) << "a request is used as its own answer";
+  EXPECT_TRUE(client().all_idle());
+
+  // Two that are posted, of which the first handled throws: the other is still there.
+  answered_machine::serve = [] {};
+  (void)call(10, 1);
+  (void)call(20, 1);
+  EXPECT_THROW(server().serve([](uint32_t, packet&, uint32_t) { throw 1; }), int);
+  EXPECT_EQ(serve_all(), (std::vector<uint64_t>{10, 11, 12}));
+  EXPECT_TRUE(client().all_idle()) << "the packet that was thrown for has been given up, and comes back";
 }
 
 /// The server comes between the last look and the exchange that gives up.

@@ -4,6 +4,8 @@
 #include <heddle/rpc/service/server.h>
 
 #include <gtest/gtest.h>
+#include <sys/stat.h>
+#include <unistd.h>
 
 #include <chrono>
 #include <cmath>
@@ -177,6 +179,10 @@ TEST_F(services_files, are_everywhere_or_nowhere_where_the_host_says_so) {
   }
   running run({.files = file_access::none});
   EXPECT_EQ(run.at().open("relative", "w").status, service_status::refused);
+  running unnamed;
+  EXPECT_EQ(unnamed.at().open("relative", "w").status, service_status::refused) << "no directory is named";
+  char byte = 0;
+  EXPECT_EQ(unnamed.at().read(standard_input, &byte, 1).status, service_status::refused) << "nobody has allowed it";
   EXPECT_EQ(run.at().remove("relative").status, service_status::refused);
   EXPECT_TRUE(run.at().flush(standard_output).ok());
 }
@@ -230,6 +236,36 @@ TEST_F(services_files, grow_no_further_than_the_host_allows) {
   EXPECT_EQ(at.write(longer, "b", 1).error, EFBIG);
   EXPECT_EQ(at.close(longer).status, service_status::ok);
   EXPECT_EQ(read_file(directory.path() / "file"), "1234567890");
+}
+
+TEST_F(services_files, grow_no_further_through_any_number_of_handles) {
+  service_limits limits = in_directory();
+  limits.file_bytes = 4096;
+  limits.bound_bytes = 4096;
+  running run(limits, {.ports = 4, .lanes = 1, .servers = 2});
+  const client& at = run.at();
+  const std::string text(3000, 'a');
+  const auto append = [&] {
+    for (uint32_t n = 0; n < 16; ++n) {
+      const file opened{at.open("file", "a").value};
+      const service_answer written = at.write(opened, text.data(), text.size());
+      EXPECT_TRUE(written.ok() || written.error == EFBIG);
+      EXPECT_EQ(at.print_to(opened, "%s", "b").ok(), fs::file_size(directory.path() / "file") <= 4096);
+    }
+  };
+  std::thread beside(append);
+  append();
+  beside.join();
+  EXPECT_LE(fs::file_size(directory.path() / "file"), 4096u);
+}
+
+TEST_F(services_files, that_are_pipes_are_refused_at_once) {
+  ASSERT_EQ(mkfifo((directory.path() / "pipe").c_str(), 0600), 0);
+  running run(in_directory());
+  // Any of them would wait for the other end of the pipe.
+  for (const char* const mode : {"r", "w", "a", "r+"}) EXPECT_FALSE(run.at().open("pipe", mode).ok()) << mode;
+  EXPECT_EQ(run.at().open("pipe", "r").status, service_status::refused);
+  EXPECT_EQ(run.at().open(".", "r").status, service_status::refused);
 }
 
 // -- settings -----------------------------------------------------------------------------------------------------------------
@@ -402,6 +438,46 @@ TEST(services_call, refuses_what_is_not_registered_or_not_so) {
   EXPECT_EQ(at.call<int(int)>(named("one"), 5).result, 5);
 }
 
+TEST(services_call, of_what_throws_anything_has_no_answer_and_the_service_goes_on) {
+  std::vector<std::string> lines;
+  running run({.on_throw = [&](const std::string& line) { lines.push_back(line); }});
+  ASSERT_TRUE(run.host.add<int(int)>(0, [](int) -> int { throw 42; }));
+  ASSERT_TRUE(run.host.on(user_opcode(0), [](service::port& opened) {
+    opened.recv([](packet&, uint32_t) {});
+    throw std::runtime_error("on purpose");
+  }));
+  ASSERT_TRUE(run.host.on(user_opcode(1), [](service::port&) { throw 43; }));
+  const client& at = run.at();
+  for (uint32_t n = 0; n < 5; ++n) {
+    const auto thrown = at.call<int(int)>(0, 123);
+    EXPECT_EQ(thrown.answer.status, service_status::failed);
+    EXPECT_EQ(thrown.result, 0);
+    const auto expect_no_answer = [](auto port) {
+      port->send([](packet& to, uint32_t) { to.words[0] = 77; });
+      port->recv([](packet&, uint32_t) { ADD_FAILURE() << "a request comes back as its own answer"; });
+      EXPECT_TRUE(port->unanswered());
+    };
+    {
+      auto port = at.ports().open<user_opcode(0)>();
+      expect_no_answer(&port);
+    }
+    {
+      auto port = at.ports().open<user_opcode(1)>();
+      expect_no_answer(&port);
+    }
+    auto port = at.ports().open<user_opcode(2)>();
+    expect_no_answer(&port);
+  }
+  EXPECT_TRUE(at.clock().ok());
+  run.host.stop();
+  EXPECT_TRUE(run.host.join());
+  EXPECT_EQ(run.host.counts().thrown, 10u);
+  EXPECT_EQ(run.host.counts().unhandled, 5u);
+  ASSERT_EQ(lines.size(), 15u);
+  EXPECT_EQ(lines[0], "a host function that a kernel called has thrown what is no std::exception");
+  EXPECT_EQ(lines[1], "a handler of an opcode has thrown: on purpose");
+}
+
 // -- the rest of the library --------------------------------------------------------------------------------------------------
 
 TEST(services_memory, is_given_once_and_taken_back) {
@@ -488,6 +564,29 @@ TEST(services_program_death_test, ends_with_the_status_that_a_kernel_asks_for) {
         std::this_thread::sleep_for(std::chrono::seconds(60));
       },
       "a kernel has aborted: for a reason");
+}
+
+TEST(services_program_death_test, ends_while_another_thread_waits_for_input) {
+  testing::GTEST_FLAG(death_test_style) = "threadsafe";
+  EXPECT_EXIT(
+      {
+        int ends[2];
+        if (pipe(ends) != 0 || dup2(ends[0], STDIN_FILENO) < 0) std::_Exit(9);
+        running run({.input = true}, {.ports = 2, .lanes = 1, .servers = 2});
+        const client& at = run.at();
+        std::thread reads([at] {
+          char byte;
+          at.read(standard_input, &byte, 1);
+        });
+        // A read that has begun holds the stream.
+        while (ftrylockfile(stdin) == 0) {
+          funlockfile(stdin);
+          std::this_thread::yield();
+        }
+        at.exit(7);
+        std::this_thread::sleep_for(std::chrono::seconds(60));
+      },
+      testing::ExitedWithCode(7), "");
 }
 
 TEST(services_opcodes, of_users_have_handlers_and_of_nobody_are_counted) {
@@ -580,6 +679,50 @@ TEST(services_stop, sleeps_when_idle_and_wakes_for_a_call) {
   }
   run.host.stop();
   EXPECT_TRUE(run.host.join());
+}
+
+TEST(services_stop, ends_a_service_under_load) {
+  running run({}, {.ports = 16, .lanes = 1});
+  std::atomic<uint64_t> served{0};
+  run.host
+      .add<void()>(1,
+                   [&] {
+                     std::this_thread::sleep_for(std::chrono::microseconds(200));
+                     ++served;
+                   })
+      .value();
+  const client at = run.at();
+  std::atomic<uint64_t> answered{0};
+  std::vector<std::thread> threads;
+  for (uint32_t n = 0; n < 12; ++n)
+    threads.emplace_back([&] {
+      while (at.call<void()>(1).ok()) ++answered;
+    });
+  while (answered < 100) std::this_thread::yield();
+  run.host.stop();
+  const uint64_t before = served;
+  EXPECT_TRUE(run.host.join(uint64_t{60} * 1'000'000'000));
+  // One call of each thread may be under way, and one may have begun before the server saw that it is to stop.
+  EXPECT_LE(served - before, 2 * threads.size());
+  for (std::thread& thread : threads) thread.join();
+  EXPECT_EQ(answered, served);
+}
+
+TEST(services_stop, ends_a_service_whose_memory_is_full_of_junk) {
+  host::device on;
+  basic_service<host::target, host::device> host(on, {.ports = 4, .lanes = 1});
+  host.start();
+  // Whatever a kernel writes over its mailboxes is a call more or less, and no endless row of them.
+  const auto at = host.where();
+  auto* const bytes = static_cast<unsigned char*>(at.shared);
+  for (const size_t offset : {layout::client_outbox_offset(), at.shape.server_outbox_offset()})
+    for (uint32_t port = 0; port < 4; ++port)
+      std::atomic_ref(*reinterpret_cast<uint32_t*>(bytes + offset + port * sizeof(uint32_t))).store(5 + 2 * port);
+  std::this_thread::sleep_for(std::chrono::milliseconds(20));
+  const uint64_t calls = host.counts().calls;
+  EXPECT_LE(calls, 8u);
+  host.stop();
+  EXPECT_TRUE(host.join(uint64_t{60} * 1'000'000'000));
 }
 
 /// At a random moment, a thousand times: what is answered was carried out, once, and what is not answered was not carried out.

@@ -168,12 +168,12 @@ TYPED_TEST(slots, are_used_as_the_client_s_table_says) {
     ends.set_client_outbox(0, each.outbox);
     if (each.lock) ends.lock_client(0);
     bool filled = false;
-    EXPECT_EQ(ends.client().invoke([&](packet&, uint32_t) {
+    const slot_result posted = ends.client().invoke([&](packet&, uint32_t) {
       filled = true;
       EXPECT_TRUE(ends.client_lock(0)) << "the page is touched without the lock";
       EXPECT_EQ(ends.state(0), "0010");
-    }),
-              *each.done != 0);
+    });
+    EXPECT_EQ(posted.made, *each.done != 0);
     EXPECT_EQ(filled, *each.done != 0);
     EXPECT_EQ(ends.client_outbox(0), each.outbox_after);
     EXPECT_EQ(ends.server_outbox(0), each.inbox) << "the other side's mailbox";
@@ -236,6 +236,30 @@ TYPED_TEST(slots, change_one_mailbox_at_a_time_and_each_there_and_back_once_a_ca
   EXPECT_EQ(seen, (std::vector<std::string>{"00", "10", "11", "01", "00"}));
   EXPECT_EQ(called, (std::vector<std::string>{"fill", "operate", "use", "clear"}));
   EXPECT_EQ(ends.state(0), "0000");
+}
+
+TYPED_TEST(slots, tell_a_call_whose_handler_throws_that_there_is_no_answer) {
+  using here = served_machine<TypeParam>;
+  slot_ends<TypeParam> ends(1);
+  auto server = ends.server();
+  const auto leave = [](packet&, uint32_t) {};
+  const auto raise = [](packet&, uint32_t lane) { throw lane; };
+  bool throws = true;
+  here::serve = [&] {
+    if (!throws) return (void)server.handle(leave, leave);
+    EXPECT_THROW(server.handle(raise, leave), uint32_t);
+  };
+  uint32_t used = 0;
+  const auto use = [&](packet&, uint32_t) { ++used; };
+  const slot_result thrown = ends.template client_on<here>().invoke(leave, use);
+  EXPECT_TRUE(thrown.made && thrown.unanswered);
+  EXPECT_EQ(used, 0U) << "a request is used as its own answer";
+  EXPECT_THROW(server.handle(leave, raise), uint32_t) << "what clears the page throws";
+  EXPECT_EQ(ends.state(0), "0000") << "and the slot is free";
+  throws = false;
+  const slot_result answered = ends.template client_on<here>().invoke(leave, use);
+  EXPECT_TRUE(answered.made && !answered.unanswered);
+  EXPECT_EQ(used, lanes);
 }
 
 // -- the four bits GPU, WAVE, HOST, THREAD -------------------------------------------------------------------------------------------
