@@ -6,6 +6,7 @@
 
 #include <heddle/rpc/device_memory.h>
 #include <heddle/rpc/launch.h>
+#include <heddle/rpc/link.h>
 #include <heddle/rpc/result.h>
 
 #include <concepts>
@@ -29,6 +30,7 @@ concept has_memory_calls = requires(Device& device, void* memory, size_t bytes, 
   { device.template try_allocate_shared<uint32_t>(bytes, name) } -> std::same_as<result<uint32_t*>>;
   { device.template try_allocate_device<uint32_t>(bytes, name) } -> std::same_as<result<uint32_t*>>;
   { device.template try_allocate_mapped<uint32_t>(bytes, name) } -> std::same_as<result<uint32_t*>>;
+  { device.template try_allocate_fine<uint32_t>(bytes, name) } -> std::same_as<result<uint32_t*>>;
   { device.free(memory) } -> std::same_as<void>;
   { device.try_free(memory) } -> std::same_as<result<void>>;
   { device.copy(memory, memory, bytes) } -> std::same_as<void>;
@@ -91,6 +93,8 @@ concept has_streams = requires(Device& device, typename Device::stream stream, t
 ///   device.allocate_device<T>(n, name)        n zeroed elements in device memory; never null; host code must use copy()
 ///   device.try_allocate_mapped<T>(n, name)    n zeroed elements in device memory that host code reaches by the same pointer,
 ///                                             both sides at a time; a machine on which that is not safe says why
+///   device.try_allocate_fine<T>(n, name)      n zeroed elements in device memory in which a kernel that runs sees what the host copies there,
+///                                             and the host's copies what it stores; elsewhere either may be as it was at the launch
 ///   device.try_allocate_moving<T>(n, name)    the same as allocate_device, whose pages move to the device whose kernels use them first;
 ///                                             device.page_of(pointer) says where a byte is, and device.at(address) what the process
 ///                                             has at a virtual address. Errors on hardware: page tables cannot be looked at
@@ -99,6 +103,7 @@ concept has_streams = requires(Device& device, typename Device::stream stream, t
 ///   device.copy(to, from, bytes)              between any two of host, shared and device memory, of any devices; has happened on return; waits
 ///                                             for no launch. Beside a kernel that stores there atomically each aligned word of 8
 ///                                             bytes is copied whole, and in any order with the other words of the same copy
+///   device.link()                             what the link to the host can do (link.h); protocols say what they need of it
 /// Launches
 ///   device.launch(shape, kernel)              runs `kernel()` once per lane; `kernel` is copied byte by byte; in order with
 ///                                             earlier launches; does not wait
@@ -141,6 +146,8 @@ concept host_side =
       { device.memory() } -> std::same_as<device_memory>;
       { device.try_memory() } -> std::same_as<result<device_memory>>;
       { device.max_lanes() } -> std::same_as<uint32_t>;
+      { device.link() } -> std::same_as<link_properties>;
+      { device.try_link() } -> std::same_as<result<link_properties>>;
       { device.spawn_host(name, function).join() } -> std::same_as<void>;
     };
 

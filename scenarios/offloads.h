@@ -227,7 +227,9 @@ class offload_test {
  private:
   template <typename T>
   T* allocate(size_t count, const char* name) {
-    return Copied ? on_.template allocate_device<T>(count, name) : on_.template allocate_shared<T>(count, name);
+    // A kernel waits on what the host copies.
+    return Copied ? on_.template try_allocate_fine<T>(count, name).value()
+                  : on_.template allocate_shared<T>(count, name);
   }
 
   device& on_;

@@ -3,6 +3,7 @@
 
 #include <heddle/tools/scenario.h>
 
+#include <cstdio>
 #include <vector>
 
 namespace heddle::tests {
@@ -10,6 +11,16 @@ namespace heddle::tests {
 /// An atomic word of the account or a flag between host and device.
 template <typename T>
 using shared_word = target::atomic_ref<T, scope::system>;
+
+/// Whether a real machine's link lacks what the protocol needs: the scenario then says so, and does nothing. The simulator runs it all the
+/// same, and shows what comes of it.
+template <typename Protocol>
+bool is_left_out(device& on, const parameters& set) {
+  if (set.has("fidelity")) return false;
+  const result<void> can = check_link_of<Protocol>(on);
+  if (!can) std::fprintf(stderr, "left out: %s\n", can.why().line().c_str());
+  return !can;
+}
 
 inline std::vector<parameter> port_parameters(int64_t waves, int64_t lanes, int64_t ports, int64_t calls) {
   return {

@@ -32,6 +32,7 @@ struct slot_async {
   template <typename Form>
   static void run(const parameters& set) {
     device on;
+    if (is_left_out<Form>(on, set)) return;
     slot_test<Form> test(on, set);
     test.run(slot_async_kernel<Form>{test.client(), test.who()}, collector<Form>{test.client()});
   }

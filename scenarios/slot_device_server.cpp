@@ -39,6 +39,7 @@ struct slot_device_server {
   template <typename Form>
   static void run(const parameters& set) {
     device on;
+    if (is_left_out<Form>(on, set)) return;
     const uint32_t callers = set.count("callers");
     const uint32_t calls = set.count("calls");
     const uint64_t requests = uint64_t{callers} * calls;
@@ -107,6 +108,7 @@ struct slot_between_kernels {
   template <typename Form>
   static void run(const parameters& set) {
     device on;
+    if (is_left_out<Form>(on, set)) return;
     const uint32_t lanes = set.count("lanes");
     const uint64_t requests = uint64_t{set.count("waves")} * lanes * set.count("calls");
     const rpc::slot_layout<Form> shape{set.count("slots"), lanes};

@@ -38,6 +38,7 @@ struct slot_echo {
   template <typename Form>
   static void run(const parameters& set) {
     device on;
+    if (is_left_out<Form>(on, set)) return;
     slot_test<Form> test(on, set);
     test.run(slot_echo_kernel<Form>{test.client(), test.who(), set.text("ending") == "idle"}, nothing_more{});
   }

@@ -110,6 +110,14 @@ class device {
   result<T*> try_allocate_mapped(size_t count, const char* name) {
     return try_allocate_device<T>(count, name);
   }
+  /// All device memory is.
+  template <typename T>
+  result<T*> try_allocate_fine(size_t count, const char* name) {
+    return try_allocate_device<T>(count, name);
+  }
+  /// As link.rmw says where there is a link (fidelity=link), and all of them elsewhere.
+  static link_properties link() { return runtime::link_of_run(); }
+  static result<link_properties> try_link() { return link(); }
   template <typename T>
   result<T*> try_allocate_moving(size_t count, const char* name) {
     void* const made = runtime::try_allocate(count * sizeof(T), true, name, number_, this, true);

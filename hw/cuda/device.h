@@ -6,6 +6,8 @@
 #include <heddle/hw/gpu/device.h>
 #include <stdlib.h>
 
+#include <iterator>
+
 namespace heddle::cuda {
 
 namespace detail {
@@ -41,6 +43,30 @@ struct runtime {
   static constexpr attribute host_reaches_memory = cudaDevAttrDirectManagedMemAccessFromHost;
   static constexpr attribute concurrent_access = cudaDevAttrConcurrentManagedAccess;
   static constexpr auto device_attribute = gpu::call("cudaDeviceGetAttribute", cudaDeviceGetAttribute);
+  /// All or none, but from CUDA 13 on, where each operation can be asked for.
+  static constexpr auto link_atomics = gpu::call("cudaDeviceGetAttribute", [](link_properties* found, int index) {
+    int all = 0;
+    status answer = cudaDeviceGetAttribute(&all, cudaDevAttrHostNativeAtomicSupported, index);
+    found->add = found->swap = found->compare = found->bits = all != 0;
+#if CUDART_VERSION >= 13000
+    int some = 0;
+    if (answer == success && all == 0)
+      answer = cudaDeviceGetAttribute(&some, cudaDevAttrOnlyPartialHostNativeAtomicSupported, index);
+    if (answer == success && some != 0) {
+      constexpr cudaAtomicOperation asked[] = {cudaAtomicOperationIntegerAdd, cudaAtomicOperationExchange,
+                                               cudaAtomicOperationCAS, cudaAtomicOperationOr, cudaAtomicOperationAnd};
+      constexpr unsigned whole = cudaAtomicCapabilityScalar32 | cudaAtomicCapabilityScalar64;
+      unsigned can[std::size(asked)] = {};
+      answer = cudaDeviceGetHostAtomicCapabilities(can, asked, std::size(asked), index);
+      const auto has = [&can](size_t n) { return (can[n] & whole) == whole; };
+      found->add = has(0);
+      found->swap = has(1);
+      found->compare = has(2);
+      found->bits = has(3) && has(4);
+    }
+#endif
+    return answer;
+  });
   using properties = cudaDeviceProp;
   static constexpr auto device_properties = gpu::call(
       "cudaGetDeviceProperties", [](properties* all, int index) { return cudaGetDeviceProperties(all, index); });
@@ -54,6 +80,8 @@ struct runtime {
   });
   static constexpr auto allocate_device =
       gpu::call("cudaMalloc", [](void** memory, size_t bytes) { return cudaMalloc(memory, bytes); });
+  /// Copies and kernels meet in the L2 cache of the device, and both are there in time: no other kind is needed.
+  static constexpr auto allocate_fine = allocate_device;
   static constexpr auto allocate_managed = gpu::call("cudaMallocManaged", [](void** memory, size_t bytes) {
     return cudaMallocManaged(memory, bytes, cudaMemAttachGlobal);
   });

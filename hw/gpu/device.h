@@ -137,6 +137,14 @@ class basic_device : public ending_calls<basic_device<Runtime>>, public host::wi
     });
   }
 
+  /// Memory of the device that it does not cache where that would keep a kernel from what the host copies there.
+  template <typename T>
+  result<T*> try_allocate_fine(size_t count, const char* name) {
+    return allocate<T>(count, name, host::memory_kind::device, [name](void** memory, size_t bytes) {
+      return ask(Runtime::allocate_fine, name, memory, bytes);
+    });
+  }
+
   /// Memory of the device at which the host's loads and stores arrive while a kernel runs. That is so where host and
   /// device are coherent, and the runtime says so (DirectManagedMemAccessFromHost): managed memory then stays with the
   /// device and the host reaches over. Over PCIe neither runtime promises it: CUDA gives device memory no host address
@@ -151,6 +159,18 @@ class basic_device : public ending_calls<basic_device<Runtime>>, public host::wi
                    "the host has no coherent access to this device's memory (DirectManagedMemAccessFromHost is 0)"};
     return allocate<T>(count, name, host::memory_kind::device,
                        [this, name](void** memory, size_t bytes) { return allocate_at_device(memory, bytes, name); });
+  }
+
+  /// What crosses the link is asked of the runtime.
+  result<link_properties> try_link() {
+    result<bool> coherent = host_reaches_memory();
+    if (!coherent) return coherent.why();
+    link_properties found;
+    const result<void> told = ask(Runtime::link_atomics, number().c_str(), &found, index_);
+    if (!told) return told.why();
+    found.coherent = coherent.value();
+    found.fine = true;
+    return found;
   }
 
   result<void> try_free(void* memory) {

@@ -1,6 +1,7 @@
 // The runtime of a GPU as a parameter: the calls that a device makes, the same of CUDA and of HIP.
 #pragma once
 
+#include <heddle/rpc/link.h>
 #include <heddle/rpc/result.h>
 #include <stddef.h>
 #include <stdint.h>
@@ -48,6 +49,7 @@ concept has_devices =
     answers<Runtime, decltype(Runtime::device_count), int*> && answers<Runtime, decltype(Runtime::get_device), int*> &&
     answers<Runtime, decltype(Runtime::set_device), int> &&
     answers<Runtime, decltype(Runtime::device_attribute), int*, typename Runtime::attribute, int> &&
+    answers<Runtime, decltype(Runtime::link_atomics), link_properties*, int> &&
     answers<Runtime, decltype(Runtime::device_properties), typename Runtime::properties*, int> &&
     answers<Runtime, decltype(Runtime::driver_version), int*>;
 
@@ -55,6 +57,7 @@ template <typename Runtime>
 concept has_memory =
     answers<Runtime, decltype(Runtime::allocate_host), void**, size_t> &&
     answers<Runtime, decltype(Runtime::allocate_device), void**, size_t> &&
+    answers<Runtime, decltype(Runtime::allocate_fine), void**, size_t> &&
     answers<Runtime, decltype(Runtime::allocate_managed), void**, size_t> &&
     answers<Runtime, decltype(Runtime::advise), void*, size_t, typename Runtime::advice, int> &&
     answers<Runtime, decltype(Runtime::free_host), void*> && answers<Runtime, decltype(Runtime::free_device), void*> &&
@@ -96,12 +99,14 @@ concept has_events =
 ///   device_count(&count), get_device(&index), set_device(index)    the last two: of the calling thread
 ///   attribute                     the type of the constants wave_lanes, host_reaches_memory and concurrent_access
 ///   device_attribute(&value, attribute, index)
+///   link_atomics(&link, index)    sets the read-modify-writes that the device performs as one on memory of the host
 ///   properties                    has the device's `name`
 ///   device_properties(&properties, index)
 ///   driver_version(&version)
 /// Memory
 ///   allocate_host(&memory, bytes)     pinned, and mapped by every device at the same address
 ///   allocate_device(&memory, bytes)   of the current device
+///   allocate_fine(&memory, bytes)     of the current device; a kernel that runs sees copies into it, and copies see its stores
 ///   allocate_managed(&memory, bytes)
 ///   advice                        the type of the constants prefer_location and accessed_by; `host` is an index too
 ///   advise(memory, bytes, advice, index)

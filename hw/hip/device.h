@@ -34,6 +34,12 @@ struct runtime {
   static constexpr attribute host_reaches_memory = hipDeviceAttributeDirectManagedMemAccessFromHost;
   static constexpr attribute concurrent_access = hipDeviceAttributeConcurrentManagedAccess;
   static constexpr auto device_attribute = gpu::call("hipDeviceGetAttribute", hipDeviceGetAttribute);
+  /// The runtime does not say. What PCIe's AtomicOps have is what ROCm asks of a computer (its system requirements), and uses itself, for
+  /// its signals and queues.
+  static constexpr auto link_atomics = gpu::call("hipDeviceGetAttribute", [](link_properties* found, int) {
+    found->add = found->swap = found->compare = true;
+    return success;
+  });
   using properties = hipDeviceProp_t;
   static constexpr auto device_properties = gpu::call(
       "hipGetDeviceProperties", [](properties* all, int index) { return hipGetDeviceProperties(all, index); });
@@ -48,6 +54,11 @@ struct runtime {
   });
   static constexpr auto allocate_device =
       gpu::call("hipMalloc", [](void** memory, size_t bytes) { return hipMalloc(memory, bytes); });
+  /// Other memory of a device is coarse-grained: a kernel sees the host's writes at its start alone, and atomics of system scope act as
+  /// those of device scope there (HIP, "Coherence control").
+  static constexpr auto allocate_fine = gpu::call("hipExtMallocWithFlags", [](void** memory, size_t bytes) {
+    return hipExtMallocWithFlags(memory, bytes, hipDeviceMallocFinegrained);
+  });
   static constexpr auto allocate_managed = gpu::call("hipMallocManaged", [](void** memory, size_t bytes) {
     return hipMallocManaged(memory, bytes, hipMemAttachGlobal);
   });

@@ -94,6 +94,13 @@ class device : public ending_calls<device>, public without_page_tables {
     return allocate<T>(count, memory_kind::device, name);
   }
 
+  /// There is one memory: that of every other allocation.
+  template <typename T>
+  result<T*> try_allocate_fine(size_t count, const char* name) {
+    return allocate<T>(count, memory_kind::device, name);
+  }
+  static result<link_properties> try_link() { return link_properties::everything(); }
+
   result<void> try_free(void* memory) {
     if (memory == nullptr) return {};
     memory_.remove(memory);

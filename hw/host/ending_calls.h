@@ -22,6 +22,7 @@ class ending_calls {
   T* allocate_device(size_t count, const char* name) {
     return machine().template try_allocate_device<T>(count, name).value();
   }
+  auto link() { return machine().try_link().value(); }
   void free(void* memory) { machine().try_free(memory).value(); }
   device_memory memory() { return machine().try_memory().value(); }
   template <typename... Stream>

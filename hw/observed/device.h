@@ -90,6 +90,10 @@ class basic_device : public Device {
     return named(Device::template try_allocate_device<T>(count, name), count, name, true);
   }
   template <typename T>
+  result<T*> try_allocate_fine(size_t count, const char* name) {
+    return named(Device::template try_allocate_fine<T>(count, name), count, name, true);
+  }
+  template <typename T>
   result<T*> try_allocate_mapped(size_t count, const char* name) {
     return named(Device::template try_allocate_mapped<T>(count, name), count, name, false);
   }

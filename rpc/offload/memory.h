@@ -5,6 +5,7 @@
 // that has happened before the next one begins. That, and not the order within a copy, is what the protocol stands on.
 #pragma once
 
+#include <heddle/rpc/link.h>
 #include <heddle/rpc/offload/request.h>
 
 #include <string.h>
@@ -56,10 +57,15 @@ class mapped_entries {
 
 /// The host cannot load from the memory of the device: it copies. `Copy` is called as `copy(to, from, bytes)`, between memory of the host
 /// and of the device. What the thread did before comes before; the copy has happened on return; it waits for no kernel, so it may not stand
-/// behind one in a stream. An aligned word of 8 bytes is copied whole. Nothing is asked of the order of several words.
+/// behind one in a stream. An aligned word of 8 bytes is copied whole. Nothing is asked of the order of several words. The memory is
+/// device.try_allocate_fine()'s: in other memory of a device a kernel that waits need not see what a copy has brought.
 template <typename Copy>
 class copied_entries {
  public:
+  static constexpr const char* name = "reverse offload with copied entries";
+  static constexpr link_properties needs = {.fine = true};
+  static constexpr const char* instead = "mapped_entries need memory that both sides reach, and nothing else";
+
   copied_entries(void* memory, offload_layout shape, Copy copy)
       : base_(static_cast<unsigned char*>(memory)), shape_(shape), copy_(copy) {}
 

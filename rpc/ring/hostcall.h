@@ -3,12 +3,13 @@
 // The shape of ROCm's hostcall as it was until 2026 (ROCm-Device-Libs, hostcall_impl.cl; rocclr, devhostcall.cpp): both
 // stacks in host memory, a doorbell, and host threads that take all ready packets at once.
 //
-// Needs from the machine: compare-and-swap and exchange over the link. ROCm's needs as many packets as waves; with fewer, a call waits
+// Needs from the machine: compare-and-swap and exchange over the link (check_link_of<hostcall_layout>(device) asks for them). ROCm's needs as many packets as waves; with fewer, a call waits
 // for the holder of a packet, which must be guaranteed a turn (`obe`, or under `hsa` a packet that the other waves cannot hold).
 #pragma once
 
 #include <heddle/rpc/check.h>
 #include <heddle/rpc/layout.h>
+#include <heddle/rpc/link.h>
 #include <heddle/rpc/ring/stack.h>
 #include <heddle/rpc/ring/wait.h>
 
@@ -36,6 +37,10 @@ struct hostcall_control {
 /// Where things lie in the shared allocation, in bytes. Doorbell, top of the free stack and top of the ready stack have
 /// a cache line each; headers and payload follow. Packets in [1, max_hostcall_packets], lanes in [1, max_lanes].
 struct hostcall_layout {
+  static constexpr const char* name = "hostcalls";
+  static constexpr link_properties needs = {.swap = true, .compare = true};
+  static constexpr const char* instead = "ports, and slots of a word each, need loads and stores alone";
+
   uint32_t packets;
   uint32_t lanes;
 

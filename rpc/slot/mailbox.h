@@ -6,12 +6,17 @@
 #pragma once
 
 #include <heddle/rpc/layout.h>
+#include <heddle/rpc/link.h>
 
 namespace heddle::rpc {
 
 /// 32 slots to a word. A bit is set by adding it to a word in which it is 0, and cleared by subtracting it: of the read-modify-writes
 /// PCIe has fetch-add, swap and compare-and-swap only (PCIe Base Specification, "Atomic Operations").
 struct bit_a_slot {
+  static constexpr const char* name = "slots of a bit each";
+  static constexpr link_properties needs = {.add = true};
+  static constexpr const char* instead = "word_a_slot needs loads and stores alone";
+
   static constexpr uint32_t slots_per_word = 32;
 
   HEDDLE_FUNCTION static bool read(uint32_t word, uint32_t slot) { return (word >> slot % slots_per_word & 1) != 0; }
@@ -28,6 +33,10 @@ struct bit_a_slot {
 /// As bit_a_slot, with compare-and-swap alone: the four bits GPU, WAVE, HOST, THREAD of the same document, of which GPU and HOST are the
 /// outboxes of client and server, WAVE and THREAD their lock bits. A post begins again whenever a neighbour has posted.
 struct bit_by_compare {
+  static constexpr const char* name = "slots of a bit each, by comparison";
+  static constexpr link_properties needs = {.compare = true};
+  static constexpr const char* instead = bit_a_slot::instead;
+
   static constexpr uint32_t slots_per_word = bit_a_slot::slots_per_word;
 
   HEDDLE_FUNCTION static bool read(uint32_t word, uint32_t slot) { return bit_a_slot::read(word, slot); }
@@ -44,6 +53,10 @@ struct bit_by_compare {
 
 /// One word a slot: loads and stores are all that the link has to carry.
 struct word_a_slot {
+  static constexpr const char* name = "slots of a word each";
+  static constexpr link_properties needs = {};
+  static constexpr const char* instead = "";
+
   static constexpr uint32_t slots_per_word = 1;
 
   HEDDLE_FUNCTION static bool read(uint32_t word, uint32_t) { return (word & 1) != 0; }

@@ -8,6 +8,16 @@ namespace heddle::sim::runtime {
 
 uint32_t device_count() { return execution::instance == nullptr ? 1 : execution::instance->memory().devices().gpus(); }
 
+link_properties link_of_run() {
+  link_properties found = link_properties::everything();
+  if (execution::instance == nullptr) return found;
+  const settings& machine = execution::instance->machine();
+  if (machine.fidelity != fidelity::link || machine.link.rmw == rmw_capability::all) return found;
+  found.add = found.swap = found.compare = machine.link.rmw == rmw_capability::pcie;
+  found.bits = false;
+  return found;
+}
+
 uint32_t default_stream_of(uint32_t device) {
   return execution::instance == nullptr ? 0 : execution::instance->memory().devices()[device].stream;
 }

@@ -1,6 +1,7 @@
 // The entry points behind the spellings of GPU runtimes (sim/compat/): what they need beside calls.h.
 #pragma once
 
+#include <heddle/rpc/link.h>
 #include <heddle/rpc/target.h>
 #include <heddle/sim/base/grid.h>
 #include <heddle/sim/fiber/fiber_body.h>
@@ -51,6 +52,8 @@ uint32_t device_of(const void* address);
 
 // -- devices
 
+/// What read-modify-writes cross the link of the current run.
+link_properties link_of_run();
 /// The calling host thread's; 0 until it says otherwise. (CUDA C++ Programming Guide, "Device Selection".)
 uint32_t current_device();
 /// `device` is below device_count().

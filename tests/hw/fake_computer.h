@@ -65,6 +65,7 @@ struct shape {
   uint32_t wave_lanes = 4;
   size_t memory_bytes = 1 << 20;  ///< of each device
   bool coherent = false;          ///< host code reaches a device's memory
+  link_properties link = {};      ///< its atomics
 };
 
 /// What one stream was given, and how far it has come; its address is the handle.
@@ -211,6 +212,10 @@ class computer {
   status set_device(held&, int index) {
     if (!exists(index)) return status::invalid_device;
     mine().current = index;
+    return status::success;
+  }
+  status link_atomics(held&, link_properties* found, int) {
+    *found = with_.link;
     return status::success;
   }
   status device_attribute(held&, int* value, attribute which, int index) {

@@ -86,12 +86,15 @@ struct runtime {
   static constexpr attribute host_reaches_memory = attribute::host_reaches_memory;
   static constexpr attribute concurrent_access = attribute::concurrent_access;
   static constexpr auto device_attribute = detail::call<&computer::device_attribute>("fakeDeviceGetAttribute");
+  static constexpr auto link_atomics = detail::call<&computer::link_atomics>("fakeDeviceGetLinkAtomics");
   using properties = fake::properties;
   static constexpr auto device_properties = detail::call<&computer::device_properties>("fakeGetDeviceProperties");
   static constexpr auto driver_version = detail::call<&computer::driver_version>("fakeDriverGetVersion");
 
   static constexpr auto allocate_host = detail::call<&computer::allocate<computer::kind::pinned>>("fakeHostAlloc");
   static constexpr auto allocate_device = detail::call<&computer::allocate<computer::kind::device>>("fakeMalloc");
+  static constexpr auto allocate_fine =
+      detail::call<&computer::allocate<computer::kind::device>>("fakeExtMallocWithFlags");
   static constexpr auto allocate_managed =
       detail::call<&computer::allocate<computer::kind::managed>>("fakeMallocManaged");
   using advice = fake::advice;

@@ -1,7 +1,10 @@
 // The device of a GPU over a runtime that is played: what it does with each answer that a runtime can give.
 #include "fake_runtime.h"
 
+#include <heddle/rpc/offload/server.h>
+#include <heddle/rpc/ring/hostcall.h>
 #include <heddle/rpc/service/server.h>
+#include <heddle/rpc/slot/client.h>
 
 #include <gtest/gtest.h>
 
@@ -214,6 +217,42 @@ TEST(gpu_memory, of_a_service_is_told_of_when_the_device_is_lost_and_ends_nothin
   const std::string told = testing::internal::GetCapturedStderr();
   EXPECT_EQ(told.find("heddle: a service is given back after an error: fakeFree"), 0U) << told;
   EXPECT_TRUE(is_one_line(told.substr(0, told.size() - 1))) << told;
+}
+
+/// A protocol as it says what it needs.
+struct picky {
+  static constexpr const char* name = "calls of a test";
+  static constexpr link_properties needs = {.add = true, .compare = true, .fine = true};
+  static constexpr const char* instead = "shouting needs none";
+};
+
+TEST(gpu_link, is_refused_in_one_line_where_it_lacks_what_a_protocol_needs) {
+  const computer_under_test without({.devices = 1});
+  {
+    device only;
+    EXPECT_FALSE(only.link().add || only.link().swap || only.link().compare || only.link().bits);
+    EXPECT_FALSE(only.link().coherent);
+    EXPECT_TRUE(check_link_of<rpc::word_a_slot>(only)) << "loads and stores cross every link";
+    EXPECT_TRUE(check_link_of<rpc::copied_entries<void (*)(void*, const void*, size_t)>>(only));
+    EXPECT_EQ(check_link_of<picky>(only).why().line(),
+              "link(calls of a test): not supported: this device's link has not an atomic addition, an atomic "
+              "compare-and-exchange; shouting needs none");
+    EXPECT_TRUE(is_one_line(check_link_of<rpc::hostcall_layout>(only).why().line()));
+    EXPECT_FALSE(check_link_of<rpc::bit_a_slot>(only));
+    EXPECT_FALSE(check_link_of<rpc::bit_by_compare>(only));
+  }
+}
+
+TEST(gpu_link, has_what_the_runtime_says) {
+  const computer_under_test pcie(
+      {.devices = 1, .coherent = true, .link = {.add = true, .swap = true, .compare = true}});
+  device only;
+  EXPECT_TRUE(check_link_of<rpc::hostcall_layout>(only));
+  EXPECT_TRUE(check_link_of<picky>(only));
+  EXPECT_TRUE(only.link().coherent && only.link().fine);
+  EXPECT_FALSE(only.link().bits);
+  uint32_t* const fine = only.try_allocate_fine<uint32_t>(4, "fine").value();
+  only.free(fine);
 }
 
 TEST(gpu_memory, that_is_not_the_devices_own_is_refused) {
