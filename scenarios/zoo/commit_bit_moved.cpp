@@ -45,9 +45,10 @@ struct trigger_kernel {
       } made = {};
       made.fields.size = n % 2 == 0 ? payload : n;
       made.fields.commit = 1;
-      shared_word<uint64_t>(ring[n * trigger_words]).store(made.words[0], memory_order::relaxed);
+      uint64_t* const trigger = ring + uint64_t{n} * trigger_words;
+      shared_word<uint64_t>(trigger[0]).store(made.words[0], memory_order::relaxed);
       // Release pairs with the acquire of the proxy.
-      shared_word<uint64_t>(ring[n * trigger_words + 1]).store(made.words[1], memory_order::release);
+      shared_word<uint64_t>(trigger[1]).store(made.words[1], memory_order::release);
     }
   }
 };

@@ -35,7 +35,7 @@ void run_bell_at_open(const parameters& set) {
   device on;
   port_test test(on, set);
   const uint32_t waves = set.count("waves");
-  auto* const work = on.allocate_device<uint32_t>(waves * set.count("lanes"), "work");
+  auto* const work = on.allocate_device<uint32_t>(size_t{waves} * set.count("lanes"), "work");
   auto serving = on.spawn_host("server", [server = test.server(0), account = test.requests(), bell = &test.bell(),
                                           stop = &test.stop_word(), bound = set.count("passes")]() mutable {
     doorbell served = 0;

@@ -41,10 +41,10 @@ namespace heddle::rpc {
 /// The server as it ships, for one thread, but for its first look at the mailbox.
 template <typename Check>
 class basic_server<tests::zoo::no_peek, Check> {
-  using Target = tests::zoo::no_peek;
+  using machine = tests::zoo::no_peek;
 
  public:
-  using port = basic_port<Target, side::server, Check>;
+  using port = basic_port<machine, side::server, Check>;
   using end = typename port::end;
 
   basic_server(void* shared, uint32_t* locks, layout shape, uint32_t = 0) : end_(shared, locks, shape) {}
@@ -61,7 +61,7 @@ class basic_server<tests::zoo::no_peek, Check> {
         const header& from = end_.header_of(index);
         const uint64_t mask = from.mask;
         const uint16_t opcode = from.opcode;
-        Target::sync_lanes(1);
+        machine::sync_lanes(1);
         return port(end_, {index, outbox, mask, opcode});
       }
       end_.locks().unlock(index);

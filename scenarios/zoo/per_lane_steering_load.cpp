@@ -19,10 +19,10 @@ namespace heddle::rpc {
 /// judged by each.
 template <typename Check>
 class basic_client<tests::zoo::per_lane_steering_load, Check> {
-  using Target = tests::zoo::per_lane_steering_load;
+  using machine = tests::zoo::per_lane_steering_load;
 
  public:
-  using port = basic_port<Target, side::client, Check>;
+  using port = basic_port<machine, side::client, Check>;
   using end = typename port::end;
 
   HEDDLE_FUNCTION basic_client(void* shared, uint32_t* locks, layout shape, bool rings = false)
@@ -31,27 +31,27 @@ class basic_client<tests::zoo::per_lane_steering_load, Check> {
   template <auto Opcode>
   HEDDLE_FUNCTION port open() const {
     constexpr uint16_t opcode = detail::checked_opcode<Opcode>();
-    const uint64_t mask = Target::lane_mask();
-    for (uint32_t index = Target::wave_id() % end_.port_count();; index = (index + 1) % end_.port_count()) {
+    const uint64_t mask = machine::lane_mask();
+    for (uint32_t index = machine::wave_id() % end_.port_count();; index = (index + 1) % end_.port_count()) {
       uint32_t locked = 0;
-      if (Target::is_first_lane(mask)) locked = end_.locks().try_lock(index) ? 1 : 0;
-      if (Target::broadcast(mask, locked) == 0) {
-        Target::pause();
+      if (machine::is_first_lane(mask)) locked = end_.locks().try_lock(index) ? 1 : 0;
+      if (machine::broadcast(mask, locked) == 0) {
+        machine::pause();
         continue;
       }
       const auto boxes = end_.boxes();
       const uint32_t outbox = boxes.load_outbox(index);
       // The bug: the lanes may see two answers, and then go two ways.
       if (boxes.owns(boxes.load_inbox(index), outbox)) {
-        if (Target::is_first_lane(mask)) {
+        if (machine::is_first_lane(mask)) {
           end_.header_of(index).mask = mask;
           end_.header_of(index).opcode = opcode;
         }
-        Target::sync_lanes(mask);
+        machine::sync_lanes(mask);
         return port(end_, {index, outbox, mask, opcode}, rings_);
       }
-      if (Target::is_first_lane(mask)) end_.locks().unlock(index);
-      Target::pause();
+      if (machine::is_first_lane(mask)) end_.locks().unlock(index);
+      machine::pause();
     }
   }
 

@@ -18,10 +18,10 @@ namespace heddle::rpc {
 /// The client as it ships, but for the lane that takes the port: the caller names it.
 template <typename Check>
 class basic_client<tests::zoo::stale_leader, Check> {
-  using Target = tests::zoo::stale_leader;
+  using machine = tests::zoo::stale_leader;
 
  public:
-  using port = basic_port<Target, side::client, Check>;
+  using port = basic_port<machine, side::client, Check>;
   using end = typename port::end;
 
   HEDDLE_FUNCTION basic_client(void* shared, uint32_t* locks, layout shape, bool rings = false)
@@ -33,8 +33,8 @@ class basic_client<tests::zoo::stale_leader, Check> {
     uint64_t answer = 0;
     if (leads) answer = find(mask, opcode);
     // From the first lane of the mask, which leads when the election is of this mask.
-    answer = Target::broadcast(mask, answer);
-    Target::sync_lanes(mask);
+    answer = machine::broadcast(mask, answer);
+    machine::sync_lanes(mask);
     return port(end_, {static_cast<uint32_t>(answer), static_cast<uint32_t>(answer >> 32), mask, opcode}, rings_);
   }
 
@@ -51,7 +51,7 @@ class basic_client<tests::zoo::stale_leader, Check> {
         }
         end_.locks().unlock(index);
       }
-      Target::pause();
+      machine::pause();
     }
   }
 
