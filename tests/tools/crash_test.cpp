@@ -170,6 +170,18 @@ TEST(a_run_that_stands_still, is_stuck_and_does_not_hold_up_the_campaign) {
   }
 }
 
+TEST(a_run_that_stands_still, is_waited_for_once_and_not_again_to_tell_of_it) {
+  const auto start = std::chrono::steady_clock::now();
+  const json all =
+      crashing_json({"fuzz", "stuck.loop", "--schedules", "1", "--strategy", "random", "--stuck", "6"})["scenarios"][0];
+  const double seconds = std::chrono::duration<double>(std::chrono::steady_clock::now() - start).count();
+  EXPECT_EQ(all["verdict"], "stuck") << all;
+  EXPECT_EQ(all["findings"][0]["reproducible"], true) << all;
+  EXPECT_GE(seconds, 6);
+  EXPECT_LT(seconds, 12)
+      << "6 s for the schedule, a second for each time that it is run again, and what a loaded machine takes";
+}
+
 TEST(an_interrupt, takes_effect_wherever_the_run_is) {
   for (const auto& [signal, status] : {std::pair{SIGINT, 130}, std::pair{SIGTERM, 143}}) {
     for (const std::string command : {"fuzz", "verify"}) {

@@ -118,7 +118,8 @@ class fuzzer {
     write_error_ = campaign.error();
     trial made = campaign.take();
     if (made.runs.schedules == 0) return;  // interrupted before it began
-    if (!interrupt_flag())
+    // Where schedules stand still, each would have to be waited for.
+    if (!interrupt_flag() && made.stood_still == 0)
       made.latency = latency_of(*current.tested, current.settings, plan_.strategy, plan_.seed, made.runs.schedules);
     summary_.trials.push_back(std::move(made));
   }

@@ -149,6 +149,8 @@ copied_process::copied_process(const std::function<void(const message_line&)>& w
   page_->answers_max = asked.answers_logged;
   page_->watched.survives.store(asked.survives_damage, std::memory_order_relaxed);
   seconds_to_stop_ = asked.seconds_to_stop;
+  seeds_come_once_ = asked.seeds_come_once;
+  stood_still_ = asked.stood_still;
   share_interrupt_flag();
   std::cout.flush();
   std::fflush(nullptr);  // else the copy would print this process's buffer again
@@ -223,6 +225,18 @@ void copied_process::ask(asks what, bool insists) {
   kill(pid_, sim::watch_signal());
 }
 
+/// Where the run that is under way is.
+standstill copied_process::at_present() const { return {page_->seed.load(std::memory_order_relaxed), steps_seen_}; }
+
+/// For how many seconds the run that is under way may make no scheduling point.
+double copied_process::patience() const {
+  // What stood still for all of the time, behind as many steps of the same schedule, does so again.
+  constexpr double again_seconds = 1;
+  const double asked = care_of_runs().stuck_seconds;
+  const bool is_again = stood_still_ == at_present() && !page_->estimates.load(std::memory_order_relaxed);
+  return is_again ? std::min(asked, again_seconds) : asked;
+}
+
 void copied_process::look() {
   constexpr double longest_gap = 0.25;  // this process may have been stopped meanwhile, and the copy with it
   constexpr double gentle_seconds = 0.3;
@@ -240,8 +254,7 @@ void copied_process::look() {
       ask(asks::abandon, stopping_ > gentle_seconds);
     return;
   }
-  const double allowed = care_of_runs().stuck_seconds;
-  if (allowed <= 0) return;
+  if (care_of_runs().stuck_seconds <= 0) return;
   sim::watched_run& run = page_->watched;
   const uint64_t runs = run.runs.load(std::memory_order_acquire);
   if (runs != runs_seen_ || runs % 2 == 0) {
@@ -259,7 +272,10 @@ void copied_process::look() {
   }
   quiet_ += passed;
   probed_ += passed;
+  const double allowed = patience();
   if (quiet_ >= allowed) {
+    const bool is_known = steps_seen_ != ~uint64_t{0} && !page_->estimates.load(std::memory_order_relaxed);
+    if (seeds_come_once_ && is_known) stood_still_ = at_present();
     asked_ += passed;
     if (asked_ > ending_seconds) {
       was_stuck_ = true;

@@ -88,6 +88,13 @@ struct sudden_end {
   std::vector<scheduler::answer> answers = {};  ///< where they are logged
 };
 
+/// Where a run stood still.
+struct standstill {
+  uint64_t seed = 0;
+  uint64_t steps = 0;  ///< so many were made before
+  friend bool operator==(const standstill&, const standstill&) = default;
+};
+
 class copied_process {
  public:
   struct options {
@@ -95,6 +102,9 @@ class copied_process {
         false;  ///< a run that may have damaged the copy is told by it all the same, as far as that goes
     uint64_t answers_logged = 0;   ///< at most so many
     double seconds_to_stop = 0.8;  ///< so long it may go on after an interrupt; runs of simulated code end at once
+    /// Each seed is run once, and again only to tell more of it: where it stood still before, that is seen sooner.
+    bool seeds_come_once = false;
+    std::optional<standstill> stood_still = {};  ///< in another copy; this one is to tell more of it
   };
 
   /// Calls `work` in a copy, which ends behind it. The calling process must have no other threads.
@@ -123,6 +133,8 @@ class copied_process {
  private:
   using clock = std::chrono::steady_clock;
   void ask(sim::watched_run::asks what, bool insists);
+  standstill at_present() const;
+  double patience() const;
 
   std::string error_;
   copy_page* page_ = nullptr;
@@ -136,6 +148,8 @@ class copied_process {
   bool was_stopped_ = false;
   double seconds_to_stop_ = 0;
   bool was_stuck_ = false;
+  bool seeds_come_once_ = false;
+  std::optional<standstill> stood_still_;  ///< the last one
   clock::time_point looked_ = clock::now();
   double stopping_ = 0;  ///< seconds since it was asked to stop
   double quiet_ = 0;     ///< seconds without a scheduling point

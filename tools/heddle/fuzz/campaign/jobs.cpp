@@ -112,7 +112,7 @@ void copied_jobs::start(member& who, const scenario_campaign& campaign) {
           line.send(says_done + to_text(done));
         }
       },
-      copied_process::options{});
+      copied_process::options{.seeds_come_once = true});
 }
 
 /// Whether there were seeds to deal out.
@@ -224,13 +224,16 @@ void copied_jobs::look_back(member& who, scenario_campaign& campaign) {
 
 /// Runs the seed once more, alone in a copy of its own, to have its choices, and its report.
 scheduler::finding copied_jobs::explain(uint64_t seed, const sudden_end& seen, scenario_campaign& campaign) {
+  const bool stands_still = seen.outcome == scheduler::verdict::stuck;
   copied_process copy(
       [&](const message_line& line) {
         piece_worker worker(campaign.tested(), campaign.settings(), strategy_, without_estimate_);
         const auto tell = [&](const scheduler::finding& one) { line.send(to_text(piece_found{.found = one})); };
         tell(worker.explain(seed, tell));
       },
-      {.survives_damage = true, .answers_logged = answers_logged_max});
+      {.survives_damage = true,
+       .answers_logged = answers_logged_max,
+       .stood_still = stands_still && seen.is_told ? std::optional(standstill{seed, seen.steps}) : std::nullopt});
   std::optional<std::string> said;
   while (true) {
     const bool over = copy.has_ended();
@@ -253,7 +256,6 @@ scheduler::finding copied_jobs::explain(uint64_t seed, const sudden_end& seen, s
     made.report = again.report;
     made.count = 1;
   }
-  const bool stands_still = seen.outcome == scheduler::verdict::stuck;
   const bool same = made.first.outcome == seen.outcome && (made.first.where == seen.where || stands_still) &&
                     made.first.hang == seen.hang;
   if (same && !stands_still) return made;
