@@ -35,7 +35,9 @@ namespace detail {
 inline std::string missing_of(const link_properties& has, const link_properties& wants) {
   std::string missing;
   const auto look = [&](bool there, bool wanted, const char* name) {
-    if (wanted && !there) missing += (missing.empty() ? "" : ", ") + std::string(name);
+    if (there || !wanted) return;
+    if (!missing.empty()) missing += ", ";
+    missing += name;
   };
   look(has.add, wants.add, "an atomic addition");
   look(has.swap, wants.swap, "an atomic exchange");
