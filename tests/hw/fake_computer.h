@@ -4,6 +4,8 @@
 // runtime is complained about, also where a real runtime might say nothing.
 #pragma once
 
+#include <heddle/rpc/link.h>
+
 #include <atomic>
 #include <condition_variable>
 #include <cstdint>
