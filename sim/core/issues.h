@@ -45,6 +45,8 @@ class issues {
   void disable(lane& self);
   /// A lane is enabled whose wave has come to a collective, in its last lane: it runs on as that does, before anything else is chosen.
   void run_on(lane& self);
+  /// Of such a lane that is the one that runs: it is not entered once more.
+  void runs_already(const lane& self) { left_ &= ~lane_bit(self); }
 
   /// The strategy has chosen this lane: the lane that its issue begins with. `self` has come to the choice.
   lane& begin(lane& leader, lane& self);

@@ -204,7 +204,10 @@ collectives::arrival collectives::arrive_at_barrier(lane& self, uint64_t value) 
   self.state = lane_state::at_collective;
   ++block.at_barrier;
   if (block.at_barrier == live_lanes_of_block(of)) complete_barrier(of, block);
-  if (self.state != lane_state::at_collective) return arrival::complete;
+  if (self.state != lane_state::at_collective) {
+    core_.issues.runs_already(self);
+    return arrival::complete;
+  }
   if (core_.observers.records) core_.observers.recorder->waits(self, core_.history.steps);
   return arrival::blocks;
 }

@@ -224,9 +224,9 @@ std::vector<parameter> fifo_in_batches() {
   return all;
 }
 
-template <verdict Wanted>
-verdict planted(const parameters&) {
-  return Wanted;
+template <verdict... Wanted>
+scheduler::verdict_set planted(const parameters&) {
+  return {Wanted...};
 }
 
 [[maybe_unused]] const bool fifo_twins[] = {
@@ -239,7 +239,7 @@ verdict planted(const parameters&) {
 struct planted_bug {
   const char* name;
   void (*run)(const parameters&);
-  verdict (*wanted)(const parameters&);
+  scheduler::verdict_set (*wanted)(const parameters&);
   std::vector<parameter> (*settings)();
 };
 
@@ -255,7 +255,7 @@ const planted_bug bugs[] = {
     {"mutant.fifo-consumer-does-not-acquire", run_consumer<acquires_nothing>, planted<verdict::race>, small_fifo},
     {"mutant.fifo-gives-back-relaxed", run_consumer<releases_nothing>, planted<verdict::race>, small_fifo},
     {"mutant.fifo-always-has-room", run_form<always_has_room>, planted<verdict::race>, small_fifo},
-    {"mutant.fifo-holds-one-more", run_form<holds_one_more>, planted<verdict::race>, small_fifo},
+    {"mutant.fifo-holds-one-more", run_form<holds_one_more>, planted<verdict::race, verdict::deadlock>, small_fifo},
     {"mutant.fifo-same-flag-in-every-lap", run_form<same_in_every_lap>, planted<verdict::assertion>, small_fifo},
     {"mutant.fifo-flag-before-entry", run_late_writer, planted<verdict::race>, small_fifo},
     {"mutant.fifo-credit-waits-for-a-batch", run_keeps_credit, planted<verdict::deadlock>, fifo_in_batches},
