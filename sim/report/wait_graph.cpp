@@ -70,9 +70,9 @@ void wait_graph::add_unknown(const lanes_of_wave& from, const std::string& over,
 /// Cycles of edges: each edge leads to those that begin where it ends.
 class wait_graph::search {
  public:
-  /// Over edges of which no less is known than this.
-  search(const std::vector<edge>& edges, certainty least)
-      : edges_(edges), least_(least), component_(edges.size(), none) {
+  /// Over edges of which no less is known than this. `between_waves`: not over those that lead from a wave to itself.
+  search(const std::vector<edge>& edges, certainty least, bool between_waves = false)
+      : edges_(edges), least_(least), between_waves_(between_waves), component_(edges.size(), none) {
     for (size_t n = 0; n < edges.size(); ++n)
       if (is_taken(n)) out_[edges[n].from].push_back(n);
     find_components();
@@ -196,7 +196,9 @@ class wait_graph::search {
     return {};
   }
 
-  bool is_taken(size_t n) const { return edges_[n].how <= least_; }
+  bool is_taken(size_t n) const {
+    return edges_[n].how <= least_ && (!between_waves_ || edges_[n].from != edges_[n].to);
+  }
   bool is_unsure(size_t n) const { return edges_[n].how == least_; }
 
   const std::vector<size_t>& out_of(size_t n) const {
@@ -276,6 +278,7 @@ class wait_graph::search {
 
   const std::vector<edge>& edges_;
   certainty least_;
+  bool between_waves_;
   mutable size_t tries_ = 0;                                  ///< steps of longest_from() so far
   std::unordered_map<const wave*, std::vector<size_t>> out_;  ///< edges by where they begin
   std::vector<size_t> component_;                             ///< by edge
@@ -285,8 +288,10 @@ class wait_graph::search {
 std::vector<size_t> wait_graph::circle() const {
   const search among_known(edges_, certainty::known);
   if (std::vector<size_t> known = among_known.shortest(); !known.empty()) return known;
+  // Lanes of a wave wait for each other wherever one of them waits: what that one waits for tells more.
   for (const certainty least : {certainty::elsewhere, certainty::supposed})
-    if (std::vector<size_t> likely = search(edges_, least).likeliest(); !likely.empty()) return likely;
+    for (const bool between_waves : {true, false})
+      if (std::vector<size_t> likely = search(edges_, least, between_waves).likeliest(); !likely.empty()) return likely;
   return {};
 }
 

@@ -165,7 +165,8 @@ TEST_F(real_command, hangs_of_the_zoo_show_the_circle_of_their_description) {
     seen[name].insert(circle == std::string::npos ? "" : without_numbers(line.substr(circle)));
   }
   for (const hang_of_the_zoo& each : hangs)
-    EXPECT_TRUE(!seen[each.name].empty() &&
+    // A starvation may be found before anything waits.
+    EXPECT_TRUE((!seen[each.name].empty() || each.circles == std::set<std::string>{""}) &&
                 std::includes(each.circles.begin(), each.circles.end(), seen[each.name].begin(), seen[each.name].end()))
         << each.name << ": " << testing::PrintToString(seen[each.name]);
 }
