@@ -97,6 +97,16 @@ class basic_server {
     uint32_t opcode = 0;
   };
 
+  /// Reads each word once: a hostile client may change it at any time, and what is checked must be what is used.
+  HEDDLE_FUNCTION static request read(header& from) {
+    using mask_ref = typename Target::template atomic_ref<uint64_t, scope::system>;
+    // Relaxed: the acquire of the inbox has ordered it. Nothing checks the opcode before the broadcast, which reads it once.
+    if (Target::is_device()) return {mask_ref(from.mask).load(memory_order::relaxed), from.opcode};
+    // A host thread has no broadcast that does so. Volatile, because an atomic load would be a step of the protocol.
+    const volatile header& once = from;
+    return {once.mask, once.opcode};
+  }
+
   /// A port that is now held and owned: its index and `taken` (low half), its outbox (high half), and what it asks for;
   /// 0 when none is ready.
   HEDDLE_FUNCTION uint64_t find(uint64_t here, request& asked) const {
@@ -109,9 +119,8 @@ class basic_server {
       if (!end_.locks().try_lock(index)) continue;
       const uint32_t outbox = boxes.load_outbox(index);
       if (boxes.owns(boxes.load_inbox(index), outbox)) {
-        // Once: a hostile client may change it at any time.
-        const volatile header& from = end_.header_of(index);
-        asked = {from.mask & lanes_that_exist(), from.opcode};
+        asked = read(end_.header_of(index));
+        asked.mask &= lanes_that_exist();
         if (can_serve(asked.mask, here)) return uint64_t{outbox} << 32 | index | taken;
       }
       // Another thread has served it in between, or must.
