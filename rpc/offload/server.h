@@ -123,11 +123,15 @@ class basic_offload_server {
 
     ~request() {
       if (answered) return;
+#ifdef __cpp_exceptions
       try {
         answer(offload_status::failed);
       } catch (...) {
         // Another exception is under way, and tells. The device's memory cannot be reached, or is not as it must be.
       }
+#else
+      answer(offload_status::failed);
+#endif
     }
   };
 

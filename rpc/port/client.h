@@ -65,18 +65,20 @@ class basic_client {
         // The first pass locks at once, in the hope that a port is free: this saves a far read. Later passes look
         // before they lock: waves that wait for a port then only read, and disturb no other wave.
         if (!first_pass) {
-          // A port that another wave holds is that one's to give back: it sees first whether the server has ended.
-          if (end_.locks().is_locked(index)) continue;
-          const auto boxes = end_.boxes();
-          const uint32_t inbox = boxes.load_inbox(index);
-          // One port is enough: the others end as soon as what was sent before is answered.
-          if (boxes.has_ended(inbox)) return server_ended;
-          if (!boxes.owns(inbox, boxes.load_outbox(index))) continue;
+          // One port is enough: the others end as soon as what was sent before is answered. Also of a port that another wave holds, which
+          // need not have a turn to give it back.
+          if (mailboxes<Target, side::client>::has_ended(end_.boxes().load_inbox(index))) return server_ended;
+          if (!is_free(index)) continue;
         }
         if (const uint64_t answer = try_take(index, mask, opcode)) return answer & ~taken;
       }
       Target::pause();
     }
+  }
+
+  HEDDLE_FUNCTION bool is_free(uint32_t index) const {
+    const auto boxes = end_.boxes();
+    return !end_.locks().is_locked(index) && boxes.owns(boxes.load_inbox(index), boxes.load_outbox(index));
   }
 
   HEDDLE_FUNCTION uint64_t try_take(uint32_t index, uint64_t mask, uint16_t opcode) const {

@@ -46,6 +46,20 @@ bool hang_report::only_follows(const lane& who, const std::vector<watched>& word
   });
 }
 
+bool hang_report::looks_at(const lane& who, const watched& entry) const {
+  const std::vector<watched>& own = looked_at(who);
+  return std::any_of(own.begin(), own.end(),
+                     [&](const watched& one) { return one.overlaps(entry.address, entry.size_bytes); });
+}
+
+// Whether the lane, which waits, has stored last what another one waits for, and does not look at it itself, as the holder of a lock does: once
+// it goes on it may change it, whatever else ends both waits.
+bool hang_report::holds(const lane& storer, const lane& who, const watched& entry) const {
+  if (&storer == &who || storer.state != lane_state::waiting || waits_for_an_end(storer)) return false;
+  const std::vector<recorder::change> changes = core_.observers.recorder->changes_of(entry.address, entry.size_bytes);
+  return !changes.empty() && changes.front().who == &storer && !looks_at(storer, entry);
+}
+
 bool hang_report::may_change(const lane& other, const lane& who, const std::vector<watched>& words) const {
   return &other != &who && other.state != lane_state::ended && !waits_for_an_end(other) && !only_follows(other, words);
 }
@@ -99,7 +113,7 @@ bool hang_report::add_edges(const lane& who, const watched& entry, const std::ve
   std::vector<const wave*> added;
   const auto has = [&](const wave* of) { return std::find(added.begin(), added.end(), of) != added.end(); };
   for (const lane* storer : core_.observers.recorder->storers_of(entry.address, entry.size_bytes)) {
-    if (!may_change(*storer, who, words)) continue;
+    if (!may_change(*storer, who, words) && !holds(*storer, who, entry)) continue;
     if (!has(storer->of)) {
       if (added.size() == most_untouched) continue;
       added.push_back(storer->of);
@@ -201,6 +215,13 @@ std::string hang_report::add_edges_to_all(const lane& who, const watched& entry,
   };
   if (std::any_of(left.begin(), left.end(), has_touched))
     std::erase_if(left, [&](const wave* of) { return !has_touched(of); });
+  // What waits for it to change is the less likely.
+  const auto waits_for_it = [&](const wave* of) {
+    return !of->lanes.empty() && std::all_of(of->lanes.begin(), of->lanes.end(), [&](const lane* each) {
+      return each->state == lane_state::waiting && looks_at(*each, entry);
+    });
+  };
+  if (!std::all_of(left.begin(), left.end(), waits_for_it)) std::erase_if(left, waits_for_it);
   if (left.size() > most_untouched)
     return "any of the " + std::to_string(left.size()) + " that are left may be the one";
   for (const wave* other : left)

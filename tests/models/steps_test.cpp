@@ -259,7 +259,8 @@ void expect_steps_of_model(const std::string& name, const counts& set, const std
   EXPECT_EQ(without(of_model, of_code), steps()) << "the model takes steps that the code has not taken";
 }
 
-const std::vector<std::string> scoped{"fidelity=scoped"};
+// The models take plain accesses one by one, too.
+const std::vector<std::string> scoped{"fidelity=scoped", "points=all"};
 constexpr counts two_waves{.waves = 2, .boxes = 1, .servers = 1, .calls = 2};
 constexpr counts two_servers{.waves = 1, .boxes = 1, .servers = 2, .calls = 4};
 
