@@ -2,6 +2,7 @@
 #include <heddle/sim/core/enabled_set.h>
 
 #include <algorithm>
+#include <bit>
 
 namespace heddle::sim {
 
@@ -34,7 +35,8 @@ void enabled_set::check_invariants() const {
     must_hold(each.of->resident, "enabled: the wave of an enabled lane has a place");
     must_hold(each.of->candidates != 0, "enabled: the wave counts its enabled lanes");
     must_hold((each.of->ended_mask & lane_bit(each)) == 0, "enabled: an enabled lane has not ended");
-    guaranteed += each.of->guaranteed ? 1 : 0;
+    // It stands for the lanes that it leads.
+    if (each.of->guaranteed) guaranteed += each.leads == 0 ? 1 : static_cast<uint32_t>(std::popcount(each.leads));
   }
   must_hold(fair.candidates() == guaranteed,
             "enabled: the fair set counts the enabled lanes that are guaranteed a turn");
