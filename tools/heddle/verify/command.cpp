@@ -108,8 +108,9 @@ int verify(const invocation& asked) {
 
   if (!asked.out_file.empty())
     if (const auto failed = cannot_write(asked.out_file)) return fail(cannot_go_on, *failed);
-  if (std::find(asked.settings.begin(), asked.settings.end(), "step=wave") != asked.settings.end())
-    return fail(wrong_input, "verify goes through every order of lanes: leave out --set step=wave");
+  for (const std::string& each : asked.settings)
+    if (each == "step=wave" || each.starts_with("partings="))
+      return fail(wrong_input, "verify goes through every order of lanes: leave out --set " + each);
   catch_interrupt();
   verify_options options = options_of(asked);
   if (asked.all) {
