@@ -223,6 +223,7 @@ void on_fault(int signal, siginfo_t* fault, void* raw) {
   const bool in_program = here->core().map.is_in_image(reinterpret_cast<const void*>(at.pc));
   const bool trusted =
       asked_for || (in_program && (in_code_under_test || overflows)) || (in_code_under_test && note.by_jump);
+  note.is_doubtful = !trusted;
   if (asked_for || note.in_simulator)
     note.calls = calls_of(*who);
   else

@@ -23,6 +23,7 @@ struct fault_note {
   bool by_store = false;      ///< of a fault: it was a store
   bool by_jump = false;       ///< of a fault: there is no code at the address
   bool in_simulator = false;  ///< the simulator itself has come upon it
+  bool is_doubtful = false;   ///< what came upon it is not what caused it: the memory of the process may be damaged
   bool on_host = false;       ///< of an overflow: of a host thread's stack
   uint32_t stack_kib = 0;     ///< of an overflow: how large that was
   char actor[80] = {};        ///< "wave 0 lane 1", "host main"; empty when no lane was running

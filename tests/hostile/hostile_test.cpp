@@ -54,6 +54,7 @@ const std::vector<row> rows = {
     {"terminates", {"crash"}},
     {"throws_through_noexcept", {"crash"}},
     {"damages_the_heap", {"crash"}},
+    {"damages_the_heap_anew", {"crash"}},
     {"frees_twice", {"crash"}},
     {"recurses_for_ever", {"crash"}},
     {"large_frame", {"crash"}},

@@ -224,6 +224,20 @@ void damages_the_heap(const heddle::parameters&) {
     std::free(opaque(block));                                                  // HERE damages_the_heap
   });
 }
+/// As a damaged heap does: where it shows is another place in each process.
+void damages_the_heap_anew(const heddle::parameters&) {
+  in_a_lane([](uint32_t*) {
+    char* const block = opaque(static_cast<char*>(std::malloc(24)));
+    // What is behind the calls keeps them apart.
+    if (getpid() % 2 == 0) {
+      std::free(opaque(block + 8));  // HERE damages_the_heap_anew
+      asm volatile("# even" ::: "memory");
+    } else {
+      std::free(opaque(block + 8));  // HERE damages_the_heap_anew
+      asm volatile("# odd" ::: "memory");
+    }
+  });
+}
 void frees_twice(const heddle::parameters&) {
   in_a_lane([](uint32_t*) {
     void* const block = opaque(std::malloc(24));
@@ -615,6 +629,7 @@ HOSTILE(ends_the_thread);
 HOSTILE(terminates);
 HOSTILE(throws_through_noexcept);
 HOSTILE(damages_the_heap);
+HOSTILE(damages_the_heap_anew);
 HOSTILE(frees_twice);
 HOSTILE(recurses_for_ever);
 HOSTILE(large_frame);

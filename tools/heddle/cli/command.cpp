@@ -24,8 +24,9 @@ int tell_end(const invocation& asked, const sudden_end& how, const std::string& 
   const bool replays = asked.command == "replay" || asked.command == "report" || asked.command == "shrink";
   recorded_run recorded;
   if (replays) recorded = find_recorded(asked.file_or_token, asked.program);
-  const bool again = replays && recorded.error.empty() && recorded.recorded.outcome == how.outcome &&
-                     (recorded.recorded.where == how.where || how.outcome == scheduler::verdict::stuck);
+  const bool again =
+      replays && recorded.error.empty() && recorded.recorded.outcome == how.outcome &&
+      (recorded.recorded.where == how.where || how.outcome == scheduler::verdict::stuck || how.is_doubtful);
   const std::string name = how.tested == nullptr ? "" : how.tested->name;
   if (asked.json) {
     const json shown = {{"scenario", name},
@@ -41,6 +42,8 @@ int tell_end(const invocation& asked, const sudden_end& how, const std::string& 
     std::cout << (name.empty() ? asked.command : name) << ": " << painted(to_string(how.outcome), colour::bad);
     if (!how.where.empty()) std::cout << " at " << how.where;
     std::cout << ", which ended the process\n" << indented(how.message, 2) << indented(how.report, 2);
+    if (again && recorded.recorded.where != how.where && how.is_doubtful)
+      std::cout << "  recorded at " << recorded.recorded.where << ": " << damage_shows_anywhere << '\n';
     if (!told.empty()) std::cout << told << "\n  replay it: " << shell_word(asked.program) << " replay TOKEN\n";
     if (asked.command == "report") std::cout << "  there is no page: the run ends the process that would write it\n";
     if (asked.command == "shrink") std::cout << "  nothing was written: a run of the search ended the process\n";

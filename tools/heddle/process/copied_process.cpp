@@ -306,6 +306,7 @@ sudden_end copied_process::how_it_ended() const {
   if (run.note_is_there.load(std::memory_order_acquire)) {
     const sim::outcome told = sim::outcome_of(run.note);
     made.is_told = true;
+    made.is_doubtful = run.note.is_doubtful;
     made.outcome = told.verdict;
     made.where = told.where;
     made.message = told.message;

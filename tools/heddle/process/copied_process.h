@@ -12,6 +12,7 @@
 #include <functional>
 #include <optional>
 #include <string>
+#include <string_view>
 #include <vector>
 
 namespace heddle::tools {
@@ -77,7 +78,9 @@ struct sudden_end {
   std::string hang = {};
   std::string message = {};  ///< one line
   std::string report = {};
-  bool is_told = false;     ///< the copy itself has noted how
+  bool is_told = false;  ///< the copy itself has noted how
+  bool is_doubtful =
+      false;                ///< a crash that shows elsewhere than where it was caused: the copy's memory may be damaged
   bool was_killed = false;  ///< by SIGKILL, and not by its parent
   bool in_run = false;
   const scenario* tested = nullptr;  ///< that it ran last; null: none
@@ -87,6 +90,10 @@ struct sudden_end {
   uint64_t digest = 0;
   std::vector<scheduler::answer> answers = {};  ///< where they are logged
 };
+
+/// Why two processes tell a doubtful crash of the same schedule at two places.
+inline constexpr std::string_view damage_shows_anywhere =
+    "where a damaged heap shows depends on where its blocks lie, which is another place in each process";
 
 /// Where a run stood still.
 struct standstill {

@@ -5,6 +5,7 @@
 #include <heddle/tools/cli/commands.h>
 #include <heddle/tools/cli/common.h>
 #include <heddle/tools/cli/table.h>
+#include <heddle/tools/process/copied_process.h>
 #include <heddle/tools/process/interrupt.h>
 #include <heddle/tools/replay/step_table.h>
 #include <heddle/tools/trial/explain.h>
@@ -270,6 +271,15 @@ int replay(const invocation& asked) {
   }
   if (!asked.dot_file.empty() && all.first.disagreement.empty())
     if (const int failed = write_dot(all.first.result.waits, asked.dot_file)) return failed;
+  // A doubtful crash that shows elsewhere is the recorded one.
+  const copy_page* const page = this_copy();
+  const bool shows_elsewhere = page != nullptr && page->watched.note.is_doubtful &&
+                               recorded.outcome == scheduler::verdict::crash &&
+                               all.first.result.outcome == scheduler::verdict::crash;
+  if (shows_elsewhere && !all.disagreement.empty()) {
+    std::cerr << "heddle: recorded at " << recorded.where << ": " << damage_shows_anywhere << '\n';
+    return not_as_expected;
+  }
   if (!all.disagreement.empty()) return fail(wrong_input, "not the recorded run: " + all.disagreement);
   if (interrupt_flag()) return interrupted;
   return recorded.outcome == scheduler::verdict::ok ? as_expected : not_as_expected;

@@ -242,10 +242,10 @@ scheduler::finding copied_jobs::explain(uint64_t seed, const sudden_end& seen, s
     wait_for_any({&copy});
   }
   scheduler::finding made;
+  const sudden_end again = copy.how_it_ended();
   if (said) {
     made = piece_found_of(*said).found;
   } else {
-    const sudden_end again = copy.how_it_ended();
     made.first = trace_header(campaign.tested(), campaign.settings(), strategy_);
     made.first.seed = seed;
     failure_of(again).note_in(made.first);
@@ -259,6 +259,14 @@ scheduler::finding copied_jobs::explain(uint64_t seed, const sudden_end& seen, s
   const bool same = made.first.outcome == seen.outcome && (made.first.where == seen.where || stands_still) &&
                     made.first.hang == seen.hang;
   if (same && !stands_still) return made;
+  // What a damaged heap hits, and where that shows, depends on where its blocks lie: another place in each process. What a fresh
+  // process shows is what a replay is going to show.
+  const bool both_crash = made.first.outcome == scheduler::verdict::crash && seen.outcome == scheduler::verdict::crash;
+  if (!same && both_crash && seen.is_told && (seen.is_doubtful || again.is_doubtful)) {
+    made.report += "in the process of the campaign the same schedule ended " +
+                   (seen.where.empty() ? "" : "at " + seen.where + " ") + "with " + seen.message + '\n';
+    return made;
+  }
   if (!same) {
     made.not_reproducible = "alone in a fresh process its seed ends with " +
                             std::string(to_string(made.first.outcome)) +
