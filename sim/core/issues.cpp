@@ -128,22 +128,11 @@ lane& issues::begin(lane& leader, lane& self) {
   return *next(self);
 }
 
-lane* issues::go_on(lane& self) {
-  if (self.state == lane_state::candidate && self.of->together == nullptr) {
-    stand(self);
-    core_.enabled.fair.list_changed();
-  }
-  return next(self);
-}
+void issues::note_listed() { core_.enabled.fair.list_changed(); }
 
-lane* issues::next(lane& self) {
-  if (left_ == 0) {
-    of_ = nullptr;
-    return nullptr;
-  }
-  uint64_t bit = left_ & (~left_ + 1);
-  if (in_any_order_ && !std::has_single_bit(left_))
-    bit = nth_lane(left_, core_.pick(self, static_cast<uint32_t>(std::popcount(left_)), choice_kind::lane));
+lane* issues::choose_next(lane& self) {
+  const uint64_t bit =
+      nth_lane(left_, core_.pick(self, static_cast<uint32_t>(std::popcount(left_)), choice_kind::lane));
   left_ &= ~bit;
   return &lane_of(*of_, bit);
 }

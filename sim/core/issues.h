@@ -52,7 +52,20 @@ class issues {
   lane& begin(lane& leader, lane& self);
   /// `self`, of the issue that is under way, has come to its next operation, or blocks: the lane that goes next; null when the issue has
   /// been performed.
-  lane* go_on(lane& self);
+  lane* go_on(lane& self) {
+    if (self.state == lane_state::candidate && self.of->together == nullptr) {
+      stand(self);
+      note_listed();
+    }
+    return next(self);
+  }
+  /// The lane that goes next where that is no choice. Null: it is to be chosen, or the issue has been performed.
+  [[gnu::always_inline]] lane* next_in_order() {
+    if (left_ == 0 || (in_any_order_ && (left_ & (left_ - 1)) != 0)) return nullptr;
+    const uint64_t bit = left_ & (~left_ + 1);
+    left_ &= ~bit;
+    return of_->lanes[static_cast<size_t>(__builtin_ctzll(bit))];
+  }
 
   /// As run_core::pick(), but lanes that perform an operation together get one answer where it is about the same thing, which `key` says.
   uint32_t pick_alike(lane& self, uint32_t count, scheduler::choice_kind kind, uint64_t key);
@@ -66,7 +79,14 @@ class issues {
   uint64_t part(lane& self, uint64_t lanes);
   bool is_time_to_part(lane& self);
   static bool touch_the_same(const wave& of, uint64_t lanes);
-  lane* next(lane& self);
+  lane* next(lane& self) {
+    if (lane* const in_order = next_in_order()) return in_order;
+    if (left_ != 0) return choose_next(self);
+    of_ = nullptr;
+    return nullptr;
+  }
+  lane* choose_next(lane& self);
+  void note_listed();
 
   static constexpr uint32_t not_drawn = ~uint32_t{0};
 

@@ -91,15 +91,22 @@ class access_history {
 
   std::vector<access_record> plain_reads;
   std::vector<access_record> plain_writes;
+  static constexpr uint32_t few = 8;
+  uint32_t reads_looked_through = few;  ///< with as many plain reads, those are dropped that are not needed any more
+  uint64_t may_have_read = 0;           ///< lanes, modulo 64, that a plain read may be of
+  static uint64_t bit_of(uint32_t lane) { return uint64_t{1} << lane % 64; }
   atomic_accesses atomic_reads;
   atomic_accesses atomic_writes;
 
   void clear() {
     plain_changes = 0;
-    has_atomics = false;
-    atomics_agree = true;
+    reads_looked_through = few;
+    may_have_read = 0;
     plain_reads.clear();
     plain_writes.clear();
+    if (!has_atomics) return;
+    has_atomics = false;
+    atomics_agree = true;
     atomic_reads.clear();
     atomic_writes.clear();
     least_reach_ = 0xff;

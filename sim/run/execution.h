@@ -215,8 +215,11 @@ class execution : public machine_parts {
     return first_of(*core_.enabled.lanes[picked], self);
   }
   [[gnu::noinline]] lane& choose_specially(lane& self) {
-    if (core_.issues.under_way())
-      if (lane* const next = go_on_with_issue(self)) return *next;
+    if (core_.issues.under_way()) {
+      if (self.of->together != nullptr) lockstep_.left(self);
+      if (lane* const next = core_.issues.go_on(self)) return *next;
+      look_how_to_choose();
+    }
 #ifdef HEDDLE_SELF_CHECKS
     check_now_and_then();
 #endif
@@ -230,7 +233,6 @@ class execution : public machine_parts {
   [[gnu::always_inline]] lane& first_of(lane& chosen, lane& self) {
     return chosen.leads == 0 ? chosen : core_.issues.begin(chosen, self);
   }
-  lane* go_on_with_issue(lane& self);
   /// Whether lanes that stand together take steps together now.
   void look_whether_together() {
     const bool together = core_.waves_step() && !core_.phase.is_checking();

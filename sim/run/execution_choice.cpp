@@ -25,13 +25,6 @@ lane* execution::choose_in_tail(lane& self, bool& again) {
   return judge_.next_in_tail(self);
 }
 
-lane* execution::go_on_with_issue(lane& self) {
-  if (self.of->together != nullptr) lockstep_.left(self);
-  lane* const next = core_.issues.go_on(self);
-  if (next == nullptr) look_how_to_choose();
-  return next;
-}
-
 lane& execution::choose_with_care(lane& self) {
   run_phase& phase = core_.phase;
   if (self.of->together != nullptr) lockstep_.left(self);

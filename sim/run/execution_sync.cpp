@@ -98,7 +98,12 @@ uint64_t execution::collective(lane& self, const operation& how, uint64_t value)
   self.pending = how;
   if (!of.stepped) core_.first_step(of);
   if (of.together == nullptr) {
-    if (collectives_.arrive(self, value) == collectives::arrival::blocks) block(self);
+    if (collectives_.arrive(self, value) == collectives::arrival::blocks) {
+      if (lane* const next = core_.issues.next_in_order())
+        enter(self, *next);
+      else
+        block(self);
+    }
   } else {
     // The wave goes on when all lanes of the arm have arrived.
     self.result = value;

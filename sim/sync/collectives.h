@@ -47,7 +47,7 @@ class collectives {
  private:
   bool is_awaited_now(lane& self) const;
   static uint64_t tell_mask(const lane& self, uint64_t mask);
-  void check(lane& self) const;
+  [[gnu::noinline]] void check(lane& self) const;
   void complete(wave& of, size_t open, operation_kind kind);
   void order(wave& of, uint64_t mask, operation_kind kind);
   static uint64_t awaited(const wave& of, const open_collective& open);

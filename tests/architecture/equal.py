@@ -1,11 +1,12 @@
 #!/usr/bin/env python3
 """Compares two builds of the command: does a change leave everything as it was that users can see?
 
-    equal.py BASE NEW [PADDED] [--schedules N] [--jobs J] [--moved OLD=NEW] [--only PART]...
+    equal.py BASE NEW [PADDED] [--schedules N] [--jobs J] [--moved OLD=NEW] [--reworded] [--only PART]...
 
 BASE, NEW: two programs `heddle`. PADDED: that of BASE, linked so that its code and variables lie elsewhere: where its digests differ from
 BASE's, they depend on addresses and are not compared. --moved: sources of BASE
-under OLD are those of NEW under NEW, as 'tests/scenarios=scenarios'. PART: fuzz, explain, verify, tables; all by default.
+under OLD are those of NEW under NEW, as 'tests/scenarios=scenarios'. --reworded: comments in the sources
+that pages quote are not compared. PART: fuzz, explain, verify, tables; all by default.
 
 fuzz     every scenario under each fidelity, convergence and strategy, and settings one at a time: verdict, steps, choices, digest, findings
 explain  every finding with the settings by default: the text, the trace and the page of it
@@ -39,6 +40,7 @@ class Pair:
         self.base, self.new, self.padded = (os.path.abspath(each) if each else None
                                             for each in (asked.base, asked.new, asked.padded))
         self.schedules = asked.schedules
+        self.reworded = asked.reworded
         self.renamed = [each.split('=', 1) for each in asked.moved or []]
         self.differences = []
 
@@ -115,6 +117,7 @@ def unstable_digests(pair):
 
 
 ADDRESS = re.compile(r'0x[0-9a-f]{6,}')
+COMMENT = re.compile(r'//(?:[^"\\]|\\.)*"')  # to the end of a line that is a string of JSON
 BUILD = re.compile(r'"(?:build|build_id|token|file)": *"[^"]*"|build [0-9a-f]{8,}')
 
 
@@ -130,7 +133,8 @@ def compare_explained(pair, name, tokens):
             file = os.path.join(folder, f'{number}.html')
             pair.run(program, 'report', token, '-o', file)
             with open(file, encoding='utf-8') as page:
-                pages.append(plain(pair.moved(page.read()), program, token))
+                text = plain(pair.moved(page.read()), program, token)
+                pages.append(COMMENT.sub('//"', text) if pair.reworded else text)
     for what, (one, other) in (('trace', told), ('page', pages)):
         if one != other:
             line = next((pair_of for pair_of in zip(one.split('\n'), other.split('\n')) if pair_of[0] != pair_of[1]),
@@ -179,6 +183,7 @@ def main():
     parser.add_argument('--schedules', type=int, default=100)
     parser.add_argument('--jobs', type=int, default=os.cpu_count())
     parser.add_argument('--moved', action='append', metavar='OLD=NEW')
+    parser.add_argument('--reworded', action='store_true')
     parser.add_argument('--only', action='append', choices=['fuzz', 'explain', 'verify', 'tables'])
     asked = parser.parse_args()
     pair = Pair(asked)

@@ -224,7 +224,7 @@ TYPED_TEST(fifo, has_an_entry_for_each_lane_of_a_wave) {
 // A broken end is caught by the other's checks.
 TYPED_TEST(fifo, loses_nothing_when_a_handler_throws) {
   fifo_ends<TypeParam> ends(8);
-  for (const uint64_t word : {1, 2}) EXPECT_TRUE(ends.push(word));
+  for (const uint64_t word : {uint64_t{1}, uint64_t{2}}) EXPECT_TRUE(ends.push(word));
   uint32_t seen = 0;
   EXPECT_THROW(ends.consumer().consume([&](const message&) {
     if (++seen == 2) throw seen;

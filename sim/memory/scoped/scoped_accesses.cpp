@@ -36,16 +36,30 @@ uint64_t read_atomic(const void* address, size_t size_bytes) {
   return scoped::part_in(mine, locations_.at(address), address, size_bytes);
 }
 
-template <typename Each>
-void scoped_memory::for_each_part(lane_facts& mine, const void* address, size_t size_bytes, Each&& each) {
+template <typename Part, typename Each>
+[[gnu::always_inline]] inline void for_each_granule(const void* address, size_t size_bytes, Part&& part_of,
+                                                    Each&& each) {
   const auto* at = static_cast<const std::byte*>(address);
   while (size_bytes != 0) {
-    const size_t room = granule_bytes - reinterpret_cast<uintptr_t>(at) % granule_bytes;
+    const size_t room = scoped::granule_bytes - reinterpret_cast<uintptr_t>(at) % scoped::granule_bytes;
     const size_t bytes = std::min(room, size_bytes);
-    each(part_of(mine, at, bytes));
+    each(part_of(at, bytes));
     at += bytes;
     size_bytes -= bytes;
   }
+}
+
+template <typename Each>
+void scoped_memory::for_each_part(lane_facts& mine, const void* address, size_t size_bytes, Each&& each) {
+  for_each_granule(
+      address, size_bytes, [&](const std::byte* at, size_t bytes) { return part_of(mine, at, bytes); }, each);
+}
+
+template <typename Each>
+void scoped_memory::for_each_plain_part(const void* address, size_t size_bytes, Each&& each) {
+  for_each_granule(
+      address, size_bytes,
+      [&](const std::byte* at, size_t bytes) { return scoped::part_in(locations_.at(at), at, bytes); }, each);
 }
 
 // -- atomic accesses -------------------------------------------------------------------------------------------------------------
@@ -294,32 +308,41 @@ bool scoped_memory::finds_nothing_new(const lane& self) {
 
 // -- plain accesses --------------------------------------------------------------------------------------------------------------
 
+// From here on loads find what the lane sees, if that is not what memory holds.
+void scoped_memory::open_window(lane& self, lane_facts& mine, std::byte* address, size_t size_bytes, const part& at,
+                                int cut) {
+  if (mine.window_address == nullptr) {
+    mine.window_address = address;
+    mine.window_newest.assign(address, address + size_bytes);
+    self.unsettled = true;
+  }
+  scoped::write_bytes(at.in->address, at.mask, value_at(*at.in, cut));
+}
+
 void scoped_memory::before_plain_load(lane& self, const operation& how) {
   if (!locations_.covers(how.address)) return;
   lane_facts& mine = scoped::facts(self);
   auto* const address = static_cast<std::byte*>(const_cast<void*>(how.address));
   mine.seen_address = nullptr;
   const bool plain = how.kind != operation_kind::volatile_load;
-  for_each_part(mine, address, how.size_bytes, [&](const part& at) {
-    const access made{self, mine, at, how, plain};
-    races_.look(made, false);
-    const visible found = choice_.choose(made, false);
-    const int cut = found.cut;
-    const bool is_newest = found.newest();
-    const bool known = found.known();
-    if (!plain || mine.tso || core_.explains() || !core_.machine.link.pool) {
-      message* const read = latest(*at.in, cut, at.mask);
-      if (core_.explains()) tell_found(self, at, read, is_newest);
-      if (read != nullptr) learning_.has_read(made, *read, known);
-    }
-    if (is_newest) return;
-    if (mine.window_address == nullptr) {
-      mine.window_address = address;
-      mine.window_newest.assign(address, address + how.size_bytes);
-      self.unsettled = true;
-    }
-    scoped::write_bytes(at.in->address, at.mask, value_at(*at.in, cut));
-  });
+  if (!plain || mine.tso || core_.explains() || !core_.machine.link.pool) {
+    for_each_part(mine, address, how.size_bytes, [&](const part& at) {
+      const access made{self, mine, at, how, plain};
+      races_.look(made, false);
+      const visible found = choice_.choose(made, false);
+      message* const read = latest(*at.in, found.cut, at.mask);
+      if (core_.explains()) tell_found(self, at, read, found.newest());
+      if (read != nullptr) learning_.has_read(made, *read, found.known());
+      if (!found.newest()) open_window(self, mine, address, how.size_bytes, at, found.cut);
+    });
+  } else {
+    for_each_plain_part(address, how.size_bytes, [&](const part& at) {
+      const access made{self, mine, at, how, true};
+      races_.look_before_plain(self, mine, at, how, false);
+      const visible found = choice_.choose<false>(made, false);
+      if (!found.newest()) open_window(self, mine, address, how.size_bytes, at, found.cut);
+    });
+  }
   if (mine.window_address != nullptr) {
     mine.seen_address = address;
     mine.seen.assign(address, address + how.size_bytes);
@@ -330,8 +353,11 @@ void scoped_memory::before_plain_store(lane& self, const operation& how) {
   if (!locations_.covers(how.address)) return;
   lane_facts& mine = scoped::facts(self);
   mine.stores_strongly = how.kind == operation_kind::volatile_store;
-  for_each_part(mine, how.address, how.size_bytes,
-                [&](const part& at) { races_.look({self, mine, at, how, !mine.stores_strongly}, true); });
+  if (mine.stores_strongly)
+    for_each_part(mine, how.address, how.size_bytes, [&](const part& at) { races_.look({self, mine, at, how}, true); });
+  else
+    for_each_plain_part(how.address, how.size_bytes,
+                        [&](const part& at) { races_.look_before_plain(self, mine, at, how, true); });
   mine.store_address = how.address;
   mine.store_bytes = how.size_bytes;
   mine.store_step = core_.history.this_step();
@@ -355,7 +381,7 @@ void scoped_memory::after_plain(lane& self) {
   operation how;
   how.kind = mine.stores_strongly ? operation_kind::volatile_store : operation_kind::plain_store;
   const bool single = reinterpret_cast<uintptr_t>(mine.store_address) % granule_bytes + size_bytes <= granule_bytes;
-  for_each_part(mine, mine.store_address, size_bytes, [&](const part& at) {
+  for_each_plain_part(mine.store_address, size_bytes, [&](const part& at) {
     stores_.put(self, mine, at, how,
                 {.value = scoped::read_granule(at.in->address), .plain = !mine.stores_strongly, .anywhere = single});
   });

@@ -31,6 +31,8 @@ class value_choice {
 
   void reset() { overtakings_.clear(); }
 
+  /// `remembers`: part::place is there.
+  template <bool remembers = true>
   [[gnu::always_inline]] visible choose(const access& made, bool modifies) {
     const auto& [self, mine, at, how, plain] = made;
     const granule& in = *at.in;
@@ -39,16 +41,19 @@ class value_choice {
     for (int n = in.count - 1; n >= 0; --n) {
       const message& one = *in.order[static_cast<size_t>(n)];
       if ((one.mask & mask) == 0) continue;
-      settled_store& settled = at.place->settled;
-      const bool settled_now = settled.serial == one.serial && settled.known;
-      const bool known = settled_now || known_.knows(self, mine, one);
-      if (known && !in.races(one)) {
-        if (!settled_now) {
+      bool known = false;
+      if constexpr (remembers) {
+        settled_store& settled = at.place->settled;
+        const bool settled_now = settled.serial == one.serial && settled.known;
+        known = settled_now || known_.knows(self, mine, one);
+        if (known && !settled_now && !in.races(one)) {
           if (settled.serial != one.serial) settled.begin(one.serial);
           settled.known = true;
         }
-        return visible::newest_at(n, true);
+      } else {
+        known = known_.knows(self, mine, one);
       }
+      if (known && !in.races(one)) return visible::newest_at(n, true);
       if (modifies && known_.morally_strong(mine, plain, reach_of(mine, how), mask, one, false))
         return visible::newest_at(n, false);
       if (!core_.may_be_late(self)) return visible::newest_at(n, false);

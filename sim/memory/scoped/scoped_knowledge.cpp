@@ -22,10 +22,12 @@ void knowledge::reset() {
     }
     used.epoch = 0;
     used.learnt_at = 0;
+    used.met = 0;
   }
   lanes_used_ = 0;
   totals_.clear();
   host_fences_.clear();
+  fenced_last_ = nullptr;
   objects_.clear();
   arrives_in_order_ = !link_.pool && !link_.relaxed_ordering && !link_.shared_on_device;
   arrived_in_order_ = 0;

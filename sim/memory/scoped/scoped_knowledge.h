@@ -32,9 +32,11 @@ class knowledge {
 
   // -- clocks
 
-  [[gnu::hot]] void clock_changed(lane_facts& mine) const {
+  [[gnu::hot]] void clock_changed(lane_facts& mine) {
     mine.now = snapshot();
     mine.learnt_at = core_.history.this_step();
+    mine.met = 0;
+    if (fenced_last_ == &mine) fenced_last_ = nullptr;
   }
   const snapshot& snapshot_of(lane_facts& mine) {
     if (!mine.now) take_snapshot(mine);
@@ -104,7 +106,7 @@ class knowledge {
  private:
   [[gnu::noinline, gnu::hot]] void take_snapshot(lane_facts& mine);
   static bool knows_an_observer(const lane_facts& mine, const message& it) {
-    return !it.observers.empty() && knows_one_of(mine, it);
+    return it.is_observed && knows_one_of(mine, it);
   }
   [[gnu::noinline]] static bool knows_one_of(const lane_facts& mine, const message& it) {
     const clock_entries& seen = mine.clock.what_is_seen();
@@ -118,6 +120,7 @@ class knowledge {
   static uint64_t instance_of(const lane_facts& mine, uint8_t reach);
   void share_what_was_acquired(lane* const* lanes, size_t count);
   void gather(lane* const* lanes, size_t count);
+  void join_clocks(lane* const* lanes, size_t count);
   static void note_acquired(lane_facts& mine, const release_entry& given, bool as_written, bool seen);
 
   run_core& core_;
@@ -130,7 +133,10 @@ class knowledge {
   size_t lanes_used_ = 0;
   clock_table totals_;         ///< of seq_cst fences, by reach and instance
   clock_entries host_fences_;  ///< what full fences of host threads have made seen
-  clock_table objects_;        ///< by address
+  const lane_facts* fenced_last_ =
+      nullptr;           ///< the thread that has made the last of them, if it has learnt nothing since
+  clock_table objects_;  ///< by address
+  uint64_t meetings_ = 0;
   causal_clock meeting_;
   bool arrives_in_order_ = false;  ///< what a device stores for the host
   uint64_t arrived_in_order_ = 0;  ///< then: the latest of its stores that the host has seen

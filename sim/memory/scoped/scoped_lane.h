@@ -114,6 +114,7 @@ struct alignas(64) lane_facts {
   bool tso = false;             ///< a thread of a host that is an x86
   uint8_t least_reach = 0;      ///< of what it does: on the host, the whole system
   bool shares_counter = false;  ///< its wave has one program counter
+  uint64_t met = 0;             ///< the number of the meeting since which it has learnt nothing; 0: none
   static constexpr size_t most_deferred = 16;
   std::vector<deferred_read> deferred;
   causal_clock clock;
@@ -184,13 +185,19 @@ struct part {
   granule* in = nullptr;
   uint8_t mask = 0;
   uint32_t shift = 0;                    ///< in bits
-  remembered_location* place = nullptr;  ///< of the lane that makes the access
+  remembered_location* place = nullptr;  ///< of the lane that makes the access; null where it remembers nothing of it
 };
 
-[[gnu::always_inline]] inline part part_in(lane_facts& mine, granule& in, const void* address, size_t size_bytes) {
+/// Of a lane that remembers nothing of the access.
+[[gnu::always_inline]] inline part part_in(granule& in, const void* address, size_t size_bytes) {
   const auto offset = static_cast<uint32_t>(reinterpret_cast<uintptr_t>(address) % granule_bytes);
   const auto mask = static_cast<uint8_t>(((uint32_t{1} << size_bytes) - 1) << offset);
-  return {.in = &in, .mask = mask, .shift = 8 * offset, .place = &remembered(mine, in, mask)};
+  return {.in = &in, .mask = mask, .shift = 8 * offset};
+}
+[[gnu::always_inline]] inline part part_in(lane_facts& mine, granule& in, const void* address, size_t size_bytes) {
+  part made = part_in(in, address, size_bytes);
+  made.place = &remembered(mine, in, made.mask);
+  return made;
 }
 
 /// A lane's access to one granule, whole or in part: what inline functions take. To others its parts are given one by one, so that it need

@@ -5,12 +5,10 @@
 
 namespace heddle::sim::scoped {
 
-[[gnu::always_inline]] inline void locations::drop_message(message* unused) {
+[[gnu::always_inline]] inline void locations::drop_message(message* unused, bool may_race) {
   unused->releases = {};
-  unused->observers.clear();
-  unused->observed_by_first = {};
-  unused->observed_by.clear();
-  unused->unordered.clear();
+  unused->forget_observers();
+  if (may_race) unused->unordered.clear();
   unused->host_saw = false;
   scheduler::append(free_messages_, unused);
 }
@@ -19,7 +17,7 @@ void locations::reset() {
   for (size_t n = 0; n < granules_used_; ++n) {
     granule& used = granules_[n];
     for (uint8_t at = 0; at < used.count; ++at) {
-      drop_message(used.order[at]);
+      drop_message(used.order[at], used.has_unordered);
     }
     used.count = 0;
     used.base_readable = 0xff;
@@ -28,7 +26,7 @@ void locations::reset() {
   granules_used_ = 0;
   for (const size_t slot : heap_touched_) of_heap_[slot] = nullptr;
   heap_touched_.clear();
-  if (!elsewcore_.empty()) elsewcore_.clear();
+  if (!elsewhere_.empty()) elsewhere_.clear();
 }
 
 // The first access to it, or one outside of the heap.
@@ -42,7 +40,7 @@ granule& locations::add(const void* address) {
     scheduler::append(heap_touched_, slot);
     return *of_heap_[slot];
   }
-  granule*& known = elsewcore_[place];
+  granule*& known = elsewhere_[place];
   if (known == nullptr) known = new_granule(low);
   return *known;
 }
@@ -90,7 +88,7 @@ void locations::forget_oldest(granule& in) {
   in.base_readable = static_cast<uint8_t>(in.base_readable & ~mask);
   for (uint8_t other = 0; in.has_unordered && other < in.count; ++other)
     std::erase_if(in.order[other]->unordered, [&](const message::racing& one) { return one.with == oldest; });
-  drop_message(oldest);
+  drop_message(oldest, in.has_unordered);
   std::copy(in.order.begin() + n + 1, in.order.begin() + in.count, in.order.begin() + n);
   --in.count;
 }

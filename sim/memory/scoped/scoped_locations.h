@@ -75,7 +75,8 @@ class locations {
  private:
   granule* new_granule(std::byte* address);
   [[gnu::cold]] void make_messages();
-  void drop_message(message* unused);
+  /// `may_race`: its granule has unordered stores.
+  void drop_message(message* unused, bool may_race);
 
   const run_core& core_;
   std::deque<message> messages_;
@@ -83,7 +84,7 @@ class locations {
   reused_list<granule> granules_;
   size_t granules_used_ = 0;
   std::vector<granule*> of_heap_;                     ///< by offset in the heap, in granules
-  std::unordered_map<uint64_t, granule*> elsewcore_;  ///< by address
+  std::unordered_map<uint64_t, granule*> elsewhere_;  ///< by address
   std::vector<size_t> heap_touched_;
   uint64_t serials_ = 0;
 };

@@ -78,6 +78,11 @@ class scoped_memory final : public late_memory {
   part part_of(lane_facts& mine, const void* address, size_t size_bytes);
   template <typename Each>
   void for_each_part(lane_facts& mine, const void* address, size_t size_bytes, Each&& each);
+  /// The same, without what the lane remembers of the places.
+  template <typename Each>
+  void for_each_plain_part(const void* address, size_t size_bytes, Each&& each);
+  [[gnu::noinline]] void open_window(lane& self, lane_facts& mine, std::byte* address, size_t size_bytes,
+                                     const part& at, int cut);
   /// Explains a run: which store the lane's load has read, and which it has missed.
   [[gnu::cold]] void tell_found(const lane& self, const part& at, const message* read, bool is_newest);
   static bool repeats(const access& made);

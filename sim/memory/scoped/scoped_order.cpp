@@ -33,6 +33,11 @@ void knowledge::fence_total(lane& self, lane_facts& mine, uint8_t reach) {
 
 // On x86 every read-modify-write is a full fence, whatever its order (Intel SDM 3A, 8.2.3.9). The program did not ask for that.
 void knowledge::fence_host(lane& self, lane_facts& mine) {
+  if (fenced_last_ == &mine) {
+    // What its last fence has left, but for its own entry.
+    raise(host_fences_, self.id, mine.epoch);
+    return new_epoch(self, mine);
+  }
   // The two notions of what is known part only where they differ: mostly one thread of the host does all of this.
   if (!includes(mine.clock.what_is_seen(), host_fences_)) {
     mine.clock.separate();
@@ -40,6 +45,7 @@ void knowledge::fence_host(lane& self, lane_facts& mine) {
     clock_changed(mine);
   }
   join(host_fences_, mine.clock.what_is_seen());
+  fenced_last_ = &mine;
   new_epoch(self, mine);
 }
 
@@ -50,9 +56,26 @@ void knowledge::release_fence(lane& self, lane_facts& mine, uint8_t reach) {
   new_epoch(self, mine);
 }
 
-void knowledge::meet(lane* const* lanes, size_t count) {
+// Into meeting_: what one of the lanes knows. Those that have met, and have learnt nothing since, differ in their own entries alone.
+void knowledge::join_clocks(lane* const* lanes, size_t count) {
+  const lane_facts* alike = nullptr;
   meeting_.clear();
-  for (size_t n = 0; n < count; ++n) meeting_.join_all(facts(*lanes[n]).clock);
+  for (size_t n = 0; n < count; ++n) {
+    const lane_facts& known = facts(*lanes[n]);
+    if (known.met == 0 || alike == nullptr || alike->met != known.met) {
+      meeting_.join_all(known.clock);
+      if (known.met != 0 && alike == nullptr) alike = &known;
+      continue;
+    }
+    raise(meeting_.ordered, lanes[n]->id, known.epoch);
+    if (meeting_.split) raise(meeting_.seen, lanes[n]->id, known.epoch);
+  }
+}
+
+void knowledge::meet(lane* const* lanes, size_t count) {
+  if (count == 0) return;
+  join_clocks(lanes, count);
+  ++meetings_;
   for (size_t n = 0; n < count; ++n) {
     lane_facts& mine = facts(*lanes[n]);
     mine.clock.ordered.assign(meeting_.ordered.begin(), meeting_.ordered.end());
@@ -61,6 +84,7 @@ void knowledge::meet(lane* const* lanes, size_t count) {
       mine.clock.seen.assign(meeting_.seen.begin(), meeting_.seen.end());
     }
     clock_changed(mine);
+    mine.met = meetings_;
     new_epoch(*lanes[n], mine);
   }
 }

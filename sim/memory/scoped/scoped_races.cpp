@@ -65,7 +65,6 @@ void race_check::look_before_atomic(lane& self, lane_facts& mine, const part& at
 
 void race_check::look_before_plain(lane& self, lane_facts& mine, const part& at, const operation& how, bool writes) {
   const access made{self, mine, at, how, true};
-  constexpr size_t few = 8;
   access_history& known = at.in->accesses;
   const auto look = [&](const access_record& one) __attribute__((always_inline)) {
     if (is_race(made, one)) [[unlikely]]
@@ -85,16 +84,28 @@ void race_check::look_before_plain(lane& self, lane_facts& mine, const part& at,
     return (one.mask & ~at.mask) == 0 && comes_after(self, mine, one);
   };
   if (!writes) {
-    for (access_record& one : known.plain_reads)
-      if (one.lane == self.id && one.mask == at.mask) {
-        one = record_of(made, false);
-        return;
-      }
-    if (known.plain_reads.size() >= few) drop_if(known.plain_reads, is_covered);
+    if ((known.may_have_read & access_history::bit_of(self.id)) != 0)
+      for (access_record& one : known.plain_reads)
+        if (one.lane == self.id && one.mask == at.mask) {
+          one = record_of(made, false);
+          return;
+        }
+    if (known.plain_reads.size() >= known.reads_looked_through) {
+      drop_if(known.plain_reads, is_covered);
+      known.reads_looked_through = std::max(access_history::few, 2 * static_cast<uint32_t>(known.plain_reads.size()));
+    }
+    known.may_have_read |= access_history::bit_of(self.id);
     scheduler::append(known.plain_reads, record_of(made, false));
     return;
   }
-  drop_if(known.plain_reads, is_covered);
+  if (!known.plain_reads.empty()) {
+    drop_if(known.plain_reads, is_covered);
+    if (known.plain_reads.empty()) known.may_have_read = 0;
+  }
+  if (known.plain_writes.size() == 1 && is_covered(known.plain_writes[0])) {
+    known.plain_writes[0] = record_of(made, true);
+    return;
+  }
   drop_if(known.plain_writes, is_covered);
   scheduler::append(known.plain_writes, record_of(made, true));
 }

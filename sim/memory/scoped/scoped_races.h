@@ -40,6 +40,8 @@ class race_check {
     else
       look_before_atomic(self, mine, at, how, writes);
   }
+  /// The same of a plain access.
+  [[gnu::hot]] void look_before_plain(lane& self, lane_facts& mine, const part& at, const operation& how, bool writes);
   /// Communication that ordered nothing: the lane has read what this release gives, and lacks something to acquire it.
   [[gnu::noinline]] void note_missing(lane& self, lane_facts& mine, const release_entry& given, missing_order why,
                                       uint64_t load_step);
@@ -57,7 +59,6 @@ class race_check {
             .plain = made.plain,
             .writes = writes};
   }
-  [[gnu::hot]] void look_before_plain(lane& self, lane_facts& mine, const part& at, const operation& how, bool writes);
   [[gnu::hot]] void look_before_atomic(lane& self, lane_facts& mine, const part& at, const operation& how, bool writes);
   bool is_race(const access& made, const access_record& earlier) const;
   /// An access has been compared with earlier atomic ones: a search must know where.

@@ -61,7 +61,8 @@ struct alignas(64) message {
   bool strong = false;
   bool modifies = false;  ///< by a read-modify-write, which read the store before it
   bool host = false;
-  bool tso = false;       ///< by such a thread
+  bool tso = false;          ///< by such a thread
+  bool is_observed = false;  ///< has observers
   bool host_saw = false;  ///< another host thread than its writer has read it: it is in the memory that they all share
   pooled<release_list> releases;  ///< none: it releases nothing
   static constexpr uint32_t first_lanes = 256;
@@ -69,11 +70,13 @@ struct alignas(64) message {
   std::vector<uint64_t> observed_by;  ///< the same of all lanes, as far as a lane behind the first is one
   std::vector<observer> observers;
   bool was_observed_by(uint32_t lane) const {
+    if (!is_observed) return false;
     if (lane < first_lanes) return (observed_by_first[lane / 64] >> lane % 64 & 1) != 0;
     return lane / 64 < observed_by.size() && (observed_by[lane / 64] >> lane % 64 & 1) != 0;
   }
   void add_observer(const observer& one) {
     scheduler::append(observers, one);
+    is_observed = true;
     const uint64_t bit = uint64_t{1} << one.lane % 64;
     if (one.lane < first_lanes) {
       observed_by_first[one.lane / 64] |= bit;
@@ -81,6 +84,13 @@ struct alignas(64) message {
     }
     if (observed_by.size() <= one.lane / 64) observed_by.resize(one.lane / 64 + size_t{1}, 0);
     observed_by[one.lane / 64] |= bit;
+  }
+  void forget_observers() {
+    if (!is_observed) return;
+    is_observed = false;
+    observers.clear();
+    observed_by_first = {};
+    observed_by.clear();
   }
   /// Older stores in the list with which it races: nothing says which of them overwrote the other, and loads may find either.
   struct racing {
