@@ -308,17 +308,6 @@ bool scoped_memory::finds_nothing_new(const lane& self) {
 
 // -- plain accesses --------------------------------------------------------------------------------------------------------------
 
-// From here on loads find what the lane sees, if that is not what memory holds.
-void scoped_memory::open_window(lane& self, lane_facts& mine, std::byte* address, size_t size_bytes, const part& at,
-                                int cut) {
-  if (mine.window_address == nullptr) {
-    mine.window_address = address;
-    mine.window_newest.assign(address, address + size_bytes);
-    self.unsettled = true;
-  }
-  scoped::write_bytes(at.in->address, at.mask, value_at(*at.in, cut));
-}
-
 void scoped_memory::before_plain_load(lane& self, const operation& how) {
   if (!locations_.covers(how.address)) return;
   lane_facts& mine = scoped::facts(self);

@@ -31,8 +31,8 @@ class value_choice {
 
   void reset() { overtakings_.clear(); }
 
-  /// `remembers`: part::place is there.
-  template <bool remembers = true>
+  /// `Remembers`: part::place is there.
+  template <bool Remembers = true>
   [[gnu::always_inline]] visible choose(const access& made, bool modifies) {
     const auto& [self, mine, at, how, plain] = made;
     const granule& in = *at.in;
@@ -42,7 +42,7 @@ class value_choice {
       const message& one = *in.order[static_cast<size_t>(n)];
       if ((one.mask & mask) == 0) continue;
       bool known = false;
-      if constexpr (remembers) {
+      if constexpr (Remembers) {
         settled_store& settled = at.place->settled;
         const bool settled_now = settled.serial == one.serial && settled.known;
         known = settled_now || known_.knows(self, mine, one);

@@ -1,3 +1,4 @@
+#include <heddle/sim/memory/scoped/scoped_bytes.h>
 #include <heddle/sim/memory/scoped/scoped_memory.h>
 
 namespace heddle::sim {
@@ -38,6 +39,17 @@ void scoped_memory::fence(lane& self, const operation& how) {
   if (acquires(how.order)) learning_.acquire_pending(self, mine, reach, nullptr);
   if (how.order == memory_order::seq_cst) known_.fence_total(self, mine, reach);
   if (releases(how.order)) known_.release_fence(self, mine, reach);
+}
+
+// From here on loads find what the lane sees, if that is not what memory holds.
+void scoped_memory::open_window(lane& self, lane_facts& mine, std::byte* address, size_t size_bytes, const part& at,
+                                int cut) {
+  if (mine.window_address == nullptr) {
+    mine.window_address = address;
+    mine.window_newest.assign(address, address + size_bytes);
+    self.unsettled = true;
+  }
+  scoped::write_bytes(at.in->address, at.mask, value_at(*at.in, cut));
 }
 
 }  // namespace heddle::sim

@@ -63,7 +63,8 @@ std::string decided_text(const run_record& of, const scheduler::deciding_choices
     std::string line = each.kind == scheduler::choice_kind::actor ? turn_in_words(of, each)
                        : each.number < of.odd.size()              ? of.odd[each.number]
                                                                   : std::string();
-    if (!line.empty()) lines.push_back(std::move(line));
+    // When lanes are parted, and which, is drawn one after the other: one line tells of all.
+    if (!line.empty() && std::find(lines.begin(), lines.end(), line) == lines.end()) lines.push_back(std::move(line));
   }
   if (lines.empty()) return {};
   // Of many the most telling first: what came ahead of something else, and last what only let time pass.

@@ -243,7 +243,8 @@ scheduler::finding copied_jobs::explain(uint64_t seed, const sudden_end& seen, s
   }
   scheduler::finding made;
   const sudden_end again = copy.how_it_ended();
-  if (said) {
+  // What a process tells whose heap may be damaged may be damaged, too. What it has noted beside its heap is not.
+  if (said && !again.is_doubtful) {
     made = piece_found_of(*said).found;
   } else {
     made.first = trace_header(campaign.tested(), campaign.settings(), strategy_);
