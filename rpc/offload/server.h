@@ -126,7 +126,7 @@ class basic_offload_server {
 #ifdef __cpp_exceptions
       try {
         answer(offload_status::failed);
-      } catch (...) {
+      } catch (...) {  // NOLINT(bugprone-empty-catch)
         // Another exception is under way, and tells. The device's memory cannot be reached, or is not as it must be.
       }
 #else

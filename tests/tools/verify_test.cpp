@@ -48,7 +48,12 @@ std::vector<std::string> with(std::vector<std::string> words, const std::vector<
 TEST_F(verify_command, proves_a_small_protocol) {
   const ended_process ended = verify(small_echo);
   EXPECT_EQ(ended.status, 0) << ended.err;
-  EXPECT_NE(ended.out.find("port.echo: proved: no run ends badly"), std::string::npos) << ended.out;
+  EXPECT_TRUE(
+      ended.out.starts_with("port.echo: proved under progress=fair, fidelity=scoped, convergence=independent, "
+                            "waves=2, lanes=1, ports=1, calls=1: no run ends badly\n"))
+      << ended.out;
+  EXPECT_TRUE(
+      verify(with(small_echo, {"--set", "progress=lobe"})).out.starts_with("port.echo: proved under progress=lobe, "));
   const json made = verify_json(small_echo);
   EXPECT_EQ(made["result"], "proved");
   EXPECT_EQ(made["ok"], true);

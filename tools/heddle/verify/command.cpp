@@ -70,12 +70,26 @@ void print_found(const verification& made, const std::string& program) {
   if (!wanted) std::cout << past_races(found.recorded.outcome);
 }
 
-void print_text(const verification& made, const std::string& program) {
+/// What a proof is of: the machine's models, and what was given. All else is by default, and what bounds random runs is without bounds.
+std::string what_is_proved(const verification& made, const std::vector<std::string>& given) {
+  std::string text;
+  std::vector<std::string> keys = {"progress", "fidelity", "convergence"};
+  for (const std::string& each : given) {
+    const std::string key = each.substr(0, each.find('='));
+    if (std::find(keys.begin(), keys.end(), key) == keys.end()) keys.push_back(key);
+  }
+  for (const std::string& key : keys)
+    if (made.settings.has(key)) text += (text.empty() ? "" : ", ") + key + "=" + made.settings.value_text(key);
+  return text;
+}
+
+void print_text(const verification& made, const invocation& asked) {
   std::cout << scheduler::printable(made.tested->name) << ": ";
   if (made.found) {
-    print_found(made, program);
+    print_found(made, asked.program);
   } else if (made.search.complete) {
-    std::cout << painted("proved", made.ok() ? colour::good : colour::bad) << ": no run ends badly";
+    std::cout << painted("proved", made.ok() ? colour::good : colour::bad) << " under "
+              << what_is_proved(made, asked.settings) << ": no run ends badly";
     if (!made.expected.contains(scheduler::verdict::ok))
       std::cout << ", but " << to_string(made.expected) << " was expected";
     std::cout << '\n';
@@ -152,7 +166,7 @@ int verify(const invocation& asked) {
     if (asked.json)
       proofs.push_back(to_json(made));
     else
-      print_text(made, asked.program);
+      print_text(made, asked);
   }
   if (asked.json) {
     const json shown = several ? json{{"proofs", std::move(proofs)}, {"ok", all_ok}} : std::move(proofs.front());
