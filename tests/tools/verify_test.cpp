@@ -1,5 +1,6 @@
 // The command `verify` on the real simulator: its three ends, what it writes, and what it says of the zoo and of the protocols.
 #include <heddle/scheduler/trace.h>
+#include <heddle/sim/base/sanitizers.h>
 #include <heddle/tools/replay/shrink.h>
 #include <heddle/tools/trial/trial.h>
 
@@ -13,6 +14,13 @@ namespace heddle::tests {
 namespace {
 
 using nlohmann::json;
+
+// The address sanitizer leaves its marks on the lanes' stacks: states that are equal look different, and a proof does not end.
+#ifdef HEDDLE_ADDRESS_SANITIZER
+#define NEEDS_EQUAL_STATES GTEST_SKIP() << "under the address sanitizer states that are equal look different"
+#else
+#define NEEDS_EQUAL_STATES static_cast<void>(0)
+#endif
 
 class verify_command : public testing::Test {
  protected:
@@ -46,6 +54,7 @@ std::vector<std::string> with(std::vector<std::string> words, const std::vector<
 }
 
 TEST_F(verify_command, proves_a_small_protocol) {
+  NEEDS_EQUAL_STATES;
   const ended_process ended = verify(small_echo);
   EXPECT_EQ(ended.status, 0) << ended.err;
   EXPECT_TRUE(
@@ -86,6 +95,7 @@ TEST_F(verify_command, shows_a_violation_that_is_replayed_shrunk_and_written) {
 }
 
 TEST_F(verify_command, what_is_too_weak_is_told_with_the_wave_that_waits) {
+  NEEDS_EQUAL_STATES;
   const ended_process ended = verify(with(small_echo, {"--set", "progress=hsa"}));
   EXPECT_EQ(ended.status, 0) << ended.out;
   EXPECT_NE(ended.out.find("port.echo: progress at "), std::string::npos) << ended.out;
@@ -207,6 +217,7 @@ TEST_F(verify_command, finds_planted_bugs) {
 }
 
 TEST_F(verify_command, proves_that_their_twins_have_none) {
+  NEEDS_EQUAL_STATES;
   const json made = verify_json(with(small_entries, {"--set", "fixed=yes"}));
   ASSERT_EQ(made["proofs"].size(), small_entries.size());
   for (const json& each : made["proofs"]) EXPECT_EQ(each["result"], "proved") << each;
@@ -214,6 +225,7 @@ TEST_F(verify_command, proves_that_their_twins_have_none) {
 }
 
 TEST_F(verify_command, proves_what_protocols_claim) {
+  NEEDS_EQUAL_STATES;
   const json made = verify_json({"--all", "port.*", "offload.*", "ring.*"});
   EXPECT_EQ(made["ok"], true);
   ASSERT_GE(made["proofs"].size(), 40u);
