@@ -49,9 +49,11 @@ class hang_report {
   static bool waits_for_an_end(const lane& who);
   const std::vector<watched>& looked_at(const lane& who) const;
   bool only_follows(const lane& who, const std::vector<watched>& words) const;
+  /// Whether the lane, which waits, looks at the word itself.
+  bool looks_at(const lane& waiting, const watched& entry) const;
+  /// Whether `storer` holds what `waiting` waits for, as a lock is held.
+  bool holds(const lane& storer, const lane& waiting, const watched& entry) const;
   /// Whether `other` could change the words that the waiting lane looks at, before anything else has let that lane go on.
-  bool looks_at(const lane& who, const watched& entry) const;
-  bool holds(const lane& storer, const lane& who, const watched& entry) const;
   bool may_change(const lane& other, const lane& who, const std::vector<watched>& words) const;
   /// "in other schedules wave 0 stored it at FILE:LINE"
   static std::string told_of(const std::vector<const store_elsewhere*>& stores);

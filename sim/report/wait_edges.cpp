@@ -46,16 +46,16 @@ bool hang_report::only_follows(const lane& who, const std::vector<watched>& word
   });
 }
 
-bool hang_report::looks_at(const lane& who, const watched& entry) const {
-  const std::vector<watched>& own = looked_at(who);
+bool hang_report::looks_at(const lane& waiting, const watched& entry) const {
+  const std::vector<watched>& own = looked_at(waiting);
   return std::any_of(own.begin(), own.end(),
                      [&](const watched& one) { return one.overlaps(entry.address, entry.size_bytes); });
 }
 
 // Whether the lane, which waits, has stored last what another one waits for, and does not look at it itself, as the holder of a lock does: once
 // it goes on it may change it, whatever else ends both waits.
-bool hang_report::holds(const lane& storer, const lane& who, const watched& entry) const {
-  if (&storer == &who || storer.state != lane_state::waiting || waits_for_an_end(storer)) return false;
+bool hang_report::holds(const lane& storer, const lane& waiting, const watched& entry) const {
+  if (&storer == &waiting || storer.state != lane_state::waiting || waits_for_an_end(storer)) return false;
   const std::vector<recorder::change> changes = core_.observers.recorder->changes_of(entry.address, entry.size_bytes);
   return !changes.empty() && changes.front().who == &storer && !looks_at(storer, entry);
 }

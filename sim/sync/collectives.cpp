@@ -78,9 +78,10 @@ void collectives::check(lane& self) const {
 collectives::arrival collectives::arrive(lane& self, uint64_t value) {
   wave& of = *self.of;
   const operation& how = self.pending;
-  // Where the wave has one open, and it is this one, most of what is checked has been, by the lane that came first.
+  // Where the wave has one open, and it is this one, the lane that came first has been checked for the rest.
   const bool comes_second = of.collectives.size() == 1 && of.collectives[0].kind == how.kind &&
-                            of.collectives[0].mask == how.mask && (how.mask & lane_bit(self)) != 0 &&
+                            of.collectives[0].mask == how.mask &&
+                            of.collectives[0].without_ended == how.without_ended && (how.mask & lane_bit(self)) != 0 &&
                             (how.mask & of.ended_mask) == 0;
   if (!comes_second) check(self);
   self.result = value;
