@@ -131,7 +131,10 @@ def compare_explained(pair, name, tokens):
         for number, (program, token) in enumerate(zip((pair.base, pair.new), tokens)):
             told.append(plain(pair.moved(pair.run(program, 'replay', token, '--trace').stdout), program, token))
             file = os.path.join(folder, f'{number}.html')
-            pair.run(program, 'report', token, '-o', file)
+            ended = pair.run(program, 'report', token, '-o', file)
+            if not os.path.exists(file):
+                pages.append(plain(f'no page, status {ended.returncode}: {ended.stdout}{ended.stderr}', program, token))
+                continue
             with open(file, encoding='utf-8') as page:
                 text = plain(pair.moved(page.read()), program, token)
                 pages.append(COMMENT.sub('//"', text) if pair.reworded else text)
