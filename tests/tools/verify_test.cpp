@@ -252,6 +252,71 @@ TEST_F(verify_command, a_claim_that_does_not_hold_is_told) {
   EXPECT_NE(ended.out.find(" not as claimed\n"), std::string::npos) << ended.out;
 }
 
+class prove_if_small : public verify_command {
+ protected:
+  static json fuzzed(std::vector<std::string> arguments, int status = 0) {
+    arguments.insert(arguments.begin(),
+                     {REAL_HEDDLE, "fuzz", "--json", "--strategy", "round-robin", "--schedules", "1"});
+    const ended_process ended = run_process(arguments);
+    EXPECT_EQ(ended.status, status) << ended.out << ended.err;
+    return json::parse(ended.out, nullptr, false)["scenarios"][0];
+  }
+};
+
+TEST_F(prove_if_small, a_campaign_without_findings_ends_with_the_proof_that_verify_gives) {
+  NEEDS_EQUAL_STATES;
+  std::vector<std::string> arguments = small_echo;
+  arguments.emplace_back("--prove-if-small");
+  const json made = fuzzed(arguments);
+  EXPECT_EQ(made["verdict"], "ok") << made;
+  EXPECT_EQ(made["proof"]["result"], "proved") << made;
+  EXPECT_EQ(made["proof"]["finding"], nullptr) << made;
+  EXPECT_EQ(made["proof"]["states"], verify_json(small_echo)["states"]) << made;
+  EXPECT_EQ(fuzzed(small_echo)["proof"], nullptr) << "none was asked for";
+  arguments.insert(arguments.begin(), {REAL_HEDDLE, "fuzz", "--schedules", "20"});
+  const std::string told = run_process(arguments).out;
+  EXPECT_NE(told.find("port.echo: proved under progress=fair, fidelity=scoped, convergence=independent, waves=2"),
+            std::string::npos)
+      << told;
+}
+
+TEST_F(prove_if_small, shows_what_the_schedules_have_missed) {
+  const temporary_folder folder;
+  const std::string out = folder.path().string();
+  EXPECT_TRUE(fuzzed({"zoo.single-port-wait"}, 1)["findings"].empty()) << "the schedule shows it already";
+  const json made = fuzzed({"zoo.single-port-wait", "--prove-if-small", "--out", out});
+  EXPECT_EQ(made["verdict"], "progress") << made;
+  EXPECT_TRUE(made["findings"].empty()) << made;
+  EXPECT_EQ(made["proof"]["result"], "violated") << made;
+  EXPECT_EQ(made["proof"]["finding"]["verdict"], "progress") << made;
+  const std::string file = made["proof"]["finding"]["file"];
+  EXPECT_TRUE(std::filesystem::exists(file)) << file;
+  for (const std::string& recorded : {file, made["proof"]["finding"]["token"].get<std::string>()})
+    EXPECT_EQ(run_process({REAL_HEDDLE, "replay", recorded}).status, 1) << recorded;
+}
+
+TEST_F(prove_if_small, what_no_search_tells_is_no_proof_and_no_finding) {
+  const json made = fuzzed({"zoo.unfair-lock.fixed", "--prove-if-small"});
+  EXPECT_EQ(made["verdict"], "ok") << made;
+  EXPECT_EQ(made["proof"]["result"], "incomplete") << made;
+  EXPECT_NE(made["proof"]["incomplete_because"].get<std::string>().find("starvation"), std::string::npos) << made;
+}
+
+TEST(trials, what_only_the_proof_has_found_counts) {
+  tools::trial made;
+  EXPECT_TRUE(made.as_expected());
+  made.proof = tools::proof_attempt{};
+  EXPECT_TRUE(made.as_expected()) << "an attempt that came to nothing says nothing";
+  made.proof->found = scheduler::finding{};
+  made.proof->found->first.outcome = scheduler::verdict::deadlock;
+  EXPECT_EQ(made.seen(), scheduler::verdict::deadlock);
+  EXPECT_FALSE(made.as_expected());
+  made.expected = scheduler::verdict::deadlock;
+  EXPECT_TRUE(made.as_expected());
+  made.proof->found->not_reproducible = "other steps";
+  EXPECT_FALSE(made.as_expected());
+}
+
 TEST(zoo, finds_repeats_and_shrinks_an_entry_and_runs_its_twin) {
   const nlohmann::json all = heddle_json({"zoo", "entry.counted", "--twin", "200"});
   ASSERT_TRUE(has_keys(all, {"entries", "ok", "interrupted"})) << all;

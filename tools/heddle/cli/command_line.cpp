@@ -57,6 +57,7 @@ void add_scenario_options(CLI::App& command, invocation& into, typed_numbers& ty
   command.add_option("--jobs", typed.jobs);
   command.add_option("--shard", typed.shard);
   command.add_option("--junit", into.junit_file);
+  command.add_flag("--prove-if-small", into.prove_if_small);
   command.add_flag("--json", into.json);
 }
 

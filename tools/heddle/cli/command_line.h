@@ -36,6 +36,7 @@ struct invocation {
   std::string resume_folder;          ///< fuzz: the campaign to go on with; empty: a new one
   shard part;                         ///< fuzz: which part of the seeds
   std::string junit_file;             ///< fuzz: where results are written for other programs; empty: nowhere
+  bool prove_if_small = false;        ///< fuzz: behind a campaign that has found nothing, all runs, where they are few
   std::string
       out_file;  ///< import, shrink, report: where trace or page is written; empty: a name made of the scenario's or the file's
   uint64_t runs = 0;  ///< shrink: at most so many

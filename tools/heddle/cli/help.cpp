@@ -58,7 +58,7 @@ scenario has, come last.
 
 constexpr std::string_view fuzz_help = R"(heddle fuzz [SCENARIO...] [OPTIONS]
 heddle fuzz --resume DIR [--jobs J] [--shard I/N] [--stuck T] [--json]
-                  [--junit FILE]
+                  [--junit FILE] [--prove-if-small]
 
 Runs each scenario under many schedules and shows what was found. A SCENARIO is
 a name or a shell pattern ("port.*"); without any, all are run.
@@ -84,6 +84,9 @@ a name or a shell pattern ("port.*"); without any, all are run.
   --resume DIR      go on with the campaign of DIR, which was ended at any
                     moment, with what it was asked for; a shard names itself by
                     --shard
+  --prove-if-small  where the schedules found nothing, go through all runs, as
+                    verify does, for at most 10 s a scenario: a proof, or what
+                    the schedules have missed
   --stuck T         a schedule is "stuck" after so long without a scheduling
                     point (default 10 s); 0: never
   --in-process      run in this process, for debuggers: what ends it is the end

@@ -8,6 +8,8 @@
 #include <heddle/tools/fuzz/fuzz_report.h>
 #include <heddle/tools/fuzz/progress_line.h>
 #include <heddle/tools/process/interrupt.h>
+#include <heddle/tools/trial/traces.h>
+#include <heddle/tools/verify/verification.h>
 
 #include <algorithm>
 #include <chrono>
@@ -16,6 +18,10 @@
 
 namespace heddle::tools {
 namespace {
+
+/// What is small: a search that ends within these.
+constexpr double proof_seconds_max = 10;
+constexpr uint64_t proof_memory_mib = 1024;
 
 /// One scenario to run, with its settings.
 struct task {
@@ -121,7 +127,24 @@ class fuzzer {
     // Where schedules stand still, each would have to be waited for.
     if (!interrupt_flag() && made.stood_still == 0)
       made.latency = latency_of(*current.tested, current.settings, plan_.strategy, plan_.seed, made.runs.schedules);
+    if (asked_.prove_if_small && !interrupt_flag() && made.stood_still == 0 && made.runs.findings.empty())
+      made.proof = proof_of(current);
     summary_.trials.push_back(std::move(made));
+  }
+
+  /// All runs, where they are so few. What is found is written as every finding is.
+  proof_attempt proof_of(const task& current) {
+    verify_options options;
+    options.assignments = plan_.settings;
+    options.seconds_max = proof_seconds_max;
+    options.memory_mib = proof_memory_mib;
+    options.stop = &interrupt_flag();
+    proof_attempt made = prove_in_copy(*current.tested, current.settings, options);
+    if (!made.found || folder_.empty() || made.found->first.answers.empty()) return made;
+    kept_trace kept = keep_trace(made.found->first, folder_);
+    made.file = std::move(kept.file);
+    if (write_error_.empty()) write_error_ = std::move(kept.error);
+    return made;
   }
 
   /// An equal share of the time that is left, so that what one scenario does not use goes to the others; negative: there is none.

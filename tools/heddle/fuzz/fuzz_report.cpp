@@ -142,6 +142,17 @@ json to_json(const scheduler::finding& found, const std::string& file) {
           {"reproducible", found.not_reproducible.empty()}};
 }
 
+json to_json(const proof_attempt& made) {
+  json shown = {{"result", made.result()}, {"of", made.of},           {"states", made.states},
+                {"runs", made.runs},       {"seconds", made.seconds}, {"incomplete_because", made.left_out},
+                {"finding", nullptr}};
+  if (made.found) {
+    shown["finding"] = to_json(*made.found, made.file);
+    if (made.found->first.answers.empty()) shown["finding"]["token"] = nullptr;
+  }
+  return shown;
+}
+
 json to_json(const call_latency& of) {
   constexpr double ns_per_us = 1000;
   return {{"is", "a model in virtual time, not a measurement"},
@@ -150,6 +161,41 @@ json to_json(const call_latency& of) {
           {"median_us", of.median_ns / ns_per_us},
           {"p99_us", of.p99_ns / ns_per_us},
           {"longest_us", of.longest_ns / ns_per_us}};
+}
+
+/// What a finding's run did, below the line that names its verdict. A run that ended the process of a search has no answers to play.
+std::string described_run(const scheduler::finding& found, const std::string& program, const std::string& file,
+                          const std::string& page) {
+  std::string text;
+  if (!found.message.empty()) text += indented(found.message, 2);
+  if (!found.not_reproducible.empty())
+    text += indented(painted("not reproducible: ", colour::bad) + found.not_reproducible +
+                         (found.first.outcome == scheduler::verdict::crash
+                              ? ""
+                              : "\nMost likely the code under test keeps state in statics or on the heap from one "
+                                "schedule to the next."),
+                     2);
+  const auto [summary, details] = paragraphs(found.report);
+  text += indented(summary, 2);
+  if (found.first.strategy != verifying_strategy || !found.first.answers.empty())
+    text += how_to_play(found.first, program, file, page);
+  return text + indented(details, 2);
+}
+
+std::string described_proof(const trial& of, const std::string& program) {
+  const proof_attempt& made = *of.proof;
+  std::string went_through = grouped(made.states) + " states, " + grouped(made.runs) + " runs";
+  if (!made.found)
+    return (made.complete ? painted("proved", colour::good) + " under " + made.of + ": no run ends badly; "
+                          : "not proved: " + made.left_out + "; ") +
+           went_through + '\n';
+  const scheduler::verdict verdict = made.found->first.outcome;
+  const bool wanted = of.expected.contains(verdict);
+  std::string text = painted(to_string(verdict), wanted ? colour::good : colour::bad);
+  if (!made.found->first.where.empty()) text += " at " + made.found->first.where;
+  text += std::string(wanted ? ", as expected" : "") +
+          ": not by the schedules, but by the search through all runs, after " + went_through + '\n';
+  return text + described_run(*made.found, program, made.file, {});
 }
 
 }  // namespace
@@ -166,16 +212,16 @@ std::string describe(const scheduler::finding& found, const scheduler::verdict_s
   if (!found.first.where.empty()) text += " at " + found.first.where;
   text += (wanted ? ", as expected" : "") + (": " + grouped(found.count)) + " of " + grouped(schedules) +
           " schedules, the first with seed " + std::to_string(found.first.seed) + '\n';
-  if (!found.message.empty()) text += indented(found.message, 2);
-  if (!found.not_reproducible.empty())
-    text += indented(painted("not reproducible: ", colour::bad) + found.not_reproducible +
-                         (found.first.outcome == scheduler::verdict::crash
-                              ? ""
-                              : "\nMost likely the code under test keeps state in statics or on the heap from one "
-                                "schedule to the next."),
-                     2);
-  const auto [summary, details] = paragraphs(found.report);
-  return text + indented(summary, 2) + how_to_play(found.first, program, file, page) + indented(details, 2);
+  return text + described_run(found, program, file, page);
+}
+
+/// One scenario in which nothing was found and little can happen. How many runs there are is not known before a search.
+static bool is_perhaps_small(const fuzz_summary& summary) {
+  constexpr uint64_t steps_of_small = 200;
+  if (summary.chosen != 1 || summary.trials.size() != 1 || summary.interrupted) return false;
+  const trial& only = summary.trials.front();
+  return !only.proof && only.runs.findings.empty() && only.runs.choices > 0 &&
+         only.runs.steps <= only.runs.schedules * steps_of_small;
 }
 
 void print_text(const fuzz_summary& summary, const std::string& program) {
@@ -192,12 +238,17 @@ void print_text(const fuzz_summary& summary, const std::string& program) {
       std::cout << past_races(found);
       told = !past_races(found).empty();
     }
-    if (each.runs.findings.empty() && !each.as_expected())
+    if (each.proof)
+      std::cout << '\n' << scheduler::printable(each.tested->name) << ": " << described_proof(each, program);
+    if (each.runs.findings.empty() && !(each.proof && each.proof->found) && !each.as_expected())
       std::cout << '\n'
                 << scheduler::printable(each.tested->name) << ": " << to_string(each.expected)
                 << " was expected, and not found in " << grouped(each.runs.schedules) << " schedules\n";
   }
   print_latencies(summary);
+  if (is_perhaps_small(summary))
+    std::cout << "\nSchedules of " << scheduler::printable(summary.trials.front().tested->name)
+              << " are short: --prove-if-small tries to go through all runs there are\n";
   std::cout << '\n' << summary_line(summary) << '\n';
 }
 
@@ -217,6 +268,7 @@ void print_json(const fuzz_summary& summary) {
                       {"choices", each.runs.choices},
                       {"digest", hexadecimal(each.runs.digest)},
                       {"virtual_latency", each.latency ? to_json(*each.latency) : json(nullptr)},
+                      {"proof", each.proof ? to_json(*each.proof) : json(nullptr)},
                       {"findings", findings}});
   }
   const json all = {{"scenarios", listed}, {"ok", summary.ok()}, {"interrupted", summary.interrupted}};
@@ -277,6 +329,7 @@ std::string failure_of(const trial& each, const std::string& program) {
   std::string text;
   for (size_t index = 0; index < each.runs.findings.size(); ++index)
     text += describe(each.runs.findings[index], each.expected, each.runs.schedules, program, each.files[index]) + '\n';
+  if (each.proof && each.proof->found) text += described_proof(each, program);
   text = plain(text);
   if (text.empty())
     text =
@@ -297,7 +350,8 @@ std::string junit_of(const fuzz_summary& summary, const std::string& program) {
     cases += "  <testcase classname=\"heddle.fuzz\" name=\"" + escaped(each.tested->name) + "\" time=\"" +
              seconds_text(each.runs.seconds) + "\">\n" + failure + "    <system-out>" +
              escaped(grouped(each.runs.schedules) + " schedules, expected " + to_string(each.expected) + ", saw " +
-                     std::string(to_string(each.seen()))) +
+                     std::string(to_string(each.seen())) +
+                     (each.proof ? "; " + plain(described_proof(each, program)) : "")) +
              "</system-out>\n  </testcase>\n";
   }
   const std::string counts = "tests=\"" + std::to_string(summary.trials.size()) + "\" failures=\"" +

@@ -18,12 +18,14 @@ namespace heddle::tools {
 scheduler::verdict trial::seen() const {
   for (const scheduler::finding& each : runs.findings)
     if (!expected.contains(each.first.outcome)) return each.first.outcome;
-  return runs.findings.empty() ? scheduler::verdict::ok : runs.findings.front().first.outcome;
+  if (!runs.findings.empty()) return runs.findings.front().first.outcome;
+  return proof && proof->found ? proof->found->first.outcome : scheduler::verdict::ok;
 }
 
 bool trial::as_expected() const {
   const auto repeatable = [](const scheduler::finding& each) { return each.not_reproducible.empty(); };
-  return expected.contains(seen()) && std::all_of(runs.findings.begin(), runs.findings.end(), repeatable);
+  return expected.contains(seen()) && std::all_of(runs.findings.begin(), runs.findings.end(), repeatable) &&
+         (!proof || !proof->found || repeatable(*proof->found));
 }
 
 settings_or_error simulator_settings(const scenario& tested, const std::vector<std::string>& assignments) {

@@ -30,6 +30,21 @@ struct call_latency {
 std::optional<call_latency> latency_of(const scenario& tested, const parameters& settings, const std::string& strategy,
                                        uint64_t first_seed, uint64_t schedules);
 
+/// What a search through all runs came to, behind a campaign that has found nothing.
+struct proof_attempt {
+  bool complete = false;  ///< nothing was left out: where nothing is `found`, that is a proof
+  std::string of;         ///< the models and settings that were gone through, "progress=fair, fidelity=scoped"
+  std::string left_out;   ///< where it is not complete: one line that says why
+  uint64_t states = 0;
+  uint64_t runs = 0;
+  double seconds = 0;
+  std::optional<scheduler::finding> found = std::nullopt;  ///< a run that ends badly; its seed says nothing
+  std::string file = {};                                   ///< where its trace was written; empty: nowhere
+
+  /// "proved", "violated", "incomplete".
+  const char* result() const { return found ? "violated" : complete ? "proved" : "incomplete"; }
+};
+
 struct trial {
   const scenario* tested = nullptr;
   scheduler::verdict_set expected = scheduler::verdict::ok;
@@ -37,8 +52,10 @@ struct trial {
   std::vector<std::string> files;  ///< per finding, where its trace was written; empty when it was not
   uint64_t stood_still = 0;        ///< runs that were ended for that
   std::optional<call_latency> latency = std::nullopt;  ///< where the scenario makes calls
+  std::optional<proof_attempt> proof = std::nullopt;   ///< where one was asked for and the schedules found nothing
 
-  /// The first that was found when nothing but what was expected was found; otherwise the first that was not expected.
+  /// The first that was found when nothing but what was expected was found; otherwise the first that was not expected; what the
+  /// proof has found counts.
   /// `ok` when nothing was found.
   scheduler::verdict seen() const;
 

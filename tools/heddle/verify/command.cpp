@@ -70,19 +70,6 @@ void print_found(const verification& made, const std::string& program) {
   if (!wanted) std::cout << past_races(found.recorded.outcome);
 }
 
-/// What a proof is of: the machine's models, and what was given. All else is by default, and what bounds random runs is without bounds.
-std::string what_is_proved(const verification& made, const std::vector<std::string>& given) {
-  std::string text;
-  std::vector<std::string> keys = {"progress", "fidelity", "convergence"};
-  for (const std::string& each : given) {
-    const std::string key = each.substr(0, each.find('='));
-    if (std::find(keys.begin(), keys.end(), key) == keys.end()) keys.push_back(key);
-  }
-  for (const std::string& key : keys)
-    if (made.settings.has(key)) text += (text.empty() ? "" : ", ") + key + "=" + made.settings.value_text(key);
-  return text;
-}
-
 void print_text(const verification& made, const invocation& asked) {
   std::cout << scheduler::printable(made.tested->name) << ": ";
   if (made.found) {

@@ -107,6 +107,75 @@ verification verify_all_runs(const scenario& tested, const parameters& settings,
   return search_once(tested, widened, options);
 }
 
+std::string what_is_proved(const verification& made, const std::vector<std::string>& given) {
+  std::string text;
+  std::vector<std::string> keys = {"progress", "fidelity", "convergence"};
+  for (const std::string& each : given) {
+    const std::string key = each.substr(0, each.find('='));
+    if (std::find(keys.begin(), keys.end(), key) == keys.end()) keys.push_back(key);
+  }
+  for (const std::string& key : keys)
+    if (made.settings.has(key)) text += (text.empty() ? "" : ", ") + key + "=" + made.settings.value_text(key);
+  return text;
+}
+
+namespace {
+
+using json = nlohmann::ordered_json;
+
+/// From one process to the other. A double's bits come as they were sent.
+std::string packed(const verification& made, const std::vector<std::string>& given) {
+  json sent = {{"complete", made.search.complete}, {"of", what_is_proved(made, given)},
+               {"left_out", made.search.left_out}, {"states", made.search.states},
+               {"runs", made.search.runs},         {"seconds", made.search.seconds}};
+  if (made.found) {
+    sent["token"] = scheduler::to_token(made.found->recorded);
+    sent["message"] = made.found->message;
+    sent["report"] = made.found->report;
+    sent["not_reproducible"] = made.found->not_reproducible;
+  }
+  return sent.dump(-1, ' ', false, json::error_handler_t::replace);
+}
+
+proof_attempt unpacked(const std::string& sent) {
+  const json told = json::parse(sent);
+  proof_attempt made = {.complete = told["complete"],
+                        .of = told["of"],
+                        .left_out = told["left_out"],
+                        .states = told["states"],
+                        .runs = told["runs"],
+                        .seconds = told["seconds"]};
+  if (told.contains("token")) {
+    made.found = scheduler::finding{.first = scheduler::from_token(told["token"].get<std::string>()).value.value(),
+                                    .message = told["message"],
+                                    .report = told["report"],
+                                    .count = 1,
+                                    .not_reproducible = told["not_reproducible"]};
+  }
+  return made;
+}
+
+}  // namespace
+
+proof_attempt prove_in_copy(const scenario& tested, const parameters& settings, const verify_options& options) {
+  if (auto wrong = cannot_verify(settings)) return {.of = {}, .left_out = std::move(*wrong)};
+  proof_attempt ended_suddenly;
+  const auto ended = [&](const sudden_end& how, const std::string& token) {
+    scheduler::trace recorded = trace_header(tested, without_bounds(settings, options.assignments), verifying_strategy);
+    if (auto told = scheduler::from_token(token); told.value) recorded = std::move(*told.value);
+    recorded.outcome = how.outcome;
+    recorded.where = how.where;
+    ended_suddenly.found =
+        scheduler::finding{.first = std::move(recorded), .message = how.message, .report = how.report, .count = 1};
+    return std::string();
+  };
+  const std::string told = in_copy(
+      [&] { return packed(verify_all_runs(tested, settings, options), options.assignments); }, {.ended = ended});
+  if (!told.empty()) return unpacked(told);
+  if (!ended_suddenly.found) ended_suddenly.left_out = sim::search_was_stopped;
+  return ended_suddenly;
+}
+
 std::optional<std::string> cannot_verify(const parameters& settings) {
   if (!settings.has("starvation") || settings.number("starvation") == 0) return {};
   return "verify cannot tell how often somebody was passed over: leave out --set starvation=" +
@@ -114,7 +183,6 @@ std::optional<std::string> cannot_verify(const parameters& settings) {
 }
 
 nlohmann::ordered_json to_json(const verification& made) {
-  using json = nlohmann::ordered_json;
   json shown = {{"scenario", made.tested->name},
                 {"result", made.result()},
                 {"states", made.search.states},

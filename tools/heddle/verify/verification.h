@@ -6,6 +6,7 @@
 #include <heddle/scheduler/trace.h>
 #include <heddle/sim/verify/search.h>
 #include <heddle/tools/registry.h>
+#include <heddle/tools/trial/trial.h>
 #include <nlohmann/json_fwd.hpp>
 
 #include <atomic>
@@ -66,6 +67,13 @@ struct verification {
 /// Goes through all runs, once more with plain accesses as points where that turns out to be needed. A run that ends
 /// badly ends it, and is played again. `settings` are those of the scenario and its machine; they must be good.
 verification verify_all_runs(const scenario& tested, const parameters& settings, const verify_options& options);
+
+/// What a search is of: "progress=fair, fidelity=scoped, ...", the machine's models and what was given. All else is by default, and what
+/// bounds random runs is without bounds.
+std::string what_is_proved(const verification& made, const std::vector<std::string>& given);
+
+/// As verify_all_runs(), in a copy of this process: a run that ends the copy is what it has found.
+proof_attempt prove_in_copy(const scenario& tested, const parameters& settings, const verify_options& options);
 
 /// One line when the settings have something that no search can tell.
 std::optional<std::string> cannot_verify(const parameters& settings);
