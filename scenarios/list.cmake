@@ -6,9 +6,8 @@ set(heddle_scenario_files
   driver_streams.cpp
   hostcall_abandoned.cpp
   hostcall_echo.cpp
+  lanes/arms.cpp
   lanes/contended_port.cpp
-  lanes/flag.cpp
-  lanes/full_mask.cpp
   lanes/spin_lock.cpp
   offload_calls.cpp
   port_async.cpp
@@ -18,12 +17,8 @@ set(heddle_scenario_files
   port_stream.cpp
   ring_credits.cpp
   ring_fifo.cpp
-  sctbench/account.cpp
-  sctbench/reorder.cpp
-  sctbench/stringbuffer.cpp
-  sctbench/twostage.cpp
+  sctbench/programs.cpp
   sctbench/work_steal_queue.cpp
-  sctbench/wronglock.cpp
   service_calls.cpp
   service_stop.cpp
   slot_async.cpp
@@ -104,8 +99,7 @@ set(heddle_scenario_files_of_the_simulator
 
 # Those that tell the lanes of a wave apart mean nothing where every lane is a wave of its own, as on host threads.
 set(heddle_scenario_files_of_wide_waves
-  lanes/flag.cpp
-  lanes/full_mask.cpp
+  lanes/arms.cpp
   zoo/divergent_trip_count.cpp
   zoo/leader_is_a_bool.cpp
   zoo/lock_released_by_one_lane.cpp
