@@ -91,9 +91,16 @@ void watch_table::note_change(const void* address, size_t size_bytes, uint64_t n
 }
 
 void watch_table::enrol(lane& waiter) {
+  // Mostly it waits once more for the one word for which it has waited before.
+  const std::vector<watched>& read = waiter.reads.entries();
+  if (read.size() == 1 && waiter.registrations.size() == 1) {
+    const uint64_t granule = granule_of(read[0].address);
+    const uint64_t last = (reinterpret_cast<uintptr_t>(read[0].address) + read[0].size_bytes - 1) / granule_bytes;
+    if (granule == last && nodes_[waiter.registrations[0]].granule == granule) return;
+  }
   // Registration number n of the lane is for granule number n of its set; one that stands already is left alone.
   size_t n = 0;
-  for (const watched& entry : waiter.reads.entries()) {
+  for (const watched& entry : read) {
     const uint64_t first = granule_of(entry.address);
     const uint64_t last = (reinterpret_cast<uintptr_t>(entry.address) + entry.size_bytes - 1) / granule_bytes;
     for (uint64_t granule = first; granule <= last; ++granule, ++n) {

@@ -72,7 +72,10 @@ void waits::arrived(const lane& issuer, const void* address, size_t size_bytes, 
 bool waits::ends_for_no_reason(lane& self) {
   if (self.left.wakes == 0 || !core_.phase.is_open()) return false;
   --self.left.wakes;
-  if (core_.issues.pick_alike(self, 2, choice_kind::wake, 0) == 0) return false;
+  const bool together = core_.issues.under_way();
+  const uint32_t picked =
+      together ? core_.issues.pick_alike(self, 2, choice_kind::wake, 0) : core_.pick(self, 2, choice_kind::wake);
+  if (picked == 0) return false;
   if (core_.observers.recorder) [[unlikely]]
     core_.observers.recorder->wakes_for_no_reason(self);
   return true;

@@ -15,6 +15,20 @@ bool value_choice::is_overwritten(const granule& in, int n, const place_list& kn
 visible value_choice::choose_among(lane& self, lane_facts& mine, const part& at, int newest) {
   const granule& in = *at.in;
   const uint8_t mask = at.mask;
+  // Mostly the store before is of the same bytes, and the lane knows it: it is the only other one that can be read.
+  if (newest > 0) {
+    const message& one = *in.order[static_cast<size_t>(newest - 1)];
+    if ((mask & ~(one.mask & one.readable)) == 0 && known_.knows(self, mine, one)) {
+      // Lanes that load one location in one step find one value there, where none of them knows more.
+      const auto kind = scheduler::choice_kind::visible;
+      const bool together = core_.issues.under_way();
+      if ((together ? core_.issues.pick_alike(self, 2, kind, in.newest) : core_.pick(self, 2, kind)) == 0)
+        return visible::newest_at(newest, false);
+      --self.left.late;
+      if (mine.clock.split) note_overtaken(mine, in, newest - 1, mask);
+      return visible::older_at(newest - 1, true);
+    }
+  }
   place_list cuts;
   cuts.add(newest);
   int known = newest - 1;
@@ -27,7 +41,6 @@ visible value_choice::choose_among(lane& self, lane_facts& mine, const part& at,
   }
   if (known < 0 && (mask & ~in.base_readable) == 0) cuts.add(-1);
   if (cuts.count() == 1) return visible::newest_at(newest, false);
-  // Lanes that load one location in one step find one value there, where none of them knows more.
   const uint32_t picked = core_.issues.pick_alike(self, cuts.count(), scheduler::choice_kind::visible, in.newest);
   if (picked == 0) return visible::newest_at(newest, false);
   const int cut = cuts[picked];

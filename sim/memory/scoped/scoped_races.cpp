@@ -66,6 +66,19 @@ void race_check::look_before_atomic(lane& self, lane_facts& mine, const part& at
 void race_check::look_before_plain(lane& self, lane_facts& mine, const part& at, const operation& how, bool writes) {
   const access made{self, mine, at, how, true};
   access_history& known = at.in->accesses;
+  // An access that races with one that this one comes after, covers, and conflicts with at least as much, races with this one.
+  const auto is_covered = [&](const access_record& one) {
+    return (one.mask & ~at.mask) == 0 && comes_after(self, mine, one);
+  };
+  // Memory that goes from lane to lane mostly holds one write, and the read of the lane that now writes.
+  if (writes && !known.has_atomics && known.plain_writes.size() == 1 && known.plain_reads.size() <= 1 &&
+      is_covered(known.plain_writes[0]) && (known.plain_reads.empty() || is_covered(known.plain_reads[0]))) {
+    ++known.plain_changes;
+    known.plain_reads.clear();
+    known.may_have_read = 0;
+    known.plain_writes[0] = record_of(made, true);
+    return;
+  }
   const auto look = [&](const access_record& one) __attribute__((always_inline)) {
     if (is_race(made, one)) [[unlikely]]
       report(self, mine, one, true, at.mask);
@@ -79,10 +92,6 @@ void race_check::look_before_plain(lane& self, lane_facts& mine, const part& at,
     known.atomic_writes.each(look);
     if (writes) known.atomic_reads.each(look);
   }
-  // An access that races with one that this one comes after, covers, and conflicts with at least as much, races with this one.
-  const auto is_covered = [&](const access_record& one) {
-    return (one.mask & ~at.mask) == 0 && comes_after(self, mine, one);
-  };
   if (!writes) {
     if ((known.may_have_read & access_history::bit_of(self.id)) != 0)
       for (access_record& one : known.plain_reads)

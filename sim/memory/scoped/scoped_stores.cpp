@@ -153,7 +153,10 @@ bool store_maker::fits(const granule& in, int position, uint8_t mask, const per_
       if (earlier.writer != self.id || earlier.mask != fresh.mask || !earlier.strong) continue;
       if (&earlier != modified && earlier.releases)
         for (const release_entry& given : earlier.releases->entries)
-          if (given.releaser == self.id && given.is_release && given.as_written) pass_on(list(), given, false);
+          // What this store releases itself, below, covers all of the same lane that reaches no farther.
+          if (given.releaser == self.id && given.is_release && given.as_written &&
+              !(is_release && given.reach <= reach))
+            pass_on(list(), given, false);
       break;
     }
     if (modified != nullptr && modified->releases) {
