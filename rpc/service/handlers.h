@@ -133,8 +133,22 @@ class service_handlers {
 
   host_calls& calls() { return calls_; }
   const service_limits& limits() const { return limits_; }
+  file_table& files() { return files_; }
   const file_table& files() const { return files_; }
+  memory_pool& memory() { return memory_; }
   const memory_pool& memory() const { return memory_; }
+
+  /// Writes to a file of the table, `file` for `handle`. What is written by several threads at a time is not mixed, and does not pass the
+  /// limit together.
+  service_answer put(uint64_t handle, FILE* file, const void* data, size_t size_bytes) const {
+    const auto write_all = [&]() -> service_answer {
+      const size_t written = fwrite(data, 1, size_bytes, file);
+      return written == size_bytes ? service_answer{service_status::ok, 0, written} : failed(written);
+    };
+    const file_lock guard(file);
+    if (handle <= standard_error.handle) return write_all();
+    return files_.grow(file, size_bytes, limits_.file_bytes, write_all);
+  }
 
  private:
   service_answer handle(opcode asked, const service_request& head, request_reader& from, answer_writer& to,
@@ -204,17 +218,6 @@ class service_handlers {
     const auto file = files_.find(head.subject);
     if (file == nullptr) return {service_status::bad_handle};
     return put(head.subject, file.get(), data->data(), data->size());
-  }
-
-  /// What is written by several threads at a time is not mixed, and does not pass the limit together.
-  service_answer put(uint64_t handle, FILE* file, const void* data, size_t size_bytes) const {
-    const auto write_all = [&]() -> service_answer {
-      const size_t written = fwrite(data, 1, size_bytes, file);
-      return written == size_bytes ? service_answer{service_status::ok, 0, written} : failed(written);
-    };
-    const file_lock guard(file);
-    if (handle <= standard_error.handle) return write_all();
-    return files_.grow(file, size_bytes, limits_.file_bytes, write_all);
   }
 
   service_answer read(const service_request& head, answer_writer& to) const {

@@ -27,9 +27,12 @@ namespace detail {
 
 /// One conversion of a format: "%-08.3lld" and its like.
 struct print_conversion {
+  /// Below what a width can be.
+  static constexpr int none = -0x10000;
+
   std::string flags;
-  int width = -1;
-  int precision = -1;
+  int width = none;
+  int precision = none;  ///< a negative one is none, printf(3)
   char letter = 0;
 };
 
@@ -71,7 +74,7 @@ class print_formatter {
       format.remove_prefix(1);
     }
     if (!take_number(format, one.width)) return false;
-    if (one.width < -1) {  // of a negative `*`, printf(3)
+    if (one.width != one.none && one.width < 0) {  // of a negative `*`, printf(3)
       one.flags += '-';
       one.width = -one.width;
     }
@@ -81,7 +84,7 @@ class print_formatter {
       if (!take_number(format, one.precision)) return false;
     }
     // The argument says how long it is.
-    while (!format.empty() && strchr("hlqjzt", format.front()) != nullptr) format.remove_prefix(1);
+    while (!format.empty() && strchr("hlqjztL", format.front()) != nullptr) format.remove_prefix(1);
     if (format.empty()) return false;
     one.letter = format.front();
     format.remove_prefix(1);
@@ -148,6 +151,8 @@ class print_formatter {
       case 'o':
       case 'x':
       case 'X':
+      case 'b':  // C23, and glibc from 2.35
+      case 'B':
         return is_number(argument) && print(one, "ll", static_cast<unsigned long long>(unsigned_value(argument)));
       case 'c':
         return is_number(argument) && print(one, "", static_cast<int>(static_cast<unsigned char>(argument.value)));

@@ -1,0 +1,286 @@
+// The host side for programs that were built against LLVM's libc for GPUs: memory for their client, the threads that serve it, and how they
+// start, wait and stop.
+//
+//   rpc::llvm::basic_service<target, device> host(device, {.ports = 64, .lanes = 32}, {.directory = "/var/tmp/job"});
+//   host.start();
+//   // Give rpc::Client(host.ports(), host.buffer()) to the program as LLVM's loaders do, and run it.
+//   host.stop();        // what has been asked for by now is answered; join, or the destructor, waits for that
+#pragma once
+
+#include <heddle/rpc/device.h>
+#include <heddle/rpc/llvm/handlers.h>
+#include <sys/stat.h>
+
+#include <string>
+#include <utility>
+
+namespace heddle::rpc::llvm {
+
+/// How a service is laid out. A client has just as many ports and lanes.
+struct service_shape {
+  uint32_t ports = 64;          ///< calls at a time; best one a wave that may call, at most max_ports
+  uint32_t lanes = 32;          ///< that the client was built with: 32 for NVIDIA, 32 or 64 for AMD, 1 for a host
+  uint32_t servers = 1;         ///< threads; as many calls may be at work at a time
+  uint32_t polls = 256;         ///< looks for work that find none before a thread sleeps
+  uint64_t sleep_ns = 250'000;  ///< looks for work at least this often: this wire has no doorbell
+  uint64_t memory_bytes = 0;    ///< device memory set aside for malloc
+};
+
+/// What a service has done so far.
+struct service_counts {
+  uint64_t calls = 0;      ///< ports served
+  uint64_t unhandled = 0;  ///< of them, those with an opcode that has no handler: all words of the answer are 0
+  uint64_t refused =
+      0;  ///< lanes that got an error: a file, size, text, format, address or function that is none, or that is not allowed
+  uint64_t given_up = 0;  ///< calls whose client did not go on, or made no sense; their ports are closed for good
+  uint64_t thrown = 0;    ///< calls whose handler has thrown; their ports are closed for good
+};
+
+/// `Device` is that of the machine. The device must outlive it, and so must the program that calls.
+template <typename Target, typename Device>
+class basic_service {
+ public:
+  using handlers = libc_handlers<Target>;
+  using port = typename handlers::port;
+
+  static constexpr uint32_t servers_max = 1024;
+  static constexpr uint64_t bound_bytes_min = 256;
+  static constexpr uint64_t bound_bytes_max = uint64_t{1} << 30;
+
+  /// Ends the program with a line where check() has one. `memory`, of layout::size_bytes() that both ends reach, is what a service before
+  /// has served and has stopped: its clients, also those that wait, go on with this one. Null: memory of its own.
+  explicit basic_service(Device& on, service_shape shape = {}, service_limits limits = {}, service_policy policy = {},
+                         void* memory = nullptr)
+      : on_(on), shape_(shape), layout_{shape.ports, shape.lanes} {
+    check(shape, limits).value();
+    if (memory == nullptr)
+      owned_[0] = memory = on.template allocate_shared<uint64_t>(layout_.size_bytes() / sizeof(uint64_t), "llvm ports");
+    buffer_ = memory;
+    words_ = on.template allocate_shared<uint32_t>(2 + server_end<Target>::own_words(shape.ports), "llvm server words");
+    owned_[1] = words_;
+    void* block = nullptr;
+    if (shape.memory_bytes != 0)
+      owned_[2] = block = on.template allocate_device<unsigned char>(shape.memory_bytes, "llvm malloc memory");
+    bounds_ = {policy.patience_ns, policy.stream_bytes};
+    handlers_ = std::make_unique<handlers>(std::move(limits), std::move(policy), block, shape.memory_bytes);
+  }
+  basic_service(const basic_service&) = delete;
+  basic_service& operator=(const basic_service&) = delete;
+
+  /// Stops and waits.
+  ~basic_service() {
+    stop();
+    join();
+    handlers_.reset();
+    bool told = false;
+    for (void* const memory : owned_) {
+      const result<void> freed = on_.try_free(memory);
+      if (!freed && !std::exchange(told, true))
+        fprintf(stderr, "heddle: a service is given back after an error: %s\n", freed.why().line().c_str());
+    }
+  }
+
+  /// An error that names the first of these settings which cannot be.
+  static result<void> check(const service_shape& shape, const service_limits& limits) {
+    const auto between = [](const char* what, uint64_t value, uint64_t lowest, uint64_t highest) -> result<void> {
+      if (value >= lowest && value <= highest) return {};
+      return error{"llvm service", what, "range",
+                   std::to_string(value) + "; it may be " + std::to_string(lowest) + " to " + std::to_string(highest)};
+    };
+    for (const result<void>& one :
+         {between("ports", shape.ports, 1, max_ports), between("lanes", shape.lanes, 1, max_lanes),
+          between("servers", shape.servers, 1, servers_max),
+          between("bound_bytes", limits.bound_bytes, bound_bytes_min, bound_bytes_max),
+          between("open_files", limits.open_files, 0, max_files - 3)})
+      if (!one) return one.why();
+    struct stat found{};
+    if (limits.files == file_access::none || limits.directory.empty()) return {};
+    if (stat(limits.directory.c_str(), &found) != 0)
+      return error{"llvm service", "directory", limits.directory, strerror(errno)};
+    if (!S_ISDIR(found.st_mode)) return error{"llvm service", "directory", limits.directory, "is no directory"};
+    return {};
+  }
+
+  /// What LLVM's rpc::Client gets: `rpc::Client(ports(), buffer())`.
+  void* buffer() const { return buffer_; }
+  uint32_t ports() const { return shape_.ports; }
+
+  // -- before start -----------------------------------------------------------------------------------------------------------
+
+  /// Lets clients call this function of the host by the address that the host has for it, as rpc_host_call of LLVM's libc does. It gets a
+  /// copy of the argument.
+  result<void> allow(unsigned long long (*function)(void* argument)) {
+    return allow(reinterpret_cast<uintptr_t>(function),
+                 [function](std::span<unsigned char> argument) { return uint64_t{function(argument.data())}; });
+  }
+  /// The same under any number.
+  result<void> allow(uint64_t number, host_function function) {
+    if (has_started_) return started("llvm service::allow", std::to_string(number));
+    if (handlers_->functions().try_emplace(number, std::move(function)).second) return {};
+    return error{"llvm service::allow", std::to_string(number), "taken", "the number has a function"};
+  }
+
+  /// Has `handler(port&)` serve calls with an opcode that is none of libc. It mirrors what the client sends and receives, and ends when
+  /// port.ended().
+  result<void> on(uint32_t opcode, std::function<void(port&)> handler) {
+    if (has_started_) return started("llvm service::on", std::to_string(opcode));
+    if (opcode >> 24 == 'c')
+      return error{"llvm service::on", std::to_string(opcode), "range",
+                   "opcodes that begin with 'c' are those of libc"};
+    if (user_.try_emplace(opcode, std::move(handler)).second) return {};
+    return error{"llvm service::on", std::to_string(opcode), "taken", "the opcode has a handler"};
+  }
+
+  // -- start and stop ---------------------------------------------------------------------------------------------------------
+
+  /// Starts the threads; once.
+  void start() {
+    if (has_started_) return;
+    has_started_ = true;
+    at().begin();
+    threads_.reserve(shape_.servers);
+    for (uint32_t n = 0; n < shape_.servers; ++n)
+      threads_.push_back(on_.spawn_host("llvm service", [this, n] { run(n); }));
+  }
+
+  /// Has the threads end when they have served each port once more at most. Returns at once; any thread may call, also inside a handler.
+  /// What clients ask for afterwards is not answered, as this wire has no word for an end: stop when the program has ended, or start
+  /// another service on the same memory.
+  void stop() {
+    // Release pairs with the acquire in run.
+    word(stop_word).store(1, memory_order::release);
+    Target::notify(words_[stop_word]);
+  }
+
+  /// Gives up the calls whose clients do not go on. Their ports are closed for good. Any thread may call, after stop.
+  void give_up() const { at().give_up(); }
+
+  /// Waits until the threads have ended; not from inside a handler. After about `patience_ns` gives up what still hangs, and answers false.
+  bool join(uint64_t patience_ns = no_timeout) {
+    bool drained = true;
+    if (patience_ns != no_timeout) {
+      constexpr uint64_t slices = 16;
+      for (uint64_t slice = 0; slice < slices && ended_threads() < threads_.size(); ++slice)
+        Target::wait(words_[ended_word], ended_threads(), patience_ns / slices);
+      drained = ended_threads() >= threads_.size();
+      if (!drained) give_up();
+    }
+    for (auto& thread : threads_) thread.join();
+    threads_.clear();
+    return drained;
+  }
+
+  service_counts counts() const {
+    return {calls_.load(std::memory_order_relaxed), unhandled_.load(std::memory_order_relaxed), handlers_->refusals(),
+            given_up_.load(std::memory_order_relaxed), thrown_.load(std::memory_order_relaxed)};
+  }
+  const file_table& files() const { return std::as_const(*handlers_).shared().files(); }
+  const memory_pool& memory() const { return std::as_const(*handlers_).shared().memory(); }
+
+  /// For a program with a loop of its own, in place of start(): serves one port if one is ready, and says whether.
+  bool serve_one(basic_server<Target>& from, room& lanes) {
+    requested_end end;
+    {
+      port opened = from.try_open();
+      if (!opened) return false;
+      serve(opened, lanes, end);
+    }
+    finish(end);
+    return true;
+  }
+  /// Its server; each thread has its own. To be called once before the first call is served.
+  basic_server<Target> server(uint32_t start = 0) const {
+    at().begin();
+    return {at(), bounds_, start};
+  }
+
+ private:
+  using word_ref = typename Target::template atomic_ref<uint32_t, scope::system>;
+  static constexpr uint32_t stop_word = 0;
+  static constexpr uint32_t ended_word = 1;
+
+  static error started(const char* call, std::string subject) {
+    return {call, std::move(subject), "started", "the service runs: register before start()"};
+  }
+
+  word_ref word(uint32_t n) const { return word_ref(words_[n]); }
+  server_end<Target> at() const { return {buffer_, words_ + 2, layout_}; }
+  uint32_t ended_threads() const { return word(ended_word).load(memory_order::acquire); }
+
+  void run(uint32_t number) {
+    const auto lanes = std::make_unique<room>();
+    basic_server<Target> from(at(), bounds_, number);
+    for (uint32_t empty_looks = 0;;) {
+      const uint32_t stops = word(stop_word).load(memory_order::acquire);
+      if (stops != 0) break;
+      if (serve_one(from, *lanes)) {
+        empty_looks = 0;
+      } else if (empty_looks < shape_.polls) {
+        ++empty_looks;
+        Target::pause();
+      } else {
+        Target::wait(words_[stop_word], stops, shape_.sleep_ns);
+      }
+    }
+    while (serve_last(from, *lanes)) {
+    }
+    Target::notify(words_[ended_word]);
+  }
+
+  /// Serves a port for the last time. However fast its client is, it is not served again.
+  bool serve_last(basic_server<Target>& from, room& lanes) {
+    requested_end end;
+    {
+      port opened = from.try_end();
+      if (!opened) return false;
+      opened.keep_when_closed();
+      serve(opened, lanes, end);
+    }
+    finish(end);
+    return true;
+  }
+
+  /// Ends the program if a client has asked for it. Its port is closed by then.
+  void finish(const requested_end& end) {
+    if (!end.wanted) return;
+    (void)handlers_->shared().has_thrown("what ends the program", [&] { handlers_->shared().end_program(end); });
+  }
+
+  /// Lets no exception through.
+  void serve(port& opened, room& lanes, requested_end& end) {
+    calls_.fetch_add(1, std::memory_order_relaxed);
+    const bool thrown = handlers_->shared().has_thrown("a handler of an opcode", [&] {
+      if (handlers_->serve(opened, lanes, end)) return;
+      if (const auto handler = user_.find(opened.opcode()); handler != user_.end()) return handler->second(opened);
+      unhandled_.fetch_add(1, std::memory_order_relaxed);
+      // Its own packet would look like an answer.
+      opened.recv([](const packet&, uint32_t) {});
+      opened.send([](packet& to, uint32_t) { to = {}; });
+    });
+    if (thrown) {
+      thrown_.fetch_add(1, std::memory_order_relaxed);
+      // The client is somewhere in its call: whatever it got would be taken for something else.
+      opened.abandon();
+    } else if (opened.ended()) {
+      given_up_.fetch_add(1, std::memory_order_relaxed);
+    }
+  }
+
+  Device& on_;
+  service_shape shape_;
+  layout layout_;
+  void* buffer_ = nullptr;
+  uint32_t* words_ = nullptr;  ///< whether to stop; how many threads have ended; those of server_end
+  void* owned_[3] = {};
+  port_bounds bounds_;
+  std::unique_ptr<handlers> handlers_;
+  std::unordered_map<uint32_t, std::function<void(port&)>> user_;
+  std::vector<decltype(std::declval<Device&>().spawn_host("llvm service", [] {}))> threads_;
+  std::atomic<uint64_t> calls_{0};
+  std::atomic<uint64_t> unhandled_{0};
+  std::atomic<uint64_t> given_up_{0};
+  std::atomic<uint64_t> thrown_{0};
+  bool has_started_ = false;
+};
+
+}  // namespace heddle::rpc::llvm
