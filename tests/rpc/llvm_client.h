@@ -310,3 +310,19 @@ class libc {
 };
 
 }  // namespace heddle::rpc::llvm::tests
+
+#if defined(LLVM_RPC_HEADER) && defined(LLVM_RPC_HEADER_OF_A_GPU)
+// LLVM's header as clang compiles it for a GPU, as rpc_gpu. It asks for builtins that g++ has not; the simulator's words for them are macros.
+#include <heddle/sim/compat/clang_gpu.h>
+// There is no other way to have no warning of the next line.
+#pragma GCC system_header
+#undef __has_builtin
+#define __has_builtin(x) THERE_IS_##x
+#define THERE_IS___scoped_atomic_load_n 1
+#define THERE_IS___scoped_atomic_thread_fence 1
+#define __NVPTX__ 1
+#define rpc rpc_gpu
+#include "rpc.h"
+#undef rpc
+#undef __NVPTX__
+#endif

@@ -2,31 +2,14 @@
 #include <heddle/rpc/llvm/service.h>
 #include <heddle/tools/scenario.h>
 
-#include "llvm_client.h"
-
-#include <sys/stat.h>
-
 #include <cstdlib>
 #include <cstring>
 #include <new>
 #include <string>
 
-#ifdef LLVM_RPC_HEADER
-// As clang compiles it for a GPU. g++ has none of the builtins that it asks for; the simulator's words for them are macros.
-#include <heddle/sim/compat/clang_gpu.h>
-#pragma GCC diagnostic push
-#pragma GCC diagnostic ignored "-Wbuiltin-macro-redefined"
-#undef __has_builtin
-#define __has_builtin(x) THERE_IS_##x
-#define THERE_IS___scoped_atomic_load_n 1
-#define THERE_IS___scoped_atomic_thread_fence 1
-#define __NVPTX__ 1
-#define rpc rpc_gpu
-#include "rpc.h"
-#undef rpc
-#undef __NVPTX__
-#pragma GCC diagnostic pop
-#endif
+// Behind all others: it leaves __has_builtin changed where it includes LLVM's header.
+#define LLVM_RPC_HEADER_OF_A_GPU
+#include "llvm_client.h"
 
 namespace {
 
@@ -78,8 +61,10 @@ struct kernel {
       const uint64_t size = 50 + 40 * (me % 3);
       for (uint64_t n = 0; n < size; ++n) text[n] = static_cast<char>('a' + (me + n) % 26);
       text[size] = 0;
-      HEDDLE_CHECK(at.call(7, text, size) == size + 1000 * static_cast<uint64_t>(text[size - 1]), "a wrong answer of the host");
-      HEDDLE_CHECK(at.template print<opcode::printf_to_stream>(12, "%d %s", variadic(false, 1, static_cast<const char*>(text))) == -1,
+      HEDDLE_CHECK(at.call(7, text, size) == size + 1000 * static_cast<uint64_t>(text[size - 1]),
+                   "a wrong answer of the host");
+      HEDDLE_CHECK(at.template print<opcode::printf_to_stream>(
+                       12, "%d %s", variadic(false, 1, static_cast<const char*>(text))) == -1,
                    "a line is printed to no file");
       HEDDLE_CHECK(at.template text<opcode::system>({text}) == static_cast<int64_t>(size), "a wrong answer of system");
     }
@@ -91,11 +76,14 @@ void run(const heddle::parameters& set) {
   heddle::device device;
   const layout shape{set.count("ports"), HEDDLE_COMPAT_WAVE_LANES};
   service host(device,
-               {.ports = shape.ports, .lanes = shape.lanes, .servers = set.count("servers"), .polls = 2, .memory_bytes = 1 << 16}, {},
-               {.system = [](const char* command) { return static_cast<int>(strlen(command)); }});
-  host.allow(7, [](std::span<unsigned char> argument) {
-        return argument.size() + 1000 * uint64_t{argument.back()};
-      }).value();
+               {.ports = shape.ports,
+                .lanes = shape.lanes,
+                .servers = set.count("servers"),
+                .polls = 2,
+                .memory_bytes = 1 << 16},
+               {}, {.system = [](const char* command) { return static_cast<int>(strlen(command)); }});
+  host.allow(7, [](std::span<unsigned char> argument) { return argument.size() + 1000 * uint64_t{argument.back()}; })
+      .value();
   host.start();
   device.launch({.waves = set.count("waves"), .lanes = set.count("lanes")},
                 kernel<typename Which::type>{Which::make(device, host, shape), set.count("kinds")});
@@ -105,8 +93,10 @@ void run(const heddle::parameters& set) {
   const uint64_t lanes = set.count("waves") * set.count("lanes");
   const service_counts counts = host.counts();
   HEDDLE_CHECK(counts.given_up == 0 && counts.thrown == 0 && counts.unhandled == 0, "a call has failed");
-  if ((set.count("kinds") & unanswered) != 0) HEDDLE_CHECK(host.memory().used_bytes() == 0, "memory was not given back");
-  const uint64_t errors = ((set.count("kinds") & words) != 0 ? lanes : 0) + ((set.count("kinds") & streams) != 0 ? lanes : 0);
+  if ((set.count("kinds") & unanswered) != 0)
+    HEDDLE_CHECK(host.memory().used_bytes() == 0, "memory was not given back");
+  const uint64_t errors =
+      ((set.count("kinds") & words) != 0 ? lanes : 0) + ((set.count("kinds") & streams) != 0 ? lanes : 0);
   HEDDLE_CHECK(counts.refused == errors, "an error too many, or too few");
 }
 
@@ -118,9 +108,13 @@ std::vector<heddle::parameter> settings() {
           heddle::parameter::number("kinds", 7, 1, 7, "", "1 words, 2 streams, 4 unanswered (with 1)")};
 }
 
-HEDDLE_SCENARIO(run<of_our_own>, {.name = "llvm-own", .summary = "LLVM's wire, a client of our own", .parameters = settings()});
+void with_our_own(const heddle::parameters& set) { run<of_our_own>(set); }
+HEDDLE_SCENARIO(with_our_own,
+                {.name = "llvm-own", .summary = "LLVM's wire, a client of our own", .parameters = settings()});
 #ifdef LLVM_RPC_HEADER
-HEDDLE_SCENARIO(run<of_llvm>, {.name = "llvm-rpc", .summary = "LLVM's wire, LLVM's client", .parameters = settings()});
+void with_that_of_llvm(const heddle::parameters& set) { run<of_llvm>(set); }
+HEDDLE_SCENARIO(with_that_of_llvm,
+                {.name = "llvm-rpc", .summary = "LLVM's wire, LLVM's client", .parameters = settings()});
 #endif
 
 }  // namespace
