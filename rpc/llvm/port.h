@@ -209,9 +209,11 @@ class basic_port {
   /// Waits for the packet; false where the call is given up.
   bool take() {
     if (owns_) return true;
+    uint32_t polls = 0;
     uint64_t deadline_ns = 0;
-    for (uint32_t polls = 0; !end_.owns(index_); ++polls) {
-      if (end_.has_given_up() || is_late(polls, deadline_ns)) {
+    while (!end_.owns(index_)) {
+      // No counting where nothing is counted: a thread that waits changes nothing, so that it can be proved that it waits.
+      if (end_.has_given_up() || (bounds_.patience_ns != 0 && is_late(polls++, deadline_ns))) {
         ended_ = true;
         return false;
       }
@@ -223,7 +225,7 @@ class basic_port {
 
   /// Looks at the clock every so many polls.
   bool is_late(uint32_t polls, uint64_t& deadline_ns) const {
-    if (bounds_.patience_ns == 0 || polls % 64 != 0) return false;
+    if (polls % 64 != 0) return false;
     timespec now{};
     clock_gettime(CLOCK_MONOTONIC, &now);
     const uint64_t now_ns = static_cast<uint64_t>(now.tv_sec) * 1'000'000'000u + static_cast<uint64_t>(now.tv_nsec);

@@ -71,6 +71,7 @@ class own_client {
                    *bytes - done < room ? *bytes - done : room);
         });
     }
+    uint64_t mask() const { return mask_; }
     void close() {
       Target::sync_lanes(mask_);
       // Release: pairs with the acquire in open() of the next wave.
@@ -254,8 +255,11 @@ class libc {
   }
   template <opcode Opcode>
   int64_t print(uint64_t file, const char* format, const variadic& arguments, uint64_t less_bytes = 0) {
-    const uint64_t mask = at_.lanes();
+    const uint64_t together = at_.lanes();
     auto port = at_.template open<of(Opcode)>();
+    // Those of the port, where it tells: others may have come or gone since. LLVM's does not, and its libc takes those of before.
+    uint64_t mask = together;
+    if constexpr (requires { port.mask(); }) mask = port.mask();
     if (Opcode == opcode::printf_to_stream || Opcode == opcode::printf_to_stream_packed)
       port.send([&](auto* b, uint32_t) { b->data[0] = file; });
     uint64_t bytes = 0;

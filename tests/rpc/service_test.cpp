@@ -340,6 +340,8 @@ TEST(services_print, takes_each_argument_as_what_it_is) {
   EXPECT_EQ(printed("%*d|%-*d|%.*f", {number(4), number(1), number(4), number(2), number(1), floating(0.25)}),
             "   1|2   |0.2");
   EXPECT_EQ(printed("%*d|", {number(-4), number(1)}), "1   |");
+  EXPECT_EQ(printed("%*s|%-*d|", {number(-1), text(""), number(-1), number(7)}), " |7|");
+  EXPECT_EQ(printed("%b|%#B|%Lf", {number(5), number(6), floating(0.5)}), "101|0B110|0.500000");
   EXPECT_EQ(printed("%.3s|%5s|%-5s|", {text("abcdef"), text("x"), text("y")}), "abc|    x|y    |");
   EXPECT_EQ(printed("%s", {text(std::string_view("a\0b", 3))}), std::string("a\0b", 3));
   EXPECT_EQ(printed("100%%"), "100%");
