@@ -33,6 +33,7 @@ enum class opcode : uint16_t {
   clock = 14,
   environment = 15,
   host_call = 16,
+  file_state = 17,
 };
 
 namespace detail {

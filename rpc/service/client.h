@@ -96,6 +96,16 @@ class basic_service_client {
     const service_request head{which.handle, 0, 0};
     return ask<opcode::flush>({view_of(head)});
   }
+  /// Whether the last read came to the file's end: the answer's value is 1 or 0.
+  HEDDLE_FUNCTION service_answer at_end(file in) const { return ask_state(in, file_question::at_end); }
+  /// Whether a read or a write has failed since the file was opened, was cleared or was read again: the answer's value is 1 or 0.
+  HEDDLE_FUNCTION service_answer has_failed(file in) const { return ask_state(in, file_question::has_failed); }
+  /// Neither, from now on.
+  HEDDLE_FUNCTION service_answer clear(file in) const { return ask_state(in, file_question::clear); }
+  /// Puts a character back, to be read next; one at a time for certain.
+  HEDDLE_FUNCTION service_answer unread(file in, unsigned char character) const {
+    return ask_state(in, file_question::unread, character);
+  }
   HEDDLE_FUNCTION service_answer remove(const char* path) const {
     const auto named = detail::encode(path);
     const service_request head{0, named.elements.size_bytes, 0};
@@ -117,6 +127,8 @@ class basic_service_client {
   HEDDLE_FUNCTION service_answer print(const char* format, const Arguments&... arguments) const {
     return print_to(standard_output, format, arguments...);
   }
+  /// The text and the end of its line, in one piece.
+  HEDDLE_FUNCTION service_answer puts(const char* text) const { return print("%s\n", text); }
   template <typename... Arguments>
   HEDDLE_FUNCTION service_answer print_to(file to, const char* format, const Arguments&... arguments) const {
     constexpr uint32_t count = sizeof...(Arguments);
@@ -193,6 +205,11 @@ class basic_service_client {
     uint32_t size_bytes;
     uint64_t value;
   };
+
+  HEDDLE_FUNCTION service_answer ask_state(file in, file_question asked, uint64_t character = 0) const {
+    const service_request head{in.handle, static_cast<uint64_t>(asked), character};
+    return ask<opcode::file_state>({view_of(head)});
+  }
 
   template <typename T>
   HEDDLE_FUNCTION static bytes_view view_of(const T& value) {

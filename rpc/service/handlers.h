@@ -172,6 +172,8 @@ class service_handlers {
         if (file == nullptr) return {service_status::bad_handle};
         return fflush(file.get()) == 0 ? service_answer{service_status::ok} : failed();
       }
+      case opcode::file_state:
+        return state(head);
       case opcode::remove_file: {
         const auto path = from.take_text(head.value);
         return path ? files_.remove(*path) : service_answer{service_status::malformed};
@@ -231,6 +233,27 @@ class service_handlers {
     to.shorten_last(*data, taken);
     if (taken < head.value && ferror(file.get()) != 0) return failed(taken);
     return {service_status::ok, 0, taken};
+  }
+
+  service_answer state(const service_request& head) const {
+    if (head.value > static_cast<uint64_t>(file_question::unread)) return {service_status::malformed};
+    const auto asked = static_cast<file_question>(head.value);
+    // Flags of the host's own streams are the host's to change, and its input is the client's where the limits say so.
+    const bool is_output = head.subject == standard_output.handle || head.subject == standard_error.handle;
+    if (is_output && (asked == file_question::clear || asked == file_question::unread))
+      return {service_status::refused};
+    if (head.subject == standard_input.handle && !limits_.input) return {service_status::refused};
+    const auto file = files_.find(head.subject);
+    if (file == nullptr) return {service_status::bad_handle};
+    const auto is = [](int flag) { return service_answer{service_status::ok, 0, flag != 0 ? uint64_t{1} : 0}; };
+    if (asked == file_question::at_end) return is(feof(file.get()));
+    if (asked == file_question::has_failed) return is(ferror(file.get()));
+    if (asked == file_question::unread) {
+      const int back = ungetc(static_cast<unsigned char>(head.extra), file.get());
+      return back == EOF ? failed() : service_answer{service_status::ok, 0, static_cast<uint64_t>(back)};
+    }
+    clearerr(file.get());
+    return {service_status::ok};
   }
 
   service_answer seek(const service_request& head) const {

@@ -18,6 +18,7 @@
 //   abort                   bytes of text                      text
 //   allocate                bytes                                                         address
 //   free          address
+//   file_state    file      file_question    character                                    1 or 0; the character
 //   clock                   clock_kind                                                    nanoseconds
 //   environment             bytes of name    bytes wanted      name                       bytes of the value; as many as fit
 //   host_call     number    signature        arguments         words, spans               the result, spans that the host may change
@@ -71,6 +72,14 @@ inline constexpr file standard_error{2};
 
 /// Where a seek counts from.
 enum class seek_origin : uint64_t { start = 0, here = 1, end = 2 };
+
+/// What file_state asks, or does.
+enum class file_question : uint64_t {
+  at_end = 0,      ///< feof(3)
+  has_failed = 1,  ///< ferror(3)
+  clear = 2,       ///< clearerr(3)
+  unread = 3,      ///< ungetc(3)
+};
 
 enum class clock_kind : uint64_t {
   steady = 0,  ///< since some moment before the service began; never goes back

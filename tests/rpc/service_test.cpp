@@ -128,6 +128,36 @@ TEST_F(services_files, open_in_each_mode_of_fopen) {
   EXPECT_EQ(read_file(directory.path() / "there"), "12");
 }
 
+TEST_F(services_files, tell_of_their_end_and_of_failures_and_take_a_character_back) {
+  running run(in_directory());
+  const client& at = run.at();
+  write_file(directory.path() / "two", "ab");
+  const file opened{at.open("two", "r").value};
+  char bytes[4] = {};
+  EXPECT_EQ(at.read(opened, bytes, 2).value, 2u);
+  EXPECT_EQ(at.at_end(opened).value, 0u);
+  EXPECT_EQ(at.read(opened, bytes, 1).value, 0u);
+  EXPECT_EQ(at.at_end(opened).value, 1u);
+  EXPECT_EQ(at.unread(opened, 'z').value, uint64_t{'z'});
+  EXPECT_EQ(at.at_end(opened).value, 0u);
+  EXPECT_EQ(at.read(opened, bytes, 4).value, 1u);
+  EXPECT_EQ(bytes[0], 'z');
+  EXPECT_EQ(at.has_failed(opened).value, 0u);
+  EXPECT_FALSE(at.write(opened, "x", 1).ok());
+  EXPECT_EQ(at.has_failed(opened).value, 1u);
+  EXPECT_TRUE(at.clear(opened).ok());
+  EXPECT_EQ(at.has_failed(opened).value + at.at_end(opened).value, 0u);
+  EXPECT_EQ(at.at_end(file{99}).status, service_status::bad_handle);
+  EXPECT_EQ(at.at_end(standard_input).status, service_status::refused) << "nobody has allowed it";
+  EXPECT_EQ(at.clear(standard_output).status, service_status::refused) << "its flags are the host's";
+  EXPECT_EQ(at.unread(standard_error, 'x').status, service_status::refused);
+  EXPECT_TRUE(at.has_failed(standard_output).ok());
+  testing::internal::CaptureStdout();
+  EXPECT_EQ(at.puts("a line, 100%").value, 13u);
+  fflush(stdout);
+  EXPECT_EQ(testing::internal::GetCapturedStdout(), "a line, 100%\n");
+}
+
 TEST_F(services_files, are_removed_and_renamed) {
   running run(in_directory());
   const client& at = run.at();
