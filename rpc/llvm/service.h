@@ -133,7 +133,7 @@ class basic_service {
 
   // -- start and stop ---------------------------------------------------------------------------------------------------------
 
-  /// Starts the threads; once.
+  /// Starts the threads; once, and behind the end of a service that has served the same memory.
   void start() {
     if (has_started_) return;
     has_started_ = true;
@@ -188,9 +188,9 @@ class basic_service {
     finish(end);
     return true;
   }
-  /// Its server; each thread has its own. To be called once before the first call is served.
-  basic_server<Target> server(uint32_t start = 0) const {
-    at().begin();
+  /// Its server; each thread has its own.
+  basic_server<Target> server(uint32_t start = 0) {
+    if (!std::exchange(has_started_, true)) at().begin();
     return {at(), bounds_, start};
   }
 
