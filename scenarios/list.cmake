@@ -4,24 +4,18 @@ set(heddle_scenario_files
   driver_calls.cpp
   driver_devices.cpp
   driver_streams.cpp
-  hostcall_abandoned.cpp
   hostcall_echo.cpp
   lanes/arms.cpp
   lanes/contended_port.cpp
   lanes/spin_lock.cpp
   offload_calls.cpp
-  port_async.cpp
   port_divergent.cpp
   port_echo.cpp
-  port_mixed_opcodes.cpp
   port_stream.cpp
-  ring_credits.cpp
   ring_fifo.cpp
   sctbench/programs.cpp
   sctbench/work_steal_queue.cpp
   service_calls.cpp
-  service_stop.cpp
-  slot_async.cpp
   slot_device_server.cpp
   slot_echo.cpp
   zoo/all_blocks_resident.cpp
@@ -91,8 +85,7 @@ set(heddle_scenario_files
 
 # Those whose fault is a kind of memory, a host, or a driver, that only the simulator has on demand.
 set(heddle_scenario_files_of_the_simulator
-  driver_frees.cpp
-  driver_oversubscription.cpp
+  driver_memory.cpp
   zoo/cached_token.cpp
   zoo/weak_failure_taken_for_owner.cpp
   driver_pages.cpp)

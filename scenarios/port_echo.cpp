@@ -1,7 +1,10 @@
-// Every lane's value comes back changed; with enough ports, and with too few.
+// One call and its answer over ports, by one lane at a time and without waiting for the answer.
+#include "async.h"
 #include "echo.h"
 
 namespace heddle::tests {
+
+// Every lane's value comes back changed; with enough ports, and with too few.
 namespace {
 
 void run_contended(const parameters& set) { run_echo(set); }
@@ -18,5 +21,17 @@ HEDDLE_SCENARIO(run_contended, {.name = "port.contended",
                                 .summary = "more waves than ports: who opens waits for who closes",
                                 .parameters = port_parameters(4, 2, 2, 3),
                                 .expected = needs_fair_holders});
+
+// Asynchronous calls: no wave waits for an answer.
+namespace {
+
+void run_async(const parameters& set) { run_async_on<target, target>(set); }
+
+}  // namespace
+
+HEDDLE_SCENARIO(run_async, {.name = "port.async",
+                            .summary = "calls that nobody waits for, all served in the end",
+                            .parameters = port_parameters(2, 2, 3, 6),
+                            .expected = needs_fair_holders});
 
 }  // namespace heddle::tests
