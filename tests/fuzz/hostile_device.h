@@ -16,6 +16,7 @@
 #include <string.h>
 
 #include <algorithm>
+#include <functional>
 #include <span>
 #include <vector>
 
@@ -98,12 +99,15 @@ class hostile_device {
 inline hostile_device* device_at_work = nullptr;
 /// What makes the host give up.
 inline uint32_t* give_up_word = nullptr;
+/// What else happens whenever the host waits.
+inline std::function<void()> at_each_wait;
 
 /// The host, whose device acts whenever it waits.
 struct hostile_target : host::basic_target<1> {
   static void pause() {
     if (device_at_work->has_ended()) *give_up_word = 1;
     device_at_work->act();
+    if (at_each_wait) at_each_wait();
   }
   static void wait(doorbell&, uint32_t, uint64_t) { pause(); }
 };

@@ -2,13 +2,13 @@
 # Adds inputs to an archive of the corpus, each under the SHA-1 of its bytes, as libFuzzer names them. An archive that is not there is made.
 # The same inputs give the same archive.
 #
-#   pack.sh llvm_fuzz|service_fuzz|readers_fuzz [FILE|FOLDER]...    without files: packs the same inputs again
+#   pack.sh llvm_fuzz|protocols_fuzz|service_fuzz|readers_fuzz [FILE|FOLDER]...    without files: packs the same inputs again
 set -euo pipefail
 export LC_ALL=C
 case ${1-} in
-  llvm_fuzz | service_fuzz | readers_fuzz) archive=$(cd -- "$(dirname -- "$0")" && pwd)/corpus/$1.tar.gz ;;
+  llvm_fuzz | protocols_fuzz | service_fuzz | readers_fuzz) archive=$(cd -- "$(dirname -- "$0")" && pwd)/corpus/$1.tar.gz ;;
   *)
-    echo "usage: pack.sh llvm_fuzz|service_fuzz|readers_fuzz [FILE|FOLDER]..." >&2
+    echo "usage: pack.sh llvm_fuzz|protocols_fuzz|service_fuzz|readers_fuzz [FILE|FOLDER]..." >&2
     exit 2
     ;;
 esac

@@ -1,4 +1,4 @@
-// One run of a service against a hostile device.
+// Runs of a service against a hostile device.
 #pragma once
 
 #include <heddle/rpc/service/loop.h>
@@ -10,20 +10,14 @@
 
 namespace heddle::tests {
 
-/// Runs the device that `actions` describe against a service with files, memory, an environment and registered functions, until the device
-/// has ended and the host with it. What must hold whatever the device does: nothing crashes, no sanitizer complains, it ends, no file is
-/// left open, no request is larger than the bound.
-inline void run_service_against(std::span<const uint8_t> actions, const std::string& directory) {
-  constexpr uint64_t bound_bytes = 1024;
-  using loop = rpc::service_loop<hostile_target>;
+using fuzzed_loop = rpc::service_loop<hostile_target>;
 
-  hostile_device hostile(actions);
-  std::vector<uint32_t> locks(hostile_device::ports.lock_words() + 1);
-  uint32_t words[2] = {};
-  std::vector<unsigned char> memory(4096);
-  device_at_work = &hostile;
-  give_up_word = &locks.back();
+inline constexpr uint64_t fuzzed_bound_bytes = 1024;
 
+/// What a service has to offer: files, memory, an environment and registered functions.
+inline std::unique_ptr<rpc::service_handlers> fuzzed_handlers(std::vector<unsigned char>& memory,
+                                                              const std::string& directory) {
+  constexpr uint64_t bound_bytes = fuzzed_bound_bytes;
   auto handlers =
       std::make_unique<rpc::service_handlers>(rpc::service_limits{.bound_bytes = bound_bytes,
                                                                   .files = rpc::file_access::beneath,
@@ -52,26 +46,72 @@ inline void run_service_against(std::span<const uint8_t> actions, const std::str
                                                 })
       .value();
 
-  loop service(hostile.memory(), locks.data(), hostile_device::ports, words, {.ports = 2, .lanes = 3, .polls = 0},
-               std::move(handlers));
-  service.add_handler(rpc::user_opcode(0), [](loop::port& opened) {
-    opened.recv_and_send([](rpc::packet& both, uint32_t) { both.words[0] += 1; });
-    opened.recv([](rpc::packet&, uint32_t) {});
-  });
-  loop::room room;
-  loop::port_server at = service.server();
+  return handlers;
+}
+
+/// A service of one thread and a hostile device.
+struct fuzzed_service {
+  fuzzed_service(std::span<const uint8_t> actions, const std::string& directory)
+      : hostile(actions),
+        loop(hostile.memory(), locks.data(), hostile_device::ports, words, {.ports = 2, .lanes = 3, .polls = 0},
+             fuzzed_handlers(memory, directory)) {
+    device_at_work = &hostile;
+    give_up_word = &locks.back();
+    loop.add_handler(rpc::user_opcode(0), [](fuzzed_loop::port& opened) {
+      opened.recv_and_send([](rpc::packet& both, uint32_t) { both.words[0] += 1; });
+      opened.recv([](rpc::packet&, uint32_t) {});
+    });
+  }
+
+  hostile_device hostile;
+  std::vector<uint32_t> locks = std::vector<uint32_t>(hostile_device::ports.lock_words() + 1);
+  uint32_t words[2] = {};
+  std::vector<unsigned char> memory = std::vector<unsigned char>(4096);
+  fuzzed_loop loop;
+};
+
+/// Serves the device that `actions` describe, call by call, until the device has ended and the host with it. What must hold whatever the
+/// device does: nothing crashes, no sanitizer complains, it ends, no request is larger than the bound.
+inline void run_service_against(std::span<const uint8_t> actions, const std::string& directory) {
+  fuzzed_service service(actions, directory);
+  hostile_device& hostile = service.hostile;
+  fuzzed_loop::room room;
+  fuzzed_loop::port_server at = service.loop.server();
   while (!hostile.has_ended()) {
     hostile.act();
     // A device that acts between two calls may have more than one port ready.
-    for (uint32_t n = 0; n < hostile_device::ports.ports && service.serve_one(at, room); ++n) {
+    for (uint32_t n = 0; n < hostile_device::ports.ports && service.loop.serve_one(at, room); ++n) {
     }
   }
   at.give_up();
   if (!at.try_end()) abort();
   for (const auto& kept : room.request)
-    if (kept.size() > bound_bytes) abort();
+    if (kept.size() > fuzzed_bound_bytes) abort();
   for (const auto& kept : room.answer)
-    if (kept.size() > bound_bytes) abort();
+    if (kept.size() > fuzzed_bound_bytes) abort();
+}
+
+/// The same by the loop that a thread of a service runs. The first two bytes say after how many waits it is told to stop, and after how many to
+/// give up the call that it waits in; both happen in the end.
+inline void run_service_loop_against(std::span<const uint8_t> actions, const std::string& directory) {
+  uint32_t waits_to_stop = 0;
+  uint32_t waits_to_give_up = 0;
+  if (actions.size() >= 2) {
+    waits_to_stop = actions[0];
+    waits_to_give_up = actions[1];
+    actions = actions.subspan(2);
+  }
+  fuzzed_service service(actions, directory);
+  uint32_t waits = 0;
+  at_each_wait = [&] {
+    ++waits;
+    const bool ends = service.hostile.has_ended();
+    if (ends || waits > waits_to_stop) service.loop.stop();
+    if (ends || waits > waits_to_give_up) service.loop.server().give_up();
+  };
+  service.loop.run(0);
+  at_each_wait = nullptr;
+  if (service.loop.ended_threads() != 1) abort();
 }
 
 }  // namespace heddle::tests
