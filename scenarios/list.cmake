@@ -18,6 +18,7 @@ set(heddle_scenario_files
   service_calls.cpp
   slot_device_server.cpp
   slot_echo.cpp
+  stops.cpp
   zoo/all_blocks_resident.cpp
   zoo/array_changed_under_scan.cpp
   zoo/bridge_reorders_writes.cpp
@@ -35,25 +36,22 @@ set(heddle_scenario_files
   zoo/every_wave_posts.cpp
   zoo/exhausted_after_n_calls.cpp
   zoo/fair_spin_called_livelock.cpp
-  zoo/fill_without_acquire.cpp
   zoo/flag_then_payload_loads.cpp
-  zoo/flag_wrap_at_2_31.cpp
   zoo/freed_before_read.cpp
   zoo/handler_waits_for_device.cpp
-  zoo/handover_without_release.cpp
+  zoo/hand_over.cpp
   zoo/header_before_acquire.cpp
   zoo/interrupt_never_arrives.cpp
-  zoo/late_reset_erases_flag.cpp
   zoo/leader_is_a_bool.cpp
   zoo/listener_teardown.cpp
   zoo/lock_held_across_callback.cpp
+  zoo/lock_orders.cpp
   zoo/lock_released_by_one_lane.cpp
   zoo/lock_without_acquire.cpp
   zoo/lost_doorbell.cpp
   zoo/mailbox_orders.cpp
   zoo/mask_reread_after_handover.cpp
   zoo/mirror_desync.cpp
-  zoo/no_fence_at_lock.cpp
   zoo/no_pcie_atomics.cpp
   zoo/not_for_complement.cpp
   zoo/null_mailbox.cpp
@@ -65,13 +63,13 @@ set(heddle_scenario_files
   zoo/plain_completion_flag.cpp
   zoo/poll_before_first_post.cpp
   zoo/ports_below_occupancy.cpp
-  zoo/queue_depth_overrun.cpp
   zoo/reader_scope_too_narrow.cpp
   zoo/release_does_not_drain.cpp
   zoo/scan_from_zero.cpp
   zoo/server_is_the_waiter.cpp
   zoo/shift_by_lane_32.cpp
   zoo/single_port_wait.cpp
+  zoo/small_fifo.cpp
   zoo/speculated_flush_read.cpp
   zoo/spin_without_yield.cpp
   zoo/stack_without_tag.cpp
@@ -79,9 +77,7 @@ set(heddle_scenario_files
   zoo/sunk_close.cpp
   zoo/swapped_compare.cpp
   zoo/unfair_lock.cpp
-  zoo/unlock_without_release.cpp
-  zoo/vacuous_stress.cpp
-  zoo/writer_scope_too_narrow.cpp)
+  zoo/vacuous_stress.cpp)
 
 # Those whose fault is a kind of memory, a host, or a driver, that only the simulator has on demand.
 set(heddle_scenario_files_of_the_simulator
@@ -95,6 +91,7 @@ set(heddle_scenario_files_of_wide_waves
   lanes/arms.cpp
   zoo/divergent_trip_count.cpp
   zoo/leader_is_a_bool.cpp
+  zoo/lock_orders.cpp
   zoo/lock_released_by_one_lane.cpp
   zoo/stale_leader.cpp
   zoo/sunk_close.cpp)

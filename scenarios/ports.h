@@ -80,6 +80,12 @@ inline scheduler::verdict needs_fair_clients(const parameters& set) {
   return without_port != scheduler::verdict::ok ? without_port : needs_fair_holders_of(set.count("servers"), set);
 }
 
+/// Of a server that ends: a wave that waits for it, or for what another wave holds, is told in the end; only a wave without turns never hears it.
+inline scheduler::verdict needs_turns(const parameters& set) {
+  return set.has("progress") && set.text("progress") == "unfair" ? scheduler::verdict::progress
+                                                                 : scheduler::verdict::ok;
+}
+
 /// Which lanes make which calls; the part of every kernel that tells requests apart.
 struct callers {
   uint32_t lanes;

@@ -279,12 +279,6 @@ void run_throwing_handler(const parameters& set) {
     HEDDLE_CHECK(account.count_of(id) == 1, "not every request was handled");
 }
 
-/// A wave that waits for a port, for an answer, or for a holder of either is told in the end; only a wave without turns never hears it.
-scheduler::verdict needs_turns(const parameters& set) {
-  return set.has("progress") && set.text("progress") == "unfair" ? scheduler::verdict::progress
-                                                                 : scheduler::verdict::ok;
-}
-
 std::vector<parameter> stop_parameters() {
   std::vector<parameter> all = port_parameters(2, 2, 4, 3);
   all.push_back(parameter::number("after", 2, 0, 1000000, "", "turns that the host waits before it stops"));

@@ -27,7 +27,8 @@ class basic_offload_client {
 
   /// Has the host run function number `function` for the lanes that stand here together: `fill(line, lane)` writes the
   /// request of each lane, `use(line, lane)` reads what the function has made of it. Lanes that name another function
-  /// make another request. Waits for its turn, and for the answer; `use` is not called unless the status is `done`.
+  /// make another request. Waits for its turn, and for the answer, or until a server that may end has ended; `use` is not called unless the
+  /// status is `done`.
   HEDDLE_CALLS_BACK
   template <typename Fill, typename Use>
   HEDDLE_FUNCTION offload_status call(uint64_t function, Fill&& fill, Use&& use) const {
@@ -45,7 +46,7 @@ class basic_offload_client {
       answered = call_together(same, function, fill, use);
       waits = false;
     }
-    call_ends<Target>();
+    call_ends<Target>(answered != offload_status::ended);
     return answered;
   }
 
@@ -72,8 +73,12 @@ class basic_offload_client {
     require<Target, Check>((mask & ~turns_.shape().lanes_that_exist()) == 0, "a wave is wider than its entries");
     const bool acts = Target::is_first_lane(mask);
     uint32_t ticket = 0;
-    if (acts) ticket = Form::template take<Target, Check>(own_, turns_);
+    uint32_t taken = 0;
+    if (acts) taken = Form::template take<Target, Check>(own_, turns_, ticket) ? 1 : 0;
     ticket = Target::broadcast(mask, ticket);
+    if constexpr (Check::may_end) {
+      if (Target::broadcast(mask, taken) == 0) return offload_status::ended;
+    }
     // What the first lane acquired with the entry is handed on to the others.
     Target::sync_lanes(mask);
     const uint32_t entry = Form::entry_of(ticket, turns_.shape());
@@ -88,7 +93,8 @@ class basic_offload_client {
     const auto answered = static_cast<offload_status>(status);
     if (answered == offload_status::done) for_each_lane<Target>(mask, with_line<Use>{turns_, entry, use});
     Target::sync_lanes(mask);
-    if (acts) Form::template give_back<Target, Check>(own_, turns_, ticket);
+    // Where the server has ended, the entry may still be in its hands; calls that wait for it see the end.
+    if (acts && answered != offload_status::ended) Form::template give_back<Target, Check>(own_, turns_, ticket);
     return answered;
   }
 
@@ -104,7 +110,14 @@ class basic_offload_client {
       require<Target, Check>(turns_.load(entry) == Form::free_turn(ticket, turns_.shape()),
                              "a request is posted into an entry that is in use");
     turns_.store(entry, posted);
-    while (turns_.load(entry) != Form::turn_after(posted)) Target::pause();
+    while (turns_.load(entry) != Form::turn_after(posted)) {
+      if (turns_.template has_ended<Check>()) {
+        // What was answered before the end is seen by another look.
+        if (turns_.load(entry) == Form::turn_after(posted)) break;
+        return static_cast<uint64_t>(offload_status::ended);
+      }
+      Target::pause();
+    }
     if constexpr (Check::enabled)
       require<Target, Check>(header.status != static_cast<uint64_t>(offload_status::none),
                              "a request is answered that nobody has looked at");

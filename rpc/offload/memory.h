@@ -28,6 +28,7 @@ class mapped_entries {
 
   uint64_t load_turn(uint32_t entry) const { return turns_.load(entry); }
   void store_turn(uint32_t entry, uint64_t turn) const { turns_.store(entry, turn); }
+  void store_end() const { turns_.ending().set(); }
 
   /// What is asked, and the lines of the lanes that exist and ask.
   offload_header& open(uint32_t entry, offload_buffer& held) const {
@@ -76,6 +77,11 @@ class copied_entries {
   }
   void store_turn(uint32_t entry, uint64_t turn) const {
     copy_(base_ + shape_.entry_offset(entry), &turn, sizeof turn);
+  }
+
+  void store_end() const {
+    const uint64_t ended = 1;
+    copy_(base_ + shape_.end_offset(), &ended, sizeof ended);
   }
 
   /// By a copy of its own, behind the one that has shown the turn.

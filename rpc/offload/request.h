@@ -6,6 +6,7 @@
 #pragma once
 
 #include <heddle/rpc/layout.h>
+#include <heddle/rpc/wait.h>
 
 namespace heddle::rpc {
 
@@ -17,6 +18,7 @@ enum class offload_status : uint64_t {
   too_large,         ///< a lane names more bytes of payload than the server takes; nothing has run
   failed,            ///< the function has thrown; for which lanes it has run is not known
   bad_address,       ///< a lane's payload does not lie where the server takes payloads from; nothing has run
+  ended,             ///< the server has ended; whether the function has run is not known
 };
 
 /// What one lane asks, and what it is answered. `payload` is an address of the device; what it names is no part of the request.
@@ -52,8 +54,10 @@ struct offload_layout {
   }
   HEDDLE_FUNCTION constexpr size_t entry_bytes() const { return line_bytes * (size_t{1} + lanes); }
   HEDDLE_FUNCTION constexpr size_t entry_offset(uint32_t entry) const { return entry * entry_bytes(); }
+  /// The word by which the server says that it has ended; in a line of its own.
+  HEDDLE_FUNCTION constexpr size_t end_offset() const { return entries * entry_bytes(); }
   /// The size of the shared allocation, which must be zeroed and aligned to line_bytes.
-  HEDDLE_FUNCTION constexpr size_t size_bytes() const { return entries * entry_bytes(); }
+  HEDDLE_FUNCTION constexpr size_t size_bytes() const { return end_offset() + line_bytes; }
   /// Words of 32 bits in the lock bits of the server.
   HEDDLE_FUNCTION constexpr size_t lock_words() const { return (size_t{entries} + 31) / 32; }
   HEDDLE_FUNCTION constexpr uint64_t lanes_that_exist() const {
@@ -82,6 +86,17 @@ class offload_turns {
   }
   HEDDLE_FUNCTION offload_line& line(uint32_t entry, uint32_t lane) const {
     return reinterpret_cast<offload_line*>(base_ + shape_.entry_offset(entry) + line_bytes)[lane];
+  }
+  HEDDLE_FUNCTION end_word<Target> ending() const {
+    return end_word<Target>(*reinterpret_cast<uint32_t*>(base_ + shape_.end_offset()));
+  }
+  /// Whether the server has ended, which only one that may end does.
+  template <typename Check>
+  HEDDLE_FUNCTION bool has_ended() const {
+    if constexpr (Check::may_end)
+      return ending().is_set();
+    else
+      return false;
   }
   HEDDLE_FUNCTION offload_layout shape() const { return shape_; }
 

@@ -40,14 +40,17 @@ struct offload_ring {
   }
 
   // For the first lane of a call. What it is given here names the call to the rest.
+  /// False where the server has ended first.
   template <typename Target, typename Check>
-  HEDDLE_FUNCTION static uint32_t take(uint32_t* own, const offload_turns<Target>& turns) {
+  HEDDLE_FUNCTION static bool take(uint32_t* own, const offload_turns<Target>& turns, uint32_t& ticket) {
     // Relaxed: a number that no other call gets. What came before in the entry is ordered by its turn.
-    const uint32_t ticket =
-        typename Target::template atomic_ref<uint32_t, scope::device>(*own).fetch_add(1, memory_order::relaxed);
+    ticket = typename Target::template atomic_ref<uint32_t, scope::device>(*own).fetch_add(1, memory_order::relaxed);
     const uint32_t entry = entry_of(ticket, turns.shape());
-    while (turns.load(entry) != free_turn(ticket, turns.shape())) Target::pause();
-    return ticket;
+    while (turns.load(entry) != free_turn(ticket, turns.shape())) {
+      if (turns.template has_ended<Check>()) return false;
+      Target::pause();
+    }
+    return true;
   }
   template <typename Target, typename Check>
   HEDDLE_FUNCTION static void give_back(uint32_t*, const offload_turns<Target>& turns, uint32_t ticket) {

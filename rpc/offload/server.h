@@ -61,6 +61,13 @@ class basic_offload_server {
     return true;
   }
 
+  /// Where Check::may_end: tells the clients that no request is served any more. Does not wait, however many ask. A request that waits, and one
+  /// that is made later, is answered offload_status::ended. Handle what is there before: at most one request an entry.
+  void end() const {
+    static_assert(Check::may_end, "only a server whose clients expect it may end: may_end_and<Check>");
+    memory_.store_end();
+  }
+
   /// Copies from, or to, what a line's payload names. False, and nothing is copied, where that is not all within the limits' payloads.
   bool fetch(void* to, uint64_t payload, size_t bytes) const {
     if (!may_reach(payload, bytes)) return false;
@@ -73,6 +80,8 @@ class basic_offload_server {
     return true;
   }
 
+  uint32_t entry_count() const { return Form::has_one_entry ? 1 : memory_.shape().entries; }
+
   /// Whether no entry is in use and no server holds one. To be asked when both ends are quiescent.
   bool all_idle() const {
     for (uint32_t entry = 0; entry < entry_count(); ++entry)
@@ -81,8 +90,6 @@ class basic_offload_server {
   }
 
  private:
-  uint32_t entry_count() const { return Form::has_one_entry ? 1 : memory_.shape().entries; }
-
   bool find(uint32_t& entry, uint64_t& posted) const {
     for (uint32_t n = 0; n < entry_count(); ++n) {
       entry = start_ + n < entry_count() ? start_ + n : start_ + n - entry_count();

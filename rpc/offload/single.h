@@ -24,11 +24,16 @@ struct single_mailbox {
   HEDDLE_FUNCTION static constexpr uint64_t free_turn(uint32_t, offload_layout) { return 0; }
   HEDDLE_FUNCTION static constexpr uint64_t posted_turn(uint32_t, offload_layout) { return 1; }
 
+  /// False where the server has ended first.
   template <typename Target, typename Check>
-  HEDDLE_FUNCTION static uint32_t take(uint32_t* own, const offload_turns<Target>&) {
+  HEDDLE_FUNCTION static bool take(uint32_t* own, const offload_turns<Target>& turns, uint32_t& ticket) {
     const lock_bits<Target, Check> lock(own);
-    while (lock.is_locked(0) || !lock.try_lock(0)) Target::pause();
-    return 0;
+    ticket = 0;
+    while (lock.is_locked(0) || !lock.try_lock(0)) {
+      if (turns.template has_ended<Check>()) return false;
+      Target::pause();
+    }
+    return true;
   }
   template <typename Target, typename Check>
   HEDDLE_FUNCTION static void give_back(uint32_t* own, const offload_turns<Target>&, uint32_t) {

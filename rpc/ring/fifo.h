@@ -39,6 +39,8 @@ struct fifo_layout {
 
   HEDDLE_FUNCTION static constexpr size_t doorbell_offset() { return 0; }
   HEDDLE_FUNCTION static constexpr size_t tail_offset() { return line_bytes; }
+  /// The word by which the consumer says that it has ended; in the line of its tail.
+  HEDDLE_FUNCTION static constexpr size_t end_offset() { return tail_offset() + sizeof(uint32_t); }
   HEDDLE_FUNCTION static constexpr size_t slot_offset() { return 2 * line_bytes; }
   /// The size of the shared allocation, which must be zeroed and aligned to line_bytes.
   HEDDLE_FUNCTION constexpr size_t size_bytes() const { return slot_offset() + entries * sizeof(fifo_slot<Entry>); }
@@ -81,6 +83,9 @@ class fifo_end {
   HEDDLE_FUNCTION uint32_t entry_count() const { return entries_; }
   HEDDLE_FUNCTION word_ref tail() const { return word_ref(word_at(fifo_layout<Entry>::tail_offset())); }
   HEDDLE_FUNCTION doorbell& bell() const { return word_at(fifo_layout<Entry>::doorbell_offset()); }
+  HEDDLE_FUNCTION end_word<Target> ending() const {
+    return end_word<Target>(word_at(fifo_layout<Entry>::end_offset()));
+  }
   HEDDLE_FUNCTION fifo_slot<Entry>& slot_of(uint32_t number) const {
     auto* const slots = reinterpret_cast<fifo_slot<Entry>*>(base_ + fifo_layout<Entry>::slot_offset());
     return slots[number & (entries_ - 1)];
@@ -106,16 +111,21 @@ class basic_fifo_producer {
 
   /// One entry for each of the lanes that stand here together: `fill(entry, lane)` writes it in place; what is not written is what an
   /// earlier lap left there. Reserves at once, in one step for the wave, and then waits until the consumer has given back what was in
-  /// the way. The entries of a wave lie together, and entries of one lane arrive in the order of its calls.
+  /// the way. The entries of a wave lie together, and entries of one lane arrive in the order of its calls. Where Check::may_end and the
+  /// consumer ends before there is room, the status is `ended`, and no entry is written. A push that finds room does not ask: what is pushed
+  /// and not consumed before the end is told by flush().
   HEDDLE_CALLS_BACK
   template <typename Fill>
   HEDDLE_FUNCTION ring_result push(Fill&& fill) const {
     const uint64_t mask = Target::lane_mask();
     const uint32_t lanes = lanes_of(mask);
-    uint32_t first = 0;
-    if (Target::is_first_lane(mask)) first = reserve_and_wait(lanes);
-    first = Target::broadcast(mask, first);
-    return write(mask, first, fill);
+    ring_result outcome;
+    if (Target::is_first_lane(mask)) outcome = reserve_and_wait(lanes);
+    if constexpr (Check::may_end)
+      outcome = broadcast(mask, outcome);
+    else
+      outcome.index = Target::broadcast(mask, outcome.index);
+    return outcome ? write(mask, outcome.index, fill) : outcome;
   }
 
   /// As push(fill), with a bound: looks for room `turns` + 1 times. Reserves only what has room, so that a push that
@@ -142,6 +152,12 @@ class basic_fifo_producer {
       outcome.index = head().load(memory_order::relaxed);
       bounded_wait<Target> wait(turns);
       while (static_cast<int32_t>((outcome.seen = fresh_tail()) - outcome.index) < 0) {
+        if (has_ended()) {
+          // What was consumed before the end is seen by another look.
+          outcome.seen = fresh_tail();
+          if (static_cast<int32_t>(outcome.seen - outcome.index) < 0) outcome = ended(ring_wait::consumption, outcome);
+          break;
+        }
         if (wait.again()) continue;
         outcome.status = ring_status::timed_out;
         outcome.waited_for = ring_wait::consumption;
@@ -201,13 +217,28 @@ class basic_fifo_producer {
     return Form::has_room(end, seen, end_.entry_count());
   }
 
-  HEDDLE_FUNCTION uint32_t reserve_and_wait(uint32_t lanes) const {
+  /// Whether the consumer has ended, which only one that may end does.
+  HEDDLE_FUNCTION bool has_ended() const {
+    if constexpr (Check::may_end)
+      return end_.ending().is_set();
+    else
+      return false;
+  }
+  HEDDLE_FUNCTION static ring_result ended(ring_wait waited_for, const ring_result& so_far) {
+    return {ring_status::ended, waited_for, so_far.index, so_far.seen};
+  }
+
+  HEDDLE_FUNCTION ring_result reserve_and_wait(uint32_t lanes) const {
+    ring_result outcome;
     // Relaxed: the number is all that is wanted, the order comes with the credit.
-    const uint32_t first = head().fetch_add(lanes, memory_order::relaxed);
-    uint32_t seen = 0;
-    while (!has_room(first + lanes, seen)) Target::pause();
-    check_credit(first, seen);
-    return first;
+    outcome.index = head().fetch_add(lanes, memory_order::relaxed);
+    while (!has_room(outcome.index + lanes, outcome.seen)) {
+      // What is reserved is not written: there is no consumer that it could hold up.
+      if (has_ended()) return ended(ring_wait::credit, outcome);
+      Target::pause();
+    }
+    check_credit(outcome.index, outcome.seen);
+    return outcome;
   }
 
   HEDDLE_FUNCTION ring_result reserve_within(uint32_t lanes, uint32_t turns) const {
@@ -221,6 +252,7 @@ class basic_fifo_producer {
         check_credit(outcome.index, outcome.seen);
         return outcome;
       }
+      if (!room && has_ended()) return ended(ring_wait::credit, outcome);
       if (!wait.again()) {
         outcome.status = ring_status::timed_out;
         outcome.waited_for = room ? ring_wait::reservation : ring_wait::credit;
@@ -312,6 +344,13 @@ class basic_fifo_consumer {
   }
   /// Sleeps until a producer that rings has pushed since `seen` was taken, or until the time-out.
   HEDDLE_FUNCTION void wait(doorbell seen, uint64_t timeout_ns) const { Target::wait(end_.bell(), seen, timeout_ns); }
+
+  /// Where Check::may_end: tells the producers that nothing is consumed any more. Does not wait. Those that wait for room, or in flush(), go on at
+  /// once with the status `ended`. Consume what is there before.
+  HEDDLE_FUNCTION void end() const {
+    static_assert(Check::may_end, "only a consumer whose producers expect it may end: may_end_and<Check>");
+    end_.ending().set();
+  }
 
  private:
   using word_ref = typename fifo_end<Target, Entry>::word_ref;

@@ -45,6 +45,8 @@ struct hostcall_layout {
   uint32_t lanes;
 
   HEDDLE_FUNCTION static constexpr size_t doorbell_offset() { return 0; }
+  /// The word by which the server says that it has ended; in the doorbell's line.
+  HEDDLE_FUNCTION static constexpr size_t end_offset() { return line_bytes / 2; }
   HEDDLE_FUNCTION static constexpr size_t free_offset() { return line_bytes; }
   HEDDLE_FUNCTION static constexpr size_t ready_offset() { return 2 * line_bytes; }
   HEDDLE_FUNCTION static constexpr size_t header_offset() { return 3 * line_bytes; }
@@ -89,6 +91,10 @@ class hostcall_end {
   }
   HEDDLE_FUNCTION doorbell& bell() const {
     return *reinterpret_cast<doorbell*>(base_ + hostcall_layout::doorbell_offset());
+  }
+
+  HEDDLE_FUNCTION end_word<Target> ending() const {
+    return end_word<Target>(*reinterpret_cast<uint32_t*>(base_ + hostcall_layout::end_offset()));
   }
 
   struct below_in_header {
@@ -136,7 +142,8 @@ class basic_hostcall_client {
   /// A call by the lanes that stand here together: `fill(line, lane)` writes the request of each lane, `use(line, lane)` reads what the
   /// server has made of it. With a bound each of its two waits looks `turns` + 1 times. When it times out for a packet, nothing has happened.
   /// When it times out for the answer, the request will be handled once; the answer is dropped, and the server gives the packet back.
-  /// When the server's handler has thrown, `use` is not called, and the status is `unanswered`.
+  /// When the server's handler has thrown, `use` is not called, and the status is `unanswered`. Where Check::may_end and the server ends before
+  /// it has answered, the status is `ended`; whether a request that it was to answer was handled is not known.
   HEDDLE_CALLS_BACK
   template <typename Fill, typename Use>
   HEDDLE_FUNCTION ring_result call(uint32_t service, Fill&& fill, Use&& use, uint32_t turns = without_bound) const {
@@ -164,6 +171,7 @@ class basic_hostcall_client {
     // The first lane's acquire of the packet reaches the other lanes.
     Target::sync_lanes(mask);
     if (name == 0) return {ring_status::timed_out, ring_wait::packet, 0, 0};
+    if (name == no_server) return {ring_status::ended, ring_wait::packet, 0, 0};
 
     for_each_lane<Target>(mask, with_line<Fill>{end_, name, fill});
     // Puts what every lane wrote before the first lane's release.
@@ -176,7 +184,8 @@ class basic_hostcall_client {
     const auto answered = static_cast<ring_status>(Target::broadcast(mask, outcome));
     // The first lane's acquire of the answer reaches the other lanes.
     Target::sync_lanes(mask);
-    if (answered == ring_status::timed_out) return {answered, ring_wait::answer, Tag::packet_of(name), 0};
+    if (answered == ring_status::timed_out || answered == ring_status::ended)
+      return {answered, ring_wait::answer, Tag::packet_of(name), 0};
 
     if (answered == ring_status::done) for_each_lane<Target>(mask, with_line<Use>{end_, name, use});
     Target::sync_lanes(mask);
@@ -184,7 +193,17 @@ class basic_hostcall_client {
     return {answered, ring_wait::nothing, Tag::packet_of(name), 0};
   }
 
-  /// A packet, or 0 when the bound was reached.
+  /// In place of a packet; no packet has this name.
+  static constexpr uint64_t no_server = ~uint64_t{0};
+
+  HEDDLE_FUNCTION bool has_ended() const {
+    if constexpr (Check::may_end)
+      return end_.ending().is_set();
+    else
+      return false;
+  }
+
+  /// A packet, or 0 when the bound was reached, or no_server.
   HEDDLE_FUNCTION uint64_t take(uint32_t turns) const {
     bounded_wait<Target> wait(turns);
     for (;;) {
@@ -195,6 +214,7 @@ class basic_hostcall_client {
                                  "a packet that was free is in use");
         return name;
       }
+      if (has_ended()) return no_server;
       if (!wait.again()) return 0;
     }
   }
@@ -215,10 +235,11 @@ class basic_hostcall_client {
     uint32_t found = 0;
     // Acquire, system scope: pairs with the release of control by the server.
     while ((found = end_.control_of(name).load(memory_order::acquire)) == hostcall_control::posted) {
-      if (wait.again()) continue;
+      const bool ended = has_ended();
+      if (!ended && wait.again()) continue;
       // Acquire, for the answer that has come after all. Otherwise the packet is the server's for good.
       if (end_.control_of(name).compare_exchange_strong(found, hostcall_control::abandoned, memory_order::acquire))
-        return ring_status::timed_out;
+        return ended ? ring_status::ended : ring_status::timed_out;
       break;
     }
     if (found != hostcall_control::refused) return ring_status::done;
@@ -279,20 +300,27 @@ class basic_hostcall_server {
   /// The count of rings, to be taken before serve and given to wait if that finds nothing.
   HEDDLE_FUNCTION doorbell rings() const {
     // Acquire pairs with the release in notify: the look that follows finds every packet whose ring is counted here.
-    return typename end::word_ref(end_.bell()).load(memory_order::acquire);
+    return typename both_ends::word_ref(end_.bell()).load(memory_order::acquire);
   }
   /// Sleeps until a client that rings has posted since `seen` was taken, or until the time-out. Look for work behind it whatever the
   /// count says: a ring may be lost on its way. (rocm-systems #8192: a listener that looked at the count alone.)
   HEDDLE_FUNCTION void wait(doorbell seen, uint64_t timeout_ns) const { Target::wait(end_.bell(), seen, timeout_ns); }
 
+  /// Where Check::may_end: tells the clients that no request is answered any more. Does not wait, however many call. Calls that wait, and
+  /// that are made later, end with the status `ended`. Serve what is there before.
+  HEDDLE_FUNCTION void end() const {
+    static_assert(Check::may_end, "only a server whose clients expect it may end: may_end_and<Check>");
+    end_.ending().set();
+  }
+
   HEDDLE_FUNCTION bool all_idle() const { return end_.all_idle(); }
 
  private:
-  using end = hostcall_end<Target, Tag>;
+  using both_ends = hostcall_end<Target, Tag>;
 
   /// What take_all has given, less what is answered. Where a handler throws, refuses the packet in hand and posts the others again.
   struct taken_packets {
-    const end& at;
+    const both_ends& at;
     uint64_t name;
     uint32_t served = 0;
     bool in_hand = false;
@@ -325,11 +353,11 @@ class basic_hostcall_server {
     }
 
     HEDDLE_FUNCTION uint64_t word_below() const {
-      return typename end::stack::word_ref(at.header_of(name).below).load(memory_order::relaxed);
+      return typename both_ends::stack::word_ref(at.header_of(name).below).load(memory_order::relaxed);
     }
   };
 
-  end end_;
+  both_ends end_;
 };
 
 }  // namespace heddle::rpc

@@ -1,20 +1,18 @@
-// Waits that end: how long a caller is ready to wait in a ring, and what it is told when that was not long enough.
+// What a caller is told when it was not ready to wait long enough in a ring, or when the other end has ended.
 //
 // Of the queues in the field MSCCL++ alone bounds its waits, and stops the kernel (`maxSpinCount`); here the caller
 // gets an answer and goes on.
 #pragma once
 
-#include <heddle/rpc/target.h>
+#include <heddle/rpc/wait.h>
 
 namespace heddle::rpc {
-
-/// A bound for a wait: how often it pauses and looks again. 0 looks once.
-inline constexpr uint32_t without_bound = ~uint32_t{0};
 
 enum class ring_status : uint8_t {
   done,
   timed_out,  ///< the bound was reached; the ring is as if the call had not been made, unless `waited_for` says otherwise
   unanswered,  ///< of a hostcall: the server's handler has thrown; there is no answer
+  ended,       ///< the server, or the consumer, has ended; what `waited_for` names does not come any more
 };
 
 /// What a call waited for when its bound was reached.
@@ -37,24 +35,6 @@ struct ring_result {
   uint32_t seen = 0;  ///< of a FIFO that timed out: the number of the first entry not consumed, as last seen
 
   HEDDLE_FUNCTION explicit operator bool() const { return status == ring_status::done; }
-};
-
-/// The turns that a wait has left.
-template <typename Target>
-class bounded_wait {
- public:
-  HEDDLE_FUNCTION explicit bounded_wait(uint32_t turns) : left_(turns) {}
-
-  /// Pauses, unless the bound is reached: then false. A wait without bound counts nothing: its loop comes back to the state it was in.
-  HEDDLE_FUNCTION bool again() {
-    if (left_ == 0) return false;
-    if (left_ != without_bound) --left_;
-    Target::pause();
-    return true;
-  }
-
- private:
-  uint32_t left_;
 };
 
 }  // namespace heddle::rpc

@@ -10,6 +10,9 @@ namespace heddle::rpc {
 struct slot_result {
   bool made = false;        ///< false: no slot was idle, and nothing has happened
   bool unanswered = false;  ///< the call was made, and the server's handler has thrown: there is no answer
+  bool ended =
+      false;  ///< the server has ended. Of a call that was made: without an answer, and whether it was handled is not known
+  bool timed_out = false;  ///< the call was made and will be handled once; its answer is dropped
   HEDDLE_FUNCTION explicit operator bool() const { return made; }
 };
 
@@ -30,11 +33,12 @@ class basic_slot_client {
 
   /// A call by the lanes that stand here together: `fill(line, lane)` writes the request of each lane, `use(line, lane)` reads what
   /// the server's operate has made of it, unless that has thrown. Converts to false, and nothing is called, when no slot is idle now.
-  /// Waits for the server only.
+  /// Waits for the server only: without bound, or looks `turns` + 1 times. An answer that comes later is collected by a later call that finds
+  /// no idle slot, or by collect().
   HEDDLE_CALLS_BACK
   template <typename Fill, typename Use>
-  HEDDLE_FUNCTION slot_result invoke(Fill&& fill, Use&& use) const {
-    return timed_call(fill, use, slot_ending::early);
+  HEDDLE_FUNCTION slot_result invoke(Fill&& fill, Use&& use, uint32_t turns = without_bound) const {
+    return timed_call(fill, use, slot_ending::early, turns);
   }
 
   /// As invoke(), but keeps the slot until the server has cleared it: costs the wave the second round trip, and no call
@@ -42,7 +46,7 @@ class basic_slot_client {
   HEDDLE_CALLS_BACK
   template <typename Fill, typename Use>
   HEDDLE_FUNCTION slot_result invoke_until_idle(Fill&& fill, Use&& use) const {
-    return timed_call(fill, use, slot_ending::idle);
+    return timed_call(fill, use, slot_ending::idle, without_bound);
   }
 
   /// As invoke(fill, use), without an answer: returns as soon as the request is posted. The slot is in use until it is collected.
@@ -50,9 +54,10 @@ class basic_slot_client {
   template <typename Fill>
   HEDDLE_FUNCTION slot_result invoke(Fill&& fill) const {
     call_begins<Target>();
-    const bool posted = post_alone(fill);
-    call_ends<Target>(posted);
-    return {posted, false};
+    slot_result result{post_alone(fill)};
+    if (!result.made) result.ended = has_ended();
+    call_ends<Target>(result.made);
+    return result;
   }
 
   /// Acknowledges the answers that no call waits for, so that the server clears their slots; returns how many there
@@ -76,11 +81,24 @@ class basic_slot_client {
 
   HEDDLE_CALLS_BACK
   template <typename Fill, typename Use>
-  HEDDLE_FUNCTION slot_result timed_call(Fill& fill, Use& use, slot_ending ending) const {
+  HEDDLE_FUNCTION slot_result timed_call(Fill& fill, Use& use, slot_ending ending, uint32_t turns) const {
     call_begins<Target>();
-    const slot_result result = call(fill, use, ending);
-    call_ends<Target>(result.made && !result.unanswered);
+    slot_result result = call(fill, use, ending, turns);
+    if (!result.made) result.ended = has_ended();
+    call_ends<Target>(result.made && !result.unanswered && !result.ended && !result.timed_out);
     return result;
+  }
+
+  /// Where a call was not made: whether it never will be. The same for all lanes.
+  HEDDLE_FUNCTION bool has_ended() const {
+    if constexpr (Check::may_end) {
+      const uint64_t mask = Target::lane_mask();
+      uint32_t ended = 0;
+      if (Target::is_first_lane(mask)) ended = end_.ending().is_set() ? 1 : 0;
+      return Target::broadcast(mask, ended) != 0;
+    } else {
+      return false;
+    }
   }
 
   HEDDLE_CALLS_BACK
@@ -97,34 +115,56 @@ class basic_slot_client {
 
   HEDDLE_CALLS_BACK
   template <typename Fill, typename Use>
-  HEDDLE_FUNCTION slot_result call(Fill& fill, Use& use, slot_ending ending) const {
+  HEDDLE_FUNCTION slot_result call(Fill& fill, Use& use, slot_ending ending, uint32_t turns) const {
     const uint64_t mask = Target::lane_mask();
     const uint64_t taken = take(mask);
     if (taken == 0) return {};
     const auto slot = static_cast<uint32_t>(taken & ~found);
     post_request(mask, slot, fill);
-    uint32_t refused = 0;
-    if (Target::is_first_lane(mask)) refused = end_.is_refused(slot, wait_for_inbox(slot, true)) ? 1 : 0;
-    refused = Target::broadcast(mask, refused);
+    uint32_t outcome = 0;
+    if (Target::is_first_lane(mask)) outcome = static_cast<uint32_t>(wait_for_answer(slot, turns));
+    const auto answered = static_cast<slot_answer>(Target::broadcast(mask, outcome));
     // The first lane's acquire reaches the other lanes through the barrier.
     Target::sync_lanes(mask);
-    if (refused == 0) for_each_lane<Target>(mask, with_line<end, Use>{end_, slot, use});
+    if (answered == slot_answer::ended || answered == slot_answer::timed_out) {
+      // The slot is the server's. A later call, or collect(), acknowledges what it posts.
+      if (Target::is_first_lane(mask)) end_.locks().unlock(slot);
+      return {true, false, answered == slot_answer::ended, answered == slot_answer::timed_out};
+    }
+    if (answered == slot_answer::come) for_each_lane<Target>(mask, with_line<end, Use>{end_, slot, use});
     Target::sync_lanes(mask);
     if (Target::is_first_lane(mask)) {
       post(slot, false);
-      if (ending == slot_ending::idle) (void)wait_for_inbox(slot, false);
+      uint32_t word = 0;
+      if (ending == slot_ending::idle) (void)wait_for_inbox(slot, false, word, without_bound);
       end_.locks().unlock(slot);
     }
-    return {true, refused != 0};
+    return {true, answered == slot_answer::refused};
   }
 
-  /// Returns the inbox word that has the value.
-  HEDDLE_FUNCTION uint32_t wait_for_inbox(uint32_t slot, bool value) const {
+  enum class slot_answer : uint8_t { come, refused, ended, timed_out };
+
+  HEDDLE_FUNCTION slot_answer wait_for_answer(uint32_t slot, uint32_t turns) const {
+    uint32_t word = 0;
+    const slot_answer waited = wait_for_inbox(slot, true, word, turns);
+    return waited == slot_answer::come && end_.is_refused(slot, word) ? slot_answer::refused : waited;
+  }
+
+  /// Waits until the inbox has the value: `word` is the word that it was read from.
+  HEDDLE_FUNCTION slot_answer wait_for_inbox(uint32_t slot, bool value, uint32_t& word, uint32_t turns) const {
+    bounded_wait<Target> wait(turns);
     for (;;) {
-      const uint32_t word = end_.boxes().load_inbox_word(slot);
-      if (Form::read(word, slot) == value) return word;
-      Target::pause();
+      if (inbox_is(slot, value, word)) return slot_answer::come;
+      if constexpr (Check::may_end) {
+        // What was posted before the end is seen by another look.
+        if (end_.ending().is_set()) return inbox_is(slot, value, word) ? slot_answer::come : slot_answer::ended;
+      }
+      if (!wait.again()) return slot_answer::timed_out;
     }
+  }
+  HEDDLE_FUNCTION bool inbox_is(uint32_t slot, bool value, uint32_t& word) const {
+    word = end_.boxes().load_inbox_word(slot);
+    return Form::read(word, slot) == value;
   }
 
   /// A slot that is now held and idle, or 0; the same for all lanes of the mask.

@@ -5,6 +5,7 @@
 #include <heddle/rpc/mailbox.h>
 #include <heddle/rpc/slot/layout.h>
 #include <heddle/rpc/slot/mailbox.h>
+#include <heddle/rpc/wait.h>
 
 namespace heddle::rpc {
 
@@ -42,6 +43,12 @@ class slot_end {
   }
   HEDDLE_FUNCTION doorbell& bell() const {
     return *reinterpret_cast<doorbell*>(base_ + slot_layout<Form>::doorbell_offset());
+  }
+
+  /// Where Check::may_end.
+  HEDDLE_FUNCTION end_word<Target> ending() const {
+    static_assert(Check::may_end, "only a server whose clients expect it may end: may_end_and<Check>");
+    return end_word<Target>(*reinterpret_cast<uint32_t*>(base_ + slot_layout<Form>::end_offset()));
   }
 
   /// Posts, and gives the slot back. For the first lane, which holds the lock, behind a sync_lanes that gathers the others.

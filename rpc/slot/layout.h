@@ -18,6 +18,8 @@ struct slot_layout {
   uint32_t lanes;
 
   HEDDLE_FUNCTION static constexpr size_t doorbell_offset() { return 0; }
+  /// The word by which the server says that it has ended; in the doorbell's line.
+  HEDDLE_FUNCTION static constexpr size_t end_offset() { return line_bytes / 2; }
   HEDDLE_FUNCTION static constexpr size_t client_outbox_offset() { return line_bytes; }
   HEDDLE_FUNCTION constexpr size_t server_outbox_offset() const { return client_outbox_offset() + mailbox_bytes(); }
   HEDDLE_FUNCTION constexpr size_t mask_offset() const { return server_outbox_offset() + mailbox_bytes(); }

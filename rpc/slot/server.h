@@ -10,7 +10,7 @@ namespace heddle::rpc {
 template <typename Target, typename Form, typename Check = unchecked>
 class basic_slot_server {
  public:
-  using end = slot_end<Target, side::server, Form, Check>;
+  using both_ends = slot_end<Target, side::server, Form, Check>;
   using shape = slot_layout<Form>;
 
   /// As slot_end::slot_end. Threads that start at different slots seldom meet.
@@ -45,9 +45,9 @@ class basic_slot_server {
     slot_in_hand in_hand{end_, here, slot, is_work};
     if (!Target::is_device() || ((mask >> Target::lane_id()) & 1) != 0) {
       if (is_work)
-        for_each_lane<Target>(mask, with_line<end, Operate>{end_, slot, operate});
+        for_each_lane<Target>(mask, with_line<both_ends, Operate>{end_, slot, operate});
       else
-        for_each_lane<Target>(mask, with_line<end, Clear>{end_, slot, clear});
+        for_each_lane<Target>(mask, with_line<both_ends, Clear>{end_, slot, clear});
     }
     in_hand.post(is_work);
     return true;
@@ -61,13 +61,17 @@ class basic_slot_server {
   /// Sleeps until a client that rings has posted since `seen` was taken, or until the time-out.
   HEDDLE_FUNCTION void wait(doorbell seen, uint64_t timeout_ns) const { Target::wait(end_.bell(), seen, timeout_ns); }
 
+  /// Where Check::may_end: tells the clients that no request is handled any more. Does not wait, however many call. A call that waits is told
+  /// at once (slot_result::ended), one that is made later when it waits. Handle what is there before: at most slot_count() requests.
+  HEDDLE_FUNCTION void end() const { end_.ending().set(); }
+
   HEDDLE_FUNCTION bool all_idle() const { return end_.all_idle(); }
   HEDDLE_FUNCTION uint32_t slot_count() const { return end_.slot_count(); }
 
  private:
   /// A slot that is being served; posted and given back in the end, also when a handler throws.
   struct slot_in_hand {
-    const end& at;
+    const both_ends& at;
     uint64_t here;
     uint32_t slot;
     bool is_work;
@@ -124,7 +128,7 @@ class basic_slot_server {
     return 0;
   }
 
-  end end_;
+  both_ends end_;
   uint32_t start_;
 };
 

@@ -117,14 +117,15 @@ verdict kernel_stream_verdict(const parameters& set) {
 /// also leave the lock taken for ever, without a holder.)
 struct mailbox_with_lock : rpc::single_mailbox {
   template <typename Target, typename Check>
-  HEDDLE_FUNCTION static uint32_t take(uint32_t*, const rpc::offload_turns<Target>& turns) {
+  HEDDLE_FUNCTION static bool take(uint32_t*, const rpc::offload_turns<Target>& turns, uint32_t& ticket) {
+    ticket = 0;
     uint64_t seen = 0;
     // Acquire pairs with the release of the last holder.
     while (!lock<Target>(turns).compare_exchange_strong(seen, 1, memory_order::acquire)) {
       seen = 0;
       Target::pause();
     }
-    return 0;
+    return true;
   }
   template <typename Target, typename Check>
   HEDDLE_FUNCTION static void give_back(uint32_t*, const rpc::offload_turns<Target>& turns, uint32_t) {

@@ -71,14 +71,13 @@ std::vector<parameter> reserved_and_left() {
 /// A ticket below the number of entries is taken for one of the first lap.
 struct ring_that_never_wraps : rpc::offload_ring {
   template <typename Target, typename Check>
-  HEDDLE_FUNCTION static uint32_t take(uint32_t* own, const rpc::offload_turns<Target>& turns) {
-    const uint32_t ticket =
-        typename Target::template atomic_ref<uint32_t, scope::device>(*own).fetch_add(1, memory_order::relaxed);
+  HEDDLE_FUNCTION static bool take(uint32_t* own, const rpc::offload_turns<Target>& turns, uint32_t& ticket) {
+    ticket = typename Target::template atomic_ref<uint32_t, scope::device>(*own).fetch_add(1, memory_order::relaxed);
     if (ticket >= turns.shape().entries) {
       const uint32_t entry = entry_of(ticket, turns.shape());
       while (turns.load(entry) != free_turn(ticket, turns.shape())) Target::pause();
     }
-    return ticket;
+    return true;
   }
 };
 
@@ -97,11 +96,10 @@ struct ring_given_back_by_server : rpc::offload_ring {
 
   /// The host has come so far that this entry is done with: the turn says so.
   template <typename Target, typename Check>
-  HEDDLE_FUNCTION static uint32_t take(uint32_t* own, const rpc::offload_turns<Target>& turns) {
-    const uint32_t ticket =
-        typename Target::template atomic_ref<uint32_t, scope::device>(*own).fetch_add(1, memory_order::relaxed);
+  HEDDLE_FUNCTION static bool take(uint32_t* own, const rpc::offload_turns<Target>& turns, uint32_t& ticket) {
+    ticket = typename Target::template atomic_ref<uint32_t, scope::device>(*own).fetch_add(1, memory_order::relaxed);
     while (turns.load(entry_of(ticket, turns.shape())) != 0) Target::pause();
-    return ticket;
+    return true;
   }
   template <typename Target, typename Check>
   HEDDLE_FUNCTION static void give_back(uint32_t*, const rpc::offload_turns<Target>&, uint32_t) {}
