@@ -144,6 +144,56 @@ class basic_service_client {
     return ask<opcode::print>(parts);
   }
 
+  /// An argument of print as it goes over the wire, and how one is made; `part` is where the text of one lies.
+  struct print_argument {
+    uint32_t kind;
+    uint32_t size_bytes;
+    uint64_t value;
+  };
+  HEDDLE_FUNCTION static print_argument printed(const char* text, bytes_view& part) {
+    if (text == nullptr) return {static_cast<uint32_t>(print_kind::text), 0, detail::null_size};
+    uint64_t size_bytes = 0;
+    while (text[size_bytes] != 0) ++size_bytes;
+    part = {text, size_bytes};
+    return {static_cast<uint32_t>(print_kind::text), 0, size_bytes};
+  }
+  template <typename T>
+  HEDDLE_FUNCTION static print_argument printed(const T& value, bytes_view& part) {
+    if constexpr (std::is_convertible_v<T, const char*>) {
+      return printed(static_cast<const char*>(value), part);
+    } else if constexpr (std::is_floating_point_v<T>) {
+      const auto wide = static_cast<double>(value);
+      print_argument argument{static_cast<uint32_t>(print_kind::floating), sizeof wide, 0};
+      __builtin_memcpy(&argument.value, &wide, sizeof wide);
+      return argument;
+    } else if constexpr (std::is_pointer_v<T>) {
+      return {static_cast<uint32_t>(print_kind::address), sizeof value, reinterpret_cast<uintptr_t>(value)};
+    } else if constexpr (std::is_enum_v<T>) {
+      return printed(static_cast<std::underlying_type_t<T>>(value), part);
+    } else {
+      static_assert(std::is_integral_v<T>, "print takes numbers, texts and addresses");
+      if constexpr (std::is_signed_v<T>)
+        return {static_cast<uint32_t>(print_kind::signed_number), sizeof value,
+                static_cast<uint64_t>(static_cast<int64_t>(value))};
+      return {static_cast<uint32_t>(print_kind::unsigned_number), sizeof value, static_cast<uint64_t>(value)};
+    }
+  }
+
+  /// As print_to(), with arguments that were made before: `count` words, and as many parts, of which those of texts are used.
+  HEDDLE_FUNCTION service_answer print_list(file to, const char* format, const print_argument* words,
+                                            const bytes_view* texts, uint32_t count) const {
+    constexpr uint32_t most = 32;
+    if (count > most) return {service_status::malformed};
+    const auto text = detail::encode(format);
+    const service_request head{to.handle, text.elements.size_bytes, count};
+    bytes_view parts[3 + most] = {};
+    parts[0] = view_of(head);
+    parts[1] = {words, count * sizeof(print_argument)};
+    parts[2] = text.elements;
+    for (uint32_t n = 0; n < count; ++n) parts[3 + n] = texts[n];
+    return ask<opcode::print>(parts);
+  }
+
   // -- the program ----------------------------------------------------------------------------------------------------------
 
   /// Asks the host to end the program with this status. Returns when the host has taken note of it, before it does so.
@@ -200,12 +250,6 @@ class basic_service_client {
   HEDDLE_FUNCTION uint64_t bound_bytes() const { return bound_bytes_; }
 
  private:
-  struct print_argument {
-    uint32_t kind;
-    uint32_t size_bytes;
-    uint64_t value;
-  };
-
   HEDDLE_FUNCTION service_answer ask_state(file in, file_question asked, uint64_t character = 0) const {
     const service_request head{in.handle, static_cast<uint64_t>(asked), character};
     return ask<opcode::file_state>({view_of(head)});
@@ -240,35 +284,6 @@ class basic_service_client {
     }
     if (port.ended()) answer = {port.unanswered() ? service_status::unanswered : service_status::ended};
     return answer;
-  }
-
-  HEDDLE_FUNCTION static print_argument printed(const char* text, bytes_view& part) {
-    if (text == nullptr) return {static_cast<uint32_t>(print_kind::text), 0, detail::null_size};
-    uint64_t size_bytes = 0;
-    while (text[size_bytes] != 0) ++size_bytes;
-    part = {text, size_bytes};
-    return {static_cast<uint32_t>(print_kind::text), 0, size_bytes};
-  }
-  template <typename T>
-  HEDDLE_FUNCTION static print_argument printed(const T& value, bytes_view& part) {
-    if constexpr (std::is_convertible_v<T, const char*>) {
-      return printed(static_cast<const char*>(value), part);
-    } else if constexpr (std::is_floating_point_v<T>) {
-      const auto wide = static_cast<double>(value);
-      print_argument argument{static_cast<uint32_t>(print_kind::floating), sizeof wide, 0};
-      __builtin_memcpy(&argument.value, &wide, sizeof wide);
-      return argument;
-    } else if constexpr (std::is_pointer_v<T>) {
-      return {static_cast<uint32_t>(print_kind::address), sizeof value, reinterpret_cast<uintptr_t>(value)};
-    } else if constexpr (std::is_enum_v<T>) {
-      return printed(static_cast<std::underlying_type_t<T>>(value), part);
-    } else {
-      static_assert(std::is_integral_v<T>, "print takes numbers, texts and addresses");
-      if constexpr (std::is_signed_v<T>)
-        return {static_cast<uint32_t>(print_kind::signed_number), sizeof value,
-                static_cast<uint64_t>(static_cast<int64_t>(value))};
-      return {static_cast<uint32_t>(print_kind::unsigned_number), sizeof value, static_cast<uint64_t>(value)};
-    }
   }
 
   template <typename Function>

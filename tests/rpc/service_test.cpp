@@ -1,6 +1,7 @@
 // The service library on host threads: every call, what it refuses, and how a service starts, waits and stops.
 #include <heddle/hw/host/device.h>
 #include <heddle/hw/host/target.h>
+#include <heddle/rpc/service/c.h>
 #include <heddle/rpc/service/server.h>
 
 #include <gtest/gtest.h>
@@ -359,6 +360,130 @@ TEST_F(services_files, are_printed_to_as_printf_does) {
   EXPECT_EQ(at.print_to(opened, "%d", "no number").status, service_status::malformed);
   EXPECT_TRUE(at.close(opened).ok());
   EXPECT_EQ(read_file(directory.path() / "out"), expected + std::string("(null)"));
+}
+
+// -- the C library's names --------------------------------------------------------------------------------------------------------
+
+/// A service of the selected machine, whose client is what the names of C take.
+class services_in_c : public services_files {
+ protected:
+  services_in_c() { run_.start(); }
+  /// What a file in the directory holds behind the printing.
+  template <typename Print>
+  std::string file_after(Print print) {
+    heddle_FILE* const out = heddle_fopen(host, "out", "w");
+    print(out);
+    EXPECT_EQ(heddle_fclose(host, out), 0);
+    return read_file(directory.path() / "out");
+  }
+
+ private:
+  host::device on_;
+  basic_service<host::target, host::device> run_{on_,
+                                                 {.ports = 4, .lanes = 1, .memory_bytes = 4096},
+                                                 {.directory = directory.path().string(), .environment = {"PATH"}}};
+
+ protected:
+  heddle_host host = run_.client();
+};
+
+/// Through a va_list, as a program's own printing function does it.
+int printed_by_list(const heddle_host& host, heddle_FILE* to, const char* format, ...) {
+  va_list from;
+  va_start(from, format);
+  const int bytes = heddle_vfprintf(host, to, format, from);
+  va_end(from);
+  return bytes;
+}
+
+TEST_F(services_in_c, print_each_argument_by_its_conversion) {
+  char expected[1000];
+  const int size =
+      std::snprintf(expected, sizeof expected,
+                    "%d %i %u %x %X %o|%hhd %hd %hhu %hu|%ld %lu %lld %llx|%jd %zu %td|%c%5c|%s %-6.2s|%p|%f %.2e %g "
+                    "%a %Lf|%*d %-*.*f%%",
+                    -1, 2, 3u, 0xabu, 0xcdu, 8u, -5, -300, 200, 60000, -7L, 8UL, -9LL, 0xfedcba9876543210ULL,
+                    intmax_t{-10}, size_t{11}, ptrdiff_t{-12}, 'q', 'r', "text", "cut off", static_cast<void*>(this),
+                    0.5, 1e10, 2.5, 1.0, 1.25L, 6, 42, 9, 2, 3.14159);
+  const std::string here = file_after([&](heddle_FILE* out) {
+    EXPECT_EQ(heddle_fprintf(host, out,
+                             "%d %i %u %x %X %o|%hhd %hd %hhu %hu|%ld %lu %lld %llx|%jd %zu %td|%c%5c|%s %-6.2s|%p|%f "
+                             "%.2e %g %a %Lf|%*d %-*.*f%%",
+                             -1, 2, 3u, 0xabu, 0xcdu, 8u, -5, -300, 200, 60000, -7L, 8UL, -9LL, 0xfedcba9876543210ULL,
+                             intmax_t{-10}, size_t{11}, ptrdiff_t{-12}, 'q', 'r', "text", "cut off",
+                             static_cast<void*>(this), 0.5, 1e10, 2.5, 1.0, 1.25L, 6, 42, 9, 2, 3.14159),
+              size);
+  });
+  EXPECT_EQ(here, expected);
+}
+
+TEST_F(services_in_c, print_nothing_where_a_format_cannot_be_told) {
+  const std::string nothing = file_after([&](heddle_FILE* out) {
+    int stored = 0;
+    EXPECT_EQ(printed_by_list(host, out, "%n", &stored), -1);
+    EXPECT_EQ(printed_by_list(host, out, "%y", 1), -1);
+    EXPECT_EQ(printed_by_list(host, out, "ends in %"), -1);
+    std::string many;
+    for (uint32_t n = 0; n <= heddle_printf_arguments_max; ++n) many += "%d";
+    EXPECT_EQ(printed_by_list(host, out, many.c_str(), 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0,
+                              0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0),
+              -1);
+    EXPECT_EQ(printed_by_list(host, out, many.c_str() + 2, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0,
+                              0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0),
+              32);
+    EXPECT_EQ(printed_by_list(host, out, "%s", static_cast<const char*>(nullptr)), 6);
+  });
+  EXPECT_EQ(nothing, std::string(32, '0') + "(null)");
+}
+
+TEST_F(services_in_c, read_write_and_seek_in_files) {
+  EXPECT_EQ(heddle_fopen(host, "nothing", "r"), nullptr);
+  heddle_FILE* const file = heddle_fopen(host, "lines", "w+");
+  ASSERT_NE(file, nullptr);
+  EXPECT_EQ(heddle_fputs(host, "first\nsecond\n", file), 0);
+  EXPECT_EQ(heddle_fwrite(host, "abcdef", 3, 2, file), 2U);
+  EXPECT_EQ(heddle_ftell(host, file), 19);
+  EXPECT_EQ(heddle_fseek(host, file, 0, 0), 0);
+  EXPECT_EQ(heddle_fseek(host, file, 0, 3), -1);
+  char line[10];
+  EXPECT_STREQ(heddle_fgets(host, line, sizeof line, file), "first\n");
+  EXPECT_STREQ(heddle_fgets(host, line, 4, file), "sec") << "as much as there is room for";
+  EXPECT_EQ(heddle_fgetc(host, file), 'o');
+  EXPECT_EQ(heddle_ungetc(host, 'O', file), 'O');
+  EXPECT_STREQ(heddle_fgets(host, line, sizeof line, file), "Ond\n");
+  char rest[8] = {};
+  EXPECT_EQ(heddle_fread(host, rest, 4, 2, file), 1U) << "whole elements";
+  EXPECT_STREQ(rest, "abcdef");
+  EXPECT_EQ(heddle_fgets(host, line, sizeof line, file), nullptr);
+  EXPECT_EQ(heddle_feof(host, file), 1);
+  EXPECT_EQ(heddle_ferror(host, file), 0);
+  heddle_clearerr(host, file);
+  EXPECT_EQ(heddle_feof(host, file), 0);
+  EXPECT_EQ(heddle_fread(host, rest, 0, 2, file) + heddle_fwrite(host, rest, SIZE_MAX, 2, file), 0U);
+  EXPECT_EQ(heddle_fflush(host, file), 0);
+  EXPECT_EQ(heddle_fclose(host, file), 0);
+  EXPECT_EQ(heddle_fclose(host, file), -1) << "it is closed";
+  EXPECT_EQ(heddle_fclose(host, nullptr), -1);
+  EXPECT_EQ(heddle_rename(host, "lines", "moved"), 0);
+  EXPECT_EQ(heddle_remove(host, "lines"), -1);
+  EXPECT_EQ(heddle_remove(host, "moved"), 0);
+}
+
+TEST_F(services_in_c, reach_memory_the_environment_and_the_clock) {
+  auto* const block = static_cast<char*>(heddle_malloc(host, 100));
+  ASSERT_NE(block, nullptr);
+  EXPECT_EQ(heddle_malloc(host, 1 << 20), nullptr);
+  heddle_free(host, block);
+  char value[4096];
+  EXPECT_STREQ(heddle_getenv(host, "PATH", value, sizeof value), getenv("PATH"));
+  EXPECT_EQ(heddle_getenv(host, "PATH", value, 1), nullptr) << "it does not fit";
+  EXPECT_EQ(heddle_getenv(host, "HOME", value, sizeof value), nullptr) << "it is not allowed";
+  EXPECT_GT(heddle_clock_ns(host), 0U);
+  testing::internal::CaptureStdout();
+  EXPECT_EQ(heddle_puts(host, "to the standard output"), 0);
+  EXPECT_EQ(heddle_printf(host, "%d\n", 5), 2);
+  fflush(stdout);
+  EXPECT_EQ(testing::internal::GetCapturedStdout(), "to the standard output\n5\n");
 }
 
 TEST(services_print, takes_each_argument_as_what_it_is) {
