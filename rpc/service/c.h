@@ -29,11 +29,17 @@ struct heddle_FILE;
 /// What a kernel's printf takes beside its format at most; more, and -1 is returned and nothing is printed.
 inline constexpr uint32_t heddle_printf_arguments_max = 32;
 
+// Compilers for CUDA and HIP have no variadic functions on a device: there, printing is by templates, and there is no va_list.
+#if !(defined(__CUDACC__) || defined(__HIPCC__)) || defined(HEDDLE_COMPAT_WAVE_LANES)
+#define HEDDLE_VARIADIC_FUNCTIONS
+#endif
+
 namespace heddle::rpc::detail {
 
 HEDDLE_FUNCTION inline file file_of(heddle_FILE* stream) { return {reinterpret_cast<uintptr_t>(stream) - 1}; }
 HEDDLE_FUNCTION inline int zero_if(bool ok) { return ok ? 0 : -1; }
 
+#ifdef HEDDLE_VARIADIC_FUNCTIONS
 /// The arguments of a format, taken from a va_list by what their conversions say. (C23, 7.23.6.1.)
 class printed_arguments {
  public:
@@ -205,13 +211,13 @@ class printed_arguments {
   uint32_t count_ = 0;
   bool ok_ = true;
 };
+#endif
 
 }  // namespace heddle::rpc::detail
 
 // -- printing --------------------------------------------------------------------------------------------------------------------
 
-// Compilers for CUDA and HIP have no variadic functions on a device: there, the same calls are templates, and there is no va_list.
-#if (defined(__CUDACC__) || defined(__HIPCC__)) && !defined(HEDDLE_COMPAT_WAVE_LANES)
+#ifndef HEDDLE_VARIADIC_FUNCTIONS
 
 template <typename... Arguments>
 HEDDLE_FUNCTION inline int heddle_fprintf(const heddle_host& host, heddle_FILE* to, const char* format,
