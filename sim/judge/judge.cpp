@@ -147,9 +147,25 @@ const lane* judge::most_telling_waiter() const {
   return best;
 }
 
+// Of many lanes that wait for few places each looks at all of them whenever one is given back: what they take in all grows with the square of
+// their number.
+uint64_t judge::budget() const {
+  constexpr uint64_t of_one_budget = 256;
+  constexpr uint64_t most = 64;
+  const uint64_t lanes = core_.threads.lanes_used;
+  if (lanes <= of_one_budget) return core_.machine.budget;
+  return core_.machine.budget * std::min(most, lanes * lanes / (of_one_budget * of_one_budget));
+}
+
 void judge::pass_limit(lane& self) {
-  if (!core_.phase.in_tail) return begin_tail();
-  if (!tail_.is_spent(core_.history.steps, core_.history.library_steps, core_.machine.budget)) return;
+  if (!core_.phase.in_tail) {
+    // Not where the strategy has drawn when the end begins.
+    const bool is_budget = core_.enabled.next_limit >= core_.machine.budget;
+    if (!is_budget || core_.history.steps >= budget()) return begin_tail();
+    core_.enabled.next_limit = budget();
+    return;
+  }
+  if (!tail_.is_spent(core_.history.steps, core_.history.library_steps, budget())) return;
   if (core_.phase.denied) {
     // The hang under this model is certain; whether another model avoids it is not known.
     core_.ending.verdict = verdict::progress;

@@ -42,6 +42,8 @@ class judge {
 
   /// A strategy that draws the fair tail says when it begins, and in what rhythm. False when it had no answer.
   [[gnu::hot]] bool draw_end_game();
+  /// Steps before the fair tail, and again before the run is given up: the setting, and more of it where there are many lanes.
+  uint64_t budget() const;
   /// The run has reached its next limit: the fair tail begins, or the run is given up.
   void pass_limit(lane& self);
   /// In the fair tail: has blocked loops run one more iteration, at growing distances; whether it did.

@@ -15,6 +15,10 @@ std::string hexadecimal_word(uint64_t value) {
   return text;
 }
 
+uint64_t last_granule_of(const void* address, size_t size_bytes, uint64_t granule_bytes) {
+  return (reinterpret_cast<uintptr_t>(address) + std::max<size_t>(size_bytes, 1) - 1) / granule_bytes;
+}
+
 }  // namespace
 
 void recorder::performed(const lane& who, uint64_t value, uint64_t step, bool under_way, bool readable) {
@@ -89,21 +93,50 @@ std::vector<const lane*> recorder::storers_of(const void* address, size_t size_b
   std::vector<std::pair<uint64_t, const lane*>> stores;
   for (const change& one : changes_of(address, size_bytes)) stores.emplace_back(one.step, one.who);
   const watched wanted = {address, 0, static_cast<uint32_t>(size_bytes)};
-  for (const taken& one : taken_)
-    if (is_store(one.what.kind) && wanted.overlaps(one.what.address, one.what.size_bytes))
-      stores.emplace_back(one.step, one.who);
+  // What lies in several granules is in each: the first of them all tells.
+  const uint64_t first = reinterpret_cast<uintptr_t>(address) / granule_bytes;
+  for (uint64_t granule = first; granule <= last_granule_of(address, size_bytes, granule_bytes); ++granule)
+    for (const accessed& one : accessed_in(granule))
+      if (wanted.overlaps(one.address, one.size_bytes) &&
+          std::max(first, reinterpret_cast<uintptr_t>(one.address) / granule_bytes) == granule)
+        for (const auto& [who, step] : one.stores) stores.emplace_back(step, who);
   std::stable_sort(stores.begin(), stores.end(), [](const auto& a, const auto& b) { return a.first > b.first; });
   std::vector<const lane*> found;
+  std::unordered_set<const lane*> known;
   for (const auto& [step, who] : stores)
-    if (std::find(found.begin(), found.end(), who) == found.end()) found.push_back(who);
+    if (known.insert(who).second) found.push_back(who);
   return found;
 }
 
 bool recorder::has_touched(const wave& of, const void* address, size_t size_bytes) const {
   const watched wanted = {address, 0, static_cast<uint32_t>(size_bytes)};
-  return std::any_of(taken_.begin(), taken_.end(), [&](const taken& one) {
-    return one.who->of == &of && one.what.address != nullptr && wanted.overlaps(one.what.address, one.what.size_bytes);
-  });
+  for (uint64_t granule = reinterpret_cast<uintptr_t>(address) / granule_bytes;
+       granule <= last_granule_of(address, size_bytes, granule_bytes); ++granule)
+    for (const accessed& one : accessed_in(granule))
+      if (wanted.overlaps(one.address, one.size_bytes) && one.by.contains(&of)) return true;
+  return false;
+}
+
+const std::vector<recorder::accessed>& recorder::accessed_in(uint64_t granule) const {
+  for (; indexed_ < taken_.size(); ++indexed_) {
+    const taken& one = taken_[indexed_];
+    if (one.what.address == nullptr) continue;
+    for (uint64_t each = reinterpret_cast<uintptr_t>(one.what.address) / granule_bytes;
+         each <= last_granule_of(one.what.address, one.what.size_bytes, granule_bytes); ++each) {
+      std::vector<accessed>& here = accessed_[each];
+      auto word = std::find_if(here.begin(), here.end(), [&](const accessed& known) {
+        return known.address == one.what.address && known.size_bytes == one.what.size_bytes;
+      });
+      if (word == here.end())
+        word = here.insert(here.end(), {.address = one.what.address,
+                                        .size_bytes = static_cast<uint32_t>(one.what.size_bytes),
+                                        .by = {},
+                                        .stores = {}});
+      word->by.insert(one.who->of);
+      if (is_store(one.what.kind)) word->stores[one.who] = one.step;
+    }
+  }
+  return accessed_[granule];
 }
 
 bool recorder::has_been_at(const lane& who, const watched& word, const std::string& where) const {

@@ -215,6 +215,17 @@ class recorder {
   std::unordered_map<const lane*, std::vector<turn>> turns_;
   std::vector<odd> odd_;
   uint64_t judged_ = run_record::never;
+
+  /// What was accessed, by granule, each word once: a report asks of each lane's words, and the steps are too many to be looked through each time.
+  struct accessed {
+    const void* address = nullptr;
+    uint32_t size_bytes = 0;
+    std::unordered_set<const wave*> by;
+    std::unordered_map<const lane*, uint64_t> stores;  ///< the step of the lane's latest
+  };
+  const std::vector<accessed>& accessed_in(uint64_t granule) const;
+  mutable std::unordered_map<uint64_t, std::vector<accessed>> accessed_;
+  mutable size_t indexed_ = 0;  ///< so many of taken_ are in it
 };
 
 }  // namespace heddle::sim
