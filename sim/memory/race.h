@@ -6,6 +6,7 @@
 #include <heddle/scheduler/append.h>
 #include <heddle/sim/memory/causality.h>
 
+#include <algorithm>
 #include <array>
 #include <cstdint>
 #include <vector>
@@ -32,13 +33,14 @@ class atomic_accesses {
   void clear() {
     by_lane_.clear();
     others_.clear();
+    other_of_.clear();
   }
   [[gnu::always_inline]] void add(const access_record& now) {
     if (by_lane_.size() <= now.lane) [[unlikely]]
       widen(now.lane);
     access_record& latest = by_lane_[now.lane];
     if (latest.epoch != 0 && (latest.mask != now.mask || latest.reach != now.reach)) [[unlikely]]
-      keep_other_shape(latest);
+      keep_other_shape(latest, now);
     latest = now;
   }
   /// The same as add() of the lane's latest access made again at another time; false, and nothing done, where it has another shape.
@@ -57,11 +59,21 @@ class atomic_accesses {
   }
 
  private:
-  [[gnu::noinline]] void keep_other_shape(const access_record& latest) {
-    std::erase_if(others_, [&](const access_record& one) {
-      return one.lane == latest.lane && one.mask == latest.mask && one.reach == latest.reach;
-    });
-    scheduler::append(others_, latest);
+  // Lanes that scan words of 4 bytes come here with each access: two lie in a granule.
+  [[gnu::noinline]] void keep_other_shape(const access_record& latest, const access_record& now) {
+    while (other_of_.size() <= latest.lane) scheduler::append(other_of_, none);
+    uint32_t& at = other_of_[latest.lane];
+    const auto is_of = [](const access_record& one, const access_record& shape) {
+      return one.lane == shape.lane && one.mask == shape.mask && one.reach == shape.reach;
+    };
+    // An earlier one of the shape of `now` is not needed any more.
+    const auto may_go = [&](const access_record& one) { return is_of(one, now) || is_of(one, latest); };
+    if (at == none || !may_go(others_[at]))
+      at = static_cast<uint32_t>(std::find_if(others_.begin(), others_.end(), may_go) - others_.begin());
+    if (at == others_.size())
+      scheduler::append(others_, latest);
+    else
+      others_[at] = latest;
   }
   [[gnu::noinline]] void widen(uint32_t lane) {
     while (by_lane_.size() <= lane) scheduler::append(by_lane_, access_record{});
@@ -69,6 +81,8 @@ class atomic_accesses {
 
   std::vector<access_record> by_lane_;  ///< epoch 0: none
   std::vector<access_record> others_;
+  static constexpr uint32_t none = ~uint32_t{0};
+  std::vector<uint32_t> other_of_;  ///< by lane: the one of others_ that was kept last
 };
 
 /// The accesses to one granule that a later one may race with: those that no later, at least as conflicting access comes after.
