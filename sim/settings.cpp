@@ -80,7 +80,8 @@ std::vector<parameter> machine_parameters() {
                         "those whose races end the run"),
       parameter::number("wakes", 1, 0, 1000, "", "how often a wait may end although nothing changed"),
       parameter::number("budget", 1000000, 100, int64_t{1} << 40, "steps",
-                        "steps before only guaranteed waves run; as many again and the run is inconclusive"),
+                        "steps before only guaranteed waves run; as many again and the run is inconclusive; more for "
+                        "more than 256 lanes"),
       parameter::number(
           "starvation", 0, 0, 1000000, "",
           "how often a lane that waits may be passed over before that is a verdict; 0: as often as it comes"),

@@ -303,6 +303,24 @@ TEST(verdicts, the_steps_of_an_explained_run_tell_who_did_what_where) {
   EXPECT_EQ(stores, 1u);
 }
 
+// What many lanes that wait for few places take grows with the square of their number.
+TEST(verdicts, the_budget_is_more_for_many_lanes) {
+  const auto work = [](uint32_t waves) {
+    return [waves] {
+      device on;
+      auto* const words = on.allocate_device<uint32_t>(waves * 32, "words");
+      on.launch({.waves = waves, .lanes = 32}, [words] {
+        // No state comes back.
+        for (uint32_t n = 0; n < 12; ++n)
+          word<uint32_t>(words[target::wave_id() * 32 + target::lane_id()]).fetch_add(1, memory_order::relaxed);
+      });
+      on.synchronize();
+    };
+  };
+  EXPECT_EQ(machine({"budget=1000"}).run(work(8)).verdict, verdict::budget) << "256 lanes";
+  EXPECT_EQ(machine({"budget=1000"}).run(work(16)).verdict, verdict::ok) << "512 lanes, four times as many steps";
+}
+
 TEST(verdicts, the_budget_ends_a_run_that_works_for_ever) {
   machine on({"budget=1000"});
   const outcome ended = on.run([] {
