@@ -104,6 +104,14 @@ class scoped_memory::normal_form {
     to->add(uint64_t{given.reach} << 16 | uint64_t{given.machine_reach} << 8 | (given.as_written ? 1u : 0u));
   }
 
+  /// Which lanes know that others have ended: it decides beside which lanes their accesses are made (quiet_words.h).
+  void tell_known_ends(state_reader& to) const {
+    for (size_t n = 0; n < of_.known_.count(); ++n) {
+      if (of_.core_.threads.lanes[n].state != lane_state::ended) continue;
+      for (const uint32_t lane : lanes_) to.fact(of_.knows_end_of(of_.known_[lane], n) ? 1 : 0);
+    }
+  }
+
   void visit(state_reader* to) {
     for (const uint32_t lane : lanes_) visit_lane(to, lane);
     key_sum all;
@@ -122,6 +130,7 @@ class scoped_memory::normal_form {
       });
       told.tell(*to);
     }
+    tell_known_ends(*to);
     maker fences;
     entries(&fences, of_.known_.host_fences());
     tell_key(*to, fences);
