@@ -32,12 +32,34 @@ class quiet_words {
   /// The search begins again.
   void begin_again() {
     for (auto& [address, in] : words_) in.quiet_to_writes = in.quiet_to_reads = 0;
+    for (auto& [granule, of] : users_) of.left_out = 0;
   }
 
   /// A lane makes an access while it is unknown to it whether the lanes in `beside`, a bit each, have ended.
   void note(const void* address, size_t size_bytes, const access& made, uint64_t beside) {
     for (uintptr_t at = first_of(address); at < reinterpret_cast<uintptr_t>(address) + size_bytes; at += word_bytes)
       note_in(words_[at], made, beside);
+  }
+  /// A lane accesses a granule of 8 bytes, be it plainly, while it does not know that all others have ended. Behind their ends it knows all
+  /// that they did, whatever it knew before.
+  void note_user(const void* granule, uint32_t lane) {
+    const auto at = reinterpret_cast<uintptr_t>(granule);
+    const auto [entry, is_new] = users_.try_emplace(at);
+    note_user_in(entry->second, lane);
+    if (!is_new) return;
+    for (const freed_memory& each : freed_)
+      if (at - each.base < each.size_bytes) note_user_in(entry->second, each.lane);
+  }
+  /// The lanes whose knowledge of a granule counts: those that use it, as far as runs have shown; all where one of them is still to begin,
+  /// because it will know what the lane knows that begins it. A state leaves out what others know.
+  uint64_t users_of(const void* granule, size_t lanes_begun) const {
+    const auto found = users_.find(reinterpret_cast<uintptr_t>(granule));
+    const uint64_t lanes = found == users_.end() ? 0 : found->second.lanes;
+    return lanes_begun >= most_lanes || (lanes >> lanes_begun) != 0 ? ~uint64_t{0} : lanes;
+  }
+  /// What these lanes know of the granule has been left out of a state, and would have been told.
+  void note_left_out(const void* granule, uint64_t lanes) {
+    users_[reinterpret_cast<uintptr_t>(granule)].left_out |= lanes;
   }
   /// As note() of a store to each word of memory that the lane gives back.
   void note_freed(const void* base, size_t size_bytes, uint32_t lane, uint64_t beside);
@@ -74,6 +96,10 @@ class quiet_words {
     uint64_t quiet_to_writes = 0;  ///< lanes that have had an access which conflicts with the writes of others, and was found quiet
     uint64_t quiet_to_reads = 0;   ///< likewise, with the reads
   };
+  struct users {
+    uint64_t lanes = 0;
+    uint64_t left_out = 0;
+  };
   struct freed_memory {
     uintptr_t base = 0;
     size_t size_bytes = 0;
@@ -84,10 +110,16 @@ class quiet_words {
   static uintptr_t first_of(const void* address) {
     return reinterpret_cast<uintptr_t>(address) & ~uintptr_t{word_bytes - 1};
   }
+  void note_user_in(users& of, uint32_t lane) {
+    const uint64_t bit = uint64_t{1} << lane;
+    if ((of.lanes & bit) == 0 && (of.left_out & bit) != 0) grown_ = true;
+    of.lanes |= bit;
+  }
   void note_in(word& in, const access& made, uint64_t beside);
   static bool conflicts(const word& in, const access& next, uint64_t others);
 
   std::unordered_map<uintptr_t, word> words_;
+  std::unordered_map<uintptr_t, users> users_;
   std::vector<freed_memory> freed_;
   std::unordered_set<const void*> ends_behind_;
   std::array<const void*, most_lanes> last_places_{};
@@ -116,7 +148,11 @@ inline void quiet_words::note_freed(const void* base, size_t size_bytes, uint32_
       break;
     }
   if (beside == 0) return;
-  if (lane != most_lanes) freed_.push_back({at, size_bytes, lane, beside});
+  if (lane != most_lanes) {
+    freed_.push_back({at, size_bytes, lane, beside});
+    for (auto& [address, of] : users_)
+      if (address - at < size_bytes) note_user_in(of, lane);
+  }
   for (const auto& [address, in] : words_)
     if (address - at < size_bytes && (beside & (in.quiet_to_writes | in.quiet_to_reads)) != 0) grown_ = true;
 }

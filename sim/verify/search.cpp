@@ -86,6 +86,7 @@ void warm_up(const std::function<void(search_notes*)>& explore, const explored_r
   // Of these only the search itself tells.
   notes.freed_under_access = notes.forgot = notes.grown = false;
   notes.quiet.refuted();
+  notes.quiet.begin_again();
 }
 
 double seconds_since(std::chrono::steady_clock::time_point start) {

@@ -285,6 +285,7 @@ wide_value scoped_memory::modify_wide(lane& self, const operation& how, const wi
 
 void scoped_memory::before_plain_load(lane& self, const operation& how) {
   if (!locations_.covers(how.address)) return;
+  note_plain_access(self, how);
   lane_facts& mine = scoped::facts(self);
   auto* const address = static_cast<std::byte*>(const_cast<void*>(how.address));
   mine.seen_address = nullptr;
@@ -316,6 +317,7 @@ void scoped_memory::before_plain_load(lane& self, const operation& how) {
 
 void scoped_memory::before_plain_store(lane& self, const operation& how) {
   if (!locations_.covers(how.address)) return;
+  note_plain_access(self, how);
   lane_facts& mine = scoped::facts(self);
   mine.stores_strongly = how.kind == operation_kind::volatile_store;
   if (mine.stores_strongly) note_access(self, how, true);

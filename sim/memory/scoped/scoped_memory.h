@@ -99,6 +99,12 @@ class scoped_memory final : public late_memory {
       note_new_access(self, how, writes);
   }
   [[gnu::cold, gnu::noinline]] void note_new_access(const lane& self, const operation& how, bool writes);
+  /// The same of a plain access.
+  void note_plain_access(const lane& self, const operation& how) {
+    if (notes_ != nullptr && notes_->is_new) [[unlikely]]
+      note_user(self, how);
+  }
+  [[gnu::cold, gnu::noinline]] void note_user(const lane& self, const operation& how);
   /// A thread of an x86 host performs a full fence, and learns what other fences of the host have made seen.
   void note_host_fence(const lane& self, const lane_facts& mine) {
     if (notes_ != nullptr && notes_->is_new && mine.tso) [[unlikely]]

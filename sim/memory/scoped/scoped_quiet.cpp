@@ -68,10 +68,19 @@ uint64_t scoped_memory::lanes_beside(const lane& self) const {
 void scoped_memory::note_new_access(const lane& self, const operation& how, bool writes) {
   if (core_.history.counted == 0 || self.id >= quiet_words::most_lanes) return;
   const bool host = known_[self.id].tso;
+  note_user(self, how);
   notes_->quiet.note(how.address, how.size_bytes, {.lane = self.id, .writes = writes, .joins = host},
                      lanes_beside(self));
   notes_->quiet.note_place(self.id, how.place);
   if (host && is_modification(how.kind)) note_new_host_fence(self);
+}
+
+void scoped_memory::note_user(const lane& self, const operation& how) {
+  if (core_.history.counted == 0 || self.id >= quiet_words::most_lanes || lanes_beside(self) == 0) return;
+  const auto first = reinterpret_cast<uintptr_t>(how.address) & ~uintptr_t{granule_bytes - 1};
+  const auto end = reinterpret_cast<uintptr_t>(how.address) + how.size_bytes;
+  for (uintptr_t at = first; at < end; at += granule_bytes)
+    notes_->quiet.note_user(reinterpret_cast<const void*>(at), self.id);
 }
 
 void scoped_memory::note_new_host_fence(const lane& self) {
