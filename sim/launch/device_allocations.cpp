@@ -136,8 +136,11 @@ void device_allocations::look_for_accesses(lane& self, const void* pointer) {
 }
 
 void device_allocations::let_go_in_search(lane& self, const void* pointer) {
-  if (core_.late == nullptr || core_.machine.points == plain_points::all || !core_.map.heap.contains(pointer)) return;
-  if (const allocation* const freed = core_.map.heap.nearest(pointer))
+  if (core_.late == nullptr || !core_.map.heap.contains(pointer)) return;
+  const allocation* const freed = core_.map.heap.nearest(pointer);
+  if (freed == nullptr) return;
+  core_.late->note_freed(self, freed->base, freed->size_bytes);
+  if (core_.machine.points != plain_points::all)
     core_.notes->freed_under_access =
         core_.notes->freed_under_access || core_.late->is_accessed_beside(self, freed->base, freed->size_bytes);
 }

@@ -9,6 +9,7 @@
 
 #include <heddle/sim/base/state_reader.h>
 #include <heddle/sim/machine/operation.h>
+#include <heddle/sim/memory/quiet_words.h>
 
 #include <cstddef>
 #include <cstdint>
@@ -62,6 +63,9 @@ struct search_notes {
   /// Locations where an access has been compared with earlier atomic ones, in any run: only there are those part of the state.
   std::unordered_set<const void*> compared;
   bool grown = false;  ///< since this was last set to false
+  quiet_words quiet;
+  /// Whether the run does what no run before it has done: while it repeats the beginning of another one, there is nothing to note.
+  bool is_new = true;
   /// Variables of the program that any run has changed, and their sizes in bytes.
   std::map<const void*, size_t> variables;
   /// Memory was given back that a lane may still access plainly: it matters where plain accesses stand.
@@ -155,6 +159,11 @@ class late_memory {
   /// Whether the lane's pending load, of a word, can find one value alone, from which the lane learns nothing about other locations. The same of
   /// a read-modify-write that leaves the value as it is.
   virtual bool finds_nothing_new(const lane&) { return false; }
+  /// Whether the lane's pending access is one that no other live lane can notice, nor any of theirs this lane, as far as the search's
+  /// runs have shown (quiet_words).
+  virtual bool is_quiet(const lane&) { return false; }
+  /// In a search: the lane is about to give these bytes back.
+  virtual void note_freed(const lane&, const void*, size_t) {}
   /// Whether a plain access of another lane to these bytes is not ordered before what the lane does now.
   virtual bool is_accessed_beside(const lane&, const void*, size_t) const { return false; }
   /// From now on the search is told; null: there is none.

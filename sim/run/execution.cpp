@@ -106,6 +106,7 @@ void execution::run_lane(void* argument) {
 
 void execution::lane_ended(lane& self) {
   wave& of = *self.of;
+  const bool denied = !of.guaranteed;
   if (core_.late != nullptr)
     core_.late->release_object(
         self, of.host && !of.copies ? static_cast<const void*>(&of.ended) : launches::end_of(of.kernel));
@@ -132,6 +133,8 @@ void execution::lane_ended(lane& self) {
     else if (of.copies)
       launches_.copy_ended(self);
   }
+  if (core_.notes != nullptr && denied) [[unlikely]]
+    core_.notes->quiet.note_denied_end(self.id);
   if (core_.threads.live_lanes == 0 && launches_.none_is_live()) {
     if (core_.phase.denied) core_.ending.verdict = verdict::progress;
     if (core_.late != nullptr) core_.late->all_arrives(self);

@@ -35,6 +35,8 @@ void explorer::forget_states() {
 uint32_t explorer::pick(const choice& asked) {
   if (asked_ == path_.size()) return pick_fresh(asked);
   const answer& given = path_[asked_].given;
+  // What comes behind the last answer no run has done before.
+  notes_.is_new = asked_ + 1 == path_.size();
   if (given.kind != asked.kind || given.count != asked.count) {
     leave_out(
         "the same choices have led to another run: the program keeps something from run to run, such as a variable "
@@ -66,16 +68,29 @@ bool explorer::has_gone_far() const {
   return path_.size() - n == far;
 }
 
+// Each cycle of states then has one in which all lanes may be chosen, so that none is put off for ever (the cycle proviso of partial-order
+// reduction: Peled, CAV 1994).
+bool explorer::has_skipped_many() const {
+  constexpr size_t many = 64;
+  size_t skipped = 0;
+  for (size_t n = path_.size(); n > 0 && skipped < many; --n) {
+    if (path_[n - 1].given.kind != choice_kind::actor) continue;
+    if (!path_[n - 1].skipped) break;
+    ++skipped;
+  }
+  return skipped == many;
+}
+
 uint32_t explorer::pick_actor(const choice& asked) {
   execution& here = *execution::instance;
-  if (options_.skip_local) {
-    const std::vector<lane*>& candidates = here.core().enabled.lanes;
-    for (uint32_t n = 0; n < asked.count; ++n)
-      if (is_local(here, *candidates[n])) return push({.given = {asked.kind, asked.count, n}});
-  }
   if (here.core().threads.lanes_used > state_graph::most_lanes) {
     leave_out("a run has more than " + std::to_string(state_graph::most_lanes) + " lanes and host threads");
     return scheduler::no_answer;
+  }
+  if (options_.skip_local && !has_skipped_many()) {
+    const std::vector<lane*>& candidates = here.core().enabled.lanes;
+    for (uint32_t n = 0; n < asked.count; ++n)
+      if (is_local(here, *candidates[n])) return push({.given = {asked.kind, asked.count, n}, .skipped = true});
   }
   node fresh = {.given = {asked.kind, asked.count, 0}, .left = bits_below(asked.count) & ~uint64_t{1}};
   return push_state(fresh);

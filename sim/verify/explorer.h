@@ -23,9 +23,12 @@ class explorer final : public scheduler::strategy {
   using choice_kind = scheduler::choice_kind;
 
  public:
-  explicit explorer(const search_options& options) : options_(options) {}
+  explorer(const search_options& options, search_notes& notes) : options_(options), notes_(notes) {}
 
-  void begin(uint64_t) override { asked_ = 0; }
+  void begin(uint64_t) override {
+    asked_ = 0;
+    notes_.is_new = path_.empty();
+  }
   std::string_view name() const override { return "verify"; }
   uint32_t pick(const choice& asked) override;
 
@@ -66,6 +69,7 @@ class explorer final : public scheduler::strategy {
     uint32_t lane = no_lane;
     /// Of the end of a wait: its private state. Of the next actor: where it stands before a load that finds nothing new.
     state_key stands = {};
+    bool skipped = false;  ///< a choice of the next actor that was none: its operation is local
   };
 
   /// Where a state was met first: after which one, and the answers from there on.
@@ -90,6 +94,9 @@ class explorer final : public scheduler::strategy {
     return fresh.given.picked;
   }
   bool is_local(execution& here, const lane& who) const;
+  static bool is_quiet(execution& here, const lane& who);
+  /// Whether so many operations have been taken without a choice that the next one is to be one: else others might never be chosen.
+  bool has_skipped_many() const;
   /// Where a lane stands before a load, and what the load would find.
   static state_key load_key(const lane& who);
   /// Notes the actor that the last choice of the path picks.
@@ -100,6 +107,7 @@ class explorer final : public scheduler::strategy {
   uint32_t last_state_node() const;
 
   const search_options& options_;
+  search_notes& notes_;
   std::vector<node> path_;
   size_t asked_ = 0;  ///< choices of this run so far
   std::vector<uint32_t> operations_;

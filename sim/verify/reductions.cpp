@@ -56,12 +56,23 @@ bool explorer::is_local(execution& here, const lane& who) const {
     case operation_kind::load:
     case operation_kind::read_modify_write:
     case operation_kind::compare_exchange:
-      return !repeating_loads_.empty() && leaves_memory(who) &&
-             (here.core().late == nullptr || here.core().late->finds_nothing_new(who)) &&
-             repeating_loads_.contains(load_key(who));
+      if (!repeating_loads_.empty() && leaves_memory(who) &&
+          (here.core().late == nullptr || here.core().late->finds_nothing_new(who)) &&
+          repeating_loads_.contains(load_key(who)))
+        return true;
+      return is_quiet(here, who);
+    case operation_kind::store:
+      return is_quiet(here, who);
     default:
       return false;
   }
+}
+
+// Nothing but the word decides what the access does, and it changes nothing else.
+bool explorer::is_quiet(execution& here, const lane& who) {
+  const bool is_plain_memory = !here.memory().devices().places_memory() && !here.memory().cache().on();
+  return is_plain_memory && who.of->together == nullptr && here.core().late != nullptr &&
+         here.core().late->is_quiet(who);
 }
 
 // A wait may end although nothing has changed: then the loop runs once more. That is needed only as long as it is not known to come

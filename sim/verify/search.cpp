@@ -69,17 +69,24 @@ class into_cycle final : public scheduler::strategy {
 };
 
 /// What a program and its libraries keep from their first run on, such as variables that are initialised when they are met, is not to be
-/// part of a run that is gone through.
-void warm_up(const std::function<void(search_notes*)>& explore, const explored_run& run) {
+/// part of a run that is gone through. Then a few runs begin the notes: with each thing that is noted later, the search begins again.
+void warm_up(const std::function<void(search_notes*)>& explore, const explored_run& run, search_notes& notes) {
   constexpr uint64_t runs = 8;
+  constexpr uint64_t noted_runs = 100;
+  constexpr uint64_t noted_steps = 30'000;
   std::string error;
   const auto deciding = scheduler::make_strategy("random", error);
   scheduler::choice_source choices;
-  explore(nullptr);
-  for (uint64_t seed = 1; seed <= runs; ++seed) {
+  uint64_t steps = 0;
+  for (uint64_t seed = 1; seed <= runs + noted_runs && steps < noted_steps; ++seed) {
+    explore(seed <= runs ? nullptr : &notes);
     choices.begin(*deciding, seed);
-    run(choices);
+    steps += run(choices).steps;
   }
+  // Of these only the search itself tells.
+  notes.freed_under_access = notes.forgot = notes.grown = false;
+  notes.quiet.refuted();
+  notes.quiet.begin_again();
 }
 
 double seconds_since(std::chrono::steady_clock::time_point start) {
@@ -127,7 +134,7 @@ search_result search_all(const std::function<void(search_notes*)>& explore, cons
   lane_heap lanes_allocate;
   search_notes notes;
   notes.lanes_allocate = &lanes_allocate;
-  explorer deciding(options);
+  explorer deciding(options, notes);
   scheduler::choice_source choices;
   const auto take_stock = [&] {
     result.states = deciding.states();
@@ -135,7 +142,7 @@ search_result search_all(const std::function<void(search_notes*)>& explore, cons
     result.bytes = deciding.bytes();
     result.seconds = seconds_since(start);
   };
-  warm_up(explore, run);
+  warm_up(explore, run, notes);
   explore(&notes);
   bool more = true;
   while (more) {
@@ -144,9 +151,11 @@ search_result search_all(const std::function<void(search_notes*)>& explore, cons
     ++result.runs;
     result.depth_max = std::max(result.depth_max, ended.steps);
     if (options.after_run) options.after_run(ended);
-    if (notes.grown) {
-      // What was left out of the states that were compared until now counts.
+    const bool refuted = notes.quiet.refuted();
+    if (notes.grown || refuted) {
+      // What was left out of the states that were compared until now counts, or what was taken at once was a choice.
       notes.grown = false;
+      notes.quiet.begin_again();
       ++result.restarts;
       deciding.forget_states();
       take_stock();

@@ -71,6 +71,7 @@ void scoped_memory::tell_found(const lane& self, const part& at, const message* 
 
 // Most loads are those of a lane that waits, and find what the one before has found.
 uint64_t scoped_memory::load(lane& self, const operation& how) {
+  note_access(self, how, false);
   if (how.order == memory_order::seq_cst) [[unlikely]]
     fence(self, how);
   const size_t size_bytes = how.size_bytes;
@@ -127,6 +128,7 @@ uint64_t scoped_memory::load(lane& self, const operation& how) {
 }
 
 void scoped_memory::store(lane& self, const operation& how, uint64_t value) {
+  note_access(self, how, true);
   if (how.order == memory_order::seq_cst) fence(self, how);
   const size_t size_bytes = how.size_bytes;
   auto* const address = static_cast<std::byte*>(const_cast<void*>(how.address));
@@ -142,6 +144,7 @@ void scoped_memory::store(lane& self, const operation& how, uint64_t value) {
 }
 
 uint64_t scoped_memory::read_modify_write(lane& self, const operation& how, const modification& next) {
+  note_access(self, how, true);
   if (how.order == memory_order::seq_cst) fence(self, how);
   const size_t size_bytes = how.size_bytes;
   auto* const address = static_cast<std::byte*>(const_cast<void*>(how.address));
@@ -184,6 +187,7 @@ uint64_t scoped_memory::read_modify_write(lane& self, const operation& how, cons
 // the other half of that, where the lane may still miss what is newer there. Where it may not, or the halves were stored one by one, it is
 // the newest.
 wide_value scoped_memory::load_wide(lane& self, const operation& how) {
+  note_access(self, how, false);
   if (how.order == memory_order::seq_cst) fence(self, how);
   wide_value value;
   std::memcpy(&value, how.address, sizeof value);
@@ -232,6 +236,7 @@ wide_value scoped_memory::load_wide(lane& self, const operation& how) {
 }
 
 void scoped_memory::store_wide(lane& self, const operation& how, wide_value value) {
+  note_access(self, how, true);
   if (how.order == memory_order::seq_cst) fence(self, how);
   if (!locations_.covers(how.address)) {
     std::memcpy(const_cast<void*>(how.address), &value, sizeof value);
@@ -245,6 +250,7 @@ void scoped_memory::store_wide(lane& self, const operation& how, wide_value valu
 }
 
 wide_value scoped_memory::modify_wide(lane& self, const operation& how, const wide_modification& next) {
+  note_access(self, how, true);
   if (how.order == memory_order::seq_cst) fence(self, how);
   wide_value old;
   std::memcpy(&old, how.address, sizeof old);
@@ -275,46 +281,17 @@ wide_value scoped_memory::modify_wide(lane& self, const operation& how, const wi
   return old;
 }
 
-// Whether a read-modify-write that leaves the value as it was need not be kept as a store of its own: a lane that would read it may as well read
-// the one that it has read, and learns the same. Locks are tried again and again in this way.
-bool scoped_memory::adds_nothing(const lane_facts& mine, const operation& how, const part& at,
-                                 const message* read) const {
-  if (mine.tso || releases(how.order) || !mine.fences.empty()) return false;
-  const auto reach = reach_of(mine, how);
-  return read == nullptr || (known_.morally_strong(mine, false, reach, at.mask, *read, true) &&
-                             known_.morally_strong(mine, false, reach, at.mask, *read, false));
-}
-
-bool scoped_memory::finds_nothing_new(const lane& self) {
-  const operation& how = self.pending;
-  if (!locations_.covers(how.address) || how.order == memory_order::seq_cst ||
-      reinterpret_cast<uintptr_t>(how.address) % granule_bytes + how.size_bytes > granule_bytes)
-    return false;
-  lane_facts& mine = known_[self.id];
-  const part at = part_of(mine, how.address, how.size_bytes);
-  const message* const newest = latest(*at.in, at.in->count - 1, at.mask);
-  if (how.kind != operation_kind::load && !adds_nothing(mine, how, at, newest)) return false;
-  if (newest == nullptr) return true;
-  const settled_store& settled = at.place->settled;
-  if (settled.serial == newest->serial && settled.known && newest->unordered.empty() &&
-      (settled.nothing_more || (settled.noted && settled.mask == at.mask && settled.reach == reach_of(mine, how) &&
-                                settled.acquires == acquires(how.order))))
-    return true;
-  if (!known_.knows(self, mine, *newest) || !newest->unordered.empty()) return false;
-  return !newest->releases ||
-         std::none_of(newest->releases->entries.begin(), newest->releases->entries.end(),
-                      [&](const scoped::release_entry& given) { return teaches(self, mine, given); });
-}
-
 // -- plain accesses --------------------------------------------------------------------------------------------------------------
 
 void scoped_memory::before_plain_load(lane& self, const operation& how) {
   if (!locations_.covers(how.address)) return;
+  note_plain_access(self, how);
   lane_facts& mine = scoped::facts(self);
   auto* const address = static_cast<std::byte*>(const_cast<void*>(how.address));
   mine.seen_address = nullptr;
   const bool plain = how.kind != operation_kind::volatile_load;
   if (!plain || mine.tso || core_.explains() || !core_.machine.link.pool) {
+    note_access(self, how, false);
     for_each_part(mine, address, how.size_bytes, [&](const part& at) {
       const access made{self, mine, at, how, plain};
       races_.look(made, false);
@@ -340,8 +317,10 @@ void scoped_memory::before_plain_load(lane& self, const operation& how) {
 
 void scoped_memory::before_plain_store(lane& self, const operation& how) {
   if (!locations_.covers(how.address)) return;
+  note_plain_access(self, how);
   lane_facts& mine = scoped::facts(self);
   mine.stores_strongly = how.kind == operation_kind::volatile_store;
+  if (mine.stores_strongly) note_access(self, how, true);
   if (mine.stores_strongly)
     for_each_part(mine, how.address, how.size_bytes, [&](const part& at) { races_.look({self, mine, at, how}, true); });
   else

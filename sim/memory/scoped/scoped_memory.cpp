@@ -22,6 +22,7 @@ void scoped_memory::reset() {
 
 void scoped_memory::take_notes(search_notes* into) {
   notes_ = into;
+  if (notes_ != nullptr) notes_->quiet.begin_run();
   races_.take_notes(into);
   stores_.take_notes(into);
 }
@@ -37,7 +38,10 @@ void scoped_memory::fence(lane& self, const operation& how) {
   lane_facts& mine = scoped::facts(self);
   const auto reach = scoped::reach_of(mine, how);
   if (acquires(how.order)) learning_.acquire_pending(self, mine, reach, nullptr);
-  if (how.order == memory_order::seq_cst) known_.fence_total(self, mine, reach);
+  if (how.order == memory_order::seq_cst) {
+    note_host_fence(self, mine);
+    known_.fence_total(self, mine, reach);
+  }
   if (releases(how.order)) known_.release_fence(self, mine, reach);
 }
 

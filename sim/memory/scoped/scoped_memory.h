@@ -58,6 +58,8 @@ class scoped_memory final : public late_memory {
 
   bool tell(state_reader& to, const still_to_come& others) override;
   bool finds_nothing_new(const lane& self) override;
+  bool is_quiet(const lane& self) override;
+  void note_freed(const lane& self, const void* address, size_t size_bytes) override;
   bool is_accessed_beside(const lane& self, const void* address, size_t size_bytes) const override;
   void take_notes(search_notes* into) override;
 
@@ -88,6 +90,31 @@ class scoped_memory final : public late_memory {
   static bool repeats(const access& made);
   uint64_t load_anew(const access& made, uint64_t newest);
   bool adds_nothing(const lane_facts& mine, const operation& how, const part& at, const message* read) const;
+
+  // -- scoped_quiet.cpp
+
+  /// In a search: the lane is about to access memory.
+  void note_access(const lane& self, const operation& how, bool writes) {
+    if (notes_ != nullptr && notes_->is_new) [[unlikely]]
+      note_new_access(self, how, writes);
+  }
+  [[gnu::cold, gnu::noinline]] void note_new_access(const lane& self, const operation& how, bool writes);
+  /// The same of a plain access.
+  void note_plain_access(const lane& self, const operation& how) {
+    if (notes_ != nullptr && notes_->is_new) [[unlikely]]
+      note_user(self, how);
+  }
+  [[gnu::cold, gnu::noinline]] void note_user(const lane& self, const operation& how);
+  /// A thread of an x86 host performs a full fence, and learns what other fences of the host have made seen.
+  void note_host_fence(const lane& self, const lane_facts& mine) {
+    if (notes_ != nullptr && notes_->is_new && mine.tso) [[unlikely]]
+      note_new_host_fence(self);
+  }
+  [[gnu::cold, gnu::noinline]] void note_new_host_fence(const lane& self);
+  /// Whether the lane knows that lane `n` has ended, and with it all that it did.
+  bool knows_end_of(const lane_facts& mine, size_t n) const;
+  /// The others but those of which that holds, a bit each.
+  uint64_t lanes_beside(const lane& self) const;
 
   // -- scoped_state.cpp
 

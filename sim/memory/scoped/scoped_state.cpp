@@ -47,22 +47,34 @@ class scoped_memory::normal_form {
   /// Of one thing; null while epochs are collected.
   using maker = key_maker;
 
+  /// Whether all know whose knowledge counts where the visit stands. Notes the lanes that would have made a difference.
+  template <typename Knows>
+  bool all_know(const Knows& knows) const {
+    uint64_t left_out = 0;
+    for (size_t n = 0; n < clocks_.size(); ++n) {
+      if (knows(n)) continue;
+      // An object's clock is that of lanes which are still to begin.
+      const bool is_lane = n < lanes_.size();
+      if (users_ == all_lanes || (is_lane && (users_ >> lanes_[n] & 1) != 0)) return false;
+      left_out |= is_lane ? uint64_t{1} << lanes_[n] : all_lanes << of_.known_.count();
+    }
+    left_out_ |= left_out;
+    return true;
+  }
   bool epoch_known(uint32_t lane, uint32_t epoch) const {
-    return std::all_of(clocks_.begin(), clocks_.end(), [&](const causal_clock* clock) {
-      return entry_of(clock->ordered, lane) >= epoch && entry_of(clock->what_is_seen(), lane) >= epoch;
+    return all_know([&](size_t n) {
+      return entry_of(clocks_[n]->ordered, lane) >= epoch && entry_of(clocks_[n]->what_is_seen(), lane) >= epoch;
     });
   }
   /// Whether all lanes know the store by what comes before what, so that lanes that begin later do too.
   bool message_known(const message& it) const {
-    for (size_t n = 0; n < clocks_.size(); ++n) {
-      if (n < lanes_.size() && (it.writer == lanes_[n] || it.was_observed_by(lanes_[n]))) continue;
+    return all_know([&](size_t n) {
+      if (n < lanes_.size() && (it.writer == lanes_[n] || it.was_observed_by(lanes_[n]))) return true;
       const clock_entries& seen = clocks_[n]->what_is_seen();
-      const bool learnt = entry_of(seen, it.writer) >= it.epoch ||
-                          std::any_of(it.observers.begin(), it.observers.end(),
-                                      [&](const observer& one) { return entry_of(seen, one.lane) >= one.epoch; });
-      if (!learnt) return false;
-    }
-    return true;
+      return entry_of(seen, it.writer) >= it.epoch ||
+             std::any_of(it.observers.begin(), it.observers.end(),
+                         [&](const observer& one) { return entry_of(seen, one.lane) >= one.epoch; });
+    });
   }
   bool teaches(const release_entry& given) const {
     return given.is_release && !given.narrow && !epoch_known(given.releaser, given.epoch);
@@ -104,6 +116,14 @@ class scoped_memory::normal_form {
     to->add(uint64_t{given.reach} << 16 | uint64_t{given.machine_reach} << 8 | (given.as_written ? 1u : 0u));
   }
 
+  /// Which lanes know that others have ended: it decides beside which lanes their accesses are made (quiet_words.h).
+  void tell_known_ends(state_reader& to) const {
+    for (size_t n = 0; n < of_.known_.count(); ++n) {
+      if (of_.core_.threads.lanes[n].state != lane_state::ended) continue;
+      for (const uint32_t lane : lanes_) to.fact(of_.knows_end_of(of_.known_[lane], n) ? 1 : 0);
+    }
+  }
+
   void visit(state_reader* to) {
     for (const uint32_t lane : lanes_) visit_lane(to, lane);
     key_sum all;
@@ -122,6 +142,7 @@ class scoped_memory::normal_form {
       });
       told.tell(*to);
     }
+    tell_known_ends(*to);
     maker fences;
     entries(&fences, of_.known_.host_fences());
     tell_key(*to, fences);
@@ -169,6 +190,16 @@ class scoped_memory::normal_form {
 
   /// False where there is nothing to tell but the newest value.
   bool visit_granule(maker* to, const granule& in) {
+    if (of_.notes_ == nullptr || of_.known_.count() >= quiet_words::most_lanes) return visit_granule_for_users(to, in);
+    users_ = of_.notes_->quiet.users_of(in.address, of_.known_.count());
+    left_out_ = 0;
+    const bool tells = visit_granule_for_users(to, in);
+    if (left_out_ != 0) of_.notes_->quiet.note_left_out(in.address, left_out_);
+    users_ = all_lanes;
+    return tells;
+  }
+
+  bool visit_granule_for_users(maker* to, const granule& in) {
     bool tells = false;
     if (to != nullptr) to->add(reinterpret_cast<uintptr_t>(in.address));
     // From the newest on: what all lanes know hides what is older.
@@ -281,6 +312,10 @@ class scoped_memory::normal_form {
   std::vector<const causal_clock*> clocks_;    ///< of the lanes, then of the objects
   std::vector<causal_clock> joined_;           ///< of those that wait for others
   std::vector<std::vector<uint32_t>> epochs_;  ///< by lane: those with which one may still be compared
+  // Of the granule that is visited: whose knowledge of it counts, and whose would have told more.
+  static constexpr uint64_t all_lanes = ~uint64_t{0};
+  uint64_t users_ = all_lanes;
+  mutable uint64_t left_out_ = 0;
 };
 
 bool scoped_memory::tell(state_reader& to, const still_to_come& others) {

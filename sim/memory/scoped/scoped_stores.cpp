@@ -244,9 +244,13 @@ void store_maker::note_forgotten(const granule& in) {
 
 bool store_maker::may_be_read(const granule& in, uint8_t n) const {
   const message& oldest = *in.order[n];
+  // A lane that is found to use it later has the search begin again.
+  const uint64_t users = notes_->quiet.users_of(in.address, known_.count());
+  notes_->quiet.note_left_out(in.address, ~users);
   for (size_t id = 0; id < known_.count(); ++id) {
     const lane& reader = core_.threads.lanes[id];
     if (reader.state == lane_state::ended) continue;
+    if (id < quiet_words::most_lanes && (users >> id & 1) == 0) continue;
     uint8_t left = oldest.mask;
     for (uint8_t later = n + 1; later < in.count; ++later)
       if (known_.knows_by_causality(reader, known_[id], *in.order[later]))
