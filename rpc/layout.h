@@ -54,6 +54,8 @@ struct layout {
   }
   /// Words of 32 bits in the lock bits of one side.
   HEDDLE_FUNCTION constexpr size_t lock_words() const { return (size_t{ports} + 31) / 32; }
+  /// Words of 32 bits that each side keeps in memory of its own: the lock bits first, then a word for give_up, then the state of each port.
+  HEDDLE_FUNCTION constexpr size_t own_words() const { return lock_words() + 1 + ports; }
 
  private:
   HEDDLE_FUNCTION static constexpr size_t whole_lines(size_t bytes) {

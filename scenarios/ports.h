@@ -111,8 +111,8 @@ class port_test {
   port_test(device& on, const port_counts& of)
       : on_(on), of_(of), shape_{of.ports, of.lanes}, requests_(of.requests()) {
     memory_ = on.allocate_shared<unsigned char>(shape_.size_bytes(), "ports");
-    client_locks_ = on.allocate_device<uint32_t>(shape_.lock_words(), "client locks");
-    server_locks_ = on.allocate_shared<uint32_t>(shape_.lock_words(), "server locks");
+    client_locks_ = on.allocate_device<uint32_t>(shape_.own_words(), "client locks");
+    server_locks_ = on.allocate_shared<uint32_t>(shape_.own_words(), "server locks");
     handled_ = on.allocate_shared<uint32_t>(requests_, "handled requests");
     stop_ = on.allocate_shared<uint32_t>(1, "stop flag");
     name_ports(memory_, client_locks_, server_locks_, shape_);

@@ -88,8 +88,8 @@ class port_set {
   explicit port_set(uint32_t ports)
       : shape_{ports, 1},
         shared_(lines_for(shape_.size_bytes())),
-        client_locks_(lines_for(shape_.lock_words() * sizeof(uint32_t))),
-        server_locks_(lines_for(shape_.lock_words() * sizeof(uint32_t))) {}
+        client_locks_(lines_for(shape_.own_words() * sizeof(uint32_t))),
+        server_locks_(lines_for(shape_.own_words() * sizeof(uint32_t))) {}
 
   client_type client() { return {shared_.data(), words(client_locks_), shape_}; }
   server_type server(uint32_t start) { return {shared_.data(), words(server_locks_), shape_, start}; }

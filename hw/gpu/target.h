@@ -115,6 +115,12 @@ struct basic_target {
     Machine::here::template fence<Scope>(order);
   }
 
+  /// As heddle::rpc::acquire_seen says.
+  template <scope Scope, typename T>
+  HEDDLE_FUNCTION static void acquire_seen(T& word) {
+    Machine::here::template acquire_seen<Scope>(word);
+  }
+
   HEDDLE_FUNCTION static uint32_t block_id() { return Machine::here::block_id(); }
   /// Dense within the launch.
   HEDDLE_FUNCTION static uint32_t wave_id() { return Machine::here::wave_id(); }

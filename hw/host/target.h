@@ -35,6 +35,12 @@ struct basic_target {
     host::fence<Scope>(order);
   }
 
+  /// Loads again: costs nothing here, and ThreadSanitizer understands it.
+  template <scope Scope, typename T>
+  static void acquire_seen(T& word) {
+    (void)atomic_ref<T, Scope>(word).load(memory_order::acquire);
+  }
+
   /// Hints; a thread that no device has started is wave 0 of block 0.
   static uint32_t block_id() noexcept { return this_position.block; }
   static uint32_t wave_id() noexcept { return this_position.wave; }

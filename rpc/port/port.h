@@ -175,7 +175,7 @@ class basic_port {
     if constexpr (Side == side::server && Check::enabled) check_step();
   }
 
-  /// Waits for the packet. The first lane's acquire reaches the other lanes through the barrier.
+  /// Waits for the packet. The first lane's acquire, one at the end of its polling, reaches the other lanes through the barrier.
   HEDDLE_FUNCTION void take() {
     uint32_t inbox = 0;
     if (Target::is_first_lane(mask_))
@@ -233,6 +233,8 @@ class basic_port {
       // The client may be anywhere in its call: this port can never be used again, and a client that still lives learns it.
       if (ended_ || ends_) return end_.boxes().end(index_, outbox_);
     }
+    // Before the unlock, whose release hands it on. Of a server's port only the outbox counts: it looks for what it is given.
+    end_.store_state(index_, {outbox_, Side == side::client && !owns_});
     end_.locks().unlock(index_);
   }
 

@@ -39,9 +39,9 @@ class basic_service {
     if (shape.lanes == 0) shape.lanes = on.max_lanes();
     layout_ = {shape.ports, shape.lanes};
     ports_ = on.template allocate_shared<unsigned char>(layout_.size_bytes(), "service ports");
-    client_locks_ = on.template allocate_device<uint32_t>(layout_.lock_words(), "service client locks");
+    client_locks_ = on.template allocate_device<uint32_t>(layout_.own_words(), "service client locks");
     // The last word is that of give_up.
-    server_locks_ = on.template allocate_shared<uint32_t>(layout_.lock_words() + 1, "service server locks");
+    server_locks_ = on.template allocate_shared<uint32_t>(layout_.own_words(), "service server locks");
     words_ = on.template allocate_shared<uint32_t>(2, "service stop flag and threads that have ended");
     if (shape.memory_bytes != 0)
       memory_ = on.template allocate_device<unsigned char>(shape.memory_bytes, "service memory");

@@ -18,11 +18,11 @@ inline void run_service_against(std::span<const uint8_t> actions, const std::str
   using loop = rpc::service_loop<hostile_target>;
 
   hostile_device hostile(actions);
-  std::vector<uint32_t> locks(hostile_device::ports.lock_words() + 1);
+  std::vector<uint32_t> locks(hostile_device::ports.own_words());
   uint32_t words[2] = {};
   std::vector<unsigned char> memory(4096);
   device_at_work = &hostile;
-  give_up_word = &locks.back();
+  give_up_word = &locks[hostile_device::ports.lock_words()];
 
   auto handlers =
       std::make_unique<rpc::service_handlers>(rpc::service_limits{.bound_bytes = bound_bytes,

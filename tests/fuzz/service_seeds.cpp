@@ -49,7 +49,7 @@ uint32_t answers = 0;
 /// to then is recorded.
 struct recording_target : host::basic_target<1> {
   static void pause() {
-    const rpc::layout ports{1, 1};
+    constexpr rpc::layout ports{1, 1};
     if (answers == 0) {
       const auto* const head = reinterpret_cast<rpc::header*>(shared_memory + ports.header_offset());
       recorder->header(head->mask, head->opcode);
@@ -74,12 +74,12 @@ void write_seed(const std::filesystem::path& folder, const char* name, Call call
   const rpc::layout ports{1, 1};
   alignas(64) static unsigned char memory[1024];
   memset(memory, 0, sizeof memory);
-  uint32_t lock = 0;
+  uint32_t own[ports.own_words()] = {};
   recorded_device device;
   recorder = &device;
   shared_memory = memory;
   answers = 0;
-  call(recording_client(recording_client::port_client(memory, &lock, ports), 1024));
+  call(recording_client(recording_client::port_client(memory, own, ports), 1024));
   // The client hands back what it has read.
   device.toggle();
   device.go_on();

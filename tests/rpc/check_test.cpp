@@ -184,8 +184,8 @@ TEST_F(checks, are_silent_on_every_mirrored_call) {
 TEST(checks_with_the_handler_of_the_host, stop_the_thread_that_broke_the_invariant) {
   const auto before = host::set_trap_handler([](fault reason, const char* message) { throw trapped(reason, message); });
   alignas(line_bytes) unsigned char memory[layout{1, 1}.size_bytes()] = {};
-  uint32_t locks = 0;
-  const basic_client<host::target, checked> client(memory, &locks, {1, 1});
+  uint32_t own[layout{1, 1}.own_words()] = {};
+  const basic_client<host::target, checked> client(memory, own, {1, 1});
   {
     auto port = client.open<test_opcode>();
     EXPECT_TRAP(port.recv(leave), "the client receives before it has sent");
