@@ -52,10 +52,11 @@ class mailboxes {
   /// it, or `gives_up()`. Returns the inbox that says so, and has acquired what it says.
   template <typename GivesUp>
   HEDDLE_FUNCTION uint32_t wait_for_ownership(uint32_t port, uint32_t outbox, GivesUp&& gives_up) const {
-    uint32_t inbox = load_inbox(port);
-    while (!owns(inbox, outbox) && !(Side == side::client && has_ended(inbox)) && !gives_up()) {
-      Target::pause();
+    uint32_t inbox = 0;
+    for (;;) {
       inbox = load_inbox(port);
+      if (owns(inbox, outbox) || (Side == side::client && has_ended(inbox)) || gives_up()) break;
+      Target::pause();
     }
     // Behind the loop: the many looks that find nothing order nothing.
     acquire(port);

@@ -80,7 +80,11 @@ class ports {
     unsigned char* sinks_;
   };
 
-  ports(device& on, const point& at) : on_(on), memory_(on), at_(at), shape_{at.waves, at.lanes} {}
+  ports(device& on, const point& at)
+      : on_(on),
+        memory_(on),
+        at_(at),
+        shape_{at.waves, at.lanes, at.bytes > rpc::packet_bytes ? uint32_t{1} << 16 : 0} {}
 
   result<void> prepare() {
     if (at_.bytes % sizeof(uint64_t) != 0 || at_.bytes == 0)

@@ -13,6 +13,10 @@ namespace heddle::rpc {
 /// mismatch from an answer.
 enum class hand_over_kind : uint32_t { data = 0, back = 1, closed = 2, refused = 3 };
 
+namespace detail {
+struct stage;
+}
+
 /// What became of a stream of per-lane buffers.
 struct stream_result {
   uint64_t refused = 0;  ///< one bit per lane whose size was above the bound, or for which there was no memory
@@ -136,6 +140,9 @@ class basic_port {
   /// gets null, is refused: its data is taken off the wire and dropped, so that both ends stay in step.
   template <typename Allocate>
   HEDDLE_FUNCTION stream_result recv_n(Allocate&& allocate, uint64_t bound_bytes = default_stream_bound_bytes);
+
+  /// Which part of the port's staging area the lanes of this call have: for what streams by itself. Whose packet it is, theirs it is.
+  HEDDLE_FUNCTION detail::stage stage() const;
 
  private:
   template <typename, typename>

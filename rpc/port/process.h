@@ -57,6 +57,12 @@ class process {
     return reinterpret_cast<packet*>(base_ + shape_.packet_offset())[uint64_t{port} * shape_.lanes + lane];
   }
 
+  /// The staging area of a port, of stage_bytes() bytes.
+  HEDDLE_FUNCTION uint64_t* stage_of(uint32_t port) const {
+    return reinterpret_cast<uint64_t*>(base_ + shape_.stage_offset() + port * shape_.stage_step());
+  }
+  HEDDLE_FUNCTION uint32_t stage_bytes() const { return shape_.stage_bytes; }
+
   /// Set to make the servers of this end give up the calls that they wait in. Behind the lock bits, where Check::may_end.
   HEDDLE_FUNCTION uint32_t& give_up_word() const {
     static_assert(Check::may_end, "an end that never ends has no such word");

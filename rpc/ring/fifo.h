@@ -1,13 +1,13 @@
 // A FIFO from a device to its host: many producers, one consumer, entries in a ring in memory that both reach.
 //
 // The shape of MSCCL++'s FIFO, NCCL's GIN proxy and NVSHMEM's proxy channel: a producer reserves entries by moving a
-// head in its own memory, waits until the consumer's tail gives credit for them, writes them, and sets the flag of
-// each. The consumer takes them in order and moves the tail.
+// head in its own memory, waits until the consumer's tail gives credit for them, writes them, and sets the flag of each. The consumer
+// takes them in order and moves the tail.
 //
 // Needs from the machine: a producer that has reserved an entry must be guaranteed a turn, because the consumer takes
-// no entry before it. That is `obe` and everything stronger. Under `hsa` the lowest wave makes progress as long as it
-// needs no credit and no flush behind another wave's entry: where the ring holds everything that is pushed. Any number
-// of producers may use any number of entries; the lanes of one wave need an entry each.
+// no entry before it. That is `obe` and everything stronger. Under `hsa` the lowest wave makes progress as long as it needs no credit and no flush
+// behind another wave's entry: where the ring holds all that is pushed. Any number of producers may use any number of entries, the lanes of one
+// wave one each.
 #pragma once
 
 #include <heddle/rpc/check.h>
@@ -25,14 +25,23 @@ struct fifo_slot {
   uint32_t flag;  ///< written last by the producer; 0, which no lap has, in zeroed memory
 };
 
+/// An entry for the form flag_inside: two words, of which the upper two bits are the flag's. It is all that lies there.
+struct alignas(16) fifo_pair {
+  static constexpr uint32_t word_bits = 62;
+  uint64_t words[2];
+};
+template <>
+struct fifo_slot<fifo_pair> {
+  fifo_pair entry;
+};
+
 /// The producers' counters, in memory that only they use. Zeroed, or both as fifo_layout::begin_at was told.
 struct fifo_counters {
   uint32_t head = 0;         ///< the number of the next entry to be reserved
   uint32_t cached_tail = 0;  ///< the consumer's tail as a producer saw it last: spares the others the way over the link
 };
 
-/// Where things lie in the shared allocation, in bytes; `entries` is a power of two in [1, max_fifo_entries]. Doorbell
-/// and tail have a cache line each, the ring follows.
+/// Where things lie in the shared allocation, in bytes; `entries` is a power of two in [1, max_fifo_entries]. Doorbell and tail have a line each.
 template <typename Entry>
 struct fifo_layout {
   uint32_t entries;
@@ -54,6 +63,7 @@ struct fifo_layout {
 /// and NVSHMEM: the parity of the lap; here plus one, so that zeroed memory is of no lap, wherever the numbers begin.)
 struct lap_parity {
   static constexpr bool clears = false;
+  static constexpr bool is_inside = false;
 
   HEDDLE_FUNCTION static uint32_t flag_of(uint32_t number, uint32_t entries) { return (number & entries) != 0 ? 2 : 1; }
   /// Whether the entries below `end` fit in the ring behind `tail`. A tail that is past `end` means that the caller's
@@ -68,6 +78,46 @@ struct cleared_flag : lap_parity {
   static constexpr bool clears = true;
   HEDDLE_FUNCTION static uint32_t flag_of(uint32_t, uint32_t) { return 1; }
 };
+
+/// As lap_parity, for entries of fifo_pair: each word carries the flag of its lap, so that either may arrive first and no store has to wait for
+/// another. An entry so costs no fence, and publishes nothing but itself: where it names memory that its consumer reads, have a
+/// Target::fence<scope::system>(memory_order::release) in front of the push. (MSCCL++'s triggers have one such bit.)
+struct flag_inside : lap_parity {
+  static constexpr bool is_inside = true;
+  HEDDLE_FUNCTION static constexpr uint64_t word_of(uint64_t value, uint32_t flag) {
+    return (value & ~(uint64_t{3} << fifo_pair::word_bits)) | uint64_t{flag} << fifo_pair::word_bits;
+  }
+};
+
+namespace detail {
+
+/// Stores both words of an entry, by one instruction where the machine has one. Relaxed: each says by itself of which lap it is.
+template <typename Target>
+HEDDLE_FUNCTION inline void store_pair(fifo_pair& to, uint64_t first, uint64_t second) {
+  if constexpr (requires { Target::store_pair(to.words, first, second); }) {
+    Target::store_pair(to.words, first, second);
+  } else {
+    using word_ref = typename Target::template atomic_ref<uint64_t, scope::system>;
+    word_ref(to.words[0]).store(first, memory_order::relaxed);
+    word_ref(to.words[1]).store(second, memory_order::relaxed);
+  }
+}
+
+/// Takes the entry if both words are there.
+template <typename Target>
+HEDDLE_FUNCTION inline bool take_pair(fifo_pair& from, uint32_t flag, fifo_pair& into) {
+  using word_ref = typename Target::template atomic_ref<uint64_t, scope::system>;
+  for (uint32_t n = 0; n < 2; ++n) {
+    const uint64_t word = word_ref(from.words[n]).load(memory_order::relaxed);
+    if (word >> fifo_pair::word_bits != flag) return false;
+    into.words[n] = flag_inside::word_of(word, 0);
+  }
+  // Acquire, system scope: pairs with a release fence of the producer in front of its push, if there is one.
+  acquire_seen<Target, scope::system>(from.words[1]);
+  return true;
+}
+
+}  // namespace detail
 
 /// What both ends see of the shared memory. A view: it owns nothing and can be passed to a kernel byte by byte.
 template <typename Target, typename Entry>
@@ -104,7 +154,7 @@ class basic_fifo_producer {
   HEDDLE_FUNCTION basic_fifo_producer(void* shared, fifo_counters* counters, shape of, bool rings = false)
       : end_(shared, of), counters_(counters), rings_(rings) {}
 
-  /// One entry for each of the lanes that stand here together: `fill(entry, lane)` writes it in place; what is not written is what an
+  /// One entry for each of the lanes that stand here together: `fill(entry, lane)` writes it in place, with flag_inside elsewhere; what is not written is what an
   /// earlier lap left there. Reserves at once, in one step for the wave, and then waits until the consumer has given back what was in
   /// the way. The entries of a wave lie together, and entries of one lane arrive in the order of its calls.
   HEDDLE_CALLS_BACK
@@ -182,7 +232,7 @@ class basic_fifo_producer {
   HEDDLE_FUNCTION uint32_t fresh_tail() const {
     // Acquire: as in has_room.
     const uint32_t before = cached_tail().load(memory_order::acquire);
-    // Acquire, system scope: pairs with the release of the tail by the consumer, whose reads of the entries come before.
+    // Acquire, system scope: pairs with the release of the tail by the consumer, behind its reads of the entries.
     const uint32_t now = end_.tail().load(memory_order::acquire);
     // A load that is late may show a tail older than the copy.
     if (static_cast<int32_t>(now - before) <= 0) return before;
@@ -247,10 +297,18 @@ class basic_fifo_producer {
     HEDDLE_FUNCTION void operator()(uint32_t lane) const {
       const uint32_t number = first + count(mask & ((uint64_t{1} << lane) - 1));
       fifo_slot<Entry>& slot = end.slot_of(number);
-      fill(slot.entry, lane);
-      // Release, system scope: pairs with the acquire of the flag by the consumer.
-      typename fifo_end<Target, Entry>::word_ref(slot.flag).store(Form::flag_of(number, end.entry_count()),
-                                                                  memory_order::release);
+      const uint32_t flag = Form::flag_of(number, end.entry_count());
+      if constexpr (Form::is_inside) {
+        Entry made{};
+        fill(made, lane);
+        require<Target, Check>(((made.words[0] | made.words[1]) >> Entry::word_bits) == 0,
+                               "a word of an entry has bits where its flag goes");
+        detail::store_pair<Target>(slot.entry, Form::word_of(made.words[0], flag), Form::word_of(made.words[1], flag));
+      } else {
+        fill(slot.entry, lane);
+        // Release, system scope: pairs with the acquire of the flag by the consumer.
+        typename fifo_end<Target, Entry>::word_ref(slot.flag).store(flag, memory_order::release);
+      }
     }
   };
 
@@ -292,15 +350,23 @@ class basic_fifo_consumer {
     while (taken.count < most) {
       const uint32_t number = taken.first + taken.count;
       fifo_slot<Entry>& slot = end_.slot_of(number);
-      const word_ref flag(slot.flag);
-      // Acquire, system scope: pairs with the release of the flag by the producer.
-      if (flag.load(memory_order::acquire) != Form::flag_of(number, end_.entry_count())) break;
-      // A copy: what is checked and what is used are the same, whatever the other side writes.
-      const Entry copy(slot.entry);
-      // Relaxed, before the tail: the producer of the next lap is ordered behind it by the tail.
-      if constexpr (Form::clears) flag.store(0, memory_order::relaxed);
-      ++taken.count;
-      handle(copy);
+      const uint32_t wanted = Form::flag_of(number, end_.entry_count());
+      if constexpr (Form::is_inside) {
+        Entry copy;
+        if (!detail::take_pair<Target>(slot.entry, wanted, copy)) break;
+        ++taken.count;
+        handle(static_cast<const Entry&>(copy));
+      } else {
+        const word_ref flag(slot.flag);
+        // Acquire, system scope: pairs with the release of the flag by the producer.
+        if (flag.load(memory_order::acquire) != wanted) break;
+        // A copy: what is checked and what is used are the same, whatever the other side writes.
+        const Entry copy(slot.entry);
+        // Relaxed, before the tail: the producer of the next lap is ordered behind it by the tail.
+        if constexpr (Form::clears) flag.store(0, memory_order::relaxed);
+        ++taken.count;
+        handle(copy);
+      }
     }
     return taken.count;
   }

@@ -49,7 +49,7 @@ uint32_t answers = 0;
 /// to then is recorded.
 struct recording_target : host::basic_target<1> {
   static void pause() {
-    constexpr rpc::layout ports{1, 1};
+    const rpc::layout ports{1, 1};
     if (answers == 0) {
       const auto* const head = reinterpret_cast<rpc::header*>(shared_memory + ports.header_offset());
       recorder->header(head->mask, head->opcode);
@@ -71,7 +71,7 @@ using recording_client = rpc::basic_service_client<recording_target>;
 
 template <typename Call>
 void write_seed(const std::filesystem::path& folder, const char* name, Call call) {
-  const rpc::layout ports{1, 1};
+  constexpr rpc::layout ports{1, 1};
   alignas(64) static unsigned char memory[1024];
   memset(memory, 0, sizeof memory);
   uint32_t own[ports.own_words()] = {};

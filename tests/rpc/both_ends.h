@@ -87,8 +87,8 @@ class both_ends {
   using client_type = basic_client<machine, Check>;
   using server_type = basic_server<machine, Check>;
 
-  explicit both_ends(uint32_t ports, uint32_t lanes = Lanes)
-      : shape_{ports, lanes},
+  explicit both_ends(uint32_t ports, uint32_t lanes = Lanes, uint32_t stage_bytes = 0)
+      : shape_{ports, lanes, stage_bytes},
         memory_((shape_.size_bytes() + sizeof(line) - 1) / sizeof(line)),
         client_locks_(shape_.own_words()),
         server_locks_(shape_.own_words()) {}
