@@ -24,8 +24,8 @@ void hello(const heddle::parameters& set) {
   heddle::device device;
   const rpc::layout shape{.ports = 4, .lanes = 32};
   void* const ports = device.allocate_shared<char>(shape.size_bytes(), "ports");
-  auto* const client_locks = device.allocate_device<uint32_t>(shape.lock_words(), "client locks");
-  auto* const server_locks = device.allocate_shared<uint32_t>(shape.lock_words(), "server locks");
+  auto* const client_locks = device.allocate_device<uint32_t>(shape.own_words(), "client locks");
+  auto* const server_locks = device.allocate_shared<uint32_t>(shape.own_words(), "server locks");
   auto* const stop = device.allocate_shared<uint32_t>(1, "stop flag");
   using flag = target::atomic_ref<uint32_t, heddle::scope::system>;
 

@@ -1,5 +1,5 @@
 // What an end of a protocol does beside the protocol itself, as a policy: whether it checks every invariant, which
-// costs nothing where it does not, and whether its peer may end before it.
+// costs nothing where it does not, and whether its peer may end before it. And how all ends acquire what they have polled for.
 #pragma once
 
 #include <heddle/rpc/target.h>
@@ -31,6 +31,22 @@ HEDDLE_FUNCTION inline void require(bool holds, const char* message) {
   if constexpr (Check::enabled) {
     if (!holds) Target::trap(fault::protocol, message);
   }
+}
+
+// Polling is relaxed looks at a word, and one acquire when a look has shown what was waited for. An acquire at each look would be right too, and on
+// a GPU dear: it throws the caches of the multiprocessor away, each time, for all waves that run there. (LLVM libc, shared/rpc.h, polls so.)
+
+/// Orders what follows behind the release of the store whose value this lane or thread has just read from `word` by a relaxed load. On a
+/// device a fence, which reads nothing over the link. On a host, where that costs nothing, one more load, which ThreadSanitizer understands:
+/// it finds the same store, or one behind it in the word's order. A machine that knows better has a member of this name.
+template <typename Target, scope Scope, typename T>
+HEDDLE_FUNCTION inline void acquire_seen(T& word) {
+  if constexpr (requires { Target::template acquire_seen<Scope>(word); })
+    Target::template acquire_seen<Scope>(word);
+  else if (Target::is_device())
+    Target::template fence<Scope>(memory_order::acquire);
+  else
+    (void)typename Target::template atomic_ref<T, Scope>(word).load(memory_order::acquire);
 }
 
 }  // namespace heddle::rpc

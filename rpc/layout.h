@@ -1,7 +1,7 @@
 // Where mailboxes, headers and packets lie in the one allocation that client and server share.
 //
 // In this order, each part on a cache line of its own: doorbell, the client's outbox, the server's outbox, headers,
-// packets. A side stores only to its own outbox and loads only from the other's, so that no read-modify-write of the
+// packets, and staging areas. A side stores only to its own outbox and loads only from the other's, so that no read-modify-write of the
 // base protocol crosses the link (PCIe offers few of them, and many GPUs none on host memory).
 #pragma once
 
@@ -31,11 +31,15 @@ static_assert(sizeof(header) == 16);
 inline constexpr uint32_t max_ports = 16384;
 inline constexpr uint32_t max_lanes = 64;
 inline constexpr size_t line_bytes = 64;
+inline constexpr uint32_t max_stage_bytes = uint32_t{1} << 24;
 
-/// Offsets in bytes for `ports` ports of `lanes` lanes each; ports in [1, max_ports], lanes in [1, max_lanes].
+/// Offsets in bytes for `ports` ports of `lanes` lanes each; ports in [1, max_ports], lanes in [1, max_lanes]. Behind the packets each port may
+/// have a staging area of `stage_bytes`, which the lanes of a call share: streams then take what fits there in one hand-over. At most
+/// max_stage_bytes; both ends must name the same.
 struct layout {
   uint32_t ports;
   uint32_t lanes;
+  uint32_t stage_bytes = 0;
 
   HEDDLE_FUNCTION static constexpr size_t doorbell_offset() { return 0; }
   HEDDLE_FUNCTION static constexpr size_t client_outbox_offset() { return line_bytes; }
@@ -48,12 +52,17 @@ struct layout {
   HEDDLE_FUNCTION constexpr size_t packet_offset() const {
     return header_offset() + whole_lines(ports * sizeof(header));
   }
-  /// The size of the shared allocation, which must be zeroed and aligned to line_bytes.
-  HEDDLE_FUNCTION constexpr size_t size_bytes() const {
+  HEDDLE_FUNCTION constexpr size_t stage_offset() const {
     return packet_offset() + size_t{ports} * lanes * sizeof(packet);
   }
+  /// From one port's staging area to the next.
+  HEDDLE_FUNCTION constexpr size_t stage_step() const { return whole_lines(stage_bytes); }
+  /// The size of the shared allocation, which must be zeroed and aligned to line_bytes.
+  HEDDLE_FUNCTION constexpr size_t size_bytes() const { return stage_offset() + ports * stage_step(); }
   /// Words of 32 bits in the lock bits of one side.
   HEDDLE_FUNCTION constexpr size_t lock_words() const { return (size_t{ports} + 31) / 32; }
+  /// Words of 32 bits that each side keeps in memory of its own: the lock bits first, then a word for give_up, then the state of each port.
+  HEDDLE_FUNCTION constexpr size_t own_words() const { return lock_words() + 1 + ports; }
 
  private:
   HEDDLE_FUNCTION static constexpr size_t whole_lines(size_t bytes) {

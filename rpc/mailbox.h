@@ -9,6 +9,7 @@
 // What else may stand in a word means nothing: a stray store of a kernel can make one hand-over more, or one fewer.
 #pragma once
 
+#include <heddle/rpc/check.h>
 #include <heddle/rpc/target.h>
 
 namespace heddle::rpc {
@@ -22,17 +23,24 @@ class mailboxes {
  public:
   HEDDLE_FUNCTION mailboxes(uint32_t* inbox, uint32_t* outbox) : inbox_(inbox), outbox_(outbox) {}
 
-  /// The word that this side stored last, as if it were a plain hand-over.
+  /// The word that this side stored last, as if it were a plain hand-over. For checks: the holder of a port knows it (process::state).
   HEDDLE_FUNCTION uint32_t load_outbox(uint32_t port) const {
     // Relaxed: this side wrote it, and the holder of the port's lock is ordered after the holder before it.
     return plain(ref(outbox_[port]).load(memory_order::relaxed));
   }
 
-  /// The word that the other side stored last.
+  /// The word that the other side stored last. Orders nothing: before a packet or a header is touched because of it, acquire().
   HEDDLE_FUNCTION uint32_t load_inbox(uint32_t port) const {
-    // Acquire, system scope: pairs with the release store in hand_over of the other side. Needed at every load that may show
-    // a hand-over, also where only the header is written next: the other side's last reads of it come before that store.
-    return ref(inbox_[port]).load(memory_order::acquire);
+    // Relaxed: most looks find nothing, and an acquire at each would throw the caches of a GPU away.
+    return ref(inbox_[port]).load(memory_order::relaxed);
+  }
+
+  /// Puts what follows behind the hand-over that a load_inbox() of this lane or thread has shown. Needed wherever it has shown one, also where
+  /// only the header is written next: the other side's last reads of it come before that store.
+  HEDDLE_FUNCTION void acquire(uint32_t port) const {
+    // Acquire, system scope: with the relaxed load before it pairs with the release stores of the other side: hand_over,
+    // hand_over_unanswered, end. A load that reads again finds the same store or one after it in the word's order, by the same side.
+    acquire_seen<Target, scope::system>(inbox_[port]);
   }
 
   /// Whether this side owns the packet, judged from the two words.
@@ -41,32 +49,36 @@ class mailboxes {
   }
 
   /// Waits until this side owns the packet of the port whose outbox is `outbox`, or, on a client, the server has ended without giving
-  /// it, or `gives_up()`. Returns the inbox that says so.
+  /// it, or `gives_up()`. Returns the inbox that says so, and has acquired what it says.
   template <typename GivesUp>
   HEDDLE_FUNCTION uint32_t wait_for_ownership(uint32_t port, uint32_t outbox, GivesUp&& gives_up) const {
+    uint32_t inbox = 0;
     for (;;) {
-      const uint32_t inbox = load_inbox(port);
-      if (owns(inbox, outbox) || (Side == side::client && has_ended(inbox)) || gives_up()) return inbox;
+      inbox = load_inbox(port);
+      if (owns(inbox, outbox) || (Side == side::client && has_ended(inbox)) || gives_up()) break;
       Target::pause();
     }
+    // Behind the loop: the many looks that find nothing order nothing.
+    acquire(port);
+    return inbox;
   }
 
   /// Gives the packet to the other side, and with it all that happened before.
   HEDDLE_FUNCTION void hand_over(uint32_t port, uint32_t outbox) const {
-    // Release, system scope: pairs with the acquire load in load_inbox of the other side.
+    // Release, system scope: pairs with acquire() of the other side.
     ref(outbox_[port]).store(~outbox, memory_order::release);
   }
 
   /// As hand_over(), and tells the other side that the packet is none that this side has written: it closes the port without an answer.
   HEDDLE_FUNCTION void hand_over_unanswered(uint32_t port, uint32_t outbox) const {
-    // Release, system scope: pairs with the acquire load in load_inbox of the other side, which writes the packet next.
+    // Release, system scope: pairs with acquire() of the other side, which writes the packet next.
     ref(outbox_[port]).store(~outbox ^ unanswered_bit, memory_order::release);
   }
 
   /// Tells the other side that this port is not answered any more. For the holder of the port's lock, which keeps it for ever.
   /// What was handed over before stays handed over.
   HEDDLE_FUNCTION void end(uint32_t port, uint32_t outbox) const {
-    // Release, system scope: pairs with the acquire load in load_inbox.
+    // Release, system scope: pairs with acquire() of the other side.
     ref(outbox_[port]).store(outbox ^ ended_bit, memory_order::release);
   }
 

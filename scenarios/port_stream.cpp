@@ -88,11 +88,18 @@ void run_stream(const parameters& set) {
       all_calls(set));
 }
 
+std::vector<parameter> stream_parameters() {
+  std::vector<parameter> all = port_parameters(2, 2, 2, 3);
+  all.push_back(
+      parameter::number("stage", 0, 0, rpc::max_stage_bytes, "bytes", "of the staging area of each port; 0: none"));
+  return all;
+}
+
 }  // namespace
 
 HEDDLE_SCENARIO(run_stream, {.name = "port.stream",
                              .summary = "send_n and recv_n with another size for each lane, over several packets",
-                             .parameters = port_parameters(2, 2, 2, 3),
+                             .parameters = stream_parameters(),
                              .expected = needs_fair_clients});
 
 }  // namespace heddle::tests

@@ -39,7 +39,8 @@ struct port_counts {
   uint32_t lanes;
   uint32_t ports;
   uint32_t servers;
-  uint32_t calls;  ///< of each lane
+  uint32_t calls;        ///< of each lane
+  uint32_t stage_bytes;  ///< of each port
 
   // Wherever settings are at hand, they are meant.
   port_counts(const parameters& set)  // NOLINT(google-explicit-constructor)
@@ -47,7 +48,8 @@ struct port_counts {
         lanes(set.count("lanes")),
         ports(set.count("ports")),
         servers(set.has("servers") ? set.count("servers") : 1),
-        calls(set.count("calls")) {}
+        calls(set.count("calls")),
+        stage_bytes(set.has("stage") ? set.count("stage") : 0) {}
 
   /// Requests of a launch in which every lane makes every call.
   uint64_t requests() const { return uint64_t{waves} * lanes * calls; }
@@ -115,10 +117,10 @@ struct idle_server {
 class port_test {
  public:
   port_test(device& on, const port_counts& of)
-      : on_(on), of_(of), shape_{of.ports, of.lanes}, requests_(of.requests()) {
+      : on_(on), of_(of), shape_{of.ports, of.lanes, of.stage_bytes}, requests_(of.requests()) {
     memory_ = on.allocate_shared<unsigned char>(shape_.size_bytes(), "ports");
-    client_locks_ = on.allocate_device<uint32_t>(shape_.lock_words(), "client locks");
-    server_locks_ = on.allocate_shared<uint32_t>(shape_.lock_words(), "server locks");
+    client_locks_ = on.allocate_device<uint32_t>(shape_.own_words(), "client locks");
+    server_locks_ = on.allocate_shared<uint32_t>(shape_.own_words(), "server locks");
     handled_ = on.allocate_shared<uint32_t>(requests_, "handled requests");
     stop_ = on.allocate_shared<uint32_t>(1, "stop flag");
     name_ports(memory_, client_locks_, server_locks_, shape_);

@@ -33,6 +33,7 @@ inline rpc::service_shape shape_of(const parameters& set, uint64_t memory_bytes 
           .lanes = set.count("lanes"),
           .servers = set.count("servers"),
           .polls = 2,
+          .stage_bytes = 0,
           .memory_bytes = memory_bytes};
 }
 

@@ -7,6 +7,7 @@
 #include <heddle/hw/host/target.h>
 #include <heddle/rpc/port/client.h>
 #include <heddle/rpc/port/server.h>
+#include <heddle/rpc/ring/fifo.h>
 
 #include <benchmark/benchmark.h>
 
@@ -15,6 +16,7 @@
 #include <chrono>
 #include <cstdint>
 #include <cstdlib>
+#include <cstring>
 #include <functional>
 #include <memory>
 #include <thread>
@@ -85,11 +87,11 @@ class port_set {
   using client_type = rpc::basic_client<Machine>;
   using server_type = rpc::basic_server<Machine>;
 
-  explicit port_set(uint32_t ports)
-      : shape_{ports, 1},
+  explicit port_set(uint32_t ports, uint32_t stage_bytes = 0)
+      : shape_{ports, 1, stage_bytes},
         shared_(lines_for(shape_.size_bytes())),
-        client_locks_(lines_for(shape_.lock_words() * sizeof(uint32_t))),
-        server_locks_(lines_for(shape_.lock_words() * sizeof(uint32_t))) {}
+        client_locks_(lines_for(shape_.own_words() * sizeof(uint32_t))),
+        server_locks_(lines_for(shape_.own_words() * sizeof(uint32_t))) {}
 
   client_type client() { return {shared_.data(), words(client_locks_), shape_}; }
   server_type server(uint32_t start) { return {shared_.data(), words(server_locks_), shape_, start}; }
@@ -119,17 +121,20 @@ void call(const Client& client, uint64_t question) {
   if (answer != answer_to(question)) std::abort();
 }
 
-constexpr uint64_t largest_buffer_bytes = 1 << 16;
+constexpr uint64_t largest_buffer_bytes = 1 << 20;
+constexpr uint32_t stage_bytes = 1 << 18;
 
 /// Serves one call if there is one.
 template <typename Server>
 bool serve(Server& server, unsigned char* buffer) {
   auto port = server.try_open();
   if (!port) return false;
-  if (port.opcode() == echo)
+  if (port.opcode() == echo) {
     port.recv_and_send([](rpc::packet& both, uint32_t) { both.words[0] = answer_to(both.words[0]); });
-  else
+  } else {
     port.recv_n([buffer](uint32_t, uint64_t) -> void* { return buffer; }, largest_buffer_bytes);
+    port.send([](rpc::packet&, uint32_t) {});
+  }
   return true;
 }
 
@@ -207,20 +212,104 @@ void round_trip(benchmark::State& state) {
 BENCHMARK(round_trip<pausing>)->Name("round_trip/pausing/ports")->Arg(1)->Arg(64)->UseManualTime()->Iterations(300);
 BENCHMARK(round_trip<spinning>)->Name("round_trip/spinning/ports")->Arg(1)->UseManualTime()->Iterations(300);
 
-/// What a buffer of so many bytes takes to the server, in packets of 64.
+/// What a buffer of so many bytes takes to the server and back to its answer, in packets of 64 or through a staging area, beside a memcpy of as
+/// many. `of_memcpy` is its share of memcpy's bandwidth, the median of neighbouring pairs, and best_of_memcpy compares the fastest of
+/// either; it copies twice. `hand_overs`: of the buffer.
+template <typename Machine>
 void stream(benchmark::State& state) {
-  port_set<pausing> ports(1);
-  ping_pong<pausing> balls;
-  second_thread<pausing> other(ports, balls);
+  const auto staged = static_cast<uint32_t>(state.range(1));
+  port_set<Machine> ports(1, staged);
+  ping_pong<Machine> balls;
+  second_thread<Machine> other(ports, balls);
   other.serve_ports();
   const auto client = ports.client();
   const auto bytes = static_cast<uint64_t>(state.range(0));
   const std::vector<unsigned char> buffer(bytes, 7);
-  for (auto _ : state) client.open<upload>().send_n(buffer.data(), bytes, largest_buffer_bytes);
-  // The last call may still be under way: one in thousands.
+  std::vector<unsigned char> copy(bytes, 8);
+  std::vector<double> streams_ns;
+  std::vector<double> copies_ns;
+  std::vector<double> shares;
+  for (auto _ : state) {
+    auto start = clock_type::now();
+    std::memcpy(copy.data(), buffer.data(), bytes);
+    benchmark::DoNotOptimize(copy.data());
+    benchmark::ClobberMemory();
+    copies_ns.push_back(nanoseconds_since(start));
+    start = clock_type::now();
+    {
+      auto port = client.template open<upload>();
+      port.send_n(buffer.data(), bytes, largest_buffer_bytes);
+      port.recv([](rpc::packet&, uint32_t) {});
+    }
+    streams_ns.push_back(nanoseconds_since(start));
+    shares.push_back(copies_ns.back() / streams_ns.back());
+    state.SetIterationTime(streams_ns.back() * 1e-9);
+  }
+  state.counters["stream_ns"] = median(streams_ns);
+  state.counters["of_memcpy"] = median(shares);
+  const double best_stream_ns = *std::min_element(streams_ns.begin(), streams_ns.end());
+  state.counters["best_stream_ns"] = best_stream_ns;
+  state.counters["best_of_memcpy"] = *std::min_element(copies_ns.begin(), copies_ns.end()) / best_stream_ns;
+  state.counters["hand_overs"] = static_cast<double>(rpc::detail::stream_cut{staged}.hand_overs(bytes));
   state.SetBytesProcessed(state.iterations() * state.range(0));
 }
-BENCHMARK(stream)->Name("stream/bytes")->Arg(1 << 10)->Arg(1 << 16)->UseRealTime();
+BENCHMARK(stream<pausing>)
+    ->Name("stream/bytes_and_staged")
+    ->Args({1 << 10, 0})
+    ->Args({1 << 16, 0})
+    ->Args({1 << 16, stage_bytes})
+    ->Args({1 << 20, 0})
+    ->Args({1 << 20, 1 << 16})
+    ->Args({1 << 20, stage_bytes})
+    ->UseManualTime();
+BENCHMARK(stream<spinning>)
+    ->Name("stream/spinning/bytes_and_staged")
+    ->Args({1 << 16, 0})
+    ->Args({1 << 16, stage_bytes})
+    ->Args({1 << 20, 0})
+    ->Args({1 << 20, 1 << 16})
+    ->Args({1 << 20, stage_bytes})
+    ->UseManualTime();
+
+// -- a FIFO -----------------------------------------------------------------------------------------------------------------
+
+/// Entries of 16 bytes from one thread to another: `entries/s`, the best of the batches and their median.
+template <typename Entry, typename Form>
+void fifo(benchmark::State& state) {
+  constexpr uint32_t batch = 1 << 16;
+  using layout = rpc::fifo_layout<Entry>;
+  const layout shape{1 << 12};
+  std::vector<unsigned char> memory(shape.size_bytes() + rpc::line_bytes);
+  const auto misplaced = reinterpret_cast<uintptr_t>(memory.data()) % rpc::line_bytes;
+  unsigned char* const shared = memory.data() + (rpc::line_bytes - misplaced);
+  alignas(128) rpc::fifo_counters counters;
+  const rpc::basic_fifo_producer<spinning, Entry, Form> producer(shared, &counters, shape);
+  alignas(128) std::atomic<bool> over{false};
+  std::thread consuming([&over, shape, consumer = rpc::basic_fifo_consumer<spinning, Entry, Form>(shared, shape)] {
+    uint64_t sum = 0;
+    // A few at a time: credit comes back before the ring is empty.
+    while (!over.load(std::memory_order_relaxed))
+      consumer.consume([&sum](const Entry& one) { sum += one.words[0]; }, 256);
+    benchmark::DoNotOptimize(sum);
+  });
+  std::vector<double> entry_ns;
+  for (auto _ : state) {
+    const auto start = clock_type::now();
+    for (uint64_t n = 0; n < batch; ++n) producer.push([n](Entry& to, uint32_t) { to = {{n, n + 1}}; });
+    producer.flush();
+    entry_ns.push_back(nanoseconds_since(start) / batch);
+    state.SetIterationTime(entry_ns.back() * 1e-9 * batch);
+  }
+  over.store(true, std::memory_order_relaxed);
+  consuming.join();
+  state.counters["entries/s"] = 1e9 / median(entry_ns);
+  state.counters["best_entries/s"] = 1e9 / *std::min_element(entry_ns.begin(), entry_ns.end());
+}
+struct two_words {
+  uint64_t words[2];
+};
+BENCHMARK(fifo<two_words, rpc::lap_parity>)->Name("fifo/flag_beside")->UseManualTime()->Iterations(100);
+BENCHMARK(fifo<rpc::fifo_pair, rpc::flag_inside>)->Name("fifo/flag_inside")->UseManualTime()->Iterations(100);
 
 // -- many threads -----------------------------------------------------------------------------------------------------------
 

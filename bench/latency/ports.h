@@ -80,7 +80,11 @@ class ports {
     unsigned char* sinks_;
   };
 
-  ports(device& on, const point& at) : on_(on), memory_(on), at_(at), shape_{at.waves, at.lanes} {}
+  ports(device& on, const point& at)
+      : on_(on),
+        memory_(on),
+        at_(at),
+        shape_{at.waves, at.lanes, at.bytes > rpc::packet_bytes ? uint32_t{1} << 16 : 0} {}
 
   result<void> prepare() {
     if (at_.bytes % sizeof(uint64_t) != 0 || at_.bytes == 0)
@@ -89,9 +93,9 @@ class ports {
       return error{"ports", "waves", "not measured", "more waves than ports there can be"};
     result<unsigned char*> shared = memory_.mailboxes(shape_.size_bytes(), at_.mailbox);
     if (!shared) return shared.why();
-    result<uint32_t*> client_locks = memory_.of_device<uint32_t>(shape_.lock_words(), "client locks");
+    result<uint32_t*> client_locks = memory_.of_device<uint32_t>(shape_.own_words(), "client locks");
     if (!client_locks) return client_locks.why();
-    result<uint32_t*> server_locks = memory_.of_host<uint32_t>(shape_.lock_words(), "server locks");
+    result<uint32_t*> server_locks = memory_.of_host<uint32_t>(shape_.own_words(), "server locks");
     if (!server_locks) return server_locks.why();
     shared_ = shared.value();
     client_locks_ = client_locks.value();

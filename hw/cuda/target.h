@@ -75,6 +75,24 @@ struct lanes : heddle::gpu::lanes<lanes> {
     ::cuda::atomic_thread_fence(standard_order(order), thread_scope(Scope));
   }
 
+  /// From Hopper on a fence that only acquires: it invalidates the first-level cache and waits for no store. Elsewhere PTX's fences wait for
+  /// what was stored before, so that a load is cheaper, which ptxas makes one with the relaxed load before it.
+  template <scope Scope, typename T>
+  static __device__ void acquire_seen(T& word) {
+#if __CUDA_ARCH__ >= 900 && (__CUDACC_VER_MAJOR__ > 12 || (__CUDACC_VER_MAJOR__ == 12 && __CUDACC_VER_MINOR__ >= 8))
+    if constexpr (Scope == scope::system)
+      asm volatile("fence.acquire.sys;" ::: "memory");
+    else
+      fence<Scope>(memory_order::acquire);
+#else
+    (void)::cuda::atomic_ref<T, thread_scope(Scope)>(word).load(::cuda::std::memory_order_acquire);
+#endif
+  }
+
+  static __device__ void store_pair(uint64_t* at, uint64_t first, uint64_t second) {
+    asm volatile("st.relaxed.sys.v2.b64 [%0], {%1, %2};" ::"l"(at), "l"(first), "l"(second) : "memory");
+  }
+
   static __device__ void pause() { __nanosleep(64); }
 
   static __device__ void notify(doorbell& bell) {

@@ -115,6 +115,19 @@ struct basic_target {
     Machine::here::template fence<Scope>(order);
   }
 
+  /// As heddle::rpc::acquire_seen says.
+  template <scope Scope, typename T>
+  HEDDLE_FUNCTION static void acquire_seen(T& word) {
+    Machine::here::template acquire_seen<Scope>(word);
+  }
+
+  /// Two relaxed stores of system scope to neighbouring words, the first aligned to 16 bytes, by one instruction; where there is one.
+  template <typename Here = typename Machine::here>
+    requires requires(uint64_t* at, uint64_t word) { Here::store_pair(at, word, word); }
+  HEDDLE_FUNCTION static void store_pair(uint64_t* at, uint64_t first, uint64_t second) {
+    Here::store_pair(at, first, second);
+  }
+
   HEDDLE_FUNCTION static uint32_t block_id() { return Machine::here::block_id(); }
   /// Dense within the launch.
   HEDDLE_FUNCTION static uint32_t wave_id() { return Machine::here::wave_id(); }

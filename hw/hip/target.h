@@ -176,6 +176,17 @@ struct lanes : heddle::gpu::lanes<lanes> {
 
 #undef HEDDLE_FENCE
 
+  /// A fence invalidates caches, once, and reads nothing. Earlier compilers write caches back at it too: there one more load is cheaper.
+  template <scope Scope, typename T>
+  static __device__ void acquire_seen(T& word) {
+#if __clang_major__ >= 19
+    (void)word;
+    fence<Scope>(memory_order::acquire);
+#else
+    (void)gpu_atomic_ref<T, Scope>(word).load(memory_order::acquire);
+#endif
+  }
+
   /// Two units of 64 clocks.
   static __device__ void pause() { __builtin_amdgcn_s_sleep(2); }
 

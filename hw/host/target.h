@@ -6,9 +6,33 @@
 #include <heddle/hw/host/trap.h>
 #include <heddle/hw/host/wait.h>
 #include <heddle/rpc/target.h>
+#include <stddef.h>
 #include <stdint.h>
+#include <string.h>
+
+#ifdef __SSE2__
+#include <emmintrin.h>
+#endif
 
 namespace heddle::host {
+
+/// Copies to memory that another core reads next, past this one's caches: the reader finds the lines in memory, where they stream, in place of
+/// asking for each line that this core holds. `to` is aligned to 16 bytes. Ordered as other stores are when it returns.
+inline void copy_past_caches(void* to, const void* from, size_t size_bytes) noexcept {
+  constexpr size_t worth_it_bytes = 4096;
+  size_t done = 0;
+#ifdef __SSE2__
+  if (size_bytes >= worth_it_bytes) {
+    auto* const lines = static_cast<__m128i*>(to);
+    const auto* const source = static_cast<const __m128i*>(from);
+    for (; done + sizeof(__m128i) <= size_bytes; done += sizeof(__m128i))
+      _mm_stream_si128(lines + done / sizeof(__m128i), _mm_loadu_si128(source + done / sizeof(__m128i)));
+    // A release store does not wait for these stores: this does.
+    _mm_sfence();
+  }
+#endif
+  memcpy(static_cast<unsigned char*>(to) + done, static_cast<const unsigned char*>(from) + done, size_bytes - done);
+}
 
 /// A host thread that runs a wave of `Lanes` lanes (1 to 64) one after the other, as a server runs the lanes of a
 /// request. What the members mean is said at heddle::target_machine.
@@ -33,6 +57,16 @@ struct basic_target {
   template <scope Scope>
   static void fence(memory_order order) noexcept {
     host::fence<Scope>(order);
+  }
+
+  /// Loads again: costs nothing here, and ThreadSanitizer understands it.
+  template <scope Scope, typename T>
+  static void acquire_seen(T& word) {
+    (void)atomic_ref<T, Scope>(word).load(memory_order::acquire);
+  }
+
+  static void copy_past_caches(void* to, const void* from, size_t size_bytes) noexcept {
+    host::copy_past_caches(to, from, size_bytes);
   }
 
   /// Hints; a thread that no device has started is wave 0 of block 0.

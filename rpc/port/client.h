@@ -14,8 +14,8 @@ class basic_client {
   using end = typename port::end;
 
   /// As process::process. A client that `rings` wakes a server that sleeps on the doorbell.
-  HEDDLE_FUNCTION basic_client(void* shared, uint32_t* locks, layout shape, bool rings = false)
-      : end_(shared, locks, shape), rings_(rings) {}
+  HEDDLE_FUNCTION basic_client(void* shared, uint32_t* own, layout shape, bool rings = false)
+      : end_(shared, own, shape), rings_(rings) {}
 
   /// Opens a port for the lanes that stand here together, and waits until there is one, or until the server has ended: then
   /// the port is not open. Nor is it where the wave has lanes that the layout has no packets for. The opcode is a template argument,
@@ -59,41 +59,47 @@ class basic_client {
     const uint32_t ports = end_.port_count();
     // Any start is correct; waves that start apart do not contend for the same lock word.
     const uint32_t start = Target::wave_id() % ports;
+    uint32_t watched = start;
     for (bool first_pass = true;; first_pass = false) {
       for (uint32_t n = 0; n < ports; ++n) {
         const uint32_t index = start + n < ports ? start + n : start + n - ports;
-        // The first pass locks at once, in the hope that a port is free: this saves a far read. Later passes look
-        // before they lock: waves that wait for a port then only read, and disturb no other wave.
-        if (!first_pass) {
-          // One port is enough: the others end as soon as what was sent before is answered. Also of a port that another wave holds, which
-          // need not have a turn to give it back.
-          if (mailboxes<Target, side::client>::has_ended(end_.boxes().load_inbox(index))) return server_ended;
-          if (!is_free(index)) continue;
-        }
+        // The first pass locks at once, in the hope that a port is free. Later passes look before they lock: waves that wait for a port
+        // then only read, and disturb no other wave.
+        if (!first_pass && !is_free(index)) continue;
         if (const uint64_t answer = try_take(index, mask, opcode)) return answer & ~taken;
       }
+      // One port a pass: when one has ended the others do as soon as what was sent before is answered. Also ports that other waves hold, which
+      // need not have a turn to give them back, and each in its turn: a server may wait in one. Nothing is read because of it, so that it
+      // needs no acquire.
+      if (mailboxes<Target, side::client>::has_ended(end_.boxes().load_inbox(watched))) return server_ended;
+      watched = watched + 1 < ports ? watched + 1 : 0;
       Target::pause();
     }
   }
 
+  /// In the client's own memory, but for a port whose last call was not waited for.
   HEDDLE_FUNCTION bool is_free(uint32_t index) const {
-    const auto boxes = end_.boxes();
-    return !end_.locks().is_locked(index) && boxes.owns(boxes.load_inbox(index), boxes.load_outbox(index));
+    if (end_.locks().is_locked(index)) return false;
+    const auto mine = end_.load_state(index);
+    return !mine.given || end_.boxes().owns(end_.boxes().load_inbox(index), mine.outbox);
   }
 
   HEDDLE_FUNCTION uint64_t try_take(uint32_t index, uint64_t mask, uint16_t opcode) const {
     if (!end_.locks().try_lock(index)) return 0;
-    const auto boxes = end_.boxes();
-    const uint32_t outbox = boxes.load_outbox(index);
-    if (!boxes.owns(boxes.load_inbox(index), outbox)) {
-      // An asynchronous call, whose client has left: the server still owns the packet.
-      end_.locks().unlock(index);
-      return 0;
+    const auto mine = end_.load_state(index);
+    if (mine.given) {
+      const auto boxes = end_.boxes();
+      if (!boxes.owns(boxes.load_inbox(index), mine.outbox)) {
+        // An asynchronous call, whose client has left: the server still owns the packet.
+        end_.locks().unlock(index);
+        return 0;
+      }
+      boxes.acquire(index);
     }
-    // The acquire of load_inbox orders these stores after the server's last reads of the header.
+    // Behind the server's last reads of the header: by that acquire, or by the one of the last call, which the lock hands on.
     end_.header_of(index).mask = mask;
     end_.header_of(index).opcode = opcode;
-    return uint64_t{outbox} << 32 | index | taken;
+    return uint64_t{mine.outbox} << 32 | index | taken;
   }
 
   /// Marks an answer that holds a port; above every port number.

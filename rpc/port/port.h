@@ -13,6 +13,10 @@ namespace heddle::rpc {
 /// mismatch from an answer.
 enum class hand_over_kind : uint32_t { data = 0, back = 1, closed = 2, refused = 3 };
 
+namespace detail {
+struct stage;
+}
+
 /// What became of a stream of per-lane buffers.
 struct stream_result {
   uint64_t refused = 0;  ///< one bit per lane whose size was above the bound, or for which there was no memory
@@ -137,6 +141,9 @@ class basic_port {
   template <typename Allocate>
   HEDDLE_FUNCTION stream_result recv_n(Allocate&& allocate, uint64_t bound_bytes = default_stream_bound_bytes);
 
+  /// Which part of the port's staging area the lanes of this call have: for what streams by itself. Whose packet it is, theirs it is.
+  HEDDLE_FUNCTION detail::stage stage() const;
+
  private:
   template <typename, typename>
   friend class basic_client;
@@ -175,7 +182,7 @@ class basic_port {
     if constexpr (Side == side::server && Check::enabled) check_step();
   }
 
-  /// Waits for the packet. The first lane's acquire reaches the other lanes through the barrier.
+  /// Waits for the packet. The first lane's acquire, one at the end of its polling, reaches the other lanes through the barrier.
   HEDDLE_FUNCTION void take() {
     uint32_t inbox = 0;
     if (Target::is_first_lane(mask_))
@@ -233,6 +240,8 @@ class basic_port {
       // The client may be anywhere in its call: this port can never be used again, and a client that still lives learns it.
       if (ended_ || ends_) return end_.boxes().end(index_, outbox_);
     }
+    // Before the unlock, whose release hands it on. Of a server's port only the outbox counts: it looks for what it is given.
+    end_.store_state(index_, {outbox_, Side == side::client && !owns_});
     end_.locks().unlock(index_);
   }
 

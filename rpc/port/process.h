@@ -11,15 +11,36 @@ namespace heddle::rpc {
 template <typename Target, side Side, typename Check>
 class process {
  public:
-  /// `shared` is layout{ports, lanes}.size_bytes() of zeroed memory that both ends reach; `locks` is layout::lock_words()
-  /// zeroed words that only this end uses and that live as long as it does; one more of a server that may end.
-  HEDDLE_FUNCTION process(void* shared, uint32_t* locks, layout shape)
-      : shape_(shape), base_(static_cast<unsigned char*>(shared)), locks_(locks) {}
+  /// `shared` is layout{ports, lanes}.size_bytes() of zeroed memory that both ends reach; `own` is layout::own_words()
+  /// zeroed words that only this end uses and that live as long as it does. On a device they lie in its own memory.
+  HEDDLE_FUNCTION process(void* shared, uint32_t* own, layout shape)
+      : shape_(shape), base_(static_cast<unsigned char*>(shared)), own_(own) {}
 
   HEDDLE_FUNCTION uint32_t port_count() const { return shape_.ports; }
   HEDDLE_FUNCTION uint32_t lane_count() const { return shape_.lanes; }
 
-  HEDDLE_FUNCTION lock_bits<Target, Check> locks() const { return lock_bits<Target, Check>(locks_); }
+  HEDDLE_FUNCTION lock_bits<Target, Check> locks() const { return lock_bits<Target, Check>(own_); }
+
+  /// What this end knows of a port without a look at shared memory: kept beside the lock, so that a port whose last call has come to its end
+  /// opens without a read over the link.
+  struct state {
+    uint32_t outbox;  ///< as a plain hand-over
+    bool
+        given;  ///< the packet was with the other end when the port was closed: only its mailbox tells whether it still is
+
+    HEDDLE_FUNCTION static constexpr state of(uint32_t word) { return {0 - (word & 1), (word & 2) != 0}; }
+    HEDDLE_FUNCTION constexpr uint32_t word() const { return (outbox & 1) | (given ? 2U : 0U); }
+  };
+  /// Without the lock only a hint. Zeroed words are those of a port that was never used.
+  HEDDLE_FUNCTION state load_state(uint32_t port) const {
+    // Relaxed: the lock of the port orders it.
+    return state::of(state_ref(port).load(memory_order::relaxed));
+  }
+  /// For the holder of the lock, before it unlocks.
+  HEDDLE_FUNCTION void store_state(uint32_t port, state now) const {
+    // Relaxed: as in load_state.
+    state_ref(port).store(now.word(), memory_order::relaxed);
+  }
 
   HEDDLE_FUNCTION mailboxes<Target, Side> boxes() const {
     auto* const of_client = reinterpret_cast<uint32_t*>(base_ + layout::client_outbox_offset());
@@ -36,10 +57,16 @@ class process {
     return reinterpret_cast<packet*>(base_ + shape_.packet_offset())[uint64_t{port} * shape_.lanes + lane];
   }
 
+  /// The staging area of a port, of stage_bytes() bytes.
+  HEDDLE_FUNCTION uint64_t* stage_of(uint32_t port) const {
+    return reinterpret_cast<uint64_t*>(base_ + shape_.stage_offset() + port * shape_.stage_step());
+  }
+  HEDDLE_FUNCTION uint32_t stage_bytes() const { return shape_.stage_bytes; }
+
   /// Set to make the servers of this end give up the calls that they wait in. Behind the lock bits, where Check::may_end.
   HEDDLE_FUNCTION uint32_t& give_up_word() const {
     static_assert(Check::may_end, "an end that never ends has no such word");
-    return locks_[shape_.lock_words()];
+    return own_[shape_.lock_words()];
   }
 
   HEDDLE_FUNCTION doorbell& bell() const { return *reinterpret_cast<doorbell*>(base_ + layout::doorbell_offset()); }
@@ -53,9 +80,12 @@ class process {
   }
 
  private:
+  using own_ref = typename Target::template atomic_ref<uint32_t, scope::device>;
+  HEDDLE_FUNCTION own_ref state_ref(uint32_t port) const { return own_ref(own_[shape_.lock_words() + 1 + port]); }
+
   layout shape_;
   unsigned char* base_;
-  uint32_t* locks_;
+  uint32_t* own_;
 };
 
 }  // namespace heddle::rpc

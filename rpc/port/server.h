@@ -5,7 +5,7 @@
 
 namespace heddle::rpc {
 
-/// One server thread's view; each thread has its own, over the same shared memory and the same lock words.
+/// One server thread's view; each thread has its own, over the same shared memory and the same words of its end.
 template <typename Target, typename Check = unchecked>
 class basic_server {
  public:
@@ -13,8 +13,8 @@ class basic_server {
   using end = typename port::end;
 
   /// As process::process. Threads that start at different ports seldom meet.
-  HEDDLE_FUNCTION basic_server(void* shared, uint32_t* locks, layout shape, uint32_t start = 0)
-      : end_(shared, locks, shape), start_(start % shape.ports) {}
+  HEDDLE_FUNCTION basic_server(void* shared, uint32_t* own, layout shape, uint32_t start = 0)
+      : end_(shared, own, shape), start_(start % shape.ports) {}
 
   /// A port whose client waits for this end, or an empty one. Looks at every port once and begins behind the one that
   /// it served last: a port that is ready is passed over by this thread at most port_count() - 1 times.
@@ -63,7 +63,8 @@ class basic_server {
     for (uint32_t index = 0; index < end_.port_count(); ++index) {
       // Held for ever from here on, so that the port is never opened again.
       if (!end_.locks().try_lock(index)) continue;
-      const uint32_t outbox = boxes.load_outbox(index);
+      const uint32_t outbox = end_.load_state(index).outbox;
+      // What is ended is not read, so that no acquire is needed.
       if (!given_up && boxes.owns(boxes.load_inbox(index), outbox)) {
         end_.locks().unlock(index);
         done = false;
@@ -100,7 +101,7 @@ class basic_server {
   /// Reads each word once: a hostile client may change it at any time, and what is checked must be what is used.
   HEDDLE_FUNCTION static request read(header& from) {
     using mask_ref = typename Target::template atomic_ref<uint64_t, scope::system>;
-    // Relaxed: the acquire of the inbox has ordered it. Nothing checks the opcode before the broadcast, which reads it once.
+    // Relaxed: the acquire behind the inbox has ordered it. Nothing checks the opcode before the broadcast, which reads it once.
     if (Target::is_device()) return {mask_ref(from.mask).load(memory_order::relaxed), from.opcode};
     // A host thread has no broadcast that does so. Volatile, because an atomic load would be a step of the protocol.
     const volatile header& once = from;
@@ -115,10 +116,11 @@ class basic_server {
     for (uint32_t n = 0; n < ports; ++n) {
       const uint32_t index = start_ + n < ports ? start_ + n : start_ + n - ports;
       // A look first: a lock taken for every idle port would keep the other threads off.
-      if (!boxes.owns(boxes.load_inbox(index), boxes.load_outbox(index))) continue;
+      if (!boxes.owns(boxes.load_inbox(index), end_.load_state(index).outbox)) continue;
       if (!end_.locks().try_lock(index)) continue;
-      const uint32_t outbox = boxes.load_outbox(index);
+      const uint32_t outbox = end_.load_state(index).outbox;
       if (boxes.owns(boxes.load_inbox(index), outbox)) {
+        boxes.acquire(index);
         asked = read(end_.header_of(index));
         asked.mask &= lanes_that_exist();
         if (can_serve(asked.mask, here)) return uint64_t{outbox} << 32 | index | taken;

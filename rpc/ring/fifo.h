@@ -1,75 +1,20 @@
 // A FIFO from a device to its host: many producers, one consumer, entries in a ring in memory that both reach.
 //
 // The shape of MSCCL++'s FIFO, NCCL's GIN proxy and NVSHMEM's proxy channel: a producer reserves entries by moving a
-// head in its own memory, waits until the consumer's tail gives credit for them, writes them, and sets the flag of
-// each. The consumer takes them in order and moves the tail.
+// head in its own memory, waits until the consumer's tail gives credit for them, writes them, and sets the flag of each. The
+// consumer takes them in order and moves the tail.
 //
 // Needs from the machine: a producer that has reserved an entry must be guaranteed a turn, because the consumer takes
-// no entry before it. That is `obe` and everything stronger. Under `hsa` the lowest wave makes progress as long as it
-// needs no credit and no flush behind another wave's entry: where the ring holds everything that is pushed. Any number
-// of producers may use any number of entries; the lanes of one wave need an entry each.
+// no entry before it. That is `obe` and everything stronger. Under `hsa` the lowest wave makes progress as long as it needs no credit and no flush
+// behind another wave's entry: where the ring holds all that is pushed. Any number of producers may use any number of entries, the lanes of one
+// wave one each.
 #pragma once
 
 #include <heddle/rpc/check.h>
-#include <heddle/rpc/layout.h>
+#include <heddle/rpc/ring/entries.h>
 #include <heddle/rpc/ring/wait.h>
 
 namespace heddle::rpc {
-
-inline constexpr uint32_t max_fifo_entries = uint32_t{1} << 20;
-
-/// An entry where it lies, with the flag that says which lap it is of.
-template <typename Entry>
-struct fifo_slot {
-  Entry entry;
-  uint32_t flag;  ///< written last by the producer; 0, which no lap has, in zeroed memory
-};
-
-/// The producers' counters, in memory that only they use. Zeroed, or both as fifo_layout::begin_at was told.
-struct fifo_counters {
-  uint32_t head = 0;         ///< the number of the next entry to be reserved
-  uint32_t cached_tail = 0;  ///< the consumer's tail as a producer saw it last: spares the others the way over the link
-};
-
-/// Where things lie in the shared allocation, in bytes; `entries` is a power of two in [1, max_fifo_entries]. Doorbell
-/// and tail have a cache line each, the ring follows.
-template <typename Entry>
-struct fifo_layout {
-  uint32_t entries;
-
-  HEDDLE_FUNCTION static constexpr size_t doorbell_offset() { return 0; }
-  HEDDLE_FUNCTION static constexpr size_t tail_offset() { return line_bytes; }
-  /// The word by which the consumer says that it has ended; in the line of its tail.
-  HEDDLE_FUNCTION static constexpr size_t end_offset() { return tail_offset() + sizeof(uint32_t); }
-  HEDDLE_FUNCTION static constexpr size_t slot_offset() { return 2 * line_bytes; }
-  /// The size of the shared allocation, which must be zeroed and aligned to line_bytes.
-  HEDDLE_FUNCTION constexpr size_t size_bytes() const { return slot_offset() + entries * sizeof(fifo_slot<Entry>); }
-
-  /// Makes `number` the first entry's, before the ring is used: the producers' counters begin there too. Numbers wrap at 2^32.
-  HEDDLE_FUNCTION static void begin_at(void* shared, uint32_t number) {
-    *reinterpret_cast<uint32_t*>(static_cast<unsigned char*>(shared) + tail_offset()) = number;
-  }
-};
-
-/// How numbers are read: an entry is there when its flag is that of its lap, and there is room as long as the last one is less than
-/// a ring away from the tail. Differences of numbers are taken modulo 2^32, and never the numbers themselves compared. (MSCCL++
-/// and NVSHMEM: the parity of the lap; here plus one, so that zeroed memory is of no lap, wherever the numbers begin.)
-struct lap_parity {
-  static constexpr bool clears = false;
-
-  HEDDLE_FUNCTION static uint32_t flag_of(uint32_t number, uint32_t entries) { return (number & entries) != 0 ? 2 : 1; }
-  /// Whether the entries below `end` fit in the ring behind `tail`. A tail that is past `end` means that the caller's
-  /// `end` is old: the reservation then fails.
-  HEDDLE_FUNCTION static bool has_room(uint32_t end, uint32_t tail, uint32_t entries) {
-    return static_cast<int32_t>(end - tail) <= static_cast<int32_t>(entries);
-  }
-};
-
-/// As lap_parity, with a flag that the consumer clears before it gives the entry back. (NCCL GIN; libgomp for AMD GPUs.)
-struct cleared_flag : lap_parity {
-  static constexpr bool clears = true;
-  HEDDLE_FUNCTION static uint32_t flag_of(uint32_t, uint32_t) { return 1; }
-};
 
 /// What both ends see of the shared memory. A view: it owns nothing and can be passed to a kernel byte by byte.
 template <typename Target, typename Entry>
@@ -109,8 +54,8 @@ class basic_fifo_producer {
   HEDDLE_FUNCTION basic_fifo_producer(void* shared, fifo_counters* counters, shape of, bool rings = false)
       : end_(shared, of), counters_(counters), rings_(rings) {}
 
-  /// One entry for each of the lanes that stand here together: `fill(entry, lane)` writes it in place; what is not written is what an
-  /// earlier lap left there. Reserves at once, in one step for the wave, and then waits until the consumer has given back what was in
+  /// One entry for each of the lanes that stand here together: `fill(entry, lane)` writes it in place, with flag_inside elsewhere; what is
+  /// not written is what an earlier lap left there. Reserves at once, in one step for the wave, and then waits until the consumer has given back what was in
   /// the way. The entries of a wave lie together, and entries of one lane arrive in the order of its calls. Where Check::may_end and the
   /// consumer ends before there is room, the status is `ended`, and no entry is written. A push that finds room does not ask: what is pushed
   /// and not consumed before the end is told by flush().
@@ -198,7 +143,7 @@ class basic_fifo_producer {
   HEDDLE_FUNCTION uint32_t fresh_tail() const {
     // Acquire: as in has_room.
     const uint32_t before = cached_tail().load(memory_order::acquire);
-    // Acquire, system scope: pairs with the release of the tail by the consumer, whose reads of the entries come before.
+    // Acquire, system scope: pairs with the release of the tail by the consumer, behind its reads of the entries.
     const uint32_t now = end_.tail().load(memory_order::acquire);
     // A load that is late may show a tail older than the copy.
     if (static_cast<int32_t>(now - before) <= 0) return before;
@@ -279,10 +224,18 @@ class basic_fifo_producer {
     HEDDLE_FUNCTION void operator()(uint32_t lane) const {
       const uint32_t number = first + count(mask & ((uint64_t{1} << lane) - 1));
       fifo_slot<Entry>& slot = end.slot_of(number);
-      fill(slot.entry, lane);
-      // Release, system scope: pairs with the acquire of the flag by the consumer.
-      typename fifo_end<Target, Entry>::word_ref(slot.flag).store(Form::flag_of(number, end.entry_count()),
-                                                                  memory_order::release);
+      const uint32_t flag = Form::flag_of(number, end.entry_count());
+      if constexpr (Form::is_inside) {
+        Entry made{};
+        fill(made, lane);
+        require<Target, Check>(((made.words[0] | made.words[1]) >> Entry::word_bits) == 0,
+                               "a word of an entry has bits where its flag goes");
+        detail::store_pair<Target>(slot.entry, Form::word_of(made.words[0], flag), Form::word_of(made.words[1], flag));
+      } else {
+        fill(slot.entry, lane);
+        // Release, system scope: pairs with the acquire of the flag by the consumer.
+        typename fifo_end<Target, Entry>::word_ref(slot.flag).store(flag, memory_order::release);
+      }
     }
   };
 
@@ -324,15 +277,23 @@ class basic_fifo_consumer {
     while (taken.count < most) {
       const uint32_t number = taken.first + taken.count;
       fifo_slot<Entry>& slot = end_.slot_of(number);
-      const word_ref flag(slot.flag);
-      // Acquire, system scope: pairs with the release of the flag by the producer.
-      if (flag.load(memory_order::acquire) != Form::flag_of(number, end_.entry_count())) break;
-      // A copy: what is checked and what is used are the same, whatever the other side writes.
-      const Entry copy(slot.entry);
-      // Relaxed, before the tail: the producer of the next lap is ordered behind it by the tail.
-      if constexpr (Form::clears) flag.store(0, memory_order::relaxed);
-      ++taken.count;
-      handle(copy);
+      const uint32_t wanted = Form::flag_of(number, end_.entry_count());
+      if constexpr (Form::is_inside) {
+        Entry copy;
+        if (!detail::take_pair<Target>(slot.entry, wanted, copy)) break;
+        ++taken.count;
+        handle(static_cast<const Entry&>(copy));
+      } else {
+        const word_ref flag(slot.flag);
+        // Acquire, system scope: pairs with the release of the flag by the producer.
+        if (flag.load(memory_order::acquire) != wanted) break;
+        // A copy: what is checked and what is used are the same, whatever the other side writes.
+        const Entry copy(slot.entry);
+        // Relaxed, before the tail: the producer of the next lap is ordered behind it by the tail.
+        if constexpr (Form::clears) flag.store(0, memory_order::relaxed);
+        ++taken.count;
+        handle(copy);
+      }
     }
     return taken.count;
   }

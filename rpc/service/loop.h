@@ -18,6 +18,8 @@ struct service_shape {
   uint32_t polls = 256;  ///< looks for work that find none before a thread sleeps
   uint64_t sleep_ns = 10'000'000;  ///< looks for work at least this often: a ring may be lost on the way
   bool rings = true;  ///< clients wake a sleeping thread: an atomic addition a call. Without, it sleeps for sleep_ns
+  uint32_t stage_bytes =
+      1 << 16;                ///< of each port, for what does not fit in packets; at most max_stage_bytes, 0 for none
   uint64_t memory_bytes = 0;  ///< device memory set aside for what clients allocate
   bool counts = true;         ///< keeps service_counts: additions to words that all threads share
 };

@@ -73,15 +73,20 @@ template <typename Target, uint32_t Count>
 struct part_sender {
   per_lane<Target, gathered_words<Count>>& words;
   const bytes_view (&parts)[Count];
+  const stage& area;
   uint64_t size_bytes;
   uint64_t sent;
   bool too_large;
 
   HEDDLE_FUNCTION void operator()(packet& to, uint32_t lane) const {
     if (sent == 0) to.words[0] = size_bytes;
-    const piece part = piece::of(sent, too_large ? 0 : size_bytes);
+    const uint64_t streamed_bytes = too_large ? 0 : size_bytes;
+    const piece part = area.cut.in_packet(sent, streamed_bytes);
     const uint64_t count = part.size_bytes < packet_bytes ? part.size_bytes : packet_bytes;
     for (uint32_t n = 0; n < count / word_bytes; ++n) to.words[part.first_word + n] = words[lane].next(parts);
+    const uint64_t staged = area.cut.in_stage(sent, streamed_bytes).size_bytes / word_bytes;
+    uint64_t* at = staged == 0 ? nullptr : area.of(lane);
+    for (uint64_t n = 0; n < staged; ++n, at += area.lanes) *at = words[lane].next(parts);
   }
 };
 
@@ -90,6 +95,7 @@ struct part_receiver {
   per_lane<Target, scattered_words<Count>>& words;
   per_lane<Target, uint64_t>& size_bytes;
   const part_sink (&parts)[Count];
+  const stage& area;
   uint64_t received;
   uint64_t bound_bytes;
 
@@ -98,9 +104,13 @@ struct part_receiver {
       const uint64_t named_bytes = from.words[0];
       size_bytes[lane] = named_bytes > bound_bytes ? 0 : named_bytes;
     }
-    const piece part = piece::of(received, size_bytes[lane]);
+    const piece part = area.cut.in_packet(received, size_bytes[lane]);
     for (uint32_t n = 0; n < (part.size_bytes + word_bytes - 1) / word_bytes && part.first_word + n < 8; ++n)
       words[lane].next(parts, from.words[part.first_word + n], least(word_bytes, part.size_bytes - n * word_bytes));
+    const uint64_t staged_bytes = area.cut.in_stage(received, size_bytes[lane]).size_bytes;
+    const uint64_t* at = staged_bytes == 0 ? nullptr : area.of(lane);
+    for (uint64_t done = 0; done < staged_bytes; done += word_bytes, at += area.lanes)
+      words[lane].next(parts, *at, least(word_bytes, staged_bytes - done));
   }
 };
 
@@ -119,13 +129,14 @@ HEDDLE_FUNCTION void send_parts(Port& port, const bytes_view (&parts)[Count], ui
     too_large = true;
     size_bytes = bound_bytes + 1;
   }
-  const uint64_t packets = packets_for(too_large ? 0 : size_bytes);
+  const stage area = port.stage();
+  const uint64_t hand_overs = area.cut.hand_overs(too_large ? 0 : size_bytes);
   per_lane<Target, gathered_words<Count>> words;
   uint64_t sent = 0;
   do {
-    port.send(part_sender<Target, Count>{words, parts, size_bytes, sent, too_large});
+    port.send(part_sender<Target, Count>{words, parts, area, size_bytes, sent, too_large});
     ++sent;
-  } while (!port.ended() && lanes_where<Target>(port.mask(), [&](uint32_t) { return sent < packets; }) != 0);
+  } while (!port.ended() && lanes_where<Target>(port.mask(), [&](uint32_t) { return sent < hand_overs; }) != 0);
 }
 
 /// Receives a stream into `parts` of each lane; where one thread runs the wave, each lane's is written over the one before.
@@ -133,12 +144,13 @@ template <typename Target, typename Port, uint32_t Count>
 HEDDLE_FUNCTION void recv_parts(Port& port, const part_sink (&parts)[Count], uint64_t bound_bytes) {
   per_lane<Target, scattered_words<Count>> words;
   per_lane<Target, uint64_t> size_bytes;
+  const stage area = port.stage();
   uint64_t received = 0;
   do {
-    port.recv(part_receiver<Target, Count>{words, size_bytes, parts, received, bound_bytes});
+    port.recv(part_receiver<Target, Count>{words, size_bytes, parts, area, received, bound_bytes});
     ++received;
   } while (!port.ended() && lanes_where<Target>(port.mask(), [&](uint32_t lane) {
-                              return received < packets_for(size_bytes[lane]);
+                              return received < area.cut.hand_overs(size_bytes[lane]);
                             }) != 0);
 }
 

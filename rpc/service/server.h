@@ -37,11 +37,11 @@ class basic_service {
   explicit basic_service(Device& on, service_shape shape = {}, service_limits limits = {}) : on_(on) {
     check(on, shape, limits).value();
     if (shape.lanes == 0) shape.lanes = on.max_lanes();
-    layout_ = {shape.ports, shape.lanes};
+    layout_ = {shape.ports, shape.lanes, shape.stage_bytes};
     ports_ = on.template allocate_shared<unsigned char>(layout_.size_bytes(), "service ports");
-    client_locks_ = on.template allocate_device<uint32_t>(layout_.lock_words(), "service client locks");
+    client_locks_ = on.template allocate_device<uint32_t>(layout_.own_words(), "service client locks");
     // The last word is that of give_up.
-    server_locks_ = on.template allocate_shared<uint32_t>(layout_.lock_words() + 1, "service server locks");
+    server_locks_ = on.template allocate_shared<uint32_t>(layout_.own_words(), "service server locks");
     words_ = on.template allocate_shared<uint32_t>(2, "service stop flag and threads that have ended");
     if (shape.memory_bytes != 0)
       memory_ = on.template allocate_device<unsigned char>(shape.memory_bytes, "service memory");
@@ -90,6 +90,8 @@ class basic_service {
       return wrong("lanes", shape.lanes, between(1, on.max_lanes()) + ", or 0 for the widest wave of the device");
     if (shape.servers < 1 || shape.servers > servers_max)
       return wrong("servers", shape.servers, between(1, servers_max));
+    if (shape.stage_bytes > max_stage_bytes)
+      return wrong("stage_bytes", shape.stage_bytes, between(0, max_stage_bytes));
     if (limits.bound_bytes < bound_bytes_min || limits.bound_bytes > bound_bytes_max || limits.bound_bytes % 8 != 0)
       return wrong("bound_bytes", limits.bound_bytes, "a multiple of 8, " + between(bound_bytes_min, bound_bytes_max));
     struct stat found{};

@@ -41,6 +41,7 @@ struct keeping_server {
     for (uint32_t port = 0; port < end.port_count(); ++port) {
       if (!boxes.owns(boxes.load_inbox(port), boxes.load_outbox(port)) || !end.locks().try_lock(port)) continue;
       found = true;
+      boxes.acquire(port);
       const bool received = end.header_of(port).opcode == echo_opcode;
       if (received)
         for (uint64_t left = end.header_of(port).mask; left != 0; left &= left - 1)

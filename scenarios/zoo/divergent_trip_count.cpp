@@ -61,8 +61,8 @@ void run_uneven(const parameters& set) {
   device on;
   const rpc::layout shape{set.count("ports"), set.count("lanes")};
   auto* const memory = on.allocate_shared<unsigned char>(shape.size_bytes(), "ports");
-  auto* const client_locks = on.allocate_device<uint32_t>(shape.lock_words(), "client locks");
-  auto* const server_locks = on.allocate_shared<uint32_t>(shape.lock_words(), "server locks");
+  auto* const client_locks = on.allocate_device<uint32_t>(shape.own_words(), "client locks");
+  auto* const server_locks = on.allocate_shared<uint32_t>(shape.own_words(), "server locks");
   auto* const received = on.allocate_shared<uint32_t>(1, "streams received");
   auto* const stop = on.allocate_shared<uint32_t>(1, "stop flag");
   auto serving = on.spawn_host("server", [server = rpc::server(memory, server_locks, shape), received, stop]() mutable {

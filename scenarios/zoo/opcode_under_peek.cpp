@@ -24,6 +24,8 @@ struct fence_at_lock : noticed_by_either {
       return before;
     }
   };
+  template <scope Scope, typename T>
+  HEDDLE_FUNCTION static void acquire_seen(T&) {}
   HEDDLE_FUNCTION static void sync_lanes(uint64_t mask) {
     // Pairs with the release of the hand-over that the wait has seen.
     target::template fence<scope::system>(memory_order::acquire);
@@ -141,8 +143,8 @@ void serve_on_device(const parameters& set) {
   device on;
   const rpc::layout shape{set.count("ports"), 1};
   auto* const memory = on.allocate_shared<unsigned char>(shape.size_bytes(), "ports");
-  auto* const client_locks = on.allocate_shared<uint32_t>(shape.lock_words(), "client locks");
-  auto* const server_locks = on.allocate_device<uint32_t>(shape.lock_words(), "server locks");
+  auto* const client_locks = on.allocate_shared<uint32_t>(shape.own_words(), "client locks");
+  auto* const server_locks = on.allocate_device<uint32_t>(shape.own_words(), "server locks");
   auto* const stop = on.allocate_shared<uint32_t>(1, "stop flag");
   on.launch({.blocks = 1, .waves = 1, .lanes = 1},
             serving_wave_kernel<Machine>{server_on<Machine>(memory, server_locks, shape), stop});

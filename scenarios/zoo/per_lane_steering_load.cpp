@@ -43,6 +43,7 @@ class basic_client<tests::zoo::per_lane_steering_load, Check> {
       const uint32_t outbox = boxes.load_outbox(index);
       // The bug: the lanes may see two answers, and then go two ways.
       if (boxes.owns(boxes.load_inbox(index), outbox)) {
+        boxes.acquire(index);
         if (machine::is_first_lane(mask)) {
           end_.header_of(index).mask = mask;
           end_.header_of(index).opcode = opcode;

@@ -18,6 +18,10 @@ struct reader_scope_too_narrow : noticed_by_either {
    private:
     T& word_;
   };
+  template <scope Scope, typename T>
+  HEDDLE_FUNCTION static void acquire_seen(T&) {
+    target::template fence<scope::device>(memory_order::acquire);
+  }
 };
 
 }  // namespace heddle::tests::zoo

@@ -63,8 +63,8 @@ void run_scanned(const parameters& set) {
   device on;
   const rpc::layout shape{set.count("ports"), 1};
   auto* const memory = on.allocate_shared<unsigned char>(shape.size_bytes(), "ports");
-  auto* const client_locks = on.allocate_device<uint32_t>(shape.lock_words(), "client locks");
-  auto* const server_locks = on.allocate_shared<uint32_t>(shape.lock_words(), "server locks");
+  auto* const client_locks = on.allocate_device<uint32_t>(shape.own_words(), "client locks");
+  auto* const server_locks = on.allocate_shared<uint32_t>(shape.own_words(), "server locks");
   auto* const stop = on.allocate_shared<uint32_t>(1, "stop flag");
   auto serving = on.spawn_host("server", scanning_server{memory, server_locks, shape, stop, zoo::is_fixed(set)});
   on.launch({.blocks = 1, .waves = set.count("waves"), .lanes = 1},

@@ -45,6 +45,7 @@ class basic_client<tests::zoo::stale_leader, Check> {
       if (end_.locks().try_lock(index)) {
         const uint32_t outbox = boxes.load_outbox(index);
         if (boxes.owns(boxes.load_inbox(index), outbox)) {
+          boxes.acquire(index);
           end_.header_of(index).mask = mask;
           end_.header_of(index).opcode = opcode;
           return uint64_t{outbox} << 32 | index;

@@ -39,6 +39,8 @@ struct no_acquire_after_wait : noticed_by_either {
       return true_ref<T, Scope>::load(Scope == scope::system ? memory_order::relaxed : order);
     }
   };
+  template <scope Scope, typename T>
+  HEDDLE_FUNCTION static void acquire_seen(T&) {}
 };
 
 /// Mailboxes order as they should, but only among those of one side of the link.
@@ -48,6 +50,10 @@ struct device_scope_mailbox : noticed_by_either {
     using weaker = true_ref<T, Scope == scope::system ? scope::device : Scope>;
     HEDDLE_FUNCTION explicit atomic_ref(T& word) : weaker(word) {}
   };
+  template <scope Scope, typename T>
+  HEDDLE_FUNCTION static void acquire_seen(T&) {
+    target::template fence<scope::device>(memory_order::acquire);
+  }
 };
 
 /// The first lane looks at the mailbox without acquiring, and the fence comes with the barrier of the lanes. That is early enough
@@ -90,7 +96,7 @@ struct no_fence_at_unlock : target {
 };
 
 /// Taking a port does not acquire what the last holder did with it.
-struct no_fence_at_lock : target {
+struct no_fence_at_lock : noticed_by_either {
   template <typename T, scope Scope>
   struct atomic_ref : true_ref<T, Scope> {
     HEDDLE_FUNCTION explicit atomic_ref(T& word) : true_ref<T, Scope>(word) {}

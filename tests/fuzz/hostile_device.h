@@ -24,7 +24,7 @@ namespace heddle::tests {
 
 class hostile_device {
  public:
-  static constexpr rpc::layout ports{2, 3};
+  static constexpr rpc::layout ports{2, 3, 600};
 
   explicit hostile_device(std::span<const uint8_t> actions)
       : memory_((ports.size_bytes() + sizeof(line) - 1) / sizeof(line)), actions_(actions) {}

@@ -56,7 +56,7 @@ struct fuzzed_service {
         loop(hostile.memory(), locks.data(), hostile_device::ports, words, {.ports = 2, .lanes = 3, .polls = 0},
              fuzzed_handlers(memory, directory)) {
     device_at_work = &hostile;
-    give_up_word = &locks.back();
+    give_up_word = &locks[hostile_device::ports.lock_words()];
     loop.add_handler(rpc::user_opcode(0), [](fuzzed_loop::port& opened) {
       opened.recv_and_send([](rpc::packet& both, uint32_t) { both.words[0] += 1; });
       opened.recv([](rpc::packet&, uint32_t) {});
@@ -64,7 +64,7 @@ struct fuzzed_service {
   }
 
   hostile_device hostile;
-  std::vector<uint32_t> locks = std::vector<uint32_t>(hostile_device::ports.lock_words() + 1);
+  std::vector<uint32_t> locks = std::vector<uint32_t>(hostile_device::ports.own_words());
   uint32_t words[2] = {};
   std::vector<unsigned char> memory = std::vector<unsigned char>(4096);
   fuzzed_loop loop;

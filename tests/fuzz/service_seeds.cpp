@@ -71,15 +71,15 @@ using recording_client = rpc::basic_service_client<recording_target>;
 
 template <typename Call>
 void write_seed(const std::filesystem::path& folder, const char* name, Call call) {
-  const rpc::layout ports{1, 1};
+  constexpr rpc::layout ports{1, 1};
   alignas(64) static unsigned char memory[1024];
   memset(memory, 0, sizeof memory);
-  uint32_t lock = 0;
+  uint32_t own[ports.own_words()] = {};
   recorded_device device;
   recorder = &device;
   shared_memory = memory;
   answers = 0;
-  call(recording_client(recording_client::port_client(memory, &lock, ports), 1024));
+  call(recording_client(recording_client::port_client(memory, own, ports), 1024));
   // The client hands back what it has read.
   device.toggle();
   device.go_on();

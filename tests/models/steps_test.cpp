@@ -116,8 +116,8 @@ struct ports {
     sim::device on;
     const rpc::layout shape{set.boxes, 1};
     auto* const shared = on.allocate_shared<unsigned char>(shape.size_bytes(), "ports");
-    auto* const client_locks = on.allocate_device<uint32_t>(shape.lock_words(), "client locks");
-    auto* const server_locks = on.allocate_shared<uint32_t>(shape.lock_words(), "server locks");
+    auto* const client_locks = on.allocate_device<uint32_t>(shape.own_words(), "client locks");
+    auto* const server_locks = on.allocate_shared<uint32_t>(shape.own_words(), "server locks");
     begin_record({.boxes = set.boxes,
                   .client_outbox = reinterpret_cast<uint32_t*>(shared + rpc::layout::client_outbox_offset()),
                   .server_outbox = reinterpret_cast<uint32_t*>(shared + shape.server_outbox_offset()),

@@ -87,11 +87,11 @@ class both_ends {
   using client_type = basic_client<machine, Check>;
   using server_type = basic_server<machine, Check>;
 
-  explicit both_ends(uint32_t ports, uint32_t lanes = Lanes)
-      : shape_{ports, lanes},
+  explicit both_ends(uint32_t ports, uint32_t lanes = Lanes, uint32_t stage_bytes = 0)
+      : shape_{ports, lanes, stage_bytes},
         memory_((shape_.size_bytes() + sizeof(line) - 1) / sizeof(line)),
-        client_locks_(shape_.lock_words()),
-        server_locks_(shape_.lock_words()) {}
+        client_locks_(shape_.own_words()),
+        server_locks_(shape_.own_words()) {}
   both_ends(const both_ends&) = delete;
   both_ends& operator=(const both_ends&) = delete;
   ~both_ends() { EXPECT_TRUE(left_broken_ || all_idle()) << "a port is not back with its client, or is held"; }

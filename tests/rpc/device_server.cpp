@@ -67,8 +67,8 @@ void run_device_server(const parameters& set) {
   const uint32_t callers = set.count("waves") / 2 * set.count("lanes");
   const rpc::layout shape{set.count("ports"), set.count("lanes")};
   auto* const memory = on.allocate_shared<unsigned char>(shape.size_bytes(), "ports");
-  auto* const client_locks = on.allocate_device<uint32_t>(shape.lock_words(), "client locks");
-  auto* const server_locks = on.allocate_device<uint32_t>(shape.lock_words(), "server locks");
+  auto* const client_locks = on.allocate_device<uint32_t>(shape.own_words(), "client locks");
+  auto* const server_locks = on.allocate_device<uint32_t>(shape.own_words(), "server locks");
   auto* const words = on.allocate_shared<uint32_t>(2, "unfinished and handled");
   word(words[0]).store(callers, memory_order::release);
   const rpc::server server(memory, server_locks, shape);

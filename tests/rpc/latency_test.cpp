@@ -1,4 +1,6 @@
 // Virtual time of the scenarios that ship: keeping it changes no run of any, and what it says of calls is plausible.
+#include "../../scenarios/ports.h"
+
 #include <gtest/gtest.h>
 #include <heddle/scheduler/strategy.h>
 #include <heddle/sim/call_times.h>
@@ -69,6 +71,51 @@ TEST(latency, a_call_through_a_port_takes_longer_over_a_longer_link) {
   EXPECT_EQ(one->calls, 100U);
   EXPECT_EQ(one->median_ns, one->longest_ns) << "one call at a time, whatever the schedule";
   EXPECT_DOUBLE_EQ(two->median_ns, 2 * one->median_ns);
+}
+
+/// Calls through ports without checks, which read over the link themselves.
+struct unchecked_kernel {
+  rpc::basic_client<target, rpc::unchecked> client;
+  tests::callers who;
+
+  void operator()() const {
+    for (uint32_t call = 0; call < who.calls; ++call) {
+      auto port = client.open<rpc::user_opcode(1)>();
+      port.send_and_recv([&](rpc::packet& to, uint32_t) { to.words[0] = who.request(call); },
+                         [](rpc::packet&, uint32_t) {});
+    }
+  }
+};
+
+void run_unchecked(const parameters& set) {
+  device on;
+  tests::port_test test(on, set);
+  test.run<target, rpc::unchecked>(
+      unchecked_kernel{test.client<target, rpc::unchecked>(), test.who()},
+      [](auto& port, const auto& account) {
+        port.recv_and_send([&](rpc::packet& both, uint32_t) { account(both.words[0]); });
+      },
+      tests::all_calls(set));
+}
+
+[[maybe_unused]] const bool unchecked_echo = register_scenario(
+    run_unchecked,
+    {.name = "test.unchecked-echo", .summary = "calls", .parameters = tests::port_parameters(1, 1, 1, 4)});
+
+/// How many of what takes a microsecond, where nothing else takes time, a call waits for one behind the other.
+double count_in_a_call(const char* setting) {
+  std::vector<std::string> assignments;
+  for (const char* each : {"link.read_ns", "link.posted_ns", "link.fence_ns", "link.launch_ns", "memory.device_ns"})
+    assignments.push_back(std::string(each) + (std::string(each) == setting ? "=1000" : "=0"));
+  const auto found = latency("test.unchecked-echo", assignments);
+  EXPECT_TRUE(found && found->calls == 400 && found->median_ns == found->longest_ns);
+  return found ? found->median_ns / 1000 : 0;
+}
+
+TEST(latency, a_call_through_a_port_polls_and_reads_its_answer_and_nothing_else_over_the_link) {
+  EXPECT_EQ(count_in_a_call("link.read_ns"), 2) << "the look that finds the answer, and the answer";
+  EXPECT_EQ(count_in_a_call("link.fence_ns"), 1) << "the hand-over";
+  EXPECT_EQ(count_in_a_call("memory.device_ns"), 3) << "the lock, the state of the port, the unlock";
 }
 
 TEST(latency, a_call_waits_for_a_port_that_others_hold) {

@@ -38,8 +38,8 @@ class ports_on {
  public:
   explicit ports_on(const parameters& set) : set_(set), shape_{set.count("ports"), set.count("lanes")} {
     memory_ = on_.allocate_shared<unsigned char>(shape_.size_bytes(), "ports");
-    client_locks_ = on_.allocate_device<uint32_t>(shape_.lock_words(), "client locks");
-    server_locks_ = on_.allocate_shared<uint32_t>(shape_.lock_words(), "server locks");
+    client_locks_ = on_.allocate_device<uint32_t>(shape_.own_words(), "client locks");
+    server_locks_ = on_.allocate_shared<uint32_t>(shape_.own_words(), "server locks");
     stop_ = on_.allocate_shared<uint32_t>(1, "stop flag");
     handled_ = on_.allocate_shared<uint32_t>(1, "handled requests");
   }

@@ -92,7 +92,7 @@ struct inbox_is_stale : sim::target {
     using true_ref<T, Scope>::true_ref;
     T load(memory_order order) const {
       const T found = true_ref<T, Scope>::load(order);
-      return Scope == scope::system && order == memory_order::acquire ? T{0} : found;
+      return Scope == scope::system && sizeof(T) == 4 ? T{0} : found;
     }
   };
 };
@@ -104,7 +104,7 @@ struct inbox_is_inverted : sim::target {
     using true_ref<T, Scope>::true_ref;
     T load(memory_order order) const {
       const T found = true_ref<T, Scope>::load(order);
-      return Scope == scope::system && order == memory_order::acquire ? static_cast<T>(~found) : found;
+      return Scope == scope::system && sizeof(T) == 4 ? static_cast<T>(~found) : found;
     }
   };
 };

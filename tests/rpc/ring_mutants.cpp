@@ -217,6 +217,68 @@ void run_keeps_credit(const parameters& set) {
                            keeps_credit{test.consumer(), {test.memory(), test.shape()}, seen}, 2);
 }
 
+// -- entries with their flag inside, each with a letter beside it -------------------------------------------------------------------
+
+template <typename Machine, typename Form, bool Fences>
+struct pairing_kernel {
+  rpc::basic_fifo_producer<Machine, rpc::fifo_pair, Form, rpc::checked> producer;
+  uint64_t* letters;
+  callers who;
+
+  void operator()() const {
+    for (uint32_t call = 0; call < who.calls; ++call) {
+      const uint64_t id = who.request(call);
+      letters[id] = id * 7 + 1;
+      // Pairs with the acquire behind the consumer's look: an entry alone publishes nothing but itself.
+      if constexpr (Fences) Machine::template fence<scope::system>(memory_order::release);
+      producer.push([&](rpc::fifo_pair& to, uint32_t) { to = {{id, (id + 1) * 3}}; });
+    }
+    producer.flush();
+  }
+};
+
+template <typename Machine, typename Form = rpc::flag_inside, bool Fences = true>
+void run_pairs(const parameters& set) {
+  device on;
+  const rpc::fifo_layout<rpc::fifo_pair> shape{fifo_entries(set)};
+  const uint64_t all = uint64_t{set.count("waves")} * set.count("lanes") * set.count("calls");
+  auto* const memory = on.allocate_shared<unsigned char>(shape.size_bytes(), "fifo");
+  auto* const counters = on.allocate_device<rpc::fifo_counters>(1, "fifo counters");
+  auto* const letters = on.allocate_shared<uint64_t>(all, "letters");
+  auto* const seen = on.allocate_shared<uint32_t>(all, "entries consumed");
+  const auto first = static_cast<uint32_t>(set.number("first"));
+  const rpc::fifo_counters begin{first, first};
+  rpc::fifo_layout<rpc::fifo_pair>::begin_at(memory, first);
+  on.copy(counters, &begin, sizeof begin);
+  auto consuming = on.spawn_host("consumer", [=] {
+    const rpc::basic_fifo_consumer<target, rpc::fifo_pair, Form, rpc::checked> consumer(memory, shape);
+    uint64_t taken = 0;
+    while (taken < all) {
+      taken += consumer.consume([&](const rpc::fifo_pair& from) {
+        const uint64_t id = from.words[0];
+        HEDDLE_CHECK(id < all && from.words[1] == (id + 1) * 3, "an entry is not whole");
+        HEDDLE_CHECK(seen[id]++ == 0, "an entry arrives twice");
+        HEDDLE_CHECK(letters[id] == id * 7 + 1, "a letter is not the one that was sent");
+      });
+      target::pause();
+    }
+  });
+  on.launch({.waves = set.count("waves"), .lanes = set.count("lanes")},
+            pairing_kernel<Machine, Form, Fences>{
+                {memory, counters, shape}, letters, {set.count("lanes"), set.count("calls")}});
+  on.synchronize();
+  consuming.join();
+}
+
+/// All laps have one flag.
+struct flag_of_one_lap : rpc::flag_inside {
+  static uint32_t flag_of(uint32_t, uint32_t) { return 1; }
+};
+/// There is always room.
+struct pairs_without_limit : rpc::flag_inside {
+  static bool has_room(uint32_t, uint32_t, uint32_t) { return true; }
+};
+
 std::vector<parameter> fifo_in_batches() {
   std::vector<parameter> all = fifo_parameters(1, 1, 4, 4);
   for (parameter& each : all)
@@ -234,6 +296,7 @@ scheduler::verdict_set planted(const parameters&) {
                       {.name = "twin.fifo", .summary = "twin", .parameters = small_fifo()}),
     register_scenario(run_form<rpc::cleared_flag>,
                       {.name = "twin.fifo-cleared", .summary = "twin", .parameters = small_fifo()}),
+    register_scenario(run_pairs<target>, {.name = "twin.fifo-pairs", .summary = "twin", .parameters = small_fifo()}),
 };
 
 struct planted_bug {
@@ -258,6 +321,12 @@ const planted_bug bugs[] = {
     {"mutant.fifo-holds-one-more", run_form<holds_one_more>, planted<verdict::race, verdict::deadlock>, small_fifo},
     {"mutant.fifo-same-flag-in-every-lap", run_form<same_in_every_lap>, planted<verdict::assertion>, small_fifo},
     {"mutant.fifo-flag-before-entry", run_late_writer, planted<verdict::race>, small_fifo},
+    {"mutant.fifo-pair-names-what-it-does-not-publish", run_pairs<target, rpc::flag_inside, false>,
+     planted<verdict::race>, small_fifo},
+    {"mutant.fifo-pair-same-flag-in-every-lap", run_pairs<target, flag_of_one_lap>, planted<verdict::assertion>,
+     small_fifo},
+    {"mutant.fifo-pair-always-has-room", run_pairs<target, pairs_without_limit>,
+     planted<verdict::assertion, verdict::deadlock, verdict::protocol>, small_fifo},
     {"mutant.fifo-credit-waits-for-a-batch", run_keeps_credit, planted<verdict::deadlock>, fifo_in_batches},
 };
 

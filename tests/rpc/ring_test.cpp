@@ -7,6 +7,7 @@
 
 #include <functional>
 #include <type_traits>
+#include <utility>
 #include <vector>
 
 namespace heddle::rpc::tests {
@@ -76,6 +77,76 @@ struct form_names {
   }
 };
 TYPED_TEST_SUITE(fifo, forms, form_names);
+
+/// Memory of both ends of a FIFO whose entries have their flags inside.
+class pair_ends {
+ public:
+  using producer_type = basic_fifo_producer<machine, fifo_pair, flag_inside, checked>;
+  explicit pair_ends(uint32_t entries, uint32_t first = 0)
+      : shape_{entries}, shared_(shape_.size_bytes() / sizeof(line) + 1), counters_{first, first} {
+    fifo_layout<fifo_pair>::begin_at(shared_.data(), first);
+  }
+  producer_type producer() { return {shared_.data(), &counters_, shape_}; }
+  ring_result push(uint64_t word) {
+    return producer().push([&](fifo_pair& to, uint32_t lane) { to = {{word, ~word >> 2 ^ lane}}; }, 0);
+  }
+  std::vector<uint64_t> take() {
+    std::vector<uint64_t> words;
+    const basic_fifo_consumer<machine, fifo_pair, flag_inside, checked> consumer(shared_.data(), shape_);
+    (void)consumer.consume([&](const fifo_pair& from) {
+      EXPECT_EQ(from.words[1], (~from.words[0] >> 2) ^ (words.size() % lanes));
+      words.push_back(from.words[0]);
+    });
+    return words;
+  }
+  uint64_t* words_of(uint32_t number) {
+    return reinterpret_cast<uint64_t*>(reinterpret_cast<unsigned char*>(shared_.data()) +
+                                       fifo_layout<fifo_pair>::slot_offset()) +
+           size_t{2} * number;
+  }
+
+ private:
+  struct alignas(64) line {
+    unsigned char bytes[64];
+  };
+  fifo_layout<fifo_pair> shape_;
+  std::vector<line> shared_;
+  fifo_counters counters_;
+};
+
+TEST(fifo_pairs, have_62_bits_a_word_in_16_bytes_and_arrive_over_laps_and_wraps) {
+  const rules_for_now never_wait{{.may_wait = false}};
+  constexpr uint64_t largest = (uint64_t{1} << fifo_pair::word_bits) - 1;
+  for (const uint32_t first : {0U, 5U, ~uint32_t{0} - 7}) {
+    pair_ends ends(4, first);
+    EXPECT_TRUE(ends.take().empty()) << "zeroed memory is of no lap";
+    for (const uint64_t word : {largest, uint64_t{0}, largest - 1, uint64_t{0}, largest}) {
+      EXPECT_TRUE(ends.push(word));
+      EXPECT_FALSE(ends.push(word)) << "the ring holds one wave";
+      EXPECT_EQ(ends.take(), std::vector<uint64_t>(lanes, word));
+      EXPECT_TRUE(ends.take().empty()) << "twice";
+    }
+  }
+}
+
+TEST(fifo_pairs, are_there_when_both_words_are) {
+  const rules_for_now never_wait{{.may_wait = false}};
+  pair_ends ends(4);
+  EXPECT_TRUE(ends.push(7));
+  // As if a half were still on its way, whichever.
+  for (uint32_t half = 0; half < 2; ++half) {
+    const uint64_t word = std::exchange(ends.words_of(0)[half], 0);
+    EXPECT_TRUE(ends.take().empty());
+    ends.words_of(0)[half] = word;
+  }
+  EXPECT_EQ(ends.take().size(), lanes);
+}
+
+TEST(fifo_pairs, are_checked_for_bits_where_the_flag_goes) {
+  pair_ends ends(4);
+  const auto push = [&] { ends.producer().push([](fifo_pair& to, uint32_t) { to.words[1] = uint64_t{1} << 62; }); };
+  EXPECT_THROW(push(), trapped);
+}
 
 TYPED_TEST(fifo, gives_each_lane_an_entry_in_order) {
   fifo_ends<TypeParam> ends(8);

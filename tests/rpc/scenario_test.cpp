@@ -27,6 +27,12 @@ HEDDLE_TEST(more_ports_than_anybody_needs, "port.*", 200, "ports=33", "calls=2")
 HEDDLE_TEST(a_port_for_each_lane, "port.[!s]*", 200, "progress=hsa", "waves=2", "lanes=2", "ports=4");
 HEDDLE_TEST(a_port_and_a_server_for_each_lane, "port.stream", 200, "progress=hsa", "waves=2", "lanes=2", "ports=4",
             "servers=4");
+HEDDLE_TEST(streams_through_staging_areas, "port.stream", 300, "stage=256");
+HEDDLE_TEST(streams_through_staging_areas_over_a_link, "port.stream", 300, "stage=160", "fidelity=link");
+HEDDLE_TEST(streams_through_staging_areas_in_device_memory, "port.stream", 200, "stage=256", "link.pool=off",
+            "buffer=device");
+HEDDLE_TEST(streams_through_staging_areas_in_lockstep, "port.stream", 200, "stage=208", "convergence=lockstep");
+HEDDLE_TEST(streams_through_staging_areas_on_a_weak_host, "port.stream", 200, "stage=256", "servers=2", "races=end");
 HEDDLE_TEST(waves_that_go_on_once_they_have_begun, "port.*", 200, "progress=obe", "waves=3", "lanes=1", "ports=3");
 HEDDLE_TEST(waits_that_end_for_no_reason, "port.*", 200, "wakes=20");
 HEDDLE_TEST(services_as_they_ship, "service.*", 400);

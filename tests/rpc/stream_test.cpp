@@ -1,6 +1,7 @@
 // Streams: every size around an edge of the wire format, another one in each lane, and sizes that are refused.
 #include "both_ends.h"
 
+#include <algorithm>
 #include <cstdio>
 #include <cstring>
 #include <functional>
@@ -37,6 +38,13 @@ static_assert(detail::packets_for(184) == 3);
 // No size wraps the count: 56 bytes in the first packet, and the rest in packets of 64.
 static_assert(detail::packets_for(huge_bytes) == 1 + (huge_bytes - 56 + 63) / 64);
 static_assert(detail::packets_for(~uint64_t{0}) == 2 + (~uint64_t{0} - 57) / 64);
+
+// A mebibyte through a staging area of 64 KiB: one hand-over there, and one back, for each of its parts.
+static_assert(detail::stream_cut{1 << 16}.hand_overs(uint64_t{1} << 20) == 16);
+static_assert(detail::stream_cut{1 << 16}.hand_overs((1 << 16) + 56) == 1);
+static_assert(detail::stream_cut{1 << 16}.hand_overs((1 << 16) + 57) == 2);
+static_assert(detail::stream_cut{72}.hand_overs(0) == 1);
+static_assert(detail::stream_cut{72}.hand_overs(~uint64_t{0}) == 1 + (~uint64_t{0} - 57) / 72);
 
 unsigned char byte_of(uint32_t lane, uint64_t n) {
   return static_cast<unsigned char>(uint64_t{lane} * 37 + n * 11 + n / 256 + 1);
@@ -120,10 +128,10 @@ void expect_as_planned(const received_stream& seen, const plan& what, uint64_t m
   EXPECT_EQ(seen.refused, refused);
 }
 
-/// Streams both ways, with a word before, between and behind that shows whether the ends are in step.
+/// Streams both ways, with a word before, between and behind that shows whether the ends are in step; over a staging area of so many bytes.
 template <uint32_t Lanes>
-void stream(const plan& there, const plan& back) {
-  both_ends<Lanes> ends(1);
+void stream_over(uint32_t stage_bytes, const plan& there, const plan& back) {
+  both_ends<Lanes> ends(2, Lanes, stage_bytes);
   const uint64_t mask = there.mask & (~uint64_t{0} >> (64 - Lanes));
   uint64_t refused_sending = 0;
   uint64_t refused_answering = 0;
@@ -154,6 +162,19 @@ void stream(const plan& there, const plan& back) {
           port.send(say(33));
         });
       });
+  // The area behind is that of the other port.
+  const layout shape = ends.shape();
+  const unsigned char* const behind = ends.memory() + shape.stage_offset() + shape.stage_step();
+  EXPECT_TRUE(std::all_of(behind, behind + shape.stage_step(), [](unsigned char byte) { return byte == 0; }));
+}
+
+/// Without a staging area, with one of which a lane's part is no more than a packet, with parts that are no lines, and with enough for all.
+template <uint32_t Lanes>
+void stream(const plan& there, const plan& back) {
+  for (const uint32_t stage_bytes : {0U, 64 * Lanes, 72 * Lanes + 4, 1U << 16}) {
+    SCOPED_TRACE("staging area of " + std::to_string(stage_bytes) + " bytes");
+    stream_over<Lanes>(stage_bytes, there, back);
+  }
 }
 
 template <typename Count>

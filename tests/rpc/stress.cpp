@@ -75,8 +75,8 @@ class stress {
       : set_(set),
         shape_{set.ports, 1},
         memory_((shape_.size_bytes() + sizeof(line) - 1) / sizeof(line)),
-        client_locks_(shape_.lock_words()),
-        server_locks_(shape_.lock_words()),
+        client_locks_(shape_.own_words()),
+        server_locks_(shape_.own_words()),
         handled_(set.calls),
         finished_(set.clients) {}
 

@@ -97,7 +97,7 @@ bool scoped_memory::is_quiet(const lane& self) {
   const operation& how = self.pending;
   const settings& machine = core_.machine;
   const bool modifies = is_modification(how.kind);
-  // A ring that is under way for some steps counts everybody's; posted stores that stay in order arrive by everybody's reads.
+  // A ring that is under way for some steps counts those of all lanes; posted stores that stay in order arrive by the reads of any.
   if (notes_ == nullptr || !machine.races_end || machine.convergence == convergence::lockstep ||
       machine.doorbells.behaviour != doorbell_behaviour::delivered || !machine.link.pool)
     return false;

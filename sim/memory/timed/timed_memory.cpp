@@ -149,7 +149,8 @@ void timed_memory::fence_before(const lane& self, const operation& how) {
 
 void timed_memory::fence(lane& self, const operation& how) {
   inner_->fence(self, how);
-  if (!self.is_host() && how.reach == scope::system && !copies(self))
+  // One that only acquires waits for no store, and takes no more than an acquire load.
+  if (!self.is_host() && how.reach == scope::system && releases(how.order) && !copies(self))
     clock_.fences(self.id, clock_.drawn(costs_.fence), costs_.drains);
 }
 

@@ -29,3 +29,10 @@ extern "C" __global__ void flush(rpc::fifo_producer<trigger> producer, uint64_t*
 extern "C" __global__ void consume(rpc::fifo_consumer<trigger> consumer, uint64_t* sum) {
   consumer.consume([&](const trigger& from) { *sum += from.words[0]; });
 }
+
+/// An entry of 16 bytes with its flag inside: nothing but the ring orders anything.
+extern "C" __global__ void push_pair(rpc::fifo_producer<rpc::fifo_pair, rpc::flag_inside> producer,
+                                     const uint64_t* words) {
+  const uint64_t word = words[threadIdx.x];
+  producer.push([&](rpc::fifo_pair& to, uint32_t) { to.words[0] = word; });
+}

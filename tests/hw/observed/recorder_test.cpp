@@ -163,8 +163,8 @@ TEST_F(recorder, tells_the_state_of_each_port) {
   device on;
   const rpc::layout shape{2, 1};
   auto* const shared = on.allocate_shared<unsigned char>(shape.size_bytes(), "ports");
-  auto* const locks = on.allocate_device<uint32_t>(shape.lock_words(), "client locks");
-  auto* const server_locks = on.allocate_shared<uint32_t>(shape.lock_words(), "server locks");
+  auto* const locks = on.allocate_device<uint32_t>(shape.own_words(), "client locks");
+  auto* const server_locks = on.allocate_shared<uint32_t>(shape.own_words(), "server locks");
   session::instance().has_ports({shared, locks, server_locks, shape});
   locks[0] = 2;
   reinterpret_cast<uint32_t*>(shared + rpc::layout::client_outbox_offset())[1] = 5;

@@ -34,7 +34,7 @@ __global__ void kernel(rpc::client client, uint64_t* value) { *value = ask_host(
 int main(int argument_count, char**) {
   if (argument_count < 2) return 0;
   alignas(64) static char memory[shape.size_bytes()];
-  static uint32_t locks[2][shape.lock_words()];
+  static uint32_t locks[2][shape.own_words()];
   kernel<<<1, 1>>>(rpc::client(memory, locks[0], shape), nullptr);
   rpc::server server(memory, locks[1], shape);
   return serve(server) ? 0 : 1;
@@ -45,7 +45,7 @@ int main(int argument_count, char**) {
 // The host machine: a thread is a wave of one lane.
 int main() {
   alignas(64) static char memory[shape.size_bytes()];
-  static uint32_t locks[2][shape.lock_words()];
+  static uint32_t locks[2][shape.own_words()];
   pthread_t thread;
   rpc::server server(memory, locks[1], shape);
   const auto host = [](void* served) -> void* {

@@ -1,8 +1,26 @@
-# AMD assembly -> one line a kernel: its name, a colon, and the accesses to memory with their cache bits ("+glc"), the waits
-# for memory, the cache operations, and the instructions that join lanes; "-" when there is none.
+# Assembly -> one line a kernel: its name, a colon, and the instructions that order memory or join lanes, "-" when there is none. With
+# -v machine=ptx of PTX, with -v machine=gcn of AMD's.
+#
+# PTX: plain loads and stores are left out, except volatile ones: those must not be there.
+#
+# AMD: the accesses to memory with their cache bits ("+glc"), the waits
+# for memory, the cache operations, and the instructions that join lanes.
 #
 # In operations.cpp words of 32 bits are the atomic accesses and words of 64 bits the plain ones around them; one of 64 bits with a cache
 # bit is no plain one either. The frame that every kernel has, "plain_store ... plain_load waitcnt plain_store", is taken off; a plain access anywhere else stays.
+machine == "ptx" && /^\.visible \.entry/ { kernel = $3; sub(/\(.*/, "", kernel); found = "" }
+machine == "ptx" && kernel == "" { next }
+machine == "ptx" && /^}/ { print kernel ":" (found == "" ? " -" : found); kernel = ""; next }
+machine == "ptx" {
+  instruction = ($1 ~ /^@/) ? $2 : $1
+  sub(/;$/, "", instruction)
+  if (instruction ~ /^(ld|st)\.(relaxed|acquire|release|volatile|weak|mmio)/ ||
+      instruction ~ /^(atom|red|fence|membar|bar|barrier|vote|shfl|activemask|nanosleep|trap)/)
+    found = found " " instruction
+  else if (/%laneid/)
+    found = found " %laneid"
+  next
+}
 /; @/ { kernel = ($1 ~ /^__/) ? "" : $1; sub(/:$/, "", kernel); found = "" }
 kernel == "" { next }
 /^\.Lfunc_end/ {
