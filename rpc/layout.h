@@ -14,6 +14,25 @@ namespace heddle::rpc {
 /// What one lane sends or receives in one hand-over.
 struct packet {
   uint64_t words[8];
+
+  /// The same as bytes.
+  HEDDLE_FUNCTION unsigned char* bytes() { return reinterpret_cast<unsigned char*>(words); }
+  HEDDLE_FUNCTION const unsigned char* bytes() const { return reinterpret_cast<const unsigned char*>(words); }
+  /// The same as a value that is copied byte by byte, in its first bytes; the rest stays as it is.
+  template <typename T>
+  HEDDLE_FUNCTION void put(const T& value) {
+    static_assert(__is_trivially_copyable(T) && sizeof(T) <= sizeof words,
+                  "a value of at most 64 bytes that is copied byte by byte");
+    __builtin_memcpy(words, &value, sizeof value);
+  }
+  template <typename T>
+  HEDDLE_FUNCTION T get() const {
+    static_assert(__is_trivially_copyable(T) && sizeof(T) <= sizeof words,
+                  "a value of at most 64 bytes that is copied byte by byte");
+    T value;
+    __builtin_memcpy(&value, words, sizeof value);
+    return value;
+  }
 };
 static_assert(sizeof(packet) == 64);
 inline constexpr uint64_t packet_bytes = sizeof(packet);

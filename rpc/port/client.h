@@ -27,10 +27,33 @@ class basic_client {
   /// are calls at a time, or clients that are guaranteed a turn.
   template <auto Opcode>
   HEDDLE_FUNCTION port open() const {
-    constexpr uint16_t opcode = detail::checked_opcode<Opcode>();
-    call_begins<Target>();
     // Taken once and passed down: lanes may come and go between two looks.
-    const uint64_t mask = Target::lane_mask();
+    return open_for(detail::checked_opcode<Opcode>(), Target::lane_mask());
+  }
+  /// As open(), for the lanes of `mask`, which all make this call, in place of those that happen to stand here together: a call that was meant
+  /// for all lanes is one call, also where the compiler has taken them apart.
+  template <auto Opcode>
+  HEDDLE_FUNCTION port open(uint64_t mask) const {
+    return open_for(detail::checked_opcode<Opcode>(), mask);
+  }
+  /// As open(), for an opcode of a user's that is known at run time: the same in all lanes of the call. In a checked build one that is reserved, or
+  /// that lanes disagree on, stops the run; elsewhere the first lane's is asked.
+  HEDDLE_FUNCTION port open(uint16_t opcode) const { return open(opcode, Target::lane_mask()); }
+  HEDDLE_FUNCTION port open(uint16_t opcode, uint64_t mask) const {
+    require<Target, Check>(!is_reserved(opcode), "an opcode below 32768 is reserved for the library");
+    if constexpr (Check::enabled)
+      require<Target, Check>(Target::ballot(mask, opcode == Target::broadcast(mask, uint32_t{opcode})) == mask,
+                             "the lanes of a call disagree on its opcode");
+    return open_for(opcode, mask);
+  }
+
+  /// Whether every port is idle; see process::all_idle.
+  HEDDLE_FUNCTION bool all_idle() const { return end_.all_idle(); }
+  HEDDLE_FUNCTION uint32_t port_count() const { return end_.port_count(); }
+
+ private:
+  HEDDLE_FUNCTION port open_for(uint16_t opcode, uint64_t mask) const {
+    call_begins<Target>();
     require<Target, Check>(end_.lane_count() == max_lanes || mask >> end_.lane_count() == 0,
                            "a wave is wider than the packets of its client");
     uint64_t answer = 0;
@@ -49,11 +72,6 @@ class basic_client {
     return port(end_, {static_cast<uint32_t>(answer), static_cast<uint32_t>(answer >> 32), mask, opcode}, rings_);
   }
 
-  /// Whether every port is idle; see process::all_idle.
-  HEDDLE_FUNCTION bool all_idle() const { return end_.all_idle(); }
-  HEDDLE_FUNCTION uint32_t port_count() const { return end_.port_count(); }
-
- private:
   /// The index of a port that is now held and owned (low half) and its outbox (high half).
   HEDDLE_FUNCTION uint64_t find(uint64_t mask, uint16_t opcode) const {
     const uint32_t ports = end_.port_count();

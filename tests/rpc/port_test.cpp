@@ -163,6 +163,22 @@ TYPED_TEST(calls, visit_the_lanes_of_the_mask_once_each_and_no_others) {
   EXPECT_EQ(visits, 4 * static_cast<uint32_t>(__builtin_popcountll(some)));
 }
 
+TYPED_TEST(calls, are_of_the_lanes_that_the_caller_names) {
+  typename TestFixture::ends_type ends(1);
+  auto server = ends.server();
+  constexpr uint64_t last = uint64_t{1} << (TestFixture::lanes - 1);
+  for (const uint64_t mask : {uint64_t{1}, last, last | 1}) {
+    auto port = ends.client().template open<test_opcode>(mask);
+    EXPECT_EQ(port.mask(), mask);
+    uint64_t filled = 0;
+    port.send([&](packet&, uint32_t lane) { filled |= uint64_t{1} << lane; });
+    EXPECT_EQ(filled, mask);
+    auto opened = server.try_open();
+    EXPECT_EQ(opened.mask(), mask);
+    opened.recv([](packet&, uint32_t) {});
+  }
+}
+
 TYPED_TEST(calls, of_the_last_lane_alone_are_served_in_that_lane) {
   const uint32_t last = TestFixture::lanes - 1;
   typename TestFixture::ends_type ends(2);
@@ -314,6 +330,23 @@ TEST(hostile_clients, cannot_change_the_lanes_of_a_port_that_is_open) {
   port.recv([](packet&, uint32_t lane) { EXPECT_EQ(lane, 1u); });
 }
 
+struct some_value {
+  float number;
+  char text[20];
+};
+
+TEST(packets, are_words_bytes_and_values) {
+  packet one{};
+  one.words[7] = 5;
+  one.put(some_value{1.5F, "some text"});
+  EXPECT_EQ(one.get<some_value>().number, 1.5F);
+  EXPECT_STREQ(one.get<some_value>().text, "some text");
+  EXPECT_EQ(one.words[7], 5U) << "the rest stays";
+  EXPECT_STREQ(reinterpret_cast<const char*>(one.bytes() + offsetof(some_value, text)), "some text");
+  one.bytes()[56] = 6;
+  EXPECT_EQ(one.words[7], 6U);
+}
+
 // -- Opcodes: 16 bits, the lower half of them the library's own. That a reserved one does not compile is tested by compiling one:
 // see CMakeLists.txt and open_opcode.cpp.
 
@@ -348,6 +381,19 @@ TEST(opcode, may_be_any_integer_or_enumeration_that_fits) {
   EXPECT_EQ((opcode_as_served<own::highest>()), 0xffff);
   EXPECT_EQ((opcode_as_served<40000>()), 40000);
   EXPECT_EQ((opcode_as_served<uint64_t{50000}>()), 50000);
+}
+
+TEST(opcode, may_be_known_at_run_time_alone) {
+  both_ends<3> ends(1);
+  auto server = ends.server();
+  for (const uint16_t number : {first_user_opcode, user_opcode(7), uint16_t{0xffff}}) {
+    auto port = ends.client().open(number);
+    port.send([](packet&, uint32_t) {});
+    auto opened = server.try_open();
+    EXPECT_EQ(opened.opcode(), number);
+    opened.recv([](packet&, uint32_t) {});
+  }
+  EXPECT_THROW(ends.client().open(uint16_t{32767}), trapped) << "it is the library's";
 }
 
 TEST(opcode, of_the_library_itself_may_be_reserved) { EXPECT_EQ((opcode_as_served<opcode::nothing>()), 0); }
