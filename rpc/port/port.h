@@ -6,6 +6,7 @@
 #pragma once
 
 #include <heddle/rpc/port/process.h>
+#include <heddle/rpc/wait.h>
 
 namespace heddle::rpc {
 
@@ -67,6 +68,13 @@ class basic_port {
   HEDDLE_FUNCTION void end_when_closed() {
     static_assert(Side == side::server && Check::may_end, "only a server whose clients expect it may end");
     ends_ = true;
+  }
+
+  /// A server's port, where Check::may_end: each wait for the client of this call looks `turns` + 1 times at most. Then the call is given up
+  /// (ended()), and the port has ended for good: its client, which may have died in the middle, is told if it still lives.
+  HEDDLE_FUNCTION void set_patience(uint32_t turns) {
+    static_assert(Side == side::server && Check::may_end, "only a server whose clients expect it may give a call up");
+    patience_ = turns;
   }
 
   /// The port's number, in [0, port_count).
@@ -186,7 +194,8 @@ class basic_port {
   HEDDLE_FUNCTION void take() {
     uint32_t inbox = 0;
     if (Target::is_first_lane(mask_))
-      inbox = end_.boxes().wait_for_ownership(index_, outbox_, [this] { return gives_up(); });
+      inbox = end_.boxes().wait_for_ownership(index_, outbox_,
+                                              [this, left = patience_]() mutable { return gives_up(left); });
     if constexpr (Side == side::client || Check::may_end) {
       inbox = Target::broadcast(mask_, inbox);
       ended_ = !end_.boxes().owns(inbox, outbox_);
@@ -200,12 +209,16 @@ class basic_port {
       ended_ = unanswered_ = end_.boxes().is_unanswered(inbox) && (!Check::enabled || kind_ == hand_over_kind::refused);
   }
 
-  /// Whether this end need not wait any longer for a peer that may never answer.
-  HEDDLE_FUNCTION bool gives_up() const {
+  /// Whether this end need not wait any longer for a peer that may never answer; `left` looks are left of its patience.
+  HEDDLE_FUNCTION bool gives_up([[maybe_unused]] uint32_t& left) const {
     using word_ref = typename Target::template atomic_ref<uint32_t, scope::device>;
-    // Relaxed: the word says all there is to know.
-    if constexpr (Side == side::server && Check::may_end)
+    if constexpr (Side == side::server && Check::may_end) {
+      if (left == 0) return true;
+      // A wait without bound counts nothing: its loop comes back to the state it was in.
+      if (left != without_bound) --left;
+      // Relaxed: the word says all there is to know.
       return word_ref(end_.give_up_word()).load(memory_order::relaxed) != 0;
+    }
     return false;
   }
 
@@ -285,6 +298,7 @@ class basic_port {
   uint32_t index_ = 0;
   uint32_t outbox_ = 0;
   uint32_t step_ = 0;  ///< hand-overs of both ends since open
+  uint32_t patience_ = without_bound;
   hand_over_kind kind_ = hand_over_kind::data;
   uint16_t opcode_ = 0;
   bool open_ = false;

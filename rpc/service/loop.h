@@ -19,7 +19,10 @@ struct service_shape {
   uint64_t sleep_ns = 10'000'000;  ///< looks for work at least this often: a ring may be lost on the way
   bool rings = true;  ///< clients wake a sleeping thread: an atomic addition a call. Without, it sleeps for sleep_ns
   uint32_t stage_bytes =
-      1 << 16;                ///< of each port, for what does not fit in packets; at most max_stage_bytes, 0 for none
+      1 << 16;  ///< of each port, for what does not fit in packets; at most max_stage_bytes, 0 for none
+  /// Looks for each packet of a call that has begun, before the call is given up and its port has ended: a wave that died in the middle then
+  /// holds a thread no longer. without_bound: until join() gives up.
+  uint32_t patience = without_bound;
   uint64_t memory_bytes = 0;  ///< device memory set aside for what clients allocate
   bool counts = true;         ///< keeps service_counts: additions to words that all threads share
 };
@@ -62,6 +65,7 @@ class service_loop {
       port opened = at.try_open();
       if (!opened) return false;
       if (stops) opened.end_when_closed();
+      opened.set_patience(shape_.patience);
       count(calls_);
       if (handlers_->has_thrown("a handler of an opcode", [&] { serve(opened, mine, end); })) {
         count(thrown_);

@@ -792,7 +792,7 @@ TEST(services_stop, may_be_asked_for_by_a_handler) {
 }
 
 TEST(services_stop, does_not_wait_for_ever_for_a_client_that_has_died) {
-  running run({}, {.ports = 2, .lanes = 1});
+  running run({}, {.ports = 2, .lanes = 1, .stage_bytes = 0});
   run.host.add<int(int)>(1, [](int n) { return n + 1; }).value();
   const client& at = run.at();
   // Half a request: the stream is longer than the packet that is sent, and the rest is never sent.
@@ -807,6 +807,21 @@ TEST(services_stop, does_not_wait_for_ever_for_a_client_that_has_died) {
   EXPECT_FALSE(port.ended());
   port.send([](packet&, uint32_t) { ADD_FAILURE() << "the host does not go on"; });
   EXPECT_TRUE(port.ended());
+}
+
+TEST(services_patience, gives_up_a_call_that_is_left_half_done_and_serves_the_others) {
+  running run({}, {.ports = 2, .lanes = 1, .stage_bytes = 0, .patience = 1000});
+  run.host.add<int(int)>(1, [](int n) { return n + 1; }).value();
+  const client& at = run.at();
+  auto port = at.ports().open<opcode::host_call>();
+  // Half a request, whose rest is never sent.
+  port.send([](packet& to, uint32_t) { to.words[0] = 1000; });
+  // The only thread of the service waits in that call, and does not wait for ever.
+  EXPECT_EQ(at.call<int(int)>(1, 4).result, 5);
+  EXPECT_EQ(run.host.counts().given_up, 1u);
+  port.send([](packet&, uint32_t) {});
+  port.send([](packet&, uint32_t) { ADD_FAILURE() << "the host does not go on"; });
+  EXPECT_TRUE(port.ended()) << "and a client that still lives learns of it";
 }
 
 TEST(services_stop, leaves_other_servers_at_work_while_a_handler_is_slow) {
