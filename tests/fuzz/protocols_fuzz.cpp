@@ -160,11 +160,13 @@ void run_slots(std::span<const uint8_t> actions) {
   for (const uint32_t word : locks) must(word == 0);
 }
 
-template <typename Form>
+struct wide_entry {
+  uint64_t words[3];
+};
+
+template <typename Form, typename Entry>
 void run_fifo(std::span<const uint8_t> actions) {
-  struct entry {
-    uint64_t words[3];
-  };
+  using entry = Entry;
   constexpr rpc::fifo_layout<entry> shape{4};
   shared_memory memory(shape.size_bytes(), actions);
   at_work = &memory;
@@ -248,14 +250,15 @@ constexpr run protocols[] = {
     run_slots<rpc::word_a_slot>,
     run_slots<rpc::bit_a_slot>,
     run_slots<rpc::bit_by_compare>,
-    run_fifo<rpc::lap_parity>,
-    run_fifo<rpc::cleared_flag>,
+    run_fifo<rpc::lap_parity, wide_entry>,
+    run_fifo<rpc::cleared_flag, wide_entry>,
     run_hostcalls,
     run_offload<rpc::single_mailbox, false>,
     run_offload<rpc::offload_ring, false>,
     run_offload<rpc::single_mailbox, true>,
     run_offload<rpc::offload_ring, true>,
     [](std::span<const uint8_t> actions) { run_service_loop_against(actions, "/nowhere"); },
+    run_fifo<rpc::flag_inside, rpc::fifo_pair>,
 };
 
 }  // namespace
