@@ -219,7 +219,7 @@ struct numbered_entry {
 };
 
 /// Pushes and flushes in turn.
-struct pushing_kernel {
+struct push_until_ended_kernel {
   rpc::basic_fifo_producer<target, numbered_entry, rpc::lap_parity, ending> producer;
   callers who;
   uint32_t turns;  ///< of a push; without_bound reserves first
@@ -246,7 +246,8 @@ void run_fifo_stop(const parameters& set) {
   const turns_of_lanes turns = make_turns(on, set);
   const uint32_t bound = set.count("turns") == 0 ? rpc::without_bound : set.count("turns");
   run_and_stop(
-      on, set, stop, pushing_kernel{{memory, counters, shape}, callers_of(set), bound}, [=](uint32_t& word, uint32_t) {
+      on, set, stop, push_until_ended_kernel{{memory, counters, shape}, callers_of(set), bound},
+      [=](uint32_t& word, uint32_t) {
         const rpc::basic_fifo_consumer<target, numbered_entry, rpc::lap_parity, ending> consumer(memory, shape);
         rpc::serve_until_ended<target>(
             word, consumer, 1,

@@ -338,8 +338,8 @@ TEST_F(checks, find_an_unlock_of_a_port_that_nobody_holds) {
 TEST_F(checks, find_a_send_of_a_packet_that_the_other_end_owns) {
   ends.leave_broken();
   auto port = ends.client().open<test_opcode>();
-  const auto of_server = ends.server_end().boxes();
-  of_server.hand_over(0, of_server.load_outbox(0));
+  const auto boxes = ends.server_end().boxes();
+  boxes.hand_over(0, boxes.load_outbox(0));
   EXPECT_TRAP(port.send(leave), "by the end that does not own it");
 }
 
@@ -348,8 +348,8 @@ TEST_F(checks, find_a_receive_of_a_packet_that_the_other_end_owns) {
   auto port = ends.client().open<test_opcode>();
   port.send(leave);
   auto served = server.try_open();
-  const auto of_client = ends.client_end().boxes();
-  of_client.hand_over(0, of_client.load_outbox(0));
+  const auto boxes = ends.client_end().boxes();
+  boxes.hand_over(0, boxes.load_outbox(0));
   EXPECT_TRAP(served.recv(leave), "by the end that does not own it");
 }
 
