@@ -310,6 +310,8 @@ TEST(services_settings, are_refused_with_what_they_may_be) {
   EXPECT_EQ(refusal_of({.ports = 4, .lanes = 1}), "");
   EXPECT_EQ(refusal_of({.ports = 0}), "service(ports): range: 0; it may be 1 to 16384");
   EXPECT_EQ(refusal_of({.ports = max_ports + 1}), "service(ports): range: 16385; it may be 1 to 16384");
+  EXPECT_EQ(refusal_of({.stage_bytes = max_stage_bytes + 1}),
+            "service(stage_bytes): range: 16777217; it may be 0 to 16777216");
   EXPECT_EQ(refusal_of({.servers = 0}), "service(servers): range: 0; it may be 1 to 1024");
   EXPECT_NE(refusal_of({.lanes = 65}).find("service(lanes): range: 65"), std::string::npos)
       << refusal_of({.lanes = 65});
@@ -667,7 +669,7 @@ TEST(services_stop, may_be_asked_for_by_a_handler) {
 }
 
 TEST(services_stop, does_not_wait_for_ever_for_a_client_that_has_died) {
-  running run({}, {.ports = 2, .lanes = 1});
+  running run({}, {.ports = 2, .lanes = 1, .stage_bytes = 0});
   run.host.add<int(int)>(1, [](int n) { return n + 1; }).value();
   const client& at = run.at();
   // Half a request: the stream is longer than the packet that is sent, and the rest is never sent.
