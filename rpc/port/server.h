@@ -61,6 +61,11 @@ class basic_server {
     // Relaxed: as in give_up.
     const bool given_up = give_up_ref().load(memory_order::relaxed) != 0;
     for (uint32_t index = 0; index < end_.port_count(); ++index) {
+      // A look first: locks taken for a port that is ready keep off the thread that is to serve it, and several threads each other for ever.
+      if (!given_up && boxes.owns(boxes.load_inbox(index), end_.load_state(index).outbox)) {
+        if (!end_.locks().is_locked(index)) done = false;
+        continue;
+      }
       // Held for ever from here on, so that the port is never opened again.
       if (!end_.locks().try_lock(index)) continue;
       const uint32_t outbox = end_.load_state(index).outbox;

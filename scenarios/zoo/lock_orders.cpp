@@ -19,7 +19,7 @@ HEDDLE_ZOO(run_no_fence_at_lock,
            {.name = "zoo.no-fence-at-lock",
             .summary = "a port is taken by a relaxed operation",
             .parameters = zoo::one_port(),
-            .expected = zoo::where_memory_is_late<scheduler::verdict::race, zoo::late_over_the_link::loads>});
+            .expected = zoo::where_memory_is_late<scheduler::verdict::race, zoo::late_over_the_link::both>});
 
 HEDDLE_ZOO(run_unlock_without_release, {.name = "zoo.unlock-without-release",
                                         .summary = "a port is given back by a relaxed operation",

@@ -121,6 +121,7 @@ enum class late_over_the_link : uint8_t {
   stores,   ///< those of the device, which leave it in any order
   loads,    ///< those of the device, which return what memory held before
   either,
+  both,  ///< a load that is late, of a store that is
 };
 
 /// A bug of memory orders is reported as what it is where memory is scoped. Late delivery over the link finds no races; there the wrong
@@ -137,6 +138,8 @@ scheduler::verdict where_memory_is_late(const parameters& set) {
     const bool stores = Shows == late_over_the_link::stores || Shows == late_over_the_link::either;
     const bool loads = Shows == late_over_the_link::loads || Shows == late_over_the_link::either;
     if (stores && set.text("link.pool") == "on") return scheduler::verdict::assertion;
+    if (Shows == late_over_the_link::both && set.text("link.pool") == "on" && set.count("late") != 0)
+      return scheduler::verdict::assertion;
     if (loads && set.count("late") != 0) return scheduler::verdict::assertion;
   }
   return Sound(set);

@@ -204,8 +204,24 @@ void run_hostcalls(std::span<const uint8_t> actions) {
   });
 }
 
-/// `copies`: the host reaches the entries by copies alone.
-template <typename Form, bool Copies>
+struct acting_copy {
+  void operator()(void* to, const void* from, size_t bytes) const {
+    at_work->act();
+    memcpy(to, from, bytes);
+  }
+};
+using mapped = rpc::mapped_entries<watched_target>;
+using copied = rpc::copied_entries<acting_copy>;
+
+template <typename Memory>
+Memory make_entries(void* memory, rpc::offload_layout shape) {
+  if constexpr (std::is_same_v<Memory, copied>)
+    return {memory, shape, acting_copy{}};
+  else
+    return Memory(memory, shape);
+}
+
+template <typename Form, typename Memory>
 void run_offload(std::span<const uint8_t> actions) {
   constexpr rpc::offload_layout shape{2, 3};
   constexpr size_t payload_bytes = 128;
@@ -213,19 +229,9 @@ void run_offload(std::span<const uint8_t> actions) {
   at_work = &memory;
   const rpc::payload_range payloads{reinterpret_cast<uintptr_t>(memory.data()) + shape.size_bytes(), payload_bytes};
   const rpc::offload_limits limits{.functions = 4, .payload_bytes = 100, .payloads = {&payloads, 1}};
-  const auto copy = [](void* to, const void* from, size_t bytes) {
-    at_work->act();
-    memcpy(to, from, bytes);
-  };
-  const auto entries = [&] {
-    if constexpr (Copies)
-      return rpc::copied_entries<decltype(copy)>(memory.data(), shape, copy);
-    else
-      return rpc::mapped_entries<watched_target>(memory.data(), shape);
-  }();
   std::vector<uint32_t> locks(shape.lock_words());
-  rpc::basic_offload_server<watched_target, Form, std::remove_const_t<decltype(entries)>> server(entries, locks.data(),
-                                                                                                 limits);
+  rpc::basic_offload_server<watched_target, Form, Memory> server(make_entries<Memory>(memory.data(), shape),
+                                                                 locks.data(), limits);
   serve_until_ended([&] {
     uint32_t handled = 0;
     server.handle([&](uint64_t function, rpc::offload_line& line, uint32_t lane) {
@@ -253,10 +259,10 @@ constexpr run protocols[] = {
     run_fifo<rpc::lap_parity, wide_entry>,
     run_fifo<rpc::cleared_flag, wide_entry>,
     run_hostcalls,
-    run_offload<rpc::single_mailbox, false>,
-    run_offload<rpc::offload_ring, false>,
-    run_offload<rpc::single_mailbox, true>,
-    run_offload<rpc::offload_ring, true>,
+    run_offload<rpc::single_mailbox, mapped>,
+    run_offload<rpc::offload_ring, mapped>,
+    run_offload<rpc::single_mailbox, copied>,
+    run_offload<rpc::offload_ring, copied>,
     [](std::span<const uint8_t> actions) { run_service_loop_against(actions, "/nowhere"); },
     run_fifo<rpc::flag_inside, rpc::fifo_pair>,
 };

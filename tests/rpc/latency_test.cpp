@@ -81,8 +81,10 @@ struct unchecked_kernel {
   void operator()() const {
     for (uint32_t call = 0; call < who.calls; ++call) {
       auto port = client.open<rpc::user_opcode(1)>();
+      uint64_t answer = 0;
       port.send_and_recv([&](rpc::packet& to, uint32_t) { to.words[0] = who.request(call); },
-                         [](rpc::packet&, uint32_t) {});
+                         [&](rpc::packet& from, uint32_t) { answer = from.words[0]; });
+      HEDDLE_CHECK(answer == who.request(call), "the answer is not the one to this lane's request");
     }
   }
 };

@@ -311,6 +311,8 @@ TEST(services_settings, are_refused_with_what_they_may_be) {
   EXPECT_EQ(refusal_of({.ports = 4, .lanes = 1}), "");
   EXPECT_EQ(refusal_of({.ports = 0}), "service(ports): range: 0; it may be 1 to 16384");
   EXPECT_EQ(refusal_of({.ports = max_ports + 1}), "service(ports): range: 16385; it may be 1 to 16384");
+  EXPECT_EQ(refusal_of({.stage_bytes = max_stage_bytes + 1}),
+            "service(stage_bytes): range: 16777217; it may be 0 to 16777216");
   EXPECT_EQ(refusal_of({.servers = 0}), "service(servers): range: 0; it may be 1 to 1024");
   EXPECT_NE(refusal_of({.lanes = 65}).find("service(lanes): range: 65"), std::string::npos)
       << refusal_of({.lanes = 65});
