@@ -223,7 +223,8 @@ Memory make_entries(void* memory, rpc::offload_layout shape) {
 
 template <typename Form, typename Memory>
 void run_offload(std::span<const uint8_t> actions) {
-  constexpr rpc::offload_layout shape{2, 3};
+  // Static: g++ 12 ends with an internal error where the functions below would have copies.
+  static constexpr rpc::offload_layout shape{2, 3};
   constexpr size_t payload_bytes = 128;
   shared_memory memory(shape.size_bytes() + payload_bytes, actions);
   at_work = &memory;
