@@ -6,6 +6,7 @@
 // (Persistent sets: Godefroid, LNCS 1032, 1996; guessing and beginning again is done here as for what a state consists of.)
 #pragma once
 
+#include <algorithm>
 #include <array>
 #include <cstddef>
 #include <cstdint>
@@ -31,8 +32,9 @@ class quiet_words {
   void begin_run() { last_places_ = {}; }
   /// The search begins again.
   void begin_again() {
-    for (auto& [address, in] : words_) in.quiet_to_writes = in.quiet_to_reads = 0;
+    for (auto& [address, in] : words_) in.found.clear();
     for (auto& [granule, of] : users_) of.left_out = 0;
+    denied_at_.clear();
   }
 
   /// A lane makes an access while it is unknown to it whether the lanes in `beside`, a bit each, have ended.
@@ -69,12 +71,17 @@ class quiet_words {
   /// must be able to stand before such an access for ever.
   void note_denied_end(uint32_t lane) {
     if (lane >= most_lanes || last_places_[lane] == nullptr) return;
-    if (ends_behind_.insert(last_places_[lane]).second) grown_ = true;
+    if (ends_behind_.insert(last_places_[lane]).second && denied_at_.contains(last_places_[lane])) grown_ = true;
   }
 
   /// Whether an access that comes next is quiet; notes that it was found so. `live`: lanes that have not ended.
   bool is_quiet(const void* address, size_t size_bytes, const access& next, uint64_t live);
-  bool may_end_behind(const void* place) const { return ends_behind_.contains(place); }
+  /// Whether a lane that is promised no turn may have to stand for ever before an access that it makes at `place`; notes if not.
+  bool may_end_behind(const void* place) {
+    if (ends_behind_.contains(place)) return true;
+    denied_at_.insert(place);
+    return false;
+  }
 
   /// Whether something that was found quiet is not, since this was last asked.
   bool refuted() {
@@ -82,6 +89,9 @@ class quiet_words {
     grown_ = false;
     return was;
   }
+  /// All that has been noted, as numbers; learn() adds it to what another one has noted.
+  void tell(std::vector<uint64_t>& into) const;
+  void learn(const std::vector<uint64_t>& from, size_t& at);
 
  private:
   /// What one lane has done to a word: beside which others it has read, and written.
@@ -91,10 +101,17 @@ class quiet_words {
     uint64_t reads_beside = 0;
     uint64_t writes_beside = 0;
   };
+  /// A lane has had an access that was found quiet: which others were live then, where it conflicts with their writes, with their reads, or with
+  /// reads of theirs that join.
+  struct found_quiet {
+    uint32_t lane = 0;
+    uint64_t to_writes = 0;
+    uint64_t to_reads = 0;
+    uint64_t to_joins = 0;
+  };
   struct word {
     std::vector<by_lane> by;
-    uint64_t quiet_to_writes = 0;  ///< lanes that have had an access which conflicts with the writes of others, and was found quiet
-    uint64_t quiet_to_reads = 0;   ///< likewise, with the reads
+    std::vector<found_quiet> found;
   };
   struct users {
     uint64_t lanes = 0;
@@ -116,12 +133,24 @@ class quiet_words {
     of.lanes |= bit;
   }
   void note_in(word& in, const access& made, uint64_t beside);
-  static bool conflicts(const word& in, const access& next, uint64_t others);
+  void note_found(word& in, const found_quiet& quiet);
+  static bool refutes(const by_lane& made, const found_quiet& quiet) {
+    if (made.lane == quiet.lane) return false;
+    const uint64_t reads = quiet.to_reads | (made.joins ? quiet.to_joins : 0);
+    return (made.writes_beside >> quiet.lane & quiet.to_writes >> made.lane & 1) != 0 ||
+           (made.reads_beside >> quiet.lane & reads >> made.lane & 1) != 0;
+  }
+  static bool refutes(const freed_memory& freed, const found_quiet& quiet) {
+    return freed.lane != quiet.lane && (freed.beside >> quiet.lane & quiet.to_writes >> freed.lane & 1) != 0;
+  }
+  void look_at(const word& in, uintptr_t address);
 
   std::unordered_map<uintptr_t, word> words_;
   std::unordered_map<uintptr_t, users> users_;
   std::vector<freed_memory> freed_;
   std::unordered_set<const void*> ends_behind_;
+  std::unordered_set<const void*>
+      denied_at_;  ///< places where a lane that was promised no turn has had an access that was found quiet
   std::array<const void*, most_lanes> last_places_{};
   bool grown_ = false;
 };
@@ -132,57 +161,125 @@ inline void quiet_words::note_in(word& in, const access& made, uint64_t beside) 
     if (each.lane == made.lane) known = &each;
   if (known == nullptr) known = &in.by.emplace_back(by_lane{.lane = made.lane});
   known->joins = known->joins || made.joins;
-  uint64_t& noted = made.writes ? known->writes_beside : known->reads_beside;
-  const uint64_t fresh = beside & ~noted;
-  noted |= beside;
-  if ((fresh & (made.writes ? in.quiet_to_writes | in.quiet_to_reads : in.quiet_to_reads)) != 0) grown_ = true;
+  (made.writes ? known->writes_beside : known->reads_beside) |= beside;
+  for (const found_quiet& each : in.found) grown_ = grown_ || refutes(*known, each);
+}
+
+inline void quiet_words::note_found(word& in, const found_quiet& quiet) {
+  for (found_quiet& each : in.found) {
+    if (each.lane != quiet.lane) continue;
+    each.to_writes |= quiet.to_writes;
+    each.to_reads |= quiet.to_reads;
+    each.to_joins |= quiet.to_joins;
+    return;
+  }
+  in.found.push_back(quiet);
+}
+
+inline void quiet_words::look_at(const word& in, uintptr_t address) {
+  for (const found_quiet& quiet : in.found) {
+    for (const by_lane& made : in.by) grown_ = grown_ || refutes(made, quiet);
+    for (const freed_memory& freed : freed_)
+      grown_ = grown_ || (address - freed.base < freed.size_bytes && refutes(freed, quiet));
+  }
 }
 
 inline void quiet_words::note_freed(const void* base, size_t size_bytes, uint32_t lane, uint64_t beside) {
-  const auto at = reinterpret_cast<uintptr_t>(base);
-  for (freed_memory& each : freed_)
-    if (each.base == at && each.size_bytes == size_bytes && each.lane == lane) {
-      beside &= ~each.beside;
-      each.beside |= beside;
-      lane = most_lanes;
-      break;
-    }
   if (beside == 0) return;
-  if (lane != most_lanes) {
+  const auto at = reinterpret_cast<uintptr_t>(base);
+  const auto is_it = [&](const freed_memory& each) {
+    return each.base == at && each.size_bytes == size_bytes && each.lane == lane;
+  };
+  const auto known = std::find_if(freed_.begin(), freed_.end(), is_it);
+  if (known == freed_.end()) {
     freed_.push_back({at, size_bytes, lane, beside});
     for (auto& [address, of] : users_)
       if (address - at < size_bytes) note_user_in(of, lane);
+  } else {
+    if ((beside & ~known->beside) == 0) return;
+    known->beside |= beside;
   }
   for (const auto& [address, in] : words_)
-    if (address - at < size_bytes && (beside & (in.quiet_to_writes | in.quiet_to_reads)) != 0) grown_ = true;
-}
-
-inline bool quiet_words::conflicts(const word& in, const access& next, uint64_t others) {
-  const uint64_t self = uint64_t{1} << next.lane;
-  for (const by_lane& each : in.by) {
-    if (each.lane == next.lane || (others >> each.lane & 1) == 0) continue;
-    const bool with_reads = next.writes || (next.joins && each.joins);
-    if (((each.writes_beside | (with_reads ? each.reads_beside : 0)) & self) != 0) return true;
-  }
-  return false;
+    if (address - at < size_bytes) look_at(in, address);
 }
 
 inline bool quiet_words::is_quiet(const void* address, size_t size_bytes, const access& next, uint64_t live) {
-  const uint64_t self = uint64_t{1} << next.lane;
+  const uint64_t others = live & ~(uint64_t{1} << next.lane);
+  const found_quiet found = {.lane = next.lane,
+                             .to_writes = others,
+                             .to_reads = next.writes ? others : 0,
+                             .to_joins = next.joins ? others : 0};
   const uintptr_t first = first_of(address);
   const uintptr_t end = reinterpret_cast<uintptr_t>(address) + size_bytes;
-  for (uintptr_t at = first; at < end; at += word_bytes)
-    if (conflicts(words_[at], next, live & ~self)) return false;
-  for (const freed_memory& each : freed_)
-    if (each.lane != next.lane && (live >> each.lane & 1) != 0 && (each.beside & self) != 0 && first < each.base + each.size_bytes &&
-        end > each.base)
-      return false;
   for (uintptr_t at = first; at < end; at += word_bytes) {
-    word& in = words_[at];
-    in.quiet_to_writes |= self;
-    if (next.writes || next.joins) in.quiet_to_reads |= self;
+    for (const by_lane& each : words_[at].by)
+      if (refutes(each, found)) return false;
+    for (const freed_memory& each : freed_)
+      if (at - each.base < each.size_bytes && refutes(each, found)) return false;
   }
+  for (uintptr_t at = first; at < end; at += word_bytes) note_found(words_[at], found);
   return true;
+}
+
+inline void quiet_words::tell(std::vector<uint64_t>& into) const {
+  into.push_back(words_.size());
+  for (const auto& [address, in] : words_) {
+    into.insert(into.end(), {address, in.by.size(), in.found.size()});
+    for (const by_lane& each : in.by)
+      into.insert(into.end(),
+                  {uint64_t{each.lane} << 1 | (each.joins ? 1u : 0u), each.reads_beside, each.writes_beside});
+    for (const found_quiet& each : in.found)
+      into.insert(into.end(), {each.lane, each.to_writes, each.to_reads, each.to_joins});
+  }
+  into.push_back(users_.size());
+  for (const auto& [granule, of] : users_) into.insert(into.end(), {granule, of.lanes, of.left_out});
+  into.push_back(freed_.size());
+  for (const freed_memory& each : freed_) into.insert(into.end(), {each.base, each.size_bytes, each.lane, each.beside});
+  for (const auto* places : {&ends_behind_, &denied_at_}) {
+    into.push_back(places->size());
+    for (const void* each : *places) into.push_back(reinterpret_cast<uintptr_t>(each));
+  }
+}
+
+inline void quiet_words::learn(const std::vector<uint64_t>& from, size_t& at) {
+  const auto next = [&] { return from[at++]; };
+  for (uint64_t words = next(); words > 0; --words) {
+    word& in = words_[next()];
+    uint64_t by = next();
+    uint64_t found = next();
+    for (; by > 0; --by) {
+      const uint64_t lane = next();
+      const access made = {.lane = static_cast<uint32_t>(lane >> 1), .joins = (lane & 1) != 0};
+      note_in(in, made, next());
+      note_in(in, {.lane = made.lane, .writes = true, .joins = made.joins}, next());
+    }
+    for (; found > 0; --found) {
+      const auto lane = static_cast<uint32_t>(next());
+      const uint64_t to_writes = next();
+      const uint64_t to_reads = next();
+      note_found(in, {.lane = lane, .to_writes = to_writes, .to_reads = to_reads, .to_joins = next()});
+    }
+  }
+  for (uint64_t granules = next(); granules > 0; --granules) {
+    users& of = users_[next()];
+    of.lanes |= next();
+    of.left_out |= next();
+  }
+  for (uint64_t freed = next(); freed > 0; --freed) {
+    const uint64_t base = next();
+    const uint64_t size_bytes = next();
+    const auto lane = static_cast<uint32_t>(next());
+    note_freed(reinterpret_cast<const void*>(base), size_bytes, lane, next());
+  }
+  for (auto* places : {&ends_behind_, &denied_at_})
+    for (uint64_t count = next(); count > 0; --count) places->insert(reinterpret_cast<const void*>(next()));
+  // Two notes that are right each for itself may refute each other.
+  for (const auto& [address, in] : words_) look_at(in, address);
+  for (const auto& [granule, of] : users_) grown_ = grown_ || (of.lanes & of.left_out) != 0;
+  for (const void* place : ends_behind_) grown_ = grown_ || denied_at_.contains(place);
+  for (const freed_memory& each : freed_)
+    for (auto& [granule, of] : users_)
+      if (granule - each.base < each.size_bytes) note_user_in(of, each.lane);
 }
 
 }  // namespace heddle::sim

@@ -1,7 +1,9 @@
 #include <heddle/sim/verify/explorer.h>
 #include <heddle/sim/verify/run_state.h>
 
+#include <algorithm>
 #include <bit>
+#include <cstring>
 
 namespace heddle::sim {
 namespace {
@@ -22,19 +24,41 @@ bool may_go_on_for_ever(const answer& given) {
 
 }  // namespace
 
-void explorer::forget_states() {
+void explorer::forget_path() {
   path_.clear();
   operations_.clear();
-  table_.clear();
-  ways_.clear();
-  all_answers_.clear();
-  graph_ = {};
-  transitions_ = 0;
+  taken_ = 0;
+}
+
+// The first choice of the path: what lies behind it is most.
+void explorer::give_work() {
+  if (!known_.wants_work()) return;
+  const auto first = std::find_if(path_.begin(), path_.end(), [](const node& each) { return each.left != 0; });
+  if (first == path_.end()) return;
+  std::vector<node> given(path_.begin(), first + 1);
+  for (node& each : given) each.left = 0;
+  given.back().given.picked = static_cast<uint32_t>(std::countr_zero(first->left));
+  given.back().left = first->left & (first->left - 1);
+  if (known_.put_work(given.data(), given.size() * sizeof(node))) first->left = 0;
+}
+
+void explorer::take_work(const std::vector<std::byte>& given) {
+  forget_path();
+  path_.resize(given.size() / sizeof(node));
+  std::memcpy(static_cast<void*>(path_.data()), given.data(), given.size());
+  taken_ = path_.size();
+}
+
+void explorer::note_turns(const execution& here, node& in) {
+  in.turns = static_cast<uint32_t>(operations_.size());
+  for (uint32_t n = 0; n < here.core().threads.lanes_used; ++n)
+    operations_.push_back(here.core().threads.lanes[n].operations);
 }
 
 uint32_t explorer::pick(const choice& asked) {
   if (asked_ == path_.size()) return pick_fresh(asked);
   const answer& given = path_[asked_].given;
+  if (asked_ < taken_ && path_[asked_].state != no_state) note_turns(*execution::instance, path_[asked_]);
   // What comes behind the last answer no run has done before.
   notes_.is_new = asked_ + 1 == path_.size();
   if (given.kind != asked.kind || given.count != asked.count) {
@@ -128,43 +152,32 @@ uint32_t explorer::last_state_node() const {
 
 // False: the state has been met before, and all that may come of it is being gone through.
 bool explorer::arrive_in(execution& here, const state_key& key, node& fresh) {
-  if (table_.size() == state_table::most) {
+  const uint32_t before = last_state_node();
+  shared_states::state seen = {.key = key};
+  seen.start = here.core().enabled.owes_a_start() && !here.core().only_calls_start_kernels();
+  for (const lane* each : here.core().enabled.lanes)
+    if (each->of->guaranteed) seen.owed |= uint64_t{1} << each->id;
+  if (here.core().late != nullptr && here.core().late->is_under_way()) seen.owed |= state_graph::link;
+  if (before != no_state) seen.from = path_[before].state;
+  answers_.clear();
+  for (size_t n = before == no_state ? 0 : before; n < path_.size(); ++n)
+    answers_.push_back(static_cast<uint8_t>(path_[n].given.picked));
+  const auto [state, is_new] = known_.add(std::move(seen), answers_);
+  if (state == shared_states::none) {
     leave_out("more states than can be numbered");
     return false;
   }
-  const auto [state, is_new] = table_.add(key);
-  const uint32_t before = last_state_node();
   if (before != no_state) note_way(here, state, before);
   if (!is_new) return false;
-  way first;
-  if (before != no_state) {
-    first.from = path_[before].state;
-    first.begin = all_answers_.size();
-    first.answers = static_cast<uint32_t>(path_.size() - before);
-    for (size_t n = before; n < path_.size(); ++n) all_answers_.push_back(static_cast<uint8_t>(path_[n].given.picked));
-  } else {
-    first.begin = all_answers_.size();
-    first.answers = static_cast<uint32_t>(path_.size());
-    for (const node& each : path_) all_answers_.push_back(static_cast<uint8_t>(each.given.picked));
-  }
-  ways_.push_back(first);
-  state_graph::state seen = {.start = (here.core().enabled.owes_a_start() && !here.core().only_calls_start_kernels())};
-  for (const lane* who : here.core().enabled.lanes)
-    if (who->of->guaranteed) seen.owed |= uint64_t{1} << who->id;
-  if (here.core().late != nullptr && here.core().late->is_under_way()) seen.owed |= state_graph::link;
-  graph_.states.push_back(seen);
   fresh.state = state;
-  fresh.turns = static_cast<uint32_t>(operations_.size());
-  for (uint32_t n = 0; n < here.core().threads.lanes_used; ++n)
-    operations_.push_back(here.core().threads.lanes[n].operations);
+  note_turns(here, fresh);
   return true;
 }
 
 void explorer::note_way(execution& here, uint32_t to, uint32_t from_node) {
-  ++transitions_;
-  if (!options_.fair_cycles) return;
-  for (size_t n = from_node; n < path_.size(); ++n)
-    if (!may_go_on_for_ever(path_[n].given)) return;
+  bool counts = options_.fair_cycles;
+  for (size_t n = from_node; n < path_.size(); ++n) counts = counts && may_go_on_for_ever(path_[n].given);
+  if (!counts) return known_.add_way(nullptr);
   const node& from = path_[from_node];
   const size_t known = operations_.size() - from.turns;
   uint64_t lanes = 0;
@@ -172,10 +185,12 @@ void explorer::note_way(execution& here, uint32_t to, uint32_t from_node) {
     if (path_[n].given.kind == choice_kind::arrive && path_[n].given.picked != 0) lanes |= state_graph::link;
   for (uint32_t n = 0; n < here.core().threads.lanes_used; ++n)
     if (n >= known || here.core().threads.lanes[n].operations != operations_[from.turns + n]) lanes |= uint64_t{1} << n;
-  graph_.steps.push_back({.from = from.state, .to = to, .lanes = lanes});
+  const state_graph::step made = {.from = from.state, .to = to, .lanes = lanes};
+  known_.add_way(&made);
 }
 
 bool explorer::next() {
+  taken_ = 0;
   while (!path_.empty()) {
     node& last = path_.back();
     if (last.left != 0) {
@@ -187,18 +202,6 @@ bool explorer::next() {
     path_.pop_back();
   }
   return false;
-}
-
-std::vector<uint8_t> explorer::answers_to(uint32_t state) const {
-  std::vector<uint32_t> chain;
-  for (uint32_t at = state; at != no_state; at = ways_[at].from) chain.push_back(at);
-  std::vector<uint8_t> answers;
-  for (size_t n = chain.size(); n > 0; --n) {
-    const way& part = ways_[chain[n - 1]];
-    answers.insert(answers.end(), all_answers_.begin() + static_cast<std::ptrdiff_t>(part.begin),
-                   all_answers_.begin() + static_cast<std::ptrdiff_t>(part.begin + part.answers));
-  }
-  return answers;
 }
 
 }  // namespace heddle::sim

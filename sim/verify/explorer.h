@@ -6,7 +6,7 @@
 #include <heddle/sim/run/execution.h>
 #include <heddle/sim/verify/fair_cycles.h>
 #include <heddle/sim/verify/search.h>
-#include <heddle/sim/verify/state_table.h>
+#include <heddle/sim/verify/shared_states.h>
 
 #include <cstdint>
 #include <string>
@@ -23,7 +23,8 @@ class explorer final : public scheduler::strategy {
   using choice_kind = scheduler::choice_kind;
 
  public:
-  explorer(const search_options& options, search_notes& notes) : options_(options), notes_(notes) {}
+  explorer(const search_options& options, search_notes& notes, shared_states& known)
+      : options_(options), notes_(notes), known_(known) {}
 
   void begin(uint64_t) override {
     asked_ = 0;
@@ -35,27 +36,27 @@ class explorer final : public scheduler::strategy {
   /// The run has ended, by itself or in a known state. Leads to the next one; false when there is none.
   bool next();
   /// A run came to its end, so that there is one more way.
-  void ended() { ++transitions_; }
-  void forget_states();
+  void ended() { known_.add_way(nullptr); }
+  void forget_path();
 
-  const state_graph& graph() const { return graph_; }
-  uint32_t states() const { return table_.size(); }
-  uint64_t transitions() const { return transitions_; }
+  /// Hands answers that have not been tried to a copy of the process that has none left, if there is one.
+  void give_work();
+  /// Goes on where another copy has left off, which give_work() has put there.
+  void take_work(const std::vector<std::byte>& given);
+
   /// The first reason why something was left out.
   const std::string& left_out() const { return left_out_; }
   void leave_out(std::string why) {
     if (left_out_.empty()) left_out_ = std::move(why);
   }
   bool is_matching() const { return matching_; }
+  void match_no_more() { matching_ = false; }
   uint64_t bytes() const {
-    return table_.bytes() + graph_.bytes() + ways_.capacity() * sizeof(way) + all_answers_.capacity() +
-           path_.capacity() * sizeof(node) + operations_.capacity() * sizeof(uint32_t);
+    return known_.bytes() + path_.capacity() * sizeof(node) + operations_.capacity() * sizeof(uint32_t);
   }
-  /// The answers that lead to a state.
-  std::vector<uint8_t> answers_to(uint32_t state) const;
 
  private:
-  static constexpr uint32_t no_state = ~uint32_t{0};
+  static constexpr uint32_t no_state = shared_states::none;
   static constexpr uint32_t no_lane = ~uint32_t{0};
 
   /// A choice on the way from the beginning to where the search stands.
@@ -70,13 +71,6 @@ class explorer final : public scheduler::strategy {
     /// Of the end of a wait: its private state. Of the next actor: where it stands before a load that finds nothing new.
     state_key stands = {};
     bool skipped = false;  ///< a choice of the next actor that was none: its operation is local
-  };
-
-  /// Where a state was met first: after which one, and the answers from there on.
-  struct way {
-    uint32_t from = no_state;
-    uint32_t answers = 0;  ///< how many
-    uint64_t begin = 0;    ///< in all_answers
   };
 
   /// The first answer to a choice that the search meets for the first time.
@@ -105,22 +99,23 @@ class explorer final : public scheduler::strategy {
   bool arrive_in(execution& here, const state_key& key, node& fresh);
   void note_way(execution& here, uint32_t to, uint32_t from_node);
   uint32_t last_state_node() const;
+  /// Keeps how many operations each lane has made, for the ways that begin in the state of the node.
+  void note_turns(const execution& here, node& in);
 
   const search_options& options_;
   search_notes& notes_;
+  shared_states& known_;
   std::vector<node> path_;
   size_t asked_ = 0;  ///< choices of this run so far
   std::vector<uint32_t> operations_;
+  size_t taken_ =
+      0;  ///< nodes at the beginning of the path which another copy has met, and whose counts of operations are still to be taken
   bool matching_ = true;
-  state_table table_;
-  std::vector<way> ways_;
-  std::vector<uint8_t> all_answers_;
-  state_graph graph_;
+  std::vector<uint8_t> answers_;
   std::unordered_set<state_key> repeating_waits_;
   /// Loads of loops that wait for one word: what they find leads back to the same load. Whether such a loop goes round before others do
   /// something or behind it, it is where it was.
   std::unordered_set<state_key> repeating_loads_;
-  uint64_t transitions_ = 0;
   std::string left_out_;
 };
 

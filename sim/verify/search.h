@@ -35,6 +35,9 @@ struct search_options {
   uint64_t states_max = 0;  ///< likewise
   uint64_t bytes_max = 0;   ///< that the search itself keeps; likewise
   uint64_t runs_max = 0;    ///< likewise
+  /// Processes that search together. Whatever `ended` and `after_run` change stays in the process that makes the run, but a run that stops the
+  /// search is made once more in this one.
+  uint32_t jobs = 1;
   const std::atomic<bool>* stop = nullptr;
 
   /// Called with every run that came to its end, and the answers that repeat it; false stops the search.

@@ -274,6 +274,117 @@ TEST(Search, MemoryThatIsGivenBackTooEarlyIsFoundBetweenPlainAccessesToo) {
   EXPECT_TRUE(all.verdicts.contains(verdict::memory));
 }
 
+// The word has one lane alone, but for the host that gives it back: both orders count.
+TEST(Search, MemoryThatIsGivenBackTooEarlyIsFoundBehindAnAtomicAccessThatNoOtherLaneShares) {
+  const auto body = [](bool waits) {
+    device machine;
+    auto* const flag = machine.allocate_shared<uint32_t>(1, "flag");
+    auto* const data = machine.allocate_shared<uint32_t>(1, "data");
+    machine.launch({.blocks = 1, .waves = 1, .lanes = 1}, [=] {
+      word<uint32_t>(*flag).store(1, memory_order::release);
+      word<uint32_t>(*data).fetch_add(1, relaxed);
+    });
+    while (word<uint32_t>(*flag).load(memory_order::acquire) == 0) target::pause();
+    if (waits) machine.synchronize();
+    machine.free(data);
+    machine.synchronize();
+    machine.free(flag);
+  };
+  const explored early = explorer_of([&] { body(false); }, scoped).all();
+  EXPECT_EQ(early.verdicts, (std::set{verdict::ok, verdict::memory}));
+  const explored late = explorer_of([&] { body(true); }, scoped).all();
+  EXPECT_TRUE(late.search.complete) << late.search.left_out;
+  EXPECT_EQ(late.verdicts, std::set{verdict::ok});
+}
+
+// The last operation of a wave that is promised nothing is an access that no other lane shares: it need not come to its end all the same.
+TEST(Search, AWaveThatIsPromisedNothingMayStandBeforeAnAccessThatNoOtherLaneShares) {
+  const program body = [] {
+    device machine;
+    auto* const words = machine.allocate_shared<uint32_t>(48, "words");
+    machine.launch({.blocks = 2, .waves = 1, .lanes = 1}, [=] {
+      // The first wave ends behind the second.
+      if (target::block_id() == 0)
+        while (word<uint32_t>(words[0]).load(memory_order::acquire) == 0) target::pause();
+      else
+        word<uint32_t>(words[0]).store(1, memory_order::release);
+      word<uint32_t>(words[16 + 16 * size_t{target::block_id()}]).fetch_add(1, relaxed);
+    });
+    machine.synchronize();
+    machine.free(words);
+  };
+  for (const char* model : {"progress=hsa", "progress=unfair", "progress=obe", "progress=fair"}) {
+    std::vector<std::string> settings = scoped;
+    settings.emplace_back(model);
+    search_options plain = unreduced();
+    plain.match_states = true;
+    const bool hangs = explorer_of(body, settings).all(plain).verdicts.contains(verdict::progress);
+    const explored all = explorer_of(body, settings).all();
+    EXPECT_EQ(all.verdicts.contains(verdict::progress), hangs) << model;
+    EXPECT_TRUE(hangs || all.search.complete) << model << ": " << all.search.left_out;
+  }
+}
+
+// -- several processes -----------------------------------------------------------------------------------------------------------------
+
+TEST(Search, CopiesOfTheProcessFindWhatOneFinds) {
+  for (const bool set : {true, false})
+    for (const uint32_t jobs : {1u, 2u, 5u}) {
+      search_options options;
+      options.jobs = jobs;
+      verdict met = verdict::ok;
+      simulation machine;
+      const parameters settings = settings_of(scoped);
+      options.ended = [&](const outcome& ended, const std::vector<scheduler::answer>&) {
+        met = ended.verdict;
+        return ended.verdict == verdict::ok;
+      };
+      const program body = [set] {
+        store_buffering::run(relaxed, relaxed);
+        wait_for_flag(set, true);
+      };
+      const search_result made = machine.search(
+          [&](scheduler::choice_source& choices) { return machine.run(settings, body, choices, false); }, options);
+      EXPECT_EQ(made.complete, set) << jobs << ": " << made.left_out;
+      EXPECT_EQ(made.stopped, !set) << jobs;
+      EXPECT_EQ(met, set ? verdict::ok : verdict::deadlock) << jobs;
+      EXPECT_GT(made.states, 0u);
+    }
+}
+
+TEST(Search, CopiesOfTheProcessFindAFairCycle) {
+  // As in MovingForEverIsALivelock: the cycle may lie in states that several copies have met.
+  const program body = [] {
+    device machine;
+    auto* const locks = machine.allocate_shared<uint32_t>(32, "locks");
+    machine.launch({.blocks = 2, .waves = 1, .lanes = 1}, [=] {
+      const uint32_t own = target::block_id();
+      for (;;) {
+        word<uint32_t>(locks[size_t{16} * own]).store(1, relaxed);
+        if (word<uint32_t>(locks[size_t{16} * (1 - own)]).load(relaxed) == 0) break;
+        word<uint32_t>(locks[size_t{16} * own]).store(0, relaxed);
+        target::pause();
+      }
+      word<uint32_t>(locks[size_t{16} * own]).store(0, relaxed);
+    });
+    machine.synchronize();
+    machine.free(locks);
+  };
+  search_options options;
+  options.jobs = 3;
+  const explored all = explorer_of(body, {}).all(options);
+  EXPECT_TRUE(all.verdicts.contains(verdict::livelock) || !all.search.left_out.empty());
+}
+
+TEST(Search, ABoundStopsAllCopies) {
+  search_options options;
+  options.jobs = 3;
+  options.states_max = 3;
+  const explored cut = explorer_of([] { store_buffering::run(relaxed, relaxed); }, scoped).all(options);
+  EXPECT_FALSE(cut.search.complete);
+  EXPECT_EQ(cut.search.left_out, "3 states");
+}
+
 // A lane that waits for what is in flight waits for nothing else: the link is not unfair for ever.
 TEST(Search, WhatCrossesTheLinkArrives) {
   const program body = [] {

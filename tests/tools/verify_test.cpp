@@ -104,6 +104,20 @@ TEST_F(verify_command, what_is_too_weak_is_told_with_the_wave_that_waits) {
   EXPECT_NE(ended.out.find("\n  as a page: " REAL_HEDDLE " report TOKEN\n"), std::string::npos) << ended.out;
 }
 
+TEST_F(verify_command, several_processes_come_to_the_same_result) {
+  NEEDS_EQUAL_STATES;
+  const json proved = verify_json(with(small_echo, {"--jobs", "2"}));
+  EXPECT_EQ(proved["result"], "proved");
+  EXPECT_EQ(proved["ok"], true);
+  const json hangs = verify_json(with(small_echo, {"--jobs", "2", "--set", "progress=hsa"}));
+  EXPECT_EQ(hangs["result"], "violated");
+  EXPECT_EQ(hangs["verdict"], "progress");
+  EXPECT_EQ(hangs["reproducible"], true);
+  const json timed = verify_json({"port.echo", "--time", "0.2", "--jobs", "3"});
+  EXPECT_EQ(timed["result"], "incomplete");
+  EXPECT_EQ(timed["incomplete_because"], "the time is over");
+}
+
 TEST_F(verify_command, a_bound_that_is_hit_is_no_proof) {
   const ended_process ended = verify(with(small_echo, {"--states", "10"}));
   EXPECT_EQ(ended.status, 1);

@@ -97,7 +97,7 @@ bool scoped_memory::is_quiet(const lane& self) {
   const operation& how = self.pending;
   const settings& machine = core_.machine;
   const bool modifies = is_modification(how.kind);
-  // A ring that is under way for some steps counts those of all lanes; posted stores that stay in order arrive by the reads of any.
+  // A ring that is under way for some steps counts the steps of all; posted stores that stay in order arrive by any read.
   if (notes_ == nullptr || !machine.races_end || machine.convergence == convergence::lockstep ||
       machine.doorbells.behaviour != doorbell_behaviour::delivered || !machine.link.pool)
     return false;
@@ -106,7 +106,6 @@ bool scoped_memory::is_quiet(const lane& self) {
   if (!locations_.covers(how.address) ||
       reinterpret_cast<uintptr_t>(how.address) % granule_bytes + how.size_bytes > granule_bytes)
     return false;
-  if (!self.of->guaranteed && notes_->quiet.may_end_behind(how.place)) return false;
   uint64_t live = ~uint64_t{0};
   for (uint32_t n = 0; n < core_.threads.lanes_used; ++n)
     if (core_.threads.lanes[n].state == lane_state::ended) live &= ~(uint64_t{1} << n);
@@ -115,7 +114,8 @@ bool scoped_memory::is_quiet(const lane& self) {
       !notes_->quiet.is_quiet(host_fences, host_fences_bytes, {.lane = self.id, .writes = true}, live))
     return false;
   const quiet_words::access next = {.lane = self.id, .writes = how.kind != operation_kind::load, .joins = host};
-  return notes_->quiet.is_quiet(how.address, how.size_bytes, next, live);
+  return notes_->quiet.is_quiet(how.address, how.size_bytes, next, live) &&
+         (self.of->guaranteed || !notes_->quiet.may_end_behind(how.place));
 }
 
 }  // namespace heddle::sim

@@ -147,6 +147,8 @@ std::unique_ptr<CLI::App> parser_of(invocation& into, typed_numbers& typed) {
     parser->add_option("--time", typed.time);
     parser->add_option("--states", typed.states);
     parser->add_option("--memory", typed.memory);
+    into.jobs = 1;
+    parser->add_option("--jobs", typed.jobs);
     parser->add_flag("--stateless", into.verify.stateless)
         ->excludes(parser->add_flag("--unreduced", into.verify.unreduced));
     parser->add_option("-o,--out", into.out_file)->excludes(all);

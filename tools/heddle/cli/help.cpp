@@ -250,6 +250,8 @@ found where the model is too weak.
   --time T          no longer than 30, 45s, 5m, 2h for one search
   --states N        no more states than these
   --memory M        MiB that the search may keep (default 8192)
+  --jobs J          so many processes at a time (default 1); 0: one for each
+                    core. The result is the same
   --stateless       a state that was met before is gone through again: for
                     comparison
   --unreduced       without any reduction: for comparison, and very small

@@ -12,6 +12,7 @@
 #include <iostream>
 #include <nlohmann/json.hpp>
 #include <sstream>
+#include <thread>
 
 namespace heddle::tools {
 namespace {
@@ -50,6 +51,7 @@ verify_options options_of(const invocation& asked) {
   options.seconds_max = asked.seconds_max;
   options.states_max = asked.verify.states_max;
   options.memory_mib = asked.verify.memory_mib;
+  options.jobs = asked.jobs != 0 ? asked.jobs : std::max(std::thread::hardware_concurrency(), 1u);
   options.reduced = !asked.verify.unreduced;
   options.matches_states = !asked.verify.stateless;
   options.stop = &interrupt_flag();

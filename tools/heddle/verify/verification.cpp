@@ -58,6 +58,7 @@ verification search_once(const scenario& tested, const parameters& settings, con
   options.states_max = asked.states_max;
   options.bytes_max = asked.memory_mib << 20;
   options.stop = asked.stop;
+  options.jobs = asked.jobs;
   options.skip_local = options.block_waits = asked.reduced;
   options.match_states = asked.reduced && asked.matches_states;
   options.progress = asked.progress;

@@ -29,6 +29,7 @@ struct verify_options {
   double seconds_max = 0;                ///< 0: no limit
   uint64_t states_max = 0;               ///< likewise
   uint64_t memory_mib = 0;               ///< that the search itself keeps; likewise
+  uint32_t jobs = 1;                     ///< processes
   bool reduced = true;
   bool matches_states = true;  ///< if `reduced`
   const std::atomic<bool>* stop = nullptr;
