@@ -23,23 +23,20 @@ set(heddle_scenario_files
   zoo/array_changed_under_scan.cpp
   zoo/bridge_reorders_writes.cpp
   zoo/bulk_path_overtaken.cpp
-  zoo/close_without_handback.cpp
   zoo/commit_bit_moved.cpp
   zoo/crossed_calls.cpp
   zoo/crossed_try_locks.cpp
   zoo/divergent_trip_count.cpp
-  zoo/doorbell_at_open.cpp
-  zoo/doorbell_counted_by_client.cpp
   zoo/doorbell_overtakes_entry.cpp
+  zoo/doorbells.cpp
   zoo/driver_wakeups.cpp
   zoo/early_return_skips_notify.cpp
   zoo/every_wave_posts.cpp
   zoo/exhausted_after_n_calls.cpp
   zoo/fair_spin_called_livelock.cpp
   zoo/flag_then_payload_loads.cpp
-  zoo/freed_before_read.cpp
-  zoo/handler_waits_for_device.cpp
   zoo/hand_over.cpp
+  zoo/handlers.cpp
   zoo/header_before_acquire.cpp
   zoo/interrupt_never_arrives.cpp
   zoo/leader_is_a_bool.cpp
@@ -50,11 +47,8 @@ set(heddle_scenario_files
   zoo/lock_without_acquire.cpp
   zoo/lost_doorbell.cpp
   zoo/mailbox_orders.cpp
-  zoo/mask_reread_after_handover.cpp
-  zoo/mirror_desync.cpp
   zoo/no_pcie_atomics.cpp
   zoo/not_for_complement.cpp
-  zoo/null_mailbox.cpp
   zoo/offload_mailbox.cpp
   zoo/offload_ring.cpp
   zoo/op_pool_exhausted.cpp
