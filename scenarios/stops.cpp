@@ -62,7 +62,7 @@ struct until_ended_kernel {
 
 /// Runs the kernel while `serve(stop, n)` is what each server's thread does, and stops them meanwhile.
 template <typename Kernel, typename Serve>
-void run_and_stop(device& on, const parameters& set, uint32_t* stop, Kernel kernel, Serve serve) {
+void run_and_stop(device& on, const parameters& set, uint32_t* stop, doorbell* bell, Kernel kernel, Serve serve) {
   std::vector<decltype(on.spawn_host("server", [] {}))> servers;
   servers.reserve(set.count("servers"));
   for (uint32_t n = 0; n < set.count("servers"); ++n)
@@ -70,14 +70,16 @@ void run_and_stop(device& on, const parameters& set, uint32_t* stop, Kernel kern
   on.launch({.blocks = 1, .waves = set.count("waves"), .lanes = set.count("lanes")}, kernel);
   // Steps, and no pause: one that waits for nothing has its turn when no other thread has anything to do, which never comes here.
   for (uint32_t n = 0; n < set.count("after"); ++n) (void)shared_word<uint32_t>(*stop).load(memory_order::relaxed);
-  doorbell nobody_sleeps = 0;
-  rpc::request_stop<target>(*stop, nobody_sleeps);
+  rpc::request_stop<target>(*stop, *bell);
   for (auto& server : servers) server.join();
   on.synchronize();
 }
 
-/// Never sleeps: nothing rings.
-rpc::serve_pace without_sleep() { return {.polls = rpc::without_bound}; }
+/// How the servers wait: never asleep, as nothing rings, or on a doorbell, whose rings may be lost.
+rpc::serve_pace pace_of(bool sleeps) {
+  if (!sleeps) return {.polls = rpc::without_bound};
+  return {.polls = 1, .sleep_ns = 1'000'000};
+}
 
 turns_of_lanes make_turns(device& on, const parameters& set) {
   const uint32_t lanes = set.count("waves") * set.count("lanes");
@@ -113,7 +115,8 @@ struct slot_stop {
     auto* const stop = on.allocate_shared<uint32_t>(1, "stop flag");
     const turns_of_lanes turns = make_turns(on, set);
     name_slots(memory, client_locks, server_locks, shape, Form::slots_per_word);
-    run_and_stop(on, set, stop, until_ended_kernel<slot_calls<Form>>{{{memory, client_locks, shape}}, callers_of(set)},
+    run_and_stop(on, set, stop, reinterpret_cast<doorbell*>(memory),
+                 until_ended_kernel<slot_calls<Form>>{{{memory, client_locks, shape}}, callers_of(set)},
                  [=](uint32_t& word, uint32_t n) {
                    rpc::basic_slot_server<target, Form, ending> server(memory, server_locks, shape, n);
                    rpc::serve_until_ended<target>(
@@ -123,7 +126,7 @@ struct slot_stop {
                              [&](rpc::packet& line, uint32_t) { line.words[0] = turns.handle(line.words[0]); },
                              [](rpc::packet&, uint32_t) {});
                        },
-                       without_sleep());
+                       pace_of(false));
                  });
   }
 };
@@ -154,7 +157,9 @@ void run_hostcall_stop(const parameters& set) {
   shape.prepare(memory);
   auto* const stop = on.allocate_shared<uint32_t>(1, "stop flag");
   const turns_of_lanes turns = make_turns(on, set);
-  run_and_stop(on, set, stop, until_ended_kernel<hostcalls_made>{{{memory, shape, false}}, callers_of(set)},
+  const bool sleeps = set.text("waiting") == "sleeps";
+  run_and_stop(on, set, stop, reinterpret_cast<doorbell*>(memory),
+               until_ended_kernel<hostcalls_made>{{{memory, shape, sleeps}}, callers_of(set)},
                [=](uint32_t& word, uint32_t) {
                  const rpc::basic_hostcall_server<target, ending> server(memory, shape);
                  rpc::serve_until_ended<target>(
@@ -164,7 +169,7 @@ void run_hostcall_stop(const parameters& set) {
                          line.words[0] = turns.handle(line.words[0]);
                        }) != 0;
                      },
-                     without_sleep());
+                     pace_of(sleeps));
                });
 }
 
@@ -189,7 +194,9 @@ void run_offload_stop_with(const parameters& set) {
   auto* const locks = on.allocate_shared<uint32_t>(shape.lock_words(), "server locks");
   auto* const stop = on.allocate_shared<uint32_t>(1, "stop flag");
   const turns_of_lanes turns = make_turns(on, set);
-  run_and_stop(on, set, stop, until_ended_kernel<offload_calls<Form>>{{{memory, own, shape}}, callers_of(set)},
+  // It has no doorbell.
+  auto* const bell = on.allocate_shared<doorbell>(1, "doorbell");
+  run_and_stop(on, set, stop, bell, until_ended_kernel<offload_calls<Form>>{{{memory, own, shape}}, callers_of(set)},
                [=](uint32_t& word, uint32_t n) {
                  using entries = rpc::mapped_entries<target>;
                  rpc::basic_offload_server<target, Form, entries, ending> server(entries(memory, shape), locks, {}, n);
@@ -200,7 +207,7 @@ void run_offload_stop_with(const parameters& set) {
                          line.words[0] = turns.handle(line.words[0]);
                        });
                      },
-                     without_sleep());
+                     pace_of(false));
                });
 }
 
@@ -219,8 +226,9 @@ struct numbered_entry {
 };
 
 /// Pushes and flushes in turn.
+template <typename Form>
 struct push_until_ended_kernel {
-  rpc::basic_fifo_producer<target, numbered_entry, rpc::lap_parity, ending> producer;
+  rpc::basic_fifo_producer<target, numbered_entry, Form, ending> producer;
   callers who;
   uint32_t turns;  ///< of a push; without_bound reserves first
 
@@ -237,31 +245,45 @@ struct push_until_ended_kernel {
   }
 };
 
-void run_fifo_stop(const parameters& set) {
+template <typename Form>
+void run_fifo_stop_with(const parameters& set) {
   device on;
-  const rpc::fifo_layout<numbered_entry> shape{entries_of(set)};
+  using layout = rpc::fifo_layout<numbered_entry>;
+  const layout shape{fifo_entries(set)};
+  const auto first = static_cast<uint32_t>(set.number("first"));
   auto* const memory = on.allocate_shared<unsigned char>(shape.size_bytes(), "ring");
+  layout::begin_at(memory, first);
   auto* const counters = on.allocate_device<rpc::fifo_counters>(1, "counters");
+  const rpc::fifo_counters begin{first, first};
+  on.copy(counters, &begin, sizeof begin);
   auto* const stop = on.allocate_shared<uint32_t>(1, "stop flag");
   const turns_of_lanes turns = make_turns(on, set);
   const uint32_t bound = set.count("turns") == 0 ? rpc::without_bound : set.count("turns");
-  run_and_stop(
-      on, set, stop, push_until_ended_kernel{{memory, counters, shape}, callers_of(set), bound},
-      [=](uint32_t& word, uint32_t) {
-        const rpc::basic_fifo_consumer<target, numbered_entry, rpc::lap_parity, ending> consumer(memory, shape);
-        rpc::serve_until_ended<target>(
-            word, consumer, 1,
-            [&] {
-              return consumer.consume(
-                         [&](const numbered_entry& entry) {
-                           HEDDLE_CHECK(
-                               turns.handle(entry.number) == answer_of(entry.number, static_cast<uint32_t>(entry.turn)),
-                               "an entry is not the next of its lane");
-                         },
-                         shape.entries) != 0;
-            },
-            without_sleep());
-      });
+  const uint32_t batch = set.count("batch") == 0 ? shape.entries : set.count("batch");
+  run_and_stop(on, set, stop, reinterpret_cast<doorbell*>(memory),
+               push_until_ended_kernel<Form>{{memory, counters, shape}, callers_of(set), bound},
+               [=](uint32_t& word, uint32_t) {
+                 const rpc::basic_fifo_consumer<target, numbered_entry, Form, ending> consumer(memory, shape);
+                 rpc::serve_until_ended<target>(
+                     word, consumer, shape.entries,
+                     [&] {
+                       return consumer.consume(
+                                  [&](const numbered_entry& entry) {
+                                    HEDDLE_CHECK(turns.handle(entry.number) ==
+                                                     answer_of(entry.number, static_cast<uint32_t>(entry.turn)),
+                                                 "an entry is not the next of its lane");
+                                  },
+                                  batch) != 0;
+                     },
+                     pace_of(false));
+               });
+}
+
+void run_fifo_stop(const parameters& set) {
+  if (set.text("flag") == "cleared")
+    run_fifo_stop_with<rpc::cleared_flag>(set);
+  else
+    run_fifo_stop_with<rpc::lap_parity>(set);
 }
 
 // -- what they are given --------------------------------------------------------------------------------------------------------
@@ -277,7 +299,7 @@ std::vector<parameter> with_stop(std::vector<parameter> all) {
   for (parameter& each : all)
     if (each.key == "calls")
       each = parameter::number("calls", 0, 0, 100000, "", "calls that each lane makes; 0: until the server has ended");
-  all.push_back(parameter::number("after", 8, 0, 1000000, "", "looks of the host before it stops"));
+  all.push_back(parameter::number("after", 24, 0, 1000000, "", "looks of the host before it stops"));
   return all;
 }
 scheduler::verdict_set hostcalls_need_turns(const parameters& set) {
@@ -285,24 +307,20 @@ scheduler::verdict_set hostcalls_need_turns(const parameters& set) {
   return holders == scheduler::verdict_set(scheduler::verdict::progress) ? scheduler::verdict_set(needs_turns(set))
                                                                          : holders;
 }
-std::vector<parameter> hostcall_stop_parameters() {
-  std::vector<parameter> all = with_stop(hostcall_parameters(2, 2, 2, 1, 1));
-  std::erase_if(all, [](const parameter& each) { return each.key == "waiting"; });
-  return all;
-}
 std::vector<parameter> offload_stop_parameters() {
   std::vector<parameter> all = with_stop(offload_parameters(2, 2, 1));
   all.push_back(entries_parameter("2"));
   return all;
 }
 std::vector<parameter> fifo_stop_parameters() {
-  std::vector<parameter> all = offload_stop_parameters();
-  for (parameter& each : all) {
-    if (each.key == "servers") each = parameter::number("servers", 1, 1, 1, "", "host threads that consume");
-    if (each.key == "entries") each = entries_parameter("4");
-  }
+  std::vector<parameter> all = with_stop(fifo_parameters(2, 2, 4, 1));
+  all.push_back(parameter::number("servers", 1, 1, 1, "", "host threads that consume"));
   all.push_back(parameter::number("turns", 0, 0, 1000, "", "looks for room of each push; 0: without bound"));
   return all;
+}
+scheduler::verdict fifo_needs_turns(const parameters& set) {
+  if (set.has("progress") && set.count("lanes") > fifo_entries(set)) return scheduler::verdict::protocol;
+  return needs_turns(set);
 }
 
 }  // namespace
@@ -314,7 +332,7 @@ HEDDLE_SCENARIO(run_slot_stop, {.name = "slot.stop",
 
 HEDDLE_SCENARIO(run_hostcall_stop, {.name = "hostcall.stop",
                                     .summary = "a server of hostcalls that stops while waves call it without end",
-                                    .parameters = hostcall_stop_parameters(),
+                                    .parameters = with_stop(hostcall_parameters(2, 2, 2, 1, 1)),
                                     .expected = hostcalls_need_turns});
 
 HEDDLE_SCENARIO(run_offload_stop, {.name = "offload.stop",
@@ -325,6 +343,6 @@ HEDDLE_SCENARIO(run_offload_stop, {.name = "offload.stop",
 HEDDLE_SCENARIO(run_fifo_stop, {.name = "ring.stop",
                                 .summary = "a consumer that stops while waves push without end",
                                 .parameters = fifo_stop_parameters(),
-                                .expected = needs_turns});
+                                .expected = fifo_needs_turns});
 
 }  // namespace heddle::tests

@@ -171,7 +171,9 @@ class basic_hostcall_client {
     // The first lane's acquire of the packet reaches the other lanes.
     Target::sync_lanes(mask);
     if (name == 0) return {ring_status::timed_out, ring_wait::packet, 0, 0};
-    if (name == no_server) return {ring_status::ended, ring_wait::packet, 0, 0};
+    if constexpr (Check::may_end) {
+      if (name == no_server) return {ring_status::ended, ring_wait::packet, 0, 0};
+    }
 
     for_each_lane<Target>(mask, with_line<Fill>{end_, name, fill});
     // Puts what every lane wrote before the first lane's release.
@@ -184,7 +186,7 @@ class basic_hostcall_client {
     const auto answered = static_cast<ring_status>(Target::broadcast(mask, outcome));
     // The first lane's acquire of the answer reaches the other lanes.
     Target::sync_lanes(mask);
-    if (answered == ring_status::timed_out || answered == ring_status::ended)
+    if (answered == ring_status::timed_out || (Check::may_end && answered == ring_status::ended))
       return {answered, ring_wait::answer, Tag::packet_of(name), 0};
 
     if (answered == ring_status::done) for_each_lane<Target>(mask, with_line<Use>{end_, name, use});

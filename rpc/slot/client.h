@@ -33,12 +33,18 @@ class basic_slot_client {
 
   /// A call by the lanes that stand here together: `fill(line, lane)` writes the request of each lane, `use(line, lane)` reads what
   /// the server's operate has made of it, unless that has thrown. Converts to false, and nothing is called, when no slot is idle now.
-  /// Waits for the server only: without bound, or looks `turns` + 1 times. An answer that comes later is collected by a later call that finds
-  /// no idle slot, or by collect().
+  /// Waits for the server only.
   HEDDLE_CALLS_BACK
   template <typename Fill, typename Use>
-  HEDDLE_FUNCTION slot_result invoke(Fill&& fill, Use&& use, uint32_t turns = without_bound) const {
-    return timed_call(fill, use, slot_ending::early, turns);
+  HEDDLE_FUNCTION slot_result invoke(Fill&& fill, Use&& use) const {
+    return timed_call<unbounded>(fill, use, slot_ending::early, without_bound);
+  }
+  /// As invoke(fill, use), with a bound: looks for the answer `turns` + 1 times. One that comes later is collected by a later call that
+  /// finds no idle slot, or by collect().
+  HEDDLE_CALLS_BACK
+  template <typename Fill, typename Use>
+  HEDDLE_FUNCTION slot_result invoke(Fill&& fill, Use&& use, uint32_t turns) const {
+    return timed_call<bounded>(fill, use, slot_ending::early, turns);
   }
 
   /// As invoke(), but keeps the slot until the server has cleared it: costs the wave the second round trip, and no call
@@ -46,7 +52,7 @@ class basic_slot_client {
   HEDDLE_CALLS_BACK
   template <typename Fill, typename Use>
   HEDDLE_FUNCTION slot_result invoke_until_idle(Fill&& fill, Use&& use) const {
-    return timed_call(fill, use, slot_ending::idle, without_bound);
+    return timed_call<unbounded>(fill, use, slot_ending::idle, without_bound);
   }
 
   /// As invoke(fill, use), without an answer: returns as soon as the request is posted. The slot is in use until it is collected.
@@ -79,11 +85,15 @@ class basic_slot_client {
 
   enum class slot_ending : uint8_t { early, idle };
 
+  /// Whether a wait may time out: code for that is in calls with a bound alone.
+  static constexpr bool bounded = true;
+  static constexpr bool unbounded = false;
+
   HEDDLE_CALLS_BACK
-  template <typename Fill, typename Use>
+  template <bool IsBounded, typename Fill, typename Use>
   HEDDLE_FUNCTION slot_result timed_call(Fill& fill, Use& use, slot_ending ending, uint32_t turns) const {
     call_begins<Target>();
-    slot_result result = call(fill, use, ending, turns);
+    slot_result result = call<IsBounded>(fill, use, ending, turns);
     if (!result.made) result.ended = has_ended();
     call_ends<Target>(result.made && !result.unanswered && !result.ended && !result.timed_out);
     return result;
@@ -114,7 +124,7 @@ class basic_slot_client {
   }
 
   HEDDLE_CALLS_BACK
-  template <typename Fill, typename Use>
+  template <bool IsBounded, typename Fill, typename Use>
   HEDDLE_FUNCTION slot_result call(Fill& fill, Use& use, slot_ending ending, uint32_t turns) const {
     const uint64_t mask = Target::lane_mask();
     const uint64_t taken = take(mask);
@@ -126,10 +136,12 @@ class basic_slot_client {
     const auto answered = static_cast<slot_answer>(Target::broadcast(mask, outcome));
     // The first lane's acquire reaches the other lanes through the barrier.
     Target::sync_lanes(mask);
-    if (answered == slot_answer::ended || answered == slot_answer::timed_out) {
-      // The slot is the server's. A later call, or collect(), acknowledges what it posts.
-      if (Target::is_first_lane(mask)) end_.locks().unlock(slot);
-      return {true, false, answered == slot_answer::ended, answered == slot_answer::timed_out};
+    if constexpr (IsBounded || Check::may_end) {
+      if (answered == slot_answer::ended || answered == slot_answer::timed_out) {
+        // The slot is the server's. A later call, or collect(), acknowledges what it posts.
+        if (Target::is_first_lane(mask)) end_.locks().unlock(slot);
+        return {true, false, answered == slot_answer::ended, answered == slot_answer::timed_out};
+      }
     }
     if (answered == slot_answer::come) for_each_lane<Target>(mask, with_line<end, Use>{end_, slot, use});
     Target::sync_lanes(mask);
