@@ -108,10 +108,8 @@ struct offload_ends {
   void* end_word() { return shared.data()->bytes + shape.end_offset(); }
   basic_offload_client<watching_machine, Form, ending> client() { return {shared.data(), &own, shape}; }
   auto server() {
-    // Whatever the client's machine is, the memory may also be copied: the end is then a copy like the others.
-    const auto copy = [](void* to, const void* from, size_t bytes) { memcpy(to, from, bytes); };
-    using entries = copied_entries<decltype(copy)>;
-    return basic_offload_server<machine, Form, entries, ending>(entries(shared.data(), shape, copy), locks.data());
+    using entries = mapped_entries<machine>;
+    return basic_offload_server<machine, Form, entries, ending>(entries(shared.data(), shape), locks.data());
   }
   told call() {
     const offload_result result = client().call_words(1, 5);
@@ -230,6 +228,25 @@ TYPED_TEST(ends, reach_a_client_of_another_thread) {
         });
       });
   EXPECT_GE(answered, 20U);
+}
+
+// -- offload that is copied --------------------------------------------------------------------------------------------------------
+
+TEST(copied_offload, ends_by_a_copy_of_one_word) {
+  offload_ends<offload_ring> of;
+  uint32_t copies = 0;
+  const auto copy = [&](void* to, const void* from, size_t bytes) {
+    EXPECT_EQ(to, of.end_word());
+    EXPECT_EQ(bytes, sizeof(uint64_t));
+    memcpy(to, from, bytes);
+    ++copies;
+  };
+  using entries = copied_entries<decltype(copy)>;
+  basic_offload_server<machine, offload_ring, entries, ending>(entries(of.shared.data(), of.shape, copy),
+                                                               of.locks.data())
+      .end();
+  EXPECT_EQ(copies, 1U);
+  EXPECT_EQ(of.call(), by_end);
 }
 
 // -- bounds of slots ------------------------------------------------------------------------------------------------------------
