@@ -49,4 +49,14 @@ HEDDLE_FUNCTION inline void acquire_seen(T& word) {
     (void)typename Target::template atomic_ref<T, Scope>(word).load(memory_order::acquire);
 }
 
+/// What a word holds, for a check alone: the word is one whose newest value this lane or thread knows. Orders nothing. A machine that counts
+/// accesses has a member of this name, so that a check is none.
+template <typename Target, scope Scope, typename T>
+HEDDLE_FUNCTION inline T peek(T& word) {
+  if constexpr (requires { Target::peek(word); })
+    return Target::peek(word);
+  else
+    return typename Target::template atomic_ref<T, Scope>(word).load(memory_order::relaxed);
+}
+
 }  // namespace heddle::rpc

@@ -78,10 +78,10 @@ struct layout {
   HEDDLE_FUNCTION constexpr size_t stage_step() const { return whole_lines(stage_bytes); }
   /// The size of the shared allocation, which must be zeroed and aligned to line_bytes.
   HEDDLE_FUNCTION constexpr size_t size_bytes() const { return stage_offset() + ports * stage_step(); }
-  /// Words of 32 bits in the lock bits of one side.
-  HEDDLE_FUNCTION constexpr size_t lock_words() const { return (size_t{ports} + 31) / 32; }
-  /// Words of 32 bits that each side keeps in memory of its own: the lock bits first, then a word for give_up, then the state of each port.
-  HEDDLE_FUNCTION constexpr size_t own_words() const { return lock_words() + 1 + ports; }
+  /// Words of 32 bits that each side keeps in memory of its own: what it knows of its ports, eight to a word (rpc/port/process.h), then a word for
+  /// give_up.
+  HEDDLE_FUNCTION constexpr size_t own_words() const { return give_up_index() + 1; }
+  HEDDLE_FUNCTION constexpr size_t give_up_index() const { return (size_t{ports} + 7) / 8; }
 
  private:
   HEDDLE_FUNCTION static constexpr size_t whole_lines(size_t bytes) {

@@ -28,6 +28,11 @@ class lock_bits {
     require<Target, Check>((before & bit(port)) != 0, "a port is unlocked that nobody holds");
   }
 
+  /// Whether the port is held, for its holder's checks.
+  HEDDLE_FUNCTION bool peek_locked(uint32_t port) const {
+    return (peek<Target, scope::device>(words_[port / 32]) & bit(port)) != 0;
+  }
+
   /// Whether the port is held now.
   HEDDLE_FUNCTION bool is_locked(uint32_t port) const {
     // Relaxed: an answer for checks, which orders nothing.

@@ -43,6 +43,16 @@ class mailboxes {
     acquire_seen<Target, scope::system>(inbox_[port]);
   }
 
+  /// load_inbox() and acquire() in one, for a look that will nearly always show the hand-over that it is taken for.
+  HEDDLE_FUNCTION uint32_t acquire_inbox(uint32_t port) const {
+    // Acquire, system scope: pairs with the release stores of the other side: hand_over, hand_over_unanswered, end.
+    return ref(inbox_[port]).load(memory_order::acquire);
+  }
+
+  /// Both words for the checks of the holder of a port that owns its packet: none changes meanwhile.
+  HEDDLE_FUNCTION uint32_t peek_inbox(uint32_t port) const { return peek<Target, scope::system>(inbox_[port]); }
+  HEDDLE_FUNCTION uint32_t peek_outbox(uint32_t port) const { return peek<Target, scope::system>(outbox_[port]); }
+
   /// Whether this side owns the packet, judged from the two words.
   HEDDLE_FUNCTION static constexpr bool owns(uint32_t inbox, uint32_t outbox) {
     return (((inbox ^ outbox) & 1) == 0) == (Side == side::client);

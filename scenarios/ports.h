@@ -199,9 +199,10 @@ class port_test {
     HEDDLE_CHECK(total == expected, "not every request was handled");
     HEDDLE_CHECK(server(0).all_idle(), "a port is not back with its client, or a server holds it");
     // The client's locks lie in device memory.
-    std::vector<uint32_t> locks(shape_.lock_words());
-    on_.copy(locks.data(), client_locks_, locks.size() * sizeof(uint32_t));
-    for (const uint32_t word : locks) HEDDLE_CHECK(word == 0, "a wave has ended and holds a port");
+    std::vector<uint32_t> own(shape_.own_words());
+    on_.copy(own.data(), client_locks_, own.size() * sizeof(uint32_t));
+    for (uint32_t port = 0; port < shape_.ports; ++port)
+      HEDDLE_CHECK(!rpc::state_in(own[port / 8], port).is_held(), "a wave has ended and holds a port");
   }
 
  private:

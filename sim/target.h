@@ -89,6 +89,12 @@ struct target {
     T* word_;
   };
 
+  /// As heddle::rpc::peek says: no step of the program.
+  template <typename T>
+  HEDDLE_SIM_INLINE static T peek(const T& word) {
+    return static_cast<T>(runtime::peek(&word, sizeof(T)));
+  }
+
   template <scope Scope>
   HEDDLE_SIM_INLINE static void fence(memory_order order) {
     runtime::fence(order, Scope);

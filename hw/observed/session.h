@@ -281,7 +281,7 @@ class session {
   std::vector<port_state> read_ports(const named_ports& of, bool with_device_memory) const {
     std::vector<unsigned char> shared(of.shape.packet_offset());
     copy_as_it_is(shared.data(), of.shared, shared.size());
-    std::vector<uint32_t> client(of.shape.lock_words()), server(of.shape.lock_words());
+    std::vector<uint32_t> client(of.shape.own_words()), server(of.shape.own_words());
     const size_t lock_bytes = client.size() * sizeof(uint32_t);
     copy_as_it_is(server.data(), of.server_locks, lock_bytes);
     if (!copy_)
@@ -297,8 +297,8 @@ class session {
       take(each.client_outbox, rpc::layout::client_outbox_offset());
       take(each.server_outbox, of.shape.server_outbox_offset());
       take(each.header, of.shape.header_offset());
-      each.client_locks = (client[port / 32] >> port % 32 & 1) != 0;
-      each.server_locks = (server[port / 32] >> port % 32 & 1) != 0;
+      each.client_locks = rpc::state_in(client[port / 8], port).is_held();
+      each.server_locks = rpc::state_in(server[port / 8], port).is_held();
     }
     return states;
   }

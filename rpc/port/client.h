@@ -69,21 +69,23 @@ class basic_client {
     }
     // The first lane acquired the port's lock and its inbox; the barrier orders the other lanes after it.
     Target::sync_lanes(mask);
-    return port(end_, {static_cast<uint32_t>(answer), static_cast<uint32_t>(answer >> 32), mask, opcode}, rings_);
+    return port(end_, {static_cast<uint32_t>(answer), port_state(static_cast<uint32_t>(answer >> 32)), mask, opcode},
+                rings_);
   }
 
-  /// The index of a port that is now held and owned (low half) and its outbox (high half).
+  /// The index of a port that is now held and owned (low half) and what its state was (high half).
   HEDDLE_FUNCTION uint64_t find(uint64_t mask, uint16_t opcode) const {
     const uint32_t ports = end_.port_count();
     // Any start is correct; waves that start apart do not contend for the same lock word.
     const uint32_t start = Target::wave_id() % ports;
     uint32_t watched = start;
     for (bool first_pass = true;; first_pass = false) {
+      typename port_states<Target, Check>::group seen;
       for (uint32_t n = 0; n < ports; ++n) {
         const uint32_t index = start + n < ports ? start + n : start + n - ports;
         // The first pass locks at once, in the hope that a port is free. Later passes look before they lock: waves that wait for a port
-        // then only read, and disturb no other wave.
-        if (!first_pass && !is_free(index)) continue;
+        // then only read, a word for eight ports, and disturb no other wave.
+        if (!first_pass && !is_free(index, seen)) continue;
         if (const uint64_t answer = try_take(index, mask, opcode)) return answer & ~taken;
       }
       // One port a pass: when one has ended the others do as soon as what was sent before is answered. Also ports that other waves hold, which
@@ -96,28 +98,27 @@ class basic_client {
   }
 
   /// In the client's own memory, but for a port whose last call was not waited for.
-  HEDDLE_FUNCTION bool is_free(uint32_t index) const {
-    if (end_.locks().is_locked(index)) return false;
-    const auto mine = end_.load_state(index);
-    return !mine.given || end_.boxes().owns(end_.boxes().load_inbox(index), mine.outbox);
+  HEDDLE_FUNCTION bool is_free(uint32_t index, typename port_states<Target, Check>::group& seen) const {
+    const port_state mine = end_.states().look(index, seen);
+    if (mine.is_held()) return false;
+    return !mine.is_given() || end_.boxes().owns(end_.boxes().load_inbox(index), mine.outbox());
   }
 
   HEDDLE_FUNCTION uint64_t try_take(uint32_t index, uint64_t mask, uint16_t opcode) const {
-    if (!end_.locks().try_lock(index)) return 0;
-    const auto mine = end_.load_state(index);
-    if (mine.given) {
+    const port_state was = end_.states().try_lock(index);
+    if (was.is_held()) return 0;
+    if (was.is_given()) {
       const auto boxes = end_.boxes();
-      if (!boxes.owns(boxes.load_inbox(index), mine.outbox)) {
+      if (!boxes.owns(boxes.acquire_inbox(index), was.outbox())) {
         // An asynchronous call, whose client has left: the server still owns the packet.
-        end_.locks().unlock(index);
+        end_.states().unlock(index, was, was);
         return 0;
       }
-      boxes.acquire(index);
     }
     // Behind the server's last reads of the header: by that acquire, or by the one of the last call, which the lock hands on.
     end_.header_of(index).mask = mask;
     end_.header_of(index).opcode = opcode;
-    return uint64_t{mine.outbox} << 32 | index | taken;
+    return uint64_t{was.bits()} << 32 | index | taken;
   }
 
   /// Marks an answer that holds a port; above every port number.

@@ -160,7 +160,7 @@ class basic_port {
 
   struct found {
     uint32_t index;
-    uint32_t outbox;
+    port_state was;
     uint64_t mask;
     uint16_t opcode;
   };
@@ -181,7 +181,8 @@ class basic_port {
       : end_(at),
         mask_(port.mask),
         index_(port.index),
-        outbox_(port.outbox),
+        outbox_(port.was.outbox()),
+        was_(port.was),
         opcode_(port.opcode),
         open_(true),
         owns_(true),
@@ -253,9 +254,8 @@ class basic_port {
       // The client may be anywhere in its call: this port can never be used again, and a client that still lives learns it.
       if (ended_ || ends_) return end_.boxes().end(index_, outbox_);
     }
-    // Before the unlock, whose release hands it on. Of a server's port only the outbox counts: it looks for what it is given.
-    end_.store_state(index_, {outbox_, Side == side::client && !owns_});
-    end_.locks().unlock(index_);
+    // Of a server's port only the outbox counts: it looks for what it is given.
+    end_.states().unlock(index_, was_, port_state(outbox_, Side == side::client && !owns_));
   }
 
   // -- checks ---------------------------------------------------------------------------------------------------------------
@@ -287,9 +287,9 @@ class basic_port {
     if constexpr (Check::enabled) {
       if (!Target::is_first_lane(mask_)) return;
       const auto boxes = end_.boxes();
-      require<Target, Check>(boxes.owns(boxes.load_inbox(index_), boxes.load_outbox(index_)),
+      require<Target, Check>(boxes.owns(boxes.peek_inbox(index_), boxes.peek_outbox(index_)),
                              "a packet is used by the end that does not own it");
-      require<Target, Check>(end_.locks().is_locked(index_), "a packet is used by somebody who does not hold the port");
+      require<Target, Check>(end_.states().peek_held(index_), "a packet is used by an end that does not hold the port");
     }
   }
 
@@ -297,6 +297,7 @@ class basic_port {
   uint64_t mask_ = 0;
   uint32_t index_ = 0;
   uint32_t outbox_ = 0;
+  port_state was_;
   uint32_t step_ = 0;  ///< hand-overs of both ends since open
   uint32_t patience_ = without_bound;
   hand_over_kind kind_ = hand_over_kind::data;

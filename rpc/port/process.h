@@ -2,10 +2,91 @@
 #pragma once
 
 #include <heddle/rpc/layout.h>
-#include <heddle/rpc/lock.h>
 #include <heddle/rpc/mailbox.h>
 
 namespace heddle::rpc {
+
+/// What one end knows of a port: a copy.
+class port_state {
+ public:
+  port_state() = default;
+  HEDDLE_FUNCTION constexpr explicit port_state(uint32_t bits) : bits_(bits & 7) {}
+  /// Of a port that is not held.
+  HEDDLE_FUNCTION constexpr port_state(uint32_t outbox, bool given) : bits_((given ? 2U : 0U) | (outbox & 1) << 2) {}
+
+  /// Whether a wave, or a thread, of this end acts for the port.
+  HEDDLE_FUNCTION constexpr bool is_held() const { return (bits_ & held) != 0; }
+  /// Whether the packet was with the other end when the port was closed: only its mailbox tells whether it still is.
+  HEDDLE_FUNCTION constexpr bool is_given() const { return (bits_ & 2) != 0; }
+  /// What this end stored to its outbox before the port was closed, as a plain hand-over.
+  HEDDLE_FUNCTION constexpr uint32_t outbox() const { return 0 - (bits_ >> 2 & 1); }
+
+  HEDDLE_FUNCTION constexpr uint32_t bits() const { return bits_; }
+  static constexpr uint32_t held = 1;
+
+ private:
+  uint32_t bits_ = 0;
+};
+
+/// The state of a port in the word of eight that has it: word port / 8 of an end's own.
+HEDDLE_FUNCTION constexpr port_state state_in(uint32_t word, uint32_t port) { return port_state(word >> port % 8 * 4); }
+
+/// The states of all ports of an end, four bits a port and eight ports a word, in memory that the other end never reaches. Locks, and what a
+/// port was left with, in one access: a port whose last call has come to its end opens without a read over the link. A view: copies name the
+/// same bits.
+///
+/// One lane acts for its wave: the first of the mask that opened the port. What it acquires here it hands on to the others by
+/// sync_lanes, and before it unlocks it gathers them the same way; a bit that each lane tested for itself could split the wave.
+template <typename Target, typename Check>
+class port_states {
+ public:
+  HEDDLE_FUNCTION explicit port_states(uint32_t* words) : words_(words) {}
+
+  /// Takes the port, or reports that it is held. Does not wait. Returns what was before.
+  HEDDLE_FUNCTION port_state try_lock(uint32_t port) const {
+    // Acquire, device scope: pairs with the release in unlock, so that what the last holder did happens before what we do.
+    return state_in(word(port).fetch_or(port_state::held << shift(port), memory_order::acquire), port);
+  }
+
+  /// Gives the port back, which try_lock has found as `was`.
+  HEDDLE_FUNCTION void unlock(uint32_t port, port_state was, port_state now) const {
+    // The holder alone changes these four bits, so that the sum stays within them.
+    const uint32_t change = (now.bits() - (was.bits() | port_state::held)) << shift(port);
+    if constexpr (Check::enabled) require<Target, Check>(peek_held(port), "a port is unlocked that nobody holds");
+    // Release, device scope: pairs with the acquire in try_lock of the next holder.
+    (void)word(port).fetch_add(change, memory_order::release);
+  }
+
+  /// The state now, for a thread that does not hold the port: a hint.
+  HEDDLE_FUNCTION port_state look(uint32_t port) const {
+    // Relaxed: orders nothing.
+    return state_in(word(port).load(memory_order::relaxed), port);
+  }
+
+  /// What one look has shown of eight ports, or of none yet.
+  struct group {
+    uint32_t number = ~uint32_t{0};
+    uint32_t word = 0;
+  };
+  /// As look(port), for a pass over ports in order: `seen` is taken anew for each eight of them.
+  HEDDLE_FUNCTION port_state look(uint32_t port, group& seen) const {
+    // Relaxed: as above.
+    if (seen.number != port / 8) seen = {port / 8, word(port).load(memory_order::relaxed)};
+    return state_in(seen.word, port);
+  }
+
+  /// Whether the port is held, for its holder's checks.
+  HEDDLE_FUNCTION bool peek_held(uint32_t port) const {
+    return state_in(peek<Target, scope::device>(words_[port / 8]), port).is_held();
+  }
+
+ private:
+  using word_ref = typename Target::template atomic_ref<uint32_t, scope::device>;
+  HEDDLE_FUNCTION word_ref word(uint32_t port) const { return word_ref(words_[port / 8]); }
+  HEDDLE_FUNCTION static constexpr uint32_t shift(uint32_t port) { return port % 8 * 4; }
+
+  uint32_t* words_;
+};
 
 /// A view: it owns nothing, copies name the same ports, and it can be passed to a kernel byte by byte.
 template <typename Target, side Side, typename Check>
@@ -19,28 +100,7 @@ class process {
   HEDDLE_FUNCTION uint32_t port_count() const { return shape_.ports; }
   HEDDLE_FUNCTION uint32_t lane_count() const { return shape_.lanes; }
 
-  HEDDLE_FUNCTION lock_bits<Target, Check> locks() const { return lock_bits<Target, Check>(own_); }
-
-  /// What this end knows of a port without a look at shared memory: kept beside the lock, so that a port whose last call has come to its end
-  /// opens without a read over the link.
-  struct state {
-    uint32_t outbox;  ///< as a plain hand-over
-    bool
-        given;  ///< the packet was with the other end when the port was closed: only its mailbox tells whether it still is
-
-    HEDDLE_FUNCTION static constexpr state of(uint32_t word) { return {0 - (word & 1), (word & 2) != 0}; }
-    HEDDLE_FUNCTION constexpr uint32_t word() const { return (outbox & 1) | (given ? 2U : 0U); }
-  };
-  /// Without the lock only a hint. Zeroed words are those of a port that was never used.
-  HEDDLE_FUNCTION state load_state(uint32_t port) const {
-    // Relaxed: the lock of the port orders it.
-    return state::of(state_ref(port).load(memory_order::relaxed));
-  }
-  /// For the holder of the lock, before it unlocks.
-  HEDDLE_FUNCTION void store_state(uint32_t port, state now) const {
-    // Relaxed: as in load_state.
-    state_ref(port).store(now.word(), memory_order::relaxed);
-  }
+  HEDDLE_FUNCTION port_states<Target, Check> states() const { return port_states<Target, Check>(own_); }
 
   HEDDLE_FUNCTION mailboxes<Target, Side> boxes() const {
     auto* const of_client = reinterpret_cast<uint32_t*>(base_ + layout::client_outbox_offset());
@@ -63,10 +123,10 @@ class process {
   }
   HEDDLE_FUNCTION uint32_t stage_bytes() const { return shape_.stage_bytes; }
 
-  /// Set to make the servers of this end give up the calls that they wait in. Behind the lock bits, where Check::may_end.
+  /// Set to make the servers of this end give up the calls that they wait in. Behind the states, where Check::may_end.
   HEDDLE_FUNCTION uint32_t& give_up_word() const {
     static_assert(Check::may_end, "an end that never ends has no such word");
-    return own_[shape_.lock_words()];
+    return own_[shape_.give_up_index()];
   }
 
   HEDDLE_FUNCTION doorbell& bell() const { return *reinterpret_cast<doorbell*>(base_ + layout::doorbell_offset()); }
@@ -75,14 +135,12 @@ class process {
   /// are quiescent.
   HEDDLE_FUNCTION bool all_idle() const {
     for (uint32_t port = 0; port < shape_.ports; ++port)
-      if (((boxes().load_inbox(port) ^ boxes().load_outbox(port)) & 1) != 0 || locks().is_locked(port)) return false;
+      if (((boxes().load_inbox(port) ^ boxes().load_outbox(port)) & 1) != 0 || states().look(port).is_held())
+        return false;
     return true;
   }
 
  private:
-  using own_ref = typename Target::template atomic_ref<uint32_t, scope::device>;
-  HEDDLE_FUNCTION own_ref state_ref(uint32_t port) const { return own_ref(own_[shape_.lock_words() + 1 + port]); }
-
   layout shape_;
   unsigned char* base_;
   uint32_t* own_;

@@ -36,7 +36,7 @@ class basic_server {
     // The first lane's acquire in find, handed on to the other lanes, is what makes the packets safe to read.
     Target::sync_lanes(here);
     if (Target::is_device() && ((mask >> Target::lane_id()) & 1) == 0) return port(end_);
-    return port(end_, {index, static_cast<uint32_t>(answer >> 32), mask, opcode});
+    return port(end_, {index, port_state(static_cast<uint32_t>(answer >> 32)), mask, opcode});
   }
 
   /// The count of rings, to be taken before try_open and given to wait if that finds nothing.
@@ -62,19 +62,20 @@ class basic_server {
     const bool given_up = give_up_ref().load(memory_order::relaxed) != 0;
     for (uint32_t index = 0; index < end_.port_count(); ++index) {
       // A look first: locks taken for a port that is ready keep off the thread that is to serve it, and several threads each other for ever.
-      if (!given_up && boxes.owns(boxes.load_inbox(index), end_.load_state(index).outbox)) {
-        if (!end_.locks().is_locked(index)) done = false;
+      const port_state seen = end_.states().look(index);
+      if (!given_up && boxes.owns(boxes.load_inbox(index), seen.outbox())) {
+        if (!seen.is_held()) done = false;
         continue;
       }
       // Held for ever from here on, so that the port is never opened again.
-      if (!end_.locks().try_lock(index)) continue;
-      const uint32_t outbox = end_.load_state(index).outbox;
+      const port_state was = end_.states().try_lock(index);
+      if (was.is_held()) continue;
       // What is ended is not read, so that no acquire is needed.
-      if (!given_up && boxes.owns(boxes.load_inbox(index), outbox)) {
-        end_.locks().unlock(index);
+      if (!given_up && boxes.owns(boxes.load_inbox(index), was.outbox())) {
+        end_.states().unlock(index, was, was);
         done = false;
       } else {
-        boxes.end(index, outbox);
+        boxes.end(index, was.outbox());
       }
     }
     return done;
@@ -113,7 +114,7 @@ class basic_server {
     return {once.mask, once.opcode};
   }
 
-  /// A port that is now held and owned: its index and `taken` (low half), its outbox (high half), and what it asks for;
+  /// A port that is now held and owned: its index and `taken` (low half), what its state was (high half), and what it asks for;
   /// 0 when none is ready.
   HEDDLE_FUNCTION uint64_t find(uint64_t here, request& asked) const {
     const uint32_t ports = end_.port_count();
@@ -121,17 +122,16 @@ class basic_server {
     for (uint32_t n = 0; n < ports; ++n) {
       const uint32_t index = start_ + n < ports ? start_ + n : start_ + n - ports;
       // A look first: a lock taken for every idle port would keep the other threads off.
-      if (!boxes.owns(boxes.load_inbox(index), end_.load_state(index).outbox)) continue;
-      if (!end_.locks().try_lock(index)) continue;
-      const uint32_t outbox = end_.load_state(index).outbox;
-      if (boxes.owns(boxes.load_inbox(index), outbox)) {
-        boxes.acquire(index);
+      if (!boxes.owns(boxes.load_inbox(index), end_.states().look(index).outbox())) continue;
+      const port_state was = end_.states().try_lock(index);
+      if (was.is_held()) continue;
+      if (boxes.owns(boxes.acquire_inbox(index), was.outbox())) {
         asked = read(end_.header_of(index));
         asked.mask &= lanes_that_exist();
-        if (can_serve(asked.mask, here)) return uint64_t{outbox} << 32 | index | taken;
+        if (can_serve(asked.mask, here)) return uint64_t{was.bits()} << 32 | index | taken;
       }
       // Another thread has served it in between, or must.
-      end_.locks().unlock(index);
+      end_.states().unlock(index, was, was);
     }
     return 0;
   }

@@ -53,9 +53,9 @@ class slot_end {
 
   /// Posts, and gives the slot back. For the first lane, which holds the lock, behind a sync_lanes that gathers the others.
   HEDDLE_FUNCTION void post(uint32_t slot, bool value) const {
-    // The two loads are atomic: no compiler would leave them out where nothing is checked.
+    // The loads are atomic: no compiler would leave them out where nothing is checked.
     if constexpr (Check::enabled) {
-      require<Target, Check>(locks().is_locked(slot), "a slot is posted by somebody who does not hold it");
+      require<Target, Check>(locks().peek_locked(slot), "a slot is posted by an end that does not hold it");
       require<Target, Check>(boxes().load_outbox(slot) != value, "a slot is posted twice");
     }
     boxes().post(slot, value);

@@ -41,15 +41,18 @@ struct keeping_server {
     const auto boxes = end.boxes();
     bool found = false;
     for (uint32_t port = 0; port < end.port_count(); ++port) {
-      if (!boxes.owns(boxes.load_inbox(port), boxes.load_outbox(port)) || !end.locks().try_lock(port)) continue;
+      if (!boxes.owns(boxes.load_inbox(port), boxes.load_outbox(port))) continue;
+      const rpc::port_state was = end.states().try_lock(port);
+      if (was.is_held()) continue;
       found = true;
       boxes.acquire(port);
       const bool received = end.header_of(port).opcode == echo_opcode;
       if (received)
         for (uint64_t left = end.header_of(port).mask; left != 0; left &= left - 1)
           account(end.packet_of(port, zoo::lowest_bit(left)).words[0]);
-      if (received || gives_back_unread) boxes.hand_over(port, boxes.load_outbox(port));
-      end.locks().unlock(port);
+      const bool gives_back = received || gives_back_unread;
+      if (gives_back) boxes.hand_over(port, was.outbox());
+      end.states().unlock(port, was, {gives_back ? ~was.outbox() : was.outbox(), false});
     }
     return found;
   }

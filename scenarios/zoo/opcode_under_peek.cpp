@@ -57,16 +57,16 @@ class basic_server<tests::zoo::no_peek, Check> {
       const uint32_t index = next_;
       next_ = index + 1 < end_.port_count() ? index + 1 : 0;
       // The bug is what is not here: a look at the mailbox.
-      if (!end_.locks().try_lock(index)) continue;
-      const uint32_t outbox = boxes.load_outbox(index);
-      if (boxes.owns(boxes.load_inbox(index), outbox)) {
+      const port_state was = end_.states().try_lock(index);
+      if (was.is_held()) continue;
+      if (boxes.owns(boxes.load_inbox(index), was.outbox())) {
         const header& from = end_.header_of(index);
         const uint64_t mask = from.mask;
         const uint16_t opcode = from.opcode;
         machine::sync_lanes(1);
-        return port(end_, {index, outbox, mask, opcode});
+        return port(end_, {index, was, mask, opcode});
       }
-      end_.locks().unlock(index);
+      end_.states().unlock(index, was, was);
     }
     return port(end_);
   }

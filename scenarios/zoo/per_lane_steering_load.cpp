@@ -33,25 +33,25 @@ class basic_client<tests::zoo::per_lane_steering_load, Check> {
     constexpr uint16_t opcode = detail::checked_opcode<Opcode>();
     const uint64_t mask = machine::lane_mask();
     for (uint32_t index = machine::wave_id() % end_.port_count();; index = (index + 1) % end_.port_count()) {
-      uint32_t locked = 0;
-      if (machine::is_first_lane(mask)) locked = end_.locks().try_lock(index) ? 1 : 0;
-      if (machine::broadcast(mask, locked) == 0) {
+      uint32_t found = 0;
+      if (machine::is_first_lane(mask)) found = end_.states().try_lock(index).bits();
+      const port_state was(machine::broadcast(mask, found));
+      if (was.is_held()) {
         machine::pause();
         continue;
       }
       const auto boxes = end_.boxes();
-      const uint32_t outbox = boxes.load_outbox(index);
       // The bug: the lanes may see two answers, and then go two ways.
-      if (boxes.owns(boxes.load_inbox(index), outbox)) {
+      if (boxes.owns(boxes.load_inbox(index), was.outbox())) {
         boxes.acquire(index);
         if (machine::is_first_lane(mask)) {
           end_.header_of(index).mask = mask;
           end_.header_of(index).opcode = opcode;
         }
         machine::sync_lanes(mask);
-        return port(end_, {index, outbox, mask, opcode}, rings_);
+        return port(end_, {index, was, mask, opcode}, rings_);
       }
-      if (machine::is_first_lane(mask)) end_.locks().unlock(index);
+      if (machine::is_first_lane(mask)) end_.states().unlock(index, was, was);
       machine::pause();
     }
   }

@@ -35,22 +35,22 @@ class basic_client<tests::zoo::stale_leader, Check> {
     // From the first lane of the mask, which leads when the election is of this mask.
     answer = machine::broadcast(mask, answer);
     machine::sync_lanes(mask);
-    return port(end_, {static_cast<uint32_t>(answer), static_cast<uint32_t>(answer >> 32), mask, opcode}, rings_);
+    return port(end_, {static_cast<uint32_t>(answer), port_state(static_cast<uint32_t>(answer >> 32)), mask, opcode},
+                rings_);
   }
 
  private:
   HEDDLE_FUNCTION uint64_t find(uint64_t mask, uint16_t opcode) const {
     const auto boxes = end_.boxes();
     for (uint32_t index = 0;; index = (index + 1) % end_.port_count()) {
-      if (end_.locks().try_lock(index)) {
-        const uint32_t outbox = boxes.load_outbox(index);
-        if (boxes.owns(boxes.load_inbox(index), outbox)) {
-          boxes.acquire(index);
+      const port_state was = end_.states().try_lock(index);
+      if (!was.is_held()) {
+        if (boxes.owns(boxes.acquire_inbox(index), was.outbox())) {
           end_.header_of(index).mask = mask;
           end_.header_of(index).opcode = opcode;
-          return uint64_t{outbox} << 32 | index;
+          return uint64_t{was.bits()} << 32 | index;
         }
-        end_.locks().unlock(index);
+        end_.states().unlock(index, was, was);
       }
       machine::pause();
     }

@@ -89,8 +89,8 @@ struct no_fence_at_unlock : target {
   template <typename T, scope Scope>
   struct atomic_ref : true_ref<T, Scope> {
     HEDDLE_FUNCTION explicit atomic_ref(T& word) : true_ref<T, Scope>(word) {}
-    HEDDLE_FUNCTION T fetch_and(T bits, memory_order) const {
-      return true_ref<T, Scope>::fetch_and(bits, memory_order::relaxed);
+    HEDDLE_FUNCTION T fetch_add(T change, memory_order order) const {
+      return true_ref<T, Scope>::fetch_add(change, Scope == scope::device ? memory_order::relaxed : order);
     }
   };
 };

@@ -105,6 +105,13 @@ bool compare_exchange_weak(void* address, uint32_t size_bytes, uint64_t* expecte
                                  exchange_kind::weak);
 }
 
+uint64_t peek(const void* address, uint32_t size_bytes) {
+  // Memory holds the newest values whenever a lane runs (late_memory.h). Not by memcpy, which is an access of the lane.
+  uint64_t value = 0;
+  for (uint32_t n = size_bytes; n-- > 0;) value = value << 8 | static_cast<const volatile unsigned char*>(address)[n];
+  return value;
+}
+
 void fence(memory_order order, scope reach) { fence(order, reach, HEDDLE_CALLER); }
 
 // -- position and waiting ----------------------------------------------------------------------------------------------------------

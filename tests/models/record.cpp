@@ -104,7 +104,7 @@ void note_loaded(side by, uint32_t actor, const void* word, uint64_t value) {
 void note_locked(side by, uint32_t actor, const void* word, uint64_t bits, uint64_t before) {
   if (word != (by == side::client ? at.client_locks : at.server_locks)) return;
   for (uint32_t n = 0; n < at.boxes; ++n) {
-    if ((bits & ~before & uint64_t{1} << n) == 0) continue;
+    if ((bits & ~before & uint64_t{1} << n * at.bits_of_lock) == 0) continue;
     half& taken = boxes[n].of(by);
     taken.lock = true;
     taken.holder = actor;
@@ -115,7 +115,7 @@ void note_locked(side by, uint32_t actor, const void* word, uint64_t bits, uint6
 void note_unlocked(side by, const void* word, uint64_t bits) {
   if (word != (by == side::client ? at.client_locks : at.server_locks)) return;
   for (uint32_t n = 0; n < at.boxes; ++n) {
-    if ((bits & uint64_t{1} << n) == 0) continue;
+    if ((bits & uint64_t{1} << n * at.bits_of_lock) == 0) continue;
     half& given = boxes[n].of(by);
     given.lock = false;
     given.holder.reset();

@@ -24,6 +24,7 @@ struct placement {
   const uint32_t* server_outbox = nullptr;
   const uint32_t* client_locks = nullptr;
   const uint32_t* server_locks = nullptr;
+  uint32_t bits_of_lock = 1;  ///< from one box's lock bit to the next one's
   const unsigned char* data = nullptr;
   size_t data_bytes = 0;  ///< of one box
 };
@@ -41,7 +42,7 @@ void forget_steps();
 void note_stored(const void* word, uint64_t value);
 /// A side has read this from a mailbox. Its inbox alone counts, and the holder of the box's lock: others only steer by what they read.
 void note_loaded(rpc::side by, uint32_t actor, const void* word, uint64_t value);
-/// A side has set or cleared lock bits, and found `before`.
+/// A side has set lock bits, and found `before`; and has cleared these bits.
 void note_locked(rpc::side by, uint32_t actor, const void* word, uint64_t bits, uint64_t before);
 void note_unlocked(rpc::side by, const void* word, uint64_t bits);
 
@@ -88,6 +89,7 @@ struct recording : Base {
     T fetch_add(T value, memory_order order) const {
       const T before = base::fetch_add(value, order);
       note_stored(word_, static_cast<T>(before + value));
+      note_unlocked(By, word_, static_cast<T>(before & ~(before + value)));
       return before;
     }
     bool compare_exchange_strong(T& expected, T desired, memory_order order) const {

@@ -123,6 +123,7 @@ struct ports {
                   .server_outbox = reinterpret_cast<uint32_t*>(shared + shape.server_outbox_offset()),
                   .client_locks = client_locks,
                   .server_locks = server_locks,
+                  .bits_of_lock = 4,
                   .data = shared + shape.packet_offset(),
                   .data_bytes = sizeof(rpc::packet)});
     run_both_sides(on, set, kernel{client(shared, client_locks, shape), set}, nothing{},

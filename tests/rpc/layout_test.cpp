@@ -1,6 +1,8 @@
 // Where everything lies in shared memory; and each invariant, broken once and kept once.
 #include "both_ends.h"
 
+#include <heddle/rpc/lock.h>
+
 #include <cstddef>
 #include <cstdio>
 #include <random>
@@ -54,10 +56,10 @@ static_assert(layout{8448, 32}.size_bytes() == 64 + 8448 * (4 + 4 + 16) + 8448 *
 // The largest does not wrap in 32 bits: 1 GiB and some.
 static_assert(layout{max_ports, max_lanes}.size_bytes() == 64 + size_t{16384} * (4 + 4 + 16) + size_t{16384} * 64 * 64);
 
-static_assert(layout{1, 1}.lock_words() == 1);
-static_assert(layout{32, 1}.lock_words() == 1);
-static_assert(layout{33, 1}.lock_words() == 2);
-static_assert(layout{max_ports, 1}.lock_words() == max_ports / 32);
+static_assert(layout{1, 1}.own_words() == 2);
+static_assert(layout{8, 1}.own_words() == 2);
+static_assert(layout{9, 1}.own_words() == 3);
+static_assert(layout{max_ports, 1}.own_words() == max_ports / 8 + 1);
 
 // Both ends are one class, and a view that can be copied to a device byte by byte.
 using machine = careful_target<4>;
@@ -114,6 +116,42 @@ TEST(layout, the_last_packet_ends_where_the_allocation_ends) {
   const auto* const base = reinterpret_cast<const unsigned char*>(&ends.client_end().bell());
   const auto* const end = reinterpret_cast<const unsigned char*>(&ends.client_end().packet_of(32, 63) + 1);
   EXPECT_EQ(static_cast<size_t>(end - base), ends.shape().size_bytes());
+}
+
+TEST(port_states, are_four_bits_a_port_that_do_not_overlap) {
+  uint32_t words[3] = {};
+  const port_states<machine, checked> states(words);
+  for (const uint32_t port : {0u, 1u, 7u, 8u, 15u, 23u}) {
+    EXPECT_FALSE(states.try_lock(port).is_held());
+    EXPECT_TRUE(states.try_lock(port).is_held());
+    EXPECT_TRUE(states.look(port).is_held());
+  }
+  EXPECT_EQ(words[0], 0x10000011u);
+  EXPECT_EQ(words[1], 0x10000001u);
+  EXPECT_EQ(words[2], 0x10000000u);
+  EXPECT_FALSE(states.look(2).is_held());
+  // From each state to each other one, in the middle and at both ends of a word.
+  for (const uint32_t port : {0u, 1u, 7u})
+    for (const bool given : {true, true, false, false, true})
+      for (const uint32_t outbox : {~0u, 0u, 0u, ~0u, ~0u}) {
+        const port_state was = states.look(port).is_held() ? port_state(states.look(port)) : states.try_lock(port);
+        states.unlock(port, was, port_state(outbox, given));
+        const port_state now = states.try_lock(port);
+        EXPECT_FALSE(now.is_held());
+        EXPECT_EQ(now.is_given(), given);
+        EXPECT_EQ(now.outbox(), outbox);
+      }
+  for (const uint32_t port : {0u, 1u, 7u}) {
+    const port_state held = states.look(port);
+    states.unlock(port, held, port_state());
+  }
+  EXPECT_EQ(words[0], 0u);
+  EXPECT_EQ(words[1], 0x10000001u);
+  port_states<machine, checked>::group seen;
+  EXPECT_FALSE(states.look(6, seen).is_held());
+  EXPECT_FALSE(states.try_lock(7).is_held());
+  EXPECT_FALSE(states.look(7, seen).is_held()) << "a look is taken once for eight ports";
+  EXPECT_TRUE(states.look(8, seen).is_held());
 }
 
 TEST(locks, are_one_bit_a_port_of_words_that_do_not_overlap) {
@@ -328,11 +366,13 @@ TEST_F(checks, find_a_server_that_sends_first) {
 }
 
 TEST_F(checks, find_an_unlock_of_a_port_that_nobody_holds) {
-  const auto locks = ends.client_end().locks();
-  EXPECT_TRAP(locks.unlock(0), "nobody holds");
-  ASSERT_TRUE(locks.try_lock(0));
-  EXPECT_EQ(trap_of([&] { locks.unlock(0); }), "");
-  EXPECT_TRAP(locks.unlock(0), "nobody holds");
+  const auto states = ends.client_end().states();
+  const port_state free{};
+  EXPECT_TRAP(states.unlock(0, free, free), "nobody holds");
+  states.unlock(0, states.try_lock(0), free);
+  ASSERT_FALSE(states.try_lock(0).is_held());
+  EXPECT_EQ(trap_of([&] { states.unlock(0, free, free); }), "");
+  EXPECT_TRAP(states.unlock(0, free, free), "nobody holds");
 }
 
 TEST_F(checks, find_a_send_of_a_packet_that_the_other_end_owns) {
@@ -355,10 +395,11 @@ TEST_F(checks, find_a_receive_of_a_packet_that_the_other_end_owns) {
 
 TEST_F(checks, find_a_packet_used_without_holding_the_port) {
   auto port = ends.client().open<test_opcode>();
-  ends.client_end().locks().unlock(0);
+  const auto states = ends.client_end().states();
+  states.unlock(0, port_state(), port_state());
   EXPECT_TRAP(port.send(leave), "does not hold the port");
   // Or closing the port would trap, in a destructor.
-  ASSERT_TRUE(ends.client_end().locks().try_lock(0));
+  ASSERT_FALSE(states.try_lock(0).is_held());
 }
 
 TEST_F(checks, find_a_wave_that_is_wider_than_the_packets) {
@@ -419,9 +460,9 @@ TEST(unchecked_ports, do_not_stop_at_any_of_this) {
   auto served = server.try_open();
   EXPECT_EQ(trap_of([&] { served.send(leave); }), "");
   EXPECT_EQ(trap_of([&] { port.send(leave); }), "");
-  const auto locks = ends.client_end().locks();
-  locks.unlock(0);
-  EXPECT_EQ(trap_of([&] { locks.unlock(0); }), "");
+  const auto states = ends.client_end().states();
+  EXPECT_EQ(trap_of([&] { states.unlock(0, {}, {}); }), "");
+  EXPECT_EQ(trap_of([&] { states.unlock(0, {}, {}); }), "");
   EXPECT_EQ(ends.client_end().header_of(0).step, 0u) << "an unchecked build writes no step";
 }
 

@@ -46,7 +46,9 @@ struct unlock_clears_the_word : sim::target {
   template <typename T, scope Scope>
   struct atomic_ref : true_ref<T, Scope> {
     using true_ref<T, Scope>::true_ref;
-    T fetch_and(T, memory_order order) const { return this->exchange(0, order); }
+    T fetch_add(T value, memory_order order) const {
+      return Scope == scope::device ? this->exchange(0, order) : true_ref<T, Scope>::fetch_add(value, order);
+    }
   };
 };
 
@@ -55,7 +57,9 @@ struct unlock_is_forgotten : sim::target {
   template <typename T, scope Scope>
   struct atomic_ref : true_ref<T, Scope> {
     using true_ref<T, Scope>::true_ref;
-    T fetch_and(T, memory_order) const { return this->load(memory_order::relaxed); }
+    T fetch_add(T value, memory_order order) const {
+      return Scope == scope::device ? this->load(memory_order::relaxed) : true_ref<T, Scope>::fetch_add(value, order);
+    }
   };
 };
 

@@ -144,9 +144,10 @@ TEST_F(scans, leave_ports_alone_that_are_held_by_this_side_already) {
   both_ends<1> ends(1);
   auto server = ends.server();
   make_ready(ends, 0);
-  ASSERT_TRUE(ends.server_end().locks().try_lock(0));
+  const port_state held = ends.server_end().states().try_lock(0);
+  ASSERT_FALSE(held.is_held());
   EXPECT_FALSE(static_cast<bool>(server.try_open()));
-  ends.server_end().locks().unlock(0);
+  ends.server_end().states().unlock(0, held, held);
   EXPECT_TRUE(static_cast<bool>(server.try_open()));
 }
 
@@ -165,7 +166,7 @@ TEST_F(scans, do_not_touch_what_belongs_to_other_ports) {
     for (uint32_t n = 0; n < ports; ++n) {
       if (n == used) continue;
       EXPECT_EQ(end.header_of(n).mask, ~uint64_t{n});
-      EXPECT_FALSE(end.locks().is_locked(n) || ends.server_end().locks().is_locked(n));
+      EXPECT_FALSE(end.states().look(n).is_held() || ends.server_end().states().look(n).is_held());
     }
   }
 }

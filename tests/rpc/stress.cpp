@@ -304,7 +304,8 @@ class stress {
           stderr,
           "port %u: owned by the %s (outboxes %08x, %08x), locked by:%s%s, mask %llx, opcode %u, step %u (%s)\n", port,
           boxes.owns(of_server, of_client) ? "client" : "server", of_client, of_server,
-          client().locks().is_locked(port) ? " client" : "", server().locks().is_locked(port) ? " server" : "",
+          client().states().look(port).is_held() ? " client" : "",
+          server().states().look(port).is_held() ? " server" : "",
           static_cast<unsigned long long>(std::atomic_ref(head.mask).load()), std::atomic_ref(head.opcode).load(),
           std::atomic_ref(head.step).load() >> 2, Check::enabled ? "checked" : "not counted");
     }
