@@ -4,6 +4,7 @@
 #include <heddle/scheduler/append.h>
 #include <heddle/scheduler/choice_streams.h>
 
+#include <algorithm>
 #include <cstdint>
 #include <vector>
 
@@ -32,8 +33,9 @@ class candidate_list {
   using look = candidate (*)(const void* context, uint32_t index);
   using next = uint32_t (*)(const void* context, uint32_t actor);
   constexpr candidate_list() = default;
-  candidate_list(const void* context, look look_at, next follows = nullptr, const uint64_t* version = nullptr)
-      : context_(context), look_at_(look_at), next_in_turn_(follows), version_(version) {}
+  candidate_list(const void* context, look look_at, next follows = nullptr, const uint64_t* version = nullptr,
+                 const uint32_t* highest = nullptr)
+      : context_(context), look_at_(look_at), next_in_turn_(follows), version_(version), highest_(highest) {}
   candidate operator[](uint32_t index) const { return look_at_(context_, index); }
   bool known() const { return look_at_ != nullptr; }
   /// Whether the machine finds the next in turn itself, without a look at every candidate.
@@ -43,12 +45,20 @@ class candidate_list {
   /// Two choices with one version, not 0, have the same candidates at the same indices, and only the candidate that was
   /// picked last may have changed. 0 where the machine does not say.
   uint64_t version() const { return version_ == nullptr ? 0 : *version_; }
+  /// The highest actor that has been a candidate in this run, of `count` candidates now.
+  uint32_t highest_actor(uint32_t count) const {
+    if (highest_ != nullptr) return *highest_;
+    uint32_t highest = 0;
+    for (uint32_t index = 0; index < count; ++index) highest = std::max(highest, (*this)[index].actor);
+    return highest;
+  }
 
  private:
   const void* context_ = nullptr;
   look look_at_ = nullptr;
   next next_in_turn_ = nullptr;
   const uint64_t* version_ = nullptr;
+  const uint32_t* highest_ = nullptr;  ///< null where the machine does not say
 };
 
 struct choice {

@@ -17,7 +17,7 @@ class counting_strategy final : public strategy {
     ++made_.choices[static_cast<size_t>(asked.kind)];
     const uint32_t picked = answers_.pick(asked);
     if (asked.kind != choice_kind::actor || !asked.candidates.known()) return picked;
-    for (uint32_t index = 0; index < asked.count; ++index) meet(asked.candidates[index].actor);
+    meet(asked.candidates.highest_actor(asked.count));
     return picked;
   }
 

@@ -78,7 +78,7 @@ class basic_client {
     const uint32_t ports = end_.port_count();
     // Any start is correct; waves that start apart do not contend for the same lock word.
     const uint32_t start = Target::wave_id() % ports;
-    uint32_t watched = start;
+    [[maybe_unused]] uint32_t watched = start;
     for (bool first_pass = true;; first_pass = false) {
       typename port_states<Target, Check>::group seen;
       for (uint32_t n = 0; n < ports; ++n) {
@@ -88,11 +88,13 @@ class basic_client {
         if (!first_pass && !is_free(index, seen)) continue;
         if (const uint64_t answer = try_take(index, mask, opcode)) return answer & ~taken;
       }
-      // One port a pass: when one has ended the others do as soon as what was sent before is answered. Also ports that other waves hold, which
-      // need not have a turn to give them back, and each in its turn: a server may wait in one. Nothing is read because of it, so that it
-      // needs no acquire.
-      if (mailboxes<Target, side::client>::has_ended(end_.boxes().load_inbox(watched))) return server_ended;
-      watched = watched + 1 < ports ? watched + 1 : 0;
+      if constexpr (Check::may_end) {
+        // One port a pass: when one has ended the others do as soon as what was sent before is answered. Also ports that other waves hold, which
+        // need not have a turn to give them back, and each in its turn: a server may wait in one. Nothing is read because of it, so that it
+        // needs no acquire.
+        if (mailboxes<Target, side::client>::has_ended(end_.boxes().load_inbox(watched))) return server_ended;
+        watched = watched + 1 < ports ? watched + 1 : 0;
+      }
       Target::pause();
     }
   }

@@ -14,6 +14,7 @@ struct enabled_set {
   /// In no order; lane::candidate_slot points back. Of lanes that take their next step together, one.
   std::vector<lane*> lanes;
   fair_set fair;
+  uint32_t highest = 0;      ///< the highest id of a lane that has been enabled
   uint64_t next_limit = 0;   ///< the step from which on the run is to come to its end
   uint64_t first_limit = 0;  ///< what that becomes when operations begin to be steps
   uint64_t asks_until = 0;   ///< the step from which on a choice is more than one among all enabled lanes; 0: it is now
@@ -22,6 +23,7 @@ struct enabled_set {
 
   [[gnu::hot]] void reset(progress_model model) {
     lanes.clear();
+    highest = 0;
     fair.reset(model);
     if (keeps_order_) [[unlikely]]
       forget_order();
@@ -39,6 +41,7 @@ struct enabled_set {
   /// The enabled lane is part of choices from now on; fair_set::candidate_added() or list_changed() has been called.
   void list(lane& added) {
     added.candidate_slot = static_cast<uint32_t>(lanes.size());
+    if (added.id > highest) highest = added.id;
     if (keeps_order_) [[unlikely]]
       order_.add(added.id);
 #ifdef HEDDLE_SELF_CHECKS

@@ -25,7 +25,8 @@ void clear_stack(const stack_arena::stack& on, size_t most_bytes) {
 
 }  // namespace
 
-run_core::run_core() : view(this, &run_core::look_at, &run_core::next_in_turn, &enabled.fair.version()) {}
+run_core::run_core()
+    : view(this, &run_core::look_at, &run_core::next_in_turn, &enabled.fair.version(), &enabled.highest) {}
 
 // -- lanes --------------------------------------------------------------------------------------------------------------------------
 
