@@ -1,4 +1,5 @@
 #include <heddle/sim/code/program_state.h>
+#include <heddle/sim/code/source_line.h>
 #include <heddle/sim/runtime/atomic_accesses.h>
 #include <heddle/sim/runtime/driver_call.h>
 #include <heddle/sim/runtime/gpu_calls.h>
@@ -129,6 +130,17 @@ uint64_t clock() {
   const uint64_t now = here.core().clock.read(self, here.core().history.steps);
   here.performed(self, now);
   return now;
+}
+
+void refuse_call(const char* call, const char* why) {
+  const caller from = HEDDLE_CALLER;
+  refuse(calling_lane(call), scheduler::verdict::unsupported, std::string(call) + ": " + why, from);
+}
+
+bool is_function(const void* address) {
+  const entered inside(calling_lane("a look for a function"));
+  const code_range found = function_at(address);
+  return found.low != nullptr && found.low == address;
 }
 
 uint64_t modify(modify_function next, void* address, uint32_t size_bytes, uint64_t operand, memory_order order,

@@ -34,6 +34,9 @@ void* dynamic_shared();
 /// Cycles; a guess that grows from one call to the next, the faster the longer a lane only looks at the clock.
 uint64_t clock();
 
+/// Ends the run, with verdict `unsupported`, where the code under test calls what a lane cannot call: "CALL: WHY".
+[[noreturn]] void refuse_call(const char* call, const char* why);
+
 // -- memory
 
 /// What a read-modify-write makes of the old value; both in the low bytes. Must touch no memory.
@@ -49,6 +52,9 @@ bool is_allocated(const void* address);
 void fill(void* to, int value, size_t size_bytes);
 /// The device that allocated the memory; the thread's current one where none did, or the memory is the host's.
 uint32_t device_of(const void* address);
+
+/// Whether a function of the program begins there.
+bool is_function(const void* address);
 
 // -- devices
 

@@ -48,7 +48,7 @@ std::string read_file(const fs::path& path) {
 
 class of_our_own : public own_client<host::target> {
  public:
-  of_our_own(void* shared, uint32_t ports) : own_client(shared, locks_, {ports, 1}) {}
+  of_our_own(void* shared, uint32_t ports) : own_client<host::target>(shared, locks_, {ports, 1}) {}
 
  private:
   uint32_t locks_[max_ports / 32] = {};
