@@ -59,11 +59,11 @@ class basic_client {
       for (uint64_t n = 0; any(mask_, n < packets_for(bytes)); ++n)
         send([&](Buffer* to, uint32_t) {
           const uint64_t done = n == 0 ? 0 : first_packet_bytes + (n - 1) * packet_bytes;
-          const uint64_t room = n == 0 ? first_packet_bytes : packet_bytes;
+          const uint64_t most = n == 0 ? first_packet_bytes : packet_bytes;
           if (n == 0) to->data[0] = bytes;
           if (done < bytes)
             memcpy(to->data + (n == 0 ? 1 : 0), static_cast<const unsigned char*>(data) + done,
-                   bytes - done < room ? bytes - done : room);
+                   bytes - done < most ? bytes - done : most);
         });
     }
     /// The same the other way: `allocate(bytes)` says where a lane's go, and is called once.
@@ -74,10 +74,10 @@ class basic_client {
           if (n == 0) *bytes = from->data[0];
           if (n == 0) *into = allocate(*bytes);
           const uint64_t done = n == 0 ? 0 : first_packet_bytes + (n - 1) * packet_bytes;
-          const uint64_t room = n == 0 ? first_packet_bytes : packet_bytes;
+          const uint64_t most = n == 0 ? first_packet_bytes : packet_bytes;
           if (done < *bytes)
             memcpy(static_cast<unsigned char*>(*into) + done, from->data + (n == 0 ? 1 : 0),
-                   *bytes - done < room ? *bytes - done : room);
+                   *bytes - done < most ? *bytes - done : most);
         });
     }
     uint64_t mask() const { return mask_; }
