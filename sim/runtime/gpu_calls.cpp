@@ -232,6 +232,20 @@ launcher launcher_of(const void* kernel) {
   return known == known_kernels().end() ? nullptr : known->second;
 }
 
+named_object device_variable_named(const char* name) {
+  const entered inside(calling_lane("a look for a variable"));
+  const symbol_range found = symbol_named(name);
+  // Some other variable of the program is the host's.
+  if (!is_device_variable(found.low)) return {};
+  return {const_cast<std::byte*>(found.low), found.size_bytes};
+}
+
+const void* kernel_named(const char* name) {
+  const entered inside(calling_lane("a look for a kernel"));
+  const std::byte* const found = symbol_named(name).low;
+  return launcher_of(found) == nullptr ? nullptr : found;
+}
+
 uint32_t create_stream(bool blocking, uint32_t device) {
   const caller from = HEDDLE_CALLER;
   lane& self = calling_lane("creating a stream");
