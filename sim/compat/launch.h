@@ -160,3 +160,14 @@ inline constexpr int warpSize = HEDDLE_COMPAT_WAVE_LANES;
 #define __launch_bounds__(...)
 #define __forceinline__ inline __attribute__((always_inline))
 #define __align__(bytes) __attribute__((aligned(bytes)))
+
+// Accesses to what is declared volatile, in a source for GPUs: they are told apart from those of other C++, where they are plain.
+// The compiler calls the names of ThreadSanitizer: here these stand for the simulator's (runtime/instrumentation.cpp).
+#define HEDDLE_COMPAT_VOLATILE(size)                                             \
+  __asm__(".set __tsan_volatile_read" #size ", heddle_gpu_volatile_read" #size); \
+  __asm__(".set __tsan_volatile_write" #size ", heddle_gpu_volatile_write" #size)
+HEDDLE_COMPAT_VOLATILE(1);
+HEDDLE_COMPAT_VOLATILE(2);
+HEDDLE_COMPAT_VOLATILE(4);
+HEDDLE_COMPAT_VOLATILE(8);
+#undef HEDDLE_COMPAT_VOLATILE

@@ -58,7 +58,9 @@ struct ptx_device {
 
 // -- the kernel ------------------------------------------------------------------------------------------------------------------------
 
-extern "C" __device__ rev_offload* volatile GOMP_REV_OFFLOAD_VAR = nullptr;
+extern "C" {
+__device__ rev_offload* volatile GOMP_REV_OFFLOAD_VAR = nullptr;
+}
 __device__ uint32_t lock_of_device;
 
 /// A request, as the review has it: plain stores, and behind them one that releases.
@@ -113,10 +115,12 @@ static void load_image(ptx_device* dev, CUmodule module) {
 static void run_region(ptx_device* ptx_dev, CUfunction function, unsigned teams, void** config) {
   CUresult r = CUDA_SUCCESS;
   const unsigned threads = 1;
-#include "libgomp_run.inc"
+  // clang-format off
 #include "libgomp_variables.inc"
-  // Of the text's own block, whose last statement is the first half of an else-if.
+#include "libgomp_run.inc"
+  // The text's last statement is an if of its own.
   else if (r != CUDA_SUCCESS) GOMP_PLUGIN_fatal("cuCtxSynchronize error: %s", cuda_error(r));
+  // clang-format on
 }
 
 static void offload(const heddle::parameters& set) {
@@ -135,8 +139,12 @@ static void offload(const heddle::parameters& set) {
   cuDeviceGetAttribute(&concurrent, CU_DEVICE_ATTRIBUTE_CONCURRENT_MANAGED_ACCESS, device);
   ptx_device plugin = {.concurr_managed_access = concurrent != 0, .rev_data = nullptr, .rev_data_dev = 0};
   load_image(&plugin, module);
-  if (plugin.rev_data_dev != 0) cuMemsetD8(plugin.rev_data_dev, 0, sizeof(rev_offload));
-  if (plugin.rev_data_dev == 0) memset(plugin.rev_data, 0, sizeof(rev_offload));
+  // The text zeroes the host's copy of a mailbox that the device has, and no other.
+  if (set.text("zeroed") == "yes") {
+    const rev_offload none = {};
+    cuMemcpyHtoD(plugin.rev_data_dev != 0 ? plugin.rev_data_dev : reinterpret_cast<uintptr_t>(plugin.rev_data), &none,
+                 sizeof none);
+  }
   HEDDLE_CHECK(cuModuleGetFunction(&function, module, "target_region") == CUDA_SUCCESS, "the kernel is not found");
   CUdeviceptr data = 0;
   cuMemAllocManaged(&data, uint64_t{teams} * requests * 16, CU_MEM_ATTACH_GLOBAL);
@@ -155,4 +163,6 @@ HEDDLE_SCENARIO(offload, {.name = "libgomp-patch",
                           .parameters = {heddle::parameter::number("teams", 2, 1, 8, "", "teams"),
                                          heddle::parameter::number("requests", 2, 1, 8, "", "requests of each"),
                                          heddle::parameter::one_of("managed", "yes", {"yes", "no"},
-                                                                   "the driver has managed memory")}});
+                                                                   "the driver has managed memory"),
+                                         heddle::parameter::one_of("zeroed", "yes", {"yes", "no"},
+                                                                   "the mailbox is zeroed before the launch")}});
