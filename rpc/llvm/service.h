@@ -50,7 +50,7 @@ class basic_dispatcher {
   void set(uint32_t opcode, std::function<void(port&)> handler) { user_[opcode] = std::move(handler); }
   bool has(uint32_t opcode) const { return user_.contains(opcode); }
 
-  /// Lets no exception through. False where nobody serves the opcode: its client gets words of 0.
+  /// Lets no exception through. False where nothing serves the opcode: its client gets words of 0.
   bool serve(port& opened, room& lanes, requested_end& end) {
     calls_.fetch_add(1, std::memory_order_relaxed);
     bool handled = true;

@@ -4,6 +4,7 @@
 //
 // Three that nvcc and hipcc have on the device themselves stay as they are without an RPC client: printf, malloc and free.
 #include <dirent.h>
+#include <dlfcn.h>
 #include <fcntl.h>
 #include <heddle/sim/compat/libc_calls.h>
 #include <heddle/sim/runtime/gpu_calls.h>
@@ -11,6 +12,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <sys/mman.h>
+#include <sys/socket.h>
 #include <sys/stat.h>
 #include <unistd.h>
 
@@ -139,6 +141,11 @@ int __wrap___fprintf_chk(FILE* to, int, const char* format, ...) {
 // -- files -------------------------------------------------------------------------------------------------------------------------
 
 HEDDLE_SERVED(FILE*, fopen, (const char* path, const char* mode), (path, mode))
+FILE* __real_fopen64(const char* path, const char* mode);
+FILE* __wrap_fopen64(const char* path, const char* mode) {
+  HEDDLE_SERVE("fopen", heddle_kernel_fopen(path, mode))
+  return __real_fopen64(path, mode);
+}
 HEDDLE_SERVED(int, fclose, (FILE * file), (file))
 HEDDLE_SERVED(size_t, fwrite, (const void* data, size_t size, size_t count, FILE* to), (data, size, count, to))
 HEDDLE_SERVED(size_t, fread, (void* data, size_t size, size_t count, FILE* from), (data, size, count, from))
@@ -191,19 +198,38 @@ HEDDLE_OF_THE_HOST(int, setenv, (const char* name, const char* value, int replac
 HEDDLE_OF_THE_HOST(void*, mmap, (void* at, size_t size, int protection, int flags, int file, off_t offset),
                    (at, size, protection, flags, file, offset))
 HEDDLE_OF_THE_HOST(int, munmap, (void* at, size_t size), (at, size))
+HEDDLE_OF_THE_HOST(int, fseeko, (FILE * file, off_t offset, int origin), (file, offset, origin))
+HEDDLE_OF_THE_HOST(off_t, ftello, (FILE * file), (file))
+HEDDLE_OF_THE_HOST(ssize_t, pread, (int file, void* data, size_t size, off_t offset), (file, data, size, offset))
+HEDDLE_OF_THE_HOST(ssize_t, pwrite, (int file, const void* data, size_t size, off_t offset), (file, data, size, offset))
+HEDDLE_OF_THE_HOST(int, access, (const char* path, int mode), (path, mode))
+HEDDLE_OF_THE_HOST(int, stat, (const char* path, struct stat* found), (path, found))
+HEDDLE_OF_THE_HOST(int, chdir, (const char* path), (path))
+HEDDLE_OF_THE_HOST(char*, getcwd, (char* path, size_t size), (path, size))
+HEDDLE_OF_THE_HOST(pid_t, getpid, (), ())
+HEDDLE_OF_THE_HOST(int, pipe, (int ends[2]), (ends))
+HEDDLE_OF_THE_HOST(int, dup, (int file), (file))
+HEDDLE_OF_THE_HOST(int, socket, (int family, int kind, int protocol), (family, kind, protocol))
+HEDDLE_OF_THE_HOST(void*, dlopen, (const char* path, int mode), (path, mode))
+// With 64 bits for a file's size asked for.
+HEDDLE_OF_THE_HOST(FILE*, tmpfile64, (), ())
+HEDDLE_OF_THE_HOST(FILE*, freopen64, (const char* path, const char* mode, FILE* file), (path, mode, file))
 HEDDLE_OF_THE_HOST(int, vfscanf, (FILE * from, const char* format, va_list to), (from, format, to))
 
-int __real_open(const char* path, int flags, ...);
-int __wrap_open(const char* path, int flags, ...) {
-  if (runtime::is_device()) [[unlikely]]
-    runtime::refuse_call("open", not_served);
-  va_list more;
-  va_start(more, flags);
-  // Without O_CREAT or O_TMPFILE nobody looks at it.
-  const mode_t mode = va_arg(more, mode_t);
-  va_end(more);
-  return __real_open(path, flags, mode);
-}
+// The mode is not looked at without O_CREAT or O_TMPFILE.
+#define HEDDLE_OPEN(name)                               \
+  int __real_##name(const char* path, int flags, ...);  \
+  int __wrap_##name(const char* path, int flags, ...) { \
+    if (runtime::is_device()) [[unlikely]]              \
+      runtime::refuse_call("open", not_served);         \
+    va_list more;                                       \
+    va_start(more, flags);                              \
+    const mode_t mode = va_arg(more, mode_t);           \
+    va_end(more);                                       \
+    return __real_##name(path, flags, mode);            \
+  }
+HEDDLE_OPEN(open)
+HEDDLE_OPEN(open64)
 int __real___isoc99_vfscanf(FILE* from, const char* format, va_list to);
 int __wrap___isoc99_scanf(const char* format, ...) {
   if (runtime::is_device()) [[unlikely]]

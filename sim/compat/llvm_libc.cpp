@@ -13,8 +13,8 @@
 
 namespace runtime = heddle::sim::runtime;
 
-using heddle::sim::target;
 using heddle::rpc::llvm::opcode;
+using heddle::sim::target;
 using client = heddle::rpc::llvm::basic_client<target>;
 using libc = heddle::rpc::llvm::basic_libc<const client>;
 
@@ -208,7 +208,7 @@ class c_server {
         own_(heddle::rpc::llvm::server_end<target>::own_words(shape.ports)),
         calls_(limits_of_llvm(), {}, nullptr, 0),
         ports_({shared, own_.data(), shape}, {}) {
-    // LLVM leaves these to whoever knows how its device allocates.
+    // LLVM leaves these to the runtime, which knows how its device allocates.
     calls_.set(static_cast<uint32_t>(opcode::malloc), [this](port& at) {
       at.recv([](const packet&, uint32_t) {});
       at.send([](packet& to, uint32_t) { to = {}; });

@@ -22,25 +22,25 @@ using heddle::sim::execution;
 using heddle::sim::lane;
 using heddle::sim::lane_heap;
 
-/// While it lives, the C library is called by nobody: in programs where a kernel's malloc() and free() go to its host (sim/compat/), new and
+/// While it lives, no lane calls the C library: in programs where a kernel's malloc() and free() go to its host (sim/compat/), new and
 /// delete are still the simulator's, which its own entry points use too.
-class by_nobody {
+class by_no_lane {
  public:
   // The compiler knows malloc() as a function that reads no variable of the program.
-  by_nobody() : self_(std::exchange(execution::current, nullptr)) { asm volatile("" ::: "memory"); }
-  ~by_nobody() {
+  by_no_lane() : self_(std::exchange(execution::current, nullptr)) { asm volatile("" ::: "memory"); }
+  ~by_no_lane() {
     asm volatile("" ::: "memory");
     execution::current = self_;
   }
-  by_nobody(const by_nobody&) = delete;
-  by_nobody& operator=(const by_nobody&) = delete;
+  by_no_lane(const by_no_lane&) = delete;
+  by_no_lane& operator=(const by_no_lane&) = delete;
 
  private:
   lane* self_;
 };
 
 void* from_c_library(size_t size_bytes, size_t alignment) {
-  const by_nobody calls;
+  const by_no_lane calls;
   return alignment <= alignof(std::max_align_t)
              ? std::malloc(size_bytes)
              : std::aligned_alloc(alignment, (size_bytes + alignment - 1) / alignment * alignment);
@@ -81,7 +81,7 @@ bool release_to_lane(void* memory) {
 
 void release(void* memory) {
   if (memory == nullptr || release_to_lane(memory)) return;
-  const by_nobody calls;
+  const by_no_lane calls;
   std::free(memory);
 }
 

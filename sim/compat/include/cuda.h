@@ -301,9 +301,10 @@ inline CUresult cuModuleGetFunction(CUfunction* function, CUmodule module, const
 }
 
 /// The arguments by their addresses, or in a buffer as `extra` says. (CUDA Driver API, "Execution Control".)
-inline CUresult cuLaunchKernel(CUfunction function, unsigned int grid_x, unsigned int grid_y, unsigned int grid_z,
-                               unsigned int block_x, unsigned int block_y, unsigned int block_z,
-                               unsigned int shared_bytes, CUstream stream, void** arguments, void** extra) {
+inline constexpr auto cuLaunchKernel =
+    +[](CUfunction function, unsigned int grid_x, unsigned int grid_y, unsigned int grid_z, unsigned int block_x,
+        unsigned int block_y, unsigned int block_z, unsigned int shared_bytes, CUstream stream, void** arguments,
+        void** extra) -> CUresult {
   if (function == nullptr) return CUDA_ERROR_INVALID_HANDLE;
   if (arguments != nullptr && extra != nullptr) return CUDA_ERROR_INVALID_VALUE;
   heddle::sim::runtime::kernel_arguments given{.addresses = arguments};
@@ -320,7 +321,7 @@ inline CUresult cuLaunchKernel(CUfunction function, unsigned int grid_x, unsigne
       heddle::compat::shape(dim3(grid_x, grid_y, grid_z), dim3(block_x, block_y, block_z), shared_bytes, stream),
       given);
   return CUDA_SUCCESS;
-}
+};
 
 // -- streams and events --------------------------------------------------------------------------------------------------------------
 

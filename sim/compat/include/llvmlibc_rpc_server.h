@@ -52,10 +52,11 @@ rpc_status_t rpc_server_init(rpc_device_t* rpc_device, uint64_t num_ports, uint3
                              void* data);
 /// Ends it, and frees the allocation.
 rpc_status_t rpc_server_shutdown(rpc_device_t rpc_device, rpc_free_ty dealloc, void* data);
-/// Serves each call that waits now, at most one a port. RPC_STATUS_UNHANDLED_OPCODE when one of them is nobody's: it is answered with zeros.
+/// Serves each call that waits now, at most one a port. RPC_STATUS_UNHANDLED_OPCODE when one has an opcode without
+/// a handler: it is answered with zeros.
 rpc_status_t rpc_handle_server(rpc_device_t rpc_device);
 
-/// Has `callback` serve an opcode, also one of libc, which then does nothing itself. RPC_MALLOC, RPC_FREE are served by nobody before.
+/// Has `callback` serve an opcode, also one of libc, which then does nothing itself. RPC_MALLOC and RPC_FREE have no handler before.
 rpc_status_t rpc_register_callback(rpc_device_t rpc_device, uint32_t opcode, rpc_opcode_callback_ty callback,
                                    void* data);
 
