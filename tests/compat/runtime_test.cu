@@ -456,7 +456,7 @@ TEST(cuda_driver, finds_and_launches_what_the_program_has_by_name) {
       int value = -1;
       cuDeviceGetAttribute(&value, CU_DEVICE_ATTRIBUTE_HOST_NATIVE_ATOMIC_SUPPORTED, 0);
       SIM_CHECK(value == wanted);
-      SIM_CHECK(cuDeviceGetAttribute(&value, static_cast<CUdevice_attribute>(9999), 0) == CUDA_ERROR_INVALID_VALUE);
+      SIM_CHECK(cuDeviceGetAttribute(&value, static_cast<CUdevice_attribute>(100), 0) == CUDA_ERROR_INVALID_VALUE);
     };
   };
   EXPECT_TRUE(always(verdict::ok, scoped().run_many(atomics(1), 1)));

@@ -1,5 +1,6 @@
 // Kernels that call the C library by its own names, with the server of LLVM's C interface: what is served, what a callback serves, and what
 // is refused.
+#include <cuda.h>
 #include <cuda_runtime.h>
 #include <heddle/tools/scenario.h>
 #include <llvmlibc_rpc_server.h>
@@ -35,6 +36,14 @@ struct server {
     void* symbol = nullptr;
     void* client = nullptr;
     cudaGetSymbolAddress(&symbol, __llvm_libc_rpc_client);
+    // A runtime asks by name whether a program has a C library for kernels.
+    CUmodule module = nullptr;
+    CUdeviceptr named = 0;
+    size_t bytes = 0;
+    cuModuleLoadData(&module, "");
+    HEDDLE_CHECK(cuModuleGetGlobal(&named, &bytes, module, "__llvm_libc_rpc_client") == CUDA_SUCCESS &&
+                     named == reinterpret_cast<uintptr_t>(symbol) && bytes == sizeof client,
+                 "the client is not found by its name");
     cudaMemcpy(&client, symbol, sizeof client, cudaMemcpyDeviceToHost);
     cudaMemcpy(client, rpc_get_client_buffer(device), rpc_get_client_size(), cudaMemcpyHostToDevice);
   }
