@@ -14,7 +14,9 @@ __shared__ int tile[32];
 __global__ void kernel(unsigned* word) { atomicAdd(word, 1); }
 
 void launch(unsigned* word) {
+  // clang-format off
   kernel<<<1, 32>>>(word);
+  // clang-format on
   cudaEvent_t event;
   cudaEventCreate(&event);
 }
