@@ -110,11 +110,29 @@ endforeach()
 
 heddle_install_library(heddle_under_test sim)
 
+# The C library of kernels (sim/compat/libc_calls.cpp): calls of the C library by a lane, and LLVM's libc for GPUs.
+add_library(heddle_kernel_libc STATIC ${PROJECT_SOURCE_DIR}/sim/compat/libc_calls.cpp ${PROJECT_SOURCE_DIR}/sim/compat/llvm_libc.cpp)
+target_link_libraries(heddle_kernel_libc PUBLIC heddle_under_test PRIVATE heddle_warnings)
+# What stands between a program and its C library makes no access of the program's.
+set_source_files_properties(${PROJECT_SOURCE_DIR}/sim/compat/libc_calls.cpp PROPERTIES COMPILE_OPTIONS -fno-sanitize=thread)
+target_include_directories(
+  heddle_kernel_libc PUBLIC $<BUILD_INTERFACE:${heddle_include_dir}/heddle/sim/compat/include>
+                            $<INSTALL_INTERFACE:${CMAKE_INSTALL_INCLUDEDIR}/heddle/sim/compat/include>)
+foreach(name IN ITEMS puts fputs fputc putc putchar fgetc getc getchar fgets ungetc vfprintf vprintf printf fprintf __printf_chk __fprintf_chk
+                      fopen fclose fwrite fread fseek ftell fflush feof ferror clearerr remove rename malloc free calloc realloc
+                      fdopen freopen tmpfile fileno setvbuf rewind perror getline open creat close write lseek unlink mkdir rmdir opendir
+                      fopen64 open64 tmpfile64 freopen64 fseeko ftello pread pwrite access stat chdir getcwd getpid pipe dup socket dlopen
+                      getenv setenv mmap munmap vfscanf __isoc99_scanf __isoc99_fscanf __isoc99_vfscanf)
+  target_link_options(heddle_kernel_libc INTERFACE LINKER:--wrap=${name})
+endforeach()
+# It stands before the libraries whose calls it takes, which may be the only ones that make them.
+target_link_options(heddle_kernel_libc INTERFACE LINKER:-u,__wrap_puts)
+heddle_install_library(heddle_kernel_libc sim)
+
 # What heddle_simulate_cuda() and heddle_simulate_hip() (cmake/simulate.cmake) add: the headers of the GPU runtimes, <cuda_runtime.h>
 # and so on, which here are the simulator's.
 add_library(heddle_simulated_sources INTERFACE)
-target_link_libraries(heddle_simulated_sources INTERFACE heddle_under_test)
-target_include_directories(
-  heddle_simulated_sources INTERFACE $<BUILD_INTERFACE:${heddle_include_dir}/heddle/sim/compat/include>
-                                     $<INSTALL_INTERFACE:${CMAKE_INSTALL_INCLUDEDIR}/heddle/sim/compat/include>)
+target_link_libraries(heddle_simulated_sources INTERFACE heddle_kernel_libc heddle_under_test)
+# A kernel's printf is that of nvcc and hipcc, whatever its text: no puts instead.
+target_compile_options(heddle_simulated_sources INTERFACE $<$<COMPILE_LANGUAGE:CXX>:-fno-builtin-printf;-fno-builtin-fprintf>)
 heddle_install_library(heddle_simulated_sources sim)

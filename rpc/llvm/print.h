@@ -20,25 +20,28 @@ struct format_slot {
   print_kind kind;
   uint32_t size_bytes;   ///< in the struct: 4 or 8
   uint32_t value_bytes;  ///< that count: "%hhd" takes 1 byte of 4
+  bool is_long_double = false;
 };
 
 namespace detail {
 
-/// Walks a format. What it lets through, `formatted` reads in the same way.
+/// Walks a format, and gives each argument that it consumes to `Take`. What it lets through, `formatted` reads in the same way.
+template <typename Take>
 class slot_reader {
  public:
-  explicit slot_reader(std::string_view format) : left_(format) {}
+  slot_reader(std::string_view format, Take& take) : left_(format), give_(take) {}
 
-  std::optional<std::vector<format_slot>> run() {
+  /// False where a conversion is none or is refused.
+  bool run() {
     while (const size_t percent = left_.find('%') + 1) {
       left_.remove_prefix(percent);
       if (take('%')) continue;
       while (!left_.empty() && strchr("-+ #0", left_.front()) != nullptr) left_.remove_prefix(1);
       take_number();
       if (take('.')) take_number();
-      if (!take_conversion()) return std::nullopt;
+      if (!take_conversion()) return false;
     }
-    return std::move(slots_);
+    return true;
   }
 
  private:
@@ -50,7 +53,7 @@ class slot_reader {
 
   void take_number() {
     if (take('*')) {
-      slots_.push_back({print_kind::signed_number, 4, 4});
+      give_(format_slot{print_kind::signed_number, 4, 4});
       return;
     }
     while (!left_.empty() && left_.front() >= '0' && left_.front() <= '9') left_.remove_prefix(1);
@@ -59,8 +62,10 @@ class slot_reader {
   bool take_conversion() {
     uint32_t value_bytes = 4;
     bool is_modified = false;
+    bool is_long_double = false;
     for (; !left_.empty() && strchr("hlqjztL", left_.front()) != nullptr; left_.remove_prefix(1)) {
       is_modified = true;
+      is_long_double = left_.front() == 'L';
       value_bytes = left_.front() != 'h' ? 8 : value_bytes == 2 ? 1 : 2;
     }
     if (left_.empty()) return false;
@@ -68,32 +73,40 @@ class slot_reader {
     left_.remove_prefix(1);
     if (strchr("dibBouxX", letter) != nullptr) {
       const bool is_signed = letter == 'd' || letter == 'i';
-      slots_.push_back({is_signed ? print_kind::signed_number : print_kind::unsigned_number, std::max(value_bytes, 4u),
+      give_(format_slot{is_signed ? print_kind::signed_number : print_kind::unsigned_number, std::max(value_bytes, 4u),
                         value_bytes});
       return true;
     }
     if (strchr("fFeEgGaA", letter) != nullptr) {
-      slots_.push_back({print_kind::floating, 8, 8});
+      give_(format_slot{print_kind::floating, 8, 8, is_long_double});
       return true;
     }
     // Wide characters and texts have no form on this wire.
     if (is_modified) return false;
-    if (letter == 'c') slots_.push_back({print_kind::signed_number, 4, 4});
-    if (letter == 'p') slots_.push_back({print_kind::address, 8, 8});
-    if (letter == 's') slots_.push_back({print_kind::text, 8, 8});
+    if (letter == 'c') give_(format_slot{print_kind::signed_number, 4, 4});
+    if (letter == 'p') give_(format_slot{print_kind::address, 8, 8});
+    if (letter == 's') give_(format_slot{print_kind::text, 8, 8});
     return letter == 'c' || letter == 'p' || letter == 's';
   }
 
   std::string_view left_;
-  std::vector<format_slot> slots_;
+  Take& give_;
 };
 
 }  // namespace detail
 
-/// The arguments that a format consumes, in order; nullopt for a conversion that is none or is refused: %n, %m, wide characters and texts,
-/// arguments by position.
+/// Calls `take(slot)` for each argument that a format consumes, in order. False, behind the last that is good, at a conversion that is none
+/// or is refused: %n, %m, wide characters and texts, arguments by position. Allocates nothing.
+template <typename Take>
+bool for_each_slot(std::string_view format, Take&& take) {
+  return detail::slot_reader(format, take).run();
+}
+
+/// All of them; nullopt where one is refused.
 inline std::optional<std::vector<format_slot>> slots_of(std::string_view format) {
-  return detail::slot_reader(format).run();
+  std::vector<format_slot> slots;
+  if (!for_each_slot(format, [&](const format_slot& slot) { slots.push_back(slot); })) return std::nullopt;
+  return slots;
 }
 
 /// Where an argument of `size_bytes` lies whose predecessor ends at `at`.

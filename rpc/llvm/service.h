@@ -36,12 +36,70 @@ struct service_counts {
   uint64_t thrown = 0;    ///< calls whose handler has thrown; their ports are closed for good
 };
 
+/// Has each opcode served: by a handler that was given to it, or as libc has it. Any thread may serve, once all handlers are there.
+template <typename Target>
+class basic_dispatcher {
+ public:
+  using handlers = libc_handlers<Target>;
+  using port = typename handlers::port;
+
+  basic_dispatcher(service_limits limits, service_policy policy, void* memory, uint64_t memory_bytes)
+      : handlers_(std::move(limits), std::move(policy), memory, memory_bytes) {}
+
+  /// `handler(port&)` serves calls with this opcode from now on, in place of whatever did.
+  void set(uint32_t opcode, std::function<void(port&)> handler) { user_[opcode] = std::move(handler); }
+  bool has(uint32_t opcode) const { return user_.contains(opcode); }
+
+  /// Lets no exception through. False where nothing serves the opcode: its client gets words of 0.
+  bool serve(port& opened, room& lanes, requested_end& end) {
+    calls_.fetch_add(1, std::memory_order_relaxed);
+    bool handled = true;
+    const bool thrown = handlers_.shared().has_thrown("a handler of an opcode", [&] {
+      if (const auto handler = user_.find(opened.opcode()); handler != user_.end()) return handler->second(opened);
+      if (handlers_.serve(opened, lanes, end)) return;
+      handled = false;
+      unhandled_.fetch_add(1, std::memory_order_relaxed);
+      // Its own packet would look like an answer.
+      opened.recv([](const packet&, uint32_t) {});
+      opened.send([](packet& to, uint32_t) { to = {}; });
+    });
+    if (thrown) {
+      thrown_.fetch_add(1, std::memory_order_relaxed);
+      // The client is somewhere in its call: whatever it got would be taken for something else.
+      opened.abandon();
+    } else if (opened.ended()) {
+      given_up_.fetch_add(1, std::memory_order_relaxed);
+    }
+    return handled;
+  }
+
+  /// Ends the program if a client has asked for it. Its port is closed by then.
+  void finish(const requested_end& end) {
+    if (!end.wanted) return;
+    (void)handlers_.shared().has_thrown("what ends the program", [&] { handlers_.shared().end_program(end); });
+  }
+
+  handlers& libc() { return handlers_; }
+  const handlers& libc() const { return handlers_; }
+  service_counts counts() const {
+    return {calls_.load(std::memory_order_relaxed), unhandled_.load(std::memory_order_relaxed), handlers_.refusals(),
+            given_up_.load(std::memory_order_relaxed), thrown_.load(std::memory_order_relaxed)};
+  }
+
+ private:
+  handlers handlers_;
+  std::unordered_map<uint32_t, std::function<void(port&)>> user_;
+  std::atomic<uint64_t> calls_{0};
+  std::atomic<uint64_t> unhandled_{0};
+  std::atomic<uint64_t> given_up_{0};
+  std::atomic<uint64_t> thrown_{0};
+};
+
 /// `Device` is that of the machine. The device must outlive it, and so must the program that calls.
 template <typename Target, typename Device>
 class basic_service {
  public:
-  using handlers = libc_handlers<Target>;
-  using port = typename handlers::port;
+  using port = typename basic_dispatcher<Target>::port;
 
   static constexpr uint32_t servers_max = 1024;
   static constexpr uint64_t bound_bytes_min = 256;
@@ -62,7 +120,8 @@ class basic_service {
     if (shape.memory_bytes != 0)
       owned_[2] = block = on.template allocate_device<unsigned char>(shape.memory_bytes, "llvm malloc memory");
     bounds_ = {policy.patience_ns, policy.stream_bytes};
-    handlers_ = std::make_unique<handlers>(std::move(limits), std::move(policy), block, shape.memory_bytes);
+    calls_ =
+        std::make_unique<basic_dispatcher<Target>>(std::move(limits), std::move(policy), block, shape.memory_bytes);
   }
   basic_service(const basic_service&) = delete;
   basic_service& operator=(const basic_service&) = delete;
@@ -71,7 +130,7 @@ class basic_service {
   ~basic_service() {
     stop();
     join();
-    handlers_.reset();
+    calls_.reset();
     bool told = false;
     for (void* const memory : owned_) {
       const result<void> freed = on_.try_free(memory);
@@ -116,7 +175,7 @@ class basic_service {
   /// The same under any number.
   result<void> allow(uint64_t number, host_function function) {
     if (has_started_) return started("llvm service::allow", std::to_string(number));
-    if (handlers_->functions().try_emplace(number, std::move(function)).second) return {};
+    if (calls_->libc().functions().try_emplace(number, std::move(function)).second) return {};
     return error{"llvm service::allow", std::to_string(number), "taken", "the number has a function"};
   }
 
@@ -126,9 +185,20 @@ class basic_service {
     if (has_started_) return started("llvm service::on", std::to_string(opcode));
     if (opcode >> 24 == 'c')
       return error{"llvm service::on", std::to_string(opcode), "range",
-                   "opcodes that begin with 'c' are those of libc"};
-    if (user_.try_emplace(opcode, std::move(handler)).second) return {};
-    return error{"llvm service::on", std::to_string(opcode), "taken", "the opcode has a handler"};
+                   "opcodes that begin with 'c' are those of libc: override_libc() replaces what they do"};
+    if (calls_->has(opcode))
+      return error{"llvm service::on", std::to_string(opcode), "taken", "the opcode has a handler"};
+    calls_->set(opcode, std::move(handler));
+    return {};
+  }
+  /// The same for an opcode of libc: from then on the handler does all of what it does, such as malloc from memory of the program's own.
+  result<void> override_libc(opcode which, std::function<void(port&)> handler) {
+    const auto number = static_cast<uint32_t>(which);
+    if (has_started_) return started("llvm service::override_libc", std::to_string(number));
+    if (calls_->has(number))
+      return error{"llvm service::override_libc", std::to_string(number), "taken", "the opcode has a handler"};
+    calls_->set(number, std::move(handler));
+    return {};
   }
 
   // -- start and stop ---------------------------------------------------------------------------------------------------------
@@ -170,12 +240,9 @@ class basic_service {
     return drained;
   }
 
-  service_counts counts() const {
-    return {calls_.load(std::memory_order_relaxed), unhandled_.load(std::memory_order_relaxed), handlers_->refusals(),
-            given_up_.load(std::memory_order_relaxed), thrown_.load(std::memory_order_relaxed)};
-  }
-  const file_table& files() const { return std::as_const(*handlers_).shared().files(); }
-  const memory_pool& memory() const { return std::as_const(*handlers_).shared().memory(); }
+  service_counts counts() const { return calls_->counts(); }
+  const file_table& files() const { return std::as_const(*calls_).libc().shared().files(); }
+  const memory_pool& memory() const { return std::as_const(*calls_).libc().shared().memory(); }
 
   /// For a program with a loop of its own, in place of start(): serves one port if one is ready, and says whether.
   bool serve_one(basic_server<Target>& from, room& lanes) {
@@ -183,9 +250,9 @@ class basic_service {
     {
       port opened = from.try_open();
       if (!opened) return false;
-      serve(opened, lanes, end);
+      calls_->serve(opened, lanes, end);
     }
-    finish(end);
+    calls_->finish(end);
     return true;
   }
   /// Its server; each thread has its own.
@@ -234,36 +301,10 @@ class basic_service {
       port opened = from.try_end();
       if (!opened) return false;
       opened.keep_when_closed();
-      serve(opened, lanes, end);
+      calls_->serve(opened, lanes, end);
     }
-    finish(end);
+    calls_->finish(end);
     return true;
-  }
-
-  /// Ends the program if a client has asked for it. Its port is closed by then.
-  void finish(const requested_end& end) {
-    if (!end.wanted) return;
-    (void)handlers_->shared().has_thrown("what ends the program", [&] { handlers_->shared().end_program(end); });
-  }
-
-  /// Lets no exception through.
-  void serve(port& opened, room& lanes, requested_end& end) {
-    calls_.fetch_add(1, std::memory_order_relaxed);
-    const bool thrown = handlers_->shared().has_thrown("a handler of an opcode", [&] {
-      if (handlers_->serve(opened, lanes, end)) return;
-      if (const auto handler = user_.find(opened.opcode()); handler != user_.end()) return handler->second(opened);
-      unhandled_.fetch_add(1, std::memory_order_relaxed);
-      // Its own packet would look like an answer.
-      opened.recv([](const packet&, uint32_t) {});
-      opened.send([](packet& to, uint32_t) { to = {}; });
-    });
-    if (thrown) {
-      thrown_.fetch_add(1, std::memory_order_relaxed);
-      // The client is somewhere in its call: whatever it got would be taken for something else.
-      opened.abandon();
-    } else if (opened.ended()) {
-      given_up_.fetch_add(1, std::memory_order_relaxed);
-    }
   }
 
   Device& on_;
@@ -273,13 +314,8 @@ class basic_service {
   uint32_t* words_ = nullptr;  ///< whether to stop; how many threads have ended; those of server_end
   void* owned_[3] = {};
   port_bounds bounds_;
-  std::unique_ptr<handlers> handlers_;
-  std::unordered_map<uint32_t, std::function<void(port&)>> user_;
+  std::unique_ptr<basic_dispatcher<Target>> calls_;
   std::vector<decltype(std::declval<Device&>().spawn_host("llvm service", [] {}))> threads_;
-  std::atomic<uint64_t> calls_{0};
-  std::atomic<uint64_t> unhandled_{0};
-  std::atomic<uint64_t> given_up_{0};
-  std::atomic<uint64_t> thrown_{0};
   bool has_started_ = false;
 };
 

@@ -12,6 +12,26 @@
 
 namespace heddle::rpc {
 
+/// How a server reaches entries that lie in memory of the device. Those in memory of the host that both ends reach are mapped always.
+enum class offload_access : uint8_t {
+  none,    ///< not at all: let them lie in memory of the host
+  mapped,  ///< mapped_entries, in memory of try_allocate_mapped()
+  copied,  ///< copied_entries, in memory of try_allocate_fine()
+};
+/// What the link of a device allows: mapped where host code reaches the device's memory, or else copied. (libgomp asks
+/// CU_DEVICE_ATTRIBUTE_CONCURRENT_MANAGED_ACCESS for the same.)
+constexpr offload_access access_by(const link_properties& has) {
+  if (has.coherent) return offload_access::mapped;
+  return has.fine ? offload_access::copied : offload_access::none;
+}
+/// The same of a device; an error where its runtime does not answer.
+template <typename Device>
+result<offload_access> access_of(Device& device) {
+  result<link_properties> has = device.try_link();
+  if (!has) return has.why();
+  return access_by(has.value());
+}
+
 /// An entry on the host.
 struct offload_buffer {
   offload_header header;

@@ -19,6 +19,17 @@ enum class offload_status : uint64_t {
   failed,            ///< the function has thrown; for which lanes it has run is not known
   bad_address,       ///< a lane's payload does not lie where the server takes payloads from; nothing has run
   ended,             ///< the server has ended; whether the function has run is not known
+  bad_map,  ///< a lane's payload is no list of mapped variables, and the server takes no other; nothing has run
+};
+
+/// What becomes of a variable that a request maps. (libgomp, GOMP_MAP_ALLOC, _TO, _FROM and _TOFROM.)
+enum class offload_map_kind : uint64_t { alloc = 0, to = 1, from = 2, tofrom = 3 };
+
+/// A variable of the device that a function of the host works on. A line's payload may be a list of these.
+struct offload_map_entry {
+  uint64_t address;
+  uint64_t size_bytes;
+  uint64_t kind;  ///< an offload_map_kind
 };
 
 /// What one lane asks, and what it is answered. `payload` is an address of the device; what it names is no part of the request.

@@ -7,6 +7,8 @@
 #include <heddle/rpc/offload/single.h>
 
 #include <span>
+#include <utility>
+#include <vector>
 
 namespace heddle::rpc {
 
@@ -24,6 +26,27 @@ struct offload_limits {
   /// otherwise read and write wherever a device says: name the memory that payloads are in. Empty: no payload is taken.
   std::span<const payload_range> payloads = {};
   bool payloads_anywhere = false;  ///< whatever `payloads` says; for devices that are trusted
+  /// What one lane may map, its list included: the host allocates as much.
+  uint64_t map_bytes = uint64_t{1} << 20;
+};
+
+/// The variables that one lane's request maps, in memory of the host.
+class offload_maps {
+ public:
+  size_t count() const { return all_.size(); }
+  /// The bytes of variable n: the device's where it is mapped to the host, zeros otherwise.
+  std::span<unsigned char> bytes(size_t n) { return all_[n].bytes; }
+  offload_map_kind kind(size_t n) const { return static_cast<offload_map_kind>(all_[n].at.kind); }
+
+ private:
+  template <typename, typename, typename, typename>
+  friend class basic_offload_server;
+
+  struct variable {
+    offload_map_entry at;
+    std::vector<unsigned char> bytes;
+  };
+  std::vector<variable> all_;
 };
 
 /// One server thread's view; each thread has its own, over the same memory and the same lock words. `Memory` is
@@ -45,20 +68,28 @@ class basic_offload_server {
   /// `failed`, and the exception goes on to the caller.
   template <typename Run>
   bool handle(Run&& run) {
-    uint32_t entry = 0;
-    uint64_t posted = 0;
-    if (!find(entry, posted)) return false;
-    start_ = entry + 1 < entry_count() ? entry + 1 : 0;
-    request asked(*this, entry, posted);
-    offload_header& header = memory_.open(entry, asked.held);
-    // It comes from the device, and indexes lines.
-    header.mask &= memory_.shape().lanes_that_exist();
-    const offload_status refused = refusal(header.function, header.mask, asked.held.lines);
-    if (refused == offload_status::done)
-      for (uint32_t lane = 0; lane < memory_.shape().lanes; ++lane)
-        if ((header.mask >> lane & 1) != 0) run(header.function, asked.held.lines[lane], lane);
-    asked.answer(refused);
-    return true;
+    return serve([&](const offload_header& header, offload_line* lines) {
+      for_each_that_asks(header.mask, [&](uint32_t lane) { run(header.function, lines[lane], lane); });
+      return offload_status::done;
+    });
+  }
+
+  /// As handle(), for requests whose payloads are lists of mapped variables (offload_map_entry): `run(function, line, maps, lane)` gets them in
+  /// memory of the host. Those of kind `to` and `tofrom` are fetched before the first lane's function runs, those of kind `from` and `tofrom`
+  /// put back when the last one's has run. Each must lie within the limits' payloads.
+  template <typename Run>
+  bool handle_mapped(Run&& run) {
+    return serve([&](const offload_header& header, offload_line* lines) {
+      std::vector<offload_maps> maps(memory_.shape().lanes);
+      offload_status status = offload_status::done;
+      for_each_that_asks(header.mask, [&](uint32_t lane) {
+        if (status == offload_status::done) status = open_maps(lines[lane], maps[lane]);
+      });
+      if (status != offload_status::done) return status;
+      for_each_that_asks(header.mask, [&](uint32_t lane) { run(header.function, lines[lane], maps[lane], lane); });
+      for_each_that_asks(header.mask, [&](uint32_t lane) { close_maps(maps[lane]); });
+      return status;
+    });
   }
 
   /// Where Check::may_end: tells the clients that no request is served any more. Does not wait, however many ask. A request that waits, and one
@@ -101,6 +132,54 @@ class basic_offload_server {
       locks_.unlock(entry);
     }
     return false;
+  }
+
+  template <typename Function>
+  void for_each_that_asks(uint64_t mask, Function&& function) const {
+    for (uint32_t lane = 0; lane < memory_.shape().lanes; ++lane)
+      if ((mask >> lane & 1) != 0) function(lane);
+  }
+
+  /// One request, if there is one: `work(header, lines)` runs it where it is not refused, and returns its status.
+  template <typename Work>
+  bool serve(Work&& work) {
+    uint32_t entry = 0;
+    uint64_t posted = 0;
+    if (!find(entry, posted)) return false;
+    start_ = entry + 1 < entry_count() ? entry + 1 : 0;
+    request asked(*this, entry, posted);
+    offload_header& header = memory_.open(entry, asked.held);
+    // It comes from the device, and indexes lines.
+    header.mask &= memory_.shape().lanes_that_exist();
+    const offload_status refused = refusal(header.function, header.mask, asked.held.lines);
+    asked.answer(refused == offload_status::done ? work(std::as_const(header), asked.held.lines) : refused);
+    return true;
+  }
+
+  /// Fetches a list and what it maps to the host. The list is the device's: each number in it is looked at once, in a copy.
+  offload_status open_maps(const offload_line& line, offload_maps& maps) const {
+    const uint64_t entries = line.payload_bytes / sizeof(offload_map_entry);
+    if (line.payload_bytes % sizeof(offload_map_entry) != 0) return offload_status::bad_map;
+    if (line.payload_bytes > limits_.map_bytes) return offload_status::too_large;
+    uint64_t left = limits_.map_bytes - line.payload_bytes;
+    maps.all_.resize(entries);
+    for (uint64_t n = 0; n < entries; ++n) {
+      auto& [at, bytes] = maps.all_[n];
+      memory_.fetch(&at, line.payload + n * sizeof at, sizeof at);
+      if (at.kind > static_cast<uint64_t>(offload_map_kind::tofrom)) return offload_status::bad_map;
+      if (at.size_bytes > left) return offload_status::too_large;
+      if (at.size_bytes != 0 && !may_reach(at.address, at.size_bytes)) return offload_status::bad_address;
+      left -= at.size_bytes;
+      bytes.resize(at.size_bytes);
+      if ((at.kind & static_cast<uint64_t>(offload_map_kind::to)) != 0 && at.size_bytes != 0)
+        memory_.fetch(bytes.data(), at.address, at.size_bytes);
+    }
+    return offload_status::done;
+  }
+  void close_maps(const offload_maps& maps) const {
+    for (const auto& [at, bytes] : maps.all_)
+      if ((at.kind & static_cast<uint64_t>(offload_map_kind::from)) != 0 && !bytes.empty())
+        memory_.put(at.address, bytes.data(), bytes.size());
   }
 
   /// A request that is being served, and its answer, which is given in the end, also when a function throws.
@@ -168,6 +247,59 @@ class basic_offload_server {
   lock_bits<Target, Check> locks_;
   offload_limits limits_;
   uint32_t start_;
+};
+
+/// The servers of several devices as one. (libgomp, `dev_num`: which device asks.) One thread's view, as each of them is.
+template <typename Server>
+class offload_devices {
+ public:
+  /// The number of its device, from 0 on.
+  uint32_t add(Server server) {
+    servers_.push_back(std::move(server));
+    return static_cast<uint32_t>(servers_.size() - 1);
+  }
+
+  /// Serves one request of one device, if there is one: `run(device, function, line, lane)`. Looks at each device once and begins behind the
+  /// one that it served last.
+  template <typename Run>
+  bool handle(Run&& run) {
+    return serve([&](Server& server, uint32_t device) {
+      return server.handle(
+          [&](uint64_t function, offload_line& line, uint32_t lane) { run(device, function, line, lane); });
+    });
+  }
+  /// The same with mapped variables: `run(device, function, line, maps, lane)`.
+  template <typename Run>
+  bool handle_mapped(Run&& run) {
+    return serve([&](Server& server, uint32_t device) {
+      return server.handle_mapped([&](uint64_t function, offload_line& line, offload_maps& maps, uint32_t lane) {
+        run(device, function, line, maps, lane);
+      });
+    });
+  }
+
+  /// A device's server, for fetch() and put() of what its lines name.
+  Server& operator[](uint32_t device) { return servers_[device]; }
+  uint32_t count() const { return static_cast<uint32_t>(servers_.size()); }
+  /// Of all of them, where they may end.
+  void end() const {
+    for (const Server& each : servers_) each.end();
+  }
+
+ private:
+  template <typename Serve>
+  bool serve(Serve&& one) {
+    for (uint32_t n = 0; n < count(); ++n) {
+      const uint32_t device = (next_ + n) % count();
+      if (!one(servers_[device], device)) continue;
+      next_ = device + 1;
+      return true;
+    }
+    return false;
+  }
+
+  std::vector<Server> servers_;
+  uint32_t next_ = 0;
 };
 
 }  // namespace heddle::rpc

@@ -27,8 +27,8 @@ struct stream_result {
 /// The default bound on what one lane may stream in one operation.
 inline constexpr uint64_t default_stream_bound_bytes = uint64_t{1} << 20;
 
-/// Neither copyable nor movable: an open port cannot be lost, and its destructor closes it. A port of the server may be
-/// empty: try_open found nothing.
+/// Neither copyable nor movable: an open port cannot be lost, and its destructor closes it where close() has not. A port of the server may
+/// be empty: try_open found nothing.
 template <typename Target, side Side, typename Check>
 class basic_port {
  public:
@@ -39,17 +39,23 @@ class basic_port {
   basic_port& operator=(const basic_port&) = delete;
   basic_port& operator=(basic_port&&) = delete;
 
-  HEDDLE_FUNCTION ~basic_port() {
+  HEDDLE_FUNCTION ~basic_port() { close(); }
+
+  /// Closes the port now, as the destructor does: a client that goes on for long gives its port back when it needs it no more. All lanes of
+  /// the call make it. Afterwards the port is not open and has ended; a second close does nothing.
+  HEDDLE_FUNCTION void close() {
     if (!open_) return;
-    close();
+    leave();
     if constexpr (Side == side::client) call_ends<Target>(!ended_);
+    open_ = false;
+    ended_ = true;
   }
 
-  /// Whether the port is open. Always true for a client's, but where the server has ended or the wave is too wide.
+  /// Whether the port is open. Always true for a client's until it is closed, but where the server has ended or the wave is too wide.
   HEDDLE_FUNCTION explicit operator bool() const { return open_; }
 
-  /// Whether the other end has ended or has closed the port without an answer, or this end has given the call up. From then on
-  /// sends and receives do nothing and call no function. The same in all lanes.
+  /// Whether the other end has ended or has closed the port without an answer, or this end has given the call up or closed the port. From
+  /// then on sends and receives do nothing and call no function. The same in all lanes.
   HEDDLE_FUNCTION bool ended() const { return ended_; }
   /// A client's port: whether it has ended because the server has closed it without the answer that this end waits for: its
   /// handler has thrown, there is none, or it does not mirror this end. A checked build traps in the last case.
@@ -57,10 +63,10 @@ class basic_port {
 
   /// A server's port: closes it without an answer. A client that waits for one is told so (unanswered).
   HEDDLE_FUNCTION void refuse() {
-    static_assert(Side == side::server, "a client closes a port by its destructor");
+    static_assert(Side == side::server, "a client closes a port by close() or its destructor");
     refused_ = true;
     open_ = false;
-    close();
+    leave();
   }
 
   /// A server's port, where Check::may_end: ends the port for good when it closes, whatever its client sends next. What was sent is
@@ -243,7 +249,7 @@ class basic_port {
     received_ = false;
   }
 
-  HEDDLE_FUNCTION void close() {
+  HEDDLE_FUNCTION void leave() {
     if constexpr (Side == side::server) {
       // A client may close behind an asynchronous send; the server always gives back what it owns.
       if (owns_) give(refused_ ? hand_over_kind::refused : hand_over_kind::closed);

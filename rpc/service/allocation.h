@@ -1,27 +1,39 @@
 // The memory that kernels allocate at run time: one block that was there before the launch, because a handler that asks
-// a runtime for memory while a kernel waits for it may wait for that kernel (ROCm/hostrpc ab40c52, AMDGPU.jl #537).
+// a runtime for memory while a kernel waits for it may wait for that kernel (ROCm/hostrpc ab40c52, AMDGPU.jl #537). Or, where the program
+// gives functions of its own for it, whatever these give.
 #pragma once
 
 #include <stddef.h>
 #include <stdint.h>
 
+#include <functional>
 #include <map>
 #include <mutex>
+#include <utility>
 
 namespace heddle::rpc {
+
+/// Where memory for kernels comes from, in place of a block: called by server threads, several at a time, while kernels run. Both functions
+/// or none.
+struct memory_source {
+  std::function<void*(uint64_t size_bytes)> allocate = {};  ///< null: there is none
+  std::function<void(void* memory)> free = {};              ///< of an address that `allocate` has given, once
+};
 
 /// First fit, with neighbours joined when they are given back. Everything that it knows lies in the host's own memory:
 /// whatever a kernel writes into the block, the pool stays whole. Any thread may call.
 class memory_pool {
  public:
-  /// `block` need not be reachable from the host; it is never touched. Null or empty: every allocation fails.
-  memory_pool(void* block, uint64_t size_bytes) : start_(reinterpret_cast<uintptr_t>(block)) {
+  /// `block` need not be reachable from the host; it is never touched. Null or empty: every allocation fails, but for what `source` gives.
+  memory_pool(void* block, uint64_t size_bytes, memory_source source = {})
+      : start_(source.allocate ? 0 : reinterpret_cast<uintptr_t>(block)), source_(std::move(source)) {
     const uint64_t usable = block == nullptr ? 0 : size_bytes / alignment * alignment;
     if (usable != 0) free_.emplace(0, usable);
   }
 
   /// An address aligned to 16, or null. 0 bytes give an address of their own.
   void* allocate(uint64_t size_bytes) {
+    if (source_.allocate) return allocate_from_source(size_bytes);
     const uint64_t wanted = size_bytes == 0 ? 1 : size_bytes;
     const std::scoped_lock guard(lock_);
     for (auto at = free_.begin(); at != free_.end(); ++at) {
@@ -40,6 +52,7 @@ class memory_pool {
 
   /// False for an address that is not allocated now.
   bool free(uint64_t address) {
+    if (source_.allocate) return free_to_source(address);
     const std::scoped_lock guard(lock_);
     const auto at = used_.find(address - start_);
     if (address < start_ || at == used_.end()) return false;
@@ -63,7 +76,7 @@ class memory_pool {
     return true;
   }
 
-  /// Bytes that are allocated now, rounded up as they are.
+  /// Bytes that are allocated now, rounded up as they are in the block.
   uint64_t used_bytes() const {
     const std::scoped_lock guard(lock_);
     uint64_t bytes = 0;
@@ -74,7 +87,26 @@ class memory_pool {
  private:
   static constexpr uint64_t alignment = 16;
 
+  // Not under the lock: the program's functions may take long, and may call back.
+  void* allocate_from_source(uint64_t size_bytes) {
+    void* const memory = source_.allocate(size_bytes);
+    if (memory == nullptr) return nullptr;
+    const std::scoped_lock guard(lock_);
+    used_.insert_or_assign(reinterpret_cast<uintptr_t>(memory), size_bytes);
+    return memory;
+  }
+  bool free_to_source(uint64_t address) {
+    {
+      const std::scoped_lock guard(lock_);
+      // Forgotten first: another thread may get the address again as soon as it is free.
+      if (used_.erase(address) == 0) return false;
+    }
+    source_.free(reinterpret_cast<void*>(address));
+    return true;
+  }
+
   uintptr_t start_;
+  memory_source source_;
   mutable std::mutex lock_;
   std::map<uint64_t, uint64_t> free_;  ///< size by offset
   std::map<uint64_t, uint64_t> used_;

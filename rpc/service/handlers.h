@@ -37,6 +37,9 @@ struct service_limits {
   /// The variables of the environment that clients may ask for.
   std::vector<std::string> environment = {};
 
+  /// Where memory for kernels comes from, in place of the block of `memory_bytes`.
+  memory_source memory = {};
+
   /// What an exit does, in place of ending the program as quick_exit(3) does. Called behind the answer. What clients have written to
   /// files, and the standard output and error streams, are written out before; not a stream that a thread is at work on, nor others of the
   /// program.
@@ -63,7 +66,7 @@ class service_handlers {
   service_handlers(service_limits limits, void* memory, uint64_t memory_bytes)
       : limits_(std::move(limits)),
         files_(access_of(limits_), limits_.directory.empty() ? "." : limits_.directory, limits_.open_files),
-        memory_(memory, memory_bytes) {}
+        memory_(memory, memory_bytes, limits_.memory) {}
 
   /// Answers one lane; `bytes` is its whole request, as it came.
   void answer(uint16_t asked, std::span<unsigned char> bytes, answer_writer& to, requested_end& end) {

@@ -84,6 +84,23 @@ class debug_info {
     return found;
   }
 
+  symbol_range symbol(const std::string& name) {
+    const auto [known, is_new] = symbols_.try_emplace(name);
+    if (!is_new) return known->second;
+    Dwfl_Module* const program =
+        session_ == nullptr ? nullptr : dwfl_addrmodule(session_, reinterpret_cast<uintptr_t>(&__executable_start));
+    const int count = program == nullptr ? 0 : dwfl_module_getsymtab(program);
+    for (int n = 0; n < count && known->second.low == nullptr; ++n) {
+      GElf_Sym one;
+      GElf_Addr address = 0;
+      const char* const here = dwfl_module_getsym_info(program, n, &one, &address, nullptr, nullptr, nullptr);
+      const bool is_either = GELF_ST_TYPE(one.st_info) == STT_FUNC || GELF_ST_TYPE(one.st_info) == STT_OBJECT;
+      if (here != nullptr && is_either && one.st_shndx != SHN_UNDEF && name == here)
+        known->second = {reinterpret_cast<const std::byte*>(address), one.st_size};
+    }
+    return known->second;
+  }
+
   const std::string& folder() {
     if (!folder_is_known_) find_folder();
     return folder_;
@@ -269,6 +286,7 @@ class debug_info {
 
   Dwfl* session_ = nullptr;
   std::map<Dwarf_Off, std::vector<Dwarf_Die>> functions_;  ///< by unit
+  std::map<std::string, symbol_range> symbols_;            ///< symbol()
   std::string folder_;                                     ///< source_folder()
   bool folder_is_known_ = false;
 };
@@ -302,6 +320,11 @@ std::string variable_at(const void* address) {
 code_range function_at(const void* address) {
   const std::scoped_lock mine(turn);
   return debug_info::instance().function(address);
+}
+
+symbol_range symbol_named(const std::string& symbol) {
+  const std::scoped_lock mine(turn);
+  return debug_info::instance().symbol(symbol);
 }
 
 std::vector<code_range> functions_named(const void* address, const std::string& symbol) {

@@ -60,6 +60,13 @@ code_range function_at(const void* address);
 /// All functions of that symbol, in the program or library that holds the address.
 std::vector<code_range> functions_named(const void* address, const std::string& symbol);
 
+/// A function or variable of the program by its symbol. Remembers what it has looked up.
+struct symbol_range {
+  const std::byte* low = nullptr;  ///< null where there is none
+  size_t size_bytes = 0;
+};
+symbol_range symbol_named(const std::string& symbol);
+
 /// A symbol in readable form.
 std::string readable_symbol(const std::string& symbol);
 

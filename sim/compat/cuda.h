@@ -8,7 +8,6 @@
 #include <heddle/sim/compat/lanes.h>
 #include <heddle/sim/compat/launch.h>
 #include <heddle/sim/compat/memory.h>
-#include <heddle/sim/compat/volatile.h>
 #include <time.h>
 
 #define HEDDLE_GPU_PREFIX cuda

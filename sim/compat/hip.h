@@ -9,7 +9,6 @@
 #include <heddle/sim/compat/launch.h>
 #include <heddle/sim/compat/memory.h>
 #include <heddle/sim/compat/scoped.h>
-#include <heddle/sim/compat/volatile.h>
 
 #define HEDDLE_GPU_PREFIX hip
 #include <heddle/sim/compat/runtime_api.h>

@@ -82,23 +82,44 @@ void launch_with_addresses(void (*kernel)(Parameters...), const sim::grid_shape&
   }(std::index_sequence_for<Parameters...>());
 }
 
+/// As cuLaunchKernel has them: where each lies, or all of them in a buffer, each at the next multiple of its alignment.
+template <typename... Parameters>
+void launch_with_arguments(void (*kernel)(Parameters...), const sim::grid_shape& how,
+                           const sim::runtime::kernel_arguments& given) {
+  if (given.buffer == nullptr) return launch_with_addresses(kernel, how, given.addresses);
+  constexpr size_t count = sizeof...(Parameters);
+  constexpr size_t sizes[count + 1] = {sizeof(Parameters)...};
+  constexpr size_t alignments[count + 1] = {alignof(Parameters)...};
+  void* addresses[count + 1] = {};
+  size_t end = 0;
+  for (size_t n = 0; n < count; ++n) {
+    const size_t at = (end + alignments[n] - 1) / alignments[n] * alignments[n];
+    addresses[n] = static_cast<char*>(given.buffer) + at;
+    end = at + sizes[n];
+  }
+  if (given.buffer_bytes < end)
+    return sim::runtime::trap(fault::assertion, "a launch whose buffer is smaller than the arguments of its kernel");
+  launch_with_addresses(kernel, how, addresses);
+}
+
 /// Called for each kernel that is no template, before main(): cudaLaunchKernel may be given nothing but its address.
 template <typename... Parameters>
 bool know_kernel(void (*kernel)(Parameters...)) {
-  sim::runtime::know_kernel(
-      reinterpret_cast<const void*>(kernel), [](const void* address, const sim::grid_shape& how, void** addresses) {
-        launch_with_addresses(reinterpret_cast<void (*)(Parameters...)>(const_cast<void*>(address)), how, addresses);
-      });
+  sim::runtime::know_kernel(reinterpret_cast<const void*>(kernel), [](const void* address, const sim::grid_shape& how,
+                                                                      const sim::runtime::kernel_arguments& given) {
+    launch_with_arguments(reinterpret_cast<void (*)(Parameters...)>(const_cast<void*>(address)), how, given);
+  });
   return true;
 }
 
-inline void launch_by_address(const void* kernel, const sim::grid_shape& how, void** addresses) {
+inline void launch_by_address(const void* kernel, const sim::grid_shape& how,
+                              const sim::runtime::kernel_arguments& given) {
   const sim::runtime::launcher known = sim::runtime::launcher_of(kernel);
   if (known == nullptr)
     return sim::runtime::trap(fault::assertion,
                               "a launch of a pointer that is no kernel; of a kernel that is a template, pass the "
                               "kernel itself and not a void*");
-  known(kernel, how, addresses);
+  known(kernel, how, given);
 }
 
 /// The block's copy of a `__shared__` variable; `stand_in` gives its type, and tells it from others.
@@ -139,3 +160,14 @@ inline constexpr int warpSize = HEDDLE_COMPAT_WAVE_LANES;
 #define __launch_bounds__(...)
 #define __forceinline__ inline __attribute__((always_inline))
 #define __align__(bytes) __attribute__((aligned(bytes)))
+
+// Accesses to what is declared volatile, in a source for GPUs: they are told apart from those of other C++, where they are plain.
+// The compiler calls the names of ThreadSanitizer: here these stand for the simulator's (runtime/instrumentation.cpp).
+#define HEDDLE_COMPAT_VOLATILE(size)                                             \
+  __asm__(".set __tsan_volatile_read" #size ", heddle_gpu_volatile_read" #size); \
+  __asm__(".set __tsan_volatile_write" #size ", heddle_gpu_volatile_write" #size)
+HEDDLE_COMPAT_VOLATILE(1);
+HEDDLE_COMPAT_VOLATILE(2);
+HEDDLE_COMPAT_VOLATILE(4);
+HEDDLE_COMPAT_VOLATILE(8);
+#undef HEDDLE_COMPAT_VOLATILE

@@ -254,7 +254,8 @@ inline HEDDLE_GPU(Error_t)
 
 inline HEDDLE_GPU(Error_t) HEDDLE_GPU(LaunchKernel)(const void* kernel, dim3 grid, dim3 block, void** arguments,
                                                     size_t shared_bytes = 0, HEDDLE_GPU(Stream_t) stream = nullptr) {
-  heddle::compat::launch_by_address(kernel, heddle::compat::shape(grid, block, shared_bytes, stream), arguments);
+  heddle::compat::launch_by_address(kernel, heddle::compat::shape(grid, block, shared_bytes, stream),
+                                    {.addresses = arguments});
   return HEDDLE_GPU(Success);
 }
 template <typename... Parameters>

@@ -1,4 +1,5 @@
 #include <heddle/sim/code/program_state.h>
+#include <heddle/sim/code/source_line.h>
 #include <heddle/sim/runtime/atomic_accesses.h>
 #include <heddle/sim/runtime/driver_call.h>
 #include <heddle/sim/runtime/gpu_calls.h>
@@ -131,6 +132,17 @@ uint64_t clock() {
   return now;
 }
 
+void refuse_call(const char* call, const char* why) {
+  const caller from = HEDDLE_CALLER;
+  refuse(calling_lane(call), scheduler::verdict::unsupported, std::string(call) + ": " + why, from);
+}
+
+bool is_function(const void* address) {
+  const entered inside(calling_lane("a look for a function"));
+  const code_range found = function_at(address);
+  return found.low != nullptr && found.low == address;
+}
+
 uint64_t modify(modify_function next, void* address, uint32_t size_bytes, uint64_t operand, memory_order order,
                 scope reach) {
   const caller from = HEDDLE_CALLER;
@@ -218,6 +230,20 @@ void know_kernel(const void* kernel, launcher how) { known_kernels().emplace(ker
 launcher launcher_of(const void* kernel) {
   const auto known = known_kernels().find(kernel);
   return known == known_kernels().end() ? nullptr : known->second;
+}
+
+named_object device_variable_named(const char* name) {
+  const entered inside(calling_lane("a look for a variable"));
+  const symbol_range found = symbol_named(name);
+  // Some other variable of the program is the host's.
+  if (!is_device_variable(found.low)) return {};
+  return {const_cast<std::byte*>(found.low), found.size_bytes};
+}
+
+const void* kernel_named(const char* name) {
+  const entered inside(calling_lane("a look for a kernel"));
+  const std::byte* const found = symbol_named(name).low;
+  return launcher_of(found) == nullptr ? nullptr : found;
 }
 
 uint32_t create_stream(bool blocking, uint32_t device) {

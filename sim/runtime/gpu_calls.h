@@ -34,6 +34,9 @@ void* dynamic_shared();
 /// Cycles; a guess that grows from one call to the next, the faster the longer a lane only looks at the clock.
 uint64_t clock();
 
+/// Ends the run, with verdict `unsupported`, where the code under test calls what a lane cannot call: "CALL: WHY".
+[[noreturn]] void refuse_call(const char* call, const char* why);
+
 // -- memory
 
 /// What a read-modify-write makes of the old value; both in the low bytes. Must touch no memory.
@@ -50,6 +53,9 @@ void fill(void* to, int value, size_t size_bytes);
 /// The device that allocated the memory; the thread's current one where none did, or the memory is the host's.
 uint32_t device_of(const void* address);
 
+/// Whether a function of the program begins there.
+bool is_function(const void* address);
+
 // -- devices
 
 /// What read-modify-writes cross the link of the current run.
@@ -64,10 +70,26 @@ uint32_t device_of_stream(uint32_t stream);
 
 void launch_grid(const grid_shape& shape, const fiber_body& kernel, const void* bytes);
 /// How a kernel that is only known by its address is launched; kernels are made known before any run.
-using launcher = void (*)(const void* kernel, const grid_shape& shape, void** arguments);
+struct kernel_arguments {
+  void** addresses = nullptr;  ///< of each
+  void* buffer = nullptr;      ///< or all of them here
+  size_t buffer_bytes = 0;
+};
+using launcher = void (*)(const void* kernel, const grid_shape& shape, const kernel_arguments& given);
 void know_kernel(const void* kernel, launcher how);
 /// Null when there is no such kernel.
 launcher launcher_of(const void* kernel);
+
+// By the names that the linker knows.
+
+struct named_object {
+  void* address = nullptr;  ///< null where there is none
+  size_t size_bytes = 0;
+};
+/// A variable of the device.
+named_object device_variable_named(const char* name);
+/// Null where there is no such kernel.
+const void* kernel_named(const char* name);
 
 /// A copy in its place in the stream, which does not wait. As of copy(), but the bytes must stay until it has ended: on no stack.
 void copy_in_stream(void* to, const void* from, size_t size_bytes, uint32_t stream);

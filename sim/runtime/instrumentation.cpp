@@ -122,7 +122,7 @@ void __tsan_ignore_thread_end() {}
   void name(void* address) { HEDDLE_IF_OBSERVED(address) volatile_read(address, size, HEDDLE_HOOK, source); }
 #define HEDDLE_VOLATILE_WRITE(name, size, source) \
   void name(void* address) { HEDDLE_IF_OBSERVED(address) volatile_write(address, size, HEDDLE_HOOK, source); }
-// Sources for GPUs call the second pair (compat/volatile.h).
+// Sources for GPUs call the second pair (compat/launch.h).
 #define HEDDLE_VOLATILE(size)                                                            \
   HEDDLE_VOLATILE_READ(__tsan_volatile_read##size, size, volatile_accesses::plain)       \
   HEDDLE_VOLATILE_WRITE(__tsan_volatile_write##size, size, volatile_accesses::plain)     \

@@ -7,6 +7,7 @@
 #include <cstddef>
 #include <cstdlib>
 #include <new>
+#include <utility>
 
 namespace heddle::sim::runtime {
 void use_new_and_delete() {}
@@ -21,6 +22,30 @@ using heddle::sim::execution;
 using heddle::sim::lane;
 using heddle::sim::lane_heap;
 
+/// While it lives, no lane calls the C library: in programs where a kernel's malloc() and free() go to its host (sim/compat/), new and
+/// delete are still the simulator's, which its own entry points use too.
+class by_no_lane {
+ public:
+  // The compiler knows malloc() as a function that reads no variable of the program.
+  by_no_lane() : self_(std::exchange(execution::current, nullptr)) { asm volatile("" ::: "memory"); }
+  ~by_no_lane() {
+    asm volatile("" ::: "memory");
+    execution::current = self_;
+  }
+  by_no_lane(const by_no_lane&) = delete;
+  by_no_lane& operator=(const by_no_lane&) = delete;
+
+ private:
+  lane* self_;
+};
+
+void* from_c_library(size_t size_bytes, size_t alignment) {
+  const by_no_lane calls;
+  return alignment <= alignof(std::max_align_t)
+             ? std::malloc(size_bytes)
+             : std::aligned_alloc(alignment, (size_bytes + alignment - 1) / alignment * alignment);
+}
+
 void* allocate(size_t size_bytes, size_t alignment) {
   if (lane* const self = execution::current; self != nullptr)
     if (lane_heap* const own = execution::instance->lanes_allocate_in(); own != nullptr) {
@@ -29,9 +54,7 @@ void* allocate(size_t size_bytes, size_t alignment) {
     }
   if (size_bytes == 0) size_bytes = 1;
   for (;;) {
-    void* const memory = alignment <= alignof(std::max_align_t)
-                             ? std::malloc(size_bytes)
-                             : std::aligned_alloc(alignment, (size_bytes + alignment - 1) / alignment * alignment);
+    void* const memory = from_c_library(size_bytes, alignment);
     if (memory != nullptr) return memory;
     const std::new_handler handler = std::get_new_handler();
     if (handler == nullptr) throw std::bad_alloc();
@@ -57,7 +80,9 @@ bool release_to_lane(void* memory) {
 }
 
 void release(void* memory) {
-  if (memory != nullptr && !release_to_lane(memory)) std::free(memory);
+  if (memory == nullptr || release_to_lane(memory)) return;
+  const by_no_lane calls;
+  std::free(memory);
 }
 
 }  // namespace

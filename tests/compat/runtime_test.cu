@@ -1,6 +1,10 @@
 // The host side in the spellings of CUDA: launches, memory, streams, events, and what would end a process.
+#include <cuda.h>
+
 #include <cassert>
+#include <cstdio>
 #include <cstdlib>
+#include <cstring>
 #include <vector>
 
 #include "../sim/run.h"
@@ -359,6 +363,122 @@ TEST(cuda_runtime, ends_the_run_where_a_process_would_end) {
   const tally exits = scoped().run_many([] { std::exit(EXIT_FAILURE); }, 1);
   EXPECT_TRUE(always(verdict::assertion, exits));
   EXPECT_TRUE(says(exits.examples.at(verdict::assertion).message, "exit(1)"));
+}
+
+// -- the C library in a kernel ---------------------------------------------------------------------------------------------------------
+
+constexpr int puts_line = __LINE__ + 1;
+__global__ void put_a_line() { puts("a line"); }
+__global__ void open_a_file() { fopen("/dev/null", "r"); }
+__global__ void use_what_the_device_has(int* length) {
+  auto* const text = static_cast<char*>(malloc(16));
+  snprintf(text, 16, "%d", 12345);
+  *length = static_cast<int>(strlen(text));
+  if (*length == 0) printf("never\n");
+  free(text);
+}
+
+TEST(cuda_runtime, refuses_calls_of_the_operating_system_in_kernels) {
+  const auto puts_in_kernel = [] {
+    put_a_line<<<1, 1>>>();
+    cudaDeviceSynchronize();
+  };
+  EXPECT_TRUE(is(verdict::unsupported, SIM_LINE(puts_line), scoped().explain(puts_in_kernel)));
+  EXPECT_TRUE(says(scoped().run(puts_in_kernel).message,
+                   "puts: a kernel calls it, and this program has no C library for kernels"));
+  const auto fopen_in_kernel = [] {
+    open_a_file<<<1, 1>>>();
+    cudaDeviceSynchronize();
+  };
+  EXPECT_TRUE(says(scoped().run(fopen_in_kernel).message, "fopen: a kernel calls it"));
+  EXPECT_TRUE(always(verdict::ok, scoped().run_many(
+                                      [] {
+                                        // Host code has all of it.
+                                        FILE* const file = fopen("/dev/null", "w");
+                                        SIM_CHECK(file != nullptr && fputs("x", file) >= 0 && fclose(file) == 0);
+                                        int* length = on_device<int>(1);
+                                        use_what_the_device_has<<<1, 1>>>(length);
+                                        cudaDeviceSynchronize();
+                                        SIM_CHECK(*length == 5);
+                                      },
+                                      20)));
+}
+
+// -- the driver API --------------------------------------------------------------------------------------------------------------------
+
+extern "C" __global__ void add_both(unsigned char small, uint64_t* to, unsigned large) { *to += small + large; }
+
+TEST(cuda_driver, finds_and_launches_what_the_program_has_by_name) {
+  const auto body = [] {
+    CUdevice device = -1;
+    CUcontext context = nullptr;
+    CUmodule module = nullptr;
+    SIM_CHECK(cuInit(0) == CUDA_SUCCESS && cuDeviceGet(&device, 0) == CUDA_SUCCESS &&
+              cuDeviceGet(&device, 1) == CUDA_ERROR_INVALID_DEVICE);
+    SIM_CHECK(cuCtxCreate(&context, 0, device) == CUDA_SUCCESS && cuModuleLoadData(&module, "") == CUDA_SUCCESS);
+    CUdeviceptr variable = 0;
+    size_t bytes = 0;
+    SIM_CHECK(cuModuleGetGlobal(&variable, &bytes, module, "counted") == CUDA_SUCCESS && bytes == sizeof counted);
+    unsigned value = 0;
+    cuMemcpyDtoH(&value, variable, bytes);
+    SIM_CHECK(value == 3);
+    SIM_CHECK(cuModuleGetGlobal(&variable, &bytes, module, "stdout") == CUDA_ERROR_NOT_FOUND);
+    CUfunction function = nullptr;
+    SIM_CHECK(cuModuleGetFunction(&function, module, "main") == CUDA_ERROR_NOT_FOUND);
+    SIM_CHECK(cuModuleGetFunction(&function, module, "add_both") == CUDA_SUCCESS);
+
+    CUdeviceptr word = 0;
+    cuMemAlloc(&word, sizeof(uint64_t));
+    cuMemsetD8(word, 0, sizeof(uint64_t));
+    unsigned char small = 1;
+    unsigned large = 20;
+    void* addresses[] = {&small, &word, &large};
+    SIM_CHECK(cuLaunchKernel(function, 1, 1, 1, 1, 1, 1, 0, nullptr, addresses, nullptr) == CUDA_SUCCESS);
+    struct {
+      unsigned char small;
+      CUdeviceptr to;
+      unsigned large;
+    } buffer = {2, word, 300};
+    size_t size = sizeof buffer;
+    void* extra[] = {CU_LAUNCH_PARAM_BUFFER_POINTER, &buffer, CU_LAUNCH_PARAM_BUFFER_SIZE, &size, CU_LAUNCH_PARAM_END};
+    SIM_CHECK(cuLaunchKernel(function, 1, 1, 1, 1, 1, 1, 0, nullptr, nullptr, extra) == CUDA_SUCCESS);
+    SIM_CHECK(cuLaunchKernel(function, 1, 1, 1, 1, 1, 1, 0, nullptr, addresses, extra) == CUDA_ERROR_INVALID_VALUE);
+    uint64_t sum = 0;
+    cuMemcpyDtoH(&sum, word, sizeof sum);
+    SIM_CHECK(sum == 323);
+    const char* text = nullptr;
+    SIM_CHECK(cuGetErrorString(CUDA_ERROR_NOT_FOUND, &text) == CUDA_SUCCESS &&
+              strcmp(text, "named symbol not found") == 0);
+  };
+  EXPECT_TRUE(always(verdict::ok, scoped().run_many(body, 20)));
+  const auto atomics = [](int wanted) {
+    return [wanted] {
+      int value = -1;
+      cuDeviceGetAttribute(&value, CU_DEVICE_ATTRIBUTE_HOST_NATIVE_ATOMIC_SUPPORTED, 0);
+      SIM_CHECK(value == wanted);
+      SIM_CHECK(cuDeviceGetAttribute(&value, static_cast<CUdevice_attribute>(100), 0) == CUDA_ERROR_INVALID_VALUE);
+    };
+  };
+  EXPECT_TRUE(always(verdict::ok, scoped().run_many(atomics(1), 1)));
+  EXPECT_TRUE(always(verdict::ok, machine({"fidelity=link", "link.rmw=split"}).run_many(atomics(0), 1)));
+}
+
+TEST(cuda_driver, does_not_read_behind_a_buffer_of_arguments) {
+  const tally seen = scoped().run_many(
+      [] {
+        CUmodule module = nullptr;
+        CUfunction function = nullptr;
+        cuModuleLoadData(&module, "");
+        cuModuleGetFunction(&function, module, "add_both");
+        unsigned char bytes[16] = {};
+        size_t size = sizeof bytes;
+        void* extra[] = {CU_LAUNCH_PARAM_BUFFER_POINTER, bytes, CU_LAUNCH_PARAM_BUFFER_SIZE, &size,
+                         CU_LAUNCH_PARAM_END};
+        cuLaunchKernel(function, 1, 1, 1, 1, 1, 1, 0, nullptr, nullptr, extra);
+      },
+      1);
+  EXPECT_TRUE(always(verdict::assertion, seen));
+  EXPECT_TRUE(says(seen.examples.at(verdict::assertion).message, "buffer is smaller"));
 }
 
 TEST(cuda_runtime, refuses_indices_in_host_code) {

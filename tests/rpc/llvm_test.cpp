@@ -48,7 +48,7 @@ std::string read_file(const fs::path& path) {
 
 class of_our_own : public own_client<host::target> {
  public:
-  of_our_own(void* shared, uint32_t ports) : own_client(shared, locks_, {ports, 1}) {}
+  of_our_own(void* shared, uint32_t ports) : own_client<host::target>(shared, locks_, {ports, 1}) {}
 
  private:
   uint32_t locks_[max_ports / 32] = {};
@@ -443,6 +443,52 @@ TEST(llvm_service, closes_the_port_of_a_handler_that_throws) {
   served.stop();
   served.join();
   EXPECT_EQ(told, "a handler of an opcode has thrown: no");
+}
+
+TEST(llvm_service, has_opcodes_of_libc_served_by_others_where_it_is_told_so) {
+  host::device on;
+  std::vector<void*> freed;
+  alignas(16) unsigned char block[64] = {};
+  const rpc::memory_source source = {.allocate = [&](uint64_t size) -> void* { return size > 64 ? nullptr : block; },
+                                     .free = [&](void* memory) { freed.push_back(memory); }};
+  service served(on, {.ports = 1, .lanes = 1}, {.memory = source});
+  EXPECT_FALSE(served.on(static_cast<uint32_t>(opcode::feof), [](service::port&) {})) << "not by accident";
+  const auto answer = [](uint64_t value) {
+    return [value](service::port& at) {
+      at.recv([](const packet&, uint32_t) {});
+      at.send([&](packet& to, uint32_t) { to.words[0] = value; });
+    };
+  };
+  EXPECT_TRUE(served.override_libc(opcode::feof, answer(77)));
+  EXPECT_FALSE(served.override_libc(opcode::feof, answer(78))) << "it has a handler";
+  served.start();
+  uint32_t locks[1] = {};
+  own_client<host::target> client(served.buffer(), locks, {1, 1});
+  libc<own_client<host::target>> at(client);
+  EXPECT_EQ(at.word<opcode::feof>(0), 77);
+  const int64_t memory = at.word<opcode::malloc>(64);
+  EXPECT_EQ(memory, reinterpret_cast<intptr_t>(block)) << "memory comes from the program's function";
+  EXPECT_EQ(at.word<opcode::malloc>(65), 0);
+  at.free(static_cast<uint64_t>(memory));
+  at.free(static_cast<uint64_t>(memory));
+  EXPECT_EQ(at.word<opcode::feof>(0), 77) << "what came before is served";
+  EXPECT_EQ(freed, std::vector<void*>{block}) << "once";
+  EXPECT_EQ(served.counts().refused, 2u) << "of the size, and of the second free";
+  EXPECT_FALSE(served.override_libc(opcode::ferror, answer(1))) << "it runs";
+}
+
+TEST(llvm_service, gives_a_port_to_the_next_call_when_it_is_closed_by_hand) {
+  host::device on;
+  service served(on, {.ports = 1, .lanes = 1});
+  served.start();
+  uint32_t locks[1] = {};
+  own_client<host::target> client(served.buffer(), locks, {1, 1});
+  auto early = client.open<opcode::noop>();
+  early.send([](auto*, uint32_t) {});
+  early.close();
+  EXPECT_EQ(libc<own_client<host::target>>(client).word<opcode::close_file>(0), -1);
+  early.close();
+  EXPECT_EQ(locks[0], 0u) << "a second close gives no port of others back";
 }
 
 TYPED_TEST(llvm_libc, stops_while_clients_call_and_another_service_goes_on) {

@@ -12,6 +12,7 @@
 
 #include <algorithm>
 #include <cstdio>
+#include <type_traits>
 #include <vector>
 
 namespace heddle::tests {
@@ -64,6 +65,100 @@ void run_reviewed(const parameters& set) {
   uint64_t left = 1;
   on.copy(&left, &at->fn, sizeof left);
   HEDDLE_CHECK(left == 0, "a request is left in the mailbox");
+}
+
+// -- what the patch leaves empty: gomp_target_rev, and more devices than one ------------------------------------------------------------
+
+/// A lane's variables: one of each kind.
+struct mapped_variables {
+  uint64_t of[4];
+  rpc::offload_map_entry list[4];
+};
+
+struct mapping_kernel {
+  rpc::offload_client<rpc::single_mailbox> client;
+  mapped_variables* all;
+  uint32_t device;
+  uint32_t requests;
+
+  void operator()() const {
+    for (uint32_t n = 0; n < requests; ++n) {
+      const uint64_t number = uint64_t{target::wave_id()} * requests + n;
+      mapped_variables& mine = all[number];
+      for (uint32_t kind = 0; kind < 4; ++kind) {
+        mine.of[kind] = 100 * number + kind;
+        mine.list[kind] = {reinterpret_cast<uintptr_t>(&mine.of[kind]), sizeof mine.of[kind], kind};
+      }
+      const auto status = client.call(
+          number,
+          [&](rpc::offload_line& line, uint32_t) {
+            line.payload = reinterpret_cast<uintptr_t>(mine.list);
+            line.payload_bytes = sizeof mine.list;
+          },
+          [](rpc::offload_line&, uint32_t) {});
+      HEDDLE_CHECK(status == rpc::offload_status::done, "a list is refused");
+      HEDDLE_CHECK(mine.of[0] == 100 * number && mine.of[1] == 100 * number + 1,
+                   "a variable has come back that must not");
+      HEDDLE_CHECK(mine.of[2] == 1000 * device + number && mine.of[3] == 100 * number + 3 + device,
+                   "a variable has not come back");
+    }
+  }
+};
+
+/// One thread serves two devices, whose kernels run side by side.
+template <bool Copied>
+void run_mapped(const parameters& set) {
+  device on;
+  const uint32_t requests = set.count("waves") * set.count("requests");
+  const rpc::offload_layout shape{1, 1};
+  const auto copy = [&on](void* to, const void* from, size_t bytes) { on.copy(to, from, bytes); };
+  using memory_type = std::conditional_t<Copied, rpc::copied_entries<decltype(copy)>, rpc::mapped_entries<target>>;
+  using server_type = rpc::offload_server<rpc::single_mailbox, memory_type>;
+  const auto allocate = [&]<typename T>(std::type_identity<T>, uint64_t count, const char* name) {
+    if constexpr (Copied)
+      return on.try_allocate_fine<T>(count, name).value();
+    else
+      return on.allocate_shared<T>(count, name);
+  };
+  auto* const stop = on.allocate_shared<uint32_t>(1, "stop flag");
+  using word = target::atomic_ref<uint32_t, scope::system>;
+  rpc::offload_devices<server_type> devices;
+  rpc::payload_range ranges[2];
+  std::vector<mapping_kernel> kernels;
+  for (uint32_t n = 0; n < 2; ++n) {
+    auto* const entries = allocate(std::type_identity<unsigned char>{}, shape.size_bytes(), "entries");
+    auto* const variables = allocate(std::type_identity<mapped_variables>{}, requests, "variables");
+    ranges[n] = {reinterpret_cast<uintptr_t>(variables), requests * sizeof *variables};
+    auto* const locks = on.allocate_shared<uint32_t>(shape.lock_words(), "server locks");
+    auto* const own = on.allocate_device<uint32_t>(1, "lock of the device");
+    if constexpr (Copied)
+      devices.add({memory_type(entries, shape, copy), locks, {.payloads = {&ranges[n], 1}}});
+    else
+      devices.add({memory_type(entries, shape), locks, {.payloads = {&ranges[n], 1}}});
+    kernels.push_back({{entries, own, shape}, variables, n, set.count("requests")});
+  }
+  {
+    const auto server = on.spawn_host("server", [&devices, stop] {
+      while (word(*stop).load(memory_order::acquire) == 0) {
+        devices.handle_mapped(
+            [](uint32_t device, uint64_t number, rpc::offload_line&, rpc::offload_maps& maps, uint32_t) {
+              const auto at = [&](size_t n) -> uint64_t& { return *reinterpret_cast<uint64_t*>(maps.bytes(n).data()); };
+              HEDDLE_CHECK(maps.count() == 4 && at(0) == 0 && at(2) == 0, "a variable has come that must not");
+              HEDDLE_CHECK(at(1) == 100 * number + 1 && at(3) == 100 * number + 3, "another request's variables");
+              at(0) = at(1) = 7;
+              at(2) = 1000 * uint64_t{device} + number;
+              at(3) += device;
+            });
+        target::pause();
+      }
+    });
+    const auto first = on.create_stream();
+    const auto second = on.create_stream();
+    on.launch({.waves = set.count("waves")}, kernels[0], first);
+    on.launch({.waves = set.count("waves")}, kernels[1], second);
+    on.synchronize();
+    word(*stop).store(1, memory_order::release);
+  }
 }
 
 /// The patch: the lock in the mailbox, sequentially consistent stores and loads on the device, plain ones on the host.
@@ -216,6 +311,11 @@ const answer answers[] = {
     {"copied_turn_by_turn_under_obe", run_reviewed<choices{.where = memory::copied}>, {"progress=obe"}},
     // The host is an x86, and a machine with one memory has the patch right: what it lacks is in the words.
     {"patch_in_one_memory", run_reviewed<patch_of_2022>, {"fidelity=interleaving"}},
+    {"with_variables_of_each_kind_of_two_devices", run_mapped<false>, {}},
+    {"with_variables_of_each_kind_of_two_devices_by_copies", run_mapped<true>, {}},
+    {"with_variables_of_each_kind_over_a_link_without_atomics",
+     run_mapped<false>,
+     {"fidelity=link", "link.rmw=refused"}},
     {"stronger_than_needed",
      run_reviewed<choices{.atomic_fields = true,
                           .publish = access::seq_cst,

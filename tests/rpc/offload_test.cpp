@@ -208,6 +208,92 @@ TYPED_TEST(offload, refuses_a_payload_that_does_not_lie_where_payloads_may_lie) 
   EXPECT_EQ(at(0x3000, ~uint64_t{0}), offload_status::bad_address);
 }
 
+TYPED_TEST(offload, maps_variables_as_their_kinds_say) {
+  ends<TypeParam> both(2);
+  using kind = offload_map_kind;
+  uint32_t variables[4] = {10, 20, 30, 40};
+  uint32_t elsewhere = 50;
+  offload_map_entry list[4];
+  for (uint32_t n = 0; n < 4; ++n)
+    list[n] = {reinterpret_cast<uintptr_t>(&variables[n]), sizeof variables[n], uint64_t{n}};
+  const payload_range all[] = {{reinterpret_cast<uintptr_t>(variables), sizeof variables},
+                               {reinterpret_cast<uintptr_t>(list), sizeof list}};
+  std::vector<uint32_t> seen;
+  uint32_t thrown = 0;
+  serving_machine::serve = [&, server = both.server({.payloads = all, .map_bytes = 200})]() mutable {
+    try {
+      server.handle_mapped([&](uint64_t function, offload_line&, offload_maps& maps, uint32_t) {
+        for (size_t n = 0; n < maps.count(); ++n) {
+          EXPECT_EQ(maps.kind(n), static_cast<kind>(n));
+          ASSERT_EQ(maps.bytes(n).size(), sizeof(uint32_t));
+          uint32_t value = 0;
+          memcpy(&value, maps.bytes(n).data(), sizeof value);
+          seen.push_back(value);
+          value += static_cast<uint32_t>(function);
+          memcpy(maps.bytes(n).data(), &value, sizeof value);
+        }
+        if (function == 9) throw function;
+      });
+    } catch (uint64_t) {
+      ++thrown;
+    }
+  };
+  const auto call = [&](uint64_t function, uint64_t bytes) {
+    return both.client().call(
+        function,
+        [&](offload_line& line, uint32_t lane) {
+          line.payload = reinterpret_cast<uintptr_t>(list), line.payload_bytes = lane == 0 ? bytes : 0;
+        },
+        nothing);
+  };
+  EXPECT_EQ(call(7, sizeof list), offload_status::done);
+  EXPECT_EQ(seen, (std::vector<uint32_t>{0, 20, 0, 40})) << "alloc, to, from, tofrom";
+  EXPECT_EQ(std::vector<uint32_t>(variables, variables + 4), (std::vector<uint32_t>{10, 20, 7, 47}));
+  EXPECT_EQ(call(9, sizeof list), offload_status::failed);
+  EXPECT_EQ(thrown, 1u);
+  EXPECT_EQ(variables[2], 7u) << "nothing comes back of a function that has thrown";
+
+  seen.clear();
+  EXPECT_EQ(call(1, sizeof list - 1), offload_status::bad_map);
+  list[3].kind = 4;
+  EXPECT_EQ(call(1, sizeof list), offload_status::bad_map);
+  list[3] = {reinterpret_cast<uintptr_t>(&elsewhere), sizeof elsewhere, 2};
+  EXPECT_EQ(call(1, sizeof list), offload_status::bad_address);
+  list[3].size_bytes = ~uint64_t{0};
+  EXPECT_EQ(call(1, sizeof list), offload_status::too_large);
+  EXPECT_TRUE(seen.empty()) << "nothing has run";
+  EXPECT_EQ(elsewhere, 50u);
+}
+
+TYPED_TEST(offload, serves_several_devices_by_their_numbers) {
+  ends<TypeParam> first(1), second(2);
+  offload_devices<typename ends<TypeParam>::server_type> devices;
+  EXPECT_EQ(devices.add(first.server()), 0u);
+  EXPECT_EQ(devices.add(second.server()), 1u);
+  std::vector<uint32_t> asked;
+  serving_machine::serve = [&] {
+    devices.handle([&](uint32_t device, uint64_t function, offload_line& line, uint32_t lane) {
+      if (lane == 0) asked.push_back(device);
+      line.words[0] = 100 * device + function;
+    });
+  };
+  EXPECT_EQ(second.client().call_words(3, 0).value, 103u);
+  EXPECT_EQ(first.client().call_words(4, 0).value, 4u);
+  EXPECT_EQ(second.client().call_words(5, 0).value, 105u);
+  EXPECT_EQ(asked, (std::vector<uint32_t>{1, 0, 1}));
+  EXPECT_FALSE(devices.handle([](uint32_t, uint64_t, offload_line&, uint32_t) { ADD_FAILURE() << "nobody asks"; }));
+}
+
+TEST(offload_access, is_what_the_link_allows) {
+  EXPECT_EQ(access_by(link_properties::everything()), offload_access::mapped);
+  EXPECT_EQ(access_by({.fine = true}), offload_access::copied);
+  EXPECT_EQ(access_by({.add = true, .swap = true, .compare = true, .bits = true}), offload_access::none);
+  struct {
+    static result<link_properties> try_link() { return error{"link", "device", "no answer", "it is gone"}; }
+  } silent;
+  EXPECT_FALSE(access_of(silent));
+}
+
 TYPED_TEST(offload, checks_what_it_runs_whatever_the_device_writes_meanwhile) {
   ends<TypeParam> both(2);
   auto turns = both.turns();

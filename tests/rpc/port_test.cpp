@@ -105,6 +105,30 @@ TYPED_TEST(calls, of_a_wave_that_is_too_wide_are_not_made) {
   port.send([](packet&, uint32_t) { ADD_FAILURE() << "this packet is another port's"; });
 }
 
+TYPED_TEST(calls, end_when_their_port_is_closed_by_hand) {
+  typename TestFixture::ends_type ends(1);
+  auto server = ends.server();
+  auto early = ends.client().template open<test_opcode>();
+  early.send(fill_with(1));
+  early.close();
+  EXPECT_FALSE(static_cast<bool>(early));
+  EXPECT_TRUE(early.ended());
+  early.send([](packet&, uint32_t) { ADD_FAILURE() << "this packet is the next call's"; });
+  early.recv([](packet&, uint32_t) { ADD_FAILURE() << "this packet is the next call's"; });
+  early.close();
+  {
+    auto opened = server.try_open();
+    opened.recv(expect_filled_with(1));
+    opened.close();
+    EXPECT_FALSE(static_cast<bool>(opened));
+  }
+  // There is one port, and `early` still lives.
+  auto next = ends.client().template open<test_opcode>();
+  next.send(fill_with(2));
+  server.try_open().recv_and_send(expect_filled_with(2));
+  next.recv(expect_filled_with(2));
+}
+
 TYPED_TEST(calls, come_back_changed_in_every_lane_many_times_over_few_ports) {
   typename TestFixture::ends_type ends(3);
   auto server = ends.server();

@@ -1,0 +1,256 @@
+// What a kernel calls of the C library (--wrap, in programs with sources for CUDA or HIP). A GPU has no operating system: there such a call
+// is served by the RPC of the C library for GPUs (llvm_libc.cpp), where the program has one, or it does not link. Here it is served in the
+// same way, or the run ends with a line that names it; no call of a lane's reaches the C library of the host. Host code calls that as ever.
+//
+// Three that nvcc and hipcc have on the device themselves stay as they are without an RPC client: printf, malloc and free.
+#include <dirent.h>
+#include <dlfcn.h>
+#include <fcntl.h>
+#include <heddle/sim/compat/libc_calls.h>
+#include <heddle/sim/runtime/gpu_calls.h>
+#include <stdarg.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <sys/mman.h>
+#include <sys/socket.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+namespace runtime = heddle::sim::runtime;
+
+namespace {
+
+// Inlined: which lanes stand together is told by the calls that they are in.
+[[gnu::always_inline]] inline bool is_served() {
+  return heddle_kernel_has_client != nullptr && heddle_kernel_has_client();
+}
+
+[[gnu::always_inline]] inline void require_client(const char* call) {
+  if (heddle_kernel_has_client == nullptr)
+    runtime::refuse_call(call,
+                         "a kernel calls it, and this program has no C library for kernels; include "
+                         "<llvmlibc_rpc_server.h> and run its server (docs/llvm-libc.md)");
+  if (!heddle_kernel_has_client())
+    runtime::refuse_call(call,
+                         "a kernel calls it, and the host has not copied rpc_get_client_buffer() to where "
+                         "__llvm_libc_rpc_client points");
+}
+
+constexpr const char* not_served = "a kernel calls it, and the C library for kernels does not serve it";
+
+}  // namespace
+
+// Serves the call of a lane; one of the host goes on below.
+#define HEDDLE_SERVE(name, call)           \
+  if (runtime::is_device()) [[unlikely]] { \
+    require_client(name);                  \
+    return call;                           \
+  }
+
+// The C library's function, and the one that stands in its place.
+#define HEDDLE_SERVED(type, name, parameters, arguments) \
+  type __real_##name parameters;                         \
+  type __wrap_##name parameters {                        \
+    HEDDLE_SERVE(#name, heddle_kernel_##name arguments)  \
+    return __real_##name arguments;                      \
+  }
+// One that no kernel can call.
+#define HEDDLE_OF_THE_HOST(type, name, parameters, arguments) \
+  type __real_##name parameters;                              \
+  type __wrap_##name parameters {                             \
+    if (runtime::is_device()) [[unlikely]]                    \
+      runtime::refuse_call(#name, not_served);                \
+    return __real_##name arguments;                           \
+  }
+
+extern "C" {
+
+// NOLINTBEGIN(bugprone-reserved-identifier): the linker chose the names
+
+// -- lines and characters ----------------------------------------------------------------------------------------------------------
+
+HEDDLE_SERVED(int, puts, (const char* text), (text))
+HEDDLE_SERVED(int, fputs, (const char* text, FILE* to), (text, to))
+HEDDLE_SERVED(int, fputc, (int character, FILE* to), (character, to))
+HEDDLE_SERVED(int, fgetc, (FILE * from), (from))
+HEDDLE_SERVED(char*, fgets, (char* line, int size, FILE* from), (line, size, from))
+HEDDLE_SERVED(int, ungetc, (int character, FILE* to), (character, to))
+
+int __real_putc(int character, FILE* to);
+int __wrap_putc(int character, FILE* to) {
+  HEDDLE_SERVE("putc", heddle_kernel_fputc(character, to))
+  return __real_putc(character, to);
+}
+int __real_putchar(int character);
+int __wrap_putchar(int character) {
+  HEDDLE_SERVE("putchar", heddle_kernel_fputc(character, stdout))
+  return __real_putchar(character);
+}
+int __real_getc(FILE* from);
+int __wrap_getc(FILE* from) {
+  HEDDLE_SERVE("getc", heddle_kernel_fgetc(from))
+  return __real_getc(from);
+}
+int __real_getchar();
+int __wrap_getchar() {
+  HEDDLE_SERVE("getchar", heddle_kernel_fgetc(stdin))
+  return __real_getchar();
+}
+
+// -- printf: that of nvcc and hipcc without a client ------------------------------------------------------------------------------------
+
+int __real_vfprintf(FILE* to, const char* format, va_list from);
+int __wrap_vfprintf(FILE* to, const char* format, va_list from) {
+  HEDDLE_SERVE("fprintf", heddle_kernel_vfprintf(to, format, from))
+  return __real_vfprintf(to, format, from);
+}
+int __wrap_vprintf(const char* format, va_list from) {
+  if (runtime::is_device() && is_served()) return heddle_kernel_vfprintf(stdout, format, from);
+  return __real_vfprintf(stdout, format, from);
+}
+int __wrap_printf(const char* format, ...) {
+  va_list from;
+  va_start(from, format);
+  const int printed = __wrap_vprintf(format, from);
+  va_end(from);
+  return printed;
+}
+int __wrap_fprintf(FILE* to, const char* format, ...) {
+  va_list from;
+  va_start(from, format);
+  const int printed = __wrap_vfprintf(to, format, from);
+  va_end(from);
+  return printed;
+}
+// Their names with _FORTIFY_SOURCE.
+int __wrap___printf_chk(int, const char* format, ...) {
+  va_list from;
+  va_start(from, format);
+  const int printed = __wrap_vprintf(format, from);
+  va_end(from);
+  return printed;
+}
+int __wrap___fprintf_chk(FILE* to, int, const char* format, ...) {
+  va_list from;
+  va_start(from, format);
+  const int printed = __wrap_vfprintf(to, format, from);
+  va_end(from);
+  return printed;
+}
+
+// -- files -------------------------------------------------------------------------------------------------------------------------
+
+HEDDLE_SERVED(FILE*, fopen, (const char* path, const char* mode), (path, mode))
+FILE* __real_fopen64(const char* path, const char* mode);
+FILE* __wrap_fopen64(const char* path, const char* mode) {
+  HEDDLE_SERVE("fopen", heddle_kernel_fopen(path, mode))
+  return __real_fopen64(path, mode);
+}
+HEDDLE_SERVED(int, fclose, (FILE * file), (file))
+HEDDLE_SERVED(size_t, fwrite, (const void* data, size_t size, size_t count, FILE* to), (data, size, count, to))
+HEDDLE_SERVED(size_t, fread, (void* data, size_t size, size_t count, FILE* from), (data, size, count, from))
+HEDDLE_SERVED(int, fseek, (FILE * file, long offset, int origin), (file, offset, origin))
+HEDDLE_SERVED(long, ftell, (FILE * file), (file))
+HEDDLE_SERVED(int, fflush, (FILE * file), (file))
+HEDDLE_SERVED(int, feof, (FILE * file), (file))
+HEDDLE_SERVED(int, ferror, (FILE * file), (file))
+HEDDLE_SERVED(void, clearerr, (FILE * file), (file))
+HEDDLE_SERVED(int, remove, (const char* path), (path))
+HEDDLE_SERVED(int, rename, (const char* before, const char* after), (before, after))
+
+// -- memory: that of nvcc and hipcc without a client --------------------------------------------------------------------------------------
+
+void* __real_malloc(size_t size);
+void* __wrap_malloc(size_t size) {
+  if (runtime::is_device() && is_served()) [[unlikely]]
+    return heddle_kernel_malloc(size);
+  return __real_malloc(size);
+}
+void __real_free(void* memory);
+void __wrap_free(void* memory) {
+  if (runtime::is_device() && is_served()) [[unlikely]]
+    return heddle_kernel_free(memory);
+  __real_free(memory);
+}
+HEDDLE_OF_THE_HOST(void*, calloc, (size_t count, size_t size), (count, size))
+HEDDLE_OF_THE_HOST(void*, realloc, (void* memory, size_t size), (memory, size))
+
+// -- what is for the host alone --------------------------------------------------------------------------------------------------------
+
+HEDDLE_OF_THE_HOST(FILE*, fdopen, (int file, const char* mode), (file, mode))
+HEDDLE_OF_THE_HOST(FILE*, freopen, (const char* path, const char* mode, FILE* file), (path, mode, file))
+HEDDLE_OF_THE_HOST(FILE*, tmpfile, (), ())
+HEDDLE_OF_THE_HOST(int, fileno, (FILE * file), (file))
+HEDDLE_OF_THE_HOST(int, setvbuf, (FILE * file, char* buffer, int mode, size_t size), (file, buffer, mode, size))
+HEDDLE_OF_THE_HOST(void, rewind, (FILE * file), (file))
+HEDDLE_OF_THE_HOST(void, perror, (const char* text), (text))
+HEDDLE_OF_THE_HOST(ssize_t, getline, (char** line, size_t* size, FILE* from), (line, size, from))
+HEDDLE_OF_THE_HOST(int, creat, (const char* path, mode_t mode), (path, mode))
+HEDDLE_OF_THE_HOST(int, close, (int file), (file))
+HEDDLE_OF_THE_HOST(ssize_t, write, (int file, const void* data, size_t size), (file, data, size))
+HEDDLE_OF_THE_HOST(off_t, lseek, (int file, off_t offset, int origin), (file, offset, origin))
+HEDDLE_OF_THE_HOST(int, unlink, (const char* path), (path))
+HEDDLE_OF_THE_HOST(int, mkdir, (const char* path, mode_t mode), (path, mode))
+HEDDLE_OF_THE_HOST(int, rmdir, (const char* path), (path))
+HEDDLE_OF_THE_HOST(DIR*, opendir, (const char* path), (path))
+HEDDLE_OF_THE_HOST(char*, getenv, (const char* name), (name))
+HEDDLE_OF_THE_HOST(int, setenv, (const char* name, const char* value, int replace), (name, value, replace))
+HEDDLE_OF_THE_HOST(void*, mmap, (void* at, size_t size, int protection, int flags, int file, off_t offset),
+                   (at, size, protection, flags, file, offset))
+HEDDLE_OF_THE_HOST(int, munmap, (void* at, size_t size), (at, size))
+HEDDLE_OF_THE_HOST(int, fseeko, (FILE * file, off_t offset, int origin), (file, offset, origin))
+HEDDLE_OF_THE_HOST(off_t, ftello, (FILE * file), (file))
+HEDDLE_OF_THE_HOST(ssize_t, pread, (int file, void* data, size_t size, off_t offset), (file, data, size, offset))
+HEDDLE_OF_THE_HOST(ssize_t, pwrite, (int file, const void* data, size_t size, off_t offset), (file, data, size, offset))
+HEDDLE_OF_THE_HOST(int, access, (const char* path, int mode), (path, mode))
+HEDDLE_OF_THE_HOST(int, stat, (const char* path, struct stat* found), (path, found))
+HEDDLE_OF_THE_HOST(int, chdir, (const char* path), (path))
+HEDDLE_OF_THE_HOST(char*, getcwd, (char* path, size_t size), (path, size))
+HEDDLE_OF_THE_HOST(pid_t, getpid, (), ())
+HEDDLE_OF_THE_HOST(int, pipe, (int ends[2]), (ends))
+HEDDLE_OF_THE_HOST(int, dup, (int file), (file))
+HEDDLE_OF_THE_HOST(int, socket, (int family, int kind, int protocol), (family, kind, protocol))
+HEDDLE_OF_THE_HOST(void*, dlopen, (const char* path, int mode), (path, mode))
+// With 64 bits for a file's size asked for.
+HEDDLE_OF_THE_HOST(FILE*, tmpfile64, (), ())
+HEDDLE_OF_THE_HOST(FILE*, freopen64, (const char* path, const char* mode, FILE* file), (path, mode, file))
+HEDDLE_OF_THE_HOST(int, vfscanf, (FILE * from, const char* format, va_list to), (from, format, to))
+
+// The mode is not looked at without O_CREAT or O_TMPFILE.
+#define HEDDLE_OPEN(name)                               \
+  int __real_##name(const char* path, int flags, ...);  \
+  int __wrap_##name(const char* path, int flags, ...) { \
+    if (runtime::is_device()) [[unlikely]]              \
+      runtime::refuse_call("open", not_served);         \
+    va_list more;                                       \
+    va_start(more, flags);                              \
+    const mode_t mode = va_arg(more, mode_t);           \
+    va_end(more);                                       \
+    return __real_##name(path, flags, mode);            \
+  }
+HEDDLE_OPEN(open)
+HEDDLE_OPEN(open64)
+int __real___isoc99_vfscanf(FILE* from, const char* format, va_list to);
+int __wrap___isoc99_scanf(const char* format, ...) {
+  if (runtime::is_device()) [[unlikely]]
+    runtime::refuse_call("scanf", not_served);
+  va_list to;
+  va_start(to, format);
+  const int taken = __real___isoc99_vfscanf(stdin, format, to);
+  va_end(to);
+  return taken;
+}
+int __wrap___isoc99_fscanf(FILE* from, const char* format, ...) {
+  if (runtime::is_device()) [[unlikely]]
+    runtime::refuse_call("fscanf", not_served);
+  va_list to;
+  va_start(to, format);
+  const int taken = __real___isoc99_vfscanf(from, format, to);
+  va_end(to);
+  return taken;
+}
+HEDDLE_OF_THE_HOST(int, __isoc99_vfscanf, (FILE * from, const char* format, va_list to), (from, format, to))
+
+// NOLINTEND(bugprone-reserved-identifier)
+
+}  // extern "C"

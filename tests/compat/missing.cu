@@ -1,0 +1,30 @@
+// What is missing from CUDA on the simulator, one case at a time; MISSING_compiles has the same surroundings, and none of it.
+#include <cuda/atomic>
+
+struct wide {
+  long long a, b;
+};
+#ifdef MISSING_large_atomic
+__global__ void kernel(wide* at) { cuda::atomic_ref<wide>(*at).load(); }
+#elif defined(MISSING_atomic_of_short)
+__global__ void kernel(short* word) { atomicAdd(word, 1); }
+#elif defined(MISSING_shared_outside)
+__shared__ int tile[32];
+#else
+__global__ void kernel(unsigned* word) { atomicAdd(word, 1); }
+
+void launch(unsigned* word) {
+  // clang-format off
+  kernel<<<1, 32>>>(word);
+  // clang-format on
+  cudaEvent_t event;
+  cudaEventCreate(&event);
+}
+#endif
+#ifdef MISSING_elapsed_time
+float elapsed(cudaEvent_t first, cudaEvent_t second) {
+  float milliseconds = 0;
+  cudaEventElapsedTime(&milliseconds, first, second);
+  return milliseconds;
+}
+#endif

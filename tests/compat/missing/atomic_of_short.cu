@@ -1,1 +1,0 @@
-__global__ void kernel(short* word) { atomicAdd(word, 1); }

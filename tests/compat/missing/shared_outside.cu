@@ -1,2 +1,0 @@
-
-__shared__ int tile[32];
