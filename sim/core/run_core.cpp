@@ -38,6 +38,14 @@ lane& run_core::new_lane(wave& of, uint32_t index) {
   return fresh;
 }
 
+// It is enabled once its wave has a place again, which it wants from now on.
+void run_core::enable_off_device(lane& self) {
+  self.state = lane_state::evicted;
+  phase.places_wanted = true;
+  enabled.asks_until = 0;
+  if (observers.records) observers.recorder->waits(self, history.steps);
+}
+
 void run_core::no_stack_left(lane& self) {
   self.begun = false;
   end(self, verdict::unsupported,

@@ -50,7 +50,7 @@ struct run_core {
   [[gnu::always_inline]] void reset(scheduler::choice_source& source) {
     map.heap.reset();
     threads.reset();
-    enabled.reset(machine.progress);
+    enabled.reset(machine.progress, machine.places_take_turns());
     choices.source = &source;
     choices.stopped = false;
     history.reset();
@@ -87,6 +87,8 @@ struct run_core {
   void enable(lane& self) {
     if (observers.records) [[unlikely]]
       observers.recorder->goes_on(self, history.steps);
+    if (!self.of->resident) [[unlikely]]
+      return enable_off_device(self);
     if (issues.on() && self.of->lanes.size() > 1) return issues.enable(self);
     enabled.add(self);
   }
@@ -96,7 +98,7 @@ struct run_core {
   }
   /// As enable(), of a lane for whose collective the lane that runs was the last.
   void run_on(lane& self) {
-    if (!issues.on() || self.of->lanes.size() == 1) return enable(self);
+    if (!issues.on() || self.of->lanes.size() == 1 || !self.of->resident) return enable(self);
     if (observers.records) [[unlikely]]
       observers.recorder->goes_on(self, history.steps);
     issues.run_on(self);
@@ -225,6 +227,7 @@ struct run_core {
   void add_words_to_digest(const void* address, uint32_t size_bytes);
   void observe(lane& self, uint64_t value);
   [[gnu::hot]] uint32_t pick_slowly(lane& self, uint32_t count, scheduler::choice_kind kind);
+  [[gnu::cold]] void enable_off_device(lane& self);
   [[noreturn, gnu::cold]] void no_stack_left(lane& self);
   [[noreturn, gnu::cold]] void no_host_stack_left(lane& self);
   static scheduler::candidate look_at(const void* self, uint32_t index);

@@ -37,7 +37,9 @@ struct run_phase {
   /// A hang that the progress model allows has been found; all lanes run on in turn, to learn whether a stronger model avoids it.
   bool denied = false;
   bool places_lifted = false;  ///< and all blocks have a place on the device
-  bool in_rounds = false;      ///< lockstep waves: which lanes of a wave go next is decided after each step
+  /// Something waits for places that others may be evicted from: turns on the device are looked at before each step.
+  bool places_wanted = false;
+  bool in_rounds = false;  ///< lockstep waves: which lanes of a wave go next is decided after each step
 
   bool is_checking() const { return checks != quiescence_check::none; }
   /// Whether what the machine leaves open is chosen. When it is not, each choice is answered by 0, what the machine does by default.

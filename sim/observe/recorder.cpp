@@ -1,4 +1,5 @@
 #include <heddle/sim/code/source_line.h>
+#include <heddle/sim/machine/kernel.h>
 #include <heddle/sim/observe/recorder.h>
 #include <heddle/sim/space/heap.h>
 
@@ -47,6 +48,17 @@ void recorder::odd_answer(const lane& who, scheduler::choice_kind kind) {
   const auto last = last_of_.find(&who);
   const bool is_past = kind == scheduler::choice_kind::wake && last != last_of_.end();
   odd_.push_back({.who = &who, .kind = kind, .step = is_past ? taken_[last->second].step : last_step_ + 1});
+}
+
+void recorder::moves(const wave& of, uint64_t step, bool leaves, bool as_queue) {
+  const uint32_t stream = of.runs->shape.stream;
+  const std::string who = !as_queue     ? name_of(of)
+                          : stream == 0 ? "the queue of the default stream"
+                                        : "the queue of stream " + std::to_string(stream);
+  const std::string text = who + (leaves ? " is taken off the device" : " comes back on the device");
+  // The waves of a queue go together.
+  if (as_queue && !moves_.empty() && moves_.back().step == step && moves_.back().text == text) return;
+  moves_.push_back({.step = step, .wave = of.id, .leaves = leaves, .text = text});
 }
 
 void recorder::turn_ended(const lane& who, uint64_t state) {
@@ -249,6 +261,15 @@ std::string recorder::note_of(const taken& one) const {
   return text;
 }
 
+step_record recorder::move_in_words(const run_record::move& one) {
+  step_record record;
+  record.step = one.step;
+  record.actor = "(device)";
+  record.operation = one.text;
+  record.is_event = true;
+  return record;
+}
+
 step_record recorder::arrival_in_words(const heap& memory, const taken& one) const {
   step_record record = in_words(memory, one);
   record.actor = "(link)";
@@ -308,6 +329,9 @@ std::string recorder::in_words(const heap& memory, const odd& one) const {
       return "another wave was given a place first, before step " + std::to_string(one.step);
     case arm:
       return "another arm of " + name_of(*one.who->of) + " went first, before step " + std::to_string(one.step);
+    case evict:
+      return "a wave or a queue was to be taken off the device before its turn was over, before step " +
+             std::to_string(one.step);
     case lane:
       return "the lanes of a wave took a step in another order, from step " + std::to_string(one.step) + " on";
     case part: {
@@ -353,12 +377,16 @@ std::vector<step_record> recorder::steps(const heap& memory, size_t most) const 
     if (one.arrived != run_record::never && one.arrived > one.step && is_store(one.what.kind)) late.push_back(&one);
   std::stable_sort(late.begin(), late.end(), [](const taken* a, const taken* b) { return a->arrived < b->arrived; });
   auto next = late.begin();
+  auto move = moves_.begin();
   for (size_t n = from; n < taken_.size(); ++n) {
+    for (; move != moves_.end() && move->step < taken_[n].step; ++move)
+      if (n != from || from == 0) said.push_back(move_in_words(*move));
     for (; next != late.end() && (*next)->arrived < taken_[n].step; ++next)
       if (n != from) said.push_back(arrival_in_words(memory, **next));
     said.push_back(in_words(memory, taken_[n]));
   }
   for (; next != late.end(); ++next) said.push_back(arrival_in_words(memory, **next));
+  for (; move != moves_.end(); ++move) said.push_back(move_in_words(*move));
   return said;
 }
 

@@ -31,6 +31,7 @@ void for_each_granule(const void* address, uint64_t size_bytes, Each&& each) {
 }
 
 wait_reason reason_of(const lane& who) {
+  if (who.state == lane_state::evicted) return wait_reason::evicted;
   if (who.state == lane_state::at_collective)
     return who.pending.kind == operation_kind::block_barrier ? wait_reason::barrier : wait_reason::collective;
   if (who.private_state != nullptr) return wait_reason::change;
@@ -362,6 +363,7 @@ run_record recorder::record(const heap& memory, size_t most) const {
                           .server_outbox = reinterpret_cast<uintptr_t>(each.server_outbox),
                           .client_locks = reinterpret_cast<uintptr_t>(each.client_locks),
                           .server_locks = reinterpret_cast<uintptr_t>(each.server_locks)});
+  made.moves = moves_;
   made.judged = judged_;
   for (const odd& one : odd_) made.odd.push_back(in_words(memory, one));
   return made;

@@ -64,7 +64,8 @@ char letter_of(sim::operation_kind kind) {
 }
 
 const char* name_of(sim::wait_reason why) {
-  constexpr const char* names[] = {"change", "collective", "barrier", "mutex", "device", "join", "call", "masked off"};
+  constexpr const char* names[] = {"change", "collective", "barrier",    "mutex",  "device",
+                                   "join",   "call",       "masked off", "evicted"};
   return names[static_cast<size_t>(why)];
 }
 
@@ -92,6 +93,18 @@ class text_table {
 };
 
 json text_or_null(uint32_t text) { return text == run_record::none ? json(nullptr) : json(text); }
+
+/// What left the device, or came back, before each step that is shown, in a sentence each.
+std::map<uint64_t, std::string> moves_by_step(const run_record& of) {
+  std::map<uint64_t, std::string> told;
+  for (const run_record::move& each : of.moves) {
+    if (each.step + 1 < of.first_step || each.step + 1 >= of.first_step + of.steps.size()) continue;
+    std::string& text = told[each.step + 1 - of.first_step];
+    text += (text.empty() ? "Before this step " : "; ") + each.text;
+  }
+  for (auto& [n, text] : told) text += '.';
+  return told;
+}
 
 /// Steps that are alike, but for when they were, are told once.
 void add_steps(json& data, const run_record& of, text_table& texts) {
@@ -135,6 +148,7 @@ void add_steps(json& data, const run_record& of, text_table& texts) {
     if (one.spurious) odd.push_back(json::array({n, "It fails for no reason, as a weak compare-exchange may."}));
     if (one.woke) odd.push_back(json::array({n, "It goes on for no reason, though nothing has changed."}));
   }
+  for (const auto& [n, text] : moves_by_step(of)) odd.push_back(json::array({n, text}));
   data["first_step"] = of.first_step;
   data["sorts"] = std::move(sorts);
   data["steps"] = std::move(steps);
