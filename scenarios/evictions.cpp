@@ -152,8 +152,9 @@ struct persistent_kernel {
   uint32_t* work;
   uint32_t* stop;
   HEDDLE_FUNCTION void operator()() const {
-    while (evicted_word(*stop).load(memory_order::acquire) == 0)
-      evicted_word(*work).fetch_xor(1, memory_order::relaxed);
+    // Acquire pairs with the host's release.
+    for (uint32_t n = 0; evicted_word(*stop).load(memory_order::acquire) == 0; n = 1 - n)
+      evicted_word(*work).exchange(1 - n, memory_order::relaxed);
   }
 };
 

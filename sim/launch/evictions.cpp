@@ -227,7 +227,7 @@ bool launches::give_places(lane& self, uint32_t gpu, bool may_go) {
     look_who_claims(gpu);
     look_who_may_go(gpu);
     for (const claim& each : claims_) {
-      room made = room_for(gpu, each, false);
+      const room made = room_for(gpu, each, false);
       if (made == room::free || (made == room::by_eviction && may_go)) {
         make_room(self, gpu, each, false);
         again = true;
@@ -306,12 +306,13 @@ void launches::evict_early(const tenant& gone) {
 bool launches::visit_turns(state_reader& to) const {
   std::vector<std::pair<uint64_t, uint64_t>> order;
   for (const launched_kernel& runs : kernels_) {
-    order.emplace_back(runs.place.since, uint64_t{1} << 63 | runs.ordinal);
+    if (core_.machine.evict == eviction::queue || runs.started_blocks < runs.blocks)
+      order.emplace_back(runs.place.since, uint64_t{1} << 63 | runs.ordinal);
     if (!to.fact(runs.placed_waves)) return false;
     for (uint32_t n = 0; n < runs.blocks * runs.waves_per_block; ++n) {
       const wave& of = core_.threads.waves[runs.first_wave + n];
       if (!of.live() || !of.started()) continue;
-      order.emplace_back(of.place.since, of.id);
+      if (core_.machine.evict == eviction::wave) order.emplace_back(of.place.since, of.id);
       if (!of.resident || !memory_.devices()[of.gpu].wanted) continue;
       to.fact(turn_of(of).idle);
       for (const lane* each : of.lanes)

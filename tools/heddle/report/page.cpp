@@ -117,9 +117,10 @@ void add_steps(json& data, const run_record& of, text_table& texts) {
   json late = json::array();     // of stores, when they arrived
   json old = json::array();
   json lost = json::array();
-  json missed = json::array();  // of loads of old values, the newest store
-  json behind = json::array();  // of stores, the newer one that they count as older than
-  json odd = json::array();     // what else the machine chose, in words
+  json missed = json::array();                              // of loads of old values, the newest store
+  json behind = json::array();                              // of stores, the newer one that they count as older than
+  std::map<uint64_t, std::string> odd = moves_by_step(of);  // what else the machine did or chose, in words
+  const auto add_odd = [&](size_t n, const char* text) { odd[n] += (odd[n].empty() ? "" : " ") + std::string(text); };
   std::vector<uint64_t> last_read;
   for (size_t n = 0; n < of.steps.size(); ++n) {
     const run_record::step& one = of.steps[n];
@@ -145,10 +146,9 @@ void add_steps(json& data, const run_record& of, text_table& texts) {
     if (one.lost) lost.push_back(n);
     if (one.missed != run_record::never) missed.push_back(json::array({n, one.missed}));
     if (one.behind != run_record::never) behind.push_back(json::array({n, one.behind}));
-    if (one.spurious) odd.push_back(json::array({n, "It fails for no reason, as a weak compare-exchange may."}));
-    if (one.woke) odd.push_back(json::array({n, "It goes on for no reason, though nothing has changed."}));
+    if (one.spurious) add_odd(n, "It fails for no reason, as a weak compare-exchange may.");
+    if (one.woke) add_odd(n, "It goes on for no reason, though nothing has changed.");
   }
-  for (const auto& [n, text] : moves_by_step(of)) odd.push_back(json::array({n, text}));
   data["first_step"] = of.first_step;
   data["sorts"] = std::move(sorts);
   data["steps"] = std::move(steps);
@@ -159,7 +159,8 @@ void add_steps(json& data, const run_record& of, text_table& texts) {
   data["lost"] = std::move(lost);
   data["missed"] = std::move(missed);
   data["behind"] = std::move(behind);
-  data["odd_steps"] = std::move(odd);
+  data["odd_steps"] = json::array();
+  for (const auto& [n, text] : odd) data["odd_steps"].push_back(json::array({n, text}));
 }
 
 void add_actors(json& data, const run_record& of) {
