@@ -191,25 +191,41 @@ std::vector<parameter> second_queue_parameters(const char* what) {
   return with_places({parameter::number("waves", 2, 1, 64, "", what), priority_parameter()}, 2);
 }
 
+std::vector<parameter> persistent_kernel_parameters() {
+  std::vector<parameter> all = second_queue_parameters("kernels that go on, of a wave each");
+  // Where the kernel of the second queue has no place, the others go on as long as they may.
+  all.push_back(parameter::number("budget", 20000, 100, int64_t{1} << 40, "steps",
+                                  "steps before only guaranteed waves run; as many again and the run is inconclusive"));
+  return all;
+}
+
 }  // namespace
 
 HEDDLE_SCENARIO(run_few_places,
                 {.name = "slot.few-places",
                  .summary = "more waves than places: each waits for what all others do after their calls",
                  .parameters = few_places_parameters(),
-                 .expected = few_places_verdict});
+                 .expected = few_places_verdict,
+                 .proofs = {"waves=2 resident=1", "waves=2 resident=1 evict=wave evict.quantum=1",
+                            "waves=2 resident=1 evict=queue evict.quantum=1",
+                            "waves=2 resident=1 queues=one-each evict=queue evict.quantum=1"}});
 
 HEDDLE_SCENARIO(run_helper_kernel,
                 {.name = "driver.helper-kernel",
                  .summary = "a kernel for which those wait that have all places of the device",
                  .parameters = second_queue_parameters("waves that wait for the kernel of the second stream"),
-                 .expected = helper_kernel_verdict});
+                 .expected = helper_kernel_verdict,
+                 .proofs = {"waves=1 resident=1", "waves=1 resident=1 evict=wave evict.quantum=2",
+                            "waves=2 resident=2 evict=queue evict.quantum=1",
+                            "waves=1 resident=1 priority=high evict=queue evict.quantum=0"}});
 
 HEDDLE_SCENARIO(
     run_persistent_kernel,
     {.name = "driver.persistent-kernel",
      .summary = "kernels that go on until one of another queue has ended, and have all places of the device",
-     .parameters = second_queue_parameters("kernels that go on, of a wave each"),
-     .expected = persistent_kernel_verdict});
+     .parameters = persistent_kernel_parameters(),
+     .expected = persistent_kernel_verdict,
+     .proofs = {"waves=1 resident=1", "waves=1 resident=1 evict=wave evict.quantum=2",
+                "waves=1 resident=1 evict=queue evict.quantum=1"}});
 
 }  // namespace heddle::tests

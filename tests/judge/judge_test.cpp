@@ -101,7 +101,8 @@ TEST(judge, remote_calls_need_what_their_shape_says) {
       {"own-ports", "P/P P/P P/P P/P P/P F/F"},        {"shared-port", "P/P F/F P/P P/P P/P F/F"},
       {"shared-port-3", "P/P F/F P/P P/P P/P F/F"},    {"try-lock", "P/P F/F P/P P/P P/P F/F"},
       {"waits-for-higher", "P/P F/F F/F F/F F/F F/F"}, {"waits-for-lower", "P/P P/P F/F P/P P/P F/F"},
-      {"barrier", "P/P F/F F/F F/F F/F F/F"},
+      {"barrier", "P/P F/F F/F F/F F/F F/F"},          {"few-places", "P/P F/F F/F F/F F/F F/F"},
+      {"helper-kernel", "P/P F/F F/F F/F F/F F/F"},    {"persistent-kernel", "P/P F/F F/F F/F F/F F/F"},
   };
   ASSERT_EQ(rpc_shapes().size(), expected.size());
   for (const rpc_shape& each : rpc_shapes())
@@ -136,8 +137,8 @@ TEST(judge, turns_on_the_device_are_as_good_as_places_for_all) {
     }
   // What nothing ends, turns do not end.
   EXPECT_EQ(both("T0{0:if ld m0==0 goto 0} T1{0:if ld m0==0 goto 0}", {rule::turns, 1}), "F/F");
-  // One after the other, in turns of two steps: neither sees what the other one writes before it has written itself.
-  const std::string undone = "T0{0:st m0=1; 1:if ld m0==1 goto 0} T1{0:st m0=2; 1:if ld m0==2 goto 0}";
+  // In turns of two steps, wave 0 always finds what it has written itself.
+  const std::string undone = "T0{0:st m0=1; 1:if ld m0==1 goto 0; 2:st stop=1} T1{0:st m0=2; 1:if ld stop==0 goto 0}";
   EXPECT_EQ(both(undone, {rule::turns, 1, 2}), "F/F");
   EXPECT_EQ(both(undone, {rule::turns, 1, 1}), "P/P");
 }

@@ -649,7 +649,7 @@ TEST(evictions, a_wave_gets_the_place_of_one_that_waits_for_it) {
   for (const std::string& strategy : all_strategies())
     for (const char* model : {"progress=fair", "progress=slots"})
       for (const char* resident : {"resident=1", "resident=2"}) {
-        machine off({model, resident}, strategy);
+        machine off({model, resident, "evict=off"}, strategy);
         EXPECT_TRUE(always(progress, off.run_many(all_there(3), 20)));
         for (const char* quantum : {"evict.quantum=1", "evict.quantum=2", "evict.quantum=64"}) {
           machine on({model, resident, "evict=wave", quantum}, strategy);
@@ -688,7 +688,7 @@ TEST(evictions, blocks_of_several_waves_wait_together_and_meet_at_barriers_and_c
 TEST(evictions, another_queue_gets_the_places_of_one_that_waits_for_it) {
   for (const std::string& strategy : all_strategies())
     for (const char* model : {"progress=fair", "progress=slots"}) {
-      machine off({model, "resident=2"}, strategy);
+      machine off({model, "resident=2", "evict=off"}, strategy);
       EXPECT_TRUE(always(progress, off.run_many(helped_by_second(2, 0), 20)));
       EXPECT_TRUE(always(progress, off.run_many(helped_by_second(3, 1), 20)));
       for (const char* evict : {"evict=wave", "evict=queue"}) {
@@ -726,7 +726,7 @@ TEST(evictions, work_of_higher_priority_gets_places_first) {
       host.synchronize();
     };
   };
-  machine off({"resident=1"});
+  machine off({"resident=1", "evict=off"});
   EXPECT_TRUE(always(ok, off.run_many(started_before(0, 0), 50)));
   EXPECT_TRUE(always(ok, off.run_many(started_before(2, 1), 50)));
   EXPECT_TRUE(always(verdict::assertion, off.run_many(started_before(1, 2), 50)));
