@@ -60,23 +60,12 @@ void lockstep_waves::go_on_all(lane& self) {
     wave& of = *due_.back();
     due_.pop_back();
     of.together->due = false;
+    // One that is off the device goes on when it has a place again.
     if (of.is_evicted()) [[unlikely]]
-      wants_back(of);
+      of.together->wants_back = core_.phase.places_wanted = true;
     else
       go_on(of, self);
   }
-}
-
-// It goes on when it has a place again.
-void lockstep_waves::wants_back(wave& of) {
-  of.together->wants_back = true;
-  core_.phase.places_wanted = true;
-  core_.enabled.asks_until = 0;
-}
-
-void lockstep_waves::comes_back(wave& of) {
-  of.together->wants_back = false;
-  mark_due(of);
 }
 
 void lockstep_waves::go_on(wave& of, lane& self) {

@@ -1,13 +1,4 @@
-// Places on a device that are taken in turns: what is evicted, with its state, and what comes back (settings::evict).
-//
-// While something that could take a step waits for places, each wave that has one has a turn: it may be evicted when each of its lanes that can
-// step, and that the progress model promises this, has taken so many steps (settings::quantum), and one that cannot when others have taken so
-// many. What has waited longest comes first, and nothing overtakes it for which room can be made. So all that waits gets a place again and
-// again, and with each place the steps that it is promised. What is of higher priority has no turn: it evicts what is of lower at once, and is
-// never evicted for that.
-//
-// A wave whose lanes all wait has no need of a place. It is evicted like the others, and comes back when places are left over, or when one of its
-// lanes could go on.
+// Which waves have a turn on the device, whose is over, and what gets their places.
 #include <heddle/sim/launch/launches.h>
 
 #include <algorithm>
@@ -31,18 +22,21 @@ bool could_go_on(const wave& of) {
 
 }  // namespace
 
-// -- who waits for places -------------------------------------------------------------------------------------------------------------
-
-bool launches::fits(uint32_t gpu, uint64_t places) const {
-  return core_.phase.places_lifted || memory_.devices()[gpu].resident + places <= core_.machine.resident;
+template <typename Each>
+void evictions::for_each_placed(uint32_t gpu, Each&& each) {
+  for (const launched_kernel& runs : launched_.kernels())
+    for (size_t n = 0; n < size_t{runs.blocks} * runs.waves_per_block; ++n)
+      if (wave& of = core_.threads.waves[runs.first_wave + n]; of.live() && of.resident && of.gpu == gpu) each(of);
 }
 
+// -- what waits for places -------------------------------------------------------------------------------------------------------------
+
 // Those that could take a step before those that could not, then by priority, then by how long they have waited.
-void launches::look_who_claims(uint32_t gpu) {
+void evictions::find_claims(uint32_t gpu) {
   claims_.clear();
   const bool as_queues = core_.machine.evict == eviction::queue;
-  for (launched_kernel& runs : kernels_) {
-    if (!may_begin(runs)) continue;
+  for (launched_kernel& runs : launched_.kernels()) {
+    if (!launched_.may_begin(runs)) continue;
     for (uint32_t n = 0; n < runs.blocks * runs.waves_per_block; ++n) {
       wave& of = core_.threads.waves[runs.first_wave + n];
       if (of.live() && of.gpu == gpu && of.is_evicted())
@@ -62,14 +56,13 @@ void launches::look_who_claims(uint32_t gpu) {
   });
 }
 
-uint32_t launches::places_of(const claim& one) { return one.back != nullptr ? 1 : one.runs->waves_per_block; }
+uint32_t evictions::places_of(const claim& one) { return one.back != nullptr ? 1 : one.runs->waves_per_block; }
 
-void launches::place(lane& self, const claim& one) {
-  if (one.back == nullptr) return start_blocks_of(self, *one.runs, *one.blocks);
+void evictions::place(lane& self, const claim& one) {
+  if (one.back == nullptr) return launched_.start_blocks_of(self, *one.runs, *one.blocks);
   wave& of = *one.back;
   of.resident = true;
-  ++resident_waves_;
-  ++memory_.devices()[of.gpu].resident;
+  launched_.more_have_places(of.gpu, 1);
   begin_turn(of);
   core_.enabled.fair.placed(of);
   if (core_.observers.recorder)
@@ -82,14 +75,14 @@ void launches::place(lane& self, const claim& one) {
 // -- whose turn is over ----------------------------------------------------------------------------------------------------------------
 
 // The wave has got a place. Where its kernel is evicted as a whole, and has others, they have their turn already, which this does not prolong.
-void launches::begin_turn(wave& of) {
+void evictions::begin_turn(wave& of) {
   const bool joins = core_.machine.evict == eviction::queue && of.runs->placed_waves++ != 0 &&
                      turn_of(of).began != core_.history.steps;
   for (lane* each : of.lanes) each->turn_from = joins ? each->operations - core_.machine.quantum : each->operations;
   if (!joins) turn_of(of) = {.since = ++places_given_, .began = core_.history.steps};
 }
 
-void launches::begin_turns(uint32_t gpu) {
+void evictions::begin_turns(uint32_t gpu) {
   looked_at_ = core_.history.steps;
   for_each_placed(gpu, [&](wave& of) {
     turn_of(of).idle = 0;
@@ -97,11 +90,11 @@ void launches::begin_turns(uint32_t gpu) {
   });
 }
 
-bool launches::is_promised_turns(const wave& of) const {
+bool evictions::is_promised_turns(const wave& of) const {
   return of.guaranteed || core_.phase.denied || core_.phase.checks == quiescence_check::of_all;
 }
 
-launches::standing launches::standing_of(const wave& of) const {
+evictions::standing evictions::standing_of(const wave& of) const {
   if (of.candidates == 0 || !is_promised_turns(of)) return standing::idle;
   const bool any_left = std::any_of(of.lanes.begin(), of.lanes.end(), [&](const lane* who) {
     return who->state == lane_state::candidate && who->operations - who->turn_from < core_.machine.quantum;
@@ -110,7 +103,7 @@ launches::standing launches::standing_of(const wave& of) const {
 }
 
 // What may be evicted at once, in the order in which it got its places.
-void launches::look_who_may_go(uint32_t gpu) {
+void evictions::find_tenants(uint32_t gpu) {
   tenants_.clear();
   for_each_placed(gpu, [&](wave& of) {
     const bool joins = core_.machine.evict == eviction::queue && !tenants_.empty() && tenants_.back().runs == of.runs;
@@ -123,7 +116,7 @@ void launches::look_who_may_go(uint32_t gpu) {
             [](const tenant& one, const tenant& other) { return one.since < other.since; });
 }
 
-void launches::count_idle_steps() {
+void evictions::count_idle_steps() {
   const uint64_t passed = core_.history.steps - looked_at_;
   for (const tenant& each : tenants_) {
     uint32_t& idle = turn_of(*each.first).idle;
@@ -133,20 +126,20 @@ void launches::count_idle_steps() {
 }
 
 // Whether it may ever be evicted for that one.
-bool launches::gives_way(const tenant& placed, const claim& to) const {
+bool evictions::gives_way(const tenant& placed, const claim& to) const {
   if (core_.machine.evict == eviction::queue && placed.runs == to.runs) return false;
   const int32_t less = to.runs->priority - placed.runs->priority;
   return less > 0 || (less == 0 && core_.machine.quantum != 0);
 }
 
 // `idle`: no lane on the device that is promised a step can take one, and time passes.
-bool launches::may_be_evicted(const tenant& placed, const claim& to, bool idle) const {
+bool evictions::may_be_evicted(const tenant& placed, const claim& to, bool idle) const {
   if (placed.runs->priority < to.runs->priority) return true;
   return placed.stands == standing::had_its_turn ||
          (placed.stands == standing::idle && (idle || turn_of(*placed.first).idle >= core_.machine.quantum));
 }
 
-launches::room launches::room_for(uint32_t gpu, const claim& wanted, bool idle) const {
+evictions::room evictions::room_for(uint32_t gpu, const claim& wanted, bool idle) const {
   const uint32_t places = places_of(wanted);
   if (fits(gpu, places)) return room::free;
   // What is of no use now is not evicted for what gets its places by that.
@@ -161,7 +154,7 @@ launches::room launches::room_for(uint32_t gpu, const claim& wanted, bool idle) 
   return now >= places ? room::by_eviction : ever >= places ? room::later : room::never;
 }
 
-void launches::make_room(lane& self, uint32_t gpu, const claim& wanted, bool idle) {
+void evictions::make_room(lane& self, uint32_t gpu, const claim& wanted, bool idle) {
   for (const tenant& each : tenants_) {
     if (fits(gpu, places_of(wanted))) break;
     if (gives_way(each, wanted) && may_be_evicted(each, wanted, idle)) evict(each);
@@ -169,7 +162,7 @@ void launches::make_room(lane& self, uint32_t gpu, const claim& wanted, bool idl
   place(self, wanted);
 }
 
-void launches::evict(const tenant& gone) {
+void evictions::evict(const tenant& gone) {
   const uint64_t now = ++places_given_;
   if (core_.machine.evict == eviction::wave) return evict(*gone.first, now);
   for_each_placed(gone.first->gpu, [&](wave& of) {
@@ -177,7 +170,7 @@ void launches::evict(const tenant& gone) {
   });
 }
 
-void launches::evict(wave& of, uint64_t now) {
+void evictions::evict(wave& of, uint64_t now) {
   for (lane* each : of.lanes) {
     if (each->state != lane_state::candidate) continue;
     core_.disable(*each);
@@ -187,8 +180,7 @@ void launches::evict(wave& of, uint64_t now) {
   of.resident = false;
   turn_of(of) = {.since = now};
   if (core_.machine.evict == eviction::queue) --of.runs->placed_waves;
-  --resident_waves_;
-  --memory_.devices()[of.gpu].resident;
+  launched_.more_have_places(of.gpu, ~0u);
   core_.enabled.fair.placed(of);
   if (core_.observers.recorder)
     core_.observers.recorder->moves(of, core_.history.steps, true, core_.machine.evict == eviction::queue);
@@ -196,7 +188,7 @@ void launches::evict(wave& of, uint64_t now) {
 
 // -- turns -------------------------------------------------------------------------------------------------------------------------------
 
-void launches::take_turns(lane& self) {
+void evictions::take_turns(lane& self) {
   const uint32_t gpus = memory_.devices().gpus();
   bool any = false;
   for (uint32_t gpu = 0; gpu < gpus; ++gpu) {
@@ -204,7 +196,7 @@ void launches::take_turns(lane& self) {
     bool waits = give_places(self, gpu, false);
     if (waits) {
       if (!wanted) begin_turns(gpu);
-      look_who_may_go(gpu);
+      find_tenants(gpu);
       if (wanted) count_idle_steps();
       wanted = true;
       evict_early(self);
@@ -217,15 +209,13 @@ void launches::take_turns(lane& self) {
   core_.phase.places_wanted = any;
 }
 
-// In order, to each that waits, as far as there are places; where something `may_go`, also those of what has had its turn. Whether something is
-// left that could take a step.
-bool launches::give_places(lane& self, uint32_t gpu, bool may_go) {
+bool evictions::give_places(lane& self, uint32_t gpu, bool may_go) {
   bool again = true;
   bool waits = false;
   while (again) {
     again = waits = false;
-    look_who_claims(gpu);
-    look_who_may_go(gpu);
+    find_claims(gpu);
+    find_tenants(gpu);
     for (const claim& each : claims_) {
       const room made = room_for(gpu, each, false);
       if (made == room::free || (made == room::by_eviction && may_go)) {
@@ -242,7 +232,7 @@ bool launches::give_places(lane& self, uint32_t gpu, bool may_go) {
 
 // Of a device on which no lane can take a step that is promised one: as long as nothing happens, time passes, and turns end. What comes then is
 // what is promised steps, or anything where nothing can step at all.
-bool launches::take_turns_when_idle(lane& self) {
+bool evictions::take_turns_when_idle(lane& self) {
   if (!core_.phase.places_wanted) return false;
   const bool owes_a_start = core_.enabled.fair.owes_a_start() && !core_.enabled.owes_a_start();
   const auto first_of = [&](const claim& one) -> const wave& {
@@ -257,8 +247,8 @@ bool launches::take_turns_when_idle(lane& self) {
   for (uint32_t gpu = 0; gpu < memory_.devices().gpus(); ++gpu)
     for (const bool promised : {true, false}) {
       if (!promised && !core_.enabled.lanes.empty()) continue;
-      look_who_claims(gpu);
-      look_who_may_go(gpu);
+      find_claims(gpu);
+      find_tenants(gpu);
       for (const claim& each : claims_) {
         if (!each.ready || is_promised(each) != promised) continue;
         const room made = room_for(gpu, each, true);
@@ -271,7 +261,7 @@ bool launches::take_turns_when_idle(lane& self) {
 }
 
 // By a choice, something is evicted that has not had its turn. A search is asked each time; else it is drawn when that happens.
-void launches::evict_early(lane& self) {
+void evictions::evict_early(lane& self) {
   if (early_left_ == 0 || !core_.phase.is_open() || tenants_.empty()) return;
   const auto count = static_cast<uint32_t>(tenants_.size());
   if (core_.notes != nullptr) {
@@ -295,7 +285,7 @@ void launches::evict_early(lane& self) {
   evict_early(tenants_[core_.pick(self, count, choice_kind::evict)]);
 }
 
-void launches::evict_early(const tenant& gone) {
+void evictions::evict_early(const tenant& gone) {
   --early_left_;
   evict(gone);
 }
@@ -303,9 +293,9 @@ void launches::evict_early(const tenant& gone) {
 // -- state -------------------------------------------------------------------------------------------------------------------------------
 
 // The order in which places were given, taken and asked for, and how far turns are; not the numbers, which only grow.
-bool launches::visit_turns(state_reader& to) const {
+bool evictions::visit_state(state_reader& to) const {
   std::vector<std::pair<uint64_t, uint64_t>> order;
-  for (const launched_kernel& runs : kernels_) {
+  for (const launched_kernel& runs : launched_.kernels()) {
     if (core_.machine.evict == eviction::queue || runs.started_blocks < runs.blocks)
       order.emplace_back(runs.place.since, uint64_t{1} << 63 | runs.ordinal);
     if (!to.fact(runs.placed_waves)) return false;

@@ -5,6 +5,7 @@
 #include <heddle/sim/convergence/lockstep_waves.h>
 #include <heddle/sim/core/run_core.h>
 #include <heddle/sim/launch/device_allocations.h>
+#include <heddle/sim/launch/evictions.h>
 #include <heddle/sim/machine/kernel.h>
 #include <heddle/sim/wait/waits.h>
 
@@ -23,9 +24,7 @@ class launches {
   [[gnu::hot]] void reset() {
     kernels_running_ = 0;
     kernels_launched_ = device_waves_ = resident_waves_ = copies_given_ = 0;
-    places_given_ = looked_at_ = 0;
-    early_left_ = core_.machine.evictions_early;
-    until_early_ = not_drawn;
+    evictions_.reset();
   }
   /// Whether the run before has left streams, events or kernels.
   bool has_rest() const { return streams_used_; }
@@ -42,15 +41,19 @@ class launches {
   /// Starts the blocks that may begin and fit. Where not all fit, those that were launched first get a place first.
   void start_blocks(lane& self);
 
-  // -- places that are taken in turns (settings::evict) --------------------------------------------------------------------------------
-
-  bool evicts() const { return core_.machine.evict != eviction::off; }
-  /// Before a step: what waits for places gets those of waves whose turn is over. No lanes are taking a step together.
-  void take_turns(lane& self);
-  /// No lane that is promised a step can take one: turns end. Whether anything has got a place by that.
-  bool take_turns_when_idle(lane& self);
+  /// What of places is taken in turns (settings::evict).
+  evictions& turns() { return evictions_; }
+  const evictions& turns() const { return evictions_; }
+  /// Starts blocks of the kernel that this GPU is to start, as many as fit.
+  void start_blocks_of(lane& self, launched_kernel& runs, launched_kernel::share& of);
+  /// So many more waves have a place on the GPU, or fewer.
+  void more_have_places(uint32_t gpu, uint32_t change) {
+    resident_waves_ += change;
+    memory_.devices()[gpu].resident += change;
+  }
 
   bool none_is_live() const { return kernels_.empty(); }
+  std::deque<launched_kernel>& kernels() { return kernels_; }
   const std::deque<launched_kernel>& kernels() const { return kernels_; }
   uint32_t launched() const { return kernels_launched_; }
   /// Whether everything that the launch comes after has ended.
@@ -124,64 +127,6 @@ class launches {
     return (shape.block.count() + shape.wave_lanes - 1) / shape.wave_lanes;
   }
   void check_shape(lane& self, const grid_shape& shape) const;
-  /// What waits for places on a GPU: a wave that has been evicted, or blocks that have not started.
-  struct claim {
-    launched_kernel* runs = nullptr;
-    wave* back = nullptr;
-    launched_kernel::share* blocks = nullptr;
-    uint64_t since = 0;
-    bool ready = false;  ///< it could take a step; otherwise it gets what places are left over
-  };
-  /// How far what has a place is with its turn.
-  enum class standing : uint8_t {
-    idle,          ///< it can take no step, or none that it is promised
-    had_its_turn,  ///< it can, and has taken so many
-    goes_on,
-  };
-  /// What has places, and is evicted as one.
-  struct tenant {
-    launched_kernel* runs = nullptr;
-    wave* first = nullptr;
-    uint64_t since = 0;
-    uint32_t places = 0;
-    standing stands = standing::idle;
-  };
-  /// Whether there are places for what waits.
-  enum class room : uint8_t {
-    free,
-    by_eviction,  ///< of what may be evicted now
-    later,        ///< when turns are over
-    never,        ///< what has the places keeps them until it ends
-  };
-  place_turn& turn_of(wave& of) const { return core_.machine.evict == eviction::queue ? of.runs->place : of.place; }
-  const place_turn& turn_of(const wave& of) const { return turn_of(const_cast<wave&>(of)); }
-  template <typename Each>
-  void for_each_placed(uint32_t gpu, Each&& each) {
-    for (const launched_kernel& runs : kernels_)
-      for (size_t n = 0; n < size_t{runs.blocks} * runs.waves_per_block; ++n)
-        if (wave& of = core_.threads.waves[runs.first_wave + n]; of.live() && of.resident && of.gpu == gpu) each(of);
-  }
-  bool fits(uint32_t gpu, uint64_t places) const;
-  void look_who_claims(uint32_t gpu);
-  static uint32_t places_of(const claim& one);
-  bool give_places(lane& self, uint32_t gpu, bool may_go);
-  void place(lane& self, const claim& one);
-  void begin_turn(wave& of);
-  void begin_turns(uint32_t gpu);
-  bool is_promised_turns(const wave& of) const;
-  standing standing_of(const wave& of) const;
-  void look_who_may_go(uint32_t gpu);
-  void count_idle_steps();
-  bool gives_way(const tenant& placed, const claim& to) const;
-  bool may_be_evicted(const tenant& placed, const claim& to, bool idle) const;
-  room room_for(uint32_t gpu, const claim& wanted, bool idle) const;
-  void make_room(lane& self, uint32_t gpu, const claim& wanted, bool idle);
-  void evict(const tenant& gone);
-  void evict(wave& of, uint64_t now);
-  void evict_early(lane& self);
-  void evict_early(const tenant& gone);
-  bool visit_turns(state_reader& to) const;
-  void start_blocks_of(lane& self, launched_kernel& runs, launched_kernel::share& of);
   void start_block(launched_kernel& runs, uint32_t block);
   void deal_out(launched_kernel& added) const;
   void more_or_less_runs(lane& self, uint32_t device, uint64_t change);
@@ -211,14 +156,7 @@ class launches {
   uint32_t copies_given_ = 0;  ///< to streams
   bool prioritised_ = false;   ///< some stream of this run has another priority than the others
 
-  // Where places are taken in turns.
-  static constexpr uint32_t not_drawn = ~uint32_t{0};
-  uint64_t places_given_ = 0;         ///< or taken, or asked for
-  uint64_t looked_at_ = 0;            ///< the step before which turns were looked at last
-  uint32_t early_left_ = 0;           ///< evictions of what has not had its turn
-  uint32_t until_early_ = not_drawn;  ///< looks before the next of them
-  std::vector<claim> claims_;         ///< of one look
-  std::vector<tenant> tenants_;
+  evictions evictions_{core_, memory_, lockstep_, *this};
 };
 
 }  // namespace heddle::sim

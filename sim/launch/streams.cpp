@@ -33,7 +33,7 @@ bool launches::some_have_no_place(uint64_t turn) const {
   if (std::any_of(kernels_.begin(), kernels_.end(),
                   [&](const launched_kernel& runs) { return runs.started_blocks < runs.blocks && may_begin(runs); }))
     return true;
-  if (!evicts()) return false;
+  if (!evictions_.are_on()) return false;
   for (size_t n = 0; n < core_.threads.waves_used; ++n) {
     const wave& of = core_.threads.waves[n];
     if (!of.live() || !of.is_evicted()) continue;

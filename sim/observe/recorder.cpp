@@ -1,5 +1,4 @@
 #include <heddle/sim/code/source_line.h>
-#include <heddle/sim/machine/kernel.h>
 #include <heddle/sim/observe/recorder.h>
 #include <heddle/sim/space/heap.h>
 
@@ -48,17 +47,6 @@ void recorder::odd_answer(const lane& who, scheduler::choice_kind kind) {
   const auto last = last_of_.find(&who);
   const bool is_past = kind == scheduler::choice_kind::wake && last != last_of_.end();
   odd_.push_back({.who = &who, .kind = kind, .step = is_past ? taken_[last->second].step : last_step_ + 1});
-}
-
-void recorder::moves(const wave& of, uint64_t step, bool leaves, bool as_queue) {
-  const uint32_t stream = of.runs->shape.stream;
-  const std::string who = !as_queue     ? name_of(of)
-                          : stream == 0 ? "the queue of the default stream"
-                                        : "the queue of stream " + std::to_string(stream);
-  const std::string text = who + (leaves ? " is taken off the device" : " comes back on the device");
-  // The waves of a queue go together.
-  if (as_queue && !moves_.empty() && moves_.back().step == step && moves_.back().text == text) return;
-  moves_.push_back({.step = step, .wave = of.id, .leaves = leaves, .text = text});
 }
 
 void recorder::turn_ended(const lane& who, uint64_t state) {

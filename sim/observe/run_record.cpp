@@ -1,4 +1,5 @@
 // What the recorder keeps beside the steps: when lanes waited, which store each load has read, and when stores arrived.
+#include <heddle/sim/machine/kernel.h>
 #include <heddle/sim/observe/recorder.h>
 #include <heddle/sim/space/heap.h>
 
@@ -255,6 +256,17 @@ void recorder::has_counter(const wave& of, uint64_t lanes, uint64_t step) {
     else
       wait_ends(each, step);
   }
+}
+
+void recorder::moves(const wave& of, uint64_t step, bool leaves, bool as_queue) {
+  const uint32_t stream = of.runs->shape.stream;
+  const std::string who = !as_queue     ? name_of(of)
+                          : stream == 0 ? "the queue of the default stream"
+                                        : "the queue of stream " + std::to_string(stream);
+  const std::string text = who + (leaves ? " is taken off the device" : " comes back on the device");
+  // The waves of a queue go together.
+  if (as_queue && !moves_.empty() && moves_.back().step == step && moves_.back().text == text) return;
+  moves_.push_back({.step = step, .wave = of.id, .leaves = leaves, .text = text});
 }
 
 // -- the record ----------------------------------------------------------------------------------------------------------------------------

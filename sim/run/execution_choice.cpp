@@ -31,7 +31,7 @@ lane& execution::choose_with_care(lane& self) {
   lockstep_.go_on_together(self);
   if (core_.history.steps >= core_.enabled.next_limit) judge_.pass_limit(self);
   doorbells_.let_arrive(phase.in_tail ? doorbell_line::never : core_.history.steps);
-  if (phase.places_wanted) launches_.take_turns(self);
+  if (phase.places_wanted) launches_.turns().take_turns(self);
   while (true) {
     lockstep_.go_on_together(self);
     if (phase.is_checking() && waits_.has_changed_since_check()) phase.checks = quiescence_check::none;
@@ -56,7 +56,7 @@ lane& execution::choose_with_care(lane& self) {
     }
     // Stores are delivered eventually: all that is under way arrives before the run counts as quiescent.
     if (core_.late != nullptr && core_.late->all_arrives(self)) continue;
-    if (launches_.take_turns_when_idle(self)) continue;
+    if (launches_.turns().take_turns_when_idle(self)) continue;
     phase.checks = core_.enabled.lanes.empty() ? quiescence_check::of_all : quiescence_check::of_guaranteed;
     if (!waits_.all_waits_proven()) continue;
     // Each lane that was checked is now proven to wait for ever, unless another lane changes memory.
