@@ -62,7 +62,7 @@ void lockstep_waves::go_on_all(lane& self) {
     of.together->due = false;
     // One that is off the device goes on when it has a place again.
     if (of.is_evicted()) [[unlikely]]
-      of.together->wants_back = core_.phase.places_wanted = true;
+      wants_back(of);
     else
       go_on(of, self);
   }

@@ -70,6 +70,10 @@ class lockstep_waves {
  private:
   void go_on_all(lane& self);
   void go_on(wave& of, lane& self);
+  void wants_back(const wave& of) {
+    of.together->wants_back = true;
+    core_.phase.want_places(true);
+  }
   void begin_round(wave& of, lane& self);
   bool goes_in_circles(const wave& of) const;
   void park(const lockstep& together, wave& of);

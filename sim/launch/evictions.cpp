@@ -206,7 +206,7 @@ void evictions::take_turns(lane& self) {
     any = any || waits;
   }
   looked_at_ = core_.history.steps;
-  core_.phase.places_wanted = any;
+  core_.phase.want_places(any);
 }
 
 bool evictions::give_places(lane& self, uint32_t gpu, bool may_go) {

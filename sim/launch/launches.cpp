@@ -108,7 +108,7 @@ void launches::copy_ended(lane& engine) {
 // Where not all that may begin have a place, those of the highest priority get one first, of these those that were launched first.
 void launches::start_blocks(lane& self) {
   if (evictions_.are_on()) {
-    core_.phase.places_wanted = true;
+    core_.phase.want_places(true);
     core_.enabled.asks_until = 0;
     for (uint32_t gpu = 0; gpu < memory_.devices().gpus(); ++gpu) evictions_.give_places(self, gpu, false);
     return;

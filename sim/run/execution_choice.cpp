@@ -27,11 +27,13 @@ lane* execution::choose_in_tail(lane& self, bool& again) {
 
 lane& execution::choose_with_care(lane& self) {
   run_phase& phase = core_.phase;
-  if (self.of->together != nullptr) lockstep_.left(self);
-  lockstep_.go_on_together(self);
+  if (phase.after_each) {
+    if (self.of->together != nullptr) lockstep_.left(self);
+    lockstep_.go_on_together(self);
+    if (phase.places_wanted) launches_.turns().take_turns(self);
+  }
   if (core_.history.steps >= core_.enabled.next_limit) judge_.pass_limit(self);
   doorbells_.let_arrive(phase.in_tail ? doorbell_line::never : core_.history.steps);
-  if (phase.places_wanted) launches_.turns().take_turns(self);
   while (true) {
     lockstep_.go_on_together(self);
     if (phase.is_checking() && waits_.has_changed_since_check()) phase.checks = quiescence_check::none;
