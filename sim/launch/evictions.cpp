@@ -235,14 +235,17 @@ bool evictions::give_places(lane& self, uint32_t gpu, bool may_go) {
 bool evictions::take_turns_when_idle(lane& self) {
   if (!core_.phase.places_wanted) return false;
   const bool owes_a_start = core_.enabled.fair.owes_a_start() && !core_.enabled.owes_a_start();
-  const auto first_of = [&](const claim& one) -> const wave& {
-    return one.back != nullptr
-               ? *one.back
-               : core_.threads.waves[one.runs->first_wave + size_t{one.blocks->next} * one.runs->waves_per_block];
+  const auto would_be_promised = [&](const wave& of) {
+    return is_promised_turns(of) || core_.machine.progress == progress_model::slots || (owes_a_start && !of.stepped);
   };
   const auto is_promised = [&](const claim& one) {
-    const wave& of = first_of(one);
-    return is_promised_turns(of) || core_.machine.progress == progress_model::slots || (owes_a_start && !of.stepped);
+    if (one.back != nullptr) return would_be_promised(*one.back);
+    bool any = false;
+    for (uint32_t n = 0; n < one.runs->blocks * one.runs->waves_per_block; ++n) {
+      const wave& of = core_.threads.waves[one.runs->first_wave + n];
+      any = any || (!of.started() && of.gpu == one.blocks->gpu && would_be_promised(of));
+    }
+    return any;
   };
   for (uint32_t gpu = 0; gpu < memory_.devices().gpus(); ++gpu)
     for (const bool promised : {true, false}) {
