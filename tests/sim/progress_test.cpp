@@ -699,6 +699,34 @@ TEST(evictions, another_queue_gets_the_places_of_one_that_waits_for_it) {
     }
 }
 
+TEST(evictions, each_of_several_queues_that_stay_has_turns_again_and_again) {
+  const program all_stay = [] {
+    constexpr uint32_t queues = 3;
+    constexpr uint32_t rounds = 4;
+    device host;
+    auto* const rounds_of = host.allocate_device<uint32_t>(queues, "rounds");
+    for (uint32_t own = 0; own < queues; ++own)
+      host.launch(
+          {.blocks = 2, .waves = 1, .lanes = 1},
+          [=] {
+            // Each goes on until all have come as far.
+            for (bool all = false; !all;) {
+              word<uint32_t>(rounds_of[own]).fetch_add(1, relaxed);
+              all = true;
+              for (uint32_t n = 0; n < queues; ++n) all = all && word<uint32_t>(rounds_of[n]).load(relaxed) >= rounds;
+            }
+          },
+          host.create_stream());
+    host.synchronize();
+  };
+  for (const std::string& strategy : all_strategies())
+    for (const char* evict : {"evict=wave", "evict=queue"})
+      for (const char* resident : {"resident=1", "resident=2", "resident=5"}) {
+        machine on({"progress=slots", resident, evict, "evict.quantum=3", "budget=2000"}, strategy);
+        EXPECT_TRUE(always(ok, on.run_many(all_stay, 20)));
+      }
+}
+
 // Without turns what has a place keeps it, but from what is of higher priority.
 TEST(evictions, higher_priority_evicts_lower_and_is_never_evicted_for_it) {
   for (const std::string& strategy : all_strategies())
