@@ -73,12 +73,13 @@ set(heddle_scenario_files
   zoo/unfair_lock.cpp
   zoo/vacuous_stress.cpp)
 
-# Those whose fault is a kind of memory, a host, or a driver, that only the simulator has on demand.
+# Those whose fault is a kind of memory, a host, a driver, or a device, that only the simulator has on demand.
 set(heddle_scenario_files_of_the_simulator
   driver_memory.cpp
   zoo/cached_token.cpp
   zoo/weak_failure_taken_for_owner.cpp
-  driver_pages.cpp)
+  driver_pages.cpp
+  evictions.cpp)
 
 # Those that tell the lanes of a wave apart mean nothing where every lane is a wave of its own, as on host threads.
 set(heddle_scenario_files_of_wide_waves

@@ -9,7 +9,7 @@ namespace heddle::scheduler {
 namespace {
 
 constexpr std::array<std::string_view, choice_kind_count> kind_names = {
-    "actor", "mask", "wake", "visible", "place", "arrive", "start", "end", "arm", "spurious", "part", "lane"};
+    "actor", "mask", "wake", "visible", "place", "arrive", "start", "end", "arm", "spurious", "part", "lane", "evict"};
 
 [[noreturn]] void fail(const char* what, uint32_t count, uint32_t picked) {
   std::fprintf(stderr, "heddle: %s (count %u, picked %u)\n", what, count, picked);

@@ -25,11 +25,12 @@ enum class choice_kind : uint8_t {
   spurious,     ///< whether a weak compare-exchange fails that found what it expected
   part,         ///< when lanes that stand together are parted, and which of them; 0 is never
   lane,         ///< which lane goes first of those that touch the same bytes in one step of their wave; 0 is the lowest
+  evict,        ///< when what has a place on the device is taken off it early, and what; 0 is never
 };
-inline constexpr uint32_t choice_kind_count = 12;
+inline constexpr uint32_t choice_kind_count = 13;
 
 /// The kind as traces spell it: "actor", "mask", "wake", "visible", "place", "arrive",
-/// "start", "end", "arm", "spurious", "part", "lane".
+/// "start", "end", "arm", "spurious", "part", "lane", "evict".
 std::string_view to_string(choice_kind kind);
 
 /// The inverse of to_string; nothing when the text names no kind.

@@ -185,7 +185,8 @@ class device {
     return {};
   }
 
-  stream create_stream() { return {runtime::create_stream(false, number_)}; }
+  /// Work of a stream of higher priority gets places on the device first, and may evict that of others (setting `evict`).
+  stream create_stream(int32_t priority = 0) { return {runtime::create_stream(false, number_, priority)}; }
   result<stream> try_create_stream() { return create_stream(); }
   void destroy(stream which) { runtime::destroy_stream(which.number); }
 

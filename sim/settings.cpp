@@ -20,6 +20,8 @@ const std::vector<condition>& conditions() {
       {"arms", "convergence", {"lockstep"}},
       {"partings", "convergence", {"independent"}},
       {"partings", "step", {"wave"}},
+      {"evict.quantum", "evict", {"wave", "queue"}},
+      {"evict.early", "evict", {"wave", "queue"}},
       {"races", "fidelity", {"scoped"}},
       {"late", "fidelity", {"scoped", "link"}},
       {"history", "fidelity", {"scoped"}},
@@ -74,6 +76,13 @@ std::vector<parameter> machine_parameters() {
       parameter::one_of(
           "places", "lifted", {"lifted", "kept"},
           "a hang of those who have places is judged on a device that has enough of them, or on this one"),
+      parameter::one_of("evict", "off", {"off", "wave", "queue"},
+                        "what is taken off the device while others wait for its places: nothing, a wave, or all waves "
+                        "of a kernel"),
+      parameter::number("evict.quantum", 64, 0, 1000000, "steps",
+                        "turn on the device of what may be evicted, where others of its priority wait; 0: no turns"),
+      parameter::number("evict.early", 0, 0, 1000, "",
+                        "how often in a run something is evicted, by a choice, before its turn is over"),
       parameter::one_of("points", "auto", {"auto", "all", "atomics"},
                         "where another lane may come in between: at every access to shared memory, or not at plain "
                         "ones; auto: not at "
@@ -147,6 +156,10 @@ settings settings::from(const parameters& values) {
   read.partings = values.count("partings");
   read.progress = parse_progress_model(values.text("progress"));
   read.resident = values.count("resident");
+  const std::string& evicted = values.text("evict");
+  read.evict = evicted == "wave" ? eviction::wave : evicted == "queue" ? eviction::queue : eviction::off;
+  read.quantum = values.count("evict.quantum");
+  read.evictions_early = values.count("evict.early");
   read.lifts_places = values.text("places") == "lifted";
   read.devices = values.count("driver.devices");
   read.device_bytes = static_cast<uint64_t>(values.number("driver.memory_kib")) * 1024;

@@ -39,6 +39,13 @@ enum class wave_step : uint8_t {
   lane,  ///< that operation of one of them: each is scheduled on its own
 };
 
+/// What may be taken off a device, with its state, while others wait for its places.
+enum class eviction : uint8_t {
+  off,    ///< nothing: what has a place keeps it until it ends
+  wave,   ///< each wave by itself
+  queue,  ///< all waves of a kernel at once
+};
+
 /// Which arm of a divergence runs first.
 enum class arms : uint8_t {
   then_first,  ///< the one that is written first
@@ -89,13 +96,19 @@ struct settings {
   uint64_t device_bytes = 0;    ///< memory of each; 0: as much as there are addresses
   bool flushes = true;          ///< caches are written back before copies
   bool starts_in_order = true;  ///< the blocks of a kernel get their places by number; otherwise, that is a choice
-  bool lifts_places = true;     ///< a hang for want of places is tried on a device that has enough of them
-  uint64_t budget = 0;          ///< steps before the fair tail begins, and again before the run is given up
-  uint32_t starvation = 0;      ///< times that a lane may be passed over in one wait; 0: as often as it comes
-  uint32_t wakes = 0;           ///< times that a wait may end although nothing changed
+  eviction evict = eviction::off;
+  uint32_t quantum = 0;  ///< steps of a turn on the device, where others wait for its places; 0: there are no turns
+  uint32_t evictions_early = 0;  ///< in a run, by a choice, of what has not had its turn
+  bool lifts_places = true;      ///< a hang for want of places is tried on a device that has enough of them
+  uint64_t budget = 0;           ///< steps before the fair tail begins, and again before the run is given up
+  uint32_t starvation = 0;       ///< times that a lane may be passed over in one wait; 0: as often as it comes
+  uint32_t wakes = 0;            ///< times that a wait may end although nothing changed
   plain_points points = plain_points::all;
   size_t stack_bytes = 0;       ///< of a lane
   size_t host_stack_bytes = 0;  ///< of a host thread
+
+  /// Whether all that has ever had a place gets one again and again.
+  bool places_take_turns() const { return evict != eviction::off && quantum != 0; }
 
   /// Reads the keys of machine_parameters().
   static settings from(const parameters& values);

@@ -19,7 +19,7 @@ struct step_record {
   std::string value;      ///< what was read or written
   std::string where;      ///< file:line
   std::string note;       ///< what the machine chose for it: "an older value: missed step 22"; mostly empty
-  bool is_event = false;  ///< no step of an actor: a store of another step arrives
+  bool is_event = false;  ///< no step of an actor: a store of another step arrives, or a wave leaves the device
 };
 
 /// A store that another schedule of the same program made, for the report of a hang: told as such.

@@ -11,6 +11,8 @@
 #include <time.h>
 
 #define HEDDLE_GPU_PREFIX cuda
+#define HEDDLE_GPU_LEAST_PRIORITY 0
+#define HEDDLE_GPU_GREATEST_PRIORITY (-5)
 #include <heddle/sim/compat/runtime_api.h>
 
 // -- the host side, where CUDA has names of its own

@@ -11,6 +11,8 @@
 #include <heddle/sim/compat/scoped.h>
 
 #define HEDDLE_GPU_PREFIX hip
+#define HEDDLE_GPU_LEAST_PRIORITY 1
+#define HEDDLE_GPU_GREATEST_PRIORITY (-1)
 #include <heddle/sim/compat/runtime_api.h>
 
 // -- the host side, where HIP has names of its own

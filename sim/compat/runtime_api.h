@@ -170,13 +170,31 @@ using HEDDLE_GPU(Stream_t) = struct heddle_stream*;
 inline constexpr unsigned int HEDDLE_GPU(StreamDefault) = 0;
 inline constexpr unsigned int HEDDLE_GPU(StreamNonBlocking) = 1;
 
-inline HEDDLE_GPU(Error_t) HEDDLE_GPU(StreamCreateWithFlags)(HEDDLE_GPU(Stream_t) * stream, unsigned int flags) {
+/// The lower number is the higher priority.
+inline HEDDLE_GPU(Error_t) HEDDLE_GPU(DeviceGetStreamPriorityRange)(int* least, int* greatest) {
+  if (least != nullptr) *least = HEDDLE_GPU_LEAST_PRIORITY;
+  if (greatest != nullptr) *greatest = HEDDLE_GPU_GREATEST_PRIORITY;
+  return HEDDLE_GPU(Success);
+}
+/// A priority outside of the range counts as the nearest in it.
+inline HEDDLE_GPU(Error_t)
+    HEDDLE_GPU(StreamCreateWithPriority)(HEDDLE_GPU(Stream_t) * stream, unsigned int flags, int priority) {
   *stream = nullptr;
   if (flags > HEDDLE_GPU(StreamNonBlocking)) return HEDDLE_GPU(ErrorInvalidValue);
+  if (priority > HEDDLE_GPU_LEAST_PRIORITY) priority = HEDDLE_GPU_LEAST_PRIORITY;
+  if (priority < HEDDLE_GPU_GREATEST_PRIORITY) priority = HEDDLE_GPU_GREATEST_PRIORITY;
   const uint32_t number = heddle::sim::runtime::create_stream(flags != HEDDLE_GPU(StreamNonBlocking),
-                                                              heddle::sim::runtime::current_device());
+                                                              heddle::sim::runtime::current_device(), -priority);
   *stream = reinterpret_cast<HEDDLE_GPU(Stream_t)>(uintptr_t{number});
   return HEDDLE_GPU(Success);
+}
+inline HEDDLE_GPU(Error_t) HEDDLE_GPU(StreamGetPriority)(HEDDLE_GPU(Stream_t) stream, int* priority) {
+  if (priority == nullptr) return HEDDLE_GPU(ErrorInvalidValue);
+  *priority = -heddle::sim::runtime::priority_of_stream(heddle::compat::stream_number(stream));
+  return HEDDLE_GPU(Success);
+}
+inline HEDDLE_GPU(Error_t) HEDDLE_GPU(StreamCreateWithFlags)(HEDDLE_GPU(Stream_t) * stream, unsigned int flags) {
+  return HEDDLE_GPU(StreamCreateWithPriority)(stream, flags, 0);
 }
 inline HEDDLE_GPU(Error_t) HEDDLE_GPU(StreamCreate)(HEDDLE_GPU(Stream_t) * stream) {
   return HEDDLE_GPU(StreamCreateWithFlags)(stream, HEDDLE_GPU(StreamDefault));

@@ -13,14 +13,15 @@ struct lockstep {
   explicit lockstep(code_map& code) : stack(code) {}
 
   divergence_stack stack;
-  uint64_t arm = 0;     ///< the lanes of this round
-  uint64_t moving = 0;  ///< those that are not at their next operation yet
-  uint64_t round = 0;   ///< its number
-  uint64_t waited = 0;  ///< lanes that may be spinning
-  bool asleep = false;  ///< all of them spin: blocked until something that they read changes
-  bool due = false;     ///< something has happened to its lanes since it was last looked at
-  cycle_finder proof;   ///< of the arm's wait, under the quiescence check
-  bool proven = false;  ///< that wait is certain to repeat itself until memory changes
+  uint64_t arm = 0;         ///< the lanes of this round
+  uint64_t moving = 0;      ///< those that are not at their next operation yet
+  uint64_t round = 0;       ///< its number
+  uint64_t waited = 0;      ///< lanes that may be spinning
+  bool asleep = false;      ///< all of them spin: blocked until something that they read changes
+  bool wants_back = false;  ///< something has happened to its lanes while it was off the device
+  bool due = false;         ///< something has happened to its lanes since it was last looked at
+  cycle_finder proof;       ///< of the arm's wait, under the quiescence check
+  bool proven = false;      ///< that wait is certain to repeat itself until memory changes
 
   // What the arm does as one (late_memory::arm).
   bool acquires = false;  ///< the operation of this round does

@@ -27,7 +27,7 @@ void lockstep_waves::keep_together(wave& starts) {
   if (together_used_ == together_.size()) together_.emplace_back(code_);
   lockstep& fresh = together_[together_used_++];
   fresh.arm = fresh.moving = all_lanes_of(starts);
-  fresh.asleep = fresh.due = fresh.proven = false;
+  fresh.asleep = fresh.due = fresh.proven = fresh.wants_back = false;
   fresh.waited = fresh.round = 0;
   fresh.acquires = false;
   fresh.stores.clear();
@@ -60,7 +60,11 @@ void lockstep_waves::go_on_all(lane& self) {
     wave& of = *due_.back();
     due_.pop_back();
     of.together->due = false;
-    go_on(of, self);
+    // One that is off the device goes on when it has a place again.
+    if (of.is_evicted()) [[unlikely]]
+      wants_back(of);
+    else
+      go_on(of, self);
   }
 }
 
@@ -344,8 +348,8 @@ std::string lockstep_waves::whereabouts(const wave& of, uint64_t lanes) {
 }
 
 uint64_t lockstep_waves::masked_off(const wave& of) {
-  return of.together == nullptr || !of.live() || !of.resident ? 0
-                                                              : all_lanes_of(of) & ~of.ended_mask & ~of.together->arm;
+  return of.together == nullptr || !of.live() || !of.started() ? 0
+                                                               : all_lanes_of(of) & ~of.ended_mask & ~of.together->arm;
 }
 
 uint64_t lockstep_waves::comes_before(const lane& who) {

@@ -26,6 +26,11 @@ class lockstep_waves {
   }
 
   void keep_together(wave& starts);
+  /// Such a wave has a place again.
+  void comes_back(wave& of) {
+    of.together->wants_back = false;
+    mark_due(of);
+  }
   /// The lane has left the code under test; it does not run before its wave's next round.
   void left(lane& self);
   /// Has every wave to which something has happened go on.
@@ -65,6 +70,10 @@ class lockstep_waves {
  private:
   void go_on_all(lane& self);
   void go_on(wave& of, lane& self);
+  void wants_back(const wave& of) {
+    of.together->wants_back = true;
+    core_.phase.want_places(true);
+  }
   void begin_round(wave& of, lane& self);
   bool goes_in_circles(const wave& of) const;
   void park(const lockstep& together, wave& of);

@@ -21,10 +21,10 @@ struct enabled_set {
   /// By lane: turns of others in the fair tail since it could have had one. Kept under self checks.
   std::vector<uint32_t> passed_over;
 
-  [[gnu::hot]] void reset(progress_model model) {
+  [[gnu::hot]] void reset(progress_model model, bool places_take_turns) {
     lanes.clear();
     highest = 0;
-    fair.reset(model);
+    fair.reset(model, places_take_turns);
     if (keeps_order_) [[unlikely]]
       forget_order();
     passed_over.clear();

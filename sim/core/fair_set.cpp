@@ -1,8 +1,9 @@
 #include <heddle/sim/core/fair_set.h>
 
 namespace heddle::sim {
-void fair_set::reset(progress_model model) {
+void fair_set::reset(progress_model model, bool places_take_turns) {
   model_ = model;
+  places_take_turns_ = places_take_turns;
   device_waves_.clear();
   lowest_live_ = 0;
   stepped_up_to_ = 0;
@@ -38,7 +39,7 @@ bool fair_set::holds(progress_model model, const wave& who) const {
     case progress_model::lobe:
       return who.device_id < stepped_up_to_;
     case progress_model::slots:
-      return who.resident;
+      return who.resident || (places_take_turns_ && who.started());
     case progress_model::cuda: {
       bool any = false;
       for_each_in_block(who, [&](const wave& one) { any = any || one.stepped; });

@@ -14,14 +14,15 @@ namespace heddle::sim {
 
 class fair_set {
  public:
-  [[gnu::hot]] void reset(progress_model model);
+  /// `places_take_turns`: what has had a place on the device gets one again and again.
+  [[gnu::hot]] void reset(progress_model model, bool places_take_turns = false);
 
   // Events in the life of a wave: each is told once, as it happens.
   void live(wave& who) {
     if (who.host) return set_guaranteed(who, who.live());  // every model promises turns to the host
     live_on_device(who);
   }
-  void placed(wave& who);    ///< its block has got its place on the device
+  void placed(wave& who);    ///< it has got a place on the device, or has been evicted from it
   void stepped(wave& who) {  ///< for the first time
     if (!who.host) stepped_on_device(who);
   }
@@ -75,6 +76,7 @@ class fair_set {
   void for_each_in_block(const wave& who, Each&& each) const;
 
   progress_model model_ = progress_model::fair;
+  bool places_take_turns_ = false;
   std::vector<wave*> device_waves_;  ///< by id
   size_t lowest_live_ = 0;
   size_t stepped_up_to_ = 0;  ///< one more than the highest id that has ever stepped

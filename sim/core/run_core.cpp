@@ -39,6 +39,17 @@ lane& run_core::new_lane(wave& of, uint32_t index) {
   return fresh;
 }
 
+// A lane whose wave is off the device is enabled once that has a place again, which it wants from now on.
+bool run_core::may_enable(lane& self) {
+  if (observers.records) observers.recorder->goes_on(self, history.steps);
+  if (self.of->resident) return true;
+  self.state = lane_state::evicted;
+  phase.want_places(true);
+  enabled.asks_until = 0;
+  if (observers.records) observers.recorder->waits(self, history.steps);
+  return false;
+}
+
 void run_core::no_stack_left(lane& self) {
   self.begun = false;
   end(self, verdict::unsupported,
@@ -220,6 +231,8 @@ void run_core::check_invariants() const {
   must_hold(!phase.all_take_turns || phase.in_tail, "phase: all take turns in the fair tail alone");
   must_hold(!phase.denied || phase.in_tail, "phase: a hang that the model allows is followed by the fair tail");
   must_hold(!phase.places_lifted || phase.denied, "phase: places are lifted behind a hang that was found");
+  must_hold(phase.after_each == (phase.in_rounds || phase.places_wanted), "phase: what is decided after each step is");
+  must_hold(!phase.places_wanted || machine.evict != eviction::off, "phase: places are wanted where there are turns");
   must_hold(phase.in_rounds == (machine.convergence == convergence::lockstep), "phase: rounds are for lockstep");
   must_hold(ending.ended_by == nullptr, "ending: a run that goes on has been ended by nothing");
   must_hold(ending.verdict == scheduler::verdict::ok, "ending: a run that goes on has no verdict");

@@ -37,6 +37,7 @@ struct run_core {
   sim::issues issues{*this};
   chooser choices;
   scheduler::candidate_list view;  ///< of the enabled lanes, for strategies
+  bool enables_with_care = false;  ///< something is to be done beside that when a lane is enabled
   run_history history;
   program_clock clock;
   run_phase phase;
@@ -50,13 +51,14 @@ struct run_core {
   [[gnu::always_inline]] void reset(scheduler::choice_source& source) {
     map.heap.reset();
     threads.reset();
-    enabled.reset(machine.progress);
+    enabled.reset(machine.progress, machine.places_take_turns());
     choices.source = &source;
     choices.stopped = false;
     history.reset();
     clock.reset();
     phase = {};
-    phase.in_rounds = machine.convergence == convergence::lockstep;
+    phase.in_rounds = phase.after_each = machine.convergence == convergence::lockstep;
+    enables_with_care = observers.records || machine.evict != eviction::off;
     issues.reset(waves_step(), machine.partings);
     stack.task = nullptr;
     observers.headway.reset(source.looks_at_headway());
@@ -85,8 +87,8 @@ struct run_core {
   }
   /// From now on the lane is enabled.
   void enable(lane& self) {
-    if (observers.records) [[unlikely]]
-      observers.recorder->goes_on(self, history.steps);
+    if (enables_with_care && !may_enable(self)) [[unlikely]]
+      return;
     if (issues.on() && self.of->lanes.size() > 1) return issues.enable(self);
     enabled.add(self);
   }
@@ -97,8 +99,8 @@ struct run_core {
   /// As enable(), of a lane for whose collective the lane that runs was the last.
   void run_on(lane& self) {
     if (!issues.on() || self.of->lanes.size() == 1) return enable(self);
-    if (observers.records) [[unlikely]]
-      observers.recorder->goes_on(self, history.steps);
+    if (enables_with_care && !may_enable(self)) [[unlikely]]
+      return;
     issues.run_on(self);
   }
   /// The lane has made progress: its reads and operations before count towards no spin.
@@ -225,6 +227,7 @@ struct run_core {
   void add_words_to_digest(const void* address, uint32_t size_bytes);
   void observe(lane& self, uint64_t value);
   [[gnu::hot]] uint32_t pick_slowly(lane& self, uint32_t count, scheduler::choice_kind kind);
+  [[gnu::cold]] bool may_enable(lane& self);
   [[noreturn, gnu::cold]] void no_stack_left(lane& self);
   [[noreturn, gnu::cold]] void no_host_stack_left(lane& self);
   static scheduler::candidate look_at(const void* self, uint32_t index);

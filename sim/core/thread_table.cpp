@@ -104,7 +104,7 @@ void check_wave(const wave& each) {
   must_hold((each.ended != 0) <= !each.live(), "wave: one that has ended has no live lane");
   must_hold(!each.copies || each.host, "wave: a copy runs as a host thread does");
   must_hold(!each.host || each.lanes.size() <= 1, "wave: a host thread is a wave of one lane");
-  must_hold(!each.stepped || each.resident, "wave: one that has stepped has a place");
+  must_hold(!each.stepped || each.started(), "wave: one that has stepped has had a place");
   must_hold(!each.guaranteed || each.live(), "wave: only a live one is guaranteed turns");
   must_hold(each.host || each.runs != nullptr || !each.live(), "wave: one of the device runs a kernel");
   uint32_t enabled = 0;
@@ -112,6 +112,8 @@ void check_wave(const wave& each) {
     must_hold(each.lanes[n]->of == &each, "wave: its lanes are of it");
     must_hold(each.lanes[n]->index == n, "wave: its lanes stand in the order of their numbers");
     enabled += each.lanes[n]->state == lane_state::candidate ? 1 : 0;
+    must_hold(each.lanes[n]->state != lane_state::evicted || !each.resident,
+              "wave: its lanes are evicted while it has no place");
   }
   must_hold(each.candidates == enabled, "wave: its enabled lanes are counted");
 }

@@ -106,7 +106,7 @@ void judge::judge_quiescence(lane& self) {
   if (core_.phase.checks == quiescence_check::of_guaranteed)
     deny(self, std::string("everybody whom the progress model '") + to_string(core_.machine.progress) +
                    "' guarantees a turn waits for somebody whom it does not");
-  else if (launches_.some_have_no_place() && may_lift_places())
+  else if (launches_.some_have_no_place(~uint64_t{0}) && may_lift_places())
     lift_places(self);
   else
     end_deadlock(self);
@@ -190,7 +190,7 @@ void judge::judge_cycle(lane& self) {
     return deny(self, "everybody whom the progress model '" + std::string(to_string(core_.machine.progress)) +
                           "' guarantees a turn repeats " + steps +
                           " for ever, and waits for somebody whom it does not");
-  if (launches_.some_have_no_place() && may_lift_places()) return lift_places(self);
+  if (launches_.some_have_no_place(seen.from.turns) && may_lift_places()) return lift_places(self);
   core_.ending.verdict = seen.changes_memory() ? verdict::livelock : verdict::deadlock;
   core_.ending.message =
       seen.changes_memory()

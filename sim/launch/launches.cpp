@@ -38,6 +38,8 @@ uint32_t launches::add(lane& self, const grid_shape& shape, const fiber_body& bo
   added.ordinal = kernels_launched_;
   added.after = take_place_in(shape.stream, self);
   added.device = streams_[shape.stream].device;
+  added.priority = streams_[shape.stream].priority;
+  evictions_.begins_to_wait(added);
   deal_out(added);
   if (memory_.unflushed().on()) memory_.unflushed().kernel_launched(core_.map.heap);
   added.body = body;
@@ -92,6 +94,7 @@ uint32_t launches::add_copy(lane& self, const stream_copy& what, uint32_t stream
 void launches::wave_ended(lane& last) {
   wave& of = *last.of;
   --resident_waves_;
+  if (core_.machine.evict == eviction::queue) --of.runs->placed_waves;
   --memory_.devices()[of.gpu].resident;
   if (--of.runs->live_waves == 0) kernel_ended(last);
   start_blocks(last);
@@ -102,11 +105,27 @@ void launches::copy_ended(lane& engine) {
   start_blocks(engine);
 }
 
-// Where not all that may begin have a place, those that were launched first get one first.
+// Where not all that may begin have a place, those of the highest priority get one first, of these those that were launched first.
 void launches::start_blocks(lane& self) {
-  for (launched_kernel& runs : kernels_)
+  if (evictions_.are_on()) {
+    core_.phase.want_places(true);
+    core_.enabled.asks_until = 0;
+    for (uint32_t gpu = 0; gpu < memory_.devices().gpus(); ++gpu) evictions_.give_places(self, gpu, false);
+    return;
+  }
+  const auto start = [&](launched_kernel& runs) {
     if (runs.started_blocks < runs.blocks && may_begin(runs))
       runs.for_each_share([&](launched_kernel::share& of) { start_blocks_of(self, runs, of); });
+  };
+  if (!prioritised_) {
+    for (launched_kernel& runs : kernels_) start(runs);
+    return;
+  }
+  std::vector<launched_kernel*> order;
+  for (launched_kernel& runs : kernels_) order.push_back(&runs);
+  std::stable_sort(order.begin(), order.end(),
+                   [](const auto* one, const auto* other) { return one->priority > other->priority; });
+  for (launched_kernel* runs : order) start(*runs);
 }
 
 // Pages and blocks of one number go to one GPU of a unified device, where there are as many of both.
@@ -126,16 +145,16 @@ void launches::deal_out(launched_kernel& added) const {
 
 void launches::start_blocks_of(lane& self, launched_kernel& runs, launched_kernel::share& of) {
   if (core_.times != nullptr) core_.times->starts_blocks(self);
-  const uint32_t& resident = memory_.devices()[of.gpu].resident;
   const auto left = [&] { return of.end - of.next; };
-  const auto fits = [&](uint32_t blocks) {
-    return core_.phase.places_lifted || resident + uint64_t{blocks} * runs.waves_per_block <= core_.machine.resident;
+  const auto have_room = [&](uint32_t blocks) {
+    return evictions_.fits(of.gpu, uint64_t{blocks} * runs.waves_per_block);
   };
-  while (left() != 0 && fits(1)) {
+  while (left() != 0 && have_room(1)) {
     uint32_t block = of.next;
     if (!core_.machine.starts_in_order) {
       // Where all have a place, the order in which they get it does not show.
-      const uint32_t which = fits(left()) || left() == 1 ? 0 : core_.pick(self, left(), scheduler::choice_kind::start);
+      const uint32_t which =
+          have_room(left()) || left() == 1 ? 0 : core_.pick(self, left(), scheduler::choice_kind::start);
       block = of.others[which];
       of.others.erase(of.others.begin() + which);
     }
@@ -164,6 +183,9 @@ void launches::start_block(launched_kernel& runs, uint32_t block) {
     for (lane* fresh : starts.lanes) core_.enable(*fresh);
   }
   resident_waves_ += runs.waves_per_block;
+  if (evictions_.are_on())
+    for (uint32_t n = 0; n < runs.waves_per_block; ++n)
+      evictions_.begin_turn(core_.threads.waves[runs.first_wave + size_t{block} * runs.waves_per_block + n]);
   memory_.devices()[gpu].resident += runs.waves_per_block;
   ++runs.started_blocks;
 }
@@ -178,7 +200,7 @@ void launches::acquire_kernels(lane& self, uint32_t device) {
 
 bool launches::visit_state(state_reader& to) const {
   const bool counts = to.fact(kernels_launched_) && to.fact(kernels_running_) && to.fact(resident_waves_);
-  return counts && visit_streams(to);
+  return counts && visit_streams(to) && (!evictions_.are_on() || evictions_.visit_state(to));
 }
 
 void launches::visit_kernels(state_reader& to) const {
@@ -216,15 +238,22 @@ void launches::check_invariants() const {
     must_hold(on_device == devices[device].running, "launches: those that run are counted by device");
   }
   for (const uint32_t device : launch_devices_) must_hold(device < devices.size(), "launches: the device is there");
+  std::vector<uint32_t> on_gpu(devices.size());
   uint32_t resident = 0;
   uint32_t of_device = 0;
   for (size_t n = 0; n < core_.threads.waves_used; ++n) {
     const wave& each = core_.threads.waves[n];
     if (each.host) continue;
-    resident += each.resident && each.live() ? 1 : 0;
+    if (each.resident && each.live()) {
+      ++resident;
+      ++on_gpu[each.gpu];
+    }
+    must_hold(!each.is_evicted() || evictions_.are_on(), "launches: nothing is evicted where that is off");
     must_hold(each.device_id == of_device++, "launches: waves of the device are numbered as they are launched");
     must_hold(each.kernel < kernels_launched_, "launches: a wave is of a launch");
   }
+  for (uint32_t gpu = 0; gpu < devices.gpus(); ++gpu)
+    must_hold(on_gpu[gpu] == devices[gpu].resident, "launches: waves that have a place are counted by GPU");
   must_hold(of_device == device_waves_, "launches: waves of the device are counted");
   must_hold(resident == resident_waves_, "launches: waves that have a place are counted");
   for (const launched_kernel& each : kernels_) {

@@ -5,6 +5,7 @@
 #include <heddle/sim/convergence/lockstep_waves.h>
 #include <heddle/sim/core/run_core.h>
 #include <heddle/sim/launch/device_allocations.h>
+#include <heddle/sim/launch/evictions.h>
 #include <heddle/sim/machine/kernel.h>
 #include <heddle/sim/wait/waits.h>
 
@@ -23,6 +24,7 @@ class launches {
   [[gnu::hot]] void reset() {
     kernels_running_ = 0;
     kernels_launched_ = device_waves_ = resident_waves_ = copies_given_ = 0;
+    evictions_.reset();
   }
   /// Whether the run before has left streams, events or kernels.
   bool has_rest() const { return streams_used_; }
@@ -39,13 +41,26 @@ class launches {
   /// Starts the blocks that may begin and fit. Where not all fit, those that were launched first get a place first.
   void start_blocks(lane& self);
 
+  /// What of places is taken in turns (settings::evict).
+  evictions& turns() { return evictions_; }
+  const evictions& turns() const { return evictions_; }
+  /// Starts blocks of the kernel that this GPU is to start, as many as fit.
+  void start_blocks_of(lane& self, launched_kernel& runs, launched_kernel::share& of);
+  /// So many more waves have a place on the GPU, or fewer.
+  void more_have_places(uint32_t gpu, uint32_t change) {
+    resident_waves_ += change;
+    memory_.devices()[gpu].resident += change;
+  }
+
   bool none_is_live() const { return kernels_.empty(); }
+  std::deque<launched_kernel>& kernels() { return kernels_; }
   const std::deque<launched_kernel>& kernels() const { return kernels_; }
   uint32_t launched() const { return kernels_launched_; }
   /// Whether everything that the launch comes after has ended.
   bool may_begin(const launched_kernel& runs) const;
-  /// Whether waves of the device have no place on it yet.
-  bool some_have_no_place() const;
+  /// Whether waves of the device have no place on it that they could go on with. Of evicted ones, those of which no lane has had a turn in the
+  /// fair tail behind this one.
+  bool some_have_no_place(uint64_t turn) const;
   /// Launches of the device that have not ended: a word to wait for.
   const uint64_t& running(uint32_t device) const {
     return memory_.devices().size() == 1 ? kernels_running_ : memory_.devices()[device].running;
@@ -64,7 +79,9 @@ class launches {
 
   // -- streams and events, named by numbers from 0; a number that is not one ends the run ---------------------------------------------
 
-  uint32_t create_stream(bool blocking, uint32_t device = 0);
+  /// Work of streams of higher priority gets places first.
+  uint32_t create_stream(bool blocking, uint32_t device = 0, int32_t priority = 0);
+  int32_t priority_of_stream(uint32_t stream) const { return stream < streams_.size() ? streams_[stream].priority : 0; }
   void destroy_stream(lane& self, uint32_t stream, const operation& how);
   /// Of a number that is no stream: 0.
   uint32_t device_of_stream(uint32_t stream) const { return stream < streams_.size() ? streams_[stream].device : 0; }
@@ -92,6 +109,7 @@ class launches {
     bool blocking = true;  ///< takes part in the order of the default stream
     bool destroyed = false;
     uint32_t device = 0;
+    int32_t priority = 0;
     std::vector<uint32_t> last;   ///< its latest launch, if any
     std::vector<uint32_t> waits;  ///< launches that its next one must wait for
 
@@ -99,6 +117,7 @@ class launches {
       blocking = true;
       destroyed = false;
       device = 0;
+      priority = 0;
       last.clear();
       waits.clear();
     }
@@ -108,7 +127,6 @@ class launches {
     return (shape.block.count() + shape.wave_lanes - 1) / shape.wave_lanes;
   }
   void check_shape(lane& self, const grid_shape& shape) const;
-  void start_blocks_of(lane& self, launched_kernel& runs, launched_kernel::share& of);
   void start_block(launched_kernel& runs, uint32_t block);
   void deal_out(launched_kernel& added) const;
   void more_or_less_runs(lane& self, uint32_t device, uint64_t change);
@@ -136,6 +154,9 @@ class launches {
   uint32_t device_waves_ = 0;
   uint32_t resident_waves_ = 0;
   uint32_t copies_given_ = 0;  ///< to streams
+  bool prioritised_ = false;   ///< some stream of this run has another priority than the others
+
+  evictions evictions_{core_, memory_, lockstep_, *this};
 };
 
 }  // namespace heddle::sim

@@ -12,7 +12,7 @@ namespace heddle::sim {
 using scheduler::verdict;
 
 void launches::forget_rest() {
-  streams_used_ = false;
+  streams_used_ = prioritised_ = false;
   kernels_.clear();
   kernel_ends_.clear();
   streams_.resize(core_.machine.devices);
@@ -29,9 +29,21 @@ bool launches::may_begin(const launched_kernel& runs) const {
                      [&](uint32_t earlier) { return kernel_ends_[earlier] != 0; });
 }
 
-bool launches::some_have_no_place() const {
-  return std::any_of(kernels_.begin(), kernels_.end(),
-                     [&](const launched_kernel& runs) { return runs.started_blocks < runs.blocks && may_begin(runs); });
+bool launches::some_have_no_place(uint64_t turn) const {
+  if (std::any_of(kernels_.begin(), kernels_.end(),
+                  [&](const launched_kernel& runs) { return runs.started_blocks < runs.blocks && may_begin(runs); }))
+    return true;
+  if (!evictions_.are_on()) return false;
+  for (size_t n = 0; n < core_.threads.waves_used; ++n) {
+    const wave& of = core_.threads.waves[n];
+    if (!of.live() || !of.is_evicted()) continue;
+    const bool goes_round =
+        std::any_of(of.lanes.begin(), of.lanes.end(), [&](const lane* who) { return who->last_turn > turn; });
+    const bool could = std::any_of(of.lanes.begin(), of.lanes.end(),
+                                   [](const lane* who) { return who->state == lane_state::evicted; });
+    if (could && !goes_round) return true;
+  }
+  return false;
 }
 
 void launches::kernel_ended(lane& self) {
@@ -120,9 +132,10 @@ void launches::check_stream(lane& self, uint32_t stream, const operation& how) c
                                      : "a stream that was never created is used");
 }
 
-uint32_t launches::create_stream(bool blocking, uint32_t device) {
+uint32_t launches::create_stream(bool blocking, uint32_t device, int32_t priority) {
   streams_used_ = true;
-  streams_.push_back({.blocking = blocking, .device = device});
+  prioritised_ = prioritised_ || priority != 0;
+  streams_.push_back({.blocking = blocking, .device = device, .priority = priority});
   return static_cast<uint32_t>(streams_.size() - 1);
 }
 

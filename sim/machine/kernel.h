@@ -3,6 +3,7 @@
 
 #include <heddle/sim/base/grid.h>
 #include <heddle/sim/fiber/fiber_body.h>
+#include <heddle/sim/machine/lane.h>
 
 #include <cstddef>
 #include <cstdint>
@@ -46,8 +47,11 @@ struct launched_kernel {
   std::vector<share> parts;  ///< otherwise
   uint32_t device = 0;
   uint32_t live_waves = 0;
-  size_t first_wave = 0;        ///< among the waves of the run
-  uint32_t ordinal = 0;         ///< among the launches of the run
+  uint32_t placed_waves = 0;  ///< that have a place, where all of them are evicted at once
+  size_t first_wave = 0;      ///< among the waves of the run
+  uint32_t ordinal = 0;       ///< among the launches of the run
+  int32_t priority = 0;       ///< of its stream; the higher comes first
+  place_turn place;  ///< of the kernel, where all of it is evicted at once; else of its blocks that have not started
   std::vector<uint32_t> after;  ///< launches that must have ended before this one begins
   fiber_body body;
   std::vector<std::byte> bytes;

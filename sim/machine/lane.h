@@ -25,6 +25,7 @@ enum class lane_state : uint8_t {
   waiting,        ///< for something that it has read to change
   at_collective,  ///< for the other lanes of a mask
   ended,
+  evicted,  ///< could take it, but its wave is off the device
 };
 
 /// A plain store that the code under test was about to make when it last left the simulator; its effect is looked at on the
@@ -111,6 +112,14 @@ struct lane_run {
   uint32_t operations = 0;
   uint32_t fruitless = 0;
   uint32_t operations_judged = 0;  ///< those that count as progress or as fruitless already
+  uint32_t turn_from = 0;          ///< its operations when its wave's turn on the device began
+};
+
+/// A place on a device, or the wait for one, of what may be evicted.
+struct place_turn {
+  uint64_t since = 0;  ///< a number that grows from each place given, taken or asked for to the next
+  uint64_t began = 0;  ///< the step behind which the place was given
+  uint32_t idle = 0;   ///< steps of others in this turn, while no lane of it could have taken one that it is promised
 };
 
 /// Aligned, so that members that are used together share cache lines in every lane.
@@ -195,7 +204,8 @@ struct wave_state {
   uint64_t leaders = 0;             ///< of those, the ones that lead others or themselves (sim/core/issues.h)
   uint64_t ended_mask = 0;
   uint64_t have_waited = 0;      ///< lanes that wait for memory to change, and some that did
-  bool resident = false;         ///< its block has started: its lanes may be enabled
+  bool resident = false;         ///< it has a place on the device: its lanes may be enabled
+  place_turn place;              ///< where waves are evicted each by itself
   bool stepped = false;          ///< one of its lanes has taken a step
   bool guaranteed = false;       ///< in the fair set F
   lockstep* together = nullptr;  ///< of a lockstep wave; null where each lane is scheduled on its own
@@ -209,6 +219,9 @@ struct wave : wave_state {
   std::vector<open_collective> collectives;
 
   bool live() const { return live_lanes != 0; }
+  /// Whether its block has started. It keeps its place until it ends, but where it is evicted.
+  bool started() const { return !lanes.empty(); }
+  bool is_evicted() const { return !resident && started(); }
 };
 
 inline bool lane::is_host() const { return of->host; }

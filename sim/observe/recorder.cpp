@@ -249,6 +249,15 @@ std::string recorder::note_of(const taken& one) const {
   return text;
 }
 
+step_record recorder::move_in_words(const run_record::move& one) {
+  step_record record;
+  record.step = one.step;
+  record.actor = "(device)";
+  record.operation = one.text;
+  record.is_event = true;
+  return record;
+}
+
 step_record recorder::arrival_in_words(const heap& memory, const taken& one) const {
   step_record record = in_words(memory, one);
   record.actor = "(link)";
@@ -308,6 +317,9 @@ std::string recorder::in_words(const heap& memory, const odd& one) const {
       return "another wave was given a place first, before step " + std::to_string(one.step);
     case arm:
       return "another arm of " + name_of(*one.who->of) + " went first, before step " + std::to_string(one.step);
+    case evict:
+      return "a wave or a queue was to be taken off the device before its turn was over, before step " +
+             std::to_string(one.step);
     case lane:
       return "the lanes of a wave took a step in another order, from step " + std::to_string(one.step) + " on";
     case part: {
@@ -353,12 +365,16 @@ std::vector<step_record> recorder::steps(const heap& memory, size_t most) const 
     if (one.arrived != run_record::never && one.arrived > one.step && is_store(one.what.kind)) late.push_back(&one);
   std::stable_sort(late.begin(), late.end(), [](const taken* a, const taken* b) { return a->arrived < b->arrived; });
   auto next = late.begin();
+  auto move = moves_.begin();
   for (size_t n = from; n < taken_.size(); ++n) {
+    for (; move != moves_.end() && move->step < taken_[n].step; ++move)
+      if (n != from || from == 0) said.push_back(move_in_words(*move));
     for (; next != late.end() && (*next)->arrived < taken_[n].step; ++next)
       if (n != from) said.push_back(arrival_in_words(memory, **next));
     said.push_back(in_words(memory, taken_[n]));
   }
   for (; next != late.end(); ++next) said.push_back(arrival_in_words(memory, **next));
+  for (; move != moves_.end(); ++move) said.push_back(move_in_words(*move));
   return said;
 }
 

@@ -76,6 +76,8 @@ class recorder {
   void parts(const wave& of, uint64_t ahead, uint64_t behind) {
     partings_.push_back({.of = &of, .ahead = ahead, .behind = behind, .step = last_step_ + 1});
   }
+  /// A wave `leaves` its device, or has a place on it again; `as_queue`: with its whole queue.
+  void moves(const wave& of, uint64_t step, bool leaves, bool as_queue);
   /// The lane is at the end of an iteration of its loop, in this private state.
   void turn_ended(const lane& who, uint64_t state);
   /// So many bytes that were stored in that step are in memory now.
@@ -128,6 +130,7 @@ class recorder {
 
  private:
   step_record in_words(const heap& memory, const taken& one) const;
+  static step_record move_in_words(const run_record::move& one);
   step_record arrival_in_words(const heap& memory, const taken& one) const;
   std::string note_of(const taken& one) const;
   /// "the store of 0x1 by wave 0 lane 0 at FILE:LINE (step 7)"
@@ -212,6 +215,7 @@ class recorder {
     uint64_t step = 0;  ///< before which it happened
   };
   std::vector<parting> partings_;
+  std::vector<run_record::move> moves_;
   std::unordered_map<const lane*, std::vector<turn>> turns_;
   std::vector<odd> odd_;
   uint64_t judged_ = run_record::never;

@@ -1,4 +1,5 @@
 // What the recorder keeps beside the steps: when lanes waited, which store each load has read, and when stores arrived.
+#include <heddle/sim/machine/kernel.h>
 #include <heddle/sim/observe/recorder.h>
 #include <heddle/sim/space/heap.h>
 
@@ -31,6 +32,7 @@ void for_each_granule(const void* address, uint64_t size_bytes, Each&& each) {
 }
 
 wait_reason reason_of(const lane& who) {
+  if (who.state == lane_state::evicted) return wait_reason::evicted;
   if (who.state == lane_state::at_collective)
     return who.pending.kind == operation_kind::block_barrier ? wait_reason::barrier : wait_reason::collective;
   if (who.private_state != nullptr) return wait_reason::change;
@@ -256,6 +258,17 @@ void recorder::has_counter(const wave& of, uint64_t lanes, uint64_t step) {
   }
 }
 
+void recorder::moves(const wave& of, uint64_t step, bool leaves, bool as_queue) {
+  const uint32_t stream = of.runs->shape.stream;
+  const std::string who = !as_queue     ? name_of(of)
+                          : stream == 0 ? "the queue of the default stream"
+                                        : "the queue of stream " + std::to_string(stream);
+  const std::string text = who + (leaves ? " is taken off the device" : " comes back on the device");
+  // The waves of a queue go together.
+  if (as_queue && !moves_.empty() && moves_.back().step == step && moves_.back().text == text) return;
+  moves_.push_back({.step = step, .wave = of.id, .leaves = leaves, .text = text});
+}
+
 // -- the record ----------------------------------------------------------------------------------------------------------------------------
 
 /// Texts, each once.
@@ -362,6 +375,7 @@ run_record recorder::record(const heap& memory, size_t most) const {
                           .server_outbox = reinterpret_cast<uintptr_t>(each.server_outbox),
                           .client_locks = reinterpret_cast<uintptr_t>(each.client_locks),
                           .server_locks = reinterpret_cast<uintptr_t>(each.server_locks)});
+  made.moves = moves_;
   made.judged = judged_;
   for (const odd& one : odd_) made.odd.push_back(in_words(memory, one));
   return made;

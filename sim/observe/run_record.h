@@ -40,6 +40,7 @@ enum class wait_reason : uint8_t {
   join,        ///< a host thread has not ended
   call,        ///< another call that blocks
   masked_off,  ///< other lanes of its wave have the program counter
+  evicted,     ///< its wave is off the device
 };
 
 struct run_record {
@@ -103,6 +104,13 @@ struct run_record {
     uint32_t text = none;   ///< texts: what it waits for
     uint32_t calls = none;  ///< in `call_chains`
   };
+  /// A wave or a queue has been evicted, or has come back.
+  struct move {
+    uint64_t step = 0;  ///< behind this one
+    uint32_t wave = 0;  ///< the first of them
+    bool leaves = false;
+    std::string text;  ///< "the queue of stream 1 is taken off the device"
+  };
   /// Slots of a protocol, as the program has named them (named_slots.h).
   struct slots {
     std::string name;
@@ -124,6 +132,7 @@ struct run_record {
   std::vector<step> steps;
   std::vector<change> changes;  ///< in order; those of the steps that are left out too
   std::vector<wait> waits;      ///< in order of their beginnings
+  std::vector<move> moves;      ///< in order
   std::vector<slots> named;
   std::vector<wait_edge> edges;       ///< the wait graph when the verdict was certain
   std::vector<unknown_wait> unknown;  ///< waits without an edge in it

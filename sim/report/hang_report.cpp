@@ -25,6 +25,8 @@ std::string hang_report::state_of(const lane& who) const {
       return "waits for other lanes";
     case lane_state::ended:
       return "has ended";
+    case lane_state::evicted:
+      return "could run, but is off the device";
   }
   return {};
 }
@@ -35,7 +37,7 @@ std::string hang_report::standing(const lane& who) const {
     text = "ends the run: " + core_.ending.message;
   } else if (is_masked_off(who)) {
     text = "is masked off " + lockstep_waves::held_until(who) + "; next: " + describe(who.pending);
-  } else if (who.state == lane_state::candidate) {
+  } else if (who.state == lane_state::candidate || who.state == lane_state::evicted) {
     text = state_of(who);
     text += !who.begun                     ? "; has not begun"
             : who.pending.frame == nullptr ? "; next: its end"
@@ -194,7 +196,10 @@ void hang_report::collect() {
   for (size_t n = 0; n < core_.threads.waves_used; ++n) {
     const wave& of = core_.threads.waves[n];
     if (!of.live()) continue;
-    if (!of.resident) {
+    if (of.is_evicted() && std::any_of(of.lanes.begin(), of.lanes.end(),
+                                       [](const lane* who) { return who->state == lane_state::evicted; }))
+      wait_for_places(of);
+    if (!of.started() && !of.host) {
       if (run_.launched().may_begin(*of.runs) && ++not_started_ <= most_untouched) wait_for_places(of);
       continue;
     }

@@ -121,7 +121,7 @@ run_record run_report::record_of(size_t most_steps) const {
                           .host = each.host,
                           .block = each.block,
                           .launched = each.launched_in,
-                          .placed = each.resident,
+                          .placed = each.resident || each.started(),
                           .ended = !each.live()});
   }
   made.edges = edges_;

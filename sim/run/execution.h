@@ -268,7 +268,7 @@ class execution : public machine_parts {
 #ifdef HEDDLE_SELF_CHECKS
     core_.enabled.asks_until = 0;
 #else
-    core_.enabled.asks_until = core_.phase.is_checking() || core_.phase.in_rounds || core_.issues.under_way()
+    core_.enabled.asks_until = core_.phase.is_checking() || core_.phase.after_each || core_.issues.under_way()
                                    ? 0
                                    : std::min(core_.enabled.next_limit, doorbells_.next_due());
 #endif

@@ -27,8 +27,11 @@ lane* execution::choose_in_tail(lane& self, bool& again) {
 
 lane& execution::choose_with_care(lane& self) {
   run_phase& phase = core_.phase;
-  if (self.of->together != nullptr) lockstep_.left(self);
-  lockstep_.go_on_together(self);
+  if (phase.after_each) {
+    if (self.of->together != nullptr) lockstep_.left(self);
+    lockstep_.go_on_together(self);
+    if (phase.places_wanted) launches_.turns().take_turns(self);
+  }
   if (core_.history.steps >= core_.enabled.next_limit) judge_.pass_limit(self);
   doorbells_.let_arrive(phase.in_tail ? doorbell_line::never : core_.history.steps);
   while (true) {
@@ -55,6 +58,7 @@ lane& execution::choose_with_care(lane& self) {
     }
     // Stores are delivered eventually: all that is under way arrives before the run counts as quiescent.
     if (core_.late != nullptr && core_.late->all_arrives(self)) continue;
+    if (launches_.turns().take_turns_when_idle(self)) continue;
     phase.checks = core_.enabled.lanes.empty() ? quiescence_check::of_all : quiescence_check::of_guaranteed;
     if (!waits_.all_waits_proven()) continue;
     // Each lane that was checked is now proven to wait for ever, unless another lane changes memory.

@@ -246,12 +246,16 @@ const void* kernel_named(const char* name) {
   return launcher_of(found) == nullptr ? nullptr : found;
 }
 
-uint32_t create_stream(bool blocking, uint32_t device) {
+int32_t priority_of_stream(uint32_t stream) {
+  return execution::instance == nullptr ? 0 : execution::instance->launched().priority_of_stream(stream);
+}
+
+uint32_t create_stream(bool blocking, uint32_t device, int32_t priority) {
   const caller from = HEDDLE_CALLER;
   lane& self = calling_lane("creating a stream");
   const driver_call called(self, from);
   const entered inside(self);
-  return execution::instance->launched().create_stream(blocking, device);
+  return execution::instance->launched().create_stream(blocking, device, priority);
 }
 
 void destroy_stream(uint32_t stream) {

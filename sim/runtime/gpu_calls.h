@@ -93,7 +93,9 @@ const void* kernel_named(const char* name);
 
 /// A copy in its place in the stream, which does not wait. As of copy(), but the bytes must stay until it has ended: on no stack.
 void copy_in_stream(void* to, const void* from, size_t size_bytes, uint32_t stream);
-uint32_t create_stream(bool blocking, uint32_t device = 0);
+/// Work of a stream of higher `priority` gets places on the device before that of others.
+uint32_t create_stream(bool blocking, uint32_t device = 0, int32_t priority = 0);
+int32_t priority_of_stream(uint32_t stream);
 void destroy_stream(uint32_t stream);
 bool query_stream(uint32_t stream);
 void synchronize_stream(uint32_t stream);

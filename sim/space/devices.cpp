@@ -75,7 +75,10 @@ void device_set::reset_all(uint32_t gpus, uint64_t memory_bytes) {
     if (gpus > 1 || memory_bytes != 0) needs_placing();
   }
   if (as_before && are_gpus_) {
-    for (one& each : all_) each.running = each.resident = 0;
+    for (one& each : all_) {
+      each.running = each.resident = 0;
+      each.wanted = false;
+    }
     return;
   }
   all_.clear();

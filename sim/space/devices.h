@@ -29,6 +29,7 @@ class device_set {
     uint32_t stream = 0;         ///< its default stream
     uint64_t running = 0;        ///< work given to its streams that has not ended; watched by lanes that wait for it
     uint32_t resident = 0;       ///< of a GPU: waves that have a place on it
+    bool wanted = false;         ///< of a GPU: something that could take a step waits for a place
     uint32_t process = 0;        ///< that it belongs to; 0: the one that has the GPUs themselves
   };
 
@@ -45,6 +46,7 @@ class device_set {
     processes_ = 1;
     one& only = all_.front();
     only.running = only.resident = 0;
+    only.wanted = false;
   }
   uint32_t gpus() const { return gpus_; }
   uint32_t size() const { return static_cast<uint32_t>(all_.size()); }

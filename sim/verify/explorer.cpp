@@ -111,7 +111,7 @@ uint32_t explorer::pick_actor(const choice& asked) {
     leave_out("a run has more than " + std::to_string(state_graph::most_lanes) + " lanes and host threads");
     return scheduler::no_answer;
   }
-  if (options_.skip_local && !has_skipped_many()) {
+  if (skips_local(here) && !has_skipped_many()) {
     const std::vector<lane*>& candidates = here.core().enabled.lanes;
     for (uint32_t n = 0; n < asked.count; ++n)
       if (is_local(here, *candidates[n])) return push({.given = {asked.kind, asked.count, n}, .skipped = true});

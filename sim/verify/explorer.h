@@ -87,6 +87,8 @@ class explorer final : public scheduler::strategy {
     if (fresh.given.kind == choice_kind::actor) note_chosen(*execution::instance);
     return fresh.given.picked;
   }
+  /// Where turns on the device are counted in steps, each step counts for when others have theirs.
+  bool skips_local(const execution& here) const { return options_.skip_local && !here.launched().turns().are_on(); }
   bool is_local(execution& here, const lane& who) const;
   static bool is_quiet(execution& here, const lane& who);
   /// Whether so many operations have been taken without a choice that the next one is to be one: else others might never be chosen.

@@ -93,7 +93,7 @@ uint32_t explorer::pick_wake(const choice& asked) {
     if (earlier.given.kind != choice_kind::wake || earlier.lane != who.id) continue;
     if (!(earlier.stands == fresh.stands)) break;
     repeating_waits_.insert(reads.key());
-    if (options_.skip_local && who.reads.entries().size() == 1) note_repeating_load(who.id, n);
+    if (skips_local(here) && who.reads.entries().size() == 1) note_repeating_load(who.id, n);
     return push(fresh);
   }
   if (who.left.wakes == 0) {
@@ -122,7 +122,7 @@ void explorer::note_chosen(execution& here) {
   node& last = path_.back();
   const lane& who = *here.core().enabled.lanes[last.given.picked];
   last.lane = no_lane;
-  if (!options_.skip_local || !leaves_memory(who) ||
+  if (!skips_local(here) || !leaves_memory(who) ||
       !(here.core().late == nullptr || here.core().late->finds_nothing_new(who)))
     return;
   last.lane = who.id;

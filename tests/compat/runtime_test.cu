@@ -229,6 +229,37 @@ TEST(cuda_runtime, has_the_progress_that_cuda_promises) {
   EXPECT_TRUE(always(verdict::deadlock, cuda.run_many(in_one_stream<false>, 20)));
 }
 
+TEST(cuda_runtime, streams_have_priorities_of_which_the_lower_number_is_the_higher) {
+  // One place. Behind the first kernel wait two: that of higher priority gets it first, and raises the flag for the other one.
+  const auto two_wait = [](int higher) {
+    int least = 1;
+    int greatest = 1;
+    SIM_CHECK(cudaDeviceGetStreamPriorityRange(&least, &greatest) == cudaSuccess && least == 0 && greatest == -5);
+    cudaStream_t first;
+    cudaStream_t low;
+    cudaStream_t high;
+    cudaStreamCreateWithFlags(&first, cudaStreamNonBlocking);
+    SIM_CHECK(cudaStreamCreateWithPriority(&low, cudaStreamNonBlocking, -1) == cudaSuccess);
+    SIM_CHECK(cudaStreamCreateWithPriority(&high, 77, 0) == cudaErrorInvalidValue);
+    SIM_CHECK(cudaStreamCreateWithPriority(&high, cudaStreamNonBlocking, higher) == cudaSuccess);
+    int priority = 0;
+    SIM_CHECK(cudaStreamGetPriority(high, &priority) == cudaSuccess && priority == (higher < -5 ? -5 : higher));
+    SIM_CHECK(cudaStreamGetPriority(low, &priority) == cudaSuccess && priority == -1);
+    SIM_CHECK(cudaStreamGetPriority(first, &priority) == cudaSuccess && priority == 0);
+    int* flags = on_device<int>(2);
+    cudaMemset(flags, 0, 2 * sizeof *flags);
+    cudaDeviceSynchronize();
+    wait_for<<<1, 1, 0, first>>>(flags);
+    wait_for<<<1, 1, 0, low>>>(flags + 1);
+    raise<<<1, 1, 0, high>>>(flags + 1);
+    *static_cast<volatile int*>(flags) = 1;
+    cudaDeviceSynchronize();
+  };
+  machine one = scoped({"resident=1", "progress=slots"});
+  EXPECT_TRUE(always(verdict::ok, one.run_many([=] { two_wait(-100); }, 50)));
+  EXPECT_TRUE(always(verdict::progress, one.run_many([=] { two_wait(-1); }, 50)));
+}
+
 __global__ void add_one(int* to, const int* from) { *to = *from + 1; }
 
 program chain(bool with_event) {

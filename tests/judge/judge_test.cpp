@@ -101,7 +101,8 @@ TEST(judge, remote_calls_need_what_their_shape_says) {
       {"own-ports", "P/P P/P P/P P/P P/P F/F"},        {"shared-port", "P/P F/F P/P P/P P/P F/F"},
       {"shared-port-3", "P/P F/F P/P P/P P/P F/F"},    {"try-lock", "P/P F/F P/P P/P P/P F/F"},
       {"waits-for-higher", "P/P F/F F/F F/F F/F F/F"}, {"waits-for-lower", "P/P P/P F/F P/P P/P F/F"},
-      {"barrier", "P/P F/F F/F F/F F/F F/F"},
+      {"barrier", "P/P F/F F/F F/F F/F F/F"},          {"few-places", "P/P F/F F/F F/F F/F F/F"},
+      {"helper-kernel", "P/P F/F F/F F/F F/F F/F"},    {"persistent-kernel", "P/P F/F F/F F/F F/F F/F"},
   };
   ASSERT_EQ(rpc_shapes().size(), expected.size());
   for (const rpc_shape& each : rpc_shapes())
@@ -121,6 +122,25 @@ TEST(judge, more_ports_or_a_fairer_model_mend_a_shape_and_a_missing_unlock_break
   EXPECT_EQ(both("T0" + call + " T1" + call + server, obe), "P/P");
   EXPECT_EQ(both("T0" + kept + " T1" + kept + server, fair), "F/F");
   EXPECT_EQ(both("T0" + call + " T1" + call + server, {rule::slots, 1}), "P/P");
+}
+
+TEST(judge, turns_on_the_device_are_as_good_as_places_for_all) {
+  const std::string waits_for_higher = "T0{0:if ld m0==0 goto 0} T1{0:st m0=1}";
+  EXPECT_EQ(both(waits_for_higher, {rule::slots, 1}), "F/F");
+  EXPECT_EQ(both(waits_for_higher, {rule::turns, 1}), "P/P");
+  for (const char* name : {"few-places", "helper-kernel", "persistent-kernel"})
+    for (const rpc_shape& shape : rpc_shapes()) {
+      if (shape.name != name) continue;
+      EXPECT_EQ(both(std::string(shape.program), {rule::slots, 1}), "F/F") << name;
+      EXPECT_EQ(both(std::string(shape.program), {rule::turns, 1}), "P/P") << name;
+      EXPECT_EQ(both(std::string(shape.program), obe), "F/F") << name;
+    }
+  // What nothing ends, turns do not end.
+  EXPECT_EQ(both("T0{0:if ld m0==0 goto 0} T1{0:if ld m0==0 goto 0}", {rule::turns, 1}), "F/F");
+  // In turns of two steps, wave 0 always finds what it has written itself.
+  const std::string undone = "T0{0:st m0=1; 1:if ld m0==1 goto 0; 2:st stop=1} T1{0:st m0=2; 1:if ld stop==0 goto 0}";
+  EXPECT_EQ(both(undone, {rule::turns, 1, 2}), "F/F");
+  EXPECT_EQ(both(undone, {rule::turns, 1, 1}), "P/P");
 }
 
 // -- reasons ------------------------------------------------------------------------------------------------------------------------
@@ -321,6 +341,11 @@ void expect_hierarchy(examination& of) {
     implies(hsa_obe, lobe, how);
     implies(lobe, fair, how);
   }
+  // With turns of a length that is fixed, not each step that could be taken again and again is.
+  implies(fair, {rule::turns, 1}, fairness::weak);
+  implies(fair, {rule::turns, 2}, fairness::weak);
+  for (const fairness how : all_fairness)
+    EXPECT_EQ(ends(of, {rule::turns, threads_max}, how), ends(of, fair, how)) << to_string(of.code());
   // Weak passes are strong ones, but under `unfair`, where no step of a wave leads anywhere by right.
   for (const model each : open_models()) {
     if (each == unfair) continue;

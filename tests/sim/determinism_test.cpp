@@ -235,6 +235,13 @@ TEST(settings, the_order_of_arms_needs_waves_with_one_program_counter) {
   EXPECT_EQ(refusal({"arms=any", "convergence=lockstep"}), "");
 }
 
+TEST(settings, turns_on_the_device_need_something_that_may_be_evicted) {
+  EXPECT_EQ(refusal({"evict.quantum=7"}),
+            "evict.quantum=7 has no effect with evict=off; use --set evict=wave or --set evict=queue");
+  EXPECT_NE(refusal({"evict.early=7"}), "");
+  EXPECT_EQ(refusal({"evict.quantum=7", "evict.early=7", "evict=queue"}), "");
+}
+
 TEST(settings, defaults_are_taken_with_every_fidelity) {
   // As traces have them: every setting by name.
   for (const char* fidelity : {"fidelity=interleaving", "fidelity=link", "fidelity=scoped"}) {
@@ -254,7 +261,7 @@ TEST(settings, a_default_of_the_scenarios_own_is_taken) {
 TEST(settings, none_of_memory_is_taken_where_memory_is_one_and_all_others_are) {
   for (const parameter& each : machine_parameters()) {
     if (each.key == "fidelity" || each.key == "doorbells.steps" || each.key == "arms" ||
-        (each.kind == parameter::type::one_of && each.choices.size() < 2))
+        each.key.starts_with("evict.") || (each.kind == parameter::type::one_of && each.choices.size() < 2))
       continue;
     EXPECT_EQ(refusal({"fidelity=interleaving", changed(each)}) != "", is_of_memory(each.key)) << each.key;
   }

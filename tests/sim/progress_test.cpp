@@ -2,6 +2,11 @@
 // an RPC under them. Host threads are always guaranteed turns, and a wave starts when none of the device is.
 #include "run.h"
 
+#include <heddle/scheduler/replay.h>
+
+#include <algorithm>
+#include <map>
+
 namespace heddle::sim::tests {
 namespace {
 
@@ -584,6 +589,336 @@ TEST(occupancy, positions_are_numbered_within_the_launch) {
                                 SIM_CHECK(!target::is_device() && target::lane_count() == 1);
                               },
                               50)));
+}
+
+// -- eviction: places on the device are taken in turns ------------------------------------------------------------------------------
+
+/// A wave a block: each waits until all of the launch are there.
+program all_there(uint32_t blocks, uint32_t waves = 1, uint32_t lanes = 1) {
+  return [=] {
+    device host;
+    auto* const count = host.allocate_shared<uint32_t>(1, "count");
+    host.launch({.blocks = blocks, .waves = waves, .lanes = lanes}, [=] {
+      word<uint32_t>(*count).fetch_add(1, relaxed);
+      wait_until(*count, blocks * waves * lanes);
+    });
+    host.synchronize();
+  };
+}
+
+/// The first stream's kernel waits for that of the second, which the host waits for first.
+program helped_by_second(uint32_t waves, int32_t priority) {
+  return [=] {
+    device host;
+    auto* const flag = host.allocate_device<uint32_t>(1, "flag");
+    const device::stream first = host.create_stream();
+    const device::stream second = host.create_stream(priority);
+    host.launch({.blocks = waves, .waves = 1, .lanes = 1}, [flag] { wait_until(*flag, 1); }, first);
+    host.launch({}, [flag] { word<uint32_t>(*flag).store(1, release); }, second);
+    host.synchronize(second);
+    host.synchronize(first);
+  };
+}
+
+/// Each wave counts in memory of its own and in its frame, through `rounds` steps, without ever waiting.
+program count_to(uint32_t blocks, uint32_t rounds) {
+  return [=] {
+    device host;
+    auto* const counts = host.allocate_device<uint32_t>(blocks, "counts");
+    host.launch({.blocks = blocks, .waves = 1, .lanes = 1}, [=] {
+      uint32_t kept[4] = {};
+      for (uint32_t n = 0; n < rounds; ++n) {
+        kept[n % 4] += n;
+        const uint32_t before = word<uint32_t>(counts[target::block_id()]).fetch_add(n, relaxed);
+        SIM_CHECK(before + n == kept[0] + kept[1] + kept[2] + kept[3]);
+      }
+    });
+    host.synchronize();
+    std::vector<uint32_t> all(blocks);
+    host.copy(all.data(), counts, all.size() * sizeof(uint32_t));
+    for (const uint32_t each : all) SIM_CHECK(each == rounds * (rounds - 1) / 2);
+  };
+}
+
+bool leaves(const step_record& one) { return one.operation.ends_with(" is taken off the device"); }
+bool comes_back(const step_record& one) { return one.operation.ends_with(" comes back on the device"); }
+/// "wave 1" of "wave 1 lane 0" and of "wave 1 is taken off the device".
+std::string wave_in(const std::string& text) { return text.substr(0, text.find(' ', sizeof "wave")); }
+
+TEST(evictions, a_wave_gets_the_place_of_one_that_waits_for_it) {
+  for (const std::string& strategy : all_strategies())
+    for (const char* model : {"progress=fair", "progress=slots"})
+      for (const char* resident : {"resident=1", "resident=2"}) {
+        machine off({model, resident, "evict=off"}, strategy);
+        EXPECT_TRUE(always(progress, off.run_many(all_there(3), 20)));
+        for (const char* quantum : {"evict.quantum=1", "evict.quantum=2", "evict.quantum=64"}) {
+          machine on({model, resident, "evict=wave", quantum}, strategy);
+          EXPECT_TRUE(always(ok, on.run_many(all_there(3), 50)));
+          // A queue that comes back has its own places again.
+          machine queue({model, resident, "evict=queue", quantum}, strategy);
+          EXPECT_TRUE(always(progress, queue.run_many(all_there(3), 20)));
+        }
+      }
+}
+
+TEST(evictions, blocks_of_several_waves_wait_together_and_meet_at_barriers_and_collectives) {
+  const program meets = [] {
+    device host;
+    auto* const count = host.allocate_shared<uint32_t>(1, "count");
+    host.launch({.blocks = 3, .waves = 2, .lanes = 2}, [count] {
+      target::sync_lanes(3);
+      word<uint32_t>(*count).fetch_add(1, relaxed);
+      target::sync_lanes(3);
+      wait_until(*count, 12);
+      target::sync_lanes(3);
+    });
+    host.synchronize();
+  };
+  for (const std::string& strategy : all_strategies())
+    for (const char* convergence : {"convergence=independent", "convergence=lockstep"})
+      for (const char* resident : {"resident=2", "resident=3", "resident=5"})
+        for (const char* quantum : {"evict.quantum=1", "evict.quantum=7"}) {
+          machine on({convergence, resident, "evict=wave", quantum, "progress=slots"}, strategy);
+          EXPECT_TRUE(always(ok, on.run_many(meets, 20)));
+          EXPECT_TRUE(always(ok, on.run_many(all_there(3, 2, 2), 20)));
+          EXPECT_TRUE(always(ok, on.run_many(count_to(4, 6), 20)));
+        }
+}
+
+TEST(evictions, another_queue_gets_the_places_of_one_that_waits_for_it) {
+  for (const std::string& strategy : all_strategies())
+    for (const char* model : {"progress=fair", "progress=slots"}) {
+      machine off({model, "resident=2", "evict=off"}, strategy);
+      EXPECT_TRUE(always(progress, off.run_many(helped_by_second(2, 0), 20)));
+      EXPECT_TRUE(always(progress, off.run_many(helped_by_second(3, 1), 20)));
+      for (const char* evict : {"evict=wave", "evict=queue"}) {
+        machine on({model, "resident=2", evict, "evict.quantum=3"}, strategy);
+        EXPECT_TRUE(always(ok, on.run_many(helped_by_second(2, 0), 50)));
+        EXPECT_TRUE(always(ok, on.run_many(helped_by_second(5, 0), 50)));
+      }
+    }
+}
+
+TEST(evictions, each_of_several_queues_that_stay_has_turns_again_and_again) {
+  const program all_stay = [] {
+    constexpr uint32_t queues = 3;
+    constexpr uint32_t rounds = 4;
+    device host;
+    auto* const rounds_of = host.allocate_device<uint32_t>(queues, "rounds");
+    for (uint32_t own = 0; own < queues; ++own)
+      host.launch(
+          {.blocks = 2, .waves = 1, .lanes = 1},
+          [=] {
+            // Each goes on until all have come as far.
+            for (bool all = false; !all;) {
+              word<uint32_t>(rounds_of[own]).fetch_add(1, relaxed);
+              all = true;
+              for (uint32_t n = 0; n < queues; ++n) all = all && word<uint32_t>(rounds_of[n]).load(relaxed) >= rounds;
+            }
+          },
+          host.create_stream());
+    host.synchronize();
+  };
+  for (const std::string& strategy : all_strategies())
+    for (const char* evict : {"evict=wave", "evict=queue"})
+      for (const char* resident : {"resident=1", "resident=2", "resident=5"}) {
+        machine on({"progress=slots", resident, evict, "evict.quantum=3", "budget=2000"}, strategy);
+        EXPECT_TRUE(always(ok, on.run_many(all_stay, 20)));
+      }
+}
+
+// Without turns what has a place keeps it, but from what is of higher priority.
+TEST(evictions, higher_priority_evicts_lower_and_is_never_evicted_for_it) {
+  for (const std::string& strategy : all_strategies())
+    for (const char* evict : {"evict=wave", "evict=queue"}) {
+      machine without_turns({"progress=slots", "resident=2", evict, "evict.quantum=0"}, strategy);
+      EXPECT_TRUE(always(ok, without_turns.run_many(helped_by_second(2, 1), 50)));
+      EXPECT_TRUE(always(progress, without_turns.run_many(helped_by_second(2, 0), 20)));
+      machine turns({"progress=slots", "resident=2", evict, "evict.quantum=2"}, strategy);
+      EXPECT_TRUE(always(progress, turns.run_many(helped_by_second(2, -1), 20)));
+    }
+}
+
+TEST(evictions, work_of_higher_priority_gets_places_first) {
+  const auto started_before = [](int32_t second, int32_t third) {
+    return [=] {
+      device host;
+      auto* const words = host.allocate_shared<uint32_t>(2, "go, and kernels that have begun");
+      const device::stream a = host.create_stream();
+      const device::stream b = host.create_stream(second);
+      const device::stream c = host.create_stream(third);
+      host.launch({}, [words] { wait_until(words[0], 1); }, a);
+      host.launch({}, [words] { SIM_CHECK(word<uint32_t>(words[1]).fetch_add(1, relaxed) == 0); }, b);
+      host.launch({}, [words] { word<uint32_t>(words[1]).fetch_add(1, relaxed); }, c);
+      word<uint32_t>(words[0]).store(1, release);
+      host.synchronize();
+    };
+  };
+  machine off({"resident=1", "evict=off"});
+  EXPECT_TRUE(always(ok, off.run_many(started_before(0, 0), 50)));
+  EXPECT_TRUE(always(ok, off.run_many(started_before(2, 1), 50)));
+  EXPECT_TRUE(always(verdict::assertion, off.run_many(started_before(1, 2), 50)));
+}
+
+TEST(evictions, what_no_eviction_cures_stays_a_hang) {
+  const program nothing_comes = [] {
+    device host;
+    auto* const flag = host.allocate_device<uint32_t>(1, "flag");
+    host.launch({.blocks = 3, .waves = 1, .lanes = 1}, [flag] { wait_until(*flag, 1); });
+    host.synchronize();
+  };
+  // Each undoes what the others do.
+  const program livelock = [] {
+    device host;
+    auto* const flag = host.allocate_device<uint32_t>(1, "flag");
+    host.launch({.blocks = 2, .waves = 1, .lanes = 1}, [flag] {
+      while (word<uint32_t>(*flag).exchange(1 + target::block_id(), relaxed) != 7) {
+      }
+    });
+    host.synchronize();
+  };
+  for (const std::string& strategy : all_strategies())
+    for (const char* evict : {"evict=off", "evict=wave", "evict=queue"}) {
+      machine on({"resident=1", evict, "evict.quantum=2", "budget=3000", "progress=slots"}, strategy);
+      EXPECT_TRUE(always(deadlock, on.run_many(nothing_comes, 20)));
+      EXPECT_TRUE(always(verdict::livelock, on.run_many(livelock, 20)));
+    }
+}
+
+// A place is not yet a turn: that the model has to promise, too.
+TEST(evictions, a_model_that_promises_a_wave_no_turn_promises_it_none_with_a_place) {
+  for (const char* model : {"progress=obe", "progress=hsa", "progress=hsa_obe", "progress=lobe", "progress=cuda"})
+    for (const char* places : {"places=lifted", "places=kept"}) {
+      uint64_t hangs = 0;
+      for (const std::string& strategy : all_strategies()) {
+        machine on({model, "resident=1", "evict=wave", "evict.quantum=2", places}, strategy);
+        const tally seen = on.run_many(helped_by_second(1, 0), 100);
+        EXPECT_EQ(seen.count(ok) + seen.count(progress), seen.schedules) << seen.text();
+        hangs += seen.count(progress);
+      }
+      EXPECT_GT(hangs, 0u) << model;
+    }
+}
+
+TEST(evictions, no_step_is_taken_off_the_device_and_a_turn_has_as_many_as_the_quantum) {
+  constexpr uint32_t quantum = 3;
+  for (const std::string& strategy : all_strategies()) {
+    machine on({"resident=1", "evict=wave", "evict.quantum=3", "progress=slots"}, strategy);
+    uint64_t turns = 0;
+    for (uint64_t seed = 1; seed <= 10; ++seed) {
+      const outcome ended = on.run(count_to(3, 10), seed, true);
+      ASSERT_EQ(ended.verdict, ok) << ended.message;
+      std::map<std::string, bool> off;
+      std::map<std::string, uint32_t> taken;
+      for (const step_record& one : ended.steps_taken) {
+        if (leaves(one)) {
+          EXPECT_EQ(taken[wave_in(one.operation)], quantum) << one.operation << " behind step " << one.step;
+          taken[wave_in(one.operation)] = 0;
+          off[wave_in(one.operation)] = true;
+          ++turns;
+        } else if (comes_back(one)) {
+          EXPECT_TRUE(off[wave_in(one.operation)]) << one.operation;
+          off[wave_in(one.operation)] = false;
+        } else if (one.actor.starts_with("wave ")) {
+          EXPECT_FALSE(off[wave_in(one.actor)]) << one.actor << ", step " << one.step;
+          ++taken[wave_in(one.actor)];
+        }
+      }
+    }
+    EXPECT_GT(turns, 30u) << strategy;
+  }
+}
+
+TEST(evictions, a_queue_leaves_as_a_whole_and_is_named_so) {
+  machine on({"resident=2", "evict=queue", "evict.quantum=3", "progress=slots"});
+  const outcome ended = on.explain(helped_by_second(2, 0));
+  EXPECT_EQ(ended.verdict, ok);
+  uint32_t left = 0;
+  for (const step_record& one : ended.steps_taken)
+    if (leaves(one)) {
+      EXPECT_EQ(one.operation, "the queue of stream 1 is taken off the device");
+      EXPECT_EQ(one.actor, "(device)");
+      ++left;
+    }
+  EXPECT_EQ(left, 1u);
+}
+
+TEST(evictions, where_all_have_places_nothing_changes) {
+  for (const std::string& strategy : all_strategies()) {
+    machine off({"progress=slots"}, strategy);
+    machine wave({"progress=slots", "evict=wave", "evict.quantum=1", "evict.early=9"}, strategy);
+    machine queue({"progress=slots", "evict=queue", "evict.quantum=1", "evict.early=9"}, strategy);
+    for (uint64_t seed = 1; seed <= 20; ++seed)
+      for (const program& each : {all_there(3, 2, 2), count_to(4, 6), helped_by_second(2, 1)}) {
+        const uint64_t digest = off.run(each, seed).digest;
+        EXPECT_EQ(wave.run(each, seed).digest, digest);
+        EXPECT_EQ(queue.run(each, seed).digest, digest);
+      }
+  }
+}
+
+TEST(evictions, an_early_one_is_a_choice_that_a_recording_repeats) {
+  uint64_t helped = 0;
+  uint64_t hung = 0;
+  std::string wrong;
+  const auto deciding = scheduler::make_strategy("random", wrong);
+  parameters settings(machine_parameters());
+  for (const char* each :
+       {"fidelity=interleaving", "progress=slots", "resident=1", "evict=wave", "evict.quantum=0", "evict.early=1"})
+    ASSERT_FALSE(settings.set(each));
+  simulation runs;
+  scheduler::choice_source choices;
+  for (uint64_t seed = 1; seed <= 200; ++seed) {
+    choices.begin(*deciding, seed);
+    const outcome first = runs.run(settings, helped_by_second(1, 0), choices, false);
+    const std::vector<scheduler::answer> recorded = choices.recorded();
+    const bool evicted = std::any_of(recorded.begin(), recorded.end(), [](const scheduler::answer& one) {
+      return one.kind == scheduler::choice_kind::evict && one.picked != 0;
+    });
+    helped += first.verdict == ok ? 1 : 0;
+    hung += first.verdict == progress ? 1 : 0;
+    EXPECT_TRUE(first.verdict != ok || evicted) << seed;
+    scheduler::replay_strategy again(recorded);
+    choices.begin(again, seed);
+    const outcome second = runs.run(settings, helped_by_second(1, 0), choices, false);
+    EXPECT_EQ(second.digest, first.digest);
+    EXPECT_EQ(second.verdict, first.verdict);
+  }
+  EXPECT_GT(helped, 0u);
+  EXPECT_GT(hung, 0u);
+  EXPECT_EQ(helped + hung, 200u);
+}
+
+TEST(evictions, a_wave_off_the_device_is_told_in_the_report_of_a_hang) {
+  // The queue of high priority waits for ever for the one that it has evicted.
+  const program inverted = [] {
+    device host;
+    auto* const words = host.allocate_shared<uint32_t>(2, "begun and done");
+    const device::stream low = host.create_stream();
+    const device::stream high = host.create_stream(1);
+    host.launch(
+        {},
+        [words] {
+          word<uint32_t>(words[0]).store(1, release);
+          for (uint32_t n = 0; n < 50; ++n) word<uint32_t>(words[0]).load(acquire);
+          word<uint32_t>(words[1]).store(1, release);
+        },
+        low);
+    wait_until(words[0], 1);
+    host.launch({}, [words] { wait_until(words[1], 1); }, high);
+    host.synchronize();
+  };
+  machine on({"resident=1", "evict=wave", "places=kept", "progress=slots"});
+  uint64_t hangs = 0;
+  for (uint64_t seed = 1; seed <= 50; ++seed) {
+    const outcome ended = on.run(inverted, seed, true);
+    if (ended.verdict == ok) continue;
+    EXPECT_TRUE(is(deadlock, "", ended));
+    EXPECT_TRUE(says(ended.report, "could run, but is off the device"));
+    EXPECT_TRUE(says(ended.report, "a place on the device"));
+    ++hangs;
+  }
+  EXPECT_GT(hangs, 0u);
 }
 
 }  // namespace

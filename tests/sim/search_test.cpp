@@ -468,6 +468,102 @@ TEST(Search, ARunOfAProgramThatAllocatesIsTheSameOutsideOfTheSearch) {
   EXPECT_EQ(again.digest, all.example.digest);
 }
 
+// -- places that are taken in turns ----------------------------------------------------------------------------------------------------
+
+TEST(Search, TurnsOnTheDeviceAreThoseThatTheSettingsSay) {
+  const auto outcomes = [](const std::vector<std::string>& more) {
+    std::vector<std::string> settings = {"resident=1", "progress=slots"};
+    settings.insert(settings.end(), more.begin(), more.end());
+    const explored all =
+        explorer_of([] { store_buffering::run(relaxed, relaxed); }, settings, store_buffering::note).all();
+    EXPECT_TRUE(all.search.complete) << all.search.left_out;
+    EXPECT_EQ(all.verdicts, std::set{verdict::ok});
+    return all.notes;
+  };
+  using notes = std::set<std::string>;
+  EXPECT_EQ(outcomes({}), (notes{"01"}));
+  // Behind its store each has had its turn.
+  EXPECT_EQ(outcomes({"evict=wave", "evict.quantum=1"}), (notes{"11"}));
+  EXPECT_EQ(outcomes({"evict=wave", "evict.quantum=2"}), (notes{"01"}));
+  // A queue is not evicted for itself.
+  EXPECT_EQ(outcomes({"evict=queue", "evict.quantum=1"}), (notes{"01"}));
+  // Anywhere, once: before the store, behind it, behind the load.
+  EXPECT_EQ(outcomes({"evict=wave", "evict.quantum=64", "evict.early=1"}), (notes{"01", "10", "11"}));
+  EXPECT_EQ(outcomes({"evict=wave", "evict.quantum=0", "evict.early=1"}), (notes{"01", "10", "11"}));
+}
+
+/// Three waves, of which each takes a word twice, and notes what it has found.
+struct three_take_a_word {
+  static inline uint32_t seen[6];
+  static std::string note() {
+    std::string all;
+    for (const uint32_t each : seen) all += std::to_string(each);
+    return all;
+  }
+  static void run() {
+    device machine;
+    auto* const words = machine.allocate_shared<uint32_t>(1, "word");
+    auto* const results = machine.allocate_shared<uint32_t>(6, "results");
+    machine.launch({.blocks = 3, .waves = 1, .lanes = 1}, [=] {
+      const uint32_t own = target::block_id();
+      for (uint32_t n = 0; n < 2; ++n) results[2 * own + n] = word<uint32_t>(*words).exchange(own + 1, relaxed);
+    });
+    machine.synchronize();
+    for (uint32_t n = 0; n < 6; ++n) seen[n] = results[n];
+    machine.free(words);
+    machine.free(results);
+  }
+};
+
+TEST(Search, ReductionsLeaveNoTurnOnTheDeviceOut) {
+  for (const std::vector<std::string>& turns :
+       std::vector<std::vector<std::string>>{{"evict=off"},
+                                             {"evict=wave", "evict.quantum=1"},
+                                             {"evict=wave", "evict.quantum=2"},
+                                             {"evict=wave", "evict.quantum=64", "evict.early=1"}}) {
+    std::vector<std::string> settings = {"resident=2", "progress=slots"};
+    settings.insert(settings.end(), turns.begin(), turns.end());
+    explorer_of program(three_take_a_word::run, settings, three_take_a_word::note);
+    search_options options = unreduced();
+    options.skip_local = turns.front() == "evict=off";  // the host's wait is no choice then
+    options.runs_max = 200000;
+    const explored unmatched = program.all(options);
+    const explored matched = program.all();
+    EXPECT_TRUE(unmatched.search.complete) << unmatched.search.left_out;
+    EXPECT_TRUE(matched.search.complete) << matched.search.left_out;
+    EXPECT_EQ(matched.notes, unmatched.notes) << turns.back();
+    EXPECT_GT(matched.notes.size(), 5u);
+  }
+}
+
+TEST(Search, WhatWaitsForAWaveWithoutAPlaceHangsUnlessThatGetsOne) {
+  const program body = [] {
+    device machine;
+    auto* const flag = machine.allocate_shared<uint32_t>(1, "flag");
+    machine.launch({.blocks = 2, .waves = 1, .lanes = 1}, [=] {
+      if (target::block_id() == 1) return word<uint32_t>(*flag).store(1, memory_order::release);
+      while (word<uint32_t>(*flag).load(memory_order::acquire) == 0) target::pause();
+    });
+    machine.synchronize();
+  };
+  const auto verdicts = [&](const std::vector<std::string>& more) {
+    std::vector<std::string> settings = {"resident=1", "places=kept"};
+    settings.insert(settings.end(), more.begin(), more.end());
+    const explored all = explorer_of(body, settings).all();
+    EXPECT_TRUE(all.search.complete) << all.search.left_out;
+    return all.verdicts;
+  };
+  for (const char* model : {"progress=fair", "progress=slots"}) {
+    EXPECT_EQ(verdicts({model}), std::set{verdict::deadlock});
+    EXPECT_EQ(verdicts({model, "evict=queue", "evict.quantum=1"}), std::set{verdict::deadlock});
+    for (const char* quantum : {"evict.quantum=1", "evict.quantum=2", "evict.quantum=5"})
+      EXPECT_EQ(verdicts({model, "evict=wave", quantum}), std::set{verdict::ok});
+    EXPECT_EQ(verdicts({model, "evict=wave", "evict.quantum=0", "evict.early=1"}),
+              (std::set{verdict::ok, verdict::deadlock}));
+  }
+  EXPECT_EQ(verdicts({"progress=obe", "evict=wave", "evict.quantum=1"}), (std::set{verdict::ok, verdict::progress}));
+}
+
 TEST(Search, MovingForEverIsALivelock) {
   // Each takes its own lock, finds the other's taken, and gives its own back: for ever, if they keep step.
   const program body = [] {

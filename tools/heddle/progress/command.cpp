@@ -64,7 +64,14 @@ std::vector<answer> answers_to(const question& asked, const std::vector<judge::m
 
 std::vector<judge::model> all_models() {
   std::vector<judge::model> models = judge::open_models();
-  models.insert(models.end(), {{rule::slots, 1}, {rule::then_first}, {rule::else_first}});
+  models.insert(models.end(), {{rule::slots, 1}, {rule::turns, 1}, {rule::then_first}, {rule::else_first}});
+  return models;
+}
+
+/// Those of the table of shapes.
+std::vector<judge::model> table_models() {
+  std::vector<judge::model> models = judge::open_models();
+  models.insert(models.end(), {{rule::slots, 1}, {rule::turns, 1}});
   return models;
 }
 
@@ -77,17 +84,19 @@ table::cell cell_of(const answer& some) {
 
 void print_table(const std::vector<question>& questions) {
   std::vector<table::column> columns = {{.title = "shape"}};
-  for (const judge::model each : judge::open_models()) columns.push_back({.title = to_string(each)});
+  for (const judge::model each : table_models()) columns.push_back({.title = to_string(each)});
   columns.push_back({.title = "what the waves do"});
   table lines(columns);
   for (const question& each : questions) {
     std::vector<table::cell> row = {{.text = each.name}};
-    for (const answer& one : answers_to(each, judge::open_models())) row.push_back(cell_of(one));
+    for (const answer& one : answers_to(each, table_models())) row.push_back(cell_of(one));
     row.push_back({.text = each.summary});
     lines.add(std::move(row));
   }
   lines.print(std::cout, 0);
-  std::cout << "P every execution ends, F one may not; weak/strong fairness. A host thread serves.\n";
+  std::cout << "P every execution ends, F one may not; weak/strong fairness. A host thread serves. slots 1: the device "
+               "has one\n"
+               "place; by turns of 2: what has it is evicted after two steps when another wave waits.\n";
 }
 
 void print_reason(const question& about, const answer& under, fairness how) {

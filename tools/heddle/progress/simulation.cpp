@@ -25,6 +25,7 @@ const char* name_on_machine(rule is) {
     case rule::lobe:
       return "lobe";
     case rule::slots:
+    case rule::turns:
       return "slots";
     case rule::unfair:
     case rule::then_first:
@@ -45,7 +46,11 @@ parameters settings_of(judge::model under) {
   set("fidelity=interleaving");
   set("budget=" + std::to_string(budget_steps));
   set(std::string("progress=") + name_on_machine(under.is));
-  if (under.is == rule::slots) set("resident=" + std::to_string(under.slots));
+  if (under.is == rule::turns) {
+    set("evict=wave");
+    set("evict.quantum=" + std::to_string(under.quantum));
+  }
+  if (under.is == rule::slots || under.is == rule::turns) set("resident=" + std::to_string(under.slots));
   return made;
 }
 
@@ -55,7 +60,7 @@ const std::vector<judge::model>& playable_models() {
   static const std::vector<judge::model> models = [] {
     std::vector<judge::model> all = judge::open_models();
     std::erase(all, judge::model{rule::unfair});
-    all.insert(all.end(), {{rule::slots, 1}, {rule::slots, 2}});
+    all.insert(all.end(), {{rule::slots, 1}, {rule::slots, 2}, {rule::turns, 1}, {rule::turns, 2}});
     return all;
   }();
   return models;

@@ -17,7 +17,7 @@
 
 namespace heddle::tools {
 
-/// The models of the judge that the machine plays: the open ones, and slots. Not `unfair`: on the machine all waves may then be
+/// The models of the judge that the machine plays: the open ones, slots, and turns. Not `unfair`: on the machine all waves may then be
 /// left out, also at the end of a program without a loop, while each execution that the judge looks at goes on as long as it can.
 const std::vector<judge::model>& playable_models();
 

@@ -64,7 +64,8 @@ char letter_of(sim::operation_kind kind) {
 }
 
 const char* name_of(sim::wait_reason why) {
-  constexpr const char* names[] = {"change", "collective", "barrier", "mutex", "device", "join", "call", "masked off"};
+  constexpr const char* names[] = {"change", "collective", "barrier",    "mutex",  "device",
+                                   "join",   "call",       "masked off", "evicted"};
   return names[static_cast<size_t>(why)];
 }
 
@@ -93,6 +94,18 @@ class text_table {
 
 json text_or_null(uint32_t text) { return text == run_record::none ? json(nullptr) : json(text); }
 
+/// What left the device, or came back, before each step that is shown, in a sentence each.
+std::map<uint64_t, std::string> moves_by_step(const run_record& of) {
+  std::map<uint64_t, std::string> told;
+  for (const run_record::move& each : of.moves) {
+    if (each.step + 1 < of.first_step || each.step + 1 >= of.first_step + of.steps.size()) continue;
+    std::string& text = told[each.step + 1 - of.first_step];
+    text += (text.empty() ? "Before this step " : "; ") + each.text;
+  }
+  for (auto& [n, text] : told) text += '.';
+  return told;
+}
+
 /// Steps that are alike, but for when they were, are told once.
 void add_steps(json& data, const run_record& of, text_table& texts) {
   using sort_key = std::tuple<uint32_t, uint32_t, uint32_t, uint32_t, uint64_t, uint32_t, bool>;
@@ -104,9 +117,10 @@ void add_steps(json& data, const run_record& of, text_table& texts) {
   json late = json::array();     // of stores, when they arrived
   json old = json::array();
   json lost = json::array();
-  json missed = json::array();  // of loads of old values, the newest store
-  json behind = json::array();  // of stores, the newer one that they count as older than
-  json odd = json::array();     // what else the machine chose, in words
+  json missed = json::array();                              // of loads of old values, the newest store
+  json behind = json::array();                              // of stores, the newer one that they count as older than
+  std::map<uint64_t, std::string> odd = moves_by_step(of);  // what else the machine did or chose, in words
+  const auto add_odd = [&](size_t n, const char* text) { odd[n] += (odd[n].empty() ? "" : " ") + std::string(text); };
   std::vector<uint64_t> last_read;
   for (size_t n = 0; n < of.steps.size(); ++n) {
     const run_record::step& one = of.steps[n];
@@ -132,8 +146,8 @@ void add_steps(json& data, const run_record& of, text_table& texts) {
     if (one.lost) lost.push_back(n);
     if (one.missed != run_record::never) missed.push_back(json::array({n, one.missed}));
     if (one.behind != run_record::never) behind.push_back(json::array({n, one.behind}));
-    if (one.spurious) odd.push_back(json::array({n, "It fails for no reason, as a weak compare-exchange may."}));
-    if (one.woke) odd.push_back(json::array({n, "It goes on for no reason, though nothing has changed."}));
+    if (one.spurious) add_odd(n, "It fails for no reason, as a weak compare-exchange may.");
+    if (one.woke) add_odd(n, "It goes on for no reason, though nothing has changed.");
   }
   data["first_step"] = of.first_step;
   data["sorts"] = std::move(sorts);
@@ -145,7 +159,8 @@ void add_steps(json& data, const run_record& of, text_table& texts) {
   data["lost"] = std::move(lost);
   data["missed"] = std::move(missed);
   data["behind"] = std::move(behind);
-  data["odd_steps"] = std::move(odd);
+  data["odd_steps"] = json::array();
+  for (const auto& [n, text] : odd) data["odd_steps"].push_back(json::array({n, text}));
 }
 
 void add_actors(json& data, const run_record& of) {

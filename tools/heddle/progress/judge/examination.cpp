@@ -10,7 +10,8 @@ namespace heddle::judge {
 namespace {
 
 bool is_open(model which) {
-  return which.is != rule::slots && which.is != rule::then_first && which.is != rule::else_first;
+  return which.is != rule::slots && which.is != rule::turns && which.is != rule::then_first &&
+         which.is != rule::else_first;
 }
 
 thread_set bit(uint32_t thread) { return thread_set{1} << thread; }

@@ -24,6 +24,55 @@ state unpacked(const program& code, const std::string& bytes) {
   return made;
 }
 
+/// Of rule::turns: the live waves, each with the steps of its turn that it has taken. The first `slots` are resident.
+class runlist {
+ public:
+  runlist(model which, thread_set waves) : slots_(which.slots), quantum_(which.quantum) {
+    if (which.is != rule::turns) return;
+    for (thread_set left = waves; left != 0; left &= left - 1)
+      all_.push_back({static_cast<uint8_t>(std::countr_zero(left)), 0});
+  }
+  runlist(model which, const std::string& bytes, size_t from) : slots_(which.slots), quantum_(which.quantum) {
+    for (size_t n = from; n + 1 < bytes.size(); n += 2)
+      all_.push_back({static_cast<uint8_t>(bytes[n]), static_cast<uint8_t>(bytes[n + 1])});
+  }
+
+  thread_set resident() const {
+    thread_set those = 0;
+    for (size_t n = 0; n < std::min<size_t>(slots_, all_.size()); ++n) those |= thread_set{1} << all_[n].thread;
+    return those;
+  }
+  /// The thread has taken a step, which may have been its last.
+  void stepped(uint32_t thread, bool is_live) {
+    const auto its = std::find_if(all_.begin(), all_.end(), [&](const entry& each) { return each.thread == thread; });
+    if (its == all_.end()) return;
+    if (!is_live) {
+      all_.erase(its);
+    } else if (all_.size() > slots_ && ++its->taken >= quantum_) {
+      all_.erase(its);
+      all_.push_back({static_cast<uint8_t>(thread), 0});
+    }
+    if (all_.size() > slots_) return;
+    for (entry& each : all_) each.taken = 0;
+  }
+  std::string packed() const {
+    std::string bytes;
+    for (const entry& each : all_) bytes.append({static_cast<char>(each.thread), static_cast<char>(each.taken)});
+    return bytes;
+  }
+
+ private:
+  struct entry {
+    uint8_t thread;
+    uint8_t taken;
+  };
+  uint32_t slots_;
+  uint32_t quantum_;
+  std::vector<entry> all_;
+};
+
+size_t packed_bytes(const program& code) { return code.threads.size() + code.locations.size() + sizeof(thread_set); }
+
 thread_set those_that_must_end(const program& code) {
   thread_set all = 0;
   for (size_t n = 0; n < code.threads.size(); ++n)
@@ -83,26 +132,33 @@ state_graph::state_graph(const program& code, model which, size_t states_max) : 
   const thread_set waves = waves_of(code);
   std::unordered_map<std::string, uint32_t> numbers;
   std::vector<const std::string*> states;  // keys of `numbers`, which stay where they are
-  const auto number_of = [&](const state& one, origin came_from) {
-    const auto [place, is_new] = numbers.try_emplace(packed(one), static_cast<uint32_t>(states.size()));
+  const auto number_of = [&](const state& one, const runlist& turns, origin came_from) {
+    const auto [place, is_new] =
+        numbers.try_emplace(packed(one) + turns.packed(), static_cast<uint32_t>(states.size()));
     if (is_new) {
       if (states.size() == states_max)
         throw std::invalid_argument("program: it has more than " + std::to_string(states_max) +
                                     " states; use fewer threads, steps or values");
       states.push_back(&place->first);
-      standings_.push_back({.waves = waves, .live = live_threads(code, one), .started = one.started});
+      standings_.push_back(
+          {.waves = waves, .live = live_threads(code, one), .started = one.started, .resident = turns.resident()});
       origins_.push_back(came_from);
     }
     return place->second;
   };
-  number_of(first_state(code), {0, 0});
+  const thread_set live_first = live_threads(code, first_state(code));
+  number_of(first_state(code), runlist(which, waves & live_first), {0, 0});
   for (uint32_t from = 0; from < states.size(); ++from) {
     first_edge_.push_back(edges_.size());
     if (is_final(from)) continue;
     const state now = unpacked(code, *states[from]);
+    const runlist turns(which, *states[from], packed_bytes(code));
     for (thread_set left = may_step(which, standings_[from]); left != 0; left &= left - 1) {
       const auto thread = static_cast<uint32_t>(std::countr_zero(left));
-      edges_.push_back({thread, number_of(stepped(code, now, thread), {from, thread})});
+      const state next = stepped(code, now, thread);
+      runlist after = turns;
+      after.stepped(thread, (live_threads(code, next) >> thread & 1) != 0);
+      edges_.push_back({thread, number_of(next, after, {from, thread})});
     }
   }
   first_edge_.push_back(edges_.size());

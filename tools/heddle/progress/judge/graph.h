@@ -11,7 +11,8 @@
 
 namespace heddle::judge {
 
-/// What can influence the future: where each thread stands, memory, and which threads have ever stepped.
+/// What can influence the future: where each thread stands, memory, and which threads have ever stepped. Under rule::turns, the graph also tells
+/// states apart by which waves have a place.
 struct state {
   std::vector<uint8_t> counters;  ///< of each thread the next step; as many as it has steps: it has ended
   std::vector<uint8_t> memory;

@@ -26,6 +26,7 @@ thread_set fair_waves(model which, const standing& now) {
   const thread_set started = now.started & now.waves;
   switch (which.is) {
     case rule::fair:
+    case rule::turns:
       return live;
     case rule::hsa:
       return lowest(live);
@@ -71,6 +72,8 @@ std::string to_string(model which) {
       return "unfair";
     case rule::slots:
       return "slots " + std::to_string(which.slots) + " in order";
+    case rule::turns:
+      return "slots " + std::to_string(which.slots) + " by turns of " + std::to_string(which.quantum);
     case rule::then_first:
       return "lockstep then-first";
     case rule::else_first:
@@ -85,6 +88,8 @@ thread_set may_step(model which, const standing& now) {
     case rule::then_first:
     case rule::else_first:
       return fair_set(which, now);
+    case rule::turns:
+      return now.resident | (now.live & ~now.waves);
     default:
       return now.live;
   }

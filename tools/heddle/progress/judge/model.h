@@ -28,13 +28,15 @@ enum class rule : uint8_t {
   lobe,  ///< every live wave with an id no greater than that of some wave that has ever stepped (linear occupancy-bound)
   unfair,  ///< no wave
   slots,   ///< without preemption: the so many live waves of lowest id are resident and in F; the others take no step
+  turns,   ///< of slots too, but what is resident is evicted after its turn where others wait; every live wave is in F
   then_first,  ///< one wave in lockstep whose lanes take an arm each: the first arm runs to its end, then the next
   else_first,  ///< the same from the last arm on
 };
 
 struct model {
   rule is = rule::fair;
-  uint32_t slots = 1;  ///< of rule::slots; in order
+  uint32_t slots = 1;    ///< of rule::slots, in order, and of rule::turns
+  uint32_t quantum = 2;  ///< of rule::turns: steps of a turn
 
   friend bool operator==(const model&, const model&) = default;
 };
@@ -42,7 +44,7 @@ struct model {
 /// The six models under which every live thread may take a step, as tables list them: fair, hsa, obe, hsa_obe, lobe, unfair.
 const std::vector<model>& open_models();
 
-/// "hsa_obe", "slots 2 in order", "lockstep then-first"
+/// "hsa_obe", "slots 2 in order", "slots 1 by turns of 2", "lockstep then-first"
 std::string to_string(model which);
 
 /// The facts that F follows from.
@@ -50,6 +52,7 @@ struct standing {
   thread_set waves = 0;  ///< all of the program, in order of their ids
   thread_set live = 0;   ///< waves, host threads and servers that have not ended
   thread_set started = 0;
+  thread_set resident = 0;  ///< of rule::turns: waves that have a place
 };
 
 /// The live threads that may take a step.

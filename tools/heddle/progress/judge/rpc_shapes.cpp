@@ -35,6 +35,16 @@ const std::vector<rpc_shape> shapes = {
     {"barrier", "a barrier of two waves, then a call each",
      "T0{0:st here0=1; 1:if ld here1==0 goto 1; 2:st ask0=1; 3:if ld done0==0 goto 3}\n"
      "T1{0:st here1=1; 1:if ld here0==0 goto 1; 2:st ask1=1; 3:if ld done1==0 goto 3}\n" HEDDLE_TWO_PORTS},
+    {"few-places", "two waves, a call each, then each waits for the other",
+     "T0{0:st ask0=1; 1:if ld done0==0 goto 1; 2:st went0=1; 3:if ld went1==0 goto 3}\n"
+     "T1{0:st ask1=1; 1:if ld done1==0 goto 1; 2:st went1=1; 3:if ld went0==0 goto 3}\n" HEDDLE_TWO_PORTS},
+    {"helper-kernel", "wave 0 waits for a kernel that is launched behind it",
+     "T0{0:if ld helped==0 goto 0}\n"
+     "T1{0:st helped=1}"},
+    {"persistent-kernel", "wave 0 works until the host stops it, behind wave 1's end",
+     "T0{0:if ld stop==1 goto END; 1:if xchg(work,0)==0 goto 0}\n"
+     "T1{0:st done=1}\n"
+     "H0{0:if ld done==0 goto 0; 1:st stop=1}"},
 };
 
 }  // namespace

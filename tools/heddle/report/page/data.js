@@ -114,6 +114,7 @@ const wait_words = (wait) => {
     case "device": return "waits for the device";
     case "join": return "waits for a thread to end";
     case "masked off": return "is masked off";
+    case "evicted": return "could run, but is off the device";
     default: return `waits in ${wait.text}`;
   }
 };
