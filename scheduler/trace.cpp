@@ -1,6 +1,5 @@
 #include <fcntl.h>
 #include <heddle/scheduler/trace.h>
-#include <heddle/scheduler/trace_json.h>
 #include <unistd.h>
 #include <zlib.h>
 
@@ -200,7 +199,7 @@ trace_or_error read_file(const std::string& name) {
 }  // namespace
 
 std::string to_token(const trace& recorded) {
-  const std::string head = head_to_json(recorded);
+  const std::string head = detail::head_to_json(recorded);
   std::string bytes;
   put_number(bytes, head.size());
   bytes += head;
@@ -224,7 +223,7 @@ trace_or_error from_token(std::string_view token) {
   std::string_view rest = *content;
   const auto head_bytes = take_number(rest);
   if (!head_bytes || *head_bytes > rest.size()) return failure("this token is no valid trace: it ends too early");
-  trace_or_error read = head_from_json(rest.substr(0, *head_bytes));
+  trace_or_error read = detail::head_from_json(rest.substr(0, *head_bytes));
   if (!read.value) return read;
   if (!unpack_answers(rest.substr(*head_bytes), read.value->answers))
     return failure("this token is no valid trace: its answers are malformed");

@@ -56,4 +56,13 @@ std::optional<std::string> write_trace(const trace& recorded, const std::filesys
 /// Reads a token or the file of that name, whichever the text is. A file may hold either form.
 trace_or_error read_trace(std::string_view file_or_token);
 
+namespace detail {
+
+/// All fields but the answers, as one line of JSON: what both forms of a trace share.
+std::string head_to_json(const trace& recorded);
+/// Reads what head_to_json wrote.
+trace_or_error head_from_json(std::string_view text);
+
+}  // namespace detail
+
 }  // namespace heddle::scheduler

@@ -1,4 +1,4 @@
-#include <heddle/scheduler/trace_json.h>
+#include <heddle/scheduler/trace.h>
 
 #include <charconv>
 #include <nlohmann/json.hpp>
@@ -233,9 +233,9 @@ trace_or_error checked(const auto& read) {
 
 }  // namespace
 
-std::string head_to_json(const trace& recorded) { return printed(head_of(recorded), -1); }
+std::string detail::head_to_json(const trace& recorded) { return printed(head_of(recorded), -1); }
 
-trace_or_error head_from_json(std::string_view text) {
+trace_or_error detail::head_from_json(std::string_view text) {
   return checked([&] {
     trace_text content;
     json::sax_parse(text, &content);

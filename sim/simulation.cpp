@@ -3,7 +3,6 @@
 #include <heddle/sim/report/run_report.h>
 #include <heddle/sim/run/execution.h>
 #include <heddle/sim/runtime/entry.h>
-#include <heddle/sim/runtime/new_delete.h>
 #include <heddle/sim/simulation.h>
 #include <heddle/sim/verify/search.h>
 

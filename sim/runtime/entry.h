@@ -32,6 +32,9 @@ namespace heddle::sim::runtime {
 #endif
 }
 
+/// Does nothing but be called: so the linker takes new and delete out of the library, which are weak (new_delete.cpp).
+void use_new_and_delete();
+
 /// Looks away while heddle's own objects work for code under test.
 const scheduler::onlooker& looks_on_at_lanes();
 

@@ -1,7 +1,6 @@
 // new and delete of the whole program: what lanes allocate in a search lies where it does in every run.
 #include <heddle/sim/run/execution.h>
 #include <heddle/sim/runtime/entry.h>
-#include <heddle/sim/runtime/new_delete.h>
 #include <heddle/sim/space/lane_heap.h>
 
 #include <cstddef>
