@@ -4,7 +4,7 @@
 
 #include <heddle/hw/observed/event.h>
 #include <heddle/hw/observed/here.h>
-#include <heddle/rpc/layout.h>
+#include <heddle/rpc/port/process.h>
 
 #include <cstddef>
 #include <cstring>
