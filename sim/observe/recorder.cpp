@@ -109,6 +109,7 @@ std::vector<const lane*> recorder::storers_of(const void* address, size_t size_b
 }
 
 bool recorder::has_touched(const wave& of, const void* address, size_t size_bytes) const {
+  if (peeked_.contains({&of, address})) return true;
   const watched wanted = {address, 0, static_cast<uint32_t>(size_bytes)};
   for (uint64_t granule = reinterpret_cast<uintptr_t>(address) / granule_bytes;
        granule <= last_granule_of(address, size_bytes, granule_bytes); ++granule)

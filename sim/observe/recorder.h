@@ -9,6 +9,7 @@
 
 #include <cstdint>
 #include <optional>
+#include <set>
 #include <string>
 #include <unordered_map>
 #include <unordered_set>
@@ -109,6 +110,8 @@ class recorder {
   std::vector<const lane*> storers_of(const void* address, size_t size_bytes) const;
   /// Whether any lane of the wave has looked at the bytes, or stored to them.
   bool has_touched(const wave& of, const void* address, size_t size_bytes) const;
+  /// A check of the lane's has looked at the word: no step, but it says that the word is the lane's business.
+  void note_peek(const lane& by, const void* address) { peeked_.insert({by.of, address}); }
   /// Whether the lane has accessed the word in a step at this source line.
   bool has_been_at(const lane& who, const watched& word, const std::string& where) const;
   bool has_launched(const lane& who) const;
@@ -137,6 +140,7 @@ class recorder {
   std::string store_in_words(uint64_t step) const;
   static constexpr uint64_t granule_bytes = 8;
   std::vector<taken> taken_;
+  std::set<std::pair<const wave*, const void*>> peeked_;
   std::unordered_map<const lane*, size_t> last_of_;            ///< in taken_
   std::unordered_map<uint64_t, std::vector<change>> changes_;  ///< by granule
   uint64_t last_step_ = 0;

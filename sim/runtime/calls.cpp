@@ -106,6 +106,12 @@ bool compare_exchange_weak(void* address, uint32_t size_bytes, uint64_t* expecte
 }
 
 uint64_t peek(const void* address, uint32_t size_bytes) {
+  if (lane* const self = execution::current; self != nullptr) {
+    if (recorder* const record = execution::instance->core().observers.recorder.get(); record != nullptr) [[unlikely]] {
+      const entered inside(*self);
+      record->note_peek(*self, address);
+    }
+  }
   // Memory holds the newest values whenever a lane runs (late_memory.h). Not by memcpy, which is an access of the lane.
   uint64_t value = 0;
   for (uint32_t n = size_bytes; n-- > 0;) value = value << 8 | static_cast<const volatile unsigned char*>(address)[n];

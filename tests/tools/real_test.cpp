@@ -115,7 +115,7 @@ const std::vector<hang_of_the_zoo> hangs = {
     {"early-return-skips-notify", {""}},
     {"flag-wrap-at-2-31", {"in a circle: host consumer -> wave -> host consumer"}},
     {"handler-waits-for-device", {"perhaps in a circle: wave -> host server -> wave"}},
-    {"handler-waits-for-device-context", {"perhaps in a circle: wave -> host server -> host main -> wave"}},
+    {"handler-waits-for-device-context", {"in a circle: wave -> host server -> host main -> wave"}},
     // In its second form the ring that is lost is that of the end.
     {"interrupt-never-arrives", {"in a circle: wave -> host server -> wave", ""}},
     {"late-reset-erases-flag", {"in a circle: host consumer -> wave -> host consumer"}},
