@@ -1,7 +1,7 @@
 #!/usr/bin/env python3
 """Runs what docs/seeds.md says shows each statement: its commands, and whether its tests and scenarios are there.
 
-  seeds.py PAGE.md HEDDLE BUILD
+  seeds.py PAGE.md HEDDLE BUILD CTEST
 
 A row of its tables is "| statement | shown by | commands |". A command is `heddle ...`, with ": VERDICT" behind it where that is not
 "ok" (fuzz) or a proof (verify), or `test: NAME`, with a dagger behind it where some configurations lack the test.
@@ -48,13 +48,13 @@ def rows_of(text):
 class Tree:
     """What there is to run, and what was run already."""
 
-    def __init__(self, heddle, build):
+    def __init__(self, heddle, build, ctest):
         self.heddle = heddle
         listed = subprocess.run([heddle, "list"], check=True, capture_output=True, text=True).stdout
         self.scenarios = set(re.findall(r"^([a-z]+\.[a-z0-9.-]+)", listed, re.M))
         self.rooms = {name.split(".")[0] for name in self.scenarios}
         self.settings = set(re.findall(r"([a-z]+\.[a-z_]+)=", listed))
-        tests = subprocess.run(["ctest", "--test-dir", build, "-N"], check=True, capture_output=True, text=True).stdout
+        tests = subprocess.run([ctest, "--test-dir", build, "-N"], check=True, capture_output=True, text=True).stdout
         self.tests = re.findall(r"^ *Test +#\d+: (.*)$", tests, re.M)
         self.all_built = not any(name.endswith("_NOT_BUILT") for name in self.tests)
 
@@ -99,29 +99,30 @@ def wrong_in(text, tree):
 
 
 def self_check(tree):
-    """Each of these rows is refused, and would not be without what is wrong with it."""
+    """A row is accepted, and refused with each of these changes, for that reason."""
     good = "| a statement | `port.echo`, `driver.flush` | `heddle fuzz port.echo --schedules 2`; `test: docs.files_that_are_named_exist` |"
     assert wrong_in(good, tree)[1] == [], wrong_in(good, tree)
     broken = [
-        ("`port.echo`,", "`port.no-such`,"),
-        ("fuzz port.echo", "fuzz port.no-such"),
-        ("--schedules 2", "--schedule 2"),
-        ("--schedules 2`", "--schedules 2`: deadlock"),
-        ("fuzz port.echo --schedules 2", "verify port.echo --time 0s"),
-        ("fuzz port.echo --schedules 2", "progress nothing"),
-        ("`heddle fuzz port.echo --schedules 2`", "`true`"),
-        ("`heddle fuzz port.echo --schedules 2`; `test: docs.files_that_are_named_exist`", "-"),
-        ("; `test", " and `test"),
-        ("| a statement ", "| "),
+        ("`port.echo`,", "`port.no-such`,", "there is no scenario and no setting port.no-such"),
+        ("fuzz port.echo", "fuzz port.no-such", "exit status 2"),
+        ("--schedules 2", "--schedule 2", "exit status 2"),
+        ("--schedules 2`", "--schedules 2`: deadlock", "its verdict is ok"),
+        ("fuzz port.echo --schedules 2", "verify zoo.crossed-calls", "no proof"),
+        ("fuzz port.echo --schedules 2`", "progress own-ports`: deadlock", "its output has no 'deadlock'"),
+        ("`heddle fuzz port.echo --schedules 2`", "`true`", "neither"),
+        ("`heddle fuzz port.echo --schedules 2`; `test: docs.files_that_are_named_exist`", "-", "nothing shows"),
+        ("; `test", " and `test", "not commands"),
+        ("| a statement ", "| ", "a row has"),
     ]
     if tree.all_built:
-        broken.append(("docs.files", "docs.no_such"))
-    for right, to in broken:
-        assert right in good and wrong_in(good.replace(right, to), tree)[1], f"not refused: {good.replace(right, to)}"
+        broken.append(("docs.files", "docs.no_such", "there is no such test"))
+    for right, to, why in broken:
+        wrong = wrong_in(good.replace(right, to), tree)[1]
+        assert right in good and len(wrong) == 1 and why in wrong[0], f"{good.replace(right, to)}: {wrong}, not '{why}'"
 
 
-def main(page, heddle, build):
-    tree = Tree(heddle, build)
+def main(page, heddle, build, ctest):
+    tree = Tree(heddle, build, ctest)
     self_check(tree)
     with open(page, encoding="utf-8") as text:
         rows, wrong = wrong_in(text.read(), tree)
