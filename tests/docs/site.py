@@ -1,10 +1,13 @@
 #!/usr/bin/env python3
-"""The built site: every page is reached from the first one, no link or anchor is broken, and nothing is fetched from elsewhere.
+"""Builds the site with warnings as errors: every page is reached from the first one, no link or anchor is broken, and nothing is fetched from
+elsewhere; and a broken link would be seen.
 
-    check.py SITE DOCS
+    site.py SOURCE WORK
 """
 import os
 import pathlib
+import shutil
+import subprocess
 import sys
 import urllib.parse
 from html.parser import HTMLParser
@@ -29,7 +32,8 @@ class Page(HTMLParser):
             self.fetched.append(values["href"])
 
 
-def main(site, docs):
+def wrong_in(site, docs):
+    """How many pages are reached, and what is wrong with them."""
     site = pathlib.Path(site).resolve()
     pages = {file: Page(file) for file in site.rglob("*.html")}
     wrong = []
@@ -57,7 +61,22 @@ def main(site, docs):
         name = "contents.html" if file.name == "README.md" else file.stem + ".html"
         if site / name not in reached:
             wrong.append(f"docs/{file.name} is not reached from the first page")
-    print("\n".join(sorted(set(wrong))) or f"{len(reached)} pages")
+    return len(reached), sorted(set(wrong))
+
+
+def main(source, work):
+    if not shutil.which("mkdocs"):
+        print("skipped: there is no mkdocs")
+        return 77
+    source, work = pathlib.Path(source), pathlib.Path(work)
+    subprocess.run([source / "docs/site/build.sh", source, work], check=True)
+    pages, wrong = wrong_in(work / "site", source / "docs")
+    print("\n".join(wrong) or f"{pages} pages")
+    shutil.copytree(work / "site", work / "broken")
+    (work / "broken" / "zoo.html").unlink()
+    if not any("links to zoo.html, which is not there" in line for line in wrong_in(work / "broken", source / "docs")[1]):
+        wrong.append("a page is gone, and the check has not noticed")
+        print(wrong[-1])
     return 1 if wrong else 0
 
 
