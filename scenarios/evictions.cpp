@@ -202,7 +202,7 @@ std::vector<parameter> persistent_kernel_parameters() {
 }  // namespace
 
 HEDDLE_SCENARIO(run_few_places,
-                {.name = "slot.few-places",
+                {.name = "driver.few-places",
                  .summary = "more waves than places: each waits for what all others do after their calls",
                  .parameters = few_places_parameters(),
                  .expected = few_places_verdict,

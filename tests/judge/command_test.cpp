@@ -40,22 +40,37 @@ TEST(progress_command, prints_the_table_of_remote_calls) {
   EXPECT_EQ(ended.status, 0) << ended.err;
   EXPECT_EQ(
       ended.out,
-      "shape             fair  hsa  obe  hsa_obe  lobe  unfair  what the waves do\n"
-      "own-ports         P/P   P/P  P/P  P/P      P/P   F/F     two waves, a port each\n"
-      "shared-port       P/P   F/F  P/P  P/P      P/P   F/F     two waves share a port under a spin lock\n"
-      "shared-port-3     P/P   F/F  P/P  P/P      P/P   F/F     three waves share a port under a spin lock\n"
-      "try-lock          P/P   F/F  P/P  P/P      P/P   F/F     three waves, two ports, scan with try-lock\n"
-      "waits-for-higher  P/P   F/F  F/F  F/F      F/F   F/F     wave 0 waits for what wave 1 does after its call\n"
-      "waits-for-lower   P/P   P/P  F/F  P/P      P/P   F/F     wave 1 waits for what wave 0 does after its call\n"
-      "barrier           P/P   F/F  F/F  F/F      F/F   F/F     a barrier of two waves, then a call each\n"
-      "P every execution ends, F one may not; weak/strong fairness. A host thread serves.\n");
+      "shape              fair  hsa  obe  hsa_obe  lobe  unfair  slots 1 in order  slots 1 by turns of 2  what the "
+      "waves do\n"
+      "own-ports          P/P   P/P  P/P  P/P      P/P   F/F     P/P               P/P                    two waves, a "
+      "port each\n"
+      "shared-port        P/P   F/F  P/P  P/P      P/P   F/F     P/P               P/P                    two waves "
+      "share a port under a spin lock\n"
+      "shared-port-3      P/P   F/F  P/P  P/P      P/P   F/F     P/P               P/P                    three waves "
+      "share a port under a spin lock\n"
+      "try-lock           P/P   F/F  P/P  P/P      P/P   F/F     P/P               P/P                    three waves, "
+      "two ports, scan with try-lock\n"
+      "waits-for-higher   P/P   F/F  F/F  F/F      F/F   F/F     F/F               P/P                    wave 0 waits "
+      "for what wave 1 does after its call\n"
+      "waits-for-lower    P/P   P/P  F/F  P/P      P/P   F/F     P/P               P/P                    wave 1 waits "
+      "for what wave 0 does after its call\n"
+      "barrier            P/P   F/F  F/F  F/F      F/F   F/F     F/F               P/P                    a barrier of "
+      "two waves, then a call each\n"
+      "few-places         P/P   F/F  F/F  F/F      F/F   F/F     F/F               P/P                    two waves, a "
+      "call each, then each waits for the other\n"
+      "helper-kernel      P/P   F/F  F/F  F/F      F/F   F/F     F/F               P/P                    wave 0 waits "
+      "for a kernel that is launched behind it\n"
+      "persistent-kernel  P/P   F/F  F/F  F/F      F/F   F/F     F/F               P/P                    wave 0 works "
+      "until the host stops it, behind wave 1's end\n"
+      "P every execution ends, F one may not; weak/strong fairness. A host thread serves. slots 1: the device has one\n"
+      "place; by turns of 2: what has it is evicted after two steps when another wave waits.\n");
 }
 
 TEST(progress_command, judges_a_program_and_says_why_it_may_not_end) {
   const ended_process ended = heddle({"progress", "T0{0:st m0=1} T1{0:if ld m0==0 goto 0}"});
   EXPECT_EQ(ended.status, 0) << ended.err;
-  EXPECT_TRUE(contains(ended.out, "hsa                  P     P\n")) << ended.out;
-  EXPECT_TRUE(contains(ended.out, "obe                  F     F\n")) << ended.out;
+  EXPECT_TRUE(contains(ended.out, "hsa                    P     P\n")) << ended.out;
+  EXPECT_TRUE(contains(ended.out, "obe                    F     F\n")) << ended.out;
   EXPECT_TRUE(contains(ended.out, "  obe, weak: after T1:0 (T0 at 0, T1 at 0) for ever T1:0; guaranteed: T1\n"));
   EXPECT_TRUE(contains(ended.out, "  lockstep else-first, weak: ")) << ended.out;
   EXPECT_FALSE(contains(ended.out, "  lockstep then-first, weak: ")) << ended.out;

@@ -166,7 +166,7 @@ TEST_F(recorder, tells_the_state_of_each_port) {
   auto* const locks = on.allocate_device<uint32_t>(shape.own_words(), "client locks");
   auto* const server_locks = on.allocate_shared<uint32_t>(shape.own_words(), "server locks");
   session::instance().has_ports({shared, locks, server_locks, shape});
-  locks[0] = 2;
+  locks[0] = 0x10;  // port 1 is held
   reinterpret_cast<uint32_t*>(shared + rpc::layout::client_outbox_offset())[1] = 5;
   reinterpret_cast<rpc::header*>(shared + shape.header_offset())[1].opcode = 40000;
   const session::picture taken = picture();
