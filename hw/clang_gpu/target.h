@@ -225,41 +225,18 @@ class atomic_ref {
 
 namespace detail {
 
-/// The compiler's name of an order. A constant argument folds to a constant.
-constexpr int builtin_order(memory_order order) {
-  switch (order) {
-    case memory_order::relaxed:
-      return __ATOMIC_RELAXED;
-    case memory_order::acquire:
-      return __ATOMIC_ACQUIRE;
-    case memory_order::release:
-      return __ATOMIC_RELEASE;
-    case memory_order::acq_rel:
-      return __ATOMIC_ACQ_REL;
-    case memory_order::seq_cst:
-      break;
-  }
-  return __ATOMIC_SEQ_CST;
-}
+/// The compiler's names, in the order of the enumerations. A constant argument folds to a constant.
+constexpr int orders[] = {__ATOMIC_RELAXED, __ATOMIC_ACQUIRE, __ATOMIC_RELEASE, __ATOMIC_ACQ_REL, __ATOMIC_SEQ_CST};
+constexpr int scopes[] = {__MEMORY_SCOPE_WVFRNT, __MEMORY_SCOPE_WRKGRP, __MEMORY_SCOPE_DEVICE, __MEMORY_SCOPE_SYSTEM};
+constexpr int builtin_order(memory_order order) { return orders[static_cast<int>(order)]; }
+constexpr int builtin_scope(scope wanted) { return scopes[static_cast<int>(wanted)]; }
+static_assert(builtin_order(memory_order::seq_cst) == __ATOMIC_SEQ_CST);
+static_assert(builtin_scope(scope::system) == __MEMORY_SCOPE_SYSTEM);
 
 /// What remains of an order where nothing is stored.
 constexpr int builtin_failure_order(memory_order order) {
   if (order == memory_order::seq_cst) return __ATOMIC_SEQ_CST;
   return order == memory_order::acquire || order == memory_order::acq_rel ? __ATOMIC_ACQUIRE : __ATOMIC_RELAXED;
-}
-
-constexpr int builtin_scope(scope wanted) {
-  switch (wanted) {
-    case scope::wave:
-      return __MEMORY_SCOPE_WVFRNT;
-    case scope::block:
-      return __MEMORY_SCOPE_WRKGRP;
-    case scope::device:
-      return __MEMORY_SCOPE_DEVICE;
-    case scope::system:
-      break;
-  }
-  return __MEMORY_SCOPE_SYSTEM;
 }
 
 }  // namespace detail
@@ -331,8 +308,7 @@ class atomic_ref {
                                               detail::builtin_failure_order(order), detail::builtin_scope(Scope));
   }
   bool compare_exchange_weak(T& expected, T value, memory_order order) const {
-    return __scoped_atomic_compare_exchange_n(word_, &expected, value, true, detail::builtin_order(order),
-                                              detail::builtin_failure_order(order), detail::builtin_scope(Scope));
+    return compare_exchange_strong(expected, value, order);
   }
 
  private:
