@@ -1,7 +1,7 @@
 // What a protocol may ask of the machine that it runs on.
 //
 // A protocol is a template over a Target: a stateless type whose static members are all that the protocol may use. The
-// simulator, host threads, CUDA and HIP each provide one (sim/target.h, hw/*/target.h); this file knows none of them.
+// simulator, host threads, CUDA, HIP and clang alone each provide one (sim/target.h, hw/*/target.h); this file knows none of them.
 #pragma once
 
 #include <stdint.h>
