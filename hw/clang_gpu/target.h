@@ -1,7 +1,7 @@
 // The machine that is a GPU of either make, for ordinary C++ that clang compiles for the GPU itself: neither CUDA nor HIP, and no library.
 //
-//   clang++ --target=nvptx64-nvidia-cuda -march=sm_90 -std=c++20 -ffreestanding -nogpulib -O2 ...
-//   clang++ --target=amdgcn-amd-amdhsa -mcpu=gfx90a -std=c++20 -ffreestanding -nogpulib -O2 ...
+//   clang++ --target=nvptx64-nvidia-cuda -march=sm_90 -std=c++20 -ffreestanding -fno-exceptions -nogpulib -O2 ...
+//   clang++ --target=amdgcn-amd-amdhsa -mcpu=gfx90a -std=c++20 -ffreestanding -fno-exceptions -nogpulib -O2 ...
 //
 // Lanes and positions are those of <gpuintrin.h>, which clang has from its version 20 on. For clang 19 the part of it that is needed here
 // is written below, under the same names.
@@ -225,13 +225,20 @@ class atomic_ref {
 
 namespace detail {
 
-/// The compiler's names, in the order of the enumerations. A constant argument folds to a constant.
-constexpr int orders[] = {__ATOMIC_RELAXED, __ATOMIC_ACQUIRE, __ATOMIC_RELEASE, __ATOMIC_ACQ_REL, __ATOMIC_SEQ_CST};
-constexpr int scopes[] = {__MEMORY_SCOPE_WVFRNT, __MEMORY_SCOPE_WRKGRP, __MEMORY_SCOPE_DEVICE, __MEMORY_SCOPE_SYSTEM};
-constexpr int builtin_order(memory_order order) { return orders[static_cast<int>(order)]; }
-constexpr int builtin_scope(scope wanted) { return scopes[static_cast<int>(wanted)]; }
-static_assert(builtin_order(memory_order::seq_cst) == __ATOMIC_SEQ_CST);
-static_assert(builtin_scope(scope::system) == __MEMORY_SCOPE_SYSTEM);
+/// The compiler's names. A constant argument folds to a constant.
+constexpr int builtin_order(memory_order order) {
+  return order == memory_order::relaxed   ? __ATOMIC_RELAXED
+         : order == memory_order::acquire ? __ATOMIC_ACQUIRE
+         : order == memory_order::release ? __ATOMIC_RELEASE
+         : order == memory_order::acq_rel ? __ATOMIC_ACQ_REL
+                                          : __ATOMIC_SEQ_CST;
+}
+constexpr int builtin_scope(scope wanted) {
+  return wanted == scope::wave     ? __MEMORY_SCOPE_WVFRNT
+         : wanted == scope::block  ? __MEMORY_SCOPE_WRKGRP
+         : wanted == scope::device ? __MEMORY_SCOPE_DEVICE
+                                   : __MEMORY_SCOPE_SYSTEM;
+}
 
 /// What remains of an order where nothing is stored.
 constexpr int builtin_failure_order(memory_order order) {
@@ -256,29 +263,21 @@ constexpr int builtin_failure_order(memory_order order) {
 
 template <scope Scope>
 inline void fence(memory_order order) {
-  switch (order) {
-    case memory_order::relaxed:
-      break;
-    case memory_order::acquire:
-      HEDDLE_FENCE(__ATOMIC_ACQUIRE);
-      break;
-    case memory_order::release:
-      HEDDLE_FENCE(__ATOMIC_RELEASE);
-      break;
-    case memory_order::acq_rel:
-      HEDDLE_FENCE(__ATOMIC_ACQ_REL);
-      break;
-    case memory_order::seq_cst:
-      HEDDLE_FENCE(__ATOMIC_SEQ_CST);
-      break;
-  }
+  if (order == memory_order::acquire)
+    HEDDLE_FENCE(__ATOMIC_ACQUIRE);
+  else if (order == memory_order::release)
+    HEDDLE_FENCE(__ATOMIC_RELEASE);
+  else if (order == memory_order::acq_rel)
+    HEDDLE_FENCE(__ATOMIC_ACQ_REL);
+  else if (order == memory_order::seq_cst)
+    HEDDLE_FENCE(__ATOMIC_SEQ_CST);
 }
 
 #undef HEDDLE_FENCE
 
-#define HEDDLE_MODIFY(NAME)                                                                                  \
-  T NAME(T value, memory_order order) const {                                                                \
-    return __scoped_atomic_##NAME(word_, value, detail::builtin_order(order), detail::builtin_scope(Scope)); \
+#define HEDDLE_MODIFY(NAME)                                                              \
+  T NAME(T value, memory_order order) const {                                            \
+    return __scoped_atomic_##NAME(word_, value, detail::builtin_order(order), in_scope); \
   }
 
 /// A word that several lanes, or both sides of the link, use. What may cross the link is as on HIP (hip::atomic_ref); fetch_sub is an
@@ -288,14 +287,12 @@ class atomic_ref {
  public:
   explicit atomic_ref(T& referenced) : word_(&referenced) {}
 
-  T load(memory_order order) const {
-    return __scoped_atomic_load_n(word_, detail::builtin_order(order), detail::builtin_scope(Scope));
-  }
+  T load(memory_order order) const { return __scoped_atomic_load_n(word_, detail::builtin_order(order), in_scope); }
   void store(T value, memory_order order) const {
-    __scoped_atomic_store_n(word_, value, detail::builtin_order(order), detail::builtin_scope(Scope));
+    __scoped_atomic_store_n(word_, value, detail::builtin_order(order), in_scope);
   }
   T exchange(T value, memory_order order) const {
-    return __scoped_atomic_exchange_n(word_, value, detail::builtin_order(order), detail::builtin_scope(Scope));
+    return __scoped_atomic_exchange_n(word_, value, detail::builtin_order(order), in_scope);
   }
   HEDDLE_MODIFY(fetch_or)
   HEDDLE_MODIFY(fetch_and)
@@ -305,13 +302,16 @@ class atomic_ref {
   T fetch_sub(T amount, memory_order order) const { return fetch_add(static_cast<T>(T{0} - amount), order); }
   bool compare_exchange_strong(T& expected, T value, memory_order order) const {
     return __scoped_atomic_compare_exchange_n(word_, &expected, value, false, detail::builtin_order(order),
-                                              detail::builtin_failure_order(order), detail::builtin_scope(Scope));
+                                              detail::builtin_failure_order(order), in_scope);
   }
   bool compare_exchange_weak(T& expected, T value, memory_order order) const {
     return compare_exchange_strong(expected, value, order);
   }
 
  private:
+  // A constant, or clang makes a choice at run time of it, which under OpenMP it has been seen to fold to another scope.
+  static constexpr int in_scope = detail::builtin_scope(Scope);
+
   T* word_;
 };
 
