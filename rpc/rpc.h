@@ -28,6 +28,9 @@
 #include HEDDLE_PASTE(HEDDLE_TARGET_HEADER_, HEDDLE_TARGET)
 
 #ifdef HEDDLE_OBSERVED
+#if !__STDC_HOSTED__
+#error "heddle: HEDDLE_OBSERVED is for programs with a host side: leave it out where a GPU's code is compiled alone"
+#endif
 #include <heddle/hw/observed/target.h>
 #endif
 
