@@ -6,10 +6,13 @@
 // the protocols here.
 #pragma once
 
+#include <heddle/rpc/target.h>
+
+#if __STDC_HOSTED__
 #include <heddle/rpc/result.h>
 
-#include <concepts>
 #include <string>
+#endif
 
 namespace heddle {
 
@@ -28,6 +31,16 @@ struct link_properties {
 
   static constexpr link_properties everything() { return {true, true, true, true, true, true}; }
 };
+
+/// A protocol says what it needs of a link: `static constexpr link_properties needs`, and in `instead`, what to use on a link without.
+template <typename Protocol>
+concept needs_of_a_link = requires {
+  { Protocol::needs } -> convertible_to<link_properties>;
+  { Protocol::name } -> convertible_to<const char*>;
+  { Protocol::instead } -> convertible_to<const char*>;
+};
+
+#if __STDC_HOSTED__
 
 namespace detail {
 
@@ -50,14 +63,6 @@ inline std::string missing_of(const link_properties& has, const link_properties&
 
 }  // namespace detail
 
-/// A protocol says what it needs of a link: `static constexpr link_properties needs`, and in `instead`, what to use on a link without.
-template <typename Protocol>
-concept needs_of_a_link = requires {
-  { Protocol::needs } -> std::convertible_to<link_properties>;
-  { Protocol::name } -> std::convertible_to<const char*>;
-  { Protocol::instead } -> std::convertible_to<const char*>;
-};
-
 /// Nothing where the link has what `Protocol` needs; otherwise an error that says what is missing, and what does without.
 template <needs_of_a_link Protocol>
 result<void> check_link(const link_properties& has) {
@@ -73,5 +78,7 @@ result<void> check_link_of(Device& device) {
   if (!has) return has.why();
   return check_link<Protocol>(has.value());
 }
+
+#endif
 
 }  // namespace heddle

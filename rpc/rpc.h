@@ -1,7 +1,8 @@
-// The RPC library for the machine that this build selects: -DHEDDLE_TARGET=sim, host, cuda or hip.
+// The RPC library for the machine that this build selects: -DHEDDLE_TARGET=sim, host, cuda, hip or clang_gpu.
 //
-// Without the macro the compiler decides: nvcc gets cuda, hipcc gets hip, every other compiler host. This is the only
-// place in rpc/ that names a machine, and it names it by the file that provides it.
+// Without the macro the compiler decides: nvcc gets cuda, hipcc gets hip, clang for a GPU alone clang_gpu, every other compiler host.
+// This is the only place in rpc/ that names a machine, and it names it by the file that provides it. A freestanding compiler gets no
+// offload_server: that is a host's.
 #pragma once
 
 #ifndef HEDDLE_TARGET
@@ -9,6 +10,8 @@
 #define HEDDLE_TARGET cuda
 #elif defined(__HIPCC__)
 #define HEDDLE_TARGET hip
+#elif defined(__NVPTX__) || defined(__AMDGPU__)
+#define HEDDLE_TARGET clang_gpu
 #else
 #define HEDDLE_TARGET host
 #endif
@@ -18,23 +21,30 @@
 #define HEDDLE_TARGET_HEADER_host <heddle/hw/host/target.h>
 #define HEDDLE_TARGET_HEADER_cuda <heddle/hw/cuda/target.h>
 #define HEDDLE_TARGET_HEADER_hip <heddle/hw/hip/target.h>
+#define HEDDLE_TARGET_HEADER_clang_gpu <heddle/hw/clang_gpu/target.h>
 #define HEDDLE_PASTE_NOW(a, b) a##b
 #define HEDDLE_PASTE(a, b) HEDDLE_PASTE_NOW(a, b)
 
 #include HEDDLE_PASTE(HEDDLE_TARGET_HEADER_, HEDDLE_TARGET)
 
 #ifdef HEDDLE_OBSERVED
+#if !__STDC_HOSTED__
+#error "heddle: HEDDLE_OBSERVED is for programs with a host side: leave it out where a GPU's code is compiled alone"
+#endif
 #include <heddle/hw/observed/target.h>
 #endif
 
 #include <heddle/rpc/offload/client.h>
-#include <heddle/rpc/offload/server.h>
 #include <heddle/rpc/port/client.h>
 #include <heddle/rpc/port/server.h>
 #include <heddle/rpc/ring/fifo.h>
 #include <heddle/rpc/ring/hostcall.h>
 #include <heddle/rpc/slot/client.h>
 #include <heddle/rpc/slot/server.h>
+
+#if __STDC_HOSTED__
+#include <heddle/rpc/offload/server.h>
+#endif
 
 namespace heddle {
 /// The machine that this build selects; with HEDDLE_OBSERVED, which is for real machines, the same under watch.
@@ -78,6 +88,8 @@ using hostcall_server = basic_hostcall_server<target, checking>;
 /// the server reaches them, mapped_entries or copied_entries.
 template <typename Form = offload_ring>
 using offload_client = basic_offload_client<target, Form, checking>;
+#if __STDC_HOSTED__
 template <typename Form = offload_ring, typename Memory = mapped_entries<target>>
 using offload_server = basic_offload_server<target, Form, Memory, checking>;
+#endif
 }  // namespace heddle::rpc

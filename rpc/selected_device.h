@@ -2,6 +2,10 @@
 // file that provides it.
 #pragma once
 
+#if !__STDC_HOSTED__
+#error "heddle: code for a GPU alone has no host side: compile the program that launches it with HEDDLE_TARGET=host"
+#endif
+
 #include <heddle/rpc/device.h>
 #include <heddle/rpc/rpc.h>
 

@@ -1,10 +1,9 @@
 // What a protocol may ask of the machine that it runs on.
 //
 // A protocol is a template over a Target: a stateless type whose static members are all that the protocol may use. The
-// simulator, host threads, CUDA and HIP each provide one (sim/target.h, hw/*/target.h); this file knows none of them.
+// simulator, host threads, CUDA, HIP and clang alone each provide one (sim/target.h, hw/*/target.h); this file knows none of them.
 #pragma once
 
-#include <concepts>
 #include <stdint.h>
 
 // Protocol code is compiled for both sides of the link by nvcc and hipcc, and as ordinary C++ by any other compiler.
@@ -24,6 +23,12 @@
 #endif
 
 namespace heddle {
+
+/// The standard's concepts of these names. A compiler for a GPU alone may come without the standard library.
+template <typename A, typename B>
+concept same_as = __is_same(A, B);
+template <typename From, typename To>
+concept convertible_to = requires(From (&value)(), void (&take)(To)) { take(value()); };
 
 /// Which actors must observe an atomic operation or a fence. `device` means all actors of one agent: all waves of one GPU, or all
 /// threads of the host. Only `system` reaches the other side of the link. (PTX ISA, section "Scope"; AMDGPU memory model.)
@@ -46,39 +51,39 @@ namespace detail {
 
 template <typename Target>
 concept has_lanes = requires(uint64_t mask, uint32_t word, uint64_t wide, bool flag) {
-  { Target::lane_mask() } -> std::same_as<uint64_t>;
-  { Target::lane_id() } -> std::same_as<uint32_t>;
-  { Target::lane_count() } -> std::same_as<uint32_t>;
-  { Target::is_first_lane(mask) } -> std::same_as<bool>;
-  { Target::broadcast(mask, word) } -> std::same_as<uint32_t>;
-  { Target::broadcast(mask, wide) } -> std::same_as<uint64_t>;
-  { Target::ballot(mask, flag) } -> std::same_as<uint64_t>;
-  { Target::sync_lanes(mask) } -> std::same_as<void>;
+  { Target::lane_mask() } -> same_as<uint64_t>;
+  { Target::lane_id() } -> same_as<uint32_t>;
+  { Target::lane_count() } -> same_as<uint32_t>;
+  { Target::is_first_lane(mask) } -> same_as<bool>;
+  { Target::broadcast(mask, word) } -> same_as<uint32_t>;
+  { Target::broadcast(mask, wide) } -> same_as<uint64_t>;
+  { Target::ballot(mask, flag) } -> same_as<uint64_t>;
+  { Target::sync_lanes(mask) } -> same_as<void>;
 };
 
 template <typename Target, scope Scope>
 concept has_memory = requires(uint32_t& word, memory_order order) {
-  { typename Target::template atomic_ref<uint32_t, Scope>(word).load(order) } -> std::same_as<uint32_t>;
-  { typename Target::template atomic_ref<uint32_t, Scope>(word).store(word, order) } -> std::same_as<void>;
-  { typename Target::template atomic_ref<uint32_t, Scope>(word).exchange(word, order) } -> std::same_as<uint32_t>;
-  { typename Target::template atomic_ref<uint32_t, Scope>(word).fetch_or(word, order) } -> std::same_as<uint32_t>;
-  { typename Target::template atomic_ref<uint32_t, Scope>(word).fetch_and(word, order) } -> std::same_as<uint32_t>;
-  { typename Target::template atomic_ref<uint32_t, Scope>(word).fetch_add(word, order) } -> std::same_as<uint32_t>;
+  { typename Target::template atomic_ref<uint32_t, Scope>(word).load(order) } -> same_as<uint32_t>;
+  { typename Target::template atomic_ref<uint32_t, Scope>(word).store(word, order) } -> same_as<void>;
+  { typename Target::template atomic_ref<uint32_t, Scope>(word).exchange(word, order) } -> same_as<uint32_t>;
+  { typename Target::template atomic_ref<uint32_t, Scope>(word).fetch_or(word, order) } -> same_as<uint32_t>;
+  { typename Target::template atomic_ref<uint32_t, Scope>(word).fetch_and(word, order) } -> same_as<uint32_t>;
+  { typename Target::template atomic_ref<uint32_t, Scope>(word).fetch_add(word, order) } -> same_as<uint32_t>;
   {
     typename Target::template atomic_ref<uint32_t, Scope>(word).compare_exchange_strong(word, word, order)
-  } -> std::same_as<bool>;
-  { Target::template fence<Scope>(order) } -> std::same_as<void>;
+  } -> same_as<bool>;
+  { Target::template fence<Scope>(order) } -> same_as<void>;
 };
 
 template <typename Target>
 concept has_waiting = requires(doorbell& bell, uint32_t seen, uint64_t timeout_ns, const char* message) {
-  { Target::block_id() } -> std::same_as<uint32_t>;
-  { Target::wave_id() } -> std::same_as<uint32_t>;
-  { Target::pause() } -> std::same_as<void>;
-  { Target::notify(bell) } -> std::same_as<void>;
-  { Target::wait(bell, seen, timeout_ns) } -> std::same_as<void>;
-  { Target::trap(fault::assertion, message) } -> std::same_as<void>;
-  { Target::is_device() } -> std::same_as<bool>;
+  { Target::block_id() } -> same_as<uint32_t>;
+  { Target::wave_id() } -> same_as<uint32_t>;
+  { Target::pause() } -> same_as<void>;
+  { Target::notify(bell) } -> same_as<void>;
+  { Target::wait(bell, seen, timeout_ns) } -> same_as<void>;
+  { Target::trap(fault::assertion, message) } -> same_as<void>;
+  { Target::is_device() } -> same_as<bool>;
 };
 
 }  // namespace detail

@@ -3,6 +3,8 @@
 
 #include "ports.h"
 
+#include <type_traits>
+
 namespace heddle::tests {
 
 inline std::vector<parameter> hostcall_parameters(int64_t waves, int64_t lanes, int64_t packets, int64_t servers,

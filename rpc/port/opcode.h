@@ -39,7 +39,7 @@ enum class opcode : uint16_t {
 namespace detail {
 template <auto Opcode>
 HEDDLE_FUNCTION constexpr uint16_t checked_opcode() {
-  if constexpr (!std::same_as<decltype(Opcode), const opcode> && !std::same_as<decltype(Opcode), opcode>) {
+  if constexpr (!same_as<decltype(Opcode), const opcode> && !same_as<decltype(Opcode), opcode>) {
     static_assert(static_cast<uint64_t>(Opcode) <= 0xffff, "an opcode has 16 bits");
     static_assert(static_cast<uint64_t>(Opcode) >= first_user_opcode,
                   "opcodes below 32768 are reserved for the library: use heddle::rpc::user_opcode(n)");

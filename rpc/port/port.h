@@ -142,7 +142,7 @@ class basic_port {
   /// Streams `source(lane)`, a bytes_view, of each lane of the mask; the other end mirrors it by recv_n with the same
   /// bound. A lane whose size is above `bound_bytes` sends its size and nothing else, and is refused.
   template <typename Source>
-    requires(!std::convertible_to<Source, const void*>)
+    requires(!convertible_to<Source, const void*>)
   HEDDLE_FUNCTION stream_result send_n(Source&& source, uint64_t bound_bytes = default_stream_bound_bytes);
 
   /// As send_n(source), for a buffer that the calling lane names itself; where one thread runs the wave, all lanes send this one.

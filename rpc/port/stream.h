@@ -253,7 +253,7 @@ HEDDLE_FUNCTION detail::stage basic_port<Target, Side, Check>::stage() const {
 HEDDLE_CALLS_BACK
 template <typename Target, side Side, typename Check>
 template <typename Source>
-  requires(!std::convertible_to<Source, const void*>)
+  requires(!convertible_to<Source, const void*>)
 HEDDLE_FUNCTION stream_result basic_port<Target, Side, Check>::send_n(Source&& source, uint64_t bound_bytes) {
   detail::per_lane<Target, bytes_view> buffers;
   for_each_lane<Target>(mask_, detail::source_reader<Target, Source>{buffers, source});

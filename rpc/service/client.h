@@ -159,20 +159,20 @@ class basic_service_client {
   }
   template <typename T>
   HEDDLE_FUNCTION static print_argument printed(const T& value, bytes_view& part) {
-    if constexpr (std::is_convertible_v<T, const char*>) {
+    if constexpr (detail::types::is_convertible_v<T, const char*>) {
       return printed(static_cast<const char*>(value), part);
-    } else if constexpr (std::is_floating_point_v<T>) {
+    } else if constexpr (detail::types::is_floating_point_v<T>) {
       const auto wide = static_cast<double>(value);
       print_argument argument{static_cast<uint32_t>(print_kind::floating), sizeof wide, 0};
       __builtin_memcpy(&argument.value, &wide, sizeof wide);
       return argument;
-    } else if constexpr (std::is_pointer_v<T>) {
+    } else if constexpr (detail::types::is_pointer_v<T>) {
       return {static_cast<uint32_t>(print_kind::address), sizeof value, reinterpret_cast<uintptr_t>(value)};
-    } else if constexpr (std::is_enum_v<T>) {
-      return printed(static_cast<std::underlying_type_t<T>>(value), part);
+    } else if constexpr (detail::types::is_enum_v<T>) {
+      return printed(static_cast<detail::types::underlying_type_t<T>>(value), part);
     } else {
-      static_assert(std::is_integral_v<T>, "print takes numbers, texts and addresses");
-      if constexpr (std::is_signed_v<T>)
+      static_assert(detail::types::is_integral_v<T>, "print takes numbers, texts and addresses");
+      if constexpr (detail::types::is_signed_v<T>)
         return {static_cast<uint32_t>(print_kind::signed_number), sizeof value,
                 static_cast<uint64_t>(static_cast<int64_t>(value))};
       return {static_cast<uint32_t>(print_kind::unsigned_number), sizeof value, static_cast<uint64_t>(value)};
@@ -295,8 +295,9 @@ class basic_service_client {
     HEDDLE_FUNCTION static call_answer<Result> convert_and_call(const basic_service_client& from, uint64_t number,
                                                                 Given... given) {
       static_assert(sizeof...(Given) == sizeof...(Taken), "the host function takes another number of arguments");
-      static_assert((std::is_convertible_v<Given, Taken> && ...), "an argument is not what the host function takes");
-      static_assert(!((std::is_floating_point_v<Given> && std::is_integral_v<Taken>) || ...),
+      static_assert((detail::types::is_convertible_v<Given, Taken> && ...),
+                    "an argument is not what the host function takes");
+      static_assert(!((detail::types::is_floating_point_v<Given> && detail::types::is_integral_v<Taken>) || ...),
                     "a fraction is passed where the host function takes an integer");
       return call(from, number, static_cast<Taken>(given)...);
     }
@@ -316,7 +317,7 @@ class basic_service_client {
         sinks[2 + n] = encoded[n].comes_back;
       }
       call_answer<Result> answer;
-      if constexpr (!std::is_void_v<Result>) sinks[1] = {&answer.result, sizeof answer.result};
+      if constexpr (!detail::types::is_void_v<Result>) sinks[1] = {&answer.result, sizeof answer.result};
       answer.answer = from.template ask<opcode::host_call>(parts, sinks);
       return answer;
     }

@@ -5,7 +5,40 @@
 #include <heddle/rpc/service/parts.h>
 #include <heddle/rpc/service/request.h>
 
+#if __has_include(<type_traits>)
 #include <type_traits>
+namespace heddle::rpc::detail {
+namespace types = ::std;
+}
+#else
+// Clang for a GPU alone: no standard library need be there, and the questions are the compiler's.
+namespace heddle::rpc::detail::types {
+template <typename T>
+inline constexpr bool is_pointer_v = __is_pointer(T);
+template <typename T>
+inline constexpr bool is_reference_v = __is_reference(T);
+template <typename T>
+inline constexpr bool is_const_v = __is_const(T);
+template <typename T>
+inline constexpr bool is_void_v = __is_void(T);
+template <typename T>
+inline constexpr bool is_enum_v = __is_enum(T);
+template <typename T>
+inline constexpr bool is_integral_v = __is_integral(T);
+template <typename T>
+inline constexpr bool is_signed_v = __is_signed(T);
+template <typename T>
+inline constexpr bool is_floating_point_v = __is_floating_point(T);
+template <typename T>
+inline constexpr bool is_trivially_copyable_v = __is_trivially_copyable(T);
+template <typename From, typename To>
+inline constexpr bool is_convertible_v = __is_convertible(From, To);
+template <typename T>
+using remove_const_t = __remove_const(T);
+template <typename T>
+using underlying_type_t = __underlying_type(T);
+}  // namespace heddle::rpc::detail::types
+#endif
 
 namespace heddle::rpc {
 
@@ -20,7 +53,7 @@ struct span {
   HEDDLE_FUNCTION constexpr span(T* first, uint64_t elements) : data(first), count(elements) {}
   /// Of what may be changed, what may not.
   template <typename U>
-    requires(std::is_same_v<const U, T>)
+    requires(same_as<const U, T>)
   HEDDLE_FUNCTION constexpr span(const span<U>& other) : data(other.data), count(other.count) {}
 };
 
@@ -35,9 +68,9 @@ enum class argument_kind : uint64_t { value = 1, span_in = 2, span_both = 3, tex
 template <typename T>
 struct argument_traits {
   static_assert(
-      !std::is_pointer_v<T>,
+      !types::is_pointer_v<T>,
       "an address of one side means nothing on the other: pass a heddle::rpc::span, or const char* for a text");
-  static_assert(std::is_trivially_copyable_v<T> && !std::is_reference_v<T>,
+  static_assert(types::is_trivially_copyable_v<T> && !types::is_reference_v<T>,
                 "arguments and results of host calls are copied byte by byte");
   static constexpr argument_kind kind = argument_kind::value;
   using element = T;
@@ -45,11 +78,11 @@ struct argument_traits {
 
 template <typename T>
 struct argument_traits<span<T>> {
-  using element = std::remove_const_t<T>;
-  static_assert(std::is_trivially_copyable_v<element> && !std::is_pointer_v<element>,
+  using element = types::remove_const_t<T>;
+  static_assert(types::is_trivially_copyable_v<element> && !types::is_pointer_v<element>,
                 "elements of a span are copied byte by byte, and addresses mean nothing on the other side");
   static_assert(alignof(element) <= 8, "parts of a request are aligned to words of 8 bytes");
-  static constexpr argument_kind kind = std::is_const_v<T> ? argument_kind::span_in : argument_kind::span_both;
+  static constexpr argument_kind kind = types::is_const_v<T> ? argument_kind::span_in : argument_kind::span_both;
 };
 
 template <>
@@ -66,10 +99,10 @@ HEDDLE_FUNCTION constexpr uint64_t hash_of_type(uint64_t hash) {
   using element = typename argument_traits<T>::element;
   hash = mixed(hash, static_cast<uint64_t>(argument_traits<T>::kind));
   hash = mixed(hash, sizeof(element));
-  const uint64_t sort = std::is_floating_point_v<element> ? 1
-                        : !std::is_integral_v<element>    ? 2
-                        : std::is_signed_v<element>       ? 3
-                                                          : 4;
+  const uint64_t sort = types::is_floating_point_v<element> ? 1
+                        : !types::is_integral_v<element>    ? 2
+                        : types::is_signed_v<element>       ? 3
+                                                            : 4;
   return mixed(hash, sort);
 }
 
@@ -79,13 +112,13 @@ struct signature;
 template <typename Result, typename... Arguments>
 struct signature<Result(Arguments...)> {
   using result = Result;
-  static_assert(std::is_void_v<Result> || std::is_trivially_copyable_v<Result>, "a result is copied byte by byte");
-  static_assert(!std::is_pointer_v<Result>, "an address of the host means nothing to a kernel");
+  static_assert(types::is_void_v<Result> || types::is_trivially_copyable_v<Result>, "a result is copied byte by byte");
+  static_assert(!types::is_pointer_v<Result>, "an address of the host means nothing to a kernel");
 
   /// Equal on both ends when they agree on how many arguments there are, and on kind, size and class of each and of the result.
   HEDDLE_FUNCTION static constexpr uint64_t hash() {
     uint64_t all = 0xcbf29ce484222325u;
-    if constexpr (!std::is_void_v<Result>) all = hash_of_type<Result>(all);
+    if constexpr (!types::is_void_v<Result>) all = hash_of_type<Result>(all);
     all = mixed(all, sizeof...(Arguments));
     ((all = hash_of_type<Arguments>(all)), ...);
     return all;
@@ -117,7 +150,7 @@ HEDDLE_FUNCTION inline encoded_argument encode(const span<T>& value) {
   encoded.elements.data = value.data;
   // A count whose bytes do not fit in 64 bits is above every bound: what stands for it here must be, too.
   encoded.elements.size_bytes = count > null_size / sizeof(T) ? null_size - 7 : count * sizeof(T);
-  if constexpr (!std::is_const_v<T>) encoded.comes_back = {value.data, encoded.elements.size_bytes};
+  if constexpr (!types::is_const_v<T>) encoded.comes_back = {value.data, encoded.elements.size_bytes};
   return encoded;
 }
 

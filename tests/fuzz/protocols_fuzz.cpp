@@ -20,6 +20,7 @@
 
 #include <cstdio>
 #include <cstdlib>
+#include <type_traits>
 
 namespace heddle::tests {
 namespace {

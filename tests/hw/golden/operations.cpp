@@ -7,9 +7,12 @@
 #ifdef __CUDACC__
 #include <heddle/hw/cuda/target.h>
 using target = heddle::cuda::target;
-#else
+#elif defined(__HIPCC__)
 #include <heddle/hw/hip/target.h>
 using target = heddle::hip::target;
+#else
+#include <heddle/hw/clang_gpu/target.h>
+using target = heddle::clang_gpu::target;
 #endif
 
 using heddle::memory_order;
