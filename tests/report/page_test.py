@@ -220,7 +220,8 @@ def main():
         pictures(asked.heddle, folder, asked.pictures)
         return 0
     crossed = page_of(asked.heddle, folder, "crossed", "zoo.crossed-calls")
-    tests = [(test_deadlock, crossed), (test_steps, crossed), (test_filters_and_search, crossed), (test_theme, crossed),
+    many_steps = page_of(asked.heddle, folder, "many_steps", "zoo.ports-below-occupancy")
+    tests = [(test_deadlock, crossed), (test_steps, many_steps), (test_filters_and_search, crossed), (test_theme, crossed),
              (test_hostile_search, crossed), (test_long, long_page(asked.heddle, folder))]
     failed = 0
     with driver.browser() as page:
