@@ -240,7 +240,7 @@ TEST(terminal, a_screen_of_a_finding_says_what_happened_why_and_how_to_see_it_ag
       {"zoo.device-scope-mailbox", {"a scope is too narrow", "missing edge: "}},
       {"zoo.crossed-try-locks", {"repeated for ever, ", "wave 1 lane 0"}},
       {"zoo.unfair-lock", {"was passed over 9 times"}},
-      {"zoo.freed-before-read", {"after the memory was freed", "at   scenarios/zoo/handlers.cpp:109"}}};
+      {"zoo.freed-before-read", {"after the memory was freed", "at   scenarios/zoo/handlers.cpp:112"}}};
   for (const auto& [scenario, parts] : findings) {
     const ended_process ended = run_in_terminal({REAL_HEDDLE, "fuzz", scenario, "--schedules", "300"});
     const std::string screen = screen_from(plain(ended.out), scenario + ": ");
