@@ -124,8 +124,9 @@ class basic_server {
     const auto boxes = end_.boxes();
     for (uint32_t n = 0; n < ports; ++n) {
       const uint32_t index = start_ + n < ports ? start_ + n : start_ + n - ports;
-      // A look first: a lock taken for every idle port would keep the other threads off.
-      if (!boxes.owns(boxes.load_inbox(index), end_.states().look(index).outbox())) continue;
+      // A look first: a lock taken for every idle port, or again and again for one that is held, would keep the other threads off.
+      const port_state mine = end_.states().look(index);
+      if (mine.is_held() || !boxes.owns(boxes.load_inbox(index), mine.outbox())) continue;
       if (const uint64_t answer = try_take(index, here, asked)) return answer;
     }
     return 0;
