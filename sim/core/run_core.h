@@ -64,8 +64,7 @@ struct run_core {
     observers.headway.reset(source.looks_at_headway());
     observers.tells_steps = source.looks_at_steps();
     if (!hidden.empty()) [[unlikely]]
-      hidden.last.clear();
-    hidden.order = {};
+      hidden.clear();
   }
 
   // -- lanes ------------------------------------------------------------------------------------------------------------------------
@@ -207,8 +206,9 @@ struct run_core {
   std::string describe_step(uint64_t step) const;
 
   /// In a search: the lane is about to change memory of the C++ heap, or has just done so.
-  void note_hidden_store(lane& self, const void* address) {
-    if (map.may_vanish(address) && !notes->lanes_allocate->contains(address)) hidden.note(self, address);
+  void note_hidden_store(lane& self, const void* address, size_t size_bytes, hidden_stores::from what) {
+    if (map.may_vanish(address) && !notes->lanes_allocate->contains(address))
+      hidden.note(self, address, size_bytes, what);
   }
 
   /// Ends the program where an invariant of the core does not hold.

@@ -59,8 +59,6 @@ bool visit_lane_of_any_run(state_reader& to, const lane& who, const settings& ma
   const uint64_t flags = static_cast<uint64_t>(who.state) | (who.begun ? 8u : 0u) | (who.resolved ? 16u : 0u) |
                          (who.hides_operands ? 32u : 0u) | (who.in_same_call ? 64u : 0u);
   to.fact(flags);
-  to.fact(who.hidden.low);
-  to.fact(who.hidden.high);
   if (who.state == lane_state::ended || !who.begun) return true;
   const operation& next = who.pending;
   to.fact(as_fact(next.place));

@@ -96,7 +96,6 @@ struct lane_run {
   std::array<uint64_t, 2> operands = {};
   const uint64_t* awaits = nullptr;  ///< a word of the simulator's that it waits for, to become lane::awaited
   plain_store_in_progress storing;
-  state_key hidden;        ///< of what it has written to the C++ heap, where it is explored
   uint64_t result = 0;     ///< of the collective or mask that it took part in
   uint64_t leads = 0;      ///< lanes of its wave that take their next step with it, itself among them; 0: it leads none
   uint64_t last_turn = 0;  ///< the number of its last turn in the fair tail; 0: none

@@ -77,8 +77,7 @@ bool visit_state(const execution& run, state_reader& to) {
     if (!visit_wave(to, core.threads.waves[n], comparison::of_all_runs)) return false;
   for (size_t n = 0; n < core.threads.lanes_used; ++n)
     if (!visit_lane_of_any_run(to, core.threads.lanes[n], core.machine)) return false;
-  to.fact(core.hidden.order.low);
-  to.fact(core.hidden.order.high);
+  core.hidden.tell(to);
   return visit_memory(run, to);
 }
 

@@ -40,7 +40,8 @@ class waits final : public arrival_listener {
   void changed(lane& self, const void* address, size_t size_bytes) {
     if (!core_.map.heap.contains(address)) [[unlikely]] {
       changed_elsewhere(address, size_bytes);
-      if (self.is_explored && self.pending.address == address) core_.note_hidden_store(self, address);
+      if (self.is_explored && self.pending.address == address)
+        core_.note_hidden_store(self, address, size_bytes, hidden_stores::from::lane_and_place);
     }
     wake_readers(self, address, size_bytes);
   }
@@ -79,14 +80,14 @@ class waits final : public arrival_listener {
     self.storing.size_bytes = size_bytes;
     self.storing.before = watched::value_at(address, size_bytes);
     if (self.is_explored) [[unlikely]]
-      core_.note_hidden_store(self, address);
+      core_.note_hidden_store(self, address, size_bytes, hidden_stores::from::lane);
   }
   /// begin_plain_store() of a store that is too long to remember: it counts as a change.
   void begin_object_store(lane& self, void* address, uint32_t size_bytes) {
     self.storing.address = address;
     self.storing.size_bytes = size_bytes;
     if (self.is_explored) [[unlikely]]
-      core_.note_hidden_store(self, address);
+      core_.note_hidden_store(self, address, size_bytes, hidden_stores::from::anywhere);
   }
   void finish_plain_store(lane& self) {
     if (self.storing.size_bytes != 0 || self.unsettled) look_at_plain_store(self);
