@@ -78,10 +78,10 @@ struct layout {
   HEDDLE_FUNCTION constexpr size_t stage_step() const { return whole_lines(stage_bytes); }
   /// The size of the shared allocation, which must be zeroed and aligned to line_bytes.
   HEDDLE_FUNCTION constexpr size_t size_bytes() const { return stage_offset() + ports * stage_step(); }
-  /// Words of 32 bits that each side keeps in memory of its own: what it knows of its ports, eight to a word (rpc/port/process.h), then a word for
-  /// give_up.
-  HEDDLE_FUNCTION constexpr size_t own_words() const { return give_up_index() + 1; }
-  HEDDLE_FUNCTION constexpr size_t give_up_index() const { return (size_t{ports} + 7) / 8; }
+  /// Words of 32 bits that each side keeps in memory of its own: what it knows of its ports, eight to a word (rpc/port/process.h), then one in which
+  /// a client counts rings, and a server is told to give up.
+  HEDDLE_FUNCTION constexpr size_t own_words() const { return last_own_index() + 1; }
+  HEDDLE_FUNCTION constexpr size_t last_own_index() const { return (size_t{ports} + 7) / 8; }
 
  private:
   HEDDLE_FUNCTION static constexpr size_t whole_lines(size_t bytes) {
