@@ -10,12 +10,14 @@ namespace heddle::rpc {
 struct unchecked {
   static constexpr bool enabled = false;
   static constexpr bool may_end = false;
+  static constexpr bool by_word = false;
 };
 
 /// Stops the run with fault::protocol at the first broken invariant.
 struct checked {
   static constexpr bool enabled = true;
   static constexpr bool may_end = false;
+  static constexpr bool by_word = false;
 };
 
 /// As `Check`, and the server may end while clients call: both ends of a port must have it. A client's call that was not answered
@@ -23,6 +25,13 @@ struct checked {
 template <typename Check>
 struct may_end_and : Check {
   static constexpr bool may_end = true;
+};
+
+/// As `Check`, and the packets of a port lie by word: the first words of all lanes next to each other, then the second, and so on (word_packet in
+/// layout.h). Both ends of a port must have it. A wave that writes one word of each lane so writes a few whole lines, and not one line a lane.
+template <typename Check>
+struct by_word_and : Check {
+  static constexpr bool by_word = true;
 };
 
 /// Stops the run when `holds` is false and the policy checks at all. The message names the invariant.

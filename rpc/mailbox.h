@@ -16,6 +16,8 @@ namespace heddle::rpc {
 
 enum class side : uint8_t { client, server };
 
+HEDDLE_FUNCTION constexpr side other(side of) { return of == side::client ? side::server : side::client; }
+
 /// A view of all mailboxes from one side. One lane acts for its wave, as for lock_bits: the caller's sync_lanes hands
 /// on what it acquired, and gathers what it releases.
 template <typename Target, side Side>
@@ -34,6 +36,10 @@ class mailboxes {
     // Relaxed: most looks find nothing, and an acquire at each would throw the caches of a GPU away.
     return ref(inbox_[port]).load(memory_order::relaxed);
   }
+
+  /// Bit 0 of the inboxes of 16 ports from `first` on, a multiple of 16, where the machine looks at so many at a time (Target::low_bits). As
+  /// load_inbox(): orders nothing. What stands for ports that do not exist means nothing.
+  HEDDLE_FUNCTION uint32_t load_inbox_bits(uint32_t first) const { return Target::low_bits(inbox_ + first); }
 
   /// Puts what follows behind the hand-over that a load_inbox() of this lane or thread has shown. Needed wherever it has shown one, also where
   /// only the header is written next: the other side's last reads of it come before that store.

@@ -2,6 +2,7 @@
 // threads that serve several of them.
 #pragma once
 
+#include <heddle/rpc/placement.h>
 #include <heddle/rpc/wait.h>
 
 #include <chrono>
@@ -115,10 +116,20 @@ class server_pool {
   /// Adds a server before start(): `make(thread)` makes what a thread does for it; each thread has its own views and its own room.
   void add(std::function<source(uint32_t thread)> make) { makers_.push_back(std::move(make)); }
 
-  /// `look_ns`: how often a thread that sleeps looks whether a doorbell has rung; no thread can sleep on several.
-  void start(uint32_t threads, serve_pace pace = {}, uint64_t look_ns = 50'000) {
+  /// `look_ns`: how often a thread that sleeps looks whether a doorbell has rung; no thread can sleep on several. An error, and no thread,
+  /// where the threads cannot run where the placement says.
+  result<void> start(uint32_t threads, serve_pace pace, uint64_t look_ns, const thread_placement& placement) {
+    if (const result<void> can = check_placement(placement, threads); !can) return can;
     for (uint32_t thread = 0; thread < threads; ++thread)
-      threads_.emplace_back([this, thread, pace, look_ns] { run(thread, pace, look_ns); });
+      threads_.emplace_back([this, thread, pace, look_ns, placement] {
+        const placed here(placement, thread);
+        run(thread, pace, look_ns);
+      });
+    return {};
+  }
+  /// The same, wherever the system has them run.
+  void start(uint32_t threads, serve_pace pace = {}, uint64_t look_ns = 50'000) {
+    start(threads, std::move(pace), look_ns, {}).value();
   }
   /// Has each thread serve what is there, end its servers, and return. Returns at once.
   void stop() {

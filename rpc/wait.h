@@ -1,7 +1,7 @@
 // Waits that end: how long a caller is ready to wait, and how it learns that nothing will come any more.
 #pragma once
 
-#include <heddle/rpc/target.h>
+#include <heddle/rpc/check.h>
 
 namespace heddle::rpc {
 
@@ -40,8 +40,11 @@ class end_word {
   }
   /// To be asked behind a look that has found no answer; where it is set, look once more.
   HEDDLE_FUNCTION bool is_set() const {
+    // Relaxed: it is asked at each turn of a wait, and nearly always not set.
+    if (ref(word_).load(memory_order::relaxed) == 0) return false;
     // Acquire, system scope: pairs with the release in set.
-    return ref(word_).load(memory_order::acquire) != 0;
+    acquire_seen<Target, scope::system>(word_);
+    return true;
   }
 
  private:

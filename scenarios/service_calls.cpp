@@ -84,7 +84,9 @@ void run_service_calls(const parameters& set) {
   const request_account account = make_account(on, set);
   {
     const uint64_t room = 32 * uint64_t{set.count("waves")} * set.count("lanes");
-    rpc::service host(on, shape_of(set, room), {.bound_bytes = call_bound_bytes});
+    rpc::service_shape shape = shape_of(set, room);
+    if (set.text("answers") == "device") shape.answers = rpc::answer_memory::device;
+    rpc::service host(on, shape, {.bound_bytes = call_bound_bytes});
     name_ports_of(host);
     host.add<account_function>(account_call, account_for{account}).value();
     host.start();
@@ -99,11 +101,18 @@ void run_service_calls(const parameters& set) {
     HEDDLE_CHECK(account.count_of(id) == 1, "not every request was handled");
 }
 
+std::vector<parameter> calls_parameters() {
+  std::vector<parameter> all = port_parameters(2, 2, 4, 2);
+  all.push_back(parameter::one_of("answers", "shared", {"shared", "device"},
+                                  "where the answers lie: with the requests, or in memory of the device"));
+  return all;
+}
+
 }  // namespace
 
 HEDDLE_SCENARIO(run_service_calls, {.name = "service.calls",
                                     .summary = "functions of the host, with spans and texts, and memory that it gives",
-                                    .parameters = port_parameters(2, 2, 4, 2),
+                                    .parameters = calls_parameters(),
                                     .expected = needs_fair_clients});
 
 // A host that stops while kernels call it, also without end: each call is answered, or its lane is told that it was not; no call is
@@ -220,6 +229,61 @@ void run_stop_under_load(const parameters& set) {
                  "a request was carried out and not answered, or answered and not carried out");
 }
 
+// -- posts ----------------------------------------------------------------------------------------------------------------------
+
+/// Posts calls, waits until they have been carried out, and looks.
+struct posting_kernel {
+  rpc::service_client host;
+  callers who;
+  const uint64_t* carried_out;  ///< by lane; in shared memory, written by the host
+
+  HEDDLE_FUNCTION void operator()() const {
+    const uint64_t number = who.number();
+    const auto large =
+        host.post_call<void(rpc::span<const uint64_t>)>(account_call, rpc::span{&number, uint64_t{1} << 61});
+    HEDDLE_CHECK(large.status == rpc::service_status::too_large, "a post above the bound is sent");
+    for (uint64_t call = 0; call < who.calls; ++call) {
+      // A span that is the kernel's again when the post returns.
+      uint64_t words[most_words];
+      for (uint64_t n = 0; n < words_of_request(number + call); ++n) words[n] = word_of(number, call);
+      const auto posted = host.post_call<void(uint64_t, uint64_t, rpc::span<uint64_t>)>(
+          account_call, number, call, rpc::span{words, words_of_request(number + call)});
+      HEDDLE_CHECK(posted.ok(), "a post is not sent");
+      for (uint64_t& word : words) word = 0;
+    }
+    HEDDLE_CHECK(host.settle().ok(), "a host that goes on has ended");
+    // Plain: behind settle() the host is done with this wave.
+    HEDDLE_CHECK(carried_out[number] == who.calls, "a post has not been carried out behind settle()");
+  }
+};
+
+void run_service_posts(const parameters& set) {
+  device on;
+  const uint64_t lanes_all = uint64_t{set.count("waves")} * set.count("lanes");
+  auto* const carried_out = on.allocate_shared<uint64_t>(lanes_all, "posts carried out");
+  {
+    rpc::service host(on, shape_of(set), {.bound_bytes = call_bound_bytes});
+    name_ports_of(host);
+    host.add<void(uint64_t, uint64_t, rpc::span<uint64_t>)>(
+            account_call,
+            [carried_out, lanes_all](uint64_t number, uint64_t call, rpc::span<uint64_t> words) {
+              HEDDLE_CHECK(number < lanes_all, "a post has a number that no lane has");
+              // Plain: posts of one wave are carried out one behind the other, whichever thread does.
+              HEDDLE_CHECK(carried_out[number]++ == call, "posts of a lane are carried out in another order");
+              for (uint64_t n = 0; n < words.count; ++n)
+                HEDDLE_CHECK(words.data[n] == word_of(number, call), "the host gets another word than was posted");
+            })
+        .value();
+    host.start();
+    on.launch({.waves = set.count("waves"), .lanes = set.count("lanes")},
+              posting_kernel{host.client(), {set.count("lanes"), set.count("calls")}, carried_out});
+    on.synchronize();
+    host.stop();
+    host.join();
+    HEDDLE_CHECK(host.counts().posts_failed == 0, "a post has failed");
+  }
+}
+
 // -- throwing-handler -----------------------------------------------------------------------------------------------------------
 
 inline constexpr uint16_t throwing_opcode = rpc::user_opcode(2);
@@ -304,6 +368,11 @@ HEDDLE_SCENARIO(run_stop_under_load, {.name = "service.stop-under-load",
                                       .summary = "a host that stops while kernels call it without end",
                                       .parameters = load_parameters(),
                                       .expected = needs_turns});
+
+HEDDLE_SCENARIO(run_service_posts, {.name = "service.posts",
+                                    .summary = "calls that nobody waits for, carried out in the order of each wave",
+                                    .parameters = port_parameters(2, 2, 4, 3),
+                                    .expected = needs_fair_clients});
 
 HEDDLE_SCENARIO(run_throwing_handler, {.name = "service.throwing-handler",
                                        .summary = "handlers and host functions that throw, and opcodes without handler",

@@ -40,7 +40,7 @@ inline rpc::service_shape shape_of(const parameters& set, uint64_t memory_bytes 
 /// For reports and dumps.
 inline void name_ports_of(const rpc::service& host) {
   const auto at = host.where();
-  name_ports(at.shared, at.client_locks, at.server_locks, at.shape);
+  name_ports({at.shared, at.answers}, at.client_locks, at.server_locks, at.shape);
 }
 
 }  // namespace heddle::tests

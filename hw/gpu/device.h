@@ -230,6 +230,9 @@ class basic_device : public ending_calls<basic_device<Runtime>>, public host::wi
   result<void> try_record(event which, stream in) { return ask(Runtime::record_event, "", which, in); }
   result<void> try_wait(stream later, event earlier) { return ask(Runtime::wait_in_stream, "", later, earlier); }
 
+  /// Its host threads are threads of this computer, which may be told where to run (rpc/placement.h).
+  static constexpr bool has_processors = true;
+
   /// Its wave_id() is the number of host threads that this device has started before it.
   template <typename Function>
   host::thread spawn_host(const char* name, Function&& function) {

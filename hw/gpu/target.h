@@ -12,6 +12,10 @@
 #include <stdint.h>
 #include <stdio.h>
 
+#include <algorithm>
+#include <chrono>
+#include <thread>
+
 #ifdef __HIPCC__
 #include <hip/hip_runtime.h>
 #endif
@@ -126,6 +130,22 @@ struct basic_target {
     requires requires(uint64_t* at, uint64_t word) { Here::store_pair(at, word, word); }
   HEDDLE_FUNCTION static void store_pair(uint64_t* at, uint64_t first, uint64_t second) {
     Here::store_pair(at, first, second);
+  }
+
+  /// A GPU's ring wakes no thread of the host: one that waits for its calls naps and looks again.
+  static constexpr bool can_wake = false;
+  /// For host code. Naps that double up to 200 us, or `most_ns`. Linux adds its timer slack, as host::poll_until_rung says.
+  static void nap(uint32_t n, uint64_t most_ns) {
+    constexpr uint64_t nap_max_ns = 200'000;
+    const uint64_t doubled_ns = n < 8 ? uint64_t{1'000} << n : nap_max_ns;
+    std::this_thread::sleep_for(std::chrono::nanoseconds(std::min({doubled_ns, nap_max_ns, most_ns})));
+  }
+
+  /// As host::low_bits, where the host runs it.
+  template <typename Here = typename Machine::here>
+    requires requires(const uint32_t* words) { Here::low_bits(words); }
+  HEDDLE_FUNCTION static uint32_t low_bits(const uint32_t* words) {
+    return Here::low_bits(words);
   }
 
   HEDDLE_FUNCTION static uint32_t block_id() { return Machine::here::block_id(); }

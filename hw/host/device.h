@@ -170,6 +170,9 @@ class device : public ending_calls<device>, public without_page_tables {
     return {};
   }
 
+  /// Its host threads are threads of this computer, which may be told where to run (rpc/placement.h).
+  static constexpr bool has_processors = true;
+
   /// Its wave_id() is the number of host threads that this device has started before it.
   template <typename Function>
   thread spawn_host(const char* name, Function&& function) {

@@ -110,14 +110,15 @@ class basic_offload_client {
       require<Target, Check>(turns_.load(entry) == Form::free_turn(ticket, turns_.shape()),
                              "a request is posted into an entry that is in use");
     turns_.store(entry, posted);
-    while (turns_.load(entry) != Form::turn_after(posted)) {
+    while (turns_.look(entry) != Form::turn_after(posted)) {
       if (turns_.template has_ended<Check>()) {
         // What was answered before the end is seen by another look.
-        if (turns_.load(entry) == Form::turn_after(posted)) break;
+        if (turns_.look(entry) == Form::turn_after(posted)) break;
         return static_cast<uint64_t>(offload_status::ended);
       }
       Target::pause();
     }
+    turns_.acquire(entry);
     if constexpr (Check::enabled)
       require<Target, Check>(header.status != static_cast<uint64_t>(offload_status::none),
                              "a request is answered that nobody has looked at");

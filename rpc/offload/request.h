@@ -83,13 +83,24 @@ class offload_turns {
   HEDDLE_FUNCTION offload_turns(void* memory, offload_layout shape)
       : base_(static_cast<unsigned char*>(memory)), shape_(shape) {}
 
+  /// Orders nothing: before the entry is touched because of it, acquire().
+  HEDDLE_FUNCTION uint64_t look(uint32_t entry) const {
+    // Relaxed: most looks find nothing, and an acquire at each would throw the caches of a GPU away.
+    return ref(entry).load(memory_order::relaxed);
+  }
+  /// Puts what follows behind the store that a look() of this lane or thread has shown: of the other end or of the entry's last client. What that
+  /// did to the entry comes before.
+  HEDDLE_FUNCTION void acquire(uint32_t entry) const {
+    // Acquire, system scope: with the relaxed load before it pairs with the release in store.
+    acquire_seen<Target, scope::system>(header(entry).turn);
+  }
+  /// look() and acquire() in one.
   HEDDLE_FUNCTION uint64_t load(uint32_t entry) const {
-    // Acquire, system scope: pairs with the release in store, of the other end or of the entry's last client. What that
-    // did to the entry comes before.
+    // Acquire, system scope: pairs with the release in store.
     return ref(entry).load(memory_order::acquire);
   }
   HEDDLE_FUNCTION void store(uint32_t entry, uint64_t turn) const {
-    // Release, system scope: pairs with the acquire in load.
+    // Release, system scope: pairs with the acquires of load() and acquire().
     ref(entry).store(turn, memory_order::release);
   }
   HEDDLE_FUNCTION offload_header& header(uint32_t entry) const {

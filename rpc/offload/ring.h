@@ -46,10 +46,11 @@ struct offload_ring {
     // Relaxed: a number that no other call gets. What came before in the entry is ordered by its turn.
     ticket = typename Target::template atomic_ref<uint32_t, scope::device>(*own).fetch_add(1, memory_order::relaxed);
     const uint32_t entry = entry_of(ticket, turns.shape());
-    while (turns.load(entry) != free_turn(ticket, turns.shape())) {
+    while (turns.look(entry) != free_turn(ticket, turns.shape())) {
       if (turns.template has_ended<Check>()) return false;
       Target::pause();
     }
+    turns.acquire(entry);
     return true;
   }
   template <typename Target, typename Check>

@@ -14,7 +14,7 @@ class basic_client {
   using end = typename port::end;
 
   /// As process::process. `rings`: behind which calls it rings the doorbell, on which a server may sleep; true: each.
-  HEDDLE_FUNCTION basic_client(void* shared, uint32_t* own, layout shape, ringing rings = {})
+  HEDDLE_FUNCTION basic_client(port_memory shared, uint32_t* own, layout shape, ringing rings = {})
       : end_(shared, own, shape), rings_(rings) {}
 
   /// Opens a port for the lanes that stand here together, and waits until there is one, or until the server has ended: then
@@ -47,11 +47,37 @@ class basic_client {
     return open_for(opcode, mask);
   }
 
+  /// As open(), of the one port that this wave's number names, and no other. Calls that a wave makes so are served in the order in which it makes
+  /// them, also where it waits for no answer: the port opens again when the server has closed the call before. Waits for that, and for
+  /// waves that share the port.
+  template <auto Opcode>
+  HEDDLE_FUNCTION port open_own() const {
+    return open_for<of_wave>(detail::checked_opcode<Opcode>(), Target::lane_mask());
+  }
+  /// Waits until the server has closed every call that this wave has made through its own port: what was sent has been carried out. False
+  /// where the server has ended before that.
+  HEDDLE_FUNCTION bool wait_for_own() const {
+    const uint64_t mask = Target::lane_mask();
+    // Gathers what the lanes have seen of each other's calls.
+    Target::sync_lanes(mask);
+    uint32_t closed = 1;
+    if (Target::is_first_lane(mask)) closed = own_is_closed() ? 1 : 0;
+    closed = Target::broadcast(mask, closed);
+    // The first lane's acquire reaches the other lanes.
+    Target::sync_lanes(mask);
+    return closed != 0;
+  }
+
   /// Whether every port is idle; see process::all_idle.
   HEDDLE_FUNCTION bool all_idle() const { return end_.all_idle(); }
   HEDDLE_FUNCTION uint32_t port_count() const { return end_.port_count(); }
 
  private:
+  /// Which ports a call may have.
+  static constexpr bool of_wave = true;
+  static constexpr bool any = false;
+
+  template <bool OfWave = any>
   HEDDLE_FUNCTION port open_for(uint16_t opcode, uint64_t mask) const {
     call_begins<Target>();
     require<Target, Check>(end_.lane_count() == max_lanes || mask >> end_.lane_count() == 0,
@@ -61,7 +87,7 @@ class basic_client {
     if (end_.lane_count() != max_lanes && mask >> end_.lane_count() != 0)
       answer = server_ended;
     else if (Target::is_first_lane(mask))
-      answer = find(mask, opcode);
+      answer = find<OfWave>(mask, opcode);
     answer = Target::broadcast(mask, answer);
     if (answer == server_ended) {
       call_ends<Target>(false);
@@ -74,14 +100,16 @@ class basic_client {
   }
 
   /// The index of a port that is now held and owned (low half) and what its state was (high half).
+  template <bool OfWave>
   HEDDLE_FUNCTION uint64_t find(uint64_t mask, uint16_t opcode) const {
     const uint32_t ports = end_.port_count();
+    const uint32_t looks = OfWave ? 1 : ports;
     // Any start is correct; waves that start apart do not contend for the same lock word.
     const uint32_t start = Target::wave_id() % ports;
     [[maybe_unused]] uint32_t watched = start;
     for (bool first_pass = true;; first_pass = false) {
       typename port_states<Target, Check>::group seen;
-      for (uint32_t n = 0; n < ports; ++n) {
+      for (uint32_t n = 0; n < looks; ++n) {
         const uint32_t index = start + n < ports ? start + n : start + n - ports;
         // The first pass locks at once, in the hope that a port is free. Later passes look before they lock: waves that wait for a port
         // then only read, a word for eight ports, and disturb no other wave.
@@ -93,11 +121,30 @@ class basic_client {
         // need not have a turn to give them back, and each in its turn: a server may wait in one. Nothing is read because of it, so that it
         // needs no acquire.
         if (mailboxes<Target, side::client>::has_ended(end_.boxes().load_inbox(watched))) return server_ended;
-        watched = watched + 1 < ports ? watched + 1 : 0;
+        if constexpr (!OfWave) watched = watched + 1 < ports ? watched + 1 : 0;
       }
       Target::pause();
     }
   }
+
+  /// Takes the port as find() does, and gives it back: its last holder, be it a lane of this wave that has not come so far, is done with it.
+  HEDDLE_FUNCTION bool own_is_closed() const {
+    const uint32_t index = Target::wave_id() % end_.port_count();
+    const auto boxes = end_.boxes();
+    for (bool first_pass = true;; first_pass = false) {
+      typename port_states<Target, Check>::group seen;
+      const port_state was = first_pass || is_free(index, seen) ? end_.states().try_lock(index) : held_by_another;
+      if (!was.is_held()) {
+        const bool is_back = !was.is_given() || boxes.owns(boxes.acquire_inbox(index), was.outbox());
+        end_.states().unlock(index, was, is_back ? port_state(was.outbox(), false) : was);
+        if (is_back) return true;
+      }
+      // Nothing is read because of it.
+      if (Check::may_end && boxes.has_ended(boxes.load_inbox(index))) return false;
+      Target::pause();
+    }
+  }
+  static constexpr port_state held_by_another{port_state::held};
 
   /// In the client's own memory, but for a port whose last call was not waited for.
   HEDDLE_FUNCTION bool is_free(uint32_t index, typename port_states<Target, Check>::group& seen) const {

@@ -34,7 +34,15 @@ enum class opcode : uint16_t {
   environment = 15,
   host_call = 16,
   file_state = 17,
+  post_write = 18,  ///< as write, and without an answer
+  post_print = 19,  ///< as print, likewise
+  post_call = 20,   ///< as host_call, likewise
 };
+
+/// Whether a call is one without an answer: the server closes it when it has been carried out.
+HEDDLE_FUNCTION constexpr bool is_post(uint16_t asked) {
+  return asked >= static_cast<uint16_t>(opcode::post_write) && asked <= static_cast<uint16_t>(opcode::post_call);
+}
 
 namespace detail {
 template <auto Opcode>

@@ -90,7 +90,8 @@ class basic_port {
   /// What the client asks for.
   HEDDLE_FUNCTION uint16_t opcode() const { return opcode_; }
 
-  /// Waits for the packet, lets `fill(packet&, lane)` write it for each lane of the mask, and hands it over.
+  /// Waits for the packet, lets `fill(packet&, lane)` write it for each lane of the mask, and hands it over. Where packets lie by word (by_word_and)
+  /// it is a word_packet&, here and below.
   HEDDLE_CALLS_BACK
   template <typename Fill>
   HEDDLE_FUNCTION void send(Fill&& fill) {
@@ -102,13 +103,13 @@ class basic_port {
       expect_received();
     }
     require_ownership();
-    for_each_lane<Target>(mask_, with_packet<Fill>{*this, fill});
+    for_each_lane<Target>(mask_, with_packet<Side, Fill>{*this, fill});
     give(hand_over_kind::data);
     received_ = false;
   }
 
   /// Waits for the packet and lets `use(packet&, lane)` read it for each lane of the mask. After an earlier receive,
-  /// gives that packet back first. The packet stays with this end: `use` may change it for a send that follows.
+  /// gives that packet back first. The packet stays with this end: in a layout of one allocation `use` may change it for a send that follows.
   HEDDLE_CALLS_BACK
   template <typename Use>
   HEDDLE_FUNCTION void recv(Use&& use) {
@@ -119,7 +120,7 @@ class basic_port {
     if (ended_) return;
     expect_data();
     require_ownership();
-    for_each_lane<Target>(mask_, with_packet<Use>{*this, use});
+    for_each_lane<Target>(mask_, with_packet<other(Side), Use>{*this, use});
     received_ = true;
   }
 
@@ -136,7 +137,7 @@ class basic_port {
   template <typename Work>
   HEDDLE_FUNCTION void recv_and_send(Work&& work) {
     recv(work);
-    send([](packet&, uint32_t) {});
+    send(answer_of_received{*this});
   }
 
   /// Streams `source(lane)`, a bytes_view, of each lane of the mask; the other end mirrors it by recv_n with the same
@@ -155,8 +156,11 @@ class basic_port {
   template <typename Allocate>
   HEDDLE_FUNCTION stream_result recv_n(Allocate&& allocate, uint64_t bound_bytes = default_stream_bound_bytes);
 
-  /// Which part of the port's staging area the lanes of this call have: for what streams by itself. Whose packet it is, theirs it is.
+  /// Which part of the port's staging area the lanes of this call have, for what one side writes: for what streams by itself. Whose packet it is,
+  /// theirs it is.
+  template <side Writer>
   HEDDLE_FUNCTION detail::stage stage() const;
+  static constexpr side here = Side;
 
  private:
   template <typename, typename>
@@ -172,12 +176,25 @@ class basic_port {
   };
 
   /// Calls `function(packet&, lane)`. A class, because nvcc's check cannot be switched off for a lambda.
-  template <typename Function>
+  template <side Writer, typename Function>
   struct with_packet {
     const basic_port& port;
     Function& function;
     HEDDLE_CALLS_BACK
-    HEDDLE_FUNCTION void operator()(uint32_t lane) const { function(port.end_.packet_of(port.index_, lane), lane); }
+    HEDDLE_FUNCTION void operator()(uint32_t lane) const {
+      auto&& held = port.end_.template packet_of<Writer>(port.index_, lane);
+      function(held, lane);
+    }
+  };
+  /// Makes what was received the answer. In one allocation it is.
+  struct answer_of_received {
+    const basic_port& port;
+    template <typename Packet>
+    HEDDLE_FUNCTION void operator()(Packet& to, uint32_t lane) const {
+      auto&& from = port.end_.template packet_of<other(Side)>(port.index_, lane);
+      if (&from.words[0] == &to.words[0]) return;
+      for (uint32_t n = 0; n < packet_bytes / sizeof(uint64_t); ++n) to.words[n] = from.words[n];
+    }
   };
 
   /// Not open; `ended` where that is because the other end has ended.
@@ -235,7 +252,7 @@ class basic_port {
     Target::sync_lanes(mask_);
     ++step_;
     if (Target::is_first_lane(mask_)) {
-      if constexpr (Check::enabled) end_.header_of(index_).step = stamp(kind);
+      if constexpr (Check::enabled) end_.template header_of<Side>(index_).step = stamp(kind);
       if (Side == side::server && kind >= hand_over_kind::closed)
         end_.boxes().hand_over_unanswered(index_, outbox_);
       else
@@ -274,7 +291,7 @@ class basic_port {
 
   /// The other end's count of hand-overs must be ours and one more.
   HEDDLE_FUNCTION void check_step() {
-    const uint32_t theirs = end_.header_of(index_).step;
+    const uint32_t theirs = end_.template header_of<other(Side)>(index_).step;
     require<Target, Check>(theirs >> 2 == step_ + 1, "the two ends of a port do not mirror each other: steps differ");
     ++step_;
     kind_ = static_cast<hand_over_kind>(theirs & 3);

@@ -76,6 +76,11 @@ class port_states {
     return state_in(seen.word, port);
   }
 
+  /// Of 16 ports from `first` on, a multiple of 16, of `ports` in all: which of the outboxes are not 0. A hint, as look().
+  HEDDLE_FUNCTION uint32_t outboxes_of_16(uint32_t first, uint32_t ports) const { return bits_of_16<2>(first, ports); }
+  /// Likewise: which are held.
+  HEDDLE_FUNCTION uint32_t held_of_16(uint32_t first, uint32_t ports) const { return bits_of_16<0>(first, ports); }
+
   /// Whether the port is held, for its holder's checks.
   HEDDLE_FUNCTION bool peek_held(uint32_t port) const {
     return state_in(peek<Target, scope::device>(words_[port / 8]), port).is_held();
@@ -85,6 +90,20 @@ class port_states {
   using word_ref = typename Target::template atomic_ref<uint32_t, scope::device>;
   HEDDLE_FUNCTION word_ref word(uint32_t port) const { return word_ref(words_[port / 8]); }
   HEDDLE_FUNCTION static constexpr uint32_t shift(uint32_t port) { return port % 8 * 4; }
+  template <uint32_t Bit>
+  HEDDLE_FUNCTION uint32_t bits_of_16(uint32_t first, uint32_t ports) const {
+    // Relaxed, both: as in look().
+    const uint32_t low = bit_of_each(word(first).load(memory_order::relaxed) >> Bit);
+    if (first + 8 >= ports) return low;
+    return low | bit_of_each(word(first + 8).load(memory_order::relaxed) >> Bit) << 8;
+  }
+  /// The lowest bit of each half byte, next to each other. (Knuth, The Art of Computer Programming, 7.1.3: compressing bits.)
+  HEDDLE_FUNCTION static constexpr uint32_t bit_of_each(uint32_t halves) {
+    halves &= 0x11111111;
+    halves = (halves | halves >> 3) & 0x03030303;
+    halves = (halves | halves >> 6) & 0x000f000f;
+    return (halves | halves >> 12) & 0xff;
+  }
 
   uint32_t* words_;
 };
@@ -93,10 +112,13 @@ class port_states {
 template <typename Target, side Side, typename Check>
 class process {
  public:
-  /// `shared` is layout{ports, lanes}.size_bytes() of zeroed memory that both ends reach; `own` is layout::own_words()
-  /// zeroed words that only this end uses and that live as long as it does. On a device they lie in its own memory.
-  HEDDLE_FUNCTION process(void* shared, uint32_t* own, layout shape)
-      : shape_(shape), base_(static_cast<unsigned char*>(shared)), own_(own) {}
+  /// `shared` is layout::size_bytes() of zeroed memory that both ends reach, and layout::answer_bytes() where the layout is `apart`; `own` is
+  /// layout::own_words() zeroed words that only this end uses and that live as long as it does. On a device they lie in its own memory.
+  HEDDLE_FUNCTION process(port_memory shared, uint32_t* own, layout shape)
+      : shape_(shape),
+        base_(static_cast<unsigned char*>(shared.requests)),
+        answers_(shape.apart ? static_cast<unsigned char*>(shared.answers) : base_),
+        own_(own) {}
 
   HEDDLE_FUNCTION uint32_t port_count() const { return shape_.ports; }
   HEDDLE_FUNCTION uint32_t lane_count() const { return shape_.lanes; }
@@ -105,22 +127,36 @@ class process {
 
   HEDDLE_FUNCTION mailboxes<Target, Side> boxes() const {
     auto* const of_client = reinterpret_cast<uint32_t*>(base_ + layout::client_outbox_offset());
-    auto* const of_server = reinterpret_cast<uint32_t*>(base_ + shape_.server_outbox_offset());
+    auto* const of_server = reinterpret_cast<uint32_t*>(answers_ + shape_.server_outbox_offset());
     if constexpr (Side == side::client) return mailboxes<Target, Side>(of_server, of_client);
     return mailboxes<Target, Side>(of_client, of_server);
   }
 
+  /// Where a side writes, and the other reads: in one allocation the same for both.
+  template <side Writer = side::client>
   HEDDLE_FUNCTION header& header_of(uint32_t port) const {
-    return reinterpret_cast<header*>(base_ + shape_.header_offset())[port];
+    if constexpr (Writer == side::client) return reinterpret_cast<header*>(base_ + shape_.header_offset())[port];
+    return reinterpret_cast<header*>(answers_ + shape_.answer_header_offset())[port];
   }
 
-  HEDDLE_FUNCTION packet& packet_of(uint32_t port, uint32_t lane) const {
-    return reinterpret_cast<packet*>(base_ + shape_.packet_offset())[uint64_t{port} * shape_.lanes + lane];
+  /// A packet&, or a word_packet where packets lie by word.
+  template <side Writer = side::client>
+  HEDDLE_FUNCTION decltype(auto) packet_of(uint32_t port, uint32_t lane) const {
+    unsigned char* const all =
+        Writer == side::client ? base_ + shape_.packet_offset() : answers_ + shape_.answer_packet_offset();
+    packet* const of_port = reinterpret_cast<packet*>(all) + uint64_t{port} * shape_.lanes;
+    if constexpr (Check::by_word)
+      return word_packet(of_port->words + lane, shape_.lanes);
+    else
+      return (of_port[lane]);
   }
 
   /// The staging area of a port, of stage_bytes() bytes.
+  template <side Writer>
   HEDDLE_FUNCTION uint64_t* stage_of(uint32_t port) const {
-    return reinterpret_cast<uint64_t*>(base_ + shape_.stage_offset() + port * shape_.stage_step());
+    const size_t offset = port * shape_.stage_step();
+    if constexpr (Writer == side::client) return reinterpret_cast<uint64_t*>(base_ + shape_.stage_offset() + offset);
+    return reinterpret_cast<uint64_t*>(answers_ + shape_.answer_stage_offset() + offset);
   }
   HEDDLE_FUNCTION uint32_t stage_bytes() const { return shape_.stage_bytes; }
 
@@ -148,7 +184,8 @@ class process {
 
  private:
   layout shape_;
-  unsigned char* base_;
+  unsigned char* base_;     ///< what the client writes
+  unsigned char* answers_;  ///< what the server writes; the same in one allocation
   uint32_t* own_;
 };
 

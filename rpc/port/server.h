@@ -13,7 +13,7 @@ class basic_server {
   using end = typename port::end;
 
   /// As process::process. Threads that start at different ports seldom meet.
-  HEDDLE_FUNCTION basic_server(void* shared, uint32_t* own, layout shape, uint32_t start = 0)
+  HEDDLE_FUNCTION basic_server(port_memory shared, uint32_t* own, layout shape, uint32_t start = 0)
       : end_(shared, own, shape), start_(start % shape.ports) {}
 
   /// A port whose client waits for this end, or an empty one. Looks at every port once and begins behind the one that
@@ -118,21 +118,63 @@ class basic_server {
   /// 0 when none is ready.
   HEDDLE_FUNCTION uint64_t find(uint64_t here, request& asked) const {
     const uint32_t ports = end_.port_count();
+    if constexpr (looks_at_16) {
+      if (ports > few_ports) return find_by_16(here, asked);
+    }
     const auto boxes = end_.boxes();
     for (uint32_t n = 0; n < ports; ++n) {
       const uint32_t index = start_ + n < ports ? start_ + n : start_ + n - ports;
-      // A look first: a lock taken for every idle port would keep the other threads off.
-      if (!boxes.owns(boxes.load_inbox(index), end_.states().look(index).outbox())) continue;
-      const port_state was = end_.states().try_lock(index);
-      if (was.is_held()) continue;
-      if (boxes.owns(boxes.acquire_inbox(index), was.outbox())) {
-        asked = read(end_.header_of(index));
-        asked.mask &= lanes_that_exist();
-        if (can_serve(asked.mask, here)) return uint64_t{was.bits()} << 32 | index | taken;
-      }
-      // Another thread has served it in between, or must.
-      end_.states().unlock(index, was, was);
+      // A look first: a lock taken for every idle port, or again and again for one that is held, would keep the other threads off.
+      const port_state mine = end_.states().look(index);
+      if (mine.is_held() || !boxes.owns(boxes.load_inbox(index), mine.outbox())) continue;
+      if (const uint64_t answer = try_take(index, here, asked)) return answer;
     }
+    return 0;
+  }
+
+  static constexpr bool looks_at_16 = requires(const uint32_t* words) { Target::low_bits(words); };
+  /// So many ports are looked at faster one by one.
+  static constexpr uint32_t few_ports = 4;
+
+  /// The same, in the same order, with a look at 16 ports at a time: the line of the client's mailboxes, compared at once.
+  HEDDLE_FUNCTION uint64_t find_by_16(uint64_t here, request& asked) const {
+    const uint32_t ports = end_.port_count();
+    const uint32_t groups = (ports + 15) / 16;
+    const uint32_t in_front = (uint32_t{1} << start_ % 16) - 1;
+    uint32_t group = start_ / 16;
+    uint32_t wanted = ~in_front;
+    // The first group comes once more in the end, for what lies in front of the start.
+    for (uint32_t n = 0; n <= groups && wanted != 0; ++n) {
+      for (uint32_t ready = ready_in(group) & wanted; ready != 0; ready &= ready - 1) {
+        const auto index = group * 16 + static_cast<uint32_t>(__builtin_ctz(ready));
+        if (const uint64_t answer = try_take(index, here, asked)) return answer;
+      }
+      group = group + 1 < groups ? group + 1 : 0;
+      wanted = n + 1 < groups ? ~uint32_t{0} : in_front;
+    }
+    return 0;
+  }
+  HEDDLE_FUNCTION uint32_t ready_in(uint32_t group) const {
+    const uint32_t first = group * 16;
+    const uint32_t left = end_.port_count() - first;
+    const uint32_t exist = left < 16 ? (uint32_t{1} << left) - 1 : 0xffff;
+    const uint32_t mine = end_.states().outboxes_of_16(first, end_.port_count());
+    const uint32_t ready = (end_.boxes().load_inbox_bits(first) ^ mine) & exist;
+    return ready == 0 ? 0 : ready & ~end_.states().held_of_16(first, end_.port_count());
+  }
+
+  /// Takes a port that a look has found ready, if it still is.
+  HEDDLE_FUNCTION uint64_t try_take(uint32_t index, uint64_t here, request& asked) const {
+    const auto boxes = end_.boxes();
+    const port_state was = end_.states().try_lock(index);
+    if (was.is_held()) return 0;
+    if (boxes.owns(boxes.acquire_inbox(index), was.outbox())) {
+      asked = read(end_.header_of(index));
+      asked.mask &= lanes_that_exist();
+      if (can_serve(asked.mask, here)) return uint64_t{was.bits()} << 32 | index | taken;
+    }
+    // Another thread has served it in between, or must.
+    end_.states().unlock(index, was, was);
     return 0;
   }
 

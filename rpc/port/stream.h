@@ -84,7 +84,8 @@ struct stage {
 // (ROCm rocm-xio, docs/reference/performance.rst). Whole words of the buffer are copied by a constant size, which is a
 // load and a store; only the last few bytes are worth a call.
 
-HEDDLE_FUNCTION inline void write_piece(packet& to, const void* buffer, const piece& part) {
+template <typename Packet>
+HEDDLE_FUNCTION inline void write_piece(Packet& to, const void* buffer, const piece& part) {
   const auto* from = static_cast<const unsigned char*>(buffer) + part.offset_bytes;
   uint64_t left = part.size_bytes;
   uint32_t n = part.first_word;
@@ -101,7 +102,8 @@ HEDDLE_FUNCTION inline void write_piece(packet& to, const void* buffer, const pi
   to.words[n] = word;
 }
 
-HEDDLE_FUNCTION inline void read_piece(const packet& from, void* buffer, const piece& part) {
+template <typename Packet>
+HEDDLE_FUNCTION inline void read_piece(const Packet& from, void* buffer, const piece& part) {
   auto* to = static_cast<unsigned char*>(buffer) + part.offset_bytes;
   uint64_t left = part.size_bytes;
   uint32_t n = part.first_word;
@@ -218,7 +220,8 @@ struct stream_receiver {
   uint64_t received;
 
   HEDDLE_CALLS_BACK
-  HEDDLE_FUNCTION void operator()(packet& from, uint32_t lane) const {
+  template <typename Packet>
+  HEDDLE_FUNCTION void operator()(Packet& from, uint32_t lane) const {
     stream_sink& mine = sinks[lane];
     if (received == 0) {
       uint64_t named_bytes = 0;
@@ -242,12 +245,13 @@ struct stream_receiver {
 }  // namespace detail
 
 template <typename Target, side Side, typename Check>
+template <side Writer>
 HEDDLE_FUNCTION detail::stage basic_port<Target, Side, Check>::stage() const {
   const uint64_t lanes = detail::stage::lanes_in(mask_);
   const uint64_t each_bytes = lanes == 0 ? 0 : end_.stage_bytes() / detail::word_bytes / lanes * detail::word_bytes;
   // Not worth it where a packet holds as much.
   if (each_bytes <= packet_bytes) return {};
-  return {end_.stage_of(index_), mask_, lanes, {each_bytes}};
+  return {end_.template stage_of<Writer>(index_), mask_, lanes, {each_bytes}};
 }
 
 HEDDLE_CALLS_BACK
@@ -265,10 +269,10 @@ HEDDLE_FUNCTION stream_result basic_port<Target, Side, Check>::send_n(Source&& s
     return buffers[lane].size_bytes > bound_bytes ? 0 : buffers[lane].size_bytes;
   };
 
-  const detail::stage area = stage();
+  const detail::stage area = stage<Side>();
   uint64_t sent = 0;
   do {
-    send([&](packet& to, uint32_t lane) {
+    send([&](auto& to, uint32_t lane) {
       if (sent == 0) to.words[0] = buffers[lane].size_bytes;
       detail::write_piece(to, buffers[lane].data, area.cut.in_packet(sent, streamed_bytes(lane)));
       detail::write_stage<Target>(area, lane, buffers[lane].data, area.cut.in_stage(sent, streamed_bytes(lane)));
@@ -291,7 +295,7 @@ template <typename Allocate>
 HEDDLE_FUNCTION stream_result basic_port<Target, Side, Check>::recv_n(Allocate&& allocate, uint64_t bound_bytes) {
   detail::per_lane<Target, detail::stream_sink> sinks;
   for_each_lane<Target>(mask_, [&](uint32_t lane) { sinks[lane] = {nullptr, 0, false}; });
-  const detail::stage area = stage();
+  const detail::stage area = stage<other(Side)>();
   uint64_t received = 0;
   do {
     recv(detail::stream_receiver<Target, Allocate>{sinks, allocate, area, bound_bytes, received});

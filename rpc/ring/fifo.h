@@ -26,7 +26,8 @@ class fifo_end {
   using word_ref = typename Target::template atomic_ref<uint32_t, scope::system>;
 
   HEDDLE_FUNCTION uint32_t entry_count() const { return entries_; }
-  HEDDLE_FUNCTION word_ref tail() const { return word_ref(word_at(fifo_layout<Entry>::tail_offset())); }
+  HEDDLE_FUNCTION word_ref tail() const { return word_ref(tail_word()); }
+  HEDDLE_FUNCTION uint32_t& tail_word() const { return word_at(fifo_layout<Entry>::tail_offset()); }
   HEDDLE_FUNCTION doorbell& bell() const { return word_at(fifo_layout<Entry>::doorbell_offset()); }
   HEDDLE_FUNCTION end_word<Target> ending() const {
     return end_word<Target>(word_at(fifo_layout<Entry>::end_offset()));
@@ -108,6 +109,7 @@ class basic_fifo_producer {
         outcome.waited_for = ring_wait::consumption;
         break;
       }
+      acquire_credit();
     }
     outcome = broadcast(mask, outcome);
     // The first lane's acquire reaches the other lanes.
@@ -139,27 +141,39 @@ class basic_fifo_producer {
             static_cast<uint32_t>(numbers >> 32), static_cast<uint32_t>(numbers)};
   }
 
-  /// The consumer's tail from where it writes it; leaves it where the other producers look first.
+  /// The consumer's tail from where it writes it; leaves it where the other producers look first. Before an entry is written because of
+  /// it, acquire_credit().
   HEDDLE_FUNCTION uint32_t fresh_tail() const {
-    // Acquire: as in has_room.
-    const uint32_t before = cached_tail().load(memory_order::acquire);
-    // Acquire, system scope: pairs with the release of the tail by the consumer, behind its reads of the entries.
-    const uint32_t now = end_.tail().load(memory_order::acquire);
+    // Relaxed, both: a producer that waits looks here again and again.
+    const uint32_t before = cached_tail().load(memory_order::relaxed);
+    const uint32_t now = end_.tail().load(memory_order::relaxed);
     // A load that is late may show a tail older than the copy.
     if (static_cast<int32_t>(now - before) <= 0) return before;
+    // Acquire, system scope: with the relaxed load before it pairs with the release of the tail by the consumer, behind its reads of the entries.
+    acquire_seen<Target, scope::system>(end_.tail_word());
     // Release, device scope: hands that acquire on to a producer that reads the copy. A copy that has changed meanwhile stays.
     uint32_t expected = before;
     cached_tail().compare_exchange_strong(expected, now, memory_order::release);
     return now;
   }
 
+  /// Puts what follows behind the consumer's reads of the entries below a tail that this lane or thread has seen in the copy.
+  HEDDLE_FUNCTION void acquire_credit() const {
+    // Acquire, device scope: with the relaxed load before it pairs with the release in fresh_tail, and through it with the consumer's.
+    // A load, as the word lies near.
+    (void)cached_tail().load(memory_order::acquire);
+  }
+
   /// Whether the consumer is done with the places of all entries below `end`; `seen` is the tail that says so.
   HEDDLE_FUNCTION bool has_room(uint32_t end, uint32_t& seen) const {
-    // Acquire, device scope: pairs with the release in fresh_tail, and through it with the consumer's.
-    seen = cached_tail().load(memory_order::acquire);
-    if (Form::has_room(end, seen, end_.entry_count())) return true;
-    seen = fresh_tail();
-    return Form::has_room(end, seen, end_.entry_count());
+    // Relaxed: acquired where it shows room.
+    seen = cached_tail().load(memory_order::relaxed);
+    if (!Form::has_room(end, seen, end_.entry_count())) {
+      seen = fresh_tail();
+      if (!Form::has_room(end, seen, end_.entry_count())) return false;
+    }
+    acquire_credit();
+    return true;
   }
 
   /// Whether the consumer has ended, which only one that may end does.
@@ -285,8 +299,10 @@ class basic_fifo_consumer {
         handle(static_cast<const Entry&>(copy));
       } else {
         const word_ref flag(slot.flag);
-        // Acquire, system scope: pairs with the release of the flag by the producer.
-        if (flag.load(memory_order::acquire) != wanted) break;
+        // Relaxed: the look that finds nothing orders nothing.
+        if (flag.load(memory_order::relaxed) != wanted) break;
+        // Acquire, system scope: with the relaxed load before it pairs with the release of the flag by the producer.
+        acquire_seen<Target, scope::system>(slot.flag);
         // A copy: what is checked and what is used are the same, whatever the other side writes.
         const Entry copy(slot.entry);
         // Relaxed, before the tail: the producer of the next lap is ordered behind it by the tail.

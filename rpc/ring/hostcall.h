@@ -235,15 +235,17 @@ class basic_hostcall_client {
   HEDDLE_FUNCTION ring_status wait_for_answer(uint64_t name, uint32_t turns) const {
     bounded_wait<Target> wait(turns);
     uint32_t found = 0;
-    // Acquire, system scope: pairs with the release of control by the server.
-    while ((found = end_.control_of(name).load(memory_order::acquire)) == hostcall_control::posted) {
+    // Relaxed: the many looks that find nothing order nothing.
+    while ((found = end_.control_of(name).load(memory_order::relaxed)) == hostcall_control::posted) {
       const bool ended = has_ended();
       if (!ended && wait.again()) continue;
-      // Acquire, for the answer that has come after all. Otherwise the packet is the server's for good.
-      if (end_.control_of(name).compare_exchange_strong(found, hostcall_control::abandoned, memory_order::acquire))
+      // Relaxed: the answer that has come after all is acquired below. Otherwise the packet is the server's for good.
+      if (end_.control_of(name).compare_exchange_strong(found, hostcall_control::abandoned, memory_order::relaxed))
         return ended ? ring_status::ended : ring_status::timed_out;
       break;
     }
+    // Acquire, system scope: with the relaxed load before it pairs with the release of control by the server.
+    acquire_seen<Target, scope::system>(end_.header_of(name).control);
     if (found != hostcall_control::refused) return ring_status::done;
     // Relaxed: the push that gives the packet back releases it.
     end_.control_of(name).store(hostcall_control::of_client, memory_order::relaxed);

@@ -2,7 +2,7 @@
 // "Systems programming: coping with parallelism", IBM RJ 5118, 1986; ROCm-Device-Libs, hostcall_impl.cl.)
 #pragma once
 
-#include <heddle/rpc/target.h>
+#include <heddle/rpc/check.h>
 
 namespace heddle::rpc {
 
@@ -26,38 +26,43 @@ class packet_stack {
 
   /// Takes the packet that was put on last; 0 when there is none.
   HEDDLE_FUNCTION uint64_t pop() const {
+    // Relaxed: a caller that waits for a packet looks here again and again.
+    uint64_t top = top_ref().load(memory_order::relaxed);
+    if (top == 0) return 0;
     // Acquire, here and where the exchange fails or succeeds: pairs with the release in push, before which the word
     // below was written and before which the last holder has done all that it did to the packet. All changes of the top
     // are read-modify-writes: the releases of earlier pushes reach through them.
-    uint64_t top = top_.load(memory_order::acquire);
+    acquire_seen<Target, scope::system>(top_);
     while (top != 0) {
       // Relaxed, and perhaps of a packet that another pop has taken meanwhile: then the exchange fails.
       const uint64_t below = word_ref(below_(top)).load(memory_order::relaxed);
-      if (top_.compare_exchange_strong(top, below, memory_order::acquire)) break;
+      if (top_ref().compare_exchange_strong(top, below, memory_order::acquire)) break;
     }
     return top;
   }
 
   HEDDLE_FUNCTION void push(uint64_t name) const {
-    uint64_t top = top_.load(memory_order::relaxed);
+    uint64_t top = top_ref().load(memory_order::relaxed);
     do {
       word_ref(below_(name)).store(top, memory_order::relaxed);
       // Release: pairs with the acquire in pop, or in take_all.
-    } while (!top_.compare_exchange_strong(top, name, memory_order::release));
+    } while (!top_ref().compare_exchange_strong(top, name, memory_order::release));
   }
 
   /// Takes all packets, the last one first; 0 when there is none.
   HEDDLE_FUNCTION uint64_t take_all() const {
     // A look first: most of the time there is nothing, and the others need the line.
-    if (top_.load(memory_order::relaxed) == 0) return 0;
+    if (top_ref().load(memory_order::relaxed) == 0) return 0;
     // Acquire: pairs with the release of every push.
-    return top_.exchange(0, memory_order::acquire);
+    return top_ref().exchange(0, memory_order::acquire);
   }
 
-  HEDDLE_FUNCTION uint64_t top() const { return top_.load(memory_order::acquire); }
+  HEDDLE_FUNCTION uint64_t top() const { return top_ref().load(memory_order::acquire); }
 
  private:
-  word_ref top_;
+  HEDDLE_FUNCTION word_ref top_ref() const { return word_ref(top_); }
+
+  uint64_t& top_;
   Below below_;
 };
 

@@ -53,7 +53,7 @@ class printed_arguments {
   HEDDLE_FUNCTION ~printed_arguments() { va_end(from_); }
 
   HEDDLE_FUNCTION bool ok() const { return ok_; }
-  HEDDLE_FUNCTION const heddle_host::print_argument* words() const { return words_; }
+  HEDDLE_FUNCTION const heddle::rpc::detail::sent_argument* words() const { return words_; }
   HEDDLE_FUNCTION const bytes_view* texts() const { return texts_; }
   HEDDLE_FUNCTION uint32_t count() const { return count_; }
 
@@ -201,12 +201,12 @@ class printed_arguments {
       ok_ = false;
       return;
     }
-    words_[count_] = heddle_host::printed(value, texts_[count_]);
+    words_[count_] = heddle::rpc::detail::printed(value, texts_[count_]);
     ++count_;
   }
 
   va_list from_;
-  heddle_host::print_argument words_[heddle_printf_arguments_max] = {};
+  heddle::rpc::detail::sent_argument words_[heddle_printf_arguments_max] = {};
   bytes_view texts_[heddle_printf_arguments_max] = {};
   uint32_t count_ = 0;
   bool ok_ = true;

@@ -131,56 +131,50 @@ class basic_service_client {
   HEDDLE_FUNCTION service_answer puts(const char* text) const { return print("%s\n", text); }
   template <typename... Arguments>
   HEDDLE_FUNCTION service_answer print_to(file to, const char* format, const Arguments&... arguments) const {
-    constexpr uint32_t count = sizeof...(Arguments);
-    const auto text = detail::encode(format);
-    const service_request head{to.handle, text.elements.size_bytes, count};
-    print_argument words[count + 1] = {};
-    bytes_view parts[3 + count + 1] = {};
-    parts[0] = view_of(head);
-    parts[1] = {words, count * sizeof(print_argument)};
-    parts[2] = text.elements;
-    uint32_t n = 0;
-    ((words[n] = printed(arguments, parts[3 + n]), ++n), ...);
-    return ask<opcode::print>(parts);
+    return with_print(sender<false>{*this}, to, format, arguments...);
   }
 
-  /// An argument of print as it goes over the wire, and how one is made; `part` is where the text of one lies.
-  struct print_argument {
-    uint32_t kind;
-    uint32_t size_bytes;
-    uint64_t value;
-  };
-  HEDDLE_FUNCTION static print_argument printed(const char* text, bytes_view& part) {
-    if (text == nullptr) return {static_cast<uint32_t>(print_kind::text), 0, detail::null_size};
-    uint64_t size_bytes = 0;
-    while (text[size_bytes] != 0) ++size_bytes;
-    part = {text, size_bytes};
-    return {static_cast<uint32_t>(print_kind::text), 0, size_bytes};
-  }
-  template <typename T>
-  HEDDLE_FUNCTION static print_argument printed(const T& value, bytes_view& part) {
-    if constexpr (detail::types::is_convertible_v<T, const char*>) {
-      return printed(static_cast<const char*>(value), part);
-    } else if constexpr (detail::types::is_floating_point_v<T>) {
-      const auto wide = static_cast<double>(value);
-      print_argument argument{static_cast<uint32_t>(print_kind::floating), sizeof wide, 0};
-      __builtin_memcpy(&argument.value, &wide, sizeof wide);
-      return argument;
-    } else if constexpr (detail::types::is_pointer_v<T>) {
-      return {static_cast<uint32_t>(print_kind::address), sizeof value, reinterpret_cast<uintptr_t>(value)};
-    } else if constexpr (detail::types::is_enum_v<T>) {
-      return printed(static_cast<detail::types::underlying_type_t<T>>(value), part);
-    } else {
-      static_assert(detail::types::is_integral_v<T>, "print takes numbers, texts and addresses");
-      if constexpr (detail::types::is_signed_v<T>)
-        return {static_cast<uint32_t>(print_kind::signed_number), sizeof value,
-                static_cast<uint64_t>(static_cast<int64_t>(value))};
-      return {static_cast<uint32_t>(print_kind::unsigned_number), sizeof value, static_cast<uint64_t>(value)};
+  // -- without an answer ----------------------------------------------------------------------------------------------------
+  //
+  // A posted call returns when its request has been handed over: the lane goes on, its buffers are free again, and it does not learn what
+  // becomes of it. A request that does not fit in one hand-over is waited for up to its last. What a wave posts is carried out in the order in which it
+  // posts it; that of several waves, and of posted calls and those with an answer, in any order: settle() stands between them. An answer is
+  // `ok`, `too_large` (nothing was sent) or `ended` (it may have been carried out or not). A post that comes when the host has ended may still
+  // be `ok`, as it reads nothing over the link: the next one, and settle(), tell. What cannot be carried out is counted by the host
+  // (service_counts::posts_failed).
+
+  /// As write(); the answer's value is how many bytes were posted.
+  HEDDLE_FUNCTION service_answer post_write(file to, const void* data, uint64_t size_bytes) const {
+    const auto* const from = static_cast<const unsigned char*>(data);
+    uint64_t posted = 0;
+    for (;;) {
+      const uint64_t bytes = one_call_of(size_bytes - posted);
+      const service_request head{to.handle, bytes, 0};
+      service_answer answer = post<opcode::post_write>({view_of(head), bytes_view{from + posted, bytes}});
+      if (answer.ok()) posted += bytes;
+      if (!answer.ok() || posted >= size_bytes) {
+        answer.value = posted;
+        return answer;
+      }
     }
+  }
+  /// As print().
+  template <typename... Arguments>
+  HEDDLE_FUNCTION service_answer post_print(const char* format, const Arguments&... arguments) const {
+    return post_print_to(standard_output, format, arguments...);
+  }
+  HEDDLE_FUNCTION service_answer post_puts(const char* text) const { return post_print("%s\n", text); }
+  template <typename... Arguments>
+  HEDDLE_FUNCTION service_answer post_print_to(file to, const char* format, const Arguments&... arguments) const {
+    return with_print(sender<true>{*this}, to, format, arguments...);
+  }
+  /// Waits until what this wave has posted has been carried out. `ended` where the host has ended before that.
+  HEDDLE_FUNCTION service_answer settle() const {
+    return {ports_.wait_for_own() ? service_status::ok : service_status::ended};
   }
 
   /// As print_to(), with arguments that were made before: `count` words, and as many parts, of which those of texts are used.
-  HEDDLE_FUNCTION service_answer print_list(file to, const char* format, const print_argument* words,
+  HEDDLE_FUNCTION service_answer print_list(file to, const char* format, const detail::sent_argument* words,
                                             const bytes_view* texts, uint32_t count) const {
     constexpr uint32_t most = 32;
     if (count > most) return {service_status::malformed};
@@ -188,7 +182,7 @@ class basic_service_client {
     const service_request head{to.handle, text.elements.size_bytes, count};
     bytes_view parts[3 + most] = {};
     parts[0] = view_of(head);
-    parts[1] = {words, count * sizeof(print_argument)};
+    parts[1] = {words, count * sizeof(detail::sent_argument)};
     parts[2] = text.elements;
     for (uint32_t n = 0; n < count; ++n) parts[3 + n] = texts[n];
     return ask<opcode::print>(parts);
@@ -246,6 +240,12 @@ class basic_service_client {
     return caller<Function>::convert_and_call(*this, number, arguments...);
   }
 
+  /// As call(), without an answer: what the function gives is dropped, and no span comes back.
+  template <typename Function, typename... Arguments>
+  HEDDLE_FUNCTION service_answer post_call(uint64_t number, Arguments... arguments) const {
+    return caller<Function>::convert_and_post(*this, number, arguments...);
+  }
+
   HEDDLE_FUNCTION const port_client& ports() const { return ports_; }
   HEDDLE_FUNCTION uint64_t bound_bytes() const { return bound_bytes_; }
 
@@ -264,6 +264,44 @@ class basic_service_client {
   HEDDLE_FUNCTION uint64_t one_call_of(uint64_t size_bytes) const {
     const uint64_t most = (bound_bytes_ - sizeof(service_request)) & ~uint64_t{7};
     return size_bytes < most ? size_bytes : most;
+  }
+
+  /// How the request of a print goes out: with an answer or without.
+  template <bool Posts>
+  struct sender {
+    const basic_service_client& by;
+    template <uint32_t Parts>
+    HEDDLE_FUNCTION service_answer operator()(const bytes_view (&request)[Parts]) const {
+      if constexpr (Posts)
+        return by.template post<opcode::post_print>(request);
+      else
+        return by.template ask<opcode::print>(request);
+    }
+  };
+  template <typename Send, typename... Arguments>
+  HEDDLE_FUNCTION static service_answer with_print(const Send& send, file to, const char* format,
+                                                   const Arguments&... arguments) {
+    constexpr uint32_t count = sizeof...(Arguments);
+    const auto text = detail::encode(format);
+    const service_request head{to.handle, text.elements.size_bytes, count};
+    detail::sent_argument words[count + 1] = {};
+    bytes_view parts[3 + count + 1] = {};
+    parts[0] = view_of(head);
+    parts[1] = {words, count * sizeof(detail::sent_argument)};
+    parts[2] = text.elements;
+    uint32_t n = 0;
+    ((words[n] = detail::printed(arguments, parts[3 + n]), ++n), ...);
+    return send(parts);
+  }
+
+  /// A call without an answer, through the wave's own port.
+  template <opcode Opcode, uint32_t Parts>
+  HEDDLE_FUNCTION service_answer post(const bytes_view (&request)[Parts]) const {
+    static_assert(is_post(static_cast<uint16_t>(Opcode)), "the host would answer");
+    if (detail::bytes_of_parts(request, bound_bytes_) > bound_bytes_) return {service_status::too_large};
+    auto port = ports_.template open_own<Opcode>();
+    if (port) detail::send_parts<Target>(port, request, bound_bytes_);
+    return {port.ended() ? service_status::ended : service_status::ok};
   }
 
   template <opcode Opcode, uint32_t Parts>
@@ -294,28 +332,55 @@ class basic_service_client {
     template <typename... Given>
     HEDDLE_FUNCTION static call_answer<Result> convert_and_call(const basic_service_client& from, uint64_t number,
                                                                 Given... given) {
+      check<Given...>();
+      return call(from, number, static_cast<Taken>(given)...);
+    }
+    template <typename... Given>
+    HEDDLE_FUNCTION static service_answer convert_and_post(const basic_service_client& from, uint64_t number,
+                                                           Given... given) {
+      check<Given...>();
+      return post(from, number, static_cast<Taken>(given)...);
+    }
+    template <typename... Given>
+    HEDDLE_FUNCTION static constexpr void check() {
       static_assert(sizeof...(Given) == sizeof...(Taken), "the host function takes another number of arguments");
       static_assert((detail::types::is_convertible_v<Given, Taken> && ...),
                     "an argument is not what the host function takes");
       static_assert(!((detail::types::is_floating_point_v<Given> && detail::types::is_integral_v<Taken>) || ...),
                     "a fraction is passed where the host function takes an integer");
-      return call(from, number, static_cast<Taken>(given)...);
+    }
+
+    static constexpr uint32_t count = sizeof...(Taken);
+    HEDDLE_FUNCTION static constexpr service_request head_of(uint64_t number) {
+      return {number, detail::signature<Result(Taken...)>::hash(), count};
+    }
+    /// What is sent: the head, and two parts for each argument.
+    HEDDLE_FUNCTION static void fill(bytes_view (&parts)[1 + 2 * count], const service_request& head,
+                                     const detail::encoded_argument (&encoded)[count + 1]) {
+      parts[0] = view_of(head);
+      for (uint32_t n = 0; n < count; ++n) {
+        parts[1 + 2 * n] = encoded[n].counted ? view_of(encoded[n].word) : encoded[n].fixed;
+        parts[2 + 2 * n] = encoded[n].elements;
+      }
+    }
+
+    HEDDLE_FUNCTION static service_answer post(const basic_service_client& from, uint64_t number, Taken... taken) {
+      const service_request head = head_of(number);
+      const detail::encoded_argument encoded[count + 1] = {detail::encode(taken)...};
+      bytes_view parts[1 + 2 * count] = {};
+      fill(parts, head, encoded);
+      return from.template post<opcode::post_call>(parts);
     }
 
     HEDDLE_FUNCTION static call_answer<Result> call(const basic_service_client& from, uint64_t number, Taken... taken) {
-      constexpr uint32_t count = sizeof...(Taken);
-      const service_request head{number, detail::signature<Result(Taken...)>::hash(), count};
+      const service_request head = head_of(number);
       // One more, because an array has at least one element.
       const detail::encoded_argument encoded[count + 1] = {detail::encode(taken)...};
       bytes_view parts[1 + 2 * count] = {};
       // The answer's head, the result, what comes back.
       detail::part_sink sinks[2 + count] = {};
-      parts[0] = view_of(head);
-      for (uint32_t n = 0; n < count; ++n) {
-        parts[1 + 2 * n] = encoded[n].counted ? view_of(encoded[n].word) : encoded[n].fixed;
-        parts[2 + 2 * n] = encoded[n].elements;
-        sinks[2 + n] = encoded[n].comes_back;
-      }
+      fill(parts, head, encoded);
+      for (uint32_t n = 0; n < count; ++n) sinks[2 + n] = encoded[n].comes_back;
       call_answer<Result> answer;
       if constexpr (!detail::types::is_void_v<Result>) sinks[1] = {&answer.result, sizeof answer.result};
       answer.answer = from.template ask<opcode::host_call>(parts, sinks);

@@ -158,6 +158,7 @@ class service_handlers {
                         requested_end& end) {
     switch (asked) {
       case opcode::write:
+      case opcode::post_write:
         return write(head, from);
       case opcode::read:
         return read(head, to);
@@ -187,6 +188,7 @@ class service_handlers {
         return before && after ? files_.rename(*before, *after) : service_answer{service_status::malformed};
       }
       case opcode::print:
+      case opcode::post_print:
         return print(head, from);
       case opcode::exit:
         end = {true, false, static_cast<int32_t>(head.value), {}};
@@ -208,6 +210,7 @@ class service_handlers {
       case opcode::environment:
         return environment(head, from, to);
       case opcode::host_call:
+      case opcode::post_call:
         return calls_.call(head, from, to);
       case opcode::nothing:
         return {service_status::ok};

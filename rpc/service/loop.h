@@ -1,6 +1,7 @@
 // What each thread of a service does: look for calls, answer them, sleep when there are none, end when it is told to.
 #pragma once
 
+#include <heddle/rpc/placement.h>
 #include <heddle/rpc/port/server.h>
 #include <heddle/rpc/service/handlers.h>
 
@@ -10,6 +11,12 @@
 
 namespace heddle::rpc {
 
+/// Where the answers of a service lie: the mailboxes, packets and staging areas that its clients read.
+enum class answer_memory : uint8_t {
+  shared,  ///< with the requests, in memory that both ends reach
+  device,  ///< in memory of the device that the host maps (device.try_allocate_mapped): no client reads over the link
+};
+
 /// How a service is laid out. What its clients may do is said by service_limits.
 struct service_shape {
   uint32_t ports = 64;   ///< calls at a time; best one a wave that may call (basic_client::open), at most max_ports
@@ -18,16 +25,25 @@ struct service_shape {
   uint32_t polls = 256;  ///< looks for work that find none before a thread sleeps
   uint64_t sleep_ns = 10'000'000;  ///< looks for work at least this often: a ring may be lost on the way
   /// Behind which calls clients wake a thread that sleeps, by an atomic addition over the link: each (true), none (false), each n-th. A call that
-  /// is not rung for may wait for sleep_ns.
+  /// is not rung for may wait for sleep_ns. Where no client can wake a thread (CUDA, HIP) none
+  /// rings: a thread that finds nothing naps, and looks again.
   ringing rings = true;
   uint32_t stage_bytes =
       1 << 16;  ///< of each port, for what does not fit in packets; at most max_stage_bytes, 0 for none
   /// Looks for each packet of a call that has begun, before the call is given up and its port has ended: a wave that died in the middle then
   /// holds a thread no longer. without_bound: until join() gives up.
   uint32_t patience = without_bound;
+  answer_memory answers = answer_memory::shared;  ///< an error where the device's memory cannot be mapped
+  /// Where its threads run, and from where its memory is taken. Of machines whose threads are threads of this computer.
+  thread_placement placement = {};
   uint64_t memory_bytes = 0;  ///< device memory set aside for what clients allocate
   bool counts = true;         ///< keeps service_counts: additions to words that all threads share
 };
+
+/// Whether a client's ring wakes a thread that sleeps on the doorbell. A machine where it does not has `nap(n, most_ns)`: what a thread does the
+/// n-th time that it finds nothing.
+template <typename Target>
+inline constexpr bool can_be_woken = !requires { requires !Target::can_wake; };
 
 /// What a service has done so far.
 struct service_counts {
@@ -36,6 +52,8 @@ struct service_counts {
   uint64_t given_up = 0;   ///< of them, those whose client did not go on
   uint64_t thrown = 0;     ///< of them, those whose handler has thrown: the client learns that there is no answer
   uint64_t sleeps = 0;     ///< times that a thread has gone to sleep
+  /// Calls without an answer, lane by lane, that could not be carried out. Counted also where `service_shape::counts` is false.
+  uint64_t posts_failed = 0;
 };
 
 /// The part of a service that its threads share. For a program that starts threads itself, or has a loop of its own.
@@ -52,7 +70,7 @@ class service_loop {
   };
 
   /// `shared` and `locks` as for basic_server, with the word of give_up; `words` are two zeroed words of the host's.
-  service_loop(void* shared, uint32_t* locks, layout ports, uint32_t* words, service_shape shape,
+  service_loop(port_memory shared, uint32_t* locks, layout ports, uint32_t* words, service_shape shape,
                std::unique_ptr<service_handlers> handlers)
       : shared_(shared), locks_(locks), ports_(ports), words_(words), shape_(shape), handlers_(std::move(handlers)) {}
 
@@ -96,8 +114,13 @@ class service_loop {
       } else {
         // Once, however often it wakes for nothing: a thread that waits must not change memory, or it cannot be proved that it waits.
         if (empty_looks == shape_.polls) count(sleeps_);
-        empty_looks = shape_.polls + 1;
-        at.wait(rings, shape_.sleep_ns);
+        if constexpr (can_be_woken<Target>) {
+          empty_looks = shape_.polls + 1;
+          at.wait(rings, shape_.sleep_ns);
+        } else {
+          Target::nap(empty_looks - shape_.polls, shape_.sleep_ns);
+          if (empty_looks != ~uint32_t{0}) ++empty_looks;
+        }
       }
     }
     // Each port is served once more at most: however fast its client is, it then finds it ended.
@@ -110,7 +133,8 @@ class service_loop {
   /// Has every run end once each call that was sent before is answered. Returns at once.
   void stop() {
     word_ref(words_[0]).store(1, memory_order::release);
-    Target::notify(*reinterpret_cast<doorbell*>(static_cast<unsigned char*>(shared_) + layout::doorbell_offset()));
+    Target::notify(
+        *reinterpret_cast<doorbell*>(static_cast<unsigned char*>(shared_.requests) + layout::doorbell_offset()));
   }
 
   /// How many runs have ended.
@@ -119,9 +143,9 @@ class service_loop {
   void wait_for_ended_threads(uint32_t seen, uint64_t timeout_ns) { Target::wait(words_[1], seen, timeout_ns); }
 
   service_counts counts() const {
-    return {calls_.load(std::memory_order_relaxed), unhandled_.load(std::memory_order_relaxed),
+    return {calls_.load(std::memory_order_relaxed),    unhandled_.load(std::memory_order_relaxed),
             given_up_.load(std::memory_order_relaxed), thrown_.load(std::memory_order_relaxed),
-            sleeps_.load(std::memory_order_relaxed)};
+            sleeps_.load(std::memory_order_relaxed),   posts_failed_.load(std::memory_order_relaxed)};
   }
   service_handlers& handlers() const { return *handlers_; }
   const service_shape& shape() const { return shape_; }
@@ -170,12 +194,15 @@ class service_loop {
       } else {
         handlers_->answer(asked, mine.request[lane], to, end);
       }
+      if (is_post(asked) && !to.head().ok()) posts_failed_.fetch_add(1, std::memory_order_relaxed);
     });
+    // No lane waits for it: to close the port is to say that it has been carried out.
+    if (is_post(asked)) return;
     opened.send_n([&](uint32_t lane) { return bytes_view{mine.answer[lane].data(), mine.answer[lane].size()}; },
                   bound_bytes);
   }
 
-  void* shared_;
+  port_memory shared_;
   uint32_t* locks_;
   layout ports_;
   uint32_t* words_;  ///< whether to stop; how many runs have ended
@@ -187,6 +214,7 @@ class service_loop {
   std::atomic<uint64_t> given_up_{0};
   std::atomic<uint64_t> thrown_{0};
   std::atomic<uint64_t> sleeps_{0};
+  std::atomic<uint64_t> posts_failed_{0};
 };
 
 }  // namespace heddle::rpc

@@ -78,7 +78,8 @@ struct part_sender {
   uint64_t sent;
   bool too_large;
 
-  HEDDLE_FUNCTION void operator()(packet& to, uint32_t lane) const {
+  template <typename Packet>
+  HEDDLE_FUNCTION void operator()(Packet& to, uint32_t lane) const {
     if (sent == 0) to.words[0] = size_bytes;
     const uint64_t streamed_bytes = too_large ? 0 : size_bytes;
     const piece part = area.cut.in_packet(sent, streamed_bytes);
@@ -99,7 +100,8 @@ struct part_receiver {
   uint64_t received;
   uint64_t bound_bytes;
 
-  HEDDLE_FUNCTION void operator()(packet& from, uint32_t lane) const {
+  template <typename Packet>
+  HEDDLE_FUNCTION void operator()(Packet& from, uint32_t lane) const {
     if (received == 0) {
       const uint64_t named_bytes = from.words[0];
       size_bytes[lane] = named_bytes > bound_bytes ? 0 : named_bytes;
@@ -114,10 +116,9 @@ struct part_receiver {
   }
 };
 
-/// Streams `parts` of each lane of the port's mask; the server's recv_n has the same bound. A lane with more than that
-/// sends its size and nothing else.
-template <typename Target, typename Port, uint32_t Count>
-HEDDLE_FUNCTION void send_parts(Port& port, const bytes_view (&parts)[Count], uint64_t bound_bytes) {
+/// What the stream of these parts takes, or more than the bound.
+template <uint32_t Count>
+HEDDLE_FUNCTION uint64_t bytes_of_parts(const bytes_view (&parts)[Count], uint64_t bound_bytes) {
   uint64_t size_bytes = 0;
   bool too_large = false;
   for (uint32_t n = 0; n < Count; ++n) {
@@ -125,11 +126,16 @@ HEDDLE_FUNCTION void send_parts(Port& port, const bytes_view (&parts)[Count], ui
     if (parts[n].size_bytes > bound_bytes) too_large = true;
     size_bytes += whole_words(parts[n].size_bytes);
   }
-  if (too_large || size_bytes > bound_bytes) {
-    too_large = true;
-    size_bytes = bound_bytes + 1;
-  }
-  const stage area = port.stage();
+  return too_large || size_bytes > bound_bytes ? bound_bytes + 1 : size_bytes;
+}
+
+/// Streams `parts` of each lane of the port's mask; the server's recv_n has the same bound. A lane with more than that
+/// sends its size and nothing else.
+template <typename Target, typename Port, uint32_t Count>
+HEDDLE_FUNCTION void send_parts(Port& port, const bytes_view (&parts)[Count], uint64_t bound_bytes) {
+  const uint64_t size_bytes = bytes_of_parts(parts, bound_bytes);
+  const bool too_large = size_bytes > bound_bytes;
+  const stage area = port.template stage<Port::here>();
   const uint64_t hand_overs = area.cut.hand_overs(too_large ? 0 : size_bytes);
   per_lane<Target, gathered_words<Count>> words;
   uint64_t sent = 0;
@@ -144,7 +150,7 @@ template <typename Target, typename Port, uint32_t Count>
 HEDDLE_FUNCTION void recv_parts(Port& port, const part_sink (&parts)[Count], uint64_t bound_bytes) {
   per_lane<Target, scattered_words<Count>> words;
   per_lane<Target, uint64_t> size_bytes;
-  const stage area = port.stage();
+  const stage area = port.template stage<other(Port::here)>();
   uint64_t received = 0;
   do {
     port.recv(part_receiver<Target, Count>{words, size_bytes, parts, area, received, bound_bytes});

@@ -84,6 +84,11 @@ class answer_writer {
   void clear() { bytes_.resize(sizeof(service_answer)); }
 
   void set_head(const service_answer& answer) { memcpy(bytes_.data(), &answer, sizeof answer); }
+  service_answer head() const {
+    service_answer found;
+    memcpy(&found, bytes_.data(), sizeof found);
+    return found;
+  }
 
  private:
   std::vector<unsigned char>& bytes_;

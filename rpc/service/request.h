@@ -21,6 +21,7 @@
 //   file_state    file      file_question    character                                    1 or 0; the character
 //   clock                   clock_kind                                                    nanoseconds
 //   environment             bytes of name    bytes wanted      name                       bytes of the value; as many as fit
+//   post_write, post_print, post_call: as write, print, host_call, without an answer: the server closes the port when it has carried them out
 //   host_call     number    signature        arguments         words, spans               the result, spans that the host may change
 #pragma once
 

@@ -36,8 +36,12 @@ class basic_service {
   /// Ends the program with a line where check() has one.
   explicit basic_service(Device& on, service_shape shape = {}, service_limits limits = {}) : on_(on) {
     check(on, shape, limits).value();
+    // A page belongs to the node of the thread that writes it first.
+    const placed here(shape.placement);
     if (shape.lanes == 0) shape.lanes = on.max_lanes();
-    layout_ = {shape.ports, shape.lanes, shape.stage_bytes};
+    layout_ = {shape.ports, shape.lanes, shape.stage_bytes, shape.answers == answer_memory::device};
+    if (layout_.apart)
+      answers_ = on.template try_allocate_mapped<unsigned char>(layout_.answer_bytes(), "service answers").value();
     ports_ = on.template allocate_shared<unsigned char>(layout_.size_bytes(), "service ports");
     client_locks_ = on.template allocate_device<uint32_t>(layout_.own_words(), "service client locks");
     // The last word is that of give_up.
@@ -45,7 +49,7 @@ class basic_service {
     words_ = on.template allocate_shared<uint32_t>(2, "service stop flag and threads that have ended");
     if (shape.memory_bytes != 0)
       memory_ = on.template allocate_device<unsigned char>(shape.memory_bytes, "service memory");
-    loop_ = std::make_unique<loop>(ports_, server_locks_, layout_, words_, shape,
+    loop_ = std::make_unique<loop>(memory_of_ports(), server_locks_, layout_, words_, shape,
                                    std::make_unique<service_handlers>(std::move(limits), memory_, shape.memory_bytes));
   }
   basic_service(const basic_service&) = delete;
@@ -56,10 +60,17 @@ class basic_service {
     void* shared = nullptr;
     const uint32_t* client_locks = nullptr;
     const uint32_t* server_locks = nullptr;
-    layout shape;
+    layout shape{};
+    void* answers = nullptr;  ///< where the layout is `apart`
   };
   places where() const {
-    return {.shared = ports_, .client_locks = client_locks_, .server_locks = server_locks_, .shape = layout_};
+    places all;
+    all.shared = ports_;
+    all.client_locks = client_locks_;
+    all.server_locks = server_locks_;
+    all.shape = layout_;
+    all.answers = answers_;
+    return all;
   }
 
   /// Stops and waits. On a device that is lost, prints that its memory cannot be given back.
@@ -70,7 +81,7 @@ class basic_service {
     bool told = false;
     for (void* const memory :
          {static_cast<void*>(ports_), static_cast<void*>(client_locks_), static_cast<void*>(server_locks_),
-          static_cast<void*>(words_), static_cast<void*>(memory_)}) {
+          static_cast<void*>(words_), static_cast<void*>(memory_), static_cast<void*>(answers_)}) {
       const result<void> freed = on_.try_free(memory);
       if (!freed && !std::exchange(told, true))
         fprintf(stderr, "heddle: a service is given back after an error: %s\n", freed.why().line().c_str());
@@ -94,6 +105,9 @@ class basic_service {
       return wrong("stage_bytes", shape.stage_bytes, between(0, max_stage_bytes));
     if (limits.bound_bytes < bound_bytes_min || limits.bound_bytes > bound_bytes_max || limits.bound_bytes % 8 != 0)
       return wrong("bound_bytes", limits.bound_bytes, "a multiple of 8, " + between(bound_bytes_min, bound_bytes_max));
+    if (!shape.placement.is_anywhere() && !places_threads)
+      return error{"service", "placement", "not supported", "this machine's threads run on no processors of their own"};
+    if (const result<void> can = check_placement(shape.placement, shape.servers); !can) return can;
     struct stat found{};
     if (limits.files == file_access::none || limits.directory.empty()) return {};
     if (stat(limits.directory.c_str(), &found) != 0)
@@ -104,7 +118,9 @@ class basic_service {
 
   /// What a kernel calls; a copy of it travels with the kernel.
   client_type client() const {
-    return client_type({ports_, client_locks_, layout_, loop_->shape().rings}, loop_->handlers().limits().bound_bytes);
+    return client_type(
+        {memory_of_ports(), client_locks_, layout_, can_be_woken<Target> ? loop_->shape().rings : ringing(false)},
+        loop_->handlers().limits().bound_bytes);
   }
 
   // -- before start ---------------------------------------------------------------------------------------------------------
@@ -145,7 +161,10 @@ class basic_service {
     has_started_ = true;
     threads_.reserve(loop_->shape().servers);
     for (uint32_t n = 0; n < loop_->shape().servers; ++n)
-      threads_.push_back(on_.spawn_host("service", [serves = loop_.get(), n] { serves->run(n); }));
+      threads_.push_back(on_.spawn_host("service", [serves = loop_.get(), n] {
+        const placed here(serves->shape().placement, n);
+        serves->run(n);
+      }));
   }
 
   /// Has the threads end as soon as every call that was sent before is answered; a call that comes later is answered
@@ -182,6 +201,9 @@ class basic_service {
     return {call, std::move(subject), "started", "the service runs: register before start()"};
   }
 
+  static constexpr bool places_threads = requires { requires Device::has_processors; };
+  port_memory memory_of_ports() const { return {ports_, answers_}; }
+
   Device& on_;
   layout layout_{};
   unsigned char* ports_ = nullptr;
@@ -189,6 +211,7 @@ class basic_service {
   uint32_t* server_locks_ = nullptr;
   uint32_t* words_ = nullptr;
   unsigned char* memory_ = nullptr;
+  unsigned char* answers_ = nullptr;
   std::unique_ptr<loop> loop_;
   std::vector<decltype(std::declval<Device&>().spawn_host("service", [] {}))> threads_;
   bool has_started_ = false;

@@ -168,5 +168,40 @@ HEDDLE_FUNCTION inline encoded_argument encode(const char* text) {
   return encoded;
 }
 
+/// An argument of print as it goes over the wire, and how one is made; `part` is where the text of one lies.
+struct sent_argument {
+  uint32_t kind;
+  uint32_t size_bytes;
+  uint64_t value;
+};
+HEDDLE_FUNCTION inline sent_argument printed(const char* text, bytes_view& part) {
+  if (text == nullptr) return {static_cast<uint32_t>(print_kind::text), 0, null_size};
+  uint64_t size_bytes = 0;
+  while (text[size_bytes] != 0) ++size_bytes;
+  part = {text, size_bytes};
+  return {static_cast<uint32_t>(print_kind::text), 0, size_bytes};
+}
+template <typename T>
+HEDDLE_FUNCTION sent_argument printed(const T& value, bytes_view& part) {
+  if constexpr (types::is_convertible_v<T, const char*>) {
+    return printed(static_cast<const char*>(value), part);
+  } else if constexpr (types::is_floating_point_v<T>) {
+    const auto wide = static_cast<double>(value);
+    sent_argument argument{static_cast<uint32_t>(print_kind::floating), sizeof wide, 0};
+    __builtin_memcpy(&argument.value, &wide, sizeof wide);
+    return argument;
+  } else if constexpr (types::is_pointer_v<T>) {
+    return {static_cast<uint32_t>(print_kind::address), sizeof value, reinterpret_cast<uintptr_t>(value)};
+  } else if constexpr (types::is_enum_v<T>) {
+    return printed(static_cast<types::underlying_type_t<T>>(value), part);
+  } else {
+    static_assert(types::is_integral_v<T>, "print takes numbers, texts and addresses");
+    if constexpr (types::is_signed_v<T>)
+      return {static_cast<uint32_t>(print_kind::signed_number), sizeof value,
+              static_cast<uint64_t>(static_cast<int64_t>(value))};
+    return {static_cast<uint32_t>(print_kind::unsigned_number), sizeof value, static_cast<uint64_t>(value)};
+  }
+}
+
 }  // namespace detail
 }  // namespace heddle::rpc

@@ -165,8 +165,14 @@ class basic_slot_client {
     return waited == slot_answer::come && end_.is_refused(slot, word) ? slot_answer::refused : waited;
   }
 
-  /// Waits until the inbox has the value: `word` is the word that it was read from.
+  /// Waits until the inbox has the value, and then has acquired what that says: `word` is the word that it was read from.
   HEDDLE_FUNCTION slot_answer wait_for_inbox(uint32_t slot, bool value, uint32_t& word, uint32_t turns) const {
+    const slot_answer waited = poll_inbox(slot, value, word, turns);
+    // Behind the loop: the many looks that find nothing order nothing.
+    if (waited == slot_answer::come) end_.boxes().acquire(slot);
+    return waited;
+  }
+  HEDDLE_FUNCTION slot_answer poll_inbox(uint32_t slot, bool value, uint32_t& word, uint32_t turns) const {
     bounded_wait<Target> wait(turns);
     for (;;) {
       if (inbox_is(slot, value, word)) return slot_answer::come;
@@ -209,17 +215,17 @@ class basic_slot_client {
 
   /// Takes the slot's lock if the slot is in this state and stays in it.
   HEDDLE_FUNCTION bool try_take(uint32_t slot, client_slot_state wanted) const {
-    if (end_.locks().is_locked(slot) || state_of(slot) != wanted || !end_.locks().try_lock(slot)) return false;
-    // What was seen before the lock was held may be old.
-    if (state_of(slot) == wanted) return true;
+    const auto boxes = end_.boxes();
+    if (end_.locks().is_locked(slot) || state_of(slot, boxes.load_inbox(slot)) != wanted) return false;
+    if (!end_.locks().try_lock(slot)) return false;
+    // What was seen before the lock was held may be old. An acquire: the server's last use of the page comes before this wave's.
+    if (state_of(slot, boxes.acquire_inbox(slot)) == wanted) return true;
     end_.locks().unlock(slot);
     return false;
   }
 
-  HEDDLE_FUNCTION client_slot_state state_of(uint32_t slot) const {
-    const auto boxes = end_.boxes();
-    const bool inbox = boxes.load_inbox(slot);
-    return client_state(inbox, boxes.load_outbox(slot));
+  HEDDLE_FUNCTION client_slot_state state_of(uint32_t slot, bool inbox) const {
+    return client_state(inbox, end_.boxes().load_outbox(slot));
   }
 
   HEDDLE_FUNCTION uint32_t collect_alone() const {

@@ -5,6 +5,7 @@
 // compare-and-swap as in its first; and a word a slot, where it is a store, for links without atomics.
 #pragma once
 
+#include <heddle/rpc/check.h>
 #include <heddle/rpc/layout.h>
 #include <heddle/rpc/link.h>
 
@@ -23,7 +24,7 @@ struct bit_a_slot {
   template <typename Word>
   HEDDLE_FUNCTION static void post(const Word& word, uint32_t slot, bool value) {
     const uint32_t bit = uint32_t{1} << slot % slots_per_word;
-    // Release: pairs with load_inbox of the other side. The read-modify-writes of neighbours continue it.
+    // Release: pairs with the acquire of the inbox by the other side. The read-modify-writes of neighbours continue it.
     word.fetch_add(value ? bit : 0 - bit, memory_order::release);
   }
   /// A word has no bit to spare that says so: the slot's mask does.
@@ -44,7 +45,7 @@ struct bit_by_compare {
   HEDDLE_FUNCTION static void post(const Word& word, uint32_t slot, bool value) {
     const uint32_t bit = uint32_t{1} << slot % slots_per_word;
     uint32_t seen = word.load(memory_order::relaxed);
-    // Release: pairs with load_inbox of the other side. Relaxed until it succeeds: nothing of a neighbour's is looked at.
+    // Release: pairs with the acquire of the inbox by the other side. Relaxed until it succeeds: nothing of a neighbour's is looked at.
     while (!word.compare_exchange_strong(seen, value ? seen | bit : seen & ~bit, memory_order::release)) {
     }
   }
@@ -62,14 +63,14 @@ struct word_a_slot {
   HEDDLE_FUNCTION static bool read(uint32_t word, uint32_t) { return (word & 1) != 0; }
   template <typename Word>
   HEDDLE_FUNCTION static void post(const Word& word, uint32_t, bool value) {
-    // Release: pairs with load_inbox of the other side.
+    // Release: pairs with the acquire of the inbox by the other side.
     word.store(value ? 1 : 0, memory_order::release);
   }
   /// A post of 1 that says that there is no answer behind it.
   static constexpr bool tells_of_refusals = true;
   template <typename Word>
   HEDDLE_FUNCTION static void refuse(const Word& word) {
-    // Release: pairs with load_inbox of the other side.
+    // Release: pairs with the acquire of the inbox by the other side.
     word.store(3, memory_order::release);
   }
   HEDDLE_FUNCTION static bool is_refused(uint32_t word) { return (word & 2) != 0; }
@@ -82,12 +83,22 @@ class slot_mailboxes {
  public:
   HEDDLE_FUNCTION slot_mailboxes(uint32_t* inbox, uint32_t* outbox) : inbox_(inbox), outbox_(outbox) {}
 
-  /// What the other side has posted, as far as it has arrived.
+  /// What the other side has posted, as far as it has arrived. Orders nothing: before a page or a mask is touched because of it, acquire().
   HEDDLE_FUNCTION bool load_inbox(uint32_t slot) const { return Form::read(load_inbox_word(slot), slot); }
   /// The word that it is read from.
   HEDDLE_FUNCTION uint32_t load_inbox_word(uint32_t slot) const {
-    // Acquire, system scope: pairs with the release of post by the other side. What it did to the page comes before.
-    return ref(inbox_, slot).load(memory_order::acquire);
+    // Relaxed: most looks find nothing, and an acquire at each would throw the caches of a GPU away.
+    return ref(inbox_, slot).load(memory_order::relaxed);
+  }
+  /// Puts what follows behind the post that a load_inbox() of this lane or thread has shown. What the other side did to the page comes before.
+  HEDDLE_FUNCTION void acquire(uint32_t slot) const {
+    // Acquire, system scope: with the relaxed load before it pairs with the release of post, or of refuse, by the other side.
+    acquire_seen<Target, scope::system>(inbox_[slot / Form::slots_per_word]);
+  }
+  /// load_inbox() and acquire() in one, for a look that will nearly always show the post that it is taken for.
+  HEDDLE_FUNCTION bool acquire_inbox(uint32_t slot) const {
+    // Acquire, system scope: pairs with the release of post, or of refuse, by the other side.
+    return Form::read(ref(inbox_, slot).load(memory_order::acquire), slot);
   }
   /// What this side has posted.
   HEDDLE_FUNCTION bool load_outbox(uint32_t slot) const {

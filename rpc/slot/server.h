@@ -100,20 +100,20 @@ class basic_slot_server {
   static constexpr uint64_t found = uint64_t{1} << 32;
   static constexpr uint64_t work = uint64_t{1} << 33;
 
-  HEDDLE_FUNCTION server_slot_state state_of(uint32_t slot) const {
-    const auto boxes = end_.boxes();
-    const bool inbox = boxes.load_inbox(slot);
-    return server_state(inbox, boxes.load_outbox(slot));
+  HEDDLE_FUNCTION server_slot_state state_of(uint32_t slot, bool inbox) const {
+    return server_state(inbox, end_.boxes().load_outbox(slot));
   }
 
   /// A slot that is now held and wants something, or 0; and the lanes of its call.
   HEDDLE_FUNCTION uint64_t find(uint64_t here, uint64_t& mask) const {
     const uint32_t slots = end_.slot_count();
+    const auto boxes = end_.boxes();
     for (uint32_t n = 0; n < slots; ++n) {
       const uint32_t slot = start_ + n < slots ? start_ + n : start_ + n - slots;
       // A look first: a lock taken for every idle slot would keep the other threads off.
-      if (!wants_server(state_of(slot)) || !end_.locks().try_lock(slot)) continue;
-      const server_slot_state now = state_of(slot);
+      if (!wants_server(state_of(slot, boxes.load_inbox(slot))) || !end_.locks().try_lock(slot)) continue;
+      // An acquire: what the client wrote comes before what is read here.
+      const server_slot_state now = state_of(slot, boxes.acquire_inbox(slot));
       if (wants_server(now)) {
         // It comes from the other side and indexes lines.
         mask = end_.mask_of(slot) & end_.lanes_that_exist();

@@ -63,7 +63,7 @@ bool execution::wait_for_notice(lane& self, const void* condition, const std::by
                                 const operation& how) {
   const uint64_t before = waits_.change_of(condition);
   self.pending = how;
-  self.reads.clear();
+  waits::forget_reads(self);
   self.reads.add(condition, 1, before, true);
   pause(self, private_state);
   return waits_.change_of(condition) != before;

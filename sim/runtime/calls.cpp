@@ -172,7 +172,7 @@ void wait(doorbell* bell, doorbell seen, uint64_t timeout_ns) {
   if (timed_memory* const times = here.timed()) times->sleeps(self, bell, timeout_ns);
   // A wait that can time out is one more turn of the loop around it: it ends when anything that the loop has read changes, be it
   // late. Without a time-out only the bell ends it, and running the loop again would hide a ring that was lost.
-  if (timeout_ns == no_timeout) self.reads.clear();
+  if (timeout_ns == no_timeout) waits::forget_reads(self);
   here.waiting().has_read(self, bell, sizeof *bell, count);
   self.in_same_call = true;
   here.finish_plain_store(self);

@@ -81,15 +81,9 @@ uint32_t explorer::pick_fresh(const choice& asked) {
   if (asked.kind == choice_kind::actor) return pick_actor(asked);
   if (asked.kind == choice_kind::wake && options_.block_waits) return pick_wake(asked);
   node fresh = {.given = {asked.kind, asked.count, 0}, .left = bits_below(asked.count) & ~uint64_t{1}};
-  return has_gone_far() ? push_state(fresh) : push(fresh);
-}
-
-// A lane that goes on alone is never chosen, and may choose again and again what it sees.
-bool explorer::has_gone_far() const {
-  constexpr size_t far = 8;
-  size_t n = path_.size();
-  while (n > 0 && path_.size() - n < far && path_[n - 1].state == no_state) --n;
-  return path_.size() - n == far;
+  // A lane that goes on alone is never chosen, and may choose again and again what it sees. Not at the first such choice: most runs
+  // come to an actor's next, and a state costs more than that.
+  return path_.empty() || path_.back().state != no_state ? push(fresh) : push_state(fresh);
 }
 
 // Each cycle of states then has one in which all lanes may be chosen, so that none is put off for ever (the cycle proviso of partial-order

@@ -77,7 +77,6 @@ class explorer final : public scheduler::strategy {
   uint32_t pick_fresh(const choice& asked);
   uint32_t pick_actor(const choice& asked);
   uint32_t pick_wake(const choice& asked);
-  bool has_gone_far() const;
   /// In a state: no_answer where it was met before.
   uint32_t push_state(node fresh);
   uint32_t push(node fresh) {

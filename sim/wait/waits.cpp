@@ -89,10 +89,10 @@ void waits::end_turn(lane& self, const std::byte* private_state) {
   const bool goes_round =
       core_.phase.in_tail && private_state != nullptr && (core_.phase.all_take_turns || self.reads.entries().empty());
   if (goes_round) {
-    self.reads.clear();
+    forget_reads(self);
   } else if (!self.reads.unchanged(watches_) || self.reads.saw_change() || collectives_.is_awaited(self)) {
     // A location that it read has changed since, or while it read, or a sibling waits for it: the lane has reason to look again.
-    self.reads.clear();
+    forget_reads(self);
     self.left.wakes = core_.machine.wakes;
     self.circles = 0;
   } else if (ends_for_no_reason(self)) {
@@ -119,9 +119,8 @@ void waits::begin_waiting(lane& self, const std::byte* private_state, bool next)
 void waits::wake(lane& waiter) {
   if (waiter.of->together != nullptr) lockstep_.wake_together(waiter);
   if (waiter.state != lane_state::waiting) return;
-  waiter.reads.clear();
+  forget_reads(waiter);
   waiter.left = core_.allowed;
-  waiter.spin.forget();
   if (waiter.of->together == nullptr || (waiter.of->together->moving & lane_bit(waiter)) != 0)
     core_.enable(waiter);
   else

@@ -94,6 +94,12 @@ class waits final : public arrival_listener {
 
   // -- waits ------------------------------------------------------------------------------------------------------------------------
 
+  /// The lane waits for nothing that it has read until now. Forgets where its loop began, too: what it reads from now on is not all that it has
+  /// read since then.
+  static void forget_reads(lane& self) {
+    self.reads.clear();
+    self.spin.forget();
+  }
   /// The end of an iteration of a loop that waits for memory to change, which the lane has published: it blocks, or has reason to go on.
   /// `private_state`: the low end of what its future depends on; null: the wait is the simulator's own and repeats itself exactly.
   [[gnu::hot]] void end_turn(lane& self, const std::byte* private_state);

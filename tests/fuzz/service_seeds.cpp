@@ -48,7 +48,7 @@ uint32_t answers = 0;
 /// The client's machine, on which every wait is answered at once by a host that hands each packet back as it is; what the client did up
 /// to then is recorded.
 struct recording_target : host::basic_target<1> {
-  static void pause() {
+  static void record() {
     const rpc::layout ports{1, 1};
     if (answers == 0) {
       const auto* const head = reinterpret_cast<rpc::header*>(shared_memory + ports.header_offset());
@@ -58,6 +58,10 @@ struct recording_target : host::basic_target<1> {
     recorder->toggle();
     recorder->go_on();
     ++answers;
+  }
+  static void pause() {
+    const rpc::layout ports{1, 1};
+    record();
     auto* const theirs = reinterpret_cast<uint32_t*>(shared_memory + ports.server_outbox_offset());
     *theirs = ~*theirs;
     // The answer that the next receive finds: one packet, status ok, nothing else.
@@ -80,6 +84,8 @@ void write_seed(const std::filesystem::path& folder, const char* name, Call call
   shared_memory = memory;
   answers = 0;
   call(recording_client(recording_client::port_client(memory, own, ports), 1024));
+  // A call without an answer has waited for nothing.
+  if (answers == 0) recording_target::record();
   // The client hands back what it has read.
   device.toggle();
   device.go_on();
@@ -111,6 +117,11 @@ void write_seeds(const std::filesystem::path& folder) {
   write_seed(folder, "rename", [&](const auto& at) { at.rename("some.file", "other.file"); });
   write_seed(folder, "print", [&](const auto& at) { at.print("%5d %-8.3s|%x %g %p\n", 7, "text", 255u, 1.5, buffer); });
   write_seed(folder, "print-wide", [&](const auto& at) { at.print("%*.*f%%", 20, 3, 2.5); });
+  write_seed(folder, "post-write", [&](const auto& at) { at.post_write(rpc::standard_output, buffer, 20); });
+  write_seed(folder, "post-print", [&](const auto& at) { at.post_print("%d\n", 7); });
+  write_seed(folder, "post-call", [&](const auto& at) {
+    at.template post_call<void(rpc::span<const char>, double)>(2, rpc::span<const char>{buffer, 3}, 1.0);
+  });
   write_seed(folder, "exit", [&](const auto& at) { at.exit(3); });
   write_seed(folder, "abort", [&](const auto& at) { at.abort("for a reason"); });
   write_seed(folder, "allocate", [&](const auto& at) { at.allocate(100); });

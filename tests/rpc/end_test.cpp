@@ -346,5 +346,23 @@ TEST(server_pool, serves_several_servers_with_fewer_threads_and_ends_them) {
   for (const one_set& each : sets) EXPECT_TRUE(each.ended);
 }
 
+TEST(server_pool, has_its_threads_run_where_it_is_told) {
+  using here = host::target;
+  const uint32_t last = own_processors().value().back();
+  std::vector<uint32_t> seen;
+  server_pool<here> pool;
+  pool.add([&](uint32_t) {
+    seen = own_processors().value();
+    return server_pool<here>::source{[] { return false; }, [] { return doorbell{0}; }, {}};
+  });
+  const result<void> refused = pool.start(1, {}, 50'000, {.processors = {1023}});
+  ASSERT_FALSE(refused);
+  EXPECT_EQ(refused.why().line().find("placement(processors): 1023: this process may run on "), 0u);
+  pool.start(1, {}, 50'000, {.processors = {last}}).value();
+  pool.stop();
+  pool.join();
+  EXPECT_EQ(seen, std::vector<uint32_t>{last});
+}
+
 }  // namespace
 }  // namespace heddle::rpc::tests

@@ -3,6 +3,7 @@
 
 #include <heddle/rpc/lock.h>
 
+#include <algorithm>
 #include <cstddef>
 #include <cstdio>
 #include <random>
@@ -470,6 +471,156 @@ TEST(unchecked_ports, do_not_stop_at_any_of_this) {
 static_assert(sizeof(basic_port<host::target, side::client, checked>) ==
               sizeof(basic_port<host::target, side::client, unchecked>));
 static_assert(sizeof(basic_client<host::target, checked>) == sizeof(basic_client<host::target, unchecked>));
+
+// -- two allocations, and packets by word -------------------------------------------------------------------------------------
+
+constexpr bool parts_are_apart(layout shape) {
+  const size_t boxes = (shape.ports * sizeof(uint32_t) + line_bytes - 1) / line_bytes * line_bytes;
+  const size_t packets = size_t{shape.ports} * shape.lanes * sizeof(packet);
+  const size_t headers = (shape.ports * sizeof(header) + line_bytes - 1) / line_bytes * line_bytes;
+  return shape.header_offset() == layout::client_outbox_offset() + boxes &&
+         shape.packet_offset() == shape.header_offset() + headers &&
+         shape.size_bytes() == shape.packet_offset() + packets && shape.server_outbox_offset() == 0 &&
+         shape.answer_header_offset() == boxes && shape.answer_packet_offset() == boxes + headers &&
+         shape.answer_bytes() == boxes + headers + packets;
+}
+static_assert(parts_are_apart({1, 1, 0, true}));
+static_assert(parts_are_apart({17, 32, 0, true}));
+static_assert(parts_are_apart({max_ports, max_lanes, 0, true}));
+static_assert(layout{17, 32}.answer_bytes() == 0 &&
+              layout{17, 32}.answer_packet_offset() == layout{17, 32}.packet_offset());
+
+template <typename Policy, bool Apart>
+struct arrangement {
+  using check = Policy;
+  static constexpr bool apart = Apart;
+};
+
+/// Both ends over memory of each arrangement.
+template <typename Arrangement>
+class arrangements : public testing::Test {
+ protected:
+  static constexpr uint32_t lanes = 3;
+  using machine = careful_target<lanes>;
+  using client_type = basic_client<machine, typename Arrangement::check>;
+  using server_type = basic_server<machine, typename Arrangement::check>;
+
+  struct alignas(line_bytes) line {
+    unsigned char bytes[line_bytes];
+  };
+  static std::vector<line> zeroed(size_t bytes) { return std::vector<line>(bytes / sizeof(line) + 1); }
+
+  const layout shape{2, lanes, 600, Arrangement::apart};
+  std::vector<line> requests = zeroed(shape.size_bytes());
+  std::vector<line> answers = zeroed(shape.answer_bytes());
+  std::vector<uint32_t> client_words = std::vector<uint32_t>(shape.own_words());
+  std::vector<uint32_t> server_words = std::vector<uint32_t>(shape.own_words());
+  client_type client{port_memory(requests.data(), answers.data()), client_words.data(), shape};
+  server_type server{port_memory(requests.data(), answers.data()), server_words.data(), shape};
+
+  static std::vector<unsigned char> copy_of(const std::vector<line>& from) {
+    const auto* const first = reinterpret_cast<const unsigned char*>(from.data());
+    return {first, first + from.size() * sizeof(line)};
+  }
+};
+using all_arrangements =
+    testing::Types<arrangement<checked, false>, arrangement<checked, true>, arrangement<by_word_and<checked>, false>,
+                   arrangement<by_word_and<checked>, true>, arrangement<by_word_and<unchecked>, true>>;
+TYPED_TEST_SUITE(arrangements, all_arrangements);
+
+TYPED_TEST(arrangements, have_each_end_write_its_own_part_and_answer_with_what_was_received) {
+  for (uint64_t call = 0; call < 5; ++call) {
+    auto port = this->client.template open<user_opcode(1)>();
+    port.send([&](auto& to, uint32_t lane) {
+      for (uint32_t n = 0; n < 8; ++n) to.words[n] = call * 100 + lane * 10 + n;
+    });
+    const auto* const sent = reinterpret_cast<const uint64_t*>(
+        reinterpret_cast<const unsigned char*>(this->requests.data()) + this->shape.packet_offset());
+    const auto at = [&](uint32_t lane, uint32_t n) {
+      return sent[port.index() * 8 * this->lanes + (TypeParam::check::by_word ? n * this->lanes + lane : lane * 8 + n)];
+    };
+    for (uint32_t lane = 0; lane < this->lanes; ++lane)
+      for (uint32_t n = 0; n < 8; ++n) ASSERT_EQ(at(lane, n), call * 100 + lane * 10 + n) << lane << ' ' << n;
+
+    const auto requests_before = this->copy_of(this->requests);
+    {
+      auto opened = this->server.try_open();
+      ASSERT_TRUE(opened);
+      ASSERT_EQ(opened.opcode(), user_opcode(1));
+      opened.recv_and_send([](auto& both, uint32_t) { both.words[0] += 1'000'000; });
+    }
+    // `work` may change what it has received; the rest of the requests is the client's.
+    auto requests_behind = this->copy_of(this->requests);
+    if (TypeParam::apart) {
+      for (uint32_t lane = 0; lane < this->lanes; ++lane) {
+        const auto offset = static_cast<size_t>(
+            reinterpret_cast<const unsigned char*>(
+                &sent[port.index() * 8 * this->lanes + (TypeParam::check::by_word ? lane : lane * 8)]) -
+            reinterpret_cast<const unsigned char*>(this->requests.data()));
+        std::copy_n(requests_before.begin() + static_cast<std::ptrdiff_t>(offset), 8,
+                    requests_behind.begin() + static_cast<std::ptrdiff_t>(offset));
+      }
+      EXPECT_EQ(requests_before, requests_behind) << "the server writes answers alone";
+    }
+    const auto answers_before = this->copy_of(this->answers);
+    port.recv([&](auto& from, uint32_t lane) {
+      for (uint32_t n = 0; n < 8; ++n)
+        EXPECT_EQ(from.words[n], call * 100 + lane * 10 + n + (n == 0 ? 1'000'000 : 0)) << lane << ' ' << n;
+    });
+    port.close();
+    EXPECT_EQ(answers_before, this->copy_of(this->answers)) << "the client writes requests alone";
+  }
+}
+
+TYPED_TEST(arrangements, carry_values_and_streams_both_ways) {
+  const uint64_t sizes[] = {0, 57, 1500};
+  std::vector<unsigned char> sent[3];
+  for (uint32_t lane = 0; lane < this->lanes; ++lane)
+    for (uint64_t n = 0; n < sizes[lane]; ++n) sent[lane].push_back(static_cast<unsigned char>(n * 7 + lane));
+  std::thread serving([&] {
+    for (;;) {
+      auto opened = this->server.try_open();
+      if (!opened) continue;
+      std::vector<unsigned char> kept[3];
+      opened.recv_n([&](uint32_t lane, uint64_t bytes) -> void* {
+        kept[lane].resize(bytes);
+        return kept[lane].data();
+      });
+      opened.send_n([&](uint32_t lane) { return bytes_view{kept[lane].data(), kept[lane].size()}; });
+      opened.recv([](auto& from, uint32_t lane) {
+        struct pair {
+          uint32_t a;
+          uint64_t b;
+        };
+        const auto found = from.template get<pair>();
+        EXPECT_EQ(found.a, lane);
+        EXPECT_EQ(found.b, lane + 7u);
+        EXPECT_EQ(from.words[2], 99u) << "a value leaves what is behind it";
+      });
+      return;
+    }
+  });
+  {
+    auto port = this->client.template open<user_opcode(2)>();
+    port.send_n([&](uint32_t lane) { return bytes_view{sent[lane].data(), sent[lane].size()}; });
+    std::vector<unsigned char> back[3];
+    port.recv_n([&](uint32_t lane, uint64_t bytes) -> void* {
+      back[lane].resize(bytes);
+      return back[lane].data();
+    });
+    for (uint32_t lane = 0; lane < this->lanes; ++lane) EXPECT_EQ(back[lane], sent[lane]) << lane;
+    port.send([](auto& to, uint32_t lane) {
+      struct pair {
+        uint32_t a;
+        uint64_t b;
+      };
+      to.words[2] = 99;
+      to.put(pair{lane, lane + 7u});
+    });
+  }
+  serving.join();
+  EXPECT_TRUE(this->client.all_idle() && this->server.all_idle());
+}
 
 }  // namespace
 }  // namespace heddle::rpc::tests

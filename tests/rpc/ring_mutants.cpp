@@ -22,6 +22,10 @@ struct loses_order : sim::target {
       return Lost == memory_order::acquire ? memory_order::release : memory_order::acquire;
     return order == Lost ? memory_order::relaxed : order;
   }
+  template <scope Scope>
+  static void fence(memory_order order) {
+    if (weakened(order, Scope) != memory_order::relaxed) sim::target::fence<Scope>(weakened(order, Scope));
+  }
   template <typename T, scope Scope>
   struct atomic_ref : true_ref<T, Scope> {
     using base = true_ref<T, Scope>;

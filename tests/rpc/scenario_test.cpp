@@ -40,6 +40,10 @@ HEDDLE_TEST(services_of_a_whole_wave, "service.*", 50, "lanes=32", "waves=2", "c
 HEDDLE_TEST(services_of_one_port_and_three_servers, "service.*", 300, "ports=1", "servers=3");
 HEDDLE_TEST(services_in_lockstep, "service.*", 200, "convergence=lockstep");
 HEDDLE_TEST(services_over_a_link_in_device_memory, "service.*", 200, "link.pool=off", "buffer=device");
+HEDDLE_TEST(services_with_answers_in_device_memory, "service.calls", 200, "answers=device");
+HEDDLE_TEST(services_with_answers_in_device_memory_over_a_link, "service.calls", 100, "answers=device",
+            "link.pool=off");
+HEDDLE_TEST(posts_that_share_a_port, "service.posts", 300, "ports=1", "servers=2");
 HEDDLE_TEST(services_that_stop_at_once, "service.stop", 400, "after=0", "servers=2");
 HEDDLE_TEST(services_that_stop_late, "service.stop", 400, "after=300", "ports=1");
 HEDDLE_TEST(slots_as_they_ship, "slot.*", 400);

@@ -8,6 +8,8 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
+#include <algorithm>
+#include <atomic>
 #include <chrono>
 #include <cmath>
 #include <cstring>
@@ -17,6 +19,9 @@
 #include <random>
 #include <string>
 #include <thread>
+#include <type_traits>
+#include <utility>
+#include <vector>
 
 namespace heddle::rpc::tests {
 namespace {
@@ -299,6 +304,57 @@ TEST_F(services_files, that_are_pipes_are_refused_at_once) {
   EXPECT_EQ(run.at().open(".", "r").status, service_status::refused);
 }
 
+// -- posts --------------------------------------------------------------------------------------------------------------------
+
+TEST_F(services_files, are_written_by_posts_in_their_order) {
+  running run(in_directory(), {.ports = 4, .lanes = 1, .servers = 3});
+  const client& at = run.at();
+  const file opened{at.open("posted", "w").value};
+  std::string expected;
+  for (uint32_t n = 0; n < 300; ++n) {
+    const std::string piece(n, static_cast<char>('a' + n % 26));
+    expected += piece;
+    const service_answer posted = at.post_write(opened, piece.data(), piece.size());
+    ASSERT_EQ(posted.status, service_status::ok);
+    ASSERT_EQ(posted.value, piece.size());
+    if (n % 7 != 0) continue;
+    expected += std::to_string(n) + " times\n";
+    ASSERT_TRUE(at.post_print_to(opened, "%u %s\n", n, "times").ok());
+  }
+  ASSERT_TRUE(at.settle().ok());
+  EXPECT_EQ(read_file(directory.path() / "posted"), expected) << "all of it, behind settle()";
+  EXPECT_EQ(run.host.counts().posts_failed, 0u);
+}
+
+TEST(services_posts, that_cannot_be_carried_out_are_counted) {
+  running run({.bound_bytes = 256});
+  const client& at = run.at();
+  EXPECT_TRUE(at.post_write(file{77}, "text", 4).ok()) << "nobody learns it";
+  EXPECT_TRUE(at.post_print("%d\n", "no number").ok());
+  EXPECT_TRUE(at.post_call<void(int)>(5, 1).ok());
+  EXPECT_TRUE(at.settle().ok());
+  EXPECT_EQ(run.host.counts().posts_failed, 3u);
+  const std::string large(300, 'x');
+  EXPECT_EQ(at.post_puts(large.c_str()).status, service_status::too_large) << "known before it is sent";
+  EXPECT_EQ(at.clock().status, service_status::ok) << "the service goes on";
+  EXPECT_EQ(run.host.counts().posts_failed, 3u);
+}
+
+TEST(services_posts, before_a_stop_are_carried_out_and_behind_it_lost_with_a_word) {
+  running run;
+  std::atomic<int> sum{0};
+  run.host.add<void(int)>(1, [&](int value) { sum += value; }).value();
+  const client& at = run.at();
+  for (int n = 1; n <= 100; ++n) ASSERT_TRUE(at.post_call<void(int)>(1, n).ok());
+  run.host.stop();
+  EXPECT_TRUE(run.host.join(5'000'000'000));
+  EXPECT_EQ(sum, 5050);
+  (void)at.post_call<void(int)>(1, 1);
+  EXPECT_EQ(at.settle().status, service_status::ended);
+  EXPECT_EQ(at.post_call<void(int)>(1, 1).status, service_status::ended);
+  EXPECT_EQ(sum, 5050);
+}
+
 // -- settings -----------------------------------------------------------------------------------------------------------------
 
 std::string refusal_of(service_shape shape, const service_limits& limits = {}) {
@@ -322,6 +378,84 @@ TEST(services_settings, are_refused_with_what_they_may_be) {
   EXPECT_EQ(refusal_of({}, {.directory = "/nowhere/at/all"}),
             "service(directory): /nowhere/at/all: No such file or directory");
   EXPECT_EQ(refusal_of({}, {.files = file_access::none, .directory = "/nowhere/at/all"}), "");
+}
+
+TEST(services_placement, puts_threads_where_it_says_and_refuses_what_is_not_there) {
+  const std::vector<uint32_t> own = own_processors().value();
+  const uint32_t last = own.back();
+  service_shape shape{.ports = 4, .lanes = 1, .servers = 2};
+  shape.placement.processors = {last};
+  running run({}, shape);
+  std::vector<uint32_t> seen;
+  run.host.add<void()>(1, [&] { seen = own_processors().value(); }).value();
+  EXPECT_TRUE(run.at().call<void()>(1).ok());
+  EXPECT_EQ(seen, std::vector<uint32_t>{last});
+  EXPECT_EQ(own_processors().value(), own) << "the thread that makes the service stays where it was";
+
+  const std::string mine = "this process may run on " + detail::list_of(own);
+  shape.placement.processors = {last, 1023};
+  EXPECT_EQ(refusal_of(shape), "placement(processors): 1023: " + mine) << "of the second thread";
+  shape.servers = 1;
+  EXPECT_EQ(refusal_of(shape), "") << "there is no second thread";
+  shape.placement = {.numa_node = 1000};
+  EXPECT_EQ(refusal_of(shape), "placement(numa_node): 1000: this computer names no such node");
+  EXPECT_EQ(detail::parsed_processors("0-2,8,10-11"), (std::vector<uint32_t>{0, 1, 2, 8, 10, 11}));
+  if (!processors_of_node(0)) GTEST_SKIP() << "this computer names no nodes";
+  shape.placement = {.numa_node = 0};
+  EXPECT_EQ(refusal_of(shape), "");
+  const std::vector<uint32_t> of_node = processors_of(shape.placement, 0).value();
+  for (const uint32_t n : of_node)
+    EXPECT_NE(std::find(own.begin(), own.end(), n), own.end()) << "those that this process may use";
+}
+
+/// A machine whose clients can wake no thread.
+struct napping_target : host::target {
+  static constexpr bool can_wake = false;
+  static void nap(uint32_t n, uint64_t most_ns) {
+    naps += 1;
+    std::this_thread::sleep_for(std::chrono::nanoseconds(std::min<uint64_t>(1000 + n, most_ns)));
+  }
+  static inline std::atomic<uint32_t> naps{0};
+};
+
+TEST(services_naps, ring_where_a_thread_can_be_woken_and_nap_where_none_can) {
+  const auto rings_of = [](auto machine) {
+    using target = typename decltype(machine)::type;
+    host::device on;
+    basic_service<target, host::device> host(on, {.ports = 2, .lanes = 1, .polls = 0});
+    host.start();
+    for (uint32_t call = 0; call < 20; ++call) {
+      EXPECT_TRUE(host.client().clock().ok());
+      std::this_thread::sleep_for(std::chrono::milliseconds(1));
+    }
+    const auto* const bell = static_cast<const uint32_t*>(host.where().shared);
+    return __atomic_load_n(bell + layout::doorbell_offset() / sizeof *bell, __ATOMIC_RELAXED);
+  };
+  EXPECT_EQ(rings_of(std::type_identity<host::target>{}), 20u);
+  EXPECT_EQ(napping_target::naps, 0u);
+  EXPECT_EQ(rings_of(std::type_identity<napping_target>{}), 0u);
+  EXPECT_GT(napping_target::naps, 0u);
+}
+
+TEST(services_answers, may_lie_in_memory_of_the_device) {
+  service_shape shape{.ports = 4, .lanes = 1, .stage_bytes = 600};
+  shape.answers = answer_memory::device;
+  running run({.bound_bytes = 4096}, shape);
+  const auto sum_of = [](span<uint64_t> words) {
+    uint64_t sum = 0;
+    for (uint64_t n = 0; n < words.count; ++n) sum += std::exchange(words.data[n], ~words.data[n]);
+    return sum;
+  };
+  run.host.add<uint64_t(span<uint64_t>)>(1, sum_of).value();
+  EXPECT_NE(run.host.where().answers, nullptr);
+  const client& at = run.at();
+  for (uint64_t count = 0; count < 300; count += 37) {
+    std::vector<uint64_t> words(count, count);
+    const auto given = at.call<uint64_t(span<uint64_t>)>(1, span{words.data(), count});
+    ASSERT_TRUE(given.ok());
+    EXPECT_EQ(given.result, count * count);
+    for (const uint64_t word : words) ASSERT_EQ(word, ~count);
+  }
 }
 
 TEST(services_settings_death_test, end_the_program_when_a_service_is_made_with_them) {

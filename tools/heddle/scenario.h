@@ -25,20 +25,22 @@ namespace heddle {
 
 /// Tells where a set of ports lies: the watchdog then says in a dump, and `heddle report` in its page, which port is in
 /// which state. Of no effect in a program that is not watched. The memory is that which client and server were given.
-inline void name_ports([[maybe_unused]] void* shared, [[maybe_unused]] const uint32_t* client_locks,
+inline void name_ports([[maybe_unused]] rpc::port_memory shared, [[maybe_unused]] const uint32_t* client_locks,
                        [[maybe_unused]] const uint32_t* server_locks, [[maybe_unused]] rpc::layout shape) {
 #ifdef HEDDLE_OBSERVED
-  observed::session::instance().has_ports({shared, client_locks, server_locks, shape});
+  // A dump has one allocation.
+  if (!shape.apart) observed::session::instance().has_ports({shared.requests, client_locks, server_locks, shape});
 #endif
 #if HEDDLE_PASTE(HEDDLE_DRAWS_SLOTS_, HEDDLE_TARGET)
-  const auto* const bytes = static_cast<const unsigned char*>(shared);
+  const auto* const bytes = static_cast<const unsigned char*>(shared.requests);
+  const auto* const answers = shape.apart ? static_cast<const unsigned char*>(shared.answers) : bytes;
   sim::runtime::name_slots({.name = "ports",
                             .each = "port",
                             .count = shape.ports,
                             .slots_per_word = 1,
                             .four_phase = false,
                             .client_outbox = bytes + rpc::layout::client_outbox_offset(),
-                            .server_outbox = bytes + shape.server_outbox_offset(),
+                            .server_outbox = answers + shape.server_outbox_offset(),
                             .client_locks = client_locks,
                             .server_locks = server_locks});
 #endif

@@ -1,7 +1,7 @@
 """PTX or AMD assembly -> one line a kernel, of what stands in its loops and on its ways:
 
-loops_that_order=N   loops that wait (they pause) and, without taking a lock or handing anything over, come by an instruction that orders
-                     memory: a fence, an acquire, an invalidation of a cache; "none" where no loop waits
+loops_that_order=N   loops that wait (they pause) and, without taking anything (a lock, a ticket, a packet) or handing anything over, come by
+                     an instruction that orders memory: a fence, an acquire, an invalidation of a cache; "none" where no loop waits
 reads=N              the fewest loads of system scope on a way from taking a lock to writing the opcode, the one store of 16 bits: what an
                      open has to read
 releases=N           the fewest releases of system scope on a way through a hand-over to the end of the kernel
@@ -14,20 +14,20 @@ import sys
 
 
 class Machine:
-    def __init__(self, kernel, label, branch, always, end, pause, lock, order, read, opcode, release):
+    def __init__(self, kernel, label, branch, always, end, pause, lock, take, order, read, opcode, release):
         self.kernel, self.label, self.branch, self.always, self.end = map(re.compile, (kernel, label, branch, always, end))
-        self.pause, self.lock, self.order, self.read = map(re.compile, (pause, lock, order, read))
+        self.pause, self.lock, self.take, self.order, self.read = map(re.compile, (pause, lock, take, order, read))
         self.opcode, self.release = map(re.compile, (opcode, release))
 
 
 PTX = Machine(
     kernel=r"\.visible \.entry (\w+)", label=r"(\$L\w+):", branch=r"\bbra(?:\.uni)?\s+(\$L\w+);", always=r"^bra|^ret;|^exit;|^trap;",
-    end=r"^ret;|^exit;", pause=r"\bnanosleep", lock=r"\batom\.or\.",
+    end=r"^ret;|^exit;", pause=r"\bnanosleep", lock=r"\batom\.or\.", take=r"\batom\.(or|add|cas)\.",
     order=r"\bfence\.|\bmembar\.|\bld\.acquire|\batom\.[^ ]*acq|\bred\.[^ ]*acq", read=r"\bld\.(relaxed|acquire)\.sys", opcode=r"\bst\.[^ ]*16\b",
     release=r"\bst\.release\.sys|\bfence\.(acq_rel|release|sc)\.sys|\b(atom|red)\.[^ ]*(release|acq_rel)\.sys")
 GCN = Machine(
     kernel=r"^(\w+):.*; @", label=r"(\.LBB\w+):", branch=r"\bs_c?branch\w*\s+(\.LBB\w+)", always=r"^s_branch|^s_endpgm|^s_trap",
-    end=r"^s_endpgm", pause=r"^s_sleep", lock=r"^(global|flat)_atomic_or",
+    end=r"^s_endpgm", pause=r"^s_sleep", lock=r"^(global|flat)_atomic_or", take=r"^(global|flat)_atomic_(or|add|cmpswap)",
     order=r"^buffer_(inv|wbinv|gl)|^buffer_wb", read=r"^(global|flat)_load_\w+ .*(\bglc\b|\bsc0 sc1\b)", opcode=r"^(global|flat)_store_(short|b16)",
     release=r"^buffer_wbl2(?! sc1$)")
 
@@ -60,8 +60,8 @@ def follow(n, text, labels, count, machine):
 
 
 def loops_that_order(code, machine):
-    """Of the cycles that neither lock nor release, those with a pause: how many have an order in them."""
-    cut = [bool(machine.lock.search(text) or machine.release.search(text)) for text, _ in code]
+    """Of the cycles that neither take nor release, those with a pause: how many have an order in them."""
+    cut = [bool(machine.take.search(text) or machine.release.search(text)) for text, _ in code]
 
     def reached(start, edges):
         seen, left = set(), [start]

@@ -1,0 +1,2 @@
+#pragma once
+namespace mscclpp { inline int getDeviceNumaNode(int){return -1;} inline void numaBind(int){} }
