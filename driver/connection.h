@@ -40,6 +40,12 @@ class connection {
 
   /// Runs the engine, whenever there is a reason to, until stop() is called. For one thread at a time.
   void serve() {
+    serve([](const char*) {});
+  }
+  /// The same; `log(line)` is told that the simulation starts, once, before anything is run. (MGPUSim, driver.go: logSimulationStart().)
+  template <typename Log>
+  void serve(Log&& log) {
+    log("driver: the simulation starts");
     lock held(mutex_);
     while (true) {
       while (!stopped_ && signals_ == served_) work_.wait(held);

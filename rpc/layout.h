@@ -124,10 +124,10 @@ struct layout {
   HEDDLE_FUNCTION constexpr size_t answer_bytes() const {
     return apart ? answer_stage_offset() + ports * stage_step() : 0;
   }
-  /// Words of 32 bits that each side keeps in memory of its own: what it knows of its ports, eight to a word (rpc/port/process.h), then a word for
-  /// give_up.
-  HEDDLE_FUNCTION constexpr size_t own_words() const { return give_up_index() + 1; }
-  HEDDLE_FUNCTION constexpr size_t give_up_index() const { return (size_t{ports} + 7) / 8; }
+  /// Words of 32 bits that each side keeps in memory of its own: what it knows of its ports, eight to a word (rpc/port/process.h), then one in which
+  /// a client counts rings, and a server is told to give up.
+  HEDDLE_FUNCTION constexpr size_t own_words() const { return last_own_index() + 1; }
+  HEDDLE_FUNCTION constexpr size_t last_own_index() const { return (size_t{ports} + 7) / 8; }
 
  private:
   HEDDLE_FUNCTION constexpr size_t outbox_bytes() const { return whole_lines(ports * sizeof(uint32_t)); }

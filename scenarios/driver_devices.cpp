@@ -1,7 +1,10 @@
-// The same program on one device, on several, and on one that unifies several; and what a copy brings back of a kernel's results.
-#include "ports.h"
+// The same program on one device, on several, and on one that unifies several; ports of each queue of each device; and what a copy brings back of
+// a kernel's results.
+#include "echo.h"
 
+#include <array>
 #include <memory>
+#include <optional>
 #include <span>
 #include <string>
 
@@ -115,6 +118,94 @@ std::vector<parameter> devices_parameters(const char* as, int64_t over) {
   };
 }
 
+// -- an instance for each device and queue ----------------------------------------------------------------------------------------------------
+
+/// Ports of one queue of one device. (hostrpc: "Instantiation is per host-gpu pair, and per hsa queue on the gpu.")
+struct instance {
+  device* on;
+  device::stream queue;
+  port_test ports;
+  uint32_t*
+      next;  ///< the next request's number; of all lanes, as a wave's own number depends on what else its device runs
+
+  instance(device& of, const port_counts& counts)
+      : on(&of), queue(of.create_stream()), ports(of, counts), next(of.allocate_device<uint32_t>(1, "next request")) {}
+};
+constexpr uint32_t most_over = 4;
+constexpr uint32_t most_queues = 4;
+
+struct instance_kernel {
+  rpc::client client;
+  uint32_t* next;
+  uint32_t calls;
+
+  HEDDLE_FUNCTION void operator()() const {
+    for (uint32_t call = 0; call < calls; ++call) {
+      // Relaxed: a number, which orders nothing.
+      const uint64_t id = target::atomic_ref<uint32_t, scope::device>(*next).fetch_add(1, memory_order::relaxed);
+      uint64_t answer = 0;
+      auto port = client.open<echo_opcode>();
+      port.send_and_recv([&](rpc::packet& to, uint32_t) { to.words[0] = id; },
+                         [&](rpc::packet& from, uint32_t) { answer = from.words[0]; });
+      HEDDLE_CHECK(answer == changed(id), "the answer is not the one to this lane's request");
+    }
+  }
+};
+
+/// Kernels of all queues of all devices call at the same time, each over ports of its own, which host threads of their own serve.
+void run_instances(const parameters& set) {
+  const std::vector<std::unique_ptr<device>> devices = devices_of(set);
+  const port_counts counts(set);
+  // On the stack, which is memory that the simulator knows.
+  std::array<std::optional<instance>, most_over * most_queues> all;
+  uint32_t instances = 0;
+  for (const auto& on : devices)
+    for (uint32_t queue = 0; queue < set.count("queues"); ++queue) all[instances++].emplace(*on, counts);
+  uint32_t& stop = all.front()->ports.stop_word();
+  device& main = *devices.front();
+  std::vector<decltype(main.spawn_host("server", [] {}))> servers;
+  for (uint32_t n = 0; n < instances; ++n)
+    for (uint32_t thread = 0; thread < counts.servers; ++thread)
+      servers.push_back(main.spawn_host(
+          "server", [server = all[n]->ports.server(thread), account = all[n]->ports.requests(), &stop]() mutable {
+            while (true) {
+              // Read before the look for work: what was sent before the flag was set is then found.
+              const bool last = shared_word<uint32_t>(stop).load(memory_order::acquire) != 0;
+              if (auto port = server.try_open()) {
+                port.recv_and_send([&](rpc::packet& both, uint32_t) {
+                  account(both.words[0]);
+                  both.words[0] = changed(both.words[0]);
+                });
+                continue;
+              }
+              if (last) return;
+              target::pause();
+            }
+          }));
+  for (uint32_t n = 0; n < instances; ++n)
+    all[n]->on->launch({.blocks = 1, .waves = counts.waves, .lanes = counts.lanes},
+                       instance_kernel{all[n]->ports.client(), all[n]->next, counts.calls}, all[n]->queue);
+  for (const auto& on : devices) on->synchronize();
+  // Release pairs with the acquire in the servers' loops.
+  shared_word<uint32_t>(stop).store(1, memory_order::release);
+  for (auto& server : servers) server.join();
+  for (uint32_t n = 0; n < instances; ++n) all[n]->ports.check(counts.requests());
+}
+
+std::vector<parameter> instances_parameters() {
+  std::vector<parameter> all = port_parameters(2, 1, 2, 2);
+  all.push_back(parameter::number("queues", 2, 1, most_queues, "", "queues of each device, with ports of their own"));
+  all.push_back(parameter::number("over", 2, 1, most_over, "", "devices that take part, where there are as many"));
+  all.push_back(
+      parameter::one_of("as", "several", {"several", "one"}, "each by itself, or one device that unifies them"));
+  // Without hsa and unfair: a hang of this program is found and is the same each time, but its steps are not, which replay complains of.
+  all.push_back(parameter::one_of("progress", "fair", {"fair", "obe", "hsa_obe", "lobe", "slots", "cuda"},
+                                  "which waves are guaranteed a turn; each model is explained in docs/simulator.md"));
+  // The machine's own default is one.
+  all.push_back(parameter::number("driver.devices", 2, 1, 16, "", "how many GPUs the machine has"));
+  return all;
+}
+
 // -- what a copy brings back ---------------------------------------------------------------------------------------------------------
 
 /// A kernel writes, and what it wrote is copied back: in its stream, and by a call that waits.
@@ -146,6 +237,11 @@ HEDDLE_SCENARIO(run_devices, {.name = "driver.several-devices",
                               .summary = "one program on several devices, with copies from one to another",
                               .parameters = devices_parameters("several", 2),
                               .expected = needs_all_turns});
+
+HEDDLE_SCENARIO(run_instances, {.name = "driver.instances",
+                                .summary = "ports for each queue of each device, with host threads that serve them",
+                                .parameters = instances_parameters(),
+                                .expected = needs_fair_holders});
 
 HEDDLE_SCENARIO(run_unified_devices, {.name = "driver.unified-device",
                                       .summary = "the same program on one device that unifies several",

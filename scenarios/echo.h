@@ -31,7 +31,8 @@ void run_echo_on(const port_counts& of, idle_server idle = {}) {
   device on;
   port_test test(on, of);
   test.run<ServerMachine>(
-      echo_kernel<ClientMachine>{test.client<ClientMachine>(idle.sleeps), test.who()},
+      echo_kernel<ClientMachine>{test.client<ClientMachine>(idle.sleeps ? idle.rings : rpc::ringing(false)),
+                                 test.who()},
       [](auto& port, const auto& account) {
         HEDDLE_CHECK(port.opcode() == echo_opcode, "the opcode is not the one that the client opened");
         port.recv_and_send([&](rpc::packet& both, uint32_t) {

@@ -13,6 +13,7 @@ set(heddle_scenario_files
   port_echo.cpp
   port_stream.cpp
   ring_fifo.cpp
+  rings.cpp
   sctbench/programs.cpp
   sctbench/work_steal_queue.cpp
   service_calls.cpp

@@ -210,18 +210,32 @@ class offload_test {
               target::pause();
             }
           }));
-    on_.launch({.blocks = 1, .waves = set_.count("waves"), .lanes = set_.count("lanes")},
-               offload_kernel<Client>{client, {set_.count("lanes"), set_.count("calls")}, payloads_}, stream_);
+    launch(client);
     on_.synchronize();
     // Release pairs with the acquire in the servers' loops.
     shared_word<uint32_t>(*stop_).store(1, memory_order::release);
     for (auto& server : servers) server.join();
+    check(make_server(0));
+  }
+
+  // For a server of several devices.
+  template <typename Client>
+  void launch(Client client) {
+    on_.launch({.blocks = 1, .waves = set_.count("waves"), .lanes = set_.count("lanes")},
+               offload_kernel<Client>{client, {set_.count("lanes"), set_.count("calls")}, payloads_}, stream_);
+  }
+  uint32_t* handled() const { return handled_; }
+  uint64_t requests() const { return requests_; }
+  uint32_t& stop_word() const { return *stop_; }
+  /// That each request that was not to be refused was run once, and that no entry is in use. For when no thread acts any more.
+  template <typename Server>
+  void check(Server server) {
     for (uint32_t number = 0; number < set_.count("waves") * set_.count("lanes"); ++number)
       for (uint32_t call = 0; call < set_.count("calls"); ++call)
         HEDDLE_CHECK(shared_word<uint32_t>(handled_[uint64_t{number} * set_.count("calls") + call])
                              .load(memory_order::relaxed) == (is_refused(asked_for(number, call)) ? 0 : 1),
                      "a request was not handled");
-    HEDDLE_CHECK(make_server(0).all_idle(), "an entry is in use in the end");
+    HEDDLE_CHECK(server.all_idle(), "an entry is in use in the end");
   }
 
  private:

@@ -109,8 +109,9 @@ using server_on = rpc::basic_server<Machine, rpc::checking>;
 
 /// What a server does when it has found nothing to do.
 struct idle_server {
-  bool sleeps = false;               ///< on the doorbell, which its clients must ring; otherwise it looks again
+  bool sleeps = false;               ///< on the doorbell, which its clients ring; otherwise it looks again
   uint64_t timeout_ns = no_timeout;  ///< of its sleep
+  rpc::ringing rings = true;         ///< of the clients of one that sleeps
 };
 
 /// The memory of one set of ports and of the account of its requests.
@@ -128,7 +129,7 @@ class port_test {
 
   /// Both ends of a port check, or neither does.
   template <typename Machine = target, typename Check = rpc::checking>
-  rpc::basic_client<Machine, Check> client(bool rings = false) const {
+  rpc::basic_client<Machine, Check> client(rpc::ringing rings = {}) const {
     return {memory_, client_locks_, shape_, rings};
   }
   template <typename Machine = target, typename Check = rpc::checking>

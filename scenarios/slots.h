@@ -44,20 +44,24 @@ HEDDLE_FUNCTION constexpr uint64_t changed_by_operate(uint64_t value) { return v
 template <typename Form>
 class slot_test {
  public:
-  slot_test(device& on, const parameters& set)
+  slot_test(device& on, const parameters& set, idle_server idle = {})
       : on_(on),
         set_(set),
+        idle_(idle),
         shape_{set.count("slots"), set.count("lanes")},
         requests_(uint64_t{set.count("waves")} * set.count("lanes") * set.count("calls")) {
     memory_ = on.allocate_shared<unsigned char>(shape_.size_bytes(), "slots");
-    client_locks_ = on.allocate_device<uint32_t>(shape_.lock_words(), "client locks");
+    client_locks_ =
+        on.allocate_device<uint32_t>(idle.sleeps ? shape_.own_words() : shape_.lock_words(), "client locks");
     server_locks_ = on.allocate_shared<uint32_t>(shape_.lock_words(), "server locks");
     handled_ = on.allocate_shared<uint32_t>(requests_, "handled requests");
     stop_ = on.allocate_shared<uint32_t>(1, "stop flag");
     name_slots(memory_, client_locks_, server_locks_, shape_, Form::slots_per_word);
   }
 
-  rpc::slot_client<Form> client() const { return {memory_, client_locks_, shape_}; }
+  rpc::slot_client<Form> client() const {
+    return {memory_, client_locks_, shape_, idle_.sleeps ? idle_.rings : rpc::ringing(false)};
+  }
   callers who() const { return {set_.count("lanes"), set_.count("calls")}; }
 
   /// Runs the kernel on all waves, and then `last` on one lane, while servers count each request once, change its value and clear
@@ -67,28 +71,34 @@ class slot_test {
     std::vector<decltype(on_.spawn_host("server", [] {}))> servers;
     servers.reserve(set_.count("servers"));
     for (uint32_t n = 0; n < set_.count("servers"); ++n)
-      servers.push_back(on_.spawn_host("server", [server = rpc::slot_server<Form>(memory_, server_locks_, shape_, n),
-                                                  handled = handled_, requests = requests_, stop = stop_]() mutable {
-        const auto operate = [=](rpc::packet& line, uint32_t) {
-          HEDDLE_CHECK(line.words[0] < requests, "a request has a number that nobody was given");
-          HEDDLE_CHECK(shared_word<uint32_t>(handled[line.words[0]]).fetch_add(1, memory_order::relaxed) == 0,
-                       "a request is handled twice");
-          line.words[0] = changed_by_operate(line.words[0]);
-        };
-        const auto clear = [](rpc::packet& line, uint32_t) { line.words[0] = cleared_line; };
-        while (true) {
-          // Read before the look for work: what was posted before the flag was set is then found.
-          const bool ends = shared_word<uint32_t>(*stop).load(memory_order::acquire) != 0;
-          if (server.handle(operate, clear)) continue;
-          if (ends) return;
-          target::pause();
-        }
-      }));
+      servers.push_back(
+          on_.spawn_host("server", [server = rpc::slot_server<Form>(memory_, server_locks_, shape_, n),
+                                    handled = handled_, requests = requests_, stop = stop_, idle = idle_]() mutable {
+            const auto operate = [=](rpc::packet& line, uint32_t) {
+              HEDDLE_CHECK(line.words[0] < requests, "a request has a number that nobody was given");
+              HEDDLE_CHECK(shared_word<uint32_t>(handled[line.words[0]]).fetch_add(1, memory_order::relaxed) == 0,
+                           "a request is handled twice");
+              line.words[0] = changed_by_operate(line.words[0]);
+            };
+            const auto clear = [](rpc::packet& line, uint32_t) { line.words[0] = cleared_line; };
+            while (true) {
+              // Read before the look for work: what was posted before the flag was set, or the bell was rung, is then found.
+              const doorbell rings = idle.sleeps ? server.rings() : 0;
+              const bool ends = shared_word<uint32_t>(*stop).load(memory_order::acquire) != 0;
+              if (server.handle(operate, clear)) continue;
+              if (ends) return;
+              if (idle.sleeps)
+                server.wait(rings, idle.timeout_ns);
+              else
+                target::pause();
+            }
+          }));
     on_.launch({.blocks = 1, .waves = set_.count("waves"), .lanes = set_.count("lanes")}, kernel);
     on_.launch({.blocks = 1, .waves = 1, .lanes = 1}, last);
     on_.synchronize();
     // Release pairs with the acquire in the servers' loops.
     shared_word<uint32_t>(*stop_).store(1, memory_order::release);
+    if (idle_.sleeps) target::notify(*reinterpret_cast<doorbell*>(memory_ + shape_.doorbell_offset()));
     for (auto& server : servers) server.join();
     check();
   }
@@ -106,6 +116,7 @@ class slot_test {
 
   device& on_;
   const parameters& set_;
+  idle_server idle_;
   rpc::slot_layout<Form> shape_;
   uint64_t requests_;
   unsigned char* memory_ = nullptr;

@@ -31,7 +31,8 @@ struct options {
 std::string name_of(const point& at) {
   return at.protocol + "/waves:" + std::to_string(at.waves) + "/lanes:" + std::to_string(at.lanes) +
          "/bytes:" + std::to_string(at.bytes) + "/servers:" + std::to_string(at.servers) +
-         (at.mailbox == placement::host ? "/mailbox:host" : "/mailbox:device");
+         (at.mailbox == placement::host ? "/mailbox:host" : "/mailbox:device") +
+         (at.sleeps ? "/rings:" + std::to_string(at.rings.every) + (at.rings.coalesced ? "-coalesced" : "") : "");
 }
 
 void report(benchmark::State& state, const point& at, const measured& found) {
@@ -49,6 +50,8 @@ void report(benchmark::State& state, const point& at, const measured& found) {
   counters["calls/s"] = found.calls_per_second;
   counters["payload_bytes/s"] = found.calls_per_second * static_cast<double>(at.bytes) * at.lanes;
   if (found.rounds.empty()) return;
+  counters["server_ns/call"] = found.server_ns_per_call;
+  counters["sleeps/call"] = found.sleeps_per_call;
   counters["exchange_p50"] = percentile(found.exchange_ns, 0.5);
   std::vector<double> ratios;
   round_medians best = found.rounds.front();
@@ -97,6 +100,17 @@ std::vector<point> points_of(const std::string& protocol, const meter_facts& on)
   return points;
 }
 
+/// Servers that sleep, and clients that ring for each call, for each n-th, for none, or not while a ring is unanswered.
+std::vector<point> points_of_rings(const std::string& protocol, const meter_facts& on) {
+  std::vector<point> points;
+  for (const uint32_t waves : {1U, 4U, 16U, 64U})
+    for (const rpc::ringing rings :
+         {rpc::ringing(1), rpc::ringing(1, true), rpc::ringing(8), rpc::ringing(64), rpc::ringing(0)})
+      if (waves <= on.waves_max)
+        points.push_back({.protocol = protocol, .waves = waves, .sleeps = true, .rings = rings});
+  return points;
+}
+
 void add_benchmarks(meter& by, const meter_facts& on, const effort& how) {
   std::vector<point> points;
   for (const std::string& baseline : on.baselines) {
@@ -106,6 +120,8 @@ void add_benchmarks(meter& by, const meter_facts& on, const effort& how) {
   }
   for (const std::string& protocol : on.protocols)
     for (const point& at : points_of(protocol, on)) points.push_back(at);
+  for (const char* const protocol : {"ports", "slots"})
+    for (const point& at : points_of_rings(protocol, on)) points.push_back(at);
   std::vector<std::string> names;
   for (const point& at : points) {
     const std::string name = name_of(at);

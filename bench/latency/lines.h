@@ -52,6 +52,16 @@ class lines {
         line[0] = answer_to_line(sum);
       });
     }
+    doorbell rings() const
+      requires(Link::can_ring)
+    {
+      return end_.end.rings();
+    }
+    void wait(doorbell seen, uint64_t timeout_ns) const
+      requires(Link::can_ring)
+    {
+      end_.end.wait(seen, timeout_ns);
+    }
 
    private:
     typename Link::server end_;
@@ -78,6 +88,7 @@ template <typename ClientMachine>
 class slot_link {
  public:
   static constexpr const char* name = "slots";
+  static constexpr bool can_ring = true;
   static constexpr uint64_t words = 8;
   using form = rpc::bit_a_slot;
 
@@ -103,8 +114,9 @@ class slot_link {
     shape_ = {at.waves, at.lanes};
     result<unsigned char*> shared = memory.mailboxes(shape_.size_bytes(), at.mailbox);
     if (!shared) return shared.why();
-    result<uint32_t*> client_locks = memory.of_device<uint32_t>(shape_.lock_words(), "client locks");
+    result<uint32_t*> client_locks = memory.of_device<uint32_t>(shape_.own_words(), "client locks");
     if (!client_locks) return client_locks.why();
+    rings_ = at.rings;
     result<uint32_t*> server_locks = memory.of_host<uint32_t>(shape_.lock_words(), "server locks");
     if (!server_locks) return server_locks.why();
     shared_ = shared.value();
@@ -112,10 +124,11 @@ class slot_link {
     server_locks_ = server_locks.value();
     return {};
   }
-  client make_client() const { return {{shared_, client_locks_, shape_}}; }
+  client make_client() const { return {{shared_, client_locks_, shape_, rings_}}; }
   server make_server(uint32_t) const { return {{shared_, server_locks_, shape_}}; }
 
  private:
+  rpc::ringing rings_;
   rpc::slot_layout<form> shape_{1, 1};
   unsigned char* shared_ = nullptr;
   uint32_t* client_locks_ = nullptr;
@@ -127,6 +140,7 @@ template <typename ClientMachine>
 class hostcall_link {
  public:
   static constexpr const char* name = "hostcalls";
+  static constexpr bool can_ring = false;
   static constexpr uint64_t words = 8;
 
   struct client {
@@ -171,6 +185,7 @@ template <typename ClientMachine, typename Form>
 class offload_link {
  public:
   static constexpr bool has_one_entry = Form::has_one_entry;
+  static constexpr bool can_ring = false;
   static constexpr const char* name = has_one_entry ? "mailbox" : "offload";
   static constexpr uint64_t words = 6;
 

@@ -29,6 +29,7 @@ result<measured> measure_protocol(device& on, const point& at, const effort& how
   measured all;
   double calls_made = 0;
   double seconds = 0;
+  double served_calls = 0;
   for (uint32_t round = 0; round < how.rounds; ++round) {
     round_sum of_exchanges;
     round_sum of_calls;
@@ -41,10 +42,15 @@ result<measured> measure_protocol(device& on, const point& at, const effort& how
     all.call_ns.insert(all.call_ns.end(), of_calls.call_ns.begin(), of_calls.call_ns.end());
     calls_made += of_calls.calls;
     seconds += of_calls.seconds;
+    served_calls += of_calls.served_calls;
+    all.server_ns_per_call += 1e9 * of_calls.server_seconds;
+    all.sleeps_per_call += of_calls.server_sleeps;
   }
   std::sort(all.exchange_ns.begin(), all.exchange_ns.end());
   std::sort(all.call_ns.begin(), all.call_ns.end());
   all.calls_per_second = calls_made / seconds;
+  all.server_ns_per_call /= served_calls;
+  all.sleeps_per_call /= served_calls;
   return all;
 }
 

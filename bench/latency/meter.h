@@ -2,6 +2,7 @@
 #pragma once
 
 #include <heddle/rpc/result.h>
+#include <heddle/rpc/ringing.h>
 
 #include <stddef.h>
 #include <stdint.h>
@@ -24,7 +25,13 @@ struct point {
   uint64_t bytes = 8;              ///< that each lane sends with a call; its answer has 8
   uint32_t servers = 1;            ///< host threads that serve
   placement mailbox = placement::host;
+  bool sleeps =
+      false;  ///< servers that find nothing sleep on the doorbell, at most server_sleep_ns; otherwise they look again
+  rpc::ringing rings = 0;  ///< of the clients of servers that sleep
 };
+
+/// How long a server sleeps that is not rung for.
+inline constexpr uint64_t server_sleep_ns = 1'000'000;
 
 /// How long to measure. Rounds of calls and of bare exchanges take turns, so that both see the same machine.
 struct effort {
@@ -45,6 +52,8 @@ struct measured {
       exchange_ns;  ///< of the bare exchange between one wave and one thread, in the same kind of memory
   std::vector<round_medians> rounds;  ///< empty where no exchange was measured
   double calls_per_second = 0;        ///< calls of waves, all waves together
+  double server_ns_per_call = 0;      ///< of the processor, all servers together; with the calls that are not timed
+  double sleeps_per_call = 0;         ///< how often a server has gone to sleep
 };
 
 /// What stands beside the results.

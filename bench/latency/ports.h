@@ -73,6 +73,8 @@ class ports {
       }
       return true;
     }
+    doorbell rings() const { return end_.rings(); }
+    void wait(doorbell seen, uint64_t timeout_ns) const { end_.wait(seen, timeout_ns); }
 
    private:
     rpc::basic_server<target> end_;
@@ -103,7 +105,7 @@ class ports {
     if (at_.bytes > rpc::packet_bytes) return prepare_buffers();
     return {};
   }
-  client make_client() const { return {{shared_, client_locks_, shape_}, payload_, at_.bytes}; }
+  client make_client() const { return {{shared_, client_locks_, shape_, at_.rings}, payload_, at_.bytes}; }
   server make_server(uint32_t number) {
     unsigned char* const sinks = sinks_.empty() ? nullptr : sinks_[number].data();
     return {{shared_, server_locks_, shape_, number * (at_.waves / at_.servers)}, at_.bytes, sinks};

@@ -16,6 +16,7 @@
 #include <heddle/rpc/selected_device.h>
 
 #include <stdint.h>
+#include <time.h>
 
 #include <algorithm>
 #include <atomic>
@@ -85,11 +86,17 @@ struct timed_calls {
   }
 };
 
+template <typename Server>
+concept has_doorbell = requires(const Server& at) { at.wait(at.rings(), uint64_t{}); };
+
 /// What a round has brought; `add_round` adds to it.
 struct round_sum {
   std::vector<double> call_ns;
   double calls = 0;
-  double seconds = 0;  ///< of rounds, from the first wave's start to the last one's end
+  double seconds = 0;         ///< of rounds, from the first wave's start to the last one's end
+  double served_calls = 0;    ///< calls, and those to warm up
+  double server_seconds = 0;  ///< of the processor
+  double server_sleeps = 0;
 };
 
 template <typename Protocol>
@@ -105,6 +112,8 @@ class timed_run {
       return error{
           "measure", Protocol::name, "not measured",
           std::to_string(at_.waves) + " waves are not resident together; " + std::to_string(resident) + " are"};
+    if (at_.sleeps && !has_doorbell<decltype(protocol_.make_server(0))>)
+      return error{"measure", Protocol::name, "not measured", "its servers have no doorbell to sleep on"};
     calls_max_ = std::clamp(samples_max / at_.waves, calls_least, calls_most);
     result<uint32_t*> arrived = memory_.of_device<uint32_t>(1, "arrived");
     if (!arrived) return arrived.why();
@@ -134,8 +143,8 @@ class timed_run {
                        static_cast<uint64_t>(seconds * machine::ticks_per_second(on_)),
                        first_number_};
     first_number_ += warm_up + calls_max_;
-    if (const result<void> ran = run(timed); !ran) return ran.why();
-    return collect(sum);
+    if (const result<void> ran = run(timed, sum); !ran) return ran.why();
+    return collect(sum, warm_up);
   }
 
  private:
@@ -143,15 +152,43 @@ class timed_run {
   static constexpr uint32_t calls_least = 64;
   static constexpr uint32_t calls_most = 50'000;
 
-  result<void> run(const kernel& timed) {
+  /// What one server's thread has taken.
+  struct served {
+    double seconds = 0;
+    uint64_t sleeps = 0;
+  };
+
+  /// Serves until it is over. A server without a doorbell always looks again.
+  template <typename Server>
+  static served serve_until(const std::atomic<bool>& over, Server& server, bool sleeps) {
+    served all;
+    // Relaxed: what comes after it waits for the thread anyhow.
+    while (!over.load(std::memory_order_relaxed)) {
+      doorbell rings = 0;
+      if constexpr (has_doorbell<Server>)
+        if (sleeps) rings = server.rings();
+      if (server.serve()) continue;
+      if (!sleeps) {
+        target::pause();
+        continue;
+      }
+      ++all.sleeps;
+      if constexpr (has_doorbell<Server>) server.wait(rings, server_sleep_ns);
+    }
+    timespec spent{};
+    clock_gettime(CLOCK_THREAD_CPUTIME_ID, &spent);
+    all.seconds = static_cast<double>(spent.tv_sec) + 1e-9 * static_cast<double>(spent.tv_nsec);
+    return all;
+  }
+
+  result<void> run(const kernel& timed, round_sum& sum) {
     alignas(line_bytes) std::atomic<bool> over{false};
+    std::vector<served> took(at_.servers);
     std::vector<decltype(on_.spawn_host("server", [] {}))> servers;
     for (uint32_t n = 0; Protocol::is_served && n < at_.servers; ++n)
-      servers.push_back(on_.spawn_host("server", [server = protocol_.make_server(n), &over]() mutable {
-        // Relaxed: what comes after it waits for the thread anyhow.
-        while (!over.load(std::memory_order_relaxed))
-          if (!server.serve()) target::pause();
-      }));
+      servers.push_back(
+          on_.spawn_host("server", [server = protocol_.make_server(n), &over, &its = took[n],
+                                    sleeps = at_.sleeps]() mutable { its = serve_until(over, server, sleeps); }));
     const uint32_t together = machine::waves_per_block(at_.waves);
     const launch_shape shape{
         .blocks = at_.waves / together, .waves = together, .lanes = machine::launched_lanes(at_.lanes)};
@@ -160,10 +197,14 @@ class timed_run {
     const result<void> ended = launched ? on_.try_synchronize() : launched;
     over.store(true, std::memory_order_relaxed);
     for (auto& server : servers) server.join();
+    for (const served& each : took) {
+      sum.server_seconds += each.seconds;
+      sum.server_sleeps += static_cast<double>(each.sleeps);
+    }
     return ended;
   }
 
-  result<void> collect(round_sum& sum) {
+  result<void> collect(round_sum& sum, uint32_t warm_up) {
     std::vector<wave_record> records(at_.waves);
     std::vector<uint64_t> samples(uint64_t{at_.waves} * calls_max_);
     if (const result<void> copied = on_.try_copy(records.data(), records_, records.size() * sizeof(wave_record));
@@ -185,6 +226,7 @@ class timed_run {
       for (uint64_t n = 0; n < of.calls; ++n)
         sum.call_ns.push_back(tick_ns * static_cast<double>(samples[uint64_t{wave} * calls_max_ + n]));
       sum.calls += static_cast<double>(of.calls);
+      sum.served_calls += static_cast<double>(of.calls + warm_up);
     }
     sum.seconds += 1e-9 * shared_tick_ns * static_cast<double>(last - first);
     return {};

@@ -101,7 +101,7 @@ span_chart side_by_side(const results& of) {
                    .across = {"time", unit::nanoseconds},
                    .spans = {}};
   for (const row& each : of.rows) {
-    if (each.waves != 1 || each.lanes != 1 || each.bytes != 8 || each.servers != 1) continue;
+    if (each.waves != 1 || each.lanes != 1 || each.bytes != 8 || each.servers != 1 || !each.rings.empty()) continue;
     const std::string name = each.mailbox == "host" ? each.protocol : each.protocol + " (" + each.mailbox + ')';
     chart.spans.push_back({name, counter(each, "min"), counter(each, "p50"), counter(each, "p99")});
   }

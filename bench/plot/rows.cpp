@@ -35,6 +35,7 @@ row point_of(const std::string& name) {
     if (const auto bytes = number_in(part, "bytes")) found.bytes = *bytes;
     if (const auto servers = number_in(part, "servers")) found.servers = *servers;
     if (part.starts_with("mailbox:")) found.mailbox = part.substr(8);
+    if (part.starts_with("rings:")) found.rings = part.substr(6);
     begin = end + 1;
   }
   return found;

@@ -18,11 +18,12 @@ struct row {
   uint64_t bytes = 8;
   uint64_t servers = 1;
   std::string mailbox;
+  std::string rings = {};  ///< how clients ring for servers that sleep; empty where servers look all the time
   std::map<std::string, double> counters;
 
   bool is_at(const row& other) const {
     return protocol == other.protocol && waves == other.waves && lanes == other.lanes && bytes == other.bytes &&
-           servers == other.servers && mailbox == other.mailbox;
+           servers == other.servers && mailbox == other.mailbox && rings == other.rings;
   }
 };
 

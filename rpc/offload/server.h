@@ -6,6 +6,8 @@
 #include <heddle/rpc/offload/ring.h>
 #include <heddle/rpc/offload/single.h>
 
+#include <algorithm>
+#include <optional>
 #include <span>
 #include <utility>
 #include <vector>
@@ -18,9 +20,41 @@ struct payload_range {
   uint64_t size_bytes = 0;
 };
 
+/// The functions that a device's image names. A kernel asks for a function by what its own image has for it, and the host has a function of its own
+/// at the same place of its table. (libgomp, GOMP_OFFLOAD_load_image: `$offload_func_table`, which is "freed if only NULL entries".)
+class offload_table {
+ public:
+  offload_table() = default;
+  /// Reads `count` words from the table at `from` of the device, by `copy(to, from, bytes)`. A word of 0 is no function.
+  template <typename Copy>
+  offload_table(const uint64_t* from, size_t count, Copy&& copy) {
+    std::vector<uint64_t> words(count);
+    if (count != 0) copy(static_cast<void*>(words.data()), static_cast<const void*>(from), count * sizeof words[0]);
+    for (size_t place = 0; place < count; ++place)
+      if (words[place] != 0) functions_.emplace_back(words[place], place);
+    std::sort(functions_.begin(), functions_.end());
+  }
+
+  /// Whether the image names no function: it asks for none, and needs no server. Such a table holds no memory.
+  bool empty() const { return functions_.empty(); }
+  /// The place of the function in the table; none where the table does not have it.
+  std::optional<uint64_t> place_of(uint64_t function) const {
+    const auto found =
+        std::lower_bound(functions_.begin(), functions_.end(), std::pair<uint64_t, uint64_t>(function, 0));
+    if (found == functions_.end() || found->first != function) return std::nullopt;
+    return found->second;
+  }
+
+ private:
+  std::vector<std::pair<uint64_t, uint64_t>> functions_;  ///< and their places; in ascending order
+};
+
 /// What a server takes. What is more is refused, by the status of the request.
 struct offload_limits {
-  uint64_t functions = ~uint64_t{0};      ///< functions have numbers below this
+  uint64_t functions = ~uint64_t{0};  ///< functions have numbers below this
+  /// Where there is one, requests name functions of this table, and `run` is given their places; `functions` is then not looked at. Must outlive
+  /// the server.
+  const offload_table* table = nullptr;
   uint64_t payload_bytes = ~uint64_t{0};  ///< of one lane
   /// A payload must lie within one of these, and fetch() and put() reach no other address. A server whose memory is mapped would
   /// otherwise read and write wherever a device says: name the memory that payloads are in. Empty: no payload is taken.
@@ -69,7 +103,7 @@ class basic_offload_server {
   template <typename Run>
   bool handle(Run&& run) {
     return serve([&](const offload_header& header, offload_line* lines) {
-      for_each_that_asks(header.mask, [&](uint32_t lane) { run(header.function, lines[lane], lane); });
+      for_each_that_asks(header.mask, [&](uint32_t lane) { run(number_of(header), lines[lane], lane); });
       return offload_status::done;
     });
   }
@@ -86,7 +120,7 @@ class basic_offload_server {
         if (status == offload_status::done) status = open_maps(lines[lane], maps[lane]);
       });
       if (status != offload_status::done) return status;
-      for_each_that_asks(header.mask, [&](uint32_t lane) { run(header.function, lines[lane], maps[lane], lane); });
+      for_each_that_asks(header.mask, [&](uint32_t lane) { run(number_of(header), lines[lane], maps[lane], lane); });
       for_each_that_asks(header.mask, [&](uint32_t lane) { close_maps(maps[lane]); });
       return status;
     });
@@ -221,6 +255,11 @@ class basic_offload_server {
     }
   };
 
+  /// Of a function that is not refused: what run() is given for it.
+  uint64_t number_of(const offload_header& header) const {
+    return limits_.table == nullptr ? header.function : *limits_.table->place_of(header.function);
+  }
+
   bool may_reach(uint64_t address, uint64_t bytes) const {
     if (limits_.payloads_anywhere) return true;
     for (const payload_range& range : limits_.payloads)
@@ -230,7 +269,8 @@ class basic_offload_server {
   }
 
   offload_status refusal(uint64_t function, uint64_t mask, const offload_line* lines) const {
-    if (function >= limits_.functions) return offload_status::unknown_function;
+    if (limits_.table == nullptr ? function >= limits_.functions : !limits_.table->place_of(function))
+      return offload_status::unknown_function;
     for (uint32_t lane = 0; lane < max_lanes; ++lane) {
       const offload_line& asked = lines[lane];
       if ((mask >> lane & 1) != 0 && asked.payload_bytes > limits_.payload_bytes) return offload_status::too_large;

@@ -13,8 +13,8 @@ class basic_client {
   using port = basic_port<Target, side::client, Check>;
   using end = typename port::end;
 
-  /// As process::process. A client that `rings` wakes a server that sleeps on the doorbell.
-  HEDDLE_FUNCTION basic_client(port_memory shared, uint32_t* own, layout shape, bool rings = false)
+  /// As process::process. `rings`: behind which calls it rings the doorbell, on which a server may sleep; true: each.
+  HEDDLE_FUNCTION basic_client(port_memory shared, uint32_t* own, layout shape, ringing rings = {})
       : end_(shared, own, shape), rings_(rings) {}
 
   /// Opens a port for the lanes that stand here together, and waits until there is one, or until the server has ended: then
@@ -163,6 +163,7 @@ class basic_client {
         end_.states().unlock(index, was, was);
         return 0;
       }
+      end_.rings().answered(rings_);
     }
     // Behind the server's last reads of the header: by that acquire, or by the one of the last call, which the lock hands on.
     end_.header_of(index).mask = mask;
@@ -176,7 +177,7 @@ class basic_client {
   static constexpr uint64_t server_ended = taken;
 
   end end_;
-  bool rings_;
+  ringing rings_;
 };
 
 }  // namespace heddle::rpc

@@ -199,8 +199,8 @@ class basic_port {
 
   /// Not open; `ended` where that is because the other end has ended.
   HEDDLE_FUNCTION explicit basic_port(const end& at, bool ended = false) : end_(at), ended_(ended) {}
-  /// A client's port with `rings` rings the doorbell when it hands over its first packet.
-  HEDDLE_FUNCTION basic_port(const end& at, const found& port, bool rings = false)
+  /// A client's port rings the doorbell when it has handed over its first packet, if this is a call to ring for.
+  HEDDLE_FUNCTION basic_port(const end& at, const found& port, ringing rings = {})
       : end_(at),
         mask_(port.mask),
         index_(port.index),
@@ -209,7 +209,8 @@ class basic_port {
         opcode_(port.opcode),
         open_(true),
         owns_(true),
-        rings_(rings) {
+        rings_(rings),
+        is_first_(true) {
     // The server's port begins with the packet of the client's first send in hand.
     if constexpr (Side == side::server && Check::enabled) check_step();
   }
@@ -258,9 +259,10 @@ class basic_port {
         end_.boxes().hand_over(index_, outbox_);
       // Rung after the hand-over, so that the server that wakes finds the packet, and once a call: a server that has
       // the port open polls it.
-      if (rings_) Target::notify(end_.bell());
+      if constexpr (Side == side::client)
+        if (is_first_ && end_.rings().is_due(rings_)) Target::notify(end_.bell());
     }
-    rings_ = false;
+    is_first_ = false;
     outbox_ = ~outbox_;
     owns_ = false;
     received_ = false;
@@ -270,6 +272,8 @@ class basic_port {
     if constexpr (Side == side::server) {
       // A client may close behind an asynchronous send; the server always gives back what it owns.
       if (owns_) give(refused_ ? hand_over_kind::refused : hand_over_kind::closed);
+    } else {
+      if (owns_ && Target::is_first_lane(mask_)) end_.rings().answered(rings_);
     }
     Target::sync_lanes(mask_);
     if (!Target::is_first_lane(mask_)) return;
@@ -328,7 +332,8 @@ class basic_port {
   bool open_ = false;
   bool owns_ = false;
   bool received_ = false;  ///< the last operation was a receive
-  bool rings_ = false;
+  ringing rings_;
+  bool is_first_ = false;  ///< the next hand-over is the call's first
   bool ended_ = false;
   bool unanswered_ = false;
   bool refused_ = false;

@@ -3,6 +3,7 @@
 
 #include <heddle/rpc/layout.h>
 #include <heddle/rpc/mailbox.h>
+#include <heddle/rpc/ringing.h>
 
 namespace heddle::rpc {
 
@@ -162,7 +163,12 @@ class process {
   /// Set to make the servers of this end give up the calls that they wait in. Behind the states, where Check::may_end.
   HEDDLE_FUNCTION uint32_t& give_up_word() const {
     static_assert(Check::may_end, "an end that never ends has no such word");
-    return own_[shape_.give_up_index()];
+    return own_[shape_.last_own_index()];
+  }
+  /// Where a client counts its rings; the same word, which a client does not need for that.
+  HEDDLE_FUNCTION ring_count<Target> rings() const {
+    static_assert(Side == side::client, "a server rings for nothing");
+    return ring_count<Target>(own_ + shape_.last_own_index());
   }
 
   HEDDLE_FUNCTION doorbell& bell() const { return *reinterpret_cast<doorbell*>(base_ + layout::doorbell_offset()); }

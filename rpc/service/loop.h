@@ -24,9 +24,10 @@ struct service_shape {
   uint32_t servers = 1;  ///< threads; as many handlers may be at work at a time
   uint32_t polls = 256;  ///< looks for work that find none before a thread sleeps
   uint64_t sleep_ns = 10'000'000;  ///< looks for work at least this often: a ring may be lost on the way
-  /// Clients wake a sleeping thread: an atomic addition a call. Without, it sleeps for sleep_ns. Where no client can wake a thread (CUDA, HIP) none
+  /// Behind which calls clients wake a thread that sleeps, by an atomic addition over the link: each (true), none (false), each n-th. A call that
+  /// is not rung for may wait for sleep_ns. Where no client can wake a thread (CUDA, HIP) none
   /// rings: a thread that finds nothing naps, and looks again.
-  bool rings = true;
+  ringing rings = true;
   uint32_t stage_bytes =
       1 << 16;  ///< of each port, for what does not fit in packets; at most max_stage_bytes, 0 for none
   /// Looks for each packet of a call that has begun, before the call is given up and its port has ended: a wave that died in the middle then

@@ -118,8 +118,9 @@ class basic_service {
 
   /// What a kernel calls; a copy of it travels with the kernel.
   client_type client() const {
-    return client_type({memory_of_ports(), client_locks_, layout_, can_be_woken<Target> && loop_->shape().rings},
-                       loop_->handlers().limits().bound_bytes);
+    return client_type(
+        {memory_of_ports(), client_locks_, layout_, can_be_woken<Target> ? loop_->shape().rings : ringing(false)},
+        loop_->handlers().limits().bound_bytes);
   }
 
   // -- before start ---------------------------------------------------------------------------------------------------------

@@ -27,8 +27,9 @@ class basic_slot_client {
   using end = slot_end<Target, side::client, Form, Check>;
   using shape = slot_layout<Form>;
 
-  /// As slot_end::slot_end. A client that `rings` wakes a server that sleeps on the doorbell.
-  HEDDLE_FUNCTION basic_slot_client(void* shared, uint32_t* locks, shape of, bool rings = false)
+  /// As slot_end::slot_end. `rings`: behind which calls it rings the doorbell, on which a server may sleep; true: each. Others than each and none
+  /// need shape::own_words() words.
+  HEDDLE_FUNCTION basic_slot_client(void* shared, uint32_t* locks, shape of, ringing rings = {})
       : end_(shared, locks, of), rings_(rings) {}
 
   /// A call by the lanes that stand here together: `fill(line, lane)` writes the request of each lane, `use(line, lane)` reads what
@@ -118,7 +119,8 @@ class basic_slot_client {
     const uint64_t taken = take(mask);
     if (taken == 0) return false;
     const auto slot = static_cast<uint32_t>(taken & ~found);
-    post_request(mask, slot, fill);
+    // No wave waits for the answer, and none says when it has come: such a ring leaves none of the others out.
+    post_request(mask, slot, fill, ringing(rings_.every));
     if (Target::is_first_lane(mask)) end_.locks().unlock(slot);
     return true;
   }
@@ -130,7 +132,7 @@ class basic_slot_client {
     const uint64_t taken = take(mask);
     if (taken == 0) return {};
     const auto slot = static_cast<uint32_t>(taken & ~found);
-    post_request(mask, slot, fill);
+    post_request(mask, slot, fill, rings_);
     uint32_t outcome = 0;
     if (Target::is_first_lane(mask)) outcome = static_cast<uint32_t>(wait_for_answer(slot, turns));
     const auto answered = static_cast<slot_answer>(Target::broadcast(mask, outcome));
@@ -146,7 +148,8 @@ class basic_slot_client {
     if (answered == slot_answer::come) for_each_lane<Target>(mask, with_line<end, Use>{end_, slot, use});
     Target::sync_lanes(mask);
     if (Target::is_first_lane(mask)) {
-      post(slot, false);
+      acknowledge(slot);
+      end_.rings().answered(rings_);
       uint32_t word = 0;
       if (ending == slot_ending::idle) (void)wait_for_inbox(slot, false, word, without_bound);
       end_.locks().unlock(slot);
@@ -229,7 +232,7 @@ class basic_slot_client {
     uint32_t collected = 0;
     for (uint32_t slot = 0; slot < end_.slot_count(); ++slot) {
       if (!try_take(slot, client_slot_state::result)) continue;
-      post(slot, false);
+      acknowledge(slot);
       end_.locks().unlock(slot);
       ++collected;
     }
@@ -238,23 +241,24 @@ class basic_slot_client {
 
   HEDDLE_CALLS_BACK
   template <typename Fill>
-  HEDDLE_FUNCTION void post_request(uint64_t mask, uint32_t slot, Fill& fill) const {
+  HEDDLE_FUNCTION void post_request(uint64_t mask, uint32_t slot, Fill& fill, ringing how) const {
     for_each_lane<Target>(mask, with_line<end, Fill>{end_, slot, fill});
     // Puts what every lane wrote before the first lane's release.
     Target::sync_lanes(mask);
     if (!Target::is_first_lane(mask)) return;
     end_.mask_of(slot) = mask;
-    post(slot, true);
+    end_.post(slot, true);
+    if (end_.rings().is_due(how)) Target::notify(end_.bell());
   }
 
-  /// Rung after every post: a server has something to do after each of a call's two.
-  HEDDLE_FUNCTION void post(uint32_t slot, bool value) const {
-    end_.post(slot, value);
-    if (rings_) Target::notify(end_.bell());
+  /// A call's second post. It is rung for where each call is: a server that has just answered is awake, and most often finds it by itself.
+  HEDDLE_FUNCTION void acknowledge(uint32_t slot) const {
+    end_.post(slot, false);
+    if (rings_.every == 1 && !rings_.coalesced) Target::notify(end_.bell());
   }
 
   end end_;
-  bool rings_;
+  ringing rings_;
 };
 
 }  // namespace heddle::rpc

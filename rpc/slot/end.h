@@ -3,6 +3,7 @@
 
 #include <heddle/rpc/lock.h>
 #include <heddle/rpc/mailbox.h>
+#include <heddle/rpc/ringing.h>
 #include <heddle/rpc/slot/layout.h>
 #include <heddle/rpc/slot/mailbox.h>
 #include <heddle/rpc/wait.h>
@@ -14,7 +15,7 @@ template <typename Target, side Side, typename Form, typename Check>
 class slot_end {
  public:
   /// `shared` is shape.size_bytes() of zeroed memory that both ends reach; `locks` is shape.lock_words() zeroed words
-  /// that only this end uses and that live as long as it does.
+  /// that only this end uses and that live as long as it does; shape.own_words() where a client counts its rings.
   HEDDLE_FUNCTION slot_end(void* shared, uint32_t* locks, slot_layout<Form> shape)
       : shape_(shape), base_(static_cast<unsigned char*>(shared)), locks_(locks) {}
 
@@ -43,6 +44,12 @@ class slot_end {
   }
   HEDDLE_FUNCTION doorbell& bell() const {
     return *reinterpret_cast<doorbell*>(base_ + slot_layout<Form>::doorbell_offset());
+  }
+
+  /// Where a client counts its rings.
+  HEDDLE_FUNCTION ring_count<Target> rings() const {
+    static_assert(Side == side::client, "a server rings for nothing");
+    return ring_count<Target>(locks_ + shape_.lock_words());
   }
 
   /// Where Check::may_end.

@@ -30,6 +30,8 @@ struct slot_layout {
   HEDDLE_FUNCTION constexpr size_t size_bytes() const { return page_offset() + size_t{slots} * lanes * sizeof(packet); }
   /// Words of 32 bits in the lock bits of one side.
   HEDDLE_FUNCTION constexpr size_t lock_words() const { return (size_t{slots} + 31) / 32; }
+  /// And with one more, in which a client counts rings that are not for each call.
+  HEDDLE_FUNCTION constexpr size_t own_words() const { return lock_words() + 1; }
 
  private:
   HEDDLE_FUNCTION constexpr size_t mailbox_bytes() const {

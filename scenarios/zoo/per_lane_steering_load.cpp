@@ -25,7 +25,7 @@ class basic_client<tests::zoo::per_lane_steering_load, Check> {
   using port = basic_port<machine, side::client, Check>;
   using end = typename port::end;
 
-  HEDDLE_FUNCTION basic_client(void* shared, uint32_t* locks, layout shape, bool rings = false)
+  HEDDLE_FUNCTION basic_client(void* shared, uint32_t* locks, layout shape, ringing rings = {})
       : end_(shared, locks, shape), rings_(rings) {}
 
   template <auto Opcode>
@@ -58,7 +58,7 @@ class basic_client<tests::zoo::per_lane_steering_load, Check> {
 
  private:
   end end_;
-  bool rings_;
+  ringing rings_;
 };
 
 }  // namespace heddle::rpc

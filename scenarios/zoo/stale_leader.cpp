@@ -24,7 +24,7 @@ class basic_client<tests::zoo::stale_leader, Check> {
   using port = basic_port<machine, side::client, Check>;
   using end = typename port::end;
 
-  HEDDLE_FUNCTION basic_client(void* shared, uint32_t* locks, layout shape, bool rings = false)
+  HEDDLE_FUNCTION basic_client(void* shared, uint32_t* locks, layout shape, ringing rings = {})
       : end_(shared, locks, shape), rings_(rings) {}
 
   template <auto Opcode>
@@ -57,7 +57,7 @@ class basic_client<tests::zoo::stale_leader, Check> {
   }
 
   end end_;
-  bool rings_;
+  ringing rings_;
 };
 
 }  // namespace heddle::rpc

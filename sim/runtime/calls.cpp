@@ -169,6 +169,7 @@ void wait(doorbell* bell, doorbell seen, uint64_t timeout_ns) {
   const uint64_t count = late == nullptr ? read_memory(bell, sizeof *bell) : late->load(self, self.pending);
   here.performed(self, count);
   if (count != seen) return;
+  if (timed_memory* const times = here.timed()) times->sleeps(self, bell, timeout_ns);
   // A wait that can time out is one more turn of the loop around it: it ends when anything that the loop has read changes, be it
   // late. Without a time-out only the bell ends it, and running the loop again would hide a ring that was lost.
   if (timeout_ns == no_timeout) waits::forget_reads(self);

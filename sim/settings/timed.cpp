@@ -15,8 +15,10 @@ std::vector<parameter> time_parameters() {
                                   "a load or read-modify-write of a device in its own memory, in reported latencies"));
   all.push_back(
       parameter::number("memory.host_ns", 0, 0, longest_ns, "ns", "the same of the host in its own; not published"));
-  all.push_back(parameter::number("doorbells.wake_ns", 0, 0, longest_ns, "ns",
-                                  "a ring, until who sleeps on it goes on, in reported latencies; not published"));
+  all.push_back(
+      parameter::number("doorbells.wake_ns", 0, 0, longest_ns, "ns",
+                        "a ring, or the end of a sleep's time, until the thread that slept goes on, in reported "
+                        "latencies; not published"));
   return all;
 }
 

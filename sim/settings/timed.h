@@ -19,7 +19,7 @@ struct time_settings {
   uint64_t copy_byte = 0;      ///< each byte of a copy
   uint64_t device_memory = 0;  ///< a load or read-modify-write of a device in its own memory
   uint64_t host_memory = 0;    ///< a load or read-modify-write of the host in its own memory
-  uint64_t wake = 0;           ///< from a ring of a doorbell to the end of the wait for it
+  uint64_t wake = 0;           ///< from a ring, or the end of its time, until a thread that slept goes on
   bool drains = true;          ///< fences of the device wait until what is under way has arrived
   bool heavy = false;          ///< times are drawn from a distribution with a heavy tail, of which they are the least
   bool shared_on_device = false;

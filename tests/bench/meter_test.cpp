@@ -51,9 +51,20 @@ TEST_F(opened, measures_along_every_axis) {
   }
 }
 
+TEST_F(opened, measures_servers_that_sleep_however_rarely_clients_ring) {
+  for (const char* const protocol : {"ports", "slots"})
+    for (const rpc::ringing rings : {rpc::ringing(0), rpc::ringing(1), rpc::ringing(1, true), rpc::ringing(2)}) {
+      result<measured> found = on->measure({.protocol = protocol, .waves = 2, .sleeps = true, .rings = rings}, brief);
+      ASSERT_TRUE(found) << found.why().line();
+      EXPECT_GE(found.value().call_ns.size(), size_t{2} * brief.rounds);
+      EXPECT_GT(found.value().server_ns_per_call, 0);
+      EXPECT_GT(found.value().sleeps_per_call, 0);
+    }
+}
+
 TEST_F(opened, refuses_what_it_cannot_measure) {
   for (const point& at : {point{.protocol = "nobody's"}, point{.waves = 100'000}, point{.lanes = 3}, point{.lanes = 65},
-                          point{.bytes = 12}, point{.bytes = 0}}) {
+                          point{.bytes = 12}, point{.bytes = 0}, point{.protocol = "offload", .sleeps = true}}) {
     const result<measured> found = on->measure(at, brief);
     ASSERT_FALSE(found);
     EXPECT_EQ(found.why().line().find('\n'), std::string::npos);

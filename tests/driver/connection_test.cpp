@@ -6,7 +6,9 @@
 #include <atomic>
 #include <chrono>
 #include <set>
+#include <string>
 #include <thread>
+#include <vector>
 
 namespace heddle::driver::tests {
 namespace {
@@ -69,6 +71,28 @@ TEST(driver_run, a_queue_that_can_never_end_is_told_and_not_waited_for) {
     return made;
   });
   EXPECT_TRUE(fails(to.drain(queue), "deadlock", {"plug"}));
+}
+
+TEST(driver_run, the_start_is_logged_once_and_before_the_engine_has_run) {
+  machine it;
+  connection<gpu_driver> to(it.driver);
+  const queue_id queue = it.driver.queues().create_queue(it.context).value();
+  it.driver.queues().enqueue_no_op(queue).value();
+  std::vector<std::string> lines;
+  uint64_t emptied = 1;
+  std::thread engine([&] {
+    to.serve([&](const char* line) {
+      lines.emplace_back(line);
+      emptied = to.access([](gpu_driver& driver) { return driver.emptied(); });
+    });
+  });
+  EXPECT_TRUE(to.drain(queue));
+  to.access([&](gpu_driver& driver) { driver.queues().enqueue_no_op(queue).value(); });
+  EXPECT_TRUE(to.drain(queue));
+  to.stop();
+  engine.join();
+  EXPECT_EQ(lines, std::vector<std::string>{"driver: the simulation starts"});
+  EXPECT_EQ(emptied, 0U);
 }
 
 TEST(driver_run, who_drains_is_told_when_the_engine_is_stopped) {

@@ -56,7 +56,7 @@ struct fuzzed_service {
         loop(hostile.memory(), locks.data(), hostile_device::ports, words, {.ports = 2, .lanes = 3, .polls = 0},
              fuzzed_handlers(memory, directory)) {
     device_at_work = &hostile;
-    give_up_word = &locks[hostile_device::ports.give_up_index()];
+    give_up_word = &locks[hostile_device::ports.last_own_index()];
     loop.add_handler(rpc::user_opcode(0), [](fuzzed_loop::port& opened) {
       opened.recv_and_send([](rpc::packet& both, uint32_t) { both.words[0] += 1; });
       opened.recv([](rpc::packet&, uint32_t) {});

@@ -97,7 +97,7 @@ class both_ends {
   both_ends& operator=(const both_ends&) = delete;
   ~both_ends() { EXPECT_TRUE(left_broken_ || all_idle()) << "a port is not back with its client, or is held"; }
 
-  client_type client(bool rings = false) { return {memory_.data(), client_locks_.data(), shape_, rings}; }
+  client_type client(ringing rings = {}) { return {memory_.data(), client_locks_.data(), shape_, rings}; }
   server_type server(uint32_t start = 0) { return {memory_.data(), server_locks_.data(), shape_, start}; }
   process<machine, side::client, Check> client_end() { return {memory_.data(), client_locks_.data(), shape_}; }
   process<machine, side::server, Check> server_end() { return {memory_.data(), server_locks_.data(), shape_}; }

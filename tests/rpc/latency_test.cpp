@@ -128,5 +128,21 @@ TEST(latency, a_call_waits_for_a_port_that_others_hold) {
   EXPECT_GE(many->longest_ns, 3 * alone->longest_ns);
 }
 
+TEST(latency, a_server_that_sleeps_costs_a_call_its_wake_up_or_the_rest_of_its_sleep) {
+  const auto with = [](const char* rings, const char* wakes) {
+    return latency("port.rings", {"waves=1", "lanes=1", "ports=1", "calls=1", rings, wakes});
+  };
+  const auto rung = with("rings=1", "doorbells.wake_ns=0");
+  const auto rung_late = with("rings=1", "doorbells.wake_ns=10000");
+  const auto not_rung = with("rings=0", "doorbells.wake_ns=0");
+  const auto not_rung_late = with("rings=0", "doorbells.wake_ns=10000");
+  ASSERT_TRUE(rung && rung_late && not_rung && not_rung_late);
+  EXPECT_NEAR(rung_late->median_ns, rung->median_ns + 10'000, 500);
+  // The scenario's servers sleep for 1 ms.
+  EXPECT_GT(not_rung->median_ns, 900'000);
+  EXPECT_LE(not_rung->longest_ns, 1'010'000);
+  EXPECT_GT(not_rung_late->median_ns, not_rung->median_ns);
+}
+
 }  // namespace
 }  // namespace heddle::tools

@@ -173,6 +173,49 @@ TYPED_TEST(offload, refuses_a_function_that_is_not_there) {
   EXPECT_TRUE(both.server().all_idle());
 }
 
+TEST(offload_table, is_read_from_an_image_and_has_each_function_at_its_place) {
+  const uint64_t image[] = {0, 0x7000, 0, 0x4000, 0x5000};
+  size_t copied = 0;
+  const auto copy = [&](void* to, const void* from, size_t bytes) {
+    std::memcpy(to, from, bytes);
+    copied += bytes;
+  };
+  const offload_table table(image, std::size(image), copy);
+  EXPECT_EQ(copied, sizeof image);
+  EXPECT_FALSE(table.empty());
+  EXPECT_EQ(table.place_of(0x7000), 1U);
+  EXPECT_EQ(table.place_of(0x4000), 3U);
+  EXPECT_EQ(table.place_of(0x5000), 4U);
+  for (const uint64_t none : {uint64_t{0}, uint64_t{1}, uint64_t{0x4001}, uint64_t{0x7001}, ~uint64_t{0}})
+    EXPECT_FALSE(table.place_of(none)) << none;
+}
+
+TEST(offload_table, is_empty_where_the_image_names_no_function) {
+  const uint64_t nulls[3] = {};
+  const auto copy = [](void* to, const void* from, size_t bytes) { std::memcpy(to, from, bytes); };
+  EXPECT_TRUE(offload_table(nulls, 3, copy).empty());
+  EXPECT_TRUE(offload_table(nullptr, 0, copy).empty());
+  EXPECT_FALSE(offload_table(nulls, 3, copy).place_of(0));
+}
+
+TYPED_TEST(offload, runs_functions_of_a_table_by_their_places_and_refuses_others) {
+  ends<TypeParam> both(2);
+  const uint64_t image[] = {0x7000, 0, 0x4000};
+  const offload_table table(image, 3, [](void* to, const void* from, size_t bytes) { std::memcpy(to, from, bytes); });
+  std::vector<uint64_t> run;
+  serving_machine::serve = [&, server = both.server({.functions = 0, .table = &table})]() mutable {
+    server.handle([&](uint64_t place, offload_line&, uint32_t lane) {
+      if (lane == 0) run.push_back(place);
+    });
+  };
+  EXPECT_EQ(both.client().call(0x4000, nothing, nothing), offload_status::done);
+  EXPECT_EQ(both.client().call(0x7000, nothing, nothing), offload_status::done);
+  for (const uint64_t none : {uint64_t{0}, uint64_t{2}, uint64_t{0x4001}})
+    EXPECT_EQ(both.client().call(none, nothing, nothing), offload_status::unknown_function) << none;
+  EXPECT_EQ(run, (std::vector<uint64_t>{2, 0}));
+  EXPECT_TRUE(both.server().all_idle());
+}
+
 TYPED_TEST(offload, refuses_a_payload_above_the_limit_and_runs_nothing_of_the_request) {
   ends<TypeParam> both(2);
   uint32_t runs = 0;

@@ -195,6 +195,72 @@ TEST_F(scans, ring_once_a_call_and_after_the_packet_can_be_found) {
   server.try_open();
 }
 
+/// One call over the ports, with an answer; how many rings there are behind it.
+template <typename Ends, typename Client>
+uint32_t rings_behind_a_call(Ends& ends, const Client& client, bool answered = true) {
+  auto server = ends.server();
+  auto port = client.template open<test_opcode>();
+  port.send(leave);
+  const uint32_t rings = ends.rings();
+  auto opened = server.try_open();
+  opened.recv(leave);
+  if (!answered) return rings;
+  opened.send(leave);
+  port.recv(leave);
+  return rings;
+}
+
+TEST_F(scans, ring_behind_each_nth_call_of_all_copies_of_a_client) {
+  both_ends<1> ends(2);
+  const auto client = ends.client(3);
+  const auto copy = client;
+  const uint32_t expected[] = {0, 0, 1, 1, 1, 2, 2};
+  for (size_t call = 0; call < std::size(expected); ++call)
+    EXPECT_EQ(rings_behind_a_call(ends, call % 2 == 0 ? client : copy), expected[call]) << call;
+}
+
+TEST_F(scans, do_not_ring_while_a_ring_is_unanswered_where_rings_are_coalesced) {
+  both_ends<1> ends(3);
+  const auto client = ends.client({1, true});
+  {
+    auto first = client.open<test_opcode>();
+    first.send(leave);
+    EXPECT_EQ(ends.rings(), 1U);
+    auto second = client.open<test_opcode>();
+    second.send(leave);
+    EXPECT_EQ(ends.rings(), 1U) << "the first call has no answer yet";
+    auto server = ends.server();
+    for (int n = 0; n < 2; ++n) server.try_open().recv_and_send(leave);
+    first.recv(leave);
+    second.recv(leave);
+  }
+  EXPECT_EQ(rings_behind_a_call(ends, client), 2U);
+  EXPECT_EQ(rings_behind_a_call(ends, client, false), 3U);
+  // Nobody waits for that one. Its answer is found when its port is opened again, before the ring of the call that opens it.
+  EXPECT_EQ(rings_behind_a_call(ends, client), 4U);
+}
+
+TEST(ring_count, leaves_its_word_alone_where_each_call_is_rung_for_or_none) {
+  uint32_t word = 0;
+  const ring_count<host::target> count(&word);
+  for (int n = 0; n < 5; ++n) {
+    EXPECT_TRUE(count.is_due(true));
+    EXPECT_FALSE(count.is_due(false));
+    count.answered(true);
+  }
+  EXPECT_EQ(word, 0U);
+}
+
+TEST(ring_count, goes_on_when_its_count_wraps) {
+  uint32_t word = ~uint32_t{0} - 1;
+  const ring_count<host::target> count(&word);
+  int due = 0;
+  for (int n = 0; n < 9; ++n) due += count.is_due(4) ? 1 : 0;
+  EXPECT_GE(due, 2);
+  EXPECT_LE(due, 3);
+  EXPECT_EQ(word % 2, 0U) << "no ring has become an unanswered one";
+}
+
 TEST_F(scans, ring_nobody_unless_the_client_says_so) {
   both_ends<1> ends(1);
   auto server = ends.server();

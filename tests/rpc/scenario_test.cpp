@@ -200,6 +200,15 @@ HEDDLE_TEST(a_mailbox_on_the_device_needs_no_link_for_its_lock, "zoo.offload-loc
 HEDDLE_TEST(numbers_that_do_not_change_sign, "zoo.flag-wrap-at-2-31", schedules_max, "fixed=yes", "first=5");
 HEDDLE_TEST(a_listener_whose_rings_all_come, "zoo.lost-doorbell", schedules_max, "doorbells=delayed");
 
+HEDDLE_TEST(servers_that_are_rung_for_each_nth_call, "*.rings", 300);
+HEDDLE_TEST(servers_that_are_never_rung_for, "*.rings", 300, "rings=0");
+HEDDLE_TEST(servers_whose_rings_are_coalesced, "*.rings", 300, "rings=1", "coalesced=yes");
+HEDDLE_TEST(servers_whose_rings_are_lost, "*.rings", 300, "doorbells=dropped");
+HEDDLE_TEST(servers_whose_rings_are_late, "*.rings", 300, "doorbells=delayed", "rings=1");
+HEDDLE_TEST(servers_whose_rings_come_together, "*.rings", 300, "doorbells=coalesced", "coalesced=yes");
+HEDDLE_TEST(a_server_that_trusts_each_coalesced_ring, "zoo.server-trusts-*", schedules_max, "rings=1", "coalesced=yes");
+HEDDLE_TEST(a_server_that_trusts_lost_rings, "zoo.server-trusts-*", schedules_max, "doorbells=dropped");
+
 HEDDLE_TEST(a_server_whose_rings_come_late, "zoo.interrupt-*", schedules_max, "doorbells=delayed");
 HEDDLE_TEST(a_server_whose_rings_come_twice, "zoo.interrupt-*", schedules_max, "doorbells=duplicated");
 HEDDLE_TEST(a_server_whose_rings_come_together, "zoo.interrupt-*", schedules_max, "doorbells=coalesced");

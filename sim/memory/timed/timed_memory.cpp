@@ -47,8 +47,7 @@ uint64_t timed_memory::load(lane& self, const operation& how) {
                          .address = how.address,
                          .value = value,
                          .store_step = found_step_,
-                         .takes = round_trip(self, how.address),
-                         .extra = how.kind == operation_kind::wait ? costs_.wake : 0});
+                         .takes = round_trip(self, how.address)});
   return value;
 }
 
@@ -75,8 +74,7 @@ uint64_t timed_memory::read_modify_write(lane& self, const operation& how, const
                                     .address = how.address,
                                     .value = old,
                                     .store_step = found_step_,
-                                    .takes = round_trip(self, how.address),
-                                    .extra = 0};
+                                    .takes = round_trip(self, how.address)};
   // One that leaves the value as it was is a read.
   if (stored == old)
     clock_.reads(self.id, look);
@@ -93,8 +91,7 @@ wide_value timed_memory::load_wide(lane& self, const operation& how) {
                          .address = how.address,
                          .value = value.low,
                          .store_step = 0,
-                         .takes = round_trip(self, how.address),
-                         .extra = 0});
+                         .takes = round_trip(self, how.address)});
   return value;
 }
 
@@ -114,8 +111,7 @@ wide_value timed_memory::modify_wide(lane& self, const operation& how, const wid
                                     .address = how.address,
                                     .value = old.low,
                                     .store_step = 0,
-                                    .takes = round_trip(self, how.address),
-                                    .extra = 0};
+                                    .takes = round_trip(self, how.address)};
   if (stored == old)
     clock_.reads(self.id, look);
   else
@@ -132,8 +128,7 @@ void timed_memory::before_plain_load(lane& self, const operation& how) {
                          .address = how.address,
                          .value = watched::value_at(how.address, how.size_bytes),
                          .store_step = 0,
-                         .takes = takes,
-                         .extra = 0});
+                         .takes = takes});
 }
 
 void timed_memory::before_plain_store(lane& self, const operation& how) {
@@ -152,6 +147,12 @@ void timed_memory::fence(lane& self, const operation& how) {
   // One that only acquires waits for no store, and takes no more than an acquire load.
   if (!self.is_host() && how.reach == scope::system && releases(how.order) && !copies(self))
     clock_.fences(self.id, clock_.drawn(costs_.fence), costs_.drains);
+}
+
+void timed_memory::sleeps(const lane& self, const doorbell* bell, uint64_t timeout_ns) {
+  constexpr uint64_t ps_per_ns = 1000;
+  constexpr uint64_t longest_ns = virtual_clock::forever / ps_per_ns;
+  clock_.sleeps(self.id, bell, timeout_ns > longest_ns ? virtual_clock::forever : timeout_ns * ps_per_ns, costs_.wake);
 }
 
 // -- what orders lanes -------------------------------------------------------------------------------------------------------------

@@ -1,6 +1,7 @@
 #include <heddle/sim/memory/timed/virtual_clock.h>
 
 #include <algorithm>
+#include <utility>
 
 namespace heddle::sim {
 
@@ -14,7 +15,8 @@ void virtual_clock::reset(bool heavy, uint64_t seed) {
 
 void virtual_clock::begins(uint32_t thread, uint64_t at) {
   if (thread >= threads_.size()) threads_.resize(thread + size_t{1});
-  threads_[thread] = {.now = at, .floor = at, .outstanding = 0, .beside = 0, .reads_beside = false, .reads = {}};
+  threads_[thread] = {
+      .now = at, .floor = at, .outstanding = 0, .beside = 0, .reads_beside = false, .reads = {}, .sleep = {}};
 }
 
 // As the link draws its delays (link/transport_state.cpp): half of them are more than twice the least, one in a thousand is a thousand
@@ -40,6 +42,7 @@ void virtual_clock::gets_on(uint32_t thread) {
   its.reads.clear();
   its.floor = its.now;
   its.reads_beside = false;
+  its.sleep = {};
 }
 
 uint64_t virtual_clock::certain(const thread_time& its) {
@@ -66,7 +69,7 @@ uint64_t virtual_clock::answered(thread_time& its, const look& what, bool gets_o
   uint64_t at = begun + what.takes;
   // The request that finds a value comes to memory when it is there, or later.
   if (const stored* const made = find(what)) at = std::max(at, made->at + what.takes / 2);
-  if (changed) at += what.extra;
+  if (changed && its.sleep.bell != nullptr) at = woken(std::exchange(its.sleep, {}), what, at);
   if (changed || gets_on || its.reads.size() == reads_most) {
     its.reads.clear();
     its.floor = at - what.takes;
@@ -74,6 +77,19 @@ uint64_t virtual_clock::answered(thread_time& its, const look& what, bool gets_o
   if (changed || !is_again) its.reads.push_back({what.place, what.address, what.value, at - what.takes});
   its.reads_beside = false;
   return at;
+}
+
+uint64_t virtual_clock::woken(const asleep& sleep, const look& what, uint64_t at) {
+  // It was there before the thread slept: the thread would not have.
+  if (at <= sleep.since + what.takes) return at;
+  if (what.address == sleep.bell || sleep.period == forever) return at + sleep.wakes;
+  const uint64_t periods = (at - what.takes - sleep.since + sleep.period - 1) / sleep.period;
+  return sleep.since + periods * sleep.period + sleep.wakes + what.takes;
+}
+
+void virtual_clock::sleeps(uint32_t thread, const void* bell, uint64_t period, uint64_t wakes) {
+  thread_time& its = threads_[thread];
+  if (its.sleep.bell == nullptr) its.sleep = {bell, its.now, std::max<uint64_t>(period, 1), wakes};
 }
 
 void virtual_clock::reads(uint32_t thread, const look& what) {

@@ -26,7 +26,6 @@ class virtual_clock {
     uint64_t value = 0;       ///< that was found
     uint64_t store_step = 0;  ///< of the run, whose value it is; 0: not known, and told by the value
     uint64_t takes = 0;       ///< there and back
-    uint64_t extra = 0;       ///< added where the value is not the one that was found here before
   };
 
   /// A new run. `heavy`: each time that is drawn is at least the one that is asked for, and seldom very much longer.
@@ -47,6 +46,10 @@ class virtual_clock {
   void reads_beside(uint32_t thread, uint64_t takes);
   /// `arrives`: so long from now it is in memory. `learnt`: a thread that reads the value learns of it.
   void stores(uint32_t thread, const void* address, uint64_t value, uint64_t step, uint64_t arrives);
+  /// The thread sleeps from now on, until the bell has another value than it has seen, and looks again each time that `period` is over, `forever`
+  /// for never. `wakes`: so long after either it goes on. A sleep that it is in already goes on.
+  void sleeps(uint32_t thread, const void* bell, uint64_t period, uint64_t wakes);
+  static constexpr uint64_t forever = ~uint64_t{0};
   /// A store whose value no thread waits for.
   void stores_plainly(uint32_t thread, uint64_t arrives);
   /// A read that has stored another value in its place.
@@ -69,6 +72,12 @@ class virtual_clock {
     uint64_t value = 0;
     uint64_t before = 0;  ///< when it was read
   };
+  struct asleep {
+    const void* bell = nullptr;  ///< null: it is awake
+    uint64_t since = 0;
+    uint64_t period = 0;
+    uint64_t wakes = 0;
+  };
   struct thread_time {
     uint64_t now = 0;
     uint64_t floor = 0;        ///< it is not put back behind this
@@ -76,6 +85,7 @@ class virtual_clock {
     uint64_t beside = 0;       ///< when the reads began that go on beside each other
     bool reads_beside = false;
     std::vector<seen> reads;  ///< since it last got on
+    asleep sleep;
   };
   struct stored {
     uint64_t value = 0;
@@ -86,6 +96,8 @@ class virtual_clock {
   /// When the thread will have come so far that it cannot be put back behind that.
   static uint64_t certain(const thread_time& its);
   const stored* find(const look& what) const;
+  /// When a thread that sleeps has the answer of this look, which would have it at `at` if it looked all the time.
+  static uint64_t woken(const asleep& sleep, const look& what, uint64_t at);
   uint64_t answered(thread_time& its, const look& what, bool gets_on);
   void remember(const void* address, const stored& made);
 
