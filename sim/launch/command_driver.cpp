@@ -5,6 +5,7 @@
 #include <algorithm>
 #include <cstring>
 #include <string>
+#include <utility>
 
 namespace heddle::sim {
 
@@ -246,6 +247,8 @@ void command_driver::block_ended(lane& last) {
   const wave& of = *last.of;
   work& launch = work_[of.kernel];
   if (--launch.live_waves[of.block] != 0) return;
+  // What the device does for it, it does now.
+  if (core_.times != nullptr) room().engine().pass_until(core_.times->now(last));
   room().finish(launch.groups[of.block]).value();
   note(uint64_t{of.kernel} << 40 | uint64_t{of.block} << 8 | 2);
   signal(last);
@@ -268,10 +271,11 @@ void command_driver::start_engine(work& of, const stream_copy& what, const drive
   std::vector<uint32_t> after;
   for (const uint32_t earlier : of.at.after)
     if (work_[earlier].has_ended) after.push_back(earlier);
-  pieces_.push_back(
-      {.engine = &launched_.start_engine(
-           *acting_, what, {.stream = of.at.stream, .ordinal = of.at.ordinal, .after = after}, of.name, *of.how_to_run),
-       .what = piece});
+  lane& engine = launched_.start_engine(*acting_, what,
+                                        {.stream = of.at.stream, .ordinal = of.at.ordinal, .after = std::move(after)},
+                                        of.name, *of.how_to_run);
+  if (core_.times != nullptr) core_.times->not_before(engine, room().engine().now());
+  pieces_.push_back({.engine = &engine, .what = piece});
 }
 
 void command_driver::piece_ended(lane& engine) {
@@ -279,6 +283,7 @@ void command_driver::piece_ended(lane& engine) {
       std::find_if(pieces_.begin(), pieces_.end(), [&](const moving& each) { return each.engine == &engine; });
   const driver::request what = found->what;
   pieces_.erase(found);
+  if (core_.times != nullptr) room().engine().pass_until(core_.times->now(engine));
   if (what.of->kind == driver::command_kind::custom || hands_.settings.copies == driver::copy_model::instant)
     moved_.push_back(what);
   else
