@@ -11,6 +11,8 @@ const char* to_string(command_kind kind) {
       return "copy_to_device";
     case command_kind::copy_to_host:
       return "copy_to_host";
+    case command_kind::copy_on_device:
+      return "copy_on_device";
     case command_kind::launch:
       return "launch";
     case command_kind::unified_launch:
@@ -35,6 +37,7 @@ std::string command::describe() const {
   switch (kind) {
     case command_kind::copy_to_device:
     case command_kind::copy_to_host:
+    case command_kind::copy_on_device:
       said += words(address_text{address}, ", ", bytes, " bytes)");
       break;
     case command_kind::record_event:
@@ -65,6 +68,8 @@ const char* to_string(request_kind kind) {
       return "write";
     case request_kind::read:
       return "read";
+    case request_kind::copy:
+      return "copy";
     case request_kind::launch:
       return "launch";
     case request_kind::flush:

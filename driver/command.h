@@ -16,6 +16,7 @@ namespace heddle::driver {
 enum class command_kind : uint8_t {
   copy_to_device,
   copy_to_host,
+  copy_on_device,  ///< from one place in the memory of devices to another
   launch,          ///< of one GPU
   unified_launch,  ///< of the GPUs of a unified device
   flush,           ///< of all L2 caches
@@ -46,6 +47,7 @@ struct command {
 
   // Copies. The bytes on the host must stay until the command has ended.
   uint64_t address = 0;
+  uint64_t from_address = 0;  ///< of a copy on devices
   std::byte* to_host = nullptr;
   const std::byte* from_host = nullptr;
   uint64_t bytes = 0;
@@ -76,6 +78,7 @@ struct command {
 enum class request_kind : uint8_t {
   write,         ///< `bytes` from the host to one page of the device's memory
   read,          ///< `bytes` of one page to the host
+  copy,          ///< `bytes` of one page, of any device, to one page of this device
   launch,        ///< `part`
   flush,         ///< write dirty bytes back
   drain_rdma,    ///< no accesses to other devices from now on
@@ -95,7 +98,8 @@ struct request {
   process_id process = 0;
   uint64_t virtual_address = 0;
   uint64_t physical_address = 0;
-  uint64_t from = 0;
+  uint64_t from = 0;          ///< a physical address, of what is copied on devices
+  uint64_t from_virtual = 0;  ///< the same place as the process has it
   uint64_t bytes = 0;
   std::byte* to_host = nullptr;
   const std::byte* from_host = nullptr;

@@ -117,18 +117,25 @@ result<void> command_queues::enqueue_copy(queue_id queue, const copy_order& orde
   command_queue& in = *which.value();
   result<uint64_t> buffer = memory_->buffer_of(order.call, in.process, order.address, order.bytes);
   if (!buffer) return buffer.why();
-  if (order.kind == command_kind::copy_to_host && settings_->flush_before_copy &&
-      contexts_->marks_of(in.process).needs_flush(in.marks)) {
-    contexts_->marks_of(in.process).flush_enqueued(in.marks);
-    put(in, make(in, command_kind::flush));
+  const bool on_devices = order.kind == command_kind::copy_on_device;
+  uint64_t source = 0;
+  if (on_devices) {
+    result<uint64_t> from = memory_->buffer_of(order.call, in.process, order.from_address, order.bytes);
+    if (!from) return from.why();
+    source = from.value();
+  }
+  if (order.kind != command_kind::copy_to_device && settings_->flush_before_copy && needs_flush(queue)) {
+    put_flush(in);
   }
   command& copy = make(in, order.kind);
   copy.address = order.address;
   copy.bytes = order.bytes;
   copy.to_host = order.to_host;
   copy.from_host = order.from_host;
-  memory_->hold(in.process, buffer.value());
+  copy.from_address = order.from_address;
   copy.held.push_back(buffer.value());
+  if (on_devices) copy.held.push_back(source);
+  for (const uint64_t held : copy.held) memory_->hold(in.process, held);
   put(in, copy);
   return {};
 }
@@ -149,12 +156,38 @@ result<void> command_queues::enqueue_copy_to_host(queue_id queue, std::span<std:
                               .to_host = to.data()});
 }
 
+result<void> command_queues::enqueue_copy_on_device(queue_id queue, uint64_t to, uint64_t from, uint64_t bytes) {
+  return enqueue_copy(queue, {.call = "copy_on_device",
+                              .kind = command_kind::copy_on_device,
+                              .address = to,
+                              .bytes = bytes,
+                              .from_address = from});
+}
+
+bool command_queues::needs_flush(queue_id queue) const {
+  const command_queue* const in = find(queue);
+  if (in == nullptr) return false;
+  if (settings_->fault == driver_fault::one_flag) return one_flag_;
+  return contexts_->marks_of(in->process).needs_flush(in->marks);
+}
+
+void command_queues::put_flush(command_queue& queue) {
+  contexts_->marks_of(queue.process).flush_enqueued(queue.marks);
+  one_flag_ = false;
+  put(queue, make(queue, command_kind::flush));
+}
+
+bool command_queues::may_begin(const command_queue& queue) const {
+  if (queue.running || queue.waiting.empty()) return false;
+  const command& next = *queue.waiting.front();
+  return next.kind != command_kind::wait_event || events_->has_come_to(next.event, next.generation);
+}
+
 result<void> command_queues::enqueue_flush(queue_id queue) {
   auto which = queue_for("flush", queue);
   if (!which) return which.why();
   command_queue& in = *which.value();
-  contexts_->marks_of(in.process).flush_enqueued(in.marks);
-  put(in, make(in, command_kind::flush));
+  put_flush(in);
   return {};
 }
 
@@ -261,7 +294,7 @@ result<void> command_queues::enqueue_launch(queue_id queue, const kernel_launch&
   std::vector<uint64_t> taken;
   for (const device_id each : gpus)
     for (const uint64_t bytes : {what.code.size(), arguments.size(), sizeof(aql_packet)}) {
-      result<uint64_t> buffer = memory_->allocate(in.process, bytes, each);
+      result<uint64_t> buffer = memory_->allocate(in.process, bytes, settings_->launches_from_host ? cpu_device : each);
       if (!buffer) {
         for (const uint64_t address : taken) memory_->free(in.process, address).value();
         return failure("launch", words("queue ", queue, ", device ", each), buffer.why().name, buffer.why().line());
@@ -279,7 +312,7 @@ result<void> command_queues::enqueue_launch(queue_id queue, const kernel_launch&
                               .code_object = taken[3 * n],
                               .arguments = taken[3 * n + 1],
                               .packet = taken[3 * n + 2],
-                              .groups = share_of(groups, gpus.size(), n)};
+                              .groups = settings_->split->of(groups, gpus.size(), n)};
     const aql_packet packet = {
         .header = aql_packet::dispatch_header,
         .setup = static_cast<uint16_t>(what.grid.z > 1 || what.group.z > 1   ? 3
@@ -310,6 +343,7 @@ result<void> command_queues::enqueue_launch(queue_id queue, const kernel_launch&
   }
   hold_what_arguments_name(launch, arguments);
   contexts_->marks_of(in.process).launch_enqueued(in.marks);
+  one_flag_ = true;
   put(in, launch);
   return {};
 }

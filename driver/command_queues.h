@@ -58,6 +58,8 @@ class command_queues {
   result<void> enqueue_copy_to_device(queue_id queue, uint64_t to, std::span<const std::byte> from);
   /// A flush goes before it when a kernel may have left something in a cache.
   result<void> enqueue_copy_to_host(queue_id queue, std::span<std::byte> to, uint64_t from);
+  /// From one buffer of devices to another, or within one; a flush goes before it as before a copy to the host.
+  result<void> enqueue_copy_on_device(queue_id queue, uint64_t to, uint64_t from, uint64_t bytes);
   /// Three copies for each GPU of the queue's device, then the launch. Errors: an empty code object, grid or group; a group or a grid
   /// that is too large; arguments that do not hold what `group_memory` names; the CPU; no memory for the copies.
   result<void> enqueue_launch(queue_id queue, const kernel_launch& what);
@@ -77,6 +79,10 @@ class command_queues {
   bool is_empty(queue_id queue) const;
   /// How often a queue has become empty.
   uint64_t emptied() const { return emptied_; }
+  /// How many commands were ever enqueued: the number of the last one.
+  uint64_t commands_made() const { return commands_made_; }
+  /// Whether a kernel may have left something in a cache that a copy to the host, enqueued in this queue now, would miss.
+  bool needs_flush(queue_id queue) const;
 
   // -- for the driver's other parts
 
@@ -84,16 +90,19 @@ class command_queues {
   command_queue* find(queue_id queue) const;
   /// An error that names `call` where there is none.
   result<command_queue*> queue_for(const char* call, queue_id queue) const;
+  /// Whether the queue's first command could begin: there is one, it has not begun, and it waits for no event.
+  bool may_begin(const command_queue& queue) const;
   /// Takes the queue's first command, which has ended, out of it.
   void end(command_queue& queue, command& done);
 
  private:
-  /// One copy between host and device.
+  /// One copy.
   struct copy_order {
     const char* call = nullptr;  ///< in whose name errors are told
     command_kind kind = command_kind::copy_to_device;
     uint64_t address = 0;  ///< the device's
     uint64_t bytes = 0;
+    uint64_t from_address = 0;  ///< of a copy on devices
     std::byte* to_host = nullptr;
     const std::byte* from_host = nullptr;
   };
@@ -103,6 +112,7 @@ class command_queues {
 
   command& make(command_queue& queue, command_kind kind);
   void put(command_queue& queue, command& what);
+  void put_flush(command_queue& queue);
   result<void> enqueue_copy(queue_id queue, const copy_order& order);
   /// A copy of bytes that the command keeps.
   void enqueue_staged(command_queue& queue, uint64_t to, std::span<const std::byte> from);
@@ -122,6 +132,7 @@ class command_queues {
   std::vector<command*> free_commands_;
   uint64_t commands_made_ = 0;
   uint64_t emptied_ = 0;
+  bool one_flag_ = false;  ///< driver_fault::one_flag
 };
 
 }  // namespace heddle::driver

@@ -1,4 +1,4 @@
-// Copies between host and devices: with their virtual time, or without.
+// Copies between host and devices, and on devices: with their virtual time, or without.
 #pragma once
 
 #include <heddle/driver/middleware.h>
@@ -10,7 +10,8 @@ namespace heddle::driver {
 // What both kinds of copies have in common.
 
 inline bool is_copy(const command& what) {
-  return what.kind == command_kind::copy_to_device || what.kind == command_kind::copy_to_host;
+  return what.kind == command_kind::copy_to_device || what.kind == command_kind::copy_to_host ||
+         what.kind == command_kind::copy_on_device;
 }
 
 /// Notes in the command that it has read bytes that were not written.
@@ -47,7 +48,8 @@ class timed_copy final : public middleware {
 // Copies that take no virtual time, for studies of kernels alone.
 
 /// The bytes are moved when the command is first in its queue, and it leaves in the same tick. A flush that comes
-/// before it takes its time as ever. A page that is being migrated is waited for.
+/// before it takes its time as ever. A page that is being migrated is waited for. Where there is a byte_mover, it is given the copy as one
+/// piece, and the command ends when that has been moved.
 class instant_copy final : public middleware {
  public:
   explicit instant_copy(driver_services& driver) : driver_(&driver) {}
@@ -56,6 +58,10 @@ class instant_copy final : public middleware {
   handling process(command& next) override;
 
  private:
+  /// The bytes of the command that begin at this address. How many of them are poisoned.
+  uint64_t read(const command& what, uint64_t address, std::byte* to) const;
+  void write(const command& what, const std::byte* from) const;
+
   driver_services* driver_;
 };
 

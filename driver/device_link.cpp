@@ -46,7 +46,9 @@ void device_link::travel(const request& what, bool is_answer, picoseconds delay)
     free_in_flight_.pop_back();
     in_flight_[slot] = {what, is_answer};
   }
-  engine_->schedule(engine_->now() + delay, event_rank::primary, *this, 0, slot).value();
+  // What goes one way between the driver and one device keeps its order where the owner of the engine chooses.
+  const uint64_t way = uint64_t{what.device} << 1 | (is_answer ? 1 : 0);
+  engine_->schedule(engine_->now() + delay, event_rank::primary, *this, way, slot).value();
 }
 
 void device_link::arrived(uint64_t slot) {

@@ -2,6 +2,7 @@
 #include <heddle/driver/message.h>
 
 #include <algorithm>
+#include <cstddef>
 
 namespace heddle::driver {
 namespace {
@@ -30,14 +31,43 @@ bool event_engine::step() {
   std::pop_heap(waiting_.begin(), waiting_.end(), comes_later());
   const timed_event next = waiting_.back();
   waiting_.pop_back();
-  now_ = next.time;
+  handle(next);
+  return true;
+}
+
+void event_engine::handle(const timed_event& next) {
+  now_ = std::max(now_, next.time);
   in_event_ = true;
   if (hook_ != nullptr) hook_->before(next);
   next.handler->handle(next);
   if (hook_ != nullptr) hook_->after(next);
   in_event_ = false;
   ++handled_;
-  return true;
+}
+
+std::vector<size_t> event_engine::first_of_each() const {
+  std::vector<size_t> first;
+  for (size_t n = 0; n < waiting_.size(); ++n) {
+    const auto known = std::find_if(first.begin(), first.end(), [&](size_t other) {
+      return waiting_[other].handler == waiting_[n].handler && waiting_[other].what == waiting_[n].what;
+    });
+    if (known == first.end())
+      first.push_back(n);
+    else if (comes_later()(waiting_[*known], waiting_[n]))
+      *known = n;
+  }
+  std::sort(first.begin(), first.end(), [&](size_t a, size_t b) { return comes_later()(waiting_[b], waiting_[a]); });
+  return first;
+}
+
+size_t event_engine::choices() const { return first_of_each().size(); }
+
+void event_engine::step(size_t which) {
+  const size_t at = first_of_each()[which];
+  const timed_event next = waiting_[at];
+  waiting_.erase(waiting_.begin() + static_cast<ptrdiff_t>(at));
+  std::make_heap(waiting_.begin(), waiting_.end(), comes_later());
+  handle(next);
 }
 
 void event_engine::run_until(picoseconds time) {

@@ -57,6 +57,14 @@ class event_engine {
   /// Handles the next event; false when there is none.
   bool step();
 
+  // For an owner that chooses what comes next. Of what one handler is told under one `what`, the order stays; all else may overtake it,
+  // and then is handled at a time that is later than its own.
+
+  /// How many events could be the next one.
+  size_t choices() const;
+  /// Handles one of them: 0 is the one that step() would handle. Less than choices().
+  void step(size_t which);
+
   /// Handles all events up to that time and those that come of them, and then it is that time. It stops between two
   /// times: all events of one time, or none. A time that has passed changes nothing.
   void run_until(picoseconds time);
@@ -66,6 +74,9 @@ class event_engine {
     while (step()) {
     }
   }
+
+  /// It is that time at least. What waits for an earlier one is handled late: for an owner that chooses what comes next.
+  void pass_until(picoseconds time) { now_ = now_ < time ? time : now_; }
 
   size_t pending() const { return waiting_.size(); }
   /// When the next event is; `never` without one.
@@ -79,6 +90,10 @@ class event_engine {
   void set_hook(engine_hook* hook) { hook_ = hook; }
 
  private:
+  void handle(const timed_event& next);
+  /// Those that could be the next one, by place in `waiting_`, in the order of their times.
+  std::vector<size_t> first_of_each() const;
+
   std::vector<timed_event> waiting_;  ///< a heap, the next one in front
   picoseconds now_ = 0;
   uint64_t scheduled_ = 0;

@@ -39,28 +39,38 @@ gpu::gpu(device_id id, gpu_surroundings& around)
       cache_(around.settings().page_bits, around.memory_bytes()),
       translations_(around.settings().page_bits),
       dispatcher_(around.settings().compute_units, around.settings().groups_per_unit, around.settings().dispatch),
-      slots_(size_t{around.settings().compute_units} * around.settings().groups_per_unit) {
-  for (auto at = static_cast<uint32_t>(slots_.size()); at > 0; --at) free_slots_.push_back(at - 1);
-}
+      most_slots_(size_t{around.settings().compute_units} * around.settings().groups_per_unit) {}
 
 void gpu::arrive(const request& what) {
   const driver_settings& set = around_->settings();
   request reply = what;
+  byte_mover* const mover = what.of != nullptr && what.of->staged.empty() ? around_->mover() : nullptr;
   switch (what.kind) {
     case request_kind::write:
+      if (mover != nullptr) return mover->move(what);
       around_->memory_bytes().write(what.physical_address, {what.from_host, what.bytes});
       cache_.invalidate(what.physical_address, what.bytes);
       return around_->answer(reply, set.posted);
     case request_kind::read:
+      if (mover != nullptr) return mover->move(what);
       reply.poisoned_bytes = around_->memory_bytes().read(what.physical_address, {what.to_host, what.bytes});
       return around_->answer(reply, set.read - set.read / 2 + what.bytes * set.copy_byte);
+    case request_kind::copy: {
+      if (mover != nullptr) return mover->move(what);
+      std::vector<std::byte> between(what.bytes);
+      reply.poisoned_bytes = around_->memory_bytes().read(what.from, between);
+      around_->memory_bytes().write(what.physical_address, between);
+      cache_.invalidate(what.physical_address, what.bytes);
+      return around_->answer(reply, set.read + what.bytes * set.copy_byte);
+    }
     case request_kind::launch:
       if (!paused_) return begin(what);
       held_back_.push_back(what);
       return;
     case request_kind::flush:
-      cache_.flush();
-      return around_->answer(reply, set.fence + set.posted);
+      flushes_.push(what);
+      around_->engine().schedule(around_->engine().now() + set.fence, event_rank::primary, flush_end_).value();
+      return;
     case request_kind::drain_rdma:
       // An access is over when its work-group goes on, so none is under way here.
       rdma_open_ = false;
@@ -87,6 +97,14 @@ void gpu::arrive(const request& what) {
   }
 }
 
+// Until then nothing has to be in memory.
+void gpu::end_flush() {
+  const request what = flushes_.pop();
+  cache_.flush();
+  if (around_->mover() != nullptr) around_->mover()->flush(id_);
+  around_->answer(what, around_->settings().posted);
+}
+
 void gpu::begin(const request& order) {
   auto idle = std::find_if(kernels_.begin(), kernels_.end(), [](const auto& each) { return !each->busy; });
   if (idle == kernels_.end()) idle = kernels_.insert(idle, std::make_unique<running_kernel>());
@@ -94,6 +112,7 @@ void gpu::begin(const request& order) {
   fresh.order = order;
   fresh.on_units = 0;
   fresh.busy = true;
+  fresh.answered = false;
   // As a command processor does it: all that is known of the kernel is what the packet says.
   aql_packet packet;
   static_assert(std::is_trivially_copyable_v<aql_packet>);
@@ -136,8 +155,7 @@ bool gpu::tick() {
       ++n;
       continue;
     }
-    const uint32_t at = free_slots_.back();
-    free_slots_.pop_back();
+    const uint32_t at = take_slot();
     group_slot& into = slots_[at];
     into.of = &from;
     into.group = from.pattern;
@@ -150,8 +168,21 @@ bool gpu::tick() {
     ++from.on_units;
     ++started;
     execute(at);
+    if (from.work.left == 0 && from.on_units != 0) end_if_done(from);
   }
   return any || started != 0;
+}
+
+// Slots are made when they are first needed: there may be room for many more groups than ever come.
+uint32_t gpu::take_slot() {
+  if (free_slots_.empty()) {
+    assert(slots_.size() < most_slots_);
+    slots_.emplace_back();
+    return static_cast<uint32_t>(slots_.size() - 1);
+  }
+  const uint32_t at = free_slots_.back();
+  free_slots_.pop_back();
+  return at;
 }
 
 void gpu::execute(uint32_t at) {
@@ -213,10 +244,15 @@ void gpu::leave(uint32_t at) {
 }
 
 void gpu::end_if_done(running_kernel& of) {
-  if (of.work.left != 0 || of.on_units != 0) return;
+  if (of.work.left != 0) return;
+  const bool is_over = of.on_units == 0;
+  if (!of.answered && (is_over || around_->settings().fault == driver_fault::early_end)) {
+    of.answered = true;
+    around_->answer(of.order, around_->settings().posted);
+  }
+  if (!is_over) return;
   of.busy = false;
   active_.erase(std::find(active_.begin(), active_.end(), &of));
-  around_->answer(of.order, around_->settings().posted);
 }
 
 access gpu::translate(process_id process, uint64_t address, page& walked, command* of) {

@@ -5,6 +5,7 @@
 #include <heddle/driver/contents.h>
 #include <heddle/driver/dispatcher.h>
 #include <heddle/driver/engine.h>
+#include <heddle/driver/fifo.h>
 #include <heddle/driver/grid_walk.h>
 #include <heddle/driver/kernel.h>
 #include <heddle/driver/l2_cache.h>
@@ -30,6 +31,9 @@ class gpu_surroundings {
   virtual l2_cache* cache_of(device_id device) = 0;
   /// Null: work-groups do nothing, in no time.
   virtual work_group_runner* runner() const = 0;
+
+  /// Null: bytes are moved in memory_bytes().
+  virtual byte_mover* mover() const = 0;
 
   /// The answer reaches the driver after `delay`.
   virtual void answer(const request& what, picoseconds delay) = 0;
@@ -76,6 +80,7 @@ class gpu final : private ticking {
     dispatcher::work work;
     uint64_t on_units = 0;
     bool busy = false;
+    bool answered = false;
   };
   enum class slot_state : uint8_t { free, runs, waits, outside };
   struct group_slot {
@@ -95,8 +100,20 @@ class gpu final : private ticking {
     gpu* of_;
   };
 
+  /// Flushes, which take their time.
+  class flush_end final : public event_handler {
+   public:
+    explicit flush_end(gpu& of) : of_(&of) {}
+    void handle(const timed_event&) override { of_->end_flush(); }
+
+   private:
+    gpu* of_;
+  };
+
   bool tick() override;
+  void end_flush();
   void begin(const request& order);
+  uint32_t take_slot();
   void execute(uint32_t at);
   void leave(uint32_t at);
   void end_if_done(running_kernel& of);
@@ -109,11 +126,14 @@ class gpu final : private ticking {
   tlb translations_;
   dispatcher dispatcher_;
   group_end group_end_{*this};
+  flush_end flush_end_{*this};
+  fifo<request> flushes_;           ///< that have not ended
   bool paused_ = false;             ///< between shoot_down and restart
   bool rdma_open_ = true;           ///< but between drain_rdma and restart_rdma
   std::vector<request> held_back_;  ///< launches that have come while it stands still
   std::vector<std::unique_ptr<running_kernel>> kernels_;
   std::vector<running_kernel*> active_;  ///< in the order of their arrival
+  size_t most_slots_;
   std::vector<group_slot> slots_;
   std::vector<uint32_t> free_slots_;
   std::vector<uint32_t> waiting_;  ///< for a page, in the order in which they came to wait

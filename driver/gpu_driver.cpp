@@ -61,7 +61,7 @@ bool gpu_driver::tick() {
   any = migration.send() || any;
   any = chain_.tick() || any;
   any = take_answer() || any;
-  any = take_commands() || any;
+  if (!settings_.paced) any = take_commands() || any;
   return migration.take_wanted() || any;
 }
 
@@ -77,6 +77,21 @@ bool gpu_driver::take_commands() {
   for (const auto& each : contexts_.all())
     for (command_queue* const queue : each->queues) any = chain_.offer(*queue) || any;
   return any;
+}
+
+bool gpu_driver::may_begin(queue_id queue) const {
+  const command_queue* const of = queues_.find(queue);
+  return of != nullptr && queues_.may_begin(*of);
+}
+
+bool gpu_driver::begin_next(queue_id queue) {
+  command_queue* const of = queues_.find(queue);
+  return of != nullptr && queues_.may_begin(*of) && chain_.offer(*of);
+}
+
+void gpu_driver::moved(const request& piece) {
+  if (settings_.copies == copy_model::timed) return gpus_.moved(piece);
+  complete(*piece.of);
 }
 
 // -- waiting ------------------------------------------------------------------------------------------------------------------------

@@ -80,8 +80,19 @@ class gpu_driver final : private driver_services, private device_link::far_end, 
   // -- work-groups that their runner finishes later (execution::state::later)
 
   result<void> finish(const work_group& group) { return gpus_.finish(group); }
+  /// What a byte_mover was given has been moved.
+  void moved(const request& piece);
+  /// Null for none. Before the first command.
+  void set_mover(byte_mover* mover) { gpus_.set_mover(mover); }
   /// How many there are.
   uint64_t outside() const { return gpus_.outside(); }
+
+  // -- queues that go on when their owner says so (driver_settings::paced)
+
+  /// Whether the first command of the queue could begin.
+  bool may_begin(queue_id queue) const;
+  /// Has it begin. False where it could not, and where its middleware said so (handling::later).
+  bool begin_next(queue_id queue);
 
   // -- the engine
 
@@ -114,6 +125,7 @@ class gpu_driver final : private driver_services, private device_link::far_end, 
   memory_allocator& memory() override { return gpus_.memory(); }
   const device_table& devices() const override { return gpus_.table(); }
   dirty_marks& marks_of(process_id process) override { return contexts_.marks_of(process); }
+  byte_mover* mover() const override { return gpus_.mover(); }
   bool port_has_room() const override { return link_.has_room(); }
   void send(request what) override { link_.send(what); }
   void tick_at(picoseconds time) override { ticking::tick_at(time); }

@@ -6,7 +6,7 @@ namespace heddle::driver {
 gpu_set::gpu_set(const surroundings& around)
     : around_(around),
       contents_(around.settings.page_bits),
-      memory_(around.settings.page_bits, devices_, *this),
+      memory_(around.settings.page_bits, devices_, *this, *around.settings.split),
       migrator_(around.services, *this) {
   devices_.add(device_kind::cpu);
   gpus_.push_back(nullptr);
@@ -64,11 +64,28 @@ void gpu_set::arrive(const request& what) {
 void gpu_set::deliver_to_cpu(const request& what) {
   // The CPU's memory is on this side of the link; nothing else is asked of it.
   request reply = what;
-  if (what.kind == request_kind::write)
+  if (what.kind == request_kind::write) {
     contents_.write(what.physical_address, {what.from_host, what.bytes});
-  else
+  } else if (what.kind == request_kind::copy) {
+    std::vector<std::byte> between(what.bytes);
+    reply.poisoned_bytes = contents_.read(what.from, between);
+    contents_.write(what.physical_address, between);
+  } else {
     reply.poisoned_bytes = contents_.read(what.physical_address, {what.to_host, what.bytes});
+  }
   answer(reply, 0);
+}
+
+void gpu_set::moved(const request& piece) {
+  const driver_settings& set = around_.settings;
+  switch (piece.kind) {
+    case request_kind::write:
+      return answer(piece, set.posted);
+    case request_kind::read:
+      return answer(piece, set.read - set.read / 2 + piece.bytes * set.copy_byte);
+    default:
+      return answer(piece, set.read + piece.bytes * set.copy_byte);
+  }
 }
 
 // -- migration ----------------------------------------------------------------------------------------------------------------------

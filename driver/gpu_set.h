@@ -31,6 +31,7 @@ class gpu_set final : private gpu_surroundings, private page_watcher, private mi
     driver_services& services;
     ticking& cycle;
     work_group_runner* runner;
+    byte_mover* mover = nullptr;  ///< null: bytes are moved in memory of its own
   };
 
   /// The CPU is there from the beginning.
@@ -56,6 +57,10 @@ class gpu_set final : private gpu_surroundings, private page_watcher, private mi
   /// A request has come over the link.
   void arrive(const request& what);
   result<void> finish(const work_group& group);
+  void set_mover(byte_mover* mover) { around_.mover = mover; }
+  byte_mover* mover() const override { return around_.mover; }
+  /// What a mover was given has been moved: the device answers.
+  void moved(const request& piece);
   /// Work-groups that their runner finishes later.
   uint64_t outside() const { return outside_; }
   migrator& migration() { return migrator_; }

@@ -84,4 +84,18 @@ class work_group_runner {
   virtual execution execute(const work_group& group, group_memory_port& memory) = 0;
 };
 
+struct request;
+
+/// What moves bytes where memory is not the driver's own: those of a program's copies, not those that a launch brings along. Without one the driver
+/// has memory of its own. It calls nothing of the driver.
+class byte_mover {
+ public:
+  virtual ~byte_mover() = default;
+  /// Has the bytes of a write, a read or a copy moved, and afterwards gpu_driver::moved() called with it, from outside of all of the driver's
+  /// events.
+  virtual void move(const request& piece) = 0;
+  /// Has the GPU's cache written back, at once.
+  virtual void flush(device_id gpu) = 0;
+};
+
 }  // namespace heddle::driver

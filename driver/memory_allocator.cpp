@@ -17,10 +17,12 @@ std::string about(process_id process, uint64_t address, uint64_t bytes, device_i
 
 }  // namespace
 
-memory_allocator::memory_allocator(unsigned page_bits, const device_table& devices, page_watcher& watcher)
+memory_allocator::memory_allocator(unsigned page_bits, const device_table& devices, page_watcher& watcher,
+                                   const split_rule& split)
     : page_bits_(page_bits),
       devices_(&devices),
       watcher_(&watcher),
+      split_(&split),
       physical_(uint64_t{1} << page_bits),
       pages_(page_bits) {
   processes_.push_back(std::make_unique<address_space>());  // number 0 is no process
@@ -48,10 +50,10 @@ result<uint64_t> memory_allocator::allocate(process_id process, uint64_t bytes, 
     return failure("allocate", arguments(), "out of memory", "the process has no virtual addresses left");
   const auto gpus = devices_->physical(device);
   for (size_t n = 0; n < gpus.size(); ++n)
-    if (share_of(count, gpus.size(), n).count > physical_.free_pages(gpus[n]))
+    if (split_->of(count, gpus.size(), n).count > physical_.free_pages(gpus[n]))
       return check_room("allocate", arguments(), count, device, {}).why();
   for (size_t n = 0; n < gpus.size(); ++n) {
-    const share mine = share_of(count, gpus.size(), n);
+    const share mine = split_->of(count, gpus.size(), n);
     for (uint64_t at = mine.first; at < mine.end(); ++at) {
       const page fresh = {.process = process,
                           .device = gpus[n],
@@ -111,7 +113,7 @@ result<void> memory_allocator::remap(process_id process, uint64_t address, uint6
   std::vector<page> fresh;
   const auto gpus = devices_->physical(device);
   for (size_t n = 0; n < gpus.size(); ++n) {
-    const share mine = share_of(count, gpus.size(), n);
+    const share mine = split_->of(count, gpus.size(), n);
     for (uint64_t at = mine.first; at < mine.end(); ++at) {
       page changed = pages_.find(process, first + at * pages_.page_bytes())->entry;
       changed.device = gpus[n];
@@ -226,7 +228,7 @@ result<void> memory_allocator::check_room(const char* call, const std::string& a
                                           device_id device, const std::vector<uint64_t>& returned) const {
   const auto gpus = devices_->physical(device);
   for (size_t n = 0; n < gpus.size(); ++n) {
-    const uint64_t wanted = share_of(count, gpus.size(), n).count;
+    const uint64_t wanted = split_->of(count, gpus.size(), n).count;
     const uint64_t free = physical_.free_pages(gpus[n]) + (gpus[n] < returned.size() ? returned[gpus[n]] : 0);
     if (wanted > free)
       return failure(call, arguments, "out of memory",

@@ -5,6 +5,7 @@
 #include <heddle/driver/ids.h>
 #include <heddle/driver/page_table.h>
 #include <heddle/driver/physical_memory.h>
+#include <heddle/driver/split.h>
 #include <heddle/rpc/result.h>
 
 #include <cstdint>
@@ -31,14 +32,15 @@ class page_watcher {
 /// The calls are those of the memory allocator of MGPUSim's driver (sarchlab/mgpusim); free() is not implemented there.
 class memory_allocator {
  public:
-  memory_allocator(unsigned page_bits, const device_table& devices, page_watcher& watcher);
+  memory_allocator(unsigned page_bits, const device_table& devices, page_watcher& watcher,
+                   const split_rule& split = even_split());
 
   /// A range of physical addresses for this device.
   result<physical_memory::range> add_memory(device_id device, uint64_t size_bytes);
 
   process_id create_process();
 
-  /// Pages for `bytes`, at least 1, in the memory of `device`. A unified device's GPUs each take consecutive pages, by share_of().
+  /// Pages for `bytes`, at least 1, in the memory of `device`. A unified device's GPUs each take consecutive pages, by the rule of the split.
   /// `unified`: a page may move to the GPU that uses it. The address of the first byte, which begins a page.
   result<uint64_t> allocate(process_id process, uint64_t bytes, device_id device, bool unified = false);
 
@@ -89,7 +91,7 @@ class memory_allocator {
 
   buffer* find_buffer(process_id process, uint64_t address) const;
   result<void> check(const char* call, const std::string& arguments, process_id process, device_id device) const;
-  /// Whether the device's GPUs have room for so many pages, by share_of(), when those of `returned` come back first.
+  /// Whether the device's GPUs have room for so many pages, by the rule of the split, when those of `returned` come back first.
   result<void> check_room(const char* call, const std::string& arguments, uint64_t count, device_id device,
                           const std::vector<uint64_t>& returned) const;
   /// Why pages of this range cannot be taken away now; empty when they can.
@@ -99,6 +101,7 @@ class memory_allocator {
   unsigned page_bits_;
   const device_table* devices_;
   page_watcher* watcher_;
+  const split_rule* split_;
   physical_memory physical_;
   page_table pages_;
   std::vector<std::unique_ptr<address_space>> processes_;

@@ -6,6 +6,7 @@
 #include <heddle/driver/device_table.h>
 #include <heddle/driver/dirty_marks.h>
 #include <heddle/driver/engine.h>
+#include <heddle/driver/kernel.h>
 #include <heddle/driver/memory_allocator.h>
 #include <heddle/driver/settings.h>
 
@@ -33,6 +34,8 @@ class driver_services {
   /// The command has ended: its process() said `running`, and nothing is outstanding. It is gone on return.
   virtual void complete(command& done) = 0;
 
+  /// What moves bytes in the driver's place; null for none.
+  virtual byte_mover* mover() const = 0;
   /// Bytes of memory, past all caches, at once; what a cache holds of the written ones is given up. How many of those read are poisoned.
   virtual void write_memory(const page& where, uint64_t offset, std::span<const std::byte> from) = 0;
   virtual uint64_t read_memory(const page& where, uint64_t offset, std::span<std::byte> to) = 0;

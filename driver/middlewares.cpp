@@ -28,19 +28,27 @@ handling flush_caches::process(command& next) {
   if (next.kind != command_kind::flush) return handling::not_mine;
   // What has ended by now is in the caches; what ends meanwhile may come too late.
   next.payload = driver_->marks_of(next.process).flush_begins();
-  next.outstanding = driver_->devices().gpus().size();
-  if (next.outstanding == 0) {
-    driver_->marks_of(next.process).flush_ended(next.payload);
-    return handling::done;
-  }
-  for (const device_id gpu : driver_->devices().gpus())
-    driver_->send({.kind = request_kind::flush, .device = gpu, .of = &next, .process = next.process});
-  return handling::running;
+  const std::vector<device_id> gpus = gpus_of(next);
+  next.outstanding = gpus.size();
+  const bool is_late = driver_->settings().fault == driver_fault::late_flush;
+  for (const device_id gpu : gpus)
+    driver_->send(
+        {.kind = request_kind::flush, .device = gpu, .of = is_late ? &nobodys_ : &next, .process = next.process});
+  if (!gpus.empty() && !is_late) return handling::running;
+  driver_->marks_of(next.process).flush_ended(next.payload);
+  return handling::done;
+}
+
+std::vector<device_id> flush_caches::gpus_of(const command& flush) const {
+  const auto of = driver_->settings().fault == driver_fault::own_flush ? driver_->devices().physical(flush.device)
+                                                                       : driver_->devices().gpus();
+  return {of.begin(), of.end()};
 }
 
 bool flush_caches::receive(const request& answer) {
   if (answer.kind != request_kind::flush) return false;
   command& of = *answer.of;
+  if (&of == &nobodys_) return true;
   if (--of.outstanding != 0) return true;
   driver_->marks_of(of.process).flush_ended(of.payload);
   driver_->complete(of);
@@ -57,7 +65,7 @@ handling queue_events::process(command& next) {
       return handling::done;
     }
     case command_kind::wait_event:
-      return events_[next.event].reached >= next.generation ? handling::done : handling::later;
+      return has_come_to(next.event, next.generation) ? handling::done : handling::later;
     default:
       return handling::not_mine;
   }

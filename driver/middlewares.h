@@ -36,7 +36,10 @@ class flush_caches final : public middleware {
   bool receive(const request& answer) override;
 
  private:
+  std::vector<device_id> gpus_of(const command& flush) const;
+
   driver_services* driver_;
+  command nobodys_;  ///< driver_fault::late_flush: that of the requests for which no command waits
 };
 
 // Events that queues record and wait for, and commands that do nothing.
@@ -56,6 +59,8 @@ class queue_events final : public middleware {
   uint64_t next_generation(event_id event) { return ++events_[event].enqueued; }
   /// Of a wait that is enqueued now.
   uint64_t generation(event_id event) const { return events_[event].enqueued; }
+  /// Whether that record of it has been reached.
+  bool has_come_to(event_id event, uint64_t generation) const { return events_[event].reached >= generation; }
   /// Whether the last record has been reached.
   bool reached(event_id event) const { return events_[event].reached >= events_[event].enqueued; }
 

@@ -14,6 +14,13 @@ dispatch_policy parse_policy(const std::string& text) {
 
 }  // namespace
 
+parameter split_parameter() {
+  std::vector<std::string> names;
+  for (const split_rule* const each : split_rules()) names.emplace_back(each->name());
+  return parameter::one_of("driver.split", "even", names,
+                           "how pages and blocks are dealt to the GPUs of a unified device");
+}
+
 std::vector<parameter> driver_parameters() {
   constexpr int64_t longest_ns = 1'000'000'000;
   return {
@@ -28,6 +35,7 @@ std::vector<parameter> driver_parameters() {
       parameter::number("driver.copy_byte_ps", 0, 0, 1'000'000, "ps", "each byte of a copy on the link; not published"),
       parameter::number("driver.units", 64, 1, 1024, "", "compute units of a GPU"),
       parameter::number("driver.unit_groups", 8, 1, 1024, "", "work-groups on a compute unit at a time"),
+      split_parameter(),
       parameter::one_of("driver.dispatch", "round_robin", {"greedy", "round_robin", "partition"},
                         "where the next work-group goes: first unit with room, next one, or each unit its share"),
   };
@@ -45,6 +53,7 @@ driver_settings driver_settings::from(const parameters& values) {
   read.copy_byte = static_cast<uint64_t>(values.number("driver.copy_byte_ps"));
   read.compute_units = values.count("driver.units");
   read.groups_per_unit = values.count("driver.unit_groups");
+  read.split = find_split_rule(values.text("driver.split"));
   read.dispatch = parse_policy(values.text("driver.dispatch"));
   read.posted = time("link.posted_ns");
   read.read = time("link.read_ns");

@@ -2,6 +2,7 @@
 #pragma once
 
 #include <heddle/driver/ids.h>
+#include <heddle/driver/split.h>
 #include <heddle/scheduler/parameters.h>
 
 #include <cstdint>
@@ -19,6 +20,15 @@ enum class dispatch_policy : uint8_t {
   greedy,       ///< on the first compute unit that has room
   round_robin,  ///< on the next one that has
   partition,    ///< each unit has a share of the work-groups of its own, by share_of()
+};
+
+/// What a driver may have wrong.
+enum class driver_fault : uint8_t {
+  none,
+  late_flush,  ///< a flush counts as over when it has been sent
+  one_flag,    ///< one dirty mark for all queues, which a flush takes off when it is enqueued
+  own_flush,   ///< a flush is of the caches of the queue's own device alone
+  early_end,   ///< a launch counts as over when its last work-group has begun
 };
 
 /// Times are those of real machines only as far as they have been published, and a model in any case: they make likely
@@ -42,10 +52,19 @@ struct driver_settings {
   uint32_t groups_per_cycle = 8;   ///< that a device starts in one cycle
   dispatch_policy dispatch = dispatch_policy::round_robin;
   uint32_t port_requests = 64;  ///< that wait to be sent; there is back pressure beyond
+  /// A queue goes on when its owner says so (gpu_driver::begin_next), and not in each cycle.
+  bool paced = false;
+  /// Code objects, arguments and packets lie in the CPU's memory, which devices read over the link; otherwise, in the device's.
+  bool launches_from_host = false;
+  const split_rule* split = &even_split();  ///< of pages and work-groups, to the GPUs of a unified device
+  driver_fault fault = driver_fault::none;
 
   /// Reads the keys of driver_parameters(), and of link_parameters() those times that the two have in common.
   static driver_settings from(const parameters& values);
 };
+
+/// The key `driver.split`, with the rules that there are by now.
+parameter split_parameter();
 
 /// The keys `driver.*`.
 std::vector<parameter> driver_parameters();

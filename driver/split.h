@@ -1,15 +1,14 @@
 // How things are cut: pages and work-groups between GPUs, ranges of addresses where pages end.
 #pragma once
 
+#include <heddle/rpc/result.h>
+
 #include <algorithm>
 #include <cstdint>
+#include <span>
+#include <string_view>
 
 namespace heddle::driver {
-
-// The one rule by which pages and work-groups are dealt to the GPUs of a unified device: even, consecutive, in the list's order.
-//
-// With n items and g GPUs left, the next GPU takes ceil(n / g) of them. So 15 pages over 4 GPUs are 0-3, 4-7, 8-11 and
-// 12-14, as in MGPUSim's description of unified GPUs, and no GPU is idle while there are as many items as GPUs.
 
 /// The items [first, first + count).
 struct share {
@@ -31,6 +30,29 @@ constexpr share share_of(uint64_t items, uint64_t gpus, uint64_t index) {
 
 static_assert(share_of(15, 4, 0) == share{0, 4} && share_of(15, 4, 1) == share{4, 4} &&
               share_of(15, 4, 2) == share{8, 4} && share_of(15, 4, 3) == share{12, 3});
+
+/// The rule by which pages and work-groups are dealt to the GPUs of a unified device. Pages and work-groups of one count are dealt alike, so
+/// those of one number go to one GPU.
+class split_rule {
+ public:
+  virtual ~split_rule() = default;
+  virtual const char* name() const = 0;
+  /// What the GPU at this place of the device's list gets, where there are `gpus`, at least 1. The shares of all of them are consecutive in the
+  /// list's order, begin at 0, and are all items. Called often: in little time, always with the same answer.
+  virtual share of(uint64_t items, uint64_t gpus, uint64_t index) const = 0;
+};
+
+/// share_of(): with n items and g GPUs left, the next GPU takes ceil(n / g) of them. So 15 pages over 4 GPUs are 0-3, 4-7, 8-11 and
+/// 12-14, as in MGPUSim's description of unified GPUs, and no GPU is idle while there are as many items as GPUs.
+const split_rule& even_split();
+/// All that there are: "even"; "full", where each GPU takes ceil(items / gpus) until none is left, and the last ones may get none; "rest-last",
+/// where each takes floor(items / gpus), and the last one the rest too; and those that were added, in their order.
+std::span<const split_rule* const> split_rules();
+/// Null where there is none of this name.
+const split_rule* find_split_rule(std::string_view name);
+/// Adds a rule of the user's, which must outlive all drivers; before settings are read. Errors: its name is taken, or it does not deal all of
+/// some items, each to one GPU, in order.
+result<void> add_split_rule(const split_rule& fresh);
 
 // A range of addresses, cut where pages end.
 

@@ -78,6 +78,7 @@ set(heddle_scenario_files
 set(heddle_scenario_files_of_the_simulator
   driver_memory.cpp
   zoo/cached_token.cpp
+  zoo/driver_commands.cpp
   zoo/weak_failure_taken_for_owner.cpp
   driver_pages.cpp
   evictions.cpp)

@@ -18,6 +18,7 @@ struct condition {
 const std::vector<condition>& conditions() {
   static const std::vector<condition> all = {
       {"arms", "convergence", {"lockstep"}},
+      {"driver.fault", "driver.detail", {"queue", "message"}},
       {"partings", "convergence", {"independent"}},
       {"partings", "step", {"wave"}},
       {"evict.quantum", "evict", {"wave", "queue"}},
@@ -49,6 +50,25 @@ std::string default_of(const parameters& values, std::string_view key) {
   const auto& known = values.definitions();
   return std::find_if(known.begin(), known.end(), [&](const parameter& each) { return each.key == key; })
       ->default_value();
+}
+
+std::vector<parameter> parameters_of_the_driver() {
+  std::vector<parameter> all;
+  all.push_back(
+      parameter::one_of("driver.detail", "call", {"call", "queue", "message"},
+                        "what of the driver is stepped: nothing, the commands of its queues, or its messages too"));
+  all.push_back(parameter::one_of(
+      "driver.fault", "none", {"none", "late-flush", "one-flag", "own-flush", "early-end", "lost-signal"},
+      "what the driver whose commands are stepped has wrong; each is explained in docs/driver.md"));
+  all.push_back(parameter::number("driver.devices", 1, 1, settings::most_devices, "", "how many GPUs the machine has"));
+  all.push_back(parameter::number("driver.unified", 1, 1, settings::most_devices, "",
+                                  "how many GPUs are device 0 together, so that programs for one run on several"));
+  all.push_back(driver::split_parameter());
+  all.push_back(parameter::number("driver.memory_kib", 0, 0, 1 << 26, "KiB",
+                                  "memory of each GPU, in pages of 4 KiB; 0: as much as there are addresses"));
+  for (parameter& each : driver::driver_parameters())
+    if (each.key == "driver.flush") all.push_back(std::move(each));
+  return all;
 }
 
 }  // namespace
@@ -120,11 +140,7 @@ std::vector<parameter> machine_parameters() {
           "host", "x86", {"x86", "weak"},
           "what the host is: an x86, or a processor that keeps no order that the program does not ask for"),
   };
-  all.push_back(parameter::number("driver.devices", 1, 1, settings::most_devices, "", "how many GPUs the machine has"));
-  all.push_back(parameter::number("driver.memory_kib", 0, 0, 1 << 26, "KiB",
-                                  "memory of each GPU, in pages of 4 KiB; 0: as much as there are addresses"));
-  for (parameter& each : driver::driver_parameters())
-    if (each.key == "driver.flush") all.push_back(std::move(each));
+  for (parameter& each : parameters_of_the_driver()) all.push_back(std::move(each));
   for (parameter& each : doorbell_parameters()) all.push_back(std::move(each));
   for (parameter& each : link_parameters()) all.push_back(std::move(each));
   for (parameter& each : time_parameters()) all.push_back(std::move(each));
@@ -141,6 +157,18 @@ settings settings::from(const parameters& values) {
                 : driver == "context" ? driver_calls::context
                                       : driver_calls::free;
   read.launches_block = values.text("launches") == "blocking";
+  const std::string& detail = values.text("driver.detail");
+  read.detail = detail == "queue"     ? driver_detail::queue
+                : detail == "message" ? driver_detail::message
+                                      : driver_detail::call;
+  const std::string& fault = values.text("driver.fault");
+  read.fault = fault == "late-flush"  ? driver::driver_fault::late_flush
+               : fault == "one-flag"  ? driver::driver_fault::one_flag
+               : fault == "own-flush" ? driver::driver_fault::own_flush
+               : fault == "early-end" ? driver::driver_fault::early_end
+                                      : driver::driver_fault::none;
+  read.loses_signals = fault == "lost-signal";
+  read.split = driver::find_split_rule(values.text("driver.split"));
   const std::string& fill = values.text("fill");
   read.fill = fill == "0x00" ? 0 : fill == "0xff" ? 0xff : 0xa5;
   read.late = values.count("late");
@@ -161,7 +189,8 @@ settings settings::from(const parameters& values) {
   read.quantum = values.count("evict.quantum");
   read.evictions_early = values.count("evict.early");
   read.lifts_places = values.text("places") == "lifted";
-  read.devices = values.count("driver.devices");
+  read.unified = values.count("driver.unified");
+  read.devices = std::max(values.count("driver.devices"), read.unified);
   read.device_bytes = static_cast<uint64_t>(values.number("driver.memory_kib")) * 1024;
   read.flushes = values.text("driver.flush") == "on";
   const std::string& volatiles = values.text("volatile");

@@ -1,6 +1,7 @@
 // The settings of the simulated machine.
 #pragma once
 
+#include <heddle/driver/settings.h>
 #include <heddle/scheduler/parameters.h>
 #include <heddle/sim/settings/doorbell.h>
 #include <heddle/sim/settings/link.h>
@@ -60,6 +61,13 @@ enum class driver_calls : uint8_t {
   context,  ///< for one lock, which a thread that waits for kernels holds meanwhile
 };
 
+/// How much of the driver is steps of a run.
+enum class driver_detail : uint8_t {
+  call,     ///< nothing: what a stream is given begins when all that it comes after has ended
+  queue,    ///< commands of its queues, executed by an actor of its own
+  message,  ///< and each event of its engine: requests and answers on their way, page by page, and cycles
+};
+
 /// What an access is to something that is declared volatile.
 enum class volatile_accesses : uint8_t {
   source,   ///< plain in C++, relaxed in sources for CUDA and HIP
@@ -76,11 +84,15 @@ struct settings {
   sim::fidelity fidelity = sim::fidelity::scoped;
   bool races_end = true;  ///< a race ends the run; otherwise it is counted
   sim::driver_calls driver = driver_calls::free;
-  bool launches_block = false;  ///< until the kernel has ended
-  int fill = 0;                 ///< each byte of memory that CUDA and HIP sources have not written
-  uint32_t late = 0;            ///< loads in a row that may see an older value
-  uint32_t history = 0;         ///< stores of one location that may still be read although there is a newer one
-  uint32_t spurious = 0;        ///< weak compare-exchanges in a row that may fail for no reason
+  driver_detail detail = driver_detail::call;
+  driver::driver_fault fault = driver::driver_fault::none;  ///< of the driver whose commands are stepped
+  bool loses_signals = false;                               ///< another: see command_driver
+  const driver::split_rule* split = &driver::even_split();  ///< of blocks and pages, to the GPUs of a unified device
+  bool launches_block = false;                              ///< until the kernel has ended
+  int fill = 0;           ///< each byte of memory that CUDA and HIP sources have not written
+  uint32_t late = 0;      ///< loads in a row that may see an older value
+  uint32_t history = 0;   ///< stores of one location that may still be read although there is a newer one
+  uint32_t spurious = 0;  ///< weak compare-exchanges in a row that may fail for no reason
   volatile_accesses volatiles = volatile_accesses::source;
   bool weak_host = false;  ///< the host keeps no more order than the program asks for; otherwise it is an x86
   link_settings link;
@@ -93,6 +105,7 @@ struct settings {
   progress_model progress = progress_model::fair;
   uint32_t resident = 0;        ///< waves that each device holds at a time
   uint32_t devices = 1;         ///< GPUs
+  uint32_t unified = 1;         ///< of these, the first ones, that are device 0 together
   uint64_t device_bytes = 0;    ///< memory of each; 0: as much as there are addresses
   bool flushes = true;          ///< caches are written back before copies
   bool starts_in_order = true;  ///< the blocks of a kernel get their places by number; otherwise, that is a choice

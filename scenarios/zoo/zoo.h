@@ -35,13 +35,16 @@ inline bool link_is_crossed(const parameters& set) {
   return set.has("buffer") && set.text("buffer") == "host" && set.text("fidelity") == "link";
 }
 
-/// `bug` needs the parameter fixed().
+/// `bug` needs the parameter fixed(), or names a fault of the machine's driver, `driver.fault`: its twin has none.
 inline bool register_bug(void (*body)(const parameters&), const scenario& bug) {
   scenario twin = bug;
   twin.name += ".fixed";
   twin.summary = bug.name + " without the bug";
   for (parameter& each : twin.parameters)
-    if (each.key == "fixed") each.default_text = "yes";
+    if (each.key == "fixed")
+      each.default_text = "yes";
+    else if (each.key == "driver.fault")
+      each.default_text = "none";
   return register_scenario(body, bug) && register_scenario(body, twin);
 }
 

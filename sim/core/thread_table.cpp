@@ -102,7 +102,7 @@ void check_stack(const lane& each) {
 void check_wave(const wave& each) {
   must_hold(each.live_lanes <= 64, "wave: it has at most 64 lanes");
   must_hold((each.ended != 0) <= !each.live(), "wave: one that has ended has no live lane");
-  must_hold(!each.copies || each.host, "wave: a copy runs as a host thread does");
+  must_hold(!(each.copies || each.drives) || each.host, "wave: copies and the driver run as host threads do");
   must_hold(!each.host || each.lanes.size() <= 1, "wave: a host thread is a wave of one lane");
   must_hold(!each.stepped || each.started(), "wave: one that has stepped has had a place");
   must_hold(!each.guaranteed || each.live(), "wave: only a live one is guaranteed turns");

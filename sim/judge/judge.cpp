@@ -136,8 +136,9 @@ const lane* judge::most_telling_waiter() const {
     if (!of_all && !who.of->guaranteed) continue;
     const bool loops = who.state == lane_state::waiting && who.private_state != nullptr;
     // A lane that only waits for others to end tells nothing.
-    const bool last_in_line =
-        who.pending.kind == operation_kind::join || who.pending.kind == operation_kind::synchronize;
+    const bool last_in_line = who.pending.kind == operation_kind::join ||
+                              who.pending.kind == operation_kind::synchronize ||
+                              who.pending.kind == operation_kind::drive;
     const int rank = 1 + (last_in_line ? 0 : 4) + (loops ? 2 : 0) + (who.is_host() ? 0 : 1);
     if (rank > best_rank) {
       best = &who;

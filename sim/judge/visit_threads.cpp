@@ -18,7 +18,7 @@ bool uses_operands(operation_kind kind) {
 bool is_call(operation_kind kind) {
   return kind == operation_kind::wait || kind == operation_kind::synchronize || kind == operation_kind::query ||
          kind == operation_kind::join || kind == operation_kind::launch || kind == operation_kind::spawn ||
-         kind == operation_kind::copy;
+         kind == operation_kind::copy || kind == operation_kind::drive;
 }
 
 bool is_access(operation_kind kind) {

@@ -93,7 +93,7 @@ void device_allocations::move_pages(lane& self, const allocation& of) {
   const auto first = static_cast<size_t>(static_cast<const std::byte*>(self.pending.address) - of.base);
   const size_t end = first + self.pending.size_bytes;
   for (size_t at = first - first % device_set::page_bytes; at < end; at += device_set::page_bytes) {
-    if (!devices_.move_page(of.base, at, self.of->gpu) || !unflushed_.on()) continue;
+    if (!devices_.move_page(of.base, at, self.of->gpu) || core_.machine.flushes) continue;
     for (size_t byte = at; byte < std::min(at + device_set::page_bytes, of.size_bytes); ++byte)
       if (const std::byte* const stale = unflushed_.found_by_copy(core_.map.heap, of.base + byte))
         of.base[byte] = *stale;

@@ -108,6 +108,10 @@ size_t device_allocations::piece_of_copy(const void* to, const void* from, size_
   return piece;
 }
 
+void device_allocations::write_back(uint32_t gpu, bool kernels_run) {
+  unflushed_.write_back(kernels_run, [&](const void* base, size_t at) { return devices_.gpu_of(base, at) == gpu; });
+}
+
 void device_allocations::map_cached(lane& self, void* memory) {
   const allocation* const known = core_.map.heap.contains(memory) ? core_.map.heap.nearest(memory) : nullptr;
   if (known == nullptr || known->freed || known->base != memory)

@@ -31,9 +31,15 @@ class device_allocations {
   explicit device_allocations(run_core& core) : core_(core) {}
 
   [[gnu::hot]] void reset() {
-    devices_.reset(core_.machine.devices, core_.machine.device_bytes);
-    unflushed_.reset(!core_.machine.flushes);
+    devices_.reset({.gpus = core_.machine.devices,
+                    .unified = core_.machine.unified,
+                    .memory_bytes = core_.machine.device_bytes,
+                    .split = core_.machine.split,
+                    .with = hands_});
+    unflushed_.reset(!core_.machine.flushes || hands_ != nullptr);
   }
+  /// From the next run on a driver executes commands with these, which must outlive the runs; null: none does.
+  void drive_with(const device_set::hands* hands) { hands_ = hands; }
   /// Whether the run before has left names, or caches.
   bool has_rest() const { return cache_.on() || !name_counts_.empty(); }
   void forget_rest() {
@@ -80,6 +86,8 @@ class device_allocations {
   device_cache& cache() { return cache_; }
   const device_cache& cache() const { return cache_; }
   void map_cached(lane& self, void* memory);
+  /// The GPU's cache is written back, while kernels run or not.
+  void write_back(uint32_t gpu, bool kernels_run);
   unflushed_memory& unflushed() { return unflushed_; }
   const unflushed_memory& unflushed() const { return unflushed_; }
 
@@ -103,6 +111,7 @@ class device_allocations {
   static std::string named_process(uint32_t process);
 
   run_core& core_;
+  const device_set::hands* hands_ = nullptr;
   device_set devices_;
   unflushed_memory unflushed_;
   device_cache cache_;

@@ -1,5 +1,6 @@
 #include <heddle/driver/split.h>
 #include <heddle/sim/base/invariant.h>
+#include <heddle/sim/launch/command_driver.h>
 #include <heddle/sim/launch/launches.h>
 
 #include <algorithm>
@@ -8,6 +9,10 @@
 namespace heddle::sim {
 
 using scheduler::verdict;
+
+launches::launches(run_core& core, device_allocations& memory, lockstep_waves& lockstep, waits& waiting)
+    : core_(core), memory_(memory), lockstep_(lockstep), waits_(waiting) {}
+launches::~launches() = default;
 
 void launches::check_shape(lane& self, const grid_shape& shape) const {
   const uint64_t blocks = shape.grid.count();
@@ -41,7 +46,7 @@ uint32_t launches::add(lane& self, const grid_shape& shape, const fiber_body& bo
   added.priority = streams_[shape.stream].priority;
   evictions_.begins_to_wait(added);
   deal_out(added);
-  if (memory_.unflushed().on()) memory_.unflushed().kernel_launched(core_.map.heap);
+  if (memory_.unflushed().on() && commands_ == nullptr) memory_.unflushed().kernel_launched(core_.map.heap);
   added.body = body;
   added.bytes.resize(body.size_bytes);
   std::memcpy(added.bytes.data(), bytes, body.size_bytes);
@@ -61,20 +66,45 @@ uint32_t launches::add(lane& self, const grid_shape& shape, const fiber_body& bo
       core_.threads.waves[added.first_wave + n].gpu = of.gpu;
   });
   more_or_less_runs(self, added.device, 0);
-  start_blocks(self);
+  if (commands_ == nullptr) {
+    added.come_blocks = added.blocks;
+    start_blocks(self);
+    return added.blocks;
+  }
+  // The driver brings them.
+  added.for_each_share([](launched_kernel::share& of) {
+    of.end = of.next;
+    of.others.clear();
+  });
+  commands_->launch(self, added);
   return added.blocks;
 }
 
 uint32_t launches::add_copy(lane& self, const stream_copy& what, uint32_t stream, const fiber_body& how_to_run) {
   check_stream(self, stream, self.pending);
+  place_in_stream at = {.stream = stream, .ordinal = kernels_launched_};
+  at.after = take_place_in(stream, self);
+  ++copies_given_;
+  if (commands_ != nullptr)
+    commands_->copy(self, what, at, how_to_run);
+  else
+    start_engine(self, what, at,
+                 "copy " + std::to_string(copies_given_) +
+                     (stream == 0 ? " of the default stream" : " of stream " + std::to_string(stream)),
+                 how_to_run);
+  more_or_less_runs(self, streams_[stream].device, 0);
+  return copies_given_;
+}
+
+lane& launches::start_engine(lane& self, const stream_copy& what, const place_in_stream& at, const std::string& name,
+                             const fiber_body& how_to_run) {
   core_.check_host_stacks(self);
   wave& engine = core_.new_wave();
   engine.host = engine.copies = true;
-  engine.kernel = kernels_launched_;
-  engine.device = streams_[stream].device;
-  engine.after = take_place_in(stream, self);
-  engine.name = "copy " + std::to_string(++copies_given_) +
-                (stream == 0 ? " of the default stream" : " of stream " + std::to_string(stream));
+  engine.kernel = at.ordinal;
+  engine.device = streams_[at.stream].device;
+  engine.after = at.after;
+  engine.name = name;
   engine.live_lanes = 1;
   engine.resident = true;
   lane& copies = core_.new_lane(engine, 0);
@@ -87,8 +117,7 @@ uint32_t launches::add_copy(lane& self, const stream_copy& what, uint32_t stream
   std::memcpy(copies.body, &what, sizeof what);
   core_.enabled.fair.live(engine);
   core_.enable(copies);
-  more_or_less_runs(self, engine.device, 0);
-  return copies_given_;
+  return copies;
 }
 
 void launches::wave_ended(lane& last) {
@@ -96,11 +125,13 @@ void launches::wave_ended(lane& last) {
   --resident_waves_;
   if (core_.machine.evict == eviction::queue) --of.runs->placed_waves;
   --memory_.devices()[of.gpu].resident;
+  if (commands_ != nullptr) commands_->block_ended(last);
   if (--of.runs->live_waves == 0) kernel_ended(last);
   start_blocks(last);
 }
 
 void launches::copy_ended(lane& engine) {
+  if (commands_ != nullptr) return commands_->piece_ended(engine);
   work_ended(engine, engine.of->kernel);
   start_blocks(engine);
 }
@@ -134,7 +165,7 @@ void launches::deal_out(launched_kernel& added) const {
   if (gpus.size() > 1) added.parts.resize(gpus.size());
   size_t n = 0;
   added.for_each_share([&](launched_kernel::share& of) {
-    const driver::share mine = driver::share_of(added.blocks, gpus.size(), n);
+    const driver::share mine = core_.machine.split->of(added.blocks, gpus.size(), n);
     of.gpu = gpus[n++];
     of.next = static_cast<uint32_t>(mine.first);
     of.end = static_cast<uint32_t>(mine.end());
@@ -176,7 +207,8 @@ void launches::start_block(launched_kernel& runs, uint32_t block) {
       if (core_.late != nullptr) {
         core_.late->begins(fresh, nullptr);
         core_.late->acquire_object(fresh, launch_of(runs.ordinal));
-        for (const uint32_t earlier : runs.after) core_.late->acquire_object(fresh, end_of(earlier));
+        for (const uint32_t earlier : runs.after)
+          if (kernel_ends_[earlier] != 0) core_.late->acquire_object(fresh, end_of(earlier));
       }
     }
     if (core_.machine.convergence == convergence::lockstep && starts.lanes.size() > 1) lockstep_.keep_together(starts);
@@ -199,7 +231,8 @@ void launches::acquire_kernels(lane& self, uint32_t device) {
 }
 
 bool launches::visit_state(state_reader& to) const {
-  const bool counts = to.fact(kernels_launched_) && to.fact(kernels_running_) && to.fact(resident_waves_);
+  const bool counts = to.fact(kernels_launched_) && to.fact(kernels_running_) && to.fact(resident_waves_) &&
+                      (commands_ == nullptr || to.fact(commands_->past()));
   return counts && visit_streams(to) && (!evictions_.are_on() || evictions_.visit_state(to));
 }
 
@@ -257,7 +290,8 @@ void launches::check_invariants() const {
   must_hold(of_device == device_waves_, "launches: waves of the device are counted");
   must_hold(resident == resident_waves_, "launches: waves that have a place are counted");
   for (const launched_kernel& each : kernels_) {
-    must_hold(each.started_blocks <= each.blocks, "kernel: no block starts twice");
+    must_hold(each.started_blocks <= each.come_blocks && each.come_blocks <= each.blocks,
+              "kernel: no block starts twice, or before it is there");
     must_hold(each.live_waves <= each.blocks * each.waves_per_block, "kernel: its live waves are its own");
     must_hold(each.ordinal < kernels_launched_, "kernel: its number is one of a launch");
     for (const uint32_t earlier : each.after) must_hold(earlier < each.ordinal, "kernel: it comes after earlier work");

@@ -11,20 +11,30 @@
 
 #include <cstdint>
 #include <deque>
+#include <memory>
+#include <optional>
 #include <span>
+#include <string>
 #include <vector>
 
 namespace heddle::sim {
 
+class command_driver;
+
 class launches {
  public:
-  launches(run_core& core, device_allocations& memory, lockstep_waves& lockstep, waits& waiting)
-      : core_(core), memory_(memory), lockstep_(lockstep), waits_(waiting) {}
+  launches(run_core& core, device_allocations& memory, lockstep_waves& lockstep, waits& waiting);
+  ~launches();
+
+  /// The settings of the runs from the next one on are others. `drives`: what the driver's actor runs (execution::drive()).
+  void take_settings(const fiber_body& drives);
 
   [[gnu::hot]] void reset() {
     kernels_running_ = 0;
     kernels_launched_ = device_waves_ = resident_waves_ = copies_given_ = 0;
     evictions_.reset();
+    if (commands_ != nullptr) [[unlikely]]
+      begin_commands();
   }
   /// Whether the run before has left streams, events or kernels.
   bool has_rest() const { return streams_used_; }
@@ -34,6 +44,9 @@ class launches {
   uint32_t add(lane& self, const grid_shape& shape, const fiber_body& body, const void* bytes);
   /// Enqueues a copy in the stream, which a copy engine of its own performs by `how_to_run`. The number of the copy.
   uint32_t add_copy(lane& self, const stream_copy& what, uint32_t stream, const fiber_body& how_to_run);
+  /// Starts an engine for a copy that has its place among launches: a copy engine is a lane of its own.
+  lane& start_engine(lane& self, const stream_copy& what, const place_in_stream& at, const std::string& name,
+                     const fiber_body& how_to_run);
   /// The last lane of a wave of a kernel has ended.
   void wave_ended(lane& last);
   /// The engine of a copy has ended.
@@ -77,6 +90,15 @@ class launches {
   static const void* launch_of(uint32_t ordinal) { return reinterpret_cast<const void*>(uintptr_t{2} * ordinal + 2); }
   static const void* end_of(uint32_t ordinal) { return reinterpret_cast<const void*>(uintptr_t{2} * ordinal + 3); }
 
+  // -- the driver, where its commands are stepped (settings::detail) ------------------------------------------------------------------
+
+  /// Null where they are not.
+  command_driver* commands() const { return commands_.get(); }
+  /// The driver's actor does one thing; false when there is nothing to do.
+  bool drive(lane& self);
+  /// Enqueues the flush that must go before a copy from there by a host thread. Its number; none where it need not.
+  std::optional<uint32_t> flush_before_copy(lane& self, uint32_t device, const void* from);
+
   // -- streams and events, named by numbers from 0; a number that is not one ends the run ---------------------------------------------
 
   /// Work of streams of higher priority gets places first.
@@ -89,6 +111,8 @@ class launches {
   /// The launches that a wait for the stream waits for.
   std::vector<uint32_t> work_of(lane& self, uint32_t stream, const operation& how);
   std::vector<uint32_t>& event(lane& self, uint32_t event, const operation& how);
+  /// The event stands for all that the stream has been given by now.
+  void record(lane& self, uint32_t event, uint32_t stream, const operation& how);
   /// The stream's later launches wait for these.
   void delay_stream(lane& self, uint32_t stream, const std::vector<uint32_t>& work, const operation& how);
 
@@ -132,6 +156,7 @@ class launches {
   void more_or_less_runs(lane& self, uint32_t device, uint64_t change);
   /// Takes the next number among launches, at the end of the stream; the work that must end before it.
   std::vector<uint32_t> take_place_in(uint32_t stream, lane& self);
+  void begin_commands();
   void kernel_ended(lane& self);
   /// The kernel or copy of this number has ended: others may begin.
   void work_ended(lane& self, uint32_t ordinal);
@@ -157,6 +182,8 @@ class launches {
   bool prioritised_ = false;   ///< some stream of this run has another priority than the others
 
   evictions evictions_{core_, memory_, lockstep_, *this};
+  std::unique_ptr<command_driver> commands_;   ///< null where commands are no steps
+  std::vector<uint32_t> streams_for_flushes_;  ///< by device
 };
 
 }  // namespace heddle::sim

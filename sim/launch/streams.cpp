@@ -2,6 +2,7 @@
 //
 // A stream's launches, of which a copy counts as one, run one after the other. Work of the default stream, 0, comes after all earlier work of
 // blocking streams, and before their later work (CUDA C++ Programming Guide, "Implicit Synchronization"). Nothing else orders two streams.
+#include <heddle/sim/launch/command_driver.h>
 #include <heddle/sim/launch/launches.h>
 
 #include <algorithm>
@@ -25,13 +26,15 @@ void launches::forget_rest() {
 }
 
 bool launches::may_begin(const launched_kernel& runs) const {
+  if (commands_ != nullptr) return runs.come_blocks != 0;
   return std::all_of(runs.after.begin(), runs.after.end(),
                      [&](uint32_t earlier) { return kernel_ends_[earlier] != 0; });
 }
 
 bool launches::some_have_no_place(uint64_t turn) const {
-  if (std::any_of(kernels_.begin(), kernels_.end(),
-                  [&](const launched_kernel& runs) { return runs.started_blocks < runs.blocks && may_begin(runs); }))
+  if (std::any_of(kernels_.begin(), kernels_.end(), [&](const launched_kernel& runs) {
+        return runs.started_blocks < runs.come_blocks && may_begin(runs);
+      }))
     return true;
   if (!evictions_.are_on()) return false;
   for (size_t n = 0; n < core_.threads.waves_used; ++n) {
@@ -49,7 +52,7 @@ bool launches::some_have_no_place(uint64_t turn) const {
 void launches::kernel_ended(lane& self) {
   const uint32_t ordinal = self.of->kernel;
   while (!kernels_.empty() && kernels_.front().live_waves == 0) kernels_.pop_front();
-  work_ended(self, ordinal);
+  if (commands_ == nullptr) work_ended(self, ordinal);
 }
 
 void launches::work_ended(lane& self, uint32_t ordinal) {
@@ -166,10 +169,54 @@ std::vector<uint32_t>& launches::event(lane& self, uint32_t event, const operati
   core_.end(self, verdict::assertion, "an event that was never created is used");
 }
 
+void launches::record(lane& self, uint32_t event, uint32_t stream, const operation& how) {
+  std::vector<uint32_t> work = work_of(self, stream, how);
+  launches::event(self, event, how) = std::move(work);
+  if (commands_ != nullptr) commands_->recorded(self, events_[event]);
+}
+
 void launches::delay_stream(lane& self, uint32_t stream, const std::vector<uint32_t>& work, const operation& how) {
   check_stream(self, stream, how);
   std::vector<uint32_t>& waits = streams_[stream].waits;
   waits.insert(waits.end(), work.begin(), work.end());
+}
+
+// -- the driver ---------------------------------------------------------------------------------------------------------------------
+
+void launches::take_settings(const fiber_body& drives) {
+  commands_ = nullptr;
+  if (core_.machine.detail != driver_detail::call)
+    commands_ = std::make_unique<command_driver>(core_, memory_, *this, waits_, drives);
+  memory_.drive_with(commands_ == nullptr ? nullptr : &commands_->hands());
+}
+
+void launches::begin_commands() {
+  commands_->reset();
+  streams_for_flushes_.clear();
+}
+
+bool launches::drive(lane& self) {
+  const bool any = commands_->step(self);
+  for (const uint32_t ordinal : commands_->ended()) {
+    if (core_.times != nullptr) core_.times->lets_go_on(self, end_of(ordinal));
+    work_ended(self, ordinal);
+  }
+  if (commands_->blocks_have_come()) start_blocks(self);
+  if (any) core_.note_progress(self);
+  return any;
+}
+
+std::optional<uint32_t> launches::flush_before_copy(lane& self, uint32_t device, const void* from) {
+  if (commands_ == nullptr || !commands_->needs_flush(memory_.devices()[device].stream, from)) return std::nullopt;
+  constexpr uint32_t none = ~uint32_t{0};
+  if (streams_for_flushes_.size() <= device) streams_for_flushes_.resize(device + size_t{1}, none);
+  if (streams_for_flushes_[device] == none) streams_for_flushes_[device] = create_stream(false, device);
+  const uint32_t stream = streams_for_flushes_[device];
+  place_in_stream at = {.stream = stream, .ordinal = kernels_launched_};
+  at.after = take_place_in(stream, self);
+  commands_->flush(self, at);
+  more_or_less_runs(self, device, 0);
+  return at.ordinal;
 }
 
 bool launches::visit_streams(state_reader& to) const {

@@ -20,6 +20,13 @@ struct stream_copy {
   const void* place = nullptr;  ///< where the stream was given it, in the code under test
 };
 
+/// Where work stands: in which stream, behind which work.
+struct place_in_stream {
+  uint32_t stream = 0;
+  uint32_t ordinal = 0;         ///< its own number among launches
+  std::vector<uint32_t> after;  ///< the numbers of what must have ended before it begins
+};
+
 /// The state of a block of a kernel.
 struct block_state {
   /// A block's own copy of a `__shared__` variable.
@@ -35,6 +42,8 @@ struct launched_kernel {
   grid_shape shape;
   uint32_t blocks = 0;
   uint32_t waves_per_block = 0;
+  uint32_t come_blocks =
+      0;  ///< that the driver has brought to their devices: all from the beginning, but where its commands are stepped
   uint32_t started_blocks = 0;
   /// The blocks [next, end) that a GPU has yet to start.
   struct share {

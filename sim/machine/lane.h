@@ -189,6 +189,7 @@ struct wave_state {
   bool host = false;
   bool copies =
       false;  ///< a copy engine: a host thread that performs one copy of a stream and ends; `kernel` is its number among launches
+  bool drives = false;     ///< the driver's actor, which runs as a host thread does
   uint32_t ordinal = 0;    ///< of a host thread: how many were spawned before it
   uint32_t device_id = 0;  ///< among the waves of the device, in order of launch
   uint32_t kernel = 0;

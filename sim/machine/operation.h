@@ -37,7 +37,8 @@ enum class operation_kind : uint8_t {
   spawn,  ///< of a host thread
   lock_mutex,
   unlock_mutex,
-  copy,  ///< that a stream is given
+  copy,   ///< that a stream is given
+  drive,  ///< the driver does one thing
 };
 
 /// "load", "plain store", ... as reports name it.

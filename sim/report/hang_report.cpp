@@ -80,6 +80,12 @@ std::string hang_report::watching(const lane& who, wait_graph& graph) {
         graph.add({*who.of, lane_bit(who)}, {other, all_lanes}, other.copies ? "end of the copy" : "end of the launch");
     return text;
   }
+  if (who.pending.kind == operation_kind::drive) {
+    for (size_t n = 0; n < core_.threads.waves_used; ++n)
+      if (const wave& other = core_.threads.waves[n]; other.live() && other.started() && (!other.host || other.copies))
+        graph.add({*who.of, lane_bit(who)}, {other, all_lanes}, other.copies ? "end of the copy" : "end of the launch");
+    return text;
+  }
   if (who.pending.kind == operation_kind::lock_mutex) {
     const mutex_table::holder* const holder = run_.mutexes().holder_of(who.reads.entries().front().address);
     if (holder == nullptr) return text;
@@ -227,8 +233,9 @@ void hang_report::collect() {
 
 hang_report::order hang_report::rank_of(const lane& who) const {
   if (&who == core_.ending.ended_by) return order::ends_the_run;
-  const bool for_the_end = who.state == lane_state::waiting && (who.pending.kind == operation_kind::synchronize ||
-                                                                who.pending.kind == operation_kind::join);
+  const bool for_the_end = who.state == lane_state::waiting &&
+                           (who.pending.kind == operation_kind::synchronize ||
+                            who.pending.kind == operation_kind::join || who.pending.kind == operation_kind::drive);
   return for_the_end ? order::waits_for_ends : order::others;
 }
 

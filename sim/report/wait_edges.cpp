@@ -196,7 +196,8 @@ std::string hang_report::add_edges_to_all(const lane& who, const watched& entry,
   std::vector<const wave*> at_the_end;
   for (size_t n = 0; n < core_.threads.waves_used; ++n) {
     const wave& other = core_.threads.waves[n];
-    if (&other == who.of || !other.live()) continue;
+    // The driver's actor touches no memory of programs.
+    if (&other == who.of || !other.live() || other.drives) continue;
     const auto is_left = [&](const lane* each) { return may_change(*each, who, words); };
     if (!other.resident || std::any_of(other.lanes.begin(), other.lanes.end(), is_left))
       left.push_back(&other);

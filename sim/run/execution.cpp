@@ -37,7 +37,12 @@ void name_wave(wave& host, const char* name) {
 
 }  // namespace
 
-execution::execution() { core_.lane_entry = &run_lane; }
+execution::execution() {
+  static constexpr fiber_body drives = {
+      .size_bytes = sizeof(uint64_t), .move_to = nullptr, .invoke = [](void*) { instance->drive(*current); }};
+  core_.lane_entry = &run_lane;
+  drives_ = &drives;
+}
 
 // -- a run --------------------------------------------------------------------------------------------------------------------------
 
@@ -121,7 +126,7 @@ void execution::lane_ended(lane& self) {
   if (!of.host) {
     collectives_.leave_barrier(of);
     core_.threads.device_stacks.give_back(self.stack_slot);
-  } else if (of.copies) {
+  } else if (of.copies || of.drives) {
     core_.threads.host_stacks.give_back(self.stack_slot);
   }
   if (!of.live()) {

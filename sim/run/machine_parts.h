@@ -75,7 +75,8 @@ class machine_parts {
   std::unique_ptr<late_memory> link_;
   std::unique_ptr<timed_memory> timed_;
   call_times* call_times_ = nullptr;
-  uint64_t settings_revision_ = 0;  ///< of the list that the settings were read from
+  const fiber_body* drives_ = nullptr;  ///< what the driver's actor runs
+  uint64_t settings_revision_ = 0;      ///< of the list that the settings were read from
 
  private:
   [[gnu::cold]] void take_settings(const parameters& values);

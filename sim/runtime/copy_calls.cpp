@@ -43,7 +43,10 @@ void copy_by_word(std::byte* to, const std::byte* from_memory, size_t size_bytes
   const auto misaligned = reinterpret_cast<uintptr_t>(to) | reinterpret_cast<uintptr_t>(from_memory);
   const auto copy_word = [&](size_t at, size_t bytes) {
     uint64_t value = atomic_load({from_memory + at, bytes}, from);
-    if (const std::byte* const stale = past_caches(from_memory + at)) value = read_memory(stale, bytes);
+    // Where flushes happen, an older value than memory holds is one that the load may return as well; what it has learnt goes with it.
+    if (const std::byte* const stale = past_caches(from_memory + at);
+        stale != nullptr && (!execution::instance->machine().flushes || value == read_memory(from_memory + at, bytes)))
+      value = read_memory(stale, bytes);
     atomic_store({to + at, bytes}, value, from);
     if (std::byte* const memory = past_caches(to + at)) write_memory(memory, bytes, value);
   };
@@ -161,6 +164,14 @@ void copy(void* to, const void* from_memory, size_t size_bytes, uint32_t device)
     const operation how = make_operation(operation_kind::none, nullptr, 0, from);
     for (const void* const side : {static_cast<const void*>(to), from_memory})
       execution::instance->memory().require_process(self, "copy", device, side, size_bytes, how);
+  }
+  if (execution::instance->launched().commands() != nullptr && execution::current->is_host()) {
+    lane& self = *execution::current;
+    const entered inside(self);
+    execution& here = *execution::instance;
+    if (const auto flush = here.launched().flush_before_copy(self, device, from_memory))
+      here.wait_for_launches(self, {*flush}, make_operation(operation_kind::synchronize, nullptr, 0, from));
+    self.call[2] = size_bytes;
   }
   copy_pieces(to, from_memory, size_bytes, from);
 }

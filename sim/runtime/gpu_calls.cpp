@@ -299,7 +299,7 @@ void record_event(uint32_t event, uint32_t stream) {
   const entered inside(self);
   execution& here = *execution::instance;
   const operation how = operation_of(operation_kind::none, from);
-  here.launched().event(self, event, how) = here.launched().work_of(self, stream, how);
+  here.launched().record(self, event, stream, how);
 }
 
 bool query_event(uint32_t event) {

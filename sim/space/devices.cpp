@@ -1,3 +1,4 @@
+#include <heddle/driver/gpu_driver.h>
 #include <heddle/sim/space/devices.h>
 
 #include <algorithm>
@@ -24,24 +25,53 @@ struct nobody_looks final : driver::page_watcher {
 
 /// What the driver keeps. It is used again by later runs: what it has given out to an earlier one is given back then.
 struct device_set::placement {
-  driver::device_table table;
-  nobody_looks watcher;
-  driver::memory_allocator memory{page_bits, table, watcher};
+  /// Where memory is all that there is of a driver.
+  struct alone {
+    explicit alone(const driver::split_rule& split) : memory(page_bits, table, watcher, split) {}
+    driver::device_table table;
+    nobody_looks watcher;
+    driver::memory_allocator memory;
+  };
+  std::unique_ptr<alone> own;
+  std::unique_ptr<driver::gpu_driver> commands;
+  driver::memory_allocator& memory;
   /// A buffer of a process.
   struct placed {
     driver::process_id process = 0;
     uint64_t address = 0;
   };
   std::vector<driver::process_id> processes;          ///< by number
+  std::vector<driver::context_id> contexts;           ///< by process, of a driver that executes commands
+  std::vector<placed> held;                           ///< given back, and needed by commands
   std::unordered_map<const void*, placed> addresses;  ///< by where the bytes are
   bool told = false;                           ///< addresses have been asked for, and the next run must give the same
   std::vector<std::vector<uint32_t>> unified;  ///< that are in the table, behind the GPUs
 
-  placement(uint32_t gpus, uint64_t bytes_each) {
-    table.add(driver::device_kind::cpu);
-    for (uint32_t gpu = 0; gpu < gpus; ++gpu)
-      memory.add_memory(table.add(driver::device_kind::gpu), bytes_each).value();
-    processes.push_back(memory.create_process());
+  explicit placement(const shape& of)
+      : own(of.with == nullptr ? std::make_unique<alone>(*of.split) : nullptr),
+        commands(of.with == nullptr ? nullptr
+                                    : std::make_unique<driver::gpu_driver>(of.with->settings, of.with->runner)),
+        memory(of.with == nullptr ? own->memory : commands->services().memory()) {
+    const uint64_t bytes_each = of.memory_bytes == 0 ? all_addresses : of.memory_bytes;
+    if (own != nullptr) {
+      own->table.add(driver::device_kind::cpu);
+      for (uint32_t gpu = 0; gpu < of.gpus; ++gpu)
+        memory.add_memory(own->table.add(driver::device_kind::gpu), bytes_each).value();
+    } else {
+      commands->set_mover(of.with->mover);
+      commands->set_listener(of.with->listener);
+      for (uint32_t gpu = 0; gpu < of.gpus; ++gpu) commands->register_gpu(bytes_each).value();
+    }
+    add_process();
+  }
+
+  void add_process() {
+    if (commands == nullptr) {
+      processes.push_back(memory.create_process());
+      return;
+    }
+    contexts.push_back(commands->contexts().create_context());
+    processes.push_back(commands->contexts().process_of(contexts.back()).value());
   }
 
   void forget() {
@@ -52,27 +82,28 @@ struct device_set::placement {
   driver::device_id device_of(const std::vector<uint32_t>& gpus) {
     if (gpus.size() == 1) return in_driver(gpus.front());
     const auto known = std::find(unified.begin(), unified.end(), gpus);
-    if (known != unified.end()) return table.count() - static_cast<driver::device_id>(unified.end() - known);
+    const driver::device_id count = own != nullptr ? own->table.count() : commands->device_count();
+    if (known != unified.end()) return count - static_cast<driver::device_id>(unified.end() - known);
     std::vector<driver::device_id> named;
     for (const uint32_t gpu : gpus) named.push_back(in_driver(gpu));
     unified.push_back(gpus);
-    return table.unify(named).value();
+    return own != nullptr ? own->table.unify(named).value()
+                          : commands->create_unified_device(contexts.front(), named).value();
   }
 };
 
 device_set::device_set() = default;
 device_set::~device_set() = default;
 
-void device_set::reset_all(uint32_t gpus, uint64_t memory_bytes) {
-  const bool as_before = gpus == gpus_ && memory_bytes == memory_bytes_;
+void device_set::reset_all(const shape& wanted) {
+  const bool as_before = wanted == shape_ && wanted.with == nullptr;
   processes_ = 1;
   if (as_before && driver_ != nullptr && !driver_->told) {
     driver_->forget();
   } else if (!as_before || driver_ != nullptr) {
-    gpus_ = gpus;
-    memory_bytes_ = memory_bytes;
+    shape_ = wanted;
     driver_ = nullptr;
-    if (gpus > 1 || memory_bytes != 0) needs_placing();
+    if (wanted.gpus > 1 || wanted.memory_bytes != 0 || wanted.with != nullptr) needs_placing();
   }
   if (as_before && are_gpus_) {
     for (one& each : all_) {
@@ -82,24 +113,25 @@ void device_set::reset_all(uint32_t gpus, uint64_t memory_bytes) {
     return;
   }
   all_.clear();
-  for (uint32_t gpu = 0; gpu < gpus; ++gpu) {
+  for (uint32_t gpu = 0; gpu < wanted.gpus; ++gpu) {
     one& each = all_.emplace_back();
     each.gpus.assign(1, gpu);
     each.stream = gpu;
   }
+  for (uint32_t gpu = 1; gpu < wanted.unified; ++gpu) all_.front().gpus.push_back(gpu);
   are_gpus_ = true;
 }
 
 void device_set::needs_placing() {
   if (driver_ != nullptr) return;
-  driver_ = std::make_unique<placement>(gpus_, memory_bytes_ == 0 ? all_addresses : memory_bytes_);
-  driver_->told = gpus_ == 1 && memory_bytes_ == 0;
+  driver_ = std::make_unique<placement>(shape_);
+  driver_->told = shape_.gpus == 1 && shape_.memory_bytes == 0;
 }
 
 uint32_t device_set::open_process(uint32_t gpu) {
   driver_->told = true;
   are_gpus_ = false;
-  driver_->processes.push_back(driver_->memory.create_process());
+  driver_->add_process();
   one& made = all_.emplace_back();
   made.gpus.assign(1, gpu);
   made.process = processes_++;
@@ -114,8 +146,9 @@ result<uint32_t> device_set::unify(std::span<const uint32_t> gpus) {
   };
   if (gpus.empty()) return refuse("invalid value", "a device is unified of at least one GPU");
   for (size_t n = 0; n < gpus.size(); ++n) {
-    if (gpus[n] >= gpus_)
-      return refuse("no such device", "there are " + std::to_string(gpus_) + " GPUs, numbered from 0 (driver.devices)");
+    if (gpus[n] >= shape_.gpus)
+      return refuse("no such device",
+                    "there are " + std::to_string(shape_.gpus) + " GPUs, numbered from 0 (driver.devices)");
     if (std::find(gpus.begin(), gpus.begin() + static_cast<ptrdiff_t>(n), gpus[n]) !=
         gpus.begin() + static_cast<ptrdiff_t>(n))
       return refuse("invalid value", "GPU " + std::to_string(gpus[n]) + " is named twice");
@@ -136,7 +169,11 @@ result<void> device_set::place(const void* base, size_t size_bytes, uint32_t dev
 void device_set::give_back(const void* base) {
   const auto placed = driver_->addresses.find(base);
   if (placed == driver_->addresses.end()) return;
-  driver_->memory.free(placed->second.process, placed->second.address).value();
+  result<void> freed = driver_->memory.free(placed->second.process, placed->second.address);
+  if (!freed && driver_->commands != nullptr)
+    driver_->held.push_back(placed->second);
+  else
+    freed.value();
   driver_->addresses.erase(placed);
 }
 
@@ -175,6 +212,34 @@ bool device_set::move_page(const void* base, size_t offset_bytes, uint32_t gpu) 
   driver_->memory.give_back(old.value());
   entry.pinned = true;
   return true;
+}
+
+// -- a driver that executes commands -------------------------------------------------------------------------------------------------
+
+driver::gpu_driver* device_set::commands() const { return driver_ == nullptr ? nullptr : driver_->commands.get(); }
+
+driver::context_id device_set::context_of(uint32_t device) const { return driver_->contexts[all_[device].process]; }
+
+driver::device_id device_set::number_in_driver(uint32_t device) const { return driver_->device_of(all_[device].gpus); }
+
+std::optional<uint64_t> device_set::address_of(uint32_t device, const void* base, size_t offset_bytes) const {
+  const auto placed = driver_->addresses.find(base);
+  if (placed == driver_->addresses.end() || placed->second.process != driver_->processes[all_[device].process])
+    return std::nullopt;
+  return placed->second.address + offset_bytes;
+}
+
+std::byte* device_set::memory_at(driver::process_id process, uint64_t address) const {
+  const uint64_t begins = driver_->memory.buffer_at(process, address);
+  for (const auto& [base, of] : driver_->addresses)
+    if (of.process == process && of.address == begins)
+      return static_cast<std::byte*>(const_cast<void*>(base)) + (address - begins);
+  return nullptr;
+}
+
+void device_set::commands_have_ended() {
+  std::erase_if(driver_->held,
+                [&](const placement::placed& each) { return bool(driver_->memory.free(each.process, each.address)); });
 }
 
 device_memory device_set::memory_of(uint32_t device) const {

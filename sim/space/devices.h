@@ -4,7 +4,8 @@
 // its one rule (driver/split.h).
 #pragma once
 
-#include <heddle/driver/memory_allocator.h>
+#include <heddle/driver/ids.h>
+#include <heddle/driver/settings.h>
 #include <heddle/rpc/device_memory.h>
 #include <heddle/rpc/result.h>
 #include <heddle/sim/settings.h>
@@ -13,10 +14,18 @@
 #include <cstdint>
 #include <deque>
 #include <memory>
+#include <optional>
 #include <span>
 #include <unordered_map>
 #include <utility>
 #include <vector>
+
+namespace heddle::driver {
+class byte_mover;
+class gpu_driver;
+class trace_listener;
+class work_group_runner;
+}  // namespace heddle::driver
 
 namespace heddle::sim {
 
@@ -38,17 +47,37 @@ class device_set {
   device_set(const device_set&) = delete;
   device_set& operator=(const device_set&) = delete;
 
-  /// A new run: so many GPUs, with numbers from 0, and no other device. Each has so many bytes of memory; 0: as many as there are addresses.
-  void reset(uint32_t gpus, uint64_t memory_bytes) {
+  /// With what a driver that executes commands does its work.
+  struct hands {
+    driver::driver_settings settings;
+    driver::work_group_runner* runner = nullptr;
+    driver::byte_mover* mover = nullptr;
+    driver::trace_listener* listener = nullptr;
+  };
+
+  /// What devices a run has.
+  struct shape {
+    uint32_t gpus = 1;          ///< with numbers from 0
+    uint32_t unified = 1;       ///< so many of them are device 0 together; 1: it is GPU 0 alone
+    uint64_t memory_bytes = 0;  ///< of each; 0: as many as there are addresses
+    const driver::split_rule* split = &driver::even_split();
+    const hands* with =
+        nullptr;  ///< a whole driver has the memory, and executes commands; null: memory is all that a driver has to do
+
+    friend bool operator==(const shape&, const shape&) = default;
+  };
+
+  /// A new run.
+  void reset(const shape& wanted) {
     // Mostly there is one, and it is that of the run before.
-    if (gpus != 1 || gpus_ != 1 || memory_bytes != memory_bytes_ || driver_ != nullptr || !are_gpus_) [[unlikely]]
-      return reset_all(gpus, memory_bytes);
+    if (wanted.gpus != 1 || wanted != shape_ || driver_ != nullptr || !are_gpus_ || wanted.with != nullptr) [[unlikely]]
+      return reset_all(wanted);
     processes_ = 1;
     one& only = all_.front();
     only.running = only.resident = 0;
     only.wanted = false;
   }
-  uint32_t gpus() const { return gpus_; }
+  uint32_t gpus() const { return shape_.gpus; }
   uint32_t size() const { return static_cast<uint32_t>(all_.size()); }
   one& operator[](uint32_t device) { return all_[device]; }
   const one& operator[](uint32_t device) const { return all_[device]; }
@@ -80,14 +109,26 @@ class device_set {
   /// Of all GPUs of the device together. When memory is placed.
   device_memory memory_of(uint32_t device) const;
 
+  // -- a driver that executes commands
+
+  /// Null where there is none.
+  driver::gpu_driver* commands() const;
+  driver::context_id context_of(uint32_t device) const;
+  driver::device_id number_in_driver(uint32_t device) const;
+  /// Where the device's process has the byte; none where the byte is not memory of that process.
+  std::optional<uint64_t> address_of(uint32_t device, const void* base, size_t offset_bytes) const;
+  /// The byte that the process has at this address, which must be in a buffer.
+  std::byte* memory_at(driver::process_id process, uint64_t address) const;
+  /// Commands have ended: what was given back while they needed it is free now.
+  void commands_have_ended();
+
  private:
   struct placement;
 
-  void reset_all(uint32_t gpus, uint64_t memory_bytes);
+  void reset_all(const shape& wanted);
 
-  uint32_t gpus_ = 0;
+  shape shape_ = {.gpus = 0};
   uint32_t processes_ = 1;
-  uint64_t memory_bytes_ = 0;
   std::deque<one> all_;
   bool are_gpus_ = false;              ///< each of them is one, of the machine's own process
   std::unique_ptr<placement> driver_;  ///< null where memory is not placed

@@ -60,6 +60,46 @@ TEST(cuda_devices, each_has_memory_of_its_own) {
   EXPECT_TRUE(always(verdict::memory, of_two({"driver.memory_kib=4"}).run_many(fill(0), 2)));
 }
 
+// A program for one device, which knows of no other.
+__global__ void square_each(const int* from, int* to) { to[blockIdx.x] = from[blockIdx.x] * from[blockIdx.x]; }
+__global__ void add_up(const int* from, int* sum) { atomicAdd(sum, from[blockIdx.x]); }
+
+constexpr int numbers = 6;
+
+void square_on_the_device() {
+  int here[numbers];
+  for (int n = 0; n < numbers; ++n) here[n] = n + 1;
+  int* const from = on_device<int>(numbers);
+  int* const to = on_device<int>(numbers);
+  SIM_CHECK(cudaMemcpy(from, here, sizeof here, cudaMemcpyHostToDevice) == cudaSuccess);
+  square_each<<<numbers, 1>>>(from, to);
+  SIM_CHECK(cudaMemcpy(here, to, sizeof here, cudaMemcpyDeviceToHost) == cudaSuccess);
+  for (int n = 0; n < numbers; ++n) SIM_CHECK(here[n] == (n + 1) * (n + 1));
+  SIM_CHECK(cudaFree(from) == cudaSuccess && cudaFree(to) == cudaSuccess);
+}
+void add_up_on_the_device() {
+  int* const from = on_device<int>(numbers);
+  int* const sum = on_device<int>(1);
+  SIM_CHECK(cudaMemset(from, 0, numbers * sizeof(int)) == cudaSuccess && cudaMemset(sum, 0, sizeof(int)) == cudaSuccess);
+  add_up<<<numbers, 1>>>(from, sum);
+  int here = 7;
+  SIM_CHECK(cudaMemcpy(&here, sum, sizeof here, cudaMemcpyDeviceToHost) == cudaSuccess && here == 0);
+}
+
+TEST(cuda_unified_devices, run_a_program_for_one_as_it_is) {
+  for (const char* const detail : {"driver.detail=call", "driver.detail=queue", "driver.detail=message"})
+    for (const char* const unified : {"driver.unified=1", "driver.unified=2", "driver.unified=4"})
+      for (const char* const split : {"driver.split=even", "driver.split=full", "driver.split=rest-last"})
+        EXPECT_TRUE(always(verdict::ok, machine({detail, unified, split}).run_many(square_on_the_device, 20)))
+            << detail << " " << unified << " " << split;
+}
+
+TEST(cuda_unified_devices, are_several_devices_to_what_has_the_scope_of_one) {
+  EXPECT_TRUE(always(verdict::ok, machine({"fidelity=scoped"}).run_many(add_up_on_the_device, 50)));
+  EXPECT_TRUE(sometimes(verdict::scope_race,
+                        machine({"fidelity=scoped", "driver.unified=2"}).run_many(add_up_on_the_device, 50)));
+}
+
 TEST(cuda_devices, run_what_is_launched_while_they_are_chosen) {
   // One place each: the kernel that waits blocks no kernel of the other device, and all others on its own.
   const auto launch = [](int second) {

@@ -346,5 +346,66 @@ TEST(driver_flush_before_copy, one_may_be_enqueued_by_hand) {
   EXPECT_EQ(it.back, pattern(64, 3));
 }
 
+// -- copies on devices
+
+TEST(driver_copy_on_devices, any_range_goes_from_gpu_to_gpu_timed_and_at_once) {
+  constexpr uint64_t pages = 4;
+  scheduler::random_stream random(7);
+  for (const copy_model how : {copy_model::timed, copy_model::instant})
+    for (int round = 0; round < 50; ++round) {
+      driver_settings settings = small();
+      settings.copies = how;
+      machine it({16, 16, 16}, settings);
+      // The pages of one are on GPU 1, those of the other on GPUs 2 and 3.
+      const uint64_t from = it.driver.contexts().allocate(it.context, pages * page_bytes).value();
+      it.select(it.unified({2, 3}));
+      const uint64_t to = it.driver.contexts().allocate(it.context, pages * page_bytes).value();
+      const auto sent = pattern(pages * page_bytes, 3);
+      auto expected = pattern(pages * page_bytes, 4);
+      it.driver.copy_to_device(it.context, from, sent).value();
+      it.driver.copy_to_device(it.context, to, expected).value();
+      const uint64_t bytes = 1 + random.below(static_cast<uint32_t>(pages * page_bytes));
+      const uint64_t at = random.below(static_cast<uint32_t>(pages * page_bytes - bytes + 1));
+      const uint64_t source = random.below(static_cast<uint32_t>(pages * page_bytes - bytes + 1));
+      const queue_id queue = it.queue();
+      ASSERT_TRUE(works(it.driver.queues().enqueue_copy_on_device(queue, to + at, from + source, bytes)));
+      ASSERT_TRUE(works(it.driver.drain(queue)));
+      std::copy_n(sent.begin() + static_cast<ptrdiff_t>(source), bytes, expected.begin() + static_cast<ptrdiff_t>(at));
+      std::vector<std::byte> seen(expected.size());
+      it.driver.copy_to_host(it.context, seen, to).value();
+      ASSERT_EQ(seen, expected) << bytes << " bytes from " << source << " to " << at;
+    }
+}
+
+TEST(driver_copy_on_devices, brings_what_a_kernel_has_left_in_a_cache) {
+  marks it;
+  const uint64_t other = it.driver.contexts().allocate(it.context, 64).value();
+  have_kernel_write(it, it.buffer, pattern(64, 8));
+  it.launch();
+  const queue_id queue = it.queue();
+  it.driver.queues().enqueue_copy_on_device(queue, other, it.buffer, 64).value();
+  it.driver.drain(queue).value();
+  EXPECT_EQ(it.flushes(), 1u);
+  it.driver.copy_to_host(it.context, it.back, other).value();
+  EXPECT_EQ(it.back, pattern(64, 8));
+  EXPECT_EQ(it.flushes(), 1u) << "no kernel has come in between";
+}
+
+TEST(driver_copy_on_devices, each_side_must_be_one_buffer_and_is_in_use_meanwhile) {
+  machine it;
+  const uint64_t one = it.driver.contexts().allocate(it.context, 64).value();
+  const uint64_t other = it.driver.contexts().allocate(it.context, 64).value();
+  const queue_id queue = it.queue();
+  EXPECT_FALSE(it.driver.queues().enqueue_copy_on_device(queue, one, 0x123456, 64));
+  EXPECT_FALSE(it.driver.queues().enqueue_copy_on_device(queue, one, other, 2 * page_bytes));
+  EXPECT_FALSE(it.driver.queues().enqueue_copy_on_device(queue, 0x123456, other, 64));
+  it.driver.queues().enqueue_copy_on_device(queue, one, other, 64).value();
+  EXPECT_TRUE(fails(it.driver.contexts().free(it.context, one), "in use"));
+  EXPECT_TRUE(fails(it.driver.contexts().free(it.context, other), "in use"));
+  it.driver.drain(queue).value();
+  EXPECT_TRUE(works(it.driver.contexts().free(it.context, one)));
+  EXPECT_TRUE(works(it.driver.contexts().free(it.context, other)));
+}
+
 }  // namespace
 }  // namespace heddle::driver::tests

@@ -38,6 +38,28 @@ TEST(driver_engine, of_one_time_primary_events_come_first_and_then_those_schedul
   EXPECT_EQ(engine.handled(), 5u);
 }
 
+TEST(driver_engine, its_owner_may_choose_and_what_one_handler_is_told_of_one_thing_keeps_its_order) {
+  event_engine engine;
+  log one;
+  log other;
+  engine.schedule(1, event_rank::primary, one, 1).value();
+  engine.schedule(2, event_rank::primary, one, 1).value();
+  engine.schedule(3, event_rank::primary, one, 2).value();
+  engine.schedule(9, event_rank::primary, other, 1).value();
+  ASSERT_EQ(engine.choices(), 3u);
+  engine.step(2);
+  EXPECT_EQ(other.seen, (std::vector<uint64_t>{1}));
+  EXPECT_EQ(engine.now(), 9u);
+  engine.step(1);
+  EXPECT_EQ(one.seen, (std::vector<uint64_t>{2}));
+  EXPECT_EQ(engine.now(), 9u) << "what is overtaken is late";
+  ASSERT_EQ(engine.choices(), 1u);
+  engine.step(0);
+  engine.step(0);
+  EXPECT_EQ(one.seen, (std::vector<uint64_t>{2, 1, 1}));
+  EXPECT_EQ(engine.choices(), 0u);
+}
+
 TEST(driver_engine, a_primary_event_that_a_secondary_one_schedules_for_now_comes_before_the_other_secondary_ones) {
   event_engine engine;
   log all;

@@ -411,6 +411,56 @@ TEST(driver_split, covers_everything_once_evenly_and_in_order_for_all_counts_up_
     }
 }
 
+std::vector<uint64_t> counts_by(const split_rule& rule, uint64_t items, uint64_t gpus) {
+  std::vector<uint64_t> all;
+  for (uint64_t n = 0; n < gpus; ++n) all.push_back(rule.of(items, gpus, n).count);
+  return all;
+}
+
+TEST(driver_split, three_rules_are_there_by_name) {
+  EXPECT_EQ(counts_by(*find_split_rule("even"), 6, 4), (std::vector<uint64_t>{2, 2, 1, 1}));
+  EXPECT_EQ(counts_by(*find_split_rule("full"), 6, 4), (std::vector<uint64_t>{2, 2, 2, 0}));
+  EXPECT_EQ(counts_by(*find_split_rule("rest-last"), 6, 4), (std::vector<uint64_t>{1, 1, 1, 3}));
+  EXPECT_EQ(find_split_rule("odd"), nullptr);
+}
+
+/// All to the last GPU.
+class last_alone final : public split_rule {
+ public:
+  const char* name() const override { return "last-alone"; }
+  share of(uint64_t items, uint64_t gpus, uint64_t index) const override {
+    return {.first = 0, .count = index + 1 == gpus ? items : 0};
+  }
+};
+/// The last item goes to no GPU.
+class loses_one final : public split_rule {
+ public:
+  const char* name() const override { return "loses-one"; }
+  share of(uint64_t items, uint64_t gpus, uint64_t index) const override {
+    return share_of(items == 0 ? 0 : items - 1, gpus, index);
+  }
+};
+
+TEST(driver_split, a_rule_of_the_users_deals_pages_and_work_groups_and_one_that_is_none_is_refused) {
+  static const last_alone mine;
+  static const loses_one wrong;
+  ASSERT_TRUE(tests::works(add_split_rule(mine)));
+  EXPECT_TRUE(tests::fails(add_split_rule(mine), "in use", {"last-alone"}));
+  EXPECT_TRUE(tests::fails(add_split_rule(wrong), "invalid value", {"loses-one", "go to no GPU"}));
+  parameters values = parameters(driver_parameters());
+  ASSERT_FALSE(values.set("driver.split=last-alone"));
+
+  driver_settings settings = tests::small();
+  settings.split = find_split_rule(values.text("driver.split"));
+  tests::machine it({16, 16}, settings);
+  it.select(it.unified({1, 2}));
+  const uint64_t buffer = it.driver.contexts().allocate(it.context, 3 * tests::page_bytes).value();
+  EXPECT_EQ(it.owners(buffer, 3), (std::vector<device_id>{2, 2, 2}));
+  it.driver.launch(it.context, tests::a_launch({256, 1, 1})).value();
+  ASSERT_EQ(it.kernels.executed.size(), 4u);
+  for (const work_group& each : it.kernels.executed) EXPECT_EQ(each.device, 2u);
+}
+
 // -- The driver's settings as keys and values.
 
 parameters all() {
@@ -436,6 +486,7 @@ TEST(driver_settings, the_keys_begin_with_the_defaults_of_the_struct) {
   EXPECT_EQ(read.compute_units, fresh.compute_units);
   EXPECT_EQ(read.groups_per_unit, fresh.groups_per_unit);
   EXPECT_EQ(read.dispatch, fresh.dispatch);
+  EXPECT_EQ(read.split, fresh.split);
 }
 
 TEST(driver_settings, each_key_is_read) {
@@ -443,7 +494,8 @@ TEST(driver_settings, each_key_is_read) {
   for (const char* const each :
        {"driver.page_bits=16", "driver.cpu_mib=7", "driver.cycle_ps=500", "driver.copies=instant", "driver.flush=off",
         "driver.copy_ns=40", "driver.copy_byte_ps=3", "driver.units=5", "driver.unit_groups=6",
-        "driver.dispatch=partition", "link.posted_ns=1", "link.read_ns=2", "link.fence_ns=3", "link.launch_ns=4"})
+        "driver.dispatch=partition", "driver.split=full", "link.posted_ns=1", "link.read_ns=2", "link.fence_ns=3",
+        "link.launch_ns=4"})
     ASSERT_FALSE(values.set(each)) << each;
   const driver_settings read = driver_settings::from(values);
   EXPECT_EQ(read.page_bits, 16u);
@@ -456,6 +508,7 @@ TEST(driver_settings, each_key_is_read) {
   EXPECT_EQ(read.compute_units, 5u);
   EXPECT_EQ(read.groups_per_unit, 6u);
   EXPECT_EQ(read.dispatch, dispatch_policy::partition);
+  EXPECT_EQ(read.split, find_split_rule("full"));
   EXPECT_EQ(read.posted, 1'000u);
   EXPECT_EQ(read.read, 2'000u);
   EXPECT_EQ(read.fence, 3'000u);

@@ -309,5 +309,28 @@ TEST(driver_middleware_chain, one_request_a_cycle_goes_out_and_one_answer_a_cycl
   }
 }
 
+TEST(driver_paced_queues, go_on_when_their_owner_says_so_and_not_before) {
+  driver_settings settings = small();
+  settings.paced = true;
+  machine it({64}, settings);
+  const queue_id first = it.queue();
+  const queue_id second = it.queue();
+  const event_id event = it.driver.queues().create_event();
+  it.driver.queues().enqueue_no_op(first).value();
+  it.driver.queues().enqueue_record(first, event).value();
+  it.driver.queues().enqueue_wait(second, event).value();
+  it.driver.signal();
+  it.driver.engine().run();
+  EXPECT_FALSE(it.driver.is_empty(first));
+  EXPECT_TRUE(it.driver.may_begin(first));
+  EXPECT_FALSE(it.driver.may_begin(second)) << "its event has not been reached";
+  EXPECT_FALSE(it.driver.begin_next(second));
+  EXPECT_TRUE(it.driver.begin_next(first));
+  EXPECT_TRUE(it.driver.begin_next(first));
+  EXPECT_TRUE(it.driver.begin_next(second));
+  EXPECT_TRUE(it.driver.is_empty(first) && it.driver.is_empty(second));
+  EXPECT_FALSE(it.driver.begin_next(first)) << "nothing is left";
+}
+
 }  // namespace
 }  // namespace heddle::driver::tests

@@ -31,6 +31,9 @@ class timed_memory final : public late_memory, public load_times {
   void found(uint64_t store_step) override { found_step_ = store_step; }
   /// Blocks that start now start because of what the lane does.
   void starts_blocks(const lane& because) override { starter_ = &because; }
+  uint64_t now(const lane& self) const override { return clock_.now(self.id); }
+  void not_before(const lane& self, uint64_t time_ps) override { clock_.not_before(self.id, time_ps); }
+  void lets_go_on(const lane& self, const void* object) override { clock_.gives(self.id, object); }
   /// What the lane does until the copy has ended is the copy, of so many bytes.
   void copy_begins(const lane& self, size_t size_bytes);
   void copy_ends(const lane& self);

@@ -47,14 +47,18 @@ std::string turn_in_words(const run_record& of, const scheduler::deciding_choice
   const uint64_t number = one.number + 1;
   if (number < of.first_step || number - of.first_step >= of.steps.size()) return {};
   const run_record::step& taken = of.steps[number - of.first_step];
-  std::string text =
-      of.actors[taken.actor].name + " came in at step " + std::to_string(number) + " (" + of.texts[taken.operation] +
-      (taken.place == run_record::none ? "" : " of " + of.texts[taken.place]) + " at " + place_of(of, taken) + ")";
+  // The driver's actor stands nowhere in the code under test.
+  const std::string here = place_of(of, taken);
+  std::string text = of.actors[taken.actor].name + " came in at step " + std::to_string(number) + " (" +
+                     of.texts[taken.operation] +
+                     (taken.place == run_record::none ? "" : " of " + of.texts[taken.place]) +
+                     (here.empty() ? "" : " at " + here) + ")";
   if (number == of.first_step) return text;
   const run_record::step& before = of.steps[number - of.first_step - 1];
   if (before.actor == taken.actor) return text;
-  return text + ", behind step " + std::to_string(number - 1) + " of " + of.actors[before.actor].name + " (" +
-         place_of(of, before) + ")";
+  const std::string there = place_of(of, before);
+  return text + ", behind step " + std::to_string(number - 1) + " of " + of.actors[before.actor].name +
+         (there.empty() ? "" : " (" + there + ")");
 }
 
 std::string decided_text(const run_record& of, const scheduler::deciding_choices& found) {
