@@ -35,7 +35,9 @@ constexpr std::array kind_names = {"start",
                                    "spawn",
                                    "mutex lock",
                                    "mutex unlock",
-                                   "copy"};
+                                   "copy",
+                                   "wait for notice",
+                                   "notice"};
 constexpr std::array order_names = {"relaxed", "acquire", "release", "acq_rel", "seq_cst"};
 constexpr std::array scope_names = {"wave", "block", "device", "system"};
 

@@ -38,6 +38,8 @@ enum class operation_kind : uint8_t {
   lock_mutex,
   unlock_mutex,
   copy,  ///< that a stream is given
+  wait_notice,  ///< at a condition variable, a futex, a semaphore or the like, for another thread to give notice
+  give_notice,
 };
 
 /// "load", "plain store", ... as reports name it.
