@@ -84,21 +84,38 @@ target_compile_options(
 set(heddle_link_flags "")
 foreach(name IN ITEMS memcpy memmove memset memcmp strlen strcmp strncmp strcpy strncpy
                       __assert_fail exit _exit _Exit quick_exit abort pthread_exit raise
-                      sched_yield pthread_mutex_lock pthread_mutex_trylock pthread_mutex_unlock
+                      sched_yield pthread_mutex_lock pthread_mutex_trylock pthread_mutex_unlock mtx_lock mtx_trylock mtx_unlock
                       # sim/runtime/clock_calls.cpp
                       clock_gettime gettimeofday time clock timespec_get _ZNSt6chrono3_V212steady_clock3nowEv
-                      _ZNSt6chrono3_V212system_clock3nowEv nanosleep clock_nanosleep usleep sleep pthread_cond_timedwait
-                      pthread_cond_clockwait pthread_cond_signal pthread_cond_broadcast _ZNSt18condition_variable10notify_oneEv
-                      _ZNSt18condition_variable10notify_allEv pthread_mutex_timedlock pthread_mutex_clocklock
+                      _ZNSt6chrono3_V212system_clock3nowEv nanosleep clock_nanosleep usleep sleep pthread_mutex_timedlock pthread_mutex_clocklock
                       # sim/runtime/unsupported_calls.cpp
-                      pthread_create thrd_create _ZNSt6thread15_M_start_threadESt10unique_ptrINS_6_StateESt14default_deleteIS1_EEPFvvE
                       GOMP_parallel fork vfork posix_spawn posix_spawnp system popen daemon execve execv execvp execl execlp signal
                       sigaction alarm setitimer timer_create timerfd_create
-                      # sim/runtime/endless_calls.cpp
-                      _ZNSt18condition_variable4waitERSt11unique_lockISt5mutexE
+                      # sim/runtime/thread_calls.cpp
+                      pthread_create pthread_join pthread_tryjoin_np pthread_timedjoin_np pthread_detach pthread_self pthread_setname_np
+                      pthread_getname_np pthread_setaffinity_np pthread_getaffinity_np sched_setaffinity sched_getaffinity sched_getcpu
+                      pthread_setschedparam pthread_getschedparam pthread_cancel pthread_kill _ZNSt6thread20hardware_concurrencyEv
+                      thrd_create thrd_join thrd_detach thrd_current _ZNSt6thread4joinEv _ZNSt6thread6detachEv
+                      _ZNSt6thread15_M_start_threadESt10unique_ptrINS_6_StateESt14default_deleteIS1_EEPFvvE
+                      # sim/runtime/thread_values.cpp
+                      pthread_key_create pthread_key_delete pthread_setspecific pthread_getspecific __cxa_thread_atexit __cxa_atexit
+                      # sim/runtime/once_calls.cpp
+                      pthread_once __cxa_guard_acquire __cxa_guard_release __cxa_guard_abort
+                      # sim/runtime/waiting_calls.cpp
+                      pthread_cond_wait pthread_cond_timedwait pthread_cond_clockwait pthread_cond_signal pthread_cond_broadcast
+                      cnd_wait cnd_signal cnd_broadcast _ZNSt18condition_variable4waitERSt11unique_lockISt5mutexE
+                      _ZNSt18condition_variable10notify_oneEv _ZNSt18condition_variable10notify_allEv syscall
                       _ZNSt28__atomic_futex_unsigned_base19_M_futex_wait_untilEPjjbNSt6chrono8durationIlSt5ratioILl1ELl1EEEENS2_IlS3_ILl1ELl1000000000EEEE
-                      __cxa_guard_acquire syscall pthread_cond_wait cnd_wait pthread_barrier_wait pthread_rwlock_rdlock
-                      pthread_rwlock_wrlock pthread_spin_lock mtx_lock pthread_join sem_wait read readv recv recvfrom recvmsg accept accept4 poll ppoll select
+                      _ZNSt28__atomic_futex_unsigned_base26_M_futex_wait_until_steadyEPjjbNSt6chrono8durationIlSt5ratioILl1ELl1EEEENS2_IlS3_ILl1ELl1000000000EEEE
+                      _ZNSt28__atomic_futex_unsigned_base19_M_futex_notify_allEPj
+                      # sim/runtime/lock_calls.cpp
+                      sem_wait sem_trywait sem_timedwait sem_clockwait sem_post
+                      pthread_rwlock_rdlock pthread_rwlock_tryrdlock pthread_rwlock_timedrdlock pthread_rwlock_clockrdlock
+                      pthread_rwlock_wrlock pthread_rwlock_trywrlock pthread_rwlock_timedwrlock pthread_rwlock_clockwrlock pthread_rwlock_unlock
+                      pthread_spin_lock pthread_spin_trylock pthread_spin_unlock
+                      pthread_barrier_init pthread_barrier_destroy pthread_barrier_wait
+                      # sim/runtime/endless_calls.cpp
+                      read readv recv recvfrom recvmsg accept accept4 poll ppoll select
                       pselect epoll_wait epoll_pwait pause sigsuspend sigwait sigwaitinfo wait waitpid)
   list(APPEND heddle_link_flags --wrap=${name})
 endforeach()

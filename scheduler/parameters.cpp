@@ -42,6 +42,7 @@ std::string joined(const std::vector<std::string>& words) {
 
 std::string allowed(const parameter& definition) {
   if (definition.kind == parameter::type::one_of) return "one of " + joined(definition.choices);
+  if (definition.kind == parameter::type::words) return "a line of text";
   return "a whole number from " + std::to_string(definition.minimum) + " to " + std::to_string(definition.maximum) +
          (definition.unit.empty() ? "" : " (" + definition.unit + ")");
 }
@@ -50,10 +51,11 @@ void check(const parameter& definition) {
   if (definition.key.empty() || definition.key.find('=') != std::string::npos)
     misused(definition.key, "is no valid key");
   const auto& choices = definition.choices;
+  const bool in_range =
+      definition.default_number >= definition.minimum && definition.default_number <= definition.maximum;
+  const bool is_choice = std::find(choices.begin(), choices.end(), definition.default_text) != choices.end();
   const bool fits =
-      definition.kind == parameter::type::one_of
-          ? std::find(choices.begin(), choices.end(), definition.default_text) != choices.end()
-          : definition.default_number >= definition.minimum && definition.default_number <= definition.maximum;
+      definition.kind == parameter::type::words || (definition.kind == parameter::type::one_of ? is_choice : in_range);
   if (!fits) misused(definition.key, "has a default outside its range");
 }
 
@@ -78,6 +80,14 @@ parameter parameter::one_of(std::string key, std::string initial, std::vector<st
   made.kind = type::one_of;
   made.default_text = std::move(initial);
   made.choices = std::move(choices);
+  made.help = std::move(help);
+  return made;
+}
+
+parameter parameter::words(std::string key, std::string help) {
+  parameter made;
+  made.key = std::move(key);
+  made.kind = type::words;
   made.help = std::move(help);
   return made;
 }
@@ -196,6 +206,13 @@ std::optional<std::string> parameters::set(std::string_view assignment) {
     revision_ = next_revision();
     return std::nullopt;
   }
+  if (definition.kind == parameter::type::words) {
+    const auto breaks = [](char letter) { return static_cast<unsigned char>(letter) < ' ' || letter == 127; };
+    if (std::any_of(text.begin(), text.end(), breaks)) return wrong;
+    values_[index].text = &kept(text);
+    revision_ = next_revision();
+    return std::nullopt;
+  }
 
   int64_t number = 0;
   const auto [end, failed] = std::from_chars(text.data(), text.data() + text.size(), number);
@@ -222,7 +239,7 @@ uint32_t parameters::count(std::string_view key) const {
 
 const std::string& parameters::text(std::string_view key) const {
   const size_t index = index_of(key);
-  if (definitions_[index].kind != parameter::type::one_of) misused(key, "is no text");
+  if (definitions_[index].kind == parameter::type::number) misused(key, "is no text");
   return *values_[index].text;
 }
 

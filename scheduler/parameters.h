@@ -12,7 +12,7 @@ namespace heddle {
 
 /// One key: its type, range, default, unit and help.
 struct parameter {
-  enum class type : uint8_t { number, one_of };
+  enum class type : uint8_t { number, one_of, words };
 
   std::string key;
   type kind = type::number;
@@ -29,6 +29,9 @@ struct parameter {
                           std::string help);
   /// One word out of a list.
   static parameter one_of(std::string key, std::string initial, std::vector<std::string> choices, std::string help);
+
+  /// Any text of one line, empty by default.
+  static parameter words(std::string key, std::string help);
 
   /// The default as text.
   std::string default_value() const;
@@ -57,7 +60,7 @@ class parameters {
   /// As number(), for the counts that shapes and sizes are made of. Throws std::out_of_range where the value has more
   /// than 32 bits: in a scenario this ends the run, at the line that asked, and not the campaign.
   uint32_t count(std::string_view key) const;
-  /// The value of a one_of.
+  /// The value of a one_of, or of words.
   const std::string& text(std::string_view key) const;
   bool has(std::string_view key) const;
 

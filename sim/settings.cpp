@@ -108,6 +108,8 @@ std::vector<parameter> machine_parameters() {
                         "ones; auto: not at "
                         "those whose races end the run"),
       parameter::number("wakes", 1, 0, 1000, "", "how often a wait may end although nothing changed"),
+      parameter::one_of("timeouts", "last", {"last", "any"},
+                        "when long time-outs end a wait: when nothing else can go on, or whenever the schedule says"),
       parameter::number("budget", 1000000, 100, int64_t{1} << 40, "steps",
                         "steps before only guaranteed waves run; as many again and the run is inconclusive; more for "
                         "more than 256 lanes"),
@@ -201,6 +203,7 @@ settings settings::from(const parameters& values) {
   read.starts_in_order = values.text("starts") == "in-order";
   read.budget = static_cast<uint64_t>(values.number("budget"));
   read.wakes = values.count("wakes");
+  read.early_timeouts = values.text("timeouts") == "any";
   read.starvation = values.count("starvation");
   // Where each race ends its run, no lane can see the order of accesses that do not race.
   const bool checked = read.fidelity == fidelity::scoped && read.races_end;

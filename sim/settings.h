@@ -116,6 +116,7 @@ struct settings {
   uint64_t budget = 0;           ///< steps before the fair tail begins, and again before the run is given up
   uint32_t starvation = 0;       ///< times that a lane may be passed over in one wait; 0: as often as it comes
   uint32_t wakes = 0;            ///< times that a wait may end although nothing changed
+  bool early_timeouts = false;   ///< time passes for what waits for it although others can go on
   plain_points points = plain_points::all;
   size_t stack_bytes = 0;       ///< of a lane
   size_t host_stack_bytes = 0;  ///< of a host thread

@@ -3,6 +3,8 @@
 #include <heddle/sim/device.h>
 #include <heddle/sim/target.h>
 
+#include <thread>
+
 namespace heddle::bench {
 namespace {
 
@@ -28,6 +30,18 @@ struct mailbox_client {
   }
 };
 
+struct mailbox_server {
+  mailbox_memory* box;
+  uint32_t rounds;
+  void operator()() const {
+    for (uint32_t round = 1; round <= rounds; ++round) {
+      while (flag(box->out).load(memory_order::acquire) != round) target::pause();
+      box->payload = 10 * box->payload;
+      flag(box->in).store(round, memory_order::release);
+    }
+  }
+};
+
 struct busy_wave {
   uint64_t* words;
   uint32_t operations;
@@ -43,14 +57,16 @@ struct busy_wave {
 void mailbox(uint32_t rounds) {
   sim::device device;
   auto* const box = device.allocate_shared<mailbox_memory>(1, "mailbox");
-  auto server = device.spawn_host("server", [=] {
-    for (uint32_t round = 1; round <= rounds; ++round) {
-      while (flag(box->out).load(memory_order::acquire) != round) target::pause();
-      box->payload = 10 * box->payload;
-      flag(box->in).store(round, memory_order::release);
-    }
-  });
+  auto server = device.spawn_host("server", mailbox_server{box, rounds});
   mailbox_client{box, rounds}();
+}
+
+void mailbox_of_threads(uint32_t rounds) {
+  sim::device device;
+  auto* const box = device.allocate_shared<mailbox_memory>(1, "mailbox");
+  std::thread server(mailbox_server{box, rounds});
+  mailbox_client{box, rounds}();
+  server.join();
 }
 
 void busy_waves(uint32_t waves, uint32_t operations) {

@@ -9,6 +9,9 @@ namespace heddle::bench {
 /// "mailbox" that other tools were measured with.
 void mailbox(uint32_t rounds);
 
+/// The same with the server on a std::thread.
+void mailbox_of_threads(uint32_t rounds);
+
 /// `waves` waves of one lane that each load and store a word of their own `operations` times: nothing but scheduling.
 void busy_waves(uint32_t waves, uint32_t operations);
 

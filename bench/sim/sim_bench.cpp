@@ -146,6 +146,34 @@ void mailbox(benchmark::State& state) {
 }
 BENCHMARK(mailbox)->Arg(1)->Arg(4)->Arg(16)->ArgName("rounds")->UseManualTime();
 
+/// A program with a std::thread beside the same with device.spawn_host(), batch by batch on the same machine: schedules of each in a second, and the
+/// median of how they compare.
+void threads(benchmark::State& state) {
+  constexpr uint64_t operations_per_batch = 20000;
+  const auto rounds = static_cast<uint32_t>(state.range(0));
+  fidelity_under_test spawned(parameters(sim::machine_parameters()), "scoped");
+  fidelity_under_test threaded(parameters(sim::machine_parameters()), "scoped");
+  std::vector<double> ratios;
+  double spawned_ns = 0;
+  double threaded_ns = 0;
+  for (auto _ : state) {
+    const uint64_t spawned_before = spawned.schedules(), threaded_before = threaded.schedules();
+    if (!spawned.run_batch(operations_per_batch, [=] { bench::mailbox(rounds); }))
+      return state.SkipWithError(spawned.message().c_str());
+    if (!threaded.run_batch(operations_per_batch, [=] { bench::mailbox_of_threads(rounds); }))
+      return state.SkipWithError(threaded.message().c_str());
+    state.SetIterationTime(threaded.last_batch_ns() * 1e-9);
+    spawned_ns += spawned.last_batch_ns();
+    threaded_ns += threaded.last_batch_ns();
+    ratios.push_back((threaded.last_batch_ns() / static_cast<double>(threaded.schedules() - threaded_before)) /
+                     (spawned.last_batch_ns() / static_cast<double>(spawned.schedules() - spawned_before)));
+  }
+  state.counters["spawn_host_schedules/s"] = static_cast<double>(spawned.schedules()) / (spawned_ns * 1e-9);
+  state.counters["thread_schedules/s"] = static_cast<double>(threaded.schedules()) / (threaded_ns * 1e-9);
+  state.counters["thread/spawn_host"] = median(ratios);
+}
+BENCHMARK(threads)->Arg(1)->Arg(4)->Arg(16)->ArgName("rounds")->UseManualTime();
+
 void busy_waves(benchmark::State& state) {
   measure(state, parameters(sim::machine_parameters()),
           [waves = static_cast<uint32_t>(state.range(0))] { bench::busy_waves(waves, 1000); });

@@ -17,6 +17,21 @@ bool is_device_variable(const void* address);
 
 }  // namespace heddle::sim
 
+namespace heddle::sim {
+
+// Programs that have a main() of their own (heddle_simulate_cuda and its relatives) begin anew with each run: their variables, which tools/rewrite/
+// puts into the sections `heddle_data` and `heddle_bss`, are what the linker made them, and their initialization, in `heddle_init`, belongs to
+// the run. Of sources without a main() all that happens once, before any run.
+
+/// Whether this program begins anew with each run.
+bool is_program();
+/// Gives its variables the values that they had before their initialization.
+[[gnu::hot]] void reset_program_variables();
+/// Initializes them, in a run. Calls code under test.
+void initialize_program();
+
+}  // namespace heddle::sim
+
 // State that the C++ library keeps in variables of the program, and that must be at the start of every run as it was at the first.
 
 // std::__detail::__waiter_pool_base::_S_for(void const*)::__w of libstdc++ 11 to 15: the waiting threads at each of 16 groups of addresses, a count

@@ -104,12 +104,11 @@ void launch_with_arguments(void (*kernel)(Parameters...), const sim::grid_shape&
 
 /// Called for each kernel that is no template, before main(): cudaLaunchKernel may be given nothing but its address.
 template <typename... Parameters>
-bool know_kernel(void (*kernel)(Parameters...)) {
+void know_kernel(void (*kernel)(Parameters...)) {
   sim::runtime::know_kernel(reinterpret_cast<const void*>(kernel), [](const void* address, const sim::grid_shape& how,
                                                                       const sim::runtime::kernel_arguments& given) {
     launch_with_arguments(reinterpret_cast<void (*)(Parameters...)>(const_cast<void*>(address)), how, given);
   });
-  return true;
 }
 
 inline void launch_by_address(const void* kernel, const sim::grid_shape& how,

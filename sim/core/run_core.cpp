@@ -227,7 +227,6 @@ void run_core::check_invariants() const {
   must_hold(history.counted <= 1, "history: an operation is one step, or none");
   must_hold(history.counted != 0 || history.steps == 0, "history: nothing was counted before operations were steps");
   must_hold(history.library_steps <= history.steps, "history: accesses to the C++ heap are steps");
-  must_hold(history.uncounted <= machine.budget, "history: the main thread alone keeps to the budget");
   must_hold(!phase.all_take_turns || phase.in_tail, "phase: all take turns in the fair tail alone");
   must_hold(!phase.denied || phase.in_tail, "phase: a hang that the model allows is followed by the fair tail");
   must_hold(!phase.places_lifted || phase.denied, "phase: places are lifted behind a hang that was found");

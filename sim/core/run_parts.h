@@ -89,13 +89,16 @@ class program_clock {
   void reset() { cycle_ = 0; }
   uint64_t cycle() const { return cycle_; }
 
+  /// So often may a lane that makes no progress advance the clock while others can go on: by 2^17 cycles in all.
+  static constexpr uint32_t patient_reads = 16;
   /// The cycle at this step, as the lane reads it. Until the lane makes progress, each of its reads advances the clock twice as far as the one
-  /// before: loops that wait for a time terminate.
-  uint64_t read(lane& self, uint64_t step) {
+  /// before: loops that wait for a time terminate. Without `runs` only as long as its reads are few, and then by a cycle.
+  uint64_t read(lane& self, uint64_t step, bool runs) {
     constexpr uint64_t cycles_per_step = 100;
     constexpr uint32_t most_doublings = 40;
-    if (self.clock_reads < most_doublings) ++self.clock_reads;
-    cycle_ = std::max(cycle_, step * cycles_per_step) + (uint64_t{1} << self.clock_reads);
+    const bool advances = runs || self.clock_reads < patient_reads;
+    if (advances && self.clock_reads < most_doublings) ++self.clock_reads;
+    cycle_ = std::max(cycle_, step * cycles_per_step) + (advances ? uint64_t{1} << self.clock_reads : 1);
     return cycle_;
   }
   // A thread sleeps for so many cycles, or until that one. Without effect where the run has not read the clock yet.

@@ -249,7 +249,8 @@ void on_watch(int, siginfo_t*, void* raw) {
   if (by == nullptr) return;
   execution* const here = execution::instance;
   const asks asked = by->asked.load(std::memory_order_acquire);
-  by->steps.store(here == nullptr ? 0 : here->core().history.steps, std::memory_order_relaxed);
+  by->steps.store(here == nullptr ? 0 : here->core().history.steps + here->core().history.uncounted,
+                  std::memory_order_relaxed);
   by->answers.fetch_add(1, std::memory_order_release);
   const bool ends = asked == asks::end_as_stuck || asked == asks::abandon;
   if (!ends || here == nullptr || mine == nullptr || mine->in_handler != 0) {

@@ -156,7 +156,7 @@ bool judge::visit_state(state_reader& to, const lane& self) const {
     if (&threads.lanes[n] != &self && !visit_lane(to, threads.lanes[n], false)) return false;
   for (const allocation& each : heap.allocations())
     if (!each.freed && !to.bytes(each.base, each.size_bytes)) return false;
-  return mutexes_.visit_state(to);
+  return hosts_.visit_state(to);
 }
 
 // Whether the run is back in an earlier state. When it is, but lanes that are guaranteed turns are blocked in loops and took none, they run one

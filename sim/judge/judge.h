@@ -7,7 +7,7 @@
 #include <heddle/sim/core/run_core.h>
 #include <heddle/sim/judge/tail.h>
 #include <heddle/sim/launch/launches.h>
-#include <heddle/sim/sync/mutex.h>
+#include <heddle/sim/sync/host_objects.h>
 #include <heddle/sim/wait/waits.h>
 
 #include <array>
@@ -25,9 +25,9 @@ inline constexpr std::array<uint8_t, 16> end_game_octaves = {0, 0, 0, 0, 0, 0, 0
 
 class judge {
  public:
-  judge(run_core& core, const mutex_table& mutexes, waits& waiting, const lockstep_waves& lockstep,
+  judge(run_core& core, const host_objects& hosts, waits& waiting, const lockstep_waves& lockstep,
         const device_allocations& memory, launches& launched)
-      : core_(core), mutexes_(mutexes), waits_(waiting), lockstep_(lockstep), memory_(memory), launches_(launched) {}
+      : core_(core), hosts_(hosts), waits_(waiting), lockstep_(lockstep), memory_(memory), launches_(launched) {}
 
   /// A new run. `had_tail`: the run before came to its fair tail.
   [[gnu::hot]] void reset(bool had_tail) {
@@ -91,7 +91,7 @@ class judge {
   std::string what_took_the_steps(lane& self);
 
   run_core& core_;
-  const mutex_table& mutexes_;
+  const host_objects& hosts_;
   waits& waits_;
   const lockstep_waves& lockstep_;
   const device_allocations& memory_;

@@ -11,14 +11,16 @@ constexpr uint32_t unbounded = 1000;
 bool uses_operands(operation_kind kind) {
   return kind == operation_kind::store || kind == operation_kind::read_modify_write ||
          kind == operation_kind::compare_exchange || kind == operation_kind::notify ||
-         kind == operation_kind::lock_mutex || kind == operation_kind::unlock_mutex;
+         kind == operation_kind::lock_mutex || kind == operation_kind::unlock_mutex ||
+         kind == operation_kind::wait_notice || kind == operation_kind::give_notice;
 }
 
 // Calls whose arguments are in their own frame alone, not in the pending operation.
 bool is_call(operation_kind kind) {
   return kind == operation_kind::wait || kind == operation_kind::synchronize || kind == operation_kind::query ||
          kind == operation_kind::join || kind == operation_kind::launch || kind == operation_kind::spawn ||
-         kind == operation_kind::copy || kind == operation_kind::drive;
+         kind == operation_kind::copy || kind == operation_kind::drive || kind == operation_kind::wait_notice ||
+         kind == operation_kind::give_notice;
 }
 
 bool is_access(operation_kind kind) {
@@ -42,7 +44,8 @@ bool visit_lane(state_reader& to, const lane& who, bool is_running) {
                      to.fact(static_cast<uint64_t>(next.kind) << 48 | static_cast<uint64_t>(next.order) << 40 |
                              static_cast<uint64_t>(next.reach) << 32 | next.size_bytes) &&
                      to.fact(next.mask) && to.fact(uint64_t{who.source} << 1 | (next.without_ended ? 1u : 0u)) &&
-                     to.fact(who.operands[0]) && to.fact(who.operands[1]) && to.fact(who.result) && to.fact(who.leads);
+                     to.fact(who.operands[0]) && to.fact(who.operands[1]) && to.fact(who.result) &&
+                     to.fact(who.leads) && to.fact(who.noticed);
   if (!facts) return false;
   if (who.state == lane_state::ended || !who.begun) return true;
   const std::byte* low = next.frame == nullptr ? who.runs.top() : next.private_state;
@@ -59,6 +62,7 @@ bool visit_lane_of_any_run(state_reader& to, const lane& who, const settings& ma
   const uint64_t flags = static_cast<uint64_t>(who.state) | (who.begun ? 8u : 0u) | (who.resolved ? 16u : 0u) |
                          (who.hides_operands ? 32u : 0u) | (who.in_same_call ? 64u : 0u);
   to.fact(flags);
+  to.fact(who.noticed);
   if (who.state == lane_state::ended || !who.begun) return true;
   const operation& next = who.pending;
   to.fact(as_fact(next.place));

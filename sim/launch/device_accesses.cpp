@@ -1,4 +1,5 @@
 // Accesses to memory that are wrong, or that have pages moved.
+#include <heddle/sim/code/thread_locals.h>
 #include <heddle/sim/launch/device_allocations.h>
 
 #include <algorithm>
@@ -29,6 +30,11 @@ void device_allocations::check_elsewhere(lane& self) {
 
 void device_allocations::check_atomic_elsewhere(lane& self) {
   const operation& how = self.pending;
+  if (is_thread_local(how.address)) [[unlikely]]
+    core_.end(self, verdict::unsupported,
+              std::string(to_string(how.kind)) +
+                  " of a thread-local variable, which other threads could be given: make it part of what each of them "
+                  "allocates");
   if (core_.map.heap.contains(how.address)) {
     if (const char* wrong = core_.map.heap.check(how.address, how.size_bytes)) look_closer(self, wrong);
   } else {

@@ -97,6 +97,7 @@ struct lane_run {
   const uint64_t* awaits = nullptr;  ///< a word of the simulator's that it waits for, to become lane::awaited
   plain_store_in_progress storing;
   uint64_t result = 0;     ///< of the collective or mask that it took part in
+  uint64_t noticed = 0;    ///< of a host thread that waits for notice (sim/sync/notices.h): 1 once it has been given
   uint64_t leads = 0;      ///< lanes of its wave that take their next step with it, itself among them; 0: it leads none
   uint64_t last_turn = 0;  ///< the number of its last turn in the fair tail; 0: none
   uint64_t moved_in = 0;   ///< in a lockstep wave: the last round in which it took part
@@ -104,9 +105,11 @@ struct lane_run {
       0;  ///< the last open_collective::number at which a sibling waited when it paused under the quiescence check
   /// Low end of what its future depends on while it waits: the registers that a call preserves, then its live stack.
   const std::byte* private_state = nullptr;
-  uint32_t clock_reads = 0;      ///< since its last progress
-  uint32_t own_atomics = 0;      ///< of a host thread: accesses to atomics that no other thread is known to reach
-  uint32_t fruitless_reads = 0;  ///< since its last progress or wait
+  uint32_t clock_reads = 0;       ///< since its last progress
+  uint32_t still_clock = 0;       ///< in the fair tail: looks at the clock since memory changed
+  uint64_t changes_at_clock = 0;  ///< waits::changes() at the last of them
+  uint32_t own_atomics = 0;       ///< of a host thread: accesses to atomics that no other thread is known to reach
+  uint32_t fruitless_reads = 0;   ///< since its last progress or wait
   // As scheduler::candidate has them.
   uint32_t operations = 0;
   uint32_t fruitless = 0;

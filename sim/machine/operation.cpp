@@ -36,7 +36,9 @@ constexpr std::array kind_names = {"start",
                                    "mutex lock",
                                    "mutex unlock",
                                    "copy",
-                                   "driver step"};
+                                   "driver step",
+                                   "wait for notice",
+                                   "notice"};
 constexpr std::array order_names = {"relaxed", "acquire", "release", "acq_rel", "seq_cst"};
 constexpr std::array scope_names = {"wave", "block", "device", "system"};
 

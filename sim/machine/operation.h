@@ -37,8 +37,10 @@ enum class operation_kind : uint8_t {
   spawn,  ///< of a host thread
   lock_mutex,
   unlock_mutex,
-  copy,   ///< that a stream is given
-  drive,  ///< the driver does one thing
+  copy,         ///< that a stream is given
+  drive,        ///< the driver does one thing
+  wait_notice,  ///< at a condition variable, a futex, a semaphore or the like, for another thread to give notice
+  give_notice,
 };
 
 /// "load", "plain store", ... as reports name it.

@@ -39,6 +39,8 @@ wait_reason reason_of(const lane& who) {
   switch (who.pending.kind) {
     case operation_kind::lock_mutex:
       return wait_reason::mutex;
+    case operation_kind::wait_notice:
+      return wait_reason::notice;
     case operation_kind::join:
       return wait_reason::join;
     case operation_kind::synchronize:

@@ -41,6 +41,7 @@ enum class wait_reason : uint8_t {
   call,        ///< another call that blocks
   masked_off,  ///< other lanes of its wave have the program counter
   evicted,     ///< its wave is off the device
+  notice,      ///< no other host thread has given notice
 };
 
 struct run_record {

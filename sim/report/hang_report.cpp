@@ -87,7 +87,7 @@ std::string hang_report::watching(const lane& who, wait_graph& graph) {
     return text;
   }
   if (who.pending.kind == operation_kind::lock_mutex) {
-    const mutex_table::holder* const holder = run_.mutexes().holder_of(who.reads.entries().front().address);
+    const mutex_table::holder* const holder = run_.hosts().mutexes.holder_of(who.reads.entries().front().address);
     if (holder == nullptr) return text;
     const bool own = holder->who == &who;
     graph.add({*who.of, lane_bit(who)}, {*holder->who->of, lane_bit(*holder->who)}, "a mutex");
@@ -104,9 +104,13 @@ std::string hang_report::watching(const lane& who, wait_graph& graph) {
   const std::vector<watched>& words = looked_at(who);
   size_t shown = 0;
   bool any = false;  // of the lanes that could change something is known
+  const bool for_notice = who.pending.kind == operation_kind::wait_notice;
   for (const watched& entry : words) {
-    const std::string location = describe_location(core_.map.heap, entry.address);
-    if (++shown <= most_locations)
+    const std::string location =
+        for_notice ? object_at(entry.address) : describe_location(core_.map.heap, entry.address);
+    if (for_notice)
+      text += "    for notice at " + location + who_gave_notice(who, entry) + '\n';
+    else if (++shown <= most_locations)
       text += "    reads " + location + " (" + plural(entry.size_bytes, "byte", "bytes") + ")" +
               (entry.by_change ? "" : " = " + hexadecimal(entry.value)) + who_could_change(who, entry) + '\n';
     any = add_edges(who, entry, words, location, graph) || any;
@@ -116,7 +120,8 @@ std::string hang_report::watching(const lane& who, wait_graph& graph) {
     size_t told = 0;
     constexpr size_t most_told = 2;
     for (const watched& entry : words) {
-      const std::string location = describe_location(core_.map.heap, entry.address);
+      const std::string location =
+          for_notice ? object_at(entry.address) : describe_location(core_.map.heap, entry.address);
       std::string why = why_unknown(who, entry, words);
       const std::string left = add_edges_to_all(who, entry, words, location, graph);
       if (++told > most_told) continue;
@@ -127,7 +132,8 @@ std::string hang_report::watching(const lane& who, wait_graph& graph) {
     }
   }
   if (others_ == nullptr)
-    for (const watched& entry : words) unexplained_.push_back(describe_location(core_.map.heap, entry.address));
+    for (const watched& entry : words)
+      if (!for_notice) unexplained_.push_back(describe_location(core_.map.heap, entry.address));
   if (shown > most_locations) text += "    ... and " + std::to_string(shown - most_locations) + " more locations\n";
   return text;
 }

@@ -25,6 +25,14 @@ const std::vector<watched>& hang_report::looked_at(const lane& who) const {
   const auto [known, fresh] = looked_at_.try_emplace(&who);
   std::vector<watched>& read = known->second;
   if (!fresh) return read;
+  // What it waits for is notice, which is given at an object.
+  if (who.pending.kind == operation_kind::wait_notice) {
+    watched& object = read.emplace_back();
+    object.address = who.pending.address;
+    object.size_bytes = 1;
+    object.by_change = true;
+    return read;
+  }
   const std::vector<watched>& all = who.reads.entries();
   if (const auto turn = core_.observers.recorder->last_turn_of(who))
     for (const watched& each : all)
@@ -88,6 +96,24 @@ std::string hang_report::who_could_change(const lane& who, const watched& entry)
   if (std::any_of(changes.begin(), changes.end(), [&](const auto& one) { return one.who != &who; })) return text;
   const std::string elsewhere = told_of(stores_elsewhere(entry, nullptr));
   return elsewhere.empty() ? text : text + "; " + elsewhere;
+}
+
+// Which lane has given notice there last.
+std::string hang_report::who_gave_notice(const lane& who, const watched& entry) const {
+  const std::vector<recorder::change> changes = core_.observers.recorder->changes_of(entry.address, entry.size_bytes);
+  if (changes.empty()) return ", which nothing has given";
+  const recorder::change& last = changes.front();
+  return ", last given by " + (last.who == &who ? "itself" : name_of(*last.who)) + " at " +
+         source_of(last.calls).where() + (last.step == 0 ? "" : " (step " + std::to_string(last.step) + ")") +
+         (last.who == &who ? "" : ", who " + state_of(*last.who));
+}
+
+// The same in every process: addresses on the C++ heap are not.
+std::string hang_report::object_at(const void* address) const {
+  for (size_t n = 0; n < core_.threads.lanes_used; ++n)
+    if (const lane& owner = core_.threads.lanes[n]; owner.begun && owner.is_on_stack(address))
+      return "an object of " + name_of(owner);
+  return core_.map.may_vanish(address) ? "an object on the C++ heap" : describe_location(core_.map.heap, address);
 }
 
 // Stores of other schedules that this one does not have; of one actor, all.
@@ -158,8 +184,9 @@ bool hang_report::add_edges_elsewhere(const lane& who, const std::vector<watched
           });
         if (stores.empty() || (found && !found_by_it(stores))) continue;
         graph.add({*who.of, lane_bit(who)}, {*other.of, lane_bit(other)},
-                  describe_location(core_.map.heap, entry.address), found ? certainty::elsewhere : certainty::supposed,
-                  told_of(stores));
+                  who.pending.kind == operation_kind::wait_notice ? object_at(entry.address)
+                                                                  : describe_location(core_.map.heap, entry.address),
+                  found ? certainty::elsewhere : certainty::supposed, told_of(stores));
         any = true;
       }
     return any;

@@ -1,4 +1,5 @@
 #include <heddle/sim/base/compiled_program.h>
+#include <heddle/sim/code/program_state.h>
 #include <heddle/sim/run/execution.h>
 
 #include <cstdlib>
@@ -50,7 +51,12 @@ void execution::begin_main(const std::function<void()>& body) {
   static constexpr fiber_body run_main = {
       .size_bytes = sizeof(const std::function<void()>*),
       .move_to = [](void* to, void* from) { std::memcpy(to, from, sizeof(const std::function<void()>*)); },
-      .invoke = [](void* main_body) { (**static_cast<const std::function<void()>**>(main_body))(); },
+      .invoke =
+          [](void* main_body) {
+            if (is_program()) [[unlikely]]
+              initialize_program();
+            (**static_cast<const std::function<void()>**>(main_body))();
+          },
   };
   main_body_ = &body;
   wave& host = core_.new_wave();
@@ -149,6 +155,14 @@ void execution::lane_ended(lane& self) {
   std::abort();
 }
 
+void execution::end_host(lane& self) {
+  current = nullptr;
+  self.pending.frame = nullptr;  // its calls are over
+  finish_plain_store(self);
+  lane_ended(self);
+  std::abort();
+}
+
 // -- launches and host threads ------------------------------------------------------------------------------------------------------
 
 void execution::refuse_in_kernel(lane& self, const char* what, const operation& how) {
@@ -206,6 +220,7 @@ const wave& execution::spawn_host(lane& self, const char* name, const fiber_body
   fresh.resident = true;
   lane& thread = core_.new_lane(fresh, 0);
   thread.how_to_run = &body;
+  hosts_.values.begins(fresh.id);
   if (core_.late != nullptr) core_.late->begins(thread, &self);
   core_.begin(thread);
   core_.threads.share_captured(core_.map, from, body.size_bytes);

@@ -127,13 +127,16 @@ class execution : public machine_parts {
     core_.note_progress(self);
     performed(self, wanted);
   }
+  /// What the clock shows the lane, which has come to its turn. For one that looks at it again and again time stands still while anything else can
+  /// go on (setting `timeouts`).
+  uint64_t look_at_clock(lane& self) {
+    return core_.clock.read(self, core_.history.steps,
+                            self.clock_reads < program_clock::patient_reads || time_runs(self));
+  }
   /// As the C library's functions on mutexes, with their results: 0, EBUSY, EDEADLK, EPERM.
   int lock_mutex(lane& self, const void* mutex, mutex_kind kind, const operation& how);
   int try_lock_mutex(lane& self, const void* mutex, mutex_kind kind, const operation& how);
   int unlock_mutex(lane& self, const void* mutex, const operation& how);
-  /// Blocks until the condition is notified, or wakes spuriously; true when it was notified.
-  bool wait_for_notice(lane& self, const void* condition, const std::byte* private_state, const operation& how);
-  void notice(lane& self, const void* condition);
 
   /// Blocks until every lane of the operation's mask has arrived; returns this lane's result of the collective.
   uint64_t collective(lane& self, const operation& how, uint64_t value);
@@ -154,6 +157,8 @@ class execution : public machine_parts {
   bool have_ended(lane& self, const std::vector<uint32_t>& work, const operation& how);
   /// Starts a host thread, as the lane has published it.
   [[gnu::hot]] const wave& spawn_host(lane& self, const char* name, const fiber_body& body, void* from);
+  /// The host thread ends where it is; what lies on its stack is abandoned.
+  [[noreturn]] void end_host(lane& self);
   /// A host thread enters the driver, which blocks it as settings::driver says; a launch never waits for the devices.
   void enter_driver(lane& self, bool is_launch, operation how);
   /// The driver's call returns.
@@ -196,11 +201,14 @@ class execution : public machine_parts {
     if (!next.begun) [[unlikely]]
       core_.begin(next);
     ++core_.history.switches;
+    if (hosts_.values.on() && next.is_host() && !next.of->copies) [[unlikely]]
+      hosts_.values.enter(next.of->id);
     fiber::switch_to(self.runs, next.runs, *core_.stack.exceptions);
   }
   [[gnu::hot]] static void run_lane(void* argument);
   void drive(lane& self);
   [[gnu::hot]] void lane_ended(lane& self);
+  [[gnu::noinline]] bool time_runs(lane& self);
   [[noreturn, gnu::cold]] void refuse_in_kernel(lane& self, const char* what, const operation& how);
 
   // One function for all operations, which needs none of its caller's registers: a copy of it in each entry point would cost more, in the
@@ -248,10 +256,10 @@ class execution : public machine_parts {
   void check_now_and_then();
   /// Chooses in the fair tail; null: another look is needed.
   lane* choose_in_tail(lane& self, bool& again);
-  /// Before any other actor exists, nothing that the main thread does is a step. False when it blocks, or has used up the budget: from then on
-  /// its operations are steps.
+  /// Before any other actor exists, nothing that the main thread does is a step. False when it blocks, or has used up many budgets: from then on its
+  /// operations are steps.
   bool goes_on_alone(const lane& self) {
-    if (self.state == lane_state::candidate && core_.history.uncounted < core_.machine.budget) {
+    if (self.state == lane_state::candidate && core_.history.uncounted < budgets_alone * core_.machine.budget) {
       ++core_.history.uncounted;
       return true;
     }
@@ -275,6 +283,8 @@ class execution : public machine_parts {
 #endif
   }
 
+  /// So many budgets may the main thread use up before any other actor exists: what it reads and computes there is no part of the protocol.
+  static constexpr uint64_t budgets_alone = 256;
   const std::function<void()>* main_body_ = nullptr;
   uint64_t choices_unchecked_ = 0;
   char context_ = 0;  ///< its address is that of the context's lock

@@ -1,4 +1,5 @@
 // Chooses the next lane where that takes more than one choice among all enabled lanes: in the fair tail, when all lanes block, in lockstep waves.
+#include <heddle/sim/base/invariant.h>
 #include <heddle/sim/run/execution.h>
 
 namespace heddle::sim {
@@ -9,6 +10,8 @@ void execution::check_now_and_then() {
   if (++choices_unchecked_ < every) return;
   choices_unchecked_ = 0;
   check_invariants();
+  must_hold(core_.history.uncounted <= budgets_alone * core_.machine.budget,
+            "history: the main thread alone keeps to its limit");
 }
 
 lane* execution::choose_in_tail(lane& self, bool& again) {

@@ -2,7 +2,9 @@
 #include <heddle/sim/launch/command_driver.h>
 #include <heddle/sim/run/execution.h>
 
+#include <algorithm>
 #include <cerrno>
+#include <utility>
 
 namespace heddle::sim {
 
@@ -13,7 +15,7 @@ int execution::lock_mutex(lane& self, const void* mutex, mutex_kind kind, const 
   step(self, how);
   starvation_watch& starvation = core_.observers.starvation;
   while (true) {
-    switch (mutexes_.try_lock(mutex, kind, self)) {
+    switch (hosts_.mutexes.try_lock(mutex, kind, self)) {
       case mutex_table::answer::locked:
         core_.note_progress(self);
         if (core_.late != nullptr) core_.late->acquire_object(self, mutex);
@@ -35,7 +37,7 @@ int execution::lock_mutex(lane& self, const void* mutex, mutex_kind kind, const 
 int execution::try_lock_mutex(lane& self, const void* mutex, mutex_kind kind, const operation& how) {
   self.operands = {reinterpret_cast<uintptr_t>(mutex), static_cast<uint64_t>(kind)};
   step(self, how);
-  const bool locked = mutexes_.try_lock(mutex, kind, self) == mutex_table::answer::locked;
+  const bool locked = hosts_.mutexes.try_lock(mutex, kind, self) == mutex_table::answer::locked;
   performed(self, locked ? 1 : 0);
   if (!locked) {
     self.reads.add(mutex, 1, waits_.change_of(mutex), true);
@@ -51,26 +53,39 @@ int execution::unlock_mutex(lane& self, const void* mutex, const operation& how)
   self.operands = {reinterpret_cast<uintptr_t>(mutex), 0};
   step(self, how);
   if (core_.late != nullptr) core_.late->release_object(self, mutex);
-  const bool held = mutexes_.unlock(mutex, self);
+  const bool held = hosts_.mutexes.unlock(mutex, self);
   performed(self, held ? 1 : 0);
   if (!held) return EPERM;
   waits_.notice(self, mutex);
   return 0;
 }
 
-// -- conditions ---------------------------------------------------------------------------------------------------------------------
+// -- time --------------------------------------------------------------------------------------------------------------------------
 
-bool execution::wait_for_notice(lane& self, const void* condition, const std::byte* private_state,
-                                const operation& how) {
-  const uint64_t before = waits_.change_of(condition);
-  self.pending = how;
-  waits::forget_reads(self);
-  self.reads.add(condition, 1, before, true);
-  pause(self, private_state);
-  return waits_.change_of(condition) != before;
+// Whether no other lane could change what the lane looks at beside the clock. In the fair tail all lanes have turns, and as many as they need
+// to change something.
+bool execution::time_runs(lane& self) {
+  if (core_.machine.early_timeouts) return true;
+  if (core_.phase.in_tail) {
+    constexpr uint32_t looks = 64;
+    if (std::exchange(self.changes_at_clock, waits_.changes()) == waits_.changes()) return ++self.still_clock >= looks;
+    self.still_clock = 0;
+    return false;
+  }
+  // One that sleeps or gives way, and waits for nothing, can go on.
+  bool any_sleeps = false;
+  for (size_t n = 0; n < core_.threads.lanes_used; ++n) {
+    lane& each = core_.threads.lanes[n];
+    if (each.state != lane_state::waiting || each.private_state == nullptr || !each.reads.entries().empty()) continue;
+    if (each.of->together != nullptr) continue;
+    core_.enable(each);
+    any_sleeps = true;
+  }
+  if (any_sleeps) return false;
+  return std::none_of(core_.enabled.lanes.begin(), core_.enabled.lanes.end(), [&](const lane* each) {
+    return each != &self && each->clock_reads < program_clock::patient_reads;
+  });
 }
-
-void execution::notice(lane& self, const void* condition) { waits_.notice(self, condition); }
 
 // -- collectives and barriers -------------------------------------------------------------------------------------------------------
 

@@ -5,7 +5,9 @@
 
 namespace heddle::sim {
 
-machine_parts::machine_parts() = default;
+machine_parts::machine_parts() {
+  if (is_program()) program_heap_ = lane_heap::make();
+}
 machine_parts::~machine_parts() = default;
 
 void machine_parts::prepare(const parameters& values, scheduler::choice_source& choices, bool explain, bool record) {
@@ -14,6 +16,8 @@ void machine_parts::prepare(const parameters& values, scheduler::choice_source& 
     take_settings(values);
   core_.observers.records = record;
   reset_device_variables();
+  reset_program_variables();
+  hosts_.values.begin_run(is_program());
   reset_library_state();
   const bool had_tail = core_.phase.in_tail;
   core_.reset(choices);
@@ -31,7 +35,7 @@ void machine_parts::prepare(const parameters& values, scheduler::choice_source& 
     core_.observers.recorder = nullptr;
     races_.forget_finding();
   }
-  if (launches_.has_rest() || memory_.has_rest() || !mutexes_.empty()) [[unlikely]]
+  if (launches_.has_rest() || memory_.has_rest() || !hosts_.empty()) [[unlikely]]
     forget_rest();
   if (explain || core_.machine.starvation != 0) [[unlikely]] {
     if (explain) core_.observers.recorder = std::make_unique<recorder>();
@@ -58,7 +62,7 @@ void machine_parts::take_settings(const parameters& values) {
 
 void machine_parts::forget_rest() {
   memory_.forget_rest();
-  mutexes_.clear();
+  hosts_.clear();
   launches_.forget_rest();
 }
 

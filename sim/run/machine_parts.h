@@ -11,7 +11,7 @@
 #include <heddle/sim/memory/scoped/race_log.h>
 #include <heddle/sim/memory/timed/timed_memory.h>
 #include <heddle/sim/sync/collectives.h>
-#include <heddle/sim/sync/mutex.h>
+#include <heddle/sim/sync/host_objects.h>
 #include <heddle/sim/wait/doorbells.h>
 #include <heddle/sim/wait/waits.h>
 
@@ -32,7 +32,8 @@ class machine_parts {
   const launches& launched() const { return launches_; }
   device_allocations& memory() { return memory_; }
   const device_allocations& memory() const { return memory_; }
-  const mutex_table& mutexes() const { return mutexes_; }
+  host_objects& hosts() { return hosts_; }
+  const host_objects& hosts() const { return hosts_; }
   doorbells& rings() { return doorbells_; }
   const doorbells& rings() const { return doorbells_; }
   judge& verdicts() { return judge_; }
@@ -48,8 +49,10 @@ class machine_parts {
   void time_calls(call_times* into) { call_times_ = into; }
   /// Every run from the next one on is part of a search, which is told what it must know; null: none is.
   void explore(search_notes* notes) { core_.notes = notes; }
-  /// Null: where everything does.
-  lane_heap* lanes_allocate_in() const { return core_.notes == nullptr ? nullptr : core_.notes->lanes_allocate; }
+  /// Null: where everything does. Each run of a search, and each of a program that begins anew, has its own.
+  lane_heap* lanes_allocate_in() const {
+    return core_.notes != nullptr ? core_.notes->lanes_allocate : program_heap_.get();
+  }
 
   /// Ends the program where an invariant of the machine does not hold. Between steps of a run.
   void check_invariants() const;
@@ -66,17 +69,18 @@ class machine_parts {
   lockstep_waves lockstep_{core_, collectives_};
   waits waits_{core_, lockstep_, collectives_};
   doorbells doorbells_{core_, waits_};
-  mutex_table mutexes_;
+  host_objects hosts_;
   device_allocations memory_{core_};
   launches launches_{core_, memory_, lockstep_, waits_};
-  judge judge_{core_, mutexes_, waits_, lockstep_, memory_, launches_};
+  judge judge_{core_, hosts_, waits_, lockstep_, memory_, launches_};
   std::unique_ptr<late_memory> scoped_;
   race_log races_{core_};  // behind that memory: what it keeps of a race is that memory's
   std::unique_ptr<late_memory> link_;
   std::unique_ptr<timed_memory> timed_;
   call_times* call_times_ = nullptr;
   const fiber_body* drives_ = nullptr;  ///< what the driver's actor runs
-  uint64_t settings_revision_ = 0;      ///< of the list that the settings were read from
+  std::unique_ptr<lane_heap> program_heap_;
+  uint64_t settings_revision_ = 0;  ///< of the list that the settings were read from
 
  private:
   [[gnu::cold]] void take_settings(const parameters& values);

@@ -4,6 +4,7 @@
 #include <heddle/sim/runtime/mutex_calls.h>
 
 #include <pthread.h>
+#include <threads.h>
 
 namespace runtime = heddle::sim::runtime;
 using heddle::sim::execution;
@@ -63,6 +64,47 @@ int __wrap_pthread_mutex_unlock(pthread_mutex_t* mutex) {
   const runtime::caller from = HEDDLE_CALLER;
   const runtime::entered inside(*self);
   return execution::instance->unlock_mutex(*self, mutex, runtime::mutex_operation(operation_kind::unlock_mutex, from));
+}
+
+// Those of C11 are the same mutexes, with results of their own.
+
+int __real_mtx_lock(mtx_t* mutex);
+int __real_mtx_trylock(mtx_t* mutex);
+int __real_mtx_unlock(mtx_t* mutex);
+
+int __wrap_mtx_lock(mtx_t* given) {
+  lane* const self = execution::current;
+  if (self == nullptr) return __real_mtx_lock(given);
+  const runtime::caller from = HEDDLE_CALLER;
+  const runtime::entered inside(*self);
+  auto* const mutex = reinterpret_cast<pthread_mutex_t*>(given);
+  return execution::instance->lock_mutex(*self, mutex, runtime::kind_of(*mutex),
+                                         runtime::mutex_operation(operation_kind::lock_mutex, from)) == 0
+             ? thrd_success
+             : thrd_error;
+}
+
+int __wrap_mtx_trylock(mtx_t* given) {
+  lane* const self = execution::current;
+  if (self == nullptr) return __real_mtx_trylock(given);
+  const runtime::caller from = HEDDLE_CALLER;
+  const runtime::entered inside(*self);
+  auto* const mutex = reinterpret_cast<pthread_mutex_t*>(given);
+  return execution::instance->try_lock_mutex(*self, mutex, runtime::kind_of(*mutex),
+                                             runtime::mutex_operation(operation_kind::lock_mutex, from)) == 0
+             ? thrd_success
+             : thrd_busy;
+}
+
+int __wrap_mtx_unlock(mtx_t* given) {
+  lane* const self = execution::current;
+  if (self == nullptr) return __real_mtx_unlock(given);
+  const runtime::caller from = HEDDLE_CALLER;
+  const runtime::entered inside(*self);
+  return execution::instance->unlock_mutex(*self, given,
+                                           runtime::mutex_operation(operation_kind::unlock_mutex, from)) == 0
+             ? thrd_success
+             : thrd_error;
 }
 
 // NOLINTEND(bugprone-reserved-identifier)

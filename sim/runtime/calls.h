@@ -51,6 +51,9 @@ void notify(doorbell* bell);
 void wait(doorbell* bell, doorbell seen, uint64_t timeout_ns);
 void trap(fault why, const char* message);
 bool is_device();
+/// main() returns, or exit() is called with 0, on the calling host thread: what is to be called at the program's end is called, and the other host
+/// threads end where they are. Kernels and copies go on.
+void end_program();
 
 /// A call of the lane to the other side of the link begins, and has ended; for virtual time alone. No operations.
 void call_begins();

@@ -1,6 +1,7 @@
 // Clocks and sleeps of the C and C++ libraries, and waits with a time-out: in code under test they are of simulated time, so that a run that
 // looks at a clock is the same run again (--wrap). Time passes with steps, with looks at a clock, and with sleeps.
 #include <heddle/sim/runtime/entry.h>
+#include <heddle/sim/runtime/moments.h>
 #include <heddle/sim/runtime/mutex_calls.h>
 #include <pthread.h>
 #include <sys/time.h>
@@ -30,13 +31,6 @@ int __real_nanosleep(const timespec* time, timespec* left);
 int __real_clock_nanosleep(clockid_t clock, int flags, const timespec* time, timespec* left);
 int __real_usleep(useconds_t microseconds);
 unsigned __real_sleep(unsigned seconds);
-int __real_pthread_cond_timedwait(pthread_cond_t* condition, pthread_mutex_t* mutex, const timespec* until);
-int __real_pthread_cond_clockwait(pthread_cond_t* condition, pthread_mutex_t* mutex, clockid_t clock,
-                                  const timespec* until);
-int __real_pthread_cond_signal(pthread_cond_t* condition);
-int __real_pthread_cond_broadcast(pthread_cond_t* condition);
-void __real__ZNSt18condition_variable10notify_oneEv(void* condition);
-void __real__ZNSt18condition_variable10notify_allEv(void* condition);
 int __real_pthread_mutex_timedlock(pthread_mutex_t* mutex, const timespec* until);
 int __real_pthread_mutex_clocklock(pthread_mutex_t* mutex, clockid_t clock, const timespec* until);
 // NOLINTEND(bugprone-reserved-identifier)
@@ -44,38 +38,13 @@ int __real_pthread_mutex_clocklock(pthread_mutex_t* mutex, clockid_t clock, cons
 
 namespace {
 
-constexpr uint64_t ns_per_second = 1'000'000'000;
-
-/// What a clock shows when a run begins, in nanoseconds. Every run begins at the same time: 2000-01-01, a second after the machine was
-/// switched on.
-constexpr uint64_t start_of(clockid_t clock) {
-  switch (clock) {
-    case CLOCK_REALTIME:
-    case CLOCK_REALTIME_COARSE:
-    case CLOCK_TAI:
-      return uint64_t{946'684'800} * ns_per_second;
-    case CLOCK_PROCESS_CPUTIME_ID:
-    case CLOCK_THREAD_CPUTIME_ID:
-      return 0;
-    default:
-      return ns_per_second;
-  }
-}
+using runtime::in_ns;
+using runtime::moment_of;
+using runtime::ns_per_second;
+using runtime::start_of;
 
 timespec as_timespec(uint64_t ns) {
   return {.tv_sec = static_cast<time_t>(ns / ns_per_second), .tv_nsec = static_cast<long>(ns % ns_per_second)};
-}
-
-uint64_t in_ns(const timespec& time) {
-  constexpr uint64_t most_seconds = uint64_t{1} << 33;
-  const uint64_t seconds = time.tv_sec < 0 ? 0 : std::min(static_cast<uint64_t>(time.tv_sec), most_seconds);
-  return seconds * ns_per_second + static_cast<uint64_t>(std::clamp(time.tv_nsec, 0L, 999'999'999L));
-}
-
-/// Of that clock, as nanoseconds since the run began.
-uint64_t moment_of(clockid_t clock, const timespec& until) {
-  const uint64_t at = in_ns(until);
-  return at > start_of(clock) ? at - start_of(clock) : 0;
 }
 
 /// What the clock shows now. A step.
@@ -83,7 +52,7 @@ uint64_t look_at(clockid_t clock, lane& self, const runtime::caller& from) {
   const runtime::entered inside(self);
   execution& here = *execution::instance;
   here.step(self, runtime::make_operation(operation_kind::clock, nullptr, 0, from));
-  const uint64_t now = here.core().clock.read(self, here.core().history.steps);
+  const uint64_t now = here.look_at_clock(self);
   here.performed(self, now);
   return start_of(clock) + now;
 }
@@ -97,42 +66,22 @@ void sleep_for(lane& self, uint64_t ns, const runtime::caller& from) {
   here.pause(self, from.private_state);
 }
 
-// Until notice is given, or none is before the time is over: whenever the schedule says so.
-int wait_until(lane& self, const pthread_cond_t* condition, const pthread_mutex_t* mutex, uint64_t moment,
-               const runtime::caller& from) {
-  const runtime::hidden_operands hidden(self, runtime::as_operand(condition), runtime::as_operand(mutex), moment);
-  const runtime::entered inside(self);
-  execution& here = *execution::instance;
-  here.finish_plain_store(self);
-  if (const int wrong = here.unlock_mutex(self, mutex, runtime::mutex_operation(operation_kind::unlock_mutex, from)))
-    return wrong;
-  const bool notified =
-      here.wait_for_notice(self, condition, from.private_state, runtime::mutex_operation(operation_kind::pause, from));
-  if (!notified) here.core().clock.pass_until(moment);
-  here.lock_mutex(self, mutex, runtime::kind_of(*mutex), runtime::mutex_operation(operation_kind::lock_mutex, from));
-  return notified ? 0 : ETIMEDOUT;
-}
-
-void notify(lane& self, const void* condition) {
-  const runtime::entered inside(self);
-  execution::instance->finish_plain_store(self);
-  execution::instance->notice(self, condition);
-}
-
 int lock_until(lane& self, const pthread_mutex_t* mutex, uint64_t moment, const runtime::caller& from) {
   const runtime::hidden_operands hidden(self, runtime::as_operand(mutex), moment);
   const runtime::entered inside(self);
   execution& here = *execution::instance;
   const operation how = runtime::mutex_operation(operation_kind::lock_mutex, from);
-  int busy = here.try_lock_mutex(self, mutex, runtime::kind_of(*mutex), how);
-  if (busy == EBUSY) {
-    runtime::publish(here, self, operation_kind::pause, from);
-    here.pause(self, from.private_state);
-    busy = here.try_lock_mutex(self, mutex, runtime::kind_of(*mutex), how);
+  runtime::timed_wait waits(moment);
+  while (true) {
+    int busy = here.try_lock_mutex(self, mutex, runtime::kind_of(*mutex), how);
+    if (busy == EBUSY) {
+      runtime::publish(here, self, operation_kind::pause, from);
+      here.pause(self, waits.private_state(from));
+      busy = here.try_lock_mutex(self, mutex, runtime::kind_of(*mutex), how);
+    }
+    if (busy != EBUSY) return busy;
+    if (waits.is_over(self)) return ETIMEDOUT;
   }
-  if (busy != EBUSY) return busy;
-  here.core().clock.pass_until(moment);
-  return ETIMEDOUT;
 }
 
 }  // namespace
@@ -235,47 +184,6 @@ unsigned __wrap_sleep(unsigned seconds) {
 }
 
 // -- waits with a time-out ---------------------------------------------------------------------------------------------------------
-
-int __wrap_pthread_cond_timedwait(pthread_cond_t* condition, pthread_mutex_t* mutex, const timespec* until) {
-  lane* const self = execution::current;
-  if (self == nullptr) return __real_pthread_cond_timedwait(condition, mutex, until);
-  return wait_until(*self, condition, mutex, moment_of(CLOCK_REALTIME, *until), HEDDLE_CALLER);
-}
-
-int __wrap_pthread_cond_clockwait(pthread_cond_t* condition, pthread_mutex_t* mutex, clockid_t clock,
-                                  const timespec* until) {
-  lane* const self = execution::current;
-  if (self == nullptr) return __real_pthread_cond_clockwait(condition, mutex, clock, until);
-  return wait_until(*self, condition, mutex, moment_of(clock, *until), HEDDLE_CALLER);
-}
-
-int __wrap_pthread_cond_signal(pthread_cond_t* condition) {
-  lane* const self = execution::current;
-  if (self == nullptr) return __real_pthread_cond_signal(condition);
-  notify(*self, condition);
-  return 0;
-}
-
-int __wrap_pthread_cond_broadcast(pthread_cond_t* condition) {
-  lane* const self = execution::current;
-  if (self == nullptr) return __real_pthread_cond_broadcast(condition);
-  notify(*self, condition);
-  return 0;
-}
-
-// std::condition_variable begins with the one of the C library.
-
-void __wrap__ZNSt18condition_variable10notify_oneEv(void* condition) {
-  lane* const self = execution::current;
-  if (self == nullptr) return __real__ZNSt18condition_variable10notify_oneEv(condition);
-  notify(*self, condition);
-}
-
-void __wrap__ZNSt18condition_variable10notify_allEv(void* condition) {
-  lane* const self = execution::current;
-  if (self == nullptr) return __real__ZNSt18condition_variable10notify_allEv(condition);
-  notify(*self, condition);
-}
 
 int __wrap_pthread_mutex_timedlock(pthread_mutex_t* mutex, const timespec* until) {
   lane* const self = execution::current;

@@ -1,4 +1,5 @@
 // Calls of the C library that would end the process: in code under test they end the run (--wrap).
+#include <heddle/sim/code/program_state.h>
 #include <heddle/sim/runtime/entry.h>
 
 #include <csignal>
@@ -35,7 +36,6 @@ extern "C" {
 [[noreturn]] void __real__Exit(int status);
 [[noreturn]] void __real_quick_exit(int status);
 [[noreturn]] void __real_abort();
-[[noreturn]] void __real_pthread_exit(void* result);
 int __real_raise(int signal);
 
 [[noreturn]] void __wrap___assert_fail(const char* assertion, const char* file, unsigned int line,
@@ -48,6 +48,10 @@ int __real_raise(int signal);
 [[noreturn]] void __wrap_exit(int status) {
   lane* const self = execution::current;
   if (self == nullptr) __real_exit(status);
+  if (status == 0 && self->is_host() && heddle::sim::is_program()) {
+    runtime::end_program();
+    execution::instance->end_host(*self);
+  }
   runtime::refuse(*self, verdict::assertion, "exit(" + std::to_string(status) + ") is called", HEDDLE_CALLER);
 }
 
@@ -73,13 +77,6 @@ int __real_raise(int signal);
   lane* const self = execution::current;
   if (self == nullptr) __real_abort();
   crash(*self, "abort()", HEDDLE_CALLER);
-}
-
-[[noreturn]] void __wrap_pthread_exit(void* result) {
-  lane* const self = execution::current;
-  if (self == nullptr) __real_pthread_exit(result);
-  runtime::refuse(*self, verdict::crash, "pthread_exit() is called: it would end the thread that all lanes run on",
-                  HEDDLE_CALLER);
 }
 
 int __wrap_raise(int signal) {

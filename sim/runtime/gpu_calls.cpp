@@ -127,7 +127,7 @@ uint64_t clock() {
   const entered inside(self);
   execution& here = *execution::instance;
   here.step(self, operation_of(operation_kind::clock, from));
-  const uint64_t now = here.core().clock.read(self, here.core().history.steps);
+  const uint64_t now = here.look_at_clock(self);
   here.performed(self, now);
   return now;
 }

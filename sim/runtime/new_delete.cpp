@@ -2,6 +2,7 @@
 #include <heddle/sim/run/execution.h>
 #include <heddle/sim/runtime/entry.h>
 #include <heddle/sim/space/lane_heap.h>
+#include <heddle/sim/space/program_heap.h>
 
 #include <cstddef>
 #include <cstdlib>
@@ -45,9 +46,15 @@ void* from_c_library(size_t size_bytes, size_t alignment) {
              : std::aligned_alloc(alignment, (size_bytes + alignment - 1) / alignment * alignment);
 }
 
-void* allocate(size_t size_bytes, size_t alignment) {
+// Outside of a search, what a library allocates in a run may be its own, to be kept for later runs.
+bool is_of_run(const void* caller) {
+  const auto& core = execution::instance->core();
+  return core.notes != nullptr || core.map.is_in_image(caller);
+}
+
+void* allocate(size_t size_bytes, size_t alignment, const void* caller) {
   if (lane* const self = execution::current; self != nullptr)
-    if (lane_heap* const own = execution::instance->lanes_allocate_in(); own != nullptr) {
+    if (lane_heap* const own = execution::instance->lanes_allocate_in(); own != nullptr && is_of_run(caller)) {
       const heddle::sim::runtime::entered inside(*self);
       if (void* const memory = own->allocate(self->id, size_bytes, alignment)) return memory;
     }
@@ -61,9 +68,9 @@ void* allocate(size_t size_bytes, size_t alignment) {
   }
 }
 
-void* allocate_or_null(size_t size_bytes, size_t alignment) noexcept {
+void* allocate_or_null(size_t size_bytes, size_t alignment, const void* caller) noexcept {
   try {
-    return allocate(size_bytes, alignment);
+    return allocate(size_bytes, alignment, caller);
   } catch (const std::bad_alloc&) {
     return nullptr;
   }
@@ -75,6 +82,11 @@ bool release_to_lane(void* memory) {
   if (self == nullptr || own == nullptr) return lane_heap::release(memory, own);
   // What the heap does to its memory is no step of the program.
   const heddle::sim::runtime::entered inside(*self);
+  if (heddle::sim::offset_in_program_heap(memory) != heddle::sim::in_no_program_heap) {
+    execution& here = *execution::instance;
+    here.finish_plain_store(*self);
+    if (auto* const late = here.late()) late->released(*self, memory, lane_heap::bytes_at(memory));
+  }
   return lane_heap::release(memory, own);
 }
 
@@ -88,25 +100,25 @@ void release(void* memory) {
 
 #define HEDDLE_WEAK __attribute__((weak))
 constexpr size_t usual = alignof(std::max_align_t);
-HEDDLE_WEAK void* operator new(size_t size_bytes) { return allocate(size_bytes, usual); }
-HEDDLE_WEAK void* operator new[](size_t size_bytes) { return allocate(size_bytes, usual); }
+HEDDLE_WEAK void* operator new(size_t size_bytes) { return allocate(size_bytes, usual, __builtin_return_address(0)); }
+HEDDLE_WEAK void* operator new[](size_t size_bytes) { return allocate(size_bytes, usual, __builtin_return_address(0)); }
 HEDDLE_WEAK void* operator new(size_t size_bytes, const std::nothrow_t&) noexcept {
-  return allocate_or_null(size_bytes, usual);
+  return allocate_or_null(size_bytes, usual, __builtin_return_address(0));
 }
 HEDDLE_WEAK void* operator new[](size_t size_bytes, const std::nothrow_t&) noexcept {
-  return allocate_or_null(size_bytes, usual);
+  return allocate_or_null(size_bytes, usual, __builtin_return_address(0));
 }
 HEDDLE_WEAK void* operator new(size_t size_bytes, std::align_val_t align) {
-  return allocate(size_bytes, static_cast<size_t>(align));
+  return allocate(size_bytes, static_cast<size_t>(align), __builtin_return_address(0));
 }
 HEDDLE_WEAK void* operator new[](size_t size_bytes, std::align_val_t align) {
-  return allocate(size_bytes, static_cast<size_t>(align));
+  return allocate(size_bytes, static_cast<size_t>(align), __builtin_return_address(0));
 }
 HEDDLE_WEAK void* operator new(size_t size_bytes, std::align_val_t align, const std::nothrow_t&) noexcept {
-  return allocate_or_null(size_bytes, static_cast<size_t>(align));
+  return allocate_or_null(size_bytes, static_cast<size_t>(align), __builtin_return_address(0));
 }
 HEDDLE_WEAK void* operator new[](size_t size_bytes, std::align_val_t align, const std::nothrow_t&) noexcept {
-  return allocate_or_null(size_bytes, static_cast<size_t>(align));
+  return allocate_or_null(size_bytes, static_cast<size_t>(align), __builtin_return_address(0));
 }
 HEDDLE_WEAK void operator delete(void* memory) noexcept { release(memory); }
 HEDDLE_WEAK void operator delete[](void* memory) noexcept { release(memory); }

@@ -1,6 +1,7 @@
 // Plain accesses of code under test, as the entry points announce them.
 #pragma once
 
+#include <heddle/sim/code/thread_locals.h>
 #include <heddle/sim/runtime/entry.h>
 
 #include <cstddef>
@@ -14,12 +15,25 @@ namespace heddle::sim::runtime {
   return are == plain_points::all || (are == plain_points::unchecked && !here.core().map.heap.contains(address));
 }
 
+/// Whether no other lane could see the bytes change, or change them: they never change, or are the thread's own.
+[[gnu::noinline]] inline bool is_unseen(execution& here, const void* address) {
+  return here.core().map.is_constant(address) || is_thread_local(address);
+}
+
+/// What the thread keeps for itself has changed: a loop that does so is not back where it was.
+[[gnu::noinline]] inline bool changes_thread_local(execution& here, lane& self, void* address, size_t size_bytes) {
+  if (!is_thread_local(address)) return false;
+  here.finish_plain_store(self);
+  here.changed(self, address, size_bytes);
+  return true;
+}
+
 /// A plain read by the lane, before the code under test makes it. Of any size, but 0. A volatile one is strong, of 1, 2, 4 or 8 bytes.
 [[gnu::always_inline]] inline void plain_read_of(lane* self, const void* address, size_t size_bytes, const caller& from,
                                                  operation_kind named = operation_kind::plain_load) {
   execution& here = *execution::instance;
   const entered inside(*self);
-  if (!here.core().map.heap.contains(address) && here.core().map.is_constant(address)) [[unlikely]]
+  if (!here.core().map.heap.contains(address) && is_unseen(here, address)) [[unlikely]]
     return;
   const access what = {address, size_bytes};
   publish_access(here, *self, named, what, from);
@@ -40,6 +54,8 @@ namespace heddle::sim::runtime {
                                                   operation_kind named = operation_kind::plain_store) {
   execution& here = *execution::instance;
   const entered inside(*self);
+  if (!here.core().map.heap.contains(address) && changes_thread_local(here, *self, address, size_bytes)) [[unlikely]]
+    return;
   publish_access(here, *self, named, {address, size_bytes}, from);
   take_turn(here, *self, named == operation_kind::volatile_store || is_point(here, address));
   if (late_memory* const late = here.late()) late->before_plain_store(*self, self->pending);
@@ -73,6 +89,8 @@ namespace heddle::sim::runtime {
   if (self == nullptr) return;
   execution& here = *execution::instance;
   const entered inside(*self);
+  if (!here.core().map.heap.contains(address) && changes_thread_local(here, *self, address, size_bytes)) [[unlikely]]
+    return;
   publish_access(here, *self, operation_kind::plain_store, {address, size_bytes}, from);
   take_turn(here, *self, is_point(here, address));
   if (late_memory* const late = here.late()) late->before_plain_store(*self, self->pending);
@@ -108,8 +126,7 @@ inline void string_read(const char* text, size_t most, const caller& from) {
   size_t size_bytes = 0;
   {
     const entered inside(*self);
-    if (!execution::instance->core().map.heap.contains(text) && execution::instance->core().map.is_constant(text))
-      return;
+    if (!execution::instance->core().map.heap.contains(text) && is_unseen(*execution::instance, text)) return;
     publish_access(*execution::instance, *self, operation_kind::plain_load, {text, 1}, from);
     execution::instance->check_access(*self);
     while (size_bytes < most && text[size_bytes] != '\0') ++size_bytes;
@@ -128,6 +145,8 @@ template <typename Write>
   }
   execution& here = *execution::instance;
   const entered inside(*self);
+  if (!here.core().map.heap.contains(address) && changes_thread_local(here, *self, address, size_bytes)) [[unlikely]]
+    return write();
   publish_access(here, *self, operation_kind::plain_store, {address, size_bytes}, from);
   take_turn(here, *self, is_point(here, address));
   const uint64_t before = watched::value_at(address, static_cast<uint32_t>(size_bytes));

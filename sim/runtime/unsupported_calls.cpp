@@ -57,30 +57,6 @@ extern "C" {
 
 // -- threads -----------------------------------------------------------------------------------------------------------------------
 
-int __real_pthread_create(pthread_t* thread, const pthread_attr_t* how, void* (*body)(void*), void* argument);
-int __wrap_pthread_create(pthread_t* thread, const pthread_attr_t* how, void* (*body)(void*), void* argument) {
-  HEDDLE_REFUSE("pthread_create", no_thread);
-  return __real_pthread_create(thread, how, body, argument);
-}
-
-int __real_thrd_create(thrd_t* thread, thrd_start_t body, void* argument);
-int __wrap_thrd_create(thrd_t* thread, thrd_start_t body, void* argument) {
-  HEDDLE_REFUSE("thrd_create", no_thread);
-  return __real_thrd_create(thread, body, argument);
-}
-
-// std::thread::_M_start_thread(std::unique_ptr<_State>, void (*)()), where all threads of libstdc++ begin. `state` is passed by address, as
-// each class with a destructor.
-void __real__ZNSt6thread15_M_start_threadESt10unique_ptrINS_6_StateESt14default_deleteIS1_EEPFvvE(void* self,
-                                                                                                  void* state,
-                                                                                                  void (*depends)());
-void __wrap__ZNSt6thread15_M_start_threadESt10unique_ptrINS_6_StateESt14default_deleteIS1_EEPFvvE(void* thread,
-                                                                                                  void* state,
-                                                                                                  void (*depends)()) {
-  HEDDLE_REFUSE("std::thread, std::jthread or std::async", no_thread);
-  __real__ZNSt6thread15_M_start_threadESt10unique_ptrINS_6_StateESt14default_deleteIS1_EEPFvvE(thread, state, depends);
-}
-
 // OpenMP, of g++ and of clang. Only programs that use it have them.
 [[gnu::weak]] void __real_GOMP_parallel(void (*body)(void*), void* data, unsigned threads, unsigned flags);
 void __wrap_GOMP_parallel(void (*body)(void*), void* data, unsigned threads, unsigned flags) {

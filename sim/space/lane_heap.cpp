@@ -1,7 +1,10 @@
 #include <heddle/sim/space/lane_heap.h>
+#include <heddle/sim/space/program_heap.h>
 
 #include <sys/mman.h>
 
+#include <algorithm>
+#include <atomic>
 #include <cstdio>
 #include <cstdlib>
 #include <cstring>
@@ -13,7 +16,25 @@ namespace {
 
 std::mutex taking;
 
+// Those of programs, one behind the other as they were made.
+constexpr size_t most_programs = 64;
+struct program_heap {
+  const std::byte* base = nullptr;
+  size_t size_bytes = 0;
+};
+std::array<program_heap, most_programs> program_heaps;
+std::atomic<size_t> program_heaps_used = 0;
+
 }  // namespace
+
+size_t offset_in_program_heap(const void* address) {
+  const size_t used = program_heaps_used.load(std::memory_order_acquire);
+  for (size_t n = 0; n < used; ++n) {
+    const auto offset = static_cast<size_t>(static_cast<const std::byte*>(address) - program_heaps[n].base);
+    if (offset < program_heaps[n].size_bytes) return offset;
+  }
+  return in_no_program_heap;
+}
 
 std::byte* lane_heap::range = nullptr;
 std::array<lane_heap*, lane_heap::slices_most> lane_heap::owners;
@@ -30,6 +51,22 @@ lane_heap::lane_heap() {
   if (slice_ == slices_most) throw std::bad_alloc();
   owners[slice_] = this;
   base_ = range + slice_ * slice_bytes;
+}
+
+std::unique_ptr<lane_heap> lane_heap::make() {
+  try {
+    auto made = std::make_unique<lane_heap>();
+    const std::lock_guard lock(taking);
+    const size_t used = program_heaps_used.load(std::memory_order_relaxed);
+    const auto is_known = [&](const program_heap& one) { return one.base == made->base_; };
+    if (used == most_programs || std::any_of(program_heaps.begin(), program_heaps.begin() + used, is_known))
+      return made;
+    program_heaps[used] = {made->base_, slice_bytes};
+    program_heaps_used.store(used + 1, std::memory_order_release);
+    return made;
+  } catch (const std::bad_alloc&) {
+    return nullptr;
+  }
 }
 
 lane_heap::~lane_heap() {

@@ -9,14 +9,18 @@
 #include <array>
 #include <cstddef>
 #include <cstdint>
+#include <memory>
 #include <vector>
 
 namespace heddle::sim {
 
 class lane_heap {
  public:
+  /// Ends in std::bad_alloc where there are as many as there can be.
   lane_heap();
   ~lane_heap();
+  /// Null in that case.
+  static std::unique_ptr<lane_heap> make();
   lane_heap(const lane_heap&) = delete;
   lane_heap& operator=(const lane_heap&) = delete;
 
@@ -31,6 +35,12 @@ class lane_heap {
     if (range == nullptr || static_cast<size_t>(at - range) >= range_bytes) return false;
     release_in_range(at, in_use);
     return true;
+  }
+  /// How many bytes of such a heap lie there; 0 where the memory is of none.
+  static size_t bytes_at(const void* memory) {
+    const auto* const at = static_cast<const std::byte*>(memory);
+    if (range == nullptr || static_cast<size_t>(at - range) >= range_bytes) return 0;
+    return reinterpret_cast<const piece*>(at - sizeof(piece))->size_bytes;
   }
   bool contains(const void* address) const {
     return static_cast<size_t>(static_cast<const std::byte*>(address) - base_) < slice_bytes;

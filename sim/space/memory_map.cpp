@@ -1,5 +1,6 @@
 #include <heddle/scheduler/own_work.h>
 #include <heddle/sim/space/memory_map.h>
+#include <heddle/sim/space/program_heap.h>
 #include <link.h>
 
 #include <algorithm>
@@ -24,7 +25,7 @@ void memory_map::take_stacks(size_t device_stack_bytes, size_t host_stack_bytes)
 
 uint64_t memory_map::stable(uint64_t word) const {
   // Where things lie differs from process to process; how far they are from the start of their region does not.
-  enum region : uint64_t { of_image = 2, of_device_stacks = 3, of_host_stacks = 4 };
+  enum region : uint64_t { of_image = 2, of_device_stacks = 3, of_host_stacks = 4, of_program_heap = 5 };
   if (heap.contains(reinterpret_cast<const void*>(word)))
     return in_heap(heap.offset_of(reinterpret_cast<const void*>(word)));
   if (word - image_low_ < image_high_ - image_low_) return uint64_t{of_image} << 60 | (word - image_low_);
@@ -32,6 +33,8 @@ uint64_t memory_map::stable(uint64_t word) const {
     return uint64_t{of_device_stacks} << 60 | device_stacks->offset_of(reinterpret_cast<const void*>(word));
   if (host_stacks->contains(reinterpret_cast<const void*>(word)))
     return uint64_t{of_host_stacks} << 60 | host_stacks->offset_of(reinterpret_cast<const void*>(word));
+  if (const size_t offset = offset_in_program_heap(reinterpret_cast<const void*>(word)); offset != in_no_program_heap)
+    return uint64_t{of_program_heap} << 60 | offset;
   return unstable;
 }
 

@@ -1,32 +1,81 @@
+#include <heddle/scheduler/own_work.h>
 #include <heddle/sim/runtime/calls.h>
 #include <heddle/tools/program.h>
 #include <heddle/tools/registry.h>
 
+#include <unistd.h>
+
 #include <string>
+#include <string_view>
+#include <vector>
 
 namespace heddle::tools {
 namespace {
 
-void check_result(int result) {
+void end_of_main(int result) {
   if (result != 0) sim::runtime::trap(fault::assertion, ("main() returned " + std::to_string(result)).c_str());
+  sim::runtime::end_program();
+}
+
+/// Words between spaces, where quotation marks and backslashes mean what they mean to a shell.
+std::vector<std::string> words_of(std::string_view text) {
+  std::vector<std::string> words;
+  bool in_word = false;
+  char quotes = 0;
+  for (size_t n = 0; n < text.size(); ++n) {
+    const char letter = text[n];
+    if (quotes == 0 && letter == ' ') {
+      in_word = false;
+      continue;
+    }
+    if (!in_word) words.emplace_back();
+    in_word = true;
+    if (letter == quotes) {
+      quotes = 0;
+    } else if (quotes == 0 && (letter == '\'' || letter == '"')) {
+      quotes = letter;
+    } else if (letter == '\\' && quotes != '\'' && n + 1 < text.size()) {
+      words.back() += text[++n];
+    } else {
+      words.back() += letter;
+    }
+  }
+  return words;
+}
+
+/// As main() gets them. Of heddle's own memory, which stays for ever: the program may keep its arguments, and change them.
+char** arguments_of(const char* name, const parameters& values) {
+  const scheduler::own_work aside;
+  static thread_local std::vector<std::string> words;
+  static thread_local std::vector<char*> pointers;
+  words = words_of(values.text("args"));
+  words.insert(words.begin(), name);
+  pointers.clear();
+  for (std::string& word : words) pointers.push_back(word.data());
+  pointers.push_back(nullptr);
+  return pointers.data();
 }
 
 }  // namespace
 
-bool register_main(const char* name, void (*body)(const parameters&)) {
+void register_main(const char* name, void (*body)(const parameters&), bool takes_arguments) {
   scenario added;
   added.name = name;
   added.summary = "main() of this program";
   added.body = body;
-  return register_scenario(std::move(added));
+  if (takes_arguments)
+    added.parameters.push_back(parameter::words("args", "arguments of main(), also given behind --"));
+  register_scenario(std::move(added));
 }
 
-void run_main(int (*main_function)()) { check_result(main_function()); }
+void run_main(int (*main_function)()) { end_of_main(main_function()); }
 
-void run_main(int (*main_function)(int, char**), const char* name) {
-  std::string program = name;
-  char* arguments[] = {program.data(), nullptr};
-  check_result(main_function(1, arguments));
+void run_main(int (*main_function)(int, char**), const char* name, const parameters& values) {
+  char** const arguments = arguments_of(name, values);
+  int count = 0;
+  while (arguments[count] != nullptr) ++count;
+  optind = 1;  // where getopt() begins
+  end_of_main(main_function(count, arguments));
 }
 
 }  // namespace heddle::tools

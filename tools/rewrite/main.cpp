@@ -15,6 +15,7 @@
 #include <vector>
 
 #include "rewrite.h"
+#include "sections.h"
 
 namespace {
 
@@ -131,5 +132,10 @@ int main(int argument_count, char** arguments) {
   command = what.both;
   for (const char* word : {"-x", "c++-cpp-output", "-c"}) command.emplace_back(word);
   command.insert(command.end(), {rewritten, "-o", what.object});
-  replace_by(command);
+  if (const int status = run(command); status != 0) return status;
+  if (const std::string wrong = heddle::rewrite::set_variables_apart(what.object); !wrong.empty()) {
+    std::fprintf(stderr, "heddle-rewrite: %s\n", wrong.c_str());
+    return 1;
+  }
+  return 0;
 }

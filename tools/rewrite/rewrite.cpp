@@ -10,7 +10,6 @@ namespace heddle::rewrite {
 namespace {
 
 constexpr size_t none = token_list::none;
-
 class rewriter {
  public:
   rewriter(std::string_view text, std::string_view scenario) : text_(text), tokens_(text), scenario_(scenario) {}
@@ -246,9 +245,9 @@ class rewriter {
     const size_t behind = tokens_.match(at) + 1;
     const size_t body = tokens_.is(behind, "{") ? tokens_.match(behind) : tokens_.is(behind, ";") ? behind : none;
     if (body == none || !tokens_.is(behind, "{")) return;
-    insert(tokens_[body].end, " [[maybe_unused]] static const bool heddle_knows_" + name + std::to_string(n) +
-                                  " = ::heddle::compat::know_kernel(static_cast<void (*)(" +
-                                  parameter_types(at, tokens_.match(at)) + ")>(&" + name + "));");
+    insert(tokens_[body].end, " __attribute__((constructor(1000))) static void heddle_knows_" + name +
+                                  std::to_string(n) + "() { ::heddle::compat::know_kernel(static_cast<void (*)(" +
+                                  parameter_types(at, tokens_.match(at)) + ")>(&" + name + ")); }");
   }
 
   /// The parameters between two brackets as they stand, but for values by default.
@@ -368,17 +367,19 @@ class rewriter {
     // Only of main() the end is a return.
     insert(tokens_[tokens_.match(body)].begin, "return 0; ");
     const bool with_arguments = tokens_.match(n + 1) > n + 2 && !tokens_.is(n + 2, "void");
-    const std::string call = with_arguments ? "::heddle::tools::run_main(&heddle_main, \"" + scenario_ + "\")"
-                                            : "::heddle::tools::run_main(&heddle_main)";
+    const std::string call =
+        "::heddle::tools::run_main(&heddle_main" + (with_arguments ? ", \"" + scenario_ + "\", heddle_values)" : ")");
     // On the line of main(), which a report about its result then names.
     const auto [file, line] = tokens_.place_of(tokens_[n].begin);
     behind_ =
         "\n# " + std::to_string(line) + " \"" + file +
         "\"\nnamespace heddle { class parameters; } namespace heddle::tools { void run_main(int (*main_function)()); "
-        "void run_main(int (*main_function)(int, char**), const char* name); "
-        "bool register_main(const char* name, void (*body)(const parameters&)); } "
-        "[[maybe_unused]] static const bool heddle_registered_main = ::heddle::tools::register_main(\"" +
-        scenario_ + "\", [](const ::heddle::parameters&) { " + call + "; });\n";
+        "void run_main(int (*main_function)(int, char**), const char* name, const parameters& values); "
+        "void register_main(const char* name, void (*body)(const parameters&), bool takes_arguments); } "
+        "extern \"C\" { extern const char heddle_is_program __attribute__((weak)); const char heddle_is_program = 1; } "
+        "__attribute__((constructor(1000))) static void heddle_registers_main() { ::heddle::tools::register_main(\"" +
+        scenario_ + "\", []([[maybe_unused]] const ::heddle::parameters& heddle_values) { " + call + "; }, " +
+        (with_arguments ? "true" : "false") + "); }\n";
   }
 
   std::string_view text_;

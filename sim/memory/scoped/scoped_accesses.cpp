@@ -27,6 +27,12 @@ uint64_t read_atomic(const void* address, size_t size_bytes) {
   }
 }
 
+// Where nothing is kept of single stores, each acquire counts as one of all releases there.
+[[gnu::noinline]] void order_elsewhere(late_memory& memory, lane& self, const operation& how, bool writes) {
+  if (acquires(how.order)) memory.acquire_object(self, how.address);
+  if (writes && releases(how.order)) memory.release_object(self, how.address);
+}
+
 }  // namespace
 
 // -- what every access does ------------------------------------------------------------------------------------------------------
@@ -79,7 +85,10 @@ uint64_t scoped_memory::load(lane& self, const operation& how) {
   if (reinterpret_cast<uintptr_t>(how.address) % granule_bytes + size_bytes > granule_bytes) return newest;
   granule* in = locations_.known(how.address);
   if (in == nullptr) [[unlikely]] {
-    if (!locations_.covers(how.address)) return newest;
+    if (!locations_.covers(how.address)) {
+      order_elsewhere(*this, self, how, false);
+      return newest;
+    }
     in = &locations_.add(how.address);
   }
   lane_facts& mine = scoped::facts(self);
@@ -134,6 +143,7 @@ void scoped_memory::store(lane& self, const operation& how, uint64_t value) {
   auto* const address = static_cast<std::byte*>(const_cast<void*>(how.address));
   if (!locations_.covers(address) ||
       reinterpret_cast<uintptr_t>(address) % granule_bytes + size_bytes > granule_bytes) {
+    order_elsewhere(*this, self, how, true);
     std::memcpy(address, &value, size_bytes);
     return;
   }
@@ -152,6 +162,7 @@ uint64_t scoped_memory::read_modify_write(lane& self, const operation& how, cons
   const auto writes = [&] { return next.writes == nullptr || next.writes(next.context, old); };
   if (!locations_.covers(address) ||
       reinterpret_cast<uintptr_t>(address) % granule_bytes + size_bytes > granule_bytes) {
+    order_elsewhere(*this, self, how, writes());
     if (!writes()) return old;
     const uint64_t value = next.apply(next.context, old);
     std::memcpy(address, &value, size_bytes);

@@ -274,6 +274,16 @@ std::string seeds_wrap(const invocation& asked) {
          std::to_string(~uint64_t{0});
 }
 
+/// Arguments for the program's own main() become a setting, so that recorded runs have them too. One line when the command has no use for them.
+std::string take_arguments_of_main(const std::vector<std::string>& words, invocation& into) {
+  if (into.command != "fuzz" && into.command != "verify" && into.command != "import")
+    return into.command + ": nothing can stand behind --; a recorded run has the arguments that it was made with";
+  std::string all;
+  for (const std::string& word : words) all += (all.empty() ? "" : " ") + shell_word(word);
+  into.settings.push_back("args=" + all);
+  return {};
+}
+
 bool is_help_flag(std::string_view word) { return word == "--help" || word == "-h"; }
 
 }  // namespace
@@ -323,6 +333,10 @@ invocation_or_error parse_command_line(int argument_count, const char* const* ar
     if (!read.error.ends_with('?')) read.error += "; " + shell_word(into.program) + " help lists the commands";
     return read;
   }
+  const auto behind = std::find(words.begin(), words.end(), "--");
+  const bool has_arguments_of_main = behind != words.end();
+  const std::vector<std::string> for_main(has_arguments_of_main ? behind + 1 : behind, words.end());
+  words.erase(behind, words.end());
   if (std::any_of(words.begin() + 1, words.end(), is_help_flag)) {
     into.topic = into.command == "help" ? "" : into.command;
     into.command = "help";
@@ -339,6 +353,7 @@ invocation_or_error parse_command_line(int argument_count, const char* const* ar
     return read;
   }
   read.error = given_nothing(*parser, into.command);
+  if (read.error.empty() && has_arguments_of_main) read.error = take_arguments_of_main(for_main, into);
   if (read.error.empty()) read.error = read_numbers(typed, into);
   if (read.error.empty() && !typed.seed.empty()) read.error = seeds_wrap(into);
   return read;

@@ -57,6 +57,7 @@ scenario has, come last.
 )";
 
 constexpr std::string_view fuzz_help = R"(heddle fuzz [SCENARIO...] [OPTIONS]
+heddle fuzz [SCENARIO...] [OPTIONS] -- ARGUMENTS OF main()
 heddle fuzz --resume DIR [--jobs J] [--shard I/N] [--stuck T] [--json]
                   [--junit FILE] [--prove-if-small]
 
@@ -72,6 +73,8 @@ a name or a shell pattern ("port.*"); without any, all are run.
                     the key; heddle list shows them. One that would have no
                     effect beside the others, as link.wc=on without
                     fidelity=link, is refused
+  -- WORD...        what main(argc, argv) gets, in programs that have one; the
+                    same as --set args="WORD..."
   --jobs J          so many processes at a time (default 1); 0: one for each
                     core. What is found does not depend on J, unless code under
                     test keeps something in statics: that needs 1

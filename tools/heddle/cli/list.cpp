@@ -16,6 +16,8 @@ json to_json(const parameter& each) {
   json made = {{"key", each.key}};
   if (each.kind == parameter::type::number) {
     made.update({{"type", "number"}, {"default", each.default_number}, {"min", each.minimum}, {"max", each.maximum}});
+  } else if (each.kind == parameter::type::words) {
+    made.update({{"type", "words"}, {"default", each.default_text}, {"min", nullptr}, {"max", nullptr}});
   } else {
     made.update({{"type", "one_of"}, {"default", each.default_text}, {"min", nullptr}, {"max", nullptr}});
     made["choices"] = each.choices;

@@ -65,7 +65,7 @@ char letter_of(sim::operation_kind kind) {
 
 const char* name_of(sim::wait_reason why) {
   constexpr const char* names[] = {"change", "collective", "barrier",    "mutex",  "device",
-                                   "join",   "call",       "masked off", "evicted"};
+                                   "join",   "call",       "masked off", "evicted", "notice"};
   return names[static_cast<size_t>(why)];
 }
 

@@ -111,6 +111,7 @@ const wait_words = (wait) => {
     case "collective": return `waits at a ${wait.text}`;
     case "barrier": return "waits at a block barrier";
     case "mutex": return "waits for a mutex";
+    case "notice": return "waits for notice";
     case "device": return "waits for the device";
     case "join": return "waits for a thread to end";
     case "masked off": return "is masked off";

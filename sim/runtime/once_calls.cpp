@@ -1,0 +1,115 @@
+// What runs once, whichever thread comes first: pthread_once, std::call_once, and the initialization of statics in functions (--wrap). Others
+// wait for the one that is in the middle of it. A run that ended there has left it undone.
+#include <heddle/sim/runtime/atomic_accesses.h>
+#include <heddle/sim/runtime/entry.h>
+#include <heddle/sim/runtime/waiting_calls.h>
+#include <pthread.h>
+
+#include <cstdint>
+#include <utility>
+
+namespace runtime = heddle::sim::runtime;
+using heddle::memory_order;
+using heddle::scope;
+using heddle::sim::execution;
+using heddle::sim::host_threads;
+using heddle::sim::lane;
+using heddle::sim::operation_kind;
+
+namespace {
+
+/// Waits while another lane is in the middle of it. True where it is for this one to do: then it has begun.
+bool begin_once(lane& self, const void* flag, const runtime::caller& from, bool (*is_done)(const void* flag)) {
+  const runtime::hidden_operands hidden(self, runtime::as_operand(flag));
+  const runtime::entered inside(self);
+  execution& here = *execution::instance;
+  host_threads& known = here.hosts().threads;
+  runtime::take_object(self, runtime::make_operation(operation_kind::wait_notice, flag, 1, from),
+                       [&] { return is_done(flag) || known.under_way(flag) == host_threads::none; });
+  if (auto* const late = here.late()) late->acquire_object(self, flag);
+  if (is_done(flag)) return false;
+  known.begins(flag, self.id);
+  return true;
+}
+
+/// `set` changes the flag.
+template <typename Set>
+void end_once(lane& self, void* flag, uint32_t size_bytes, const runtime::caller& from, Set&& set) {
+  const runtime::hidden_operands hidden(self, runtime::as_operand(flag));
+  const runtime::entered inside(self);
+  execution& here = *execution::instance;
+  runtime::give_object(self, size_bytes, runtime::make_operation(operation_kind::give_notice, flag, 1, from), [&] {
+    if (auto* const late = here.late()) late->release_object(self, flag);
+    here.hosts().threads.ends(flag);
+    set();
+    return 0;
+  });
+}
+
+constexpr int once_done = 2;  // as glibc has it
+
+bool is_once_done(const void* flag) { return *static_cast<const pthread_once_t*>(flag) == once_done; }
+// (Itanium C++ ABI, section 3.3.3: byte 0 says that it has been done.)
+bool is_guard_done(const void* guard) { return *static_cast<const unsigned char*>(guard) != 0; }
+
+/// An exception that leaves the function leaves it undone.
+class doing_once {
+ public:
+  doing_once(pthread_once_t* flag, const runtime::caller& from) : flag_(flag), from_(from) {}
+  ~doing_once() {
+    end_once(*execution::current, flag_, sizeof *flag_, from_, [&] { *flag_ = done ? once_done : 0; });
+  }
+  doing_once(const doing_once&) = delete;
+  doing_once& operator=(const doing_once&) = delete;
+  bool done = false;
+
+ private:
+  pthread_once_t* flag_;
+  const runtime::caller& from_;
+};
+
+}  // namespace
+
+extern "C" {
+
+// NOLINTBEGIN(bugprone-reserved-identifier): the linker chose the names
+
+int __real_pthread_once(pthread_once_t* flag, void (*function)());
+int __wrap_pthread_once(pthread_once_t* flag, void (*function)()) {
+  lane* const self = execution::current;
+  if (self == nullptr) return __real_pthread_once(flag, function);
+  const runtime::caller from = HEDDLE_CALLER;
+  if (!begin_once(*self, flag, from, is_once_done)) return 0;
+  doing_once doing(flag, from);
+  function();
+  doing.done = true;
+  return 0;
+}
+
+int __real___cxa_guard_acquire(uint64_t* guard);
+int __wrap___cxa_guard_acquire(uint64_t* guard) {
+  lane* const self = execution::current;
+  if (self == nullptr) return __real___cxa_guard_acquire(guard);
+  return begin_once(*self, guard, HEDDLE_CALLER, is_guard_done) ? 1 : 0;
+}
+
+void __real___cxa_guard_release(uint64_t* guard);
+void __wrap___cxa_guard_release(uint64_t* guard) {
+  lane* const self = execution::current;
+  if (self == nullptr) return __real___cxa_guard_release(guard);
+  const runtime::caller from = HEDDLE_CALLER;
+  // Threads look at the byte themselves, and acquire.
+  runtime::atomic_store({guard, 1, memory_order::release, scope::system}, 1, from);
+  end_once(*self, guard, 1, from, [] {});
+}
+
+void __real___cxa_guard_abort(uint64_t* guard);
+void __wrap___cxa_guard_abort(uint64_t* guard) {
+  lane* const self = execution::current;
+  if (self == nullptr) return __real___cxa_guard_abort(guard);
+  end_once(*self, guard, 1, HEDDLE_CALLER, [] {});
+}
+
+// NOLINTEND(bugprone-reserved-identifier)
+
+}  // extern "C"

@@ -1,0 +1,194 @@
+// Values that each host thread has for itself, and what the C++ library has been asked to call when a thread or the program ends (--wrap).
+#include <heddle/sim/code/program_state.h>
+#include <heddle/sim/runtime/entry.h>
+#include <heddle/sim/runtime/thread_values.h>
+#include <heddle/sim/space/lane_heap.h>
+#include <malloc.h>
+#include <pthread.h>
+
+#include <cerrno>
+#include <utility>
+#include <vector>
+
+namespace runtime = heddle::sim::runtime;
+using heddle::sim::ending_call;
+using heddle::sim::execution;
+using heddle::sim::host_threads;
+using heddle::sim::lane;
+
+namespace {
+
+host_threads& known() { return execution::instance->hosts().threads; }
+
+// Keys that were made before the run are the C library's: 0 to PTHREAD_KEYS_MAX.
+constexpr pthread_key_t first_key = 1u << 20;
+
+/// The last of these, taken out; nothing where there is none.
+ending_call take_last(std::vector<ending_call>& from) {
+  if (from.empty()) return {};
+  const ending_call last = from.back();
+  from.pop_back();
+  return last;
+}
+
+ending_call next_of_thread() {
+  lane& self = *execution::current;
+  const runtime::entered inside(self);
+  return take_last(known().of(self.of->id).at_its_end);
+}
+
+ending_call next_of_program() {
+  lane& self = *execution::current;
+  const runtime::entered inside(self);
+  return take_last(known().at_exit());
+}
+
+/// A value that has a destructor, which is told and forgotten.
+ending_call next_value() {
+  lane& self = *execution::current;
+  const runtime::entered inside(self);
+  std::vector<void*>& values = known().of(self.of->id).values;
+  const auto& keys = known().keys();
+  for (size_t n = 0; n < values.size() && n < keys.size(); ++n)
+    if (values[n] != nullptr && keys[n].in_use && keys[n].destroy != nullptr)
+      return {keys[n].destroy, std::exchange(values[n], nullptr)};
+  return {};
+}
+
+/// Kernels and copies go on.
+void end_other_hosts(const lane& self) {
+  heddle::sim::run_core& core = execution::instance->core();
+  for (size_t n = 0; n < core.threads.lanes_used; ++n) {
+    lane& each = core.threads.lanes[n];
+    heddle::sim::wave& of = *each.of;
+    if (&each == &self || !of.host || of.copies || each.state == heddle::sim::lane_state::ended) continue;
+    if (each.state == heddle::sim::lane_state::candidate) core.disable(each);
+    each.state = heddle::sim::lane_state::ended;
+    of.ended_mask |= heddle::sim::lane_bit(each);
+    --of.live_lanes;
+    --core.threads.live_lanes;
+    core.enabled.fair.ended(of);
+    of.ended = 1;
+    if (core.observers.recorder) core.observers.recorder->ended(each, core.history.steps);
+  }
+}
+
+}  // namespace
+
+namespace heddle::sim::runtime {
+
+void end_values_of_thread() {
+  while (true) {
+    const ending_call next = next_of_thread();
+    if (next.call == nullptr) break;
+    next.call(next.object);
+  }
+  // A destructor may set values again, as often as POSIX has it looked at.
+  constexpr int most = 1024;
+  for (int n = 0; n < most; ++n) {
+    const ending_call next = next_value();
+    if (next.call == nullptr) break;
+    next.call(next.object);
+  }
+}
+
+void end_program_values() {
+  end_values_of_thread();
+  while (true) {
+    const ending_call next = next_of_program();
+    if (next.call == nullptr) break;
+    next.call(next.object);
+  }
+}
+
+void end_program() {
+  end_program_values();
+  lane& self = caller_lane("end_program");
+  const entered inside(self);
+  execution::instance->finish_plain_store(self);
+  end_other_hosts(self);
+}
+
+size_t allocated_bytes(const void* memory) {
+  const size_t of_lane = lane_heap::bytes_at(memory);
+  return of_lane != 0 ? of_lane : malloc_usable_size(const_cast<void*>(memory));
+}
+
+}  // namespace heddle::sim::runtime
+
+extern "C" {
+
+// NOLINTBEGIN(bugprone-reserved-identifier): the linker chose the names
+
+// -- keys --------------------------------------------------------------------------------------------------------------------------
+
+int __real_pthread_key_create(pthread_key_t* key, void (*destroy)(void*));
+int __wrap_pthread_key_create(pthread_key_t* key, void (*destroy)(void*)) {
+  lane* const self = execution::current;
+  if (self == nullptr) return __real_pthread_key_create(key, destroy);
+  const runtime::entered inside(*self);
+  auto& keys = known().keys();
+  keys.push_back({.in_use = true, .destroy = destroy});
+  *key = first_key + static_cast<pthread_key_t>(keys.size() - 1);
+  return 0;
+}
+
+int __real_pthread_key_delete(pthread_key_t key);
+int __wrap_pthread_key_delete(pthread_key_t key) {
+  lane* const self = execution::current;
+  if (self == nullptr || key < first_key) return __real_pthread_key_delete(key);
+  const runtime::entered inside(*self);
+  auto& keys = known().keys();
+  if (key - first_key >= keys.size()) return EINVAL;
+  keys[key - first_key].in_use = false;
+  return 0;
+}
+
+int __real_pthread_setspecific(pthread_key_t key, const void* value);
+int __wrap_pthread_setspecific(pthread_key_t key, const void* value) {
+  lane* const self = execution::current;
+  if (self == nullptr || key < first_key) return __real_pthread_setspecific(key, value);
+  const runtime::entered inside(*self);
+  const size_t index = key - first_key;
+  if (index >= known().keys().size() || !known().keys()[index].in_use) return EINVAL;
+  auto& values = known().of(self->of->id).values;
+  if (values.size() <= index) values.resize(index + 1);
+  values[index] = const_cast<void*>(value);
+  return 0;
+}
+
+void* __real_pthread_getspecific(pthread_key_t key);
+void* __wrap_pthread_getspecific(pthread_key_t key) {
+  lane* const self = execution::current;
+  if (self == nullptr || key < first_key) return __real_pthread_getspecific(key);
+  const runtime::entered inside(*self);
+  const auto& values = known().of(self->of->id).values;
+  const size_t index = key - first_key;
+  return index < values.size() ? values[index] : nullptr;
+}
+
+// -- ends --------------------------------------------------------------------------------------------------------------------------
+
+// Where a thread-local variable with a destructor has been constructed.
+int __real___cxa_thread_atexit(void (*call)(void*), void* object, void* library);
+int __wrap___cxa_thread_atexit(void (*call)(void*), void* object, void* library) {
+  lane* const self = execution::current;
+  if (self == nullptr) return __real___cxa_thread_atexit(call, object, library);
+  const runtime::entered inside(*self);
+  known().of(self->of->id).at_its_end.push_back({call, object});
+  return 0;
+}
+
+// Where a static variable with a destructor has been constructed, and atexit().
+int __real___cxa_atexit(void (*call)(void*), void* object, void* library);
+int __wrap___cxa_atexit(void (*call)(void*), void* object, void* library) {
+  lane* const self = execution::current;
+  if (self == nullptr || !heddle::sim::is_program()) return __real___cxa_atexit(call, object, library);
+  const runtime::entered inside(*self);
+  known().at_exit().push_back({call, object});
+  return 0;
+}
+
+// NOLINTEND(bugprone-reserved-identifier)
+
+}  // extern "C"

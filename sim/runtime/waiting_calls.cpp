@@ -1,0 +1,262 @@
+// Calls of the C and C++ libraries in which host threads wait for notice: condition variables, and futexes, which std::atomic::wait, std::barrier,
+// std::latch, std::counting_semaphore and std::future come to (--wrap). The threads are fibers of one OS thread: the simulator has them wait.
+#include <heddle/sim/runtime/moments.h>
+#include <heddle/sim/runtime/mutex_calls.h>
+#include <heddle/sim/runtime/waiting_calls.h>
+#include <linux/futex.h>
+#include <pthread.h>
+#include <sys/syscall.h>
+#include <threads.h>
+
+#include <algorithm>
+#include <cerrno>
+#include <cstdarg>
+#include <cstdint>
+#include <string>
+
+namespace runtime = heddle::sim::runtime;
+using heddle::sim::execution;
+using heddle::sim::lane;
+using heddle::sim::operation;
+using heddle::sim::operation_kind;
+using runtime::never;
+
+namespace heddle::sim::runtime {
+namespace {
+
+/// Waits, in `how`, until notice is given to the lane, which has come to notices::wait_at() before. True when it was; false when the wait ends for no
+/// reason, or, with `private_state`, because nothing else can go on.
+bool wait_for_notice(lane& self, const std::byte* private_state, const operation& how) {
+  execution& here = *execution::instance;
+  here.finish_plain_store(self);
+  self.operands = {as_operand(how.address), 0};
+  self.pending = how;
+  waits::forget_reads(self);
+  self.reads.add(&self.noticed, sizeof self.noticed, 0);
+  here.pause(self, private_state);
+  const bool given = self.noticed != 0;
+  if (given)
+    here.core().note_progress(self);
+  else
+    here.hosts().notices.leave(self);
+  self.noticed = 0;
+  return given;
+}
+
+/// Gives notice to one of those that wait at the operation's address, whichever, or to all.
+void give_notice(lane& self, bool to_all, const operation& how) {
+  execution& here = *execution::instance;
+  notices& known = here.hosts().notices;
+  self.operands = {as_operand(how.address), to_all ? 1u : 0u};
+  here.step(self, how);
+  const size_t waiting = known.count(how.address);
+  here.performed(self, waiting);
+  if (here.core().observers.on) [[unlikely]]
+    here.core().observe_change(self, how.address, 1);
+  for (size_t left = to_all ? waiting : std::min<size_t>(waiting, 1); left != 0; --left) {
+    const auto count = static_cast<uint32_t>(known.count(how.address));
+    const bool chooses = !to_all && count > 1 && here.core().phase.is_open();
+    const uint32_t picked = chooses ? here.core().pick(self, count, scheduler::choice_kind::lane) : 0;
+    lane& who = known.give(how.address, picked);
+    here.waiting().wake_readers(self, &who.noticed, sizeof who.noticed);
+  }
+}
+
+}  // namespace
+
+int wait_at_condition(lane& self, const void* condition, const pthread_mutex_t* mutex, uint64_t moment,
+                      const caller& from) {
+  const hidden_operands hidden(self, as_operand(condition), as_operand(mutex), moment);
+  const entered inside(self);
+  execution& here = *execution::instance;
+  const operation waits = make_operation(operation_kind::wait_notice, condition, 1, from);
+  // A notice that comes before this one counts as waiting is lost.
+  self.operands = {as_operand(condition), as_operand(mutex)};
+  here.step(self, waits);
+  here.performed(self, 0);
+  here.hosts().notices.wait_at(condition, self);
+  if (const int wrong = here.unlock_mutex(self, mutex, mutex_operation(operation_kind::unlock_mutex, from))) {
+    here.hosts().notices.leave(self);
+    return wrong;
+  }
+  timed_wait time(moment);
+  bool noticed = wait_for_notice(self, time.private_state(from), waits);
+  bool timed_out = false;
+  // Where it ends for no reason it has ended, but where it is looked at whether anything can go on.
+  while (!noticed && time.has_end() && !(timed_out = time.is_over(self)) && !here.core().phase.is_open()) {
+    here.hosts().notices.wait_at(condition, self);
+    noticed = wait_for_notice(self, time.private_state(from), waits);
+  }
+  const uint32_t wakes = self.left.wakes;
+  here.lock_mutex(self, mutex, kind_of(*mutex), mutex_operation(operation_kind::lock_mutex, from));
+  // Woken for no reason it has made no progress: it is not to be woken so for ever.
+  if (!noticed && !timed_out) self.left.wakes = wakes;
+  return timed_out ? ETIMEDOUT : 0;
+}
+
+void notify(lane& self, const void* object, bool all, const caller& from) {
+  const hidden_operands hidden(self, as_operand(object), all ? 1 : 0);
+  const entered inside(self);
+  give_notice(self, all, make_operation(operation_kind::give_notice, object, 1, from));
+}
+
+namespace {
+
+/// As the futex of Linux: 0, EAGAIN, ETIMEDOUT.
+int wait_at_futex(lane& self, const int* word, int expected, uint64_t moment, const caller& from) {
+  const hidden_operands hidden(self, as_operand(word), static_cast<uint32_t>(expected), moment);
+  const entered inside(self);
+  execution& here = *execution::instance;
+  const operation waits = make_operation(operation_kind::wait_notice, word, sizeof *word, from);
+  self.operands = {as_operand(word), static_cast<uint32_t>(expected)};
+  here.step(self, waits);
+  // The kernel looks at the newest value, and no store comes between the look and the wait.
+  const int found = *word;
+  here.performed(self, static_cast<uint32_t>(found));
+  if (found != expected) return EAGAIN;
+  timed_wait time(moment);
+  while (true) {
+    here.hosts().notices.wait_at(word, self);
+    if (wait_for_notice(self, time.private_state(from), waits) || !time.has_end()) return 0;
+    if (time.is_over(self)) return ETIMEDOUT;
+  }
+}
+
+/// Whether the call is one that is simulated; then `result` is what it returns, with errno set.
+bool futex_call(lane& self, const long (&given)[6], long& result, const caller& from) {
+  const auto flags = static_cast<unsigned>(given[1]);
+  const unsigned call = flags & ~unsigned{FUTEX_PRIVATE_FLAG | FUTEX_CLOCK_REALTIME};
+  const auto* const word = reinterpret_cast<const int*>(given[0]);
+  if (call == FUTEX_WAKE || call == FUTEX_WAKE_BITSET) {
+    for (long left = given[2]; left > 0; --left) {
+      const bool all = given[2] == INT32_MAX;
+      notify(self, word, all, from);
+      if (all) break;
+    }
+    result = 0;
+    return true;
+  }
+  if (call != FUTEX_WAIT && call != FUTEX_WAIT_BITSET) return false;
+  const auto* const time = reinterpret_cast<const timespec*>(given[3]);
+  // FUTEX_WAIT has a time, FUTEX_WAIT_BITSET a moment.
+  const uint64_t moment = call == FUTEX_WAIT
+                              ? moment_behind(time)
+                              : moment_of((flags & FUTEX_CLOCK_REALTIME) != 0 ? CLOCK_REALTIME : CLOCK_MONOTONIC, time);
+  const int wrong = wait_at_futex(self, word, static_cast<int>(given[2]), moment, from);
+  if (wrong != 0) errno = wrong;
+  result = wrong == 0 ? 0 : -1;
+  return true;
+}
+
+}  // namespace
+}  // namespace heddle::sim::runtime
+
+extern "C" {
+
+// NOLINTBEGIN(bugprone-reserved-identifier): the linker chose the names
+
+// -- condition variables -----------------------------------------------------------------------------------------------------------
+
+HEDDLE_TAKES(pthread_cond_wait, (pthread_cond_t * condition, pthread_mutex_t* mutex), (condition, mutex),
+             runtime::wait_at_condition(*self, condition, mutex, never, from))
+HEDDLE_TAKES(pthread_cond_timedwait, (pthread_cond_t * condition, pthread_mutex_t* mutex, const timespec* until),
+             (condition, mutex, until),
+             runtime::wait_at_condition(*self, condition, mutex, runtime::moment_of(CLOCK_REALTIME, until), from))
+HEDDLE_TAKES(pthread_cond_clockwait,
+             (pthread_cond_t * condition, pthread_mutex_t* mutex, clockid_t clock, const timespec* until),
+             (condition, mutex, clock, until),
+             runtime::wait_at_condition(*self, condition, mutex, runtime::moment_of(clock, until), from))
+HEDDLE_TAKES(pthread_cond_signal, (pthread_cond_t * condition), (condition),
+             (runtime::notify(*self, condition, false, from), 0))
+HEDDLE_TAKES(pthread_cond_broadcast, (pthread_cond_t * condition), (condition),
+             (runtime::notify(*self, condition, true, from), 0))
+HEDDLE_TAKES(cnd_wait, (cnd_t * condition, mtx_t* mutex), (condition, mutex),
+             runtime::wait_at_condition(*self, condition, reinterpret_cast<pthread_mutex_t*>(mutex), never, from) == 0
+                 ? thrd_success
+                 : thrd_error)
+HEDDLE_TAKES(cnd_signal, (cnd_t * condition), (condition),
+             (runtime::notify(*self, condition, false, from), thrd_success))
+HEDDLE_TAKES(cnd_broadcast, (cnd_t * condition), (condition),
+             (runtime::notify(*self, condition, true, from), thrd_success))
+
+// std::condition_variable begins with the one of the C library, and std::unique_lock with the address of its mutex.
+
+void __real__ZNSt18condition_variable4waitERSt11unique_lockISt5mutexE(void* self, void* lock);
+void __wrap__ZNSt18condition_variable4waitERSt11unique_lockISt5mutexE(void* condition, void* lock) {
+  lane* const self = execution::current;
+  if (self == nullptr) return __real__ZNSt18condition_variable4waitERSt11unique_lockISt5mutexE(condition, lock);
+  runtime::wait_at_condition(*self, condition, *static_cast<pthread_mutex_t**>(lock), never, HEDDLE_CALLER);
+}
+
+void __real__ZNSt18condition_variable10notify_oneEv(void* condition);
+void __wrap__ZNSt18condition_variable10notify_oneEv(void* condition) {
+  lane* const self = execution::current;
+  if (self == nullptr) return __real__ZNSt18condition_variable10notify_oneEv(condition);
+  runtime::notify(*self, condition, false, HEDDLE_CALLER);
+}
+
+void __real__ZNSt18condition_variable10notify_allEv(void* condition);
+void __wrap__ZNSt18condition_variable10notify_allEv(void* condition) {
+  lane* const self = execution::current;
+  if (self == nullptr) return __real__ZNSt18condition_variable10notify_allEv(condition);
+  runtime::notify(*self, condition, true, HEDDLE_CALLER);
+}
+
+// -- futexes -----------------------------------------------------------------------------------------------------------------------
+
+// std::atomic::wait, std::barrier, std::latch and std::counting_semaphore come to this when they have looked often enough.
+long __real_syscall(long number, ...);
+long __wrap_syscall(long number, ...) {
+  va_list more;
+  va_start(more, number);
+  long given[6];
+  for (long& each : given) each = va_arg(more, long);
+  va_end(more);
+  if (lane* const self = execution::current; self != nullptr) [[unlikely]] {
+    const runtime::caller from = HEDDLE_CALLER;
+    if (number == SYS_exit_group || number == SYS_exit)
+      runtime::refuse(*self, heddle::scheduler::verdict::crash,
+                      std::string(number == SYS_exit ? "syscall(SYS_exit)" : "syscall(SYS_exit_group)") +
+                          " is called: it would end the process",
+                      from);
+    long result = 0;
+    if (number == SYS_futex) {
+      if (runtime::futex_call(*self, given, result, from)) return result;
+      runtime::refuse(*self, heddle::scheduler::verdict::unsupported,
+                      "syscall(SYS_futex): of futexes FUTEX_WAIT, FUTEX_WAKE and their _BITSET forms are simulated",
+                      from);
+    }
+  }
+  return __real_syscall(number, given[0], given[1], given[2], given[3], given[4], given[5]);
+}
+
+// std::__atomic_futex_unsigned_base::_M_futex_wait_until(unsigned*, unsigned, bool, seconds, nanoseconds), where a std::future waits: false when
+// the time is over. The other one is of the steady clock.
+#define HEDDLE_FUTURE_WAITS(name, clock)                                                                             \
+  bool __real_##name(void* base, unsigned* word, unsigned value, bool timed, int64_t seconds, int64_t nanoseconds);  \
+  bool __wrap_##name(void* base, unsigned* word, unsigned value, bool timed, int64_t seconds, int64_t nanoseconds) { \
+    lane* const self = execution::current;                                                                           \
+    if (self == nullptr) return __real_##name(base, word, value, timed, seconds, nanoseconds);                       \
+    const runtime::caller from = HEDDLE_CALLER;                                                                      \
+    const timespec until = {.tv_sec = seconds, .tv_nsec = nanoseconds};                                              \
+    const uint64_t moment = timed ? runtime::moment_of(clock, until) : never;                                        \
+    return runtime::wait_at_futex(*self, reinterpret_cast<int*>(word), static_cast<int>(value), moment, from) !=     \
+           ETIMEDOUT;                                                                                                \
+  }
+HEDDLE_FUTURE_WAITS(
+    _ZNSt28__atomic_futex_unsigned_base19_M_futex_wait_untilEPjjbNSt6chrono8durationIlSt5ratioILl1ELl1EEEENS2_IlS3_ILl1ELl1000000000EEEE,
+    CLOCK_REALTIME)
+HEDDLE_FUTURE_WAITS(
+    _ZNSt28__atomic_futex_unsigned_base26_M_futex_wait_until_steadyEPjjbNSt6chrono8durationIlSt5ratioILl1ELl1EEEENS2_IlS3_ILl1ELl1000000000EEEE,
+    CLOCK_MONOTONIC)
+
+void __real__ZNSt28__atomic_futex_unsigned_base19_M_futex_notify_allEPj(unsigned* word);
+void __wrap__ZNSt28__atomic_futex_unsigned_base19_M_futex_notify_allEPj(unsigned* word) {
+  lane* const self = execution::current;
+  if (self == nullptr) return __real__ZNSt28__atomic_futex_unsigned_base19_M_futex_notify_allEPj(word);
+  runtime::notify(*self, word, true, HEDDLE_CALLER);
+}
+
+// NOLINTEND(bugprone-reserved-identifier)
+
+}  // extern "C"

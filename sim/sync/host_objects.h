@@ -1,0 +1,28 @@
+// All that the C library keeps for the host threads of a run: mutexes, waits for notice, and the threads themselves.
+#pragma once
+
+#include <heddle/sim/code/thread_locals.h>
+#include <heddle/sim/sync/host_threads.h>
+#include <heddle/sim/sync/mutex.h>
+#include <heddle/sim/sync/notices.h>
+
+namespace heddle::sim {
+
+struct host_objects {
+  mutex_table mutexes;
+  sim::notices notices;
+  host_threads threads;
+  thread_local_values values;
+
+  bool empty() const { return mutexes.empty() && notices.empty() && threads.empty(); }
+  void clear() {
+    mutexes.clear();
+    notices.clear();
+    threads.clear();
+  }
+  bool visit_state(state_reader& to) const {
+    return mutexes.visit_state(to) && notices.visit_state(to) && threads.visit_state(to) && values.visit_state(to);
+  }
+};
+
+}  // namespace heddle::sim
