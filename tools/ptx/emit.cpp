@@ -1,53 +1,26 @@
 #include "emit.h"
 
 #include <algorithm>
-#include <cstring>
 
 namespace heddle::ptx {
 namespace {
-
-constexpr const char* specials[] = {
-    "%tid.x",        "%tid.y",         "%tid.z",         "%ntid.x",           "%ntid.y",           "%ntid.z",
-    "%ctaid.x",      "%ctaid.y",       "%ctaid.z",       "%nctaid.x",         "%nctaid.y",         "%nctaid.z",
-    "%laneid",       "%warpid",        "%nwarpid",       "%smid",             "%nsmid",            "%gridid",
-    "%clock",        "%clock_hi",      "%clock64",       "%globaltimer",      "%globaltimer_lo",   "%globaltimer_hi",
-    "%lanemask_eq",  "%lanemask_lt",   "%lanemask_le",   "%lanemask_gt",      "%lanemask_ge",      "%cluster_ctarank",
-    "%clusterid.x",  "%clusterid.y",   "%clusterid.z",   "%cluster_nctarank", "%is_explicit_cluster",
-    "%nclusterid.x", "%nclusterid.y",  "%nclusterid.z",  "%cluster_ctaid.x",  "%cluster_ctaid.y",  "%cluster_ctaid.z",
-    "%cluster_nctaid.x", "%cluster_nctaid.y", "%cluster_nctaid.z", "%dynamic_smem_size", "%total_smem_size"};
 
 std::string as_tag(const std::string& prefix, std::string name) {
   std::replace(name.begin(), name.end(), ':', '_');
   return prefix + name;
 }
 
-std::string literal(uint64_t bits) {
-  char text[32];
-  std::snprintf(text, sizeof text, bits < 10 ? "%llu" : "0x%llxu", static_cast<unsigned long long>(bits));
-  return text;
-}
-
-template <typename To, typename From>
-To bits_as(From from) {
-  static_assert(sizeof(To) == sizeof(From));
-  To made;
-  std::memcpy(&made, &from, sizeof made);
-  return made;
-}
-
 /// The type of twice the bits: of u32, u64.
-std::string widened(const std::string& type) {
-  return type.substr(0, 1) + std::to_string(bytes_of_type(type) * 16);
-}
+std::string widened(const std::string& type) { return type.substr(0, 1) + std::to_string(bytes_of_type(type) * 16); }
 
 std::string part_of(std::string_view spec, size_t after) { return std::string(spec.substr(after)); }
 
-}  // namespace
-
-bool is_special(const std::string& name) {
-  return std::find_if(std::begin(specials), std::end(specials), [&](const char* one) { return name == one; }) !=
-         std::end(specials);
+/// An assignment; a value that is longer than the register is cut.
+std::string given(const std::string& to, const std::string& value) {
+  return to + " = (decltype(" + to + "))(" + value + ");";
 }
+
+}  // namespace
 
 std::string tags_of(const std::vector<std::string>& types, const std::vector<std::string>& modifiers) {
   std::string text;
@@ -58,91 +31,6 @@ std::string tags_of(const std::vector<std::string>& types, const std::vector<std
 
 void emitter::wrong(const std::string& what) const {
   throw error{at_->line, "`" + opcode_of(at_->what) + "`: " + what};
-}
-
-// -- operands ------------------------------------------------------------------------------------------------------------------------
-
-std::string emitter::constant(const operand& from, const std::string& type) const {
-  const bool to_single = type == "f32";
-  if (from.is == operand::kind::integer) return literal(from.bits) + (from.bits >> 32 != 0 ? "ll" : "");
-  if (from.is == operand::kind::single) {
-    if (type != "f64") return literal(from.bits);
-    return literal(bits_as<uint64_t>(static_cast<double>(bits_as<float>(static_cast<uint32_t>(from.bits)))));
-  }
-  if (to_single) return literal(bits_as<uint32_t>(static_cast<float>(bits_as<double>(from.bits))));
-  if (type == "f16" || type == "bf16" || type == "f16x2" || type == "bf16x2")
-    wrong("a constant of this type must be given by its bits");
-  return literal(from.bits) + "ll";
-}
-
-std::string emitter::source(const operand& from, const std::string& type) {
-  switch (from.is) {
-    case operand::kind::name: {
-      if (from.name == "WARP_SZ") return "32u";
-      if (from.name == "_") return "0";
-      const symbol known = names_.find(from.name);
-      std::string text = known.expression;
-      if (known.is == symbol::kind::none) {
-        if (!is_special(from.name)) wrong(from.name + " is declared nowhere");
-        text = from.name.substr(1);
-        std::replace(text.begin(), text.end(), '.', '_');
-        if (text.starts_with("clock") || text.starts_with("globaltimer")) ++visible_;
-        text = "s_" + text + "()";
-      }
-      if (from.offset != 0) text = "(" + text + " + " + literal(static_cast<uint64_t>(from.offset)) + ")";
-      return from.negated ? "!" + text : text;
-    }
-    case operand::kind::vector:
-      return pack(from, type);
-    case operand::kind::address:
-    case operand::kind::group:
-      wrong("an address stands where a value belongs");
-    default:
-      return from.negated ? (from.bits == 0 ? "1" : "0") : constant(from, type);
-  }
-}
-
-std::string emitter::destination(const operand& to, const std::string& type) {
-  if (to.is != operand::kind::name) wrong("a destination is no register");
-  if (to.name == "_") return names_.local(storage_of(type), "sink");
-  const symbol known = names_.find(to.name);
-  if (known.is != symbol::kind::reg) wrong(to.name + " is no register");
-  return known.expression;
-}
-
-std::string emitter::address(const operand& at) {
-  if (at.is != operand::kind::address || at.parts.size() != 1) wrong("an address [..] is missing");
-  std::string text = source(at.parts[0], "u64");
-  if (at.offset != 0) text += " + " + literal(static_cast<uint64_t>(at.offset)) + "ll";
-  return text;
-}
-
-std::string emitter::pack(const operand& from, const std::string& type) {
-  const size_t count = from.parts.size();
-  const uint32_t bytes = bytes_of_type(type);
-  if (count == 0 || bytes % count != 0) wrong("a vector of another size");
-  const size_t bits = bytes * 8 / count;
-  const std::string part_type = "b" + std::to_string(bits);
-  std::string text;
-  for (size_t n = 0; n < count; ++n)
-    text += (n == 0 ? "" : " | ") + ("(" + storage_of(type)) + ")(" + storage_of(part_type) + ")(" +
-            source(from.parts[n], part_type) + ") << " + std::to_string(n * bits);
-  return "(" + text + ")";
-}
-
-std::string emitter::unpack(const operand& to, const std::string& value, const std::string& type) {
-  const size_t count = to.parts.size();
-  const uint32_t bytes = bytes_of_type(type);
-  if (count == 0 || bytes % count != 0) wrong("a vector of another size");
-  const size_t bits = bytes * 8 / count;
-  std::string text = "{ const " + storage_of(type) + " whole = " + value + "; ";
-  for (size_t n = 0; n < count; ++n) {
-    if (to.parts[n].name == "_") continue;
-    const std::string part_type = "b" + std::to_string(bits);
-    text += destination(to.parts[n], part_type) + " = (" + storage_of(part_type) + ")(whole >> " +
-            std::to_string(n * bits) + "); ";
-  }
-  return text + "}";
 }
 
 // -- instructions --------------------------------------------------------------------------------------------------------------------
@@ -184,10 +72,20 @@ std::string emitter::statement_of(const matched& row) {
   return ";";
 }
 
+const std::string& emitter::carry() {
+  if (carry_.empty()) carry_ = names_.local("uint32_t", "carry");
+  return carry_;
+}
+
+const std::string& emitter::rounds() {
+  if (rounds_.empty()) rounds_ = names_.local("uint32_t", "rounds");
+  return rounds_;
+}
+
 std::string emitter::plain_call(const matched& row) {
   const std::string_view name = row.of->name;
-  for (const std::string_view seen : {"fence", "membar", "shfl", "vote", "match", "redux", "activemask", "elect",
-                                      "trap", "brkpt", "nanosleep"})
+  for (const std::string_view seen :
+       {"fence", "membar", "shfl", "vote", "match", "redux", "activemask", "elect", "trap", "brkpt", "nanosleep"})
     if (name == seen) ++visible_;
   const bool wide = std::find(row.modifiers.begin(), row.modifiers.end(), "wide") != row.modifiers.end();
   std::string arguments;
@@ -218,19 +116,20 @@ std::string emitter::plain_call(const matched& row) {
       arguments += destination(second, "pred") + ", ";
     } else if (spec.starts_with('d')) {
       if (!one.second.empty()) wrong("a second destination");
-      assigned = destination(one, wide ? widened(type) : type) + " = ";
+      assigned = destination(one, wide ? widened(type) : type);
     } else {
       arguments += source(one, type) + ", ";
     }
   }
-  if (row.of->name == std::string_view("add") || name.starts_with("sub") || name.starts_with("add") || name.starts_with("mad"))
+  if (row.of->name == std::string_view("add") || name.starts_with("sub") || name.starts_with("add") ||
+      name.starts_with("mad"))
     if (at_->what.has("cc") || name == "addc" || name == "subc" || name == "madc") {
-      const symbol carry = names_.find("%carry of the condition code");
-      arguments += carry.expression + ", ";
+      arguments += carry() + ", ";
     }
   if (!arguments.empty()) arguments.resize(arguments.size() - 2);
   const std::string tags = tags_of(row.types, row.modifiers);
-  return assigned + "i_" + std::string(name) + (tags.empty() ? "" : "<" + tags + ">") + "(" + arguments + ");";
+  const std::string call = "i_" + std::string(name) + (tags.empty() ? "" : "<" + tags + ">") + "(" + arguments + ")";
+  return assigned.empty() ? call + ";" : given(assigned, call);
 }
 
 std::string emitter::move(const matched& row) {
@@ -241,7 +140,7 @@ std::string emitter::move(const matched& row) {
   const symbol what = from.is == operand::kind::name ? names_.find(from.name) : symbol{};
   const std::string value = source(from, type);
   const bool is_address = what.is == symbol::kind::variable || what.is == symbol::kind::function;
-  return destination(to, type) + " = " + (is_address ? "(" + storage_of(type) + ")(" + value + ")" : value) + ";";
+  return given(destination(to, type), is_address ? "(" + storage_of(type) + ")(" + value + ")" : value);
 }
 
 std::string emitter::space_of(const matched& row, const operand& at) {
@@ -265,8 +164,8 @@ std::vector<std::string> how_of(const std::vector<std::string>& modifiers) {
   std::vector<std::string> kept;
   for (const std::string& one : modifiers)
     for (const std::string_view known :
-         {"weak", "volatile", "relaxed", "acquire", "release", "acq_rel", "mmio", "cta", "cluster", "gpu", "sys", "and",
-          "or", "xor", "exch", "cas", "add", "inc", "dec", "min", "max"})
+         {"weak", "volatile", "relaxed", "acquire", "release", "acq_rel", "mmio", "cta", "cluster", "gpu", "sys",
+          "and",  "or",       "xor",     "exch",    "cas",     "add",     "inc",  "dec", "min",     "max"})
       if (one == known) kept.push_back(one);
   return kept;
 }
@@ -280,14 +179,13 @@ std::string emitter::load(const matched& row) {
   if (space != "sp_param" && space != "sp_local") ++visible_;
   const size_t count = lanes_of(at_->what);
   const std::string tags = tags_of(row.types, how_of(row.modifiers));
-  const std::string value =
-      "ld<" + space + ", " + std::to_string(count) + ", " + tags + ">(" + address(at) + ")";
-  if (count == 1) return destination(to, row.types[0]) + " = " + value + ".at[0];";
+  const std::string value = "ld<" + space + ", " + std::to_string(count) + ", " + tags + ">(" + address(at) + ")";
+  if (count == 1) return given(destination(to, row.types[0]), value + ".at[0]");
   if (to.is != operand::kind::vector || to.parts.size() != count) wrong("a vector of another size");
   std::string text = "{ const auto all = " + value + "; ";
   for (size_t n = 0; n < count; ++n)
     if (to.parts[n].name != "_")
-      text += destination(to.parts[n], row.types[0]) + " = all.at[" + std::to_string(n) + "]; ";
+      text += given(destination(to.parts[n], row.types[0]), "all.at[" + std::to_string(n) + "]") + " ";
   return text + "}";
 }
 
@@ -302,7 +200,9 @@ std::string emitter::store(const matched& row) {
     values = "(" + storage_of(row.types[0]) + ")(" + source(from, row.types[0]) + ")";
   } else {
     if (from.is != operand::kind::vector || from.parts.size() != count) wrong("a vector of another size");
-    for (const operand& one : from.parts) values += (values.empty() ? "" : ", ") + ("(" + storage_of(row.types[0]) + ")(" + source(one, row.types[0]) + ")");
+    for (const operand& one : from.parts)
+      values +=
+          (values.empty() ? "" : ", ") + ("(" + storage_of(row.types[0]) + ")(" + source(one, row.types[0]) + ")");
   }
   return "st<" + space + ", " + std::to_string(count) + ", " + tags_of(row.types, how_of(row.modifiers)) + ">(" +
          address(at) + ", {" + values + "});";
@@ -321,8 +221,8 @@ std::string emitter::atomic(const matched& row) {
     arguments += ", " + source(all[3], row.types[0]);
   }
   const std::string call =
-      "atom<" + space_of(row, at) + ", " + tags_of(row.types, how_of(row.modifiers)) + ">(" + arguments + ");";
-  return gives ? destination(all[0], row.types[0]) + " = " + call : call;
+      "atom<" + space_of(row, at) + ", " + tags_of(row.types, how_of(row.modifiers)) + ">(" + arguments + ")";
+  return gives ? given(destination(all[0], row.types[0]), call) : call + ";";
 }
 
 // -- flow ----------------------------------------------------------------------------------------------------------------------------
@@ -333,8 +233,7 @@ std::string emitter::go_to(const std::string& name) {
   // A loop in which nothing can be seen gives others their turn, or the run would never end.
   const auto back = seen_.find(label);
   const bool is_silent = back != seen_.end() && back->second == visible_;
-  const symbol rounds = names_.find("%rounds of silent loops");
-  return (is_silent ? "silent_loop(" + rounds.expression + "); " : "") + "goto " + label + ";";
+  return (is_silent ? "silent_loop(" + rounds() + "); " : "") + "goto " + label + ";";
 }
 
 std::string emitter::jump(const matched& row) {
@@ -391,8 +290,8 @@ std::string emitter::call() {
   std::string types;
   for (n = 0; n < results.parts.size() + arguments.parts.size(); ++n)
     types += (types.empty() ? "" : ", ") + std::string("unsigned char*");
-  return before + "reinterpret_cast<void (*)(" + types + ")>(function_at(" + target.expression + "))(" + passed +
-         ");" + behind;
+  return before + "reinterpret_cast<void (*)(" + types + ")>(function_at(" + target.expression + "))(" + passed + ");" +
+         behind;
 }
 
 std::string emitter::barrier(const matched& row) {
@@ -405,10 +304,13 @@ std::string emitter::barrier(const matched& row) {
   const std::string id = source(what.operands[first], "u32");
   const size_t behind = what.operands.size() - first - (reduces ? 1 : 0);
   const std::string count = behind > 1 ? source(what.operands[first + 1], "u32") : "0";
-  if (!reduces) return std::string("block_barrier<") + (what.has("arrive") ? "m_arrive" : "m_sync") + ">(" + id + ", " + count + ");";
+  if (!reduces)
+    return std::string("block_barrier<") + (what.has("arrive") ? "m_arrive" : "m_sync") + ">(" + id + ", " + count +
+           ");";
   const char* const how = what.has("popc") ? "m_popc" : what.has("and") ? "m_and" : "m_or";
-  return destination(what.operands[0], row.types.empty() ? "pred" : row.types[0]) + " = block_barrier<" + how + ">(" + id + ", " + count + ", " +
-         source(what.operands.back(), "pred") + ");";
+  const std::string call = std::string("block_barrier<") + how + ">(" + id + ", " + count + ", " +
+                           source(what.operands.back(), "pred") + ")";
+  return given(destination(what.operands[0], row.types.empty() ? "pred" : row.types[0]), call);
 }
 
 }  // namespace heddle::ptx

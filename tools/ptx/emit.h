@@ -53,9 +53,15 @@ class emitter {
   std::string space_of(const matched& row, const operand& at);
   [[noreturn]] void wrong(const std::string& what) const;
 
+  /// The condition code, and the count of rounds in silent loops: locals that are there where they are used.
+  const std::string& carry();
+  const std::string& rounds();
+
   names& names_;
+  std::string carry_;
+  std::string rounds_;
   const statement* at_ = nullptr;
-  size_t visible_ = 0;                   ///< how many visible operations stand before this one
+  size_t visible_ = 0;                  ///< how many visible operations stand before this one
   std::map<std::string, size_t> seen_;  ///< the same at each label so far
 };
 

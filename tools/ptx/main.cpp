@@ -14,7 +14,8 @@ constexpr int wrong_usage = 2;
 constexpr const char* usage =
     "usage: heddle-ptx FILE.ptx -o FILE.cpp [--scenario NAME]\n"
     "       heddle-ptx --table\n\n"
-    "Makes C++ of a file of PTX (ISA 6.0 to 9.x), which is compiled without instrumentation and linked with heddle::ptx.\n"
+    "Makes C++ of a file of PTX (ISA 6.0 to 9.x), which is compiled without instrumentation and linked with "
+    "heddle::ptx.\n"
     "heddle_simulate_ptx() of heddle's CMake package does all of it.\n\n"
     "  -o FILE.cpp      what is written; - is standard output\n"
     "  --scenario NAME  the host's main(), renamed to heddle_ptx_main_NAME, becomes this scenario\n"

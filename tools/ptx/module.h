@@ -91,10 +91,10 @@ struct statement {
   location source = {};
   instruction what = {};
   variable declared = {};
-  std::string label = {};                  ///< also of a prototype, and of a list of targets
-  std::vector<std::string> targets = {};   ///< of a list
-  std::vector<variable> returns = {};      ///< of a prototype
-  std::vector<variable> parameters = {};   ///< of a prototype
+  std::string label = {};                 ///< also of a prototype, and of a list of targets
+  std::vector<std::string> targets = {};  ///< of a list
+  std::vector<variable> returns = {};     ///< of a prototype
+  std::vector<variable> parameters = {};  ///< of a prototype
 };
 
 struct function {

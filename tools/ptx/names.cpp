@@ -51,8 +51,7 @@ void names::add_registers(const variable& declared) {
   if (declared.registers != 0)
     blocks_.back().ranges[declared.name] = {declared.type, declared.registers};
   else
-    add(declared.name, {symbol::kind::reg, "reg", declared.type,
-                        local(storage_of(declared.type), declared.name), 0});
+    add(declared.name, {symbol::kind::reg, "reg", declared.type, local(storage_of(declared.type), declared.name), 0});
 }
 
 symbol names::find(const std::string& name) {
@@ -78,7 +77,8 @@ symbol names::find(const std::string& name) {
 std::string names::label(const std::string& name) const {
   for (size_t n = blocks_.size(); n-- > 0;)
     if (labels_[blocks_[n].number].contains(name))
-      return "at_" + std::to_string(blocks_[n].number) + "_" + letters_of(name);
+      return "at_" + number_ + (number_.empty() ? "" : "_") + std::to_string(blocks_[n].number) + "_" +
+             letters_of(name);
   return {};
 }
 

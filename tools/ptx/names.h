@@ -5,6 +5,7 @@
 #include <map>
 #include <set>
 #include <string>
+#include <utility>
 #include <vector>
 
 #include "module.h"
@@ -27,7 +28,9 @@ std::string storage_of(std::string_view type);
 /// Scopes in each other, of one function. Registers become locals when they are first used: all of them stand at its top.
 class names {
  public:
-  explicit names(const std::map<std::string, symbol>& outside) : outside_(outside) {}
+  /// `number` tells the labels of one asm statement from those of others.
+  names(const std::map<std::string, symbol>& outside, std::string number)
+      : outside_(outside), number_(std::move(number)) {}
 
   /// The labels of each block are known before they are used.
   void look_for_labels(const std::vector<statement>& body);
@@ -58,6 +61,7 @@ class names {
   };
 
   const std::map<std::string, symbol>& outside_;
+  std::string number_;
   std::vector<block> blocks_ = {{}};
   std::vector<std::set<std::string>> labels_ = {{}};  ///< by number of block
   size_t opened_ = 0;

@@ -15,11 +15,11 @@ namespace {
 #define ROUNDED "rn|rz|rm|rp ftz sat"
 #define SPACES "global|shared|shared::cta|shared::cluster|local|const|param|param::entry|param::func"
 #define SCOPES "cta|cluster|gpu|sys"
-#define HINTS \
-  "ca|cg|cs|cv|lu|wb|wt|nc|unified L1::evict_normal|L1::evict_unchanged|L1::evict_first|L1::evict_last|L1::no_allocate " \
+#define HINTS                                                                            \
+  "ca|cg|cs|cv|lu|wb|wt|nc|unified "                                                     \
+  "L1::evict_normal|L1::evict_unchanged|L1::evict_first|L1::evict_last|L1::no_allocate " \
   "L2::64B|L2::128B|L2::256B L2::evict_normal|L2::evict_first|L2::evict_last L2::cache_hint"
-#define COMPARISONS \
-  "!eq|ne|lt|le|gt|ge|lo|ls|hi|hs|equ|neu|ltu|leu|gtu|geu|num|nan and|or|xor ftz"
+#define COMPARISONS "!eq|ne|lt|le|gt|ge|lo|ls|hi|hs|equ|neu|ltu|leu|gtu|geu|num|nan and|or|xor ftz"
 
 constexpr row rows[] = {
     // -- integers and floats
@@ -33,7 +33,8 @@ constexpr row rows[] = {
     {"madc", form::call, "!lo|hi cc", "u32 s32 u64 s64", "d a b c", "a * b + c + carry"},
     {"mad24", form::call, "!lo|hi", "u32 s32", "d a b c", "mul24 + c"},
     {"fma", form::call, ROUNDED "", FLOATS, "d a b c", "a * b + c, rounded once"},
-    {"div", form::call, ROUNDED " approx full", INTEGERS " f32 f64", "d a b", "a / b; approximate forms are the CPU's quotient"},
+    {"div", form::call, ROUNDED " approx full", INTEGERS " f32 f64", "d a b",
+     "a / b; approximate forms are the CPU's quotient"},
     {"rem", form::call, "", INTEGERS, "d a b", "remainder"},
     {"abs", form::call, "ftz", "s16 s32 s64 " FLOATS, "d a", "absolute value"},
     {"neg", form::call, "ftz", "s16 s32 s64 " FLOATS, "d a", "negation"},
@@ -49,7 +50,8 @@ constexpr row rows[] = {
     {"ex2", form::call, "approx ftz", "f32", "d a", "power of 2, as the CPU has it"},
     {"tanh", form::call, "approx", "f32", "d a", "hyperbolic tangent, as the CPU has it"},
     {"copysign", form::call, "", "f32 f64", "d a b", "b with the sign of a"},
-    {"testp", form::call, "!finite|infinite|number|notanumber|normal|subnormal", "f32 f64", "d:pred a", "what kind of number"},
+    {"testp", form::call, "!finite|infinite|number|notanumber|normal|subnormal", "f32 f64", "d:pred a",
+     "what kind of number"},
     // -- bits
     {"and", form::call, "", ALL_BITS, "d a b", "a & b"},
     {"or", form::call, "", ALL_BITS, "d a b", "a | b"},
@@ -74,30 +76,39 @@ constexpr row rows[] = {
     {"dp2a", form::call, "!lo|hi", "u32 s32 / u32 s32", "d:u32 a b c:u32", "sum of two products, + c"},
     // -- comparison and choice
     {"setp", form::call, COMPARISONS, WIDE, "d|p a b ?c:pred", "whether a comparison holds; and the contrary"},
-    {"set", form::call, COMPARISONS, "u32 s32 f32 / " WIDE, "d a:2 b:2 ?c:pred", "all bits, or 1.0, where a comparison holds"},
+    {"set", form::call, COMPARISONS, "u32 s32 f32 / " WIDE, "d a:2 b:2 ?c:pred",
+     "all bits, or 1.0, where a comparison holds"},
     {"selp", form::call, "", WIDE, "d a b c:pred", "c ? a : b"},
     {"slct", form::call, "ftz", WIDE " / s32 f32", "d a b c:2", "c >= 0 ? a : b"},
     // -- conversion
     {"cvt", form::call, "rn|rz|rm|rp|rna|rni|rzi|rmi|rpi ftz sat",
-     "u8 s8 u16 s16 u32 s32 u64 s64 f16 bf16 f32 f64 f16x2 bf16x2 / u8 s8 u16 s16 u32 s32 u64 s64 f16 bf16 f32 f64", "d a:2 ?b:2",
-     "conversion, rounded as it says"},
-    {"cvta", form::call, "to !global|shared|shared::cta|shared::cluster|local|const|param|param::entry", "u32 u64", "d a",
-     "generic address to one of a state space, and back"},
-    {"isspacep", form::call, "!global|shared|shared::cta|shared::cluster|local|const|param|param::entry", "", "d:pred a:u64", "whether a generic address is in that state space"},
-    {"mov", form::move, "", "pred b16 b32 b64 b128 u16 u32 u64 s16 s32 s64 f16 bf16 f32 f64", "d a", "a register, constant, address, special register; {..} packs and unpacks"},
+     "u8 s8 u16 s16 u32 s32 u64 s64 f16 bf16 f32 f64 f16x2 bf16x2 / u8 s8 u16 s16 u32 s32 u64 s64 f16 bf16 f32 f64",
+     "d a:2 ?b:2", "conversion, rounded as it says"},
+    {"cvta", form::call, "to !global|shared|shared::cta|shared::cluster|local|const|param|param::entry", "u32 u64",
+     "d a", "generic address to one of a state space, and back"},
+    {"isspacep", form::call, "!global|shared|shared::cta|shared::cluster|local|const|param|param::entry", "",
+     "d:pred a:u64", "whether a generic address is in that state space"},
+    {"mov", form::move, "", "pred b16 b32 b64 b128 u16 u32 u64 s16 s32 s64 f16 bf16 f32 f64", "d a",
+     "a register, constant, address, special register; {..} packs and unpacks"},
     // -- memory
-    {"ld", form::load, "weak|volatile|mmio relaxed|acquire " SCOPES " " SPACES " " HINTS " v2|v4|v8", MEMORY, "d [a] ?policy",
-     "load; weak ones are plain accesses, volatile ones relaxed at system scope"},
+    {"ld", form::load, "weak|volatile|mmio relaxed|acquire " SCOPES " " SPACES " " HINTS " v2|v4|v8", MEMORY,
+     "d [a] ?policy", "load; weak ones are plain accesses, volatile ones relaxed at system scope"},
     {"ldu", form::load, "global v2|v4", MEMORY, "d [a]", "plain load"},
-    {"st", form::store, "weak|volatile|mmio relaxed|release " SCOPES " " SPACES " " HINTS " v2|v4|v8", MEMORY, "[a] b ?policy",
-     "store"},
-    {"atom", form::atomic, "relaxed|acquire|release|acq_rel " SCOPES " global|shared|shared::cta|shared::cluster noftz L2::cache_hint !and|or|xor|exch|cas|add|inc|dec|min|max",
-     "b16 b32 b64 b128 u32 u64 s32 s64 f32 f64", "d [a] b ?c ?policy", "read-modify-write; relaxed at gpu scope unless it says more"},
-    {"red", form::atomic, "relaxed|release " SCOPES " global|shared|shared::cta|shared::cluster noftz L2::cache_hint !and|or|xor|add|inc|dec|min|max",
+    {"st", form::store, "weak|volatile|mmio relaxed|release " SCOPES " " SPACES " " HINTS " v2|v4|v8", MEMORY,
+     "[a] b ?policy", "store"},
+    {"atom", form::atomic,
+     "relaxed|acquire|release|acq_rel " SCOPES
+     " global|shared|shared::cta|shared::cluster noftz L2::cache_hint !and|or|xor|exch|cas|add|inc|dec|min|max",
+     "b16 b32 b64 b128 u32 u64 s32 s64 f32 f64", "d [a] b ?c ?policy",
+     "read-modify-write; relaxed at gpu scope unless it says more"},
+    {"red", form::atomic,
+     "relaxed|release " SCOPES
+     " global|shared|shared::cta|shared::cluster noftz L2::cache_hint !and|or|xor|add|inc|dec|min|max",
      "b32 b64 u32 u64 s32 s64 f32 f64", "[a] b ?policy", "read-modify-write without a result"},
     {"fence", form::call, "sc|acq_rel|acquire|release " SCOPES, "", "", "fence; .sc of sequential consistency"},
     {"membar", form::call, "!cta|gl|sys", "", "", "fence of sequential consistency"},
-    {"prefetch", form::nothing, "global|local|const|param L1|L2|L2::evict_last|L2::evict_normal tensormap", "", "[a]", "a hint: nothing"},
+    {"prefetch", form::nothing, "global|local|const|param L1|L2|L2::evict_last|L2::evict_normal tensormap", "", "[a]",
+     "a hint: nothing"},
     {"prefetchu", form::nothing, "L1", "", "[a]", "a hint: nothing"},
     {"applypriority", form::nothing, "global L2::evict_normal", "", "[a] b", "a hint: nothing"},
     // -- flow
@@ -109,12 +120,15 @@ constexpr row rows[] = {
     {"trap", form::call, "", "", "", "ends the run with verdict assertion"},
     {"brkpt", form::call, "", "", "", "as trap"},
     {"nanosleep", form::call, "", "u32", "a", "the end of a turn in a loop that waits"},
-    {"griddepcontrol", form::nothing, "!launch_dependents|wait", "", "", "nothing: a launch waits for all of the one before it"},
+    {"griddepcontrol", form::nothing, "!launch_dependents|wait", "", "",
+     "nothing: a launch waits for all of the one before it"},
     {"setmaxnreg", form::nothing, "!inc|dec !sync !aligned", "u32", "a", "nothing"},
     {"pmevent", form::nothing, "mask", "", "a", "nothing"},
     // -- lanes
-    {"bar", form::barrier, "cta !sync|arrive|red|warp sync aligned popc|and|or", "u32 pred", "?d ?a ?b ?c", "barrier of the block, or of lanes of a warp"},
-    {"barrier", form::barrier, "cta !sync|arrive|red aligned popc|and|or", "u32 pred", "?d ?a ?b ?c", "barrier of the block"},
+    {"bar", form::barrier, "cta !sync|arrive|red|warp sync aligned popc|and|or", "u32 pred", "?d ?a ?b ?c",
+     "barrier of the block, or of lanes of a warp"},
+    {"barrier", form::barrier, "cta !sync|arrive|red aligned popc|and|or", "u32 pred", "?d ?a ?b ?c",
+     "barrier of the block"},
     {"shfl", form::call, "!sync !up|down|bfly|idx", "b32", "d|p a b:u32 c:u32 e:u32", "the value of another lane"},
     {"vote", form::call, "!sync !all|any|uni|ballot", "pred b32", "d a:pred b:u32", "what the lanes of a mask say"},
     {"match", form::call, "!any|all !sync", "b32 b64", "d|p a b:u32", "which lanes have this value"},
@@ -165,8 +179,7 @@ std::string sort_out(const row& of, const instruction& what, matched& into) {
     into.modifiers.push_back(part);
   }
   for (size_t n = 0; n < groups.size(); ++n)
-    if (groups[n].starts_with('!') && !present[n])
-      return "one of " + std::string(groups[n].substr(1)) + " is missing";
+    if (groups[n].starts_with('!') && !present[n]) return "one of " + std::string(groups[n].substr(1)) + " is missing";
   return {};
 }
 

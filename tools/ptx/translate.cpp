@@ -53,7 +53,8 @@ class translator {
   translator(const module& from, const translation_options& how) : from_(from), how_(how) {}
 
   translation run() {
-    text_ = "// Made from " + how_.file + " by heddle-ptx.\n#include <heddle/sim/compat/ptx/ptx.h>\n\n"
+    text_ = "// Made from " + how_.file +
+            " by heddle-ptx.\n#include <heddle/sim/compat/ptx/ptx.h>\n\n"
             "namespace {\nusing namespace heddle::ptx;\n";
     guarded(0, "", [&] {
       declare_variables();
@@ -73,7 +74,8 @@ class translator {
     try {
       work();
     } catch (const error& wrong) {
-      errors_.push_back(how_.file + ":" + std::to_string(wrong.line != 0 ? wrong.line : line) + ": " + in + wrong.message);
+      errors_.push_back(how_.file + ":" + std::to_string(wrong.line != 0 ? wrong.line : line) + ": " + in +
+                        wrong.message);
     }
   }
 
@@ -87,19 +89,21 @@ class translator {
       if (one.elements == 0)
         text_ += "constexpr dynamic_shared_memory shared_" + number + ";\n";
       else
-        text_ += "const shared_memory shared_" + number + "(" + quoted(one.name) + ", " + std::to_string(one.size_bytes()) +
-                 ", " + std::to_string(std::max<uint64_t>(one.align, 16)) + ");\n";
+        text_ += "const shared_memory shared_" + number + "(" + quoted(one.name) + ", " +
+                 std::to_string(one.size_bytes()) + ", " + std::to_string(std::max<uint64_t>(one.align, 16)) + ");\n";
       return made;
     }
-    if (one.is_extern) throw error{0, "the variable " + one.name + " is in another file: device code in several files is not simulated"};
+    if (one.is_extern)
+      throw error{0, "the variable " + one.name + " is in another file: device code in several files is not simulated"};
     if (one.size_bytes() == 0) throw error{0, "the variable " + one.name + " has no size"};
     made.expression = "(uint64_t)&variable_" + number;
     const uint64_t align = std::max<uint64_t>({one.align, one.element_bytes() * one.vector, 1});
-    text_ += "__attribute__((section(\"heddle_device\"), aligned(" + std::to_string(align) + "))) " + storage_of(one.type) +
-             " variable_" + number + "[" + std::to_string(one.elements * one.vector) + "]" +
-             (is_plain_name(one.name) ? " asm(" + quoted(one.name + (one.is_weak ? ".device" : "")) + ")" : "") + initial_numbers(one) + ";\n";
-    text_ += "const bool known_variable_" + number + " = know_variable(" + quoted(one.name) + ", &variable_" + number + ", " +
-             std::to_string(one.size_bytes()) + ");\n";
+    text_ += "__attribute__((section(\"heddle_device\"), aligned(" + std::to_string(align) + "))) " +
+             storage_of(one.type) + " variable_" + number + "[" + std::to_string(one.elements * one.vector) + "]" +
+             (is_plain_name(one.name) ? " asm(" + quoted(one.name + (one.is_weak ? ".device" : "")) + ")" : "") +
+             initial_numbers(one) + ";\n";
+    text_ += "const bool known_variable_" + number + " = know_variable(" + quoted(one.name) + ", &variable_" + number +
+             ", " + std::to_string(one.size_bytes()) + ");\n";
     return made;
   }
 
@@ -109,7 +113,8 @@ class translator {
   }
 
   std::string initial_numbers(const variable& one) {
-    if (one.values.size() > one.elements * one.vector) throw error{0, "the variable " + one.name + " has too many values"};
+    if (one.values.size() > one.elements * one.vector)
+      throw error{0, "the variable " + one.name + " has too many values"};
     if (needs_addresses(one)) {
       with_addresses_.push_back(&one);
       return "";
@@ -143,10 +148,13 @@ class translator {
         std::string text = std::to_string(value.bits) + "u";
         if (value.is == operand::kind::name) {
           const auto known = outside_.find(value.name);
-          if (known == outside_.end()) throw error{0, "the value of " + one->name + " is the address of " + value.name + ", which is declared nowhere"};
+          if (known == outside_.end())
+            throw error{
+                0, "the value of " + one->name + " is the address of " + value.name + ", which is declared nowhere"};
           text = "(uint64_t)(" + known->second.expression + ") + " + std::to_string(value.offset);
         }
-        text_ += "  ((" + storage_of(one->type) + "*)(" + where + "))[" + std::to_string(n) + "] = (" + storage_of(one->type) + ")(" + text + ");\n";
+        text_ += "  ((" + storage_of(one->type) + "*)(" + where + "))[" + std::to_string(n) + "] = (" +
+                 storage_of(one->type) + ")(" + text + ");\n";
       }
       text_ += "  return true;\n}();\n";
     }
@@ -183,9 +191,12 @@ class translator {
         outside_[one.name] = {symbol::kind::function, "", "", "device_" + one.name, 0};
         continue;
       }
-      text_ += "namespace in_" + std::to_string(n) + " { void " + readable_name(one.name) + "(" + parameter_list(one) + "); }\n";
+      text_ += "namespace in_" + std::to_string(n) + " { void " + readable_name(one.name) + "(" + parameter_list(one) +
+               "); }\n";
       outside_[one.name] = {symbol::kind::function, "", "", cpp_name(n), 0};
-      if (!one.is_entry) text_ += "const bool known_function_" + std::to_string(n) + " = know_function((const void*)&" + cpp_name(n) + ");\n";
+      if (!one.is_entry)
+        text_ +=
+            "const bool known_function_" + std::to_string(n) + " = know_function((const void*)&" + cpp_name(n) + ");\n";
     }
     for (const auto& [name, of] : from_.aliases)
       if (const auto known = outside_.find(of); known != outside_.end()) outside_[name] = known->second;
@@ -198,22 +209,27 @@ class translator {
     for (const variable& each : one.parameters) {
       const uint64_t align = std::max<uint64_t>({each.align, each.element_bytes() * each.vector, 1});
       end = (end + align - 1) / align * align;
-      known.add(each.name, {symbol::kind::variable, "param", each.type, "(uint64_t)(arguments + " + std::to_string(end) + ")", each.size_bytes()});
-      places += (places.empty() ? "" : ", ") + ("{" + std::to_string(end) + ", " + std::to_string(each.size_bytes()) + "}");
+      known.add(each.name, {symbol::kind::variable, "param", each.type,
+                            "(uint64_t)(arguments + " + std::to_string(end) + ")", each.size_bytes()});
+      places +=
+          (places.empty() ? "" : ", ") + ("{" + std::to_string(end) + ", " + std::to_string(each.size_bytes()) + "}");
       end += each.size_bytes();
     }
     if (end > most_parameter_bytes) throw error{one.line, "its parameters are too large"};
-    behind_ += "const bool known_kernel_" + std::to_string(number) + " = know_kernel<" + std::to_string(std::max<uint64_t>(end, 8)) + ", &" + cpp_name(number) +
-               ">(" + quoted(one.name) + ", {" + places + "});\n";
+    behind_ += "const bool known_kernel_" + std::to_string(number) + " = know_kernel<" +
+               std::to_string(std::max<uint64_t>(end, 8)) + ", &" + cpp_name(number) + ">(" + quoted(one.name) + ", {" +
+               places + "});\n";
   }
 
   static void function_parameters(const function& one, names& known, emitter& emits) {
     const auto add = [&](const variable& each, const std::string& bytes, bool is_result) {
       if (each.name.empty()) return;
       if (each.space != "reg")
-        return known.add(each.name, {symbol::kind::variable, "param", each.type, "(uint64_t)" + bytes, each.size_bytes()});
+        return known.add(each.name,
+                         {symbol::kind::variable, "param", each.type, "(uint64_t)" + bytes, each.size_bytes()});
       const std::string type = storage_of(each.type);
-      const std::string name = known.local(type, each.name, is_result ? " = 0" : " = from_bytes<" + type + ">(" + bytes + ")");
+      const std::string name =
+          known.local(type, each.name, is_result ? " = 0" : " = from_bytes<" + type + ">(" + bytes + ")");
       known.add(each.name, {symbol::kind::reg, "reg", each.type, name, 0});
       if (is_result) emits.about.results.push_back({name, bytes});
     };
@@ -241,7 +257,8 @@ class translator {
   std::string line_of(const statement& one) {
     const auto file = from_.files.find(one.source.file);
     const bool known = file != from_.files.end() && one.source.line != 0;
-    return "#line " + std::to_string(known ? one.source.line : one.line) + " " + quoted(known ? file->second : how_.file) + "\n";
+    return "#line " + std::to_string(known ? one.source.line : one.line) + " " +
+           quoted(known ? file->second : how_.file) + "\n";
   }
 
   void define(const function& one, size_t number) {
@@ -249,13 +266,11 @@ class translator {
     behind_.clear();
     std::string body;
     const std::string kind = one.is_entry ? "kernel " : "function ";
-    names known(outside_);
+    names known(outside_, "");
     guarded(one.line, kind + readable_name(one.name) + ": ", [&] {
       known.look_for_labels(one.body);
       emitter emits(known);
       emits.about.in_kernel = one.is_entry;
-      known.add("%carry of the condition code", {symbol::kind::reg, "reg", "b32", known.local("uint32_t", "carry"), 0});
-      known.add("%rounds of silent loops", {symbol::kind::reg, "reg", "b32", known.local("uint32_t", "rounds"), 0});
       for (const statement& each : one.body)
         if (each.is == statement::kind::targets) emits.about.targets[each.label] = each.targets;
       if (one.is_entry)
@@ -268,7 +283,8 @@ class translator {
     });
     text_ += before_ + "namespace in_" + std::to_string(number) + " {\n";
     if (!one.body.empty()) text_ += line_of(one.body.front());
-    text_ += "void " + readable_name(one.name) + "(" + parameter_list(one) + ") {\n" + known.locals() + body + "}\n}\n" + behind_;
+    text_ += "void " + readable_name(one.name) + "(" + parameter_list(one) + ") {\n" + known.locals() + body +
+             "}\n}\n" + behind_;
   }
 
   std::string body_of(const std::vector<statement>& statements, names& known, emitter& emits) {
@@ -288,7 +304,7 @@ class translator {
         case statement::kind::label: {
           const std::string label = known.label(each.label);
           emits.passed(label);
-          body += label + ":;\n";
+          body += label + ": [[maybe_unused]];\n";
           break;
         }
         case statement::kind::instruction:
@@ -306,12 +322,15 @@ class translator {
     if (how_.scenario.empty()) return;
     std::string symbol = "heddle_ptx_main_";
     for (const char c : how_.scenario) symbol += std::isalnum(static_cast<unsigned char>(c)) != 0 ? c : '_';
-    text_ += "extern \"C\" [[gnu::weak]] int host_main(int, char**) asm(" + quoted(symbol) + ");\n"
+    text_ += "extern \"C\" [[gnu::weak]] int host_main(int, char**) asm(" + quoted(symbol) +
+             ");\n"
              "namespace heddle { class parameters; }\nnamespace heddle::tools {\n"
              "[[gnu::weak]] void run_main(int (*main_function)(int, char**), const char* name);\n"
              "[[gnu::weak]] bool register_main(const char* name, void (*body)(const parameters&));\n}\n"
-             "[[maybe_unused]] static const bool registered = host_main != nullptr && heddle::tools::register_main != nullptr &&\n"
-             "  heddle::tools::register_main(" + quoted(how_.scenario) + ", [](const heddle::parameters&) { heddle::tools::run_main(&host_main, " +
+             "[[maybe_unused]] static const bool registered = host_main != nullptr && heddle::tools::register_main != "
+             "nullptr &&\n"
+             "  heddle::tools::register_main(" +
+             quoted(how_.scenario) + ", [](const heddle::parameters&) { heddle::tools::run_main(&host_main, " +
              quoted(how_.scenario) + "); });\n";
   }
 

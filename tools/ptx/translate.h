@@ -20,12 +20,17 @@ struct translation_options {
 
 translation translate(std::string_view text, const translation_options& how);
 
-/// The text of an asm statement as a C++ expression statement, where `%0` and so on are `operands`, which are of these types of
-/// registers ("b32"). On error `errors` has one line.
-struct asm_operand {
-  std::string expression;
-  std::string type;
+/// A register that inline PTX is given: `%operand0`, `%operand1` and so on in its text.
+struct asm_register {
+  std::string expression;  ///< C++
+  std::string type;        ///< "b32"
 };
-translation translate_asm(std::string_view text, const std::vector<asm_operand>& operands);
+
+/// The text of an asm statement as statements of C++, without line ends. `number` is another one for each of a file: labels have it.
+/// `errors` are without a place.
+translation translate_asm(std::string_view text, const std::vector<asm_register>& registers, size_t number);
+
+/// The C++ type that holds a register of this type, from outside of all namespaces.
+std::string register_type(std::string_view type);
 
 }  // namespace heddle::ptx

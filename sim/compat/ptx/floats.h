@@ -45,9 +45,10 @@ HEDDLE_PTX_INLINE float from_half(uint16_t from) {
   constexpr uint32_t special = (1U << Exponent) - 1;
   constexpr int32_t bias = (1 << (Exponent - 1)) - 1;
   if (exponent == special) return __builtin_bit_cast(float, sign | 0x7f800000U | mantissa << (23 - Mantissa));
-  const double magnitude = exponent == 0 ? ldexp(static_cast<double>(mantissa), 1 - bias - static_cast<int32_t>(Mantissa))
-                                         : ldexp(static_cast<double>(mantissa | 1U << Mantissa),
-                                                 static_cast<int32_t>(exponent) - bias - static_cast<int32_t>(Mantissa));
+  const double magnitude = exponent == 0
+                               ? ldexp(static_cast<double>(mantissa), 1 - bias - static_cast<int32_t>(Mantissa))
+                               : ldexp(static_cast<double>(mantissa | 1U << Mantissa),
+                                       static_cast<int32_t>(exponent) - bias - static_cast<int32_t>(Mantissa));
   const auto value = static_cast<float>(magnitude);
   return sign != 0 ? -value : value;
 }
@@ -129,7 +130,7 @@ HEDDLE_PTX_INLINE computed<T> operand_of(word<T> from) {
   return static_cast<computed<T>>(real_value<T>(flushed<T, M...>(from)));
 }
 
-#define HEDDLE_PTX_REAL(name, expression)                          \
+#define HEDDLE_PTX_REAL(name, expression)                         \
   template <typename T, typename... M>                            \
   HEDDLE_PTX_INLINE word<T> name(word<T> first, word<T> second) { \
     const computed<T> a = pinned(operand_of<T, M...>(first));     \
@@ -181,15 +182,15 @@ HEDDLE_PTX_INLINE word<T> real_extreme(word<T> first, word<T> second) {
 }
 
 #define HEDDLE_PTX_FUNCTION(name, expression)                 \
-  template <typename T, typename... M>                       \
-  HEDDLE_PTX_INLINE word<T> i_##name(word<T> first) {        \
+  template <typename T, typename... M>                        \
+  HEDDLE_PTX_INLINE word<T> i_##name(word<T> first) {         \
     const computed<T> a = pinned(operand_of<T, M...>(first)); \
-    computed<T> made;                                        \
-    {                                                        \
-      const rounding<M...> other;                            \
-      made = pinned(static_cast<computed<T>>(expression));   \
-    }                                                        \
-    return real_word<T, M...>(made);                         \
+    computed<T> made;                                         \
+    {                                                         \
+      const rounding<M...> other;                             \
+      made = pinned(static_cast<computed<T>>(expression));    \
+    }                                                         \
+    return real_word<T, M...>(made);                          \
   }
 HEDDLE_PTX_FUNCTION(rcp, 1 / a)
 HEDDLE_PTX_FUNCTION(sqrt, (std::is_same_v<T, t_f32> ? sqrtf(static_cast<float>(a)) : ::sqrt(static_cast<double>(a))))
@@ -310,7 +311,8 @@ HEDDLE_PTX_INLINE word<To> between_integers(word<From> from) {
   if constexpr (has<m_sat, M...>) {
     const auto value = static_cast<wide>(static_cast<typename From::value>(from));
     __extension__ using both = __int128;
-    const both number_of = From::kind == number::integer ? static_cast<both>(static_cast<typename From::value>(from)) : static_cast<both>(value);
+    const both number_of = From::kind == number::integer ? static_cast<both>(static_cast<typename From::value>(from))
+                                                         : static_cast<both>(value);
     const both most = (both{1} << (To::bits - (To::kind == number::integer ? 1 : 0))) - 1;
     const both least = To::kind == number::integer ? -most - 1 : 0;
     return static_cast<word<To>>(number_of > most ? most : number_of < least ? least : number_of);

@@ -18,7 +18,7 @@ HEDDLE_PTX_INLINE uint32_t thread_number() {
   return here.thread.x + here.block_size.x * (here.thread.y + here.block_size.y * here.thread.z);
 }
 
-#define HEDDLE_PTX_POSITION(name, member)                                                           \
+#define HEDDLE_PTX_POSITION(name, member)                                                 \
   HEDDLE_PTX_INLINE uint32_t s_##name##_x() { return sim::runtime::position().member.x; } \
   HEDDLE_PTX_INLINE uint32_t s_##name##_y() { return sim::runtime::position().member.y; } \
   HEDDLE_PTX_INLINE uint32_t s_##name##_z() { return sim::runtime::position().member.z; }
@@ -97,7 +97,9 @@ HEDDLE_PTX_INLINE uint32_t block_barrier(uint32_t id, uint32_t count, bool predi
     sim::runtime::refuse_call("barrier.red", "only the barrier 0 of a whole block can reduce");
   const named_barrier here = barrier_of_block(id);
   const uint64_t expected = count == 0 ? all : count;
-  const uint64_t before = sim::runtime::read_modify_write(sim::rmw_kind::add, here.word, 8, 1, memory_order::acq_rel, scope::block) - here.none;
+  const uint64_t before =
+      sim::runtime::read_modify_write(sim::rmw_kind::add, here.word, 8, 1, memory_order::acq_rel, scope::block) -
+      here.none;
   if constexpr (std::is_same_v<Kind, m_arrive>) return 0;
   const uint64_t last = (before / expected + 1) * expected;
   uint64_t arrived = before + 1;

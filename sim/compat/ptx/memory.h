@@ -9,30 +9,29 @@
 #include <heddle/sim/compat/ptx/types.h>
 #include <heddle/sim/runtime/gpu_calls.h>
 
-extern "C" {
-// NOLINTBEGIN(bugprone-reserved-identifier): the front end's, sim/runtime/instrumentation.cpp
-#define HEDDLE_PTX_ANNOUNCE(size)                 \
-  void __tsan_unaligned_read##size(void* address);  \
-  void __tsan_unaligned_write##size(void* address)
-void __tsan_read1(void* address);
-void __tsan_write1(void* address);
-HEDDLE_PTX_ANNOUNCE(2);
-HEDDLE_PTX_ANNOUNCE(4);
-HEDDLE_PTX_ANNOUNCE(8);
-HEDDLE_PTX_ANNOUNCE(16);
-#undef HEDDLE_PTX_ANNOUNCE
-#define HEDDLE_PTX_VOLATILE(size)                    \
-  void heddle_gpu_volatile_read##size(void* address); \
-  void heddle_gpu_volatile_write##size(void* address)
+// The front end's (sim/runtime/instrumentation.cpp), under other names: compilers know these as built in.
+namespace heddle::ptx {
+#define HEDDLE_PTX_ANNOUNCES(size, name)                                         \
+  void announces_read##size(void* address) __asm__("__tsan_" name "read" #size); \
+  void announces_write##size(void* address) __asm__("__tsan_" name "write" #size)
+HEDDLE_PTX_ANNOUNCES(1, "");
+HEDDLE_PTX_ANNOUNCES(2, "unaligned_");
+HEDDLE_PTX_ANNOUNCES(4, "unaligned_");
+HEDDLE_PTX_ANNOUNCES(8, "unaligned_");
+HEDDLE_PTX_ANNOUNCES(16, "unaligned_");
+#undef HEDDLE_PTX_ANNOUNCES
+#define HEDDLE_PTX_VOLATILE(size)                                                              \
+  void announces_volatile_read##size(void* address) __asm__("heddle_gpu_volatile_read" #size); \
+  void announces_volatile_write##size(void* address) __asm__("heddle_gpu_volatile_write" #size)
 HEDDLE_PTX_VOLATILE(1);
 HEDDLE_PTX_VOLATILE(2);
 HEDDLE_PTX_VOLATILE(4);
 HEDDLE_PTX_VOLATILE(8);
 #undef HEDDLE_PTX_VOLATILE
-heddle::ptx::wide __tsan_atomic128_load(const volatile heddle::ptx::wide* address, int order);
-void __tsan_atomic128_store(volatile heddle::ptx::wide* address, heddle::ptx::wide value, int order);
-// NOLINTEND(bugprone-reserved-identifier)
-}
+// Of system scope.
+wide load_wide(const void* address, int order) __asm__("__tsan_atomic128_load");
+void store_wide(void* address, wide value, int order) __asm__("__tsan_atomic128_store");
+}  // namespace heddle::ptx
 
 namespace heddle::ptx {
 
@@ -107,34 +106,34 @@ HEDDLE_PTX_INLINE void raw_store<wide>(void* address, wide value) {
 
 template <size_t Bytes>
 HEDDLE_PTX_INLINE void announce_read(void* address) {
-  if constexpr (Bytes == 1) __tsan_read1(address);
-  if constexpr (Bytes == 2) __tsan_unaligned_read2(address);
-  if constexpr (Bytes == 4) __tsan_unaligned_read4(address);
-  if constexpr (Bytes == 8) __tsan_unaligned_read8(address);
-  if constexpr (Bytes == 16) __tsan_unaligned_read16(address);
+  if constexpr (Bytes == 1) announces_read1(address);
+  if constexpr (Bytes == 2) announces_read2(address);
+  if constexpr (Bytes == 4) announces_read4(address);
+  if constexpr (Bytes == 8) announces_read8(address);
+  if constexpr (Bytes == 16) announces_read16(address);
   static_assert(Bytes <= 16 && (Bytes & (Bytes - 1)) == 0);
 }
 template <size_t Bytes>
 HEDDLE_PTX_INLINE void announce_write(void* address) {
-  if constexpr (Bytes == 1) __tsan_write1(address);
-  if constexpr (Bytes == 2) __tsan_unaligned_write2(address);
-  if constexpr (Bytes == 4) __tsan_unaligned_write4(address);
-  if constexpr (Bytes == 8) __tsan_unaligned_write8(address);
-  if constexpr (Bytes == 16) __tsan_unaligned_write16(address);
+  if constexpr (Bytes == 1) announces_write1(address);
+  if constexpr (Bytes == 2) announces_write2(address);
+  if constexpr (Bytes == 4) announces_write4(address);
+  if constexpr (Bytes == 8) announces_write8(address);
+  if constexpr (Bytes == 16) announces_write16(address);
 }
 template <size_t Bytes>
 HEDDLE_PTX_INLINE void announce_volatile_read(void* address) {
-  if constexpr (Bytes == 1) heddle_gpu_volatile_read1(address);
-  if constexpr (Bytes == 2) heddle_gpu_volatile_read2(address);
-  if constexpr (Bytes == 4) heddle_gpu_volatile_read4(address);
-  if constexpr (Bytes == 8) heddle_gpu_volatile_read8(address);
+  if constexpr (Bytes == 1) announces_volatile_read1(address);
+  if constexpr (Bytes == 2) announces_volatile_read2(address);
+  if constexpr (Bytes == 4) announces_volatile_read4(address);
+  if constexpr (Bytes == 8) announces_volatile_read8(address);
 }
 template <size_t Bytes>
 HEDDLE_PTX_INLINE void announce_volatile_write(void* address) {
-  if constexpr (Bytes == 1) heddle_gpu_volatile_write1(address);
-  if constexpr (Bytes == 2) heddle_gpu_volatile_write2(address);
-  if constexpr (Bytes == 4) heddle_gpu_volatile_write4(address);
-  if constexpr (Bytes == 8) heddle_gpu_volatile_write8(address);
+  if constexpr (Bytes == 1) announces_volatile_write1(address);
+  if constexpr (Bytes == 2) announces_volatile_write2(address);
+  if constexpr (Bytes == 4) announces_volatile_write4(address);
+  if constexpr (Bytes == 8) announces_volatile_write8(address);
 }
 
 /// Of a row of modifiers, the scope; a cluster is one block here.
@@ -190,7 +189,7 @@ HEDDLE_PTX_INLINE auto ld(uint64_t address) {
       announce_volatile_read<bytes>(one);
       value = raw_load<word<T>>(one);
     } else if constexpr (bytes == 16) {
-      value = __tsan_atomic128_load(reinterpret_cast<const wide*>(one), order_of<M...>() == memory_order::relaxed ? 0 : 2);
+      value = load_wide(one, order_of<M...>() == memory_order::relaxed ? 0 : 2);
     } else {
       value = static_cast<word<T>>(sim::runtime::load(one, bytes, order_of<M...>(), reach_of<M...>(scope::system)));
     }
@@ -219,7 +218,7 @@ HEDDLE_PTX_INLINE void st(uint64_t address, const values<word<T>, Count>& given)
       announce_volatile_write<bytes>(one);
       raw_store(one, given.at[n]);
     } else if constexpr (bytes == 16) {
-      __tsan_atomic128_store(reinterpret_cast<wide*>(one), given.at[n], order_of<M...>() == memory_order::relaxed ? 0 : 3);
+      store_wide(one, given.at[n], order_of<M...>() == memory_order::relaxed ? 0 : 3);
     } else {
       sim::runtime::store(one, bytes, given.at[n], order_of<M...>(), reach_of<M...>(scope::system));
     }
@@ -265,7 +264,8 @@ struct down_to_word {
 
 template <typename How, typename T>
 HEDDLE_PTX_INLINE word<T> modified(void* to, word<T> operand, memory_order order, scope reach) {
-  return static_cast<word<T>>(sim::runtime::modify(&How::template apply<T>, to, sizeof(word<T>), operand, order, reach));
+  return static_cast<word<T>>(
+      sim::runtime::modify(&How::template apply<T>, to, sizeof(word<T>), operand, order, reach));
 }
 
 template <typename Space, typename T, typename... M>
@@ -308,7 +308,7 @@ HEDDLE_PTX_INLINE word<T> atom(uint64_t address, word<T> expected, word<T> desir
 template <typename... M>
 HEDDLE_PTX_INLINE void i_fence() {
   constexpr memory_order order = order_of<M...>();
-  sim::runtime::fence(has<m_sc, M...>                    ? memory_order::seq_cst
+  sim::runtime::fence(has<m_sc, M...>                  ? memory_order::seq_cst
                       : order == memory_order::relaxed ? memory_order::acq_rel
                                                        : order,
                       reach_of<M...>(scope::system));

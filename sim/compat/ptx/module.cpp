@@ -32,6 +32,10 @@ registry& known() {
 constexpr uint32_t dynamic_slot = 1;
 constexpr uint32_t first_slot = 2;
 
+/// Of the addresses of memory of a block, which lies within 4 GiB, in a program whose shared variables are C++: there an address of the state
+/// space is the lower half.
+uint64_t upper_half = 0;
+
 std::byte* copy_of(const shared_entry& of) {
   return static_cast<std::byte*>(sim::runtime::shared_variable(&of, of.bytes, of.name));
 }
@@ -90,12 +94,18 @@ shared_memory::shared_memory(const char* name, size_t bytes, size_t)
 void* generic_of_shared(uint64_t address) {
   const uint64_t slot = address >> shared_offset_bits;
   const uint64_t offset = address & ((uint64_t{1} << shared_offset_bits) - 1);
-  if (slot == dynamic_slot) return static_cast<std::byte*>(sim::runtime::dynamic_shared()) + offset;
-  if (slot < first_slot || slot - first_slot >= known().shared.size()) return reinterpret_cast<void*>(address);
+  if (slot == dynamic_slot && !known().kernels.empty())
+    return static_cast<std::byte*>(sim::runtime::dynamic_shared()) + offset;
+  if (slot < first_slot || slot - first_slot >= known().shared.size())
+    return reinterpret_cast<void*>(address | (known().kernels.empty() ? upper_half : 0));
   return copy_of(known().shared[slot - first_slot]) + offset;
 }
 
 uint64_t shared_of_generic(uint64_t address) {
+  if (known().kernels.empty()) {
+    upper_half = address >> 32 << 32;
+    return static_cast<uint32_t>(address);
+  }
   const auto* const wanted = reinterpret_cast<const std::byte*>(address);
   for (size_t n = 0; n < known().shared.size(); ++n) {
     const std::byte* const copy = copy_of(known().shared[n]);
@@ -115,16 +125,17 @@ where_it_is space_of(uint64_t address) {
   constexpr uint64_t frames = 64 * 1024;
   const uint64_t above = address - reinterpret_cast<uint64_t>(here);
   return above < frames && !sim::runtime::is_allocated(reinterpret_cast<const void*>(address)) ? where_it_is::local
-                                                                                                : where_it_is::global;
+                                                                                               : where_it_is::global;
 }
 
 named_barrier barrier_of_block(uint32_t id) {
   static constexpr const char* names[] = {
-      "barrier 0",  "barrier 1",  "barrier 2",  "barrier 3",  "barrier 4",  "barrier 5",  "barrier 6",  "barrier 7",
-      "barrier 8",  "barrier 9",  "barrier 10", "barrier 11", "barrier 12", "barrier 13", "barrier 14", "barrier 15"};
+      "barrier 0", "barrier 1", "barrier 2",  "barrier 3",  "barrier 4",  "barrier 5",  "barrier 6",  "barrier 7",
+      "barrier 8", "barrier 9", "barrier 10", "barrier 11", "barrier 12", "barrier 13", "barrier 14", "barrier 15"};
   if (id >= 16) sim::runtime::trap(fault::assertion, "a block has the barriers 0 to 15");
   // The second word is never written: it holds what the first one did before any lane came.
-  auto* const words = static_cast<uint64_t*>(sim::runtime::shared_variable(&names[id], 2 * sizeof(uint64_t), names[id]));
+  auto* const words =
+      static_cast<uint64_t*>(sim::runtime::shared_variable(&names[id], 2 * sizeof(uint64_t), names[id]));
   return {words, words[1]};
 }
 

@@ -23,13 +23,12 @@ using heddle::compat::direction;
 
 struct registered_variable {
   std::string name;
-  size_t bytes = 0;
   void** managed = nullptr;  ///< where host code looks for the address, of a managed variable
 };
 
 /// Filled before main().
 struct registry {
-  std::map<const void*, std::string> kernels;              ///< by the host's stand-in
+  std::map<const void*, std::string> kernels;            ///< by the host's stand-in
   std::map<const void*, registered_variable> variables;  ///< likewise
 };
 
@@ -71,7 +70,8 @@ int launch(const void* stand_in, dim3 grid, dim3 block, void** arguments, size_t
   const heddle::ptx::kernel* const kernel = kernel_of(stand_in);
   constexpr int invalid_device_function = 98;
   if (kernel == nullptr) {
-    runtime::trap(heddle::fault::assertion, "a launch of what is no kernel of a file compiled by heddle_simulate_ptx()");
+    runtime::trap(heddle::fault::assertion,
+                  "a launch of what is no kernel of a file compiled by heddle_simulate_ptx()");
     return invalid_device_function;
   }
   heddle::ptx::launch(*kernel, heddle::compat::shape(grid, block, shared_bytes, stream), arguments);
@@ -81,11 +81,11 @@ int launch(const void* stand_in, dim3 grid, dim3 block, void** arguments, size_t
 /// What a program asks about the device, by the numbers of cudaDeviceAttr. False for what is not known.
 bool attribute(int which, int& value) {
   constexpr std::pair<int, int> known[] = {
-      {1, 1024},      {2, 1024},  {3, 1024},  {4, 64},    {5, 2147483647}, {6, 65535}, {7, 65535}, {8, 49152},
-      {9, 65536},     {10, 32},   {12, 65536}, {13, 1755000}, {16, 132},     {18, 0},    {19, 1},    {20, 0},
-      {31, 1},        {36, 2619000}, {37, 5120}, {38, 50331648}, {39, 2048},  {40, 3},    {41, 1},    {75, 9},
-      {76, 0},        {81, 233472}, {82, 65536}, {83, 1},   {89, 1},        {95, 1},    {97, 232448}, {106, 32},
-      {107, 0},       {108, 0},   {111, 1024}};
+      {1, 1024},  {2, 1024},  {3, 1024},    {4, 64},       {5, 2147483647}, {6, 65535},     {7, 65535},
+      {8, 49152}, {9, 65536}, {10, 32},     {12, 65536},   {13, 1755000},   {16, 132},      {18, 0},
+      {19, 1},    {20, 0},    {31, 1},      {36, 2619000}, {37, 5120},      {38, 50331648}, {39, 2048},
+      {40, 3},    {41, 1},    {75, 9},      {76, 0},       {81, 233472},    {82, 65536},    {83, 1},
+      {89, 1},    {95, 1},    {97, 232448}, {106, 32},     {107, 0},        {108, 0},       {111, 1024}};
   if (which == 86) {
     value = runtime::link_of_run().bits ? 1 : 0;
     return true;
@@ -137,14 +137,15 @@ void** __cudaRegisterFatBinary(void* binary) {
 }
 void __cudaRegisterFatBinaryEnd(void**) {}
 void __cudaUnregisterFatBinary(void**) {}
-void __cudaRegisterFunction(void**, const char* host, char*, const char* name, int, void*, void*, void*, void*, int*) {
+// What follows the names is of no use here: an ellipsis takes it.
+void __cudaRegisterFunction(void**, const char* host, char*, const char* name, ...) {
   registered().kernels.insert_or_assign(host, name);
 }
-void __cudaRegisterVar(void**, char* host, char*, const char* name, int, size_t bytes, int, int) {
-  registered().variables.insert_or_assign(host, registered_variable{name, bytes, nullptr});
+void __cudaRegisterVar(void**, char* host, char*, const char* name, ...) {
+  registered().variables.insert_or_assign(host, registered_variable{name, nullptr});
 }
-void __cudaRegisterManagedVar(void**, void** host, char*, const char* name, int, size_t bytes, int, int) {
-  registered().variables.insert_or_assign(host, registered_variable{name, bytes, host});
+void __cudaRegisterManagedVar(void**, void** host, char*, const char* name, ...) {
+  registered().variables.insert_or_assign(host, registered_variable{name, host});
 }
 /// Before the first use of a managed variable: where it lies.
 char __cudaInitModule(void**) {
