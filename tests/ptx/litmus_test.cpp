@@ -10,6 +10,7 @@
 #include <cstdlib>
 #include <fstream>
 #include <iterator>
+#include <new>
 
 namespace heddle::litmus {
 namespace {
@@ -75,7 +76,7 @@ class row_of_table {
   void spawn(size_t thread) {
     static constexpr sim::fiber_body body = {
         .size_bytes = sizeof(started),
-        .move_to = nullptr,
+        .move_to = [](void* to, void* from) { new (to) started(*static_cast<started*>(from)); },
         .invoke = [](void* self) { static_cast<started*>(self)->of->host(static_cast<started*>(self)->thread); },
     };
     started what = {this, thread};
