@@ -163,6 +163,20 @@ TEST(ptx_kernels, make_no_access_where_the_predicate_is_false) {
   EXPECT_TRUE(is(verdict::ok, "", scoped().run([] { run("predicated", {}, static_cast<uint32_t*>(nullptr), 1U); })));
 }
 
+TEST(ptx_kernels, access_a_vector_of_16_bytes_in_one_piece_but_for_volatile_ones) {
+  const auto pairs = [](uint32_t is_volatile) {
+    return [is_volatile] {
+      auto* const pair = on_device<uint64_t>(2);
+      auto* const out = on_device<uint32_t>(1);
+      pair[0] = pair[1] = 0;
+      run("pairs", {.blocks = 2}, pair, out, is_volatile);
+      SIM_CHECK(*out == 1);
+    };
+  };
+  EXPECT_TRUE(always(verdict::ok, scoped().run_many(pairs(0), 500)));
+  EXPECT_TRUE(sometimes(verdict::assertion, scoped().run_many(pairs(1), 500)));
+}
+
 TEST(ptx_kernels, trap_at_a_line_of_their_source) {
   EXPECT_TRUE(is(verdict::assertion, "/made/kernels.cu:60", scoped().explain([] { run("fails", {}); })));
 }

@@ -99,7 +99,7 @@ constexpr row rows[] = {
     {"atom", form::atomic,
      "relaxed|acquire|release|acq_rel " SCOPES
      " global|shared|shared::cta|shared::cluster noftz L2::cache_hint !and|or|xor|exch|cas|add|inc|dec|min|max",
-     "b16 b32 b64 b128 u32 u64 s32 s64 f32 f64", "d [a] b ?c ?policy",
+     "b16 b32 b64 u32 u64 s32 s64 f32 f64", "d [a] b ?c ?policy",
      "read-modify-write; relaxed at gpu scope unless it says more"},
     {"red", form::atomic,
      "relaxed|release " SCOPES

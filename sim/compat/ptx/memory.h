@@ -28,9 +28,6 @@ HEDDLE_PTX_VOLATILE(2);
 HEDDLE_PTX_VOLATILE(4);
 HEDDLE_PTX_VOLATILE(8);
 #undef HEDDLE_PTX_VOLATILE
-// Of system scope.
-wide load_wide(const void* address, int order) __asm__("__tsan_atomic128_load");
-void store_wide(void* address, wide value, int order) __asm__("__tsan_atomic128_store");
 }  // namespace heddle::ptx
 
 namespace heddle::ptx {
@@ -164,36 +161,77 @@ HEDDLE_PTX_INLINE void check_alignment(const void* address, size_t size_bytes) {
 template <typename Space>
 inline constexpr bool is_private_space = std::is_same_v<Space, sp_local> || std::is_same_v<Space, sp_param>;
 
-/// A load of as many values as the vector has. A weak one is one access, of up to 16 bytes; strong ones are one for up to 8 bytes, and
-/// beyond that as many as there are values: PTX promises no more.
+/// How many bytes of a vector one strong access has. PTX takes a vector for as many accesses as it has values, in no order; GPUs make one of up
+/// to 16 bytes, on which programs rely. A volatile one has at most 8.
+template <size_t ValueBytes, size_t Count, typename... M>
+constexpr size_t piece_bytes() {
+#ifdef HEDDLE_PTX_VECTORS_IN_PIECES
+  return ValueBytes;
+#else
+  constexpr size_t most = has<m_volatile, M...> && ValueBytes <= 8 ? 8 : 16;
+  return ValueBytes * Count < most ? ValueBytes * Count : most;
+#endif
+}
+
+template <size_t Bytes>
+using piece = std::conditional_t<
+    Bytes == 16, wide,
+    std::conditional_t<Bytes == 8, uint64_t,
+                       std::conditional_t<Bytes == 4, uint32_t, std::conditional_t<Bytes == 2, uint16_t, uint8_t>>>>;
+
+template <size_t Bytes, typename... M>
+HEDDLE_PTX_INLINE piece<Bytes> load_piece(unsigned char* from) {
+  constexpr scope reach = reach_of<M...>(scope::system);
+  check_alignment(from, Bytes);
+  if constexpr (has<m_volatile, M...>) {
+    announce_volatile_read<Bytes>(from);
+    return raw_load<piece<Bytes>>(from);
+  } else if constexpr (Bytes == 16) {
+    uint64_t halves[2];
+    sim::runtime::load_wide(from, halves, order_of<M...>(), reach);
+    return wide{halves[1]} << 64 | halves[0];
+  } else {
+    return static_cast<piece<Bytes>>(sim::runtime::load(from, Bytes, order_of<M...>(), reach));
+  }
+}
+template <size_t Bytes, typename... M>
+HEDDLE_PTX_INLINE void store_piece(unsigned char* to, piece<Bytes> value) {
+  constexpr scope reach = reach_of<M...>(scope::system);
+  check_alignment(to, Bytes);
+  if constexpr (has<m_volatile, M...>) {
+    announce_volatile_write<Bytes>(to);
+    raw_store(to, value);
+  } else if constexpr (Bytes == 16) {
+    const uint64_t halves[2] = {static_cast<uint64_t>(value), static_cast<uint64_t>(value >> 64)};
+    sim::runtime::store_wide(to, halves, order_of<M...>(), reach);
+  } else {
+    sim::runtime::store(to, Bytes, value, order_of<M...>(), reach);
+  }
+}
+
+/// A load of as many values as the vector has. A weak one of up to 16 bytes is one access.
 template <typename Space, size_t Count, typename T, typename... M>
 HEDDLE_PTX_INLINE auto ld(uint64_t address) {
   auto* const from = static_cast<unsigned char*>(at<Space>(address));
   constexpr size_t bytes = sizeof(word<T>);
-  constexpr bool is_weak = !is_ordered<M...> && !has<m_volatile, M...>;
-  if constexpr (is_weak && !is_private_space<Space>) {
-    check_alignment(from, bytes * Count <= 16 ? bytes * Count : 16);
-    if constexpr (bytes * Count <= 16)
-      announce_read<bytes * Count>(from);
-    else
-      for (size_t n = 0; n < bytes * Count / 16; ++n) announce_read<16>(from + n * 16);
-  }
   values<decltype(extended<T>(word<T>{})), Count> found;
-  for (size_t n = 0; n < Count; ++n) {
-    unsigned char* const one = from + n * bytes;
-    word<T> value = 0;
-    if constexpr (is_weak || is_private_space<Space>) {
-      value = raw_load<word<T>>(one);
-    } else if constexpr (has<m_volatile, M...>) {
-      check_alignment(one, bytes);
-      announce_volatile_read<bytes>(one);
-      value = raw_load<word<T>>(one);
-    } else if constexpr (bytes == 16) {
-      value = load_wide(one, order_of<M...>() == memory_order::relaxed ? 0 : 2);
-    } else {
-      value = static_cast<word<T>>(sim::runtime::load(one, bytes, order_of<M...>(), reach_of<M...>(scope::system)));
+  if constexpr (is_private_space<Space> || !(is_ordered<M...> || has<m_volatile, M...>)) {
+    constexpr size_t part = bytes * Count <= 16 ? bytes * Count : 16;
+    for (size_t n = 0; n < Count; ++n) {
+      if constexpr (!is_private_space<Space>)
+        if (n * bytes % part == 0) {
+          check_alignment(from + n * bytes, part);
+          announce_read<part>(from + n * bytes);
+        }
+      found.at[n] = extended<T>(raw_load<word<T>>(from + n * bytes));
     }
-    found.at[n] = extended<T>(value);
+  } else {
+    constexpr size_t part = piece_bytes<bytes, Count, M...>();
+    for (size_t n = 0; n < Count; n += part / bytes) {
+      const piece<part> all = load_piece<part, M...>(from + n * bytes);
+      for (size_t within = 0; within < part / bytes; ++within)
+        found.at[n + within] = extended<T>(static_cast<word<T>>(all >> (within * bytes * 8)));
+    }
   }
   return found;
 }
@@ -202,25 +240,24 @@ template <typename Space, size_t Count, typename T, typename... M>
 HEDDLE_PTX_INLINE void st(uint64_t address, const values<word<T>, Count>& given) {
   auto* const to = static_cast<unsigned char*>(at<Space>(address));
   constexpr size_t bytes = sizeof(word<T>);
-  constexpr bool is_weak = !is_ordered<M...> && !has<m_volatile, M...>;
-  if constexpr (is_weak && !is_private_space<Space>) check_alignment(to, bytes * Count <= 16 ? bytes * Count : 16);
-  // What is announced is made before the next is.
-  constexpr size_t piece = bytes * Count <= 16 ? bytes * Count : 16;
-  for (size_t n = 0; n < Count; ++n) {
-    unsigned char* const one = to + n * bytes;
-    if constexpr (is_weak && !is_private_space<Space>) {
-      if (n * bytes % piece == 0) announce_write<piece>(one);
-      raw_store(one, given.at[n]);
-    } else if constexpr (is_weak || is_private_space<Space>) {
-      raw_store(one, given.at[n]);
-    } else if constexpr (has<m_volatile, M...>) {
-      check_alignment(one, bytes);
-      announce_volatile_write<bytes>(one);
-      raw_store(one, given.at[n]);
-    } else if constexpr (bytes == 16) {
-      store_wide(one, given.at[n], order_of<M...>() == memory_order::relaxed ? 0 : 3);
-    } else {
-      sim::runtime::store(one, bytes, given.at[n], order_of<M...>(), reach_of<M...>(scope::system));
+  if constexpr (is_private_space<Space> || !(is_ordered<M...> || has<m_volatile, M...>)) {
+    // What is announced is made before the next is.
+    constexpr size_t part = bytes * Count <= 16 ? bytes * Count : 16;
+    for (size_t n = 0; n < Count; ++n) {
+      if constexpr (!is_private_space<Space>)
+        if (n * bytes % part == 0) {
+          check_alignment(to + n * bytes, part);
+          announce_write<part>(to + n * bytes);
+        }
+      raw_store(to + n * bytes, given.at[n]);
+    }
+  } else {
+    constexpr size_t part = piece_bytes<bytes, Count, M...>();
+    for (size_t n = 0; n < Count; n += part / bytes) {
+      piece<part> all = 0;
+      for (size_t within = 0; within < part / bytes; ++within)
+        all |= static_cast<piece<part>>(static_cast<piece<part>>(given.at[n + within]) << (within * bytes * 8));
+      store_piece<part, M...>(to + n * bytes, all);
     }
   }
 }
@@ -273,7 +310,6 @@ HEDDLE_PTX_INLINE word<T> atom(uint64_t address, word<T> operand) {
   void* const to = at<Space>(address);
   constexpr memory_order order = order_of<M...>();
   constexpr scope reach = reach_of<M...>(scope::device);
-  static_assert(sizeof(word<T>) <= 8, "an exchange of 16 bytes is not simulated; atom.cas.b128 is");
   check_alignment(to, sizeof(word<T>));
   using sim::runtime::rmw_kind;
   if constexpr (has<m_min, M...>) {
