@@ -66,7 +66,7 @@ struct configurations {
 configurations pushed;
 uint32_t own_row() { return runtime::wave_id() % configurations::most_threads; }
 
-int launch(const void* stand_in, dim3 grid, dim3 block, void** arguments, size_t shared_bytes, const void* stream) {
+int launch(const void* stand_in, const heddle::sim::grid_shape& shape, void** arguments, bool is_cooperative = false) {
   const heddle::ptx::kernel* const kernel = kernel_of(stand_in);
   constexpr int invalid_device_function = 98;
   if (kernel == nullptr) {
@@ -74,8 +74,29 @@ int launch(const void* stand_in, dim3 grid, dim3 block, void** arguments, size_t
                   "a launch of what is no kernel of a file compiled by heddle_simulate_ptx()");
     return invalid_device_function;
   }
-  heddle::ptx::launch(*kernel, heddle::compat::shape(grid, block, shared_bytes, stream), arguments);
+  heddle::ptx::launch(*kernel, shape, arguments, is_cooperative);
   return 0;
+}
+
+/// cudaLaunchConfig_t.
+struct launch_configuration {
+  dim3 grid;
+  dim3 block;
+  size_t shared_bytes;
+  void* stream;
+  const unsigned char* attributes;
+  unsigned count;
+};
+
+/// The attribute of that number, or null: of 72 bytes each, with its value behind 8.
+const unsigned char* attribute_of(const launch_configuration& launch, uint32_t wanted) {
+  constexpr size_t attribute_bytes = 72;
+  for (unsigned n = 0; n < launch.count; ++n) {
+    uint32_t number = 0;
+    std::memcpy(&number, launch.attributes + n * attribute_bytes, sizeof number);
+    if (number == wanted) return launch.attributes + n * attribute_bytes + 8;
+  }
+  return nullptr;
 }
 
 /// What a program asks about the device, by the numbers of cudaDeviceAttr. False for what is not known.
@@ -175,14 +196,28 @@ int __cudaGetKernel(const void** kernel, const void* stand_in) {
   return success;
 }
 int __cudaLaunchKernel(const void* kernel, dim3 grid, dim3 block, void** arguments, size_t shared_bytes, void* stream) {
-  return launch(kernel, grid, block, arguments, shared_bytes, stream);
+  return launch(kernel, heddle::compat::shape(grid, block, shared_bytes, stream), arguments);
 }
 int cudaLaunchKernel(const void* kernel, dim3 grid, dim3 block, void** arguments, size_t shared_bytes, void* stream) {
-  return launch(kernel, grid, block, arguments, shared_bytes, stream);
+  return launch(kernel, heddle::compat::shape(grid, block, shared_bytes, stream), arguments);
 }
 int cudaLaunchCooperativeKernel(const void* kernel, dim3 grid, dim3 block, void** arguments, size_t shared_bytes,
                                 void* stream) {
-  return launch(kernel, grid, block, arguments, shared_bytes, stream);
+  return launch(kernel, heddle::compat::shape(grid, block, shared_bytes, stream), arguments, true);
+}
+/// Of the attributes, that of a cooperative launch has a meaning here; a cluster is one block.
+int cudaLaunchKernelExC(const launch_configuration* how, const void* kernel, void** arguments) {
+  constexpr uint32_t cooperative = 2;
+  constexpr uint32_t cluster = 4;
+  int is_cooperative = 0;
+  if (const unsigned char* const value = attribute_of(*how, cooperative))
+    std::memcpy(&is_cooperative, value, sizeof is_cooperative);
+  uint32_t blocks[3] = {1, 1, 1};
+  if (const unsigned char* const value = attribute_of(*how, cluster)) std::memcpy(blocks, value, sizeof blocks);
+  if (blocks[0] * blocks[1] * blocks[2] != 1)
+    runtime::trap(heddle::fault::assertion, "a launch with clusters of several blocks is not simulated");
+  return launch(kernel, heddle::compat::shape(how->grid, how->block, how->shared_bytes, how->stream), arguments,
+                is_cooperative != 0);
 }
 
 // -- errors

@@ -189,13 +189,13 @@ bool compare_exchange(volatile void* at, void* expects, wide desired, int order,
 namespace heddle::sim::runtime {
 
 void load_wide(const void* address, uint64_t* halves, memory_order order, scope reach) {
-  const wide_value found = halves_of(load({address, wide_bytes, order, reach}, HEDDLE_CALLER));
+  const wide_value found = halves_of(::load(access{address, wide_bytes, order, reach}, HEDDLE_CALLER));
   halves[0] = found.low;
   halves[1] = found.high;
 }
 
 void store_wide(void* address, const uint64_t* halves, memory_order order, scope reach) {
-  store({address, wide_bytes, order, reach}, whole({halves[0], halves[1]}), HEDDLE_CALLER);
+  ::store(access{address, wide_bytes, order, reach}, whole({halves[0], halves[1]}), HEDDLE_CALLER);
 }
 
 }  // namespace heddle::sim::runtime

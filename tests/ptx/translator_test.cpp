@@ -57,11 +57,11 @@ TEST(ptx_text, names_the_instruction_that_is_not_simulated) {
 }
 
 TEST(ptx_text, knows_the_persons_line_behind_inlined_calls) {
-  const translation made =
-      translated(kernel("  .loc 1 7 3\n  .loc 2 99 1, function_name $info, inlined_at 1 7 3\n  membar.gl;") +
-                 ".file 1 \"/home/mine.cu\"\n.file 2 \"/usr/local/cuda/targets/x86_64-linux/include/theirs.hpp\"\n");
+  const translation made = translated(
+      kernel("  .loc 1 7 3\n  .loc 2 99 1, function_name $info, inlined_at 1 7 3\n  membar.gl;\n  membar.sys;") +
+      ".file 1 \"/home/mine.cu\"\n.file 2 \"/usr/local/cuda/targets/x86_64-linux/include/theirs.hpp\"\n");
   EXPECT_TRUE(made.errors.empty());
-  EXPECT_TRUE(contains(made.text, "#line 7 \"/home/mine.cu\"\n  i_membar<m_gl>();"));
+  EXPECT_TRUE(contains(made.text, "#line 7 \"/home/mine.cu\"\n i_membar<m_gl>(); i_membar<m_sys>();"));
 }
 
 TEST(ptx_text, has_scopes_for_names_and_labels) {

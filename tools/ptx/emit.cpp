@@ -66,6 +66,8 @@ std::string emitter::statement_of(const matched& row) {
       return leave();
     case form::barrier:
       return barrier(row);
+    case form::copy:
+      return copy();
     case form::nothing:
       return ";";
   }
@@ -311,6 +313,24 @@ std::string emitter::barrier(const matched& row) {
   const std::string call = std::string("block_barrier<") + how + ">(" + id + ", " + count + ", " +
                            source(what.operands.back(), "pred") + ")";
   return given(destination(what.operands[0], row.types.empty() ? "pred" : row.types[0]), call);
+}
+
+std::string emitter::copy() {
+  ++visible_;
+  // In the frame of the lane's kernel, where all that it makes and waits for come together.
+  if (!about.in_kernel) wrong("not simulated outside of a kernel");
+  if (copies_.empty()) copies_ = names_.local("heddle::ptx::async_copies", "copies", "");
+  const instruction& what = at_->what;
+  if (what.has("commit_group")) return copies_ + ".commit();";
+  if (what.has("wait_all")) return copies_ + ".commit(); " + copies_ + ".wait(0);";
+  if (what.has("wait_group")) {
+    if (what.operands.size() != 1) wrong("the count of groups is missing");
+    return copies_ + ".wait(" + source(what.operands[0], "u32") + ");";
+  }
+  if (what.operands.size() < 3) wrong("operands are missing");
+  const std::string bytes = source(what.operands[2], "u32");
+  return copies_ + ".add(at<sp_shared>(" + address(what.operands[0]) + "), at<sp_global>(" + address(what.operands[1]) +
+         "), " + bytes + ", " + (what.operands.size() > 3 ? source(what.operands[3], "u32") : bytes) + ");";
 }
 
 }  // namespace heddle::ptx

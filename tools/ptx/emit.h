@@ -42,6 +42,7 @@ class emitter {
   std::string call();
   std::string leave();
   std::string barrier(const matched& row);
+  std::string copy();
 
   std::string source(const operand& from, const std::string& type);
   std::string constant(const operand& from, const std::string& type) const;
@@ -60,6 +61,7 @@ class emitter {
   names& names_;
   std::string carry_;
   std::string rounds_;
+  std::string copies_;
   const statement* at_ = nullptr;
   size_t visible_ = 0;                  ///< how many visible operations stand before this one
   std::map<std::string, size_t> seen_;  ///< the same at each label so far

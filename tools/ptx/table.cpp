@@ -105,6 +105,9 @@ constexpr row rows[] = {
      "relaxed|release " SCOPES
      " global|shared|shared::cta|shared::cluster noftz L2::cache_hint !and|or|xor|add|inc|dec|min|max",
      "b32 b64 u32 u64 s32 s64 f32 f64", "[a] b ?policy", "read-modify-write without a result"},
+    {"cp", form::copy,
+     "!async ca|cg shared|shared::cta global L2::64B|L2::128B|L2::256B commit_group|wait_group|wait_all", "",
+     "?[a] ?[b] ?c ?d", "copy to memory of the block, made when its lane waits for it; in kernels alone"},
     {"fence", form::call, "sc|acq_rel|acquire|release " SCOPES, "", "", "fence; .sc of sequential consistency"},
     {"membar", form::call, "!cta|gl|sys", "", "", "fence of sequential consistency"},
     {"prefetch", form::nothing, "global|local|const|param L1|L2|L2::evict_last|L2::evict_normal tensormap", "", "[a]",

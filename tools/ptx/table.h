@@ -21,6 +21,7 @@ enum class form : uint8_t {
   function,  ///< call
   leave,     ///< ret, exit
   barrier,   ///< bar and barrier
+  copy,      ///< cp.async
   nothing,   ///< a hint
 };
 

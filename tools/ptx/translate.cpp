@@ -216,9 +216,15 @@ class translator {
       end += each.size_bytes();
     }
     if (end > most_parameter_bytes) throw error{one.line, "its parameters are too large"};
-    behind_ += "const bool known_kernel_" + std::to_string(number) + " = know_kernel<" +
-               std::to_string(std::max<uint64_t>(end, 8)) + ", &" + cpp_name(number) + ">(" + quoted(one.name) + ", {" +
-               places + "});\n";
+    // Behind them, where the blocks of a cooperative launch meet: %envreg1 is the upper half of that address. (What cooperative groups read.)
+    end = (end + 7) / 8 * 8;
+    const auto half = [&](uint64_t at) {
+      return symbol{symbol::kind::reg, "reg", "b32", "from_bytes<uint32_t>(arguments + " + std::to_string(at) + ")", 0};
+    };
+    known.add("%envreg2", half(end));
+    known.add("%envreg1", half(end + 4));
+    behind_ += "const bool known_kernel_" + std::to_string(number) + " = know_kernel<" + std::to_string(end + 8) +
+               ", &" + cpp_name(number) + ">(" + quoted(one.name) + ", {" + places + "});\n";
   }
 
   static void function_parameters(const function& one, names& known, emitter& emits) {
@@ -304,18 +310,19 @@ class translator {
         case statement::kind::label: {
           const std::string label = known.label(each.label);
           emits.passed(label);
-          body += label + ": [[maybe_unused]];\n";
+          body += " " + label + ": [[maybe_unused]];";
           break;
         }
         case statement::kind::instruction:
-          if (std::string now = line_of(each); now != line) body += line = std::move(now);
-          body += "  " + emits.emit(each) + "\n";
+          // All of one line of the source stands on one line here.
+          if (std::string now = line_of(each); now != line) body += "\n" + (line = std::move(now));
+          body += " " + emits.emit(each);
           break;
         default:
           break;
       }
     }
-    return body;
+    return body + "\n";
   }
 
   void main_function() {

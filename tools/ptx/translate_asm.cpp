@@ -51,6 +51,7 @@ translation translate_asm(std::string_view text, const std::vector<asm_register>
     names known(nothing, std::to_string(number));
     known.look_for_labels(found.made);
     emitter emits(known);
+    emits.about.in_kernel = false;
     for (size_t n = 0; n < registers.size(); ++n)
       known.add("%operand" + std::to_string(n),
                 {symbol::kind::reg, "reg", registers[n].type, registers[n].expression, 0});

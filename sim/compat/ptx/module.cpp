@@ -53,11 +53,19 @@ const kernel* kernel_named(const char* name) {
   return found == known().kernels.end() ? nullptr : &found->second;
 }
 
-void launch(const kernel& of, const sim::grid_shape& shape, void* const* arguments) {
-  std::vector<unsigned char> bytes(of.body.size_bytes);
+void launch(const kernel& of, const sim::grid_shape& shape, void* const* arguments, bool is_cooperative) {
+  // On the stack: the heap is the program's here.
+  auto* const bytes = static_cast<unsigned char*>(__builtin_alloca(of.body.size_bytes));
+  std::memset(bytes, 0, of.body.size_bytes);
   for (size_t n = 0; n < of.parameters.size(); ++n)
-    std::memcpy(bytes.data() + of.parameters[n].offset, arguments[n], of.parameters[n].bytes);
-  sim::runtime::launch_grid(shape, of.body, bytes.data());
+    std::memcpy(bytes + of.parameters[n].offset, arguments[n], of.parameters[n].bytes);
+  if (is_cooperative) {
+    constexpr size_t workspace_bytes = 64;
+    void* const workspace = sim::runtime::allocate_unnamed(workspace_bytes, true, "grid workspace");
+    sim::runtime::fill(workspace, 0, workspace_bytes);
+    std::memcpy(bytes + of.body.size_bytes - sizeof workspace, &workspace, sizeof workspace);
+  }
+  sim::runtime::launch_grid(shape, of.body, bytes);
 }
 
 bool know_variable(const char* name, void* address, size_t bytes) {

@@ -26,8 +26,8 @@ struct kernel {
 bool add_kernel(kernel added);
 /// Null where no file has it.
 const kernel* kernel_named(const char* name);
-/// `arguments` holds the address of each.
-void launch(const kernel& of, const sim::grid_shape& shape, void* const* arguments);
+/// `arguments` holds the address of each. The blocks of a cooperative launch have memory by which they meet.
+void launch(const kernel& of, const sim::grid_shape& shape, void* const* arguments, bool is_cooperative = false);
 
 struct device_variable {
   void* address = nullptr;

@@ -2,6 +2,7 @@
 // simulator's front end.
 #pragma once
 
+#include <heddle/sim/compat/ptx/async.h>
 #include <heddle/sim/compat/ptx/bits.h>
 #include <heddle/sim/compat/ptx/floats.h>
 #include <heddle/sim/compat/ptx/integers.h>
