@@ -1,4 +1,4 @@
-// A kernel that waits for its host, by a flag. With a plain flag nothing tells the compiler that anybody else writes to it: nvcc looks once,
+// A kernel that waits for its host, by a flag. With a plain flag nothing tells the compiler that another thread writes to it: nvcc looks once,
 // and makes the loop one without an end. docs/ptx.md runs it both ways: from the source, and from nvcc's PTX.
 #include <cuda_runtime.h>
 
