@@ -9,6 +9,11 @@
 #
 #   heddle_simulate_cuda(target source... [WAVE_LANES 32] [SCENARIO name])
 #   heddle_simulate_hip(target source... [WAVE_LANES 64] [SCENARIO name])
+#
+# The same of what nvcc makes of them: its PTX is run, and its host code (docs/ptx.md). Without nvcc the function says so and adds
+# nothing.
+#
+#   heddle_simulate_ptx(target source... [SCENARIO name] [OPTIONS nvcc-option...])
 
 include_guard(GLOBAL)
 
@@ -56,4 +61,78 @@ function(_heddle_simulate target language lanes definitions)
   if(TARGET heddle_rewrite)
     add_dependencies(${target} heddle_rewrite)
   endif()
+endfunction()
+
+find_program(HEDDLE_NVCC nvcc HINTS ENV CUDA_HOME ENV CUDA_PATH PATH_SUFFIXES bin PATHS /usr/local/cuda/bin DOC "CUDA compiler")
+
+# How the C++ compiler instruments host code, as options for nvcc.
+function(_heddle_host_options variable)
+  get_target_property(options heddle::under_test INTERFACE_COMPILE_OPTIONS)
+  set(found "")
+  foreach(option IN LISTS options)
+    string(REGEX REPLACE "^\\$<\\$<COMPILE_LANGUAGE:CXX>:(.*)>$" "\\1" option "${option}")
+    if(option MATCHES "^\\$<\\$<COMPILE_LANG_AND_ID:CXX,${CMAKE_CXX_COMPILER_ID}>:(.*)>$")
+      set(option "${CMAKE_MATCH_1}")
+    endif()
+    if(option MATCHES "^\\$<")
+      continue()
+    endif()
+    string(REGEX REPLACE "^SHELL:" "" option "${option}")
+    string(REPLACE "--param " "--param=" option "${option}")
+    string(REPLACE " " "," option "${option}")
+    list(APPEND found -Xcompiler=${option})
+  endforeach()
+  # As in what cmake compiles: paths in reports begin at the root of the sources.
+  list(APPEND found -Xcompiler=-ffile-prefix-map=${CMAKE_SOURCE_DIR}/=)
+  set(${variable} "${found}" PARENT_SCOPE)
+endfunction()
+
+function(heddle_simulate_ptx target)
+  cmake_parse_arguments(arg "" "SCENARIO" "OPTIONS" ${ARGN})
+  if(NOT arg_UNPARSED_ARGUMENTS)
+    message(FATAL_ERROR "heddle_simulate_ptx: name the sources: heddle_simulate_ptx(${target} file...)")
+  endif()
+  if(NOT HEDDLE_NVCC)
+    message(STATUS "heddle_simulate_ptx: no nvcc, so ${arg_UNPARSED_ARGUMENTS} of ${target} is left out; install the CUDA toolkit, or set HEDDLE_NVCC")
+    return()
+  endif()
+  target_link_libraries(${target} PRIVATE heddle::ptx)
+  _heddle_host_options(host_options)
+  set(includes "$<FILTER:$<TARGET_PROPERTY:${target},INCLUDE_DIRECTORIES>,EXCLUDE,sim/compat/include>")
+  set(definitions "$<TARGET_PROPERTY:${target},COMPILE_DEFINITIONS>")
+  set(flags "$<$<BOOL:${includes}>:-I$<JOIN:${includes},$<SEMICOLON>-I>>" "$<$<BOOL:${definitions}>:-D$<JOIN:${definitions},$<SEMICOLON>-D>>")
+  set(folder ${CMAKE_CURRENT_BINARY_DIR}/${target}.ptx)
+  file(MAKE_DIRECTORY ${folder})
+  # Accesses to what is declared volatile are strong in a source for GPUs.
+  set(symbols "")
+  foreach(size IN ITEMS 1 2 4 8)
+    foreach(kind IN ITEMS read write)
+      list(APPEND symbols --redefine-sym __tsan_volatile_${kind}${size}=heddle_gpu_volatile_${kind}${size})
+    endforeach()
+  endforeach()
+  foreach(source IN LISTS arg_UNPARSED_ARGUMENTS)
+    cmake_path(ABSOLUTE_PATH source BASE_DIRECTORY ${CMAKE_CURRENT_SOURCE_DIR} NORMALIZE)
+    cmake_path(GET source STEM LAST_ONLY scenario)
+    set(made ${folder}/${scenario})
+    if(arg_SCENARIO)
+      set(scenario ${arg_SCENARIO})
+    endif()
+    string(MAKE_C_IDENTIFIER heddle_ptx_main_${scenario} main)
+    add_custom_command(
+      OUTPUT ${made}.o ${made}.ptx.cpp
+      COMMAND ${HEDDLE_NVCC} -x cu -arch=compute_90 ${arg_OPTIONS} "${flags}" -lineinfo -ptx ${source} -o ${made}.ptx
+      COMMAND heddle::ptx_command ${made}.ptx -o ${made}.ptx.cpp --scenario ${scenario}
+      COMMAND ${HEDDLE_NVCC} -x cu -gencode=arch=compute_90,code=compute_90 ${arg_OPTIONS} "${flags}" -O2 -cudart none -ccbin ${CMAKE_CXX_COMPILER}
+              ${host_options} -MD -MF ${made}.d -MT ${made}.o -c ${source} -o ${made}.o
+      COMMAND ${CMAKE_OBJCOPY} --redefine-sym main=${main} ${symbols} ${made}.o
+      DEPENDS ${source} heddle::ptx_command
+      DEPFILE ${made}.d
+      COMMENT "Compiling ${source} for the simulator, by way of PTX"
+      COMMAND_EXPAND_LISTS
+      VERBATIM)
+    # The accesses that the PTX has are announced by what the C++ calls, once each.
+    set_source_files_properties(${made}.ptx.cpp PROPERTIES GENERATED TRUE COMPILE_OPTIONS "-fno-sanitize=thread;-w;-ffp-contract=off")
+    set_source_files_properties(${made}.o PROPERTIES EXTERNAL_OBJECT TRUE GENERATED TRUE)
+    target_sources(${target} PRIVATE ${made}.o ${made}.ptx.cpp)
+  endforeach()
 endfunction()

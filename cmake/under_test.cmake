@@ -146,10 +146,18 @@ endforeach()
 target_link_options(heddle_kernel_libc INTERFACE LINKER:-u,__wrap_puts)
 heddle_install_library(heddle_kernel_libc sim)
 
+# What the C++ made from PTX calls; and the CUDA runtime for host code compiled by nvcc (heddle_simulate_ptx()).
+set(heddle_ptx_sources ${PROJECT_SOURCE_DIR}/sim/compat/cudart.cpp ${PROJECT_SOURCE_DIR}/sim/compat/ptx/module.cpp)
+add_library(heddle_ptx STATIC ${heddle_ptx_sources})
+target_link_libraries(heddle_ptx PUBLIC heddle_kernel_libc heddle_under_test PRIVATE heddle_warnings)
+# What stands between a program and its runtime makes no access of the program's.
+set_source_files_properties(${heddle_ptx_sources} PROPERTIES COMPILE_OPTIONS "-fno-sanitize=thread;-DHEDDLE_COMPAT_WAVE_LANES=32")
+heddle_install_library(heddle_ptx sim)
+
 # What heddle_simulate_cuda() and heddle_simulate_hip() (cmake/simulate.cmake) add: the headers of the GPU runtimes, <cuda_runtime.h>
 # and so on, which here are the simulator's.
 add_library(heddle_simulated_sources INTERFACE)
-target_link_libraries(heddle_simulated_sources INTERFACE heddle_kernel_libc heddle_under_test)
+target_link_libraries(heddle_simulated_sources INTERFACE heddle_ptx heddle_kernel_libc heddle_under_test)
 # A kernel's printf is that of nvcc and hipcc, whatever its text: no puts instead.
 target_compile_options(heddle_simulated_sources INTERFACE $<$<COMPILE_LANGUAGE:CXX>:-fno-builtin-printf;-fno-builtin-fprintf>)
 heddle_install_library(heddle_simulated_sources sim)

@@ -342,13 +342,16 @@ std::vector<source_line> inlined_at(const void* return_address) {
   return entry->second;
 }
 
+// Of the CUDA toolkit too, and of what nvcc makes of launches.
 bool is_plumbing(const source_line& line) {
   const std::string& file = line.file;
   return file == "sim/target.h" || file == "tools/heddle/program.cpp" || file == "scheduler/parameters.cpp" ||
          file.starts_with("sim/compat/") || file == "sim/code/program_state.cpp" ||
          file == "sim/runtime/thread_calls.cpp" || file == "sim/runtime/once_calls.cpp" ||
          file == "sim/runtime/thread_values.cpp" || file.find("/heddle/sim/compat/") != std::string::npos ||
-         file == "sim/device.h" || file.ends_with("/heddle/sim/target.h") || file.ends_with("/heddle/sim/device.h") ||
+         file.find("/targets/x86_64-linux/include/") != std::string::npos ||
+         file.find(".cudafe1.") != std::string::npos || file == "sim/device.h" ||
+         file.ends_with("/heddle/sim/target.h") || file.ends_with("/heddle/sim/device.h") ||
          file.starts_with("/usr/include/") || file.starts_with("/usr/lib/");
 }
 

@@ -8,6 +8,7 @@
 #include <heddle/sim/compat/lanes.h>
 #include <heddle/sim/compat/launch.h>
 #include <heddle/sim/compat/memory.h>
+#include <heddle/sim/compat/ptx/ptx.h>
 #include <time.h>
 
 #define HEDDLE_GPU_PREFIX cuda

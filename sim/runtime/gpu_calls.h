@@ -45,6 +45,10 @@ using modify_function = uint64_t (*)(uint64_t old, uint64_t operand);
 uint64_t modify(modify_function next, void* address, uint32_t size_bytes, uint64_t operand, memory_order order,
                 scope reach);
 
+// Atomically 16 bytes, which lie at a multiple of 16: two words, the lower one first.
+void load_wide(const void* address, uint64_t* halves, memory_order order, scope reach);
+void store_wide(void* address, const uint64_t* halves, memory_order order, scope reach);
+
 /// As allocate, on the thread's current device; the memory holds settings::fill in each byte, and its name is `kind` and a number.
 void* allocate_unnamed(size_t size_bytes, bool on_device, const char* kind);
 /// Whether the device has allocated the memory.

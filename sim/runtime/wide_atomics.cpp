@@ -1,6 +1,7 @@
 // Atomic operations on 16 bytes: the entry points that -fsanitize=thread calls, and those that compilers expect in a library (libatomic's
 // names). Both halves are read and written as one.
 #include <heddle/sim/runtime/atomic_accesses.h>
+#include <heddle/sim/runtime/gpu_calls.h>
 
 #include <cstring>
 
@@ -45,16 +46,21 @@ void publish_wide(execution& here, lane& self, operation_kind kind, const void* 
   runtime::publish_access(here, self, kind, {address, wide_bytes, order_from_abi(order)}, from);
 }
 
+/// A load or store of 16 bytes: where, and how.
+runtime::access wide_access(const volatile void* address, int order) {
+  return {const_cast<const void*>(address), wide_bytes, order_from_abi(order)};
+}
+
 /// What the lane's loop waits for, where it has found `value`.
 uint64_t as_watched(const wide& value) { return watched::value_at(&value, wide_bytes); }
 
-wide load(const volatile void* at, int order, const runtime::caller& from) {
-  const void* const address = const_cast<const void*>(at);
+wide load(const runtime::access& what, const runtime::caller& from) {
+  const void* const address = what.address;
   lane* const self = runtime::observed_atomic(address);
   if (self == nullptr) return read_wide(address);
   execution& here = *execution::instance;
   const runtime::entered inside(*self);
-  publish_wide(here, *self, operation_kind::load, address, order, from);
+  runtime::publish_access(here, *self, operation_kind::load, what, from);
   runtime::take_atomic_turn(here, *self);
   late_memory* const late = here.late();
   const wide value = late == nullptr ? read_wide(address) : whole(late->load_wide(*self, self->pending));
@@ -62,15 +68,15 @@ wide load(const volatile void* at, int order, const runtime::caller& from) {
   return value;
 }
 
-void store(volatile void* at, wide value, int order, const runtime::caller& from) {
-  void* const address = const_cast<void*>(at);
+void store(const runtime::access& what, wide value, const runtime::caller& from) {
+  void* const address = what.to();
   lane* const self = runtime::observed_atomic(address);
   if (self == nullptr) return write_wide(address, value);
   execution& here = *execution::instance;
   const runtime::entered inside(*self);
   const wide_value halves = halves_of(value);
   self->operands = {halves.low, halves.high};
-  publish_wide(here, *self, operation_kind::store, address, order, from);
+  runtime::publish_access(here, *self, operation_kind::store, what, from);
   runtime::take_atomic_turn(here, *self);
   const wide before = read_wide(address);
   if (late_memory* const late = here.late())
@@ -180,13 +186,29 @@ bool compare_exchange(volatile void* at, void* expects, wide desired, int order,
 
 }  // namespace
 
+namespace heddle::sim::runtime {
+
+void load_wide(const void* address, uint64_t* halves, memory_order order, scope reach) {
+  const wide_value found = halves_of(::load(access{address, wide_bytes, order, reach}, HEDDLE_CALLER));
+  halves[0] = found.low;
+  halves[1] = found.high;
+}
+
+void store_wide(void* address, const uint64_t* halves, memory_order order, scope reach) {
+  ::store(access{address, wide_bytes, order, reach}, whole({halves[0], halves[1]}), HEDDLE_CALLER);
+}
+
+}  // namespace heddle::sim::runtime
+
 extern "C" {
 
 // NOLINTBEGIN(bugprone-reserved-identifier): the compiler chose the names
 
-wide __tsan_atomic128_load(const volatile wide* address, int order) { return load(address, order, HEDDLE_CALLER); }
+wide __tsan_atomic128_load(const volatile wide* address, int order) {
+  return load(wide_access(address, order), HEDDLE_CALLER);
+}
 void __tsan_atomic128_store(volatile wide* address, wide value, int order) {
-  store(address, value, order, HEDDLE_CALLER);
+  store(wide_access(address, order), value, HEDDLE_CALLER);
 }
 
 // Compilers know the library's names as built in: ours are others, and the linker's are those.
@@ -222,11 +244,13 @@ wide __tsan_atomic128_compare_exchange_val(volatile wide* address, wide expected
 
 // clang calls these where it is not told that the processor has an instruction for 16 bytes (-mcx16).
 [[gnu::weak]] wide heddle_library_load(const volatile void* address, int order) __asm__("__atomic_load_16");
-wide heddle_library_load(const volatile void* address, int order) { return load(address, order, HEDDLE_CALLER); }
+wide heddle_library_load(const volatile void* address, int order) {
+  return load(wide_access(address, order), HEDDLE_CALLER);
+}
 
 [[gnu::weak]] void heddle_library_store(volatile void* address, wide value, int order) __asm__("__atomic_store_16");
 void heddle_library_store(volatile void* address, wide value, int order) {
-  store(address, value, order, HEDDLE_CALLER);
+  store(wide_access(address, order), value, HEDDLE_CALLER);
 }
 
 [[gnu::weak]] bool heddle_library_compare_exchange(volatile void* address, void* expected, wide desired, int success,

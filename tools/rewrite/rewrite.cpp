@@ -4,6 +4,7 @@
 #include <array>
 #include <cctype>
 
+#include "inline_ptx.h"
 #include "tokens.h"
 
 namespace heddle::rewrite {
@@ -34,8 +35,6 @@ class rewriter {
     std::string inserted;
   };
 
-  // -- the text ----------------------------------------------------------------------------------------------------------------------
-
   void insert(size_t at, std::string what) { edits_.push_back({at, 0, std::move(what)}); }
   void replace(size_t n, std::string what) {
     edits_.push_back({tokens_[n].begin, tokens_[n].end - tokens_[n].begin, std::move(what)});
@@ -59,8 +58,6 @@ class rewriter {
     made.errors = std::move(errors_);
     return made;
   }
-
-  // -- scopes ------------------------------------------------------------------------------------------------------------------------
 
   // Whether each token stands in a function: in a brace that opens neither a namespace, nor a linkage, nor a type.
   void find_scopes() {
@@ -169,8 +166,6 @@ class rewriter {
     replace(close + 3, tokens_.is(close + 4, ")") ? "" : ", ");
   }
 
-  // -- words ---------------------------------------------------------------------------------------------------------------------------
-
   void word(size_t n) {
     const std::string_view name = tokens_.text_of(n);
     if (name == "main" && !in_function_[n]) return main_function(n);
@@ -243,8 +238,8 @@ class rewriter {
     if (!tokens_.is(at, "(") || !tokens_.is_identifier(at - 1) || tokens_.match(at) == none) return;
     const std::string name(tokens_.text_of(at - 1));
     const size_t behind = tokens_.match(at) + 1;
-    const size_t body = tokens_.is(behind, "{") ? tokens_.match(behind) : tokens_.is(behind, ";") ? behind : none;
-    if (body == none || !tokens_.is(behind, "{")) return;
+    const size_t body = tokens_.is(behind, "{") ? tokens_.match(behind) : none;
+    if (body == none) return;
     insert(tokens_[body].end, " __attribute__((constructor(1000))) static void heddle_knows_" + name +
                                   std::to_string(n) + "() { ::heddle::compat::know_kernel(static_cast<void (*)(" +
                                   parameter_types(at, tokens_.match(at)) + ")>(&" + name + ")); }");
@@ -394,7 +389,10 @@ class rewriter {
 }  // namespace
 
 result rewrite(std::string_view preprocessed, std::string_view scenario) {
-  return rewriter(preprocessed, scenario).run();
+  inlined plain = inline_ptx(preprocessed);
+  result made = rewriter(plain.text, scenario).run();
+  made.errors.insert(made.errors.begin(), plain.errors.begin(), plain.errors.end());
+  return made;
 }
 
 }  // namespace heddle::rewrite

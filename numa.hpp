@@ -1,2 +1,0 @@
-#pragma once
-namespace mscclpp { inline int getDeviceNumaNode(int){return -1;} inline void numaBind(int){} }

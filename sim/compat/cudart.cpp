@@ -1,0 +1,388 @@
+// The CUDA runtime that nvcc's host code calls, for programs whose kernels are made from PTX: the names and layouts are those of
+// NVIDIA's library (version 13), what they do is the simulator's. What is not here does not link.
+//
+// Files compiled by nvcc register their kernels and variables before main(), by the names that the PTX has.
+#include <heddle/sim/compat/launch.h>
+#include <heddle/sim/compat/memory.h>
+#include <heddle/sim/compat/ptx/module.h>
+
+#include <cstring>
+#include <map>
+#include <string>
+#include <vector>
+
+#define HEDDLE_GPU_PREFIX simulated
+#define HEDDLE_GPU_LEAST_PRIORITY 0
+#define HEDDLE_GPU_GREATEST_PRIORITY (-5)
+#include <heddle/sim/compat/runtime_api.h>
+
+namespace {
+
+namespace runtime = heddle::sim::runtime;
+using heddle::compat::direction;
+
+struct registered_variable {
+  std::string name;
+  void** managed = nullptr;  ///< where host code looks for the address, of a managed variable
+};
+
+/// Filled before main().
+struct registry {
+  std::map<const void*, std::string> kernels;            ///< by the host's stand-in
+  std::map<const void*, registered_variable> variables;  ///< likewise
+};
+
+registry& registered() {
+  static registry only;
+  return only;
+}
+
+const heddle::ptx::kernel* kernel_of(const void* stand_in) {
+  const auto known = registered().kernels.find(stand_in);
+  return known == registered().kernels.end() ? nullptr : heddle::ptx::kernel_named(known->second.c_str());
+}
+
+/// The variable of the device that the host's one stands for; null where there is none.
+heddle::ptx::device_variable variable_of(const void* stand_in) {
+  const auto known = registered().variables.find(stand_in);
+  return known == registered().variables.end() ? heddle::ptx::device_variable{}
+                                               : heddle::ptx::variable_named(known->second.name.c_str());
+}
+
+/// What stands between <<< and >>>, from there to the launch.
+struct configuration {
+  dim3 grid;
+  dim3 block;
+  size_t shared_bytes = 0;
+  void* stream = nullptr;
+};
+/// Of each host thread; not on the heap, which begins anew with each run.
+struct configurations {
+  static constexpr uint32_t most_threads = 256;
+  static constexpr uint32_t deepest = 4;
+  configuration of[most_threads][deepest];
+  uint32_t count[most_threads];
+};
+configurations pushed;
+uint32_t own_row() { return runtime::wave_id() % configurations::most_threads; }
+
+int launch(const void* stand_in, const heddle::sim::grid_shape& shape, void** arguments, bool is_cooperative = false) {
+  const heddle::ptx::kernel* const kernel = kernel_of(stand_in);
+  constexpr int invalid_device_function = 98;
+  if (kernel == nullptr) {
+    runtime::trap(heddle::fault::assertion,
+                  "a launch of what is no kernel of a file compiled by heddle_simulate_ptx()");
+    return invalid_device_function;
+  }
+  heddle::ptx::launch(*kernel, shape, arguments, is_cooperative);
+  return 0;
+}
+
+/// cudaLaunchConfig_t.
+struct launch_configuration {
+  dim3 grid;
+  dim3 block;
+  size_t shared_bytes;
+  void* stream;
+  const unsigned char* attributes;
+  unsigned count;
+};
+
+/// The attribute of that number, or null: of 72 bytes each, with its value behind 8.
+const unsigned char* attribute_of(const launch_configuration& launch, uint32_t wanted) {
+  constexpr size_t attribute_bytes = 72;
+  for (unsigned n = 0; n < launch.count; ++n) {
+    uint32_t number = 0;
+    std::memcpy(&number, launch.attributes + n * attribute_bytes, sizeof number);
+    if (number == wanted) return launch.attributes + n * attribute_bytes + 8;
+  }
+  return nullptr;
+}
+
+/// What a program asks about the device, by the numbers of cudaDeviceAttr. False for what is not known.
+bool attribute(int which, int& value) {
+  constexpr std::pair<int, int> known[] = {
+      {1, 1024},  {2, 1024},  {3, 1024},    {4, 64},       {5, 2147483647}, {6, 65535},     {7, 65535},
+      {8, 49152}, {9, 65536}, {10, 32},     {12, 65536},   {13, 1755000},   {16, 132},      {18, 0},
+      {19, 1},    {20, 0},    {31, 1},      {36, 2619000}, {37, 5120},      {38, 50331648}, {39, 2048},
+      {40, 3},    {41, 1},    {75, 9},      {76, 0},       {81, 233472},    {82, 65536},    {83, 1},
+      {89, 1},    {95, 1},    {97, 232448}, {106, 32},     {107, 0},        {108, 0},       {111, 1024}};
+  if (which == 86) {
+    value = runtime::link_of_run().bits ? 1 : 0;
+    return true;
+  }
+  for (const auto& [number, is] : known)
+    if (number == which) {
+      value = is;
+      return true;
+    }
+  return false;
+}
+
+constexpr int success = 0;
+constexpr int invalid_value = 1;
+constexpr int invalid_symbol = 13;
+constexpr int invalid_device = 101;
+
+struct error_text {
+  int number;
+  const char* name;
+  const char* text;
+};
+constexpr error_text errors[] = {{0, "cudaSuccess", "no error"},
+                                 {1, "cudaErrorInvalidValue", "invalid argument"},
+                                 {2, "cudaErrorMemoryAllocation", "out of memory"},
+                                 {13, "cudaErrorInvalidSymbol", "invalid device symbol"},
+                                 {98, "cudaErrorInvalidDeviceFunction", "invalid device function"},
+                                 {101, "cudaErrorInvalidDevice", "invalid device ordinal"},
+                                 {400, "cudaErrorInvalidResourceHandle", "invalid resource handle"},
+                                 {600, "cudaErrorNotReady", "device not ready"}};
+error_text text_of(int number) {
+  for (const error_text& one : errors)
+    if (one.number == number) return one;
+  return {number, "unrecognized error code", "unrecognized error code"};
+}
+
+}  // namespace
+
+extern "C" {
+
+// NOLINTBEGIN(bugprone-reserved-identifier,readability-identifier-naming): NVIDIA chose the names
+
+// -- what nvcc calls by itself
+
+void** __cudaRegisterFatBinary(void* binary) {
+  static void* handle;
+  handle = binary;
+  return &handle;
+}
+void __cudaRegisterFatBinaryEnd(void**) {}
+void __cudaUnregisterFatBinary(void**) {}
+// What follows the names is of no use here: an ellipsis takes it.
+void __cudaRegisterFunction(void**, const char* host, char*, const char* name, ...) {
+  registered().kernels.insert_or_assign(host, name);
+}
+void __cudaRegisterVar(void**, char* host, char*, const char* name, ...) {
+  registered().variables.insert_or_assign(host, registered_variable{name, nullptr});
+}
+void __cudaRegisterManagedVar(void**, void** host, char*, const char* name, ...) {
+  registered().variables.insert_or_assign(host, registered_variable{name, host});
+}
+/// Before the first use of a managed variable: where it lies.
+char __cudaInitModule(void**) {
+  for (const auto& [stand_in, of] : registered().variables)
+    if (of.managed != nullptr) *of.managed = heddle::ptx::variable_named(of.name.c_str()).address;
+  return 1;
+}
+unsigned __cudaPushCallConfiguration(dim3 grid, dim3 block, size_t shared_bytes, void* stream) {
+  uint32_t& count = pushed.count[own_row()];
+  // One that a run has left behind.
+  if (count == configurations::deepest) count = 0;
+  pushed.of[own_row()][count++] = {grid, block, shared_bytes, stream};
+  return 0;
+}
+int __cudaPopCallConfiguration(dim3* grid, dim3* block, size_t* shared_bytes, void* stream) {
+  uint32_t& count = pushed.count[own_row()];
+  if (count == 0) return invalid_value;
+  const configuration& last = pushed.of[own_row()][--count];
+  *grid = last.grid;
+  *block = last.block;
+  *shared_bytes = last.shared_bytes;
+  *static_cast<void**>(stream) = last.stream;
+  return success;
+}
+int __cudaGetKernel(const void** kernel, const void* stand_in) {
+  *kernel = stand_in;
+  return success;
+}
+int __cudaLaunchKernel(const void* kernel, dim3 grid, dim3 block, void** arguments, size_t shared_bytes, void* stream) {
+  return launch(kernel, heddle::compat::shape(grid, block, shared_bytes, stream), arguments);
+}
+int cudaLaunchKernel(const void* kernel, dim3 grid, dim3 block, void** arguments, size_t shared_bytes, void* stream) {
+  return launch(kernel, heddle::compat::shape(grid, block, shared_bytes, stream), arguments);
+}
+int cudaLaunchCooperativeKernel(const void* kernel, dim3 grid, dim3 block, void** arguments, size_t shared_bytes,
+                                void* stream) {
+  return launch(kernel, heddle::compat::shape(grid, block, shared_bytes, stream), arguments, true);
+}
+/// Of the attributes, that of a cooperative launch has a meaning here; a cluster is one block.
+int cudaLaunchKernelExC(const launch_configuration* how, const void* kernel, void** arguments) {
+  constexpr uint32_t cooperative = 2;
+  constexpr uint32_t cluster = 4;
+  int is_cooperative = 0;
+  if (const unsigned char* const value = attribute_of(*how, cooperative))
+    std::memcpy(&is_cooperative, value, sizeof is_cooperative);
+  uint32_t blocks[3] = {1, 1, 1};
+  if (const unsigned char* const value = attribute_of(*how, cluster)) std::memcpy(blocks, value, sizeof blocks);
+  if (blocks[0] * blocks[1] * blocks[2] != 1)
+    runtime::trap(heddle::fault::assertion, "a launch with clusters of several blocks is not simulated");
+  return launch(kernel, heddle::compat::shape(how->grid, how->block, how->shared_bytes, how->stream), arguments,
+                is_cooperative != 0);
+}
+
+// -- errors
+
+int cudaGetLastError() { return success; }
+int cudaPeekAtLastError() { return success; }
+const char* cudaGetErrorName(int error) { return text_of(error).name; }
+const char* cudaGetErrorString(int error) { return text_of(error).text; }
+
+// -- devices
+
+int cudaGetDeviceCount(int* count) { return simulatedGetDeviceCount(count); }
+int cudaSetDevice(int device) { return simulatedSetDevice(device); }
+int cudaGetDevice(int* device) { return simulatedGetDevice(device); }
+int cudaSetDeviceFlags(unsigned) { return success; }
+int cudaDeviceSynchronize() { return simulatedDeviceSynchronize(); }
+int cudaDeviceReset() { return simulatedDeviceSynchronize(); }
+int cudaDeviceSetLimit(int, size_t) { return success; }
+int cudaDeviceSetCacheConfig(int) { return success; }
+int cudaDriverGetVersion(int* version) {
+  *version = 13000;
+  return success;
+}
+int cudaRuntimeGetVersion(int* version) {
+  *version = 13000;
+  return success;
+}
+int cudaDeviceGetAttribute(int* value, int which, int device) {
+  if (device < 0 || static_cast<uint32_t>(device) >= runtime::device_count()) return invalid_device;
+  return attribute(which, *value) ? success : invalid_value;
+}
+/// cudaDeviceProp of version 13; what is not named here is 0.
+int cudaGetDeviceProperties(void* properties, int device) {
+  if (device < 0 || static_cast<uint32_t>(device) >= runtime::device_count()) return invalid_device;
+  constexpr size_t bytes = 1008;
+  auto* const to = static_cast<unsigned char*>(properties);
+  std::memset(to, 0, bytes);
+  std::strcpy(reinterpret_cast<char*>(to), "heddle's simulated device");
+  const auto put = [&](size_t offset, auto value) { std::memcpy(to + offset, &value, sizeof value); };
+  put(288, size_t{1} << 36);  // totalGlobalMem
+  put(352, size_t{65536});    // totalConstMem
+  put(296, size_t{49152});    // sharedMemPerBlock
+  put(624, size_t{233472});   // sharedMemPerMultiprocessor
+  put(672, size_t{232448});   // sharedMemPerBlockOptin
+  // The numbers of cudaDeviceAttr, and where the same stands in cudaDeviceProp.
+  constexpr std::pair<int, size_t> same[] = {{12, 304}, {10, 308}, {1, 320},  {2, 324},  {3, 328},  {4, 332},
+                                             {5, 336},  {6, 340},  {7, 344},  {75, 360}, {76, 364}, {16, 384},
+                                             {18, 388}, {19, 392}, {31, 560}, {40, 584}, {41, 588}, {38, 596},
+                                             {39, 604}, {83, 636}, {86, 648}, {89, 656}, {95, 668}, {106, 688}};
+  for (const auto& [number, offset] : same) {
+    int value = 0;
+    attribute(number, value);
+    put(offset, value);
+  }
+  return success;
+}
+int cudaFuncSetAttribute(const void*, int, int) { return success; }
+int cudaFuncSetCacheConfig(const void*, int) { return success; }
+int cudaOccupancyMaxActiveBlocksPerMultiprocessorWithFlags(int* blocks, const void*, int threads, size_t, unsigned) {
+  constexpr int most_threads = 2048;
+  if (threads <= 0) return invalid_value;
+  *blocks = most_threads / threads;
+  return success;
+}
+int cudaOccupancyMaxActiveBlocksPerMultiprocessor(int* blocks, const void* kernel, int threads, size_t bytes) {
+  return cudaOccupancyMaxActiveBlocksPerMultiprocessorWithFlags(blocks, kernel, threads, bytes, 0);
+}
+
+// -- memory
+
+int cudaMalloc(void** memory, size_t bytes) {
+  heddle::compat::allocate(memory, bytes, true, "cudaMalloc");
+  return success;
+}
+int cudaMallocAsync(void** memory, size_t bytes, simulatedStream_t) {
+  heddle::compat::allocate(memory, bytes, true, "cudaMallocAsync");
+  return success;
+}
+int cudaMallocHost(void** memory, size_t bytes) {
+  heddle::compat::allocate(memory, bytes, false, "cudaMallocHost");
+  return success;
+}
+int cudaHostAlloc(void** memory, size_t bytes, unsigned) {
+  heddle::compat::allocate(memory, bytes, false, "cudaHostAlloc");
+  return success;
+}
+int cudaMallocManaged(void** memory, size_t bytes, unsigned) {
+  heddle::compat::allocate(memory, bytes, false, "cudaMallocManaged");
+  return success;
+}
+int cudaHostGetDevicePointer(void** device, void* host, unsigned) {
+  *device = host;
+  return success;
+}
+int cudaFree(void* memory) { return simulatedFree(memory); }
+int cudaFreeAsync(void* memory, simulatedStream_t stream) {
+  simulatedStreamSynchronize(stream);
+  if (memory != nullptr) runtime::release(memory);
+  return success;
+}
+int cudaFreeHost(void* memory) { return simulatedFree(memory); }
+int cudaMemcpy(void* to, const void* from, size_t bytes, int kind) {
+  return simulatedMemcpy(to, from, bytes, static_cast<simulatedMemcpyKind>(kind));
+}
+int cudaMemcpyAsync(void* to, const void* from, size_t bytes, int kind, simulatedStream_t stream) {
+  return simulatedMemcpyAsync(to, from, bytes, static_cast<simulatedMemcpyKind>(kind), stream);
+}
+int cudaMemset(void* to, int value, size_t bytes) { return simulatedMemset(to, value, bytes); }
+int cudaMemsetAsync(void* to, int value, size_t bytes, simulatedStream_t stream) {
+  return simulatedMemsetAsync(to, value, bytes, stream);
+}
+int cudaGetSymbolAddress(void** address, const void* symbol) {
+  *address = variable_of(symbol).address;
+  return *address == nullptr ? invalid_symbol : success;
+}
+int cudaGetSymbolSize(size_t* bytes, const void* symbol) {
+  *bytes = variable_of(symbol).bytes;
+  return *bytes == 0 ? invalid_symbol : success;
+}
+int cudaMemcpyToSymbol(const void* symbol, const void* from, size_t bytes, size_t offset, int) {
+  void* const address = variable_of(symbol).address;
+  if (address == nullptr) return invalid_symbol;
+  heddle::compat::copy(static_cast<char*>(address) + offset, from, bytes, direction::by_pointers);
+  return success;
+}
+int cudaMemcpyFromSymbol(void* to, const void* symbol, size_t bytes, size_t offset, int) {
+  const void* const address = variable_of(symbol).address;
+  if (address == nullptr) return invalid_symbol;
+  heddle::compat::copy(to, static_cast<const char*>(address) + offset, bytes, direction::by_pointers);
+  return success;
+}
+int cudaMemPrefetchAsync(const void*, size_t, uint64_t, unsigned, simulatedStream_t) { return success; }
+
+// -- streams and events
+
+int cudaStreamCreate(simulatedStream_t* stream) { return simulatedStreamCreate(stream); }
+int cudaStreamCreateWithFlags(simulatedStream_t* stream, unsigned flags) {
+  return simulatedStreamCreateWithFlags(stream, flags);
+}
+int cudaStreamCreateWithPriority(simulatedStream_t* stream, unsigned flags, int priority) {
+  return simulatedStreamCreateWithPriority(stream, flags, priority);
+}
+int cudaDeviceGetStreamPriorityRange(int* least, int* greatest) {
+  return simulatedDeviceGetStreamPriorityRange(least, greatest);
+}
+int cudaStreamDestroy(simulatedStream_t stream) { return simulatedStreamDestroy(stream); }
+int cudaStreamQuery(simulatedStream_t stream) { return simulatedStreamQuery(stream); }
+int cudaStreamSynchronize(simulatedStream_t stream) { return simulatedStreamSynchronize(stream); }
+int cudaStreamWaitEvent(simulatedStream_t stream, simulatedEvent_t event, unsigned flags) {
+  return simulatedStreamWaitEvent(stream, event, flags);
+}
+int cudaEventCreate(simulatedEvent_t* event) { return simulatedEventCreate(event); }
+int cudaEventCreateWithFlags(simulatedEvent_t* event, unsigned flags) {
+  return simulatedEventCreateWithFlags(event, flags);
+}
+int cudaEventDestroy(simulatedEvent_t event) { return simulatedEventDestroy(event); }
+int cudaEventRecord(simulatedEvent_t event, simulatedStream_t stream) { return simulatedEventRecord(event, stream); }
+int cudaEventQuery(simulatedEvent_t event) { return simulatedEventQuery(event); }
+int cudaEventSynchronize(simulatedEvent_t event) { return simulatedEventSynchronize(event); }
+/// Time is not simulated: some.
+int cudaEventElapsedTime(float* milliseconds, simulatedEvent_t, simulatedEvent_t) {
+  *milliseconds = 1;
+  return success;
+}
+
+// NOLINTEND(bugprone-reserved-identifier,readability-identifier-naming)
+
+}  // extern "C"

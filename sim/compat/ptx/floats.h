@@ -1,0 +1,358 @@
+// Floating-point numbers of PTX, rounded as an instruction says. (PTX ISA, "Floating Point Instructions", "Half Precision Floating
+// Point Instructions".)
+//
+// Where PTX leaves a result to the device (.approx), it is the CPU's. Halves are computed as float or wider and rounded once.
+#pragma once
+
+#include <fenv.h>
+#include <heddle/sim/compat/ptx/types.h>
+#include <math.h>
+
+namespace heddle::ptx {
+
+/// The processor rounds another way while this lives.
+template <typename... M>
+class rounding {
+ public:
+  HEDDLE_PTX_INLINE rounding() {
+    if constexpr (changes) fesetround(has<m_rz, M...> ? FE_TOWARDZERO : has<m_rm, M...> ? FE_DOWNWARD : FE_UPWARD);
+  }
+  HEDDLE_PTX_INLINE ~rounding() {
+    if constexpr (changes) fesetround(FE_TONEAREST);
+  }
+  rounding(const rounding&) = delete;
+  rounding& operator=(const rounding&) = delete;
+
+ private:
+  static constexpr bool changes = has<m_rz, M...> || has<m_rm, M...> || has<m_rp, M...>;
+};
+
+/// Keeps the compiler from computing with it before, or elsewhere.
+template <typename Value>
+HEDDLE_PTX_INLINE Value pinned(Value from) {
+  asm volatile("" : "+m"(from) : : "memory");
+  return from;
+}
+
+// -- halves
+
+/// The float that a half stands for: of `Exponent` bits and `Mantissa` bits.
+template <uint32_t Exponent, uint32_t Mantissa>
+HEDDLE_PTX_INLINE float from_half(uint16_t from) {
+  const uint32_t sign = uint32_t{from} >> 15 << 31;
+  const uint32_t exponent = from >> Mantissa & ((1U << Exponent) - 1);
+  const uint32_t mantissa = from & ((1U << Mantissa) - 1);
+  constexpr uint32_t special = (1U << Exponent) - 1;
+  constexpr int32_t bias = (1 << (Exponent - 1)) - 1;
+  if (exponent == special) return __builtin_bit_cast(float, sign | 0x7f800000U | mantissa << (23 - Mantissa));
+  const double magnitude = exponent == 0
+                               ? ldexp(static_cast<double>(mantissa), 1 - bias - static_cast<int32_t>(Mantissa))
+                               : ldexp(static_cast<double>(mantissa | 1U << Mantissa),
+                                       static_cast<int32_t>(exponent) - bias - static_cast<int32_t>(Mantissa));
+  const auto value = static_cast<float>(magnitude);
+  return sign != 0 ? -value : value;
+}
+/// The nearest half, to even on a tie; or the one that the rounding asks for.
+template <uint32_t Exponent, uint32_t Mantissa, typename... M>
+HEDDLE_PTX_INLINE uint16_t to_half(long double from) {
+  const auto sign = static_cast<uint16_t>(signbit(from) ? 0x8000 : 0);
+  constexpr int32_t bias = (1 << (Exponent - 1)) - 1;
+  constexpr auto infinite = static_cast<uint16_t>(((1U << Exponent) - 1) << Mantissa);
+  if (isnan(from)) return 0x7fff;
+  long double magnitude = fabsl(from);
+  if (isinf(magnitude)) return sign | infinite;
+  if (magnitude == 0) return sign;
+  int exponent = 0;
+  frexpl(magnitude, &exponent);
+  int32_t least = exponent - 1;
+  if (least < 1 - bias) least = 1 - bias;
+  const long double units = ldexpl(magnitude, static_cast<int>(Mantissa) - least);
+  long double whole = floorl(units);
+  const long double rest = units - whole;
+  const bool up = has<m_rz, M...>   ? false
+                  : has<m_rm, M...> ? rest > 0 && sign != 0
+                  : has<m_rp, M...> ? rest > 0 && sign == 0
+                                    : rest > 0.5L || (rest == 0.5L && fmodl(whole, 2) != 0);
+  if (up) whole += 1;
+  const uint64_t count = static_cast<uint64_t>(whole);
+  uint64_t bits = count;
+  if (count >= uint64_t{1} << Mantissa)
+    bits = count - (uint64_t{1} << Mantissa) + (static_cast<uint64_t>(least + bias) << Mantissa);
+  if (bits >= infinite) {
+    const bool stays = has<m_rz, M...> || (has<m_rm, M...> && sign == 0) || (has<m_rp, M...> && sign != 0);
+    bits = stays ? infinite - 1U : infinite;
+  }
+  return static_cast<uint16_t>(sign | bits);
+}
+
+template <typename T>
+HEDDLE_PTX_INLINE auto real_value(word<T> from) {
+  if constexpr (std::is_same_v<T, t_f16>)
+    return from_half<5, 10>(from);
+  else if constexpr (std::is_same_v<T, t_bf16>)
+    return from_half<8, 7>(from);
+  else
+    return __builtin_bit_cast(typename T::value, from);
+}
+
+/// What a computation of this type is made in.
+template <typename T>
+using computed = std::conditional_t<std::is_same_v<T, t_f64>, double,
+                                    std::conditional_t<std::is_same_v<T, t_f32>, float, long double>>;
+
+template <typename T, typename... M>
+HEDDLE_PTX_INLINE word<T> flushed(word<T> from) {
+  if constexpr (has<m_ftz, M...> && std::is_same_v<T, t_f32>)
+    return (from & 0x7f800000U) == 0 ? from & 0x80000000U : from;
+  else if constexpr (has<m_ftz, M...> && std::is_same_v<T, t_f16>)
+    return (from & 0x7c00U) == 0 ? from & 0x8000U : from;
+  else
+    return from;
+}
+
+/// A result as a word: flushed and clamped as the instruction says; a NaN of f32 is the one that PTX names.
+template <typename T, typename... M>
+HEDDLE_PTX_INLINE word<T> real_word(computed<T> value) {
+  word<T> made;
+  if constexpr (has<m_sat, M...>) value = !(value > 0) ? 0 : value > 1 ? 1 : value;
+  if constexpr (std::is_same_v<T, t_f16>)
+    made = to_half<5, 10, M...>(value);
+  else if constexpr (std::is_same_v<T, t_bf16>)
+    made = to_half<8, 7, M...>(value);
+  else
+    made = __builtin_bit_cast(word<T>, value);
+  if constexpr (std::is_same_v<T, t_f32>)
+    if (value != value) made = 0x7fffffffU;
+  return flushed<T, M...>(made);
+}
+template <typename T, typename... M>
+HEDDLE_PTX_INLINE computed<T> operand_of(word<T> from) {
+  return static_cast<computed<T>>(real_value<T>(flushed<T, M...>(from)));
+}
+
+#define HEDDLE_PTX_REAL(name, expression)                         \
+  template <typename T, typename... M>                            \
+  HEDDLE_PTX_INLINE word<T> name(word<T> first, word<T> second) { \
+    const computed<T> a = pinned(operand_of<T, M...>(first));     \
+    const computed<T> b = pinned(operand_of<T, M...>(second));    \
+    computed<T> made;                                             \
+    {                                                             \
+      const rounding<M...> other;                                 \
+      made = pinned(expression);                                  \
+    }                                                             \
+    return real_word<T, M...>(made);                              \
+  }
+HEDDLE_PTX_REAL(real_sum, a + b)
+HEDDLE_PTX_REAL(real_difference, a - b)
+HEDDLE_PTX_REAL(real_product, a* b)
+HEDDLE_PTX_REAL(real_quotient, a / b)
+#undef HEDDLE_PTX_REAL
+
+template <typename T, typename... M>
+HEDDLE_PTX_INLINE word<T> real_fma(word<T> first, word<T> second, word<T> third) {
+  const computed<T> a = pinned(operand_of<T, M...>(first));
+  const computed<T> b = pinned(operand_of<T, M...>(second));
+  const computed<T> c = pinned(operand_of<T, M...>(third));
+  computed<T> made;
+  {
+    const rounding<M...> other;
+    if constexpr (std::is_same_v<T, t_f64>)
+      made = pinned(fma(a, b, c));
+    else if constexpr (std::is_same_v<T, t_f32>)
+      made = pinned(fmaf(a, b, c));
+    else
+      made = pinned(fmal(a, b, c));
+  }
+  return real_word<T, M...>(made);
+}
+
+/// A number before a NaN, unless .NaN; -0 before +0.
+template <bool Least, typename T, typename... M>
+HEDDLE_PTX_INLINE word<T> real_extreme(word<T> first, word<T> second) {
+  first = flushed<T, M...>(first);
+  second = flushed<T, M...>(second);
+  const computed<T> a = operand_of<T, M...>(first);
+  const computed<T> b = operand_of<T, M...>(second);
+  const bool either = a != a || b != b;
+  if (either && (has<m_NaN, M...> || (a != a && b != b))) return real_word<T, M...>(static_cast<computed<T>>(NAN));
+  if (a != a) return second;
+  if (b != b) return first;
+  if (a == b) return (signbit(a) != 0) == Least ? first : second;
+  return (a < b) == Least ? first : second;
+}
+
+#define HEDDLE_PTX_FUNCTION(name, expression)                 \
+  template <typename T, typename... M>                        \
+  HEDDLE_PTX_INLINE word<T> i_##name(word<T> first) {         \
+    const computed<T> a = pinned(operand_of<T, M...>(first)); \
+    computed<T> made;                                         \
+    {                                                         \
+      const rounding<M...> other;                             \
+      made = pinned(static_cast<computed<T>>(expression));    \
+    }                                                         \
+    return real_word<T, M...>(made);                          \
+  }
+HEDDLE_PTX_FUNCTION(rcp, 1 / a)
+HEDDLE_PTX_FUNCTION(sqrt, (std::is_same_v<T, t_f32> ? sqrtf(static_cast<float>(a)) : ::sqrt(static_cast<double>(a))))
+HEDDLE_PTX_FUNCTION(rsqrt, 1 / ::sqrt(static_cast<double>(a)))
+HEDDLE_PTX_FUNCTION(sin, ::sin(static_cast<double>(a)))
+HEDDLE_PTX_FUNCTION(cos, ::cos(static_cast<double>(a)))
+HEDDLE_PTX_FUNCTION(lg2, ::log2(static_cast<double>(a)))
+HEDDLE_PTX_FUNCTION(ex2, ::exp2(static_cast<double>(a)))
+HEDDLE_PTX_FUNCTION(tanh, ::tanh(static_cast<double>(a)))
+#undef HEDDLE_PTX_FUNCTION
+
+template <typename T>
+HEDDLE_PTX_INLINE word<T> i_copysign(word<T> a, word<T> b) {
+  constexpr word<T> sign = word<T>{1} << (T::bits - 1);
+  return (a & sign) | (b & ~sign);
+}
+template <typename T, typename... M>
+HEDDLE_PTX_INLINE bool i_testp(word<T> from) {
+  const computed<T> a = operand_of<T>(from);
+  if constexpr (has<m_finite, M...>) return isfinite(a);
+  if constexpr (has<m_infinite, M...>) return isinf(a);
+  if constexpr (has<m_number, M...>) return !isnan(a);
+  if constexpr (has<m_notanumber, M...>) return isnan(a);
+  if constexpr (has<m_normal, M...>) return isnormal(a);
+  return fpclassify(a) == FP_SUBNORMAL;
+}
+
+// -- comparison and choice
+
+template <typename T, typename... M>
+HEDDLE_PTX_INLINE bool compares(word<T> first, word<T> second) {
+  if constexpr (is_real<T>) {
+    const computed<T> a = operand_of<T, M...>(first);
+    const computed<T> b = operand_of<T, M...>(second);
+    const bool either = a != a || b != b;
+    if constexpr (has<m_num, M...>) return !either;
+    if constexpr (has<m_nan, M...>) return either;
+    if constexpr (has<m_eq, M...>) return !either && a == b;
+    if constexpr (has<m_ne, M...>) return !either && a != b;
+    if constexpr (has<m_lt, M...>) return a < b;
+    if constexpr (has<m_le, M...>) return a <= b;
+    if constexpr (has<m_gt, M...>) return a > b;
+    if constexpr (has<m_ge, M...>) return a >= b;
+    if constexpr (has<m_equ, M...>) return either || a == b;
+    if constexpr (has<m_neu, M...>) return either || a != b;
+    if constexpr (has<m_ltu, M...>) return either || a < b;
+    if constexpr (has<m_leu, M...>) return either || a <= b;
+    if constexpr (has<m_gtu, M...>) return either || a > b;
+    if constexpr (has<m_geu, M...>) return either || a >= b;
+  } else {
+    const auto a = static_cast<typename T::value>(first);
+    const auto b = static_cast<typename T::value>(second);
+    if constexpr (has<m_eq, M...>) return a == b;
+    if constexpr (has<m_ne, M...>) return a != b;
+    if constexpr (has<m_lt, M...> || (has<m_lo, M...> && !is_real<T>)) return a < b;
+    if constexpr (has<m_le, M...> || has<m_ls, M...>) return a <= b;
+    if constexpr (has<m_gt, M...> || has<m_hi, M...>) return a > b;
+    if constexpr (has<m_ge, M...> || has<m_hs, M...>) return a >= b;
+  }
+  return false;
+}
+template <typename... M>
+HEDDLE_PTX_INLINE bool joined(bool holds, bool c) {
+  if constexpr (has<m_and, M...>) return holds && c;
+  if constexpr (has<m_or, M...>) return holds || c;
+  if constexpr (has<m_xor, M...>) return holds != c;
+  return holds;
+}
+template <typename T, typename... M>
+HEDDLE_PTX_INLINE void i_setp(bool& p, bool& q, word<T> a, word<T> b, bool c = true) {
+  const bool holds = compares<T, M...>(a, b);
+  p = joined<M...>(holds, c);
+  q = joined<M...>(!holds, c);
+}
+template <typename T, typename From, typename... M>
+HEDDLE_PTX_INLINE uint32_t i_set(word<From> a, word<From> b, bool c = true) {
+  if (!joined<M...>(compares<From, M...>(a, b), c)) return 0;
+  return is_real<T> ? 0x3f800000U : ~uint32_t{0};
+}
+template <typename T>
+HEDDLE_PTX_INLINE word<T> i_selp(word<T> a, word<T> b, bool c) {
+  return c ? a : b;
+}
+template <typename T, typename By, typename... M>
+HEDDLE_PTX_INLINE word<T> i_slct(word<T> a, word<T> b, word<By> c) {
+  if constexpr (is_real<By>)
+    return operand_of<By, M...>(c) >= 0 ? a : b;
+  else
+    return static_cast<int32_t>(c) >= 0 ? a : b;
+}
+
+// -- conversion. (PTX ISA, "cvt".)
+
+/// To an integer as the instruction rounds; out of range, the nearest there is; a NaN is 0.
+template <typename To, typename Real, typename... M>
+HEDDLE_PTX_INLINE word<To> to_integer(Real from) {
+  using value = typename To::value;
+  if (from != from) return 0;
+  long double whole = from;
+  if constexpr (has<m_rmi, M...>)
+    whole = floorl(whole);
+  else if constexpr (has<m_rpi, M...>)
+    whole = ceill(whole);
+  else if constexpr (has<m_rni, M...>)
+    whole = rintl(whole);
+  else
+    whole = truncl(whole);
+  constexpr bool is_signed = To::kind == number::integer;
+  const long double most = ldexpl(1, static_cast<int>(To::bits - (is_signed ? 1 : 0)));
+  const long double least = is_signed ? -most : 0;
+  if (whole >= most) return static_cast<word<To>>(~word<To>{0} >> (is_signed ? 1 : 0));
+  if (whole < least) return is_signed ? static_cast<word<To>>(word<To>{1} << (To::bits - 1)) : 0;
+  return static_cast<word<To>>(static_cast<value>(whole));
+}
+
+template <typename To, typename From, typename... M>
+HEDDLE_PTX_INLINE word<To> between_integers(word<From> from) {
+  if constexpr (has<m_sat, M...>) {
+    const auto value = static_cast<wide>(static_cast<typename From::value>(from));
+    __extension__ using both = __int128;
+    const both number_of = From::kind == number::integer ? static_cast<both>(static_cast<typename From::value>(from))
+                                                         : static_cast<both>(value);
+    const both most = (both{1} << (To::bits - (To::kind == number::integer ? 1 : 0))) - 1;
+    const both least = To::kind == number::integer ? -most - 1 : 0;
+    return static_cast<word<To>>(number_of > most ? most : number_of < least ? least : number_of);
+  }
+  return static_cast<word<To>>(static_cast<typename From::value>(from));
+}
+
+template <typename To, typename From, typename... M>
+HEDDLE_PTX_INLINE auto i_cvt(word<From> from) {
+  if constexpr (!is_real<To> && !is_real<From>) {
+    return extended<To>(between_integers<To, From, M...>(from));
+  } else if constexpr (!is_real<To>) {
+    return extended<To>(to_integer<To, computed<From>, M...>(operand_of<From, M...>(from)));
+  } else if constexpr (!is_real<From>) {
+    const auto value = static_cast<typename From::value>(from);
+    computed<To> made;
+    {
+      const rounding<M...> other;
+      made = pinned(static_cast<computed<To>>(pinned(value)));
+    }
+    return real_word<To, M...>(made);
+  } else {
+    computed<From> value = operand_of<From, M...>(from);
+    if constexpr (has<m_rni, M...>) value = static_cast<computed<From>>(rintl(value));
+    if constexpr (has<m_rzi, M...>) value = static_cast<computed<From>>(truncl(value));
+    if constexpr (has<m_rmi, M...>) value = static_cast<computed<From>>(floorl(value));
+    if constexpr (has<m_rpi, M...>) value = static_cast<computed<From>>(ceill(value));
+    computed<To> made;
+    {
+      const rounding<M...> other;
+      made = pinned(static_cast<computed<To>>(pinned(value)));
+    }
+    return real_word<To, M...>(made);
+  }
+}
+/// Two numbers as halves: the first is the upper one.
+template <typename To, typename From, typename... M>
+HEDDLE_PTX_INLINE uint32_t i_cvt(word<From> a, word<From> b) {
+  using half = typename To::half;
+  return static_cast<uint32_t>(i_cvt<half, From, M...>(a)) << 16 | static_cast<uint32_t>(i_cvt<half, From, M...>(b));
+}
+
+}  // namespace heddle::ptx

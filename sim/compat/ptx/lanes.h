@@ -1,0 +1,192 @@
+// Special registers, barriers and what the lanes of a warp do together, in PTX. (PTX ISA, "Special Registers", "Parallel Synchronization
+// and Communication Instructions".)
+#pragma once
+
+#include <heddle/sim/compat/ptx/integers.h>
+#include <heddle/sim/compat/ptx/memory.h>
+#include <heddle/sim/compat/ptx/types.h>
+
+namespace heddle::ptx {
+
+// -- special registers
+
+HEDDLE_PTX_INLINE uint32_t count_of(const sim::extent& of) { return static_cast<uint32_t>(of.count()); }
+HEDDLE_PTX_INLINE uint32_t block_threads() { return count_of(sim::runtime::position().block_size); }
+HEDDLE_PTX_INLINE uint32_t block_count() { return count_of(sim::runtime::position().grid_size); }
+HEDDLE_PTX_INLINE uint32_t thread_number() {
+  const sim::grid_position here = sim::runtime::position();
+  return here.thread.x + here.block_size.x * (here.thread.y + here.block_size.y * here.thread.z);
+}
+
+#define HEDDLE_PTX_POSITION(name, member)                                                 \
+  HEDDLE_PTX_INLINE uint32_t s_##name##_x() { return sim::runtime::position().member.x; } \
+  HEDDLE_PTX_INLINE uint32_t s_##name##_y() { return sim::runtime::position().member.y; } \
+  HEDDLE_PTX_INLINE uint32_t s_##name##_z() { return sim::runtime::position().member.z; }
+HEDDLE_PTX_POSITION(tid, thread)
+HEDDLE_PTX_POSITION(ntid, block_size)
+HEDDLE_PTX_POSITION(ctaid, block)
+HEDDLE_PTX_POSITION(nctaid, grid_size)
+// A cluster is one block.
+HEDDLE_PTX_POSITION(clusterid, block)
+HEDDLE_PTX_POSITION(nclusterid, grid_size)
+#undef HEDDLE_PTX_POSITION
+
+#define HEDDLE_PTX_SPECIAL(name, value) \
+  HEDDLE_PTX_INLINE uint32_t s_##name() { return value; }
+HEDDLE_PTX_SPECIAL(cluster_ctaid_x, 0)
+HEDDLE_PTX_SPECIAL(cluster_ctaid_y, 0)
+HEDDLE_PTX_SPECIAL(cluster_ctaid_z, 0)
+HEDDLE_PTX_SPECIAL(cluster_nctaid_x, 1)
+HEDDLE_PTX_SPECIAL(cluster_nctaid_y, 1)
+HEDDLE_PTX_SPECIAL(cluster_nctaid_z, 1)
+HEDDLE_PTX_SPECIAL(cluster_ctarank, 0)
+HEDDLE_PTX_SPECIAL(cluster_nctarank, 1)
+HEDDLE_PTX_INLINE bool s_is_explicit_cluster() { return false; }
+HEDDLE_PTX_SPECIAL(laneid, sim::runtime::lane_id())
+HEDDLE_PTX_SPECIAL(warpid, thread_number() / 32)
+HEDDLE_PTX_SPECIAL(nwarpid, (block_threads() + 31) / 32)
+// Which multiprocessor a block runs on is not simulated: each has its own.
+HEDDLE_PTX_SPECIAL(smid, sim::runtime::block_id())
+HEDDLE_PTX_SPECIAL(nsmid, block_count())
+HEDDLE_PTX_SPECIAL(lanemask_eq, uint32_t{1} << s_laneid())
+HEDDLE_PTX_SPECIAL(lanemask_lt, s_lanemask_eq() - 1)
+HEDDLE_PTX_SPECIAL(lanemask_le, s_lanemask_eq() * 2 - 1)
+HEDDLE_PTX_SPECIAL(lanemask_gt, ~s_lanemask_le())
+HEDDLE_PTX_SPECIAL(lanemask_ge, ~s_lanemask_lt())
+HEDDLE_PTX_INLINE uint64_t s_clock64() { return sim::runtime::clock(); }
+HEDDLE_PTX_INLINE uint64_t s_globaltimer() { return sim::runtime::clock(); }
+HEDDLE_PTX_SPECIAL(clock, static_cast<uint32_t>(s_clock64()))
+HEDDLE_PTX_SPECIAL(clock_hi, static_cast<uint32_t>(s_clock64() >> 32))
+HEDDLE_PTX_SPECIAL(globaltimer_lo, static_cast<uint32_t>(s_globaltimer()))
+HEDDLE_PTX_SPECIAL(globaltimer_hi, static_cast<uint32_t>(s_globaltimer() >> 32))
+#undef HEDDLE_PTX_SPECIAL
+
+// -- waiting and ending
+
+HEDDLE_PTX_INLINE void i_trap() { sim::runtime::trap(fault::assertion, "trap"); }
+HEDDLE_PTX_INLINE void i_brkpt() { sim::runtime::trap(fault::assertion, "brkpt"); }
+template <typename T>
+HEDDLE_PTX_INLINE void i_nanosleep(uint32_t) {
+  sim::runtime::pause();
+}
+/// At the jump back of a loop in which nothing can be seen: one that goes on and on lets others run, and is seen to come to nothing.
+HEDDLE_PTX_INLINE void silent_loop(uint32_t& rounds) {
+  constexpr uint32_t many = 100000;
+  if (rounds < many)
+    ++rounds;
+  else
+    sim::runtime::pause();
+}
+
+// -- barriers
+
+/// One of the block's barriers, by the count of lanes that come to it. Number 0, for all, is the simulator's own; the others are a word of
+/// the block: each lane that arrives counts it up (acq_rel), each that waits reads it (acquire) until all have.
+template <typename Kind>
+HEDDLE_PTX_INLINE uint32_t block_barrier(uint32_t id, uint32_t count, bool predicate = false) {
+  using sim::runtime::barrier_kind;
+  const uint32_t all = block_threads();
+  if (id == 0 && (count == 0 || count == all) && !std::is_same_v<Kind, m_arrive>) {
+    constexpr barrier_kind how = std::is_same_v<Kind, m_popc>  ? barrier_kind::count
+                                 : std::is_same_v<Kind, m_and> ? barrier_kind::all
+                                 : std::is_same_v<Kind, m_or>  ? barrier_kind::any
+                                                               : barrier_kind::plain;
+    return sim::runtime::block_barrier(how, predicate);
+  }
+  if constexpr (!std::is_same_v<Kind, m_sync> && !std::is_same_v<Kind, m_arrive>)
+    sim::runtime::refuse_call("barrier.red", "only the barrier 0 of a whole block can reduce");
+  const named_barrier here = barrier_of_block(id);
+  const uint64_t expected = count == 0 ? all : count;
+  const uint64_t before =
+      sim::runtime::read_modify_write(sim::rmw_kind::add, here.word, 8, 1, memory_order::acq_rel, scope::block) -
+      here.none;
+  if constexpr (std::is_same_v<Kind, m_arrive>) return 0;
+  const uint64_t last = (before / expected + 1) * expected;
+  uint64_t arrived = before + 1;
+  while (arrived < last) {
+    arrived = sim::runtime::load(here.word, 8, memory_order::acquire, scope::block) - here.none;
+    if (arrived < last) sim::runtime::pause();
+  }
+  return 0;
+}
+HEDDLE_PTX_INLINE void warp_barrier(uint32_t mask) { sim::runtime::sync_live(mask); }
+
+// -- lanes of a warp
+
+template <typename... M>
+HEDDLE_PTX_INLINE uint32_t source_lane(uint32_t lane, uint32_t b, uint32_t c, bool& within) {
+  const uint32_t segment = c >> 8 & 31;
+  const uint32_t clamp = c & 31;
+  const uint32_t least = lane & segment;
+  const uint32_t most = least | (clamp & ~segment);
+  b &= 31;
+  uint32_t from = 0;
+  if constexpr (has<m_up, M...>) {
+    from = lane - b;
+    within = static_cast<int32_t>(from) >= static_cast<int32_t>(most);
+  } else {
+    from = has<m_down, M...> ? lane + b : has<m_bfly, M...> ? lane ^ b : least | (b & ~segment);
+    within = from <= most;
+  }
+  return within ? from : lane;
+}
+template <typename T, typename... M>
+HEDDLE_PTX_INLINE void i_shfl(uint32_t& d, bool& p, uint32_t a, uint32_t b, uint32_t c, uint32_t mask) {
+  bool within = false;
+  const uint32_t from = source_lane<M...>(sim::runtime::lane_id(), b, c, within);
+  d = static_cast<uint32_t>(sim::runtime::shuffle(mask, a, from));
+  p = within;
+}
+template <typename T, typename... M>
+HEDDLE_PTX_INLINE word<T> i_vote(bool a, uint32_t mask) {
+  if constexpr (has<m_ballot, M...>) return static_cast<word<T>>(sim::runtime::ballot_of_live(mask, a));
+  if constexpr (has<m_any, M...>) return sim::runtime::ballot_of_live(mask, a) != 0;
+  const bool none_differs = sim::runtime::ballot_of_live(mask, !a) == 0;
+  if constexpr (has<m_all, M...>) return none_differs;
+  return none_differs || sim::runtime::ballot_of_live(mask, a) == 0;
+}
+/// Calls `use(lane, value)` for each lane of the mask that has not ended, in order. Each value is a shuffle.
+template <typename Use>
+HEDDLE_PTX_INLINE void for_each_of(uint32_t mask, uint64_t own, Use&& use) {
+  const auto live = static_cast<uint32_t>(sim::runtime::ballot_of_live(mask, true));
+  for (uint32_t lane = 0; lane < 32; ++lane)
+    if ((live >> lane & 1) != 0) use(lane, sim::runtime::shuffle(mask, own, lane));
+}
+template <typename T, typename... M>
+HEDDLE_PTX_INLINE void i_match(uint32_t& d, bool& p, word<T> a, uint32_t mask) {
+  uint32_t same = 0;
+  uint32_t all = 0;
+  for_each_of(mask, a, [&](uint32_t lane, uint64_t value) {
+    all |= uint32_t{1} << lane;
+    if (value == a) same |= uint32_t{1} << lane;
+  });
+  p = same == all;
+  d = has<m_all, M...> && !p ? 0 : same;
+}
+template <typename T, typename... M>
+HEDDLE_PTX_INLINE uint32_t i_redux(uint32_t a, uint32_t mask) {
+  uint32_t made = has<m_and, M...> ? ~uint32_t{0} : 0;
+  bool is_first = true;
+  for_each_of(mask, a, [&](uint32_t, uint64_t given) {
+    const auto value = static_cast<uint32_t>(given);
+    if constexpr (has<m_add, M...>) made += value;
+    if constexpr (has<m_and, M...>) made &= value;
+    if constexpr (has<m_or, M...>) made |= value;
+    if constexpr (has<m_xor, M...>) made ^= value;
+    if constexpr (has<m_min, M...>) made = is_first ? value : i_min<T>(made, value);
+    if constexpr (has<m_max, M...>) made = is_first ? value : i_max<T>(made, value);
+    is_first = false;
+  });
+  return made;
+}
+template <typename T>
+HEDDLE_PTX_INLINE uint32_t i_activemask() {
+  return static_cast<uint32_t>(sim::runtime::lane_mask());
+}
+template <typename... M>
+HEDDLE_PTX_INLINE void i_elect(uint32_t& d, bool& p, uint32_t mask) {
+  d = static_cast<uint32_t>(__builtin_ctzll(sim::runtime::ballot_of_live(mask, true)));
+  p = d == sim::runtime::lane_id();
+}
+
+}  // namespace heddle::ptx

@@ -1,0 +1,106 @@
+// PTX text: what is understood, and the one line that anything else gets.
+#include <gtest/gtest.h>
+
+#include <fstream>
+#include <iterator>
+#include <random>
+
+#include "table.h"
+#include "translate.h"
+
+namespace {
+
+using namespace heddle::ptx;
+
+constexpr const char* head = ".version 8.0\n.target sm_90\n.address_size 64\n";
+
+std::string file(const char* name) {
+  std::ifstream stream(name);
+  std::string text{std::istreambuf_iterator<char>(stream), {}};
+  EXPECT_FALSE(text.empty()) << name;
+  return text;
+}
+
+translation translated(const std::string& text) { return translate(text, {"a.ptx", ""}); }
+std::string kernel(const std::string& body) {
+  return head + (".visible .entry k(.param .u64 p)\n{\n" + body + "\n}\n");
+}
+/// The one error that a text gives.
+std::string refusal(const std::string& text) {
+  const translation made = translated(text);
+  EXPECT_EQ(made.errors.size(), 1U) << text;
+  return made.errors.empty() ? "accepted" : made.errors.front();
+}
+bool contains(const std::string& text, const std::string& what) { return text.find(what) != std::string::npos; }
+
+TEST(ptx_text, gives_one_line_for_what_is_wrong_with_its_place) {
+  EXPECT_EQ(refusal(""), "a.ptx:1: this is no PTX: a file begins with .version");
+  EXPECT_EQ(refusal("int main() {}"), "a.ptx:1: this is no PTX, at \"int\"");
+  EXPECT_EQ(refusal(kernel("  .reg .b32 %r;\n  add.u32 %r, %r, 1")), "a.ptx:8: a ; is missing, at \"}\"");
+  EXPECT_EQ(refusal(kernel("  bra NOWHERE;")), "a.ptx:6: kernel k: `bra`: there is no label NOWHERE");
+  EXPECT_EQ(refusal(kernel("  mov.u32 %r, 1;")), "a.ptx:6: kernel k: `mov.u32`: %r is no register");
+  EXPECT_TRUE(contains(refusal(std::string(head) + ".visible .entry k() {"), "a } is missing"));
+  EXPECT_TRUE(contains(refusal(kernel("L: ret;\nL: ret;")), "the label L stands there twice"));
+  EXPECT_TRUE(contains(refusal(kernel(".local .b8 x[99999999999];")), "too large"));
+  EXPECT_TRUE(contains(refusal(std::string(head) + ".address_size 32\n"), "only addresses of 64 bits"));
+  EXPECT_TRUE(contains(refusal(kernel("/* no end")), "a comment without an end"));
+}
+
+TEST(ptx_text, names_the_instruction_that_is_not_simulated) {
+  EXPECT_EQ(refusal(kernel("  wmma.mma.sync.aligned.row.col.m16n16k16.f32.f32 {%a}, {%b}, {%c}, {%d};")),
+            "a.ptx:6: kernel k: `wmma.mma.sync.aligned.row.col.m16n16k16.f32.f32`: not simulated: there is no such "
+            "instruction in the "
+            "table (heddle-ptx --table)");
+  EXPECT_TRUE(contains(refusal(kernel(".reg .b32 %r; add.rx.u32 %r, %r, %r;")), ".rx is not known there"));
+  EXPECT_TRUE(contains(refusal(kernel(".reg .b32 %r; shf.l.b32 %r, %r, %r, %r;")), "one of clamp|wrap is missing"));
+  EXPECT_TRUE(contains(refusal(kernel(".reg .b32 %r; add.u32 %r, %r;")), "another number of operands"));
+}
+
+TEST(ptx_text, knows_the_persons_line_behind_inlined_calls) {
+  const translation made = translated(
+      kernel("  .loc 1 7 3\n  .loc 2 99 1, function_name $info, inlined_at 1 7 3\n  membar.gl;\n  membar.sys;") +
+      ".file 1 \"/home/mine.cu\"\n.file 2 \"/usr/local/cuda/targets/x86_64-linux/include/theirs.hpp\"\n");
+  EXPECT_TRUE(made.errors.empty());
+  EXPECT_TRUE(contains(made.text, "#line 7 \"/home/mine.cu\"\n i_membar<m_gl>(); i_membar<m_sys>();"));
+}
+
+TEST(ptx_text, has_scopes_for_names_and_labels) {
+  const translation made = translated(
+      kernel("  .reg .b32 %r;\n  { .reg .b32 %r; L: mov.u32 %r, 1; bra L; }\n  { L: mov.u32 %r, 2; bra L; }"));
+  EXPECT_TRUE(made.errors.empty()) << made.errors.front();
+  EXPECT_TRUE(contains(made.text, "goto at_1_L;"));
+  EXPECT_TRUE(contains(made.text, "goto at_2_L;"));
+}
+
+// No text makes it crash, or go on for ever: cut anywhere, and with bytes changed at random.
+TEST(ptx_text, however_it_is_broken_gives_lines) {
+  const std::string whole = file(PTX_KERNELS);
+  ASSERT_TRUE(translated(whole).errors.empty()) << translated(whole).errors.front();
+  for (size_t n = 0; n < whole.size(); n += 7) translated(whole.substr(0, n));
+  std::mt19937 random(1);
+  for (size_t n = 0; n < 2000; ++n) {
+    std::string broken = whole;
+    for (size_t times = 0; times < 1 + n % 5; ++times)
+      broken[random() % broken.size()] =
+          static_cast<char>(n % 2 == 0 ? random() : ".{}[]();,%@|<>09aU\"\n"[random() % 20]);
+    const translation made = translated(broken);
+    for (const std::string& error : made.errors) EXPECT_FALSE(contains(error, "\n")) << error;
+  }
+  std::string deep = head + std::string(".visible .entry k() {");
+  EXPECT_TRUE(contains(refusal(deep + std::string(100000, '{')), "too many braces"));
+  EXPECT_TRUE(contains(refusal(deep + "mov.u32 " + std::string(100000, '(')), "too many brackets"));
+  EXPECT_TRUE(contains(refusal(deep + "mov.u32 %r, " + std::string(100000, '-')), "too many brackets"));
+}
+
+// docs/ptx.md has the table as the program prints it.
+TEST(ptx_table, stands_in_the_page_as_it_is) { EXPECT_TRUE(contains(file(PTX_PAGE), table_as_markdown())); }
+
+TEST(ptx_table, finds_each_row_by_its_name) {
+  for (const row& one : table()) {
+    instruction what;
+    what.name = one.name;
+    EXPECT_EQ(match(what).of, &one) << one.name << " stands there twice";
+  }
+}
+
+}  // namespace
