@@ -329,16 +329,18 @@ class translator {
     if (how_.scenario.empty()) return;
     std::string symbol = "heddle_ptx_main_";
     for (const char c : how_.scenario) symbol += std::isalnum(static_cast<unsigned char>(c)) != 0 ? c : '_';
-    text_ += "extern \"C\" [[gnu::weak]] int host_main(int, char**) asm(" + quoted(symbol) +
-             ");\n"
-             "namespace heddle { class parameters; }\nnamespace heddle::tools {\n"
-             "[[gnu::weak]] void run_main(int (*main_function)(int, char**), const char* name);\n"
-             "[[gnu::weak]] bool register_main(const char* name, void (*body)(const parameters&));\n}\n"
-             "[[maybe_unused]] static const bool registered = host_main != nullptr && heddle::tools::register_main != "
-             "nullptr &&\n"
-             "  heddle::tools::register_main(" +
-             quoted(how_.scenario) + ", [](const heddle::parameters&) { heddle::tools::run_main(&host_main, " +
-             quoted(how_.scenario) + "); });\n";
+    text_ +=
+        "extern \"C\" [[gnu::weak]] int host_main(int, char**) asm(" + quoted(symbol) +
+        ");\n"
+        "namespace heddle { class parameters; }\nnamespace heddle::tools {\n"
+        "[[gnu::weak]] void run_main(int (*main_function)(int, char**), const char* name, const parameters& values);\n"
+        "[[gnu::weak]] void register_main(const char* name, void (*body)(const parameters&), bool "
+        "takes_arguments);\n}\n"
+        "__attribute__((constructor(1000))) static void registers_main() {\n"
+        "  if (host_main == nullptr || heddle::tools::register_main == nullptr) return;\n"
+        "  heddle::tools::register_main(" +
+        quoted(how_.scenario) + ", [](const heddle::parameters& values) { heddle::tools::run_main(&host_main, " +
+        quoted(how_.scenario) + ", values); }, true);\n}\n";
   }
 
   const module& from_;
