@@ -129,10 +129,7 @@ class execution : public machine_parts {
   }
   /// What the clock shows the lane, which has come to its turn. For one that looks at it again and again time stands still while anything else can
   /// go on (setting `timeouts`).
-  uint64_t look_at_clock(lane& self) {
-    return core_.clock.read(self, core_.history.steps,
-                            self.clock_reads < program_clock::patient_reads || time_runs(self));
-  }
+  uint64_t look_at_clock(lane& self);
   /// As the C library's functions on mutexes, with their results: 0, EBUSY, EDEADLK, EPERM.
   int lock_mutex(lane& self, const void* mutex, mutex_kind kind, const operation& how);
   int try_lock_mutex(lane& self, const void* mutex, mutex_kind kind, const operation& how);
@@ -208,7 +205,6 @@ class execution : public machine_parts {
   [[gnu::hot]] static void run_lane(void* argument);
   void drive(lane& self);
   [[gnu::hot]] void lane_ended(lane& self);
-  [[gnu::noinline]] bool time_runs(lane& self);
   [[noreturn, gnu::cold]] void refuse_in_kernel(lane& self, const char* what, const operation& how);
 
   // One function for all operations, which needs none of its caller's registers: a copy of it in each entry point would cost more, in the

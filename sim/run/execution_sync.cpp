@@ -62,29 +62,39 @@ int execution::unlock_mutex(lane& self, const void* mutex, const operation& how)
 
 // -- time --------------------------------------------------------------------------------------------------------------------------
 
+namespace {
+
 // Whether no other lane could change what the lane looks at beside the clock. In the fair tail all lanes have turns, and as many as they need
 // to change something.
-bool execution::time_runs(lane& self) {
-  if (core_.machine.early_timeouts) return true;
-  if (core_.phase.in_tail) {
+bool time_runs(run_core& core, const waits& waiting, lane& self) {
+  if (core.machine.early_timeouts) return true;
+  if (core.phase.in_tail) {
     constexpr uint32_t looks = 64;
-    if (std::exchange(self.changes_at_clock, waits_.changes()) == waits_.changes()) return ++self.still_clock >= looks;
+    if (std::exchange(self.changes_at_clock, waiting.changes()) == waiting.changes())
+      return ++self.still_clock >= looks;
     self.still_clock = 0;
     return false;
   }
   // One that sleeps or gives way, and waits for nothing, can go on.
   bool any_sleeps = false;
-  for (size_t n = 0; n < core_.threads.lanes_used; ++n) {
-    lane& each = core_.threads.lanes[n];
+  for (size_t n = 0; n < core.threads.lanes_used; ++n) {
+    lane& each = core.threads.lanes[n];
     if (each.state != lane_state::waiting || each.private_state == nullptr || !each.reads.entries().empty()) continue;
     if (each.of->together != nullptr) continue;
-    core_.enable(each);
+    core.enable(each);
     any_sleeps = true;
   }
   if (any_sleeps) return false;
-  return std::none_of(core_.enabled.lanes.begin(), core_.enabled.lanes.end(), [&](const lane* each) {
+  return std::none_of(core.enabled.lanes.begin(), core.enabled.lanes.end(), [&](const lane* each) {
     return each != &self && each->clock_reads < program_clock::patient_reads;
   });
+}
+
+}  // namespace
+
+uint64_t execution::look_at_clock(lane& self) {
+  return core_.clock.read(self, core_.history.steps,
+                          self.clock_reads < program_clock::patient_reads || time_runs(core_, waits_, self));
 }
 
 // -- collectives and barriers -------------------------------------------------------------------------------------------------------
