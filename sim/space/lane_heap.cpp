@@ -122,7 +122,8 @@ void lane_heap::give_back(std::byte* memory) {
   std::memset(memory, 0, header.size_bytes);
   const size_t steps = header.size_bytes / step_bytes;
   // Of a program no address is used twice in a run: what threads have done there before is no part of what comes.
-  if (steps < sizes && offset_in_program_heap(base_) == in_no_program_heap) of.freed[steps].push_back(static_cast<uint32_t>(in_part / step_bytes));
+  if (steps < sizes && offset_in_program_heap(base_) == in_no_program_heap)
+    of.freed[steps].push_back(static_cast<uint32_t>(in_part / step_bytes));
 }
 
 void lane_heap::tell(state_reader& to) const {
