@@ -1,5 +1,6 @@
 #include <heddle/sim/base/compiled_program.h>
 #include <heddle/sim/code/program_state.h>
+#include <heddle/sim/launch/command_driver.h>
 #include <heddle/sim/run/execution.h>
 
 #include <cstdlib>
@@ -36,11 +37,38 @@ void name_wave(wave& host, const char* name) {
   host.name = name;
 }
 
+// The driver's actor. No code under test has called it: all that it will do is in the driver, and in where it stands here, which is what it hides.
+void drive(execution& run, lane& self) {
+  execution::current = nullptr;
+  void* const no_frame[2] = {nullptr, nullptr};
+  operation how;
+  how.kind = operation_kind::drive;
+  how.frame = no_frame;
+  how.private_state = reinterpret_cast<const std::byte*>(no_frame);
+  enum : uint64_t { looks, waits, leaves };
+  while (true) {
+    self.call = {looks};
+    run.step(self, how);
+    const bool any = run.launched().drive(self);
+    run.performed(self, any ? 1 : 0);
+    if (any) continue;
+    if (run.launched().commands()->is_idle()) break;
+    self.call = {waits};
+    run.wait_for(self, run.launched().commands()->wanted(), 1);
+  }
+  // The fault: it has found nothing to do, and still counts as there when something is enqueued before it has gone.
+  self.call = {leaves};
+  if (run.machine().loses_signals) run.step(self, how);
+  // In the same step: what is enqueued from now on begins the next one.
+  run.launched().commands()->actor_ends();
+  execution::current = &self;
+}
+
 }  // namespace
 
 execution::execution() {
   static constexpr fiber_body drives = {
-      .size_bytes = sizeof(uint64_t), .move_to = nullptr, .invoke = [](void*) { instance->drive(*current); }};
+      .size_bytes = sizeof(uint64_t), .move_to = nullptr, .invoke = [](void*) { drive(*instance, *current); }};
   core_.lane_entry = &run_lane;
   drives_ = &drives;
 }

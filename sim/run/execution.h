@@ -203,7 +203,6 @@ class execution : public machine_parts {
     fiber::switch_to(self.runs, next.runs, *core_.stack.exceptions);
   }
   [[gnu::hot]] static void run_lane(void* argument);
-  void drive(lane& self);
   [[gnu::hot]] void lane_ended(lane& self);
   [[noreturn, gnu::cold]] void refuse_in_kernel(lane& self, const char* what, const operation& how);
 

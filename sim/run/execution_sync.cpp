@@ -1,5 +1,4 @@
 // What blocks a lane: mutexes, conditions, collectives, barriers, and the ends of launches.
-#include <heddle/sim/launch/command_driver.h>
 #include <heddle/sim/run/execution.h>
 
 #include <algorithm>
@@ -198,33 +197,6 @@ void execution::enter_driver(lane& self, bool is_launch, operation how) {
     wait_for(self, launches_.running_anywhere(), 0);
     for (uint32_t device = 0; device < memory_.devices().size(); ++device) launches_.acquire_kernels(self, device);
   }
-}
-
-// The driver's actor. No code under test has called it: all that it will do is in the driver, and in where it stands here, which is what it hides.
-void execution::drive(lane& self) {
-  current = nullptr;
-  void* const no_frame[2] = {nullptr, nullptr};
-  operation how;
-  how.kind = operation_kind::drive;
-  how.frame = no_frame;
-  how.private_state = reinterpret_cast<const std::byte*>(no_frame);
-  enum : uint64_t { looks, waits, leaves };
-  while (true) {
-    self.call = {looks};
-    step(self, how);
-    const bool any = launches_.drive(self);
-    performed(self, any ? 1 : 0);
-    if (any) continue;
-    if (launches_.commands()->is_idle()) break;
-    self.call = {waits};
-    wait_for(self, launches_.commands()->wanted(), 1);
-  }
-  // The fault: it has found nothing to do, and still counts as there when something is enqueued before it has gone.
-  self.call = {leaves};
-  if (core_.machine.loses_signals) step(self, how);
-  // In the same step: what is enqueued from now on begins the next one.
-  launches_.commands()->actor_ends();
-  current = &self;
 }
 
 void execution::leave_driver(lane& self, operation how) {
