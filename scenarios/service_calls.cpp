@@ -232,7 +232,7 @@ void run_stop_under_load(const parameters& set) {
 // -- posts ----------------------------------------------------------------------------------------------------------------------
 
 /// Posts calls, waits until they have been carried out, and looks.
-struct posting_kernel {
+struct posts_kernel {
   rpc::service_client host;
   callers who;
   const uint64_t* carried_out;  ///< by lane; in shared memory, written by the host
@@ -276,7 +276,7 @@ void run_service_posts(const parameters& set) {
         .value();
     host.start();
     on.launch({.waves = set.count("waves"), .lanes = set.count("lanes")},
-              posting_kernel{host.client(), {set.count("lanes"), set.count("calls")}, carried_out});
+              posts_kernel{host.client(), {set.count("lanes"), set.count("calls")}, carried_out});
     on.synchronize();
     host.stop();
     host.join();
