@@ -198,7 +198,7 @@ class execution : public machine_parts {
     if (!next.begun) [[unlikely]]
       core_.begin(next);
     ++core_.history.switches;
-    if (hosts_.values.on() && next.is_host() && !next.of->copies) [[unlikely]]
+    if (hosts_.values.on() && next.is_host() && !next.of->copies && !next.of->drives) [[unlikely]]
       hosts_.values.enter(next.of->id);
     fiber::switch_to(self.runs, next.runs, *core_.stack.exceptions);
   }

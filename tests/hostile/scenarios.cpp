@@ -443,7 +443,7 @@ void waits_for_a_condition(const heddle::parameters&) {
     std::mutex mutex;
     std::condition_variable changed;
     std::unique_lock lock(mutex);
-    changed.wait(lock);  // HERE waits_for_a_condition
+    changed.wait(lock, [] { return false; });  // HERE waits_for_a_condition
   });
 }
 void waits_for_an_atomic(const heddle::parameters&) {
@@ -497,7 +497,7 @@ void creates_a_pthread(const heddle::parameters&) {
     pthread_join(other, nullptr);
   });
 }
-/// The thread would answer; a simulator that does not see it calls this a deadlock.
+/// The thread answers; a simulator that does not see it calls this a deadlock.
 void served_by_a_thread(const heddle::parameters&) {
   bench made;
   uint32_t* const words = made.words;

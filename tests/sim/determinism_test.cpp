@@ -260,7 +260,7 @@ TEST(settings, a_default_of_the_scenarios_own_is_taken) {
 
 TEST(settings, none_of_memory_is_taken_where_memory_is_one_and_all_others_are) {
   for (const parameter& each : machine_parameters()) {
-    if (each.key == "fidelity" || each.key == "doorbells.steps" || each.key == "arms" ||
+    if (each.key == "fidelity" || each.key == "doorbells.steps" || each.key == "arms" || each.key == "driver.fault" ||
         each.key.starts_with("evict.") || (each.kind == parameter::type::one_of && each.choices.size() < 2))
       continue;
     EXPECT_EQ(refusal({"fidelity=interleaving", changed(each)}) != "", is_of_memory(each.key)) << each.key;

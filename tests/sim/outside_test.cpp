@@ -128,9 +128,9 @@ std::vector<call> endless_calls() {
 std::vector<call> waits_for_others() {
   return {
     CALL("condition_variable", std::condition_variable turn; std::mutex lock; std::unique_lock held(lock);
-         turn.wait(held)),
+         turn.wait(held, [] { return false; })),
         CALL("condition_variable_any", std::condition_variable_any turn; std::mutex lock; std::unique_lock held(lock);
-             turn.wait(held)),
+             turn.wait(held, [] { return false; })),
         CALL("future", std::promise<int> never; never.get_future().get()),
         CALL("atomic", std::atomic<int> value = 1; value.wait(1)),
         CALL("atomic of one byte", std::atomic<bool> value = true; value.wait(true)),

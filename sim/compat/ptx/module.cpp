@@ -29,6 +29,9 @@ registry& known() {
   return only;
 }
 
+// Before anything runs: lanes of a wave with one program counter would wait for the one that makes it.
+[[gnu::constructor]] void make_registry() { known(); }
+
 constexpr uint32_t dynamic_slot = 1;
 constexpr uint32_t first_slot = 2;
 
