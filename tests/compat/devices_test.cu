@@ -80,7 +80,8 @@ void square_on_the_device() {
 void add_up_on_the_device() {
   int* const from = on_device<int>(numbers);
   int* const sum = on_device<int>(1);
-  SIM_CHECK(cudaMemset(from, 0, numbers * sizeof(int)) == cudaSuccess && cudaMemset(sum, 0, sizeof(int)) == cudaSuccess);
+  SIM_CHECK(cudaMemset(from, 0, numbers * sizeof(int)) == cudaSuccess &&
+            cudaMemset(sum, 0, sizeof(int)) == cudaSuccess);
   add_up<<<numbers, 1>>>(from, sum);
   int here = 7;
   SIM_CHECK(cudaMemcpy(&here, sum, sizeof here, cudaMemcpyDeviceToHost) == cudaSuccess && here == 0);

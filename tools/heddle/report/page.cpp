@@ -64,7 +64,7 @@ char letter_of(sim::operation_kind kind) {
 }
 
 const char* name_of(sim::wait_reason why) {
-  constexpr const char* names[] = {"change", "collective", "barrier",    "mutex",  "device",
+  constexpr const char* names[] = {"change", "collective", "barrier",    "mutex",   "device",
                                    "join",   "call",       "masked off", "evicted", "notice"};
   return names[static_cast<size_t>(why)];
 }
