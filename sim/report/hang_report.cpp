@@ -109,7 +109,7 @@ std::string hang_report::watching(const lane& who, wait_graph& graph) {
     const std::string location =
         for_notice ? object_at(entry.address) : describe_location(core_.map.heap, entry.address);
     if (for_notice)
-      text += "    for notice at " + location + who_gave_notice(who, entry) + '\n';
+      text += "    for notice at " + location + giver_of_notice(who, entry) + '\n';
     else if (++shown <= most_locations)
       text += "    reads " + location + " (" + plural(entry.size_bytes, "byte", "bytes") + ")" +
               (entry.by_change ? "" : " = " + hexadecimal(entry.value)) + who_could_change(who, entry) + '\n';

@@ -99,7 +99,7 @@ std::string hang_report::who_could_change(const lane& who, const watched& entry)
 }
 
 // Which lane has given notice there last.
-std::string hang_report::who_gave_notice(const lane& who, const watched& entry) const {
+std::string hang_report::giver_of_notice(const lane& who, const watched& entry) const {
   const std::vector<recorder::change> changes = core_.observers.recorder->changes_of(entry.address, entry.size_bytes);
   if (changes.empty()) return ", which nothing has given";
   const recorder::change& last = changes.front();
