@@ -73,6 +73,11 @@ struct run_core {
   [[gnu::hot]] wave& new_wave() { return threads.new_wave(history.steps); }
   /// Whether lanes that stand together take steps together. In a search each takes its own: there every order counts.
   bool waves_step() const { return machine.step == wave_step::wave && notes == nullptr; }
+  /// Whether another lane may run before a plain access there.
+  [[gnu::always_inline]] bool is_plain_point(const void* address) const {
+    return machine.points == plain_points::all ||
+           (machine.points == plain_points::unchecked && !map.heap.contains(address));
+  }
   /// Puts the lane's body on a stack of its own; the first switch to it runs `lane_entry(&self)`.
   [[gnu::hot]] void begin(lane& self);
   /// Ends the run when all stacks of host threads and copies are in use.

@@ -9,12 +9,6 @@
 
 namespace heddle::sim::runtime {
 
-/// Whether another lane may run before a plain access there.
-[[gnu::always_inline]] inline bool is_point(execution& here, const void* address) {
-  const plain_points are = here.machine().points;
-  return are == plain_points::all || (are == plain_points::unchecked && !here.core().map.heap.contains(address));
-}
-
 /// Whether no other lane could see the bytes change, or change them: they never change, or are the thread's own.
 [[gnu::noinline]] inline bool is_unseen(execution& here, const void* address) {
   return here.core().map.is_constant(address) || is_thread_local(address);
@@ -37,7 +31,7 @@ namespace heddle::sim::runtime {
     return;
   const access what = {address, size_bytes};
   publish_access(here, *self, named, what, from);
-  take_turn(here, *self, named == operation_kind::volatile_load || is_point(here, address));
+  take_turn(here, *self, named == operation_kind::volatile_load || here.core().is_plain_point(address));
   if (late_memory* const late = here.late()) late->before_plain_load(*self, self->pending);
   read_done(here, *self, from, what, watched::value_at(address, what.bytes()));
 }
@@ -57,7 +51,7 @@ namespace heddle::sim::runtime {
   if (!here.core().map.heap.contains(address) && changes_thread_local(here, *self, address, size_bytes)) [[unlikely]]
     return;
   publish_access(here, *self, named, {address, size_bytes}, from);
-  take_turn(here, *self, named == operation_kind::volatile_store || is_point(here, address));
+  take_turn(here, *self, named == operation_kind::volatile_store || here.core().is_plain_point(address));
   if (late_memory* const late = here.late()) late->before_plain_store(*self, self->pending);
   here.performed_at(*self, address, static_cast<uint32_t>(size_bytes), 0);
   here.waiting().begin_plain_store(*self, address, static_cast<uint32_t>(size_bytes));
@@ -92,7 +86,7 @@ namespace heddle::sim::runtime {
   if (!here.core().map.heap.contains(address) && changes_thread_local(here, *self, address, size_bytes)) [[unlikely]]
     return;
   publish_access(here, *self, operation_kind::plain_store, {address, size_bytes}, from);
-  take_turn(here, *self, is_point(here, address));
+  take_turn(here, *self, here.core().is_plain_point(address));
   if (late_memory* const late = here.late()) late->before_plain_store(*self, self->pending);
   here.performed(*self, 0);
   here.waiting().begin_object_store(*self, address, static_cast<uint32_t>(size_bytes));
@@ -148,7 +142,7 @@ template <typename Write>
   if (!here.core().map.heap.contains(address) && changes_thread_local(here, *self, address, size_bytes)) [[unlikely]]
     return write();
   publish_access(here, *self, operation_kind::plain_store, {address, size_bytes}, from);
-  take_turn(here, *self, is_point(here, address));
+  take_turn(here, *self, here.core().is_plain_point(address));
   const uint64_t before = watched::value_at(address, static_cast<uint32_t>(size_bytes));
   late_memory* const late = here.late();
   if (late != nullptr) late->before_plain_store(*self, self->pending);

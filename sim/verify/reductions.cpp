@@ -63,6 +63,10 @@ bool explorer::is_local(execution& here, const lane& who) const {
       return is_quiet(here, who);
     case operation_kind::store:
       return is_quiet(here, who);
+    // It is where one can choose only because the lane may be in a loop that waits (execution::must_yield).
+    case operation_kind::plain_load:
+    case operation_kind::plain_store:
+      return who.of->together == nullptr && !here.core().is_plain_point(who.pending.address);
     default:
       return false;
   }
