@@ -111,7 +111,7 @@ HEDDLE_SCENARIO(run_slot_rings, {.name = "slot.rings",
 
 HEDDLE_SCENARIO(run_service_rings, {.name = "service.rings",
                                     .summary = "threads of a service sleep, and kernels ring behind each n-th call",
-                                    .parameters = with_rings(port_parameters(2, 2, 4, 2)),
+                                    .parameters = with_rings(service_parameters(2, 2, 4, 2)),
                                     .expected = needs_fair_holders});
 
 }  // namespace heddle::tests

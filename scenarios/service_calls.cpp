@@ -102,7 +102,7 @@ void run_service_calls(const parameters& set) {
 }
 
 std::vector<parameter> calls_parameters() {
-  std::vector<parameter> all = port_parameters(2, 2, 4, 2);
+  std::vector<parameter> all = service_parameters(2, 2, 4, 2);
   all.push_back(parameter::one_of("answers", "shared", {"shared", "device"},
                                   "where the answers lie: with the requests, or in memory of the device"));
   return all;
@@ -346,7 +346,7 @@ void run_throwing_handler(const parameters& set) {
 }
 
 std::vector<parameter> stop_parameters() {
-  std::vector<parameter> all = port_parameters(2, 2, 4, 3);
+  std::vector<parameter> all = service_parameters(2, 2, 4, 3);
   all.push_back(parameter::number("after", 2, 0, 1000000, "", "turns that the host waits before it stops"));
   return all;
 }
@@ -373,12 +373,12 @@ HEDDLE_SCENARIO(run_stop_under_load, {.name = "service.stop-under-load",
 
 HEDDLE_SCENARIO(run_service_posts, {.name = "service.posts",
                                     .summary = "calls that nobody waits for, carried out in the order of each wave",
-                                    .parameters = port_parameters(2, 2, 4, 3),
+                                    .parameters = service_parameters(2, 2, 4, 3),
                                     .expected = needs_fair_clients});
 
 HEDDLE_SCENARIO(run_throwing_handler, {.name = "service.throwing-handler",
                                        .summary = "handlers and host functions that throw, and opcodes without handler",
-                                       .parameters = port_parameters(2, 2, 4, 1),
+                                       .parameters = service_parameters(2, 2, 4, 1),
                                        .expected = needs_fair_holders});
 
 }  // namespace heddle::tests

@@ -27,12 +27,19 @@ inline request_account make_account(device& on, const parameters& set) {
   return {on.allocate_shared<uint32_t>(requests, "handled requests"), requests};
 }
 
+/// Those of ports, and how soon a server sleeps.
+inline std::vector<parameter> service_parameters(int64_t waves, int64_t lanes, int64_t ports, int64_t calls) {
+  std::vector<parameter> all = port_parameters(waves, lanes, ports, calls);
+  // A run of the simulator has few steps.
+  all.push_back(parameter::number("polls", 2, 0, 1000000, "", "looks of a server that find nothing before it sleeps"));
+  return all;
+}
+
 inline rpc::service_shape shape_of(const parameters& set, uint64_t memory_bytes = 0) {
-  // A run of the simulator has few steps: a server that finds nothing sleeps soon.
   return {.ports = set.count("ports"),
           .lanes = set.count("lanes"),
           .servers = set.count("servers"),
-          .polls = 2,
+          .polls = set.count("polls"),
           .stage_bytes = 0,
           .memory_bytes = memory_bytes};
 }

@@ -42,12 +42,18 @@ void copy_by_word(std::byte* to, const std::byte* from_memory, size_t size_bytes
   fence(memory_order::release, scope::system, from);
   const auto misaligned = reinterpret_cast<uintptr_t>(to) | reinterpret_cast<uintptr_t>(from_memory);
   const auto copy_word = [&](size_t at, size_t bytes) {
-    uint64_t value = atomic_load({from_memory + at, bytes}, from);
+    // What lies in the thread's own frame no other actor sees. As atomics these would look like a loop that waits there.
+    const lane& self = *execution::current;
+    uint64_t value = self.is_private(from_memory + at) ? read_memory(from_memory + at, bytes)
+                                                       : atomic_load({from_memory + at, bytes}, from);
     // Where flushes happen, an older value than memory holds is one that the load may return as well; what it has learnt goes with it.
     if (const std::byte* const stale = past_caches(from_memory + at);
         stale != nullptr && (!execution::instance->machine().flushes || value == read_memory(from_memory + at, bytes)))
       value = read_memory(stale, bytes);
-    atomic_store({to + at, bytes}, value, from);
+    if (self.is_private(to + at))
+      write_memory(to + at, bytes, value);
+    else
+      atomic_store({to + at, bytes}, value, from);
     if (std::byte* const memory = past_caches(to + at)) write_memory(memory, bytes, value);
   };
   size_t word_bytes = 8;

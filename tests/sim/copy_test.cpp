@@ -86,6 +86,36 @@ TEST(copies, come_one_after_the_other) {
   }
 }
 
+/// The host looks for a post in many words, by copies into one word of its frame, which changes with every copy.
+program copies_until_post() {
+  constexpr uint32_t looks = 100;
+  constexpr uint64_t posted = 1000;
+  return [] {
+    device host;
+    auto* const words = host.allocate_device<uint64_t>(looks + 1, "words");
+    for (uint64_t n = 0; n < looks; ++n) host.copy(&words[n], &n, sizeof n);
+    host.launch({}, [words] {
+      while (word<uint64_t>(words[looks]).load(acquire) == 0) target::pause();
+      word<uint64_t>(words[2]).store(posted, release);
+    });
+    for (uint64_t found = 0; found != posted;) {
+      for (uint32_t n = 0; n < looks && found != posted; ++n) host.copy(&found, &words[n], sizeof found);
+      target::pause();
+    }
+    host.synchronize();
+  };
+}
+
+TEST(copies, that_find_the_same_again_and_again_wait) {
+  for (const char* fidelity : {"fidelity=interleaving", "fidelity=link", "fidelity=scoped"}) {
+    machine on({fidelity});
+    const tally seen = on.run_many(copies_until_post(), 20);
+    EXPECT_TRUE(always(verdict::deadlock, seen)) << fidelity;
+    // What lies in its own frame is no memory that others wait for: without that the run goes on until the budget is over.
+    EXPECT_LT(seen.steps_most, 5000u) << fidelity;
+  }
+}
+
 program copies_beside(bool plain, size_t bytes) {
   return [=] {
     device host;
