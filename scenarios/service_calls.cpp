@@ -369,7 +369,8 @@ std::vector<parameter> load_parameters() {
 HEDDLE_SCENARIO(run_stop_under_load, {.name = "service.stop-under-load",
                                       .summary = "a host that stops while kernels call it without end",
                                       .parameters = load_parameters(),
-                                      .expected = needs_turns});
+                                      .expected = needs_turns,
+                                      .proofs = {"waves=1 lanes=1 ports=1 polls=0 after=0"}});
 
 HEDDLE_SCENARIO(run_service_posts, {.name = "service.posts",
                                     .summary = "calls that nobody waits for, carried out in the order of each wave",
@@ -379,6 +380,7 @@ HEDDLE_SCENARIO(run_service_posts, {.name = "service.posts",
 HEDDLE_SCENARIO(run_throwing_handler, {.name = "service.throwing-handler",
                                        .summary = "handlers and host functions that throw, and opcodes without handler",
                                        .parameters = service_parameters(2, 2, 4, 1),
-                                       .expected = needs_fair_holders});
+                                       .expected = needs_fair_holders,
+                                       .proofs = {"waves=1 lanes=1 ports=1 polls=0"}});
 
 }  // namespace heddle::tests

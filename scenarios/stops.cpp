@@ -328,21 +328,25 @@ scheduler::verdict fifo_needs_turns(const parameters& set) {
 HEDDLE_SCENARIO(run_slot_stop, {.name = "slot.stop",
                                 .summary = "servers of slots that stop while waves call them without end",
                                 .parameters = with_stop(slot_parameters(2, 2, 2, 1)),
-                                .expected = slots_need_turns});
+                                .expected = slots_need_turns,
+                                .proofs = {"waves=1 lanes=1 slots=1 after=0"}});
 
 HEDDLE_SCENARIO(run_hostcall_stop, {.name = "hostcall.stop",
                                     .summary = "a server of hostcalls that stops while waves call it without end",
                                     .parameters = with_stop(hostcall_parameters(2, 2, 2, 1, 1)),
-                                    .expected = hostcalls_need_turns});
+                                    .expected = hostcalls_need_turns,
+                                    .proofs = {"waves=1 lanes=1 packets=2 calls=1 after=0"}});
 
 HEDDLE_SCENARIO(run_offload_stop, {.name = "offload.stop",
                                    .summary = "a server of offload that stops while waves ask it without end",
                                    .parameters = offload_stop_parameters(),
-                                   .expected = needs_turns});
+                                   .expected = needs_turns,
+                                   .proofs = {"waves=2 lanes=1 entries=1 calls=1 after=0"}});
 
 HEDDLE_SCENARIO(run_fifo_stop, {.name = "ring.stop",
                                 .summary = "a consumer that stops while waves push without end",
                                 .parameters = fifo_stop_parameters(),
-                                .expected = fifo_needs_turns});
+                                .expected = fifo_needs_turns,
+                                .proofs = {"waves=1 lanes=1 calls=1 after=0"}});
 
 }  // namespace heddle::tests

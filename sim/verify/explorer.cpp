@@ -22,6 +22,19 @@ bool may_go_on_for_ever(const answer& given) {
                                given.kind != choice_kind::place);
 }
 
+/// Whether minimal progress promises that a wave starts. One that starts in calls into the driver alone does so as long as a call waits; a loop
+/// of calls that return is not told from others here.
+bool promises_a_start(const run_core& core) {
+  if (!core.enabled.owes_a_start()) return false;
+  if (!core.only_calls_start_kernels()) return true;
+  for (size_t n = 0; n < core.threads.lanes_used; ++n) {
+    const lane& each = core.threads.lanes[n];
+    if (each.is_host() && each.state == lane_state::waiting && each.pending.kind == operation_kind::synchronize)
+      return true;
+  }
+  return false;
+}
+
 }  // namespace
 
 void explorer::forget_path() {
@@ -148,7 +161,7 @@ uint32_t explorer::last_state_node() const {
 bool explorer::arrive_in(execution& here, const state_key& key, node& fresh) {
   const uint32_t before = last_state_node();
   shared_states::state seen = {.key = key};
-  seen.start = here.core().enabled.owes_a_start() && !here.core().only_calls_start_kernels();
+  seen.start = promises_a_start(here.core());
   for (const lane* each : here.core().enabled.lanes)
     if (each->of->guaranteed) seen.owed |= uint64_t{1} << each->id;
   if (here.core().late != nullptr && here.core().late->is_under_way()) seen.owed |= state_graph::link;
