@@ -1,4 +1,4 @@
-// A row of a litmus table, compiled: who runs which body, and what is asked of the outcome. For host threads and GPUs.
+// A row of a litmus table, compiled: its threads, their bodies, and what is asked of the outcome. For host threads and GPUs.
 #pragma once
 
 #include <heddle/rpc/target.h>

@@ -76,7 +76,7 @@ class spin_barrier {
   alignas(64) std::atomic<uint32_t> round_{0};
 };
 
-/// Waits until all threads of a row are on their processors at once, as a barrier cannot on a machine that has other work: whoever comes
+/// Waits until all threads of a row are on their processors at once, as a barrier cannot on a machine that has other work: the thread that comes
 /// first there may be put away before the last arrives.
 class meeting {
  public:
