@@ -83,6 +83,18 @@ TEST(tables, each_configuration_of_the_link_is_a_test) {
   EXPECT_EQ(counted.at(expectation::load_buffering), 3u * 7);
 }
 
+// Where a table has no contract, its programs are the host's, and the host is an x86 with store buffers in order.
+TEST(tables, the_host_alone) {
+  const std::vector<test> tests = shipped("host.csv");
+  EXPECT_EQ(counts(tests), (std::map<expectation, size_t>{{expectation::forbidden, 23}, {expectation::seen, 8}}));
+  for (const test& each : tests) {
+    EXPECT_TRUE(has_setting(each, "fidelity=link"));
+    for (const place& at : each.code.places) EXPECT_TRUE(at.host) << each.name;
+  }
+  EXPECT_EQ(refusal("name,threads,program,weak_outcome,x86_host_hw\na,host,\"st x, 1\",x=1,\n"),
+            "t.csv:2: x86_host_hw: \"\" is no verdict; write A or F");
+}
+
 TEST(tables, a_configuration_is_made_of_settings) {
   const std::vector<test> tests = shipped("pcie.csv");
   const test& plain = find(tests, "pcie/MP-gh.plain [inorder+ro]");
@@ -106,9 +118,10 @@ TEST(tables, the_verdict_where_the_host_is_x86_wins) {
 }
 
 TEST(tables, what_is_no_table_of_tests_is_refused) {
-  EXPECT_EQ(refusal("a,b\n1,2\n"),
-            "t.csv:1: no table of litmus tests; it needs the column ptx6_contract or special_config, or one of a "
-            "progress model such as WEAK_FAIR");
+  EXPECT_EQ(
+      refusal("a,b\n1,2\n"),
+      "t.csv:1: no table of litmus tests; it needs the column ptx6_contract, x86_host_hw or special_config, or one "
+      "of a progress model such as WEAK_FAIR");
   EXPECT_EQ(refusal("name,ptx6_contract\na,F\n"), "t.csv:1: there is no column \"threads\"");
   EXPECT_EQ(refusal(contract_row("B,,")), "t.csv:2: ptx6_contract: \"B\" is no verdict; write A or F");
   EXPECT_EQ(

@@ -1,7 +1,7 @@
 #!/bin/sh
 # Compiles one file to assembly and compares what came out with what must come out.
 #
-#   check.sh <ptx, gcn, or paths> <expectations> <section of them> <compiler, or ""> <argument>...
+#   check.sh <ptx, gcn, ir, or paths> <expectations> <section of them> <compiler, or ""> <argument>...
 #
 # Exit status 0: as expected; 1: not so, each difference printed; 77: no such compiler here.
 set -eu
@@ -22,7 +22,11 @@ case $filter in
   paths) python3 "$here/paths.py" "$folder/assembly" >"$folder/found" ;;
   *) awk -v machine="$filter" -f "$here/filter.awk" "$folder/assembly" >"$folder/found" ;;
 esac
-awk -v section="$section" -f "$here/compare.awk" "$here/$expectations" "$folder/found" || {
+case $expectations in
+  /*) ;;
+  *) expectations=$here/$expectations ;;
+esac
+awk -v section="$section" -f "$here/compare.awk" "$expectations" "$folder/found" || {
   echo "compiled by: $("$compiler" --version 2>/dev/null | grep -iE "version|release" | head -2)"
   exit 1
 }

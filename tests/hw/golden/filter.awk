@@ -1,5 +1,5 @@
 # Assembly -> one line a kernel: its name, a colon, and the instructions that order memory or join lanes, "-" when there is none. With
-# -v machine=ptx of PTX, with -v machine=gcn of AMD's.
+# -v machine=ptx of PTX, with -v machine=gcn of AMD's, with -v machine=ir of LLVM's code before that.
 #
 # PTX: plain loads and stores are left out, except volatile ones: those must not be there.
 #
@@ -8,6 +8,28 @@
 #
 # In operations.cpp words of 32 bits are the atomic accesses and words of 64 bits the plain ones around them; one of 64 bits with a cache
 # bit is no plain one either. The frame that every kernel has, "plain_store ... plain_load waitcnt plain_store", is taken off; a plain access anywhere else stays.
+# LLVM IR of AMD's kernels, with -v machine=ir: every access of a word and every fence, as PTX would spell it.
+machine == "ir" && /^define .*@body_[0-9]+\(/ { kernel = $0; sub(/.*@/, "", kernel); sub(/\(.*/, "", kernel); found = ""; next }
+machine == "ir" && /^}/ && kernel != "" { print kernel ":" (found == "" ? " -" : found); kernel = ""; next }
+machine == "ir" && kernel == "" { next }
+machine == "ir" {
+  scope = "sys"
+  if (/syncscope\("workgroup/) scope = "cta"
+  if (/syncscope\("agent/) scope = "gpu"
+  # Of a compare-and-exchange the first order is that of success.
+  order = "weak"
+  if (match($0, / (monotonic|acquire|release|acq_rel|seq_cst)/)) order = substr($0, RSTART + 1, RLENGTH - 1)
+  sub(/monotonic/, "relaxed", order)
+  sub(/seq_cst/, "sc", order)
+  how = order == "weak" ? order : order "." scope
+  if (/ load (atomic )?i32/) found = found " ld." how ".u32"
+  else if (/^ *store (atomic )?i32/) found = found " st." how ".u32"
+  else if (/ atomicrmw xchg /) found = found " atom." how ".exch.b32"
+  else if (/ atomicrmw add /) found = found " atom." how ".add.u32"
+  else if (/ cmpxchg /) found = found " atom." how ".cas.b32"
+  else if (/^ *fence /) found = found " fence." how
+  next
+}
 machine == "ptx" && /^\.visible \.entry/ { kernel = $3; sub(/\(.*/, "", kernel); found = "" }
 machine == "ptx" && kernel == "" { next }
 machine == "ptx" && /^}/ { print kernel ":" (found == "" ? " -" : found); kernel = ""; next }

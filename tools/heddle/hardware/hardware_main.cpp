@@ -24,6 +24,7 @@ name or a shell pattern ("port.*"). Without any, all are run whose expected
 verdict is ok: a planted bug may hang here, and runs only when it is named.
 
   --list            names, and parameters with their defaults
+  --names           names of what would be run, one a line
   --repeat N        run each body N times (default 1)
   --timeout T       end a scenario after this time: 30, 45s, 5m (default 60)
   --set KEY=VALUE   a setting of the scenarios; may be repeated
@@ -61,6 +62,7 @@ struct hardware_options {
   std::string dump_folder;
   std::string watching;  ///< the first option that only a watched program has; empty when none was given
   bool list = false;
+  bool names = false;
   bool in_process = false;
   bool help = false;
 };
@@ -92,6 +94,7 @@ std::string parse(int argument_count, char** arguments, hardware_options& into) 
   parser.set_help_flag();
   parser.add_option("SCENARIO", into.scenarios);
   parser.add_flag("--list", into.list);
+  parser.add_flag("--names", into.names);
   parser.add_option("--repeat", repeat);
   parser.add_option("--timeout", timeout);
   parser.add_option("--set", into.settings)->allow_extra_args(false);
@@ -292,6 +295,10 @@ int command(int argument_count, char** arguments) {
   if (wrong.empty() && !asked.watching.empty() && !is_watched())
     wrong = asked.watching + " is for programs that are built to be watched: link heddle::observed";
   if (!wrong.empty()) return fail(wrong_input, wrong);
+  if (asked.names) {
+    for (const task& each : tasks) std::cout << each.tested->name << '\n';
+    return as_expected;
+  }
   if (const std::string nobody = look_for_device(); !nobody.empty()) return fail(cannot_go_on, nobody);
   return run_all(tasks, asked);
 }

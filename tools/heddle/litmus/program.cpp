@@ -194,7 +194,10 @@ class instruction_parser {
   instruction drain() {
     host_only();
     operands(0, "no operands");
-    return {.kind = instruction_kind::drain_buffers, .x86 = true, .order = memory_order::seq_cst};
+    return {.kind = instruction_kind::drain_buffers,
+            .weak = name_ == "sfence",
+            .x86 = true,
+            .order = memory_order::seq_cst};
   }
 
   void host_only() {

@@ -22,7 +22,7 @@ enum class instruction_kind : uint8_t {
 
 struct instruction {
   instruction_kind kind = instruction_kind::load;
-  bool weak = false;  ///< plain: `order` and `reach` mean nothing
+  bool weak = false;  ///< plain: `order` and `reach` mean nothing. Of drain_buffers: an sfence
   bool x86 = false;   ///< written as an instruction of the host: MOV, or a locked operation
   memory_order order = memory_order::relaxed;
   scope reach = scope::system;
