@@ -24,6 +24,8 @@ const std::vector<condition>& conditions() {
       {"evict.quantum", "evict", {"wave", "queue"}},
       {"evict.early", "evict", {"wave", "queue"}},
       {"races", "fidelity", {"scoped"}},
+      {"races.excuse", "fidelity", {"scoped"}},
+      {"races.excuse", "races", {"end", "weigh"}},
       {"late", "fidelity", {"scoped", "link"}},
       {"history", "fidelity", {"scoped"}},
       {"host", "fidelity", {"scoped"}},
@@ -118,8 +120,12 @@ std::vector<parameter> machine_parameters() {
           "how often a lane that waits may be passed over before that is a verdict; 0: as often as it comes"),
       parameter::number("stack_kib", 16, 8, 1024, "KiB", "stack of a lane"),
       parameter::number("host_stack_kib", 256, 64, 8192, "KiB", "stack of a host thread"),
-      parameter::one_of("races", "end", {"end", "count"},
-                        "what a race does (fidelity scoped): end the run with a verdict, or only count"),
+      parameter::one_of("races", "end", {"end", "weigh", "count"},
+                        "what a race does (fidelity scoped): end the run with a verdict, do so when nothing else has "
+                        "ended it, or only count"),
+      parameter::one_of("races.excuse", "none", {"none", "acquire", "after-read", "both"},
+                        "races that are left alone: those that an acquire of the second lane would have ordered, those "
+                        "of a plain load with a later store, or both kinds"),
       parameter::one_of("driver", "free", {"free", "idle", "context"},
                         "what calls into the driver wait for: nothing, an idle device, or one lock, which synchronize "
                         "keeps"),
@@ -153,7 +159,12 @@ settings settings::from(const parameters& values) {
   settings read;
   const std::string& name = values.text("fidelity");
   read.fidelity = name == "scoped" ? fidelity::scoped : name == "link" ? fidelity::link : fidelity::interleaving;
-  read.races_end = values.text("races") == "end";
+  const std::string& races = values.text("races");
+  read.races = races == "end" ? race_effect::end : races == "weigh" ? race_effect::weigh : race_effect::count;
+  const std::string& excused = values.text("races.excuse");
+  read.excused = {.acquire = excused == "acquire" || excused == "both",
+                  .after_read = excused == "after-read" || excused == "both"};
+  read.races_end = read.races == race_effect::end && !read.excused.any();
   const std::string& driver = values.text("driver");
   read.driver = driver == "idle"      ? driver_calls::idle
                 : driver == "context" ? driver_calls::context

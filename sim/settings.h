@@ -34,6 +34,20 @@ enum class plain_points : uint8_t {
   none,
 };
 
+/// What a race does.
+enum class race_effect : uint8_t {
+  end,    ///< it ends the run
+  weigh,  ///< it ends the run when nothing else has ended it: what comes of it is seen first
+  count,  ///< nothing
+};
+
+/// Races that are left alone, by what would have ordered the two accesses.
+struct excused_races {
+  bool acquire = false;     ///< an acquire by the lane that made the second one, and nothing else
+  bool after_read = false;  ///< anything, where the first one is a plain load
+  bool any() const { return acquire || after_read; }
+};
+
 /// What one step of a wave is, where its lanes stand together at one operation.
 enum class wave_step : uint8_t {
   wave,  ///< that operation of all of them
@@ -82,7 +96,9 @@ std::vector<parameter> machine_parameters();
 struct settings {
   static constexpr uint32_t most_devices = 16;
   sim::fidelity fidelity = sim::fidelity::scoped;
-  bool races_end = true;  ///< a race ends the run; otherwise it is counted
+  race_effect races = race_effect::end;
+  excused_races excused;
+  bool races_end = true;  ///< each race ends the run: no run goes on behind one
   sim::driver_calls driver = driver_calls::free;
   driver_detail detail = driver_detail::call;
   driver::driver_fault fault = driver::driver_fault::none;  ///< of the driver whose commands are stepped

@@ -194,6 +194,10 @@ struct run_core {
 
   /// Whether anything asks which store each load has found.
   bool explains() const { return observers.recorder != nullptr || times != nullptr; }
+  /// Whether what would have ordered two accesses counts, or is to be told.
+  bool asks_what_would_order() const {
+    return explains() || machine.races == race_effect::weigh || machine.excused.any();
+  }
   // What a picture of an explained run shows, and what virtual time depends on; to be called where explains().
   void found(const lane& self, uint64_t store_step, bool is_newest, uint64_t newest_step) {
     if (observers.recorder) observers.recorder->found(self, store_step, is_newest, newest_step);

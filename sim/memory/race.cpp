@@ -5,11 +5,11 @@
 namespace heddle::sim {
 
 const race_finder::edge* race_finder::would_order(const access_record& earlier, const clock_entries& now,
-                                                  bool scopes_only) const {
+                                                  missing_orders these) const {
   // Edges are in order of time, so that one pass finds every chain.
   std::vector<const edge*> reached;
   for (const edge& one : edges_) {
-    if (scopes_only && one.lacks != missing_order::scope) continue;
+    if ((only(one.lacks) & these) == 0) continue;
     const auto knew = [&](uint32_t lane, uint32_t epoch) {
       return (one.releaser == lane && one.releaser_epoch >= epoch) || entry_of(one.from->ordered, lane) >= epoch;
     };

@@ -150,6 +150,11 @@ class access_history {
 /// Why two lanes that communicated were not ordered by it.
 enum class missing_order : uint8_t { scope, release, acquire };
 
+/// A bit for each of them.
+using missing_orders = uint32_t;
+constexpr missing_orders only(missing_order one) { return uint32_t{1} << static_cast<uint32_t>(one); }
+inline constexpr missing_orders any_missing_order = 7;
+
 /// Communication that ordered nothing, and what it lacked. Kept to tell a race from a scope race, and to name the missing edge.
 class race_finder {
  public:
@@ -171,8 +176,8 @@ class race_finder {
   void add(edge lacking) { edges_.push_back(static_cast<edge&&>(lacking)); }
 
   /// The last edge of a chain that would order the access before what the lane with this clock does now, had the edges not lacked
-  /// what they lack; null when there is none. `scopes_only`: through edges that lack a scope alone.
-  const edge* would_order(const access_record& earlier, const clock_entries& now, bool scopes_only) const;
+  /// what they lack; null when there is none. Through edges that lack one of `these`.
+  const edge* would_order(const access_record& earlier, const clock_entries& now, missing_orders these) const;
 
  private:
   std::vector<edge> edges_;

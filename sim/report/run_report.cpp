@@ -102,6 +102,8 @@ void run_report::explain(outcome& told, run_record* record) {
     edges_.clear();
     unknown_.clear();
     circle_.clear();
+  } else {
+    told.report += run_.races().listed();
   }
   if (found != verdict::ok && core_.ending.about.front() != nullptr)
     if (const source_line place = source_of(core_.ending.about); place.file.empty() && !place.module.empty())

@@ -444,5 +444,86 @@ TEST(counted_races, do_not_end_the_run) {
   EXPECT_EQ(counts(together(place::device, writes, [](words& at) { at.other = 1; })), (pairs{{0, 0}}));
 }
 
+// -- weighing ----------------------------------------------------------------------------------------------------------------
+
+constexpr auto writes_data = [](words& at) { at.data = 1; };
+constexpr auto waits_for_ever = [](words& at) {
+  at.data = 2;
+  while (word<uint32_t>(at.flag).load(acquire) == 0) target::pause();
+};
+
+TEST(weighed_races, end_the_run_when_nothing_else_has) {
+  machine on = scoped({"races=weigh"});
+  const tally seen = on.run_many(together(place::device, writes_data, writes_data), some);
+  EXPECT_TRUE(always(verdict::race, seen));
+  const std::string& message = seen.examples.at(verdict::race).message;
+  EXPECT_NE(message.find("; nothing came of it in this run"), std::string::npos) << message;
+  EXPECT_TRUE(always(verdict::scope_race, on.run_many(counts_in<scope::block, scope::block>(place::device), some)));
+  EXPECT_TRUE(always(verdict::ok, on.run_many(counts_in<scope::device, scope::device>(place::device), some)));
+}
+
+TEST(weighed_races, come_behind_what_comes_of_them) {
+  const program body = together(place::device, writes_data, waits_for_ever);
+  EXPECT_TRUE(always_ends(verdict::race, body));
+  machine on = scoped({"races=weigh"});
+  EXPECT_TRUE(always(verdict::deadlock, on.run_many(body, some)));
+  const outcome told = on.explain(body);
+  EXPECT_NE(told.report.find("races that the run went on behind"), std::string::npos) << told.report;
+  EXPECT_NE(told.report.find("is not ordered after a plain store by"), std::string::npos) << told.report;
+  // One run after another: what the first one listed is not the second one's.
+  EXPECT_EQ(on.explain(together(place::device, waits_for_ever)).report.find("went on behind"), std::string::npos);
+}
+
+TEST(weighed_races, are_each_listed_once) {
+  machine on = scoped({"races=weigh"});
+  const outcome told = on.explain(together(
+      place::device, [](words& at) { at.data = at.other = 1; },
+      [](words& at) {
+        for (uint32_t n = 0; n < 3; ++n) at.data = n;
+        at.other = 2;
+      }));
+  EXPECT_EQ(told.verdict, verdict::race);
+  EXPECT_NE(told.message.find("and 1 other races"), std::string::npos) << told.message;
+  EXPECT_NE(told.report.find("nothing orders them"), std::string::npos) << told.report;
+}
+
+/// A flag that says that data is there: stored in one order, and loaded in another.
+program flag_and_data(memory_order stored, memory_order loaded) {
+  return together(
+      place::device,
+      [=](words& at) {
+        at.data = 1;
+        word<uint32_t>(at.flag).store(1, stored);
+      },
+      [=](words& at) {
+        while (word<uint32_t>(at.flag).load(loaded) == 0) target::pause();
+        look_at(at.data);
+      });
+}
+
+TEST(excused_races, lack_an_acquire_alone) {
+  for (const char* effect : {"races=end", "races=weigh"}) {
+    EXPECT_TRUE(always_ends(verdict::race, flag_and_data(release, relaxed), {effect}));
+    EXPECT_TRUE(always_ends(verdict::ok, flag_and_data(release, relaxed), {effect, "races.excuse=acquire"}));
+    EXPECT_TRUE(always_ends(verdict::ok, flag_and_data(release, relaxed), {effect, "races.excuse=both"}));
+    EXPECT_TRUE(always_ends(verdict::race, flag_and_data(release, relaxed), {effect, "races.excuse=after-read"}));
+    // The lane that stores orders nothing.
+    EXPECT_TRUE(always_ends(verdict::race, flag_and_data(relaxed, relaxed), {effect, "races.excuse=both"}));
+    EXPECT_TRUE(always_ends(verdict::race, flag_and_data(relaxed, acquire), {effect, "races.excuse=both"}));
+  }
+}
+
+TEST(excused_races, are_of_a_load_and_a_later_store) {
+  const auto reads = [](words& at) { look_at(at.data); };
+  const program body = together(place::device, reads, writes_data);
+  const tally reported = scoped({"races.excuse=acquire"}).run_many(body, some);
+  EXPECT_TRUE(always(verdict::race, reported));
+  // The other way round it is none of these.
+  const tally seen = scoped({"races.excuse=after-read"}).run_many(body, some);
+  EXPECT_GT(seen.count(verdict::race), 0u) << seen.text();
+  EXPECT_GT(seen.count(verdict::ok), 0u) << seen.text();
+  EXPECT_EQ(seen.count(verdict::race) + seen.count(verdict::ok), some) << seen.text();
+}
+
 }  // namespace
 }  // namespace heddle::sim::tests

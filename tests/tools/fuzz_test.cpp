@@ -50,7 +50,7 @@ TEST(fuzz, different_messages_of_one_place_are_different_findings) {
 }
 
 TEST(fuzz, behind_the_first_race_it_says_how_to_look_past_races) {
-  const std::string line = "to look past races, --set races=count\n";
+  const std::string line = "to see what comes of it, --set races=weigh\n";
   const std::string text = heddle({"fuzz", "fake.racy", "--schedules", "50"}).out;
   EXPECT_NE(text.find(line), std::string::npos) << text;
   EXPECT_EQ(text.find(line, text.find(line) + 1), std::string::npos);

@@ -60,7 +60,7 @@ void learning::has_read_to_know(lane& self, lane_facts& mine, message& it, const
     // What a later report must know: why this did not order anything.
     if (given.is_release && given.as_written && acquires_as_written && it.strong && it.mask == mask)
       races_.note_missing(self, mine, given, missing_order::scope, step);
-    else if (core_.explains())
+    else if (core_.asks_what_would_order())
       races_.note_missing(self, mine, given,
                           given.is_release && given.as_written ? missing_order::acquire : missing_order::release, step);
   }

@@ -28,7 +28,7 @@ class learning {
       if (settled.nothing_more) return;
       if (settled.noted && !plain && settled.is_read_again(at.mask, reach_of(mine, how), acquires(how.order))) return;
     }
-    if (plain || mine.tso || acquires(how.order) || core_.explains())
+    if (plain || mine.tso || acquires(how.order) || core_.asks_what_would_order())
       has_read_to_know(self, mine, it, at, how, plain);
     else
       has_read_relaxed(self, mine, it, at, reach_of(mine, how), known);

@@ -18,9 +18,19 @@ template <typename Covered>
 
 void race_check::report(lane& self, const lane_facts& mine, const access_record& earlier, bool plain, uint8_t mask) {
   const bool both_atomic = !earlier.plain && !plain && earlier.mask == mask;
-  const race_finder::edge* missing = edges_.would_order(earlier, mine.clock.ordered, true);
+  const auto would_order = [&](missing_orders these) { return edges_.would_order(earlier, mine.clock.ordered, these); };
+  const race_finder::edge* missing = would_order(only(missing_order::scope));
   const bool scope_race = both_atomic || missing != nullptr;
-  if (missing == nullptr) missing = edges_.would_order(earlier, mine.clock.ordered, false);
+  race_weight weight = scope_race ? race_weight::scope : race_weight::acquire;
+  if (!scope_race) {
+    missing = would_order(only(missing_order::acquire));
+    if (missing == nullptr) {
+      missing = would_order(any_missing_order);
+      weight = missing != nullptr ? race_weight::release : race_weight::nothing;
+    }
+    // The later store changes nothing for the load, unless a machine makes it first.
+    if (earlier.plain && !earlier.writes && weight == race_weight::nothing) weight = race_weight::after_read;
+  }
   // Another lane of the wave may know what this one does not.
   const lane* knows = nullptr;
   if (missing == nullptr && !both_atomic && !self.is_host())
@@ -28,7 +38,7 @@ void race_check::report(lane& self, const lane_facts& mine, const access_record&
       if (knows == nullptr && other != &self && known_.find(other->id) != nullptr &&
           comes_after(*other, known_[other->id], earlier))
         knows = other;
-  log_.found(self, earlier, scope_race, missing, knows);
+  log_.found(self, earlier, {weight, missing, knows});
 }
 
 // Whether this access, and the earlier one, conflict and nothing orders them, nor are they both atomic and each in the other's scope.

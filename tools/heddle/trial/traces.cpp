@@ -189,7 +189,7 @@ std::string how_to_play(const scheduler::trace& recorded, const std::string& pro
 
 std::string_view past_races(scheduler::verdict found) {
   const bool race = found == scheduler::verdict::race || found == scheduler::verdict::scope_race;
-  return race ? "  a race ends its run: to look past races, --set races=count\n" : "";
+  return race ? "  a race ends its run: to see what comes of it, --set races=weigh\n" : "";
 }
 
 std::pair<std::string_view, std::string_view> paragraphs(std::string_view report) {

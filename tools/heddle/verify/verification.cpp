@@ -26,7 +26,7 @@ parameters without_bounds(const parameters& settings, const std::vector<std::str
   if (fidelity == "scoped") {
     widen("late", "1000");
     widen("history", "60");
-    if (made.text("races") == "end") widen("points", "atomics");
+    if (made.text("races") == "end" && made.text("races.excuse") == "none") widen("points", "atomics");
   }
   if (fidelity == "link") {
     widen("late", "1000");
