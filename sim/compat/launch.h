@@ -102,7 +102,7 @@ template <typename Kernel, typename... Arguments>
 void launch_cooperatively(bool is_cooperative, Kernel kernel, const sim::grid_shape& how, Arguments... arguments) {
   const auto body = [kernel, arguments...] { kernel(arguments...); };
   if (!is_cooperative) return launch_body(body, how);
-  launch_body(meeting_body<decltype(body)>{body, make_meeting_place()}, how);
+  launch_body(meeting_body<std::remove_const_t<decltype(body)>>{body, make_meeting_place()}, how);
 }
 
 /// A kernel whose arguments are given by their addresses.
