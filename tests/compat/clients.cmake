@@ -20,7 +20,7 @@ function(heddle_client name kind)
   target_compile_definitions(${name} PRIVATE ${arg_DEFINITIONS})
   target_compile_options(${name} PRIVATE -w)
   target_link_options(${name} PRIVATE LINKER:--strip-debug)
-  cmake_language(CALL heddle_simulate_${kind} ${name} ${arg_UNPARSED_ARGUMENTS} SCENARIO ${name})
+  cmake_language(CALL heddle_simulate_${kind} ${name} ${arg_UNPARSED_ARGUMENTS})
   add_dependencies(clients ${name})
 endfunction()
 # heddle_client_test(name expected arguments...): `expected` is found in what its fuzzing says.
@@ -31,18 +31,35 @@ endfunction()
 
 # -- headers, each with a small program over it. What their own builds generate, or have of other packages, is as little as they ask for.
 
-function(heddle_client_header name)
-  list(JOIN ARGN "\n" lines)
-  file(CONFIGURE OUTPUT clients/${name} CONTENT "${lines}\n" @ONLY)
+function(heddle_client_header name content)
+  file(CONFIGURE OUTPUT clients/${name} CONTENT "${content}\n" @ONLY)
 endfunction()
-heddle_client_header(deep_ep/common/compiled.cuh "#include <cuda_bf16.h>" "#include <cuda_fp8.h>" "#include <cuda_runtime.h>")
+heddle_client_header(deep_ep/common/compiled.cuh "#include <cuda_bf16.h>\n#include <cuda_fp8.h>\n#include <cuda_runtime.h>")
 heddle_client_header(deep_ep/common/exception.cuh "#define EP_STATIC_ASSERT(holds, reason) static_assert(holds, reason)")
-heddle_client_header(util/gpu_rt.h "#include <cuda.h>" "#include <cuda_runtime.h>")
-heddle_client_header(infiniband/verbs.h "struct ibv_qp" "\;" "struct ibv_mr {" "void* addr" "\;" "}" "\;")
+heddle_client_header(util/gpu_rt.h "#include <cuda.h>\n#include <cuda_runtime.h>")
+heddle_client_header(infiniband/verbs.h "struct ibv_qp; struct ibv_mr { void* addr; };")
 heddle_client_header(rocshmem_config.h "")
-heddle_client_header(nccl.h "#include <cuda_runtime.h>" "enum ncclResult_t { ncclSuccess = 0, ncclTimeout = 8 }" "\;"
-                     "using ncclComm_t = struct ncclComm*" "\;" "using ncclWindow_t = struct ncclWindow_vidmem*" "\;")
+heddle_client_header(nccl.h "#include <cuda_runtime.h>
+enum ncclResult_t { ncclSuccess = 0, ncclTimeout = 8 };
+using ncclComm_t = struct ncclComm*; using ncclWindow_t = struct ncclWindow_vidmem*;")
 heddle_client_header(fixed/tfr.cuh "#include \"threadFenceReduction_kernel.cuh\"")
+heddle_client_header(mscclpp/env.hpp "")
+heddle_client_header(mscclpp/numa.hpp "namespace mscclpp { inline int getDeviceNumaNode(int) { return -1; } inline void numaBind(int) {} }")
+heddle_client_header(mscclpp/gpu_utils.hpp "#include <memory>
+#include <cuda_runtime.h>
+namespace mscclpp::detail {
+struct released { void operator()(void* memory) const { cudaFree(memory); } };
+template <typename T> using UniqueGpuPtr = std::unique_ptr<T, released>;
+template <typename T> using UniqueGpuHostPtr = std::unique_ptr<T, released>;
+template <typename T> UniqueGpuPtr<T> gpuCallocUnique(size_t count = 1) {
+  T* made; cudaMalloc(&made, count * sizeof(T)); cudaMemset(made, 0, count * sizeof(T)); cudaDeviceSynchronize();
+  return UniqueGpuPtr<T>(made);
+}
+template <typename T> UniqueGpuHostPtr<T> gpuCallocHostUnique(size_t count = 1) {
+  T* made; cudaMallocHost(&made, count * sizeof(T)); cudaMemset(made, 0, count * sizeof(T)); cudaDeviceSynchronize();
+  return UniqueGpuHostPtr<T>(made);
+}
+}  // namespace mscclpp::detail")
 
 set(drivers ${clients}/drivers)
 heddle_client(client_mscclpp_fifo cuda ${drivers}/mscclpp_fifo.cu ${clients}/mscclpp/src/core/fifo.cc INCLUDES ${drivers} ${clients}/mscclpp/include
@@ -64,14 +81,14 @@ heddle_client(client_rocshmem_notifier hip ${drivers}/rocshmem_notifier.hip)
 heddle_client(client_thread_fence_reduction cuda ${drivers}/tfr.cu
               INCLUDES ${clients}/cuda-samples/Samples/2_Concepts_and_Techniques/threadFenceReduction)
 foreach(name IN ITEMS deepep_flags all_reduce nccl_barrier nccl_ll rocshmem_notifier)
-  heddle_client_test(client_${name} "client_${name} +ok +ok +100 " --schedules 100)
+  heddle_client_test(client_${name} " ok +ok +100 " --schedules 100)
 endforeach()
 # Judged one by one: docs/existing-code.md.
 foreach(name IN ITEMS mscclpp_fifo mscclpp_barrier mscclpp_barrier_hip deepep_barrier all_reduce_two_stages uccl_ring bam_queue nccl_barrier_relaxed
                       rocshmem_mutex thread_fence_reduction)
-  heddle_client_test(client_${name} "client_${name} +ok +race +100 " --schedules 100)
+  heddle_client_test(client_${name} " ok +race +100 " --schedules 100)
 endforeach()
-heddle_client_test(client_mscclpp_semaphore "client_mscclpp_semaphore +ok +deadlock +100 " --schedules 100)
+heddle_client_test(client_mscclpp_semaphore " ok +deadlock +100 " --schedules 100)
 # -- programs, with smaller sizes: by their own options, or by another constant
 
 # heddle_sample(folder source "sed expression" expected [SOURCES ...] [ARGUMENTS ...] [SETTINGS ...])
@@ -86,7 +103,7 @@ function(heddle_sample folder source shrink expected)
   foreach(other IN LISTS arg_SOURCES)
     list(APPEND sources ${from}/${other})
   endforeach()
-  heddle_client(sample_${name} cuda ${sources} INCLUDES ${clients}/cuda-samples/Common ${from})
+  heddle_client(sample_${name} cuda ${sources} INCLUDES ${from} ${clients}/cuda-samples/Common)
   set(behind ${arg_SETTINGS})
   if(arg_ARGUMENTS)
     list(APPEND behind -- ${arg_ARGUMENTS})
@@ -95,7 +112,7 @@ function(heddle_sample folder source shrink expected)
 endfunction()
 function(heddle_sample_is_ok folder source shrink)
   cmake_path(GET source STEM name)
-  heddle_sample(${folder} ${source} "${shrink}" "sample_${name} +ok +ok +2 " ${ARGN})
+  heddle_sample(${folder} ${source} "${shrink}" "${name} +ok +ok +2 " ${ARGN})
 endfunction()
 heddle_sample_is_ok(0_Introduction/vectorAdd vectorAdd.cu "s/numElements += 50000/numElements = 500/")
 heddle_sample_is_ok(0_Introduction/simpleTemplates simpleTemplates.cu "")
@@ -113,7 +130,7 @@ heddle_sample_is_ok(0_Introduction/simpleZeroCopy simpleZeroCopy.cu "s/1048576/1
 heddle_sample_is_ok(0_Introduction/simpleOccupancy simpleOccupancy.cu "s/1000000/1000/")
 heddle_sample_is_ok(0_Introduction/asyncAPI asyncAPI.cu "s/16 [*] 1024 [*] 1024/1024/")
 heddle_sample_is_ok(0_Introduction/simpleCallback simpleCallback.cu "s/100000/512/" SOURCES multithreading.cpp)
-heddle_sample_is_ok(0_Introduction/simpleMultiCopy simpleMultiCopy.cu "s/1 << 22/1 << 10/;s/nreps += 10/nreps = 1/")
+heddle_sample_is_ok(0_Introduction/simpleMultiCopy simpleMultiCopy.cu "s/1 << 22/1 << 10/;s/nreps += 10/nreps = 5/")
 heddle_sample_is_ok(0_Introduction/simpleMultiGPU simpleMultiGPU.cu "s/1048576 [*] 32/8192/")
 heddle_sample_is_ok(0_Introduction/fp16ScalarProduct fp16ScalarProduct.cu "s/NUM_OF_BLOCKS +128/NUM_OF_BLOCKS 2/")
 heddle_sample_is_ok(3_CUDA_Features/warpAggregatedAtomicsCG warpAggregatedAtomicsCG.cu "s/10000000/1000/")
@@ -124,9 +141,9 @@ heddle_sample_is_ok(2_Concepts_and_Techniques/reductionMultiBlockCG reductionMul
                     ARGUMENTS --n=1024 --threads=64 --maxblocks=2)
 # A plain store behind a ticket that has been read: docs/existing-code.md.
 heddle_sample(2_Concepts_and_Techniques/threadFenceReduction threadFenceReduction.cu "s/testIterations = 100/testIterations = 2/"
-              "sample_threadFenceReduction +ok +race +2 " ARGUMENTS --n=1024 --threads=32 --maxblocks=4)
+              "threadFenceReduction +ok +race +2 " ARGUMENTS --n=1024 --threads=32 --maxblocks=4)
 # Its kernel is made to fail.
-heddle_sample(0_Introduction/simpleAssert simpleAssert.cu "" "sample_simpleAssert +ok +assertion +2 ")
+heddle_sample(0_Introduction/simpleAssert simpleAssert.cu "" "simpleAssert +ok +assertion +2 ")
 
 # -- suites: all of ScoR compiles
 

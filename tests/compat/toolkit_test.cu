@@ -288,6 +288,12 @@ TEST(cuda_toolkit, copies_and_fills_rows) {
 
 __global__ void add(int* to, int value) { *to += value; }
 
+[[gnu::noinline]] int by_address(const int* of) { return *of; }
+void times_ten(void* word) {
+  const int ten = 10;
+  *static_cast<int*>(word) *= by_address(&ten);
+}
+
 TEST(cuda_toolkit, calls_of_the_host_have_their_place_in_a_stream) {
   const auto with = [](bool waits) {
     return [=] {
@@ -295,7 +301,7 @@ TEST(cuda_toolkit, calls_of_the_host_have_their_place_in_a_stream) {
       cudaStream_t stream;
       cudaStreamCreate(&stream);
       add<<<1, 1, 0, stream>>>(word, 1);
-      cudaLaunchHostFunc(stream, [](void* of) { *static_cast<int*>(of) *= 10; }, word);
+      cudaLaunchHostFunc(stream, times_ten, word);
       add<<<1, 1, 0, stream>>>(word, 2);
       if (waits) cudaStreamSynchronize(stream);
       SIM_CHECK(*word == 12);
