@@ -149,7 +149,7 @@ heddle_sample(0_Introduction/simpleAssert simpleAssert.cu "" "simpleAssert +ok +
 
 if(EXISTS ${suites}/scor/src)
   add_test(NAME clients.scor_compiles COMMAND ${CMAKE_COMMAND} -D REWRITE=$<TARGET_FILE:heddle_rewrite> -D COMPILER=${CMAKE_CXX_COMPILER}
-                                              -D "INCLUDES=-I${PROJECT_BINARY_DIR}/include\;-I${heddle_vendor_include_dir}\;-I${PROJECT_BINARY_DIR}/include/heddle/sim/compat/include"
+                                              -D BUILD=${PROJECT_BINARY_DIR}
                                               -D SOURCES=${suites}/scor/src -P ${CMAKE_CURRENT_SOURCE_DIR}/compiles.cmake)
   set_tests_properties(clients.scor_compiles PROPERTIES LABELS clients TIMEOUT 600 PASS_REGULAR_EXPRESSION "32 of 32 compile")
 endif()
