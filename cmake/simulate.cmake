@@ -9,6 +9,7 @@
 #
 #   heddle_simulate_cuda(target source... [WAVE_LANES 32] [SCENARIO name])
 #   heddle_simulate_hip(target source... [WAVE_LANES 64] [SCENARIO name])
+#   heddle_simulate_clang_gpu(target source...)
 #
 # The same of what nvcc makes of them: its PTX is run, and its host code (docs/ptx.md). Without nvcc the function says so and adds
 # nothing.
@@ -23,6 +24,12 @@ endfunction()
 
 function(heddle_simulate_hip target)
   _heddle_simulate(${target} hip 64 "-D__HIPCC__=1;-D__HIP__=1;-D__HIP_PLATFORM_AMD__=1;-D__HIP_DEVICE_COMPILE__=1" ${ARGN})
+endfunction()
+
+# Freestanding code over <gpuintrin.h> and clang's __scoped_atomic_*: __has_builtin answers for what the simulator has, and a wave is as wide as it
+# is launched.
+function(heddle_simulate_clang_gpu target)
+  _heddle_simulate(${target} clang_gpu 32 "-DHEDDLE_CLANG_GPU=1" ${ARGN})
 endfunction()
 
 function(_heddle_simulate target language lanes definitions)

@@ -139,6 +139,36 @@ set_source_files_properties(${PROJECT_SOURCE_DIR}/sim/compat/libc_calls.cpp PROP
 target_include_directories(
   heddle_kernel_libc PUBLIC $<BUILD_INTERFACE:${heddle_include_dir}/heddle/sim/compat/include>
                             $<INSTALL_INTERFACE:${CMAKE_INSTALL_INCLUDEDIR}/heddle/sim/compat/include>)
+# Headers of the vendors' whose contents stand in one of ours: "name of ours" and names of theirs.
+set(heddle_vendor_includes
+    "cuda.h: cuda_runtime.h cuda_runtime_api.h device_launch_parameters.h device_functions.h driver_types.h vector_types.h vector_functions.h
+     cuda_profiler_api.h cuda_device_runtime_api.h math_constants.h sm_20_intrinsics.h builtin_types.h host_defines.h crt/host_defines.h
+     device_atomic_functions.h channel_descriptor.h texture_types.h cuda_texture_types.h"
+    "cuda_atomic.h: cuda/atomic cuda/std/atomic simt/atomic"
+    "cuda_sync.h: cuda/barrier cuda/std/barrier cuda/latch cuda/std/latch cuda/semaphore cuda/std/semaphore cuda/pipeline"
+    "groups.h: cooperative_groups.h cooperative_groups/reduce.h cooperative_groups/scan.h cooperative_groups/memcpy_async.h"
+    "halves.h: cuda_fp16.h cuda_bf16.h cuda_fp8.h cuda_fp16.hpp cuda_bf16.hpp hip/hip_fp16.h hip/hip_bf16.h hip/hip_bfloat16.h hip/hip_fp8.h"
+    "hip.h: hsa/hsa.h hsa/hsa_ext_amd.h hip/hip_runtime.h hip/hip_runtime_api.h hip/driver_types.h hip/hip_vector_types.h hip/hip_cooperative_groups.h"
+    "clang_gpu.h: gpuintrin.h")
+set(heddle_vendor_include_dir ${PROJECT_BINARY_DIR}/sim/compat/include)
+foreach(line IN LISTS heddle_vendor_includes)
+  string(REGEX MATCH "^([^:]+):(.*)$" matched "${line}")
+  set(ours ${CMAKE_MATCH_1})
+  string(REGEX MATCHALL "[^ \n]+" names "${CMAKE_MATCH_2}")
+  foreach(name IN LISTS names)
+    # What libcu++ was called before.
+    set(behind "")
+    if(name MATCHES "^simt/")
+      set(behind "namespace simt = cuda;\n")
+    endif()
+    file(CONFIGURE OUTPUT ${heddle_vendor_include_dir}/${name} @ONLY
+         CONTENT "// <${name}> of a source that is compiled for the simulator.\n#pragma once\n\n#include <heddle/sim/compat/${ours}>\n${behind}")
+  endforeach()
+endforeach()
+target_include_directories(heddle_kernel_libc PUBLIC $<BUILD_INTERFACE:${heddle_vendor_include_dir}>)
+if(HEDDLE_INSTALL)
+  install(DIRECTORY ${heddle_vendor_include_dir}/ DESTINATION ${CMAKE_INSTALL_INCLUDEDIR}/heddle/sim/compat/include COMPONENT development)
+endif()
 foreach(name IN ITEMS puts fputs fputc putc putchar fgetc getc getchar fgets ungetc vfprintf vprintf printf fprintf __printf_chk __fprintf_chk
                       fopen fclose fwrite fread fseek ftell fflush feof ferror clearerr remove rename malloc free calloc realloc
                       fdopen freopen tmpfile fileno setvbuf rewind perror getline open creat close write lseek unlink mkdir rmdir opendir
@@ -151,7 +181,7 @@ target_link_options(heddle_kernel_libc INTERFACE LINKER:-u,__wrap_puts)
 heddle_install_library(heddle_kernel_libc sim)
 
 # What the C++ made from PTX calls; and the CUDA runtime for host code compiled by nvcc (heddle_simulate_ptx()).
-set(heddle_ptx_sources ${PROJECT_SOURCE_DIR}/sim/compat/cudart.cpp ${PROJECT_SOURCE_DIR}/sim/compat/ptx/module.cpp)
+set(heddle_ptx_sources ${PROJECT_SOURCE_DIR}/sim/compat/cudart.cpp ${PROJECT_SOURCE_DIR}/sim/compat/launch.cpp ${PROJECT_SOURCE_DIR}/sim/compat/ptx/module.cpp)
 add_library(heddle_ptx STATIC ${heddle_ptx_sources})
 target_link_libraries(heddle_ptx PUBLIC heddle_kernel_libc heddle_under_test PRIVATE heddle_warnings)
 # What stands between a program and its runtime makes no access of the program's.

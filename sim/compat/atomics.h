@@ -13,8 +13,11 @@ template <typename T, typename... Others>
 concept any_of = (std::is_same_v<T, Others> || ...);
 template <typename T>
 concept word32 = any_of<T, int, unsigned int>;
+/// On Linux `unsigned long` is as wide as `unsigned long long`.
 template <typename T>
-concept integer = word32<T> || any_of<T, long long, unsigned long long>;
+concept word64 = any_of<T, unsigned long, unsigned long long>;
+template <typename T>
+concept integer = word32<T> || word64<T> || any_of<T, long, long long>;
 template <typename T>
 using as_is = std::type_identity_t<T>;
 
@@ -22,7 +25,7 @@ using as_is = std::type_identity_t<T>;
 
 #define HEDDLE_ATOMICS(suffix, reach)                                                                                  \
   template <typename T>                                                                                                \
-    requires ::heddle::compat::word32<T> || ::heddle::compat::any_of<T, unsigned long long>                            \
+    requires ::heddle::compat::word32<T> || ::heddle::compat::word64<T>                                                \
   HEDDLE_COMPAT_INLINE T atomicAdd##suffix(T* address, ::heddle::compat::as_is<T> value) {                             \
     return ::heddle::compat::modify(::heddle::sim::runtime::rmw_kind::add, address, value,                             \
                                     ::heddle::memory_order::relaxed, ::heddle::scope::reach);                          \
@@ -40,7 +43,7 @@ using as_is = std::type_identity_t<T>;
                                     ::heddle::memory_order::relaxed, ::heddle::scope::reach);                          \
   }                                                                                                                    \
   template <typename T>                                                                                                \
-    requires ::heddle::compat::word32<T> || ::heddle::compat::any_of<T, unsigned long long, float>                     \
+    requires ::heddle::compat::word32<T> || ::heddle::compat::word64<T> || ::heddle::compat::any_of<T, float>          \
   HEDDLE_COMPAT_INLINE T atomicExch##suffix(T* address, ::heddle::compat::as_is<T> value) {                            \
     return ::heddle::compat::modify(::heddle::sim::runtime::rmw_kind::exchange, address, value,                        \
                                     ::heddle::memory_order::relaxed, ::heddle::scope::reach);                          \
@@ -66,7 +69,7 @@ using as_is = std::type_identity_t<T>;
                                                                       ::heddle::scope::reach);                         \
   }                                                                                                                    \
   template <typename T>                                                                                                \
-    requires ::heddle::compat::word32<T> || ::heddle::compat::any_of<T, unsigned long long>                            \
+    requires ::heddle::compat::word32<T> || ::heddle::compat::word64<T>                                                \
   HEDDLE_COMPAT_INLINE T atomicCAS##suffix(T* address, ::heddle::compat::as_is<T> compare,                             \
                                            ::heddle::compat::as_is<T> value) {                                         \
     return ::heddle::compat::compare_and_swap(address, compare, value, ::heddle::memory_order::relaxed,                \
@@ -78,7 +81,7 @@ using as_is = std::type_identity_t<T>;
 
 #define HEDDLE_ATOMIC_BITS(name, kind, reach)                                                 \
   template <typename T>                                                                       \
-    requires ::heddle::compat::word32<T> || ::heddle::compat::any_of<T, unsigned long long>   \
+    requires ::heddle::compat::word32<T> || ::heddle::compat::word64<T>                       \
   HEDDLE_COMPAT_INLINE T atomic##name(T* address, ::heddle::compat::as_is<T> value) {         \
     return ::heddle::compat::modify(::heddle::sim::runtime::rmw_kind::kind, address, value,   \
                                     ::heddle::memory_order::relaxed, ::heddle::scope::reach); \

@@ -28,7 +28,11 @@ HEDDLE_GPU_INDICES(thread_id, thread)
 #undef HEDDLE_GPU_INDICES
 #undef HEDDLE_GPU_INDEX
 
+#ifdef HEDDLE_CLANG_GPU
+HEDDLE_COMPAT_INLINE uint32_t __gpu_num_lanes() { return ::heddle::sim::runtime::wave_lanes(); }
+#else
 HEDDLE_COMPAT_INLINE uint32_t __gpu_num_lanes() { return HEDDLE_COMPAT_WAVE_LANES; }
+#endif
 HEDDLE_COMPAT_INLINE uint32_t __gpu_lane_id() { return ::heddle::sim::runtime::lane_id(); }
 HEDDLE_COMPAT_INLINE uint64_t __gpu_lane_mask() { return ::heddle::sim::runtime::lane_mask(); }
 HEDDLE_COMPAT_INLINE uint64_t __gpu_first_lane_id(uint64_t mask) {
@@ -52,7 +56,7 @@ HEDDLE_COMPAT_INLINE void __gpu_thread_suspend() { ::heddle::sim::runtime::pause
         mask, ::heddle::compat::to_word(value), static_cast<uint32_t>(__gpu_first_lane_id(mask)))); \
   }                                                                                                 \
   HEDDLE_COMPAT_INLINE type __gpu_shuffle_idx_##suffix(uint64_t mask, uint32_t lane, type value,    \
-                                                       uint32_t width = HEDDLE_COMPAT_WAVE_LANES) { \
+                                                       uint32_t width = __gpu_num_lanes()) {        \
     const uint32_t source = (__gpu_lane_id() & ~(width - 1)) | (lane & (width - 1));                \
     return ::heddle::compat::from_word<type>(                                                       \
         ::heddle::sim::runtime::shuffle(mask, ::heddle::compat::to_word(value), source));           \
@@ -62,3 +66,48 @@ HEDDLE_GPU_SHUFFLES(uint64_t, u64)
 HEDDLE_GPU_SHUFFLES(float, f32)
 HEDDLE_GPU_SHUFFLES(double, f64)
 #undef HEDDLE_GPU_SHUFFLES
+
+// A compiler for the host says no to what is a macro here, and freestanding code then has its own, without scopes.
+#ifdef HEDDLE_CLANG_GPU
+// What the C++ library, and the simulator's headers, ask their compiler for.
+#if __has_builtin(__builtin_clear_padding)
+#define HEDDLE_HAS___builtin_clear_padding 1
+#endif
+#if __has_builtin(__builtin_bit_cast)
+#define HEDDLE_HAS___builtin_bit_cast 1
+#endif
+#if __has_builtin(__builtin_source_location)
+#define HEDDLE_HAS___builtin_source_location 1
+#endif
+#if __has_builtin(__builtin_operator_new)
+#define HEDDLE_HAS___builtin_operator_new 1
+#endif
+#if __has_builtin(__make_integer_seq)
+#define HEDDLE_HAS___make_integer_seq 1
+#endif
+#if __has_builtin(__builtin_launder)
+#define HEDDLE_HAS___builtin_launder 1
+#endif
+#if __has_builtin(__builtin_expect_with_probability)
+#define HEDDLE_HAS___builtin_expect_with_probability 1
+#endif
+#define HEDDLE_HAS___scoped_atomic_load 1
+#define HEDDLE_HAS___scoped_atomic_load_n 1
+#define HEDDLE_HAS___scoped_atomic_store 1
+#define HEDDLE_HAS___scoped_atomic_store_n 1
+#define HEDDLE_HAS___scoped_atomic_exchange_n 1
+#define HEDDLE_HAS___scoped_atomic_compare_exchange_n 1
+#define HEDDLE_HAS___scoped_atomic_fetch_add 1
+#define HEDDLE_HAS___scoped_atomic_fetch_sub 1
+#define HEDDLE_HAS___scoped_atomic_fetch_min 1
+#define HEDDLE_HAS___scoped_atomic_fetch_max 1
+#define HEDDLE_HAS___scoped_atomic_fetch_and 1
+#define HEDDLE_HAS___scoped_atomic_fetch_or 1
+#define HEDDLE_HAS___scoped_atomic_fetch_xor 1
+#define HEDDLE_HAS___scoped_atomic_fetch_nand 1
+#define HEDDLE_HAS___scoped_atomic_thread_fence 1
+// Without a warning about what follows.
+#pragma GCC system_header
+#undef __has_builtin
+#define __has_builtin(name) (HEDDLE_HAS_##name + 0)
+#endif

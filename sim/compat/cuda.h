@@ -4,14 +4,58 @@
 // before the compiler sees them (tools/rewrite/rewrite.h). What is missing here is not simulated.
 #pragma once
 
+// As nvcc does by itself.
+#include <assert.h>
+#include <math.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <time.h>
+
+#include <cmath>
+#include <cstdlib>
+#include <new>
+#include <utility>
+
 #include <heddle/sim/compat/atomics.h>
+#include <heddle/sim/compat/intrinsics.h>
 #include <heddle/sim/compat/lanes.h>
 #include <heddle/sim/compat/launch.h>
 #include <heddle/sim/compat/memory.h>
 #include <heddle/sim/compat/ptx/ptx.h>
-#include <time.h>
+#include <heddle/sim/compat/vectors.h>
+
+// Which toolkit this is as, and the names by which other headers know that its own have been included.
+#define __CUDACC_VER_MAJOR__ 12
+#define __CUDACC_VER_MINOR__ 8
+#define __CUDACC_VER_BUILD__ 0
+#define CUDART_VERSION 12080
+#define __CUDART_API_VERSION CUDART_VERSION
+#define __CUDA_RUNTIME_H__
+#define __CUDA_RUNTIME_API_H__
+#define __DRIVER_TYPES_H__
+#define __VECTOR_TYPES_H__
+#define __CUDA_ARCH_LIST__ __CUDA_ARCH__
+#define __CUDA_ARCH_FEAT_SM90_ALL
+#define CUDART_CB
+#define CUDARTAPI
+#define __host__
+#define __inline_hint__
+#define __nv_pure__
+#define __builtin_align__(bytes) __attribute__((aligned(bytes)))
+#define __cudart_builtin__
+#define __cluster_dims__(...)
+#define __maxnreg__(...)
+#if !defined(__clang__)
+#define __builtin_assume(holds) static_cast<void>(0)
+#endif
 
 #define HEDDLE_GPU_PREFIX cuda
+#define HEDDLE_GPU_VERSION CUDART_VERSION
+#define HEDDLE_GPU_ATTRIBUTE(name) cudaDevAttr##name
+#define HEDDLE_GPU_ATTRIBUTE_TYPE cudaDeviceAttr
+#define HEDDLE_GPU_PROPERTIES cudaDeviceProp
+#define HEDDLE_GPU_POINTER_ATTRIBUTES cudaPointerAttributes
 #define HEDDLE_GPU_LEAST_PRIORITY 0
 #define HEDDLE_GPU_GREATEST_PRIORITY (-5)
 #include <heddle/sim/compat/runtime_api.h>
@@ -23,7 +67,21 @@ inline constexpr unsigned int cudaHostAllocPortable = 1;
 inline constexpr unsigned int cudaHostAllocMapped = 2;
 inline constexpr unsigned int cudaHostAllocWriteCombined = 4;
 inline constexpr unsigned int cudaMemAttachGlobal = 1;
+inline constexpr unsigned int cudaMemAttachHost = 2;
+inline constexpr unsigned int cudaMemAttachSingle = 4;
+inline constexpr unsigned int cudaDeviceScheduleAuto = 0;
+inline constexpr unsigned int cudaDeviceScheduleSpin = 1;
+inline constexpr unsigned int cudaDeviceScheduleYield = 2;
+inline constexpr unsigned int cudaDeviceScheduleBlockingSync = 4;
+inline constexpr unsigned int cudaDeviceBlockingSync = 4;
+inline constexpr unsigned int cudaDeviceScheduleMask = 7;
 inline constexpr unsigned int cudaDeviceMapHost = 8;
+inline constexpr unsigned int cudaDeviceLmemResizeToMax = 16;
+inline constexpr unsigned int cudaOccupancyDefault = 0;
+#define cudaStreamLegacy (reinterpret_cast<cudaStream_t>(uintptr_t{1}))
+#define cudaStreamPerThread (reinterpret_cast<cudaStream_t>(uintptr_t{2}))
+inline constexpr int cudaCpuDeviceId = -1;
+inline constexpr int cudaInvalidDeviceId = -2;
 
 template <typename T>
 cudaError_t cudaHostAlloc(T** memory, size_t bytes, unsigned int flags) {
@@ -32,10 +90,87 @@ cudaError_t cudaHostAlloc(T** memory, size_t bytes, unsigned int flags) {
   return cudaSuccess;
 }
 inline cudaError_t cudaFreeHost(void* memory) { return cudaFree(memory); }
-/// Pinned memory is mapped always.
+/// Pinned memory is mapped always; how a thread waits is for the schedule to say.
 inline cudaError_t cudaSetDeviceFlags(unsigned int flags) {
-  return (flags & ~cudaDeviceMapHost) == 0 ? cudaSuccess : cudaErrorInvalidValue;
+  return (flags & ~(cudaDeviceScheduleMask | cudaDeviceMapHost | cudaDeviceLmemResizeToMax)) == 0
+             ? cudaSuccess
+             : cudaErrorInvalidValue;
 }
+inline cudaError_t cudaGetDeviceFlags(unsigned int* flags) {
+  *flags = cudaDeviceMapHost;
+  return cudaSuccess;
+}
+inline cudaError_t cudaProfilerStart() { return cudaSuccess; }
+inline cudaError_t cudaProfilerStop() { return cudaSuccess; }
+inline cudaError_t cudaCtxResetPersistingL2Cache() { return cudaSuccess; }
+
+// -- launches with attributes
+
+enum cudaAccessProperty { cudaAccessPropertyNormal, cudaAccessPropertyStreaming, cudaAccessPropertyPersisting };
+struct cudaAccessPolicyWindow {
+  void* base_ptr;
+  size_t num_bytes;
+  float hitRatio;
+  cudaAccessProperty hitProp, missProp;
+};
+enum cudaLaunchAttributeID {
+  cudaLaunchAttributeIgnore = 0,
+  cudaLaunchAttributeAccessPolicyWindow = 1,
+  cudaLaunchAttributeCooperative = 2,
+  cudaLaunchAttributeClusterDimension = 4,
+  cudaLaunchAttributeProgrammaticStreamSerialization = 6,
+  cudaLaunchAttributePriority = 8,
+  cudaLaunchAttributeMemSyncDomain = 10,
+};
+union cudaLaunchAttributeValue {
+  char pad[64];
+  cudaAccessPolicyWindow accessPolicyWindow;
+  int cooperative;
+  struct {
+    unsigned int x, y, z;
+  } clusterDim;
+  int programmaticStreamSerializationAllowed;
+  int priority;
+  int memSyncDomain;
+};
+struct cudaLaunchAttribute {
+  cudaLaunchAttributeID id;
+  cudaLaunchAttributeValue val;
+};
+struct cudaLaunchConfig_t {
+  dim3 gridDim;
+  dim3 blockDim;
+  size_t dynamicSmemBytes;
+  cudaStream_t stream;
+  cudaLaunchAttribute* attrs;
+  unsigned int numAttrs;
+};
+using cudaStreamAttrID = cudaLaunchAttributeID;
+using cudaStreamAttrValue = cudaLaunchAttributeValue;
+inline constexpr cudaStreamAttrID cudaStreamAttributeAccessPolicyWindow = cudaLaunchAttributeAccessPolicyWindow;
+inline cudaError_t cudaStreamSetAttribute(cudaStream_t, cudaStreamAttrID, const cudaStreamAttrValue*) {
+  return cudaSuccess;
+}
+
+/// Of the attributes, that of a cooperative launch has a meaning here; a cluster is one block. A kernel never begins before the one
+/// before it has ended.
+template <typename... Parameters, typename... Arguments>
+cudaError_t cudaLaunchKernelEx(const cudaLaunchConfig_t* how, void (*kernel)(Parameters...), Arguments&&... arguments) {
+  bool is_cooperative = false;
+  for (unsigned int n = 0; n < how->numAttrs; ++n) {
+    const cudaLaunchAttribute& one = how->attrs[n];
+    if (one.id == cudaLaunchAttributeCooperative) is_cooperative = one.val.cooperative != 0;
+    if (one.id == cudaLaunchAttributeClusterDimension &&
+        one.val.clusterDim.x * one.val.clusterDim.y * one.val.clusterDim.z != 1)
+      heddle::sim::runtime::refuse_call("a launch with clusters of several blocks", "a cluster has one block");
+  }
+  heddle::compat::launch_cooperatively(
+      is_cooperative, kernel, heddle::compat::shape(how->gridDim, how->blockDim, how->dynamicSmemBytes, how->stream),
+      static_cast<std::remove_cv_t<Parameters>>(std::forward<Arguments>(arguments))...);
+  return cudaSuccess;
+}
+HEDDLE_COMPAT_INLINE void cudaGridDependencySynchronize() {}
+HEDDLE_COMPAT_INLINE void cudaTriggerProgrammaticLaunchCompletion() {}
 
 // -- warps: collectives wait for the lanes of the mask that have not ended
 
@@ -51,18 +186,4 @@ HEDDLE_COMPAT_INLINE void __nanosleep(unsigned int) { ::heddle::sim::runtime::pa
 /// Of the host too.
 extern "C" HEDDLE_COMPAT_INLINE clock_t clock() noexcept {
   return static_cast<clock_t>(::heddle::sim::runtime::clock());
-}
-
-// Loads with a hint for the caches are plain loads.
-template <typename T>
-HEDDLE_COMPAT_INLINE T __ldg(const T* address) {
-  return *address;
-}
-template <typename T>
-HEDDLE_COMPAT_INLINE T __ldcg(const T* address) {
-  return *address;
-}
-template <typename T>
-HEDDLE_COMPAT_INLINE T __ldca(const T* address) {
-  return *address;
 }

@@ -12,6 +12,11 @@
 #include <vector>
 
 #define HEDDLE_GPU_PREFIX simulated
+#define HEDDLE_GPU_VERSION 13000
+#define HEDDLE_GPU_ATTRIBUTE(name) simulatedDevAttr##name
+#define HEDDLE_GPU_ATTRIBUTE_TYPE simulatedDeviceAttr
+#define HEDDLE_GPU_PROPERTIES simulatedDeviceProp
+#define HEDDLE_GPU_POINTER_ATTRIBUTES simulatedPointerAttributes
 #define HEDDLE_GPU_LEAST_PRIORITY 0
 #define HEDDLE_GPU_GREATEST_PRIORITY (-5)
 #include <heddle/sim/compat/runtime_api.h>
@@ -99,26 +104,6 @@ const unsigned char* attribute_of(const launch_configuration& launch, uint32_t w
   return nullptr;
 }
 
-/// What a program asks about the device, by the numbers of cudaDeviceAttr. False for what is not known.
-bool attribute(int which, int& value) {
-  constexpr std::pair<int, int> known[] = {
-      {1, 1024},  {2, 1024},  {3, 1024},    {4, 64},       {5, 2147483647}, {6, 65535},     {7, 65535},
-      {8, 49152}, {9, 65536}, {10, 32},     {12, 65536},   {13, 1755000},   {16, 132},      {18, 0},
-      {19, 1},    {20, 0},    {31, 1},      {36, 2619000}, {37, 5120},      {38, 50331648}, {39, 2048},
-      {40, 3},    {41, 1},    {75, 9},      {76, 0},       {81, 233472},    {82, 65536},    {83, 1},
-      {89, 1},    {95, 1},    {97, 232448}, {106, 32},     {107, 0},        {108, 0},       {111, 1024}};
-  if (which == 86) {
-    value = runtime::link_of_run().bits ? 1 : 0;
-    return true;
-  }
-  for (const auto& [number, is] : known)
-    if (number == which) {
-      value = is;
-      return true;
-    }
-  return false;
-}
-
 constexpr int success = 0;
 constexpr int invalid_value = 1;
 constexpr int invalid_symbol = 13;
@@ -129,14 +114,11 @@ struct error_text {
   const char* name;
   const char* text;
 };
-constexpr error_text errors[] = {{0, "cudaSuccess", "no error"},
-                                 {1, "cudaErrorInvalidValue", "invalid argument"},
-                                 {2, "cudaErrorMemoryAllocation", "out of memory"},
-                                 {13, "cudaErrorInvalidSymbol", "invalid device symbol"},
-                                 {98, "cudaErrorInvalidDeviceFunction", "invalid device function"},
-                                 {101, "cudaErrorInvalidDevice", "invalid device ordinal"},
-                                 {400, "cudaErrorInvalidResourceHandle", "invalid resource handle"},
-                                 {600, "cudaErrorNotReady", "device not ready"}};
+constexpr error_text errors[] = {
+#define HEDDLE_ERROR(name, number, text) {number, "cuda" #name, text},
+    HEDDLE_GPU_ERRORS(HEDDLE_ERROR)
+#undef HEDDLE_ERROR
+};
 error_text text_of(int number) {
   for (const error_text& one : errors)
     if (one.number == number) return one;
@@ -247,7 +229,7 @@ int cudaRuntimeGetVersion(int* version) {
 }
 int cudaDeviceGetAttribute(int* value, int which, int device) {
   if (device < 0 || static_cast<uint32_t>(device) >= runtime::device_count()) return invalid_device;
-  return attribute(which, *value) ? success : invalid_value;
+  return heddle::compat::attribute_of_device(which, *value) ? success : invalid_value;
 }
 /// cudaDeviceProp of version 13; what is not named here is 0.
 int cudaGetDeviceProperties(void* properties, int device) {
@@ -269,17 +251,17 @@ int cudaGetDeviceProperties(void* properties, int device) {
                                              {39, 604}, {83, 636}, {86, 648}, {89, 656}, {95, 668}, {106, 688}};
   for (const auto& [number, offset] : same) {
     int value = 0;
-    attribute(number, value);
+    heddle::compat::attribute_of_device(number, value);
     put(offset, value);
   }
   return success;
 }
 int cudaFuncSetAttribute(const void*, int, int) { return success; }
 int cudaFuncSetCacheConfig(const void*, int) { return success; }
-int cudaOccupancyMaxActiveBlocksPerMultiprocessorWithFlags(int* blocks, const void*, int threads, size_t, unsigned) {
-  constexpr int most_threads = 2048;
+int cudaOccupancyMaxActiveBlocksPerMultiprocessorWithFlags(int* blocks, const void*, int threads, size_t shared_bytes,
+                                                           unsigned) {
   if (threads <= 0) return invalid_value;
-  *blocks = most_threads / threads;
+  *blocks = heddle::compat::blocks_of_multiprocessor(threads, shared_bytes);
   return success;
 }
 int cudaOccupancyMaxActiveBlocksPerMultiprocessor(int* blocks, const void* kernel, int threads, size_t bytes) {

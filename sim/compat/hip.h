@@ -9,8 +9,22 @@
 #include <heddle/sim/compat/launch.h>
 #include <heddle/sim/compat/memory.h>
 #include <heddle/sim/compat/scoped.h>
+#include <heddle/sim/compat/vectors.h>
+
+// As hipcc does by itself.
+#include <assert.h>
+#include <math.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#define __host__
 
 #define HEDDLE_GPU_PREFIX hip
+#define HEDDLE_GPU_VERSION 60400000
+#define HEDDLE_GPU_ATTRIBUTE(name) hipDeviceAttribute##name
+#define HEDDLE_GPU_ATTRIBUTE_TYPE hipDeviceAttribute_t
+#define HEDDLE_GPU_PROPERTIES hipDeviceProp_t
+#define HEDDLE_GPU_POINTER_ATTRIBUTES hipPointerAttribute_t
 #define HEDDLE_GPU_LEAST_PRIORITY 1
 #define HEDDLE_GPU_GREATEST_PRIORITY (-1)
 #include <heddle/sim/compat/runtime_api.h>
@@ -18,6 +32,8 @@
 // -- the host side, where HIP has names of its own
 
 inline constexpr hipError_t hipErrorOutOfMemory = hipErrorMemoryAllocation;
+inline constexpr hipDeviceAttribute_t hipDeviceAttributeMultiprocessorCount = hipDeviceAttributeMultiProcessorCount;
+using hipDeviceptr_t = void*;
 inline constexpr unsigned int hipHostMallocDefault = 0;
 inline constexpr unsigned int hipHostMallocPortable = 1;
 inline constexpr unsigned int hipHostMallocMapped = 2;
@@ -104,6 +120,26 @@ HEDDLE_COMPAT_INLINE void __builtin_amdgcn_wave_barrier() {
 }
 HEDDLE_COMPAT_INLINE void __builtin_amdgcn_s_barrier() { __syncthreads(); }
 HEDDLE_COMPAT_INLINE void __builtin_amdgcn_s_sleep(int) { ::heddle::sim::runtime::pause(); }
+
+// Hints for the caches change nothing; a counter of the host's kind is the clock.
+#if !defined(__clang__)
+#define __builtin_nontemporal_load(address) (*(address))
+#define __builtin_nontemporal_store(value, address) (static_cast<void>(*(address) = (value)))
+#define __builtin_readsteadycounter() (static_cast<unsigned long long>(wall_clock64()))
+#define __builtin_readcyclecounter() (static_cast<unsigned long long>(clock64()))
+#endif
+
+// <hsa/hsa.h>, as far as headers name it.
+struct hsa_agent_t {
+  uint64_t handle;
+};
+struct hsa_signal_t {
+  uint64_t handle;
+};
+struct hsa_amd_memory_pool_t {
+  uint64_t handle;
+};
+enum hsa_status_t { HSA_STATUS_SUCCESS = 0, HSA_STATUS_ERROR = 0x1000 };
 
 namespace heddle::compat {
 

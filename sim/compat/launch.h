@@ -3,6 +3,7 @@
 // Reached through cuda.h and hip.h. What is spelled as there stands in the global namespace, as there.
 #pragma once
 
+#include <heddle/sim/compat/graphs.h>
 #include <heddle/sim/runtime/gpu_calls.h>
 
 #include <stddef.h>
@@ -32,13 +33,25 @@ struct dim3 {
 
 namespace heddle::compat {
 
+// Where the blocks of a cooperative launch meet (launch.cpp): memory that the launch allocates, whose address the lanes of each block keep.
+void* make_meeting_place();
+void keep_meeting_place(void* words);
+/// Ends the run where the kernel was not launched so that its blocks can meet.
+uint64_t* meeting_place();
+
 constexpr sim::extent extent_of(dim3 size) { return {size.x, size.y, size.z}; }
 constexpr uint3 indices(sim::extent at) { return {at.x, at.y, at.z}; }
 
-/// The number that stands for a stream, whose handle is a pointer in CUDA and HIP. Null is the default stream of the thread's device.
+// A stream is a number in the simulator, and a pointer in CUDA and HIP, where the first few stand for streams that are there without being created.
+inline constexpr uintptr_t stream_handles = 16;
+inline void* stream_handle(uint32_t number) { return reinterpret_cast<void*>(number + stream_handles); }
+/// Null, and 1, is the default stream of the thread's device.
 inline uint32_t stream_number(const void* handle) {
-  if (handle == nullptr) return sim::runtime::default_stream_of(sim::runtime::current_device());
-  return static_cast<uint32_t>(reinterpret_cast<uintptr_t>(handle));
+  const auto value = reinterpret_cast<uintptr_t>(handle);
+  if (value <= 1) return sim::runtime::default_stream_of(sim::runtime::current_device());
+  if (value < stream_handles)
+    sim::runtime::refuse_call("a default stream of each thread", "it is not simulated; create a stream");
+  return static_cast<uint32_t>(value - stream_handles);
 }
 
 /// What stands between <<< and >>>.
@@ -64,8 +77,20 @@ void launch_body(const Body& body, const sim::grid_shape& how) {
       .move_to = nullptr,
       .invoke = [](void* self) { (*static_cast<const Body*>(self))(); },
   };
-  sim::runtime::launch_grid(how, runs, &body);
+  if (!captures(how.stream, {.kind = node_kind::launch, .shape = how, .body = &runs, .bytes = &body}))
+    sim::runtime::launch_grid(how, runs, &body);
 }
+
+/// A body whose blocks meet: each has the address of the words by which they do.
+template <typename Body>
+struct meeting_body {
+  Body body;
+  void* words;
+  void operator()() const {
+    keep_meeting_place(words);
+    body();
+  }
+};
 
 /// kernel<<<...>>>(arguments): `kernel` is what calls it.
 template <typename Kernel, typename... Arguments>
@@ -73,12 +98,20 @@ void launch(Kernel kernel, const sim::grid_shape& how, Arguments... arguments) {
   launch_body([kernel, arguments...] { kernel(arguments...); }, how);
 }
 
+template <typename Kernel, typename... Arguments>
+void launch_cooperatively(bool is_cooperative, Kernel kernel, const sim::grid_shape& how, Arguments... arguments) {
+  const auto body = [kernel, arguments...] { kernel(arguments...); };
+  if (!is_cooperative) return launch_body(body, how);
+  launch_body(meeting_body<std::remove_const_t<decltype(body)>>{body, make_meeting_place()}, how);
+}
+
 /// A kernel whose arguments are given by their addresses.
 template <typename... Parameters>
-void launch_with_addresses(void (*kernel)(Parameters...), const sim::grid_shape& how, void** addresses) {
+void launch_with_addresses(void (*kernel)(Parameters...), const sim::grid_shape& how, void** addresses,
+                           bool is_cooperative = false) {
   [&]<size_t... N>(std::index_sequence<N...>) {
-    launch([=](auto... arguments) { kernel(arguments...); }, how,
-           *static_cast<const std::remove_cv_t<Parameters>*>(addresses[N])...);
+    launch_cooperatively(is_cooperative, kernel, how,
+                         *static_cast<const std::remove_cv_t<Parameters>*>(addresses[N])...);
   }(std::index_sequence_for<Parameters...>());
 }
 
@@ -86,7 +119,7 @@ void launch_with_addresses(void (*kernel)(Parameters...), const sim::grid_shape&
 template <typename... Parameters>
 void launch_with_arguments(void (*kernel)(Parameters...), const sim::grid_shape& how,
                            const sim::runtime::kernel_arguments& given) {
-  if (given.buffer == nullptr) return launch_with_addresses(kernel, how, given.addresses);
+  if (given.buffer == nullptr) return launch_with_addresses(kernel, how, given.addresses, given.cooperative);
   constexpr size_t count = sizeof...(Parameters);
   constexpr size_t sizes[count + 1] = {sizeof(Parameters)...};
   constexpr size_t alignments[count + 1] = {alignof(Parameters)...};
@@ -99,7 +132,7 @@ void launch_with_arguments(void (*kernel)(Parameters...), const sim::grid_shape&
   }
   if (given.buffer_bytes < end)
     return sim::runtime::trap(fault::assertion, "a launch whose buffer is smaller than the arguments of its kernel");
-  launch_with_addresses(kernel, how, addresses);
+  launch_with_addresses(kernel, how, addresses, given.cooperative);
 }
 
 /// Called for each kernel that is no template, before main(): cudaLaunchKernel may be given nothing but its address.
@@ -150,10 +183,33 @@ class dynamic_shared_array {
 
 }  // namespace heddle::compat
 
-#define threadIdx (::heddle::compat::indices(::heddle::sim::runtime::position().thread))
-#define blockIdx (::heddle::compat::indices(::heddle::sim::runtime::position().block))
-#define blockDim (::dim3(::heddle::compat::indices(::heddle::sim::runtime::position().block_size)))
-#define gridDim (::dim3(::heddle::compat::indices(::heddle::sim::runtime::position().grid_size)))
+namespace heddle::compat {
+
+/// threadIdx and the like, which the rewriter has as `value_of(threadIdx).x` where a member is asked for. A program may call its own variables so.
+template <sim::extent sim::grid_position::* Member, typename Value>
+struct grid_variable {
+  HEDDLE_COMPAT_INLINE operator Value() const { return indices(sim::runtime::position().*Member); }
+  template <typename Other>
+    requires std::is_same_v<Other, dim3> && (!std::is_same_v<Value, dim3>)
+  HEDDLE_COMPAT_INLINE operator Other() const {
+    return dim3(indices(sim::runtime::position().*Member));
+  }
+};
+template <sim::extent sim::grid_position::* Member, typename Value>
+HEDDLE_COMPAT_INLINE Value value_of(const grid_variable<Member, Value>& of) {
+  return of;
+}
+template <typename T>
+HEDDLE_COMPAT_INLINE T&& value_of(T&& of) {
+  return static_cast<T&&>(of);
+}
+
+}  // namespace heddle::compat
+
+inline constexpr heddle::compat::grid_variable<&heddle::sim::grid_position::thread, uint3> threadIdx{};
+inline constexpr heddle::compat::grid_variable<&heddle::sim::grid_position::block, uint3> blockIdx{};
+inline constexpr heddle::compat::grid_variable<&heddle::sim::grid_position::block_size, dim3> blockDim{};
+inline constexpr heddle::compat::grid_variable<&heddle::sim::grid_position::grid_size, dim3> gridDim{};
 inline constexpr int warpSize = HEDDLE_COMPAT_WAVE_LANES;
 
 #define __launch_bounds__(...)

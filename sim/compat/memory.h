@@ -41,6 +41,40 @@ inline void fill_in_stream(void* to, int value, size_t bytes, const void* stream
   launch_body([=] { sim::runtime::fill(to, value, bytes); }, one_lane(stream));
 }
 
+// (CUDA Runtime API, "cudaPos", "cudaExtent", "cudaPitchedPtr".)
+struct memory_position {
+  size_t x, y, z;
+};
+struct memory_extent {
+  size_t width, height, depth;
+};
+struct pitched_memory {
+  void* ptr;
+  size_t pitch, xsize, ysize;
+};
+inline char* row_at(const pitched_memory& of, const memory_position& from, size_t row, size_t slice) {
+  return static_cast<char*>(of.ptr) + ((from.z + slice) * of.ysize + from.y + row) * of.pitch + from.x;
+}
+
+/// By one lane, in the default stream. Elements of 1, 2 or 4 bytes.
+inline void fill_rows(void* to, size_t pitch, uint32_t value, size_t element_bytes, size_t width, size_t height) {
+  const bool same_bytes = element_bytes == 1 || value == (value & 0xff) * 0x01010101U || value == 0;
+  if (!same_bytes) sim::runtime::refuse_call("a fill of a graph", "its elements must have the same byte throughout");
+  const size_t bytes = width * element_bytes;
+  launch_body(
+      [=] {
+        for (size_t row = 0; row < height; ++row)
+          sim::runtime::fill(static_cast<char*>(to) + row * pitch, static_cast<int>(value & 0xff), bytes);
+      },
+      one_lane(nullptr));
+}
+
+/// A call of the host, in its place in the stream.
+inline void call_in_stream(void (*function)(void*), void* given, uint32_t stream) {
+  if (!captures(stream, {.kind = node_kind::call, .to = given, .function = function}))
+    sim::runtime::call_in_stream(function, given, stream);
+}
+
 inline void copy(void* to, const void* from, size_t bytes, direction which) {
   check_direction(to, from, which);
   sim::runtime::synchronize_stream(stream_number(nullptr));
@@ -52,6 +86,7 @@ inline void copy(void* to, const void* from, size_t bytes, direction which) {
 inline void copy_in_stream(void* to, const void* from, size_t bytes, direction which, const void* stream) {
   check_direction(to, from, which);
   const sim::grid_shape how = one_lane(stream);
+  if (captures(how.stream, {.kind = node_kind::copy, .to = to, .from = from, .size_bytes = bytes})) return;
   if (!sim::runtime::is_allocated(to)) {
     sim::runtime::synchronize_stream(how.stream);
     return sim::runtime::copy(to, from, bytes);

@@ -7,53 +7,99 @@
 #error "include cuda_runtime.h or hip/hip_runtime.h"
 #endif
 
+#include <heddle/sim/compat/device_attributes.h>
+#include <heddle/sim/compat/graphs.h>
+#include <stdio.h>
+
 #define HEDDLE_GPU_JOIN(prefix, name) prefix##name
 #define HEDDLE_GPU_NAMED(prefix, name) HEDDLE_GPU_JOIN(prefix, name)
 #define HEDDLE_GPU(name) HEDDLE_GPU_NAMED(HEDDLE_GPU_PREFIX, name)
+#define HEDDLE_GPU_MAKE(name) HEDDLE_GPU_NAMED(HEDDLE_GPU_NAMED(make_, HEDDLE_GPU_PREFIX), name)
 #define HEDDLE_GPU_TEXT2(name) #name
 #define HEDDLE_GPU_TEXT1(name) HEDDLE_GPU_TEXT2(name)
 #define HEDDLE_GPU_TEXT(name) HEDDLE_GPU_TEXT1(HEDDLE_GPU(name))
 
-enum HEDDLE_GPU(Error_t) {
-  HEDDLE_GPU(Success) = 0,
-  HEDDLE_GPU(ErrorInvalidValue) = 1,
-  HEDDLE_GPU(ErrorMemoryAllocation) = 2,
-  HEDDLE_GPU(ErrorInvalidDevice) = 101,
-  HEDDLE_GPU(ErrorInvalidResourceHandle) = 400,
-  HEDDLE_GPU(ErrorNotReady) = 600,
+// Names and numbers are those of CUDA, which HIP has too.
+#define HEDDLE_GPU_ERRORS(use)                                                                                         \
+  use(Success, 0, "no error") use(ErrorInvalidValue, 1, "invalid argument") use(                                       \
+      ErrorMemoryAllocation, 2, "out of memory") use(ErrorInitializationError, 3, "initialization error")              \
+      use(ErrorCudartUnloading, 4, "driver shutting down") use(                                                        \
+          ErrorInvalidConfiguration, 9, "invalid configuration argument") use(ErrorInvalidSymbol, 13,                  \
+                                                                              "invalid device symbol")                 \
+          use(ErrorInvalidMemcpyDirection, 21, "invalid copy direction for memcpy") use(                               \
+              ErrorInsufficientDriver, 35,                                                                             \
+              "driver version is insufficient for runtime version") use(ErrorMissingConfiguration, 52,                 \
+                                                                        "__global__ function call is not configured")  \
+              use(ErrorInvalidDeviceFunction, 98, "invalid device function") use(                                      \
+                  ErrorNoDevice, 100,                                                                                  \
+                  "no device is detected") use(ErrorInvalidDevice, 101,                                                \
+                                               "invalid device ordinal") use(ErrorECCUncorrectable, 214,               \
+                                                                             "uncorrectable ECC error encountered")    \
+                  use(ErrorPeerAccessUnsupported, 217, "peer access is not supported between these two devices") use(  \
+                      ErrorInvalidPtx, 218, "a PTX JIT compilation failed") use(ErrorFileNotFound, 301,                \
+                                                                                "file not found")                      \
+                      use(ErrorOperatingSystem, 304, "OS call failed or operation not supported on this OS") use(      \
+                          ErrorInvalidResourceHandle, 400,                                                             \
+                          "invalid resource handle") use(ErrorIllegalState, 401,                                       \
+                                                         "the operation cannot be performed in the present state")     \
+                          use(ErrorSymbolNotFound, 500, "named symbol not found") use(                                 \
+                              ErrorNotReady, 600, "device not ready") use(ErrorIllegalAddress, 700,                    \
+                                                                          "an illegal memory access was encountered")  \
+                              use(ErrorLaunchOutOfResources, 701, "too many resources requested for launch") use(      \
+                                  ErrorLaunchTimeout, 702, "the launch timed out and was terminated")                  \
+                                  use(ErrorPeerAccessAlreadyEnabled, 704, "peer access is already enabled") use(       \
+                                      ErrorPeerAccessNotEnabled, 705,                                                  \
+                                      "peer access has not been enabled") use(ErrorContextIsDestroyed, 709,            \
+                                                                              "context is destroyed")                  \
+                                      use(ErrorAssert, 710, "device-side assert triggered") use(                       \
+                                          ErrorHostMemoryAlreadyRegistered, 712,                                       \
+                                          "part or all of the requested memory range is already mapped")               \
+                                          use(ErrorHostMemoryNotRegistered, 713,                                       \
+                                              "pointer does not correspond to a registered memory region")             \
+                                              use(ErrorMisalignedAddress, 716, "misaligned address")                   \
+                                                  use(ErrorLaunchFailure, 719, "unspecified launch failure") use(      \
+                                                      ErrorCooperativeLaunchTooLarge, 720,                             \
+                                                      "too many blocks in cooperative launch")                         \
+                                                      use(ErrorNotPermitted, 800, "operation not permitted")           \
+                                                          use(ErrorNotSupported, 801, "operation not supported") use(  \
+                                                              ErrorStreamCaptureUnsupported, 900,                      \
+                                                              "operation not permitted when stream is capturing")      \
+                                                              use(ErrorStreamCaptureInvalidated, 901,                  \
+                                                                  "operation failed due to a previous error during "   \
+                                                                  "capture") use(ErrorStreamCaptureUnjoined, 904,      \
+                                                                                 "capturing stream has unjoined work") \
+                                                                  use(ErrorStreamCaptureImplicit, 906,                 \
+                                                                      "operation would make the legacy stream depend " \
+                                                                      "on a capturing blocking stream")                \
+                                                                      use(ErrorGraphExecUpdateFailure, 910,            \
+                                                                          "the graph update was not performed "        \
+                                                                          "because it included changes")               \
+                                                                          use(ErrorUnknown, 999, "unknown error")
+
+enum HEDDLE_GPU(Error) {
+#define HEDDLE_ERROR(name, number, text) HEDDLE_GPU(name) = number,
+  HEDDLE_GPU_ERRORS(HEDDLE_ERROR)
+#undef HEDDLE_ERROR
 };
+using HEDDLE_GPU(Error_t) = HEDDLE_GPU(Error);
 
 inline const char* HEDDLE_GPU(GetErrorName)(HEDDLE_GPU(Error_t) error) {
   switch (error) {
-    case HEDDLE_GPU(Success):
-      return HEDDLE_GPU_TEXT(Success);
-    case HEDDLE_GPU(ErrorInvalidValue):
-      return HEDDLE_GPU_TEXT(ErrorInvalidValue);
-    case HEDDLE_GPU(ErrorMemoryAllocation):
-      return HEDDLE_GPU_TEXT(ErrorMemoryAllocation);
-    case HEDDLE_GPU(ErrorInvalidDevice):
-      return HEDDLE_GPU_TEXT(ErrorInvalidDevice);
-    case HEDDLE_GPU(ErrorInvalidResourceHandle):
-      return HEDDLE_GPU_TEXT(ErrorInvalidResourceHandle);
-    case HEDDLE_GPU(ErrorNotReady):
-      return HEDDLE_GPU_TEXT(ErrorNotReady);
+#define HEDDLE_ERROR(name, number, text) \
+  case HEDDLE_GPU(name):                 \
+    return HEDDLE_GPU_TEXT(name);
+    HEDDLE_GPU_ERRORS(HEDDLE_ERROR)
+#undef HEDDLE_ERROR
   }
   return "unrecognized error code";
 }
 inline const char* HEDDLE_GPU(GetErrorString)(HEDDLE_GPU(Error_t) error) {
   switch (error) {
-    case HEDDLE_GPU(Success):
-      return "no error";
-    case HEDDLE_GPU(ErrorInvalidValue):
-      return "invalid argument";
-    case HEDDLE_GPU(ErrorMemoryAllocation):
-      return "out of memory";
-    case HEDDLE_GPU(ErrorInvalidDevice):
-      return "invalid device ordinal";
-    case HEDDLE_GPU(ErrorInvalidResourceHandle):
-      return "invalid resource handle";
-    case HEDDLE_GPU(ErrorNotReady):
-      return "device not ready";
+#define HEDDLE_ERROR(name, number, text) \
+  case HEDDLE_GPU(name):                 \
+    return text;
+    HEDDLE_GPU_ERRORS(HEDDLE_ERROR)
+#undef HEDDLE_ERROR
   }
   return "unrecognized error code";
 }
@@ -124,6 +170,28 @@ enum HEDDLE_GPU(MemcpyKind) {
   HEDDLE_GPU(MemcpyDefault),
 };
 
+using HEDDLE_GPU(Pos) = heddle::compat::memory_position;
+using HEDDLE_GPU(Extent) = heddle::compat::memory_extent;
+using HEDDLE_GPU(PitchedPtr) = heddle::compat::pitched_memory;
+using HEDDLE_GPU(Array_t) = struct HEDDLE_GPU(Array) *;
+struct HEDDLE_GPU(Memcpy3DParms) {
+  HEDDLE_GPU(Array_t) srcArray;
+  HEDDLE_GPU(Pos) srcPos;
+  HEDDLE_GPU(PitchedPtr) srcPtr;
+  HEDDLE_GPU(Array_t) dstArray;
+  HEDDLE_GPU(Pos) dstPos;
+  HEDDLE_GPU(PitchedPtr) dstPtr;
+  HEDDLE_GPU(Extent) extent;
+  HEDDLE_GPU(MemcpyKind) kind;
+};
+constexpr HEDDLE_GPU(Pos) HEDDLE_GPU_MAKE(Pos)(size_t x, size_t y, size_t z) { return {x, y, z}; }
+constexpr HEDDLE_GPU(Extent) HEDDLE_GPU_MAKE(Extent)(size_t width, size_t height, size_t depth) {
+  return {width, height, depth};
+}
+constexpr HEDDLE_GPU(PitchedPtr) HEDDLE_GPU_MAKE(PitchedPtr)(void* memory, size_t pitch, size_t width, size_t height) {
+  return {memory, pitch, width, height};
+}
+
 inline HEDDLE_GPU(Error_t) HEDDLE_GPU(Memcpy)(void* to, const void* from, size_t bytes, HEDDLE_GPU(MemcpyKind) kind) {
   heddle::compat::copy(to, from, bytes, static_cast<heddle::compat::direction>(kind));
   return HEDDLE_GPU(Success);
@@ -185,7 +253,7 @@ inline HEDDLE_GPU(Error_t)
   if (priority < HEDDLE_GPU_GREATEST_PRIORITY) priority = HEDDLE_GPU_GREATEST_PRIORITY;
   const uint32_t number = heddle::sim::runtime::create_stream(flags != HEDDLE_GPU(StreamNonBlocking),
                                                               heddle::sim::runtime::current_device(), -priority);
-  *stream = reinterpret_cast<HEDDLE_GPU(Stream_t)>(uintptr_t{number});
+  *stream = static_cast<HEDDLE_GPU(Stream_t)>(heddle::compat::stream_handle(number));
   return HEDDLE_GPU(Success);
 }
 inline HEDDLE_GPU(Error_t) HEDDLE_GPU(StreamGetPriority)(HEDDLE_GPU(Stream_t) stream, int* priority) {
@@ -222,7 +290,7 @@ inline HEDDLE_GPU(Error_t)
   return HEDDLE_GPU(Success);
 }
 
-// -- events: places in a stream. Time is not simulated, and neither is cudaEventElapsedTime().
+// -- events: places in a stream
 
 using HEDDLE_GPU(Event_t) = struct heddle_event*;
 inline constexpr unsigned int HEDDLE_GPU(EventDefault) = 0;
@@ -238,6 +306,9 @@ inline HEDDLE_GPU(Error_t) HEDDLE_GPU(EventCreateWithFlags)(HEDDLE_GPU(Event_t) 
 inline HEDDLE_GPU(Error_t) HEDDLE_GPU(EventCreate)(HEDDLE_GPU(Event_t) * event) {
   return HEDDLE_GPU(EventCreateWithFlags)(event, HEDDLE_GPU(EventDefault));
 }
+inline HEDDLE_GPU(Error_t) HEDDLE_GPU(EventCreate)(HEDDLE_GPU(Event_t) * event, unsigned int flags) {
+  return HEDDLE_GPU(EventCreateWithFlags)(event, flags);
+}
 inline uint32_t heddle_event_number(HEDDLE_GPU(Event_t) event) {
   return static_cast<uint32_t>(reinterpret_cast<uintptr_t>(event)) - 1;
 }
@@ -251,6 +322,7 @@ inline HEDDLE_GPU(Error_t) HEDDLE_GPU(EventRecord)(HEDDLE_GPU(Event_t) event, HE
   const uint32_t number = heddle::compat::stream_number(stream);
   if (heddle_event_device(event) != heddle::sim::runtime::device_of_stream(number))
     return HEDDLE_GPU(ErrorInvalidResourceHandle);
+  if (heddle::compat::captures_record(heddle_event_number(event), number)) return HEDDLE_GPU(Success);
   heddle::sim::runtime::record_event(heddle_event_number(event), number);
   return HEDDLE_GPU(Success);
 }
@@ -258,17 +330,26 @@ HEDDLE_COMPAT_INLINE HEDDLE_GPU(Error_t) HEDDLE_GPU(EventQuery)(HEDDLE_GPU(Event
   return heddle::sim::runtime::query_event(heddle_event_number(event)) ? HEDDLE_GPU(Success)
                                                                        : HEDDLE_GPU(ErrorNotReady);
 }
+/// Time is not simulated: from one event to another it takes a millisecond.
+inline HEDDLE_GPU(Error_t)
+    HEDDLE_GPU(EventElapsedTime)(float* milliseconds, HEDDLE_GPU(Event_t) from, HEDDLE_GPU(Event_t) to) {
+  if (milliseconds == nullptr || from == nullptr || to == nullptr) return HEDDLE_GPU(ErrorInvalidValue);
+  *milliseconds = from == to ? 0.0F : 1.0F;
+  return HEDDLE_GPU(Success);
+}
 inline HEDDLE_GPU(Error_t) HEDDLE_GPU(EventSynchronize)(HEDDLE_GPU(Event_t) event) {
   heddle::sim::runtime::synchronize_event(heddle_event_number(event));
   return HEDDLE_GPU(Success);
 }
 inline HEDDLE_GPU(Error_t)
     HEDDLE_GPU(StreamWaitEvent)(HEDDLE_GPU(Stream_t) stream, HEDDLE_GPU(Event_t) event, unsigned int = 0) {
-  heddle::sim::runtime::wait_event(heddle::compat::stream_number(stream), heddle_event_number(event));
+  const uint32_t number = heddle::compat::stream_number(stream);
+  if (heddle::compat::captures_wait(number, heddle_event_number(event))) return HEDDLE_GPU(Success);
+  heddle::sim::runtime::wait_event(number, heddle_event_number(event));
   return HEDDLE_GPU(Success);
 }
 
-// -- launches by call ------------------------------------------------------------------------------------------------------------------
+// -- launches by call. Of a cooperative one, all blocks must have a place at a time, which is for the setting `resident` to say.
 
 inline HEDDLE_GPU(Error_t) HEDDLE_GPU(LaunchKernel)(const void* kernel, dim3 grid, dim3 block, void** arguments,
                                                     size_t shared_bytes = 0, HEDDLE_GPU(Stream_t) stream = nullptr) {
@@ -283,10 +364,25 @@ HEDDLE_GPU(LaunchKernel)(void (*kernel)(Parameters...), dim3 grid, dim3 block, v
   heddle::compat::launch_with_addresses(kernel, heddle::compat::shape(grid, block, shared_bytes, stream), arguments);
   return HEDDLE_GPU(Success);
 }
-// All blocks must have a place at a time, which is for the setting `resident` to say; there is no barrier of a grid.
-template <typename Kernel>
-HEDDLE_GPU(Error_t)
-HEDDLE_GPU(LaunchCooperativeKernel)(Kernel kernel, dim3 grid, dim3 block, void** arguments,
-                                    unsigned int shared_bytes = 0, HEDDLE_GPU(Stream_t) stream = nullptr) {
-  return HEDDLE_GPU(LaunchKernel)(kernel, grid, block, arguments, shared_bytes, stream);
+inline HEDDLE_GPU(Error_t)
+    HEDDLE_GPU(LaunchCooperativeKernel)(const void* kernel, dim3 grid, dim3 block, void** arguments,
+                                        size_t shared_bytes = 0, HEDDLE_GPU(Stream_t) stream = nullptr) {
+  heddle::compat::launch_by_address(kernel, heddle::compat::shape(grid, block, shared_bytes, stream),
+                                    {.addresses = arguments, .cooperative = true});
+  return HEDDLE_GPU(Success);
 }
+template <typename... Parameters>
+HEDDLE_GPU(Error_t)
+HEDDLE_GPU(LaunchCooperativeKernel)(void (*kernel)(Parameters...), dim3 grid, dim3 block, void** arguments,
+                                    size_t shared_bytes = 0, HEDDLE_GPU(Stream_t) stream = nullptr) {
+  heddle::compat::launch_with_addresses(kernel, heddle::compat::shape(grid, block, shared_bytes, stream), arguments,
+                                        true);
+  return HEDDLE_GPU(Success);
+}
+
+// Each needs what is before it.
+#include <heddle/sim/compat/runtime_devices.h>
+
+#include <heddle/sim/compat/runtime_memory.h>
+
+#include <heddle/sim/compat/runtime_graphs.h>

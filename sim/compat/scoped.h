@@ -65,6 +65,11 @@ HEDDLE_COMPAT_INLINE bool scoped_compare_exchange(T* at, without_volatile<T>* ex
   if (!done) *expected = from_word<without_volatile<T>>(found);
   return done;
 }
+template <bool Weak, typename T>
+HEDDLE_COMPAT_INLINE bool hip_compare_exchange(T* at, without_volatile<T>* expected, without_volatile<T> desired,
+                                               int success, int, int wanted) {
+  return scoped_compare_exchange(at, expected, desired, success, scope_of_hip(wanted), Weak);
+}
 template <typename Operation, typename T>
 HEDDLE_COMPAT_INLINE without_volatile<T> scoped_modify(T* at, without_volatile<T> operand, int order, scope reach) {
   using sim::runtime::rmw_kind;
@@ -135,10 +140,9 @@ HEDDLE_COMPAT_INLINE without_volatile<T> scoped_bits(T* at, without_volatile<T> 
   ::heddle::compat::scoped_store(at, value, order, HEDDLE_HIP_SCOPED(wanted))
 #define __hip_atomic_exchange(at, value, order, wanted) \
   ::heddle::compat::scoped_exchange(at, value, order, HEDDLE_HIP_SCOPED(wanted))
-#define __hip_atomic_compare_exchange_strong(at, expected, desired, success, failure, wanted) \
-  ::heddle::compat::scoped_compare_exchange(at, expected, desired, success, HEDDLE_HIP_SCOPED(wanted), false)
-#define __hip_atomic_compare_exchange_weak(at, expected, desired, success, failure, wanted) \
-  ::heddle::compat::scoped_compare_exchange(at, expected, desired, success, HEDDLE_HIP_SCOPED(wanted), true)
+// A template that is never instantiated may give another number of arguments.
+#define __hip_atomic_compare_exchange_strong(...) ::heddle::compat::hip_compare_exchange<false>(__VA_ARGS__)
+#define __hip_atomic_compare_exchange_weak(...) ::heddle::compat::hip_compare_exchange<true>(__VA_ARGS__)
 #define __hip_atomic_fetch_add(at, value, order, wanted) \
   ::heddle::compat::scoped_modify<::heddle::compat::plus>(at, value, order, HEDDLE_HIP_SCOPED(wanted))
 #define __hip_atomic_fetch_min(at, value, order, wanted) \

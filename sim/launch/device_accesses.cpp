@@ -19,9 +19,11 @@ std::string device_allocations::named_process(uint32_t process) {
 
 void device_allocations::check_elsewhere(lane& self) {
   const void* const address = self.pending.address;
-  if (core_.map.host_stacks->contains(address) && self.is_host() && !self.of->copies) {
+  if (core_.map.host_stacks->contains(address) && self.is_host()) {
     if (self.is_on_stack(address)) return;
-    if (lane* const owner = core_.threads.owner_of_frame(address)) return owner->share_frames(address);
+    // A copy has no business there.
+    if (lane* const owner = self.of->copies ? nullptr : core_.threads.owner_of_frame(address))
+      return owner->share_frames(address);
   }
   if (core_.map.device_stacks->contains(address) || core_.map.host_stacks->contains(address) ||
       reinterpret_cast<uintptr_t>(address) < lowest_address)

@@ -12,11 +12,13 @@
 
 namespace heddle::sim {
 
-/// A copy that a stream is given. A copy engine of its own performs it, on whose stack this lies.
+/// A copy that a stream is given. A copy engine of its own performs it, on whose stack this lies. A call of the host takes the same place in a
+/// stream, and is told from one by its function.
 struct stream_copy {
-  void* to = nullptr;
+  void* to = nullptr;  ///< of a call: what the function is given
   const void* from = nullptr;
   size_t size_bytes = 0;
+  void (*function)(void*) = nullptr;
   const void* place = nullptr;  ///< where the stream was given it, in the code under test
 };
 

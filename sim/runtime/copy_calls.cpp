@@ -154,6 +154,20 @@ void perform_copy(void* body) {
   copy_pieces(what.to, what.from, what.size_bytes, from);
 }
 
+/// A function of the host, in its place in a stream.
+void perform_call(void* body) {
+  const stream_copy& what = *static_cast<const stream_copy*>(body);
+  lane& self = *execution::current;
+  void* const no_frame[2] = {nullptr, nullptr};
+  const caller from = {what.place, no_frame, reinterpret_cast<const std::byte*>(no_frame)};
+  const hidden_operands hidden(self, as_operand(what.to), as_operand(reinterpret_cast<const void*>(what.function)));
+  {
+    const entered inside(self);
+    execution::instance->begin_copy(self, make_operation(operation_kind::synchronize, nullptr, 0, from));
+  }
+  what.function(what.to);
+}
+
 }  // namespace
 
 void copy(void* to, const void* from_memory, size_t size_bytes, uint32_t device) {
@@ -192,6 +206,20 @@ void copy_in_stream(void* to, const void* from_memory, size_t size_bytes, uint32
   execution::instance->copy_in_stream(self,
                                       {.to = to, .from = from_memory, .size_bytes = size_bytes, .place = from.place},
                                       stream, engine, make_operation(operation_kind::copy, nullptr, 0, from));
+}
+
+void call_in_stream(void (*function)(void*), void* given, uint32_t stream) {
+  static constexpr fiber_body engine = {.size_bytes = sizeof(stream_copy), .move_to = nullptr, .invoke = perform_call};
+  const caller from = HEDDLE_CALLER;
+  lane& self = caller_lane("a call in a stream");
+  if (execution::instance->launched().commands() != nullptr)
+    refuse_call("a call of the host in a stream", "a driver that is stepped (driver.detail) has none");
+  const driver_call called(self, from, driver_call::kind::launch);
+  const entered inside(self);
+  const hidden_operands hidden(self, as_operand(given), as_operand(reinterpret_cast<const void*>(function)), stream);
+  execution::instance->copy_in_stream(
+      self, {.to = given, .from = given, .size_bytes = 1, .function = function, .place = from.place}, stream, engine,
+      make_operation(operation_kind::copy, nullptr, 0, from));
 }
 
 }  // namespace heddle::sim::runtime

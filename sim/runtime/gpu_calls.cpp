@@ -75,6 +75,11 @@ grid_position position() {
           .grid_size = shape.grid};
 }
 
+uint32_t wave_lanes() {
+  const lane& self = calling_lane("the width of a wave");
+  return self.is_host() ? 1 : self.of->runs->shape.wave_lanes;
+}
+
 uint64_t ballot_of_live(uint64_t mask, bool predicate) {
   const caller from = HEDDLE_CALLER;
   return collective_of_live(operation_kind::ballot, "a ballot", mask, predicate ? 1 : 0, 0, from);
@@ -195,6 +200,21 @@ void* allocate_unnamed(size_t size_bytes, bool on_device, const char* kind) {
 bool is_allocated(const void* address) {
   return execution::instance != nullptr &&
          (execution::instance->core().map.heap.contains(address) || is_device_variable(address));
+}
+
+bool is_on_device(const void* address) {
+  if (execution::instance == nullptr) return false;
+  const heap& memory = execution::instance->core().map.heap;
+  const allocation* const known = memory.contains(address) ? memory.nearest(address) : nullptr;
+  return (known != nullptr && known->kind == memory_kind::device) || is_device_variable(address);
+}
+
+named_object allocation_of(const void* address) {
+  if (execution::instance == nullptr) return {};
+  const heap& memory = execution::instance->core().map.heap;
+  const allocation* const known = memory.contains(address) ? memory.nearest(address) : nullptr;
+  if (known == nullptr) return {};
+  return {const_cast<std::byte*>(known->base), known->size_bytes};
 }
 
 uint32_t device_of(const void* address) {

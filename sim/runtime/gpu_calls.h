@@ -15,6 +15,8 @@ namespace heddle::sim::runtime {
 // -- lanes; called by a lane of a kernel, or the run ends with a verdict that says so
 
 grid_position position();
+/// How many lanes a wave of the kernel has that is full; 1 of a host thread.
+uint32_t wave_lanes();
 
 // Collectives over the lanes of the mask that have not ended, which is what the masks of CUDA mean.
 uint64_t ballot_of_live(uint64_t mask, bool predicate);
@@ -53,6 +55,8 @@ void store_wide(void* address, const uint64_t* halves, memory_order order, scope
 void* allocate_unnamed(size_t size_bytes, bool on_device, const char* kind);
 /// Whether the device has allocated the memory.
 bool is_allocated(const void* address);
+/// Whether it lies in a device's memory, of what has been allocated.
+bool is_on_device(const void* address);
 void fill(void* to, int value, size_t size_bytes);
 /// The device that allocated the memory; the thread's current one where none did, or the memory is the host's.
 uint32_t device_of(const void* address);
@@ -78,6 +82,7 @@ struct kernel_arguments {
   void** addresses = nullptr;  ///< of each
   void* buffer = nullptr;      ///< or all of them here
   size_t buffer_bytes = 0;
+  bool cooperative = false;  ///< its blocks may meet
 };
 using launcher = void (*)(const void* kernel, const grid_shape& shape, const kernel_arguments& given);
 void know_kernel(const void* kernel, launcher how);
@@ -90,6 +95,8 @@ struct named_object {
   void* address = nullptr;  ///< null where there is none
   size_t size_bytes = 0;
 };
+/// The allocation that holds the address.
+named_object allocation_of(const void* address);
 /// A variable of the device.
 named_object device_variable_named(const char* name);
 /// Null where there is no such kernel.
@@ -97,6 +104,8 @@ const void* kernel_named(const char* name);
 
 /// A copy in its place in the stream, which does not wait. As of copy(), but the bytes must stay until it has ended: on no stack.
 void copy_in_stream(void* to, const void* from, size_t size_bytes, uint32_t stream);
+/// A call of the host in its place in the stream, by a thread of its own; the stream goes on when it returns.
+void call_in_stream(void (*function)(void*), void* given, uint32_t stream);
 /// Work of a stream of higher `priority` gets places on the device before that of others.
 uint32_t create_stream(bool blocking, uint32_t device = 0, int32_t priority = 0);
 int32_t priority_of_stream(uint32_t stream);

@@ -25,10 +25,10 @@ void launch(unsigned* word) {
   cudaEventCreate(&event);
 }
 #endif
-#ifdef MISSING_elapsed_time
-float elapsed(cudaEvent_t first, cudaEvent_t second) {
-  float milliseconds = 0;
-  cudaEventElapsedTime(&milliseconds, first, second);
-  return milliseconds;
+#ifdef MISSING_clusters
+int clusters(const cudaLaunchConfig_t* how) {
+  int count = 0;
+  cudaOccupancyMaxActiveClusters(&count, kernel, how);
+  return count;
 }
 #endif

@@ -107,4 +107,26 @@ TEST(rewriter, says_where_and_what_it_does_not_understand) {
             "a.cu:4: error: dynamic shared memory is an array without a length: extern __shared__ T name[]");
 }
 
+TEST(rewriter, takes_the_type_before_the_word) {
+  EXPECT_EQ(made_of("void f() { extern float __shared__ t[]; }"),
+            "void f() {  float static heddle_stand_in_t[1]; [[maybe_unused]] auto* const t = "
+            "::heddle::compat::dynamic_shared(heddle_stand_in_t); }");
+}
+
+TEST(rewriter, tells_a_grid_from_members_and_whole_values) {
+  EXPECT_EQ(made_of("int f() { return a ? b : threadIdx.x; }"),
+            "int f() { return a ? b : ::heddle::compat::value_of(threadIdx).x; }");
+  EXPECT_TRUE(is_left_alone("int f() { p.gridDim.x = q->blockDim.x + s::blockIdx.y; }"));
+  EXPECT_TRUE(is_left_alone("void f(dim3 gridDim) { uint3 at = threadIdx; }"));
+}
+
+TEST(rewriter, warns_of_an_instruction_that_is_not_simulated) {
+  const result made =
+      rewrite("# 3 \"a.cu\"\nvoid f() { asm volatile(\"mbarrier.inval.b64 [%0];\" :: \"l\"(p)); }", "test");
+  EXPECT_TRUE(made.errors.empty());
+  ASSERT_EQ(made.warnings.size(), 1U);
+  EXPECT_TRUE(made.warnings.front().starts_with("a.cu:3: warning: inline PTX: `mbarrier.inval.b64`: not simulated"));
+  EXPECT_NE(made.text.find("refuse_call"), std::string::npos);
+}
+
 }  // namespace

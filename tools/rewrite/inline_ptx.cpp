@@ -195,13 +195,28 @@ class asm_reader {
     for (const asm_operand& one : what.outputs) add(one, true);
     for (const asm_operand& one : what.inputs) add(one, false);
     const ptx::translation made = ptx::translate_asm(named(what), registers, number_);
-    for (const std::string& error : made.errors) wrong(n, error);
-    return before + "{ using namespace ::heddle::ptx; " + made.text + "} " + behind + "} while (false)";
+    // Headers have more than a program runs.
+    for (const std::string& error : made.errors)
+      made_.warnings.push_back(place_of(n) + ": warning: inline PTX: " + error + "; a run that comes to it ends there");
+    const std::string does = made.errors.empty() ? "using namespace ::heddle::ptx; " + made.text
+                                                 : "::heddle::sim::runtime::refuse_call(\"inline PTX\", \"" +
+                                                       quoted(made.errors[0]) + "\"); ";
+    return before + "{ " + does + "} " + behind + "} while (false)";
+  }
+
+  static std::string quoted(const std::string& text) {
+    std::string made;
+    for (const char c : text) made += c == '"' || c == '\\' ? std::string("\\") + c : std::string(1, c);
+    return made;
+  }
+
+  std::string place_of(size_t n) const {
+    const auto [file, line] = tokens_.place_of(tokens_[n].begin);
+    return file + ":" + std::to_string(line);
   }
 
   void wrong(size_t n, const std::string& what) {
-    const auto [file, line] = tokens_.place_of(tokens_[n].begin);
-    made_.errors.push_back(file + ":" + std::to_string(line) + ": error: inline PTX: " + what);
+    made_.errors.push_back(place_of(n) + ": error: inline PTX: " + what);
   }
 
   std::string_view text_;
@@ -213,7 +228,7 @@ class asm_reader {
 }  // namespace
 
 inlined inline_ptx(std::string_view preprocessed) {
-  if (preprocessed.find("asm") == std::string_view::npos) return {std::string(preprocessed), {}};
+  if (preprocessed.find("asm") == std::string_view::npos) return {std::string(preprocessed), {}, {}};
   return asm_reader(preprocessed).run();
 }
 

@@ -10,7 +10,9 @@ namespace heddle::rewrite {
 
 struct inlined {
   std::string text;
-  std::vector<std::string> errors;  ///< one line each, with file and line: an instruction that is not simulated
+  std::vector<std::string> errors;  ///< one line each, with file and line
+  std::vector<std::string>
+      warnings;  ///< likewise: an instruction that is not simulated, which ends a run that comes to it
 };
 
 /// `preprocessed` may hold line markers. No line begins or ends elsewhere afterwards.

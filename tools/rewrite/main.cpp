@@ -5,6 +5,7 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
+#include <algorithm>
 #include <cstdio>
 #include <cstdlib>
 #include <cstring>
@@ -118,6 +119,7 @@ int main(int argument_count, char** arguments) {
   text << std::ifstream(preprocessed).rdbuf();
   std::remove(preprocessed.c_str());
   const heddle::rewrite::result made = heddle::rewrite::rewrite(text.str(), what.scenario);
+  for (const std::string& warning : made.warnings) std::fprintf(stderr, "%s\n", warning.c_str());
   for (const std::string& error : made.errors) std::fprintf(stderr, "%s\n", error.c_str());
   if (!made.errors.empty()) return 1;
   const std::string rewritten = what.object + ".ii";
@@ -133,6 +135,8 @@ int main(int argument_count, char** arguments) {
   for (const char* word : {"-x", "c++-cpp-output", "-c"}) command.emplace_back(word);
   command.insert(command.end(), {rewritten, "-o", what.object});
   if (const int status = run(command); status != 0) return status;
+  // Only looked at: there is no object file.
+  if (std::find(words.begin(), words.end(), "-fsyntax-only") != words.end()) return 0;
   if (const std::string wrong = heddle::rewrite::set_variables_apart(what.object); !wrong.empty()) {
     std::fprintf(stderr, "heddle-rewrite: %s\n", wrong.c_str());
     return 1;

@@ -16,7 +16,7 @@ class rewriter {
   rewriter(std::string_view text, std::string_view scenario) : text_(text), tokens_(text), scenario_(scenario) {}
 
   result run() {
-    find_scopes();
+    in_function_ = tokens_in_functions(tokens_);
     for (size_t n = 0; n < tokens_.size(); ++n) {
       if (tokens_.is(n, "<") && tokens_.is(n + 1, "<") && tokens_.is(n + 2, "<")) {
         launch(n);
@@ -57,37 +57,6 @@ class rewriter {
     made.text += behind_;
     made.errors = std::move(errors_);
     return made;
-  }
-
-  // Whether each token stands in a function: in a brace that opens neither a namespace, nor a linkage, nor a type.
-  void find_scopes() {
-    in_function_.assign(tokens_.size(), false);
-    std::vector<bool> open;
-    size_t functions = 0;
-    for (size_t n = 0; n < tokens_.size(); ++n) {
-      if (tokens_.is(n, "}") && !open.empty()) {
-        if (open.back()) --functions;
-        open.pop_back();
-      }
-      in_function_[n] = functions != 0;
-      if (tokens_.is(n, "{")) {
-        const bool function = functions != 0 || opens_function(n);
-        open.push_back(function);
-        if (function) ++functions;
-      }
-    }
-  }
-
-  bool opens_function(size_t brace) const {
-    for (size_t n = brace; n-- > 0;) {
-      if (tokens_.is(n, ")")) return true;
-      if (tokens_.is(n, ";") || tokens_.is(n, "}") || tokens_.is(n, "{")) return false;
-      for (const std::string_view word : {"namespace", "extern", "struct", "class", "union", "enum"})
-        if (tokens_.is(n, word)) return false;
-      // The value of a variable.
-      if (tokens_.is(n, "=")) return true;
-    }
-    return false;
   }
 
   // -- launches ----------------------------------------------------------------------------------------------------------------------
@@ -169,6 +138,7 @@ class rewriter {
   void word(size_t n) {
     const std::string_view name = tokens_.text_of(n);
     if (name == "main" && !in_function_[n]) return main_function(n);
+    if (name == "threadIdx" || name == "blockIdx" || name == "blockDim" || name == "gridDim") return grid_variable(n);
     if (!name.starts_with("__")) return;
     if (name == "__global__") return global(n);
     if (name == "__host__" || name == "__grid_constant__") return replace(n, "");
@@ -177,6 +147,16 @@ class rewriter {
     // In an attribute it is the attribute's own name.
     if (name == "__noinline__" && (n == 0 || (!tokens_.is(n - 1, "(") && !tokens_.is(n - 1, ","))))
       replace(n, "__attribute__((noinline))");
+  }
+
+  // A member of that name is no concern of ours; a variable of the program's own is told from CUDA's by its type.
+  void grid_variable(size_t n) {
+    const bool is_member =
+        n != 0 && (tokens_.is(n - 1, ".") || (n >= 2 && tokens_.is(n - 1, ":") && tokens_.is(n - 2, ":")) ||
+                   (n >= 2 && tokens_.is(n - 1, ">") && tokens_.is(n - 2, "-")));
+    if (is_member || !tokens_.is(n + 1, ".")) return;
+    insert(tokens_[n].begin, "::heddle::compat::value_of(");
+    insert(tokens_[n].end, ")");
   }
 
   /// Behind `__attribute__((...))`, `alignas(...)` and the like, if they stand at n.
@@ -264,11 +244,11 @@ class rewriter {
   void shared(size_t n) {
     size_t begin = n;
     bool dynamic = false;
-    const auto is_specifier = [&](size_t at) {
-      return tokens_.is(at, "extern") || tokens_.is(at, "static") || tokens_.is(at, "volatile") ||
-             tokens_.is(at, "const") || tokens_.is(at, "__device__") || tokens_.is(at, "inline");
+    const auto is_of_type = [&](size_t at) {
+      return tokens_.is(at, "<") || tokens_.is(at, ">") || tokens_.is(at, ":") || tokens_.is(at, "*");
     };
-    while (begin > 0 && is_specifier(begin - 1)) --begin;
+    // The type may stand before the word too.
+    while (begin > 0 && (tokens_.is_identifier(begin - 1) || is_of_type(begin - 1))) --begin;
     size_t end = n;
     while (end < tokens_.size() && !tokens_.is(end, ";")) {
       const bool opens = tokens_.is(end, "(") || tokens_.is(end, "[") || tokens_.is(end, "{");
@@ -363,7 +343,9 @@ class rewriter {
     insert(tokens_[tokens_.match(body)].begin, "return 0; ");
     const bool with_arguments = tokens_.match(n + 1) > n + 2 && !tokens_.is(n + 2, "void");
     const std::string call =
-        "::heddle::tools::run_main(&heddle_main" + (with_arguments ? ", \"" + scenario_ + "\", heddle_values)" : ")");
+        "::heddle::tools::run_main(" +
+        std::string(with_arguments ? "reinterpret_cast<int (*)(int, char**)>(&heddle_main)" : "&heddle_main") +
+        (with_arguments ? ", \"" + scenario_ + "\", heddle_values)" : ")");
     // On the line of main(), which a report about its result then names.
     const auto [file, line] = tokens_.place_of(tokens_[n].begin);
     behind_ =
@@ -392,6 +374,7 @@ result rewrite(std::string_view preprocessed, std::string_view scenario) {
   inlined plain = inline_ptx(preprocessed);
   result made = rewriter(plain.text, scenario).run();
   made.errors.insert(made.errors.begin(), plain.errors.begin(), plain.errors.end());
+  made.warnings = std::move(plain.warnings);
   return made;
 }
 

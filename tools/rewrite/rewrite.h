@@ -19,7 +19,8 @@ namespace heddle::rewrite {
 
 struct result {
   std::string text;
-  std::vector<std::string> errors;  ///< one line each, with file and line: what is wrong, and what to write instead
+  std::vector<std::string> errors;    ///< one line each, with file and line: what is wrong, and what to write instead
+  std::vector<std::string> warnings;  ///< likewise: what ends a run that comes to it
 };
 
 /// `preprocessed` may hold line markers. `scenario` names what main() becomes.

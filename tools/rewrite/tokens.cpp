@@ -135,4 +135,39 @@ token_list::place token_list::place_of(size_t offset) const {
   return {file, line};
 }
 
+namespace {
+
+bool opens_function(const token_list& tokens, size_t brace) {
+  for (size_t n = brace; n-- > 0;) {
+    if (tokens.is(n, ")")) return true;
+    if (tokens.is(n, ";") || tokens.is(n, "}") || tokens.is(n, "{")) return false;
+    for (const std::string_view word : {"namespace", "extern", "struct", "class", "union", "enum"})
+      if (tokens.is(n, word)) return false;
+    // The value of a variable.
+    if (tokens.is(n, "=")) return true;
+  }
+  return false;
+}
+
+}  // namespace
+
+std::vector<bool> tokens_in_functions(const token_list& tokens) {
+  std::vector<bool> in_function(tokens.size(), false);
+  std::vector<bool> open;
+  size_t functions = 0;
+  for (size_t n = 0; n < tokens.size(); ++n) {
+    if (tokens.is(n, "}") && !open.empty()) {
+      if (open.back()) --functions;
+      open.pop_back();
+    }
+    in_function[n] = functions != 0;
+    if (tokens.is(n, "{")) {
+      const bool function = functions != 0 || opens_function(tokens, n);
+      open.push_back(function);
+      if (function) ++functions;
+    }
+  }
+  return in_function;
+}
+
 }  // namespace heddle::rewrite

@@ -48,4 +48,7 @@ class token_list {
   std::vector<size_t> match_;
 };
 
+/// Whether each token stands in a function: in a brace that opens neither a namespace, nor a linkage, nor a type.
+std::vector<bool> tokens_in_functions(const token_list& tokens);
+
 }  // namespace heddle::rewrite

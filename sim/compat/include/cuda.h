@@ -18,6 +18,8 @@ using CUfunction = struct heddle_function*;
 using CUstream = cudaStream_t;
 using CUevent = cudaEvent_t;
 
+#define CUDA_VERSION CUDART_VERSION
+
 enum CUresult {
   CUDA_SUCCESS = 0,
   CUDA_ERROR_INVALID_VALUE = 1,
@@ -31,18 +33,11 @@ enum CUresult {
 };
 
 enum CUdevice_attribute {
-  CU_DEVICE_ATTRIBUTE_MAX_THREADS_PER_BLOCK = 1,
-  CU_DEVICE_ATTRIBUTE_WARP_SIZE = 10,
-  CU_DEVICE_ATTRIBUTE_INTEGRATED = 18,
-  CU_DEVICE_ATTRIBUTE_CAN_MAP_HOST_MEMORY = 19,
-  CU_DEVICE_ATTRIBUTE_CONCURRENT_KERNELS = 31,
-  CU_DEVICE_ATTRIBUTE_ASYNC_ENGINE_COUNT = 40,
-  CU_DEVICE_ATTRIBUTE_UNIFIED_ADDRESSING = 41,
-  CU_DEVICE_ATTRIBUTE_COMPUTE_CAPABILITY_MAJOR = 75,
-  CU_DEVICE_ATTRIBUTE_COMPUTE_CAPABILITY_MINOR = 76,
-  CU_DEVICE_ATTRIBUTE_MANAGED_MEMORY = 83,
-  CU_DEVICE_ATTRIBUTE_HOST_NATIVE_ATOMIC_SUPPORTED = 86,
-  CU_DEVICE_ATTRIBUTE_CONCURRENT_MANAGED_ACCESS = 89,
+#define HEDDLE_ATTRIBUTE(number, name, upper, is) CU_DEVICE_ATTRIBUTE_##upper = number,
+  HEDDLE_DEVICE_ATTRIBUTES(HEDDLE_ATTRIBUTE)
+#undef HEDDLE_ATTRIBUTE
+      CU_DEVICE_ATTRIBUTE_VIRTUAL_ADDRESS_MANAGEMENT_SUPPORTED =
+          CU_DEVICE_ATTRIBUTE_VIRTUAL_MEMORY_MANAGEMENT_SUPPORTED,
 };
 
 inline constexpr unsigned int CU_STREAM_DEFAULT = 0;
@@ -134,36 +129,14 @@ inline CUresult cuDeviceGetName(char* name, int size, CUdevice device) {
 /// What read-modify-writes of the device do to memory of the host is the setting `link.rmw`; the rest is the same of all devices.
 inline CUresult cuDeviceGetAttribute(int* value, CUdevice_attribute attribute, CUdevice device) {
   if (!heddle::compat::is_device(device)) return CUDA_ERROR_INVALID_DEVICE;
-  constexpr int most_threads = 1024;
-  switch (attribute) {
-    case CU_DEVICE_ATTRIBUTE_MAX_THREADS_PER_BLOCK:
-      *value = most_threads;
-      return CUDA_SUCCESS;
-    case CU_DEVICE_ATTRIBUTE_WARP_SIZE:
-      *value = warpSize;
-      return CUDA_SUCCESS;
-    case CU_DEVICE_ATTRIBUTE_COMPUTE_CAPABILITY_MAJOR:
-      *value = __CUDA_ARCH__ / 100;
-      return CUDA_SUCCESS;
-    case CU_DEVICE_ATTRIBUTE_COMPUTE_CAPABILITY_MINOR:
-      *value = __CUDA_ARCH__ / 10 % 10;
-      return CUDA_SUCCESS;
-    case CU_DEVICE_ATTRIBUTE_HOST_NATIVE_ATOMIC_SUPPORTED:
-      *value = heddle::sim::runtime::link_of_run().bits ? 1 : 0;
-      return CUDA_SUCCESS;
-    case CU_DEVICE_ATTRIBUTE_INTEGRATED:
-      *value = 0;
-      return CUDA_SUCCESS;
-    case CU_DEVICE_ATTRIBUTE_CAN_MAP_HOST_MEMORY:
-    case CU_DEVICE_ATTRIBUTE_CONCURRENT_KERNELS:
-    case CU_DEVICE_ATTRIBUTE_ASYNC_ENGINE_COUNT:
-    case CU_DEVICE_ATTRIBUTE_UNIFIED_ADDRESSING:
-    case CU_DEVICE_ATTRIBUTE_MANAGED_MEMORY:
-    case CU_DEVICE_ATTRIBUTE_CONCURRENT_MANAGED_ACCESS:
-      *value = 1;
-      return CUDA_SUCCESS;
-  }
-  return CUDA_ERROR_INVALID_VALUE;
+  return heddle::compat::attribute_of_device(attribute, *value) ? CUDA_SUCCESS : CUDA_ERROR_INVALID_VALUE;
+}
+inline CUresult cuDeviceTotalMem(size_t* bytes, CUdevice device) {
+  *bytes = heddle::compat::memory_bytes;
+  return heddle::compat::is_device(device) ? CUDA_SUCCESS : CUDA_ERROR_INVALID_DEVICE;
+}
+inline CUresult cuDeviceCanAccessPeer(int* can, CUdevice device, CUdevice peer) {
+  return static_cast<CUresult>(cudaDeviceCanAccessPeer(can, device, peer));
 }
 inline CUresult cuDevicePrimaryCtxRetain(CUcontext* context, CUdevice device) {
   if (!heddle::compat::is_device(device)) return CUDA_ERROR_INVALID_DEVICE;
@@ -271,6 +244,62 @@ inline CUresult cuMemsetD8(CUdeviceptr to, unsigned char value, size_t bytes) {
   return CUDA_SUCCESS;
 }
 
+// -- pointers
+
+enum CUpointer_attribute {
+  CU_POINTER_ATTRIBUTE_MEMORY_TYPE = 2,
+  CU_POINTER_ATTRIBUTE_DEVICE_POINTER = 3,
+  CU_POINTER_ATTRIBUTE_HOST_POINTER = 4,
+  CU_POINTER_ATTRIBUTE_DEVICE_ORDINAL = 9,
+  CU_POINTER_ATTRIBUTE_RANGE_START_ADDR = 11,
+  CU_POINTER_ATTRIBUTE_RANGE_SIZE = 12,
+};
+enum CUmemLocationType {
+  CU_MEM_LOCATION_TYPE_INVALID = 0,
+  CU_MEM_LOCATION_TYPE_DEVICE = 1,
+  CU_MEM_LOCATION_TYPE_HOST = 2,
+  CU_MEM_LOCATION_TYPE_HOST_NUMA = 3,
+  CU_MEM_LOCATION_TYPE_HOST_NUMA_CURRENT = 4,
+};
+struct CUmemLocation {
+  CUmemLocationType type;
+  int id;
+};
+enum CUmemorytype { CU_MEMORYTYPE_HOST = 1, CU_MEMORYTYPE_DEVICE = 2 };
+/// Where the allocation begins that holds the address, and its size.
+inline CUresult cuMemGetAddressRange(CUdeviceptr* begin, size_t* bytes, CUdeviceptr address) {
+  const heddle::sim::runtime::named_object of = heddle::sim::runtime::allocation_of(heddle::compat::memory_at(address));
+  if (of.address == nullptr) return CUDA_ERROR_NOT_FOUND;
+  if (begin != nullptr) *begin = reinterpret_cast<uintptr_t>(of.address);
+  if (bytes != nullptr) *bytes = of.size_bytes;
+  return CUDA_SUCCESS;
+}
+inline CUresult cuPointerGetAttribute(void* value, CUpointer_attribute attribute, CUdeviceptr address) {
+  const void* const pointer = heddle::compat::memory_at(address);
+  const heddle::sim::runtime::named_object of = heddle::sim::runtime::allocation_of(pointer);
+  if (of.address == nullptr) return CUDA_ERROR_INVALID_VALUE;
+  switch (attribute) {
+    case CU_POINTER_ATTRIBUTE_MEMORY_TYPE:
+      *static_cast<unsigned int*>(value) =
+          heddle::sim::runtime::is_on_device(pointer) ? CU_MEMORYTYPE_DEVICE : CU_MEMORYTYPE_HOST;
+      return CUDA_SUCCESS;
+    case CU_POINTER_ATTRIBUTE_DEVICE_POINTER:
+    case CU_POINTER_ATTRIBUTE_HOST_POINTER:
+      *static_cast<CUdeviceptr*>(value) = address;
+      return CUDA_SUCCESS;
+    case CU_POINTER_ATTRIBUTE_DEVICE_ORDINAL:
+      *static_cast<int*>(value) = static_cast<int>(heddle::sim::runtime::device_of(pointer));
+      return CUDA_SUCCESS;
+    case CU_POINTER_ATTRIBUTE_RANGE_START_ADDR:
+      *static_cast<CUdeviceptr*>(value) = reinterpret_cast<uintptr_t>(of.address);
+      return CUDA_SUCCESS;
+    case CU_POINTER_ATTRIBUTE_RANGE_SIZE:
+      *static_cast<size_t*>(value) = of.size_bytes;
+      return CUDA_SUCCESS;
+  }
+  return CUDA_ERROR_INVALID_VALUE;
+}
+
 // -- modules -------------------------------------------------------------------------------------------------------------------------
 
 inline CUresult cuModuleLoad(CUmodule* module, const char* path) {
@@ -343,3 +372,5 @@ inline CUresult cuEventRecord(CUevent event, CUstream stream) {
 HEDDLE_COMPAT_INLINE CUresult cuEventQuery(CUevent event) { return static_cast<CUresult>(cudaEventQuery(event)); }
 inline CUresult cuEventSynchronize(CUevent event) { return static_cast<CUresult>(cudaEventSynchronize(event)); }
 inline CUresult cuEventDestroy(CUevent event) { return static_cast<CUresult>(cudaEventDestroy(event)); }
+
+#include <heddle/sim/compat/driver_streams.h>

@@ -1,0 +1,330 @@
+// <cuda/barrier>, <cuda/latch>, <cuda/semaphore> and <cuda/pipeline> on the simulator. (libcu++, "Extended API: Synchronization Primitives".)
+// Each is a few words that are read and written atomically, as a program could have it; a wait is a loop that looks.
+#pragma once
+
+#include <heddle/sim/compat/cuda_atomic.h>
+#include <heddle/sim/compat/groups.h>
+#include <heddle/sim/compat/ptx/async.h>
+
+#include <cstddef>
+#include <limits>
+#include <new>
+
+namespace cuda {
+
+/// (libcu++, "cuda::barrier".) The word has the phase in its upper half, and below it how many are still to come; `expected_` is the same for
+/// the next phase.
+template <thread_scope Scope, typename Completion = void>
+class barrier {
+ public:
+  class arrival_token {
+   public:
+    arrival_token() = default;
+
+   private:
+    friend class barrier;
+    explicit arrival_token(uint32_t phase) : phase_(phase) {}
+    uint32_t phase_ = 0;
+  };
+
+  barrier() = default;
+  HEDDLE_COMPAT_INLINE explicit barrier(::std::ptrdiff_t expected) { start(expected); }
+  barrier(const barrier&) = delete;
+  barrier& operator=(const barrier&) = delete;
+
+  HEDDLE_COMPAT_INLINE friend void init(barrier* which, ::std::ptrdiff_t expected) { which->start(expected); }
+
+  [[nodiscard]] HEDDLE_COMPAT_INLINE arrival_token arrive(::std::ptrdiff_t count = 1) {
+    return arrival_token(count_down(static_cast<uint32_t>(count)));
+  }
+  HEDDLE_COMPAT_INLINE void wait(arrival_token&& token) const { wait_for(token.phase_); }
+  HEDDLE_COMPAT_INLINE bool try_wait(arrival_token&& token) const { return phase() != token.phase_; }
+  HEDDLE_COMPAT_INLINE void wait_parity(bool parity) const {
+    while ((phase() & 1) == (parity ? 1U : 0U)) ::heddle::sim::runtime::pause();
+  }
+  HEDDLE_COMPAT_INLINE bool try_wait_parity(bool parity) const { return (phase() & 1) != (parity ? 1U : 0U); }
+  HEDDLE_COMPAT_INLINE void arrive_and_wait() { wait_for(count_down(1)); }
+  HEDDLE_COMPAT_INLINE void arrive_and_drop() {
+    expected_.fetch_sub(1, memory_order_relaxed);
+    count_down(1);
+  }
+  static constexpr ::std::ptrdiff_t max() noexcept { return (1 << 20) - 1; }
+
+ private:
+  HEDDLE_COMPAT_INLINE void start(::std::ptrdiff_t expected) {
+    expected_.store(static_cast<uint32_t>(expected), memory_order_relaxed);
+    word_.store(static_cast<uint32_t>(expected), memory_order_relaxed);
+  }
+  /// The phase that was counted down. The last to come begins the next one (release; the waits acquire).
+  HEDDLE_COMPAT_INLINE uint32_t count_down(uint32_t count) {
+    const uint64_t before = word_.fetch_sub(count, memory_order_acq_rel);
+    const auto phase = static_cast<uint32_t>(before >> 32);
+    const auto left = static_cast<uint32_t>(before);
+    if (left < count)
+      ::heddle::sim::runtime::trap(::heddle::fault::assertion, "more threads come to a cuda::barrier than it expects");
+    if (left == count)
+      word_.store(uint64_t{phase + 1} << 32 | expected_.load(memory_order_relaxed), memory_order_release);
+    return phase;
+  }
+  HEDDLE_COMPAT_INLINE uint32_t phase() const { return static_cast<uint32_t>(word_.load(memory_order_acquire) >> 32); }
+  HEDDLE_COMPAT_INLINE void wait_for(uint32_t old) const {
+    while (phase() == old) ::heddle::sim::runtime::pause();
+  }
+
+  atomic<uint64_t, Scope> word_;
+  atomic<uint32_t, Scope> expected_;
+};
+
+template <thread_scope Scope>
+class latch {
+ public:
+  latch() = default;
+  HEDDLE_COMPAT_INLINE explicit latch(::std::ptrdiff_t expected) : left_(expected) {}
+  latch(const latch&) = delete;
+  latch& operator=(const latch&) = delete;
+  HEDDLE_COMPAT_INLINE friend void init(latch* which, ::std::ptrdiff_t expected) {
+    which->left_.store(expected, memory_order_relaxed);
+  }
+  HEDDLE_COMPAT_INLINE void count_down(::std::ptrdiff_t count = 1) { left_.fetch_sub(count, memory_order_release); }
+  HEDDLE_COMPAT_INLINE bool try_wait() const { return left_.load(memory_order_acquire) == 0; }
+  HEDDLE_COMPAT_INLINE void wait() const {
+    while (!try_wait()) ::heddle::sim::runtime::pause();
+  }
+  HEDDLE_COMPAT_INLINE void arrive_and_wait(::std::ptrdiff_t count = 1) {
+    count_down(count);
+    wait();
+  }
+
+ private:
+  atomic<::std::ptrdiff_t, Scope> left_;
+};
+
+template <thread_scope Scope, ::std::ptrdiff_t Most = ::std::numeric_limits<::std::ptrdiff_t>::max()>
+class counting_semaphore {
+ public:
+  counting_semaphore() = default;
+  HEDDLE_COMPAT_INLINE explicit counting_semaphore(::std::ptrdiff_t count) : count_(count) {}
+  counting_semaphore(const counting_semaphore&) = delete;
+  counting_semaphore& operator=(const counting_semaphore&) = delete;
+  static constexpr ::std::ptrdiff_t max() noexcept { return Most; }
+  HEDDLE_COMPAT_INLINE void release(::std::ptrdiff_t count = 1) { count_.fetch_add(count, memory_order_release); }
+  HEDDLE_COMPAT_INLINE bool try_acquire() {
+    ::std::ptrdiff_t found = count_.load(memory_order_relaxed);
+    while (found > 0)
+      if (count_.compare_exchange_weak(found, found - 1, memory_order_acquire, memory_order_relaxed)) return true;
+    return false;
+  }
+  HEDDLE_COMPAT_INLINE void acquire() {
+    while (!try_acquire()) ::heddle::sim::runtime::pause();
+  }
+
+ private:
+  atomic<::std::ptrdiff_t, Scope> count_;
+};
+template <thread_scope Scope>
+using binary_semaphore = counting_semaphore<Scope, 1>;
+
+/// As many bytes, which lie at a multiple of so many.
+template <::std::size_t Alignment>
+struct aligned_size_t {
+  static constexpr ::std::size_t align = Alignment;
+  ::std::size_t value;
+  constexpr explicit aligned_size_t(::std::size_t bytes) : value(bytes) {}
+  constexpr operator ::std::size_t() const { return value; }
+};
+
+// -- pipelines: a copy is made when its thread waits for its stage, so that a read before that is seen to be wrong
+
+enum class pipeline_role { producer, consumer };
+template <thread_scope Scope, ::std::uint8_t Stages>
+struct pipeline_shared_state {
+  barrier<Scope> full[Stages];
+  barrier<Scope> empty[Stages];
+};
+
+template <thread_scope Scope>
+class pipeline;
+
+/// Of one thread, by itself.
+template <>
+class pipeline<thread_scope_thread> {
+ public:
+  HEDDLE_COMPAT_INLINE void producer_acquire() {}
+  HEDDLE_COMPAT_INLINE void producer_commit() {
+    copies_.commit();
+    ++committed_;
+  }
+  HEDDLE_COMPAT_INLINE void consumer_wait() {
+    ++waited_;
+    copies_.wait(committed_ - waited_);
+  }
+  HEDDLE_COMPAT_INLINE void wait_prior(uint32_t but) {
+    waited_ = committed_ - but;
+    copies_.wait(but);
+  }
+  HEDDLE_COMPAT_INLINE void consumer_release() {}
+  HEDDLE_COMPAT_INLINE bool quit() { return true; }
+  HEDDLE_COMPAT_INLINE void heddle_add(void* to, const void* from, size_t bytes) {
+    const auto misaligned = reinterpret_cast<uintptr_t>(to) | reinterpret_cast<uintptr_t>(from);
+    for (size_t at = 0; at < bytes;) {
+      size_t part = 16;
+      while (part > 4 && ((misaligned | at) % part != 0 || part > bytes - at)) part /= 2;
+      if ((misaligned | at) % 4 != 0 || bytes - at < 4) {
+        // What no engine copies is copied at once.
+        static_cast<char*>(to)[at] = static_cast<const char*>(from)[at];
+        ++at;
+        continue;
+      }
+      copies_.add(static_cast<char*>(to) + at, const_cast<char*>(static_cast<const char*>(from)) + at,
+                  static_cast<uint32_t>(part), static_cast<uint32_t>(part));
+      at += part;
+    }
+  }
+
+ private:
+  ::heddle::ptx::async_copies copies_;
+  uint32_t committed_ = 0;
+  uint32_t waited_ = 0;
+};
+HEDDLE_COMPAT_INLINE pipeline<thread_scope_thread> make_pipeline() { return {}; }
+
+template <size_t Prior>
+HEDDLE_COMPAT_INLINE void pipeline_consumer_wait_prior(pipeline<thread_scope_thread>& of) {
+  of.wait_prior(Prior);
+}
+HEDDLE_COMPAT_INLINE void memcpy_async(void* to, const void* from, ::std::size_t bytes,
+                                       pipeline<thread_scope_thread>& in) {
+  in.heddle_add(to, from, bytes);
+}
+/// The bytes are cut among the threads of the group.
+template <typename Group>
+  requires requires(const Group& group) { group.thread_rank(); }
+HEDDLE_COMPAT_INLINE void memcpy_async(const Group& group, void* to, const void* from, ::std::size_t bytes,
+                                       pipeline<thread_scope_thread>& in) {
+  constexpr ::std::size_t part = 16;
+  for (::std::size_t at = group.thread_rank() * part; at < bytes; at += group.size() * part)
+    in.heddle_add(static_cast<char*>(to) + at, static_cast<const char*>(from) + at,
+                  bytes - at < part ? bytes - at : part);
+}
+
+/// Of a block whose threads are producers or consumers: a copy is made when it is asked for, and what has not been waited for is not ordered.
+template <>
+class pipeline<thread_scope_block> {
+ public:
+  template <::std::uint8_t Stages>
+  HEDDLE_COMPAT_INLINE pipeline(pipeline_shared_state<thread_scope_block, Stages>* state, bool produces, bool consumes)
+      : full_(state->full), empty_(state->empty), stages_(Stages), produces_(produces), consumes_(consumes) {}
+  HEDDLE_COMPAT_INLINE void producer_acquire() {
+    // In the first round there is nothing to wait for.
+    if (produced_ >= stages_) empty_[produced_ % stages_].wait_parity(((produced_ / stages_ - 1) & 1) != 0);
+  }
+  HEDDLE_COMPAT_INLINE void producer_commit() {
+    if (produces_) (void)full_[produced_ % stages_].arrive();
+    ++produced_;
+  }
+  HEDDLE_COMPAT_INLINE void consumer_wait() {
+    full_[consumed_ % stages_].wait_parity(((consumed_ / stages_) & 1) != 0);
+  }
+  HEDDLE_COMPAT_INLINE void consumer_release() {
+    if (consumes_) (void)empty_[consumed_ % stages_].arrive();
+    ++consumed_;
+  }
+  HEDDLE_COMPAT_INLINE bool quit() { return true; }
+
+ private:
+  barrier<thread_scope_block>* full_;
+  barrier<thread_scope_block>* empty_;
+  uint32_t stages_;
+  bool produces_;
+  bool consumes_;
+  uint32_t produced_ = 0;
+  uint32_t consumed_ = 0;
+};
+
+namespace detail {
+
+template <::std::uint8_t Stages>
+HEDDLE_COMPAT_INLINE pipeline<thread_scope_block> made_pipeline(
+    const ::cooperative_groups::thread_block& group, pipeline_shared_state<thread_scope_block, Stages>* state,
+    unsigned int producers, unsigned int consumers, bool produces, bool consumes) {
+  if (group.thread_rank() == 0)
+    for (::std::uint8_t n = 0; n < Stages; ++n) {
+      init(&state->full[n], producers);
+      init(&state->empty[n], consumers);
+    }
+  group.sync();
+  return {state, produces, consumes};
+}
+
+}  // namespace detail
+
+template <::std::uint8_t Stages>
+HEDDLE_COMPAT_INLINE pipeline<thread_scope_block> make_pipeline(
+    const ::cooperative_groups::thread_block& group, pipeline_shared_state<thread_scope_block, Stages>* state) {
+  return detail::made_pipeline(group, state, group.size(), group.size(), true, true);
+}
+template <::std::uint8_t Stages>
+HEDDLE_COMPAT_INLINE pipeline<thread_scope_block> make_pipeline(
+    const ::cooperative_groups::thread_block& group, pipeline_shared_state<thread_scope_block, Stages>* state,
+    pipeline_role role) {
+  const auto producers = static_cast<unsigned int>(__syncthreads_count(role == pipeline_role::producer ? 1 : 0));
+  return detail::made_pipeline(group, state, producers, group.size() - producers, role == pipeline_role::producer,
+                               role == pipeline_role::consumer);
+}
+
+namespace detail {
+
+template <typename Group>
+HEDDLE_COMPAT_INLINE void copy_share(const Group& group, void* to, const void* from, ::std::size_t bytes) {
+  const auto misaligned = reinterpret_cast<uintptr_t>(to) | reinterpret_cast<uintptr_t>(from) | bytes;
+  const ::std::size_t part = misaligned % 8 == 0 ? 8 : misaligned % 4 == 0 ? 4 : 1;
+  for (::std::size_t at = group.thread_rank() * part; at < bytes; at += group.size() * part) {
+    if (part == 8)
+      *reinterpret_cast<uint64_t*>(static_cast<char*>(to) + at) =
+          *reinterpret_cast<const uint64_t*>(static_cast<const char*>(from) + at);
+    else if (part == 4)
+      *reinterpret_cast<uint32_t*>(static_cast<char*>(to) + at) =
+          *reinterpret_cast<const uint32_t*>(static_cast<const char*>(from) + at);
+    else
+      static_cast<char*>(to)[at] = static_cast<const char*>(from)[at];
+  }
+}
+struct only_thread {
+  static constexpr unsigned int thread_rank() { return 0; }
+  static constexpr unsigned int size() { return 1; }
+};
+
+}  // namespace detail
+
+HEDDLE_COMPAT_INLINE void memcpy_async(void* to, const void* from, ::std::size_t bytes, pipeline<thread_scope_block>&) {
+  detail::copy_share(detail::only_thread(), to, from, bytes);
+}
+template <typename Group>
+  requires requires(const Group& group) { group.thread_rank(); }
+HEDDLE_COMPAT_INLINE void memcpy_async(const Group& group, void* to, const void* from, ::std::size_t bytes,
+                                       pipeline<thread_scope_block>&) {
+  detail::copy_share(group, to, from, bytes);
+}
+/// Made at once: what does not wait for the barrier is not behind it.
+template <thread_scope Scope>
+HEDDLE_COMPAT_INLINE void memcpy_async(void* to, const void* from, ::std::size_t bytes, barrier<Scope>&) {
+  detail::copy_share(detail::only_thread(), to, from, bytes);
+}
+template <typename Group, thread_scope Scope>
+  requires requires(const Group& group) { group.thread_rank(); }
+HEDDLE_COMPAT_INLINE void memcpy_async(const Group& group, void* to, const void* from, ::std::size_t bytes,
+                                       barrier<Scope>&) {
+  detail::copy_share(group, to, from, bytes);
+}
+
+namespace std {
+
+template <typename Completion = void>
+using barrier = ::cuda::barrier<thread_scope_system, Completion>;
+using latch = ::cuda::latch<thread_scope_system>;
+template <::std::ptrdiff_t Most = ::std::numeric_limits<::std::ptrdiff_t>::max()>
+using counting_semaphore = ::cuda::counting_semaphore<thread_scope_system, Most>;
+using binary_semaphore = ::cuda::binary_semaphore<thread_scope_system>;
+
+}  // namespace std
+}  // namespace cuda

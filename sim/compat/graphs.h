@@ -1,0 +1,58 @@
+// Graphs of CUDA and HIP: what a stream is given while it is captured, or a program adds by hand, kept and launched later. (CUDA Runtime API,
+// "Graph Management".) A launch of a graph gives each of its nodes to a stream of its own, behind those that it depends on.
+#pragma once
+
+#include <heddle/sim/runtime/gpu_calls.h>
+
+#include <stddef.h>
+#include <stdint.h>
+
+namespace heddle::compat {
+
+struct graph_node;
+struct graph;
+
+enum class node_kind : uint8_t { nothing, launch, copy, call };
+
+/// What one node does.
+struct graph_work {
+  node_kind kind = node_kind::nothing;
+  sim::grid_shape shape = {};             ///< of a launch
+  const sim::fiber_body* body = nullptr;  ///< likewise
+  const void* bytes = nullptr;            ///< likewise; copied
+  void* to = nullptr;                     ///< of a copy; of a call, what it is given
+  const void* from = nullptr;
+  size_t size_bytes = 0;
+  void (*function)(void*) = nullptr;
+};
+
+graph* make_graph();
+/// A graph of its own, with the same nodes.
+graph* clone_graph(const graph& from);
+void destroy_graph(graph* destroyed);
+graph_node* add_node(graph& to, const graph_work& work, graph_node* const* after, size_t count);
+/// A node for the next kernel that this thread launches, which is kept and not launched.
+void keep_next_launch();
+graph_work kept_launch();
+size_t node_count(const graph& of);
+graph_node* node_at(const graph& of, size_t n);
+/// The kernel's arguments are others from now on.
+void set_work(graph_node& of, const graph_work& work);
+graph_node* same_node(const graph& in, const graph_node& as);
+/// Gives all of it to the stream.
+void launch_graph(graph& launched, uint32_t stream);
+
+// -- capture
+
+/// Takes the work if the stream is being captured, or the thread's next launch is to be kept; false where it is to be done.
+bool captures(uint32_t stream, const graph_work& work);
+void begin_capture(uint32_t stream);
+bool is_capturing(uint32_t stream);
+/// Null where the stream is not being captured, or not all that joined it has come back.
+graph* end_capture(uint32_t stream);
+/// The event stands for what has been captured of the stream; false where it is not being captured.
+bool captures_record(uint32_t event, uint32_t stream);
+/// The stream comes behind what the event has captured; false where that is nothing.
+bool captures_wait(uint32_t stream, uint32_t event);
+
+}  // namespace heddle::compat

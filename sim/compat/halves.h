@@ -1,0 +1,281 @@
+// Numbers of 16 and 8 bits as <cuda_fp16.h>, <cuda_bf16.h> and <cuda_fp8.h> have them, and HIP's headers of the like: computed as float, and
+// rounded once. (CUDA Math API, "Half Precision Intrinsics", "Bfloat16 Precision Intrinsics", "FP8 Intrinsics".)
+#pragma once
+
+#include <heddle/sim/compat/ptx/floats.h>
+#include <heddle/sim/compat/vectors.h>
+#include <heddle/sim/compat/words.h>
+
+#include <type_traits>
+
+namespace heddle::compat {
+
+/// 16 bits of which so many are the exponent's and the mantissa's.
+template <uint32_t Exponent, uint32_t Mantissa>
+struct half_raw {
+  unsigned short x;
+};
+template <uint32_t Exponent, uint32_t Mantissa>
+struct half2_raw {
+  unsigned short x, y;
+};
+
+template <uint32_t Exponent, uint32_t Mantissa>
+struct alignas(2) half_number {
+  using raw = half_raw<Exponent, Mantissa>;
+
+  half_number() = default;
+  half_number(raw from) : bits_(from.x) {}
+  template <typename T>
+    requires std::is_arithmetic_v<T>
+  HEDDLE_PTX_INLINE half_number(T from) : bits_(ptx::to_half<Exponent, Mantissa>(static_cast<long double>(from))) {}
+  template <uint32_t OtherExponent, uint32_t OtherMantissa>
+    requires(OtherExponent != Exponent)
+  HEDDLE_PTX_INLINE explicit half_number(half_number<OtherExponent, OtherMantissa> from)
+      : half_number(static_cast<float>(from)) {}
+  HEDDLE_PTX_INLINE operator float() const { return ptx::from_half<Exponent, Mantissa>(bits_); }
+  operator raw() const { return {bits_}; }
+  static half_number of_bits(unsigned short bits) { return half_number(raw{bits}); }
+  unsigned short bits() const { return bits_; }
+
+  HEDDLE_PTX_INLINE half_number operator-() const { return of_bits(static_cast<unsigned short>(bits_ ^ 0x8000)); }
+  HEDDLE_PTX_INLINE half_number& operator+=(half_number other) { return *this = *this + other; }
+  HEDDLE_PTX_INLINE half_number& operator-=(half_number other) { return *this = *this - other; }
+  HEDDLE_PTX_INLINE half_number& operator*=(half_number other) { return *this = *this * other; }
+  HEDDLE_PTX_INLINE half_number& operator/=(half_number other) { return *this = *this / other; }
+#define HEDDLE_HALF_OPERATOR(sign)                                                   \
+  HEDDLE_PTX_INLINE friend half_number operator sign(half_number a, half_number b) { \
+    return half_number(static_cast<float>(a) sign static_cast<float>(b));            \
+  }
+  HEDDLE_HALF_OPERATOR(+)
+  HEDDLE_HALF_OPERATOR(-)
+  HEDDLE_HALF_OPERATOR(*)
+  HEDDLE_HALF_OPERATOR(/)
+#undef HEDDLE_HALF_OPERATOR
+#define HEDDLE_HALF_COMPARISON(sign)                                          \
+  HEDDLE_PTX_INLINE friend bool operator sign(half_number a, half_number b) { \
+    return static_cast<float>(a) sign static_cast<float>(b);                  \
+  }
+  HEDDLE_HALF_COMPARISON(==)
+  HEDDLE_HALF_COMPARISON(!=)
+  HEDDLE_HALF_COMPARISON(<)
+  HEDDLE_HALF_COMPARISON(>)
+  HEDDLE_HALF_COMPARISON(<=)
+  HEDDLE_HALF_COMPARISON(>=)
+#undef HEDDLE_HALF_COMPARISON
+
+ private:
+  unsigned short bits_;
+};
+
+/// Two of them, which are one word.
+template <typename Half>
+struct alignas(4) half_pair {
+  Half x, y;
+
+  half_pair() = default;
+  half_pair(Half first, Half second) : x(first), y(second) {}
+#define HEDDLE_PAIR_OPERATOR(sign) \
+  HEDDLE_PTX_INLINE friend half_pair operator sign(half_pair a, half_pair b) { return {a.x sign b.x, a.y sign b.y}; }
+  HEDDLE_PAIR_OPERATOR(+)
+  HEDDLE_PAIR_OPERATOR(-)
+  HEDDLE_PAIR_OPERATOR(*)
+  HEDDLE_PAIR_OPERATOR(/)
+#undef HEDDLE_PAIR_OPERATOR
+  HEDDLE_PTX_INLINE half_pair& operator+=(half_pair other) { return *this = *this + other; }
+  HEDDLE_PTX_INLINE half_pair& operator-=(half_pair other) { return *this = *this - other; }
+  HEDDLE_PTX_INLINE half_pair& operator*=(half_pair other) { return *this = *this * other; }
+  HEDDLE_PTX_INLINE friend bool operator==(half_pair a, half_pair b) { return a.x == b.x && a.y == b.y; }
+};
+
+/// 8 bits, without infinities where there are only three of mantissa (E4M3). `Saturates` to the largest number.
+template <uint32_t Exponent, uint32_t Mantissa>
+HEDDLE_PTX_INLINE float from_eight(unsigned char from) {
+  constexpr int bias = (1 << (Exponent - 1)) - 1;
+  const uint32_t exponent = from >> Mantissa & ((1U << Exponent) - 1);
+  const uint32_t mantissa = from & ((1U << Mantissa) - 1);
+  const float sign = (from & 0x80) != 0 ? -1.0F : 1.0F;
+  if constexpr (Mantissa == 3) {
+    if ((from & 0x7f) == 0x7f) return sign * __builtin_nanf("");
+  } else if (exponent == (1U << Exponent) - 1) {
+    return mantissa == 0 ? sign * __builtin_inff() : sign * __builtin_nanf("");
+  }
+  const int scale = (exponent == 0 ? 1 : static_cast<int>(exponent)) - bias - static_cast<int>(Mantissa);
+  return sign * ldexpf(static_cast<float>(exponent == 0 ? mantissa : mantissa | 1U << Mantissa), scale);
+}
+template <uint32_t Exponent, uint32_t Mantissa>
+HEDDLE_PTX_INLINE unsigned char to_eight(float from, bool saturates) {
+  constexpr int bias = (1 << (Exponent - 1)) - 1;
+  constexpr uint32_t largest = Mantissa == 3 ? 0x7e : 0x7b;
+  const auto sign = static_cast<unsigned char>(__builtin_signbit(from) ? 0x80 : 0);
+  if (from != from) return sign | 0x7f;
+  const float magnitude = fabsf(from);
+  if (magnitude == 0) return sign;
+  int exponent = 0;
+  uint32_t bits = largest + 1;
+  if (!__builtin_isinf(magnitude)) {
+    frexpf(magnitude, &exponent);
+    const int least = exponent - 1 < 1 - bias ? 1 - bias : exponent - 1;
+    const auto units =
+        static_cast<uint64_t>(nearbyint(ldexp(static_cast<double>(magnitude), static_cast<int>(Mantissa) - least)));
+    const uint64_t hidden = uint64_t{1} << Mantissa;
+    const uint64_t all = units < hidden ? units : units - hidden + (static_cast<uint64_t>(least + bias) << Mantissa);
+    bits = all > largest ? largest + 1 : static_cast<uint32_t>(all);
+  }
+  if (bits > largest) bits = saturates ? largest : Mantissa == 3 ? 0x7f : 0x7c;
+  return static_cast<unsigned char>(sign | bits);
+}
+
+template <uint32_t Exponent, uint32_t Mantissa>
+struct eight_number {
+  unsigned char __x;
+
+  eight_number() = default;
+  template <typename T>
+    requires std::is_convertible_v<T, float>
+  HEDDLE_PTX_INLINE explicit eight_number(T from) : __x(to_eight<Exponent, Mantissa>(static_cast<float>(from), true)) {}
+  HEDDLE_PTX_INLINE explicit operator float() const { return from_eight<Exponent, Mantissa>(__x); }
+};
+/// `Word` holds as many as fit.
+template <typename Word, typename Eight>
+struct eight_vector {
+  Word __x;
+};
+
+}  // namespace heddle::compat
+
+using __half = heddle::compat::half_number<5, 10>;
+using __half_raw = __half::raw;
+using __half2 = heddle::compat::half_pair<__half>;
+using __half2_raw = heddle::compat::half2_raw<5, 10>;
+using half = __half;
+using half2 = __half2;
+using __nv_bfloat16 = heddle::compat::half_number<8, 7>;
+using __nv_bfloat16_raw = __nv_bfloat16::raw;
+using __nv_bfloat162 = heddle::compat::half_pair<__nv_bfloat16>;
+using __nv_bfloat162_raw = heddle::compat::half2_raw<8, 7>;
+using nv_bfloat16 = __nv_bfloat16;
+using nv_bfloat162 = __nv_bfloat162;
+using __hip_bfloat16 = __nv_bfloat16;
+using __hip_bfloat162 = __nv_bfloat162;
+using hip_bfloat16 = __nv_bfloat16;
+
+// -- conversions
+
+#define HEDDLE_HALF_CONVERSIONS(type, type2, name, name2)                                                           \
+  HEDDLE_PTX_INLINE float __##name##2float(type from) { return static_cast<float>(from); }                          \
+  HEDDLE_PTX_INLINE type __float2##name(float from) { return type(from); }                                          \
+  HEDDLE_PTX_INLINE type __float2##name##_rn(float from) { return type(from); }                                     \
+  HEDDLE_PTX_INLINE type __float2##name##_rz(float from) {                                                          \
+    return type::of_bits(::heddle::ptx::real_word<HEDDLE_HALF_PTX_##type, ::heddle::ptx::m_rz>(from));              \
+  }                                                                                                                 \
+  HEDDLE_PTX_INLINE type __double2##name(double from) { return type(from); }                                        \
+  HEDDLE_PTX_INLINE int __##name##2int_rn(type from) { return static_cast<int>(nearbyintf(from)); }                 \
+  HEDDLE_PTX_INLINE int __##name##2int_rz(type from) { return static_cast<int>(static_cast<float>(from)); }         \
+  HEDDLE_PTX_INLINE type __int2##name##_rn(int from) { return type(from); }                                         \
+  HEDDLE_PTX_INLINE type __uint2##name##_rn(unsigned int from) { return type(from); }                               \
+  HEDDLE_PTX_INLINE unsigned short __##name##_as_ushort(type from) { return from.bits(); }                          \
+  HEDDLE_PTX_INLINE short __##name##_as_short(type from) { return static_cast<short>(from.bits()); }                \
+  HEDDLE_PTX_INLINE type __ushort_as_##name(unsigned short from) { return type::of_bits(from); }                    \
+  HEDDLE_PTX_INLINE type __short_as_##name(short from) { return type::of_bits(static_cast<unsigned short>(from)); } \
+  HEDDLE_PTX_INLINE type2 __float2##name2##_rn(float from) { return {type(from), type(from)}; }                     \
+  HEDDLE_PTX_INLINE type2 __floats2##name2##_rn(float x, float y) { return {type(x), type(y)}; }                    \
+  HEDDLE_PTX_INLINE type2 __float22##name2##_rn(float2 from) { return {type(from.x), type(from.y)}; }               \
+  HEDDLE_PTX_INLINE float2 __##name2##2float2(type2 from) { return {from.x, from.y}; }                              \
+  HEDDLE_PTX_INLINE type2 __##name##2##name2(type from) { return {from, from}; }
+#define HEDDLE_HALF_PTX___half ::heddle::ptx::t_f16
+#define HEDDLE_HALF_PTX___nv_bfloat16 ::heddle::ptx::t_bf16
+HEDDLE_HALF_CONVERSIONS(__half, __half2, half, half2)
+HEDDLE_HALF_CONVERSIONS(__nv_bfloat16, __nv_bfloat162, bfloat16, bfloat162)
+#undef HEDDLE_HALF_CONVERSIONS
+
+// -- arithmetic
+
+#define HEDDLE_HALF_ARITHMETIC(type, type2, halves, plural, both)                                    \
+  HEDDLE_PTX_INLINE type2 make_##both(type x, type y) { return {x, y}; }                             \
+  HEDDLE_PTX_INLINE type2 __##plural##2##both(type x, type y) { return {x, y}; }                     \
+  HEDDLE_PTX_INLINE type __low2##halves(type2 from) { return from.x; }                               \
+  HEDDLE_PTX_INLINE type __high2##halves(type2 from) { return from.y; }                              \
+  HEDDLE_PTX_INLINE float __low2float(type2 from) { return from.x; }                                 \
+  HEDDLE_PTX_INLINE float __high2float(type2 from) { return from.y; }                                \
+  HEDDLE_PTX_INLINE type __hadd(type a, type b) { return a + b; }                                    \
+  HEDDLE_PTX_INLINE type __hsub(type a, type b) { return a - b; }                                    \
+  HEDDLE_PTX_INLINE type __hmul(type a, type b) { return a * b; }                                    \
+  HEDDLE_PTX_INLINE type __hdiv(type a, type b) { return a / b; }                                    \
+  HEDDLE_PTX_INLINE type __hneg(type a) { return -a; }                                               \
+  HEDDLE_PTX_INLINE type __habs(type a) { return type::of_bits(a.bits() & 0x7fff); }                 \
+  HEDDLE_PTX_INLINE type __hfma(type a, type b, type c) {                                            \
+    return type(fmal(static_cast<float>(a), static_cast<float>(b), static_cast<float>(c)));          \
+  }                                                                                                  \
+  HEDDLE_PTX_INLINE type __hmax(type a, type b) { return type(fmaxf(a, b)); }                        \
+  HEDDLE_PTX_INLINE type __hmin(type a, type b) { return type(fminf(a, b)); }                        \
+  HEDDLE_PTX_INLINE bool __heq(type a, type b) { return a == b; }                                    \
+  HEDDLE_PTX_INLINE bool __hne(type a, type b) { return a != b; }                                    \
+  HEDDLE_PTX_INLINE bool __hlt(type a, type b) { return a < b; }                                     \
+  HEDDLE_PTX_INLINE bool __hle(type a, type b) { return a <= b; }                                    \
+  HEDDLE_PTX_INLINE bool __hgt(type a, type b) { return a > b; }                                     \
+  HEDDLE_PTX_INLINE bool __hge(type a, type b) { return a >= b; }                                    \
+  HEDDLE_PTX_INLINE bool __hisnan(type a) { return a != a; }                                         \
+  HEDDLE_PTX_INLINE type hsqrt(type a) { return type(sqrtf(a)); }                                    \
+  HEDDLE_PTX_INLINE type hexp(type a) { return type(expf(a)); }                                      \
+  HEDDLE_PTX_INLINE type hlog(type a) { return type(logf(a)); }                                      \
+  HEDDLE_PTX_INLINE type hrcp(type a) { return type(1.0F / static_cast<float>(a)); }                 \
+  HEDDLE_PTX_INLINE type hrsqrt(type a) { return type(1.0F / sqrtf(a)); }                            \
+  HEDDLE_PTX_INLINE type2 __hadd2(type2 a, type2 b) { return a + b; }                                \
+  HEDDLE_PTX_INLINE type2 __hsub2(type2 a, type2 b) { return a - b; }                                \
+  HEDDLE_PTX_INLINE type2 __hmul2(type2 a, type2 b) { return a * b; }                                \
+  HEDDLE_PTX_INLINE type2 __h2div(type2 a, type2 b) { return a / b; }                                \
+  HEDDLE_PTX_INLINE type2 __hfma2(type2 a, type2 b, type2 c) {                                       \
+    return {__hfma(a.x, b.x, c.x), __hfma(a.y, b.y, c.y)};                                           \
+  }                                                                                                  \
+  HEDDLE_PTX_INLINE type2 __hmax2(type2 a, type2 b) { return {__hmax(a.x, b.x), __hmax(a.y, b.y)}; } \
+  HEDDLE_PTX_INLINE type2 __hmin2(type2 a, type2 b) { return {__hmin(a.x, b.x), __hmin(a.y, b.y)}; } \
+  HEDDLE_PTX_INLINE type2 __lows2##both(type2 a, type2 b) { return {a.x, b.x}; }                     \
+  HEDDLE_PTX_INLINE type2 __highs2##both(type2 a, type2 b) { return {a.y, b.y}; }
+HEDDLE_HALF_ARITHMETIC(__half, __half2, half, halves, half2)
+HEDDLE_HALF_ARITHMETIC(__nv_bfloat16, __nv_bfloat162, bfloat16, halves, bfloat162)
+#undef HEDDLE_HALF_ARITHMETIC
+
+// -- 8 bits
+
+using __nv_fp8_storage_t = unsigned char;
+using __nv_fp8x2_storage_t = unsigned short;
+using __nv_fp8x4_storage_t = unsigned int;
+enum __nv_saturation_t { __NV_NOSAT, __NV_SATFINITE };
+enum __nv_fp8_interpretation_t { __NV_E4M3, __NV_E5M2 };
+using __nv_fp8_e4m3 = heddle::compat::eight_number<4, 3>;
+using __nv_fp8_e5m2 = heddle::compat::eight_number<5, 2>;
+using __nv_fp8x2_e4m3 = heddle::compat::eight_vector<unsigned short, __nv_fp8_e4m3>;
+using __nv_fp8x2_e5m2 = heddle::compat::eight_vector<unsigned short, __nv_fp8_e5m2>;
+using __nv_fp8x4_e4m3 = heddle::compat::eight_vector<unsigned int, __nv_fp8_e4m3>;
+using __nv_fp8x4_e5m2 = heddle::compat::eight_vector<unsigned int, __nv_fp8_e5m2>;
+
+HEDDLE_PTX_INLINE __nv_fp8_storage_t __nv_cvt_float_to_fp8(float from, __nv_saturation_t how,
+                                                           __nv_fp8_interpretation_t kind) {
+  return kind == __NV_E4M3 ? heddle::compat::to_eight<4, 3>(from, how == __NV_SATFINITE)
+                           : heddle::compat::to_eight<5, 2>(from, how == __NV_SATFINITE);
+}
+HEDDLE_PTX_INLINE __nv_fp8x2_storage_t __nv_cvt_float2_to_fp8x2(float2 from, __nv_saturation_t how,
+                                                                __nv_fp8_interpretation_t kind) {
+  return static_cast<unsigned short>(__nv_cvt_float_to_fp8(from.y, how, kind) << 8 |
+                                     __nv_cvt_float_to_fp8(from.x, how, kind));
+}
+HEDDLE_PTX_INLINE __nv_fp8_storage_t __nv_cvt_halfraw_to_fp8(__half_raw from, __nv_saturation_t how,
+                                                             __nv_fp8_interpretation_t kind) {
+  return __nv_cvt_float_to_fp8(__half(from), how, kind);
+}
+HEDDLE_PTX_INLINE __nv_fp8_storage_t __nv_cvt_bfloat16raw_to_fp8(__nv_bfloat16_raw from, __nv_saturation_t how,
+                                                                 __nv_fp8_interpretation_t kind) {
+  return __nv_cvt_float_to_fp8(__nv_bfloat16(from), how, kind);
+}
+HEDDLE_PTX_INLINE __nv_fp8x2_storage_t __nv_cvt_halfraw2_to_fp8x2(__half2_raw from, __nv_saturation_t how,
+                                                                  __nv_fp8_interpretation_t kind) {
+  return __nv_cvt_float2_to_fp8x2({__half::of_bits(from.x), __half::of_bits(from.y)}, how, kind);
+}
+HEDDLE_PTX_INLINE __half_raw __nv_cvt_fp8_to_halfraw(__nv_fp8_storage_t from, __nv_fp8_interpretation_t kind) {
+  return __half(kind == __NV_E4M3 ? heddle::compat::from_eight<4, 3>(from) : heddle::compat::from_eight<5, 2>(from));
+}
+HEDDLE_PTX_INLINE __half2_raw __nv_cvt_fp8x2_to_halfraw2(__nv_fp8x2_storage_t from, __nv_fp8_interpretation_t kind) {
+  return {__nv_cvt_fp8_to_halfraw(static_cast<unsigned char>(from), kind).x,
+          __nv_cvt_fp8_to_halfraw(static_cast<unsigned char>(from >> 8), kind).x};
+}

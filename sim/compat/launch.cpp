@@ -1,0 +1,255 @@
+// Graphs, and what launches need beside their headers. Compiled without instrumentation: none of this is an access of the program's.
+#include <algorithm>
+#include <cstring>
+#include <heddle/sim/compat/launch.h>
+#include <map>
+#include <memory>
+#include <vector>
+
+namespace heddle::compat {
+
+/// Kept in the graph that it belongs to.
+struct graph_node {
+  graph_work work;
+  std::vector<unsigned char> bytes;
+  std::vector<uint32_t> after;  ///< the numbers of earlier nodes
+  uint32_t number = 0;
+  graph* of = nullptr;
+  uint32_t stream = 0;  ///< those of its latest launch
+  uint32_t event = 0;
+};
+
+struct graph {
+  std::vector<std::unique_ptr<graph_node>> nodes;
+  bool has_streams = false;
+  uint32_t begins = 0;  ///< an event
+};
+
+namespace {
+
+/// A stream that is being captured: the work given to it next comes after these nodes.
+struct capture {
+  graph* into = nullptr;
+  bool is_origin = false;
+  std::vector<graph_node*> last;
+};
+
+/// Of one run.
+struct graph_state {
+  std::vector<std::unique_ptr<graph>> graphs;
+  std::map<uint32_t, capture> streams;                                     ///< that are being captured
+  std::map<uint32_t, std::pair<graph*, std::vector<graph_node*>>> events;  ///< what captured events stand for
+  bool keeps_next = false;
+  graph_work kept;
+  std::vector<unsigned char> kept_bytes;
+};
+
+/// As variables of the device, it is 0 when a run begins.
+[[gnu::section("heddle_device")]] uint32_t is_of_this_run = 0;
+
+graph_state& here() {
+  static graph_state only;
+  if (is_of_this_run == 0) {
+    only = graph_state();
+    is_of_this_run = 1;
+  }
+  return only;
+}
+
+graph_node* append(graph& to, const graph_work& work, std::vector<uint32_t> after) {
+  auto made = std::make_unique<graph_node>();
+  made->number = static_cast<uint32_t>(to.nodes.size());
+  made->of = &to;
+  made->after = std::move(after);
+  set_work(*made, work);
+  to.nodes.push_back(std::move(made));
+  return to.nodes.back().get();
+}
+
+std::vector<uint32_t> numbers_of(const std::vector<graph_node*>& nodes) {
+  std::vector<uint32_t> numbers;
+  for (const graph_node* each : nodes) numbers.push_back(each->number);
+  return numbers;
+}
+
+void give(const graph_node& node, uint32_t stream) {
+  const graph_work& work = node.work;
+  if (work.kind == node_kind::launch) {
+    sim::grid_shape shape = work.shape;
+    shape.stream = stream;
+    sim::runtime::launch_grid(shape, *work.body, node.bytes.data());
+  } else if (work.kind == node_kind::copy) {
+    sim::runtime::copy_in_stream(work.to, work.from, work.size_bytes, stream);
+  } else if (work.kind == node_kind::call) {
+    sim::runtime::call_in_stream(work.function, work.to, stream);
+  }
+}
+
+}  // namespace
+
+graph* make_graph() {
+  here().graphs.push_back(std::make_unique<graph>());
+  return here().graphs.back().get();
+}
+
+graph* clone_graph(const graph& from) {
+  graph* const made = make_graph();
+  for (const auto& node : from.nodes) {
+    graph_work work = node->work;
+    work.bytes = node->bytes.data();
+    append(*made, work, node->after);
+  }
+  return made;
+}
+
+void destroy_graph(graph* destroyed) {
+  std::erase_if(here().graphs, [&](const auto& each) { return each.get() == destroyed; });
+}
+
+void set_work(graph_node& of, const graph_work& work) {
+  of.work = work;
+  of.bytes.clear();
+  if (work.kind != node_kind::launch) return;
+  const auto* const bytes = static_cast<const unsigned char*>(work.bytes);
+  of.bytes.assign(bytes, bytes + work.body->size_bytes);
+  of.work.bytes = nullptr;
+}
+
+graph_node* add_node(graph& to, const graph_work& work, graph_node* const* after, size_t count) {
+  std::vector<uint32_t> numbers;
+  for (size_t n = 0; n < count; ++n) {
+    if (after[n]->of != &to) {
+      sim::runtime::trap(fault::assertion, "a node of a graph depends on a node of another graph");
+      return nullptr;
+    }
+    numbers.push_back(after[n]->number);
+  }
+  return append(to, work, std::move(numbers));
+}
+
+void keep_next_launch() { here().keeps_next = true; }
+graph_work kept_launch() {
+  graph_work work = here().kept;
+  work.bytes = here().kept_bytes.data();
+  return work;
+}
+
+size_t node_count(const graph& of) { return of.nodes.size(); }
+graph_node* node_at(const graph& of, size_t n) { return of.nodes[n].get(); }
+graph_node* same_node(const graph& in, const graph_node& as) {
+  return as.number < in.nodes.size() ? in.nodes[as.number].get() : nullptr;
+}
+
+void launch_graph(graph& launched, uint32_t stream) {
+  if (!launched.has_streams) {
+    launched.begins = sim::runtime::create_event();
+    for (const auto& node : launched.nodes) {
+      node->stream = sim::runtime::create_stream(false, sim::runtime::device_of_stream(stream));
+      node->event = sim::runtime::create_event();
+    }
+    launched.has_streams = true;
+  }
+  std::vector<bool> is_waited_for(launched.nodes.size());
+  sim::runtime::record_event(launched.begins, stream);
+  for (const auto& node : launched.nodes) {
+    if (node->after.empty()) sim::runtime::wait_event(node->stream, launched.begins);
+    for (const uint32_t earlier : node->after) {
+      sim::runtime::wait_event(node->stream, launched.nodes[earlier]->event);
+      is_waited_for[earlier] = true;
+    }
+    give(*node, node->stream);
+    sim::runtime::record_event(node->event, node->stream);
+  }
+  for (const auto& node : launched.nodes)
+    if (!is_waited_for[node->number]) sim::runtime::wait_event(stream, node->event);
+}
+
+bool captures(uint32_t stream, const graph_work& work) {
+  graph_state& now = here();
+  if (now.keeps_next && work.kind == node_kind::launch) {
+    now.keeps_next = false;
+    now.kept = work;
+    const auto* const bytes = static_cast<const unsigned char*>(work.bytes);
+    now.kept_bytes.assign(bytes, bytes + work.body->size_bytes);
+    return true;
+  }
+  if (now.streams.empty()) return false;
+  const auto found = now.streams.find(stream);
+  if (found == now.streams.end()) return false;
+  capture& of = found->second;
+  of.last = {append(*of.into, work, numbers_of(of.last))};
+  return true;
+}
+
+void begin_capture(uint32_t stream) { here().streams[stream] = {make_graph(), true, {}}; }
+bool is_capturing(uint32_t stream) { return here().streams.contains(stream); }
+
+graph* end_capture(uint32_t stream) {
+  graph_state& now = here();
+  const auto found = now.streams.find(stream);
+  if (found == now.streams.end() || !found->second.is_origin) return nullptr;
+  graph* const made = found->second.into;
+  // Work of a stream that joined must come before something of this one.
+  std::vector<bool> has_later(made->nodes.size());
+  for (const auto& node : made->nodes)
+    for (const uint32_t earlier : node->after) has_later[earlier] = true;
+  for (const graph_node* each : found->second.last) has_later[each->number] = true;
+  std::erase_if(now.streams, [&](const auto& each) { return each.second.into == made; });
+  std::erase_if(now.events, [&](const auto& each) { return each.second.first == made; });
+  return std::all_of(has_later.begin(), has_later.end(), [](bool has) { return has; }) ? made : nullptr;
+}
+
+bool captures_record(uint32_t event, uint32_t stream) {
+  graph_state& now = here();
+  const auto found = now.streams.find(stream);
+  if (found == now.streams.end()) {
+    now.events.erase(event);
+    return false;
+  }
+  now.events[event] = {found->second.into, found->second.last};
+  return true;
+}
+
+bool captures_wait(uint32_t stream, uint32_t event) {
+  graph_state& now = here();
+  const auto known = now.events.find(event);
+  if (known == now.events.end()) return false;
+  capture& of = now.streams.try_emplace(stream, capture{known->second.first, false, {}}).first->second;
+  for (graph_node* each : known->second.second)
+    if (std::find(of.last.begin(), of.last.end(), each) == of.last.end()) of.last.push_back(each);
+  return true;
+}
+
+// -- where the blocks of a cooperative launch meet
+
+namespace {
+
+/// In the memory of each block: the address, and its complement, which nothing that lies there before is.
+uint64_t* kept() {
+  static constexpr char name[] = "grid workspace";
+  return static_cast<uint64_t*>(sim::runtime::shared_variable(&name, 2 * sizeof(uint64_t), name));
+}
+
+}  // namespace
+
+void* make_meeting_place() {
+  constexpr size_t bytes = 64;
+  void* const words = sim::runtime::allocate_unnamed(bytes, true, "grid workspace");
+  sim::runtime::fill(words, 0, bytes);
+  return words;
+}
+
+void keep_meeting_place(void* words) {
+  uint64_t* const own = kept();
+  own[0] = reinterpret_cast<uint64_t>(words);
+  own[1] = ~own[0];
+}
+
+uint64_t* meeting_place() {
+  const uint64_t* const own = kept();
+  if (own[0] != ~own[1])
+    sim::runtime::trap(fault::assertion, "a barrier of a grid in a kernel that was not launched as a cooperative one");
+  return reinterpret_cast<uint64_t*>(own[0]);
+}
+
+}  // namespace heddle::compat

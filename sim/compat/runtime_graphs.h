@@ -1,0 +1,238 @@
+// Calls of the host in streams, and graphs of kernels, copies, fills and such calls. Included by runtime_api.h alone.
+
+// -- calls: by a thread of its own, in its place in the stream; it is no place for calls of the runtime
+
+using HEDDLE_GPU(HostFn_t) = void (*)(void*);
+using HEDDLE_GPU(StreamCallback_t) = void (*)(HEDDLE_GPU(Stream_t), HEDDLE_GPU(Error_t), void*);
+
+inline HEDDLE_GPU(Error_t)
+    HEDDLE_GPU(LaunchHostFunc)(HEDDLE_GPU(Stream_t) stream, HEDDLE_GPU(HostFn_t) function, void* given) {
+  if (function == nullptr) return HEDDLE_GPU(ErrorInvalidValue);
+  heddle::compat::call_in_stream(function, given, heddle::compat::stream_number(stream));
+  return HEDDLE_GPU(Success);
+}
+inline HEDDLE_GPU(Error_t)
+    HEDDLE_GPU(StreamAddCallback)(HEDDLE_GPU(Stream_t) stream, HEDDLE_GPU(StreamCallback_t) callback, void* given,
+                                  unsigned int) {
+  if (callback == nullptr) return HEDDLE_GPU(ErrorInvalidValue);
+  struct call {
+    HEDDLE_GPU(Stream_t) stream;
+    HEDDLE_GPU(StreamCallback_t) callback;
+    void* given;
+  };
+  const auto run = [](void* of) {
+    const call* const what = static_cast<const call*>(of);
+    what->callback(what->stream, HEDDLE_GPU(Success), what->given);
+    delete what;
+  };
+  return HEDDLE_GPU(LaunchHostFunc)(stream, run, new call{stream, callback, given});
+}
+
+// -- capture
+
+enum HEDDLE_GPU(StreamCaptureMode) {
+  HEDDLE_GPU(StreamCaptureModeGlobal),
+  HEDDLE_GPU(StreamCaptureModeThreadLocal),
+  HEDDLE_GPU(StreamCaptureModeRelaxed),
+};
+enum HEDDLE_GPU(StreamCaptureStatus) {
+  HEDDLE_GPU(StreamCaptureStatusNone),
+  HEDDLE_GPU(StreamCaptureStatusActive),
+  HEDDLE_GPU(StreamCaptureStatusInvalidated),
+};
+using HEDDLE_GPU(Graph_t) = heddle::compat::graph*;
+using HEDDLE_GPU(GraphNode_t) = heddle::compat::graph_node*;
+using HEDDLE_GPU(GraphExec_t) = struct heddle_graph_exec*;
+
+inline HEDDLE_GPU(Error_t)
+    HEDDLE_GPU(StreamIsCapturing)(HEDDLE_GPU(Stream_t) stream, HEDDLE_GPU(StreamCaptureStatus) * status) {
+  *status = heddle::compat::is_capturing(heddle::compat::stream_number(stream)) ? HEDDLE_GPU(StreamCaptureStatusActive)
+                                                                                : HEDDLE_GPU(StreamCaptureStatusNone);
+  return HEDDLE_GPU(Success);
+}
+inline HEDDLE_GPU(Error_t) HEDDLE_GPU(StreamBeginCapture)(HEDDLE_GPU(Stream_t) stream, HEDDLE_GPU(StreamCaptureMode)) {
+  const uint32_t number = heddle::compat::stream_number(stream);
+  if (stream == nullptr || heddle::compat::is_capturing(number)) return HEDDLE_GPU(ErrorInvalidValue);
+  heddle::compat::begin_capture(number);
+  return HEDDLE_GPU(Success);
+}
+inline HEDDLE_GPU(Error_t) HEDDLE_GPU(StreamEndCapture)(HEDDLE_GPU(Stream_t) stream, HEDDLE_GPU(Graph_t) * graph) {
+  *graph = heddle::compat::end_capture(heddle::compat::stream_number(stream));
+  return *graph == nullptr ? HEDDLE_GPU(ErrorStreamCaptureUnjoined) : HEDDLE_GPU(Success);
+}
+
+// -- graphs
+
+struct HEDDLE_GPU(KernelNodeParams) {
+  void* func;
+  dim3 gridDim;
+  dim3 blockDim;
+  unsigned int sharedMemBytes;
+  void** kernelParams;
+  void** extra;
+};
+struct HEDDLE_GPU(MemsetParams) {
+  void* dst;
+  size_t pitch;
+  unsigned int value, elementSize;
+  size_t width, height;
+};
+struct HEDDLE_GPU(HostNodeParams) {
+  HEDDLE_GPU(HostFn_t) fn;
+  void* userData;
+};
+
+inline HEDDLE_GPU(Error_t) HEDDLE_GPU(GraphCreate)(HEDDLE_GPU(Graph_t) * graph, unsigned int) {
+  *graph = heddle::compat::make_graph();
+  return HEDDLE_GPU(Success);
+}
+inline HEDDLE_GPU(Error_t) HEDDLE_GPU(GraphDestroy)(HEDDLE_GPU(Graph_t) graph) {
+  heddle::compat::destroy_graph(graph);
+  return HEDDLE_GPU(Success);
+}
+inline HEDDLE_GPU(Error_t) HEDDLE_GPU(GraphClone)(HEDDLE_GPU(Graph_t) * clone, HEDDLE_GPU(Graph_t) graph) {
+  *clone = heddle::compat::clone_graph(*graph);
+  return HEDDLE_GPU(Success);
+}
+/// As many as `count` says; how many there are, where `nodes` is null.
+inline HEDDLE_GPU(Error_t)
+    HEDDLE_GPU(GraphGetNodes)(HEDDLE_GPU(Graph_t) graph, HEDDLE_GPU(GraphNode_t) * nodes, size_t* count) {
+  const size_t all = heddle::compat::node_count(*graph);
+  for (size_t n = 0; nodes != nullptr && n < all && n < *count; ++n) nodes[n] = heddle::compat::node_at(*graph, n);
+  *count = all;
+  return HEDDLE_GPU(Success);
+}
+inline heddle::compat::graph_work heddle_work_of(const HEDDLE_GPU(KernelNodeParams) & what) {
+  void* arguments[1] = {};
+  heddle::compat::keep_next_launch();
+  heddle::compat::launch_by_address(what.func, heddle::compat::shape(what.gridDim, what.blockDim, what.sharedMemBytes),
+                                    {.addresses = what.kernelParams != nullptr ? what.kernelParams : arguments});
+  return heddle::compat::kept_launch();
+}
+inline HEDDLE_GPU(Error_t) HEDDLE_GPU(GraphAddKernelNode)(HEDDLE_GPU(GraphNode_t) * node, HEDDLE_GPU(Graph_t) graph,
+                                                          const HEDDLE_GPU(GraphNode_t) * after, size_t count,
+                                                          const HEDDLE_GPU(KernelNodeParams) * what) {
+  *node = heddle::compat::add_node(*graph, heddle_work_of(*what), after, count);
+  return HEDDLE_GPU(Success);
+}
+inline HEDDLE_GPU(Error_t)
+    HEDDLE_GPU(GraphKernelNodeSetParams)(HEDDLE_GPU(GraphNode_t) node, const HEDDLE_GPU(KernelNodeParams) * what) {
+  heddle::compat::set_work(*node, heddle_work_of(*what));
+  return HEDDLE_GPU(Success);
+}
+inline HEDDLE_GPU(Error_t)
+    HEDDLE_GPU(GraphAddMemcpyNode1D)(HEDDLE_GPU(GraphNode_t) * node, HEDDLE_GPU(Graph_t) graph,
+                                     const HEDDLE_GPU(GraphNode_t) * after, size_t count, void* to, const void* from,
+                                     size_t bytes, HEDDLE_GPU(MemcpyKind)) {
+  *node = heddle::compat::add_node(
+      *graph, {.kind = heddle::compat::node_kind::copy, .to = to, .from = from, .size_bytes = bytes}, after, count);
+  return HEDDLE_GPU(Success);
+}
+inline HEDDLE_GPU(Error_t) HEDDLE_GPU(GraphAddMemcpyNode)(HEDDLE_GPU(GraphNode_t) * node, HEDDLE_GPU(Graph_t) graph,
+                                                          const HEDDLE_GPU(GraphNode_t) * after, size_t count,
+                                                          const HEDDLE_GPU(Memcpy3DParms) * what) {
+  // Rows that lie apart would be as many copies.
+  const bool one_piece = what->extent.height * what->extent.depth <= 1 ||
+                         (what->srcPtr.pitch == what->extent.width && what->dstPtr.pitch == what->extent.width);
+  if (!one_piece || what->srcArray != nullptr || what->dstArray != nullptr) return HEDDLE_GPU(ErrorInvalidValue);
+  return HEDDLE_GPU(GraphAddMemcpyNode1D)(node, graph, after, count,
+                                          heddle::compat::row_at(what->dstPtr, what->dstPos, 0, 0),
+                                          heddle::compat::row_at(what->srcPtr, what->srcPos, 0, 0),
+                                          what->extent.width * what->extent.height * what->extent.depth, what->kind);
+}
+inline HEDDLE_GPU(Error_t) HEDDLE_GPU(GraphAddMemsetNode)(HEDDLE_GPU(GraphNode_t) * node, HEDDLE_GPU(Graph_t) graph,
+                                                          const HEDDLE_GPU(GraphNode_t) * after, size_t count,
+                                                          const HEDDLE_GPU(MemsetParams) * what) {
+  heddle::compat::keep_next_launch();
+  heddle::compat::fill_rows(what->dst, what->pitch, what->value, what->elementSize, what->width, what->height);
+  *node = heddle::compat::add_node(*graph, heddle::compat::kept_launch(), after, count);
+  return HEDDLE_GPU(Success);
+}
+inline HEDDLE_GPU(Error_t) HEDDLE_GPU(GraphAddHostNode)(HEDDLE_GPU(GraphNode_t) * node, HEDDLE_GPU(Graph_t) graph,
+                                                        const HEDDLE_GPU(GraphNode_t) * after, size_t count,
+                                                        const HEDDLE_GPU(HostNodeParams) * what) {
+  *node = heddle::compat::add_node(
+      *graph, {.kind = heddle::compat::node_kind::call, .to = what->userData, .function = what->fn}, after, count);
+  return HEDDLE_GPU(Success);
+}
+inline HEDDLE_GPU(Error_t) HEDDLE_GPU(GraphAddEmptyNode)(HEDDLE_GPU(GraphNode_t) * node, HEDDLE_GPU(Graph_t) graph,
+                                                         const HEDDLE_GPU(GraphNode_t) * after, size_t count) {
+  *node = heddle::compat::add_node(*graph, {}, after, count);
+  return HEDDLE_GPU(Success);
+}
+
+/// (CUDA Runtime API, "cudaMemAllocNodeParams".) Memory of a graph is there from now on, and stays.
+struct HEDDLE_GPU(MemPoolProps) {
+  int allocType;
+  int handleTypes;
+  HEDDLE_GPU(MemLocation) location;
+  void* win32SecurityAttributes;
+  size_t maxSize;
+  unsigned char reserved[56];
+};
+struct HEDDLE_GPU(MemAllocNodeParams) {
+  HEDDLE_GPU(MemPoolProps) poolProps;
+  const void* accessDescs;
+  size_t accessDescCount;
+  size_t bytesize;
+  void* dptr;
+};
+inline constexpr int HEDDLE_GPU(MemAllocationTypePinned) = 1;
+inline constexpr int HEDDLE_GPU(MemHandleTypeNone) = 0;
+inline HEDDLE_GPU(Error_t) HEDDLE_GPU(GraphAddMemAllocNode)(HEDDLE_GPU(GraphNode_t) * node, HEDDLE_GPU(Graph_t) graph,
+                                                            const HEDDLE_GPU(GraphNode_t) * after, size_t count,
+                                                            HEDDLE_GPU(MemAllocNodeParams) * what) {
+  heddle::compat::allocate(&what->dptr, what->bytesize, true, HEDDLE_GPU_TEXT(GraphAddMemAllocNode));
+  return HEDDLE_GPU(GraphAddEmptyNode)(node, graph, after, count);
+}
+inline HEDDLE_GPU(Error_t) HEDDLE_GPU(GraphAddMemFreeNode)(HEDDLE_GPU(GraphNode_t) * node, HEDDLE_GPU(Graph_t) graph,
+                                                           const HEDDLE_GPU(GraphNode_t) * after, size_t count, void*) {
+  return HEDDLE_GPU(GraphAddEmptyNode)(node, graph, after, count);
+}
+enum HEDDLE_GPU(GraphMemAttributeType) {
+  HEDDLE_GPU(GraphMemAttrUsedMemCurrent) = 0,
+  HEDDLE_GPU(GraphMemAttrUsedMemHigh) = 1,
+  HEDDLE_GPU(GraphMemAttrReservedMemCurrent) = 2,
+  HEDDLE_GPU(GraphMemAttrReservedMemHigh) = 3,
+};
+inline HEDDLE_GPU(Error_t) HEDDLE_GPU(DeviceGraphMemTrim)(int) { return HEDDLE_GPU(Success); }
+inline HEDDLE_GPU(Error_t) HEDDLE_GPU(DeviceGetGraphMemAttribute)(int, HEDDLE_GPU(GraphMemAttributeType), void* value) {
+  *static_cast<uint64_t*>(value) = 0;
+  return HEDDLE_GPU(Success);
+}
+
+// -- what is instantiated is a graph of its own
+
+inline constexpr unsigned int HEDDLE_GPU(GraphInstantiateFlagAutoFreeOnLaunch) = 1;
+
+inline heddle::compat::graph* heddle_graph_of(HEDDLE_GPU(GraphExec_t) exec) {
+  return reinterpret_cast<heddle::compat::graph*>(exec);
+}
+inline HEDDLE_GPU(Error_t)
+    HEDDLE_GPU(GraphInstantiate)(HEDDLE_GPU(GraphExec_t) * exec, HEDDLE_GPU(Graph_t) graph, unsigned long long = 0) {
+  *exec = reinterpret_cast<HEDDLE_GPU(GraphExec_t)>(heddle::compat::clone_graph(*graph));
+  return HEDDLE_GPU(Success);
+}
+inline HEDDLE_GPU(Error_t) HEDDLE_GPU(GraphInstantiate)(HEDDLE_GPU(GraphExec_t) * exec, HEDDLE_GPU(Graph_t) graph,
+                                                        HEDDLE_GPU(GraphNode_t) *, char*, size_t) {
+  return HEDDLE_GPU(GraphInstantiate)(exec, graph);
+}
+inline HEDDLE_GPU(Error_t)
+    HEDDLE_GPU(GraphExecKernelNodeSetParams)(HEDDLE_GPU(GraphExec_t) exec, HEDDLE_GPU(GraphNode_t) node,
+                                             const HEDDLE_GPU(KernelNodeParams) * what) {
+  HEDDLE_GPU(GraphNode_t) own = heddle::compat::same_node(*heddle_graph_of(exec), *node);
+  if (own == nullptr) return HEDDLE_GPU(ErrorInvalidValue);
+  return HEDDLE_GPU(GraphKernelNodeSetParams)(own, what);
+}
+inline HEDDLE_GPU(Error_t) HEDDLE_GPU(GraphUpload)(HEDDLE_GPU(GraphExec_t), HEDDLE_GPU(Stream_t)) {
+  return HEDDLE_GPU(Success);
+}
+inline HEDDLE_GPU(Error_t) HEDDLE_GPU(GraphLaunch)(HEDDLE_GPU(GraphExec_t) exec, HEDDLE_GPU(Stream_t) stream) {
+  heddle::compat::launch_graph(*heddle_graph_of(exec), heddle::compat::stream_number(stream));
+  return HEDDLE_GPU(Success);
+}
+inline HEDDLE_GPU(Error_t) HEDDLE_GPU(GraphExecDestroy)(HEDDLE_GPU(GraphExec_t) exec) {
+  // What it was launched for may still run; its nodes are not asked again.
+  heddle::compat::destroy_graph(heddle_graph_of(exec));
+  return HEDDLE_GPU(Success);
+}

@@ -1,0 +1,155 @@
+# Programs and headers of others, unchanged, with what is found in them. None of them is part of this project: `clients` lies beside it, and where it
+# does not, its tests are left out. They are built when they are run: `ctest -L clients`.
+set(clients ${PROJECT_SOURCE_DIR}/../shared/clients)
+set(suites ${PROJECT_SOURCE_DIR}/../shared/suites)
+if(NOT EXISTS ${clients}/drivers)
+  message(STATUS "left out: programs and headers of others, as ${clients} is not there")
+  return()
+endif()
+
+add_custom_target(clients)
+add_test(NAME clients.build COMMAND ${CMAKE_COMMAND} --build ${PROJECT_BINARY_DIR} --target clients)
+set_tests_properties(clients.build PROPERTIES FIXTURES_SETUP clients LABELS clients TIMEOUT 3600)
+
+# heddle_client(name kind source... [DEFINITIONS ...] [INCLUDES ...]): a program that is built for these tests alone.
+function(heddle_client name kind)
+  cmake_parse_arguments(arg "" "" "DEFINITIONS;INCLUDES" ${ARGN})
+  add_executable(${name} EXCLUDE_FROM_ALL)
+  target_link_libraries(${name} PRIVATE heddle::main)
+  target_include_directories(${name} SYSTEM PRIVATE ${arg_INCLUDES} ${CMAKE_CURRENT_BINARY_DIR}/clients)
+  target_compile_definitions(${name} PRIVATE ${arg_DEFINITIONS})
+  target_compile_options(${name} PRIVATE -w)
+  target_link_options(${name} PRIVATE LINKER:--strip-debug)
+  cmake_language(CALL heddle_simulate_${kind} ${name} ${arg_UNPARSED_ARGUMENTS})
+  add_dependencies(clients ${name})
+endfunction()
+# heddle_client_test(name expected arguments...): `expected` is found in what its fuzzing says.
+function(heddle_client_test name expected)
+  add_test(NAME clients.${name} COMMAND ${name} fuzz --jobs 1 ${ARGN})
+  set_tests_properties(clients.${name} PROPERTIES FIXTURES_REQUIRED clients LABELS clients TIMEOUT 300 PASS_REGULAR_EXPRESSION "${expected}")
+endfunction()
+
+# -- headers, each with a small program over it. What their own builds generate, or have of other packages, is as little as they ask for.
+
+function(heddle_client_header name content)
+  file(CONFIGURE OUTPUT clients/${name} CONTENT "${content}\n" @ONLY)
+endfunction()
+heddle_client_header(deep_ep/common/compiled.cuh "#include <cuda_bf16.h>\n#include <cuda_fp8.h>\n#include <cuda_runtime.h>")
+heddle_client_header(deep_ep/common/exception.cuh "#define EP_STATIC_ASSERT(holds, reason) static_assert(holds, reason)")
+heddle_client_header(util/gpu_rt.h "#include <cuda.h>\n#include <cuda_runtime.h>")
+heddle_client_header(infiniband/verbs.h "struct ibv_qp; struct ibv_mr { void* addr; };")
+heddle_client_header(rocshmem_config.h "")
+heddle_client_header(nccl.h "#include <cuda_runtime.h>
+enum ncclResult_t { ncclSuccess = 0, ncclTimeout = 8 };
+using ncclComm_t = struct ncclComm*; using ncclWindow_t = struct ncclWindow_vidmem*;")
+heddle_client_header(fixed/tfr.cuh "#include \"threadFenceReduction_kernel.cuh\"")
+heddle_client_header(mscclpp/env.hpp "")
+heddle_client_header(mscclpp/numa.hpp "namespace mscclpp { inline int getDeviceNumaNode(int) { return -1; } inline void numaBind(int) {} }")
+heddle_client_header(mscclpp/gpu_utils.hpp "#include <memory>
+#include <cuda_runtime.h>
+namespace mscclpp::detail {
+struct released { void operator()(void* memory) const { cudaFree(memory); } };
+template <typename T> using UniqueGpuPtr = std::unique_ptr<T, released>;
+template <typename T> using UniqueGpuHostPtr = std::unique_ptr<T, released>;
+template <typename T> UniqueGpuPtr<T> gpuCallocUnique(size_t count = 1) {
+  T* made; cudaMalloc(&made, count * sizeof(T)); cudaMemset(made, 0, count * sizeof(T)); cudaDeviceSynchronize();
+  return UniqueGpuPtr<T>(made);
+}
+template <typename T> UniqueGpuHostPtr<T> gpuCallocHostUnique(size_t count = 1) {
+  T* made; cudaMallocHost(&made, count * sizeof(T)); cudaMemset(made, 0, count * sizeof(T)); cudaDeviceSynchronize();
+  return UniqueGpuHostPtr<T>(made);
+}
+}  // namespace mscclpp::detail")
+
+set(drivers ${clients}/drivers)
+heddle_client(client_mscclpp_fifo cuda ${drivers}/mscclpp_fifo.cu ${clients}/mscclpp/src/core/fifo.cc INCLUDES ${drivers} ${clients}/mscclpp/include
+              DEFINITIONS MSCCLPP_USE_CUDA)
+heddle_client(client_mscclpp_barrier cuda ${drivers}/mscclpp_barrier.cu INCLUDES ${clients}/mscclpp/include)
+heddle_client(client_mscclpp_barrier_hip hip ${drivers}/mscclpp_sync_hip.hip INCLUDES ${clients}/mscclpp/include)
+heddle_client(client_mscclpp_semaphore cuda ${drivers}/mscclpp_sem.cu INCLUDES ${clients}/mscclpp/include DEFINITIONS ROUNDS=2)
+heddle_client(client_deepep_barrier cuda ${drivers}/deepep.cu)
+heddle_client(client_deepep_flags cuda ${drivers}/deepep_flags.cu)
+heddle_client(client_all_reduce cuda ${drivers}/allreduce.cu)
+heddle_client(client_all_reduce_two_stages cuda ${drivers}/allreduce.cu DEFINITIONS TWO_STAGE)
+heddle_client(client_uccl_ring cuda ${drivers}/uccl.cu INCLUDES ${clients}/uccl/ep/include)
+heddle_client(client_bam_queue cuda ${drivers}/bam.cu INCLUDES ${clients}/bam/include)
+heddle_client(client_nccl_barrier cuda ${drivers}/nccl.cu INCLUDES ${clients}/nccl/src/include DEFINITIONS ORDER=cuda::memory_order_acq_rel)
+heddle_client(client_nccl_barrier_relaxed cuda ${drivers}/nccl.cu INCLUDES ${clients}/nccl/src/include DEFINITIONS ORDER=cuda::memory_order_relaxed)
+heddle_client(client_nccl_ll cuda ${drivers}/nccl_ll.cu INCLUDES ${clients}/nccl/src/include)
+heddle_client(client_rocshmem_mutex hip ${drivers}/rocshmem.hip)
+heddle_client(client_rocshmem_notifier hip ${drivers}/rocshmem_notifier.hip)
+heddle_client(client_thread_fence_reduction cuda ${drivers}/tfr.cu
+              INCLUDES ${clients}/cuda-samples/Samples/2_Concepts_and_Techniques/threadFenceReduction)
+foreach(name IN ITEMS deepep_flags all_reduce nccl_barrier nccl_ll rocshmem_notifier)
+  heddle_client_test(client_${name} " ok +ok +100 " --schedules 100)
+endforeach()
+# Judged one by one: docs/existing-code.md.
+foreach(name IN ITEMS mscclpp_fifo mscclpp_barrier mscclpp_barrier_hip deepep_barrier all_reduce_two_stages uccl_ring bam_queue nccl_barrier_relaxed
+                      rocshmem_mutex thread_fence_reduction)
+  heddle_client_test(client_${name} " ok +race +100 " --schedules 100)
+endforeach()
+heddle_client_test(client_mscclpp_semaphore " ok +deadlock +100 " --schedules 100)
+# -- programs, with smaller sizes: by their own options, or by another constant
+
+# heddle_sample(folder source "sed expression" expected [SOURCES ...] [ARGUMENTS ...] [SETTINGS ...])
+function(heddle_sample folder source shrink expected)
+  cmake_parse_arguments(arg "" "" "SOURCES;ARGUMENTS;SETTINGS" ${ARGN})
+  cmake_path(GET source STEM name)
+  set(from ${clients}/cuda-samples/Samples/${folder})
+  set(to ${CMAKE_CURRENT_BINARY_DIR}/clients/${folder})
+  file(MAKE_DIRECTORY ${to})
+  execute_process(COMMAND sed -E -e "${shrink}" ${from}/${source} OUTPUT_FILE ${to}/${source} COMMAND_ERROR_IS_FATAL ANY)
+  set(sources ${to}/${source})
+  foreach(other IN LISTS arg_SOURCES)
+    list(APPEND sources ${from}/${other})
+  endforeach()
+  heddle_client(sample_${name} cuda ${sources} INCLUDES ${from} ${clients}/cuda-samples/Common)
+  set(behind ${arg_SETTINGS})
+  if(arg_ARGUMENTS)
+    list(APPEND behind -- ${arg_ARGUMENTS})
+  endif()
+  heddle_client_test(sample_${name} "${expected}" --schedules 2 ${behind})
+endfunction()
+function(heddle_sample_is_ok folder source shrink)
+  cmake_path(GET source STEM name)
+  heddle_sample(${folder} ${source} "${shrink}" "${name} +ok +ok +2 " ${ARGN})
+endfunction()
+heddle_sample_is_ok(0_Introduction/vectorAdd vectorAdd.cu "s/numElements += 50000/numElements = 500/")
+heddle_sample_is_ok(0_Introduction/simpleTemplates simpleTemplates.cu "")
+heddle_sample_is_ok(0_Introduction/simplePrintf simplePrintf.cu "")
+heddle_sample_is_ok(0_Introduction/simpleVoteIntrinsics simpleVoteIntrinsics.cu "")
+heddle_sample_is_ok(0_Introduction/simpleCooperativeGroups simpleCooperativeGroups.cu "")
+heddle_sample_is_ok(0_Introduction/simpleAtomicIntrinsics simpleAtomicIntrinsics.cu "s/numThreads += 256/numThreads = 32/;s/numBlocks += 64/numBlocks = 2/"
+                    SOURCES simpleAtomicIntrinsics_cpu.cpp)
+heddle_sample_is_ok(0_Introduction/clock clock.cu "s/NUM_BLOCKS +64/NUM_BLOCKS 2/;s/NUM_THREADS +256/NUM_THREADS 64/")
+heddle_sample_is_ok(0_Introduction/simpleHyperQ simpleHyperQ.cu "" ARGUMENTS --nstreams=4)
+heddle_sample_is_ok(0_Introduction/systemWideAtomics systemWideAtomics.cu
+                    "s/numThreads += 256/numThreads = 32/;s/numBlocks += 64/numBlocks = 2/;s/LOOP_NUM 50/LOOP_NUM 5/")
+heddle_sample_is_ok(0_Introduction/simpleStreams simpleStreams.cu "s/16 [*] 1024 [*] 1024/4096/;s/nreps += 10/nreps = 1/")
+heddle_sample_is_ok(0_Introduction/simpleZeroCopy simpleZeroCopy.cu "s/1048576/1024/")
+heddle_sample_is_ok(0_Introduction/simpleOccupancy simpleOccupancy.cu "s/1000000/1000/")
+heddle_sample_is_ok(0_Introduction/asyncAPI asyncAPI.cu "s/16 [*] 1024 [*] 1024/1024/")
+heddle_sample_is_ok(0_Introduction/simpleCallback simpleCallback.cu "s/100000/512/" SOURCES multithreading.cpp)
+heddle_sample_is_ok(0_Introduction/simpleMultiCopy simpleMultiCopy.cu "s/1 << 22/1 << 10/;s/nreps += 10/nreps = 5/")
+heddle_sample_is_ok(0_Introduction/simpleMultiGPU simpleMultiGPU.cu "s/1048576 [*] 32/8192/")
+heddle_sample_is_ok(0_Introduction/fp16ScalarProduct fp16ScalarProduct.cu "s/NUM_OF_BLOCKS +128/NUM_OF_BLOCKS 2/")
+heddle_sample_is_ok(3_CUDA_Features/warpAggregatedAtomicsCG warpAggregatedAtomicsCG.cu "s/10000000/1000/")
+heddle_sample_is_ok(3_CUDA_Features/binaryPartitionCG binaryPartitionCG.cu "s/1024 [*] 100/1024/")
+heddle_sample_is_ok(2_Concepts_and_Techniques/streamOrderedAllocation streamOrderedAllocation.cu "s/1048576/1024/;s/MAX_ITER 20/MAX_ITER 2/")
+heddle_sample_is_ok(6_Performance/LargeKernelParameter LargeKernelParameter.cu "s/[(]1000[)]/(1)/" SETTINGS --set stack_kib=256)
+heddle_sample_is_ok(2_Concepts_and_Techniques/reductionMultiBlockCG reductionMultiBlockCG.cu "s/testIterations = 100/testIterations = 2/"
+                    ARGUMENTS --n=1024 --threads=64 --maxblocks=2)
+# A plain store behind a ticket that has been read: docs/existing-code.md.
+heddle_sample(2_Concepts_and_Techniques/threadFenceReduction threadFenceReduction.cu "s/testIterations = 100/testIterations = 2/"
+              "threadFenceReduction +ok +race +2 " ARGUMENTS --n=1024 --threads=32 --maxblocks=4)
+# Its kernel is made to fail.
+heddle_sample(0_Introduction/simpleAssert simpleAssert.cu "" "simpleAssert +ok +assertion +2 ")
+
+# -- suites: all of ScoR compiles
+
+if(EXISTS ${suites}/scor/src)
+  add_test(NAME clients.scor_compiles COMMAND ${CMAKE_COMMAND} -D REWRITE=$<TARGET_FILE:heddle_rewrite> -D COMPILER=${CMAKE_CXX_COMPILER}
+                                              -D BUILD=${PROJECT_BINARY_DIR}
+                                              -D SOURCES=${suites}/scor/src -P ${CMAKE_CURRENT_SOURCE_DIR}/compiles.cmake)
+  set_tests_properties(clients.scor_compiles PROPERTIES LABELS clients TIMEOUT 600 PASS_REGULAR_EXPRESSION "32 of 32 compile")
+endif()

@@ -1,0 +1,411 @@
+// What CUDA's toolkit has beside its language: numbers and lanes, cooperative groups, libcu++'s barriers and pipelines, properties, calls of
+// the host in streams, and graphs.
+#include <cooperative_groups.h>
+#include <cooperative_groups/reduce.h>
+#include <cuda.h>
+#include <cuda_bf16.h>
+#include <cuda_fp16.h>
+#include <cuda_fp8.h>
+
+#include <cuda/barrier>
+#include <cuda/latch>
+#include <cuda/pipeline>
+#include <cuda/semaphore>
+
+#include "../sim/run.h"
+
+namespace {
+
+namespace cg = cooperative_groups;
+using namespace heddle::sim::tests;
+
+machine scoped() { return machine({"fidelity=scoped"}); }
+
+template <typename T>
+T* zeros(size_t count) {
+  T* memory = nullptr;
+  cudaMalloc(&memory, count * sizeof(T));
+  cudaMemset(memory, 0, count * sizeof(T));
+  cudaDeviceSynchronize();
+  return memory;
+}
+
+// -- numbers and words ---------------------------------------------------------------------------------------------------------------
+
+TEST(cuda_toolkit, has_vectors_as_wide_as_there) {
+  static_assert(alignof(int2) == 8 && alignof(float4) == 16 && alignof(double2) == 16 && alignof(uchar4) == 4);
+  static_assert(alignof(longlong4) == 16 && sizeof(float3) == 12 && alignof(float3) == 4 && sizeof(short4) == 8);
+  EXPECT_EQ(make_int4(1, 2, 3, 4).w, 4);
+}
+
+TEST(cuda_toolkit, rounds_halves_to_the_nearest) {
+  EXPECT_EQ(__half_as_ushort(__float2half(1.0F)), 0x3c00);
+  EXPECT_EQ(__half_as_ushort(__float2half(65520.0F)), 0x7c00);
+  EXPECT_EQ(__half_as_ushort(__float2half(1.0F + 1.0F / 2048)), 0x3c00);
+  EXPECT_EQ(__half_as_ushort(__float2half_rz(2047.9F)), 0x67ff);
+  EXPECT_EQ(__bfloat16_as_ushort(__float2bfloat16(3.14159F)), 0x4049);
+  EXPECT_EQ(static_cast<float>(__hadd(__half(1.5F), __half(2.25F))), 3.75F);
+  EXPECT_EQ(static_cast<float>(__hfma2(__float2half2_rn(2), __floats2half2_rn(3, 4), __float2half2_rn(1)).y), 9.0F);
+  EXPECT_EQ(__nv_cvt_float_to_fp8(1.0F, __NV_SATFINITE, __NV_E4M3), 0x38);
+  EXPECT_EQ(__nv_cvt_float_to_fp8(1e9F, __NV_SATFINITE, __NV_E4M3), 0x7e);
+  EXPECT_EQ(__nv_cvt_float_to_fp8(1e9F, __NV_NOSAT, __NV_E5M2), 0x7c);
+  EXPECT_EQ(static_cast<float>(__nv_fp8_e5m2(-1.75F)), -1.75F);
+  for (unsigned bits = 0; bits < 0x7f; ++bits) {
+    const float value = heddle::compat::from_eight<4, 3>(static_cast<unsigned char>(bits));
+    EXPECT_EQ((heddle::compat::to_eight<4, 3>(value, true)), bits);
+  }
+}
+
+TEST(cuda_toolkit, has_words_as_there) {
+  EXPECT_EQ(__umulhi(0x80000000U, 6U), 3U);
+  EXPECT_EQ(__umul64hi(uint64_t{1} << 63, 6U), 3U);
+  EXPECT_EQ(__mulhi(-2, 1 << 30), -1);
+  EXPECT_EQ(__brev(1U), 0x80000000U);
+  EXPECT_EQ(__byte_perm(0x03020100U, 0x07060504U, 0x5410U), 0x05040100U);
+  EXPECT_EQ(__fns(0b10110U, 0, 2), 2U);
+  EXPECT_EQ(__fns(0b10110U, 4, -3), 1U);
+  EXPECT_EQ(__fns(0b10110U, 0, 4), ~0U);
+  EXPECT_EQ(__vadd4(0x01ff01ffU, 0x01010101U), 0x02000200U);
+  EXPECT_EQ(__float2int_rn(2.5F), 2);
+  EXPECT_EQ(__float2uint_rz(-3.0F), 0U);
+  EXPECT_EQ(__funnelshift_r(0x0000ffffU, 0xabcd0000U, 16), 0U);
+}
+
+struct launch_like {
+  dim3 gridDim;
+  dim3 blockDim;
+};
+unsigned own_names(dim3 gridDim, launch_like like) { return gridDim.x + like.blockDim.x; }
+__global__ void both_names(unsigned* to, launch_like like) {
+  if (threadIdx.x == 0) *to = like.blockDim.x + blockDim.x;
+}
+
+TEST(cuda_toolkit, lets_a_program_call_its_variables_as_cuda_does) {
+  EXPECT_EQ(own_names(dim3(5), {dim3(1), dim3(7)}), 12U);
+  EXPECT_TRUE(always(verdict::ok, scoped().run_many(
+                                      [] {
+                                        auto* const word = zeros<unsigned>(1);
+                                        both_names<<<1, 3>>>(word, launch_like{dim3(1), dim3(7)});
+                                        cudaDeviceSynchronize();
+                                        SIM_CHECK(*word == 10);
+                                      },
+                                      3)));
+}
+
+// -- lanes -----------------------------------------------------------------------------------------------------------------------------
+
+__global__ void match_and_reduce() {
+  const unsigned all = 0xffffffffU;
+  const int lane = static_cast<int>(threadIdx.x);
+  SIM_CHECK(__match_any_sync(all, lane % 2) == (lane % 2 == 0 ? 0x55555555U : 0xaaaaaaaaU));
+  int same = 1;
+  SIM_CHECK(__match_all_sync(all, lane / 31, &same) == 0 && same == 0);
+  SIM_CHECK(__match_all_sync(all, 7LL, &same) == all && same == 1);
+  SIM_CHECK(__reduce_add_sync(all, lane) == 496 && __reduce_min_sync(all, lane - 5) == -5);
+  SIM_CHECK(__reduce_max_sync(all, static_cast<unsigned>(lane)) == 31U);
+  SIM_CHECK(__reduce_xor_sync(all, 1U << lane) == all);
+}
+
+__global__ void groups() {
+  const cg::thread_block block = cg::this_thread_block();
+  SIM_CHECK(block.thread_rank() == threadIdx.x && block.size() == 64);
+  const cg::thread_block_tile<8> tile = cg::tiled_partition<8>(block);
+  SIM_CHECK(tile.meta_group_rank() == threadIdx.x / 8 && tile.meta_group_size() == 8);
+  const unsigned rank = tile.thread_rank();
+  SIM_CHECK(tile.shfl(threadIdx.x, 3) == threadIdx.x / 8 * 8 + 3);
+  SIM_CHECK(tile.shfl_down(rank, 2) == (rank < 6 ? rank + 2 : rank));
+  SIM_CHECK(tile.shfl_xor(rank, 5) == (rank ^ 5));
+  SIM_CHECK(tile.ballot(rank < 3 ? 1 : 0) == 7);
+  SIM_CHECK(cg::reduce(tile, rank, cg::plus<unsigned>()) == 28);
+  SIM_CHECK(cg::reduce(tile, static_cast<double>(rank), cg::greater<double>()) == 7.0);
+  SIM_CHECK(cg::inclusive_scan(tile, rank) == rank * (rank + 1) / 2);
+  SIM_CHECK(cg::exclusive_scan(tile, rank) == rank * (rank - 1) / 2 || rank == 0);
+  const cg::coalesced_group odd = cg::binary_partition(tile, rank % 2 == 1);
+  SIM_CHECK(odd.size() == 4 && odd.thread_rank() == rank / 2);
+  SIM_CHECK(cg::labeled_partition(tile, rank / 2).size() == 2);
+  const cg::thread_group any = tile;
+  any.sync();
+  cg::sync(block);
+}
+
+TEST(cuda_toolkit, has_matches_reductions_and_groups) {
+  EXPECT_TRUE(always(verdict::ok, scoped().run_many(
+                                      [] {
+                                        match_and_reduce<<<1, 32>>>();
+                                        groups<<<1, 64>>>();
+                                        cudaDeviceSynchronize();
+                                      },
+                                      5)));
+}
+
+__global__ void pass_round(int* words, int* sum) {
+  const cg::grid_group grid = cg::this_grid();
+  for (int round = 1; round <= 2; ++round) {
+    words[grid.thread_rank()] = round;
+    grid.sync();
+    if (grid.thread_rank() == 0)
+      for (unsigned n = 0; n < grid.size(); ++n) *sum += words[n];
+    grid.sync();
+  }
+}
+
+void meet(bool as_it_must_be) {
+  auto* words = zeros<int>(6);
+  auto* sum = zeros<int>(1);
+  void* arguments[] = {&words, &sum};
+  if (as_it_must_be)
+    cudaLaunchCooperativeKernel((void*)pass_round, 3, 2, arguments);
+  else
+    pass_round<<<3, 2>>>(words, sum);
+  cudaDeviceSynchronize();
+  SIM_CHECK(*sum == 18);
+}
+
+TEST(cuda_toolkit, blocks_of_a_cooperative_launch_meet) {
+  EXPECT_TRUE(always(verdict::ok, scoped().run_many([] { meet(true); }, 100)));
+  const tally seen = scoped().run_many([] { meet(false); }, 5);
+  EXPECT_TRUE(always(verdict::assertion, seen));
+}
+
+// -- libcu++ ---------------------------------------------------------------------------------------------------------------------------
+
+__global__ void meet_at_barrier(int* words, bool waits) {
+  using barrier = cuda::barrier<cuda::thread_scope_block>;
+  __shared__ barrier at;
+  if (threadIdx.x == 0) init(&at, 4);
+  __syncthreads();
+  for (int round = 0; round < 2; ++round) {
+    words[threadIdx.x] = round;
+    barrier::arrival_token came = at.arrive();
+    if (waits) at.wait(std::move(came));
+    SIM_CHECK(words[(threadIdx.x + 1) % 4] == round);
+    at.arrive_and_wait();
+  }
+}
+__global__ void count_down(cuda::latch<cuda::thread_scope_device>* latch, int* words) {
+  words[blockIdx.x] = 1;
+  latch->arrive_and_wait();
+  SIM_CHECK(words[0] + words[1] == 2);
+}
+__global__ void take_turns(cuda::counting_semaphore<cuda::thread_scope_device>* turn, int* count) {
+  turn->acquire();
+  ++*count;
+  turn->release();
+}
+
+TEST(cuda_toolkit, has_barriers_latches_and_semaphores) {
+  const auto with = [](bool waits) {
+    return [=] {
+      auto* const words = zeros<int>(4);
+      meet_at_barrier<<<1, 4>>>(words, waits);
+      auto* const latch = zeros<cuda::latch<cuda::thread_scope_device>>(1);
+      init(latch, 2);
+      auto* const turn = zeros<cuda::counting_semaphore<cuda::thread_scope_device>>(1);
+      turn->release();
+      auto* const count = zeros<int>(2);
+      count_down<<<2, 1>>>(latch, words);
+      take_turns<<<3, 1>>>(turn, count);
+      cudaDeviceSynchronize();
+      SIM_CHECK(*count == 3);
+    };
+  };
+  EXPECT_TRUE(always(verdict::ok, scoped().run_many(with(true), 100)));
+  EXPECT_GT(scoped().run_many(with(false), 100).count(verdict::race), 0U);
+}
+
+__global__ void through_shared(const int* from, int* to, bool waits) {
+  __shared__ int tile[32];
+  auto pipeline = cuda::make_pipeline();
+  pipeline.producer_acquire();
+  cuda::memcpy_async(&tile[threadIdx.x], &from[threadIdx.x], cuda::aligned_size_t<4>(4), pipeline);
+  pipeline.producer_commit();
+  if (waits) pipeline.consumer_wait();
+  to[threadIdx.x] = tile[threadIdx.x];
+  pipeline.consumer_release();
+}
+
+TEST(cuda_toolkit, copies_of_a_pipeline_are_there_when_they_have_been_waited_for) {
+  const auto with = [](bool waits) {
+    return [=] {
+      auto* const from = zeros<int>(32);
+      for (int n = 0; n < 32; ++n) from[n] = n + 1;
+      auto* const to = zeros<int>(32);
+      through_shared<<<1, 32>>>(from, to, waits);
+      cudaDeviceSynchronize();
+      for (int n = 0; n < 32; ++n) SIM_CHECK(to[n] == n + 1);
+    };
+  };
+  EXPECT_TRUE(always(verdict::ok, scoped().run_many(with(true), 20)));
+  EXPECT_EQ(scoped().run_many(with(false), 20).count(verdict::ok), 0U);
+}
+
+// -- the host --------------------------------------------------------------------------------------------------------------------------
+
+TEST(cuda_toolkit, describes_its_devices) {
+  EXPECT_TRUE(always(verdict::ok, scoped().run_many(
+                                      [] {
+                                        cudaDeviceProp properties = {};
+                                        SIM_CHECK(cudaGetDeviceProperties(&properties, 0) == cudaSuccess);
+                                        SIM_CHECK(cudaGetDeviceProperties(&properties, 1) == cudaErrorInvalidDevice);
+                                        int count = 0;
+                                        cudaDeviceGetAttribute(&count, cudaDevAttrMultiProcessorCount, 0);
+                                        SIM_CHECK(properties.multiProcessorCount == count && properties.major == 9);
+                                        int blocks = 0;
+                                        cudaOccupancyMaxActiveBlocksPerMultiprocessor(&blocks, both_names, 512, 0);
+                                        SIM_CHECK(blocks == 4);
+                                        int size = 0;
+                                        cudaOccupancyMaxPotentialBlockSize(&blocks, &size, both_names);
+                                        SIM_CHECK(size == 1024 && blocks == 2 * count);
+                                        SIM_CHECK(cudaGetErrorName(cudaErrorAssert) == std::string("cudaErrorAssert"));
+                                        cudaPointerAttributes of;
+                                        auto* const memory = zeros<int>(4);
+                                        cudaPointerGetAttributes(&of, memory + 1);
+                                        SIM_CHECK(of.type == cudaMemoryTypeDevice && of.device == 0);
+                                        CUdeviceptr begin = 0;
+                                        size_t bytes = 0;
+                                        cuMemGetAddressRange(&begin, &bytes, reinterpret_cast<CUdeviceptr>(memory + 1));
+                                        SIM_CHECK(begin == reinterpret_cast<CUdeviceptr>(memory) && bytes == 16);
+                                      },
+                                      1)));
+}
+
+TEST(cuda_toolkit, copies_and_fills_rows) {
+  EXPECT_TRUE(always(verdict::ok, scoped().run_many(
+                                      [] {
+                                        char* rows = nullptr;
+                                        size_t pitch = 0;
+                                        cudaMallocPitch(&rows, &pitch, 3, 2);
+                                        SIM_CHECK(pitch >= 3);
+                                        cudaMemset2D(rows, pitch, 1, 3, 2);
+                                        const char given[] = "abcdef";
+                                        cudaMemcpy2D(rows, pitch, given, 3, 2, 2, cudaMemcpyHostToDevice);
+                                        char got[6];
+                                        cudaMemcpy2D(got, 3, rows, pitch, 3, 2, cudaMemcpyDeviceToHost);
+                                        SIM_CHECK(got[0] == 'a' && got[2] == 1 && got[3] == 'd' && got[5] == 1);
+                                      },
+                                      1)));
+}
+
+__global__ void add(int* to, int value) { *to += value; }
+
+[[gnu::noinline]] int by_address(const int* of) { return *of; }
+void times_ten(void* word) {
+  const int ten = 10;
+  *static_cast<int*>(word) *= by_address(&ten);
+}
+
+TEST(cuda_toolkit, calls_of_the_host_have_their_place_in_a_stream) {
+  const auto with = [](bool waits) {
+    return [=] {
+      auto* const word = zeros<int>(1);
+      cudaStream_t stream;
+      cudaStreamCreate(&stream);
+      add<<<1, 1, 0, stream>>>(word, 1);
+      cudaLaunchHostFunc(stream, times_ten, word);
+      add<<<1, 1, 0, stream>>>(word, 2);
+      if (waits) cudaStreamSynchronize(stream);
+      SIM_CHECK(*word == 12);
+    };
+  };
+  EXPECT_TRUE(always(verdict::ok, scoped().run_many(with(true), 50)));
+  EXPECT_EQ(scoped().run_many(with(false), 20).count(verdict::ok), 0U);
+}
+
+TEST(cuda_toolkit, streams_write_and_wait_for_values) {
+  EXPECT_TRUE(always(verdict::ok, scoped().run_many(
+                                      [] {
+                                        auto* const words = zeros<int>(2);
+                                        cudaStream_t one;
+                                        cudaStream_t other;
+                                        cudaStreamCreateWithFlags(&one, cudaStreamNonBlocking);
+                                        cudaStreamCreateWithFlags(&other, cudaStreamNonBlocking);
+                                        const auto flag = reinterpret_cast<CUdeviceptr>(words + 1);
+                                        cuStreamWaitValue32(one, flag, 3, CU_STREAM_WAIT_VALUE_GEQ);
+                                        add<<<1, 1, 0, one>>>(words, 1);
+                                        add<<<1, 1, 0, other>>>(words, 5);
+                                        cuStreamWriteValue32(other, flag, 4, CU_STREAM_WRITE_VALUE_DEFAULT);
+                                        cudaDeviceSynchronize();
+                                        SIM_CHECK(words[0] == 6);
+                                      },
+                                      100)));
+}
+
+// Two branches from one root, which come together; the graph is launched twice.
+cudaGraph_t captured(int* words, bool comes_back) {
+  cudaStream_t main_stream;
+  cudaStream_t side;
+  cudaEvent_t forked;
+  cudaEvent_t done;
+  cudaStreamCreate(&main_stream);
+  cudaStreamCreate(&side);
+  cudaEventCreate(&forked);
+  cudaEventCreate(&done);
+  cudaStreamBeginCapture(main_stream, cudaStreamCaptureModeGlobal);
+  cudaStreamCaptureStatus status = cudaStreamCaptureStatusNone;
+  cudaStreamIsCapturing(main_stream, &status);
+  SIM_CHECK(status == cudaStreamCaptureStatusActive);
+  add<<<1, 1, 0, main_stream>>>(words, 1);
+  cudaEventRecord(forked, main_stream);
+  cudaStreamWaitEvent(side, forked);
+  add<<<1, 1, 0, side>>>(words + 1, 2);
+  add<<<1, 1, 0, main_stream>>>(words, 3);
+  cudaEventRecord(done, side);
+  if (comes_back) cudaStreamWaitEvent(main_stream, done);
+  cudaMemcpyAsync(words + 2, words + 1, 4, cudaMemcpyDeviceToDevice, main_stream);
+  cudaGraph_t graph = nullptr;
+  const cudaError_t ended = cudaStreamEndCapture(main_stream, &graph);
+  SIM_CHECK((ended == cudaSuccess) == comes_back);
+  return graph;
+}
+
+TEST(cuda_toolkit, graphs_are_captured_and_launched_again) {
+  EXPECT_TRUE(always(verdict::ok, scoped().run_many(
+                                      [] {
+                                        auto* const words = zeros<int>(3);
+                                        cudaGraph_t graph = captured(words, true);
+                                        SIM_CHECK(words[0] == 0);
+                                        size_t nodes = 0;
+                                        cudaGraphGetNodes(graph, nullptr, &nodes);
+                                        SIM_CHECK(nodes == 4);
+                                        cudaGraphExec_t exec;
+                                        cudaGraphInstantiate(&exec, graph, 0);
+                                        cudaStream_t stream;
+                                        cudaStreamCreate(&stream);
+                                        cudaGraphLaunch(exec, stream);
+                                        cudaGraphLaunch(exec, stream);
+                                        cudaStreamSynchronize(stream);
+                                        SIM_CHECK(words[0] == 8 && words[1] == 4 && words[2] == 4);
+                                      },
+                                      50)));
+  EXPECT_TRUE(always(verdict::ok, scoped().run_many([] { captured(zeros<int>(3), false); }, 1)));
+}
+
+TEST(cuda_toolkit, graphs_order_nothing_but_what_they_say) {
+  const auto with = [](bool depends) {
+    return [=] {
+      auto* word = zeros<int>(1);
+      int value = 1;
+      void* arguments[] = {&word, &value};
+      cudaKernelNodeParams what = {};
+      what.func = (void*)add;
+      what.gridDim = dim3(1);
+      what.blockDim = dim3(1);
+      what.kernelParams = arguments;
+      cudaGraph_t graph;
+      cudaGraphCreate(&graph, 0);
+      cudaGraphNode_t first;
+      cudaGraphNode_t second;
+      cudaGraphAddKernelNode(&first, graph, nullptr, 0, &what);
+      cudaGraphAddKernelNode(&second, graph, &first, depends ? 1 : 0, &what);
+      cudaGraphExec_t exec;
+      cudaGraphInstantiate(&exec, graph, nullptr, nullptr, 0);
+      cudaGraphLaunch(exec, nullptr);
+      cudaDeviceSynchronize();
+      SIM_CHECK(*word == 2);
+    };
+  };
+  EXPECT_TRUE(always(verdict::ok, scoped().run_many(with(true), 50)));
+  EXPECT_GT(scoped().run_many(with(false), 50).count(verdict::race), 0U);
+}
+
+}  // namespace
