@@ -35,6 +35,13 @@ static_assert(offsetof(signal_memory, event) == 24);
 
 #ifdef __HIP_DEVICE_COMPILE__
 
+/// Message 1 interrupts the host. What goes with it is a hint, 8 bits of the event: the mailbox has it all.
+__device__ inline void interrupt(uint32_t event) {
+  constexpr int message = 1;
+  constexpr int event_bits = 0xff;
+  __builtin_amdgcn_s_sendmsg(message, __builtin_amdgcn_readfirstlane(static_cast<int>(event)) & event_bits);
+}
+
 /// Counts and interrupts. One lane acts for its wave.
 __device__ inline void raise(signal_memory& signal) {
   // Release: pairs with the acquire in hsa_signal::value. The doorbell has been rung when this is seen.
@@ -45,10 +52,7 @@ __device__ inline void raise(signal_memory& signal) {
   // Release: the driver that finds the event finds the value.
   hip::detail::gpu_atomic_ref<uint64_t, scope::system>(*reinterpret_cast<uint64_t*>(signal.mailbox))
       .store(event, memory_order::release);
-  // Message 1 interrupts the host. What goes with it is a hint, 8 bits of the event: the mailbox has it all.
-  constexpr int interrupt = 1;
-  constexpr int event_bits = 0xff;
-  __builtin_amdgcn_s_sendmsg(interrupt, __builtin_amdgcn_readfirstlane(static_cast<int>(event)) & event_bits);
+  interrupt(event);
 }
 
 struct lanes : hip::detail::lanes {
@@ -157,6 +161,13 @@ struct machine : hip::detail::machine {
 ///   few boards lose them): give a time-out, and look for work after it whatever the bell says.
 struct target : gpu::basic_target<detail::machine> {
   static constexpr bool can_wake = true;
+
+  /// In a lane: interrupts the host, which finds `event` in the mailbox of its signal. What rpc/llvm/client.h does behind a ring of its own.
+  HEDDLE_FUNCTION static void interrupt([[maybe_unused]] uint32_t event) {
+#ifdef __HIP_DEVICE_COMPILE__
+    detail::interrupt(event);
+#endif
+  }
 };
 
 }  // namespace heddle::hip_signal

@@ -147,6 +147,7 @@ class basic_client {
     }
     found = Target::broadcast(mask, found);
     Target::sync_lanes(mask);
+    if (shape_.header == revision::of_2026) ring(mask);
     return port(*this, static_cast<uint32_t>(found), mask, static_cast<uint32_t>(found >> 32));
   }
 
@@ -155,13 +156,26 @@ class basic_client {
     return reinterpret_cast<uint32_t*>(base_ + shape_.client_outbox_offset())[index];
   }
   uint32_t& inbox(uint32_t index) const {
-    return reinterpret_cast<uint32_t*>(base_ + layout::server_outbox_offset())[index];
+    return reinterpret_cast<uint32_t*>(base_ + shape_.server_outbox_offset())[index];
   }
   header& header_of(uint32_t index) const { return reinterpret_cast<header*>(base_ + shape_.header_offset())[index]; }
 
  private:
   using own_word = typename Target::template atomic_ref<uint32_t, scope::device>;
   using shared_word = typename Target::template atomic_ref<uint32_t, scope::system>;
+  using long_word = typename Target::template atomic_ref<uint64_t, scope::system>;
+
+  /// As `notify` of LLVM's rpc.h, where it rings: behind the header, before the packet is filled. The mailbox is looked at, as #214037 has it.
+  void ring(uint64_t mask) const {
+    const auto& line = *reinterpret_cast<const doorbell_words*>(base_ + layout::doorbell_offset());
+    if (!Target::is_first_lane(mask) || line.count == nullptr) return;
+    // Relaxed, here and below: a ring is a hint. What it hints at is released by the hand-over.
+    if (long_word(*line.count).fetch_add(1, memory_order::relaxed) != 0 || line.mailbox == nullptr) return;
+    long_word(*line.mailbox).store(line.event, memory_order::relaxed);
+    // Release: the driver of the device, which looks into the mailbox when it is interrupted, finds the event.
+    Target::template fence<scope::system>(memory_order::release);
+    if constexpr (requires { Target::interrupt(line.event); }) Target::interrupt(line.event);
+  }
 
   unsigned char* base_;
   uint32_t* locks_;
