@@ -139,6 +139,8 @@ set_source_files_properties(${PROJECT_SOURCE_DIR}/sim/compat/libc_calls.cpp PROP
 target_include_directories(
   heddle_kernel_libc PUBLIC $<BUILD_INTERFACE:${heddle_include_dir}/heddle/sim/compat/include>
                             $<INSTALL_INTERFACE:${CMAKE_INSTALL_INCLUDEDIR}/heddle/sim/compat/include>)
+target_link_libraries(heddle_kernel_libc PUBLIC heddle_llvm_c)
+target_compile_definitions(heddle_kernel_libc PUBLIC HEDDLE_RPC_PORTS_MAX=16)
 foreach(name IN ITEMS puts fputs fputc putc putchar fgetc getc getchar fgets ungetc vfprintf vprintf printf fprintf __printf_chk __fprintf_chk
                       fopen fclose fwrite fread fseek ftell fflush feof ferror clearerr remove rename malloc free calloc realloc
                       fdopen freopen tmpfile fileno setvbuf rewind perror getline open creat close write lseek unlink mkdir rmdir opendir

@@ -74,6 +74,24 @@ struct layout {
   }
 };
 
+/// rpc::Client of the revision of 2025, byte by byte: what a host copies to where `__llvm_libc_rpc_client` of the device points.
+struct client_image {
+  uint32_t ports = 0;
+  void* server_outbox = nullptr;  ///< the client's inbox
+  void* client_outbox = nullptr;
+  void* headers = nullptr;
+  void* packets = nullptr;
+  uint32_t locks[max_ports / 32] = {};
+
+  client_image() = default;
+  client_image(void* shared, const layout& shape)
+      : ports(shape.ports),
+        server_outbox(static_cast<unsigned char*>(shared) + shape.server_outbox_offset()),
+        client_outbox(static_cast<unsigned char*>(shared) + shape.client_outbox_offset()),
+        headers(static_cast<unsigned char*>(shared) + shape.header_offset()),
+        packets(static_cast<unsigned char*>(shared) + shape.packet_offset()) {}
+};
+
 /// The first packet of a stream has its size in front, every later one has data alone.
 inline constexpr uint64_t first_packet_bytes = 56;
 inline constexpr uint64_t packet_bytes = 64;
