@@ -227,7 +227,7 @@ struct interrupts_test : testing::Test {
 };
 
 TEST_F(interrupts_test, wake_a_thread_at_each_ring_of_a_kernel_though_it_waits_without_a_time_out) {
-  constexpr uint32_t rings = 20'000;
+  constexpr uint32_t rings = 2'000;
   doorbell bell = 0;
   uint32_t served = 0;
   std::thread kernel([&] {
