@@ -169,6 +169,8 @@ target_include_directories(heddle_kernel_libc PUBLIC $<BUILD_INTERFACE:${heddle_
 if(HEDDLE_INSTALL)
   install(DIRECTORY ${heddle_vendor_include_dir}/ DESTINATION ${CMAKE_INSTALL_INCLUDEDIR}/heddle/sim/compat/include COMPONENT development)
 endif()
+target_link_libraries(heddle_kernel_libc PUBLIC heddle_llvm_c)
+target_compile_definitions(heddle_kernel_libc PUBLIC HEDDLE_RPC_PORTS_MAX=16)
 foreach(name IN ITEMS puts fputs fputc putc putchar fgetc getc getchar fgets ungetc vfprintf vprintf printf fprintf __printf_chk __fprintf_chk
                       fopen fclose fwrite fread fseek ftell fflush feof ferror clearerr remove rename malloc free calloc realloc
                       fdopen freopen tmpfile fileno setvbuf rewind perror getline open creat close write lseek unlink mkdir rmdir opendir

@@ -8,6 +8,8 @@
 #   heddle_cuda_program(name source... [SOURCES source...] [ARCHS 75 90] [DEFINITIONS D=1 ...] [LIBRARIES target...]
 #                       [OPTIONS flag...])
 #   heddle_hip_program(name source... [SOURCES source...] [ARCHS gfx90a gfx1030] ...)
+#   heddle_hip_program(name source... SIGNALS ...), where HEDDLE_HSA and HEDDLE_HSA_HEADERS were found: HEDDLE_TARGET is hip_signal, and a
+#                       kernel's ring interrupts the host
 #   heddle_cuda_object(variable name source ...) and heddle_hip_object(variable name source ...), the same options
 #
 # A program is an ordinary executable target: every source is compiled by nvcc -x cu (hipcc -x hip), with
@@ -34,11 +36,13 @@ find_program(HEDDLE_HIPCC hipcc HINTS ENV ROCM_PATH PATH_SUFFIXES bin PATHS /opt
 if(HEDDLE_HIPCC)
   cmake_path(GET HEDDLE_HIPCC PARENT_PATH bin)
   find_library(HEDDLE_AMDHIP amdhip64 HINTS ${bin}/../lib)
+  find_library(HEDDLE_HSA hsa-runtime64 HINTS ${bin}/../lib)
+  find_path(HEDDLE_HSA_HEADERS hsa/hsa.h HINTS ${bin}/../include)
 else()
   set(HEDDLE_HIPCC "")
   message(STATUS "heddle: no hipcc, so nothing is built for HIP")
 endif()
-mark_as_advanced(HEDDLE_CUDART HEDDLE_AMDHIP)
+mark_as_advanced(HEDDLE_CUDART HEDDLE_AMDHIP HEDDLE_HSA HEDDLE_HSA_HEADERS)
 
 set(HEDDLE_CUDA_ARCHS 75 90 CACHE STRING "Compute capabilities of CUDA programs; the first is the least that CUDA 13 knows")
 set(HEDDLE_HIP_ARCHS gfx90a gfx1030 CACHE STRING "Architectures of HIP programs; hipcc must always be told, or it asks the GPU")
@@ -89,22 +93,30 @@ function(heddle_cuda_object variable name source)
 endfunction()
 
 function(heddle_hip_object variable name source)
-  cmake_parse_arguments(arg "" "" "ARCHS;OPTIONS" ${ARGN})
+  cmake_parse_arguments(arg "SIGNALS" "" "ARCHS;OPTIONS" ${ARGN})
+  set(machine hip)
+  if(arg_SIGNALS)
+    set(machine hip_signal)
+  endif()
   if(NOT arg_ARCHS)
     set(arg_ARCHS ${HEDDLE_HIP_ARCHS})
   endif()
   list(TRANSFORM arg_ARCHS PREPEND --offload-arch=)
-  _heddle_gpu_object(object ${name} ${source} hip ${HEDDLE_HIPCC} -x hip ${arg_ARCHS} -Wall -Wextra -Wconversion -Wshadow
+  _heddle_gpu_object(object ${name} ${source} ${machine} ${HEDDLE_HIPCC} -x hip ${arg_ARCHS} -Wall -Wextra -Wconversion -Wshadow
                      -Werror -Wno-unused-command-line-argument ${arg_OPTIONS})
   set(${variable} ${object} PARENT_SCOPE)
 endfunction()
 
 # An executable of objects; `machine` is cuda or hip.
 function(_heddle_gpu_program machine name)
-  cmake_parse_arguments(arg "" "" "SOURCES;ARCHS;DEFINITIONS;LIBRARIES;OPTIONS" ${ARGN})
+  cmake_parse_arguments(arg "SIGNALS" "" "SOURCES;ARCHS;DEFINITIONS;LIBRARIES;OPTIONS" ${ARGN})
+  set(signals "")
+  if(arg_SIGNALS)
+    set(signals SIGNALS)
+  endif()
   set(objects "")
   foreach(source IN LISTS arg_UNPARSED_ARGUMENTS arg_SOURCES)
-    cmake_language(CALL heddle_${machine}_object object ${name} ${source} ARCHS ${arg_ARCHS} OPTIONS ${arg_OPTIONS})
+    cmake_language(CALL heddle_${machine}_object object ${name} ${source} ${signals} ARCHS ${arg_ARCHS} OPTIONS ${arg_OPTIONS})
     list(APPEND objects ${object})
   endforeach()
   add_executable(${name} ${objects})
@@ -127,4 +139,7 @@ endfunction()
 function(heddle_hip_program name)
   _heddle_gpu_program(hip ${name} ${ARGN})
   target_link_libraries(${name} PRIVATE ${HEDDLE_AMDHIP})
+  if("SIGNALS" IN_LIST ARGN)
+    target_link_libraries(${name} PRIVATE ${HEDDLE_HSA})
+  endif()
 endfunction()

@@ -1,4 +1,4 @@
-// The RPC library for the machine that this build selects: -DHEDDLE_TARGET=sim, host, cuda, hip or clang_gpu.
+// The RPC library for the machine that this build selects: -DHEDDLE_TARGET=sim, host, cuda, hip, hip_signal or clang_gpu.
 //
 // Without the macro the compiler decides: nvcc gets cuda, hipcc gets hip, clang for a GPU alone clang_gpu, every other compiler host.
 // This is the only place in rpc/ that names a machine, and it names it by the file that provides it. A freestanding compiler gets no
@@ -21,6 +21,7 @@
 #define HEDDLE_TARGET_HEADER_host <heddle/hw/host/target.h>
 #define HEDDLE_TARGET_HEADER_cuda <heddle/hw/cuda/target.h>
 #define HEDDLE_TARGET_HEADER_hip <heddle/hw/hip/target.h>
+#define HEDDLE_TARGET_HEADER_hip_signal <heddle/hw/hip_signal/target.h>
 #define HEDDLE_TARGET_HEADER_clang_gpu <heddle/hw/clang_gpu/target.h>
 #define HEDDLE_PASTE_NOW(a, b) a##b
 #define HEDDLE_PASTE(a, b) HEDDLE_PASTE_NOW(a, b)

@@ -13,6 +13,7 @@
 #define HEDDLE_DEVICE_HEADER_host <heddle/hw/host/device.h>
 #define HEDDLE_DEVICE_HEADER_cuda <heddle/hw/cuda/device.h>
 #define HEDDLE_DEVICE_HEADER_hip <heddle/hw/hip/device.h>
+#define HEDDLE_DEVICE_HEADER_hip_signal <heddle/hw/hip_signal/device.h>
 #include HEDDLE_PASTE(HEDDLE_DEVICE_HEADER_, HEDDLE_TARGET)
 
 #ifdef HEDDLE_OBSERVED

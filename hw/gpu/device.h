@@ -265,6 +265,8 @@ class basic_device : public ending_calls<basic_device<Runtime>>, public host::wi
     if (status == Runtime::success) status = Runtime::device_attribute(&wave_lanes, Runtime::wave_lanes, ready.index);
     if (status != Runtime::success) return failed<Runtime>(status, "start of a device", named.c_str());
     ready.wave_lanes = static_cast<uint32_t>(wave_lanes);
+    if constexpr (requires { Runtime::begin(""); })
+      if (const result<void> begun = Runtime::begin(named.c_str()); !begun) return begun.why();
     const result<void> first = ask(Runtime::create_stream, named.c_str(), &ready.launches);
     if (!first) return first.why();
     const result<void> second = ask(Runtime::create_stream, named.c_str(), &ready.copies);

@@ -103,6 +103,7 @@ concept has_events =
 ///   properties                    has the device's `name`
 ///   device_properties(&properties, index)
 ///   driver_version(&version)
+///   begin(number)                 where it is there: a result<void>, asked once the current device has been started, with its number as a text
 /// Memory
 ///   allocate_host(&memory, bytes)     pinned, and mapped by every device at the same address
 ///   allocate_device(&memory, bytes)   of the current device

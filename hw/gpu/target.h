@@ -162,7 +162,8 @@ struct basic_target {
   /// the bell says.
   HEDDLE_FUNCTION static void notify(doorbell& bell) { Machine::here::notify(bell); }
 
-  /// A kernel cannot interrupt a host thread: this polls, with naps that grow (host::poll_until_rung). On the GPU,
+  /// Unless a machine derived from this says otherwise, a kernel cannot interrupt a host thread: this polls, with naps that grow
+  /// (host::poll_until_rung). On the GPU,
   /// where no lane can sleep, it returns at once, "for no reason".
   HEDDLE_FUNCTION static void wait(doorbell& bell, uint32_t seen, uint64_t timeout_ns) {
     Machine::here::wait(bell, seen, timeout_ns);

@@ -16,12 +16,12 @@
 
 namespace heddle::host {
 
-/// Copies to memory that another core reads next, past this one's caches: the reader finds the lines in memory, where they stream, in place of
+/// Copies to memory that another core reads next, past this one's caches where the processor has stores for it: the reader finds the lines in memory, where they stream, in place of
 /// asking for each line that this core holds. `to` is aligned to 16 bytes. Ordered as other stores are when it returns.
 inline void copy_past_caches(void* to, const void* from, size_t size_bytes) noexcept {
-  constexpr size_t worth_it_bytes = 4096;
   size_t done = 0;
 #ifdef __SSE2__
+  constexpr size_t worth_it_bytes = 4096;
   if (size_bytes >= worth_it_bytes) {
     auto* const lines = static_cast<__m128i*>(to);
     const auto* const source = static_cast<const __m128i*>(from);

@@ -132,9 +132,8 @@ inline void sleep_until_rung(doorbell& bell, uint32_t seen, uint64_t timeout_ns)
 }
 
 /// The same for doorbells that a GPU rings. A store of a GPU wakes no thread. CUDA has no call by which a kernel interrupts a host thread, and HIP's
-/// own interface has none; ROCm's signals do (an atomic addition, a store to the signal's mailbox, and s_sendmsg), but belong to its lower
-/// layer, which this library does not use. So this polls: some microseconds of spinning, then sleeps that double up to `nap_max`. Linux adds its
-/// timer slack, 50 us by default, to each of them (prctl(2), PR_SET_TIMERSLACK).
+/// own interface has none; signals of HSA do (hw/hip_signal). So this polls: some microseconds of spinning, then sleeps that double up to
+/// `nap_max`. Linux adds its timer slack, 50 us by default, to each of them (prctl(2), PR_SET_TIMERSLACK).
 inline void poll_until_rung(doorbell& bell, uint32_t seen, uint64_t timeout_ns) {
   using std::chrono::nanoseconds;
   constexpr nanoseconds spinning{20'000};

@@ -27,9 +27,19 @@ class server_end {
   /// Words of the server's own: locks, then what it has stored to its outbox, then the word of give_up.
   static constexpr size_t own_words(uint32_t ports) { return lock_words(ports) + ports + 1; }
 
-  /// `shared` is layout::size_bytes() of memory that both ends reach, `own` own_words() zeroed words of the host's.
-  server_end(void* shared, uint32_t* own, layout shape)
-      : base_(static_cast<unsigned char*>(shared)), own_(own), shape_(shape) {}
+  /// `shared` is layout::size_bytes() of memory that both ends reach, `own` own_words() zeroed words of the host's. `rings` is for the
+  /// revision of 2026.
+  server_end(void* shared, uint32_t* own, layout shape, const doorbell_words& rings = {})
+      : base_(static_cast<unsigned char*>(shared)), own_(own), shape_(shape), rings_(rings) {}
+
+  /// Writes the doorbell, for clients built with the revision of 2026. Before the first client calls.
+  void show_doorbell() const {
+    if (shape_.header == revision::of_2026) {
+      doorbell_words& line = *reinterpret_cast<doorbell_words*>(base_ + layout::doorbell_offset());
+      // A server that goes on with the clients of one before leaves what they read.
+      if (line.count != rings_.count || line.mailbox != rings_.mailbox || line.event != rings_.event) line = rings_;
+    }
+  }
 
   /// Takes the server's outbox over, as zeros or as a server before has left it. Before the first thread serves.
   void begin() const {
@@ -51,6 +61,13 @@ class server_end {
     mine(port).store(next, memory_order::relaxed);
     // Release, system scope: pairs with the client's acquire fence behind its load of this word.
     box(port).store(next, memory_order::release);
+  }
+
+  /// A call is done with, answered or not. What the count says is the clients' word: it may wrap, and is a hint alone.
+  void finish() const {
+    // Relaxed: a client that finds 0 here rings, and what it has stored is released by its hand-over.
+    if (rings_.count != nullptr)
+      typename Target::template atomic_ref<uint64_t, scope::system>(*rings_.count).fetch_sub(1, memory_order::relaxed);
   }
 
   lock_bits<Target, unchecked> locks() const { return lock_bits<Target, unchecked>(own_); }
@@ -78,7 +95,7 @@ class server_end {
   shared_word word(size_t offset, uint32_t port) const {
     return shared_word(reinterpret_cast<uint32_t*>(base_ + offset)[port]);
   }
-  shared_word box(uint32_t port) const { return word(layout::server_outbox_offset(), port); }
+  shared_word box(uint32_t port) const { return word(shape_.server_outbox_offset(), port); }
   own_word mine(uint32_t port) const { return own_word(own_[lock_words(shape_.ports) + port]); }
   own_word give_up_word() const { return own_word(own_[lock_words(shape_.ports) + shape_.ports]); }
   /// The mask comes from the other side and indexes packets.
@@ -87,6 +104,7 @@ class server_end {
   unsigned char* base_;
   uint32_t* own_;
   layout shape_;
+  doorbell_words rings_;
 };
 
 /// How long a port waits for its client within a call, and how much it takes of it.
@@ -115,10 +133,13 @@ class basic_port {
   basic_port& operator=(const basic_port&) = delete;
   /// Gives back what this end owns, and closes.
   ~basic_port() {
-    if (!open_ || ended_) return;
-    if (owns_) give();
-    // What stays locked is never opened again.
-    if (!kept_) end_.locks().unlock(index_);
+    if (!open_) return;
+    if (!ended_) {
+      if (owns_) give();
+      // What stays locked is never opened again.
+      if (!kept_) end_.locks().unlock(index_);
+    }
+    end_.finish();
   }
 
   explicit operator bool() const { return open_; }

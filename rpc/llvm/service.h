@@ -9,6 +9,7 @@
 
 #include <heddle/rpc/device.h>
 #include <heddle/rpc/llvm/handlers.h>
+#include <string.h>
 #include <sys/stat.h>
 
 #include <string>
@@ -24,6 +25,9 @@ struct service_shape {
   uint32_t polls = 256;         ///< looks for work that find none before a thread sleeps
   uint64_t sleep_ns = 250'000;  ///< looks for work at least this often: this wire has no doorbell
   uint64_t memory_bytes = 0;    ///< device memory set aside for malloc
+  revision header = revision::of_2025;  ///< of LLVM's, that the client was built with
+  doorbell_words rings =
+      {};  ///< for the revision of 2026: what clients ring; the program waits for it, and calls wake()
 };
 
 /// What a service has done so far.
@@ -106,16 +110,19 @@ class basic_service {
   static constexpr uint64_t bound_bytes_max = uint64_t{1} << 30;
 
   /// Ends the program with a line where check() has one. `memory`, of layout::size_bytes() that both ends reach, is what a service before
-  /// has served and has stopped: its clients, also those that wait, go on with this one. Null: memory of its own.
+  /// has served and has stopped: its clients, also those that wait, go on with this one, which has the same shape. Null: memory of its own.
   explicit basic_service(Device& on, service_shape shape = {}, service_limits limits = {}, service_policy policy = {},
                          void* memory = nullptr)
-      : on_(on), shape_(shape), layout_{shape.ports, shape.lanes} {
+      : on_(on), shape_(shape), layout_{shape.ports, shape.lanes, shape.header} {
     check(shape, limits).value();
     if (memory == nullptr)
-      owned_[0] = memory = on.template allocate_shared<uint64_t>(layout_.size_bytes() / sizeof(uint64_t), "llvm ports");
+      owned_[0] = memory =
+          on.template allocate_shared<line>((layout_.size_bytes() + sizeof(line) - 1) / sizeof(line), "llvm ports");
     buffer_ = memory;
-    words_ = on.template allocate_shared<uint32_t>(2 + server_end<Target>::own_words(shape.ports), "llvm server words");
+    words_ = on.template allocate_shared<uint32_t>(own_words + server_end<Target>::own_words(shape.ports),
+                                                   "llvm server words");
     owned_[1] = words_;
+    at().show_doorbell();
     void* block = nullptr;
     if (shape.memory_bytes != 0)
       owned_[2] = block = on.template allocate_device<unsigned char>(shape.memory_bytes, "llvm malloc memory");
@@ -141,13 +148,19 @@ class basic_service {
 
   /// An error that names the first of these settings which cannot be.
   static result<void> check(const service_shape& shape, const service_limits& limits) {
+    const auto doorbell = [](const char* why) { return error{"llvm service", "rings", "range", why}; };
+    if (shape.rings.count != nullptr && shape.header != revision::of_2026)
+      return doorbell("only clients of the revision of 2026 ring");
+    if (shape.rings.count != nullptr && shape.rings.mailbox == nullptr)
+      return doorbell(
+          "a doorbell with a count needs a mailbox: LLVM's clients before #214037 store to it whatever it is");
     const auto between = [](const char* what, uint64_t value, uint64_t lowest, uint64_t highest) -> result<void> {
       if (value >= lowest && value <= highest) return {};
       return error{"llvm service", what, "range",
                    std::to_string(value) + "; it may be " + std::to_string(lowest) + " to " + std::to_string(highest)};
     };
     for (const result<void>& one :
-         {between("ports", shape.ports, 1, max_ports), between("lanes", shape.lanes, 1, max_lanes),
+         {between("ports", shape.ports, 1, max_ports_of(shape.header)), between("lanes", shape.lanes, 1, max_lanes),
           between("servers", shape.servers, 1, servers_max),
           between("bound_bytes", limits.bound_bytes, bound_bytes_min, bound_bytes_max),
           between("open_files", limits.open_files, 0, max_files - 3)})
@@ -219,8 +232,11 @@ class basic_service {
   void stop() {
     // Release pairs with the acquire in run.
     word(stop_word).store(1, memory_order::release);
-    Target::notify(words_[stop_word]);
+    wake();
   }
+
+  /// Has threads that sleep look for work now: for a program that has been interrupted by a client's ring. Any thread may call.
+  void wake() { Target::notify(words_[wake_word]); }
 
   /// Gives up the calls whose clients do not go on. Their ports are closed for good. Any thread may call, after stop.
   void give_up() const { at().give_up(); }
@@ -265,28 +281,35 @@ class basic_service {
   using word_ref = typename Target::template atomic_ref<uint32_t, scope::system>;
   static constexpr uint32_t stop_word = 0;
   static constexpr uint32_t ended_word = 1;
+  static constexpr uint32_t wake_word = 2;
+  static constexpr uint32_t own_words = 3;
+  /// As the wire is aligned.
+  struct alignas(64) line {
+    unsigned char bytes[64];
+  };
 
   static error started(const char* call, std::string subject) {
     return {call, std::move(subject), "started", "the service runs: register before start()"};
   }
 
   word_ref word(uint32_t n) const { return word_ref(words_[n]); }
-  server_end<Target> at() const { return {buffer_, words_ + 2, layout_}; }
+  server_end<Target> at() const { return {buffer_, words_ + own_words, layout_, shape_.rings}; }
   uint32_t ended_threads() const { return word(ended_word).load(memory_order::acquire); }
 
   void run(uint32_t number) {
     const auto lanes = std::make_unique<room>();
     basic_server<Target> from(at(), bounds_, number);
     for (uint32_t empty_looks = 0;;) {
-      const uint32_t stops = word(stop_word).load(memory_order::acquire);
-      if (stops != 0) break;
+      // Before the looks for the end and for work. Acquire, here and below, pairs with the release in stop() and wake().
+      const uint32_t wakes = word(wake_word).load(memory_order::acquire);
+      if (word(stop_word).load(memory_order::acquire) != 0) break;
       if (serve_one(from, *lanes)) {
         empty_looks = 0;
       } else if (empty_looks < shape_.polls) {
         ++empty_looks;
         Target::pause();
       } else {
-        Target::wait(words_[stop_word], stops, shape_.sleep_ns);
+        Target::wait(words_[wake_word], wakes, shape_.sleep_ns);
       }
     }
     while (serve_last(from, *lanes)) {
@@ -311,7 +334,7 @@ class basic_service {
   service_shape shape_;
   layout layout_;
   void* buffer_ = nullptr;
-  uint32_t* words_ = nullptr;  ///< whether to stop; how many threads have ended; those of server_end
+  uint32_t* words_ = nullptr;  ///< whether to stop; how many threads have ended; wake-ups; those of server_end
   void* owned_[3] = {};
   port_bounds bounds_;
   std::unique_ptr<basic_dispatcher<Target>> calls_;

@@ -1,7 +1,8 @@
 // The wire of LLVM's libc for GPUs: where its parts lie, and what its opcodes are.
 //
 // Offsets and sizes are those that `Process` of libc/shared/rpc.h computes (llvm-project 039da685, 329eca02), with the server's outbox in
-// front. A mailbox holds 0 or 1: equal words, the client owns the packet; different words, the server does.
+// front; and those of 2026, which have a doorbell before it. A mailbox holds 0 or 1: equal words, the client owns the packet; different
+// words, the server does.
 #pragma once
 
 #include <heddle/rpc/target.h>
@@ -24,24 +25,71 @@ struct header {
 };
 static_assert(sizeof(header) == 16);
 
+/// Which header a client was built with. Nothing in memory says so: both ends must be told.
+enum class revision : uint8_t {
+  of_2025,  ///< 039da685 and before: mailboxes in front
+  of_2026,  ///< since 4961700c (#188067): a doorbell in front, and more ports
+};
+
+/// In the line in front of the revision of 2026, rpc::Doorbell: fields of AMD's signal structure, by which a kernel interrupts the host. The host
+/// writes it before the first call.
+struct doorbell_words {
+  /// Of calls: a client adds 1 when it opens a port, the server takes it off when it closes the port. Null: there is no doorbell.
+  uint64_t* count = nullptr;
+  /// Where a client that finds the count at 0 stores `event`, before it interrupts the host.
+  uint64_t* mailbox = nullptr;
+  uint32_t event = 0;
+};
+inline constexpr size_t doorbell_bytes = 64;
+
 /// The bits of the client's locks, MAX_PORT_COUNT of rpc.h.
 inline constexpr uint32_t max_ports = 4096;
+inline constexpr uint32_t max_ports_of_2026 = 16384;
+HEDDLE_FUNCTION constexpr uint32_t max_ports_of(revision header) {
+  return header == revision::of_2026 ? max_ports_of_2026 : max_ports;
+}
 inline constexpr uint32_t max_lanes = 64;
 
-/// Offsets in bytes for `ports` ports of `lanes` lanes each; ports in [1, max_ports], lanes in [1, max_lanes].
+/// Offsets in bytes for `ports` ports of `lanes` lanes each; ports in [1, max_ports_of(header)], lanes in [1, max_lanes].
 struct layout {
   uint32_t ports;
   uint32_t lanes;
+  revision header = revision::of_2025;
 
-  HEDDLE_FUNCTION static constexpr size_t server_outbox_offset() { return 0; }
-  HEDDLE_FUNCTION constexpr size_t client_outbox_offset() const { return ports * sizeof(uint32_t); }
+  HEDDLE_FUNCTION static constexpr size_t doorbell_offset() { return 0; }
+  HEDDLE_FUNCTION constexpr size_t server_outbox_offset() const {
+    return header == revision::of_2026 ? doorbell_bytes : 0;
+  }
+  HEDDLE_FUNCTION constexpr size_t client_outbox_offset() const {
+    return server_outbox_offset() + ports * sizeof(uint32_t);
+  }
   /// Two mailboxes a port are whole words of 8 bytes, so that no padding is needed.
-  HEDDLE_FUNCTION constexpr size_t header_offset() const { return 2 * ports * sizeof(uint32_t); }
-  HEDDLE_FUNCTION constexpr size_t packet_offset() const { return header_offset() + ports * sizeof(header); }
-  /// The size of the shared allocation, which must be zeroed and aligned to 8.
+  HEDDLE_FUNCTION constexpr size_t header_offset() const {
+    return server_outbox_offset() + 2 * ports * sizeof(uint32_t);
+  }
+  HEDDLE_FUNCTION constexpr size_t packet_offset() const { return header_offset() + ports * sizeof(llvm::header); }
+  /// The size of the shared allocation, which must be zeroed and aligned to 8, to 64 where it begins with a doorbell.
   HEDDLE_FUNCTION constexpr size_t size_bytes() const {
     return packet_offset() + size_t{ports} * lanes * sizeof(packet);
   }
+};
+
+/// rpc::Client of the revision of 2025, byte by byte: what a host copies to where `__llvm_libc_rpc_client` of the device points.
+struct client_image {
+  uint32_t ports = 0;
+  void* server_outbox = nullptr;  ///< the client's inbox
+  void* client_outbox = nullptr;
+  void* headers = nullptr;
+  void* packets = nullptr;
+  uint32_t locks[max_ports / 32] = {};
+
+  client_image() = default;
+  client_image(void* shared, const layout& shape)
+      : ports(shape.ports),
+        server_outbox(static_cast<unsigned char*>(shared) + shape.server_outbox_offset()),
+        client_outbox(static_cast<unsigned char*>(shared) + shape.client_outbox_offset()),
+        headers(static_cast<unsigned char*>(shared) + shape.header_offset()),
+        packets(static_cast<unsigned char*>(shared) + shape.packet_offset()) {}
 };
 
 /// The first packet of a stream has its size in front, every later one has data alone.

@@ -1,11 +1,11 @@
 // LLVM's libc for GPUs on the simulator: what kernels call of it, over the client that the host has copied to the device, and the server as
 // <llvmlibc_rpc_server.h> has it. Comes into a program that names one of these.
 #include <heddle/rpc/llvm/client.h>
+#include <heddle/rpc/llvm/include/llvmlibc_rpc_server.h>
 #include <heddle/rpc/llvm/service.h>
 #include <heddle/sim/compat/libc_calls.h>
 #include <heddle/sim/runtime/gpu_calls.h>
 #include <heddle/sim/target.h>
-#include <llvmlibc_rpc_server.h>
 #include <string.h>
 
 #include <memory>
@@ -18,14 +18,23 @@ using heddle::sim::target;
 using client = heddle::rpc::llvm::basic_client<target>;
 using libc = heddle::rpc::llvm::basic_libc<const client>;
 
-namespace {
+namespace heddle::sim::compat {
 
 /// What the host copies to the device.
 struct client_handle {
   void* shared;
-  heddle::rpc::llvm::layout shape;
-  uint32_t locks[heddle::rpc::llvm::max_ports / 32];
+  rpc::llvm::layout shape;
+  uint32_t locks[rpc::llvm::max_ports / 32];
+
+  client_handle() = default;
+  client_handle(void* memory, const rpc::llvm::layout& of) : shared(memory), shape(of), locks{} {}
 };
+
+}  // namespace heddle::sim::compat
+
+using heddle::sim::compat::client_handle;
+
+namespace {
 
 [[gnu::section("heddle_device")]] client_handle client_of_kernels = {};
 
@@ -185,171 +194,16 @@ unsigned long long rpc_host_call(void* function, void* data, size_t size) {
 
 // -- the server ----------------------------------------------------------------------------------------------------------------------
 
-namespace {
+struct heddle_simulated_c_machine {
+  using target = heddle::sim::target;
+  using handle = client_handle;
+  static constexpr uint32_t ports_max = RPC_MAXIMUM_PORT_COUNT;
 
-using dispatcher = heddle::rpc::llvm::basic_dispatcher<target>;
-using port = dispatcher::port;
-using heddle::rpc::llvm::packet;
-
-/// What LLVM's server lets a kernel do: any file of the program's user.
-heddle::rpc::service_limits limits_of_llvm() {
-  heddle::rpc::service_limits limits;
-  limits.files = heddle::rpc::file_access::everywhere;
-  // In a run these two are the run's end.
-  limits.on_exit = [](int32_t code) { exit(code); };
-  limits.on_abort = [](const std::string&) { abort(); };
-  return limits;
-}
-
-class c_server {
- public:
-  c_server(void* shared, heddle::rpc::llvm::layout shape)
-      : client_{shared, shape, {}},
-        own_(heddle::rpc::llvm::server_end<target>::own_words(shape.ports)),
-        calls_(limits_of_llvm(), {}, nullptr, 0),
-        ports_({shared, own_.data(), shape}, {}) {
-    // LLVM leaves these to the runtime, which knows how its device allocates.
-    calls_.set(static_cast<uint32_t>(opcode::malloc), [this](port& at) {
-      at.recv([](const packet&, uint32_t) {});
-      at.send([](packet& to, uint32_t) { to = {}; });
-      unhandled_ = true;
-    });
-    calls_.set(static_cast<uint32_t>(opcode::free), [this](port& at) {
-      at.recv([](const packet&, uint32_t) {});
-      unhandled_ = true;
-    });
-    calls_.set(static_cast<uint32_t>(opcode::host_call), [this](port& at) { call(at); });
+  /// Functions of the program alone.
+  static void check_call(uint64_t function) {
+    if (!runtime::is_function(reinterpret_cast<const void*>(function)))
+      runtime::refuse_call("rpc_host_call", "what the kernel has sent is no function of the program");
   }
-
-  rpc_status_t serve() {
-    for (uint32_t n = 0; n < client_.shape.ports; ++n) {
-      heddle::rpc::requested_end end;
-      bool handled = true;
-      {
-        port opened = ports_.try_open();
-        if (!opened) break;
-        handled = calls_.serve(opened, *lanes_, end);
-      }
-      calls_.finish(end);
-      if (!handled || std::exchange(unhandled_, false)) return RPC_STATUS_UNHANDLED_OPCODE;
-    }
-    return RPC_STATUS_SUCCESS;
-  }
-
-  dispatcher& calls() { return calls_; }
-  const client_handle& handle() const { return client_; }
-
- private:
-  /// Functions of the program alone: what is sent is looked up before it is called.
-  void call(port& at) {
-    heddle::rpc::llvm::room& lanes = *lanes_;
-    for (heddle::rpc::llvm::lane_room& lane : lanes) lane.first.clear();
-    at.recv_n([&](uint32_t lane, uint64_t, const unsigned char* data, uint64_t bytes) {
-      lanes[lane].first.insert(lanes[lane].first.end(), data, data + bytes);
-    });
-    at.recv([&](const packet& from, uint32_t lane) {
-      const auto* const function = reinterpret_cast<const void*>(from.words[0]);
-      if (!runtime::is_function(function))
-        runtime::refuse_call("rpc_host_call", "what the kernel has sent is no function of the program");
-      using host_function = unsigned long long (*)(void*);
-      lanes[lane].result = reinterpret_cast<host_function>(from.words[0])(lanes[lane].first.data());
-    });
-    at.send([&](packet& to, uint32_t lane) { to.words[0] = lanes[lane].result; });
-  }
-
-  client_handle client_;
-  std::vector<uint32_t> own_;
-  dispatcher calls_;
-  heddle::rpc::llvm::basic_server<target> ports_;
-  std::unique_ptr<heddle::rpc::llvm::room> lanes_ = std::make_unique<heddle::rpc::llvm::room>();
-  bool unhandled_ = false;
 };
-
-c_server* server_of(rpc_device_t device) { return reinterpret_cast<c_server*>(device.handle); }
-port& port_of(rpc_port_t at) { return *reinterpret_cast<port*>(at.handle); }
-
-}  // namespace
-
-extern "C" {
-
-rpc_status_t rpc_server_init(rpc_device_t* rpc_device, uint64_t num_ports, uint32_t lane_size, rpc_alloc_ty alloc,
-                             void* data) {
-  if (rpc_device == nullptr || alloc == nullptr || num_ports == 0 || num_ports > RPC_MAXIMUM_PORT_COUNT)
-    return RPC_STATUS_ERROR;
-  if (lane_size != 1 && lane_size != 32 && lane_size != 64) return RPC_STATUS_INVALID_LANE_SIZE;
-  const heddle::rpc::llvm::layout shape{static_cast<uint32_t>(num_ports), lane_size};
-  void* const shared = alloc(shape.size_bytes(), data);
-  if (shared == nullptr) return RPC_STATUS_ERROR;
-  memset(shared, 0, shape.size_bytes());
-  rpc_device->handle = reinterpret_cast<uintptr_t>(new c_server(shared, shape));
-  return RPC_STATUS_SUCCESS;
-}
-
-rpc_status_t rpc_server_shutdown(rpc_device_t rpc_device, rpc_free_ty dealloc, void* data) {
-  c_server* const server = server_of(rpc_device);
-  if (server == nullptr || dealloc == nullptr) return RPC_STATUS_ERROR;
-  dealloc(server->handle().shared, data);
-  delete server;
-  return RPC_STATUS_SUCCESS;
-}
-
-rpc_status_t rpc_handle_server(rpc_device_t rpc_device) {
-  c_server* const server = server_of(rpc_device);
-  return server == nullptr ? RPC_STATUS_ERROR : server->serve();
-}
-
-rpc_status_t rpc_register_callback(rpc_device_t rpc_device, uint32_t opcode, rpc_opcode_callback_ty callback,
-                                   void* data) {
-  c_server* const server = server_of(rpc_device);
-  if (server == nullptr || callback == nullptr) return RPC_STATUS_ERROR;
-  const uint32_t lanes = server->handle().shape.lanes;
-  server->calls().set(opcode,
-                      [callback, data, lanes](port& at) { callback({reinterpret_cast<uintptr_t>(&at), lanes}, data); });
-  return RPC_STATUS_SUCCESS;
-}
-
-const void* rpc_get_client_buffer(rpc_device_t device) {
-  return device.handle == 0 ? nullptr : &server_of(device)->handle();
-}
-uint64_t rpc_get_client_size() { return sizeof(client_handle); }
-
-void rpc_send(rpc_port_t at, rpc_port_callback_ty callback, void* data) {
-  port_of(at).send([&](packet& to, uint32_t) {
-    rpc_buffer_t buffer = {};
-    callback(&buffer, data);
-    memcpy(&to, &buffer, sizeof to);
-  });
-}
-void rpc_recv(rpc_port_t at, rpc_port_callback_ty callback, void* data) {
-  port_of(at).recv([&](const packet& from, uint32_t) {
-    rpc_buffer_t buffer;
-    memcpy(&buffer, &from, sizeof buffer);
-    callback(&buffer, data);
-  });
-}
-void rpc_recv_and_send(rpc_port_t at, rpc_port_callback_ty callback, void* data) {
-  rpc_buffer_t buffers[heddle::rpc::llvm::max_lanes];
-  port_of(at).recv([&](const packet& from, uint32_t lane) {
-    memcpy(&buffers[lane], &from, sizeof from);
-    callback(&buffers[lane], data);
-  });
-  port_of(at).send([&](packet& to, uint32_t lane) { memcpy(&to, &buffers[lane], sizeof to); });
-}
-void rpc_send_n(rpc_port_t at, const void* const* src, uint64_t* size) {
-  port_of(at).send_n([&](uint32_t lane) {
-    return std::span<const unsigned char>(static_cast<const unsigned char*>(src[lane]), size[lane]);
-  });
-}
-void rpc_recv_n(rpc_port_t at, void** dst, uint64_t* size, rpc_alloc_ty alloc, void* data) {
-  uint64_t taken[heddle::rpc::llvm::max_lanes] = {};
-  port_of(at).recv_n([&](uint32_t lane, uint64_t size_bytes, const unsigned char* from, uint64_t bytes) {
-    if (taken[lane] == 0) {
-      size[lane] = size_bytes;
-      dst[lane] = alloc(size_bytes, data);
-    }
-    if (dst[lane] != nullptr) memcpy(static_cast<unsigned char*>(dst[lane]) + taken[lane], from, bytes);
-    taken[lane] += bytes;
-  });
-}
-
-}  // extern "C"
+#define HEDDLE_RPC_C_MACHINE heddle_simulated_c_machine
+#include <heddle/rpc/llvm/c_interface.h>

@@ -1,5 +1,6 @@
 // The host target: lanes that one thread runs, and words, doorbells and traps that several threads use.
 #include <heddle/hw/host/target.h>
+#include <heddle/rpc/interrupts.h>
 
 #include <gtest/gtest.h>
 
@@ -199,6 +200,91 @@ TEST(sleepers, are_all_woken_by_one_ring) {
   std::this_thread::sleep_for(20ms);
   target::notify(bell);
   for (std::thread& thread : threads) thread.join();
+}
+
+// -- rings that only an interrupt tells of ------------------------------------------------------------------------------------
+
+/// A signal of this process, in place of one that a GPU raises.
+struct played_signal {
+  doorbell* count;
+
+  uint64_t value() const { return word(*count).load(memory_order::acquire); }
+  void wait_while(uint64_t seen) const { target::wait(*count, static_cast<uint32_t>(seen), no_timeout); }
+  void raise() const { target::notify(*count); }
+};
+
+struct interrupts_test : testing::Test {
+  doorbell signal = 0;
+  doorbell passed_on = 0;
+  uint32_t ends = 0;
+  rpc::interrupts<target, played_signal> all{{&signal}, passed_on, ends};
+  std::thread passing{[this] { all.pass_on(); }};
+
+  ~interrupts_test() override {
+    all.end();
+    passing.join();
+  }
+};
+
+TEST_F(interrupts_test, wake_a_thread_at_each_ring_of_a_kernel_though_it_waits_without_a_time_out) {
+  constexpr uint32_t rings = 2'000;
+  doorbell bell = 0;
+  uint32_t served = 0;
+  std::thread kernel([&] {
+    for (uint32_t n = 1; n <= rings; ++n) {
+      // As a kernel does: the doorbell wakes nobody.
+      word(bell).fetch_add(1, memory_order::release);
+      played_signal{&signal}.raise();
+      while (word(served).load(memory_order::acquire) != n) target::pause();
+    }
+  });
+  for (uint32_t n = 0; n < rings; ++n) {
+    while (word(bell).load(memory_order::acquire) == n) all.wait(bell, n, no_timeout);
+    word(served).store(n + 1, memory_order::release);
+  }
+  kernel.join();
+  EXPECT_EQ(bell, rings);
+}
+
+TEST_F(interrupts_test, of_one_doorbell_wake_the_threads_of_all_and_each_looks_at_its_own) {
+  constexpr uint32_t bells = 3;
+  constexpr uint32_t rings = 2'000;
+  doorbell bell[bells] = {};
+  std::vector<std::thread> waiting;
+  for (uint32_t n = 0; n < bells; ++n)
+    waiting.emplace_back([&, n] {
+      for (uint32_t seen = 0; seen < rings;) {
+        all.wait(bell[n], seen, no_timeout);
+        seen = word(bell[n]).load(memory_order::acquire);
+      }
+    });
+  for (uint32_t n = 0; n < bells * rings; ++n) {
+    word(bell[n % bells]).fetch_add(1, memory_order::release);
+    played_signal{&signal}.raise();
+  }
+  for (std::thread& thread : waiting) thread.join();
+}
+
+TEST_F(interrupts_test, are_not_needed_where_a_host_thread_rings) {
+  doorbell bell = 0;
+  std::thread waiting([&] {
+    while (word(bell).load(memory_order::acquire) == 0) all.wait(bell, 0, no_timeout);
+  });
+  std::this_thread::sleep_for(5ms);
+  all.notify(bell);
+  waiting.join();
+  EXPECT_EQ(signal, 0u);
+}
+
+TEST_F(interrupts_test, that_are_lost_are_made_up_for_by_a_time_out) {
+  doorbell bell = 0;
+  std::thread kernel([&] {
+    std::this_thread::sleep_for(10ms);
+    word(bell).fetch_add(1, memory_order::release);
+  });
+  while (word(bell).load(memory_order::acquire) == 0) all.wait(bell, 0, 5'000'000);
+  kernel.join();
+  EXPECT_EQ(signal, 0u);
 }
 
 struct trapped : std::runtime_error {

@@ -21,6 +21,9 @@ using service = basic_service<target, heddle::device>;
 enum : uint32_t { words = 1, streams = 2, unanswered = 4 };
 
 struct of_our_own {
+  static revision revision_of(const heddle::parameters& set) {
+    return set.text("header") == "2026" ? revision::of_2026 : revision::of_2025;
+  }
   using type = own_client<target>;
   static type* make(heddle::device& device, const service& host, layout shape) {
     auto* const locks = device.allocate_device<uint32_t>((shape.ports + 31) / 32, "client locks");
@@ -30,6 +33,7 @@ struct of_our_own {
 
 #ifdef LLVM_RPC_HEADER
 struct of_llvm {
+  static revision revision_of(const heddle::parameters&) { return revision::of_2025; }
   struct type : rpc_gpu::Client {
     using Client::Client;
     static uint64_t lanes() { return rpc_gpu::get_lane_mask(); }
@@ -74,13 +78,17 @@ struct kernel {
 template <typename Which>
 void run(const heddle::parameters& set) {
   heddle::device device;
-  const layout shape{set.count("ports"), HEDDLE_COMPAT_WAVE_LANES};
+  const layout shape{set.count("ports"), HEDDLE_COMPAT_WAVE_LANES, Which::revision_of(set)};
+  auto* const rung = device.allocate_shared<uint64_t>(2, "count and mailbox");
+  const bool rings = shape.header == revision::of_2026;
   service host(device,
                {.ports = shape.ports,
                 .lanes = shape.lanes,
                 .servers = set.count("servers"),
                 .polls = 2,
-                .memory_bytes = 1 << 16},
+                .memory_bytes = 1 << 16,
+                .header = shape.header,
+                .rings = rings ? doorbell_words{&rung[0], &rung[1], 7} : doorbell_words{}},
                {}, {.system = [](const char* command) { return static_cast<int>(strlen(command)); }});
   host.allow(7, [](std::span<unsigned char> argument) { return argument.size() + 1000 * uint64_t{argument.back()}; })
       .value();
@@ -90,6 +98,7 @@ void run(const heddle::parameters& set) {
   device.synchronize();
   host.stop();
   HEDDLE_CHECK(host.join(), "calls are left");
+  HEDDLE_CHECK(rung[0] == 0 && (rung[1] == 7) == rings, "the doorbell does not count the calls that are open");
   const uint64_t lanes = set.count("waves") * set.count("lanes");
   const service_counts counts = host.counts();
   HEDDLE_CHECK(counts.given_up == 0 && counts.thrown == 0 && counts.unhandled == 0, "a call has failed");
@@ -108,9 +117,17 @@ std::vector<heddle::parameter> settings() {
           heddle::parameter::number("kinds", 7, 1, 7, "", "1 words, 2 streams, 4 unanswered (with 1)")};
 }
 
+std::vector<heddle::parameter> settings_of_our_own() {
+  std::vector<heddle::parameter> all = settings();
+  all.push_back(
+      heddle::parameter::one_of("header", "2025", {"2025", "2026"}, "which of LLVM's the client was built with"));
+  return all;
+}
+
 void with_our_own(const heddle::parameters& set) { run<of_our_own>(set); }
-HEDDLE_SCENARIO(with_our_own,
-                {.name = "llvm-own", .summary = "LLVM's wire, a client of our own", .parameters = settings()});
+HEDDLE_SCENARIO(with_our_own, {.name = "llvm-own",
+                               .summary = "LLVM's wire, a client of our own",
+                               .parameters = settings_of_our_own()});
 #ifdef LLVM_RPC_HEADER
 void with_that_of_llvm(const heddle::parameters& set) { run<of_llvm>(set); }
 HEDDLE_SCENARIO(with_that_of_llvm,

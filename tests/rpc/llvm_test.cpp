@@ -46,22 +46,25 @@ std::string read_file(const fs::path& path) {
   return {std::istreambuf_iterator<char>(from), std::istreambuf_iterator<char>()};
 }
 
+template <revision Header>
 class of_our_own : public own_client<host::target> {
  public:
-  of_our_own(void* shared, uint32_t ports) : own_client<host::target>(shared, locks_, {ports, 1}) {}
+  static constexpr revision built_with = Header;
+  of_our_own(void* shared, uint32_t ports) : own_client<host::target>(shared, locks_, {ports, 1, Header}) {}
 
  private:
-  uint32_t locks_[max_ports / 32] = {};
+  uint32_t locks_[max_ports_of(Header) / 32] = {};
 };
 
 #ifdef LLVM_RPC_HEADER
 class of_llvm : public ::rpc::Client {
  public:
+  static constexpr revision built_with = revision::of_2025;
   of_llvm(void* shared, uint32_t ports) : Client(ports, shared) {}
   static uint64_t lanes() { return ::rpc::get_lane_mask(); }
   static bool any(uint64_t mask, bool holds) { return ::rpc::ballot(mask, holds) != 0; }
 };
-using clients = testing::Types<of_our_own, of_llvm>;
+using clients = testing::Types<of_our_own<revision::of_2025>, of_our_own<revision::of_2026>, of_llvm>;
 
 TEST(llvm_wire, lies_where_the_header_of_llvm_has_it) {
   using client = ::rpc::Process<false>;
@@ -79,7 +82,7 @@ TEST(llvm_wire, lies_where_the_header_of_llvm_has_it) {
   EXPECT_EQ(max_ports, ::rpc::MAX_PORT_COUNT);
 }
 #else
-using clients = testing::Types<of_our_own>;
+using clients = testing::Types<of_our_own<revision::of_2025>, of_our_own<revision::of_2026>>;
 #endif
 
 TEST(llvm_wire, has_the_offsets_of_its_description) {
@@ -90,6 +93,20 @@ TEST(llvm_wire, has_the_offsets_of_its_description) {
   EXPECT_EQ(three.packet_offset(), 72u);
   EXPECT_EQ(three.size_bytes(), 72u + 3 * 2 * 64);
   EXPECT_EQ(static_cast<uint32_t>(opcode::system), 0x6300001du);
+}
+
+TEST(llvm_wire, of_2026_has_a_doorbell_in_front_of_the_same) {
+  constexpr layout three{3, 2, revision::of_2026};
+  EXPECT_EQ(layout::doorbell_offset(), 0u);
+  EXPECT_EQ(three.server_outbox_offset(), 64u);
+  EXPECT_EQ(three.client_outbox_offset(), 64u + 12);
+  EXPECT_EQ(three.header_offset(), 64u + 24);
+  EXPECT_EQ(three.packet_offset(), 64u + 72);
+  EXPECT_EQ(three.size_bytes(), 64u + 72 + 3 * 2 * 64);
+  EXPECT_EQ(offsetof(doorbell_words, count), 0u);
+  EXPECT_EQ(offsetof(doorbell_words, mailbox), 8u);
+  EXPECT_EQ(offsetof(doorbell_words, event), 16u);
+  EXPECT_EQ(max_ports_of(revision::of_2026), 16384u);
 }
 
 TEST(llvm_wire, has_files_that_are_no_addresses_and_name_one_file) {
@@ -113,6 +130,7 @@ class llvm_libc : public testing::Test {
                  service_shape shape = {.ports = 2, .lanes = 1}) {
     if (limits.directory.empty()) limits.directory = directory.path().string();
     shape.memory_bytes = 4096;
+    shape.header = Client::built_with;
     host.emplace(on, shape, std::move(limits), std::move(policy));
     for (const auto& [number, function] : functions) host->allow(number, function).value();
     if (allowed != nullptr) host->allow(allowed).value();
@@ -493,10 +511,14 @@ TEST(llvm_service, gives_a_port_to_the_next_call_when_it_is_closed_by_hand) {
 
 TYPED_TEST(llvm_libc, stops_while_clients_call_and_another_service_goes_on) {
   constexpr uint32_t threads = 3;
-  constexpr service_shape shape{.ports = 2, .lanes = 1, .servers = 2, .polls = 4, .sleep_ns = 100'000};
+  constexpr service_shape shape{
+      .ports = 2, .lanes = 1, .servers = 2, .polls = 4, .sleep_ns = 100'000, .header = TypeParam::built_with};
   const service_limits limits{.directory = this->directory.path().string()};
-  const layout wire{shape.ports, shape.lanes};
-  auto* const memory = this->on.template allocate_shared<uint64_t>(wire.size_bytes() / 8, "ports");
+  const layout wire{shape.ports, shape.lanes, shape.header};
+  struct alignas(64) line {
+    unsigned char bytes[64];
+  };
+  auto* const memory = this->on.template allocate_shared<line>(wire.size_bytes() / sizeof(line) + 1, "ports");
   auto first = std::make_unique<service>(this->on, shape, limits, service_policy{}, memory);
   first->start();
   TypeParam client(memory, shape.ports);
@@ -532,11 +554,64 @@ TYPED_TEST(llvm_libc, stops_while_clients_call_and_another_service_goes_on) {
   EXPECT_EQ(first->counts().given_up + second.counts().given_up, 0u);
 }
 
+TEST(llvm_doorbell, is_rung_by_each_call_and_counts_those_that_are_not_done_with) {
+  uint64_t count = 0;
+  uint64_t mailbox = 0;
+  host::device on;
+  service_shape shape{.ports = 2, .lanes = 1, .polls = 1, .sleep_ns = 3'600'000'000'000, .header = revision::of_2026};
+  shape.rings = {&count, &mailbox, 42};
+  const auto load = [](uint64_t& word) {
+    return host::target::atomic_ref<uint64_t, scope::system>(word).load(memory_order::acquire);
+  };
+  service host(on, shape, {.files = file_access::none});
+  of_our_own<revision::of_2026> client(host.buffer(), shape.ports);
+  {
+    auto early = client.open<opcode::noop>();
+    EXPECT_EQ(load(count), 1u);
+    EXPECT_EQ(load(mailbox), 42u) << "the first of those that are open stores its event";
+    early.send([](auto*, uint32_t) {});
+  }
+  EXPECT_EQ(load(count), 1u) << "the server has not closed it";
+  mailbox = 0;
+  auto second = client.open<opcode::noop>();
+  EXPECT_EQ(load(count), 2u);
+  EXPECT_EQ(load(mailbox), 0u) << "one that is not the first does not interrupt";
+  second.send([](auto*, uint32_t) {});
+  second.close();
+  host.start();
+  // Its thread sleeps for an hour between two looks: woken, as by a thread that the interrupt has woken, it looks now.
+  while (load(count) != 0) {
+    host.wake();
+    std::this_thread::yield();
+  }
+  EXPECT_EQ(host.counts().calls, 2u);
+  libc<of_our_own<revision::of_2026>> calls(client);
+  std::atomic<bool> answered{false};
+  std::thread interrupted([&] {
+    while (!answered) {
+      if (load(count) != 0) host.wake();
+      std::this_thread::yield();
+    }
+  });
+  EXPECT_EQ(calls.word<opcode::close_file>(1 << 10), -1);
+  answered = true;
+  interrupted.join();
+  host.stop();
+  EXPECT_TRUE(host.join());
+  EXPECT_EQ(load(count), 0u);
+}
+
 TEST(llvm_service, refuses_settings_that_cannot_be) {
   const auto why = [](service_shape shape, service_limits limits = {}) {
     return service::check(shape, limits).why().line();
   };
   EXPECT_EQ(why({.ports = 0}), "llvm service(ports): range: 0; it may be 1 to 4096");
+  EXPECT_EQ(why({.ports = 16385, .header = revision::of_2026}),
+            "llvm service(ports): range: 16385; it may be 1 to 16384");
+  uint64_t word = 0;
+  EXPECT_EQ(why({.rings = {&word, &word, 1}}), "llvm service(rings): range: only clients of the revision of 2026 ring");
+  EXPECT_EQ(why({.header = revision::of_2026, .rings = {&word, nullptr, 1}}).substr(0, 72),
+            "llvm service(rings): range: a doorbell with a count needs a mailbox: LLV");
   EXPECT_EQ(why({.lanes = 65}), "llvm service(lanes): range: 65; it may be 1 to 64");
   EXPECT_EQ(why({.servers = 0}), "llvm service(servers): range: 0; it may be 1 to 1024");
   EXPECT_EQ(why({}, {.bound_bytes = 1}), "llvm service(bound_bytes): range: 1; it may be 256 to 1073741824");

@@ -71,4 +71,4 @@ $1 ~ /^((global|flat)_(load|store|atomic)|buffer_(wb|inv|gl))/ {
 }
 # The lanes that are switched on, as a value.
 kernel == "lane_mask" && /exec/ && found !~ /exec/ { found = found " exec" }
-$1 ~ /^(v_readfirstlane_b32|v_mbcnt|s_sleep|s_barrier)/ { found = found " " $1; next }
+$1 ~ /^(v_readfirstlane_b32|v_mbcnt|s_sleep|s_barrier|s_sendmsg$)/ { found = found " " $1; next }

@@ -1,5 +1,4 @@
-// <llvmlibc_rpc_opcodes.h> of LLVM's libc for GPUs, in a source that heddle_simulate_cuda() or heddle_simulate_hip() compiles: what kernels
-// ask of their host. Numbers are those of rpc/llvm/wire.h. A program's own opcodes are all others; LLVM recommends those from 32768 on.
+// <llvmlibc_rpc_opcodes.h> of LLVM's libc for GPUs: what kernels ask of their host. Numbers are those of rpc/llvm/wire.h. A program's own opcodes are all others; LLVM recommends those from 32768 on.
 #pragma once
 
 #define LLVM_LIBC_RPC_BASE 'c'

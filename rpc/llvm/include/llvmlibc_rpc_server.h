@@ -1,19 +1,24 @@
-// <llvmlibc_rpc_server.h> of LLVM's libc for GPUs, in a source that heddle_simulate_cuda() or heddle_simulate_hip() compiles: the host side of
-// what kernels call of the C library (docs/llvm-libc.md). The calls, names and types are those of LLVM 18 to 20; behind them is the
-// server of rpc/llvm/. A wrong handle is RPC_STATUS_ERROR.
+// <llvmlibc_rpc_server.h> of LLVM's libc for GPUs: the host side of what kernels call of the C library (docs/llvm-libc.md). The calls, names and
+// types are those of LLVM 18 to 20; behind them is the server of rpc/llvm/. A source that heddle_simulate_cuda() or heddle_simulate_hip()
+// compiles finds it; on a real machine one file of the program includes <heddle/rpc/llvm/c_interface.h>, which defines the calls. A wrong
+// handle is RPC_STATUS_ERROR.
 #pragma once
 
-#include <llvmlibc_rpc_opcodes.h>
 #include <stddef.h>
 #include <stdint.h>
+
+#include "llvmlibc_rpc_opcodes.h"
 
 #ifdef __cplusplus
 extern "C" {
 #endif
 
-/// The most ports that a server may have. LLVM's has 4096, for all waves of a large GPU: a simulated machine has few, and the host looks at
-/// each port in each turn.
-const uint64_t RPC_MAXIMUM_PORT_COUNT = 16;
+/// The most ports that a server may have. 4096 as with LLVM, for all waves of a large GPU. A simulated machine has few, and the host looks at
+/// each port in each turn: 16 there.
+#ifndef HEDDLE_RPC_PORTS_MAX
+#define HEDDLE_RPC_PORTS_MAX 4096
+#endif
+const uint64_t RPC_MAXIMUM_PORT_COUNT = HEDDLE_RPC_PORTS_MAX;
 
 typedef enum {
   RPC_STATUS_SUCCESS = 0x0,
@@ -59,6 +64,10 @@ rpc_status_t rpc_handle_server(rpc_device_t rpc_device);
 /// Has `callback` serve an opcode, also one of libc, which then does nothing itself. RPC_MALLOC and RPC_FREE have no handler before.
 rpc_status_t rpc_register_callback(rpc_device_t rpc_device, uint32_t opcode, rpc_opcode_callback_ty callback,
                                    void* data);
+
+/// Not of LLVM, whose server calls any address that a client names: lets clients call `function`, by RPC_HOST_CALL, with a copy of the argument.
+/// A client that names another gets 0. In the simulator each function of the program may be called as well, and another ends the run.
+rpc_status_t heddle_rpc_allow_host_call(rpc_device_t rpc_device, unsigned long long (*function)(void* argument));
 
 /// The client's handle, which is to be copied to where `__llvm_libc_rpc_client` of the device points.
 const void* rpc_get_client_buffer(rpc_device_t device);
