@@ -164,7 +164,6 @@ settings settings::from(const parameters& values) {
   const std::string& excused = values.text("races.excuse");
   read.excused = {.acquire = excused == "acquire" || excused == "both",
                   .after_read = excused == "after-read" || excused == "both"};
-  read.races_end = read.races == race_effect::end && !read.excused.any();
   const std::string& driver = values.text("driver");
   read.driver = driver == "idle"      ? driver_calls::idle
                 : driver == "context" ? driver_calls::context
@@ -217,7 +216,7 @@ settings settings::from(const parameters& values) {
   read.early_timeouts = values.text("timeouts") == "any";
   read.starvation = values.count("starvation");
   // Where each race ends its run, no lane can see the order of accesses that do not race.
-  const bool checked = read.fidelity == fidelity::scoped && read.races_end;
+  const bool checked = read.fidelity == fidelity::scoped && read.races_end();
   const std::string& points = values.text("points");
   read.points = points == "atomics"           ? plain_points::none
                 : points == "all" || !checked ? plain_points::all

@@ -98,7 +98,8 @@ struct settings {
   sim::fidelity fidelity = sim::fidelity::scoped;
   race_effect races = race_effect::end;
   excused_races excused;
-  bool races_end = true;  ///< each race ends the run: no run goes on behind one
+  /// Whether each race ends the run: then no run goes on behind one.
+  bool races_end() const { return races == race_effect::end && !excused.any(); }
   sim::driver_calls driver = driver_calls::free;
   driver_detail detail = driver_detail::call;
   driver::driver_fault fault = driver::driver_fault::none;  ///< of the driver whose commands are stepped

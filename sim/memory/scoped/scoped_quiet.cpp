@@ -98,7 +98,7 @@ bool scoped_memory::is_quiet(const lane& self) {
   const settings& machine = core_.machine;
   const bool modifies = is_modification(how.kind);
   // A ring that is under way for some steps counts the steps of all; posted stores that stay in order arrive by any read.
-  if (notes_ == nullptr || !machine.races_end || machine.convergence == convergence::lockstep ||
+  if (notes_ == nullptr || !machine.races_end() || machine.convergence == convergence::lockstep ||
       machine.doorbells.behaviour != doorbell_behaviour::delivered || !machine.link.pool)
     return false;
   if (how.kind == operation_kind::notify || how.order == memory_order::seq_cst) return false;
