@@ -86,22 +86,19 @@ void race_log::end_run(lane& self) {
 }
 
 std::string race_log::listed() const {
-  if (listed_.empty()) return {};
+  const std::string excused =
+      excused_ == 0 ? "" : "races that races.excuse left alone: " + std::to_string(excused_) + '\n';
+  if (listed_.empty()) return excused;
   std::string text = "races that the run went on behind, each place once:\n";
   for (const finding& each : listed_)
     text += "  " + each.message + "\n    " + to_string(each.weight) +
             "\n    first:  " + core_.describe_step(each.earlier.step) +
             "\n    second: " + core_.describe_step(each.second_step) + '\n';
   if (listed_.size() == most_listed) text += "  no more than " + std::to_string(most_listed) + " are listed\n";
-  return text;
+  return text + excused;
 }
 
-std::string race_log::text() const {
-  std::string text = ended_ ? accesses_of(*ended_) : std::string();
-  if (listed_.size() > 1) text += listed();
-  if (excused_ != 0) text += "races of excused kinds before: " + std::to_string(excused_) + " (races.excuse)\n";
-  return text;
-}
+std::string race_log::text() const { return (ended_ ? accesses_of(*ended_) : std::string()) + listed(); }
 
 std::string race_log::accesses_of(const finding& of) const {
   const std::string first = name_of(core_.threads.lanes[of.earlier.lane]);

@@ -51,7 +51,7 @@ class race_log {
   uint64_t scope_races() const { return scope_races_; }
   /// What a report tells of the race that ended the run: both accesses, and the edge that is missing.
   std::string text() const;
-  /// The races that the run went on behind, each pair of places once; empty when there was none.
+  /// The races that the run went on behind, each place once, and how many were excused; empty when there was none.
   std::string listed() const;
 
  private:
