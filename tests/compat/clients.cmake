@@ -145,11 +145,21 @@ heddle_sample(2_Concepts_and_Techniques/threadFenceReduction threadFenceReductio
 # Its kernel is made to fail.
 heddle_sample(0_Introduction/simpleAssert simpleAssert.cu "" "simpleAssert +ok +assertion +2 ")
 
-# -- suites: all of ScoR compiles
+# -- suites: ScoR. Its programs tell by their names whether they race. An access to a volatile variable is a plain one here, so that those count which
+# nothing on the storing side orders; a missing acquire alone is excused.
 
 if(EXISTS ${suites}/scor/src)
-  add_test(NAME clients.scor_compiles COMMAND ${CMAKE_COMMAND} -D REWRITE=$<TARGET_FILE:heddle_rewrite> -D COMPILER=${CMAKE_CXX_COMPILER}
-                                              -D BUILD=${PROJECT_BINARY_DIR}
-                                              -D SOURCES=${suites}/scor/src -P ${CMAKE_CURRENT_SOURCE_DIR}/compiles.cmake)
-  set_tests_properties(clients.scor_compiles PROPERTIES LABELS clients TIMEOUT 600 PASS_REGULAR_EXPRESSION "32 of 32 compile")
+  file(GLOB sources ${suites}/scor/src/*.cu)
+  foreach(source IN LISTS sources)
+    cmake_path(GET source STEM name)
+    set(expected " ok +ok +100 ")
+    if(name MATCHES "^race_")
+      set(expected " ok +(scope )?race +100 ")
+    elseif(name STREQUAL norace_interwarp-block_fence-atom_hrd-indirect)
+      # It loads its flag by an atomic without an acquire whose scope is too narrow, which ScoR's model allows and PTX does not.
+      set(expected " ok +(scope )?race +100 ")
+    endif()
+    heddle_client(scor_${name} cuda ${source})
+    heddle_client_test(scor_${name} "${expected}" --schedules 100 --set volatile=plain --set races.excuse=acquire)
+  endforeach()
 endif()
