@@ -200,6 +200,9 @@ bool is_device() { return execution::current != nullptr && !execution::current->
 
 void name_slots(const named_slots& where) {
   if (execution::current == nullptr) return;
+  lane& self = *execution::current;
+  // Notes that grow are the simulator's doing: taken for the lane's, they would tell an explained run from others.
+  const entered inside(self);
   if (recorder* const record = execution::instance->core().observers.recorder.get()) record->name(where);
 }
 
