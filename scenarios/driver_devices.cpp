@@ -198,9 +198,6 @@ std::vector<parameter> instances_parameters() {
   all.push_back(parameter::number("over", 2, 1, most_over, "", "devices that take part, where there are as many"));
   all.push_back(
       parameter::one_of("as", "several", {"several", "one"}, "each by itself, or one device that unifies them"));
-  // Without hsa and unfair: a hang of this program is found and is the same each time, but its steps are not, which replay complains of.
-  all.push_back(parameter::one_of("progress", "fair", {"fair", "obe", "hsa_obe", "lobe", "slots", "cuda"},
-                                  "which waves are guaranteed a turn; each model is explained in docs/simulator.md"));
   // The machine's own default is one.
   all.push_back(parameter::number("driver.devices", 2, 1, 16, "", "how many GPUs the machine has"));
   return all;

@@ -101,7 +101,7 @@ class fifo_test {
         "consumer", [consumer, begins, letters = letter_words_, letters_each = letters_, producers = producers_,
                      calls = calls_, batch = batch_, next = next_, stop = stop_] {
           const auto account = [&](const fifo_message& message) {
-            HEDDLE_CHECK(message.producer < producers, "an entry is of nobody");
+            HEDDLE_CHECK(message.producer < producers, "an entry is of no producer");
             HEDDLE_CHECK(message.call == next[message.producer], "an entry is lost, twice, or out of order");
             ++next[message.producer];
             const uint64_t id = uint64_t{message.producer} * calls + message.call;

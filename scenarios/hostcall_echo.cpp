@@ -73,7 +73,7 @@ void run_hostcall_abandoned(const parameters& set) {
   uint32_t reports = 0;
   for (uint32_t lane = 0; lane < lanes; ++lane)
     reports += shared_word<uint32_t>(reported[lane]).load(memory_order::relaxed);
-  HEDDLE_CHECK(reports != 0, "nobody has given up, and the server has begun");
+  HEDDLE_CHECK(reports != 0, "no wave has given up, and the server has begun");
 }
 
 std::vector<parameter> abandoned_parameters() {

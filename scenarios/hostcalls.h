@@ -74,7 +74,7 @@ class hostcall_test {
                                                   handled = handled_, requests = requests_, stop = stop_] {
         const auto handle = [=](uint32_t service, rpc::packet& line, uint32_t) {
           HEDDLE_CHECK(service == hostcall_service, "a request is for another service");
-          HEDDLE_CHECK(line.words[0] < requests, "a request has a number that nobody was given");
+          HEDDLE_CHECK(line.words[0] < requests, "a request has a number that was never given out");
           HEDDLE_CHECK(shared_word<uint32_t>(handled[line.words[0]]).fetch_add(1, memory_order::relaxed) == 0,
                        "a request is handled twice");
           line.words[0] = answer_to(line.words[0]);

@@ -108,7 +108,7 @@ struct offloaded_functions {
   void operator()(uint64_t function, rpc::offload_line& line, uint32_t) const {
     const uint64_t id = line.words[0];
     HEDDLE_CHECK(!is_refused(static_cast<offloaded>(function)), "a request is run that must be refused");
-    HEDDLE_CHECK(id < requests, "a request has a number that nobody was given");
+    HEDDLE_CHECK(id < requests, "a request has a number that was never given out");
     HEDDLE_CHECK(line.words[1] == second_argument(id), "the arguments of two requests are mixed");
     HEDDLE_CHECK(shared_word<uint32_t>(handled[id]).fetch_add(1, memory_order::relaxed) == 0,
                  "a request is handled twice");

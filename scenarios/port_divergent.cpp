@@ -32,9 +32,9 @@ struct divergent_kernel {
       const uint64_t id = who.request(call);
       const part mine = part_of(who.number(), call);
       if (mine == part::left) {
-        HEDDLE_CHECK(ask(id) == id + 1, "the left branch got somebody else's answer");
+        HEDDLE_CHECK(ask(id) == id + 1, "the left branch got the answer to another call");
       } else if (mine == part::right) {
-        HEDDLE_CHECK(ask(id) == id + 1, "the right branch got somebody else's answer");
+        HEDDLE_CHECK(ask(id) == id + 1, "the right branch got the answer to another call");
       }
     }
   }
@@ -116,7 +116,7 @@ void run_mixed(const parameters& set) {
       [](auto& port, const auto& account) {
         const uint16_t opcode = port.opcode();
         HEDDLE_CHECK(opcode == add_opcode || opcode == negate_opcode || opcode == tell_opcode,
-                     "an opcode that nobody sent");
+                     "an opcode that was never sent");
         port.recv([&](rpc::packet& from, uint32_t) { account(from.words[0]); });
         if (opcode == tell_opcode) return;
         port.send([&](rpc::packet& to, uint32_t) {

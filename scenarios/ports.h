@@ -114,6 +114,13 @@ struct idle_server {
   rpc::ringing rings = true;         ///< of the clients of one that sleeps
 };
 
+/// A launch of so many waves, of kernels to which blocks mean nothing. One block, but on a GPU whose blocks cannot have them all.
+template <typename Device>
+launch_shape shape_of_waves([[maybe_unused]] const Device& on, uint32_t waves, uint32_t lanes) {
+  if constexpr (requires { on.shape_of(waves, lanes); }) return on.shape_of(waves, lanes);
+  return {.blocks = 1, .waves = waves, .lanes = lanes};
+}
+
 /// The memory of one set of ports and of the account of its requests.
 class port_test {
  public:
@@ -149,7 +156,7 @@ class port_test {
     uint32_t* handled;
     uint64_t requests;
     void operator()(uint64_t id) const {
-      HEDDLE_CHECK(id < requests, "a request has a number that nobody was given");
+      HEDDLE_CHECK(id < requests, "a request has a number that was never given out");
       HEDDLE_CHECK(shared_word<uint32_t>(handled[id]).fetch_add(1, memory_order::relaxed) == 0,
                    "a request is handled twice");
     }
@@ -183,7 +190,7 @@ class port_test {
             target::pause();
         }
       }));
-    on_.launch({.blocks = 1, .waves = of_.waves, .lanes = of_.lanes}, kernel, in...);
+    on_.launch(shape_of_waves(on_, of_.waves, of_.lanes), kernel, in...);
     on_.synchronize();
     // Release pairs with the acquire in the servers' loops.
     shared_word<uint32_t>(*stop_).store(1, memory_order::release);

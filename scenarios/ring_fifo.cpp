@@ -115,7 +115,7 @@ struct ring_credits {
     uint64_t reports = 0;
     for (uint32_t lane = 0; lane < lanes; ++lane)
       reports += shared_word<uint32_t>(reported[lane]).load(memory_order::relaxed);
-    HEDDLE_CHECK(reports != 0 || all_calls(set) <= fifo_entries(set), "a ring that was full was reported by nobody");
+    HEDDLE_CHECK(reports != 0 || all_calls(set) <= fifo_entries(set), "no wave reported a ring that was full");
   }
 };
 

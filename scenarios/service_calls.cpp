@@ -59,7 +59,7 @@ struct calls_kernel {
       HEDDLE_CHECK(memory != nullptr, "the host has no memory left");
       // Any other client that was given it as well would race here.
       *static_cast<uint64_t*>(memory) = id;
-      HEDDLE_CHECK(*static_cast<uint64_t*>(memory) == id, "somebody else was given this memory");
+      HEDDLE_CHECK(*static_cast<uint64_t*>(memory) == id, "this memory was given out twice");
       HEDDLE_CHECK(host.free(memory).ok(), "memory cannot be given back");
     }
     refusals();
@@ -69,7 +69,7 @@ struct calls_kernel {
   HEDDLE_FUNCTION void refusals() const {
     const auto unknown = host.call<account_function>(account_call + 1, 0, rpc::span<uint64_t>{}, nullptr);
     HEDDLE_CHECK(unknown.answer.status == rpc::service_status::unhandled,
-                 "a function that nobody registered is called");
+                 "a function is called that was never registered");
     const auto other = host.call<uint64_t(uint64_t)>(account_call, 0);
     HEDDLE_CHECK(other.answer.status == rpc::service_status::wrong_signature,
                  "a function is called with other arguments");
@@ -372,10 +372,11 @@ HEDDLE_SCENARIO(run_stop_under_load, {.name = "service.stop-under-load",
                                       .expected = needs_turns,
                                       .proofs = {"waves=1 lanes=1 ports=1 polls=0 after=0"}});
 
-HEDDLE_SCENARIO(run_service_posts, {.name = "service.posts",
-                                    .summary = "calls that nobody waits for, carried out in the order of each wave",
-                                    .parameters = service_parameters(2, 2, 4, 3),
-                                    .expected = needs_fair_clients});
+HEDDLE_SCENARIO(run_service_posts,
+                {.name = "service.posts",
+                 .summary = "calls without a wait for the answer, carried out in the order of each wave",
+                 .parameters = service_parameters(2, 2, 4, 3),
+                 .expected = needs_fair_clients});
 
 HEDDLE_SCENARIO(run_throwing_handler, {.name = "service.throwing-handler",
                                        .summary = "handlers and host functions that throw, and opcodes without handler",

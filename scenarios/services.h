@@ -15,7 +15,7 @@ struct request_account {
   uint64_t requests;
 
   void count(uint64_t id) const {
-    HEDDLE_CHECK(id < requests, "a request has a number that nobody was given");
+    HEDDLE_CHECK(id < requests, "a request has a number that was never given out");
     HEDDLE_CHECK(shared_word<uint32_t>(handled[id]).fetch_add(1, memory_order::relaxed) == 0,
                  "a request is handled twice");
   }

@@ -28,7 +28,7 @@ struct serving_kernel {
   }
 
   HEDDLE_FUNCTION void operate(rpc::packet& line) const {
-    HEDDLE_CHECK(line.words[0] < requests, "a request has a number that nobody was given");
+    HEDDLE_CHECK(line.words[0] < requests, "a request has a number that was never given out");
     HEDDLE_CHECK(shared_word<uint32_t>(handled[line.words[0]]).fetch_add(1, memory_order::relaxed) == 0,
                  "a request is handled twice");
     line.words[0] = changed_by_operate(line.words[0]);

@@ -104,7 +104,7 @@ void run_slot_async(const parameters& set) { run_with_mailbox<slot_async>(set); 
 }  // namespace
 
 HEDDLE_SCENARIO(run_slot_async, {.name = "slot.async",
-                                 .summary = "calls through slots that nobody waits for",
+                                 .summary = "calls through slots without a wait for the answer",
                                  .parameters = slot_parameters(2, 2, 3, 4),
                                  .expected = needs_fair_slot_holders,
                                  .proofs = {"waves=2 lanes=1 slots=1 calls=1"}});

@@ -75,7 +75,7 @@ class slot_test {
           on_.spawn_host("server", [server = rpc::slot_server<Form>(memory_, server_locks_, shape_, n),
                                     handled = handled_, requests = requests_, stop = stop_, idle = idle_]() mutable {
             const auto operate = [=](rpc::packet& line, uint32_t) {
-              HEDDLE_CHECK(line.words[0] < requests, "a request has a number that nobody was given");
+              HEDDLE_CHECK(line.words[0] < requests, "a request has a number that was never given out");
               HEDDLE_CHECK(shared_word<uint32_t>(handled[line.words[0]]).fetch_add(1, memory_order::relaxed) == 0,
                            "a request is handled twice");
               line.words[0] = changed_by_operate(line.words[0]);

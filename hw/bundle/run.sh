@@ -89,8 +89,8 @@ perform() {
   export LD_LIBRARY_PATH=$PWD/lib
   # A point takes its rounds, each with a quarter for bare exchanges, and time to set up; some fifty to a protocol.
   local points='' effort=(--rounds=4 --round-ms=100)
-  # As many as a block of a GPU can have: the scenario launches one.
-  local waves=32
+  # More than fit any GPU at once, each in a block of its own.
+  local waves=16384
   [ "$machine" != host ] || waves=2
   local repeat=5 suite=suite.txt instances=1000000000
   [ $quick = no ] || { repeat=1 suite=quick.txt instances=200000; }

@@ -97,6 +97,13 @@ class basic_device : public ending_calls<basic_device<Runtime>>, public host::wi
   }
 
   uint32_t max_lanes() const { return wave_lanes_; }
+  static constexpr uint32_t most_block_lanes = 1024;  ///< of all GPUs that CUDA and HIP drive
+  /// A launch of so many waves for a kernel to which blocks mean nothing: one block where that can have them, else a block for each wave, of which
+  /// there may be more than fit the device at once. wave_id() is the same either way.
+  launch_shape shape_of(uint32_t waves, uint32_t lanes) const {
+    if (uint64_t{waves} * wave_lanes_ <= most_block_lanes) return {.blocks = 1, .waves = waves, .lanes = lanes};
+    return {.blocks = waves, .waves = 1, .lanes = lanes};
+  }
   result<device_memory> try_memory() {
     const current_device<Runtime> here(index_);
     if (!here) return here.why();
@@ -193,7 +200,7 @@ class basic_device : public ending_calls<basic_device<Runtime>>, public host::wi
     return detail::run_lanes<typename Runtime::target, Kernel>;
   }
 
-  /// `shape.waves` times the width of a wave must fit a block of the machine (1024 threads).
+  /// `shape.waves` times the width of a wave must fit a block of the machine (most_block_lanes).
   template <typename Kernel>
   result<void> try_launch(launch_shape shape, Kernel kernel) {
     return try_launch(shape, kernel, launches_);

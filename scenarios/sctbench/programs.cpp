@@ -213,7 +213,7 @@ struct wronglock_program : sctbench::nothing_more {
       data_lock.lock();
       const int32_t before = data.read();
       data.write(data.read() + 1);
-      HEDDLE_CHECK(data.read() == before + 1, "somebody else has written under another lock");
+      HEDDLE_CHECK(data.read() == before + 1, "another thread has written under another lock");
       data_lock.unlock();
     } else {
       other_lock.lock();

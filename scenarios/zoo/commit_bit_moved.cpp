@@ -94,7 +94,7 @@ scheduler::verdict commit_bit_verdict(const parameters& set) {
 
 HEDDLE_ZOO(run_commit_bit_moved,
            {.name = "zoo.commit-bit-moved",
-            .summary = "the bit that says that an entry is there is in a word that nobody publishes",
+            .summary = "the bit that says that an entry is there is in a word that is never published",
             .parameters = zoo::with_twin({
                 parameter::number("calls", 2, 1, 100000, "", "entries that are pushed"),
                 parameter::number("payload", 0, 0, 1000000, "", "of every second one"),

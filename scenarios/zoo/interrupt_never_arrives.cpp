@@ -171,7 +171,7 @@ scheduler::verdict passing_on_verdict(const parameters& set) {
 }  // namespace
 
 HEDDLE_ZOO(run_passing_on, {.name = "zoo.interrupt-not-passed-on",
-                            .summary = "an interrupt that comes while the last one is passed on wakes nobody",
+                            .summary = "an interrupt that comes while the last one is passed on wakes no thread",
                             .parameters = zoo::ports_of_one_server(1, 1, 1, 2),
                             .expected = passing_on_verdict});
 

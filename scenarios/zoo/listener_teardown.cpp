@@ -105,7 +105,7 @@ HEDDLE_ZOO(run_held_teardown, {.name = "zoo.listener-teardown",
                                .expected = held_teardown_verdict});
 
 HEDDLE_ZOO(run_teardown_window, {.name = "zoo.listener-teardown-window",
-                                 .summary = "a listener is deleted that somebody has begun to use since it was idle",
+                                 .summary = "a listener is deleted that has come into use since it was idle",
                                  .parameters = zoo::with_twin({
                                      parameter::number("times", 2, 1, 1000, "", "times that each thread uses it"),
                                  }),

@@ -51,7 +51,7 @@ struct posting_client_kernel {
   /// Release pairs with the acquire of the server.
   HEDDLE_FUNCTION void flip(uint32_t to) const {
     const uint32_t before = shared_word<uint32_t>(slot->of_client).exchange(to, memory_order::release);
-    if (before == to) target::trap(fault::protocol, "a slot is posted by somebody who takes it for what it was before");
+    if (before == to) target::trap(fault::protocol, "a slot is posted by a wave that takes it for what it was before");
   }
 };
 

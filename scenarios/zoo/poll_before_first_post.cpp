@@ -59,11 +59,11 @@ scheduler::verdict polled_queue_verdict(const parameters& set) {
 
 HEDDLE_ZOO(run_polled_queue,
            {.name = "zoo.poll-before-first-post",
-            .summary = "a wait for room looks at a counter that nobody has written yet",
+            .summary = "a wait for room looks at a counter that has not been written yet",
             .parameters = zoo::with_twin({
                 parameter::number("entries", 1, 1, 1024, "", "entries that the queue holds"),
                 parameter::number("calls", 3, 1, 60000, "", "entries that are posted"),
-                parameter::one_of("fill", "0xff", {"0x00", "0xff"}, "what memory holds that nobody has written"),
+                parameter::one_of("fill", "0xff", {"0x00", "0xff"}, "what memory holds before it is written"),
             }),
             .expected = polled_queue_verdict});
 

@@ -76,7 +76,7 @@ void run_combining(const parameters& set) {
   on.synchronize();
   std::vector<uint32_t> left(waves);
   on.copy(left.data(), served, waves * sizeof(uint32_t));
-  for (const uint32_t each : left) HEDDLE_CHECK(each == set.count("calls"), "a request was left to nobody");
+  for (const uint32_t each : left) HEDDLE_CHECK(each == set.count("calls"), "a request was left undone");
 }
 
 scheduler::verdict combining_verdict(const parameters& set) {
@@ -99,7 +99,7 @@ std::vector<parameter> combining_parameters() {
 
 HEDDLE_ZOO(run_combining,
            {.name = "zoo.weak-failure-taken-for-owner",
-            .summary = "a weak compare-exchange that fails for no reason is taken for somebody else's lock",
+            .summary = "a weak compare-exchange that fails for no reason is taken for a lock that another holds",
             .parameters = combining_parameters(),
             .expected = combining_verdict});
 

@@ -116,6 +116,8 @@ class late_memory {
   /// Returns the old value.
   virtual uint64_t read_modify_write(lane& self, const operation& how, const modification& next) = 0;
   virtual void fence(lane& self, const operation& how) = 0;
+  /// An sfence of a host thread that is an x86: `how` is a fence that releases. Where stores become visible in order, it adds nothing to that.
+  virtual void store_fence(lane& self, const operation& how) { fence(self, how); }
 
   // The same of 16 bytes, aligned: both halves as one. A store comes behind all earlier ones.
 

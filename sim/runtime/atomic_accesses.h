@@ -188,7 +188,9 @@ enum class exchange_kind : uint8_t {
   return equal;
 }
 
-[[gnu::always_inline]] inline void fence(memory_order order, scope reach, const caller& from) {
+/// `perform` does in the memory that is late what the fence does there.
+template <typename Perform>
+[[gnu::always_inline]] inline void fence_by(memory_order order, scope reach, const caller& from, Perform&& perform) {
   lane* const self = execution::current;
   if (self == nullptr) return;
   execution& here = *execution::instance;
@@ -198,8 +200,12 @@ enum class exchange_kind : uint8_t {
   how.reach = reach;
   here.step(*self, how);
   here.let_arrive(*self);
-  if (late_memory* const late = here.late()) late->fence(*self, self->pending);
+  if (late_memory* const late = here.late()) perform(*late, *self);
   here.performed(*self, 0);
+}
+
+[[gnu::always_inline]] inline void fence(memory_order order, scope reach, const caller& from) {
+  fence_by(order, reach, from, [](late_memory& late, lane& self) { late.fence(self, self.pending); });
 }
 
 }  // namespace heddle::sim::runtime

@@ -120,6 +120,11 @@ uint64_t peek(const void* address, uint32_t size_bytes) {
 
 void fence(memory_order order, scope reach) { fence(order, reach, HEDDLE_CALLER); }
 
+void store_fence() {
+  fence_by(memory_order::release, scope::system, HEDDLE_CALLER,
+           [](late_memory& late, lane& self) { late.store_fence(self, self.pending); });
+}
+
 // -- position and waiting ----------------------------------------------------------------------------------------------------------
 
 uint32_t block_id() { return caller_lane("target").of->block; }
@@ -200,6 +205,9 @@ bool is_device() { return execution::current != nullptr && !execution::current->
 
 void name_slots(const named_slots& where) {
   if (execution::current == nullptr) return;
+  lane& self = *execution::current;
+  // Notes that grow are the simulator's doing: taken for the lane's, they would tell an explained run from others.
+  const entered inside(self);
   if (recorder* const record = execution::instance->core().observers.recorder.get()) record->name(where);
 }
 

@@ -41,6 +41,8 @@ bool compare_exchange(void* address, uint32_t size_bytes, uint64_t* expected, ui
 bool compare_exchange_weak(void* address, uint32_t size_bytes, uint64_t* expected, uint64_t desired, memory_order order,
                            scope reach);
 void fence(memory_order order, scope reach);
+/// An sfence of the calling host thread: it orders stores, and no load waits for it.
+void store_fence();
 /// The newest value of a word of 1 to 8 bytes. No operation: nothing is chosen, noted or learnt.
 uint64_t peek(const void* address, uint32_t size_bytes);
 

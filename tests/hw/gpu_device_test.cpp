@@ -89,6 +89,26 @@ TEST(gpu_device, is_one_of_those_that_the_runtime_counts) {
   EXPECT_EQ(device::driver_version().value(), 1000);
 }
 
+/// Counts in a word of its wave.
+struct count_wave {
+  uint32_t* of_waves;
+  void operator()() const { word(of_waves[target::wave_id()]).fetch_add(1, memory_order::relaxed); }
+};
+
+TEST(gpu_device, has_more_waves_than_a_block_can_have) {
+  const computer_under_test on({.wave_lanes = 64});
+  device gpu;
+  for (const uint32_t waves : {1u, 16u, 17u}) {
+    auto* const counts = gpu.allocate_shared<uint32_t>(waves, "of each wave");
+    const launch_shape shape = gpu.shape_of(waves, 2);
+    EXPECT_EQ(shape.blocks == 1, waves <= 16);
+    gpu.launch(shape, count_wave{counts});
+    gpu.synchronize();
+    for (uint32_t wave = 0; wave < waves; ++wave) EXPECT_EQ(word(counts[wave]).load(memory_order::relaxed), 2u) << wave;
+  }
+  EXPECT_FALSE(gpu.try_launch({.blocks = 1, .waves = 17, .lanes = 2}, count_wave{nullptr}));
+}
+
 TEST(gpu_device, that_is_not_there_is_an_error) {
   const computer_under_test on;
   const result<std::unique_ptr<device>> third = device::open(2);

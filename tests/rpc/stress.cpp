@@ -245,7 +245,7 @@ class stress {
 
   uint64_t account(const packet& from, uint16_t opcode) {
     const uint64_t id = from.words[0];
-    if (id >= set_.calls) fail("a request has a number that nobody was given", id);
+    if (id >= set_.calls) fail("a request has a number that was never given out", id);
     if (opcode != static_cast<uint16_t>(kind_of(id))) fail("a request has the opcode of another one", id);
     for (uint32_t n = 1; n < 8; ++n)
       if (from.words[n] != word_of(id, n)) fail("a request has the payload of another one", id);

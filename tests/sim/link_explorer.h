@@ -145,7 +145,7 @@ class link_explorer {
       case instruction_kind::fence:
         return ordered_fence(at.link, thread, how);
       case instruction_kind::drain_buffers:
-        return at.link.fence(thread);
+        return at.link.fence(thread, what.weak ? transport::orders::stores : transport::orders::all);
       case instruction_kind::exchange:
       case instruction_kind::add:
       case instruction_kind::compare_exchange:

@@ -228,6 +228,36 @@ TEST_F(link, write_combining_lines_leave_in_any_order_and_as_one) {
   EXPECT_TRUE(it().empty());
 }
 
+TEST_F(link, an_sfence_orders_stores_and_no_load_waits_for_it) {
+  begin({.write_combining = true});
+  it().store(host, in_device(&x), 1, false);
+  it().deliver(0);  // into a combining buffer
+  it().fence(host, transport::orders::stores);
+  it().store(host, in_host(&y), 2, false);
+  EXPECT_EQ(it().load(host, in_host(&words[48]), true), 0u);
+  EXPECT_EQ(y, 0u);
+  ASSERT_EQ(it().deliverable(), 2u);  // the line, and the store in the buffer
+  it().deliver(0);                    // the latter, behind the former
+  EXPECT_EQ(y, 2u);
+  ASSERT_EQ(it().deliverable(), 1u);
+  it().store(host, in_device(&same_line), 3, false);
+  it().fence(host, transport::orders::stores);
+  it().fence(host, transport::orders::stores);
+  it().store(host, in_device(&words[48]), 4, false);
+  it().deliver(0);  // arrives
+  EXPECT_EQ(x, 1u);
+  it().deliver(0);  // into a combining buffer
+  it().deliver(0);  // the store behind the fences pushes that one out
+  ASSERT_EQ(it().deliverable(), 2u);
+  it().deliver(0);
+  EXPECT_EQ(same_line, 3u);
+  EXPECT_EQ(words[48], 0u);
+  it().fence(host);
+  it().deliver(0);
+  EXPECT_EQ(words[48], 4u);
+  EXPECT_TRUE(it().empty());
+}
+
 TEST_F(link, an_uncached_bar_keeps_the_order_of_stores) {
   begin({});
   it().store(host, in_device(&x), 1, false);

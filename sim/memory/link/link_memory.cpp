@@ -200,6 +200,11 @@ void link_memory::fence(lane& self, const operation& how) {
   ordered_fence(link_, self.id, {.order = how.order, .reach = how.reach});
 }
 
+void link_memory::store_fence(lane& self, const operation&) {
+  asking_ = &self;
+  link_.fence(self.id, transport::orders::stores);
+}
+
 // -- plain accesses ----------------------------------------------------------------------------------------------------------------
 
 // Puts bytes in memory for as long as the code under test makes its access.

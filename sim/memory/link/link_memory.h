@@ -32,6 +32,7 @@ class link_memory final : public late_memory, private transport::surroundings {
   void store(lane& self, const operation& how, uint64_t value) override;
   uint64_t read_modify_write(lane& self, const operation& how, const modification& next) override;
   void fence(lane& self, const operation& how) override;
+  void store_fence(lane& self, const operation& how) override;
   wide_value load_wide(lane& self, const operation& how) override;
   void store_wide(lane& self, const operation& how, wide_value value) override;
   wide_value modify_wide(lane& self, const operation& how, const wide_modification& next) override;

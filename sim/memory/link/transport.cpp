@@ -218,6 +218,7 @@ void transport::add_request(device_side& device, store_under_way made) {
 void transport::add_to_buffer(thread_state& state, const store_under_way& made) {
   if (state.buffer.size() == most_buffered) leave_buffer(state);
   state.buffer.push_back(made);
+  state.buffer.back().fences = state.fences;
   ++under_way_;
 }
 
@@ -269,8 +270,14 @@ uint64_t transport::replace(uint32_t thread, const access& what, const modificat
   return old;
 }
 
-void transport::fence(uint32_t thread) {
+void transport::fence(uint32_t thread, orders what) {
   thread_state& state = threads_[thread];
+  if (state.host && what == orders::stores) {
+    // The store buffer keeps its order: what it holds needs only to be told from what combining buffers may hold back.
+    const std::vector<store_under_way>& last = state.buffer.empty() ? state.combining : state.buffer;
+    if (!last.empty() && last.back().fences == state.fences) ++state.fences;
+    return;
+  }
   if (state.host) return drain_buffers(state);
   device_side& device = devices_[state.device];
   if (!passes(packet_kind::completion, packet_kind::posted, false)) push_posted(state, device, state.answers_behind);

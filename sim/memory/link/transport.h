@@ -31,7 +31,7 @@ struct store_under_way {
   bool releases = false;   ///< a release store, or the first behind a fence: what is older should be there before
   uint32_t thread = 0;
   uint32_t epoch = 0;     ///< of its device; see device_side
-  uint32_t fences = 0;    ///< fences of its device before it
+  uint32_t fences = 0;    ///< fences of its device before it; of a host thread: its sfences
   uint32_t blockers = 0;  ///< older ones to the same bytes, in the list that it stands in
   /// Of a store of two granules: 1 for the first half, behind which the other one stands, -1 for that. Both arrive as one.
   int32_t half = 0;
@@ -116,8 +116,10 @@ class transport {
   /// Whether a read-modify-write is impossible: of memory behind the link, and the capability does not allow it.
   /// `is_atomic_op`: it is fetch_add, exchange or compare_exchange.
   bool refuses(uint32_t thread, const access& what, bool is_atomic_op) const;
-  /// A fence of system scope on the device; mfence, sfence and what implies them on the host.
-  void fence(uint32_t thread);
+  enum class orders : uint8_t { all, stores };
+  /// A fence of system scope on the device; mfence and what implies it on the host. Of a host thread's stores alone: an sfence, behind which stores
+  /// leave its buffers after those before it, and for which no load waits (Intel SDM, volume 3, "Memory Ordering").
+  void fence(uint32_t thread, orders what = orders::all);
 
   // -- order inside the machine, without the link
 
@@ -179,6 +181,7 @@ class transport {
     uint64_t answered_ns = 0;                ///< when the last of its loads is answered
     std::vector<store_under_way> buffer;     ///< of a host thread: its store buffer, in order
     std::vector<store_under_way> combining;  ///< of a host thread: its write-combining buffers
+    uint32_t fences = 0;                     ///< of a host thread: sfences that had stores before them
 
     uint64_t start_ns(uint64_t now_ns) const { return ready_ns > now_ns ? ready_ns : now_ns; }
   };

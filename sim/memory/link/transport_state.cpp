@@ -54,6 +54,8 @@ bool transport::tell(state_reader& to, std::span<const uint32_t> live) const {
   for (const thread_state& state : threads_) {
     tell_stores(to, state.buffer);
     tell_stores(to, state.combining);
+    for (const store_under_way& what : state.combining) to.fact(state.fences - what.fences);
+    for (const store_under_way& what : state.buffer) to.fact(state.fences - what.fences);
   }
   for (uint32_t device = 0; device < devices_.size(); ++device) tell_device(to, device, live);
   return to.fact(under_way_);

@@ -139,6 +139,7 @@ void transport::take_posted(device_side& device, size_t index) {
 void transport::leave_buffer(thread_state& state) {
   store_under_way made = state.buffer.front();
   state.buffer.erase(state.buffer.begin());
+  while (!state.combining.empty() && state.combining.front().fences < made.fences) leave_combining(state, 0);
   if (made.to_device && !settings_.write_combining) return post(made);
   if (!made.to_device) {
     --under_way_;

@@ -17,12 +17,12 @@ enum class instruction_kind : uint8_t {
   add,
   compare_exchange,
   fence,
-  drain_buffers,  ///< mfence and sfence: the host waits until its store buffer and its combining buffers are empty
+  drain_buffers,  ///< mfence: the host waits until its store buffer and its combining buffers are empty; and sfence
 };
 
 struct instruction {
   instruction_kind kind = instruction_kind::load;
-  bool weak = false;  ///< plain: `order` and `reach` mean nothing. Of drain_buffers: an sfence
+  bool weak = false;  ///< plain: `order` and `reach` mean nothing. Of drain_buffers: an sfence, which waits for nothing
   bool x86 = false;   ///< written as an instruction of the host: MOV, or a locked operation
   memory_order order = memory_order::relaxed;
   scope reach = scope::system;

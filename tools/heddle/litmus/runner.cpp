@@ -142,8 +142,10 @@ class runner::threads {
         own[what.reg] = static_cast<uint32_t>(found);
         return;
       }
-      case instruction_kind::fence:
       case instruction_kind::drain_buffers:
+        if (what.weak) return runtime::store_fence();
+        [[fallthrough]];
+      case instruction_kind::fence:
         runtime::fence(what.order, what.reach);
         return;
     }
