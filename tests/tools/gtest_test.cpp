@@ -1,3 +1,5 @@
+#include <heddle/tools/gtest.h>
+
 #include <cstdlib>
 #include <fstream>
 #include <set>
@@ -122,6 +124,21 @@ TEST_F(gtest_macro, mistakes_fail_with_their_line) {
   EXPECT_NE(run_test("heddle/misspelt.*").out.find("did you mean \"port.echo\"?"), std::string::npos);
   EXPECT_NE(run_test("heddle/unknown_key.*").out.find("unknown key \"waves\""), std::string::npos);
   EXPECT_NE(run_test("heddle/uninstrumented.*").out.find("nothing was scheduled"), std::string::npos);
+}
+
+// This program has GoogleTest's main(), and uses in two files (list_test.cpp).
+HEDDLE_TEST(in_a_program_with_another_main, "port.*", 50);
+
+TEST(gtest_macro_and_another_main, loses_no_test) {
+  std::set<std::string> names;
+  const testing::UnitTest& all = *testing::UnitTest::GetInstance();
+  for (int i = 0; i < all.total_test_suite_count(); ++i) {
+    const testing::TestSuite& suite = *all.GetTestSuite(i);
+    for (int j = 0; j < suite.total_test_count(); ++j)
+      names.insert(std::string(suite.name()) + '.' + suite.GetTestInfo(j)->name());
+  }
+  EXPECT_TRUE(names.contains("heddle/in_a_program_with_another_main.run/port_echo"));
+  EXPECT_TRUE(names.contains("heddle/in_another_file.run/port_echo"));
 }
 
 }  // namespace

@@ -1,6 +1,7 @@
 #include <heddle/tools/cli/command_line.h>
 #include <heddle/tools/cli/completion.h>
 #include <heddle/tools/cli/help_page.h>
+#include <heddle/tools/gtest.h>
 
 #include "command.h"
 
@@ -11,6 +12,8 @@
 
 namespace heddle::tests {
 namespace {
+
+HEDDLE_TEST(in_another_file, "port.echo", 50);  // gtest_test.cpp looks for it
 
 TEST(list, names_scenarios_with_defaults_and_expected_verdicts) {
   const ended_process ended = heddle({"list"});
