@@ -23,6 +23,7 @@ uint32_t& word_at(const void* address) { return *const_cast<uint32_t*>(static_ca
 
 uint32_t wave_id() { return wave_now; }
 void fence(memory_order, scope) {}
+void store_fence() {}
 void trap(fault, const char*) { std::abort(); }
 
 void* allocate(size_t, bool, const char*, uint32_t, const void*) {
