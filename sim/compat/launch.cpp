@@ -47,8 +47,10 @@ struct graph_state {
 /// As variables of the device, it is 0 when a run begins.
 [[gnu::section("heddle_device")]] uint32_t is_of_this_run = 0;
 
+// Not in the function: the guard of a variable there is an operation of the thread that comes first, in the first run of a process alone.
+graph_state only;  // NOLINT(cert-err58-cpp): nothing that it makes throws
+
 graph_state& here() {
-  static graph_state only;
   if (is_of_this_run == 0) {
     only = graph_state();
     is_of_this_run = 1;
