@@ -218,7 +218,7 @@ std::string changed(const parameter& setting) {
 bool is_of_memory(const std::string& key) {
   // Times are for reported latencies, too.
   if (key == "link.latency" || (key.starts_with("link.") && key.ends_with("_ns"))) return false;
-  return key.starts_with("link.") || key == "buffer" || key == "late" || key == "history" || key == "races" ||
+  return key.starts_with("link.") || key == "buffer" || key == "late" || key == "history" || key.starts_with("races") ||
          key == "host";
 }
 
