@@ -212,8 +212,9 @@ TEST(cuda_toolkit, has_barriers_latches_and_semaphores) {
   };
   EXPECT_TRUE(always(verdict::ok, scoped().run_many(with(true), 100)));
   // Lanes with one program counter store before any of them loads.
-  if (std::getenv("HEDDLE_TEST_SETTING") == nullptr)
+  if (std::getenv("HEDDLE_TEST_SETTING") == nullptr) {
     EXPECT_GT(scoped().run_many(with(false), 100).count(verdict::race), 0U);
+  }
 }
 
 __global__ void through_shared(const int* from, int* to, bool waits) {

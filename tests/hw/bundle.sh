@@ -83,7 +83,7 @@ is hangs litmus '^lost its time limit of 6 s$'
 is hangs baselines '^ok'
 is hangs suite '^ok'
 # One that has ended may be left as a zombie, where nothing takes its status.
-grep -qs '^State:[[:space:]]*[^ZX]' "/proc/$(cat "$folder/hangs/child")/status" && wrong "a child of a part that hung lives on"
+grep -qs '^State:[[:space:]]*[^ZX[:space:]]' "/proc/$(cat "$folder/hangs/child")/status" && wrong "a child of a part that hung lives on"
 
 # One that crashes.
 replaced crashes latency <<'SH'
