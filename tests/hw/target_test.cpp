@@ -232,7 +232,7 @@ TEST_F(interrupts_test, wake_a_thread_at_each_ring_of_a_kernel_though_it_waits_w
   uint32_t served = 0;
   std::thread kernel([&] {
     for (uint32_t n = 1; n <= rings; ++n) {
-      // As a kernel does: the doorbell wakes nobody.
+      // As a kernel does: the doorbell wakes no thread.
       word(bell).fetch_add(1, memory_order::release);
       played_signal{&signal}.raise();
       while (word(served).load(memory_order::acquire) != n) target::pause();

@@ -147,7 +147,7 @@ void calls_as_llvm_does(heddle::device& device) {
     port.send_and_recv([](::rpc::Buffer* to, uint32_t) { to->data[0] = 1 << 20; },
                        [&](::rpc::Buffer* from, uint32_t) { answer = from->data[0]; });
     port.close();
-    // Nobody waits for this one: it ends the loop below.
+    // No thread waits for this one: it ends the loop below.
     auto last = llvm->open<static_cast<uint32_t>(opcode::free)>();
     last.send([](::rpc::Buffer* to, uint32_t) { to->data[0] = 0; });
     last.close();
