@@ -77,7 +77,9 @@ class into_cycle final : public scheduler::strategy {
 
 /// What a program and its libraries keep from their first run on, such as variables that are initialised when they are met, is not to be
 /// part of a run that is gone through. Then a few runs begin the notes: with each thing that is noted later, the search begins again.
-void warm_up(const std::function<void(search_notes*)>& explore, const explored_run& run, search_notes& notes) {
+/// Ends early with a run that stands still, each of which takes as long as a run may, and when the search is to stop.
+void warm_up(const std::function<void(search_notes*)>& explore, const explored_run& run, const search_options& options,
+             search_notes& notes) {
   constexpr uint64_t runs = 8;
   constexpr uint64_t noted_runs = 100;
   constexpr uint64_t noted_steps = 30'000;
@@ -88,7 +90,10 @@ void warm_up(const std::function<void(search_notes*)>& explore, const explored_r
   for (uint64_t seed = 1; seed <= runs + noted_runs && steps < noted_steps; ++seed) {
     explore(seed <= runs ? nullptr : &notes);
     choices.begin(*deciding, seed);
-    steps += run(choices).steps;
+    const outcome ended = run(choices);
+    steps += ended.steps;
+    if (ended.verdict == scheduler::verdict::stuck) break;
+    if (options.stop != nullptr && options.stop->load(std::memory_order_relaxed)) break;
   }
   // Of these only the search itself tells.
   notes.freed_under_access = notes.forgot = notes.grown = false;
@@ -142,7 +147,7 @@ class searching {
   }
 
   search_result all() {
-    warm_up(explore_, run_, notes_);
+    warm_up(explore_, run_, options_, notes_);
     explore_(&notes_);
     while (round()) {
       // What was left out of the states that were compared until now counts, or what was taken at once was a choice.

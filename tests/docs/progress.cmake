@@ -25,13 +25,21 @@ foreach(row IN LISTS rows)
   string(REGEX REPLACE "--set;" "" row_name "${scenario} ${settings}")
   foreach(model IN LISTS models)
     list(POP_FRONT cells claimed)
-    # Exit status 1 is a scenario that did not what it expects: the verdict is compared with the page instead.
-    execute_process(COMMAND ${heddle} fuzz ${scenario} --set waves=2 --set lanes=2 ${settings} --set progress=${model} --schedules 1000 --json
-                    OUTPUT_VARIABLE result RESULT_VARIABLE status)
-    if(status GREATER 1)
-      message(FATAL_ERROR "exit status ${status}")
-    endif()
-    string(JSON verdict GET "${result}" scenarios 0 verdict)
+    # A finding that is claimed is mostly there within few schedules; that there is none takes all of them.
+    set(verdict "")
+    foreach(schedules IN ITEMS 100 1000)
+      if(claimed STREQUAL "ok" AND schedules EQUAL 100 OR verdict STREQUAL claimed)
+        continue()
+      endif()
+      # Exit status 1 is a scenario that did not what it expects: the verdict is compared with the page instead.
+      execute_process(COMMAND ${heddle} fuzz ${scenario} --set waves=2 --set lanes=2 ${settings} --set progress=${model}
+                              --schedules ${schedules} --json
+                      OUTPUT_VARIABLE result RESULT_VARIABLE status)
+      if(status GREATER 1)
+        message(FATAL_ERROR "exit status ${status}")
+      endif()
+      string(JSON verdict GET "${result}" scenarios 0 verdict)
+    endforeach()
     set(verdict_under_${model} ${verdict})
     if(NOT verdict STREQUAL claimed)
       message(SEND_ERROR "${row_name}, ${model}: ${verdict}, docs/${page} says ${claimed}")

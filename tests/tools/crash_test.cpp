@@ -222,7 +222,13 @@ TEST(verify_of_a_crash, is_a_counterexample) {
   const ended_process unseen = crashing({"verify", "crash.unseen"});
   EXPECT_EQ(unseen.status, 1);
   EXPECT_NE(unseen.out.find("the process ends with status 0"), std::string::npos) << unseen.out;
+  // Each run that stands still takes all of its time: no more of them are made than are needed to tell.
+  const temporary_folder folder;
+  const std::filesystem::path counted = folder.path() / "runs";
+  setenv("COUNTED_RUNS", counted.c_str(), 1);
   const ended_process stuck = crashing({"verify", "stuck.loop", "--stuck", "0.3"});
+  unsetenv("COUNTED_RUNS");
+  EXPECT_LE(std::filesystem::file_size(counted), 6u);
   EXPECT_EQ(stuck.status, 1);
   EXPECT_NE(stuck.out.find("stuck"), std::string::npos) << stuck.out;
 }
