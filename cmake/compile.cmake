@@ -34,3 +34,18 @@ if(heddle_sanitizers)
   add_compile_options("$<$<COMPILE_LANGUAGE:CXX>:${heddle_sanitizers};${heddle_sanitizer_warnings};-fno-omit-frame-pointer>")
   add_link_options(${heddle_sanitizers})
 endif()
+
+# Most of a file's time is its headers, which files that are compiled together share: a build from nothing takes a third. A file alone
+# says what it needs, which this hides; 1 shows it, and is quicker to build again after a change.
+set(HEDDLE_TOGETHER 8 CACHE STRING "How many source files of a part of heddle are compiled together (1: each alone)")
+function(heddle_compile_together)
+  if(HEDDLE_TOGETHER LESS_EQUAL 1)
+    return()
+  endif()
+  foreach(target IN LISTS ARGN)
+    set_target_properties(${target} PROPERTIES UNITY_BUILD ON UNITY_BUILD_BATCH_SIZE ${HEDDLE_TOGETHER})
+    # Their unnamed namespaces are those of one file; g++ 12 takes an inlined insert() at the front of a string to overlap (GCC bug
+    # 105651); and no less is to be inlined than where each is alone (measured: 3 % of the schedules of port.echo).
+    target_compile_options(${target} PRIVATE "$<$<COMPILE_LANG_AND_ID:CXX,GNU>:-Wno-subobject-linkage;-Wno-restrict;--param=large-unit-insns=1000000>")
+  endforeach()
+endfunction()

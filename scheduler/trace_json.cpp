@@ -106,7 +106,7 @@ std::string run_to_text(const answer& picked, size_t times) {
 [[noreturn]] void malformed_answer() { throw malformed("an answer is not of the form \"actor 1/3 x5\""); }
 
 /// Takes a number off the front of `text`.
-uint64_t take_number(std::string_view& text) {
+uint64_t take_decimal(std::string_view& text) {
   uint64_t value = 0;
   const auto [end, failed] = std::from_chars(text.data(), text.data() + text.size(), value);
   if (failed != std::errc()) malformed_answer();
@@ -125,13 +125,13 @@ void append_run(std::string_view text, std::vector<answer>& answers) {
   if (!kind || space == std::string_view::npos)
     throw malformed("an answer is of a kind that this version does not know");
   text.remove_prefix(space + 1);
-  const uint64_t picked = take_number(text);
+  const uint64_t picked = take_decimal(text);
   take_word(text, "/");
-  const uint64_t count = take_number(text);
+  const uint64_t count = take_decimal(text);
   uint64_t times = 1;
   if (!text.empty()) {
     take_word(text, " x");
-    times = take_number(text);
+    times = take_decimal(text);
   }
   if (!text.empty()) malformed_answer();
   if (count < 2 || count >= no_answer || picked >= count) throw malformed("an answer is outside its choice");

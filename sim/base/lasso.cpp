@@ -145,3 +145,5 @@ std::string lasso::reason() const {
 }
 
 }  // namespace heddle::sim
+
+#undef HEDDLE_AS_IT_IS

@@ -22,3 +22,5 @@ HEDDLE_AS_IT_IS bool key_maker::bytes(const void* at, size_t size_bytes) {
 }
 
 }  // namespace heddle::sim
+
+#undef HEDDLE_AS_IT_IS

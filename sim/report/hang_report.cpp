@@ -6,7 +6,7 @@
 namespace heddle::sim {
 namespace {
 
-constexpr size_t most_locations = 8;
+constexpr size_t most_locations_listed = 8;
 constexpr size_t most_groups = 40;
 
 }  // namespace
@@ -110,7 +110,7 @@ std::string hang_report::watching(const lane& who, wait_graph& graph) {
         for_notice ? object_at(entry.address) : describe_location(core_.map.heap, entry.address);
     if (for_notice)
       text += "    for notice at " + location + giver_of_notice(who, entry) + '\n';
-    else if (++shown <= most_locations)
+    else if (++shown <= most_locations_listed)
       text += "    reads " + location + " (" + plural(entry.size_bytes, "byte", "bytes") + ")" +
               (entry.by_change ? "" : " = " + hexadecimal(entry.value)) + who_could_change(who, entry) + '\n';
     any = add_edges(who, entry, words, location, graph) || any;
@@ -134,7 +134,7 @@ std::string hang_report::watching(const lane& who, wait_graph& graph) {
   if (others_ == nullptr)
     for (const watched& entry : words)
       if (!for_notice) unexplained_.push_back(describe_location(core_.map.heap, entry.address));
-  if (shown > most_locations) text += "    ... and " + std::to_string(shown - most_locations) + " more locations\n";
+  if (shown > most_locations_listed) text += "    ... and " + std::to_string(shown - most_locations_listed) + " more locations\n";
   return text;
 }
 

@@ -13,7 +13,7 @@
 namespace heddle::tools {
 namespace {
 
-using word = suggestions::word;
+using suggested = suggestions::word;
 
 /// The first sentence or clause, short enough for a line of a menu.
 std::string few_words(const std::string& text) {
@@ -30,7 +30,7 @@ const help_option* find_option(const std::vector<help_option>& options, const st
   return nullptr;
 }
 
-void add_scenarios(std::vector<word>& words, bool with_twin) {
+void add_scenarios(std::vector<suggested>& words, bool with_twin) {
   const auto is_there = [](const std::string& name) {
     return std::any_of(scenarios().begin(), scenarios().end(), [&](const scenario& each) { return each.name == name; });
   };
@@ -39,7 +39,7 @@ void add_scenarios(std::vector<word>& words, bool with_twin) {
 }
 
 /// "key=", or behind that its words; of the scenarios that are chosen, of all when none is.
-void add_settings(std::vector<word>& words, const std::vector<std::string>& chosen, const std::string& typed) {
+void add_settings(std::vector<suggested>& words, const std::vector<std::string>& chosen, const std::string& typed) {
   const selection selected = select_scenarios(chosen);
   const size_t equals = typed.find('=');
   std::vector<std::string> seen;
@@ -200,7 +200,7 @@ void replace_all(std::string& text, std::string_view what, const std::string& by
 suggestions suggest(const std::vector<std::string>& typed) {
   suggestions made = all_suggestions(typed.empty() ? std::vector<std::string>{""} : typed);
   const std::string begin = typed.empty() ? "" : typed.back();
-  std::erase_if(made.words, [&](const word& each) { return !each.text.starts_with(begin); });
+  std::erase_if(made.words, [&](const suggested& each) { return !each.text.starts_with(begin); });
   return made;
 }
 
@@ -220,7 +220,7 @@ int complete(const invocation& asked) {
   std::cout << (made.is == suggestions::kind::files     ? "files\n"
                 : made.is == suggestions::kind::folders ? "folders\n"
                                                         : "words\n");
-  for (const word& each : made.words)
+  for (const suggested& each : made.words)
     std::cout << each.text << (each.meaning.empty() ? "" : "\t" + each.meaning) << '\n';
   return as_expected;
 }

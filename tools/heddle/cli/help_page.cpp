@@ -107,7 +107,7 @@ std::string escaped(std::string_view text) {
   return made.starts_with('.') || made.starts_with('\'') ? "\\&" + made : made;
 }
 
-std::string quoted(std::string_view text) {
+std::string in_quotes(std::string_view text) {
   std::string made = escaped(text);
   for (size_t at = 0; (at = made.find('"', at)) != std::string::npos; at += 4) made.replace(at, 1, "\\(dq");
   return '"' + made + '"';
@@ -145,7 +145,7 @@ std::string man_page(std::string_view version) {
   for (const std::string& name : command_names()) {
     const help_page page = parse_help(help_text(name));
     synopsis += (synopsis.empty() ? "" : ".br\n") + usage_lines(page);
-    commands += ".SS " + quoted("heddle " + name) + '\n' + usage_lines(page);
+    commands += ".SS " + in_quotes("heddle " + name) + '\n' + usage_lines(page);
     for (const help_block& block : page.blocks) commands += block_lines(block);
   }
   // The overview: one line for NAME, then the commands, which have sections of their own, then headings.
@@ -155,7 +155,7 @@ std::string man_page(std::string_view version) {
   for (size_t index = 1; index < overview.blocks.size(); ++index) {
     const help_block& block = overview.blocks[index];
     if (block.is == help_block::kind::heading) {
-      sections += ".SH " + quoted(upper(block.text)) + '\n';
+      sections += ".SH " + in_quotes(upper(block.text)) + '\n';
       below_heading = true;
     } else if (below_heading) {
       sections += block_lines(block);
@@ -163,7 +163,7 @@ std::string man_page(std::string_view version) {
       description += block_lines(block);
     }
   }
-  std::string all = ".TH HEDDLE 1 \"\" " + quoted("heddle " + std::string(version)) + '\n';
+  std::string all = ".TH HEDDLE 1 \"\" " + in_quotes("heddle " + std::string(version)) + '\n';
   const size_t verb = summary.find(' ');
   all += ".SH NAME\nheddle \\- " + escaped(summary.substr(verb + 1)) + '\n';
   all += ".SH SYNOPSIS\n" + synopsis;

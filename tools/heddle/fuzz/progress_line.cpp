@@ -13,7 +13,7 @@ namespace {
 
 constexpr auto terminal_interval = std::chrono::milliseconds(100);
 constexpr auto plain_interval = std::chrono::seconds(10);
-constexpr size_t width_max = 79;
+constexpr size_t line_width_max = 79;
 
 std::string duration(double seconds) {
   const auto whole = static_cast<uint64_t>(std::ceil(seconds));
@@ -48,7 +48,7 @@ void progress_line::show(const scheduler::campaign_result& so_far) {
   const std::string line = text(so_far);
   if (terminal_) {
     next_ = now + terminal_interval;
-    std::fprintf(stderr, "\r\033[K%s", shortened(line, width_max).c_str());
+    std::fprintf(stderr, "\r\033[K%s", shortened(line, line_width_max).c_str());
   } else {
     next_ = now + plain_interval;
     std::fprintf(stderr, "%s\n", line.c_str());
