@@ -25,6 +25,8 @@ const char* to_string(command_kind kind) {
       return "record_event";
     case command_kind::wait_event:
       return "wait_event";
+    case command_kind::migrate:
+      return "migrate";
     case command_kind::custom:
       break;
   }
@@ -38,6 +40,7 @@ std::string command::describe() const {
     case command_kind::copy_to_device:
     case command_kind::copy_to_host:
     case command_kind::copy_on_device:
+    case command_kind::migrate:
       said += words(address_text{address}, ", ", bytes, " bytes)");
       break;
     case command_kind::record_event:

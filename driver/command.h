@@ -23,7 +23,8 @@ enum class command_kind : uint8_t {
   no_op,
   record_event,
   wait_event,
-  custom,  ///< for a middleware of the user's, which knows it by its name
+  custom,   ///< for a middleware of the user's, which knows it by its name
+  migrate,  ///< of pages to `device`, which uses them: `bytes`, of which the first are at `address`. It is in no queue
 };
 
 const char* to_string(command_kind kind);
@@ -58,6 +59,9 @@ struct command {
   uint64_t generation = 0;  ///< of the event, that is recorded or waited for
   std::string name;         ///< of a custom command
   uint64_t payload = 0;     ///< of a custom command
+
+  uint64_t part_of =
+      0;  ///< the number of the command that a middleware has put it before; 0: a program has enqueued it
 
   std::vector<uint64_t> held;  ///< buffers that cannot be freed before it has ended, once for each time
   uint64_t outstanding = 0;    ///< requests that are not answered, for the middleware that has it

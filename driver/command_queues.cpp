@@ -4,6 +4,7 @@
 #include <heddle/driver/split.h>
 
 #include <algorithm>
+#include <cassert>
 #include <cstring>
 #include <limits>
 #include <utility>
@@ -92,14 +93,27 @@ command& command_queues::make(command_queue& queue, command_kind kind) {
 
 void command_queues::put(command_queue& queue, command& what) { queue.waiting.push(&what); }
 
+command& command_queues::put_before(const command& next, command_kind kind) {
+  command_queue& queue = *find(next.queue);
+  assert(!queue.running && !queue.waiting.empty() && queue.waiting.front() == &next);
+  command& fresh = make(queue, kind);
+  fresh.device = next.device;
+  fresh.part_of = next.part_of != 0 ? next.part_of : next.number;
+  queue.waiting.push_front(&fresh);
+  return fresh;
+}
+
 void command_queues::end(command_queue& queue, command& done) {
   tracer_->tell(trace_kind::command_ends, &done, nullptr);
-  if (done.kind == command_kind::launch || done.kind == command_kind::unified_launch)
-    contexts_->marks_of(done.process).launch_ended(queue.marks);
-  for (const uint64_t buffer : done.held) memory_->let_go(done.process, buffer);
-  for (const launch_part& part : done.parts)
-    for (const uint64_t buffer : {part.code_object, part.arguments, part.packet})
-      memory_->free(done.process, buffer).value();
+  // What a middleware has put before a command is that command's.
+  if (done.part_of == 0) {
+    if (done.kind == command_kind::launch || done.kind == command_kind::unified_launch)
+      contexts_->marks_of(done.process).launch_ended(queue.marks);
+    for (const uint64_t buffer : done.held) memory_->let_go(done.process, buffer);
+    for (const launch_part& part : done.parts)
+      for (const uint64_t buffer : {part.code_object, part.arguments, part.packet})
+        memory_->free(done.process, buffer).value();
+  }
   if (done.fault && !queue.fault) queue.fault = std::move(done.fault);
   queue.waiting.pop();
   queue.running = false;

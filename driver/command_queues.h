@@ -92,6 +92,8 @@ class command_queues {
   result<command_queue*> queue_for(const char* call, queue_id queue) const;
   /// Whether the queue's first command could begin: there is one, it has not begun, and it waits for no event.
   bool may_begin(const command_queue& queue) const;
+  /// driver_services::put_before().
+  command& put_before(const command& next, command_kind kind);
   /// Takes the queue's first command, which has ended, out of it.
   void end(command_queue& queue, command& done);
 

@@ -24,6 +24,14 @@ class fifo {
     ++size_;
   }
 
+  /// Before the oldest.
+  void push_front(T what) {
+    if (size_ == room_.size()) grow();
+    first_ = (first_ + room_.size() - 1) & (room_.size() - 1);
+    room_[first_] = std::move(what);
+    ++size_;
+  }
+
   T pop() {
     T oldest = std::move(room_[first_]);
     first_ = (first_ + 1) & (room_.size() - 1);

@@ -64,7 +64,7 @@ void gpu::arrive(const request& what) {
       return around_->answer(reply, set.read + what.bytes * set.copy_byte);
     }
     case request_kind::launch:
-      if (!paused_) return begin(what);
+      if (takes_launches()) return begin(what);
       held_back_.push_back(what);
       return;
     case request_kind::flush:
@@ -77,31 +77,45 @@ void gpu::arrive(const request& what) {
       return around_->answer(reply, set.posted);
     case request_kind::shoot_down:
       paused_ = true;
-      for (const uint64_t address : *what.pages) translations_.shoot_down(what.process, address);
-      cache_.flush();
+      for (const uint64_t address : *what.pages)
+        if (set.fault != driver_fault::kept_translation) translations_.shoot_down(what.process, address);
+      if (set.flush_before_copy) write_back();
       return around_->answer(reply, set.fence + set.posted);
     case request_kind::copy_page:
-      around_->memory_bytes().copy_page(what.from, what.physical_address);
+      if (byte_mover* const bytes = around_->mover())
+        bytes->copy_page(what);
+      else
+        around_->memory_bytes().copy_page(what.from, what.physical_address);
       return around_->answer(reply, set.read + what.bytes * set.copy_byte);
     case request_kind::restart:
       paused_ = false;
-      for (const request& order : held_back_) begin(order);
-      held_back_.clear();
+      begin_held_back();
       retry();
       tick_soon();
       return around_->answer(reply, set.posted);
     case request_kind::restart_rdma:
       rdma_open_ = true;
+      begin_held_back();
       retry();
       return around_->answer(reply, set.posted);
   }
 }
 
+void gpu::begin_held_back() {
+  if (!takes_launches()) return;
+  for (const request& order : held_back_) begin(order);
+  held_back_.clear();
+}
+
+void gpu::write_back() {
+  cache_.flush();
+  if (around_->mover() != nullptr) around_->mover()->flush(id_);
+}
+
 // Until then nothing has to be in memory.
 void gpu::end_flush() {
   const request what = flushes_.pop();
-  cache_.flush();
-  if (around_->mover() != nullptr) around_->mover()->flush(id_);
+  write_back();
   around_->answer(what, around_->settings().posted);
 }
 
@@ -218,6 +232,7 @@ void gpu::execute(uint32_t at) {
 }
 
 void gpu::retry() {
+  if (work_group_runner* const runner = around_->runner()) runner->retry(id_);
   if (waiting_.empty()) return;
   again_.insert(again_.end(), waiting_.begin(), waiting_.end());
   waiting_.clear();

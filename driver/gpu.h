@@ -64,6 +64,11 @@ class gpu final : private ticking {
   void retry();
   /// A work-group that was left to its runner has ended; false when there is none in that slot.
   bool finish(uint32_t slot);
+  /// For a work-group that its runner executes later (execution::state::later): whether it may access these bytes now, as a group that is executed
+  /// here may. A page of another device that may move is asked for.
+  access reach(process_id process, uint64_t address, uint64_t bytes) {
+    return translate_all(process, address, bytes, nullptr);
+  }
   /// Work-groups that wait for a page.
   size_t waiting() const { return waiting_.size(); }
 
@@ -111,6 +116,10 @@ class gpu final : private ticking {
   };
 
   bool tick() override;
+  void write_back();
+  /// Whether a launch may begin: the device does not stand still, and reaches what the launch says, where that is in the CPU's memory.
+  bool takes_launches() const { return !paused_ && (rdma_open_ || !around_->settings().launches_from_host); }
+  void begin_held_back();
   void end_flush();
   void begin(const request& order);
   uint32_t take_slot();
@@ -130,7 +139,7 @@ class gpu final : private ticking {
   fifo<request> flushes_;           ///< that have not ended
   bool paused_ = false;             ///< between shoot_down and restart
   bool rdma_open_ = true;           ///< but between drain_rdma and restart_rdma
-  std::vector<request> held_back_;  ///< launches that have come while it stands still
+  std::vector<request> held_back_;  ///< launches that have come while it took none
   std::vector<std::unique_ptr<running_kernel>> kernels_;
   std::vector<running_kernel*> active_;  ///< in the order of their arrival
   size_t most_slots_;

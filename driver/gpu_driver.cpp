@@ -29,6 +29,7 @@ gpu_driver::gpu_driver(const driver_settings& settings, work_group_runner* runne
                .cycle = *this,
                .events = first_chain()}) {
   assert(settings.page_bits >= 8 && settings.page_bits <= 24 && settings.cycle != 0 && settings.port_requests != 0);
+  if (settings_.middleware != nullptr) add_middleware(settings_.middleware->make(services()), 0);
   assert(settings.compute_units != 0 && settings.groups_per_unit != 0 && settings.groups_per_cycle != 0);
 }
 
@@ -82,6 +83,11 @@ bool gpu_driver::take_commands() {
 bool gpu_driver::may_begin(queue_id queue) const {
   const command_queue* const of = queues_.find(queue);
   return of != nullptr && queues_.may_begin(*of);
+}
+
+uint64_t gpu_driver::next_of(queue_id queue) const {
+  const command_queue* const of = queues_.find(queue);
+  return of == nullptr || of->waiting.empty() ? 0 : of->waiting.front()->number;
 }
 
 bool gpu_driver::begin_next(queue_id queue) {

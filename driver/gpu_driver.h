@@ -91,6 +91,8 @@ class gpu_driver final : private driver_services, private device_link::far_end, 
 
   /// Whether the first command of the queue could begin.
   bool may_begin(queue_id queue) const;
+  /// The number of the command that would; 0 of none.
+  uint64_t next_of(queue_id queue) const;
   /// Has it begin. False where it could not, and where its middleware said so (handling::later).
   bool begin_next(queue_id queue);
 
@@ -119,6 +121,10 @@ class gpu_driver final : private driver_services, private device_link::far_end, 
   /// What is in memory itself, not in a cache.
   contents& memory_contents() { return gpus_.bytes(); }
   uint64_t pages_moved() const { return gpus_.migration().moved(); }
+  /// Pages that were asked for by a GPU that has not got them.
+  uint64_t pages_asked_for() const { return gpus_.migration().asked(); }
+  /// Whether a page is being moved, or is to be.
+  bool migrates() const { return !gpus_.migration().idle(); }
 
  private:
   // driver_services
@@ -129,7 +135,13 @@ class gpu_driver final : private driver_services, private device_link::far_end, 
   bool port_has_room() const override { return link_.has_room(); }
   void send(request what) override { link_.send(what); }
   void tick_at(picoseconds time) override { ticking::tick_at(time); }
-  void complete(command& done) override { queues_.end(*queues_.find(done.queue), done); }
+  void complete(command& done) override {
+    chain_.ended(done);
+    queues_.end(*queues_.find(done.queue), done);
+  }
+  command& put_before(const command& next, command_kind kind) override { return queues_.put_before(next, kind); }
+  handling offer(command& outside) override { return chain_.offer(outside); }
+  void has_ended(const command& outside) override { chain_.ended(outside); }
   void write_memory(const page& where, uint64_t offset, std::span<const std::byte> from) override {
     gpus_.write_memory(where, offset, from);
   }

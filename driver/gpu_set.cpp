@@ -88,6 +88,12 @@ void gpu_set::moved(const request& piece) {
   }
 }
 
+void gpu_set::abandon(const page& old) {
+  contents_.clear(old.physical_address);
+  // What was not written back is lost with it.
+  if (l2_cache* const cache = cache_of(old.device)) cache->invalidate(old.physical_address, old.size_bytes);
+}
+
 // -- migration ----------------------------------------------------------------------------------------------------------------------
 
 void gpu_set::wants_page(page_slot& slot, device_id to) {

@@ -82,7 +82,7 @@ class gpu_set final : private gpu_surroundings, private page_watcher, private mi
   void replaced(const page& fresh) override { contents_.poison(fresh.physical_address); }
   // migrator::machine
   bool translates(device_id device, process_id process, uint64_t address) override;
-  void abandon(const page& old) override { contents_.clear(old.physical_address); }
+  void abandon(const page& old) override;
   void answer_walks() override;
 
   void deliver_to_cpu(const request& what);

@@ -76,12 +76,13 @@ struct execution {
   picoseconds duration = 0;
 };
 
-/// What executes work-groups: so far the runners of the tests. The simulated machine's own launches do not come through
-/// here. Called from within an event of the engine; it calls nothing of the driver but the memory that it is given.
+/// What executes work-groups. Called from within an event of the engine; it calls nothing of the driver but the memory that it is given.
 class work_group_runner {
  public:
   virtual ~work_group_runner() = default;
   virtual execution execute(const work_group& group, group_memory_port& memory) = 0;
+  /// Work-groups of this device that were left to the runner, and wait for a page (gpu::reach), may find it now.
+  virtual void retry(device_id) {}
 };
 
 struct request;
@@ -96,6 +97,8 @@ class byte_mover {
   virtual void move(const request& piece) = 0;
   /// Has the GPU's cache written back, at once.
   virtual void flush(device_id gpu) = 0;
+  /// Has a page copied as it is in memory, past all caches, at once: request_kind::copy_page.
+  virtual void copy_page(const request& page) = 0;
 };
 
 }  // namespace heddle::driver

@@ -24,6 +24,9 @@ class middleware_chain {
   bool tick();
   /// The first command of the queue, unless it runs already.
   bool offer(command_queue& queue);
+  /// What is in no queue.
+  handling offer(command& outside);
+  void ended(const command& done);
   /// An answer; that of a request of none of them is ignored.
   void receive(const request& answer);
 

@@ -6,12 +6,23 @@ namespace heddle::driver {
 
 bool migrator::take_wanted() {
   if (step_ != step::idle) return false;
-  // A page of which a copy is under way cannot move yet. Answers wake the driver, so it is looked at again.
-  const auto first =
-      std::find_if(wanted_.begin(), wanted_.end(), [](const wish& each) { return each.slot->in_flight == 0; });
-  if (first == wanted_.end()) return false;
-  to_ = first->to;
-  process_ = first->slot->entry.process;
+  // A page of which a copy is under way cannot move yet. Answers wake the driver, so it is looked at again. Where the chain holds back what one GPU
+  // wants of a process, another may go first.
+  std::vector<wish> asked_for;
+  for (const wish& each : wanted_) {
+    const auto like_it = [&](const wish& other) {
+      return other.to == each.to && other.slot->entry.process == each.slot->entry.process;
+    };
+    if (each.slot->in_flight != 0 || std::any_of(asked_for.begin(), asked_for.end(), like_it)) continue;
+    if (take(each)) return true;
+    asked_for.push_back(each);
+  }
+  return false;
+}
+
+bool migrator::take(const wish& first) {
+  to_ = first.to;
+  process_ = first.slot->entry.process;
   slots_.clear();
   addresses_.clear();
   old_.clear();
@@ -19,12 +30,24 @@ bool migrator::take_wanted() {
   const auto mine = [this](const wish& each) {
     return each.to == to_ && each.slot->entry.process == process_ && each.slot->in_flight == 0;
   };
+  order_.clear();
+  order_.kind = command_kind::migrate;
+  order_.process = process_;
+  order_.device = to_;
+  order_.address = first.slot->entry.virtual_address;
   for (const wish& each : wanted_)
     if (mine(each)) {
       slots_.push_back(each.slot);
       addresses_.push_back(each.slot->entry.virtual_address);
+      order_.bytes += each.slot->entry.size_bytes;
     }
+  const handling how = driver_->offer(order_);
+  if (how == handling::later || how == handling::running) return false;
   wanted_.erase(std::remove_if(wanted_.begin(), wanted_.end(), mine), wanted_.end());
+  if (how == handling::done) {
+    let_go_on();
+    return true;
+  }
   const auto gpus = driver_->devices().gpus();
   all_.assign(gpus.begin(), gpus.end());
   stopped_.clear();
@@ -33,8 +56,18 @@ bool migrator::take_wanted() {
   return true;
 }
 
+void migrator::let_go_on() {
+  for (page_slot* const slot : slots_) {
+    slot->entry.migrating = false;
+    slot->entry.pinned = true;
+  }
+  driver_->has_ended(order_);
+  around_->answer_walks();
+}
+
 bool migrator::send() {
-  if (unanswered_ != 0) return false;
+  const bool is_early = step_ == step::shoot_down && driver_->settings().fault == driver_fault::early_copy;
+  if (unanswered_ != 0 && !is_early) return false;
   switch (step_) {
     case step::idle:
     case step::answer:
@@ -88,17 +121,13 @@ bool migrator::receive(const request& answer) {
 
 bool migrator::answer_mmu() {
   if (step_ != step::answer) return false;
-  for (page_slot* const slot : slots_) {
-    slot->entry.migrating = false;
-    slot->entry.pinned = true;
-  }
   for (const page& old : old_) {
     around_->abandon(old);
     driver_->memory().give_back(old);
   }
   moved_ += old_.size();
   step_ = step::idle;
-  around_->answer_walks();
+  let_go_on();
   return true;
 }
 

@@ -8,7 +8,7 @@
 
 namespace heddle::driver {
 
-/// One migration at a time: of the page that was wanted first, together with the others that the same GPU wants of the same process
+/// One migration at a time, which the chain is offered first, as a command that is in no queue: of the page that was wanted first, together with the others that the same GPU wants of the same process
 /// by then. All GPUs end their remote accesses; those that may hold a translation, and the page's owner, forget it, write their
 /// caches back and stand still; each page gets a place on its new device and is copied, one after the other; then all go on. The page is
 /// pinned after that, so it moves once. Where the new device has no room, it stays, and is used from afar.
@@ -32,7 +32,10 @@ class migrator {
 
   migrator(driver_services& driver, machine& around) : driver_(&driver), around_(&around) {}
 
-  void wants(page_slot& slot, device_id to) { wanted_.push_back({&slot, to}); }
+  void wants(page_slot& slot, device_id to) {
+    wanted_.push_back({&slot, to});
+    ++asked_;
+  }
 
   /// Parts of the driver's tick: each says whether there was something to do.
   bool answer_mmu();
@@ -41,6 +44,8 @@ class migrator {
   bool receive(const request& answer);
 
   bool idle() const { return step_ == step::idle && wanted_.empty(); }
+  /// Pages that were ever wanted.
+  uint64_t asked() const { return asked_; }
   /// Pages that have moved.
   uint64_t moved() const { return moved_; }
 
@@ -51,6 +56,9 @@ class migrator {
     device_id to = 0;
   };
   void send_to(const std::vector<device_id>& gpus, request_kind kind);
+  /// Takes the first wish and those that go with it, unless the chain holds them back; whether it has.
+  bool take(const wish& first);
+  void let_go_on();
 
   driver_services* driver_;
   machine* around_;
@@ -60,6 +68,7 @@ class migrator {
   uint64_t unanswered_ = 0;
   device_id to_ = 0;
   process_id process_ = 0;
+  command order_;  ///< what the chain is offered
   std::vector<page_slot*> slots_;
   std::vector<uint64_t> addresses_;  ///< of these pages
   size_t copied_ = 0;
@@ -67,6 +76,7 @@ class migrator {
   std::vector<device_id> all_;
   std::vector<device_id> stopped_;
   uint64_t moved_ = 0;
+  uint64_t asked_ = 0;
 };
 
 }  // namespace heddle::driver

@@ -1,3 +1,4 @@
+#include <heddle/driver/middleware.h>
 #include <heddle/driver/settings.h>
 
 #include <string>
@@ -13,6 +14,13 @@ dispatch_policy parse_policy(const std::string& text) {
 }
 
 }  // namespace
+
+parameter middleware_parameter() {
+  std::vector<std::string> names = {"none"};
+  for (const middleware_maker* const each : middleware_makers()) names.emplace_back(each->name());
+  return parameter::one_of("driver.middleware", "none", names,
+                           "a middleware of yours, which each command is offered first (docs/driver.md)");
+}
 
 parameter split_parameter() {
   std::vector<std::string> names;
@@ -36,6 +44,7 @@ std::vector<parameter> driver_parameters() {
       parameter::number("driver.units", 64, 1, 1024, "", "compute units of a GPU"),
       parameter::number("driver.unit_groups", 8, 1, 1024, "", "work-groups on a compute unit at a time"),
       split_parameter(),
+      middleware_parameter(),
       parameter::one_of("driver.dispatch", "round_robin", {"greedy", "round_robin", "partition"},
                         "where the next work-group goes: first unit with room, next one, or each unit its share"),
   };
@@ -53,6 +62,7 @@ driver_settings driver_settings::from(const parameters& values) {
   read.copy_byte = static_cast<uint64_t>(values.number("driver.copy_byte_ps"));
   read.compute_units = values.count("driver.units");
   read.groups_per_unit = values.count("driver.unit_groups");
+  read.middleware = find_middleware_maker(values.text("driver.middleware"));
   read.split = find_split_rule(values.text("driver.split"));
   read.dispatch = parse_policy(values.text("driver.dispatch"));
   read.posted = time("link.posted_ns");

@@ -10,6 +10,8 @@
 
 namespace heddle::driver {
 
+class middleware_maker;
+
 enum class copy_model : uint8_t {
   timed,    ///< page by page over the link, each copy after its fixed part
   instant,  ///< at once, and without virtual time
@@ -25,10 +27,12 @@ enum class dispatch_policy : uint8_t {
 /// What a driver may have wrong.
 enum class driver_fault : uint8_t {
   none,
-  late_flush,  ///< a flush counts as over when it has been sent
-  one_flag,    ///< one dirty mark for all queues, which a flush takes off when it is enqueued
-  own_flush,   ///< a flush is of the caches of the queue's own device alone
-  early_end,   ///< a launch counts as over when its last work-group has begun
+  late_flush,        ///< a flush counts as over when it has been sent
+  one_flag,          ///< one dirty mark for all queues, which a flush takes off when it is enqueued
+  own_flush,         ///< a flush is of the caches of the queue's own device alone
+  early_end,         ///< a launch counts as over when its last work-group has begun
+  early_copy,        ///< a page is copied when its owner has been told to stand still, not when it does
+  kept_translation,  ///< a device that is told to forget the translations of a page keeps them
 };
 
 /// Times are those of real machines only as far as they have been published, and a model in any case: they make likely
@@ -58,10 +62,14 @@ struct driver_settings {
   bool launches_from_host = false;
   const split_rule* split = &even_split();  ///< of pages and work-groups, to the GPUs of a unified device
   driver_fault fault = driver_fault::none;
+  const middleware_maker* middleware = nullptr;  ///< of the user's, in front of the chain; null for none
 
   /// Reads the keys of driver_parameters(), and of link_parameters() those times that the two have in common.
   static driver_settings from(const parameters& values);
 };
+
+/// The key `driver.middleware`, with those of the user's that there are by now.
+parameter middleware_parameter();
 
 /// The key `driver.split`, with the rules that there are by now.
 parameter split_parameter();

@@ -1,6 +1,8 @@
 // Page tables as a program sees them: two processes on one device that must not see each other's pages, and pages that move to the device that
-// uses them.
+// uses them. And a middleware of the program's own in the driver, which decides among other things whether they move.
 #include "ports.h"
+
+#include <heddle/driver/middleware.h>
 
 #include <memory>
 
@@ -170,6 +172,113 @@ verdict migration_verdict(const parameters& set) {
   return set.has("driver.flush") && set.text("driver.flush") == "off" ? verdict::assertion : verdict::ok;
 }
 
+// -- a middleware of one's own ---------------------------------------------------------------------------------------------------------
+
+/// Holds a kernel back while another one runs; flushes before each copy to the host, which it cuts in two; has pages stay where they are.
+class careful_middleware final : public driver::middleware {
+ public:
+  explicit careful_middleware(driver::driver_services& of) : driver_(of) {}
+  const char* name() const override { return "careful"; }
+
+  driver::handling process(driver::command& next) override {
+    using enum driver::handling;
+    switch (next.kind) {
+      case driver::command_kind::migrate:
+        return done;
+      case driver::command_kind::launch:
+        if (running_ != 0 && running_ != next.number) return later;
+        running_ = next.number;
+        return not_mine;
+      case driver::command_kind::copy_to_host:
+        return next.part_of != 0 ? not_mine : copy(next);
+      default:
+        return not_mine;
+    }
+  }
+  void ended(const driver::command& done) override {
+    if (done.number == running_) running_ = 0;
+  }
+
+ private:
+  driver::handling copy(driver::command& next) {
+    if (flushed_for_ != next.number) {
+      flushed_for_ = next.number;
+      driver_.put_before(next, driver::command_kind::flush);
+      return driver::handling::later;
+    }
+    const uint64_t half = next.bytes / 2 / sizeof(uint64_t) * sizeof(uint64_t);
+    if (cut_ == next.number || half == 0) return driver::handling::not_mine;
+    cut_ = next.number;
+    driver::command& first = driver_.put_before(next, driver::command_kind::copy_to_host);
+    first.address = next.address;
+    first.to_host = next.to_host;
+    first.bytes = half;
+    next.address += half;
+    next.to_host += half;
+    next.bytes -= half;
+    return driver::handling::later;
+  }
+
+  driver::driver_services& driver_;
+  uint64_t running_ = 0;      ///< the launch that has begun and not ended; 0: none
+  uint64_t flushed_for_ = 0;  ///< the copy that has been given its flush
+  uint64_t cut_ = 0;          ///< the copy that has been cut
+};
+
+struct careful_maker final : driver::middleware_maker {
+  const char* name() const override { return "careful"; }
+  std::unique_ptr<driver::middleware> make(driver::driver_services& of) const override {
+    return std::make_unique<careful_middleware>(of);
+  }
+};
+
+[[maybe_unused]] const bool is_careful_added = [] {
+  static const careful_maker careful;
+  return bool(driver::add_middleware_maker(careful));
+}();
+
+/// Counts alone: no other kernel may be inside.
+struct count_alone {
+  uint64_t* values;
+  uint64_t* inside;
+  uint32_t count;
+  HEDDLE_FUNCTION void operator()() const {
+    HEDDLE_CHECK(shared_word<uint64_t>(*inside).fetch_add(1, memory_order::relaxed) == 0, "two kernels run at a time");
+    for (uint32_t n = 0; n < count; ++n) shared_word<uint64_t>(values[n]).fetch_add(n + 1, memory_order::relaxed);
+    shared_word<uint64_t>(*inside).fetch_sub(1, memory_order::relaxed);
+  }
+};
+
+/// Kernels of two devices, in streams that nothing orders, count in one page; what they have counted is copied back. Only the middleware keeps one
+/// kernel from the other, the copy behind a flush (driver.flush=off), and the page on its device.
+void run_own_middleware(const parameters& set) {
+  device first(0);
+  device second(1);
+  const uint32_t count = set.count("elements");
+  auto* const there = first.try_allocate_moving<uint64_t>(count, "there").value();
+  auto* const here = first.allocate_shared<uint64_t>(count, "here");
+  auto* const inside = first.allocate_shared<uint64_t>(1, "kernels inside");
+  const std::vector<uint64_t> none(count, 0);
+  first.copy(there, none.data(), count * sizeof(uint64_t));
+  *inside = 0;
+  const device::stream one = first.create_stream();
+  const device::stream other = second.create_stream();
+  first.launch({}, count_alone{there, inside, count}, one);
+  second.launch({}, count_alone{there, inside, count}, other);
+  second.synchronize(other);
+  first.synchronize(one);
+  HEDDLE_CHECK(first.page_of(there).value().device == 0, "a page has moved that was to stay");
+  first.copy(here, there, count * sizeof(uint64_t), one);
+  first.synchronize(one);
+  for (uint32_t n = 0; n < count; ++n)
+    HEDDLE_CHECK(here[n] == 2 * uint64_t{n + 1}, "a copy has brought back what was there before a kernel");
+}
+
+verdict own_middleware_verdict(const parameters& set) {
+  if (needs_all_turns(set) != verdict::ok) return needs_all_turns(set);
+  return set.text("driver.middleware") == "careful" ? verdict::ok : verdict::assertion;
+}
+
 }  // namespace
 
 HEDDLE_SCENARIO(
@@ -188,5 +297,18 @@ HEDDLE_SCENARIO(run_migration,
                                 parameter::number("elements", 2, 1, 1024, "", "of each page that are used"),
                                 parameter::number("driver.devices", 2, 2, 16, "", "how many GPUs the machine has")},
                  .expected = migration_verdict});
+
+HEDDLE_SCENARIO(
+    run_own_middleware,
+    {.name = "middleware.careful",
+     .summary = "a middleware of the program's own holds kernels and pages back, and cuts copies behind a flush",
+     .parameters = {parameter::number("elements", 3, 1, 512, "", "that both kernels count, in one page"),
+                    parameter::number("driver.devices", 2, 2, 16, "", "how many GPUs the machine has"),
+                    parameter::one_of("driver.detail", "queue", {"queue", "message"},
+                                      "what of the driver is stepped: the commands of its queues, or its messages too"),
+                    parameter::one_of("driver.middleware", "careful", {"careful", "none"},
+                                      "what each command is offered first"),
+                    parameter::one_of("driver.flush", "off", {"off", "on"}, "caches are written back before a copy")},
+     .expected = own_middleware_verdict});
 
 }  // namespace heddle::tests

@@ -1,3 +1,4 @@
+#include <heddle/driver/middleware.h>
 #include <heddle/driver/settings.h>
 #include <heddle/sim/base/sanitizers.h>
 #include <heddle/sim/settings.h>
@@ -19,6 +20,7 @@ const std::vector<condition>& conditions() {
   static const std::vector<condition> all = {
       {"arms", "convergence", {"lockstep"}},
       {"driver.fault", "driver.detail", {"queue", "message"}},
+      {"driver.middleware", "driver.detail", {"queue", "message"}},
       {"partings", "convergence", {"independent"}},
       {"partings", "step", {"wave"}},
       {"evict.quantum", "evict", {"wave", "queue"}},
@@ -60,11 +62,13 @@ std::vector<parameter> parameters_of_the_driver() {
       parameter::one_of("driver.detail", "call", {"call", "queue", "message"},
                         "what of the driver is stepped: nothing, the commands of its queues, or its messages too"));
   all.push_back(parameter::one_of(
-      "driver.fault", "none", {"none", "late-flush", "one-flag", "own-flush", "early-end", "lost-signal"},
+      "driver.fault", "none",
+      {"none", "late-flush", "one-flag", "own-flush", "early-end", "early-copy", "kept-translation", "lost-signal"},
       "what the driver whose commands are stepped has wrong; each is explained in docs/driver.md"));
   all.push_back(parameter::number("driver.devices", 1, 1, settings::most_devices, "", "how many GPUs the machine has"));
   all.push_back(parameter::number("driver.unified", 1, 1, settings::most_devices, "",
                                   "how many GPUs are device 0 together, so that programs for one run on several"));
+  all.push_back(driver::middleware_parameter());
   all.push_back(driver::split_parameter());
   all.push_back(parameter::number("driver.memory_kib", 0, 0, 1 << 26, "KiB",
                                   "memory of each GPU, in pages of 4 KiB; 0: as much as there are addresses"));
@@ -174,12 +178,15 @@ settings settings::from(const parameters& values) {
                 : detail == "message" ? driver_detail::message
                                       : driver_detail::call;
   const std::string& fault = values.text("driver.fault");
-  read.fault = fault == "late-flush"  ? driver::driver_fault::late_flush
-               : fault == "one-flag"  ? driver::driver_fault::one_flag
-               : fault == "own-flush" ? driver::driver_fault::own_flush
-               : fault == "early-end" ? driver::driver_fault::early_end
-                                      : driver::driver_fault::none;
-  read.loses_signals = fault == "lost-signal";
+  read.stepped.fault = fault == "late-flush"         ? driver::driver_fault::late_flush
+                       : fault == "one-flag"         ? driver::driver_fault::one_flag
+                       : fault == "own-flush"        ? driver::driver_fault::own_flush
+                       : fault == "early-end"        ? driver::driver_fault::early_end
+                       : fault == "early-copy"       ? driver::driver_fault::early_copy
+                       : fault == "kept-translation" ? driver::driver_fault::kept_translation
+                                                     : driver::driver_fault::none;
+  read.stepped.loses_signals = fault == "lost-signal";
+  read.stepped.middleware = driver::find_middleware_maker(values.text("driver.middleware"));
   read.split = driver::find_split_rule(values.text("driver.split"));
   const std::string& fill = values.text("fill");
   read.fill = fill == "0x00" ? 0 : fill == "0xff" ? 0xff : 0xa5;

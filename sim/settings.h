@@ -93,6 +93,13 @@ enum class volatile_accesses : uint8_t {
 /// budget, ... (docs/settings.md).
 std::vector<parameter> machine_parameters();
 
+/// The driver whose commands are stepped, beside what of it is.
+struct stepped_driver {
+  driver::driver_fault fault = driver::driver_fault::none;
+  bool loses_signals = false;                            ///< another fault: see command_driver
+  const driver::middleware_maker* middleware = nullptr;  ///< of the user's, in front of its chain
+};
+
 struct settings {
   static constexpr uint32_t most_devices = 16;
   sim::fidelity fidelity = sim::fidelity::scoped;
@@ -102,8 +109,7 @@ struct settings {
   bool races_end() const { return races == race_effect::end && !excused.any(); }
   sim::driver_calls driver = driver_calls::free;
   driver_detail detail = driver_detail::call;
-  driver::driver_fault fault = driver::driver_fault::none;  ///< of the driver whose commands are stepped
-  bool loses_signals = false;                               ///< another: see command_driver
+  stepped_driver stepped;
   const driver::split_rule* split = &driver::even_split();  ///< of blocks and pages, to the GPUs of a unified device
   bool launches_block = false;                              ///< until the kernel has ended
   int fill = 0;           ///< each byte of memory that CUDA and HIP sources have not written

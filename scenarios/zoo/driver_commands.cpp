@@ -4,7 +4,9 @@
 // has one mark per context, "L2 is dirty" (driver.go, defaultmemorycopymiddleware.go), which a flush takes off when it is enqueued; a copy in
 // another queue then goes without one, before that flush has happened. driver-own-flush: a flush is of the queue's own device, and a copy brings
 // back what another device has in its cache. driver-early-end: a launch counts as over when its last work-group has begun. driver-lost-signal:
-// the driver has found nothing to do, and a thread that enqueues a command finds it there still. From reading, all but the mark.
+// the driver has found nothing to do, and a thread that enqueues a command finds it there still. driver-early-copy: a page moves to the device that
+// uses it, and is copied when its old owner has been told to write its cache back and stand still, not when it has. driver-kept-translation: the
+// old owner keeps its translation of the page, and goes on with the place where it was. From reading, all but the mark.
 #include "../ports.h"
 #include "zoo.h"
 
@@ -90,9 +92,46 @@ void run_driver_lost_signal(const parameters& set) {
   }
 }
 
+/// Numbers of one page, counted by two devices at a time, each its own half.
+struct count_half {
+  uint64_t* values;
+  uint32_t count;
+  uint32_t half;
+  uint32_t times;
+  HEDDLE_FUNCTION void operator()() const {
+    for (uint32_t time = 0; time < times; ++time)
+      for (uint32_t n = 0; n < count; ++n)
+        shared_word<uint64_t>(values[n + half * count]).fetch_add(n + 1, memory_order::relaxed);
+  }
+};
+
+/// The page of one device moves to another one, while both write it.
+void run_page_of_two_writers(const parameters& set) {
+  device first(0);
+  device second(1);
+  const uint32_t count = set.count("elements");
+  const uint32_t times = set.count("times");
+  auto* const there = first.try_allocate_moving<uint64_t>(2 * size_t{count}, "there").value();
+  auto* const here = first.allocate_shared<uint64_t>(2 * size_t{count}, "here");
+  const std::vector<uint64_t> none(2 * size_t{count}, 0);
+  first.copy(there, none.data(), none.size() * sizeof(uint64_t));
+  first.launch({.blocks = 1, .waves = 1, .lanes = 1}, count_half{there, count, 0, times});
+  second.launch({.blocks = 1, .waves = 1, .lanes = 1}, count_half{there, count, 1, times});
+  first.synchronize();
+  second.synchronize();
+  HEDDLE_CHECK(first.page_of(there).value().device == 1, "the page is not on the device that has used it last");
+  first.copy(here, there, none.size() * sizeof(uint64_t));
+  for (uint32_t n = 0; n < 2 * count; ++n)
+    HEDDLE_CHECK(here[n] == uint64_t{times} * (n % count + 1),
+                 "what a device has counted was lost when its page moved");
+}
+void run_driver_early_copy(const parameters& set) { run_page_of_two_writers(set); }
+void run_driver_kept_translation(const parameters& set) { run_page_of_two_writers(set); }
+
 verdict driver_command_verdict(const parameters& set) {
   if (needs_all_turns(set) != verdict::ok || set.text("driver.fault") == "none") return needs_all_turns(set);
-  return set.text("driver.fault") == "lost-signal" ? verdict::deadlock : verdict::assertion;
+  if (set.text("driver.fault") == "lost-signal") return verdict::deadlock;
+  return set.text("driver.fault") == "kept-translation" ? verdict::memory : verdict::assertion;
 }
 
 /// The machine's own settings, with the defaults of the entry: its twin is the same with a driver that has no fault.
@@ -112,6 +151,19 @@ std::vector<parameter> with_two_devices(std::vector<parameter> all) {
 
 std::vector<parameter> with_times(std::vector<parameter> all) {
   all.push_back(parameter::number("times", 2, 2, 1000, "", "times that a kernel is launched and waited for"));
+  return all;
+}
+
+std::vector<parameter> with_writers(std::vector<parameter> all) {
+  all.push_back(parameter::number("times", 2, 1, 1000, "", "times that each device counts its numbers up"));
+  return with_two_devices(std::move(all));
+}
+
+/// Of a fault that only messages show which overtake each other.
+std::vector<parameter> with_messages(std::vector<parameter> all) {
+  for (parameter& each : all)
+    if (each.key == "driver.detail")
+      each = parameter::one_of("driver.detail", "message", {"message"}, "what of the driver is stepped: its messages");
   return all;
 }
 
@@ -137,6 +189,16 @@ HEDDLE_ZOO(run_driver_early_end, {.name = "zoo.driver-early-end",
                                   .summary = "a launch counts as over when its last work-group has begun",
                                   .parameters = driver_command_parameters("early-end"),
                                   .expected = driver_command_verdict});
+
+HEDDLE_ZOO(run_driver_early_copy, {.name = "zoo.driver-early-copy",
+                                   .summary = "a page is copied before the device that writes it stands still",
+                                   .parameters = with_messages(with_writers(driver_command_parameters("early-copy"))),
+                                   .expected = driver_command_verdict});
+
+HEDDLE_ZOO(run_driver_kept_translation, {.name = "zoo.driver-kept-translation",
+                                         .summary = "a device uses a page where it was before it moved",
+                                         .parameters = with_writers(driver_command_parameters("kept-translation")),
+                                         .expected = driver_command_verdict});
 
 HEDDLE_ZOO(run_driver_lost_signal, {.name = "zoo.driver-lost-signal",
                                     .summary = "a driver that has found nothing to do still counts as awake",

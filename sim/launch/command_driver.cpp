@@ -22,7 +22,8 @@ driver::driver_settings settings_of(const settings& machine) {
   made.groups_per_unit = made.groups_per_cycle = 1u << 20;
   made.paced = made.launches_from_host = true;
   made.split = machine.split;
-  made.fault = machine.fault;
+  made.fault = machine.stepped.fault;
+  made.middleware = machine.stepped.middleware;
   // Those of launches and copies are the machine's own, with which kernels and engines begin.
   made.launch = made.copy = 0;
   made.posted = machine.time.posted;
@@ -58,7 +59,8 @@ command_driver::~command_driver() = default;
 
 void command_driver::reset() {
   actor_ = acting_ = nullptr;
-  wanted_ = under_way_ = commands_ = past_ = 0;
+  wanted_ = under_way_ = commands_ = past_ = news_ = 0;
+  pages_came_at_ = 0;
   engines_ = 0;
   blocks_have_come_ = false;
   queues_.clear();
@@ -66,7 +68,8 @@ void command_driver::reset() {
   pieces_.clear();
   moved_.clear();
   ended_.clear();
-  room().add_middleware(std::make_unique<host_copies>(*this), 0);
+  held_back_.clear();
+  room().add_middleware(std::make_unique<host_copies>(*this), room().chain_length());
 }
 
 // Any mixing function does; this is that of SplitMix64.
@@ -122,9 +125,14 @@ void command_driver::enqueued(lane& self, work& of) {
   signal(self);
 }
 
-void command_driver::signal(lane& self) {
+void command_driver::count_commands() {
   under_way_ += queues().commands_made() - commands_;
   commands_ = queues().commands_made();
+}
+
+void command_driver::signal(lane& self) {
+  count_commands();
+  held_back_.clear();
   note(commands_ << 8 | 1);
   if (core_.times != nullptr) room().engine().pass_until(core_.times->now(self));
   wanted_ = 1;
@@ -226,13 +234,16 @@ command_driver::work* command_driver::work_of_command(uint64_t command) {
 driver::execution command_driver::execute(const driver::work_group& group, driver::group_memory_port& memory) {
   work& of = *work_of_command(group.launch);
   launched_kernel& runs = *of.runs;
-  if (runs.come_blocks++ == 0) {
+  if (runs.come_blocks == 0) {
+    // While a page moves, what is in host memory is out of the device's reach.
     auto code = runs.body.invoke;
-    memory.read(group.code_object, std::as_writable_bytes(std::span(&code, 1)));
-    memory.read(group.arguments, runs.bytes);
+    if (memory.read(group.code_object, std::as_writable_bytes(std::span(&code, 1))) == driver::access::waits ||
+        memory.read(group.arguments, runs.bytes) == driver::access::waits)
+      return {.how = driver::execution::state::waits};
     must_hold(code == runs.body.invoke, "driver: a kernel's code is where its packet says");
     memory_.unflushed().kernel_launched(core_.map.heap);
   }
+  ++runs.come_blocks;
   of.groups[group.flat] = group;
   runs.for_each_share([&](launched_kernel::share& part) {
     if (part.gpu + 1 != group.device) return;
@@ -255,7 +266,7 @@ void command_driver::block_ended(lane& last) {
 }
 
 void command_driver::move(const driver::request& piece) {
-  work& of = *work_of_command(piece.of->number);
+  work& of = *work_of_command(piece.of->part_of != 0 ? piece.of->part_of : piece.of->number);
   stream_copy what = of.copy;
   what.size_bytes = piece.bytes;
   std::byte* const on_device = memory_.devices().memory_at(piece.process, piece.virtual_address);
@@ -315,16 +326,30 @@ void command_driver::take_moved() {
 
 // -- the actor ----------------------------------------------------------------------------------------------------------------------------
 
+// What is held back is offered again when anything else has happened.
+void command_driver::begin_next(driver::queue_id queue) {
+  const uint64_t first = room().next_of(queue);
+  const bool held_back = !room().begin_next(queue) && room().next_of(queue) == first;
+  count_commands();
+  if (held_back)
+    held_back_.push_back(first);
+  else
+    held_back_.clear();
+}
+
 bool command_driver::step(lane& self) {
   wanted_ = 0;
   ended_.clear();
   blocks_have_come_ = false;
+  const uint64_t news = news_;
   driver::event_engine& engine = room().engine();
   const bool each_event = core_.machine.detail == driver_detail::message;
   const auto events = static_cast<uint32_t>(each_event ? engine.choices() : engine.pending() != 0 ? 1 : 0);
   ready_.clear();
   for (const driver::queue_id each : queues_)
-    if (each != no_queue && room().may_begin(each)) ready_.push_back(each);
+    if (each != no_queue && room().may_begin(each) &&
+        std::find(held_back_.begin(), held_back_.end(), room().next_of(each)) == held_back_.end())
+      ready_.push_back(each);
   const uint32_t answers = moved_.empty() ? 0 : 1;
   const auto count = events + answers + static_cast<uint32_t>(ready_.size());
   if (count == 0) return false;
@@ -334,16 +359,21 @@ bool command_driver::step(lane& self) {
   if (core_.times != nullptr) engine.pass_until(core_.times->now(self));
   acting_ = &self;
   if (picked >= events + answers)
-    room().begin_next(ready_[picked - events - answers]);
+    begin_next(ready_[picked - events - answers]);
   else if (picked >= events)
     take_moved();
   else if (each_event)
     engine.step(picked);
   else
     engine.run();
+  if (picked < events + answers) held_back_.clear();
   acting_ = nullptr;
   if (core_.times != nullptr) core_.times->not_before(self, engine.now());
-  if (!ended_.empty()) memory_.devices().commands_have_ended();
+  for (const driver::queue_id each : queues_)
+    if (const driver::command_queue* const of = each == no_queue ? nullptr : queues().find(each);
+        of != nullptr && of->fault)
+      core_.end(self, verdict::assertion, of->fault->line());
+  if (!ended_.empty() || news_ != news) memory_.devices().commands_have_ended();
   return true;
 }
 

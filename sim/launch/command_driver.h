@@ -57,6 +57,16 @@ class command_driver final : private driver::work_group_runner,
   /// A copy engine has ended.
   void piece_ended(lane& engine);
 
+  // -- pages that move
+
+  /// Whether the lane may make its pending access to memory whose pages move (device_allocations::look_closer). A page that another GPU has is asked
+  /// for; a host thread asks for none, but waits for one that is on its way.
+  bool reaches(lane& self);
+  /// Changes when a lane that waits for a page may find it.
+  const uint64_t& news_of_pages() const { return news_; }
+  /// When it last did, in virtual time.
+  driver::picoseconds pages_came_at() const { return pages_came_at_; }
+
   // -- the actor
 
   /// Something may be done: a word to wait for, 1 from then on.
@@ -64,7 +74,7 @@ class command_driver final : private driver::work_group_runner,
   /// Does one thing that can be done, by a choice among all. Whether there was one.
   bool step(lane& self);
   /// Whether nothing is left to do, and nothing under way.
-  bool is_idle() const { return under_way_ == 0; }
+  bool is_idle() const { return under_way_ == 0 && !room().migrates(); }
   void actor_ends() { actor_ = nullptr; }
   /// Work that has ended, and blocks that have come to a device, in the last step.
   const std::vector<uint32_t>& ended() const { return ended_; }
@@ -102,8 +112,10 @@ class command_driver final : private driver::work_group_runner,
 
   // driver::work_group_runner, byte_mover, trace_listener
   driver::execution execute(const driver::work_group& group, driver::group_memory_port& memory) override;
+  void retry(driver::device_id gpu) override;
   void move(const driver::request& piece) override;
   void flush(driver::device_id gpu) override;
+  void copy_page(const driver::request& page) override;
   void record(const driver::trace_record& what) override;
 
   driver::gpu_driver& room() const { return *memory_.devices().commands(); }
@@ -116,8 +128,12 @@ class command_driver final : private driver::work_group_runner,
   /// The last command that was enqueued is the work's.
   void enqueued(lane& self, work& of);
   std::optional<uint64_t> in_driver(uint32_t stream, const void* address, size_t size_bytes) const;
+  /// Those that have been enqueued since are under way, too.
+  void count_commands();
   void signal(lane& self);
   void begin_actor(lane& self);
+  /// Has the first command of the queue begin, unless a middleware holds it back.
+  void begin_next(driver::queue_id queue);
   work* work_of_command(uint64_t command);
   void start_engine(work& of, const stream_copy& what, const driver::request& piece);
   bool any_kernel_runs() const;
@@ -136,6 +152,8 @@ class command_driver final : private driver::work_group_runner,
   uint64_t under_way_ = 0;  ///< commands that have not ended
   uint64_t commands_ = 0;   ///< that have been enqueued
   uint64_t past_ = 0;
+  uint64_t news_ = 0;
+  driver::picoseconds pages_came_at_ = 0;
   uint32_t engines_ = 0;
   bool blocks_have_come_ = false;
   std::vector<driver::queue_id> queues_;  ///< by stream
@@ -144,6 +162,7 @@ class command_driver final : private driver::work_group_runner,
   std::vector<driver::request> moved_;    ///< have been, and their commands end with that
   std::vector<uint32_t> ended_;
   std::vector<driver::queue_id> ready_;
+  std::vector<uint64_t> held_back_;  ///< commands that a middleware has held back since anything happened
 };
 
 }  // namespace heddle::sim

@@ -1,9 +1,12 @@
 // Accesses to memory that are wrong, or that have pages moved.
+#include <heddle/driver/split.h>
 #include <heddle/sim/code/thread_locals.h>
+#include <heddle/sim/launch/command_driver.h>
 #include <heddle/sim/launch/device_allocations.h>
 
 #include <algorithm>
 #include <cstdio>
+#include <cstring>
 
 namespace heddle::sim {
 
@@ -38,7 +41,8 @@ void device_allocations::check_atomic_elsewhere(lane& self) {
                   " of a thread-local variable, which other threads could be given: make it part of what each of them "
                   "allocates");
   if (core_.map.heap.contains(how.address)) {
-    if (const char* wrong = core_.map.heap.check(how.address, how.size_bytes)) look_closer(self, wrong);
+    const char* const wrong = core_.map.heap.check(how.address, how.size_bytes);
+    if (wrong != nullptr) look_closer(self, wrong);
   } else {
     check_elsewhere(self);
   }
@@ -80,11 +84,11 @@ void device_allocations::bad_access(lane& self, const char* wrong) {
 
 // -- page tables -----------------------------------------------------------------------------------------------------------------
 
-void device_allocations::look_closer(lane& self, const char* said) {
+bool device_allocations::look_closer(lane& self, const char* said) {
   if (said != heap::is_watched) bad_access(self, said);
   const allocation& of = *core_.map.heap.nearest(self.pending.address);
   // A host thread drives all processes, and reaches the memory of all of them.
-  if (self.is_host() && !self.of->copies) return;
+  if (self.is_host() && !self.of->copies) return hands_ != nullptr && devices_.moves(of.base);
   const uint32_t owner = devices_[of.device].process;
   const uint32_t mine = devices_[self.of->device].process;
   if (owner != mine)
@@ -92,7 +96,18 @@ void device_allocations::look_closer(lane& self, const char* said) {
               std::string(to_string(self.pending.kind)) + " of " + std::to_string(self.pending.size_bytes) +
                   " bytes at " + core_.map.heap.describe(self.pending.address) + ": a memory fault, for " +
                   named_process(mine) + " has nothing there, and the memory is that of " + named_process(owner));
-  if (!self.is_host()) move_pages(self, of);
+  // A page stays where it is while a copy of it is under way.
+  if (self.is_host()) return false;
+  if (hands_ != nullptr) return devices_.moves(of.base);
+  move_pages(self, of);
+  return false;
+}
+
+bool device_allocations::may_move_pages(const lane& self) const {
+  const void* const address = self.pending.address;
+  if (hands_ == nullptr || self.of->copies || !core_.map.heap.contains(address)) return false;
+  const allocation* const of = core_.map.heap.nearest(address);
+  return of != nullptr && of->watched && !of->freed && devices_.moves(of->base);
 }
 
 // The first lane of another GPU that uses a page causes its move there. A driver that does not have the old GPU's cache written back before
@@ -106,6 +121,65 @@ void device_allocations::move_pages(lane& self, const allocation& of) {
       if (const std::byte* const stale = unflushed_.found_by_copy(core_.map.heap, of.base + byte))
         of.base[byte] = *stale;
   }
+}
+
+// -- pages that a driver moves whose commands are stepped ----------------------------------------------------------------------------
+
+bool command_driver::reaches(lane& self) {
+  const operation& how = self.pending;
+  const allocation& of = *core_.map.heap.nearest(how.address);
+  const device_set& devices = memory_.devices();
+  const auto offset = static_cast<size_t>(static_cast<const std::byte*>(how.address) - of.base);
+  const uint64_t address = *devices.address_of(of.device, of.base, offset);
+  const driver::process_id process = room().contexts().process_of(devices.context_of(of.device)).value();
+  const driver::page_table& pages = room().allocator().pages();
+  const auto of_all = [&](auto&& holds) {
+    bool all = true;
+    driver::for_each_page_piece(address, how.size_bytes, pages.page_bytes(), [&](uint64_t at, uint64_t, uint64_t) {
+      all = all && holds(at, pages.find(process, at)->entry);
+    });
+    return all;
+  };
+  if (self.is_host()) return of_all([](uint64_t, const driver::page& entry) { return !entry.migrating; });
+  if (core_.times != nullptr) room().engine().pass_until(core_.times->now(self));
+  driver::gpu& on = *room().gpu_of(self.of->gpu + 1);
+  const bool knew =
+      of_all([&](uint64_t at, const driver::page&) { return on.translations().find(process, at) != nullptr; });
+  const uint64_t asked = room().pages_asked_for();
+  const bool done = on.reach(process, address, how.size_bytes) == driver::access::done;
+  if (room().pages_asked_for() != asked) {
+    note(address << 8 | 5);
+    signal(self);
+  }
+  if (!done) return false;
+  if (!knew) note(address << 8 | 6);
+  return of_all([&](uint64_t at, const driver::page& entry) {
+    const driver::page* const used = on.translations().find(process, at);
+    // Until the device is told to forget it, it may use what it has.
+    if (used == nullptr || entry.migrating || used->physical_address == entry.physical_address) return true;
+    core_.end(self, verdict::memory,
+              std::string(to_string(how.kind)) + " of " + std::to_string(how.size_bytes) + " bytes at " +
+                  core_.map.heap.describe(how.address) + ": GPU " + std::to_string(self.of->gpu) +
+                  " has kept its translation of a page that has moved to GPU " + std::to_string(entry.device - 1));
+  });
+}
+
+void command_driver::retry(driver::device_id) {
+  ++news_;
+  pages_came_at_ = room().engine().now();
+  waits_.wake_readers(*acting_, &news_, sizeof news_);
+}
+
+// As it is in memory: what a cache of the old owner holds is not in it.
+void command_driver::copy_page(const driver::request& page) {
+  std::byte* const at = memory_.devices().memory_at(page.process, page.virtual_address);
+  const std::byte* const known = at == nullptr ? nullptr : memory_.unflushed().found_by_copy(core_.map.heap, at);
+  if (known == nullptr) return;
+  const allocation& of = *core_.map.heap.nearest(at);
+  const size_t bytes = std::min<size_t>(page.bytes, static_cast<size_t>(of.base + of.size_bytes - at));
+  if (std::memcmp(at, known, bytes) == 0) return;
+  std::memcpy(at, known, bytes);
+  waits_.wake_readers(*acting_, at, bytes);
 }
 
 }  // namespace heddle::sim

@@ -63,8 +63,12 @@ class device_allocations {
   [[gnu::noinline]] void check_elsewhere(lane& self);
   /// check_elsewhere() of an atomic access, which may be misaligned instead.
   [[gnu::noinline]] void check_atomic_elsewhere(lane& self);
-  /// The heap has answered `said` to the lane's pending access: ends the run when it may not be made.
-  void look_closer(lane& self, const char* said);
+  /// The heap has answered `said` to the lane's pending access: ends the run when it may not be made. Whether its pages move and a driver that is
+  /// stepped must bring them (command_driver::reaches).
+  bool look_closer(lane& self, const char* said);
+
+  /// Whether the lane's pending access is one for which a driver that is stepped may have to move pages.
+  bool may_move_pages(const lane& self) const;
 
   // -- devices and processes --------------------------------------------------------------------------------------------------------
 

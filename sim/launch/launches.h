@@ -94,6 +94,8 @@ class launches {
 
   /// Null where they are not.
   command_driver* commands() const { return commands_.get(); }
+  /// What changes when a lane that waits for a page may find it; null where none can wait.
+  const uint64_t* news_of_pages() const;
   /// The driver's actor does one thing; false when there is nothing to do.
   bool drive(lane& self);
   /// Enqueues the flush that must go before a copy from there by a host thread. Its number; none where it need not.

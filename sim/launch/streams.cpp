@@ -195,6 +195,8 @@ void launches::begin_commands() {
   streams_for_flushes_.clear();
 }
 
+const uint64_t* launches::news_of_pages() const { return commands_ == nullptr ? nullptr : &commands_->news_of_pages(); }
+
 bool launches::drive(lane& self) {
   const bool any = commands_->step(self);
   for (const uint32_t ordinal : commands_->ended()) {

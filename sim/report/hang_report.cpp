@@ -70,22 +70,24 @@ std::string hang_report::watching(const lane& who, wait_graph& graph) {
   }
   if (who.state != lane_state::waiting && who.state != lane_state::held) return text;
   constexpr uint64_t all_lanes = ~uint64_t{0};
-  if (who.pending.kind == operation_kind::synchronize) {
-    const auto is_awaited = [&](const wave& other) {
-      return (!other.host || other.copies) && other.live() && &other != who.of &&
-             run_.launched().waits_for_end_of(who, other);
-    };
+  const auto waits_for = [&](const char* what, auto&& is_awaited) {
     for (size_t n = 0; n < core_.threads.waves_used; ++n)
-      if (const wave& other = core_.threads.waves[n]; is_awaited(other))
-        graph.add({*who.of, lane_bit(who)}, {other, all_lanes}, other.copies ? "end of the copy" : "end of the launch");
+      if (const wave& other = core_.threads.waves[n]; other.live() && &other != who.of && is_awaited(other))
+        graph.add({*who.of, lane_bit(who)}, {other, all_lanes},
+                  what != nullptr ? what
+                  : other.copies  ? "end of the copy"
+                                  : "end of the launch");
     return text;
-  }
-  if (who.pending.kind == operation_kind::drive) {
-    for (size_t n = 0; n < core_.threads.waves_used; ++n)
-      if (const wave& other = core_.threads.waves[n]; other.live() && other.started() && (!other.host || other.copies))
-        graph.add({*who.of, lane_bit(who)}, {other, all_lanes}, other.copies ? "end of the copy" : "end of the launch");
-    return text;
-  }
+  };
+  if (who.pending.kind == operation_kind::synchronize)
+    return waits_for(nullptr, [&](const wave& other) {
+      return (!other.host || other.copies) && run_.launched().waits_for_end_of(who, other);
+    });
+  if (who.pending.kind == operation_kind::drive)
+    return waits_for(nullptr, [](const wave& other) { return other.started() && (!other.host || other.copies); });
+  if (const uint64_t* const news = run_.launched().news_of_pages();
+      news != nullptr && !who.reads.entries().empty() && who.reads.entries().front().address == news)
+    return waits_for("a page that moves", [](const wave& other) { return other.drives; });
   if (who.pending.kind == operation_kind::lock_mutex) {
     const mutex_table::holder* const holder = run_.hosts().mutexes.holder_of(who.reads.entries().front().address);
     if (holder == nullptr) return text;

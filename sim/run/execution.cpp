@@ -58,7 +58,7 @@ void drive(execution& run, lane& self) {
   }
   // The fault: it has found nothing to do, and still counts as there when something is enqueued before it has gone.
   self.call = {leaves};
-  if (run.machine().loses_signals) run.step(self, how);
+  if (run.machine().stepped.loses_signals) run.step(self, how);
   // In the same step: what is enqueued from now on begins the next one.
   run.launched().commands()->actor_ends();
   execution::current = &self;

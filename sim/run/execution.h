@@ -86,24 +86,33 @@ class execution : public machine_parts {
   void let_arrive(lane& self) {
     if (core_.link_delivers) core_.late->let_arrive(self);
   }
-  /// Ends the run when the lane may not make its pending access.
-  [[gnu::always_inline]] void check_access(lane& self) {
+  /// Ends the run when the lane may not make its pending access. Whether it may have to wait for a page, at its turn (wait_for_pages).
+  [[gnu::always_inline]] bool check_access(lane& self) {
     const operation& how = self.pending;
-    if (!core_.map.heap.contains(how.address)) [[unlikely]]
-      return memory_.check_elsewhere(self);
+    if (!core_.map.heap.contains(how.address)) [[unlikely]] {
+      memory_.check_elsewhere(self);
+      return false;
+    }
     if (const char* wrong = core_.map.heap.check(how.address, how.size_bytes)) [[unlikely]]
-      memory_.look_closer(self, wrong);
+      return memory_.look_closer(self, wrong);
+    return false;
   }
   /// check_access() of an atomic access, which must be aligned to its size. One comparison covers bounds and alignment: rotated right by the
   /// bits that must be zero, the heap offset of a misaligned access lies beyond the heap's end, and check_atomic_elsewhere() gets it.
-  [[gnu::always_inline]] void check_atomic_access(lane& self) {
+  [[gnu::always_inline]] bool check_atomic_access(lane& self) {
     const operation& how = self.pending;
     const auto bits = static_cast<int>(std::countr_zero(how.size_bytes));
-    if (std::rotr(core_.map.heap.offset_of(how.address), bits) >= heap::capacity_bytes >> bits) [[unlikely]]
-      return memory_.check_atomic_elsewhere(self);
+    if (std::rotr(core_.map.heap.offset_of(how.address), bits) >= heap::capacity_bytes >> bits) [[unlikely]] {
+      memory_.check_atomic_elsewhere(self);
+      return false;
+    }
     if (const char* wrong = core_.map.heap.check(how.address, how.size_bytes)) [[unlikely]]
-      memory_.look_closer(self, wrong);
+      return memory_.look_closer(self, wrong);
+    return false;
   }
+
+  /// It is the lane's turn to make its pending access, which check_access() has said may have to wait: blocks until the driver has brought the pages.
+  [[gnu::cold, gnu::noinline]] void wait_for_pages(lane& self);
 
   // -- what blocks ------------------------------------------------------------------------------------------------------------------
 

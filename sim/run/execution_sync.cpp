@@ -1,4 +1,5 @@
 // What blocks a lane: mutexes, conditions, collectives, barriers, and the ends of launches.
+#include <heddle/sim/launch/command_driver.h>
 #include <heddle/sim/run/execution.h>
 
 #include <algorithm>
@@ -151,6 +152,23 @@ uint64_t execution::block_barrier(lane& self, const operation& how, uint64_t val
   if (collectives_.arrive_at_barrier(self, value) == collectives::arrival::blocks) block(self);
   performed(self, self.result);
   return self.result;
+}
+
+// -- pages --------------------------------------------------------------------------------------------------------------------------
+
+void execution::wait_for_pages(lane& self) {
+  command_driver& commands = *launches_.commands();
+  while (check_access(self) && !commands.reaches(self)) {
+    const uint64_t& news = commands.news_of_pages();
+    const uint64_t before = news;
+    waits::forget_reads(self);
+    self.reads.add(&news, sizeof news, before);
+    wait(self);
+    if (core_.times != nullptr) core_.times->not_before(self, commands.pages_came_at());
+    // A loop that has come here has not read all that it waits for since then: it goes round once more.
+    self.reads.add(&news, sizeof news, before);
+    let_arrive(self);
+  }
 }
 
 // -- launches -----------------------------------------------------------------------------------------------------------------------

@@ -133,10 +133,12 @@ struct access {
   self.pending.without_ended = false;
 }
 
-/// Waits for the lane's turn to make the access that it has published and that has been checked.
-[[gnu::always_inline]] inline void take_checked_turn(execution& here, lane& self) {
+/// Waits for the lane's turn to make the access that it has published and that has been checked, with this answer.
+[[gnu::always_inline]] inline void take_checked_turn(execution& here, lane& self, bool for_pages) {
   const bool frees = here.yield_and_watch_frees(self);
   here.let_arrive(self);
+  if (for_pages) [[unlikely]]
+    return here.wait_for_pages(self);
   // While others ran the memory may have gone.
   if (frees) [[unlikely]]
     here.check_access(self);
@@ -144,15 +146,14 @@ struct access {
 
 /// Waits for the lane's turn to make the plain access that it has published, which must be in bounds.
 [[gnu::always_inline]] inline void take_turn(execution& here, lane& self, bool may_switch = true) {
-  here.check_access(self);
-  if (!may_switch && !here.must_yield(self)) return;
-  take_checked_turn(here, self);
+  const bool for_pages = here.check_access(self);
+  if (!may_switch && !for_pages && !here.must_yield(self)) return;
+  take_checked_turn(here, self, for_pages);
 }
 
 /// The same for an atomic access, which must be aligned to its size too.
 [[gnu::always_inline]] inline void take_atomic_turn(execution& here, lane& self) {
-  here.check_atomic_access(self);
-  take_checked_turn(here, self);
+  take_checked_turn(here, self, here.check_atomic_access(self));
 }
 
 /// The lane has found `value`; its loop waits until the memory is no longer `watched_for`.

@@ -202,6 +202,12 @@ std::pair<const void*, size_t> device_set::placed_at(uint32_t device, uint64_t a
   return {nullptr, 0};
 }
 
+bool device_set::moves(const void* base) const {
+  const auto of = driver_->addresses.find(base);
+  return of != driver_->addresses.end() &&
+         driver_->memory.pages().find(of->second.process, of->second.address)->entry.unified;
+}
+
 bool device_set::move_page(const void* base, size_t offset_bytes, uint32_t gpu) {
   const placement::placed& of = driver_->addresses.at(base);
   driver::page_slot* const slot = driver_->memory.pages().find(of.process, of.address + offset_bytes);

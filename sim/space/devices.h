@@ -103,6 +103,8 @@ class device_set {
   device_page page_of(const void* base, size_t offset_bytes) const;
   /// What was placed for the device's process and has this address: its base, and how far behind that the address is. Null: nothing is there.
   std::pair<const void*, size_t> placed_at(uint32_t device, uint64_t address) const;
+  /// Whether the pages of what was placed at `base` move.
+  bool moves(const void* base) const;
   /// Moves the page to that GPU, once; false where it is there, has moved already, or finds no room.
   bool move_page(const void* base, size_t offset_bytes, uint32_t gpu);
   static constexpr size_t page_bytes = 4096;

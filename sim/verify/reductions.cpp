@@ -33,6 +33,7 @@ bool leaves_memory(const lane& who) {
 
 // What no other lane can notice. It changes nothing for others whether such an operation comes before what they do next or behind it.
 bool explorer::is_local(execution& here, const lane& who) const {
+  if (here.memory().may_move_pages(who)) return false;
   switch (who.pending.kind) {
     case operation_kind::pause:
     // A lane that can go on from a collective has met all that it waits for.

@@ -211,5 +211,125 @@ TEST(driver_page_migration, a_group_that_waits_for_nothing_is_an_error) {
   EXPECT_TRUE(fails(it.driver.launch(it.context, a_launch()), "waits for nothing"));
 }
 
+// -- what may be wrong with it ------------------------------------------------------------------------------------------------------------
+
+/// The second GPU has written a page of the first from afar, behind a translation, and a third one then has it moved; what the second writes
+/// afterwards.
+uint64_t word_after_moves(driver_settings settings) {
+  machine it({16, 16}, settings);
+  const uint64_t buffer = it.driver.contexts().allocate_unified(it.context, 8).value();
+  have_groups_add(it, buffer);
+  it.driver.launch(it.context, a_launch()).value();
+  it.select(2);
+  it.driver.launch(it.context, a_launch()).value();
+  it.select(1);
+  it.driver.launch(it.context, a_launch()).value();
+  return word_at(it, buffer);
+}
+
+TEST(driver_page_migration, a_translation_that_is_kept_loses_what_is_written_where_the_page_was) {
+  driver_settings settings = small();
+  EXPECT_EQ(word_after_moves(settings), 3u);
+  settings.fault = driver_fault::kept_translation;
+  EXPECT_EQ(word_after_moves(settings), 2u);
+}
+
+TEST(driver_page_migration, without_flushes_what_is_in_the_old_owners_cache_is_lost) {
+  driver_settings settings = small();
+  settings.flush_before_copy = false;
+  machine it({16, 16}, settings);
+  const uint64_t buffer = it.driver.contexts().allocate_unified(it.context, 8).value();
+  have_groups_add(it, buffer);
+  it.driver.launch(it.context, a_launch()).value();
+  it.select(2);
+  uint64_t seen = 7;
+  it.kernels.what = [&](const work_group&, group_memory_port& memory) -> execution {
+    if (memory.read(buffer, bytes_of(seen)) == access::waits) return {.how = execution::state::waits};
+    return {};
+  };
+  it.driver.launch(it.context, a_launch()).value();
+  EXPECT_EQ(seen, 0u);
+  EXPECT_EQ(it.driver.gpu_of(1)->cache().dirty_bytes(), 0u) << "the page is another one's now";
+}
+
+TEST(driver_page_migration, a_page_that_is_copied_before_its_owner_stands_still) {
+  driver_settings settings = small();
+  settings.fault = driver_fault::early_copy;
+  machine it({16, 16}, settings);
+  const uint64_t buffer = it.driver.contexts().allocate_unified(it.context, 8).value();
+  have_groups_add(it, buffer);
+  it.driver.launch(it.context, a_launch()).value();
+  it.trace.records.clear();
+  it.select(2);
+  it.driver.launch(it.context, a_launch()).value();
+  // The copy leaves before the shoot-down has been answered.
+  bool is_answered = false;
+  bool was_early = false;
+  for (const trace_record& each : it.trace.records) {
+    if (each.command != 0) continue;
+    is_answered = is_answered || (each.kind == trace_kind::answer_arrives && each.asked == request_kind::shoot_down);
+    was_early =
+        was_early || (each.kind == trace_kind::request_leaves && each.asked == request_kind::copy_page && !is_answered);
+  }
+  EXPECT_TRUE(was_early);
+}
+
+// -- a middleware of the user's -------------------------------------------------------------------------------------------------------
+
+/// Answers each migration in turn, the last answer again and again.
+class migration_watcher final : public middleware {
+ public:
+  const char* name() const override { return "watcher"; }
+  handling process(command& next) override {
+    if (next.kind != command_kind::migrate) return handling::not_mine;
+    offered.push_back(next.describe());
+    const handling now = answers.front();
+    if (answers.size() > 1) answers.erase(answers.begin());
+    return now;
+  }
+  void ended(const command& done) override { ends += done.kind == command_kind::migrate ? 1 : 0; }
+  std::vector<handling> answers;
+  std::vector<std::string> offered;
+  uint64_t ends = 0;
+};
+
+/// The watcher of a driver whose second GPU has used a page of the first.
+migration_watcher& watch_a_migration(machine& it, std::vector<handling> answers, bool deadlocks = false) {
+  auto made = std::make_unique<migration_watcher>();
+  migration_watcher& watcher = *made;
+  watcher.answers = std::move(answers);
+  it.driver.add_middleware(std::move(made), 0);
+  const uint64_t buffer = it.driver.contexts().allocate_unified(it.context, 8).value();
+  it.select(2);
+  have_groups_add(it, buffer);
+  EXPECT_EQ(bool(it.driver.launch(it.context, a_launch())), !deadlocks);
+  if (!deadlocks) {
+    EXPECT_EQ(word_at(it, buffer), 1u);
+  }
+  return watcher;
+}
+
+TEST(driver_page_migration, a_middleware_may_let_it_go_on_or_have_the_page_stay_or_hold_it_back) {
+  machine goes({16, 16});
+  const migration_watcher& lets = watch_a_migration(goes, {handling::not_mine});
+  EXPECT_EQ(lets.offered.size(), 1u);
+  EXPECT_NE(lets.offered.front().find("migrate"), std::string::npos);
+  EXPECT_NE(lets.offered.front().find("4096 bytes"), std::string::npos);
+  EXPECT_EQ(lets.ends, 1u);
+  EXPECT_EQ(goes.driver.pages_moved(), 1u);
+
+  machine stays({16, 16});
+  const migration_watcher& has_it_stay = watch_a_migration(stays, {handling::done});
+  EXPECT_EQ(has_it_stay.offered.size(), 1u);
+  EXPECT_EQ(has_it_stay.ends, 1u);
+  EXPECT_EQ(stays.driver.pages_moved(), 0u) << "it is used from afar";
+
+  machine never({16, 16});
+  const migration_watcher& holds = watch_a_migration(never, {handling::later}, true);
+  EXPECT_GE(holds.offered.size(), 1u);
+  EXPECT_EQ(holds.ends, 0u);
+  EXPECT_TRUE(never.driver.migrates());
+}
+
 }  // namespace
 }  // namespace heddle::driver::tests

@@ -297,6 +297,104 @@ TEST(driver_middleware_chain, each_ticks_once_a_cycle_and_can_take_its_time) {
   EXPECT_EQ(it.trace.of(trace_kind::command_ends).at(0).time, 3000u);
 }
 
+/// Cuts what is copied back, and launches, in two, and has a flush before the first half of what is copied back.
+class cutter final : public middleware {
+ public:
+  explicit cutter(driver_services& driver) : driver_(&driver) {}
+  const char* name() const override { return "cutter"; }
+  handling process(command& next) override {
+    if (next.part_of != 0 || next.number == cut_) return handling::not_mine;
+    if (next.kind == copy_to_host && next.bytes > 1) return copy(next);
+    if (next.kind == launch && next.parts.front().groups.count > 1) return launches(next);
+    return handling::not_mine;
+  }
+  void ended(const command& done) override { ends.push_back(done.describe()); }
+  std::vector<std::string> ends;
+
+ private:
+  handling copy(command& next) {
+    cut_ = next.number;
+    command& half = driver_->put_before(next, copy_to_host);
+    half.address = next.address;
+    half.to_host = next.to_host;
+    half.bytes = next.bytes / 2;
+    next.address += half.bytes;
+    next.to_host += half.bytes;
+    next.bytes -= half.bytes;
+    // Of two that are put before it the last is the first.
+    driver_->put_before(half, flush);
+    return handling::later;
+  }
+  handling launches(command& next) {
+    cut_ = next.number;
+    command& half = driver_->put_before(next, launch);
+    half.parts = next.parts;
+    share& first = half.parts.front().groups;
+    share& rest = next.parts.front().groups;
+    first.count /= 2;
+    rest.first += first.count;
+    rest.count -= first.count;
+    return handling::later;
+  }
+  driver_services* driver_;
+  uint64_t cut_ = 0;
+};
+
+TEST(driver_middleware_chain, one_of_the_users_cuts_commands_and_adds_others) {
+  machine it;
+  auto made = std::make_unique<cutter>(it.driver.services());
+  cutter& cuts = *made;
+  it.driver.add_middleware(std::move(made), 0);
+  const uint64_t free_before = it.free_pages(1);
+  const uint64_t buffer = it.driver.contexts().allocate(it.context, 2 * page_bytes).value();
+  const auto bytes = pattern(2 * page_bytes);
+  it.driver.copy_to_device(it.context, buffer, bytes).value();
+  const queue_id queue = it.queue();
+  const queue_id other = it.queue();
+  const event_id launched = it.driver.queues().create_event();
+  it.driver.queues().enqueue_launch(queue, a_launch({5 * 64, 1, 1}, {64, 1, 1})).value();
+  it.driver.queues().enqueue_record(queue, launched).value();
+  std::vector<std::byte> back(2 * page_bytes);
+  it.driver.queues().enqueue_wait(other, launched).value();
+  it.driver.queues().enqueue_copy_to_host(other, back, buffer).value();
+  it.driver.drain(queue).value();
+  it.driver.drain(other).value();
+  EXPECT_TRUE(back == bytes);
+  std::vector<uint64_t> groups;
+  for (const work_group& each : it.kernels.executed) groups.push_back(each.flat);
+  std::sort(groups.begin(), groups.end());
+  EXPECT_EQ(groups, (std::vector<uint64_t>{0, 1, 2, 3, 4})) << "each group once, of two launches";
+  EXPECT_EQ(it.trace.count(trace_kind::command_ends, launch), 2u);
+  EXPECT_EQ(it.trace.count(trace_kind::command_ends, copy_to_host), 2u);
+  EXPECT_EQ(it.trace.count(trace_kind::command_ends, flush), 2u) << "the driver's own, and the one that was added";
+  EXPECT_EQ(cuts.ends.size(), it.trace.ended().size()) << "it is told of each";
+  it.driver.contexts().free(it.context, buffer).value();
+  EXPECT_EQ(it.free_pages(1), free_before) << "what a launch takes is given back once";
+}
+
+TEST(driver_middleware_chain, one_of_the_users_is_known_by_its_name_once) {
+  struct maker final : middleware_maker {
+    explicit maker(const char* of) : named(of) {}
+    const char* name() const override { return named; }
+    std::unique_ptr<middleware> make(driver_services& driver) const override {
+      return std::make_unique<cutter>(driver);
+    }
+    const char* named;
+  };
+  static const maker cutting("cutting");
+  static const maker none("none");
+  EXPECT_TRUE(works(add_middleware_maker(cutting)));
+  EXPECT_TRUE(fails(add_middleware_maker(cutting), "in use", {"cutting"}));
+  EXPECT_TRUE(fails(add_middleware_maker(none), "in use", {"none"}));
+  EXPECT_EQ(find_middleware_maker("cutting"), &cutting);
+  EXPECT_EQ(find_middleware_maker("none"), nullptr);
+  driver_settings settings = small();
+  settings.middleware = &cutting;
+  machine it({64}, settings);
+  it.driver.launch(it.context, a_launch({5 * 64, 1, 1}, {64, 1, 1})).value();
+  EXPECT_EQ(it.trace.count(trace_kind::command_ends, launch), 2u) << "it is first in the chain";
+}
+
 TEST(driver_middleware_chain, one_request_a_cycle_goes_out_and_one_answer_a_cycle_comes_in) {
   machine it;
   const uint64_t buffer = it.driver.contexts().allocate(it.context, 20 * page_bytes).value();
