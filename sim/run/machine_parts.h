@@ -41,7 +41,7 @@ class machine_parts {
   const judge& verdicts() const { return judge_; }
   const race_log& races() const { return races_; }
   /// Whether the run assumes anything of the program that is not so.
-  bool assumes() const { return assumed_.any(); }
+  bool assumes() const { return core_.assumes; }
   assumptions& assumed() { return assumed_; }
   /// The memory of this run; null when there is one memory for all.
   late_memory* late() { return core_.late; }
