@@ -60,7 +60,7 @@ constexpr planted sample[] = {
     {"zoo.plain-mailbox-store", "release", "plain_ = value"},
     {"zoo.no-fence-at-lock", "acquire", "fetch_or(bits, memory_order::relaxed)"},
     {"zoo.lock-without-acquire", "acquire", "exchange(1, at_lock)"},
-    {"zoo.reader-scope-too-narrow", "system", "(word_).load(order)"},
+    {"zoo.reader-scope-too-narrow", "acquire+system", "(word_).load(order)"},
 };
 
 TEST_F(mend_command, names_the_line_that_was_broken) {
