@@ -56,6 +56,13 @@ std::string default_of(const parameters& values, std::string_view key) {
       ->default_value();
 }
 
+// Read by the assumptions of a run (run/assumptions.h).
+parameter assume_parameter() {
+  return parameter::words("assume",
+                          "what is assumed of the program that is not so, FILE:LINE=CHANGE, with commas between "
+                          "several; also given by --assume");
+}
+
 std::vector<parameter> parameters_of_the_driver() {
   std::vector<parameter> all;
   all.push_back(
@@ -156,6 +163,7 @@ std::vector<parameter> machine_parameters() {
   for (parameter& each : doorbell_parameters()) all.push_back(std::move(each));
   for (parameter& each : link_parameters()) all.push_back(std::move(each));
   for (parameter& each : time_parameters()) all.push_back(std::move(each));
+  all.push_back(assume_parameter());
   return all;
 }
 

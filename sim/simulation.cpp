@@ -1,6 +1,7 @@
 #include <heddle/scheduler/own_work.h>
 #include <heddle/sim/faults/crash.h>
 #include <heddle/sim/report/run_report.h>
+#include <heddle/sim/run/assumptions.h>
 #include <heddle/sim/run/execution.h>
 #include <heddle/sim/runtime/entry.h>
 #include <heddle/sim/simulation.h>
@@ -71,6 +72,19 @@ const outcome& simulation::run(const parameters& values, const std::function<voi
   }
   execution::instance = nullptr;
   return told;
+}
+
+std::optional<std::string> wrong_assumption(const std::string& text) {
+  static std::string last_good;
+  if (text == last_good) return std::nullopt;
+  const assumptions_or_error read = parse_assumptions(text);
+  if (!read.error.empty()) return read.error;
+  for (const assumption& each : read.all)
+    if (!has_code(each.file, each.line))
+      return "assume: there is no code of " + each.file + ":" + std::to_string(each.line) +
+             " in this program; take a line that reports or replay --trace name";
+  last_good = text;
+  return std::nullopt;
 }
 
 }  // namespace heddle::sim

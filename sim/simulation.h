@@ -10,12 +10,17 @@
 
 #include <functional>
 #include <memory>
+#include <optional>
+#include <string>
 
 namespace heddle::sim {
 
 struct call_times;
 struct run_record;
 struct search_notes;
+
+/// One line when a run could not assume what `text` says (setting `assume`): it cannot be read, or there is no code of one of its lines.
+std::optional<std::string> wrong_assumption(const std::string& text);
 
 /// A machine that is reused from run to run. It belongs to the OS thread that made it; others may each have their own.
 class simulation {

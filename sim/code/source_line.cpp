@@ -355,6 +355,12 @@ bool is_plumbing(const source_line& line) {
          file.starts_with("/usr/include/") || file.starts_with("/usr/lib/");
 }
 
+bool is_in_file(const source_line& line, const std::string& file) {
+  if (!line.file.ends_with(file)) return false;
+  const size_t before = line.file.size() - file.size();
+  return before == 0 || file.starts_with('/') || line.file[before - 1] == '/';
+}
+
 source_line source_of(const call_chain& calls) {
   for (const void* return_address : calls) {
     if (return_address == nullptr) break;

@@ -73,6 +73,12 @@ std::string readable_symbol(const std::string& symbol);
 /// Whether the line belongs to the simulator's own headers or the standard library's.
 bool is_plumbing(const source_line& line);
 
+/// Whether the line is in that file; of its path the end is enough.
+bool is_in_file(const source_line& line, const std::string& file);
+
+/// Whether the compiler has made code of that line, in the program or in a library that it has loaded.
+bool has_code(const std::string& file, int line);
+
 /// The variable with static storage that the address lies in, with the offset: "flags+0x4"; empty when there is none.
 std::string variable_at(const void* address);
 

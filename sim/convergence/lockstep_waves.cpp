@@ -222,7 +222,7 @@ void lockstep_waves::begin_round(wave& of, lane& self) {
   uint64_t same_call = 0;
   for_each_lane_of(of, together.arm & ~of.ended_mask, [&](lane& who) {
     find_path(who);
-    if (who.in_same_call) same_call |= lane_bit(who);
+    if (who.in_same_call || who.assumed.in_same_call) same_call |= lane_bit(who);
   });
   std::array<const call_path*, 64> paths{};
   for (const lane* who : of.lanes) paths[who->index] = &who->path;

@@ -28,6 +28,7 @@ struct run_core {
   allowance allowed;            ///< by the settings
   late_memory* late = nullptr;  ///< null: one memory for all, every access takes effect at once
   bool link_delivers = false;   ///< what crosses the link may arrive before each access
+  bool assumes = false;         ///< operations are not as the program has them (run/assumptions.h)
   load_times* times = nullptr;  ///< null: the run keeps no virtual time
   memory_map map;
   root_stack stack;

@@ -60,7 +60,7 @@ bool visit_lane(state_reader& to, const lane& who, bool is_running) {
 bool visit_lane_of_any_run(state_reader& to, const lane& who, const settings& machine) {
   to.fact(uint64_t{who.of->id} << 8 | who.index);
   const uint64_t flags = static_cast<uint64_t>(who.state) | (who.begun ? 8u : 0u) | (who.resolved ? 16u : 0u) |
-                         (who.hides_operands ? 32u : 0u) | (who.in_same_call ? 64u : 0u);
+                         (who.hides_operands ? 32u : 0u) | (who.in_same_call || who.assumed.in_same_call ? 64u : 0u);
   to.fact(flags);
   to.fact(who.noticed);
   if (who.state == lane_state::ended || !who.begun) return true;

@@ -16,6 +16,7 @@
 namespace heddle::sim {
 
 struct wave;
+struct site_change;
 struct launched_kernel;
 struct lockstep;
 
@@ -71,6 +72,15 @@ class cycle_finder {
   uint32_t distance_ = 0;  ///< 0: no anchor
 };
 
+/// What a lane owes to what the run assumes (sim/run/assumptions.h).
+struct assumed_operations {
+  const site_change* due = nullptr;  ///< it has performed an operation behind which something is added
+  const void* place = nullptr;       ///< of that operation
+  bool is_adding = false;
+  bool in_same_call =
+      false;  ///< its next operation belongs to the call that its last one was in, as one of them was added
+};
+
 /// How often, before a lane's next progress, the machine may answer in the lane's disfavour.
 struct alignas(16) allowance {
   uint32_t late = 0;      ///< loads that may return a stale value
@@ -92,6 +102,7 @@ struct lane_run {
   bool in_same_call = false;    ///< its next operation belongs to the call that its last one was in
   uint8_t circles = 0;          ///< in a lockstep wave: how often it came back to where it waits
   operation pending;
+  assumed_operations assumed;
   /// What a pending read-modify-write, atomic store or call on a mutex was given, and `pending` does not say.
   std::array<uint64_t, 2> operands = {};
   const uint64_t* awaits = nullptr;  ///< a word of the simulator's that it waits for, to become lane::awaited

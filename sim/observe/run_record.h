@@ -5,6 +5,7 @@
 #include <heddle/sim/machine/operation.h>
 
 #include <cstdint>
+#include <optional>
 #include <string>
 #include <vector>
 
@@ -125,6 +126,15 @@ struct run_record {
     uint64_t server_locks = 0;
   };
 
+  /// The race that ended the run, in steps.
+  struct race {
+    uint64_t first = 0;
+    uint64_t second = 0;
+    /// The edge that would have ordered them; never: none is known.
+    uint64_t store = never;
+    uint64_t load = never;
+  };
+
   std::vector<std::string> texts;
   std::vector<std::vector<source_line>> call_chains;  ///< innermost first
   std::vector<wave> waves;
@@ -135,6 +145,7 @@ struct run_record {
   std::vector<wait> waits;      ///< in order of their beginnings
   std::vector<move> moves;      ///< in order
   std::vector<slots> named;
+  std::optional<race> ended_by;
   std::vector<wait_edge> edges;       ///< the wait graph when the verdict was certain
   std::vector<unknown_wait> unknown;  ///< waits without an edge in it
   /// A cycle among `edges`, in order: the shortest of those that are known; else one with the fewest supposed edges, of these with the most that

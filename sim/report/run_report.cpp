@@ -126,6 +126,7 @@ run_record run_report::record_of(size_t most_steps) const {
                           .placed = each.resident || each.started(),
                           .ended = !each.live()});
   }
+  made.ended_by = run_.races().steps();
   made.edges = edges_;
   made.unknown = unknown_;
   made.circle = circle_;

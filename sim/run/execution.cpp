@@ -132,6 +132,10 @@ void execution::run_lane(void* argument) {
   current = nullptr;
   self.pending.frame = nullptr;  // what it pointed to has returned
   run.finish_plain_store(self);
+  if (self.assumed.due != nullptr) [[unlikely]] {
+    self.pending = {};
+    run.assume_pending(self);
+  }
   // Where plain accesses are no scheduling points, the lane has had none since its last other operation. A lane outside the fair set need not
   // reach its end, for which others may wait: it yields once more.
   const operation_kind last = self.pending.kind;

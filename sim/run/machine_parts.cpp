@@ -50,6 +50,8 @@ void machine_parts::prepare(const parameters& values, scheduler::choice_source& 
 void machine_parts::take_settings(const parameters& values) {
   settings& machine = core_.machine;
   machine = settings::from(values);
+  assumed_.take(values.text("assume"));
+  core_.assumes = assumed_.any();
   settings_revision_ = values.revision();
   core_.allowed = {.late = machine.late, .spurious = machine.spurious, .wakes = machine.wakes};
   link_ = nullptr;  // it is built for one set of them

@@ -10,6 +10,7 @@
 #include <heddle/sim/launch/launches.h>
 #include <heddle/sim/memory/scoped/race_log.h>
 #include <heddle/sim/memory/timed/timed_memory.h>
+#include <heddle/sim/run/assumptions.h>
 #include <heddle/sim/sync/collectives.h>
 #include <heddle/sim/sync/host_objects.h>
 #include <heddle/sim/wait/doorbells.h>
@@ -39,6 +40,9 @@ class machine_parts {
   judge& verdicts() { return judge_; }
   const judge& verdicts() const { return judge_; }
   const race_log& races() const { return races_; }
+  /// Whether the run assumes anything of the program that is not so.
+  bool assumes() const { return core_.assumes; }
+  assumptions& assumed() { return assumed_; }
   /// The memory of this run; null when there is one memory for all.
   late_memory* late() { return core_.late; }
   device_cache& cache() { return memory_.cache(); }
@@ -78,6 +82,7 @@ class machine_parts {
   std::unique_ptr<late_memory> link_;
   std::unique_ptr<timed_memory> timed_;
   call_times* call_times_ = nullptr;
+  assumptions assumed_;
   const fiber_body* drives_ = nullptr;  ///< what the driver's actor runs
   std::unique_ptr<lane_heap> program_heap_;
   uint64_t settings_revision_ = 0;  ///< of the list that the settings were read from

@@ -124,6 +124,7 @@ struct access {
   next.place = from.place;
   next.frame = from.frame;
   next.private_state = from.private_state;
+  here.assume_pending(self);
 }
 
 /// The same for what touches no memory.

@@ -22,6 +22,12 @@ namespace heddle::sim::runtime {
   return true;
 }
 
+/// Whether the lane's access, which was announced as `named`, is of this strong kind, or is assumed to be.
+[[gnu::always_inline]] inline bool is_strong(const execution& here, const lane& self, operation_kind named,
+                                             operation_kind strong) {
+  return named == strong || (here.assumes() && self.pending.kind == strong);
+}
+
 /// A plain read by the lane, before the code under test makes it. Of any size, but 0. A volatile one is strong, of 1, 2, 4 or 8 bytes.
 [[gnu::always_inline]] inline void plain_read_of(lane* self, const void* address, size_t size_bytes, const caller& from,
                                                  operation_kind named = operation_kind::plain_load) {
@@ -31,7 +37,8 @@ namespace heddle::sim::runtime {
     return;
   const access what = {address, size_bytes};
   publish_access(here, *self, named, what, from);
-  take_turn(here, *self, named == operation_kind::volatile_load || here.core().is_plain_point(address));
+  take_turn(here, *self,
+            is_strong(here, *self, named, operation_kind::volatile_load) || here.core().is_plain_point(address));
   if (late_memory* const late = here.late()) late->before_plain_load(*self, self->pending);
   read_done(here, *self, from, what, watched::value_at(address, what.bytes()));
 }
@@ -51,7 +58,8 @@ namespace heddle::sim::runtime {
   if (!here.core().map.heap.contains(address) && changes_thread_local(here, *self, address, size_bytes)) [[unlikely]]
     return;
   publish_access(here, *self, named, {address, size_bytes}, from);
-  take_turn(here, *self, named == operation_kind::volatile_store || here.core().is_plain_point(address));
+  take_turn(here, *self,
+            is_strong(here, *self, named, operation_kind::volatile_store) || here.core().is_plain_point(address));
   if (late_memory* const late = here.late()) late->before_plain_store(*self, self->pending);
   here.performed_at(*self, address, static_cast<uint32_t>(size_bytes), 0);
   here.waiting().begin_plain_store(*self, address, static_cast<uint32_t>(size_bytes));

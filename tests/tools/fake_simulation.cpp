@@ -21,6 +21,9 @@ namespace {
 thread_local tests::fake_run* running = nullptr;  // a machine is used by one thread at a time
 }  // namespace
 
+std::vector<source_line> inlined_at(const void*) { return {}; }
+std::optional<std::string> wrong_assumption(const std::string&) { return std::nullopt; }
+
 std::vector<parameter> machine_parameters() {
   return {parameter::one_of("progress", "fair", {"unfair", "hsa", "obe", "fair"}, "who is guaranteed a turn"),
           parameter::number("budget", 1'000, 100, 1'000'000, "steps", "steps before the fair tail")};

@@ -228,10 +228,15 @@ void link_memory::before_plain_load(lane& self, const operation& how) {
   seen_at_ = nullptr;
   if (!covers(how.address)) return;
   const transport::access what = access_of(how);
-  if (!self.is_host() && what.on_device) return;
+  if (!self.is_host() && what.on_device) {
+    // One that is assumed to acquire.
+    if (acquires(how.order)) ordered_fence(link_, self.id, {.order = memory_order::acquire, .reach = how.reach});
+    return;
+  }
   auto* const address = static_cast<std::byte*>(const_cast<void*>(how.address));
   seen_.resize(how.size_bytes);
   link_.load_range(self.id, what, seen_.data());
+  if (acquires(how.order)) ordered_fence(link_, self.id, {.order = memory_order::acquire, .reach = how.reach});
   note_forgotten();
   if (std::memcmp(seen_.data(), address, how.size_bytes) == 0) return;
   show(address, seen_.data(), how.size_bytes);
@@ -241,6 +246,8 @@ void link_memory::before_plain_load(lane& self, const operation& how) {
 
 void link_memory::before_plain_store(lane& self, const operation& how) {
   asking_ = &self;
+  // One that is assumed to release.
+  if (releases(how.order)) ordered_fence(link_, self.id, {.order = memory_order::release, .reach = how.reach});
   if (!covers(how.address)) return link_.fence(self.id);
   const transport::access what = access_of(how);
   if (!self.is_host() && what.on_device) {

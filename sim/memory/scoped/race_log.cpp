@@ -100,6 +100,16 @@ std::string race_log::listed() const {
 
 std::string race_log::text() const { return (ended_ ? accesses_of(*ended_) : std::string()) + listed(); }
 
+std::optional<run_record::race> race_log::steps() const {
+  if (!ended_) return std::nullopt;
+  run_record::race made{.first = ended_->earlier.step, .second = ended_->second_step};
+  if (ended_->missing) {
+    made.store = ended_->missing->store_step;
+    made.load = ended_->missing->load_step;
+  }
+  return made;
+}
+
 std::string race_log::accesses_of(const finding& of) const {
   const std::string first = name_of(core_.threads.lanes[of.earlier.lane]);
   const std::string second = name_of(*of.second);

@@ -3,6 +3,7 @@
 
 #include <heddle/sim/core/run_core.h>
 #include <heddle/sim/memory/race.h>
+#include <heddle/sim/observe/run_record.h>
 
 #include <cstdint>
 #include <optional>
@@ -51,6 +52,8 @@ class race_log {
   uint64_t scope_races() const { return scope_races_; }
   /// What a report tells of the race that ended the run: both accesses, and the edge that is missing.
   std::string text() const;
+  /// The race that ended the run, as records have it.
+  std::optional<run_record::race> steps() const;
   /// The races that the run went on behind, each place once, and how many were excused; empty when there was none.
   std::string listed() const;
 

@@ -301,6 +301,8 @@ void scoped_memory::before_plain_load(lane& self, const operation& how) {
   auto* const address = static_cast<std::byte*>(const_cast<void*>(how.address));
   mine.seen_address = nullptr;
   const bool plain = how.kind != operation_kind::volatile_load;
+  if (how.order == memory_order::seq_cst) [[unlikely]]
+    fence(self, how);
   if (!plain || mine.tso || core_.explains() || !core_.machine.link.pool) {
     note_access(self, how, false);
     for_each_part(mine, address, how.size_bytes, [&](const part& at) {
@@ -310,6 +312,8 @@ void scoped_memory::before_plain_load(lane& self, const operation& how) {
       message* const read = latest(*at.in, found.cut, at.mask);
       if (core_.explains()) tell_found(self, at, read, found.newest());
       if (read != nullptr) learning_.has_read(made, *read, found.known());
+      // A strong one may be assumed to acquire.
+      if (acquires(how.order)) learning_.acquire_pending(self, mine, reach_of(mine, how), &at);
       if (!found.newest()) open_window(self, mine, address, how.size_bytes, at, found.cut);
     });
   } else {
@@ -331,6 +335,10 @@ void scoped_memory::before_plain_store(lane& self, const operation& how) {
   note_plain_access(self, how);
   lane_facts& mine = scoped::facts(self);
   mine.stores_strongly = how.kind == operation_kind::volatile_store;
+  mine.store_order = how.order;
+  mine.store_reach = how.reach;
+  if (how.order == memory_order::seq_cst) [[unlikely]]
+    fence(self, how);
   if (mine.stores_strongly) note_access(self, how, true);
   if (mine.stores_strongly)
     for_each_part(mine, how.address, how.size_bytes, [&](const part& at) { races_.look({self, mine, at, how}, true); });
@@ -359,6 +367,8 @@ void scoped_memory::after_plain(lane& self) {
   const size_t size_bytes = std::exchange(mine.store_bytes, 0);
   operation how;
   how.kind = mine.stores_strongly ? operation_kind::volatile_store : operation_kind::plain_store;
+  how.order = mine.store_order;
+  how.reach = mine.store_reach;
   const bool single = reinterpret_cast<uintptr_t>(mine.store_address) % granule_bytes + size_bytes <= granule_bytes;
   for_each_plain_part(mine.store_address, size_bytes, [&](const part& at) {
     stores_.put(self, mine, at, how,

@@ -138,7 +138,9 @@ struct alignas(64) lane_facts {
   const void* store_address = nullptr;
   size_t store_bytes = 0;
   uint64_t store_step = 0;
-  bool stores_strongly = false;  ///< the store in progress is volatile
+  bool stores_strongly = false;  ///< the store in progress is volatile, or is assumed to be atomic
+  memory_order store_order = memory_order::relaxed;
+  scope store_reach = scope::system;
   void* window_address = nullptr;
   std::vector<std::byte> window_newest;  ///< what memory held before the window was opened
   void* seen_address = nullptr;          ///< of the last window

@@ -77,6 +77,8 @@ int tools::run_command(const invocation& asked) {
   if (asked.command == "replay") return look_after(asked, replay);
   if (asked.command == "shrink") return look_after(asked, shrink);
   if (asked.command == "report") return look_after(asked, report);
+  if (asked.command == "mend") return mend(asked);
+  if (asked.command == "slack") return slack(asked);
   if (asked.command == "import") return look_after(asked, import_dump);
   if (asked.command == "zoo") return zoo(asked);
   if (asked.command == "verify") return look_after(asked, verify);

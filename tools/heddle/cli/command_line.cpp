@@ -18,6 +18,8 @@ constexpr uint64_t zoo_twin_schedules_default = 50'000;
 constexpr uint64_t zoo_compare_schedules_default = 1'000;
 constexpr uint64_t jobs_max = 1024;
 constexpr uint64_t shrink_runs_default = 20'000;
+constexpr uint64_t mend_schedules_default = 10'000;
+constexpr uint64_t mend_changes_default = 3, mend_changes_max = 16;
 constexpr uint64_t verify_memory_mib_default = 8192;
 
 /// Numbers as they were typed: CLI11's own messages about them do not name the range.
@@ -32,6 +34,7 @@ struct typed_numbers {
   std::string twin_schedules;
   std::string states;
   std::string memory;
+  std::string changes;
   std::string stuck;
 };
 
@@ -49,10 +52,11 @@ void add_scenario_options(CLI::App& command, invocation& into, typed_numbers& ty
   CLI::Option* seed = command.add_option("--seed", typed.seed);
   CLI::Option* strategy = command.add_option("--strategy", into.strategy);
   CLI::Option* set = command.add_option("--set", into.settings)->allow_extra_args(false);
+  CLI::Option* assume = command.add_option("--assume", into.change.assumed)->allow_extra_args(false);
   CLI::Option* out = command.add_option("--out", into.out_folder);
   // A campaign knows what it was asked for.
   CLI::Option* resume = command.add_option("--resume", into.resume_folder);
-  for (CLI::Option* each : {command.get_option("SCENARIO"), schedules, time, seed, strategy, set, out})
+  for (CLI::Option* each : {command.get_option("SCENARIO"), schedules, time, seed, strategy, set, assume, out})
     resume->excludes(each);
   command.add_option("--jobs", typed.jobs);
   command.add_option("--shard", typed.shard);
@@ -89,6 +93,25 @@ void add_litmus_options(CLI::App& command, invocation& into, typed_numbers& type
   command.add_flag("--quiet", into.quiet);
 }
 
+/// Of the commands that try changes.
+void add_changing_options(CLI::App& command, invocation& into, typed_numbers& typed) {
+  if (into.command == "mend") {
+    command.add_option("FILE|TOKEN", into.file_or_token)->required();
+    command.add_option("--changes", typed.changes);
+  } else {
+    command.add_option("SCENARIO", into.scenarios)->required();
+    command.add_option("--set", into.settings)->allow_extra_args(false);
+    command.add_option("--assume", into.change.assumed)->allow_extra_args(false);
+    command.add_flag("--details", into.details);
+  }
+  command.add_option("--schedules", typed.schedules);
+  command.add_option("--seed", typed.seed);
+  command.add_option("--strategy", into.strategy);
+  command.add_option("--jobs", typed.jobs);
+  command.add_option("--stuck", typed.stuck);
+  command.add_flag("--json", into.json);
+}
+
 bool runs_code_under_test(const std::string& command) {
   constexpr std::array all = {"fuzz", "replay", "shrink", "report", "import", "zoo", "verify"};
   return std::find(all.begin(), all.end(), command) != all.end();
@@ -103,6 +126,7 @@ std::unique_ptr<CLI::App> parser_of(invocation& into, typed_numbers& typed) {
   if (name == "replay") {
     parser->add_option("FILE|TOKEN", into.file_or_token)->required();
     parser->add_flag("--trace", into.show_steps);
+    parser->add_option("--assume", into.change.assumed)->allow_extra_args(false);
     parser->add_option("--dot", into.dot_file);
     CLI::Option* repeat = parser->add_option("--repeat", typed.repeat);
     parser->add_flag("--try", into.try_it)->excludes(repeat);
@@ -120,6 +144,7 @@ std::unique_ptr<CLI::App> parser_of(invocation& into, typed_numbers& typed) {
     parser->add_option("-o,--out", into.out_file);
     parser->add_option("--perfetto", into.perfetto_file);
   }
+  if (name == "mend" || name == "slack") add_changing_options(*parser, into, typed);
   if (name == "import") {
     parser->add_option("DUMP", into.file_or_token)->required();
     CLI::Option* schedules = parser->add_option("--schedules", typed.schedules);
@@ -144,6 +169,7 @@ std::unique_ptr<CLI::App> parser_of(invocation& into, typed_numbers& typed) {
     parser->add_option("SCENARIO", into.scenarios);
     CLI::Option* all = parser->add_flag("--all", into.all);
     parser->add_option("--set", into.settings)->allow_extra_args(false);
+    parser->add_option("--assume", into.change.assumed)->allow_extra_args(false);
     parser->add_option("--time", typed.time);
     parser->add_option("--states", typed.states);
     parser->add_option("--memory", typed.memory);
@@ -177,7 +203,7 @@ std::string unexpected(const std::string& program, const std::string& command, c
   if (command == "list")
     return line + "; it lists all scenarios and takes no names: " + shell_word(program) + " list | grep -A3 " +
            shell_word(typed);
-  if (command == "replay" || command == "shrink" || command == "report")
+  if (command == "replay" || command == "shrink" || command == "report" || command == "mend")
     return line + "; it takes one trace at a time: " + shell_word(program) + " " + command + " " + shell_word(typed);
   return line + "; " + shell_word(program) + " help " + command + " says what it takes";
 }
@@ -229,6 +255,9 @@ std::string read_numbers(const typed_numbers& typed, invocation& into) {
   uint64_t schedules = schedules_default;
   if (into.command == "litmus") schedules = litmus_schedules_default;
   if (into.command == "zoo") schedules = into.compare ? zoo_compare_schedules_default : zoo_schedules_default;
+  if (into.command == "mend" || into.command == "slack") schedules = mend_schedules_default;
+  into.change.most = mend_changes_default;
+  if (!read_number("--changes", typed.changes, 1, mend_changes_max, into.change.most, error)) return error;
   into.twin_schedules = zoo_twin_schedules_default;
   if (!read_number("--twin", typed.twin_schedules, 1, uint64_t{1} << 62, into.twin_schedules, error)) return error;
   into.schedules = typed.time.empty() ? schedules : 0;
@@ -284,13 +313,21 @@ std::string take_arguments_of_main(const std::vector<std::string>& words, invoca
   return {};
 }
 
+/// What is assumed becomes a setting, so that recorded runs have it too.
+void take_assumptions(invocation& into) {
+  std::string all;
+  for (const std::string& each : into.change.assumed) all += (all.empty() ? "" : ",") + each;
+  if (!all.empty()) into.settings.push_back("assume=" + all);
+}
+
 bool is_help_flag(std::string_view word) { return word == "--help" || word == "-h"; }
 
 }  // namespace
 
 const std::vector<std::string>& command_names() {
-  static const std::vector<std::string> names = {"list",   "fuzz",   "replay", "shrink",   "report",     "zoo",
-                                                 "verify", "import", "litmus", "progress", "completion", "help"};
+  static const std::vector<std::string> names = {"list",   "fuzz",     "replay",     "shrink", "report",
+                                                 "mend",   "slack",    "zoo",        "verify", "import",
+                                                 "litmus", "progress", "completion", "help"};
   return names;
 }
 
@@ -354,6 +391,7 @@ invocation_or_error parse_command_line(int argument_count, const char* const* ar
   }
   read.error = given_nothing(*parser, into.command);
   if (read.error.empty() && has_arguments_of_main) read.error = take_arguments_of_main(for_main, into);
+  if (read.error.empty()) take_assumptions(into);
   if (read.error.empty()) read.error = read_numbers(typed, into);
   if (read.error.empty() && !typed.seed.empty()) read.error = seeds_wrap(into);
   return read;

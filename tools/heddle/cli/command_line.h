@@ -17,6 +17,12 @@ struct verify_asked {
   bool stateless = false;   ///< states are not compared
 };
 
+/// What is asked of changes of the program.
+struct changes_asked {
+  std::vector<std::string> assumed;  ///< fuzz, replay, slack, verify: "FILE:LINE=CHANGE"; they are in `settings` too
+  uint64_t most = 0;                 ///< mend: at most so many together
+};
+
 /// One call of the command. Each subcommand uses its own fields.
 struct invocation {
   std::string program;  ///< as it was typed
@@ -32,11 +38,12 @@ struct invocation {
   uint64_t seed = 1;
   std::string strategy = "mix";
   std::vector<std::string> settings;  ///< fuzz, import, litmus: "key=value"
-  std::string out_folder;             ///< fuzz: where findings are written; empty: nowhere
-  std::string resume_folder;          ///< fuzz: the campaign to go on with; empty: a new one
-  shard part;                         ///< fuzz: which part of the seeds
-  std::string junit_file;             ///< fuzz: where results are written for other programs; empty: nowhere
-  bool prove_if_small = false;        ///< fuzz: behind a campaign that has found nothing, all runs, where they are few
+  changes_asked change;
+  std::string out_folder;       ///< fuzz: where findings are written; empty: nowhere
+  std::string resume_folder;    ///< fuzz: the campaign to go on with; empty: a new one
+  shard part;                   ///< fuzz: which part of the seeds
+  std::string junit_file;       ///< fuzz: where results are written for other programs; empty: nowhere
+  bool prove_if_small = false;  ///< fuzz: behind a campaign that has found nothing, all runs, where they are few
   std::string
       out_file;  ///< import, shrink, report: where trace or page is written; empty: a name made of the scenario's or the file's
   uint64_t runs = 0;  ///< shrink: at most so many
@@ -60,7 +67,7 @@ struct invocation {
 
   std::vector<std::string> programs;  ///< progress: names of shapes, and programs; with `simulate` also tables
   bool simulate = false;              ///< progress: play them instead of judging them alone
-  bool details = false;               ///< progress --simulate: a line for each program and model
+  bool details = false;  ///< progress --simulate: a line for each program and model; slack: what is needed, too
 
   verify_asked verify;
 

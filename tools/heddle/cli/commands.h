@@ -16,6 +16,8 @@ int fuzz(const invocation& asked);
 int replay(const invocation& asked);
 int shrink(const invocation& asked);
 int report(const invocation& asked);
+int mend(const invocation& asked);
+int slack(const invocation& asked);
 int import_dump(const invocation& asked);
 int zoo(const invocation& asked);
 int verify(const invocation& asked);

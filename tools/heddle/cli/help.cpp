@@ -19,6 +19,10 @@ constexpr std::string_view overview = R"(heddle finds schedules under which GPU 
   heddle replay FILE|TOKEN       run one recorded schedule again
   heddle shrink FILE|TOKEN       make a failing schedule as small as can be
   heddle report FILE|TOKEN       one recorded schedule as a page for a browser
+  heddle mend FILE|TOKEN         which change of orders, scopes, fences and
+                                 barriers ends a finding
+  heddle slack SCENARIO          which orders and scopes are stronger than need
+                                 be
   heddle verify SCENARIO...      go through all schedules of a small
                                  configuration
   heddle zoo [ENTRY...]          find, replay and shrink every planted bug
@@ -73,6 +77,9 @@ a name or a shell pattern ("port.*"); without any, all are run.
                     the key; heddle list shows them. One that would have no
                     effect beside the others, as link.wc=on without
                     fidelity=link, is refused
+  --assume SITE=CHANGE
+                    run as if the program were changed there: see heddle help
+                    replay; may be repeated
   -- WORD...        what main(argc, argv) gets, in programs that have one; the
                     same as --set args="WORD..."
   --jobs J          so many processes at a time (default 1); 0: one for each
@@ -113,7 +120,8 @@ Strategies
 )";
 
 constexpr std::string_view replay_help =
-    R"(heddle replay FILE|TOKEN [--try] [--trace] [--dot FILE] [--repeat N] [--json]
+    R"(heddle replay FILE|TOKEN [--try] [--assume SITE=CHANGE]... [--trace]
+              [--dot FILE] [--repeat N] [--json]
 
 Runs one recorded schedule again, by the recorded answers. A trace of another
 build is taken where every choice agrees and it ends in the same way; where not,
@@ -125,6 +133,15 @@ build is taken where every choice agrees and it ends in the same way; where not,
   --dot FILE    write who waits for whom as a graph, for Graphviz (dot -Tsvg);
                 cycles are red
   --repeat N    run it N times and compare the digests
+  --assume SITE=CHANGE
+                follow it, as --try does, as if the program were changed there;
+                may be repeated. A SITE is FILE:LINE, as reports name it, of
+                the end of a path; all operations of that line change. A CHANGE
+                is an order (relaxed, acquire, release, acq_rel, seq_cst; a
+                plain access becomes an atomic one), a scope (wave, block,
+                device, system), or what is added before: or after: it:
+                fence.ORDER.SCOPE, sync_lanes or sync_block; several with +
+                between them, as acquire+system
   --stuck T     a run ends as "stuck" after so long without a scheduling point
                 (default 10 s); 0: never
   --in-process  run in this process, for debuggers, and not in a copy of it
@@ -133,7 +150,7 @@ build is taken where every choice agrees and it ends in the same way; where not,
 Exit status: 1 when the recorded violation was reproduced, 0 when the recorded
 run had verdict ok and was reproduced, 2 when the run was not the recorded one:
 the line on stderr says at which choice it left the recording and why. With
---try the same, of the finding.
+--try the same, of the finding; with --assume, 0 when the run ends well.
 )";
 
 constexpr std::string_view shrink_help = R"(heddle shrink FILE|TOKEN [-o FILE] [--runs N] [--time T] [--json]
@@ -183,53 +200,6 @@ states of ports, slots and shared words; the settings. Of a run of more than
   --in-process      run in this process, for debuggers, and not in copies of it
 )";
 
-constexpr std::string_view zoo_help = R"(heddle zoo [ENTRY...] [OPTIONS]
-
-Puts the planted bugs to the test: each scenario NAME that has a twin, the
-scenario NAME.fixed, which is the same program without the bug. The bug must be
-found with the verdict that its scenario expects, be played again from its token
-to the same digest, and be shrunk; in the twin nothing may be found. An ENTRY is
-a name or a shell pattern; without any, all are taken.
-
-  --schedules N     in which the bug must be found (default 10000)
-  --twin N          in which its twin must be silent (default 50000)
-  --seed S          the first seed (default 1)
-  --strategy X      who decides (default mix)
-  --set KEY=VALUE   a setting of all; may be repeated
-  --jobs J          so many processes (default: one for each core)
-  --compare         instead: a Markdown table of how many schedules each
-                    strategy needs, the median of 20 ranges of seeds; "-" is
-                    more than --schedules, which is 1000 then
-  --stuck T         a run ends as "stuck" after so long without a scheduling
-                    point (default 10 s); 0: never
-  --in-process      run in this process, for debuggers, and not in copies of it
-  --json            for programs
-
-Exit status: 0 when every entry is as expected, 1 when one is not.
-)";
-
-constexpr std::string_view import_help = R"(heddle import DUMP.json [--schedules N | --time T] [-o FILE] [OPTIONS]
-
-Runs the scenario of a dump, which a watchdog wrote when it hung on a real
-machine, on the simulated one, and leads it along the recorded order of events.
-When it hangs there too, the trace is an ordinary one: heddle replay repeats it.
-
-  --schedules N     at most so many schedules (default 1000)
-  --time T          instead of a number: 30, 45s, 5m, 2h
-  --seed S          the first seed (default 1). Its schedule keeps to the
-                    recorded order strictly, each later one a little less
-  --set KEY=VALUE   a setting beside those of the dump, such as progress=hsa;
-                    may be repeated
-  -o, --out FILE    where the trace is written (default: here, as
-                    SCENARIO-VERDICT-import.heddle.json)
-  --stuck T         a run ends as "stuck" after so long without a scheduling
-                    point (default 10 s); 0: never
-  --in-process      run in this process, for debuggers, and not in copies of it
-
-Exit status: 0 when the model hangs too and the trace was written, 1 when it
-does not in that many schedules, 2 when the dump or another input was wrong.
-)";
-
 constexpr std::string_view verify_help = R"(heddle verify SCENARIO... [--set KEY=VALUE]... [OPTIONS]
 heddle verify --all [SCENARIO...] [OPTIONS]
 
@@ -249,6 +219,9 @@ With --all, what the scenarios claim: each small configuration that one names
 found where the model is too weak.
 
   --set KEY=VALUE   a setting; may be repeated
+  --assume SITE=CHANGE
+                    as if the program were changed there: see heddle help
+                    replay; may be repeated
   --all             what the scenarios claim, see above
   --time T          no longer than 30, 45s, 5m, 2h for one search
   --states N        no more states than these
@@ -366,11 +339,21 @@ struct topic {
   std::string_view text;
 };
 
-constexpr topic topics[] = {{"", overview},          {"list", list_help},         {"fuzz", fuzz_help},
-                            {"replay", replay_help}, {"shrink", shrink_help},     {"report", report_help},
-                            {"zoo", zoo_help},       {"import", import_help},     {"verify", verify_help},
-                            {"litmus", litmus_help}, {"progress", progress_help}, {"completion", completion_help},
-                            {"help", help_help}};
+const topic topics[] = {{"", overview},
+                        {"list", list_help},
+                        {"fuzz", fuzz_help},
+                        {"replay", replay_help},
+                        {"shrink", shrink_help},
+                        {"report", report_help},
+                        {"mend", mend_help},
+                        {"slack", slack_help},
+                        {"zoo", zoo_help},
+                        {"import", import_help},
+                        {"verify", verify_help},
+                        {"litmus", litmus_help},
+                        {"progress", progress_help},
+                        {"completion", completion_help},
+                        {"help", help_help}};
 
 }  // namespace
 

@@ -10,6 +10,12 @@ namespace heddle::tools {
 /// What `heddle help TOPIC` prints, or `heddle help` for an empty topic. Empty when there is no such command.
 std::string help_text(std::string_view topic);
 
+// Of what help_text() gives, the parts that help_topics.cpp holds.
+extern const std::string_view import_help;
+extern const std::string_view mend_help;
+extern const std::string_view slack_help;
+extern const std::string_view zoo_help;
+
 struct help_block {
   enum class kind { paragraph, heading, item };
   kind is = kind::paragraph;

@@ -2,6 +2,7 @@
 #include <heddle/scheduler/replay.h>
 #include <heddle/scheduler/shrink.h>
 #include <heddle/sim/observe/run_record.h>
+#include <heddle/sim/simulation.h>
 #include <heddle/tools/cli/commands.h>
 #include <heddle/tools/cli/common.h>
 #include <heddle/tools/cli/table.h>
@@ -233,8 +234,11 @@ void print_text(const recorded_run& found, const tried& all, const invocation& a
 }
 
 int try_trace(const invocation& asked) {
-  const recorded_run found = find_to_try(asked.file_or_token);
+  recorded_run found = find_to_try(asked.file_or_token);
   if (!found.error.empty()) return fail(wrong_input, found.error);
+  for (const std::string& each : asked.settings)
+    if (const auto wrong = found.settings.set(each)) return fail(wrong_input, *wrong);
+  if (const auto wrong = sim::wrong_assumption(found.settings.text("assume"))) return fail(wrong_input, *wrong);
   catch_interrupt();
   const tried all = try_run(found);
   if (asked.json) {
@@ -245,6 +249,9 @@ int try_trace(const invocation& asked) {
   if (!asked.dot_file.empty())
     if (const int failed = write_dot(all.result.waits, asked.dot_file)) return failed;
   if (interrupt_flag()) return interrupted;
+  // With what is assumed it is another program: how it ends is the answer.
+  if (!asked.change.assumed.empty())
+    return all.result.outcome == scheduler::verdict::ok ? as_expected : not_as_expected;
   if (!all.same)
     return fail(wrong_input, std::string("not the recorded finding: ") +
                                  (all.left.empty() ? "" : "it left the recording " + all.left + ", and ") +
@@ -256,7 +263,7 @@ int try_trace(const invocation& asked) {
 }  // namespace
 
 int replay(const invocation& asked) {
-  if (asked.try_it) return try_trace(asked);
+  if (asked.try_it || !asked.change.assumed.empty()) return try_trace(asked);
   const recorded_run found = find_recorded(asked.file_or_token, asked.program);
   if (!found.error.empty()) return fail(wrong_input, found.error);
   const scheduler::trace& recorded = found.recorded;

@@ -33,6 +33,8 @@ settings_or_error simulator_settings(const scenario& tested, const std::vector<s
   if (!set.value) return set;
   if (const auto wrong = sim::without_effect(*set.value))
     return {.value = {}, .error = "scenario " + tested.name + ": " + *wrong};
+  if (set.value->has("assume"))
+    if (const auto wrong = sim::wrong_assumption(set.value->text("assume"))) return {.value = {}, .error = *wrong};
   return set;
 }
 
@@ -63,6 +65,8 @@ scheduler::trace trace_header(const scenario& tested, const parameters& settings
   header.build_id = build_id();
   header.scenario = tested.name;
   header.parameters = settings.values();
+  // Nearly no run assumes anything, and tokens are long enough.
+  std::erase(header.parameters, std::pair<std::string, std::string>("assume", ""));
   header.strategy = strategy;
   return header;
 }

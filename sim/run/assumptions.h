@@ -1,0 +1,73 @@
+// What a run assumes of the program that is not so: other orders and scopes, fences and barriers that stand nowhere, by source line.
+#pragma once
+
+#include <heddle/sim/machine/lane.h>
+
+#include <optional>
+#include <string>
+#include <string_view>
+#include <unordered_map>
+#include <utility>
+#include <vector>
+
+namespace heddle::sim {
+
+/// A fence or barrier that stands nowhere in the program.
+struct added_operation {
+  operation_kind kind =
+      operation_kind::none;  ///< fence, sync_lanes (of all lanes of the wave that have not ended), block_barrier
+  memory_order order = memory_order::seq_cst;
+  scope reach = scope::system;
+};
+
+/// How all operations of one line are changed.
+struct site_change {
+  std::optional<memory_order> order = std::nullopt;  ///< of a plain access: it is atomic
+  std::optional<scope> reach = std::nullopt;
+  added_operation before = {};
+  added_operation after = {};
+};
+
+struct assumption {
+  std::string file;  ///< or the end of its path
+  int line = 0;
+  site_change change;
+};
+
+/// "FILE:LINE=CHANGE", several with commas between them. A CHANGE is an order, a scope, "before:" or "after:" with "fence.ORDER.SCOPE",
+/// "sync_lanes" or "sync_block"; several with "+" between them. Or one line that says what is wrong.
+struct assumptions_or_error {
+  std::vector<assumption> all;
+  std::string error;
+};
+assumptions_or_error parse_assumptions(std::string_view text);
+
+/// The assumptions of a run. A line's operations are those that reports name by it: the innermost line of the code under test.
+class assumptions {
+ public:
+  /// Throws std::invalid_argument, with one line, where the text cannot be read.
+  void take(const std::string& text);
+  bool any() const { return !changes_.empty(); }
+  /// How the lane's pending operation is changed; null: it stays as it is.
+  const site_change* at(const lane& self);
+
+ private:
+  struct known_place {
+    const site_change* change = nullptr;
+    bool is_plumbing = false;  ///< the line is that of a caller
+  };
+  const known_place& look_up(const void* place);
+
+  std::string text_;
+  std::vector<std::pair<source_line, site_change>> changes_;
+  std::unordered_map<const void*, known_place> known_;  ///< by return address
+};
+
+/// The operation, as it is with the order and scope of the change.
+void apply(const site_change& by, operation& to);
+
+class execution;
+/// The lane has published an operation: changes it to what the run assumes, and performs what is added in front of it.
+[[gnu::cold]] void assume(execution& here, lane& self);
+
+}  // namespace heddle::sim

@@ -1,0 +1,132 @@
+// The commands `mend` and `slack` on the real simulator: of planted bugs of orders and scopes `mend` names the line that was broken.
+#include <heddle/sim/base/sanitizers.h>
+
+#include "command.h"
+
+#include <filesystem>
+#include <fstream>
+
+namespace heddle::tests {
+namespace {
+
+using nlohmann::json;
+
+class mend_command : public testing::Test {
+ protected:
+  void SetUp() override {
+    if (!std::filesystem::exists(REAL_HEDDLE)) GTEST_SKIP() << REAL_HEDDLE << " is not built";
+  }
+
+  static ended_process heddle(std::vector<std::string> arguments) {
+    arguments.insert(arguments.begin(), REAL_HEDDLE);
+    return run_process(arguments);
+  }
+  static json json_of(std::vector<std::string> arguments) {
+    arguments.emplace_back("--json");
+    return json::parse(heddle(std::move(arguments)).out, nullptr, false);
+  }
+  static std::string finding_of(const std::string& scenario, const std::vector<std::string>& settings = {}) {
+    std::vector<std::string> arguments = {"fuzz", scenario, "--schedules", "100"};
+    arguments.insert(arguments.end(), settings.begin(), settings.end());
+    return json_of(arguments)["scenarios"][0]["findings"][0]["token"];
+  }
+  /// What stands at "FILE:LINE" of this tree.
+  static std::string text_of(const std::string& site) {
+    const size_t colon = site.rfind(':');
+    std::ifstream file(std::string(SOURCE_FOLDER) + "/" + site.substr(0, colon));
+    std::string line;
+    for (int n = std::stoi(site.substr(colon + 1)); n > 0; --n) std::getline(file, line);
+    return line;
+  }
+  /// "FILE:LINE" of the first line of a file of this tree that has the text.
+  static std::string site_of(const std::string& name, const std::string& text) {
+    std::ifstream file(std::string(SOURCE_FOLDER) + "/" + name);
+    int number = 1;
+    for (std::string line; std::getline(file, line) && line.find(text) == std::string::npos;) ++number;
+    return name + ":" + std::to_string(number);
+  }
+};
+
+struct planted {
+  const char* entry;
+  const char* change;  ///< of the first answer
+  const char* text;    ///< of its line
+};
+
+// The whole zoo is in docs/mend.md; these are one of each kind.
+constexpr planted sample[] = {
+    {"zoo.no-release-before-toggle", "release", "store(value, Scope == scope::system ? memory_order::relaxed"},
+    {"zoo.fill-without-acquire", "acquire", "load(Scope == scope::system ? memory_order::relaxed"},
+    {"zoo.plain-mailbox-store", "release", "plain_ = value"},
+    {"zoo.no-fence-at-lock", "acquire", "fetch_or(bits, memory_order::relaxed)"},
+    {"zoo.lock-without-acquire", "acquire", "exchange(1, at_lock)"},
+    {"zoo.reader-scope-too-narrow", "acquire+system", "(word_).load(order)"},
+};
+
+TEST_F(mend_command, names_the_line_that_was_broken) {
+  for (const planted& each : sample) {
+    SCOPED_TRACE(each.entry);
+    const std::string token = finding_of(each.entry);
+    const json mended = json_of({"mend", token, "--schedules", "2000"});
+    ASSERT_TRUE(mended.is_object());
+    EXPECT_EQ(mended["ok"], true);
+    const json& first = mended["answers"][0];
+    ASSERT_EQ(first["changes"].size(), 1u) << first.dump(2);
+    EXPECT_EQ(first["changes"][0]["change"], each.change);
+    const std::string line = text_of(first["changes"][0]["site"]);
+    EXPECT_NE(line.find(each.text), std::string::npos) << line;
+    EXPECT_EQ(first["schedules"], 2000);
+    // What it says can be repeated.
+    const std::string assume = first["assume"];
+    EXPECT_EQ(heddle({"replay", token, "--assume", assume}).status, 0);
+    EXPECT_EQ(heddle({"replay", token}).status, 1);
+  }
+}
+
+TEST_F(mend_command, has_no_answer_where_orders_are_not_the_matter) {
+  const ended_process ended = heddle({"mend", finding_of("zoo.crossed-calls"), "--schedules", "500"});
+  EXPECT_EQ(ended.status, 1) << ended.err;
+  EXPECT_NE(ended.out.find("no change that was tried ends it"), std::string::npos) << ended.out;
+}
+
+TEST_F(mend_command, refuses_a_run_that_ended_well) {
+  const ended_process ended = heddle({"mend", "heddle1.x"});
+  EXPECT_EQ(ended.status, 2);
+  EXPECT_NE(ended.err.find("this token is damaged"), std::string::npos) << ended.err;
+}
+
+TEST_F(mend_command, assumptions_are_recorded_and_repeated) {
+  const std::vector<std::string> found = {
+      "fuzz", "port.echo", "--schedules",
+      "200",  "--assume",  site_of("rpc/mailbox.h", "store(~outbox, memory_order::release)") + "=relaxed"};
+  const json fuzzed = json_of(found);
+  const json& finding = fuzzed["scenarios"][0]["findings"][0];
+  ASSERT_EQ(fuzzed["scenarios"][0]["verdict"], "race") << fuzzed.dump(2);
+  EXPECT_EQ(finding["reproducible"], true);
+  const ended_process again = heddle({"replay", finding["token"]});
+  EXPECT_EQ(again.status, 1) << again.err;
+  EXPECT_NE(again.out.find("port.echo: race"), std::string::npos);
+  const ended_process refused = heddle({"fuzz", "port.echo", "--assume", "rpc/mailbox.h:1=relaxed"});
+  EXPECT_EQ(refused.status, 2);
+  EXPECT_NE(refused.err.find("there is no code of rpc/mailbox.h:1 "), std::string::npos) << refused.err;
+}
+
+TEST_F(mend_command, slack_tells_what_is_needed_from_what_is_not) {
+  const json found = json_of({"slack", "port.echo", "--schedules", "300", "--set", "waves=1", "--set", "lanes=1",
+                              "--set", "ports=1", "--set", "calls=1"});
+  ASSERT_TRUE(found.is_object());
+  size_t needed = 0;
+  for (const json& each : found["sites"]) {
+    EXPECT_TRUE(has_keys(each, {"site", "is", "change", "advice", "slack", "schedules", "proof"}));
+    if (each["slack"] == true) {
+      EXPECT_EQ(each["schedules"], 300);
+      continue;
+    }
+    ++needed;
+  }
+  EXPECT_NE(needed, 0u) << found.dump(2);
+  EXPECT_EQ(heddle({"slack", "zoo.no-fence-at-lock"}).status, 1);
+}
+
+}  // namespace
+}  // namespace heddle::tests

@@ -1,0 +1,73 @@
+#include <heddle/sim/settings.h>
+#include <heddle/tools/cli/table.h>
+#include <heddle/tools/mend/proofs.h>
+#include <heddle/tools/process/interrupt.h>
+#include <heddle/tools/verify/verification.h>
+
+#include <algorithm>
+#include <nlohmann/json.hpp>
+#include <thread>
+
+namespace heddle::tools {
+
+namespace {
+
+proof_attempt proof_with(const parameters& settings, const trying& how) {
+  verify_options options;
+  options.seconds_max = 10;
+  options.memory_mib = 2048;
+  options.stop = &interrupt_flag();
+  // Those of the scenario are part of what is proved.
+  for (const parameter& each : how.tested->parameters)
+    options.assignments.push_back(each.key + "=" + settings.value_text(each.key));
+  return prove_in_copy(*how.tested, settings, options);
+}
+
+/// With all numbers of the scenario as small as they can be. Nothing where that is no smaller, or shows nothing without the change.
+std::optional<parameters> smallest(const trying& how) {
+  const std::vector<parameter> machine = sim::machine_parameters();
+  parameters made = how.settings;
+  bool is_smaller = false;
+  for (const parameter& each : how.tested->parameters) {
+    const auto same_key = [&](const parameter& other) { return other.key == each.key; };
+    if (each.kind != parameter::type::number || std::any_of(machine.begin(), machine.end(), same_key)) continue;
+    is_smaller = is_smaller || made.number(each.key) > each.minimum;
+    made.set(each.key + "=" + std::to_string(std::min(made.number(each.key), each.minimum)));
+  }
+  if (!is_smaller || sim::without_effect(made)) return std::nullopt;
+  trying few = how;
+  few.settings = made;
+  few.schedules = 500;
+  few.schedule = nullptr;
+  return try_all({attempt{}}, few).front().found ? std::optional(made) : std::nullopt;
+}
+
+}  // namespace
+
+std::optional<proof_attempt> proof_of(const attempt& assumed, const trying& how, bool or_smaller) {
+  const parameters settings = assuming(how.settings, assumed);
+  if (cannot_verify(settings)) return std::nullopt;
+  proof_attempt made = proof_with(settings, how);
+  if (made.complete || made.found || !or_smaller || interrupt_flag()) return made;
+  const std::optional<parameters> less = smallest(how);
+  return less ? proof_with(assuming(*less, assumed), how) : made;
+}
+
+std::string in_words(const proof_attempt& proof) {
+  if (proof.found) return "a run that ends badly was found among all of them";
+  if (!proof.complete) return "not proved: " + proof.left_out;
+  // "progress=..., fidelity=..., convergence=..., waves=1, lanes=1"
+  size_t own = 0;
+  for (int n = 0; n < 3 && own != std::string::npos; ++n) own = proof.of.find(", ", own == 0 ? 0 : own + 1);
+  return "proved, " + grouped(proof.states) + " states" +
+         (own == std::string::npos ? "" : " with " + proof.of.substr(own + 2));
+}
+
+nlohmann::ordered_json to_json(const proof_attempt& proof) {
+  return {{"result", proof.result()}, {"of", proof.of},           {"states", proof.states},
+          {"runs", proof.runs},       {"seconds", proof.seconds}, {"incomplete_because", proof.left_out}};
+}
+
+uint32_t jobs_of(uint32_t asked) { return asked != 0 ? asked : std::max(1u, std::thread::hardware_concurrency()); }
+
+}  // namespace heddle::tools
