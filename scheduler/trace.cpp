@@ -1,4 +1,5 @@
 #include <fcntl.h>
+#include <heddle/scheduler/answer_code.h>
 #include <heddle/scheduler/trace.h>
 #include <unistd.h>
 #include <zlib.h>
@@ -6,16 +7,18 @@
 #include <array>
 #include <cerrno>
 #include <cstring>
+#include <new>
 
 namespace heddle::scheduler {
 namespace {
 
-constexpr std::string_view token_prefix = "heddle1.";
+constexpr std::string_view token_prefix = "heddle2.";
+constexpr std::string_view first_prefix = "heddle1.";  ///< of older versions, which are read
 constexpr size_t inflated_bytes_max = size_t{64} << 20;
 constexpr size_t file_bytes_max = size_t{384} << 20;  // answers_max of them in the longest form
 constexpr std::string_view alphabet = "ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789-_";
 
-trace_or_error failure(std::string line) { return {.value = {}, .error = std::move(line)}; }
+trace_or_error unreadable(std::string line) { return {.value = {}, .error = std::move(line)}; }
 
 std::string to_base64url(std::string_view bytes) {
   std::string text;
@@ -49,23 +52,6 @@ std::optional<std::string> from_base64url(std::string_view text) {
   return padded ? std::optional(bytes) : std::nullopt;
 }
 
-void put_number(std::string& bytes, uint64_t value) {
-  for (; value >= 128; value >>= 7) bytes += static_cast<char>((value & 127) | 128);
-  bytes += static_cast<char>(value);
-}
-
-/// Seven bits a byte, lowest first (LEB128). Nothing when the bytes end too early or the number is too long.
-std::optional<uint64_t> take_number(std::string_view& bytes) {
-  uint64_t value = 0;
-  for (int shift = 0; shift < 63 && !bytes.empty(); shift += 7) {
-    const auto byte = static_cast<unsigned char>(bytes.front());
-    bytes.remove_prefix(1);
-    value |= static_cast<uint64_t>(byte & 127) << shift;
-    if (byte < 128) return value;
-  }
-  return std::nullopt;
-}
-
 std::string checksum(std::string_view bytes) {
   const uLong value = crc32_z(0, reinterpret_cast<const Bytef*>(bytes.data()), bytes.size());
   std::string text;
@@ -73,19 +59,47 @@ std::string checksum(std::string_view bytes) {
   return text;
 }
 
+/// What heads of tokens are made of, so that none of it is spelled in them. Part of the format: it cannot change.
+constexpr std::string_view dictionary =
+    "abcdefghijklmnopqrstuvwxyz0123456789 the payload is not what the host has made of this request is run, served, "
+    "refused scenarios/drivers.h: scenarios/lanes/lanes.h: scenarios/sctbench/"
+    "scenarios/weak_memory/ scenarios/offloads.h: rpc/port/server.h: rpc/port/process.h: rpc/port/client.h: "
+    "rpc/mailbox.h: scenarios/zoo/weakened.h: scenarios/ports.h: scenarios/zoo/ .cpp: starvation livelock progress "
+    "memory assertion protocol mask crash deadlock scope race host interrupts, host main, host server, wave a request "
+    "is answered that nobody has looked at a lane was masked off: a scope is too narrow takes part in a whose mask "
+    "does not name it of the same value  is not ordered after a plain load by host server is not ordered after an "
+    "atomic store by wave lane read-modify-write acquire release compare-exchange load relaxed device of plain store "
+    "of plain load of client locks server locks requests queue flags by wave lane by host server by host main is not "
+    "ordered after an atomic load by host server is not ordered after a plain store by wave lane "
+    "port.lanes.ring.slot.offload.driver.sctbench.zoo. random round-robin pct pos rhythm starve surw unfair urw mix "
+    "fidelity=link progress=hsa waves=lanes=ports=calls=progress=unfair0.1.0";
+
+constexpr int raw_deflate = -15;
+
 std::string deflated(const std::string& bytes) {
-  uLongf size = compressBound(static_cast<uLong>(bytes.size()));
-  std::string packed(size, '\0');
-  compress2(reinterpret_cast<Bytef*>(packed.data()), &size, reinterpret_cast<const Bytef*>(bytes.data()),
-            static_cast<uLong>(bytes.size()), Z_BEST_COMPRESSION);
-  packed.resize(size);
+  z_stream stream = {};
+  if (deflateInit2(&stream, Z_BEST_COMPRESSION, Z_DEFLATED, raw_deflate, 9, Z_DEFAULT_STRATEGY) != Z_OK)
+    throw std::bad_alloc();
+  deflateSetDictionary(&stream, reinterpret_cast<const Bytef*>(dictionary.data()),
+                       static_cast<uInt>(dictionary.size()));
+  std::string packed(deflateBound(&stream, static_cast<uLong>(bytes.size())), '\0');
+  stream.next_in = reinterpret_cast<Bytef*>(const_cast<char*>(bytes.data()));
+  stream.avail_in = static_cast<uInt>(bytes.size());
+  stream.next_out = reinterpret_cast<Bytef*>(packed.data());
+  stream.avail_out = static_cast<uInt>(packed.size());
+  deflate(&stream, Z_FINISH);
+  packed.resize(packed.size() - stream.avail_out);
+  deflateEnd(&stream);
   return packed;
 }
 
-/// Piece by piece, so that a bomb is given up at the bound and not allocated for.
-std::optional<std::string> inflated(std::string_view packed) {
+/// Piece by piece, so that a bomb is given up at the bound and not allocated for. `with_dictionary`: as deflated() has made it.
+std::optional<std::string> inflated(std::string_view packed, bool with_dictionary) {
   z_stream stream = {};
-  if (inflateInit(&stream) != Z_OK) return std::nullopt;
+  if (inflateInit2(&stream, with_dictionary ? raw_deflate : MAX_WBITS) != Z_OK) return std::nullopt;
+  if (with_dictionary)
+    inflateSetDictionary(&stream, reinterpret_cast<const Bytef*>(dictionary.data()),
+                         static_cast<uInt>(dictionary.size()));
   stream.next_in = reinterpret_cast<Bytef*>(const_cast<char*>(packed.data()));
   stream.avail_in = static_cast<uInt>(packed.size());
   std::string bytes;
@@ -102,26 +116,7 @@ std::optional<std::string> inflated(std::string_view packed) {
   return whole ? std::optional(bytes) : std::nullopt;
 }
 
-/// Kinds and counts in runs, then the picks: in this order they compress best.
-std::string packed_answers(const std::vector<answer>& answers) {
-  std::string shapes;
-  uint64_t shape_count = 0;
-  for (size_t first = 0, next = 0; first < answers.size(); first = next, ++shape_count) {
-    while (next < answers.size() && answers[next].kind == answers[first].kind &&
-           answers[next].count == answers[first].count)
-      ++next;
-    put_number(shapes, static_cast<uint64_t>(answers[first].kind));
-    put_number(shapes, answers[first].count);
-    put_number(shapes, next - first);
-  }
-  std::string bytes;
-  put_number(bytes, shape_count);
-  bytes += shapes;
-  for (const answer& each : answers) put_number(bytes, each.picked);
-  return bytes;
-}
-
-/// False when the bytes are not what packed_answers writes.
+/// The answers of a token of the first form. False when the bytes are none.
 bool unpack_answers(std::string_view bytes, std::vector<answer>& answers) {
   const auto shape_count = take_number(bytes);
   if (!shape_count || *shape_count > bytes.size() / 3) return false;
@@ -141,6 +136,112 @@ bool unpack_answers(std::string_view bytes, std::vector<answer>& answers) {
     each.picked = static_cast<uint32_t>(*picked);
   }
   return bytes.empty();
+}
+
+void put_text(std::string& bytes, std::string_view text) {
+  put_number(bytes, text.size());
+  bytes += text;
+}
+
+/// False when the bytes end too early.
+bool take_text(std::string_view& bytes, std::string& text) {
+  const auto size = take_number(bytes);
+  if (!size || *size > bytes.size()) return false;
+  text = bytes.substr(0, *size);
+  bytes.remove_prefix(*size);
+  return true;
+}
+
+/// Two digits a byte where they are such; else as they are.
+void put_build_id(std::string& bytes, const std::string& id) {
+  const bool is_hexadecimal = id.size() % 2 == 0 && id.find_first_not_of("0123456789abcdef") == std::string::npos;
+  put_number(bytes, id.size() * 2 + (is_hexadecimal ? 1 : 0));
+  if (!is_hexadecimal) {
+    bytes += id;
+    return;
+  }
+  const auto digit = [&](size_t at) { return id[at] <= '9' ? id[at] - '0' : id[at] - 'a' + 10; };
+  for (size_t at = 0; at < id.size(); at += 2) bytes += static_cast<char>(digit(at) * 16 + digit(at + 1));
+}
+
+bool take_build_id(std::string_view& bytes, std::string& id) {
+  const auto form = take_number(bytes);
+  if (!form) return false;
+  const uint64_t size = *form / 2;
+  const bool is_hexadecimal = *form % 2 != 0;
+  if ((is_hexadecimal ? size / 2 : size) > bytes.size()) return false;
+  id.clear();
+  if (is_hexadecimal) {
+    for (const char each : bytes.substr(0, size / 2)) {
+      const auto byte = static_cast<unsigned char>(each);
+      id += "0123456789abcdef"[byte / 16];
+      id += "0123456789abcdef"[byte % 16];
+    }
+  } else {
+    id = bytes.substr(0, size);
+  }
+  bytes.remove_prefix(is_hexadecimal ? size / 2 : size);
+  return true;
+}
+
+/// What words tell, and numbers: what compresses.
+std::string head_in_words(const trace& recorded) {
+  std::string bytes;
+  put_text(bytes, to_string(recorded.outcome));
+  for (const std::string* each :
+       {&recorded.version, &recorded.scenario, &recorded.strategy, &recorded.where, &recorded.hang, &recorded.gist})
+    put_text(bytes, *each);
+  put_number(bytes, recorded.parameters.size());
+  for (const auto& [key, value] : recorded.parameters) {
+    put_text(bytes, key);
+    put_text(bytes, value);
+  }
+  put_number(bytes, recorded.seed);
+  put_number(bytes, recorded.steps);
+  return bytes;
+}
+
+bool read_head_in_words(std::string_view bytes, trace& into) {
+  std::string outcome;
+  if (!take_text(bytes, outcome)) return false;
+  for (std::string* each : {&into.version, &into.scenario, &into.strategy, &into.where, &into.hang, &into.gist})
+    if (!take_text(bytes, *each)) return false;
+  const auto parameters = take_number(bytes);
+  if (!parameters || *parameters > bytes.size()) return false;
+  for (uint64_t each = 0; each < *parameters; ++each) {
+    auto& [key, value] = into.parameters.emplace_back();
+    if (!take_text(bytes, key) || !take_text(bytes, value)) return false;
+  }
+  const auto seed = take_number(bytes);
+  const auto steps = take_number(bytes);
+  const auto known = parse_verdict(outcome);
+  if (!seed || !steps || !known || !bytes.empty()) return false;
+  into.outcome = *known;
+  into.seed = *seed;
+  into.steps = *steps;
+  return true;
+}
+
+/// What is the content of a token of the second form, behind its checksum.
+trace_or_error read_content(std::string_view bytes) {
+  trace made;
+  const trace_or_error malformed = unreadable("this token is no valid trace: it is malformed");
+  if (!take_build_id(bytes, made.build_id) || bytes.size() < 8) return malformed;
+  for (size_t byte = 0; byte < 8; ++byte)
+    made.digest |= static_cast<uint64_t>(static_cast<unsigned char>(bytes[byte])) << (8 * byte);
+  bytes.remove_prefix(8);
+  std::string packed;
+  if (!take_text(bytes, packed)) return malformed;
+  const auto words = inflated(packed, true);
+  if (!words) return unreadable("this token is no valid trace: its content cannot be decompressed");
+  if (!read_head_in_words(*words, made)) return malformed;
+  // What holds for a file of a trace holds for this.
+  trace_or_error read = detail::head_from_json(detail::head_to_json(made));
+  if (!read.value) return read;
+  if (*read.value != made) return malformed;
+  if (!decode_answers(bytes, read.value->answers))
+    return unreadable("this token is no valid trace: its answers are malformed");
+  return read;
 }
 
 std::string last_error() { return std::strerror(errno); }
@@ -167,9 +268,9 @@ void sync_folder(const std::filesystem::path& folder) {
 trace_or_error read_file(const std::string& name) {
   const int opened = ::open(name.c_str(), O_RDONLY | O_CLOEXEC);
   if (opened < 0) {
-    if (errno != ENOENT && errno != ENAMETOOLONG) return failure("cannot read \"" + name + "\": " + last_error());
-    return failure("there is no file \"" + name.substr(0, 64) + (name.size() > 64 ? "...\"" : "\"") +
-                   ", and it is no token either (a token begins with \"" + std::string(token_prefix) + "\")");
+    if (errno != ENOENT && errno != ENAMETOOLONG) return unreadable("cannot read \"" + name + "\": " + last_error());
+    return unreadable("there is no file \"" + name.substr(0, 64) + (name.size() > 64 ? "...\"" : "\"") +
+                      ", and it is no token either (a token begins with \"" + std::string(token_prefix) + "\")");
   }
   std::string text;
   std::array<char, 65'536> piece;
@@ -182,11 +283,11 @@ trace_or_error read_file(const std::string& name) {
   }
   const std::string reason = got < 0 ? last_error() : "";
   ::close(opened);
-  if (got < 0) return failure("cannot read \"" + name + "\": " + reason);
-  if (text.size() > file_bytes_max) return failure("\"" + name + "\": this is no valid trace: it is too large");
+  if (got < 0) return unreadable("cannot read \"" + name + "\": " + reason);
+  if (text.size() > file_bytes_max) return unreadable("\"" + name + "\": this is no valid trace: it is too large");
 
   trace_or_error read;
-  if (text.starts_with(token_prefix)) {
+  if (is_token(text)) {
     while (!text.empty() && (text.back() == '\n' || text.back() == '\r' || text.back() == ' ')) text.pop_back();
     read = from_token(text);
   } else {
@@ -199,35 +300,47 @@ trace_or_error read_file(const std::string& name) {
 }  // namespace
 
 std::string to_token(const trace& recorded) {
-  const std::string head = detail::head_to_json(recorded);
+  // A name that is no UTF-8 is written as a file of a trace has it.
+  const trace_or_error plain = detail::head_from_json(detail::head_to_json(recorded));
+  const trace& head = plain.value ? *plain.value : recorded;
   std::string bytes;
-  put_number(bytes, head.size());
-  bytes += head;
-  bytes += packed_answers(recorded.answers);
-  const std::string packed = deflated(bytes);
-  return std::string(token_prefix) + to_base64url(checksum(packed) + packed);
+  put_build_id(bytes, head.build_id);
+  for (int shift = 0; shift < 64; shift += 8) bytes += static_cast<char>((head.digest >> shift) & 255);
+  put_text(bytes, deflated(head_in_words(head)));
+  bytes += coded_answers(recorded.answers);
+  return std::string(token_prefix) + to_base64url(checksum(bytes) + bytes);
 }
 
-trace_or_error from_token(std::string_view token) {
-  if (!token.starts_with(token_prefix))
-    return failure("this is no token: it does not begin with \"" + std::string(token_prefix) + "\"");
-  if (token.size() > file_bytes_max) return failure("this token is too large");
-  const auto bytes = from_base64url(token.substr(token_prefix.size()));
-  constexpr std::string_view damaged = "this token is damaged or cut off; copy it again, whole and on one line";
-  if (!bytes || bytes->size() < 4) return failure(std::string(damaged));
-  const std::string_view packed = std::string_view(*bytes).substr(4);
-  if (checksum(packed) != bytes->substr(0, 4)) return failure(std::string(damaged));
+namespace {
 
-  const auto content = inflated(packed);
-  if (!content) return failure("this token is no valid trace: its content cannot be decompressed");
+/// Of a token of the first form.
+trace_or_error read_first_form(std::string_view packed) {
+  const auto content = inflated(packed, false);
+  if (!content) return unreadable("this token is no valid trace: its content cannot be decompressed");
   std::string_view rest = *content;
   const auto head_bytes = take_number(rest);
-  if (!head_bytes || *head_bytes > rest.size()) return failure("this token is no valid trace: it ends too early");
+  if (!head_bytes || *head_bytes > rest.size()) return unreadable("this token is no valid trace: it ends too early");
   trace_or_error read = detail::head_from_json(rest.substr(0, *head_bytes));
   if (!read.value) return read;
   if (!unpack_answers(rest.substr(*head_bytes), read.value->answers))
-    return failure("this token is no valid trace: its answers are malformed");
+    return unreadable("this token is no valid trace: its answers are malformed");
   return read;
+}
+
+}  // namespace
+
+bool is_token(std::string_view text) { return text.starts_with(token_prefix) || text.starts_with(first_prefix); }
+
+trace_or_error from_token(std::string_view token) {
+  if (!is_token(token))
+    return unreadable("this is no token: it does not begin with \"" + std::string(token_prefix) + "\"");
+  if (token.size() > file_bytes_max) return unreadable("this token is too large");
+  const auto bytes = from_base64url(token.substr(token_prefix.size()));
+  constexpr std::string_view damaged = "this token is damaged or cut off; copy it again, whole and on one line";
+  if (!bytes || bytes->size() < 4) return unreadable(std::string(damaged));
+  const std::string_view content = std::string_view(*bytes).substr(4);
+  if (checksum(content) != bytes->substr(0, 4)) return unreadable(std::string(damaged));
+  return token.starts_with(first_prefix) ? read_first_form(content) : read_content(content);
 }
 
 std::optional<std::string> write_trace(const trace& recorded, const std::filesystem::path& file) {
@@ -255,7 +368,7 @@ std::optional<std::string> write_trace(const trace& recorded, const std::filesys
 }
 
 trace_or_error read_trace(std::string_view file_or_token) {
-  if (file_or_token.starts_with(token_prefix)) return from_token(file_or_token);
+  if (is_token(file_or_token)) return from_token(file_or_token);
   return read_file(std::string(file_or_token));
 }
 

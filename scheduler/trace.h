@@ -40,9 +40,11 @@ struct trace_or_error {
   std::string error;
 };
 
-/// One line of text: "heddle1." and base64url (RFC 4648) of a checksum and the zlib-compressed trace. No two texts are
-/// the token of one trace, and a damaged one is recognised before anything is decompressed.
+/// One line of text: "heddle2." and base64url (RFC 4648) of a checksum and the compressed trace. A damaged one is recognised before
+/// anything is decompressed. Those of older versions, "heddle1.", are read too.
 std::string to_token(const trace& recorded);
+/// Whether it begins as tokens do.
+bool is_token(std::string_view text);
 trace_or_error from_token(std::string_view token);
 
 /// JSON, readable and diffable; the answers run-length encoded with their kinds.

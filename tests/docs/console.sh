@@ -29,7 +29,7 @@ chmod +x "$folder/checkout/run"
 plain() {
   local masks=(-e 's/0x[0-9a-f]{7,}/#/g' -e 's/[0-9][0-9,]*(\.[0-9]+)? (s|ms|us|ns)\b/# \2/g' -e 's/[0-9][0-9,]*\/s\b/#\/s/g')
   [ "$numbers" = exact ] || masks=(-e 's/0x[0-9a-f]+/#/g' -e 's/[0-9][0-9,]*(\.[0-9]+)?/#/g')
-  sed -E -e 's/heddle1\.[A-Za-z0-9_-]*/heddle1./g' -e 's/\b[0-9a-f]{16}\b/#/g' "${masks[@]}" -e 's/ +/ /g' -e 's/^ //' -e 's/ $//'
+  sed -E -e 's/heddle[12]\.[A-Za-z0-9_-]*/heddle1./g' -e 's/\b[0-9a-f]{16}\b/#/g' "${masks[@]}" -e 's/ +/ /g' -e 's/^ //' -e 's/ $//'
 }
 
 failures=0

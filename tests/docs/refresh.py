@@ -15,9 +15,9 @@ import tempfile
 NUMBER = r"[0-9][0-9,]*(?:\.[0-9]+)?"
 DIGEST = r"\b[0-9a-f]{16}\b"
 # What may differ between a line of a page and the program's; NUMBER has a group that does not count.
-WORD = r"\.\.\.|0x[0-9a-f]+|heddle1\.[A-Za-z0-9_-]*|" + DIGEST + "|" + NUMBER
+WORD = r"\.\.\.|0x[0-9a-f]+|heddle[12]\.[A-Za-z0-9_-]*|" + DIGEST + "|" + NUMBER
 UNCERTAIN = [
-    (re.compile(r"heddle1\.[A-Za-z0-9_-]*"), "heddle1."),
+    (re.compile(r"heddle[12]\.[A-Za-z0-9_-]*"), "heddle1."),
     (re.compile(r"\b[0-9a-f]{16}\b"), "#"),
     (re.compile(r"0x[0-9a-f]{7,}"), "#"),
     (re.compile(NUMBER + r" (s|ms|us|ns)\b"), r"# \1"),
@@ -48,7 +48,7 @@ def as_pattern(line, numbers_too):
         elif re.fullmatch(DIGEST, word):
             pattern += "([0-9a-f]{16})"
         elif word.startswith("heddle1."):
-            pattern += r"(heddle1\.[A-Za-z0-9_-]*)"
+            pattern += r"(heddle[12]\.[A-Za-z0-9_-]*)"
         elif not numbers_too:
             pattern += "(" + re.escape(word) + ")"
         else:

@@ -52,12 +52,12 @@ std::string base64url(std::string_view bytes) {
   return text;
 }
 
-/// "heddle1." and the checksum and the bytes.
-std::string sealed_token(std::string_view packed) {
+/// `begin`, "heddle1." or "heddle2.", and the checksum and the bytes.
+std::string sealed_token(std::string_view packed, std::string_view begin = "heddle1.") {
   const auto sum = crc32_z(0, reinterpret_cast<const Bytef*>(packed.data()), packed.size());
   std::string bytes;
   for (int shift = 0; shift < 32; shift += 8) bytes += static_cast<char>(sum >> shift & 255);
-  return "heddle1." + base64url(bytes.append(packed));
+  return std::string(begin) + base64url(bytes.append(packed));
 }
 
 std::string deflated(std::string_view bytes) {
@@ -121,6 +121,8 @@ void read_one(char reader, std::string_view text) {
       return read_back(scheduler::from_token(sealed_token(text)));
     case 'p':
       return read_back(scheduler::from_token(sealed_token(deflated(text))));
+    case 'c':
+      return read_back(scheduler::from_token(sealed_token(text, "heddle2.")));
     case 'j':
       return read_back(scheduler::from_json(text));
     case 'd':

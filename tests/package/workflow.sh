@@ -47,5 +47,5 @@ root = xml.parse("findings/junit.xml").getroot()
 suite = root.find("testsuite")
 assert root.tag == "testsuites" and suite.get("tests") == "1" and suite.get("failures") == "1", suite.attrib
 failure = suite.find("testcase/failure")
-assert "heddle1." in failure.text and "an update was lost" in failure.text, failure.text
+assert "heddle2." in failure.text and "an update was lost" in failure.text, failure.text
 PYTHON

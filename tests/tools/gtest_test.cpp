@@ -53,7 +53,7 @@ TEST_F(gtest_macro, a_failure_prints_token_report_and_a_command_that_works) {
   EXPECT_EQ(ended.status, 1);
   EXPECT_NE(ended.out.find("fake.racy: expected ok, found race in 50 schedules"), std::string::npos) << ended.out;
   EXPECT_NE(ended.out.find("lane 0 waits for lane 1"), std::string::npos);
-  const size_t token = ended.out.find("heddle1.");
+  const size_t token = ended.out.find("heddle2.");
   ASSERT_NE(token, std::string::npos);
   const std::string text = ended.out.substr(token, ended.out.find('\n', token) - token);
   EXPECT_EQ(run_process({FAKE_GTEST, "replay", text}).status, 1);
@@ -103,7 +103,7 @@ TEST_F(gtest_macro, what_cannot_be_written_is_one_line_and_loses_nothing) {
   const size_t line = ended.out.find("  not written: cannot make the folder \"" + findings().string() + "\": ");
   ASSERT_NE(line, std::string::npos) << ended.out;
   EXPECT_NE(ended.out.find("HEDDLE_FINDINGS", line), std::string::npos) << ended.out;
-  EXPECT_NE(ended.out.find("\nheddle1."), std::string::npos) << "the token is there all the same";
+  EXPECT_NE(ended.out.find("\nheddle2."), std::string::npos) << "the token is there all the same";
   EXPECT_EQ(text_of(findings()), "a file where a folder should be");
 }
 

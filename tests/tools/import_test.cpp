@@ -138,11 +138,6 @@ TEST_F(import_command, a_deadlock_of_host_threads_becomes_a_trace_that_replays) 
   EXPECT_NE(again.out.find("zoo.crossed-calls: deadlock"), std::string::npos) << again.out;
   EXPECT_NE(again.out.find("3 of 3 equal digests"), std::string::npos) << again.out;
   EXPECT_NE(ended.out.find("  as a page: " REAL_HEDDLE " report " + trace() + '\n'), std::string::npos) << ended.out;
-  // The token is the same trace.
-  const size_t token = ended.out.find("heddle1.");
-  ASSERT_NE(token, std::string::npos) << ended.out;
-  EXPECT_EQ(run_process({REAL_HEDDLE, "replay", ended.out.substr(token, ended.out.find('\n', token) - token)}).status,
-            1);
 }
 
 // Whichever wave was first on the machine is first in the model: here it is the other's name that is recorded.

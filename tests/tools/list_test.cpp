@@ -23,6 +23,16 @@ TEST(list, names_scenarios_with_defaults_and_expected_verdicts) {
   EXPECT_LT(ended.out.find("fake.racy"), ended.out.find("port.echo")) << "sorted by name";
 }
 
+TEST(list, takes_names_and_the_settings_by_groups) {
+  const ended_process one = heddle({"list", "port.echo"});
+  EXPECT_EQ(one.status, 0);
+  EXPECT_TRUE(one.out.starts_with("port.echo\n")) << one.out;
+  EXPECT_EQ(one.out.find("zoo."), std::string::npos) << one.out;
+  const ended_process groups = heddle({"list", "--settings"});
+  EXPECT_EQ(groups.out.find("port.echo"), std::string::npos) << groups.out;
+  EXPECT_EQ(heddle_json({"list", "zoo.crossed-calls"})["scenarios"].size(), 1u);
+}
+
 TEST(list, json_has_the_documented_keys_and_the_machines_settings) {
   const nlohmann::json all = heddle_json({"list"});
   ASSERT_TRUE(all.contains("scenarios"));
@@ -102,7 +112,7 @@ TEST(help, is_taken_apart_as_it_was_printed) {
   EXPECT_NE(options[0].meaning.find("where it is written (default: NAME-shrunk.heddle.json beside NAME"),
             std::string::npos)
       << options[0].meaning;
-  EXPECT_EQ(tools::argument_of(tools::parse_help(tools::help_text("list"))), "");
+  EXPECT_EQ(tools::argument_of(tools::parse_help(tools::help_text("list"))), "SCENARIO");
 }
 
 TEST(completion, knows_options_scenarios_strategies_and_settings) {

@@ -152,7 +152,7 @@ std::string without_numbers(const std::string& line) {
 }
 
 TEST_F(real_command, hangs_of_the_zoo_show_the_circle_of_their_description) {
-  std::vector<std::string> arguments = {REAL_HEDDLE, "fuzz", "--schedules", "300"};
+  std::vector<std::string> arguments = {REAL_HEDDLE, "fuzz", "-v", "--schedules", "300"};
   for (const hang_of_the_zoo& each : hangs) arguments.push_back(std::string("zoo.") + each.name);
   std::istringstream lines(run_process(arguments).out);
   std::map<std::string, std::set<std::string>> seen;

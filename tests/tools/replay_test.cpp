@@ -13,6 +13,19 @@ using scheduler::trace;
 
 trace recorded_crossed() { return *scheduler::from_token(token_of("zoo.crossed-calls")).value; }
 
+TEST(replay, takes_several_traces_and_standard_input) {
+  const std::string token = token_of("zoo.crossed-calls");
+  const ended_process both = heddle({"replay", token, token_of("fake.racy")});
+  EXPECT_EQ(both.status, 1);
+  const size_t first = both.out.find("zoo.crossed-calls: deadlock");
+  ASSERT_NE(first, std::string::npos) << both.out;
+  EXPECT_NE(both.out.find("fake.racy: race", first), std::string::npos) << both.out;
+  const ended_process piped = run_process({"/bin/sh", "-c", "echo " + token + " | " FAKE_HEDDLE " replay -"});
+  EXPECT_EQ(piped.status, 1) << piped.err;
+  EXPECT_NE(piped.out.find("zoo.crossed-calls: deadlock"), std::string::npos) << piped.out;
+  EXPECT_EQ(run_process({"/bin/sh", "-c", "echo nothing | " FAKE_HEDDLE " replay -"}).status, 2);
+}
+
 TEST(replay, a_violation_is_reproduced_with_its_report_and_status_1) {
   const ended_process ended = heddle({"replay", token_of("zoo.crossed-calls")});
   EXPECT_EQ(ended.status, 1);

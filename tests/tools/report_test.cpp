@@ -312,7 +312,7 @@ TEST(real_report, crossed_calls_show_both_waves_waiting_and_the_cycle) {
 /// The lines of the first screen: up to the first stack.
 std::string first_screen(const std::string& scenario) {
   const std::string text = run_process({REAL_HEDDLE, "fuzz", scenario, "--schedules", "300"}).out;
-  const size_t end = text.find("  replay it: ");
+  const size_t end = text.find("      at   ");
   return text.substr(0, end);
 }
 
@@ -329,6 +329,24 @@ TEST(real_report, names_the_choice_that_decided_on_the_first_screen) {
     EXPECT_NE(screen.find("what decided, "), std::string::npos) << screen;
     for (const char* const each : words) EXPECT_NE(screen.find(each), std::string::npos) << each << '\n' << screen;
   }
+}
+
+TEST(real_report, the_story_says_what_is_missing_and_where) {
+  if (!std::filesystem::exists(REAL_HEDDLE)) GTEST_SKIP() << "heddle is not built";
+  const std::pair<const char*, const char*> endings[] = {
+      {"zoo.no-release-before-toggle", "missing: a release at scenarios/zoo/weakened.h:28, or a fence before it"},
+      {"zoo.device-scope-mailbox", "missing: a scope that includes both, at rpc/mailbox.h:37 and at rpc/mailbox.h:85"},
+      {"zoo.plain-completion-flag", "missing: an atomic access at scenarios/zoo/plain_completion_flag.cpp:15; or, "},
+      {"zoo.crossed-calls", ": nothing can move"}};
+  for (const auto& [scenario, ending] : endings) {
+    const json found = json::parse(run_process({REAL_HEDDLE, "fuzz", scenario, "-n", "20", "--json"}).out);
+    const json& story = found["scenarios"][0]["findings"][0]["story"];
+    ASSERT_GE(story.size(), 3u) << found;
+    EXPECT_LE(story.size(), 10u) << story;
+    EXPECT_NE(story.back().get<std::string>().find(ending), std::string::npos) << story;
+  }
+  const json ended = json::parse(run_process({REAL_HEDDLE, "fuzz", "port.echo", "-n", "20", "--json"}).out);
+  EXPECT_TRUE(ended["scenarios"][0]["findings"].empty());
 }
 
 TEST(real_report, text_drawing_page_and_json_tell_the_same_of_who_waits) {

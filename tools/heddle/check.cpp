@@ -13,11 +13,11 @@
 namespace heddle::tools {
 namespace {
 
-/// Where what failing tests find is kept. The second variable is Bazel's: what is in that folder is kept with the log of the test.
-std::filesystem::path findings_folder() {
-  for (const char* const name : {"HEDDLE_FINDINGS", "TEST_UNDECLARED_OUTPUTS_DIR"})
-    if (const char* const said = std::getenv(name); said != nullptr && *said != '\0') return said;
-  return "heddle-findings";
+/// Where what failing tests find is kept. The variable is Bazel's: what is in that folder is kept with the log of the test.
+std::filesystem::path folder_of_tests() {
+  const char* const bazel = std::getenv("TEST_UNDECLARED_OUTPUTS_DIR");
+  const bool is_told = std::getenv("HEDDLE_FINDINGS") != nullptr && *std::getenv("HEDDLE_FINDINGS") != '\0';
+  return !is_told && bazel != nullptr && *bazel != '\0' ? bazel : findings_folder();
 }
 
 /// A finding's trace, and the page of it.
@@ -31,7 +31,7 @@ kept_finding keep(const scheduler::finding& found, const scenario& tested, const
   constexpr std::string_view page_ending = ".html";
   kept_finding kept;
   std::error_code failed;
-  const std::filesystem::path folder = std::filesystem::absolute(findings_folder(), failed);
+  const std::filesystem::path folder = std::filesystem::absolute(folder_of_tests(), failed);
   if (!failed) std::filesystem::create_directories(folder, failed);
   if (failed) {
     kept.error = "cannot make the folder \"" + folder.string() + "\": " + failed.message();
@@ -97,7 +97,8 @@ std::string check_scenario(const std::string& name, uint64_t schedules, const st
   for (const scheduler::finding& each : made.runs.findings) {
     const bool wanted = made.expected.contains(each.first.outcome) && each.not_reproducible.empty();
     const kept_finding kept = wanted ? kept_finding{} : keep(each, tested, *set.value);
-    text += '\n' + describe(each, made.expected, made.runs.schedules, program_invocation_name, kept.trace, kept.page);
+    text += '\n' + describe(each, made.expected, made.runs.schedules, program_invocation_name,
+                            {.trace = kept.trace, .page = kept.page, .with_token = true});
     if (!kept.error.empty())
       text += "  not written: " + one_line(kept.error) + "; set HEDDLE_FINDINGS to a folder that can be written\n";
   }

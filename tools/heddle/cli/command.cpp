@@ -7,6 +7,7 @@
 #include <heddle/tools/process/interrupt.h>
 #include <heddle/tools/trial/traces.h>
 
+#include <algorithm>
 #include <exception>
 #include <iostream>
 #include <new>
@@ -67,14 +68,42 @@ int look_after(const invocation& asked, int (*command)(const invocation&)) {
   return static_cast<int>(parse_number(status, 0, 255).value_or(cannot_go_on));
 }
 
+/// Takes what "-" stands for: a trace from standard input, as its token. One line when there is none.
+std::string take_standard_input(invocation& asked) {
+  if (asked.file_or_token != "-") return {};
+  const scheduler::trace_or_error read = scheduler::read_trace("/dev/stdin");
+  if (!read.value) return "standard input: " + read.error;
+  asked.file_or_token = scheduler::to_token(*read.value);
+  return {};
+}
+
+/// One recorded run after the other; the highest exit status.
+int replay_all(invocation asked) {
+  const std::vector<std::string> others = std::move(asked.other_recorded);
+  const bool several = !others.empty();
+  if (several && (asked.json || !asked.dot_file.empty()))
+    return fail(wrong_input, "replay: --json and --dot take one trace at a time");
+  int status = look_after(asked, replay);
+  for (const std::string& each : others) {
+    if (status == interrupted) return status;
+    std::cout << '\n' << std::flush;
+    asked.file_or_token = each;
+    if (const std::string wrong = take_standard_input(asked); !wrong.empty()) return fail(wrong_input, wrong);
+    status = std::max(status, look_after(asked, replay));
+  }
+  return status;
+}
+
 }  // namespace
 }  // namespace tools
 
-int tools::run_command(const invocation& asked) {
+int tools::run_command(const invocation& called) {
+  invocation asked = called;
+  if (const std::string wrong = take_standard_input(asked); !wrong.empty()) return fail(wrong_input, wrong);
   care_of_runs() = {.in_process = asked.in_process, .stuck_seconds = asked.stuck_seconds};
   if (asked.command == "list") return list(asked);
   if (asked.command == "fuzz") return fuzz(asked);
-  if (asked.command == "replay") return look_after(asked, replay);
+  if (asked.command == "replay") return replay_all(asked);
   if (asked.command == "shrink") return look_after(asked, shrink);
   if (asked.command == "report") return look_after(asked, report);
   if (asked.command == "mend") return mend(asked);

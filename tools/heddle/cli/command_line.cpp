@@ -47,19 +47,24 @@ void add_care_options(CLI::App& command, invocation& into, typed_numbers& typed)
 void add_scenario_options(CLI::App& command, invocation& into, typed_numbers& typed) {
   command.add_option("SCENARIO", into.scenarios);
   into.jobs = 1;
-  CLI::Option* schedules = command.add_option("--schedules", typed.schedules);
+  CLI::Option* schedules = command.add_option("-n,--schedules", typed.schedules);
   CLI::Option* time = command.add_option("--time", typed.time)->excludes(schedules);
   CLI::Option* seed = command.add_option("--seed", typed.seed);
   CLI::Option* strategy = command.add_option("--strategy", into.strategy);
   CLI::Option* set = command.add_option("--set", into.settings)->allow_extra_args(false);
   CLI::Option* assume = command.add_option("--assume", into.change.assumed)->allow_extra_args(false);
-  CLI::Option* out = command.add_option("--out", into.out_folder);
+  CLI::Option* out = command.add_option("-o,--out", into.out_folder);
+  CLI::Option* word = command.add_option("-k,--containing", into.tells.word);
   // A campaign knows what it was asked for.
   CLI::Option* resume = command.add_option("--resume", into.resume_folder);
-  for (CLI::Option* each : {command.get_option("SCENARIO"), schedules, time, seed, strategy, set, assume, out})
+  for (CLI::Option* each : {command.get_option("SCENARIO"), schedules, time, seed, strategy, set, assume, out, word})
     resume->excludes(each);
-  command.add_option("--jobs", typed.jobs);
+  command.add_option("-j,--jobs", typed.jobs);
   command.add_option("--shard", typed.shard);
+  CLI::Option* quiet = command.add_flag("-q,--quiet", into.tells.quiet);
+  command.add_flag("-v,--verbose", into.tells.verbose)->excludes(quiet);
+  command.add_flag("--tokens", into.tells.tokens);
+  command.add_flag("--stop-at-first", into.tells.stop_at_first);
   command.add_option("--junit", into.junit_file);
   command.add_flag("--prove-if-small", into.prove_if_small);
   command.add_flag("--json", into.json);
@@ -67,12 +72,12 @@ void add_scenario_options(CLI::App& command, invocation& into, typed_numbers& ty
 
 void add_zoo_options(CLI::App& command, invocation& into, typed_numbers& typed) {
   command.add_option("ENTRY", into.scenarios);
-  command.add_option("--schedules", typed.schedules);
+  command.add_option("-n,--schedules", typed.schedules);
   command.add_option("--twin", typed.twin_schedules);
   command.add_option("--seed", typed.seed);
   command.add_option("--strategy", into.strategy);
   command.add_option("--set", into.settings)->allow_extra_args(false);
-  command.add_option("--jobs", typed.jobs);
+  command.add_option("-j,--jobs", typed.jobs);
   CLI::Option* compare = command.add_flag("--compare", into.compare);
   command.add_flag("--json", into.json)->excludes(compare);
 }
@@ -83,14 +88,14 @@ void add_litmus_options(CLI::App& command, invocation& into, typed_numbers& type
   command.add_option("--row", into.row_pattern);
   CLI::Option* exact = command.add_flag("--exact", into.exact);
   command.add_option("--time", typed.time)->needs(exact);
-  command.add_option("--schedules", typed.schedules)->excludes(exact);
+  command.add_option("-n,--schedules", typed.schedules)->excludes(exact);
   command.add_option("--seed", typed.seed)->excludes(exact);
-  command.add_option("--jobs", typed.jobs);
+  command.add_option("-j,--jobs", typed.jobs);
   command.add_option("--strategy", into.strategy)->excludes(exact);
   command.add_option("--set", into.settings)->allow_extra_args(false);
   command.add_flag("--all", into.all);
   command.add_flag("--json", into.json);
-  command.add_flag("--quiet", into.quiet);
+  command.add_flag("-q,--quiet", into.tells.quiet);
 }
 
 /// Of the commands that try changes.
@@ -120,11 +125,15 @@ bool runs_code_under_test(const std::string& command) {
 std::unique_ptr<CLI::App> parser_of(invocation& into, typed_numbers& typed) {
   auto parser = std::make_unique<CLI::App>();
   const std::string& name = into.command;
-  if (name == "list") parser->add_flag("--json", into.json);
+  if (name == "list") {
+    parser->add_option("SCENARIO", into.scenarios);
+    parser->add_flag("--settings", into.tells.only_settings);
+    parser->add_flag("--json", into.json);
+  }
   if (name == "fuzz") add_scenario_options(*parser, into, typed);
   if (runs_code_under_test(name)) add_care_options(*parser, into, typed);
   if (name == "replay") {
-    parser->add_option("FILE|TOKEN", into.file_or_token)->required();
+    parser->add_option("FILE|TOKEN", into.other_recorded)->required();
     parser->add_flag("--trace", into.show_steps);
     parser->add_option("--assume", into.change.assumed)->allow_extra_args(false);
     parser->add_option("--dot", into.dot_file);
@@ -147,7 +156,7 @@ std::unique_ptr<CLI::App> parser_of(invocation& into, typed_numbers& typed) {
   if (name == "mend" || name == "slack") add_changing_options(*parser, into, typed);
   if (name == "import") {
     parser->add_option("DUMP", into.file_or_token)->required();
-    CLI::Option* schedules = parser->add_option("--schedules", typed.schedules);
+    CLI::Option* schedules = parser->add_option("-n,--schedules", typed.schedules);
     parser->add_option("--time", typed.time)->excludes(schedules);
     parser->add_option("--seed", typed.seed);
     parser->add_option("--set", into.settings)->allow_extra_args(false);
@@ -160,7 +169,7 @@ std::unique_ptr<CLI::App> parser_of(invocation& into, typed_numbers& typed) {
     parser->add_flag("--json", into.json);
     CLI::Option* simulate = parser->add_flag("--simulate", into.simulate);
     into.strategy = "rhythm";
-    parser->add_option("--schedules", typed.schedules)->needs(simulate);
+    parser->add_option("-n,--schedules", typed.schedules)->needs(simulate);
     parser->add_option("--seed", typed.seed)->needs(simulate);
     parser->add_option("--strategy", into.strategy)->needs(simulate);
     parser->add_flag("--details", into.details)->needs(simulate);
@@ -174,7 +183,7 @@ std::unique_ptr<CLI::App> parser_of(invocation& into, typed_numbers& typed) {
     parser->add_option("--states", typed.states);
     parser->add_option("--memory", typed.memory);
     into.jobs = 1;
-    parser->add_option("--jobs", typed.jobs);
+    parser->add_option("-j,--jobs", typed.jobs);
     parser->add_flag("--stateless", into.verify.stateless)
         ->excludes(parser->add_flag("--unreduced", into.verify.unreduced));
     parser->add_option("-o,--out", into.out_file)->excludes(all);
@@ -200,10 +209,7 @@ std::vector<std::string> options_of(const CLI::App& parser) {
 std::string unexpected(const std::string& program, const std::string& command, const std::string& word) {
   const std::string typed = word.substr(0, 64);
   const std::string line = command + ": unexpected argument \"" + typed + "\"";
-  if (command == "list")
-    return line + "; it lists all scenarios and takes no names: " + shell_word(program) + " list | grep -A3 " +
-           shell_word(typed);
-  if (command == "replay" || command == "shrink" || command == "report" || command == "mend")
+  if (command == "shrink" || command == "report" || command == "mend")
     return line + "; it takes one trace at a time: " + shell_word(program) + " " + command + " " + shell_word(typed);
   return line + "; " + shell_word(program) + " help " + command + " says what it takes";
 }
@@ -388,6 +394,10 @@ invocation_or_error parse_command_line(int argument_count, const char* const* ar
   } catch (const CLI::ParseError& error) {
     read.error = shortened_error(*parser, into.program, into.command, error);
     return read;
+  }
+  if (!into.other_recorded.empty()) {
+    into.file_or_token = into.other_recorded.front();
+    into.other_recorded.erase(into.other_recorded.begin());
   }
   read.error = given_nothing(*parser, into.command);
   if (read.error.empty() && has_arguments_of_main) read.error = take_arguments_of_main(for_main, into);

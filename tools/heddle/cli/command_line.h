@@ -23,6 +23,16 @@ struct changes_asked {
   uint64_t most = 0;                 ///< mend: at most so many together
 };
 
+/// How much `fuzz` and `list` tell, and when `fuzz` ends.
+struct telling {
+  bool quiet = false;          ///< only what is WRONG (litmus: no line for a test that went as expected)
+  bool verbose = false;        ///< expected findings in full, too
+  bool tokens = false;         ///< also the tokens of findings
+  bool stop_at_first = false;  ///< no schedule more behind a finding that was not expected
+  std::string word;            ///< only scenarios with this in their name; empty: all
+  bool only_settings = false;  ///< list: the settings of the machine, by groups
+};
+
 /// One call of the command. Each subcommand uses its own fields.
 struct invocation {
   std::string program;  ///< as it was typed
@@ -50,7 +60,8 @@ struct invocation {
 
   std::string perfetto_file;  ///< report: where the run is written for Perfetto; empty: nowhere
 
-  std::string file_or_token;  ///< replay, shrink, report; import: the dump
+  std::string file_or_token;                ///< replay, shrink, report; import: the dump
+  std::vector<std::string> other_recorded;  ///< replay: files and tokens behind the first
   bool show_steps = false;
   bool try_it = false;   ///< replay: as far as it fits
   std::string dot_file;  ///< replay: where the wait graph is written; empty: nowhere
@@ -63,7 +74,7 @@ struct invocation {
   uint32_t jobs = 0;               ///< fuzz, zoo, litmus: OS threads; 0: as many as there are cores
   bool all = false;                ///< litmus: every schedule, also when the outcome has been seen; verify: all claims
   bool exact = false;              ///< litmus: all runs there are
-  bool quiet = false;              ///< litmus: no line for a test that went as expected
+  telling tells;
 
   std::vector<std::string> programs;  ///< progress: names of shapes, and programs; with `simulate` also tables
   bool simulate = false;              ///< progress: play them instead of judging them alone

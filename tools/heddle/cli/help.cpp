@@ -2,6 +2,7 @@
 #include <heddle/tools/cli/commands.h>
 #include <heddle/tools/cli/common.h>
 #include <heddle/tools/cli/help_page.h>
+#include <heddle/tools/cli/help_texts.h>
 #include <heddle/tools/cli/table.h>
 #include <heddle/tools/cli/version.h>
 
@@ -16,7 +17,7 @@ constexpr std::string_view overview = R"(heddle finds schedules under which GPU 
   heddle list                    scenarios, with their parameters and expected
                                  verdicts
   heddle fuzz [SCENARIO...]      run scenarios under many schedules
-  heddle replay FILE|TOKEN       run one recorded schedule again
+  heddle replay FILE|TOKEN...    run recorded schedules again
   heddle shrink FILE|TOKEN       make a failing schedule as small as can be
   heddle report FILE|TOKEN       one recorded schedule as a page for a browser
   heddle mend FILE|TOKEN         which change of orders, scopes, fences and
@@ -46,111 +47,9 @@ Exit status
 
 Environment
   NO_COLOR         when not empty: no colours, which are for terminals only
-  HEDDLE_FINDINGS  where programs with HEDDLE_TEST write what they find
+  HEDDLE_FINDINGS  where fuzz and programs with HEDDLE_TEST write what they find
   HEDDLE_STUCK, HEDDLE_IN_PROCESS
                    for such programs: as --stuck and --in-process
-)";
-
-constexpr std::string_view list_help = R"(heddle list [--json]
-
-Lists the scenarios of this program: name, expected verdict, one line, and the
-parameters with their defaults. The settings of the machine, which every
-scenario has, come last.
-
-  --json    keys, types, ranges, defaults and units, for programs
-)";
-
-constexpr std::string_view fuzz_help = R"(heddle fuzz [SCENARIO...] [OPTIONS]
-heddle fuzz [SCENARIO...] [OPTIONS] -- ARGUMENTS OF main()
-heddle fuzz --resume DIR [--jobs J] [--shard I/N] [--stuck T] [--json]
-                  [--junit FILE] [--prove-if-small]
-
-Runs each scenario under many schedules and shows what was found. A SCENARIO is
-a name or a shell pattern ("port.*"); without any, all are run.
-
-  --schedules N     schedules per scenario (default 1000)
-  --time T          instead of a number: 30, 45s, 5m, 2h for all together
-  --seed S          schedule i of a scenario has seed S+i (default 1);
-                    --seed K --schedules 1 repeats the schedule of seed K
-  --strategy X      who decides (default mix), see below
-  --set KEY=VALUE   a setting; may be repeated. Every chosen scenario must know
-                    the key; heddle list shows them. One that would have no
-                    effect beside the others, as link.wc=on without
-                    fidelity=link, is refused
-  --assume SITE=CHANGE
-                    run as if the program were changed there: see heddle help
-                    replay; may be repeated
-  -- WORD...        what main(argc, argv) gets, in programs that have one; the
-                    same as --set args="WORD..."
-  --jobs J          so many processes at a time (default 1); 0: one for each
-                    core. What is found does not depend on J, unless code under
-                    test keeps something in statics: that needs 1
-  --shard I/N       only part I of N parts of the seeds, for as many processes
-                    or machines. With --time the parts begin 2^40 seeds apart
-  --out DIR         write each finding's trace to
-                    DIR/SCENARIO-VERDICT-SEED.heddle.json before going on, and
-                    what has been run to DIR/campaign.jsonl. There an earlier
-                    campaign is set aside, never overwritten
-  --resume DIR      go on with the campaign of DIR, which was ended at any
-                    moment, with what it was asked for; a shard names itself by
-                    --shard
-  --prove-if-small  where the schedules found nothing, go through all runs, as
-                    verify does, for at most 10 s a scenario: a proof, or what
-                    the schedules have missed
-  --stuck T         a schedule is "stuck" after so long without a scheduling
-                    point (default 10 s); 0: never
-  --in-process      run in this process, for debuggers: what ends it is the end
-  --json            results for programs
-  --junit FILE      results for services that build and test, a case a scenario
-
-Schedules run in copies of this process. One that would end it (a signal, abort,
-_exit, a damaged C++ heap, an overflowing stack) is a finding, "crash", and the
-campaign goes on behind it. After three schedules that stood still until --stuck
-ended them no more of that scenario are run.
-
-Findings are grouped by verdict, place and message; the first of each is run
-again to explain it. The verdict of a scenario is the expected one if nothing
-else was found, otherwise the first that was not expected. A planted bug that is
-not found is as wrong as a violation where there should be none. "budget" means
-that the step budget ran out without proof: no bug, and not ok either. Ctrl-C
-and SIGTERM end the schedules that are under way, within a second, and print
-what there is; a second one ends at once.
-
-Strategies
-)";
-
-constexpr std::string_view replay_help =
-    R"(heddle replay FILE|TOKEN [--try] [--assume SITE=CHANGE]... [--trace]
-              [--dot FILE] [--repeat N] [--json]
-
-Runs one recorded schedule again, by the recorded answers. A trace of another
-build is taken where every choice agrees and it ends in the same way; where not,
---try follows it as far as it fits.
-
-  --try         go on where a choice is not the recorded one, and say at which
-                step that was, and whether the same was found in the end
-  --trace       print each step; repeated steps are folded
-  --dot FILE    write who waits for whom as a graph, for Graphviz (dot -Tsvg);
-                cycles are red
-  --repeat N    run it N times and compare the digests
-  --assume SITE=CHANGE
-                follow it, as --try does, as if the program were changed there;
-                may be repeated. A SITE is FILE:LINE, as reports name it, of
-                the end of a path; all operations of that line change. A CHANGE
-                is an order (relaxed, acquire, release, acq_rel, seq_cst; a
-                plain access becomes an atomic one), a scope (wave, block,
-                device, system), or what is added before: or after: it:
-                fence.ORDER.SCOPE, sync_lanes or sync_block; several with +
-                between them, as acquire+system
-  --stuck T     a run ends as "stuck" after so long without a scheduling point
-                (default 10 s); 0: never
-  --in-process  run in this process, for debuggers, and not in a copy of it
-  --json        for programs; "ok" says whether the recorded run was reproduced
-
-Exit status: 1 when the recorded violation was reproduced, 0 when the recorded
-run had verdict ok and was reproduced, 2 when the run was not the recorded one:
-the line on stderr says at which choice it left the recording and why. With
---try the same, of the finding; with --assume, 0 when the run ends well.
 )";
 
 constexpr std::string_view shrink_help = R"(heddle shrink FILE|TOKEN [-o FILE] [--runs N] [--time T] [--json]
@@ -226,7 +125,7 @@ found where the model is too weak.
   --time T          no longer than 30, 45s, 5m, 2h for one search
   --states N        no more states than these
   --memory M        MiB that the search may keep (default 8192)
-  --jobs J          so many processes at a time (default 1); 0: one for each
+  -j, --jobs J      so many processes at a time (default 1); 0: one for each
                     core. The result is the same
   --stateless       a state that was met before is gone through again: for
                     comparison
@@ -252,7 +151,8 @@ and compared with the table. heddle help progress has the grammar of programs.
 
   --row REGEX       only tests whose name, such as "ptx/MP+rlx.gpu+cta" or
                     "pcie/SB.fences [pool+drain]", has a match
-  --schedules N     schedules per test (default 20000); where an outcome must be
+  -n, --schedules N
+                    schedules per test (default 20000); where an outcome must be
                     seen, ten times as many before it counts as missed
   --exact           all runs there are in place of a sample: a forbidden outcome
                     that is not seen cannot be; see heddle help verify
@@ -260,12 +160,12 @@ and compared with the table. heddle help progress has the grammar of programs.
                     2h)
   --all             all of them, also when an allowed outcome has been seen
   --seed S          schedule i of a test has seed S+i (default 1)
-  --jobs J          OS threads (default: one per core)
+  -j, --jobs J      OS threads (default: one per core)
   --strategy X      who decides (default random); see heddle help fuzz
   --set KEY=VALUE   a setting of the machine for all tests; wins over theirs,
                     and must have an effect on each
   --json            results for programs
-  --quiet           no line for a test that went as expected
+  -q, --quiet       no line for a test that went as expected
 
 One line per test: what came of it, what was expected, in how many schedules the
 outcome was seen. UNSOUND: a forbidden outcome was seen. MISSED: an outcome that
@@ -294,7 +194,8 @@ judges it.
 
   --json            for programs
   --simulate        play
-  --schedules N     schedules for each program and model (default 1000)
+  -n, --schedules N
+                    schedules for each program and model (default 1000)
   --seed S          schedule i has seed S+i (default 1)
   --strategy X      who decides (default rhythm); see heddle help fuzz
   --details         a line for each program and model

@@ -58,12 +58,13 @@ found with the verdict that its scenario expects, be played again from its token
 to the same digest, and be shrunk; in the twin nothing may be found. An ENTRY is
 a name or a shell pattern; without any, all are taken.
 
-  --schedules N     in which the bug must be found (default 10000)
+  -n, --schedules N
+                    in which the bug must be found (default 10000)
   --twin N          in which its twin must be silent (default 50000)
   --seed S          the first seed (default 1)
   --strategy X      who decides (default mix)
   --set KEY=VALUE   a setting of all; may be repeated
-  --jobs J          so many processes (default: one for each core)
+  -j, --jobs J      so many processes (default: one for each core)
   --compare         instead: a Markdown table of how many schedules each
                     strategy needs, the median of 20 ranges of seeds; "-" is
                     more than --schedules, which is 1000 then
@@ -81,7 +82,8 @@ Runs the scenario of a dump, which a watchdog wrote when it hung on a real
 machine, on the simulated one, and leads it along the recorded order of events.
 When it hangs there too, the trace is an ordinary one: heddle replay repeats it.
 
-  --schedules N     at most so many schedules (default 1000)
+  -n, --schedules N
+                    at most so many schedules (default 1000)
   --time T          instead of a number: 30, 45s, 5m, 2h
   --seed S          the first seed (default 1). Its schedule keeps to the
                     recorded order strictly, each later one a little less

@@ -70,6 +70,17 @@ void table::print(std::ostream& out, size_t width_max) const {
   for (const auto& row : rows_) print_row(out, row, wide);
 }
 
+void table::print_now(std::ostream& out, const std::vector<size_t>& widths, const std::vector<cell>& row) const {
+  std::vector<cell> titles;
+  for (const column& each : columns_) titles.push_back({.text = each.title, .shown = colour::faint});
+  const std::vector<cell>& shown = row.empty() ? titles : row;
+  // What is wider than was thought moves the others; only the first column gives way.
+  std::vector<size_t> wide = widths;
+  for (size_t index = 1; index < shown.size(); ++index) wide[index] = std::max(wide[index], shown[index].text.size());
+  print_row(out, shown, wide);
+  out.flush();
+}
+
 std::string shortened(std::string_view text, size_t width_max) {
   if (text.size() <= width_max) return std::string(text);
   if (width_max <= 3) return std::string(text.substr(0, width_max));

@@ -37,6 +37,8 @@ class table {
   void add(std::vector<cell> row) { rows_.push_back(std::move(row)); }
   /// `width_max` in characters; 0 is without limit.
   void print(std::ostream& out, size_t width_max) const;
+  /// A row at once, in columns of widths that are known before; the titles where it is empty.
+  void print_now(std::ostream& out, const std::vector<size_t>& widths, const std::vector<cell>& row = {}) const;
 
  private:
   std::vector<size_t> widths(size_t width_max) const;

@@ -33,6 +33,7 @@ struct task {
 class fuzzer {
  public:
   explicit fuzzer(const invocation& asked) : asked_(asked), folder_(asked.out_folder) {
+    if (folder_.empty() && !asked.json) folder_ = findings_folder();
     plan_ = {.version = version(),
              .build_id = build_id(),
              .settings = asked.settings,
@@ -54,14 +55,17 @@ class fuzzer {
     if (!selected.error.empty()) return selected.error;
     plan_.scenarios.clear();
     for (const scenario* each : selected.chosen) {
+      if (each->name.find(asked_.tells.word) == std::string::npos) continue;
       settings_or_error settings = simulator_settings(*each, plan_.settings);
       if (!settings.value) return settings.error;
       tasks_.push_back({.tested = each, .settings = std::move(*settings.value)});
       plan_.scenarios.push_back(each->name);
     }
+    if (tasks_.empty()) return "no scenario has \"" + one_line(asked_.tells.word) + "\" in its name; see heddle list";
     std::string error;
     scheduler::make_strategy(plan_.strategy, error);
     summary_.chosen = tasks_.size();
+    summary_.kept_in = folder_.string();
     return error;
   }
 
@@ -78,8 +82,18 @@ class fuzzer {
     for (const auto& [name, known] : before_.scenarios) seconds_before_ += known.sum.seconds;
     const std::unique_ptr<campaign_crew> crew = hire(asked_, plan_.strategy);
     start_ = std::chrono::steady_clock::now();
-    for (size_t index = 0; index < tasks_.size() && !interrupt_flag() && write_error_.empty(); ++index)
+    std::vector<std::pair<const scenario*, scheduler::verdict_set>> chosen;
+    for (const task& each : tasks_) chosen.emplace_back(each.tested, each.tested->expected_verdict(each.settings));
+    fuzz_table rows(chosen, plan_.schedules, asked_.tells.quiet);
+    for (size_t index = 0; index < tasks_.size() && !interrupt_flag() && write_error_.empty(); ++index) {
+      const size_t before = summary_.trials.size();
       run_task(index, *crew);
+      if (summary_.trials.size() == before) continue;
+      if (!asked_.json) rows.add(summary_.trials.back());
+      summary_.stopped_at_first = asked_.tells.stop_at_first && !summary_.trials.back().as_expected() &&
+                                  !summary_.trials.back().runs.findings.empty();
+      if (summary_.stopped_at_first) break;
+    }
     summary_.interrupted = interrupt_flag();
   }
 
@@ -114,14 +128,21 @@ class fuzzer {
     options.resumed = !asked_.resume_folder.empty();
     if (const auto known = before_.scenarios.find(name); known != before_.scenarios.end())
       options.before = known->second;
-    if (!folder_.empty()) options.kept_in = &kept_in_;
+    options.folder_may_fail = !keeps_journal();
+    options.stops_at_first = asked_.tells.stop_at_first;
+    if (keeps_journal()) options.kept_in = &kept_in_;
     if (options.seconds_max < 0) options.seeds = {seeds.first, options.before.sum.schedules};  // its time is over
-    progress_line progress(scheduler::printable(name), std::to_string(index + 1) + "/" + std::to_string(tasks_.size()),
-                           seeds.count, options.seconds_max);
+    progress_line::whole whole = {.number = index + 1,
+                                  .scenarios = tasks_.size(),
+                                  .seconds_used = seconds_used(),
+                                  .seconds_asked = plan_.seconds_max};
+    for (const trial& each : summary_.trials) whole.findings += each.runs.findings.size();
+    progress_line progress(scheduler::printable(name), whole, seeds.count, options.seconds_max);
     options.progress = [&](const scheduler::campaign_result& so_far) { progress.show(so_far); };
     scenario_campaign campaign(*current.tested, current.settings, std::move(options));
     crew.work_on(campaign);
     write_error_ = campaign.error();
+    if (summary_.not_kept.empty()) summary_.not_kept = campaign.not_kept();
     trial made = campaign.take();
     if (made.runs.schedules == 0) return;  // interrupted before it began
     // Where schedules stand still, each would have to be waited for.
@@ -143,16 +164,24 @@ class fuzzer {
     if (!made.found || folder_.empty() || made.found->first.answers.empty()) return made;
     kept_trace kept = keep_trace(made.found->first, folder_);
     made.file = std::move(kept.file);
-    if (write_error_.empty()) write_error_ = std::move(kept.error);
+    if (!keeps_journal() && summary_.not_kept.empty())
+      summary_.not_kept = std::move(kept.error);
+    else if (keeps_journal() && write_error_.empty())
+      write_error_ = std::move(kept.error);
     return made;
+  }
+
+  /// Whether there is a folder that was asked for: of a campaign in it nothing may be lost.
+  bool keeps_journal() const { return !asked_.out_folder.empty() || !asked_.resume_folder.empty(); }
+
+  double seconds_used() const {
+    return seconds_before_ + std::chrono::duration<double>(std::chrono::steady_clock::now() - start_).count();
   }
 
   /// An equal share of the time that is left, so that what one scenario does not use goes to the others; negative: there is none.
   double seconds_for(size_t index) const {
     if (plan_.seconds_max <= 0) return 0;
-    const double used =
-        seconds_before_ + std::chrono::duration<double>(std::chrono::steady_clock::now() - start_).count();
-    const double left = plan_.seconds_max - used;
+    const double left = plan_.seconds_max - seconds_used();
     const bool has_run = before_.scenarios.contains(tasks_[index].tested->name);
     // What was written down is the time of the schedules alone: so little may be missing where the time was used up.
     constexpr double used_up = 0.01;
@@ -198,7 +227,7 @@ int fuzz_with(const invocation& asked, const crew_maker& hire) {
   if (asked.json) {
     print_json(summary);
   } else {
-    print_text(summary, asked.program);
+    print_text(summary, asked);
   }
   if (!asked.junit_file.empty()) {
     if (const auto failed = write_junit(summary, asked.program, asked.junit_file)) return fail(cannot_go_on, *failed);

@@ -5,51 +5,17 @@
 #include <heddle/tools/fuzz/fuzz_report.h>
 #include <heddle/tools/trial/explain.h>
 #include <heddle/tools/trial/traces.h>
-#include <nlohmann/json.hpp>
-#include <unistd.h>
 
 #include <algorithm>
-#include <cerrno>
 #include <cstdio>
-#include <cstring>
-#include <filesystem>
-#include <fstream>
 #include <iostream>
 
 namespace heddle::tools {
 namespace {
 
-using json = nlohmann::ordered_json;
-
 constexpr size_t width_max = 80;
 
 std::string rate(double per_second) { return grouped(static_cast<uint64_t>(per_second)); }
-
-std::string hexadecimal(uint64_t value) {
-  std::string digits(16, '0');
-  for (size_t place = 16; place > 0; --place, value >>= 4) digits[place - 1] = "0123456789abcdef"[value & 15];
-  return digits;
-}
-
-void print_table(const fuzz_summary& summary) {
-  using enum table::align;
-  table shown({{.title = "scenario"},
-               {.title = "expected"},
-               {.title = "verdict"},
-               {.title = "schedules", .side = right},
-               {.title = "per s", .side = right},
-               {.title = ""}});
-  for (const trial& each : summary.trials) {
-    const bool ok = each.as_expected();
-    shown.add({{.text = scheduler::printable(each.tested->name)},
-               {.text = to_string(each.expected)},
-               {.text = std::string(to_string(each.seen())), .shown = ok ? colour::none : colour::bad},
-               {.text = grouped(each.runs.schedules)},
-               {.text = rate(each.runs.schedules_per_second())},
-               {.text = ok ? "ok" : "WRONG", .shown = ok ? colour::good : colour::bad}});
-  }
-  shown.print(std::cout, width_max);
-}
 
 /// Nanoseconds as microseconds.
 std::string microseconds(double ns) {
@@ -59,6 +25,42 @@ std::string microseconds(double ns) {
 }
 
 }  // namespace
+
+fuzz_table::fuzz_table(const std::vector<std::pair<const scenario*, scheduler::verdict_set>>& chosen,
+                       uint64_t schedules, bool quiet)
+    : shown_({{.title = "scenario"},
+              {.title = "expected"},
+              {.title = "verdict"},
+              {.title = "schedules", .side = table::align::right},
+              {.title = "per s", .side = table::align::right},
+              {.title = ""}}),
+      quiet_(quiet) {
+  constexpr size_t verdict_width = 9, rate_width = 6, end_width = 5, gaps = 5 * 2, name_min = 8;
+  size_t name = name_min, expected = name_min;
+  for (const auto& [tested, wanted] : chosen) {
+    name = std::max(name, scheduler::printable(tested->name).size());
+    expected = std::max(expected, to_string(wanted).size());
+  }
+  const size_t verdict = std::max(verdict_width, std::min<size_t>(expected, 10));
+  const size_t number = std::max(std::string_view("schedules").size(), grouped(schedules).size());
+  const size_t others = expected + verdict + number + rate_width + end_width + gaps;
+  name = std::min(name, others + name_min < width_max ? width_max - others : name_min);
+  widths_ = {name, expected, verdict, number, rate_width, 0};
+}
+
+void fuzz_table::add(const trial& made) {
+  const bool ok = made.as_expected();
+  if (ok && quiet_) return;
+  if (!begun_) shown_.print_now(std::cout, widths_);
+  begun_ = true;
+  shown_.print_now(std::cout, widths_,
+                   {{.text = scheduler::printable(made.tested->name)},
+                    {.text = to_string(made.expected)},
+                    {.text = std::string(to_string(made.seen())), .shown = ok ? colour::none : colour::bad},
+                    {.text = grouped(made.runs.schedules)},
+                    {.text = rate(made.runs.schedules_per_second())},
+                    {.text = ok ? "ok" : "WRONG", .shown = ok ? colour::good : colour::bad}});
+}
 
 std::string why_no_choice() {
   if (!sim::is_any_code_instrumented)
@@ -118,54 +120,43 @@ void print_warnings(const fuzz_summary& summary) {
   }
 }
 
+/// "port.echo (deadlock at rpc/port/port.h:84)"
+std::string wrong_in_words(const trial& of) {
+  const scheduler::verdict seen = of.seen();
+  std::string text = scheduler::printable(of.tested->name) + " (";
+  if (seen == scheduler::verdict::ok) return text + to_string(of.expected) + " not found)";
+  const auto shows = [&](const scheduler::finding& each) {
+    return each.first.outcome == seen && (!of.expected.contains(seen) || !each.not_reproducible.empty());
+  };
+  const auto found = std::find_if(of.runs.findings.begin(), of.runs.findings.end(), shows);
+  const bool is_proof = found == of.runs.findings.end() && of.proof && of.proof->found;
+  const std::string where = found != of.runs.findings.end() ? found->first.where
+                            : is_proof                      ? of.proof->found->first.where
+                                                            : "";
+  return text + std::string(to_string(seen)) + (where.empty() ? "" : " at " + where) + ")";
+}
+
 std::string summary_line(const fuzz_summary& summary) {
-  const auto wrong = std::count_if(summary.trials.begin(), summary.trials.end(),
-                                   [](const trial& each) { return !each.as_expected(); });
+  constexpr size_t most_named = 4;
+  std::string named;
+  size_t wrong = 0;
+  for (const trial& each : summary.trials) {
+    if (each.as_expected()) continue;
+    if (++wrong <= most_named) named += (named.empty() ? ": " : ", ") + wrong_in_words(each);
+  }
+  if (wrong > most_named) named += " and " + std::to_string(wrong - most_named) + " more";
   std::string line = std::to_string(summary.trials.size()) +
                      (summary.trials.size() == 1 ? " scenario, " : " scenarios, ") +
-                     (wrong == 0 ? "all as expected" : std::to_string(wrong) + " WRONG");
+                     (wrong == 0 ? "all as expected" : std::to_string(wrong) + " WRONG" + named);
   if (summary.interrupted)
     line += "; interrupted, " + std::to_string(summary.chosen - summary.trials.size()) + " were not run";
+  else if (summary.stopped_at_first)
+    line += "; stopped at the first, " + std::to_string(summary.chosen - summary.trials.size()) + " were not run";
   return line;
 }
 
-json to_json(const scheduler::finding& found, const std::string& file) {
-  return {{"verdict", to_string(found.first.outcome)},
-          {"where", found.first.where},
-          {"hang", found.first.hang},
-          {"seed", found.first.seed},
-          {"token", to_token(found.first)},
-          {"file", file.empty() ? json(nullptr) : json(file)},
-          {"count", found.count},
-          {"message", found.message},
-          {"decided", decided_in(found.report)},
-          {"reproducible", found.not_reproducible.empty()}};
-}
-
-json to_json(const proof_attempt& made) {
-  json shown = {{"result", made.result()}, {"of", made.of},           {"states", made.states},
-                {"runs", made.runs},       {"seconds", made.seconds}, {"incomplete_because", made.left_out},
-                {"finding", nullptr}};
-  if (made.found) {
-    shown["finding"] = to_json(*made.found, made.file);
-    if (made.found->first.answers.empty()) shown["finding"]["token"] = nullptr;
-  }
-  return shown;
-}
-
-json to_json(const call_latency& of) {
-  constexpr double ns_per_us = 1000;
-  return {{"is", "a model in virtual time, not a measurement"},
-          {"calls", of.calls},
-          {"schedules", of.schedules},
-          {"median_us", of.median_ns / ns_per_us},
-          {"p99_us", of.p99_ns / ns_per_us},
-          {"longest_us", of.longest_ns / ns_per_us}};
-}
-
 /// What a finding's run did, below the line that names its verdict. A run that ended the process of a search has no answers to play.
-std::string described_run(const scheduler::finding& found, const std::string& program, const std::string& file,
-                          const std::string& page) {
+std::string described_run(const scheduler::finding& found, const std::string& program, const kept_in_files& kept) {
   std::string text;
   if (!found.message.empty()) text += indented(found.message, 2);
   if (!found.not_reproducible.empty())
@@ -176,13 +167,15 @@ std::string described_run(const scheduler::finding& found, const std::string& pr
                                 "schedule to the next."),
                      2);
   const auto [summary, details] = paragraphs(found.report);
-  text += indented(summary, 2);
+  text += indented(summary, 2) + indented(details, 2);
   if (found.first.strategy != verifying_strategy || !found.first.answers.empty())
-    text += how_to_play(found.first, program, file, page);
-  return text + indented(details, 2);
+    text += how_to_play(found.first, program, kept);
+  return text;
 }
 
-std::string described_proof(const trial& of, const std::string& program) {
+}  // namespace
+
+std::string described_proof(const trial& of, const std::string& program, bool with_token) {
   const proof_attempt& made = *of.proof;
   std::string went_through = grouped(made.states) + " states, " + grouped(made.runs) + " runs";
   if (!made.found)
@@ -195,24 +188,25 @@ std::string described_proof(const trial& of, const std::string& program) {
   if (!made.found->first.where.empty()) text += " at " + made.found->first.where;
   text += std::string(wanted ? ", as expected" : "") +
           ": not by the schedules, but by the search through all runs, after " + went_through + '\n';
-  return text + described_run(*made.found, program, made.file, {});
+  return text + described_run(*made.found, program, {.trace = made.file, .with_token = with_token});
 }
-
-}  // namespace
 
 bool fuzz_summary::ok() const {
   return !interrupted && trials.size() == chosen &&
          std::all_of(trials.begin(), trials.end(), [](const trial& each) { return each.as_expected(); });
 }
 
-std::string describe(const scheduler::finding& found, const scheduler::verdict_set& expected, uint64_t schedules,
-                     const std::string& program, const std::string& file, const std::string& page) {
+std::string headline(const scheduler::finding& found, const scheduler::verdict_set& expected, uint64_t schedules) {
   const bool wanted = expected.contains(found.first.outcome);
   std::string text = painted(to_string(found.first.outcome), wanted ? colour::good : colour::bad);
   if (!found.first.where.empty()) text += " at " + found.first.where;
-  text += (wanted ? ", as expected" : "") + (": " + grouped(found.count)) + " of " + grouped(schedules) +
-          " schedules, the first with seed " + std::to_string(found.first.seed) + '\n';
-  return text + described_run(found, program, file, page);
+  return text + (wanted ? ", as expected" : "") + (": " + grouped(found.count)) + " of " + grouped(schedules) +
+         " schedules, the first with seed " + std::to_string(found.first.seed) + '\n';
+}
+
+std::string describe(const scheduler::finding& found, const scheduler::verdict_set& expected, uint64_t schedules,
+                     const std::string& program, const kept_in_files& kept) {
+  return headline(found, expected, schedules) + described_run(found, program, kept);
 }
 
 /// One scenario in which nothing was found and little can happen. How many runs there are is not known before a search.
@@ -224,158 +218,86 @@ static bool is_perhaps_small(const fuzz_summary& summary) {
          only.runs.steps <= only.runs.schedules * steps_of_small;
 }
 
-void print_text(const fuzz_summary& summary, const std::string& program) {
-  print_table(summary);
-  print_warnings(summary);
-  bool told = false;
-  for (const trial& each : summary.trials) {
-    for (size_t index = 0; index < each.runs.findings.size(); ++index) {
-      const scheduler::verdict found = each.runs.findings[index].first.outcome;
-      std::cout << '\n'
-                << scheduler::printable(each.tested->name) << ": "
-                << describe(each.runs.findings[index], each.expected, each.runs.schedules, program, each.files[index]);
-      if (told || each.expected.contains(found)) continue;
-      std::cout << past_races(found);
-      told = !past_races(found).empty();
-    }
-    if (each.proof)
-      std::cout << '\n' << scheduler::printable(each.tested->name) << ": " << described_proof(each, program);
-    if (each.runs.findings.empty() && !(each.proof && each.proof->found) && !each.as_expected())
-      std::cout << '\n'
-                << scheduler::printable(each.tested->name) << ": " << to_string(each.expected)
-                << " was expected, and not found in " << grouped(each.runs.schedules) << " schedules\n";
-  }
-  print_latencies(summary);
-  if (is_perhaps_small(summary))
-    std::cout << "\nSchedules of " << scheduler::printable(summary.trials.front().tested->name)
-              << " are short: --prove-if-small tries to go through all runs there are\n";
-  std::cout << '\n' << summary_line(summary) << '\n';
-}
-
-void print_json(const fuzz_summary& summary) {
-  json listed = json::array();
-  for (const trial& each : summary.trials) {
-    json findings = json::array();
-    for (size_t index = 0; index < each.runs.findings.size(); ++index)
-      findings.push_back(to_json(each.runs.findings[index], each.files[index]));
-    listed.push_back({{"name", each.tested->name},
-                      {"expected", to_string(each.expected)},
-                      {"verdict", to_string(each.seen())},
-                      {"ok", each.as_expected()},
-                      {"schedules", each.runs.schedules},
-                      {"schedules_per_second", each.runs.schedules_per_second()},
-                      {"steps", each.runs.steps},
-                      {"choices", each.runs.choices},
-                      {"digest", hexadecimal(each.runs.digest)},
-                      {"virtual_latency", each.latency ? to_json(*each.latency) : json(nullptr)},
-                      {"proof", each.proof ? to_json(*each.proof) : json(nullptr)},
-                      {"findings", findings}});
-  }
-  const json all = {{"scenarios", listed}, {"ok", summary.ok()}, {"interrupted", summary.interrupted}};
-  std::cout << all.dump(2, ' ', false, json::error_handler_t::replace) << '\n';
-}
-
 namespace {
 
-/// Without the sequences that colour a terminal.
-std::string plain(const std::string& text) {
-  std::string made;
-  for (size_t at = 0; at < text.size(); ++at) {
-    if (text[at] == '\033' && at + 1 < text.size() && text[at + 1] == '[') {
-      at = std::min(text.find('m', at), text.size() - 1);
+/// Of more scenarios than these an expected finding's line is its row of the table.
+constexpr size_t few_scenarios = 20;
+
+/// What a scenario gave that was not as expected, or all of it, in full.
+void print_in_full(const trial& of, const invocation& asked, bool& told_of_races) {
+  const std::string name = '\n' + scheduler::printable(of.tested->name) + ": ";
+  bool is_first = true;
+  for (size_t index = 0; index < of.runs.findings.size(); ++index) {
+    const scheduler::finding& each = of.runs.findings[index];
+    const bool wanted = of.expected.contains(each.first.outcome) && each.not_reproducible.empty();
+    const bool in_full = !wanted || asked.tells.verbose || (is_first && of.as_expected());
+    is_first = false;
+    if (!in_full) {
+      std::cout << name << headline(each, of.expected, of.runs.schedules);
       continue;
     }
-    made += text[at];
+    std::cout << name
+              << describe(each, of.expected, of.runs.schedules, asked.program,
+                          {.trace = of.files[index], .with_token = asked.tells.tokens});
+    if (told_of_races || of.expected.contains(each.first.outcome)) continue;
+    std::cout << past_races(each.first.outcome);
+    told_of_races = !past_races(each.first.outcome).empty();
   }
-  return made;
+  if (of.proof) std::cout << name << described_proof(of, asked.program, asked.tells.tokens);
+  if (of.runs.findings.empty() && !(of.proof && of.proof->found) && !of.as_expected())
+    std::cout << name << to_string(of.expected) << " was expected, and not found in " << grouped(of.runs.schedules)
+              << " schedules\n";
 }
 
-/// Text or the value of an attribute. What XML 1.0 (section 2.2) has no character for is written in letters.
-std::string escaped(std::string_view text) {
-  std::string made;
-  for (const char letter : scheduler::printable_lines(text)) {
-    switch (letter) {
-      case '&':
-        made += "&amp;";
-        break;
-      case '<':
-        made += "&lt;";
-        break;
-      case '>':
-        made += "&gt;";
-        break;
-      case '"':
-        made += "&quot;";
-        break;
-      case '\n':
-        made += "&#10;";
-        break;
-      default:
-        made += letter;
-    }
-  }
-  return made;
-}
-
-std::string seconds_text(double seconds) {
-  char text[32];
-  std::snprintf(text, sizeof text, "%.3f", seconds);
-  return text;
-}
-
-/// Empty when the scenario gave what was expected.
-std::string failure_of(const trial& each, const std::string& program) {
-  if (each.as_expected()) return {};
-  std::string text;
-  for (size_t index = 0; index < each.runs.findings.size(); ++index)
-    text += describe(each.runs.findings[index], each.expected, each.runs.schedules, program, each.files[index]) + '\n';
-  if (each.proof && each.proof->found) text += described_proof(each, program);
-  text = plain(text);
-  if (text.empty())
-    text =
-        to_string(each.expected) + " was expected, and not found in " + grouped(each.runs.schedules) + " schedules\n";
-  const std::string line = text.substr(0, text.find('\n'));
-  return "    <failure type=\"" + escaped(to_string(each.seen())) + "\" message=\"" + escaped(line) + "\">" +
-         escaped(text) + "</failure>\n";
-}
-
-std::string junit_of(const fuzz_summary& summary, const std::string& program) {
-  size_t failures = 0;
-  double seconds = 0;
-  std::string cases;
+/// What was found as expected in several scenarios; how many findings that were.
+size_t print_expected(const fuzz_summary& summary, const invocation& asked) {
+  bool told_of_races = true;
+  size_t findings = 0;
+  const bool in_lines = summary.chosen <= few_scenarios;
+  bool any_line = false;
   for (const trial& each : summary.trials) {
-    const std::string failure = failure_of(each, program);
-    failures += failure.empty() ? 0 : 1;
-    seconds += each.runs.seconds;
-    cases += "  <testcase classname=\"heddle.fuzz\" name=\"" + escaped(each.tested->name) + "\" time=\"" +
-             seconds_text(each.runs.seconds) + "\">\n" + failure + "    <system-out>" +
-             escaped(grouped(each.runs.schedules) + " schedules, expected " + to_string(each.expected) + ", saw " +
-                     std::string(to_string(each.seen())) +
-                     (each.proof ? "; " + plain(described_proof(each, program)) : "")) +
-             "</system-out>\n  </testcase>\n";
+    if (!each.as_expected()) continue;
+    findings += each.runs.findings.size();
+    if (asked.tells.quiet) continue;
+    if (asked.tells.verbose || summary.chosen == 1) {
+      print_in_full(each, asked, told_of_races);
+      continue;
+    }
+    for (const scheduler::finding& found : each.runs.findings) {
+      if (!in_lines) break;
+      if (!std::exchange(any_line, true)) std::cout << '\n';
+      std::cout << scheduler::printable(each.tested->name) << ": "
+                << headline(found, each.expected, each.runs.schedules);
+      if (asked.tells.tokens) std::cout << token_of(found.first) << '\n';
+    }
+    if (each.proof)
+      std::cout << '\n'
+                << scheduler::printable(each.tested->name) << ": "
+                << described_proof(each, asked.program, asked.tells.tokens);
   }
-  const std::string counts = "tests=\"" + std::to_string(summary.trials.size()) + "\" failures=\"" +
-                             std::to_string(failures) + "\" errors=\"0\" skipped=\"0\" time=\"" +
-                             seconds_text(seconds) + "\"";
-  return "<?xml version=\"1.0\" encoding=\"UTF-8\"?>\n<testsuites " + counts + ">\n<testsuite name=\"heddle fuzz\" " +
-         counts + ">\n" + cases + "</testsuite>\n</testsuites>\n";
+  return findings;
 }
 
 }  // namespace
 
-std::optional<std::string> write_junit(const fuzz_summary& summary, const std::string& program,
-                                       const std::string& file) {
-  const std::string made = file + ".part" + std::to_string(::getpid());
-  {
-    std::ofstream to(made, std::ios::binary);
-    to << junit_of(summary, program);
-    to.close();
-    if (to && std::rename(made.c_str(), file.c_str()) == 0) return std::nullopt;
+void print_text(const fuzz_summary& summary, const invocation& asked) {
+  const size_t expected = print_expected(summary, asked);
+  if (!asked.tells.quiet && (summary.chosen <= few_scenarios || asked.tells.verbose)) print_latencies(summary);
+  print_warnings(summary);
+  if (is_perhaps_small(summary) && !asked.tells.quiet)
+    std::cout << "\nSchedules of " << scheduler::printable(summary.trials.front().tested->name)
+              << " are short: --prove-if-small tries to go through all runs there are\n";
+  bool told_of_races = false;
+  for (const trial& each : summary.trials)
+    if (!each.as_expected()) print_in_full(each, asked, told_of_races);
+  if (!summary.not_kept.empty())
+    std::cout << '\n' << painted("warning: ", colour::warning) << "findings are not kept: " << summary.not_kept << '\n';
+  if (expected > 0 && summary.chosen > 1 && !asked.tells.verbose && !asked.tells.quiet) {
+    std::cout << '\n' << grouped(expected) << (expected == 1 ? " expected finding" : " expected findings");
+    if (!summary.kept_in.empty()) std::cout << ", kept in " << summary.kept_in;
+    std::cout << "; -v tells " << (expected == 1 ? "it" : "them") << " in full\n";
   }
-  const std::string reason = std::strerror(errno);
-  std::error_code ignored;
-  std::filesystem::remove(made, ignored);
-  return "cannot write \"" + file + "\": " + reason;
+  std::cout << '\n' << summary_line(summary) << '\n';
 }
 
 }  // namespace heddle::tools

@@ -5,8 +5,6 @@
 #include <algorithm>
 #include <cmath>
 #include <cstdio>
-#include <map>
-#include <string_view>
 
 namespace heddle::tools {
 namespace {
@@ -24,9 +22,9 @@ std::string duration(double seconds) {
 
 }  // namespace
 
-progress_line::progress_line(std::string scenario, std::string part, uint64_t schedules, double seconds_max)
+progress_line::progress_line(std::string scenario, const whole& before, uint64_t schedules, double seconds_max)
     : scenario_(std::move(scenario)),
-      part_(std::move(part)),
+      before_(before),
       schedules_(schedules),
       seconds_max_(seconds_max),
       terminal_(is_terminal(STDERR_FILENO)) {
@@ -57,15 +55,21 @@ void progress_line::show(const scheduler::campaign_result& so_far) {
 }
 
 std::string progress_line::text(const scheduler::campaign_result& so_far) const {
-  std::string line = part_ + " " + scenario_ + ": " + grouped(so_far.schedules);
+  std::string line = std::to_string(before_.number) + "/" + std::to_string(before_.scenarios) + " " + scenario_ + ": ";
+  if (so_far.schedules == 0) return line + "in its first schedule, step " + grouped(so_far.steps);
+  line += grouped(so_far.schedules);
   if (schedules_ != 0) line += " of " + grouped(schedules_);
   line += ", " + grouped(static_cast<uint64_t>(so_far.schedules_per_second())) + "/s";
-  std::map<std::string_view, uint64_t> verdicts;
-  for (const scheduler::finding& each : so_far.findings) verdicts[to_string(each.first.outcome)] += each.count;
-  for (const auto& [name, count] : verdicts) line += ", " + std::string(name) + " " + grouped(count);
+  const size_t findings = before_.findings + so_far.findings.size();
+  if (findings != 0) line += ", " + grouped(findings) + (findings == 1 ? " finding" : " findings");
   double left = seconds_max_ - so_far.seconds;
   if (schedules_ != 0) left = static_cast<double>(schedules_ - so_far.schedules) / so_far.schedules_per_second();
-  return line + ", " + duration(std::max(left, 0.0)) + " left";
+  // Of those that have not begun nothing is known but how long the others took.
+  const double total = so_far.seconds + std::max(left, 0.0) + before_.seconds_used;
+  const double others = static_cast<double>(before_.scenarios - before_.number) / static_cast<double>(before_.number);
+  const double used = before_.seconds_used + so_far.seconds;
+  const double left_of_all = before_.seconds_asked > 0 ? before_.seconds_asked - used : left + total * others;
+  return line + ", " + duration(std::max(left_of_all, 0.0)) + " left";
 }
 
 }  // namespace heddle::tools

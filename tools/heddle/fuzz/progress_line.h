@@ -11,8 +11,16 @@ namespace heddle::tools {
 
 class progress_line {
  public:
-  /// `part` says which of how many, "2/7"; `schedules` or `seconds_max` is the goal, the other 0.
-  progress_line(std::string scenario, std::string part, uint64_t schedules, double seconds_max);
+  /// How far the whole is when a scenario begins.
+  struct whole {
+    size_t number = 0;  ///< of the scenario, from 1
+    size_t scenarios = 0;
+    size_t findings = 0;       ///< of those before it
+    double seconds_used = 0;   ///< by those before it
+    double seconds_asked = 0;  ///< for all; 0: as long as it takes
+  };
+  /// `schedules` or `seconds_max` is the scenario's goal, the other 0.
+  progress_line(std::string scenario, const whole& before, uint64_t schedules, double seconds_max);
   ~progress_line();
   progress_line(const progress_line&) = delete;
   progress_line& operator=(const progress_line&) = delete;
@@ -24,7 +32,7 @@ class progress_line {
   std::string text(const scheduler::campaign_result& so_far) const;
 
   std::string scenario_;
-  std::string part_;
+  whole before_;
   uint64_t schedules_;
   double seconds_max_;
   bool terminal_;

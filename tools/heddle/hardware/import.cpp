@@ -123,7 +123,7 @@ class importer {
     std::cout << "  the model hangs too, in schedule " << grouped(made_.runs.schedules) << ": "
               << painted(to_string(hang.first.outcome), colour::bad) << " at " << hang.first.where << ", "
               << grouped(hang.first.steps) << " steps\n"
-              << indented(hang.message, 2) << how_to_play(hang.first, asked_.program, file);
+              << indented(hang.message, 2) << how_to_play(hang.first, asked_.program, {.trace = file});
     return as_expected;
   }
 

@@ -95,7 +95,7 @@ judged_tables judge_progress(const invocation& asked, const std::vector<litmus::
     judged.programs.push_back({.what = &each, .result = litmus::judge_progress(each)});
     const litmus::progress_result& result = judged.programs.back().result;
     judged.summary.add(each, result);
-    if (!asked.json && (!asked.quiet || !result.ok(each))) print_line(std::cout, each, result);
+    if (!asked.json && (!asked.tells.quiet || !result.ok(each))) print_line(std::cout, each, result);
   }
   return judged;
 }
@@ -123,7 +123,7 @@ int litmus(const invocation& asked) {
     const bool expected = judged == litmus::judgement::ok || judged == litmus::judgement::unseen;
     if (asked.json) {
       results.push_back({.what = &about, .result = result});
-    } else if (!asked.quiet || !expected) {
+    } else if (!asked.tells.quiet || !expected) {
       print_line(std::cout, about, result);
     }
   });

@@ -10,6 +10,7 @@
 #include <heddle/tools/process/interrupt.h>
 #include <heddle/tools/replay/step_table.h>
 #include <heddle/tools/trial/explain.h>
+#include <heddle/tools/trial/story.h>
 #include <heddle/tools/trial/traces.h>
 
 #include <fstream>
@@ -21,7 +22,7 @@ namespace {
 
 using json = nlohmann::ordered_json;
 
-std::string hexadecimal(uint64_t value) {
+std::string digest_digits(uint64_t value) {
   std::string digits(16, '0');
   for (size_t place = 16; place > 0; --place, value >>= 4) digits[place - 1] = "0123456789abcdef"[value & 15];
   return digits;
@@ -86,11 +87,12 @@ void print_json(const recorded_run& found, const replayed& all, bool with_steps)
                 {"verdict", to_string(result.outcome)},
                 {"where", result.where},
                 {"steps", result.steps},
-                {"digest", hexadecimal(result.digest)},
+                {"digest", digest_digits(result.digest)},
                 {"message", result.message},
                 {"report", result.report},
                 {"waits", result.waits},
                 {"waits_for", waits_of(all.record)},
+                {"story", story_in(result.report)},
                 {"decided", decided_in(result.report)},
                 {"ok", all.disagreement.empty()},
                 {"runs", all.runs},
@@ -117,16 +119,15 @@ void print_text(const recorded_run& found, const replayed& all, const invocation
               << painted(to_string(result.outcome),
                          result.outcome == scheduler::verdict::ok ? colour::good : colour::bad);
     if (!result.where.empty()) std::cout << " at " << result.where;
-    std::cout << ", " << grouped(result.steps) << " steps, digest " << hexadecimal(result.digest) << '\n'
+    std::cout << ", " << grouped(result.steps) << " steps, digest " << digest_digits(result.digest) << '\n'
               << indented(result.message, 2);
     const auto [summary, details] = paragraphs(result.report);
-    std::cout << indented(summary, 2);
+    std::cout << indented(summary, 2) << indented(details, 2);
     // A token is in the line that was typed.
-    const bool is_token = asked.file_or_token.starts_with("heddle1.");
+    const bool is_token = scheduler::is_token(asked.file_or_token);
     if (result.outcome != scheduler::verdict::ok)
       std::cout << "  as a page: " << shell_word(asked.program) << " report "
                 << (is_token ? "TOKEN" : shell_word(asked.file_or_token)) << '\n';
-    std::cout << indented(details, 2);
     if (!found.note.empty()) std::cout << "  " << found.note << '\n';
   }
   if (all.runs > 1) std::cout << all.equal << " of " << all.runs << " equal digests\n";
@@ -188,7 +189,7 @@ void print_json(const recorded_run& found, const tried& all, bool with_steps) {
                 {"verdict", to_string(all.result.outcome)},
                 {"where", all.result.where},
                 {"steps", all.result.steps},
-                {"digest", hexadecimal(all.result.digest)},
+                {"digest", digest_digits(all.result.digest)},
                 {"message", all.result.message},
                 {"report", all.result.report},
                 {"waits", all.result.waits},
@@ -197,7 +198,7 @@ void print_json(const recorded_run& found, const tried& all, bool with_steps) {
                 {"followed", all.followed},
                 {"recorded", found.recorded.answers.size()},
                 {"unknown_settings", found.unknown},
-                {"token", to_token(all.made)},
+                {"token", token_of(all.made)},
                 {"note", found.note}};
   if (with_steps) {
     shown["trace"] = json::array();
@@ -228,9 +229,9 @@ void print_text(const recorded_run& found, const tried& all, const invocation& a
             << " the recorded run: " << verdict_at(recorded.outcome, recorded.where) << '\n'
             << indented(all.result.message, 2);
   const auto [summary, details] = paragraphs(all.result.report);
-  std::cout << indented(summary, 2);
-  if (all.result.outcome != scheduler::verdict::ok) std::cout << how_to_play(all.made, asked.program, {});
-  std::cout << indented(details, 2);
+  std::cout << indented(summary, 2) << indented(details, 2);
+  if (all.result.outcome != scheduler::verdict::ok)
+    std::cout << how_to_play(all.made, asked.program, {.with_token = true});
 }
 
 int try_trace(const invocation& asked) {

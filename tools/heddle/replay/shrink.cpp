@@ -135,7 +135,7 @@ void print_json(const scheduler::shrunk& made, const std::string& file, const st
                       {"verdict", to_string(made.smallest.outcome)},
                       {"where", made.smallest.where},
                       {"file", file},
-                      {"token", scheduler::to_token(made.smallest)},
+                      {"token", token_of(made.smallest)},
                       {"before", to_json(made.before)},
                       {"after", to_json(made.after)},
                       {"changed", changed},
@@ -170,7 +170,7 @@ void print_text(const scheduler::shrunk& made, const std::string& file, const st
   std::cout << "  " << grouped(made.runs) << " runs in " << seconds.str() << " s; "
             << (made.finished ? "no smaller one than this was found" : "the search was cut short, longer may give less")
             << '\n'
-            << indented(paragraphs(explained.report).first, 2) << how_to_play(small, program, file);
+            << indented(paragraphs(explained.report).first, 2) << how_to_play(small, program, {.trace = file});
 }
 
 /// Of the smallest run what its first screen says.

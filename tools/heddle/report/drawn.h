@@ -2,6 +2,7 @@
 #pragma once
 
 #include <heddle/sim/observe/run_record.h>
+#include <heddle/tools/trial/slot_names.h>
 
 #include <cstdint>
 #include <string>
@@ -30,28 +31,6 @@ struct state_strip {
   sort kind = sort::word;
   std::vector<change> changes;
   std::vector<uint32_t> places;  ///< run_record::texts: accesses to these are of this strip
-};
-
-/// The parts of named slots, in words.
-class slot_names {
- public:
-  explicit slot_names(const sim::run_record& of);
-  /// "port 0, client's outbox"; empty when the address is no part of a named slot.
-  std::string part_at(uint64_t address) const;
-
- private:
-  friend std::vector<state_strip> strips_of(const sim::run_record& of, const slot_names& names, size_t& left_out);
-  enum class part : uint8_t { client_outbox, server_outbox, client_locks, server_locks };
-  struct found {
-    const sim::run_record::slots* of = nullptr;
-    part which = part::client_outbox;
-    uint32_t first = 0;  ///< the first slot of the word
-    uint32_t count = 0;  ///< of slots in the word
-  };
-  /// `address` of a word of 4 bytes.
-  found word_at(uint64_t address) const;
-
-  const sim::run_record& of_;
 };
 
 /// All named slots that ever change, then words that several actors touch, the busiest first. `left_out`: how many words have no strip.

@@ -5,6 +5,8 @@
 #include <heddle/tools/report/page.h>
 #include <heddle/tools/report/sources.h>
 #include <heddle/tools/trial/explain.h>
+#include <heddle/tools/trial/story.h>
+#include <heddle/tools/trial/traces.h>
 
 #include <map>
 #include <nlohmann/json.hpp>
@@ -228,7 +230,7 @@ void add_settings(json& data, const parameters& settings) {
 }
 
 std::string token_of(const reported_run& run) {
-  std::string token = scheduler::to_token(run.recorded);
+  std::string token = tools::token_of(run.recorded);
   return token.size() <= token_on_command_line_max ? token : std::string();
 }
 
@@ -340,6 +342,8 @@ std::string page_of(const reported_run& run) {
   const std::string where = html_escaped(run.result.where.empty() ? "" : " at " + run.result.where);
   const std::string meaning = html_escaped(meaning_of(run.result.outcome));
   const std::string explanation = html_escaped(explanation_of(run.record, run.result, names));
+  std::string story;
+  for (const std::string& each : story_in(run.result.report)) story += "<li>" + html_escaped(each) + "</li>";
   std::string decided;
   for (const std::string& each : decided_in(run.result.report))
     decided += "<li>What decided: " + html_escaped(each) + "</li>";
@@ -366,6 +370,7 @@ std::string page_of(const reported_run& run) {
                             {"kind", kind},
                             {"where", where},
                             {"meaning", meaning},
+                            {"story", story},
                             {"explanation", explanation},
                             {"decided", decided},
                             {"facts", facts},

@@ -5,6 +5,7 @@
 #include <heddle/tools/process/copied_process.h>
 #include <heddle/tools/process/interrupt.h>
 #include <heddle/tools/trial/explain.h>
+#include <heddle/tools/trial/story.h>
 #include <heddle/tools/trial/traces.h>
 
 #include <algorithm>
@@ -61,6 +62,11 @@ std::string turn_in_words(const run_record& of, const scheduler::deciding_choice
          (there.empty() ? "" : " (" + there + ")");
 }
 
+/// Of many the most telling first: what came ahead of something else, and last what only let time pass.
+int rank_of(const std::string& line) {
+  return line.find(", ahead of ") != std::string::npos ? 0 : line.starts_with("a store went on its way") ? 2 : 1;
+}
+
 std::string decided_text(const run_record& of, const scheduler::deciding_choices& found) {
   std::vector<std::string> lines;
   for (const scheduler::deciding_choice& each : found.all) {
@@ -71,12 +77,8 @@ std::string decided_text(const run_record& of, const scheduler::deciding_choices
     if (!line.empty() && std::find(lines.begin(), lines.end(), line) == lines.end()) lines.push_back(std::move(line));
   }
   if (lines.empty()) return {};
-  // Of many the most telling first: what came ahead of something else, and last what only let time pass.
-  const auto rank = [](const std::string& line) {
-    return line.find(", ahead of ") != std::string::npos ? 0 : line.starts_with("a store went on its way") ? 2 : 1;
-  };
   std::stable_sort(lines.begin(), lines.end(),
-                   [&](const std::string& one, const std::string& other) { return rank(one) < rank(other); });
+                   [](const std::string& one, const std::string& other) { return rank_of(one) < rank_of(other); });
   std::string text(!found.each_alone ? together_decided : lines.size() == 1 ? one_decided : several_decided);
   for (size_t n = 0; n < std::min(lines.size(), most_decided); ++n) text += "  " + lines[n] + '\n';
   if (lines.size() > most_decided) text += "  ... and " + std::to_string(lines.size() - most_decided) + " more\n";
@@ -172,10 +174,25 @@ scheduler::run_result explained_run(sim::simulation& machine, const scenario& te
     }
     beside.tell_of_others(nullptr);
   }
-  if (const std::string text = decided_text(told, decided); !text.empty()) {
-    const auto [summary, details] = paragraphs(made.report);
-    made.report = std::string(summary) + text + (details.empty() ? "" : "\n" + std::string(details));
+  const bool hangs =
+      made.outcome == verdict::deadlock || made.outcome == verdict::progress || made.outcome == verdict::livelock;
+  ended_so how = {.hangs = hangs && (!told.edges.empty() || !told.unknown.empty()),
+                  .message = made.message,
+                  .report = made.report,
+                  .turns = {},
+                  .odd = {}};
+  for (const scheduler::deciding_choice& each : decided.all) {
+    if (each.kind == scheduler::choice_kind::actor)
+      how.turns.push_back(each.number + 1);
+    else if (each.number < told.odd.size())
+      how.odd.push_back(told.odd[each.number]);
   }
+  std::stable_sort(how.odd.begin(), how.odd.end(),
+                   [](const std::string& one, const std::string& other) { return rank_of(one) < rank_of(other); });
+  const std::string story = story_text(story_of(told, how));
+  const std::string text = decided_text(told, decided);
+  const auto [summary, details] = paragraphs(made.report);
+  made.report = story + std::string(summary) + text + (details.empty() ? "" : "\n" + std::string(details));
   return made;
 }
 

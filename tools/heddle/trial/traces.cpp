@@ -8,6 +8,7 @@
 
 #include <algorithm>
 #include <cerrno>
+#include <cstdlib>
 #include <cstring>
 #include <filesystem>
 #include <vector>
@@ -48,6 +49,7 @@ std::string file_name_of(const scheduler::trace& recorded, std::string_view endi
 kept_trace keep_trace(const scheduler::trace& recorded, const std::filesystem::path& folder, std::string_view beside) {
   const std::string plain = (folder / file_name_of(recorded, {})).string();
   std::error_code ignored;
+  std::filesystem::create_directories(folder, ignored);
   for (uint64_t number = 1;; ++number) {
     const std::string stem = number == 1 ? plain : plain + "." + std::to_string(number);
     const std::string file = stem + std::string(trace_ending);
@@ -113,7 +115,7 @@ void adopt(recorded_run& found, const std::string& file_or_token, const std::str
   const std::string whose = other_build(recorded);
   const scheduler::replay_result again = scheduler::run_again_elsewhere(recorded, run, false);
   if (!again.disagreement.empty()) {
-    const bool is_token = file_or_token.starts_with("heddle1.");
+    const bool is_token = scheduler::is_token(file_or_token);
     found.error = whose + " and does not fit this one: " + again.disagreement + ". " + shell_word(program) +
                   " replay --try " + (is_token ? "TOKEN" : shell_word(file_or_token)) +
                   " follows it as far as it fits; to search again: " + search_again_command(program, recorded);
@@ -145,6 +147,8 @@ recorded_run find_recorded(const std::string& file_or_token, const std::string& 
     return found;
   }
   found.settings = std::move(*settings.value);
+  // A token has only those that are not as by default.
+  if (is_own) found.recorded.parameters = found.settings.values();
   if (!is_own) adopt(found, file_or_token, program);
   return found;
 }
@@ -172,19 +176,36 @@ std::string file_beside(const std::string& file_or_token, const scheduler::trace
   return name + std::string(ending);
 }
 
-std::string how_to_play(const scheduler::trace& recorded, const std::string& program, const std::string& file,
-                        const std::string& page) {
-  const std::string token = scheduler::to_token(recorded);
+std::string token_of(const scheduler::trace& recorded) {
+  const auto& all = scenarios();
+  const auto same =
+      std::find_if(all.begin(), all.end(), [&](const scenario& each) { return each.name == recorded.scenario; });
+  if (same == all.end()) return scheduler::to_token(recorded);
+  scheduler::trace told = recorded;
+  const std::vector<std::pair<std::string, std::string>> defaults =
+      settings_of(*same, sim::machine_parameters()).values();
+  std::erase_if(told.parameters,
+                [&](const auto& each) { return std::find(defaults.begin(), defaults.end(), each) != defaults.end(); });
+  return scheduler::to_token(told);
+}
+
+std::string how_to_play(const scheduler::trace& recorded, const std::string& program, const kept_in_files& kept) {
+  const bool tells_token = kept.trace.empty() || kept.with_token;
+  const std::string token = tells_token ? token_of(recorded) : "";
   const bool short_enough = token.size() <= token_on_command_line_max;
-  const std::string text = short_enough ? token + '\n' : "";
-  if (file.empty() && !short_enough)
+  if (kept.trace.empty() && !short_enough)
     return "  Its token is too long for a command line. This writes it to a file:\n  " +
            search_again_command(program, recorded) +
            (recorded.strategy == verifying_strategy ? " --out trace.heddle.json\n" : " --out .\n");
-  // The token has a line of its own, so that the screen has room for what happened.
-  const std::string named = file.empty() ? "TOKEN" : shell_word(file);
-  return text + "  replay it: " + shell_word(program) + " replay " + named +
-         "\n  as a page: " + (page.empty() ? shell_word(program) + " report " + named : page) + '\n';
+  const std::string named = kept.trace.empty() ? "TOKEN" : shell_word(kept.trace);
+  return "  replay it: " + shell_word(program) + " replay " + named +
+         "\n  as a page: " + (kept.page.empty() ? shell_word(program) + " report " + named : kept.page) + '\n' +
+         (tells_token && short_enough ? token + '\n' : "");
+}
+
+std::filesystem::path findings_folder() {
+  const char* const said = std::getenv("HEDDLE_FINDINGS");
+  return said != nullptr && *said != '\0' ? said : "heddle-findings";
 }
 
 std::string_view past_races(scheduler::verdict found) {

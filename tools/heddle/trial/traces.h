@@ -25,7 +25,7 @@ struct kept_trace {
   std::string error = {};  ///< one line when it could not be written
 };
 
-/// Writes the trace into a folder that is there. Where another trace has its name, a number comes before the ending,
+/// Writes the trace into a folder, which is made if need be. Where another trace has its name, a number comes before the ending,
 /// and where `beside` is not empty, also where a file with that ending stands in the place; a trace that is there
 /// already is not written again. Processes that do the same at the same time do not write over each other's.
 kept_trace keep_trace(const scheduler::trace& recorded, const std::filesystem::path& folder,
@@ -54,10 +54,22 @@ std::string file_beside(const std::string& file_or_token, const scheduler::trace
 
 // What is printed with a trace, wherever one is found.
 
-/// The token, where it fits a command line, and the commands that play the run again and make a page of it: of `file`
-/// or, where that is empty, of the token. Where there is a `page` already, where it is.
-std::string how_to_play(const scheduler::trace& recorded, const std::string& program, const std::string& file,
-                        const std::string& page = {});
+/// The token of a run of this program: of its settings only those that are not as by default. find_recorded() fills the others in.
+std::string token_of(const scheduler::trace& recorded);
+
+/// Where a run was written, and what is asked for beside that.
+struct kept_in_files {
+  std::string trace = {};   ///< empty: nowhere
+  std::string page = {};    ///< empty: nowhere
+  bool with_token = false;  ///< the token is to be told although there is a file
+};
+
+/// The commands that play the run again and make a page of it: of its file or, where it has none, of the token, which is told
+/// then, where it fits a command line. Where there is a page already, where it is.
+std::string how_to_play(const scheduler::trace& recorded, const std::string& program, const kept_in_files& kept);
+
+/// Where findings are kept where no folder is named: what the environment's HEDDLE_FINDINGS names, else heddle-findings.
+std::filesystem::path findings_folder();
 
 /// One line about how to look past it, behind a race; else empty.
 std::string_view past_races(scheduler::verdict found);

@@ -67,8 +67,8 @@ void print_found(const verification& made, const std::string& program) {
   if (!found.not_reproducible.empty())
     std::cout << indented(painted("not reproducible: ", colour::bad) + found.not_reproducible, 2);
   const auto [summary, details] = paragraphs(found.report);
-  std::cout << indented(summary, 2);
-  std::cout << how_to_play(found.recorded, program, made.file) << indented(details, 2);
+  std::cout << indented(summary, 2) << indented(details, 2)
+            << how_to_play(found.recorded, program, {.trace = made.file});
   if (!wanted) std::cout << past_races(found.recorded.outcome);
 }
 
@@ -150,6 +150,9 @@ int verify(const invocation& asked) {
       if (const auto failed = scheduler::write_trace(made.found->recorded, asked.out_file))
         return fail(cannot_go_on, *failed);
       made.file = asked.out_file;
+    } else if (made.found && !asked.json && !made.found->recorded.answers.empty()) {
+      // Where that cannot be, its token is told.
+      made.file = keep_trace(made.found->recorded, findings_folder()).file;
     }
     all_ok = all_ok && made.ok();
     if (asked.json)

@@ -2,6 +2,7 @@
 #include <heddle/tools/cli/common.h>
 #include <heddle/tools/process/copied_process.h>
 #include <heddle/tools/trial/explain.h>
+#include <heddle/tools/trial/traces.h>
 #include <heddle/tools/trial/trial.h>
 #include <heddle/tools/verify/verification.h>
 #include <nlohmann/json.hpp>
@@ -193,7 +194,7 @@ nlohmann::ordered_json to_json(const verification& made) {
                 {"depth_max", made.search.depth_max},
                 {"seconds", made.search.seconds},
                 {"peak_bytes", made.peak_bytes},
-                {"token", made.found ? json(scheduler::to_token(made.found->recorded)) : json(nullptr)},
+                {"token", made.found ? json(token_of(made.found->recorded)) : json(nullptr)},
                 {"expected", to_string(made.expected)},
                 {"ok", made.ok()},
                 {"runs", made.search.runs},

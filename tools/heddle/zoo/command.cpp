@@ -5,6 +5,7 @@
 #include <heddle/tools/cli/table.h>
 #include <heddle/tools/process/copied_process.h>
 #include <heddle/tools/process/interrupt.h>
+#include <heddle/tools/trial/traces.h>
 #include <heddle/tools/trial/trial.h>
 #include <heddle/tools/zoo/keeper.h>
 #include <unistd.h>
@@ -96,7 +97,7 @@ std::string told(const sudden_end& how) {
          how.message;
 }
 
-json token_of(const std::string& token) { return token.empty() ? json(nullptr) : json(token); }
+json text_or_null(const std::string& token) { return token.empty() ? json(nullptr) : json(token); }
 
 json to_json(const zoo_ordinary& ordinary) {
   json raised = json::object();
@@ -109,8 +110,8 @@ json to_json(const zoo_ordinary& ordinary) {
           {"steps_shrunk", found.size_shrunk.steps},
           {"switches_found", found.size_found.switches},
           {"switches_shrunk", found.size_shrunk.switches},
-          {"token", to_token(found.first)},
-          {"shrunk_token", token_of(found.shrunk_token)}};
+          {"token", token_of(found.first)},
+          {"shrunk_token", text_or_null(found.shrunk_token)}};
 }
 
 json to_json(const zoo_entry& entry, const zoo_result& result) {
@@ -125,8 +126,8 @@ json to_json(const zoo_entry& entry, const zoo_result& result) {
           {"steps_shrunk", result.size_shrunk.steps},
           {"switches_found", result.size_found.switches},
           {"switches_shrunk", result.size_shrunk.switches},
-          {"token", result.found ? json(to_token(result.first)) : json(nullptr)},
-          {"shrunk_token", token_of(result.shrunk_token)},
+          {"token", result.found ? json(token_of(result.first)) : json(nullptr)},
+          {"shrunk_token", text_or_null(result.shrunk_token)},
           {"ordinary", result.ordinary ? to_json(*result.ordinary) : json(nullptr)},
           {"twin_schedules", result.twin_schedules},
           {"twin_ok", result.twin_ok()},
@@ -145,17 +146,17 @@ std::string complaint(const zoo_entry& entry, const zoo_result& result, const zo
            " schedules\n";
   if (result.found && !result.expected.contains(result.first.outcome))
     return name + std::string(to_string(result.first.outcome)) + " at " + result.first.where + " was found, and " +
-           to_string(result.expected) + " expected\n  " + to_token(result.first) + '\n';
+           to_string(result.expected) + " expected\n  " + token_of(result.first) + '\n';
   if (result.found && !result.replayed)
     return name + "the finding of seed " + std::to_string(result.first.seed) + " cannot be repeated\n";
   if (result.found && result.shrunk_token.empty()) return name + "the finding could not be shrunk\n";
   if (result.ordinary && !result.ordinary->search.ok(result.expected))
     return name + "the finding in a larger program cannot be repeated, or not be shrunk\n  " +
-           to_token(result.ordinary->search.first) + '\n';
+           token_of(result.ordinary->search.first) + '\n';
   if (result.twin_finding)
     return scheduler::printable(entry.twin->name) + ": " + std::string(to_string(result.twin_finding->first.outcome)) +
            " at " + result.twin_finding->first.where + " with seed " + std::to_string(result.twin_finding->first.seed) +
-           "\n  " + to_token(result.twin_finding->first) + '\n';
+           "\n  " + token_of(result.twin_finding->first) + '\n';
   return {};
 }
 

@@ -1,4 +1,5 @@
 #include <heddle/tools/replay/shrink.h>
+#include <heddle/tools/trial/traces.h>
 #include <heddle/tools/trial/trial.h>
 #include <heddle/tools/zoo/keeper.h>
 #include <nlohmann/json.hpp>
@@ -53,7 +54,7 @@ zoo_search followed_up(sim::simulation& machine, const scenario& tested, const p
   const scheduler::shrunk small = scheduler::shrink(made.first, run, shrinking);
   made.size_found = small.before;
   made.size_shrunk = small.after;
-  if (small.error.empty()) made.shrunk_token = scheduler::to_token(small.smallest);
+  if (small.error.empty()) made.shrunk_token = token_of(small.smallest);
   return made;
 }
 

@@ -162,6 +162,7 @@ void copied_jobs::take_messages(member& who, scenario_campaign& campaign) {
     who.works = false;
   }
   if (!who.works) return;
+  campaign.made_steps(who.copy->page().watched.steps.load(std::memory_order_relaxed));
   const uint64_t runs = who.copy->page().runs_of_piece.load(std::memory_order_relaxed);
   if (runs > who.runs_shown && runs < who.seeds.count) {
     campaign.made_runs(static_cast<int64_t>(runs - who.runs_shown));

@@ -167,26 +167,31 @@ bool scenario_campaign::keep(const scheduler::finding& found) {
       known->seed = found.first.seed;
     return options_.keeps_elsewhere(found) && !stopped();
   }
+  if (options_.stops_at_first && !tested_.expected_verdict(settings_).contains(found.first.outcome))
+    stopped_.store(true, std::memory_order_relaxed);
   bool own = false;
   const std::string file = options_.folder.empty() || !error_.empty() ? "" : write(found.first, own);
-  if (stopped()) return false;
+  if (!error_.empty()) return false;
   if (known != nullptr && known->file == file) own = own || known->own;
   if (known == nullptr) {
     kept_.push_back({scheduler::failure::of(found.first), found.first.seed, file, false, own});
-    return true;
+    return !stopped();
   }
   // A later seed shows nothing that this one does not, and is counted; a campaign of one worker would not have written it.
   std::error_code ignored;
   if (known->own && !known->file.empty() && known->file != file) std::filesystem::remove(known->file, ignored);
   *known = {scheduler::failure::of(found.first), found.first.seed, file, false, own};
-  return true;
+  return !stopped();
 }
 
 /// The file's name. What another campaign has written is not written over; `written` says whether this one has.
 std::string scenario_campaign::write(const scheduler::trace& found, bool& written) {
   const kept_trace made = keep_trace(found, options_.folder);
   written = made.fresh;
-  if (!made.error.empty()) stop_with(made.error);
+  if (!made.error.empty() && options_.folder_may_fail)
+    not_kept_ = made.error;
+  else if (!made.error.empty())
+    stop_with(made.error);
   return made.file;
 }
 
@@ -198,6 +203,16 @@ void scenario_campaign::stop_with(std::string why) {
 std::string scenario_campaign::error() const {
   const std::scoped_lock guard(lock_);
   return error_;
+}
+
+std::string scenario_campaign::not_kept() const {
+  const std::scoped_lock guard(lock_);
+  return not_kept_;
+}
+
+void scenario_campaign::made_steps(uint64_t steps) {
+  steps_under_way_.store(steps, std::memory_order_relaxed);
+  if (options_.progress) show();
 }
 
 void scenario_campaign::show() {
@@ -217,6 +232,7 @@ void scenario_campaign::show() {
     }
   }
   so_far.seconds = options_.before.sum.seconds + seconds();
+  if (so_far.schedules == 0) so_far.steps = steps_under_way_.load(std::memory_order_relaxed);
   options_.progress(so_far);
 }
 

@@ -35,6 +35,8 @@ class scenario_campaign {
     const std::atomic<bool>* stop = nullptr;  ///< looked at before each run
     std::filesystem::path folder = {};        ///< where findings are written; empty: nowhere
     journal* kept_in = nullptr;               ///< null: in none
+    bool folder_may_fail = false;             ///< the campaign goes on where a finding cannot be written
+    bool stops_at_first = false;              ///< behind a finding that the scenario does not expect
     bool resumed = false;                     ///< traces in the folder may be this campaign's own
     scenario_record before = {};              ///< what has been run already
     /// Of a part of a campaign that another process leads: is given each finding, and says whether to go on. Groups in
@@ -93,6 +95,11 @@ class scenario_campaign {
 
   /// One line when something could not be written.
   std::string error() const;
+  /// One line when a finding could not be written, and the campaign has gone on.
+  std::string not_kept() const;
+
+  /// For work in other processes: how many steps the run has made that is under way; shown as long as none has ended.
+  void made_steps(uint64_t steps);
 
   bool stopped() const { return stopped_.load(std::memory_order_relaxed); }
 
@@ -130,7 +137,9 @@ class scenario_campaign {
   scheduler::campaign_result sum_;
   std::vector<kept_finding> kept_;
   std::string error_;
+  std::string not_kept_;
   uint64_t stood_still_ = 0;
+  std::atomic<uint64_t> steps_under_way_ = 0;
   std::atomic<bool> stopped_ = false;    ///< by itself
   std::atomic<uint64_t> under_way_ = 0;  ///< runs of pieces that have not been added up
   std::mutex showing_;

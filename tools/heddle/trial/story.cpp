@@ -1,0 +1,394 @@
+#include <heddle/scheduler/printable.h>
+#include <heddle/tools/trial/slot_names.h>
+#include <heddle/tools/trial/story.h>
+
+#include <algorithm>
+#include <charconv>
+#include <map>
+#include <optional>
+#include <set>
+
+namespace heddle::tools {
+slot_names::found slot_names::word_at(uint64_t address) const {
+  for (const sim::run_record::slots& each : of_.named) {
+    const auto in = [&](uint64_t begin, uint32_t per_word, part which) -> found {
+      const uint64_t words = (uint64_t{each.count} + per_word - 1) / per_word;
+      if (begin == 0 || address < begin || address >= begin + words * word_bytes) return {};
+      const auto first = static_cast<uint32_t>((address - begin) / word_bytes) * per_word;
+      return {.of = &each, .which = which, .first = first, .count = std::min(per_word, each.count - first)};
+    };
+    for (const found& one : {in(each.client_outbox, each.slots_per_word, part::client_outbox),
+                             in(each.server_outbox, each.slots_per_word, part::server_outbox),
+                             in(each.client_locks, locks_per_word, part::client_locks),
+                             in(each.server_locks, locks_per_word, part::server_locks)})
+      if (one.of != nullptr) return one;
+  }
+  return {};
+}
+
+std::string slot_names::part_at(uint64_t address) const {
+  const found one = word_at(address / word_bytes * word_bytes);
+  if (one.of == nullptr) return {};
+  constexpr const char* names[] = {"client's outbox", "server's outbox", "client's lock", "server's lock"};
+  const std::string what = names[static_cast<size_t>(one.which)];
+  if (one.count == 1) return one.of->each + " " + std::to_string(one.first) + ", " + what;
+  return one.of->each + "s " + std::to_string(one.first) + " to " + std::to_string(one.first + one.count - 1) + ", " +
+         what;
+}
+
+namespace {
+
+using sim::operation_kind;
+using sim::run_record;
+
+constexpr std::string_view story_heading = "what happened:\n";
+constexpr size_t most_sentences = 10;
+constexpr uint64_t behind_all = ~uint64_t{0};
+
+bool is_plain_access(operation_kind kind) {
+  return kind == operation_kind::plain_load || kind == operation_kind::plain_store;
+}
+
+/// The number behind "step " in the text, from `from` on.
+std::optional<uint64_t> step_told_in(std::string_view text, size_t from = 0) {
+  const size_t at = text.find("step ", from);
+  if (at == std::string_view::npos) return std::nullopt;
+  uint64_t number = 0;
+  const char* const begin = text.data() + at + 5;
+  const auto [end, failed] = std::from_chars(begin, text.data() + text.size(), number);
+  return failed == std::errc() && end != begin ? std::optional(number) : std::nullopt;
+}
+
+class teller {
+ public:
+  teller(const run_record& of, const ended_so& how) : of_(of), how_(how), names_(of) {
+    for (const run_record::step& each : of.steps) lanes_[of.actors[each.actor].wave].insert(each.actor);
+  }
+
+  std::vector<std::string> tell() {
+    if (of_.steps.empty()) return {};
+    tell_decided();
+    if (how_.hangs)
+      tell_hang();
+    else if (how_.report.find("first access:") != std::string_view::npos)
+      tell_race();
+    else
+      tell_end();
+    std::stable_sort(told_.begin(), told_.end(), [](const line& one, const line& other) { return one.at < other.at; });
+    std::vector<std::string> sentences;
+    for (size_t weight = 0; weight < 3; ++weight)
+      for (line& each : told_) {
+        if (each.weight != weight || count_ == most_sentences) continue;
+        each.is_told = true;
+        ++count_;
+      }
+    for (const line& each : told_)
+      if (each.is_told) sentences.push_back(each.text);
+    return sentences;
+  }
+
+ private:
+  struct line {
+    uint64_t at = 0;
+    size_t weight = 0;  ///< 0 is told first where there is too much
+    std::string text;
+    bool is_told = false;
+  };
+
+  const run_record::step* step_at(uint64_t number) const {
+    const bool is_there = number >= of_.first_step && number - of_.first_step < of_.steps.size();
+    return is_there ? &of_.steps[number - of_.first_step] : nullptr;
+  }
+
+  /// "wave 1" where one lane of it has moved, else "wave 1 lane 0".
+  std::string name_of(uint32_t actor) const {
+    const run_record::actor& who = of_.actors[actor];
+    const auto lanes = lanes_.find(who.wave);
+    const bool alone = lanes == lanes_.end() || lanes->second.size() < 2;
+    return alone ? of_.waves[who.wave].name : who.name;
+  }
+
+  std::string where(const run_record::step& one) const {
+    if (one.calls == run_record::none || of_.call_chains[one.calls].empty()) return {};
+    return of_.call_chains[one.calls].front().where();
+  }
+
+  /// " (step 7, rpc/port/process.h:49)"
+  std::string at(uint64_t number) const {
+    const run_record::step* const one = step_at(number);
+    const std::string place = one == nullptr ? "" : where(*one);
+    return " (step " + std::to_string(number) + (place.empty() ? "" : ", " + place) + ")";
+  }
+
+  std::string place_of(const run_record::step& one) const {
+    if (one.place == run_record::none) return "memory";
+    const std::string part = names_.part_at(one.address);
+    if (part.empty()) return of_.texts[one.place].substr(0, of_.texts[one.place].find(" ("));
+    return "the " + part.substr(part.find(", ") + 2) + " of " + part.substr(0, part.find(", "));
+  }
+
+  /// "stores ring+0x8 = 2", "takes the client's lock of port 0", "reads ready+0x0: 1"
+  std::string deed_of(const run_record::step& one) const {
+    const slot_names::found slot = names_.word_at(one.address / slot_names::word_bytes * slot_names::word_bytes);
+    const bool is_lock = slot.of != nullptr &&
+                         (slot.which == slot_names::part::client_locks || slot.which == slot_names::part::server_locks);
+    const bool is_outbox = slot.of != nullptr && !is_lock;
+    const std::string place = place_of(one);
+    const bool changes_both =
+        one.kind == operation_kind::read_modify_write || one.kind == operation_kind::compare_exchange;
+    if (is_lock && changes_both) {
+      if (!one.changes) return "finds " + place + " taken";
+      return (one.after != 0 && (one.after & ~one.value) != 0 ? "takes " : "gives back ") + place;
+    }
+    const bool stores = sim::is_store(one.kind);
+    // Where there are two phases, each complement of the word hands the slot over.
+    if (is_outbox && stores && !slot.of->four_phase) return "hands over by " + place;
+    if (is_outbox && stores) return (one.after != 0 ? "posts by " : "takes back ") + place;
+    const std::string plain = is_plain_access(one.kind) ? " by a plain access" : "";
+    if (stores) return "stores " + place + value_of(one.changes ? one.after : one.value, one, " = ") + plain;
+    if (changes_both)
+      return one.changes ? "changes " + place + " from " + text_of(one.value) + " to " + text_of(one.after)
+                         : "finds " + place + value_of(one.value, one, " = ");
+    if (one.place != run_record::none && one.has_value)
+      return "reads " + place + value_of(one.value, one, ": ") + (one.is_old ? ", an old value" : "") + plain;
+    if (one.place != run_record::none) return (sim::may_write(one.kind) ? "writes " : "reads ") + place + plain;
+    return "does " + of_.texts[one.operation];
+  }
+
+  static std::string text_of(uint64_t value) {
+    if (value < 100'000) return std::to_string(value);
+    char digits[24];
+    const auto [end, failed] = std::to_chars(digits, digits + sizeof digits, value, 16);
+    return "0x" + std::string(digits, failed == std::errc() ? end : digits);
+  }
+  static std::string value_of(uint64_t value, const run_record::step& one, const char* between) {
+    return one.has_value && one.size_bytes <= 8 ? between + text_of(value) : "";
+  }
+
+  void add(uint64_t at, size_t weight, std::string text) {
+    const bool known = std::any_of(told_.begin(), told_.end(), [&](const line& each) { return each.text == text; });
+    if (!known) told_.push_back({.at = at, .weight = weight, .text = std::move(text)});
+  }
+  void add_step(uint64_t number, size_t weight, const std::string& more = {}) {
+    const run_record::step* const one = step_at(number);
+    if (one == nullptr || !shown_.insert(number).second) return;
+    add(number, weight, name_of(one->actor) + " " + deed_of(*one) + at(number) + more);
+  }
+
+  void tell_decided() {
+    size_t told = 0;
+    for (const std::string& each : how_.odd)
+      if (++told <= 3) add(step_told_in(each).value_or(of_.first_step), 0, each);
+    told = 0;
+    for (const uint64_t number : how_.turns)
+      if (++told <= 3) add_step(number, 1);
+  }
+
+  /// The last store of another lane that `reader` found behind `from`, and where it did.
+  void tell_handover_to(uint32_t reader, uint64_t before, size_t weight) {
+    for (uint64_t number = std::min<uint64_t>(before, of_.first_step + of_.steps.size()); number-- > of_.first_step;) {
+      const run_record::step& one = *step_at(number);
+      if (one.actor != reader || one.reads == run_record::never || one.reads == 0) continue;
+      const run_record::step* const store = step_at(one.reads);
+      if (store == nullptr || store->actor == reader) continue;
+      add_step(one.reads, weight);
+      add_step(number, weight);
+      return;
+    }
+  }
+
+  // -- hangs
+
+  void tell_hang() {
+    std::set<uint32_t> told;
+    for (const sim::wait_edge& each : of_.edges) tell_wait(each.from_wave, each.over, told);
+    for (const sim::unknown_wait& each : of_.unknown) tell_wait(each.from_wave, each.over, told);
+    add(behind_all, 0, end_of_hang());
+  }
+
+  void tell_wait(uint32_t wave, const std::string& over, std::set<uint32_t>& told) {
+    const bool is_memory = over.find("+0x") != std::string::npos;
+    // A wait for the end of another has no part in it.
+    if (!is_memory || !told.insert(wave).second) return;
+    const uint64_t certain = of_.judged == run_record::never ? behind_all : of_.judged;
+    const run_record::wait* last = nullptr;
+    for (const run_record::wait& each : of_.waits)
+      if (of_.actors[each.actor].wave == wave && each.from <= certain &&
+          (each.to == run_record::never || each.to >= certain))
+        last = &each;
+    uint32_t actor = last != nullptr ? last->actor : run_record::none;
+    uint64_t looked = 0;  // when it looked at the word first, of the looks that found what is there now
+    for (uint64_t number = of_.first_step + of_.steps.size(); number-- > of_.first_step;) {
+      const run_record::step& one = *step_at(number);
+      if (of_.actors[one.actor].wave != wave || one.place == run_record::none || !is_named(one, over)) continue;
+      if (looked != 0 && (one.changes || one.value != step_at(looked)->value)) break;
+      if (one.changes) continue;
+      looked = number;
+      actor = one.actor;
+    }
+    if (looked == 0) return;
+    const run_record::step& look = *step_at(looked);
+    shown_.insert(looked);
+    std::string text = name_of(actor) + " " + deed_of(look) + at(looked) + " and waits for a change";
+    if (const std::string whose = whose_turn(wave, over); !whose.empty()) text += ", which is " + whose;
+    add(looked, 0, text);
+    // The store that made it what it is.
+    if (look.reads != run_record::never && look.reads != 0 && step_at(look.reads) != nullptr) add_step(look.reads, 1);
+    tell_handover_to(actor, looked, 2);
+    // What it has given to others before.
+    for (uint64_t number = looked; number-- > of_.first_step;) {
+      const run_record::step& one = *step_at(number);
+      if (one.actor != actor || !one.changes || is_plain_access(one.kind)) continue;
+      add_step(number, 2);
+      break;
+    }
+  }
+
+  bool is_named(const run_record::step& one, const std::string& over) const {
+    const std::string& text = of_.texts[one.place];
+    return text.starts_with(over) && (text.size() == over.size() || text[over.size()] == ' ');
+  }
+
+  std::string whose_turn(uint32_t wave, const std::string& over) const {
+    std::string names;
+    bool supposed = false;
+    for (const sim::wait_edge& each : of_.edges) {
+      if (each.from_wave != wave || each.over != over || each.to == each.from) continue;
+      names += (names.empty() ? "" : " or ") + each.to;
+      supposed = supposed || each.supposed;
+    }
+    return names.empty() ? "" : (supposed ? "perhaps up to " : "up to ") + names;
+  }
+
+  std::string end_of_hang() const {
+    std::string text;
+    for (const size_t n : of_.circle)
+      text += (text.empty() ? "so " : ", ") + of_.edges[n].from + " waits for " + of_.edges[n].to;
+    if (text.empty())
+      for (const sim::unknown_wait& each : of_.unknown) {
+        text = "so " + each.from + " waits for " + each.over + ", " + each.why;
+        break;
+      }
+    const std::string end =
+        how_.message.starts_with("nobody can ever move") ? "nothing can move" : std::string(how_.message);
+    return (text.empty() ? "so " : text + ": ") + end;
+  }
+
+  // -- races
+
+  void tell_race() {
+    const size_t first_at = how_.report.find("first access:");
+    const size_t second_at = how_.report.find("second access", first_at);
+    const size_t edge_at = how_.report.find("missing edge: ", first_at);
+    if (second_at == std::string_view::npos || edge_at == std::string_view::npos) return tell_end();
+    const auto first = step_told_in(how_.report, first_at);
+    const auto second = step_told_in(how_.report, second_at);
+    const run_record::step* const earlier = first ? step_at(*first) : nullptr;
+    const run_record::step* const later = second ? step_at(*second) : nullptr;
+    if (earlier == nullptr || later == nullptr) return tell_end();
+    add_step(*first, 0);
+    const std::string_view edge = how_.report.substr(edge_at);
+    const bool has_way =
+        edge.find("\n  ") != std::string_view::npos &&
+        (edge.find("is read by") != std::string_view::npos || edge.find("is met by") != std::string_view::npos);
+    if (has_way)
+      tell_way(edge);
+    else
+      tell_handover_to(later->actor, *second, 2);
+    add_step(*second, 0, ", and nothing has ordered that behind step " + std::to_string(*first));
+    if (!has_way) add(behind_all, 0, advice_without_way(*earlier, *later, edge));
+  }
+
+  /// The store and the load over which the order would come, and what they lack.
+  void tell_way(std::string_view edge) {
+    const auto store = step_told_in(edge);
+    const size_t between = std::min(edge.find("is read by"), edge.find("is met by"));
+    const auto load = step_told_in(edge, between);
+    if (!store || !load || step_at(*store) == nullptr || step_at(*load) == nullptr) return;
+    const bool lacks_release = edge.find("no release where") != std::string_view::npos;
+    const bool lacks_acquire = edge.find("no acquire where") != std::string_view::npos;
+    const run_record::step& lacking = *step_at(lacks_acquire ? *load : *store);
+    add_step(*store, 0, lacks_release ? ": " + of_.texts[lacking.operation] + ", which publishes nothing" : "");
+    add_step(*load, 0, lacks_acquire ? ": " + of_.texts[lacking.operation] + ", which acquires nothing" : "");
+    const std::string place = where(lacking);
+    const std::string spot = place.empty() ? "step " + std::to_string(lacks_acquire ? *load : *store) : place;
+    if (lacks_release || lacks_acquire)
+      add(behind_all, 0,
+          std::string("missing: ") + (lacks_release ? "a release" : "an acquire") + " at " + spot + ", or a fence " +
+              (lacks_release ? "before" : "behind") + " it");
+    else
+      add(behind_all, 0, "missing: a scope that includes both, at " + spot + " or " + where(*step_at(*load)));
+  }
+
+  std::string advice_without_way(const run_record::step& earlier, const run_record::step& later,
+                                 std::string_view edge) const {
+    if (edge.find("the scope of one does not include") != std::string_view::npos) {
+      const bool first_is_narrow = of_.texts[earlier.operation].find("system") == std::string::npos;
+      const bool second_is_narrow = of_.texts[later.operation].find("system") == std::string::npos;
+      if (first_is_narrow && second_is_narrow)
+        return "missing: a scope that includes both, at " + where(earlier) + " and at " + where(later);
+      const run_record::step& narrow = first_is_narrow ? earlier : later;
+      return "missing: a wider scope at " + where(narrow) + ", which is " + of_.texts[narrow.operation];
+    }
+    std::string text = "missing: ";
+    if (is_plain_access(earlier.kind) != is_plain_access(later.kind)) {
+      const run_record::step& plain = is_plain_access(earlier.kind) ? earlier : later;
+      text += "an atomic access at " + where(plain) + "; or, if they are not to meet, ";
+    }
+    text += "a wait of " + name_of(later.actor) + " before " + where(later) + " for something that " +
+            name_of(earlier.actor) + " releases behind " + where(earlier);
+    return text;
+  }
+
+  // -- what ends otherwise
+
+  void tell_end() {
+    const uint64_t last = of_.first_step + of_.steps.size() - 1;
+    const run_record::step& one = *step_at(last);
+    // What it was told, and by which lane, before it found what is wrong.
+    uint64_t before = last + 1;
+    for (size_t told = 0; told < 3 && before > of_.first_step; ++told) {
+      const size_t count = told_.size();
+      tell_handover_to(one.actor, before, 1 + told / 2);
+      if (told_.size() == count) break;
+      before = std::max_element(told_.begin() + static_cast<ptrdiff_t>(count), told_.end(),
+                                [](const line& left, const line& right) { return left.at < right.at; })
+                   ->at;
+    }
+    add_step(last, 1);
+    add(behind_all, 0, "so: " + std::string(how_.message));
+  }
+
+  const run_record& of_;
+  const ended_so& how_;
+  slot_names names_;
+  std::map<uint32_t, std::set<uint32_t>> lanes_;  ///< by wave: actors that have moved
+  std::vector<line> told_;
+  std::set<uint64_t> shown_;
+  size_t count_ = 0;
+};
+
+}  // namespace
+
+std::vector<std::string> story_of(const run_record& of, const ended_so& how) { return teller(of, how).tell(); }
+
+std::string story_text(const std::vector<std::string>& story) {
+  if (story.empty()) return {};
+  std::string text(story_heading);
+  for (const std::string& each : story) text += "  " + each + '\n';
+  return text;
+}
+
+std::vector<std::string> story_in(std::string_view report) {
+  std::vector<std::string> lines;
+  if (!report.starts_with(story_heading)) return lines;
+  size_t at = story_heading.size();
+  while (at < report.size() && report.substr(at, 2) == "  ") {
+    const size_t end = std::min(report.find('\n', at), report.size());
+    lines.emplace_back(report.substr(at + 2, end - at - 2));
+    at = end + 1;
+  }
+  return lines;
+}
+
+}  // namespace heddle::tools
