@@ -44,6 +44,10 @@ void add_care_options(CLI::App& command, invocation& into, typed_numbers& typed)
   command.add_flag("--in-process", into.in_process)->excludes(stuck);
 }
 
+CLI::Option* add_excuse_option(CLI::App& command, invocation& into) {
+  return command.add_option("--excuse", into.excuses)->allow_extra_args(false);
+}
+
 void add_scenario_options(CLI::App& command, invocation& into, typed_numbers& typed) {
   command.add_option("SCENARIO", into.scenarios);
   into.jobs = 1;
@@ -53,10 +57,11 @@ void add_scenario_options(CLI::App& command, invocation& into, typed_numbers& ty
   CLI::Option* strategy = command.add_option("--strategy", into.strategy);
   CLI::Option* set = command.add_option("--set", into.settings)->allow_extra_args(false);
   CLI::Option* assume = command.add_option("--assume", into.change.assumed)->allow_extra_args(false);
+  CLI::Option* excuse = add_excuse_option(command, into);
   CLI::Option* out = command.add_option("--out", into.out_folder);
   // A campaign knows what it was asked for.
   CLI::Option* resume = command.add_option("--resume", into.resume_folder);
-  for (CLI::Option* each : {command.get_option("SCENARIO"), schedules, time, seed, strategy, set, assume, out})
+  for (CLI::Option* each : {command.get_option("SCENARIO"), schedules, time, seed, strategy, set, assume, excuse, out})
     resume->excludes(each);
   command.add_option("--jobs", typed.jobs);
   command.add_option("--shard", typed.shard);
@@ -170,6 +175,7 @@ std::unique_ptr<CLI::App> parser_of(invocation& into, typed_numbers& typed) {
     CLI::Option* all = parser->add_flag("--all", into.all);
     parser->add_option("--set", into.settings)->allow_extra_args(false);
     parser->add_option("--assume", into.change.assumed)->allow_extra_args(false);
+    add_excuse_option(*parser, into);
     parser->add_option("--time", typed.time);
     parser->add_option("--states", typed.states);
     parser->add_option("--memory", typed.memory);
@@ -303,6 +309,13 @@ std::string seeds_wrap(const invocation& asked) {
          std::to_string(~uint64_t{0});
 }
 
+/// Files of excuses become a setting, too.
+void take_excuses(invocation& into) {
+  std::string all;
+  for (const std::string& file : into.excuses) all += (all.empty() ? "" : ",") + file;
+  if (!all.empty()) into.settings.push_back("races.known=" + all);
+}
+
 /// Arguments for the program's own main() become a setting, so that recorded runs have them too. One line when the command has no use for them.
 std::string take_arguments_of_main(const std::vector<std::string>& words, invocation& into) {
   if (into.command != "fuzz" && into.command != "verify" && into.command != "import")
@@ -390,6 +403,7 @@ invocation_or_error parse_command_line(int argument_count, const char* const* ar
     return read;
   }
   read.error = given_nothing(*parser, into.command);
+  take_excuses(into);
   if (read.error.empty() && has_arguments_of_main) read.error = take_arguments_of_main(for_main, into);
   if (read.error.empty()) take_assumptions(into);
   if (read.error.empty()) read.error = read_numbers(typed, into);

@@ -38,6 +38,7 @@ struct invocation {
   uint64_t seed = 1;
   std::string strategy = "mix";
   std::vector<std::string> settings;  ///< fuzz, import, litmus: "key=value"
+  std::vector<std::string> excuses;   ///< fuzz, verify: files, which become the setting races.known
   changes_asked change;
   std::string out_folder;       ///< fuzz: where findings are written; empty: nowhere
   std::string resume_folder;    ///< fuzz: the campaign to go on with; empty: a new one

@@ -80,8 +80,9 @@ a name or a shell pattern ("port.*"); without any, all are run.
   --assume SITE=CHANGE
                     run as if the program were changed there: see heddle help
                     replay; may be repeated
-  -- WORD...        what main(argc, argv) gets, in programs that have one; the
-                    same as --set args="WORD..."
+  --excuse FILE     races that are left alone: lines "place FILE:LINE", "variable
+                    NAME", or a source that says so; see docs/memory.md
+  -- WORD...        what main(argc, argv) gets; the same as --set args="WORD..."
   --jobs J          so many processes at a time (default 1); 0: one for each
                     core. What is found does not depend on J, unless code under
                     test keeps something in statics: that needs 1
@@ -222,6 +223,7 @@ found where the model is too weak.
   --assume SITE=CHANGE
                     as if the program were changed there: see heddle help
                     replay; may be repeated
+  --excuse FILE     as heddle fuzz has it; of a proof, variables alone
   --all             what the scenarios claim, see above
   --time T          no longer than 30, 45s, 5m, 2h for one search
   --states N        no more states than these

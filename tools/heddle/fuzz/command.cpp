@@ -81,6 +81,9 @@ class fuzzer {
     for (size_t index = 0; index < tasks_.size() && !interrupt_flag() && write_error_.empty(); ++index)
       run_task(index, *crew);
     summary_.interrupted = interrupt_flag();
+    // All scenarios have the same excuses.
+    if (!summary_.interrupted && !tasks_.empty())
+      summary_.unused_excuses = unused_excuses(tasks_.front().settings, summary_.trials);
   }
 
   const fuzz_summary& summary() const { return summary_; }

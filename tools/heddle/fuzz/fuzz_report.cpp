@@ -118,6 +118,19 @@ void print_warnings(const fuzz_summary& summary) {
   }
 }
 
+void print_excused(const fuzz_summary& summary) {
+  for (const trial& each : summary.trials) {
+    std::string text;
+    for (const auto& [what, count] : each.runs.excused)
+      text += (text.empty() ? "" : ", ") + grouped(count) + " (" + scheduler::printable(what) + ')';
+    if (!text.empty())
+      std::cout << '\n' << scheduler::printable(each.tested->name) << ": races left alone: " << text << '\n';
+  }
+  for (const std::string& each : summary.unused_excuses)
+    std::cout << '\n'
+              << painted("warning: ", colour::warning) << "no race needs " << scheduler::printable(each) << '\n';
+}
+
 std::string summary_line(const fuzz_summary& summary) {
   const auto wrong = std::count_if(summary.trials.begin(), summary.trials.end(),
                                    [](const trial& each) { return !each.as_expected(); });
@@ -227,6 +240,7 @@ static bool is_perhaps_small(const fuzz_summary& summary) {
 void print_text(const fuzz_summary& summary, const std::string& program) {
   print_table(summary);
   print_warnings(summary);
+  print_excused(summary);
   bool told = false;
   for (const trial& each : summary.trials) {
     for (size_t index = 0; index < each.runs.findings.size(); ++index) {
@@ -266,12 +280,16 @@ void print_json(const fuzz_summary& summary) {
                       {"schedules_per_second", each.runs.schedules_per_second()},
                       {"steps", each.runs.steps},
                       {"choices", each.runs.choices},
+                      {"excused", each.runs.excused},
                       {"digest", hexadecimal(each.runs.digest)},
                       {"virtual_latency", each.latency ? to_json(*each.latency) : json(nullptr)},
                       {"proof", each.proof ? to_json(*each.proof) : json(nullptr)},
                       {"findings", findings}});
   }
-  const json all = {{"scenarios", listed}, {"ok", summary.ok()}, {"interrupted", summary.interrupted}};
+  const json all = {{"scenarios", listed},
+                    {"ok", summary.ok()},
+                    {"interrupted", summary.interrupted},
+                    {"unused_excuses", summary.unused_excuses}};
   std::cout << all.dump(2, ' ', false, json::error_handler_t::replace) << '\n';
 }
 

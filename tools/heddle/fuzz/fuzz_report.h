@@ -13,6 +13,8 @@ struct fuzz_summary {
   std::vector<trial> trials;  ///< those that were begun
   size_t chosen = 0;          ///< scenarios that were to be run
   bool interrupted = false;
+  /// Excuses of `races.known` that no race of any scenario was in need of: "excuses.txt:3 (place ring.cu:52)".
+  std::vector<std::string> unused_excuses = {};
 
   /// Whether all that was chosen was run and gave its expected verdict.
   bool ok() const;
