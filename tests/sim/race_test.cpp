@@ -541,6 +541,20 @@ TEST(excused_races, of_a_store_without_an_acquire_are_a_kind_of_their_own) {
   EXPECT_TRUE(always_ends(verdict::ok, locked_data(release, scope::device, acquire)));
   EXPECT_TRUE(always_ends(verdict::race, body, {"races.excuse=acquire"}));
   EXPECT_TRUE(always_ends(verdict::ok, body, {"races.excuse=acquire-store"}));
+  // One that its lane has loaded first comes behind that load: it is the load that comes too early.
+  const program loaded = together(
+      place::device,
+      [](words& at) {
+        at.data = 1;
+        word<uint32_t>(at.flag).store(1, release);
+      },
+      [](words& at) {
+        while (word<uint32_t>(at.flag).load(relaxed) == 0) target::pause();
+        look_at(at.data);
+        at.data = 2;
+      });
+  EXPECT_TRUE(always_ends(verdict::race, loaded, {"races.excuse=acquire-store"}));
+  EXPECT_TRUE(always_ends(verdict::ok, loaded, {"races.excuse=acquire"}));
   // A fence that does not reach the other block is none: an acquire would not do.
   EXPECT_TRUE(
       always_ends(verdict::race, locked_data(release, scope::block, relaxed), {"races.excuse=acquire+acquire-store"}));

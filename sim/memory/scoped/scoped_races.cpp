@@ -28,6 +28,15 @@ bool race_check::is_plain_flag(const access& made, const access_record& earlier,
   return fenced != 0 && fenced < step;
 }
 
+// Whether the lane has loaded the bytes itself since the earlier access: its store comes behind that load whatever a machine does, so that it is
+// the load that comes too early.
+bool race_check::has_loaded_since(const access& made, const access_record& earlier) {
+  const std::vector<access_record>& loads = made.at.in->accesses.plain_reads;
+  return std::any_of(loads.begin(), loads.end(), [&](const access_record& one) {
+    return one.lane == made.self.id && (made.at.mask & ~one.mask) == 0 && one.step > earlier.step;
+  });
+}
+
 race_log::reason race_check::reason_of(const access& made, const access_record& earlier, bool writes) const {
   const auto& [self, mine, at, how, plain] = made;
   const auto would_order = [&](missing_orders these) { return edges_.would_order(earlier, mine.clock.ordered, these); };
@@ -36,7 +45,7 @@ race_log::reason race_check::reason_of(const access& made, const access_record& 
     return {race_weight::scope, missing};
   if (is_plain_flag(made, earlier, writes)) return {race_weight::plain_flag, would_order(any_missing_order)};
   if (const auto* const missing = would_order(only(missing_order::acquire)))
-    return {writes ? race_weight::acquire_store : race_weight::acquire, missing};
+    return {writes && !has_loaded_since(made, earlier) ? race_weight::acquire_store : race_weight::acquire, missing};
   if (const auto* const missing = would_order(only(missing_order::flag))) return {race_weight::plain_flag, missing};
   // Rather what is there, and lacks something, than what is not there.
   for (const missing_orders these : {any_missing_order & ~only(missing_order::release), any_missing_order})

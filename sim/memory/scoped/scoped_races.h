@@ -51,6 +51,7 @@ class race_check {
  private:
   [[gnu::cold, gnu::noinline]] void report(const access& made, const access_record& earlier, bool writes);
   race_log::reason reason_of(const access& made, const access_record& earlier, bool writes) const;
+  static bool has_loaded_since(const access& made, const access_record& earlier);
   bool is_plain_flag(const access& made, const access_record& earlier, bool writes) const;
   /// The access that the lane makes in the step which comes next.
   [[gnu::always_inline]] access_record record_of(const access& made, bool writes) const {
