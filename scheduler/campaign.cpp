@@ -114,6 +114,7 @@ void campaign_result::add(campaign_result part) {
   steps += part.steps;
   library_steps += part.library_steps;
   choices += part.choices;
+  for (const auto& [what, count] : part.excused) excused[what] += count;
   digest += part.digest;
   seconds = std::max(seconds, part.seconds);
   for (finding& each : part.findings) {
@@ -148,6 +149,7 @@ campaign_result run_campaign(const campaign_options& options, strategy& deciding
     ++so_far.schedules;
     so_far.steps += result.steps;
     so_far.library_steps += result.library_steps;
+    for (const auto& [what, count] : result.excused) so_far.excused[what] += count;
     so_far.choices += choices.recorded().size();
     so_far.digest += of_run.value();
     so_far.seconds = seconds_since(start);

@@ -9,6 +9,7 @@
 #include <atomic>
 #include <cstdint>
 #include <functional>
+#include <map>
 #include <memory>
 #include <string>
 #include <string_view>
@@ -30,6 +31,7 @@ struct run_result {
   uint64_t digest = 0;
   bool abandoned = false;      ///< it was stopped before its end, and says nothing
   uint64_t library_steps = 0;  ///< of the steps, plain accesses to the C++ heap: containers, strings and what they hold
+  std::map<std::string, uint64_t> excused = {};  ///< races that were left alone, by what excuses them
 };
 
 /// Runs the program once on a fresh machine. `explain` asks for the report; nothing else may depend on it.
@@ -64,10 +66,11 @@ struct finding {
 };
 
 struct campaign_result {
-  uint64_t schedules = 0;      ///< runs made
-  uint64_t steps = 0;          ///< in all of them
-  uint64_t library_steps = 0;  ///< likewise, run_result::library_steps
-  uint64_t choices = 0;        ///< in all of them; 0 means that nothing was ever left open
+  uint64_t schedules = 0;                        ///< runs made
+  uint64_t steps = 0;                            ///< in all of them
+  uint64_t library_steps = 0;                    ///< likewise, run_result::library_steps
+  uint64_t choices = 0;                          ///< in all of them; 0 means that nothing was ever left open
+  std::map<std::string, uint64_t> excused = {};  ///< likewise, run_result::excused
   /// Of each seed with the digest of its run. A sum, so that parts of a campaign may be added up in any order.
   uint64_t digest = 0;
   double seconds = 0;

@@ -40,7 +40,18 @@ std::string joined(const std::vector<std::string>& words) {
   return all;
 }
 
+/// The words of "acquire+after-read", which must be one.
+std::vector<std::string_view> words_of(const parameter& definition, std::string_view text) {
+  std::vector<std::string_view> words;
+  for (size_t plus = 0; definition.several && (plus = text.find('+')) != std::string_view::npos;
+       text.remove_prefix(plus + 1))
+    words.push_back(text.substr(0, plus));
+  words.push_back(text);
+  return words;
+}
+
 std::string allowed(const parameter& definition) {
+  if (definition.several) return "one of " + joined(definition.choices) + ", or several with + between them";
   if (definition.kind == parameter::type::one_of) return "one of " + joined(definition.choices);
   if (definition.kind == parameter::type::words) return "a line of text";
   return "a whole number from " + std::to_string(definition.minimum) + " to " + std::to_string(definition.maximum) +
@@ -81,6 +92,12 @@ parameter parameter::one_of(std::string key, std::string initial, std::vector<st
   made.default_text = std::move(initial);
   made.choices = std::move(choices);
   made.help = std::move(help);
+  return made;
+}
+
+parameter parameter::some_of(std::string key, std::string initial, std::vector<std::string> choices, std::string help) {
+  parameter made = one_of(std::move(key), std::move(initial), std::move(choices), std::move(help));
+  made.several = true;
   return made;
 }
 
@@ -198,8 +215,9 @@ std::optional<std::string> parameters::set(std::string_view assignment) {
   const parameter& definition = definitions_[index];
   const std::string wrong = quoted(key) + " cannot be " + quoted(text) + "; it must be " + allowed(definition);
   if (definition.kind == parameter::type::one_of) {
-    if (std::find(definition.choices.begin(), definition.choices.end(), text) == definition.choices.end()) {
-      const std::string near = nearest(text, definition.choices);
+    for (const std::string_view word : words_of(definition, text)) {
+      if (std::find(definition.choices.begin(), definition.choices.end(), word) != definition.choices.end()) continue;
+      const std::string near = nearest(word, definition.choices);
       return near.empty() ? wrong : wrong + "; did you mean \"" + near + "\"?";
     }
     values_[index].text = &kept(text);
@@ -235,6 +253,12 @@ uint32_t parameters::count(std::string_view key) const {
     throw std::out_of_range("the value of " + quoted(key) + " is " + std::to_string(wide) +
                             ", and count() gives at most 4294967295; number() has 64 bits");
   return static_cast<uint32_t>(wide);
+}
+
+bool parameters::includes(std::string_view key, std::string_view choice) const {
+  const size_t index = index_of(key);
+  const std::vector<std::string_view> words = words_of(definitions_[index], text(key));
+  return std::find(words.begin(), words.end(), choice) != words.end();
 }
 
 const std::string& parameters::text(std::string_view key) const {

@@ -21,6 +21,7 @@ struct parameter {
   int64_t maximum = 0;
   std::string default_text;
   std::vector<std::string> choices;
+  bool several = false;  ///< of a one_of: several of the choices may be given, joined by '+'
   std::string unit;
   std::string help;
 
@@ -29,6 +30,8 @@ struct parameter {
                           std::string help);
   /// One word out of a list.
   static parameter one_of(std::string key, std::string initial, std::vector<std::string> choices, std::string help);
+  /// Words out of a list: one, or several with '+' between them.
+  static parameter some_of(std::string key, std::string initial, std::vector<std::string> choices, std::string help);
 
   /// Any text of one line, empty by default.
   static parameter words(std::string key, std::string help);
@@ -62,6 +65,8 @@ class parameters {
   uint32_t count(std::string_view key) const;
   /// The value of a one_of, or of words.
   const std::string& text(std::string_view key) const;
+  /// Whether the value of a some_of names the choice.
+  bool includes(std::string_view key, std::string_view choice) const;
   bool has(std::string_view key) const;
 
   const std::vector<parameter>& definitions() const { return definitions_; }

@@ -4,6 +4,8 @@
 #include <heddle/sim/settings.h>
 
 #include <algorithm>
+#include <stdexcept>
+#include <utility>
 
 namespace heddle::sim {
 namespace {
@@ -27,7 +29,9 @@ const std::vector<condition>& conditions() {
       {"evict.early", "evict", {"wave", "queue"}},
       {"races", "fidelity", {"scoped"}},
       {"races.excuse", "fidelity", {"scoped"}},
-      {"races.excuse", "races", {"end", "weigh"}},
+      {"races.excuse", "races", {"end", "weigh", "relaxed"}},
+      {"races.known", "fidelity", {"scoped"}},
+      {"races.known", "races", {"end", "weigh", "relaxed"}},
       {"late", "fidelity", {"scoped", "link"}},
       {"history", "fidelity", {"scoped"}},
       {"host", "fidelity", {"scoped"}},
@@ -118,8 +122,7 @@ std::vector<parameter> machine_parameters() {
                         "how often in a run something is evicted, by a choice, before its turn is over"),
       parameter::one_of("points", "auto", {"auto", "all", "atomics"},
                         "where another lane may come in between: at every access to shared memory, or not at plain "
-                        "ones; auto: not at "
-                        "those whose races end the run"),
+                        "ones; auto: not at those whose races end the run"),
       parameter::number("wakes", 1, 0, 1000, "", "how often a wait may end although nothing changed"),
       parameter::one_of("timeouts", "last", {"last", "any"},
                         "when long time-outs end a wait: when nothing else can go on, or whenever the schedule says"),
@@ -131,12 +134,13 @@ std::vector<parameter> machine_parameters() {
           "how often a lane that waits may be passed over before that is a verdict; 0: as often as it comes"),
       parameter::number("stack_kib", 16, 8, 1024, "KiB", "stack of a lane"),
       parameter::number("host_stack_kib", 256, 64, 8192, "KiB", "stack of a host thread"),
-      parameter::one_of("races", "end", {"end", "weigh", "count"},
-                        "what a race does (fidelity scoped): end the run with a verdict, do so when nothing else has "
-                        "ended it, or only count"),
-      parameter::one_of("races.excuse", "none", {"none", "acquire", "after-read", "both"},
-                        "races that are left alone: those that an acquire of the second lane would have ordered, those "
-                        "of a plain load with a later store, or both kinds"),
+      parameter::one_of("races", "end", {"end", "weigh", "count", "relaxed"},
+                        "what a race does (fidelity scoped): end the run, do so when nothing else has, or count; "
+                        "relaxed: end it, but plain accesses of words are relaxed atomic ones"),
+      parameter::some_of("races.excuse", "none",
+                         {"none", "same-value", "plain-flag", "after-read", "acquire", "acquire-store"},
+                         "kinds of races that are left alone (docs/memory.md), several with + between them"),
+      parameter::words("races.known", "files, with commas, of places and variables whose races are left alone"),
       parameter::one_of("driver", "free", {"free", "idle", "context"},
                         "what calls into the driver wait for: nothing, an idle device, or one lock, which synchronize "
                         "keeps"),
@@ -167,15 +171,49 @@ std::vector<parameter> machine_parameters() {
   return all;
 }
 
+const char* name_in_settings(race_weight weight) {
+  switch (weight) {
+    case race_weight::same_value:
+      return "same-value";
+    case race_weight::plain_flag:
+      return "plain-flag";
+    case race_weight::after_read:
+      return "after-read";
+    case race_weight::acquire:
+      return "acquire";
+    case race_weight::acquire_store:
+      return "acquire-store";
+    case race_weight::scope:
+    case race_weight::release:
+    case race_weight::nothing:
+      break;
+  }
+  return "";
+}
+
+static excused_races excused_by(const parameters& values) {
+  excused_races made;
+  for (uint32_t n = 0; n < race_weights; ++n)
+    if (const std::string_view name = name_in_settings(race_weight{static_cast<uint8_t>(n)});
+        !name.empty() && values.includes("races.excuse", name))
+      made.weights |= uint32_t{1} << n;
+  if (values.text("races.known").empty()) return made;
+  std::vector<excuse> listed;
+  if (const auto wrong = read_excuses(values.text("races.known"), listed)) throw std::invalid_argument(*wrong);
+  made.listed = std::make_shared<const std::vector<excuse>>(std::move(listed));
+  return made;
+}
+
 settings settings::from(const parameters& values) {
   settings read;
   const std::string& name = values.text("fidelity");
   read.fidelity = name == "scoped" ? fidelity::scoped : name == "link" ? fidelity::link : fidelity::interleaving;
   const std::string& races = values.text("races");
-  read.races = races == "end" ? race_effect::end : races == "weigh" ? race_effect::weigh : race_effect::count;
-  const std::string& excused = values.text("races.excuse");
-  read.excused = {.acquire = excused == "acquire" || excused == "both",
-                  .after_read = excused == "after-read" || excused == "both"};
+  read.races = races == "weigh"     ? race_effect::weigh
+               : races == "count"   ? race_effect::count
+               : races == "relaxed" ? race_effect::relaxed
+                                    : race_effect::end;
+  read.excused = excused_by(values);
   const std::string& driver = values.text("driver");
   read.driver = driver == "idle"      ? driver_calls::idle
                 : driver == "context" ? driver_calls::context
@@ -259,7 +297,8 @@ std::optional<std::string> without_effect(const parameters& values, std::string_
 std::optional<std::string> without_effect(const parameters& values) {
   for (const parameter& each : values.definitions())
     if (auto wrong = without_effect(values, each.key)) return wrong;
-  return std::nullopt;
+  std::vector<excuse> listed;
+  return values.has("races.known") ? read_excuses(values.text("races.known"), listed) : std::nullopt;
 }
 
 }  // namespace heddle::sim

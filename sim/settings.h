@@ -4,13 +4,16 @@
 #include <heddle/driver/settings.h>
 #include <heddle/scheduler/parameters.h>
 #include <heddle/sim/settings/doorbell.h>
+#include <heddle/sim/settings/excuses.h>
 #include <heddle/sim/settings/link.h>
 #include <heddle/sim/settings/progress_model.h>
 #include <heddle/sim/settings/timed.h>
 
+#include <memory>
 #include <optional>
 #include <string>
 #include <string_view>
+#include <vector>
 
 namespace heddle::sim {
 
@@ -36,17 +39,35 @@ enum class plain_points : uint8_t {
 
 /// What a race does.
 enum class race_effect : uint8_t {
-  end,    ///< it ends the run
-  weigh,  ///< it ends the run when nothing else has ended it: what comes of it is seen first
-  count,  ///< nothing
+  end,      ///< it ends the run
+  weigh,    ///< it ends the run when nothing else has ended it: what comes of it is seen first
+  count,    ///< nothing
+  relaxed,  ///< it ends the run; but plain accesses that one instruction makes are relaxed atomic ones
 };
 
-/// Races that are left alone, by what would have ordered the two accesses.
-struct excused_races {
-  bool acquire = false;     ///< an acquire by the lane that made the second one, and nothing else
-  bool after_read = false;  ///< anything, where the first one is a plain load
-  bool any() const { return acquire || after_read; }
+/// Races, by what would have ordered the two accesses; the lightest first.
+enum class race_weight : uint8_t {
+  same_value,     ///< nothing need: both are stores, and the second one leaves the bytes as they are
+  plain_flag,     ///< an atomic store of a word that is stored plainly, behind a fence
+  after_read,     ///< nothing that is there; the first one is a plain load, and the second one stores
+  acquire,        ///< an acquire by the lane that made the second one, a load
+  acquire_store,  ///< the same, where the second one is a store
+  scope,          ///< a wider scope
+  release,        ///< a release by the lane that made the first one
+  nothing,        ///< nothing that is there
 };
+inline constexpr size_t race_weights = 8;
+
+/// Which of them are left alone.
+struct excused_races {
+  uint32_t weights = 0;  ///< a bit each
+  bool has(race_weight weight) const { return (weights >> static_cast<uint32_t>(weight) & 1) != 0; }
+  /// Places and variables; null: none.
+  std::shared_ptr<const std::vector<excuse>> listed;
+  bool any() const { return weights != 0 || listed != nullptr; }
+};
+/// As `races.excuse` has it: "same-value"; empty of what is never left alone.
+const char* name_in_settings(race_weight weight);
 
 /// What one step of a wave is, where its lanes stand together at one operation.
 enum class wave_step : uint8_t {
@@ -107,6 +128,8 @@ struct settings {
   excused_races excused;
   /// Whether each race ends the run: then no run goes on behind one.
   bool races_end() const { return races == race_effect::end && !excused.any(); }
+  /// Whether plain accesses of 1, 2, 4 or 8 bytes, aligned, are relaxed ones.
+  bool plain_is_relaxed() const { return races == race_effect::relaxed && fidelity == sim::fidelity::scoped; }
   sim::driver_calls driver = driver_calls::free;
   driver_detail detail = driver_detail::call;
   stepped_driver stepped;
@@ -154,7 +177,7 @@ struct settings {
 /// A setting that nothing would read is not taken in silence. One line when this one differs from its default and has no effect beside
 /// the others, as the settings of the link have none where there is no link; it says why, and how to mend that.
 std::optional<std::string> without_effect(const parameters& values, std::string_view key);
-/// The same for the first of all keys that has none.
+/// The same for the first of all keys that has none, and what is wrong with the files of `races.known`.
 std::optional<std::string> without_effect(const parameters& values);
 
 }  // namespace heddle::sim

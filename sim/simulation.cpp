@@ -61,6 +61,10 @@ const outcome& simulation::run(const parameters& values, const std::function<voi
   told.verdict = core.ending.verdict;
   told.races = run.races().races();
   told.scope_races = run.races().scope_races();
+  if (run.races().any_excused()) [[unlikely]]
+    told.excused = run.races().excused();
+  else if (!told.excused.empty()) [[unlikely]]
+    told.excused.clear();
   told.steps = core.history.steps;
   told.library_steps = core.history.library_steps;
   told.switches = core.history.switches;

@@ -5,6 +5,7 @@
 
 #include <compare>
 #include <cstdint>
+#include <map>
 #include <string>
 #include <vector>
 
@@ -42,10 +43,12 @@ struct outcome {
   scheduler::verdict verdict = scheduler::verdict::ok;
   uint64_t races = 0;        ///< counted, with races=count
   uint64_t scope_races = 0;  ///< likewise; not among `races`
-  std::string where;         ///< file:line (or a name) that the verdict is about; groups findings; empty when ok
-  std::string message;       ///< one line: what happened
-  std::string report;  ///< several lines: every waiting lane, what it reads, what could change that; only with explain
-  std::string waits;   ///< the wait graph in the DOT language; empty when no thread waits; only with explain
+  /// Races that were left alone, by what excuses them: a kind, "acquire", or where an excuse stands, "excuses.txt:3".
+  std::map<std::string, uint64_t> excused;
+  std::string where;    ///< file:line (or a name) that the verdict is about; groups findings; empty when ok
+  std::string message;  ///< one line: what happened
+  std::string report;   ///< several lines: every waiting lane, what it reads, what could change that; only with explain
+  std::string waits;    ///< the wait graph in the DOT language; empty when no thread waits; only with explain
   /// Places that a lane waits for, and of which the run does not say what would change them; only with explain.
   std::vector<std::string> unexplained;
   std::vector<step_record> steps_taken;  ///< only with explain

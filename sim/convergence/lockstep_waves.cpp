@@ -303,23 +303,23 @@ void lockstep_waves::order_arms(lane& self, std::vector<uint32_t>& order, const 
 
 // -- collectives ------------------------------------------------------------------------------------------------------------------
 
-// All lanes of the arm have arrived. The mask only says which lanes the program expects.
+// All lanes of the arm have arrived. The mask only says which lanes the program expects. Those with different masks, as tiles are, meet apart.
 void lockstep_waves::meet(wave& of, lane& self) {
-  const uint64_t arm = of.together->arm;
-  operation_kind kind = operation_kind::none;
-  uint64_t named = arm;
-  for_each_lane_of(of, arm, [&](lane& who) {
-    kind = who.pending.kind;
-    named |= who.pending.mask;
-    uint64_t absent = who.pending.mask & ~arm;
-    if (who.pending.without_ended) absent &= all_lanes_of(of) & ~of.ended_mask;
-    if (absent == 0) return;
-    std::string where;
-    core_.aside(self, [&] { where = whereabouts(of, absent); });
-    core_.end(who, verdict::mask,
-              "the mask of a " + std::string(to_string(kind)) + " names lanes that are not there: " + where);
-  });
-  collectives_.complete_arm(of, kind, named, arm);
+  for (uint64_t left = of.together->arm; left != 0;) {
+    uint64_t meeting = 0;
+    lane& first = *of.lanes[static_cast<size_t>(std::countr_zero(left))];
+    const operation how = first.pending;
+    for_each_lane_of(of, left, [&](const lane& who) { meeting |= who.pending.mask == how.mask ? lane_bit(who) : 0; });
+    const uint64_t asked = how.without_ended ? how.mask & all_lanes_of(of) & ~of.ended_mask : how.mask;
+    if (const uint64_t absent = asked & ~meeting; absent != 0) {
+      std::string where;
+      core_.aside(self, [&] { where = whereabouts(of, absent); });
+      core_.end(first, verdict::mask,
+                std::string("the mask of a ") + to_string(how.kind) + " names lanes that are not there: " + where);
+    }
+    collectives_.complete_arm(of, how.kind, meeting | how.mask, meeting);
+    left &= ~meeting;
+  }
 }
 
 // -- what people read ----------------------------------------------------------------------------------------------------------------
@@ -335,7 +335,8 @@ std::string lockstep_waves::whereabouts(const wave& of, uint64_t lanes) {
     else if ((of.ended_mask & bit) != 0)
       where = "ended";
     else
-      where = "masked off at " + source_of(calls_of(*of.lanes[index])).where();
+      where = (of.together->arm & bit) != 0 ? "with another mask"
+                                            : "masked off at " + source_of(calls_of(*of.lanes[index])).where();
     const auto same = std::find_if(found.begin(), found.end(), [&](const auto& one) { return one.first == where; });
     if (same == found.end())
       found.emplace_back(where, bit);

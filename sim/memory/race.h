@@ -25,6 +25,7 @@ struct access_record {
   uint8_t reach = 0;  ///< of an atomic access: its scope
   bool plain = false;
   bool writes = false;
+  uint32_t place = 0;  ///< where it is made: the low half of that address
 };
 
 /// The atomic accesses of one kind to a granule: the latest of each lane, found by the lane, and those of another shape than that.
@@ -49,6 +50,7 @@ class atomic_accesses {
     if (latest.mask != now.mask || latest.reach != now.reach) return false;
     latest.epoch = now.epoch;
     latest.step = now.step;
+    latest.place = now.place;
     return true;
   }
   template <typename Look>
@@ -148,12 +150,18 @@ class access_history {
 };
 
 /// Why two lanes that communicated were not ordered by it.
-enum class missing_order : uint8_t { scope, release, acquire };
+enum class missing_order : uint8_t {
+  scope,    ///< a scope of what is there is too narrow
+  release,  ///< nothing was released
+  acquire,  ///< nothing was acquired
+  flag,     ///< the store that was read is a plain one, behind a fence
+  reach,    ///< nothing was acquired, and what was released does not reach so far
+};
 
 /// A bit for each of them.
 using missing_orders = uint32_t;
 constexpr missing_orders only(missing_order one) { return uint32_t{1} << static_cast<uint32_t>(one); }
-inline constexpr missing_orders any_missing_order = 7;
+inline constexpr missing_orders any_missing_order = 31;
 
 /// Communication that ordered nothing, and what it lacked. Kept to tell a race from a scope race, and to name the missing edge.
 class race_finder {

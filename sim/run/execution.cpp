@@ -134,7 +134,7 @@ void execution::run_lane(void* argument) {
   run.finish_plain_store(self);
   if (self.assumed.due != nullptr) [[unlikely]] {
     self.pending = {};
-    run.assume_pending(self);
+    if (run.assumes()) assume(run, self);
   }
   // Where plain accesses are no scheduling points, the lane has had none since its last other operation. A lane outside the fair set need not
   // reach its end, for which others may wait: it yields once more.

@@ -52,13 +52,9 @@ class execution : public machine_parts {
   void step(lane& self, const operation& next) {
     finish_plain_store(self);
     self.pending = next;
-    assume_pending(self);
-    yield(self);
-  }
-  /// Changes the operation that the lane has published to what the run assumes, and performs what is added in front of it.
-  [[gnu::always_inline]] void assume_pending(lane& self) {
     if (assumes()) [[unlikely]]
       assume(*this, self);
+    yield(self);
   }
   void performed(lane& self, uint64_t value) { core_.performed(self, value); }
   void performed_at(lane& self, const void* address, uint32_t size_bytes, uint64_t value) {

@@ -122,7 +122,7 @@ uint64_t execution::collective(lane& self, const operation& how, uint64_t value)
   if (of.together == nullptr && alone) return how.kind == operation_kind::ballot ? (value != 0 ? how.mask : 0) : value;
   finish_plain_store(self);
   self.pending = how;
-  assume_pending(self);
+  if (assumes()) assume(*this, self);
   if (!of.stepped) core_.first_step(of);
   if (of.together == nullptr) {
     if (collectives_.arrive(self, value) == collectives::arrival::blocks) {
@@ -147,7 +147,7 @@ uint64_t execution::block_barrier(lane& self, const operation& how, uint64_t val
   wave& of = *self.of;
   finish_plain_store(self);
   self.pending = how;
-  assume_pending(self);
+  if (assumes()) assume(*this, self);
   // Lanes that are masked off do not arrive.
   if (of.together != nullptr) yield(self);
   if (!of.stepped) core_.first_step(of);

@@ -124,7 +124,8 @@ struct access {
   next.place = from.place;
   next.frame = from.frame;
   next.private_state = from.private_state;
-  here.assume_pending(self);
+  if (here.assumes()) [[unlikely]]
+    assume(here, self);
 }
 
 /// The same for what touches no memory.

@@ -28,6 +28,15 @@ namespace heddle::sim::runtime {
   return named == strong || (here.assumes() && self.pending.kind == strong);
 }
 
+/// What a plain access is: with races=relaxed, one that a single instruction makes is as strong as a volatile one.
+[[gnu::always_inline]] inline operation_kind kind_of_plain(execution& here, const void* address, size_t size_bytes,
+                                                           operation_kind plain, operation_kind strong) {
+  if (!here.machine().plain_is_relaxed()) [[likely]]
+    return plain;
+  const bool is_word = size_bytes <= 8 && (size_bytes & (size_bytes - 1)) == 0;
+  return is_word && reinterpret_cast<uintptr_t>(address) % size_bytes == 0 ? strong : plain;
+}
+
 /// A plain read by the lane, before the code under test makes it. Of any size, but 0. A volatile one is strong, of 1, 2, 4 or 8 bytes.
 [[gnu::always_inline]] inline void plain_read_of(lane* self, const void* address, size_t size_bytes, const caller& from,
                                                  operation_kind named = operation_kind::plain_load) {
@@ -35,6 +44,8 @@ namespace heddle::sim::runtime {
   const entered inside(*self);
   if (!here.core().map.heap.contains(address) && is_unseen(here, address)) [[unlikely]]
     return;
+  if (named == operation_kind::plain_load)
+    named = kind_of_plain(here, address, size_bytes, named, operation_kind::volatile_load);
   const access what = {address, size_bytes};
   publish_access(here, *self, named, what, from);
   take_turn(here, *self,
@@ -57,6 +68,8 @@ namespace heddle::sim::runtime {
   const entered inside(*self);
   if (!here.core().map.heap.contains(address) && changes_thread_local(here, *self, address, size_bytes)) [[unlikely]]
     return;
+  if (named == operation_kind::plain_store)
+    named = kind_of_plain(here, address, size_bytes, named, operation_kind::volatile_store);
   publish_access(here, *self, named, {address, size_bytes}, from);
   take_turn(here, *self,
             is_strong(here, *self, named, operation_kind::volatile_store) || here.core().is_plain_point(address));
@@ -111,7 +124,8 @@ namespace heddle::sim::runtime {
   if (late_memory* const late = execution::instance->late()) {
     const entered inside(*self);
     operation again = self->pending;
-    again.kind = operation_kind::plain_store;
+    again.kind = kind_of_plain(*execution::instance, announced.address, size_bytes, operation_kind::plain_store,
+                               operation_kind::volatile_store);
     again.address = announced.address;
     late->before_plain_store(*self, again);
   }

@@ -11,8 +11,8 @@ add_custom_target(clients)
 add_test(NAME clients.build COMMAND ${CMAKE_COMMAND} --build ${PROJECT_BINARY_DIR} --target clients)
 set_tests_properties(clients.build PROPERTIES FIXTURES_SETUP clients LABELS clients TIMEOUT 3600)
 
-# heddle_client(name kind source... [DEFINITIONS ...] [INCLUDES ...]): a program that is built for these tests alone.
-function(heddle_client name kind)
+# heddle_program(name kind source... [DEFINITIONS ...] [INCLUDES ...]): a program that is built for these tests alone.
+function(heddle_program name kind)
   cmake_parse_arguments(arg "" "" "DEFINITIONS;INCLUDES" ${ARGN})
   add_executable(${name} EXCLUDE_FROM_ALL)
   target_link_libraries(${name} PRIVATE heddle::main)
@@ -21,6 +21,9 @@ function(heddle_client name kind)
   target_compile_options(${name} PRIVATE -w)
   target_link_options(${name} PRIVATE LINKER:--strip-debug)
   cmake_language(CALL heddle_simulate_${kind} ${name} ${arg_UNPARSED_ARGUMENTS})
+endfunction()
+function(heddle_client name)
+  heddle_program(${name} ${ARGN})
   add_dependencies(clients ${name})
 endfunction()
 # heddle_client_test(name expected arguments...): `expected` is found in what its fuzzing says.
@@ -146,16 +149,14 @@ heddle_sample(2_Concepts_and_Techniques/threadFenceReduction threadFenceReductio
 heddle_sample(0_Introduction/simpleAssert simpleAssert.cu "" "simpleAssert +ok +assertion +2 ")
 
 # -- suites: ScoR. Its programs tell by their names whether they race. An access to a volatile variable is a plain one here, so that those count which
-# nothing on the storing side orders; a missing acquire alone is excused.
+# nothing on the storing side orders; a load that lacks an acquire and nothing else is excused, a store that does is not.
 
 if(EXISTS ${suites}/scor/src)
   file(GLOB sources ${suites}/scor/src/*.cu)
   foreach(source IN LISTS sources)
     cmake_path(GET source STEM name)
     set(expected " ok +ok +100 ")
-    if(name MATCHES "^race_(interblock_blkfence_raw|.*-no-stf_waw)$")
-      # What it lacks is an acquire, and nothing else.
-    elseif(name MATCHES "^race_")
+    if(name MATCHES "^race_")
       set(expected " ok +(scope )?race +100 ")
     elseif(name STREQUAL norace_interwarp-block_fence-atom_hrd-indirect)
       # It loads its flag by an atomic without an acquire whose scope is too narrow, which ScoR's model allows and PTX does not.
@@ -163,5 +164,33 @@ if(EXISTS ${suites}/scor/src)
     endif()
     heddle_client(scor_${name} cuda ${source})
     heddle_client_test(scor_${name} "${expected}" --schedules 100 --set volatile=plain --set races.excuse=acquire)
+  endforeach()
+endif()
+
+# -- suites: Indigo. The names tell of races (atomicBug, syncBug, raceBug, guardBug) and of accesses out of bounds (boundsBug). Each on a graph as small
+# as its kernel can do with. Not of the label above, for they are many: `ninja -C build indigo`, and `ctest -L indigo`.
+
+if(EXISTS ${suites}/indigo/kernels)
+  add_custom_target(indigo)
+  file(GLOB sources ${suites}/indigo/kernels/*.cu)
+  foreach(source IN LISTS sources)
+    cmake_path(GET source STEM name)
+    set(sizes GRAPH_N=48 BLOCKS=2 TPB=32)
+    if(name MATCHES "_block")
+      set(sizes GRAPH_N=4 BLOCKS=4 TPB=64)
+    elseif(name MATCHES "_warp")
+      set(sizes GRAPH_N=8 BLOCKS=4 TPB=64)
+    endif()
+    if(name MATCHES "^path_compression")
+      list(APPEND sizes PATH)
+    endif()
+    set(expected " ok +ok +30 ")
+    if(name MATCHES "(atomic|sync|race|guard|bounds)Bug")
+      set(expected " ok +(scope race|race|memory) +30 ")
+    endif()
+    heddle_program(indigo_${name} cuda ${source} INCLUDES ${suites}/indigo DEFINITIONS ${sizes})
+    add_dependencies(indigo indigo_${name})
+    add_test(NAME indigo.${name} COMMAND indigo_${name} fuzz --jobs 1 --schedules 30)
+    set_tests_properties(indigo.${name} PROPERTIES LABELS indigo TIMEOUT 300 PASS_REGULAR_EXPRESSION "${expected}")
   endforeach()
 endif()

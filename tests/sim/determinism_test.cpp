@@ -211,6 +211,7 @@ std::string changed(const parameter& setting) {
   if (setting.kind == parameter::type::number)
     return setting.key + "=" +
            std::to_string(setting.default_number == setting.maximum ? setting.minimum : setting.maximum);
+  if (setting.kind == parameter::type::words) return setting.key + "=any";
   return setting.key + "=" +
          (setting.default_text == setting.choices.front() ? setting.choices.back() : setting.choices.front());
 }
@@ -237,6 +238,22 @@ TEST(settings, what_both_late_memories_read_is_refused_where_memory_is_one) {
   }
   EXPECT_EQ(refusal({"late=7", "fidelity=interleaving"}),
             "late=7 has no effect with fidelity=interleaving; use --set fidelity=scoped or --set fidelity=link");
+}
+
+TEST(settings, kinds_of_races_may_be_several) {
+  EXPECT_EQ(refusal({"races.excuse=acquire"}), "");
+  EXPECT_EQ(refusal({"races.excuse=after-read+acquire"}), "");
+  EXPECT_EQ(refusal({"races.excuse=acquire", "races=count"}).substr(0, 49),
+            "races.excuse=acquire has no effect with races=cou");
+  parameters set(machine_parameters());
+  for (const char* wrong :
+       {"races.excuse=", "races.excuse=acquire+", "races.excuse=acquire,after-read", "races.excuse=both"})
+    EXPECT_NE(set.set(wrong).value_or("").find("or several with + between them"), std::string::npos) << wrong;
+  EXPECT_TRUE(set.set("races.excuse=aquire+after-read")->ends_with("did you mean \"acquire\"?"));
+  EXPECT_FALSE(set.set("races.excuse=after-read+acquire"));
+  EXPECT_TRUE(set.includes("races.excuse", "acquire") && set.includes("races.excuse", "after-read"));
+  EXPECT_FALSE(set.includes("races.excuse", "acquire-store") || set.includes("races.excuse", "none"));
+  EXPECT_EQ(refusal({"races.known=no/such"}), "cannot read the excuses in \"no/such\"");
 }
 
 TEST(settings, races_are_counted_only_where_they_are_looked_for) {

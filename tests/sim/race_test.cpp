@@ -1,7 +1,9 @@
 // Races: two accesses that nothing orders are one in every schedule, and what orders them makes it go away.
 #include "together.h"
 
+#include <cstdio>
 #include <cstring>
+#include <fstream>
 #include <mutex>
 
 namespace heddle::sim::tests {
@@ -483,7 +485,7 @@ TEST(weighed_races, are_each_listed_once) {
         at.other = 2;
       }));
   EXPECT_EQ(told.verdict, verdict::race);
-  EXPECT_NE(told.message.find("and 1 other races"), std::string::npos) << told.message;
+  EXPECT_NE(told.message.find("and 1 other race; nothing"), std::string::npos) << told.message;
   EXPECT_NE(told.report.find("nothing orders them"), std::string::npos) << told.report;
 }
 
@@ -502,15 +504,206 @@ program flag_and_data(memory_order stored, memory_order loaded) {
 }
 
 TEST(excused_races, lack_an_acquire_alone) {
+  const auto excused = [](const std::string& kinds) { return "races.excuse=" + kinds; };
   for (const char* effect : {"races=end", "races=weigh"}) {
     EXPECT_TRUE(always_ends(verdict::race, flag_and_data(release, relaxed), {effect}));
-    EXPECT_TRUE(always_ends(verdict::ok, flag_and_data(release, relaxed), {effect, "races.excuse=acquire"}));
-    EXPECT_TRUE(always_ends(verdict::ok, flag_and_data(release, relaxed), {effect, "races.excuse=both"}));
-    EXPECT_TRUE(always_ends(verdict::race, flag_and_data(release, relaxed), {effect, "races.excuse=after-read"}));
+    EXPECT_TRUE(always_ends(verdict::ok, flag_and_data(release, relaxed), {effect, excused("acquire")}));
+    EXPECT_TRUE(always_ends(verdict::ok, flag_and_data(release, relaxed), {effect, excused("after-read+acquire")}));
+    EXPECT_TRUE(always_ends(verdict::race, flag_and_data(release, relaxed), {effect, excused("after-read")}));
     // The lane that stores orders nothing.
-    EXPECT_TRUE(always_ends(verdict::race, flag_and_data(relaxed, relaxed), {effect, "races.excuse=both"}));
-    EXPECT_TRUE(always_ends(verdict::race, flag_and_data(relaxed, acquire), {effect, "races.excuse=both"}));
+    for (const char* kinds : {"acquire", "acquire-store", "acquire+acquire-store+after-read+plain-flag+same-value"}) {
+      EXPECT_TRUE(always_ends(verdict::race, flag_and_data(relaxed, relaxed), {effect, excused(kinds)}));
+      EXPECT_TRUE(always_ends(verdict::race, flag_and_data(relaxed, acquire), {effect, excused(kinds)}));
+    }
   }
+}
+
+/// Lanes of two blocks, one behind the other: a flag is stored in one order and scope, and loaded in another; then the data is stored again.
+program locked_data(memory_order stored, scope reach, memory_order loaded) {
+  return together(
+      place::device,
+      [=](words& at) {
+        at.data = 1;
+        if (reach == scope::block)
+          target::fence<scope::block>(stored);
+        else
+          target::fence<scope::device>(stored);
+        word<uint32_t>(at.flag).store(1, relaxed);
+      },
+      [=](words& at) {
+        while (word<uint32_t>(at.flag).load(loaded) == 0) target::pause();
+        at.data = 2;
+      });
+}
+
+TEST(excused_races, of_a_store_without_an_acquire_are_a_kind_of_their_own) {
+  const program body = locked_data(release, scope::device, relaxed);
+  EXPECT_TRUE(always_ends(verdict::ok, locked_data(release, scope::device, acquire)));
+  EXPECT_TRUE(always_ends(verdict::race, body, {"races.excuse=acquire"}));
+  EXPECT_TRUE(always_ends(verdict::ok, body, {"races.excuse=acquire-store"}));
+  // One that its lane has loaded first comes behind that load: it is the load that comes too early.
+  const program loaded = together(
+      place::device,
+      [](words& at) {
+        at.data = 1;
+        word<uint32_t>(at.flag).store(1, release);
+      },
+      [](words& at) {
+        while (word<uint32_t>(at.flag).load(relaxed) == 0) target::pause();
+        look_at(at.data);
+        at.data = 2;
+      });
+  EXPECT_TRUE(always_ends(verdict::race, loaded, {"races.excuse=acquire-store"}));
+  EXPECT_TRUE(always_ends(verdict::ok, loaded, {"races.excuse=acquire"}));
+  // A fence that does not reach the other block is none: an acquire would not do.
+  EXPECT_TRUE(
+      always_ends(verdict::race, locked_data(release, scope::block, relaxed), {"races.excuse=acquire+acquire-store"}));
+}
+
+TEST(excused_races, are_told_with_what_is_missing) {
+  machine on = scoped({"races=weigh"});
+  const outcome narrow = on.explain(locked_data(release, scope::block, relaxed));
+  EXPECT_NE(narrow.report.find("releases nothing that reaches"), std::string::npos) << narrow.report;
+  EXPECT_NE(narrow.report.find("a scope is too narrow, and there is no acquire, where"), std::string::npos)
+      << narrow.report;
+  const outcome store = on.explain(locked_data(release, scope::device, relaxed));
+  EXPECT_NE(store.report.find("races.excuse=acquire-store leaves these alone"), std::string::npos) << store.report;
+}
+
+TEST(excused_races, are_stores_of_the_value_that_is_there) {
+  const auto stores = [](uint32_t value) { return [=](words& at) { at.data = value; }; };
+  const program same = together(place::device, stores(7), stores(7));
+  const program other = together(place::device, stores(7), stores(8));
+  for (const char* effect : {"races=end", "races=weigh"}) {
+    EXPECT_TRUE(always_ends(verdict::race, same, {effect}));
+    EXPECT_TRUE(always_ends(verdict::race, same, {effect, "races.excuse=acquire"}));
+    EXPECT_TRUE(always_ends(verdict::ok, same, {effect, "races.excuse=same-value"}));
+    EXPECT_TRUE(always_ends(verdict::race, other, {effect, "races.excuse=same-value"}));
+  }
+  EXPECT_NE(scoped({"races=weigh"}).explain(same).report.find("the second one changes nothing"), std::string::npos);
+}
+
+/// A payload behind a fence, and a flag that is stored plainly.
+program plain_flag(bool fenced, bool acquired) {
+  return together(
+      place::device,
+      [=](words& at) {
+        at.data = 1;
+        if (fenced) target::fence<scope::device>(release);
+        at.flag = 1;
+      },
+      [=](words& at) {
+        while (word<uint32_t>(at.flag).load(relaxed) == 0) target::pause();
+        if (acquired) target::fence<scope::device>(acquire);
+        look_at(at.data);
+      });
+}
+
+TEST(excused_races, are_of_a_plain_flag_behind_a_fence) {
+  for (const char* effect : {"races=end", "races=weigh"}) {
+    EXPECT_TRUE(always_ends(verdict::race, plain_flag(true, true), {effect}));
+    EXPECT_TRUE(always_ends(verdict::ok, plain_flag(true, true), {effect, "races.excuse=plain-flag"}));
+    EXPECT_TRUE(always_ends(verdict::race, plain_flag(false, true), {effect, "races.excuse=plain-flag"}));
+    // The payload lacks an acquire, too.
+    EXPECT_TRUE(always_ends(verdict::race, plain_flag(true, false), {effect, "races.excuse=plain-flag"}));
+  }
+}
+
+/// A file of excuses, for as long as it is there.
+class excuse_file {
+ public:
+  explicit excuse_file(const std::string& text) : name_(testing::TempDir() + "heddle_excuses.txt") {
+    std::ofstream(name_) << text;
+  }
+  ~excuse_file() { std::remove(name_.c_str()); }
+  excuse_file(const excuse_file&) = delete;
+  excuse_file& operator=(const excuse_file&) = delete;
+  std::string setting() const { return "races.known=" + name_; }
+  std::string line(int n) const { return name_ + ":" + std::to_string(n); }
+
+ private:
+  std::string name_;
+};
+
+TEST(known_races, are_of_a_place_or_a_variable) {
+  const int line = __LINE__ + 1;
+  const auto stores = [](words& at) { at.data = 1; };
+  const auto loads = [](words& at) { look_at(at.data); };
+  const program body = together(place::device, stores, loads);
+  // Whichever access comes first.
+  for (const std::string& text : {"place " + SIM_LINE(line) + "\n", std::string("variable words # of all lanes\n")}) {
+    const excuse_file file("# known\n" + text);
+    for (const char* effect : {"races=end", "races=weigh"})
+      EXPECT_TRUE(always_ends(verdict::ok, body, {effect, file.setting()})) << text;
+    machine on = scoped({file.setting()});
+    const outcome told = on.explain(body);
+    EXPECT_EQ(told.excused.size(), 1U);
+    EXPECT_EQ(told.excused.count(file.line(2)), 1U) << told.report;
+    EXPECT_NE(told.report.find("races that were left alone: 1 (" + file.line(2) + ")"), std::string::npos)
+        << told.report;
+    // One run after another.
+    EXPECT_TRUE(on.explain(together(place::device, loads)).excused.empty());
+  }
+  for (const std::string& text :
+       {"place " + SIM_LINE(line + 7), std::string("variable word"), std::string("variable flag")}) {
+    const excuse_file file(text);
+    EXPECT_TRUE(always_ends(verdict::race, body, {file.setting()})) << text;
+  }
+}
+
+TEST(known_races, are_where_a_comment_says_so) {
+  const auto stores = [](words& at) { at.data = 1; };  // heddle: excuse race
+  const auto stores_too = [](words& at) {
+    // heddle: excuse race
+    at.data = 2;
+  };
+  const auto others = [](words& at) { at.data = 3; };
+  const auto loads = [](words& at) { look_at(at.data); };
+  const std::string here = "races.known=" RACE_TEST_SOURCE;
+  EXPECT_TRUE(always_ends(verdict::ok, together(place::device, stores, loads), {here}));
+  EXPECT_TRUE(always_ends(verdict::ok, together(place::device, stores_too, loads), {here}));
+  EXPECT_TRUE(always_ends(verdict::race, together(place::device, others, loads), {here}));
+  EXPECT_TRUE(always_ends(verdict::race, together(place::device, stores, loads)));
+}
+
+TEST(known_races, are_read_from_good_files_alone) {
+  const auto told = [](const std::string& text) {
+    std::vector<excuse> known;
+    const excuse_file file(text);
+    return read_excuses(file.setting().substr(sizeof "races.known"), known).value_or("");
+  };
+  for (const char* good : {"", "# nothing\n\n", "place a/b.cu:7", "  variable cudaMalloc 1  # why\r\n"})
+    EXPECT_EQ(told(good), "");
+  for (const char* bad :
+       {"place a.cu", "place a.cu:", "place a.cu:0", "place a.cu:7x", "place :7", "variable ", "ring.cu:7"})
+    EXPECT_NE(told(std::string("\n") + bad).find(":2: \""), std::string::npos) << bad;
+  std::vector<excuse> known;
+  EXPECT_EQ(read_excuses("no/such", known), "cannot read the excuses in \"no/such\"");
+}
+
+TEST(relaxed_races, are_none_of_plain_words) {
+  EXPECT_TRUE(always_ends(verdict::race, plain_flag(true, true)));
+  EXPECT_TRUE(always_ends(verdict::ok, plain_flag(true, true), {"races=relaxed"}));
+  // They order nothing: what the program checks shows it.
+  const program unordered = together(
+      place::device,
+      [](words& at) {
+        at.data = 1;
+        at.flag = 1;
+      },
+      [](words& at) {
+        while (static_cast<volatile uint32_t&>(at.flag) == 0) target::pause();
+        SIM_CHECK(static_cast<volatile uint32_t&>(at.data) == 1);
+      });
+  const tally seen = scoped({"races=relaxed"}).run_many(unordered, 1000);
+  EXPECT_GT(seen.count(verdict::assertion), 0U) << seen.text();
+  EXPECT_EQ(seen.count(verdict::race), 0U) << seen.text();
+  // What no instruction makes at once still races.
+  struct three {
+    uint8_t bytes[3];
+  };
+  const auto copies = [](words& at) { std::memcpy(&at.data, "abc", sizeof(three)); };
+  EXPECT_TRUE(always_ends(verdict::race, together(place::device, copies, copies), {"races=relaxed"}));
 }
 
 TEST(excused_races, are_of_a_load_and_a_later_store) {

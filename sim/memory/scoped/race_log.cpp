@@ -1,77 +1,178 @@
 #include <heddle/sim/memory/scoped/race_log.h>
+#include <heddle/sim/memory/scoped/scoped_bytes.h>
 
 #include <algorithm>
+#include <utility>
 
 namespace heddle::sim {
 namespace {
 
 using scheduler::verdict;
 
-const char* to_string(race_weight weight) {
+std::string to_string(race_weight weight) {
+  const auto alone = [weight](const char* what) {
+    return std::string(what) + ": races.excuse=" + name_in_settings(weight) + " leaves these alone";
+  };
   switch (weight) {
+    case race_weight::same_value:
+      return alone("both store, and the second one changes nothing");
+    case race_weight::plain_flag:
+      return alone("a plain store behind a fence, where others load an atomic or volatile word");
+    case race_weight::after_read:
+      return alone("a load, and a later store that does not wait for it");
+    case race_weight::acquire:
+      return alone("only an acquire before the second one, a load, is missing");
+    case race_weight::acquire_store:
+      return alone("only an acquire before the second one, a store, is missing");
     case race_weight::scope:
       return "a scope is too narrow";
-    case race_weight::acquire:
-      return "only an acquire is missing: races.excuse=acquire leaves these alone";
     case race_weight::release:
-      return "the first lane releases nothing";
-    case race_weight::after_read:
-      return "a load, and a later store that does not wait for it: races.excuse=after-read leaves these alone";
+      return "the first lane releases nothing that reaches the second";
     case race_weight::nothing:
       break;
   }
   return "nothing orders them";
 }
 
-}  // namespace
-
-bool race_log::is_excused(race_weight weight) const {
-  const excused_races& excused = core_.machine.excused;
-  return (weight == race_weight::acquire && excused.acquire) ||
-         (weight == race_weight::after_read && excused.after_read);
+// The place whose low half a record has kept: near this program's own code.
+const void* place_of(uint32_t low) {
+  const auto near = reinterpret_cast<uintptr_t>(&place_of);
+  return reinterpret_cast<const void*>(near +
+                                       static_cast<uintptr_t>(static_cast<int32_t>(low - static_cast<uint32_t>(near))));
 }
 
-race_log::finding race_log::finding_of(lane& self, const access_record& earlier, const reason& why) const {
+uint64_t bytes_at(const std::byte* granule, uint8_t mask) {
+  return scoped::read_granule(granule) & scoped::bytes_of_mask[mask];
+}
+
+}  // namespace
+
+void race_log::forget_listed() {
+  listed_.clear();
+  excused_ = {};
+  known_.clear();
+  any_excused_ = false;
+}
+
+race_log::finding race_log::finding_of(lane& self, const open_race& race) const {
+  const access_record& earlier = race.earlier;
   const lane& other = core_.threads.lanes[earlier.lane];
   const std::string kind = earlier.plain ? (earlier.writes ? "a plain store" : "a plain load")
                                          : (earlier.writes ? "an atomic store" : "an atomic load");
-  finding made{.weight = why.weight,
+  finding made{.weight = race.weight,
                .earlier = earlier,
-               .second_step = core_.history.this_step(),
+               .second_step = race.step,
                .second = &self,
                .missing = {},
-               .knows = why.knows,
+               .knows = race.knows,
                .message = describe(self.pending) + " of " + describe_location(core_.map.heap, self.pending.address) +
                           " by " + name_of(self) + " is not ordered after " + kind + " by " + name_of(other),
-               .calls = calls_of(self)};
-  if (why.weight == race_weight::scope) made.message += ": a scope is too narrow";
-  if (why.missing != nullptr && core_.observers.recorder) made.missing = *why.missing;
+               .calls = race.calls};
+  if (race.weight == race_weight::scope) made.message += ": a scope is too narrow";
+  if (core_.observers.recorder) made.missing = race.missing;
   return made;
 }
 
 void race_log::found(lane& self, const access_record& earlier, const reason& why) {
-  const bool scope_race = why.weight == race_weight::scope;
-  ++(scope_race ? scope_races_ : races_);
+  ++(why.weight == race_weight::scope ? scope_races_ : races_);
   const race_effect effect = core_.machine.races;
-  if (effect == race_effect::count) return;
-  if (is_excused(why.weight)) {
-    ++excused_;
-    return;
+  // In a search no state tells what the run has gone on behind: what comes of races is looked for without them.
+  const bool is_unseen = effect == race_effect::count || (effect == race_effect::weigh && core_.notes != nullptr);
+  if (is_unseen || leaves_alone(self, earlier, why.weight)) return;
+  open_race race{.by = &self,
+                 .earlier = earlier,
+                 .weight = why.weight,
+                 .missing = {},
+                 .knows = why.knows,
+                 .calls = calls_of(self),
+                 .step = core_.history.this_step(),
+                 .to = why.stored_to};
+  if (why.missing != nullptr) race.missing = *why.missing;
+  const bool counts = effect == race_effect::weigh || core_.machine.excused.has(race_weight::same_value);
+  if (!counts || !why.stored_to.later) return conclude(self, finding_of(self, race), false);
+  race.before = bytes_at(race.to.granule, race.to.mask);
+  undecided_.push_back(std::move(race));
+}
+
+// The lane is still the one that runs, and its operation still the store: nothing else has come in between.
+void race_log::decide(lane& self) {
+  std::vector<open_race> made;
+  std::erase_if(undecided_, [&](open_race& race) {
+    if (race.by != &self) return false;
+    made.push_back(std::move(race));
+    return true;
+  });
+  for (open_race& race : made) {
+    finding decided = finding_of(self, race);
+    if (bytes_at(race.to.granule, race.to.mask) == race.before) decided.weight = race_weight::same_value;
+    if (decided.weight == race_weight::same_value && leaves_alone(self, race.earlier, decided.weight)) continue;
+    conclude(self, std::move(decided), true);
   }
-  // In a search no state tells what the run has gone on behind: there each race ends it.
-  if (effect == race_effect::end || core_.notes != nullptr) {
-    finding ends = finding_of(self, earlier, why);
+}
+
+// `is_made`: the step is behind the lane.
+void race_log::conclude(lane& self, finding&& made, bool is_made) {
+  if (core_.machine.races != race_effect::weigh) {
     if (core_.observers.recorder) {
-      core_.observers.recorder->performed(self, 0, core_.history.this_step(), false, false);
-      ended_ = ends;
+      if (!is_made) core_.observers.recorder->performed(self, 0, core_.history.this_step(), false, false);
+      ended_ = made;
     }
-    core_.end(self, scope_race ? verdict::scope_race : verdict::race, ends.message);
+    core_.end_at(self, made.weight == race_weight::scope ? verdict::scope_race : verdict::race, made.message,
+                 made.calls);
   }
   const bool known = std::any_of(listed_.begin(), listed_.end(), [&](const finding& each) {
-    return each.calls.front() == self.pending.place && each.weight == why.weight;
+    return each.calls.front() == made.calls.front() && each.weight == made.weight;
   });
-  if (!known && listed_.size() < most_listed) listed_.push_back(finding_of(self, earlier, why));
+  if (!known && listed_.size() < most_listed) listed_.push_back(std::move(made));
 }
+
+// -- what is left alone --------------------------------------------------------------------------------------------------------------
+
+// Whether the race is one to leave alone; counts it then.
+bool race_log::leaves_alone(lane& self, const access_record& earlier, race_weight weight) {
+  const bool of_this_kind = core_.machine.excused.has(weight);
+  if (of_this_kind) ++excused_[static_cast<size_t>(weight)];
+  const bool excused = of_this_kind || (core_.machine.excused.listed != nullptr && is_known(self, earlier));
+  any_excused_ = any_excused_ || excused;
+  return excused;
+}
+
+bool race_log::is_known(lane& self, const access_record& earlier) {
+  const std::vector<sim::excuse>& listed = *core_.machine.excused.listed;
+  known_.resize(listed.size());
+  const std::string location = describe_location(core_.map.heap, self.pending.address);
+  const auto is_made_at = [&](const sim::excuse& known, const void* place) {
+    const std::vector<source_line>& lines = lines_at(self, place);
+    return std::any_of(lines.begin(), lines.end(),
+                       [&](const source_line& line) { return known.is_at(line.file, line.line); });
+  };
+  bool found = false;
+  for (size_t n = 0; n < listed.size(); ++n) {
+    const sim::excuse& known = listed[n];
+    if (!known.is_of(location) && !is_made_at(known, self.pending.place) && !is_made_at(known, place_of(earlier.place)))
+      continue;
+    ++known_[n];
+    found = true;
+  }
+  return found;
+}
+
+const std::vector<source_line>& race_log::lines_at(lane& self, const void* place) {
+  const auto [entry, fresh] = lines_.try_emplace(place);
+  if (fresh && place != nullptr) core_.aside(self, [place, &lines = entry->second] { lines = inlined_at(place); });
+  return entry->second;
+}
+
+std::map<std::string, uint64_t> race_log::excused() const {
+  std::map<std::string, uint64_t> made;
+  for (size_t n = 0; n < excused_.size(); ++n)
+    if (excused_[n] != 0) made[name_in_settings(race_weight{static_cast<uint8_t>(n)})] = excused_[n];
+  for (size_t n = 0; n < known_.size(); ++n)
+    if (known_[n] != 0) made[(*core_.machine.excused.listed)[n].from] = known_[n];
+  return made;
+}
+
+// -- reports -------------------------------------------------------------------------------------------------------------------------
 
 void race_log::end_run(lane& self) {
   if (listed_.empty()) return;
@@ -80,22 +181,27 @@ void race_log::end_run(lane& self) {
     return one.weight < other.weight;
   });
   ended_ = *worst;
-  const std::string others = listed_.size() == 1 ? "" : ", and " + std::to_string(listed_.size() - 1) + " other races";
+  const size_t more = listed_.size() - 1;
+  const std::string others =
+      more == 0 ? "" : ", and " + std::to_string(more) + (more == 1 ? " other race" : " other races");
   core_.end_at(self, worst->weight == race_weight::scope ? verdict::scope_race : verdict::race,
                worst->message + others + "; nothing came of it in this run", worst->calls);
 }
 
 std::string race_log::listed() const {
-  const std::string excused =
-      excused_ == 0 ? "" : "races that races.excuse left alone: " + std::to_string(excused_) + '\n';
-  if (listed_.empty()) return excused;
+  std::string excused_text;
+  for (const auto& [what, count] : excused())
+    excused_text +=
+        (excused_text.empty() ? "races that were left alone: " : ", ") + std::to_string(count) + " (" + what + ')';
+  if (!excused_text.empty()) excused_text += '\n';
+  if (listed_.empty()) return excused_text;
   std::string text = "races that the run went on behind, each place once:\n";
   for (const finding& each : listed_)
     text += "  " + each.message + "\n    " + to_string(each.weight) +
             "\n    first:  " + core_.describe_step(each.earlier.step) +
             "\n    second: " + core_.describe_step(each.second_step) + '\n';
   if (listed_.size() == most_listed) text += "  no more than " + std::to_string(most_listed) + " are listed\n";
-  return text + excused;
+  return text + excused_text;
 }
 
 std::string race_log::text() const { return (ended_ ? accesses_of(*ended_) : std::string()) + listed(); }
@@ -139,6 +245,12 @@ std::string race_log::accesses_of(const finding& of) const {
       break;
     case missing_order::acquire:
       text += "no acquire where";
+      break;
+    case missing_order::flag:
+      text += "no atomic store where, behind a fence,";
+      break;
+    case missing_order::reach:
+      text += "a scope is too narrow, and there is no acquire, where";
       break;
   }
   const auto is_fence = [&](uint64_t step) {

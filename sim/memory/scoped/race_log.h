@@ -5,30 +5,31 @@
 #include <heddle/sim/memory/race.h>
 #include <heddle/sim/observe/run_record.h>
 
+#include <array>
+#include <cstddef>
 #include <cstdint>
+#include <map>
 #include <optional>
 #include <string>
+#include <unordered_map>
 #include <vector>
 
 namespace heddle::sim {
 
-/// What would have ordered two accesses that race; the lightest race first.
-enum class race_weight : uint8_t {
-  scope,       ///< a wider scope
-  acquire,     ///< an acquire by the lane that made the second one
-  after_read,  ///< nothing that is there; the first one is a plain load, and the second one stores
-  release,     ///< a release by the lane that made the first one
-  nothing,     ///< nothing that is there
-};
+/// The low half of an address of code, as records of accesses keep it.
+[[gnu::always_inline]] inline uint32_t low_half(const void* place) {
+  return static_cast<uint32_t>(reinterpret_cast<uintptr_t>(place));
+}
 
 class race_log {
  public:
   explicit race_log(run_core& core) : core_(core) {}
 
   void reset() {
-    races_ = scope_races_ = excused_ = 0;
-    if (!listed_.empty()) [[unlikely]]
-      listed_.clear();
+    races_ = scope_races_ = 0;
+    undecided_.clear();
+    if (any_excused_ || !listed_.empty()) [[unlikely]]
+      forget_listed();
   }
   /// Of what ended the run before.
   void forget_finding() {
@@ -41,10 +42,21 @@ class race_log {
     race_weight weight = race_weight::nothing;
     const race_finder::edge* missing = nullptr;  ///< the edge that would order them, if one is known
     const lane* knows = nullptr;                 ///< a lane of the second one's wave that comes after the first access
+    /// The bytes of the second one; `later`: both are stores, and the code under test has still to make this one.
+    struct bytes {
+      const std::byte* granule = nullptr;
+      uint8_t mask = 0;
+      bool later = false;
+    } stored_to = {};
   };
 
   /// The lane's pending operation races with an earlier access. Does not return when the race ends the run.
   void found(lane& self, const access_record& earlier, const reason& why);
+  /// The lane has made the plain store that it had announced. Does not return when a race ends the run.
+  [[gnu::always_inline]] void stored(lane& self) {
+    if (!undecided_.empty()) [[unlikely]]
+      decide(self);
+  }
   /// Nothing else has ended the run, whose last lane this is. Does not return where it went on behind a race.
   void end_run(lane& self);
 
@@ -54,6 +66,9 @@ class race_log {
   std::string text() const;
   /// The race that ended the run, as records have it.
   std::optional<run_record::race> steps() const;
+  /// How many were left alone, by what excuses them, as outcome::excused has it.
+  std::map<std::string, uint64_t> excused() const;
+  bool any_excused() const { return any_excused_; }
   /// The races that the run went on behind, each place once, and how many were excused; empty when there was none.
   std::string listed() const;
 
@@ -69,8 +84,26 @@ class race_log {
     call_chain calls{};
   };
 
-  bool is_excused(race_weight weight) const;
-  finding finding_of(lane& self, const access_record& earlier, const reason& why) const;
+  /// A race with a store that is still to be made: it may change nothing.
+  struct open_race {
+    const lane* by = nullptr;
+    access_record earlier;
+    race_weight weight = race_weight::nothing;
+    std::optional<race_finder::edge> missing;
+    const lane* knows = nullptr;
+    call_chain calls{};
+    uint64_t step = 0;
+    reason::bytes to;
+    uint64_t before = 0;
+  };
+
+  bool leaves_alone(lane& self, const access_record& earlier, race_weight weight);
+  bool is_known(lane& self, const access_record& earlier);
+  const std::vector<source_line>& lines_at(lane& self, const void* place);
+  void decide(lane& self);
+  void conclude(lane& self, finding&& made, bool is_made);
+  void forget_listed();
+  finding finding_of(lane& self, const open_race& race) const;
   std::string accesses_of(const finding& one) const;
 
   static constexpr size_t most_listed = 32;
@@ -79,7 +112,11 @@ class race_log {
   std::vector<finding> listed_;
   uint64_t races_ = 0;
   uint64_t scope_races_ = 0;
-  uint64_t excused_ = 0;
+  bool any_excused_ = false;
+  std::array<uint64_t, race_weights> excused_{};  ///< by their weight
+  std::vector<uint64_t> known_;                   ///< by the excuse
+  std::vector<open_race> undecided_;
+  std::unordered_map<const void*, std::vector<source_line>> lines_;  ///< of places that race
 };
 
 }  // namespace heddle::sim

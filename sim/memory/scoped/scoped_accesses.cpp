@@ -303,7 +303,7 @@ void scoped_memory::before_plain_load(lane& self, const operation& how) {
   const bool plain = how.kind != operation_kind::volatile_load;
   if (how.order == memory_order::seq_cst) [[unlikely]]
     fence(self, how);
-  if (!plain || mine.tso || core_.explains() || !core_.machine.link.pool) {
+  if (!plain || mine.tso || core_.asks_what_would_order() || !core_.machine.link.pool) {
     note_access(self, how, false);
     for_each_part(mine, address, how.size_bytes, [&](const part& at) {
       const access made{self, mine, at, how, plain};
@@ -365,6 +365,7 @@ void scoped_memory::after_plain(lane& self) {
   }
   if (mine.store_bytes == 0) return;
   const size_t size_bytes = std::exchange(mine.store_bytes, 0);
+  races_.stored(self);
   operation how;
   how.kind = mine.stores_strongly ? operation_kind::volatile_store : operation_kind::plain_store;
   how.order = mine.store_order;

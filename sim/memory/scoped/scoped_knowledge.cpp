@@ -13,6 +13,7 @@ void knowledge::reset() {
     used.clock.clear();
     used.now = snapshot();
     used.fences.clear();
+    used.first_fence = {};
     used.deferred.clear();
     used.pending.clear();
     if (used.shares_counter) {

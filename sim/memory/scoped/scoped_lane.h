@@ -43,6 +43,7 @@ struct pending_acquire {
   bool includes(const pending_acquire& other) const {
     if (in != other.in || mask != other.mask || apart > other.apart) return false;
     if (as_written < other.as_written || seen < other.seen || too_narrow != other.too_narrow) return false;
+    if (given.plain_flag != other.given.plain_flag) return false;
     const release_entry& old = other.given;
     if (given.releaser == old.releaser) return given.epoch >= old.epoch;
     return entry_of(given.view->ordered, old.releaser) >= old.epoch &&
@@ -126,6 +127,7 @@ struct alignas(64) lane_facts {
     uint64_t step = 0;
   };
   std::vector<fence_release> fences;  ///< the latest of each reach that is not covered by a later one of wider reach
+  std::array<uint64_t, 4> first_fence{};  ///< by reach: the step of the first one of at least that; 0: none
   // Of a wave with one program counter (scoped_arms.cpp).
   causal_clock acquired;  ///< all that it has acquired
   causal_clock parted;    ///< all that the lanes had done from which it parted, at that time

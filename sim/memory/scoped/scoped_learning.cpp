@@ -54,15 +54,21 @@ void learning::has_read_to_know(lane& self, lane_facts& mine, message& it, const
     // A fence behind a load that does not acquire does; and where no fence could, it misses a scope.
     const bool too_narrow = !written && !plain && !acquires_as_written && given.is_release && given.as_written &&
                             it.strong && it.mask == mask;
-    if ((written && !ordered_now) || (performed && !seen_now) || too_narrow)
+    const bool flag = given.plain_flag && !plain && it.mask == mask && given.reach >= apart;
+    if ((written && !ordered_now) || (performed && !seen_now) || too_narrow || (flag && !acquires_as_written))
       add_pending(mine, {at.in, mask, apart, written, performed && !seen_now, too_narrow, given});
     if (ordered_now) continue;
     // What a later report must know: why this did not order anything.
     if (given.is_release && given.as_written && acquires_as_written && it.strong && it.mask == mask)
       races_.note_missing(self, mine, given, missing_order::scope, step);
-    else if (core_.asks_what_would_order())
+    else if (flag && acquires_as_written && reach >= apart)
+      races_.note_missing(self, mine, given, missing_order::flag, step);
+    else if (core_.asks_what_would_order() && !given.plain_flag)
       races_.note_missing(self, mine, given,
-                          given.is_release && given.as_written ? missing_order::acquire : missing_order::release, step);
+                          !given.is_release || !given.as_written ? missing_order::release
+                          : given.narrow || given.reach < apart  ? missing_order::reach
+                                                                 : missing_order::acquire,
+                          step);
   }
   if (strong && !was_known && !known_.knows_by_causality(self, mine, it)) it.add_observer({self.id, mine.epoch});
   settled.known = settled.known || was_known || strong;
@@ -139,6 +145,8 @@ void learning::acquire_what_is_pending(lane& self, lane_facts& mine, uint8_t rea
     const bool written = one.as_written && reach >= one.apart;
     const bool performed = one.seen && machine_reach(mine, reach) >= one.apart;
     if (written || performed) known_.acquire(mine, one.given, written, performed);
+    if (one.given.plain_flag && reach >= one.apart)
+      races_.note_missing(self, mine, one.given, missing_order::flag, core_.history.this_step());
     if ((one.as_written && !written) || one.too_narrow) {
       races_.note_missing(self, mine, one.given, missing_order::scope, core_.history.this_step());
       if (!one.too_narrow) return false;
@@ -162,7 +170,7 @@ void learning::forget_pending(lane_facts& mine) {
     return entry_of(clock, given.releaser) >= given.epoch;
   };
   std::erase_if(mine.pending, [&](const pending_acquire& one) {
-    return (!(one.as_written || one.too_narrow) || has(mine.clock.ordered, one.given)) &&
+    return (!(one.as_written || one.too_narrow || one.given.plain_flag) || has(mine.clock.ordered, one.given)) &&
            (!one.seen || has(mine.clock.what_is_seen(), one.given));
   });
   mine.many_pending = std::max(lane_facts::few_pending, 2 * mine.pending.size());

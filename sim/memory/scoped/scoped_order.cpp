@@ -52,6 +52,8 @@ void knowledge::fence_host(lane& self, lane_facts& mine) {
 void knowledge::release_fence(lane& self, lane_facts& mine, uint8_t reach) {
   std::erase_if(mine.fences, [&](const lane_facts::fence_release& old) { return old.reach <= reach; });
   scheduler::append(mine.fences, {released_view(mine), mine.epoch, reach, core_.history.this_step()});
+  for (uint8_t wide = same_wave; wide <= reach; ++wide)
+    if (mine.first_fence[wide] == 0) mine.first_fence[wide] = core_.history.this_step();
   mine.arm_view = snapshot();
   new_epoch(self, mine);
 }

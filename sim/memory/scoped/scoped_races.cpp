@@ -16,29 +16,55 @@ template <typename Covered>
 
 }  // namespace
 
-void race_check::report(lane& self, const lane_facts& mine, const access_record& earlier, bool plain, uint8_t mask) {
-  const bool both_atomic = !earlier.plain && !plain && earlier.mask == mask;
+// A word that one lane stores plainly, behind a fence that reaches the other, which loads it as an atomic or volatile one: with a store of that
+// kind it would be a flag. A store of so few bytes is one on today's machines, and comes behind the fence.
+bool race_check::is_plain_flag(const access& made, const access_record& earlier, bool writes) const {
+  const auto& [self, mine, at, how, plain] = made;
+  if (earlier.plain == plain || earlier.mask != at.mask || how.size_bytes > granule_bytes) return false;
+  if (!(plain ? writes : earlier.writes)) return false;
+  const lane_facts& stores = plain ? mine : known_[earlier.lane];
+  const uint64_t step = plain ? core_.history.this_step() : earlier.step;
+  const uint64_t fenced = stores.first_fence[between(known_[earlier.lane], mine)];
+  return fenced != 0 && fenced < step;
+}
+
+// Whether the lane has loaded the bytes itself since the earlier access: its store comes behind that load whatever a machine does, so that it is
+// the load that comes too early.
+bool race_check::has_loaded_since(const access& made, const access_record& earlier) {
+  const std::vector<access_record>& loads = made.at.in->accesses.plain_reads;
+  return std::any_of(loads.begin(), loads.end(), [&](const access_record& one) {
+    return one.lane == made.self.id && (made.at.mask & ~one.mask) == 0 && one.step > earlier.step;
+  });
+}
+
+race_log::reason race_check::reason_of(const access& made, const access_record& earlier, bool writes) const {
+  const auto& [self, mine, at, how, plain] = made;
   const auto would_order = [&](missing_orders these) { return edges_.would_order(earlier, mine.clock.ordered, these); };
-  const race_finder::edge* missing = would_order(only(missing_order::scope));
-  const bool scope_race = both_atomic || missing != nullptr;
-  race_weight weight = scope_race ? race_weight::scope : race_weight::acquire;
-  if (!scope_race) {
-    missing = would_order(only(missing_order::acquire));
-    if (missing == nullptr) {
-      missing = would_order(any_missing_order);
-      weight = missing != nullptr ? race_weight::release : race_weight::nothing;
-    }
-    // The later store changes nothing for the load, unless a machine makes it first.
-    if (earlier.plain && !earlier.writes && weight == race_weight::nothing) weight = race_weight::after_read;
-  }
+  const bool both_atomic = !earlier.plain && !plain && earlier.mask == at.mask;
+  if (const auto* const missing = would_order(only(missing_order::scope)); both_atomic || missing != nullptr)
+    return {race_weight::scope, missing};
+  if (is_plain_flag(made, earlier, writes)) return {race_weight::plain_flag, would_order(any_missing_order)};
+  if (const auto* const missing = would_order(only(missing_order::acquire)))
+    return {writes && !has_loaded_since(made, earlier) ? race_weight::acquire_store : race_weight::acquire, missing};
+  if (const auto* const missing = would_order(only(missing_order::flag))) return {race_weight::plain_flag, missing};
+  // Rather what is there, and lacks something, than what is not there.
+  for (const missing_orders these : {any_missing_order & ~only(missing_order::release), any_missing_order})
+    if (const auto* const missing = would_order(these)) return {race_weight::release, missing};
+  // The later store changes nothing for the load, unless a machine makes it first.
+  return {earlier.plain && !earlier.writes ? race_weight::after_read : race_weight::nothing, nullptr};
+}
+
+void race_check::report(const access& made, const access_record& earlier, bool writes) {
+  const auto& [self, mine, at, how, plain] = made;
+  race_log::reason why = reason_of(made, earlier, writes);
   // Another lane of the wave may know what this one does not.
-  const lane* knows = nullptr;
-  if (missing == nullptr && !both_atomic && !self.is_host())
+  if (why.missing == nullptr && why.weight != race_weight::scope && !self.is_host())
     for (const lane* other : self.of->lanes)
-      if (knows == nullptr && other != &self && known_.find(other->id) != nullptr &&
+      if (why.knows == nullptr && other != &self && known_.find(other->id) != nullptr &&
           comes_after(*other, known_[other->id], earlier))
-        knows = other;
-  log_.found(self, earlier, {weight, missing, knows});
+        why.knows = other;
+  if (!plain || writes) why.stored_to = {at.in->address, at.mask, earlier.writes && writes && plain};
+  log_.found(self, earlier, why);
 }
 
 // Whether this access, and the earlier one, conflict and nothing orders them, nor are they both atomic and each in the other's scope.
@@ -54,7 +80,7 @@ void race_check::look_before_atomic(lane& self, lane_facts& mine, const part& at
   access_history& known = at.in->accesses;
   const auto look = [&](const access_record& one) __attribute__((always_inline)) {
     if (is_race(made, one)) [[unlikely]]
-      report(self, mine, one, false, at.mask);
+      report(made, one, writes);
   };
   for (const access_record& one : known.plain_writes) look(one);
   if (writes)
@@ -91,7 +117,7 @@ void race_check::look_before_plain(lane& self, lane_facts& mine, const part& at,
   }
   const auto look = [&](const access_record& one) __attribute__((always_inline)) {
     if (is_race(made, one)) [[unlikely]]
-      report(self, mine, one, true, at.mask);
+      report(made, one, writes);
   };
   for (const access_record& one : known.plain_writes) look(one);
   if (writes)

@@ -31,6 +31,7 @@ struct release_entry {
   bool as_written = false;    ///< the program asked for it; otherwise only the machine does it
   bool narrow = false;        ///< a scope on the way was too narrow: it orders nothing
   bool is_release = false;    ///< false: kept to say what is missing
+  bool plain_flag = false;    ///< likewise: the store is a plain one, behind a fence
   uint64_t step = 0;
 };
 

@@ -137,7 +137,7 @@ bool store_maker::fits(const granule& in, int position, uint8_t mask, const per_
   const granule& in = *at.in;
   const auto reach = reach_of(mine, how);
   const bool is_release = !plain && releases(how.order);
-  const bool releases_itself = is_release || mine.tso || core_.explains();
+  const bool releases_itself = is_release || mine.tso || core_.asks_what_would_order();
   const auto list = [&]() -> std::vector<release_entry>& {
     if (!fresh.releases) fresh.releases = known_.take_release_list();
     return fresh.releases.edit().entries;
@@ -198,6 +198,14 @@ bool store_maker::fits(const granule& in, int position, uint8_t mask, const per_
     forget_covered(given, own);
   }
   tell(scheduler::append(given));
+  if (plain && core_.asks_what_would_order())
+    for (const lane_facts::fence_release& fenced : mine.fences)
+      given.push_back({.view = fenced.view,
+                       .releaser = self.id,
+                       .epoch = fenced.epoch,
+                       .reach = fenced.reach,
+                       .plain_flag = true,
+                       .step = fresh.step});
   if (is_release) mine.arm_view = snapshot();
   new_epoch(self, mine);
 }

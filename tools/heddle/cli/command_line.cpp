@@ -1,4 +1,5 @@
 #include <heddle/scheduler/strategy.h>
+#include <heddle/tools/cli/as_settings.h>
 #include <heddle/tools/cli/command_line.h>
 #include <heddle/tools/cli/common.h>
 
@@ -53,11 +54,13 @@ void add_scenario_options(CLI::App& command, invocation& into, typed_numbers& ty
   CLI::Option* strategy = command.add_option("--strategy", into.strategy);
   CLI::Option* set = command.add_option("--set", into.settings)->allow_extra_args(false);
   CLI::Option* assume = command.add_option("--assume", into.change.assumed)->allow_extra_args(false);
+  CLI::Option* excuse = command.add_option("--excuse", into.change.excuses)->allow_extra_args(false);
   CLI::Option* out = command.add_option("-o,--out", into.out_folder);
   CLI::Option* word = command.add_option("-k,--containing", into.tells.word);
   // A campaign knows what it was asked for.
   CLI::Option* resume = command.add_option("--resume", into.resume_folder);
-  for (CLI::Option* each : {command.get_option("SCENARIO"), schedules, time, seed, strategy, set, assume, out, word})
+  for (CLI::Option* each :
+       {command.get_option("SCENARIO"), schedules, time, seed, strategy, set, assume, excuse, out, word})
     resume->excludes(each);
   command.add_option("-j,--jobs", typed.jobs);
   command.add_option("--shard", typed.shard);
@@ -78,7 +81,7 @@ void add_zoo_options(CLI::App& command, invocation& into, typed_numbers& typed) 
   command.add_option("--strategy", into.strategy);
   command.add_option("--set", into.settings)->allow_extra_args(false);
   command.add_option("-j,--jobs", typed.jobs);
-  CLI::Option* compare = command.add_flag("--compare", into.compare);
+  CLI::Option* compare = command.add_flag("--compare", into.zoo.compare);
   command.add_flag("--json", into.json)->excludes(compare);
 }
 
@@ -179,6 +182,7 @@ std::unique_ptr<CLI::App> parser_of(invocation& into, typed_numbers& typed) {
     CLI::Option* all = parser->add_flag("--all", into.all);
     parser->add_option("--set", into.settings)->allow_extra_args(false);
     parser->add_option("--assume", into.change.assumed)->allow_extra_args(false);
+    parser->add_option("--excuse", into.change.excuses)->allow_extra_args(false);
     parser->add_option("--time", typed.time);
     parser->add_option("--states", typed.states);
     parser->add_option("--memory", typed.memory);
@@ -260,12 +264,12 @@ std::string read_numbers(const typed_numbers& typed, invocation& into) {
   }
   uint64_t schedules = schedules_default;
   if (into.command == "litmus") schedules = litmus_schedules_default;
-  if (into.command == "zoo") schedules = into.compare ? zoo_compare_schedules_default : zoo_schedules_default;
+  if (into.command == "zoo") schedules = into.zoo.compare ? zoo_compare_schedules_default : zoo_schedules_default;
   if (into.command == "mend" || into.command == "slack") schedules = mend_schedules_default;
   into.change.most = mend_changes_default;
   if (!read_number("--changes", typed.changes, 1, mend_changes_max, into.change.most, error)) return error;
-  into.twin_schedules = zoo_twin_schedules_default;
-  if (!read_number("--twin", typed.twin_schedules, 1, uint64_t{1} << 62, into.twin_schedules, error)) return error;
+  into.zoo.twin_schedules = zoo_twin_schedules_default;
+  if (!read_number("--twin", typed.twin_schedules, 1, uint64_t{1} << 62, into.zoo.twin_schedules, error)) return error;
   into.schedules = typed.time.empty() ? schedules : 0;
   if (!read_number("--schedules", typed.schedules, 1, uint64_t{1} << 62, into.schedules, error)) return error;
   if (!read_number("--seed", typed.seed, 0, ~uint64_t{0}, into.seed, error)) return error;
@@ -301,29 +305,12 @@ std::string given_nothing(const CLI::App& parser, const std::string& command) {
 std::string seeds_wrap(const invocation& asked) {
   constexpr uint64_t trials_of_comparison = 20;
   __extension__ using wide = unsigned __int128;
-  wide seeds = std::max(asked.schedules, asked.command == "zoo" ? asked.twin_schedules : 1);
-  if (asked.compare) seeds *= trials_of_comparison;
+  wide seeds = std::max(asked.schedules, asked.command == "zoo" ? asked.zoo.twin_schedules : 1);
+  if (asked.zoo.compare) seeds *= trials_of_comparison;
   if (asked.schedules == 0) seeds = wide{uint64_t{1} << 40} * asked.part.parts;
   if (asked.seed + seeds - 1 <= ~uint64_t{0}) return {};
   return "--seed cannot be " + std::to_string(asked.seed) + " for so many schedules: the last seed is " +
          std::to_string(~uint64_t{0});
-}
-
-/// Arguments for the program's own main() become a setting, so that recorded runs have them too. One line when the command has no use for them.
-std::string take_arguments_of_main(const std::vector<std::string>& words, invocation& into) {
-  if (into.command != "fuzz" && into.command != "verify" && into.command != "import")
-    return into.command + ": nothing can stand behind --; a recorded run has the arguments that it was made with";
-  std::string all;
-  for (const std::string& word : words) all += (all.empty() ? "" : " ") + shell_word(word);
-  into.settings.push_back("args=" + all);
-  return {};
-}
-
-/// What is assumed becomes a setting, so that recorded runs have it too.
-void take_assumptions(invocation& into) {
-  std::string all;
-  for (const std::string& each : into.change.assumed) all += (all.empty() ? "" : ",") + each;
-  if (!all.empty()) into.settings.push_back("assume=" + all);
 }
 
 bool is_help_flag(std::string_view word) { return word == "--help" || word == "-h"; }
@@ -400,6 +387,7 @@ invocation_or_error parse_command_line(int argument_count, const char* const* ar
     into.other_recorded.erase(into.other_recorded.begin());
   }
   read.error = given_nothing(*parser, into.command);
+  take_excuses(into);
   if (read.error.empty() && has_arguments_of_main) read.error = take_arguments_of_main(for_main, into);
   if (read.error.empty()) take_assumptions(into);
   if (read.error.empty()) read.error = read_numbers(typed, into);

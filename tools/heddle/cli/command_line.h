@@ -17,8 +17,15 @@ struct verify_asked {
   bool stateless = false;   ///< states are not compared
 };
 
-/// What is asked of changes of the program.
+/// What `zoo` is asked for alone.
+struct zoo_asked {
+  uint64_t twin_schedules = 0;  ///< for each twin
+  bool compare = false;         ///< how long each strategy needs
+};
+
+/// What is asked of changes of the program, and which of its races are left alone.
 struct changes_asked {
+  std::vector<std::string> excuses;  ///< fuzz, verify: files, which become the setting races.known
   std::vector<std::string> assumed;  ///< fuzz, replay, slack, verify: "FILE:LINE=CHANGE"; they are in `settings` too
   uint64_t most = 0;                 ///< mend: at most so many together
 };
@@ -69,11 +76,10 @@ struct invocation {
 
   std::vector<std::string> files;  ///< litmus: tables; those that ship when empty
   std::string row_pattern;         ///< litmus: a regular expression; empty: all tests
-  uint64_t twin_schedules = 0;     ///< zoo: for each twin
-  bool compare = false;            ///< zoo: how long each strategy needs
-  uint32_t jobs = 0;               ///< fuzz, zoo, litmus: OS threads; 0: as many as there are cores
-  bool all = false;                ///< litmus: every schedule, also when the outcome has been seen; verify: all claims
-  bool exact = false;              ///< litmus: all runs there are
+  zoo_asked zoo;
+  uint32_t jobs = 0;   ///< fuzz, zoo, litmus: OS threads; 0: as many as there are cores
+  bool all = false;    ///< litmus: every schedule, also when the outcome has been seen; verify: all claims
+  bool exact = false;  ///< litmus: all runs there are
   telling tells;
 
   std::vector<std::string> programs;  ///< progress: names of shapes, and programs; with `simulate` also tables

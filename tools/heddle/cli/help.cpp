@@ -121,6 +121,7 @@ found where the model is too weak.
   --assume SITE=CHANGE
                     as if the program were changed there: see heddle help
                     replay; may be repeated
+  --excuse FILE     as heddle fuzz has it; of a proof, variables alone
   --all             what the scenarios claim, see above
   --time T          no longer than 30, 45s, 5m, 2h for one search
   --states N        no more states than these

@@ -37,6 +37,8 @@ a name or a shell pattern ("port.*"); without any, all are run.
   --assume SITE=CHANGE
                     run as if the program were changed there: see heddle help
                     replay; may be repeated
+  --excuse FILE     races that are left alone: lines "place FILE:LINE", "variable
+                    NAME", or a source that says so; see docs/memory.md
   -- WORD...        what main(argc, argv) gets, in programs that have one; the
                     same as --set args="WORD..."
   -j, --jobs J      so many processes at a time (default 1); 0: one for each

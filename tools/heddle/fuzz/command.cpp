@@ -95,6 +95,9 @@ class fuzzer {
       if (summary_.stopped_at_first) break;
     }
     summary_.interrupted = interrupt_flag();
+    // All scenarios have the same excuses.
+    if (!summary_.interrupted && !tasks_.empty())
+      summary_.unused_excuses = unused_excuses(tasks_.front().settings, summary_.trials);
   }
 
   const fuzz_summary& summary() const { return summary_; }

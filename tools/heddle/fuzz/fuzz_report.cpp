@@ -136,6 +136,19 @@ std::string wrong_in_words(const trial& of) {
   return text + std::string(to_string(seen)) + (where.empty() ? "" : " at " + where) + ")";
 }
 
+void print_excused(const fuzz_summary& summary) {
+  for (const trial& each : summary.trials) {
+    std::string text;
+    for (const auto& [what, count] : each.runs.excused)
+      text += (text.empty() ? "" : ", ") + grouped(count) + " (" + scheduler::printable(what) + ')';
+    if (!text.empty())
+      std::cout << '\n' << scheduler::printable(each.tested->name) << ": races left alone: " << text << '\n';
+  }
+  for (const std::string& each : summary.unused_excuses)
+    std::cout << '\n'
+              << painted("warning: ", colour::warning) << "no race needs " << scheduler::printable(each) << '\n';
+}
+
 std::string summary_line(const fuzz_summary& summary) {
   constexpr size_t most_named = 4;
   std::string named;
@@ -284,6 +297,7 @@ void print_text(const fuzz_summary& summary, const invocation& asked) {
   const size_t expected = print_expected(summary, asked);
   if (!asked.tells.quiet && (summary.chosen <= few_scenarios || asked.tells.verbose)) print_latencies(summary);
   print_warnings(summary);
+  print_excused(summary);
   if (is_perhaps_small(summary) && !asked.tells.quiet)
     std::cout << "\nSchedules of " << scheduler::printable(summary.trials.front().tested->name)
               << " are short: --prove-if-small tries to go through all runs there are\n";

@@ -20,6 +20,8 @@ struct fuzz_summary {
   bool stopped_at_first = false;  ///< as was asked: behind a finding that was not expected
   std::string kept_in = {};       ///< the folder of the traces; empty: none
   std::string not_kept = {};      ///< one line when the usual folder could not be written
+  /// Excuses of `races.known` that no race of any scenario was in need of: "excuses.txt:3 (place ring.cu:52)".
+  std::vector<std::string> unused_excuses = {};
 
   /// Whether all that was chosen was run and gave its expected verdict.
   bool ok() const;

@@ -78,12 +78,16 @@ void print_json(const fuzz_summary& summary) {
                       {"schedules_per_second", each.runs.schedules_per_second()},
                       {"steps", each.runs.steps},
                       {"choices", each.runs.choices},
+                      {"excused", each.runs.excused},
                       {"digest", digest_in_hexadecimal(each.runs.digest)},
                       {"virtual_latency", each.latency ? to_json(*each.latency) : json(nullptr)},
                       {"proof", each.proof ? to_json(*each.proof) : json(nullptr)},
                       {"findings", findings}});
   }
-  const json all = {{"scenarios", listed}, {"ok", summary.ok()}, {"interrupted", summary.interrupted}};
+  const json all = {{"scenarios", listed},
+                    {"ok", summary.ok()},
+                    {"interrupted", summary.interrupted},
+                    {"unused_excuses", summary.unused_excuses}};
   std::cout << all.dump(2, ' ', false, json::error_handler_t::replace) << '\n';
 }
 

@@ -38,6 +38,30 @@ settings_or_error simulator_settings(const scenario& tested, const std::vector<s
   return set;
 }
 
+namespace {
+
+std::vector<sim::excuse> excuses_in(const parameters& settings) {
+  std::vector<sim::excuse> known;
+  if (settings.has("races.known")) sim::read_excuses(settings.text("races.known"), known);
+  return known;
+}
+
+}  // namespace
+
+std::vector<std::string> unused_excuses(const parameters& settings, const std::vector<trial>& made) {
+  std::vector<std::string> unused;
+  for (const sim::excuse& each : excuses_in(settings))
+    if (std::none_of(made.begin(), made.end(), [&](const trial& one) { return one.runs.excused.contains(each.from); }))
+      unused.push_back(each.from + " (" + each.text() + ')');
+  return unused;
+}
+
+std::optional<std::string> excuse_of_place(const parameters& settings) {
+  for (const sim::excuse& each : excuses_in(settings))
+    if (each.variable.empty()) return each.from + " (" + each.text() + ')';
+  return std::nullopt;
+}
+
 scheduler::run_result result_of(const sim::outcome& ended) {
   return {.outcome = ended.verdict,
           .where = ended.where,
@@ -50,7 +74,8 @@ scheduler::run_result result_of(const sim::outcome& ended) {
           .hang = ended.hang,
           .digest = ended.digest,
           .abandoned = ended.stopped_by_source,
-          .library_steps = ended.library_steps};
+          .library_steps = ended.library_steps,
+          .excused = ended.excused};
 }
 
 scheduler::run_result run_scenario(sim::simulation& machine, const scenario& tested, const parameters& settings,

@@ -66,6 +66,11 @@ struct trial {
 /// The settings of a scenario on the simulator, with "key=value" assignments applied; each must have an effect.
 settings_or_error simulator_settings(const scenario& tested, const std::vector<std::string>& assignments);
 
+/// The excuses of `races.known` that no race of any scenario was in need of: "excuses.txt:3 (place ring.cu:52)".
+std::vector<std::string> unused_excuses(const parameters& settings, const std::vector<trial>& made);
+/// The first of them that is of a place.
+std::optional<std::string> excuse_of_place(const parameters& settings);
+
 /// As campaigns have it.
 scheduler::run_result result_of(const sim::outcome& ended);
 

@@ -343,7 +343,7 @@ int zoo(const invocation& asked) {
   zoo_options options;
   options.first_seed = asked.seed;
   options.schedules = asked.schedules;
-  options.twin_schedules = asked.twin_schedules;
+  options.twin_schedules = asked.zoo.twin_schedules;
   options.strategy = asked.strategy;
   options.settings = asked.settings;
   options.stop = &interrupt_flag();
@@ -353,7 +353,7 @@ int zoo(const invocation& asked) {
     if (const auto refused = refused_by(each, options)) return fail(wrong_input, *refused);
   catch_interrupt();
   const uint32_t jobs = asked.jobs != 0 ? asked.jobs : std::max(1u, std::thread::hardware_concurrency());
-  if (asked.compare) return compare_strategies(entries, options, jobs);
+  if (asked.zoo.compare) return compare_strategies(entries, options, jobs);
   return look_after_all(asked, entries, options, jobs);
 }
 

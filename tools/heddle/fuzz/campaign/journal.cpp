@@ -82,6 +82,7 @@ json to_json(const std::string& scenario, seed_range ran, const scheduler::campa
           {"steps", result.steps},
           {"library_steps", result.library_steps},
           {"choices", result.choices},
+          {"excused", result.excused},
           {"digest", result.digest},
           {"elapsed", elapsed},
           {"findings", groups}};
@@ -95,6 +96,7 @@ void take_in(const json& line, campaign_record& record) {
   part.steps = whole_number<uint64_t>(line, "steps");
   part.library_steps = line.value("library_steps", uint64_t{0});
   part.choices = whole_number<uint64_t>(line, "choices");
+  part.excused = line.value("excused", std::map<std::string, uint64_t>{});
   part.digest = whole_number<uint64_t>(line, "digest");
   part.seconds = line.at("elapsed");
   for (const json& each : line.at("findings")) {

@@ -72,7 +72,9 @@ std::string to_text(const piece_done& done) {
   return text_of({{"number", done.number},
                   {"schedules", done.result.schedules},
                   {"steps", done.result.steps},
+                  {"library_steps", done.result.library_steps},
                   {"choices", done.result.choices},
+                  {"excused", done.result.excused},
                   {"digest", done.result.digest},
                   {"seconds", done.result.seconds},
                   {"findings", to_json(done.result.findings)}});
@@ -99,7 +101,9 @@ piece_done piece_done_of(const std::string& text) {
   done.number = from.at("number");
   done.result.schedules = from.at("schedules");
   done.result.steps = from.at("steps");
+  done.result.library_steps = from.at("library_steps");
   done.result.choices = from.at("choices");
+  done.result.excused = from.at("excused").get<std::map<std::string, uint64_t>>();
   done.result.digest = from.at("digest");
   done.result.seconds = from.at("seconds");
   done.result.findings = findings_of(from.at("findings"));
