@@ -95,7 +95,7 @@ void print_latencies(const fuzz_summary& summary) {
   std::cout << "  (the simulator's model of latency, and no measurement: docs/latency.md)\n";
 }
 
-void print_warnings(const fuzz_summary& summary) {
+void print_warnings(const fuzz_summary& summary, bool in_full) {
   for (const trial& each : summary.trials)
     if (each.stood_still >= stuck_runs_max)
       std::cout << '\n'
@@ -108,6 +108,8 @@ void print_warnings(const fuzz_summary& summary) {
               << painted("warning: ", colour::warning) << scheduler::printable(each.tested->name)
               << ":\n  nothing was scheduled: no run had a choice;\n  " << why_no_choice() << '\n';
   }
+  // What may be quicker is of use while one scenario is worked on.
+  if (!in_full && summary.chosen > 1) return;
   for (const trial& each : summary.trials) {
     if (each.runs.library_steps <= each.runs.steps / 2) continue;
     std::cout
@@ -296,7 +298,7 @@ size_t print_expected(const fuzz_summary& summary, const invocation& asked) {
 void print_text(const fuzz_summary& summary, const invocation& asked) {
   const size_t expected = print_expected(summary, asked);
   if (!asked.tells.quiet && (summary.chosen <= few_scenarios || asked.tells.verbose)) print_latencies(summary);
-  print_warnings(summary);
+  print_warnings(summary, asked.tells.verbose);
   print_excused(summary);
   if (is_perhaps_small(summary) && !asked.tells.quiet)
     std::cout << "\nSchedules of " << scheduler::printable(summary.trials.front().tested->name)
