@@ -76,6 +76,8 @@ void event_engine::run_until(picoseconds time) {
 }
 
 void ticking::tick_soon() {
+  // Where an owner chooses what comes next, time may have passed one that is due: it is soon enough.
+  if (asked_ < engine_->now()) return;
   picoseconds time = (engine_->now() + cycle_ - 1) / cycle_ * cycle_;
   if (time == ticked_) time += cycle_;
   schedule(time);

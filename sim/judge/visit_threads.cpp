@@ -63,6 +63,8 @@ bool visit_lane_of_any_run(state_reader& to, const lane& who, const settings& ma
                          (who.hides_operands ? 32u : 0u) | (who.in_same_call || who.assumed.in_same_call ? 64u : 0u);
   to.fact(flags);
   to.fact(who.noticed);
+  if (who.assumed.met != 0) [[unlikely]]
+    to.fact(who.assumed.met);
   if (who.state == lane_state::ended || !who.begun) return true;
   const operation& next = who.pending;
   to.fact(as_fact(next.place));

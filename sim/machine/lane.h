@@ -76,6 +76,7 @@ class cycle_finder {
 struct assumed_operations {
   const site_change* due = nullptr;  ///< it has performed an operation behind which something is added
   const void* place = nullptr;       ///< of that operation
+  uint64_t met = 0;                  ///< the mask of its last collective; 0: none yet
   bool is_adding = false;
   bool in_same_call =
       false;  ///< its next operation belongs to the call that its last one was in, as one of them was added

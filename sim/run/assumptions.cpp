@@ -41,8 +41,9 @@ std::string_view next_part(std::string_view& text, char separator) {
 
 bool read_added(std::string_view text, added_operation& into) {
   const std::string_view kind = next_part(text, '.');
-  if (kind == "sync_lanes" || kind == "sync_block") {
-    into.kind = kind == "sync_lanes" ? operation_kind::sync_lanes : operation_kind::block_barrier;
+  if (kind == "sync_lanes" || kind == "sync_same" || kind == "sync_block") {
+    into.kind = kind == "sync_block" ? operation_kind::block_barrier : operation_kind::sync_lanes;
+    into.of_same = kind == "sync_same";
     return text.empty();
   }
   if (kind != "fence") return false;
@@ -93,7 +94,7 @@ std::string read_one(std::string_view text, assumption& into) {
       return whole + ": \"" + std::string(word) +
              "\" is no change; use relaxed, acquire, release, acq_rel, seq_cst, wave, block, device, system, or "
              "before: or "
-             "after: with fence.ORDER.SCOPE, sync_lanes or sync_block";
+             "after: with fence.ORDER.SCOPE, sync_lanes, sync_same or sync_block";
   return {};
 }
 
@@ -208,6 +209,7 @@ namespace {
 void add(execution& here, lane& self, const added_operation& added, const operation& next, const void* place) {
   const bool is_fence = added.kind == operation_kind::fence;
   if (!is_fence && self.is_host()) return;
+  if (added.of_same && self.assumed.met == 0) return;
   const bool hid = std::exchange(self.hides_operands, true);
   const std::array<uint64_t, 3> call = std::exchange(
       self.call, {reinterpret_cast<uintptr_t>(next.address), static_cast<uint64_t>(next.kind), next.mask});
@@ -227,7 +229,7 @@ void add(execution& here, lane& self, const added_operation& added, const operat
   } else if (added.kind == operation_kind::block_barrier) {
     here.block_barrier(self, how, 0);
   } else {
-    how.mask = ~uint64_t{0} >> (64 - self.of->lanes.size());
+    how.mask = added.of_same ? self.assumed.met : ~uint64_t{0} >> (64 - self.of->lanes.size());
     how.without_ended = true;
     here.collective(self, how, 0);
   }
@@ -253,6 +255,7 @@ void assume(execution& here, lane& self) {
     self.pending = next;
   }
   const site_change* const found = here.assumed().at(self);
+  if (is_collective(next.kind)) mine.met = next.mask;
   if (found == nullptr) return;
   if (found->before.kind != operation_kind::none && !self.in_same_call) {
     add(here, self, found->before, next, next.place);

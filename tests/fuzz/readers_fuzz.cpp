@@ -121,7 +121,7 @@ void read_one(char reader, std::string_view text) {
       return read_back(scheduler::from_token(sealed_token(text)));
     case 'p':
       return read_back(scheduler::from_token(sealed_token(deflated(text))));
-    case 'c':
+    case 'k':
       return read_back(scheduler::from_token(sealed_token(text, "heddle2.")));
     case 'j':
       return read_back(scheduler::from_json(text));

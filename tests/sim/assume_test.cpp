@@ -142,6 +142,41 @@ TEST(assumptions, meetings_of_lanes) {
   }
 }
 
+/// Two lanes of three meet; the third waits for what comes behind.
+struct stores_data_behind_a_ballot {
+  static constexpr int line = __LINE__ + 3;
+  void operator()(words& at) const {
+    (void)target::ballot(3, true);
+    at.data = 7;
+  }
+};
+struct loads_data_behind_a_ballot {
+  static constexpr int line = __LINE__ + 3;
+  void operator()(words& at) const {
+    (void)target::ballot(3, true);
+    at.seen[0].value = at.data;
+    target::atomic_ref<uint32_t, scope::device>(at.flag).store(1, release);
+  }
+};
+struct waits_for_the_flag {
+  void operator()(words& at) const {
+    while (target::atomic_ref<uint32_t, scope::device>(at.flag).load(acquire) != 1) target::pause();
+  }
+};
+
+TEST(assumptions, meetings_of_the_lanes_of_the_last_collective) {
+  const program apart =
+      together(place::wave, stores_data_behind_a_ballot(), loads_data_behind_a_ballot(), waits_for_the_flag());
+  EXPECT_TRUE(sometimes(verdict::race, scoped().run_many(apart, some)));
+  const auto with = [&](const std::string& meeting) {
+    machine met = scoped({assume({{stores_data_behind_a_ballot::line, "after:" + meeting},
+                                  {loads_data_behind_a_ballot::line, "before:" + meeting}})});
+    return all_seen(met, apart, some);
+  };
+  EXPECT_EQ(with("sync_same"), (sightings{"7 0"}));
+  EXPECT_EQ(with("sync_lanes"), (sightings{"deadlock"}));
+}
+
 TEST(assumptions, that_cannot_be_are_refused_in_one_line) {
   const std::string file = SIM_LINE(0).substr(0, SIM_LINE(0).rfind(':'));
   EXPECT_EQ(wrong_assumption(""), std::nullopt);

@@ -2,6 +2,7 @@
 #include <algorithm>
 #include <cctype>
 #include <filesystem>
+#include <fstream>
 #include <map>
 #include <set>
 #include <sstream>
@@ -83,6 +84,59 @@ TEST_F(real_command, a_setting_without_effect_is_refused_and_with_one_is_taken) 
   const ended_process taken = run_process(
       {REAL_HEDDLE, "fuzz", "port.echo", "--set", "link.wc=on", "--set", "fidelity=link", "--schedules", "5"});
   EXPECT_EQ(taken.status, 0) << taken.err << taken.out;
+}
+
+TEST_F(real_command, races_that_are_left_alone_are_counted_and_excuses_without_one_are_told) {
+  const temporary_folder folder;
+  const std::string file = (folder.path() / "excuses.txt").string();
+  std::ofstream(file) << "# known\nvariable ports\nvariable nothing\n";
+  const std::vector<std::string> fuzz = {REAL_HEDDLE, "fuzz", "zoo.no-acquire-after-wait", "--schedules", "20"};
+  const auto with = [&](const std::vector<std::string>& words) {
+    std::vector<std::string> all = fuzz;
+    all.insert(all.end(), words.begin(), words.end());
+    return run_process(all).out;
+  };
+  EXPECT_NE(with({}).find(": race at "), std::string::npos);
+  for (const char* jobs : {"1", "2"}) {
+    const std::string told = with({"--excuse", file, "--jobs", jobs});
+    EXPECT_NE(told.find("zoo.no-acquire-after-wait: races left alone: "), std::string::npos) << told;
+    EXPECT_NE(told.find("(" + file + ":2)"), std::string::npos) << told;
+    EXPECT_NE(told.find("warning: no race needs " + file + ":3 (variable nothing)\n"), std::string::npos) << told;
+    EXPECT_EQ(told.find(": race at "), std::string::npos) << told;
+  }
+  EXPECT_NE(with({"--set", "races.excuse=acquire+acquire-store"}).find("(acquire)"), std::string::npos);
+  const nlohmann::json all = nlohmann::json::parse(with({"--excuse", file, "--json"}));
+  EXPECT_GT(all["scenarios"][0]["excused"][file + ":2"], 0) << all;
+  EXPECT_EQ(all["unused_excuses"], nlohmann::json::array({file + ":3 (variable nothing)"}));
+  // What is wrong is one line.
+  std::ofstream(file) << "ring.cu:7\n";
+  const ended_process refused = run_process({REAL_HEDDLE, "fuzz", "port.echo", "--excuse", file});
+  EXPECT_EQ(refused.status, 2);
+  EXPECT_NE(refused.err.find(file + ":1: \"ring.cu:7\" excuses nothing"), std::string::npos) << refused.err;
+  EXPECT_EQ(std::count(refused.err.begin(), refused.err.end(), '\n'), 1) << refused.err;
+}
+
+TEST_F(real_command, verify_weighs_races_and_excuses_variables_alone) {
+  const temporary_folder folder;
+  const std::string file = (folder.path() / "excuses.txt").string();
+  const std::vector<std::string> verify = {
+      REAL_HEDDLE, "verify", "zoo.no-acquire-after-wait", "--set", "waves=1", "--set", "lanes=1", "--time", "60"};
+  const auto with = [&](const std::vector<std::string>& words) {
+    std::vector<std::string> all = verify;
+    all.insert(all.end(), words.begin(), words.end());
+    return run_process(all);
+  };
+  EXPECT_NE(with({}).out.find(": race at "), std::string::npos);
+  const std::string weighed = with({"--set", "races=weigh"}).out;
+  EXPECT_NE(weighed.find("zoo.no-acquire-after-wait: "), std::string::npos) << weighed;
+  EXPECT_EQ(weighed.find("proved"), std::string::npos) << weighed;
+  std::ofstream(file) << "place a.cu:7\n";
+  const ended_process place = with({"--excuse", file});
+  EXPECT_EQ(place.status, 2);
+  EXPECT_NE(place.err.find("verify excuses variables alone"), std::string::npos) << place.err;
+  const ended_process kind = with({"--set", "races.excuse=acquire"});
+  EXPECT_EQ(kind.status, 2);
+  EXPECT_NE(kind.err.find("verify excuses no kinds of races"), std::string::npos) << kind.err;
 }
 
 TEST_F(real_command, a_trace_of_another_fidelity_is_taken_with_all_the_settings_that_it_names) {

@@ -37,8 +37,9 @@ a name or a shell pattern ("port.*"); without any, all are run.
   --assume SITE=CHANGE
                     run as if the program were changed there: see heddle help
                     replay; may be repeated
-  --excuse FILE     races that are left alone: lines "place FILE:LINE", "variable
-                    NAME", or a source that says so; see docs/memory.md
+  --excuse FILE     races that are left alone: lines "place FILE:LINE" and
+                    "variable NAME", or a source that says so; see
+                    docs/memory.md
   -- WORD...        what main(argc, argv) gets, in programs that have one; the
                     same as --set args="WORD..."
   -j, --jobs J      so many processes at a time (default 1); 0: one for each
@@ -111,8 +112,9 @@ build is taken where every choice agrees and it ends in the same way; where not,
                 is an order (relaxed, acquire, release, acq_rel, seq_cst; a
                 plain access becomes an atomic one), a scope (wave, block,
                 device, system), or what is added before: or after: it:
-                fence.ORDER.SCOPE, sync_lanes or sync_block; several with +
-                between them, as acquire+system
+                fence.ORDER.SCOPE, sync_lanes, sync_same (of the lanes that its
+                last collective named) or sync_block; several with + between
+                them, as acquire+system
   --stuck T     a run ends as "stuck" after so long without a scheduling point
                 (default 10 s); 0: never
   --in-process  run in this process, for debuggers, and not in a copy of it

@@ -259,6 +259,9 @@ std::vector<site_assumption> stronger(const site& at) {
   if (at.has_siblings) {
     made.add_beside("before", "sync_lanes", "sync_lanes", cost_of_meeting);
     made.add_beside("after", "sync_lanes", "sync_lanes", cost_of_meeting);
+    const std::string same = "sync_lanes for the lanes of the last collective";
+    made.add_beside("before", "sync_same", same, cost_of_meeting + 1);
+    made.add_beside("after", "sync_same", same, cost_of_meeting + 1);
   }
   return made.take();
 }

@@ -239,7 +239,8 @@ int try_trace(const invocation& asked) {
   if (!found.error.empty()) return fail(wrong_input, found.error);
   for (const std::string& each : asked.settings)
     if (const auto wrong = found.settings.set(each)) return fail(wrong_input, *wrong);
-  if (const auto wrong = sim::wrong_assumption(found.settings.text("assume"))) return fail(wrong_input, *wrong);
+  if (found.settings.has("assume"))
+    if (const auto wrong = sim::wrong_assumption(found.settings.text("assume"))) return fail(wrong_input, *wrong);
   catch_interrupt();
   const tried all = try_run(found);
   if (asked.json) {
