@@ -56,7 +56,8 @@ std::vector<size_t> event_engine::first_of_each() const {
     else if (comes_later()(waiting_[*known], waiting_[n]))
       *known = n;
   }
-  std::sort(first.begin(), first.end(), [&](size_t a, size_t b) { return comes_later()(waiting_[b], waiting_[a]); });
+  // In the order in which they were asked for: that of their times differs with what time the owner has let pass.
+  std::sort(first.begin(), first.end(), [&](size_t a, size_t b) { return waiting_[a].order < waiting_[b].order; });
   return first;
 }
 

@@ -62,7 +62,7 @@ class event_engine {
 
   /// How many events could be the next one.
   size_t choices() const;
-  /// Handles one of them: 0 is the one that step() would handle. Less than choices().
+  /// Handles one of them, by its rank, then by when it was asked for, whatever its time: less than choices().
   void step(size_t which);
 
   /// Handles all events up to that time and those that come of them, and then it is that time. It stops between two
@@ -91,7 +91,7 @@ class event_engine {
 
  private:
   void handle(const timed_event& next);
-  /// Those that could be the next one, by place in `waiting_`, in the order of their times.
+  /// Those that could be the next one, by place in `waiting_`, by rank, then in the order in which they were asked for.
   std::vector<size_t> first_of_each() const;
 
   std::vector<timed_event> waiting_;  ///< a heap, the next one in front

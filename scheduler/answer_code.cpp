@@ -138,7 +138,7 @@ class model {
   uint32_t code(uint32_t value, uint32_t count, uint64_t wide, uint64_t narrow) {
     uint32_t node = 1;
     uint32_t made = 0;
-    for (int bit = std::bit_width(count - 1) - 1; bit >= 0; --bit) {
+    for (int bit = static_cast<int>(std::bit_width(count - 1)) - 1; bit >= 0; --bit) {
       counter& near = wide_.at(wide, node);
       counter& far = narrow_.at(narrow, node);
       const uint32_t far_weight = 1 + std::min<uint32_t>(far.seen, 2);
