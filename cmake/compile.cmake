@@ -36,8 +36,13 @@ if(heddle_sanitizers)
 endif()
 
 # Most of a file's time is its headers, which files that are compiled together share: a build from nothing takes a third. A file alone
-# says what it needs, which this hides; 1 shows it, and is quicker to build again after a change.
-set(HEDDLE_TOGETHER 8 CACHE STRING "How many source files of a part of heddle are compiled together (1: each alone)")
+# says what it needs, which this hides; 1 shows it, and is quicker to build again after a change. clang, whose warnings of names that shadow
+# others go further, shows it in any case.
+set(together 8)
+if(NOT CMAKE_CXX_COMPILER_ID STREQUAL "GNU")
+  set(together 1)
+endif()
+set(HEDDLE_TOGETHER ${together} CACHE STRING "How many source files of a part of heddle are compiled together (1: each alone)")
 function(heddle_compile_together)
   foreach(target IN LISTS ARGN)
     # Where a variable lies in optimised code takes a third of the time to find out, and no report of heddle asks for it.
