@@ -136,7 +136,8 @@ std::string hang_report::watching(const lane& who, wait_graph& graph) {
   if (others_ == nullptr)
     for (const watched& entry : words)
       if (!for_notice) unexplained_.push_back(describe_location(core_.map.heap, entry.address));
-  if (shown > most_locations_listed) text += "    ... and " + std::to_string(shown - most_locations_listed) + " more locations\n";
+  if (shown > most_locations_listed)
+    text += "    ... and " + std::to_string(shown - most_locations_listed) + " more locations\n";
   return text;
 }
 
