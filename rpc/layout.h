@@ -92,6 +92,8 @@ struct layout {
   uint32_t lanes;
   uint32_t stage_bytes = 0;
   bool apart = false;  ///< in two allocations
+  bool words =
+      false;  ///< with a place for an answer of one word beside each packet (port/words.h); in one allocation alone
 
   HEDDLE_FUNCTION static constexpr size_t doorbell_offset() { return 0; }
   HEDDLE_FUNCTION static constexpr size_t client_outbox_offset() { return line_bytes; }
@@ -116,10 +118,14 @@ struct layout {
   HEDDLE_FUNCTION constexpr size_t answer_stage_offset() const {
     return answer_packet_offset() + size_t{ports} * lanes * sizeof(packet);
   }
+  /// Of the answers of one word, behind all else: 16 bytes for each lane of each port.
+  HEDDLE_FUNCTION constexpr size_t word_offset() const { return stage_offset() + ports * stage_step(); }
   /// From one port's staging area to the next.
   HEDDLE_FUNCTION constexpr size_t stage_step() const { return whole_lines(stage_bytes); }
   /// The size of the shared allocation, or of the requests', which must be zeroed and aligned to line_bytes.
-  HEDDLE_FUNCTION constexpr size_t size_bytes() const { return stage_offset() + ports * stage_step(); }
+  HEDDLE_FUNCTION constexpr size_t size_bytes() const {
+    return word_offset() + (words ? whole_lines(size_t{ports} * lanes * 2 * sizeof(uint64_t)) : 0);
+  }
   /// The size of the answers' allocation, likewise; 0 where there is none.
   HEDDLE_FUNCTION constexpr size_t answer_bytes() const {
     return apart ? answer_stage_offset() + ports * stage_step() : 0;

@@ -1,7 +1,7 @@
-// What stands beside the protocols: the bare exchange of two words, a store of one word, the vendor's printf, nothing at all, and
-// a launch without work.
+// What stands beside the protocols: the bare exchange of two words, a store of one word, the vendor's printf, nothing at all, a launch
+// without work, and the machine's own copies.
 //
-// Each but the launch has the shape of a protocol, which timed_run.h describes.
+// Each but the last two has the shape of a protocol, which timed_run.h describes.
 #pragma once
 
 #include "mailbox_memory.h"
@@ -234,6 +234,43 @@ inline result<measured> measure_launches(device& on, const point& at, const effo
   }
   std::sort(all.call_ns.begin(), all.call_ns.end());
   all.calls_per_second = static_cast<double>(all.call_ns.size()) / seconds(last - *first).count();
+  return all;
+}
+
+// What the machine's own copies make: the floor of a stream.
+
+inline constexpr const char* copy_name = "copy";
+
+/// Copies of `at.bytes` from the device to memory that both map, one behind the other in one stream: each sample is a round's time, shared out
+/// evenly.
+inline result<measured> measure_copies(device& on, const point& at, const effort& how) {
+  using clock = std::chrono::steady_clock;
+  device_memory memory(on);
+  result<unsigned char*> from = memory.of_device<unsigned char>(at.bytes, "copied");
+  if (!from) return from.why();
+  result<unsigned char*> to = memory.mailboxes(at.bytes, at.mailbox);
+  if (!to) return to.why();
+  result<device::stream> in = on.try_create_stream();
+  if (!in) return in.why();
+  const uint32_t each_round = at.bytes < (uint64_t{1} << 22) ? 200 : 10;
+  measured all;
+  all.payload_is_of_wave = true;
+  double seconds = 0;
+  const double limit = how.rounds * how.round_seconds;
+  for (bool warm = false; seconds < limit; warm = true) {
+    const clock::time_point before = clock::now();
+    for (uint32_t n = 0; n < each_round; ++n)
+      if (const result<void> begun = on.try_copy(to.value(), from.value(), at.bytes, in.value()); !begun)
+        return begun.why();
+    if (const result<void> ended = on.try_synchronize(in.value()); !ended) return ended.why();
+    if (!warm) continue;
+    const double took = std::chrono::duration<double>(clock::now() - before).count();
+    seconds += took;
+    all.call_ns.push_back(1e9 * took / each_round);
+  }
+  on.destroy(in.value());
+  all.calls_per_second = each_round * static_cast<double>(all.call_ns.size()) / seconds;
+  std::sort(all.call_ns.begin(), all.call_ns.end());
   return all;
 }
 

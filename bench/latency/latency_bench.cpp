@@ -48,7 +48,8 @@ void report(benchmark::State& state, const point& at, const measured& found) {
   counters["p99.9"] = percentile(found.call_ns, 0.999);
   counters["max"] = found.call_ns.back();
   counters["calls/s"] = found.calls_per_second;
-  counters["payload_bytes/s"] = found.calls_per_second * static_cast<double>(at.bytes) * at.lanes;
+  counters["payload_bytes/s"] =
+      found.calls_per_second * static_cast<double>(at.bytes) * (found.payload_is_of_wave ? 1 : at.lanes);
   if (found.rounds.empty()) return;
   counters["server_ns/call"] = found.server_ns_per_call;
   counters["sleeps/call"] = found.sleeps_per_call;
@@ -96,6 +97,21 @@ std::vector<point> points_of(const std::string& protocol, const meter_facts& on)
   for (const uint32_t servers : {1U, 2U, 4U})
     if (const uint32_t waves = 4 * servers; waves <= on.waves_max)
       points.push_back({.protocol = protocol, .waves = std::min(on.waves_max, 16U), .servers = servers});
+  // How many calls, and how many bytes, a GPU's waves and several servers make together.
+  if (on.waves_max >= 64) {
+    for (const uint32_t lanes : {1U, on.lanes_max})
+      for (const uint32_t waves : {64U, 1024U, on.waves_max})
+        for (const uint32_t servers : {1U, 2U, 4U, 8U})
+          points.push_back({.protocol = protocol, .waves = waves, .lanes = lanes, .servers = servers});
+    for (const uint32_t waves : {1U, 8U, 64U})
+      for (const uint32_t servers : {1U, 8U})
+        if (servers <= waves)
+          points.push_back({.protocol = protocol,
+                            .waves = waves,
+                            .lanes = on.lanes_max,
+                            .bytes = uint64_t{64} << 10,
+                            .servers = servers});
+  }
   if (!on.memory_is_one) points.push_back({.protocol = protocol, .mailbox = placement::device});
   return points;
 }
@@ -114,6 +130,11 @@ std::vector<point> points_of_rings(const std::string& protocol, const meter_fact
 void add_benchmarks(meter& by, const meter_facts& on, const effort& how) {
   std::vector<point> points;
   for (const std::string& baseline : on.baselines) {
+    if (baseline == "copy") {
+      for (const uint32_t kib : {64U, 256U, 1024U, 16U << 10})
+        points.push_back({.protocol = baseline, .bytes = uint64_t{kib} << 10});
+      continue;
+    }
     points.push_back({.protocol = baseline});
     if (!on.memory_is_one && (baseline == "exchange" || baseline == "store"))
       points.push_back({.protocol = baseline, .mailbox = placement::device});

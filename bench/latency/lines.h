@@ -90,7 +90,12 @@ class slot_link {
   static constexpr const char* name = "slots";
   static constexpr bool can_ring = true;
   static constexpr uint64_t words = 8;
+  // A GPU's link may carry loads and stores alone.
+#ifdef HEDDLE_LANES_ARE_THREADS
   using form = rpc::bit_a_slot;
+#else
+  using form = rpc::word_a_slot;
+#endif
 
   struct client {
     rpc::basic_slot_client<ClientMachine, form> end;

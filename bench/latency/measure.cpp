@@ -27,6 +27,8 @@ result<measured> measure_protocol(device& on, const point& at, const effort& how
   if (const result<void> ready = calls.prepare(); !ready) return ready.why();
   if (const result<void> ready = exchanges.prepare(); !ready) return ready.why();
   measured all;
+  if constexpr (requires { Protocol::payload_is_of_wave(at); })
+    all.payload_is_of_wave = Protocol::payload_is_of_wave(at);
   double calls_made = 0;
   double seconds = 0;
   double served_calls = 0;
@@ -69,7 +71,7 @@ class machine_meter : public meter {
             .waves_max = std::min(resident, rpc::max_ports),
             .memory_is_one = machine::memory_is_one,
             .protocols = protocols(),
-            .baselines = {nothing::name, store::name, exchange::name, print::name, launch_name}};
+            .baselines = {nothing::name, store::name, exchange::name, print::name, launch_name, copy_name}};
   }
 
   result<measured> measure(const point& at, const effort& how) override {
@@ -80,6 +82,7 @@ class machine_meter : public meter {
     if (at.protocol == exchange::name) return measure_protocol<exchange>(*on_, at, how);
     if (at.protocol == nothing::name) return measure_protocol<nothing>(*on_, at, how);
     if (at.protocol == store::name) return measure_protocol<store>(*on_, at, how);
+    if (at.protocol == copy_name) return measure_copies(*on_, at, how);
     if (at.protocol == launch_name) return measure_launches(*on_, at, how);
     if (at.protocol == print::name) {
       const quiet_output quiet;
@@ -91,6 +94,7 @@ class machine_meter : public meter {
  private:
   static std::vector<std::string> protocols() {
     return {ports<target>::name,
+            ports<target, road::shortest>::name,
             lines<slot_link<target>>::name,
             lines<hostcall_link<target>>::name,
             lines<offload_link<target, rpc::offload_ring>>::name,
@@ -106,6 +110,8 @@ class machine_meter : public meter {
   template <typename Callers>
   result<measured> measure_calls_of(const point& at, const effort& how) {
     if (at.protocol == ports<Callers>::name) return measure_protocol<ports<Callers>>(*on_, at, how);
+    if (at.protocol == ports<Callers, road::shortest>::name)
+      return measure_protocol<ports<Callers, road::shortest>>(*on_, at, how);
     if (at.protocol == fifo<Callers>::name) return measure_protocol<fifo<Callers>>(*on_, at, how);
 #ifdef HEDDLE_LANES_ARE_THREADS
     if (at.protocol == queue::name) return measure_protocol<queue>(*on_, at, how);

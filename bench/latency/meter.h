@@ -51,6 +51,7 @@ struct measured {
   std::vector<double>
       exchange_ns;  ///< of the bare exchange between one wave and one thread, in the same kind of memory
   std::vector<round_medians> rounds;  ///< empty where no exchange was measured
+  bool payload_is_of_wave = false;    ///< and not of each of its lanes
   double calls_per_second = 0;        ///< calls of waves, all waves together
   double server_ns_per_call = 0;      ///< of the processor, all servers together; with the calls that are not timed
   double sleeps_per_call = 0;         ///< how often a server has gone to sleep

@@ -10,11 +10,17 @@
 
 namespace heddle::bench {
 
+/// How a wave calls: by packets, through any port; or on the shortest road, through a port that it has alone, with an answer of one word, and a
+/// buffer that all lanes stream together.
+enum class road { common, shortest };
+
 /// `ClientMachine` is the machine of the lanes that call; host threads serve. As many ports as waves: none waits for another's.
-template <typename ClientMachine>
+template <typename ClientMachine, road Road = road::common>
 class ports {
  public:
-  static constexpr const char* name = "ports";
+  static constexpr const char* name = Road == road::common ? "ports" : "ports-shortest";
+  static constexpr bool is_shortest = Road == road::shortest;
+  static bool payload_is_of_wave(const point& at) { return is_shortest && at.bytes > rpc::packet_bytes; }
   static constexpr bool is_served = true;
   static constexpr uint16_t echo = rpc::user_opcode(1);
   static constexpr uint16_t upload = rpc::user_opcode(2);
@@ -27,16 +33,25 @@ class ports {
     const unsigned char* payload;  ///< where the device reads what it sends, from a word on
     uint64_t bytes;
 
-    HEDDLE_FUNCTION void call(uint64_t, uint64_t number) const {
+    HEDDLE_FUNCTION void call([[maybe_unused]] uint64_t mask, uint64_t number) const {
       bool wrong = false;
       if (bytes <= rpc::packet_bytes) {
         const uint64_t words = bytes / sizeof(uint64_t);
-        auto port = end.template open<echo>();
-        port.send_and_recv(
-            [&](rpc::packet& to, uint32_t) {
-              for (uint64_t n = 0; n < words; ++n) to.words[n] = number;
-            },
-            [&](rpc::packet& from, uint32_t) { wrong |= from.words[0] != answer_to(number * words); });
+        const auto fill = [&](rpc::packet& to, uint32_t) {
+          for (uint64_t n = 0; n < words; ++n) to.words[n] = number;
+        };
+        if constexpr (is_shortest) {
+          auto port = end.template open_alone<echo>(mask);
+          port.send_and_recv_word(fill, [&](uint64_t word, uint32_t) { wrong |= word != answer_to(number * words); });
+        } else {
+          auto port = end.template open<echo>();
+          port.send_and_recv(fill,
+                             [&](rpc::packet& from, uint32_t) { wrong |= from.words[0] != answer_to(number * words); });
+        }
+      } else if constexpr (is_shortest) {
+        auto port = end.template open_alone<upload>(mask);
+        port.send_all(payload, bytes, bytes);
+        port.recv([&](rpc::packet& from, uint32_t) { wrong |= from.words[0] != answer_to(bytes); });
       } else {
         auto port = end.template open<upload>();
         port.send_n(payload, bytes, bytes);
@@ -54,6 +69,10 @@ class ports {
     bool serve() {
       auto port = end_.try_open();
       if (!port) return false;
+      if constexpr (is_shortest) {
+        serve_shortest(port);
+        return true;
+      }
       if (port.opcode() == echo) {
         const uint64_t words = bytes_ / sizeof(uint64_t);
         port.recv_and_send([words](rpc::packet& both, uint32_t) {
@@ -77,6 +96,30 @@ class ports {
     void wait(doorbell seen, uint64_t timeout_ns) const { end_.wait(seen, timeout_ns); }
 
    private:
+    template <typename Port>
+    void serve_shortest(Port& port) {
+      uint64_t answers[rpc::max_lanes];
+      if (port.opcode() == echo) {
+        const uint64_t words = bytes_ / sizeof(uint64_t);
+        port.recv([&](rpc::packet& from, uint32_t lane) {
+          uint64_t sum = 0;
+          for (uint64_t n = 0; n < words; ++n) sum += from.words[n];
+          answers[lane] = answer_to(sum);
+        });
+        port.send_word([&](uint32_t lane) { return answers[lane]; });
+        return;
+      }
+      // Taken out of the staging area: a copy, as a stream makes one.
+      uint64_t received = 0;
+      port.recv_all(
+          [&](const rpc::bytes_piece& piece) {
+            memcpy(sinks_ + piece.offset_bytes, piece.data, piece.size_bytes);
+            received += piece.size_bytes;
+          },
+          bytes_);
+      port.send([&](rpc::packet& to, uint32_t) { to.words[0] = answer_to(received); });
+    }
+
     rpc::basic_server<target> end_;
     uint64_t bytes_;
     unsigned char* sinks_;
@@ -86,7 +129,10 @@ class ports {
       : on_(on),
         memory_(on),
         at_(at),
-        shape_{at.waves, at.lanes, at.bytes > rpc::packet_bytes ? uint32_t{1} << 16 : 0} {}
+        shape_{.ports = at.waves,
+               .lanes = at.lanes,
+               .stage_bytes = at.bytes > rpc::packet_bytes ? uint32_t{1} << (is_shortest ? 18 : 16) : 0,
+               .words = is_shortest} {}
 
   result<void> prepare() {
     if (at_.bytes % sizeof(uint64_t) != 0 || at_.bytes == 0)
@@ -108,7 +154,8 @@ class ports {
   client make_client() const { return {{shared_, client_locks_, shape_, at_.rings}, payload_, at_.bytes}; }
   server make_server(uint32_t number) {
     unsigned char* const sinks = sinks_.empty() ? nullptr : sinks_[number].data();
-    return {{shared_, server_locks_, shape_, number * (at_.waves / at_.servers)}, at_.bytes, sinks};
+    const uint32_t each = (at_.waves + at_.servers - 1) / at_.servers;
+    return {{shared_, server_locks_, shape_, number * each, each}, at_.bytes, sinks};
   }
 
  private:

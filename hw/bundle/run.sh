@@ -122,13 +122,13 @@ perform() {
       exec bin/litmus --instances $instances --time "$time" --json "$out/litmus.json"
       ;;
     baselines)
-      exec "${measure[@]}" "${effort[@]}" --benchmark_filter="^(nothing|store|exchange|printf|launch)/"
+      exec "${measure[@]}" "${effort[@]}" --benchmark_filter="^(nothing|store|exchange|printf|launch|copy)/"
       ;;
     hang-crossed)
       exec bin/scenarios zoo.crossed-calls --record --quiet 2 --timeout $((limit > 10 ? limit - 5 : limit)) --seed 3 --dump "$out"
       ;;
     hang-waves)
-      exec bin/scenarios zoo.single-port-wait --set waves="$waves" --record --quiet 2 --timeout $((limit > 10 ? limit - 5 : limit)) --seed 3 --dump "$out"
+      exec bin/scenarios zoo.single-port-wait --set waves="$waves" --record --events 16 --quiet 2 --timeout $((limit > 10 ? limit - 5 : limit)) --seed 3 --dump "$out"
       ;;
     *) exec "${measure[@]}" "${effort[@]}" --benchmark_filter="^$part/.*$points" ;;
   esac

@@ -371,6 +371,10 @@ struct target {
   static void store_pair(uint64_t* at, uint64_t first, uint64_t second) {
     asm volatile("st.relaxed.sys.v2.b64 [%0], {%1, %2};" ::"l"(at), "l"(first), "l"(second) : "memory");
   }
+  /// As gpu::basic_target::load_pair.
+  static void load_pair(const uint64_t* at, uint64_t& first, uint64_t& second) {
+    asm volatile("ld.relaxed.sys.v2.b64 {%0, %1}, [%2];" : "=l"(first), "=l"(second) : "l"(at) : "memory");
+  }
 #endif
 
   static uint32_t block_id() {

@@ -93,6 +93,10 @@ struct lanes : heddle::gpu::lanes<lanes> {
     asm volatile("st.relaxed.sys.v2.b64 [%0], {%1, %2};" ::"l"(at), "l"(first), "l"(second) : "memory");
   }
 
+  static __device__ void load_pair(const uint64_t* at, uint64_t& first, uint64_t& second) {
+    asm volatile("ld.relaxed.sys.v2.b64 {%0, %1}, [%2];" : "=l"(first), "=l"(second) : "l"(at) : "memory");
+  }
+
   static __device__ void pause() { __nanosleep(64); }
 
   static __device__ void notify(doorbell& bell) {

@@ -132,6 +132,13 @@ struct basic_target {
     Here::store_pair(at, first, second);
   }
 
+  /// The same for two relaxed loads.
+  template <typename Here = typename Machine::here>
+    requires requires(const uint64_t* at, uint64_t& word) { Here::load_pair(at, word, word); }
+  HEDDLE_FUNCTION static void load_pair(const uint64_t* at, uint64_t& first, uint64_t& second) {
+    Here::load_pair(at, first, second);
+  }
+
   /// A GPU's ring wakes no thread of the host: one that waits for its calls naps and looks again.
   static constexpr bool can_wake = false;
   /// For host code. Naps that double up to 200 us, or `most_ns`. Linux adds its timer slack, as host::poll_until_rung says.

@@ -54,6 +54,14 @@ class basic_client {
   HEDDLE_FUNCTION port open_own() const {
     return open_for<of_wave>(detail::checked_opcode<Opcode>(), Target::lane_mask());
   }
+  /// As open_own(), for the lanes of `mask`, which all make this call and are the only ones that ever have this port: there are at least as many
+  /// ports as waves, each wave calls with one mask, and no other kernel has the client at the same time. The port is given back without a release,
+  /// which on a GPU waits for the stores of the wave. A checked build stops the run where others hold the port; others that have had it are a
+  /// race, which the simulator reports.
+  template <auto Opcode>
+  HEDDLE_FUNCTION port open_alone(uint64_t mask) const {
+    return open_for<of_wave_alone>(detail::checked_opcode<Opcode>(), mask);
+  }
   /// Waits until the server has closed every call that this wave has made through its own port: what was sent has been carried out. False
   /// where the server has ended before that.
   HEDDLE_FUNCTION bool wait_for_own() const {
@@ -74,10 +82,9 @@ class basic_client {
 
  private:
   /// Which ports a call may have.
-  static constexpr bool of_wave = true;
-  static constexpr bool any = false;
+  enum choice : uint8_t { any, of_wave, of_wave_alone };
 
-  template <bool OfWave = any>
+  template <choice Which = any>
   HEDDLE_FUNCTION port open_for(uint16_t opcode, uint64_t mask) const {
     call_begins<Target>();
     require<Target, Check>(end_.lane_count() == max_lanes || mask >> end_.lane_count() == 0,
@@ -87,7 +94,7 @@ class basic_client {
     if (end_.lane_count() != max_lanes && mask >> end_.lane_count() != 0)
       answer = server_ended;
     else if (Target::is_first_lane(mask))
-      answer = find<OfWave>(mask, opcode);
+      answer = find<Which>(mask, opcode);
     answer = Target::broadcast(mask, answer);
     if (answer == server_ended) {
       call_ends<Target>(false);
@@ -96,14 +103,14 @@ class basic_client {
     // The first lane acquired the port's lock and its inbox; the barrier orders the other lanes after it.
     Target::sync_lanes(mask);
     return port(end_, {static_cast<uint32_t>(answer), port_state(static_cast<uint32_t>(answer >> 32)), mask, opcode},
-                rings_);
+                rings_, Which == of_wave_alone);
   }
 
   /// The index of a port that is now held and owned (low half) and what its state was (high half).
-  template <bool OfWave>
+  template <choice Which>
   HEDDLE_FUNCTION uint64_t find(uint64_t mask, uint16_t opcode) const {
     const uint32_t ports = end_.port_count();
-    const uint32_t looks = OfWave ? 1 : ports;
+    const uint32_t looks = Which != any ? 1 : ports;
     // Any start is correct; waves that start apart do not contend for the same lock word.
     const uint32_t start = Target::wave_id() % ports;
     [[maybe_unused]] uint32_t watched = start;
@@ -114,14 +121,14 @@ class basic_client {
         // The first pass locks at once, in the hope that a port is free. Later passes look before they lock: waves that wait for a port
         // then only read, a word for eight ports, and disturb no other wave.
         if (!first_pass && !is_free(index, seen)) continue;
-        if (const uint64_t answer = try_take(index, mask, opcode)) return answer & ~taken;
+        if (const uint64_t answer = try_take<Which>(index, mask, opcode)) return answer & ~taken;
       }
       if constexpr (Check::may_end) {
         // One port a pass: when one has ended the others do as soon as what was sent before is answered. Also ports that other waves hold, which
         // need not have a turn to give them back, and each in its turn: a server may wait in one. Nothing is read because of it, so that it
         // needs no acquire.
         if (mailboxes<Target, side::client>::has_ended(end_.boxes().load_inbox(watched))) return server_ended;
-        if constexpr (!OfWave) watched = watched + 1 < ports ? watched + 1 : 0;
+        if constexpr (Which == any) watched = watched + 1 < ports ? watched + 1 : 0;
       }
       Target::pause();
     }
@@ -153,8 +160,11 @@ class basic_client {
     return !mine.is_given() || end_.boxes().owns(end_.boxes().load_inbox(index), mine.outbox());
   }
 
+  template <choice Which>
   HEDDLE_FUNCTION uint64_t try_take(uint32_t index, uint64_t mask, uint16_t opcode) const {
     const port_state was = end_.states().try_lock(index);
+    if constexpr (Which == of_wave_alone)
+      require<Target, Check>(!was.is_held(), "a port that some lanes are to have alone is held by others");
     if (was.is_held()) return 0;
     if (was.is_given()) {
       const auto boxes = end_.boxes();

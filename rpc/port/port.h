@@ -24,6 +24,14 @@ struct stream_result {
   HEDDLE_FUNCTION bool ok() const { return refused == 0; }
 };
 
+/// A part of what one buffer of a whole wave streams (basic_port::recv_all).
+struct bytes_piece {
+  const void* data;
+  uint64_t size_bytes;
+  uint64_t offset_bytes;  ///< in the buffer
+  uint64_t total_bytes;   ///< of the buffer
+};
+
 /// The default bound on what one lane may stream in one operation.
 inline constexpr uint64_t default_stream_bound_bytes = uint64_t{1} << 20;
 
@@ -140,6 +148,26 @@ class basic_port {
     send(answer_of_received{*this});
   }
 
+  /// Of a client: a send and the receive of an answer of one word, `use(word, lane)`. Where the layout has `words`, and the server answers by
+  /// send_word(), it comes with the look that finds it: one read over the link less than recv() takes. Otherwise it is the packet's first word.
+  HEDDLE_CALLS_BACK
+  template <typename Fill, typename Use>
+  HEDDLE_FUNCTION void send_and_recv_word(Fill&& fill, Use&& use);
+  /// Of a server: as send(), of the word `value(lane)`, which a client may take by send_and_recv_word(), or by recv() as the packet's first word.
+  HEDDLE_CALLS_BACK
+  template <typename Value>
+  HEDDLE_FUNCTION void send_word(Value&& value);
+
+  /// Streams one buffer that all lanes of the mask name alike; they copy it together, 16 bytes each in turn, into the port's staging area, and
+  /// hand that over as often as it takes. A size above `bound_bytes` travels without its data, and is refused. Needs a staging area.
+  HEDDLE_FUNCTION stream_result send_all(const void* data, uint64_t size_bytes,
+                                         uint64_t bound_bytes = default_stream_bound_bytes);
+  /// Receives what send_all() of the other end streams: `use(piece)`, a bytes_piece, in every lane, for each piece in turn, which lies in memory that the other
+  /// end shares, and is the caller's until it returns. An empty buffer is one empty piece; of a refused one there is none.
+  HEDDLE_CALLS_BACK
+  template <typename Use>
+  HEDDLE_FUNCTION stream_result recv_all(Use&& use, uint64_t bound_bytes = default_stream_bound_bytes);
+
   /// Streams `source(lane)`, a bytes_view, of each lane of the mask; the other end mirrors it by recv_n with the same
   /// bound. A lane whose size is above `bound_bytes` sends its size and nothing else, and is refused.
   template <typename Source>
@@ -200,7 +228,7 @@ class basic_port {
   /// Not open; `ended` where that is because the other end has ended.
   HEDDLE_FUNCTION explicit basic_port(const end& at, bool ended = false) : end_(at), ended_(ended) {}
   /// A client's port rings the doorbell when it has handed over its first packet, if this is a call to ring for.
-  HEDDLE_FUNCTION basic_port(const end& at, const found& port, ringing rings = {})
+  HEDDLE_FUNCTION basic_port(const end& at, const found& port, ringing rings = {}, bool alone = false)
       : end_(at),
         mask_(port.mask),
         index_(port.index),
@@ -209,6 +237,7 @@ class basic_port {
         opcode_(port.opcode),
         open_(true),
         owns_(true),
+        alone_(alone),
         rings_(rings),
         is_first_(true) {
     // The server's port begins with the packet of the client's first send in hand.
@@ -233,6 +262,9 @@ class basic_port {
     if constexpr (Side == side::client)
       ended_ = unanswered_ = end_.boxes().is_unanswered(inbox) && (!Check::enabled || kind_ == hand_over_kind::refused);
   }
+
+  /// Waits for the words of all lanes of the mask, and takes the packet with them; false where the packet came without them, or must be looked at.
+  HEDDLE_FUNCTION bool take_words(uint64_t* words);
 
   /// Whether this end need not wait any longer for a peer that may never answer; `left` looks are left of its patience.
   HEDDLE_FUNCTION bool gives_up([[maybe_unused]] uint32_t& left) const {
@@ -282,7 +314,7 @@ class basic_port {
       if (ended_ || ends_) return end_.boxes().end(index_, outbox_);
     }
     // Of a server's port only the outbox counts: it looks for what it is given.
-    end_.states().unlock(index_, was_, port_state(outbox_, Side == side::client && !owns_));
+    end_.states().unlock(index_, was_, port_state(outbox_, Side == side::client && !owns_), alone_);
   }
 
   // -- checks ---------------------------------------------------------------------------------------------------------------
@@ -332,6 +364,7 @@ class basic_port {
   bool open_ = false;
   bool owns_ = false;
   bool received_ = false;  ///< the last operation was a receive
+  bool alone_ = false;     ///< no other lanes ever have this port
   ringing rings_;
   bool is_first_ = false;  ///< the next hand-over is the call's first
   bool ended_ = false;
@@ -343,3 +376,4 @@ class basic_port {
 }  // namespace heddle::rpc
 
 #include <heddle/rpc/port/stream.h>
+#include <heddle/rpc/port/words.h>

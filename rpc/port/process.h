@@ -49,13 +49,17 @@ class port_states {
     return state_in(word(port).fetch_or(port_state::held << shift(port), memory_order::acquire), port);
   }
 
-  /// Gives the port back, which try_lock has found as `was`.
-  HEDDLE_FUNCTION void unlock(uint32_t port, port_state was, port_state now) const {
+  /// Gives the port back, which try_lock has found as `was`. `alone`: to the same lanes, which need no order.
+  HEDDLE_FUNCTION void unlock(uint32_t port, port_state was, port_state now, bool alone = false) const {
     // The holder alone changes these four bits, so that the sum stays within them.
     const uint32_t change = (now.bits() - (was.bits() | port_state::held)) << shift(port);
     if constexpr (Check::enabled) require<Target, Check>(peek_held(port), "a port is unlocked that nobody holds");
-    // Release, device scope: pairs with the acquire in try_lock of the next holder.
-    (void)word(port).fetch_add(change, memory_order::release);
+    // Relaxed: the next holders are these lanes, which a barrier has ordered.
+    if (alone)
+      (void)word(port).fetch_add(change, memory_order::relaxed);
+    else
+      // Release, device scope: pairs with the acquire in try_lock of the next holder.
+      (void)word(port).fetch_add(change, memory_order::release);
   }
 
   /// The state now, for a thread that does not hold the port: a hint.
@@ -159,6 +163,12 @@ class process {
     return reinterpret_cast<uint64_t*>(answers_ + shape_.answer_stage_offset() + offset);
   }
   HEDDLE_FUNCTION uint32_t stage_bytes() const { return shape_.stage_bytes; }
+
+  /// Whether the layout has a place for answers of one word, and where that of a lane is: two words, aligned to both.
+  HEDDLE_FUNCTION bool has_words() const { return shape_.words; }
+  HEDDLE_FUNCTION uint64_t* words_of(uint32_t port, uint32_t lane) const {
+    return reinterpret_cast<uint64_t*>(base_ + shape_.word_offset()) + (uint64_t{port} * shape_.lanes + lane) * 2;
+  }
 
   /// Set to make the servers of this end give up the calls that they wait in. Behind the states, where Check::may_end.
   HEDDLE_FUNCTION uint32_t& give_up_word() const {

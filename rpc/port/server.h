@@ -12,9 +12,16 @@ class basic_server {
   using port = basic_port<Target, side::server, Check>;
   using end = typename port::end;
 
-  /// As process::process. Threads that start at different ports seldom meet.
-  HEDDLE_FUNCTION basic_server(port_memory shared, uint32_t* own, layout shape, uint32_t start = 0)
-      : end_(shared, own, shape), start_(start % shape.ports) {}
+  /// As process::process. Threads that start at different ports seldom meet. With a `home` each keeps to so many ports from its start on, rounded to
+  /// multiples of 16, as long as one of these is ready; and looks at all when it has served as many calls as there are ports. So the words
+  /// of a port stay in the caches of one processor. 0: all ports alike.
+  HEDDLE_FUNCTION basic_server(port_memory shared, uint32_t* own, layout shape, uint32_t start = 0, uint32_t home = 0)
+      : end_(shared, own, shape), start_(start % shape.ports) {
+    if (home == 0 || home >= shape.ports) return;
+    home_.first = start_ / 16 * 16;
+    home_.count = (home + 15) / 16 * 16;
+    if (home_.count > shape.ports - home_.first) home_.count = shape.ports - home_.first;
+  }
 
   /// A port whose client waits for this end, or an empty one. Looks at every port once and begins behind the one that
   /// it served last: a port that is ready is passed over by this thread at most port_count() - 1 times.
@@ -32,7 +39,11 @@ class basic_server {
     const uint64_t mask = Target::broadcast(here, asked.mask);
     const auto opcode = static_cast<uint16_t>(Target::broadcast(here, asked.opcode));
     const auto index = static_cast<uint32_t>(answer & ~taken);
-    start_ = index + 1 < end_.port_count() ? index + 1 : 0;
+    // At home, or anywhere: what was found elsewhere does not move the place at home.
+    if (!is_at_home(index))
+      elsewhere_ = index + 1 < end_.port_count() ? index + 1 : 0;
+    else
+      start_ = index + 1 < home().first + home().count ? index + 1 : home().first;
     // The first lane's acquire in find, handed on to the other lanes, is what makes the packets safe to read.
     Target::sync_lanes(here);
     if (Target::is_device() && ((mask >> Target::lane_id()) & 1) == 0) return port(end_);
@@ -114,16 +125,36 @@ class basic_server {
     return {once.mask, once.opcode};
   }
 
+  /// Ports next to each other, from a multiple of 16 on.
+  struct range {
+    uint32_t first = 0;
+    uint32_t count = 0;
+  };
+  HEDDLE_FUNCTION range home() const { return home_.count == 0 ? range{0, end_.port_count()} : home_; }
+  HEDDLE_FUNCTION bool is_at_home(uint32_t index) const {
+    return index >= home().first && index - home().first < home().count;
+  }
+
   /// A port that is now held and owned: its index and `taken` (low half), what its state was (high half), and what it asks for;
   /// 0 when none is ready.
-  HEDDLE_FUNCTION uint64_t find(uint64_t here, request& asked) const {
-    const uint32_t ports = end_.port_count();
+  HEDDLE_FUNCTION uint64_t find(uint64_t here, request& asked) {
+    if (home_.count == 0) return find_in(home(), start_, here, asked);
+    if (turns_ < end_.port_count()) {
+      ++turns_;
+      if (const uint64_t answer = find_in(home_, start_, here, asked)) return answer;
+    }
+    turns_ = 0;
+    return find_in({0, end_.port_count()}, elsewhere_, here, asked);
+  }
+
+  /// The same among some ports, in order from `start` on.
+  HEDDLE_FUNCTION uint64_t find_in(range among, uint32_t start, uint64_t here, request& asked) const {
     if constexpr (looks_at_16) {
-      if (ports > few_ports) return find_by_16(here, asked);
+      if (among.count > few_ports) return find_by_16(among, start, here, asked);
     }
     const auto boxes = end_.boxes();
-    for (uint32_t n = 0; n < ports; ++n) {
-      const uint32_t index = start_ + n < ports ? start_ + n : start_ + n - ports;
+    for (uint32_t n = 0; n < among.count; ++n) {
+      const uint32_t index = start + n < among.first + among.count ? start + n : start + n - among.count;
       // A look first: a lock taken for every idle port, or again and again for one that is held, would keep the other threads off.
       const port_state mine = end_.states().look(index);
       if (mine.is_held() || !boxes.owns(boxes.load_inbox(index), mine.outbox())) continue;
@@ -137,11 +168,11 @@ class basic_server {
   static constexpr uint32_t few_ports = 4;
 
   /// The same, in the same order, with a look at 16 ports at a time: the line of the client's mailboxes, compared at once.
-  HEDDLE_FUNCTION uint64_t find_by_16(uint64_t here, request& asked) const {
-    const uint32_t ports = end_.port_count();
-    const uint32_t groups = (ports + 15) / 16;
-    const uint32_t in_front = (uint32_t{1} << start_ % 16) - 1;
-    uint32_t group = start_ / 16;
+  HEDDLE_FUNCTION uint64_t find_by_16(range among, uint32_t start, uint64_t here, request& asked) const {
+    const uint32_t first = among.first / 16;
+    const uint32_t groups = (among.count + 15) / 16;
+    const uint32_t in_front = (uint32_t{1} << start % 16) - 1;
+    uint32_t group = start / 16;
     uint32_t wanted = ~in_front;
     // The first group comes once more in the end, for what lies in front of the start.
     for (uint32_t n = 0; n <= groups && wanted != 0; ++n) {
@@ -149,7 +180,7 @@ class basic_server {
         const auto index = group * 16 + static_cast<uint32_t>(__builtin_ctz(ready));
         if (const uint64_t answer = try_take(index, here, asked)) return answer;
       }
-      group = group + 1 < groups ? group + 1 : 0;
+      group = group + 1 < first + groups ? group + 1 : first;
       wanted = n + 1 < groups ? ~uint32_t{0} : in_front;
     }
     return 0;
@@ -193,6 +224,9 @@ class basic_server {
 
   end end_;
   uint32_t start_;
+  range home_;              ///< empty: all ports
+  uint32_t elsewhere_ = 0;  ///< where it looks next when it looks at all
+  uint32_t turns_ = 0;      ///< since it has looked at all
 };
 
 }  // namespace heddle::rpc

@@ -180,6 +180,7 @@ template <typename Target, typename Value>
 class per_lane {
  public:
   HEDDLE_FUNCTION Value& operator[](uint32_t lane) { return values_[Target::is_device() ? 0 : lane]; }
+  HEDDLE_FUNCTION Value* values() { return values_; }
 
  private:
   Value values_[max_lanes];
