@@ -27,6 +27,14 @@ bool is_left_out(device& on, const parameters& set) {
   return !can;
 }
 
+/// What a program needs in which kernels and host threads change the same words of the host by read-modify-writes: for is_left_out(). On a GPU whose
+/// link has no atomics such a change may be lost, and with it a call.
+struct words_of_both_sides {
+  static constexpr const char* name = "words that kernels and host threads change";
+  static constexpr link_properties needs = {.add = true, .bits = true};
+  static constexpr const char* instead = "ports, and slots of a word each, need loads and stores alone";
+};
+
 inline std::vector<parameter> port_parameters(int64_t waves, int64_t lanes, int64_t ports, int64_t calls) {
   return {
       parameter::number("waves", waves, 1, 65536, "", "waves that call"),

@@ -376,4 +376,3 @@ class basic_port {
 }  // namespace heddle::rpc
 
 #include <heddle/rpc/port/stream.h>
-#include <heddle/rpc/port/words.h>

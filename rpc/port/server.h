@@ -19,7 +19,7 @@ class basic_server {
       : end_(shared, own, shape), start_(start % shape.ports) {
     if (home == 0 || home >= shape.ports) return;
     home_.first = start_ / 16 * 16;
-    home_.count = (home + 15) / 16 * 16;
+    home_.count = (start_ % 16 + home + 15) / 16 * 16;
     if (home_.count > shape.ports - home_.first) home_.count = shape.ports - home_.first;
   }
 

@@ -311,3 +311,5 @@ HEDDLE_FUNCTION stream_result basic_port<Target, Side, Check>::recv_n(Allocate&&
 }
 
 }  // namespace heddle::rpc
+
+#include <heddle/rpc/port/words.h>

@@ -75,7 +75,7 @@ class service_loop {
       : shared_(shared), locks_(locks), ports_(ports), words_(words), shape_(shape), handlers_(std::move(handlers)) {}
 
   /// A server for serve_one; each thread has its own.
-  port_server server(uint32_t start = 0) const { return {shared_, locks_, ports_, start}; }
+  port_server server(uint32_t start = 0, uint32_t home = 0) const { return {shared_, locks_, ports_, start, home}; }
 
   /// Serves one port if one is ready, and says whether. Where it `stops`, the port has ended behind the answer: its client cannot call
   /// again. Lets no exception through: what a handler throws is printed, and its client learns that there is no answer.
@@ -101,7 +101,9 @@ class service_loop {
   /// Serves until stop; `number` tells the threads apart.
   void run(uint32_t number) {
     const auto mine = std::make_unique<room>();
-    port_server at = server(number);
+    // Where each thread has some lines of mailboxes to itself, each has a home among them.
+    const uint32_t each = (ports_.ports + shape_.servers - 1) / shape_.servers;
+    port_server at = each >= 16 && shape_.servers > 1 ? server(number * each, each) : server(number);
     for (uint32_t empty_looks = 0;;) {
       // Both before the look for work: what was sent before either is then found. Acquire pairs with the release in stop.
       const doorbell rings = at.rings();

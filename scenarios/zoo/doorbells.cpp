@@ -121,6 +121,7 @@ struct counting_kernel {
 
 void run_counted_by_client(const parameters& set) {
   device on;
+  if (is_left_out<words_of_both_sides>(on, set)) return;
   port_test test(on, set);
   auto* const open_ports = on.allocate_shared<uint32_t>(1, "open ports");
   const bool fixed = zoo::is_fixed(set);
@@ -285,6 +286,7 @@ struct devices_kernel {
 
 void run_uncounted(const parameters& set) {
   device on;
+  if (is_left_out<words_of_both_sides>(on, set)) return;
   auto* const bells = on.allocate_shared<hsa_doorbell>(2, "doorbells");
   auto* const words = on.allocate_shared<uint32_t>(4, "requests, answers, done, stop");
   bells[0].mailbox = on.allocate_shared<uint64_t>(1, "mailbox");

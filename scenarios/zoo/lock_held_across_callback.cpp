@@ -125,6 +125,7 @@ struct calls_of_devices {
 
 void run_slow_callback(const parameters& set) {
   device on;
+  if (is_left_out<words_of_both_sides>(on, set)) return;
   auto* const words = on.allocate_shared<uint32_t>(3, "requests, answers");
   auto* const registry = new (on.allocate_shared<callback_registry>(1, "registry")) callback_registry;
   registry->add(0);

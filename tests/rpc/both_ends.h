@@ -88,8 +88,8 @@ class both_ends {
   using client_type = basic_client<machine, Check>;
   using server_type = basic_server<machine, Check>;
 
-  explicit both_ends(uint32_t ports, uint32_t lanes = Lanes, uint32_t stage_bytes = 0)
-      : shape_{ports, lanes, stage_bytes},
+  explicit both_ends(uint32_t ports, uint32_t lanes = Lanes, uint32_t stage_bytes = 0, bool words = false)
+      : shape_{.ports = ports, .lanes = lanes, .stage_bytes = stage_bytes, .words = words},
         memory_((shape_.size_bytes() + sizeof(line) - 1) / sizeof(line)),
         client_locks_(shape_.own_words()),
         server_locks_(shape_.own_words()) {}
@@ -98,7 +98,9 @@ class both_ends {
   ~both_ends() { EXPECT_TRUE(left_broken_ || all_idle()) << "a port is not back with its client, or is held"; }
 
   client_type client(ringing rings = {}) { return {memory_.data(), client_locks_.data(), shape_, rings}; }
-  server_type server(uint32_t start = 0) { return {memory_.data(), server_locks_.data(), shape_, start}; }
+  server_type server(uint32_t start = 0, uint32_t home = 0) {
+    return {memory_.data(), server_locks_.data(), shape_, start, home};
+  }
   process<machine, side::client, Check> client_end() { return {memory_.data(), client_locks_.data(), shape_}; }
   process<machine, side::server, Check> server_end() { return {memory_.data(), server_locks_.data(), shape_}; }
 

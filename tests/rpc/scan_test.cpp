@@ -140,6 +140,68 @@ TEST_F(scans, of_several_servers_divide_what_is_ready) {
   EXPECT_EQ(d.index(), 3u);
 }
 
+/// Calls over `index` until the port of `waiting` has been served, at most `most` times; how often.
+template <typename Ends, typename Server>
+uint32_t calls_until_served(Ends& ends, Server& server, uint32_t index, uint32_t waiting, uint32_t most) {
+  make_ready(ends, waiting);
+  make_ready(ends, index);
+  for (uint32_t calls = 0; calls < most; ++calls) {
+    const uint32_t served = server.try_open().index();
+    if (served == waiting) return calls;
+    EXPECT_EQ(served, index);
+    make_ready(ends, index);
+  }
+  return most;
+}
+
+TEST_F(scans, of_a_server_with_a_home_stay_there_and_look_at_all_after_as_many_calls_as_there_are_ports) {
+  constexpr uint32_t ports = 64;
+  // Ports 32 to 63: the start is rounded down.
+  for (const uint32_t start : {32u, 40u}) {
+    both_ends<1> ends(ports);
+    auto server = ends.server(start, 64 - start);
+    const uint32_t calls = calls_until_served(ends, server, 50, 3, 3 * ports);
+    EXPECT_GE(calls, ports / 2) << "it has strayed";
+    EXPECT_LE(calls, ports + 1) << "a port away from home starves";
+    while (server.try_open()) {
+    }
+  }
+}
+
+TEST_F(scans, of_a_server_with_a_home_find_each_ready_port_wherever_it_is) {
+  constexpr uint32_t ports = 70;
+  for (uint32_t start = 0; start < ports; start += 7)
+    for (const uint32_t home : {1u, 16u, 20u, 69u, 70u, 1000u}) {
+      both_ends<1> ends(ports);
+      auto server = ends.server(start, home);
+      for (uint32_t ready = 0; ready < ports; ++ready) {
+        make_ready(ends, ready);
+        const auto port = server.try_open();
+        ASSERT_TRUE(static_cast<bool>(port)) << "start " << start << ", home " << home << ", ready " << ready;
+        EXPECT_EQ(port.index(), ready);
+      }
+    }
+}
+
+TEST_F(scans, of_servers_with_homes_leave_no_port_to_none_of_them) {
+  for (const uint32_t ports : {33u, 64u, 100u})
+    for (const uint32_t servers : {2u, 3u}) {
+      const uint32_t each = (ports + servers - 1) / servers;
+      both_ends<1> ends(ports);
+      for (uint32_t port = 0; port < ports; ++port) {
+        // The thread whose part it is finds it at home: another port there goes first, although one away is ready too.
+        auto server = ends.server(port / each * each, each);
+        const uint32_t away = (port + ports / 2) % ports;
+        make_ready(ends, away);
+        make_ready(ends, port);
+        const uint32_t first = server.try_open().index();
+        EXPECT_EQ(first, port) << ports << " ports, " << servers << " servers";
+        while (server.try_open()) {
+        }
+      }
+    }
+}
+
 TEST_F(scans, leave_ports_alone_that_are_held_by_this_side_already) {
   both_ends<1> ends(1);
   auto server = ends.server();

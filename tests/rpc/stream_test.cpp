@@ -272,6 +272,83 @@ TYPED_TEST(streams, of_one_buffer_are_sent_by_every_lane) {
       });
 }
 
+TYPED_TEST(streams, of_all_lanes_together_arrive_whole_and_above_the_bound_not_at_all) {
+  constexpr uint32_t lanes = TestFixture::width;
+  for (const uint64_t bytes : {0u, 1u, 15u, 16u, 17u, 63u, 64u, 65u, 128u, 1000u, 1001u})
+    for (const uint32_t shift : {0u, 3u}) {
+      SCOPED_TRACE(std::to_string(bytes) + " bytes, not aligned by " + std::to_string(shift));
+      both_ends<lanes> ends(2, lanes, 64);
+      const uint64_t bound = 1000;
+      std::vector<unsigned char> there(bytes + shift);
+      for (uint64_t n = 0; n < bytes; ++n) there[n + shift] = byte_of(1, n);
+      std::vector<unsigned char> back;
+      run_both(
+          [&] {
+            auto port = ends.client().template open<test_opcode>();
+            EXPECT_EQ(port.send_all(there.data() + shift, bytes, bound).ok(), bytes <= bound);
+            EXPECT_TRUE(port.recv_all([&](const bytes_piece& piece) {
+                              const auto* const at = static_cast<const unsigned char*>(piece.data);
+                              EXPECT_EQ(piece.offset_bytes, back.size());
+                              back.insert(back.end(), at, at + piece.size_bytes);
+                            })
+                            .ok());
+          },
+          [&] {
+            auto server = ends.server();
+            serve_one(server, [&](auto& port) {
+              std::vector<unsigned char> heard;
+              const stream_result result = port.recv_all(
+                  [&](const bytes_piece& piece) {
+                    EXPECT_EQ(piece.total_bytes, bytes);
+                    const auto* const at = static_cast<const unsigned char*>(piece.data);
+                    heard.insert(heard.end(), at, at + piece.size_bytes);
+                  },
+                  bound);
+              EXPECT_EQ(result.ok(), bytes <= bound);
+              port.send_all(heard.data(), heard.size());
+            });
+          });
+      ASSERT_EQ(back.size(), bytes <= bound ? bytes : 0u);
+      for (uint64_t n = 0; n < back.size(); ++n) ASSERT_EQ(back[n], byte_of(1, n)) << "byte " << n;
+    }
+}
+
+TYPED_TEST(streams, and_answers_of_one_word_are_those_of_the_call_with_and_without_a_place_for_them) {
+  constexpr uint32_t lanes = TestFixture::width;
+  // The server answers by words, by packets, or by both in turns, so that words of the call before lie about.
+  for (const bool has_words : {true, false})
+    for (const uint32_t by_packet : {0u, 1u, 2u}) {
+      both_ends<lanes> ends(1, lanes, 0, has_words);
+      constexpr uint64_t calls = 50;
+      const auto value_of = [](uint64_t call, uint32_t lane) { return call << 40 | lane << 3 | 1; };
+      run_both(
+          [&] {
+            for (uint64_t call = 0; call < calls; ++call) {
+              auto port = ends.client().template open_alone<test_opcode>(careful_target<lanes>::lane_mask());
+              for (uint32_t again = 0; again < 2; ++again)
+                port.send_and_recv_word([&](packet& to, uint32_t lane) { to.words[0] = value_of(call + again, lane); },
+                                        [&](uint64_t word, uint32_t lane) {
+                                          ASSERT_EQ(word, ~value_of(call + again, lane)) << "call " << call;
+                                        });
+            }
+          },
+          [&] {
+            auto server = ends.server();
+            for (uint64_t call = 0; call < calls; ++call)
+              serve_one(server, [&](auto& port) {
+                for (uint32_t again = 0; again < 2; ++again) {
+                  uint64_t asked[max_lanes] = {};
+                  port.recv([&](packet& from, uint32_t lane) { asked[lane] = from.words[0]; });
+                  if (by_packet == 1 || (by_packet == 2 && (call + again) % 3 == 0))
+                    port.send([&](packet& to, uint32_t lane) { to.words[0] = ~asked[lane]; });
+                  else
+                    port.send_word([&](uint32_t lane) { return ~asked[lane]; });
+                }
+              });
+          });
+    }
+}
+
 TEST(stream_bounds, are_a_mebibyte_unless_said_otherwise) {
   both_ends<1> ends(1);
   std::vector<unsigned char> buffer(default_stream_bound_bytes + 1, 7);
@@ -314,6 +391,23 @@ TEST(stream_bounds, of_nothing_refuse_all_but_empty_buffers) {
           EXPECT_EQ(port.recv_n(allocate, 0).refused, 2u);
         });
       });
+}
+
+TEST(stream_receivers, of_one_buffer_take_no_piece_of_one_that_is_above_their_bound) {
+  both_ends<1> ends(1, 1, 64);
+  const rules_for_now never_wait({.may_wait = false});
+  auto server = ends.server();
+  for (const uint64_t lie : {bound_bytes + 1, huge_bytes, ~uint64_t{0}}) {
+    ends.client().open<test_opcode>().send([&](packet& to, uint32_t) { to.words[0] = lie; });
+    auto port = server.try_open();
+    EXPECT_FALSE(port.recv_all([](const bytes_piece&) { ADD_FAILURE() << "a piece came"; }, bound_bytes).ok());
+  }
+}
+
+TEST(ports, of_some_lanes_alone_are_refused_to_others_in_a_checked_build) {
+  both_ends<1> ends(1);
+  auto held = ends.client().open<test_opcode>();
+  EXPECT_THROW(ends.client().open_alone<test_opcode>(1), trapped);
 }
 
 TEST(stream_receivers, that_take_a_lying_size_word_read_no_more_than_their_own_bound) {
