@@ -140,6 +140,15 @@ TEST_F(import_command, a_deadlock_of_host_threads_becomes_a_trace_that_replays) 
   EXPECT_NE(ended.out.find("  as a page: " REAL_HEDDLE " report " + trace() + '\n'), std::string::npos) << ended.out;
 }
 
+// The dump is one that an H100 left.
+TEST_F(import_command, a_deadlock_of_a_gpu_becomes_a_trace_that_replays) {
+  const ended_process ended = imported(SOURCE_FOLDER "/tests/tools/crossed_calls_on_a_gpu.heddle-dump.json");
+  ASSERT_EQ(ended.status, 0) << ended.out << ended.err;
+  EXPECT_NE(ended.out.find("hung on the machine cuda"), std::string::npos) << ended.out;
+  EXPECT_NE(ended.out.find("the model hangs too, in schedule 1: deadlock"), std::string::npos) << ended.out;
+  EXPECT_EQ(run_process({REAL_HEDDLE, "replay", trace()}).status, 1);
+}
+
 // Whichever wave was first on the machine is first in the model: here it is the other's name that is recorded.
 TEST_F(import_command, the_recorded_order_decides_who_hangs_where) {
   tools::dump left = tools::read_dump(hung("zoo.crossed-calls", {"--seed", "3"})).value.value_or(dump{});
