@@ -92,6 +92,11 @@ foreach(name IN ITEMS mscclpp_fifo mscclpp_barrier mscclpp_barrier_hip deepep_ba
   heddle_client_test(client_${name} " ok +race +100 " --schedules 100)
 endforeach()
 heddle_client_test(client_mscclpp_semaphore " ok +deadlock +100 " --schedules 100)
+# A read by one launch and a write by the next, and nothing else.
+add_test(NAME clients.client_all_reduce_two_stages_excused
+         COMMAND client_all_reduce_two_stages fuzz --jobs 1 --schedules 100 --set races.excuse=after-read)
+set_tests_properties(clients.client_all_reduce_two_stages_excused PROPERTIES FIXTURES_REQUIRED clients LABELS clients TIMEOUT 300
+                     PASS_REGULAR_EXPRESSION " ok +ok +100 ")
 # -- programs, with smaller sizes: by their own options, or by another constant
 
 # heddle_sample(folder source "sed expression" expected [SOURCES ...] [ARGUMENTS ...] [SETTINGS ...])
