@@ -8,9 +8,17 @@
 
 #include <cstddef>
 #include <cstdint>
+#include <cstring>
 #include <functional>
 
 namespace heddle::sim {
+
+/// Whether many bytes are one word of 8 again and again, as a fill leaves them. False for less than a kilobyte: to look at them is as fast.
+inline bool repeats_one_word(const void* at, size_t size_bytes) {
+  constexpr size_t word_bytes = sizeof(uint64_t);
+  return size_bytes >= 1024 &&
+         std::memcmp(at, static_cast<const std::byte*>(at) + word_bytes, size_bytes - word_bytes) == 0;
+}
 
 struct state_key {
   uint64_t low = 0;

@@ -2,6 +2,7 @@
 #include <heddle/sim/base/address_space.h>
 #include <heddle/sim/base/compiled_program.h>
 #include <heddle/sim/base/invariant.h>
+#include <heddle/sim/base/state_key.h>
 #include <heddle/sim/core/run_core.h>
 #include <heddle/sim/machine/kernel.h>
 
@@ -111,6 +112,8 @@ void run_core::add_to_digest(uint64_t what, const void* address, uint32_t size_b
 
 void run_core::add_words_to_digest(const void* address, uint32_t size_bytes) {
   const auto* bytes = static_cast<const std::byte*>(address);
+  if (repeats_one_word(address, size_bytes))
+    return history.digest.add(map.stable_value(watched::value_at(address, sizeof(uint64_t))), size_bytes);
   for (uint32_t done = 0; done < size_bytes; done += sizeof(uint64_t)) {
     const uint32_t left = size_bytes - done;
     history.digest.add(map.stable_value(

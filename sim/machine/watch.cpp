@@ -1,4 +1,5 @@
 #include <heddle/scheduler/append.h>
+#include <heddle/sim/base/state_key.h>
 #include <heddle/sim/machine/lane.h>
 #include <heddle/sim/machine/watch.h>
 
@@ -14,12 +15,21 @@ uint64_t watched::any_at(const void* address, uint32_t size_bytes) {
     return value;
   }
   const auto* bytes = static_cast<const unsigned char*>(address);
+  const auto add = [&](uint64_t word) {
+    value = (value ^ word) * 0x9e3779b97f4a7c15u;
+    value ^= value >> 32;
+  };
+  // What a fill leaves, and mostly finds.
+  if (repeats_one_word(address, size_bytes)) {
+    add(word_at<uint64_t>(address));
+    add(size_bytes);
+    return value;
+  }
   for (uint32_t left = size_bytes; left != 0;) {
     const uint32_t part = left < sizeof value ? left : static_cast<uint32_t>(sizeof value);
     uint64_t word = 0;
     std::memcpy(&word, bytes, part);
-    value = (value ^ word) * 0x9e3779b97f4a7c15u;
-    value ^= value >> 32;
+    add(word);
     bytes += part;
     left -= part;
   }

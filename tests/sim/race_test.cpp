@@ -718,5 +718,27 @@ TEST(excused_races, are_of_a_load_and_a_later_store) {
   EXPECT_EQ(seen.count(verdict::race) + seen.count(verdict::ok), some) << seen.text();
 }
 
+// The flag says that the first lane is done with the data, and does not release that.
+TEST(excused_races, are_of_a_load_and_a_store_behind_a_flag_that_releases_nothing) {
+  const auto hands_over = [](auto uses, memory_order stored) {
+    return together(
+        place::device,
+        [=](words& at) {
+          uses(at);
+          word<uint32_t>(at.flag).store(1, stored);
+        },
+        [](words& at) {
+          while (word<uint32_t>(at.flag).load(acquire) == 0) target::pause();
+          at.data = 2;
+        });
+  };
+  const auto reads = [](words& at) { look_at(at.data); };
+  const std::vector<std::string> excused = {"races.excuse=after-read"};
+  EXPECT_TRUE(always_ends(verdict::race, hands_over(reads, relaxed)));
+  EXPECT_TRUE(always_ends(verdict::ok, hands_over(reads, relaxed), excused));
+  EXPECT_TRUE(always_ends(verdict::race, hands_over(writes_data, relaxed), excused));
+  EXPECT_TRUE(always_ends(verdict::ok, hands_over(reads, release)));
+}
+
 }  // namespace
 }  // namespace heddle::sim::tests

@@ -446,5 +446,138 @@ TEST(sizes, at_random_are_right_by_turns_and_wrong_without_a_release) {
     }
 }
 
+// -- fills of many bytes -----------------------------------------------------------------------------------------------------
+
+constexpr size_t fill_bytes = 8192;
+
+void fill(uint8_t* at, uint8_t value, size_t size_bytes = fill_bytes) {
+  volatile size_t length = size_bytes;
+  std::memset(at, value, length);
+}
+uint64_t load_of(uint8_t* at) { return word<uint64_t>(*reinterpret_cast<uint64_t*>(at)).load(relaxed); }
+void look_at(const uint8_t& at) { [[maybe_unused]] const uint8_t seen = static_cast<const volatile uint8_t&>(at); }
+uint64_t all_bytes(uint8_t value) { return value * 0x0101010101010101ull; }
+
+/// Each part in a block of its own, after `before`.
+template <typename Before, typename... Parts>
+program on_bytes(Before before, Parts... parts) {
+  return [=] {
+    device host;
+    auto* const at = host.allocate_device<uint8_t>(fill_bytes, "bytes");
+    host.launch({.blocks = 1, .waves = 1, .lanes = 1}, [=] { before(at); });
+    host.launch({.blocks = sizeof...(Parts), .waves = 1, .lanes = 1}, [=] {
+      uint32_t n = 0;
+      ((n++ == target::block_id() ? parts(at) : void()), ...);
+    });
+    host.synchronize();
+  };
+}
+constexpr auto nothing = [](uint8_t*) {};
+constexpr auto fills = [](uint8_t* at) { fill(at, 7); };
+
+TEST(fills, race_with_accesses_to_any_of_their_bytes) {
+  machine on = scoped();
+  const auto fills_half = [](size_t from) { return [from](uint8_t* at) { fill(at + from, 3, fill_bytes / 2); }; };
+  const auto touches_one = [](uint8_t* at) { look_at(at[4000]); };
+  for (const size_t byte : {size_t{0}, size_t{4001}, fill_bytes - 1}) {
+    EXPECT_TRUE(
+        always(verdict::race, on.run_many(on_bytes(nothing, fills, [=](uint8_t* at) { look_at(at[byte]); }), 50)));
+    EXPECT_TRUE(always(verdict::race, on.run_many(on_bytes(fills, fills, [=](uint8_t* at) { at[byte] = 1; }), 50)));
+    EXPECT_TRUE(
+        always(verdict::race,
+               on.run_many(on_bytes(touches_one, fills, [=](uint8_t* at) { load_of(at + byte / 8 * 8); }), 50)));
+  }
+  EXPECT_TRUE(always(verdict::race, on.run_many(on_bytes(nothing, fills, fills), 50)));
+  EXPECT_TRUE(always(verdict::race, on.run_many(on_bytes(fills, fills, fills_half(4095)), 50)));
+  EXPECT_TRUE(always(verdict::race, on.run_many(on_bytes(nothing, fills_half(0), fills_half(4095)), 50)));
+  EXPECT_TRUE(always(verdict::race, on.run_many(on_bytes(touches_one, fills_half(4096), fills_half(100)), 50)));
+  EXPECT_TRUE(always(verdict::ok, on.run_many(on_bytes(fills, fills_half(0), fills_half(4096)), 50)));
+  EXPECT_TRUE(always(verdict::ok, on.run_many(on_bytes(touches_one, fills), 50)));
+}
+
+TEST(fills, one_after_the_other_leave_the_last_one_there) {
+  machine on = scoped();
+  const auto fills_often = [](uint8_t* at) {
+    for (uint8_t n = 1; n <= 20; ++n) {
+      fill(at, n);
+      if (n % 8 == 0) fill(at + 1000, 100, 2000);
+    }
+  };
+  EXPECT_TRUE(always(verdict::ok, on.run_many(on_bytes(fills_often,
+                                                       [](uint8_t* at) {
+                                                         SIM_CHECK(load_of(at) == all_bytes(20));
+                                                         SIM_CHECK(load_of(at + 1000) == all_bytes(20));
+                                                         fill(at + 4, 1, 4000);
+                                                         SIM_CHECK(at[3] == 20 && at[4] == 1);
+                                                         SIM_CHECK(at[4003] == 1 && at[4004] == 20);
+                                                       }),
+                                              50)));
+}
+
+/// What two loads find of fills of that size by another block, or by an earlier kernel; one of each seed.
+std::vector<std::pair<uint64_t, uint64_t>> found_of_fills(size_t size_bytes, bool at_the_same_time) {
+  machine on = counting();
+  std::vector<std::pair<uint64_t, uint64_t>> seen;
+  static std::pair<uint64_t, uint64_t> last;
+  const auto fills_often = [=](uint8_t* at) {
+    for (uint8_t n = 1; n <= 12; ++n) fill(at, n, size_bytes);
+  };
+  const program body = [=] {
+    device host;
+    auto* const at = host.allocate_device<uint8_t>(fill_bytes, "bytes");
+    auto* const found = host.allocate_shared<uint64_t>(2, "found");
+    const auto looks = [=] {
+      found[0] = load_of(at + 512);
+      found[1] = load_of(at + 512);
+    };
+    const auto launch = [&](uint32_t blocks, const auto& kernel) {
+      host.launch({.blocks = blocks, .waves = 1, .lanes = 1}, kernel);
+    };
+    launch(1, [=] { fill(at, 0, size_bytes); });
+    if (at_the_same_time) {
+      launch(2, [=] { target::block_id() == 0 ? fills_often(at) : looks(); });
+    } else {
+      launch(1, [=] { fills_often(at); });
+      launch(1, looks);
+    }
+    host.synchronize();
+    last = {found[0], found[1]};
+  };
+  for (uint64_t seed = 1; seed <= 2000; ++seed) {
+    EXPECT_EQ(on.run(body, seed).verdict, verdict::ok);
+    seen.push_back(last);
+  }
+  return seen;
+}
+
+// A fill of more than a kilobyte is kept as one store, one of less as a store of each 8 bytes.
+TEST(fills, are_seen_as_stores_of_each_of_their_words) {
+  const auto many_words = found_of_fills(fill_bytes, true);
+  EXPECT_EQ(many_words, found_of_fills(1016, true));
+  std::set<uint64_t> seen;
+  for (const auto& [first, second] : many_words) seen.insert(second);
+  std::set<uint64_t> all;
+  for (uint8_t n = 0; n <= 12; ++n) all.insert(all_bytes(n));
+  EXPECT_EQ(seen, all);
+  for (const auto& [first, second] : found_of_fills(fill_bytes, false))
+    EXPECT_TRUE(first == all_bytes(12) && second == first);
+}
+
+TEST(fills, of_megabytes_are_one_store) {
+  machine on = scoped();
+  const program body = [] {
+    device host;
+    constexpr size_t bytes = 4 << 20;
+    auto* const at = host.allocate_device<uint8_t>(bytes, "bytes");
+    host.launch({.blocks = 1, .waves = 1, .lanes = 1}, [=] {
+      for (uint8_t n = 1; n <= 20; ++n) fill(at, n, bytes);
+      SIM_CHECK(at[bytes - 1] == 20);
+    });
+    host.synchronize();
+  };
+  // Kept by locations of 8 bytes, these stores would take 60 GB.
+  EXPECT_TRUE(always(verdict::ok, on.run_many(body, 5)));
+}
+
 }  // namespace
 }  // namespace heddle::sim::tests

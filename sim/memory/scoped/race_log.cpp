@@ -19,7 +19,7 @@ std::string to_string(race_weight weight) {
     case race_weight::plain_flag:
       return alone("a plain store behind a fence, where others load an atomic or volatile word");
     case race_weight::after_read:
-      return alone("a load, and a later store that does not wait for it");
+      return alone("a load, and a later store that nothing orders behind it");
     case race_weight::acquire:
       return alone("only an acquire before the second one, a load, is missing");
     case race_weight::acquire_store:

@@ -340,21 +340,17 @@ void scoped_memory::before_plain_store(lane& self, const operation& how) {
   if (how.order == memory_order::seq_cst) [[unlikely]]
     fence(self, how);
   if (mine.stores_strongly) note_access(self, how, true);
+  mine.store_step = core_.history.this_step();
   if (mine.stores_strongly)
     for_each_part(mine, how.address, how.size_bytes, [&](const part& at) { races_.look({self, mine, at, how}, true); });
+  else if (is_row_store(mine, how.size_bytes)) [[unlikely]]
+    before_row_store(self, mine, how);
   else
     for_each_plain_part(how.address, how.size_bytes,
                         [&](const part& at) { races_.look_before_plain(self, mine, at, how, true); });
   mine.store_address = how.address;
   mine.store_bytes = how.size_bytes;
-  mine.store_step = core_.history.this_step();
   self.unsettled = true;
-}
-
-void scoped_memory::see_again(lane& self) {
-  lane_facts& mine = scoped::facts(self);
-  if (mine.seen_address == nullptr || mine.seen_address != mine.store_address) return;
-  std::memcpy(mine.seen_address, mine.seen.data(), mine.seen.size());
 }
 
 void scoped_memory::after_plain(lane& self) {
@@ -370,6 +366,8 @@ void scoped_memory::after_plain(lane& self) {
   how.kind = mine.stores_strongly ? operation_kind::volatile_store : operation_kind::plain_store;
   how.order = mine.store_order;
   how.reach = mine.store_reach;
+  if (is_row_store(mine, size_bytes)) [[unlikely]]
+    return after_row_store(self, mine, how, mine.store_address, size_bytes);
   const bool single = reinterpret_cast<uintptr_t>(mine.store_address) % granule_bytes + size_bytes <= granule_bytes;
   for_each_plain_part(mine.store_address, size_bytes, [&](const part& at) {
     stores_.put(self, mine, at, how,

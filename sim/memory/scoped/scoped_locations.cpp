@@ -1,7 +1,10 @@
+#include <heddle/sim/base/state_key.h>
 #include <heddle/sim/memory/scoped/scoped_bytes.h>
 #include <heddle/sim/memory/scoped/scoped_locations.h>
 
 #include <algorithm>
+#include <cstring>
+#include <memory>
 
 namespace heddle::sim::scoped {
 
@@ -27,6 +30,8 @@ void locations::reset() {
   for (const size_t slot : heap_touched_) of_heap_[slot] = nullptr;
   heap_touched_.clear();
   if (!elsewhere_.empty()) elsewhere_.clear();
+  for (size_t n = 0; n < rows_used_; ++n) rows_[n]->stored.releases = {};
+  rows_used_ = 0;
 }
 
 // The first access to it, or one outside of the heap.
@@ -38,6 +43,8 @@ granule& locations::add(const void* address) {
     if (slot >= of_heap_.size()) of_heap_.resize(std::max(slot + 1, of_heap_.size() * 2), nullptr);
     of_heap_[slot] = new_granule(low);
     scheduler::append(heap_touched_, slot);
+    if (rows_used_ != 0) [[unlikely]]
+      recall(*of_heap_[slot]);
     return *of_heap_[slot];
   }
   granule*& known = elsewhere_[place];
@@ -55,6 +62,82 @@ granule* locations::new_granule(std::byte* address) {
   fresh.has_unordered = false;
   return &fresh;
 }
+
+// -- rows of granules that are stored to together ----------------------------------------------------------------------------------
+
+size_t locations::row_at(const std::byte* address, size_t most) const {
+  if (most == 0 || !core_.map.heap.contains(address) || !core_.map.heap.contains(address + most * granule_bytes - 1))
+    return 0;
+  const size_t first = core_.map.heap.offset_of(address) / granule_bytes;
+  if (first >= of_heap_.size()) return most;
+  const auto begin = of_heap_.begin() + static_cast<std::ptrdiff_t>(first);
+  const auto end = begin + static_cast<std::ptrdiff_t>(std::min(most, of_heap_.size() - first));
+  const auto known = std::find_if(begin, end, [](const granule* one) { return one != nullptr; });
+  return known == end ? most : static_cast<size_t>(known - begin);
+}
+
+row_store& locations::add_row(std::byte* address, size_t granules) {
+  // As many stores to the same row may be read as to one location (forget_oldest). An older store to a part of it is in the way of that.
+  size_t same = 0;
+  size_t oldest = rows_used_;
+  for (size_t n = 0; n < rows_used_; ++n) {
+    const row_store& one = *rows_[n];
+    if (!one.overlaps(address, granules)) continue;
+    const bool is_same = one.address == address && one.granules == granules;
+    if (oldest == rows_used_) oldest = is_same ? n : oldest;
+    if (oldest == rows_used_) break;
+    if (is_same) ++same;
+  }
+  if (same >= core_.machine.history) forget_row(oldest);
+  if (rows_used_ == rows_.size()) rows_.push_back(std::make_unique<row_store>());
+  row_store& made = *rows_[rows_used_++];
+  made.address = address;
+  made.granules = granules;
+  made.base_readable = true;
+  if (repeats_one_word(address, granules * granule_bytes)) {
+    made.before.assign(1, read_granule(address));
+  } else {
+    made.before.resize(granules);
+    std::memcpy(made.before.data(), address, granules * granule_bytes);
+  }
+  made.stored.serial = serials_ + 1;
+  serials_ += granules;
+  return made;
+}
+
+void locations::forget_row(size_t n) {
+  const row_store& old = *rows_[n];
+  for (size_t later = n + 1; later < rows_used_; ++later)
+    if (rows_[later]->address == old.address && rows_[later]->granules == old.granules) {
+      rows_[later]->base_readable = false;
+      break;
+    }
+  rows_[n]->stored.releases = {};
+  std::rotate(rows_.begin() + static_cast<std::ptrdiff_t>(n), rows_.begin() + static_cast<std::ptrdiff_t>(n) + 1,
+              rows_.begin() + static_cast<std::ptrdiff_t>(rows_used_));
+  --rows_used_;
+}
+
+void locations::recall(granule& in) {
+  message* newest = nullptr;
+  for (size_t n = 0; n < rows_used_; ++n) {
+    const row_store& row = *rows_[n];
+    if (!row.overlaps(in.address, 1)) continue;
+    const auto index = static_cast<size_t>(in.address - row.address) / granule_bytes;
+    (newest == nullptr ? in.base : newest->value) = row.before_at(index);
+    if (!row.base_readable) in.base_readable = 0;
+    if (in.count >= core_.machine.history) forget_oldest(in);
+    newest = take_message();
+    *newest = row.stored;
+    newest->serial = newest->chain = in.newest = row.stored.serial + index;
+    in.order[in.count++] = newest;
+    ++in.accesses.plain_changes;
+    in.accesses.plain_writes.assign(1, row.access);
+  }
+  if (newest != nullptr) newest->value = read_granule(in.address);
+}
+
+// ----------------------------------------------------------------------------------------------------------------------------------
 
 uint64_t value_at(const granule& in, int cut) {
   uint64_t value = in.base;

@@ -8,6 +8,7 @@
 #include <cstddef>
 #include <cstdint>
 #include <deque>
+#include <memory>
 #include <unordered_map>
 #include <vector>
 
@@ -37,6 +38,24 @@ inline int oldest_covered(const granule& in) {
   return -1;
 }
 
+/// A plain store by a device's lane to a row of granules that no lane has accessed yet, but by other such stores. A granule gets its part when it is
+/// accessed by itself: a fill of megabytes is then no more than one store.
+struct row_store {
+  std::byte* address = nullptr;
+  size_t granules = 0;
+  message stored;        ///< to the first of them; `value` aside, the others differ by their serials, which count up
+  access_record access;  ///< likewise
+  std::vector<uint64_t> before;  ///< what they held; one value where that is the same of all
+  bool base_readable = true;     ///< what they held before all stores may still be read
+
+  bool overlaps(const void* other, size_t other_granules) const {
+    const auto mine = reinterpret_cast<uintptr_t>(address);
+    const auto at = reinterpret_cast<uintptr_t>(other);
+    return at < mine + granules * granule_bytes && mine < at + other_granules * granule_bytes;
+  }
+  uint64_t before_at(size_t index) const { return before[before.size() == 1 ? 0 : index]; }
+};
+
 /// Keeps its memory from one run to the next.
 class locations {
  public:
@@ -57,6 +76,30 @@ class locations {
   }
   [[gnu::noinline, gnu::hot]] granule& add(const void* address);
 
+  // -- rows of granules that are stored to together
+
+  /// With less bytes a store is made granule by granule.
+  static constexpr size_t least_row_bytes = 1024;
+  /// How many granules, from the aligned address on and at most so many, no lane has accessed by themselves; none outside of the heap.
+  size_t row_at(const std::byte* address, size_t most) const;
+  /// Whether no store to granules of the row is in their order yet that `follows` does not say to come before; and there is room for another one.
+  template <typename Follows>
+  bool takes_row(const std::byte* address, size_t granules, const Follows& follows) const {
+    if (rows_used_ == most_rows) return false;
+    for (size_t n = 0; n < rows_used_; ++n)
+      if (rows_[n]->overlaps(address, granules) && !follows(*rows_[n])) return false;
+    return true;
+  }
+  /// A store to the row that is about to be made, behind all others of takes_row(). The caller says what it is.
+  row_store& add_row(std::byte* address, size_t granules);
+  /// In the order in which they were made.
+  template <typename Look>
+  bool any_row(const Look& look) const {
+    for (size_t n = 0; n < rows_used_; ++n)
+      if (look(*rows_[n])) return true;
+    return false;
+  }
+
   /// Those of the run, in the order of their first accesses.
   size_t count() const { return granules_used_; }
   const granule& operator[](size_t n) const { return granules_[n]; }
@@ -74,6 +117,9 @@ class locations {
 
  private:
   granule* new_granule(std::byte* address);
+  /// The granule's part of stores to rows.
+  [[gnu::noinline]] void recall(granule& in);
+  void forget_row(size_t n);
   [[gnu::cold]] void make_messages();
   /// `may_race`: its granule has unordered stores.
   void drop_message(message* unused, bool may_race);
@@ -86,6 +132,10 @@ class locations {
   std::vector<granule*> of_heap_;                     ///< by offset in the heap, in granules
   std::unordered_map<uint64_t, granule*> elsewhere_;  ///< by address
   std::vector<size_t> heap_touched_;
+  static constexpr size_t most_rows = 256;
+  std::vector<std::unique_ptr<row_store>>
+      rows_;  ///< in the order in which they were made; behind them, those to be used again
+  size_t rows_used_ = 0;
   uint64_t serials_ = 0;
 };
 

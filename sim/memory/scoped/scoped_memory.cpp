@@ -1,6 +1,9 @@
 #include <heddle/sim/memory/scoped/scoped_bytes.h>
 #include <heddle/sim/memory/scoped/scoped_memory.h>
 
+#include <algorithm>
+#include <cstring>
+
 namespace heddle::sim {
 
 scoped_memory::scoped_memory(run_core& core, race_log& races)
@@ -45,6 +48,68 @@ void scoped_memory::fence(lane& self, const operation& how) {
   if (releases(how.order)) known_.release_fence(self, mine, reach);
 }
 
+// -- stores of many bytes -----------------------------------------------------------------------------------------------------------
+
+namespace {
+
+/// Calls `row` for each row of granules that no lane has accessed by themselves, and `alone` for what stands between, in order.
+template <typename Row, typename Alone>
+void for_each_row(const scoped::locations& all, const void* address, size_t size_bytes, const Row& row,
+                  const Alone& alone) {
+  constexpr size_t granule_bytes = scoped::granule_bytes;
+  auto* at = static_cast<std::byte*>(const_cast<void*>(address));
+  std::byte* const end = at + size_bytes;
+  while (at != end) {
+    const size_t offset = reinterpret_cast<uintptr_t>(at) % granule_bytes;
+    const auto left = static_cast<size_t>(end - at);
+    const size_t granules = offset != 0 ? 0 : all.row_at(at, left / granule_bytes);
+    if (granules != 0) {
+      row(at, granules);
+      at += granules * granule_bytes;
+      continue;
+    }
+    const size_t bytes = std::min(granule_bytes - offset, left);
+    alone(at, bytes);
+    at += bytes;
+  }
+}
+
+}  // namespace
+
+void scoped_memory::before_row_store(lane& self, lane_facts& mine, const operation& how) {
+  const auto look = [&](const std::byte* at, size_t bytes) {
+    races_.look_before_plain(self, mine, scoped::part_in(locations_.at(at), at, bytes), how, true);
+  };
+  const auto follows = [&](const scoped::row_store& one) {
+    return scoped::comes_after(self, mine, one.access) && known_.knows_by_causality(self, mine, one.stored);
+  };
+  for_each_row(
+      locations_, how.address, how.size_bytes,
+      [&](std::byte* at, size_t granules) {
+        if (granules * granule_bytes < scoped::locations::least_row_bytes ||
+            !locations_.takes_row(at, granules, follows)) {
+          for (size_t n = 0; n < granules; ++n) look(at + n * granule_bytes, granule_bytes);
+          return;
+        }
+        scoped::row_store& made = locations_.add_row(at, granules);
+        const part whole{.mask = 0xff};
+        made.access = races_.record_of({self, mine, whole, how, true}, true);
+        stores_.describe_row(self, mine, how, made.stored);
+      },
+      look);
+}
+
+// Where a granule is known now it was looked at by itself.
+void scoped_memory::after_row_store(lane& self, lane_facts& mine, const operation& how, const void* address,
+                                    size_t size_bytes) {
+  for_each_row(
+      locations_, address, size_bytes, [](std::byte*, size_t) {},
+      [&](const std::byte* at, size_t bytes) {
+        stores_.put(self, mine, scoped::part_in(locations_.at(at), at, bytes), how,
+                    {.value = scoped::read_granule(locations_.at(at).address), .plain = true});
+      });
+}
+
 // From here on loads find what the lane sees, if that is not what memory holds.
 void scoped_memory::open_window(lane& self, lane_facts& mine, std::byte* address, size_t size_bytes, const part& at,
                                 int cut) {
@@ -54,6 +119,12 @@ void scoped_memory::open_window(lane& self, lane_facts& mine, std::byte* address
     self.unsettled = true;
   }
   scoped::write_bytes(at.in->address, at.mask, value_at(*at.in, cut));
+}
+
+void scoped_memory::see_again(lane& self) {
+  lane_facts& mine = scoped::facts(self);
+  if (mine.seen_address == nullptr || mine.seen_address != mine.store_address) return;
+  std::memcpy(mine.seen_address, mine.seen.data(), mine.seen.size());
 }
 
 }  // namespace heddle::sim

@@ -91,6 +91,16 @@ class scoped_memory final : public late_memory {
   uint64_t load_anew(const access& made, uint64_t newest);
   bool adds_nothing(const lane_facts& mine, const operation& how, const part& at, const message* read) const;
 
+  // -- scoped_memory.cpp
+
+  /// Whether the plain store is one that is made row by row, where no lane has accessed the memory yet. A search tells what is at each location, and
+  /// the stores of an x86 become visible one after another.
+  bool is_row_store(const lane_facts& mine, size_t size_bytes) const {
+    return size_bytes >= scoped::locations::least_row_bytes && !mine.stores_strongly && !mine.tso && notes_ == nullptr;
+  }
+  void before_row_store(lane& self, lane_facts& mine, const operation& how);
+  void after_row_store(lane& self, lane_facts& mine, const operation& how, const void* address, size_t size_bytes);
+
   // -- scoped_quiet.cpp
 
   /// In a search: the lane is about to access memory.

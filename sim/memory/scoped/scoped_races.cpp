@@ -47,11 +47,13 @@ race_log::reason race_check::reason_of(const access& made, const access_record& 
   if (const auto* const missing = would_order(only(missing_order::acquire)))
     return {writes && !has_loaded_since(made, earlier) ? race_weight::acquire_store : race_weight::acquire, missing};
   if (const auto* const missing = would_order(only(missing_order::flag))) return {race_weight::plain_flag, missing};
+  // The later store changes nothing for a load, unless a machine makes it first.
+  const bool after_read = earlier.plain && !earlier.writes;
   // Rather what is there, and lacks something, than what is not there.
   for (const missing_orders these : {any_missing_order & ~only(missing_order::release), any_missing_order})
-    if (const auto* const missing = would_order(these)) return {race_weight::release, missing};
-  // The later store changes nothing for the load, unless a machine makes it first.
-  return {earlier.plain && !earlier.writes ? race_weight::after_read : race_weight::nothing, nullptr};
+    if (const auto* const missing = would_order(these))
+      return {after_read ? race_weight::after_read : race_weight::release, missing};
+  return {after_read ? race_weight::after_read : race_weight::nothing, nullptr};
 }
 
 void race_check::report(const access& made, const access_record& earlier, bool writes) {

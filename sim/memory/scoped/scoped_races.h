@@ -42,17 +42,6 @@ class race_check {
   }
   /// The same of a plain access.
   [[gnu::hot]] void look_before_plain(lane& self, lane_facts& mine, const part& at, const operation& how, bool writes);
-  /// The lane has made the plain store that it had announced.
-  [[gnu::always_inline]] void stored(lane& self) { log_.stored(self); }
-  /// Communication that ordered nothing: the lane has read what this release gives, and lacks something to acquire it.
-  [[gnu::noinline]] void note_missing(lane& self, lane_facts& mine, const release_entry& given, missing_order why,
-                                      uint64_t load_step);
-
- private:
-  [[gnu::cold, gnu::noinline]] void report(const access& made, const access_record& earlier, bool writes);
-  race_log::reason reason_of(const access& made, const access_record& earlier, bool writes) const;
-  static bool has_loaded_since(const access& made, const access_record& earlier);
-  bool is_plain_flag(const access& made, const access_record& earlier, bool writes) const;
   /// The access that the lane makes in the step which comes next.
   [[gnu::always_inline]] access_record record_of(const access& made, bool writes) const {
     return {.lane = made.self.id,
@@ -64,6 +53,17 @@ class race_check {
             .writes = writes,
             .place = low_half(made.how.place)};
   }
+  /// The lane has made the plain store that it had announced.
+  [[gnu::always_inline]] void stored(lane& self) { log_.stored(self); }
+  /// Communication that ordered nothing: the lane has read what this release gives, and lacks something to acquire it.
+  [[gnu::noinline]] void note_missing(lane& self, lane_facts& mine, const release_entry& given, missing_order why,
+                                      uint64_t load_step);
+
+ private:
+  [[gnu::cold, gnu::noinline]] void report(const access& made, const access_record& earlier, bool writes);
+  race_log::reason reason_of(const access& made, const access_record& earlier, bool writes) const;
+  static bool has_loaded_since(const access& made, const access_record& earlier);
+  bool is_plain_flag(const access& made, const access_record& earlier, bool writes) const;
   [[gnu::hot]] void look_before_atomic(lane& self, lane_facts& mine, const part& at, const operation& how, bool writes);
   bool is_race(const access& made, const access_record& earlier) const;
   /// An access has been compared with earlier atomic ones: a search must know where.

@@ -337,7 +337,9 @@ bool scoped_memory::is_accessed_beside(const lane& self, const void* address, si
         std::any_of(all.plain_writes.begin(), all.plain_writes.end(), beside))
       return true;
   }
-  return false;
+  return locations_.any_row([&](const scoped::row_store& one) {
+    return one.overlaps(address, (size_bytes + granule_bytes - 1) / granule_bytes) && beside(one.access);
+  });
 }
 
 }  // namespace heddle::sim

@@ -5,22 +5,28 @@
 
 namespace heddle::sim::scoped {
 
+[[gnu::always_inline]] inline void store_maker::describe(const access& made, message& fresh, const new_value& stored) {
+  lane_facts& mine = made.mine;
+  fresh.value = stored.value;
+  fresh.mask = fresh.readable = made.at.mask;
+  fresh.strong = !made.plain;
+  fresh.modifies = stored.modifies;
+  fresh.host = mine.host;
+  fresh.tso = mine.tso;
+  fresh.reach = reach_of(mine, made.how);
+  fresh.writer = made.self.id;
+  fresh.epoch = mine.epoch;
+  fresh.step =
+      made.plain || made.how.kind == operation_kind::volatile_store ? mine.store_step : core_.history.this_step();
+  give_releases(made, fresh, stored.modified);
+}
+
 void store_maker::put(lane& self, lane_facts& mine, const part& at, const operation& how, const new_value& stored) {
   const bool plain = stored.plain;
   granule& in = *at.in;
   message& fresh = *locations_.take_message();
   fresh.serial = in.newest = locations_.next_serial();
-  fresh.value = stored.value;
-  fresh.mask = fresh.readable = at.mask;
-  fresh.strong = !plain;
-  fresh.modifies = stored.modifies;
-  fresh.host = mine.host;
-  fresh.tso = mine.tso;
-  fresh.reach = reach_of(mine, how);
-  fresh.writer = self.id;
-  fresh.epoch = mine.epoch;
-  fresh.step = plain || how.kind == operation_kind::volatile_store ? mine.store_step : core_.history.this_step();
-  give_releases({self, mine, at, how, plain}, fresh, stored.modified);
+  describe({self, mine, at, how, plain}, fresh, stored);
   if (in.count >= machine_.history) {
     if (notes_ != nullptr) note_forgotten(in);
     locations_.forget_oldest(in);
@@ -42,6 +48,11 @@ void store_maker::put(lane& self, lane_facts& mine, const part& at, const operat
     if (const message* const newer = latest(in, in.count - 1, at.mask); newer != &fresh)
       core_.stands_behind(fresh.step, newer->step);
   write_bytes(in.address, at.mask, at_end ? stored.value : value_at(in, in.count - 1));
+}
+
+void store_maker::describe_row(lane& self, lane_facts& mine, const operation& how, message& fresh) {
+  const part whole{.mask = 0xff};
+  describe({self, mine, whole, how, true}, fresh, {.plain = true});
 }
 
 int store_maker::place_among_unknown(lane& self, lane_facts& mine, const part& at, message& fresh, bool plain,
@@ -134,7 +145,6 @@ bool store_maker::fits(const granule& in, int position, uint8_t mask, const per_
 [[gnu::always_inline]] inline void store_maker::give_releases(const access& made, message& fresh,
                                                               const message* modified) {
   const auto& [self, mine, at, how, plain] = made;
-  const granule& in = *at.in;
   const auto reach = reach_of(mine, how);
   const bool is_release = !plain && releases(how.order);
   const bool releases_itself = is_release || mine.tso || core_.asks_what_would_order();
@@ -148,6 +158,7 @@ bool store_maker::fits(const granule& in, int position, uint8_t mask, const per_
     const bool narrow = modified != nullptr && !known_.morally_strong(mine, false, reach, fresh.mask, *modified, true);
     if (modified != nullptr && !narrow) fresh.chain = modified->chain;
     const bool adds_nothing = modified != nullptr && !narrow && !releases_itself && mine.fences.empty();
+    const granule& in = *at.in;
     for (int n = in.count - 1; n >= 0; --n) {
       const message& earlier = *in.order[static_cast<size_t>(n)];
       if (earlier.writer != self.id || earlier.mask != fresh.mask || !earlier.strong) continue;

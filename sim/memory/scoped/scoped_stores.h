@@ -31,7 +31,11 @@ class store_maker {
 
   [[gnu::hot]] void put(lane& self, lane_facts& mine, const part& at, const operation& how, const new_value& stored);
 
+  /// What a plain store of a device's lane to a row of granules is (row_store::stored); its serial is there already.
+  void describe_row(lane& self, lane_facts& mine, const operation& how, message& fresh);
+
  private:
+  void describe(const access& made, message& fresh, const new_value& stored);
   [[gnu::noinline]] int place_among_unknown(lane& self, lane_facts& mine, const part& at, message& fresh, bool plain,
                                             bool anywhere);
   /// Which stores of the granule the modification order relates to a fresh one at `position`.
