@@ -17,7 +17,9 @@ find_package(CLI11 QUIET)
 heddle_require("${CLI11_FOUND}" CLI11 libcli11-dev)
 find_package(TBB QUIET)
 heddle_require("${TBB_FOUND}" oneTBB libtbb-dev)
-find_package(MPI QUIET COMPONENTS CXX)  # heddle-mpi is left out without it
+if(NOT "mpi" IN_LIST HEDDLE_LEAVE_OUT)
+  find_package(MPI QUIET COMPONENTS CXX)  # heddle-mpi is left out without it
+endif()
 find_package(ZLIB QUIET)
 heddle_require("${ZLIB_FOUND}" zlib zlib1g-dev)
 find_package(Boost 1.81 CONFIG QUIET COMPONENTS context)

@@ -19,6 +19,11 @@
 
 include_guard(GLOBAL)
 
+if("gpu" IN_LIST HEDDLE_LEAVE_OUT)
+  # These hide what the cache has of them.
+  set(HEDDLE_NVCC "")
+  set(HEDDLE_HIPCC "")
+endif()
 find_program(HEDDLE_NVCC nvcc HINTS ENV CUDA_HOME ENV CUDA_PATH PATH_SUFFIXES bin PATHS /usr/local/cuda/bin
              DOC "CUDA compiler")
 if(HEDDLE_NVCC)

@@ -25,10 +25,11 @@ foreach(row IN LISTS rows)
   string(REGEX REPLACE "--set;" "" row_name "${scenario} ${settings}")
   foreach(model IN LISTS models)
     list(POP_FRONT cells claimed)
-    # A finding that is claimed is mostly there within few schedules; that there is none takes all of them.
+    # A finding is mostly there within few schedules; that there is none takes all of them, which is asked of the two models that the last
+    # column names: what is well under these is well under those that promise more.
     set(verdict "")
     foreach(schedules IN ITEMS 100 1000)
-      if(claimed STREQUAL "ok" AND schedules EQUAL 100 OR verdict STREQUAL claimed)
+      if(claimed STREQUAL "ok" AND schedules EQUAL 100 AND model MATCHES "^(hsa|obe)$" OR verdict STREQUAL claimed)
         continue()
       endif()
       # Exit status 1 is a scenario that did not what it expects: the verdict is compared with the page instead.

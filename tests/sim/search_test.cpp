@@ -732,7 +732,7 @@ class random_program {
 };
 
 TEST(Search, ReductionsLeaveNoOutcomeOut) {
-  constexpr uint64_t programs = 420;
+  constexpr uint64_t programs = 210;
   const std::vector<std::string> one_memory = {};
   const std::vector<std::string> scoped_memory = {"fidelity=scoped", "history=60"};
   const std::vector<std::string> link = {"fidelity=link", "link.age=1000000000", "link.lull=off"};

@@ -67,7 +67,7 @@ TEST_F(mend_command, names_the_line_that_was_broken) {
   for (const planted& each : sample) {
     SCOPED_TRACE(each.entry);
     const std::string token = finding_of(each.entry);
-    const json mended = json_of({"mend", token, "--schedules", "2000"});
+    const json mended = json_of({"mend", token, "--schedules", "500"});
     ASSERT_TRUE(mended.is_object());
     EXPECT_EQ(mended["ok"], true);
     const json& first = mended["answers"][0];
@@ -75,7 +75,7 @@ TEST_F(mend_command, names_the_line_that_was_broken) {
     EXPECT_EQ(first["changes"][0]["change"], each.change);
     const std::string line = text_of(first["changes"][0]["site"]);
     EXPECT_NE(line.find(each.text), std::string::npos) << line;
-    EXPECT_EQ(first["schedules"], 2000);
+    EXPECT_EQ(first["schedules"], 500);
     // What it says can be repeated.
     const std::string assume = first["assume"];
     EXPECT_EQ(heddle({"replay", token, "--assume", assume}).status, 0);
