@@ -7,6 +7,7 @@
 // is written below, under the same names.
 #pragma once
 
+#include <heddle/hw/gpu/pairs.h>
 #include <heddle/rpc/target.h>
 #include <stdint.h>
 
@@ -324,7 +325,7 @@ class atomic_ref {
 /// - It is a GPU's side alone, so that all its code is of a lane. The other side of the link is a program of its own, with the host target.
 /// - Lanes are as on CUDA (cuda::target) or on HIP (hip::target), whichever make it is compiled for.
 /// - trap() ends the kernel and prints nothing: there is no library to print with.
-struct target {
+struct target : gpu::pairs {
   static uint64_t lane_mask() { return __gpu_lane_mask(); }
   static uint32_t lane_id() { return __gpu_lane_id(); }
   static uint32_t lane_count() { return __gpu_num_lanes(); }
@@ -365,17 +366,6 @@ struct target {
     fence<Scope>(memory_order::acquire);
 #endif
   }
-
-#ifdef __NVPTX__
-  /// As gpu::basic_target::store_pair.
-  static void store_pair(uint64_t* at, uint64_t first, uint64_t second) {
-    asm volatile("st.relaxed.sys.v2.b64 [%0], {%1, %2};" ::"l"(at), "l"(first), "l"(second) : "memory");
-  }
-  /// As gpu::basic_target::load_pair.
-  static void load_pair(const uint64_t* at, uint64_t& first, uint64_t& second) {
-    asm volatile("ld.relaxed.sys.v2.b64 {%0, %1}, [%2];" : "=l"(first), "=l"(second) : "l"(at) : "memory");
-  }
-#endif
 
   static uint32_t block_id() {
     return __gpu_block_id_x() + __gpu_num_blocks_x() * (__gpu_block_id_y() + __gpu_num_blocks_y() * __gpu_block_id_z());

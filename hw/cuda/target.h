@@ -3,6 +3,7 @@
 // The seam between the two compilations of a file is gpu::basic_target's; here stands what only this machine does.
 #pragma once
 
+#include <heddle/hw/gpu/pairs.h>
 #include <heddle/hw/gpu/target.h>
 #include <heddle/hw/host/target.h>
 #include <heddle/rpc/target.h>
@@ -48,7 +49,7 @@ HEDDLE_FUNCTION constexpr ::cuda::thread_scope thread_scope(scope wanted) {
 #ifdef __CUDA_ARCH__
 
 /// The members of target on the GPU.
-struct lanes : heddle::gpu::lanes<lanes> {
+struct lanes : heddle::gpu::lanes<lanes>, heddle::gpu::pairs {
   static __device__ uint64_t lane_mask() { return __activemask(); }
 
   /// From the special register, which numbers lanes as masks do. That threadIdx counts along is how blocks are cut into
@@ -87,14 +88,6 @@ struct lanes : heddle::gpu::lanes<lanes> {
 #else
     (void)::cuda::atomic_ref<T, thread_scope(Scope)>(word).load(::cuda::std::memory_order_acquire);
 #endif
-  }
-
-  static __device__ void store_pair(uint64_t* at, uint64_t first, uint64_t second) {
-    asm volatile("st.relaxed.sys.v2.b64 [%0], {%1, %2};" ::"l"(at), "l"(first), "l"(second) : "memory");
-  }
-
-  static __device__ void load_pair(const uint64_t* at, uint64_t& first, uint64_t& second) {
-    asm volatile("ld.relaxed.sys.v2.b64 {%0, %1}, [%2];" : "=l"(first), "=l"(second) : "l"(at) : "memory");
   }
 
   static __device__ void pause() { __nanosleep(64); }
