@@ -15,6 +15,7 @@ if(HEDDLE_INSTALL)
   install(FILES ${share}/heddle.1 DESTINATION ${CMAKE_INSTALL_MANDIR}/man1 COMPONENT command)
   install(FILES ${share}/heddle.bash DESTINATION ${CMAKE_INSTALL_DATADIR}/bash-completion/completions RENAME heddle COMPONENT command)
   install(FILES ${share}/heddle.fish DESTINATION ${CMAKE_INSTALL_DATADIR}/fish/vendor_completions.d COMPONENT command)
+  install(FILES ${PROJECT_SOURCE_DIR}/tools/heddle/replay/lanes.py DESTINATION ${CMAKE_INSTALL_DATADIR}/heddle COMPONENT command)
   # Debian's zsh does not look into /usr/share/zsh/site-functions.
   install(CODE "
     set(folder site-functions)

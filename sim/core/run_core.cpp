@@ -5,6 +5,7 @@
 #include <heddle/sim/base/state_key.h>
 #include <heddle/sim/core/run_core.h>
 #include <heddle/sim/machine/kernel.h>
+#include <heddle/sim/observe/debugger.h>
 
 #include <algorithm>
 #include <cstring>
@@ -131,6 +132,11 @@ void run_core::observe(lane& self, uint64_t value) {
     const void* const address = self.pending.address;
     const bool readable = address != nullptr && !map.may_vanish(address);
     record->performed(self, value, history.steps, link_delivers && readable, readable);
+    if (const debugger_stops* const stops = stops_of_runs()) {
+      bool stops_here = false;
+      aside(self, [&] { stops_here = stops->tell_step(*record, map.heap, history.steps); });
+      if (stops_here) stop_for_debugger();
+    }
   }
   if (observers.starvation.on()) observers.starvation.performed(self);
   if (observers.headway.on()) observers.headway.performed(self, value);

@@ -1,3 +1,4 @@
+#include <heddle/sim/observe/debugger.h>
 #include <heddle/sim/report/hang_report.h>
 #include <heddle/sim/report/run_report.h>
 
@@ -84,7 +85,12 @@ void run_report::tell(outcome& told, run_record* record) {
   }
   told.message = ends.message;
   if (ends.verdict != verdict::ok && ends.about.front() != nullptr) told.where = source_of(ends.about).where();
-  if (core_.observers.recorder != nullptr) explain(told, record);
+  if (core_.observers.recorder == nullptr) return;
+  explain(told, record);
+  // The lanes stand where the run left them.
+  if (const debugger_stops* const stops = stops_of_runs())
+    if (stops->tell_end(std::string(to_string(ends.verdict)) + (told.where.empty() ? "" : " at " + told.where)))
+      stop_for_debugger();
 }
 
 void run_report::explain(outcome& told, run_record* record) {

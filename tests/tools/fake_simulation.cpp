@@ -2,6 +2,7 @@
 #include <heddle/scheduler/strategy.h>
 #include <heddle/sim/code/source_line.h>
 #include <heddle/sim/faults/crash.h>
+#include <heddle/sim/observe/debugger.h>
 #include <heddle/sim/settings.h>
 #include <heddle/sim/simulation.h>
 #include <heddle/sim/verify/search.h>
@@ -23,6 +24,9 @@ thread_local tests::fake_run* running = nullptr;  // a machine is used by one th
 
 std::vector<source_line> inlined_at(const void*) { return {}; }
 std::optional<std::string> wrong_assumption(const std::string&) { return std::nullopt; }
+// No run stops here.
+std::string debugger_stops::add(const std::string&) { return {}; }
+void stop_runs_at(const debugger_stops*) {}
 
 std::vector<parameter> machine_parameters() {
   return {parameter::one_of("progress", "fair", {"unfair", "hsa", "obe", "fair"}, "who is guaranteed a turn"),

@@ -81,8 +81,8 @@ std::string take_standard_input(invocation& asked) {
 int replay_all(invocation asked) {
   const std::vector<std::string> others = std::move(asked.other_recorded);
   const bool several = !others.empty();
-  if (several && (asked.json || !asked.dot_file.empty()))
-    return fail(wrong_input, "replay: --json and --dot take one trace at a time");
+  if (several && (asked.json || !asked.replays.dot_file.empty() || asked.replays.debugged()))
+    return fail(wrong_input, "replay: --json, --dot, --break and --gdb take one trace at a time");
   int status = look_after(asked, replay);
   for (const std::string& each : others) {
     if (status == interrupted) return status;
@@ -100,7 +100,8 @@ int replay_all(invocation asked) {
 int tools::run_command(const invocation& called) {
   invocation asked = called;
   if (const std::string wrong = take_standard_input(asked); !wrong.empty()) return fail(wrong_input, wrong);
-  care_of_runs() = {.in_process = asked.in_process, .stuck_seconds = asked.stuck_seconds};
+  // What is debugged is this process, and it may stand still.
+  care_of_runs() = {.in_process = asked.in_process || asked.replays.debugged(), .stuck_seconds = asked.stuck_seconds};
   if (asked.command == "list") return list(asked);
   if (asked.command == "fuzz") return fuzz(asked);
   if (asked.command == "replay") return replay_all(asked);

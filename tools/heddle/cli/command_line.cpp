@@ -139,9 +139,11 @@ std::unique_ptr<CLI::App> parser_of(invocation& into, typed_numbers& typed) {
     parser->add_option("FILE|TOKEN", into.other_recorded)->required();
     parser->add_flag("--trace", into.show_steps);
     parser->add_option("--assume", into.change.assumed)->allow_extra_args(false);
-    parser->add_option("--dot", into.dot_file);
+    parser->add_option("--dot", into.replays.dot_file);
     CLI::Option* repeat = parser->add_option("--repeat", typed.repeat);
     parser->add_flag("--try", into.try_it)->excludes(repeat);
+    parser->add_option("--break", into.replays.stops)->allow_extra_args(false)->excludes(repeat);
+    parser->add_flag("--gdb", into.replays.gdb)->excludes(repeat);
     parser->add_flag("--json", into.json);
   }
   if (name == "shrink") {

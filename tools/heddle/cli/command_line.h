@@ -30,6 +30,14 @@ struct changes_asked {
   uint64_t most = 0;                 ///< mend: at most so many together
 };
 
+/// What `replay` is asked for alone.
+struct replay_asked {
+  std::string dot_file;            ///< where the wait graph is written; empty: nowhere
+  std::vector<std::string> stops;  ///< for a debugger: "STEP", "FILE:LINE", "end"
+  bool gdb = false;                ///< become gdb, which runs it
+  bool debugged() const { return gdb || !stops.empty(); }
+};
+
 /// How much `fuzz` and `list` tell, and when `fuzz` ends.
 struct telling {
   bool quiet = false;          ///< only what is WRONG (litmus: no line for a test that went as expected)
@@ -70,8 +78,8 @@ struct invocation {
   std::string file_or_token;                ///< replay, shrink, report; import: the dump
   std::vector<std::string> other_recorded;  ///< replay: files and tokens behind the first
   bool show_steps = false;
-  bool try_it = false;   ///< replay: as far as it fits
-  std::string dot_file;  ///< replay: where the wait graph is written; empty: nowhere
+  bool try_it = false;  ///< replay: as far as it fits
+  replay_asked replays;
   uint64_t repeat = 1;
 
   std::vector<std::string> files;  ///< litmus: tables; those that ship when empty

@@ -92,7 +92,7 @@ Strategies
 
 inline constexpr std::string_view replay_help =
     R"(heddle replay FILE|TOKEN... [--try] [--assume SITE=CHANGE]... [--trace]
-              [--dot FILE] [--repeat N] [--json]
+              [--dot FILE] [--repeat N] [--gdb] [--break PLACE]... [--json]
 
 Runs recorded schedules again, by the recorded answers; "-" reads the file or
 token from standard input. Of several, --json is refused. A trace of another
@@ -115,6 +115,13 @@ build is taken where every choice agrees and it ends in the same way; where not,
                 fence.ORDER.SCOPE, sync_lanes, sync_same (of the lanes that its
                 last collective named) or sync_block; several with + between
                 them, as acquire+system
+  --gdb         under gdb, which then knows "heddle lanes", a list of all lanes,
+                and "heddle lane ID", which shows a lane's own stack
+  --break PLACE
+                stop there for the debugger, on the stack of the lane that takes
+                the step: in step PLACE, a number; in each step at FILE:LINE, or
+                that is called from there; or at the "end" of the run, which is
+                what --gdb does without a --break; may be repeated
   --stuck T     a run ends as "stuck" after so long without a scheduling point
                 (default 10 s); 0: never
   --in-process  run in this process, for debuggers, and not in a copy of it

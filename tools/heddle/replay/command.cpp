@@ -8,6 +8,7 @@
 #include <heddle/tools/cli/table.h>
 #include <heddle/tools/process/copied_process.h>
 #include <heddle/tools/process/interrupt.h>
+#include <heddle/tools/replay/debugger.h>
 #include <heddle/tools/replay/step_table.h>
 #include <heddle/tools/trial/explain.h>
 #include <heddle/tools/trial/story.h>
@@ -38,13 +39,24 @@ struct replayed {
   std::string disagreement;  ///< of the first that was not
 };
 
-replayed run_all(const recorded_run& found, uint64_t repeat) {
+/// `stops`: for a debugger, in this run and no other that would explain it.
+scheduler::run_result told_run(sim::simulation& machine, const recorded_run& found, scheduler::choice_source& choices,
+                               bool stops, std::vector<sim::step_record>* steps, sim::run_record* record = nullptr) {
+  if (!stops) return explained_run(machine, *found.tested, found.settings, choices, steps, record);
+  const run_under_way known(*found.tested, choices.seed());
+  const sim::outcome& ended =
+      machine.run(found.settings, [&] { found.tested->body(found.settings); }, choices, true, record);
+  if (steps != nullptr) *steps = ended.steps_taken;
+  return result_of(ended);
+}
+
+replayed run_all(const recorded_run& found, uint64_t repeat, bool stops) {
   sim::simulation machine;
   replayed all;
   while (all.runs < repeat && !interrupt_flag()) {
     const bool first = all.runs == 0;
     const auto run = [&](scheduler::choice_source& choices, bool explain) {
-      return explain ? explained_run(machine, *found.tested, found.settings, choices, &all.steps, &all.record)
+      return explain ? told_run(machine, found, choices, stops, &all.steps, &all.record)
                      : run_scenario(machine, *found.tested, found.settings, choices, false);
     };
     scheduler::replay_result again = scheduler::run_again(found.recorded, run, first);
@@ -157,14 +169,14 @@ struct tried {
 /// "rpc/mailbox.h" of "rpc/mailbox.h:52": lines move when a file is edited.
 std::string_view file_of(std::string_view where) { return where.substr(0, where.rfind(':')); }
 
-tried try_run(const recorded_run& found) {
+tried try_run(const recorded_run& found, bool stops) {
   const scheduler::trace& recorded = found.recorded;
   sim::simulation machine;
   scheduler::try_strategy following(recorded.answers);
   scheduler::choice_source choices;
   choices.begin(following, recorded.seed);
   tried made;
-  made.result = explained_run(machine, *found.tested, found.settings, choices, &made.steps);
+  made.result = told_run(machine, found, choices, stops, &made.steps);
   made.left = following.disagreement();
   made.followed = following.followed();
   made.made = trace_header(*found.tested, found.settings, scheduler::shrunk_strategy);
@@ -242,14 +254,14 @@ int try_trace(const invocation& asked) {
   if (found.settings.has("assume"))
     if (const auto wrong = sim::wrong_assumption(found.settings.text("assume"))) return fail(wrong_input, *wrong);
   catch_interrupt();
-  const tried all = try_run(found);
+  const tried all = try_run(found, asked.replays.debugged());
   if (asked.json) {
     print_json(found, all, asked.show_steps);
   } else {
     print_text(found, all, asked);
   }
-  if (!asked.dot_file.empty())
-    if (const int failed = write_dot(all.result.waits, asked.dot_file)) return failed;
+  if (!asked.replays.dot_file.empty())
+    if (const int failed = write_dot(all.result.waits, asked.replays.dot_file)) return failed;
   if (interrupt_flag()) return interrupted;
   // With what is assumed it is another program: how it ends is the answer.
   if (!asked.change.assumed.empty())
@@ -265,21 +277,26 @@ int try_trace(const invocation& asked) {
 }  // namespace
 
 int replay(const invocation& asked) {
-  if (asked.try_it || !asked.change.assumed.empty()) return try_trace(asked);
-  const recorded_run found = find_recorded(asked.file_or_token, asked.program);
+  const stops_of_command stops(asked);
+  if (!stops.error().empty()) return fail(wrong_input, stops.error());
+  const bool tries = asked.try_it || !asked.change.assumed.empty();
+  if (tries && !asked.replays.gdb) return try_trace(asked);
+  const recorded_run found =
+      tries ? find_to_try(asked.file_or_token) : find_recorded(asked.file_or_token, asked.program);
   if (!found.error.empty()) return fail(wrong_input, found.error);
+  if (asked.replays.gdb) return become_gdb(asked);
   const scheduler::trace& recorded = found.recorded;
 
   catch_interrupt();
-  const replayed all = run_all(found, asked.repeat);
+  const replayed all = run_all(found, asked.repeat, stops.any());
   if (all.runs == 0) return interrupted;
   if (asked.json) {
     print_json(found, all, asked.show_steps);
   } else {
     print_text(found, all, asked);
   }
-  if (!asked.dot_file.empty() && all.first.disagreement.empty())
-    if (const int failed = write_dot(all.first.result.waits, asked.dot_file)) return failed;
+  if (!asked.replays.dot_file.empty() && all.first.disagreement.empty())
+    if (const int failed = write_dot(all.first.result.waits, asked.replays.dot_file)) return failed;
   // A doubtful crash that shows elsewhere is the recorded one.
   const copy_page* const page = this_copy();
   const bool shows_elsewhere = page != nullptr && page->watched.note.is_doubtful &&
