@@ -63,6 +63,7 @@ class decider {
     const size_t odd = happened_.odd_count();
     if (odd != 0) among_odd_answers(odd);
     if (made_.all.empty()) among_turns();
+    find_passing();
     return made_;
   }
 
@@ -85,6 +86,7 @@ class decider {
     const run_result result = run_(choices, false);
     count(result);
     if (plays.was_stopped()) return std::nullopt;
+    note_if_passing(result, choices.recorded());
     return failure::of(result) == failure::of(recorded_);
   }
 
@@ -208,9 +210,51 @@ class decider {
     }
   }
 
+  /// Whether the run ends well with the first of its deviations alone.
+  bool passes_with(size_t count) {
+    deviations less = deviating_;
+    less.all.resize(count);
+    deviating_strategy plays(less, limit_);
+    choice_source choices;
+    choices.begin(plays, recorded_.seed);
+    const run_result result = run_(choices, false);
+    ++passing_runs_;
+    passing_steps_ += result.steps;
+    if (plays.was_stopped() || result.abandoned || result.outcome != verdict::ok) return false;
+    note_if_passing(result, choices.recorded());
+    return true;
+  }
+  void note_if_passing(const run_result& result, const std::vector<answer>& answers) {
+    if (result.outcome != verdict::ok || result.abandoned) return;
+    const auto parted =
+        std::mismatch(answers.begin(), answers.end(), recorded_.answers.begin(), recorded_.answers.end());
+    const auto same = static_cast<uint64_t>(parted.first - answers.begin());
+    if (!made_.passing.empty() && same <= passing_same_) return;
+    made_.passing = answers;
+    passing_same_ = same;
+  }
+  bool may_try_to_pass() const {
+    constexpr uint64_t runs_most = 40;
+    constexpr uint64_t steps_most = 1'000'000;
+    const bool stopped = options_.stop != nullptr && options_.stop->load(std::memory_order_relaxed);
+    return !stopped && passing_runs_ < runs_most && passing_steps_ < steps_most;
+  }
+  void find_passing() {
+    size_t good = 0;
+    size_t bad = deviating_.all.size();
+    if (bad == 0 || !may_try_to_pass() || !passes_with(0)) return;
+    while (bad - good > 1 && may_try_to_pass()) {
+      const size_t middle = good + (bad - good) / 2;
+      (passes_with(middle) ? good : bad) = middle;
+    }
+  }
+
   const trace& recorded_;
   const run_one& run_;
   const deciding_options& options_;
+  uint64_t passing_runs_ = 0;
+  uint64_t passing_steps_ = 0;
+  uint64_t passing_same_ = 0;  ///< so many first answers of the passing run are the recorded ones
   deciding_choices made_;
   uint64_t steps_ = 0;
   schedule happened_;

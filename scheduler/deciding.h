@@ -31,11 +31,14 @@ struct deciding_choices {
   /// they do together: no choice but these is needed, and none of them can be left out.
   bool each_alone = true;
   uint64_t runs = 0;
+  /// Answers of the run that ends well and has the most first answers in common with the recorded one, of the runs that were made: those of this search, and
+  /// some that halve for the choice up to which the recorded run, by default from there on, ends well. Empty where none does.
+  std::vector<answer> passing = {};
 };
 
 /// Of a recorded run that failed: first among what the machine answered (stale values, late arrivals and so on), and
 /// where nothing of that matters, among the turns. Empty where nothing was found: the run could not be repeated, fails
-/// whatever is chosen, or the runs do not suffice. Deterministic, unless it is stopped.
+/// whatever is chosen, or the runs do not suffice. The passing run has some runs of its own. Deterministic, unless it is stopped.
 deciding_choices find_deciding(const trace& recorded, const run_one& run, const deciding_options& options = {});
 
 }  // namespace heddle::scheduler

@@ -76,12 +76,12 @@ std::vector<parameter> driver_wakeup_parameters(uint32_t drains) {
 
 HEDDLE_ZOO(run_engine_start,
            {.name = "zoo.driver-engine-start",
-            .summary = "an engine whose run is over counts as running, and who signals then starts nothing",
+            .summary = "an engine whose run is over counts as running, and what signals then starts nothing",
             .parameters = driver_wakeup_parameters(2),
             .expected = driver_wakeup_verdict});
 
 HEDDLE_ZOO(run_engine_end, {.name = "zoo.driver-engine-end",
-                            .summary = "who drains a queue looks at it, and then begins to listen for its end",
+                            .summary = "what drains a queue looks at it, and then begins to listen for its end",
                             .parameters = driver_wakeup_parameters(1),
                             .expected = driver_wakeup_verdict});
 

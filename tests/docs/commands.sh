@@ -33,7 +33,7 @@ options() {
   local page=$1 heddle=$2 hardware=$3 known command
   known=$({
     "$heddle" help
-    for command in list fuzz replay shrink report mend slack verify zoo import litmus progress completion help; do "$heddle" help $command; done
+    for command in list fuzz run replay shrink report mend slack verify zoo import litmus progress completion help; do "$heddle" help $command; done
     "$hardware" --help
   } | named)
   # The help does not name itself.

@@ -2,6 +2,7 @@
 #include <heddle/scheduler/deciding.h>
 #include <heddle/scheduler/digest.h>
 #include <heddle/scheduler/random.h>
+#include <heddle/scheduler/replay.h>
 #include <heddle/scheduler/schedule.h>
 #include <heddle/scheduler/shrink.h>
 
@@ -472,6 +473,51 @@ TEST(deciding, of_turns_says_who_came_and_behind_how_many_operations) {
   const auto found = find_deciding(recorded, two_actors);
   ASSERT_EQ(found.all.size(), 1u);
   EXPECT_EQ(found.all[0], (deciding_choice{.kind = choice_kind::actor, .number = 1, .actor = 1, .after = 0}));
+}
+
+/// How a run with these answers ends.
+verdict outcome_of(const std::vector<answer>& answers, const run_one& run) {
+  replay_strategy replayed(answers);
+  choice_source choices;
+  choices.begin(replayed, 0);
+  const run_result ended = run(choices, false);
+  EXPECT_EQ(replayed.disagreement(), "");
+  return ended.outcome;
+}
+
+TEST(deciding, a_passing_run_parts_from_the_failing_one_at_the_choice_after_which_none_passes) {
+  const run_one run = asking_three([](uint32_t a, uint32_t b, uint32_t) { return a == 2 && b == 1; });
+  const trace failing = answered(2, 1, 1);
+  const std::vector<answer> passing = find_deciding(failing, run).passing;
+  ASSERT_EQ(passing.size(), 3u);
+  EXPECT_EQ(passing[0], failing.answers[0]);
+  EXPECT_EQ(passing[1].picked, 0u) << "with the second answer it fails whatever comes";
+  EXPECT_EQ(outcome_of(passing, run), verdict::ok);
+  EXPECT_EQ(outcome_of(failing.answers, run), verdict::assertion);
+
+  trace turns;
+  turns.outcome = verdict::assertion;
+  for (const uint32_t actor : {0u, 1u, 0u, 1u, 1u})
+    turns.answers.push_back({.kind = choice_kind::actor, .count = 2, .picked = actor});
+  const std::vector<answer> other = find_deciding(turns, two_actors).passing;
+  ASSERT_GE(other.size(), 2u);
+  EXPECT_EQ(other[0].picked, 0u);
+  EXPECT_EQ(other[1].picked, 0u);
+  EXPECT_EQ(outcome_of(other, two_actors), verdict::ok);
+}
+
+TEST(deciding, there_is_no_passing_run_where_each_fails) {
+  EXPECT_TRUE(find_deciding(answered(2, 1, 1), asking_three([](auto...) { return true; })).passing.empty());
+  // It ends otherwise, but not well.
+  const run_one never_well = [](choice_source& choices, bool) {
+    run_result ended;
+    ended.outcome = choices.pick(2, choice_kind::visible) == 1 ? verdict::assertion : verdict::deadlock;
+    return ended;
+  };
+  trace failing;
+  failing.outcome = verdict::assertion;
+  failing.answers = {{.kind = choice_kind::visible, .count = 2, .picked = 1}};
+  EXPECT_TRUE(find_deciding(failing, never_well).passing.empty());
 }
 
 TEST(deciding, makes_no_more_runs_than_it_may) {

@@ -41,6 +41,31 @@ TEST_F(real_command, a_planted_bug_is_found_and_replays_in_another_process) {
   EXPECT_NE(again.out.find("3 of 3 equal digests"), std::string::npos) << again.out;
 }
 
+TEST_F(real_command, run_records_a_schedule_whatever_comes_of_it_and_it_is_that_of_fuzz) {
+  const temporary_folder folder;
+  const std::string file = (folder.path() / "one.heddle.json").string();
+  bool passed = false, failed = false;
+  for (int seed = 1; seed <= 12 && !(passed && failed); ++seed) {
+    const std::string number = std::to_string(seed);
+    const ended_process ended =
+        run_process({REAL_HEDDLE, "run", "zoo.lost-doorbell", "--seed", number, "-o", file, "--json"});
+    const nlohmann::json one = nlohmann::json::parse(ended.out);
+    const nlohmann::json all = nlohmann::json::parse(
+        run_process({REAL_HEDDLE, "fuzz", "zoo.lost-doorbell", "--seed", number, "-n", "1", "--json"}).out);
+    const bool hangs = one["verdict"] == "deadlock";
+    (hangs ? failed : passed) = true;
+    EXPECT_EQ(ended.status, hangs ? 0 : 1) << "the scenario expects the deadlock";
+    EXPECT_EQ(all["scenarios"][0]["findings"].size(), hangs ? 1u : 0u) << number;
+    // What passes is found to pass, and what hangs stands beside a run that does not.
+    EXPECT_EQ(one["contrast"].empty(), !hangs) << one;
+    const ended_process again = run_process({REAL_HEDDLE, "replay", file, "--json"});
+    EXPECT_EQ(again.status, hangs ? 1 : 0) << again.err;
+    EXPECT_EQ(nlohmann::json::parse(again.out)["digest"], one["digest"]);
+  }
+  EXPECT_TRUE(passed && failed);
+  EXPECT_EQ(run_process({REAL_HEDDLE, "run", "zoo.*"}).status, 2);
+}
+
 // The share of one of so many scenarios is below a hundredth of the whole time: what is left of the whole counts.
 TEST_F(real_command, a_campaign_of_many_scenarios_goes_on_for_what_is_left_of_its_time) {
   const temporary_folder folder;

@@ -18,7 +18,7 @@ inline void take_excuses(invocation& into) {
 
 /// Arguments for the program's own main() become a setting, so that recorded runs have them too. One line when the command has no use for them.
 inline std::string take_arguments_of_main(const std::vector<std::string>& words, invocation& into) {
-  if (into.command != "fuzz" && into.command != "verify" && into.command != "import")
+  if (into.command != "fuzz" && into.command != "run" && into.command != "verify" && into.command != "import")
     return into.command + ": nothing can stand behind --; a recorded run has the arguments that it was made with";
   std::string all;
   for (const std::string& word : words) all += (all.empty() ? "" : " ") + shell_word(word);

@@ -104,6 +104,7 @@ int tools::run_command(const invocation& called) {
   care_of_runs() = {.in_process = asked.in_process || asked.replays.debugged(), .stuck_seconds = asked.stuck_seconds};
   if (asked.command == "list") return list(asked);
   if (asked.command == "fuzz") return fuzz(asked);
+  if (asked.command == "run") return look_after(asked, run);
   if (asked.command == "replay") return replay_all(asked);
   if (asked.command == "shrink") return look_after(asked, shrink);
   if (asked.command == "report") return look_after(asked, report);

@@ -13,6 +13,7 @@ class campaign_crew;
 
 int list(const invocation& asked);
 int fuzz(const invocation& asked);
+int run(const invocation& asked);
 int replay(const invocation& asked);
 int shrink(const invocation& asked);
 int report(const invocation& asked);

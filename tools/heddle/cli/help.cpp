@@ -17,6 +17,7 @@ constexpr std::string_view overview = R"(heddle finds schedules under which GPU 
   heddle list                    scenarios, with their parameters and expected
                                  verdicts
   heddle fuzz [SCENARIO...]      run scenarios under many schedules
+  heddle run SCENARIO            one schedule, recorded whatever comes of it
   heddle replay FILE|TOKEN...    run recorded schedules again
   heddle shrink FILE|TOKEN       make a failing schedule as small as can be
   heddle report FILE|TOKEN       one recorded schedule as a page for a browser
@@ -241,20 +242,11 @@ struct topic {
   std::string_view text;
 };
 
-const topic topics[] = {{"", overview},
-                        {"list", list_help},
-                        {"fuzz", fuzz_help},
-                        {"replay", replay_help},
-                        {"shrink", shrink_help},
-                        {"report", report_help},
-                        {"mend", mend_help},
-                        {"slack", slack_help},
-                        {"zoo", zoo_help},
-                        {"import", import_help},
-                        {"verify", verify_help},
-                        {"litmus", litmus_help},
-                        {"progress", progress_help},
-                        {"completion", completion_help},
+const topic topics[] = {{"", overview},          {"list", list_help},         {"fuzz", fuzz_help},
+                        {"run", run_help},       {"replay", replay_help},     {"shrink", shrink_help},
+                        {"report", report_help}, {"mend", mend_help},         {"slack", slack_help},
+                        {"zoo", zoo_help},       {"import", import_help},     {"verify", verify_help},
+                        {"litmus", litmus_help}, {"progress", progress_help}, {"completion", completion_help},
                         {"help", help_help}};
 
 }  // namespace

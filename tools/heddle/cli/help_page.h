@@ -12,6 +12,7 @@ std::string help_text(std::string_view topic);
 
 // Of what help_text() gives, the parts that help_topics.cpp holds.
 extern const std::string_view import_help;
+extern const std::string_view run_help;
 extern const std::string_view mend_help;
 extern const std::string_view slack_help;
 extern const std::string_view zoo_help;

@@ -3,6 +3,35 @@
 
 namespace heddle::tools {
 
+const std::string_view run_help =
+    R"(heddle run SCENARIO [--seed S] [--strategy X] [--set KEY=VALUE]...
+           [--assume SITE=CHANGE]... [--excuse FILE]... [--trace] [-o FILE]
+           [--json] -- ARGUMENTS OF main()
+
+Runs one schedule, the one that fuzz runs for the seed, and records it whether
+it ends well or not. What it writes is a trace like others: heddle replay
+repeats it, and heddle report makes a page of it.
+
+  --seed S          the seed (default 1)
+  --strategy X      as of heddle fuzz (default mix)
+  --set KEY=VALUE   a setting; may be repeated
+  --assume SITE=CHANGE
+                    as if the program were changed there; see heddle help
+                    replay; may be repeated
+  --excuse FILE     races that are left alone; may be repeated
+  --trace           print each step; repeated steps are folded
+  -o, --out FILE    where the trace is written (default:
+                    SCENARIO-VERDICT-SEED.heddle.json in heddle-findings, or
+                    where HEDDLE_FINDINGS says)
+  --stuck T         a run ends as "stuck" after so long without a scheduling
+                    point (default 10 s); 0: never
+  --in-process      run in this process, for debuggers, and not in a copy of it
+  --json            for programs
+
+Exit status: 0 when the verdict is one that the scenario expects, else 1. A run
+that ends its process leaves no trace here; fuzz records such a one.
+)";
+
 const std::string_view mend_help = R"(heddle mend FILE|TOKEN [--schedules N] [--changes N] [OPTIONS]
 
 Looks for the smallest change of the program that ends a finding, and all others

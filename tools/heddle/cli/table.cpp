@@ -118,6 +118,12 @@ std::string wrapped(std::string_view text, size_t width_max) {
   return all;
 }
 
+std::string digest_digits(uint64_t digest) {
+  std::string digits(16, '0');
+  for (size_t place = 16; place > 0; --place, digest >>= 4) digits[place - 1] = "0123456789abcdef"[digest & 15];
+  return digits;
+}
+
 std::string grouped(uint64_t number) {
   std::string digits = std::to_string(number);
   for (size_t place = digits.size(); place > 3; place -= 3) digits.insert(place - 3, ",");

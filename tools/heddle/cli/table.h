@@ -60,4 +60,7 @@ std::string wrapped(std::string_view text, size_t width_max);
 /// "1,234,567"
 std::string grouped(uint64_t number);
 
+/// The 16 hexadecimal digits of a run's or a campaign's digest.
+std::string digest_digits(uint64_t digest);
+
 }  // namespace heddle::tools

@@ -1,5 +1,6 @@
 #include <heddle/scheduler/printable.h>
 #include <heddle/tools/cli/common.h>
+#include <heddle/tools/cli/table.h>
 #include <heddle/tools/fuzz/fuzz_report.h>
 #include <heddle/tools/trial/explain.h>
 #include <heddle/tools/trial/story.h>
@@ -21,12 +22,6 @@ namespace {
 
 using json = nlohmann::ordered_json;
 
-std::string digest_in_hexadecimal(uint64_t value) {
-  std::string digits(16, '0');
-  for (size_t place = 16; place > 0; --place, value >>= 4) digits[place - 1] = "0123456789abcdef"[value & 15];
-  return digits;
-}
-
 json to_json(const scheduler::finding& found, const std::string& file) {
   return {{"verdict", to_string(found.first.outcome)},
           {"where", found.first.where},
@@ -38,6 +33,7 @@ json to_json(const scheduler::finding& found, const std::string& file) {
           {"message", found.message},
           {"story", story_in(found.report)},
           {"decided", decided_in(found.report)},
+          {"contrast", contrast_in(found.report)},
           {"reproducible", found.not_reproducible.empty()}};
 }
 
@@ -79,7 +75,7 @@ void print_json(const fuzz_summary& summary) {
                       {"steps", each.runs.steps},
                       {"choices", each.runs.choices},
                       {"excused", each.runs.excused},
-                      {"digest", digest_in_hexadecimal(each.runs.digest)},
+                      {"digest", digest_digits(each.runs.digest)},
                       {"virtual_latency", each.latency ? to_json(*each.latency) : json(nullptr)},
                       {"proof", each.proof ? to_json(*each.proof) : json(nullptr)},
                       {"findings", findings}});

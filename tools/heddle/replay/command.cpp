@@ -23,12 +23,6 @@ namespace {
 
 using json = nlohmann::ordered_json;
 
-std::string digest_digits(uint64_t value) {
-  std::string digits(16, '0');
-  for (size_t place = 16; place > 0; --place, value >>= 4) digits[place - 1] = "0123456789abcdef"[value & 15];
-  return digits;
-}
-
 /// What came of all repetitions.
 struct replayed {
   scheduler::replay_result first;
@@ -71,11 +65,6 @@ replayed run_all(const recorded_run& found, uint64_t repeat, bool stops) {
   return all;
 }
 
-json to_json(const sim::step_record& step) {
-  return {{"step", step.step},   {"actor", step.actor}, {"operation", step.operation}, {"location", step.location},
-          {"value", step.value}, {"where", step.where}, {"note", step.note},           {"event", step.is_event}};
-}
-
 /// The edges of the wait graph, as the drawing has them.
 json waits_of(const sim::run_record& of) {
   json edges = json::array();
@@ -106,15 +95,13 @@ void print_json(const recorded_run& found, const replayed& all, bool with_steps)
                 {"waits_for", waits_of(all.record)},
                 {"story", story_in(result.report)},
                 {"decided", decided_in(result.report)},
+                {"contrast", contrast_in(result.report)},
                 {"ok", all.disagreement.empty()},
                 {"runs", all.runs},
                 {"equal", all.equal},
                 {"disagreement", all.disagreement},
                 {"note", found.note}};
-  if (with_steps) {
-    shown["trace"] = json::array();
-    for (const sim::step_record& step : all.steps) shown["trace"].push_back(to_json(step));
-  }
+  if (with_steps) shown["trace"] = steps_as_json(all.steps);
   std::cout << shown.dump(2, ' ', false, json::error_handler_t::replace) << '\n';
 }
 
@@ -212,10 +199,7 @@ void print_json(const recorded_run& found, const tried& all, bool with_steps) {
                 {"unknown_settings", found.unknown},
                 {"token", token_of(all.made)},
                 {"note", found.note}};
-  if (with_steps) {
-    shown["trace"] = json::array();
-    for (const sim::step_record& step : all.steps) shown["trace"].push_back(to_json(step));
-  }
+  if (with_steps) shown["trace"] = steps_as_json(all.steps);
   std::cout << shown.dump(2, ' ', false, json::error_handler_t::replace) << '\n';
 }
 

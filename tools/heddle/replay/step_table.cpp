@@ -62,4 +62,18 @@ void print_steps(std::ostream& out, const std::vector<sim::step_record>& steps) 
   shown.print(out, 0);
 }
 
+nlohmann::ordered_json steps_as_json(const std::vector<sim::step_record>& steps) {
+  nlohmann::ordered_json all = nlohmann::ordered_json::array();
+  for (const sim::step_record& step : steps)
+    all.push_back({{"step", step.step},
+                   {"actor", step.actor},
+                   {"operation", step.operation},
+                   {"location", step.location},
+                   {"value", step.value},
+                   {"where", step.where},
+                   {"note", step.note},
+                   {"event", step.is_event}});
+  return all;
+}
+
 }  // namespace heddle::tools

@@ -347,6 +347,12 @@ std::string page_of(const reported_run& run) {
   std::string decided;
   for (const std::string& each : decided_in(run.result.report))
     decided += "<li>What decided: " + html_escaped(each) + "</li>";
+  if (const std::vector<std::string> contrast = contrast_in(run.result.report); !contrast.empty()) {
+    decided += "<li>Good against bad: " + html_escaped(contrast.front());
+    for (size_t n = 1; n < contrast.size(); ++n)
+      decided += (n == 1 ? "<pre class=\"contrast\">" : "\n") + html_escaped(contrast[n]);
+    decided += "</pre></li>";
+  }
   const std::string token = token_of(run);
   const std::string shown_token =
       html_escaped(token.empty() ? "too long for a command line: replay the file that the report was made of" : token);

@@ -9,6 +9,7 @@
 #include <heddle/tools/trial/traces.h>
 
 #include <algorithm>
+#include <cstdio>
 #include <map>
 #include <set>
 #include <tuple>
@@ -23,6 +24,7 @@ constexpr std::string_view one_decided = "what decided, for without it this does
 constexpr std::string_view several_decided = "what decided, for without any one of these this does not happen:\n";
 constexpr std::string_view together_decided = "what decided, where all else is as by default:\n";
 constexpr size_t most_decided = 5;
+constexpr std::string_view good_against_bad = "good against bad: ";
 
 /// Whether a run that ended so can be run again here, as a whole.
 bool can_be_repeated(verdict ended) {
@@ -82,6 +84,76 @@ std::string decided_text(const run_record& of, const scheduler::deciding_choices
   std::string text(!found.each_alone ? together_decided : lines.size() == 1 ? one_decided : several_decided);
   for (size_t n = 0; n < std::min(lines.size(), most_decided); ++n) text += "  " + lines[n] + '\n';
   if (lines.size() > most_decided) text += "  ... and " + std::to_string(lines.size() - most_decided) + " more\n";
+  return text;
+}
+
+// -- good against bad ---------------------------------------------------------------------------------------------------------------
+
+/// Pointers of two machines differ.
+bool may_be_address(uint64_t value) { return value >> 32 != 0 && value >> 47 == 0; }
+bool is_bare_address(const std::string& place) { return place.starts_with("0x"); }
+
+std::string text_at(const run_record& of, uint32_t number) {
+  return number == run_record::none ? std::string() : of.texts[number];
+}
+
+/// Whether it is the same step of two runs.
+bool alike(const run_record& one, const run_record::step& here, const run_record& other,
+           const run_record::step& there) {
+  if (here.kind != there.kind || here.has_value != there.has_value || here.lost != there.lost ||
+      here.is_old != there.is_old || here.spurious != there.spurious ||
+      one.actors[here.actor].name != other.actors[there.actor].name ||
+      text_at(one, here.operation) != text_at(other, there.operation))
+    return false;
+  const std::string place = text_at(one, here.place);
+  const std::string other_place = text_at(other, there.place);
+  if (place != other_place && !(is_bare_address(place) && is_bare_address(other_place))) return false;
+  return !here.has_value || here.value == there.value || (may_be_address(here.value) && may_be_address(there.value));
+}
+
+std::string step_line(const run_record& of, size_t index, const char* mark, const char* which) {
+  const run_record::step& one = of.steps[index];
+  const std::string number = std::to_string(of.first_step + index);
+  std::string text = std::string("  ") + mark + ' ' + which + "  step " + number + ": " + of.actors[one.actor].name +
+                     ", " + text_at(of, one.operation);
+  if (one.place != run_record::none) text += " of " + of.texts[one.place];
+  if (one.has_value) {
+    char digits[24];
+    std::snprintf(digits, sizeof digits, " = %#llx", static_cast<unsigned long long>(one.value));
+    text += one.value == 0 ? " = 0x0" : digits;
+  }
+  if (one.lost) text += ", which is lost";
+  if (one.is_old) text += ", an older value";
+  if (one.spurious) text += ", which fails for no reason";
+  const std::string where = place_of(of, one);
+  return text + (where.empty() ? "" : " (" + where + ")") + '\n';
+}
+
+/// The failing run beside the passing one that is most like it; empty where there is none, or where both are too long to be compared.
+std::string contrast_text(sim::simulation& machine, const scenario& tested, const parameters& settings,
+                          const run_record& bad, const std::vector<scheduler::answer>& passing) {
+  if (passing.empty() || bad.first_step != 1) return {};
+  scheduler::replay_strategy answers(passing);
+  scheduler::choice_source again;
+  again.begin(answers, 0);
+  run_record good;
+  const sim::outcome& ended = [&]() -> const sim::outcome& {
+    const run_under_way known(tested, again.seed());
+    return machine.run(settings, [&] { tested.body(settings); }, again, true, &good);
+  }();
+  if (ended.verdict != verdict::ok || ended.stopped_by_source || good.first_step != 1) return {};
+  size_t same = 0;
+  while (same < bad.steps.size() && same < good.steps.size() && alike(bad, bad.steps[same], good, good.steps[same]))
+    ++same;
+  std::string text = std::string(good_against_bad) + "a run that is the same up to step " + std::to_string(same) +
+                     " ends well, in " + std::to_string(ended.steps) + " steps\n";
+  if (same != 0) text += step_line(bad, same - 1, " ", "both");
+  constexpr size_t most_shown = 3;
+  for (size_t n = 0; n < most_shown; ++n) {
+    const char* const mark = n == 0 ? ">" : " ";
+    if (same + n < bad.steps.size()) text += step_line(bad, same + n, mark, "bad ");
+    if (same + n < good.steps.size()) text += step_line(good, same + n, mark, "good");
+  }
   return text;
 }
 
@@ -192,20 +264,26 @@ scheduler::run_result explained_run(sim::simulation& machine, const scenario& te
   const std::string story = story_text(story_of(told, how));
   const std::string text = decided_text(told, decided);
   const auto [summary, details] = paragraphs(made.report);
-  made.report = story + std::string(summary) + text + (details.empty() ? "" : "\n" + std::string(details));
+  const std::string contrast = contrast_text(beside, tested, settings, told, decided.passing);
+  made.report = story + std::string(summary) + text + contrast + (details.empty() ? "" : "\n" + std::string(details));
   return made;
 }
 
 std::vector<std::string> decided_in(std::string_view report) {
-  std::vector<std::string> lines;
-  size_t at = std::string_view::npos;
   for (const std::string_view heading : {one_decided, several_decided, together_decided})
-    if (const size_t found = report.find(heading); found != std::string_view::npos) at = found + heading.size();
-  while (at < report.size() && report.substr(at, 2) == "  ") {
-    const size_t end = std::min(report.find('\n', at), report.size());
-    lines.emplace_back(report.substr(at + 2, end - at - 2));
-    at = end + 1;
-  }
+    if (const size_t found = report.find(heading); found != std::string_view::npos)
+      return list_in(report, found + heading.size());
+  return {};
+}
+
+std::vector<std::string> contrast_in(std::string_view report) {
+  const size_t found = report.find(good_against_bad);
+  if (found == std::string_view::npos) return {};
+  const size_t begin = found + good_against_bad.size();
+  const size_t end = report.find('\n', begin);
+  if (end == std::string_view::npos) return {};
+  std::vector<std::string> lines = list_in(report, end + 1);
+  lines.emplace(lines.begin(), report.substr(begin, end - begin));
   return lines;
 }
 

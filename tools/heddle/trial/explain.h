@@ -26,5 +26,8 @@ inline scheduler::run_result run_or_explain(sim::simulation& machine, const scen
 
 /// The choices that decided, as the report has them, each in a sentence.
 std::vector<std::string> decided_in(std::string_view report);
+/// The run beside the most alike one that ends well, as the report has it: what that one is, then the last step that both have, and the steps of
+/// each from the first that differs on.
+std::vector<std::string> contrast_in(std::string_view report);
 
 }  // namespace heddle::tools

@@ -380,13 +380,15 @@ std::string story_text(const std::vector<std::string>& story) {
 }
 
 std::vector<std::string> story_in(std::string_view report) {
+  return report.starts_with(story_heading) ? list_in(report, story_heading.size()) : std::vector<std::string>();
+}
+
+std::vector<std::string> list_in(std::string_view report, size_t from) {
   std::vector<std::string> lines;
-  if (!report.starts_with(story_heading)) return lines;
-  size_t at = story_heading.size();
-  while (at < report.size() && report.substr(at, 2) == "  ") {
-    const size_t end = std::min(report.find('\n', at), report.size());
-    lines.emplace_back(report.substr(at + 2, end - at - 2));
-    at = end + 1;
+  while (from < report.size() && report.substr(from, 2) == "  ") {
+    const size_t end = std::min(report.find('\n', from), report.size());
+    lines.emplace_back(report.substr(from + 2, end - from - 2));
+    from = end + 1;
   }
   return lines;
 }

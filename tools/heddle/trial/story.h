@@ -28,4 +28,7 @@ std::string story_text(const std::vector<std::string>& story);
 /// The inverse, of a report.
 std::vector<std::string> story_in(std::string_view report);
 
+/// Of a report, the lines of a list: those that stand two blanks in, from `from` on, without the blanks.
+std::vector<std::string> list_in(std::string_view report, size_t from);
+
 }  // namespace heddle::tools
