@@ -299,9 +299,9 @@ std::string emitter::call() {
 std::string emitter::barrier(const matched& row) {
   ++visible_;
   const instruction& what = at_->what;
-  if (what.has("warp")) return "warp_barrier(" + source(what.operands.at(0), "u32") + ");";
   const bool reduces = what.has("red");
   if (what.operands.size() < (reduces ? 3 : 1)) wrong("operands are missing");
+  if (what.has("warp")) return "warp_barrier(" + source(what.operands[0], "u32") + ");";
   const size_t first = reduces ? 1 : 0;
   const std::string id = source(what.operands[first], "u32");
   const size_t behind = what.operands.size() - first - (reduces ? 1 : 0);
