@@ -244,7 +244,7 @@ TEST(ptx_kernels, compute_with_floats_as_ieee_says) {
   })));
 }
 
-// -- integers, against what tests/ptx/generate.py computes
+// -- arithmetic, against what tests/ptx/generate.py computes
 
 struct random_row {
   uint32_t kernel;
@@ -252,10 +252,10 @@ struct random_row {
   uint64_t out;
 };
 constexpr random_row random_rows[] = {
-#include "random.h"
+#include RANDOM_ROWS
 };
 
-TEST(ptx_kernels, compute_with_integers_as_the_isa_says) {
+TEST(ptx_kernels, compute_as_the_isa_says) {
   for (const random_row& row : random_rows) {
     machine quick({"fidelity=interleaving"});
     const heddle::sim::outcome ended = quick.run([&] {
