@@ -132,7 +132,10 @@ function(heddle_simulate_ptx target)
       COMMAND ${HEDDLE_NVCC} -x cu -gencode=arch=compute_90,code=compute_90 ${arg_OPTIONS} "${flags}" -O2 -cudart none -ccbin ${CMAKE_CXX_COMPILER}
               ${host_options} -MD -MF ${made}.d -MT ${made}.o -c ${source} -o ${made}.o
       COMMAND ${CMAKE_OBJCOPY} --redefine-sym main=${main} ${symbols} ${made}.o
-      DEPENDS ${source} heddle::ptx_command
+      # One with a main() begins anew with each run, as those of heddle_simulate_cuda() do.
+      COMMAND sh -c "! ${CMAKE_NM} ${made}.o | grep -q ' T ${main}$' || ${CMAKE_OBJCOPY} --add-symbol heddle_is_program=.text:0,weak,object ${made}.o"
+      COMMAND heddle::rewrite --set-apart ${made}.o
+      DEPENDS ${source} heddle::ptx_command heddle::rewrite
       DEPFILE ${made}.d
       COMMENT "Compiling ${source} for the simulator, by way of PTX"
       COMMAND_EXPAND_LISTS

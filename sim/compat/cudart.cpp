@@ -7,9 +7,6 @@
 #include <heddle/sim/compat/ptx/module.h>
 
 #include <cstring>
-#include <map>
-#include <string>
-#include <vector>
 
 #define HEDDLE_GPU_PREFIX simulated
 #define HEDDLE_GPU_VERSION 13000
@@ -26,32 +23,43 @@ namespace {
 namespace runtime = heddle::sim::runtime;
 using heddle::compat::direction;
 
-struct registered_variable {
-  std::string name;
+/// What a file compiled by nvcc says of itself: which name in the PTX the host's stand-in has. A program says so at the start of each run, the same
+/// each time: nothing of it is on the heap, which begins anew.
+struct registered {
+  const void* stand_in = nullptr;
+  const char* name = nullptr;
   void** managed = nullptr;  ///< where host code looks for the address, of a managed variable
 };
-
-/// Filled before main().
 struct registry {
-  std::map<const void*, std::string> kernels;            ///< by the host's stand-in
-  std::map<const void*, registered_variable> variables;  ///< likewise
-};
+  static constexpr size_t most = 16384;
+  registered of[most];
+  size_t count = 0;
 
-registry& registered() {
-  static registry only;
-  return only;
-}
+  /// Null where there is none.
+  registered* find(const void* stand_in) {
+    for (size_t n = 0; n < count; ++n)
+      if (of[n].stand_in == stand_in) return &of[n];
+    return nullptr;
+  }
+  void add(const registered& what) {
+    registered* known = find(what.stand_in);
+    if (known == nullptr && count == most)
+      runtime::trap(heddle::fault::assertion, "more than 16384 kernels or variables in files of nvcc");
+    *(known != nullptr ? known : &of[count++]) = what;
+  }
+};
+registry kernels;
+registry variables;
 
 const heddle::ptx::kernel* kernel_of(const void* stand_in) {
-  const auto known = registered().kernels.find(stand_in);
-  return known == registered().kernels.end() ? nullptr : heddle::ptx::kernel_named(known->second.c_str());
+  const registered* const known = kernels.find(stand_in);
+  return known == nullptr ? nullptr : heddle::ptx::kernel_named(known->name);
 }
 
 /// The variable of the device that the host's one stands for; null where there is none.
 heddle::ptx::device_variable variable_of(const void* stand_in) {
-  const auto known = registered().variables.find(stand_in);
-  return known == registered().variables.end() ? heddle::ptx::device_variable{}
-                                               : heddle::ptx::variable_named(known->second.name.c_str());
+  const registered* const known = variables.find(stand_in);
+  return known == nullptr ? heddle::ptx::device_variable{} : heddle::ptx::variable_named(known->name);
 }
 
 /// What stands between <<< and >>>, from there to the launch.
@@ -142,18 +150,15 @@ void __cudaRegisterFatBinaryEnd(void**) {}
 void __cudaUnregisterFatBinary(void**) {}
 // What follows the names is of no use here: an ellipsis takes it.
 void __cudaRegisterFunction(void**, const char* host, char*, const char* name, ...) {
-  registered().kernels.insert_or_assign(host, name);
+  kernels.add({host, name, nullptr});
 }
-void __cudaRegisterVar(void**, char* host, char*, const char* name, ...) {
-  registered().variables.insert_or_assign(host, registered_variable{name, nullptr});
-}
-void __cudaRegisterManagedVar(void**, void** host, char*, const char* name, ...) {
-  registered().variables.insert_or_assign(host, registered_variable{name, host});
-}
+void __cudaRegisterVar(void**, char* host, char*, const char* name, ...) { variables.add({host, name, nullptr}); }
+void __cudaRegisterManagedVar(void**, void** host, char*, const char* name, ...) { variables.add({host, name, host}); }
 /// Before the first use of a managed variable: where it lies.
 char __cudaInitModule(void**) {
-  for (const auto& [stand_in, of] : registered().variables)
-    if (of.managed != nullptr) *of.managed = heddle::ptx::variable_named(of.name.c_str()).address;
+  for (size_t n = 0; n < variables.count; ++n)
+    if (variables.of[n].managed != nullptr)
+      *variables.of[n].managed = heddle::ptx::variable_named(variables.of[n].name).address;
   return 1;
 }
 unsigned __cudaPushCallConfiguration(dim3 grid, dim3 block, size_t shared_bytes, void* stream) {
@@ -257,6 +262,15 @@ int cudaGetDeviceProperties(void* properties, int device) {
   return success;
 }
 int cudaFuncSetAttribute(const void*, int, int) { return success; }
+/// cudaFuncAttributes; registers and static memory are not known.
+int cudaFuncGetAttributes(void* attributes, const void*) {
+  constexpr size_t bytes = 144;
+  std::memset(attributes, 0, bytes);
+  constexpr int values[] = {heddle::compat::most_threads_of_block,           32, 90, 90, 0,
+                            heddle::compat::shared_bytes_of_block_by_choice, -1};
+  std::memcpy(static_cast<unsigned char*>(attributes) + 24, values, sizeof values);
+  return success;
+}
 int cudaFuncSetCacheConfig(const void*, int) { return success; }
 int cudaOccupancyMaxActiveBlocksPerMultiprocessorWithFlags(int* blocks, const void*, int threads, size_t shared_bytes,
                                                            unsigned) {
@@ -331,6 +345,12 @@ int cudaMemcpyFromSymbol(void* to, const void* symbol, size_t bytes, size_t offs
   heddle::compat::copy(to, static_cast<const char*>(address) + offset, bytes, direction::by_pointers);
   return success;
 }
+int cudaHostRegister(void* memory, size_t bytes, unsigned flags) { return simulatedHostRegister(memory, bytes, flags); }
+int cudaHostUnregister(void* memory) { return simulatedHostUnregister(memory); }
+int cudaDeviceGetDefaultMemPool(simulatedMemPool_t* pool, int device) {
+  return simulatedDeviceGetDefaultMemPool(pool, device);
+}
+int cudaMemPoolSetAttribute(simulatedMemPool_t, int, void*) { return success; }
 int cudaMemPrefetchAsync(const void*, size_t, uint64_t, unsigned, simulatedStream_t) { return success; }
 
 // -- streams and events
@@ -351,6 +371,14 @@ int cudaStreamSynchronize(simulatedStream_t stream) { return simulatedStreamSync
 int cudaStreamWaitEvent(simulatedStream_t stream, simulatedEvent_t event, unsigned flags) {
   return simulatedStreamWaitEvent(stream, event, flags);
 }
+int cudaStreamAddCallback(simulatedStream_t stream, simulatedStreamCallback_t callback, void* given, unsigned flags) {
+  return simulatedStreamAddCallback(stream, callback, given, flags);
+}
+int cudaLaunchHostFunc(simulatedStream_t stream, simulatedHostFn_t function, void* given) {
+  return simulatedLaunchHostFunc(stream, function, given);
+}
+int cudaProfilerStart() { return success; }
+int cudaProfilerStop() { return success; }
 int cudaEventCreate(simulatedEvent_t* event) { return simulatedEventCreate(event); }
 int cudaEventCreateWithFlags(simulatedEvent_t* event, unsigned flags) {
   return simulatedEventCreateWithFlags(event, flags);

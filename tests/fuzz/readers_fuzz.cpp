@@ -18,6 +18,8 @@
 #include <string>
 #include <string_view>
 
+#include "../../tools/ptx/translate.h"
+
 namespace heddle::tests {
 namespace {
 
@@ -113,6 +115,16 @@ void read_table(std::string_view text) {
   }
 }
 
+void translate_ptx(std::string_view text) {
+  const ptx::translation made = ptx::translate(text, {"a.ptx", ""});
+  for (const std::string& error : made.errors) require_one_line(error);
+}
+
+void translate_inline_ptx(std::string_view text) {
+  const ptx::translation made = ptx::translate_asm(text, {{"a", "b32"}, {"b", "b64"}}, 1);
+  for (const std::string& error : made.errors) require_one_line(error);
+}
+
 void read_one(char reader, std::string_view text) {
   switch (reader) {
     case 't':
@@ -133,6 +145,10 @@ void read_one(char reader, std::string_view text) {
       return read_journal_of(sealed_lines(text));
     case 'c':
       return read_table(text);
+    case 'x':
+      return translate_ptx(text);
+    case 'a':
+      return translate_inline_ptx(text);
     default:
       return;
   }

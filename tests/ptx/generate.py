@@ -2,13 +2,15 @@
 """PTX for tests, and what it must compute.
 
   generate.py litmus TABLE.csv OUT.ptx           a kernel for each row of a table of litmus tests
-  generate.py random SEED COUNT OUT.ptx OUT.h    random kernels of straight-line integer arithmetic, and what each gives:
-                                                 computed here, by the words of the PTX ISA
+  generate.py random FIRST COUNT OUT.ptx OUT.h   the random kernels of straight-line arithmetic with these numbers, and what each
+                                                 gives: integers computed here, by the words of the PTX ISA, floats by reals.py
 """
 import csv
 import random
 import re
 import sys
+
+import reals
 
 HEAD = ".version 8.0\n.target sm_90\n.address_size 64\n"
 
@@ -146,6 +148,9 @@ class Kernel:
         if self.rng.random() < 0.15:
             constant = self.rng.choice([0, 1, 2, 31, 32, 33, 0x80000000, 0xFFFFFFFF, self.rng.getrandbits(bits)]) & mask(bits)
             return str(constant), [constant] * len(self.values)
+        return self.register(bits)
+
+    def register(self, bits):
         name = ("%a" if bits == 32 else "%b") + str(self.rng.randrange(self.used[bits]))
         return name, [row[name] for row in self.values]
 
@@ -273,16 +278,25 @@ class Kernel:
             self.emit(f"{opcode}.sat.s32", 32, [clamp(signed(p, 32) + (1 if opcode == "add" else -1) * signed(q, 32)) for p, q in zip(vx, vy)], x, y)
 
 
-def random_kernels(seed, count, out, header):
-    rng = random.Random(seed)
+def an_input(rng):
+    """64 bits; now and then a number that is of a usual size as f64, and its lower half as f32."""
+    near = lambda kind: reals.encode(rng.getrandbits(1), reals.Fraction(rng.randrange(1, 1 << 24), 1 << rng.randrange(36)), kind)
+    return rng.choice([rng.getrandbits(64), rng.getrandbits(33), rng.getrandbits(6), mask(64) - rng.getrandbits(4),
+                       near("f64") & ~mask(32) | near("f32"), near("f64") & ~mask(32) | near("f32"), near("f64") + rng.getrandbits(28)])
+
+
+def random_kernels(first, count, out, header):
     text = [HEAD]
     rows = []
-    for number in range(count):
-        inputs = [[rng.choice([rng.getrandbits(64), rng.getrandbits(33), rng.getrandbits(6), mask(64) - rng.getrandbits(4)]) for _ in range(4)]
-                  for _ in range(3)]
+    for number in range(first, first + count):
+        rng = random.Random(number)
+        inputs = [[an_input(rng) for _ in range(4)] for _ in range(3)]
         kernel = Kernel(rng, inputs)
         for _ in range(12):
-            kernel.step()
+            if rng.random() < 0.5:
+                kernel.step()
+            else:
+                reals.step(kernel)
         small, large = kernel.used[32], kernel.used[64]
         text.append(f".visible .entry random_{number}(.param .u64 in, .param .u64 out)\n{{")
         text.append(f"  .reg .b32 %a<{small}>;\n  .reg .b64 %b<{large}>, %in, %out;\n  .reg .pred %p;")

@@ -212,6 +212,32 @@ TEST(ptx_kernels, have_what_is_copied_beside_them_when_they_have_waited) {
   EXPECT_TRUE(always(verdict::assertion, scoped().run_many(copied(1), 10)));
 }
 
+TEST(ptx_kernels, meet_at_an_mbarrier) {
+  const auto arrives = [](uint32_t planted) {
+    return [planted] {
+      constexpr uint32_t lanes = 32;
+      auto* const from = on_device<uint32_t>(lanes);
+      auto* const out = on_device<uint32_t>(lanes);
+      for (uint32_t n = 0; n < lanes; ++n) from[n] = n + 7;
+      run("arrives", {.threads = lanes}, from, out, planted);
+      for (uint32_t n = 0; n < lanes; ++n) SIM_CHECK(out[n] == (n + 1) % lanes + 7);
+    };
+  };
+  EXPECT_TRUE(always(verdict::ok, scoped().run_many(arrives(0), 50)));
+  EXPECT_TRUE(always(verdict::race, scoped().run_many(arrives(1), 50)));
+  EXPECT_TRUE(says(scoped().explain(arrives(2)).message, "has not been made one by mbarrier.init"));
+  EXPECT_TRUE(always(verdict::deadlock, scoped().run_many(arrives(3), 10)));
+  const heddle::sim::outcome ended = scoped().explain(arrives(4));
+  EXPECT_NE(ended.verdict, verdict::ok);
+  EXPECT_TRUE(always(verdict::ok, scoped().run_many(
+                                      [] {
+                                        auto* const out = on_device<uint32_t>(4);
+                                        run("phases", {.threads = 4}, out);
+                                        for (uint32_t n = 0; n < 3; ++n) SIM_CHECK(out[n] == 11);
+                                      },
+                                      100)));
+}
+
 TEST(ptx_kernels, trap_at_a_line_of_their_source) {
   EXPECT_TRUE(is(verdict::assertion, "/made/kernels.cu:60", scoped().explain([] { run("fails", {}); })));
 }
@@ -244,7 +270,7 @@ TEST(ptx_kernels, compute_with_floats_as_ieee_says) {
   })));
 }
 
-// -- integers, against what tests/ptx/generate.py computes
+// -- arithmetic, against what tests/ptx/generate.py computes
 
 struct random_row {
   uint32_t kernel;
@@ -252,10 +278,10 @@ struct random_row {
   uint64_t out;
 };
 constexpr random_row random_rows[] = {
-#include "random.h"
+#include RANDOM_ROWS
 };
 
-TEST(ptx_kernels, compute_with_integers_as_the_isa_says) {
+TEST(ptx_kernels, compute_as_the_isa_says) {
   for (const random_row& row : random_rows) {
     machine quick({"fidelity=interleaving"});
     const heddle::sim::outcome ended = quick.run([&] {

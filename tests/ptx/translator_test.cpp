@@ -90,6 +90,14 @@ TEST(ptx_text, however_it_is_broken_gives_lines) {
   EXPECT_TRUE(contains(refusal(deep + std::string(100000, '{')), "too many braces"));
   EXPECT_TRUE(contains(refusal(deep + "mov.u32 " + std::string(100000, '(')), "too many brackets"));
   EXPECT_TRUE(contains(refusal(deep + "mov.u32 %r, " + std::string(100000, '-')), "too many brackets"));
+  EXPECT_TRUE(contains(refusal(deep + "mov.u32 %r, " + std::string(100000, '[')), "too many brackets"));
+  EXPECT_TRUE(contains(refusal(kernel("bar.warp.sync;")), "operands are missing"));
+  EXPECT_TRUE(contains(refusal(kernel("mbarrier.init.b64;")), "another number of operands"));
+  EXPECT_TRUE(contains(refusal(kernel("mbarrier.arrive.b64 _;")), "operands are missing"));
+  EXPECT_TRUE(contains(refusal(kernel("mbarrier.shared.init.b64 [0], 1;")), "what it does stands first"));
+  EXPECT_TRUE(contains(refusal(kernel(".loc 1073741824 1 1\nret;")), "there are not so many files"));
+  EXPECT_TRUE(contains(refusal(kernel(".local .b8 x[524289];")), "larger than the local memory of a thread"));
+  EXPECT_TRUE(contains(refusal(kernel(".local .b8 x[4294967296][4294967296];")), "too large"));
 }
 
 // docs/ptx.md has the table as the program prints it.

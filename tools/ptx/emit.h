@@ -42,7 +42,8 @@ class emitter {
   std::string call();
   std::string leave();
   std::string barrier(const matched& row);
-  std::string copy();
+  std::string copy(const matched& row);
+  std::string mbarrier(const matched& row);
 
   std::string source(const operand& from, const std::string& type);
   std::string constant(const operand& from, const std::string& type) const;

@@ -48,11 +48,18 @@ class parser : private reader {
     }
   }
 
+  /// Chains of calls have the numbers behind those of files (remember_chain()).
+  uint32_t number_of_file() {
+    const uint64_t number = natural("the number of a file");
+    if (number >= first_chain) wrong("there are not so many files");
+    return static_cast<uint32_t>(number);
+  }
+
   void file_name() {
     take();
-    const uint64_t number_of_file = natural("the number of a file");
+    const uint32_t number = number_of_file();
     if (peek().is != token::kind::text) wrong("the name of a file is missing");
-    made_.files[static_cast<uint32_t>(number_of_file)] = std::string(take().text);
+    made_.files[number] = std::string(take().text);
     while (take_if(',')) natural("a number");
   }
 
@@ -268,7 +275,7 @@ class parser : private reader {
   void loc() {
     take();
     inlined_place found;
-    found.file = static_cast<uint32_t>(natural("a file"));
+    found.file = number_of_file();
     found.line = static_cast<uint32_t>(natural("a line"));
     if (peek().is == token::kind::number) found.column = static_cast<uint32_t>(natural("a column"));
     while (take_if(',')) {
@@ -277,7 +284,7 @@ class parser : private reader {
         if (peek().is == token::kind::word) one_operand();
       } else if (what == "inlined_at") {
         inlined_place outer;
-        outer.file = static_cast<uint32_t>(natural("a file"));
+        outer.file = number_of_file();
         outer.line = static_cast<uint32_t>(natural("a line"));
         outer.column = static_cast<uint32_t>(natural("a column"));
         calls_[found] = outer;

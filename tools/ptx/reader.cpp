@@ -99,13 +99,13 @@ int64_t reader::offset() {
   return sum;
 }
 
-operand reader::address() {
+operand reader::address(size_t depth) {
   operand made;
   made.is = operand::kind::address;
   expect('[');
-  made.parts.push_back(one_operand(1));
+  made.parts.push_back(one_operand(depth + 1));
   made.offset = made.parts[0].is == operand::kind::name ? offset() : 0;
-  while (take_if(',')) made.parts.push_back(one_operand(1));
+  while (take_if(',')) made.parts.push_back(one_operand(depth + 1));
   expect(']');
   return made;
 }
@@ -137,7 +137,7 @@ operand reader::with_sign(size_t depth) {
 
 operand reader::one_operand(size_t depth) {
   if (depth > deepest_nesting) wrong("too many brackets in each other");
-  if (is_sign('[')) return address();
+  if (is_sign('[')) return address(depth);
   if (is_sign('{')) return list(operand::kind::vector, '}', depth);
   if (is_sign('(')) return list(operand::kind::group, ')', depth);
   operand made;
@@ -238,9 +238,8 @@ variable reader::declarator(const variable& before) {
     uint64_t count = 0;
     if (!is_sign(']')) count = natural("a length");
     expect(']');
-    if (count > largest_variable_bytes) wrong("this variable is too large");
+    if (count != 0 && made.elements > largest_variable_bytes / count) wrong("this variable is too large");
     made.elements *= count;
-    if (made.elements > largest_variable_bytes) wrong("this variable is too large");
   }
   if (made.type.empty()) wrong("a variable without a type");
   if (take_if('=')) initial(made);

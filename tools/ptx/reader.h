@@ -38,7 +38,7 @@ class reader {
  private:
   operand number();
   int64_t offset();
-  operand address();
+  operand address(size_t depth);
   operand list(operand::kind is, char close, size_t depth);
   operand with_sign(size_t depth);
   variable specifiers();

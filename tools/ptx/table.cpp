@@ -106,9 +106,18 @@ constexpr row rows[] = {
      " global|shared|shared::cta|shared::cluster noftz L2::cache_hint !and|or|xor|add|inc|dec|min|max",
      "b32 b64 u32 u64 s32 s64 f32 f64", "[a] b ?policy", "read-modify-write without a result"},
     {"cp", form::copy,
-     "!async ca|cg shared|shared::cta global L2::64B|L2::128B|L2::256B commit_group|wait_group|wait_all", "",
-     "?[a] ?[b] ?c ?d", "copy to memory of the block, made when its lane waits for it; in kernels alone"},
-    {"fence", form::call, "sc|acq_rel|acquire|release " SCOPES, "", "", "fence; .sc of sequential consistency"},
+     "!async ca|cg shared|shared::cta global L2::64B|L2::128B|L2::256B commit_group|wait_group|wait_all|mbarrier "
+     "arrive noinc b64",
+     "", "?[a] ?[b] ?c ?d", "copy to memory of the block, made when its lane waits for it; in kernels alone"},
+    {"mbarrier", form::mbarrier,
+     "!init|inval|arrive|arrive_drop|expect_tx|complete_tx|test_wait|try_wait|pending_count expect_tx noComplete "
+     "parity relaxed|acquire|release "
+     "cta|cluster shared|shared::cta|shared::cluster",
+     "b64", "?d [a] ?b ?c",
+     "a word by which lanes meet: arrivals release and waits acquire, at cta scope, unless they say more; .try_wait is "
+     "as .test_wait"},
+    {"fence", form::call, "mbarrier_init sc|acq_rel|acquire|release " SCOPES, "", "",
+     "fence; .sc of sequential consistency"},
     {"membar", form::call, "!cta|gl|sys", "", "", "fence of sequential consistency"},
     {"prefetch", form::nothing, "global|local|const|param L1|L2|L2::evict_last|L2::evict_normal tensormap", "", "[a]",
      "a hint: nothing"},

@@ -22,6 +22,7 @@ enum class form : uint8_t {
   leave,     ///< ret, exit
   barrier,   ///< bar and barrier
   copy,      ///< cp.async
+  mbarrier,  ///< mbarrier
   nothing,   ///< a hint
 };
 

@@ -15,6 +15,7 @@ namespace {
 
 constexpr const char* known_functions[] = {"vprintf", "malloc", "free", "__assertfail"};
 constexpr uint64_t most_parameter_bytes = 32764;
+constexpr uint64_t most_local_bytes = 512 * 1024;
 
 std::string quoted(const std::string& text) {
   std::string made = "\"";
@@ -254,6 +255,8 @@ class translator {
       text_ = std::move(body);
       return known.add(one.name, std::move(made));
     }
+    if (one.size_bytes() > most_local_bytes)
+      throw error{0, "the variable " + one.name + " is larger than the local memory of a thread, 512 KiB"};
     const uint64_t align = std::max<uint64_t>({one.align, one.element_bytes() * one.vector, 8});
     const std::string name = known.local("alignas(" + std::to_string(align) + ") unsigned char", one.name,
                                          "[" + std::to_string(std::max<uint64_t>(one.size_bytes(), 1)) + "]");

@@ -49,6 +49,12 @@ int run(const std::vector<std::string>& words) {
   return WIFEXITED(status) ? WEXITSTATUS(status) : 128 + WTERMSIG(status);
 }
 
+int set_apart(const std::string& object) {
+  const std::string wrong = heddle::rewrite::set_variables_apart(object);
+  if (!wrong.empty()) std::fprintf(stderr, "heddle-rewrite: %s\n", wrong.c_str());
+  return wrong.empty() ? 0 : 1;
+}
+
 /// A command line that compiles one file, taken apart.
 struct compilation {
   std::vector<std::string> both;          ///< for the preprocessor and the compiler
@@ -95,9 +101,13 @@ bool take_apart(const std::vector<std::string>& words, compilation& found) {
 int main(int argument_count, char** arguments) {
   const std::vector<std::string> words(arguments + 1, arguments + argument_count);
   if (words.empty()) {
-    std::fprintf(stderr, "usage: heddle-rewrite COMPILER ARGUMENTS...\n");
+    std::fprintf(
+        stderr,
+        "usage: heddle-rewrite COMPILER ARGUMENTS...\n       heddle-rewrite --set-apart OBJECT\n\nThe second has "
+        "another compiler's object file begin anew with each run.\n");
     return wrong_usage;
   }
+  if (words.size() == 2 && words[0] == "--set-apart") return set_apart(words[1]);
   bool marked = false;
   for (const std::string& word : words) marked = marked || word.starts_with(marker);
   if (!marked) replace_by(words);
@@ -137,9 +147,5 @@ int main(int argument_count, char** arguments) {
   if (const int status = run(command); status != 0) return status;
   // Only looked at: there is no object file.
   if (std::find(words.begin(), words.end(), "-fsyntax-only") != words.end()) return 0;
-  if (const std::string wrong = heddle::rewrite::set_variables_apart(what.object); !wrong.empty()) {
-    std::fprintf(stderr, "heddle-rewrite: %s\n", wrong.c_str());
-    return 1;
-  }
-  return 0;
+  return set_apart(what.object);
 }

@@ -1,7 +1,7 @@
 // Copies from global memory to that of the block which go on beside their lane. (PTX ISA, "Asynchronous Data Movement": cp.async.)
 //
 // A copy is made when its lane waits for it: as late as may be, so that a read before that, and a source that changes meanwhile, are seen to be
-// wrong. One that is never waited for is never made.
+// wrong. One that is never waited for is never made. An arrival at an mbarrier that waits for copies makes them.
 #pragma once
 
 #include <heddle/sim/compat/ptx/memory.h>
@@ -18,6 +18,9 @@ class async_copies {
     waiting_[(first_ + count_++) % most] = {to, from, bytes, given < bytes ? given : bytes, groups_};
   }
   HEDDLE_PTX_INLINE void commit() { ++groups_; }
+  HEDDLE_PTX_INLINE void make_all() {
+    while (count_ != 0) make_first();
+  }
   /// For all groups but the last `but`.
   HEDDLE_PTX_INLINE void wait(uint32_t but) {
     while (count_ != 0 && waiting_[first_].group + but < groups_) make_first();
@@ -58,5 +61,75 @@ class async_copies {
   uint32_t count_ = 0;
   uint32_t groups_ = 0;
 };
+
+// -- mbarriers: a word of 64 bits, changed by read-modify-writes. (PTX ISA, "Parallel Synchronization and Communication Instructions: mbarrier".)
+//
+// From the lowest bit: 20 of how many arrivals a phase expects, 20 of how many are pending, 22 of bytes that are under way, one that says that
+// this is an mbarrier, and the parity of the phase.
+
+namespace mbarrier {
+
+inline constexpr uint64_t counts = (uint64_t{1} << 20) - 1;
+inline constexpr uint64_t bytes = (uint64_t{1} << 22) - 1;
+inline constexpr uint64_t is_one = uint64_t{1} << 62;
+inline constexpr uint64_t phase = uint64_t{1} << 63;
+
+HEDDLE_PTX_INLINE uint64_t expected_of(uint64_t word) { return word & counts; }
+HEDDLE_PTX_INLINE uint64_t pending_of(uint64_t word) { return word >> 20 & counts; }
+HEDDLE_PTX_INLINE uint64_t bytes_of(uint64_t word) { return word >> 40 & bytes; }
+
+/// `change` has arrivals, 20 bits of how many fewer are expected from now on, and bytes.
+inline uint64_t changed(uint64_t old, uint64_t change) {
+  const uint64_t expected = (expected_of(old) - pending_of(change)) & counts;
+  uint64_t pending = (pending_of(old) - expected_of(change)) & counts;
+  const uint64_t under_way = (bytes_of(old) + bytes_of(change)) & bytes;
+  uint64_t above = old & (phase | is_one);
+  if (pending == 0 && under_way == 0) {
+    pending = expected;
+    above ^= phase;
+  }
+  return expected | pending << 20 | under_way << 40 | above;
+}
+
+HEDDLE_PTX_INLINE void check(uint64_t word) {
+  if ((word & is_one) == 0) [[unlikely]]
+    sim::runtime::trap(fault::assertion, "what is used as an mbarrier has not been made one by mbarrier.init");
+}
+
+HEDDLE_PTX_INLINE void store(void* word, uint64_t value) {
+  check_alignment(word, sizeof value);
+  announce_write<sizeof value>(word);
+  raw_store<uint64_t>(word, value);
+}
+HEDDLE_PTX_INLINE void init(void* word, uint32_t count) {
+  if (count == 0 || count > counts) sim::runtime::trap(fault::assertion, "mbarrier.init: the count is 1 to 1048575");
+  store(word, count | uint64_t{count} << 20 | is_one);
+}
+HEDDLE_PTX_INLINE void inval(void* word) { store(word, 0); }
+
+/// Returns what it was before: the state of the phase.
+template <typename... M>
+HEDDLE_PTX_INLINE uint64_t change(void* word, uint32_t arrivals, uint32_t dropped, uint32_t more_bytes) {
+  check_alignment(word, sizeof(uint64_t));
+  const uint64_t by = (arrivals & counts) | (dropped & counts) << 20 | (more_bytes & bytes) << 40;
+  const uint64_t old =
+      sim::runtime::modify(&changed, word, sizeof(uint64_t), by, order_of<M...>(), reach_of<M...>(scope::block));
+  check(old);
+  if (arrivals > pending_of(old)) [[unlikely]]
+    sim::runtime::trap(fault::assertion, "mbarrier: more arrivals than the phase has pending");
+  return old;
+}
+
+HEDDLE_PTX_INLINE uint32_t phase_of(uint64_t state) { return state >> 63; }
+/// Whether the phase with this parity is over.
+template <typename... M>
+HEDDLE_PTX_INLINE bool is_over(void* word, uint32_t parity) {
+  check_alignment(word, sizeof(uint64_t));
+  const uint64_t now = sim::runtime::load(word, sizeof(uint64_t), order_of<M...>(), reach_of<M...>(scope::block));
+  check(now);
+  return phase_of(now) != (parity & 1);
+}
+
+}  // namespace mbarrier
 
 }  // namespace heddle::ptx

@@ -148,6 +148,18 @@ HEDDLE_PTX_REAL(real_product, a* b)
 HEDDLE_PTX_REAL(real_quotient, a / b)
 #undef HEDDLE_PTX_REAL
 
+/// a * b + c of halves, whose product is exact. Where the sum is not, the neighbour of it whose last bit is set: a second rounding,
+/// to a half, then gives what one would. (Boldo and Melquiond, "Emulation of FMA and correctly rounded sums", 2008.)
+HEDDLE_PTX_INLINE long double sum_to_odd(long double product, long double c) {
+  const long double sum = product + c;
+  const long double taken = sum - product;
+  const long double rest = (product - (sum - taken)) + (c - taken);
+  uint64_t mantissa;
+  __builtin_memcpy(&mantissa, &sum, sizeof mantissa);
+  if (!isfinite(sum) || rest == 0 || (mantissa & 1) != 0) return sum;
+  return nextafterl(sum, rest > 0 ? HUGE_VALL : -HUGE_VALL);
+}
+
 template <typename T, typename... M>
 HEDDLE_PTX_INLINE word<T> real_fma(word<T> first, word<T> second, word<T> third) {
   const computed<T> a = pinned(operand_of<T, M...>(first));
@@ -161,7 +173,7 @@ HEDDLE_PTX_INLINE word<T> real_fma(word<T> first, word<T> second, word<T> third)
     else if constexpr (std::is_same_v<T, t_f32>)
       made = pinned(fmaf(a, b, c));
     else
-      made = pinned(fmal(a, b, c));
+      made = pinned(sum_to_odd(a * b, c));
   }
   return real_word<T, M...>(made);
 }
@@ -301,7 +313,7 @@ HEDDLE_PTX_INLINE word<To> to_integer(Real from) {
   constexpr bool is_signed = To::kind == number::integer;
   const long double most = ldexpl(1, static_cast<int>(To::bits - (is_signed ? 1 : 0)));
   const long double least = is_signed ? -most : 0;
-  if (whole >= most) return static_cast<word<To>>(~word<To>{0} >> (is_signed ? 1 : 0));
+  if (whole >= most) return static_cast<word<To>>(static_cast<word<To>>(~word<To>{0}) >> (is_signed ? 1 : 0));
   if (whole < least) return is_signed ? static_cast<word<To>>(word<To>{1} << (To::bits - 1)) : 0;
   return static_cast<word<To>>(static_cast<value>(whole));
 }

@@ -7,7 +7,9 @@
 
 #include <type_traits>
 
+#ifndef HEDDLE_PTX_INLINE
 #define HEDDLE_PTX_INLINE [[gnu::always_inline]] inline
+#endif
 
 namespace heddle::ptx {
 
@@ -138,6 +140,7 @@ HEDDLE_PTX_MODIFIER(acquire);
 HEDDLE_PTX_MODIFIER(release);
 HEDDLE_PTX_MODIFIER(acq_rel);
 HEDDLE_PTX_MODIFIER(sc);
+HEDDLE_PTX_MODIFIER(mbarrier_init);
 HEDDLE_PTX_MODIFIER(cta);
 HEDDLE_PTX_MODIFIER(cluster);
 HEDDLE_PTX_MODIFIER(gpu);
