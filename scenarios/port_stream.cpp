@@ -121,10 +121,7 @@ struct whole_buffer_kernel {
       target::sync_lanes(mask);
 
       auto port = client.open<bulk_opcode>(mask);
-      port.send([&](rpc::packet& to, uint32_t) {
-        to.words[0] = who.request(call);
-        to.words[1] = id;
-      });
+      port.send([&](rpc::packet& to, uint32_t) { to.words[0] = who.request(call); });
       HEDDLE_CHECK(port.send_all(buffer, size_bytes, bound_bytes).ok() != too_large,
                    "a refused buffer is not one above the bound");
       uint64_t answered_bytes = 0;
@@ -149,11 +146,7 @@ struct whole_buffer_kernel {
 template <typename Port, typename Account>
 void serve_whole_buffer(Port& port, const Account& account) {
   unsigned char kept[buffer_bytes];
-  uint64_t id = 0;
-  port.recv([&](rpc::packet& from, uint32_t) {
-    account(from.words[0]);
-    id = from.words[1];
-  });
+  port.recv([&](rpc::packet& from, uint32_t) { account(from.words[0]); });
   uint64_t size_bytes = 0;
   port.recv_all(
       [&](const rpc::bytes_piece& piece) {

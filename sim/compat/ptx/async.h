@@ -120,7 +120,7 @@ HEDDLE_PTX_INLINE uint64_t change(void* word, uint32_t arrivals, uint32_t droppe
   return old;
 }
 
-HEDDLE_PTX_INLINE uint32_t phase_of(uint64_t state) { return state >> 63; }
+HEDDLE_PTX_INLINE uint32_t phase_of(uint64_t state) { return static_cast<uint32_t>(state >> 63); }
 /// Whether the phase with this parity is over.
 template <typename... M>
 HEDDLE_PTX_INLINE bool is_over(void* word, uint32_t parity) {
