@@ -28,9 +28,11 @@ namespace {
 struct words_kernel {
   rpc::client client;
   callers who;
-  bool alone;
+  uint32_t waves;
 
   HEDDLE_FUNCTION void operator()() const {
+    // Where each lane is a wave of its own there are more of those.
+    const bool alone = client.port_count() >= (target::lane_count() == 1 ? waves * who.lanes : waves);
     const uint64_t mask = target::lane_count() == 1 ? 1 : ~uint64_t{0} >> (rpc::max_lanes - who.lanes);
     for (uint32_t call = 0; call < who.calls; ++call)
       if (alone) {
@@ -81,7 +83,7 @@ void run_words(const parameters& set) {
   of.words = set.count("words") != 0;
   port_test test(on, of);
   test.run(
-      words_kernel{test.client(), test.who(), of.ports >= of.waves},
+      words_kernel{test.client(), test.who(), of.waves},
       [](auto& port, const auto& account) { serve_words(port, account); }, all_calls(set));
 }
 

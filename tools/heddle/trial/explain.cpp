@@ -116,8 +116,11 @@ std::string step_line(const run_record& of, size_t index, const char* mark, cons
   const std::string number = std::to_string(of.first_step + index);
   std::string text = std::string("  ") + mark + ' ' + which + "  step " + number + ": " + of.actors[one.actor].name +
                      ", " + text_at(of, one.operation);
-  if (one.place != run_record::none) text += " of " + of.texts[one.place];
-  if (one.has_value) {
+  // Addresses differ from process to process, and a finding is to read the same in each.
+  if (one.place != run_record::none && !is_bare_address(of.texts[one.place])) text += " of " + of.texts[one.place];
+  if (one.has_value && may_be_address(one.value)) {
+    text += " = an address";
+  } else if (one.has_value) {
     char digits[24];
     std::snprintf(digits, sizeof digits, " = %#llx", static_cast<unsigned long long>(one.value));
     text += one.value == 0 ? " = 0x0" : digits;
