@@ -122,10 +122,11 @@ TEST(rewriter, tells_a_grid_from_members_and_whole_values) {
 
 TEST(rewriter, warns_of_an_instruction_that_is_not_simulated) {
   const result made =
-      rewrite("# 3 \"a.cu\"\nvoid f() { asm volatile(\"mbarrier.inval.b64 [%0];\" :: \"l\"(p)); }", "test");
+      rewrite("# 3 \"a.cu\"\nvoid f() { asm volatile(\"cp.async.bulk.commit_group;\" ::: \"memory\"); }", "test");
   EXPECT_TRUE(made.errors.empty());
   ASSERT_EQ(made.warnings.size(), 1U);
-  EXPECT_TRUE(made.warnings.front().starts_with("a.cu:3: warning: inline PTX: `mbarrier.inval.b64`: not simulated"));
+  EXPECT_TRUE(
+      made.warnings.front().starts_with("a.cu:3: warning: inline PTX: `cp.async.bulk.commit_group`: not simulated"));
   EXPECT_NE(made.text.find("refuse_call"), std::string::npos);
 }
 
