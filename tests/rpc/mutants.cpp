@@ -1,4 +1,4 @@
-// Three small programs, each run on the mutants that concern it: calls with an answer, streams, and a server that sleeps.
+// Four small programs, each run on the mutants that concern it: calls with an answer, with one of one word, streams, and a server that sleeps.
 #include "mutants.h"
 
 #include <heddle/tools/scenario.h>
@@ -36,7 +36,8 @@ bool takes_part(uint64_t id) { return id % 3 != 2; }
 template <typename ClientMachine, typename ServerMachine>
 class ports_on {
  public:
-  explicit ports_on(const parameters& set) : set_(set), shape_{set.count("ports"), set.count("lanes")} {
+  explicit ports_on(const parameters& set)
+      : set_(set), shape_{.ports = set.count("ports"), .lanes = set.count("lanes"), .words = true} {
     memory_ = on_.allocate_shared<unsigned char>(shape_.size_bytes(), "ports");
     client_locks_ = on_.allocate_device<uint32_t>(shape_.own_words(), "client locks");
     server_locks_ = on_.allocate_shared<uint32_t>(shape_.own_words(), "server locks");
@@ -209,6 +210,48 @@ void run_rings(const parameters& set) {
       ports.all_requests(), true);
 }
 
+// -- calls with an answer of one word -----------------------------------------------------------------------------------------
+
+template <typename Machine>
+struct wording_kernel {
+  client_on<Machine> client;
+  uint32_t lanes;
+  uint32_t calls;
+
+  void operator()() const {
+    for (uint32_t call = 0; call < calls; ++call) {
+      const uint64_t id = request(lanes, calls, call);
+      uint64_t answer = 0;
+      auto port = client.template open<call_opcode>();
+      for (uint32_t again = 0; again < 3; ++again) {
+        port.send_and_recv_word([&](rpc::packet& to, uint32_t) { to.words[0] = id + again; },
+                                [&](uint64_t word, uint32_t) { answer = word; });
+        HEDDLE_CHECK(answer == id + again + 1, "the answer is not the one to this lane's request");
+      }
+    }
+  }
+};
+
+template <typename ClientMachine, typename ServerMachine>
+void run_words(const parameters& set) {
+  ports_on<ClientMachine, ServerMachine> ports(set);
+  ports.run(
+      wording_kernel<ClientMachine>{ports.client(), set.count("lanes"), set.count("calls")},
+      [](auto& port) {
+        uint32_t requests = 0;
+        for (uint32_t again = 0; again < 3; ++again) {
+          uint64_t asked[rpc::max_lanes];
+          port.recv([&](rpc::packet& from, uint32_t lane) {
+            asked[lane] = from.words[0];
+            if (again == 0) ++requests;
+          });
+          port.send_word([&](uint32_t lane) { return asked[lane] + 1; });
+        }
+        return requests;
+      },
+      ports.all_requests());
+}
+
 // -- the programs on the machines ---------------------------------------------------------------------------------------------
 
 /// Registers `program` under `name` with the client on one machine and the server on another.
@@ -222,6 +265,7 @@ void run_rings(const parameters& set) {
 HEDDLE_MUTANT(twin, calls, none, none);
 HEDDLE_MUTANT(twin, streams, none, none);
 HEDDLE_MUTANT(twin, rings, none, none);
+HEDDLE_MUTANT(twin, words, none, none);
 
 HEDDLE_MUTANT(mutant, calls, lock_is_always_free, none);
 HEDDLE_MUTANT(mutant, calls, none, lock_is_always_free);
@@ -245,6 +289,8 @@ HEDDLE_MUTANT(mutant, calls, all_lanes_are_first, none);
 HEDDLE_MUTANT(mutant, calls, mask_names_all_lanes, none);
 HEDDLE_MUTANT(mutant, streams, ballot_counts_own_vote, none);
 HEDDLE_MUTANT(mutant, streams, sync_is_left_out, none);
+HEDDLE_MUTANT(mutant, words, words_are_not_cleared, none);
+HEDDLE_MUTANT(mutant, words, none, words_release_nothing);
 HEDDLE_MUTANT(mutant, rings, ring_is_lost, none);
 HEDDLE_MUTANT(mutant, rings, none, sleep_ignores_the_past);
 

@@ -158,4 +158,28 @@ struct sleep_ignores_the_past : sim::target {
   }
 };
 
+// -- answers of one word: words of 64 bits and system scope ---------------------------------------------------------------
+
+/// A client does not clear the place of its answer.
+struct words_are_not_cleared : sim::target {
+  template <typename T, scope Scope>
+  struct atomic_ref : true_ref<T, Scope> {
+    using true_ref<T, Scope>::true_ref;
+    void store(T value, memory_order order) const {
+      if (sizeof(T) != sizeof(uint64_t) || value != 0) true_ref<T, Scope>::store(value, order);
+    }
+  };
+};
+
+/// A server's words publish nothing.
+struct words_release_nothing : sim::target {
+  template <typename T, scope Scope>
+  struct atomic_ref : true_ref<T, Scope> {
+    using true_ref<T, Scope>::true_ref;
+    void store(T value, memory_order order) const {
+      true_ref<T, Scope>::store(value, sizeof(T) == sizeof(uint64_t) ? memory_order::relaxed : order);
+    }
+  };
+};
+
 }  // namespace heddle::tests::mutants
