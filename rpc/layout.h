@@ -92,8 +92,7 @@ struct layout {
   uint32_t lanes;
   uint32_t stage_bytes = 0;
   bool apart = false;  ///< in two allocations
-  bool words =
-      false;  ///< with a place for an answer of one word beside each packet (port/words.h); in one allocation alone
+  bool words = false;  ///< with a place for an answer of one word of each lane (port/words.h); unused where `apart`
 
   HEDDLE_FUNCTION static constexpr size_t doorbell_offset() { return 0; }
   HEDDLE_FUNCTION static constexpr size_t client_outbox_offset() { return line_bytes; }

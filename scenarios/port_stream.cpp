@@ -98,8 +98,8 @@ std::vector<parameter> stream_parameters() {
 // One buffer of a whole wave there and back.
 
 /// The least request of the call: the buffer's number.
-HEDDLE_FUNCTION uint32_t buffer_of(const callers& who, uint32_t call) {
-  return target::lane_count() == 1 ? who.request(call) : target::wave_id() * who.lanes * who.calls + call;
+HEDDLE_FUNCTION uint32_t buffer_of(const callers& all, uint32_t call) {
+  return target::lane_count() == 1 ? all.request(call) : target::wave_id() * all.lanes * all.calls + call;
 }
 
 struct whole_buffer_kernel {

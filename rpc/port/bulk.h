@@ -68,6 +68,7 @@ HEDDLE_FUNCTION stream_result basic_port<Target, Side, Check>::send_all(const vo
   const uint64_t each_bytes = end_.stage_bytes() / sizeof(detail::two_words) * sizeof(detail::two_words);
   require<Target, Check>(each_bytes != 0, "a buffer of a whole wave needs a staging area of 16 bytes or more");
   stream_result result;
+  if (ended_) return result;
   if (size_bytes > bound_bytes || each_bytes == 0) result.refused = mask_;
   const uint64_t streamed = result.ok() ? size_bytes : 0;
   // Without a staging area no data comes: then the size is one that the other end refuses too.

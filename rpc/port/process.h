@@ -165,7 +165,7 @@ class process {
   HEDDLE_FUNCTION uint32_t stage_bytes() const { return shape_.stage_bytes; }
 
   /// Whether the layout has a place for answers of one word, and where that of a lane is: two words, aligned to both.
-  HEDDLE_FUNCTION bool has_words() const { return shape_.words; }
+  HEDDLE_FUNCTION bool has_words() const { return shape_.words && !shape_.apart; }
   HEDDLE_FUNCTION uint64_t* words_of(uint32_t port, uint32_t lane) const {
     return reinterpret_cast<uint64_t*>(base_ + shape_.word_offset()) + (uint64_t{port} * shape_.lanes + lane) * 2;
   }

@@ -404,6 +404,21 @@ TEST(stream_receivers, of_one_buffer_take_no_piece_of_one_that_is_above_their_bo
   }
 }
 
+TEST(streams_of_all_lanes, over_a_port_that_is_closed_wait_for_nothing_and_send_nothing) {
+  both_ends<1> ends(1, 1, 64);
+  const rules_for_now never_wait({.may_wait = false});
+  auto server = ends.server();
+  auto port = ends.client().open<test_opcode>();
+  port.send([](packet&, uint32_t) {});
+  // The server has the packet now.
+  port.close();
+  EXPECT_TRUE(port.send_all("more than nothing", 17).ok());
+  EXPECT_TRUE(port.recv_all([](const bytes_piece&) { ADD_FAILURE() << "a piece came"; }).ok());
+  port.send_and_recv_word([](packet&, uint32_t) { ADD_FAILURE() << "a packet is filled"; },
+                          [](uint64_t, uint32_t) { ADD_FAILURE() << "an answer came"; });
+  server.try_open();
+}
+
 TEST(ports, of_some_lanes_alone_are_refused_to_others_in_a_checked_build) {
   both_ends<1> ends(1);
   auto held = ends.client().open<test_opcode>();
