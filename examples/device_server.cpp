@@ -34,8 +34,8 @@ void device_server(const heddle::parameters& set) {
   heddle::device device;
   const rpc::slot_layout<form> shape{4, 1};
   void* const slots = device.allocate_shared<char>(shape.size_bytes(), "slots");
-  auto* const client_locks = device.allocate_shared<uint32_t>(shape.lock_words(), "client locks");
-  auto* const server_locks = device.allocate_device<uint32_t>(shape.lock_words(), "server locks");
+  auto* const client_locks = device.allocate_shared<uint32_t>(shape.own_words(), "client locks");
+  auto* const server_locks = device.allocate_device<uint32_t>(shape.own_words(), "server locks");
   auto* const words = device.allocate_shared<uint32_t>(2, "stop flag and threads that are done");
   uint32_t* const done = &words[1];
   const uint32_t threads = set.count("threads");

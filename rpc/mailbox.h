@@ -18,7 +18,7 @@ enum class side : uint8_t { client, server };
 
 HEDDLE_FUNCTION constexpr side other(side of) { return of == side::client ? side::server : side::client; }
 
-/// A view of all mailboxes from one side. One lane acts for its wave, as for lock_bits: the caller's sync_lanes hands
+/// A view of all mailboxes from one side. One lane acts for its wave, as for own_states: the caller's sync_lanes hands
 /// on what it acquired, and gathers what it releases.
 template <typename Target, side Side>
 class mailboxes {

@@ -77,8 +77,8 @@ void run_few_places(const parameters& set) {
   const uint32_t waves = set.count("waves");
   const rpc::slot_layout<few_slots> shape = {set.count("slots"), 1};
   auto* const memory = on.allocate_shared<unsigned char>(shape.size_bytes(), "slots");
-  auto* const client_locks = on.allocate_device<uint32_t>(shape.lock_words(), "client locks");
-  auto* const server_locks = on.allocate_shared<uint32_t>(shape.lock_words(), "server locks");
+  auto* const client_locks = on.allocate_device<uint32_t>(shape.own_words(), "client locks");
+  auto* const server_locks = on.allocate_shared<uint32_t>(shape.own_words(), "server locks");
   auto* const answered = on.allocate_device<uint32_t>(1, "waves answered");
   auto* const stop = on.allocate_shared<uint32_t>(1, "stop flag");
   name_slots(memory, client_locks, server_locks, shape, few_slots::slots_per_word);

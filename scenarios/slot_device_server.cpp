@@ -45,8 +45,8 @@ struct slot_device_server {
     const uint64_t requests = uint64_t{callers} * calls;
     const rpc::slot_layout<Form> shape{set.count("slots"), 1};
     auto* const memory = on.allocate_shared<unsigned char>(shape.size_bytes(), "slots");
-    auto* const client_locks = on.allocate_shared<uint32_t>(shape.lock_words(), "client locks");
-    auto* const server_locks = on.allocate_device<uint32_t>(shape.lock_words(), "server locks");
+    auto* const client_locks = on.allocate_shared<uint32_t>(shape.own_words(), "client locks");
+    auto* const server_locks = on.allocate_device<uint32_t>(shape.own_words(), "server locks");
     auto* const handled = on.allocate_device<uint32_t>(requests, "handled requests");
     auto* const words = on.allocate_shared<uint32_t>(2, "stop flag and callers that are done");
     uint32_t* const done = &words[1];
@@ -113,8 +113,8 @@ struct slot_between_kernels {
     const uint64_t requests = uint64_t{set.count("waves")} * lanes * set.count("calls");
     const rpc::slot_layout<Form> shape{set.count("slots"), lanes};
     auto* const memory = on.allocate_device<unsigned char>(shape.size_bytes(), "slots");
-    auto* const client_locks = on.allocate_device<uint32_t>(shape.lock_words(), "client locks");
-    auto* const server_locks = on.allocate_device<uint32_t>(shape.lock_words(), "server locks");
+    auto* const client_locks = on.allocate_device<uint32_t>(shape.own_words(), "client locks");
+    auto* const server_locks = on.allocate_device<uint32_t>(shape.own_words(), "server locks");
     auto* const handled = on.allocate_device<uint32_t>(requests, "handled requests");
     auto* const stop = on.allocate_shared<uint32_t>(1, "stop flag");
     const auto serving = on.create_stream();

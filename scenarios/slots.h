@@ -51,9 +51,8 @@ class slot_test {
         shape_{set.count("slots"), set.count("lanes")},
         requests_(uint64_t{set.count("waves")} * set.count("lanes") * set.count("calls")) {
     memory_ = on.allocate_shared<unsigned char>(shape_.size_bytes(), "slots");
-    client_locks_ =
-        on.allocate_device<uint32_t>(idle.sleeps ? shape_.own_words() : shape_.lock_words(), "client locks");
-    server_locks_ = on.allocate_shared<uint32_t>(shape_.lock_words(), "server locks");
+    client_locks_ = on.allocate_device<uint32_t>(shape_.own_words(), "client locks");
+    server_locks_ = on.allocate_shared<uint32_t>(shape_.own_words(), "server locks");
     handled_ = on.allocate_shared<uint32_t>(requests_, "handled requests");
     stop_ = on.allocate_shared<uint32_t>(1, "stop flag");
     name_slots(memory_, client_locks_, server_locks_, shape_, Form::slots_per_word);
@@ -109,9 +108,10 @@ class slot_test {
       HEDDLE_CHECK(shared_word<uint32_t>(handled_[id]).load(memory_order::relaxed) == 1, "a request was not handled");
     HEDDLE_CHECK(rpc::slot_server<Form>(memory_, server_locks_, shape_).all_idle(), "a slot is not idle in the end");
     // The client's locks lie in device memory.
-    std::vector<uint32_t> locks(shape_.lock_words());
-    on_.copy(locks.data(), client_locks_, locks.size() * sizeof(uint32_t));
-    for (const uint32_t word : locks) HEDDLE_CHECK(word == 0, "a wave has ended and holds a slot");
+    std::vector<uint32_t> own(shape_.own_words());
+    on_.copy(own.data(), client_locks_, own.size() * sizeof(uint32_t));
+    for (uint32_t slot = 0; slot < shape_.slots; ++slot)
+      HEDDLE_CHECK(!rpc::state_in(own[slot / 8], slot).is_held(), "a wave has ended and holds a slot");
   }
 
   device& on_;

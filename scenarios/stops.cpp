@@ -110,8 +110,8 @@ struct slot_stop {
     if (is_left_out<Form>(on, set)) return;
     const rpc::slot_layout<Form> shape{set.count("slots"), set.count("lanes")};
     auto* const memory = on.allocate_shared<unsigned char>(shape.size_bytes(), "slots");
-    auto* const client_locks = on.allocate_device<uint32_t>(shape.lock_words(), "client locks");
-    auto* const server_locks = on.allocate_shared<uint32_t>(shape.lock_words(), "server locks");
+    auto* const client_locks = on.allocate_device<uint32_t>(shape.own_words(), "client locks");
+    auto* const server_locks = on.allocate_shared<uint32_t>(shape.own_words(), "server locks");
     auto* const stop = on.allocate_shared<uint32_t>(1, "stop flag");
     const turns_of_lanes turns = make_turns(on, set);
     name_slots(memory, client_locks, server_locks, shape, Form::slots_per_word);

@@ -122,7 +122,7 @@ class slot_link {
     result<uint32_t*> client_locks = memory.of_device<uint32_t>(shape_.own_words(), "client locks");
     if (!client_locks) return client_locks.why();
     rings_ = at.rings;
-    result<uint32_t*> server_locks = memory.of_host<uint32_t>(shape_.lock_words(), "server locks");
+    result<uint32_t*> server_locks = memory.of_host<uint32_t>(shape_.own_words(), "server locks");
     if (!server_locks) return server_locks.why();
     shared_ = shared.value();
     client_locks_ = client_locks.value();

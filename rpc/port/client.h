@@ -102,7 +102,7 @@ class basic_client {
     }
     // The first lane acquired the port's lock and its inbox; the barrier orders the other lanes after it.
     Target::sync_lanes(mask);
-    return port(end_, {static_cast<uint32_t>(answer), port_state(static_cast<uint32_t>(answer >> 32)), mask, opcode},
+    return port(end_, {static_cast<uint32_t>(answer), own_state(static_cast<uint32_t>(answer >> 32)), mask, opcode},
                 rings_, Which == of_wave_alone);
   }
 
@@ -115,7 +115,7 @@ class basic_client {
     const uint32_t start = Target::wave_id() % ports;
     [[maybe_unused]] uint32_t watched = start;
     for (bool first_pass = true;; first_pass = false) {
-      typename port_states<Target, Check>::group seen;
+      typename own_states<Target, Check>::group seen;
       for (uint32_t n = 0; n < looks; ++n) {
         const uint32_t index = start + n < ports ? start + n : start + n - ports;
         // The first pass locks at once, in the hope that a port is free. Later passes look before they lock: waves that wait for a port
@@ -139,11 +139,11 @@ class basic_client {
     const uint32_t index = Target::wave_id() % end_.port_count();
     const auto boxes = end_.boxes();
     for (bool first_pass = true;; first_pass = false) {
-      typename port_states<Target, Check>::group seen;
-      const port_state was = first_pass || is_free(index, seen) ? end_.states().try_lock(index) : held_by_another;
+      typename own_states<Target, Check>::group seen;
+      const own_state was = first_pass || is_free(index, seen) ? end_.states().try_lock(index) : held_by_another;
       if (!was.is_held()) {
         const bool is_back = !was.is_given() || boxes.owns(boxes.acquire_inbox(index), was.outbox());
-        end_.states().unlock(index, was, is_back ? port_state(was.outbox(), false) : was);
+        end_.states().unlock(index, was, is_back ? own_state(was.outbox(), false) : was);
         if (is_back) return true;
       }
       // Nothing is read because of it.
@@ -151,18 +151,18 @@ class basic_client {
       Target::pause();
     }
   }
-  static constexpr port_state held_by_another{port_state::held};
+  static constexpr own_state held_by_another{own_state::held};
 
   /// In the client's own memory, but for a port whose last call was not waited for.
-  HEDDLE_FUNCTION bool is_free(uint32_t index, typename port_states<Target, Check>::group& seen) const {
-    const port_state mine = end_.states().look(index, seen);
+  HEDDLE_FUNCTION bool is_free(uint32_t index, typename own_states<Target, Check>::group& seen) const {
+    const own_state mine = end_.states().look(index, seen);
     if (mine.is_held()) return false;
     return !mine.is_given() || end_.boxes().owns(end_.boxes().load_inbox(index), mine.outbox());
   }
 
   template <choice Which>
   HEDDLE_FUNCTION uint64_t try_take(uint32_t index, uint64_t mask, uint16_t opcode) const {
-    const port_state was = end_.states().try_lock(index);
+    const own_state was = end_.states().try_lock(index);
     if constexpr (Which == of_wave_alone)
       require<Target, Check>(!was.is_held(), "a port that some lanes are to have alone is held by others");
     if (was.is_held()) return 0;

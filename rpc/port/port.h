@@ -198,7 +198,7 @@ class basic_port {
 
   struct found {
     uint32_t index;
-    port_state was;
+    own_state was;
     uint64_t mask;
     uint16_t opcode;
   };
@@ -314,7 +314,7 @@ class basic_port {
       if (ended_ || ends_) return end_.boxes().end(index_, outbox_);
     }
     // Of a server's port only the outbox counts: it looks for what it is given.
-    end_.states().unlock(index_, was_, port_state(outbox_, Side == side::client && !owns_), alone_);
+    end_.states().unlock(index_, was_, own_state(outbox_, Side == side::client && !owns_), alone_);
   }
 
   // -- checks ---------------------------------------------------------------------------------------------------------------
@@ -356,7 +356,7 @@ class basic_port {
   uint64_t mask_ = 0;
   uint32_t index_ = 0;
   uint32_t outbox_ = 0;
-  port_state was_;
+  own_state was_;
   uint32_t step_ = 0;  ///< hand-overs of both ends since open
   uint32_t patience_ = without_bound;
   hand_over_kind kind_ = hand_over_kind::data;

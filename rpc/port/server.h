@@ -47,7 +47,7 @@ class basic_server {
     // The first lane's acquire in find, handed on to the other lanes, is what makes the packets safe to read.
     Target::sync_lanes(here);
     if (Target::is_device() && ((mask >> Target::lane_id()) & 1) == 0) return port(end_);
-    return port(end_, {index, port_state(static_cast<uint32_t>(answer >> 32)), mask, opcode});
+    return port(end_, {index, own_state(static_cast<uint32_t>(answer >> 32)), mask, opcode});
   }
 
   /// The count of rings, to be taken before try_open and given to wait if that finds nothing.
@@ -73,13 +73,13 @@ class basic_server {
     const bool given_up = give_up_ref().load(memory_order::relaxed) != 0;
     for (uint32_t index = 0; index < end_.port_count(); ++index) {
       // A look first: locks taken for a port that is ready keep off the thread that is to serve it, and several threads each other for ever.
-      const port_state seen = end_.states().look(index);
+      const own_state seen = end_.states().look(index);
       if (!given_up && boxes.owns(boxes.load_inbox(index), seen.outbox())) {
         if (!seen.is_held()) done = false;
         continue;
       }
       // Held for ever from here on, so that the port is never opened again.
-      const port_state was = end_.states().try_lock(index);
+      const own_state was = end_.states().try_lock(index);
       if (was.is_held()) continue;
       // What is ended is not read, so that no acquire is needed.
       if (!given_up && boxes.owns(boxes.load_inbox(index), was.outbox())) {
@@ -156,7 +156,7 @@ class basic_server {
     for (uint32_t n = 0; n < among.count; ++n) {
       const uint32_t index = start + n < among.first + among.count ? start + n : start + n - among.count;
       // A look first: a lock taken for every idle port, or again and again for one that is held, would keep the other threads off.
-      const port_state mine = end_.states().look(index);
+      const own_state mine = end_.states().look(index);
       if (mine.is_held() || !boxes.owns(boxes.load_inbox(index), mine.outbox())) continue;
       if (const uint64_t answer = try_take(index, here, asked)) return answer;
     }
@@ -197,7 +197,7 @@ class basic_server {
   /// Takes a port that a look has found ready, if it still is.
   HEDDLE_FUNCTION uint64_t try_take(uint32_t index, uint64_t here, request& asked) const {
     const auto boxes = end_.boxes();
-    const port_state was = end_.states().try_lock(index);
+    const own_state was = end_.states().try_lock(index);
     if (was.is_held()) return 0;
     if (boxes.owns(boxes.acquire_inbox(index), was.outbox())) {
       asked = read(end_.header_of(index));

@@ -27,10 +27,9 @@ class basic_slot_client {
   using end = slot_end<Target, side::client, Form, Check>;
   using shape = slot_layout<Form>;
 
-  /// As slot_end::slot_end. `rings`: behind which calls it rings the doorbell, on which a server may sleep; true: each. Others than each and none
-  /// need shape::own_words() words.
-  HEDDLE_FUNCTION basic_slot_client(void* shared, uint32_t* locks, shape of, ringing rings = {})
-      : end_(shared, locks, of), rings_(rings) {}
+  /// As slot_end::slot_end. `rings`: behind which calls it rings the doorbell, on which a server may sleep; true: each.
+  HEDDLE_FUNCTION basic_slot_client(void* shared, uint32_t* own, shape of, ringing rings = {})
+      : end_(shared, own, of), rings_(rings) {}
 
   /// A call by the lanes that stand here together: `fill(line, lane)` writes the request of each lane, `use(line, lane)` reads what
   /// the server's operate has made of it, unless that has thrown. Converts to false, and nothing is called, when no slot is idle now.
@@ -49,7 +48,7 @@ class basic_slot_client {
   }
 
   /// As invoke(), but keeps the slot until the server has cleared it: costs the wave the second round trip, and no call
-  /// ever finds a slot that is free and not idle. (hostrpc README: the ending in which WAVE is cleared last.)
+  /// ever finds a slot that is free and not idle: the next one takes it without a read over the link. (hostrpc README: the ending in which WAVE is cleared last.)
   HEDDLE_CALLS_BACK
   template <typename Fill, typename Use>
   HEDDLE_FUNCTION slot_result invoke_until_idle(Fill&& fill, Use&& use) const {
@@ -81,8 +80,18 @@ class basic_slot_client {
   HEDDLE_FUNCTION uint32_t slot_count() const { return end_.slot_count(); }
 
  private:
-  /// Marks an answer that holds a slot; above every slot number.
-  static constexpr uint64_t found = uint64_t{1} << 32;
+  /// Marks an answer that holds a slot; above every slot number, and below what try_lock has found.
+  static constexpr uint64_t found = uint64_t{1} << 24;
+  static constexpr uint32_t state_at = 32;
+  /// A slot that is held now.
+  struct taken_slot {
+    uint32_t number;
+    own_state was;  ///< what try_lock has found
+  };
+  /// What a wave knows of a slot that it gives back: whether it has posted, and whether the page may be with the server.
+  static constexpr own_state posted{1, true};
+  static constexpr own_state acknowledged{0, true};
+  static constexpr own_state cleared{0, false};
 
   enum class slot_ending : uint8_t { early, idle };
 
@@ -118,10 +127,10 @@ class basic_slot_client {
     const uint64_t mask = Target::lane_mask();
     const uint64_t taken = take(mask);
     if (taken == 0) return false;
-    const auto slot = static_cast<uint32_t>(taken & ~found);
+    const taken_slot slot = slot_of(taken);
     // No wave waits for the answer, and none says when it has come: such a ring leaves none of the others out.
-    post_request(mask, slot, fill, ringing(rings_.every));
-    if (Target::is_first_lane(mask)) end_.locks().unlock(slot);
+    post_request(mask, slot.number, fill, ringing(rings_.every));
+    if (Target::is_first_lane(mask)) give_back(slot, posted);
     return true;
   }
 
@@ -131,7 +140,8 @@ class basic_slot_client {
     const uint64_t mask = Target::lane_mask();
     const uint64_t taken = take(mask);
     if (taken == 0) return {};
-    const auto slot = static_cast<uint32_t>(taken & ~found);
+    const taken_slot held = slot_of(taken);
+    const uint32_t slot = held.number;
     post_request(mask, slot, fill, rings_);
     uint32_t outcome = 0;
     if (Target::is_first_lane(mask)) outcome = static_cast<uint32_t>(wait_for_answer(slot, turns));
@@ -141,7 +151,7 @@ class basic_slot_client {
     if constexpr (IsBounded || Check::may_end) {
       if (answered == slot_answer::ended || answered == slot_answer::timed_out) {
         // The slot is the server's. A later call, or collect(), acknowledges what it posts.
-        if (Target::is_first_lane(mask)) end_.locks().unlock(slot);
+        if (Target::is_first_lane(mask)) give_back(held, posted);
         return {true, false, answered == slot_answer::ended, answered == slot_answer::timed_out};
       }
     }
@@ -151,8 +161,9 @@ class basic_slot_client {
       acknowledge(slot);
       end_.rings().answered(rings_);
       uint32_t word = 0;
-      if (ending == slot_ending::idle) (void)wait_for_inbox(slot, false, word, without_bound);
-      end_.locks().unlock(slot);
+      const bool is_cleared =
+          ending == slot_ending::idle && wait_for_inbox(slot, false, word, without_bound) == slot_answer::come;
+      give_back(held, is_cleared ? cleared : acknowledged);
     }
     return {true, answered == slot_answer::refused};
   }
@@ -207,33 +218,43 @@ class basic_slot_client {
     const uint32_t start = Target::wave_id() % slots;
     for (uint32_t n = 0; n < slots; ++n) {
       const uint32_t slot = start + n < slots ? start + n : start + n - slots;
-      if (try_take(slot, client_slot_state::idle)) return found | slot;
+      own_state was;
+      if (try_take(slot, client_slot_state::idle, was)) return uint64_t{was.bits()} << state_at | found | slot;
     }
     collect_alone();
     return 0;
   }
 
-  /// Takes the slot's lock if the slot is in this state and stays in it.
-  HEDDLE_FUNCTION bool try_take(uint32_t slot, client_slot_state wanted) const {
-    const auto boxes = end_.boxes();
-    if (end_.locks().is_locked(slot) || state_of(slot, boxes.load_inbox(slot)) != wanted) return false;
-    if (!end_.locks().try_lock(slot)) return false;
-    // What was seen before the lock was held may be old. An acquire: the server's last use of the page comes before this wave's.
-    if (state_of(slot, boxes.acquire_inbox(slot)) == wanted) return true;
-    end_.locks().unlock(slot);
-    return false;
+  HEDDLE_FUNCTION static taken_slot slot_of(uint64_t taken) {
+    return {static_cast<uint32_t>(taken & (found - 1)), own_state(static_cast<uint32_t>(taken >> state_at))};
+  }
+  HEDDLE_FUNCTION void give_back(const taken_slot& slot, own_state now) const {
+    end_.states().unlock(slot.number, slot.was, now);
   }
 
-  HEDDLE_FUNCTION client_slot_state state_of(uint32_t slot, bool inbox) const {
-    return client_state(inbox, end_.boxes().load_outbox(slot));
+  /// Takes the slot's lock if the slot is in this state, idle or result, and stays in it: `was` is then what the lock was found as.
+  HEDDLE_FUNCTION bool try_take(uint32_t slot, client_slot_state wanted, own_state& was) const {
+    const auto boxes = end_.boxes();
+    const own_state seen = end_.states().look(slot);
+    if (seen.is_held()) return false;
+    // A slot that its last holder has seen cleared is idle: no read over the link says more.
+    if (client_state(seen.is_given() && boxes.load_inbox(slot), seen.outbox() != 0) != wanted) return false;
+    was = end_.states().try_lock(slot);
+    if (was.is_held()) return false;
+    // What was seen before the lock was held may be old. An acquire: the server's last use of the page comes before this wave's.
+    const bool inbox = was.is_given() && boxes.acquire_inbox(slot);
+    if (client_state(inbox, was.outbox() != 0) == wanted) return true;
+    give_back({slot, was}, was);
+    return false;
   }
 
   HEDDLE_FUNCTION uint32_t collect_alone() const {
     uint32_t collected = 0;
     for (uint32_t slot = 0; slot < end_.slot_count(); ++slot) {
-      if (!try_take(slot, client_slot_state::result)) continue;
+      own_state was;
+      if (!try_take(slot, client_slot_state::result, was)) continue;
       acknowledge(slot);
-      end_.locks().unlock(slot);
+      give_back({slot, was}, acknowledged);
       ++collected;
     }
     return collected;

@@ -1,8 +1,8 @@
 // One end of the slot protocol: where everything is, seen from that end. One class serves both.
 #pragma once
 
-#include <heddle/rpc/lock.h>
 #include <heddle/rpc/mailbox.h>
+#include <heddle/rpc/own.h>
 #include <heddle/rpc/ringing.h>
 #include <heddle/rpc/slot/layout.h>
 #include <heddle/rpc/slot/mailbox.h>
@@ -14,10 +14,10 @@ namespace heddle::rpc {
 template <typename Target, side Side, typename Form, typename Check>
 class slot_end {
  public:
-  /// `shared` is shape.size_bytes() of zeroed memory that both ends reach; `locks` is shape.lock_words() zeroed words
-  /// that only this end uses and that live as long as it does; shape.own_words() where a client counts its rings.
-  HEDDLE_FUNCTION slot_end(void* shared, uint32_t* locks, slot_layout<Form> shape)
-      : shape_(shape), base_(static_cast<unsigned char*>(shared)), locks_(locks) {}
+  /// `shared` is shape.size_bytes() of zeroed memory that both ends reach; `own` is shape.own_words() zeroed words that only this end uses and
+  /// that live as long as it does. On a device they lie in its own memory.
+  HEDDLE_FUNCTION slot_end(void* shared, uint32_t* own, slot_layout<Form> shape)
+      : shape_(shape), base_(static_cast<unsigned char*>(shared)), own_(own) {}
 
   HEDDLE_FUNCTION uint32_t slot_count() const { return shape_.slots; }
   HEDDLE_FUNCTION uint32_t lane_count() const { return shape_.lanes; }
@@ -25,7 +25,7 @@ class slot_end {
     return shape_.lanes == max_lanes ? ~uint64_t{0} : (uint64_t{1} << shape_.lanes) - 1;
   }
 
-  HEDDLE_FUNCTION lock_bits<Target, Check> locks() const { return lock_bits<Target, Check>(locks_); }
+  HEDDLE_FUNCTION own_states<Target, Check> states() const { return own_states<Target, Check>(own_); }
 
   HEDDLE_FUNCTION slot_mailboxes<Target, Form> boxes() const {
     auto* const of_client = reinterpret_cast<uint32_t*>(base_ + slot_layout<Form>::client_outbox_offset());
@@ -49,7 +49,7 @@ class slot_end {
   /// Where a client counts its rings.
   HEDDLE_FUNCTION ring_count<Target> rings() const {
     static_assert(Side == side::client, "a server rings for nothing");
-    return ring_count<Target>(locks_ + shape_.lock_words());
+    return ring_count<Target>(own_ + shape_.last_own_index());
   }
 
   /// Where Check::may_end.
@@ -60,10 +60,9 @@ class slot_end {
 
   /// Posts, and gives the slot back. For the first lane, which holds the lock, behind a sync_lanes that gathers the others.
   HEDDLE_FUNCTION void post(uint32_t slot, bool value) const {
-    // The loads are atomic: no compiler would leave them out where nothing is checked.
     if constexpr (Check::enabled) {
-      require<Target, Check>(locks().peek_locked(slot), "a slot is posted by an end that does not hold it");
-      require<Target, Check>(boxes().load_outbox(slot) != value, "a slot is posted twice");
+      require<Target, Check>(states().peek_held(slot), "a slot is posted by an end that does not hold it");
+      require<Target, Check>(boxes().peek_outbox(slot) != value, "a slot is posted twice");
     }
     boxes().post(slot, value);
   }
@@ -86,15 +85,17 @@ class slot_end {
 
   /// Whether every slot is back where it started and not held at this end. To be asked when both ends are quiescent.
   HEDDLE_FUNCTION bool all_idle() const {
-    for (uint32_t slot = 0; slot < shape_.slots; ++slot)
-      if (boxes().load_inbox(slot) || boxes().load_outbox(slot) || locks().is_locked(slot)) return false;
+    for (uint32_t slot = 0; slot < shape_.slots; ++slot) {
+      const own_state mine = states().look(slot);
+      if (boxes().load_inbox(slot) || boxes().load_outbox(slot) || mine.outbox() != 0 || mine.is_held()) return false;
+    }
     return true;
   }
 
  private:
   slot_layout<Form> shape_;
   unsigned char* base_;
-  uint32_t* locks_;
+  uint32_t* own_;
 };
 
 /// Calls `function(line, lane)`, with a lane's line of a page. A class, because nvcc's check cannot be switched off for a lambda.

@@ -28,10 +28,10 @@ struct slot_layout {
   }
   /// The size of the shared allocation, which must be zeroed and aligned to line_bytes.
   HEDDLE_FUNCTION constexpr size_t size_bytes() const { return page_offset() + size_t{slots} * lanes * sizeof(packet); }
-  /// Words of 32 bits in the lock bits of one side.
-  HEDDLE_FUNCTION constexpr size_t lock_words() const { return (size_t{slots} + 31) / 32; }
-  /// And with one more, in which a client counts rings that are not for each call.
-  HEDDLE_FUNCTION constexpr size_t own_words() const { return lock_words() + 1; }
+  /// Words of 32 bits that each side keeps in memory of its own: what it knows of its slots, eight to a word (rpc/own.h), then one in which a client
+  /// counts rings.
+  HEDDLE_FUNCTION constexpr size_t own_words() const { return last_own_index() + 1; }
+  HEDDLE_FUNCTION constexpr size_t last_own_index() const { return (size_t{slots} + 7) / 8; }
 
  private:
   HEDDLE_FUNCTION constexpr size_t mailbox_bytes() const {

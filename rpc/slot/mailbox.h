@@ -76,7 +76,7 @@ struct word_a_slot {
   HEDDLE_FUNCTION static bool is_refused(uint32_t word) { return (word & 2) != 0; }
 };
 
-/// A view of all mailboxes from one side. One lane acts for its wave, as for lock_bits: the caller's sync_lanes hands
+/// A view of all mailboxes from one side. One lane acts for its wave, as for own_states: the caller's sync_lanes hands
 /// on what it acquired, and gathers what it releases.
 template <typename Target, typename Form>
 class slot_mailboxes {
@@ -100,10 +100,14 @@ class slot_mailboxes {
     // Acquire, system scope: pairs with the release of post, or of refuse, by the other side.
     return Form::read(ref(inbox_, slot).load(memory_order::acquire), slot);
   }
-  /// What this side has posted.
+  /// What this side has posted. For checks: the holder of a slot knows it (slot_end::states), and on a device it lies behind the link.
   HEDDLE_FUNCTION bool load_outbox(uint32_t slot) const {
     // Relaxed: the holder of the slot's lock is ordered after the holder that posted last.
     return Form::read(ref(outbox_, slot).load(memory_order::relaxed), slot);
+  }
+  /// The same for the checks of the holder of a slot: nothing else changes it meanwhile.
+  HEDDLE_FUNCTION bool peek_outbox(uint32_t slot) const {
+    return Form::read(peek<Target, scope::system>(outbox_[slot / Form::slots_per_word]), slot);
   }
   /// Gives the page to the other side, and with it all that happened before. For the holder of the slot's lock.
   HEDDLE_FUNCTION void post(uint32_t slot, bool value) const { Form::post(ref(outbox_, slot), slot, value); }

@@ -14,8 +14,8 @@ class basic_slot_server {
   using shape = slot_layout<Form>;
 
   /// As slot_end::slot_end. Threads that start at different slots seldom meet.
-  HEDDLE_FUNCTION basic_slot_server(void* shared, uint32_t* locks, shape of, uint32_t start = 0)
-      : end_(shared, locks, of), start_(start % of.slots) {}
+  HEDDLE_FUNCTION basic_slot_server(void* shared, uint32_t* own, shape of, uint32_t start = 0)
+      : end_(shared, own, of), start_(start % of.slots) {}
 
   /// Does one thing if there is one to do, and says whether it did: `operate(line, lane)` on a request, for each lane that calls, or
   /// `clear(line, lane)` on what the client no longer needs. Looks at every slot once and begins behind the one that it served last:
@@ -32,7 +32,8 @@ class basic_slot_server {
   HEDDLE_FUNCTION bool handle(Operate&& operate, Clear&& clear, uint64_t here = Target::lane_mask()) {
     uint64_t answer = 0;
     uint64_t mask = 0;
-    if (Target::is_first_lane(here)) answer = find(here, mask);
+    own_state was;
+    if (Target::is_first_lane(here)) answer = find(here, mask, was);
     answer = Target::broadcast(here, answer);
     if (answer == 0) return false;
     // What steers the wave is read by one lane: a mask that changes under a hostile client must not part the others.
@@ -42,7 +43,7 @@ class basic_slot_server {
     start_ = slot + 1 < end_.slot_count() ? slot + 1 : 0;
     // The first lane's acquire in find, handed on to the other lanes, is what makes the page safe to read.
     Target::sync_lanes(here);
-    slot_in_hand in_hand{end_, here, slot, is_work};
+    slot_in_hand in_hand{end_, here, slot, is_work, was};
     if (!Target::is_device() || ((mask >> Target::lane_id()) & 1) != 0) {
       if (is_work)
         for_each_lane<Target>(mask, with_line<both_ends, Operate>{end_, slot, operate});
@@ -75,6 +76,7 @@ class basic_slot_server {
     uint64_t here;
     uint32_t slot;
     bool is_work;
+    own_state was;  ///< of the first lane
     bool is_posted = false;
 
     /// Behind the handlers of all lanes.
@@ -86,7 +88,7 @@ class basic_slot_server {
         at.refuse(slot);
       else
         at.post(slot, value);
-      at.locks().unlock(slot);
+      at.states().unlock(slot, was, own_state(value ? 1 : 0, false));
     }
 
     HEDDLE_FUNCTION ~slot_in_hand() {
@@ -100,20 +102,20 @@ class basic_slot_server {
   static constexpr uint64_t found = uint64_t{1} << 32;
   static constexpr uint64_t work = uint64_t{1} << 33;
 
-  HEDDLE_FUNCTION server_slot_state state_of(uint32_t slot, bool inbox) const {
-    return server_state(inbox, end_.boxes().load_outbox(slot));
-  }
-
-  /// A slot that is now held and wants something, or 0; and the lanes of its call.
-  HEDDLE_FUNCTION uint64_t find(uint64_t here, uint64_t& mask) const {
+  /// A slot that is now held and wants something, or 0; the lanes of its call, and what the lock was found as.
+  HEDDLE_FUNCTION uint64_t find(uint64_t here, uint64_t& mask, own_state& was) const {
     const uint32_t slots = end_.slot_count();
     const auto boxes = end_.boxes();
+    const auto states = end_.states();
+    typename own_states<Target, Check>::group seen;
     for (uint32_t n = 0; n < slots; ++n) {
       const uint32_t slot = start_ + n < slots ? start_ + n : start_ + n - slots;
       // A look first: a lock taken for every idle slot would keep the other threads off.
-      if (!wants_server(state_of(slot, boxes.load_inbox(slot))) || !end_.locks().try_lock(slot)) continue;
+      if (!wants_server(server_state(boxes.load_inbox(slot), states.look(slot, seen).outbox() != 0))) continue;
+      was = states.try_lock(slot);
+      if (was.is_held()) continue;
       // An acquire: what the client wrote comes before what is read here.
-      const server_slot_state now = state_of(slot, boxes.acquire_inbox(slot));
+      const server_slot_state now = server_state(boxes.acquire_inbox(slot), was.outbox() != 0);
       if (wants_server(now)) {
         // It comes from the other side and indexes lines.
         mask = end_.mask_of(slot) & end_.lanes_that_exist();
@@ -123,7 +125,7 @@ class basic_slot_server {
           return found | (now == server_slot_state::work ? work : 0) | slot;
       }
       // Another thread has served it in between, or must.
-      end_.locks().unlock(slot);
+      states.unlock(slot, was, was);
     }
     return 0;
   }

@@ -41,8 +41,8 @@ void run_exhausted_on(const parameters& set) {
   device on;
   const rpc::slot_layout<rpc::bit_a_slot> shape{set.count("slots"), set.count("lanes")};
   auto* const memory = on.allocate_shared<unsigned char>(shape.size_bytes(), "slots");
-  auto* const client_locks = on.allocate_device<uint32_t>(shape.lock_words(), "client locks");
-  auto* const server_locks = on.allocate_shared<uint32_t>(shape.lock_words(), "server locks");
+  auto* const client_locks = on.allocate_device<uint32_t>(shape.own_words(), "client locks");
+  auto* const server_locks = on.allocate_shared<uint32_t>(shape.own_words(), "server locks");
   auto* const stop = on.allocate_shared<uint32_t>(1, "stop flag");
   auto* const made = on.allocate_device<uint32_t>(1, "calls that were made");
   const rpc::slot_server<rpc::bit_a_slot> at(memory, server_locks, shape);

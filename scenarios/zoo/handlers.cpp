@@ -42,7 +42,7 @@ struct keeping_server {
     bool found = false;
     for (uint32_t port = 0; port < end.port_count(); ++port) {
       if (!boxes.owns(boxes.load_inbox(port), boxes.load_outbox(port))) continue;
-      const rpc::port_state was = end.states().try_lock(port);
+      const rpc::own_state was = end.states().try_lock(port);
       if (was.is_held()) continue;
       found = true;
       boxes.acquire(port);

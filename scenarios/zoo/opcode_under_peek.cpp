@@ -57,7 +57,7 @@ class basic_server<tests::zoo::no_peek, Check> {
       const uint32_t index = next_;
       next_ = index + 1 < end_.port_count() ? index + 1 : 0;
       // The bug is what is not here: a look at the mailbox.
-      const port_state was = end_.states().try_lock(index);
+      const own_state was = end_.states().try_lock(index);
       if (was.is_held()) continue;
       if (boxes.owns(boxes.load_inbox(index), was.outbox())) {
         const header& from = end_.header_of(index);

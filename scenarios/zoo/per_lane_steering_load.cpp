@@ -35,7 +35,7 @@ class basic_client<tests::zoo::per_lane_steering_load, Check> {
     for (uint32_t index = machine::wave_id() % end_.port_count();; index = (index + 1) % end_.port_count()) {
       uint32_t found = 0;
       if (machine::is_first_lane(mask)) found = end_.states().try_lock(index).bits();
-      const port_state was(machine::broadcast(mask, found));
+      const own_state was(machine::broadcast(mask, found));
       if (was.is_held()) {
         machine::pause();
         continue;

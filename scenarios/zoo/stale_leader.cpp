@@ -35,7 +35,7 @@ class basic_client<tests::zoo::stale_leader, Check> {
     // From the first lane of the mask, which leads when the election is of this mask.
     answer = machine::broadcast(mask, answer);
     machine::sync_lanes(mask);
-    return port(end_, {static_cast<uint32_t>(answer), port_state(static_cast<uint32_t>(answer >> 32)), mask, opcode},
+    return port(end_, {static_cast<uint32_t>(answer), own_state(static_cast<uint32_t>(answer >> 32)), mask, opcode},
                 rings_);
   }
 
@@ -43,7 +43,7 @@ class basic_client<tests::zoo::stale_leader, Check> {
   HEDDLE_FUNCTION uint64_t find(uint64_t mask, uint16_t opcode) const {
     const auto boxes = end_.boxes();
     for (uint32_t index = 0;; index = (index + 1) % end_.port_count()) {
-      const port_state was = end_.states().try_lock(index);
+      const own_state was = end_.states().try_lock(index);
       if (!was.is_held()) {
         if (boxes.owns(boxes.acquire_inbox(index), was.outbox())) {
           end_.header_of(index).mask = mask;

@@ -43,15 +43,16 @@ void run_stress(const parameters& set) {
   const bool fixed = zoo::is_fixed(set);
   const rpc::slot_layout<rpc::bit_a_slot> shape{set.count("slots"), set.count("lanes")};
   auto* const memory = on.allocate_shared<unsigned char>(shape.size_bytes(), "slots");
-  auto* const client_locks = on.allocate_device<uint32_t>(shape.lock_words(), "client locks");
-  auto* const server_locks = on.allocate_shared<uint32_t>(shape.lock_words(), "server locks");
+  auto* const client_locks = on.allocate_device<uint32_t>(shape.own_words(), "client locks");
+  auto* const server_locks = on.allocate_shared<uint32_t>(shape.own_words(), "server locks");
   auto* const stop = on.allocate_shared<uint32_t>(1, "stop flag");
   auto* const done = on.allocate_device<uint32_t>(1, "calls done");
   const uint64_t requests = all_calls(set);
   auto* const handled = on.allocate_shared<uint32_t>(requests, "handled requests");
   // The set-up leaves all slots locked: no call ever finds one.
   if (!fixed) {
-    const std::vector<uint32_t> held(shape.lock_words(), ~uint32_t{0});
+    // The lowest of each slot's four bits.
+    const std::vector<uint32_t> held(shape.last_own_index(), uint32_t{0x11111111});
     on.copy(client_locks, held.data(), held.size() * sizeof(uint32_t));
   }
   auto serving =

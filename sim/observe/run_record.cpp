@@ -372,6 +372,7 @@ run_record recorder::record(const heap& memory, size_t most) const {
                           .each = each.each,
                           .count = each.count,
                           .slots_per_word = each.slots_per_word,
+                          .locks_per_word = each.locks_per_word,
                           .four_phase = each.four_phase,
                           .client_outbox = reinterpret_cast<uintptr_t>(each.client_outbox),
                           .server_outbox = reinterpret_cast<uintptr_t>(each.server_outbox),

@@ -119,6 +119,7 @@ struct run_record {
     std::string each;  ///< "port", "slot"
     uint32_t count = 0;
     uint32_t slots_per_word = 1;
+    uint32_t locks_per_word = 32;
     bool four_phase = false;
     uint64_t client_outbox = 0;  ///< addresses
     uint64_t server_outbox = 0;

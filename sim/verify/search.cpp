@@ -287,7 +287,8 @@ class searching {
           "memory is given back that another lane may still access; that needs plain accesses as points (points=all)");
       return false;
     }
-    if (notes_.forgot) deciding_.leave_out("a location has more stores that a lane may still read than are kept");
+    if (notes_.forgot && options_.needs_all_stores)
+      deciding_.leave_out("a location has more stores that a lane may still read than are kept");
     return true;
   }
 

@@ -30,6 +30,9 @@ struct search_options {
   bool skip_local = true;    ///< operations that no other lane can notice are no choice
   bool block_waits = true;   ///< a wait that repeats itself exactly is not run again before something changes
   bool fair_cycles = true;   ///< looks for hangs in which lanes move; needs `match_states`
+  /// Whether a store must be kept as long as a lane may read it. False: no lane reads one that as many newer ones hide as settings::history has, and
+  /// what is found of all runs is found for that bound.
+  bool needs_all_stores = true;
 
   double seconds_max = 0;   ///< 0: no limit
   uint64_t states_max = 0;  ///< likewise

@@ -143,7 +143,7 @@ void run_slots(std::span<const uint8_t> actions) {
   constexpr rpc::slot_layout<Form> shape{3, 3};
   shared_memory memory(shape.size_bytes(), actions);
   at_work = &memory;
-  std::vector<uint32_t> locks(shape.lock_words());
+  std::vector<uint32_t> locks(shape.own_words());
   rpc::basic_slot_server<watched_target, Form> server(memory.data(), locks.data(), shape);
   uint32_t handled = 0;
   const auto handle = [&](rpc::packet& line, uint32_t lane) {

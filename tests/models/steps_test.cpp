@@ -196,13 +196,14 @@ struct slots {
     sim::device on;
     const rpc::slot_layout<Form> shape{set.boxes, 1};
     auto* const shared = on.allocate_shared<unsigned char>(shape.size_bytes(), "slots");
-    auto* const client_locks = on.allocate_device<uint32_t>(shape.lock_words(), "client locks");
-    auto* const server_locks = on.allocate_shared<uint32_t>(shape.lock_words(), "server locks");
+    auto* const client_locks = on.allocate_device<uint32_t>(shape.own_words(), "client locks");
+    auto* const server_locks = on.allocate_shared<uint32_t>(shape.own_words(), "server locks");
     begin_record({.boxes = set.boxes,
                   .client_outbox = reinterpret_cast<uint32_t*>(shared + shape.client_outbox_offset()),
                   .server_outbox = reinterpret_cast<uint32_t*>(shared + shape.server_outbox_offset()),
                   .client_locks = client_locks,
                   .server_locks = server_locks,
+                  .bits_of_lock = 4,
                   .data = shared + shape.page_offset(),
                   .data_bytes = sizeof(rpc::packet)});
     const client to(shared, client_locks, shape);

@@ -60,8 +60,8 @@ template <typename Form>
 struct slot_ends {
   static constexpr slot_layout<Form> shape{1, lanes};
   std::vector<line> shared = std::vector<line>(shape.size_bytes() / sizeof(line) + 1);
-  std::vector<uint32_t> client_locks = std::vector<uint32_t>(shape.lock_words());
-  std::vector<uint32_t> server_locks = std::vector<uint32_t>(shape.lock_words());
+  std::vector<uint32_t> client_locks = std::vector<uint32_t>(shape.own_words());
+  std::vector<uint32_t> server_locks = std::vector<uint32_t>(shape.own_words());
 
   void* end_word() { return shared.data()->bytes + slot_layout<Form>::end_offset(); }
   basic_slot_client<watching_machine, Form, ending> client() { return {shared.data(), client_locks.data(), shape}; }

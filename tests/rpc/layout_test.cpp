@@ -119,9 +119,9 @@ TEST(layout, the_last_packet_ends_where_the_allocation_ends) {
   EXPECT_EQ(static_cast<size_t>(end - base), ends.shape().size_bytes());
 }
 
-TEST(port_states, are_four_bits_a_port_that_do_not_overlap) {
+TEST(own_states, are_four_bits_a_port_that_do_not_overlap) {
   uint32_t words[3] = {};
-  const port_states<machine, checked> states(words);
+  const own_states<machine, checked> states(words);
   for (const uint32_t port : {0u, 1u, 7u, 8u, 15u, 23u}) {
     EXPECT_FALSE(states.try_lock(port).is_held());
     EXPECT_TRUE(states.try_lock(port).is_held());
@@ -135,20 +135,20 @@ TEST(port_states, are_four_bits_a_port_that_do_not_overlap) {
   for (const uint32_t port : {0u, 1u, 7u})
     for (const bool given : {true, true, false, false, true})
       for (const uint32_t outbox : {~0u, 0u, 0u, ~0u, ~0u}) {
-        const port_state was = states.look(port).is_held() ? port_state(states.look(port)) : states.try_lock(port);
-        states.unlock(port, was, port_state(outbox, given));
-        const port_state now = states.try_lock(port);
+        const own_state was = states.look(port).is_held() ? own_state(states.look(port)) : states.try_lock(port);
+        states.unlock(port, was, own_state(outbox, given));
+        const own_state now = states.try_lock(port);
         EXPECT_FALSE(now.is_held());
         EXPECT_EQ(now.is_given(), given);
         EXPECT_EQ(now.outbox(), outbox);
       }
   for (const uint32_t port : {0u, 1u, 7u}) {
-    const port_state held = states.look(port);
-    states.unlock(port, held, port_state());
+    const own_state held = states.look(port);
+    states.unlock(port, held, own_state());
   }
   EXPECT_EQ(words[0], 0u);
   EXPECT_EQ(words[1], 0x10000001u);
-  port_states<machine, checked>::group seen;
+  own_states<machine, checked>::group seen;
   EXPECT_FALSE(states.look(6, seen).is_held());
   EXPECT_FALSE(states.try_lock(7).is_held());
   EXPECT_FALSE(states.look(7, seen).is_held()) << "a look is taken once for eight ports";
@@ -368,7 +368,7 @@ TEST_F(checks, find_a_server_that_sends_first) {
 
 TEST_F(checks, find_an_unlock_of_a_port_that_nobody_holds) {
   const auto states = ends.client_end().states();
-  const port_state free{};
+  const own_state free{};
   EXPECT_TRAP(states.unlock(0, free, free), "nobody holds");
   states.unlock(0, states.try_lock(0), free);
   ASSERT_FALSE(states.try_lock(0).is_held());
@@ -397,7 +397,7 @@ TEST_F(checks, find_a_receive_of_a_packet_that_the_other_end_owns) {
 TEST_F(checks, find_a_packet_used_without_holding_the_port) {
   auto port = ends.client().open<test_opcode>();
   const auto states = ends.client_end().states();
-  states.unlock(0, port_state(), port_state());
+  states.unlock(0, own_state(), own_state());
   EXPECT_TRAP(port.send(leave), "does not hold the port");
   // Or closing the port would trap, in a destructor.
   ASSERT_FALSE(states.try_lock(0).is_held());

@@ -206,7 +206,7 @@ TEST_F(scans, leave_ports_alone_that_are_held_by_this_side_already) {
   both_ends<1> ends(1);
   auto server = ends.server();
   make_ready(ends, 0);
-  const port_state held = ends.server_end().states().try_lock(0);
+  const own_state held = ends.server_end().states().try_lock(0);
   ASSERT_FALSE(held.is_held());
   EXPECT_FALSE(static_cast<bool>(server.try_open()));
   ends.server_end().states().unlock(0, held, held);

@@ -27,25 +27,32 @@ class slot_ends {
   explicit slot_ends(uint32_t slots)
       : shape_{slots, lanes},
         shared_(shape_.size_bytes() / sizeof(line) + 1),
-        client_locks_(shape_.lock_words()),
-        server_locks_(shape_.lock_words()) {}
+        client_own_(shape_.own_words()),
+        server_own_(shape_.own_words()) {}
 
   client_type client() { return client_on<machine>(); }
   template <typename Machine>
   basic_slot_client<Machine, Form, checked> client_on() {
-    return {shared_.data(), client_locks_.data(), shape_};
+    return {shared_.data(), client_own_.data(), shape_};
   }
-  server_type server(uint32_t start = 0) { return {shared_.data(), server_locks_.data(), shape_, start}; }
+  server_type server(uint32_t start = 0) { return {shared_.data(), server_own_.data(), shape_, start}; }
 
-  void set_client_outbox(uint32_t slot, bool value) { set(shape_.client_outbox_offset(), slot, value); }
-  void set_server_outbox(uint32_t slot, bool value) { set(shape_.server_outbox_offset(), slot, value); }
+  // As an end has left it that has posted, and knows no more of its page.
+  void set_client_outbox(uint32_t slot, bool value) {
+    set(shape_.client_outbox_offset(), slot, value);
+    set_own(client_own_, slot, own_state(value ? 1 : 0, true));
+  }
+  void set_server_outbox(uint32_t slot, bool value) {
+    set(shape_.server_outbox_offset(), slot, value);
+    set_own(server_own_, slot, own_state(value ? 1 : 0, false));
+  }
   bool client_outbox(uint32_t slot) { return get(shape_.client_outbox_offset(), slot); }
   bool server_outbox(uint32_t slot) { return get(shape_.server_outbox_offset(), slot); }
-  bool client_lock(uint32_t slot) const { return (client_locks_[slot / 32] >> slot % 32 & 1) != 0; }
-  bool server_lock(uint32_t slot) const { return (server_locks_[slot / 32] >> slot % 32 & 1) != 0; }
-  void lock_client(uint32_t slot) { client_locks_[slot / 32] |= uint32_t{1} << slot % 32; }
-  void unlock_client(uint32_t slot) { client_locks_[slot / 32] &= ~(uint32_t{1} << slot % 32); }
-  void lock_server(uint32_t slot) { server_locks_[slot / 32] |= uint32_t{1} << slot % 32; }
+  bool client_lock(uint32_t slot) const { return state_in(client_own_[slot / 8], slot).is_held(); }
+  bool server_lock(uint32_t slot) const { return state_in(server_own_[slot / 8], slot).is_held(); }
+  void lock_client(uint32_t slot) { client_own_[slot / 8] |= own_state::held << slot % 8 * 4; }
+  void unlock_client(uint32_t slot) { client_own_[slot / 8] &= ~(own_state::held << slot % 8 * 4); }
+  void lock_server(uint32_t slot) { server_own_[slot / 8] |= own_state::held << slot % 8 * 4; }
   void set_mask(uint32_t slot, uint64_t mask) {
     reinterpret_cast<uint64_t*>(bytes() + shape_.mask_offset())[slot] = mask;
   }
@@ -72,10 +79,15 @@ class slot_ends {
       Form::post(host::target::atomic_ref<uint32_t, scope::system>(word(offset, slot)), slot, value);
   }
 
+  static void set_own(std::vector<uint32_t>& own, uint32_t slot, own_state now) {
+    const uint32_t at = slot % 8 * 4;
+    own[slot / 8] = (own[slot / 8] & ~(uint32_t{6} << at)) | now.bits() << at;
+  }
+
   slot_layout<Form> shape_;
   std::vector<line> shared_;
-  std::vector<uint32_t> client_locks_;
-  std::vector<uint32_t> server_locks_;
+  std::vector<uint32_t> client_own_;
+  std::vector<uint32_t> server_own_;
 };
 
 template <typename Form>
@@ -238,6 +250,25 @@ TYPED_TEST(slots, change_one_mailbox_at_a_time_and_each_there_and_back_once_a_ca
   EXPECT_EQ(ends.state(0), "0000");
 }
 
+TYPED_TEST(slots, that_a_call_has_seen_cleared_are_taken_without_a_look_at_the_mailbox) {
+  using here = served_machine<TypeParam>;
+  slot_ends<TypeParam> ends(1);
+  auto server = ends.server();
+  const auto leave = [](packet&, uint32_t) {};
+  here::serve = [&] { EXPECT_TRUE(server.handle(leave, leave)); };
+  EXPECT_TRUE(ends.template client_on<here>().invoke_until_idle(leave, leave));
+  // A look would find it in use.
+  ends.set_server_outbox(0, true);
+  EXPECT_TRUE(ends.client().invoke(leave));
+  ends.set_server_outbox(0, false);
+
+  EXPECT_TRUE(server.handle(leave, leave));
+  EXPECT_EQ(ends.client().collect(), 1U);
+  EXPECT_FALSE(ends.client().invoke(leave)) << "acknowledged, and not seen cleared";
+  EXPECT_TRUE(server.handle(leave, leave));
+  EXPECT_TRUE(ends.client().invoke(leave)) << "cleared";
+}
+
 TYPED_TEST(slots, tell_a_call_whose_handler_throws_that_there_is_no_answer) {
   using here = served_machine<TypeParam>;
   slot_ends<TypeParam> ends(1);
@@ -311,6 +342,7 @@ TYPED_TEST(slots, pass_through_the_steps_of_the_four_bits) {
 // the rows of the two tables above. These are the combinations in which a slot that looks free must not be taken.
 TYPED_TEST(slots, are_not_taken_while_the_host_has_not_cleared_its_bit) {
   slot_ends<TypeParam> ends(1);
+  ends.set_client_outbox(0, false);
   ends.set_server_outbox(0, true);
   EXPECT_EQ(four_bits(ends), "0010");
   EXPECT_FALSE(ends.client().invoke([](packet&, uint32_t) {}));

@@ -64,6 +64,7 @@ void program_that_names_things() {
                          .each = "slot",
                          .count = 64,
                          .slots_per_word = 32,
+                         .locks_per_word = 32,
                          .four_phase = false,
                          .client_outbox = words,
                          .server_outbox = words + 2,

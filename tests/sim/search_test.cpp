@@ -117,6 +117,44 @@ TEST(Search, GoesThroughEveryInterleavingOnce) {
   EXPECT_LT(matched.search.runs, all.search.executions);
 }
 
+// A lane that has no turn may read any of the stores that a loop makes meanwhile: there is no end of states, but where it sees each store
+// before so many newer ones.
+TEST(Search, EndsForALoopOfStoresWhereTheNumberOfOldOnesIsBounded) {
+  static uint32_t seen;
+  const program body = [] {
+    device machine;
+    auto* const words = machine.allocate_shared<uint32_t>(32, "words");
+    auto* const result = machine.allocate_shared<uint32_t>(1, "result");
+    machine.launch({.blocks = 2, .waves = 1, .lanes = 1}, [=] {
+      const word<uint32_t> turning(words[0]);
+      const word<uint32_t> stop(words[16]);
+      if (target::block_id() == 0) {
+        for (uint32_t n = 2; stop.load(relaxed) == 0; n = n == 4 ? 2 : n + 1) turning.store(n, relaxed);
+        return;
+      }
+      *result = turning.load(relaxed);
+      stop.store(1, relaxed);
+    });
+    machine.synchronize();
+    seen = *result;
+    machine.free(words);
+    machine.free(result);
+  };
+  const auto note = [] { return std::to_string(seen); };
+  const std::vector<std::string> settings = {"fidelity=scoped", "late=1000", "history=3"};
+  search_options bounded;
+  bounded.needs_all_stores = false;
+  const explored proved = explorer_of(body, settings, note).all(bounded);
+  EXPECT_TRUE(proved.search.complete) << proved.search.left_out;
+  EXPECT_EQ(proved.verdicts, std::set{verdict::ok});
+  EXPECT_EQ(proved.notes, (std::set<std::string>{"0", "2", "3", "4"}));
+  search_options some;
+  some.states_max = 20'000;
+  const explored all = explorer_of(body, settings, note).all(some);
+  EXPECT_FALSE(all.search.complete);
+  EXPECT_NE(all.search.left_out.find("more stores"), std::string::npos) << all.search.left_out;
+}
+
 /// Store buffering: each of two lanes stores to its word and loads the other's.
 struct store_buffering {
   static inline uint32_t seen[2];

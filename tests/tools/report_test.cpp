@@ -251,6 +251,7 @@ TEST(report_slots, mailboxes_and_locks_of_named_ports_are_followed_by_number) {
                  .each = "port",
                  .count = 2,
                  .slots_per_word = 1,
+                 .locks_per_word = 8,
                  .client_outbox = 1000,
                  .server_outbox = 2000,
                  .client_locks = 3000,
@@ -259,8 +260,9 @@ TEST(report_slots, mailboxes_and_locks_of_named_ports_are_followed_by_number) {
     return run_record::change{
         .step = step, .actor = 0, .place = 1, .address = address, .size_bytes = 4, .value = value};
   };
-  made.changes = {change(1, 3000, 2), change(2, 1004, 0xffffffff), change(3, 4000, 2), change(4, 2004, 0xffffffff),
-                  change(5, 3000, 0)};
+  // What an end keeps of a port is four bits (rpc/own.h), and the lowest is the lock: port 0 is never held.
+  made.changes = {change(1, 3000, 0x10), change(2, 1004, 0xffffffff), change(3, 4000, 0x14),
+                  change(4, 2004, 0xffffffff), change(5, 3000, 0x46)};
   const tools::slot_names names(made);
   EXPECT_EQ(names.part_at(1004), "port 1, client's outbox");
   EXPECT_EQ(names.part_at(3000), "ports 0 to 1, client's lock");

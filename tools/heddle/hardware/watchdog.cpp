@@ -69,8 +69,10 @@ class places {
       if (begin == reinterpret_cast<uint64_t>(each.shared)) return part_of_ports(each.shape, offset);
       const bool of_client = begin == reinterpret_cast<uint64_t>(each.client_locks);
       if (!of_client && begin != reinterpret_cast<uint64_t>(each.server_locks)) continue;
-      const uint64_t first = offset / sizeof(uint32_t) * 32;
-      const uint64_t last = std::min<uint64_t>(first + 31, each.shape.ports - uint64_t{1});
+      // Behind them is the word of rings, or of giving up.
+      if (offset / sizeof(uint32_t) >= each.shape.last_own_index()) return {};
+      const uint64_t first = offset / sizeof(uint32_t) * 8;
+      const uint64_t last = std::min<uint64_t>(first + 7, each.shape.ports - uint64_t{1});
       return std::string("lock of ") + (first == last ? "port " : "ports ") + std::to_string(first) +
              (first == last ? "" : " to " + std::to_string(last));
     }

@@ -58,15 +58,14 @@ std::vector<state_strip> strips_of(const sim::run_record& of, const slot_names& 
       if (where.of == nullptr) continue;
       is_slot = true;
       const auto word = static_cast<uint32_t>(each.value >> offset * 8);
-      const bool is_lock =
-          where.which == slot_names::part::client_locks || where.which == slot_names::part::server_locks;
+      const bool is_lock = where.is_lock();
       const bool is_client =
           where.which == slot_names::part::client_outbox || where.which == slot_names::part::client_locks;
       const bool has_word = !is_lock && where.of->slots_per_word == 1;
       const uint64_t bit = is_lock ? (is_client ? state_strip::client_locked : state_strip::server_locked)
                                    : (is_client ? state_strip::client_posted : state_strip::server_posted);
       for (uint32_t index = 0; index < where.count; ++index) {
-        const bool on = has_word ? (word & 1) != 0 : (word >> index & 1) != 0;
+        const bool on = where.is_set(word, index);
         const auto known = slots.find({where.of, where.first + index});
         if (known == slots.end() && !on && !(has_word && word != 0)) continue;
         state_strip& strip = slot_at(where, index);

@@ -15,7 +15,6 @@ class slot_names {
   std::string part_at(uint64_t address) const;
 
   static constexpr uint64_t word_bytes = 4;
-  static constexpr uint32_t locks_per_word = 32;
 
   enum class part : uint8_t { client_outbox, server_outbox, client_locks, server_locks };
   struct found {
@@ -23,6 +22,13 @@ class slot_names {
     part which = part::client_outbox;
     uint32_t first = 0;  ///< the first slot of the word
     uint32_t count = 0;  ///< of slots in the word
+
+    bool is_lock() const { return which == part::client_locks || which == part::server_locks; }
+    /// Of the word of a mailbox or of locks: whether the bit of the slot that is its `index`-th is set.
+    bool is_set(uint64_t word, uint32_t index) const {
+      if (!is_lock()) return (of->slots_per_word == 1 ? word & 1 : word >> index & 1) != 0;
+      return (word >> index * (32 / of->locks_per_word) & 1) != 0;
+    }
   };
   /// `address` of a word of 4 bytes.
   found word_at(uint64_t address) const;

@@ -19,8 +19,8 @@ slot_names::found slot_names::word_at(uint64_t address) const {
     };
     for (const found& one : {in(each.client_outbox, each.slots_per_word, part::client_outbox),
                              in(each.server_outbox, each.slots_per_word, part::server_outbox),
-                             in(each.client_locks, locks_per_word, part::client_locks),
-                             in(each.server_locks, locks_per_word, part::server_locks)})
+                             in(each.client_locks, each.locks_per_word, part::client_locks),
+                             in(each.server_locks, each.locks_per_word, part::server_locks)})
       if (one.of != nullptr) return one;
   }
   return {};
@@ -130,15 +130,19 @@ class teller {
   /// "stores ring+0x8 = 2", "takes the client's lock of port 0", "reads ready+0x0: 1"
   std::string deed_of(const run_record::step& one) const {
     const slot_names::found slot = names_.word_at(one.address / slot_names::word_bytes * slot_names::word_bytes);
-    const bool is_lock = slot.of != nullptr &&
-                         (slot.which == slot_names::part::client_locks || slot.which == slot_names::part::server_locks);
+    const bool is_lock = slot.of != nullptr && slot.is_lock();
     const bool is_outbox = slot.of != nullptr && !is_lock;
     const std::string place = place_of(one);
     const bool changes_both =
         one.kind == operation_kind::read_modify_write || one.kind == operation_kind::compare_exchange;
     if (is_lock && changes_both) {
       if (!one.changes) return "finds " + place + " taken";
-      return (one.after != 0 && (one.after & ~one.value) != 0 ? "takes " : "gives back ") + place;
+      for (uint32_t n = 0; n < slot.count; ++n) {
+        const bool was = slot.is_set(one.value, n);
+        if (was == slot.is_set(one.after, n)) continue;
+        return (was ? "gives back the " : "takes the ") + place.substr(4, place.find(" of ") - 4) + " of " +
+               slot.of->each + " " + std::to_string(slot.first + n);
+      }
     }
     const bool stores = sim::is_store(one.kind);
     // Where there are two phases, each complement of the word hands the slot over.

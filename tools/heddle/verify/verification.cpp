@@ -60,6 +60,11 @@ verification search_once(const scenario& tested, const parameters& settings, con
   options.bytes_max = asked.memory_mib << 20;
   options.stop = asked.stop;
   options.jobs = asked.jobs;
+  // A link keeps what it keeps, whatever is set.
+  const bool is_scoped = settings.has("fidelity") && settings.text("fidelity") == "scoped";
+  options.needs_all_stores =
+      !is_scoped || std::none_of(asked.assignments.begin(), asked.assignments.end(),
+                                 [](const std::string& each) { return each.starts_with("history="); });
   options.skip_local = options.block_waits = asked.reduced;
   options.match_states = asked.reduced && asked.matches_states;
   options.progress = asked.progress;
