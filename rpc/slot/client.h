@@ -88,10 +88,6 @@ class basic_slot_client {
     uint32_t number;
     own_state was;  ///< what try_lock has found
   };
-  /// What a wave knows of a slot that it gives back: whether it has posted, and whether the page may be with the server.
-  static constexpr own_state posted{1, true};
-  static constexpr own_state acknowledged{0, true};
-  static constexpr own_state cleared{0, false};
 
   enum class slot_ending : uint8_t { early, idle };
 
@@ -130,7 +126,7 @@ class basic_slot_client {
     const taken_slot slot = slot_of(taken);
     // No wave waits for the answer, and none says when it has come: such a ring leaves none of the others out.
     post_request(mask, slot.number, fill, ringing(rings_.every));
-    if (Target::is_first_lane(mask)) give_back(slot, posted);
+    if (Target::is_first_lane(mask)) give_back(slot, own_state(1, true));
     return true;
   }
 
@@ -151,7 +147,7 @@ class basic_slot_client {
     if constexpr (IsBounded || Check::may_end) {
       if (answered == slot_answer::ended || answered == slot_answer::timed_out) {
         // The slot is the server's. A later call, or collect(), acknowledges what it posts.
-        if (Target::is_first_lane(mask)) give_back(held, posted);
+        if (Target::is_first_lane(mask)) give_back(held, own_state(1, true));
         return {true, false, answered == slot_answer::ended, answered == slot_answer::timed_out};
       }
     }
@@ -163,7 +159,7 @@ class basic_slot_client {
       uint32_t word = 0;
       const bool is_cleared =
           ending == slot_ending::idle && wait_for_inbox(slot, false, word, without_bound) == slot_answer::come;
-      give_back(held, is_cleared ? cleared : acknowledged);
+      give_back(held, own_state(0, !is_cleared));
     }
     return {true, answered == slot_answer::refused};
   }
@@ -228,6 +224,7 @@ class basic_slot_client {
   HEDDLE_FUNCTION static taken_slot slot_of(uint64_t taken) {
     return {static_cast<uint32_t>(taken & (found - 1)), own_state(static_cast<uint32_t>(taken >> state_at))};
   }
+  /// `now`: whether this end has posted, and whether the page may be with the server.
   HEDDLE_FUNCTION void give_back(const taken_slot& slot, own_state now) const {
     end_.states().unlock(slot.number, slot.was, now);
   }
@@ -254,7 +251,7 @@ class basic_slot_client {
       own_state was;
       if (!try_take(slot, client_slot_state::result, was)) continue;
       acknowledge(slot);
-      give_back({slot, was}, acknowledged);
+      give_back({slot, was}, own_state(0, true));
       ++collected;
     }
     return collected;

@@ -14,6 +14,10 @@ using scheduler::choice_kind;
 
 constexpr uint32_t most_answers = 64;
 
+constexpr const char* other_run =
+    "the same choices have led to another run: the program keeps something from run to run, such as a variable with "
+    "static storage";
+
 constexpr uint64_t bits_below(uint32_t count) { return count == 64 ? ~uint64_t{0} : (uint64_t{1} << count) - 1; }
 
 /// What is seen again and again, though it is old, or fails again and again for no reason, is not fair.
@@ -41,11 +45,59 @@ void explorer::forget_path() {
   path_.clear();
   operations_.clear();
   taken_ = 0;
+  follows_ = false;
+  deep_ = steps_deep;
 }
 
-// The first choice of the path: what lies behind it is most.
+void explorer::begin_again() {
+  forget_path();
+  put_off_.clear();
+}
+
+void explorer::begin_to_follow(uint32_t state) {
+  forget_path();
+  followed_ = state;
+  way_ = known_.answers_to(state);
+  follows_ = true;
+}
+
+uint32_t explorer::follow(const choice& asked) {
+  // What comes behind the last answer no run has done before.
+  notes_.is_new = asked_ + 1 >= way_.size();
+  if (asked_ < way_.size()) return push_known(asked);
+  follows_ = false;
+  deep_ = execution::instance->core().history.steps + steps_deep;
+  node fresh = {.given = {asked.kind, asked.count, 0}, .left = bits_below(asked.count) & ~uint64_t{1}};
+  fresh.state = followed_;
+  note_turns(*execution::instance, fresh);
+  return push(fresh);
+}
+
+uint32_t explorer::push_known(const choice& asked) {
+  node known = {.given = {asked.kind, asked.count, way_[asked_]}};
+  if (known.given.picked >= asked.count) {
+    leave_out(other_run);
+    return scheduler::no_answer;
+  }
+  if (asked.kind == choice_kind::wake && options_.block_waits) {
+    execution& here = *execution::instance;
+    const lane& who = *here.core().choices.asks;
+    key_maker stands;
+    key_maker reads;
+    here.core().aside(*here.core().choices.asks, [&] { visit_wait(who, stands, reads); });
+    known.lane = who.id;
+    known.stands = stands.key();
+  }
+  return push(known);
+}
+
+// The first choice of the path: what lies behind it is most. What was put off is as much, and already apart.
 void explorer::give_work() {
   if (!known_.wants_work()) return;
+  if (!put_off_.empty()) {
+    if (known_.put_work(&put_off_.front(), sizeof(uint32_t))) put_off_.pop_front();
+    return;
+  }
   const auto first = std::find_if(path_.begin(), path_.end(), [](const node& each) { return each.left != 0; });
   if (first == path_.end()) return;
   std::vector<node> given(path_.begin(), first + 1);
@@ -57,9 +109,16 @@ void explorer::give_work() {
 
 void explorer::take_work(const std::vector<std::byte>& given) {
   forget_path();
+  if (given.size() == sizeof(uint32_t)) {
+    uint32_t state = no_state;
+    std::memcpy(&state, given.data(), sizeof state);
+    begin_to_follow(state);
+    return;
+  }
   path_.resize(given.size() / sizeof(node));
   std::memcpy(static_cast<void*>(path_.data()), given.data(), given.size());
   taken_ = path_.size();
+  deep_ = path_.back().step + steps_deep;
 }
 
 void explorer::note_turns(const execution& here, node& in) {
@@ -75,10 +134,7 @@ uint32_t explorer::pick(const choice& asked) {
   // What comes behind the last answer no run has done before.
   notes_.is_new = asked_ + 1 == path_.size();
   if (given.kind != asked.kind || given.count != asked.count) {
-    leave_out(
-        "the same choices have led to another run: the program keeps something from run to run, such as a variable "
-        "with static "
-        "storage");
+    leave_out(other_run);
     return scheduler::no_answer;
   }
   if (++asked_ == path_.size() && given.kind == choice_kind::actor) note_chosen(*execution::instance);
@@ -86,6 +142,7 @@ uint32_t explorer::pick(const choice& asked) {
 }
 
 uint32_t explorer::pick_fresh(const choice& asked) {
+  if (follows_) return follow(asked);
   if (asked.count > most_answers) {
     leave_out("a choice among " + std::to_string(asked.count) + " answers; at most " + std::to_string(most_answers) +
               " are gone through");
@@ -157,7 +214,7 @@ uint32_t explorer::last_state_node() const {
   return no_state;
 }
 
-// False: the state has been met before, and all that may come of it is being gone through.
+// False: the state has been met before, and all that may come of it is being gone through, or it is put off.
 bool explorer::arrive_in(execution& here, const state_key& key, node& fresh) {
   const uint32_t before = last_state_node();
   shared_states::state seen = {.key = key};
@@ -176,6 +233,10 @@ bool explorer::arrive_in(execution& here, const state_key& key, node& fresh) {
   }
   if (before != no_state) note_way(here, state, before);
   if (!is_new) return false;
+  if (here.core().history.steps > deep_) {
+    put_off_.push_back(state);
+    return false;
+  }
   fresh.state = state;
   note_turns(here, fresh);
   return true;
@@ -208,7 +269,10 @@ bool explorer::next() {
     if (last.state != no_state) operations_.resize(last.turns);
     path_.pop_back();
   }
-  return false;
+  if (put_off_.empty()) return false;
+  begin_to_follow(put_off_.front());
+  put_off_.pop_front();
+  return true;
 }
 
 }  // namespace heddle::sim

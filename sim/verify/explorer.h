@@ -1,4 +1,5 @@
-// The search's answers to the choices of runs: depth first, each state once.
+// The search's answers to the choices of runs: each state once, depth first up to a bound. What lies deeper is put off until the rest is done: a run
+// begins anew, and the way to a state that was met late is long.
 #pragma once
 
 #include <heddle/scheduler/strategy.h>
@@ -9,6 +10,7 @@
 #include <heddle/sim/verify/shared_states.h>
 
 #include <cstdint>
+#include <deque>
 #include <string>
 #include <string_view>
 #include <unordered_set>
@@ -28,7 +30,7 @@ class explorer final : public scheduler::strategy {
 
   void begin(uint64_t) override {
     asked_ = 0;
-    notes_.is_new = path_.empty();
+    notes_.is_new = path_.empty() && !follows_;
   }
   std::string_view name() const override { return "verify"; }
   uint32_t pick(const choice& asked) override;
@@ -37,7 +39,8 @@ class explorer final : public scheduler::strategy {
   bool next();
   /// A run came to its end, so that there is one more way.
   void ended() { known_.add_way(nullptr); }
-  void forget_path();
+  /// Forgets the way to where the search stands, and what it has put off.
+  void begin_again();
 
   /// Hands answers that have not been tried to a copy of the process that has none left, if there is one.
   void give_work();
@@ -52,12 +55,15 @@ class explorer final : public scheduler::strategy {
   bool is_matching() const { return matching_; }
   void match_no_more() { matching_ = false; }
   uint64_t bytes() const {
-    return known_.bytes() + path_.capacity() * sizeof(node) + operations_.capacity() * sizeof(uint32_t);
+    return known_.bytes() + put_off_.size() * sizeof(uint32_t) + path_.capacity() * sizeof(node) +
+           operations_.capacity() * sizeof(uint32_t);
   }
 
  private:
   static constexpr uint32_t no_state = shared_states::none;
   static constexpr uint32_t no_lane = ~uint32_t{0};
+  /// How far runs go on behind a state that was put off, or the beginning.
+  static constexpr uint64_t steps_deep = 500;
 
   /// A choice on the way from the beginning to where the search stands.
   struct node {
@@ -77,7 +83,13 @@ class explorer final : public scheduler::strategy {
   uint32_t pick_fresh(const choice& asked);
   uint32_t pick_actor(const choice& asked);
   uint32_t pick_wake(const choice& asked);
-  /// In a state: no_answer where it was met before.
+  /// The next answer on the way to a state that was put off; there, the first answer to its choice.
+  uint32_t follow(const choice& asked);
+  /// As push(fresh), of an answer that the way to the state has.
+  uint32_t push_known(const choice& asked);
+  void begin_to_follow(uint32_t state);
+  void forget_path();
+  /// In a state: no_answer where it was met before, or is put off.
   uint32_t push_state(node fresh);
   uint32_t push(node fresh) {
     fresh.step = execution::instance->core().history.steps;
@@ -111,6 +123,11 @@ class explorer final : public scheduler::strategy {
   std::vector<uint32_t> operations_;
   size_t taken_ =
       0;  ///< nodes at the beginning of the path which another copy has met, and whose counts of operations are still to be taken
+  std::deque<uint32_t> put_off_;  ///< states, in the order in which they were met
+  bool follows_ = false;          ///< the run that comes next leads to followed_
+  uint32_t followed_ = no_state;
+  std::vector<uint8_t> way_;    ///< the answers to it
+  uint64_t deep_ = steps_deep;  ///< states that are met in a later step than this are put off
   bool matching_ = true;
   std::vector<uint8_t> answers_;
   std::unordered_set<state_key> repeating_waits_;

@@ -154,7 +154,7 @@ class searching {
       ++result_.restarts;
       notes_.grown = false;
       notes_.quiet.begin_again();
-      deciding_.forget_path();
+      deciding_.begin_again();
       known_.clear();
     }
     take_stock();
