@@ -143,8 +143,8 @@ void run_slots(std::span<const uint8_t> actions) {
   constexpr rpc::slot_layout<Form> shape{3, 3};
   shared_memory memory(shape.size_bytes(), actions);
   at_work = &memory;
-  std::vector<uint32_t> locks(shape.own_words());
-  rpc::basic_slot_server<watched_target, Form> server(memory.data(), locks.data(), shape);
+  std::vector<uint32_t> own(shape.own_words());
+  rpc::basic_slot_server<watched_target, Form> server(memory.data(), own.data(), shape);
   uint32_t handled = 0;
   const auto handle = [&](rpc::packet& line, uint32_t lane) {
     must(lane < shape.lanes && memory.holds(&line, sizeof line));
@@ -158,7 +158,7 @@ void run_slots(std::span<const uint8_t> actions) {
     must(server.handle(handle, handle) || handled == 0);
     must(handled <= shape.lanes);
   });
-  for (const uint32_t word : locks) must(word == 0);
+  for (uint32_t slot = 0; slot < shape.slots; ++slot) must(!rpc::state_in(own[slot / 8], slot).is_held());
 }
 
 struct wide_entry {
