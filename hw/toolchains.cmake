@@ -52,6 +52,10 @@ mark_as_advanced(HEDDLE_CUDART HEDDLE_AMDHIP HEDDLE_HSA HEDDLE_HSA_HEADERS)
 set(HEDDLE_CUDA_ARCHS 75 90 CACHE STRING "Compute capabilities of CUDA programs; the first is the least that CUDA 13 knows")
 set(HEDDLE_HIP_ARCHS gfx90a gfx1030 CACHE STRING "Architectures of HIP programs; hipcc must always be told, or it asks the GPU")
 
+# For these alone, what must not take long to compile: later devices translate the first one's PTX, and another GPU of AMD's is named first.
+list(GET HEDDLE_CUDA_ARCHS 0 heddle_first_cuda_arch)
+list(GET HEDDLE_HIP_ARCHS 0 heddle_first_hip_arch)
+
 # What every compilation needs, for the target `name`. Lists of the target that are empty must vanish, not become a bare flag.
 function(_heddle_target_flags variable name)
   set(includes $<TARGET_PROPERTY:${name},INCLUDE_DIRECTORIES>)

@@ -69,9 +69,7 @@ bool has(const std::vector<std::string>& texts, const std::string& text) {
   return std::find(texts.begin(), texts.end(), text) != texts.end();
 }
 
-bool is_there(const std::string& program) {
-  return run_process({"/bin/sh", "-c", "command -v " + program}).status == 0;
-}
+bool is_there(const std::string& name) { return run_process({"/bin/sh", "-c", "command -v " + name}).status == 0; }
 
 std::vector<std::string> lines_of(const std::string& text) {
   std::istringstream from(text);
