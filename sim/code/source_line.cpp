@@ -370,13 +370,19 @@ source_line source_of(const call_chain& calls) {
   return source_of(calls.front());
 }
 
+/// What comes before a lane's first frame: the simulator, or the command that runs the scenario.
+static bool is_below_lane(const source_line& line) {
+  constexpr std::string_view files[] = {"sim/run/execution.cpp", "sim/fiber/fiber.cpp", "tools/heddle/trial/trial.cpp",
+                                        "tools/heddle/trial/explain.cpp"};
+  return std::any_of(std::begin(files), std::end(files), [&](auto file) { return line.file.ends_with(file); });
+}
+
 std::vector<source_line> lines_of(const call_chain& calls, size_t most) {
   std::vector<source_line> found;
   for (const void* return_address : calls) {
     if (return_address == nullptr) break;
     const std::vector<source_line> here = inlined_at(return_address);
-    // The lane's first frame: what comes before is the simulator.
-    if (here.back().function == "run_lane" || here.back().file == "sim/run/execution.cpp") break;
+    if (std::any_of(here.begin(), here.end(), is_below_lane)) break;
     for (const source_line& line : here)
       if (!is_plumbing(line) && found.size() < most) found.push_back(line);
   }

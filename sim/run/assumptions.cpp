@@ -5,6 +5,7 @@
 #include <array>
 #include <charconv>
 #include <stdexcept>
+#include <thread>
 #include <utility>
 
 namespace heddle::sim {
@@ -180,7 +181,9 @@ void assumptions::take(const std::string& text) {
 const assumptions::known_place& assumptions::look_up(const void* place) {
   const auto [entry, fresh] = known_.try_emplace(place);
   if (!fresh) return entry->second;
-  const std::vector<source_line> lines = inlined_at(place);
+  // On a stack of the system's: a lane's may be too small for what reads debug information.
+  std::vector<source_line> lines;
+  std::thread([&] { lines = inlined_at(place); }).join();
   const auto line = std::find_if(lines.begin(), lines.end(),
                                  [](const source_line& each) { return !each.file.empty() && !is_plumbing(each); });
   entry->second.is_plumbing = line == lines.end();

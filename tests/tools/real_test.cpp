@@ -230,7 +230,7 @@ std::string without_numbers(const std::string& line) {
   return text;
 }
 
-TEST_F(real_command, hangs_of_the_zoo_show_the_circle_of_their_description) {
+TEST_F(real_command, hangs_of_the_zoo_show_the_circle_of_their_description_and_end_their_stacks_in_the_program) {
   std::vector<std::string> arguments = {REAL_HEDDLE, "fuzz", "-v", "--schedules", "300"};
   for (const hang_of_the_zoo& each : hangs) arguments.push_back(std::string("zoo.") + each.name);
   std::istringstream lines(run_process(arguments).out);
@@ -238,6 +238,9 @@ TEST_F(real_command, hangs_of_the_zoo_show_the_circle_of_their_description) {
   std::string name;
   bool at_heading = false;
   for (std::string line; std::getline(lines, line); at_heading = line == "  who waits for whom:") {
+    // Stacks end where the program's own code ends.
+    for (const char* const frame : {"sim/fiber/", "sim/run/", "tools/heddle/", "make_fcontext"})
+      EXPECT_EQ(line.find(frame), std::string::npos) << line;
     if (line.starts_with("zoo.") && line.find(": ") != std::string::npos) name = line.substr(4, line.find(':') - 4);
     if (!at_heading) continue;
     const size_t circle = std::min(line.find("in a circle"), line.find("perhaps in a circle"));

@@ -346,6 +346,15 @@ TEST(real_report, the_story_says_what_is_missing_and_where) {
     EXPECT_LE(story.size(), 10u) << story;
     EXPECT_NE(story.back().get<std::string>().find(ending), std::string::npos) << story;
   }
+  // Lanes that disagree in the end: where they parted.
+  const json parted =
+      json::parse(run_process({REAL_HEDDLE, "fuzz", "zoo.per-lane-steering-load", "-n", "20", "--json"}).out);
+  const json& way = parted["scenarios"][0]["findings"][0]["story"];
+  EXPECT_TRUE(std::any_of(way.begin(), way.end(), [](const json& each) {
+    const std::string text = each;
+    return text.find("the server's outbox of port ") != std::string::npos &&
+           text.find("one lane looks and broadcasts what it sees") != std::string::npos;
+  })) << way;
   const json ended = json::parse(run_process({REAL_HEDDLE, "fuzz", "port.echo", "-n", "20", "--json"}).out);
   EXPECT_TRUE(ended["scenarios"][0]["findings"].empty());
 }

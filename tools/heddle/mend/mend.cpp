@@ -12,6 +12,8 @@
 
 #include <algorithm>
 #include <chrono>
+#include <filesystem>
+#include <fstream>
 #include <iostream>
 #include <nlohmann/json.hpp>
 #include <set>
@@ -281,23 +283,33 @@ void print_text(const scheduler::trace& recorded, const search& made, double sec
             << grouped(made.schedules()) << " schedules, " << static_cast<uint64_t>(seconds + 0.5) << " s\n";
 }
 
-void print_json(const scheduler::trace& recorded, const search& made, double seconds) {
+json to_json(const scheduler::trace& recorded, const search& made, double seconds) {
   json answers = json::array();
   for (const answer& each : made.answers()) answers.push_back(to_json(each));
   json partial = json::array();
   for (const answer& each : made.partial()) partial.push_back(to_json(each));
-  const json shown = {{"scenario", recorded.scenario},
-                      {"verdict", to_string(recorded.outcome)},
-                      {"where", recorded.where},
-                      {"ok", !made.answers().empty()},
-                      {"answers", std::move(answers)},
-                      {"partial", std::move(partial)},
-                      {"attempts", made.attempts()},
-                      {"lines", made.lines()},
-                      {"schedules", made.schedules()},
-                      {"seconds", seconds},
-                      {"interrupted", interrupt_flag().load()}};
-  std::cout << shown.dump(2, ' ', false, json::error_handler_t::replace) << '\n';
+  return {{"scenario", recorded.scenario},
+          {"verdict", to_string(recorded.outcome)},
+          {"where", recorded.where},
+          {"finding", scheduler::to_token(recorded)},
+          {"ok", !made.answers().empty()},
+          {"answers", std::move(answers)},
+          {"partial", std::move(partial)},
+          {"attempts", made.attempts()},
+          {"lines", made.lines()},
+          {"schedules", made.schedules()},
+          {"seconds", seconds},
+          {"interrupted", interrupt_flag().load()}};
+}
+
+/// Keeps the answers beside the finding, where its page finds them; of a token nowhere. False: they cannot be written.
+bool keep_beside(const std::string& file_or_token, const scheduler::trace& recorded, const std::string& answers) {
+  std::error_code none;
+  if (!std::filesystem::is_regular_file(file_or_token, none)) return true;
+  std::ofstream to(file_beside(file_or_token, recorded, mended_ending), std::ios::binary);
+  to << answers << '\n';
+  to.close();
+  return static_cast<bool>(to);
 }
 
 }  // namespace
@@ -320,10 +332,14 @@ int mend(const invocation& asked) {
   search made(how, found.recorded, asked.change.most);
   made.run();
   const double seconds = std::chrono::duration<double>(std::chrono::steady_clock::now() - began).count();
+  const std::string told = to_json(found.recorded, made, seconds).dump(2, ' ', false, json::error_handler_t::replace);
   if (asked.json)
-    print_json(found.recorded, made, seconds);
+    std::cout << told << '\n';
   else
     print_text(found.recorded, made, seconds);
+  // The page of a finding in a file shows them.
+  if (!interrupt_flag() && !keep_beside(asked.file_or_token, found.recorded, told))
+    return fail(cannot_go_on, "cannot write " + file_beside(asked.file_or_token, found.recorded, mended_ending));
   if (interrupt_flag()) return interrupted;
   return made.answers().empty() ? not_as_expected : as_expected;
 }

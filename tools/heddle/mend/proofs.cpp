@@ -64,8 +64,13 @@ std::string in_words(const proof_attempt& proof) {
 }
 
 nlohmann::ordered_json to_json(const proof_attempt& proof) {
-  return {{"result", proof.result()}, {"of", proof.of},           {"states", proof.states},
-          {"runs", proof.runs},       {"seconds", proof.seconds}, {"incomplete_because", proof.left_out}};
+  return {{"result", proof.result()},
+          {"words", in_words(proof)},
+          {"of", proof.of},
+          {"states", proof.states},
+          {"runs", proof.runs},
+          {"seconds", proof.seconds},
+          {"incomplete_because", proof.left_out}};
 }
 
 uint32_t jobs_of(uint32_t asked) { return asked != 0 ? asked : std::max(1u, std::thread::hardware_concurrency()); }

@@ -7,8 +7,21 @@
 
 #include <fstream>
 #include <iostream>
+#include <nlohmann/json.hpp>
 
 namespace heddle::tools {
+namespace {
+
+/// What `heddle mend` has written beside the trace, for the run that it has now.
+std::string answers_beside(const std::string& file_or_token, const scheduler::trace& recorded) {
+  std::ifstream in(file_beside(file_or_token, recorded, mended_ending), std::ios::binary);
+  std::string text{std::istreambuf_iterator<char>(in), {}};
+  const auto told = nlohmann::json::parse(text, nullptr, false);
+  if (!told.is_object() || told.value("finding", nlohmann::json()) != scheduler::to_token(recorded)) return {};
+  return text;
+}
+
+}  // namespace
 
 int report(const invocation& asked) {
   const recorded_run found = find_recorded(asked.file_or_token, asked.program);
@@ -26,7 +39,8 @@ int report(const invocation& asked) {
                               .settings = found.settings,
                               .result = result,
                               .record = made.record,
-                              .program = asked.program};
+                              .program = asked.program,
+                              .mended = answers_beside(asked.file_or_token, found.recorded)};
   if (const auto failed = write_page(shown, file)) return fail(cannot_go_on, *failed);
   std::cout << found.recorded.scenario << ": "
             << painted(to_string(result.outcome),

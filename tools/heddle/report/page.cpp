@@ -292,7 +292,13 @@ std::string page_data_of(const reported_run& run) {
                {"where", run.result.where},
                {"message", run.result.message},
                {"total_steps", run.result.steps},
-               {"judged", number_or_null(of.judged)}};
+               {"judged", number_or_null(of.judged)},
+               {"race", json::array()},
+               {"mend", run.mended.empty() ? json(nullptr) : json::parse(run.mended, nullptr, false)}};
+  if (of.ended_by)
+    for (const uint64_t step : {of.ended_by->first, of.ended_by->second, of.ended_by->store, of.ended_by->load})
+      if (step != run_record::never) data["race"].push_back(step);
+  if (data["mend"].is_discarded()) data["mend"] = nullptr;
   add_actors(data, of);
   add_steps(data, of, texts);
   add_strips(data, of, strips, texts);

@@ -16,7 +16,8 @@ struct reported_run {
   const parameters& settings;
   const scheduler::run_result& result;
   const sim::run_record& record;
-  std::string program;  ///< as it was typed
+  std::string program;      ///< as it was typed
+  std::string mended = {};  ///< the answers of `heddle mend --json` for this finding; empty without any
 };
 
 /// The page. Whatever texts of traces, settings and sources hold, it stays data.

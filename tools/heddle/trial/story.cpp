@@ -9,33 +9,6 @@
 #include <set>
 
 namespace heddle::tools {
-slot_names::found slot_names::word_at(uint64_t address) const {
-  for (const sim::run_record::slots& each : of_.named) {
-    const auto in = [&](uint64_t begin, uint32_t per_word, part which) -> found {
-      const uint64_t words = (uint64_t{each.count} + per_word - 1) / per_word;
-      if (begin == 0 || address < begin || address >= begin + words * word_bytes) return {};
-      const auto first = static_cast<uint32_t>((address - begin) / word_bytes) * per_word;
-      return {.of = &each, .which = which, .first = first, .count = std::min(per_word, each.count - first)};
-    };
-    for (const found& one : {in(each.client_outbox, each.slots_per_word, part::client_outbox),
-                             in(each.server_outbox, each.slots_per_word, part::server_outbox),
-                             in(each.client_locks, each.locks_per_word, part::client_locks),
-                             in(each.server_locks, each.locks_per_word, part::server_locks)})
-      if (one.of != nullptr) return one;
-  }
-  return {};
-}
-
-std::string slot_names::part_at(uint64_t address) const {
-  const found one = word_at(address / word_bytes * word_bytes);
-  if (one.of == nullptr) return {};
-  constexpr const char* names[] = {"client's outbox", "server's outbox", "client's lock", "server's lock"};
-  const std::string what = names[static_cast<size_t>(one.which)];
-  if (one.count == 1) return one.of->each + " " + std::to_string(one.first) + ", " + what;
-  return one.of->each + "s " + std::to_string(one.first) + " to " + std::to_string(one.first + one.count - 1) + ", " +
-         what;
-}
-
 namespace {
 
 using sim::operation_kind;
@@ -131,6 +104,9 @@ class teller {
   std::string deed_of(const run_record::step& one) const {
     const slot_names::found slot = names_.word_at(one.address / slot_names::word_bytes * slot_names::word_bytes);
     const bool is_lock = slot.of != nullptr && slot.is_lock();
+    if (is_lock && one.has_value && slot.count == 1 && !sim::may_write(one.kind))
+      return "finds " + place_of(one) + (slot.is_set(one.value, 0) ? " held" : " free") +
+             (one.is_old ? ", an old value" : "");
     const bool is_outbox = slot.of != nullptr && !is_lock;
     const std::string place = place_of(one);
     const bool changes_both =
@@ -194,7 +170,7 @@ class teller {
       const run_record::step& one = *step_at(number);
       if (one.actor != reader || one.reads == run_record::never || one.reads == 0) continue;
       const run_record::step* const store = step_at(one.reads);
-      if (store == nullptr || store->actor == reader) continue;
+      if (store == nullptr || store->actor == reader || shown_.contains(one.reads)) continue;
       add_step(one.reads, weight);
       add_step(number, weight);
       return;
@@ -360,7 +336,26 @@ class teller {
                    ->at;
     }
     add_step(last, 1);
+    if (how_.message.find(" lane ") != std::string_view::npos) tell_parting(one.actor);
     add(behind_all, 0, "so: " + std::string(how_.message));
+  }
+
+  /// Where lanes of one wave disagree in the end: the last look by which they parted, at one line, of one word, with two values.
+  void tell_parting(uint32_t actor) {
+    const uint32_t wave = of_.actors[actor].wave;
+    std::map<std::pair<uint32_t, uint64_t>, uint64_t> seen;  // by line and word: the latest step of it
+    for (uint64_t number = of_.first_step + of_.steps.size(); number-- > of_.first_step;) {
+      const run_record::step& one = *step_at(number);
+      if (of_.actors[one.actor].wave != wave || sim::may_write(one.kind) || !one.has_value ||
+          one.place == run_record::none || one.calls == run_record::none)
+        continue;
+      const auto [other, fresh] = seen.try_emplace({one.calls, one.address}, number);
+      if (fresh || step_at(other->second)->actor == one.actor || step_at(other->second)->value == one.value) continue;
+      add_step(number, 0);
+      add_step(other->second, 0,
+               ": here they part; if all are to do the same, one lane looks and broadcasts what it sees");
+      return;
+    }
   }
 
   const run_record& of_;

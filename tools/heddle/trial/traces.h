@@ -15,6 +15,8 @@ namespace heddle::tools {
 // Traces in folders in which there may be others.
 
 inline constexpr std::string_view trace_ending = ".heddle.json";
+/// What `heddle mend` has answered for the trace beside it.
+inline constexpr std::string_view mended_ending = ".mend.json";
 
 /// "SCENARIO-VERDICT-SEED.heddle.json" with another ending, or none: nothing in it that a file system or a shell minds.
 std::string file_name_of(const scheduler::trace& recorded, std::string_view ending);

@@ -62,6 +62,8 @@ const strips = data.strips.map((strip, index) => ({
 }));
 const flows = data.flows.map(([store, seen, missed]) => ({store, seen: seen === null ? never : seen, missed: missed === null ? never : missed}));
 const judged_at = data.judged === null ? never : index_of(data.judged) + 1;
+/// Steps that the finding is about: both accesses of a race, and the store and the load of the edge that it lacks.
+const finding_steps = data.race.map((number) => index_of(number)).filter((step) => step >= 0 && step < step_count);
 
 const actor_of = (step) => actors[sorts[step_sort[step]][0]];
 const operation_of = (step) => texts[sorts[step_sort[step]][1]];
@@ -69,7 +71,19 @@ const letter_of = (step) => sorts[step_sort[step]][2];
 const value_of = (step) => { const value = sorts[step_sort[step]][5]; return value === null ? "" : texts[value]; };
 const calls_of = (step) => { const calls = sorts[step_sort[step]][6]; return calls === null ? [] : data.calls[calls]; };
 const line_name = ([file, line]) => line > 0 ? `${file}:${line}` : file;
-const where_of = (step) => { const calls = calls_of(step); return calls.length ? line_name(calls[0]) : ""; };
+/// Frames of compilers' libraries and of the simulator say nothing about the program.
+const is_library = ([file]) => file.startsWith("/usr/") || file.startsWith("sim/") || file.startsWith("tools/");
+/// The innermost line of the program.
+const where_of = (step) => {
+  const calls = calls_of(step);
+  const own = calls.find((call) => !is_library(call)) || calls[0];
+  return own ? line_name(own) : "";
+};
+/// "rmw acq_rel sys": a row of the run is narrow. What is selected stands there in full.
+const short_words = [["read-modify-write", "rmw"], ["compare-exchange", "cas"], ["acquire", "acq"], ["release", "rel"], ["relaxed", "rlx"],
+                     ["seq_cst", "sc"], ["system", "sys"], ["device", "dev"], ["block barrier", "barrier"]];
+const short_operations = texts.map((text) => short_words.reduce((made, [long, short]) => made.replace(long, short), text));
+const short_operation_of = (step) => short_operations[sorts[step_sort[step]][1]];
 /// "ports+0x80 (port 0, server's outbox)"
 const place_name = (place) => place === null ? "" : data.parts[place] ? `${texts[place]} (${data.parts[place]})` : texts[place];
 const place_of = (step) => place_name(sorts[step_sort[step]][3]);

@@ -58,14 +58,21 @@ const source_box = (step) => {
   const calls = calls_of(step);
   const box = document.createDocumentFragment();
   if (calls.length === 0) { box.append(sentence("The line of source is not known.")); return box; }
-  const frame = Math.min(view.frame, calls.length - 1);
+  const frame = view.frame < 0 ? Math.max(0, calls.findIndex((call) => !is_library(call))) : Math.min(view.frame, calls.length - 1);
   const frames = element("p", "", {className: "frames"});
   calls.forEach((call, n) => {
+    if (is_library(call) && n !== frame && !view.all_frames) return;
     const button = element("button", (n === 0 ? "" : "from ") + line_name(call), {type: "button", title: call[2]});
     button.setAttribute("aria-pressed", n === frame);
     button.addEventListener("click", () => { view.frame = n; show_details(); });
     frames.append(button);
   });
+  const hidden = calls.filter((call, n) => is_library(call) && n !== frame).length;
+  if (hidden !== 0) {
+    const more = element("button", view.all_frames ? "without libraries" : `${hidden} of libraries`, {type: "button"});
+    more.addEventListener("click", () => { view.all_frames = !view.all_frames; show_details(); });
+    frames.append(more);
+  }
   box.append(frames);
   const [file, line, name] = calls[frame];
   if (name) box.append(sentence(element("code", name)));
@@ -78,9 +85,11 @@ const source_box = (step) => {
   if (source.newer) box.append(sentence(element("i", "The file has changed since the program was built: lines may not fit.")));
   const listing = element("div", "", {className: "source mono"});
   const around = 8;
+  const seen = range.lines.slice(Math.max(0, line - around - range.first), line + around + 1 - range.first).filter((text) => text.trim() !== "");
+  const indent = Math.min(...seen.map((text) => /^ */.exec(text)[0].length), 40); // what all of them have is left out
   for (let n = Math.max(range.first, line - around); n <= Math.min(range.first + range.lines.length - 1, line + around); ++n) {
     const row = document.createElement("div");
-    row.append(element("i", `${String(n).padStart(5)}  `), range.lines[n - range.first]);
+    row.append(element("i", `${String(n).padStart(4)} `), range.lines[n - range.first].slice(indent));
     if (n === line) row.className = "here";
     listing.append(row);
   }
@@ -111,10 +120,16 @@ const meanwhile_box = (step) => {
 const slots_box = (step) => {
   const table = document.createElement("table");
   table.id = "slots-now";
-  for (const strip of view.slot >= 0 ? [strips[view.slot]] : strips.slice(0, 24)) {
+  const changes_now = (strip) => { const change = strip_change_at(strip, step + 1); return change >= 0 && strip.steps[change] === step + 1; };
+  const changed = strips.filter(changes_now);
+  const others = strips.filter((strip) => !changes_now(strip)).slice(0, 24);
+  for (const strip of view.slot >= 0 ? [strips[view.slot]] : [...changed, ...others]) {
     const change = strip_change_at(strip, step + 1);
     const by = change < 0 ? "" : `since step ${(strip.changes[change][0]).toLocaleString("en")}, by ${actors[strip.changes[change][2]].name}`;
-    table.append(table_row([strip.name, state_words(strip, change), by]));
+    const row = changes_now(strip) ? table_row([strip.name, `${state_words(strip, change - 1)} \u2192 ${state_words(strip, change)}`, "by this step"])
+      : table_row([strip.name, state_words(strip, change), by]);
+    row.classList.toggle("changed", changes_now(strip));
+    table.append(row);
   }
   return table;
 };
@@ -126,6 +141,8 @@ const show_details = () => {
   detail.dataset.step = number_of(step);
   detail.append(element("h3", `step ${number_of(step).toLocaleString("en")}: ${actor_of(step).name}`));
   detail.append(sentence(element("code", operation_of(step))));
+  const fold = folded.get(step);
+  if (fold) detail.append(sentence(`It stands for ${fold.count.toLocaleString("en")} steps, up to step ${number_of(fold.last).toLocaleString("en")}, in which each does what it has done before, with the same values. Enter opens them.`));
   const place = place_of(step);
   if (place) detail.append(sentence(element("code", `${place}, ${sorts[step_sort[step]][4]} bytes`)));
   const value = value_of(step);
@@ -133,5 +150,5 @@ const show_details = () => {
   detail.append(...reads_words(step), ...stores_words(step), ...odd_words(step));
   detail.append(element("h4", "source"), source_box(step));
   detail.append(element("h4", "meanwhile"), meanwhile_box(step));
-  if (strips.length !== 0) detail.append(element("h4", "slots and words"), slots_box(step));
+  if (strips.length !== 0) detail.append(element("h4", "state behind this step"), slots_box(step));
 };

@@ -3,7 +3,8 @@
 const scroll = document.getElementById("scroll");
 const canvas = document.getElementById("canvas");
 const rows_box = document.getElementById("rows");
-const paint = canvas.getContext("2d", {alpha: false});
+const heads_box = document.getElementById("heads");
+let paint = canvas.getContext("2d", {alpha: false}); // or what makes an SVG of it (map.js)
 let colours = {};
 let shown_box = {width: 0, height: 0};
 
@@ -32,10 +33,9 @@ const resize = () => {
   }
   paint.setTransform(ratio, 0, 0, ratio, 0, 0);
   lay_out_columns(width);
-  const text_width = view.row_height >= text_from ? 820 : 20;
   const space = document.getElementById("space");
   space.style.height = `${Math.max(1, Math.ceil(view.head + (row_count() + 1) * view.row_height))}px`;
-  space.style.width = `${view.text_x + text_width}px`;
+  space.style.width = `${view.text_x + (view.row_height >= text_from ? text_width : 20)}px`;
 };
 
 let frame_asked = false;
@@ -45,11 +45,21 @@ const redraw = () => {
   requestAnimationFrame(() => { frame_asked = false; draw(); });
 };
 
+const rows_in_view = () => [Math.max(0, Math.floor(scroll.scrollTop / view.row_height) - 1),
+                            Math.min(row_count(), Math.ceil((scroll.scrollTop + shown_box.height) / view.row_height) + 1)];
+
 const draw = () => {
+  const left = scroll.scrollLeft;
+  draw_picture();
+  fill_heads(left);
+  fill_rows(...rows_in_view(), left);
+  draw_map();
+};
+
+const draw_picture = () => {
   const {width, height} = shown_box;
   const left = scroll.scrollLeft;
-  const first = Math.max(0, Math.floor((scroll.scrollTop) / view.row_height) - 1);
-  const last = Math.min(row_count(), Math.ceil((scroll.scrollTop + height) / view.row_height) + 1);
+  const [first, last] = rows_in_view();
   paint.fillStyle = colours.back;
   paint.fillRect(0, 0, width, height);
   paint.save();
@@ -61,10 +71,10 @@ const draw = () => {
   draw_flights(first, last, x_of);
   draw_flows(first, last, x_of);
   draw_steps(first, last, x_of);
+  draw_certain();
   draw_numbers(first, last);
   draw_head(width + left);
   paint.restore();
-  fill_rows(first, last, left);
 };
 
 const draw_marks = (first, last, width) => {
@@ -88,10 +98,17 @@ const draw_marks = (first, last, width) => {
     paint.setLineDash([8, 4]);
     line(0, y, width, y);
     paint.setLineDash([]);
-    paint.fillStyle = colours.bad;
-    paint.font = "11px system-ui, sans-serif";
-    paint.fillText("the hang is certain", 62, y - 3);
   }
+};
+
+const draw_certain = () => {
+  if (row_count() === 0 || judged_at === never) return;
+  const y = y_of_row(row_of(judged_at));
+  paint.fillStyle = colours.back;
+  paint.fillRect(60, y - 14, 106, 13);
+  paint.fillStyle = colours.bad;
+  paint.font = "11px system-ui, sans-serif";
+  paint.fillText("the hang is certain", 63, y - 4);
 };
 
 const line = (x0, y0, x1, y1) => {
@@ -292,8 +309,27 @@ const draw_steps = (first, last, x_of) => {
   for (let row = first; row < last; ++row) {
     const step = step_at(row);
     const x = x_of[actor_of(step).index];
-    if (x >= 0) draw_step(step, x, y_of_row(row) + view.row_height / 2, size);
+    const fold = folded.get(step);
+    if (fold) {
+      paint.fillStyle = colours.pause;
+      for (const actor of folded_actors(step, fold)) dots(x_of[actor], y_of_row(row) + view.row_height / 2, size);
+    } else if (x >= 0) {
+      draw_step(step, x, y_of_row(row) + view.row_height / 2, size);
+    }
   }
+};
+
+/// Who steps in a fold.
+const folded_actors = (first, fold) => {
+  if (!fold.actors) {
+    const found = new Set();
+    for (let step = first; step <= fold.last; ++step) if (is_filtered(step)) found.add(actor_of(step).index);
+    fold.actors = [...found];
+  }
+  return fold.actors;
+};
+const dots = (x, y, size) => {
+  if (x >= 0) for (const away of [-size, 0, size]) paint.fillRect(x - 1, y + away - 1, 2, 2);
 };
 
 const draw_step = (step, x, y, size) => {
@@ -376,33 +412,27 @@ const draw_head = (width) => {
   paint.fillRect(0, 0, width, view.head);
   paint.strokeStyle = colours.line;
   line(0, view.head - 0.5, width, view.head - 0.5);
-  paint.font = "12px system-ui, 'DejaVu Sans', sans-serif";
-  for (const column of view.columns) {
-    const chosen = column.actors ? column.wave.index === view.wave : column.strip.index === view.slot;
-    paint.fillStyle = chosen ? colours.link : colours.text;
-    paint.save();
-    paint.beginPath();
-    paint.rect(column.x, 0, column.width + 3, view.head);
-    paint.clip();
-    const narrow = column.width < 60;
-    const words = narrow && column.title.length > 7 ? column.title.split(/(?<=\D) (?=\S)|(?=\+)/) : column.title.split(/ (?=lane )/);
-    const lines = words.length > 2 ? [words.slice(0, -1).join(" "), words.at(-1)] : words;
-    lines.forEach((part, n) => paint.fillText(part, column.x + 2, 16 + n * 15));
-    if (column.strip && column.strip.kind !== "word") {
-      paint.fillStyle = colours.faint;
-      paint.font = "9px system-ui, sans-serif";
-      paint.fillText("c", column.x + 1, 37);
-      paint.fillText("s", column.x + 9, 37);
-      paint.fillText("of", column.x + 17, 37);
-      paint.fillText("cs", column.x + 28, 37);
-      paint.font = "12px system-ui, 'DejaVu Sans', sans-serif";
-    }
-    if (column.actors && column.wave.actors.length > 1) {
-      paint.fillStyle = colours.faint;
-      paint.fillText(view.lanes.has(column.wave.index) ? "" : `${column.wave.actors.length} lanes`, column.x + 2, 31);
-    }
-    paint.restore();
-  }
+};
+
+/// Titles are elements beside the picture, so that they can be read aloud and measured.
+const fill_heads = (left) => {
+  heads_box.style.height = `${view.head}px`;
+  heads_box.style.width = `${shown_box.width}px`;
+  while (heads_box.children.length < view.columns.length) heads_box.append(document.createElement("span"));
+  [...heads_box.children].forEach((title, n) => {
+    const column = view.columns[n];
+    title.hidden = column === undefined || column.x - left > shown_box.width;
+    if (title.hidden) return;
+    title.className = column.turned ? "turned" : "";
+    title.classList.toggle("chosen", column.actors ? column.wave.index === view.wave : column.strip.index === view.slot);
+    title.style.left = `${column.x - left + (column.turned ? (column.width - 14) / 2 : 2)}px`;
+    const shown = `${column.title}${column.turned}`;
+    if (title.dataset.shown === shown) return;
+    title.dataset.shown = shown;
+    title.dataset.title = column.title;
+    title.replaceChildren(column.label);
+    if (!column.turned && column.actors && column.actors.length > 1) title.append(element("i", `${column.actors.length} lanes`));
+  });
 };
 
 // -- the texts ------------------------------------------------------------------------------------------------------------------------
@@ -411,7 +441,7 @@ const row_pool = [];
 const make_row = () => {
   const row = document.createElement("div");
   row.className = "row";
-  for (const name of ["what", "place", "value", "at", "who"]) {
+  for (const name of ["who", "what", "place", "value", "at"]) {
     const cell = document.createElement("span");
     cell.className = name;
     row.append(cell);
@@ -425,7 +455,7 @@ const fill_rows = (first, last, left) => {
   rows_box.style.display = with_text ? "" : "none";
   if (!with_text) return;
   rows_box.style.left = `${view.text_x - left}px`;
-  rows_box.style.width = `${Math.max(0, Math.max(820, shown_box.width - view.text_x + left))}px`;
+  rows_box.style.width = `${Math.max(0, Math.max(text_width, shown_box.width - view.text_x + left))}px`;
   rows_box.style.top = `${view.head}px`;
   rows_box.style.height = `${Math.max(0, shown_box.height - view.head)}px`;
   const count = Math.max(0, last - first);
@@ -438,11 +468,29 @@ const fill_rows = (first, last, left) => {
     row.style.transform = `translateY(${y_of_row(first + n) - view.head}px)`;
     row.classList.toggle("selected", step === view.selected);
     row.classList.toggle("match", is_match(step));
-    if (row.dataset.step === String(number_of(step))) return;
+    const fold = folded.get(step);
+    if (row.dataset.step === String(number_of(step)) && (row.dataset.folds || "") === String(fold ? fold.count : "")) return;
     row.dataset.step = number_of(step);
-    const [what, place, value, at, who] = row.children;
-    who.textContent = actor_of(step).name;
-    what.textContent = operation_of(step);
+    row.dataset.folds = fold ? fold.count : "";
+    row.classList.toggle("folds", fold !== undefined);
+    const [who, what, place, value, at] = row.children;
+    if (fold) {
+      const names = folded_actors(step, fold).map((actor) => actors[actor].name);
+      who.textContent = names.length <= 1 ? names[0] : `${names.length} threads`;
+      who.title = names.slice(0, 20).join(", ");
+      what.textContent = `... ${fold.count.toLocaleString("en")} steps`;
+      what.className = "what p";
+      what.title = "click to see each of them";
+      place.textContent = "as before";
+      place.title = value.textContent = "";
+      value.className = "value";
+      at.title = where_of(step);
+      at.textContent = at.title.slice(at.title.lastIndexOf("/") + 1);
+      return;
+    }
+    who.textContent = who.title = actor_of(step).name;
+    what.textContent = short_operation_of(step);
+    what.title = operation_of(step);
     what.className = `what ${letter_of(step)}`;
     const address = sorts[step_sort[step]][3];
     place.textContent = address === null ? "" : data.parts[address] || texts[address];
@@ -450,6 +498,7 @@ const fill_rows = (first, last, left) => {
     const odd = old_reads.has(step) || stores_behind.has(step) ? " (old)" : lost_rings.has(step) ? " (lost)" : odd_steps.has(step) ? " (odd)" : "";
     value.textContent = value_of(step) + odd;
     value.className = odd ? "value old" : "value";
-    at.textContent = where_of(step);
+    at.title = where_of(step);
+    at.textContent = at.title.slice(at.title.lastIndexOf("/") + 1);
   });
 };

@@ -8,7 +8,8 @@ const svg_node = (name, attributes) => {
 
 const nodes_most = 40; // a drawing of more helps nobody; the table has them all
 
-const graph_layout = () => {
+/// `wide`: how far apart all stand, 1 for as near as mostly has room for the labels.
+const graph_layout = (wide) => {
   const names = [...new Set(data.edges.flatMap((edge) => [edge.from, edge.to]))];
   const in_circle = data.circle.map((n) => data.edges[n].from);
   const others = names.filter((name) => !in_circle.includes(name)).slice(0, Math.max(0, nodes_most - in_circle.length));
@@ -29,13 +30,13 @@ const graph_layout = () => {
   const places = new Map();
   let x = 0;
   const highest = Math.max(1, ...ranks.filter(Boolean).map((rank) => rank.length));
-  const radius = in_circle.length < 2 ? 0 : Math.max(62, in_circle.length * 26);
-  const middle_y = Math.max(radius + 36, highest * 31 + 10);
+  const radius = in_circle.length < 2 ? 0 : Math.max(62, in_circle.length * 26) * wide;
+  const middle_y = Math.max(radius + 36, highest * 31 * wide + 10);
   for (const rank of ranks.reverse()) {
     if (!rank) continue;
     const widest = Math.max(...rank.map(width_of));
-    rank.forEach((name, n) => places.set(name, {x: x + widest / 2, y: middle_y + (n - (rank.length - 1) / 2) * 62, width: width_of(name)}));
-    x += widest + 190;
+    rank.forEach((name, n) => places.set(name, {x: x + widest / 2, y: middle_y + (n - (rank.length - 1) / 2) * 62 * wide, width: width_of(name)}));
+    x += widest + 190 * wide;
   }
   const stretch = 1.9;
   x += radius * stretch + Math.max(0, ...in_circle.map((name) => width_of(name) / 2));
@@ -78,12 +79,12 @@ const label_places = (shapes, places) => {
   const taken = [...places.values()].map((at) => ({x: at.x, y: at.y, wide: at.width + 8, high: 34}));
   const shared = (one, other) => Math.max(0, (one.wide + other.wide) / 2 - Math.abs(one.x - other.x)) * Math.max(0, (one.high + other.high) / 2 - Math.abs(one.y - other.y));
   return shapes.map((shape, n) => {
-    if (!shape) return null;
+    if (!shape || data.edges[n].over === "") return null;
     const over = data.edges[n].over.split(", ")[0];
     const text = over.length > 30 ? `${over.slice(0, 28)}...` : over;
     let best = null;
-    for (const t of [0.5, 0.4, 0.6, 0.3, 0.7, 0.22, 0.78, 0.15, 0.85])
-      for (const beside of [-4, 12, -18, 26, -32, 40]) {
+    for (const t of [0.5, 0.4, 0.6, 0.3, 0.7, 0.22, 0.78, 0.15, 0.85, 0.45, 0.55, 0.35, 0.65])
+      for (const beside of [-4, 12, -18, 26, -32, 40, -46, 54]) {
         const at = shape.point(t);
         const box = {x: at.x, y: at.y + beside - 4, wide: text.length * 6.6 + 8, high: 15};
         const covers = taken.reduce((sum, one) => sum + shared(box, one), 0);
@@ -98,8 +99,17 @@ const label_places = (shapes, places) => {
 const draw_graph = () => {
   if (data.edges.length === 0 && data.unknown.length === 0) return;
   document.getElementById("waits").hidden = false;
-  const places = graph_layout();
-  if (places.size > 0) draw_edges(places);
+  // The nearest that leaves room for all labels.
+  let best = null;
+  for (const wide of [1, 1.25, 1.5, 1.8, 2.2]) {
+    const places = graph_layout(wide);
+    const shapes = edge_shapes(places);
+    const labels = label_places(shapes, places);
+    const covers = labels.reduce((sum, label) => sum + (label ? label.covers : 0), 0);
+    if (best === null || covers < best.covers) best = {places, shapes, labels, covers};
+    if (covers === 0) break;
+  }
+  if (best.places.size > 0) draw_edges(best);
   const table = document.getElementById("edges");
   table.append(table_row(["who", "waits for", "over", ""], "th"));
   data.edges.forEach((edge, n) => {
@@ -117,9 +127,7 @@ const draw_graph = () => {
   }
 };
 
-const draw_edges = (places) => {
-  const shapes = edge_shapes(places);
-  const labels = label_places(shapes, places);
+const draw_edges = ({places, shapes, labels}) => {
   // All of it is in the picture: boxes, labels, and how far the lines bend.
   const boxes = [...[...places.values()].map((at) => ({x: at.x, y: at.y, wide: at.width, high: 30})), ...labels.filter(Boolean),
                  ...shapes.filter(Boolean).flatMap((shape) => [0.25, 0.5, 0.75].map((t) => ({...shape.point(t), wide: 4, high: 4})))];
@@ -127,7 +135,7 @@ const draw_edges = (places) => {
   const right = Math.max(...boxes.map((box) => box.x + box.wide / 2)) + 12;
   const high = Math.min(...boxes.map((box) => box.y - box.high / 2)) - 8;
   const low = Math.max(...boxes.map((box) => box.y + box.high / 2)) + 8;
-  const svg = svg_node("svg", {viewBox: `${left} ${high} ${right - left} ${low - high}`, width: right - left, height: low - high, role: "img", "aria-label": "who waits for whom"});
+  const svg = svg_node("svg", {viewBox: `${left} ${high} ${right - left} ${low - high}`, width: right - left, height: low - high, role: "group", "aria-label": "who waits for whom"});
   const marker = (id, colour) => {
     const made = svg_node("marker", {id, viewBox: "0 0 8 8", refX: 7, refY: 4, markerWidth: 7, markerHeight: 7, orient: "auto-start-reverse"});
     made.append(svg_node("path", {d: "M0 0L8 4L0 8z", style: `fill: var(${colour})`}));
@@ -140,14 +148,16 @@ const draw_edges = (places) => {
     if (!shapes[n]) return;
     const group = svg_node("g", {class: `edge${edge.cycle ? " cycle" : ""}${edge.supposed ? " supposed" : ""}`, "data-from": edge.from, "data-to": edge.to});
     group.append(svg_node("path", {d: shapes[n].path, "marker-end": `url(#tip-${edge.cycle ? "cycle" : "plain"})`}));
-    const label = svg_node("text", {x: labels[n].x, y: labels[n].y + 4});
-    label.textContent = labels[n].text;
-    group.append(label);
+    if (labels[n]) {
+      const label = svg_node("text", {x: labels[n].x, y: labels[n].y + 4});
+      label.textContent = labels[n].text;
+      group.append(label);
+    }
     svg.append(group);
   });
   for (const [name, at] of places) {
     const cycle = data.edges.some((edge) => edge.cycle && edge.from === name);
-    const group = svg_node("g", {class: cycle ? "node cycle" : "node", "data-name": name, tabindex: 0});
+    const group = svg_node("g", {class: cycle ? "node cycle" : "node", "data-name": name, tabindex: 0, role: "button", "aria-label": `${name}: to where it waits`});
     group.append(svg_node("rect", {x: at.x - at.width / 2, y: at.y - 15, width: at.width, height: 30, rx: 6}));
     const label = svg_node("text", {x: at.x, y: at.y});
     label.textContent = name;

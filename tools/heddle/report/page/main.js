@@ -32,20 +32,36 @@ const bring_into_view = (row, centre) => {
       : y - margin < above ? y - view.head - margin : y + view.row_height + margin - scroll.clientHeight;
 };
 
-/// Makes a step the selected one. One that the filters leave out is shown without them.
+/// Makes a step the selected one. Its fold is opened; one that the filters leave out is shown without them.
 const select = (step, centre = false) => {
   if (step_count === 0) return;
+  if (!is_shown(step)) open_fold(step);
   if (!is_shown(step)) {
     by_id("wave-filter").value = by_id("slot-filter").value = "-1";
     set_filters(-1, -1);
+    open_fold(step);
     resize();
+    show_counts();
   }
   view.selected = Math.max(0, Math.min(step_count - 1, step));
-  view.frame = 0;
+  view.frame = -1;
   by_id("goto").value = number_of(view.selected);
   bring_into_view(row_of(view.selected), centre);
   show_details();
   redraw();
+  link_to(view.selected);
+};
+/// The address of the page names the step, so that it can be sent to others.
+const link_to = (step) => {
+  try { history.replaceState(null, "", `#step=${number_of(step)}`); } catch { /* where a page may not have one */ }
+};
+/// Goes to the step that the address names; false where it names none.
+const follow_link = (hash) => {
+  const [, number] = /^#step=(\d+)$/.exec(hash) || [];
+  if (number === undefined || step_count === 0) return false;
+  select(index_of(Math.max(data.first_step, Math.min(number_of(step_count - 1), Number(number)))), true);
+  by_id("run").scrollIntoView({block: "start"});
+  return true;
 };
 const move = (rows) => {
   if (row_count() === 0) return;
@@ -71,11 +87,22 @@ const filter = () => {
   set_filters(Number(by_id("wave-filter").value), Number(by_id("slot-filter").value));
   view.row_height = Math.max(view.row_height, Math.min(20, row_height_min()));
   resize();
-  by_id("shown").textContent = view.rows === null ? `${step_count.toLocaleString("en")} steps`
-    : `${row_count().toLocaleString("en")} of ${step_count.toLocaleString("en")} steps`;
-  by_id("shown").dataset.rows = row_count();
+  show_counts();
   show_matches();
   if (row_count() !== 0) select(view.selected); else { show_details(); redraw(); }
+};
+const show_counts = () => {
+  const left = view.filtered === null ? step_count : view.filtered.length;
+  by_id("shown").textContent = (left === step_count ? "" : `${left.toLocaleString("en")} of `) + `${step_count.toLocaleString("en")} steps` +
+    (folded.size === 0 ? "" : ` in ${row_count().toLocaleString("en")} rows`);
+  by_id("shown").dataset.steps = left;
+  by_id("shown").dataset.rows = row_count();
+};
+/// Opens the fold that the step is in, if it is in one.
+const open_fold = (step) => {
+  if (!unfold(step)) return;
+  resize();
+  show_counts();
 };
 const show_matches = () => {
   by_id("matches").textContent = view.matching === null ? "" : `${count_matches().toLocaleString("en")} found`;
@@ -90,6 +117,26 @@ const toggle_lanes = (wave) => {
   if (view.lanes.has(wave.index)) view.lanes.delete(wave.index); else view.lanes.add(wave.index);
   resize();
   redraw();
+};
+const toggle_folds = () => {
+  view.folds = !view.folds;
+  view.unfolded.clear();
+  by_id("folds").setAttribute("aria-pressed", view.folds);
+  const step = view.selected;
+  filter();
+  select(step, true);
+};
+const toggle_alike = () => {
+  view.alike = !view.alike;
+  view.spread.clear();
+  by_id("alike").setAttribute("aria-pressed", view.alike);
+  resize();
+  redraw();
+};
+const show_help = (shown) => {
+  by_id("help").hidden = !shown;
+  by_id("keys").setAttribute("aria-expanded", shown);
+  if (shown) by_id("close-help").focus(); else scroll.focus({preventScroll: true});
 };
 const toggle_all_lanes = () => {
   const wide = waves.filter((wave) => wave.actors.length > 1);
@@ -110,15 +157,25 @@ const at_mouse = (event) => {
   return {x, y, row, column: column_at(x), head: y < view.head};
 };
 
+/// A row that was clicked: one that stands for several opens.
+const choose = (step) => {
+  if (folded.has(step)) open_fold(step);
+  select(step);
+};
+
 const click = (event) => {
   const text = event.target.closest(".row");
-  if (text) return select(index_of(Number(text.dataset.step)));
+  if (text) return choose(index_of(Number(text.dataset.step)));
   const {row, column, head: in_head} = at_mouse(event);
   if (in_head) {
     if (!column) return;
     if (column.strip) {
       by_id("slot-filter").value = String(view.slot === column.strip.index ? -1 : column.strip.index);
       filter();
+    } else if (column.group) {
+      view.spread.add(column.group[0].index);
+      resize();
+      redraw();
     } else if (event.shiftKey || column.wave.actors.length < 2) {
       by_id("wave-filter").value = String(view.wave === column.wave.index ? -1 : column.wave.index);
       filter();
@@ -137,7 +194,7 @@ const click = (event) => {
       if (near !== undefined) { best = near; break; }
     }
   }
-  select(step_at(best));
+  choose(step_at(best));
 };
 
 const tip = by_id("tip");
@@ -145,7 +202,8 @@ const show_tip = (event) => {
   const {row, column, head: in_head} = at_mouse(event);
   let words = "";
   if (column && in_head)
-    words = column.strip ? `${column.title}: click to see it alone` : column.wave.actors.length > 1 ? "click for its lanes, with Shift to see it alone" : "click to see it alone";
+    words = column.group ? `${column.group.length} waves that behave alike: they come by the same lines in the same order and end alike; click to see each`
+      : column.strip ? `${column.title}: click to see it alone` : column.wave.actors.length > 1 ? "click for its lanes, with Shift to see it alone" : "click to see it alone";
   else if (column && row >= 0 && row < row_count()) {
     const step = step_at(row);
     if (column.strip) words = `${column.title}: ${state_words(column.strip, strip_change_at(column.strip, step + 1))}`;
@@ -183,14 +241,21 @@ const keys = [
   [["f"], "filter by wave", () => by_id("wave-filter").focus()],
   [["g"], "go to a step", () => by_id("goto").select()],
   [["e"], "lanes", toggle_all_lanes],
+  [["z"], "fold what brings nothing new, or not", toggle_folds],
+  [["a"], "waves that behave alike in one column, or not", toggle_alike],
+  [["Enter"], "open a fold", () => { if (folded.has(view.selected)) choose(view.selected); }],
+  [["x"], "the picture as a file of SVG", save_picture],
   [["t"], "dark or light", next_theme],
-  [["Escape"], "no filter, no search", () => { by_id("wave-filter").value = by_id("slot-filter").value = "-1"; by_id("search").value = ""; search(false); filter(); }],
-  [["?"], "this list", () => { by_id("help").hidden = !by_id("help").hidden; }],
+  [["Escape"], "close this list; no filter, no search", () => {
+    if (!by_id("help").hidden) { show_help(false); return; }
+     by_id("wave-filter").value = by_id("slot-filter").value = "-1"; by_id("search").value = ""; search(false); filter(); }],
+  [["?"], "this list", () => show_help(by_id("help").hidden)],
 ];
 const press = (event) => {
   if (event.ctrlKey || event.metaKey || event.altKey) return;
   const typing = event.target.matches("input, select, textarea");
   if (typing && event.key !== "Escape") return;
+  if (event.key === "Enter" && event.target.matches("button, a, summary, .node")) return;
   const known = keys.find(([names]) => names.includes(event.key));
   if (!known) return;
   event.preventDefault();
@@ -207,6 +272,7 @@ const fill_controls = () => {
   by_id("slot-filter").append(option("all", -1));
   for (const strip of strips) by_id("slot-filter").append(option(strip.name, strip.index));
   by_id("lanes").hidden = !waves.some((wave) => wave.actors.length > 1);
+  by_id("alike").hidden = wave_groups.size === 0;
   for (const note of data.missing) by_id("missing").append(element("li", note));
   for (const [names, words] of keys) {
     const entry = document.createElement("div");
@@ -214,16 +280,70 @@ const fill_controls = () => {
     entry.append(words);
     by_id("help").append(entry);
   }
+  fill_legend();
+};
+
+/// A mark as the picture has it.
+const mark_of = (shape, colour) => {
+  const svg = svg_node("svg", {width: 14, height: 14, viewBox: "-7 -7 14 14", "aria-hidden": "true"});
+  const paths = {square: "M-4-4H4V4H-4Z", diamond: "M0-6L6 0 0 6-6 0Z", triangle: "M0-5L5 5H-5Z", bar: "M-6-2H6V2H-6Z", patch: "M-6-6H6V6H-6Z", dots: "M-1-6H1V-4H-1ZM-1-1H1V1H-1ZM-1 4H1V6H-1Z"};
+  const style = `fill: ${shape === "ring" ? "none" : `var(--${colour})`}; stroke: var(--${colour}); stroke-width: ${shape === "ring" ? 1.5 : 0}`;
+  svg.append(paths[shape] ? svg_node("path", {d: paths[shape], style}) : svg_node("circle", {r: shape === "ring" ? 4 : 3, style}));
+  return svg;
+};
+
+const fill_legend = () => {
   const legend = by_id("legend");
-  for (const [colour, words] of [["load", "load (a ring)"], ["store", "store (a square)"], ["modify", "read-modify-write, mutex"], ["ring", "doorbell"],
-                                 ["fence", "fence"], ["together", "lanes together"], ["pause", "pause"], ["wait", "waits"], ["masked", "masked off"],
-                                 ["flight", "store under way"], ["old", "old value read, store missed"], ["client", "client's"], ["server", "server's"]]) {
+  const marks = [["ring", "load", "load"], ["ring", "old", "load of an old value"], ["square", "store", "store"], ["diamond", "modify", "read-modify-write, mutex"],
+                 ["triangle", "ring", "doorbell"], ["bar", "fence", "fence, barrier"], ["dot", "together", "lanes together"], ["dot", "pause", "pause"],
+                 ["dots", "pause", "several steps that bring nothing new"], ["patch", "wait", "waits"], ["patch", "masked", "masked off"],
+                 ["patch", "flight", "store under way"]];
+  if (strips.some((strip) => strip.kind !== "word"))
+    marks.push(["patch", "client", "bars of a port or slot, from the left: the client's outbox"], ["patch", "server", "the server's outbox"],
+               ["patch", "client", "or"], ["patch", "server", "whose it is"], ["patch", "locked", "the client's lock, the server's lock"]);
+  for (const [shape, colour, words] of marks) {
     const entry = element("span", "");
-    const patch = element("b", "");
-    patch.style.background = `var(--${colour})`;
-    entry.append(patch, words);
+    entry.append(mark_of(shape, colour), words);
     legend.append(entry);
   }
+};
+
+/// Each step that the story names leads to it.
+const link_story = () => {
+  for (const item of document.querySelectorAll("#story li")) {
+    const parts = item.textContent.split(/\bstep (\d+)\b/);
+    if (parts.length < 2 || step_count === 0) continue;
+    item.replaceChildren();
+    parts.forEach((part, n) => {
+      if (n % 2 === 0) { item.append(part); return; }
+      const step = index_or_none(Number(part));
+      if (step === never) { item.append(`step ${part}`); return; }
+      const link = element("a", `step ${part}`, {href: `#step=${part}`});
+      link.addEventListener("click", (event) => { event.preventDefault(); select(step, true); by_id("run").scrollIntoView({block: "start"}); });
+      item.append(link);
+    });
+  }
+};
+
+/// What `heddle mend` has answered.
+const fill_mend = () => {
+  if (data.mend === null) return;
+  by_id("mend").hidden = false;
+  const {answers, partial, attempts, lines, schedules} = data.mend;
+  const table = by_id("mend-table");
+  table.append(table_row(["", "where", "change", "operations", "what was explored", "cost", "run with it"], "th"));
+  const proved = (proof) => proof ? `; ${proof.words}` : "";
+  (answers.length ? answers : partial).forEach((answer, n) => {
+    answer.changes.forEach((change, m) => {
+      const explored = answer.remaining.length ? `ends this finding; others remain: ${answer.remaining.map((one) => `${one.verdict} at ${one.where}`).join(", ")}`
+        : `silent in ${answer.schedules.toLocaleString("en")} schedules${proved(answer.proof)}`;
+      const assume = answer.changes.map((one) => `--assume ${one.site}=${one.change}`).join(" ");
+      table.append(table_row(m === 0 ? [`${n + 1}.`, change.site, change.advice, String(change.operations), explored, String(answer.cost), element("code", assume)]
+        : ["", change.site, change.advice, String(change.operations), "", "", ""]));
+    });
+  });
+  by_id("mend-facts").textContent = (answers.length ? "" : "No change that was tried ends it with all others: it may not be a matter of orders, scopes, fences and barriers. ") +
+    `Tried ${attempts.toLocaleString("en")} changes of ${lines.toLocaleString("en")} lines in ${schedules.toLocaleString("en")} schedules.`;
 };
 
 const fill_settings = () => {
@@ -242,20 +362,32 @@ const fill_settings = () => {
 const begin = () => {
   fill_controls();
   fill_settings();
+  fill_mend();
+  link_story();
   draw_graph();
   apply_theme();
   resize();
   view.selected = Math.max(0, step_count - 1);
   if (judged_at !== never) view.selected = Math.max(0, Math.min(step_count, judged_at) - 1);
+  else if (finding_steps.length !== 0) view.selected = Math.max(...finding_steps);
+  const linked = location.hash;
+  set_filters(-1, -1);
   filter();
+  bring_into_view(row_of(view.selected), true);
+  follow_link(linked);
   draw();
+  window.addEventListener("hashchange", () => follow_link(location.hash));
   by_id("theme").addEventListener("click", next_theme);
   system_dark.addEventListener("change", apply_theme);
   by_id("copy").addEventListener("click", () => navigator.clipboard && navigator.clipboard.writeText(by_id("command").textContent));
   for (const [id, action] of [["first", () => move(-step_count)], ["previous", () => move(-1)], ["next", () => move(1)], ["last", () => move(step_count)],
                               ["zoom-in", () => zoom(view.row_height * 1.6)], ["zoom-out", () => zoom(view.row_height / 1.6)], ["zoom-all", () => zoom(0)],
-                              ["lanes", toggle_all_lanes], ["keys", () => { by_id("help").hidden = !by_id("help").hidden; }]])
-    by_id(id).addEventListener("click", () => { if (step_count !== 0 || id === "keys") action(); });
+                              ["lanes", toggle_all_lanes], ["folds", toggle_folds], ["alike", toggle_alike], ["svg", save_picture]])
+    by_id(id).addEventListener("click", () => { if (step_count !== 0) action(); });
+  by_id("keys").addEventListener("click", () => show_help(by_id("help").hidden));
+  by_id("close-help").addEventListener("click", () => show_help(false));
+  by_id("map").addEventListener("pointerdown", (event) => { by_id("map").setPointerCapture(event.pointerId); go_on_map(event); });
+  by_id("map").addEventListener("pointermove", (event) => { if (event.buttons & 1) go_on_map(event); });
   by_id("goto").addEventListener("keydown", (event) => {
     if (event.key !== "Enter") return;
     const wanted = Number(event.target.value.replaceAll(",", ""));
