@@ -3,6 +3,7 @@
 #include <heddle/sim/device.h>
 #include <heddle/sim/target.h>
 
+#include <cstring>
 #include <thread>
 
 namespace heddle::bench {
@@ -68,6 +69,15 @@ void mailbox_of_threads(uint32_t rounds) {
   std::thread server([=] { mailbox_server{box, rounds}(); });
   mailbox_client{box, rounds}();
   server.join();
+}
+
+void fills(size_t filled_bytes, uint32_t times) {
+  sim::device device;
+  auto* const bytes = device.allocate_device<unsigned char>(most_filled_bytes, "bytes");
+  device.launch({.waves = 1}, [=] {
+    for (uint32_t n = 1; n <= times; ++n) std::memset(bytes, static_cast<int>(n), filled_bytes);
+  });
+  device.synchronize();
 }
 
 void busy_waves(uint32_t waves, uint32_t operations) {

@@ -10,6 +10,7 @@
 
 #include <algorithm>
 #include <cstdlib>
+#include <cstring>
 #include <ctime>
 #include <functional>
 #include <memory>
@@ -173,6 +174,41 @@ void threads(benchmark::State& state) {
   state.counters["thread/spawn_host"] = median(ratios);
 }
 BENCHMARK(threads)->Arg(1)->Arg(4)->Arg(16)->ArgName("rounds")->UseManualTime();
+
+/// What a fill of 2 MiB takes, beside one of 4 bytes and the C library's own of as many bytes: the difference between programs that make few and
+/// many of them, on the same machine. Medians of the iterations.
+void fills(benchmark::State& state) {
+  constexpr uint32_t few = 1;
+  constexpr uint32_t many = 17;
+  const char* const fidelity = state.range(0) == 0 ? "interleaving" : "scoped";
+  fidelity_under_test machine(parameters(sim::machine_parameters()), fidelity);
+  std::vector<unsigned char> bare(bench::most_filled_bytes);
+  bool ended_well = true;
+  const auto time_of = [&](size_t bytes, uint32_t times) {
+    ended_well = ended_well && machine.run_batch(1, [=] { bench::fills(bytes, times); });
+    return machine.last_batch_ns();
+  };
+  const auto fill_ns = [&](size_t bytes) { return (time_of(bytes, many) - time_of(bytes, few)) / (many - few); };
+  std::vector<double> large_ns, small_ns, bare_ns, to_bare;
+  for (auto _ : state) {
+    large_ns.push_back(fill_ns(bench::most_filled_bytes));
+    small_ns.push_back(fill_ns(sizeof(int)));
+    const double start_ns = thread_time_ns();
+    for (uint32_t n = few; n < many; ++n) {
+      std::memset(bare.data(), static_cast<int>(n), bare.size());
+      benchmark::DoNotOptimize(bare.data());
+    }
+    bare_ns.push_back((thread_time_ns() - start_ns) / (many - few));
+    to_bare.push_back(large_ns.back() / bare_ns.back());
+    state.SetIterationTime(large_ns.back() * 1e-9);
+    if (!ended_well) return state.SkipWithError(machine.message().c_str());
+  }
+  state.counters["fill_ns"] = median(large_ns);
+  state.counters["fill_of_4_bytes_ns"] = median(small_ns);
+  state.counters["memset_ns"] = median(bare_ns);
+  state.counters["fill/memset"] = median(to_bare);
+}
+BENCHMARK(fills)->Arg(0)->Arg(1)->ArgName("scoped")->UseManualTime()->Iterations(100);
 
 void busy_waves(benchmark::State& state) {
   measure(state, parameters(sim::machine_parameters()),

@@ -20,6 +20,14 @@ inline bool repeats_one_word(const void* at, size_t size_bytes) {
          std::memcmp(at, static_cast<const std::byte*>(at) + word_bytes, size_bytes - word_bytes) == 0;
 }
 
+/// Fills memory with one byte. Whether that changes anything; what differs in its first bytes is not looked at any further.
+inline bool fill_where_it_differs(void* at, std::byte byte, size_t size_bytes) {
+  const auto* const first = static_cast<const std::byte*>(at);
+  if (size_bytes == 0 || (*first == byte && std::memcmp(first, first + 1, size_bytes - 1) == 0)) return false;
+  std::memset(at, static_cast<int>(byte), size_bytes);
+  return true;
+}
+
 struct state_key {
   uint64_t low = 0;
   uint64_t high = 0;

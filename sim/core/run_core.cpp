@@ -111,6 +111,14 @@ void run_core::add_to_digest(uint64_t what, const void* address, uint32_t size_b
   if (!whole) add_words_to_digest(address, size_bytes);
 }
 
+void run_core::performed_fill(lane& self, std::byte byte) {
+  const void* const address = self.pending.address;
+  history.digest.add(count_step(self), memory_map::in_heap(map.heap.offset_of(address)), 0);
+  history.digest.add(map.stable_value(static_cast<uint64_t>(byte) * 0x0101010101010101u), self.pending.size_bytes);
+  if (observers.on) [[unlikely]]
+    observe(self, watched::value_at(address, self.pending.size_bytes));
+}
+
 void run_core::add_words_to_digest(const void* address, uint32_t size_bytes) {
   const auto* bytes = static_cast<const std::byte*>(address);
   if (repeats_one_word(address, size_bytes))

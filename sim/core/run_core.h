@@ -131,6 +131,13 @@ struct run_core {
     if (observers.on) [[unlikely]]
       observe(self, value);
   }
+  /// As performed(), for a store to many bytes of the heap that has left this byte in all of them.
+  void performed_fill(lane& self, std::byte byte);
+  /// As performed(), for a plain store to the C++ heap that no other lane can have noticed.
+  void performed_unnoticed(lane& self) {
+    history.digest.add(count_step(self));
+    note_progress(self);
+  }
   /// As performed(), for an access to `address`.
   void performed_at(lane& self, const void* address, uint32_t size_bytes, uint64_t value) {
     if (!map.heap.contains(address) || size_bytes > sizeof value) [[unlikely]]

@@ -120,8 +120,14 @@ struct lane_run {
   uint32_t clock_reads = 0;       ///< since its last progress
   uint32_t still_clock = 0;       ///< in the fair tail: looks at the clock since memory changed
   uint64_t changes_at_clock = 0;  ///< waits::changes() at the last of them
-  uint32_t own_atomics = 0;       ///< of a host thread: accesses to atomics that no other thread is known to reach
-  uint32_t fruitless_reads = 0;   ///< since its last progress or wait
+  /// What the C++ library keeps for this host thread, which has been given it and has not told where it lies: while `operations` is still the
+  /// last of these.
+  const std::byte* own_object = nullptr;
+  uint32_t own_object_bytes = 0;
+  uint32_t own_object_operations = 0;
+  uint32_t own_object_reads = 0;
+  uint32_t own_atomics = 0;      ///< of a host thread: accesses to atomics that no other thread is known to reach
+  uint32_t fruitless_reads = 0;  ///< since its last progress or wait
   // As scheduler::candidate has them.
   uint32_t operations = 0;
   uint32_t fruitless = 0;
@@ -177,6 +183,17 @@ struct alignas(64) lane : lane_run {
   /// Whether the address is on the lane's own stack, in the part that no other lane is known to access.
   bool is_private(const void* address) const {
     return static_cast<size_t>(static_cast<const std::byte*>(address) - private_low) < private_bytes;
+  }
+  /// Whether the bytes were given to the host thread when it began, and no other thread can know of them yet.
+  bool is_in_own_object(const void* address) const {
+    return operations == own_object_operations &&
+           static_cast<size_t>(static_cast<const std::byte*>(address) - own_object) < own_object_bytes;
+  }
+  /// Whether the compiler's own word of that object lies there, which the code of the program does not name.
+  bool is_table_of_own_object(const void* address) const { return address == own_object; }
+  void forget_own_object() {
+    own_object = nullptr;
+    own_object_bytes = 0;
   }
   bool is_on_stack(const void* address) const {
     const auto& stack = runs.stack();

@@ -172,13 +172,14 @@ void watch_table::grow() {
 void watch_table::link(uint32_t n, lane& waiter, uint64_t granule) {
   maybe_ |= bit_of(granule);
   bucket& into = bucket_for(granule);
-  nodes_[n] = {&waiter, granule, into.head, none};
+  nodes_[n] = {&waiter, granule, into.head, none, true};
   if (into.head != none) nodes_[into.head].previous = n;
   into.head = n;
 }
 
 void watch_table::unlink(uint32_t n) {
-  const node& leaving = nodes_[n];
+  node& leaving = nodes_[n];
+  leaving.is_linked = false;
   if (leaving.next != none) nodes_[leaving.next].previous = leaving.previous;
   if (leaving.previous != none)
     nodes_[leaving.previous].next = leaving.next;

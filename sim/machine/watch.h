@@ -148,6 +148,7 @@ class watch_table {
     const uint64_t last = (reinterpret_cast<uintptr_t>(address) + size_bytes - 1) / granule_bytes;
     // For most changes no lane waits.
     if (first == last && (maybe_ & bit_of(first)) == 0) return;
+    if (last - first >= many_granules) return changed_at_length(first, last, wake);
     for (uint64_t granule = first; granule <= last; ++granule)
       for (uint32_t n = find(granule); n != none; n = nodes_[n].next) wake(*nodes_[n].waiter);
   }
@@ -155,11 +156,20 @@ class watch_table {
  private:
   static constexpr uint64_t granule_bytes = 8;
   static constexpr uint32_t none = ~uint32_t{0};
+  /// From here on it is faster to look at all registrations.
+  static constexpr uint64_t many_granules = 64;
+  template <typename Wake>
+  void changed_at_length(uint64_t first, uint64_t last, Wake& wake) {
+    if (maybe_ == 0) return;
+    for (size_t n = 0; n < nodes_.size(); ++n)
+      if (nodes_[n].is_linked && nodes_[n].granule - first <= last - first) wake(*nodes_[n].waiter);
+  }
   struct node {
     lane* waiter = nullptr;
     uint64_t granule = 0;
     uint32_t next = none;
     uint32_t previous = none;
+    bool is_linked = false;
   };
   struct bucket {
     uint64_t granule = 0;

@@ -131,6 +131,9 @@ class late_memory {
   virtual void before_plain_store(lane& self, const operation& how) = 0;
   /// The lane has come back: memory holds what it stored plainly, or a window. Afterwards memory holds the newest values.
   virtual void after_plain(lane& self) = 0;
+  /// Instead of both: makes a plain store that fills memory with one byte, where that is one store to memory of which no lane has accessed a part.
+  enum class filled : uint8_t { by_no_one, unchanged, changed };
+  virtual filled fill(lane&, const operation&, std::byte) { return filled::by_no_one; }
   /// The plain store that was announced last is the second half of a statement that also reads: what the lane saw stands at the
   /// address again.
   virtual void see_again(lane&) {}

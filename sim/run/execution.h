@@ -191,6 +191,9 @@ class execution : public machine_parts {
   void request_made(lane& self, uint64_t id);
   void request_served(lane& self, uint64_t id, const operation& how);
 
+  /// So many budgets may the main thread use up before any other actor exists: what it reads and computes there is no part of the protocol.
+  static constexpr uint64_t budgets_alone = 256;
+
   /// The lane that runs on this OS thread now; null inside the simulator and outside of runs.
   HEDDLE_SIM_NOT_SHARED static constinit thread_local lane* current;
   /// The execution of this OS thread; null when there is none.
@@ -289,8 +292,6 @@ class execution : public machine_parts {
 #endif
   }
 
-  /// So many budgets may the main thread use up before any other actor exists: what it reads and computes there is no part of the protocol.
-  static constexpr uint64_t budgets_alone = 256;
   const std::function<void()>* main_body_ = nullptr;
   uint64_t choices_unchecked_ = 0;
   char context_ = 0;  ///< its address is that of the context's lock

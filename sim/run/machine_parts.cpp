@@ -35,8 +35,10 @@ void machine_parts::prepare(const parameters& values, scheduler::choice_source& 
     core_.observers.recorder = nullptr;
     races_.forget_finding();
   }
-  if (launches_.has_rest() || memory_.has_rest() || !hosts_.empty()) [[unlikely]]
+  if (launches_.has_rest() || memory_.has_rest()) [[unlikely]]
     forget_rest();
+  else if (!hosts_.empty()) [[unlikely]]
+    hosts_.clear();
   if (explain || core_.machine.starvation != 0) [[unlikely]] {
     if (explain) core_.observers.recorder = std::make_unique<recorder>();
     core_.observers.starvation.reset(core_.machine.starvation);

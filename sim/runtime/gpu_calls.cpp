@@ -233,7 +233,7 @@ uint32_t device_of_stream(uint32_t stream) {
 }
 
 void fill(void* to, int value, size_t size_bytes) {
-  range_write(to, size_bytes, HEDDLE_CALLER, [&] { std::memset(to, value, size_bytes); });
+  range_fill(to, value, size_bytes, HEDDLE_CALLER, [&] { std::memset(to, value, size_bytes); });
 }
 
 void launch_grid(const grid_shape& shape, const fiber_body& kernel, const void* bytes) {

@@ -42,7 +42,7 @@ namespace {
   by.frame = static_cast<void* const*>(frame);
   const runtime::hidden_operands hidden(*heddle::sim::execution::current, runtime::as_operand(to),
                                         static_cast<unsigned char>(value), size_bytes);
-  runtime::range_write(to, size_bytes, by, [&] { __real_memset(to, value, size_bytes); });
+  runtime::range_fill(to, value, size_bytes, by, [&] { __real_memset(to, value, size_bytes); });
   return to;
 }
 

@@ -91,7 +91,9 @@ bool release_to_lane(void* memory) {
 }
 
 void release(void* memory) {
-  if (memory == nullptr || release_to_lane(memory)) return;
+  if (memory == nullptr) return;
+  if (lane* const self = execution::current; self != nullptr && self->own_object == memory) self->forget_own_object();
+  if (release_to_lane(memory)) return;
   const by_no_lane calls;
   std::free(memory);
 }

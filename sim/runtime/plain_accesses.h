@@ -1,6 +1,7 @@
 // Plain accesses of code under test, as the entry points announce them.
 #pragma once
 
+#include <heddle/sim/base/state_key.h>
 #include <heddle/sim/code/thread_locals.h>
 #include <heddle/sim/runtime/entry.h>
 
@@ -10,8 +11,14 @@
 namespace heddle::sim::runtime {
 
 /// Whether no other lane could see the bytes change, or change them: they never change, or are the thread's own.
-[[gnu::noinline]] inline bool is_unseen(execution& here, const void* address) {
-  return here.core().map.is_constant(address) || is_thread_local(address);
+[[gnu::noinline]] inline bool is_unseen(execution& here, lane& self, const void* address) {
+  if (here.core().map.is_constant(address) || is_thread_local(address)) return true;
+  if (!self.is_in_own_object(address) || here.core().notes != nullptr || !here.core().map.may_vanish(address))
+    return false;
+  // A loop that goes on looking there waits for another thread after all.
+  constexpr uint32_t many = 64;
+  if (++self.own_object_reads >= many) self.own_object_bytes = 0;
+  return true;
 }
 
 /// What the thread keeps for itself has changed: a loop that does so is not back where it was.
@@ -19,6 +26,28 @@ namespace heddle::sim::runtime {
   if (!is_thread_local(address)) return false;
   here.finish_plain_store(self);
   here.changed(self, address, size_bytes);
+  return true;
+}
+
+/// Whether the lane is the only actor so far, and nothing is kept of memory there: no other can tell when it stores.
+inline bool stores_alone(const run_core& core, const void* address) {
+  constexpr uintptr_t lowest_address = 65536;  // below it lies nothing
+  return core.history.counted == 0 && !core.observers.on && core.notes == nullptr && core.times == nullptr &&
+         !core.assumes && core.history.uncounted < execution::budgets_alone * core.machine.budget &&
+         reinterpret_cast<uintptr_t>(address) >= lowest_address && core.map.may_vanish(address);
+}
+
+/// Whether a plain store needs no more than this: it is to what only the thread looks at, or made before there is any other actor.
+[[gnu::noinline]] inline bool is_stored_alone(execution& here, lane& self, void* address, size_t size_bytes,
+                                              const caller& from) {
+  run_core& core = here.core();
+  if (self.is_table_of_own_object(address) && core.notes == nullptr) return true;
+  if (changes_thread_local(here, self, address, size_bytes)) return true;
+  if (!stores_alone(core, address)) return false;
+  publish_access(here, self, operation_kind::plain_store, {address, size_bytes}, from);
+  ++core.history.uncounted;
+  core.performed_unnoticed(self);
+  core.states.blind();
   return true;
 }
 
@@ -42,16 +71,22 @@ namespace heddle::sim::runtime {
                                                  operation_kind named = operation_kind::plain_load) {
   execution& here = *execution::instance;
   const entered inside(*self);
-  if (!here.core().map.heap.contains(address) && is_unseen(here, address)) [[unlikely]]
-    return;
+  bool is_own = false;
+  if (!here.core().map.heap.contains(address)) [[unlikely]] {
+    if (is_unseen(here, *self, address)) return;
+    is_own = self->is_in_own_object(address) && here.core().notes == nullptr;
+  }
   if (named == operation_kind::plain_load)
     named = kind_of_plain(here, address, size_bytes, named, operation_kind::volatile_load);
   const access what = {address, size_bytes};
   publish_access(here, *self, named, what, from);
-  take_turn(here, *self,
-            is_strong(here, *self, named, operation_kind::volatile_load) || here.core().is_plain_point(address));
+  take_turn(
+      here, *self,
+      is_strong(here, *self, named, operation_kind::volatile_load) || (!is_own && here.core().is_plain_point(address)));
   if (late_memory* const late = here.late()) late->before_plain_load(*self, self->pending);
   read_done(here, *self, from, what, watched::value_at(address, what.bytes()));
+  if (is_own) [[unlikely]]
+    self->own_object_operations = self->operations;
 }
 
 /// The same where it is not known yet whether the simulator must hear of it.
@@ -66,7 +101,7 @@ namespace heddle::sim::runtime {
                                                   operation_kind named = operation_kind::plain_store) {
   execution& here = *execution::instance;
   const entered inside(*self);
-  if (!here.core().map.heap.contains(address) && changes_thread_local(here, *self, address, size_bytes)) [[unlikely]]
+  if (!here.core().map.heap.contains(address) && is_stored_alone(here, *self, address, size_bytes, from)) [[unlikely]]
     return;
   if (named == operation_kind::plain_store)
     named = kind_of_plain(here, address, size_bytes, named, operation_kind::volatile_store);
@@ -142,13 +177,28 @@ inline void string_read(const char* text, size_t most, const caller& from) {
   size_t size_bytes = 0;
   {
     const entered inside(*self);
-    if (!execution::instance->core().map.heap.contains(text) && is_unseen(*execution::instance, text)) return;
+    if (!execution::instance->core().map.heap.contains(text) && is_unseen(*execution::instance, *self, text)) return;
     publish_access(*execution::instance, *self, operation_kind::plain_load, {text, 1}, from);
     execution::instance->check_access(*self);
     while (size_bytes < most && text[size_bytes] != '\0') ++size_bytes;
     if (size_bytes < most) ++size_bytes;  // the end is read too
   }
   plain_read(text, size_bytes, from);
+}
+
+/// The lane, in the simulator, makes a write of many bytes, which is its pending access and has come to its turn.
+template <typename Write>
+[[gnu::always_inline]] inline void make_range_write(execution& here, lane& self, Write&& write) {
+  const void* const address = self.pending.address;
+  const uint32_t size_bytes = self.pending.size_bytes;
+  const uint64_t before = watched::value_at(address, size_bytes);
+  late_memory* const late = here.late();
+  if (late != nullptr) late->before_plain_store(self, self.pending);
+  write();
+  if (late != nullptr) here.waiting().settle(self);
+  const uint64_t after = watched::value_at(address, size_bytes);
+  here.performed(self, after);
+  if (before != after) here.changed(self, address, size_bytes);
 }
 
 /// A write of many bytes that the simulator makes itself: `write()` is called when it is the lane's turn.
@@ -165,14 +215,31 @@ template <typename Write>
     return write();
   publish_access(here, *self, operation_kind::plain_store, {address, size_bytes}, from);
   take_turn(here, *self, here.core().is_plain_point(address));
-  const uint64_t before = watched::value_at(address, static_cast<uint32_t>(size_bytes));
-  late_memory* const late = here.late();
-  if (late != nullptr) late->before_plain_store(*self, self->pending);
-  write();
-  if (late != nullptr) here.waiting().settle(*self);
-  const uint64_t after = watched::value_at(address, static_cast<uint32_t>(size_bytes));
-  here.performed(*self, after);
-  if (before != after) here.changed(*self, address, size_bytes);
+  make_range_write(here, *self, write);
+}
+
+/// range_write() of one byte again and again, as `write()` does it; of many bytes of the heap in the time that it takes to write them.
+template <typename Write>
+[[gnu::always_inline]] inline void range_fill(void* address, int value, size_t size_bytes, const caller& from,
+                                              Write&& write) {
+  constexpr size_t many = 1024;
+  lane* const self = observed(address);
+  if (self == nullptr || size_bytes < many || !execution::instance->core().map.heap.contains(address))
+    return range_write(address, size_bytes, from, write);
+  execution& here = *execution::instance;
+  const entered inside(*self);
+  publish_access(here, *self, operation_kind::plain_store, {address, size_bytes}, from);
+  take_turn(here, *self, here.core().is_plain_point(address));
+  using filled = late_memory::filled;
+  const auto byte = static_cast<std::byte>(value);
+  filled how = filled::unchanged;
+  if (late_memory* const late = here.late())
+    how = late->fill(*self, self->pending, byte);
+  else if (fill_where_it_differs(address, byte, size_bytes))
+    how = filled::changed;
+  if (how == filled::by_no_one) return make_range_write(here, *self, write);
+  here.core().performed_fill(*self, byte);
+  if (how == filled::changed) here.changed(*self, address, size_bytes);
 }
 
 }  // namespace heddle::sim::runtime

@@ -81,10 +81,11 @@ thread_body* body_of(const lane& self);
 void run_thread(void* given) {
   auto* const body = static_cast<thread_body*>(given);
   run_routine(body);
+  execution::current->forget_own_object();
   runtime::end_values_of_thread();
   lane& self = *execution::current;
   const runtime::entered inside(self);
-  facts_of(*self.of).result = body->result;
+  if (body->result != nullptr) facts_of(*self.of).result = body->result;
 }
 
 constexpr heddle::sim::fiber_body thread_runs = {
@@ -122,7 +123,9 @@ int create(pthread_t* made, void* (*routine)(void*), void* argument, size_t argu
   share_frames(self, argument, argument_bytes);
   thread_body body = {.routine = routine, .argument = argument};
   const wave& begun = here.spawn_host(self, "thread", thread_runs, &body);
-  facts_of(begun) = {};
+  lane& thread = *begun.lanes.front();
+  thread.own_object = static_cast<const std::byte*>(argument);
+  thread.own_object_bytes = static_cast<uint32_t>(argument_bytes);
   *made = first_thread + begun.id;
   return 0;
 }
@@ -135,7 +138,8 @@ int join(pthread_t thread, void** result, uint64_t moment, const runtime::caller
   wave* const awaited = wave_of(thread);
   if (awaited == nullptr) return ESRCH;
   if (awaited == self.of) return EDEADLK;
-  if (facts_of(*awaited).detached || std::exchange(facts_of(*awaited).joined, true)) return EINVAL;
+  host_thread_facts& known = facts_of(*awaited);
+  if (known.detached || std::exchange(known.joined, true)) return EINVAL;
   if (moment == never) {
     runtime::publish(here, self, operation_kind::join, from);
     here.wait_for(self, awaited->ended, 1);

@@ -34,7 +34,7 @@ ending_call take_last(std::vector<ending_call>& from) {
 ending_call next_of_thread() {
   lane& self = *execution::current;
   const runtime::entered inside(self);
-  return take_last(known().of(self.of->id).at_its_end);
+  return known().knows(self.of->id) ? take_last(known().of(self.of->id).at_its_end) : ending_call{};
 }
 
 ending_call next_of_program() {
@@ -47,6 +47,7 @@ ending_call next_of_program() {
 ending_call next_value() {
   lane& self = *execution::current;
   const runtime::entered inside(self);
+  if (!known().knows(self.of->id)) return {};
   std::vector<void*>& values = known().of(self.of->id).values;
   const auto& keys = known().keys();
   for (size_t n = 0; n < values.size() && n < keys.size(); ++n)
@@ -78,6 +79,8 @@ void end_other_hosts(const lane& self) {
 namespace heddle::sim::runtime {
 
 void end_values_of_thread() {
+  // Mostly the C library has been asked for nothing.
+  if (!known().knows(execution::current->of->id)) return;
   while (true) {
     const ending_call next = next_of_thread();
     if (next.call == nullptr) break;

@@ -105,11 +105,21 @@ void heap::watch(const void* base) {
     }
 }
 
+const allocation* heap::meant(const void* address) const {
+  const allocation* const before = nearest(address);
+  const allocation* const next = before == nullptr ? allocations_.data() : before + 1;
+  if (next == allocations_.data() + allocations_.size() || (before != nullptr && before->holds(address, 1)))
+    return before;
+  const auto* const at = static_cast<const std::byte*>(address);
+  return before == nullptr || next->base - at <= at - (before->base + before->size_bytes) ? next : before;
+}
+
 const char* heap::look_closer(const void* address, size_t bytes) const {
-  const allocation* const known = nearest(address);
-  if (known == nullptr) return "out of bounds: before the first allocation";
+  const allocation* const known = meant(address);
+  if (known == nullptr) return "out of bounds: nothing is allocated";
   if (!known->holds(address, bytes)) {
     if (known->holds(address, 1)) return "out of bounds: crosses the end of its allocation";
+    if (address < known->base) return "out of bounds: before the start of an allocation";
     return "out of bounds: behind the end of an allocation";
   }
   if (known->freed)
@@ -119,10 +129,12 @@ const char* heap::look_closer(const void* address, size_t bytes) const {
 }
 
 std::string heap::describe(const void* address) const {
-  const allocation* const known = nearest(address);
+  const allocation* const known = meant(address);
   if (known == nullptr) return "unallocated memory";
+  const auto offset = static_cast<const std::byte*>(address) - known->base;
   char text[32];
-  std::snprintf(text, sizeof text, "+0x%zx", static_cast<size_t>(static_cast<const std::byte*>(address) - known->base));
+  std::snprintf(text, sizeof text, offset < 0 ? "-0x%zx" : "+0x%zx",
+                static_cast<size_t>(offset < 0 ? -offset : offset));
   return scheduler::printable(known->name) + text;
 }
 

@@ -96,12 +96,14 @@ class heap {
   /// How many allocations have been freed in this run.
   uint64_t frees() const { return frees_; }
 
-  /// "mailboxes+0x40", for people.
+  /// "mailboxes+0x40", for people; "mailboxes-0x4" of what lies nearer to its start than to the end of what is before it.
   std::string describe(const void* address) const;
 
   void check_invariants() const;
 
  private:
+  /// The allocation that holds the address, or else the one that lies nearest on either side; null where there is none.
+  const allocation* meant(const void* address) const;
   /// Of an access that is not within one of the allocations that are open.
   [[gnu::cold]] const char* look_closer(const void* address, size_t bytes) const;
   [[gnu::cold, gnu::noinline]] void make_room_for(size_t lines);

@@ -6,7 +6,7 @@ namespace heddle::sim {
 
 void host_threads::clear() {
   used_ = false;
-  facts_.clear();
+  facts_used_ = 0;
   keys_.clear();
   under_way_.clear();
   barriers_.clear();
@@ -16,6 +16,7 @@ void host_threads::clear() {
 host_thread_facts& host_threads::of(uint32_t wave) {
   used_ = true;
   if (facts_.size() <= wave) facts_.resize(wave + size_t{1});
+  for (; facts_used_ <= wave; ++facts_used_) facts_[facts_used_].reset();
   return facts_[wave];
 }
 
@@ -60,7 +61,8 @@ bool host_threads::visit_state(state_reader& to) const {
              return to.fact(as_fact(one.object)) && to.fact(reinterpret_cast<uintptr_t>(one.call));
            });
   };
-  for (const host_thread_facts& each : facts_) {
+  for (size_t n = 0; n < facts_used_; ++n) {
+    const host_thread_facts& each = facts_[n];
     if (!to.fact(as_fact(each.result)) || !to.fact((each.detached ? 1u : 0u) | (each.joined ? 2u : 0u))) return false;
     if (!to.fact(each.values.size()) || !calls(each.at_its_end)) return false;
     for (const void* value : each.values)

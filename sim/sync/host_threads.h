@@ -22,6 +22,14 @@ struct host_thread_facts {
   bool joined = false;
   std::vector<void*> values;            ///< by key
   std::vector<ending_call> at_its_end;  ///< destructors of its thread-local variables, the last one first
+
+  /// Keeps the memory of lists.
+  void reset() {
+    result = nullptr;
+    detached = joined = false;
+    values.clear();
+    at_its_end.clear();
+  }
 };
 
 class host_threads {
@@ -43,7 +51,7 @@ class host_threads {
 
   /// Of the wave with this number.
   host_thread_facts& of(uint32_t wave);
-  bool knows(uint32_t wave) const { return wave < facts_.size(); }
+  bool knows(uint32_t wave) const { return wave < facts_used_; }
 
   std::vector<key>& keys() {
     used_ = true;
@@ -75,7 +83,8 @@ class host_threads {
     uint32_t lane = 0;
   };
   bool used_ = false;
-  std::vector<host_thread_facts> facts_;
+  std::vector<host_thread_facts> facts_;  ///< the first facts_used_ are of this run
+  size_t facts_used_ = 0;
   std::vector<key> keys_;
   std::vector<once> under_way_;
   std::vector<barrier> barriers_;

@@ -58,7 +58,7 @@ function(heddle_client_header name content)
 endfunction()
 heddle_client_header(deep_ep/common/compiled.cuh "#include <cuda_bf16.h>\n#include <cuda_fp8.h>\n#include <cuda_runtime.h>")
 heddle_client_header(deep_ep/common/exception.cuh "#define EP_STATIC_ASSERT(holds, reason) static_assert(holds, reason)")
-heddle_client_header(util/gpu_rt.h "#include <cuda.h>\n#include <cuda_runtime.h>")
+heddle_client_header(util/gpu_rt.h "#ifdef __HIP_PLATFORM_AMD__\n#include <hip/hip_runtime.h>\n#else\n#include <cuda.h>\n#include <cuda_runtime.h>\n#endif")
 heddle_client_header(infiniband/verbs.h "struct ibv_qp; struct ibv_mr { void* addr; };")
 heddle_client_header(rocshmem_config.h "")
 heddle_client_header(nccl.h "#include <cuda_runtime.h>
@@ -89,6 +89,15 @@ heddle_client(client_mscclpp_fifo cuda ${drivers}/mscclpp_fifo.cu ${clients}/msc
 heddle_client(client_mscclpp_barrier cuda ${drivers}/mscclpp_barrier.cu INCLUDES ${clients}/mscclpp/include)
 heddle_client(client_mscclpp_barrier_hip hip ${drivers}/mscclpp_sync_hip.hip INCLUDES ${clients}/mscclpp/include)
 heddle_client(client_mscclpp_semaphore cuda ${drivers}/mscclpp_sem.cu INCLUDES ${clients}/mscclpp/include DEFINITIONS ROUNDS=2)
+# The same drivers for HIP: what they call of the host's runtime has other names there.
+set(as_hip cudaSuccess=hipSuccess)
+foreach(call IN ITEMS Malloc Free Memset Memcpy MemcpyHostToDevice MemcpyDeviceToHost DeviceSynchronize)
+  list(APPEND as_hip cuda${call}=hip${call})
+endforeach()
+heddle_client(client_mscclpp_semaphore_hip hip ${drivers}/mscclpp_sem.cu INCLUDES ${clients}/mscclpp/include DEFINITIONS ROUNDS=2 ${as_hip})
+heddle_client(client_mscclpp_fifo_hip hip ${drivers}/mscclpp_fifo.cu ${clients}/mscclpp/src/core/fifo.cc INCLUDES ${drivers} ${clients}/mscclpp/include
+              DEFINITIONS MSCCLPP_USE_ROCM cudaMallocHost=hipHostMalloc ${as_hip})
+heddle_client(client_uccl_ring_hip hip ${drivers}/uccl.cu INCLUDES ${clients}/uccl/ep/include DEFINITIONS cudaMallocHost=hipHostMalloc ${as_hip})
 heddle_client(client_deepep_barrier cuda ${drivers}/deepep.cu)
 heddle_client(client_deepep_flags cuda ${drivers}/deepep_flags.cu)
 heddle_client(client_all_reduce cuda ${drivers}/allreduce.cu)
@@ -106,11 +115,12 @@ foreach(name IN ITEMS deepep_flags all_reduce nccl_barrier nccl_ll rocshmem_noti
   heddle_client_test(client_${name} " ok +ok +100 " --schedules 100)
 endforeach()
 # Judged one by one: docs/existing-code.md.
-foreach(name IN ITEMS mscclpp_fifo mscclpp_barrier mscclpp_barrier_hip deepep_barrier all_reduce_two_stages uccl_ring bam_queue nccl_barrier_relaxed
+foreach(name IN ITEMS mscclpp_fifo mscclpp_fifo_hip mscclpp_barrier mscclpp_barrier_hip deepep_barrier all_reduce_two_stages uccl_ring uccl_ring_hip bam_queue nccl_barrier_relaxed
                       rocshmem_mutex thread_fence_reduction)
   heddle_client_test(client_${name} " ok +race +100 " --schedules 100)
 endforeach()
 heddle_client_test(client_mscclpp_semaphore " ok +deadlock +100 " --schedules 100)
+heddle_client_test(client_mscclpp_semaphore_hip " ok +deadlock +100 " --schedules 100)
 # A read by one launch and a write by the next, and nothing else.
 add_test(NAME clients.client_all_reduce_two_stages_excused
          COMMAND client_all_reduce_two_stages fuzz --jobs 1 --schedules 100 --set races.excuse=after-read)

@@ -83,13 +83,15 @@ TEST(memory, a_write_across_the_end_is_reported) {
 }
 
 TEST(memory, an_access_before_the_first_allocation_is_reported) {
-  EXPECT_TRUE(misses(__LINE__, "out of bounds: before the first allocation",
+  EXPECT_TRUE(misses(__LINE__, "at first-0x4: out of bounds: before the start of an allocation",
                      [](uint32_t* first, uint32_t*) { at<uint32_t>(first, -4) = 1; }));
 }
 
 TEST(memory, an_access_between_two_allocations_is_reported) {
-  EXPECT_TRUE(misses(__LINE__, "out of bounds",
+  EXPECT_TRUE(misses(__LINE__, "at second-0x1: out of bounds: before the start of an allocation",
                      [](uint32_t*, uint32_t* second) { [[maybe_unused]] const auto seen = at<char>(second, -1); }));
+  EXPECT_TRUE(misses(__LINE__, "at first+0x29: out of bounds: behind the end of an allocation",
+                     [](uint32_t* first, uint32_t*) { [[maybe_unused]] const auto seen = at<char>(first, 41); }));
   EXPECT_TRUE(misses(__LINE__, "at second+0x1000: out of bounds",
                      [](uint32_t*, uint32_t* second) { [[maybe_unused]] const auto seen = at<char>(second, 4096); }));
 }

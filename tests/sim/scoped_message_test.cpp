@@ -563,6 +563,34 @@ TEST(fills, are_seen_as_stores_of_each_of_their_words) {
     EXPECT_TRUE(first == all_bytes(12) && second == first);
 }
 
+TEST(fills, wake_a_lane_that_waits_for_one_of_their_words) {
+  for (const char* memory : {"fidelity=scoped", "fidelity=interleaving"}) {
+    machine on({memory, "races=count"});
+    const auto waits_for = [](uint8_t value) {
+      return [value](uint8_t* at) {
+        while (load_of(at + 4096) != all_bytes(value)) target::pause();
+      };
+    };
+    EXPECT_TRUE(always(verdict::ok, on.run_many(on_bytes(nothing, waits_for(7), fills), 50)));
+    EXPECT_TRUE(always(verdict::deadlock, on.run_many(on_bytes(nothing, waits_for(8), fills), 20)));
+  }
+}
+
+// A fill that changes nothing brings nobody nearer to anything.
+TEST(fills, that_change_nothing_are_no_progress) {
+  machine on = scoped();
+  const auto fills_until = [](uint8_t value) {
+    return [value](uint8_t* at) {
+      while (load_of(at) != all_bytes(value)) {
+        fill(at, 7);
+        target::pause();
+      }
+    };
+  };
+  EXPECT_TRUE(always(verdict::deadlock, on.run_many(on_bytes(fills, fills_until(8)), 10)));
+  EXPECT_TRUE(always(verdict::ok, on.run_many(on_bytes(fills, fills_until(7)), 10)));
+}
+
 TEST(fills, of_megabytes_are_one_store) {
   machine on = scoped();
   const program body = [] {

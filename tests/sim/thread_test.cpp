@@ -125,6 +125,39 @@ TEST(threads, one_that_is_not_joined_races_with_its_creator) {
   EXPECT_TRUE(always(verdict::race, seen));
 }
 
+// What the library keeps for a thread is that thread's own until others can know where it lies.
+TEST(threads, what_one_was_given_is_looked_at_by_those_that_it_tells) {
+  const auto tells = [](bool looks_behind) {
+    return [=] {
+      std::atomic<int*> told = nullptr;
+      std::thread one([&told, looks_behind, value = 1]() mutable {
+        SIM_CHECK(value == 1);
+        told.store(&value);
+        SIM_CHECK(!looks_behind || value == 1);
+        while (told.load() != nullptr) std::this_thread::yield();
+        SIM_CHECK(value == 2);
+      });
+      int* where = nullptr;
+      while ((where = told.load()) == nullptr) std::this_thread::yield();
+      *where = 2;
+      told.store(nullptr);
+      one.join();
+    };
+  };
+  ends("looks before it tells", tells(false), verdict::ok);
+  ends("looks behind that too", tells(true), verdict::assertion);
+  ends(
+      "waits for itself",
+      [] {
+        std::thread one([value = 0] {
+          while (static_cast<const volatile int&>(value) == 0) {
+          }
+        });
+        one.join();
+      },
+      verdict::deadlock);
+}
+
 TEST(threads, have_names_of_their_own_in_reports) {
   machine on;
   const outcome ended = on.explain([] {

@@ -27,7 +27,10 @@ void locations::reset() {
     used.accesses.clear();
   }
   granules_used_ = 0;
-  for (const size_t slot : heap_touched_) of_heap_[slot] = nullptr;
+  for (const size_t slot : heap_touched_) {
+    of_heap_[slot] = nullptr;
+    has_known_in_stretch_[slot / stretch] = 0;
+  }
   heap_touched_.clear();
   if (!elsewhere_.empty()) elsewhere_.clear();
   for (size_t n = 0; n < rows_used_; ++n) rows_[n]->stored.releases = {};
@@ -40,8 +43,12 @@ granule& locations::add(const void* address) {
   auto* const low = reinterpret_cast<std::byte*>(place);
   if (core_.map.heap.contains(low)) {
     const size_t slot = core_.map.heap.offset_of(low) / granule_bytes;
-    if (slot >= of_heap_.size()) of_heap_.resize(std::max(slot + 1, of_heap_.size() * 2), nullptr);
+    if (slot >= of_heap_.size()) {
+      of_heap_.resize(std::max(slot + 1, of_heap_.size() * 2), nullptr);
+      has_known_in_stretch_.resize(of_heap_.size() / stretch + 1, 0);
+    }
     of_heap_[slot] = new_granule(low);
+    has_known_in_stretch_[slot / stretch] = 1;
     scheduler::append(heap_touched_, slot);
     if (rows_used_ != 0) [[unlikely]]
       recall(*of_heap_[slot]);
@@ -69,14 +76,18 @@ size_t locations::row_at(const std::byte* address, size_t most) const {
   if (most == 0 || !core_.map.heap.contains(address) || !core_.map.heap.contains(address + most * granule_bytes - 1))
     return 0;
   const size_t first = core_.map.heap.offset_of(address) / granule_bytes;
-  if (first >= of_heap_.size()) return most;
-  const auto begin = of_heap_.begin() + static_cast<std::ptrdiff_t>(first);
-  const auto end = begin + static_cast<std::ptrdiff_t>(std::min(most, of_heap_.size() - first));
-  const auto known = std::find_if(begin, end, [](const granule* one) { return one != nullptr; });
-  return known == end ? most : static_cast<size_t>(known - begin);
+  const size_t end = std::min(first + most, of_heap_.size());
+  for (size_t at = first; at < end;) {
+    const size_t next = std::min(end, (at / stretch + 1) * stretch);
+    if (has_known_in_stretch_[at / stretch] != 0)
+      for (; at < next; ++at)
+        if (of_heap_[at] != nullptr) return at - first;
+    at = next;
+  }
+  return most;
 }
 
-row_store& locations::add_row(std::byte* address, size_t granules) {
+row_store& locations::new_row(std::byte* address, size_t granules) {
   // As many stores to the same row may be read as to one location (forget_oldest). An older store to a part of it is in the way of that.
   size_t same = 0;
   size_t oldest = rows_used_;
@@ -94,14 +105,40 @@ row_store& locations::add_row(std::byte* address, size_t granules) {
   made.address = address;
   made.granules = granules;
   made.base_readable = true;
+  made.stored.serial = serials_ + 1;
+  serials_ += granules;
+  return made;
+}
+
+row_store& locations::add_row(std::byte* address, size_t granules) {
+  row_store& made = new_row(address, granules);
   if (repeats_one_word(address, granules * granule_bytes)) {
     made.before.assign(1, read_granule(address));
   } else {
     made.before.resize(granules);
     std::memcpy(made.before.data(), address, granules * granule_bytes);
   }
-  made.stored.serial = serials_ + 1;
-  serials_ += granules;
+  return made;
+}
+
+row_store& locations::fill_row(std::byte* address, size_t granules, std::byte byte) {
+  row_store& made = new_row(address, granules);
+  const uint64_t first = read_granule(address);
+  made.before.assign(1, first);
+  // Piece by piece: what has been read is written while the processor's cache still has it.
+  constexpr size_t piece = 1024;
+  for (size_t done = 0; done < granules;) {
+    const size_t count = std::min(piece, granules - done);
+    std::byte* const at = address + done * granule_bytes;
+    const bool is_same = made.before.size() == 1 && read_granule(at) == first &&
+                         std::memcmp(at, at + granule_bytes, (count - 1) * granule_bytes) == 0;
+    if (!is_same) {
+      if (made.before.size() == 1) made.before.resize(granules, first);
+      std::memcpy(made.before.data() + done, at, count * granule_bytes);
+    }
+    std::memset(at, static_cast<int>(byte), count * granule_bytes);
+    done += count;
+  }
   return made;
 }
 

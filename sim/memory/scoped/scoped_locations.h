@@ -92,6 +92,8 @@ class locations {
   }
   /// A store to the row that is about to be made, behind all others of takes_row(). The caller says what it is.
   row_store& add_row(std::byte* address, size_t granules);
+  /// The same of one that fills the row with a byte, and is made here.
+  row_store& fill_row(std::byte* address, size_t granules, std::byte byte);
   /// In the order in which they were made.
   template <typename Look>
   bool any_row(const Look& look) const {
@@ -120,6 +122,8 @@ class locations {
   /// The granule's part of stores to rows.
   [[gnu::noinline]] void recall(granule& in);
   void forget_row(size_t n);
+  /// Of which is not said yet what the row held before.
+  row_store& new_row(std::byte* address, size_t granules);
   [[gnu::cold]] void make_messages();
   /// `may_race`: its granule has unordered stores.
   void drop_message(message* unused, bool may_race);
@@ -132,6 +136,8 @@ class locations {
   std::vector<granule*> of_heap_;                     ///< by offset in the heap, in granules
   std::unordered_map<uint64_t, granule*> elsewhere_;  ///< by address
   std::vector<size_t> heap_touched_;
+  static constexpr size_t stretch = 512;       ///< granules, of a page
+  std::vector<uint8_t> has_known_in_stretch_;  ///< of of_heap_
   static constexpr size_t most_rows = 256;
   std::vector<std::unique_ptr<row_store>>
       rows_;  ///< in the order in which they were made; behind them, those to be used again

@@ -76,13 +76,15 @@ void for_each_row(const scoped::locations& all, const void* address, size_t size
 
 }  // namespace
 
+bool scoped_memory::follows_row(const lane& self, const lane_facts& mine, const scoped::row_store& one) const {
+  return scoped::comes_after(self, mine, one.access) && known_.knows_by_causality(self, mine, one.stored);
+}
+
 void scoped_memory::before_row_store(lane& self, lane_facts& mine, const operation& how) {
   const auto look = [&](const std::byte* at, size_t bytes) {
     races_.look_before_plain(self, mine, scoped::part_in(locations_.at(at), at, bytes), how, true);
   };
-  const auto follows = [&](const scoped::row_store& one) {
-    return scoped::comes_after(self, mine, one.access) && known_.knows_by_causality(self, mine, one.stored);
-  };
+  const auto follows = [&](const scoped::row_store& one) { return follows_row(self, mine, one); };
   for_each_row(
       locations_, how.address, how.size_bytes,
       [&](std::byte* at, size_t granules) {
@@ -97,6 +99,30 @@ void scoped_memory::before_row_store(lane& self, lane_facts& mine, const operati
         stores_.describe_row(self, mine, how, made.stored);
       },
       look);
+}
+
+late_memory::filled scoped_memory::fill(lane& self, const operation& how, std::byte byte) {
+  lane_facts& mine = scoped::facts(self);
+  auto* const address = static_cast<std::byte*>(const_cast<void*>(how.address));
+  const size_t granules = how.size_bytes / granule_bytes;
+  mine.stores_strongly = how.kind != operation_kind::plain_store;
+  const bool is_whole =
+      reinterpret_cast<uintptr_t>(address) % granule_bytes == 0 && how.size_bytes % granule_bytes == 0;
+  if (!is_whole || !is_row_store(mine, how.size_bytes) || how.order == memory_order::seq_cst ||
+      locations_.row_at(address, granules) != granules ||
+      !locations_.takes_row(address, granules,
+                            [&](const scoped::row_store& one) { return follows_row(self, mine, one); }))
+    return filled::by_no_one;
+  mine.store_order = how.order;
+  mine.store_reach = how.reach;
+  mine.store_step = core_.history.this_step();
+  scoped::row_store& made = locations_.fill_row(address, granules, byte);
+  const part whole{.mask = 0xff};
+  made.access = races_.record_of({self, mine, whole, how, true}, true);
+  stores_.describe_row(self, mine, how, made.stored);
+  races_.stored(self);
+  const bool is_new = made.before.size() != 1 || made.before[0] != static_cast<uint64_t>(byte) * 0x0101010101010101u;
+  return is_new ? filled::changed : filled::unchanged;
 }
 
 // Where a granule is known now it was looked at by itself.

@@ -45,6 +45,7 @@ class scoped_memory final : public late_memory {
   wide_value modify_wide(lane& self, const operation& how, const wide_modification& next) override;
   [[gnu::hot]] void before_plain_load(lane& self, const operation& how) override;
   [[gnu::hot]] void before_plain_store(lane& self, const operation& how) override;
+  filled fill(lane& self, const operation& how, std::byte byte) override;
   [[gnu::hot]] void after_plain(lane& self) override;
   void see_again(lane& self) override;
 
@@ -98,6 +99,7 @@ class scoped_memory final : public late_memory {
   bool is_row_store(const lane_facts& mine, size_t size_bytes) const {
     return size_bytes >= scoped::locations::least_row_bytes && !mine.stores_strongly && !mine.tso && notes_ == nullptr;
   }
+  bool follows_row(const lane& self, const lane_facts& mine, const scoped::row_store& one) const;
   void before_row_store(lane& self, lane_facts& mine, const operation& how);
   void after_row_store(lane& self, lane_facts& mine, const operation& how, const void* address, size_t size_bytes);
 
