@@ -58,7 +58,7 @@ function(heddle_client_header name content)
 endfunction()
 heddle_client_header(deep_ep/common/compiled.cuh "#include <cuda_bf16.h>\n#include <cuda_fp8.h>\n#include <cuda_runtime.h>")
 heddle_client_header(deep_ep/common/exception.cuh "#define EP_STATIC_ASSERT(holds, reason) static_assert(holds, reason)")
-heddle_client_header(util/gpu_rt.h "#ifdef __HIP_PLATFORM_AMD__\n#include <hip/hip_runtime.h>\n#else\n#include <cuda.h>\n#include <cuda_runtime.h>\n#endif")
+heddle_client_header(util/gpu_rt.h "#include <cuda.h>\n#include <cuda_runtime.h>")
 heddle_client_header(infiniband/verbs.h "struct ibv_qp; struct ibv_mr { void* addr; };")
 heddle_client_header(rocshmem_config.h "")
 heddle_client_header(nccl.h "#include <cuda_runtime.h>
@@ -68,7 +68,9 @@ heddle_client_header(fixed/tfr.cuh "#include \"threadFenceReduction_kernel.cuh\"
 heddle_client_header(mscclpp/env.hpp "")
 heddle_client_header(mscclpp/numa.hpp "namespace mscclpp { inline int getDeviceNumaNode(int) { return -1; } inline void numaBind(int) {} }")
 heddle_client_header(mscclpp/gpu_utils.hpp "#include <memory>
+#ifndef __HIP_PLATFORM_AMD__
 #include <cuda_runtime.h>
+#endif
 namespace mscclpp::detail {
 struct released { void operator()(void* memory) const { cudaFree(memory); } };
 template <typename T> using UniqueGpuPtr = std::unique_ptr<T, released>;
@@ -90,14 +92,18 @@ heddle_client(client_mscclpp_barrier cuda ${drivers}/mscclpp_barrier.cu INCLUDES
 heddle_client(client_mscclpp_barrier_hip hip ${drivers}/mscclpp_sync_hip.hip INCLUDES ${clients}/mscclpp/include)
 heddle_client(client_mscclpp_semaphore cuda ${drivers}/mscclpp_sem.cu INCLUDES ${clients}/mscclpp/include DEFINITIONS ROUNDS=2)
 # The same drivers for HIP: what they call of the host's runtime has other names there.
-set(as_hip cudaSuccess=hipSuccess)
-foreach(call IN ITEMS Malloc Free Memset Memcpy MemcpyHostToDevice MemcpyDeviceToHost DeviceSynchronize)
-  list(APPEND as_hip cuda${call}=hip${call})
+set(as_hip "#include <hip/hip_runtime.h>\n#define cudaSuccess hipSuccess\n#define cudaMallocHost hipHostMalloc")
+foreach(call IN ITEMS GetDevice Malloc Free Memset Memcpy MemcpyHostToDevice MemcpyDeviceToHost DeviceSynchronize)
+  string(APPEND as_hip "\n#define cuda${call} hip${call}")
 endforeach()
-heddle_client(client_mscclpp_semaphore_hip hip ${drivers}/mscclpp_sem.cu INCLUDES ${clients}/mscclpp/include DEFINITIONS ROUNDS=2 ${as_hip})
-heddle_client(client_mscclpp_fifo_hip hip ${drivers}/mscclpp_fifo.cu ${clients}/mscclpp/src/core/fifo.cc INCLUDES ${drivers} ${clients}/mscclpp/include
-              DEFINITIONS MSCCLPP_USE_ROCM cudaMallocHost=hipHostMalloc ${as_hip})
-heddle_client(client_uccl_ring_hip hip ${drivers}/uccl.cu INCLUDES ${clients}/uccl/ep/include DEFINITIONS cudaMallocHost=hipHostMalloc ${as_hip})
+foreach(name IN ITEMS mscclpp_fifo mscclpp_sem)
+  heddle_client_header(${name}.hip "${as_hip}\n#include \"${drivers}/${name}.cu\"")
+endforeach()
+heddle_client_header(mscclpp_fifo_host.hip "${as_hip}\n#include \"${clients}/mscclpp/src/core/fifo.cc\"")
+set(by_hip ${CMAKE_CURRENT_BINARY_DIR}/clients)
+heddle_client(client_mscclpp_semaphore_hip hip ${by_hip}/mscclpp_sem.hip INCLUDES ${clients}/mscclpp/include DEFINITIONS ROUNDS=2)
+heddle_client(client_mscclpp_fifo_hip hip ${by_hip}/mscclpp_fifo.hip ${by_hip}/mscclpp_fifo_host.hip INCLUDES ${drivers} ${clients}/mscclpp/include
+              DEFINITIONS MSCCLPP_USE_ROCM)
 heddle_client(client_deepep_barrier cuda ${drivers}/deepep.cu)
 heddle_client(client_deepep_flags cuda ${drivers}/deepep_flags.cu)
 heddle_client(client_all_reduce cuda ${drivers}/allreduce.cu)
@@ -115,7 +121,7 @@ foreach(name IN ITEMS deepep_flags all_reduce nccl_barrier nccl_ll rocshmem_noti
   heddle_client_test(client_${name} " ok +ok +100 " --schedules 100)
 endforeach()
 # Judged one by one: docs/existing-code.md.
-foreach(name IN ITEMS mscclpp_fifo mscclpp_fifo_hip mscclpp_barrier mscclpp_barrier_hip deepep_barrier all_reduce_two_stages uccl_ring uccl_ring_hip bam_queue nccl_barrier_relaxed
+foreach(name IN ITEMS mscclpp_fifo mscclpp_fifo_hip mscclpp_barrier mscclpp_barrier_hip deepep_barrier all_reduce_two_stages uccl_ring bam_queue nccl_barrier_relaxed
                       rocshmem_mutex thread_fence_reduction)
   heddle_client_test(client_${name} " ok +race +100 " --schedules 100)
 endforeach()
