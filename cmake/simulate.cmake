@@ -14,7 +14,9 @@
 # The same of what nvcc makes of them: its PTX is run, and its host code (docs/ptx.md). Without nvcc the function says so and adds
 # nothing.
 #
-#   heddle_simulate_ptx(target source... [SCENARIO name] [OPTIONS nvcc-option...])
+#   heddle_simulate_ptx(target source... [SCENARIO name] [OPTIONS nvcc-option...] [MODULES file...])
+#
+# MODULES are files of PTX and fat binaries that the program loads by itself (cuModuleLoad, cuModuleLoadData).
 
 include_guard(GLOBAL)
 
@@ -95,7 +97,7 @@ function(_heddle_host_options variable)
 endfunction()
 
 function(heddle_simulate_ptx target)
-  cmake_parse_arguments(arg "" "SCENARIO" "OPTIONS" ${ARGN})
+  cmake_parse_arguments(arg "" "SCENARIO" "OPTIONS;MODULES" ${ARGN})
   if(NOT arg_UNPARSED_ARGUMENTS)
     message(FATAL_ERROR "heddle_simulate_ptx: name the sources: heddle_simulate_ptx(${target} file...)")
   endif()
@@ -110,6 +112,7 @@ function(heddle_simulate_ptx target)
   set(flags "$<$<BOOL:${includes}>:-I$<JOIN:${includes},$<SEMICOLON>-I>>" "$<$<BOOL:${definitions}>:-D$<JOIN:${definitions},$<SEMICOLON>-D>>")
   set(folder ${CMAKE_CURRENT_BINARY_DIR}/${target}.ptx)
   file(MAKE_DIRECTORY ${folder})
+  set(made_of_ptx "")
   # Accesses to what is declared volatile are strong in a source for GPUs.
   set(symbols "")
   foreach(size IN ITEMS 1 2 4 8)
@@ -125,24 +128,38 @@ function(heddle_simulate_ptx target)
       set(scenario ${arg_SCENARIO})
     endif()
     string(MAKE_C_IDENTIFIER heddle_ptx_main_${scenario} main)
+    # One run of nvcc for host and device, as another one gives what is in unnamed namespaces other names.
     add_custom_command(
-      OUTPUT ${made}.o ${made}.ptx.cpp
-      COMMAND ${HEDDLE_NVCC} -x cu -arch=compute_90 ${arg_OPTIONS} "${flags}" -lineinfo -ptx ${source} -o ${made}.ptx
-      COMMAND heddle::ptx_command ${made}.ptx -o ${made}.ptx.cpp --scenario ${scenario}
-      COMMAND ${HEDDLE_NVCC} -x cu -gencode=arch=compute_90,code=compute_90 ${arg_OPTIONS} "${flags}" -O2 -cudart none -ccbin ${CMAKE_CXX_COMPILER}
-              ${host_options} -MD -MF ${made}.d -MT ${made}.o -c ${source} -o ${made}.o
-      COMMAND ${CMAKE_OBJCOPY} --redefine-sym main=${main} ${symbols} ${made}.o
-      # One with a main() begins anew with each run, as those of heddle_simulate_cuda() do.
-      COMMAND sh -c "! ${CMAKE_NM} ${made}.o | grep -q ' T ${main}$' || ${CMAKE_OBJCOPY} --add-symbol heddle_is_program=.text:0,weak,object ${made}.o"
-      COMMAND heddle::rewrite --set-apart ${made}.o
-      DEPENDS ${source} heddle::ptx_command heddle::rewrite
+      OUTPUT ${made}.nvcc.o
+      COMMAND ${HEDDLE_NVCC} -x cu -gencode=arch=compute_90,code=compute_90 ${arg_OPTIONS} "${flags}" -lineinfo -no-compress -O2 -cudart none
+              -ccbin ${CMAKE_CXX_COMPILER} ${host_options} -MD -MF ${made}.d -MT ${made}.nvcc.o -c ${source} -o ${made}.nvcc.o
+      DEPENDS ${source}
       DEPFILE ${made}.d
       COMMENT "Compiling ${source} for the simulator, by way of PTX"
       COMMAND_EXPAND_LISTS
       VERBATIM)
-    # The accesses that the PTX has are announced by what the C++ calls, once each.
-    set_source_files_properties(${made}.ptx.cpp PROPERTIES GENERATED TRUE COMPILE_OPTIONS "-fno-sanitize=thread;-w;-ffp-contract=off")
+    add_custom_command(
+      OUTPUT ${made}.o ${made}.ptx.cpp
+      COMMAND heddle::ptx_command --extract ${made}.nvcc.o -o ${made}.ptx
+      COMMAND heddle::ptx_command ${made}.ptx -o ${made}.ptx.cpp --scenario ${scenario}
+      COMMAND ${CMAKE_OBJCOPY} --redefine-sym main=${main} ${symbols} ${made}.nvcc.o ${made}.o
+      # One with a main() begins anew with each run, as those of heddle_simulate_cuda() do.
+      COMMAND sh -c "! ${CMAKE_NM} ${made}.o | grep -q ' T ${main}$' || ${CMAKE_OBJCOPY} --add-symbol heddle_is_program=.text:0,weak,object ${made}.o"
+      COMMAND heddle::rewrite --set-apart ${made}.o
+      DEPENDS ${made}.nvcc.o heddle::ptx_command heddle::rewrite
+      VERBATIM)
     set_source_files_properties(${made}.o PROPERTIES EXTERNAL_OBJECT TRUE GENERATED TRUE)
-    target_sources(${target} PRIVATE ${made}.o ${made}.ptx.cpp)
+    target_sources(${target} PRIVATE ${made}.o)
+    list(APPEND made_of_ptx ${made}.ptx.cpp)
   endforeach()
+  foreach(module IN LISTS arg_MODULES)
+    cmake_path(ABSOLUTE_PATH module BASE_DIRECTORY ${CMAKE_CURRENT_SOURCE_DIR} NORMALIZE)
+    cmake_path(GET module FILENAME name)
+    set(made ${folder}/${name}.module.cpp)
+    add_custom_command(OUTPUT ${made} COMMAND heddle::ptx_command ${module} -o ${made} --module DEPENDS ${module} heddle::ptx_command VERBATIM)
+    list(APPEND made_of_ptx ${made})
+  endforeach()
+  # The accesses that the PTX has are announced by what the C++ calls, once each.
+  set_source_files_properties(${made_of_ptx} PROPERTIES GENERATED TRUE COMPILE_OPTIONS "-fno-sanitize=thread;-w;-ffp-contract=off")
+  target_sources(${target} PRIVATE ${made_of_ptx})
 endfunction()

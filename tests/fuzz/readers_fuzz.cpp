@@ -18,6 +18,8 @@
 #include <string>
 #include <string_view>
 
+#include "../../tools/ptx/fat_binary.h"
+#include "../../tools/ptx/module.h"
 #include "../../tools/ptx/translate.h"
 
 namespace heddle::tests {
@@ -116,6 +118,10 @@ void read_table(std::string_view text) {
 }
 
 void translate_ptx(std::string_view text) {
+  try {
+    if (ptx::is_binary(text)) (void)ptx::ptx_in(text);
+  } catch (const ptx::error&) {
+  }
   const ptx::translation made = ptx::translate(text, {"a.ptx", ""});
   for (const std::string& error : made.errors) require_one_line(error);
 }

@@ -5,6 +5,8 @@
 #include <iterator>
 #include <random>
 
+#include "fat_binary.h"
+#include "module.h"
 #include "table.h"
 #include "translate.h"
 
@@ -101,6 +103,100 @@ TEST(ptx_text, however_it_is_broken_gives_lines) {
 }
 
 // docs/ptx.md has the table as the program prints it.
+TEST(ptx_text, names_functions_as_people_do_however_long_and_deep_their_symbols_are) {
+  const auto named = [](const std::string& symbol) {
+    const std::string text = translated(head + (".entry " + symbol + "()\n{\nret;\n}\n")).text;
+    const size_t at = text.find("void ") + 5;
+    return text.substr(at, text.find('(', at) - at);
+  };
+  EXPECT_EQ(named("_Z3addIfEvPT_"), "add");
+  EXPECT_EQ(named("_ZN5space3fooIiLi3ELNS_5scopeE3EE3barEPi"), "bar");
+  EXPECT_EQ(
+      named("_ZN6heddle9run_lanesINS_6targetENS_44_GLOBAL__N__d4c82cf3_7_one_cpp_8baefe81_454312words_kernelEEEvjT0_"),
+      "run_lanes");
+  EXPECT_EQ(named("plain"), "plain");
+  // What the demangler of the C++ library would make of this has more letters than a disk.
+  std::string bomb = "_Z1fSt4pairIiiE";
+  for (int n = 0; n < 200; ++n) bomb += "S_IS" + std::to_string(n % 10) + "_S" + std::to_string(n % 10) + "_E";
+  EXPECT_EQ(named(bomb), "f");
+  EXPECT_EQ(named("_ZN1a" + std::string(60000, 'I')), "a");
+  EXPECT_LE(named("_Z" + std::string(60000, '9')).size(), 130U);
+  EXPECT_EQ(refusal(head + (".entry " + std::string(100000, 'x') + "() { ret; }\n")),
+            "a.ptx:4: a name of 100000 letters; there may be 65536");
+}
+
+template <typename Number>
+std::string bytes_of(Number value) {
+  return {reinterpret_cast<const char*>(&value), sizeof value};
+}
+/// An entry of a fat binary; `size` is that of what is packed in `content`, by LZ4, or 0.
+std::string fat_entry(uint16_t kind, uint32_t architecture, const std::string& content, uint64_t size = 0) {
+  return bytes_of(kind) + bytes_of(uint16_t{0x101}) + bytes_of(uint32_t{64}) + bytes_of(uint64_t{content.size()}) +
+         bytes_of(static_cast<uint32_t>(content.size())) + std::string(8, '\0') + bytes_of(architecture) +
+         std::string(8, '\0') + bytes_of(uint64_t{size != 0 ? 0x2000U : 0U}) + bytes_of(uint64_t{0}) + bytes_of(size) +
+         content;
+}
+std::string fat_binary(const std::string& entries) {
+  return bytes_of(uint32_t{0xba55ed50}) + bytes_of(uint16_t{1}) + bytes_of(uint16_t{16}) +
+         bytes_of(uint64_t{entries.size()}) + entries;
+}
+std::string refused_binary(const std::string& content) {
+  try {
+    return "accepted: " + ptx_in(content).front();
+  } catch (const error& wrong) {
+    return wrong.message;
+  }
+}
+
+TEST(fat_binary, has_the_newest_ptx_packed_or_not) {
+  EXPECT_EQ(ptx_in(".version 8.0"), std::vector<std::string>{".version 8.0"});
+  const std::string two =
+      fat_entry(1, 80, "older") + fat_entry(2, 100, "cubin") + fat_entry(1, 90, std::string("newer\0\0", 7));
+  EXPECT_EQ(ptx_in(fat_binary(two)), std::vector<std::string>{"newer"});
+  EXPECT_EQ(ptx_in(fat_binary(two) + fat_binary(fat_entry(1, 75, "another"))),
+            (std::vector<std::string>{"newer", "another"}));
+  // 3 letters, then 9 from 3 before; then 2 letters at the end.
+  EXPECT_EQ(ptx_in(fat_binary(fat_entry(1, 90,
+                                        std::string("\x35"
+                                                    "abc\x03\x00\x20"
+                                                    "de",
+                                                    9),
+                                        14))),
+            std::vector<std::string>{"abcabcabcabcde"});
+}
+
+TEST(fat_binary, gives_one_line_for_what_is_damaged) {
+  EXPECT_EQ(refused_binary(fat_binary(fat_entry(2, 90, "cubin"))),
+            "a fat binary has no PTX: give nvcc -arch=compute_90, or another code=compute_..");
+  const std::string whole = fat_binary(fat_entry(1, 90, "text of the PTX"));
+  for (size_t n = 17; n < whole.size(); ++n)
+    EXPECT_TRUE(contains(refused_binary(whole.substr(0, n)), "too early")) << n;
+  EXPECT_TRUE(contains(refused_binary(fat_binary(fat_entry(1, 90,
+                                                           std::string("\x35"
+                                                                       "abc\x09\x00",
+                                                                       6),
+                                                           14))),
+                       "damaged"));
+  EXPECT_TRUE(contains(refused_binary(fat_binary(fat_entry(1, 90,
+                                                           "\x10"
+                                                           "a",
+                                                           uint64_t{1} << 40))),
+                       "more than its bytes can be"));
+  EXPECT_EQ(refused_binary("\177ELF"), "the object ends too early");
+  std::mt19937_64 draw(1);
+  const std::string several = fat_binary(fat_entry(1, 80, "older") + fat_entry(1, 90,
+                                                                               std::string("\x35"
+                                                                                           "abc\x03\x00\x20"
+                                                                                           "de",
+                                                                                           9),
+                                                                               14));
+  for (int n = 0; n < 20000; ++n) {
+    std::string broken = several;
+    for (int times = 0; times < 3; ++times) broken[draw() % broken.size()] = static_cast<char>(draw());
+    (void)refused_binary(broken);
+  }
+}
+
 TEST(ptx_table, stands_in_the_page_as_it_is) { EXPECT_TRUE(contains(file(PTX_PAGE), table_as_markdown())); }
 
 TEST(ptx_table, finds_each_row_by_its_name) {

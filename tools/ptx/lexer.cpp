@@ -103,6 +103,9 @@ class lexer {
         throw error{line_, "a byte that is no text (" + std::to_string(static_cast<unsigned char>(c)) + ")"};
     }
     made.text = text_.substr(begin, at_ - begin);
+    if (made.text.size() > most_letters)
+      throw error{line_, "a name of " + std::to_string(made.text.size()) + " letters; there may be " +
+                             std::to_string(most_letters)};
     return made;
   }
 
@@ -112,6 +115,8 @@ class lexer {
       if (!is_digit(text_[n]) && text_[n] != '.') return false;
     return true;
   }
+
+  static constexpr size_t most_letters = 64 * 1024;  // nvcc makes names of some thousand
 
   std::string_view text_;
   size_t at_ = 0;

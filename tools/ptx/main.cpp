@@ -8,6 +8,7 @@
 #include <string>
 #include <vector>
 
+#include "fat_binary.h"
 #include "table.h"
 #include "translate.h"
 
@@ -15,7 +16,8 @@ namespace {
 
 constexpr int wrong_usage = 2;
 constexpr const char* usage =
-    "usage: heddle-ptx FILE.ptx -o FILE.cpp [--scenario NAME]\n"
+    "usage: heddle-ptx FILE.ptx -o FILE.cpp [--scenario NAME] [--module]\n"
+    "       heddle-ptx --extract FILE -o FILE.ptx\n"
     "       heddle-ptx --count FILE.ptx...\n"
     "       heddle-ptx --table\n\n"
     "Makes C++ of a file of PTX (ISA 6.0 to 9.x), which is compiled without instrumentation and linked with "
@@ -23,6 +25,8 @@ constexpr const char* usage =
     "heddle_simulate_ptx() of heddle's CMake package does all of it.\n\n"
     "  -o FILE.cpp      what is written; - is standard output\n"
     "  --scenario NAME  the host's main(), renamed to heddle_ptx_main_NAME, becomes this scenario\n"
+    "  --module         the program loads this file by itself (cuModuleLoad, cuModuleLoadData)\n"
+    "  --extract        the PTX that an object, a program or a fat binary of nvcc has, compressed or not\n"
     "  --count          the instructions of the files, each form with how often it stands there; status 1 where one is "
     "not "
     "simulated\n"
@@ -34,6 +38,20 @@ std::optional<std::string> content_of(const std::string& input) {
   text << file.rdbuf();
   if (file) return text.str();
   std::fprintf(stderr, "heddle-ptx: cannot read %s: %s\n", input.c_str(), std::strerror(errno));
+  return std::nullopt;
+}
+
+/// The one text of PTX in a file; says what is wrong where there is none, or more.
+std::optional<std::string> ptx_of(const std::string& input) {
+  std::optional<std::string> content = content_of(input);
+  if (!content || !heddle::ptx::is_binary(*content)) return content;
+  try {
+    std::vector<std::string> texts = heddle::ptx::ptx_in(*content);
+    if (texts.size() == 1) return std::move(texts.front());
+    std::fprintf(stderr, "%s: it has %zu fat binaries: give the objects one by one\n", input.c_str(), texts.size());
+  } catch (const heddle::ptx::error& wrong) {
+    std::fprintf(stderr, "%s: %s\n", input.c_str(), wrong.message.c_str());
+  }
   return std::nullopt;
 }
 
@@ -62,7 +80,7 @@ bool add_forms(const std::string& name, const std::string& text, std::map<std::s
 int count(const std::vector<std::string>& inputs) {
   std::map<std::string, form_count> forms;
   for (const std::string& input : inputs) {
-    const std::optional<std::string> text = content_of(input);
+    const std::optional<std::string> text = ptx_of(input);
     if (!text) return wrong_usage;
     if (!add_forms(input, *text, forms)) return 1;
   }
@@ -80,25 +98,38 @@ int count(const std::vector<std::string>& inputs) {
   return missing == 0 ? 0 : 1;
 }
 
-int run(const std::string& input, const std::string& output, const std::string& scenario) {
-  const std::optional<std::string> text = content_of(input);
-  if (!text) return wrong_usage;
-  const heddle::ptx::translation made = heddle::ptx::translate(*text, {input, scenario});
-  for (const std::string& error : made.errors) std::fprintf(stderr, "%s\n", error.c_str());
-  if (!made.errors.empty()) return 1;
-  if (output == "-") return std::fwrite(made.text.data(), 1, made.text.size(), stdout) == made.text.size() ? 0 : 1;
+int write(const std::string& text, const std::string& output) {
+  if (output == "-") return std::fwrite(text.data(), 1, text.size(), stdout) == text.size() ? 0 : 1;
   std::ofstream out(output, std::ios::binary);
-  out << made.text;
+  out << text;
   out.close();
   if (out) return 0;
   std::fprintf(stderr, "heddle-ptx: cannot write %s: %s\n", output.c_str(), std::strerror(errno));
   return wrong_usage;
 }
 
+struct asked {
+  std::string input, output, scenario;
+  bool extracts = false;
+  bool is_module = false;
+};
+
+int run(const asked& what) {
+  const std::optional<std::string> text = ptx_of(what.input);
+  if (!text) return wrong_usage;
+  if (what.extracts) return write(*text, what.output);
+  heddle::ptx::translation_options how{.file = what.input, .scenario = what.scenario};
+  const std::optional<std::string> image = what.is_module ? content_of(what.input) : std::nullopt;
+  if (image) how.image = *image;
+  const heddle::ptx::translation made = heddle::ptx::translate(*text, how);
+  for (const std::string& error : made.errors) std::fprintf(stderr, "%s\n", error.c_str());
+  return made.errors.empty() ? write(made.text, what.output) : 1;
+}
+
 }  // namespace
 
 int main(int argument_count, char** arguments) {
-  std::string input, output, scenario;
+  asked what;
   for (int n = 1; n < argument_count; ++n) {
     const std::string word = arguments[n];
     const bool has_next = n + 1 < argument_count;
@@ -111,20 +142,24 @@ int main(int argument_count, char** arguments) {
       return 0;
     }
     if (word == "--count" && n == 1 && has_next) return count({arguments + 2, arguments + argument_count});
-    if (word == "-o" && has_next) {
-      output = arguments[++n];
+    if (word == "--extract") {
+      what.extracts = true;
+    } else if (word == "--module") {
+      what.is_module = true;
+    } else if (word == "-o" && has_next) {
+      what.output = arguments[++n];
     } else if (word == "--scenario" && has_next) {
-      scenario = arguments[++n];
-    } else if (input.empty() && !word.starts_with('-')) {
-      input = word;
+      what.scenario = arguments[++n];
+    } else if (what.input.empty() && !word.starts_with('-')) {
+      what.input = word;
     } else {
       std::fprintf(stderr, "heddle-ptx: \"%s\" is not understood; heddle-ptx --help says what is\n", word.c_str());
       return wrong_usage;
     }
   }
-  if (input.empty() || output.empty()) {
+  if (what.input.empty() || what.output.empty()) {
     std::fputs(usage, stderr);
     return wrong_usage;
   }
-  return run(input, output, scenario);
+  return run(what);
 }

@@ -2,8 +2,98 @@
 
 #include <algorithm>
 #include <cctype>
+#include <cstring>
 
 namespace heddle::ptx {
+namespace {
+
+// What follows reads mangled names as far as reports need it. (Itanium C++ ABI, "Mangling".) Not by the demangler of the C++ library: what that
+// makes of some hundred bytes may be larger than any memory.
+
+bool is_digit(char c) { return std::isdigit(static_cast<unsigned char>(c)) != 0; }
+
+/// The source name that begins there, which is passed; empty where none does.
+std::string_view source_name(std::string_view symbol, size_t& at) {
+  size_t length = 0;
+  while (at < symbol.size() && is_digit(symbol[at]) && length < symbol.size())
+    length = length * 10 + static_cast<size_t>(symbol[at++] - '0');
+  if (length == 0 || length > symbol.size() - at) return "";
+  at += length;
+  return symbol.substr(at - length, length);
+}
+
+/// Behind a letter that goes on to an underscore.
+void pass_underscore(std::string_view symbol, size_t& at) {
+  at = std::min(symbol.find('_', at), symbol.size() - 1) + 1;
+}
+void pass_substitution(std::string_view symbol, size_t& at) {
+  if (at < symbol.size() && std::islower(static_cast<unsigned char>(symbol[at])) != 0) return void(++at);
+  pass_underscore(symbol, at);
+}
+void pass_number(std::string_view symbol, size_t& at) {
+  while (at < symbol.size() && (is_digit(symbol[at]) || symbol[at] == 'n')) ++at;
+}
+
+/// Behind the I of a template's arguments, to behind their E. False for an expression among them, and where there is no end.
+bool pass_arguments(std::string_view symbol, size_t& at) {
+  std::string open = "I";
+  while (at < symbol.size() && !open.empty()) {
+    bool has_type = true;
+    if (is_digit(symbol[at])) {
+      if (source_name(symbol, at).empty()) return false;
+    } else {
+      const char letter = symbol[at++];
+      if (letter == 'X') return false;
+      if (letter == 'S') {
+        pass_substitution(symbol, at);
+      } else if (letter == 'T' || letter == 'A' || symbol.substr(at - 1, 2) == "Ut") {
+        pass_underscore(symbol, at);
+      } else if (letter == '_') {
+        pass_number(symbol, at);
+      } else if (letter == 'E') {
+        if (open.back() == 'U') pass_underscore(symbol, at);
+        open.pop_back();
+      } else if (std::strchr("INJFLZU", letter) != nullptr) {
+        open += letter;
+        has_type = false;
+      } else {
+        has_type = std::islower(static_cast<unsigned char>(letter)) != 0;
+      }
+    }
+    if (has_type && !open.empty() && open.back() == 'L') pass_number(symbol, at);
+  }
+  return open.empty();
+}
+
+/// The last name of a function before its own arguments; empty where there is none.
+std::string_view last_name(std::string_view symbol) {
+  std::string_view last;
+  const bool is_nested = symbol.starts_with("_ZN");
+  for (size_t at = is_nested ? 3 : 2; at < symbol.size() && (is_nested || last.empty());) {
+    if (is_digit(symbol[at])) {
+      const std::string_view found = source_name(symbol, at);
+      if (found.empty()) break;
+      last = found;
+    } else if (const char letter = symbol[at++]; letter == 'S') {
+      pass_substitution(symbol, at);
+    } else if (letter == 'I' ? !pass_arguments(symbol, at) : std::strchr("KVrL", letter) == nullptr) {
+      break;
+    }
+  }
+  return last;
+}
+
+}  // namespace
+
+std::string readable_name(const std::string& symbol) {
+  constexpr size_t most_letters = 120;
+  const std::string_view last = symbol.starts_with("_Z") ? last_name(symbol) : "";
+  std::string made;
+  for (const char c : (last.empty() ? std::string_view(symbol) : last).substr(0, most_letters))
+    made += std::isalnum(static_cast<unsigned char>(c)) != 0 || c == '_' ? c : '_';
+  if (made.empty() || is_digit(made[0])) made.insert(0, "f");
+  return made;
+}
 namespace {
 
 /// The letters of a PTX name that a C++ name can have.

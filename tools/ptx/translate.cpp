@@ -1,14 +1,13 @@
 #include "translate.h"
 
-#include <cxxabi.h>
-
 #include <algorithm>
 #include <cctype>
-#include <cstdlib>
+#include <cstdio>
 #include <cstring>
 #include <optional>
 
 #include "emit.h"
+#include "fat_binary.h"
 
 namespace heddle::ptx {
 namespace {
@@ -26,22 +25,6 @@ std::string quoted(const std::string& text) {
   return made + "\"";
 }
 
-/// A C++ name by which people know a function: of _Z3addIfEvPT_, "add".
-std::string readable_name(const std::string& symbol) {
-  int status = 0;
-  char* const demangled = abi::__cxa_demangle(symbol.c_str(), nullptr, nullptr, &status);
-  std::string name = status == 0 ? demangled : symbol;
-  std::free(demangled);
-  if (status == 0) {
-    name = name.substr(0, name.find_first_of("(<"));
-    name = name.substr(name.rfind(' ') == std::string::npos ? 0 : name.rfind(' ') + 1);
-    name = name.substr(name.rfind(':') == std::string::npos ? 0 : name.rfind(':') + 1);
-  }
-  std::string made;
-  for (const char c : name) made += std::isalnum(static_cast<unsigned char>(c)) != 0 || c == '_' ? c : '_';
-  return made.empty() ? "f" : made;
-}
-
 /// Whether the assembler takes it as the name of a variable.
 bool is_plain_name(const std::string& name) {
   for (const char c : name)
@@ -49,14 +32,27 @@ bool is_plain_name(const std::string& name) {
   return !name.empty() && std::isdigit(static_cast<unsigned char>(name[0])) == 0;
 }
 
+/// FNV-1a of 64 bits (sim/compat/ptx/module.h has the same), of a text as far as its first zero.
+std::string hash_of(std::string_view image) {
+  constexpr uint64_t basis = 0xcbf29ce484222325, prime = 0x100000001b3;
+  uint64_t hash = basis;
+  for (const char c : is_binary(image) ? image : image.substr(0, image.find('\0')))
+    hash = (hash ^ static_cast<unsigned char>(c)) * prime;
+  char digits[20];
+  std::snprintf(digits, sizeof digits, "%016llx", static_cast<unsigned long long>(hash));
+  return digits;
+}
+
 class translator {
  public:
-  translator(const module& from, const translation_options& how) : from_(from), how_(how) {}
+  translator(const module& from, const translation_options& how)
+      : from_(from), how_(how), module_(how.image ? hash_of(*how.image) : "") {}
 
   translation run() {
     text_ = "// Made from " + how_.file +
             " by heddle-ptx.\n#include <heddle/sim/compat/ptx/ptx.h>\n\n"
             "namespace {\nusing namespace heddle::ptx;\n";
+    if (how_.image) text_ += "const bool known_module = know_module(0x" + module_ + "u);\n";
     guarded(0, "", [&] {
       declare_variables();
       declare_functions();
@@ -103,8 +99,8 @@ class translator {
              storage_of(one.type) + " variable_" + number + "[" + std::to_string(one.elements * one.vector) + "]" +
              (is_plain_name(one.name) ? " asm(" + quoted(one.name + (one.is_weak ? ".device" : "")) + ")" : "") +
              initial_numbers(one) + ";\n";
-    text_ += "const bool known_variable_" + number + " = know_variable(" + quoted(one.name) + ", &variable_" + number +
-             ", " + std::to_string(one.size_bytes()) + ");\n";
+    text_ += "const bool known_variable_" + number + " = know_variable(" + quoted(outside_name(one.name)) +
+             ", &variable_" + number + ", " + std::to_string(one.size_bytes()) + ");\n";
     return made;
   }
 
@@ -225,7 +221,7 @@ class translator {
     known.add("%envreg2", half(end));
     known.add("%envreg1", half(end + 4));
     behind_ += "const bool known_kernel_" + std::to_string(number) + " = know_kernel<" + std::to_string(end + 8) +
-               ", &" + cpp_name(number) + ">(" + quoted(one.name) + ", {" + places + "});\n";
+               ", &" + cpp_name(number) + ">(" + quoted(outside_name(one.name)) + ", {" + places + "});\n";
   }
 
   static void function_parameters(const function& one, names& known, emitter& emits) {
@@ -346,8 +342,12 @@ class translator {
         quoted(how_.scenario) + ", values); }, true);\n}\n";
   }
 
+  /// By which the runtime knows it.
+  std::string outside_name(const std::string& name) const { return module_.empty() ? name : module_ + "/" + name; }
+
   const module& from_;
   const translation_options& how_;
+  std::string module_;
   std::string text_;
   std::string before_;  ///< what stands before the function that is being made
   std::string behind_;

@@ -2,6 +2,7 @@
 // of the simulator's front end (sim/compat/ptx/), with their order, scope, size and state space.
 #pragma once
 
+#include <optional>
 #include <string>
 #include <string_view>
 #include <vector>
@@ -16,6 +17,8 @@ struct translation {
 struct translation_options {
   std::string file;      ///< name of the PTX, for lines that know no source
   std::string scenario;  ///< what the main() of the host code becomes; empty for none
+  /// Of a file that the program loads by itself: its bytes, by which it is known then. Its kernels and variables are those of the module.
+  std::optional<std::string_view> image = std::nullopt;
 };
 
 translation translate(std::string_view text, const translation_options& how);

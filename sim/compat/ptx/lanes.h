@@ -63,7 +63,7 @@ HEDDLE_PTX_SPECIAL(globaltimer_hi, static_cast<uint32_t>(s_globaltimer() >> 32))
 
 // -- waiting and ending
 
-HEDDLE_PTX_INLINE void i_trap() { sim::runtime::trap(fault::assertion, "trap"); }
+HEDDLE_PTX_INLINE void i_trap() { trap_behind_line(); }
 HEDDLE_PTX_INLINE void i_brkpt() { sim::runtime::trap(fault::assertion, "brkpt"); }
 template <typename T>
 HEDDLE_PTX_INLINE void i_nanosleep(uint32_t) {

@@ -7,6 +7,8 @@
 #include <map>
 #include <set>
 #include <string>
+#include <string_view>
+#include <utility>
 
 namespace heddle::ptx {
 namespace {
@@ -21,6 +23,7 @@ struct registry {
   std::map<std::string, kernel> kernels;
   std::map<std::string, device_variable> variables;
   std::set<const void*> functions;
+  std::deque<known_module> modules;
   std::deque<shared_entry> shared;
 };
 
@@ -79,6 +82,53 @@ bool know_variable(const char* name, void* address, size_t bytes) {
 device_variable variable_named(const char* name) {
   const auto found = known().variables.find(name);
   return found == known().variables.end() ? device_variable{} : found->second;
+}
+
+namespace {
+
+constexpr uint32_t most_modules = 256;
+[[gnu::section("heddle_device")]] bool is_loaded[most_modules];  // none when a run begins
+
+std::string name_in(const known_module& module, const char* name) {
+  char digits[20];
+  std::snprintf(digits, sizeof digits, "%016llx/", static_cast<unsigned long long>(module.hash));
+  return std::string(digits) + name;
+}
+
+}  // namespace
+
+uint64_t hash_of(std::string_view image) {
+  constexpr uint64_t basis = 0xcbf29ce484222325, prime = 0x100000001b3;
+  uint64_t hash = basis;
+  for (const char c : image) hash = (hash ^ static_cast<unsigned char>(c)) * prime;
+  return hash;
+}
+
+bool know_module(uint64_t hash) {
+  const auto number = static_cast<uint32_t>(known().modules.size());
+  if (number == most_modules) {
+    std::fprintf(stderr, "heddle: a program has more than %u modules\n", most_modules);
+    std::abort();
+  }
+  known().modules.push_back({hash, number});
+  return true;
+}
+
+const known_module* module_of(std::string_view image) {
+  constexpr std::string_view fat = "\x50\xed\x55\xba";
+  if (!image.starts_with(fat)) image = image.substr(0, image.find('\0'));
+  const uint64_t hash = hash_of(image);
+  for (const known_module& each : known().modules)
+    if (each.hash == hash) return &each;
+  return nullptr;
+}
+
+bool load(const known_module& module) { return !std::exchange(is_loaded[module.number], true); }
+const kernel* kernel_of(const known_module& module, const char* name) {
+  return kernel_named(name_in(module, name).c_str());
+}
+device_variable variable_of(const known_module& module, const char* name) {
+  return variable_named(name_in(module, name).c_str());
 }
 
 bool know_function(const void* address) {
@@ -178,6 +228,14 @@ conversion next_conversion(const char*& at) {
   return made;
 }
 
+/// What a lane has printed last; of all lanes, that of the latest. Not on the heap, which begins anew with each run.
+struct printed {
+  uint32_t wave = 0;
+  uint32_t lane = 0;
+  char text[512] = "";
+};
+[[gnu::section("heddle_device")]] printed last_printed;  // empty when a run begins
+
 /// Arguments as they lie behind each other, each at a multiple of its size.
 class argument_reader {
  public:
@@ -250,6 +308,19 @@ void device_vprintf(unsigned char* result, unsigned char* format, unsigned char*
   }
   std::printf("%s", text.c_str());
   to_bytes(result, count);
+  last_printed.wave = sim::runtime::wave_id();
+  last_printed.lane = sim::runtime::lane_id();
+  last_printed.text[text.copy(last_printed.text, sizeof last_printed.text - 1)] = '\0';
+}
+
+void trap_behind_line() {
+  const bool is_own = last_printed.wave == sim::runtime::wave_id() && last_printed.lane == sim::runtime::lane_id();
+  std::string_view line = is_own ? last_printed.text : "";
+  if (line.ends_with('\n')) line.remove_suffix(1);
+  for (const auto& [begin, why] : {std::pair<std::string_view, fault>("heddle: assertion: ", fault::assertion),
+                                   std::pair<std::string_view, fault>("heddle: protocol: ", fault::protocol)})
+    if (line.starts_with(begin)) sim::runtime::trap(why, std::string(line.substr(begin.size())).c_str());
+  sim::runtime::trap(fault::assertion, "trap");
 }
 
 void device_malloc(unsigned char* result, unsigned char* bytes) {

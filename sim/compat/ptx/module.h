@@ -7,6 +7,7 @@
 #include <stdint.h>
 
 #include <initializer_list>
+#include <string_view>
 #include <vector>
 
 namespace heddle::ptx {
@@ -36,6 +37,24 @@ struct device_variable {
 /// True. `name` must stay.
 bool know_variable(const char* name, void* address, size_t bytes);
 device_variable variable_named(const char* name);
+// -- files that a program loads by itself. Their kernels and variables are known by "MODULE/NAME", where MODULE is hash_of() as 16 digits.
+
+/// FNV-1a of 64 bits, of a file as far as its first zero where it is text (tools/ptx/translate.cpp has the same).
+uint64_t hash_of(std::string_view image);
+struct known_module {
+  uint64_t hash = 0;
+  uint32_t number = 0;
+};
+/// True.
+bool know_module(uint64_t hash);
+/// Null where the program was not built with it.
+const known_module* module_of(std::string_view image);
+/// False where it has been loaded in this run.
+bool load(const known_module& module);
+/// As kernel_named() and variable_named(), in a module.
+const kernel* kernel_of(const known_module& module, const char* name);
+device_variable variable_of(const known_module& module, const char* name);
+
 /// A device function, whose address a pointer may hold. True.
 bool know_function(const void* address);
 /// Ends the run where no device function begins there.
@@ -98,5 +117,7 @@ void device_malloc(unsigned char* result, unsigned char* bytes);
 void device_free(unsigned char* address);
 void device___assertfail(unsigned char* message, unsigned char* file, unsigned char* line, unsigned char* function,
                          unsigned char* char_bytes);
+/// Ends the run. Where the lane's last line says why, as those of heddle's own targets do ("heddle: protocol: ..."), for that reason.
+void trap_behind_line();
 
 }  // namespace heddle::ptx

@@ -7,8 +7,13 @@
 #include <heddle/tools/process/interrupt.h>
 #include <heddle/tools/trial/traces.h>
 
+#include <unistd.h>
+
 #include <algorithm>
+#include <cerrno>
+#include <cstring>
 #include <exception>
+#include <filesystem>
 #include <iostream>
 #include <new>
 #include <nlohmann/json.hpp>
@@ -94,6 +99,26 @@ int replay_all(invocation asked) {
   return status;
 }
 
+/// Becomes the script that stands in the place of nvcc.
+int nvcc(const invocation& asked) {
+  std::error_code wrong;
+  const std::filesystem::path own = std::filesystem::read_symlink("/proc/self/exe", wrong).parent_path();
+  for (const std::filesystem::path& folder : {own / "libexec/heddle", own.parent_path() / "libexec/heddle"}) {
+    const std::string script = folder / "heddle-nvcc";
+    if (!std::filesystem::exists(script, wrong)) continue;
+    std::vector<std::string> words = asked.typed;
+    words.insert(words.begin(), script);
+    std::vector<char*> pointers;
+    for (std::string& word : words) pointers.push_back(word.data());
+    pointers.push_back(nullptr);
+    execv(script.c_str(), pointers.data());
+    return fail(cannot_go_on, "nvcc: " + script + " cannot be run: " + std::strerror(errno));
+  }
+  return fail(
+      wrong_input,
+      "nvcc: libexec/heddle/heddle-nvcc is not beside this program: call the heddle that was installed or built");
+}
+
 }  // namespace
 }  // namespace tools
 
@@ -115,6 +140,7 @@ int tools::run_command(const invocation& called) {
   if (asked.command == "verify") return look_after(asked, verify);
   if (asked.command == "litmus") return litmus(asked);
   if (asked.command == "progress") return progress(asked);
+  if (asked.command == "nvcc") return nvcc(asked);
   if (asked.command == "completion") return completion(asked);
   if (asked.command == "__complete") return complete(asked);
   if (asked.command == "help") return help(asked);

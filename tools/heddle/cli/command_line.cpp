@@ -235,9 +235,9 @@ bool is_help_flag(std::string_view word) { return word == "--help" || word == "-
 }  // namespace
 
 const std::vector<std::string>& command_names() {
-  static const std::vector<std::string> names = {"list",   "fuzz",   "run",      "replay",     "shrink",
-                                                 "report", "mend",   "slack",    "zoo",        "verify",
-                                                 "import", "litmus", "progress", "completion", "help"};
+  static const std::vector<std::string> names = {"list",     "fuzz",  "run",        "replay", "shrink", "report",
+                                                 "mend",     "slack", "zoo",        "verify", "import", "litmus",
+                                                 "progress", "nvcc",  "completion", "help"};
   return names;
 }
 
@@ -266,6 +266,11 @@ invocation_or_error parse_command_line(int argument_count, const char* const* ar
 
   into.command = words.front();
   if (into.command == "__complete") {  // asked by the scripts of `completion`; the words are anything
+    into.typed.assign(words.begin() + 1, words.end());
+    return read;
+  }
+  const bool asks_for_help = words.size() == 2 && is_help_flag(words.back());
+  if (into.command == "nvcc" && !asks_for_help) {  // what follows is nvcc's
     into.typed.assign(words.begin() + 1, words.end());
     return read;
   }

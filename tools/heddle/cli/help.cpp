@@ -33,6 +33,8 @@ constexpr std::string_view overview = R"(heddle finds schedules under which GPU 
                                  tables of progress
   heddle progress [PROGRAM...]   which progress models a program needs, judged
                                  exactly; without one, a table for remote calls
+  heddle nvcc ARGS...            in the place of nvcc: what it links is a
+                                 program with these commands
   heddle completion SHELL        what a shell reads to complete commands and
                                  options
   heddle help [COMMAND]          more about a command
@@ -219,6 +221,24 @@ that must end hung, or when under some model more than 1 of 100 hangs was
 missed.
 )";
 
+constexpr std::string_view nvcc_help = R"(heddle nvcc ARGS...
+
+Stands in the place of nvcc in a build: make NVCC="heddle nvcc". It takes what
+nvcc takes. nvcc compiles as always; the host code is instrumented, and the PTX
+becomes C++, so that an object has both. What it links is a program with the
+commands of heddle, whose main() is a scenario with the name of its source. No
+library of CUDA is linked, and no GPU is needed: docs/ptx.md.
+
+  FILE.ptx, FILE.fatbin   among what is linked: the program loads it by itself
+                          (cuModuleLoad, cuModuleLoadData)
+
+Devices, the runtime and how much is optimized (-arch, -gencode, -cudart, -O)
+are heddle's choice. -ptx, -fatbin, -M and the like are nvcc's own. Not taken:
+-rdc=true, -dc, -shared.
+
+Environment: NVCC   nvcc itself, where it was not found when heddle was built
+)";
+
 constexpr std::string_view completion_help = R"(heddle completion bash|zsh|fish
 
 Prints what a shell reads to complete commands, options, scenarios and settings
@@ -242,12 +262,12 @@ struct topic {
   std::string_view text;
 };
 
-const topic topics[] = {{"", overview},          {"list", list_help},         {"fuzz", fuzz_help},
-                        {"run", run_help},       {"replay", replay_help},     {"shrink", shrink_help},
-                        {"report", report_help}, {"mend", mend_help},         {"slack", slack_help},
-                        {"zoo", zoo_help},       {"import", import_help},     {"verify", verify_help},
-                        {"litmus", litmus_help}, {"progress", progress_help}, {"completion", completion_help},
-                        {"help", help_help}};
+const topic topics[] = {
+    {"", overview},          {"list", list_help},         {"fuzz", fuzz_help},     {"run", run_help},
+    {"replay", replay_help}, {"shrink", shrink_help},     {"report", report_help}, {"mend", mend_help},
+    {"slack", slack_help},   {"zoo", zoo_help},           {"import", import_help}, {"verify", verify_help},
+    {"litmus", litmus_help}, {"progress", progress_help}, {"nvcc", nvcc_help},     {"completion", completion_help},
+    {"help", help_help}};
 
 }  // namespace
 
