@@ -216,8 +216,7 @@ void run_stop_under_load(const parameters& set) {
     on.launch({.waves = set.count("waves"), .lanes = set.count("lanes")},
               tireless_kernel{host.client(), {set.count("lanes"), set.count("calls")}, carried_out});
     // Steps, and no pause: one that waits for nothing has its turn when no other thread has anything to do, which never comes here.
-    for (uint32_t n = 0; n < set.count("after"); ++n)
-      (void)shared_word<uint32_t>(*idle).load(memory_order::relaxed);
+    for (uint32_t n = 0; n < set.count("after"); ++n) (void)shared_word<uint32_t>(*idle).load(memory_order::relaxed);
     host.stop();
     on.synchronize();
   }

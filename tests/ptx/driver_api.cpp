@@ -27,7 +27,8 @@ void rotate(CUfunction kernel, CUdeviceptr out, unsigned planted, bool in_buffer
   size_t bytes = sizeof given;
   void* addresses[] = {&given.out, &given.planted};
   void* buffer[] = {CU_LAUNCH_PARAM_BUFFER_POINTER, &given, CU_LAUNCH_PARAM_BUFFER_SIZE, &bytes, CU_LAUNCH_PARAM_END};
-  MUST(cuLaunchKernel(kernel, 1, 1, 1, threads, 1, 1, 0, nullptr, in_buffer ? nullptr : addresses, in_buffer ? buffer : nullptr));
+  MUST(cuLaunchKernel(kernel, 1, 1, 1, threads, 1, 1, 0, nullptr, in_buffer ? nullptr : addresses,
+                      in_buffer ? buffer : nullptr));
   MUST(cuCtxSynchronize());
 }
 

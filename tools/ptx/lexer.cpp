@@ -8,7 +8,6 @@ namespace {
 bool begins_word(char c) {
   return std::isalpha(static_cast<unsigned char>(c)) != 0 || c == '_' || c == '$' || c == '%';
 }
-bool is_digit(char c) { return std::isdigit(static_cast<unsigned char>(c)) != 0; }
 bool goes_on(char c) { return begins_word(c) || is_digit(c); }
 
 class lexer {

@@ -1,6 +1,7 @@
 // PTX text, cut into tokens. (PTX ISA, "Syntax".)
 #pragma once
 
+#include <cctype>
 #include <cstddef>
 #include <string>
 #include <string_view>
@@ -9,6 +10,8 @@
 #include "module.h"
 
 namespace heddle::ptx {
+
+inline bool is_digit(char c) { return std::isdigit(static_cast<unsigned char>(c)) != 0; }
 
 struct token {
   enum class kind : uint8_t {

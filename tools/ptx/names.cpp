@@ -1,16 +1,15 @@
 #include "names.h"
 
 #include <algorithm>
-#include <cctype>
 #include <cstring>
+
+#include "lexer.h"
 
 namespace heddle::ptx {
 namespace {
 
 // What follows reads mangled names as far as reports need it. (Itanium C++ ABI, "Mangling".) Not by the demangler of the C++ library: what that
 // makes of some hundred bytes may be larger than any memory.
-
-bool is_digit(char c) { return std::isdigit(static_cast<unsigned char>(c)) != 0; }
 
 /// The source name that begins there, which is passed; empty where none does.
 std::string_view source_name(std::string_view symbol, size_t& at) {
