@@ -129,7 +129,7 @@ struct layout {
   HEDDLE_FUNCTION constexpr size_t answer_bytes() const {
     return apart ? answer_stage_offset() + ports * stage_step() : 0;
   }
-  /// Words of 32 bits that each side keeps in memory of its own: what it knows of its ports, eight to a word (rpc/port/process.h), then one in which
+  /// Words of 32 bits that each side keeps in memory of its own: what it knows of its ports, eight to a word (rpc/own.h), then one in which
   /// a client counts rings, and a server is told to give up.
   HEDDLE_FUNCTION constexpr size_t own_words() const { return last_own_index() + 1; }
   HEDDLE_FUNCTION constexpr size_t last_own_index() const { return (size_t{ports} + 7) / 8; }

@@ -190,7 +190,7 @@ struct alignas(64) lane : lane_run {
            static_cast<size_t>(static_cast<const std::byte*>(address) - own_object) < own_object_bytes;
   }
   /// Whether the compiler's own word of that object lies there, which the code of the program does not name.
-  bool is_table_of_own_object(const void* address) const { return address == own_object; }
+  bool is_table_of_own_object(const void* address) const { return own_object != nullptr && address == own_object; }
   void forget_own_object() {
     own_object = nullptr;
     own_object_bytes = 0;

@@ -144,6 +144,8 @@ struct slots {
 
     void operator()() const {
       const auto fill = [](rpc::packet& line, uint32_t) {
+        // The model's servers may take their lock between the look at the mailbox and the use of the page.
+        client_machine::pause();
         begin_use(side::client, &line);
         SIM_CHECK(line.words[0] == 0);
         line.words[0] = 1;

@@ -162,7 +162,7 @@ TEST_F(import_command, the_recorded_order_decides_who_hangs_where) {
     ASSERT_EQ(imported(edited_file).status, 0);
     const std::string holder = first_waits == swapped ? "wave 0" : "wave 1";
     const std::string report = run_process({REAL_HEDDLE, "replay", trace()}).out;
-    EXPECT_NE(report.find("last changed by " + holder + " lane 0 at rpc/port/process.h"), std::string::npos) << report;
+    EXPECT_NE(report.find("last changed by " + holder + " lane 0 at rpc/own.h"), std::string::npos) << report;
   }
 }
 
