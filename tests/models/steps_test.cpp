@@ -159,6 +159,8 @@ struct slots {
       for (uint32_t call = 0; call < set.calls; ++call) {
         const bool left = leaves(client_machine::wave_id(), call);
         while (!(left ? to.invoke(fill) : to.invoke(fill, use))) client_machine::pause();
+        // Early looks find the server between its post and the end of its lock more often.
+        for (uint32_t n = 0; left && n < 2; ++n) to.collect();
       }
     }
   };
@@ -295,6 +297,8 @@ TEST(code_of_both, takes_the_same_steps_where_each_wave_has_a_box) {
   counts set = two_waves;
   set.boxes = 2;
   expect_steps_of_model<ports<>>("port_two_waves", set, scoped);
+  // Waves with a slot each seldom meet a server that still holds one: more calls show it.
+  set.calls = 6;
   expect_steps_of_model<slots<rpc::word_a_slot>>("slot_two_waves", set, scoped);
 }
 
