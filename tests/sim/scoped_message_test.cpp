@@ -576,7 +576,7 @@ TEST(fills, wake_a_lane_that_waits_for_one_of_their_words) {
   }
 }
 
-// A fill that changes nothing brings nobody nearer to anything.
+// A fill that changes nothing is no progress.
 TEST(fills, that_change_nothing_are_no_progress) {
   machine on = scoped();
   const auto fills_until = [](uint8_t value) {

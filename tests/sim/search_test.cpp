@@ -155,6 +155,40 @@ TEST(Search, EndsForALoopOfStoresWhereTheNumberOfOldOnesIsBounded) {
   EXPECT_NE(all.search.left_out.find("more stores"), std::string::npos) << all.search.left_out;
 }
 
+// Behind more steps than a run goes on in one go: states there are put off, and not left out.
+TEST(Search, FindsWhatLiesDeep) {
+  constexpr uint32_t stores = 1500;
+  const program body = [] {
+    device machine;
+    auto* const words = machine.allocate_shared<uint32_t>(32, "words");
+    machine.launch({.blocks = 2, .waves = 1, .lanes = 1}, [=] {
+      const word<uint32_t> counted(words[0]);
+      const word<uint32_t> late(words[16]);
+      if (target::block_id() == 0) {
+        for (uint32_t n = 1; n <= stores; ++n) counted.store(n, relaxed);
+        late.store(1, relaxed);
+        return;
+      }
+      const bool last = late.load(relaxed) != 0;
+      SIM_CHECK(!last);
+      (void)counted.load(relaxed);
+    });
+    machine.synchronize();
+    machine.free(words);
+  };
+  for (const uint32_t jobs : {1U, 2U}) {
+    search_options options;
+    options.jobs = jobs;
+    const explored all = explorer_of(body, {}).all(options);
+    EXPECT_TRUE(all.search.complete) << all.search.left_out;
+    EXPECT_GT(all.search.depth_max, stores);
+    // What a copy of the process has found is told by the run that stops a search alone.
+    if (jobs == 1) {
+      EXPECT_EQ(all.verdicts, (std::set{verdict::ok, verdict::assertion}));
+    }
+  }
+}
+
 /// Store buffering: each of two lanes stores to its word and loads the other's.
 struct store_buffering {
   static inline uint32_t seen[2];
