@@ -42,9 +42,14 @@ std::optional<std::string> content_of(const std::string& input) {
 }
 
 /// The one text of PTX in a file; says what is wrong where there is none, or more.
-std::optional<std::string> ptx_of(const std::string& input) {
+std::optional<std::string> ptx_of(const std::string& input, bool may_be_text = true) {
   std::optional<std::string> content = content_of(input);
-  if (!content || !heddle::ptx::is_binary(*content)) return content;
+  if (!content) return content;
+  if (!heddle::ptx::is_binary(*content)) {
+    if (may_be_text) return content;
+    std::fprintf(stderr, "%s: it is no object, no program and no fat binary\n", input.c_str());
+    return std::nullopt;
+  }
   try {
     std::vector<std::string> texts = heddle::ptx::ptx_in(*content);
     if (texts.size() == 1) return std::move(texts.front());
@@ -115,7 +120,7 @@ struct asked {
 };
 
 int run(const asked& what) {
-  const std::optional<std::string> text = ptx_of(what.input);
+  const std::optional<std::string> text = ptx_of(what.input, !what.extracts);
   if (!text) return wrong_usage;
   if (what.extracts) return write(*text, what.output);
   heddle::ptx::translation_options how{.file = what.input, .scenario = what.scenario};
