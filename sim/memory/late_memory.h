@@ -7,6 +7,7 @@
 // the lane comes back, and is taken from there.
 #pragma once
 
+#include <heddle/sim/base/known_facts.h>
 #include <heddle/sim/base/state_reader.h>
 #include <heddle/sim/machine/operation.h>
 #include <heddle/sim/memory/quiet_words.h>
@@ -159,6 +160,9 @@ class late_memory {
   /// All that is kept and can influence what comes, beside the newest values of the heap: equal for two states that differ only in
   /// numbers that are never compared. False where that cannot be told.
   virtual bool tell(state_reader&, const still_to_come&) { return false; }
+  /// Takes apart what tell() tells: to the reader what must be equal in two states for one to know more than the other, and what is known in
+  /// this one. False where that is not done.
+  virtual bool tell_apart(state_reader&, const still_to_come&, known_facts&) { return false; }
   /// Whether stores are under way, which arrive when time passes.
   virtual bool is_under_way() const { return false; }
   /// Whether the lane's pending load, of a word, can find one value alone, from which the lane learns nothing about other locations. The same of

@@ -188,10 +188,18 @@ uint32_t explorer::push_state(node fresh) {
   if (!options_.match_states) return push(fresh);
   execution& here = *execution::instance;
   key_maker key;
+  key_maker common;
   bool told = false;
+  bool apart = false;
   here.core().aside(*here.core().choices.asks, [&] {
     told = visit_state(here, key);
+    if (!told) return;
     if (options_.also_told) options_.also_told(key);
+    common = key;
+    told = visit_late(here, key);
+    // Within an operation a lane chooses among values: to know more, there, is to choose by other numbers.
+    if (told && options_.cover_states && fresh.given.kind == choice_kind::actor)
+      apart = visit_apart(here, common, facts_);
   });
   if (!told) {
     matching_ = false;
@@ -204,7 +212,8 @@ uint32_t explorer::push_state(node fresh) {
     for (size_t n = path_.size(); n > 0 && path_[n - 1].step == here.core().history.steps; --n)
       if (path_[n - 1].given.kind != choice_kind::actor) key.add(path_[n - 1].given.picked);
   }
-  if (!arrive_in(here, key.key(), fresh)) return scheduler::no_answer;
+  const state_key shared = common.key();
+  if (!arrive_in(here, key.key(), apart ? &shared : nullptr, fresh)) return scheduler::no_answer;
   return push(fresh);
 }
 
@@ -214,9 +223,16 @@ uint32_t explorer::last_state_node() const {
   return no_state;
 }
 
-// False: the state has been met before, and all that may come of it is being gone through, or it is put off.
-bool explorer::arrive_in(execution& here, const state_key& key, node& fresh) {
+// False: the state, or one that stands for it, has been met before, and all that may come of it is being gone through, or it is put off.
+bool explorer::arrive_in(execution& here, const state_key& key, const state_key* common, node& fresh) {
   const uint32_t before = last_state_node();
+  if (common != nullptr && known_.find(key) == no_state) {
+    const uint32_t covering = known_.covers().covering(*common, facts_);
+    if (covering != no_state) {
+      if (before != no_state) note_way(here, covering, before);
+      return false;
+    }
+  }
   shared_states::state seen = {.key = key};
   seen.start = promises_a_start(here.core());
   for (const lane* each : here.core().enabled.lanes)
@@ -233,6 +249,7 @@ bool explorer::arrive_in(execution& here, const state_key& key, node& fresh) {
   }
   if (before != no_state) note_way(here, state, before);
   if (!is_new) return false;
+  if (common != nullptr) known_.covers().add(*common, facts_, state);
   if (here.core().history.steps > deep_) {
     put_off_.push_back(state);
     return false;

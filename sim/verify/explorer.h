@@ -109,7 +109,8 @@ class explorer final : public scheduler::strategy {
   /// Notes the actor that the last choice of the path picks.
   void note_chosen(execution& here);
   void note_repeating_load(uint32_t lane, size_t since);
-  bool arrive_in(execution& here, const state_key& key, node& fresh);
+  /// `common`: what the state has in common with others of which one may know more, as facts_ says; null where it is not taken apart.
+  bool arrive_in(execution& here, const state_key& key, const state_key* common, node& fresh);
   void note_way(execution& here, uint32_t to, uint32_t from_node);
   uint32_t last_state_node() const;
   /// Keeps how many operations each lane has made, for the ways that begin in the state of the node.
@@ -130,6 +131,7 @@ class explorer final : public scheduler::strategy {
   uint64_t deep_ = steps_deep;  ///< states that are met in a later step than this are put off
   bool matching_ = true;
   std::vector<uint8_t> answers_;
+  known_facts facts_;
   std::unordered_set<state_key> repeating_waits_;
   /// Loads of loops that wait for one word: what they find leads back to the same load. Whether such a loop goes round before others do
   /// something or behind it, it is where it was.

@@ -52,7 +52,7 @@ still_to_come still_to_come_of(const execution& run) {
   return told;
 }
 
-bool visit_memory(const execution& run, state_reader& to) {
+void visit_memory(const execution& run, state_reader& to) {
   const run_core& core = run.core();
   const heap& heap = core.map.heap;
   to.fact(heap.frees());
@@ -68,7 +68,6 @@ bool visit_memory(const execution& run, state_reader& to) {
     to.fact(as_fact(address));
     to.bytes(address, size_bytes);
   }
-  return core.late == nullptr || core.late->tell(to, still_to_come_of(run));
 }
 
 }  // namespace
@@ -83,7 +82,18 @@ bool visit_state(const execution& run, state_reader& to) {
   for (size_t n = 0; n < core.threads.lanes_used; ++n)
     if (!visit_lane_of_any_run(to, core.threads.lanes[n], core.machine)) return false;
   core.hidden.tell(to);
-  return visit_memory(run, to);
+  visit_memory(run, to);
+  return true;
+}
+
+bool visit_late(const execution& run, state_reader& to) {
+  late_memory* const late = run.core().late;
+  return late == nullptr || late->tell(to, still_to_come_of(run));
+}
+
+bool visit_apart(const execution& run, state_reader& to, known_facts& known) {
+  late_memory* const late = run.core().late;
+  return late != nullptr && late->tell_apart(to, still_to_come_of(run), known);
 }
 
 void visit_wait(const lane& waiter, state_reader& stands, state_reader& has_read) {

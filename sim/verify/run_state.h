@@ -4,14 +4,19 @@
 // how often its wait may still end. Two runs that differ in these alone can do the same.
 #pragma once
 
+#include <heddle/sim/base/known_facts.h>
 #include <heddle/sim/base/state_reader.h>
 #include <heddle/sim/run/execution.h>
 
 namespace heddle::sim {
 
-/// Visits everything that can influence what happens next, except what only decides how soon a wait is recognised as one. False where the state
-/// of this run cannot be told. To be called on the OS thread's own stack (run_core::aside): then every lane has been left.
+/// Visits everything that can influence what happens next, except what only decides how soon a wait is recognised as one, and what late memory
+/// keeps. False where the state of this run cannot be told. To be called on the OS thread's own stack (run_core::aside): then every lane has been left.
 bool visit_state(const execution& run, state_reader& to);
+/// The same of what late memory keeps, where there is one.
+bool visit_late(const execution& run, state_reader& to);
+/// The same taken apart. False where that is not done.
+bool visit_apart(const execution& run, state_reader& to, known_facts& known);
 
 /// Where the lane stands in its loop with its private state, and what it has read since its last progress.
 void visit_wait(const lane& waiter, state_reader& stands, state_reader& has_read);

@@ -4,7 +4,7 @@
 // a simulated step less than a copy of the machine would. A run that comes to a state which was met before goes no further. What is
 // told of a state, and why that is enough, is in docs/verify.md; a state is 128 bits of it (state_key.h).
 //
-// Reductions, each of which can be turned off: states are met once; a lane whose next operation no other lane can notice takes
+// Reductions, each of which can be turned off: states are met once, and those that know more not at all; a lane whose next operation no other lane can notice takes
 // it at once; a wait that repeats itself exactly waits for a change and is not run again.
 #pragma once
 
@@ -27,6 +27,8 @@ using explored_run = std::function<outcome(scheduler::choice_source&)>;
 
 struct search_options {
   bool match_states = true;  ///< a state that was met before is not gone through again
+  /// Nor one in which lanes know more than in one that was met, and all else is equal; needs `match_states`.
+  bool cover_states = true;
   bool skip_local = true;    ///< operations that no other lane can notice are no choice
   bool block_waits = true;   ///< a wait that repeats itself exactly is not run again before something changes
   bool fair_cycles = true;   ///< looks for hangs in which lanes move; needs `match_states`

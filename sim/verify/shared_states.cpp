@@ -13,7 +13,8 @@ constexpr size_t most_left_behind_bytes = size_t{1} << 32;
 // A limit on address space (ulimit -v) leaves less.
 size_t shared_states::room_there_is() {
   for (size_t most = size_t{1} << 30; most > 1024; most /= 4) {
-    const size_t bytes = most * (sizeof(state) + answers_a_state + steps_a_state * sizeof(state_graph::step) + 16);
+    const size_t bytes = most * (sizeof(state) + answers_a_state + steps_a_state * sizeof(state_graph::step) + 16 +
+                                 state_covers::bytes_a_state);
     void* const tried = mmap(nullptr, bytes, PROT_READ | PROT_WRITE, MAP_SHARED | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
     if (tried == MAP_FAILED) continue;
     munmap(tried, bytes);
@@ -28,6 +29,7 @@ shared_states::shared_states(uint32_t processes, size_t most)
       slots_(std::max(size_t{4} * most, size_t{4} << fewest_slots_log2)),
       answers_(most * answers_a_state),
       steps_(most * steps_a_state),
+      covers_(most),
       work_(most_work_bytes),
       left_behind_(std::min(most_left_behind_bytes, most * sizeof(state))) {
   shared_->processes = processes;
@@ -44,6 +46,7 @@ void shared_states::clear() {
   shared_->over = false;
   shared_->idle = 0;
   shared_->work_bytes = 0;
+  covers_.clear();
 }
 
 uint32_t& shared_states::slot_of(const state_key& key) {
@@ -61,7 +64,7 @@ void shared_states::grow() {
 }
 
 shared_states::found shared_states::add(state&& seen, const std::vector<uint8_t>& answers) {
-  const lock held(*shared_);
+  const shared_lock::holder held(shared_->locked);
   const uint32_t known = count();
   if (4 * (size_t{known} + 1) > size_t{3} << shared_->slots_log2) grow();
   uint32_t& slot = slot_of(seen.key);
@@ -80,7 +83,7 @@ shared_states::found shared_states::add(state&& seen, const std::vector<uint8_t>
 void shared_states::add_way(const state_graph::step* step) {
   shared_->ways.fetch_add(1, std::memory_order_relaxed);
   if (step == nullptr) return;
-  const lock held(*shared_);
+  const shared_lock::holder held(shared_->locked);
   if (shared_->steps == steps_.most()) throw std::bad_alloc();
   steps_[shared_->steps++] = *step;
 }
@@ -105,7 +108,7 @@ state_graph shared_states::graph() const {
 }
 
 bool shared_states::put_work(const void* bytes, size_t size_bytes) {
-  const lock held(*shared_);
+  const shared_lock::holder held(shared_->locked);
   if (shared_->work_bytes.load(std::memory_order_relaxed) != 0 || size_bytes > work_.most()) return false;
   std::memcpy(&work_[0], bytes, size_bytes);
   shared_->work_bytes.store(size_bytes, std::memory_order_relaxed);
@@ -113,7 +116,7 @@ bool shared_states::put_work(const void* bytes, size_t size_bytes) {
 }
 
 void shared_states::leave_behind(const void* bytes, size_t size_bytes) {
-  const lock held(*shared_);
+  const shared_lock::holder held(shared_->locked);
   if (shared_->left_behind + sizeof size_bytes + size_bytes > left_behind_.most()) throw std::bad_alloc();
   std::memcpy(&left_behind_[shared_->left_behind], &size_bytes, sizeof size_bytes);
   std::memcpy(&left_behind_[shared_->left_behind + sizeof size_bytes], bytes, size_bytes);

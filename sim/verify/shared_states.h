@@ -6,7 +6,8 @@
 
 #include <heddle/sim/base/state_key.h>
 #include <heddle/sim/verify/fair_cycles.h>
-#include <sys/mman.h>
+#include <heddle/sim/verify/shared_array.h>
+#include <heddle/sim/verify/state_covers.h>
 
 #include <algorithm>
 #include <atomic>
@@ -21,31 +22,6 @@
 #include <vector>
 
 namespace heddle::sim {
-
-/// Room for many elements, zero at first.
-template <typename Element>
-class shared_array {
-  static_assert(std::is_trivially_copyable_v<Element> || std::is_standard_layout_v<Element>);
-
- public:
-  explicit shared_array(size_t most) : most_(most) {
-    void* const made = mmap(nullptr, most * sizeof(Element), PROT_READ | PROT_WRITE,
-                            MAP_SHARED | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
-    if (made == MAP_FAILED) throw std::bad_alloc();
-    first_ = static_cast<Element*>(made);
-  }
-  ~shared_array() { munmap(first_, most_ * sizeof(Element)); }
-  shared_array(const shared_array&) = delete;
-  shared_array& operator=(const shared_array&) = delete;
-
-  Element& operator[](size_t n) { return first_[n]; }
-  const Element& operator[](size_t n) const { return first_[n]; }
-  size_t most() const { return most_; }
-
- private:
-  Element* first_ = nullptr;
-  size_t most_;
-};
 
 class shared_states {
  public:
@@ -68,6 +44,11 @@ class shared_states {
   /// For so many processes. Takes no more address space than there is.
   explicit shared_states(uint32_t processes) : shared_states(processes, room_there_is()) {}
 
+  /// The number of a state; none where it was not met.
+  uint32_t find(const state_key& key) {
+    const shared_lock::holder held(shared_->locked);
+    return slot_of(key) - 1;
+  }
   /// Numbers the state in the order in which it is met, if it is not known; its answers are those behind the state `from`.
   found add(state&& seen, const std::vector<uint8_t>& answers);
   void add_way(const state_graph::step* step);
@@ -77,11 +58,12 @@ class shared_states {
   uint64_t ways() const { return shared_->ways.load(std::memory_order_relaxed); }
   uint64_t bytes() const {
     return count() * (sizeof(state) + 2 * sizeof(uint32_t)) + shared_->answers +
-           shared_->steps * sizeof(state_graph::step);
+           shared_->steps * sizeof(state_graph::step) + covers_.bytes();
   }
   /// The answers that lead to a state.
   std::vector<uint8_t> answers_to(uint32_t number) const;
   state_graph graph() const;
+  state_covers& covers() { return covers_; }
 
   // -- several processes
 
@@ -113,7 +95,7 @@ class shared_states {
 
  private:
   struct shared {
-    std::atomic<uint32_t> locked;
+    shared_lock locked;
     uint32_t processes;
     std::atomic<uint32_t> states;
     uint32_t slots_log2;
@@ -126,22 +108,6 @@ class shared_states {
     std::atomic<uint64_t> work_bytes;  ///< 0: there is none
     uint64_t left_behind;
   };
-  class lock {
-   public:
-    explicit lock(shared& of) : of_(of) {
-      // Acquire: pairs with the release below, for what the last holder has done.
-      for (uint32_t tries = 0; of_.locked.exchange(1, std::memory_order_acquire) != 0; ++tries)
-        if (tries > 100) std::this_thread::yield();
-    }
-    // Release: pairs with the acquire above.
-    ~lock() { of_.locked.store(0, std::memory_order_release); }
-    lock(const lock&) = delete;
-    lock& operator=(const lock&) = delete;
-
-   private:
-    shared& of_;
-  };
-
   static constexpr uint32_t fewest_slots_log2 = 10;
   static size_t room_there_is();
   shared_states(uint32_t processes, size_t most);
@@ -156,6 +122,7 @@ class shared_states {
   shared_array<uint32_t> slots_;
   shared_array<uint8_t> answers_;
   shared_array<state_graph::step> steps_;
+  state_covers covers_;
   shared_array<std::byte> work_;
   shared_array<std::byte> left_behind_;
 };
@@ -166,7 +133,7 @@ std::vector<std::byte> shared_states::take_work(Meanwhile&& meanwhile) {
   shared_->idle.fetch_add(1, std::memory_order_relaxed);
   while (!is_over()) {
     {
-      const lock held(*shared_);
+      const shared_lock::holder held(shared_->locked);
       if (const uint64_t size_bytes = shared_->work_bytes.load(std::memory_order_relaxed); size_bytes != 0) {
         std::vector<std::byte> taken(&work_[0], &work_[0] + size_bytes);
         shared_->work_bytes.store(0, std::memory_order_relaxed);

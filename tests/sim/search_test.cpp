@@ -3,6 +3,8 @@
 #include <heddle/sim/verify/fair_cycles.h>
 #include <heddle/sim/verify/search.h>
 
+#include <cstdlib>
+#include <map>
 #include <random>
 #include <set>
 
@@ -88,7 +90,7 @@ class explorer_of {
 
 search_options unreduced() {
   search_options made;
-  made.match_states = made.skip_local = made.block_waits = false;
+  made.match_states = made.cover_states = made.skip_local = made.block_waits = false;
   made.fair_cycles = false;
   return made;
 }
@@ -734,16 +736,23 @@ TEST(Search, ABoundIsNoProof) {
 /// A random program of a few lanes and words; what each lane has read is its outcome.
 class random_program {
  public:
-  /// `waits`: lanes may also wait for a word to be stored to, for ever if need be, and words are more, so that some have one lane alone.
-  explicit random_program(uint64_t seed, bool waits = false) {
+  enum class with {
+    loads_and_stores,
+    waits,  ///< lanes may also wait for a word to be stored to, for ever if need be, and words are more, so that some have one lane alone
+    plain_accesses  ///< as well, and more operations; words that are accessed plainly are others
+  };
+  explicit random_program(uint64_t seed, with what = with::loads_and_stores) {
     std::mt19937_64 draw(seed);
     const auto below = [&](uint64_t count) { return static_cast<uint32_t>(draw() % count); };
+    const bool waits = what != with::loads_and_stores;
     lanes_ = 2 + below(2);
     for (uint32_t lane = 0; lane < lanes_; ++lane) {
-      const uint32_t count = 1 + (lanes_ == 2 ? below(3) : lane == 0 ? 1 : 0);
+      const uint32_t count = what == with::plain_accesses ? 2 + below(3)
+                             : lanes_ == 2                ? 1 + below(3)
+                                                          : 1 + (lane == 0 ? 1 : 0);
       for (uint32_t n = 0; n < count; ++n)
         code_.push_back({.lane = lane,
-                         .kind = below(waits ? 7 : 6),
+                         .kind = below(what == with::plain_accesses ? 9 : waits ? 7 : 6),
                          .word = below(waits ? 3 : 2),
                          .value = 1 + below(2),
                          .order = below(2) == 0 ? relaxed : memory_order::acq_rel});
@@ -752,7 +761,7 @@ class random_program {
 
   void run() {
     device machine;
-    auto* const words = machine.allocate_shared<uint32_t>(48, "words");
+    auto* const words = machine.allocate_shared<uint32_t>(96, "words");
     auto* const results = machine.allocate_shared<uint32_t>(code_.size(), "results");
     machine.launch({.blocks = lanes_, .waves = 1, .lanes = 1}, [=, this] {
       for (size_t n = 0; n < code_.size(); ++n)
@@ -792,6 +801,11 @@ class random_program {
       case 6:
         while (at.load(strong ? memory_order::acquire : relaxed) == 0) target::pause();
         return 0;
+      case 7:
+        words[48 + size_t{16} * what.word] = what.value;
+        return 0;
+      case 8:
+        return words[48 + size_t{16} * what.word] + 1;
       default:
         target::fence<scope::system>(strong ? memory_order::seq_cst : memory_order::acq_rel);
         return 0;
@@ -837,6 +851,50 @@ TEST(Search, ReductionsLeaveNoOutcomeOut) {
   EXPECT_GE(compared, programs * 5 / 7);
 }
 
+// A state in which lanes know more than in one that was met does nothing that the other one does not.
+TEST(Search, StatesThatKnowMoreAddNothing) {
+  const char* const asked = std::getenv("HEDDLE_PROGRAMS");
+  const uint64_t programs = asked == nullptr ? 100 : std::strtoull(asked, nullptr, 10);
+  const std::vector<std::string> models = {"fair", "hsa", "obe", "unfair"};
+  const uint64_t first = std::random_device()() % 1'000'000;
+  uint64_t compared = 0;
+  uint64_t states = 0;
+  uint64_t states_less = 0;
+  std::map<verdict, uint64_t> verdicts;
+  for (uint64_t seed = first; seed < first + programs; ++seed) {
+    random_program tested(seed, random_program::with::plain_accesses);
+    const std::vector<std::string> settings = {
+        "fidelity=scoped", "late=1000", seed % 3 == 0 ? "history=2" : "history=60", "progress=" + models[seed % 4],
+        seed % 5 == 0 ? "host=weak" : "host=x86"};
+    explorer_of each_state([&] { tested.run(); }, settings, [&] { return tested.left(); });
+    search_options options;
+    options.cover_states = false;
+    options.needs_all_stores = false;
+    options.runs_max = 60'000;
+    const explored all = each_state.all(options);
+    if (!all.search.complete) continue;  // too many runs
+    ++compared;
+    explorer_of few_states([&] { tested.run(); }, settings, [&] { return tested.left(); });
+    options.cover_states = true;
+    const explored fewer = few_states.all(options);
+    ASSERT_TRUE(fewer.search.complete) << fewer.search.left_out << ", program " << seed;
+    ASSERT_EQ(fewer.notes, all.notes) << "program " << seed;
+    ASSERT_EQ(fewer.verdicts, all.verdicts) << "program " << seed;
+    for (const verdict each : all.verdicts) ++verdicts[each];
+    states += all.search.states;
+    states_less += fewer.search.states;
+  }
+  std::printf("programs %llu to %llu: %llu compared, %llu states, %llu where each state counts\n",
+              static_cast<unsigned long long>(first), static_cast<unsigned long long>(first + programs - 1),
+              static_cast<unsigned long long>(compared), static_cast<unsigned long long>(states_less),
+              static_cast<unsigned long long>(states));
+  EXPECT_GE(compared, programs / 2);
+  EXPECT_LT(states_less, states);
+  EXPECT_GE(verdicts[verdict::ok], programs / 10);
+  EXPECT_GE(verdicts[verdict::race], programs / 10);
+  EXPECT_GE(verdicts[verdict::deadlock] + verdicts[verdict::progress], programs / 10);
+}
+
 // Hangs, under models that promise turns to few, and that end where a lane is never seen to end.
 TEST(Search, ReductionsLeaveNoHangOut) {
   constexpr uint64_t programs = 120;
@@ -845,7 +903,7 @@ TEST(Search, ReductionsLeaveNoHangOut) {
   uint64_t compared = 0;
   uint64_t hangs = 0;
   for (uint64_t seed = first; seed < first + programs; ++seed) {
-    random_program tested(seed, true);
+    random_program tested(seed, random_program::with::waits);
     const std::vector<std::string> settings = {"fidelity=scoped", "history=60", "progress=" + models[seed % 4]};
     std::vector<std::string> few_wakes = settings;
     few_wakes.emplace_back("wakes=1");

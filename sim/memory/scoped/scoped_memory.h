@@ -58,6 +58,7 @@ class scoped_memory final : public late_memory {
   void released(lane& self, const void* address, size_t size_bytes) override;
 
   bool tell(state_reader& to, const still_to_come& others) override;
+  bool tell_apart(state_reader& to, const still_to_come& others, known_facts& known) override;
   bool finds_nothing_new(const lane& self) override;
   bool is_quiet(const lane& self) override;
   void note_freed(const lane& self, const void* address, size_t size_bytes) override;
@@ -128,9 +129,11 @@ class scoped_memory final : public late_memory {
   /// The others but those of which that holds, a bit each.
   uint64_t lanes_beside(const lane& self) const;
 
-  // -- scoped_state.cpp
+  // -- scoped_state.cpp, scoped_apart.cpp
 
+  class common_knowledge;
   class normal_form;
+  class apart_form;
 
   run_core& core_;
   scoped::knowledge known_;  // before the others, which refer to what it owns

@@ -1,31 +1,17 @@
 // The state of scoped memory in a normal form. Clocks, epochs and serials count up and never come back; but all that is ever done with
 // them is to compare them. So epochs become ranks among those with which one may still be compared; what all lanes know already, and
 // what none can read or learn any more, is left out.
-#include <heddle/sim/base/state_key.h>
 #include <heddle/sim/core/run_core.h>
-#include <heddle/sim/memory/scoped/scoped_memory.h>
+#include <heddle/sim/memory/scoped/scoped_common.h>
 
 #include <algorithm>
 
 namespace heddle::sim {
 
-class scoped_memory::normal_form {
+class scoped_memory::normal_form : common_knowledge {
  public:
-  normal_form(const scoped_memory& of, const still_to_come& others) : of_(of), epochs_(of.known_.count()) {
-    joined_.reserve(others.lanes.size());
-    for (const uint32_t lane : others.lanes) {
-      lanes_.push_back(lane);
-      clocks_.push_back(&of.known_[lane].clock);
-      for (const still_to_come::end_of_others& each : others.joins) {
-        if (each.waits != lane) continue;
-        if (clocks_.back() == &of.known_[lane].clock) clocks_.back() = &joined_.emplace_back(of.known_[lane].clock);
-        joined_.back().join_all(of.known_[each.ends].clock);
-      }
-    }
-    for (const void* object : others.objects)
-      if (const causal_clock* const known = of.known_.objects().find(reinterpret_cast<uintptr_t>(object)))
-        clocks_.push_back(known);
-  }
+  normal_form(const scoped_memory& of, const still_to_come& others)
+      : common_knowledge(of, others), epochs_(of.known_.count()) {}
 
   void tell(state_reader& to) {
     // First the epochs that count, then everything in terms of them.
@@ -37,48 +23,9 @@ class scoped_memory::normal_form {
     visit(&to);
   }
 
-  using message = scoped::message;
-  using observer = scoped::observer;
-  using release_entry = scoped::release_entry;
-  using pending_acquire = scoped::pending_acquire;
-  using per_store = scoped::per_store;
-
  private:
   /// Of one thing; null while epochs are collected.
   using maker = key_maker;
-
-  /// Whether all know whose knowledge counts where the visit stands. Notes the lanes that would have made a difference.
-  template <typename Knows>
-  bool all_know(const Knows& knows) const {
-    uint64_t left_out = 0;
-    for (size_t n = 0; n < clocks_.size(); ++n) {
-      if (knows(n)) continue;
-      // An object's clock is that of lanes which are still to begin.
-      const bool is_lane = n < lanes_.size();
-      if (users_ == all_lanes || (is_lane && (users_ >> lanes_[n] & 1) != 0)) return false;
-      left_out |= is_lane ? uint64_t{1} << lanes_[n] : all_lanes << of_.known_.count();
-    }
-    left_out_ |= left_out;
-    return true;
-  }
-  bool epoch_known(uint32_t lane, uint32_t epoch) const {
-    return all_know([&](size_t n) {
-      return entry_of(clocks_[n]->ordered, lane) >= epoch && entry_of(clocks_[n]->what_is_seen(), lane) >= epoch;
-    });
-  }
-  /// Whether all lanes know the store by what comes before what, so that lanes that begin later do too.
-  bool message_known(const message& it) const {
-    return all_know([&](size_t n) {
-      if (n < lanes_.size() && (it.writer == lanes_[n] || it.was_observed_by(lanes_[n]))) return true;
-      const clock_entries& seen = clocks_[n]->what_is_seen();
-      return entry_of(seen, it.writer) >= it.epoch ||
-             std::any_of(it.observers.begin(), it.observers.end(),
-                         [&](const observer& one) { return entry_of(seen, one.lane) >= one.epoch; });
-    });
-  }
-  bool teaches(const release_entry& given) const {
-    return given.is_release && !given.narrow && !epoch_known(given.releaser, given.epoch);
-  }
 
   void epoch(maker* to, uint32_t lane, uint32_t epoch) {
     if (to == nullptr) {
@@ -114,14 +61,6 @@ class scoped_memory::normal_form {
     if (to == nullptr) return;
     clock(to, *given.view);
     to->add(uint64_t{given.reach} << 16 | uint64_t{given.machine_reach} << 8 | (given.as_written ? 1u : 0u));
-  }
-
-  /// Which lanes know that others have ended: it decides beside which lanes their accesses are made (quiet_words.h).
-  void tell_known_ends(state_reader& to) const {
-    for (size_t n = 0; n < of_.known_.count(); ++n) {
-      if (of_.core_.threads.lanes[n].state != lane_state::ended) continue;
-      for (const uint32_t lane : lanes_) to.fact(of_.knows_end_of(of_.known_[lane], n) ? 1 : 0);
-    }
   }
 
   void visit(state_reader* to) {
@@ -190,45 +129,21 @@ class scoped_memory::normal_form {
 
   /// False where there is nothing to tell but the newest value.
   bool visit_granule(maker* to, const granule& in) {
-    if (of_.notes_ == nullptr || of_.known_.count() >= quiet_words::most_lanes) return visit_granule_for_users(to, in);
-    users_ = of_.notes_->quiet.users_of(in.address, of_.known_.count());
-    left_out_ = 0;
-    const bool tells = visit_granule_for_users(to, in);
-    if (left_out_ != 0) of_.notes_->quiet.note_left_out(in.address, left_out_);
-    users_ = all_lanes;
-    return tells;
+    return for_users(in, [&] { return visit_granule_for_users(to, in); });
   }
 
   bool visit_granule_for_users(maker* to, const granule& in) {
     bool tells = false;
     if (to != nullptr) to->add(reinterpret_cast<uintptr_t>(in.address));
-    // From the newest on: what all lanes know hides what is older.
-    per_store kept{};
-    per_store known{};
-    uint8_t hidden = 0;
-    uint8_t open = 0;  // the bytes of which not all lanes know the newest
-    for (int n = in.count - 1; n >= 0; --n) {
-      const auto slot = static_cast<size_t>(n);
-      const message& one = *in.order[slot];
-      if ((one.mask & ~hidden) == 0) continue;
-      kept[slot] = true;
-      known[slot] = message_known(one);
-      if (known[slot])
-        hidden = static_cast<uint8_t>(hidden | one.mask);
-      else
-        open = static_cast<uint8_t>(open | one.mask);
-    }
+    const kept_stores stores = kept_of(in);
     for (size_t n = 0; n < in.count; ++n) {
-      if (!kept[n]) continue;
       const message& one = *in.order[n];
-      const bool teaching = one.releases && std::any_of(one.releases->entries.begin(), one.releases->entries.end(),
-                                                        [&](const release_entry& given) { return teaches(given); });
-      if (known[n] && !teaching && (one.mask & open) == 0 && one.unordered.empty()) continue;
+      if (!stores.kept[n] || !stores.is_told(n, one, is_teaching(one))) continue;
       tells = true;
-      visit_message(to, in, one, n, known[n]);
+      visit_message(to, in, one, n, stores.known[n]);
     }
-    if (open != 0 && to != nullptr) {
-      const auto base = static_cast<uint8_t>(in.base_readable & open & ~hidden);
+    if (stores.open != 0 && to != nullptr) {
+      const auto base = static_cast<uint8_t>(in.base_readable & stores.open & ~stores.hidden);
       to->add(base);
       for (uint32_t byte = 0; byte < 8; ++byte)
         if ((base >> byte & 1) != 0) to->add(in.base >> (8 * byte) & 0xff);
@@ -260,11 +175,8 @@ class scoped_memory::normal_form {
         releases.add(made.key());
       }
     if (to == nullptr) return;
-    to->add(uint64_t{one.mask} << 24 | uint64_t{one.readable} << 16 | uint64_t{one.reach} << 8 | (known ? 1u : 0u) |
-            (one.strong ? 2u : 0u) | (one.modifies ? 4u : 0u) | (one.host ? 8u : 0u) | (one.tso ? 16u : 0u) |
-            (one.host_saw ? 32u : 0u) | (of_.known_.has_arrived(one) ? 64u : 0u));
-    to->add(one.value);
-    to->add(one.writer);
+    to->add(known ? 1 : 0);
+    add_shape(*to, one);
     observers.tell(*to);
     releases.tell(*to);
     for (const message::racing& pair : one.unordered) {
@@ -289,33 +201,19 @@ class scoped_memory::normal_form {
   bool visit_accesses(maker* to, const granule& in) {
     key_sum all;
     bool any = false;
-    const auto visit_one = [&](const access_record& one) {
+    each_access(in, [&](const access_record& one) {
       if (epoch_known(one.lane, one.epoch)) return;
       any = true;
       maker made;
       epoch(to == nullptr ? nullptr : &made, one.lane, one.epoch);
       made.add(uint64_t{one.mask} << 16 | uint64_t{one.reach} << 8 | (one.plain ? 1u : 0u) | (one.writes ? 2u : 0u));
       all.add(made.key());
-    };
-    for (const access_record& one : in.accesses.plain_reads) visit_one(one);
-    for (const access_record& one : in.accesses.plain_writes) visit_one(one);
-    if (of_.notes_ == nullptr || of_.notes_->compared.contains(in.address)) {
-      in.accesses.atomic_reads.each(visit_one);
-      in.accesses.atomic_writes.each(visit_one);
-    }
+    });
     if (to != nullptr) all.tell(*to);
     return any;
   }
 
-  const scoped_memory& of_;
-  std::vector<uint32_t> lanes_;
-  std::vector<const causal_clock*> clocks_;    ///< of the lanes, then of the objects
-  std::vector<causal_clock> joined_;           ///< of those that wait for others
   std::vector<std::vector<uint32_t>> epochs_;  ///< by lane: those with which one may still be compared
-  // Of the granule that is visited: whose knowledge of it counts, and whose would have told more.
-  static constexpr uint64_t all_lanes = ~uint64_t{0};
-  uint64_t users_ = all_lanes;
-  mutable uint64_t left_out_ = 0;
 };
 
 bool scoped_memory::tell(state_reader& to, const still_to_come& others) {

@@ -65,7 +65,7 @@ verification search_once(const scenario& tested, const parameters& settings, con
   options.needs_all_stores =
       !is_scoped || std::none_of(asked.assignments.begin(), asked.assignments.end(),
                                  [](const std::string& each) { return each.starts_with("history="); });
-  options.skip_local = options.block_waits = asked.reduced;
+  options.skip_local = options.block_waits = options.cover_states = asked.reduced;
   options.match_states = asked.reduced && asked.matches_states;
   options.progress = asked.progress;
   options.ended = [&](const sim::outcome& ended, const std::vector<scheduler::answer>& answers) {
