@@ -44,6 +44,9 @@ if(NOT CMAKE_CXX_COMPILER_ID STREQUAL "GNU")
 endif()
 # Where a variable lies in optimised code takes up to a third of the time to find out, and no report of heddle asks for it.
 set(heddle_without_places_of_variables $<$<COMPILE_LANG_AND_ID:CXX,GNU>:-fno-var-tracking>)
+# Nor does one ask for heddle's own types, which would be most of a library and of each program that it is linked into: lines and names of
+# functions are enough. (sim/CMakeLists.txt keeps those that gdb shows lanes by.)
+set(heddle_with_lines_alone $<$<AND:$<COMPILE_LANG_AND_ID:CXX,GNU>,$<NOT:$<CONFIG:Debug>>>:-g1>)
 set(HEDDLE_TOGETHER ${together} CACHE STRING "How many source files of a part of heddle are compiled together (1: each alone)")
 if(HEDDLE_TOGETHER GREATER 1)
   # A name of one file may shadow that of another.
@@ -51,7 +54,7 @@ if(HEDDLE_TOGETHER GREATER 1)
 endif()
 function(heddle_compile_together)
   foreach(target IN LISTS ARGN)
-    target_compile_options(${target} PRIVATE ${heddle_without_places_of_variables})
+    target_compile_options(${target} PRIVATE ${heddle_without_places_of_variables} ${heddle_with_lines_alone})
   endforeach()
   if(HEDDLE_TOGETHER LESS_EQUAL 1)
     return()

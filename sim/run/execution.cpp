@@ -15,9 +15,6 @@ using std::string_view_literals::operator""sv;
 
 constinit bool is_any_code_instrumented = false;
 
-thread_local constinit lane* execution::current = nullptr;
-thread_local constinit execution* execution::instance = nullptr;
-
 namespace {
 
 // The length of `part` when `whole` begins with it, else more than any name's length. Names are short: a call into the C library would

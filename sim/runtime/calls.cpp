@@ -8,6 +8,13 @@
 #include <cstdlib>
 #include <utility>
 
+namespace heddle::sim {
+
+thread_local constinit lane* execution::current = nullptr;
+thread_local constinit execution* execution::instance = nullptr;
+
+}  // namespace heddle::sim
+
 namespace heddle::sim::runtime {
 namespace {
 
