@@ -49,21 +49,21 @@ typed_memory::part typed_memory::at(const heap& memory, const void* address, siz
   if (known == nullptr || !known->holds(address, size_bytes)) return {};
   const auto asked = std::find_if(allocations_.begin(), allocations_.end(),
                                   [&](const asked_for& each) { return each.base == known->base; });
-  part best;
-  const auto is_best = [&](const objects& each) {
-    part found = in(each, memory, wanted, size_bytes);
-    if (best.type == 0) best = found;
-    // Memory that is allocated as words may hold objects all the same.
-    const bool is_member = found.name.find("->") != std::string::npos || found.name.find("].") != std::string::npos;
-    if (is_member) best = std::move(found);
-    return is_member;
-  };
+  type_number asked_type = 0;
   if (asked != allocations_.end())
     for (const char* const name : {"allocate", "try_allocate", "shared_variable"})
-      if (const type_number type = template_argument_at(asked->place, name); type != 0)
-        if (is_best({.begin = known->base, .type = type})) return best;
+      if (asked_type == 0) asked_type = template_argument_at(asked->place, name);
+  part best;
+  const auto is_best = [&](const objects& each, bool as_elements) {
+    part found = in(each, memory, wanted, size_bytes);
+    // Memory that is allocated as words or bytes may hold objects all the same.
+    const bool is_member = found.name.find("->") != std::string::npos || found.name.find("].") != std::string::npos;
+    if (is_member || (as_elements && best.type == 0)) best = std::move(found);
+    return is_member;
+  };
+  if (asked_type != 0 && is_best({.begin = known->base, .type = asked_type}, true)) return best;
   for (const objects& each : pointed_at())
-    if (each.begin >= known->base && known->holds(each.begin, 1) && is_best(each)) break;
+    if (each.begin >= known->base && known->holds(each.begin, 1) && is_best(each, asked_type == 0)) break;
   return best;
 }
 
@@ -93,15 +93,18 @@ typed_memory::part typed_memory::in(const objects& of, const heap& memory, const
   if (index >= count) return {};
   const auto found = part_at(of.type, offset % each_bytes, size_bytes);
   if (!found) return {};
-  // A single word has no part.
-  if (count == 1 && found->path.empty()) return {.name = {}, .type = found->type};
-  std::string name = scheduler::printable(whole.name);
+  // A single word has no part, and which of many bytes it is says no more than its offset.
+  const std::string names = scheduler::printable(whole.name);
+  const bool is_byte =
+      each_bytes == 1 && enumerators_of(of.type).empty() && name_of_element(names, index, count).empty();
+  if (found->path.empty() && (count == 1 || is_byte)) return {.name = {}, .type = found->type};
+  std::string name = names;
   if (of.begin != whole.base) {
     char text[32];
     std::snprintf(text, sizeof text, "+0x%zx", static_cast<size_t>(of.begin - whole.base));
     name += text;
   }
-  if (std::string own = count > 1 && of.begin == whole.base ? name_of_element(name, index, count) : ""; !own.empty())
+  if (std::string own = count > 1 && of.begin == whole.base ? name_of_element(names, index, count) : ""; !own.empty())
     name = std::move(own);
   else if (count > 1)
     name += '[' + std::to_string(index) + ']';
