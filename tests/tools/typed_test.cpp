@@ -26,7 +26,7 @@ TEST(typed, a_story_names_members_and_enumerators) {
   expect_told(story_of(MOVED, 0), {"requests->tail = 2", "requests->slots[1].is = taken",
                                    "wave 0 reads requests->slots[1].is: taken (step"});
   expect_told(story_of(MOVED, 1), {"rings[2].tail = 2", "wave 0 reads rings[2].slots[1].is: taken (step"});
-  expect_told(story_of(MOVED, 2), {"so wave 0 waits for the_ring.slots[1].is, "});
+  expect_told(story_of(MOVED, 2), {"the_ring.tail = 2", "wave 0 reads the_ring.slots[1].is: taken (step"});
   expect_told(story_of(MOVED, 3), {"bytes+0x40->tail = 2", "wave 0 reads bytes+0x40->slots[1].is: taken (step"});
 }
 
@@ -37,7 +37,6 @@ TEST(typed, without_debug_information_it_names_offsets) {
   ASSERT_EQ(run_process({STRIP, "-g", "-o", stripped, MOVED}).status, 0);
   expect_told(story_of(stripped, 0), {"requests+0x4 = 2", "wave 0 reads requests+0x1c: 200 (step"});
   expect_told(story_of(stripped, 1), {"rings+0x44 = 2", "wave 0 reads rings+0x5c: 200 (step"});
-  expect_told(story_of(stripped, 2), {"the_ring+0x1c, "});
   expect_told(story_of(stripped, 3), {"bytes+0x44 = 2", "wave 0 reads bytes+0x5c: 200 (step"});
 }
 

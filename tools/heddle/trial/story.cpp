@@ -142,7 +142,7 @@ class teller {
   }
 
   void tell_wait(uint32_t wave, const std::string& over, std::set<uint32_t>& told) {
-    const bool is_memory = over.find("+0x") != std::string::npos;
+    const bool is_memory = sort_of(over) == wait_sort::memory;
     // A wait for the end of another has no part in it.
     if (!is_memory || !told.insert(wave).second) return;
     const uint64_t certain = of_.judged == run_record::never ? behind_all : of_.judged;
