@@ -1,10 +1,7 @@
-#include <heddle/sim/code/source_line.h>
-
 #include <cxxabi.h>
 #include <dwarf.h>
-#include <elfutils/libdw.h>
-#include <elfutils/libdwfl.h>
-#include <unistd.h>
+#include <heddle/sim/code/debug_session.h>
+#include <heddle/sim/code/source_line.h>
 
 #include <algorithm>
 #include <cstdio>
@@ -43,6 +40,13 @@ class debug_info {
     }
     for (source_line& line : found) line.address = return_address;
     return found;
+  }
+
+  std::vector<Dwarf_Die> around(const void* return_address) {
+    const Dwarf_Addr address = reinterpret_cast<uintptr_t>(return_address) - 1;
+    Dwarf_Addr bias = 0;
+    Dwarf_Die* const unit = session_ == nullptr ? nullptr : dwfl_addrdie(session_, address, &bias);
+    return unit == nullptr ? std::vector<Dwarf_Die>() : nesting_at(unit, address - bias);
   }
 
   std::string variable(const void* where) {
@@ -115,16 +119,7 @@ class debug_info {
   }
 
  private:
-  debug_info() {
-    static const Dwfl_Callbacks callbacks = {.find_elf = dwfl_linux_proc_find_elf,
-                                             .find_debuginfo = dwfl_standard_find_debuginfo,
-                                             .section_address = nullptr,
-                                             .debuginfo_path = nullptr};
-    session_ = dwfl_begin(&callbacks);
-    if (session_ == nullptr) return;
-    dwfl_linux_proc_report(session_, getpid());
-    dwfl_report_end(session_, nullptr, nullptr);
-  }
+  debug_info() : session_(debug_session()) {}
 
   // Where a loader puts the module differs from process to process; offsets do not.
   static std::string offset_in(Dwfl_Module* module, Dwarf_Addr address) {
@@ -200,19 +195,24 @@ class debug_info {
     Dwarf_Addr bias = 0;
     Dwarf_Die* const unit = dwfl_module_addrdie(module, address, &bias);
     if (unit == nullptr) return;
-    // From the function down: each inlined call that holds the address lies within the one before it.
-    std::vector<Dwarf_Die> nesting;
-    for (const Dwarf_Die& function : functions_of(unit)) {
-      Dwarf_Die candidate = function;
-      if (dwarf_haspc(&candidate, address - bias) <= 0) continue;
-      nesting.push_back(candidate);
-      descend(candidate, address - bias, nesting);
-      break;
-    }
+    std::vector<Dwarf_Die> nesting = nesting_at(unit, address - bias);
     for (size_t n = nesting.size(); n-- > 0;) {
       found.back().function = name_of(&nesting[n]);
       if (n != 0) found.push_back(caller_of(&nesting[n], unit));
     }
+  }
+
+  /// From the function down: each inlined call that holds the address lies within the one before it.
+  std::vector<Dwarf_Die> nesting_at(Dwarf_Die* unit, Dwarf_Addr address) {
+    std::vector<Dwarf_Die> nesting;
+    for (const Dwarf_Die& function : functions_of(unit)) {
+      Dwarf_Die candidate = function;
+      if (dwarf_haspc(&candidate, address) <= 0) continue;
+      nesting.push_back(candidate);
+      descend(candidate, address, nesting);
+      break;
+    }
+    return nesting;
   }
 
   /// Every function of the unit that has code, wherever its entry is nested: bodies of lambdas lie inside types, which
@@ -284,7 +284,7 @@ class debug_info {
     return path.string();
   }
 
-  Dwfl* session_ = nullptr;
+  Dwfl* session_;
   std::map<Dwarf_Off, std::vector<Dwarf_Die>> functions_;  ///< by unit
   std::map<std::string, symbol_range> symbols_;            ///< symbol()
   std::string folder_;                                     ///< source_folder()
@@ -302,41 +302,40 @@ std::string source_line::where() const {
   return text;
 }
 
-namespace {
-// Simulations of several OS threads share the debug information, which libdw does not protect.
-std::mutex turn;
-}  // namespace
-
 std::string source_folder() {
-  const std::scoped_lock mine(turn);
+  const std::scoped_lock mine(debug_turn());
   return debug_info::instance().folder();
 }
 
 std::string variable_at(const void* address) {
-  const std::scoped_lock mine(turn);
+  const std::scoped_lock mine(debug_turn());
   return debug_info::instance().variable(address);
 }
 
 code_range function_at(const void* address) {
-  const std::scoped_lock mine(turn);
+  const std::scoped_lock mine(debug_turn());
   return debug_info::instance().function(address);
 }
 
 symbol_range symbol_named(const std::string& symbol) {
-  const std::scoped_lock mine(turn);
+  const std::scoped_lock mine(debug_turn());
   return debug_info::instance().symbol(symbol);
 }
 
 std::vector<code_range> functions_named(const void* address, const std::string& symbol) {
-  const std::scoped_lock mine(turn);
+  const std::scoped_lock mine(debug_turn());
   return debug_info::instance().functions(address, symbol);
+}
+
+std::vector<Dwarf_Die> functions_around(const void* return_address) {
+  return debug_info::instance().around(return_address);
 }
 
 std::string readable_symbol(const std::string& symbol) { return debug_info::readable(symbol.c_str()); }
 
 std::vector<source_line> inlined_at(const void* return_address) {
   static std::map<const void*, std::vector<source_line>> known;
-  const std::scoped_lock mine(turn);
+  const std::scoped_lock mine(debug_turn());
   auto entry = known.find(return_address);
   if (entry == known.end()) entry = known.emplace(return_address, debug_info::instance().look_up(return_address)).first;
   return entry->second;

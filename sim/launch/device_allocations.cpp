@@ -18,6 +18,8 @@ void* device_allocations::try_allocate(lane& self, const allocation_request& wha
   core_.note_progress(self);
   if (what.moves) place_all();
   void* const memory = core_.map.heap.allocate(what.size_bytes, what.kind, what.name, what.device, what.owner);
+  if (core_.observers.recorder) [[unlikely]]
+    core_.observers.recorder->types.allocated(memory, what.place);
   if (memory == nullptr || what.kind != memory_kind::device || !devices_.places_memory()) return memory;
   if (devices_.place(memory, what.size_bytes == 0 ? 1 : what.size_bytes, what.device, what.moves)) {
     if (what.moves || devices_.has_several_processes()) core_.map.heap.watch(memory);
@@ -157,14 +159,16 @@ void device_allocations::release_all_of(lane& self, const void* owner) {
   });
 }
 
-void* device_allocations::shared_variable(lane& self, const void* key, size_t size_bytes, const char* name) {
+void* device_allocations::shared_variable(lane& self, const void* key, size_t size_bytes, const char* name,
+                                          const void* place) {
   wave& of = *self.of;
   block_state& block = of.runs->state_of(of.block);
   for (const block_state::variable& known : block.shared)
     if (known.key == key) return known.copy;
   names_.push_back(std::string(name) + " of block " + std::to_string(of.block));
   void* const copy = allocate(
-      self, {.size_bytes = size_bytes, .kind = memory_kind::device, .name = names_.back().c_str()}, self.pending);
+      self, {.size_bytes = size_bytes, .kind = memory_kind::device, .name = names_.back().c_str(), .place = place},
+      self.pending);
   std::memset(copy, core_.machine.fill, size_bytes);
   block.shared.push_back({key, copy});
   return copy;

@@ -24,6 +24,7 @@ struct allocation_request {
   uint32_t device = 0;
   const void* owner = nullptr;  ///< the object whose end releases it, if any
   bool moves = false;           ///< its pages move to the GPU whose lanes use them first
+  const void* place = nullptr;  ///< the return address of the call
 };
 
 class device_allocations {
@@ -98,7 +99,7 @@ class device_allocations {
   // -- names ------------------------------------------------------------------------------------------------------------------------
 
   /// The block's own copy of the variable that `key` stands for; made, and filled with what no program put there, when first asked for.
-  void* shared_variable(lane& self, const void* key, size_t size_bytes, const char* name);
+  void* shared_variable(lane& self, const void* key, size_t size_bytes, const char* name, const void* place);
   /// A name with a number: "cudaMalloc 2" for the second of its kind.
   const char* numbered_name(const char* kind);
 

@@ -6,6 +6,7 @@
 #include <heddle/sim/machine/lane.h>
 #include <heddle/sim/named_slots.h>
 #include <heddle/sim/observe/run_record.h>
+#include <heddle/sim/observe/typed_memory.h>
 
 #include <cstdint>
 #include <optional>
@@ -97,6 +98,8 @@ class recorder {
   void has_counter(const wave& of, uint64_t lanes, uint64_t step);
   void judged(uint64_t step) { judged_ = step; }
   void name(const runtime::named_slots& where) { named_.push_back(where); }
+
+  typed_memory types;  ///< of what the run allocates and launches
 
   /// All of it but the waves and the wait graph; at most the last `most` steps.
   run_record record(const heap& memory, size_t most) const;

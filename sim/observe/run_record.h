@@ -7,6 +7,7 @@
 #include <cstdint>
 #include <optional>
 #include <string>
+#include <utility>
 #include <vector>
 
 namespace heddle::sim {
@@ -70,8 +71,10 @@ struct run_record {
     uint32_t actor = 0;
     uint32_t operation = none;  ///< texts: "load acquire system"
     operation_kind kind = operation_kind::none;
-    uint32_t place = none;  ///< texts: "ports+0x80"
-    uint32_t calls = none;  ///< where in the source, in `call_chains`
+    uint32_t place = none;   ///< texts: "ports+0x80"
+    uint32_t part = none;    ///< texts: "ring->tail", where its type is known and has parts
+    uint32_t values = none;  ///< enumerations: what its values are called
+    uint32_t calls = none;   ///< where in the source, in `call_chains`
     uint32_t size_bytes = 0;
     uint64_t address = 0;
     uint64_t value = 0;  ///< that was read or written; of a read-modify-write, that was found
@@ -88,6 +91,16 @@ struct run_record {
     uint64_t behind = never;  ///< of a store: the step of an earlier one that is newer in modification order
     bool spurious = false;    ///< a weak compare-exchange that failed spuriously
     bool woke = false;        ///< of a pause: its lane woke spuriously
+  };
+  /// A type whose values have names.
+  struct enumeration {
+    std::vector<std::pair<uint64_t, std::string>> enumerators;
+    /// Empty where the value has none.
+    std::string name_of(uint64_t value) const {
+      for (const auto& [each, name] : enumerators)
+        if (each == value) return name;
+      return {};
+    }
   };
   /// Memory, of at most 8 bytes, holds another value.
   struct change {
@@ -138,6 +151,7 @@ struct run_record {
 
   std::vector<std::string> texts;
   std::vector<std::vector<source_line>> call_chains;  ///< innermost first
+  std::vector<enumeration> enumerations;
   std::vector<wave> waves;
   std::vector<actor> actors;
   uint64_t first_step = 1;  ///< number of steps[0]; those before it are left out

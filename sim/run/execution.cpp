@@ -207,6 +207,8 @@ void execution::launch(lane& self, const grid_shape& shape, const fiber_body& bo
   require_host(self, "a launch", how);
   step(self, how);
   if (core_.history.counted == 0) begin_counting();
+  if (core_.observers.recorder) [[unlikely]]
+    core_.observers.recorder->types.launched(bytes, body.size_bytes, how.place);
   performed(self, launches_.add(self, shape, body, bytes));
   if (!core_.machine.launches_block || !self.is_host()) return;
   operation until_it_ends = how;

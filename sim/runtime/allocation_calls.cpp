@@ -64,7 +64,8 @@ void* allocate(size_t size_bytes, bool on_device, const char* name, uint32_t dev
                                                  .kind = on_device ? memory_kind::device : memory_kind::shared,
                                                  .name = name,
                                                  .device = device,
-                                                 .owner = owner},
+                                                 .owner = owner,
+                                                 .place = from.place},
                                                 make_operation(operation_kind::none, nullptr, 0, from));
 }
 
@@ -80,7 +81,8 @@ void* try_allocate(size_t size_bytes, bool on_device, const char* name, uint32_t
                                                      .name = name,
                                                      .device = device,
                                                      .owner = owner,
-                                                     .moves = moves});
+                                                     .moves = moves,
+                                                     .place = from.place});
 }
 
 void device_ends(const void* owner) {

@@ -113,7 +113,7 @@ void* shared_variable(const void* key, size_t size_bytes, const char* name) {
   const caller from = HEDDLE_CALLER;
   lane& self = device_lane("shared memory of a block", from);
   const entered inside(self);
-  return execution::instance->memory().shared_variable(self, key, size_bytes, name);
+  return execution::instance->memory().shared_variable(self, key, size_bytes, name, from.place);
 }
 
 void* dynamic_shared() {
@@ -122,7 +122,7 @@ void* dynamic_shared() {
   const entered inside(self);
   static constexpr char key = 0;
   return execution::instance->memory().shared_variable(self, &key, self.of->runs->shape.shared_bytes,
-                                                       "dynamic shared memory");
+                                                       "dynamic shared memory", from.place);
 }
 
 uint64_t clock() {
@@ -191,7 +191,8 @@ void* allocate_unnamed(size_t size_bytes, bool on_device, const char* kind) {
                                               {.size_bytes = size_bytes,
                                                .kind = on_device ? memory_kind::device : memory_kind::shared,
                                                .name = here.memory().numbered_name(kind),
-                                               .device = self.of->current_device},
+                                               .device = self.of->current_device,
+                                               .place = from.place},
                                               operation_of(operation_kind::none, from));
   std::memset(memory, here.machine().fill, size_bytes);
   return memory;

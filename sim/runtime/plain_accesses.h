@@ -66,6 +66,17 @@ inline bool stores_alone(const run_core& core, const void* address) {
   return is_word && reinterpret_cast<uintptr_t>(address) % size_bytes == 0 ? strong : plain;
 }
 
+/// The lane's loop only spins, and is blocked behind its pending load, which the code under test has yet to make: it makes it once it is woken.
+[[gnu::noinline]] inline void load_when_woken(execution& here, lane& self, const access& what) {
+  // Meanwhile others find memory as it is, and not as this lane has seen it.
+  here.finish_plain_store(self);
+  here.yield(self);
+  here.check_access(self);
+  if (late_memory* const late = here.late()) late->before_plain_load(self, self.pending);
+  const uint64_t value = watched::value_at(what.address, what.bytes());
+  here.read(self, what.address, what.bytes(), value, value);
+}
+
 /// A plain read by the lane, before the code under test makes it. Of any size, but 0. A volatile one is strong, of 1, 2, 4 or 8 bytes.
 [[gnu::always_inline]] inline void plain_read_of(lane* self, const void* address, size_t size_bytes, const caller& from,
                                                  operation_kind named = operation_kind::plain_load) {
@@ -84,7 +95,10 @@ inline bool stores_alone(const run_core& core, const void* address) {
       here, *self,
       is_strong(here, *self, named, operation_kind::volatile_load) || (!is_own && here.core().is_plain_point(address)));
   if (late_memory* const late = here.late()) late->before_plain_load(*self, self->pending);
-  read_done(here, *self, from, what, watched::value_at(address, what.bytes()));
+  const uint64_t value = watched::value_at(address, what.bytes());
+  here.read(*self, address, what.bytes(), value, value);
+  if (self->may_spin() && here.waiting().only_spins(*self, from.private_state)) [[unlikely]]
+    load_when_woken(here, *self, what);
   if (is_own) [[unlikely]]
     self->own_object_operations = self->operations;
 }

@@ -29,13 +29,20 @@
 namespace {
 
 constexpr uint32_t echo = 1;
+constexpr uint32_t note = 2;  // it has no answer
 
 struct kernel {
   rpc_gpu::Client* client;
   uint32_t calls;
+  uint32_t notes;
 
   void operator()() const {
     const uint64_t me = heddle::target::wave_id() * uint64_t{64} + heddle::target::lane_id();
+    for (uint32_t n = 0; n < notes; ++n) {
+      auto port = client->open<note>();
+      port.send([&](rpc_gpu::Buffer* to, uint32_t) { to->data[0] = me; });
+      port.close();
+    }
     for (uint32_t n = 0; n < calls; ++n) {
       const uint64_t question = me * 1000 + n;
       uint64_t answer = 0;
@@ -57,13 +64,17 @@ void run(const heddle::parameters& set) {
   auto* const client = new (device.allocate_shared<rpc_gpu::Client>(1, "client")) rpc_gpu::Client(ports, buffer);
   auto* const server = new (device.allocate_shared<rpc_host::Server>(1, "server")) rpc_host::Server(ports, buffer);
   auto* const stop = device.allocate_shared<uint32_t>(1, "stop flag");
+  auto* const noted = device.allocate_shared<uint32_t>(1, "noted");
   const auto serve = [=] {
     for (bool last = false, idle = false; !last || !idle;) {
       last = __atomic_load_n(stop, __ATOMIC_ACQUIRE) != 0;
       idle = true;
       while (auto port = server->try_open(lanes)) {
-        HEDDLE_CHECK(port->get_opcode() == echo, "an opcode that no lane has sent");
-        port->recv_and_send([](rpc_host::Buffer* packet, uint32_t) { packet->data[0] += 1; });
+        HEDDLE_CHECK(port->get_opcode() == echo || port->get_opcode() == note, "an opcode that no lane has sent");
+        if (port->get_opcode() == note)
+          port->recv([=](rpc_host::Buffer*, uint32_t) { __atomic_fetch_add(noted, 1, __ATOMIC_RELAXED); });
+        else
+          port->recv_and_send([](rpc_host::Buffer* packet, uint32_t) { packet->data[0] += 1; });
         port->close();
         idle = false;
       }
@@ -72,20 +83,24 @@ void run(const heddle::parameters& set) {
   };
   std::vector<decltype(device.spawn_host("server", serve))> servers;
   for (uint32_t n = 0; n < set.count("servers"); ++n) servers.push_back(device.spawn_host("server", serve));
-  device.launch({.waves = set.count("waves"), .lanes = set.count("lanes")}, kernel{client, set.count("calls")});
+  device.launch({.waves = set.count("waves"), .lanes = set.count("lanes")},
+                kernel{client, set.count("calls"), set.count("notes")});
   device.synchronize();
   __atomic_store_n(stop, 1, __ATOMIC_RELEASE);
   for (auto& each : servers) each.join();
+  HEDDLE_CHECK(*noted == set.count("waves") * set.count("lanes") * set.count("notes"), "a note is lost, or came twice");
 }
 
 using heddle::parameter;
 
-HEDDLE_SCENARIO(run, {.name = "llvm-ends",
-                      .summary = "calls through both ends of LLVM's rpc.h",
-                      .parameters = {parameter::number("waves", 2, 1, 64, "", "waves that call"),
-                                     parameter::number("lanes", 1, 1, HEDDLE_COMPAT_WAVE_LANES, "", "lanes of each"),
-                                     parameter::number("ports", 1, 1, 4096, "", "ports"),
-                                     parameter::number("calls", 1, 1, 1000, "", "calls of each wave"),
-                                     parameter::number("servers", 1, 1, 4, "", "server threads")}});
+HEDDLE_SCENARIO(run,
+                {.name = "llvm-ends",
+                 .summary = "calls through both ends of LLVM's rpc.h",
+                 .parameters = {parameter::number("waves", 2, 1, 64, "", "waves that call"),
+                                parameter::number("lanes", 1, 1, HEDDLE_COMPAT_WAVE_LANES, "", "lanes of each"),
+                                parameter::number("ports", 1, 1, 4096, "", "ports"),
+                                parameter::number("calls", 1, 0, 1000, "", "calls of each wave"),
+                                parameter::number("notes", 0, 0, 1000, "", "sends without an answer, before these"),
+                                parameter::number("servers", 1, 1, 4, "", "server threads")}});
 
 }  // namespace

@@ -265,6 +265,27 @@ TEST(volatile_in_cpp, is_plain_or_relaxed_as_the_setting_says) {
     EXPECT_GT(machine({"fidelity=scoped", plain}).run_many(polls, 100).count(verdict::race), 0u) << plain;
 }
 
+// A loop without a pause is blocked when it only spins. What it is woken by is what it reads next, and a fence behind it orders.
+TEST(volatile_in_cpp, a_spin_without_a_pause_reads_what_has_ended_it) {
+  const program polls = [] {
+    device on;
+    auto* const words = on.allocate_shared<uint32_t>(3, "words");
+    const auto volatile_at = [=](size_t n) { return static_cast<volatile uint32_t*>(words + n); };
+    on.launch({.blocks = 3, .waves = 1, .lanes = 1}, [=] {
+      const uint32_t turn = target::block_id();
+      while (*volatile_at(0) != turn) {
+      }
+      target::fence<scope::device>(memory_order::acquire);
+      words[1] += 1;
+      target::fence<scope::device>(memory_order::release);
+      *volatile_at(0) = turn + 1;
+    });
+    on.synchronize();
+    if (words[1] != 3) target::trap(fault::assertion, "an update was lost");
+  };
+  EXPECT_TRUE(always(verdict::ok, machine({"fidelity=scoped", "volatile=relaxed"}).run_many(polls, 300)));
+}
+
 // -- integers of all sizes -----------------------------------------------------------------------------------------------------------
 
 template <typename T>

@@ -338,7 +338,19 @@ TEST(real_report, the_story_says_what_is_missing_and_where) {
       {"zoo.no-release-before-toggle", "missing: a release at scenarios/zoo/weakened.h:28, or a fence before it"},
       {"zoo.device-scope-mailbox", "missing: a scope that includes both, at rpc/mailbox.h:37 and at rpc/mailbox.h:85"},
       {"zoo.plain-completion-flag", "missing: an atomic access at scenarios/zoo/plain_completion_flag.cpp:15; or, "},
-      {"zoo.crossed-calls", ": nothing can move"}};
+      // Of hangs, what would end them.
+      {"zoo.crossed-calls",
+       " gives back the client's lock of port 0 before it waits at rpc/mailbox.h:75; or host server stores "},
+      {"zoo.listener-teardown",
+       "host main gives back the mutex, locked at scenarios/zoo/listener_teardown.cpp:37, before it waits"},
+      {"zoo.lock-held-across-callback",
+       "to change: host server locks at scenarios/zoo/lock_held_across_callback.cpp:28 a mutex that it "
+       "holds already, from scenarios/zoo/lock_held_across_callback.cpp:42: give it back before"},
+      {"zoo.all-blocks-resident",
+       "to change: wave 2 has no place on the device before another wave ends: launch no more waves than"},
+      {"zoo.early-return-skips-notify",
+       "to change: wave 0 has ended and has not stored waves done+0x0, as wave 1 has at "},
+      {"zoo.lost-doorbell", "to change: a ring may be lost, as that of step "}};
   for (const auto& [scenario, ending] : endings) {
     const json found = json::parse(run_process({REAL_HEDDLE, "fuzz", scenario, "-n", "20", "--json"}).out);
     const json& story = found["scenarios"][0]["findings"][0]["story"];
@@ -346,6 +358,13 @@ TEST(real_report, the_story_says_what_is_missing_and_where) {
     EXPECT_LE(story.size(), 10u) << story;
     EXPECT_NE(story.back().get<std::string>().find(ending), std::string::npos) << story;
   }
+  // A hang has a sentence for each that waits for something else than memory, and names of elements.
+  const json called =
+      json::parse(run_process({REAL_HEDDLE, "fuzz", "zoo.lock-held-across-callback", "-n", "20", "--json"}).out);
+  const std::string lines = called["scenarios"][0]["findings"][0]["story"].dump();
+  for (const char* const each :
+       {"wave 0 reads answer: 0 (step ", "host server waits for that mutex (", ": nothing can move"})
+    EXPECT_NE(lines.find(each), std::string::npos) << each << " in " << lines;
   // Lanes that disagree in the end: where they parted.
   const json parted =
       json::parse(run_process({REAL_HEDDLE, "fuzz", "zoo.per-lane-steering-load", "-n", "20", "--json"}).out);

@@ -1,5 +1,6 @@
 #include <heddle/scheduler/printable.h>
-#include <heddle/tools/trial/slot_names.h>
+#include <heddle/tools/trial/hang_advice.h>
+#include <heddle/tools/trial/step_words.h>
 #include <heddle/tools/trial/story.h>
 
 #include <algorithm>
@@ -18,10 +19,6 @@ constexpr std::string_view story_heading = "what happened:\n";
 constexpr size_t most_sentences = 10;
 constexpr uint64_t behind_all = ~uint64_t{0};
 
-bool is_plain_access(operation_kind kind) {
-  return kind == operation_kind::plain_load || kind == operation_kind::plain_store;
-}
-
 /// The number behind "step " in the text, from `from` on.
 std::optional<uint64_t> step_told_in(std::string_view text, size_t from = 0) {
   const size_t at = text.find("step ", from);
@@ -34,9 +31,7 @@ std::optional<uint64_t> step_told_in(std::string_view text, size_t from = 0) {
 
 class teller {
  public:
-  teller(const run_record& of, const ended_so& how) : of_(of), how_(how), names_(of) {
-    for (const run_record::step& each : of.steps) lanes_[of.actors[each.actor].wave].insert(each.actor);
-  }
+  teller(const run_record& of, const ended_so& how) : of_(of), how_(how), words_(of) {}
 
   std::vector<std::string> tell() {
     if (of_.steps.empty()) return {};
@@ -49,9 +44,12 @@ class teller {
       tell_end();
     std::stable_sort(told_.begin(), told_.end(), [](const line& one, const line& other) { return one.at < other.at; });
     std::vector<std::string> sentences;
+    // What came of it is told whatever else is.
+    for (line& each : told_)
+      if (each.at == behind_all) each.is_told = ++count_ != 0;
     for (size_t weight = 0; weight < 3; ++weight)
       for (line& each : told_) {
-        if (each.weight != weight || count_ == most_sentences) continue;
+        if (each.is_told || each.weight != weight || count_ >= most_sentences) continue;
         each.is_told = true;
         ++count_;
       }
@@ -68,91 +66,14 @@ class teller {
     bool is_told = false;
   };
 
-  const run_record::step* step_at(uint64_t number) const {
-    const bool is_there = number >= of_.first_step && number - of_.first_step < of_.steps.size();
-    return is_there ? &of_.steps[number - of_.first_step] : nullptr;
-  }
-
-  /// "wave 1" where one lane of it has moved, else "wave 1 lane 0".
-  std::string name_of(uint32_t actor) const {
-    const run_record::actor& who = of_.actors[actor];
-    const auto lanes = lanes_.find(who.wave);
-    const bool alone = lanes == lanes_.end() || lanes->second.size() < 2;
-    return alone ? of_.waves[who.wave].name : who.name;
-  }
-
-  std::string where(const run_record::step& one) const {
-    if (one.calls == run_record::none || of_.call_chains[one.calls].empty()) return {};
-    return of_.call_chains[one.calls].front().where();
-  }
-
-  /// " (step 7, rpc/port/process.h:49)"
-  std::string at(uint64_t number) const {
-    const run_record::step* const one = step_at(number);
-    const std::string place = one == nullptr ? "" : where(*one);
-    return " (step " + std::to_string(number) + (place.empty() ? "" : ", " + place) + ")";
-  }
-
-  std::string place_of(const run_record::step& one) const {
-    if (one.place == run_record::none) return "memory";
-    const std::string part = names_.part_at(one.address);
-    if (part.empty()) return of_.texts[one.place].substr(0, of_.texts[one.place].find(" ("));
-    return "the " + part.substr(part.find(", ") + 2) + " of " + part.substr(0, part.find(", "));
-  }
-
-  /// "stores ring+0x8 = 2", "takes the client's lock of port 0", "reads ready+0x0: 1"
-  std::string deed_of(const run_record::step& one) const {
-    const slot_names::found slot = names_.word_at(one.address / slot_names::word_bytes * slot_names::word_bytes);
-    const bool is_lock = slot.of != nullptr && slot.is_lock();
-    if (is_lock && one.has_value && slot.count == 1 && !sim::may_write(one.kind))
-      return "finds " + place_of(one) + (slot.is_set(one.value, 0) ? " held" : " free") +
-             (one.is_old ? ", an old value" : "");
-    const bool is_outbox = slot.of != nullptr && !is_lock;
-    const std::string place = place_of(one);
-    const bool changes_both =
-        one.kind == operation_kind::read_modify_write || one.kind == operation_kind::compare_exchange;
-    if (is_lock && changes_both) {
-      if (!one.changes) return "finds " + place + " taken";
-      for (uint32_t n = 0; n < slot.count; ++n) {
-        const bool was = slot.is_set(one.value, n);
-        if (was == slot.is_set(one.after, n)) continue;
-        return (was ? "gives back the " : "takes the ") + place.substr(4, place.find(" of ") - 4) + " of " +
-               slot.of->each + " " + std::to_string(slot.first + n);
-      }
-    }
-    const bool stores = sim::is_store(one.kind);
-    // Where there are two phases, each complement of the word hands the slot over.
-    if (is_outbox && stores && !slot.of->four_phase) return "hands over by " + place;
-    if (is_outbox && stores) return (one.after != 0 ? "posts by " : "takes back ") + place;
-    const std::string plain = is_plain_access(one.kind) ? " by a plain access" : "";
-    if (stores) return "stores " + place + value_of(one.changes ? one.after : one.value, one, " = ") + plain;
-    if (changes_both)
-      return one.changes ? "changes " + place + " from " + text_of(one.value) + " to " + text_of(one.after)
-                         : "finds " + place + value_of(one.value, one, " = ");
-    if (one.place != run_record::none && one.has_value)
-      return "reads " + place + value_of(one.value, one, ": ") + (one.is_old ? ", an old value" : "") + plain;
-    if (one.place != run_record::none) return (sim::may_write(one.kind) ? "writes " : "reads ") + place + plain;
-    return "does " + of_.texts[one.operation];
-  }
-
-  static std::string text_of(uint64_t value) {
-    if (value < 100'000) return std::to_string(value);
-    char digits[24];
-    const auto [end, failed] = std::to_chars(digits, digits + sizeof digits, value, 16);
-    return "0x" + std::string(digits, failed == std::errc() ? end : digits);
-  }
-  static std::string value_of(uint64_t value, const run_record::step& one, const char* between) {
-    return one.has_value && one.size_bytes <= 8 ? between + text_of(value) : "";
-  }
-
   void add(uint64_t at, size_t weight, std::string text) {
     const bool known = std::any_of(told_.begin(), told_.end(), [&](const line& each) { return each.text == text; });
     if (!known) told_.push_back({.at = at, .weight = weight, .text = std::move(text)});
   }
   void add_step(uint64_t number, size_t weight, const std::string& more = {}) {
-    const run_record::step* const one = step_at(number);
+    const run_record::step* const one = words_.step_at(number);
     if (one == nullptr || !shown_.insert(number).second) return;
-    add(number, weight, name_of(one->actor) + " " + deed_of(*one) + at(number) + more);
+    add(number, weight, words_.name_of(one->actor) + " " + words_.deed_of(*one) + words_.at(number) + more);
   }
 
   void tell_decided() {
@@ -167,9 +88,9 @@ class teller {
   /// The last store of another lane that `reader` found behind `from`, and where it did.
   void tell_handover_to(uint32_t reader, uint64_t before, size_t weight) {
     for (uint64_t number = std::min<uint64_t>(before, of_.first_step + of_.steps.size()); number-- > of_.first_step;) {
-      const run_record::step& one = *step_at(number);
+      const run_record::step& one = *words_.step_at(number);
       if (one.actor != reader || one.reads == run_record::never || one.reads == 0) continue;
-      const run_record::step* const store = step_at(one.reads);
+      const run_record::step* const store = words_.step_at(one.reads);
       if (store == nullptr || store->actor == reader || shown_.contains(one.reads)) continue;
       add_step(one.reads, weight);
       add_step(number, weight);
@@ -183,11 +104,45 @@ class teller {
     std::set<uint32_t> told;
     for (const sim::wait_edge& each : of_.edges) tell_wait(each.from_wave, each.over, told);
     for (const sim::unknown_wait& each : of_.unknown) tell_wait(each.from_wave, each.over, told);
+    for (const size_t n : of_.circle) tell_call(of_.edges[n]);
+    if (of_.circle.empty() && of_.unknown.empty()) tell_round();
     add(behind_all, 0, end_of_hang());
+    if (const std::string advice = advice_on_hang(of_, words_); !advice.empty()) add(behind_all, 0, advice);
+  }
+
+  /// A wait of a circle that is not for memory.
+  void tell_call(const sim::wait_edge& each) {
+    const wait_sort sort = sort_of(each.over);
+    const run_record::wait* const last = last_wait_of(of_, each.from_wave);
+    if (last == nullptr || (sort != wait_sort::mutex && sort != wait_sort::end)) return;
+    if (const uint64_t locked = sort == wait_sort::mutex ? mutex_held_by(of_, each.to_wave) : 0; locked != 0) {
+      shown_.insert(locked);
+      add(locked, 0, each.to + " locks a mutex" + words_.at(locked));
+    }
+    const bool is_known = last->calls != run_record::none && !of_.call_chains[last->calls].empty();
+    add(last->from, 0,
+        each.from + " waits for " + (sort == wait_sort::mutex ? "that mutex" : "the end of " + each.to) +
+            (is_known ? " (" + of_.call_chains[last->calls].front().where() + ")" : ""));
+  }
+
+  /// Where nothing is waited for and the same steps come again: what each that takes part changes, and looks at last.
+  void tell_round() {
+    constexpr std::string_view same = "the same ";
+    const size_t at = how_.message.find(same);
+    uint64_t count = 0;
+    if (at == std::string_view::npos) return;
+    std::from_chars(how_.message.data() + at + same.size(), how_.message.data() + how_.message.size(), count);
+    const uint64_t end = of_.first_step + of_.steps.size();
+    std::set<std::pair<uint32_t, bool>> told;
+    for (uint64_t number = end; number-- > of_.first_step && end - number <= count;) {
+      const run_record::step& one = *words_.step_at(number);
+      if (one.place == run_record::none || (!one.changes && !one.has_value)) continue;
+      if (told.insert({one.actor, one.changes}).second) add_step(number, one.changes ? 1 : 2, ", again and again");
+    }
   }
 
   void tell_wait(uint32_t wave, const std::string& over, std::set<uint32_t>& told) {
-    const bool is_memory = over.find("+0x") != std::string::npos;
+    const bool is_memory = sort_of(over) == wait_sort::memory;
     // A wait for the end of another has no part in it.
     if (!is_memory || !told.insert(wave).second) return;
     const uint64_t certain = of_.judged == run_record::never ? behind_all : of_.judged;
@@ -199,34 +154,31 @@ class teller {
     uint32_t actor = last != nullptr ? last->actor : run_record::none;
     uint64_t looked = 0;  // when it looked at the word first, of the looks that found what is there now
     for (uint64_t number = of_.first_step + of_.steps.size(); number-- > of_.first_step;) {
-      const run_record::step& one = *step_at(number);
-      if (of_.actors[one.actor].wave != wave || one.place == run_record::none || !is_named(one, over)) continue;
-      if (looked != 0 && (one.changes || one.value != step_at(looked)->value)) break;
+      const run_record::step& one = *words_.step_at(number);
+      if (of_.actors[one.actor].wave != wave || one.place == run_record::none || !words_.is_at(one, over)) continue;
+      if (looked != 0 && (one.changes || one.value != words_.step_at(looked)->value)) break;
       if (one.changes) continue;
       looked = number;
       actor = one.actor;
     }
     if (looked == 0) return;
-    const run_record::step& look = *step_at(looked);
+    const run_record::step& look = *words_.step_at(looked);
     shown_.insert(looked);
-    std::string text = name_of(actor) + " " + deed_of(look) + at(looked) + " and waits for a change";
+    std::string text =
+        words_.name_of(actor) + " " + words_.deed_of(look) + words_.at(looked) + " and waits for a change";
     if (const std::string whose = whose_turn(wave, over); !whose.empty()) text += ", which is " + whose;
     add(looked, 0, text);
     // The store that made it what it is.
-    if (look.reads != run_record::never && look.reads != 0 && step_at(look.reads) != nullptr) add_step(look.reads, 1);
+    if (look.reads != run_record::never && look.reads != 0 && words_.step_at(look.reads) != nullptr)
+      add_step(look.reads, 1);
     tell_handover_to(actor, looked, 2);
     // What it has given to others before.
     for (uint64_t number = looked; number-- > of_.first_step;) {
-      const run_record::step& one = *step_at(number);
+      const run_record::step& one = *words_.step_at(number);
       if (one.actor != actor || !one.changes || is_plain_access(one.kind)) continue;
       add_step(number, 2);
       break;
     }
-  }
-
-  bool is_named(const run_record::step& one, const std::string& over) const {
-    const std::string& text = of_.texts[one.place];
-    return text.starts_with(over) && (text.size() == over.size() || text[over.size()] == ' ');
   }
 
   std::string whose_turn(uint32_t wave, const std::string& over) const {
@@ -246,7 +198,7 @@ class teller {
       text += (text.empty() ? "so " : ", ") + of_.edges[n].from + " waits for " + of_.edges[n].to;
     if (text.empty())
       for (const sim::unknown_wait& each : of_.unknown) {
-        text = "so " + each.from + " waits for " + each.over + ", " + each.why;
+        text = "so " + each.from + " waits for " + words_.part_at(each.over) + ", " + each.why;
         break;
       }
     const std::string end =
@@ -263,8 +215,8 @@ class teller {
     if (second_at == std::string_view::npos || edge_at == std::string_view::npos) return tell_end();
     const auto first = step_told_in(how_.report, first_at);
     const auto second = step_told_in(how_.report, second_at);
-    const run_record::step* const earlier = first ? step_at(*first) : nullptr;
-    const run_record::step* const later = second ? step_at(*second) : nullptr;
+    const run_record::step* const earlier = first ? words_.step_at(*first) : nullptr;
+    const run_record::step* const later = second ? words_.step_at(*second) : nullptr;
     if (earlier == nullptr || later == nullptr) return tell_end();
     add_step(*first, 0);
     const std::string_view edge = how_.report.substr(edge_at);
@@ -284,20 +236,21 @@ class teller {
     const auto store = step_told_in(edge);
     const size_t between = std::min(edge.find("is read by"), edge.find("is met by"));
     const auto load = step_told_in(edge, between);
-    if (!store || !load || step_at(*store) == nullptr || step_at(*load) == nullptr) return;
+    if (!store || !load || words_.step_at(*store) == nullptr || words_.step_at(*load) == nullptr) return;
     const bool lacks_release = edge.find("no release where") != std::string_view::npos;
     const bool lacks_acquire = edge.find("no acquire where") != std::string_view::npos;
-    const run_record::step& lacking = *step_at(lacks_acquire ? *load : *store);
+    const run_record::step& lacking = *words_.step_at(lacks_acquire ? *load : *store);
     add_step(*store, 0, lacks_release ? ": " + of_.texts[lacking.operation] + ", which publishes nothing" : "");
     add_step(*load, 0, lacks_acquire ? ": " + of_.texts[lacking.operation] + ", which acquires nothing" : "");
-    const std::string place = where(lacking);
+    const std::string place = words_.where(lacking);
     const std::string spot = place.empty() ? "step " + std::to_string(lacks_acquire ? *load : *store) : place;
     if (lacks_release || lacks_acquire)
       add(behind_all, 0,
           std::string("missing: ") + (lacks_release ? "a release" : "an acquire") + " at " + spot + ", or a fence " +
               (lacks_release ? "before" : "behind") + " it");
     else
-      add(behind_all, 0, "missing: a scope that includes both, at " + spot + " or " + where(*step_at(*load)));
+      add(behind_all, 0,
+          "missing: a scope that includes both, at " + spot + " or " + words_.where(*words_.step_at(*load)));
   }
 
   std::string advice_without_way(const run_record::step& earlier, const run_record::step& later,
@@ -306,17 +259,17 @@ class teller {
       const bool first_is_narrow = of_.texts[earlier.operation].find("system") == std::string::npos;
       const bool second_is_narrow = of_.texts[later.operation].find("system") == std::string::npos;
       if (first_is_narrow && second_is_narrow)
-        return "missing: a scope that includes both, at " + where(earlier) + " and at " + where(later);
+        return "missing: a scope that includes both, at " + words_.where(earlier) + " and at " + words_.where(later);
       const run_record::step& narrow = first_is_narrow ? earlier : later;
-      return "missing: a wider scope at " + where(narrow) + ", which is " + of_.texts[narrow.operation];
+      return "missing: a wider scope at " + words_.where(narrow) + ", which is " + of_.texts[narrow.operation];
     }
     std::string text = "missing: ";
     if (is_plain_access(earlier.kind) != is_plain_access(later.kind)) {
       const run_record::step& plain = is_plain_access(earlier.kind) ? earlier : later;
-      text += "an atomic access at " + where(plain) + "; or, if they are not to meet, ";
+      text += "an atomic access at " + words_.where(plain) + "; or, if they are not to meet, ";
     }
-    text += "a wait of " + name_of(later.actor) + " before " + where(later) + " for something that " +
-            name_of(earlier.actor) + " releases behind " + where(earlier);
+    text += "a wait of " + words_.name_of(later.actor) + " before " + words_.where(later) + " for something that " +
+            words_.name_of(earlier.actor) + " releases behind " + words_.where(earlier);
     return text;
   }
 
@@ -324,7 +277,7 @@ class teller {
 
   void tell_end() {
     const uint64_t last = of_.first_step + of_.steps.size() - 1;
-    const run_record::step& one = *step_at(last);
+    const run_record::step& one = *words_.step_at(last);
     // What it was told, and by which lane, before it found what is wrong.
     uint64_t before = last + 1;
     for (size_t told = 0; told < 3 && before > of_.first_step; ++told) {
@@ -345,12 +298,14 @@ class teller {
     const uint32_t wave = of_.actors[actor].wave;
     std::map<std::pair<uint32_t, uint64_t>, uint64_t> seen;  // by line and word: the latest step of it
     for (uint64_t number = of_.first_step + of_.steps.size(); number-- > of_.first_step;) {
-      const run_record::step& one = *step_at(number);
+      const run_record::step& one = *words_.step_at(number);
       if (of_.actors[one.actor].wave != wave || sim::may_write(one.kind) || !one.has_value ||
           one.place == run_record::none || one.calls == run_record::none)
         continue;
       const auto [other, fresh] = seen.try_emplace({one.calls, one.address}, number);
-      if (fresh || step_at(other->second)->actor == one.actor || step_at(other->second)->value == one.value) continue;
+      if (fresh || words_.step_at(other->second)->actor == one.actor ||
+          words_.step_at(other->second)->value == one.value)
+        continue;
       add_step(number, 0);
       add_step(other->second, 0,
                ": here they part; if all are to do the same, one lane looks and broadcasts what it sees");
@@ -360,8 +315,7 @@ class teller {
 
   const run_record& of_;
   const ended_so& how_;
-  slot_names names_;
-  std::map<uint32_t, std::set<uint32_t>> lanes_;  ///< by wave: actors that have moved
+  step_words words_;
   std::vector<line> told_;
   std::set<uint64_t> shown_;
   size_t count_ = 0;

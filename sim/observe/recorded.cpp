@@ -1,0 +1,150 @@
+// What the recorder has kept, made a record.
+#include <heddle/sim/observe/recorder.h>
+#include <heddle/sim/space/heap.h>
+
+#include <cstdio>
+#include <map>
+#include <utility>
+
+namespace heddle::sim {
+
+/// Texts, each once.
+class recorder::words {
+ public:
+  words(run_record& into, const heap& memory, const typed_memory& types)
+      : into_(into), memory_(memory), types_(types) {}
+
+  uint32_t text(const std::string& said) {
+    const auto [entry, fresh] = texts_.try_emplace(said, static_cast<uint32_t>(into_.texts.size()));
+    if (fresh) into_.texts.push_back(said);
+    return entry->second;
+  }
+  uint32_t place(const void* address) {
+    const auto [entry, fresh] = places_.try_emplace(address, 0);
+    if (fresh) entry->second = text(describe_location(memory_, address));
+    return entry->second;
+  }
+  struct typed {
+    uint32_t part = run_record::none;
+    uint32_t values = run_record::none;
+  };
+  typed part(const void* address, uint32_t size_bytes) {
+    const auto [entry, fresh] = parts_.try_emplace({address, size_bytes});
+    if (!fresh) return entry->second;
+    const typed_memory::part found = types_.at(memory_, address, size_bytes);
+    if (!found.name.empty()) entry->second.part = text(found.name);
+    entry->second.values = enumeration(found.type);
+    return entry->second;
+  }
+  uint32_t calls(const call_chain& chain) {
+    const auto [entry, fresh] = chains_.try_emplace(chain, static_cast<uint32_t>(into_.call_chains.size()));
+    if (fresh) into_.call_chains.push_back(lines_of(chain));
+    return entry->second;
+  }
+  uint32_t what_for(const waiting& one) {
+    if (one.told.why == wait_reason::collective || one.told.why == wait_reason::barrier)
+      return text(std::string(to_string(one.what.kind)) +
+                  (is_collective(one.what.kind) ? " of " + lanes_in(one.what.mask) : ""));
+    if (one.told.why != wait_reason::change) return text(to_string(one.what.kind));
+    std::string said;
+    for (const watched& each : one.on) {
+      said += (said.empty() ? "" : ", ") + into_.texts[place(each.address)];
+      if (each.by_change) continue;
+      char value[32];
+      std::snprintf(value, sizeof value, " = 0x%llx", static_cast<unsigned long long>(each.value));
+      said += value;
+    }
+    return text(said.empty() ? to_string(one.what.kind) : said);
+  }
+
+ private:
+  uint32_t enumeration(type_number type) {
+    const auto [entry, fresh] = enumerations_.try_emplace(type, run_record::none);
+    if (!fresh) return entry->second;
+    std::vector<std::pair<uint64_t, std::string>> enumerators = enumerators_of(type);
+    if (enumerators.empty()) return run_record::none;
+    into_.enumerations.push_back({.enumerators = std::move(enumerators)});
+    return entry->second = static_cast<uint32_t>(into_.enumerations.size() - 1);
+  }
+
+  run_record& into_;
+  const heap& memory_;
+  const typed_memory& types_;
+  std::map<std::pair<const void*, uint32_t>, typed> parts_;
+  std::unordered_map<type_number, uint32_t> enumerations_;
+  std::unordered_map<std::string, uint32_t> texts_;
+  std::unordered_map<const void*, uint32_t> places_;
+  std::map<call_chain, uint32_t> chains_;
+};
+
+run_record recorder::record(const heap& memory, size_t most) const {
+  run_record made;
+  words said(made, memory, types);
+  for (const life& each : lives_) {
+    if (each.who == nullptr) continue;
+    made.actors.push_back({.name = name_of(*each.who),
+                           .wave = each.who->of->id,
+                           .lane = each.who->index,
+                           .begun = each.begun,
+                           .ended = each.ended});
+  }
+  const size_t from = taken_.size() > most ? taken_.size() - most : 0;
+  made.first_step = from < taken_.size() ? taken_[from].step : last_step_ + 1;
+  made.steps.reserve(taken_.size() - from);
+  for (size_t n = from; n < taken_.size(); ++n) {
+    const taken& one = taken_[n];
+    const operation& what = one.what;
+    const words::typed typed = what.address == nullptr ? words::typed() : said.part(what.address, what.size_bytes);
+    made.steps.push_back(
+        {.actor = one.who->id,
+         .operation = said.text(sim::describe(what)),
+         .kind = what.kind,
+         .place = what.address == nullptr ? run_record::none : said.place(what.address),
+         .part = typed.part,
+         .values = typed.values,
+         .calls = said.calls(one.calls),
+         .size_bytes = what.size_bytes,
+         .address = reinterpret_cast<uintptr_t>(what.address),
+         .value = one.value,
+         .has_value = what.address != nullptr || is_collective(what.kind) || what.kind == operation_kind::active_mask,
+         .changes = one.changes,
+         .is_old = one.is_old,
+         .lost = one.lost,
+         .after = one.after,
+         .reads = one.reads,
+         .arrived = one.arrived,
+         .missed = one.missed,
+         .behind = behind_.contains(one.step) ? behind_.at(one.step) : run_record::never,
+         .spurious = one.spurious,
+         .woke = one.woke});
+  }
+  for (const memory_change& one : memory_changes_)
+    made.changes.push_back({.step = one.step,
+                            .actor = one.who->id,
+                            .place = said.place(one.address),
+                            .address = reinterpret_cast<uintptr_t>(one.address),
+                            .size_bytes = one.size_bytes,
+                            .value = one.value});
+  for (const waiting& one : waits_) {
+    made.waits.push_back(one.told);
+    made.waits.back().text = said.what_for(one);
+    made.waits.back().calls = said.calls(one.calls);
+  }
+  for (const runtime::named_slots& each : named_)
+    made.named.push_back({.name = each.name,
+                          .each = each.each,
+                          .count = each.count,
+                          .slots_per_word = each.slots_per_word,
+                          .locks_per_word = each.locks_per_word,
+                          .four_phase = each.four_phase,
+                          .client_outbox = reinterpret_cast<uintptr_t>(each.client_outbox),
+                          .server_outbox = reinterpret_cast<uintptr_t>(each.server_outbox),
+                          .client_locks = reinterpret_cast<uintptr_t>(each.client_locks),
+                          .server_locks = reinterpret_cast<uintptr_t>(each.server_locks)});
+  made.moves = moves_;
+  made.judged = judged_;
+  for (const odd& one : odd_) made.odd.push_back(in_words(memory, one));
+  return made;
+}
+
+}  // namespace heddle::sim

@@ -1,0 +1,55 @@
+// Of which types the memory of a run is: what a report calls a place there, and its values.
+#pragma once
+
+#include <heddle/sim/code/type_names.h>
+
+#include <cstddef>
+#include <cstdint>
+#include <string>
+#include <vector>
+
+namespace heddle::sim {
+
+class heap;
+
+/// Notes during a run cost a few words each. The program's debug information is read when a place is asked for.
+class typed_memory {
+ public:
+  /// The allocation that begins there was asked for at `place`, a return address; in `allocate_shared<T>` it holds objects of type T.
+  void allocated(const void* base, const void* place) { allocations_.push_back({.base = base, .place = place}); }
+  /// A kernel was launched at `place` with these bytes: where they hold a pointer to T, it points to objects of that type.
+  void launched(const void* bytes, size_t size_bytes, const void* place);
+
+  struct part {
+    std::string name;      ///< "ring->slots[1].state", "results[2]"; empty where it would say no more than "ring+0x8"
+    type_number type = 0;  ///< of the bytes
+  };
+  /// What the program calls these bytes.
+  part at(const heap& memory, const void* address, size_t size_bytes) const;
+
+ private:
+  struct asked_for {
+    const void* base = nullptr;
+    const void* place = nullptr;
+  };
+  struct kernel {
+    std::vector<std::byte> bytes;
+    const void* place = nullptr;
+  };
+  /// Objects of one type, one behind the other.
+  struct objects {
+    const std::byte* begin = nullptr;
+    type_number type = 0;
+  };
+
+  static part in(const objects& of, const heap& memory, const std::byte* address, size_t size_bytes);
+  /// That arguments of kernels point to.
+  const std::vector<objects>& pointed_at() const;
+
+  std::vector<asked_for> allocations_;
+  std::vector<kernel> kernels_;
+  mutable std::vector<objects> pointed_at_;
+  mutable size_t looked_at_ = 0;  ///< so many kernels are in it
+};
+
+}  // namespace heddle::sim

@@ -1,0 +1,267 @@
+#include <heddle/tools/trial/hang_advice.h>
+
+#include <algorithm>
+#include <set>
+#include <string_view>
+#include <vector>
+
+namespace heddle::tools {
+
+using sim::operation_kind;
+using sim::run_record;
+
+wait_sort sort_of(const std::string& over) {
+  if (over == "a mutex") return wait_sort::mutex;
+  if (over == "its end" || over.starts_with("end of the ")) return wait_sort::end;
+  if (over == "a place on the device") return wait_sort::place;
+  if (over == "masked off") return wait_sort::siblings;
+  const bool is_call = over.starts_with("a ") || over == to_string(operation_kind::block_barrier);
+  return is_call ? wait_sort::other : wait_sort::memory;
+}
+
+uint64_t last_look_of(const run_record& of, const step_words& words, uint32_t wave, const std::string& over) {
+  for (size_t n = of.steps.size(); n-- > 0;) {
+    const run_record::step& one = of.steps[n];
+    if (of.actors[one.actor].wave == wave && one.place != run_record::none && words.is_at(one, over))
+      return of.first_step + n;
+  }
+  return 0;
+}
+
+const run_record::wait* last_wait_of(const run_record& of, uint32_t wave) {
+  const run_record::wait* last = nullptr;
+  for (const run_record::wait& each : of.waits)
+    if (of.actors[each.actor].wave == wave && each.from <= of.judged &&
+        (each.to == run_record::never || (of.judged != run_record::never && each.to >= of.judged)))
+      last = &each;
+  return last;
+}
+
+uint64_t mutex_held_by(const run_record& of, uint32_t wave) {
+  std::set<uint64_t> given_back;
+  for (size_t n = of.steps.size(); n-- > 0;) {
+    const run_record::step& one = of.steps[n];
+    if (of.actors[one.actor].wave != wave) continue;
+    if (one.kind == operation_kind::unlock_mutex) given_back.insert(one.address);
+    if (one.kind == operation_kind::lock_mutex && !given_back.contains(one.address)) return of.first_step + n;
+  }
+  return 0;
+}
+
+namespace {
+
+class adviser {
+ public:
+  adviser(const run_record& of, const step_words& words) : of_(of), words_(words) {}
+
+  std::string advise() const {
+    using rule = std::string (adviser::*)() const;
+    constexpr rule rules[] = {&adviser::on_lost_ring, &adviser::on_place,  &adviser::on_own_mutex, &adviser::on_erased,
+                              &adviser::on_siblings,  &adviser::on_circle, &adviser::on_unknown};
+    for (const rule each : rules)
+      if (const std::string text = (this->*each)(); !text.empty()) return "to change: " + text;
+    return {};
+  }
+
+ private:
+  /// A wait for memory that is part of the hang.
+  struct look {
+    std::string from;
+    std::string over;
+    uint32_t wave = 0;
+  };
+
+  std::vector<look> looks() const {
+    std::vector<look> found;
+    for (const size_t n : of_.circle) {
+      const sim::wait_edge& each = of_.edges[n];
+      found.push_back({.from = each.from, .over = each.over, .wave = each.from_wave});
+    }
+    for (const sim::unknown_wait& each : of_.unknown)
+      found.push_back({.from = each.from, .over = each.over, .wave = each.from_wave});
+    std::erase_if(found, [](const look& each) { return sort_of(each.over) != wait_sort::memory; });
+    return found;
+  }
+
+  uint32_t wave_of(const run_record::step& one) const { return of_.actors[one.actor].wave; }
+  bool is_at(const run_record::step& one, const std::string& place) const {
+    return one.place != run_record::none && words_.is_at(one, place);
+  }
+
+  /// Where the wave waits in the end: "rpc/mailbox.h:37".
+  std::string stand_of(uint32_t wave) const {
+    const run_record::wait* const last = last_wait_of(of_, wave);
+    if (last != nullptr && last->calls != run_record::none && !of_.call_chains[last->calls].empty())
+      return of_.call_chains[last->calls].front().where();
+    for (size_t n = of_.steps.size(); n-- > 0;)
+      if (wave_of(of_.steps[n]) == wave) return words_.where(of_.steps[n]);
+    return {};
+  }
+  std::string before_wait_of(uint32_t wave) const {
+    const std::string stand = stand_of(wave);
+    return stand.empty() ? " before it waits" : " before it waits at " + stand;
+  }
+
+  std::string on_lost_ring() const {
+    for (const look& each : looks())
+      for (size_t n = of_.steps.size(); n-- > 0;)
+        if (of_.steps[n].lost && is_at(of_.steps[n], each.over))
+          return "a ring may be lost, as that of step " + std::to_string(of_.first_step + n) + " is: " + each.from +
+                 " has to look again after a while" +
+                 (stand_of(each.wave).empty() ? "" : " at " + stand_of(each.wave)) +
+                 ", or the side that rings to ring again";
+    return {};
+  }
+
+  std::string on_place() const {
+    for (const size_t n : of_.circle) {
+      const sim::wait_edge& each = of_.edges[n];
+      const run_record::wave& to = of_.waves[each.to_wave];
+      if (to.host || to.placed) continue;
+      return each.to +
+             " has no place on the device before another wave ends: launch no more waves than have places, or let " +
+             each.from + " wait for no wave that may not have begun" + at_stand(each.from_wave);
+    }
+    return {};
+  }
+  std::string at_stand(uint32_t wave) const {
+    const std::string stand = stand_of(wave);
+    return stand.empty() ? "" : " (" + stand + ")";
+  }
+
+  std::string on_own_mutex() const {
+    for (const size_t n : of_.circle) {
+      const sim::wait_edge& each = of_.edges[n];
+      if (sort_of(each.over) != wait_sort::mutex || each.from_wave != each.to_wave) continue;
+      const run_record::step* const held = words_.step_at(mutex_held_by(of_, each.from_wave));
+      return each.from + " locks" + (stand_of(each.from_wave).empty() ? "" : " at " + stand_of(each.from_wave)) +
+             " a mutex that it holds already" + (held == nullptr ? "" : ", from " + words_.where(*held)) +
+             ": give it back before what locks it again is called";
+    }
+    return {};
+  }
+
+  /// A store over one of another wave that the one which waits for it has not read.
+  std::string on_erased() const {
+    for (const look& each : looks()) {
+      size_t last = of_.steps.size();
+      size_t before = of_.steps.size();
+      for (size_t n = of_.steps.size(); n-- > 0 && before == of_.steps.size();) {
+        if (!of_.steps[n].changes || !is_at(of_.steps[n], each.over)) continue;
+        (last == of_.steps.size() ? last : before) = n;
+      }
+      if (before == of_.steps.size()) continue;
+      const run_record::step& eraser = of_.steps[last];
+      const run_record::step& erased = of_.steps[before];
+      const bool is_read = std::any_of(of_.steps.begin(), of_.steps.end(), [&](const run_record::step& one) {
+        return one.reads == of_.first_step + before && (wave_of(one) == each.wave || wave_of(one) == wave_of(eraser));
+      });
+      if (is_read || !sim::is_store(eraser.kind) || wave_of(eraser) == wave_of(erased) ||
+          wave_of(erased) == each.wave || eraser.after == erased.after)
+        continue;
+      return words_.name_of(eraser.actor) + " erases" + words_.at(of_.first_step + last) + " what " +
+             words_.name_of(erased.actor) + " has stored to " + words_.place_of(erased) + " in step " +
+             std::to_string(of_.first_step + before) + ", and " + each.from +
+             " has not read: store there before the other side may, or not at all";
+    }
+    return {};
+  }
+
+  std::string on_siblings() const {
+    for (const size_t n : of_.circle) {
+      const sim::wait_edge& each = of_.edges[n];
+      if (sort_of(each.over) != wait_sort::siblings) continue;
+      return "lanes of " + of_.waves[each.from_wave].name + " have one program counter, and go round" +
+             (stand_of(each.to_wave).empty() ? "" : " at " + stand_of(each.to_wave)) +
+             " while the others, which could end that, are masked off: let a lane do all of its work within a turn of "
+             "the loop";
+    }
+    return {};
+  }
+
+  /// What would take one edge out of the circle.
+  std::string without(const sim::wait_edge& each) const {
+    const std::string wait = before_wait_of(each.to_wave);
+    switch (sort_of(each.over)) {
+      case wait_sort::mutex: {
+        const run_record::step* const held = words_.step_at(mutex_held_by(of_, each.to_wave));
+        return each.to + " gives back the mutex" + (held == nullptr ? "" : ", locked at " + words_.where(*held) + ",") +
+               wait;
+      }
+      case wait_sort::end: {
+        const std::string stand = stand_of(each.to_wave);
+        return each.to + " ends without its wait" + (stand.empty() ? "" : " at " + stand);
+      }
+      case wait_sort::memory:
+        return of_memory(each, wait);
+      default:
+        return {};
+    }
+  }
+
+  std::string of_memory(const sim::wait_edge& each, const std::string& wait) const {
+    std::string place = words_.part_at(each.over);
+    std::string where;
+    if (const run_record::step* const looked = words_.step_at(last_look_of(of_, words_, each.from_wave, each.over))) {
+      place = words_.place_of(*looked);
+      if (words_.is_lock_of_slot(*looked)) return each.to + " gives back " + place + wait;
+    }
+    for (size_t n = of_.steps.size(); n-- > 0 && where.empty();)
+      if (wave_of(of_.steps[n]) == each.to_wave && sim::may_write(of_.steps[n].kind) && is_at(of_.steps[n], each.over))
+        where = words_.where(of_.steps[n]);
+    constexpr std::string_view elsewhere = " stored it at ";
+    if (const size_t told = each.why.find(elsewhere); where.empty() && told != std::string::npos)
+      where = each.why.substr(told + elsewhere.size(),
+                              each.why.find_first_of(" ,;", told + elsewhere.size()) - told - elsewhere.size());
+    return each.to + " stores " + place + (where.empty() ? "" : ", as at " + where + ",") + wait;
+  }
+
+  std::string on_circle() const {
+    constexpr size_t most_told = 3;
+    std::vector<std::string> ways;
+    for (const size_t n : of_.circle) {
+      const std::string way = without(of_.edges[n]);
+      if (!way.empty() && std::find(ways.begin(), ways.end(), way) == ways.end() && ways.size() < most_told)
+        ways.push_back(way);
+    }
+    std::string text;
+    for (size_t n = 0; n < ways.size(); ++n) text += (n == 0 ? "" : "; or ") + ways[n];
+    return text;
+  }
+
+  /// Threads that have ended without a store that others of their kind have made.
+  std::string on_unknown() const {
+    for (const sim::unknown_wait& each : of_.unknown) {
+      if (sort_of(each.over) != wait_sort::memory) continue;
+      const run_record::step* store = nullptr;
+      std::set<uint32_t> storers;
+      for (const run_record::step& one : of_.steps)
+        if (one.changes && is_at(one, each.over) && sim::may_write(one.kind)) {
+          store = &one;
+          storers.insert(wave_of(one));
+        }
+      // What other schedules store, or what was stored before there was another actor, is not missing.
+      if (store == nullptr && each.why.find("in other schedules") != std::string::npos) continue;
+      if (store == nullptr)
+        return "nothing stores " + words_.part_at(each.over) + ": store it, or end the wait of " + each.from +
+               at_stand(each.from_wave) + " another way";
+      for (uint32_t wave = 0; wave < of_.waves.size(); ++wave) {
+        const run_record::wave& other = of_.waves[wave];
+        if (!other.ended || storers.contains(wave) || other.host != of_.waves[wave_of(*store)].host) continue;
+        return other.name + " has ended and has not stored " + words_.place_of(*store) + ", as " +
+               words_.name_of(store->actor) + " has at " + words_.where(*store) +
+               ": do so on each way out, or do not wait for it" + at_stand(each.from_wave);
+      }
+    }
+    return {};
+  }
+
+  const run_record& of_;
+  const step_words& words_;
+};
+
+}  // namespace
+
+std::string advice_on_hang(const run_record& of, const step_words& words) { return adviser(of, words).advise(); }
+
+}  // namespace heddle::tools

@@ -1,0 +1,105 @@
+#include <heddle/tools/trial/step_words.h>
+
+#include <algorithm>
+#include <charconv>
+
+namespace heddle::tools {
+
+using sim::operation_kind;
+using sim::run_record;
+
+const run_record::step* step_words::step_at(uint64_t number) const {
+  const bool is_there = number >= of_.first_step && number - of_.first_step < of_.steps.size();
+  return is_there ? &of_.steps[number - of_.first_step] : nullptr;
+}
+
+std::string step_words::name_of(uint32_t actor) const {
+  const run_record::actor& who = of_.actors[actor];
+  const auto lanes = lanes_.find(who.wave);
+  const bool alone = lanes == lanes_.end() || lanes->second.size() < 2;
+  return alone ? of_.waves[who.wave].name : who.name;
+}
+
+std::string step_words::where(const run_record::step& one) const {
+  if (one.calls == run_record::none || of_.call_chains[one.calls].empty()) return {};
+  return of_.call_chains[one.calls].front().where();
+}
+
+std::string step_words::at(uint64_t number) const {
+  const run_record::step* const one = step_at(number);
+  const std::string place = one == nullptr ? "" : where(*one);
+  return " (step " + std::to_string(number) + (place.empty() ? "" : ", " + place) + ")";
+}
+
+std::string step_words::place_of(const run_record::step& one) const {
+  if (one.place == run_record::none) return "memory";
+  const std::string part = names_.part_at(one.address);
+  if (part.empty() && one.part != run_record::none) return of_.texts[one.part];
+  if (part.empty()) return of_.texts[one.place].substr(0, of_.texts[one.place].find(" ("));
+  return "the " + part.substr(part.find(", ") + 2) + " of " + part.substr(0, part.find(", "));
+}
+
+bool step_words::is_lock_of_slot(const run_record::step& one) const {
+  const slot_names::found slot = names_.word_at(one.address / slot_names::word_bytes * slot_names::word_bytes);
+  return slot.of != nullptr && slot.is_lock();
+}
+
+std::string step_words::deed_of(const run_record::step& one) const {
+  const slot_names::found slot = names_.word_at(one.address / slot_names::word_bytes * slot_names::word_bytes);
+  const bool is_lock = slot.of != nullptr && slot.is_lock();
+  if (is_lock && one.has_value && slot.count == 1 && !sim::may_write(one.kind))
+    return "finds " + place_of(one) + (slot.is_set(one.value, 0) ? " held" : " free") +
+           (one.is_old ? ", an old value" : "");
+  const bool is_outbox = slot.of != nullptr && !is_lock;
+  const std::string place = place_of(one);
+  const bool changes_both =
+      one.kind == operation_kind::read_modify_write || one.kind == operation_kind::compare_exchange;
+  if (is_lock && changes_both) {
+    if (!one.changes) return "finds " + place + " taken";
+    for (uint32_t n = 0; n < slot.count; ++n) {
+      const bool was = slot.is_set(one.value, n);
+      if (was == slot.is_set(one.after, n)) continue;
+      return (was ? "gives back the " : "takes the ") + place.substr(4, place.find(" of ") - 4) + " of " +
+             slot.of->each + " " + std::to_string(slot.first + n);
+    }
+  }
+  const bool stores = sim::is_store(one.kind);
+  // Where there are two phases, each complement of the word hands the slot over.
+  if (is_outbox && stores && !slot.of->four_phase) return "hands over by " + place;
+  if (is_outbox && stores) return (one.after != 0 ? "posts by " : "takes back ") + place;
+  const std::string plain = is_plain_access(one.kind) ? " by a plain access" : "";
+  if (stores) return "stores " + place + value_of(one.changes ? one.after : one.value, one, " = ") + plain;
+  if (changes_both)
+    return one.changes ? "changes " + place + " from " + text_of(one.value, one) + " to " + text_of(one.after, one)
+                       : "finds " + place + value_of(one.value, one, " = ");
+  if (one.place != run_record::none && one.has_value)
+    return "reads " + place + value_of(one.value, one, ": ") + (one.is_old ? ", an old value" : "") + plain;
+  if (one.place != run_record::none) return (sim::may_write(one.kind) ? "writes " : "reads ") + place + plain;
+  return "does " + of_.texts[one.operation];
+}
+
+std::string step_words::text_of(uint64_t value, const run_record::step& one) const {
+  if (one.values != run_record::none)
+    if (std::string name = of_.enumerations[one.values].name_of(value); !name.empty()) return name;
+  if (value < 100'000) return std::to_string(value);
+  char digits[24];
+  const auto [end, failed] = std::to_chars(digits, digits + sizeof digits, value, 16);
+  return "0x" + std::string(digits, failed == std::errc() ? end : digits);
+}
+std::string step_words::value_of(uint64_t value, const run_record::step& one, const char* between) const {
+  return one.has_value && one.size_bytes <= 8 ? between + text_of(value, one) : "";
+}
+
+bool step_words::is_at(const run_record::step& one, const std::string& place) const {
+  const std::string& text = of_.texts[one.place];
+  return text.starts_with(place) && (text.size() == place.size() || text[place.size()] == ' ');
+}
+
+std::string step_words::part_at(const std::string& place) const {
+  const auto found = std::find_if(of_.steps.begin(), of_.steps.end(), [&](const run_record::step& one) {
+    return one.place != run_record::none && one.part != run_record::none && is_at(one, place);
+  });
+  return found == of_.steps.end() ? place : of_.texts[found->part];
+}
+
+}  // namespace heddle::tools

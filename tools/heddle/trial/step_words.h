@@ -1,0 +1,54 @@
+// The steps of a run in words, as a story tells them.
+#pragma once
+
+#include <heddle/sim/observe/run_record.h>
+#include <heddle/tools/trial/slot_names.h>
+
+#include <cstdint>
+#include <map>
+#include <set>
+#include <string>
+
+namespace heddle::tools {
+
+inline bool is_plain_access(sim::operation_kind kind) {
+  return kind == sim::operation_kind::plain_load || kind == sim::operation_kind::plain_store;
+}
+
+class step_words {
+ public:
+  explicit step_words(const sim::run_record& of) : of_(of), names_(of) {
+    for (const sim::run_record::step& each : of.steps) lanes_[of.actors[each.actor].wave].insert(each.actor);
+  }
+
+  /// Null where the record has no such step.
+  const sim::run_record::step* step_at(uint64_t number) const;
+  /// "wave 1" where one lane of it has moved, else "wave 1 lane 0".
+  std::string name_of(uint32_t actor) const;
+  /// "rpc/port/process.h:49"; empty where it is not known.
+  std::string where(const sim::run_record::step& one) const;
+  /// " (step 7, rpc/port/process.h:49)"
+  std::string at(uint64_t number) const;
+  /// "the client's outbox of port 0", "ring->tail", "ready+0x0"
+  std::string place_of(const sim::run_record::step& one) const;
+  /// "stores ring->tail = 2", "takes the client's lock of port 0", "reads ready+0x0: 1"
+  std::string deed_of(const sim::run_record::step& one) const;
+
+  /// Whether it is at the locks of named slots.
+  bool is_lock_of_slot(const sim::run_record::step& one) const;
+
+  /// Whether the step, which has a place, is at this one of the wait graph: "ring+0x4".
+  bool is_at(const sim::run_record::step& one, const std::string& place) const;
+  /// "ring->tail" of "ring+0x4".
+  std::string part_at(const std::string& place) const;
+
+ private:
+  std::string text_of(uint64_t value, const sim::run_record::step& one) const;
+  std::string value_of(uint64_t value, const sim::run_record::step& one, const char* between) const;
+
+  const sim::run_record& of_;
+  slot_names names_;
+  std::map<uint32_t, std::set<uint32_t>> lanes_;  ///< by wave: actors that have moved
+};
+
+}  // namespace heddle::tools
