@@ -8,6 +8,7 @@
 #include <fcntl.h>
 #include <heddle/sim/compat/libc_calls.h>
 #include <heddle/sim/runtime/gpu_calls.h>
+#include <heddle/sim/runtime/program_memory.h>
 #include <stdarg.h>
 #include <stdio.h>
 #include <stdlib.h>

@@ -1,7 +1,7 @@
 // new and delete of the whole program: what lanes allocate in a search lies where it does in every run.
 #include <heddle/sim/run/execution.h>
 #include <heddle/sim/runtime/entry.h>
-#include <heddle/sim/runtime/gpu_calls.h>
+#include <heddle/sim/runtime/program_memory.h>
 #include <heddle/sim/space/lane_heap.h>
 #include <heddle/sim/space/program_heap.h>
 
