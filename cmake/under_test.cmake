@@ -172,7 +172,8 @@ endif()
 target_link_libraries(heddle_kernel_libc PUBLIC heddle_llvm_c)
 target_compile_definitions(heddle_kernel_libc PUBLIC HEDDLE_RPC_PORTS_MAX=16)
 foreach(name IN ITEMS puts fputs fputc putc putchar fgetc getc getchar fgets ungetc vfprintf vprintf printf fprintf __printf_chk __fprintf_chk
-                      fopen fclose fwrite fread fseek ftell fflush feof ferror clearerr remove rename malloc free calloc realloc
+                      fopen fclose fwrite fread fseek ftell fflush feof ferror clearerr remove rename malloc free calloc realloc aligned_alloc
+                      posix_memalign
                       fdopen freopen tmpfile fileno setvbuf rewind perror getline open creat close write lseek unlink mkdir rmdir opendir
                       fopen64 open64 tmpfile64 freopen64 fseeko ftello pread pwrite access stat chdir getcwd getpid pipe dup socket dlopen
                       getenv setenv mmap munmap vfscanf __isoc99_scanf __isoc99_fscanf __isoc99_vfscanf)

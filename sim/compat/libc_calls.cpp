@@ -8,9 +8,11 @@
 #include <fcntl.h>
 #include <heddle/sim/compat/libc_calls.h>
 #include <heddle/sim/runtime/gpu_calls.h>
+#include <heddle/sim/runtime/program_memory.h>
 #include <stdarg.h>
 #include <stdio.h>
 #include <stdlib.h>
+#include <string.h>
 #include <sys/mman.h>
 #include <sys/socket.h>
 #include <sys/stat.h>
@@ -164,16 +166,49 @@ void* __real_malloc(size_t size);
 void* __wrap_malloc(size_t size) {
   if (runtime::is_device() && is_served()) [[unlikely]]
     return heddle_kernel_malloc(size);
-  return __real_malloc(size);
+  void* const known = runtime::allocate_in_program(size, alignof(max_align_t));
+  return known != nullptr ? known : __real_malloc(size);
 }
 void __real_free(void* memory);
 void __wrap_free(void* memory) {
   if (runtime::is_device() && is_served()) [[unlikely]]
     return heddle_kernel_free(memory);
-  __real_free(memory);
+  if (!runtime::release_in_program(memory)) __real_free(memory);
 }
-HEDDLE_OF_THE_HOST(void*, calloc, (size_t count, size_t size), (count, size))
-HEDDLE_OF_THE_HOST(void*, realloc, (void* memory, size_t size), (memory, size))
+void* __real_calloc(size_t count, size_t size);
+void* __wrap_calloc(size_t count, size_t size) {
+  if (runtime::is_device()) [[unlikely]]
+    runtime::refuse_call("calloc", not_served);
+  size_t bytes = 0;
+  // What that heap gives is zero.
+  void* const known =
+      __builtin_mul_overflow(count, size, &bytes) ? nullptr : runtime::allocate_in_program(bytes, alignof(max_align_t));
+  return known != nullptr ? known : __real_calloc(count, size);
+}
+void* __real_realloc(void* memory, size_t size);
+void* __wrap_realloc(void* memory, size_t size) {
+  if (runtime::is_device()) [[unlikely]]
+    runtime::refuse_call("realloc", not_served);
+  if (memory == nullptr) return __wrap_malloc(size);
+  const size_t before = runtime::bytes_in_program(memory);
+  if (before == 0) return __real_realloc(memory, size);
+  void* const made = size == 0 ? nullptr : __wrap_malloc(size);
+  if (made != nullptr) memcpy(made, memory, before < size ? before : size);
+  if (made != nullptr || size == 0) runtime::release_in_program(memory);
+  return made;
+}
+void* __real_aligned_alloc(size_t alignment, size_t size);
+void* __wrap_aligned_alloc(size_t alignment, size_t size) {
+  void* const known = runtime::allocate_in_program(size, alignment);
+  return known != nullptr ? known : __real_aligned_alloc(alignment, size);
+}
+int __real_posix_memalign(void** memory, size_t alignment, size_t size);
+int __wrap_posix_memalign(void** memory, size_t alignment, size_t size) {
+  void* const known = runtime::allocate_in_program(size, alignment);
+  if (known == nullptr) return __real_posix_memalign(memory, alignment, size);
+  *memory = known;
+  return 0;
+}
 
 // -- what is for the host alone --------------------------------------------------------------------------------------------------------
 
@@ -184,7 +219,20 @@ HEDDLE_OF_THE_HOST(int, fileno, (FILE * file), (file))
 HEDDLE_OF_THE_HOST(int, setvbuf, (FILE * file, char* buffer, int mode, size_t size), (file, buffer, mode, size))
 HEDDLE_OF_THE_HOST(void, rewind, (FILE * file), (file))
 HEDDLE_OF_THE_HOST(void, perror, (const char* text), (text))
-HEDDLE_OF_THE_HOST(ssize_t, getline, (char** line, size_t* size, FILE* from), (line, size, from))
+ssize_t __real_getline(char** line, size_t* size, FILE* from);
+ssize_t __wrap_getline(char** line, size_t* size, FILE* from) {
+  if (runtime::is_device()) [[unlikely]]
+    runtime::refuse_call("getline", not_served);
+  // The C library lets it grow.
+  if (line != nullptr && runtime::bytes_in_program(*line) != 0) {
+    void* const grows = __real_malloc(*size);
+    if (grows == nullptr) return -1;
+    memcpy(grows, *line, *size);
+    runtime::release_in_program(*line);
+    *line = static_cast<char*>(grows);
+  }
+  return __real_getline(line, size, from);
+}
 HEDDLE_OF_THE_HOST(int, creat, (const char* path, mode_t mode), (path, mode))
 HEDDLE_OF_THE_HOST(int, close, (int file), (file))
 HEDDLE_OF_THE_HOST(ssize_t, write, (int file, const void* data, size_t size), (file, data, size))

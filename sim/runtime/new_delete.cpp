@@ -1,6 +1,7 @@
 // new and delete of the whole program: what lanes allocate in a search lies where it does in every run.
 #include <heddle/sim/run/execution.h>
 #include <heddle/sim/runtime/entry.h>
+#include <heddle/sim/runtime/program_memory.h>
 #include <heddle/sim/space/lane_heap.h>
 #include <heddle/sim/space/program_heap.h>
 
@@ -90,15 +91,31 @@ bool release_to_lane(void* memory) {
   return lane_heap::release(memory, own);
 }
 
-void release(void* memory) {
-  if (memory == nullptr) return;
+bool release_known(void* memory) {
   if (lane* const self = execution::current; self != nullptr && self->own_object == memory) self->forget_own_object();
-  if (release_to_lane(memory)) return;
+  return release_to_lane(memory);
+}
+
+void release(void* memory) {
+  if (memory == nullptr || release_known(memory)) return;
   const by_no_lane calls;
   std::free(memory);
 }
 
 }  // namespace
+
+namespace heddle::sim::runtime {
+void* allocate_in_program(size_t size_bytes, size_t alignment) {
+  lane* const self = execution::current;
+  if (self == nullptr) return nullptr;
+  lane_heap* const own = execution::instance->lanes_allocate_in();
+  if (own == nullptr) return nullptr;
+  const entered inside(*self);
+  return own->allocate(self->id, size_bytes, alignment);
+}
+bool release_in_program(void* memory) { return memory != nullptr && release_known(memory); }
+size_t bytes_in_program(const void* memory) { return lane_heap::bytes_at(memory); }
+}  // namespace heddle::sim::runtime
 
 #define HEDDLE_WEAK __attribute__((weak))
 constexpr size_t usual = alignof(std::max_align_t);
@@ -134,4 +151,10 @@ HEDDLE_WEAK void operator delete(void* memory, size_t, std::align_val_t) noexcep
 HEDDLE_WEAK void operator delete[](void* memory, size_t, std::align_val_t) noexcept { release(memory); }
 HEDDLE_WEAK void operator delete(void* memory, std::align_val_t, const std::nothrow_t&) noexcept { release(memory); }
 HEDDLE_WEAK void operator delete[](void* memory, std::align_val_t, const std::nothrow_t&) noexcept { release(memory); }
+#else
+namespace heddle::sim::runtime {
+void* allocate_in_program(size_t, size_t) { return nullptr; }
+bool release_in_program(void*) { return false; }
+size_t bytes_in_program(const void*) { return 0; }
+}  // namespace heddle::sim::runtime
 #endif

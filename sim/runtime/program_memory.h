@@ -1,0 +1,16 @@
+// Memory of malloc(), which a kernel may reach too.
+#pragma once
+
+#include <stddef.h>
+
+namespace heddle::sim::runtime {
+
+/// Memory that the simulator knows, as that of `new`: of a program that begins anew with each run, and of what runs in a search. Null where the C
+/// library's is to be taken. The alignment is a power of two.
+void* allocate_in_program(size_t size_bytes, size_t alignment);
+/// Whether the memory is of such a heap, which has it back then.
+bool release_in_program(void* memory);
+/// How many bytes of such a heap lie there; 0 where the memory is of none.
+size_t bytes_in_program(const void* memory);
+
+}  // namespace heddle::sim::runtime
