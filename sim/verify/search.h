@@ -29,9 +29,9 @@ struct search_options {
   bool match_states = true;  ///< a state that was met before is not gone through again
   /// Nor one in which lanes know more than in one that was met, and all else is equal; needs `match_states`.
   bool cover_states = true;
-  bool skip_local = true;    ///< operations that no other lane can notice are no choice
-  bool block_waits = true;   ///< a wait that repeats itself exactly is not run again before something changes
-  bool fair_cycles = true;   ///< looks for hangs in which lanes move; needs `match_states`
+  bool skip_local = true;   ///< operations that no other lane can notice are no choice
+  bool block_waits = true;  ///< a wait that repeats itself exactly is not run again before something changes
+  bool fair_cycles = true;  ///< looks for hangs in which lanes move; needs `match_states`
   /// Whether a store must be kept as long as a lane may read it. False: no lane reads one that as many newer ones hide as settings::history has, and
   /// what is found of all runs is found for that bound.
   bool needs_all_stores = true;

@@ -21,9 +21,8 @@ bool state_covers::translate(const state_key& common, const known_facts& known) 
   const size_t knowers = known.knowers();
   const size_t row = row_words(knowers);
   fresh_.assign(head_words + knowers + known.facts() * (1 + row), 0);
-  new (fresh_.data()) record{.common = common,
-                             .knowers = static_cast<uint32_t>(knowers),
-                             .facts = static_cast<uint32_t>(known.facts())};
+  new (fresh_.data()) record{
+      .common = common, .knowers = static_cast<uint32_t>(knowers), .facts = static_cast<uint32_t>(known.facts())};
   const auto sort_by_number = [&](size_t count, const auto& name_of) {
     order_.clear();
     for (size_t n = 0; n < count; ++n) order_.emplace_back(number_of(name_of(n)), static_cast<uint32_t>(n));
@@ -46,9 +45,8 @@ bool state_covers::translate(const state_key& common, const known_facts& known) 
 }
 
 bool state_covers::stands_for(const record& less, const record& more) {
-  const bool alike =
-      less.knowers == more.knowers &&
-      std::memcmp(knowers_of(less), knowers_of(more), less.knowers * sizeof(uint32_t)) == 0;
+  const bool alike = less.knowers == more.knowers &&
+                     std::memcmp(knowers_of(less), knowers_of(more), less.knowers * sizeof(uint32_t)) == 0;
   if (!alike) {
     same_.clear();
     for (uint32_t n = 0, there = 0; n < less.knowers; ++n) {
@@ -64,8 +62,7 @@ bool state_covers::stands_for(const record& less, const record& more) {
       return true;
     }
     for (uint32_t n = 0; n < less.knowers; ++n)
-      if ((mine[n / 32] >> n % 32 & 1) != 0 &&
-          (same_[n] == none || (theirs[same_[n] / 32] >> same_[n] % 32 & 1) == 0))
+      if ((mine[n / 32] >> n % 32 & 1) != 0 && (same_[n] == none || (theirs[same_[n] / 32] >> same_[n] % 32 & 1) == 0))
         return false;
     return true;
   };

@@ -68,7 +68,9 @@ class state_covers {
   static size_t fact_words(const record& of) { return 1 + row_words(of.knowers); }
   static size_t words_of(const record& of) { return head_words + of.knowers + of.facts * fact_words(of); }
   static const uint32_t* knowers_of(const record& of) { return reinterpret_cast<const uint32_t*>(&of) + head_words; }
-  static const uint32_t* fact_of(const record& of, size_t n) { return knowers_of(of) + of.knowers + n * fact_words(of); }
+  static const uint32_t* fact_of(const record& of, size_t n) {
+    return knowers_of(of) + of.knowers + n * fact_words(of);
+  }
 
   record& at(uint64_t word) { return *reinterpret_cast<record*>(&words_[word]); }
   uint32_t number_of(uint64_t name);

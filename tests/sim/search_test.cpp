@@ -1009,7 +1009,8 @@ state_graph graph_of(std::vector<state_graph::state> states, std::vector<state_g
 // -- which states stand for which ---------------------------------------------------------------------------------------------------------
 
 /// Two lanes and a store that may be missed, by what they know of it.
-known_facts facts_of(const std::vector<uint64_t>& knowers, const std::vector<std::pair<uint64_t, std::vector<size_t>>>& facts) {
+known_facts facts_of(const std::vector<uint64_t>& knowers,
+                     const std::vector<std::pair<uint64_t, std::vector<size_t>>>& facts) {
   known_facts made;
   made.begin();
   for (const uint64_t each : knowers) made.add_knower(each);
@@ -1036,7 +1037,8 @@ TEST(StateCovers, WhatKnowsLessStandsForWhatKnowsMore) {
   EXPECT_EQ(covers.covering(key, nothing_unknown), 3u);
   EXPECT_EQ(covers.covering(key, one_more_knower), 3u) << "what only the second one has teaches more";
   EXPECT_EQ(covers.covering(key, other), state_covers::none) << "another lane knows";
-  EXPECT_EQ(covers.covering(key, one_more_fact), state_covers::none) << "a store may be missed that the first one has not";
+  EXPECT_EQ(covers.covering(key, one_more_fact), state_covers::none)
+      << "a store may be missed that the first one has not";
   EXPECT_EQ(covers.covering({1, 3}, less), state_covers::none) << "something else differs";
 }
 
@@ -1060,10 +1062,12 @@ TEST(StateCovers, WhatKnowsMoreDoesNotStandForWhatKnowsLess) {
 TEST(StateCovers, ManyStatesAreKept) {
   state_covers covers(1 << 14);
   constexpr uint32_t many = 5'000;
-  for (uint32_t n = 0; n < many; ++n) covers.add({n * 0x9e3779b97f4a7c15u, n % 7}, facts_of({10, 20}, {{n % 5, {0}}}), n);
+  for (uint32_t n = 0; n < many; ++n)
+    covers.add({n * 0x9e3779b97f4a7c15u, n % 7}, facts_of({10, 20}, {{n % 5, {0}}}), n);
   for (uint32_t n = 0; n < many; ++n) {
     EXPECT_EQ(covers.covering({n * 0x9e3779b97f4a7c15u, n % 7}, facts_of({10, 20}, {{n % 5, {0, 1}}})), n);
-    EXPECT_EQ(covers.covering({n * 0x9e3779b97f4a7c15u, n % 7}, facts_of({10, 20}, {{n % 5, {1}}})), state_covers::none);
+    EXPECT_EQ(covers.covering({n * 0x9e3779b97f4a7c15u, n % 7}, facts_of({10, 20}, {{n % 5, {1}}})),
+              state_covers::none);
   }
 }
 

@@ -151,8 +151,7 @@ class scoped_memory::apart_form : common_knowledge {
         into_.add_fact(name_of({kind::before, address, byte, in.base >> (8 * byte) & 0xff}), false);
   }
   bool knows_store(const knower& by, const message& one) const {
-    if (by.lane != no_lane &&
-        of_.known_.knows_by_causality(of_.core_.threads.lanes[by.lane], of_.known_[by.lane], one))
+    if (by.lane != no_lane && of_.known_.knows_by_causality(of_.core_.threads.lanes[by.lane], of_.known_[by.lane], one))
       return true;
     return by.knows(*by.seen, one.writer, one.epoch) ||
            std::any_of(one.observers.begin(), one.observers.end(),
