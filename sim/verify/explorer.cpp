@@ -184,6 +184,13 @@ uint32_t explorer::pick_actor(const choice& asked) {
   return push_state(fresh);
 }
 
+void explorer::add_answers(const execution& here, const answer& asked, key_maker& to) const {
+  to.add(here.core().choices.asks->id);
+  to.add(static_cast<uint64_t>(asked.kind) << 32 | asked.count);
+  for (size_t n = path_.size(); n > 0 && path_[n - 1].step == here.core().history.steps; --n)
+    if (path_[n - 1].given.kind != choice_kind::actor) to.add(path_[n - 1].given.picked);
+}
+
 uint32_t explorer::push_state(node fresh) {
   if (!options_.match_states) return push(fresh);
   execution& here = *execution::instance;
@@ -197,20 +204,15 @@ uint32_t explorer::push_state(node fresh) {
     if (options_.also_told) options_.also_told(key);
     common = key;
     told = visit_late(here, key);
-    // Within an operation a lane chooses among values: to know more, there, is to choose by other numbers.
-    if (told && options_.cover_states && fresh.given.kind == choice_kind::actor)
+    // Within an operation, what has been answered in it counts. There a lane chooses among values, and by other numbers where it knows more.
+    if (fresh.given.kind != choice_kind::actor)
+      add_answers(here, fresh.given, key);
+    else if (told && options_.cover_states && known_.find(key.key()) == no_state)
       apart = visit_apart(here, common, facts_);
   });
   if (!told) {
     matching_ = false;
     return push(fresh);
-  }
-  // Within an operation, what has been answered in it counts.
-  if (fresh.given.kind != choice_kind::actor) {
-    key.add(here.core().choices.asks->id);
-    key.add(static_cast<uint64_t>(fresh.given.kind) << 32 | fresh.given.count);
-    for (size_t n = path_.size(); n > 0 && path_[n - 1].step == here.core().history.steps; --n)
-      if (path_[n - 1].given.kind != choice_kind::actor) key.add(path_[n - 1].given.picked);
   }
   const state_key shared = common.key();
   if (!arrive_in(here, key.key(), apart ? &shared : nullptr, fresh)) return scheduler::no_answer;
@@ -226,12 +228,10 @@ uint32_t explorer::last_state_node() const {
 // False: the state, or one that stands for it, has been met before, and all that may come of it is being gone through, or it is put off.
 bool explorer::arrive_in(execution& here, const state_key& key, const state_key* common, node& fresh) {
   const uint32_t before = last_state_node();
-  if (common != nullptr && known_.find(key) == no_state) {
-    const uint32_t covering = known_.covers().covering(*common, facts_);
-    if (covering != no_state) {
-      if (before != no_state) note_way(here, covering, before);
-      return false;
-    }
+  const uint32_t covering = common == nullptr ? no_state : known_.covers().covering(*common, facts_);
+  if (covering != no_state) {
+    if (before != no_state) note_way(here, covering, before);
+    return false;
   }
   shared_states::state seen = {.key = key};
   seen.start = promises_a_start(here.core());

@@ -3,6 +3,8 @@
 #pragma once
 
 #include <heddle/scheduler/strategy.h>
+#include <heddle/sim/base/known_facts.h>
+#include <heddle/sim/base/state_key.h>
 #include <heddle/sim/machine/lane.h>
 #include <heddle/sim/run/execution.h>
 #include <heddle/sim/verify/fair_cycles.h>
@@ -109,7 +111,9 @@ class explorer final : public scheduler::strategy {
   /// Notes the actor that the last choice of the path picks.
   void note_chosen(execution& here);
   void note_repeating_load(uint32_t lane, size_t since);
-  /// `common`: what the state has in common with others of which one may know more, as facts_ says; null where it is not taken apart.
+  /// Adds what is asked within an operation, and what has been answered in it.
+  void add_answers(const execution& here, const answer& asked, key_maker& to) const;
+  /// `common`: what a state that is new has in common with others of which one may know more, as facts_ says; null where it is not taken apart.
   bool arrive_in(execution& here, const state_key& key, const state_key* common, node& fresh);
   void note_way(execution& here, uint32_t to, uint32_t from_node);
   uint32_t last_state_node() const;

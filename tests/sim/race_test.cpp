@@ -1,6 +1,8 @@
 // Races: two accesses that nothing orders are one in every schedule, and what orders them makes it go away.
 #include "together.h"
 
+#include <unistd.h>
+
 #include <cstdio>
 #include <cstring>
 #include <fstream>
@@ -612,7 +614,9 @@ TEST(excused_races, are_of_a_plain_flag_behind_a_fence) {
 /// A file of excuses, for as long as it is there.
 class excuse_file {
  public:
-  explicit excuse_file(const std::string& text) : name_(testing::TempDir() + "heddle_excuses.txt") {
+  /// Of this process alone: tests run side by side.
+  explicit excuse_file(const std::string& text)
+      : name_(testing::TempDir() + "heddle_excuses_" + std::to_string(getpid()) + ".txt") {
     std::ofstream(name_) << text;
   }
   ~excuse_file() { std::remove(name_.c_str()); }

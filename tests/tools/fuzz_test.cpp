@@ -304,7 +304,8 @@ TEST(terminal, a_screen_of_a_finding_says_what_happened_why_and_how_to_see_it_ag
       {"zoo.lost-doorbell", {"nobody can ever move again", "was lost", ": nothing can move"}},
       {"zoo.handover-without-release", {"is not ordered after", "missing: "}},
       {"zoo.device-scope-mailbox", {"a scope is too narrow", "missing: a scope that includes both"}},
-      {"zoo.crossed-try-locks", {"repeated for ever, ", "wave 1 lane 0"}},
+      {"zoo.crossed-try-locks",
+       {"wave 0 finds locks[1] = 1", "wave 1 finds locks[0] = 1", "repeated for ever, ", "wave 0 lane 0"}},
       {"zoo.unfair-lock", {"was passed over 9 times"}},
       {"zoo.freed-before-read", {"after the memory was freed", "at   scenarios/zoo/handlers.cpp:112"}}};
   for (const auto& [scenario, parts] : findings) {
