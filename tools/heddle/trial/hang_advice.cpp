@@ -142,9 +142,24 @@ class adviser {
     return {};
   }
 
+  /// A store that counts as older than one of another wave to the same place: nothing has ordered the two.
+  std::string on_older(const look& waits) const {
+    for (size_t n = of_.steps.size(); n-- > 0;) {
+      const run_record::step& one = of_.steps[n];
+      if (one.behind == run_record::never || !is_at(one, waits.over)) continue;
+      const run_record::step* const newer = words_.step_at(one.behind);
+      if (newer == nullptr || wave_of(*newer) == wave_of(one)) continue;
+      return words_.name_of(newer->actor) + " erases" + words_.at(one.behind) + " what " + words_.name_of(one.actor) +
+             " stores to " + words_.place_of(one) + " in step " + std::to_string(of_.first_step + n) +
+             ", which counts as older: store there before the other side may, or not at all";
+    }
+    return {};
+  }
+
   /// A store over one of another wave that the one which waits for it has not read.
   std::string on_erased() const {
     for (const look& each : looks()) {
+      if (std::string older = on_older(each); !older.empty()) return older;
       size_t last = of_.steps.size();
       size_t before = of_.steps.size();
       for (size_t n = of_.steps.size(); n-- > 0 && before == of_.steps.size();) {
