@@ -23,7 +23,7 @@ class known_facts {
   }
   /// A second knower of a name gets another one, and a third.
   void add_knower(uint64_t name) { knowers_.push_back(unused(name, knowers_)); }
-  /// Of a fact that all know, what two states have to have in common is no more than that.
+  /// That no knower knows, or all. One that all know need not be a fact of the other state.
   void add_fact(uint64_t name, bool all_know) {
     facts_.push_back({.name = unused_fact(name), .all_know = all_know, .row = known_.size()});
     known_.resize(known_.size() + words(), all_know ? ~uint64_t{0} : 0);
