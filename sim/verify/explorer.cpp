@@ -242,7 +242,7 @@ bool explorer::arrive_in(execution& here, const state_key& key, const state_key*
   answers_.clear();
   for (size_t n = before == no_state ? 0 : before; n < path_.size(); ++n)
     answers_.push_back(static_cast<uint8_t>(path_[n].given.picked));
-  const auto [state, is_new] = known_.add(std::move(seen), answers_);
+  const auto [state, is_new] = known_.add(seen, answers_);
   if (state == shared_states::none) {
     leave_out("more states than can be numbered");
     return false;

@@ -152,6 +152,7 @@ class searching {
     while (round()) {
       // What was left out of the states that were compared until now counts, or what was taken at once was a choice.
       ++result_.restarts;
+      if (options_.begun_again) options_.begun_again();
       notes_.grown = false;
       notes_.quiet.begin_again();
       deciding_.begin_again();

@@ -47,6 +47,8 @@ struct search_options {
 
   /// Called with every run that came to its end, and the answers that repeat it; false stops the search.
   std::function<bool(const outcome&, const std::vector<scheduler::answer>&)> ended;
+  /// Called when all begins anew (search_result::restarts): what `ended` was called with until then came of a search that may have left runs out.
+  std::function<void()> begun_again;
   /// Called with every run, also one that ended in a state which was met before: what has come to light until then.
   std::function<void(const outcome&)> after_run;
   /// What the program keeps outside of the machine, and uses: part of each state.

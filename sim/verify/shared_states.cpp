@@ -63,18 +63,18 @@ void shared_states::grow() {
   for (uint32_t n = 0; n < count(); ++n) slot_of(states_[n].key) = n + 1;
 }
 
-shared_states::found shared_states::add(state&& seen, const std::vector<uint8_t>& answers) {
+shared_states::found shared_states::add(const state& seen, const std::vector<uint8_t>& answers) {
   const shared_lock::holder held(shared_->locked);
   const uint32_t known = count();
   if (4 * (size_t{known} + 1) > size_t{3} << shared_->slots_log2) grow();
   uint32_t& slot = slot_of(seen.key);
   if (slot != 0) return {slot - 1, false};
   if (known + size_t{1} >= states_.most() || shared_->answers + answers.size() > answers_.most()) return {};
-  seen.answers_begin = shared_->answers;
-  seen.answers = static_cast<uint32_t>(answers.size());
+  state& kept = states_[known] = seen;
+  kept.answers_begin = shared_->answers;
+  kept.answers = static_cast<uint32_t>(answers.size());
   std::copy(answers.begin(), answers.end(), &answers_[shared_->answers]);
   shared_->answers += answers.size();
-  states_[known] = seen;
   slot = known + 1;
   shared_->states.store(known + 1, std::memory_order_relaxed);
   return {known, true};

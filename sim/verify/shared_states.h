@@ -50,7 +50,7 @@ class shared_states {
     return slot_of(key) - 1;
   }
   /// Numbers the state in the order in which it is met, if it is not known; its answers are those behind the state `from`.
-  found add(state&& seen, const std::vector<uint8_t>& answers);
+  found add(const state& seen, const std::vector<uint8_t>& answers);
   void add_way(const state_graph::step* step);
   void clear();
 

@@ -1,94 +1,19 @@
 // All runs of small programs: that none is left out, that what is left out cannot be missed, and that hangs are found.
 #include <heddle/sim/settings/link.h>
 #include <heddle/sim/verify/fair_cycles.h>
-#include <heddle/sim/verify/search.h>
 #include <heddle/sim/verify/state_covers.h>
 
 #include <array>
 #include <cstdlib>
 #include <map>
 #include <random>
-#include <set>
 
-#include "run.h"
+#include "explored.h"
 
 namespace heddle::sim::tests {
 namespace {
 
-constexpr memory_order relaxed = memory_order::relaxed;
-
-parameters settings_of(const std::vector<std::string>& assignments) {
-  parameters made(machine_parameters());
-  for (const std::string& each :
-       {std::string("fidelity=interleaving"), std::string("wakes=1000"), std::string("points=atomics")})
-    EXPECT_FALSE(made.set(each)) << each;
-  for (const std::string& each : assignments) EXPECT_FALSE(made.set(each)) << each;
-  return made;
-}
-
-const std::vector<std::string> scoped = {"fidelity=scoped", "late=1000", "history=60"};
 const std::vector<std::string> across_link = {"fidelity=link", "late=1000", "link.age=1000000000", "link.lull=off"};
-
-/// What came of all runs of a program: the verdicts, and what the program itself has noted.
-struct explored {
-  search_result search;
-  std::set<verdict> verdicts;
-  std::set<std::string> notes;
-  outcome example;  ///< of the last run that did not end well
-};
-
-class explorer_of {
- public:
-  /// `note` is called when a run has ended well.
-  explorer_of(program body, const std::vector<std::string>& settings, std::function<std::string()> note = {})
-      : settings_(settings_of(settings)), body_(std::move(body)), note_(std::move(note)) {}
-
-  explored all(search_options options = {}) {
-    explored made;
-    options.ended = [&](const outcome& ended, const std::vector<scheduler::answer>& answers) {
-      made.verdicts.insert(ended.verdict);
-      if (ended.verdict == verdict::ok) {
-        if (note_) made.notes.insert(note_());
-        return true;
-      }
-      made.example = ended;
-      last_ = answers;
-      return true;
-    };
-    made.search = machine_.search(
-        [&](scheduler::choice_source& choices) { return machine_.run(settings_, body_, choices, false); }, options);
-    return made;
-  }
-
-  /// The run with these answers again.
-  outcome again() {
-    struct given final : scheduler::strategy {
-      explicit given(const std::vector<scheduler::answer>& all) : answers(all) {}
-      void begin(uint64_t) override { next = 0; }
-      uint32_t pick(const scheduler::choice& asked) override {
-        if (next == answers.size() || answers[next].kind != asked.kind || answers[next].count != asked.count)
-          return scheduler::no_answer;
-        return answers[next++].picked;
-      }
-      bool draws_end_game() const override {
-        return !answers.empty() && answers.front().kind == scheduler::choice_kind::end;
-      }
-      std::string_view name() const override { return "given"; }
-      const std::vector<scheduler::answer>& answers;
-      size_t next = 0;
-    } deciding(last_);
-    scheduler::choice_source choices;
-    choices.begin(deciding, 0);
-    return machine_.run(settings_, body_, choices, false);
-  }
-
- private:
-  simulation machine_;
-  parameters settings_;
-  program body_;
-  std::function<std::string()> note_;
-  std::vector<scheduler::answer> last_;
-};
 
 search_options unreduced() {
   search_options made;
@@ -742,7 +667,8 @@ class random_program {
     loads_and_stores,
     waits,  ///< lanes may also wait for a word to be stored to, for ever if need be, and words are more, so that some have one lane alone
     /// One lane stores and the others load and wait. The first word is 1 all the time: loads of it teach different things in states that are else the
-    /// same. Some accesses are plain, to words of their own.
+    /// same. Some accesses are plain, to words of their own. In half of the programs the first lane is not at its end before the others come to their
+    /// last operation: then no lane goes on alone to its end, and there is a state before each last operation.
     messages
   };
   explicit random_program(uint64_t seed, with what = with::loads_and_stores) {
@@ -750,6 +676,7 @@ class random_program {
     const auto below = [&](uint64_t count) { return static_cast<uint32_t>(draw() % count); };
     const bool messages = what == with::messages;
     if (messages) first_word_ = 1;
+    meets_ = messages && below(2) == 0;
     lanes_ = 2 + below(2);
     for (uint32_t lane = 0; lane < lanes_; ++lane) {
       const uint32_t count = messages ? 3 + below(lanes_ == 2 ? 3 : 1) : lanes_ == 2 ? 1 + below(3) : lane == 0 ? 2 : 1;
@@ -772,12 +699,17 @@ class random_program {
 
   void run() {
     device machine;
-    auto* const words = machine.allocate_shared<uint32_t>(96, "words");
+    auto* const words = machine.allocate_shared<uint32_t>(112, "words");
     auto* const results = machine.allocate_shared<uint32_t>(code_.size(), "results");
     words[0] = first_word_;
     machine.launch({.blocks = lanes_, .waves = 1, .lanes = 1}, [=, this] {
-      for (size_t n = 0; n < code_.size(); ++n)
-        if (code_[n].lane == target::block_id()) results[n] = perform(code_[n], words);
+      const uint32_t self = target::block_id();
+      for (size_t n = 0; n < code_.size(); ++n) {
+        if (code_[n].lane != self) continue;
+        const bool is_last = n + 1 == code_.size() || code_[n + 1].lane != self;
+        if (meets_ && is_last) meet(word<uint32_t>(words[96]), self == 0);
+        results[n] = perform(code_[n], words);
+      }
     });
     machine.synchronize();
     left_.clear();
@@ -796,6 +728,12 @@ class random_program {
     uint32_t value = 0;
     memory_order order = relaxed;
   };
+  void meet(const word<uint32_t>& there, bool waits) const {
+    if (!waits)
+      (void)there.fetch_add(1, relaxed);
+    else
+      while (there.load(relaxed) != lanes_ - 1) target::pause();
+  }
   static uint32_t perform(const operation& what, uint32_t* words) {
     const word<uint32_t> at(words[size_t{16} * what.word]);
     const bool strong = what.order != relaxed;
@@ -826,6 +764,7 @@ class random_program {
 
   uint32_t lanes_ = 0;
   uint32_t first_word_ = 0;
+  bool meets_ = false;
   std::vector<operation> code_;
   std::string left_;
 };
@@ -862,57 +801,6 @@ TEST(Search, ReductionsLeaveNoOutcomeOut) {
               static_cast<unsigned long long>(compared), static_cast<unsigned long long>(runs),
               static_cast<unsigned long long>(runs_reduced));
   EXPECT_GE(compared, programs * 5 / 7);
-}
-
-// Two states that differ only in what a lane knows: after a load whose value it forgets, it has acquired, or it has not. What it may still read is seen,
-// whichever of them comes first.
-TEST(Search, WhatALaneHasNotLearntItMayStillMiss) {
-  for (const bool last_is_plain : {false, true}) {
-    std::string left;
-    const auto body = [&] {
-      device machine;
-      auto* const words = machine.allocate_shared<uint32_t>(64, "words");
-      auto* const found = machine.allocate_shared<uint32_t>(2, "found");
-      words[16] = words[48] = 1;
-      machine.launch({.blocks = 2, .waves = 1, .lanes = 1}, [=] {
-        const word<uint32_t> data(words[0]);
-        const word<uint32_t> message(words[16]);
-        const word<uint32_t> flag(words[32]);
-        const word<uint32_t> last(words[48]);
-        if (target::block_id() == 0) {
-          if (last_is_plain)
-            words[0] = 1;
-          else
-            data.store(1, relaxed);
-          message.store(1, memory_order::release);
-          flag.store(1, relaxed);
-          // With something left to do, so that the other lane does not go on alone.
-          last.store(1, relaxed);
-          return;
-        }
-        found[0] = flag.load(relaxed);
-        if (found[0] == 0) return;
-        // One value, whichever store it finds: nothing else tells the two states apart.
-        (void)message.load(memory_order::acquire);
-        // The other lane may come in between.
-        (void)last.load(relaxed);
-        found[1] = last_is_plain ? words[0] : data.load(relaxed);
-      });
-      machine.synchronize();
-      left = std::to_string(found[0]) + ' ' + std::to_string(found[1]);
-      machine.free(words);
-      machine.free(found);
-    };
-    explorer_of searched(body, {"fidelity=scoped", "late=1000", "history=60"}, [&] { return left; });
-    const explored all = searched.all();
-    ASSERT_TRUE(all.search.complete) << all.search.left_out;
-    if (last_is_plain) {
-      EXPECT_TRUE(all.verdicts.contains(verdict::race));
-      EXPECT_TRUE(all.notes.contains("1 1"));
-    } else {
-      EXPECT_EQ(all.notes, (std::set<std::string>{"0 0", "1 0", "1 1"}));
-    }
-  }
 }
 
 // A state in which lanes know more than in one that was met does nothing that the other one does not.
