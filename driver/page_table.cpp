@@ -4,7 +4,7 @@
 namespace heddle::driver {
 namespace {
 
-std::string about(process_id process, uint64_t virtual_address) {
+std::string about_mapping(process_id process, uint64_t virtual_address) {
   return words("process ", process, ", ", address_text{virtual_address});
 }
 
@@ -14,15 +14,15 @@ result<page_slot*> page_table::insert(const page& fresh) {
   const uint64_t virtual_address = first_byte(fresh.virtual_address);
   const uint64_t physical_address = first_byte(fresh.physical_address);
   if (virtual_address >= end() || physical_address >= end())
-    return failure("page_table::insert", about(fresh.process, fresh.virtual_address), "out of range",
+    return failure("page_table::insert", about_mapping(fresh.process, fresh.virtual_address), "out of range",
                    words("addresses are below ", address_text{end()}));
   if (find(fresh.process, virtual_address) != nullptr)
-    return failure("page_table::insert", about(fresh.process, fresh.virtual_address), "already there",
+    return failure("page_table::insert", about_mapping(fresh.process, fresh.virtual_address), "already there",
                    "the page has an entry");
   if (const page_slot* const other = find_physical(physical_address))
-    return failure("page_table::insert", about(fresh.process, fresh.virtual_address), "already there",
+    return failure("page_table::insert", about_mapping(fresh.process, fresh.virtual_address), "already there",
                    words("physical page ", address_text{physical_address}, " belongs to ",
-                         about(other->entry.process, other->entry.virtual_address)));
+                         about_mapping(other->entry.process, other->entry.virtual_address)));
   if (fresh.process >= spaces_.size()) spaces_.resize(fresh.process + size_t{1});
   if (spaces_[fresh.process] == nullptr) spaces_[fresh.process] = std::make_unique<address_space>();
   address_space& space = *spaces_[fresh.process];
@@ -44,7 +44,8 @@ page_slot* page_table::find(process_id process, uint64_t virtual_address) const 
 
 result<void> page_table::update(std::span<const page> changed) {
   const auto refuse = [](const page& which, std::string name, std::string text) {
-    return failure("page_table::update", about(which.process, which.virtual_address), std::move(name), std::move(text));
+    return failure("page_table::update", about_mapping(which.process, which.virtual_address), std::move(name),
+                   std::move(text));
   };
   for (const page& each : changed) {
     if (find(each.process, each.virtual_address) == nullptr) return refuse(each, "not there", "the page has no entry");
@@ -86,7 +87,7 @@ result<void> page_table::update(std::span<const page> changed) {
 result<void> page_table::remove(process_id process, uint64_t virtual_address) {
   page_slot* const slot = find(process, virtual_address);
   if (slot == nullptr)
-    return failure("page_table::remove", about(process, virtual_address), "not there", "the page has no entry");
+    return failure("page_table::remove", about_mapping(process, virtual_address), "not there", "the page has no entry");
   address_space& space = *spaces_[process];
   (slot->before != nullptr ? slot->before->after : space.oldest) = slot->after;
   (slot->after != nullptr ? slot->after->before : space.newest) = slot->before;

@@ -56,6 +56,23 @@ set(HEDDLE_HIP_ARCHS gfx90a gfx1030 CACHE STRING "Architectures of HIP programs;
 list(GET HEDDLE_CUDA_ARCHS 0 heddle_first_cuda_arch)
 list(GET HEDDLE_HIP_ARCHS 0 heddle_first_hip_arch)
 
+# OPTIONS of a program that is no more than compiled, as no GPU is there to run it: without optimisation, which is most of the time. (-Ofc: from
+# CUDA 12.8 on.)
+set(heddle_cuda_quickly -O0)
+set(heddle_hip_quickly -O0)
+if(HEDDLE_NVCC)
+  execute_process(COMMAND ${HEDDLE_NVCC} -Ofc=max --dryrun -x cu -c /dev/null RESULT_VARIABLE unknown OUTPUT_QUIET ERROR_QUIET)
+  if(unknown EQUAL 0)
+    list(PREPEND heddle_cuda_quickly -Ofc=max)
+  endif()
+endif()
+if(EXISTS /dev/nvidiactl)
+  set(heddle_cuda_quickly "")
+endif()
+if(EXISTS /dev/kfd)
+  set(heddle_hip_quickly "")
+endif()
+
 # What every compilation needs, for the target `name`. Lists of the target that are empty must vanish, not become a bare flag.
 function(_heddle_target_flags variable name)
   set(includes $<TARGET_PROPERTY:${name},INCLUDE_DIRECTORIES>)
@@ -75,6 +92,9 @@ function(_heddle_gpu_object variable name source machine compiler)
   set(object ${CMAKE_CURRENT_BINARY_DIR}/${name}.${machine}/${file}.o)
   file(MAKE_DIRECTORY ${CMAKE_CURRENT_BINARY_DIR}/${name}.${machine})
   _heddle_target_flags(flags ${name})
+  if("-O0" IN_LIST ARGN)
+    list(FILTER flags EXCLUDE REGEX "-O2")
+  endif()
   add_custom_command(
     OUTPUT ${object}
     COMMAND ${compiler} -std=c++20 ${ARGN} -DHEDDLE_TARGET=${machine} "${flags}" -MD -MF ${object}.d -c ${source} -o ${object}

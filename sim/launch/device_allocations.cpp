@@ -11,7 +11,7 @@ namespace heddle::sim {
 using scheduler::verdict;
 
 namespace {
-constexpr size_t page_bytes = 4096;  // the least that any page has
+constexpr size_t least_page_bytes = 4096;  // the least that any page has
 }  // namespace
 
 void* device_allocations::try_allocate(lane& self, const allocation_request& what) {
@@ -103,8 +103,8 @@ size_t device_allocations::piece_of_copy(const void* to, const void* from, size_
     // From page to page, as long as one GPU has them.
     const auto offset = static_cast<size_t>(byte - of->base);
     const size_t end = std::min(offset + piece, of->size_bytes);
-    size_t next = (offset / page_bytes + 1) * page_bytes;
-    while (next < end && devices_.gpu_of(of->base, next) == devices_.gpu_of(of->base, offset)) next += page_bytes;
+    size_t next = (offset / least_page_bytes + 1) * least_page_bytes;
+    while (next < end && devices_.gpu_of(of->base, next) == devices_.gpu_of(of->base, offset)) next += least_page_bytes;
     piece = std::min(piece, std::min(next, end) - offset);
   }
   return piece;

@@ -14,7 +14,7 @@ else()
   # All of heddle is compiled again: without optimization that takes a third of the time, and the self checks are on. By the other compiler,
   # where it is there, whose warnings are errors too.
   set(build_type Debug)
-  set(where -D HEDDLE_SOURCE=${heddle_source} -D HEDDLE_TOGETHER=8)
+  set(where -D HEDDLE_SOURCE=${heddle_source} -D HEDDLE_TOGETHER=20)
   if(other_compiler)
     set(compiler ${other_compiler})
     list(APPEND where -D HEDDLE_WARNINGS_AS_ERRORS=ON)

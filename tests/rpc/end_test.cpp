@@ -12,7 +12,7 @@
 #include <functional>
 #include <utility>
 
-namespace heddle::rpc::tests {
+namespace heddle::rpc::tests::end_test {
 namespace {
 
 constexpr uint32_t lanes = 3;
@@ -365,4 +365,4 @@ TEST(server_pool, has_its_threads_run_where_it_is_told) {
 }
 
 }  // namespace
-}  // namespace heddle::rpc::tests
+}  // namespace heddle::rpc::tests::end_test

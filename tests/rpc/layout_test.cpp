@@ -9,7 +9,7 @@
 #include <random>
 #include <string>
 
-namespace heddle::rpc::tests {
+namespace heddle::rpc::tests::layout_test {
 namespace {
 
 // What goes over the wire has these sizes on every machine.
@@ -623,4 +623,4 @@ TYPED_TEST(arrangements, carry_values_and_streams_both_ways) {
 }
 
 }  // namespace
-}  // namespace heddle::rpc::tests
+}  // namespace heddle::rpc::tests::layout_test

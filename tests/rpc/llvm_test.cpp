@@ -20,7 +20,7 @@
 #include <string>
 #include <thread>
 
-namespace heddle::rpc::llvm::tests {
+namespace heddle::rpc::llvm::tests::llvm_test {
 namespace {
 
 using service = basic_service<host::target, host::device>;
@@ -620,4 +620,4 @@ TEST(llvm_service, refuses_settings_that_cannot_be) {
 }
 
 }  // namespace
-}  // namespace heddle::rpc::llvm::tests
+}  // namespace heddle::rpc::llvm::tests::llvm_test

@@ -11,7 +11,7 @@
 #include <type_traits>
 #include <vector>
 
-namespace heddle::rpc::tests {
+namespace heddle::rpc::tests::offload_test {
 namespace {
 
 constexpr uint32_t lanes = 3;
@@ -510,4 +510,4 @@ TEST(offload_single, waits_for_the_lock) {
 }
 
 }  // namespace
-}  // namespace heddle::rpc::tests
+}  // namespace heddle::rpc::tests::offload_test

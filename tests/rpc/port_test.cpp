@@ -4,7 +4,7 @@
 
 #include <type_traits>
 
-namespace heddle::rpc::tests {
+namespace heddle::rpc::tests::port_test {
 namespace {
 
 template <typename Count>
@@ -432,4 +432,4 @@ TEST(opcode, of_one_call_does_not_stay_for_the_next_on_the_same_port) {
 }
 
 }  // namespace
-}  // namespace heddle::rpc::tests
+}  // namespace heddle::rpc::tests::port_test

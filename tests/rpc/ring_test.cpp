@@ -10,7 +10,7 @@
 #include <utility>
 #include <vector>
 
-namespace heddle::rpc::tests {
+namespace heddle::rpc::tests::ring_test {
 namespace {
 
 constexpr uint32_t lanes = 3;
@@ -509,4 +509,4 @@ TEST_F(hostcalls, have_lines_for_all_lanes_of_their_client) {
 }
 
 }  // namespace
-}  // namespace heddle::rpc::tests
+}  // namespace heddle::rpc::tests::ring_test

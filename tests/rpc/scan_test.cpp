@@ -3,7 +3,7 @@
 
 #include <algorithm>
 
-namespace heddle::rpc::tests {
+namespace heddle::rpc::tests::scan_test {
 namespace {
 
 const auto leave = [](packet&, uint32_t) {};
@@ -358,4 +358,4 @@ TEST(servers_that_sleep, are_woken_by_a_call) {
 }
 
 }  // namespace
-}  // namespace heddle::rpc::tests
+}  // namespace heddle::rpc::tests::scan_test

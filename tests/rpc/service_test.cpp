@@ -23,7 +23,7 @@
 #include <utility>
 #include <vector>
 
-namespace heddle::rpc::tests {
+namespace heddle::rpc::tests::service_test {
 namespace {
 
 using service = basic_service<host::target, host::device, checked>;
@@ -1085,4 +1085,4 @@ TEST(services_stop, at_any_moment_leaves_no_call_half_done) {
 }
 
 }  // namespace
-}  // namespace heddle::rpc::tests
+}  // namespace heddle::rpc::tests::service_test

@@ -11,7 +11,7 @@
 #include <type_traits>
 #include <vector>
 
-namespace heddle::rpc::tests {
+namespace heddle::rpc::tests::slot_test {
 namespace {
 
 constexpr uint32_t lanes = 3;
@@ -419,4 +419,4 @@ TYPED_TEST(slots, serve_no_lane_that_does_not_exist) {
 }
 
 }  // namespace
-}  // namespace heddle::rpc::tests
+}  // namespace heddle::rpc::tests::slot_test

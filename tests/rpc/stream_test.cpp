@@ -10,7 +10,7 @@
 #include <random>
 #include <set>
 
-namespace heddle::rpc::tests {
+namespace heddle::rpc::tests::stream_test {
 namespace {
 
 constexpr uint64_t bound_bytes = 300;
@@ -442,4 +442,4 @@ TEST(stream_receivers, that_take_a_lying_size_word_read_no_more_than_their_own_b
 }
 
 }  // namespace
-}  // namespace heddle::rpc::tests
+}  // namespace heddle::rpc::tests::stream_test

@@ -7,7 +7,7 @@
 #include <string>
 #include <type_traits>
 
-namespace heddle::sim::tests {
+namespace heddle::sim::tests::alone_test {
 namespace {
 
 constexpr auto relaxed = memory_order::relaxed;
@@ -328,4 +328,4 @@ TEST(integers, of_8_to_64_bits_with_and_without_a_sign_are_atomic) {
 }
 
 }  // namespace
-}  // namespace heddle::sim::tests
+}  // namespace heddle::sim::tests::alone_test

@@ -3,7 +3,7 @@
 
 #include "together.h"
 
-namespace heddle::sim::tests {
+namespace heddle::sim::tests::arms_test {
 namespace {
 
 constexpr memory_order relaxed = memory_order::relaxed;
@@ -309,4 +309,4 @@ TEST(host_scopes, an_order_that_is_missing_is_missing_on_the_host_too) {
 }
 
 }  // namespace
-}  // namespace heddle::sim::tests
+}  // namespace heddle::sim::tests::arms_test

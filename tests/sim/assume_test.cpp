@@ -1,7 +1,7 @@
 // What a run assumes of the program that is not so: the same comes of it as of the program with that change.
 #include "together.h"
 
-namespace heddle::sim::tests {
+namespace heddle::sim::tests::assume_test {
 namespace {
 
 constexpr auto acquire = memory_order::acquire;
@@ -244,4 +244,4 @@ TEST(assumptions, are_gone_through_as_the_program_with_that_change) {
 }
 
 }  // namespace
-}  // namespace heddle::sim::tests
+}  // namespace heddle::sim::tests::assume_test

@@ -9,7 +9,7 @@
 
 #include "run.h"
 
-namespace heddle::sim::tests {
+namespace heddle::sim::tests::choice_notes_test {
 namespace {
 
 using flag = word<uint32_t>;
@@ -154,4 +154,4 @@ TEST(choice_notes, a_store_that_arrives_late_has_a_line_of_its_own_and_the_value
 }
 
 }  // namespace
-}  // namespace heddle::sim::tests
+}  // namespace heddle::sim::tests::choice_notes_test

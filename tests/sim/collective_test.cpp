@@ -3,7 +3,7 @@
 
 #include <set>
 
-namespace heddle::sim::tests {
+namespace heddle::sim::tests::collective_test {
 namespace {
 
 constexpr auto acquire = memory_order::acquire;
@@ -227,4 +227,4 @@ TEST(lane_mask, of_another_turn_of_a_loop_is_a_new_question) {
 }
 
 }  // namespace
-}  // namespace heddle::sim::tests
+}  // namespace heddle::sim::tests::collective_test

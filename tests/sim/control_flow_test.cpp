@@ -103,7 +103,7 @@ HEDDLE_LABEL(leaves);
 HEDDLE_LABEL(leaves_register);
 HEDDLE_LABEL(rubbish);
 
-namespace heddle::sim::tests {
+namespace heddle::sim::tests::control_flow_test {
 namespace {
 
 using graph = std::vector<std::vector<uint32_t>>;
@@ -274,4 +274,4 @@ TEST(control_flow, call_sites_are_found_by_their_return_addresses) {
 }
 
 }  // namespace
-}  // namespace heddle::sim::tests
+}  // namespace heddle::sim::tests::control_flow_test

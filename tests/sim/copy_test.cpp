@@ -4,7 +4,7 @@
 
 #include <vector>
 
-namespace heddle::sim::tests {
+namespace heddle::sim::tests::copy_test {
 namespace {
 
 constexpr auto acquire = memory_order::acquire;
@@ -373,4 +373,4 @@ TEST(stream_copy, leaves_its_stack_to_the_next_one) {
 }
 
 }  // namespace
-}  // namespace heddle::sim::tests
+}  // namespace heddle::sim::tests::copy_test

@@ -16,7 +16,7 @@
 #include <string>
 #include <vector>
 
-namespace heddle::sim::tests {
+namespace heddle::sim::tests::determinism_test {
 namespace {
 
 void program_with_a_hang() {
@@ -194,7 +194,7 @@ TEST(determinism, another_process_that_lies_elsewhere_in_memory_makes_the_same_r
 }
 
 }  // namespace
-}  // namespace heddle::sim::tests
+}  // namespace heddle::sim::tests::determinism_test
 
 // -- A setting that nothing would read is refused, and told where it is read.
 

@@ -6,7 +6,7 @@
 #include <array>
 #include <set>
 
-namespace heddle::sim::tests {
+namespace heddle::sim::tests::devices_test {
 namespace {
 
 constexpr uint64_t many = 300;
@@ -406,4 +406,4 @@ TEST(fill, is_what_memory_holds_that_nobody_has_written) {
 }
 
 }  // namespace
-}  // namespace heddle::sim::tests
+}  // namespace heddle::sim::tests::devices_test

@@ -5,7 +5,7 @@
 
 #include <gtest/gtest.h>
 
-namespace heddle::sim::tests {
+namespace heddle::sim::tests::doorbell_test {
 namespace {
 
 constexpr auto acquire = memory_order::acquire;
@@ -347,4 +347,4 @@ TEST(doorbell_line_test, a_new_run_begins_without_rings) {
 }
 
 }  // namespace
-}  // namespace heddle::sim::tests
+}  // namespace heddle::sim::tests::doorbell_test

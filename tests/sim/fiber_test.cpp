@@ -9,7 +9,7 @@
 #include <sys/wait.h>
 #include <thread>
 
-namespace heddle::sim::tests {
+namespace heddle::sim::tests::fiber_test {
 namespace {
 
 constexpr auto relaxed = memory_order::relaxed;
@@ -259,4 +259,4 @@ TEST(threads, two_machines_on_one_thread_take_turns) {
 }
 
 }  // namespace
-}  // namespace heddle::sim::tests
+}  // namespace heddle::sim::tests::fiber_test

@@ -6,7 +6,7 @@
 
 #include <functional>
 
-namespace heddle::sim::tests {
+namespace heddle::sim::tests::invariants_test {
 namespace {
 
 /// A machine that has begun a run and stands still: two host threads that are enabled.
@@ -112,4 +112,4 @@ TEST(invariants, are_looked_at_during_a_run) {
 #endif
 
 }  // namespace
-}  // namespace heddle::sim::tests
+}  // namespace heddle::sim::tests::invariants_test

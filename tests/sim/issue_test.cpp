@@ -8,7 +8,7 @@
 #include <string>
 #include <vector>
 
-namespace heddle::sim::tests {
+namespace heddle::sim::tests::issue_test {
 namespace {
 
 constexpr auto acquire = memory_order::acquire;
@@ -315,4 +315,4 @@ TEST(issues, together_lanes_do_what_they_can_do_alone_and_parted_often_enough_al
 }
 
 }  // namespace
-}  // namespace heddle::sim::tests
+}  // namespace heddle::sim::tests::issue_test

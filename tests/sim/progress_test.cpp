@@ -7,7 +7,7 @@
 #include <algorithm>
 #include <map>
 
-namespace heddle::sim::tests {
+namespace heddle::sim::tests::progress_test {
 namespace {
 
 constexpr auto acquire = memory_order::acquire;
@@ -922,4 +922,4 @@ TEST(evictions, a_wave_off_the_device_is_told_in_the_report_of_a_hang) {
 }
 
 }  // namespace
-}  // namespace heddle::sim::tests
+}  // namespace heddle::sim::tests::progress_test

@@ -1,7 +1,7 @@
 // Reports of races: which two accesses, at which lines, by which lanes, and which edge is missing between them.
 #include "together.h"
 
-namespace heddle::sim::tests {
+namespace heddle::sim::tests::race_report_test {
 namespace {
 
 constexpr auto acquire = memory_order::acquire;
@@ -217,4 +217,4 @@ TEST(reports, tell_which_lane_of_the_wave_had_acquired_it_and_that_a_broadcast_o
 }
 
 }  // namespace
-}  // namespace heddle::sim::tests
+}  // namespace heddle::sim::tests::race_report_test

@@ -8,7 +8,7 @@
 #include <fstream>
 #include <mutex>
 
-namespace heddle::sim::tests {
+namespace heddle::sim::tests::race_test {
 namespace {
 
 constexpr auto acquire = memory_order::acquire;
@@ -745,4 +745,4 @@ TEST(excused_races, are_of_a_load_and_a_store_behind_a_flag_that_releases_nothin
 }
 
 }  // namespace
-}  // namespace heddle::sim::tests
+}  // namespace heddle::sim::tests::race_test

@@ -5,7 +5,7 @@
 #include <cstring>
 #include <random>
 
-namespace heddle::sim::tests {
+namespace heddle::sim::tests::scoped_message_test {
 namespace {
 
 constexpr auto acquire = memory_order::acquire;
@@ -608,4 +608,4 @@ TEST(fills, of_megabytes_are_one_store) {
 }
 
 }  // namespace
-}  // namespace heddle::sim::tests
+}  // namespace heddle::sim::tests::scoped_message_test

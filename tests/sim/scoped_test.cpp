@@ -1,7 +1,7 @@
 // What a lane may see where memory is scoped: of each small program, exactly what the model allows.
 #include "together.h"
 
-namespace heddle::sim::tests {
+namespace heddle::sim::tests::scoped_test {
 namespace {
 
 constexpr auto acquire = memory_order::acquire;
@@ -507,4 +507,4 @@ TEST(settings, the_same_holds_wherever_shared_memory_lies) {
 }
 
 }  // namespace
-}  // namespace heddle::sim::tests
+}  // namespace heddle::sim::tests::scoped_test

@@ -8,7 +8,7 @@
 #include <mutex>
 #include <stdexcept>
 
-namespace heddle::sim::tests {
+namespace heddle::sim::tests::starvation_test {
 namespace {
 
 constexpr auto acquire = memory_order::acquire;
@@ -334,4 +334,4 @@ TEST(verdicts, the_budget_ends_a_run_that_works_for_ever) {
 }
 
 }  // namespace
-}  // namespace heddle::sim::tests
+}  // namespace heddle::sim::tests::starvation_test

@@ -3,7 +3,7 @@
 
 #include <atomic>
 
-namespace heddle::sim::tests {
+namespace heddle::sim::tests::tail_test {
 namespace {
 
 constexpr auto acquire = memory_order::acquire;
@@ -379,4 +379,4 @@ TEST(tail, a_run_is_the_same_again_with_the_recorded_end_game) {
 }
 
 }  // namespace
-}  // namespace heddle::sim::tests
+}  // namespace heddle::sim::tests::tail_test

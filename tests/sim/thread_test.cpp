@@ -22,7 +22,7 @@
 #include <thread>
 #include <vector>
 
-namespace heddle::sim::tests {
+namespace heddle::sim::tests::thread_test {
 namespace {
 
 const std::vector<std::vector<std::string>>& memories() {
@@ -643,4 +643,4 @@ TEST(threads, the_same_schedule_is_the_same_run) {
 }
 
 }  // namespace
-}  // namespace heddle::sim::tests
+}  // namespace heddle::sim::tests::thread_test

@@ -5,7 +5,7 @@
 
 #include "run.h"
 
-namespace heddle::sim::tests {
+namespace heddle::sim::tests::wait_graph_test {
 namespace {
 
 using flag = target::atomic_ref<uint32_t, scope::system>;
@@ -316,4 +316,4 @@ TEST(wait_graph, is_not_there_when_nobody_waits) {
 }
 
 }  // namespace
-}  // namespace heddle::sim::tests
+}  // namespace heddle::sim::tests::wait_graph_test

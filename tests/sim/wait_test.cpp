@@ -13,7 +13,7 @@
 #include <unistd.h>
 #include <vector>
 
-namespace heddle::sim::tests {
+namespace heddle::sim::tests::wait_test {
 namespace {
 
 constexpr auto acquire = memory_order::acquire;
@@ -622,4 +622,4 @@ TEST(clocks, a_mutex_is_tried_for_a_time) {
 }
 
 }  // namespace
-}  // namespace heddle::sim::tests
+}  // namespace heddle::sim::tests::wait_test

@@ -6,7 +6,7 @@
 #include <atomic>
 #include <cstring>
 
-namespace heddle::sim::tests {
+namespace heddle::sim::tests::wake_test {
 namespace {
 
 constexpr auto acquire = memory_order::acquire;
@@ -400,4 +400,4 @@ TEST(spurious_failure, is_repeated_with_the_seed) {
 }
 
 }  // namespace
-}  // namespace heddle::sim::tests
+}  // namespace heddle::sim::tests::wake_test

@@ -103,7 +103,7 @@ std::string plain(const std::string& text) {
 }
 
 /// Text or the value of an attribute. What XML 1.0 (section 2.2) has no character for is written in letters.
-std::string escaped(std::string_view text) {
+std::string escaped_for_xml(std::string_view text) {
   std::string made;
   for (const char letter : scheduler::printable_lines(text)) {
     switch (letter) {
@@ -149,8 +149,8 @@ std::string failure_of(const trial& each, const std::string& program) {
     text =
         to_string(each.expected) + " was expected, and not found in " + grouped(each.runs.schedules) + " schedules\n";
   const std::string line = text.substr(0, text.find('\n'));
-  return "    <failure type=\"" + escaped(to_string(each.seen())) + "\" message=\"" + escaped(line) + "\">" +
-         escaped(text) + "</failure>\n";
+  return "    <failure type=\"" + escaped_for_xml(to_string(each.seen())) + "\" message=\"" + escaped_for_xml(line) +
+         "\">" + escaped_for_xml(text) + "</failure>\n";
 }
 
 std::string junit_of(const fuzz_summary& summary, const std::string& program) {
@@ -161,11 +161,11 @@ std::string junit_of(const fuzz_summary& summary, const std::string& program) {
     const std::string failure = failure_of(each, program);
     failures += failure.empty() ? 0 : 1;
     seconds += each.runs.seconds;
-    cases += "  <testcase classname=\"heddle.fuzz\" name=\"" + escaped(each.tested->name) + "\" time=\"" +
+    cases += "  <testcase classname=\"heddle.fuzz\" name=\"" + escaped_for_xml(each.tested->name) + "\" time=\"" +
              seconds_text(each.runs.seconds) + "\">\n" + failure + "    <system-out>" +
-             escaped(grouped(each.runs.schedules) + " schedules, expected " + to_string(each.expected) + ", saw " +
-                     std::string(to_string(each.seen())) +
-                     (each.proof ? "; " + plain(described_proof(each, program, true)) : "")) +
+             escaped_for_xml(grouped(each.runs.schedules) + " schedules, expected " + to_string(each.expected) +
+                             ", saw " + std::string(to_string(each.seen())) +
+                             (each.proof ? "; " + plain(described_proof(each, program, true)) : "")) +
              "</system-out>\n  </testcase>\n";
   }
   const std::string counts = "tests=\"" + std::to_string(summary.trials.size()) + "\" failures=\"" +

@@ -23,7 +23,7 @@ struct question {
   judge::program code;
 };
 
-struct answer {
+struct model_answer {
   judge::model under;
   judge::judgement weak;
   judge::judgement strong;
@@ -52,9 +52,9 @@ std::vector<question> questions_of(const invocation& asked) {
   return questions;
 }
 
-std::vector<answer> answers_to(const question& asked, const std::vector<judge::model>& models) {
+std::vector<model_answer> answers_to(const question& asked, const std::vector<judge::model>& models) {
   judge::examination examined(asked.code);
-  std::vector<answer> answers;
+  std::vector<model_answer> answers;
   for (const judge::model each : models)
     answers.push_back({.under = each,
                        .weak = examined.judge(each, fairness::weak),
@@ -77,7 +77,7 @@ std::vector<judge::model> table_models() {
 
 std::string letter(const judge::judgement& judged) { return judged.ends ? "P" : "F"; }
 
-table::cell cell_of(const answer& some) {
+table::cell cell_of(const model_answer& some) {
   const bool good = some.weak.ends && some.strong.ends;
   return {.text = letter(some.weak) + "/" + letter(some.strong), .shown = good ? colour::good : colour::bad};
 }
@@ -89,7 +89,7 @@ void print_table(const std::vector<question>& questions) {
   table lines(columns);
   for (const question& each : questions) {
     std::vector<table::cell> row = {{.text = each.name}};
-    for (const answer& one : answers_to(each, table_models())) row.push_back(cell_of(one));
+    for (const model_answer& one : answers_to(each, table_models())) row.push_back(cell_of(one));
     row.push_back({.text = each.summary});
     lines.add(std::move(row));
   }
@@ -99,7 +99,7 @@ void print_table(const std::vector<question>& questions) {
                "place; by turns of 2: what has it is evicted after two steps when another wave waits.\n";
 }
 
-void print_reason(const question& about, const answer& under, fairness how) {
+void print_reason(const question& about, const model_answer& under, fairness how) {
   const judge::judgement& judged = how == fairness::weak ? under.weak : under.strong;
   if (judged.why)
     std::cout << "  " << to_string(under.under) << ", " << to_string(how) << ": " << to_string(about.code, *judged.why)
@@ -107,19 +107,19 @@ void print_reason(const question& about, const answer& under, fairness how) {
 }
 
 void print_explained(const question& about) {
-  const std::vector<answer> answers = answers_to(about, all_models());
+  const std::vector<model_answer> answers = answers_to(about, all_models());
   if (!about.name.empty()) std::cout << about.name << ": " << about.summary << '\n';
   for (const judge::thread_code& each : about.code.threads) std::cout << "  " << to_string(about.code, each) << '\n';
   table lines({{.title = "model"}, {.title = "weak"}, {.title = "strong"}});
-  for (const answer& each : answers)
+  for (const model_answer& each : answers)
     lines.add({{.text = to_string(each.under)},
                {.text = letter(each.weak), .shown = each.weak.ends ? colour::good : colour::bad},
                {.text = letter(each.strong), .shown = each.strong.ends ? colour::good : colour::bad}});
   lines.print(std::cout, 0);
   const bool all_end = std::all_of(answers.begin(), answers.end(),
-                                   [](const answer& each) { return each.weak.ends && each.strong.ends; });
+                                   [](const model_answer& each) { return each.weak.ends && each.strong.ends; });
   if (!all_end) std::cout << "may not end:\n";
-  for (const answer& each : answers)
+  for (const model_answer& each : answers)
     for (const fairness how : {fairness::weak, fairness::strong}) print_reason(about, each, how);
 }
 
@@ -128,7 +128,7 @@ nlohmann::ordered_json json_of(const question& about) {
                                  {"summary", about.summary},
                                  {"program", judge::to_string(about.code)},
                                  {"verdicts", nlohmann::ordered_json::array()}};
-  for (const answer& each : answers_to(about, all_models())) {
+  for (const model_answer& each : answers_to(about, all_models())) {
     nlohmann::ordered_json verdict = {
         {"model", to_string(each.under)}, {"weak", letter(each.weak)}, {"strong", letter(each.strong)}};
     if (each.weak.why) verdict["weak_witness"] = to_string(about.code, *each.weak.why);
