@@ -105,7 +105,7 @@ trial campaign(sim::simulation& machine, const parameters& settings, const tryin
   return run_trial(machine, *how.tested, settings, how.strategy, *deciding, options);
 }
 
-attempt_result result_of(const attempt& tried, const trying& how) {
+attempt_result result_of_attempt(const attempt& tried, const trying& how) {
   const parameters settings = assuming(how.settings, tried);
   sim::simulation machine;
   if (how.schedule != nullptr)
@@ -203,7 +203,7 @@ std::vector<attempt_result> try_all(const std::vector<attempt>& attempts, const 
   std::vector<attempt_result> results(attempts.size());
   in_copies({.most = how.jobs,
              .count = attempts.size(),
-             .work = [&](size_t index) { return text_of(to_text(result_of(attempts[index], how))); },
+             .work = [&](size_t index) { return text_of(to_text(result_of_attempt(attempts[index], how))); },
              .done = [&](size_t index, const std::string& told) { results[index] = result_in(json::parse(told)); },
              .ended = [&](size_t index, const sudden_end& end) { results[index] = of_end(end, how); },
              .stopped = [](size_t) {}});
