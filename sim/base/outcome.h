@@ -14,13 +14,15 @@ namespace heddle::sim {
 /// One performed operation of a recorded run, for reading: its actor, operation, location, value and source line.
 struct step_record {
   uint64_t step = 0;
-  std::string actor;      ///< "wave 0 lane 3", "host server"
-  std::string operation;  ///< "load acquire system", "plain store", "pause", ...
-  std::string location;   ///< "mailboxes+0x40 (4 bytes)"; empty when it touches nothing
-  std::string value;      ///< what was read or written
-  std::string where;      ///< file:line
-  std::string note;       ///< what the machine chose for it: "an older value: missed step 22"; mostly empty
-  bool is_event = false;  ///< no step of an actor: a store of another step arrives, or a wave leaves the device
+  std::string actor;       ///< "wave 0 lane 3", "host server"
+  std::string operation;   ///< "load acquire system", "plain store", "pause", ...
+  std::string location;    ///< "mailboxes+0x40 (4 bytes)"; empty when it touches nothing
+  std::string part;        ///< what the program calls it: "mailboxes[1].state"; empty where its type is not known
+  std::string value;       ///< what was read or written
+  std::string value_name;  ///< the enumerator of that value; mostly empty
+  std::string where;       ///< file:line
+  std::string note;        ///< what the machine chose for it: "an older value: missed step 22"; mostly empty
+  bool is_event = false;   ///< no step of an actor: a store of another step arrives, or a wave leaves the device
 };
 
 /// A store that another schedule of the same program made, for the report of a hang: told as such.

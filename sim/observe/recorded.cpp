@@ -2,11 +2,38 @@
 #include <heddle/sim/observe/recorder.h>
 #include <heddle/sim/space/heap.h>
 
+#include <algorithm>
 #include <cstdio>
 #include <map>
 #include <utility>
 
 namespace heddle::sim {
+
+namespace {
+
+/// What the program calls places and values of steps; each is looked up once.
+class named_parts {
+ public:
+  named_parts(const heap& memory, const typed_memory& types) : memory_(memory), types_(types) {}
+
+  void name(step_record& one, const void* address, uint32_t size_bytes, uint64_t value) {
+    const auto [entry, fresh] = parts_.try_emplace({address, size_bytes});
+    if (fresh) entry->second = types_.at(memory_, address, size_bytes);
+    one.part = entry->second.name;
+    const type_number type = entry->second.type;
+    const auto [values, unknown] = enumerations_.try_emplace(type);
+    if (unknown) values->second.enumerators = enumerators_of(type);
+    one.value_name = values->second.name_of(value);
+  }
+
+ private:
+  const heap& memory_;
+  const typed_memory& types_;
+  std::map<std::pair<const void*, uint32_t>, typed_memory::part> parts_;
+  std::unordered_map<type_number, run_record::enumeration> enumerations_;
+};
+
+}  // namespace
 
 /// Texts, each once.
 class recorder::words {
@@ -145,6 +172,34 @@ run_record recorder::record(const heap& memory, size_t most) const {
   made.judged = judged_;
   for (const odd& one : odd_) made.odd.push_back(in_words(memory, one));
   return made;
+}
+
+std::vector<step_record> recorder::steps(const heap& memory, size_t most) const {
+  std::vector<step_record> said;
+  named_parts names(memory, types);
+  const auto say = [&](step_record record, const taken& one) {
+    if (one.what.address != nullptr) names.name(record, one.what.address, one.what.size_bytes, one.value);
+    said.push_back(std::move(record));
+  };
+  const size_t from = taken_.size() > most ? taken_.size() - most : 0;
+  said.reserve(taken_.size() - from);
+  // What arrives later than it is stored has a line of its own, where it arrives.
+  std::vector<const taken*> late;
+  for (const taken& one : taken_)
+    if (one.arrived != run_record::never && one.arrived > one.step && is_store(one.what.kind)) late.push_back(&one);
+  std::stable_sort(late.begin(), late.end(), [](const taken* a, const taken* b) { return a->arrived < b->arrived; });
+  auto next = late.begin();
+  auto move = moves_.begin();
+  for (size_t n = from; n < taken_.size(); ++n) {
+    for (; move != moves_.end() && move->step < taken_[n].step; ++move)
+      if (n != from || from == 0) said.push_back(move_in_words(*move));
+    for (; next != late.end() && (*next)->arrived < taken_[n].step; ++next)
+      if (n != from) say(arrival_in_words(memory, **next), **next);
+    say(in_words(memory, taken_[n]), taken_[n]);
+  }
+  for (; next != late.end(); ++next) say(arrival_in_words(memory, **next), **next);
+  for (; move != moves_.end(); ++move) said.push_back(move_in_words(*move));
+  return said;
 }
 
 }  // namespace heddle::sim

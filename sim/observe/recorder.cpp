@@ -356,29 +356,6 @@ step_record recorder::in_words(const heap& memory, const taken& one) const {
   return record;
 }
 
-std::vector<step_record> recorder::steps(const heap& memory, size_t most) const {
-  std::vector<step_record> said;
-  const size_t from = taken_.size() > most ? taken_.size() - most : 0;
-  said.reserve(taken_.size() - from);
-  // What arrives later than it is stored has a line of its own, where it arrives.
-  std::vector<const taken*> late;
-  for (const taken& one : taken_)
-    if (one.arrived != run_record::never && one.arrived > one.step && is_store(one.what.kind)) late.push_back(&one);
-  std::stable_sort(late.begin(), late.end(), [](const taken* a, const taken* b) { return a->arrived < b->arrived; });
-  auto next = late.begin();
-  auto move = moves_.begin();
-  for (size_t n = from; n < taken_.size(); ++n) {
-    for (; move != moves_.end() && move->step < taken_[n].step; ++move)
-      if (n != from || from == 0) said.push_back(move_in_words(*move));
-    for (; next != late.end() && (*next)->arrived < taken_[n].step; ++next)
-      if (n != from) said.push_back(arrival_in_words(memory, **next));
-    said.push_back(in_words(memory, taken_[n]));
-  }
-  for (; next != late.end(); ++next) said.push_back(arrival_in_words(memory, **next));
-  for (; move != moves_.end(); ++move) said.push_back(move_in_words(*move));
-  return said;
-}
-
 std::vector<step_record> recorder::steps_between(const heap& memory, uint64_t after, uint64_t to) const {
   const auto is_before = [](uint64_t wanted, const taken& one) { return wanted < one.step; };
   const auto first = std::upper_bound(taken_.begin(), taken_.end(), after, is_before);

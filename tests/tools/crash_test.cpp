@@ -121,6 +121,40 @@ TEST(crashes, are_the_same_with_any_number_of_jobs_and_in_process) {
   EXPECT_LT(half, 400u);
 }
 
+void expect_json_alone(const std::vector<std::string>& words, const std::vector<std::string>& printed) {
+  std::vector<std::string> all = {"/usr/bin/env", "PRINTS_EARLY=1", CRASHING};
+  all.insert(all.end(), words.begin(), words.end());
+  all.emplace_back("--json");
+  const ended_process ended = run_process(all);
+  EXPECT_TRUE(json::accept(ended.out)) << words.front() << ' ' << words[1] << ":\n" << ended.out.substr(0, 400);
+  for (const std::string& each : printed)
+    EXPECT_NE(ended.err.find("{\"" + each + " prints\"\n"), std::string::npos) << each << '\n' << ended.err;
+}
+
+TEST(json_of_a_command, stands_alone_on_standard_output_whatever_programs_print) {
+  const std::vector<std::string> all = {"a constructor", "printf", "a stream", "write", "a kernel"};
+  const std::string good = own_file("prints-good.heddle.json");
+  const std::string bad = own_file("prints-bad.heddle.json");
+  expect_json_alone({"fuzz", "prints.well", "--schedules", "20"}, all);
+  expect_json_alone({"fuzz", "prints.abort", "--schedules", "20"}, {"write"});
+  expect_json_alone({"fuzz", "prints.*", "--schedules", "20", "--jobs", "2"}, {"write"});
+  expect_json_alone({"run", "prints.well", "-o", good}, all);
+  expect_json_alone({"run", "prints.well", "-o", good, "--in-process"}, all);
+  expect_json_alone({"run", "prints.abort"}, {"write"});
+  expect_json_alone({"replay", good}, all);
+  expect_json_alone({"verify", "prints.well"}, all);
+  expect_json_alone({"verify", "prints.abort", "-o", bad}, {"write"});
+  expect_json_alone({"replay", bad}, {"write"});
+  expect_json_alone({"mend", bad, "--schedules", "20"}, {"write"});
+  expect_json_alone({"slack", "prints.well", "--schedules", "20"}, {"write"});
+}
+
+TEST(json_of_a_command, is_told_as_lost_when_it_cannot_be_written) {
+  const ended_process full = crashing({"run", "prints.well", "--json"}, {.out_file = "/dev/full"});
+  EXPECT_EQ(full.status, 3) << full.err;
+  EXPECT_NE(full.err.find("could not be written"), std::string::npos) << full.err;
+}
+
 TEST(a_killed_copy, is_found_with_its_choices) {
   const json all = crashing_json({"fuzz", "half.unseen", "--schedules", "20"});
   const json& found = all["scenarios"][0]["findings"][0];

@@ -8,8 +8,10 @@
 
 #include <csignal>
 #include <cstdint>
+#include <cstdio>
 #include <cstdlib>
 #include <cstring>
+#include <iostream>
 
 namespace {
 
@@ -153,6 +155,25 @@ void sometimes_unseen(const heddle::parameters&) {
   device.synchronize();
 }
 
+// What prints.
+
+const bool printed_early = std::getenv("PRINTS_EARLY") != nullptr && std::printf("{\"a constructor prints\"\n") > 0;
+
+void print_as_programs_do(bool aborts) {
+  std::printf("{\"printf prints\"\n");
+  std::cout << "{\"a stream prints\"\n";
+  static constexpr char line[] = "{\"write prints\"\n";
+  if (write(STDOUT_FILENO, line, sizeof line - 1) < 0) return;
+  in_second_wave([aborts] {
+    std::printf("{\"a kernel prints\"\n");
+    if (aborts) std::abort();
+  });
+}
+void prints(const heddle::parameters&) { print_as_programs_do(false); }
+void prints_and_aborts(const heddle::parameters&) { print_as_programs_do(true); }
+
+HEDDLE_SCENARIO(prints, {.name = "prints.well", .summary = "Prints."});
+HEDDLE_SCENARIO(prints_and_aborts, {.name = "prints.abort", .summary = "Prints, and calls abort()."});
 HEDDLE_SCENARIO(well, {.name = "crash.none", .summary = "Ends well."});
 HEDDLE_SCENARIO(wild_store, {.name = "crash.store", .summary = "Stores to nowhere."});
 HEDDLE_SCENARIO(not_canonical, {.name = "crash.not-canonical", .summary = "Stores to what is no address."});
@@ -176,3 +197,11 @@ HEDDLE_SCENARIO(sometimes, {.name = "half.abort", .summary = "Half of the schedu
 HEDDLE_SCENARIO(sometimes_unseen, {.name = "half.unseen", .summary = "Half of the schedules kill the process."});
 
 }  // namespace
+
+#ifdef AS_TESTS_OF_GOOGLETEST
+#include <heddle/tools/gtest.h>
+#include <heddle/tools/gtest_main.h>
+
+HEDDLE_TEST(runs, "crash.none", 50);
+HEDDLE_TEST(crashes, "crash.[ahu]*", 20);
+#endif

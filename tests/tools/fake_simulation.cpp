@@ -1,6 +1,7 @@
 #include <heddle/scheduler/digest.h>
 #include <heddle/scheduler/strategy.h>
 #include <heddle/sim/code/source_line.h>
+#include <heddle/sim/code/type_names.h>
 #include <heddle/sim/faults/crash.h>
 #include <heddle/sim/observe/debugger.h>
 #include <heddle/sim/settings.h>
@@ -16,6 +17,7 @@ namespace heddle::sim {
 struct simulation::parts {};
 
 std::string source_folder() { return {}; }
+typed_variable typed_variable_at(const void*) { return {}; }
 std::string source_line::where() const { return file.empty() ? function : file + ":" + std::to_string(line); }
 
 namespace {

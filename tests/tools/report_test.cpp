@@ -36,6 +36,22 @@ json data_in(const std::string& page) {
 
 std::string page_file() { return own_file("report.html"); }
 
+TEST(report, takes_several_traces) {
+  const temporary_folder out;
+  const std::string first = out.path() / "first.heddle.json";
+  const std::string second = out.path() / "second.heddle.json";
+  for (const std::string& each : {first, second}) heddle({"run", "zoo.crossed-calls", "-o", each});
+  const ended_process both = heddle({"report", first, second});
+  EXPECT_EQ(both.status, 0) << both.err;
+  for (const char* const each : {"first.html", "second.html"}) {
+    EXPECT_TRUE(std::filesystem::exists(out.path() / each)) << each;
+    EXPECT_NE(both.out.find(each), std::string::npos) << both.out;
+  }
+  const ended_process one_page = heddle({"report", first, second, "-o", out.path() / "both.html"});
+  EXPECT_EQ(one_page.status, 2);
+  EXPECT_NE(one_page.err.find("take one trace at a time"), std::string::npos) << one_page.err;
+}
+
 TEST(report, a_page_holds_what_happened_and_how_to_play_it_again) {
   const std::string token = token_of("zoo.crossed-calls");
   const ended_process ended = heddle({"report", token, "-o", page_file()});
@@ -350,7 +366,9 @@ TEST(real_report, the_story_says_what_is_missing_and_where) {
        "to change: wave 2 has no place on the device before another wave ends: launch no more waves than"},
       {"zoo.early-return-skips-notify",
        "to change: wave 0 has ended and has not stored waves done+0x0, as wave 1 has at "},
-      {"zoo.lost-doorbell", "to change: a ring may be lost, as that of step "}};
+      {"zoo.lost-doorbell", "to change: a ring may be lost, as that of step "},
+      {"zoo.driver-lost-signal", ", and does not look again: wake it for each command, also when it seems awake, or "},
+      {"zoo.close-without-handback", ", rpc/own.h:61) each time, has to store it before that"}};
   for (const auto& [scenario, ending] : endings) {
     const json found = json::parse(run_process({REAL_HEDDLE, "fuzz", scenario, "-n", "20", "--json"}).out);
     const json& story = found["scenarios"][0]["findings"][0]["story"];

@@ -1,5 +1,8 @@
 // What stories call memory: by members, elements and enumerators where there is debug information, by offsets without.
 #include <filesystem>
+#include <fstream>
+#include <iterator>
+#include <set>
 
 #include "command.h"
 
@@ -28,6 +31,47 @@ TEST(typed, a_story_names_members_and_enumerators) {
   expect_told(story_of(MOVED, 1), {"rings[2].tail = 2", "wave 0 reads rings[2].slots[1].is: taken (step"});
   expect_told(story_of(MOVED, 2), {"the_ring.tail = 2", "wave 0 reads the_ring.slots[1].is: taken (step"});
   expect_told(story_of(MOVED, 3), {"bytes+0x40->tail = 2", "wave 0 reads bytes+0x40->slots[1].is: taken (step"});
+}
+
+TEST(typed, a_list_of_steps_names_members_and_enumerators_beside_offsets) {
+  const temporary_folder out;
+  const std::string file = out.path() / "hang.heddle.json";
+  ASSERT_EQ(run_process({MOVED, "run", "typed.hangs", "-o", file}).status, 1);
+  const std::string table = run_process({MOVED, "replay", file, "--trace"}).out;
+  for (const char* const each :
+       {"requests->slots[1].is (+0x1c, 1 bytes)", "requests->tail (+0x4, 4 bytes)", " taken (0xc8) "})
+    EXPECT_NE(table.find(each), std::string::npos) << each << " in\n" << table;
+  const nlohmann::json all = nlohmann::json::parse(run_process({MOVED, "replay", file, "--trace", "--json"}).out);
+  std::set<std::string> told;
+  for (const nlohmann::json& each : all["trace"])
+    told.insert(each["location"].get<std::string>() + ": " + each["part"].get<std::string>() + " = " +
+                each["value"].get<std::string>() + ' ' + each["value_name"].get<std::string>());
+  EXPECT_TRUE(told.contains("requests+0x1c (1 bytes): requests->slots[1].is = 0xc8 taken")) << nlohmann::json(told);
+  EXPECT_TRUE(told.contains("requests+0x4 (4 bytes): requests->tail = 0x2 ")) << nlohmann::json(told);
+}
+
+TEST(typed, the_page_names_members_and_enumerators) {
+  const temporary_folder out;
+  const std::string file = out.path() / "hang.heddle.json";
+  const std::string page = out.path() / "hang.html";
+  ASSERT_EQ(run_process({MOVED, "run", "typed.hangs", "-o", file}).status, 1);
+  ASSERT_EQ(run_process({MOVED, "report", file, "-o", page}).status, 0);
+  std::ifstream made(page);
+  const std::string text{std::istreambuf_iterator<char>(made), {}};
+  const std::string opening = R"(type="application/json">)";
+  const size_t begin = text.find(opening) + opening.size();
+  const nlohmann::json data = nlohmann::json::parse(text.substr(begin, text.find("</script>", begin) - begin));
+  const auto text_of = [&](const nlohmann::json& number) {
+    return number.is_null() ? std::string() : data["texts"][number.get<size_t>()].get<std::string>();
+  };
+  std::set<std::string> accesses;
+  for (const nlohmann::json& each : data["sorts"])
+    accesses.insert(text_of(each[3]) + ": " + text_of(each[7]) + " = " + text_of(each[5]));
+  EXPECT_TRUE(accesses.contains("requests+0x1c: requests->slots[1].is = taken (0xc8)")) << nlohmann::json(accesses);
+  std::set<std::string> columns;
+  for (const nlohmann::json& each : data["strips"]) columns.insert(each["name"].get<std::string>());
+  EXPECT_TRUE(columns.contains("requests->tail")) << nlohmann::json(columns);
+  EXPECT_NE(text.find("requests+0x1c (requests-&gt;slots[1].is)"), std::string::npos) << "the sentences of the page";
 }
 
 TEST(typed, without_debug_information_it_names_offsets) {

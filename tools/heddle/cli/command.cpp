@@ -5,6 +5,7 @@
 #include <heddle/tools/main.h>
 #include <heddle/tools/process/copied_process.h>
 #include <heddle/tools/process/interrupt.h>
+#include <heddle/tools/trial/explain.h>
 #include <heddle/tools/trial/traces.h>
 
 #include <unistd.h>
@@ -43,7 +44,7 @@ int tell_end(const invocation& asked, const sudden_end& how, const std::string& 
                         {"report", how.report},
                         {"ok", again},
                         {"token", told.empty() ? json(nullptr) : json(told)}};
-    std::cout << shown.dump(2, ' ', false, json::error_handler_t::replace) << '\n';
+    write_json(shown);
   } else {
     std::cout << (name.empty() ? asked.command : name) << ": " << painted(to_string(how.outcome), colour::bad);
     if (!how.where.empty()) std::cout << " at " << how.where;
@@ -83,18 +84,21 @@ std::string take_standard_input(invocation& asked) {
 }
 
 /// One recorded run after the other; the highest exit status.
-int replay_all(invocation asked) {
+int with_each(invocation asked, int (*command)(const invocation&), std::string_view between) {
   const std::vector<std::string> others = std::move(asked.other_recorded);
   const bool several = !others.empty();
   if (several && (asked.json || !asked.replays.dot_file.empty() || asked.replays.debugged()))
     return fail(wrong_input, "replay: --json, --dot, --break and --gdb take one trace at a time");
-  int status = look_after(asked, replay);
+  if (several && (!asked.out_file.empty() || !asked.perfetto_file.empty()))
+    return fail(wrong_input, "report: --out and --perfetto take one trace at a time");
+  if (several) prepare_to_explain();
+  int status = look_after(asked, command);
   for (const std::string& each : others) {
     if (status == interrupted) return status;
-    std::cout << '\n' << std::flush;
+    std::cout << between << std::flush;
     asked.file_or_token = each;
     if (const std::string wrong = take_standard_input(asked); !wrong.empty()) return fail(wrong_input, wrong);
-    status = std::max(status, look_after(asked, replay));
+    status = std::max(status, look_after(asked, command));
   }
   return status;
 }
@@ -130,9 +134,9 @@ int tools::run_command(const invocation& called) {
   if (asked.command == "list") return list(asked);
   if (asked.command == "fuzz") return fuzz(asked);
   if (asked.command == "run") return look_after(asked, run);
-  if (asked.command == "replay") return replay_all(asked);
+  if (asked.command == "replay") return with_each(asked, replay, "\n");
   if (asked.command == "shrink") return look_after(asked, shrink);
-  if (asked.command == "report") return look_after(asked, report);
+  if (asked.command == "report") return with_each(asked, report, "");
   if (asked.command == "mend") return mend(asked);
   if (asked.command == "slack") return slack(asked);
   if (asked.command == "import") return look_after(asked, import_dump);
@@ -152,6 +156,7 @@ int main(int argument_count, char** arguments) {
   try {
     const tools::invocation_or_error read = tools::parse_command_line(argument_count, arguments);
     if (!read.error.empty()) return tools::fail(tools::wrong_input, read.error);
+    const tools::json_alone output(read.value.json && !read.value.replays.gdb);
     const int status = tools::finish_output(tools::run_command(read.value));
     return status == tools::interrupted ? tools::interrupt_status() : status;
   } catch (const std::bad_alloc&) {

@@ -141,7 +141,7 @@ std::unique_ptr<CLI::App> parser_of(invocation& into, typed_numbers& typed) {
     parser->add_flag("--json", into.json);
   }
   if (name == "report") {
-    parser->add_option("FILE|TOKEN", into.file_or_token)->required();
+    parser->add_option("FILE|TOKEN", into.other_recorded)->required();
     parser->add_option("-o,--out", into.out_file);
     parser->add_option("--perfetto", into.perfetto_file);
   }

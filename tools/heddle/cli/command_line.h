@@ -76,7 +76,7 @@ struct invocation {
   std::string perfetto_file;  ///< report: where the run is written for Perfetto; empty: nowhere
 
   std::string file_or_token;                ///< replay, shrink, report; import: the dump
-  std::vector<std::string> other_recorded;  ///< replay: files and tokens behind the first
+  std::vector<std::string> other_recorded;  ///< replay, report: files and tokens behind the first
   bool show_steps = false;
   bool try_it = false;  ///< replay: as far as it fits
   replay_asked replays;

@@ -23,6 +23,9 @@ constexpr size_t line_length_max = 2'000;
 
 bool is_pattern(const std::string& text) { return text.find_first_of("*?[") != std::string::npos; }
 
+/// Standard output as this process was given it, while programs print to standard error; else negative.
+int output_for_json = -1;
+
 }  // namespace
 
 std::string one_line(std::string_view text) {
@@ -43,6 +46,46 @@ int finish_output(int status) {
   std::cout.flush();
   if (std::cout.good()) return status;
   return fail(cannot_go_on, "the output could not be written; is the disk full?");
+}
+
+json_alone::json_alone(bool wanted) {
+  if (!wanted || output_for_json >= 0) return;
+  // No descriptor of the standard three, which may be closed; and programs that code under test starts do not inherit it.
+  output_for_json = fcntl(STDOUT_FILENO, F_DUPFD_CLOEXEC, STDERR_FILENO + 1);
+  if (output_for_json < 0) return;
+  is_first_ = true;
+  // What the buffers hold, constructors of the program have printed; so it is not written out before.
+  if (dup2(STDERR_FILENO, STDOUT_FILENO) >= 0) return;
+  const int nowhere = open("/dev/null", O_WRONLY | O_CLOEXEC);
+  dup2(nowhere, STDOUT_FILENO);
+  if (nowhere > STDERR_FILENO) close(nowhere);
+}
+
+json_alone::~json_alone() {
+  if (!is_first_) return;
+  std::cout.flush();
+  std::fflush(stdout);
+  dup2(output_for_json, STDOUT_FILENO);
+  close(output_for_json);
+  output_for_json = -1;
+}
+
+void write_json_text(std::string_view text) {
+  if (output_for_json < 0) {
+    std::cout << text << '\n';
+    return;
+  }
+  std::string whole(text);
+  whole += '\n';
+  for (size_t written = 0; written < whole.size();) {
+    const ssize_t more = write(output_for_json, whole.data() + written, whole.size() - written);
+    if (more < 0 && errno == EINTR) continue;
+    if (more < 0) {
+      std::cout.setstate(std::ios::badbit);
+      return;
+    }
+    written += static_cast<size_t>(more);
+  }
 }
 
 std::string shell_word(std::string_view text) {

@@ -27,6 +27,30 @@ int fail(exit_status status, std::string_view line);
 /// Flushes stdout. `status`, or cannot_go_on with a line when not all that was printed could be written.
 int finish_output(int status);
 
+// With --json standard output is JSON and nothing else, whatever programs print while they run.
+
+/// While one lives that is wanted, what this process, its copies and the programs they run print to standard output goes to standard error; only
+/// write_json writes to standard output. One that is made while another one lives has no effect.
+class json_alone {
+ public:
+  explicit json_alone(bool wanted);
+  ~json_alone();
+  json_alone(const json_alone&) = delete;
+  json_alone& operator=(const json_alone&) = delete;
+
+ private:
+  bool is_first_ = false;
+};
+
+/// Writes the text and a line end to standard output. When that fails, std::cout is bad, which finish_output() tells.
+void write_json_text(std::string_view text);
+
+/// The value of nlohmann::json or nlohmann::ordered_json, indented. Text that is no UTF-8 is mended.
+template <typename Json>
+void write_json(const Json& value) {
+  write_json_text(value.dump(2, ' ', false, Json::error_handler_t::replace));
+}
+
 /// The text without control characters, so that what comes from a file can be printed on a terminal.
 std::string one_line(std::string_view text);
 

@@ -20,7 +20,7 @@ constexpr std::string_view overview = R"(heddle finds schedules under which GPU 
   heddle run SCENARIO            one schedule, recorded whatever comes of it
   heddle replay FILE|TOKEN...    run recorded schedules again
   heddle shrink FILE|TOKEN       make a failing schedule as small as can be
-  heddle report FILE|TOKEN       one recorded schedule as a page for a browser
+  heddle report FILE|TOKEN...    recorded schedules as pages for a browser
   heddle mend FILE|TOKEN         which change of orders, scopes, fences and
                                  barriers ends a finding
   heddle slack SCENARIO          which orders and scopes are stronger than need
@@ -39,6 +39,9 @@ constexpr std::string_view overview = R"(heddle finds schedules under which GPU 
                                  options
   heddle help [COMMAND]          more about a command
   heddle --version
+
+With --json, standard output is JSON and nothing else: what the code under test
+prints goes to standard error.
 
 Exit status
   0    every scenario gave its expected verdict
@@ -85,9 +88,9 @@ Exit status: 0 when the trace was written, also where nothing smaller was found;
 not be written, 130 when stopped by Ctrl-C, 143 by SIGTERM.
 )";
 
-constexpr std::string_view report_help = R"(heddle report FILE|TOKEN [-o FILE.html] [--perfetto FILE.json]
+constexpr std::string_view report_help = R"(heddle report FILE|TOKEN... [-o FILE.html] [--perfetto FILE.json]
 
-Runs one recorded schedule again and writes it as one page of HTML, which needs
+Runs each recorded schedule again and writes it as a page of HTML, which needs
 nothing else: what happened, in words; who waits for whom; every step, wave by
 wave, with what it waited for, which store it read and the line of source; the
 states of ports, slots and shared words; the settings. Of a run of more than
@@ -95,6 +98,7 @@ states of ports, slots and shared words; the settings. Of a run of more than
 
   -o, --out FILE    where the page is written; by default NAME.html beside
                     NAME.heddle.json, for a token SCENARIO-VERDICT.html here
+                    (this and --perfetto of one schedule alone)
   --perfetto FILE   also writes the run as a trace in JSON for
                     https://ui.perfetto.dev
   --stuck T         a run ends as "stuck" after so long without a scheduling

@@ -40,7 +40,7 @@ int list_json(const std::vector<const scenario*>& chosen) {
                       {"expected", to_string(each.expected_verdict(settings))},
                       {"parameters", keys}});
   }
-  std::cout << json{{"scenarios", listed}}.dump(2, ' ', false, json::error_handler_t::replace) << '\n';
+  write_json(json{{"scenarios", listed}});
   return as_expected;
 }
 

@@ -8,6 +8,7 @@
 #include <heddle/tools/fuzz/fuzz_report.h>
 #include <heddle/tools/fuzz/progress_line.h>
 #include <heddle/tools/process/interrupt.h>
+#include <heddle/tools/trial/explain.h>
 #include <heddle/tools/trial/traces.h>
 #include <heddle/tools/verify/verification.h>
 
@@ -93,6 +94,8 @@ class fuzzer {
       summary_.stopped_at_first = asked_.tells.stop_at_first && !summary_.trials.back().as_expected() &&
                                   !summary_.trials.back().runs.findings.empty();
       if (summary_.stopped_at_first) break;
+      // Where there is one finding there are others; each scenario has copies of its own.
+      if (index + 1 < tasks_.size() && !summary_.trials.back().runs.findings.empty()) prepare_to_explain();
     }
     summary_.interrupted = interrupt_flag();
     // All scenarios have the same excuses.

@@ -13,7 +13,6 @@
 #include <cstring>
 #include <filesystem>
 #include <fstream>
-#include <iostream>
 
 // What `heddle fuzz` tells other programs: JSON, and JUnit's XML.
 
@@ -84,7 +83,7 @@ void print_json(const fuzz_summary& summary) {
                     {"ok", summary.ok()},
                     {"interrupted", summary.interrupted},
                     {"unused_excuses", summary.unused_excuses}};
-  std::cout << all.dump(2, ' ', false, json::error_handler_t::replace) << '\n';
+  write_json(all);
 }
 
 namespace {

@@ -3,6 +3,7 @@
 #include <heddle/tools/litmus/csv.h>
 #include <heddle/tools/litmus/report.h>
 #include <heddle/tools/process/interrupt.h>
+#include <nlohmann/json.hpp>
 
 #include <algorithm>
 #include <iostream>
@@ -134,7 +135,7 @@ int litmus(const invocation& asked) {
     return fail(wrong_input, wrong.what());
   }
   if (asked.json) {
-    print_json(std::cout, results, summary, judged.programs, judged.summary);
+    write_json(json_of(results, summary, judged.programs, judged.summary));
   } else {
     if (!tests.memory.empty()) print_summary(std::cout, summary);
     if (!tests.progress.empty()) print_summary(std::cout, judged.summary);

@@ -155,8 +155,8 @@ void print_summary(std::ostream& out, const suite_summary& summary) {
   out << counted(summary.schedules, "schedule", "schedules") << " in all\n";
 }
 
-void print_json(std::ostream& out, const std::vector<tested>& results, const suite_summary& summary,
-                const std::vector<judged_program>& judged, const progress_summary& progress) {
+nlohmann::json json_of(const std::vector<tested>& results, const suite_summary& summary,
+                       const std::vector<judged_program>& judged, const progress_summary& progress) {
   nlohmann::json all;
   all["tests"] = nlohmann::json::array();
   for (const tested& each : results) all["tests"].push_back(json_of(*each.what, each.result));
@@ -171,7 +171,7 @@ void print_json(std::ostream& out, const std::vector<tested>& results, const sui
   all["complete"] = summary.complete();
   if (!judged.empty()) all["progress"] = json_of(judged, progress);
   all["ok"] = summary.ok() && progress.ok();
-  out << all.dump(2, ' ', false, nlohmann::json::error_handler_t::replace) << '\n';
+  return all;
 }
 
 void progress_summary::add(const progress_test& judged, const progress_result& result) {

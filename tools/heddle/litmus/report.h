@@ -63,7 +63,7 @@ struct tested {
   test_result result;
 };
 /// All results as JSON, with what was judged of tables of progress, if there were any.
-void print_json(std::ostream& out, const std::vector<tested>& all, const suite_summary& summary,
-                const std::vector<judged_program>& judged, const progress_summary& progress);
+nlohmann::json json_of(const std::vector<tested>& all, const suite_summary& summary,
+                       const std::vector<judged_program>& judged, const progress_summary& progress);
 
 }  // namespace heddle::litmus

@@ -334,7 +334,7 @@ int mend(const invocation& asked) {
   const double seconds = std::chrono::duration<double>(std::chrono::steady_clock::now() - began).count();
   const std::string told = to_json(found.recorded, made, seconds).dump(2, ' ', false, json::error_handler_t::replace);
   if (asked.json)
-    std::cout << told << '\n';
+    write_json_text(told);
   else
     print_text(found.recorded, made, seconds);
   // The page of a finding in a file shows them.

@@ -125,7 +125,7 @@ int slack(const invocation& asked) {
                   {"interrupted", interrupt_flag().load()}};
     for (const weakening& each : all)
       if (each.was_tried()) shown["sites"].push_back(to_json(each));
-    std::cout << shown.dump(2, ' ', false, json::error_handler_t::replace) << '\n';
+    write_json(shown);
   } else {
     print_text(tested, all, asked.details);
   }

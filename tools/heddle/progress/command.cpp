@@ -143,9 +143,7 @@ void print_all(const invocation& asked) {
   if (asked.json) {
     nlohmann::ordered_json programs = nlohmann::ordered_json::array();
     for (const question& each : questions) programs.push_back(json_of(each));
-    std::cout << nlohmann::ordered_json{{"programs", programs}}.dump(2, ' ', false,
-                                                                     nlohmann::ordered_json::error_handler_t::replace)
-              << '\n';
+    write_json(nlohmann::ordered_json{{"programs", programs}});
   } else if (asked.programs.empty()) {
     print_table(questions);
   } else {

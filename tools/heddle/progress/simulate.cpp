@@ -147,9 +147,7 @@ class simulate_command {
       }
       programs.push_back(std::move(made));
     }
-    std::cout << nlohmann::ordered_json{{"models", models}, {"programs", programs}, {"ok", ok()}}.dump(
-                     2, ' ', false, nlohmann::ordered_json::error_handler_t::replace)
-              << '\n';
+    write_json(nlohmann::ordered_json{{"models", models}, {"programs", programs}, {"ok", ok()}});
   }
 
  private:

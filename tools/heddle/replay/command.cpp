@@ -102,7 +102,7 @@ void print_json(const recorded_run& found, const replayed& all, bool with_steps)
                 {"disagreement", all.disagreement},
                 {"note", found.note}};
   if (with_steps) shown["trace"] = steps_as_json(all.steps);
-  std::cout << shown.dump(2, ' ', false, json::error_handler_t::replace) << '\n';
+  write_json(shown);
 }
 
 void print_text(const recorded_run& found, const replayed& all, const invocation& asked) {
@@ -200,7 +200,7 @@ void print_json(const recorded_run& found, const tried& all, bool with_steps) {
                 {"token", token_of(all.made)},
                 {"note", found.note}};
   if (with_steps) shown["trace"] = steps_as_json(all.steps);
-  std::cout << shown.dump(2, ' ', false, json::error_handler_t::replace) << '\n';
+  write_json(shown);
 }
 
 void print_text(const recorded_run& found, const tried& all, const invocation& asked) {

@@ -60,7 +60,7 @@ void print_json(const recorded_result& all, const kept_trace& kept, bool expecte
                 {"file", kept.file},
                 {"token", token_of(all.made)}};
   if (with_steps) shown["trace"] = steps_as_json(all.steps);
-  std::cout << shown.dump(2, ' ', false, json::error_handler_t::replace) << '\n';
+  write_json(shown);
 }
 
 void print_text(const recorded_result& all, const kept_trace& kept, bool expected, const invocation& asked) {

@@ -143,7 +143,7 @@ void print_json(const scheduler::shrunk& made, const std::string& file, const st
                       {"runs", made.runs},
                       {"seconds", made.seconds},
                       {"finished", made.finished}};
-  std::cout << shown.dump(2, ' ', false, json::error_handler_t::replace) << '\n';
+  write_json(shown);
 }
 
 void print_text(const scheduler::shrunk& made, const std::string& file, const std::string& program,

@@ -31,6 +31,19 @@ group group_at(const std::vector<sim::step_record>& steps, size_t first) {
 
 }  // namespace
 
+namespace {
+
+/// "ring->tail (+0x4, 4 bytes)" of "ring+0x4 (4 bytes)", where the place has a name; so it is found in reports, too.
+std::string location_of(const sim::step_record& one) {
+  const size_t offset = one.location.rfind("+0x");
+  const size_t size = one.location.rfind(" (");
+  if (one.part.empty() || size == std::string::npos) return one.location;
+  if (offset == std::string::npos || offset > size) return one.part + one.location.substr(size);
+  return one.part + " (" + one.location.substr(offset, size - offset) + ", " + one.location.substr(size + 2);
+}
+
+}  // namespace
+
 void print_steps(std::ostream& out, const std::vector<sim::step_record>& steps) {
   table shown({{.title = "step", .side = table::align::right},
                {.title = "actor"},
@@ -52,8 +65,8 @@ void print_steps(std::ostream& out, const std::vector<sim::step_record>& steps) 
       shown.add({{.text = each.is_event ? "" : std::to_string(each.step)},
                  {.text = each.actor},
                  {.text = each.operation},
-                 {.text = each.location},
-                 {.text = each.value},
+                 {.text = location_of(each)},
+                 {.text = each.value_name.empty() ? each.value : each.value_name + " (" + each.value + ")"},
                  {.text = each.where},
                  {.text = note, .shown = colour::faint}});
     }
@@ -69,7 +82,9 @@ nlohmann::ordered_json steps_as_json(const std::vector<sim::step_record>& steps)
                    {"actor", step.actor},
                    {"operation", step.operation},
                    {"location", step.location},
+                   {"part", step.part},
                    {"value", step.value},
+                   {"value_name", step.value_name},
                    {"where", step.where},
                    {"note", step.note},
                    {"event", step.is_event}});

@@ -1,6 +1,7 @@
 #include <heddle/tools/report/drawn.h>
 
 #include <algorithm>
+#include <cstdio>
 #include <map>
 #include <set>
 #include <unordered_map>
@@ -25,12 +26,64 @@ struct word_use {
   uint32_t place = sim::run_record::none;
 };
 
+/// By its part and the names of its values, where an access of this size is known.
+void name_word(state_strip& strip, const sim::run_record::change& of, const sim::run_record::step* access,
+               const sim::run_record& in) {
+  const bool has_part = access != nullptr && access->part != sim::run_record::none;
+  strip.name = in.texts[has_part ? access->part : of.place];
+  if (access != nullptr) strip.values = access->values;
+}
+
 }  // namespace
+
+std::string hexadecimal(uint64_t value) {
+  char text[32];
+  std::snprintf(text, sizeof text, "0x%llx", static_cast<unsigned long long>(value));
+  return text;
+}
+
+page_texts::page_texts(const sim::run_record& of) : record_(of), texts_(of.texts) {
+  for (uint32_t n = 0; n < texts_.size(); ++n) index_[texts_[n]] = n;
+}
+
+uint32_t page_texts::of(const std::string& text) {
+  const auto [entry, fresh] = index_.try_emplace(text, static_cast<uint32_t>(texts_.size()));
+  if (fresh) texts_.push_back(text);
+  return entry->second;
+}
+
+uint32_t page_texts::of_value(uint64_t value, uint32_t enumeration) {
+  const std::string digits = hexadecimal(value);
+  if (enumeration == sim::run_record::none) return of(digits);
+  const std::string name = record_.enumerations[enumeration].name_of(value);
+  return of(name.empty() ? digits : name + " (" + digits + ")");
+}
+
+std::string part_of(const sim::run_record::step& one, const sim::run_record& of, const slot_names& names) {
+  if (one.place == sim::run_record::none) return {};
+  std::string part = names.part_at(one.address);
+  if (part.empty() && one.part != sim::run_record::none) part = of.texts[one.part];
+  return part;
+}
+
+std::map<uint32_t, std::string> parts_of(const sim::run_record& of, const slot_names& names) {
+  std::map<uint32_t, const sim::run_record::step*> smallest;
+  for (const sim::run_record::step& one : of.steps) {
+    if (one.place == sim::run_record::none) continue;
+    const sim::run_record::step*& known = smallest[one.place];
+    if (known == nullptr || one.size_bytes < known->size_bytes) known = &one;
+  }
+  std::map<uint32_t, std::string> parts;
+  for (const auto& [place, one] : smallest)
+    if (std::string part = part_of(*one, of, names); !part.empty()) parts[place] = std::move(part);
+  return parts;
+}
 
 std::vector<state_strip> strips_of(const sim::run_record& of, const slot_names& names, size_t& left_out) {
   std::map<std::pair<const sim::run_record::slots*, uint32_t>, state_strip> slots;
   std::map<std::pair<uint64_t, uint32_t>, state_strip> words;
   std::map<uint64_t, word_use> used;
+  std::map<std::pair<uint64_t, uint32_t>, const sim::run_record::step*> accessed;
 
   const auto slot_at = [&](const slot_names::found& where, uint32_t index) -> state_strip& {
     const auto [entry, fresh] = slots.try_emplace({where.of, where.first + index});
@@ -44,6 +97,7 @@ std::vector<state_strip> strips_of(const sim::run_record& of, const slot_names& 
 
   for (const sim::run_record::step& each : of.steps) {
     if (each.address == 0 || each.size_bytes > sizeof(uint64_t)) continue;
+    accessed.try_emplace({each.address, each.size_bytes}, &each);
     word_use& use = used[each.address];
     ++use.accesses;
     use.actors.insert(each.actor);
@@ -80,7 +134,8 @@ std::vector<state_strip> strips_of(const sim::run_record& of, const slot_names& 
     if (use == used.end() || !use->second.atomic || use->second.actors.size() < 2) continue;
     state_strip& strip = words[{each.address, each.size_bytes}];
     strip.changes.push_back({.step = each.step, .state = each.value, .actor = each.actor});
-    strip.name = of.texts[each.place];
+    const auto access = accessed.find({each.address, each.size_bytes});
+    name_word(strip, each, access == accessed.end() ? nullptr : access->second, of);
   }
 
   std::vector<state_strip> made;

@@ -1,15 +1,44 @@
-// What of a run is drawn: the states of slots and words, from the changes of memory, and the way from each store to its readers.
+// What of a run is drawn: texts, the states of slots and words, from the changes of memory, and the way from each store to its readers.
 #pragma once
 
 #include <heddle/sim/observe/run_record.h>
 #include <heddle/tools/trial/slot_names.h>
 
 #include <cstdint>
+#include <map>
 #include <string>
 #include <unordered_map>
 #include <vector>
 
 namespace heddle::tools {
+
+// What places and values are called.
+
+/// "0x2a"
+std::string hexadecimal(uint64_t value);
+
+/// Texts of the record, and more of them, by number.
+class page_texts {
+ public:
+  explicit page_texts(const sim::run_record& of);
+  uint32_t of(const std::string& text);
+  /// "0x2"; where the values of the enumeration, which may be run_record::none, have names, "taken (0x2)".
+  uint32_t of_value(uint64_t value, uint32_t enumeration);
+  const std::vector<std::string>& all() const { return texts_; }
+
+ private:
+  const sim::run_record& record_;
+  std::vector<std::string> texts_;
+  std::map<std::string, uint32_t> index_;
+};
+
+/// "port 0, client's outbox", "ring->tail"; empty where neither the program nor its debug information names what the step accesses.
+std::string part_of(const sim::run_record::step& one, const sim::run_record& of, const slot_names& names);
+
+/// By place (run_record::texts) what is there; where accesses differ in size, what the smallest one is to.
+std::map<uint32_t, std::string> parts_of(const sim::run_record& of, const slot_names& names);
+
+// States.
 
 /// One slot of a protocol, or one word that several actors touch, and what it held when.
 struct state_strip {
@@ -27,8 +56,9 @@ struct state_strip {
     uint32_t actor = 0;  ///< that made the change
   };
 
-  std::string name;  ///< "port 0", "stop flag+0x0"
+  std::string name;  ///< "port 0", "ring->tail", "stop flag+0x0"
   sort kind = sort::word;
+  uint32_t values = sim::run_record::none;  ///< of a word: run_record::enumerations
   std::vector<change> changes;
   std::vector<uint32_t> places;  ///< run_record::texts: accesses to these are of this strip
 };

@@ -1,4 +1,5 @@
 #include <heddle/tools/cli/table.h>
+#include <heddle/tools/report/drawn.h>
 #include <heddle/tools/report/explanation.h>
 #include <heddle/tools/report/sources.h>
 
@@ -33,12 +34,11 @@ std::string place_of(const run_record& of, uint32_t wave) {
 std::string place_in_words(const run_record& of, const std::string& place, const slot_names& names) {
   const auto text = std::find(of.texts.begin(), of.texts.end(), place);
   const auto index = static_cast<uint32_t>(text - of.texts.begin());
-  for (const run_record::step& one : of.steps) {
-    if (one.place != index) continue;
-    const std::string part = names.part_at(one.address);
-    return part.empty() ? place : place + " (" + part + ")";
-  }
-  return place;
+  const run_record::step* smallest = nullptr;
+  for (const run_record::step& one : of.steps)
+    if (one.place == index && (smallest == nullptr || one.size_bytes < smallest->size_bytes)) smallest = &one;
+  const std::string part = smallest == nullptr ? "" : part_of(*smallest, of, names);
+  return part.empty() ? place : place + " (" + part + ")";
 }
 
 std::string waits_for(const run_record& of, const sim::wait_edge& edge, const slot_names& names) {

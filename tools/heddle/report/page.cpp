@@ -21,12 +21,6 @@ using sim::run_record;
 /// What a number that is none stands as.
 json number_or_null(uint64_t number) { return number == run_record::never ? json(nullptr) : json(number); }
 
-std::string hexadecimal(uint64_t value) {
-  char text[32];
-  std::snprintf(text, sizeof text, "0x%llx", static_cast<unsigned long long>(value));
-  return text;
-}
-
 /// One letter for what an operation is, by which the page draws it.
 char letter_of(sim::operation_kind kind) {
   using enum sim::operation_kind;
@@ -76,24 +70,6 @@ const char* name_of(state_strip::sort kind) {
   return names[static_cast<size_t>(kind)];
 }
 
-/// Texts of the record, and more of them.
-class text_table {
- public:
-  explicit text_table(const run_record& of) : texts_(of.texts) {
-    for (uint32_t n = 0; n < texts_.size(); ++n) index_[texts_[n]] = n;
-  }
-  uint32_t of(const std::string& text) {
-    const auto [entry, fresh] = index_.try_emplace(text, static_cast<uint32_t>(texts_.size()));
-    if (fresh) texts_.push_back(text);
-    return entry->second;
-  }
-  const std::vector<std::string>& all() const { return texts_; }
-
- private:
-  std::vector<std::string> texts_;
-  std::map<std::string, uint32_t> index_;
-};
-
 json text_or_null(uint32_t text) { return text == run_record::none ? json(nullptr) : json(text); }
 
 /// What left the device, or came back, before each step that is shown, in a sentence each.
@@ -109,7 +85,7 @@ std::map<uint64_t, std::string> moves_by_step(const run_record& of) {
 }
 
 /// Steps that are alike, but for when they were, are told once.
-void add_steps(json& data, const run_record& of, text_table& texts) {
+void add_steps(json& data, const run_record& of, const slot_names& names, page_texts& texts) {
   using sort_key = std::tuple<uint32_t, uint32_t, uint32_t, uint32_t, uint64_t, uint32_t, bool>;
   std::map<sort_key, size_t> known;
   json sorts = json::array();
@@ -129,9 +105,11 @@ void add_steps(json& data, const run_record& of, text_table& texts) {
     const sort_key key = {one.actor, one.operation, one.place, one.calls, one.value, one.size_bytes, one.has_value};
     const auto [entry, fresh] = known.try_emplace(key, sorts.size());
     if (fresh) {
-      sorts.push_back(json::array(
-          {one.actor, one.operation, std::string(1, letter_of(one.kind)), text_or_null(one.place), one.size_bytes,
-           one.has_value ? json(texts.of(hexadecimal(one.value))) : json(nullptr), text_or_null(one.calls)}));
+      const std::string part = part_of(one, of, names);
+      sorts.push_back(
+          json::array({one.actor, one.operation, std::string(1, letter_of(one.kind)), text_or_null(one.place),
+                       one.size_bytes, one.has_value ? json(texts.of_value(one.value, one.values)) : json(nullptr),
+                       text_or_null(one.calls), part.empty() ? json(nullptr) : json(texts.of(part))}));
       last_read.push_back(run_record::never);
     }
     steps.push_back(entry->second);
@@ -140,7 +118,7 @@ void add_steps(json& data, const run_record& of, text_table& texts) {
       last_read[entry->second] = one.reads;
     }
     const char letter = letter_of(one.kind);
-    if (letter == 'm' && one.changes) written.push_back(json::array({n, texts.of(hexadecimal(one.after))}));
+    if (letter == 'm' && one.changes) written.push_back(json::array({n, texts.of_value(one.after, one.values)}));
     const bool stores = letter == 'w' || letter == 'n';
     if (stores && one.arrived != of.first_step + n && !one.lost)
       late.push_back(json::array({n, number_or_null(one.arrived)}));
@@ -185,13 +163,14 @@ void add_actors(json& data, const run_record& of) {
   }
 }
 
-void add_strips(json& data, const run_record& of, const std::vector<state_strip>& strips, text_table& texts) {
+void add_strips(json& data, const run_record& of, const std::vector<state_strip>& strips, page_texts& texts) {
   data["strips"] = json::array();
   for (const state_strip& each : strips) {
     json changes = json::array();
     for (const state_strip::change& one : each.changes)
       changes.push_back(json::array(
-          {one.step, each.kind == state_strip::sort::word ? texts.of(hexadecimal(one.state)) : one.state, one.actor}));
+          {one.step, each.kind == state_strip::sort::word ? texts.of_value(one.state, each.values) : one.state,
+           one.actor}));
     data["strips"].push_back(
         {{"name", each.name}, {"kind", name_of(each.kind)}, {"places", each.places}, {"changes", std::move(changes)}});
   }
@@ -283,7 +262,7 @@ std::string html_escaped(std::string_view text) {
 std::string page_data_of(const reported_run& run) {
   const run_record& of = run.record;
   const slot_names names(of);
-  text_table texts(of);
+  page_texts texts(of);
   size_t words_left_out = 0;
   const std::vector<state_strip> strips = strips_of(of, names, words_left_out);
   json data = {{"format", "heddle report 1"},
@@ -300,7 +279,7 @@ std::string page_data_of(const reported_run& run) {
       if (step != run_record::never) data["race"].push_back(step);
   if (data["mend"].is_discarded()) data["mend"] = nullptr;
   add_actors(data, of);
-  add_steps(data, of, texts);
+  add_steps(data, of, names, texts);
   add_strips(data, of, strips, texts);
   add_sources(data, of);
   data["edges"] = json::array();
@@ -318,14 +297,8 @@ std::string page_data_of(const reported_run& run) {
   data["circle"] = of.circle;
   add_settings(data, run.settings);
   data["missing"] = not_recorded(of, run.result.steps, words_left_out);
-  json parts = json::object();
-  for (const run_record::step& one : of.steps) {
-    if (one.place == run_record::none) continue;
-    const std::string key = std::to_string(one.place);
-    if (parts.contains(key)) continue;
-    if (const std::string part = names.part_at(one.address); !part.empty()) parts[key] = part;
-  }
-  data["parts"] = std::move(parts);
+  data["parts"] = json::object();
+  for (const auto& [place, part] : parts_of(of, names)) data["parts"][std::to_string(place)] = part;
   data["texts"] = texts.all();
 
   // In a script element no text ends what it is in, whatever it holds.

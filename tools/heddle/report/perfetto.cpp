@@ -86,6 +86,7 @@ class writer {
       json more = {{"step", of_.first_step + n}};
       if (one.place != run_record::none)
         more["location"] = of_.texts[one.place] + " (" + std::to_string(one.size_bytes) + " bytes)";
+      if (one.part != sim::run_record::none) more["part"] = of_.texts[one.part];
       if (one.has_value) more["value"] = "0x" + to_hexadecimal(one.value);
       if (one.calls != run_record::none && !of_.call_chains[one.calls].empty())
         more["where"] = place_in_source(of_.call_chains[one.calls].front());

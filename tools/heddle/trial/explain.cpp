@@ -1,6 +1,8 @@
 #include <heddle/scheduler/deciding.h>
 #include <heddle/scheduler/replay.h>
 #include <heddle/scheduler/strategy.h>
+#include <heddle/sim/code/source_line.h>
+#include <heddle/sim/code/type_names.h>
 #include <heddle/sim/observe/run_record.h>
 #include <heddle/tools/process/copied_process.h>
 #include <heddle/tools/process/interrupt.h>
@@ -270,6 +272,15 @@ scheduler::run_result explained_run(sim::simulation& machine, const scenario& te
   const std::string contrast = contrast_text(beside, tested, settings, told, decided.passing);
   made.report = story + std::string(summary) + text + contrast + (details.empty() ? "" : "\n" + std::string(details));
   return made;
+}
+
+void prepare_to_explain() {
+  static bool is_prepared = false;
+  if (is_prepared) return;
+  is_prepared = true;
+  sim::source_folder();
+  sim::inlined_at(__builtin_return_address(0));
+  sim::typed_variable_at(&is_prepared);
 }
 
 std::vector<std::string> decided_in(std::string_view report) {

@@ -24,6 +24,9 @@ inline scheduler::run_result run_or_explain(sim::simulation& machine, const scen
                  : run_scenario(machine, tested, settings, choices, false);
 }
 
+/// Before copies of this process are made that explain findings: they have the names of the program from here, and need not read them each.
+void prepare_to_explain();
+
 /// The choices that decided, as the report has them, each in a sentence.
 std::vector<std::string> decided_in(std::string_view report);
 /// The run beside the most alike one that ends well, as the report has it: what that one is, then the last step that both have, and the steps of

@@ -53,12 +53,13 @@ namespace {
 
 class adviser {
  public:
-  adviser(const run_record& of, const step_words& words) : of_(of), words_(words) {}
+  adviser(const run_record& of, const step_words& words, uint64_t round) : of_(of), words_(words), round_(round) {}
 
   std::string advise() const {
     using rule = std::string (adviser::*)() const;
-    constexpr rule rules[] = {&adviser::on_lost_ring, &adviser::on_place,  &adviser::on_own_mutex, &adviser::on_erased,
-                              &adviser::on_siblings,  &adviser::on_circle, &adviser::on_unknown};
+    constexpr rule rules[] = {&adviser::on_lost_ring, &adviser::on_place,    &adviser::on_own_mutex,
+                              &adviser::on_erased,    &adviser::on_siblings, &adviser::on_circle,
+                              &adviser::on_unknown,   &adviser::on_driver,   &adviser::on_round};
     for (const rule each : rules)
       if (const std::string text = (this->*each)(); !text.empty()) return "to change: " + text;
     return {};
@@ -272,12 +273,67 @@ class adviser {
     return {};
   }
 
+  /// The driver has seen nothing of a launch, and all launches before it are over.
+  std::string on_driver() const {
+    const auto is_device_alone = [](const run_record::wave& each) { return each.host || !each.placed || each.ended; };
+    if (!of_.unknown.empty() || !std::all_of(of_.waves.begin(), of_.waves.end(), is_device_alone)) return {};
+    for (const sim::wait_edge& each : of_.edges) {
+      const run_record::wave& to = of_.waves[each.to_wave];
+      if (sort_of(each.over) != wait_sort::end || to.host || to.placed) continue;
+      const run_record::step* const launch = words_.step_at(to.launched + 1);
+      size_t n = of_.steps.size();
+      while (n > 0 && of_.steps[n - 1].kind != operation_kind::drive) --n;
+      if (n == 0 || launch == nullptr || launch->kind != operation_kind::launch) continue;
+      if (of_.first_step + n - 1 > to.launched) continue;
+      return words_.name_of(of_.steps[n - 1].actor) + " takes its last step, " +
+             std::to_string(of_.first_step + n - 1) + ", before " + words_.name_of(launch->actor) + " launches " +
+             to.name + words_.at(to.launched + 1) +
+             ", and does not look again: wake it for each command, also when it seems awake, or let it look once more "
+             "before it rests";
+    }
+    return {};
+  }
+
+  /// Of steps that are repeated for ever: a word that a wave looks at, and that none of them stores.
+  std::string on_round() const {
+    const size_t count = of_.steps.size();
+    if (round_ == 0 || round_ > count) return {};
+    const auto changes_in_round = [&](auto&& is_meant) {
+      for (size_t n = count; n-- > count - round_;)
+        if (of_.steps[n].changes && is_meant(of_.steps[n])) return n;
+      return count;
+    };
+    for (size_t n = count; n-- > count - round_;) {
+      const run_record::step& seen = of_.steps[n];
+      const uint32_t wave = wave_of(seen);
+      if (seen.place == run_record::none || !seen.has_value || sim::may_write(seen.kind) || is_plain_access(seen.kind))
+        continue;
+      // It does nothing else, and the word is up to others.
+      if (changes_in_round([&](const run_record::step& one) { return wave_of(one) == wave; }) != count) continue;
+      if (std::any_of(of_.steps.begin(), of_.steps.end(), [&](const run_record::step& one) {
+            return one.address == seen.address && one.changes && wave_of(one) == wave;
+          }))
+        continue;
+      if (changes_in_round([&](const run_record::step& one) { return one.address == seen.address; }) != count) continue;
+      const size_t other = changes_in_round([](const run_record::step& one) { return !is_plain_access(one.kind); });
+      if (other == count) continue;
+      const run_record::step& last = of_.steps[other];
+      return "none of these steps stores " + words_.place_of(seen) + ", which " + words_.name_of(seen.actor) +
+             " waits for" + words_.at(of_.first_step + n) + ": " + words_.name_of(last.actor) + ", which " +
+             words_.deed_of(last) + words_.at(of_.first_step + other) + " each time, has to store it before that";
+    }
+    return {};
+  }
+
   const run_record& of_;
   const step_words& words_;
+  const uint64_t round_;
 };
 
 }  // namespace
 
-std::string advice_on_hang(const run_record& of, const step_words& words) { return adviser(of, words).advise(); }
+std::string advice_on_hang(const run_record& of, const step_words& words, uint64_t round) {
+  return adviser(of, words, round).advise();
+}
 
 }  // namespace heddle::tools

@@ -23,7 +23,7 @@ const sim::run_record::wait* last_wait_of(const sim::run_record& of, uint32_t wa
 uint64_t mutex_held_by(const sim::run_record& of, uint32_t wave);
 
 /// "to change: host server gives back the mutex, taken at a.cpp:12, before it waits at b.cpp:3; or wave 0 ..."; empty where the run does not show
-/// what could be done.
-std::string advice_on_hang(const sim::run_record& of, const step_words& words);
+/// what could be done. `round`: so many steps in the end are repeated for ever; 0: it is no livelock of that kind.
+std::string advice_on_hang(const sim::run_record& of, const step_words& words, uint64_t round);
 
 }  // namespace heddle::tools

@@ -107,7 +107,8 @@ class teller {
     for (const size_t n : of_.circle) tell_call(of_.edges[n]);
     if (of_.circle.empty() && of_.unknown.empty()) tell_round();
     add(behind_all, 0, end_of_hang());
-    if (const std::string advice = advice_on_hang(of_, words_); !advice.empty()) add(behind_all, 0, advice);
+    if (const std::string advice = advice_on_hang(of_, words_, steps_of_round()); !advice.empty())
+      add(behind_all, 0, advice);
   }
 
   /// A wait of a circle that is not for memory.
@@ -125,13 +126,20 @@ class teller {
             (is_known ? " (" + of_.call_chains[last->calls].front().where() + ")" : ""));
   }
 
-  /// Where nothing is waited for and the same steps come again: what each that takes part changes, and looks at last.
-  void tell_round() {
+  /// How many steps are repeated for ever; 0: it is another hang.
+  uint64_t steps_of_round() const {
     constexpr std::string_view same = "the same ";
     const size_t at = how_.message.find(same);
     uint64_t count = 0;
-    if (at == std::string_view::npos) return;
-    std::from_chars(how_.message.data() + at + same.size(), how_.message.data() + how_.message.size(), count);
+    if (at != std::string_view::npos)
+      std::from_chars(how_.message.data() + at + same.size(), how_.message.data() + how_.message.size(), count);
+    return count;
+  }
+
+  /// Where nothing is waited for and the same steps come again: what each that takes part changes, and looks at last.
+  void tell_round() {
+    const uint64_t count = steps_of_round();
+    if (count == 0) return;
     const uint64_t end = of_.first_step + of_.steps.size();
     std::set<std::pair<uint32_t, bool>> told;
     for (uint64_t number = end; number-- > of_.first_step && end - number <= count;) {

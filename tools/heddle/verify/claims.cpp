@@ -142,7 +142,7 @@ std::optional<claims_result> verify_claims(const std::vector<const scenario*>& c
   shown["not_run"] = summed.not_run;
   shown["interrupted"] = !all_run;
   if (as_json) {
-    std::cout << shown.dump(2, ' ', false, json::error_handler_t::replace) << '\n';
+    write_json(shown);
   } else {
     std::cout << grouped(summed.configurations) << " configurations, " << grouped(summed.searches) << " searches: "
               << (summed.not_as_claimed != 0 ? painted(grouped(summed.not_as_claimed) + " not as claimed", colour::bad)

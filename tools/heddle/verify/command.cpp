@@ -162,7 +162,7 @@ int verify(const invocation& asked) {
   }
   if (asked.json) {
     const json shown = several ? json{{"proofs", std::move(proofs)}, {"ok", all_ok}} : std::move(proofs.front());
-    std::cout << shown.dump(2, ' ', false, json::error_handler_t::replace) << '\n';
+    write_json(shown);
   }
   if (interrupt_flag()) return interrupted;
   return all_ok ? as_expected : not_as_expected;

@@ -259,7 +259,7 @@ int look_after_all(const invocation& asked, const std::vector<zoo_entry>& entrie
     for (size_t index = 0; index < entries.size(); ++index) listed.push_back(to_json(entries[index], results[index]));
     const json all = {
         {"entries", listed}, {"ok", all_right}, {"not_run", not_run}, {"interrupted", interrupt_flag().load()}};
-    std::cout << all.dump(2, ' ', false, json::error_handler_t::replace) << '\n';
+    write_json(all);
   } else {
     print_table(entries, results);
     std::vector<double> smallest, ordinary;

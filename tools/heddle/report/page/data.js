@@ -2,7 +2,7 @@
 
 const data = JSON.parse(document.getElementById("data").textContent);
 const texts = data.texts;
-const sorts = data.sorts; // [actor, operation, letter, place, bytes, value, calls]
+const sorts = data.sorts; // [actor, operation, letter, place, bytes, value, calls, part]
 const step_count = data.steps.length;
 const step_sort = Int32Array.from(data.steps);
 const end_row = step_count;
@@ -85,8 +85,13 @@ const short_words = [["read-modify-write", "rmw"], ["compare-exchange", "cas"], 
 const short_operations = texts.map((text) => short_words.reduce((made, [long, short]) => made.replace(long, short), text));
 const short_operation_of = (step) => short_operations[sorts[step_sort[step]][1]];
 /// "ports+0x80 (port 0, server's outbox)"
-const place_name = (place) => place === null ? "" : data.parts[place] ? `${texts[place]} (${data.parts[place]})` : texts[place];
-const place_of = (step) => place_name(sorts[step_sort[step]][3]);
+const place_name = (place, part) => place === null ? "" : part === null ? texts[place] : `${texts[place]} (${texts[part]})`;
+const place_of = (step) => place_name(sorts[step_sort[step]][3], sorts[step_sort[step]][7]);
+/// "port 0, server's outbox", "ring->tail", "ready+0x4"
+const short_place_of = (step) => {
+  const place = sorts[step_sort[step]][3], part = sorts[step_sort[step]][7];
+  return place === null ? "" : texts[part === null ? place : part];
+};
 /// The same for a text that names places, as those of waits do.
 const part_by_text = new Map(Object.entries(data.parts).map(([place, part]) => [texts[place], part]));
 const with_parts = (text) => text.split(/, (?!which )/).map((one) => {

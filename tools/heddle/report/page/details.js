@@ -83,7 +83,7 @@ const source_box = (step) => {
     return box;
   }
   if (source.newer) box.append(sentence(element("i", "The file has changed since the program was built: lines may not fit.")));
-  const listing = element("div", "", {className: "source mono"});
+  const listing = element("div", "", {className: "source mono", tabIndex: 0, role: "region", ariaLabel: "source"});
   const around = 8;
   const seen = range.lines.slice(Math.max(0, line - around - range.first), line + around + 1 - range.first).filter((text) => text.trim() !== "");
   const indent = Math.min(...seen.map((text) => /^ */.exec(text)[0].length), 40); // what all of them have is left out

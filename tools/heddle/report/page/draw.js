@@ -492,8 +492,7 @@ const fill_rows = (first, last, left) => {
     what.textContent = short_operation_of(step);
     what.title = operation_of(step);
     what.className = `what ${letter_of(step)}`;
-    const address = sorts[step_sort[step]][3];
-    place.textContent = address === null ? "" : data.parts[address] || texts[address];
+    place.textContent = short_place_of(step);
     place.title = place_of(step);
     const odd = old_reads.has(step) || stores_behind.has(step) ? " (old)" : lost_rings.has(step) ? " (lost)" : odd_steps.has(step) ? " (odd)" : "";
     value.textContent = value_of(step) + odd;

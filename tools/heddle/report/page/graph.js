@@ -111,7 +111,7 @@ const draw_graph = () => {
   }
   if (best.places.size > 0) draw_edges(best);
   const table = document.getElementById("edges");
-  table.append(table_row(["who", "waits for", "over", ""], "th"));
+  table.append(table_row(["who", "waits for", "over", "circle"], "th"));
   data.edges.forEach((edge, n) => {
     const row = table_row([edge.from, edge.to, with_parts(edge.over) + (edge.why ? `; ${edge.why}` : edge.supposed ? ", supposed" : ""), data.circle.includes(n) ? "in the circle" : edge.cycle ? "in a circle" : ""]);
     row.classList.add("go");

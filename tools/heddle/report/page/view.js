@@ -111,9 +111,9 @@ const set_search = (needle) => {
   view.needle = needle.trim().toLowerCase();
   if (view.needle === "") { view.matching = null; return; }
   const words = view.needle.split(/\s+/);
-  view.matching = Uint8Array.from(sorts, ([actor, operation, , place, , value, calls]) => {
+  view.matching = Uint8Array.from(sorts, ([actor, operation, , place, , value, calls, part]) => {
     const lines = calls === null ? [] : data.calls[calls];
-    const all = [actors[actor].name, texts[operation], place_name(place), value === null ? "" : texts[value],
+    const all = [actors[actor].name, texts[operation], place_name(place, part), value === null ? "" : texts[value],
                  ...lines.map((line) => `${line_name(line)} ${line[2]}`)].join(" ").toLowerCase();
     return words.every((word) => all.includes(word)) ? 1 : 0;
   });
