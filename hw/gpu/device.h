@@ -10,6 +10,7 @@
 
 #include <atomic>
 #include <cstdio>
+#include <cstring>
 #include <memory>
 #include <span>
 #include <string>
@@ -313,7 +314,9 @@ class basic_device : public ending_calls<basic_device<Runtime>>, public host::wi
     if (!here) return here.why();
     void* memory = nullptr;
     if (const result<void> made = allocate_bytes(&memory, bytes); !made) return made.why();
-    if (const result<void> cleared = clear(memory, bytes, name); !cleared) {
+    if (kind == host::memory_kind::shared) {
+      std::memset(memory, 0, bytes);
+    } else if (const result<void> cleared = clear(memory, bytes, name); !cleared) {
       (void)give_back(memory, kind);
       return cleared.why();
     }

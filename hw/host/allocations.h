@@ -11,7 +11,7 @@
 #include <span>
 #include <string>
 #include <type_traits>
-#include <unordered_map>
+#include <vector>
 
 namespace heddle::host {
 
@@ -53,16 +53,18 @@ class allocations {
  public:
   void add(void* memory, memory_kind kind) {
     const std::lock_guard lock(mutex_);
-    live_.emplace(memory, kind);
+    live_.push_back({memory, kind});
   }
 
-  /// Forgets one allocation and says which kind it was; traps when it is none of this device's.
+  /// Forgets one allocation and says which kind it was; traps when it is none of this device's. Looks among all, the latest first.
   memory_kind remove(void* memory) {
     const std::lock_guard lock(mutex_);
-    const auto found = live_.find(memory);
-    if (found == live_.end()) trap(fault::assertion, "free of a pointer that this device did not allocate");
-    const memory_kind kind = found->second;
-    live_.erase(found);
+    size_t n = live_.size();
+    while (n != 0 && live_[n - 1].memory != memory) --n;
+    if (n == 0) trap(fault::assertion, "free of a pointer that this device did not allocate");
+    const memory_kind kind = live_[n - 1].kind;
+    live_[n - 1] = live_.back();
+    live_.pop_back();
     return kind;
   }
 
@@ -70,13 +72,17 @@ class allocations {
   template <typename GiveBack>
   void clear(GiveBack give_back) {
     const std::lock_guard lock(mutex_);
-    for (const auto& [memory, kind] : live_) give_back(memory, kind);
+    for (const allocation& each : live_) give_back(each.memory, each.kind);
     live_.clear();
   }
 
  private:
+  struct allocation {
+    void* memory;
+    memory_kind kind;
+  };
   std::mutex mutex_;
-  std::unordered_map<void*, memory_kind> live_;
+  std::vector<allocation> live_;
 };
 
 }  // namespace heddle::host

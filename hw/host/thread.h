@@ -59,7 +59,9 @@ class thread {
         [where, error = error_.get(), work = std::decay_t<Function>(std::forward<Function>(function))]() mutable {
           this_position = where;
           try {
-            work();
+            // On the thread's own stack, where nothing else looks.
+            auto own = std::move(work);
+            own();
           } catch (...) {
             *error = std::current_exception();
           }

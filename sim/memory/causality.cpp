@@ -6,8 +6,11 @@
 namespace heddle::sim {
 
 void widen(clock_entries& of, uint32_t lane) {
-  // One by one, because mostly it is one.
-  while (of.size() <= lane) scheduler::append(of, 0u);
+  // Mostly it is one more; the first of a late lane's clock are many.
+  if (of.size() == lane)
+    scheduler::append(of, 0u);
+  else if (of.size() < lane)
+    of.resize(lane + size_t{1});
 }
 
 bool includes(const clock_entries& whole, const clock_entries& part) {

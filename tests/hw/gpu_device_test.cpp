@@ -189,6 +189,15 @@ TEST(gpu_memory, that_cannot_be_cleared_is_given_back) {
   }
 }
 
+TEST(gpu_memory, of_the_host_is_cleared_by_the_host) {
+  computer_under_test on;
+  device second(1);
+  on.fail("fakeMemsetAsync", 1, refused);
+  result<uint64_t*> words = second.try_allocate_shared<uint64_t>(4, "words");
+  ASSERT_TRUE(words);
+  for (int n = 0; n < 4; ++n) EXPECT_EQ(words.value()[n], 0u);
+}
+
 TEST(gpu_memory, is_mapped_only_where_host_and_device_are_coherent) {
   const computer_under_test on({.devices = 1, .coherent = false});
   device only;
@@ -674,7 +683,7 @@ TEST(gpu_single_failure, is_one_error_of_one_line_and_leaves_nothing) {
     }
   }
   // All the calls of a runtime were made, some often.
-  EXPECT_GT(nth, 90u);
+  EXPECT_GT(nth, 80u);
 }
 
 TEST(gpu_single_failure, of_each_call_by_its_name_is_met) {

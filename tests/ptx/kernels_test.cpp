@@ -51,6 +51,21 @@ TEST(ptx_kernels, call_functions_that_call_themselves_and_through_pointers) {
                                       3)));
 }
 
+TEST(ptx_kernels, are_found_by_their_names_without_a_step) {
+  const auto steps = [](int looks) {
+    return scoped()
+        .run([looks] {
+          start("calls", {}, on_device<uint32_t>(3));
+          const int count = looks;
+          for (int n = 0; n < count; ++n)
+            SIM_CHECK(heddle::ptx::kernel_named("a_name_that_is_too_long_for_a_string_without_the_heap") == nullptr);
+          runtime::synchronize();
+        })
+        .steps;
+  };
+  EXPECT_EQ(steps(0), steps(10));
+}
+
 TEST(ptx_kernels, end_where_a_pointer_is_no_function) {
   EXPECT_TRUE(is(verdict::assertion, "", scoped().explain([] { run("calls_nothing", {}, on_device<uint32_t>(1)); })));
 }

@@ -34,7 +34,8 @@ def told_by(command):
 
 def verdicts(program, schedules, others):
     differ = dict(each.split("=") for each in others.split(",") if each)
-    told = told_by([program, "fuzz", "--jobs", "1", "--schedules", schedules, "--json"])["scenarios"]
+    # A machine with much other work may let a schedule stand for longer than the 10 seconds after which it counts as stuck.
+    told = told_by([program, "fuzz", "--jobs", "1", "--schedules", schedules, "--stuck", "120", "--json"])["scenarios"]
     wrong = []
     for one in told:
         wanted = differ.pop(one["name"], None)

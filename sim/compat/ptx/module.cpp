@@ -18,10 +18,23 @@ struct shared_entry {
   size_t bytes;
 };
 
+/// Without calls of the C library, not even for the length: they would be operations of the thread that looks a name up.
+struct by_text {
+  using is_transparent = void;
+  static bool is_less(const char* a, const char* b) {
+    for (; *a == *b && *a != '\0'; ++a, ++b) {
+    }
+    return static_cast<unsigned char>(*a) < static_cast<unsigned char>(*b);
+  }
+  bool operator()(const std::string& a, const std::string& b) const { return is_less(a.c_str(), b.c_str()); }
+  bool operator()(const std::string& a, const char* b) const { return is_less(a.c_str(), b); }
+  bool operator()(const char* a, const std::string& b) const { return is_less(a, b.c_str()); }
+};
+
 /// Filled before main(), and the same in every run.
 struct registry {
-  std::map<std::string, kernel> kernels;
-  std::map<std::string, device_variable> variables;
+  std::map<std::string, kernel, by_text> kernels;
+  std::map<std::string, device_variable, by_text> variables;
   std::set<const void*> functions;
   std::deque<known_module> modules;
   std::deque<shared_entry> shared;
