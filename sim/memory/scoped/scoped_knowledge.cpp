@@ -25,9 +25,9 @@ void knowledge::reset() {
     used.learnt_at = 0;
     used.told = false;
   }
-  learnt_.clear();
-  acquired_.clear();
-  begun_ = snapshot();
+  if (learnt_.after) learnt_.clear();
+  if (acquired_.after) acquired_.clear();
+  if (begun_) begun_ = snapshot();
   begun_behind_ = nullptr;
   lanes_used_ = 0;
   totals_.clear();
@@ -74,26 +74,8 @@ void knowledge::take_snapshot(lane_facts& mine) {
   mine.told = true;
 }
 
-void knowledge::acquire(lane_facts& mine, const release_entry& given, bool as_written, bool seen) {
-  const bool need_ordered = as_written && mine.ordered_to(given.releaser) < given.epoch;
-  const bool need_seen = seen && mine.sees_to(given.releaser) < given.epoch;
-  if (!need_ordered && !need_seen) return;
-  if (mine.shares_counter) [[unlikely]]
-    learn(mine.acquired, acquired_, mine, given, need_ordered, need_seen);
-  clock_changed(mine);
-  learn(mine.clock, learnt_, mine, given, need_ordered, need_seen);
-}
-
-// Of lanes of one wave, which mostly acquire the same one after another.
-void knowledge::learn(shared_clock& to, learnt_alike& last, const lane_facts& mine, const release_entry& given,
-                      bool ordered, bool seen) {
-  if (mine.has_siblings) {
-    if (last.after && to.is_same(last.before) && last.given.is_same(given.view) && last.releaser == given.releaser &&
-        last.epoch == given.epoch && last.ordered == ordered && last.seen == seen)
-      return to.share(last.after);
-    last.before = to;
-  }
-  causal_clock& known = to.edit(snapshots_);
+[[gnu::always_inline]] inline void knowledge::join_given(causal_clock& known, const release_entry& given, bool ordered,
+                                                         bool seen) {
   if (ordered != seen || given.view->split) known.separate();
   if (ordered) {
     join(known.ordered, given.view->ordered);
@@ -103,7 +85,26 @@ void knowledge::learn(shared_clock& to, learnt_alike& last, const lane_facts& mi
     join(known.seen, given.view->what_is_seen());
     raise(known.seen, given.releaser, given.epoch);
   }
-  if (!mine.has_siblings) return;
+}
+
+void knowledge::acquire(lane_facts& mine, const release_entry& given, bool as_written, bool seen) {
+  const bool need_ordered = as_written && mine.ordered_to(given.releaser) < given.epoch;
+  const bool need_seen = seen && mine.sees_to(given.releaser) < given.epoch;
+  if (!need_ordered && !need_seen) return;
+  if (mine.shares_counter) [[unlikely]]
+    learn(mine.acquired, acquired_, given, need_ordered, need_seen);
+  clock_changed(mine);
+  if (mine.has_siblings) return learn(mine.clock, learnt_, given, need_ordered, need_seen);
+  join_given(mine.clock.edit(snapshots_), given, need_ordered, need_seen);
+}
+
+// Lanes of a wave mostly acquire the same one after another.
+void knowledge::learn(shared_clock& to, learnt_alike& last, const release_entry& given, bool ordered, bool seen) {
+  if (last.after && to.is_same(last.before) && last.given.is_same(given.view) && last.releaser == given.releaser &&
+      last.epoch == given.epoch && last.ordered == ordered && last.seen == seen)
+    return to.share(last.after);
+  last.before = to;
+  join_given(to.edit(snapshots_), given, ordered, seen);
   last.given = given.view;
   last.releaser = given.releaser;
   last.epoch = given.epoch;

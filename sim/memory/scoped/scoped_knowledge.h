@@ -121,8 +121,9 @@ class knowledge {
   snapshot gather(lane* const* lanes, size_t count);
   snapshot join_clocks(lane* const* lanes, size_t count);
   void join_to_all(lane* const* lanes, size_t count, const causal_clock& learnt);
-  void learn(shared_clock& to, learnt_alike& last, const lane_facts& mine, const release_entry& given, bool ordered,
-             bool seen);
+  static void join_given(causal_clock& known, const release_entry& given, bool ordered, bool seen);
+  [[gnu::noinline]] void learn(shared_clock& to, learnt_alike& last, const release_entry& given, bool ordered,
+                               bool seen);
 
   run_core& core_;
   const settings& machine_;
