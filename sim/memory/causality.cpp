@@ -13,12 +13,14 @@ void widen(clock_entries& of, uint32_t lane) {
     of.resize(lane + size_t{1});
 }
 
-bool includes(const clock_entries& whole, const clock_entries& part) {
-  const size_t both = std::min(whole.size(), part.size());
+bool includes(const clock_entries& whole, const clock_entries& part, uint32_t except) {
+  const auto all = static_cast<uint32_t>(part.size());
+  const auto both = static_cast<uint32_t>(std::min(whole.size(), part.size()));
   // Without a way out, so that several are compared at once; as signed words, as in join().
   uint32_t greater = 0;
-  for (size_t n = 0; n < both; ++n) greater |= static_cast<int32_t>(part[n]) > static_cast<int32_t>(whole[n]) ? 1u : 0u;
-  for (size_t n = both; n < part.size(); ++n) greater |= part[n];
+  for (uint32_t n = 0; n < both; ++n)
+    greater |= (static_cast<int32_t>(part[n]) > static_cast<int32_t>(whole[n]) ? 1u : 0u) & (n != except ? 1u : 0u);
+  for (uint32_t n = both; n < all; ++n) greater |= n != except ? part[n] : 0;
   return greater == 0;
 }
 

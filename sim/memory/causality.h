@@ -19,8 +19,8 @@ using clock_entries = std::vector<uint32_t>;
 /// Raises `to` to the maximum of both, entry by entry; what is missing counts as zero.
 [[gnu::hot]] void join(clock_entries& to, const clock_entries& from);
 
-/// Whether no entry of `part` is greater than that of `whole`.
-bool includes(const clock_entries& whole, const clock_entries& part);
+/// Whether no entry of `part` is greater than that of `whole`, but for that of one lane.
+bool includes(const clock_entries& whole, const clock_entries& part, uint32_t except);
 
 inline uint32_t entry_of(const clock_entries& of, uint32_t lane) { return lane < of.size() ? of[lane] : 0; }
 /// Gives the clock an entry for the lane.

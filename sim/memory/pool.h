@@ -33,7 +33,11 @@ class pooled {
   explicit operator bool() const { return shared_ != nullptr; }
   const Value& operator*() const { return shared_->value; }
   const Value* operator->() const { return &shared_->value; }
-  /// For a value that has just been taken: there is no other reference yet.
+  /// Whether both refer to one value.
+  bool is_same(const pooled& other) const { return shared_ == other.shared_; }
+  /// Whether it is the only reference to its value.
+  bool is_only() const { return shared_ != nullptr && shared_->users == 1; }
+  /// Of the only reference: others do not expect their value to change.
   Value& edit() { return shared_->value; }
 
  private:

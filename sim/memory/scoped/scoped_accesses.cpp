@@ -182,13 +182,13 @@ uint64_t scoped_memory::read_modify_write(lane& self, const operation& how, cons
   if (core_.explains()) tell_found(self, at, read, is_newest);
   if (acquires(how.order)) learning_.acquire_pending(self, mine, reach_of(mine, how), &at);
   if (!writes()) {
-    if (mine.tso) known_.fence_host(self, mine);
+    if (mine.tso) known_.fence_host(mine);
     return old;
   }
   const uint64_t value = next.apply(next.context, old);
   if (value != old || !adds_nothing(mine, how, at, read))
     stores_.put(self, mine, at, how, {.value = value << at.shift, .modifies = true, .modified = read});
-  if (mine.tso) known_.fence_host(self, mine);
+  if (mine.tso) known_.fence_host(mine);
   return old;
 }
 
@@ -288,7 +288,7 @@ wide_value scoped_memory::modify_wide(lane& self, const operation& how, const wi
           self, mine, at, how,
           {.value = at.in->address == how.address ? fresh.low : fresh.high, .modifies = true, .modified = read});
     });
-  if (mine.tso) known_.fence_host(self, mine);
+  if (mine.tso) known_.fence_host(mine);
   return old;
 }
 

@@ -82,8 +82,9 @@ class scoped_memory::apart_form : common_knowledge {
   }
 
   void collect_knowers() {
+    clocks_of_lanes_.reserve(lanes_.size());
     for (const uint32_t each : lanes_) {
-      add_knower({kind::lane, each}, of_.known_[each].clock, each);
+      add_knower({kind::lane, each}, clocks_of_lanes_.emplace_back(of_.known_[each].whole_clock()), each);
       add_knowers_of(each);
     }
     of_.known_.totals().each([&](uint64_t key, const causal_clock& known) { add_knower({kind::total, key}, known); });
@@ -104,8 +105,8 @@ class scoped_memory::apart_form : common_knowledge {
         add_release({kind::fence, of_lane, one.reach}, *one.view, of_lane, one.epoch);
     for (const pending_acquire& one : mine.pending) {
       const release_entry& given = one.given;
-      const bool ordered = one.as_written && entry_of(mine.clock.ordered, given.releaser) < given.epoch;
-      const bool seen = one.seen && entry_of(mine.clock.what_is_seen(), given.releaser) < given.epoch;
+      const bool ordered = one.as_written && mine.ordered_to(given.releaser) < given.epoch;
+      const bool seen = one.seen && mine.sees_to(given.releaser) < given.epoch;
       if (!ordered && !seen) continue;
       add_release({kind::pending, of_lane, reinterpret_cast<uintptr_t>(one.in->address), one.mask, one.apart, ordered,
                    seen, given.releaser, given.reach, given.machine_reach, given.as_written},
@@ -182,6 +183,7 @@ class scoped_memory::apart_form : common_knowledge {
 
   known_facts& into_;
   std::vector<knower> knowers_;
+  std::vector<causal_clock> clocks_of_lanes_;
 };
 
 bool scoped_memory::tell_apart(state_reader& to, const still_to_come& others, known_facts& known) {

@@ -6,60 +6,59 @@
 // ordered before one of another, as compilers may exchange the two.
 #include <heddle/sim/memory/scoped/scoped_knowledge.h>
 
-#include <algorithm>
-
 namespace heddle::sim::scoped {
 
-void knowledge::note_acquired(lane_facts& mine, const release_entry& given, bool as_written, bool seen) {
-  if (as_written != seen || given.view->split) mine.acquired.separate();
-  if (as_written) {
-    join(mine.acquired.ordered, given.view->ordered);
-    raise(mine.acquired.ordered, given.releaser, given.epoch);
-  }
-  if (seen && mine.acquired.split) {
-    join(mine.acquired.seen, given.view->what_is_seen());
-    raise(mine.acquired.seen, given.releaser, given.epoch);
-  }
-}
-
-// Into meeting_: what the lanes have done, and what those had done from which they have parted.
-void knowledge::gather(lane* const* lanes, size_t count) {
-  meeting_.clear();
+// What the lanes have done, and what those had done from which they have parted.
+snapshot knowledge::gather(lane* const* lanes, size_t count) {
+  snapshot made = join_clocks(lanes, count);
+  const lane_facts* before = nullptr;
   for (size_t n = 0; n < count; ++n) {
-    meeting_.join_all(facts(*lanes[n]).clock);
-    meeting_.join_all(facts(*lanes[n]).parted);
+    const lane_facts& known = facts(*lanes[n]);
+    if (before == nullptr || !known.parted.is_same(before->parted)) made.edit().join_all(*known.parted);
+    before = &known;
   }
+  return made;
 }
 
-void knowledge::share_what_was_acquired(lane* const* lanes, size_t count) {
-  meeting_.clear();
-  for (size_t n = 0; n < count; ++n) meeting_.join_all(facts(*lanes[n]).acquired);
+// Of lanes that share a clock the first changes it for all.
+void knowledge::join_to_all(lane* const* lanes, size_t count, const causal_clock& learnt) {
+  shared_clock before;
+  snapshot after;
   for (size_t n = 0; n < count; ++n) {
     lane_facts& mine = facts(*lanes[n]);
-    mine.acquired.assign(meeting_);
-    mine.clock.join_all(meeting_);
+    if (after && mine.clock.is_same(before)) {
+      mine.clock.share(after);
+    } else {
+      before = mine.clock;
+      mine.clock.edit(snapshots_).join_all(learnt);
+      after = mine.clock.as_snapshot();
+    }
     clock_changed(mine);
   }
 }
 
+void knowledge::share_what_was_acquired(lane* const* lanes, size_t count) {
+  snapshot all = snapshots_.take();
+  const lane_facts* before = nullptr;
+  for (size_t n = 0; n < count; ++n) {
+    const lane_facts& known = facts(*lanes[n]);
+    if (before == nullptr || !known.acquired.is_same(before->acquired)) all.edit().join_all(*known.acquired);
+    before = &known;
+  }
+  for (size_t n = 0; n < count; ++n) facts(*lanes[n]).acquired.share(all);
+  join_to_all(lanes, count, *all);
+}
+
 void knowledge::arm(arm_event what, lane* const* lanes, size_t count) {
   if (what == arm_event::acquired || what == arm_event::meets) return share_what_was_acquired(lanes, count);
-  gather(lanes, count);
-  snapshot view;
-  if (what == arm_event::releases) {
-    view = snapshots_.take();
-    view.edit().assign(meeting_);
-  }
+  const snapshot all = gather(lanes, count);
+  if (what == arm_event::acquires_and_releases) join_to_all(lanes, count, *all);
   for (size_t n = 0; n < count; ++n) {
     lane_facts& mine = facts(*lanes[n]);
-    mine.arm_view = view;
-    if (what == arm_event::parts) mine.parted.assign(meeting_);
-    if (what == arm_event::acquires_and_releases) {
-      mine.clock.join_all(meeting_);
-      clock_changed(mine);
-    }
+    mine.arm_view = what == arm_event::releases ? all : snapshot();
+    if (what == arm_event::parts) mine.parted.share(all);
     // What the lane does from here on is not part of what was gathered.
-    new_epoch(*lanes[n], mine);
+    new_epoch(mine);
   }
 }
 

@@ -25,7 +25,7 @@ visible value_choice::choose_among(lane& self, lane_facts& mine, const part& at,
       if ((together ? core_.issues.pick_alike(self, 2, kind, in.newest) : core_.pick(self, 2, kind)) == 0)
         return visible::newest_at(newest, false);
       --self.left.late;
-      if (mine.clock.split) note_overtaken(mine, in, newest - 1, mask);
+      if (mine.clock->split) note_overtaken(mine, in, newest - 1, mask);
       return visible::older_at(newest - 1, true);
     }
   }
@@ -45,7 +45,7 @@ visible value_choice::choose_among(lane& self, lane_facts& mine, const part& at,
   if (picked == 0) return visible::newest_at(newest, false);
   const int cut = cuts[picked];
   --self.left.late;
-  if (mine.clock.split) note_overtaken(mine, in, cut, mask);
+  if (mine.clock->split) note_overtaken(mine, in, cut, mask);
   return visible::older_at(cut, cut >= 0 && cut == known);
 }
 
@@ -88,7 +88,7 @@ visible value_choice::choose_among_racing(const access& made, int newest, bool n
     for (uint32_t n = 0; n < racing.count(); ++n)
       for (message::racing& one : in.order[static_cast<size_t>(racing[n])]->unordered)
         if (one.with == found) one.found = true;
-    if (mine.clock.split) note_overtaken(mine, in, cut, mask);
+    if (mine.clock->split) note_overtaken(mine, in, cut, mask);
   }
   return picked == 0 ? visible::newest_at(cut, is_known(cut)) : visible::older_at(cut, is_known(cut));
 }
@@ -99,7 +99,7 @@ void value_choice::note_overtaken(lane_facts& mine, const granule& in, int cut, 
   for (int n = cut + 1; n < in.count; ++n) {
     const message& newer = *in.order[static_cast<size_t>(n)];
     if ((newer.mask & mask) == 0 || newer.host) continue;
-    if (entry_of(mine.clock.ordered, newer.writer) < newer.epoch) continue;
+    if (mine.ordered_to(newer.writer) < newer.epoch) continue;
     overtakings_.push_back({mine.flag_step, newer.step, in.address});
     return;
   }

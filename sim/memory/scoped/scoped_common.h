@@ -23,11 +23,10 @@ class scoped_memory::common_knowledge {
     joined_.reserve(others.lanes.size());
     for (const uint32_t lane : others.lanes) {
       lanes_.push_back(lane);
-      clocks_.push_back(&of.known_[lane].clock);
+      causal_clock& known = joined_.emplace_back(of.known_[lane].whole_clock());
+      clocks_.push_back(&known);
       for (const still_to_come::end_of_others& each : others.joins) {
-        if (each.waits != lane) continue;
-        if (clocks_.back() == &of.known_[lane].clock) clocks_.back() = &joined_.emplace_back(of.known_[lane].clock);
-        joined_.back().join_all(of.known_[each.ends].clock);
+        if (each.waits == lane) of.known_[each.ends].join_to(known);
       }
     }
     for (const void* object : others.objects)
@@ -147,7 +146,7 @@ class scoped_memory::common_knowledge {
   std::vector<const causal_clock*> clocks_;  ///< of the lanes, then of the objects
 
  private:
-  std::vector<causal_clock> joined_;  ///< of those that wait for others
+  std::vector<causal_clock> joined_;  ///< of the lanes, with what comes of those that they wait for
   // Of the granule that is visited: whose knowledge of it counts, and whose would have told more.
   static constexpr uint64_t all_lanes = ~uint64_t{0};
   uint64_t users_ = all_lanes;

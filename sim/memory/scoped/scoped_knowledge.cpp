@@ -1,3 +1,4 @@
+#include <heddle/sim/machine/kernel.h>
 #include <heddle/sim/memory/scoped/scoped_knowledge.h>
 
 #include <algorithm>
@@ -11,7 +12,6 @@ void knowledge::reset() {
   for (size_t n = 0; n < lanes_used_; ++n) {
     lane_facts& used = *lanes_[n];
     used.clock.clear();
-    used.now = snapshot();
     used.fences.clear();
     used.first_fence = {};
     used.deferred.clear();
@@ -23,8 +23,12 @@ void knowledge::reset() {
     }
     used.epoch = 0;
     used.learnt_at = 0;
-    used.met = 0;
+    used.told = false;
   }
+  if (learnt_.after) learnt_.clear();
+  if (acquired_.after) acquired_.clear();
+  if (begun_) begun_ = snapshot();
+  begun_behind_ = nullptr;
   lanes_used_ = 0;
   totals_.clear();
   host_fences_.clear();
@@ -39,8 +43,10 @@ void knowledge::begins(lane& fresh, const lane* by) {
   lanes_used_ = std::max<size_t>(lanes_used_, fresh.id + size_t{1});
   lane_facts& mine = *lanes_[fresh.id];
   fresh.memory = &mine;
+  mine.id = fresh.id;
   mine.wave = fresh.of->id;
   mine.host = fresh.is_host();
+  mine.has_siblings = !mine.host && fresh.of->runs->shape.wave_lanes > 1;
   mine.side = mine.host ? 0 : fresh.of->gpu + 1;
   mine.tso = mine.host && !machine_.weak_host;
   mine.least_reach = mine.host ? uint8_t{same_system} : uint8_t{same_wave};
@@ -53,34 +59,58 @@ void knowledge::begins(lane& fresh, const lane* by) {
   mine.seen_address = nullptr;
   mine.flag_step = 0;
   if (by != nullptr) {
-    mine.clock.join_all(facts(*by).clock);
+    snapshot known = snapshots_.take();
+    known.edit().assign(*facts(*by).clock);
+    facts(*by).raise_own_in(known.edit());
+    mine.clock.share(known);
     clock_changed(mine);
-    new_epoch(*by, facts(*by));
+    new_epoch(facts(*by));
   }
-  new_epoch(fresh, mine);
+  new_epoch(mine);
 }
 
 void knowledge::take_snapshot(lane_facts& mine) {
-  mine.now = snapshots_.take();
-  mine.now.edit().assign(mine.clock);
+  mine.raise_own_in(mine.clock.edit(snapshots_));
+  mine.told = true;
+}
+
+[[gnu::always_inline]] inline void knowledge::join_given(causal_clock& known, const release_entry& given, bool ordered,
+                                                         bool seen) {
+  if (ordered != seen || given.view->split) known.separate();
+  if (ordered) {
+    join(known.ordered, given.view->ordered);
+    raise(known.ordered, given.releaser, given.epoch);
+  }
+  if (seen && known.split) {
+    join(known.seen, given.view->what_is_seen());
+    raise(known.seen, given.releaser, given.epoch);
+  }
 }
 
 void knowledge::acquire(lane_facts& mine, const release_entry& given, bool as_written, bool seen) {
-  const bool need_ordered = as_written && entry_of(mine.clock.ordered, given.releaser) < given.epoch;
-  const bool need_seen = seen && entry_of(mine.clock.what_is_seen(), given.releaser) < given.epoch;
+  const bool need_ordered = as_written && mine.ordered_to(given.releaser) < given.epoch;
+  const bool need_seen = seen && mine.sees_to(given.releaser) < given.epoch;
   if (!need_ordered && !need_seen) return;
   if (mine.shares_counter) [[unlikely]]
-    note_acquired(mine, given, need_ordered, need_seen);
+    learn(mine.acquired, acquired_, given, need_ordered, need_seen);
   clock_changed(mine);
-  if (need_ordered != need_seen || given.view->split) mine.clock.separate();
-  if (need_ordered) {
-    join(mine.clock.ordered, given.view->ordered);
-    raise(mine.clock.ordered, given.releaser, given.epoch);
-  }
-  if (need_seen && mine.clock.split) {
-    join(mine.clock.seen, given.view->what_is_seen());
-    raise(mine.clock.seen, given.releaser, given.epoch);
-  }
+  if (mine.has_siblings) return learn(mine.clock, learnt_, given, need_ordered, need_seen);
+  join_given(mine.clock.edit(snapshots_), given, need_ordered, need_seen);
+}
+
+// Lanes of a wave mostly acquire the same one after another.
+void knowledge::learn(shared_clock& to, learnt_alike& last, const release_entry& given, bool ordered, bool seen) {
+  if (last.after && to.is_same(last.before) && last.given.is_same(given.view) && last.releaser == given.releaser &&
+      last.epoch == given.epoch && last.ordered == ordered && last.seen == seen)
+    return to.share(last.after);
+  last.before = to;
+  join_given(to.edit(snapshots_), given, ordered, seen);
+  last.given = given.view;
+  last.releaser = given.releaser;
+  last.epoch = given.epoch;
+  last.ordered = ordered;
+  last.seen = seen;
+  last.after = to.as_snapshot();
 }
 
 }  // namespace heddle::sim::scoped

@@ -33,14 +33,13 @@ class knowledge {
   // -- clocks
 
   [[gnu::hot]] void clock_changed(lane_facts& mine) {
-    mine.now = snapshot();
+    mine.told = false;
     mine.learnt_at = core_.history.this_step();
-    mine.met = 0;
     if (fenced_last_ == &mine) fenced_last_ = nullptr;
   }
   const snapshot& snapshot_of(lane_facts& mine) {
-    if (!mine.now) take_snapshot(mine);
-    return mine.now;
+    if (!mine.told) take_snapshot(mine);
+    return mine.clock.as_snapshot();
   }
   /// What a release of the lane gives.
   const snapshot& released_view(lane_facts& mine) { return mine.arm_view ? mine.arm_view : snapshot_of(mine); }
@@ -57,7 +56,7 @@ class knowledge {
     if (it.writer == self.id || it.was_observed_by(self.id)) return true;
     // A lane that has learnt nothing since has learnt nothing of it.
     if (mine.learnt_at < it.step) return mine.host && has_arrived_in_order(mine, it);
-    return entry_of(mine.clock.what_is_seen(), it.writer) >= it.epoch || knows_an_observer(mine, it) ||
+    return entry_of(mine.clock->what_is_seen(), it.writer) >= it.epoch || knows_an_observer(mine, it) ||
            has_arrived_in_order(mine, it);
   }
   /// A lane reads the store. What a device stores for the host may arrive in order: then all before this store has arrived.
@@ -85,9 +84,9 @@ class knowledge {
 
   // -- scoped_order.cpp: order without an access
 
-  void fence_total(lane& self, lane_facts& mine, uint8_t reach);
-  void fence_host(lane& self, lane_facts& mine);
-  void release_fence(lane& self, lane_facts& mine, uint8_t reach);
+  void fence_total(lane_facts& mine, uint8_t reach);
+  void fence_host(lane_facts& mine);
+  void release_fence(lane_facts& mine, uint8_t reach);
   void meet(lane* const* lanes, size_t count);
   void order(const lane& first, lane& then);
   [[gnu::hot]] void release_object(lane& self, const void* object);
@@ -109,7 +108,7 @@ class knowledge {
     return it.is_observed && knows_one_of(mine, it);
   }
   [[gnu::noinline]] static bool knows_one_of(const lane_facts& mine, const message& it) {
-    const clock_entries& seen = mine.clock.what_is_seen();
+    const clock_entries& seen = mine.clock->what_is_seen();
     return std::any_of(it.observers.begin(), it.observers.end(),
                        [&](const observer& one) { return entry_of(seen, one.lane) >= one.epoch; });
   }
@@ -119,9 +118,12 @@ class knowledge {
   }
   static uint64_t instance_of(const lane_facts& mine, uint8_t reach);
   void share_what_was_acquired(lane* const* lanes, size_t count);
-  void gather(lane* const* lanes, size_t count);
-  void join_clocks(lane* const* lanes, size_t count);
-  static void note_acquired(lane_facts& mine, const release_entry& given, bool as_written, bool seen);
+  snapshot gather(lane* const* lanes, size_t count);
+  snapshot join_clocks(lane* const* lanes, size_t count);
+  void join_to_all(lane* const* lanes, size_t count, const causal_clock& learnt);
+  static void join_given(causal_clock& known, const release_entry& given, bool ordered, bool seen);
+  [[gnu::noinline]] void learn(shared_clock& to, learnt_alike& last, const release_entry& given, bool ordered,
+                               bool seen);
 
   run_core& core_;
   const settings& machine_;
@@ -134,10 +136,15 @@ class knowledge {
   clock_table totals_;         ///< of seq_cst fences, by reach and instance
   clock_entries host_fences_;  ///< what full fences of host threads have made seen
   const lane_facts* fenced_last_ =
-      nullptr;           ///< the thread that has made the last of them, if it has learnt nothing since
-  clock_table objects_;  ///< by address
-  uint64_t meetings_ = 0;
-  causal_clock meeting_;
+      nullptr;             ///< the thread that has made the last of them, if it has learnt nothing since
+  clock_table objects_;    ///< by address
+  learnt_alike learnt_;    ///< by clocks of lanes
+  learnt_alike acquired_;  ///< by what they have acquired
+  /// The clock of a lane that began with what this object gave, of which so many releases had been made at any object.
+  snapshot begun_;
+  const causal_clock* begun_behind_ = nullptr;
+  uint64_t begun_at_ = 0;
+  uint64_t object_releases_ = 0;
   bool arrives_in_order_ = false;  ///< what a device stores for the host
   uint64_t arrived_in_order_ = 0;  ///< then: the latest of its stores that the host has seen
 };

@@ -12,9 +12,60 @@
 #include <array>
 #include <cstddef>
 #include <cstdint>
+#include <utility>
 #include <vector>
 
 namespace heddle::sim::scoped {
+
+/// A clock that others may refer to: it is copied before it changes.
+class shared_clock {
+ public:
+  const causal_clock& operator*() const { return *now_; }
+  const causal_clock* operator->() const { return now_; }
+  /// Whether both are one clock, and equal thereby.
+  bool is_same(const shared_clock& other) const { return now_ == other.now_; }
+
+  /// None for what is still empty.
+  const snapshot& as_snapshot() const { return held_; }
+  void share(const snapshot& other) {
+    held_ = other;
+    now_ = held_ ? &*held_ : &nothing;
+  }
+  void clear() { share(snapshot()); }
+  /// The clock, of which there is no other user then.
+  causal_clock& edit(pool<causal_clock>& memory) {
+    if (!held_.is_only()) copy_to(memory);
+    return held_.edit();
+  }
+
+ private:
+  [[gnu::noinline]] void copy_to(pool<causal_clock>& memory) {
+    snapshot fresh = memory.take();
+    fresh.edit().assign(*now_);
+    held_ = std::move(fresh);
+    now_ = &*held_;
+  }
+
+  static inline const causal_clock nothing{};
+  snapshot held_;
+  const causal_clock* now_ = &nothing;
+};
+
+/// Lanes that share a clock and learn the same share what comes of it: the last that was made so.
+struct learnt_alike {
+  shared_clock before;
+  snapshot given;
+  uint32_t releaser = 0;
+  uint32_t epoch = 0;
+  bool ordered = false;
+  bool seen = false;
+  snapshot after;
+
+  void clear() {
+    before.clear();
+    given = after = snapshot();
+  }
+};
 
 /// A store that a relaxed load of a device's lane has read, as long as it has not been asked what a fence behind the load could
 /// acquire from it. Nearly all loads are never followed by one.
@@ -115,11 +166,14 @@ struct alignas(64) lane_facts {
   bool tso = false;             ///< a thread of a host that is an x86
   uint8_t least_reach = 0;      ///< of what it does: on the host, the whole system
   bool shares_counter = false;  ///< its wave has one program counter
-  uint64_t met = 0;             ///< the number of the meeting since which it has learnt nothing; 0: none
+  bool has_siblings = false;    ///< in its wave
+  bool told =
+      false;  ///< nothing has been learnt since `clock` was taken as a snapshot, and it has an entry of the lane itself
+  uint32_t id = 0;
   static constexpr size_t most_deferred = 16;
   std::vector<deferred_read> deferred;
-  causal_clock clock;
-  snapshot now;  ///< of the clock; empty when it has changed since
+  /// What it knows of others. Of itself it knows all, whatever is there: see ordered_to() and sees_to().
+  shared_clock clock;
   struct fence_release {
     snapshot view;
     uint32_t epoch = 0;
@@ -129,8 +183,8 @@ struct alignas(64) lane_facts {
   std::vector<fence_release> fences;  ///< the latest of each reach that is not covered by a later one of wider reach
   std::array<uint64_t, 4> first_fence{};  ///< by reach: the step of the first one of at least that; 0: none
   // Of a wave with one program counter (scoped_arms.cpp).
-  causal_clock acquired;  ///< all that it has acquired
-  causal_clock parted;    ///< all that the lanes had done from which it parted, at that time
+  shared_clock acquired;  ///< all that it has acquired
+  shared_clock parted;    ///< all that the lanes had done from which it parted, at that time
   snapshot arm_view;      ///< what its arm has done, in an operation that releases; empty in others
   static constexpr size_t few_pending = 4;
   std::vector<pending_acquire> pending;
@@ -148,6 +202,25 @@ struct alignas(64) lane_facts {
   void* seen_address = nullptr;          ///< of the last window
   std::vector<std::byte> seen;
   uint64_t flag_step = 0;  ///< the store through which the lane learnt what it does not see
+
+  /// Up to which of its epochs it comes after a lane; and sees what that did.
+  uint32_t ordered_to(uint32_t lane) const { return lane == id ? epoch : entry_of(clock->ordered, lane); }
+  uint32_t sees_to(uint32_t lane) const { return lane == id ? epoch : entry_of(clock->what_is_seen(), lane); }
+  /// Raises what `to` knows to what this lane knows, itself included.
+  void join_to(causal_clock& to) const {
+    to.join_all(*clock);
+    raise_own_in(to);
+  }
+  void raise_own_in(causal_clock& to) const {
+    raise(to.ordered, id, epoch);
+    if (to.split) raise(to.seen, id, epoch);
+  }
+  /// All that it knows, itself included.
+  causal_clock whole_clock() const {
+    causal_clock made;
+    join_to(made);
+    return made;
+  }
 };
 
 inline lane_facts& facts(const lane& of) { return *static_cast<lane_facts*>(of.memory); }
@@ -163,18 +236,14 @@ inline uint8_t machine_reach(const lane_facts& mine, uint8_t reach) { return min
 inline uint8_t reach_of(const lane_facts& mine, const operation& how) {
   return std::max(mine.least_reach, static_cast<uint8_t>(how.reach));
 }
-inline void new_epoch(const lane& self, lane_facts& mine) {
-  ++mine.epoch;
-  raise(mine.clock.ordered, self.id, mine.epoch);
-  if (mine.clock.split) raise(mine.clock.seen, self.id, mine.epoch);
-}
+inline void new_epoch(lane_facts& mine) { ++mine.epoch; }
 /// Whether the lane does not know all that a release gives.
 [[gnu::always_inline]] inline bool teaches(const lane& self, const lane_facts& mine, const release_entry& given) {
-  return given.releaser != self.id && (entry_of(mine.clock.ordered, given.releaser) < given.epoch ||
-                                       (mine.clock.split && entry_of(mine.clock.seen, given.releaser) < given.epoch));
+  return given.releaser != self.id && (entry_of(mine.clock->ordered, given.releaser) < given.epoch ||
+                                       (mine.clock->split && entry_of(mine.clock->seen, given.releaser) < given.epoch));
 }
 inline bool comes_after(const lane& self, const lane_facts& mine, const access_record& earlier) {
-  return earlier.lane == self.id || entry_of(mine.clock.ordered, earlier.lane) >= earlier.epoch;
+  return earlier.lane == self.id || entry_of(mine.clock->ordered, earlier.lane) >= earlier.epoch;
 }
 /// Where a lane keeps what it remembers of a location, until another one takes the place.
 inline remembered_location& remembered(lane_facts& mine, const granule& in, uint8_t mask) {

@@ -166,12 +166,11 @@ void learning::add_pending(lane_facts& mine, const pending_acquire& fresh) {
 
 // What the lane has learnt in another way meanwhile, it need not acquire.
 void learning::forget_pending(lane_facts& mine) {
-  const auto has = [](const clock_entries& clock, const release_entry& given) {
-    return entry_of(clock, given.releaser) >= given.epoch;
-  };
   std::erase_if(mine.pending, [&](const pending_acquire& one) {
-    return (!(one.as_written || one.too_narrow || one.given.plain_flag) || has(mine.clock.ordered, one.given)) &&
-           (!one.seen || has(mine.clock.what_is_seen(), one.given));
+    const release_entry& given = one.given;
+    return (!(one.as_written || one.too_narrow || given.plain_flag) ||
+            mine.ordered_to(given.releaser) >= given.epoch) &&
+           (!one.seen || mine.sees_to(given.releaser) >= given.epoch);
   });
   mine.many_pending = std::max(lane_facts::few_pending, 2 * mine.pending.size());
 }

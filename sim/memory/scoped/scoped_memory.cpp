@@ -43,9 +43,9 @@ void scoped_memory::fence(lane& self, const operation& how) {
   if (acquires(how.order)) learning_.acquire_pending(self, mine, reach, nullptr);
   if (how.order == memory_order::seq_cst) {
     note_host_fence(self, mine);
-    known_.fence_total(self, mine, reach);
+    known_.fence_total(mine, reach);
   }
-  if (releases(how.order)) known_.release_fence(self, mine, reach);
+  if (releases(how.order)) known_.release_fence(mine, reach);
 }
 
 // -- stores of many bytes -----------------------------------------------------------------------------------------------------------

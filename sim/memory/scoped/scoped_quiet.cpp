@@ -53,7 +53,7 @@ bool scoped_memory::finds_nothing_new(const lane& self) {
 bool scoped_memory::knows_end_of(const lane_facts& mine, size_t n) const {
   // With its end a lane releases, which begins a last epoch.
   return core_.threads.lanes[n].state == lane_state::ended &&
-         entry_of(mine.clock.ordered, static_cast<uint32_t>(n)) + 1 >= known_[n].epoch;
+         mine.ordered_to(static_cast<uint32_t>(n)) + 1 >= known_[n].epoch;
 }
 
 uint64_t scoped_memory::lanes_beside(const lane& self) const {

@@ -39,7 +39,8 @@ bool race_check::has_loaded_since(const access& made, const access_record& earli
 
 race_log::reason race_check::reason_of(const access& made, const access_record& earlier, bool writes) const {
   const auto& [self, mine, at, how, plain] = made;
-  const auto would_order = [&](missing_orders these) { return edges_.would_order(earlier, mine.clock.ordered, these); };
+  const clock_entries known = mine.whole_clock().ordered;
+  const auto would_order = [&](missing_orders these) { return edges_.would_order(earlier, known, these); };
   const bool both_atomic = !earlier.plain && !plain && earlier.mask == at.mask;
   if (const auto* const missing = would_order(only(missing_order::scope)); both_atomic || missing != nullptr)
     return {race_weight::scope, missing};
@@ -159,8 +160,8 @@ void race_check::look_before_plain(lane& self, lane_facts& mine, const part& at,
 
 void race_check::note_missing(lane& self, lane_facts& mine, const release_entry& given, missing_order why,
                               uint64_t load_step) {
-  if (edges_.full() || entry_of(mine.clock.ordered, given.releaser) >= given.epoch) return;
-  new_epoch(self, mine);
+  if (edges_.full() || mine.ordered_to(given.releaser) >= given.epoch) return;
+  new_epoch(mine);
   edges_.add({.from = given.view,
               .releaser = given.releaser,
               .releaser_epoch = given.epoch,

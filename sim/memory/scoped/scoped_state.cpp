@@ -96,10 +96,10 @@ class scoped_memory::normal_form : common_knowledge {
     const lane_facts& mine = of_.known_[lane];
     maker made;
     maker* const into = to == nullptr ? nullptr : &made;
-    clock(into, mine.clock);
+    clock(into, mine.whole_clock());
     if (mine.shares_counter) {
-      clock(into, mine.acquired);
-      clock(into, mine.parted);
+      clock(into, *mine.acquired);
+      clock(into, *mine.parted);
       if (into != nullptr) into->add(mine.arm_view ? 1 : 0);
       if (mine.arm_view) clock(into, *mine.arm_view);
     }
@@ -112,8 +112,8 @@ class scoped_memory::normal_form : common_knowledge {
     }
     key_sum all;
     for (const pending_acquire& one : mine.pending) {
-      const bool ordered = one.as_written && entry_of(mine.clock.ordered, one.given.releaser) < one.given.epoch;
-      const bool seen = one.seen && entry_of(mine.clock.what_is_seen(), one.given.releaser) < one.given.epoch;
+      const bool ordered = one.as_written && mine.ordered_to(one.given.releaser) < one.given.epoch;
+      const bool seen = one.seen && mine.sees_to(one.given.releaser) < one.given.epoch;
       if (!ordered && !seen) continue;
       maker of_one;
       release(to == nullptr ? nullptr : &of_one, one.given);
@@ -223,7 +223,7 @@ bool scoped_memory::tell(state_reader& to, const still_to_come& others) {
 }
 
 bool scoped_memory::is_accessed_beside(const lane& self, const void* address, size_t size_bytes) const {
-  const clock_entries& ordered = known_[self.id].clock.ordered;
+  const clock_entries& ordered = known_[self.id].clock->ordered;
   const auto beside = [&](const access_record& one) {
     return one.lane != self.id && entry_of(ordered, one.lane) < one.epoch;
   };

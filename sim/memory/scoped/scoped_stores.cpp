@@ -218,7 +218,7 @@ bool store_maker::fits(const granule& in, int position, uint8_t mask, const per_
                        .plain_flag = true,
                        .step = fresh.step});
   if (is_release) mine.arm_view = snapshot();
-  new_epoch(self, mine);
+  new_epoch(mine);
 }
 
 [[gnu::always_inline]] inline void store_maker::add_release(std::vector<release_entry>& to,
