@@ -58,7 +58,7 @@ TEST(typed, the_page_names_members_and_enumerators) {
   ASSERT_EQ(run_process({MOVED, "report", file, "-o", page}).status, 0);
   std::ifstream made(page);
   const std::string text{std::istreambuf_iterator<char>(made), {}};
-  const std::string opening = R"(type="application/json">)";
+  const std::string opening = R"(<script type="application/json" id="data">)";
   const size_t begin = text.find(opening) + opening.size();
   const nlohmann::json data = nlohmann::json::parse(text.substr(begin, text.find("</script>", begin) - begin));
   const auto text_of = [&](const nlohmann::json& number) {
