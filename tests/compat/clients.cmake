@@ -130,6 +130,18 @@ foreach(name IN ITEMS mscclpp_fifo mscclpp_fifo_hip mscclpp_barrier mscclpp_barr
 endforeach()
 heddle_client_test(client_mscclpp_semaphore " ok +deadlock +100 " --schedules 100)
 heddle_client_test(client_mscclpp_semaphore_hip " ok +deadlock +100 " --schedules 100)
+# heddle_client_shows(what expected command): `command` is a line of sh, in which $0 is the program and $1 a folder of its own.
+function(heddle_client_shows name what expected command)
+  set(folder ${CMAKE_CURRENT_BINARY_DIR}/clients/${name}.${what})
+  add_test(NAME clients.${name}.${what} COMMAND sh -c "rm -rf \"$1\"; ${command}" $<TARGET_FILE:${name}> ${folder})
+  set_tests_properties(clients.${name}.${what} PROPERTIES FIXTURES_REQUIRED clients LABELS clients TIMEOUT 300
+                       PASS_REGULAR_EXPRESSION "${expected}")
+endfunction()
+heddle_client_shows(client_rocshmem_mutex is_mended
+  "abql_block_mutex.cpp:52: make this volatile load acquire[^\n]*\n[^\n]*abql_block_mutex.cpp:58: make this volatile store release"
+  [["$0" fuzz --jobs 1 --schedules 50 --out "$1" >/dev/null; "$0" mend "$1"/*.json]])
+heddle_client_shows(client_uccl_ring is_told_by_its_members "reads cudaMallocHost 1->buf\\[0\\].cmd_type: EMPTY"
+  [["$0" fuzz --jobs 1 --schedules 50 --out "$1"]])
 # A read by one launch and a write by the next, and nothing else.
 add_test(NAME clients.client_all_reduce_two_stages_excused
          COMMAND client_all_reduce_two_stages fuzz --jobs 1 --schedules 100 --set races.excuse=after-read)
