@@ -9,6 +9,7 @@
 #include <algorithm>
 #include <filesystem>
 #include <map>
+#include <sstream>
 
 namespace heddle::tests {
 namespace {
@@ -259,6 +260,30 @@ TEST_F(verify_command, proves_what_protocols_claim) {
   EXPECT_NE(text.out.find("offload.single waves=2 lanes=1 calls=1\n  proved     fair obe"), std::string::npos)
       << text.out;
   EXPECT_NE(text.out.find("all as claimed"), std::string::npos) << text.out;
+}
+
+TEST_F(verify_command, what_follows_from_a_proof_is_what_a_search_says) {
+  NEEDS_EQUAL_STATES;
+  std::map<std::string, std::string> follows;
+  std::string hangs;
+  const json made = verify_json({"--all", "port.echo", "offload.single"});
+  for (const json& each : made["proofs"]) {
+    const std::string model = each["progress"];
+    if (each["result"] == "violated") hangs += model + ' ';
+    if (each["follows_from"].is_null()) {
+      EXPECT_NE(each["states"], 0) << each;
+      continue;
+    }
+    follows[model] += each["follows_from"].get<std::string>() + ' ';
+    std::vector<std::string> arguments = {each["scenario"], "--set", "progress=" + model};
+    std::istringstream configuration(each["configuration"].get<std::string>());
+    for (std::string setting; configuration >> setting;) arguments.insert(arguments.end(), {"--set", setting});
+    EXPECT_EQ(verify_json(arguments)["result"], each["result"]) << each;
+  }
+  // With a port for both waves, and over one mailbox, the wave of lowest number is not enough; with two ports it is.
+  EXPECT_EQ(hangs, "unfair hsa unfair hsa unfair ");
+  EXPECT_EQ(follows, (std::map<std::string, std::string>{
+                         {"fair", "obe obe hsa "}, {"hsa_obe", "obe obe hsa "}, {"lobe", "obe obe hsa "}}));
 }
 
 TEST_F(verify_command, a_claim_that_does_not_hold_is_told) {

@@ -5,6 +5,7 @@
 #include <heddle/tools/verify/verification.h>
 
 #include <algorithm>
+#include <array>
 #include <iomanip>
 #include <iostream>
 #include <nlohmann/json.hpp>
@@ -35,11 +36,35 @@ std::vector<std::string> models_of(const parameters& settings, const std::vector
   return {""};
 }
 
+/// The models that promise something to waves and nothing else, each behind all that promise less, but for hsa and obe, neither of which is less
+/// (docs/progress.md). What ends under one ends under each that promises more: all runs that this one allows, that one does.
+constexpr std::array<std::string_view, 6> from_weak_to_strong = {"unfair", "hsa", "obe", "hsa_obe", "lobe", "fair"};
+
+bool promises_more(std::string_view model, std::string_view than) {
+  const auto place_of = [](std::string_view one) {
+    return std::find(from_weak_to_strong.begin(), from_weak_to_strong.end(), one);
+  };
+  if (place_of(model) == from_weak_to_strong.end() || (model == "obe" && than == "hsa")) return false;
+  return place_of(than) < place_of(model);
+}
+
+/// The numbers of the models, those first of which others may follow.
+std::vector<size_t> in_order_of_search(const std::vector<std::string>& models) {
+  std::vector<size_t> made;
+  for (const std::string_view each : from_weak_to_strong)
+    for (size_t n = 0; n < models.size(); ++n)
+      if (models[n] == each) made.push_back(n);
+  for (size_t n = 0; n < models.size(); ++n)
+    if (std::find(made.begin(), made.end(), n) == made.end()) made.push_back(n);
+  return made;
+}
+
 /// What came of one configuration under each progress model.
 struct proved_configuration {
   struct under_model {
     std::string model;
     verification made;
+    std::string follows_from;  ///< the model under which it was proved; empty: it was searched
   };
   std::string name;  ///< "port.echo waves=2 lanes=1"
   std::vector<under_model> models;
@@ -56,7 +81,7 @@ void print_configuration(const proved_configuration& each) {
   std::vector<std::pair<std::string, std::string>> groups;  // outcome, models; in order of appearance
   uint64_t states = 0;
   double seconds = 0;
-  for (const auto& [model, made] : each.models) {
+  for (const auto& [model, made, follows_from] : each.models) {
     states += made.search.states;
     seconds += made.search.seconds;
     const std::string outcome = outcome_of(made);
@@ -66,7 +91,7 @@ void print_configuration(const proved_configuration& each) {
   }
   for (const auto& [outcome, models] : groups)
     std::cout << "  " << std::left << std::setw(11) << outcome << models << '\n';
-  for (const auto& [model, made] : each.models) {
+  for (const auto& [model, made, follows_from] : each.models) {
     if (made.ok() || made.is_stopped()) continue;
     std::cout << "  " << painted("not as claimed", colour::bad) << ": " << model << (model.empty() ? "" : " ");
     if (!made.found && !made.search.complete)
@@ -97,36 +122,60 @@ std::optional<claims_result> verify_claims(const std::vector<const scenario*>& c
         return {};
       }
       proved_configuration made = {.name = tested->name + " " + line, .models = {}};
-      for (const std::string& model : models_of(*common.value, assignments)) {
-        if (stopped()) {
-          ++summed.not_run;
-          shown["proofs"].push_back({{"scenario", tested->name},
-                                     {"result", "not run"},
-                                     {"ok", false},
-                                     {"configuration", line},
-                                     {"progress", model.empty() ? json(nullptr) : json(model)}});
-          continue;
-        }
+      const std::vector<std::string> models = models_of(*common.value, assignments);
+      std::vector<std::optional<proved_configuration::under_model>> answers(models.size());
+      for (const size_t n : in_order_of_search(models)) {
+        if (stopped()) break;
         parameters settings = *common.value;
         verify_options asked = options;
         asked.assignments = assignments;
-        if (!model.empty()) {
-          settings.set("progress=" + model);
-          asked.assignments.push_back("progress=" + model);
+        if (!models[n].empty()) {
+          settings.set("progress=" + models[n]);
+          asked.assignments.push_back("progress=" + models[n]);
         }
         if (const auto wrong = cannot_verify(settings)) {
           error = *wrong;
           return {};
         }
-        made.models.push_back({.model = model, .made = verify_all_runs(*tested, settings, asked)});
-        const verification& last = made.models.back().made;
-        ++summed.searches;
+        const auto weaker = std::find_if(answers.begin(), answers.end(), [&](const auto& other) {
+          return other && other->follows_from.empty() && !other->made.found && other->made.search.complete &&
+                 promises_more(models[n], other->model);
+        });
+        answers[n] = {.model = models[n], .made = {}, .follows_from = {}};
+        if (weaker == answers.end()) {
+          answers[n]->made = verify_all_runs(*tested, settings, asked);
+          ++summed.searches;
+        } else {
+          verification& told = answers[n]->made;
+          told.tested = tested;
+          told.settings = (*weaker)->made.settings;
+          told.settings.set("progress=" + models[n]);
+          told.expected = tested->expected_verdict(settings);
+          told.search.complete = true;
+          answers[n]->follows_from = (*weaker)->model;
+          ++summed.followed;
+        }
+      }
+      for (size_t n = 0; n < models.size(); ++n) {
+        const json model = models[n].empty() ? json(nullptr) : json(models[n]);
+        if (!answers[n]) {
+          ++summed.not_run;
+          shown["proofs"].push_back({{"scenario", tested->name},
+                                     {"result", "not run"},
+                                     {"ok", false},
+                                     {"configuration", line},
+                                     {"progress", model}});
+          continue;
+        }
+        const verification& last = answers[n]->made;
         summed.interrupted += last.is_stopped() ? 1 : 0;
         summed.not_as_claimed += last.ok() || last.is_stopped() ? 0 : 1;
         json one = to_json(last);
         one["configuration"] = line;
         one["progress"] = last.settings.has("progress") ? json(last.settings.text("progress")) : json(nullptr);
+        one["follows_from"] = answers[n]->follows_from.empty() ? json(nullptr) : json(answers[n]->follows_from);
         shown["proofs"].push_back(std::move(one));
+        made.models.push_back(std::move(*answers[n]));
       }
       if (made.models.empty()) {
         ++summed.configurations_not_run;
@@ -144,10 +193,11 @@ std::optional<claims_result> verify_claims(const std::vector<const scenario*>& c
   if (as_json) {
     write_json(shown);
   } else {
-    std::cout << grouped(summed.configurations) << " configurations, " << grouped(summed.searches) << " searches: "
+    std::cout << grouped(summed.configurations) << " configurations, " << grouped(summed.searches) << " searches"
+              << (summed.followed == 0 ? "" : ", " + grouped(summed.followed) + " answers that follow") << ": "
               << (summed.not_as_claimed != 0 ? painted(grouped(summed.not_as_claimed) + " not as claimed", colour::bad)
                   : all_run                  ? painted("all as claimed", colour::good)
-                                             : grouped(summed.searches - summed.interrupted) + " as claimed");
+                            : grouped(summed.searches + summed.followed - summed.interrupted) + " as claimed");
     if (!all_run)
       std::cout << "; interrupted, " << grouped(summed.not_run)
                 << (summed.not_run == 1 ? " search was not run" : " searches were not run");

@@ -86,10 +86,11 @@ nlohmann::ordered_json to_json(const verification& made);
 struct claims_result {
   uint64_t configurations = 0;
   uint64_t searches = 0;
+  uint64_t followed = 0;  ///< answers that follow from the proof under a model that promises less
   uint64_t not_as_claimed = 0;
   uint64_t interrupted = 0;  ///< searches that were stopped before they had an answer: nothing is known of them
-  uint64_t not_run = 0;      ///< searches that were never begun, for the same reason
-  uint64_t configurations_not_run = 0;  ///< all of whose searches were not
+  uint64_t not_run = 0;      ///< answers that were never looked for, for the same reason
+  uint64_t configurations_not_run = 0;  ///< all of whose answers were not
 };
 std::optional<claims_result> verify_claims(const std::vector<const scenario*>& chosen, const verify_options& options,
                                            bool as_json, std::string& error);
