@@ -70,6 +70,44 @@ struct proved_configuration {
   std::vector<under_model> models;
 };
 
+/// What came of each model; none of those that were not come to before the search was stopped.
+std::vector<std::optional<proved_configuration::under_model>> answers_under(
+    const std::vector<std::string>& models, const scenario& tested, const parameters& common,
+    const std::vector<std::string>& assignments, const verify_options& options, std::string& error) {
+  std::vector<std::optional<proved_configuration::under_model>> answers(models.size());
+  for (const size_t n : in_order_of_search(models)) {
+    if (options.stop != nullptr && options.stop->load(std::memory_order_relaxed)) break;
+    parameters settings = common;
+    verify_options asked = options;
+    asked.assignments = assignments;
+    if (!models[n].empty()) {
+      settings.set("progress=" + models[n]);
+      asked.assignments.push_back("progress=" + models[n]);
+    }
+    if (const auto wrong = cannot_verify(settings)) {
+      error = *wrong;
+      return answers;
+    }
+    const auto weaker = std::find_if(answers.begin(), answers.end(), [&](const auto& other) {
+      return other && other->follows_from.empty() && !other->made.found && other->made.search.complete &&
+             promises_more(models[n], other->model);
+    });
+    answers[n] = {.model = models[n], .made = {}, .follows_from = {}};
+    verification& made = answers[n]->made;
+    if (weaker == answers.end()) {
+      made = verify_all_runs(tested, settings, asked);
+      continue;
+    }
+    answers[n]->follows_from = (*weaker)->model;
+    made.tested = &tested;
+    made.settings = (*weaker)->made.settings;
+    made.settings.set("progress=" + models[n]);
+    made.expected = tested.expected_verdict(settings);
+    made.search.complete = true;
+  }
+  return answers;
+}
+
 std::string outcome_of(const verification& made) {
   if (made.is_stopped()) return "interrupted";
   if (made.found) return std::string(to_string(made.found->recorded.outcome));
@@ -111,7 +149,6 @@ std::optional<claims_result> verify_claims(const std::vector<const scenario*>& c
                                            bool as_json, std::string& error) {
   claims_result summed;
   json shown = {{"proofs", json::array()}};
-  const auto stopped = [&] { return options.stop != nullptr && options.stop->load(std::memory_order_relaxed); };
   for (const scenario* tested : chosen) {
     for (const std::string& line : tested->proofs) {
       std::vector<std::string> assignments = words_of(line);
@@ -123,39 +160,8 @@ std::optional<claims_result> verify_claims(const std::vector<const scenario*>& c
       }
       proved_configuration made = {.name = tested->name + " " + line, .models = {}};
       const std::vector<std::string> models = models_of(*common.value, assignments);
-      std::vector<std::optional<proved_configuration::under_model>> answers(models.size());
-      for (const size_t n : in_order_of_search(models)) {
-        if (stopped()) break;
-        parameters settings = *common.value;
-        verify_options asked = options;
-        asked.assignments = assignments;
-        if (!models[n].empty()) {
-          settings.set("progress=" + models[n]);
-          asked.assignments.push_back("progress=" + models[n]);
-        }
-        if (const auto wrong = cannot_verify(settings)) {
-          error = *wrong;
-          return {};
-        }
-        const auto weaker = std::find_if(answers.begin(), answers.end(), [&](const auto& other) {
-          return other && other->follows_from.empty() && !other->made.found && other->made.search.complete &&
-                 promises_more(models[n], other->model);
-        });
-        answers[n] = {.model = models[n], .made = {}, .follows_from = {}};
-        if (weaker == answers.end()) {
-          answers[n]->made = verify_all_runs(*tested, settings, asked);
-          ++summed.searches;
-        } else {
-          verification& told = answers[n]->made;
-          told.tested = tested;
-          told.settings = (*weaker)->made.settings;
-          told.settings.set("progress=" + models[n]);
-          told.expected = tested->expected_verdict(settings);
-          told.search.complete = true;
-          answers[n]->follows_from = (*weaker)->model;
-          ++summed.followed;
-        }
-      }
+      const auto answers = answers_under(models, *tested, *common.value, assignments, options, error);
+      if (!error.empty()) return {};
       for (size_t n = 0; n < models.size(); ++n) {
         const json model = models[n].empty() ? json(nullptr) : json(models[n]);
         if (!answers[n]) {
@@ -167,6 +173,7 @@ std::optional<claims_result> verify_claims(const std::vector<const scenario*>& c
                                      {"progress", model}});
           continue;
         }
+        ++(answers[n]->follows_from.empty() ? summed.searches : summed.followed);
         const verification& last = answers[n]->made;
         summed.interrupted += last.is_stopped() ? 1 : 0;
         summed.not_as_claimed += last.ok() || last.is_stopped() ? 0 : 1;
@@ -175,7 +182,7 @@ std::optional<claims_result> verify_claims(const std::vector<const scenario*>& c
         one["progress"] = last.settings.has("progress") ? json(last.settings.text("progress")) : json(nullptr);
         one["follows_from"] = answers[n]->follows_from.empty() ? json(nullptr) : json(answers[n]->follows_from);
         shown["proofs"].push_back(std::move(one));
-        made.models.push_back(std::move(*answers[n]));
+        made.models.push_back(*answers[n]);
       }
       if (made.models.empty()) {
         ++summed.configurations_not_run;
