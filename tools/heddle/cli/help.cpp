@@ -122,7 +122,8 @@ a time. docs/verify.md says what is explored, and what a proof rests on.
 
 With --all, what the scenarios claim: each small configuration that one names
 (scenario::proofs) under every progress model; proved where it must end, a hang
-found where the model is too weak.
+found where the model is too weak. A proof under one model is one under each
+that promises more, which is not searched again.
 
   --set KEY=VALUE   a setting; may be repeated
   --assume SITE=CHANGE
