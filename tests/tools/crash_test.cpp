@@ -149,6 +149,13 @@ TEST(json_of_a_command, stands_alone_on_standard_output_whatever_programs_print)
   expect_json_alone({"slack", "prints.well", "--schedules", "20"}, {"write"});
 }
 
+TEST(what_programs_print, is_out_before_a_copy_is_ended) {
+  const ended_process ended =
+      run_process({"/usr/bin/env", "SLOW_STREAM=1", CRASHING, "fuzz", "prints.well", "--schedules", "20"});
+  for (const std::string each : {"printf", "a stream", "write", "a kernel"})
+    EXPECT_NE(ended.out.find("{\"" + each + " prints\"\n"), std::string::npos) << each << '\n' << ended.out;
+}
+
 TEST(json_of_a_command, is_told_as_lost_when_it_cannot_be_written) {
   const ended_process full = crashing({"run", "prints.well", "--json"}, {.out_file = "/dev/full"});
   EXPECT_EQ(full.status, 3) << full.err;

@@ -12,6 +12,7 @@
 #include <cstdlib>
 #include <cstring>
 #include <iostream>
+#include <streambuf>
 
 namespace {
 
@@ -158,6 +159,24 @@ void sometimes_unseen(const heddle::parameters&) {
 // What prints.
 
 const bool printed_early = std::getenv("PRINTS_EARLY") != nullptr && std::printf("{\"a constructor prints\"\n") > 0;
+
+// Writes out what std::cout holds, and takes its time.
+class slow_buffer : public std::streambuf {
+ public:
+  explicit slow_buffer(std::streambuf* to) : to_(to) {}
+
+ protected:
+  int overflow(int letter) override { return letter == EOF ? 0 : to_->sputc(static_cast<char>(letter)); }
+  int sync() override {
+    usleep(100'000);
+    return to_->pubsync();
+  }
+
+ private:
+  std::streambuf* to_;
+};
+
+const bool is_slow = std::getenv("SLOW_STREAM") != nullptr && std::cout.rdbuf(new slow_buffer(std::cout.rdbuf()));
 
 void print_as_programs_do(bool aborts) {
   std::printf("{\"printf prints\"\n");

@@ -16,7 +16,6 @@
 #include <cstring>
 #include <exception>
 #include <iostream>
-#include <memory>
 #include <thread>
 
 namespace heddle::tools {
@@ -124,7 +123,12 @@ run_under_way::~run_under_way() {
   here->watched.runs.store(here->watched.runs.load(std::memory_order_relaxed) + 1, std::memory_order_release);
 }
 
-void message_line::send(const std::string& text) const { send_text(socket_, text); }
+void message_line::send(const std::string& text) const {
+  // What programs have printed comes out first: with its answer the parent may end the copy.
+  std::cout.flush();
+  std::fflush(stdout);
+  send_text(socket_, text);
+}
 
 std::string message_line::receive() const {
   uint64_t size = 0;
@@ -357,39 +361,6 @@ std::string in_copy(const std::function<std::string()>& work, const in_copy_opti
     }
     if (over) return copy.was_stopped() ? otherwise.stopped : otherwise.ended(copy.how_it_ended(), told);
     wait_for_any({&copy});
-  }
-}
-
-void in_copies(const copies_options& asked) {
-  struct member {
-    size_t index = 0;
-    std::unique_ptr<copied_process> copy;
-  };
-  std::vector<member> all;
-  size_t next = 0;
-  while (true) {
-    while (all.size() < asked.most && next < asked.count && !interrupt_flag().load(std::memory_order_relaxed)) {
-      const size_t index = next++;
-      all.push_back({.index = index,
-                     .copy = std::make_unique<copied_process>(
-                         [&, index](const message_line& line) { line.send(asked.work(index)); },
-                         copied_process::options{.survives_damage = true})});
-    }
-    if (all.empty()) return;
-    std::vector<copied_process*> busy;
-    for (const member& each : all) busy.push_back(each.copy.get());
-    wait_for_any(busy);
-    std::erase_if(all, [&](const member& each) {
-      const bool over = each.copy->has_ended();
-      const std::optional<std::string> said = each.copy->receive();
-      if (said)
-        asked.done(each.index, *said);
-      else if (over && each.copy->was_stopped())
-        asked.stopped(each.index);
-      else if (over)
-        asked.ended(each.index, each.copy->how_it_ended());
-      return said || over;
-    });
   }
 }
 
