@@ -261,6 +261,24 @@ TEST(report_flows, a_store_that_nobody_sees_leads_to_the_last_load_that_missed_i
   EXPECT_EQ(flows[0].seen, tools::store_flow::none);
 }
 
+TEST(report_times, a_step_has_the_clock_of_its_thread_and_a_clock_that_is_put_back_takes_what_was_done_since_with_it) {
+  run_record made = two_actors();
+  using enum sim::operation_kind;
+  made.first_step = 11;
+  for (const uint32_t actor : {0u, 1u, 0u, 0u, 1u, 0u}) made.steps.push_back(access(actor, load, run_record::never));
+  // Thread 0 looks in vain in steps 13 and 14, and finds in step 16 what was there 1,300 ps after the beginning. Thread 1 meets it in step 14.
+  const std::vector<sim::call_times::reading> clocks = {
+      {.step = 2, .lane = 0, .at_ps = 100},    {.step = 11, .lane = 0, .at_ps = 1'100},
+      {.step = 12, .lane = 1, .at_ps = 500},   {.step = 13, .lane = 0, .at_ps = 2'100},
+      {.step = 14, .lane = 0, .at_ps = 1'100}, {.step = 14, .lane = 1, .at_ps = 1'100},
+      {.step = 16, .lane = 0, .at_ps = 1'300}};
+  EXPECT_EQ(tools::times_of(made, clocks), (std::vector<uint64_t>{1'100, 500, 1'100, 1'100, 1'100, 1'300}));
+  EXPECT_EQ(tools::times_of(made, {}), std::vector<uint64_t>()) << "of machines without virtual time";
+  // In step 12 thread 1 reads what thread 0 has stored in step 11, and its clock is put back behind that.
+  made.steps[1].reads = 11;
+  EXPECT_EQ(tools::times_of(made, clocks), (std::vector<uint64_t>{1'100, 1'100, 1'100, 1'100, 1'100, 1'300}));
+}
+
 TEST(report_slots, mailboxes_and_locks_of_named_ports_are_followed_by_number) {
   run_record made = two_actors();
   made.named = {{.name = "ports",
