@@ -5,6 +5,7 @@
 #include <heddle/tools/report/page.h>
 #include <heddle/tools/report/sources.h>
 #include <heddle/tools/trial/explain.h>
+#include <heddle/tools/trial/place_names.h>
 #include <heddle/tools/trial/story.h>
 #include <heddle/tools/trial/traces.h>
 
@@ -297,11 +298,13 @@ std::string page_data_of(const reported_run& run) {
   add_times(data, of, run.clocks);
   add_strips(data, of, strips, texts);
   add_sources(data, of);
+  const place_names called(of);
   data["edges"] = json::array();
   for (const sim::wait_edge& edge : of.edges)
     data["edges"].push_back({{"from", edge.from},
                              {"to", edge.to},
                              {"over", edge.over},
+                             {"name", called.name_of(edge.over)},
                              {"supposed", edge.supposed},
                              {"cycle", edge.on_cycle},
                              {"why", edge.why}});
