@@ -84,6 +84,25 @@ def check(true, what):
         raise AssertionError(what)
 
 
+def data_of(file):
+    """What the page draws from."""
+    text = pathlib.Path(file).read_text()
+    begin = text.index('<script type="application/json" id="data">')
+    return json.loads(text[text.index(">", begin) + 1:text.index("</script>", begin)])
+
+
+def times_of(data):
+    """Of each step, where the clock of its thread stands behind it, in ns; of machines without virtual time nothing."""
+    if not data["times"]:
+        return []
+    put, stands, times = dict(data["times"]), {}, []
+    for step, sort in enumerate(data["steps"]):
+        actor = data["sorts"][sort][0]
+        stands[actor] = put.get(step, stands.get(actor))
+        times.append(stands[actor])
+    return times
+
+
 def row_texts(page):
     return page.run("return [...document.querySelectorAll('.row')].filter((row) => row.style.display !== 'none')"
                     ".map((row) => [Number(row.dataset.step), row.textContent])")
@@ -320,6 +339,9 @@ def test_zoo(page, files):
         slowest = max(slowest, (ready, file.name))
         for covered in (covered_labels(page), covered_titles(page)):
             wrong += [f"{file.name}: {one}" for one in covered]
+    timed = sum(check_times(file) for file in files)
+    check(timed > ZOO_PAGES_LEAST / 2, f"{timed} pages have virtual time")
+    print(f"  {timed} pages have virtual time")
     print(f"  {len(files)} pages; the slowest opens in {slowest[0]} ms: {slowest[1]}")
     check(not wrong, f"{len(wrong)} texts cannot be read: {wrong[:8]}")
 
@@ -362,10 +384,7 @@ def test_folds(page, file):
 
 def test_links(page, file):
     page.open(file)
-    page.call("POST", "/url", {"url": "about:blank"})
-    page.call("POST", "/url", {"url": pathlib.Path(file).resolve().as_uri() + "#step=12"})
-    page.wait_until("document.documentElement.dataset.ready")
-    settle(page)
+    open_at(page, file, "#step=12")
     check(page.text("#detail h3").startswith("step 12:"), "the address names the step")
     page.press("Down")
     settle(page)
@@ -385,10 +404,7 @@ def test_help_and_picture(page, file):
     page.click("#keys")
     page.click("#close-help")
     check(page.run("return document.getElementById('help').hidden"), "and so does their button")
-    page.run("HTMLAnchorElement.prototype.click = function () { window.saved_as = this.download; };"
-             "URL.createObjectURL = (blob) => { window.saved = blob; return 'blob:none'; }")
-    page.press("x")
-    svg = page.call("POST", "/execute/async", {"script": "const done = arguments[0]; window.saved.text().then(done)", "args": []})
+    svg = saved_picture(page)
     check(page.run("return window.saved_as") == "zoo.crossed-calls.svg", "the picture is a file")
     root = xml.etree.ElementTree.fromstring(svg)
     texts = [one.text for one in root.iter("{http://www.w3.org/2000/svg}text")]
@@ -408,6 +424,110 @@ def test_map(page, file):
     middle = page.run("return (document.getElementById('scroll').scrollTop + document.getElementById('scroll').clientHeight / 2) /"
                       "document.getElementById('space').offsetHeight")
     check(rows > 100 and 0.4 < middle < 0.6, f"a click on the map leads to the middle: {middle}")
+
+
+ROW_PLACES = """
+const top = document.getElementById('scroll').getBoundingClientRect().top;
+return [...document.querySelectorAll('.row')].filter((row) => row.style.display !== 'none')
+  .map((row) => [Number(row.dataset.step), row.getBoundingClientRect().top - top]).sort(([, one], [, other]) => one - other);
+"""
+
+
+def saved_picture(page):
+    page.run("HTMLAnchorElement.prototype.click = function () { window.saved_as = this.download; };"
+             "URL.createObjectURL = (blob) => { window.saved = blob; return 'blob:none'; }")
+    page.press("x")
+    return page.call("POST", "/execute/async", {"script": "const done = arguments[0]; window.saved.text().then(done)", "args": []})
+
+
+def open_at(page, file, link):
+    page.call("POST", "/url", {"url": "about:blank"})
+    page.call("POST", "/url", {"url": pathlib.Path(file).resolve().as_uri() + link})
+    page.wait_until("document.documentElement.dataset.ready")
+    settle(page)
+
+
+def test_time_axis(page, files):
+    """Virtual time as the axis: in its order, with room for what passes, and nothing else is lost by it."""
+    late, at_once = files
+    data = data_of(late)
+    times = times_of(data)
+    check(len(times) == len(data["steps"]) and None not in times, "each step has its time")
+    opened(page, late)
+    page.press("z", "Home")  # a line for each step
+    page.run("document.getElementById('scroll').scrollTop = 0")
+    settle(page)
+    by_step = page.run(ROW_PLACES)
+    check([step for step, _ in by_step] == sorted(step for step, _ in by_step), "steps are in the order of the schedule at first")
+    high = by_step[1][1] - by_step[0][1]
+    go_to(page, 12)
+    page.press("v")
+    settle(page)
+    check(page.run("return location.hash") == "#step=12&axis=time", "the link tells of the axis")
+    check(page.run("return document.getElementById('axis').getAttribute('aria-pressed')") == "true", "and so does the button")
+    check(page.text("#detail h3").startswith("step 12:"), "the selected step stays")
+    check(f"stands at {times[11]:,} ns of virtual time" in page.text("#detail"), "its time is told")
+    page.run("document.getElementById('scroll').scrollTop = 0")
+    settle(page)
+    rows = page.run(ROW_PLACES)
+    seen = [step for step, _ in rows]
+    check(seen != sorted(seen), "this run is in another order by its clocks, else the test would see nothing")
+    expected = sorted(range(1, len(times) + 1), key=lambda step: (times[step - 1], step))
+    check(len(seen) > 10 and seen == expected[:len(seen)], f"steps stand in the order of the clocks: {seen}")
+    # The same time takes no room, more time not less of it.
+    apart = sorted((times[later - 1] - times[step - 1], below - above - high) for (step, above), (later, below) in zip(rows, rows[1:]))
+    check(all(abs(room) < 1 for passed, room in apart if passed == 0), f"no room where no time passes: {apart}")
+    check(all(room > 1 for passed, room in apart if passed > 0), f"room where time passes: {apart}")
+    check(all(room <= more + 1 for (_, room), (_, more) in zip(apart, apart[1:])), f"in proportion: {apart}")
+    check(len({passed for passed, _ in apart}) > 2, f"several times, else the test would see nothing: {apart}")
+    svg = saved_picture(page)
+    texts = [one.text for one in xml.etree.ElementTree.fromstring(svg).iter("{http://www.w3.org/2000/svg}text")]
+    wanted = {f"{times[step - 1]:,}" for step in seen[:8]}
+    check("ns" in texts and wanted <= set(texts), f"the picture has the times {wanted}: {texts}")
+    # The map is of this axis.
+    page.run("const map = document.getElementById('map'), box = map.getBoundingClientRect(); map.setPointerCapture = () => {};"
+             "map.dispatchEvent(new PointerEvent('pointerdown', {clientX: box.left + 5, clientY: box.bottom - 2, buttons: 1, pointerId: 1}))")
+    settle(page)
+    check(expected[-1] in [step for step, _ in page.run(ROW_PLACES)], "the end of the map is the end of time")
+    page.press("End")
+    settle(page)
+    check(page.text("#detail h3").startswith(f"step {expected[-1]:,}:"), "keys go along the axis")
+    page.click("#axis")
+    settle(page)
+    check(page.run("return location.hash") == f"#step={expected[-1]}", "the button leads back to steps")
+    page.run("document.getElementById('scroll').scrollTop = 0")
+    settle(page)
+    check(page.run(ROW_PLACES) == by_step, "which are where they were")
+    check("virtual time" in page.run("return document.getElementById('help').textContent"), "the list of keys has it")
+    # Links to steps, on either axis.
+    open_at(page, late, "#step=12&axis=time")
+    check(page.text("#detail h3").startswith("step 12:"), "a link with an axis leads to its step")
+    check(page.run("return document.getElementById('axis').getAttribute('aria-pressed')") == "true", "on that axis")
+    page.run("location.hash = '#step=13'")
+    settle(page)
+    check(page.run("return document.getElementById('axis').getAttribute('aria-pressed')") == "false", "one without leads to the axis of steps")
+    # Where all have one memory there is no virtual time.
+    open_at(page, at_once, "#step=3&axis=time")
+    check(page.text("#detail h3").startswith("step 3:"), "the step is there")
+    check(not data_of(at_once)["times"] and page.run("return document.getElementById('axis').hidden"), "no axis is offered")
+    page.press("v")
+    settle(page)
+    check(page.run("return location.hash") == "#step=3", "nor is there a key for it")
+    check("virtual time" not in page.run("return document.getElementById('help').textContent + document.getElementById('detail').textContent"),
+          "and nothing speaks of it")
+
+
+def check_times(file):
+    """No thread goes back in time, and no value is read before it is stored; true if the page has virtual time."""
+    data = data_of(file)
+    times, stands = times_of(data), {}
+    for step, time in enumerate(times):
+        actor = data["sorts"][data["steps"][step]][0]
+        check(stands.get(actor, 0) <= time, f"{file.name}: step {step + data['first_step']} is before what its thread did before")
+        stands[actor] = time
+    for store, seen, _ in data["flows"] if times else []:
+        check(seen is None or times[store] <= times[seen], f"{file.name}: the store of step {store + data['first_step']} is read before it is made")
+    return bool(times)
 
 
 SCREENS = pathlib.Path(__file__).parent / "screens.json"
@@ -567,6 +687,8 @@ def pictures(heddle, folder, into):
         page.run("document.getElementById('run').scrollIntoView()")
         go_to(page, 22)
         page.screenshot(into / "run.png")
+        open_at(page, crossed, "#step=22&axis=time")
+        page.screenshot(into / "time.png")
         opened(page, link)
         page.click("#theme")
         page.run("document.getElementById('run').scrollIntoView()")
@@ -599,6 +721,7 @@ def main():
         pictures(asked.heddle, folder, asked.pictures)
         return 0
     crossed = page_of(asked.heddle, folder, "crossed", "zoo.crossed-calls")
+    at_once = page_of(asked.heddle, folder, "at_once", "zoo.crossed-calls", "--set", "fidelity=interleaving")
     many_steps = page_of(asked.heddle, folder, "many_steps", "zoo.ports-below-occupancy")
     spinning = page_of(asked.heddle, folder, "spinning", "zoo.swapped-compare")
     wide = {waves: wide_page(asked.heddle, folder, waves) for waves in (8, 32, 64)}
@@ -608,7 +731,7 @@ def main():
     subprocess.run([asked.heddle, "report", finding, "-o", str(mended)], check=True, capture_output=True)
     tests = [(test_deadlock, crossed), (test_steps, many_steps), (test_filters_and_search, crossed), (test_theme, crossed), (test_names, crossed), (test_contrast, crossed), (test_axe, [crossed, wide[32]]),
              (test_hostile_search, crossed), (test_long, long_page(asked.heddle, folder)), (test_many_waves, wide), (test_folds, spinning),
-             (test_links, crossed), (test_help_and_picture, crossed), (test_map, many_steps), (test_sizes, ([crossed, wide[32]], asked.screens)),
+             (test_links, crossed), (test_help_and_picture, crossed), (test_map, many_steps), (test_time_axis, (crossed, at_once)), (test_sizes, ([crossed, wide[32]], asked.screens)),
              (test_mended, mended), (test_not_mended, crossed), (test_zoo, zoo_pages(asked.heddle, folder))]
     if asked.only:
         tests = [(test, file) for test, file in tests if asked.only in test.__name__]

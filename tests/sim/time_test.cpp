@@ -6,6 +6,7 @@
 #include <algorithm>
 #include <array>
 #include <functional>
+#include <map>
 #include <string>
 #include <vector>
 
@@ -63,6 +64,35 @@ void one_call() {
   });
   on.synchronize();
   server.join();
+}
+
+TEST(virtual_time, of_the_latest_run_each_clock_is_known_whenever_it_is_put) {
+  constexpr uint64_t launch_ps = 5'000'000;
+  std::string wrong;
+  const auto deciding = scheduler::make_strategy("random", wrong);
+  scheduler::choice_source choices;
+  simulation machine;
+  call_times times;
+  times.keeps_clocks = true;
+  machine.time_calls(&times);
+  for (uint64_t seed = 1; seed <= 5; ++seed) {
+    choices.begin(*deciding, seed);
+    const outcome ended = machine.run(parameters(machine_parameters()), one_call, choices, true);
+    ASSERT_EQ(ended.verdict, verdict::ok) << ended.message;
+    std::map<uint32_t, uint64_t> last;  // by lane
+    uint64_t step = 0;
+    for (const call_times::reading& each : times.clocks) {
+      EXPECT_GE(each.step, step) << "in the order of the run";
+      EXPECT_LE(each.step, ended.steps) << "of this run alone";
+      EXPECT_TRUE(!last.contains(each.lane) || last[each.lane] != each.at_ps) << "it says something new";
+      step = each.step;
+      last[each.lane] = each.at_ps;
+    }
+    // The lane that calls has been launched, and does nothing else.
+    const auto calls = std::find_if(last.begin(), last.end(),
+                                    [&](const auto& each) { return each.second == launch_ps + times.took_ps.back(); });
+    EXPECT_NE(calls, last.end());
+  }
 }
 
 const std::vector<std::string> fidelities = {"fidelity=interleaving", "fidelity=link", "fidelity=scoped"};

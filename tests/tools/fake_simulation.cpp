@@ -9,6 +9,8 @@
 #include <heddle/sim/verify/search.h>
 
 #include <csignal>
+#include <cstdio>
+#include <cstdlib>
 
 #include "fake_machine.h"
 
@@ -52,8 +54,10 @@ void catch_crashes() {}
 outcome outcome_of(const fault_note&) { return {}; }
 std::string message_of(const fault_note&) { return {}; }
 
-// There is no time here, and no call takes any.
-void simulation::time_calls(call_times*) {}
+// There is no time here, and no call takes any. Whether times are asked for is told where a test wants to know.
+void simulation::time_calls(call_times*) {
+  if (std::getenv("FAKE_TELLS_OF_TIMES") != nullptr) std::fputs("times are asked for\n", stderr);
+}
 void simulation::tell_of_others(const other_schedules*) {}
 
 // Some random runs, so that the command can be linked without a simulator; the search itself is tested in tests/sim.

@@ -325,5 +325,16 @@ TEST(terminal, shows_progress_and_takes_it_away) {
     EXPECT_TRUE(!part.starts_with("\033[K1/1 ") || part.size() < 3 + 80u) << part;
 }
 
+TEST(fuzz_latencies, are_not_measured_where_they_are_not_told) {
+  const auto measures = [](std::vector<std::string> more) {
+    more.insert(more.begin(),
+                {"/usr/bin/env", "FAKE_TELLS_OF_TIMES=1", FAKE_HEDDLE, "fuzz", "port.echo", "--schedules", "5"});
+    return run_process(more).err.find("times are asked for") != std::string::npos;
+  };
+  EXPECT_TRUE(measures({}));
+  EXPECT_TRUE(measures({"-q", "--json"}));
+  EXPECT_FALSE(measures({"-q"}));
+}
+
 }  // namespace
 }  // namespace heddle::tests

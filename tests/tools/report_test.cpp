@@ -1,4 +1,5 @@
 #include <heddle/tools/report/drawn.h>
+#include <heddle/tools/trial/place_names.h>
 
 #include <algorithm>
 #include <filesystem>
@@ -259,6 +260,79 @@ TEST(report_flows, a_store_that_nobody_sees_leads_to_the_last_load_that_missed_i
   ASSERT_EQ(flows.size(), 1u);
   EXPECT_EQ(flows[0].missed, 2u);
   EXPECT_EQ(flows[0].seen, tools::store_flow::none);
+}
+
+TEST(report_times, a_step_has_the_clock_of_its_thread_and_a_clock_that_is_put_back_takes_what_was_done_since_with_it) {
+  run_record made = two_actors();
+  using enum sim::operation_kind;
+  made.first_step = 11;
+  for (const uint32_t actor : {0u, 1u, 0u, 0u, 1u, 0u}) made.steps.push_back(access(actor, load, run_record::never));
+  // Thread 0 looks in vain in steps 13 and 14, and finds in step 16 what was there 1,300 ps after the beginning. Thread 1 meets it in step 14.
+  const std::vector<sim::call_times::reading> clocks = {
+      {.step = 2, .lane = 0, .at_ps = 100},    {.step = 11, .lane = 0, .at_ps = 1'100},
+      {.step = 12, .lane = 1, .at_ps = 500},   {.step = 13, .lane = 0, .at_ps = 2'100},
+      {.step = 14, .lane = 0, .at_ps = 1'100}, {.step = 14, .lane = 1, .at_ps = 1'100},
+      {.step = 16, .lane = 0, .at_ps = 1'300}};
+  EXPECT_EQ(tools::times_of(made, clocks), (std::vector<uint64_t>{1'100, 500, 1'100, 1'100, 1'100, 1'300}));
+  EXPECT_EQ(tools::times_of(made, {}), std::vector<uint64_t>()) << "of machines without virtual time";
+  // In step 12 thread 1 reads what thread 0 has stored in step 11, and its clock is put back behind that.
+  made.steps[1].reads = 11;
+  EXPECT_EQ(tools::times_of(made, clocks), (std::vector<uint64_t>{1'100, 1'100, 1'100, 1'100, 1'100, 1'300}));
+}
+
+TEST(place_names, words_in_a_text_have_the_names_that_the_record_has_for_them) {
+  run_record made = two_actors();
+  using enum sim::operation_kind;
+  made.texts = {"store",    "ring+0x4",    "ring->tail", "key ring+0x4", "client locks+0x0",
+                "ring+0x8", "ring->state", "ring"};
+  made.enumerations = {{.enumerators = {{200, "taken"}}}};
+  made.named = {{.name = "ports",
+                 .each = "port",
+                 .count = 1,
+                 .slots_per_word = 1,
+                 .locks_per_word = 1,
+                 .client_outbox = 1000,
+                 .server_outbox = 2000,
+                 .client_locks = 3000,
+                 .server_locks = 4000}};
+  const auto at = [](uint32_t place, uint32_t part, uint64_t address, uint32_t size_bytes,
+                     uint32_t values = run_record::none) {
+    run_record::step one = access(0, load, run_record::never);
+    one.place = place;
+    one.part = part;
+    one.address = address;
+    one.size_bytes = size_bytes;
+    one.values = values;
+    return one;
+  };
+  made.steps = {at(1, 7, 68, 8), at(1, 2, 68, 4), at(3, run_record::none, 168, 4), at(4, run_record::none, 3000, 4),
+                at(5, 6, 72, 1, 0)};
+  const tools::place_names names(made);
+  EXPECT_EQ(names.name_of("ring+0x4"), "ring->tail") << "the smallest that was accessed";
+  EXPECT_EQ(names.name_of("client locks+0x0"), "the client's lock of port 0");
+  EXPECT_EQ(names.name_of("key ring+0x4"), "key ring+0x4");
+  EXPECT_EQ(names.name_of("end of the launch"), "end of the launch");
+  const std::vector<std::pair<std::string, std::string>> told = {
+      {"wave 1 -> wave 0  (ring+0x4)", "wave 1 -> wave 0  (ring->tail)"},
+      {"wave 1 -> wave 0  (client locks+0x0, supposed)", "wave 1 -> wave 0  (the client's lock of port 0, supposed)"},
+      {"reads ring+0x4 (4 bytes) = 0x0, which", "reads ring->tail (+0x4, 4 bytes) = 0x0, which"},
+      {"reads ring+0x4 (8 bytes) = 0x0", "reads ring (+0x4, 8 bytes) = 0x0"},
+      {"reads ring+0x4 (2 bytes) = 0x0", "reads ring+0x4 (2 bytes) = 0x0"},
+      {"reads ring+0x8 (1 byte) = 0xc8\n", "reads ring->state (+0x8, 1 byte) = taken (0xc8)\n"},
+      {"reads ring+0x8 (1 byte) = 0xc9", "reads ring->state (+0x8, 1 byte) = 0xc9"},
+      {"reads client locks+0x0 (4 bytes)", "reads the client's lock of port 0 (client locks+0x0, 4 bytes)"},
+      // What only looks like one of them stays.
+      {"reads key ring+0x4 (4 bytes), ring+0x40, bring+0x4", "reads key ring+0x4 (4 bytes), ring+0x40, bring+0x4"},
+      {"load of ring+0x4 by wave 0, and of ring+0x4", "load of ring->tail by wave 0, and of ring->tail"},
+      {"label=\"ring+0x4\"", "label=\"ring->tail\""},
+      {"", ""}};
+  for (const auto& [text, expected] : told) EXPECT_EQ(names.in(text), expected);
+  EXPECT_EQ(names.in_choice("the store of 0xc8 to ring+0x8 by wave 0 counts as older than the store of 0x1 by wave 1"),
+            "the store of taken (0xc8) to ring->state by wave 0 counts as older than the store of 0x1 by wave 1");
+  EXPECT_EQ(names.in_choice(
+                "wave 0 loaded an older value of ring+0x8, 0xc8, at a.cpp:1: it missed the store of 0xc8 by wave 1"),
+            "wave 0 loaded an older value of ring->state, taken (0xc8), at a.cpp:1: it missed the store of taken "
+            "(0xc8) by wave 1");
 }
 
 TEST(report_slots, mailboxes_and_locks_of_named_ports_are_followed_by_number) {

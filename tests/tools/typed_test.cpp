@@ -50,6 +50,22 @@ TEST(typed, a_list_of_steps_names_members_and_enumerators_beside_offsets) {
   EXPECT_TRUE(told.contains("requests+0x4 (4 bytes): requests->tail = 0x2 ")) << nlohmann::json(told);
 }
 
+TEST(typed, the_wait_graph_and_what_lanes_read_name_members_and_enumerators) {
+  const temporary_folder out;
+  const std::string file = out.path() / "hang.heddle.json";
+  const std::string graph = out.path() / "hang.dot";
+  ASSERT_EQ(run_process({MOVED, "run", "typed.hangs", "-o", file}).status, 1);
+  const std::string text = run_process({MOVED, "replay", file, "--dot", graph}).out;
+  expect_told(text,
+              {"wave 0 -> ?  (requests->slots[1].is, ", "reads requests->slots[1].is (+0x1c, 1 byte) = taken (0xc8)"});
+  std::ifstream made(graph);
+  expect_told({std::istreambuf_iterator<char>(made), {}}, {"requests->slots[1].is"});
+  const nlohmann::json all = nlohmann::json::parse(run_process({MOVED, "replay", file, "--json"}).out);
+  const nlohmann::json& wait = all["waits_for"]["unknown"][0];
+  EXPECT_EQ(wait["over"], "requests+0x1c");
+  EXPECT_EQ(wait["name"], "requests->slots[1].is");
+}
+
 TEST(typed, the_page_names_members_and_enumerators) {
   const temporary_folder out;
   const std::string file = out.path() / "hang.heddle.json";

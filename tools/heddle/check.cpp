@@ -52,7 +52,8 @@ kept_finding keep(const scheduler::finding& found, const scenario& tested, const
                                        .settings = settings,
                                        .result = made.again.result,
                                        .record = made.record,
-                                       .program = program_invocation_name},
+                                       .program = program_invocation_name,
+                                       .clocks = made.clocks},
                                       page);
         return wrong ? *wrong : written;
       },

@@ -9,6 +9,7 @@ void timed_memory::begin_run(late_memory* inner, const time_settings& costs, cal
   inner_ = inner == nullptr ? &immediate_ : inner;
   costs_ = costs;
   into_ = &into;
+  into.clocks.clear();
   clock_.reset(costs.heavy, into.runs++);
   lanes_.clear();
   starter_ = nullptr;
@@ -48,6 +49,7 @@ uint64_t timed_memory::load(lane& self, const operation& how) {
                          .value = value,
                          .store_step = found_step_,
                          .takes = round_trip(self, how.address)});
+  note_time(self);
   return value;
 }
 
@@ -56,6 +58,7 @@ void timed_memory::store(lane& self, const operation& how, uint64_t value) {
   if (!copies(self)) fence_before(self, how);
   const bool is_late = !copies(self) && is_across(self, how.address);
   clock_.stores(self.id, how.address, value, core_.history.this_step(), is_late ? clock_.drawn(costs_.posted) : 0);
+  note_time(self);
 }
 
 uint64_t timed_memory::read_modify_write(lane& self, const operation& how, const modification& next) {
@@ -68,6 +71,7 @@ uint64_t timed_memory::read_modify_write(lane& self, const operation& how, const
   // Rings go one way.
   if (how.kind == operation_kind::notify && is_across(self, how.address)) {
     clock_.stores(self.id, how.address, stored, core_.history.this_step(), clock_.drawn(costs_.posted));
+    note_time(self);
     return old;
   }
   const virtual_clock::look look = {.place = how.place,
@@ -80,6 +84,7 @@ uint64_t timed_memory::read_modify_write(lane& self, const operation& how, const
     clock_.reads(self.id, look);
   else
     clock_.replaces(self.id, look, stored, core_.history.this_step());
+  note_time(self);
   return old;
 }
 
@@ -92,6 +97,7 @@ wide_value timed_memory::load_wide(lane& self, const operation& how) {
                          .value = value.low,
                          .store_step = 0,
                          .takes = round_trip(self, how.address)});
+  note_time(self);
   return value;
 }
 
@@ -100,6 +106,7 @@ void timed_memory::store_wide(lane& self, const operation& how, wide_value value
   if (!copies(self)) fence_before(self, how);
   const bool is_late = !copies(self) && is_across(self, how.address);
   clock_.stores(self.id, how.address, value.low, core_.history.this_step(), is_late ? clock_.drawn(costs_.posted) : 0);
+  note_time(self);
 }
 
 wide_value timed_memory::modify_wide(lane& self, const operation& how, const wide_modification& next) {
@@ -116,6 +123,7 @@ wide_value timed_memory::modify_wide(lane& self, const operation& how, const wid
     clock_.reads(self.id, look);
   else
     clock_.replaces(self.id, look, stored.low, core_.history.this_step());
+  note_time(self);
   return old;
 }
 
@@ -123,18 +131,23 @@ void timed_memory::before_plain_load(lane& self, const operation& how) {
   inner_->before_plain_load(self, how);
   if (copies(self)) return;
   const uint64_t takes = round_trip(self, how.address);
-  if (how.kind != operation_kind::volatile_load) return clock_.reads_beside(self.id, takes);
+  if (how.kind != operation_kind::volatile_load) {
+    clock_.reads_beside(self.id, takes);
+    return note_time(self);
+  }
   clock_.reads(self.id, {.place = how.place,
                          .address = how.address,
                          .value = watched::value_at(how.address, how.size_bytes),
                          .store_step = 0,
                          .takes = takes});
+  note_time(self);
 }
 
 void timed_memory::before_plain_store(lane& self, const operation& how) {
   inner_->before_plain_store(self, how);
   const bool is_late = !copies(self) && is_across(self, how.address);
   clock_.stores_plainly(self.id, is_late ? clock_.drawn(costs_.posted) : 0);
+  note_time(self);
 }
 
 void timed_memory::fence_before(const lane& self, const operation& how) {
@@ -147,6 +160,7 @@ void timed_memory::fence(lane& self, const operation& how) {
   // One that only acquires waits for no store, and takes no more than an acquire load.
   if (!self.is_host() && how.reach == scope::system && releases(how.order) && !copies(self))
     clock_.fences(self.id, clock_.drawn(costs_.fence), costs_.drains);
+  note_time(self);
 }
 
 void timed_memory::sleeps(const lane& self, const doorbell* bell, uint64_t timeout_ns) {
@@ -164,6 +178,7 @@ void timed_memory::begins(lane& fresh, const lane* by) {
   const lane* const after = by != nullptr ? by : fresh.is_host() ? nullptr : starter_;
   clock_.begins(fresh.id, after == nullptr ? 0 : clock_.now(after->id));
   lanes_[fresh.id].launched = !fresh.is_host();
+  note_time(fresh);
 }
 
 void timed_memory::meet(lane* const* lanes, size_t count) {
@@ -175,11 +190,13 @@ void timed_memory::carry(lane* const* lanes, size_t count) {
   numbers_.clear();
   for (size_t n = 0; n < count; ++n) numbers_.push_back(lanes[n]->id);
   clock_.meet(numbers_);
+  for (size_t n = 0; n < count; ++n) note_time(*lanes[n]);
 }
 
 void timed_memory::order(const lane& first, lane& then) {
   inner_->order(first, then);
   clock_.follows(first.id, then.id);
+  note_time(then);
 }
 
 void timed_memory::release_object(lane& self, const void* object) {
@@ -192,15 +209,24 @@ void timed_memory::acquire_object(lane& self, const void* object) {
   // A lane that begins acquires its launch first.
   const bool begins = std::exchange(lanes_[self.id].launched, false);
   clock_.takes(self.id, object, begins ? clock_.drawn(costs_.launch) : 0);
+  note_time(self);
 }
 
 // -- copies and calls --------------------------------------------------------------------------------------------------------------
 
+void timed_memory::note_time(const lane& self) {
+  if (!into_->keeps_clocks) return;
+  const uint64_t now = clock_.now(self.id);
+  if (std::exchange(lanes_[self.id].noted, now) == now) return;
+  into_->clocks.push_back({.step = core_.history.this_step(), .lane = self.id, .at_ps = now});
+}
+
 bool timed_memory::copies(const lane& self) const { return lanes_[self.id].in_copies != 0; }
 
 void timed_memory::copy_begins(const lane& self, size_t size_bytes) {
-  if (lanes_[self.id].in_copies++ == 0)
-    clock_.passes(self.id, clock_.drawn(costs_.copy) + costs_.copy_byte * size_bytes);
+  if (lanes_[self.id].in_copies++ != 0) return;
+  clock_.passes(self.id, clock_.drawn(costs_.copy) + costs_.copy_byte * size_bytes);
+  note_time(self);
 }
 
 void timed_memory::copy_ends(const lane& self) { --lanes_[self.id].in_copies; }

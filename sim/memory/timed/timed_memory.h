@@ -32,7 +32,10 @@ class timed_memory final : public late_memory, public load_times {
   /// Blocks that start now start because of what the lane does.
   void starts_blocks(const lane& because) override { starter_ = &because; }
   uint64_t now(const lane& self) const override { return clock_.now(self.id); }
-  void not_before(const lane& self, uint64_t time_ps) override { clock_.not_before(self.id, time_ps); }
+  void not_before(const lane& self, uint64_t time_ps) override {
+    clock_.not_before(self.id, time_ps);
+    note_time(self);
+  }
   void lets_go_on(const lane& self, const void* object) override { clock_.gives(self.id, object); }
   /// What the lane does until the copy has ended is the copy, of so many bytes.
   void copy_begins(const lane& self, size_t size_bytes);
@@ -85,13 +88,16 @@ class timed_memory final : public late_memory, public load_times {
  private:
   /// What the clock does not know of a lane.
   struct lane_calls {
-    uint32_t depth = 0;      ///< calls within calls are part of the outermost one
-    uint64_t begun_at = 0;   ///< that one
-    bool launched = false;   ///< it is of a kernel, and has not taken over when that was launched
-    uint32_t in_copies = 0;  ///< it performs a copy, which takes as long as copies do
+    uint32_t depth = 0;                       ///< calls within calls are part of the outermost one
+    uint64_t begun_at = 0;                    ///< that one
+    bool launched = false;                    ///< it is of a kernel, and has not taken over when that was launched
+    uint32_t in_copies = 0;                   ///< it performs a copy, which takes as long as copies do
+    uint64_t noted = virtual_clock::forever;  ///< where its clock stood when that was told last
   };
 
   bool copies(const lane& self) const;
+  /// Behind whatever may put its clock.
+  void note_time(const lane& self);
   bool is_across(const lane& self, const void* address) const;
   uint64_t round_trip(const lane& self, const void* address);
   void fence_before(const lane& self, const operation& how);

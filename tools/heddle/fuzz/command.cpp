@@ -152,7 +152,7 @@ class fuzzer {
     trial made = campaign.take();
     if (made.runs.schedules == 0) return;  // interrupted before it began
     // Where schedules stand still, each would have to be waited for.
-    if (!interrupt_flag() && made.stood_still == 0)
+    if (!interrupt_flag() && made.stood_still == 0 && tells_latencies(asked_, summary_.chosen))
       made.latency = latency_of(*current.tested, current.settings, plan_.strategy, plan_.seed, made.runs.schedules);
     if (asked_.prove_if_small && !interrupt_flag() && made.stood_still == 0 && made.runs.findings.empty())
       made.proof = proof_of(current);

@@ -295,9 +295,13 @@ size_t print_expected(const fuzz_summary& summary, const invocation& asked) {
 
 }  // namespace
 
+bool tells_latencies(const invocation& asked, size_t chosen) {
+  return asked.json || (!asked.tells.quiet && (chosen <= few_scenarios || asked.tells.verbose));
+}
+
 void print_text(const fuzz_summary& summary, const invocation& asked) {
   const size_t expected = print_expected(summary, asked);
-  if (!asked.tells.quiet && (summary.chosen <= few_scenarios || asked.tells.verbose)) print_latencies(summary);
+  if (tells_latencies(asked, summary.chosen)) print_latencies(summary);
   print_warnings(summary, asked.tells.verbose);
   print_excused(summary);
   if (is_perhaps_small(summary) && !asked.tells.quiet)

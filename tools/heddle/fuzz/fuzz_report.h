@@ -42,6 +42,9 @@ class fuzz_table {
   bool begun_ = false;
 };
 
+/// Whether the latencies of so many scenarios are told, by text or by JSON: where they are not, none need be measured.
+bool tells_latencies(const invocation& asked, size_t chosen);
+
 /// What stands below the table: warnings, what was expected, then what is WRONG, and a line that sums up.
 void print_text(const fuzz_summary& summary, const invocation& asked);
 

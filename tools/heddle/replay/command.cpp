@@ -11,6 +11,7 @@
 #include <heddle/tools/replay/debugger.h>
 #include <heddle/tools/replay/step_table.h>
 #include <heddle/tools/trial/explain.h>
+#include <heddle/tools/trial/place_names.h>
 #include <heddle/tools/trial/story.h>
 #include <heddle/tools/trial/traces.h>
 
@@ -67,17 +68,20 @@ replayed run_all(const recorded_run& found, uint64_t repeat, bool stops) {
 
 /// The edges of the wait graph, as the drawing has them.
 json waits_of(const sim::run_record& of) {
+  const place_names names(of);
   json edges = json::array();
   for (const sim::wait_edge& each : of.edges)
     edges.push_back({{"from", each.from},
                      {"to", each.to},
                      {"over", each.over},
+                     {"name", names.name_of(each.over)},
                      {"supposed", each.supposed},
                      {"cycle", each.on_cycle},
                      {"why", each.why}});
   json unknown = json::array();
   for (const sim::unknown_wait& each : of.unknown)
-    unknown.push_back({{"from", each.from}, {"over", each.over}, {"why", each.why}});
+    unknown.push_back(
+        {{"from", each.from}, {"over", each.over}, {"name", names.name_of(each.over)}, {"why", each.why}});
   return {{"edges", edges}, {"circle", of.circle}, {"unknown", unknown}};
 }
 

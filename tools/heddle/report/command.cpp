@@ -40,6 +40,7 @@ int report(const invocation& asked) {
                               .result = result,
                               .record = made.record,
                               .program = asked.program,
+                              .clocks = made.clocks,
                               .mended = answers_beside(asked.file_or_token, found.recorded)};
   if (const auto failed = write_page(shown, file)) return fail(cannot_go_on, *failed);
   std::cout << found.recorded.scenario << ": "

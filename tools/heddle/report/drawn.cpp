@@ -194,4 +194,30 @@ std::vector<store_flow> flows_of(const sim::run_record& of) {
   return made;
 }
 
+std::vector<uint64_t> times_of(const sim::run_record& of, const std::vector<sim::call_times::reading>& clocks) {
+  if (clocks.empty()) return {};
+  std::vector<uint64_t> times(of.steps.size());
+  std::vector<uint64_t> stands(of.actors.size());
+  auto next = clocks.begin();
+  for (size_t n = 0; n < of.steps.size(); ++n) {
+    for (; next != clocks.end() && next->step <= of.first_step + n; ++next)
+      if (next->lane < stands.size()) stands[next->lane] = next->at_ps;
+    times[n] = stands[of.steps[n].actor];
+  }
+  std::vector<uint64_t> latest(of.actors.size(), ~uint64_t{0});
+  for (size_t n = of.steps.size(); n-- > 0;) {
+    uint64_t& most = latest[of.steps[n].actor];
+    times[n] = most = std::min(most, times[n]);
+  }
+  std::fill(stands.begin(), stands.end(), 0);
+  for (size_t n = 0; n < of.steps.size(); ++n) {
+    const sim::run_record::step& one = of.steps[n];
+    uint64_t& least = stands[one.actor];
+    if (one.reads != sim::run_record::never && one.reads >= of.first_step && one.reads < of.first_step + n)
+      least = std::max(least, times[one.reads - of.first_step]);
+    times[n] = least = std::max(least, times[n]);
+  }
+  return times;
+}
+
 }  // namespace heddle::tools

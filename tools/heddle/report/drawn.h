@@ -1,6 +1,7 @@
 // What of a run is drawn: texts, the states of slots and words, from the changes of memory, and the way from each store to its readers.
 #pragma once
 
+#include <heddle/sim/call_times.h>
 #include <heddle/sim/observe/run_record.h>
 #include <heddle/tools/trial/slot_names.h>
 
@@ -78,5 +79,11 @@ struct store_flow {
 
 /// In order of the stores.
 std::vector<store_flow> flows_of(const sim::run_record& of);
+
+// Virtual time.
+
+/// Of each step of the record the time of its thread behind it, in picoseconds; empty where no clock was read. What a thread does never comes before
+/// what it did: a clock that is put back has looked in vain, and what was done since takes no time either. Nor does it come before the store whose value it has read.
+std::vector<uint64_t> times_of(const sim::run_record& of, const std::vector<sim::call_times::reading>& clocks);
 
 }  // namespace heddle::tools

@@ -5,12 +5,14 @@
 #include <heddle/tools/report/page.h>
 #include <heddle/tools/report/sources.h>
 #include <heddle/tools/trial/explain.h>
+#include <heddle/tools/trial/place_names.h>
 #include <heddle/tools/trial/story.h>
 #include <heddle/tools/trial/traces.h>
 
 #include <map>
 #include <nlohmann/json.hpp>
 #include <tuple>
+#include <utility>
 
 namespace heddle::tools {
 namespace {
@@ -163,6 +165,19 @@ void add_actors(json& data, const run_record& of) {
   }
 }
 
+/// Of each step, by its index, behind which its thread's time is another, that time in ns.
+void add_times(json& data, const run_record& of, const std::vector<sim::call_times::reading>& clocks) {
+  constexpr uint64_t ps_per_ns = 1000;
+  data["times"] = json::array();
+  const std::vector<uint64_t> times = times_of(of, clocks);
+  std::map<uint32_t, uint64_t> told;  // by actor
+  for (size_t n = 0; n < times.size(); ++n) {
+    const uint64_t at_ns = times[n] / ps_per_ns;
+    const auto [known, fresh] = told.try_emplace(of.steps[n].actor, at_ns);
+    if (fresh || std::exchange(known->second, at_ns) != at_ns) data["times"].push_back(json::array({n, at_ns}));
+  }
+}
+
 void add_strips(json& data, const run_record& of, const std::vector<state_strip>& strips, page_texts& texts) {
   data["strips"] = json::array();
   for (const state_strip& each : strips) {
@@ -280,13 +295,16 @@ std::string page_data_of(const reported_run& run) {
   if (data["mend"].is_discarded()) data["mend"] = nullptr;
   add_actors(data, of);
   add_steps(data, of, names, texts);
+  add_times(data, of, run.clocks);
   add_strips(data, of, strips, texts);
   add_sources(data, of);
+  const place_names called(of);
   data["edges"] = json::array();
   for (const sim::wait_edge& edge : of.edges)
     data["edges"].push_back({{"from", edge.from},
                              {"to", edge.to},
                              {"over", edge.over},
+                             {"name", called.name_of(edge.over)},
                              {"supposed", edge.supposed},
                              {"cycle", edge.on_cycle},
                              {"why", edge.why}});

@@ -4,9 +4,12 @@
 #include <heddle/scheduler/campaign.h>
 #include <heddle/scheduler/parameters.h>
 #include <heddle/scheduler/trace.h>
+#include <heddle/sim/call_times.h>
 #include <heddle/sim/observe/run_record.h>
 
 #include <string>
+#include <string_view>
+#include <vector>
 
 namespace heddle::tools {
 
@@ -16,7 +19,8 @@ struct reported_run {
   const parameters& settings;
   const scheduler::run_result& result;
   const sim::run_record& record;
-  std::string program;      ///< as it was typed
+  std::string program;                                ///< as it was typed
+  std::vector<sim::call_times::reading> clocks = {};  ///< empty: nothing is known of virtual time
   std::string mended = {};  ///< the answers of `heddle mend --json` for this finding; empty without any
 };
 

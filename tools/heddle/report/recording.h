@@ -1,6 +1,7 @@
 // A recorded run made again, to be shown.
 #pragma once
 
+#include <heddle/sim/call_times.h>
 #include <heddle/sim/observe/run_record.h>
 #include <heddle/tools/registry.h>
 #include <heddle/tools/report/page.h>
@@ -8,6 +9,7 @@
 #include <optional>
 #include <ostream>
 #include <string>
+#include <vector>
 
 namespace heddle::tools {
 
@@ -15,6 +17,7 @@ namespace heddle::tools {
 struct recording {
   scheduler::replay_result again;
   sim::run_record record;
+  std::vector<sim::call_times::reading> clocks;  ///< of machines whose memory is late; empty for others
 };
 
 /// `settings` are those of the trace. Whether it was the recorded run, `again` says.

@@ -7,6 +7,7 @@
 #include <heddle/tools/process/copied_process.h>
 #include <heddle/tools/process/interrupt.h>
 #include <heddle/tools/trial/explain.h>
+#include <heddle/tools/trial/place_names.h>
 #include <heddle/tools/trial/story.h>
 #include <heddle/tools/trial/traces.h>
 
@@ -113,19 +114,22 @@ bool alike(const run_record& one, const run_record::step& here, const run_record
   return !here.has_value || here.value == there.value || (may_be_address(here.value) && may_be_address(there.value));
 }
 
-std::string step_line(const run_record& of, size_t index, const char* mark, const char* which) {
+std::string step_line(const run_record& of, const place_names& names, size_t index, const char* mark,
+                      const char* which) {
   const run_record::step& one = of.steps[index];
   const std::string number = std::to_string(of.first_step + index);
   std::string text = std::string("  ") + mark + ' ' + which + "  step " + number + ": " + of.actors[one.actor].name +
                      ", " + text_at(of, one.operation);
   // Addresses differ from process to process, and a finding is to read the same in each.
-  if (one.place != run_record::none && !is_bare_address(of.texts[one.place])) text += " of " + of.texts[one.place];
+  if (one.place != run_record::none && !is_bare_address(of.texts[one.place]))
+    text += " of " + names.name_of(of.texts[one.place]);
   if (one.has_value && may_be_address(one.value)) {
     text += " = an address";
   } else if (one.has_value) {
     char digits[24];
-    std::snprintf(digits, sizeof digits, " = %#llx", static_cast<unsigned long long>(one.value));
-    text += one.value == 0 ? " = 0x0" : digits;
+    std::snprintf(digits, sizeof digits, "0x%llx", static_cast<unsigned long long>(one.value));
+    const std::string name = one.values == run_record::none ? "" : of.enumerations[one.values].name_of(one.value);
+    text += name.empty() ? std::string(" = ") + digits : " = " + name + " (" + digits + ")";
   }
   if (one.lost) text += ", which is lost";
   if (one.is_old) text += ", an older value";
@@ -136,7 +140,8 @@ std::string step_line(const run_record& of, size_t index, const char* mark, cons
 
 /// The failing run beside the passing one that is most like it; empty where there is none, or where both are too long to be compared.
 std::string contrast_text(sim::simulation& machine, const scenario& tested, const parameters& settings,
-                          const run_record& bad, const std::vector<scheduler::answer>& passing) {
+                          const run_record& bad, const place_names& bad_names,
+                          const std::vector<scheduler::answer>& passing) {
   if (passing.empty() || bad.first_step != 1) return {};
   scheduler::replay_strategy answers(passing);
   scheduler::choice_source again;
@@ -152,12 +157,13 @@ std::string contrast_text(sim::simulation& machine, const scenario& tested, cons
     ++same;
   std::string text = std::string(good_against_bad) + "a run that is the same up to step " + std::to_string(same) +
                      " ends well, in " + std::to_string(ended.steps) + " steps\n";
-  if (same != 0) text += step_line(bad, same - 1, " ", "both");
+  const place_names good_names(good);
+  if (same != 0) text += step_line(bad, bad_names, same - 1, " ", "both");
   constexpr size_t most_shown = 3;
   for (size_t n = 0; n < most_shown; ++n) {
     const char* const mark = n == 0 ? ">" : " ";
-    if (same + n < bad.steps.size()) text += step_line(bad, same + n, mark, "bad ");
-    if (same + n < good.steps.size()) text += step_line(good, same + n, mark, "good");
+    if (same + n < bad.steps.size()) text += step_line(bad, bad_names, same + n, mark, "bad ");
+    if (same + n < good.steps.size()) text += step_line(good, good_names, same + n, mark, "good");
   }
   return text;
 }
@@ -205,6 +211,13 @@ sim::other_schedules others_of(sim::simulation& machine, const scenario& tested,
   return known;
 }
 
+/// Calls words by their names where they stand: in the wait graph, and in what each lane reads. The text of a race is found again by its offsets.
+void name_memory(scheduler::run_result& made, const place_names& names) {
+  if (made.outcome == verdict::race || made.outcome == verdict::scope_race) return;
+  made.report = names.in(made.report);
+  made.waits = names.in(made.waits);
+}
+
 }  // namespace
 
 scheduler::run_result explained_run(sim::simulation& machine, const scenario& tested, const parameters& settings,
@@ -219,7 +232,10 @@ scheduler::run_result explained_run(sim::simulation& machine, const scenario& te
   }();
   if (steps != nullptr) *steps = first.steps_taken;
   scheduler::run_result made = result_of(first);
-  if (!can_be_repeated(made.outcome) || first.stopped_by_source || interrupt_flag()) return made;
+  if (!can_be_repeated(made.outcome) || first.stopped_by_source || interrupt_flag()) {
+    if (made.outcome != verdict::ok) name_memory(made, place_names(told));
+    return made;
+  }
 
   scheduler::trace happened;
   scheduler::failure::of(made).note_in(happened);
@@ -251,6 +267,8 @@ scheduler::run_result explained_run(sim::simulation& machine, const scenario& te
     }
     beside.tell_of_others(nullptr);
   }
+  const place_names names(told);
+  for (std::string& each : told.odd) each = names.in_choice(each);
   const bool hangs =
       made.outcome == verdict::deadlock || made.outcome == verdict::progress || made.outcome == verdict::livelock;
   ended_so how = {.hangs = hangs && (!told.edges.empty() || !told.unknown.empty()),
@@ -267,9 +285,10 @@ scheduler::run_result explained_run(sim::simulation& machine, const scenario& te
   std::stable_sort(how.odd.begin(), how.odd.end(),
                    [](const std::string& one, const std::string& other) { return rank_of(one) < rank_of(other); });
   const std::string story = story_text(story_of(told, how));
-  const std::string text = decided_text(told, decided);
+  const std::string text = names.in(decided_text(told, decided));
+  name_memory(made, names);
   const auto [summary, details] = paragraphs(made.report);
-  const std::string contrast = contrast_text(beside, tested, settings, told, decided.passing);
+  const std::string contrast = contrast_text(beside, tested, settings, told, names, decided.passing);
   made.report = story + std::string(summary) + text + contrast + (details.empty() ? "" : "\n" + std::string(details));
   return made;
 }

@@ -44,6 +44,10 @@ bool step_words::is_lock_of_slot(const run_record::step& one) const {
   return slot.of != nullptr && slot.is_lock();
 }
 
+bool step_words::is_of_slot(const run_record::step& one) const {
+  return names_.word_at(one.address / slot_names::word_bytes * slot_names::word_bytes).of != nullptr;
+}
+
 std::string step_words::deed_of(const run_record::step& one) const {
   const slot_names::found slot = names_.word_at(one.address / slot_names::word_bytes * slot_names::word_bytes);
   const bool is_lock = slot.of != nullptr && slot.is_lock();
@@ -97,9 +101,9 @@ bool step_words::is_at(const run_record::step& one, const std::string& place) co
 
 std::string step_words::part_at(const std::string& place) const {
   const auto found = std::find_if(of_.steps.begin(), of_.steps.end(), [&](const run_record::step& one) {
-    return one.place != run_record::none && one.part != run_record::none && is_at(one, place);
+    return one.place != run_record::none && (one.part != run_record::none || is_of_slot(one)) && is_at(one, place);
   });
-  return found == of_.steps.end() ? place : of_.texts[found->part];
+  return found == of_.steps.end() ? place : place_of(*found);
 }
 
 }  // namespace heddle::tools

@@ -36,10 +36,12 @@ class step_words {
 
   /// Whether it is at the locks of named slots.
   bool is_lock_of_slot(const sim::run_record::step& one) const;
+  /// Whether it is at outboxes or locks of named slots.
+  bool is_of_slot(const sim::run_record::step& one) const;
 
   /// Whether the step, which has a place, is at this one of the wait graph: "ring+0x4".
   bool is_at(const sim::run_record::step& one, const std::string& place) const;
-  /// "ring->tail" of "ring+0x4".
+  /// "ring->tail" of "ring+0x4", "the client's outbox of port 0" of "ports+0x0".
   std::string part_at(const std::string& place) const;
 
  private:

@@ -147,6 +147,7 @@ const show_details = () => {
   if (place) detail.append(sentence(element("code", `${place}, ${sorts[step_sort[step]][4]} bytes`)));
   const value = value_of(step);
   if (value) detail.append(sentence(`${{r: "reads", m: "finds", w: "stores", c: "gets"}[letter_of(step)] || "value"} `, element("code", value)));
+  if (has_times) detail.append(sentence(`Behind it the clock of ${actor_of(step).name} stands at ${ns_words(times[step])} of virtual time.`));
   detail.append(...reads_words(step), ...stores_words(step), ...odd_words(step));
   detail.append(element("h4", "source"), source_box(step));
   detail.append(element("h4", "meanwhile"), meanwhile_box(step));

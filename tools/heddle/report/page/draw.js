@@ -18,7 +18,14 @@ const read_colours = () => {
 };
 const colour_of = (letter) => colours[{r: "load", w: "store", m: "modify", n: "ring", f: "fence", p: "pause", c: "together", b: "together", x: "modify"}[letter] || "other"];
 
-const y_of_row = (row) => view.head + row * view.row_height - scroll.scrollTop;
+const y_of_row = (row) => view.head + line_of_row(row) * view.row_height - scroll.scrollTop;
+/// Of what holds from that rank on: behind the row of what is before it.
+const y_behind = (rank) => {
+  if (view.lines === null || rank <= 0) return y_of_row(row_of_rank(Math.max(0, rank)));
+  const row = row_of_rank(rank - 1);
+  const is_there = row < row_count() && rank_of(step_at(row)) < rank;
+  return y_of_row(row) + (is_there ? view.row_height : 0);
+};
 
 /// Fits the picture into its box, and the scrollbars to the run.
 const resize = () => {
@@ -34,7 +41,7 @@ const resize = () => {
   paint.setTransform(ratio, 0, 0, ratio, 0, 0);
   lay_out_columns(width);
   const space = document.getElementById("space");
-  space.style.height = `${Math.max(1, Math.ceil(view.head + (row_count() + 1) * view.row_height))}px`;
+  space.style.height = `${Math.max(1, Math.ceil(view.head + (line_count() + 1) * view.row_height))}px`;
   space.style.width = `${view.text_x + (view.row_height >= text_from ? text_width : 20)}px`;
 };
 
@@ -45,8 +52,10 @@ const redraw = () => {
   requestAnimationFrame(() => { frame_asked = false; draw(); });
 };
 
-const rows_in_view = () => [Math.max(0, Math.floor(scroll.scrollTop / view.row_height) - 1),
-                            Math.min(row_count(), Math.ceil((scroll.scrollTop + shown_box.height) / view.row_height) + 1)];
+const rows_in_view = () => [Math.max(0, row_of_line(scroll.scrollTop / view.row_height) - 1),
+                            Math.min(row_count(), row_of_line(Math.ceil((scroll.scrollTop + shown_box.height) / view.row_height)) + 1)];
+/// Ranks of the rows from the first one to behind the last one.
+const ranks_of_rows = (first, last) => [first, last].map((row) => row < row_count() ? rank_of(step_at(row)) : end_row);
 
 const draw = () => {
   const left = scroll.scrollLeft;
@@ -71,6 +80,7 @@ const draw_picture = () => {
   draw_flights(first, last, x_of);
   draw_flows(first, last, x_of);
   draw_steps(first, last, x_of);
+  draw_cuts(first, last, width + left);
   draw_certain();
   draw_numbers(first, last);
   draw_head(width + left);
@@ -89,11 +99,11 @@ const draw_marks = (first, last, width) => {
       const y = y_of_row(n);
       if (!is_match(step_at(n)) || y - y_last < 1) continue;
       y_last = y;
-      paint.fillRect(0, y, 56, Math.max(1, view.row_height));
+      paint.fillRect(0, y, view.axis - 2, Math.max(1, view.row_height));
     }
   }
   if (judged_at !== never) {
-    const y = y_of_row(row_of(judged_at));
+    const y = y_behind(axis.judged);
     paint.strokeStyle = colours.bad;
     paint.setLineDash([8, 4]);
     line(0, y, width, y);
@@ -103,12 +113,12 @@ const draw_marks = (first, last, width) => {
 
 const draw_certain = () => {
   if (row_count() === 0 || judged_at === never) return;
-  const y = y_of_row(row_of(judged_at));
+  const y = y_behind(axis.judged);
   paint.fillStyle = colours.back;
-  paint.fillRect(60, y - 14, 106, 13);
+  paint.fillRect(view.axis + 2, y - 14, 106, 13);
   paint.fillStyle = colours.bad;
   paint.font = "11px system-ui, sans-serif";
-  paint.fillText("the hang is certain", 63, y - 4);
+  paint.fillText("the hang is certain", view.axis + 5, y - 4);
 };
 
 const line = (x0, y0, x1, y1) => {
@@ -120,35 +130,34 @@ const line = (x0, y0, x1, y1) => {
 
 /// From when to when somebody is there, and the times in which it waits.
 const draw_lives = (first, last) => {
-  const from_step = first < row_count() ? step_at(first) : end_row;
-  const to_step = last < row_count() ? step_at(last) : end_row;
+  const [from_rank, to_rank] = ranks_of_rows(first, last);
   const bottom = y_of_row(row_count());
   for (const column of view.columns) {
     if (!column.actors) continue;
     const lanes = Math.max(1, column.actors.length);
     const own = lanes === 1 ? Math.min(18, column.width - 6) : (column.width - 8) / lanes;
     if (!column.wave.host && (column.actors.length === 0 || column.actors[0].begun > Math.max(0, index_of(column.wave.launched) + 1))) {
-      const until = column.actors.length === 0 ? bottom : y_of_row(row_of(column.actors[0].begun));
+      const until = column.actors.length === 0 ? bottom : y_behind(rank_behind(column.actors[0].begun));
       paint.strokeStyle = colours.life;
       paint.setLineDash([1, 4]);
-      line(column.x + column.width / 2, y_of_row(row_of(Math.max(0, index_of(column.wave.launched) + 1))), column.x + column.width / 2, until);
+      line(column.x + column.width / 2, y_behind(rank_behind(Math.max(0, index_of(column.wave.launched) + 1))), column.x + column.width / 2, until);
       paint.setLineDash([]);
     }
     for (const actor of column.actors) {
       if (!has_life(actor)) continue;
       const x = place_in_column(column, actor);
-      const top = Math.max(view.head - 2, y_of_row(row_of(actor.begun)));
-      const low = Math.min(shown_box.height + 2, actor.ended === never ? bottom : y_of_row(row_of(actor.ended)));
+      const top = Math.max(view.head - 2, y_behind(rank_behind(actor.begun)));
+      const low = Math.min(shown_box.height + 2, actor.ended === never ? bottom : y_behind(rank_behind(actor.ended)));
       paint.strokeStyle = colours.life;
       paint.lineWidth = 1;
       if (low > top) line(x, top, x, low);
       let y_done = -10;
-      for (let n = Math.max(0, lower_bound(actor.waits, from_step, (wait) => wait.from) - 1); n < actor.waits.length; ++n) {
+      for (let n = Math.max(0, lower_bound(actor.waits, from_rank, (wait) => wait.from_rank) - 1); n < actor.waits.length; ++n) {
         const wait = actor.waits[n];
-        if (wait.from > to_step) break;
-        if (wait.to !== never && wait.to < from_step) continue;
-        const y0 = Math.max(view.head - 4, y_of_row(row_of(wait.from)));
-        const y1 = Math.min(shown_box.height + 4, wait.to === never ? bottom : y_of_row(row_of(wait.to)));
+        if (wait.from_rank > to_rank) break;
+        if (wait.to !== never && wait.to_rank < from_rank) continue;
+        const y0 = Math.max(view.head - 4, y_behind(wait.from_rank));
+        const y1 = Math.min(shown_box.height + 4, wait.to === never ? bottom : y_behind(wait.to_rank));
         if (y1 <= y0 || y1 <= y_done) continue;
         paint.fillStyle = wait.why === "masked off" ? colours.masked : colours.wait;
         paint.fillRect(x - own / 2, Math.max(y0, y_done), Math.max(1, own), Math.max(0.7, y1 - Math.max(y0, y_done)));
@@ -164,16 +173,15 @@ const draw_lives = (first, last) => {
 
 const draw_strips = (first, last) => {
   const bottom = Math.min(shown_box.height, y_of_row(row_count()));
-  const from_step = first < row_count() ? step_at(first) : end_row;
-  const to_step = last < row_count() ? step_at(last) : end_row;
+  const [from_rank, to_rank] = ranks_of_rows(first, last);
   paint.font = "11px ui-monospace, 'DejaVu Sans Mono', monospace";
   for (const column of view.columns) {
     if (!column.strip) continue;
     const strip = column.strip;
-    let change = strip_change_at(strip, from_step);
-    let y = Math.max(view.head, y_of_row(row_of(change < 0 ? 0 : strip.steps[change])));
+    let change = lower_bound(strip.ranks, from_rank + 1) - 1;
+    let y = Math.max(view.head, y_behind(change < 0 ? 0 : strip.ranks[change]));
     while (y < bottom) {
-      const next = change + 1 < strip.steps.length && strip.steps[change + 1] <= to_step ? Math.max(y, y_of_row(row_of(strip.steps[change + 1]))) : bottom;
+      const next = change + 1 < strip.ranks.length && strip.ranks[change + 1] <= to_rank ? Math.max(y, y_behind(strip.ranks[change + 1])) : bottom;
       if (next - y > 0.2) draw_state(column, strip, change, y, Math.min(next, bottom) - y);
       if (next >= bottom) break;
       y = Math.max(view.head, next);
@@ -211,13 +219,13 @@ const draw_state = (column, strip, change, y, height) => {
 /// Stores and rings between being made and being in memory.
 const draw_flights = (first, last, x_of) => {
   if (late_stores.size === 0) return;
-  const to_step = last < row_count() ? step_at(last) : end_row;
-  const from_step = first < row_count() ? step_at(first) : end_row;
+  const [from_rank, to_rank] = ranks_of_rows(first, last);
   for (const [step, arrived] of late_stores) {
-    if (step > to_step || (arrived !== never && arrived < from_step) || !is_shown(step)) continue;
+    const end = arrived === never ? end_row : Math.max(rank_of(step) + 1, rank_behind(arrived + 1));
+    if (rank_of(step) > to_rank || end <= from_rank || !is_shown(step)) continue;
     const x = x_of[actor_of(step).index];
     const y0 = y_of_row(row_of(step)) + view.row_height / 2;
-    const y1 = arrived === never ? y_of_row(row_count()) : y_of_row(row_of(arrived + 1));
+    const y1 = arrived === never ? y_of_row(row_count()) : y_behind(end);
     paint.strokeStyle = colours.flight;
     paint.globalAlpha = 0.75;
     paint.lineWidth = 3;
@@ -229,19 +237,6 @@ const draw_flights = (first, last, x_of) => {
   }
 };
 
-// Arrows by blocks of steps, so that those in view are found without a look at all.
-const block_steps = 256;
-const arrow_blocks = (() => {
-  const blocks = [];
-  const wide = [];
-  flows.forEach((flow, n) => {
-    const end = Math.max(flow.seen, flow.missed);
-    const from = Math.floor(flow.store / block_steps), to = Math.floor(end / block_steps);
-    if (to - from > 16) { wide.push(n); return; }
-    for (let block = from; block <= to; ++block) (blocks[block] = blocks[block] || []).push(n);
-  });
-  return {blocks, wide};
-})();
 const arrows_most = 1500;
 
 const draw_flows = (first, last, x_of) => {
@@ -262,7 +257,7 @@ const draw_flows = (first, last, x_of) => {
         line(x0, y0, x1, y1);
       } else if (arrived !== undefined && arrived !== never) {
         // As long as it was under way, dashed.
-        const part = Math.min(1, Math.max(0, (y_of_row(row_of(arrived + 1)) - y0) / Math.max(1, y1 - y0)));
+        const part = Math.min(1, Math.max(0, (y_behind(rank_behind(arrived + 1)) - y0) / Math.max(1, y1 - y0)));
         paint.setLineDash([5, 4]);
         line(x0, y0, x0 + (x1 - x0) * part, y0 + (y1 - y0) * part);
         paint.setLineDash([]);
@@ -278,10 +273,10 @@ const draw_flows = (first, last, x_of) => {
     end(flow.seen, false);
   };
   if (view.row_height >= 1.5 && last > first) {
-    const wanted = new Set(arrow_blocks.wide);
-    const to = Math.floor(step_at(Math.max(first, last - 1)) / block_steps);
-    for (let block = Math.floor(step_at(first) / block_steps); block <= to && wanted.size < arrows_most; ++block)
-      for (const n of arrow_blocks.blocks[block] || []) wanted.add(n);
+    const wanted = new Set(axis.arrows.wide);
+    const to = Math.floor(rank_of(step_at(Math.max(first, last - 1))) / block_steps);
+    for (let block = Math.floor(rank_of(step_at(first)) / block_steps); block <= to && wanted.size < arrows_most; ++block)
+      for (const n of axis.arrows.blocks[block] || []) wanted.add(n);
     if (wanted.size < arrows_most) for (const n of wanted) if (!mine.has(flows[n])) draw_one(flows[n], false);
   }
   for (const flow of mine) draw_one(flow, true);
@@ -323,7 +318,7 @@ const draw_steps = (first, last, x_of) => {
 const folded_actors = (first, fold) => {
   if (!fold.actors) {
     const found = new Set();
-    for (let step = first; step <= fold.last; ++step) if (is_filtered(step)) found.add(actor_of(step).index);
+    for (let rank = rank_of(first); rank <= rank_of(fold.last); ++rank) if (is_filtered(step_of_rank(rank))) found.add(actor_of(step_of_rank(rank)).index);
     fold.actors = [...found];
   }
   return fold.actors;
@@ -399,6 +394,11 @@ const draw_numbers = (first, last) => {
   paint.fillStyle = colours.faint;
   paint.font = "11px ui-monospace, 'DejaVu Sans Mono', monospace";
   paint.textAlign = "right";
+  if (axis.is_time) {
+    draw_times(first, last);
+    paint.textAlign = "left";
+    return;
+  }
   const every = view.row_height >= 12 ? 1 : Math.pow(10, Math.ceil(Math.log10(18 / view.row_height)));
   for (let row = Math.ceil(first / every) * every; row < last; row += every) {
     const y = y_of_row(row);
@@ -407,11 +407,47 @@ const draw_numbers = (first, last) => {
   paint.textAlign = "left";
 };
 
+/// A time that several rows have is told once.
+const draw_times = (first, last) => {
+  let y_last = -20, told = -1;
+  for (let row = first; row < last; ++row) {
+    const y = y_of_row(row), time = times[step_at(row)];
+    if (time === told || y - y_last < 12) continue;
+    paint.fillText(time.toLocaleString("en"), view.axis - 6, y + Math.min(view.row_height / 2, 10) + 4);
+    [y_last, told] = [y, time];
+  }
+};
+
+/// Where more time passes between two rows than there is room for.
+const draw_cuts = (first, last, width) => {
+  if (view.lines === null || view.row_height * gap_most < 24) return;
+  for (let row = first; row < Math.min(last, row_count() - 1); ++row) {
+    if (line_of_row(row + 1) - line_of_row(row) - 1 < gap_most - 1e-6) continue;
+    const y = y_of_row(row) + view.row_height * (1 + gap_most / 2);
+    paint.strokeStyle = colours.faint;
+    paint.setLineDash([2, 6]);
+    line(view.axis, y, width, y);
+    paint.setLineDash([]);
+    const words = `${ns_words(times[step_at(row + 1)] - times[step_at(row)])} pass`;
+    paint.font = "11px system-ui, sans-serif";
+    paint.fillStyle = colours.back;
+    paint.fillRect(view.text_x, y - 7, words.length * 7, 14);
+    paint.fillStyle = colours.faint;
+    paint.fillText(words, view.text_x + 4, y + 4);
+  }
+};
+
 const draw_head = (width) => {
   paint.fillStyle = colours.raised;
   paint.fillRect(0, 0, width, view.head);
   paint.strokeStyle = colours.line;
   line(0, view.head - 0.5, width, view.head - 0.5);
+  if (!axis.is_time) return;
+  paint.fillStyle = colours.faint;
+  paint.font = "11px system-ui, sans-serif";
+  paint.textAlign = "right";
+  paint.fillText("ns", view.axis - 6, view.head - 6);
+  paint.textAlign = "left";
 };
 
 /// Titles are elements beside the picture, so that they can be read aloud and measured.

@@ -80,7 +80,7 @@ const label_places = (shapes, places) => {
   const shared = (one, other) => Math.max(0, (one.wide + other.wide) / 2 - Math.abs(one.x - other.x)) * Math.max(0, (one.high + other.high) / 2 - Math.abs(one.y - other.y));
   return shapes.map((shape, n) => {
     if (!shape || data.edges[n].over === "") return null;
-    const over = data.edges[n].over.split(", ")[0];
+    const over = data.edges[n].name;
     const text = over.length > 30 ? `${over.slice(0, 28)}...` : over;
     let best = null;
     for (const t of [0.5, 0.4, 0.6, 0.3, 0.7, 0.22, 0.78, 0.15, 0.85, 0.45, 0.55, 0.35, 0.65])

@@ -23,7 +23,7 @@ const next_theme = () => {
 // -- moving about ---------------------------------------------------------------------------------------------------------------------
 
 const bring_into_view = (row, centre) => {
-  const y = view.head + row * view.row_height;
+  const y = view.head + line_of_row(row) * view.row_height;
   const room = scroll.clientHeight - view.head;
   const margin = Math.min(60, room / 4);
   const above = scroll.scrollTop + view.head, below = scroll.scrollTop + scroll.clientHeight;
@@ -51,14 +51,15 @@ const select = (step, centre = false) => {
   redraw();
   link_to(view.selected);
 };
-/// The address of the page names the step, so that it can be sent to others.
+/// The address of the page names the step and the axis, so that it can be sent to others.
 const link_to = (step) => {
-  try { history.replaceState(null, "", `#step=${number_of(step)}`); } catch { /* where a page may not have one */ }
+  try { history.replaceState(null, "", `#step=${number_of(step)}${axis.is_time ? "&axis=time" : ""}`); } catch { /* where a page may not have one */ }
 };
 /// Goes to the step that the address names; false where it names none.
 const follow_link = (hash) => {
-  const [, number] = /^#step=(\d+)$/.exec(hash) || [];
+  const [, number, along_time] = /^#step=(\d+)(&axis=time)?$/.exec(hash) || [];
   if (number === undefined || step_count === 0) return false;
+  if (axis.is_time !== (along_time !== undefined && has_times)) toggle_axis();
   select(index_of(Math.max(data.first_step, Math.min(number_of(step_count - 1), Number(number)))), true);
   by_id("run").scrollIntoView({block: "start"});
   return true;
@@ -74,12 +75,12 @@ const move_within = (direction) => {
   if (next !== undefined) select(next);
 };
 
-const row_height_min = () => Math.max(0.001, (scroll.clientHeight - view.head - 4) / Math.max(1, row_count() + 1));
+const row_height_min = () => Math.max(0.001, (scroll.clientHeight - view.head - 4) / Math.max(1, line_count() + 1));
 const zoom = (height, around = scroll.clientHeight / 2) => {
-  const row = (scroll.scrollTop + around - view.head) / view.row_height;
+  const line_there = (scroll.scrollTop + around - view.head) / view.row_height;
   view.row_height = Math.max(Math.min(20, row_height_min()), Math.min(row_height_max, height));
   resize();
-  scroll.scrollTop = row * view.row_height - around + view.head;
+  scroll.scrollTop = line_there * view.row_height - around + view.head;
   redraw();
 };
 
@@ -126,6 +127,16 @@ const toggle_folds = () => {
   filter();
   select(step, true);
 };
+/// Steps in the order of the schedule, or along virtual time, where there is one.
+const toggle_axis = () => {
+  if (!has_times) return;
+  const step = view.selected;
+  set_axis(!axis.is_time);
+  view.unfolded.clear();
+  by_id("axis").setAttribute("aria-pressed", axis.is_time);
+  filter();
+  select(step, true);
+};
 const toggle_alike = () => {
   view.alike = !view.alike;
   view.spread.clear();
@@ -153,7 +164,7 @@ const column_at = (x) => view.columns.find((column) => x >= column.x && x < colu
 const at_mouse = (event) => {
   const box = scroll.getBoundingClientRect();
   const x = event.clientX - box.left + scroll.scrollLeft, y = event.clientY - box.top;
-  const row = Math.floor((y - view.head + scroll.scrollTop) / view.row_height);
+  const row = row_of_line((y - view.head + scroll.scrollTop) / view.row_height);
   return {x, y, row, column: column_at(x), head: y < view.head};
 };
 
@@ -243,6 +254,7 @@ const keys = [
   [["e"], "lanes", toggle_all_lanes],
   [["z"], "fold what brings nothing new, or not", toggle_folds],
   [["a"], "waves that behave alike in one column, or not", toggle_alike],
+  ...(has_times ? [[["v"], "virtual time as the axis, or steps", toggle_axis]] : []),
   [["Enter"], "open a fold", () => { if (folded.has(view.selected)) choose(view.selected); }],
   [["x"], "the picture as a file of SVG", save_picture],
   [["t"], "dark or light", next_theme],
@@ -273,6 +285,7 @@ const fill_controls = () => {
   for (const strip of strips) by_id("slot-filter").append(option(strip.name, strip.index));
   by_id("lanes").hidden = !waves.some((wave) => wave.actors.length > 1);
   by_id("alike").hidden = wave_groups.size === 0;
+  by_id("axis").hidden = !has_times;
   for (const note of data.missing) by_id("missing").append(element("li", note));
   for (const [names, words] of keys) {
     const entry = document.createElement("div");
@@ -382,7 +395,7 @@ const begin = () => {
   by_id("copy").addEventListener("click", () => navigator.clipboard && navigator.clipboard.writeText(by_id("command").textContent));
   for (const [id, action] of [["first", () => move(-step_count)], ["previous", () => move(-1)], ["next", () => move(1)], ["last", () => move(step_count)],
                               ["zoom-in", () => zoom(view.row_height * 1.6)], ["zoom-out", () => zoom(view.row_height / 1.6)], ["zoom-all", () => zoom(0)],
-                              ["lanes", toggle_all_lanes], ["folds", toggle_folds], ["alike", toggle_alike], ["svg", save_picture]])
+                              ["lanes", toggle_all_lanes], ["folds", toggle_folds], ["alike", toggle_alike], ["axis", toggle_axis], ["svg", save_picture]])
     by_id(id).addEventListener("click", () => { if (step_count !== 0) action(); });
   by_id("keys").addEventListener("click", () => show_help(by_id("help").hidden));
   by_id("close-help").addEventListener("click", () => show_help(false));

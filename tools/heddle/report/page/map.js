@@ -4,7 +4,8 @@ const map = document.getElementById("map");
 const map_paint = map.getContext("2d", {alpha: false});
 const map_width = 56;
 
-const row_on_map = (row) => row / Math.max(1, row_count()) * map.clientHeight;
+const line_on_map = (line) => line / Math.max(1, line_count()) * map.clientHeight;
+const row_on_map = (row) => line_on_map(line_of_row(row));
 
 /// What does not change while the view moves, drawn once for a size, a theme and what is shown.
 let map_key = "";
@@ -20,7 +21,7 @@ const draw_map_back = () => {
   const columns = view.columns.filter((column) => column.actors);
   const x_of = new Map();
   columns.forEach((column, n) => { for (const actor of column.actors) x_of.set(actor.index, 8 + (map_width - 16) * n / columns.length); });
-  const high = Math.max(1, Math.min(4, map.clientHeight / Math.max(1, row_count()) - 1));
+  const high = Math.max(1, Math.min(4, map.clientHeight / Math.max(1, line_count()) - 1));
   const wide = Math.max(1, Math.min(8, (map_width - 16) / Math.max(1, columns.length) - 1));
   const lines = new Set(); // what stands on a line of pixels already
   for (let row = 0; row < row_count(); ++row) {
@@ -33,24 +34,23 @@ const draw_map_back = () => {
     map_paint.fillStyle = colour_of(letter);
     map_paint.fillRect(x_of.get(actor) ?? 8, y, wide, high);
   }
-  const tick = (step, colour, x, size) => {
-    if (step < 0 || step > step_count) return;
+  const tick = (row, colour, x, size) => {
     map_paint.fillStyle = colour;
-    map_paint.fillRect(x, Math.floor(row_on_map(row_of(step))) - 1, size, 3);
+    map_paint.fillRect(x, Math.floor(row_on_map(row)) - 1, size, 3);
   };
-  for (const step of old_reads) tick(step, colours.old, 0, 6);
-  for (const step of lost_rings) tick(step, colours.ring, 0, 6);
-  for (const step of finding_steps) tick(step, colours.bad, map_width - 7, 7);
-  if (judged_at !== never) tick(judged_at, colours.bad, 0, map_width);
+  for (const step of old_reads) tick(row_of(step), colours.old, 0, 6);
+  for (const step of lost_rings) tick(row_of(step), colours.ring, 0, 6);
+  for (const step of finding_steps) tick(row_of(step), colours.bad, map_width - 7, 7);
+  if (judged_at !== never) tick(row_of_rank(axis.judged), colours.bad, 0, map_width);
   map_back = map_paint.getImageData(0, 0, map.width, map.height);
 };
 
 const draw_map = () => {
-  const key = [map.clientHeight, row_count(), view.columns.map((column) => column.title), colours.back, view.wave, view.slot].join();
+  const key = [map.clientHeight, row_count(), view.columns.map((column) => column.title), colours.back, view.wave, view.slot, axis.is_time].join();
   if (key !== map_key) { map_key = key; draw_map_back(); }
   if (map_back) map_paint.putImageData(map_back, 0, 0);
-  const top = row_on_map((scroll.scrollTop) / view.row_height);
-  const high = row_on_map((scroll.clientHeight - view.head) / view.row_height);
+  const top = line_on_map(scroll.scrollTop / view.row_height);
+  const high = line_on_map((scroll.clientHeight - view.head) / view.row_height);
   map_paint.strokeStyle = colours.link;
   map_paint.lineWidth = 1.5;
   map_paint.strokeRect(1, Math.max(1, top), map_width - 2, Math.max(4, Math.min(high, map.clientHeight - top - 2)));
@@ -59,7 +59,7 @@ const draw_map = () => {
 };
 const go_on_map = (event) => {
   const part = (event.clientY - map.getBoundingClientRect().top) / map.clientHeight;
-  scroll.scrollTop = part * row_count() * view.row_height - (scroll.clientHeight - view.head) / 2;
+  scroll.scrollTop = part * line_count() * view.row_height - (scroll.clientHeight - view.head) / 2;
 };
 
 // -- the picture as SVG -----------------------------------------------------------------------------------------------------------------

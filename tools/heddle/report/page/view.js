@@ -1,8 +1,9 @@
 // What is shown of the run, and where: rows are the steps that the filters leave, columns the waves and slots.
 
 const view = {
-  rows: null,        // steps, in order, of several that are folded the first; null: all of them
+  rows: null,        // steps, in order of the axis, of several that are folded the first; null: all of them, in the order of the schedule
   filtered: null,    // likewise without folds
+  lines: null,       // where rows begin, in lines (lines_of_rows()); null: a line each
   folds: true,
   unfolded: new Set(), // first steps of folds that have been opened
   alike: true,       // waves that behave alike share a column
@@ -19,6 +20,7 @@ const view = {
   columns: [],       // {x, width, title, actors} and {x, width, title, strip}
   text_x: 0,
   head: 40,
+  axis: 58,          // how wide its numbers are
 };
 const text_from = 13;
 const row_height_max = 40;
@@ -27,14 +29,21 @@ const row_count = () => view.rows === null ? step_count : view.rows.length;
 const step_at = (row) => view.rows === null ? row : view.rows[row];
 /// Of a row's step: {count, last} where it stands for several.
 let folded = new Map();
-/// The row of the step, or of the next one that is shown.
-const row_of = (step) => {
-  if (view.rows === null) return step;
-  const row = lower_bound(view.rows, step);
-  const fold = row > 0 && view.rows[row] !== step ? folded.get(view.rows[row - 1]) : undefined;
-  return fold && step <= fold.last ? row - 1 : row;
+/// The row of the step with that rank, or of the next one that is shown.
+const row_of_rank = (rank) => {
+  if (view.rows === null) return rank;
+  const row = lower_bound(view.rows, rank, rank_of);
+  const is_there = row < view.rows.length && rank_of(view.rows[row]) === rank;
+  const fold = row > 0 && !is_there ? folded.get(view.rows[row - 1]) : undefined;
+  return fold && rank <= rank_of(fold.last) ? row - 1 : row;
 };
-const is_shown = (step) => view.rows === null || view.rows[lower_bound(view.rows, step)] === step;
+const row_of = (step) => row_of_rank(rank_of(step));
+const is_shown = (step) => view.rows === null || view.rows[lower_bound(view.rows, rank_of(step), rank_of)] === step;
+/// In lines from the first one.
+const line_of_row = (row) => view.lines === null ? row : view.lines[Math.min(row, view.lines.length - 1)];
+const line_count = () => line_of_row(row_count());
+/// The row at that line, or the last one before it.
+const row_of_line = (line) => view.lines === null ? Math.floor(line) : lower_bound(view.lines, line + 1e-6) - 1;
 
 /// Steps that bring nothing new: their actor does again, with the same values, what it has done since it last stored anything else.
 const idle_steps = (() => {
@@ -59,14 +68,16 @@ const fold_least = 3;
 /// Makes the rows of what the filters leave: neighbours that bring nothing new are one.
 const fold_rows = () => {
   folded = new Map();
-  view.rows = view.filtered;
-  if (!view.folds) return;
-  const count = view.filtered === null ? step_count : view.filtered.length;
-  const at = (row) => view.filtered === null ? row : view.filtered[row];
+  view.rows = view.filtered === null ? axis.order : view.filtered;
+  if (view.folds) fold_neighbours(row_count(), step_at);
+  view.lines = lines_of_rows(row_count(), step_at);
+};
+const fold_neighbours = (count, at) => {
+  const is_like = (step, first) => idle_steps[step] && (!axis.is_time || times[step] === times[first]);
   const rows = [];
   for (let row = 0; row < count;) {
     let end = row;
-    while (end < count && idle_steps[at(end)] && (end === row || at(end) !== judged_at)) ++end;
+    while (end < count && is_like(at(end), at(row)) && (end === row || rank_of(at(end)) !== axis.judged)) ++end;
     rows.push(at(row));
     if (end - row >= fold_least && !view.unfolded.has(at(row))) {
       folded.set(at(row), {count: end - row, last: at(end - 1)});
@@ -77,13 +88,13 @@ const fold_rows = () => {
   }
   if (folded.size !== 0) view.rows = Int32Array.from(rows);
 };
-const is_filtered = (step) => view.filtered === null || view.filtered[lower_bound(view.filtered, step)] === step;
+const is_filtered = (step) => view.filtered === null || view.filtered[lower_bound(view.filtered, rank_of(step), rank_of)] === step;
 /// Opens the fold that the step is in; false: it is in none.
 const unfold = (step) => {
   if (view.rows === null) return false;
   const first = view.rows[row_of(step)];
   const fold = folded.get(first);
-  if (!fold || step < first || step > fold.last) return false;
+  if (!fold || rank_of(step) < rank_of(first) || rank_of(step) > rank_of(fold.last)) return false;
   view.unfolded.add(first);
   fold_rows();
   return true;
@@ -99,7 +110,7 @@ const set_filters = (wave, slot) => {
     const wanted = Uint8Array.from(sorts, ([actor, , , place]) =>
       (wave < 0 || actors[actor].wave === wave) && (places === null || places.has(place)) ? 1 : 0);
     const rows = [];
-    for (let step = 0; step < step_count; ++step) if (wanted[step_sort[step]]) rows.push(step);
+    for (let rank = 0; rank < step_count; ++rank) if (wanted[step_sort[step_of_rank(rank)]]) rows.push(step_of_rank(rank));
     view.filtered = Int32Array.from(rows);
   }
   fold_rows();
@@ -191,9 +202,11 @@ const lay_out_columns = (width) => {
       wanted.push({title: wave.name, wave, actors: wave.actors});
     }
   }
-  const room = Math.max(0, width - 78 - text_width);
+  const digits = axis.is_time && step_count ? times.reduce((most, one) => Math.max(most, one), 0).toLocaleString("en").length : 0;
+  view.axis = Math.max(58, Math.ceil(digits * 6.7) + 10);
+  const room = Math.max(0, width - view.axis - 20 - text_width);
   const each = Math.max(13, Math.min(92, Math.floor(room * 0.65 / Math.max(1, wanted.length))));
-  let x = 58;
+  let x = view.axis;
   for (const column of wanted) {
     view.columns.push({x, width: each, ...column});
     x += each;
