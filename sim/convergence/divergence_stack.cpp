@@ -4,6 +4,16 @@
 #include <bit>
 
 namespace heddle::sim {
+namespace {
+
+// Word by word: paths are short, and the library's comparison of bytes is one of the calls that the simulator looks at.
+bool begin_alike(const call_path& one, const call_path& other, size_t count) {
+  for (size_t n = 0; n < count; ++n)
+    if (one[n] != other[n]) return false;
+  return true;
+}
+
+}  // namespace
 
 void divergence_stack::begin(uint64_t lanes) {
   depth_ = 0;
@@ -53,7 +63,7 @@ void divergence_stack::look(const std::array<const call_path*, 64>& paths, uint6
     const auto lane = static_cast<size_t>(std::countr_zero(left));
     const uint64_t bit = uint64_t{1} << lane;
     const auto alike =
-        std::find_if(seen_.begin(), seen_.end(), [&](const seen& one) { return *one.path == *paths[lane]; });
+        std::find_if(seen_.begin(), seen_.end(), [&](const seen& one) { return one.path == paths[lane]; });
     if (alike != seen_.end())
       alike->lanes |= bit;
     else
@@ -66,7 +76,7 @@ void divergence_stack::look_in_frame(const entry& one) {
   for (seen& group : seen_) {
     group.node = control_flow::none;
     const call_path& path = *group.path;
-    if (path.size() <= one.here.depth || !std::equal(one.outer.begin(), one.outer.end(), path.begin())) continue;
+    if (path.size() <= one.here.depth || !begin_alike(one.outer, path, one.outer.size())) continue;
     const call_site site = code_->find(path[one.here.depth]);
     if (site.in == one.here.in) group.node = site.node;
   }
@@ -79,7 +89,9 @@ uint32_t divergence_stack::behind(const point& call) const {
 
 void divergence_stack::stand_at(entry& one, const call_path& path) {
   const call_site site = path.empty() ? call_site() : code_->find(path.back());
-  one.outer.assign(path.begin(), path.empty() ? path.end() : path.end() - 1);
+  const size_t outer = path.empty() ? 0 : path.size() - 1;
+  if (one.outer.size() != outer || !begin_alike(one.outer, path, outer))
+    one.outer.assign(path.begin(), path.begin() + static_cast<std::ptrdiff_t>(outer));
   one.here = {site.in, site.node, static_cast<uint32_t>(one.outer.size())};
   one.stands = stand::at;
 }
@@ -89,9 +101,7 @@ bool divergence_stack::stays_within(const entry& one, const call_path& path) con
   if (one.here.in == nullptr) return false;
   if (!one.joins) return true;
   const point& until = one.until;
-  if (until.in == nullptr || path.size() <= until.depth ||
-      !std::equal(path.begin(), path.begin() + until.depth, one.outer.begin()))
-    return false;
+  if (until.in == nullptr || path.size() <= until.depth || !begin_alike(path, one.outer, until.depth)) return false;
   const call_site to = code_->find(path[until.depth]);
   if (to.in != until.in) return false;
   if (one.here.depth > until.depth) {

@@ -4,6 +4,7 @@
 #include <heddle/sim/convergence/divergence_stack.h>
 #include <heddle/sim/machine/lane.h>
 
+#include <array>
 #include <vector>
 
 namespace heddle::sim {
@@ -13,6 +14,8 @@ struct lockstep {
   explicit lockstep(code_map& code) : stack(code) {}
 
   divergence_stack stack;
+  /// Where each lane was last seen. Equal ones are one and the same (lockstep_waves::paths_).
+  std::array<const call_path*, 64> paths{};
   uint64_t arm = 0;         ///< the lanes of this round
   uint64_t moving = 0;      ///< those that are not at their next operation yet
   uint64_t round = 0;       ///< its number
