@@ -14,7 +14,7 @@ struct lockstep {
   explicit lockstep(code_map& code) : stack(code) {}
 
   divergence_stack stack;
-  /// Where each lane was last seen. Equal ones are one and the same (lockstep_waves::paths_).
+  /// Where each lane was last seen. Equal ones are one and the same (lane_paths.h).
   std::array<const call_path*, 64> paths{};
   uint64_t arm = 0;         ///< the lanes of this round
   uint64_t moving = 0;      ///< those that are not at their next operation yet

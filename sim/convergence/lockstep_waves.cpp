@@ -33,7 +33,7 @@ void lockstep_waves::keep_together(wave& starts) {
   fresh.stores.clear();
   fresh.proof.forget();
   fresh.stack.begin(fresh.arm);
-  fresh.paths.fill(&*paths_.insert(call_path()).first);
+  fresh.paths.fill(paths_.empty_one());
   starts.together = &fresh;
 }
 
@@ -196,64 +196,10 @@ bool lockstep_waves::waits_of_rounds_proven(bool of_all) {
   return all;
 }
 
-// The places that the lane's calls return to, from the innermost outwards, as long as `take` wants more.
-template <typename Take>
-void lockstep_waves::walk_out(const lane& who, Take&& take) {
-  if (!take(who.pending.place)) return;
-  const auto& stack = who.runs.stack();
-  const auto on_stack = [low = stack.low, high = stack.high()](const void* at) {
-    const auto* byte = static_cast<const std::byte*>(at);
-    return byte >= low && byte + 2 * sizeof(void*) <= high;
-  };
-  if (who.pending.frame == nullptr || !on_stack(who.pending.frame)) return;
-  // Each frame holds its caller's frame, and the address to return to behind it.
-  auto* frame = static_cast<void* const*>(who.pending.frame[0]);
-  while (on_stack(frame) && frame[0] != who.first_frame) {
-    if (!take(frame[1])) return;
-    auto* const outer = static_cast<void* const*>(frame[0]);
-    if (outer <= frame) return;
-    frame = outer;
-  }
-}
-
-void lockstep_waves::find_path(lane& who) {
-  call_path& path = who.path;
-  path.clear();
-  walk_out(who, [&](const void* place) {
-    path.push_back(place);
-    return true;
-  });
-  std::reverse(path.begin(), path.end());
-}
-
-bool lockstep_waves::is_at(const lane& who, const call_path& path) {
-  size_t left = path.size();
-  bool alike = true;
-  walk_out(who, [&](const void* place) {
-    alike = left != 0 && path[left - 1] == place;
-    if (alike) --left;
-    return alike;
-  });
-  return alike && left == 0;
-}
-
-// Most lanes of an arm stand where the one before stands.
-void lockstep_waves::find_paths(const wave& of) {
-  lockstep& together = *of.together;
-  const call_path* last = nullptr;
-  for_each_lane_of(of, together.arm & ~of.ended_mask, [&](lane& who) {
-    if (last == nullptr || !is_at(who, *last)) {
-      find_path(who);
-      last = &*paths_.insert(who.path).first;
-    }
-    together.paths[who.index] = last;
-  });
-}
-
 void lockstep_waves::begin_round(wave& of, lane& self) {
   decides_ = &self;
   lockstep& together = *of.together;
-  find_paths(of);
+  paths_.find(of, together.arm & ~of.ended_mask, together.paths);
   uint64_t same_call = 0;
   for_each_lane_of(of, together.arm & ~of.ended_mask, [&](const lane& who) {
     if (who.in_same_call || who.assumed.in_same_call) same_call |= lane_bit(who);

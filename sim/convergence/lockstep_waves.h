@@ -4,6 +4,7 @@
 #pragma once
 
 #include <heddle/sim/code/control_flow.h>
+#include <heddle/sim/convergence/lane_paths.h>
 #include <heddle/sim/convergence/lockstep.h>
 #include <heddle/sim/core/run_core.h>
 #include <heddle/sim/sync/collectives.h>
@@ -12,7 +13,6 @@
 #include <deque>
 #include <string>
 #include <unordered_map>
-#include <unordered_set>
 #include <vector>
 
 namespace heddle::sim {
@@ -24,9 +24,7 @@ class lockstep_waves {
   void reset() {
     together_used_ = 0;
     due_.clear();
-    // Most runs take the paths of the runs before.
-    constexpr size_t many_paths = 10'000;
-    if (paths_.size() > many_paths) paths_.clear();
+    paths_.begin_run();
   }
 
   void keep_together(wave& starts);
@@ -84,11 +82,6 @@ class lockstep_waves {
   void let_move(wave& of);
   void mark_due(wave& of);
   void act_as_one(const wave& of, uint64_t before);
-  template <typename Take>
-  static void walk_out(const lane& who, Take&& take);
-  static void find_path(lane& who);
-  static bool is_at(const lane& who, const call_path& path);
-  void find_paths(const wave& of);
   void order_arms(lane& self, std::vector<uint32_t>& order, const std::vector<const void*>& places);
   void meet(wave& of, lane& self);
   /// Where lanes stand, in words: "lane 1, masked off at FILE:LINE; lane 2, ended".
@@ -102,14 +95,7 @@ class lockstep_waves {
   std::deque<lockstep> together_;                            ///< [0, together_used_) belong to this run
   size_t together_used_ = 0;
   std::vector<wave*> due_;  ///< waves that something has happened to
-  struct hash_of_path {
-    size_t operator()(const call_path& path) const {
-      size_t made = path.size();
-      for (const void* place : path) made = (made ^ reinterpret_cast<uintptr_t>(place)) * 0x9e3779b97f4a7c15u;
-      return made ^ made >> 32;
-    }
-  };
-  std::unordered_set<call_path, hash_of_path> paths_;  ///< each once: equal paths are one
+  lane_paths paths_;
 };
 
 }  // namespace heddle::sim

@@ -168,7 +168,6 @@ struct alignas(64) lane : lane_run {
   static constexpr uint8_t sure_of_circle = 2;
   uint64_t circle = 0;                ///< how its wave had diverged when it waited
   uint64_t circles_since = 0;         ///< the round in which it waited first
-  call_path path;                     ///< where it was last seen
   const void* first_frame = nullptr;  ///< of the simulator, below that of what the lane runs
   uint64_t wait_digest = 0;           ///< of its private state where it last waited, under the quiescence check
   size_t stack_slot = 0;              ///< in its arena

@@ -161,7 +161,9 @@ class watch_table {
   template <typename Wake>
   void changed_at_length(uint64_t first, uint64_t last, Wake& wake) {
     if (maybe_ == 0) return;
-    for (size_t n = 0; n < nodes_.size(); ++n)
+    // One that is woken may register anew.
+    const size_t count = nodes_.size();
+    for (size_t n = 0; n < count; ++n)
       if (nodes_[n].is_linked && nodes_[n].granule - first <= last - first) wake(*nodes_[n].waiter);
   }
   struct node {

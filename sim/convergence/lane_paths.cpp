@@ -1,0 +1,64 @@
+#include <heddle/sim/convergence/lane_paths.h>
+
+#include <algorithm>
+#include <bit>
+
+namespace heddle::sim {
+namespace {
+
+// The places that the lane's calls return to, from the innermost outwards, as long as `take` wants more.
+template <typename Take>
+void walk_out(const lane& who, Take&& take) {
+  if (!take(who.pending.place)) return;
+  const auto& stack = who.runs.stack();
+  const auto on_stack = [low = stack.low, high = stack.high()](const void* at) {
+    const auto* byte = static_cast<const std::byte*>(at);
+    return byte >= low && byte + 2 * sizeof(void*) <= high;
+  };
+  if (who.pending.frame == nullptr || !on_stack(who.pending.frame)) return;
+  // Each frame holds its caller's frame, and the address to return to behind it.
+  auto* frame = static_cast<void* const*>(who.pending.frame[0]);
+  while (on_stack(frame) && frame[0] != who.first_frame) {
+    if (!take(frame[1])) return;
+    auto* const outer = static_cast<void* const*>(frame[0]);
+    if (outer <= frame) return;
+    frame = outer;
+  }
+}
+
+void find_path(const lane& who, call_path& path) {
+  path.clear();
+  walk_out(who, [&](const void* place) {
+    path.push_back(place);
+    return true;
+  });
+  std::reverse(path.begin(), path.end());
+}
+
+bool is_at(const lane& who, const call_path& path) {
+  size_t left = path.size();
+  bool alike = true;
+  walk_out(who, [&](const void* place) {
+    alike = left != 0 && path[left - 1] == place;
+    if (alike) --left;
+    return alike;
+  });
+  return alike && left == 0;
+}
+
+}  // namespace
+
+// Most lanes stand where the one before stands.
+void lane_paths::find(const wave& of, uint64_t lanes, std::array<const call_path*, 64>& into) {
+  const call_path* last = nullptr;
+  for (uint64_t left = lanes; left != 0; left &= left - 1) {
+    const lane& who = *of.lanes[static_cast<size_t>(std::countr_zero(left))];
+    if (last == nullptr || !is_at(who, *last)) {
+      find_path(who, found_);
+      last = &*kept_.insert(found_).first;
+    }
+    into[who.index] = last;
+  }
+}
+
+}  // namespace heddle::sim
