@@ -76,3 +76,16 @@ function(heddle_compile_tests_together target)
     target_compile_options(${target} PRIVATE "$<$<COMPILE_LANG_AND_ID:CXX,GNU>:-Wno-subobject-linkage;-Wno-restrict>")
   endif()
 endfunction()
+# Headers that most files of a target begin with, read once for all of them. What a file includes by itself this hides too, as compiling together does,
+# and where that is off it is off. A file with options of its own has to be left out (SKIP_PRECOMPILE_HEADERS): they must be those of the headers.
+function(heddle_precompile target)
+  if(HEDDLE_TOGETHER LESS_EQUAL 1)
+    return()
+  endif()
+  target_precompile_headers(${target} PRIVATE ${ARGN})
+  # ccache keeps what was compiled with such headers where it may take macros that they do not use for no matter.
+  get_target_property(launcher ${target} CXX_COMPILER_LAUNCHER)
+  if(launcher MATCHES "ccache$")
+    set_target_properties(${target} PROPERTIES CXX_COMPILER_LAUNCHER "${CMAKE_COMMAND};-E;env;CCACHE_SLOPPINESS=pch_defines,time_macros;${launcher}")
+  endif()
+endfunction()

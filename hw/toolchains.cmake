@@ -72,6 +72,15 @@ endif()
 if(EXISTS /dev/kfd)
   set(heddle_hip_quickly "")
 endif()
+# The same of a program that, where it is run, is measured on each device's own instructions: arguments of heddle_cuda_program().
+set(heddle_cuda_unless_run "")
+set(heddle_hip_unless_run "")
+if(heddle_cuda_quickly)
+  set(heddle_cuda_unless_run ARCHS ${heddle_first_cuda_arch} OPTIONS ${heddle_cuda_quickly})
+endif()
+if(heddle_hip_quickly)
+  set(heddle_hip_unless_run ARCHS ${heddle_first_hip_arch} OPTIONS ${heddle_hip_quickly})
+endif()
 
 # What every compilation needs, for the target `name`. Lists of the target that are empty must vanish, not become a bare flag.
 function(_heddle_target_flags variable name)

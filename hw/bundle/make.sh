@@ -15,10 +15,10 @@ fail() {
 }
 if [ -e "$folder" ] && [ -n "$(ls -A "$folder")" ]; then fail "$folder is not empty; name a new folder"; fi
 mkdir -p "$folder/bin" "$folder/lib" "$folder/expected"
-scenarios=$build/scenarios_$machine
+scenarios=$build/scenarios_$machine litmus=$build/litmus_$machine latency=$build/bench/latency_$machine
 # For the GPU's own instructions, and not only what its driver translates.
-[ "$machine" != cuda ] || scenarios=$build/scenarios_cuda_sm_90
-for program in "scenarios $scenarios" "litmus $build/litmus_$machine" "latency $build/bench/latency_$machine"; do
+[ "$machine" != cuda ] || scenarios=${scenarios}_sm_90 litmus=${litmus}_sm_90 latency=$build/bench/latency/latency_cuda_sm_90
+for program in "scenarios $scenarios" "litmus $litmus" "latency $latency"; do
   read -r name file <<<"$program"
   [ -x "$file" ] || fail "there is no $file; build the target hw_bundle_$machine"
   cp "$file" "$folder/bin/$name"

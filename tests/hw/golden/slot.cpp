@@ -25,13 +25,13 @@ extern "C" __global__ void compare_call(rpc::slot_client<rpc::bit_by_compare> cl
 }
 
 /// A call without an answer gives its slot back at once, and collects those of others when it finds none.
-extern "C" __global__ void asynchronous_call(rpc::slot_client<rpc::word_a_slot> client, const uint64_t* words) {
+extern "C" __global__ void asynchronous_word_call(rpc::slot_client<rpc::word_a_slot> client, const uint64_t* words) {
   const uint64_t word = words[threadIdx.x];
   client.invoke([&](rpc::packet& line, uint32_t) { line.words[0] = word; });
 }
 
 /// A wave of this device serves.
-extern "C" __global__ void served_call(rpc::slot_server<rpc::word_a_slot> server) {
+extern "C" __global__ void served_word_call(rpc::slot_server<rpc::word_a_slot> server) {
   server.handle([](rpc::packet& line, uint32_t) { line.words[0] = line.words[0] * 3 + 1; },
                 [](rpc::packet& line, uint32_t) { line.words[0] = 0; });
 }
