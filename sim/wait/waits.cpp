@@ -71,14 +71,14 @@ void waits::arrived(const lane& issuer, const void* address, size_t size_bytes, 
 // check, nor in the fair tail.
 //
 // Of a host thread, one such end is enough for a loop that counts, as that of std::atomic::wait before it sleeps: it goes on as long as it is in
-// another state each time it comes round, for some turns. These stand above what it may still do by choice. A proof asks about each turn.
+// another state each time it comes round, for some turns, which stand above those by choice. Where as many may be chosen, as in a proof, each is.
 bool waits::ends_for_no_reason(lane& self) {
   constexpr uint32_t turn = 1u << 16;
   constexpr uint32_t turns_most = 64;
   if (self.left.wakes == 0 || !core_.phase.is_open()) return false;
   const std::byte* const private_state = self.pending.private_state;
-  const bool may_count =
-      self.is_host() && self.pending.kind == operation_kind::pause && private_state != nullptr && !self.is_explored;
+  const bool may_count = core_.machine.wakes < turns_most && self.is_host() &&
+                         self.pending.kind == operation_kind::pause && private_state != nullptr;
   const uint64_t state = may_count ? digest_of(private_state, self.runs.stack().high()) : 0;
   if (self.left.wakes >= turn) {
     if (may_count && state != std::exchange(self.wait_digest, state)) {
