@@ -1,11 +1,15 @@
-// What programs do on their host: calls in streams that know of a frame, and std::atomic::wait.
+// What programs do on their host: calls in streams that know of a frame, std::atomic::wait, and what is said of races with copies and with parts of what is stored at once.
 #include <cuda_runtime.h>
 
 #include <atomic>
 #include <condition_variable>
-#include <cstring>
+#include <cstdint>
 #include <mutex>
+#include <string_view>
 #include <thread>
+
+#include <cuda/std/array>
+#include <cuda/std/utility>
 
 namespace {
 
@@ -67,9 +71,43 @@ int waits_for_a_word(bool says_nothing) {
   return 0;
 }
 
+// A line of 16 bytes that is stored at once, and a flag in it that is looked at alone.
+__global__ void store_line(uint32_t* line) {
+  const cuda::std::array<uint32_t, 2> of = {cuda::std::exchange(line[0], 0), 1};
+  asm volatile("st.relaxed.sys.global.v4.u32 [%0], {%1, %1, %1, %2};" ::"l"(line), "r"(of[0]), "r"(of[1]) : "memory");
+}
+
+int looks_at_a_part() {
+  uint32_t* line = nullptr;
+  cudaMallocHost(&line, 4 * sizeof(uint32_t));
+  for (int n = 0; n < 4; ++n) line[n] = 0;
+  store_line<<<1, 1>>>(line);
+  while (std::atomic_ref<uint32_t>(line[3]).load() == 0) {
+  }
+  cudaDeviceSynchronize();
+  return 0;
+}
+
+// A copy and a kernel in two streams.
+int copies_too_early() {
+  int* memory = nullptr;
+  cudaMallocHost(&memory, 2 * sizeof(int));
+  memory[0] = memory[1] = 0;
+  cudaStream_t fills, copies;
+  cudaStreamCreate(&fills);
+  cudaStreamCreate(&copies);
+  fill<<<1, 1, 0, fills>>>(memory);
+  cudaMemcpyAsync(memory + 1, memory, sizeof(int), cudaMemcpyHostToHost, copies);
+  cudaDeviceSynchronize();
+  return 0;
+}
+
 }  // namespace
 
 int main(int count, char** arguments) {
-  if (count == 2 && std::strcmp(arguments[1], "calls") == 0) return calls_in_streams();
-  return waits_for_a_word(count == 2 && std::strcmp(arguments[1], "silent") == 0);
+  const std::string_view what = count == 2 ? arguments[1] : "";
+  if (what == "calls") return calls_in_streams();
+  if (what == "parts") return looks_at_a_part();
+  if (what == "copies") return copies_too_early();
+  return waits_for_a_word(what == "silent");
 }
