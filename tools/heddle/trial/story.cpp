@@ -289,7 +289,7 @@ class teller {
     return text;
   }
 
-  /// Whether it is a copy in a stream, whose accesses are nobody's to change.
+  /// Whether it is a copy in a stream, whose accesses the program cannot change.
   bool is_copy(uint32_t actor) const { return words_.name_of(actor).starts_with("copy "); }
 
   // -- what ends otherwise
