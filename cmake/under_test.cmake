@@ -145,6 +145,9 @@ set(heddle_vendor_includes
      cuda_profiler_api.h cuda_device_runtime_api.h math_constants.h sm_20_intrinsics.h builtin_types.h host_defines.h crt/host_defines.h
      device_atomic_functions.h channel_descriptor.h texture_types.h cuda_texture_types.h"
     "cuda_atomic.h: cuda/atomic cuda/std/atomic simt/atomic"
+    "cuda_std.h: cuda/std/array cuda/std/bit cuda/std/cassert cuda/std/chrono cuda/std/climits cuda/std/cmath cuda/std/concepts cuda/std/cstddef
+     cuda/std/cstdint cuda/std/cstring cuda/std/functional cuda/std/initializer_list cuda/std/iterator cuda/std/limits cuda/std/numeric
+     cuda/std/optional cuda/std/ratio cuda/std/span cuda/std/string_view cuda/std/tuple cuda/std/type_traits cuda/std/utility"
     "cuda_sync.h: cuda/barrier cuda/std/barrier cuda/latch cuda/std/latch cuda/semaphore cuda/std/semaphore cuda/pipeline"
     "groups.h: cooperative_groups.h cooperative_groups/reduce.h cooperative_groups/scan.h cooperative_groups/memcpy_async.h"
     "halves.h: cuda_fp16.h cuda_bf16.h cuda_fp8.h cuda_fp16.hpp cuda_bf16.hpp hip/hip_fp16.h hip/hip_bf16.h hip/hip_bfloat16.h hip/hip_fp8.h"

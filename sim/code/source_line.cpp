@@ -348,9 +348,9 @@ bool is_plumbing(const source_line& line) {
          file.starts_with("sim/compat/") || file == "rpc/llvm/c_interface.h" || file == "sim/code/program_state.cpp" ||
          file == "sim/runtime/thread_calls.cpp" || file == "sim/runtime/once_calls.cpp" ||
          file == "sim/runtime/thread_values.cpp" || file.find("/heddle/sim/compat/") != std::string::npos ||
-         file.find("/targets/x86_64-linux/include/") != std::string::npos ||
-         file.find(".cudafe1.") != std::string::npos || file == "sim/device.h" ||
-         file.ends_with("/heddle/sim/target.h") || file.ends_with("/heddle/sim/device.h") ||
+         file.find("/targets/x86_64-linux/include/") != std::string::npos || file.starts_with("/usr/local/cuda") ||
+         file.find("/include/cccl/") != std::string::npos || file.find(".cudafe1.") != std::string::npos ||
+         file == "sim/device.h" || file.ends_with("/heddle/sim/target.h") || file.ends_with("/heddle/sim/device.h") ||
          file.starts_with("/usr/include/") || file.starts_with("/usr/lib/");
 }
 

@@ -14,7 +14,12 @@ using scheduler::verdict;
 
 namespace {
 constexpr uintptr_t lowest_address = 65536;
+
+// Of what streams run on the host: a copy, and no function of the program.
+bool only_copies(const lane& self) {
+  return self.of->copies && static_cast<const stream_copy*>(self.body)->function == nullptr;
 }
+}  // namespace
 
 std::string device_allocations::named_process(uint32_t process) {
   return process == 0 ? "the program's own process" : "process " + std::to_string(process);
@@ -25,7 +30,7 @@ void device_allocations::check_elsewhere(lane& self) {
   if (core_.map.host_stacks->contains(address) && self.is_host()) {
     if (self.is_on_stack(address)) return;
     // A copy has no business there.
-    if (lane* const owner = self.of->copies ? nullptr : core_.threads.owner_of_frame(address))
+    if (lane* const owner = only_copies(self) ? nullptr : core_.threads.owner_of_frame(address))
       return owner->share_frames(address);
   }
   if (core_.map.device_stacks->contains(address) || core_.map.host_stacks->contains(address) ||
@@ -71,7 +76,7 @@ void device_allocations::bad_access(lane& self, const char* wrong) {
   for (size_t n = 0; n < core_.threads.lanes_used; ++n)
     if (core_.threads.lanes[n].begun && core_.threads.lanes[n].state != lane_state::ended &&
         core_.threads.lanes[n].is_on_stack(how.address)) {
-      if (self.is_host() && !self.of->copies && core_.threads.lanes[n].is_host())
+      if (self.is_host() && !only_copies(self) && core_.threads.lanes[n].is_host())
         core_.end(self, verdict::memory,
                   std::string(to_string(how.kind)) + " in a frame of " + name_of(core_.threads.lanes[n]) +
                       " that has returned");

@@ -85,6 +85,8 @@ uint32_t launches::add_copy(lane& self, const stream_copy& what, uint32_t stream
   place_in_stream at = {.stream = stream, .ordinal = kernels_launched_};
   at.after = take_place_in(stream, self);
   ++copies_given_;
+  if (what.function != nullptr)
+    if (lane* const owner = core_.threads.owner_of_frame(what.to)) owner->share_frames(what.to);
   if (commands_ != nullptr)
     commands_->copy(self, what, at, how_to_run);
   else

@@ -69,13 +69,34 @@ void waits::arrived(const lane& issuer, const void* address, size_t size_bytes, 
 
 // Loops that give up after some iterations must be able to: each wait may end spuriously a few times. Not under the quiescence
 // check, nor in the fair tail.
+//
+// Of a host thread, one such end is enough for a loop that counts, as that of std::atomic::wait before it sleeps: it goes on as long as it is in
+// another state each time it comes round, for some turns, which stand above those by choice. Where as many may be chosen, as in a proof, each is.
 bool waits::ends_for_no_reason(lane& self) {
+  constexpr uint32_t turn = 1u << 16;
+  constexpr uint32_t turns_most = 64;
   if (self.left.wakes == 0 || !core_.phase.is_open()) return false;
+  const std::byte* const private_state = self.pending.private_state;
+  const bool may_count = core_.machine.wakes < turns_most && self.is_host() &&
+                         self.pending.kind == operation_kind::pause && private_state != nullptr;
+  const uint64_t state = may_count ? digest_of(private_state, self.runs.stack().high()) : 0;
+  if (self.left.wakes >= turn) {
+    if (may_count && state != std::exchange(self.wait_digest, state)) {
+      self.left.wakes -= turn;
+      return true;
+    }
+    self.left.wakes %= turn;
+    if (self.left.wakes == 0) return false;
+  }
   --self.left.wakes;
   const bool together = core_.issues.under_way();
   const uint32_t picked =
       together ? core_.issues.pick_alike(self, 2, choice_kind::wake, 0) : core_.pick(self, 2, choice_kind::wake);
   if (picked == 0) return false;
+  if (may_count) {
+    self.left.wakes += turns_most * turn;
+    self.wait_digest = state;
+  }
   if (core_.observers.recorder) [[unlikely]]
     core_.observers.recorder->wakes_for_no_reason(self);
   return true;

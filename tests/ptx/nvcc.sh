@@ -31,6 +31,23 @@ sed 's/cuModuleLoadData(&module, text.c_str())/cuModuleLoad(\&module, path.c_str
 "$heddle" nvcc by_path.cpp rotates.fatbin -o by_path
 expect 'by_path +ok +ok +20 ' ./by_path fuzz --jobs 1 --schedules 20 -- rotates.fatbin
 
+# An access that a header of the toolkit makes for the host stands where the program calls it.
+cat >told_by_host.cu <<'END'
+#include <cuda/atomic>
+using word = cuda::atomic_ref<int, cuda::thread_scope_system>;
+__global__ void sets(int* words) { words[1] = 1; }
+int main() {
+  int* words;
+  cudaMallocManaged(&words, 2 * sizeof(int));
+  word(words[0]).store(0);
+  sets<<<1, 1>>>(words);
+  word(words[1]).load();
+  cudaDeviceSynchronize();
+}
+END
+"$heddle" nvcc -std=c++17 told_by_host.cu -o told_by_host
+expect 'load seq_cst system of .*told_by_host.cu:9$' ./told_by_host fuzz --jobs 1 --schedules 20
+
 expect 'heddle nvcc: no input file' "$heddle" nvcc -O2
 expect 'heddle nvcc: a shared library is not made' "$heddle" nvcc -shared driver_api.o
 expect 'heddle nvcc: -o needs a value' "$heddle" nvcc driver_api.o -o
