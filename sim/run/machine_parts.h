@@ -52,10 +52,14 @@ class machine_parts {
   /// Every run from the next one on keeps virtual time, and tells what its calls took; null: none does.
   void time_calls(call_times* into) { call_times_ = into; }
   /// Every run from the next one on is part of a search, which is told what it must know; null: none is.
-  void explore(search_notes* notes) { core_.notes = notes; }
+  void explore(search_notes* notes) {
+    core_.notes = notes;
+    // A program's is memory that the simulator knows, with races and values of its own: in a search as in the run that repeats a finding.
+    if (notes != nullptr && program_heap_ != nullptr) notes->lanes_allocate = program_heap_.get();
+  }
   /// Null: where everything does. Each run of a search, and each of a program that begins anew, has its own.
   lane_heap* lanes_allocate_in() const {
-    return core_.notes != nullptr ? core_.notes->lanes_allocate : program_heap_.get();
+    return program_heap_ != nullptr || core_.notes == nullptr ? program_heap_.get() : core_.notes->lanes_allocate;
   }
 
   /// Ends the program where an invariant of the machine does not hold. Between steps of a run.

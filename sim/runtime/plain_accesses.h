@@ -13,8 +13,7 @@ namespace heddle::sim::runtime {
 /// Whether no other lane could see the bytes change, or change them: they never change, or are the thread's own.
 [[gnu::noinline]] inline bool is_unseen(execution& here, lane& self, const void* address) {
   if (here.core().map.is_constant(address) || is_thread_local(address)) return true;
-  if (!self.is_in_own_object(address) || here.core().notes != nullptr || !here.core().map.may_vanish(address))
-    return false;
+  if (!self.is_in_own_object(address) || !here.core().map.may_vanish(address)) return false;
   // A loop that goes on looking there waits for another thread after all.
   constexpr uint32_t many = 64;
   if (++self.own_object_reads >= many) self.own_object_bytes = 0;
@@ -41,7 +40,7 @@ inline bool stores_alone(const run_core& core, const void* address) {
 [[gnu::noinline]] inline bool is_stored_alone(execution& here, lane& self, void* address, size_t size_bytes,
                                               const caller& from) {
   run_core& core = here.core();
-  if (self.is_table_of_own_object(address) && core.notes == nullptr) return true;
+  if (self.is_table_of_own_object(address)) return true;
   if (changes_thread_local(here, self, address, size_bytes)) return true;
   if (!stores_alone(core, address)) return false;
   publish_access(here, self, operation_kind::plain_store, {address, size_bytes}, from);

@@ -1,10 +1,12 @@
-// Memory of malloc() and its like, which a kernel and its host reach at the same time: races in it are found. The second argument says how the host
-// looks at the word while the kernel counts it up, the first where it lies.
+// Memory of malloc() and its like, which a kernel and its host reach at the same time, or two threads: races in it are found. The second argument
+// says how the host looks at the word while the kernel counts it up, the first where it lies.
 #include <cuda_runtime.h>
 
+#include <atomic>
 #include <cstdlib>
 #include <cstring>
 #include <string>
+#include <thread>
 
 namespace {
 
@@ -12,8 +14,23 @@ __global__ void count_up(int* words) {
   for (int n = 0; n < 3; ++n) atomicAdd_system(&words[1], 1);
 }
 
+// No order hands the first word over with the second; with `orders`, one does.
+int threads_meet(int* words, bool orders) {
+  std::atomic_ref<int> flag(words[1]);
+  const std::string given = "more than a string keeps within itself";
+  std::thread gives([=] {
+    words[0] = static_cast<int>(given.size());
+    flag.store(1, orders ? std::memory_order_release : std::memory_order_relaxed);
+  });
+  while (flag.load(std::memory_order_acquire) == 0) std::this_thread::yield();
+  const bool is_there = words[0] == static_cast<int>(given.size());
+  gives.join();
+  return is_there ? 0 : 6;
+}
+
 int* memory_of(const std::string& kind) {
   constexpr size_t bytes = 4 * sizeof(int);
+  if (kind == "new") return new int[4];
   if (kind == "calloc") return static_cast<int*>(std::calloc(4, sizeof(int)));
   if (kind == "aligned_alloc") return static_cast<int*>(std::aligned_alloc(64, 64));
   if (kind == "posix_memalign") {
@@ -34,6 +51,8 @@ int main(int count, char** arguments) {
   int* const words = memory_of(arguments[1]);
   if (words == nullptr || reinterpret_cast<size_t>(words) % alignof(int) != 0) return 3;
   words[1] = 0;
+  if (std::strncmp(arguments[2], "threads", 7) == 0)
+    return threads_meet(words, std::strcmp(arguments[2], "threads_in_order") == 0);
   count_up<<<1, 1>>>(words);
   if (std::strcmp(arguments[2], "plain") == 0) {
     if (words[1] > 3) return 4;
@@ -42,6 +61,9 @@ int main(int count, char** arguments) {
   }
   cudaDeviceSynchronize();
   const bool counted = words[1] == 3;
-  std::free(words);
+  if (std::strcmp(arguments[1], "new") == 0)
+    delete[] words;
+  else
+    std::free(words);
   return counted ? 0 : 5;
 }

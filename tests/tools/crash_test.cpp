@@ -254,9 +254,11 @@ constexpr const char* frees_twice = "crash.free";
 #endif
 
 TEST(verify_of_a_crash, is_a_counterexample) {
-  for (const std::string scenario : {"crash.abort", "crash.store", frees_twice, "crash.overflow", "crash.divide"}) {
+  for (const std::string scenario :
+       {"crash.abort", "crash.store", frees_twice, "crash.overflow", "crash.divide", "given.abort"}) {
     const json made = crashing_json({"verify", scenario});
     EXPECT_EQ(made["verdict"], "crash") << made;
+    EXPECT_EQ(made["reproducible"], true) << made;
     ASSERT_TRUE(made["token"].is_string()) << made;
     EXPECT_EQ(crashing({"replay", made["token"].get<std::string>()}).status, 1) << made;
   }

@@ -6,6 +6,7 @@
 #include <sys/syscall.h>
 #include <unistd.h>
 
+#include <atomic>
 #include <csignal>
 #include <cstdint>
 #include <cstdio>
@@ -13,6 +14,7 @@
 #include <cstring>
 #include <iostream>
 #include <streambuf>
+#include <thread>
 
 namespace {
 
@@ -178,6 +180,17 @@ class slow_buffer : public std::streambuf {
 
 const bool is_slow = std::getenv("SLOW_STREAM") != nullptr && std::cout.rdbuf(new slow_buffer(std::cout.rdbuf()));
 
+// A thread that looks at what it was given, which lies on the heap.
+void given(const heddle::parameters&) {
+  auto* const word = new std::atomic<int>(0);
+  const long one = 1, two = 2, three = 3;
+  std::thread stores([=] { word->store(static_cast<int>(one + two + three), std::memory_order_relaxed); });
+  const int seen = word->load(std::memory_order_relaxed);
+  stores.join();
+  delete word;
+  if (seen == 6) std::abort();
+}
+
 void print_as_programs_do(bool aborts) {
   std::printf("{\"printf prints\"\n");
   std::cout << "{\"a stream prints\"\n";
@@ -212,6 +225,8 @@ HEDDLE_SCENARIO(frees_twice, {.name = "crash.free", .summary = "Frees twice."});
 HEDDLE_SCENARIO(overflows, {.name = "crash.overflow", .summary = "Recurses for ever."});
 HEDDLE_SCENARIO(stands_still, {.name = "stuck.loop", .summary = "Loops for ever."});
 HEDDLE_SCENARIO(blocks, {.name = "stuck.call", .summary = "Waits until a socket takes more."});
+HEDDLE_SCENARIO(given,
+                {.name = "given.abort", .summary = "What a thread was given decides whether abort() is called."});
 HEDDLE_SCENARIO(sometimes, {.name = "half.abort", .summary = "Half of the schedules call abort()."});
 HEDDLE_SCENARIO(sometimes_unseen, {.name = "half.unseen", .summary = "Half of the schedules kill the process."});
 

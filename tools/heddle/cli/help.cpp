@@ -106,7 +106,7 @@ states of ports, slots and shared words; the settings. Of a run of more than
   --in-process      run in this process, for debuggers, and not in copies of it
 )";
 
-constexpr std::string_view verify_help = R"(heddle verify SCENARIO... [--set KEY=VALUE]... [OPTIONS]
+constexpr std::string_view verify_help = R"(heddle verify [SCENARIO...] [--set KEY=VALUE]... [OPTIONS]
 heddle verify --all [SCENARIO...] [OPTIONS]
 
 Goes through every run of a scenario: every schedule, every value that a load
@@ -117,8 +117,9 @@ may see, every fault that is switched on. It ends with one of
   a violation   with the trace of a run, as heddle fuzz gives it
   incomplete    a bound was hit or something cannot be gone through; says which
 
-Small configurations end in seconds: start with waves=1, and raise one number at
-a time. docs/verify.md says what is explored, and what a proof rests on.
+A program with one scenario, as with main(), needs no name. Small configurations
+end in seconds: start with waves=1, and raise one number at a time.
+docs/verify.md says what is explored, and what a proof rests on.
 
 With --all, what the scenarios claim: each small configuration that one names
 (scenario::proofs) under every progress model; proved where it must end, a hang

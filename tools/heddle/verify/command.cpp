@@ -98,7 +98,7 @@ void print_text(const verification& made, const invocation& asked) {
 int verify(const invocation& asked) {
   selection selected = select_scenarios(asked.scenarios);
   if (!selected.error.empty()) return fail(wrong_input, selected.error);
-  if (asked.scenarios.empty() && !asked.all)
+  if (asked.scenarios.empty() && !asked.all && selected.chosen.size() != 1)
     return fail(wrong_input, "verify takes a scenario, or --all for what all of them claim; see " +
                                  shell_word(asked.program) + " list");
   const bool several = selected.chosen.size() != 1;
