@@ -84,7 +84,7 @@ inline bool stores_alone(const run_core& core, const void* address) {
   bool is_own = false;
   if (!here.core().map.heap.contains(address)) [[unlikely]] {
     if (is_unseen(here, *self, address)) return;
-    is_own = self->is_in_own_object(address) && here.core().notes == nullptr;
+    is_own = self->is_in_own_object(address);
   }
   if (named == operation_kind::plain_load)
     named = kind_of_plain(here, address, size_bytes, named, operation_kind::volatile_load);
