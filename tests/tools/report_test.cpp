@@ -414,7 +414,7 @@ TEST(real_report, names_the_choice_that_decided_on_the_first_screen) {
       {"zoo.late-reset-erases-flag", {"counts as older than the store of ", "had not acquired"}},
       {"zoo.weak-failure-taken-for-owner", {"the weak compare-exchange of ", " failed for no reason"}},
       {"zoo.doorbell-overtakes-entry",
-       {" arrived over the link before step ", ", ahead of that to submission queue+0x"}},
+       {" arrived over the link before step ", ", ahead of that to submission queue->submitted["}},
       {"zoo.lost-doorbell", {"the ring of wave ", " was lost"}}};
   for (const auto& [scenario, words] : findings) {
     const std::string screen = first_screen(scenario);

@@ -310,7 +310,8 @@ std::string page_data_of(const reported_run& run) {
                              {"why", edge.why}});
   data["unknown"] = json::array();
   for (const sim::unknown_wait& each : of.unknown)
-    data["unknown"].push_back({{"from", each.from}, {"over", each.over}, {"why", each.why}});
+    data["unknown"].push_back(
+        {{"from", each.from}, {"over", each.over}, {"name", called.name_of(each.over)}, {"why", each.why}});
   data["decided"] = decided_in(run.result.report);
   data["circle"] = of.circle;
   add_settings(data, run.settings);
