@@ -77,7 +77,8 @@ bool waits::ends_for_no_reason(lane& self) {
   constexpr uint32_t turns_most = 64;
   if (self.left.wakes == 0 || !core_.phase.is_open()) return false;
   const std::byte* const private_state = self.pending.private_state;
-  const bool may_count = core_.machine.wakes < turns_most && self.is_host() &&
+  // No state tells of it.
+  const bool may_count = core_.machine.wakes < turns_most && !self.is_explored && self.is_host() &&
                          self.pending.kind == operation_kind::pause && private_state != nullptr;
   const uint64_t state = may_count ? digest_of(private_state, self.runs.stack().high()) : 0;
   if (self.left.wakes >= turn) {
