@@ -8,17 +8,17 @@ namespace {
 
 // The places that the lane's calls return to, from the innermost outwards, as long as `take` wants more.
 template <typename Take>
-void walk_out(const lane& who, Take&& take) {
-  if (!take(who.pending.place)) return;
-  const auto& stack = who.runs.stack();
+void walk_out(const lane& one, Take&& take) {
+  if (!take(one.pending.place)) return;
+  const auto& stack = one.runs.stack();
   const auto on_stack = [low = stack.low, high = stack.high()](const void* at) {
     const auto* byte = static_cast<const std::byte*>(at);
     return byte >= low && byte + 2 * sizeof(void*) <= high;
   };
-  if (who.pending.frame == nullptr || !on_stack(who.pending.frame)) return;
+  if (one.pending.frame == nullptr || !on_stack(one.pending.frame)) return;
   // Each frame holds its caller's frame, and the address to return to behind it.
-  auto* frame = static_cast<void* const*>(who.pending.frame[0]);
-  while (on_stack(frame) && frame[0] != who.first_frame) {
+  auto* frame = static_cast<void* const*>(one.pending.frame[0]);
+  while (on_stack(frame) && frame[0] != one.first_frame) {
     if (!take(frame[1])) return;
     auto* const outer = static_cast<void* const*>(frame[0]);
     if (outer <= frame) return;
@@ -26,19 +26,19 @@ void walk_out(const lane& who, Take&& take) {
   }
 }
 
-void find_path(const lane& who, call_path& path) {
+void find_path(const lane& one, call_path& path) {
   path.clear();
-  walk_out(who, [&](const void* place) {
+  walk_out(one, [&](const void* place) {
     path.push_back(place);
     return true;
   });
   std::reverse(path.begin(), path.end());
 }
 
-bool is_at(const lane& who, const call_path& path) {
+bool is_at(const lane& one, const call_path& path) {
   size_t left = path.size();
   bool alike = true;
-  walk_out(who, [&](const void* place) {
+  walk_out(one, [&](const void* place) {
     alike = left != 0 && path[left - 1] == place;
     if (alike) --left;
     return alike;
@@ -52,12 +52,12 @@ bool is_at(const lane& who, const call_path& path) {
 void lane_paths::find(const wave& of, uint64_t lanes, std::array<const call_path*, 64>& into) {
   const call_path* last = nullptr;
   for (uint64_t left = lanes; left != 0; left &= left - 1) {
-    const lane& who = *of.lanes[static_cast<size_t>(std::countr_zero(left))];
-    if (last == nullptr || !is_at(who, *last)) {
-      find_path(who, found_);
+    const lane& one = *of.lanes[static_cast<size_t>(std::countr_zero(left))];
+    if (last == nullptr || !is_at(one, *last)) {
+      find_path(one, found_);
       last = &*kept_.insert(found_).first;
     }
-    into[who.index] = last;
+    into[one.index] = last;
   }
 }
 

@@ -660,6 +660,12 @@ TEST(Search, ABoundIsNoProof) {
 
 // -- reductions leave nothing out ----------------------------------------------------------------------------------------------------------
 
+/// The first of the random programs: HEDDLE_FIRST_PROGRAM, to repeat what a test has printed, or drawn.
+uint64_t first_program() {
+  const char* const given = std::getenv("HEDDLE_FIRST_PROGRAM");
+  return given == nullptr ? std::random_device()() % 1'000'000 : std::strtoull(given, nullptr, 10);
+}
+
 /// A random program of a few lanes and words; what each lane has read is its outcome.
 class random_program {
  public:
@@ -774,7 +780,7 @@ TEST(Search, ReductionsLeaveNoOutcomeOut) {
   const std::vector<std::string> one_memory = {};
   const std::vector<std::string> scoped_memory = {"fidelity=scoped", "history=60"};
   const std::vector<std::string> link = {"fidelity=link", "link.age=1000000000", "link.lull=off"};
-  const uint64_t first = std::random_device()() % 1'000'000;
+  const uint64_t first = first_program();
   uint64_t runs = 0;
   uint64_t runs_reduced = 0;
   uint64_t compared = 0;
@@ -808,7 +814,7 @@ TEST(Search, StatesThatKnowMoreAddNothing) {
   const char* const asked = std::getenv("HEDDLE_PROGRAMS");
   const uint64_t programs = asked == nullptr ? 100 : std::strtoull(asked, nullptr, 10);
   const std::vector<std::string> models = {"fair", "hsa", "obe", "unfair"};
-  const uint64_t first = std::random_device()() % 1'000'000;
+  const uint64_t first = first_program();
   uint64_t compared = 0;
   uint64_t states = 0;
   uint64_t states_less = 0;
@@ -851,7 +857,7 @@ TEST(Search, StatesThatKnowMoreAddNothing) {
 TEST(Search, ReductionsLeaveNoHangOut) {
   constexpr uint64_t programs = 120;
   const std::vector<std::string> models = {"fair", "hsa", "obe", "unfair"};
-  const uint64_t first = std::random_device()() % 1'000'000;
+  const uint64_t first = first_program();
   uint64_t compared = 0;
   uint64_t hangs = 0;
   for (uint64_t seed = first; seed < first + programs; ++seed) {
