@@ -821,9 +821,12 @@ TEST(Search, StatesThatKnowMoreAddNothing) {
   std::map<verdict, uint64_t> verdicts;
   for (uint64_t seed = first; seed < first + programs; ++seed) {
     random_program tested(seed, random_program::with::messages);
-    const std::vector<std::string> settings = {
-        "fidelity=scoped", "late=1000", seed % 3 == 0 ? "history=2" : "history=60", "progress=" + models[seed % 4],
-        seed % 5 == 0 ? "host=weak" : "host=x86"};
+    const std::vector<std::string> settings = {"fidelity=scoped",
+                                               "late=1000",
+                                               seed % 3 == 0 ? "history=2" : "history=60",
+                                               "progress=" + models[seed % 4],
+                                               seed % 5 == 0 ? "host=weak" : "host=x86",
+                                               seed % 7 < 3 ? "races=weigh" : "races=end"};
     explorer_of each_state([&] { tested.run(); }, settings, [&] { return tested.left(); });
     search_options options;
     options.cover_states = false;
@@ -836,8 +839,15 @@ TEST(Search, StatesThatKnowMoreAddNothing) {
     options.cover_states = true;
     const explored fewer = few_states.all(options);
     ASSERT_TRUE(fewer.search.complete) << fewer.search.left_out << ", program " << seed;
-    ASSERT_EQ(fewer.notes, all.notes) << "program " << seed;
-    ASSERT_EQ(fewer.verdicts, all.verdicts) << "program " << seed;
+    if (fewer.verdicts.contains(verdict::race)) {
+      // Where less is known, a race may end a run whose like goes on: one that hangs, or ends well (program 234034). It is no proof all the same.
+      ASSERT_TRUE(all.verdicts.contains(verdict::race)) << "program " << seed;
+      ASSERT_TRUE(std::ranges::includes(all.notes, fewer.notes)) << "program " << seed;
+      ASSERT_TRUE(std::ranges::includes(all.verdicts, fewer.verdicts)) << "program " << seed;
+    } else {
+      ASSERT_EQ(fewer.notes, all.notes) << "program " << seed;
+      ASSERT_EQ(fewer.verdicts, all.verdicts) << "program " << seed;
+    }
     for (const verdict each : all.verdicts) ++verdicts[each];
     states += all.search.states;
     states_less += fewer.search.states;
