@@ -49,6 +49,11 @@ class mailboxes {
     acquire_seen<Target, scope::system>(inbox_[port]);
   }
 
+  /// A hint to a machine whose caches see each other's stores: this side hands over soon. Its line, which the other side looks at, comes meanwhile.
+  HEDDLE_FUNCTION void bring_outbox([[maybe_unused]] uint32_t port) const {
+    if constexpr (requires(void* line) { Target::bring_to_write(line); }) Target::bring_to_write(outbox_ + port);
+  }
+
   /// load_inbox() and acquire() in one, for a look that will nearly always show the hand-over that it is taken for.
   HEDDLE_FUNCTION uint32_t acquire_inbox(uint32_t port) const {
     // Acquire, system scope: pairs with the release stores of the other side: hand_over, hand_over_unanswered, end.

@@ -110,6 +110,8 @@ concept has_waiting = requires(doorbell& bell, uint32_t seen, uint64_t timeout_n
 /// Calls, which a machine may have, where it tells how long they take
 ///   call_begins()            a call of this lane to the other side begins
 ///   call_ends(answered)      it has ended; `answered`: it has come to something
+/// Hints, which a machine may have whose caches see each other's stores
+///   bring(line), bring_to_write(line)   the caller reads, or stores to, the line that this points to next
 /// trap(fault, message)       ends the run with this message where the machine can end it
 /// is_device()                true in a lane of a wave whose lanes run side by side, false where one thread runs them all
 ///

@@ -112,7 +112,7 @@ class basic_client {
     const uint32_t ports = end_.port_count();
     const uint32_t looks = Which != any ? 1 : ports;
     // Any start is correct; waves that start apart do not contend for the same lock word.
-    const uint32_t start = Target::wave_id() % ports;
+    const uint32_t start = end_.port_of_wave();
     [[maybe_unused]] uint32_t watched = start;
     for (bool first_pass = true;; first_pass = false) {
       typename own_states<Target, Check>::group seen;
@@ -136,7 +136,7 @@ class basic_client {
 
   /// Takes the port as find() does, and gives it back: its last holder, be it a lane of this wave that has not come so far, is done with it.
   HEDDLE_FUNCTION bool own_is_closed() const {
-    const uint32_t index = Target::wave_id() % end_.port_count();
+    const uint32_t index = end_.port_of_wave();
     const auto boxes = end_.boxes();
     for (bool first_pass = true;; first_pass = false) {
       typename own_states<Target, Check>::group seen;
@@ -166,6 +166,7 @@ class basic_client {
     if constexpr (Which == of_wave_alone)
       require<Target, Check>(!was.is_held(), "a port that some lanes are to have alone is held by others");
     if (was.is_held()) return 0;
+    end_.boxes().bring_outbox(index);
     if (was.is_given()) {
       const auto boxes = end_.boxes();
       if (!boxes.owns(boxes.acquire_inbox(index), was.outbox())) {
@@ -176,8 +177,13 @@ class basic_client {
       end_.rings().answered(rings_);
     }
     // Behind the server's last reads of the header: by that acquire, or by the one of the last call, which the lock hands on.
-    end_.header_of(index).mask = mask;
-    end_.header_of(index).opcode = opcode;
+    header& to = end_.header_of(index);
+    // Most calls ask for what the port's last one did. Where the other end has the line in its cache it keeps it so; over a link a look would cost more
+    // than a store.
+    if (!end::has_caches || to.mask != mask || to.opcode != opcode) {
+      to.mask = mask;
+      to.opcode = opcode;
+    }
     return uint64_t{was.bits()} << 32 | index | taken;
   }
 

@@ -250,6 +250,7 @@ class basic_port {
     if (Target::is_first_lane(mask_))
       inbox = end_.boxes().wait_for_ownership(index_, outbox_,
                                               [this, left = patience_]() mutable { return gives_up(left); });
+    end_.bring_packet(index_);
     if constexpr (Side == side::client || Check::may_end) {
       inbox = Target::broadcast(mask_, inbox);
       ended_ = !end_.boxes().owns(inbox, outbox_);

@@ -22,6 +22,11 @@ class process {
 
   HEDDLE_FUNCTION uint32_t port_count() const { return shape_.ports; }
   HEDDLE_FUNCTION uint32_t lane_count() const { return shape_.lanes; }
+  /// Where this wave begins to look for one. Most have a number below that of the ports, and a division takes as long as a lock.
+  HEDDLE_FUNCTION uint32_t port_of_wave() const {
+    const uint32_t wave = Target::wave_id();
+    return wave < shape_.ports ? wave : wave % shape_.ports;
+  }
 
   HEDDLE_FUNCTION own_states<Target, Check> states() const { return own_states<Target, Check>(own_); }
 
@@ -42,13 +47,23 @@ class process {
   /// A packet&, or a word_packet where packets lie by word.
   template <side Writer = side::client>
   HEDDLE_FUNCTION decltype(auto) packet_of(uint32_t port, uint32_t lane) const {
-    unsigned char* const all =
-        Writer == side::client ? base_ + shape_.packet_offset() : answers_ + shape_.answer_packet_offset();
-    packet* const of_port = reinterpret_cast<packet*>(all) + uint64_t{port} * shape_.lanes;
+    packet* const of_port = packets_of<Writer>(port);
     if constexpr (Check::by_word)
       return word_packet(of_port->words + lane, shape_.lanes);
     else
       return (of_port[lane]);
+  }
+
+  /// Whether ends know the lines of the shared memory by caches that see each other's stores: then a line that neither stores to stays in both.
+  static constexpr bool has_caches = requires(void* line) { Target::bring_to_write(line); };
+  /// Where it has: hints that the packet of this port has come to this end, before anything of it is looked at. Its lines come side by side while the
+  /// lock is taken, and that which this end writes comes to be written.
+  HEDDLE_FUNCTION void bring_packet([[maybe_unused]] uint32_t port) const {
+    if constexpr (has_caches) {
+      if (Side == side::server) Target::bring(&header_of(port));
+      if (shape_.apart) Target::bring(packets_of<other(Side)>(port));
+      if (Side == side::server || !shape_.apart) Target::bring_to_write(packets_of<Side>(port));
+    }
   }
 
   /// The staging area of a port, of stage_bytes() bytes.
@@ -89,6 +104,13 @@ class process {
   }
 
  private:
+  template <side Writer>
+  HEDDLE_FUNCTION packet* packets_of(uint32_t port) const {
+    unsigned char* const all =
+        Writer == side::client ? base_ + shape_.packet_offset() : answers_ + shape_.answer_packet_offset();
+    return reinterpret_cast<packet*>(all) + uint64_t{port} * shape_.lanes;
+  }
+
   layout shape_;
   unsigned char* base_;     ///< what the client writes
   unsigned char* answers_;  ///< what the server writes; the same in one allocation

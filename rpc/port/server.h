@@ -197,6 +197,8 @@ class basic_server {
   /// Takes a port that a look has found ready, if it still is.
   HEDDLE_FUNCTION uint64_t try_take(uint32_t index, uint64_t here, request& asked) const {
     const auto boxes = end_.boxes();
+    end_.bring_packet(index);
+    boxes.bring_outbox(index);
     const own_state was = end_.states().try_lock(index);
     if (was.is_held()) return 0;
     if (boxes.owns(boxes.acquire_inbox(index), was.outbox())) {
