@@ -81,7 +81,7 @@ void add_changing_options(CLI::App& command, invocation& into, typed_numbers& ty
     command.add_option("FILE|TOKEN", into.file_or_token)->required();
     command.add_option("--changes", typed.changes);
   } else {
-    command.add_option("SCENARIO", into.scenarios)->required();
+    command.add_option("SCENARIO", into.scenarios);
     command.add_option("--set", into.settings)->allow_extra_args(false);
     command.add_option("--assume", into.change.assumed)->allow_extra_args(false);
     command.add_flag("--details", into.details);
@@ -95,7 +95,7 @@ void add_changing_options(CLI::App& command, invocation& into, typed_numbers& ty
 }
 
 void add_run_options(CLI::App& command, invocation& into, typed_numbers& typed) {
-  command.add_option("SCENARIO", into.scenarios)->required()->expected(1);
+  command.add_option("SCENARIO", into.scenarios)->expected(1);
   command.add_option("--seed", typed.seed);
   command.add_option("--strategy", into.strategy);
   command.add_option("--set", into.settings)->allow_extra_args(false);

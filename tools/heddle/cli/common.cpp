@@ -141,6 +141,17 @@ selection select_scenarios(const std::vector<std::string>& patterns) {
   return made;
 }
 
+selection select_one_scenario(const std::vector<std::string>& patterns, std::string_view command) {
+  selection made = select_scenarios(patterns);
+  if (!made.error.empty() || made.chosen.size() == 1) return made;
+  const std::string count = std::to_string(made.chosen.size());
+  made.error =
+      std::string(command) +
+      (patterns.empty() ? ": name a scenario; this program has " + count + ": see heddle list"
+                        : ": it takes one scenario, and \"" + one_line(patterns.front()) + "\" selects " + count);
+  return made;
+}
+
 parameters settings_of(const scenario& tested, const std::vector<parameter>& machine) {
   std::vector<parameter> definitions = machine;
   definitions.insert(definitions.end(), tested.parameters.begin(), tested.parameters.end());

@@ -64,6 +64,8 @@ struct selection {
   std::string error;  ///< one line when a name or pattern selects nothing
 };
 selection select_scenarios(const std::vector<std::string>& patterns);
+/// Of a command that takes one: without a name it is the program's only one.
+selection select_one_scenario(const std::vector<std::string>& patterns, std::string_view command);
 
 /// The settings of a scenario on a machine: its own parameters override the machine's of the same key.
 parameters settings_of(const scenario& tested, const std::vector<parameter>& machine);

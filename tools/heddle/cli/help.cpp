@@ -17,13 +17,13 @@ constexpr std::string_view overview = R"(heddle finds schedules under which GPU 
   heddle list                    scenarios, with their parameters and expected
                                  verdicts
   heddle fuzz [SCENARIO...]      run scenarios under many schedules
-  heddle run SCENARIO            one schedule, recorded whatever comes of it
+  heddle run [SCENARIO]          one schedule, recorded whatever comes of it
   heddle replay FILE|TOKEN...    run recorded schedules again
   heddle shrink FILE|TOKEN       make a failing schedule as small as can be
   heddle report FILE|TOKEN...    recorded schedules as pages for a browser
   heddle mend FILE|TOKEN         which change of orders, scopes, fences and
                                  barriers ends a finding
-  heddle slack SCENARIO          which orders and scopes are stronger than need
+  heddle slack [SCENARIO]        which orders and scopes are stronger than need
                                  be
   heddle verify SCENARIO...      go through all schedules of a small
                                  configuration
@@ -239,8 +239,9 @@ library of CUDA is linked, and no GPU is needed: docs/ptx.md.
                           (cuModuleLoad, cuModuleLoadData)
 
 Devices, the runtime and how much is optimized (-arch, -gencode, -cudart, -O)
-are heddle's choice. -ptx, -fatbin, -M and the like are nvcc's own. Not taken:
--rdc=true, -dc, -shared.
+are heddle's choice. -ptx, -fatbin, -M and the like are nvcc's own. Device code
+in several files (-rdc=true, -dc) is linked with the program. Not taken:
+-shared.
 
 Environment: NVCC   nvcc itself, where it was not found when heddle was built
 )";

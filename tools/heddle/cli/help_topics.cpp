@@ -4,13 +4,14 @@
 namespace heddle::tools {
 
 const std::string_view run_help =
-    R"(heddle run SCENARIO [--seed S] [--strategy X] [--set KEY=VALUE]...
+    R"(heddle run [SCENARIO] [--seed S] [--strategy X] [--set KEY=VALUE]...
            [--assume SITE=CHANGE]... [--excuse FILE]... [--trace] [-o FILE]
            [--json] -- ARGUMENTS OF main()
 
 Runs one schedule, the one that fuzz runs for the seed, and records it whether
 it ends well or not. What it writes is a trace like others: heddle replay
-repeats it, and heddle report makes a page of it.
+repeats it, and heddle report makes a page of it. A program with one scenario,
+as with main(), needs no name.
 
   --seed S          the seed (default 1)
   --strategy X      as of heddle fuzz (default mix)
@@ -56,12 +57,13 @@ that repeat it. Where no change ends everything, those that end this finding.
 Exit status: 0 when there is an answer, 1 when there is none.
 )";
 
-const std::string_view slack_help = R"(heddle slack SCENARIO [--set KEY=VALUE]... [--schedules N] [OPTIONS]
+const std::string_view slack_help = R"(heddle slack [SCENARIO] [--set KEY=VALUE]... [--schedules N] [OPTIONS]
 
 Makes each order and each scope of a scenario that ends well weaker by one step,
 one at a time, and lists those for which nothing is found: in a campaign, and
 then, for at most 10 s each, by verify. Such an order may be superfluous, or
 needed by what the scenario does not do: it is a question, and no advice.
+A program with one scenario needs no name.
 
   --schedules N     of each (default 10000)
   --set KEY=VALUE   a setting; may be repeated

@@ -95,9 +95,8 @@ void print_text(const scenario& tested, const std::vector<weakening>& all, bool 
 }  // namespace
 
 int slack(const invocation& asked) {
-  const selection selected = select_scenarios(asked.scenarios);
+  const selection selected = select_one_scenario(asked.scenarios, "slack");
   if (!selected.error.empty()) return fail(wrong_input, selected.error);
-  if (selected.chosen.size() != 1) return fail(wrong_input, "slack: name one scenario");
   const scenario& tested = *selected.chosen.front();
   const settings_or_error settings = simulator_settings(tested, asked.settings);
   if (!settings.value) return fail(wrong_input, settings.error);

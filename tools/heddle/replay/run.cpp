@@ -82,11 +82,8 @@ void print_text(const recorded_result& all, const kept_trace& kept, bool expecte
 }  // namespace
 
 int run(const invocation& asked) {
-  const selection selected = select_scenarios(asked.scenarios);
+  const selection selected = select_one_scenario(asked.scenarios, "run");
   if (!selected.error.empty()) return fail(wrong_input, selected.error);
-  if (selected.chosen.size() != 1)
-    return fail(wrong_input, "run: it takes one scenario, and \"" + one_line(asked.scenarios.front()) + "\" selects " +
-                                 std::to_string(selected.chosen.size()));
   const scenario& tested = *selected.chosen.front();
   const settings_or_error settings = simulator_settings(tested, asked.settings);
   if (!settings.value) return fail(wrong_input, settings.error);
