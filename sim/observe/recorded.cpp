@@ -5,6 +5,7 @@
 #include <algorithm>
 #include <cstdio>
 #include <map>
+#include <set>
 #include <utility>
 
 namespace heddle::sim {
@@ -104,6 +105,18 @@ class recorder::words {
   std::map<call_chain, uint32_t> chains_;
 };
 
+namespace {
+
+/// The last plain store of an actor that has changed nothing may not have been made: where it ended the run, memory has the value before.
+void forget_values_not_stored(run_record& of) {
+  std::set<uint32_t> later;
+  for (auto one = of.steps.rbegin(); one != of.steps.rend(); ++one)
+    if (later.insert(one->actor).second && one->kind == operation_kind::plain_store && !one->changes)
+      one->has_value = false;
+}
+
+}  // namespace
+
 run_record recorder::record(const heap& memory, size_t most) const {
   run_record made;
   words said(made, memory, types);
@@ -145,6 +158,7 @@ run_record recorder::record(const heap& memory, size_t most) const {
          .spurious = one.spurious,
          .woke = one.woke});
   }
+  forget_values_not_stored(made);
   for (const memory_change& one : memory_changes_)
     made.changes.push_back({.step = one.step,
                             .actor = one.who->id,
