@@ -59,7 +59,11 @@ class debug_info {
     if (name == nullptr || GELF_ST_TYPE(symbol.st_info) != STT_OBJECT || offset >= symbol.st_size) return {};
     char text[32] = "";
     if (offset != 0) std::snprintf(text, sizeof text, "+0x%llx", static_cast<unsigned long long>(offset));
-    return readable(name) + text;
+    // What heddle-ptx calls a variable of a device whose name the host has too.
+    constexpr std::string_view of_device = ".device";
+    std::string plain = name;
+    if (plain.ends_with(of_device)) plain.resize(plain.size() - of_device.size());
+    return readable(plain.c_str()) + text;
   }
 
   code_range function(const void* where) {

@@ -48,6 +48,81 @@ END
 "$heddle" nvcc -std=c++17 told_by_host.cu -o told_by_host
 expect 'load seq_cst system of .*told_by_host.cu:9$' ./told_by_host fuzz --jobs 1 --schedules 20
 
+# Device code in several files: each compiles alone, and the program's linker brings them together.
+cat >parts.h <<'END'
+extern __device__ int total;
+extern __constant__ int factor;
+extern __managed__ int told;
+typedef int (*change)(int);
+extern __device__ change changes[2];
+template <typename T>
+__device__ __noinline__ T largest(T a, T b) {
+  static __shared__ T kept;
+  return kept = a < b ? b : a;
+}
+struct shape {
+  __device__ virtual int area() const = 0;
+};
+__device__ const shape* made(int side);
+__device__ int add(int* to, int n);
+END
+cat >one.cu <<'END'
+#include "parts.h"
+#include <cstdlib>
+__device__ int total;
+__constant__ int factor = 3;
+__managed__ int told;
+__device__ int doubled(int n) { return 2 * n; }
+__device__ int negated(int n) { return -n; }
+__device__ change changes[2] = {doubled, negated};
+__global__ void first(int* out) {
+  add(&total, 1);
+  if (threadIdx.x == 0) out[0] = largest(20, 21) * made(2)->area();
+#ifdef PLANT_PLAIN_STORE
+  if (threadIdx.x == 0) total = 7;
+#endif
+}
+void run_other(int* out);
+int main() {
+  int *out, sum, five = 5;
+  cudaMallocManaged(&out, 2 * sizeof(int));
+  first<<<1, 2>>>(out);
+  cudaDeviceSynchronize();
+  cudaMemcpyFromSymbol(&sum, total, sizeof sum);
+  cudaMemcpyToSymbol(factor, &five, sizeof five);
+  run_other(out);
+  cudaDeviceSynchronize();
+  if (out[0] != 84 || sum != 2 || told != 40 || out[1] != 12) abort();
+}
+END
+cat >two.cu <<'END'
+#include "parts.h"
+struct square : shape {
+  int side;
+  __device__ square(int n) : side(n) {}
+  __device__ int area() const override { return side * side; }
+};
+__device__ const shape* made(int side) { return new square(side); }
+__device__ int add(int* to, int n) { return atomicAdd(to, n); }
+static __device__ int mine = 2;
+__global__ void other(int* out) {
+  add(&total, 10);
+  told = largest(1, 2) * mine * changes[0](factor) * -changes[1](1);
+  out[1] = total;
+}
+void run_other(int* out) { other<<<1, 1>>>(out); }
+END
+"$heddle" nvcc -arch=sm_80 -dc two.cu -o two.o
+"$heddle" nvcc -arch=sm_80 -rdc=true -c one.cu -o one.o
+"$heddle" nvcc -arch=sm_80 -dlink one.o two.o -o linked.o
+"$heddle" nvcc one.o two.o linked.o -lcudadevrt -o parts
+expect 'one +ok +ok +20 ' ./parts fuzz --jobs 1 --schedules 20
+expect '^one: ok, ' ./parts run
+"$heddle" nvcc -rdc=true -DPLANT_PLAIN_STORE one.cu two.cu -o planted
+expect 'wave 0 lane 0 stores total by a plain access .*one.cu:13' ./planted fuzz --jobs 1 --schedules 20
+expect 'wave 0 lane 1 changes total from 1 to 2 .*two.cu:8' ./planted fuzz --jobs 1 --schedules 20
+expect 'undefined reference to .*add' "$heddle" nvcc one.o -o half
+
 expect 'heddle nvcc: no input file' "$heddle" nvcc -O2
 expect 'heddle nvcc: a shared library is not made' "$heddle" nvcc -shared driver_api.o
 expect 'heddle nvcc: -o needs a value' "$heddle" nvcc driver_api.o -o

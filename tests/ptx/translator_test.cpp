@@ -48,6 +48,24 @@ TEST(ptx_text, gives_one_line_for_what_is_wrong_with_its_place) {
   EXPECT_TRUE(contains(refusal(kernel("/* no end")), "a comment without an end"));
 }
 
+TEST(ptx_text, of_several_files_has_symbols_for_what_they_share) {
+  const std::string text = std::string(head) +
+                           ".extern .global .align 4 .u32 total;\n"
+                           ".visible .global .align 4 .u32 mine;\n"
+                           ".extern .func (.param .b32 r) _Z5twicei(.param .b32 n);\n"
+                           ".weak .func shared() { ret; }\n"
+                           ".func only_here() { st.global.u32 [total], 1; ret; }\n";
+  EXPECT_EQ(refusal(text), "a.ptx:1: the variable total is in another file: compile it with -rdc=true too");
+  const translation made = translated(text + std::string(linked_as) + "_12_a_cu_34\n");
+  EXPECT_TRUE(made.errors.empty()) << made.errors.front();
+  for (const char* expected : {"extern uint32_t total[] asm(\"total.device\")", "uint32_t mine asm(\"mine.device\")",
+                               "asm(\"_Z5twicei.device\")", "[[gnu::weak]] void shared() asm(\"shared.device\")",
+                               "void __cudaRegisterLinkedBinary_12_a_cu_34(", "know_variable(\"mine\""})
+    EXPECT_TRUE(contains(made.text, expected)) << expected << "\n" << made.text;
+  EXPECT_FALSE(contains(made.text, "only_here.device"));
+  EXPECT_FALSE(contains(made.text, "know_variable(\"total\""));
+}
+
 TEST(ptx_text, names_the_instruction_that_is_not_simulated) {
   EXPECT_EQ(refusal(kernel("  wmma.mma.sync.aligned.row.col.m16n16k16.f32.f32 {%a}, {%b}, {%c}, {%d};")),
             "a.ptx:6: kernel k: `wmma.mma.sync.aligned.row.col.m16n16k16.f32.f32`: not simulated: there is no such "

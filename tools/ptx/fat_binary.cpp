@@ -2,6 +2,7 @@
 
 #include <dlfcn.h>
 
+#include <cctype>
 #include <cstdint>
 #include <cstring>
 
@@ -143,7 +144,14 @@ void add_texts(std::string_view content, std::vector<std::string>& texts) {
 
 bool is_elf(std::string_view content) { return content.starts_with("\177ELF"); }
 
-void add_texts_of_elf(std::string_view content, std::vector<std::string>& texts) {
+struct section {
+  std::string_view name;
+  uint64_t offset;
+  uint64_t size;
+};
+
+/// Those of an object or a program that have a name and a content, which may lie outside of the file.
+std::vector<section> sections_of(std::string_view content) {
   const bytes from(content, "the object");
   constexpr uint8_t wide = 2;
   if (from.at<uint8_t>(4) != wide || from.at<uint8_t>(5) != 1)
@@ -153,24 +161,33 @@ void add_texts_of_elf(std::string_view content, std::vector<std::string>& texts)
   uint64_t count = from.at<uint16_t>(60);
   uint64_t names = from.at<uint16_t>(62);
   if (table == 0) wrong("the object has no sections");
-  const auto section = [&](uint64_t n) {
+  const auto header = [&](uint64_t n) {
     if (n > content.size()) wrong("the object ends too early");
     return bytes(from.part(table + n * bytes_of_each, 64), "a section of the object");
   };
   // Where there are more than fit the header, the first section says how many.
-  if (count == 0) count = section(0).at<uint64_t>(32);
-  if (names == 0xffff) names = section(0).at<uint32_t>(40);
-  const auto content_of = [&](const bytes& of) { return from.part(of.at<uint64_t>(24), of.at<uint64_t>(32)); };
-  const std::string_view all_names = content_of(section(names));
+  if (count == 0) count = header(0).at<uint64_t>(32);
+  if (names == 0xffff) names = header(0).at<uint32_t>(40);
+  const bytes of_names = header(names);
+  const std::string_view all_names = from.part(of_names.at<uint64_t>(24), of_names.at<uint64_t>(32));
   constexpr uint32_t without_content = 8;
+  std::vector<section> made;
   for (uint64_t n = 1; n < count; ++n) {
-    const bytes one = section(n);
+    const bytes one = header(n);
     const auto at = one.at<uint32_t>(0);
     const std::string_view name = at < all_names.size() ? all_names.substr(at) : "";
-    const std::string_view until_end = name.substr(0, name.find('\0'));
-    if ((until_end == ".nv_fatbin" || until_end == "__nv_relfatbin") && one.at<uint32_t>(4) != without_content)
-      add_texts(content_of(one), texts);
+    if (one.at<uint32_t>(4) != without_content && !name.empty())
+      made.push_back({name.substr(0, name.find('\0')), one.at<uint64_t>(24), one.at<uint64_t>(32)});
   }
+  return made;
+}
+
+constexpr std::string_view linked_section = "__nv_relfatbin";
+
+void add_texts_of_elf(std::string_view content, std::vector<std::string>& texts) {
+  for (const section& one : sections_of(content))
+    if (one.name == ".nv_fatbin" || one.name == linked_section)
+      add_texts(bytes(content, "the object").part(one.offset, one.size), texts);
 }
 
 }  // namespace
@@ -187,6 +204,20 @@ std::vector<std::string> ptx_in(std::string_view content) {
   is_elf(content) ? add_texts_of_elf(content, texts) : add_texts(content, texts);
   if (texts.empty()) wrong("there is no PTX in it");
   return texts;
+}
+
+std::string linked_name_in(std::string_view content) {
+  std::string found;
+  bool is_linked = false;
+  if (!is_elf(content)) return found;
+  for (const section& one : sections_of(content)) {
+    is_linked = is_linked || one.name == linked_section;
+    if (one.name == "__nv_module_id") found = bytes(content, "the object").part(one.offset, one.size);
+  }
+  found.resize(std::strlen(found.c_str()));
+  for (const char c : found)
+    if (std::isalnum(static_cast<unsigned char>(c)) == 0 && c != '_') wrong("the name of its device code is no name");
+  return is_linked ? found : "";
 }
 
 }  // namespace heddle::ptx

@@ -14,4 +14,8 @@ bool is_binary(std::string_view content);
 /// (Formats: ELF-64; LZ4 block format; fat binaries are not documented: magic numbers and fields as nvcc 11 to 13 writes them.)
 std::vector<std::string> ptx_in(std::string_view content);
 
+/// By which name the host code of an object registers device code that is linked with that of other files; empty where it is not linked, and in all but an
+/// object. Throws as ptx_in().
+std::string linked_name_in(std::string_view content);
+
 }  // namespace heddle::ptx

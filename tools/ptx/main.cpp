@@ -52,7 +52,10 @@ std::optional<std::string> ptx_of(const std::string& input, bool may_be_text = t
   }
   try {
     std::vector<std::string> texts = heddle::ptx::ptx_in(*content);
-    if (texts.size() == 1) return std::move(texts.front());
+    if (texts.size() == 1) {
+      const std::string name = heddle::ptx::linked_name_in(*content);
+      return name.empty() ? std::move(texts.front()) : texts.front().append(heddle::ptx::linked_as).append(name + "\n");
+    }
     std::fprintf(stderr, "%s: it has %zu fat binaries: give the objects one by one\n", input.c_str(), texts.size());
   } catch (const heddle::ptx::error& wrong) {
     std::fprintf(stderr, "%s: %s\n", input.c_str(), wrong.message.c_str());

@@ -74,6 +74,7 @@ struct variable {
   uint32_t registers = 0;  ///< of `%r<100>`: 100
   bool is_extern = false;
   bool is_weak = false;
+  bool is_visible = false;  ///< to other files
   bool is_array = false;
   std::vector<initial_value> values = {};
 

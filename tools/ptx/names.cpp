@@ -93,6 +93,19 @@ std::string readable_name(const std::string& symbol) {
   if (made.empty() || is_digit(made[0])) made.insert(0, "f");
   return made;
 }
+
+std::string name_of_variable(const std::string& symbol) {
+  // "__nv_static_25_", 25 letters that name the file, "_" and the name.
+  constexpr std::string_view of_file = "__nv_static_";
+  if (!symbol.starts_with(of_file)) return symbol;
+  size_t at = of_file.size();
+  size_t letters = 0;
+  for (; at < symbol.size() && is_digit(symbol[at]) && letters < symbol.size(); ++at)
+    letters = letters * 10 + static_cast<size_t>(symbol[at] - '0');
+  at += letters + 2;
+  return at < symbol.size() ? symbol.substr(at) : symbol;
+}
+
 namespace {
 
 /// The letters of a PTX name that a C++ name can have.

@@ -28,6 +28,9 @@ std::string storage_of(std::string_view type);
 /// A C++ name by which people know a function: of _Z3addIfEvPT_, "add". In time that grows as the symbol does.
 std::string readable_name(const std::string& symbol);
 
+/// What the source calls a variable that nvcc has named after its file; other names stay.
+std::string name_of_variable(const std::string& symbol);
+
 /// Scopes in each other, of one function. Registers become locals when they are first used: all of them stand at its top.
 class names {
  public:

@@ -173,6 +173,7 @@ variable reader::specifiers() {
     } else if (name == ".extern" || name == ".weak" || name == ".visible" || name == ".common") {
       made.is_extern = made.is_extern || name == ".extern";
       made.is_weak = made.is_weak || name == ".weak" || name == ".common";
+      made.is_visible = true;
     } else if (name == ".ptr") {
       continue;
     } else if (name == ".attribute") {

@@ -5,9 +5,11 @@
 #include <cstdio>
 #include <cstring>
 #include <optional>
+#include <set>
 
 #include "emit.h"
 #include "fat_binary.h"
+#include "host_code.h"
 
 namespace heddle::ptx {
 namespace {
@@ -15,15 +17,6 @@ namespace {
 constexpr const char* known_functions[] = {"vprintf", "malloc", "free", "__assertfail"};
 constexpr uint64_t most_parameter_bytes = 32764;
 constexpr uint64_t most_local_bytes = 512 * 1024;
-
-std::string quoted(const std::string& text) {
-  std::string made = "\"";
-  for (const char c : text) {
-    if (c == '"' || c == '\\') made += '\\';
-    made += c == '\n' ? ' ' : c;
-  }
-  return made + "\"";
-}
 
 /// Whether the assembler takes it as the name of a variable.
 bool is_plain_name(const std::string& name) {
@@ -45,8 +38,8 @@ std::string hash_of(std::string_view image) {
 
 class translator {
  public:
-  translator(const module& from, const translation_options& how)
-      : from_(from), how_(how), module_(how.image ? hash_of(*how.image) : "") {}
+  translator(const module& from, const translation_options& how, std::string_view linked)
+      : from_(from), how_(how), module_(how.image ? hash_of(*how.image) : ""), linked_(linked) {}
 
   translation run() {
     text_ = "// Made from " + how_.file +
@@ -61,7 +54,8 @@ class translator {
     for (size_t n = 0; n < from_.functions.size(); ++n)
       if (from_.functions[n].has_body) define(from_.functions[n], n);
     text_ += "}  // namespace\n";
-    main_function();
+    if (is_linked()) text_ += registration_of(linked_);
+    if (!how_.scenario.empty()) text_ += scenario_of_main(how_.scenario);
     return {std::move(text_), std::move(errors_)};
   }
 
@@ -90,20 +84,56 @@ class translator {
                  std::to_string(one.size_bytes()) + ", " + std::to_string(std::max<uint64_t>(one.align, 16)) + ");\n";
       return made;
     }
-    if (one.is_extern)
-      throw error{0, "the variable " + one.name + " is in another file: device code in several files is not simulated"};
-    if (one.size_bytes() == 0) throw error{0, "the variable " + one.name + " has no size"};
-    made.expression = "(uint64_t)&variable_" + number;
+    if (one.is_extern && !is_linked())
+      throw error{0, "the variable " + one.name + " is in another file: compile it with -rdc=true too"};
+    if (!one.is_extern && one.size_bytes() == 0) throw error{0, "the variable " + one.name + " has no size"};
+    const bool is_for_others = is_linked() && one.is_visible;
+    // By the name that reports have from the debug information.
+    const std::string name = readable_name(name_of_variable(one.name));
+    const std::string whole = (is_for_others ? "heddle_linked::v_" : "v_") + number + "::" + name;
+    made.expression = "(uint64_t)&" + whole;
+    const std::string begin = "namespace v_" + number + " { ";
+    const std::string type = storage_of(one.type) + " " + name;
+    if (one.is_extern) {
+      text_ += outside(begin + "extern " + type + "[] asm(" + symbol_of(one.name) + "); }");
+      return made;
+    }
     const uint64_t align = std::max<uint64_t>({one.align, one.element_bytes() * one.vector, 1});
-    text_ += "__attribute__((section(\"heddle_device\"), aligned(" + std::to_string(align) + "))) " +
-             storage_of(one.type) + " variable_" + number + "[" + std::to_string(one.elements * one.vector) + "]" +
-             (is_plain_name(one.name) ? " asm(" + quoted(one.name + (one.is_weak ? ".device" : "")) + ")" : "") +
-             initial_numbers(one) + ";\n";
-    text_ += "const bool known_variable_" + number + " = know_variable(" + quoted(outside_name(one.name)) +
-             ", &variable_" + number + ", " + std::to_string(one.size_bytes()) + ");\n";
+    const uint64_t count = one.elements * one.vector;
+    const std::string defined = begin + "__attribute__((section(\"heddle_device\"), aligned(" + std::to_string(align) +
+                                ")" + (is_for_others && one.is_weak ? ", weak" : "") + ")) " + type +
+                                (count == 1 && !one.is_array ? "" : "[" + std::to_string(count) + "]") +
+                                assembler_name(one, is_for_others) + initial_numbers(one) + "; }";
+    text_ += is_for_others ? outside(defined) : defined + "\n";
+    text_ += "const bool known_variable_" + number + " = know_variable(" + quoted(outside_name(one.name)) + ", &" +
+             whole + ", " + std::to_string(one.size_bytes()) + ");\n";
     return made;
   }
 
+  /// By which reports know the memory. The host has a variable of the same name, which other files see where they see this one, and weak ones.
+  std::string assembler_name(const variable& one, bool is_for_others) {
+    if (!is_plain_name(one.name)) return "";
+    if (is_for_others || one.is_weak) return " asm(" + symbol_of(one.name) + ")";
+    const std::string name = name_of_variable(one.name);
+    return " asm(" + quoted(assembler_names_.insert(name).second ? name : one.name) + ")";
+  }
+
+  // -- device code of several files ----------------------------------------------------------------------------------------------------
+
+  bool is_linked() const { return !linked_.empty(); }
+  /// The assembler's name of what other files see.
+  static std::string symbol_of(const std::string& name) { return quoted(name + ".device"); }
+  /// A declaration that other files see, from within the unnamed namespace.
+  static std::string outside(const std::string& declaration) {
+    return "}  // namespace\nnamespace heddle_linked { " + declaration + " }\nnamespace {\n";
+  }
+  bool is_for_others(const function& one) const {
+    return is_linked() && !one.is_entry && (one.is_visible || !one.has_body);
+  }
+  bool is_defined(const std::string& name) const {
+    return std::any_of(from_.functions.begin(), from_.functions.end(),
+                       [&](const function& one) { return one.has_body && one.name == name; });
+  }
   static bool needs_addresses(const variable& one) {
     return std::any_of(one.values.begin(), one.values.end(),
                        [](const initial_value& each) { return each.value.is == operand::kind::name; });
@@ -174,7 +204,8 @@ class translator {
   }
 
   std::string cpp_name(size_t n) const {
-    return "in_" + std::to_string(n) + "::" + readable_name(from_.functions[n].name);
+    return (is_for_others(from_.functions[n]) ? "heddle_linked::in_" : "in_") + std::to_string(n) +
+           "::" + readable_name(from_.functions[n].name);
   }
 
   void declare_functions() {
@@ -183,15 +214,18 @@ class translator {
       const bool is_known = std::find_if(std::begin(known_functions), std::end(known_functions), [&](const char* name) {
                               return one.name == name;
                             }) != std::end(known_functions);
-      if (!one.has_body && !is_known) continue;
-      if (!one.has_body) {
+      if (!one.has_body && !is_known && (!is_linked() || is_defined(one.name))) continue;
+      if (!one.has_body && is_known) {
         outside_[one.name] = {symbol::kind::function, "", "", "device_" + one.name, 0};
         continue;
       }
-      text_ += "namespace in_" + std::to_string(n) + " { void " + readable_name(one.name) + "(" + parameter_list(one) +
-               "); }\n";
+      const std::string begin = "namespace in_" + std::to_string(n) + " { ";
+      const std::string declared = "void " + readable_name(one.name) + "(" + parameter_list(one) + ")";
+      text_ += is_for_others(one) ? outside(begin + (one.is_weak ? "[[gnu::weak]] " : "") + declared + " asm(" +
+                                            symbol_of(one.name) + "); }")
+                                  : begin + declared + "; }\n";
       outside_[one.name] = {symbol::kind::function, "", "", cpp_name(n), 0};
-      if (!one.is_entry)
+      if (!one.is_entry && one.has_body)
         text_ +=
             "const bool known_function_" + std::to_string(n) + " = know_function((const void*)&" + cpp_name(n) + ");\n";
     }
@@ -286,10 +320,12 @@ class translator {
       // Where the end is reached without a `ret`.
       if (!emits.about.results.empty()) body += "  ;\n";
     });
-    text_ += before_ + "namespace in_" + std::to_string(number) + " {\n";
+    const bool is_visible = is_for_others(one);
+    text_ += before_ + (is_visible ? "}  // namespace\nnamespace heddle_linked {\n" : "") + "namespace in_" +
+             std::to_string(number) + " {\n";
     if (!one.body.empty()) text_ += line_of(one.body.front());
     text_ += "void " + readable_name(one.name) + "(" + parameter_list(one) + ") {\n" + known.locals() + body +
-             "}\n}\n" + behind_;
+             "}\n}\n" + (is_visible ? "}\nnamespace {\n" : "") + behind_;
   }
 
   std::string body_of(const std::vector<statement>& statements, names& known, emitter& emits) {
@@ -324,36 +360,20 @@ class translator {
     return body + "\n";
   }
 
-  void main_function() {
-    if (how_.scenario.empty()) return;
-    std::string symbol = "heddle_ptx_main_";
-    for (const char c : how_.scenario) symbol += std::isalnum(static_cast<unsigned char>(c)) != 0 ? c : '_';
-    text_ +=
-        "extern \"C\" [[gnu::weak]] int host_main(int, char**) asm(" + quoted(symbol) +
-        ");\n"
-        "namespace heddle { class parameters; }\nnamespace heddle::tools {\n"
-        "[[gnu::weak]] void run_main(int (*main_function)(int, char**), const char* name, const parameters& values);\n"
-        "[[gnu::weak]] void register_main(const char* name, void (*body)(const parameters&), bool "
-        "takes_arguments);\n}\n"
-        "__attribute__((constructor(1000))) static void registers_main() {\n"
-        "  if (host_main == nullptr || heddle::tools::register_main == nullptr) return;\n"
-        "  heddle::tools::register_main(" +
-        quoted(how_.scenario) + ", [](const heddle::parameters& values) { heddle::tools::run_main(&host_main, " +
-        quoted(how_.scenario) + ", values); }, true);\n}\n";
-  }
-
   /// By which the runtime knows it.
   std::string outside_name(const std::string& name) const { return module_.empty() ? name : module_ + "/" + name; }
 
   const module& from_;
   const translation_options& how_;
   std::string module_;
+  std::string linked_;  ///< see linked_as; empty where it is not linked
   std::string text_;
   std::string before_;  ///< what stands before the function that is being made
   std::string behind_;
   std::vector<std::string> errors_;
   std::map<std::string, symbol> outside_;
   std::vector<const variable*> with_addresses_;
+  std::set<std::string> assembler_names_;
   size_t variables_ = 0;
 };
 
@@ -362,7 +382,10 @@ class translator {
 translation translate(std::string_view text, const translation_options& how) {
   const parsed found = parse(text);
   if (found.wrong) return {"", {how.file + ":" + std::to_string(found.wrong->line) + ": " + found.wrong->message}};
-  return translator(found.made, how).run();
+  const size_t mark = text.rfind(linked_as);
+  std::string_view linked = mark == std::string_view::npos ? "" : text.substr(mark + linked_as.size());
+  linked = linked.substr(0, linked.find('\n'));
+  return translator(found.made, how, linked).run();
 }
 
 }  // namespace heddle::ptx

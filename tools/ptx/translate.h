@@ -23,6 +23,10 @@ struct translation_options {
 
 translation translate(std::string_view text, const translation_options& how);
 
+/// What `--extract` writes behind the PTX of an object whose device code is linked with that of other files (nvcc -rdc=true), and then the name by
+/// which the host code registers it. With it, what is visible to other files has a symbol of its own: the linker brings them together.
+inline constexpr std::string_view linked_as = "\n// heddle: linked as ";
+
 /// A register that inline PTX is given: `%operand0`, `%operand1` and so on in its text.
 struct asm_register {
   std::string expression;  ///< C++
