@@ -426,11 +426,11 @@ TEST(real_report, the_story_says_what_is_missing_and_where) {
   if (!std::filesystem::exists(REAL_HEDDLE)) GTEST_SKIP() << "heddle is not built";
   const std::pair<const char*, const char*> endings[] = {
       {"zoo.no-release-before-toggle", "missing: a release at scenarios/zoo/weakened.h:28, or a fence before it"},
-      {"zoo.device-scope-mailbox", "missing: a scope that includes both, at rpc/mailbox.h:37 and at rpc/mailbox.h:85"},
+      {"zoo.device-scope-mailbox", "missing: a scope that includes both, at rpc/mailbox.h:37 and at rpc/mailbox.h:90"},
       {"zoo.plain-completion-flag", "missing: an atomic access at scenarios/zoo/plain_completion_flag.cpp:15; or, "},
       // Of hangs, what would end them.
       {"zoo.crossed-calls",
-       " gives back the client's lock of port 0 before it waits at rpc/mailbox.h:75; or host server stores "},
+       " gives back the client's lock of port 0 before it waits at rpc/mailbox.h:80; or host server stores "},
       {"zoo.listener-teardown",
        "host main gives back the mutex, locked at scenarios/zoo/listener_teardown.cpp:37, before it waits"},
       {"zoo.lock-held-across-callback",
