@@ -285,7 +285,7 @@ void fifo(benchmark::State& state) {
   alignas(128) rpc::fifo_counters counters;
   const rpc::basic_fifo_producer<spinning, Entry, Form> producer(shared, &counters, shape);
   alignas(128) std::atomic<bool> over{false};
-  std::thread consuming([&over, shape, consumer = rpc::basic_fifo_consumer<spinning, Entry, Form>(shared, shape)] {
+  std::thread consuming([&over, consumer = rpc::basic_fifo_consumer<spinning, Entry, Form>(shared, shape)] {
     uint64_t sum = 0;
     // A few at a time: credit comes back before the ring is empty. And a pause where there is none, as servers make it: a consumer that looks all
     // the time takes the line away from the producer that is filling it.

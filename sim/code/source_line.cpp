@@ -1,5 +1,6 @@
 #include <cxxabi.h>
 #include <dwarf.h>
+#include <heddle/sim/base/words.h>
 #include <heddle/sim/code/debug_session.h>
 #include <heddle/sim/code/source_line.h>
 
@@ -57,13 +58,10 @@ class debug_info {
     GElf_Sym symbol;
     const char* const name = dwfl_module_addrinfo(module, address, &offset, &symbol, nullptr, nullptr, nullptr);
     if (name == nullptr || GELF_ST_TYPE(symbol.st_info) != STT_OBJECT || offset >= symbol.st_size) return {};
-    char text[32] = "";
-    if (offset != 0) std::snprintf(text, sizeof text, "+0x%llx", static_cast<unsigned long long>(offset));
-    // What heddle-ptx calls a variable of a device whose name the host has too.
-    constexpr std::string_view of_device = ".device";
     std::string plain = name;
-    if (plain.ends_with(of_device)) plain.resize(plain.size() - of_device.size());
-    return readable(plain.c_str()) + text;
+    // What heddle-ptx calls a variable of a device whose name the host has too.
+    if (const size_t at = plain.rfind(".device"); at != std::string::npos) plain.resize(at);
+    return readable(plain.c_str()) + (offset == 0 ? "" : "+" + hexadecimal(offset));
   }
 
   code_range function(const void* where) {
@@ -129,9 +127,8 @@ class debug_info {
   static std::string offset_in(Dwfl_Module* module, Dwarf_Addr address) {
     Dwarf_Addr start = 0;
     const char* const name = dwfl_module_info(module, nullptr, &start, nullptr, nullptr, nullptr, nullptr, nullptr);
-    char offset[32];
-    std::snprintf(offset, sizeof offset, "+0x%llx", static_cast<unsigned long long>(address - start));
-    return (name == nullptr ? "" : std::filesystem::path(name).filename().string()) + offset;
+    return (name == nullptr ? "" : std::filesystem::path(name).filename().string()) + "+" +
+           hexadecimal(address - start);
   }
 
   static std::filesystem::path common(const std::filesystem::path& one, const std::filesystem::path& other) {

@@ -1,4 +1,5 @@
 // Faults in words.
+#include <heddle/sim/base/words.h>
 #include <heddle/sim/faults/crash.h>
 #include <heddle/sim/faults/registers.h>
 #include <signal.h>
@@ -9,12 +10,6 @@
 
 namespace heddle::sim {
 namespace {
-
-std::string hexadecimal(uint64_t value) {
-  char text[32];
-  std::snprintf(text, sizeof text, "0x%llx", static_cast<unsigned long long>(value));
-  return text;
-}
 
 /// The address where it is the program's own number; where the system places things differs from process to process.
 std::string address_text(const fault_note& note) {

@@ -1,5 +1,5 @@
+#include <heddle/sim/base/words.h>
 #include <heddle/sim/report/hang_report.h>
-#include <heddle/sim/report/words.h>
 
 #include <algorithm>
 

@@ -1,6 +1,6 @@
 // Which lanes could end a wait, by this run and by other schedules.
+#include <heddle/sim/base/words.h>
 #include <heddle/sim/report/hang_report.h>
-#include <heddle/sim/report/words.h>
 
 #include <algorithm>
 

@@ -102,7 +102,7 @@ TEST(ptx_text, however_it_is_broken_gives_lines) {
     std::string broken = whole;
     for (size_t times = 0; times < 1 + n % 5; ++times)
       broken[random() % broken.size()] =
-          static_cast<char>(n % 2 == 0 ? random() : ".{}[]();,%@|<>09aU\"\n"[random() % 20]);
+          n % 2 == 0 ? static_cast<char>(random()) : ".{}[]();,%@|<>09aU\"\n"[random() % 20];
     const translation made = translated(broken);
     for (const std::string& error : made.errors) EXPECT_FALSE(contains(error, "\n")) << error;
   }

@@ -115,7 +115,7 @@ class lexer {
     return true;
   }
 
-  static constexpr size_t most_letters = 64 * 1024;  // nvcc makes names of some thousand
+  static constexpr size_t most_letters = size_t{64} * 1024;  // nvcc makes names of some thousand
 
   std::string_view text_;
   size_t at_ = 0;

@@ -16,7 +16,7 @@ namespace {
 
 constexpr const char* known_functions[] = {"vprintf", "malloc", "free", "__assertfail"};
 constexpr uint64_t most_parameter_bytes = 32764;
-constexpr uint64_t most_local_bytes = 512 * 1024;
+constexpr uint64_t most_local_bytes = uint64_t{512} * 1024;
 
 /// Whether the assembler takes it as the name of a variable.
 bool is_plain_name(const std::string& name) {
