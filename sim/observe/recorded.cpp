@@ -107,7 +107,8 @@ class recorder::words {
 
 namespace {
 
-/// The last plain store of an actor that has changed nothing may not have been made: where it ended the run, memory has the value before.
+/// A plain store that is the last step of its actor, and has changed nothing, may not have been made: where it ended the run, memory has the value
+/// before.
 void forget_values_not_stored(run_record& of) {
   std::set<uint32_t> later;
   for (auto one = of.steps.rbegin(); one != of.steps.rend(); ++one)

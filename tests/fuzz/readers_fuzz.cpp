@@ -120,6 +120,7 @@ void read_table(std::string_view text) {
 void translate_ptx(std::string_view text) {
   try {
     if (ptx::is_binary(text)) (void)ptx::ptx_in(text);
+    (void)ptx::linked_name_in(text);
   } catch (const ptx::error&) {
   }
   const ptx::translation made = ptx::translate(text, {"a.ptx", ""});

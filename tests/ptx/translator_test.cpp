@@ -63,7 +63,16 @@ TEST(ptx_text, of_several_files_has_symbols_for_what_they_share) {
                                "void __cudaRegisterLinkedBinary_12_a_cu_34(", "know_variable(\"mine\""})
     EXPECT_TRUE(contains(made.text, expected)) << expected << "\n" << made.text;
   EXPECT_FALSE(contains(made.text, "only_here.device"));
+  EXPECT_TRUE(contains(translated(text + std::string(linked_as) + "_x(){} int y\n").errors.front(), "is none"));
   EXPECT_FALSE(contains(made.text, "know_variable(\"total\""));
+}
+
+TEST(ptx_text, may_have_words_of_cpp_as_names) {
+  const translation made =
+      translated(std::string(head) + ".global .u32 class;\n.func new() { st.global.u32 [class], 1; ret; }\n");
+  EXPECT_TRUE(made.errors.empty());
+  EXPECT_TRUE(contains(made.text, "uint32_t class_ asm(\"class\")")) << made.text;
+  EXPECT_TRUE(contains(made.text, "void new_()")) << made.text;
 }
 
 TEST(ptx_text, names_the_instruction_that_is_not_simulated) {

@@ -1,6 +1,5 @@
 #include "names.h"
 
-#include <algorithm>
 #include <cstring>
 
 #include "lexer.h"
@@ -82,6 +81,20 @@ std::string_view last_name(std::string_view symbol) {
   return last;
 }
 
+/// Other languages' compilers write PTX too, and what is made of it is C++.
+bool is_word_of_cpp(const std::string& name) {
+  constexpr std::string_view words =
+      " alignas alignof and and_eq asm auto bitand bitor bool break case catch char char16_t char32_t "
+      "char8_t class co_await co_return co_yield compl concept const const_cast consteval constexpr "
+      "constinit continue decltype default delete do double dynamic_cast else enum explicit export "
+      "extern false float for friend goto if inline int long mutable namespace new noexcept not not_eq "
+      "nullptr operator or or_eq private protected public register reinterpret_cast requires return "
+      "short signed sizeof static static_assert static_cast struct switch template this thread_local "
+      "throw true try typedef typeid typename union unsigned using virtual void volatile wchar_t while "
+      "xor xor_eq ";
+  return words.find(' ' + name + ' ') != std::string_view::npos;
+}
+
 }  // namespace
 
 std::string readable_name(const std::string& symbol) {
@@ -91,6 +104,7 @@ std::string readable_name(const std::string& symbol) {
   for (const char c : (last.empty() ? std::string_view(symbol) : last).substr(0, most_letters))
     made += std::isalnum(static_cast<unsigned char>(c)) != 0 || c == '_' ? c : '_';
   if (made.empty() || is_digit(made[0])) made.insert(0, "f");
+  if (is_word_of_cpp(made)) made += '_';
   return made;
 }
 

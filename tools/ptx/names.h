@@ -25,7 +25,7 @@ struct symbol {
 /// The C++ type that holds a register of this type.
 std::string storage_of(std::string_view type);
 
-/// A C++ name by which people know a function: of _Z3addIfEvPT_, "add". In time that grows as the symbol does.
+/// A C++ name by which people know a function or a variable: of _Z3addIfEvPT_, "add"; of a word of C++, with "_" behind it. In time that grows as the symbol does.
 std::string readable_name(const std::string& symbol);
 
 /// What the source calls a variable that nvcc has named after its file; other names stay.

@@ -385,6 +385,9 @@ translation translate(std::string_view text, const translation_options& how) {
   const size_t mark = text.rfind(linked_as);
   std::string_view linked = mark == std::string_view::npos ? "" : text.substr(mark + linked_as.size());
   linked = linked.substr(0, linked.find('\n'));
+  // It becomes a part of a name in C++.
+  if (!linked.empty() && !is_plain_name("_" + std::string(linked)))
+    return {"", {how.file + ": the name behind \"heddle: linked as\" is none: take it out by heddle-ptx --extract"}};
   return translator(found.made, how, linked).run();
 }
 
