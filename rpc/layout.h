@@ -44,7 +44,7 @@ class word_packet {
   struct strided {
     uint64_t* first;
     uint32_t step;
-    HEDDLE_FUNCTION uint64_t& operator[](uint32_t n) const { return first[n * step]; }
+    HEDDLE_FUNCTION uint64_t& operator[](uint32_t n) const { return first[size_t{n} * step]; }
   };
   HEDDLE_FUNCTION word_packet(uint64_t* first, uint32_t lanes) : words{first, lanes} {}
 

@@ -79,10 +79,14 @@ class own_states {
     return state_in(seen.word, port);
   }
 
-  /// Of 16 ports from `first` on, a multiple of 16, of `ports` in all: which of the outboxes are not 0. A hint, as look().
-  HEDDLE_FUNCTION uint32_t outboxes_of_16(uint32_t first, uint32_t ports) const { return bits_of_16<2>(first, ports); }
-  /// Likewise: which are held.
-  HEDDLE_FUNCTION uint32_t held_of_16(uint32_t first, uint32_t ports) const { return bits_of_16<0>(first, ports); }
+  /// Of 16 ports from `first` on, a multiple of 16, of `ports` in all: which of the outboxes are not 0, where the
+  /// machine looks at so many at a time. A hint, as look().
+  HEDDLE_FUNCTION uint32_t outboxes_of_16(uint32_t first, uint32_t ports) const {
+    // Relaxed, both: as in look().
+    uint64_t halves = word(first).load(memory_order::relaxed);
+    if (first + 8 < ports) halves |= uint64_t{word(first + 8).load(memory_order::relaxed)} << 32;
+    return Target::template bit_of_each_half<2>(halves);
+  }
 
   /// Whether the port is held, for its holder's checks.
   HEDDLE_FUNCTION bool peek_held(uint32_t port) const {
@@ -93,20 +97,6 @@ class own_states {
   using word_ref = typename Target::template atomic_ref<uint32_t, scope::device>;
   HEDDLE_FUNCTION word_ref word(uint32_t port) const { return word_ref(words_[port / 8]); }
   HEDDLE_FUNCTION static constexpr uint32_t shift(uint32_t port) { return port % 8 * 4; }
-  template <uint32_t Bit>
-  HEDDLE_FUNCTION uint32_t bits_of_16(uint32_t first, uint32_t ports) const {
-    // Relaxed, both: as in look().
-    const uint32_t low = bit_of_each(word(first).load(memory_order::relaxed) >> Bit);
-    if (first + 8 >= ports) return low;
-    return low | bit_of_each(word(first + 8).load(memory_order::relaxed) >> Bit) << 8;
-  }
-  /// The lowest bit of each half byte, next to each other. (Knuth, The Art of Computer Programming, 7.1.3: compressing bits.)
-  HEDDLE_FUNCTION static constexpr uint32_t bit_of_each(uint32_t halves) {
-    halves &= 0x11111111;
-    halves = (halves | halves >> 3) & 0x03030303;
-    halves = (halves | halves >> 6) & 0x000f000f;
-    return (halves | halves >> 12) & 0xff;
-  }
 
   uint32_t* words_;
 };

@@ -34,7 +34,7 @@ inline error wrong_placement(const char* what, const std::string& value, const s
 
 inline std::string list_of(const std::vector<uint32_t>& numbers) {
   std::string text;
-  for (const uint32_t number : numbers) text += (text.empty() ? "" : ", ") + std::to_string(number);
+  for (const uint32_t number : numbers) text.append(text.empty() ? "" : ", ").append(std::to_string(number));
   return text;
 }
 

@@ -154,6 +154,11 @@ struct basic_target {
   HEDDLE_FUNCTION static uint32_t low_bits(const uint32_t* words) {
     return Here::low_bits(words);
   }
+  /// Likewise.
+  template <int Bit, typename Here = typename Machine::here>
+  HEDDLE_FUNCTION static uint32_t bit_of_each_half(uint64_t halves) {
+    return Here::template bit_of_each_half<Bit>(halves);
+  }
 
   HEDDLE_FUNCTION static uint32_t block_id() { return Machine::here::block_id(); }
   /// Dense within the launch.

@@ -56,6 +56,24 @@ inline uint32_t low_bits(const uint32_t* words) noexcept {
 #endif
 }
 
+/// Bit `Bit` of each of 16 half bytes, the first at the lowest bit.
+template <int Bit>
+uint32_t bit_of_each_half(uint64_t halves) noexcept {
+#ifdef __SSE2__
+  // The sign of a byte is what a mask keeps.
+  const __m128i eight = _mm_cvtsi64_si128(static_cast<int64_t>(halves));
+  const __m128i sixteen = _mm_unpacklo_epi8(_mm_slli_epi64(eight, 7 - Bit), _mm_slli_epi64(eight, 3 - Bit));
+  return static_cast<uint32_t>(_mm_movemask_epi8(sixteen));
+#else
+  // Knuth, The Art of Computer Programming, 7.1.3: compressing bits.
+  halves = halves >> Bit & 0x1111111111111111;
+  halves = (halves | halves >> 3) & 0x0303030303030303;
+  halves = (halves | halves >> 6) & 0x000f000f000f000f;
+  halves = (halves | halves >> 12) & 0x000000ff000000ff;
+  return static_cast<uint32_t>((halves | halves >> 24) & 0xffff);
+#endif
+}
+
 /// Hints: the line will be read, or will be written, by this processor. A line that another one has stored to and that is fetched to be read takes
 /// a second way between them when it is written. x86-64 without an option for it has no builtin for the latter; every processor takes the instruction.
 inline void bring(const void* line) noexcept { __builtin_prefetch(line, 0); }
@@ -99,6 +117,10 @@ struct basic_target {
   }
 
   static uint32_t low_bits(const uint32_t* words) noexcept { return host::low_bits(words); }
+  template <int Bit>
+  static uint32_t bit_of_each_half(uint64_t halves) noexcept {
+    return host::bit_of_each_half<Bit>(halves);
+  }
 
   static void bring(const void* line) noexcept { host::bring(line); }
   static void bring_to_write(void* line) noexcept { host::bring_to_write(line); }

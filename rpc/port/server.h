@@ -170,28 +170,41 @@ class basic_server {
   /// The same, in the same order, with a look at 16 ports at a time: the line of the client's mailboxes, compared at once.
   HEDDLE_FUNCTION uint64_t find_by_16(range among, uint32_t start, uint64_t here, request& asked) const {
     const uint32_t first = among.first / 16;
-    const uint32_t groups = (among.count + 15) / 16;
+    const uint32_t last = first + (among.count + 15) / 16 - 1;
+    const uint32_t from = start / 16;
     const uint32_t in_front = (uint32_t{1} << start % 16) - 1;
-    uint32_t group = start / 16;
-    uint32_t wanted = ~in_front;
-    // The first group comes once more in the end, for what lies in front of the start.
-    for (uint32_t n = 0; n <= groups && wanted != 0; ++n) {
-      for (uint32_t ready = ready_in(group) & wanted; ready != 0; ready &= ready - 1) {
-        const auto index = group * 16 + static_cast<uint32_t>(__builtin_ctz(ready));
-        if (const uint64_t answer = try_take(index, here, asked)) return answer;
-      }
-      group = group + 1 < first + groups ? group + 1 : first;
-      wanted = n + 1 < groups ? ~uint32_t{0} : in_front;
+    if (const uint64_t answer = take_one(from, ready_in(from) & ~in_front, here, asked)) return answer;
+    for (uint32_t group = from + 1; group <= last; ++group)
+      if (const uint64_t answer = take_one(group, ready_in(group), here, asked)) return answer;
+    for (uint32_t group = first; group != from; ++group)
+      if (const uint64_t answer = take_one(group, ready_in(group), here, asked)) return answer;
+    // What lies in front of the start, by a look of its own: where one client calls alone it is here, right in front, and has just come.
+    return in_front == 0 ? 0 : take_one(from, ready_in(from) & in_front, here, asked, start - 1);
+  }
+  /// The first of these ports of a group that can be taken. `expected` mostly is the first that is ready.
+  HEDDLE_FUNCTION uint64_t take_one(uint32_t group, uint32_t ready, uint64_t here, request& asked,
+                                    uint32_t expected = ~uint32_t{0}) const {
+    for (; ready != 0; ready &= ready - 1) {
+      const uint32_t index = as_expected(group * 16 + static_cast<uint32_t>(__builtin_ctz(ready)), expected);
+      if (index >= end_.port_count()) return 0;
+      // As in find_in.
+      if (end_.states().look(index).is_held()) continue;
+      if (const uint64_t answer = try_take(index, here, asked)) return answer;
     }
     return 0;
   }
+  /// `value`. Where it is what was expected, a processor that foresees that goes on to what follows from it before the value has come from another
+  /// processor: the lines of a port come with its mailbox. (Value speculation in software: the branch takes the place of the dependence.)
+  HEDDLE_FUNCTION static uint32_t as_expected(uint32_t value, uint32_t expected) {
+    if (value != expected) return value;
+    // Hides that the two are equal, or the compiler would leave the branch out.
+    asm volatile("" : "+r"(expected));
+    return expected;
+  }
+  /// Of the ports of a group, and of words behind the last one.
   HEDDLE_FUNCTION uint32_t ready_in(uint32_t group) const {
     const uint32_t first = group * 16;
-    const uint32_t left = end_.port_count() - first;
-    const uint32_t exist = left < 16 ? (uint32_t{1} << left) - 1 : 0xffff;
-    const uint32_t mine = end_.states().outboxes_of_16(first, end_.port_count());
-    const uint32_t ready = (end_.boxes().load_inbox_bits(first) ^ mine) & exist;
-    return ready == 0 ? 0 : ready & ~end_.states().held_of_16(first, end_.port_count());
+    return end_.boxes().load_inbox_bits(first) ^ end_.states().outboxes_of_16(first, end_.port_count());
   }
 
   /// Takes a port that a look has found ready, if it still is.
