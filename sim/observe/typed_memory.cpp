@@ -3,6 +3,7 @@
 #include <heddle/sim/space/heap.h>
 
 #include <algorithm>
+#include <array>
 #include <cstdio>
 #include <cstring>
 #include <string_view>
@@ -22,6 +23,15 @@ std::string name_of_element(const std::string& names, uint64_t index, uint64_t c
     from = end + between.size();
   }
   return parts == count ? found : std::string();
+}
+
+/// Whether a program names parts of an object of this type: it is no word.
+bool has_parts(type_number type) {
+  constexpr std::array<uint64_t, 4> widths = {1, 2, 4, 8};
+  return std::ranges::any_of(widths, [type](uint64_t width) {
+    const std::optional<object_part> first = part_at(type, 0, width);
+    return first && !first->path.empty();
+  });
 }
 
 }  // namespace
@@ -62,8 +72,16 @@ typed_memory::part typed_memory::at(const heap& memory, const void* address, siz
     return is_member;
   };
   if (asked_type != 0 && is_best({.begin = known->base, .type = asked_type}, true)) return best;
+  // How many objects lie behind a pointer it does not say: as many as come before those of another pointer. A pointer to a word may be to one of theirs.
+  const auto is_cut = [&](const objects& each) {
+    return std::ranges::any_of(pointed_at(), [&](const objects& other) {
+      return other.type != each.type && other.begin > each.begin && other.begin <= wanted &&
+             static_cast<uint64_t>(other.begin - each.begin) >= size_of(each.type) && has_parts(other.type);
+    });
+  };
   for (const objects& each : pointed_at())
-    if (each.begin >= known->base && known->holds(each.begin, 1) && is_best(each, asked_type == 0)) break;
+    if (each.begin >= known->base && known->holds(each.begin, 1) && !is_cut(each) && is_best(each, asked_type == 0))
+      break;
   return best;
 }
 

@@ -72,16 +72,40 @@ void in_bytes(device& on) {
   on.synchronize();
 }
 
+struct header {
+  uint64_t lanes;
+  uint64_t asked;
+};
+struct waits_behind_headers {
+  const header* headers;
+  const ring* from;
+  HEDDLE_FUNCTION void operator()() const {
+    if (headers[1].lanes == 1) wait_for(*from);
+  }
+};
+
+/// The kernel has pointers to objects of two types, which lie one behind the other.
+void behind_other_objects(device& on) {
+  constexpr size_t header_count = 4;
+  auto* const bytes = on.allocate_shared<unsigned char>(header_count * sizeof(header) + sizeof(ring), "bytes");
+  auto* const headers = reinterpret_cast<header*>(bytes);
+  auto* const made = reinterpret_cast<ring*>(bytes + header_count * sizeof(header));
+  headers[1].lanes = 1;
+  on.launch({.waves = 1, .lanes = 1}, waits_behind_headers{headers, made});
+  hand_over(*made);
+  on.synchronize();
+}
+
 void hangs(const parameters& set) {
   device on;
-  constexpr void (*ways[])(device&) = {in_an_allocation, in_elements, in_a_variable, in_bytes};
+  constexpr void (*ways[])(device&) = {in_an_allocation, in_elements, in_a_variable, in_bytes, behind_other_objects};
   ways[set.count("way")](on);
 }
 
 const bool registered = register_scenario(
     hangs, {.name = "typed.hangs",
             .summary = "Waits for a slot that is never filled.",
-            .parameters = {parameter::number("way", 0, 0, 3, "", "how the memory comes by its type")}});
+            .parameters = {parameter::number("way", 0, 0, 4, "", "how the memory comes by its type")}});
 
 }  // namespace
 }  // namespace heddle::tests

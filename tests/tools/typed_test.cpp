@@ -31,6 +31,7 @@ TEST(typed, a_story_names_members_and_enumerators) {
   expect_told(story_of(MOVED, 1), {"rings[2].tail = 2", "wave 0 reads rings[2].slots[1].is: taken (step"});
   expect_told(story_of(MOVED, 2), {"the_ring.tail = 2", "wave 0 reads the_ring.slots[1].is: taken (step"});
   expect_told(story_of(MOVED, 3), {"bytes+0x40->tail = 2", "wave 0 reads bytes+0x40->slots[1].is: taken (step"});
+  expect_told(story_of(MOVED, 4), {"bytes+0x40->tail = 2", "wave 0 reads bytes+0x40->slots[1].is: taken (step"});
 }
 
 TEST(typed, a_list_of_steps_names_members_and_enumerators_beside_offsets) {
