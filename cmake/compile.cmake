@@ -15,7 +15,13 @@ target_compile_options(
 # general one goes first. The folder of a header and the link to it must come out the same.
 set(heddle_header_path_maps -ffile-prefix-map=${PROJECT_BINARY_DIR}/include/heddle/=
                             -ffile-prefix-map=${PROJECT_BINARY_DIR}/include/heddle/tools/=tools/heddle/)
-add_compile_options($<$<COMPILE_LANGUAGE:CXX>:-g> $<$<COMPILE_LANGUAGE:CXX>:-ffile-prefix-map=${PROJECT_SOURCE_DIR}/=>
+# A project that takes heddle in may have said how much of it: -g1 is enough.
+set(heddle_debug_information -g)
+string(TOUPPER "${CMAKE_BUILD_TYPE}" build_type)
+if(NOT PROJECT_IS_TOP_LEVEL AND "${CMAKE_CXX_FLAGS} ${CMAKE_CXX_FLAGS_${build_type}} " MATCHES " -g[123]? ")
+  set(heddle_debug_information "")
+endif()
+add_compile_options($<$<COMPILE_LANGUAGE:CXX>:${heddle_debug_information}> $<$<COMPILE_LANGUAGE:CXX>:-ffile-prefix-map=${PROJECT_SOURCE_DIR}/=>
                     "$<$<COMPILE_LANGUAGE:CXX>:${heddle_header_path_maps}>")
 
 if(HEDDLE_SANITIZE STREQUAL "address")

@@ -39,8 +39,8 @@ TEST(input, commands_and_options_that_are_none_are_refused_with_the_nearest) {
   expect_refused({"completion", "bash", "zsh"},
                  "completion: unexpected argument \"zsh\"; " + program + " help completion says what it takes");
   expect_refused({"replay"}, "replay: FILE|TOKEN is required");
-  expect_refused({"run"}, "run: name a scenario; this program has 23: see heddle list");
-  expect_refused({"slack"}, "slack: name a scenario; this program has 23: see heddle list");
+  expect_refused({"run"}, "run: name a scenario; this program has 24: see heddle list");
+  expect_refused({"slack"}, "slack: name a scenario; this program has 24: see heddle list");
   expect_refused({"run", "entry.*"}, "run: it takes one scenario, and \"entry.*\" selects 8");
   expect_refused({"shrink"}, "shrink: FILE|TOKEN is required");
   expect_refused({"help", "fuz"}, "unknown command \"fuz\"; did you mean \"fuzz\"?");

@@ -51,22 +51,27 @@ struct planted {
   const char* entry;
   const char* change;  ///< of the first answer
   const char* text;    ///< of its line
+  /// Of those whose proof would not end, and be given up after 10 s: less of them.
+  std::vector<std::string> settings = {};
 };
 
 // The whole zoo is in docs/mend.md; these are one of each kind.
-constexpr planted sample[] = {
-    {"zoo.no-release-before-toggle", "release", "store(value, Scope == scope::system ? memory_order::relaxed"},
+const planted sample[] = {
+    {"zoo.no-release-before-toggle",
+     "release",
+     "store(value, Scope == scope::system ? memory_order::relaxed",
+     {"--set", "lanes=1", "--set", "calls=1"}},
     {"zoo.fill-without-acquire", "acquire", "load(Scope == scope::system ? memory_order::relaxed"},
-    {"zoo.plain-mailbox-store", "release", "plain_ = value"},
+    {"zoo.plain-mailbox-store", "release", "plain_ = value", {"--set", "lanes=1", "--set", "calls=1"}},
     {"zoo.no-fence-at-lock", "acquire", "fetch_or(bits, memory_order::relaxed)"},
-    {"zoo.lock-without-acquire", "acquire", "exchange(1, at_lock)"},
+    {"zoo.lock-without-acquire", "acquire", "exchange(1, at_lock)", {"--set", "calls=1"}},
     {"zoo.reader-scope-too-narrow", "acquire+system", "(word_).load(order)"},
 };
 
 TEST_F(mend_command, names_the_line_that_was_broken) {
   for (const planted& each : sample) {
     SCOPED_TRACE(each.entry);
-    const std::string token = finding_of(each.entry);
+    const std::string token = finding_of(each.entry, each.settings);
     const json mended = json_of({"mend", token, "--schedules", "500"});
     ASSERT_TRUE(mended.is_object());
     EXPECT_EQ(mended["ok"], true);
@@ -76,6 +81,7 @@ TEST_F(mend_command, names_the_line_that_was_broken) {
     const std::string line = text_of(first["changes"][0]["site"]);
     EXPECT_NE(line.find(each.text), std::string::npos) << line;
     EXPECT_EQ(first["schedules"], 500);
+    EXPECT_EQ(first["proof"]["result"], "proved");
     // What it says can be repeated.
     const std::string assume = first["assume"];
     EXPECT_EQ(heddle({"replay", token, "--assume", assume}).status, 0);

@@ -71,7 +71,7 @@ TEST_F(real_command, a_campaign_of_many_scenarios_goes_on_for_what_is_left_of_it
   const temporary_folder folder;
   const std::string out = folder.path().string();
   const ended_process cut =
-      run_process({REAL_HEDDLE, "fuzz", "*", "--time", "6", "--out", out, "--json"}, {.interrupt_after_ms = 2000});
+      run_process({REAL_HEDDLE, "fuzz", "*", "--time", "3", "--out", out, "--json"}, {.interrupt_after_ms = 1000});
   const nlohmann::json before = nlohmann::json::parse(cut.out)["scenarios"];
   ASSERT_FALSE(before.empty()) << cut.err;
   const nlohmann::json after =

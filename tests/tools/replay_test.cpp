@@ -283,7 +283,7 @@ TEST(shrink, a_file_that_cannot_be_written_is_status_3) {
 
 TEST(shrink, interrupted_it_writes_what_it_has) {
   const temporary_folder folder;
-  const std::string found = found_by(FAKE_HEDDLE, "fake.long", folder.path(), "1");
+  const std::string found = found_by(FAKE_HEDDLE, "fake.fairly-long", folder.path(), "1");
   const std::string file = folder.path() / "small.heddle.json";
   process_options soon;
   soon.interrupt_after_ms = 700;

@@ -282,8 +282,10 @@ TEST_F(verify_command, what_follows_from_a_proof_is_what_a_search_says) {
   }
   // With a port for both waves, and over one mailbox, the wave of lowest number is not enough; with two ports it is.
   EXPECT_EQ(hangs, "unfair hsa unfair hsa unfair ");
-  EXPECT_EQ(follows, (std::map<std::string, std::string>{
-                         {"fair", "obe obe hsa "}, {"hsa_obe", "obe obe hsa "}, {"lobe", "obe obe hsa "}}));
+  EXPECT_EQ(
+      follows,
+      (std::map<std::string, std::string>{
+          {"fair", "obe obe hsa "}, {"hsa_obe", "obe obe hsa "}, {"lobe", "obe obe hsa "}, {"slots", "obe obe obe "}}));
 }
 
 TEST_F(verify_command, a_claim_that_does_not_hold_is_told) {

@@ -40,7 +40,9 @@ std::vector<std::string> models_of(const parameters& settings, const std::vector
 /// (docs/progress.md). What ends under one ends under each that promises more: all runs that this one allows, that one does.
 constexpr std::array<std::string_view, 6> from_weak_to_strong = {"unfair", "hsa", "obe", "hsa_obe", "lobe", "fair"};
 
-bool promises_more(std::string_view model, std::string_view than) {
+/// `slots` is about places: what has ever taken a step has one, and keeps it where nothing is evicted.
+bool promises_more(std::string_view model, std::string_view than, const parameters& settings) {
+  if (model == "slots") return than == "obe" && settings.has("evict") && settings.text("evict") == "off";
   const auto place_of = [](std::string_view one) {
     return std::find(from_weak_to_strong.begin(), from_weak_to_strong.end(), one);
   };
@@ -90,7 +92,7 @@ std::vector<std::optional<proved_configuration::under_model>> answers_under(
     }
     const auto weaker = std::find_if(answers.begin(), answers.end(), [&](const auto& other) {
       return other && other->follows_from.empty() && !other->made.found && other->made.search.complete &&
-             promises_more(models[n], other->model);
+             promises_more(models[n], other->model, settings);
     });
     answers[n] = {.model = models[n], .made = {}, .follows_from = {}};
     verification& made = answers[n]->made;
