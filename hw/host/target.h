@@ -59,7 +59,7 @@ inline uint32_t low_bits(const uint32_t* words) noexcept {
 /// Bit `Bit` of each of 16 half bytes, the first at the lowest bit.
 template <int Bit>
 uint32_t bit_of_each_half(uint64_t halves) noexcept {
-#ifdef __SSE2__
+#if defined(__SSE2__) && defined(__x86_64__)
   // The sign of a byte is what a mask keeps.
   const __m128i eight = _mm_cvtsi64_si128(static_cast<int64_t>(halves));
   const __m128i sixteen = _mm_unpacklo_epi8(_mm_slli_epi64(eight, 7 - Bit), _mm_slli_epi64(eight, 3 - Bit));

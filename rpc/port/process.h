@@ -116,7 +116,7 @@ class process {
   unsigned char* base_;     ///< what the client writes
   unsigned char* answers_;  ///< what the server writes; the same in one allocation
   uint32_t* own_;
-  // Where the layout says that they lie: to work it out for each access took a quarter of a call between host threads.
+  // Where the layout says that they lie: to work it out for each access took a sixth of the instructions of a call.
   uint32_t* of_client_;
   uint32_t* of_server_;
   header* headers_;
