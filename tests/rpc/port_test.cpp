@@ -328,6 +328,19 @@ TEST(hostile_clients, cannot_name_lanes_that_have_no_packet) {
   EXPECT_EQ(visited, 0x1fu);
 }
 
+// A server looks at 16 mailboxes at a time: also at words behind the last one.
+TEST(hostile_clients, cannot_name_a_port_that_does_not_exist) {
+  constexpr uint32_t ports = 20;
+  both_ends<1, unchecked> ends(ports);
+  auto* const mailboxes = reinterpret_cast<uint32_t*>(ends.memory() + layout::client_outbox_offset());
+  for (uint32_t n = ports; n < 32; ++n) mailboxes[n] = 1;
+  for (const uint32_t start : {0U, 3U, 16U, 19U}) EXPECT_FALSE(ends.server(start).try_open()) << start;
+  mailboxes[ports - 1] = 1;
+  auto server = ends.server();
+  EXPECT_EQ(server.try_open().index(), ports - 1);
+  ends.leave_broken();
+}
+
 TEST(hostile_clients, may_name_all_64_lanes_where_there_are_as_many) {
   both_ends<64> ends(1);
   auto server = ends.server();
