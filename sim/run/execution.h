@@ -221,31 +221,9 @@ class execution : public machine_parts {
   [[noreturn, gnu::cold]] void refuse_in_kernel(lane& self, const char* what, const operation& how);
 
   // One function for all operations, which needs none of its caller's registers: a copy of it in each entry point would cost more, in the
-  // instruction cache, than the call.
-  [[gnu::noinline, gnu::hot]] lane& choose(lane& self) {
-    if (core_.enabled.fair.candidates() == 0 || core_.history.steps >= core_.enabled.asks_until) [[unlikely]]
-      return choose_specially(self);
-    core_.choices.asks = &self;
-    const auto count = static_cast<uint32_t>(core_.enabled.lanes.size());
-    uint32_t picked = 0;
-    if (count != 1 && !core_.choices.source->try_pick(count, scheduler::choice_kind::actor, picked)) [[unlikely]]
-      return first_of(core_.ask(self), self);
-    return first_of(*core_.enabled.lanes[picked], self);
-  }
-  [[gnu::noinline]] lane& choose_specially(lane& self) {
-    if (core_.issues.under_way()) {
-      if (self.of->together != nullptr) lockstep_.left(self);
-      if (lane* const next = core_.issues.go_on(self)) return *next;
-      look_how_to_choose();
-    }
-#ifdef HEDDLE_SELF_CHECKS
-    check_now_and_then();
-#endif
-    if (core_.history.counted == 0 && goes_on_alone(self)) return self;
-    lane& next = choose_with_care(self);
-    look_how_to_choose();
-    return next;
-  }
+  // instruction cache, than the call. Not defined here, so that no copy comes from where code is compiled for size.
+  [[gnu::noinline, gnu::hot]] lane& choose(lane& self);
+  [[gnu::noinline]] lane& choose_specially(lane& self);
   lane& choose_with_care(lane& self);
   /// The lane that was chosen, or the first of those that it leads.
   [[gnu::always_inline]] lane& first_of(lane& chosen, lane& self) {

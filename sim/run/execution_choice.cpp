@@ -1,4 +1,4 @@
-// Chooses the next lane where that takes more than one choice among all enabled lanes: in the fair tail, when all lanes block, in lockstep waves.
+// Chooses the next lane: mostly one choice among all enabled lanes, and more in the fair tail, when all lanes block, in lockstep waves.
 #include <heddle/sim/base/invariant.h>
 #include <heddle/sim/run/execution.h>
 
@@ -12,6 +12,32 @@ void execution::check_now_and_then() {
   check_invariants();
   must_hold(core_.history.uncounted <= budgets_alone * core_.machine.budget,
             "history: the main thread alone keeps to its limit");
+}
+
+lane& execution::choose(lane& self) {
+  if (core_.enabled.fair.candidates() == 0 || core_.history.steps >= core_.enabled.asks_until) [[unlikely]]
+    return choose_specially(self);
+  core_.choices.asks = &self;
+  const auto count = static_cast<uint32_t>(core_.enabled.lanes.size());
+  uint32_t picked = 0;
+  if (count != 1 && !core_.choices.source->try_pick(count, scheduler::choice_kind::actor, picked)) [[unlikely]]
+    return first_of(core_.ask(self), self);
+  return first_of(*core_.enabled.lanes[picked], self);
+}
+
+lane& execution::choose_specially(lane& self) {
+  if (core_.issues.under_way()) {
+    if (self.of->together != nullptr) lockstep_.left(self);
+    if (lane* const next = core_.issues.go_on(self)) return *next;
+    look_how_to_choose();
+  }
+#ifdef HEDDLE_SELF_CHECKS
+  check_now_and_then();
+#endif
+  if (core_.history.counted == 0 && goes_on_alone(self)) return self;
+  lane& next = choose_with_care(self);
+  look_how_to_choose();
+  return next;
 }
 
 lane* execution::choose_in_tail(lane& self, bool& again) {
