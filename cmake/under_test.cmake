@@ -148,6 +148,7 @@ set(heddle_vendor_includes
     "cuda_std.h: cuda/std/array cuda/std/bit cuda/std/cassert cuda/std/chrono cuda/std/climits cuda/std/cmath cuda/std/concepts cuda/std/cstddef
      cuda/std/cstdint cuda/std/cstring cuda/std/functional cuda/std/initializer_list cuda/std/iterator cuda/std/limits cuda/std/numeric
      cuda/std/optional cuda/std/ratio cuda/std/span cuda/std/string_view cuda/std/tuple cuda/std/type_traits cuda/std/utility"
+    "cuda_ptx.h: cuda/ptx"
     "cuda_sync.h: cuda/barrier cuda/std/barrier cuda/latch cuda/std/latch cuda/semaphore cuda/std/semaphore cuda/pipeline"
     "groups.h: cooperative_groups.h cooperative_groups/reduce.h cooperative_groups/scan.h cooperative_groups/memcpy_async.h"
     "halves.h: cuda_fp16.h cuda_bf16.h cuda_fp8.h cuda_fp16.hpp cuda_bf16.hpp hip/hip_fp16.h hip/hip_bf16.h hip/hip_bfloat16.h hip/hip_fp8.h"
@@ -201,4 +202,6 @@ add_library(heddle_simulated_sources INTERFACE)
 target_link_libraries(heddle_simulated_sources INTERFACE heddle_ptx heddle_kernel_libc heddle_under_test)
 # A kernel's printf is that of nvcc and hipcc, whatever its text: no puts instead.
 target_compile_options(heddle_simulated_sources INTERFACE $<$<COMPILE_LANGUAGE:CXX>:-fno-builtin-printf;-fno-builtin-fprintf>)
+# What a source says to nvcc and hipcc about their own warnings.
+target_compile_options(heddle_simulated_sources INTERFACE $<$<COMPILE_LANGUAGE:CXX>:-Wno-unknown-pragmas>)
 heddle_install_library(heddle_simulated_sources sim)

@@ -184,6 +184,7 @@ const char* name_in_settings(race_weight weight) {
     case race_weight::acquire_store:
       return "acquire-store";
     case race_weight::scope:
+    case race_weight::proxy:
     case race_weight::release:
     case race_weight::nothing:
       break;

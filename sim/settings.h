@@ -53,10 +53,11 @@ enum class race_weight : uint8_t {
   acquire,        ///< an acquire by the lane that made the second one, a load
   acquire_store,  ///< the same, where the second one is a store
   scope,          ///< a wider scope
+  proxy,          ///< a proxy fence in front of the second one, which a bulk copy makes
   release,        ///< a release by the lane that made the first one
   nothing,        ///< nothing that is there
 };
-inline constexpr size_t race_weights = 8;
+inline constexpr size_t race_weights = 9;
 
 /// Which of them are left alone.
 struct excused_races {

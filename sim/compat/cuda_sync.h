@@ -12,10 +12,13 @@
 
 namespace cuda {
 
-/// (libcu++, "cuda::barrier".) The word has the phase in its upper half, and below it how many are still to come; `expected_` is the same for
-/// the next phase.
+/// (libcu++, "cuda::barrier".) An mbarrier: its word counts arrivals, and bytes that copies bring.
 template <thread_scope Scope, typename Completion = void>
 class barrier {
+  using mbarrier_scope = ::std::conditional_t<
+      Scope == thread_scope_system, ::heddle::ptx::m_sys,
+      ::std::conditional_t<Scope == thread_scope_device, ::heddle::ptx::m_gpu, ::heddle::ptx::m_cta>>;
+
  public:
   class arrival_token {
    public:
@@ -23,8 +26,8 @@ class barrier {
 
    private:
     friend class barrier;
-    explicit arrival_token(uint32_t phase) : phase_(phase) {}
-    uint32_t phase_ = 0;
+    explicit arrival_token(uint64_t state) : state_(state) {}
+    uint64_t state_ = 0;
   };
 
   barrier() = default;
@@ -35,44 +38,43 @@ class barrier {
   HEDDLE_COMPAT_INLINE friend void init(barrier* which, ::std::ptrdiff_t expected) { which->start(expected); }
 
   [[nodiscard]] HEDDLE_COMPAT_INLINE arrival_token arrive(::std::ptrdiff_t count = 1) {
-    return arrival_token(count_down(static_cast<uint32_t>(count)));
+    return arrival_token(change(static_cast<uint32_t>(count), 0, 0));
   }
-  HEDDLE_COMPAT_INLINE void wait(arrival_token&& token) const { wait_for(token.phase_); }
-  HEDDLE_COMPAT_INLINE bool try_wait(arrival_token&& token) const { return phase() != token.phase_; }
+  HEDDLE_COMPAT_INLINE void wait(arrival_token&& token) const { wait_for(token.state_); }
+  HEDDLE_COMPAT_INLINE bool try_wait(arrival_token&& token) const { return is_over(phase_of(token.state_)); }
   HEDDLE_COMPAT_INLINE void wait_parity(bool parity) const {
-    while ((phase() & 1) == (parity ? 1U : 0U)) ::heddle::sim::runtime::pause();
+    while (!is_over(parity ? 1 : 0)) ::heddle::sim::runtime::pause();
   }
-  HEDDLE_COMPAT_INLINE bool try_wait_parity(bool parity) const { return (phase() & 1) != (parity ? 1U : 0U); }
-  HEDDLE_COMPAT_INLINE void arrive_and_wait() { wait_for(count_down(1)); }
-  HEDDLE_COMPAT_INLINE void arrive_and_drop() {
-    expected_.fetch_sub(1, memory_order_relaxed);
-    count_down(1);
-  }
+  HEDDLE_COMPAT_INLINE bool try_wait_parity(bool parity) const { return is_over(parity ? 1 : 0); }
+  HEDDLE_COMPAT_INLINE void arrive_and_wait() { wait_for(change(1, 0, 0)); }
+  HEDDLE_COMPAT_INLINE void arrive_and_drop() { change(1, 1, 0); }
   static constexpr ::std::ptrdiff_t max() noexcept { return (1 << 20) - 1; }
+
+  /// What <cuda/barrier> has beside the class.
+  HEDDLE_COMPAT_INLINE uint64_t* heddle_word() { return &word_; }
+  HEDDLE_COMPAT_INLINE arrival_token heddle_arrive_tx(uint32_t count, uint32_t bytes) {
+    return arrival_token(change(count, 0, bytes));
+  }
+  HEDDLE_COMPAT_INLINE void heddle_expect_tx(uint32_t bytes) { change(0, 0, bytes); }
 
  private:
   HEDDLE_COMPAT_INLINE void start(::std::ptrdiff_t expected) {
-    expected_.store(static_cast<uint32_t>(expected), memory_order_relaxed);
-    word_.store(static_cast<uint32_t>(expected), memory_order_relaxed);
+    ::heddle::ptx::mbarrier::init(&word_, static_cast<uint32_t>(expected));
   }
-  /// The phase that was counted down. The last to come begins the next one (release; the waits acquire).
-  HEDDLE_COMPAT_INLINE uint32_t count_down(uint32_t count) {
-    const uint64_t before = word_.fetch_sub(count, memory_order_acq_rel);
-    const auto phase = static_cast<uint32_t>(before >> 32);
-    const auto left = static_cast<uint32_t>(before);
-    if (left < count)
-      ::heddle::sim::runtime::trap(::heddle::fault::assertion, "more threads come to a cuda::barrier than it expects");
-    if (left == count)
-      word_.store(uint64_t{phase + 1} << 32 | expected_.load(memory_order_relaxed), memory_order_release);
-    return phase;
+  HEDDLE_COMPAT_INLINE uint64_t change(uint32_t arrivals, uint32_t dropped, uint32_t more_bytes) {
+    return ::heddle::ptx::mbarrier::change<::heddle::ptx::m_release, mbarrier_scope>(&word_, arrivals, dropped,
+                                                                                     more_bytes);
   }
-  HEDDLE_COMPAT_INLINE uint32_t phase() const { return static_cast<uint32_t>(word_.load(memory_order_acquire) >> 32); }
-  HEDDLE_COMPAT_INLINE void wait_for(uint32_t old) const {
-    while (phase() == old) ::heddle::sim::runtime::pause();
+  HEDDLE_COMPAT_INLINE bool is_over(uint32_t parity) const {
+    return ::heddle::ptx::mbarrier::is_over<::heddle::ptx::m_acquire, mbarrier_scope>(const_cast<uint64_t*>(&word_),
+                                                                                      parity);
+  }
+  HEDDLE_COMPAT_INLINE static uint32_t phase_of(uint64_t state) { return ::heddle::ptx::mbarrier::phase_of(state); }
+  HEDDLE_COMPAT_INLINE void wait_for(uint64_t state) const {
+    while (!is_over(phase_of(state))) ::heddle::sim::runtime::pause();
   }
 
-  atomic<uint64_t, Scope> word_;
-  atomic<uint32_t, Scope> expected_;
+  uint64_t word_;
 };
 
 template <thread_scope Scope>
@@ -316,6 +318,48 @@ HEDDLE_COMPAT_INLINE void memcpy_async(const Group& group, void* to, const void*
                                        barrier<Scope>&) {
   detail::copy_share(group, to, from, bytes);
 }
+
+/// Copies in bulk for a barrier of a block, and what its threads say of them. (libcu++, "cuda::device::memcpy_async_tx", "barrier_arrive_tx"; CUDA C++
+/// Programming Guide, "Asynchronous Data Copies using the Tensor Memory Accelerator".)
+namespace device {
+
+HEDDLE_COMPAT_INLINE ::std::uint64_t* barrier_native_handle(barrier<thread_scope_block>& of) {
+  return of.heddle_word();
+}
+[[nodiscard]] HEDDLE_COMPAT_INLINE barrier<thread_scope_block>::arrival_token barrier_arrive_tx(
+    barrier<thread_scope_block>& of, ::std::ptrdiff_t count, ::std::ptrdiff_t bytes) {
+  return of.heddle_arrive_tx(static_cast<uint32_t>(count), static_cast<uint32_t>(bytes));
+}
+HEDDLE_COMPAT_INLINE void barrier_expect_tx(barrier<thread_scope_block>& of, ::std::ptrdiff_t bytes) {
+  of.heddle_expect_tx(static_cast<uint32_t>(bytes));
+}
+template <typename T, ::std::size_t Alignment>
+HEDDLE_COMPAT_INLINE void memcpy_async_tx(T* to, const T* from, aligned_size_t<Alignment> bytes,
+                                          barrier<thread_scope_block>& of) {
+  static_assert(Alignment >= 16, "cuda::device::memcpy_async_tx: the bytes lie at multiples of 16");
+  ::heddle::ptx::bulk::load(to, const_cast<T*>(from), static_cast<uint32_t>(bytes.value), of.heddle_word());
+}
+
+namespace experimental {
+
+HEDDLE_COMPAT_INLINE void cp_async_bulk_global_to_shared(void* to, const void* from, ::std::uint32_t bytes,
+                                                         barrier<thread_scope_block>& of) {
+  ::heddle::ptx::bulk::load(to, const_cast<void*>(from), bytes, of.heddle_word());
+}
+HEDDLE_COMPAT_INLINE void cp_async_bulk_shared_to_global(void* to, const void* from, ::std::uint32_t bytes) {
+  ::heddle::ptx::bulk::store(to, const_cast<void*>(from), bytes);
+}
+HEDDLE_COMPAT_INLINE void cp_async_bulk_commit_group() { ::heddle::ptx::bulk::commit(); }
+template <int But>
+HEDDLE_COMPAT_INLINE void cp_async_bulk_wait_group_read() {
+  ::heddle::ptx::bulk::wait(But, true);
+}
+HEDDLE_COMPAT_INLINE void fence_proxy_async_shared_cta() {
+  ::heddle::ptx::i_fence<::heddle::ptx::m_proxy, ::heddle::ptx::m_async, ::heddle::ptx::m_shared__cta>();
+}
+
+}  // namespace experimental
+}  // namespace device
 
 namespace std {
 

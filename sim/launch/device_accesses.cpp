@@ -17,7 +17,7 @@ constexpr uintptr_t lowest_address = 65536;
 
 // Of what streams run on the host: a copy, and no function of the program.
 bool only_copies(const lane& self) {
-  return self.of->copies && static_cast<const stream_copy*>(self.body)->function == nullptr;
+  return self.of->bulk || (self.of->copies && static_cast<const stream_copy*>(self.body)->function == nullptr);
 }
 }  // namespace
 

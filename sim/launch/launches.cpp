@@ -128,11 +128,15 @@ void launches::wave_ended(lane& last) {
   if (core_.machine.evict == eviction::queue) --of.runs->placed_waves;
   --memory_.devices()[of.gpu].resident;
   if (commands_ != nullptr) commands_->block_ended(last);
-  if (--of.runs->live_waves == 0) kernel_ended(last);
+  if (--of.runs->live_waves == 0 && of.runs->bulk_copies == 0) kernel_ended(last);
   start_blocks(last);
 }
 
 void launches::copy_ended(lane& engine) {
+  if (engine.of->bulk) {
+    if (bulk_copies::has_ended(engine)) kernel_ended(engine);
+    return start_blocks(engine);
+  }
   if (commands_ != nullptr) return commands_->piece_ended(engine);
   work_ended(engine, engine.of->kernel);
   start_blocks(engine);

@@ -4,6 +4,7 @@
 #include <heddle/rpc/result.h>
 #include <heddle/sim/convergence/lockstep_waves.h>
 #include <heddle/sim/core/run_core.h>
+#include <heddle/sim/launch/bulk_copies.h>
 #include <heddle/sim/launch/device_allocations.h>
 #include <heddle/sim/launch/evictions.h>
 #include <heddle/sim/machine/kernel.h>
@@ -32,6 +33,7 @@ class launches {
   [[gnu::hot]] void reset() {
     kernels_running_ = 0;
     kernels_launched_ = device_waves_ = resident_waves_ = copies_given_ = 0;
+    bulk_.reset();
     evictions_.reset();
     if (commands_ != nullptr) [[unlikely]]
       begin_commands();
@@ -65,6 +67,9 @@ class launches {
     memory_.devices()[gpu].resident += change;
   }
 
+  /// Those that lanes of kernels have issued.
+  bulk_copies& bulk() { return bulk_; }
+
   bool none_is_live() const { return kernels_.empty(); }
   std::deque<launched_kernel>& kernels() { return kernels_; }
   const std::deque<launched_kernel>& kernels() const { return kernels_; }
@@ -87,8 +92,8 @@ class launches {
   void acquire_kernels(lane& self, uint32_t device);
 
   // Objects that are released and acquired: by a launch for its lanes, and by their ends for what waits for them.
-  static const void* launch_of(uint32_t ordinal) { return reinterpret_cast<const void*>(uintptr_t{2} * ordinal + 2); }
-  static const void* end_of(uint32_t ordinal) { return reinterpret_cast<const void*>(uintptr_t{2} * ordinal + 3); }
+  static const void* launch_of(uint32_t ordinal) { return object_of_launch(ordinal); }
+  static const void* end_of(uint32_t ordinal) { return object_of_end(ordinal); }
 
   // -- the driver, where its commands are stepped (settings::detail) ------------------------------------------------------------------
 
@@ -181,7 +186,8 @@ class launches {
   uint32_t device_waves_ = 0;
   uint32_t resident_waves_ = 0;
   uint32_t copies_given_ = 0;  ///< to streams
-  bool prioritised_ = false;   ///< some stream of this run has another priority than the others
+  bulk_copies bulk_{core_};
+  bool prioritised_ = false;  ///< some stream of this run has another priority than the others
 
   evictions evictions_{core_, memory_, lockstep_, *this};
   std::unique_ptr<command_driver> commands_;   ///< null where commands are no steps

@@ -72,6 +72,7 @@ void launches::more_or_less_runs(lane& self, uint32_t device, uint64_t change) {
 }
 
 bool launches::waits_for_end_of(const lane& who, const wave& work) const {
+  if (work.bulk && (who.awaits == &work.ended || who.awaits == &work.has_read)) return true;
   if (work.host && !work.copies) return who.awaits == &work.ended;
   return who.awaits == &kernels_running_ || who.awaits == &kernel_ends_[work.kernel] ||
          who.awaits == &memory_.devices()[work.device].running;

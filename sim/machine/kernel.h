@@ -22,6 +22,23 @@ struct stream_copy {
   const void* place = nullptr;  ///< where the stream was given it, in the code under test
 };
 
+/// Names of what orders a launch before its lanes, and the end of work before what waits for it; by its number among launches.
+inline const void* object_of_launch(uint32_t ordinal) {
+  return reinterpret_cast<const void*>(uintptr_t{2} * ordinal + 2);
+}
+inline const void* object_of_end(uint32_t ordinal) { return reinterpret_cast<const void*>(uintptr_t{2} * ordinal + 3); }
+
+/// What a lane of a kernel has copied beside its block. (PTX ISA, "cp.async.bulk".)
+struct bulk_copy {
+  void* to = nullptr;
+  const void* from = nullptr;
+  uint32_t size_bytes = 0;
+  bool loads = false;       ///< into the memory of the block; otherwise out of it
+  void* barrier = nullptr;  ///< told of the end by `complete`; null: the copy is one of a group
+  void (*complete)(void* barrier, uint32_t size_bytes) = nullptr;
+  const void* place = nullptr;  ///< where it was issued, in the code under test
+};
+
 /// Where work stands: in which stream, behind which work.
 struct place_in_stream {
   uint32_t stream = 0;
@@ -58,6 +75,7 @@ struct launched_kernel {
   std::vector<share> parts;  ///< otherwise
   uint32_t device = 0;
   uint32_t live_waves = 0;
+  uint32_t bulk_copies = 0;   ///< that have not ended: until then it has not, either
   uint32_t placed_waves = 0;  ///< that have a place, where all of them are evicted at once
   size_t first_wave = 0;      ///< among the waves of the run
   uint32_t ordinal = 0;       ///< among the launches of the run

@@ -126,6 +126,7 @@ struct lane_run {
   uint32_t own_object_bytes = 0;
   uint32_t own_object_operations = 0;
   uint32_t own_object_reads = 0;
+  uint32_t bulk_groups = 0;      ///< of bulk copies, that the lane has closed
   uint32_t own_atomics = 0;      ///< of a host thread: accesses to atomics that no other thread is known to reach
   uint32_t fruitless_reads = 0;  ///< since its last progress or wait
   // As scheduler::candidate has them.
@@ -175,6 +176,8 @@ struct alignas(64) lane : lane_run {
   const fiber_body* how_to_run = nullptr;
 
   bool is_host() const;
+  /// Whether the processor of the host performs what it does. A bulk copy runs as host threads do, on the GPU.
+  bool is_on_host() const;
   /// Whether the lane has made so many reads since its last progress or wait that it may be spinning (waits::only_spins).
   bool may_spin() const { return fruitless_reads >= fruitless_reads_allowed; }
   static constexpr uint32_t fruitless_reads_allowed = 64;
@@ -220,6 +223,7 @@ struct wave_state {
   bool host = false;
   bool copies =
       false;  ///< a copy engine: a host thread that performs one copy of a stream and ends; `kernel` is its number among launches
+  bool bulk = false;       ///< of those, a bulk copy of a kernel: performed by the GPU, beside the block that issued it
   bool drives = false;     ///< the driver's actor, which runs as a host thread does
   uint32_t ordinal = 0;    ///< of a host thread: how many were spawned before it
   uint32_t device_id = 0;  ///< among the waves of the device, in order of launch
@@ -241,11 +245,15 @@ struct wave_state {
   bool guaranteed = false;       ///< in the fair set F
   lockstep* together = nullptr;  ///< of a lockstep wave; null where each lane is scheduled on its own
   uint64_t ended = 0;            ///< 1 when its last lane has ended; watched by lanes that join it
+  uint64_t has_read = 0;         ///< of a bulk copy: 1 when it has read all of its source; watched likewise
+  uint32_t issuer = 0;           ///< of a bulk copy: the lane that issued it
+  uint32_t group = 0;            ///< of a bulk copy: the number of its group among those of that lane
 };
 
 struct wave : wave_state {
-  std::string name;             ///< of a host thread, or of a copy
-  std::vector<uint32_t> after;  ///< of a copy: launches that must have ended before it begins
+  std::string name;                ///< of a host thread, or of a copy
+  std::vector<uint32_t> after;     ///< of a copy: launches that must have ended before it begins
+  std::vector<std::byte> carried;  ///< of a bulk copy: what it has read
   std::vector<lane*> lanes;
   std::vector<open_collective> collectives;
 
@@ -256,6 +264,7 @@ struct wave : wave_state {
 };
 
 inline bool lane::is_host() const { return of->host; }
+inline bool lane::is_on_host() const { return of->host && !of->bulk; }
 
 /// The calls that led to the lane's pending operation, innermost first: from frame to frame, as far as code under test keeps frame
 /// pointers.

@@ -57,6 +57,7 @@ struct still_to_come {
 };
 
 class lane_heap;
+struct bulk_copy;
 
 /// What a search through all runs of a program has to be told (verify/search.h).
 struct search_notes {
@@ -73,6 +74,8 @@ struct search_notes {
   bool freed_under_access = false;
   /// A store was forgotten that a lane could still have read: not every run is seen.
   bool forgot = false;
+  /// A kernel has issued a bulk copy.
+  bool copies_in_bulk = false;
 };
 
 /// What happens to the lanes of a wave with one program counter at once.
@@ -93,6 +96,9 @@ class arrival_listener {
  protected:
   ~arrival_listener() = default;
 };
+
+/// The spaces that a proxy fence speaks of, a bit each.
+enum proxy_space : uint32_t { proxy_global = 1, proxy_shared = 2 };
 
 class late_memory {
  public:
@@ -117,6 +123,10 @@ class late_memory {
   /// Returns the old value.
   virtual uint64_t read_modify_write(lane& self, const operation& how, const modification& next) = 0;
   virtual void fence(lane& self, const operation& how) = 0;
+  /// What lanes did in these spaces comes before what bulk copies do that are issued behind this. (PTX ISA, "Proxies": fence.proxy.)
+  virtual void proxy_fence(lane&, uint32_t) {}
+  /// The lane is about to issue a bulk copy, its pending operation: whether all that the copy needs to see has come to its proxy.
+  virtual void before_bulk(lane&, const bulk_copy&) {}
   /// An sfence of a host thread that is an x86: `how` is a fence that releases. Where stores become visible in order, it adds nothing to that.
   virtual void store_fence(lane& self, const operation& how) { fence(self, how); }
 

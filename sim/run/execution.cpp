@@ -150,6 +150,7 @@ void execution::lane_ended(lane& self) {
   if (core_.late != nullptr)
     core_.late->release_object(
         self, of.host && !of.copies ? static_cast<const void*>(&of.ended) : launches::end_of(of.kernel));
+  if (of.bulk && core_.late != nullptr) core_.late->release_object(self, &of.ended);
   core_.disable(self);
   self.state = lane_state::ended;
   if (core_.observers.recorder) [[unlikely]]

@@ -102,6 +102,19 @@ named_object device_variable_named(const char* name);
 /// Null where there is no such kernel.
 const void* kernel_named(const char* name);
 
+// Bulk copies: a lane of a kernel has bytes copied beside its block, into the block's memory or out of it. (PTX ISA, "cp.async.bulk".)
+
+/// The copy is made at some time from now on. `complete(barrier, size_bytes)` is called behind its end; where that is null, it is one of the lane's
+/// group.
+void issue_bulk_copy(void* to, const void* from, uint32_t size_bytes, bool loads, void* barrier,
+                     void (*complete)(void*, uint32_t));
+/// Closes the lane's group of copies.
+void close_bulk_group();
+/// Waits until the copies of the lane's closed groups have ended, but for the last `but` groups; or, `reading`, until they have read their sources.
+void wait_for_bulk_groups(uint32_t but, bool reading);
+/// Makes accesses that come before it visible to bulk copies behind it: `spaces` is of proxy_space (sim/memory/late_memory.h).
+void proxy_fence(uint32_t spaces);
+
 /// A copy in its place in the stream, which does not wait. As of copy(), but the bytes must stay until it has ended: on no stack.
 void copy_in_stream(void* to, const void* from, size_t size_bytes, uint32_t stream);
 /// A call of the host in its place in the stream, by a thread of its own; the stream goes on when it returns.

@@ -1,5 +1,7 @@
 // asm statements of PTX in a source for nvcc.
 #include <cuda/atomic>
+#include <cuda/barrier>
+#include <cuda/ptx>
 
 #include "../sim/run.h"
 
@@ -133,6 +135,192 @@ TEST(cuda_inline_ptx, is_as_plain_or_as_atomic_as_it_says) {
   };
   EXPECT_TRUE(always(verdict::ok, scoped().run_many(counted(true), 100)));
   EXPECT_TRUE(always(verdict::race, scoped().run_many(counted(false), 100)));
+}
+
+// A pipeline as libraries for Hopper have it: one lane has tiles brought to two stages and taken out again, all lanes compute on them, and the host is
+// told of the last one by a flag.
+enum class slip { none, no_fence, no_wait, waits_for_reads, reuses_early };
+
+__device__ unsigned of_shared(const void* address) { return static_cast<unsigned>(__cvta_generic_to_shared(address)); }
+
+__device__ void load_tile(void* to, const void* from, unsigned bytes, unsigned long long* full) {
+  asm volatile("mbarrier.arrive.expect_tx.shared::cta.b64 _, [%1], %0;" ::"r"(bytes), "r"(of_shared(full)));
+  asm volatile(
+      "cp.async.bulk.shared::cluster.global.mbarrier::complete_tx::bytes.L2::cache_hint [%0], [%1], %2, [%3], %4;" ::
+          "r"(of_shared(to)),
+      "l"(from), "r"(bytes), "r"(of_shared(full)), "l"(0x12f0000000000000)
+      : "memory");
+}
+
+__device__ void wait_for(unsigned long long* full, unsigned parity) {
+  asm volatile(
+      "{\n.reg .pred done;\nAGAIN:\nmbarrier.try_wait.parity.shared::cta.b64 done, [%0], %1, %2;\n@done bra DONE;\nbra "
+      "AGAIN;\nDONE:\n}" ::"r"(of_shared(full)),
+      "r"(parity), "r"(0x989680)
+      : "memory");
+}
+
+__global__ void streams(const unsigned* from, unsigned* out, unsigned* flag, unsigned tiles, slip what) {
+  constexpr unsigned lanes = 32;
+  constexpr unsigned bytes = lanes * sizeof(unsigned);
+  __shared__ alignas(16) unsigned in[2][lanes];
+  __shared__ alignas(16) unsigned made[2][lanes];
+  __shared__ unsigned long long full[2];
+  const unsigned lane = threadIdx.x;
+  if (lane == 0) {
+    for (auto& each : full)
+      asm volatile("mbarrier.init.shared::cta.b64 [%1], %0;" ::"r"(1), "r"(of_shared(&each)) : "memory");
+    asm volatile("fence.mbarrier_init.release.cluster;" ::: "memory");
+    for (unsigned n = 0; n < 2 && n < tiles; ++n) load_tile(in[n], from + n * lanes, bytes, &full[n]);
+  }
+  __syncwarp();
+  for (unsigned n = 0; n < tiles; ++n) {
+    const unsigned stage = n % 2;
+    wait_for(&full[stage], n / 2 % 2);
+    const unsigned value = in[stage][lane] + 100;
+    // The tile before the last has left its stage.
+    if (lane == 0 && what != slip::reuses_early) asm volatile("cp.async.bulk.wait_group.read 1;" ::: "memory");
+    __syncwarp();
+    made[stage][lane] = value;
+    if (what != slip::no_fence) asm volatile("fence.proxy.async.shared::cta;" ::: "memory");
+    __syncwarp();
+    if (lane == 0) {
+      asm volatile("cp.async.bulk.global.shared::cta.bulk_group [%0], [%1], %2;" ::"l"(out + n * lanes),
+                   "r"(of_shared(made[stage])), "r"(bytes)
+                   : "memory");
+      asm volatile("cp.async.bulk.commit_group;" ::: "memory");
+      // All lanes have loaded their words by now: that these are overwritten needs no proxy fence.
+      if (n + 2 < tiles) load_tile(in[stage], from + (n + 2) * lanes, bytes, &full[stage]);
+    }
+  }
+  if (lane != 0) return;
+  if (what == slip::waits_for_reads)
+    asm volatile("cp.async.bulk.wait_group.read 0;" ::: "memory");
+  else if (what != slip::no_wait)
+    asm volatile("cp.async.bulk.wait_group 0;" ::: "memory");
+  asm volatile("st.release.sys.u32 [%0], 1;" ::"l"(flag) : "memory");
+}
+
+TEST(cuda_inline_ptx, copies_in_bulk) {
+  const auto streamed = [](slip what) {
+    return [what] {
+      constexpr unsigned tiles = 5;
+      constexpr unsigned words = tiles * 32;
+      unsigned* from;
+      unsigned* out;
+      unsigned* flag;
+      cudaMalloc(&from, words * sizeof *from);
+      cudaMallocHost(&out, words * sizeof *out);
+      cudaMallocHost(&flag, sizeof *flag);
+      for (unsigned n = 0; n < words; ++n) from[n] = n;
+      *flag = 0;
+      streams<<<1, 32>>>(from, out, flag, tiles, what);
+      while (__atomic_load_n(flag, __ATOMIC_ACQUIRE) == 0) {
+      }
+      for (unsigned n = 0; n < words; ++n) SIM_CHECK(out[n] == n + 100);
+      cudaDeviceSynchronize();
+    };
+  };
+  EXPECT_TRUE(always(verdict::ok, scoped().run_many(streamed(slip::none), 50)));
+  for (const slip each : {slip::no_fence, slip::reuses_early})
+    EXPECT_TRUE(always(verdict::race, scoped().run_many(streamed(each), 20))) << static_cast<int>(each);
+  // The copy may have been made all the same, before the host looks.
+  for (const slip each : {slip::no_wait, slip::waits_for_reads}) {
+    const auto seen = scoped().run_many(streamed(each), 50);
+    EXPECT_GT(seen.count(verdict::race), 0u) << static_cast<int>(each) << seen.text();
+  }
+}
+
+// The same by barriers of libcu++, as NVIDIA's guide has it.
+__global__ void adds_by_barrier(int* data, int count, bool fenced) {
+  namespace cde = cuda::device::experimental;
+  using barrier = cuda::barrier<cuda::thread_scope_block>;
+  __shared__ alignas(16) int tile[32];
+#pragma nv_diag_suppress static_var_with_dynamic_init
+  __shared__ barrier came;
+  if (threadIdx.x == 0) {
+    init(&came, blockDim.x);
+    cde::fence_proxy_async_shared_cta();
+  }
+  __syncthreads();
+  barrier::arrival_token token;
+  const int offset = static_cast<int>(blockIdx.x) * 32;
+  if (threadIdx.x == 0) {
+    cuda::device::memcpy_async_tx(tile, data + offset, cuda::aligned_size_t<16>(sizeof tile), came);
+    token = cuda::device::barrier_arrive_tx(came, 1, sizeof tile);
+  } else {
+    token = came.arrive();
+  }
+  came.wait(std::move(token));
+  tile[threadIdx.x] += count;
+  if (fenced) cde::fence_proxy_async_shared_cta();
+  __syncthreads();
+  if (threadIdx.x == 0) {
+    cde::cp_async_bulk_shared_to_global(data + offset, tile, sizeof tile);
+    cde::cp_async_bulk_commit_group();
+    cde::cp_async_bulk_wait_group_read<0>();
+  }
+}
+
+TEST(cuda_inline_ptx, copies_in_bulk_for_barriers_of_the_library) {
+  const auto added = [](bool fenced) {
+    return [fenced] {
+      int* data;
+      cudaMalloc(&data, 64 * sizeof *data);
+      for (int n = 0; n < 64; ++n) data[n] = n;
+      adds_by_barrier<<<2, 32>>>(data, 5, fenced);
+      cudaDeviceSynchronize();
+      for (int n = 0; n < 64; ++n) SIM_CHECK(data[n] == n + 5);
+    };
+  };
+  EXPECT_TRUE(always(verdict::ok, scoped().run_many(added(true), 50)));
+  EXPECT_TRUE(always(verdict::race, scoped().run_many(added(false), 20)));
+}
+
+// The same by libcu++'s names for the instructions.
+__global__ void streams_by_name(const unsigned* from, unsigned* out, bool fenced) {
+  namespace ptx = cuda::ptx;
+  constexpr unsigned lanes = 32;
+  __shared__ alignas(16) unsigned tile[lanes];
+  __shared__ uint64_t full;
+  if (threadIdx.x == 0) {
+    ptx::mbarrier_init(&full, lanes);
+    ptx::fence_proxy_async(ptx::space_shared);
+  }
+  __syncthreads();
+  uint64_t state;
+  if (threadIdx.x == 0) {
+    ptx::cp_async_bulk(ptx::space_cluster, ptx::space_global, tile, from, sizeof tile, &full);
+    state = ptx::mbarrier_arrive_expect_tx(ptx::sem_release, ptx::scope_cta, ptx::space_shared, &full, sizeof tile);
+  } else {
+    state = ptx::mbarrier_arrive(&full);
+  }
+  while (!ptx::mbarrier_try_wait(&full, state)) {
+  }
+  tile[threadIdx.x] += 3;
+  if (fenced) ptx::fence_proxy_async(ptx::space_shared);
+  __syncthreads();
+  if (threadIdx.x != 0) return;
+  ptx::cp_async_bulk(ptx::space_global, ptx::space_shared, out, tile, sizeof tile);
+  ptx::cp_async_bulk_commit_group();
+  ptx::cp_async_bulk_wait_group_read(ptx::n32_t<0>());
+}
+
+TEST(cuda_inline_ptx, copies_in_bulk_by_the_names_of_the_library) {
+  const auto streamed = [](bool fenced) {
+    return [fenced] {
+      unsigned* from;
+      unsigned* out;
+      cudaMalloc(&from, 32 * sizeof *from);
+      cudaMalloc(&out, 32 * sizeof *out);
+      for (unsigned n = 0; n < 32; ++n) from[n] = n;
+      streams_by_name<<<1, 32>>>(from, out, fenced);
+      cudaDeviceSynchronize();
+      for (unsigned n = 0; n < 32; ++n) SIM_CHECK(out[n] == n + 3);
+    };
+  };
+  EXPECT_TRUE(always(verdict::ok, scoped().run_many(streamed(true), 50)));
+  EXPECT_TRUE(always(verdict::race, scoped().run_many(streamed(false), 20)));
 }
 
 // Assembly of the host stays what it is.

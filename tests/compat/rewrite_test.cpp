@@ -49,6 +49,12 @@ TEST(rewriter, leaves_strings_comments_and_shifts_alone) {
   EXPECT_TRUE(is_left_alone("# 12 \"k<<<1>>>().cu\"\n#pragma __device__\nint n = 1'000 << 2;\n"));
 }
 
+TEST(rewriter, lets_shared_memory_be_aligned_behind_its_name) {
+  EXPECT_EQ(made_of("void f() { __shared__ alignas(2 * (8)) int t[4]; }"),
+            "void f() { static __attribute__((aligned(2 * (8)))) int heddle_stand_in_t[4]; [[maybe_unused]] auto& t = "
+            "::heddle::compat::shared_variable(heddle_stand_in_t, \"t\"); }");
+}
+
 TEST(rewriter, gives_each_block_its_own_shared_memory) {
   EXPECT_EQ(made_of("void f() { __shared__ float t[N][M + 1]; }"),
             "void f() { static float heddle_stand_in_t[N][M + 1]; [[maybe_unused]] auto& t = "
@@ -122,11 +128,11 @@ TEST(rewriter, tells_a_grid_from_members_and_whole_values) {
 
 TEST(rewriter, warns_of_an_instruction_that_is_not_simulated) {
   const result made =
-      rewrite("# 3 \"a.cu\"\nvoid f() { asm volatile(\"cp.async.bulk.commit_group;\" ::: \"memory\"); }", "test");
+      rewrite("# 3 \"a.cu\"\nvoid f() { asm volatile(\"tcgen05.wait::ld.sync.aligned;\" ::: \"memory\"); }", "test");
   EXPECT_TRUE(made.errors.empty());
   ASSERT_EQ(made.warnings.size(), 1U);
   EXPECT_TRUE(
-      made.warnings.front().starts_with("a.cu:3: warning: inline PTX: `cp.async.bulk.commit_group`: not simulated"));
+      made.warnings.front().starts_with("a.cu:3: warning: inline PTX: `tcgen05.wait::ld.sync.aligned`: not simulated"));
   EXPECT_NE(made.text.find("refuse_call"), std::string::npos);
 }
 

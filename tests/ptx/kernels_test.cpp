@@ -253,6 +253,72 @@ TEST(ptx_kernels, meet_at_an_mbarrier) {
                                       100)));
 }
 
+TEST(ptx_kernels, see_what_bulk_copies_bring_and_the_proxy_fences_that_they_lack) {
+  const auto bulk = [](uint32_t planted) {
+    return [planted] {
+      constexpr uint32_t lanes = 32;
+      constexpr uint32_t words = 4 * lanes;
+      auto* const from = on_device<uint32_t>(words + 4);
+      auto* const out = on_device<uint32_t>(words);
+      auto* const seen = on_device<uint32_t>(lanes);
+      for (uint32_t n = 0; n < words; ++n) from[n] = n + 5;
+      run("bulk", {.threads = lanes}, from, out, seen, planted);
+      for (uint32_t n = 0; n < words; ++n) SIM_CHECK(out[n] == 2 * (n + 5));
+      for (uint32_t n = 0; n < lanes; ++n) SIM_CHECK(planted == 5 || seen[n] == 2 * (n + 5));
+    };
+  };
+  const auto fenced = [&](const char* convergence) {
+    return machine({"fidelity=scoped", std::string("convergence=") + convergence});
+  };
+  for (const char* const convergence : {"independent", "lockstep"}) {
+    SCOPED_TRACE(convergence);
+    EXPECT_TRUE(always(verdict::ok, fenced(convergence).run_many(bulk(0), 50)));
+    for (const uint32_t planted : {1u, 2u, 3u, 4u}) {
+      SCOPED_TRACE(planted);
+      // What copies to a block that has ended may come first.
+      const auto seen = fenced(convergence).run_many(bulk(planted), 20);
+      EXPECT_EQ(seen.count(verdict::race) + (planted == 1 ? seen.count(verdict::assertion) : 0), 20u) << seen.text();
+      EXPECT_GT(seen.count(verdict::race), 10u) << seen.text();
+    }
+    EXPECT_TRUE(sometimes(verdict::assertion, fenced(convergence).run_many(bulk(5), 50)));
+  }
+  for (const char* const fidelity : {"interleaving", "link"})
+    EXPECT_TRUE(always(verdict::ok, machine({std::string("fidelity=") + fidelity}).run_many(bulk(0), 50))) << fidelity;
+  // Without a proxy fence only the order of proxies is missing, and the report says so.
+  EXPECT_TRUE(says(scoped().explain(bulk(2)).message, "there is no proxy fence between them"));
+  EXPECT_TRUE(says(scoped().explain(bulk(2)).report, "a fence.proxy.async that names this memory"));
+  EXPECT_TRUE(says(scoped().explain(bulk(1)).message, "by bulk copy 1 of wave 0 lane 0"));
+  EXPECT_TRUE(says(scoped().explain(bulk(4)).message, "by bulk copy 2 of wave 0 lane 0"));
+  EXPECT_TRUE(says(scoped().explain(bulk(4)).report, "wait_group.read waits for what it reads alone"));
+  EXPECT_TRUE(says(scoped().explain(bulk(6)).message, "multiples of 16"));
+}
+
+// The rows of NVlabs/mixedproxy (tests/MP_cta, MP_gpu, CoWR) in which a lane stores and another proxy reads, with a bulk copy in the place of the load
+// from a surface: where they let the old value be read, the copy races.
+TEST(ptx_kernels, order_proxies_by_the_fences_of_the_published_tests) {
+  struct row {
+    uint32_t fences;  ///< as the kernel has it
+    bool permits;     ///< the old value
+  };
+  constexpr row rows[] = {{0, true},      {2, false},         {4, false},     {2 | 4, false},
+                          {1, true},      {8, true},          {1 | 8, true},  {2 | 16, true},
+                          {4 | 16, true}, {2 | 4 | 16, true}, {1 | 2, false}, {4 | 8, false}};
+  for (const uint32_t apart : {0u, 1u, 2u})
+    for (const row& each : rows) {
+      const auto copied = [&] {
+        auto* const data = on_device<uint32_t>(4);
+        auto* const flag = on_device<uint32_t>(1);
+        auto* const out = on_device<uint32_t>(1);
+        for (uint32_t n = 0; n < 4; ++n) data[n] = 0;
+        *flag = *out = 0;
+        run("proxy_fences", {.blocks = 2, .threads = 64}, data, flag, out, apart, each.fences);
+        SIM_CHECK(*out == 7);
+      };
+      SCOPED_TRACE("apart " + std::to_string(apart) + ", fences " + std::to_string(each.fences));
+      EXPECT_TRUE(always(each.permits ? verdict::race : verdict::ok, scoped().run_many(copied, 20)));
+    }
+}
+
 TEST(ptx_kernels, trap_at_a_line_of_their_source) {
   EXPECT_TRUE(is(verdict::assertion, "/made/kernels.cu:60", scoped().explain([] { run("fails", {}); })));
 }

@@ -226,12 +226,25 @@ TEST(fat_binary, gives_one_line_for_what_is_damaged) {
 
 TEST(ptx_table, stands_in_the_page_as_it_is) { EXPECT_TRUE(contains(file(PTX_PAGE), table_as_markdown())); }
 
+// And by the modifiers that it must have.
 TEST(ptx_table, finds_each_row_by_its_name) {
   for (const row& one : table()) {
     instruction what;
     what.name = one.name;
+    std::istringstream groups(one.modifiers);
+    for (std::string group; groups >> group;)
+      if (group.front() == '!') what.modifiers.push_back(group.substr(1, group.find('|') - 1));
     EXPECT_EQ(match(what).of, &one) << one.name << " stands there twice";
   }
+}
+
+TEST(ptx_table, tells_what_is_wrong_by_the_row_that_knows_most_of_it) {
+  instruction what;
+  what.name = "cp";
+  what.modifiers = {"async", "bulk", "tensor"};
+  EXPECT_EQ(match(what).wrong, ".tensor is not known there");
+  what.modifiers = {"async", "ca", "elsewhere"};
+  EXPECT_EQ(match(what).wrong, ".elsewhere is not known there");
 }
 
 }  // namespace

@@ -15,11 +15,6 @@ std::string widened(const std::string& type) { return type.substr(0, 1) + std::t
 
 std::string part_of(std::string_view spec, size_t after) { return std::string(spec.substr(after)); }
 
-/// An assignment; a value that is longer than the register is cut.
-std::string given(const std::string& to, const std::string& value) {
-  return to + " = (decltype(" + to + "))(" + value + ");";
-}
-
 }  // namespace
 
 std::string tags_of(const std::vector<std::string>& types, const std::vector<std::string>& modifiers) {
@@ -68,6 +63,8 @@ std::string emitter::statement_of(const matched& row) {
       return barrier(row);
     case form::copy:
       return copy(row);
+    case form::bulk:
+      return bulk_copy(row);
     case form::mbarrier:
       return mbarrier(row);
     case form::nothing:
@@ -315,72 +312,6 @@ std::string emitter::barrier(const matched& row) {
   const std::string call = std::string("block_barrier<") + how + ">(" + id + ", " + count + ", " +
                            source(what.operands.back(), "pred") + ")";
   return given(destination(what.operands[0], row.types.empty() ? "pred" : row.types[0]), call);
-}
-
-std::string emitter::copy(const matched& row) {
-  ++visible_;
-  // In the frame of the lane's kernel, where all that it makes and waits for come together.
-  if (!about.in_kernel) wrong("not simulated outside of a kernel");
-  if (copies_.empty()) copies_ = names_.local("heddle::ptx::async_copies", "copies", "");
-  const instruction& what = at_->what;
-  if (what.has("commit_group")) return copies_ + ".commit();";
-  if (what.has("wait_all")) return copies_ + ".commit(); " + copies_ + ".wait(0);";
-  if (what.has("mbarrier")) {
-    if (what.operands.size() != 1 || !what.has("arrive")) wrong("it is .arrive, and has an address");
-    const operand& at = what.operands[0];
-    return copies_ + ".make_all(); mbarrier::change<m_release>(at<" + space_of(row, at) + ">(" + address(at) + "), " +
-           (what.has("noinc") ? "1" : "0") + ", 0, 0);";
-  }
-  if (what.has("wait_group")) {
-    if (what.operands.size() != 1) wrong("the count of groups is missing");
-    return copies_ + ".wait(" + source(what.operands[0], "u32") + ");";
-  }
-  if (what.operands.size() < 3) wrong("operands are missing");
-  const std::string bytes = source(what.operands[2], "u32");
-  return copies_ + ".add(at<sp_shared>(" + address(what.operands[0]) + "), at<sp_global>(" + address(what.operands[1]) +
-         "), " + bytes + ", " + (what.operands.size() > 3 ? source(what.operands[3], "u32") : bytes) + ");";
-}
-
-std::string emitter::mbarrier(const matched& row) {
-  ++visible_;
-  const auto& all = at_->what.operands;
-  static constexpr std::string_view kinds[] = {"init",        "inval",     "arrive",   "arrive_drop",  "expect_tx",
-                                               "complete_tx", "test_wait", "try_wait", "pending_count"};
-  const std::string& kind = row.modifiers.front();
-  if (std::find(std::begin(kinds), std::end(kinds), kind) == std::end(kinds)) wrong("what it does stands first");
-  const size_t at = !all.empty() && all[0].is == operand::kind::address ? 0 : 1;
-  const bool has_result = at == 1;
-  const auto value = [&](const char* type) {
-    if (at + 1 >= all.size()) wrong("operands are missing");
-    return source(all[at + 1], type);
-  };
-  if (kind == "pending_count" && all.size() == 2)
-    return given(destination(all[0], "u32"), "mbarrier::pending_of(" + source(all[1], "b64") + ")");
-  if (at >= all.size()) wrong("operands are missing");
-  const std::string word = "at<" + space_of(row, all[at]) + ">(" + address(all[at]) + ")";
-  if (kind == "init") return "mbarrier::init(" + word + ", " + value("u32") + ");";
-  if (kind == "inval") return "mbarrier::inval(" + word + ");";
-  const bool waits = kind.ends_with("_wait");
-  std::vector<std::string> how = how_of(row.modifiers);
-  if (!at_->what.has("relaxed")) how.push_back(waits ? "acquire" : kind.starts_with("arrive") ? "release" : "relaxed");
-  std::string call = "mbarrier::change<" + tags_of({}, how) + ">(" + word + ", ";
-  if (waits) {
-    if (!has_result) wrong("the predicate is missing");
-    const std::string phase = at_->what.has("parity") ? value("u32") : "mbarrier::phase_of(" + value("b64") + ")";
-    call = "mbarrier::is_over<" + tags_of({}, how) + ">(" + word + ", " + phase + ")";
-    return given(destination(all[0], "pred"), call);
-  }
-  if (kind == "expect_tx")
-    call += "0, 0, " + value("u32") + ")";
-  else if (kind == "complete_tx")
-    call += "0, 0, 0 - " + value("u32") + ")";
-  else if (at_->what.has("expect_tx"))
-    call += std::string("1, ") + (kind == "arrive_drop" ? "1, " : "0, ") + value("u32") + ")";
-  else {
-    const std::string count = at + 1 < all.size() ? value("u32") : "1";
-    call += count + ", " + (kind == "arrive_drop" ? count : "0") + ", 0)";
-  }
-  return has_result ? given(destination(all[0], "b64"), call) : call + ";";
 }
 
 }  // namespace heddle::ptx

@@ -43,6 +43,7 @@ class emitter {
   std::string leave();
   std::string barrier(const matched& row);
   std::string copy(const matched& row);
+  std::string bulk_copy(const matched& row);
   std::string mbarrier(const matched& row);
 
   std::string source(const operand& from, const std::string& type);
@@ -67,6 +68,11 @@ class emitter {
   size_t visible_ = 0;                  ///< how many visible operations stand before this one
   std::map<std::string, size_t> seen_;  ///< the same at each label so far
 };
+
+/// An assignment; a value that is longer than the register is cut.
+inline std::string given(const std::string& to, const std::string& value) {
+  return to + " = (decltype(" + to + "))(" + value + ");";
+}
 
 /// The C++ arguments that stand for types and modifiers: "t_u32, m_add".
 std::string tags_of(const std::vector<std::string>& types, const std::vector<std::string>& modifiers);

@@ -105,6 +105,13 @@ constexpr row rows[] = {
      "relaxed|release " SCOPES
      " global|shared|shared::cta|shared::cluster noftz L2::cache_hint !and|or|xor|add|inc|dec|min|max",
      "b32 b64 u32 u64 s32 s64 f32 f64", "[a] b ?policy", "read-modify-write without a result"},
+    {"cp", form::bulk,
+     "!async !bulk global|shared::cluster|shared::cta shared::cta|global mbarrier::complete_tx::bytes|bulk_group "
+     "L2::cache_hint commit_group|wait_group|prefetch L2 read",
+     "", "?[a] ?[b] ?c ?d ?policy",
+     "copy beside the block, by an actor of its own, between global memory and that of the block; addresses and size "
+     "are "
+     "multiples of 16"},
     {"cp", form::copy,
      "!async ca|cg shared|shared::cta global L2::64B|L2::128B|L2::256B commit_group|wait_group|wait_all|mbarrier "
      "arrive noinc b64",
@@ -118,6 +125,8 @@ constexpr row rows[] = {
      "as .test_wait"},
     {"fence", form::call, "mbarrier_init sc|acq_rel|acquire|release " SCOPES, "", "",
      "fence; .sc of sequential consistency"},
+    {"fence", form::call, "!proxy !async|alias global|shared::cta|shared::cluster", "", "",
+     "what came before it comes to bulk copies behind it; .alias: nothing, as no memory has two addresses"},
     {"membar", form::call, "!cta|gl|sys", "", "", "fence of sequential consistency"},
     {"prefetch", form::nothing, "global|local|const|param L1|L2|L2::evict_last|L2::evict_normal tensormap", "", "[a]",
      "a hint: nothing"},
@@ -217,18 +226,21 @@ std::string opcode_of(const instruction& what) {
 }
 
 matched match(const instruction& what) {
-  matched found;
+  matched best;
+  best.wrong = "there is no such instruction in the table (heddle-ptx --table)";
   for (const row& one : rows) {
     if (what.name != one.name) continue;
+    matched found;
     found.of = &one;
     found.wrong = sort_out(one, what, found);
     if (found.wrong.empty() && found.types.size() < type_lists(one).size() && one.how != form::barrier)
       found.wrong = "a type is missing";
     if (found.wrong.empty() && !fits(one, what.operands.size())) found.wrong = "it has another number of operands";
-    return found;
+    if (found.wrong.empty()) return found;
+    // Of several rows, what is wrong by the one that knows most of it.
+    if (best.of == nullptr || found.modifiers.size() > best.modifiers.size()) best = std::move(found);
   }
-  found.wrong = "there is no such instruction in the table (heddle-ptx --table)";
-  return found;
+  return best;
 }
 
 std::string table_as_markdown() {

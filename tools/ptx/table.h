@@ -22,6 +22,7 @@ enum class form : uint8_t {
   leave,     ///< ret, exit
   barrier,   ///< bar and barrier
   copy,      ///< cp.async
+  bulk,      ///< cp.async.bulk
   mbarrier,  ///< mbarrier
   nothing,   ///< a hint
 };

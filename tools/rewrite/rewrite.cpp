@@ -258,6 +258,12 @@ class rewriter {
     for (size_t at = begin; at < end; ++at) {
       if (tokens_.is(at, "extern")) dynamic = true;
       if (tokens_.is(at, "extern") || tokens_.is(at, "static") || tokens_.is(at, "inline")) replace(at, "");
+      if (tokens_.is(at, "{") && tokens_.match(at) != none) at = tokens_.match(at);
+      // C++ has it in front of all other specifiers only.
+      if (tokens_.is(at, "alignas") && tokens_.is(at + 1, "(") && tokens_.match(at + 1) != none) {
+        replace(at, "__attribute__((aligned");
+        insert(tokens_[tokens_.match(at + 1)].end, "))");
+      }
     }
     if (!dynamic && !in_function_[n])
       return wrong(

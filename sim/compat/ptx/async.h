@@ -132,4 +132,33 @@ HEDDLE_PTX_INLINE bool is_over(void* word, uint32_t parity) {
 
 }  // namespace mbarrier
 
+// -- bulk copies, made by an actor of their own. (PTX ISA, "cp.async.bulk".)
+
+namespace bulk {
+
+/// The addresses and the size are multiples of 16.
+HEDDLE_PTX_INLINE void check(const void* to, const void* from, uint32_t size_bytes) {
+  constexpr uint32_t unit = 16;
+  if ((reinterpret_cast<uintptr_t>(to) | reinterpret_cast<uintptr_t>(from) | size_bytes) % unit != 0) [[unlikely]]
+    sim::runtime::trap(fault::assertion, "cp.async.bulk: addresses and size are multiples of 16");
+}
+/// So many bytes less are under way: what waits for the phase comes behind the copy.
+inline void complete(void* barrier, uint32_t size_bytes) { mbarrier::change<m_release>(barrier, 0, 0, 0 - size_bytes); }
+/// Into the memory of the block, with an mbarrier for its end.
+HEDDLE_PTX_INLINE void load(void* to, void* from, uint32_t size_bytes, void* barrier) {
+  check(to, from, size_bytes);
+  check_alignment(barrier, sizeof(uint64_t));
+  sim::runtime::issue_bulk_copy(to, from, size_bytes, true, barrier, &complete);
+}
+/// Out of it, as one of the lane's group.
+HEDDLE_PTX_INLINE void store(void* to, void* from, uint32_t size_bytes) {
+  check(to, from, size_bytes);
+  sim::runtime::issue_bulk_copy(to, from, size_bytes, false, nullptr, nullptr);
+}
+
+HEDDLE_PTX_INLINE void commit() { sim::runtime::close_bulk_group(); }
+HEDDLE_PTX_INLINE void wait(uint32_t but, bool reading) { sim::runtime::wait_for_bulk_groups(but, reading); }
+
+}  // namespace bulk
+
 }  // namespace heddle::ptx

@@ -343,6 +343,15 @@ HEDDLE_PTX_INLINE word<T> atom(uint64_t address, word<T> expected, word<T> desir
 
 template <typename... M>
 HEDDLE_PTX_INLINE void i_fence() {
+  // Of the proxies only the asynchronous one is another way to the same memory here.
+  if constexpr (has<m_proxy, M...>) {
+    if constexpr (has<m_async, M...>) {
+      constexpr bool of_global = has<m_global, M...>;
+      constexpr bool of_block = has<m_shared__cta, M...> || has<m_shared__cluster, M...>;
+      sim::runtime::proxy_fence((of_block ? 0u : 1u) | (of_global ? 0u : 2u));
+    }
+    return;
+  }
   constexpr memory_order order = order_of<M...>();
   sim::runtime::fence(has<m_sc, M...>                  ? memory_order::seq_cst
                       : order == memory_order::relaxed ? memory_order::acq_rel

@@ -36,7 +36,7 @@ void link_memory::begins(lane& fresh, const lane* by) {
     started_.resize(fresh.id + size_t{1});
   }
   lanes_[fresh.id] = &fresh;
-  if (fresh.is_host()) {
+  if (fresh.is_on_host()) {
     link_.add_host_thread(fresh.id);
   } else {
     link_.add_device_thread(fresh.id, 0);
@@ -61,7 +61,7 @@ void link_memory::let_arrive(lane& self) {
   asking_ = &self;
   if (!started_[self.id]) {
     started_[self.id] = true;
-    if (!self.is_host()) start_kernel(self);
+    if (!self.is_on_host()) start_kernel(self);
   }
   link_.begin_turn(self.id);
   if (link_.empty()) return;
@@ -228,7 +228,7 @@ void link_memory::before_plain_load(lane& self, const operation& how) {
   seen_at_ = nullptr;
   if (!covers(how.address)) return;
   const transport::access what = access_of(how);
-  if (!self.is_host() && what.on_device) {
+  if (!self.is_on_host() && what.on_device) {
     // One that is assumed to acquire.
     if (acquires(how.order)) ordered_fence(link_, self.id, {.order = memory_order::acquire, .reach = how.reach});
     return;
@@ -250,7 +250,7 @@ void link_memory::before_plain_store(lane& self, const operation& how) {
   if (releases(how.order)) ordered_fence(link_, self.id, {.order = memory_order::release, .reach = how.reach});
   if (!covers(how.address)) return link_.fence(self.id);
   const transport::access what = access_of(how);
-  if (!self.is_host() && what.on_device) {
+  if (!self.is_on_host() && what.on_device) {
     if (core_.explains()) core_.store_arrived(what.step, how.size_bytes);
     return;
   }
@@ -296,7 +296,7 @@ void link_memory::meet(lane* const* lanes, size_t count) {
 
 void link_memory::order(const lane& first, lane& then) {
   asking_ = &then;
-  if (!first.is_host() && !then.is_host()) return link_.hand_on(first.id, then.id);
+  if (!first.is_on_host() && !then.is_on_host()) return link_.hand_on(first.id, then.id);
   link_.finish(first.id, then.id);
   link_.see_present(then.id);
 }
@@ -305,17 +305,17 @@ void link_memory::order(const lane& first, lane& then) {
 // hurry the others of their kernel.
 void link_memory::release_object(lane& self, const void* object) {
   releasers& known = releasers_[object];
-  (self.is_host() ? known.host : known.device) = self.id;
+  (self.is_on_host() ? known.host : known.device) = self.id;
 }
 
 void link_memory::acquire_object(lane& self, const void* object) {
   asking_ = &self;
-  if (self.is_host()) link_.fence(self.id);
+  if (self.is_on_host()) link_.fence(self.id);
   if (const auto found = releasers_.find(object); found != releasers_.end()) {
     const auto [host, device] = found->second;
-    if (self.is_host() && host != none) link_.fence(host);
-    if (!self.is_host() && device != none) link_.see_all(self.id);
-    const uint32_t other_side = self.is_host() ? device : host;
+    if (self.is_on_host() && host != none) link_.fence(host);
+    if (!self.is_on_host() && device != none) link_.see_all(self.id);
+    const uint32_t other_side = self.is_on_host() ? device : host;
     if (other_side != none) link_.finish(other_side, self.id);
   }
   link_.see_present(self.id);
@@ -352,7 +352,7 @@ std::string link_memory::overtakings() const {
     text +=
         "  " + core_.describe_step(one.overtaken.step) + "\n    was overtaken by " +
         core_.describe_step(one.overtaker.step) + ": " +
-        (lanes_[one.overtaken.thread]->is_host()
+        (lanes_[one.overtaken.thread]->is_on_host()
              ? settings_.host_relaxed_ordering
                    ? "relaxed ordering is on for what the host posts (link.hostro)\n"
                    : "device memory is mapped write-combining (link.wc), and nothing empties the buffers in between\n"

@@ -29,10 +29,10 @@ wide_value link_memory::load_wide(lane& self, const operation& how) {
     std::memcpy(&value, how.address, sizeof value);
     return value;
   }
-  if (!self.is_host() && order.is_total() && order.is_system()) link_.fence(self.id);
+  if (!self.is_on_host() && order.is_total() && order.is_system()) link_.fence(self.id);
   value.low = link_.load(self.id, access_of(half_of(how, false)), true);
   value.high = link_.load(self.id, access_of(half_of(how, true)), true);
-  if (!self.is_host() && order.acquires()) link_.take_published(self.id);
+  if (!self.is_on_host() && order.acquires()) link_.take_published(self.id);
   note_forgotten();
   return value;
 }
@@ -46,13 +46,13 @@ void link_memory::store_wide(lane& self, const operation& how, wide_value value)
     std::memcpy(const_cast<void*>(how.address), &value, sizeof value);
     return;
   }
-  if (!self.is_host() && order.releases()) {
+  if (!self.is_on_host() && order.releases()) {
     if (order.is_system()) link_.fence(self.id);
     link_.publish(self.id);
   }
   link_.store_wide(self.id, access_of(how), value.low, value.high,
-                   order.releases() && (self.is_host() || order.is_system()));
-  if (self.is_host() && order.is_total()) link_.fence(self.id);
+                   order.releases() && (self.is_on_host() || order.is_system()));
+  if (self.is_on_host() && order.is_total()) link_.fence(self.id);
 }
 
 wide_value link_memory::modify_wide(lane& self, const operation& how, const wide_modification& next) {

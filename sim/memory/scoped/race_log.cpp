@@ -26,6 +26,8 @@ std::string to_string(race_weight weight) {
       return alone("only an acquire before the second one, a store, is missing");
     case race_weight::scope:
       return "a scope is too narrow";
+    case race_weight::proxy:
+      return "no proxy fence brings the first one to the copy";
     case race_weight::release:
       return "the first lane releases nothing that reaches the second";
     case race_weight::nothing:
@@ -69,6 +71,7 @@ race_log::finding race_log::finding_of(lane& self, const open_race& race) const 
                           " by " + name_of(self) + " is not ordered after " + kind + " by " + name_of(other),
                .calls = race.calls};
   if (race.weight == race_weight::scope) made.message += ": a scope is too narrow";
+  if (race.weight == race_weight::proxy) made.message += ": there is no proxy fence between them";
   if (core_.observers.recorder) made.missing = race.missing;
   return made;
 }
@@ -223,10 +226,19 @@ std::string race_log::accesses_of(const finding& of) const {
                      "\nsecond access, not ordered after it:\n  " + core_.describe_step(of.second_step) +
                      "\nmissing edge: ";
   if (!of.missing) {
+    if (of.weight == race_weight::proxy)
+      return text +
+             "a bulk copy is of another proxy than the access that it comes after: a fence.proxy.async that names this "
+             "memory, or none, must stand behind the access, before what orders the copy\n";
     if (of.weight == race_weight::scope)
       return text + "both are atomic, but the scope of one does not include the lane of the other\n";
     text += "nothing that " + first + " stored after its access was read by " + second +
             ", directly or through others, before the second\n";
+    if (of.second->of->bulk || core_.threads.lanes[of.earlier.lane].of->bulk)
+      text +=
+          "a bulk copy comes before what waits for its mbarrier, or for its group; wait_group.read waits for what it "
+          "reads "
+          "alone\n";
     if (of.knows == nullptr) return text;
     const std::string of_wave =
         "between lanes of a wave a broadcast, a ballot and a shuffle order nothing: sync_lanes would\n";

@@ -45,12 +45,12 @@ void knowledge::begins(lane& fresh, const lane* by) {
   fresh.memory = &mine;
   mine.id = fresh.id;
   mine.wave = fresh.of->id;
-  mine.host = fresh.is_host();
-  mine.has_siblings = !mine.host && fresh.of->runs->shape.wave_lanes > 1;
+  mine.host = fresh.is_on_host();
+  mine.has_siblings = !fresh.is_host() && fresh.of->runs->shape.wave_lanes > 1;
   mine.side = mine.host ? 0 : fresh.of->gpu + 1;
   mine.tso = mine.host && !machine_.weak_host;
   mine.least_reach = mine.host ? uint8_t{same_system} : uint8_t{same_wave};
-  mine.shares_counter = !mine.host && machine_.convergence == convergence::lockstep;
+  mine.shares_counter = !fresh.is_host() && machine_.convergence == convergence::lockstep;
   // A host thread is a block of its own: what a block shares does not exist there.
   mine.block = mine.host ? uint64_t{1} << 63 | fresh.of->id : uint64_t{fresh.of->kernel} << 32 | fresh.of->block;
   mine.many_pending = lane_facts::few_pending;

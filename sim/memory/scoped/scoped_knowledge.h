@@ -100,6 +100,7 @@ class knowledge {
 
   const clock_table& totals() const { return totals_; }
   const clock_table& objects() const { return objects_; }
+  const causal_clock* of_object(const void* object) const { return objects_.find(reinterpret_cast<uintptr_t>(object)); }
   const clock_entries& host_fences() const { return host_fences_; }
 
  private:

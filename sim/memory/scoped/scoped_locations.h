@@ -70,6 +70,12 @@ class locations {
     const size_t slot = core_.map.heap.offset_of(address) / granule_bytes;
     return slot < of_heap_.size() ? of_heap_[slot] : nullptr;
   }
+  /// The granule that holds the address, which a lane has accessed by itself; null for others.
+  const granule* find(const void* address) const {
+    if (const granule* const of_heap = known(address)) return of_heap;
+    const auto found = elsewhere_.find(reinterpret_cast<uintptr_t>(address) / granule_bytes * granule_bytes);
+    return found == elsewhere_.end() ? nullptr : found->second;
+  }
   [[gnu::always_inline]] granule& at(const void* address) {
     granule* const known_one = known(address);
     return known_one != nullptr ? *known_one : add(address);

@@ -13,7 +13,8 @@ scoped_memory::scoped_memory(run_core& core, race_log& races)
       races_(core, races, known_),
       learning_(core, known_, races_),
       choice_(core, known_),
-      stores_(core, known_, locations_) {}
+      stores_(core, known_, locations_),
+      proxies_(core, races, known_, locations_) {}
 scoped_memory::~scoped_memory() = default;
 
 void scoped_memory::reset() {
@@ -21,6 +22,7 @@ void scoped_memory::reset() {
   known_.reset();
   races_.reset();
   choice_.reset();
+  proxies_.reset();
 }
 
 void scoped_memory::take_notes(search_notes* into) {
@@ -46,6 +48,11 @@ void scoped_memory::fence(lane& self, const operation& how) {
     known_.fence_total(mine, reach);
   }
   if (releases(how.order)) known_.release_fence(mine, reach);
+}
+
+void scoped_memory::proxy_fence(lane& self, uint32_t spaces) { proxies_.fence(self, scoped::facts(self), spaces); }
+void scoped_memory::before_bulk(lane& self, const bulk_copy& what) {
+  proxies_.before_bulk(self, scoped::facts(self), what);
 }
 
 // -- stores of many bytes -----------------------------------------------------------------------------------------------------------

@@ -16,6 +16,7 @@
 #include <heddle/sim/memory/scoped/scoped_lane.h>
 #include <heddle/sim/memory/scoped/scoped_learning.h>
 #include <heddle/sim/memory/scoped/scoped_locations.h>
+#include <heddle/sim/memory/scoped/scoped_proxies.h>
 #include <heddle/sim/memory/scoped/scoped_races.h>
 #include <heddle/sim/memory/scoped/scoped_store.h>
 #include <heddle/sim/memory/scoped/scoped_stores.h>
@@ -40,6 +41,8 @@ class scoped_memory final : public late_memory {
   [[gnu::hot]] void store(lane& self, const operation& how, uint64_t value) override;
   uint64_t read_modify_write(lane& self, const operation& how, const modification& next) override;
   void fence(lane& self, const operation& how) override;
+  void proxy_fence(lane& self, uint32_t spaces) override;
+  void before_bulk(lane& self, const bulk_copy& what) override;
   wide_value load_wide(lane& self, const operation& how) override;
   void store_wide(lane& self, const operation& how, wide_value value) override;
   wide_value modify_wide(lane& self, const operation& how, const wide_modification& next) override;
@@ -142,6 +145,7 @@ class scoped_memory final : public late_memory {
   scoped::learning learning_;
   scoped::value_choice choice_;
   scoped::store_maker stores_;
+  scoped::proxies proxies_;
   search_notes* notes_ = nullptr;
 };
 

@@ -20,7 +20,7 @@ void timed_memory::begin_run(late_memory* inner, const time_settings& costs, cal
 
 bool timed_memory::is_across(const lane& self, const void* address) const {
   constexpr uint32_t host = ~uint32_t{0};
-  const uint32_t near_to = self.is_host() ? host : self.of->gpu;
+  const uint32_t near_to = self.is_on_host() ? host : self.of->gpu;
   const heap& memory = core_.map.heap;
   // Variables of the program, and the C++ heap, are the host's.
   const allocation* const known = memory.contains(address) ? memory.nearest(address) : nullptr;
@@ -34,7 +34,7 @@ bool timed_memory::is_across(const lane& self, const void* address) const {
 
 uint64_t timed_memory::round_trip(const lane& self, const void* address) {
   if (is_across(self, address)) return clock_.drawn(costs_.read);
-  return clock_.drawn(self.is_host() ? costs_.host_memory : costs_.device_memory);
+  return clock_.drawn(self.is_on_host() ? costs_.host_memory : costs_.device_memory);
 }
 
 // -- accesses ----------------------------------------------------------------------------------------------------------------------
@@ -151,14 +151,14 @@ void timed_memory::before_plain_store(lane& self, const operation& how) {
 }
 
 void timed_memory::fence_before(const lane& self, const operation& how) {
-  if (self.is_host() || how.reach != scope::system || !releases(how.order)) return;
+  if (self.is_on_host() || how.reach != scope::system || !releases(how.order)) return;
   clock_.fences(self.id, clock_.drawn(costs_.fence), costs_.drains);
 }
 
 void timed_memory::fence(lane& self, const operation& how) {
   inner_->fence(self, how);
   // One that only acquires waits for no store, and takes no more than an acquire load.
-  if (!self.is_host() && how.reach == scope::system && releases(how.order) && !copies(self))
+  if (!self.is_on_host() && how.reach == scope::system && releases(how.order) && !copies(self))
     clock_.fences(self.id, clock_.drawn(costs_.fence), costs_.drains);
   note_time(self);
 }
@@ -175,9 +175,9 @@ void timed_memory::begins(lane& fresh, const lane* by) {
   inner_->begins(fresh, by);
   if (fresh.id >= lanes_.size()) lanes_.resize(fresh.id + size_t{1});
   lanes_[fresh.id] = {};
-  const lane* const after = by != nullptr ? by : fresh.is_host() ? nullptr : starter_;
+  const lane* const after = by != nullptr ? by : fresh.is_on_host() ? nullptr : starter_;
   clock_.begins(fresh.id, after == nullptr ? 0 : clock_.now(after->id));
-  lanes_[fresh.id].launched = !fresh.is_host();
+  lanes_[fresh.id].launched = !fresh.is_on_host();
   note_time(fresh);
 }
 

@@ -272,6 +272,16 @@ class teller {
       return "missing: a wider scope at " + words_.where(narrow) + ", which is " + of_.texts[narrow.operation];
     }
     std::string text = "missing: ";
+    if (edge.find("a bulk copy is of another proxy") != std::string_view::npos)
+      return text + "fence.proxy.async behind " + words_.where(earlier) + ", by " + words_.name_of(earlier.actor) +
+             " or by what comes between it and the copy";
+    if (is_bulk_copy(earlier.actor) || is_bulk_copy(later.actor)) {
+      const bool copy_is_first = is_bulk_copy(earlier.actor);
+      const run_record::step& other = copy_is_first ? later : earlier;
+      text += "a wait for the end of " + words_.name_of(copy_is_first ? earlier.actor : later.actor) +
+              ", at its mbarrier or by wait_group, before " + words_.where(other) + " or what that comes behind";
+      return copy_is_first ? text : text + "; or an order that has it issued later";
+    }
     const bool either_copies = is_copy(earlier.actor) || is_copy(later.actor);
     const bool either_is_plain = is_plain_access(earlier.kind) || is_plain_access(later.kind);
     const bool at_one_object = earlier.address == later.address && earlier.size_bytes == later.size_bytes;
@@ -291,6 +301,7 @@ class teller {
 
   /// Whether it is a copy in a stream, whose accesses the program cannot change.
   bool is_copy(uint32_t actor) const { return words_.name_of(actor).starts_with("copy "); }
+  bool is_bulk_copy(uint32_t actor) const { return words_.name_of(actor).starts_with("bulk copy "); }
 
   // -- what ends otherwise
 

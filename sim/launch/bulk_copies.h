@@ -1,0 +1,37 @@
+// The bulk copies that lanes of kernels have issued: each is an actor of its own, beside the block. (PTX ISA, "cp.async.bulk".)
+#pragma once
+
+#include <heddle/sim/core/run_core.h>
+#include <heddle/sim/machine/kernel.h>
+
+#include <cstdint>
+#include <vector>
+
+namespace heddle::sim {
+
+class bulk_copies {
+ public:
+  explicit bulk_copies(run_core& core) : core_(core) {}
+
+  void reset() {
+    issued_ = 0;
+    in_groups_.clear();
+  }
+  /// Starts an actor that runs `how_to_run` with these bytes. How many there were in the run.
+  uint32_t issue(lane& self, const bulk_copy& what, const fiber_body& how_to_run);
+  /// The waves of those that the lane has issued, in its groups below this number.
+  std::vector<uint32_t> of_groups_below(const lane& issuer, uint32_t groups) const;
+  /// The lane has waited for the end of this one.
+  void forget(uint32_t id) { std::erase(in_groups_, id); }
+  /// Whether the block that issued the copy has not ended.
+  bool block_is_live(const wave& of) const;
+  /// The copy has ended; whether its kernel has with it.
+  static bool has_ended(lane& copies);
+
+ private:
+  run_core& core_;
+  uint32_t issued_ = 0;
+  std::vector<uint32_t> in_groups_;  ///< those that a lane may still wait for, by id
+};
+
+}  // namespace heddle::sim
