@@ -1,4 +1,4 @@
-// Draws what a latency program measured: one page of curves.
+// Draws what a latency program measured, or what size costs the simulator (scale_bench): one page of curves.
 //
 //   bench_plot RESULT.json CURVES.svg [PROTOCOL]...
 //
@@ -123,6 +123,26 @@ row widest(const results& of) {
   return found;
 }
 
+/// A page of charts, two beside each other.
+template <typename Charts>
+std::string page_with(const std::string& title, const Charts& charts) {
+  constexpr int columns = 2;
+  constexpr int heading = 44;
+  const int lines_of_charts = (static_cast<int>(std::size(charts)) + columns - 1) / columns;
+  std::string svg =
+      "<svg xmlns=\"http://www.w3.org/2000/svg\" width=\"" + std::to_string(columns * chart_width) + "\" height=\"" +
+      std::to_string(heading + lines_of_charts * chart_height) +
+      "\" font-family=\"sans-serif\" font-size=\"11\">\n<rect width=\"100%\" height=\"100%\" fill=\"white\"/>\n";
+  svg += "<text x=\"20\" y=\"28\" font-size=\"17\">" + escaped(title) + "</text>\n";
+  int n = 0;
+  for (const std::string& chart : charts) {
+    svg += "<g transform=\"translate(" + std::to_string(n % columns * chart_width) + ' ' +
+           std::to_string(heading + n / columns * chart_height) + ")\">\n" + chart + "</g>\n";
+    ++n;
+  }
+  return svg + "</svg>\n";
+}
+
 std::string page_of(const results& of) {
   const row plain{.protocol = {}, .mailbox = "host", .counters = {}};
   const row crowded = plain_for_servers(of);
@@ -142,22 +162,57 @@ std::string page_of(const results& of) {
       drawn(rate_along(of, {{crowded, ""}}, &row::servers, {"server threads", unit::count}, calls, "calls/s",
                        "Servers: " + std::to_string(crowded.waves) + " waves, 8 B")),
   };
-  constexpr int columns = 2;
-  constexpr int heading = 44;
-  const int lines_of_charts = (static_cast<int>(std::size(charts)) + columns - 1) / columns;
-  std::string svg =
-      "<svg xmlns=\"http://www.w3.org/2000/svg\" width=\"" + std::to_string(columns * chart_width) + "\" height=\"" +
-      std::to_string(heading + lines_of_charts * chart_height) +
-      "\" font-family=\"sans-serif\" font-size=\"11\">\n<rect width=\"100%\" height=\"100%\" fill=\"white\"/>\n";
-  svg += "<text x=\"20\" y=\"28\" font-size=\"17\">" + escaped(of.machine + ", " + of.device + ", " + of.date) +
-         "</text>\n";
-  int n = 0;
-  for (const std::string& chart : charts) {
-    svg += "<g transform=\"translate(" + std::to_string(n % columns * chart_width) + ' ' +
-           std::to_string(heading + n / columns * chart_height) + ")\">\n" + chart + "</g>\n";
-    ++n;
+  return page_with(of.machine + ", " + of.device + ", " + of.date, charts);
+}
+
+// -- what size costs the simulator
+
+constexpr const char* counter_of_step = "step_ns";
+
+bool is_of_scale(const results& of) {
+  return std::any_of(of.rows.begin(), of.rows.end(),
+                     [](const row& each) { return each.counters.count(counter_of_step) != 0; });
+}
+
+/// A line for each value of `apart` that was measured, of these rows over `across`.
+line_chart size_chart(const results& of, const std::string& name, field across, field apart, const std::string& noun,
+                      const axis& along_it, const axis& up, const char* what, const std::string& title) {
+  line_chart chart{.title = title, .across = along_it, .up = up, .lines = {}};
+  for (const row& each : of.rows) {
+    if (each.protocol != name || counter(each, what) <= 0) continue;
+    const std::string said = std::to_string(each.*apart) + ' ' + noun + (each.*apart == 1 ? "" : "s");
+    auto at = std::find_if(chart.lines.begin(), chart.lines.end(), [&](const line& one) { return one.name == said; });
+    if (at == chart.lines.end()) {
+      const size_t n = chart.lines.size();
+      chart.lines.push_back(
+          {said, {}, colours[n % std::size(colours)], percentiles[n / std::size(colours) % 4].dashes});
+      at = std::prev(chart.lines.end());
+    }
+    at->points.emplace_back(static_cast<double>(each.*across), counter(each, what));
   }
-  return svg + "</svg>\n";
+  for (line& each : chart.lines) std::sort(each.points.begin(), each.points.end());
+  return chart;
+}
+
+std::string page_of_scale(const results& of) {
+  const axis waves{"waves", unit::count};
+  const axis lanes{"lanes a wave", unit::count};
+  const axis time{"time of a step", unit::nanoseconds};
+  const axis memory{"most memory that was resident, MiB", unit::count};
+  constexpr std::pair<const char*, const char*> kinds[] = {{"interleaving_step", "one memory"},
+                                                           {"scoped_step", "scoped memory"}};
+  std::vector<std::string> charts;
+  for (const auto& [name, said] : kinds) {
+    const std::string title = std::string("port.echo, one call each, ") + said;
+    charts.push_back(
+        drawn(size_chart(of, name, &row::waves, &row::lanes, "lane", waves, time, counter_of_step, title)));
+    charts.push_back(
+        drawn(size_chart(of, name, &row::lanes, &row::waves, "wave", lanes, time, counter_of_step, title)));
+  }
+  for (const auto& [name, said] : kinds)
+    charts.push_back(drawn(size_chart(of, name, &row::waves, &row::lanes, "lane", waves, memory, "peak_MiB",
+                                      std::string("Memory, ") + said)));
+  return page_with("The simulator, " + of.machine + ", " + of.date, charts);
 }
 
 /// Takes the protocols out that are not `named`. False where one that is named was not measured, which is printed.
@@ -188,7 +243,7 @@ int run(int count, char** arguments) {
   if (count > 3 && !keep({arguments + 3, arguments + count}, read.value())) return wrong_input;
   for (const std::string& line : read.value().failures) std::fprintf(stderr, "not drawn: %s\n", line.c_str());
   std::ofstream file(arguments[2]);
-  file << page_of(read.value());
+  file << (is_of_scale(read.value()) ? page_of_scale(read.value()) : page_of(read.value()));
   file.close();
   if (!file) {
     std::fprintf(stderr, "bench_plot: cannot write %s: the folder must be there and writable\n", arguments[2]);

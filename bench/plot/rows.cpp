@@ -68,7 +68,7 @@ results collect(const nlohmann::json& file) {
       continue;
     }
     const row at = point_of(name);
-    if (at.mailbox.empty()) continue;
+    if (at.mailbox.empty() && !each.contains("step_ns")) continue;
     auto same = std::find_if(points.begin(), points.end(), [&](const repeated& known) { return known.at.is_at(at); });
     if (same == points.end()) same = points.insert(points.end(), {at, {}});
     for (const auto& [key, value] : each.items())
@@ -90,7 +90,8 @@ result<results> read_results(const std::string& file) {
   try {
     results found = collect(nlohmann::json::parse(stream));
     if (found.rows.empty())
-      return error{"read", file, "nothing to draw", "no point of a latency program was measured in it"};
+      return error{"read", file, "nothing to draw",
+                   "no point of a latency program or of scale_bench was measured in it"};
     return found;
   } catch (const nlohmann::json::exception& wrong) {
     return error{"read", file, "not a result of Google Benchmark", wrong.what()};

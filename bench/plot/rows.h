@@ -1,4 +1,4 @@
-// What a latency program wrote, as rows that a chart can pick from.
+// What a latency program or scale_bench wrote, as rows that a chart can pick from.
 #pragma once
 
 #include <heddle/rpc/result.h>

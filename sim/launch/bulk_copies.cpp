@@ -30,7 +30,7 @@ uint32_t bulk_copies::issue(lane& self, const bulk_copy& what, const fiber_body&
   std::memcpy(performs.body, &what, sizeof what);
   ++by.runs->bulk_copies;
   if (what.complete == nullptr) in_groups_.push_back(fresh.id);
-  if (core_.notes != nullptr) core_.notes->copies_in_bulk = true;
+  if (core_.notes != nullptr) core_.notes->copies_beside = true;
   core_.enabled.fair.live(fresh);
   core_.enable(performs);
   return issued_;
@@ -53,6 +53,18 @@ bool bulk_copies::block_is_live(const wave& of) const {
   for (size_t n = 0; n < runs.waves_per_block; ++n)
     if (core_.threads.waves[first + n].live()) return true;
   return false;
+}
+
+void* bulk_copies::memory_of(const lane& self, const void* key, size_t size_bytes) {
+  for (size_t n = 0; n < memory_used_; ++n)
+    if (memory_[n].lane == self.id && memory_[n].key == key) return memory_[n].bytes.data();
+  if (core_.notes != nullptr) core_.notes->copies_beside = true;
+  if (memory_used_ == memory_.size()) memory_.emplace_back();
+  lane_memory& fresh = memory_[memory_used_++];
+  fresh.lane = self.id;
+  fresh.key = key;
+  fresh.bytes.assign(size_bytes, std::byte{});
+  return fresh.bytes.data();
 }
 
 bool bulk_copies::has_ended(lane& copies) {

@@ -74,8 +74,8 @@ struct search_notes {
   bool freed_under_access = false;
   /// A store was forgotten that a lane could still have read: not every run is seen.
   bool forgot = false;
-  /// A kernel has issued a bulk copy.
-  bool copies_in_bulk = false;
+  /// A lane has copies made beside it that no state tells of: in bulk, or by a function that is no kernel.
+  bool copies_beside = false;
 };
 
 /// What happens to the lanes of a wave with one program counter at once.

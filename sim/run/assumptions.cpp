@@ -47,8 +47,10 @@ bool read_added(std::string_view text, added_operation& into) {
     into.of_same = kind == "sync_same";
     return text.empty();
   }
-  if (kind != "fence") return false;
+  if (kind != "fence" && kind != "proxy_fence") return false;
   into.kind = operation_kind::fence;
+  into.of_proxy = kind == "proxy_fence";
+  if (into.of_proxy) return text.empty();
   while (!text.empty()) {
     const std::string_view word = next_part(text, '.');
     if (const auto order = named(order_names, word);
@@ -95,7 +97,7 @@ std::string read_one(std::string_view text, assumption& into) {
       return whole + ": \"" + std::string(word) +
              "\" is no change; use relaxed, acquire, release, acq_rel, seq_cst, wave, block, device, system, or "
              "before: or "
-             "after: with fence.ORDER.SCOPE, sync_lanes, sync_same or sync_block";
+             "after: with fence.ORDER.SCOPE, proxy_fence, sync_lanes, sync_same or sync_block";
   return {};
 }
 
@@ -222,7 +224,12 @@ void add(execution& here, lane& self, const added_operation& added, const operat
   how.place = place;
   how.frame = next.frame;
   how.private_state = next.private_state;
-  if (is_fence) {
+  if (added.of_proxy) {
+    how.reach = scope::block;
+    here.step(self, how);
+    if (late_memory* const late = here.late()) late->proxy_fence(self, proxy_global | proxy_shared);
+    here.performed(self, 0);
+  } else if (is_fence) {
     how.order = added.order;
     how.reach = added.reach;
     here.step(self, how);

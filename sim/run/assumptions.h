@@ -16,6 +16,7 @@ namespace heddle::sim {
 struct added_operation {
   operation_kind kind =
       operation_kind::none;  ///< fence, sync_lanes (of all lanes of the wave that have not ended), block_barrier
+  bool of_proxy = false;     ///< the fence is one of proxies
   bool of_same = false;      ///< sync_lanes: of the lanes of the mask that the lane's last collective had
   memory_order order = memory_order::seq_cst;
   scope reach = scope::system;
@@ -36,7 +37,7 @@ struct assumption {
 };
 
 /// "FILE:LINE=CHANGE", several with commas between them. A CHANGE is an order, a scope, "before:" or "after:" with "fence.ORDER.SCOPE",
-/// "sync_lanes", "sync_same" or "sync_block"; several with "+" between them. Or one line that says what is wrong.
+/// "proxy_fence", "sync_lanes", "sync_same" or "sync_block"; several with "+" between them. Or one line that says what is wrong.
 struct assumptions_or_error {
   std::vector<assumption> all;
   std::string error;

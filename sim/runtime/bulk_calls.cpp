@@ -1,4 +1,4 @@
-// Bulk copies, which lanes of kernels issue, and proxy fences.
+// What lanes of kernels have copied beside them: bulk copies, proxy fences, and memory for what they wait for.
 #include <heddle/sim/runtime/calls.h>
 #include <heddle/sim/runtime/entry.h>
 #include <heddle/sim/runtime/gpu_calls.h>
@@ -61,6 +61,12 @@ void perform_bulk_copy(void* body) {
 }
 
 }  // namespace
+
+void* memory_of_lane(const void* key, size_t size_bytes) {
+  lane& self = caller_lane("memory of a lane");
+  const entered inside(self);
+  return execution::instance->launched().bulk().memory_of(self, key, size_bytes);
+}
 
 void issue_bulk_copy(void* to, const void* from_memory, uint32_t size_bytes, bool loads, void* barrier,
                      void (*complete)(void*, uint32_t)) {

@@ -102,6 +102,9 @@ named_object device_variable_named(const char* name);
 /// Null where there is no such kernel.
 const void* kernel_named(const char* name);
 
+/// Memory of the calling lane that no other one sees, in this run: zero the first time. By what it is for.
+void* memory_of_lane(const void* key, size_t size_bytes);
+
 // Bulk copies: a lane of a kernel has bytes copied beside its block, into the block's memory or out of it. (PTX ISA, "cp.async.bulk".)
 
 /// The copy is made at some time from now on. `complete(barrier, size_bytes)` is called behind its end; where that is null, it is one of the lane's

@@ -2,6 +2,7 @@
 #include <cuda/atomic>
 #include <cuda/barrier>
 #include <cuda/ptx>
+#include <cuda_pipeline.h>
 
 #include "../sim/run.h"
 
@@ -135,6 +136,88 @@ TEST(cuda_inline_ptx, is_as_plain_or_as_atomic_as_it_says) {
   };
   EXPECT_TRUE(always(verdict::ok, scoped().run_many(counted(true), 100)));
   EXPECT_TRUE(always(verdict::race, scoped().run_many(counted(false), 100)));
+}
+
+// Copies that one function makes and another one waits for.
+__device__ __noinline__ void fetch(void* to, const void* from) {
+  asm volatile("cp.async.ca.shared.global [%0], [%1], 16;" ::"r"(static_cast<unsigned>(__cvta_generic_to_shared(to))),
+               "l"(from)
+               : "memory");
+}
+template <int But>
+__device__ void wait_for_fetched() {
+  asm volatile("cp.async.wait_group %0;" ::"n"(But) : "memory");
+}
+
+__global__ void fetches(const uint4* from, unsigned* out, unsigned rounds, bool waits) {
+  __shared__ uint4 stages[2][32];
+  const unsigned lane = threadIdx.x;
+  unsigned sum = 0;
+  fetch(&stages[0][lane], &from[lane]);
+  asm volatile("cp.async.commit_group;" ::: "memory");
+  for (unsigned n = 0; n < rounds; ++n) {
+    if (n + 1 < rounds) fetch(&stages[(n + 1) % 2][lane], &from[(n + 1) * 32 + lane]);
+    asm volatile("cp.async.commit_group;" ::: "memory");
+    if (waits) wait_for_fetched<1>();
+    sum += stages[n % 2][lane].x + stages[n % 2][lane].w;
+  }
+  out[lane] = sum;
+}
+
+TEST(cuda_inline_ptx, copies_beside_its_lane_wherever_functions_are) {
+  const auto fetched = [](bool waits) {
+    return [waits] {
+      constexpr unsigned rounds = 3;
+      uint4* from;
+      unsigned* out;
+      cudaMalloc(&from, rounds * 32 * sizeof *from);
+      cudaMalloc(&out, 32 * sizeof *out);
+      for (unsigned n = 0; n < rounds * 32; ++n) from[n] = {n, 0, 0, 1000};
+      fetches<<<1, 32>>>(from, out, rounds, waits);
+      cudaDeviceSynchronize();
+      for (unsigned n = 0; n < 32; ++n) SIM_CHECK(out[n] == 3 * n + 96 + 3000);
+    };
+  };
+  // One run after another: what the first has kept is gone.
+  EXPECT_TRUE(always(verdict::ok, scoped().run_many(fetched(true), 20)));
+  EXPECT_TRUE(always(verdict::assertion, scoped().run_many(fetched(false), 20)));
+}
+
+// The same by the primitives of <cuda_pipeline.h>, and lanes that meet at an mbarrier when their copies are there.
+__global__ void fetches_by_name(const unsigned* from, unsigned* out, bool waits) {
+  __shared__ unsigned words[32];
+  __shared__ __mbarrier_t came;
+  const unsigned lane = threadIdx.x;
+  if (lane == 0) __mbarrier_init(&came, blockDim.x);
+  __syncthreads();
+  __pipeline_memcpy_async(&words[lane], &from[lane], sizeof(unsigned));
+  if (waits) {
+    __pipeline_arrive_on(&came);
+    const __mbarrier_token_t token = __mbarrier_arrive(&came);
+    while (!__mbarrier_test_wait(&came, token)) {
+    }
+  } else {
+    __pipeline_commit();
+    __pipeline_wait_prior(1);
+  }
+  out[lane] = words[(lane + 1) % 32];
+}
+
+TEST(cuda_inline_ptx, has_the_primitives_of_pipelines) {
+  const auto fetched = [](bool waits) {
+    return [waits] {
+      unsigned* from;
+      unsigned* out;
+      cudaMalloc(&from, 32 * sizeof *from);
+      cudaMalloc(&out, 32 * sizeof *out);
+      for (unsigned n = 0; n < 32; ++n) from[n] = n;
+      fetches_by_name<<<1, 32>>>(from, out, waits);
+      cudaDeviceSynchronize();
+      for (unsigned n = 0; n < 32; ++n) SIM_CHECK(out[n] == (n + 1) % 32);
+    };
+  };
+  EXPECT_TRUE(always(verdict::ok, scoped().run_many(fetched(true), 20)));
+  EXPECT_TRUE(always(verdict::assertion, scoped().run_many(fetched(false), 20)));
 }
 
 // A pipeline as libraries for Hopper have it: one lane has tiles brought to two stages and taken out again, all lanes compute on them, and the host is

@@ -20,6 +20,7 @@ class emitter {
   };
   struct where {
     bool in_kernel = true;
+    bool copies_alone = true;  ///< no other function makes or waits for copies of this one's lanes (cp.async)
     std::vector<result> results = {};
     std::map<std::string, std::vector<std::string>> targets = {};  ///< lists of labels
   };

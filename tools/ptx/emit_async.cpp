@@ -10,9 +10,10 @@ namespace heddle::ptx {
 
 std::string emitter::copy(const matched& row) {
   ++visible_;
-  // In the frame of the lane's kernel, where all that it makes and waits for come together.
-  if (!about.in_kernel) wrong("not simulated outside of a kernel");
-  if (copies_.empty()) copies_ = names_.local("heddle::ptx::async_copies", "copies", "");
+  // In the frame of the lane's kernel, where all that it makes and waits for come together there: a search has it in its states.
+  if (copies_.empty())
+    copies_ = about.in_kernel && about.copies_alone ? names_.local("heddle::ptx::async_copies", "copies", "")
+                                                    : "lane_copies()";
   const instruction& what = at_->what;
   if (what.has("commit_group")) return copies_ + ".commit();";
   if (what.has("wait_all")) return copies_ + ".commit(); " + copies_ + ".wait(0);";

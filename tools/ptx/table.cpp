@@ -115,7 +115,7 @@ constexpr row rows[] = {
     {"cp", form::copy,
      "!async ca|cg shared|shared::cta global L2::64B|L2::128B|L2::256B commit_group|wait_group|wait_all|mbarrier "
      "arrive noinc b64",
-     "", "?[a] ?[b] ?c ?d", "copy to memory of the block, made when its lane waits for it; in kernels alone"},
+     "", "?[a] ?[b] ?c ?d", "copy to memory of the block, made when its lane waits for it"},
     {"mbarrier", form::mbarrier,
      "!init|inval|arrive|arrive_drop|expect_tx|complete_tx|test_wait|try_wait|pending_count expect_tx noComplete "
      "parity relaxed|acquire|release "

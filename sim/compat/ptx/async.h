@@ -8,7 +8,7 @@
 
 namespace heddle::ptx {
 
-/// Those of one lane, in its kernel's frame.
+/// Those of one lane, in its kernel's frame or where the simulator keeps them (lane_copies()).
 class async_copies {
  public:
   /// `bytes` is 4, 8 or 16; what lies behind the first `given` of them becomes 0.
@@ -61,6 +61,12 @@ class async_copies {
   uint32_t count_ = 0;
   uint32_t groups_ = 0;
 };
+
+/// Of the lane that calls, wherever its calls have led it.
+inline async_copies& lane_copies() {
+  static constexpr char key = 0;
+  return *static_cast<async_copies*>(sim::runtime::memory_of_lane(&key, sizeof(async_copies)));
+}
 
 // -- mbarriers: a word of 64 bits, changed by read-modify-writes. (PTX ISA, "Parallel Synchronization and Communication Instructions: mbarrier".)
 //

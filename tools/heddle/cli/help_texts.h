@@ -112,9 +112,9 @@ build is taken where every choice agrees and it ends in the same way; where not,
                 is an order (relaxed, acquire, release, acq_rel, seq_cst; a
                 plain access becomes an atomic one), a scope (wave, block,
                 device, system), or what is added before: or after: it:
-                fence.ORDER.SCOPE, sync_lanes, sync_same (of the lanes that its
-                last collective named) or sync_block; several with + between
-                them, as acquire+system
+                fence.ORDER.SCOPE, proxy_fence, sync_lanes, sync_same (of the
+                lanes that its last collective named) or sync_block; several
+                with + between them, as acquire+system
   --gdb         under gdb, which then knows "heddle lanes", a list of all lanes,
                 and "heddle lane ID", which shows a lane's own stack
   --break PLACE

@@ -127,7 +127,8 @@ json to_text(const site& of) {
           of.has_siblings,
           of.times,
           of.rank,
-          of.now};
+          of.now,
+          of.is_copied};
 }
 
 site site_in(const json& text) {
@@ -138,6 +139,7 @@ site site_in(const json& text) {
           .reach = static_cast<scope>(text.at(3).get<int>()),
           .on_device = text.at(4),
           .has_siblings = text.at(5),
+          .is_copied = text.at(9),
           .times = text.at(6),
           .rank = text.at(7)};
 }

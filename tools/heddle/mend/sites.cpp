@@ -39,19 +39,26 @@ bool is_site(operation_kind kind) {
 class shared_words {
  public:
   explicit shared_words(const run_record& run) {
-    for (const run_record::step& each : run.steps)
-      if (is_access(each.kind)) note(each);
+    for (const run_record::step& each : run.steps) {
+      // A copy that lacks a proxy fence is found where it is issued.
+      const bool issues = each.kind == operation_kind::copy && each.address != 0 && each.size_bytes != 0;
+      if (is_access(each.kind) || issues) note(each, issues || run.actors[each.actor].name.starts_with("bulk copy "));
+    }
   }
-  bool has(const run_record::step& one) const { return shared_.contains(one.address / 8); }
+  bool has(const run_record::step& one) const { return shared_.contains(one.address / 8) || is_copied(one); }
+  bool is_copied(const run_record::step& one) const { return copied_.contains(one.address / 8); }
 
  private:
-  void note(const run_record::step& one) {
-    for (uint64_t word = one.address / 8; word <= (one.address + one.size_bytes - 1) / 8; ++word)
+  void note(const run_record::step& one, bool by_copy) {
+    for (uint64_t word = one.address / 8; word <= (one.address + one.size_bytes - 1) / 8; ++word) {
       if (const auto [first, fresh] = first_.try_emplace(word, one.actor); !fresh && first->second != one.actor)
         shared_.insert(word);
+      if (by_copy) copied_.insert(word);
+    }
   }
   std::map<uint64_t, uint32_t> first_;
   std::set<uint64_t> shared_;
+  std::set<uint64_t> copied_;  ///< in bulk
 };
 
 /// How near each step is to the finding.
@@ -156,6 +163,7 @@ std::vector<site> sites_of(const run_record& run) {
     at->reach = std::min(at->reach, reach);
     at->on_device = at->on_device || !run.waves[wave].host;
     at->has_siblings = at->has_siblings || (!run.waves[wave].host && lanes_of_wave[wave] > 1);
+    at->is_copied = at->is_copied || (is_access(each.kind) && shared.is_copied(each));
     at->rank = std::min(at->rank, near.of(each, run.first_step + n));
     ++at->times;
   }
@@ -256,6 +264,8 @@ std::vector<site_assumption> stronger(const site& at) {
   changes_of made(at);
   if (is_access(at.kind) || at.kind == operation_kind::fence) add_orders(made, at);
   if (is_access(at.kind)) add_fences(made, at);
+  if (at.is_copied && !loads(at.kind))
+    made.add_beside("after", "proxy_fence", "a proxy fence (fence.proxy.async)", cost_of_fence);
   if (at.has_siblings) {
     made.add_beside("before", "sync_lanes", "sync_lanes", cost_of_meeting);
     made.add_beside("after", "sync_lanes", "sync_lanes", cost_of_meeting);

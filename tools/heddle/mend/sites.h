@@ -19,6 +19,7 @@ struct site {
   scope reach = scope::system;                 ///< the narrowest that was seen
   bool on_device = false;     ///< a kernel performs it, and not host threads alone: its scope means something
   bool has_siblings = false;  ///< in waves of several lanes
+  bool is_copied = false;     ///< a bulk copy reads or writes its word: a store may need a proxy fence
   uint64_t times = 0;         ///< operations of the run
   /// How near it is to the finding: 0 for the edge that is missing, or where none is known for the choices that decided; 1 for the
   /// accesses that race; 2 for others of the same words; 3 for the rest.
