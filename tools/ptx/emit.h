@@ -70,6 +70,9 @@ class emitter {
   std::map<std::string, size_t> seen_;  ///< the same at each label so far
 };
 
+/// Whether a function that is no kernel makes copies (cp.async), or waits for some.
+bool functions_copy(const module& of);
+
 /// An assignment; a value that is longer than the register is cut.
 inline std::string given(const std::string& to, const std::string& value) {
   return to + " = (decltype(" + to + "))(" + value + ");";

@@ -8,6 +8,15 @@
 
 namespace heddle::ptx {
 
+bool functions_copy(const module& of) {
+  const auto copies = [](const statement& one) {
+    return one.is == statement::kind::instruction && one.what.name == "cp" && !one.what.has("bulk");
+  };
+  return std::any_of(of.functions.begin(), of.functions.end(), [&](const function& one) {
+    return !one.is_entry && std::any_of(one.body.begin(), one.body.end(), copies);
+  });
+}
+
 std::string emitter::copy(const matched& row) {
   ++visible_;
   // In the frame of the lane's kernel, where all that it makes and waits for come together there: a search has it in its states.

@@ -121,15 +121,6 @@ class translator {
   // -- device code of several files ----------------------------------------------------------------------------------------------------
 
   bool is_linked() const { return !linked_.empty(); }
-  /// Whether a function that is no kernel makes copies, or waits for some.
-  bool functions_copy() const {
-    const auto copies = [](const statement& one) {
-      return one.is == statement::kind::instruction && one.what.name == "cp" && !one.what.has("bulk");
-    };
-    return std::any_of(from_.functions.begin(), from_.functions.end(), [&](const function& one) {
-      return !one.is_entry && std::any_of(one.body.begin(), one.body.end(), copies);
-    });
-  }
   /// The assembler's name of what other files see.
   static std::string symbol_of(const std::string& name) { return quoted(name + ".device"); }
   /// A declaration that other files see, from within the unnamed namespace.
@@ -319,7 +310,7 @@ class translator {
       known.look_for_labels(one.body);
       emitter emits(known);
       emits.about.in_kernel = one.is_entry;
-      emits.about.copies_alone = !is_linked() && !functions_copy();
+      emits.about.copies_alone = !is_linked() && !functions_copy(from_);
       for (const statement& each : one.body)
         if (each.is == statement::kind::targets) emits.about.targets[each.label] = each.targets;
       if (one.is_entry)
