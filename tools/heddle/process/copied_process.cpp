@@ -364,6 +364,12 @@ std::string in_copy(const std::function<std::string()>& work, const in_copy_opti
   }
 }
 
+void end_copy(const std::string& result) {
+  if (to_caller == nullptr) return;
+  to_caller->send(says_result + result);
+  _exit(0);
+}
+
 void tell_parent(const std::string& text) {
   if (to_caller != nullptr) to_caller->send(says_note + text);
 }

@@ -192,6 +192,10 @@ void in_copies(const copies_options& asked);
 /// Leaves a text to the process that called in_copy; of no effect elsewhere.
 void tell_parent(const std::string& text);
 
+/// Ends this copy with the result of in_copy()'s work, and takes nothing apart before: code under test may have damaged the heap. Does nothing where
+/// this process is no such copy.
+void end_copy(const std::string& result);
+
 // Files that copies of this process have no use for.
 
 /// Copies that are made from now on close this file; until forget_file().

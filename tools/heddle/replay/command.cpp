@@ -262,6 +262,22 @@ int try_trace(const invocation& asked) {
   return found.recorded.outcome == scheduler::verdict::ok ? as_expected : not_as_expected;
 }
 
+/// The exit status of a replay that has been told.
+int status_of(const scheduler::trace& recorded, const replayed& all) {
+  // A doubtful crash that shows elsewhere is the recorded one.
+  const copy_page* const page = this_copy();
+  const bool shows_elsewhere = page != nullptr && page->watched.note.is_doubtful &&
+                               recorded.outcome == scheduler::verdict::crash &&
+                               all.first.result.outcome == scheduler::verdict::crash;
+  if (shows_elsewhere && !all.disagreement.empty()) {
+    std::cerr << "heddle: recorded at " << recorded.where << ": " << damage_shows_anywhere << '\n';
+    return not_as_expected;
+  }
+  if (!all.disagreement.empty()) return fail(wrong_input, "not the recorded run: " + all.disagreement);
+  if (interrupt_flag()) return interrupted;
+  return recorded.outcome == scheduler::verdict::ok ? as_expected : not_as_expected;
+}
+
 }  // namespace
 
 int replay(const invocation& asked) {
@@ -285,18 +301,10 @@ int replay(const invocation& asked) {
   }
   if (!asked.replays.dot_file.empty() && all.first.disagreement.empty())
     if (const int failed = write_dot(all.first.result.waits, asked.replays.dot_file)) return failed;
-  // A doubtful crash that shows elsewhere is the recorded one.
-  const copy_page* const page = this_copy();
-  const bool shows_elsewhere = page != nullptr && page->watched.note.is_doubtful &&
-                               recorded.outcome == scheduler::verdict::crash &&
-                               all.first.result.outcome == scheduler::verdict::crash;
-  if (shows_elsewhere && !all.disagreement.empty()) {
-    std::cerr << "heddle: recorded at " << recorded.where << ": " << damage_shows_anywhere << '\n';
-    return not_as_expected;
-  }
-  if (!all.disagreement.empty()) return fail(wrong_input, "not the recorded run: " + all.disagreement);
-  if (interrupt_flag()) return interrupted;
-  return recorded.outcome == scheduler::verdict::ok ? as_expected : not_as_expected;
+  const int status = status_of(recorded, all);
+  // What is told is told: the end of a process whose heap is damaged would be another crash.
+  if (all.first.result.outcome == scheduler::verdict::crash) end_copy(std::to_string(finish_output(status)));
+  return status;
 }
 
 }  // namespace heddle::tools
