@@ -28,7 +28,7 @@ class proxies {
   void fence(lane& self, lane_facts& mine, uint32_t spaces);
   /// Reports stores that come before the copy, which the lane is about to issue, and have not come to its proxy: to what it reads, and to what it
   /// writes. A load that it overwrites has its value by then, and needs no fence; nor does its mbarrier behind mbarrier.init: NVIDIA's guide has one
-  /// there, its libraries (libcu++, CUTLASS) do without.
+  /// there, its library libcu++ does without.
   void before_bulk(lane& self, lane_facts& mine, const bulk_copy& what);
 
  private:
