@@ -61,7 +61,9 @@ std::string emitter::bulk_copy(const matched& row) {
   const auto at = [&](const std::string& space, const operand& of) {
     return (space == "global" ? "at<sp_global>(" : "at<sp_shared>(") + address(of) + ")";
   };
-  if (loads == (to == "global") || (!loads && from == "global")) wrong("it does not copy from there to there");
+  // From one block of a cluster to another one is not simulated: a proxy fence of that memory would be looked for in the wrong place.
+  if ((loads ? from : to) != "global" || (loads ? to : from) == "global")
+    wrong("it copies between global memory and that of the block");
   const std::string what_is_copied = at(to, all[0]) + ", " + at(from, all[1]) + ", " + source(all[2], "u32");
   if (!loads) return "bulk::store(" + what_is_copied + ");";
   return "bulk::load(" + what_is_copied + ", at<sp_shared>(" + address(all[3]) + "));";
