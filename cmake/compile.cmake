@@ -15,14 +15,23 @@ target_compile_options(
 # general one goes first. The folder of a header and the link to it must come out the same.
 set(heddle_header_path_maps -ffile-prefix-map=${PROJECT_BINARY_DIR}/include/heddle/=
                             -ffile-prefix-map=${PROJECT_BINARY_DIR}/include/heddle/tools/=tools/heddle/)
-# A project that takes heddle in may have said how much of it: -g1 is enough.
+# A project that takes heddle in may have said how much of it: -g1 is enough, and with -g0 reports name functions alone.
 set(heddle_debug_information -g)
 string(TOUPPER "${CMAKE_BUILD_TYPE}" build_type)
-if(NOT PROJECT_IS_TOP_LEVEL AND "${CMAKE_CXX_FLAGS} ${CMAKE_CXX_FLAGS_${build_type}} " MATCHES " -g[123]? ")
+if(NOT PROJECT_IS_TOP_LEVEL AND "${CMAKE_CXX_FLAGS} ${CMAKE_CXX_FLAGS_${build_type}} " MATCHES " -g[0123]? ")
   set(heddle_debug_information "")
 endif()
 add_compile_options($<$<COMPILE_LANGUAGE:CXX>:${heddle_debug_information}> $<$<COMPILE_LANGUAGE:CXX>:-ffile-prefix-map=${PROJECT_SOURCE_DIR}/=>
                     "$<$<COMPILE_LANGUAGE:CXX>:${heddle_header_path_maps}>")
+
+# g++ looks for memory that it may use again each time its own has grown to twice 128 MiB or less, a tenth of the time of a large file. Where there is
+# enough for all files that are compiled at once, it need not look so often.
+cmake_host_system_information(RESULT heddle_memory_mib QUERY TOTAL_PHYSICAL_MEMORY)
+cmake_host_system_information(RESULT heddle_cores QUERY NUMBER_OF_LOGICAL_CORES)
+math(EXPR heddle_memory_mib "${heddle_memory_mib} / ${heddle_cores}")
+if(PROJECT_IS_TOP_LEVEL AND heddle_memory_mib GREATER_EQUAL 3072)
+  add_compile_options($<$<COMPILE_LANG_AND_ID:CXX,GNU>:--param=ggc-min-heapsize=600000>)
+endif()
 
 if(HEDDLE_SANITIZE STREQUAL "address")
   # Code under test takes address out again (cmake/under_test.cmake).
@@ -75,7 +84,8 @@ endfunction()
 # Of programs that are no code under test and take no time: half of theirs to compile goes to making them quick, a tenth to types that only a debugger
 # asks for.
 set(heddle_compile_quickly $<$<NOT:$<CONFIG:Debug>>:-O0;-g1>)
-# Of what nobody waits for while schedules run: reports, words, the command line. It takes three fifths of the time of -O1 to compile.
+# Of what nobody waits for while schedules run: reports, words, the command line. It takes three fifths of the time of -O1 to compile. And of code
+# under test that tests alone run, in schedules whose time is the simulator's: that it takes half of the time of -O2.
 set(heddle_compile_plainly $<$<NOT:$<CONFIG:Debug>>:-Og>)
 # heddle_compile_together() for a program of tests, which stays as it is in all else.
 function(heddle_compile_tests_together target)

@@ -166,22 +166,7 @@ class pipeline<thread_scope_thread> {
   }
   HEDDLE_COMPAT_INLINE void consumer_release() {}
   HEDDLE_COMPAT_INLINE bool quit() { return true; }
-  HEDDLE_COMPAT_INLINE void heddle_add(void* to, const void* from, size_t bytes) {
-    const auto misaligned = reinterpret_cast<uintptr_t>(to) | reinterpret_cast<uintptr_t>(from);
-    for (size_t at = 0; at < bytes;) {
-      size_t part = 16;
-      while (part > 4 && ((misaligned | at) % part != 0 || part > bytes - at)) part /= 2;
-      if ((misaligned | at) % 4 != 0 || bytes - at < 4) {
-        // What no engine copies is copied at once.
-        static_cast<char*>(to)[at] = static_cast<const char*>(from)[at];
-        ++at;
-        continue;
-      }
-      copies_.add(static_cast<char*>(to) + at, const_cast<char*>(static_cast<const char*>(from)) + at,
-                  static_cast<uint32_t>(part), static_cast<uint32_t>(part));
-      at += part;
-    }
-  }
+  HEDDLE_COMPAT_INLINE void heddle_add(void* to, const void* from, size_t bytes) { copies_.add_bytes(to, from, bytes); }
 
  private:
   ::heddle::ptx::async_copies copies_;

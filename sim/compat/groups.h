@@ -4,6 +4,7 @@
 
 #include <heddle/sim/compat/intrinsics.h>
 #include <heddle/sim/compat/lanes.h>
+#include <heddle/sim/compat/ptx/async.h>
 #include <heddle/sim/compat/vectors.h>
 
 #include <type_traits>
@@ -305,6 +306,37 @@ HEDDLE_COMPAT_INLINE unsigned int group_size(const Group& group) {
 template <typename Group, typename Function, typename... Arguments>
 HEDDLE_COMPAT_INLINE void invoke_one(const Group& group, Function&& function, Arguments&&... arguments) {
   if (group.thread_rank() == 0) std::forward<Function>(function)(std::forward<Arguments>(arguments)...);
+}
+
+// -- copies (CUDA C++ Programming Guide, "Cooperative Groups", "memcpy_async"): each call is a group of copies of each of its threads
+
+template <typename Group, typename T, typename Size>
+HEDDLE_COMPAT_INLINE void memcpy_async(const Group& group, T* to, const T* from, const Size& bytes) {
+  constexpr size_t part = 16;
+  const auto all = static_cast<size_t>(bytes);
+  auto& copies = ::heddle::ptx::lane_copies();
+  for (size_t at = size_t{group.thread_rank()} * part; at < all; at += size_t{group.size()} * part)
+    copies.add_bytes(reinterpret_cast<char*>(to) + at, reinterpret_cast<const char*>(from) + at,
+                     all - at < part ? all - at : part);
+  copies.commit();
+}
+/// As many objects as both have.
+template <typename Group, typename T, typename Into, typename Source>
+HEDDLE_COMPAT_INLINE void memcpy_async(const Group& group, T* to, const Into& room, const T* from,
+                                       const Source& objects) {
+  const auto count = static_cast<size_t>(room) < static_cast<size_t>(objects) ? static_cast<size_t>(room)
+                                                                             : static_cast<size_t>(objects);
+  memcpy_async(group, to, from, count * sizeof(T));
+}
+/// For the copies of all calls but the last `But`, and for the others of the group.
+template <unsigned int But, typename Group>
+HEDDLE_COMPAT_INLINE void wait_prior(const Group& group) {
+  ::heddle::ptx::lane_copies().wait(But);
+  group.sync();
+}
+template <typename Group>
+HEDDLE_COMPAT_INLINE void wait(const Group& group) {
+  wait_prior<0>(group);
 }
 
 // -- reductions and scans (CUDA C++ Programming Guide, "Cooperative Groups", "Collective Operations")

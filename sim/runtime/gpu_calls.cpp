@@ -4,7 +4,9 @@
 #include <heddle/sim/runtime/driver_call.h>
 #include <heddle/sim/runtime/gpu_calls.h>
 #include <heddle/sim/runtime/plain_accesses.h>
+#include <heddle/sim/runtime/program_memory.h>
 
+#include <algorithm>
 #include <cstdio>
 #include <cstdlib>
 #include <cstring>
@@ -201,6 +203,18 @@ void* allocate_unnamed(size_t size_bytes, bool on_device, const char* kind) {
 bool is_allocated(const void* address) {
   return execution::instance != nullptr &&
          (execution::instance->core().map.heap.contains(address) || is_device_variable(address));
+}
+
+bool is_of_block(const void* address) {
+  if (execution::current == nullptr || execution::current->of->runs == nullptr) return false;
+  lane& self = *execution::current;
+  const entered inside(self);
+  const heap& memory = execution::instance->core().map.heap;
+  const allocation* const known = memory.contains(address) ? memory.nearest(address) : nullptr;
+  if (known == nullptr || !known->holds(address, 1)) return false;
+  const wave& of = *self.of;
+  const auto& shared = of.runs->state_of(of.block).shared;
+  return std::any_of(shared.begin(), shared.end(), [&](const auto& each) { return each.copy == known->base; });
 }
 
 bool is_on_device(const void* address) {

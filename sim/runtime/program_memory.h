@@ -1,4 +1,4 @@
-// Memory of malloc(), which a kernel may reach too.
+// Memory of malloc(), which a kernel may reach too, and memory of a block.
 #pragma once
 
 #include <stddef.h>
@@ -12,5 +12,8 @@ void* allocate_in_program(size_t size_bytes, size_t alignment);
 bool release_in_program(void* memory);
 /// How many bytes of such a heap lie there; 0 where the memory is of none.
 size_t bytes_in_program(const void* memory);
+
+/// Whether the address lies in a `__shared__` variable of the block of the lane that calls, or in its dynamic shared memory.
+bool is_of_block(const void* address);
 
 }  // namespace heddle::sim::runtime

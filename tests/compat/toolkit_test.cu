@@ -1,6 +1,7 @@
 // What CUDA's toolkit has beside its language: numbers and lanes, cooperative groups, libcu++'s barriers and pipelines, properties, calls of
 // the host in streams, and graphs.
 #include <cooperative_groups.h>
+#include <cooperative_groups/memcpy_async.h>
 #include <cooperative_groups/reduce.h>
 #include <cuda.h>
 #include <cuda_bf16.h>
@@ -241,6 +242,48 @@ TEST(cuda_toolkit, copies_of_a_pipeline_are_there_when_they_have_been_waited_for
   };
   EXPECT_TRUE(always(verdict::ok, scoped().run_many(with(true), 20)));
   EXPECT_EQ(scoped().run_many(with(false), 20).count(verdict::ok), 0U);
+}
+
+/// The tile is of a block, which waits for its copies, for all but the last call's, or not at all.
+enum class waited { all, but_the_last, none };
+__global__ void through_tile(const int* from, int* to, waited what) {
+  __shared__ int tile[3][50];
+  cg::thread_block block = cg::this_thread_block();
+  cg::memcpy_async(block, tile[0], from, sizeof(int) * 50);
+  cg::memcpy_async(block, tile[1], 50, from, 60);
+  // An odd address: nothing copies from there but the threads themselves.
+  auto* const odd = reinterpret_cast<char*>(tile[2]) + 1;
+  cg::memcpy_async(block, odd, reinterpret_cast<const char*>(from) + 1, 7);
+  if (what == waited::all) cg::wait(block);
+  if (what == waited::but_the_last) cg::wait_prior<2>(block);
+  if (threadIdx.x < 25) {
+    // What another thread has asked for.
+    const unsigned other = 49 - threadIdx.x;
+    to[threadIdx.x] = tile[what == waited::all ? 1 : 0][other];
+  }
+  if (threadIdx.x == 1 && what == waited::all) to[40] = odd[3];
+  int local = 0;
+  if (threadIdx.x == 2)
+    to[41] = static_cast<int>(__isShared(tile[1]) << 4 | __isShared(from) << 3 | __isShared(&local) << 2 |
+                              __isGlobal(tile[1]) << 1 | __isGlobal(from));
+}
+
+TEST(cuda_toolkit, copies_of_a_group_are_there_when_they_have_been_waited_for) {
+  const auto with = [](waited what) {
+    return [=] {
+      auto* const from = zeros<int>(64);
+      for (int n = 0; n < 64; ++n) from[n] = n + 1;
+      auto* const to = zeros<int>(64);
+      through_tile<<<1, 40>>>(from, to, what);
+      cudaDeviceSynchronize();
+      for (int n = 0; n < 25; ++n) SIM_CHECK(to[n] == 50 - n);
+      SIM_CHECK(what != waited::all || to[40] == 2);
+      SIM_CHECK(to[41] == 0b10001);
+    };
+  };
+  EXPECT_TRUE(always(verdict::ok, scoped().run_many(with(waited::all), 20)));
+  EXPECT_TRUE(always(verdict::ok, scoped().run_many(with(waited::but_the_last), 20)));
+  EXPECT_EQ(scoped().run_many(with(waited::none), 20).count(verdict::ok), 0U);
 }
 
 // -- the host --------------------------------------------------------------------------------------------------------------------------

@@ -17,6 +17,26 @@ class async_copies {
     if (count_ == most) make_first();
     waiting_[(first_ + count_++) % most] = {to, from, bytes, given < bytes ? given : bytes, groups_};
   }
+  /// Any bytes, in pieces of 16, 8 and 4. Only from global memory to that of the block does hardware copy beside the lane, and only such pieces: all
+  /// else is copied at once. (libcu++, "cuda::memcpy_async"; CUDA C++ Programming Guide, "memcpy_async".)
+  HEDDLE_PTX_INLINE void add_bytes(void* to, const void* from, size_t bytes) {
+    auto* const into = static_cast<unsigned char*>(to);
+    auto* const source = static_cast<unsigned char*>(const_cast<void*>(from));
+    const bool beside = i_isspacep<m_shared>(reinterpret_cast<uintptr_t>(to)) &&
+                        i_isspacep<m_global>(reinterpret_cast<uintptr_t>(from));
+    const auto misaligned = reinterpret_cast<uintptr_t>(to) | reinterpret_cast<uintptr_t>(from);
+    for (size_t at = 0; at < bytes;) {
+      uint32_t part = 16;
+      while (part > 2 && ((misaligned | at) % part != 0 || part > bytes - at)) part /= 2;
+      if (beside && part >= 4) {
+        add(into + at, source + at, part, part);
+        at += part;
+      } else {
+        into[at] = source[at];
+        ++at;
+      }
+    }
+  }
   HEDDLE_PTX_INLINE void commit() { ++groups_; }
   HEDDLE_PTX_INLINE void make_all() {
     while (count_ != 0) make_first();

@@ -1,4 +1,5 @@
 #include <heddle/sim/compat/ptx/module.h>
+#include <heddle/sim/runtime/program_memory.h>
 
 #include <cstdio>
 #include <cstdlib>
@@ -194,7 +195,10 @@ uint64_t shared_of_generic(uint64_t address) {
 }
 
 where_it_is space_of(uint64_t address) {
-  if (shared_of_generic(address) != 0) return where_it_is::shared;
+  // Without modules the block's variables are C++'s, whose addresses are generic ones.
+  const bool is_shared = known().kernels.empty() ? sim::runtime::is_of_block(reinterpret_cast<const void*>(address))
+                                                 : shared_of_generic(address) != 0;
+  if (is_shared) return where_it_is::shared;
   const auto* const here = static_cast<const std::byte*>(__builtin_frame_address(0));
   constexpr uint64_t frames = 64 * 1024;
   const uint64_t above = address - reinterpret_cast<uint64_t>(here);

@@ -123,10 +123,19 @@ void race_log::conclude(lane& self, finding&& made, bool is_made) {
     core_.end_at(self, made.weight == race_weight::scope ? verdict::scope_race : verdict::race, made.message,
                  made.calls);
   }
-  const bool known = std::any_of(listed_.begin(), listed_.end(), [&](const finding& each) {
-    return each.calls.front() == made.calls.front() && each.weight == made.weight;
+  // Where two lanes access again and again, each of two places comes behind the other, and more or less may come of it: that is one race.
+  const auto known = std::find_if(listed_.begin(), listed_.end(), [&](const finding& each) {
+    const uint32_t earlier = low_half(each.calls.front());
+    const uint32_t later = low_half(made.calls.front());
+    const bool same_places = (each.earlier.place == made.earlier.place && earlier == later) ||
+                             (each.earlier.place == later && earlier == made.earlier.place);
+    return same_places || (earlier == later && each.weight == made.weight);
   });
-  if (!known && listed_.size() < most_listed) listed_.push_back(std::move(made));
+  if (known == listed_.end()) {
+    if (listed_.size() < most_listed) listed_.push_back(std::move(made));
+  } else if (known->weight < made.weight) {
+    *known = std::move(made);
+  }
 }
 
 // -- what is left alone --------------------------------------------------------------------------------------------------------------
