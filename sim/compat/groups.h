@@ -325,7 +325,7 @@ template <typename Group, typename T, typename Into, typename Source>
 HEDDLE_COMPAT_INLINE void memcpy_async(const Group& group, T* to, const Into& room, const T* from,
                                        const Source& objects) {
   const auto count = static_cast<size_t>(room) < static_cast<size_t>(objects) ? static_cast<size_t>(room)
-                                                                             : static_cast<size_t>(objects);
+                                                                              : static_cast<size_t>(objects);
   memcpy_async(group, to, from, count * sizeof(T));
 }
 /// For the copies of all calls but the last `But`, and for the others of the group.
