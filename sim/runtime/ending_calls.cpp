@@ -14,8 +14,15 @@ using heddle::sim::lane;
 
 namespace {
 
-[[noreturn]] void crash(lane& self, const std::string& call, const runtime::caller& from) {
-  runtime::refuse(self, verdict::crash, call + " is called: it would end the process", from);
+// In these the words are put together by the simulator: their copies are no accesses of the lane's.
+
+[[noreturn]] void crash(lane& self, const char* call, const runtime::caller& from) {
+  const runtime::entered inside(self);
+  runtime::refuse(self, verdict::crash, std::string(call) + " is called: it would end the process", from);
+}
+[[noreturn]] void crash(lane& self, const char* function, int status, const runtime::caller& from) {
+  const runtime::entered inside(self);
+  crash(self, (std::string(function) + "(" + std::to_string(status) + ")").c_str(), from);
 }
 
 std::string name_of_signal(int signal) {
@@ -42,6 +49,7 @@ int __real_raise(int signal);
                                        const char* function) {
   lane* const self = execution::current;
   if (self == nullptr) __real___assert_fail(assertion, file, line, function);
+  const runtime::entered inside(*self);
   runtime::refuse(*self, verdict::assertion, std::string("assert(") + assertion + ")", HEDDLE_CALLER);
 }
 
@@ -52,25 +60,26 @@ int __real_raise(int signal);
     runtime::end_program();
     execution::instance->end_host(*self);
   }
+  const runtime::entered inside(*self);
   runtime::refuse(*self, verdict::assertion, "exit(" + std::to_string(status) + ") is called", HEDDLE_CALLER);
 }
 
 [[noreturn]] void __wrap__exit(int status) {
   lane* const self = execution::current;
   if (self == nullptr) __real__exit(status);
-  crash(*self, "_exit(" + std::to_string(status) + ")", HEDDLE_CALLER);
+  crash(*self, "_exit", status, HEDDLE_CALLER);
 }
 
 [[noreturn]] void __wrap__Exit(int status) {
   lane* const self = execution::current;
   if (self == nullptr) __real__Exit(status);
-  crash(*self, "_Exit(" + std::to_string(status) + ")", HEDDLE_CALLER);
+  crash(*self, "_Exit", status, HEDDLE_CALLER);
 }
 
 [[noreturn]] void __wrap_quick_exit(int status) {
   lane* const self = execution::current;
   if (self == nullptr) __real_quick_exit(status);
-  crash(*self, "quick_exit(" + std::to_string(status) + ")", HEDDLE_CALLER);
+  crash(*self, "quick_exit", status, HEDDLE_CALLER);
 }
 
 [[noreturn]] void __wrap_abort() {
@@ -82,6 +91,7 @@ int __real_raise(int signal);
 int __wrap_raise(int signal) {
   lane* const self = execution::current;
   if (self == nullptr) return __real_raise(signal);
+  const runtime::entered inside(*self);
   runtime::refuse(*self, verdict::crash, "raise(" + name_of_signal(signal) + ") is called", HEDDLE_CALLER);
 }
 

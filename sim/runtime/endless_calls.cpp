@@ -35,9 +35,11 @@ int __real_select(int count, fd_set* to_read, fd_set* to_write, fd_set* with_exc
 
 namespace {
 
-[[noreturn]] void stuck(lane& self, const std::string& call, const runtime::caller& from) {
+[[noreturn]] void stuck(lane& self, const char* call, const char* on_what, const runtime::caller& from) {
+  // The words are the simulator's: their copies are no accesses of the lane's.
+  const runtime::entered inside(self);
   runtime::refuse(self, heddle::scheduler::verdict::stuck,
-                  call +
+                  std::string(call) + on_what +
                       " waits outside of the simulation, where nothing can end the wait; wait in a loop that reads "
                       "an atomic, or on a doorbell (target::wait)",
                   from);
@@ -45,7 +47,7 @@ namespace {
 
 // Without its number: it may be another one in another run.
 [[noreturn]] void stuck_on(lane& self, const char* call, const runtime::caller& from) {
-  stuck(self, std::string(call) + " on a file descriptor", from);
+  stuck(self, call, " on a file descriptor", from);
 }
 
 /// Whether a read of the file would wait.
@@ -81,7 +83,7 @@ bool flags_wait(int flags) { return (flags & MSG_DONTWAIT) == 0; }
     execution::current = nullptr; /* what is asked of the C library is not its own */ \
     const bool waits = (would_wait);                                                  \
     execution::current = self;                                                        \
-    if (waits) stuck(*self, call, from);                                              \
+    if (waits) stuck(*self, call, "", from);                                          \
   }
 #define HEDDLE_STUCK_IF_READ_WAITS(call, file, also)                         \
   if (lane* const self = execution::current; self != nullptr) [[unlikely]] { \
@@ -210,7 +212,7 @@ pid_t __real_waitpid(pid_t process, int* status, int options);
 pid_t __wrap_waitpid(pid_t process, int* status, int options) {
   if (lane* const self = execution::current; self != nullptr) [[unlikely]] {
     const pid_t ended = __real_waitpid(process, status, options | WNOHANG);
-    if (ended == 0 && (options & WNOHANG) == 0) stuck(*self, "waitpid", HEDDLE_CALLER);
+    if (ended == 0 && (options & WNOHANG) == 0) stuck(*self, "waitpid", "", HEDDLE_CALLER);
     return ended;
   }
   return __real_waitpid(process, status, options);
@@ -220,7 +222,7 @@ pid_t __real_wait(int* status);
 pid_t __wrap_wait(int* status) {
   if (lane* const self = execution::current; self != nullptr) [[unlikely]] {
     const pid_t ended = __real_waitpid(-1, status, WNOHANG);
-    if (ended == 0) stuck(*self, "wait", HEDDLE_CALLER);
+    if (ended == 0) stuck(*self, "wait", "", HEDDLE_CALLER);
     return ended;
   }
   return __real_wait(status);

@@ -141,7 +141,9 @@ uint64_t clock() {
 
 void refuse_call(const char* call, const char* why) {
   const caller from = HEDDLE_CALLER;
-  refuse(calling_lane(call), scheduler::verdict::unsupported, std::string(call) + ": " + why, from);
+  lane& self = calling_lane(call);
+  const entered inside(self);
+  refuse(self, scheduler::verdict::unsupported, std::string(call) + ": " + why, from);
 }
 
 bool is_function(const void* address) {

@@ -183,7 +183,9 @@ void name(wave& thread, std::string_view wanted) {
 }
 
 [[noreturn]] void unsupported(const char* call, const char* why, const runtime::caller& from) {
-  runtime::refuse(*execution::current, heddle::scheduler::verdict::unsupported, std::string(call) + ": " + why, from);
+  lane& self = *execution::current;
+  const runtime::entered inside(self);
+  runtime::refuse(self, heddle::scheduler::verdict::unsupported, std::string(call) + ": " + why, from);
 }
 
 constexpr int most_processors = 4;
@@ -258,9 +260,11 @@ HEDDLE_IN_RUN_QUIETLY(pthread_t, pthread_self, (), (), thread_of(*execution::cur
 [[noreturn]] void __wrap_pthread_exit(void* result) {
   lane* const self = execution::current;
   if (self == nullptr) __real_pthread_exit(result);
-  if (!self->is_host())
+  if (!self->is_host()) {
+    const runtime::entered inside(*self);
     runtime::refuse(*self, heddle::scheduler::verdict::crash,
                     "pthread_exit() is called: it would end the thread that all lanes run on", HEDDLE_CALLER);
+  }
   thread_body* const body = body_of(*self);
   if (body != nullptr) {
     body->result = result;

@@ -23,6 +23,7 @@ using heddle::sim::lane;
 namespace {
 
 [[noreturn]] void unsupported(lane& self, const char* call, const char* why, const runtime::caller& from) {
+  const runtime::entered inside(self);
   runtime::refuse(self, heddle::scheduler::verdict::unsupported, std::string(call) + ": " + why, from);
 }
 

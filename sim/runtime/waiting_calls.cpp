@@ -1,5 +1,6 @@
 // Calls of the C and C++ libraries in which host threads wait for notice: condition variables, and futexes, which std::atomic::wait, std::barrier,
 // std::latch, std::counting_semaphore and std::future come to (--wrap). The threads are fibers of one OS thread: the simulator has them wait.
+#include <heddle/sim/runtime/entry.h>
 #include <heddle/sim/runtime/moments.h>
 #include <heddle/sim/runtime/mutex_calls.h>
 #include <heddle/sim/runtime/waiting_calls.h>
@@ -214,14 +215,17 @@ long __wrap_syscall(long number, ...) {
   va_end(more);
   if (lane* const self = execution::current; self != nullptr) [[unlikely]] {
     const runtime::caller from = HEDDLE_CALLER;
-    if (number == SYS_exit_group || number == SYS_exit)
+    if (number == SYS_exit_group || number == SYS_exit) {
+      const runtime::entered inside(*self);
       runtime::refuse(*self, heddle::scheduler::verdict::crash,
                       std::string(number == SYS_exit ? "syscall(SYS_exit)" : "syscall(SYS_exit_group)") +
                           " is called: it would end the process",
                       from);
+    }
     long result = 0;
     if (number == SYS_futex) {
       if (runtime::futex_call(*self, given, result, from)) return result;
+      const runtime::entered inside(*self);
       runtime::refuse(*self, heddle::scheduler::verdict::unsupported,
                       "syscall(SYS_futex): of futexes FUTEX_WAIT, FUTEX_WAKE and their _BITSET forms are simulated",
                       from);

@@ -143,6 +143,31 @@ std::vector<call> waits_for_others() {
   };
 }
 
+// The simulator puts the words together while the lane runs.
+TEST(outside, the_words_of_a_verdict_are_no_accesses_of_the_lane) {
+  std::vector<call> all = {
+      CALL("exit", std::exit(1)),
+      CALL("quick_exit", std::quick_exit(2)),
+      CALL("_exit", _exit(3)),
+      CALL("raise", [[maybe_unused]] const int got = raise(SIGUSR1)),
+      CALL("exit_group", [[maybe_unused]] const long got = syscall(SYS_exit_group, 4)),
+  };
+  for (const std::vector<call>& more : {unsupported_calls(), endless_calls()})
+    all.insert(all.end(), more.begin(), more.end());
+  machine on;
+  for (const call& each : all) {
+    const outcome told = on.explain([&] {
+      device host;
+      auto* const flag = host.allocate_shared<uint32_t>(1, "flag");
+      // From now on another actor could see what the lane does.
+      auto server = host.spawn_host("server", [flag] { word<uint32_t>(*flag).store(1, memory_order::release); });
+      each.make();
+    });
+    EXPECT_NE(told.verdict, verdict::ok) << each.name;
+    for (const step_record& one : told.steps_taken) EXPECT_NE(one.operation, "plain store") << each.name << one.where;
+  }
+}
+
 TEST(outside, waits_that_no_other_thread_ends_are_deadlocks_at_their_line_and_repeat) {
   machine on;
   for (const call& each : waits_for_others()) {

@@ -130,7 +130,9 @@ int tools::run_command(const invocation& called) {
   invocation asked = called;
   if (const std::string wrong = take_standard_input(asked); !wrong.empty()) return fail(wrong_input, wrong);
   // What is debugged is this process, and it may stand still.
-  care_of_runs() = {.in_process = asked.in_process || asked.replays.debugged(), .stuck_seconds = asked.stuck_seconds};
+  care_of_runs() = {.in_process = asked.in_process || asked.replays.debugged(),
+                    .stuck_seconds = asked.stuck_seconds,
+                    .shows_output = shows_output(asked)};
   if (asked.command == "list") return list(asked);
   if (asked.command == "fuzz") return fuzz(asked);
   if (asked.command == "run") return look_after(asked, run);

@@ -56,6 +56,7 @@ struct invocation {
   bool json = false;
   bool in_process = false;    ///< where schedules run: in this process, instead of copies of it
   double stuck_seconds = 10;  ///< after so long without a scheduling point a run ends as `stuck`; 0: never
+  bool shows_output = false;  ///< fuzz: what code under test prints, of every schedule
 
   std::vector<std::string> scenarios;  ///< fuzz, zoo: names and patterns; all when empty
   uint64_t schedules = 0;              ///< per scenario or test; fuzz, import, 0: as many as the time allows
@@ -100,6 +101,11 @@ struct invocation {
   bool man_page = false;           ///< help: all of it as a manual page
   std::vector<std::string> typed;  ///< __complete: the words of the command line so far
 };
+
+/// Whether all that code under test prints is shown: where it was asked for, and where one schedule is all.
+inline bool shows_output(const invocation& asked) {
+  return asked.shows_output || (asked.command == "fuzz" && asked.schedules == 1);
+}
 
 /// The invocation, or one line that says what is wrong with the arguments.
 struct invocation_or_error {

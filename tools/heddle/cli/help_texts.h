@@ -63,6 +63,8 @@ a name or a shell pattern ("port.*"); without any, all are run.
   --prove-if-small  where the schedules found nothing, go through all runs, as
                     verify does, for at most 10 s a scenario: a proof, or what
                     the schedules have missed
+  --show-output     show what the code under test prints, of every schedule; a
+                    finding says what was printed last in any case
   --stuck T         a schedule is "stuck" after so long without a scheduling
                     point (default 10 s); 0: never
   --in-process      run in this process, for debuggers: what ends it is the end

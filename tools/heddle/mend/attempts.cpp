@@ -3,6 +3,7 @@
 #include <heddle/tools/mend/attempts.h>
 #include <heddle/tools/process/copied_process.h>
 #include <heddle/tools/process/interrupt.h>
+#include <heddle/tools/process/kept_output.h>
 
 #include <algorithm>
 #include <cstdlib>
@@ -205,7 +206,11 @@ std::vector<attempt_result> try_all(const std::vector<attempt>& attempts, const 
   std::vector<attempt_result> results(attempts.size());
   in_copies({.most = how.jobs,
              .count = attempts.size(),
-             .work = [&](size_t index) { return text_of(to_text(result_of_attempt(attempts[index], how))); },
+             .work =
+                 [&](size_t index) {
+                   const kept_output keeps;
+                   return text_of(to_text(result_of_attempt(attempts[index], how)));
+                 },
              .done = [&](size_t index, const std::string& told) { results[index] = result_in(json::parse(told)); },
              .ended = [&](size_t index, const sudden_end& end) { results[index] = of_end(end, how); },
              .stopped = [](size_t) {}});
@@ -215,6 +220,7 @@ std::vector<attempt_result> try_all(const std::vector<attempt>& attempts, const 
 std::vector<attempt_result> all_findings(const attempt& tried, const trying& how) {
   const std::string told = in_copy(
       [&] {
+        const kept_output keeps;
         sim::simulation machine;
         const trial made = campaign(machine, assuming(how.settings, tried), how, false);
         json all = json::array();

@@ -59,7 +59,9 @@ int mpi_main(int argument_count, char** arguments) {
   int rank = 0;
   MPI_Comm_rank(MPI_COMM_WORLD, &rank);
   const tools::invocation_or_error read = tools::parse_command_line(argument_count, arguments);
-  tools::care_of_runs() = {.in_process = read.value.in_process, .stuck_seconds = read.value.stuck_seconds};
+  tools::care_of_runs() = {.in_process = read.value.in_process,
+                           .stuck_seconds = read.value.stuck_seconds,
+                           .shows_output = tools::shows_output(read.value)};
   const tools::json_alone output(read.value.json);  // of every rank: what all print comes out together
   int status = tools::as_expected;
   bool lost_any = false;

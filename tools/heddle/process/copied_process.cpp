@@ -105,6 +105,10 @@ care& care_of_runs() {
 copy_page* this_copy() { return here; }
 
 run_under_way::run_under_way(const scenario& tested, uint64_t seed) {
+  // Asking how much there is takes as long as a short run.
+  constexpr uint64_t often = 256;
+  static uint64_t runs = 0;
+  if (++runs % often == 0) kept_output::bound();
   if (here == nullptr) return;
   if (explanations == 0) {
     here->tested.store(&tested, std::memory_order_relaxed);

@@ -21,6 +21,7 @@ namespace heddle::tools {
 struct care {
   bool in_process = false;    ///< no copies: for debuggers
   double stuck_seconds = 10;  ///< without a scheduling point; then a run ends with the verdict `stuck`. 0: never
+  bool shows_output = false;  ///< what code under test prints is shown, of every run (kept_output.h)
 };
 care& care_of_runs();
 

@@ -6,6 +6,7 @@
 #include <heddle/tools/cli/common.h>
 #include <heddle/tools/cli/table.h>
 #include <heddle/tools/process/interrupt.h>
+#include <heddle/tools/process/kept_output.h>
 #include <heddle/tools/replay/shrink.h>
 #include <heddle/tools/trial/explain.h>
 #include <heddle/tools/trial/traces.h>
@@ -200,6 +201,7 @@ int shrink(const invocation& asked) {
   const auto run = [&](scheduler::choice_source& choices, bool explain) {
     return run_scenario(machine, *found.tested, found.settings, choices, explain);
   };
+  std::optional<kept_output> keeps(std::in_place);
   const scheduler::shrunk made = scheduler::shrink(recorded, run, options);
   if (!made.error.empty()) return fail(wrong_input, made.error);
 
@@ -207,6 +209,7 @@ int shrink(const invocation& asked) {
       asked.out_file.empty() ? file_beside(asked.file_or_token, recorded, "-shrunk.heddle.json") : asked.out_file;
   if (const auto failed = scheduler::write_trace(made.smallest, file)) return fail(cannot_go_on, *failed);
   const scheduler::run_result explained = explained_smallest(machine, *found.tested, found.settings, made.smallest);
+  keeps.reset();
   if (asked.json) {
     print_json(made, file, decided_in(explained.report));
   } else {

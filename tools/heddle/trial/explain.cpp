@@ -6,6 +6,7 @@
 #include <heddle/sim/observe/run_record.h>
 #include <heddle/tools/process/copied_process.h>
 #include <heddle/tools/process/interrupt.h>
+#include <heddle/tools/process/kept_output.h>
 #include <heddle/tools/trial/explain.h>
 #include <heddle/tools/trial/place_names.h>
 #include <heddle/tools/trial/story.h>
@@ -226,14 +227,17 @@ scheduler::run_result explained_run(sim::simulation& machine, const scenario& te
   run_record own;
   run_record& told = record == nullptr ? own : *record;
   const auto body = [&] { tested.body(settings); };
+  kept_output::begin_run();
   const sim::outcome& first = [&]() -> const sim::outcome& {
     const run_under_way known(tested, choices.seed());
     return machine.run(settings, body, choices, true, &told);
   }();
   if (steps != nullptr) *steps = first.steps_taken;
   scheduler::run_result made = result_of(first);
+  const std::string printed = kept_output::paragraph();
   if (!can_be_repeated(made.outcome) || first.stopped_by_source || interrupt_flag()) {
     if (made.outcome != verdict::ok) name_memory(made, place_names(told));
+    made.report.insert(0, printed);
     return made;
   }
 
@@ -289,7 +293,8 @@ scheduler::run_result explained_run(sim::simulation& machine, const scenario& te
   name_memory(made, names);
   const auto [summary, details] = paragraphs(made.report);
   const std::string contrast = contrast_text(beside, tested, settings, told, names, decided.passing);
-  made.report = story + std::string(summary) + text + contrast + (details.empty() ? "" : "\n" + std::string(details));
+  made.report =
+      story + printed + std::string(summary) + text + contrast + (details.empty() ? "" : "\n" + std::string(details));
   return made;
 }
 

@@ -6,6 +6,7 @@
 #include <heddle/tools/cli/version.h>
 #include <heddle/tools/process/copied_process.h>
 #include <heddle/tools/process/interrupt.h>
+#include <heddle/tools/process/kept_output.h>
 #include <heddle/tools/trial/trial.h>
 
 #include <algorithm>
@@ -178,6 +179,7 @@ std::optional<call_latency> latency_of(const scenario& tested, const parameters&
   // A schedule that ends its process has told nothing of time.
   const std::string told = in_copy(
       [&] {
+        const kept_output keeps;
         const std::optional<call_latency> made = measured(tested, settings, strategy, first_seed, schedules);
         return made ? std::string(reinterpret_cast<const char*>(&*made), sizeof *made) : std::string();
       },

@@ -1,6 +1,7 @@
 #include <heddle/scheduler/campaign.h>
 #include <heddle/tools/cli/common.h>
 #include <heddle/tools/process/copied_process.h>
+#include <heddle/tools/process/kept_output.h>
 #include <heddle/tools/trial/explain.h>
 #include <heddle/tools/trial/traces.h>
 #include <heddle/tools/trial/trial.h>
@@ -85,6 +86,7 @@ verification search_once(const scenario& tested, const parameters& settings, con
     const run_under_way known(tested, choices.seed());
     return machine.run(settings, [&] { tested.body(settings); }, choices, false);
   };
+  const kept_output keeps;
   made.search = machine.search(run, options);
   if (made.found) {
     // To repeat it may be the end of this process.

@@ -2,6 +2,7 @@
 #include <heddle/tools/fuzz/campaign/jobs.h>
 #include <heddle/tools/fuzz/campaign/piece_worker.h>
 #include <heddle/tools/process/interrupt.h>
+#include <heddle/tools/process/kept_output.h>
 #include <tbb/enumerable_thread_specific.h>
 #include <tbb/global_control.h>
 #include <tbb/parallel_pipeline.h>
@@ -100,6 +101,7 @@ copied_jobs::copied_jobs(uint32_t count, std::string strategy)
 void copied_jobs::start(member& who, const scenario_campaign& campaign) {
   who.copy = std::make_unique<copied_process>(
       [&](const message_line& line) {
+        const kept_output keeps;
         piece_worker worker(campaign.tested(), campaign.settings(), strategy_, without_estimate_);
         while (true) {
           const piece_to_run asked = piece_to_run_of(line.receive());
@@ -228,6 +230,7 @@ scheduler::finding copied_jobs::explain(uint64_t seed, const sudden_end& seen, s
   const bool stands_still = seen.outcome == scheduler::verdict::stuck;
   copied_process copy(
       [&](const message_line& line) {
+        const kept_output keeps;
         piece_worker worker(campaign.tested(), campaign.settings(), strategy_, without_estimate_);
         const auto tell = [&](const scheduler::finding& one) { line.send(to_text(piece_found{.found = one})); };
         tell(worker.explain(seed, tell));

@@ -1,0 +1,28 @@
+// What code under test prints while many schedules of it run.
+#pragma once
+
+#include <string>
+
+namespace heddle::tools {
+
+/// While the object lives, what this process prints to standard output goes to memory, and not among what the command tells. Where it was asked for
+/// (care::shows_output), where another object keeps it already, or where there is no such memory, all stays as it is. Of the only thread.
+class kept_output {
+ public:
+  kept_output();
+  ~kept_output();
+  kept_output(const kept_output&) = delete;
+  kept_output& operator=(const kept_output&) = delete;
+
+  /// Forgets what has been printed so far: what comes now is of one run.
+  static void begin_run();
+  /// Forgets it where it is much.
+  static void bound();
+  /// What has been printed since, as a paragraph of a report: its last lines, below a heading. Empty where nothing was printed, or nothing is kept.
+  static std::string paragraph();
+
+ private:
+  int shown_ = -1;  ///< where standard output went before
+};
+
+}  // namespace heddle::tools
