@@ -135,15 +135,15 @@ TEST(json_of_a_command, stands_alone_on_standard_output_whatever_programs_print)
   const std::vector<std::string> all = {"a constructor", "printf", "a stream", "write", "a kernel"};
   const std::string good = own_file("prints-good.heddle.json");
   const std::string bad = own_file("prints-bad.heddle.json");
-  expect_json_alone({"fuzz", "prints.well", "--schedules", "20"}, all);
-  expect_json_alone({"fuzz", "prints.abort", "--schedules", "20"}, {"write"});
-  expect_json_alone({"fuzz", "prints.*", "--schedules", "20", "--jobs", "2"}, {"write"});
+  expect_json_alone({"fuzz", "prints.well", "--schedules", "20", "--show-output"}, all);
+  expect_json_alone({"fuzz", "prints.abort", "--schedules", "20", "--show-output"}, {"write"});
+  expect_json_alone({"fuzz", "prints.*", "--schedules", "20", "--jobs", "2"}, {"a constructor"});
   expect_json_alone({"run", "prints.well", "-o", good}, all);
   expect_json_alone({"run", "prints.well", "-o", good, "--in-process"}, all);
   expect_json_alone({"run", "prints.abort"}, {"write"});
   expect_json_alone({"replay", good}, all);
-  expect_json_alone({"verify", "prints.well"}, all);
-  expect_json_alone({"verify", "prints.abort", "-o", bad}, {"write"});
+  expect_json_alone({"verify", "prints.well"}, {"a constructor"});
+  expect_json_alone({"verify", "prints.abort", "-o", bad}, {"a constructor"});
   expect_json_alone({"replay", bad}, {"write"});
   expect_json_alone({"mend", bad, "--schedules", "20"}, {"write"});
   expect_json_alone({"slack", "prints.well", "--schedules", "20"}, {"write"});
@@ -151,9 +151,30 @@ TEST(json_of_a_command, stands_alone_on_standard_output_whatever_programs_print)
 
 TEST(what_programs_print, is_out_before_a_copy_is_ended) {
   const ended_process ended =
-      run_process({"/usr/bin/env", "SLOW_STREAM=1", CRASHING, "fuzz", "prints.well", "--schedules", "20"});
+      run_process({"/usr/bin/env", "SLOW_STREAM=1", CRASHING, "fuzz", "prints.well", "--schedules", "20", "--show-output"});
   for (const std::string each : {"printf", "a stream", "write", "a kernel"})
     EXPECT_NE(ended.out.find("{\"" + each + " prints\"\n"), std::string::npos) << each << '\n' << ended.out;
+}
+
+TEST(what_programs_print, is_not_shown_while_many_schedules_run_and_a_finding_has_the_end_of_it) {
+  const auto times = [](const std::string& text, const std::string& part) {
+    size_t found = 0;
+    for (size_t at = text.find(part); at != std::string::npos; at = text.find(part, at + 1)) ++found;
+    return found;
+  };
+  const std::string line = "{\"write prints\"\n";
+  EXPECT_EQ(times(crashing({"fuzz", "prints.well", "--schedules", "20"}).out, line), 0U);
+  EXPECT_GE(times(crashing({"fuzz", "prints.well", "--schedules", "20", "--show-output"}).out, line), 20U);
+  EXPECT_EQ(times(crashing({"verify", "prints.well"}).out, line), 0U);
+  // One schedule is looked at closely.
+  EXPECT_GE(times(crashing({"fuzz", "prints.well", "--schedules", "1"}).out, line), 1U);
+  EXPECT_GE(times(crashing({"run", "prints.well"}).out, line), 1U);
+  const std::string told = crashing({"fuzz", "prints.abort", "--schedules", "20", "--jobs", "1"}).out;
+  const size_t heading = told.find("  it printed:\n");
+  ASSERT_NE(heading, std::string::npos) << told;
+  EXPECT_LT(heading, told.find("    " + line)) << told;
+  EXPECT_EQ(times(told, line), 1U) << told;
+  EXPECT_EQ(times(told, "    {\"a kernel prints\"\n"), 1U) << told;
 }
 
 TEST(json_of_a_command, is_told_as_lost_when_it_cannot_be_written) {
