@@ -127,3 +127,20 @@ expect 'heddle nvcc: no input file' "$heddle" nvcc -O2
 expect 'heddle nvcc: a shared library is not made' "$heddle" nvcc -shared driver_api.o
 expect 'heddle nvcc: -o needs a value' "$heddle" nvcc driver_api.o -o
 expect 'release' "$heddle" nvcc --version
+
+# A source of another folder has one name, in the code of the device and in that of the host.
+printf '__global__ void stores(int* words) { words[0] = blockIdx.x; }
+int main() {
+  int* words;
+  cudaMallocManaged(&words, 4);
+  stores<<<2, 1>>>(words);
+  cudaDeviceSynchronize();
+  return words[0] == 2 ? 0 : 1;
+}\n' >apart.cu
+mkdir below
+cd below
+"$heddle" nvcc ../apart.cu -o apart
+expect 'apart: race at \.\./apart\.cu:1: ' ./apart fuzz --jobs 1 --schedules 20
+"$heddle" nvcc ../one.cu ../two.cu -rdc=true -o parts
+expect 'one +ok +ok +20 ' ./parts fuzz --jobs 1 --schedules 20
+cd ..
