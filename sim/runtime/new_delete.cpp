@@ -5,8 +5,10 @@
 #include <heddle/sim/space/lane_heap.h>
 #include <heddle/sim/space/program_heap.h>
 
+#include <algorithm>
 #include <cstddef>
 #include <cstdlib>
+#include <cstring>
 #include <new>
 #include <utility>
 
@@ -35,6 +37,7 @@ class by_no_lane {
   }
   by_no_lane(const by_no_lane&) = delete;
   by_no_lane& operator=(const by_no_lane&) = delete;
+  bool any_lane() const { return self_ != nullptr; }
 
  private:
   lane* self_;
@@ -42,9 +45,15 @@ class by_no_lane {
 
 void* from_c_library(size_t size_bytes, size_t alignment) {
   const by_no_lane calls;
-  return alignment <= alignof(std::max_align_t)
-             ? std::malloc(size_bytes)
-             : std::aligned_alloc(alignment, (size_bytes + alignment - 1) / alignment * alignment);
+  void* const memory = alignment <= alignof(std::max_align_t)
+                           ? std::malloc(size_bytes)
+                           : std::aligned_alloc(alignment, (size_bytes + alignment - 1) / alignment * alignment);
+  // What was there before differs from process to process: addresses of stacks, of which one between the members of an object would be taken for
+  // one of them (thread_table::share_captured).
+  constexpr size_t most_filled = 4096;
+  if (memory != nullptr && calls.any_lane())
+    std::memset(memory, execution::instance->machine().fill, std::min(size_bytes, most_filled));
+  return memory;
 }
 
 // Outside of a search, what a library allocates in a run may be its own, to be kept for later runs.

@@ -556,6 +556,61 @@ TEST(clocks, loops_that_wait_for_a_time_come_to_their_end) {
                                       50)));
 }
 
+// Nothing of what the clock shows stays in the frame of the loop.
+[[gnu::noinline]] bool is_after(std::chrono::steady_clock::time_point end) {
+  return std::chrono::steady_clock::now() >= end;
+}
+
+TEST(clocks, loops_that_look_again_and_again_until_a_time_end_where_all_others_wait) {
+  const auto polls = [](std::chrono::microseconds patience) {
+    return [=] {
+      device host;
+      auto* const flags = host.allocate_shared<uint32_t>(2, "flags");
+      auto waits = host.spawn_host("waits", [flags] {
+        while (word<uint32_t>(flags[1]).load(memory_order::acquire) == 0) target::pause();
+      });
+      const auto end = std::chrono::steady_clock::now() + patience;
+      while (word<uint32_t>(flags[0]).load(memory_order::acquire) == 0 && !is_after(end))
+        std::this_thread::sleep_for(std::chrono::microseconds(1));
+      word<uint32_t>(flags[1]).store(1, memory_order::release);
+      waits.join();
+    };
+  };
+  for (const int64_t us : {1, 100, 1'000, 100'000, 10'000'000, 60'000'000})
+    EXPECT_TRUE(always(verdict::ok, machine().run_many(polls(std::chrono::microseconds(us)), 100))) << us;
+}
+
+/// A lane that gives up when the clock of its device has gone on so far, and then lets another one go on.
+struct gives_up {
+  uint32_t* flags;
+  uint64_t cycles;
+  [[gnu::noinline]] static bool is_over(uint64_t since, uint64_t most) {
+    return heddle::sim::runtime::clock() - since > most;
+  }
+  void operator()() const {
+    if (target::wave_id() != 0) {
+      while (word<uint32_t>(flags[1]).load(memory_order::acquire) == 0) target::pause();
+      return;
+    }
+    const uint64_t since = heddle::sim::runtime::clock();
+    while (word<uint32_t>(flags[0]).load(memory_order::acquire) == 0 && !is_over(since, cycles)) target::pause();
+    word<uint32_t>(flags[1]).store(1, memory_order::release);
+  }
+};
+
+TEST(clocks, lanes_that_give_up_after_a_time_do_so_where_all_others_wait) {
+  for (const char* const convergence : {"convergence=independent", "convergence=lockstep"})
+    for (const uint64_t cycles : {uint64_t{1} << 10, uint64_t{1} << 20, uint64_t{1} << 34}) {
+      const program body = [=] {
+        device host;
+        auto* const flags = host.allocate_shared<uint32_t>(2, "flags");
+        host.launch({.waves = 2, .lanes = 2}, gives_up{flags, cycles});
+        host.synchronize();
+      };
+      EXPECT_TRUE(always(verdict::ok, machine({convergence}).run_many(body, 100))) << convergence << ' ' << cycles;
+    }
+}
+
 struct conditional {
   std::mutex mutex;
   std::condition_variable condition;

@@ -150,8 +150,8 @@ TEST(json_of_a_command, stands_alone_on_standard_output_whatever_programs_print)
 }
 
 TEST(what_programs_print, is_out_before_a_copy_is_ended) {
-  const ended_process ended =
-      run_process({"/usr/bin/env", "SLOW_STREAM=1", CRASHING, "fuzz", "prints.well", "--schedules", "20", "--show-output"});
+  const ended_process ended = run_process(
+      {"/usr/bin/env", "SLOW_STREAM=1", CRASHING, "fuzz", "prints.well", "--schedules", "20", "--show-output"});
   for (const std::string each : {"printf", "a stream", "write", "a kernel"})
     EXPECT_NE(ended.out.find("{\"" + each + " prints\"\n"), std::string::npos) << each << '\n' << ended.out;
 }
