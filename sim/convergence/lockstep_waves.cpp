@@ -169,7 +169,7 @@ void lockstep_waves::waits_together(lane& self, const std::byte* private_state, 
     }
   }
   if (core_.phase.checks == quiescence_check::none || private_state == nullptr) return;
-  self.wait_digest = digest_of_private_state(self) | 1;
+  self.wait_digest = (digest_of_private_state(self) + core_.clock.driven_by(self)) | 1;
   const uint64_t arm = together.arm & ~of.ended_mask;
   // Once a round, at the first lane: the state of the arm is where each of its lanes last waited, and how they have diverged.
   if ((arm & (lane_bit(self) - 1)) != 0) return;

@@ -86,7 +86,10 @@ struct chooser {
 
 class program_clock {
  public:
-  void reset() { cycle_ = 0; }
+  void reset() {
+    cycle_ = 0;
+    looks_.clear();
+  }
   uint64_t cycle() const { return cycle_; }
 
   /// So often may a lane that makes no progress advance the clock while others can go on: by 2^17 cycles in all.
@@ -95,11 +98,19 @@ class program_clock {
   /// before: loops that wait for a time terminate. Without `runs` only as long as its reads are few, and then by a cycle.
   uint64_t read(lane& self, uint64_t step, bool runs) {
     constexpr uint64_t cycles_per_step = 100;
-    constexpr uint32_t most_doublings = 40;
+    if (self.id >= looks_.size()) looks_.resize(self.id + size_t{1});
+    ++looks_[self.id];
     const bool advances = runs || self.clock_reads < patient_reads;
     if (advances && self.clock_reads < most_doublings) ++self.clock_reads;
     cycle_ = std::max(cycle_, step * cycles_per_step) + (advances ? uint64_t{1} << self.clock_reads : 1);
     return cycle_;
+  }
+  /// So often it doubles: a time beyond that does not come.
+  static constexpr uint32_t most_doublings = 40;
+  /// What a lane that waits is driving on, though nothing of it stays in its frame: with it no two turns of a loop are the same that looks at the
+  /// clock, as long as another look may bring the time that it waits for.
+  uint64_t driven_by(const lane& who) const {
+    return who.id < looks_.size() && who.clock_reads < most_doublings ? looks_[who.id] * 0x9e3779b97f4a7c15u : 0;
   }
   // A thread sleeps for so many cycles, or until that one. Without effect where the run has not read the clock yet.
   void pass(uint64_t cycles) {
@@ -111,6 +122,7 @@ class program_clock {
 
  private:
   uint64_t cycle_ = 0;
+  std::vector<uint32_t> looks_;  ///< by lane; of those that have looked
 };
 
 // The OS thread's own stack: where a run begins and ends, and where work is done that may need more stack than a lane has.

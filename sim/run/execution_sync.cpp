@@ -75,12 +75,16 @@ bool time_runs(run_core& core, const waits& waiting, lane& self) {
     self.still_clock = 0;
     return false;
   }
-  // One that sleeps or gives way, and waits for nothing, can go on.
+  // One that sleeps or gives way, and waits for nothing, can go on; unless it is known to go round for ever.
+  const auto goes_round = [&](const lane& each) {
+    return (each.proven && core.phase.checks != quiescence_check::none) ||
+           each.clock_reads >= program_clock::most_doublings;
+  };
   bool any_sleeps = false;
   for (size_t n = 0; n < core.threads.lanes_used; ++n) {
     lane& each = core.threads.lanes[n];
     if (each.state != lane_state::waiting || each.private_state == nullptr || !each.reads.entries().empty()) continue;
-    if (each.of->together != nullptr) continue;
+    if (each.of->together != nullptr || goes_round(each)) continue;
     core.enable(each);
     any_sleeps = true;
   }

@@ -213,7 +213,7 @@ bool waits::all_waits_proven() {
   for (size_t n = 0; n < core_.threads.lanes_used; ++n) {
     lane& who = core_.threads.lanes[n];
     if (!counts(who) || who.proven) continue;
-    who.proven = who.proof.returns_to_anchor(digest_of_private_state(who));
+    who.proven = who.proof.returns_to_anchor(digest_of_private_state(who) + core_.clock.driven_by(who));
     all = all && who.proven;
   }
   all = lockstep_.waits_of_rounds_proven(of_all) && all;

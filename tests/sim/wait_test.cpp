@@ -578,6 +578,36 @@ TEST(clocks, loops_that_look_again_and_again_until_a_time_end_where_all_others_w
   };
   for (const int64_t us : {1, 100, 1'000, 100'000, 10'000'000, 60'000'000})
     EXPECT_TRUE(always(verdict::ok, machine().run_many(polls(std::chrono::microseconds(us)), 100))) << us;
+  // Beside a lane of a device, and beside another thread that polls.
+  const auto beside = [](bool another, bool gives_up) {
+    return [=] {
+      device host;
+      auto* const flags = host.allocate_shared<uint32_t>(3, "flags");
+      host.launch({}, [flags] {
+        while (word<uint32_t>(flags[0]).load(memory_order::acquire) == 0) target::pause();
+      });
+      const auto begun = std::chrono::steady_clock::now();
+      const auto poll = [=](uint32_t* flag) {
+        while (word<uint32_t>(*flag).load(memory_order::acquire) == 0 &&
+               (!is_after(begun + std::chrono::milliseconds(5)) || !gives_up))
+          std::this_thread::sleep_for(std::chrono::microseconds(50));
+      };
+      if (another) {
+        auto also = host.spawn_host("also", [=] { poll(&flags[1]); });
+        poll(&flags[2]);
+        also.join();
+      } else {
+        poll(&flags[2]);
+      }
+      word<uint32_t>(flags[0]).store(1, memory_order::release);
+      host.synchronize();
+    };
+  };
+  for (const bool another : {false, true}) {
+    EXPECT_TRUE(always(verdict::ok, machine().run_many(beside(another, true), 300))) << another;
+    // Looking at the clock is no way out by itself.
+    EXPECT_TRUE(always(verdict::deadlock, machine().run_many(beside(another, false), 100))) << another;
+  }
 }
 
 /// A lane that gives up when the clock of its device has gone on so far, and then lets another one go on.
