@@ -45,6 +45,7 @@ struct telling {
   bool tokens = false;         ///< also the tokens of findings
   bool stop_at_first = false;  ///< no schedule more behind a finding that was not expected
   std::string word;            ///< only scenarios with this in their name; empty: all
+  bool output = false;         ///< fuzz: what code under test prints, of every schedule
   bool only_settings = false;  ///< list: the settings of the machine, by groups
 };
 
@@ -56,7 +57,6 @@ struct invocation {
   bool json = false;
   bool in_process = false;    ///< where schedules run: in this process, instead of copies of it
   double stuck_seconds = 10;  ///< after so long without a scheduling point a run ends as `stuck`; 0: never
-  bool shows_output = false;  ///< fuzz: what code under test prints, of every schedule
 
   std::vector<std::string> scenarios;  ///< fuzz, zoo: names and patterns; all when empty
   uint64_t schedules = 0;              ///< per scenario or test; fuzz, import, 0: as many as the time allows
@@ -104,7 +104,7 @@ struct invocation {
 
 /// Whether all that code under test prints is shown: where it was asked for, and where one schedule is all.
 inline bool shows_output(const invocation& asked) {
-  return asked.shows_output || (asked.command == "fuzz" && asked.schedules == 1);
+  return asked.tells.output || (asked.command == "fuzz" && asked.schedules == 1);
 }
 
 /// The invocation, or one line that says what is wrong with the arguments.
