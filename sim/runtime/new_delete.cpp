@@ -48,8 +48,7 @@ void* from_c_library(size_t size_bytes, size_t alignment) {
   void* const memory = alignment <= alignof(std::max_align_t)
                            ? std::malloc(size_bytes)
                            : std::aligned_alloc(alignment, (size_bytes + alignment - 1) / alignment * alignment);
-  // What was there before differs from process to process: addresses of stacks, of which one between the members of an object would be taken for
-  // one of them (thread_table::share_captured).
+  // What was there before may differ from process to process, and a program that reads it, too.
   constexpr size_t most_filled = 4096;
   if (memory != nullptr && calls.any_lane())
     std::memset(memory, execution::instance->machine().fill, std::min(size_bytes, most_filled));
