@@ -159,8 +159,6 @@ std::string emitter::space_of(const matched& row, const operand& at) {
   return "sp_" + (space.empty() ? "generic" : space);
 }
 
-namespace {
-/// The modifiers that say how memory is accessed: not where, nor what caches are told.
 std::vector<std::string> how_of(const std::vector<std::string>& modifiers) {
   std::vector<std::string> kept;
   for (const std::string& one : modifiers)
@@ -170,6 +168,8 @@ std::vector<std::string> how_of(const std::vector<std::string>& modifiers) {
       if (one == known) kept.push_back(one);
   return kept;
 }
+
+namespace {
 size_t lanes_of(const instruction& what) { return what.has("v8") ? 8 : what.has("v4") ? 4 : what.has("v2") ? 2 : 1; }
 }  // namespace
 

@@ -73,6 +73,9 @@ class emitter {
 /// Whether a function that is no kernel makes copies (cp.async), or waits for some.
 bool functions_copy(const module& of);
 
+/// The modifiers that say how memory is accessed: not where, nor what caches are told.
+std::vector<std::string> how_of(const std::vector<std::string>& modifiers);
+
 /// An assignment; a value that is longer than the register is cut.
 inline std::string given(const std::string& to, const std::string& value) {
   return to + " = (decltype(" + to + "))(" + value + ");";
