@@ -107,7 +107,7 @@ copy_page* this_copy() { return here; }
 run_under_way::run_under_way(const scenario& tested, uint64_t seed) {
   // Asking how much there is takes as long as a short run.
   constexpr uint64_t often = 256;
-  static uint64_t runs = 0;
+  static thread_local uint64_t runs = 0;  // workers may be threads
   if (++runs % often == 0) kept_output::bound();
   if (here == nullptr) return;
   if (explanations == 0) {
