@@ -56,7 +56,7 @@ class Tree:
         self.scenarios = set(re.findall(r"^([a-z]+\.[a-z0-9.-]+)", listed, re.M))
         self.rooms = {name.split(".")[0] for name in self.scenarios}
         self.settings = set(re.findall(r"([a-z]+\.[a-z_]+)=", listed))
-        tests = subprocess.run([ctest, "--test-dir", build, "-N"], check=True, capture_output=True, text=True).stdout
+        tests = subprocess.run([ctest, "--test-dir", build, "-C", "cases", "-N"], check=True, capture_output=True, text=True).stdout
         self.tests = re.findall(r"^ *Test +#\d+: (.*)$", tests, re.M)
         self.all_built = not any(name.endswith("_NOT_BUILT") for name in self.tests)
 

@@ -426,7 +426,7 @@ TEST(runs, show_nothing_that_is_not_allowed_whatever_decides) {
 
 constexpr handover no_order{.given = relaxed, .taken = relaxed};
 
-TEST(settings, without_late_loads_nobody_sees_an_older_value) {
+TEST(scoped_settings, without_late_loads_nobody_sees_an_older_value) {
   machine on = scoped({"late=0"});
   for (const place where : all_places) {
     EXPECT_EQ(all_seen(on, passes(where, no_order, payload::atomic), many), (sightings{"0 0", "0 7", "1 7"}))
@@ -439,7 +439,7 @@ TEST(settings, without_late_loads_nobody_sees_an_older_value) {
   }
 }
 
-TEST(settings, a_device_that_keeps_its_stores_in_order_shows_them_in_order_to_the_host) {
+TEST(scoped_settings, a_device_that_keeps_its_stores_in_order_shows_them_in_order_to_the_host) {
   const sightings in_order = {"0 0", "0 7", "1 7"};
   const sightings any = {"0 0", "0 7", "1 0", "1 7"};
   machine on = scoped({"link.pool=off"});
@@ -470,7 +470,7 @@ program takes_data(place where) {
   });
 }
 
-TEST(settings, relaxed_ordering_without_drain_lets_a_release_overtake_what_it_releases) {
+TEST(scoped_settings, relaxed_ordering_without_drain_lets_a_release_overtake_what_it_releases) {
   machine faulty = scoped({"link.ro=on", "link.drain=off"});
   const tally seen = faulty.run_many(takes_data(place::from_device), many);
   ASSERT_TRUE(sometimes(verdict::assertion, seen));
@@ -485,7 +485,7 @@ TEST(settings, relaxed_ordering_without_drain_lets_a_release_overtake_what_it_re
   EXPECT_TRUE(says(behind, SIM_LINE(gives_data::flag_line)));
 }
 
-TEST(settings, a_release_overtakes_nothing_unless_the_link_may_and_fences_do_not_wait) {
+TEST(scoped_settings, a_release_overtakes_nothing_unless_the_link_may_and_fences_do_not_wait) {
   for (const std::vector<std::string>& set :
        {std::vector<std::string>{"link.ro=on"}, {"link.drain=off"}, {"link.ro=on", "link.drain=on"}}) {
     machine on = scoped(set);
@@ -498,7 +498,7 @@ TEST(settings, a_release_overtakes_nothing_unless_the_link_may_and_fences_do_not
   EXPECT_TRUE(always(verdict::ok, in_device.run_many(takes_data(place::from_device), many)));
 }
 
-TEST(settings, the_same_holds_wherever_shared_memory_lies) {
+TEST(scoped_settings, the_same_holds_wherever_shared_memory_lies) {
   machine on = scoped({"buffer=device"});
   for (const place where : all_places) {
     EXPECT_EQ(all_seen(on, passes(where, {}, payload::plain), 300), (sightings{"0 0", "1 7"})) << to_string(where);

@@ -386,7 +386,7 @@ void expect_sound(const fs::path& folder) {
 
 TEST(a_campaign, that_is_killed_again_and_again_loses_nothing) {
   const char* const wanted = std::getenv("HEDDLE_TEST_KILLS");
-  const int kills_wanted = wanted != nullptr ? std::atoi(wanted) : 40;
+  const int kills_wanted = wanted != nullptr ? std::atoi(wanted) : 16;
   const uint64_t seed = std::random_device()();
   std::printf("seed %llu\n", static_cast<unsigned long long>(seed));
   std::mt19937_64 random(seed);
