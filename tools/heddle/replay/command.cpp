@@ -17,6 +17,7 @@
 
 #include <fstream>
 #include <iostream>
+#include <memory>
 #include <nlohmann/json.hpp>
 
 namespace heddle::tools {
@@ -85,7 +86,7 @@ json waits_of(const sim::run_record& of) {
   return {{"edges", edges}, {"circle", of.circle}, {"unknown", unknown}};
 }
 
-void print_json(const recorded_run& found, const replayed& all, bool with_steps) {
+json as_json(const recorded_run& found, const replayed& all, bool with_steps) {
   const scheduler::trace& recorded = found.recorded;
   const scheduler::run_result& result = all.first.result;
   json shown = {{"scenario", recorded.scenario},
@@ -106,7 +107,7 @@ void print_json(const recorded_run& found, const replayed& all, bool with_steps)
                 {"disagreement", all.disagreement},
                 {"note", found.note}};
   if (with_steps) shown["trace"] = steps_as_json(all.steps);
-  write_json(shown);
+  return shown;
 }
 
 void print_text(const recorded_run& found, const replayed& all, const invocation& asked) {
@@ -294,16 +295,24 @@ int replay(const invocation& asked) {
   catch_interrupt();
   const replayed all = run_all(found, asked.repeat, stops.any());
   if (all.runs == 0) return interrupted;
-  if (asked.json) {
-    print_json(found, all, asked.show_steps);
-  } else {
-    print_text(found, all, asked);
-  }
   if (!asked.replays.dot_file.empty() && all.first.disagreement.empty())
     if (const int failed = write_dot(all.first.result.waits, asked.replays.dot_file)) return failed;
+  const bool is_crash = all.first.result.outcome == scheduler::verdict::crash;
+  if (!asked.json) {
+    print_text(found, all, asked);
+  } else {
+    // What is told is told: where the heap is damaged, to free what it was told by would be another crash.
+    auto shown = std::make_unique<json>(as_json(found, all, asked.show_steps));
+    auto text = std::make_unique<std::string>(shown->dump(2, ' ', false, json::error_handler_t::replace));
+    write_json_text(*text);
+    if (is_crash) {
+      static_cast<void>(shown.release());
+      static_cast<void>(text.release());
+    }
+  }
   const int status = status_of(recorded, all);
-  // What is told is told: the end of a process whose heap is damaged would be another crash.
-  if (all.first.result.outcome == scheduler::verdict::crash) end_copy(std::to_string(finish_output(status)));
+  // Nor is the rest of the process taken apart.
+  if (is_crash) end_copy(std::to_string(finish_output(status)));
   return status;
 }
 
