@@ -150,6 +150,19 @@ class atomic_operations {
     return ::heddle::compat::modify<::heddle::compat::greater>(where(), value, ::heddle::compat::order_of(order),
                                                                reach);
   }
+  /// Of a pointer, in objects.
+  HEDDLE_COMPAT_INLINE T fetch_add(ptrdiff_t count, memory_order order = memory_order_seq_cst) const
+    requires ::std::is_pointer_v<T>
+  {
+    return ::heddle::compat::from_word<T>(::heddle::sim::runtime::read_modify_write(
+        kind::add, where(), sizeof(T), static_cast<uint64_t>(count) * sizeof(::std::remove_pointer_t<T>),
+        ::heddle::compat::order_of(order), reach));
+  }
+  HEDDLE_COMPAT_INLINE T fetch_sub(ptrdiff_t count, memory_order order = memory_order_seq_cst) const
+    requires ::std::is_pointer_v<T>
+  {
+    return fetch_add(-count, order);
+  }
   HEDDLE_COMPAT_INLINE T operator++() const { return static_cast<T>(fetch_add(1) + 1); }
   HEDDLE_COMPAT_INLINE T operator++(int) const { return fetch_add(1); }
   HEDDLE_COMPAT_INLINE T operator--() const { return static_cast<T>(fetch_sub(1) - 1); }
@@ -164,6 +177,8 @@ class atomic_operations {
   HEDDLE_COMPAT_INLINE void wait(T old, memory_order order = memory_order_seq_cst) const {
     while (::heddle::compat::to_word(load(order)) == ::heddle::compat::to_word(old)) ::heddle::sim::runtime::pause();
   }
+  HEDDLE_COMPAT_INLINE void notify_one() const {}
+  HEDDLE_COMPAT_INLINE void notify_all() const {}
 
  private:
   T* where() const { return static_cast<const Derived*>(this)->where(); }
@@ -228,6 +243,24 @@ template <typename T>
 using atomic = ::cuda::atomic<T, thread_scope_system>;
 template <typename T>
 using atomic_ref = ::cuda::atomic_ref<T, thread_scope_system>;
+HEDDLE_COMPAT_INLINE void atomic_thread_fence(memory_order order) { ::cuda::atomic_thread_fence(order); }
+
+class atomic_flag {
+ public:
+  HEDDLE_COMPAT_INLINE bool test(memory_order order = memory_order_seq_cst) const { return word_.load(order) != 0; }
+  HEDDLE_COMPAT_INLINE bool test_and_set(memory_order order = memory_order_seq_cst) {
+    return word_.exchange(1, order) != 0;
+  }
+  HEDDLE_COMPAT_INLINE void clear(memory_order order = memory_order_seq_cst) { word_.store(0, order); }
+  HEDDLE_COMPAT_INLINE void wait(bool old, memory_order order = memory_order_seq_cst) const {
+    word_.wait(old ? 1 : 0, order);
+  }
+  HEDDLE_COMPAT_INLINE void notify_one() const {}
+  HEDDLE_COMPAT_INLINE void notify_all() const {}
+
+ private:
+  atomic<uint32_t> word_{0};
+};
 
 }  // namespace std
 }  // namespace cuda

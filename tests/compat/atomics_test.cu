@@ -205,6 +205,19 @@ __global__ void use_members(unsigned* word, unsigned char* byte, float* real) {
   SIM_CHECK(with_point.fetch_add(0.5f) == 0 && with_point == 0.5f);
   cuda::std::atomic<int> own(4);
   SIM_CHECK(own.fetch_xor(1) == 4 && own == 5);
+  own.wait(4);
+  own.notify_one();
+  own.notify_all();
+  unsigned several[3] = {};
+  cuda::atomic<unsigned*> place(several);
+  SIM_CHECK(place.fetch_add(2) == several && place.fetch_sub(1) == several + 2 && ++place == several + 2);
+  cuda::std::atomic_flag flag;
+  SIM_CHECK(!flag.test_and_set() && flag.test() && flag.test_and_set(cuda::memory_order_acquire));
+  flag.wait(false);
+  flag.clear(cuda::memory_order_release);
+  flag.notify_all();
+  SIM_CHECK(!flag.test(cuda::memory_order_relaxed));
+  cuda::std::atomic_thread_fence(cuda::std::memory_order_acquire);
   cuda::atomic_thread_fence(cuda::memory_order_seq_cst, cuda::thread_scope_device);
 }
 
