@@ -18,4 +18,9 @@ struct extent {
   }
 };
 
+/// The number of the thing at this place: what `all.at(number)` gives.
+constexpr uint64_t number_of(const extent& place, const extent& all) {
+  return (uint64_t{place.z} * all.y + place.y) * all.x + place.x;
+}
+
 }  // namespace heddle::driver

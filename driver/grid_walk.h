@@ -24,10 +24,7 @@ struct grid_size {
   /// The place of the group of this number: x counts fastest, then y, then z.
   constexpr extent place(uint64_t flat) const { return groups().at(flat); }
   /// The number of the group at this place.
-  constexpr uint64_t flat(const extent& place) const {
-    const extent all = groups();
-    return (uint64_t{place.z} * all.y + place.y) * all.x + place.x;
-  }
+  constexpr uint64_t flat(const extent& place) const { return number_of(place, groups()); }
   /// How many work-items the group at this place has along each axis.
   constexpr extent size_of(const extent& place) const {
     return {std::min(group.x, items.x - place.x * group.x), std::min(group.y, items.y - place.y * group.y),

@@ -30,9 +30,10 @@ concept same_as = __is_same(A, B);
 template <typename From, typename To>
 concept convertible_to = requires(From (&value)(), void (&take)(To)) { take(value()); };
 
-/// Which actors must observe an atomic operation or a fence. `device` means all actors of one agent: all waves of one GPU, or all
-/// threads of the host. Only `system` reaches the other side of the link. (PTX ISA, section "Scope"; AMDGPU memory model.)
-enum class scope : uint8_t { wave, block, device, system };
+/// Which actors must observe an atomic operation or a fence. `cluster` means the blocks of one cluster, and one block where a launch has none.
+/// `device` means all actors of one agent: all waves of one GPU, or all threads of the host. Only `system` reaches the other side of the link.
+/// (PTX ISA, section "Scope"; AMDGPU memory model.)
+enum class scope : uint8_t { wave, block, cluster, device, system };
 
 /// The standard's memory orders, under the standard's names, for targets on which <atomic> is not available.
 enum class memory_order : uint8_t { relaxed, acquire, release, acq_rel, seq_cst };

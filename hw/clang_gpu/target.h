@@ -237,7 +237,7 @@ constexpr int builtin_order(memory_order order) {
 constexpr int builtin_scope(scope wanted) {
   return wanted == scope::wave     ? __MEMORY_SCOPE_WVFRNT
          : wanted == scope::block  ? __MEMORY_SCOPE_WRKGRP
-         : wanted == scope::device ? __MEMORY_SCOPE_DEVICE
+         : wanted != scope::system ? __MEMORY_SCOPE_DEVICE
                                    : __MEMORY_SCOPE_SYSTEM;
 }
 
@@ -256,7 +256,7 @@ constexpr int builtin_failure_order(memory_order order) {
       __builtin_amdgcn_fence(ORDER, "wavefront"); \
     else if constexpr (Scope == scope::block)     \
       __builtin_amdgcn_fence(ORDER, "workgroup"); \
-    else if constexpr (Scope == scope::device)    \
+    else if constexpr (Scope != scope::system)    \
       __builtin_amdgcn_fence(ORDER, "agent");     \
     else                                          \
       __builtin_amdgcn_fence(ORDER, "");          \

@@ -32,12 +32,13 @@ HEDDLE_FUNCTION constexpr ::cuda::std::memory_order standard_order(memory_order 
   return ::cuda::std::memory_order_seq_cst;
 }
 
-/// PTX has no scope of a warp: the block is the next wider one.
+/// PTX has no scope of a warp, and libcu++ none of a cluster: each is the next wider one.
 HEDDLE_FUNCTION constexpr ::cuda::thread_scope thread_scope(scope wanted) {
   switch (wanted) {
     case scope::wave:
     case scope::block:
       return ::cuda::thread_scope_block;
+    case scope::cluster:
     case scope::device:
       return ::cuda::thread_scope_device;
     case scope::system:

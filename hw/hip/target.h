@@ -55,6 +55,7 @@ __device__ constexpr int builtin_scope(scope wanted) {
       return __HIP_MEMORY_SCOPE_WAVEFRONT;
     case scope::block:
       return __HIP_MEMORY_SCOPE_WORKGROUP;
+    case scope::cluster:
     case scope::device:
       return __HIP_MEMORY_SCOPE_AGENT;
     case scope::system:
@@ -148,7 +149,7 @@ struct lanes : heddle::gpu::lanes<lanes> {
       __builtin_amdgcn_fence(ORDER, "wavefront"); \
     else if constexpr (Scope == scope::block)     \
       __builtin_amdgcn_fence(ORDER, "workgroup"); \
-    else if constexpr (Scope == scope::device)    \
+    else if constexpr (Scope != scope::system)    \
       __builtin_amdgcn_fence(ORDER, "agent");     \
     else                                          \
       __builtin_amdgcn_fence(ORDER, "");          \

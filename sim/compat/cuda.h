@@ -18,6 +18,7 @@
 #include <utility>
 
 #include <heddle/sim/compat/atomics.h>
+#include <heddle/sim/compat/clusters.h>
 #include <heddle/sim/compat/intrinsics.h>
 #include <heddle/sim/compat/lanes.h>
 #include <heddle/sim/compat/launch.h>
@@ -44,7 +45,6 @@
 #define __nv_pure__
 #define __builtin_align__(bytes) __attribute__((aligned(bytes)))
 #define __cudart_builtin__
-#define __cluster_dims__(...)
 #define __maxnreg__(...)
 #if !defined(__clang__)
 #define __builtin_assume(holds) static_cast<void>(0)
@@ -152,25 +152,56 @@ inline cudaError_t cudaStreamSetAttribute(cudaStream_t, cudaStreamAttrID, const 
   return cudaSuccess;
 }
 
-/// Of the attributes, that of a cooperative launch has a meaning here; a cluster is one block. A kernel never begins before the one
-/// before it has ended.
+/// Of the attributes, those of a cooperative launch, of clusters and of an early begin have a meaning here.
+struct heddle_launch {
+  heddle::sim::grid_shape shape;
+  bool is_cooperative = false;
+};
+inline heddle_launch heddle_launch_of(const cudaLaunchConfig_t& how) {
+  heddle_launch made = {heddle::compat::shape(how.gridDim, how.blockDim, how.dynamicSmemBytes, how.stream)};
+  for (unsigned int n = 0; n < how.numAttrs; ++n) {
+    const cudaLaunchAttribute& one = how.attrs[n];
+    if (one.id == cudaLaunchAttributeCooperative) made.is_cooperative = one.val.cooperative != 0;
+    if (one.id == cudaLaunchAttributeProgrammaticStreamSerialization)
+      made.shape.early = one.val.programmaticStreamSerializationAllowed != 0;
+    if (one.id == cudaLaunchAttributeClusterDimension)
+      made.shape.cluster = {one.val.clusterDim.x, one.val.clusterDim.y, one.val.clusterDim.z};
+  }
+  return made;
+}
 template <typename... Parameters, typename... Arguments>
 cudaError_t cudaLaunchKernelEx(const cudaLaunchConfig_t* how, void (*kernel)(Parameters...), Arguments&&... arguments) {
-  bool is_cooperative = false;
-  for (unsigned int n = 0; n < how->numAttrs; ++n) {
-    const cudaLaunchAttribute& one = how->attrs[n];
-    if (one.id == cudaLaunchAttributeCooperative) is_cooperative = one.val.cooperative != 0;
-    if (one.id == cudaLaunchAttributeClusterDimension &&
-        one.val.clusterDim.x * one.val.clusterDim.y * one.val.clusterDim.z != 1)
-      heddle::sim::runtime::refuse_call("a launch with clusters of several blocks", "a cluster has one block");
-  }
+  heddle_launch asked = heddle_launch_of(*how);
+  heddle::sim::runtime::take_clusters(asked.shape,
+                                      heddle::sim::runtime::clusters_of(reinterpret_cast<const void*>(kernel)));
   heddle::compat::launch_cooperatively(
-      is_cooperative, kernel, heddle::compat::shape(how->gridDim, how->blockDim, how->dynamicSmemBytes, how->stream),
+      asked.is_cooperative, kernel, asked.shape,
       static_cast<std::remove_cv_t<Parameters>>(std::forward<Arguments>(arguments))...);
   return cudaSuccess;
 }
-HEDDLE_COMPAT_INLINE void cudaGridDependencySynchronize() {}
-HEDDLE_COMPAT_INLINE void cudaTriggerProgrammaticLaunchCompletion() {}
+/// By the address of the kernel and those of its arguments.
+inline cudaError_t cudaLaunchKernelExC(const cudaLaunchConfig_t* how, const void* kernel, void** arguments) {
+  const heddle_launch asked = heddle_launch_of(*how);
+  heddle::compat::launch_by_address(kernel, asked.shape, {.addresses = arguments, .cooperative = asked.is_cooperative});
+  return cudaSuccess;
+}
+/// Of one multiprocessor for each block that has a place. (CUDA Runtime API, "Occupancy".)
+template <typename Kernel>
+cudaError_t cudaOccupancyMaxActiveClusters(int* clusters, Kernel*, const cudaLaunchConfig_t* how) {
+  const heddle::sim::extent each = heddle_launch_of(*how).shape.cluster;
+  const int threads = static_cast<int>(heddle::compat::extent_of(how->blockDim).count());
+  if (threads <= 0 || each.count() == 0) return cudaErrorInvalidValue;
+  *clusters = heddle::compat::blocks_of_multiprocessor(threads, how->dynamicSmemBytes) *
+              heddle::compat::multiprocessors / static_cast<int>(each.count());
+  return cudaSuccess;
+}
+template <typename Kernel>
+cudaError_t cudaOccupancyMaxPotentialClusterSize(int* blocks, Kernel*, const cudaLaunchConfig_t*) {
+  *blocks = 8;  // on every device that has clusters
+  return cudaSuccess;
+}
+HEDDLE_COMPAT_INLINE void cudaGridDependencySynchronize() { heddle::sim::runtime::wait_for_kernel_before(); }
+HEDDLE_COMPAT_INLINE void cudaTriggerProgrammaticLaunchCompletion() { heddle::sim::runtime::let_next_kernel_begin(); }
 
 // -- warps: collectives wait for the lanes of the mask that have not ended
 

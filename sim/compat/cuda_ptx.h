@@ -61,6 +61,27 @@ HEDDLE_PTX_INLINE void cp_async_bulk_wait_group_read(n32_t<N>) {
   ::heddle::ptx::bulk::wait(N, true);
 }
 
+// -- clusters
+
+HEDDLE_PTX_INLINE void barrier_cluster_arrive() {
+  ::heddle::ptx::i_barrier<::heddle::ptx::m_cluster, ::heddle::ptx::m_arrive>();
+}
+HEDDLE_PTX_INLINE void barrier_cluster_arrive(sem_release_t) { barrier_cluster_arrive(); }
+HEDDLE_PTX_INLINE void barrier_cluster_arrive(sem_relaxed_t) {
+  ::heddle::ptx::i_barrier<::heddle::ptx::m_cluster, ::heddle::ptx::m_arrive, ::heddle::ptx::m_relaxed>();
+}
+HEDDLE_PTX_INLINE void barrier_cluster_wait() {
+  ::heddle::ptx::i_barrier<::heddle::ptx::m_cluster, ::heddle::ptx::m_wait>();
+}
+HEDDLE_PTX_INLINE void barrier_cluster_wait(sem_acquire_t) { barrier_cluster_wait(); }
+template <typename T>
+HEDDLE_PTX_INLINE T* mapa(space_cluster_t, const T* address, const uint32_t& rank) {
+  return static_cast<T*>(::heddle::sim::runtime::shared_of_cluster(address, rank));
+}
+HEDDLE_PTX_INLINE uint32_t getctarank(space_cluster_t, const void* address) {
+  return ::heddle::sim::runtime::rank_in_cluster(address);
+}
+
 // -- fences
 
 HEDDLE_PTX_INLINE void fence_proxy_async() { ::heddle::ptx::i_fence<::heddle::ptx::m_proxy, ::heddle::ptx::m_async>(); }

@@ -192,19 +192,22 @@ int cudaLaunchCooperativeKernel(const void* kernel, dim3 grid, dim3 block, void*
                                 void* stream) {
   return launch(kernel, heddle::compat::shape(grid, block, shared_bytes, stream), arguments, true);
 }
-/// Of the attributes, that of a cooperative launch has a meaning here; a cluster is one block.
+/// Of the attributes, those of a cooperative launch, of clusters and of an early begin have a meaning here.
 int cudaLaunchKernelExC(const launch_configuration* how, const void* kernel, void** arguments) {
   constexpr uint32_t cooperative = 2;
   constexpr uint32_t cluster = 4;
+  constexpr uint32_t programmatic = 6;
   int is_cooperative = 0;
   if (const unsigned char* const value = attribute_of(*how, cooperative))
     std::memcpy(&is_cooperative, value, sizeof is_cooperative);
-  uint32_t blocks[3] = {1, 1, 1};
-  if (const unsigned char* const value = attribute_of(*how, cluster)) std::memcpy(blocks, value, sizeof blocks);
-  if (blocks[0] * blocks[1] * blocks[2] != 1)
-    runtime::trap(heddle::fault::assertion, "a launch with clusters of several blocks is not simulated");
-  return launch(kernel, heddle::compat::shape(how->grid, how->block, how->shared_bytes, how->stream), arguments,
-                is_cooperative != 0);
+  heddle::sim::grid_shape shape = heddle::compat::shape(how->grid, how->block, how->shared_bytes, how->stream);
+  if (const unsigned char* const value = attribute_of(*how, cluster))
+    std::memcpy(&shape.cluster, value, sizeof shape.cluster);
+  int is_early = 0;
+  if (const unsigned char* const value = attribute_of(*how, programmatic))
+    std::memcpy(&is_early, value, sizeof is_early);
+  shape.early = is_early != 0;
+  return launch(kernel, shape, arguments, is_cooperative != 0);
 }
 
 // What heddle's own fence of the host tells ThreadSanitizer beside the fence, which is seen here as it is.

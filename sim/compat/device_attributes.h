@@ -103,7 +103,7 @@ inline bool has_device(int number) {
                                                                                 MEMORY_POOLS_SUPPORTED,                \
                                                                                 1) use(116, GPUDirectRDMASupported,    \
                                                                                        GPU_DIRECT_RDMA_SUPPORTED, 0)   \
-                                                                      use(120, ClusterLaunch, CLUSTER_LAUNCH, 0)       \
+                                                                      use(120, ClusterLaunch, CLUSTER_LAUNCH, 1)       \
                                                                           use(122, DeferredMappingCudaArraySupported,  \
                                                                               DEFERRED_MAPPING_CUDA_ARRAY_SUPPORTED,   \
                                                                               0) use(132, MulticastSupported,          \
@@ -202,7 +202,7 @@ inline device_features features_of_device(int device) {
   made.deviceOverlap = made.streamPrioritiesSupported = made.globalL1CacheSupported = made.localL1CacheSupported = 1;
   made.pageableMemoryAccess = made.concurrentManagedAccess = made.computePreemptionSupported = 1;
   made.canUseHostPointerForRegisteredMem = made.cooperativeLaunch = made.hostRegisterSupported = 1;
-  made.memoryPoolsSupported = made.unifiedFunctionPointers = made.isLargeBar = 1;
+  made.memoryPoolsSupported = made.unifiedFunctionPointers = made.isLargeBar = made.clusterLaunch = 1;
   made.pciBusID = device + 1;
   made.asyncEngineCount = 3;
   made.hostNativeAtomicSupported = sim::runtime::link_of_run().bits ? 1 : 0;

@@ -1,4 +1,4 @@
-// <cooperative_groups.h> on the simulator: blocks, tiles, lanes that stand together, grids of cooperative launches, and clusters of one block.
+// <cooperative_groups.h> on the simulator: blocks, tiles, lanes that stand together, and grids of cooperative launches.
 // (CUDA C++ Programming Guide, "Cooperative Groups".)
 #pragma once
 
@@ -16,7 +16,7 @@ namespace detail {
 
 HEDDLE_COMPAT_INLINE uint32_t lane() { return ::heddle::sim::runtime::lane_id(); }
 HEDDLE_COMPAT_INLINE uint32_t rank_in(const ::heddle::sim::extent& at, const ::heddle::sim::extent& of) {
-  return static_cast<uint32_t>((uint64_t{at.z} * of.y + at.y) * of.x + at.x);
+  return static_cast<uint32_t>(number_of(at, of));
 }
 HEDDLE_COMPAT_INLINE uint32_t below(uint64_t mask, uint32_t lane) {
   return static_cast<uint32_t>(__builtin_popcountll(mask & ((uint64_t{1} << lane) - 1)));
@@ -275,20 +275,6 @@ class grid_group {
   HEDDLE_COMPAT_INLINE static dim3 block_index() { return thread_block::group_index(); }
 };
 HEDDLE_COMPAT_INLINE grid_group this_grid() { return {}; }
-
-/// One block.
-class cluster_group : public thread_block {
- public:
-  HEDDLE_COMPAT_INLINE static unsigned int block_rank() { return 0; }
-  HEDDLE_COMPAT_INLINE static unsigned int num_blocks() { return 1; }
-  HEDDLE_COMPAT_INLINE static dim3 dim_blocks() { return {1, 1, 1}; }
-  HEDDLE_COMPAT_INLINE static dim3 block_index() { return {0, 0, 0}; }
-  template <typename T>
-  HEDDLE_COMPAT_INLINE static T* map_shared_rank(T* address, unsigned int) {
-    return address;
-  }
-};
-HEDDLE_COMPAT_INLINE cluster_group this_cluster() { return {}; }
 
 template <typename Group>
 HEDDLE_COMPAT_INLINE void sync(const Group& group) {

@@ -211,6 +211,9 @@ HEDDLE_STORE_WITH_HINT(__stwt)
 HEDDLE_COMPAT_INLINE unsigned int __isShared(const void* address) {
   return ::heddle::ptx::i_isspacep<::heddle::ptx::m_shared>(reinterpret_cast<uintptr_t>(address)) ? 1 : 0;
 }
+HEDDLE_COMPAT_INLINE unsigned int __isClusterShared(const void* address) {
+  return ::heddle::ptx::i_isspacep<::heddle::ptx::m_shared__cluster>(reinterpret_cast<uintptr_t>(address)) ? 1 : 0;
+}
 HEDDLE_COMPAT_INLINE unsigned int __isGlobal(const void* address) {
   return ::heddle::ptx::i_isspacep<::heddle::ptx::m_global>(reinterpret_cast<uintptr_t>(address)) ? 1 : 0;
 }

@@ -42,6 +42,21 @@ uint64_t* meeting_place();
 constexpr sim::extent extent_of(dim3 size) { return {size.x, size.y, size.z}; }
 constexpr uint3 indices(sim::extent at) { return {at.x, at.y, at.z}; }
 
+/// kernel<<<...>>> of a kernel that is declared so.
+inline sim::grid_shape in_clusters(const dim3& declared, sim::grid_shape shape) {
+  shape.cluster = extent_of(declared);
+  return shape;
+}
+/// At the begin of a kernel that is declared so.
+HEDDLE_COMPAT_INLINE void check_clusters(const dim3& declared) {
+  const sim::extent here = sim::runtime::position().cluster_size;
+  if (here.x != declared.x || here.y != declared.y || here.z != declared.z)
+    sim::runtime::trap(
+        fault::assertion,
+        "a kernel that is declared with clusters was launched without them: name them in an attribute of "
+        "cudaLaunchKernelEx");
+}
+
 // A stream is a number in the simulator, and a pointer in CUDA and HIP, where the first few stand for streams that are there without being created.
 inline constexpr uintptr_t stream_handles = 16;
 inline void* stream_handle(uint32_t number) { return reinterpret_cast<void*>(number + stream_handles); }
@@ -102,7 +117,9 @@ template <typename Kernel, typename... Arguments>
 void launch_cooperatively(bool is_cooperative, Kernel kernel, const sim::grid_shape& how, Arguments... arguments) {
   const auto body = [kernel, arguments...] { kernel(arguments...); };
   if (!is_cooperative) return launch_body(body, how);
-  launch_body(meeting_body<std::remove_const_t<decltype(body)>>{body, make_meeting_place()}, how);
+  sim::grid_shape shape = how;
+  shape.cooperative = true;
+  launch_body(meeting_body<std::remove_const_t<decltype(body)>>{body, make_meeting_place()}, shape);
 }
 
 /// A kernel whose arguments are given by their addresses.
@@ -137,11 +154,13 @@ void launch_with_arguments(void (*kernel)(Parameters...), const sim::grid_shape&
 
 /// Called for each kernel that is no template, before main(): cudaLaunchKernel may be given nothing but its address.
 template <typename... Parameters>
-void know_kernel(void (*kernel)(Parameters...)) {
-  sim::runtime::know_kernel(reinterpret_cast<const void*>(kernel), [](const void* address, const sim::grid_shape& how,
-                                                                      const sim::runtime::kernel_arguments& given) {
-    launch_with_arguments(reinterpret_cast<void (*)(Parameters...)>(const_cast<void*>(address)), how, given);
-  });
+void know_kernel(void (*kernel)(Parameters...), const sim::extent& cluster = {}) {
+  sim::runtime::know_kernel(
+      reinterpret_cast<const void*>(kernel),
+      [](const void* address, const sim::grid_shape& how, const sim::runtime::kernel_arguments& given) {
+        launch_with_arguments(reinterpret_cast<void (*)(Parameters...)>(const_cast<void*>(address)), how, given);
+      },
+      cluster);
 }
 
 inline void launch_by_address(const void* kernel, const sim::grid_shape& how,
@@ -151,7 +170,9 @@ inline void launch_by_address(const void* kernel, const sim::grid_shape& how,
     return sim::runtime::trap(fault::assertion,
                               "a launch of a pointer that is no kernel; of a kernel that is a template, pass the "
                               "kernel itself and not a void*");
-  known(kernel, how, given);
+  sim::grid_shape shape = how;
+  sim::runtime::take_clusters(shape, sim::runtime::clusters_of(kernel));
+  known(kernel, shape, given);
 }
 
 /// The block's copy of a `__shared__` variable; `stand_in` gives its type, and tells it from others.

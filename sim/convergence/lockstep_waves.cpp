@@ -48,7 +48,7 @@ void lockstep_waves::left(lane& self) {
   mark_due(*self.of);
   // A lane that blocks within an operation is not at its next one.
   if (self.state == lane_state::waiting) return;
-  if (self.state == lane_state::at_collective && self.pending.kind == operation_kind::block_barrier) return;
+  if (self.state == lane_state::at_collective && is_barrier(self.pending.kind)) return;
   if (self.state == lane_state::candidate) {
     core_.disable(self);
     self.state = lane_state::held;

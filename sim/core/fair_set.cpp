@@ -1,4 +1,5 @@
 #include <heddle/sim/core/fair_set.h>
+#include <heddle/sim/machine/kernel.h>
 
 namespace heddle::sim {
 void fair_set::reset(progress_model model, bool places_take_turns) {
@@ -12,13 +13,19 @@ void fair_set::reset(progress_model model, bool places_take_turns) {
   unstepped_ = 0;
 }
 
-// Waves of a block have ids in a row.
+// The waves of its block; of its cluster, where it has one; of its kernel, where that is cooperative. Those of a kernel have ids in a row, block by
+// block.
 template <typename Each>
-void fair_set::for_each_in_block(const wave& who, Each&& each) const {
-  const auto together = [&](const wave& other) { return other.kernel == who.kernel && other.block == who.block; };
-  size_t n = who.device_id;
-  while (n > 0 && together(*device_waves_[n - 1])) --n;
-  for (; n < device_waves_.size() && together(*device_waves_[n]); ++n) each(*device_waves_[n]);
+void fair_set::for_each_with(const wave& who, Each&& each) const {
+  const launched_kernel& runs = *who.runs;
+  const bool of_block = !runs.shape.cooperative && runs.cluster_blocks == 1;
+  const uint32_t before = of_block ? who.in_kernel % runs.waves_per_block : who.in_kernel;
+  const uint32_t count = of_block ? runs.waves_per_block : runs.blocks * runs.waves_per_block;
+  const uint32_t cluster = runs.place_of(who.block).cluster;
+  const size_t first = who.device_id - before;
+  for (size_t n = first; n < first + count && n < device_waves_.size(); ++n)
+    if (of_block || runs.shape.cooperative || runs.place_of(device_waves_[n]->block).cluster == cluster)
+      each(*device_waves_[n]);
 }
 
 bool fair_set::holds(progress_model model, const wave& who) const {
@@ -42,7 +49,7 @@ bool fair_set::holds(progress_model model, const wave& who) const {
       return who.resident || (places_take_turns_ && who.started());
     case progress_model::cuda: {
       bool any = false;
-      for_each_in_block(who, [&](const wave& one) { any = any || one.stepped; });
+      for_each_with(who, [&](const wave& one) { any = any || one.stepped; });
       return any;
     }
   }
@@ -68,7 +75,7 @@ void fair_set::stepped_on_device(wave& who) {
       for (size_t n = lowest_new; n < stepped_up_to_; ++n) look_again(*device_waves_[n]);
       return;
     case progress_model::cuda:
-      for_each_in_block(who, [&](wave& one) { look_again(one); });
+      for_each_with(who, [&](wave& one) { look_again(one); });
       return;
     default:
       look_again(who);

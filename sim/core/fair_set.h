@@ -73,7 +73,7 @@ class fair_set {
   void look_again(wave& who) { set_guaranteed(who, holds(model_, who)); }
   bool holds(progress_model model, const wave& who) const;
   template <typename Each>
-  void for_each_in_block(const wave& who, Each&& each) const;
+  void for_each_with(const wave& who, Each&& each) const;
 
   progress_model model_ = progress_model::fair;
   bool places_take_turns_ = false;

@@ -76,7 +76,7 @@ bool visit_lane_of_any_run(state_reader& to, const lane& who, const settings& ma
     for (const uint64_t each : who.operands) to.fact(each);
   if (hides_operands(who))
     for (const uint64_t each : who.call) to.fact(each);
-  const bool together = is_collective(next.kind) || next.kind == operation_kind::block_barrier;
+  const bool together = is_collective(next.kind) || is_barrier(next.kind);
   if (together || next.kind == operation_kind::active_mask) {
     to.fact(next.mask);
     to.fact(who.result);

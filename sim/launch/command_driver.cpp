@@ -245,10 +245,16 @@ driver::execution command_driver::execute(const driver::work_group& group, drive
   }
   ++runs.come_blocks;
   of.groups[group.flat] = group;
+  const place_in_cluster place = runs.place_of(static_cast<uint32_t>(group.flat));
   runs.for_each_share([&](launched_kernel::share& part) {
     if (part.gpu + 1 != group.device) return;
-    if (!core_.machine.starts_in_order) part.others.push_back(static_cast<uint32_t>(group.flat));
-    ++part.end;
+    // The blocks of a cluster may start when all of them are there.
+    if (runs.cluster_blocks > 1) {
+      if (runs.come_of_cluster.empty()) runs.come_of_cluster.resize(runs.blocks / runs.cluster_blocks);
+      if (++runs.come_of_cluster[place.cluster] != runs.cluster_blocks) return;
+    }
+    if (!core_.machine.starts_in_order) part.others.push_back(place.cluster * runs.cluster_blocks);
+    part.end += runs.cluster_blocks;
   });
   blocks_have_come_ = true;
   return {.how = driver::execution::state::later};

@@ -161,17 +161,73 @@ void device_allocations::release_all_of(lane& self, const void* owner) {
 
 void* device_allocations::shared_variable(lane& self, const void* key, size_t size_bytes, const char* name,
                                           const void* place) {
-  wave& of = *self.of;
-  block_state& block = of.runs->state_of(of.block);
-  for (const block_state::variable& known : block.shared)
-    if (known.key == key) return known.copy;
-  names_.push_back(std::string(name) + " of block " + std::to_string(of.block));
+  return copy_of_block(self, self.of->block, {.key = key, .size_bytes = size_bytes, .name = name}, place);
+}
+
+bool device_allocations::is_live(const launched_kernel& runs, uint32_t block) const {
+  const size_t first = runs.first_wave + size_t{block} * runs.waves_per_block;
+  for (size_t n = 0; n < runs.waves_per_block; ++n)
+    if (core_.threads.waves[first + n].live()) return true;
+  return false;
+}
+
+void* device_allocations::copy_of_block(lane& self, uint32_t block, const block_state::variable& wanted,
+                                        const void* place) {
+  block_state& state = self.of->runs->state_of(block);
+  for (const block_state::variable& known : state.shared)
+    if (known.key == wanted.key) return known.copy;
+  names_.push_back(std::string(wanted.name) + " of block " + std::to_string(block));
   void* const copy = allocate(
-      self, {.size_bytes = size_bytes, .kind = memory_kind::device, .name = names_.back().c_str(), .place = place},
+      self,
+      {.size_bytes = wanted.size_bytes, .kind = memory_kind::device, .name = names_.back().c_str(), .place = place},
       self.pending);
-  std::memset(copy, core_.machine.fill, size_bytes);
-  block.shared.push_back({key, copy});
+  std::memset(copy, core_.machine.fill, wanted.size_bytes);
+  state.shared.push_back({wanted.key, copy, wanted.size_bytes, wanted.name});
+  // An address in a block that has ended may be had, but not used.
+  if (block != self.of->block && !is_live(*self.of->runs, block)) core_.map.heap.release_with_block(copy);
   return copy;
+}
+
+void* device_allocations::shared_variable_of(lane& self, uint32_t rank, const void* address, const void* place) {
+  launched_kernel& runs = *self.of->runs;
+  if (rank >= runs.cluster_blocks)
+    core_.end(self, verdict::memory,
+              "shared memory of block " + std::to_string(rank) + " of a cluster that has " +
+                  std::to_string(runs.cluster_blocks) + (runs.cluster_blocks == 1 ? " block" : " blocks"));
+  for (const block_state::variable& known : runs.state_of(self.of->block).shared) {
+    if (!known.holds(address)) continue;
+    const block_state::variable wanted = known;
+    const uint32_t block = runs.block_of({.cluster = runs.place_of(self.of->block).cluster, .rank = rank});
+    auto* const copy = static_cast<std::byte*>(copy_of_block(self, block, wanted, place));
+    return copy + (static_cast<const std::byte*>(address) - static_cast<const std::byte*>(wanted.copy));
+  }
+  core_.end(self, verdict::memory,
+            core_.map.heap.describe(address) +
+                " is asked for in another block of the cluster, and is no shared memory of the lane's own block");
+}
+
+uint32_t device_allocations::rank_of(const lane& self, const void* address) const {
+  const launched_kernel& runs = *self.of->runs;
+  const uint32_t cluster = runs.place_of(self.of->block).cluster;
+  for (uint32_t rank = 0; rank < runs.cluster_blocks && !runs.states.empty(); ++rank)
+    for (const block_state::variable& known : runs.states[runs.block_of({.cluster = cluster, .rank = rank})].shared)
+      if (known.holds(address)) return rank;
+  return ~uint32_t{0};
+}
+
+void device_allocations::block_ended(lane& last) {
+  launched_kernel& runs = *last.of->runs;
+  if (runs.states.empty()) return;
+  if (core_.late != nullptr) core_.late->acquire_object(last, object_of_block_end(runs.ordinal, last.of->block));
+  for (const block_state::variable& gone : runs.states[last.of->block].shared) {
+    let_go(last, gone.copy);
+    if (core_.late != nullptr && core_.late->is_accessed_beside(last, gone.copy, gone.size_bytes))
+      core_.end(last, verdict::memory,
+                core_.map.heap.describe(gone.copy) +
+                    " goes with its block, and an access by another block of the cluster is not ordered before");
+    core_.map.heap.release_with_block(gone.copy);
+    unflushed_.freed(gone.copy);
+  }
 }
 
 const char* device_allocations::numbered_name(const char* kind) {

@@ -4,6 +4,7 @@
 #include <heddle/rpc/device_memory.h>
 #include <heddle/rpc/result.h>
 #include <heddle/sim/core/run_core.h>
+#include <heddle/sim/machine/kernel.h>
 #include <heddle/sim/space/device_cache.h>
 #include <heddle/sim/space/devices.h>
 #include <heddle/sim/space/unflushed.h>
@@ -100,11 +101,21 @@ class device_allocations {
 
   /// The block's own copy of the variable that `key` stands for; made, and filled with what no program put there, when first asked for.
   void* shared_variable(lane& self, const void* key, size_t size_bytes, const char* name, const void* place);
+  /// Where this address within a variable of the lane's block lies in the copy of the block with this number in the cluster. Ends the run where it
+  /// is in none, or there is no such block.
+  void* shared_variable_of(lane& self, uint32_t rank, const void* address, const void* place);
+  /// The number in the cluster of the block to which the address belongs; ~0 where that is none.
+  uint32_t rank_of(const lane& self, const void* address) const;
+  /// The block of a cluster has ended with this lane: its memory is gone. Ends the run where a lane of another block may still use it. (CUDA C++
+  /// Programming Guide, "Distributed Shared Memory".)
+  void block_ended(lane& last);
   /// A name with a number: "cudaMalloc 2" for the second of its kind.
   const char* numbered_name(const char* kind);
 
  private:
   [[noreturn]] void bad_access(lane& self, const char* wrong);
+  bool is_live(const launched_kernel& runs, uint32_t block) const;
+  void* copy_of_block(lane& self, uint32_t block, const block_state::variable& wanted, const void* place);
   void move_pages(lane& self, const allocation& of);
   /// Tells all parts that keep something of memory that is about to be given back.
   void let_go(lane& self, const void* pointer) {

@@ -56,7 +56,7 @@ void evictions::find_claims(uint32_t gpu) {
   });
 }
 
-uint32_t evictions::places_of(const claim& one) { return one.back != nullptr ? 1 : one.runs->waves_per_block; }
+uint32_t evictions::places_of(const claim& one) { return one.back != nullptr ? 1 : one.runs->waves_of_cluster(); }
 
 void evictions::place(lane& self, const claim& one) {
   if (one.back == nullptr) return launched_.start_blocks_of(self, *one.runs, *one.blocks);

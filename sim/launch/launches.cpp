@@ -14,6 +14,30 @@ launches::launches(run_core& core, device_allocations& memory, lockstep_waves& l
     : core_(core), memory_(memory), lockstep_(lockstep), waits_(waiting) {}
 launches::~launches() = default;
 
+namespace {
+
+// CUDA C++ Programming Guide, "Thread Block Clusters"; 16 blocks are what a kernel may ask for that asks for sizes that not every device has.
+void check_clusters(run_core& core, lane& self, const grid_shape& shape, uint64_t waves, size_t gpus) {
+  const auto sizes = [](const extent& of) {
+    return std::to_string(of.x) + "x" + std::to_string(of.y) + "x" + std::to_string(of.z);
+  };
+  const extent& cluster = shape.cluster;
+  constexpr uint64_t most = 16;
+  if (cluster.count() == 0 || cluster.count() > most)
+    core.end(self, verdict::assertion, "a cluster has 1 to 16 blocks, and not " + sizes(cluster));
+  if (shape.grid.x % cluster.x != 0 || shape.grid.y % cluster.y != 0 || shape.grid.z % cluster.z != 0)
+    core.end(self, verdict::assertion,
+             "a grid of " + sizes(shape.grid) + " blocks cannot be cut into clusters of " + sizes(cluster));
+  if (waves > core.machine.resident)
+    core.end(self, verdict::assertion,
+             "a cluster of " + std::to_string(waves) + " waves does not fit on a device that holds " +
+                 std::to_string(core.machine.resident) + " (setting 'resident')");
+  if (gpus > 1)
+    core.end(self, verdict::assertion, "clusters of several blocks on a device of several GPUs are not simulated");
+}
+
+}  // namespace
+
 void launches::check_shape(lane& self, const grid_shape& shape) const {
   const uint64_t blocks = shape.grid.count();
   const uint64_t threads = shape.block.count();
@@ -25,22 +49,30 @@ void launches::check_shape(lane& self, const grid_shape& shape) const {
     core_.end(self, verdict::assertion,
               "a block of " + std::to_string(waves) + " waves does not fit on a device that holds " +
                   std::to_string(core_.machine.resident) + " (setting 'resident')");
+  if (shape.cluster.count() != 1)
+    check_clusters(core_, self, shape, waves * shape.cluster.count(),
+                   memory_.devices()[streams_[shape.stream].device].gpus.size());
   constexpr size_t most = memory_map::most_lanes_at_once;
   if (blocks > most || threads * blocks > most)
     core_.end(self, verdict::assertion, "a launch of more than " + std::to_string(most) + " lanes");
 }
 
 uint32_t launches::add(lane& self, const grid_shape& shape, const fiber_body& body, const void* bytes) {
-  check_shape(self, shape);
   check_stream(self, shape.stream, self.pending);
+  check_shape(self, shape);
   memory_.cache().forget();
   launched_kernel& added = kernels_.emplace_back();
   added.shape = shape;
   added.blocks = static_cast<uint32_t>(shape.grid.count());
+  added.cluster_blocks = static_cast<uint32_t>(shape.cluster.count());
   added.waves_per_block = static_cast<uint32_t>(waves_of_block(shape));
   added.live_waves = added.blocks * added.waves_per_block;
   added.first_wave = core_.threads.waves_used;
   added.ordinal = kernels_launched_;
+  if (shape.early && commands_ == nullptr && streams_[shape.stream].last.size() == 1)
+    for (const launched_kernel& before : kernels_)
+      if (before.ordinal == streams_[shape.stream].last[0] && kernel_ends_[before.ordinal] == 0)
+        added.early_behind = before.ordinal;
   added.after = take_place_in(shape.stream, self);
   added.device = streams_[shape.stream].device;
   added.priority = streams_[shape.stream].priority;
@@ -113,7 +145,7 @@ lane& launches::start_engine(lane& self, const stream_copy& what, const place_in
   copies.how_to_run = &how_to_run;
   if (core_.late != nullptr) {
     core_.late->begins(copies, nullptr);
-    core_.late->acquire_object(copies, launch_of(engine.kernel));
+    core_.late->acquire_object(copies, object_of_launch(engine.kernel));
   }
   core_.begin(copies);
   std::memcpy(copies.body, &what, sizeof what);
@@ -127,6 +159,7 @@ void launches::wave_ended(lane& last) {
   --resident_waves_;
   if (core_.machine.evict == eviction::queue) --of.runs->placed_waves;
   --memory_.devices()[of.gpu].resident;
+  if (of.runs->cluster_blocks > 1 && !bulk_.block_is_live(of)) memory_.block_ended(last);
   if (commands_ != nullptr) commands_->block_ended(last);
   if (--of.runs->live_waves == 0 && of.runs->bulk_copies == 0) kernel_ended(last);
   start_blocks(last);
@@ -176,15 +209,16 @@ void launches::deal_out(launched_kernel& added) const {
     of.next = static_cast<uint32_t>(mine.first);
     of.end = static_cast<uint32_t>(mine.end());
     if (!core_.machine.starts_in_order)
-      for (uint32_t block = of.next; block < of.end; ++block) of.others.push_back(block);
+      for (uint32_t block = of.next; block < of.end; block += added.cluster_blocks) of.others.push_back(block);
   });
 }
 
 void launches::start_blocks_of(lane& self, launched_kernel& runs, launched_kernel::share& of) {
   if (core_.times != nullptr) core_.times->starts_blocks(self);
-  const auto left = [&] { return of.end - of.next; };
-  const auto have_room = [&](uint32_t blocks) {
-    return evictions_.fits(of.gpu, uint64_t{blocks} * runs.waves_per_block);
+  const uint32_t together = runs.cluster_blocks;
+  const auto left = [&] { return (of.end - of.next) / together; };
+  const auto have_room = [&](uint32_t clusters) {
+    return evictions_.fits(of.gpu, uint64_t{clusters} * runs.waves_of_cluster());
   };
   while (left() != 0 && have_room(1)) {
     uint32_t block = of.next;
@@ -195,8 +229,8 @@ void launches::start_blocks_of(lane& self, launched_kernel& runs, launched_kerne
       block = of.others[which];
       of.others.erase(of.others.begin() + which);
     }
-    ++of.next;
-    start_block(runs, block);
+    of.next += together;
+    for (uint32_t n = 0; n < together; ++n) start_block(runs, runs.block_of({.cluster = block / together, .rank = n}));
   }
 }
 
@@ -212,9 +246,11 @@ void launches::start_block(launched_kernel& runs, uint32_t block) {
       fresh.how_to_run = &runs.body;
       if (core_.late != nullptr) {
         core_.late->begins(fresh, nullptr);
-        core_.late->acquire_object(fresh, launch_of(runs.ordinal));
+        core_.late->acquire_object(fresh, object_of_launch(runs.ordinal));
+        // What it may begin in front of is not ordered before, wherever that ends.
         for (const uint32_t earlier : runs.after)
-          if (kernel_ends_[earlier] != 0) core_.late->acquire_object(fresh, end_of(earlier));
+          if (kernel_ends_[earlier] != 0 && (earlier != runs.early_behind || !early_.has_let(earlier)))
+            core_.late->acquire_object(fresh, object_of_end(earlier));
       }
     }
     if (core_.machine.convergence == convergence::lockstep && starts.lanes.size() > 1) lockstep_.keep_together(starts);
@@ -233,7 +269,7 @@ void launches::acquire_kernels(lane& self, uint32_t device) {
   // The end of a kernel writes back what the device holds.
   core_.late->all_arrives(self);
   for (uint32_t n = 0; n < kernels_launched_; ++n)
-    if (launch_devices_[n] == device) core_.late->acquire_object(self, end_of(n));
+    if (launch_devices_[n] == device) core_.late->acquire_object(self, object_of_end(n));
 }
 
 bool launches::visit_state(state_reader& to) const {
@@ -250,10 +286,19 @@ void launches::visit_kernels(state_reader& to) const {
       for (const uint32_t block : of.others) to.fact(block);
     });
     for (const uint32_t earlier : runs.after) to.fact(earlier);
+    to.fact(runs.early_behind);
+    for (const uint8_t each : runs.lets_begin) to.fact(each);
     for (const block_state& block : runs.states) to.fact(block.at_barrier);
+    for (const cluster_state& cluster : runs.clusters)
+      for (const cluster_state::lanes& wave : cluster.waves) {
+        to.fact(wave.came);
+        to.fact(wave.pending);
+        to.fact(cluster.phases & 1);
+      }
     if (runs.started_blocks < runs.blocks) to.bytes(runs.bytes.data(), runs.bytes.size());
   }
   for (const uint64_t end : kernel_ends_) to.fact(end);
+  early_.visit_state(to);
   for (const uint32_t device : launch_devices_) to.fact(device);
   const device_set& devices = memory_.devices();
   for (uint32_t device = devices.gpus(); device < devices.size(); ++device)
@@ -302,6 +347,7 @@ void launches::check_invariants() const {
     must_hold(each.ordinal < kernels_launched_, "kernel: its number is one of a launch");
     for (const uint32_t earlier : each.after) must_hold(earlier < each.ordinal, "kernel: it comes after earlier work");
     must_hold(each.states.empty() || each.states.size() == each.blocks, "kernel: each block has its state");
+    must_hold(each.started_blocks % each.cluster_blocks == 0, "kernel: the blocks of a cluster start together");
   }
   must_hold(kernels_.empty() || kernels_.front().live_waves != 0, "launches: the first kernel has not ended");
   for (const stream_state& each : streams_) {

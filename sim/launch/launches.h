@@ -6,6 +6,7 @@
 #include <heddle/sim/core/run_core.h>
 #include <heddle/sim/launch/bulk_copies.h>
 #include <heddle/sim/launch/device_allocations.h>
+#include <heddle/sim/launch/early_begins.h>
 #include <heddle/sim/launch/evictions.h>
 #include <heddle/sim/machine/kernel.h>
 #include <heddle/sim/wait/waits.h>
@@ -69,6 +70,8 @@ class launches {
 
   /// Those that lanes of kernels have issued.
   bulk_copies& bulk() { return bulk_; }
+  /// Of kernels that may begin early. When a block of the device lets them, start_blocks() comes next.
+  early_begins& early() { return early_; }
 
   bool none_is_live() const { return kernels_.empty(); }
   std::deque<launched_kernel>& kernels() { return kernels_; }
@@ -90,10 +93,6 @@ class launches {
   bool waits_for_end_of(const lane& who, const wave& work) const;
   /// The lane has seen that the device is idle: all that its kernels did happens before what the lane does next.
   void acquire_kernels(lane& self, uint32_t device);
-
-  // Objects that are released and acquired: by a launch for its lanes, and by their ends for what waits for them.
-  static const void* launch_of(uint32_t ordinal) { return object_of_launch(ordinal); }
-  static const void* end_of(uint32_t ordinal) { return object_of_end(ordinal); }
 
   // -- the driver, where its commands are stepped (settings::detail) ------------------------------------------------------------------
 
@@ -186,6 +185,7 @@ class launches {
   uint32_t device_waves_ = 0;
   uint32_t resident_waves_ = 0;
   uint32_t copies_given_ = 0;  ///< to streams
+  early_begins early_;
   bulk_copies bulk_{core_};
   bool prioritised_ = false;  ///< some stream of this run has another priority than the others
 

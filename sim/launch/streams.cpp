@@ -23,12 +23,15 @@ void launches::forget_rest() {
   }
   launch_devices_.clear();
   events_.clear();
+  early_.forget();
 }
 
 bool launches::may_begin(const launched_kernel& runs) const {
   if (commands_ != nullptr) return runs.come_blocks != 0;
-  return std::all_of(runs.after.begin(), runs.after.end(),
-                     [&](uint32_t earlier) { return kernel_ends_[earlier] != 0; });
+  return std::all_of(runs.after.begin(), runs.after.end(), [&](uint32_t earlier) {
+    return kernel_ends_[earlier] != 0 ||
+           (earlier == runs.early_behind && early_begins::all_let(core_, kernels_, earlier));
+  });
 }
 
 bool launches::some_have_no_place(uint64_t turn) const {
@@ -51,8 +54,20 @@ bool launches::some_have_no_place(uint64_t turn) const {
 
 void launches::kernel_ended(lane& self) {
   const uint32_t ordinal = self.of->kernel;
+  const uint32_t behind = self.of->runs->early_behind;
   while (!kernels_.empty() && kernels_.front().live_waves == 0) kernels_.pop_front();
-  if (commands_ == nullptr) work_ended(self, ordinal);
+  if (commands_ != nullptr) return;
+  if (behind != launched_kernel::none && kernel_ends_[behind] == 0) return early_.hold_back(ordinal, behind);
+  uint32_t before = behind;
+  for (uint32_t ended = ordinal; ended != launched_kernel::none; ended = early_.take_held_back(ended)) {
+    // What waits for the end of this one waits for that of the other too.
+    if (before != launched_kernel::none && core_.late != nullptr) {
+      core_.late->acquire_object(self, object_of_end(before));
+      core_.late->release_object(self, object_of_end(ended));
+    }
+    work_ended(self, ended);
+    before = ended;
+  }
 }
 
 void launches::work_ended(lane& self, uint32_t ordinal) {
@@ -120,7 +135,7 @@ std::vector<uint32_t> launches::take_place_in(uint32_t stream, lane& self) {
   streams_[stream].last.assign(1, kernels_launched_);
   streams_used_ = true;
   kernel_ends_.push_back(0);
-  if (core_.late != nullptr) core_.late->release_object(self, launch_of(kernels_launched_));
+  if (core_.late != nullptr) core_.late->release_object(self, object_of_launch(kernels_launched_));
   launch_devices_.push_back(streams_[stream].device);
   ++kernels_launched_;
   ++kernels_running_;
@@ -201,7 +216,7 @@ const uint64_t* launches::news_of_pages() const { return commands_ == nullptr ? 
 bool launches::drive(lane& self) {
   const bool any = commands_->step(self);
   for (const uint32_t ordinal : commands_->ended()) {
-    if (core_.times != nullptr) core_.times->lets_go_on(self, end_of(ordinal));
+    if (core_.times != nullptr) core_.times->lets_go_on(self, object_of_end(ordinal));
     work_ended(self, ordinal);
   }
   if (commands_->blocks_have_come()) start_blocks(self);

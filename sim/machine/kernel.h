@@ -28,6 +28,16 @@ inline const void* object_of_launch(uint32_t ordinal) {
 }
 inline const void* object_of_end(uint32_t ordinal) { return reinterpret_cast<const void*>(uintptr_t{2} * ordinal + 3); }
 
+/// Likewise of what lanes that arrive at the barrier of a cluster have done, in phases of one parity; and of what the lanes of a block have done
+/// when they end.
+inline const void* object_of_cluster(uint32_t ordinal, uint32_t cluster, uint64_t phase) {
+  return reinterpret_cast<const void*>(uintptr_t{1} << 62 | uintptr_t{ordinal} << 32 | uintptr_t{2} * cluster |
+                                       (phase & 1));
+}
+inline const void* object_of_block_end(uint32_t ordinal, uint32_t block) {
+  return reinterpret_cast<const void*>(uintptr_t{1} << 61 | uintptr_t{ordinal} << 32 | block);
+}
+
 /// What a lane of a kernel has copied beside its block. (PTX ISA, "cp.async.bulk".)
 struct bulk_copy {
   void* to = nullptr;
@@ -52,24 +62,52 @@ struct block_state {
   struct variable {
     const void* key = nullptr;
     void* copy = nullptr;
+    size_t size_bytes = 0;
+    const char* name = nullptr;
+
+    bool holds(const void* address) const {
+      const auto* const at = static_cast<const std::byte*>(address);
+      const auto* const begin = static_cast<const std::byte*>(copy);
+      return at >= begin && at <= begin + size_bytes;
+    }
   };
   std::vector<variable> shared;
   uint32_t at_barrier = 0;  ///< lanes that wait at the block's barrier
 };
 
+/// The barrier of a cluster, to which a lane comes in two steps. (PTX ISA, "barrier.cluster".)
+struct cluster_state {
+  /// Lanes of a wave, a bit each.
+  struct lanes {
+    uint64_t came = 0;     ///< have arrived, and not yet waited
+    uint64_t pending = 0;  ///< of those, in the phase that is not over
+  };
+  std::vector<lanes> waves;  ///< by block in the cluster, then by wave
+  uint32_t live = 0;         ///< lanes that have not ended
+  uint32_t arrived = 0;      ///< those of them that are pending
+  uint64_t phases = 0;       ///< that are over
+};
+
+/// Which cluster a block is in, and as which of its blocks.
+struct place_in_cluster {
+  uint32_t cluster = 0;
+  uint32_t rank = 0;
+};
+
 struct launched_kernel {
   grid_shape shape;
   uint32_t blocks = 0;
+  uint32_t cluster_blocks = 1;
   uint32_t waves_per_block = 0;
   uint32_t come_blocks =
       0;  ///< that the driver has brought to their devices: all from the beginning, but where its commands are stepped
   uint32_t started_blocks = 0;
-  /// The blocks [next, end) that a GPU has yet to start.
+  /// The blocks that a GPU has yet to start, numbered cluster by cluster: [next, end).
   struct share {
     uint32_t gpu = 0;
     uint32_t next = 0;
     uint32_t end = 0;
-    std::vector<uint32_t> others = {};  ///< these, where they need not start in order
+    std::vector<uint32_t> others = {};  ///< the first ones of these clusters, where they need not start in order
   };
   share whole;               ///< of a launch on one GPU
   std::vector<share> parts;  ///< otherwise
@@ -82,9 +120,14 @@ struct launched_kernel {
   int32_t priority = 0;       ///< of its stream; the higher comes first
   place_turn place;  ///< of the kernel, where all of it is evicted at once; else of its blocks that have not started
   std::vector<uint32_t> after;  ///< launches that must have ended before this one begins
+  static constexpr uint32_t none = ~uint32_t{0};
+  uint32_t early_behind = none;     ///< of those, the one that may let it begin earlier
+  std::vector<uint8_t> lets_begin;  ///< by block: whether it lets what comes behind begin; empty: none has yet
   fiber_body body;
   std::vector<std::byte> bytes;
-  std::vector<block_state> states;  ///< by block; empty before a lane asks for one
+  std::vector<block_state> states;        ///< by block; empty before a lane asks for one
+  std::vector<cluster_state> clusters;    ///< likewise, of clusters of several blocks
+  std::vector<uint32_t> come_of_cluster;  ///< blocks that the driver has brought, of clusters of several
 
   template <typename Visit>
   void for_each_share(Visit&& visit) {
@@ -101,6 +144,31 @@ struct launched_kernel {
     const auto before = wave_in_block * shape.wave_lanes;
     const auto left = static_cast<uint32_t>(shape.block.count()) - before;
     return left < shape.wave_lanes ? left : shape.wave_lanes;
+  }
+  uint32_t waves_of_cluster() const { return cluster_blocks * waves_per_block; }
+  place_in_cluster place_of(uint32_t block) const {
+    if (cluster_blocks == 1) return {.cluster = block, .rank = 0};
+    const grid_position at = {.thread = {},
+                              .block = shape.grid.at(block),
+                              .block_size = {},
+                              .grid_size = shape.grid,
+                              .cluster_size = shape.cluster};
+    return {.cluster = static_cast<uint32_t>(number_of(at.cluster(), at.clusters())), .rank = at.cluster_rank()};
+  }
+  /// The block of this place.
+  uint32_t block_of(place_in_cluster wanted) const {
+    if (cluster_blocks == 1) return wanted.cluster;
+    const extent all = {shape.grid.x / shape.cluster.x, shape.grid.y / shape.cluster.y, shape.grid.z / shape.cluster.z};
+    const extent cluster = all.at(wanted.cluster);
+    const extent within = shape.cluster.at(wanted.rank);
+    return static_cast<uint32_t>(
+        number_of({cluster.x * shape.cluster.x + within.x, cluster.y * shape.cluster.y + within.y,
+                   cluster.z * shape.cluster.z + within.z},
+                  shape.grid));
+  }
+  cluster_state& state_of_cluster(uint32_t cluster) {
+    if (clusters.empty()) clusters.resize(blocks / cluster_blocks);
+    return clusters[cluster];
   }
   block_state& state_of(uint32_t block) {
     if (states.empty()) states.resize(blocks);

@@ -25,6 +25,8 @@ constexpr std::array kind_names = {"start",
                                    "sync_lanes",
                                    "shuffle",
                                    "block barrier",
+                                   "cluster barrier arrival",
+                                   "cluster barrier",
                                    "clock",
                                    "notify",
                                    "doorbell wait",
@@ -40,7 +42,7 @@ constexpr std::array kind_names = {"start",
                                    "wait for notice",
                                    "notice"};
 constexpr std::array order_names = {"relaxed", "acquire", "release", "acq_rel", "seq_cst"};
-constexpr std::array scope_names = {"wave", "block", "device", "system"};
+constexpr std::array scope_names = {"wave", "block", "cluster", "device", "system"};
 
 constexpr bool is_atomic(operation_kind kind) {
   return kind == operation_kind::load || kind == operation_kind::store || kind == operation_kind::read_modify_write ||

@@ -27,6 +27,8 @@ enum class operation_kind : uint8_t {
   sync_lanes,
   shuffle,
   block_barrier,
+  cluster_arrive,  ///< at the barrier of a cluster, which does not wait
+  cluster_wait,
   clock,
   notify,
   wait,         ///< on a doorbell
@@ -73,6 +75,11 @@ constexpr bool may_write(operation_kind kind) {
 constexpr bool is_store(operation_kind kind) {
   return kind == operation_kind::store || kind == operation_kind::plain_store ||
          kind == operation_kind::volatile_store || kind == operation_kind::notify;
+}
+
+/// Whether a lane may wait in it for lanes of its block or cluster.
+constexpr bool is_barrier(operation_kind kind) {
+  return kind == operation_kind::block_barrier || kind == operation_kind::cluster_wait;
 }
 
 struct operation {

@@ -14,7 +14,7 @@
 namespace heddle::sim {
 
 /// How far apart two lanes are: the narrowest scope that includes both.
-enum distance : uint8_t { same_wave, same_block, same_device, same_system };
+enum distance : uint8_t { same_wave, same_block, same_cluster, same_device, same_system };
 
 /// One access to some bytes of a granule.
 struct access_record {

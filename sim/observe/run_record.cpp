@@ -34,7 +34,7 @@ void for_each_granule(const void* address, uint64_t size_bytes, Each&& each) {
 wait_reason reason_of(const lane& who) {
   if (who.state == lane_state::evicted) return wait_reason::evicted;
   if (who.state == lane_state::at_collective)
-    return who.pending.kind == operation_kind::block_barrier ? wait_reason::barrier : wait_reason::collective;
+    return is_barrier(who.pending.kind) ? wait_reason::barrier : wait_reason::collective;
   if (who.private_state != nullptr) return wait_reason::change;
   switch (who.pending.kind) {
     case operation_kind::lock_mutex:

@@ -44,6 +44,8 @@ std::string hang_report::standing(const lane& who) const {
                                            : "; next: " + describe(who.pending);
   } else if (who.state == lane_state::at_collective && who.pending.kind == operation_kind::block_barrier) {
     text = "waits at a block barrier";
+  } else if (who.state == lane_state::at_collective && who.pending.kind == operation_kind::cluster_wait) {
+    text = "waits at the barrier of its cluster";
   } else if (who.state == lane_state::at_collective) {
     text = std::string("waits at a ") + to_string(who.pending.kind) + " of " + lanes_in(who.pending.mask);
   } else if (who.state == lane_state::waiting && who.private_state == nullptr) {
@@ -142,16 +144,27 @@ std::string hang_report::watching(const lane& who, wait_graph& graph) {
 }
 
 std::string hang_report::missing_lanes(const lane& who, wait_graph& graph) const {
-  if (who.state == lane_state::at_collective && who.pending.kind == operation_kind::block_barrier) {
+  if (who.state == lane_state::at_collective && is_barrier(who.pending.kind)) {
+    const bool of_cluster = who.pending.kind == operation_kind::cluster_wait;
+    const launched_kernel& runs = *who.of->runs;
+    const uint32_t cluster = runs.place_of(who.of->block).cluster;
     std::string missing;
     for (size_t n = 0; n < core_.threads.waves_used; ++n) {
       const wave& of = core_.threads.waves[n];
-      if (!of.live() || of.host || of.kernel != who.of->kernel || of.block != who.of->block) continue;
+      if (!of.live() || of.host || of.kernel != who.of->kernel) continue;
+      const place_in_cluster place = runs.place_of(of.block);
+      if (of_cluster ? place.cluster != cluster : of.block != who.of->block) continue;
+      const auto has_come = [&](const lane& other) {
+        if (of_cluster)
+          return (runs.clusters[cluster]
+                      .waves[place.rank * runs.waves_per_block + of.in_kernel % runs.waves_per_block]
+                      .pending &
+                  lane_bit(other)) != 0;
+        return other.state == lane_state::at_collective && other.pending.kind == operation_kind::block_barrier;
+      };
       uint64_t absent = 0;
       for (const lane* other : of.lanes)
-        if (other->state != lane_state::ended &&
-            !(other->state == lane_state::at_collective && other->pending.kind == operation_kind::block_barrier))
-          absent |= lane_bit(*other);
+        if (other->state != lane_state::ended && !has_come(*other)) absent |= lane_bit(*other);
       if (absent == 0) continue;
       graph.add({*who.of, lane_bit(who)}, {of, absent}, to_string(who.pending.kind));
       missing += (missing.empty() ? "" : "; ") + name_of(of) + ' ' + lanes_in(absent);

@@ -25,7 +25,8 @@ struct scope_name {
   scope reach;
 };
 constexpr std::array scope_names = {scope_name{"wave", scope::wave}, scope_name{"block", scope::block},
-                                    scope_name{"device", scope::device}, scope_name{"system", scope::system}};
+                                    scope_name{"cluster", scope::cluster}, scope_name{"device", scope::device},
+                                    scope_name{"system", scope::system}};
 
 template <typename Names>
 auto named(const Names& names, std::string_view name) {
@@ -237,7 +238,7 @@ void add(execution& here, lane& self, const added_operation& added, const operat
     if (late_memory* const late = here.late()) late->fence(self, self.pending);
     here.performed(self, 0);
   } else if (added.kind == operation_kind::block_barrier) {
-    here.block_barrier(self, how, 0);
+    here.barrier(self, how, 0);
   } else {
     how.mask = added.of_same ? self.assumed.met : ~uint64_t{0} >> (64 - self.of->lanes.size());
     how.without_ended = true;

@@ -148,9 +148,11 @@ void execution::lane_ended(lane& self) {
   wave& of = *self.of;
   const bool denied = !of.guaranteed;
   if (core_.late != nullptr)
-    core_.late->release_object(
-        self, of.host && !of.copies ? static_cast<const void*>(&of.ended) : launches::end_of(of.kernel));
+    core_.late->release_object(self,
+                               of.host && !of.copies ? static_cast<const void*>(&of.ended) : object_of_end(of.kernel));
   if (of.bulk && core_.late != nullptr) core_.late->release_object(self, &of.ended);
+  if (!of.host && core_.late != nullptr && of.runs->cluster_blocks > 1) [[unlikely]]
+    core_.late->release_object(self, object_of_block_end(of.kernel, of.block));
   core_.disable(self);
   self.state = lane_state::ended;
   if (core_.observers.recorder) [[unlikely]]
@@ -161,6 +163,7 @@ void execution::lane_ended(lane& self) {
   if (!of.collectives.empty()) collectives_.leave(self);
   if (!of.host) {
     collectives_.leave_barrier(of);
+    collectives_.leave_cluster(self);
     core_.threads.device_stacks.give_back(self.stack_slot);
   } else if (of.copies || of.drives) {
     core_.threads.host_stacks.give_back(self.stack_slot);

@@ -147,16 +147,26 @@ uint64_t execution::collective(lane& self, const operation& how, uint64_t value)
   return self.result;
 }
 
-uint64_t execution::block_barrier(lane& self, const operation& how, uint64_t value) {
+uint64_t execution::barrier(lane& self, const operation& how, uint64_t value) {
   wave& of = *self.of;
+  if (how.kind == operation_kind::cluster_arrive) {
+    step(self, how);
+    collectives_.arrive_at_cluster(self);
+    performed(self, 0);
+    return 0;
+  }
   finish_plain_store(self);
   self.pending = how;
-  if (assumes()) assume(*this, self);
+  const bool of_cluster = how.kind == operation_kind::cluster_wait;
+  if (!of_cluster && assumes()) assume(*this, self);
   // Lanes that are masked off do not arrive.
   if (of.together != nullptr) yield(self);
   if (!of.stepped) core_.first_step(of);
-  if (collectives_.arrive_at_barrier(self, value) == collectives::arrival::blocks) block(self);
-  performed(self, self.result);
+  const collectives::arrival came =
+      of_cluster ? collectives_.wait_at_cluster(self) : collectives_.arrive_at_barrier(self, value);
+  if (came == collectives::arrival::blocks) block(self);
+  if (of_cluster) collectives_.acquire_cluster(self, how.order);
+  performed(self, of_cluster ? 0 : self.result);
   return self.result;
 }
 
@@ -188,7 +198,7 @@ void execution::wait_for_launches(lane& self, const std::vector<uint32_t>& work,
       self.pending = how;
       wait_for(self, end, 1);
     }
-    if (core_.late != nullptr) core_.late->acquire_object(self, launches::end_of(launch));
+    if (core_.late != nullptr) core_.late->acquire_object(self, object_of_end(launch));
   }
   // The end of a kernel writes back what the device holds.
   if (core_.late != nullptr && !work.empty()) core_.late->all_arrives(self);
@@ -206,7 +216,7 @@ bool execution::have_ended(lane& self, const std::vector<uint32_t>& work, const 
   performed(self, all ? 1 : 0);
   if (!all || core_.late == nullptr) return all;
   if (!work.empty()) core_.late->all_arrives(self);
-  for (const uint32_t launch : work) core_.late->acquire_object(self, launches::end_of(launch));
+  for (const uint32_t launch : work) core_.late->acquire_object(self, object_of_end(launch));
   return true;
 }
 

@@ -219,6 +219,9 @@ inline lane& caller_lane(const char* what) {
   return *execution::current;
 }
 
+/// The calling lane, which must be one of a kernel: ends the run where it is host code.
+lane& device_lane(const char* what, const caller& from);
+
 // How an entry point ends the run at a call that the simulator cannot carry out.
 
 /// Ends the run where the lane has come in.

@@ -27,17 +27,6 @@ lane& calling_lane(const char* what) {
   return *execution::current;
 }
 
-/// The calling lane, which must be one of a kernel.
-lane& device_lane(const char* what, const caller& from) {
-  lane& self = calling_lane(what);
-  if (!self.is_host()) return self;
-  const entered inside(self);
-  execution& here = *execution::instance;
-  here.finish_plain_store(self);
-  self.pending = operation_of(operation_kind::none, from);
-  here.core().end(self, scheduler::verdict::assertion, std::string(what) + " is used by host code");
-}
-
 uint64_t collective_of_live(operation_kind kind, const char* what, uint64_t mask, uint64_t value, uint32_t source,
                             const caller& from) {
   lane& self = device_lane(what, from);
@@ -49,8 +38,12 @@ uint64_t collective_of_live(operation_kind kind, const char* what, uint64_t mask
   return execution::instance->collective(self, made, value);
 }
 
-std::unordered_map<const void*, launcher>& known_kernels() {
-  static std::unordered_map<const void*, launcher> all;
+struct known_kernel {
+  launcher how = nullptr;
+  extent cluster;
+};
+std::unordered_map<const void*, known_kernel>& known_kernels() {
+  static std::unordered_map<const void*, known_kernel> all;
   return all;
 }
 
@@ -65,6 +58,16 @@ struct modify_operand {
 
 }  // namespace
 
+lane& device_lane(const char* what, const caller& from) {
+  lane& self = calling_lane(what);
+  if (!self.is_host()) return self;
+  const entered inside(self);
+  execution& here = *execution::instance;
+  here.finish_plain_store(self);
+  self.pending = operation_of(operation_kind::none, from);
+  here.core().end(self, scheduler::verdict::assertion, std::string(what) + " is used by host code");
+}
+
 grid_position position() {
   const caller from = HEDDLE_CALLER;
   const lane& self = device_lane("a thread's index", from);
@@ -74,7 +77,8 @@ grid_position position() {
   return {.thread = shape.block.at(uint64_t{wave_in_block} * shape.wave_lanes + self.index),
           .block = shape.grid.at(self.of->block),
           .block_size = shape.block,
-          .grid_size = shape.grid};
+          .grid_size = shape.grid,
+          .cluster_size = shape.cluster};
 }
 
 uint32_t wave_lanes() {
@@ -103,7 +107,7 @@ uint32_t block_barrier(barrier_kind kind, bool predicate) {
   const entered inside(self);
   operation made = operation_of(operation_kind::block_barrier, from);
   made.mask = static_cast<uint64_t>(kind);
-  const uint64_t came = execution::instance->block_barrier(self, made, predicate ? 1 : 0);
+  const uint64_t came = execution::instance->barrier(self, made, predicate ? 1 : 0);
   const auto lanes = static_cast<uint32_t>(came);
   const auto holds = static_cast<uint32_t>(came >> 32);
   if (kind == barrier_kind::all) return holds == lanes ? 1 : 0;
@@ -262,11 +266,26 @@ void launch_grid(const grid_shape& shape, const fiber_body& kernel, const void* 
   execution::instance->launch(self, shape, kernel, bytes, operation_of(operation_kind::launch, from));
 }
 
-void know_kernel(const void* kernel, launcher how) { known_kernels().emplace(kernel, how); }
+void know_kernel(const void* kernel, launcher how, const extent& cluster) {
+  known_kernels().emplace(kernel, known_kernel{how, cluster});
+}
+
+void take_clusters(grid_shape& to, const extent& declared) {
+  if (declared.count() == 1) return;
+  const extent& asked = to.cluster;
+  if (asked.count() != 1 && (asked.x != declared.x || asked.y != declared.y || asked.z != declared.z))
+    return trap(fault::assertion, "a launch with other clusters than those that its kernel is declared with");
+  to.cluster = declared;
+}
+
+extent clusters_of(const void* kernel) {
+  const auto known = known_kernels().find(kernel);
+  return known == known_kernels().end() ? extent{} : known->second.cluster;
+}
 
 launcher launcher_of(const void* kernel) {
   const auto known = known_kernels().find(kernel);
-  return known == known_kernels().end() ? nullptr : known->second;
+  return known == known_kernels().end() ? nullptr : known->second.how;
 }
 
 named_object device_variable_named(const char* name) {

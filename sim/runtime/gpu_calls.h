@@ -28,6 +28,19 @@ enum class barrier_kind : uint8_t { plain, count, all, any };
 /// The block's barrier. How many lanes gave a predicate that holds; for `all` and `any`, whether that is all of them or at least one.
 uint32_t block_barrier(barrier_kind kind, bool predicate);
 
+/// The barrier of the cluster, in two steps: what lanes have done before they arrive, with `release`, comes before what those do that have
+/// waited, with `acquire`. (PTX ISA, "barrier.cluster".)
+void arrive_at_cluster(memory_order order);
+void wait_at_cluster(memory_order order);
+/// Where an address in shared memory of the lane's block lies in the block that has this number in the cluster. (PTX ISA, "mapa".)
+void* shared_of_cluster(const void* address, uint32_t rank);
+/// The number in the cluster of the block in whose shared memory the address lies; no_rank if in none.
+uint32_t rank_in_cluster(const void* address);
+inline constexpr uint32_t no_rank = ~uint32_t{0};
+/// The lane's block lets the kernel behind its own begin, where that may begin early (grid_shape::early).
+void let_next_kernel_begin();
+/// Waits for the end of the kernel in front, where the lane's own may have begun before that.
+void wait_for_kernel_before();
 /// The block's own copy of the variable that `key` stands for, uninitialised; `name` is for reports.
 void* shared_variable(const void* key, size_t size_bytes, const char* name);
 /// The dynamic shared memory of the lane's block.
@@ -85,7 +98,12 @@ struct kernel_arguments {
   bool cooperative = false;  ///< its blocks may meet
 };
 using launcher = void (*)(const void* kernel, const grid_shape& shape, const kernel_arguments& given);
-void know_kernel(const void* kernel, launcher how);
+/// `cluster`: what it is declared with; of one block: nothing.
+void know_kernel(const void* kernel, launcher how, const extent& cluster = {});
+/// Of one block where the kernel is not known.
+extent clusters_of(const void* kernel);
+/// A launch of a kernel that is declared with clusters of several blocks has these. Ends the run where it asks for others.
+void take_clusters(grid_shape& to, const extent& declared);
 /// Null when there is no such kernel.
 launcher launcher_of(const void* kernel);
 

@@ -16,7 +16,7 @@ enum class progress_model : uint8_t {
   hsa_obe,  ///< those of hsa and those of obe
   lobe,     ///< every live wave of an id no greater than the highest that has ever stepped (linear occupancy-bound)
   slots,    ///< every wave that has a place on the device; without preemption, so no other one can step at all
-  cuda,     ///< every live wave of a block of which one has ever stepped; kernels start for hosts in driver calls
+  cuda,  ///< every live wave of a block, a cluster or a cooperative grid of which one has ever stepped; kernels start for hosts in driver calls
 };
 
 /// The names that the setting `progress` takes.

@@ -91,6 +91,11 @@ const char* heap::release(void* pointer) {
   return "frees a pointer that was not allocated";
 }
 
+void heap::release_with_block(void* pointer) {
+  release(pointer);
+  allocations_[static_cast<size_t>(nearest(pointer) - allocations_.data())].with_block = true;
+}
+
 const allocation* heap::nearest(const void* address) const {
   const auto behind = std::upper_bound(allocations_.begin(), allocations_.end(), address,
                                        [](const void* wanted, const allocation& known) { return wanted < known.base; });
@@ -123,8 +128,9 @@ const char* heap::look_closer(const void* address, size_t bytes) const {
     return "out of bounds: behind the end of an allocation";
   }
   if (known->freed)
-    return known->with_owner ? "after its device was destroyed, which frees what is left"
-                             : "after the memory was freed";
+    return known->with_owner   ? "after its device was destroyed, which frees what is left"
+           : known->with_block ? "after its block has ended"
+                               : "after the memory was freed";
   return known->watched ? is_watched : nullptr;
 }
 

@@ -20,6 +20,7 @@ struct allocation {
   bool watched = false;  ///< each access is looked at more closely: its pages move, or there are several processes
   const void* owner = nullptr;  ///< the object whose end frees it, if any
   bool with_owner = false;      ///< it was freed by that
+  bool with_block = false;      ///< it was freed by the end of the block whose shared memory it is
 
   bool holds(const void* address, size_t bytes) const {
     const auto offset = static_cast<size_t>(static_cast<const std::byte*>(address) - base);
@@ -53,6 +54,8 @@ class heap {
 
   /// Null on success, otherwise what is wrong.
   const char* release(void* pointer);
+  /// Memory of a block that has ended.
+  void release_with_block(void* pointer);
   /// Releases what belongs to an object that ends, and calls `let_go(base)` before each.
   template <typename LetGo>
   void release_all_of(const void* owner, LetGo&& let_go) {

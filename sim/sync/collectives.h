@@ -1,4 +1,4 @@
-// What the lanes of a wave, or of a block, do together: collectives, masks of active lanes, and the block's barrier.
+// What the lanes of a wave, a block or a cluster do together: collectives, masks of active lanes, and barriers.
 #pragma once
 
 #include <heddle/sim/core/run_core.h>
@@ -42,9 +42,29 @@ class collectives {
       leave_used_barrier(of);
   }
 
+  /// The lane arrives at the barrier of its cluster, by its pending operation. Ends the run where it has not waited since the last time.
+  void arrive_at_cluster(lane& self);
+  /// The lane waits there, by its pending operation, until all lanes of the cluster that have not ended have arrived.
+  arrival wait_at_cluster(lane& self);
+  /// Behind that: the lane knows what was done before the arrivals.
+  void acquire_cluster(lane& self, memory_order order);
+  /// A lane has ended: it is not waited for. (PTX ISA, "barrier.cluster".)
+  void leave_cluster(const lane& ended) {
+    if (!ended.of->runs->clusters.empty()) [[unlikely]]
+      leave_used_cluster(ended);
+  }
+
   void check_invariants() const;
 
  private:
+  struct cluster_place {
+    cluster_state& state;
+    cluster_state::lanes& wave;  ///< of the lane
+    uint32_t number;
+  };
+  cluster_place cluster_of(const wave& of) const;
+  void leave_used_cluster(const lane& ended);
+  void complete_cluster(const wave& of, cluster_state& state);
   bool is_awaited_now(lane& self) const;
   static uint64_t tell_mask(const lane& self, uint64_t mask);
   [[gnu::noinline]] void check(lane& self) const;
@@ -54,9 +74,19 @@ class collectives {
   uint32_t live_lanes_of_block(const wave& of) const;
   void leave_used_barrier(wave& of);
   void complete_barrier(const wave& of, block_state& block);
-  wave& wave_of_block(const wave& of, uint32_t n) const {
+  wave& wave_of_block(const wave& of, uint32_t n) const { return wave_of_block(*of.runs, of.block, n); }
+  wave& wave_of_block(const launched_kernel& runs, uint32_t block, uint32_t n) const {
+    return core_.threads.waves[runs.first_wave + size_t{block} * runs.waves_per_block + n];
+  }
+  /// Calls `visit(wave, lanes)` for each wave of the cluster.
+  template <typename Visit>
+  void for_each_wave_of_cluster(const wave& of, cluster_state& state, Visit&& visit) const {
     const launched_kernel& runs = *of.runs;
-    return core_.threads.waves[runs.first_wave + size_t{of.block} * runs.waves_per_block + n];
+    const uint32_t cluster = runs.place_of(of.block).cluster;
+    for (uint32_t n = 0; n < runs.waves_of_cluster(); ++n)
+      visit(wave_of_block(runs, runs.block_of({.cluster = cluster, .rank = n / runs.waves_per_block}),
+                          n % runs.waves_per_block),
+            state.waves[n]);
   }
 
   run_core& core_;

@@ -42,6 +42,7 @@ bool explorer::is_local(execution& here, const lane& who) const {
     case operation_kind::sync_lanes:
     case operation_kind::shuffle:
     case operation_kind::block_barrier:
+    case operation_kind::cluster_wait:
       return true;
     case operation_kind::fence:
       return who.pending.order != memory_order::seq_cst && !here.core().link_delivers;

@@ -42,12 +42,12 @@ still_to_come still_to_come_of(const execution& run) {
   }
   for (const launched_kernel& kernel : run.launched().kernels()) {
     if (kernel.started_blocks == kernel.blocks) continue;
-    told.objects.push_back(launches::launch_of(kernel.ordinal));
+    told.objects.push_back(object_of_launch(kernel.ordinal));
   }
   // What the driver has yet to begin is in no list of lanes or kernels.
   for (uint32_t n = 0; run.launched().commands() != nullptr && n < run.launched().launched(); ++n) {
-    told.objects.push_back(launches::launch_of(n));
-    told.objects.push_back(launches::end_of(n));
+    told.objects.push_back(object_of_launch(n));
+    told.objects.push_back(object_of_end(n));
   }
   return told;
 }

@@ -25,10 +25,6 @@ void launch(unsigned* word) {
   cudaEventCreate(&event);
 }
 #endif
-#ifdef MISSING_clusters
-int clusters(const cudaLaunchConfig_t* how) {
-  int count = 0;
-  cudaOccupancyMaxActiveClusters(&count, kernel, how);
-  return count;
-}
+#ifdef MISSING_textures
+__global__ void fetch(unsigned long long texture, float* to) { *to = tex1Dfetch<float>(texture, 1); }
 #endif

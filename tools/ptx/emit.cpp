@@ -85,8 +85,8 @@ const std::string& emitter::rounds() {
 
 std::string emitter::plain_call(const matched& row) {
   const std::string_view name = row.of->name;
-  for (const std::string_view seen :
-       {"fence", "membar", "shfl", "vote", "match", "redux", "activemask", "elect", "trap", "brkpt", "nanosleep"})
+  for (const std::string_view seen : {"fence", "membar", "shfl", "vote", "match", "redux", "activemask", "elect",
+                                      "trap", "brkpt", "nanosleep", "barrier", "griddepcontrol"})
     if (name == seen) ++visible_;
   const bool wide = std::find(row.modifiers.begin(), row.modifiers.end(), "wide") != row.modifiers.end();
   std::string arguments;

@@ -100,6 +100,7 @@ struct statement {
 
 struct function {
   std::string name;
+  std::string cluster;  ///< "2, 1, 1": blocks of a cluster along each axis, where it says so
   bool is_entry = false;
   bool has_body = false;
   bool is_weak = false;

@@ -142,8 +142,8 @@ class parser : private reader {
         continue;
       }
       while (peek().is == token::kind::number || is_sign(',')) {
-        if (name == ".reqnctapercluster" && peek().is == token::kind::number && peek().text != "1")
-          wrong("clusters of several blocks are not simulated");
+        if (name == ".reqnctapercluster" && peek().is == token::kind::number)
+          made.cluster += (made.cluster.empty() ? "" : ", ") + std::string(peek().text);
         take();
       }
     }

@@ -123,6 +123,12 @@ constexpr row rows[] = {
      "b64", "?d [a] ?b ?c",
      "a word by which lanes meet: arrivals release and waits acquire, at cta scope, unless they say more; .try_wait is "
      "as .test_wait"},
+    {"barrier", form::call, "!cluster !arrive|wait release|acquire|relaxed aligned", "", "",
+     "the barrier of a cluster: what comes before it is released, what comes behind it acquires"},
+    {"mapa", form::call, "shared::cluster", "u32 u64", "d a b:u32",
+     "the same shared memory in the block of that number in the cluster"},
+    {"getctarank", form::call, "shared::cluster", "u32 u64", "d:u32 a",
+     "the number in the cluster of the block whose shared memory it is"},
     {"fence", form::call, "mbarrier_init sc|acq_rel|acquire|release " SCOPES, "", "",
      "fence; .sc of sequential consistency"},
     {"fence", form::call, "!proxy !async|alias global|shared::cta|shared::cluster", "", "",
@@ -141,8 +147,8 @@ constexpr row rows[] = {
     {"trap", form::call, "", "", "", "ends the run with verdict assertion"},
     {"brkpt", form::call, "", "", "", "as trap"},
     {"nanosleep", form::call, "", "u32", "a", "the end of a turn in a loop that waits"},
-    {"griddepcontrol", form::nothing, "!launch_dependents|wait", "", "",
-     "nothing: a launch waits for all of the one before it"},
+    {"griddepcontrol", form::call, "!launch_dependents|wait", "", "",
+     "lets the kernel behind begin, where that was launched so; waits for the end of the one before"},
     {"setmaxnreg", form::nothing, "!inc|dec !sync !aligned", "u32", "a", "nothing"},
     {"pmevent", form::nothing, "mask", "", "a", "nothing"},
     // -- lanes

@@ -255,7 +255,8 @@ class translator {
     known.add("%envreg2", half(end));
     known.add("%envreg1", half(end + 4));
     behind_ += "const bool known_kernel_" + std::to_string(number) + " = know_kernel<" + std::to_string(end + 8) +
-               ", &" + cpp_name(number) + ">(" + quoted(outside_name(one.name)) + ", {" + places + "});\n";
+               ", &" + cpp_name(number) + ">(" + quoted(outside_name(one.name)) + ", {" + places + "}" +
+               (one.cluster.empty() ? "" : ", {" + one.cluster + "}") + ");\n";
   }
 
   static void function_parameters(const function& one, names& known, emitter& emits) {

@@ -4,6 +4,7 @@
 #include <array>
 #include <cctype>
 
+#include "clusters.h"
 #include "inline_ptx.h"
 #include "tokens.h"
 
@@ -13,7 +14,8 @@ namespace {
 constexpr size_t none = token_list::none;
 class rewriter {
  public:
-  rewriter(std::string_view text, std::string_view scenario) : text_(text), tokens_(text), scenario_(scenario) {}
+  rewriter(std::string_view text, std::string_view scenario)
+      : text_(text), tokens_(text), scenario_(scenario), clusters_(tokens_) {}
 
   result run() {
     in_function_ = tokens_in_functions(tokens_);
@@ -61,22 +63,11 @@ class rewriter {
 
   // -- launches ----------------------------------------------------------------------------------------------------------------------
 
-  size_t angle_before(size_t close) const {
-    size_t depth = 0;
-    for (size_t n = close;; --n) {
-      if (tokens_.is(n, ">") && !tokens_.is(n - 1, "-")) ++depth;
-      if (tokens_.is(n, "<") && --depth == 0) return n;
-      if ((tokens_.is(n, ")") || tokens_.is(n, "]") || tokens_.is(n, "}")) && tokens_.match(n) != none)
-        n = tokens_.match(n);
-      if (n == 0 || tokens_.is(n, ";") || tokens_.is(n, "{")) return none;
-    }
-  }
-
   /// The first token of the expression that ends with token n and names a kernel; none when there is none.
   size_t begin_of_kernel(size_t n) const {
     while (true) {
       if (tokens_.is(n, ">")) {
-        n = angle_before(n);
+        n = angle_before(tokens_, n);
         if (n == none || n == 0) return none;
         --n;
       } else if (tokens_.is(n, ")") || tokens_.is(n, "]")) {
@@ -125,11 +116,14 @@ class rewriter {
       return wrong(
           open,
           "this launch is not understood; write kernel<<<grid, block, ...>>>(arguments), or call cudaLaunchKernel");
+    const std::string clusters = clusters_.of_launch(open);
     insert(tokens_[begin].begin, "::heddle::compat::launch([=](auto... heddle_arguments) { ");
-    replace(open, "(heddle_arguments...); }, ::heddle::compat::shape(");
+    replace(open, "(heddle_arguments...); }, " +
+                      (clusters.empty() ? "" : "::heddle::compat::in_clusters({" + clusters + "}, ") +
+                      "::heddle::compat::shape(");
     replace(open + 1, "");
     replace(open + 2, "");
-    replace(close, ")");
+    replace(close, clusters.empty() ? ")" : "))");
     replace(close + 1, "");
     replace(close + 2, "");
     replace(close + 3, tokens_.is(close + 4, ")") ? "" : ", ");
@@ -144,6 +138,8 @@ class rewriter {
     if (name == "__host__" || name == "__grid_constant__") return replace(n, "");
     if (name == "__device__" || name == "__constant__" || name == "__managed__") return device(n);
     if (name == "__shared__") return shared(n);
+    if (name == "__cluster_dims__" && tokens_.is(n + 1, "(") && tokens_.match(n + 1) != none)
+      for (size_t at = n; at <= tokens_.match(n + 1); ++at) replace(at, "");
     // In an attribute it is the attribute's own name.
     if (name == "__noinline__" && (n == 0 || (!tokens_.is(n - 1, "(") && !tokens_.is(n - 1, ","))))
       replace(n, "__attribute__((noinline))");
@@ -162,7 +158,8 @@ class rewriter {
   /// Behind `__attribute__((...))`, `alignas(...)` and the like, if they stand at n.
   size_t behind_attribute(size_t n) const {
     const bool with_brackets = tokens_.is(n, "__attribute__") || tokens_.is(n, "alignas") ||
-                               tokens_.is(n, "decltype") || tokens_.is(n, "__declspec");
+                               tokens_.is(n, "decltype") || tokens_.is(n, "__declspec") ||
+                               tokens_.is(n, "__cluster_dims__");
     if (with_brackets && tokens_.is(n + 1, "(") && tokens_.match(n + 1) != none) return tokens_.match(n + 1) + 1;
     return n;
   }
@@ -207,8 +204,11 @@ class rewriter {
     size_t at = n;
     while (at > 0 && (tokens_.is_identifier(at - 1) || tokens_.is(at - 1, "\""))) --at;
     const bool is_template = at > 0 && tokens_.is(at - 1, ">");
-    if (is_template || in_function_[n]) return;
+    if (in_function_[n]) return;
+    std::string clusters = at > 0 ? clusters_.before(at - 1) : "";
     for (at = n + 1; at < tokens_.size(); ++at) {
+      if (tokens_.is(at, "__cluster_dims__") && tokens_.is(at + 1, "(") && tokens_.match(at + 1) != none)
+        clusters = clusters_.before(tokens_.match(at + 1));
       if (const size_t behind = behind_attribute(at); behind != at) {
         at = behind - 1;
         continue;
@@ -217,12 +217,16 @@ class rewriter {
     }
     if (!tokens_.is(at, "(") || !tokens_.is_identifier(at - 1) || tokens_.match(at) == none) return;
     const std::string name(tokens_.text_of(at - 1));
+    if (!clusters.empty()) clusters_.declare(name, clusters);
     const size_t behind = tokens_.match(at) + 1;
     const size_t body = tokens_.is(behind, "{") ? tokens_.match(behind) : none;
     if (body == none) return;
+    if (!clusters.empty()) insert(tokens_[behind].end, " ::heddle::compat::check_clusters({" + clusters + "});");
+    if (is_template) return;
     insert(tokens_[body].end, " __attribute__((constructor(1000))) static void heddle_knows_" + name +
                                   std::to_string(n) + "() { ::heddle::compat::know_kernel(static_cast<void (*)(" +
-                                  parameter_types(at, tokens_.match(at)) + ")>(&" + name + ")); }");
+                                  parameter_types(at, tokens_.match(at)) + ")>(&" + name + ")" +
+                                  (clusters.empty() ? "" : ", {" + clusters + "}") + "); }");
   }
 
   /// The parameters between two brackets as they stand, but for values by default.
@@ -369,6 +373,7 @@ class rewriter {
   token_list tokens_;
   std::string scenario_;
   std::vector<bool> in_function_;
+  declared_clusters clusters_;
   std::vector<edit> edits_;
   std::vector<std::string> errors_;
   std::string behind_;

@@ -7,6 +7,7 @@
 //   __device__ int count = 0;          a variable that begins anew with each run
 //   int main() { ... }                 a scenario of the file's name
 //   __global__, __device__, __host__   nothing
+//   __cluster_dims__(2, 1, 1)          nothing; the kernel's launches have such clusters
 //
 // No line begins or ends elsewhere afterwards, so that all of the compiler's messages and debug information stay true.
 #pragma once

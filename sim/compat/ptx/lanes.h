@@ -26,22 +26,17 @@ HEDDLE_PTX_POSITION(tid, thread)
 HEDDLE_PTX_POSITION(ntid, block_size)
 HEDDLE_PTX_POSITION(ctaid, block)
 HEDDLE_PTX_POSITION(nctaid, grid_size)
-// A cluster is one block.
-HEDDLE_PTX_POSITION(clusterid, block)
-HEDDLE_PTX_POSITION(nclusterid, grid_size)
+HEDDLE_PTX_POSITION(clusterid, cluster())
+HEDDLE_PTX_POSITION(nclusterid, clusters())
+HEDDLE_PTX_POSITION(cluster_ctaid, in_cluster())
+HEDDLE_PTX_POSITION(cluster_nctaid, cluster_size)
 #undef HEDDLE_PTX_POSITION
 
 #define HEDDLE_PTX_SPECIAL(name, value) \
   HEDDLE_PTX_INLINE uint32_t s_##name() { return value; }
-HEDDLE_PTX_SPECIAL(cluster_ctaid_x, 0)
-HEDDLE_PTX_SPECIAL(cluster_ctaid_y, 0)
-HEDDLE_PTX_SPECIAL(cluster_ctaid_z, 0)
-HEDDLE_PTX_SPECIAL(cluster_nctaid_x, 1)
-HEDDLE_PTX_SPECIAL(cluster_nctaid_y, 1)
-HEDDLE_PTX_SPECIAL(cluster_nctaid_z, 1)
-HEDDLE_PTX_SPECIAL(cluster_ctarank, 0)
-HEDDLE_PTX_SPECIAL(cluster_nctarank, 1)
-HEDDLE_PTX_INLINE bool s_is_explicit_cluster() { return false; }
+HEDDLE_PTX_SPECIAL(cluster_ctarank, sim::runtime::position().cluster_rank())
+HEDDLE_PTX_SPECIAL(cluster_nctarank, count_of(sim::runtime::position().cluster_size))
+HEDDLE_PTX_INLINE bool s_is_explicit_cluster() { return s_cluster_nctarank() > 1; }
 HEDDLE_PTX_SPECIAL(laneid, sim::runtime::lane_id())
 HEDDLE_PTX_SPECIAL(warpid, thread_number() / 32)
 HEDDLE_PTX_SPECIAL(nwarpid, (block_threads() + 31) / 32)
@@ -110,6 +105,43 @@ HEDDLE_PTX_INLINE uint32_t block_barrier(uint32_t id, uint32_t count, bool predi
   return 0;
 }
 HEDDLE_PTX_INLINE void warp_barrier(uint32_t mask) { sim::runtime::sync_live(mask); }
+/// Of a cluster, in two steps.
+template <typename... M>
+HEDDLE_PTX_INLINE void i_barrier() {
+  constexpr memory_order unless_relaxed = has<m_arrive, M...> ? memory_order::release : memory_order::acquire;
+  constexpr memory_order order = has<m_relaxed, M...> ? memory_order::relaxed : unless_relaxed;
+  if constexpr (has<m_arrive, M...>)
+    sim::runtime::arrive_at_cluster(order);
+  else
+    sim::runtime::wait_at_cluster(order);
+}
+
+// -- kernels in a row
+
+template <typename... M>
+HEDDLE_PTX_INLINE void i_griddepcontrol() {
+  if constexpr (has<m_wait, M...>)
+    sim::runtime::wait_for_kernel_before();
+  else
+    sim::runtime::let_next_kernel_begin();
+}
+
+// -- memory of other blocks of a cluster
+
+template <typename T, typename... M>
+HEDDLE_PTX_INLINE word<T> i_mapa(word<T> address, uint32_t rank) {
+  if constexpr (has<m_shared__cluster, M...>)
+    return static_cast<word<T>>(shared_of_cluster(address, rank));
+  else
+    return static_cast<word<T>>(reinterpret_cast<uint64_t>(
+        sim::runtime::shared_of_cluster(reinterpret_cast<const void*>(uint64_t{address}), rank)));
+}
+template <typename T, typename... M>
+HEDDLE_PTX_INLINE uint32_t i_getctarank(word<T> address) {
+  const void* const generic =
+      has<m_shared__cluster, M...> ? generic_of_shared(address) : reinterpret_cast<const void*>(uint64_t{address});
+  return sim::runtime::rank_in_cluster(generic);
+}
 
 // -- lanes of a warp
 

@@ -133,10 +133,11 @@ HEDDLE_PTX_INLINE void announce_volatile_write(void* address) {
   if constexpr (Bytes == 8) announces_volatile_write8(address);
 }
 
-/// Of a row of modifiers, the scope; a cluster is one block here.
+/// Of a row of modifiers, the scope.
 template <typename... M>
 constexpr scope reach_of(scope unsaid) {
-  if (has<m_cta, M...> || has<m_cluster, M...>) return scope::block;
+  if (has<m_cta, M...>) return scope::block;
+  if (has<m_cluster, M...>) return scope::cluster;
   if (has<m_gpu, M...> || has<m_gl, M...>) return scope::device;
   if (has<m_sys, M...>) return scope::system;
   return unsaid;
@@ -381,6 +382,8 @@ HEDDLE_PTX_INLINE word<T> i_cvta(word<T> address) {
 template <typename... M>
 HEDDLE_PTX_INLINE bool i_isspacep(uint64_t address) {
   const where_it_is found = space_of(address);
+  if constexpr (has<m_shared__cluster, M...>)
+    if (found == where_it_is::cluster) return true;
   if constexpr (names_shared<void, M...>) return found == where_it_is::shared;
   if constexpr (has<m_global, M...>) return found == where_it_is::global;
   if constexpr (has<m_local, M...>) return found == where_it_is::local;

@@ -51,6 +51,8 @@ registry& known() {
 
 constexpr uint32_t dynamic_slot = 1;
 constexpr uint32_t first_slot = 2;
+/// Of one block: behind them come those of the first block of its cluster, of the second, and so on.
+uint64_t slots() { return first_slot + known().shared.size(); }
 
 /// Of the addresses of memory of a block, which lies within 4 GiB, in a program whose shared variables are C++: there an address of the state
 /// space is the lower half.
@@ -73,13 +75,16 @@ const kernel* kernel_named(const char* name) {
   return found == known().kernels.end() ? nullptr : &found->second;
 }
 
-void launch(const kernel& of, const sim::grid_shape& shape, void* const* arguments, bool is_cooperative) {
+void launch(const kernel& of, const sim::grid_shape& given, void* const* arguments, bool is_cooperative) {
+  sim::grid_shape shape = given;
+  sim::runtime::take_clusters(shape, of.cluster);
   // On the stack: the heap is the program's here.
   auto* const bytes = static_cast<unsigned char*>(__builtin_alloca(of.body.size_bytes));
   std::memset(bytes, 0, of.body.size_bytes);
   for (size_t n = 0; n < of.parameters.size(); ++n)
     std::memcpy(bytes + of.parameters[n].offset, arguments[n], of.parameters[n].bytes);
   if (is_cooperative) {
+    shape.cooperative = true;
     constexpr size_t workspace_bytes = 64;
     void* const workspace = sim::runtime::allocate_unnamed(workspace_bytes, true, "grid workspace");
     sim::runtime::fill(workspace, 0, workspace_bytes);
@@ -167,13 +172,27 @@ shared_memory::shared_memory(const char* name, size_t bytes, size_t)
 }
 
 void* generic_of_shared(uint64_t address) {
-  const uint64_t slot = address >> shared_offset_bits;
+  uint64_t slot = address >> shared_offset_bits;
   const uint64_t offset = address & ((uint64_t{1} << shared_offset_bits) - 1);
+  if (slot >= slots() && !known().kernels.empty() && address >> 32 == 0) {
+    const auto rank = static_cast<uint32_t>(slot / slots() - 1);
+    slot %= slots();
+    return sim::runtime::shared_of_cluster(generic_of_shared(slot << shared_offset_bits | offset), rank);
+  }
   if (slot == dynamic_slot && !known().kernels.empty())
     return static_cast<std::byte*>(sim::runtime::dynamic_shared()) + offset;
   if (slot < first_slot || slot - first_slot >= known().shared.size())
     return reinterpret_cast<void*>(address | (known().kernels.empty() ? upper_half : 0));
   return copy_of(known().shared[slot - first_slot]) + offset;
+}
+
+uint64_t shared_of_cluster(uint64_t address, uint32_t rank) {
+  const void* const copy = sim::runtime::shared_of_cluster(generic_of_shared(address), rank);
+  if (known().kernels.empty()) return static_cast<uint32_t>(reinterpret_cast<uint64_t>(copy));
+  const uint64_t slot = (address >> shared_offset_bits) + (uint64_t{rank} + 1) * slots();
+  if (slot >> (32 - shared_offset_bits) != 0)
+    sim::runtime::trap(fault::assertion, "a cluster in a program with more than 900 shared variables");
+  return slot << shared_offset_bits | (address & ((uint64_t{1} << shared_offset_bits) - 1));
 }
 
 uint64_t shared_of_generic(uint64_t address) {
@@ -199,6 +218,8 @@ where_it_is space_of(uint64_t address) {
   const bool is_shared = known().kernels.empty() ? sim::runtime::is_of_block(reinterpret_cast<const void*>(address))
                                                  : shared_of_generic(address) != 0;
   if (is_shared) return where_it_is::shared;
+  if (sim::runtime::rank_in_cluster(reinterpret_cast<const void*>(address)) != sim::runtime::no_rank)
+    return where_it_is::cluster;
   const auto* const here = static_cast<const std::byte*>(__builtin_frame_address(0));
   constexpr uint64_t frames = 64 * 1024;
   const uint64_t above = address - reinterpret_cast<uint64_t>(here);

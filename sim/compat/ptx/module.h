@@ -23,6 +23,7 @@ struct kernel {
   const char* name = nullptr;
   std::vector<parameter_place> parameters = {};
   sim::fiber_body body = {};
+  sim::extent cluster = {};  ///< that it requires; of one block: that the launch gives
 };
 bool add_kernel(kernel added);
 /// Null where no file has it.
@@ -61,12 +62,13 @@ bool know_function(const void* address);
 void* function_at(uint64_t address);
 
 template <size_t Bytes, void (*Kernel)(unsigned char*)>
-bool know_kernel(const char* name, std::initializer_list<parameter_place> parameters) {
+bool know_kernel(const char* name, std::initializer_list<parameter_place> parameters, sim::extent cluster = {}) {
   return add_kernel({.name = name,
                      .parameters = parameters,
-                     .body = {.size_bytes = Bytes, .move_to = nullptr, .invoke = [](void* bytes) {
-                                Kernel(static_cast<unsigned char*>(bytes));
-                              }}});
+                     .body = {.size_bytes = Bytes,
+                              .move_to = nullptr,
+                              .invoke = [](void* bytes) { Kernel(static_cast<unsigned char*>(bytes)); }},
+                     .cluster = cluster});
 }
 
 // -- shared memory: an address of it has the variable in its upper bits and the byte in it below, so that one variable does not run on
@@ -86,7 +88,9 @@ struct dynamic_shared_memory {
 void* generic_of_shared(uint64_t address);
 /// 0 where it is no shared memory of the lane's block.
 uint64_t shared_of_generic(uint64_t address);
-enum class where_it_is : uint8_t { global, shared, local };
+/// The same byte of the block of this number in the cluster. (PTX ISA, "mapa".)
+uint64_t shared_of_cluster(uint64_t address, uint32_t rank);
+enum class where_it_is : uint8_t { global, shared, cluster, local };  ///< cluster: shared memory of another block of it
 where_it_is space_of(uint64_t address);
 
 /// One of the sixteen barriers of the lane's block: how many lanes have arrived, counted from `none`. Ends the run for a number beyond.

@@ -53,6 +53,10 @@ void knowledge::begins(lane& fresh, const lane* by) {
   mine.shares_counter = !fresh.is_host() && machine_.convergence == convergence::lockstep;
   // A host thread is a block of its own: what a block shares does not exist there.
   mine.block = mine.host ? uint64_t{1} << 63 | fresh.of->id : uint64_t{fresh.of->kernel} << 32 | fresh.of->block;
+  mine.cluster = mine.block;
+  if (!mine.host && fresh.of->runs->cluster_blocks > 1)
+    mine.cluster =
+        uint64_t{1} << 62 | uint64_t{fresh.of->kernel} << 32 | fresh.of->runs->place_of(fresh.of->block).cluster;
   mine.many_pending = lane_facts::few_pending;
   mine.store_bytes = 0;
   mine.window_address = nullptr;

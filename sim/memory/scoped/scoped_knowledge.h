@@ -118,6 +118,10 @@ class knowledge {
     return arrives_in_order_ && mine.host && !it.host && it.step <= arrived_in_order_;
   }
   static uint64_t instance_of(const lane_facts& mine, uint8_t reach);
+  /// A cluster of one block is that block.
+  static bool has_instance(const lane_facts& mine, uint8_t reach) {
+    return reach != same_cluster || mine.cluster != mine.block;
+  }
   void share_what_was_acquired(lane* const* lanes, size_t count);
   snapshot gather(lane* const* lanes, size_t count);
   snapshot join_clocks(lane* const* lanes, size_t count);

@@ -170,6 +170,7 @@ struct alignas(64) lane_facts {
   bool told =
       false;  ///< nothing has been learnt since `clock` was taken as a snapshot, and it has an entry of the lane itself
   uint32_t id = 0;
+  uint64_t cluster = 0;  ///< that of the block where no other block is in it
   static constexpr size_t most_deferred = 16;
   std::vector<deferred_read> deferred;
   /// What it knows of others. Of itself it knows all, whatever is there: see ordered_to() and sees_to().
@@ -181,7 +182,8 @@ struct alignas(64) lane_facts {
     uint64_t step = 0;
   };
   std::vector<fence_release> fences;  ///< the latest of each reach that is not covered by a later one of wider reach
-  std::array<uint64_t, 4> first_fence{};  ///< by reach: the step of the first one of at least that; 0: none
+  std::array<uint64_t, same_system + 1>
+      first_fence{};  ///< by reach: the step of the first one of at least that; 0: none
   // Of a wave with one program counter (scoped_arms.cpp).
   shared_clock acquired;  ///< all that it has acquired
   shared_clock parted;    ///< all that the lanes had done from which it parted, at that time
@@ -228,6 +230,7 @@ inline lane_facts& facts(const lane& of) { return *static_cast<lane_facts*>(of.m
 inline uint8_t between(const lane_facts& a, const lane_facts& b) {
   if (a.wave == b.wave) return same_wave;
   if (a.block == b.block) return same_block;
+  if (a.cluster == b.cluster) return same_cluster;
   return a.side == b.side ? same_device : same_system;
 }
 /// As the machine performs it: an x86 host orders all that it does for all others.

@@ -10,6 +10,8 @@ uint64_t knowledge::instance_of(const lane_facts& mine, uint8_t reach) {
       return kind | mine.wave;
     case same_block:
       return kind | (mine.block & ~(uint64_t{15} << 60)) | (mine.host ? uint64_t{1} << 59 : 0);
+    case same_cluster:
+      return kind | (mine.cluster & ~(uint64_t{15} << 60));
     case same_device:
       return kind | mine.side;
     default:
@@ -21,12 +23,14 @@ uint64_t knowledge::instance_of(const lane_facts& mine, uint8_t reach) {
 // are performed.
 void knowledge::fence_total(lane_facts& mine, uint8_t reach) {
   for (uint8_t wide = same_wave; wide <= reach; ++wide) {
+    if (!has_instance(mine, wide)) continue;
     const causal_clock* const known = totals_.find(instance_of(mine, wide));
     if (known == nullptr) continue;
     mine.clock.edit(snapshots_).join_all(*known);
     clock_changed(mine);
   }
-  for (uint8_t wide = same_wave; wide <= reach; ++wide) mine.join_to(totals_.at(instance_of(mine, wide)));
+  for (uint8_t wide = same_wave; wide <= reach; ++wide)
+    if (has_instance(mine, wide)) mine.join_to(totals_.at(instance_of(mine, wide)));
   if (mine.tso) return fence_host(mine);
   new_epoch(mine);
 }

@@ -22,7 +22,7 @@ const char* name_of(memory_order order) {
   return names[static_cast<size_t>(order)];
 }
 const char* name_of(scope reach) {
-  constexpr const char* names[] = {"wave", "block", "device", "system"};
+  constexpr const char* names[] = {"wave", "block", "cluster", "device", "system"};
   return names[static_cast<size_t>(reach)];
 }
 const char* name_of(observed::activity doing) {

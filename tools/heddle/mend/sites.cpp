@@ -13,7 +13,7 @@ using sim::operation_kind;
 using sim::run_record;
 
 constexpr std::array<std::string_view, 5> order_names = {"relaxed", "acquire", "release", "acq_rel", "seq_cst"};
-constexpr std::array<std::string_view, 4> scope_names = {"wave", "block", "device", "system"};
+constexpr std::array<std::string_view, 5> scope_names = {"wave", "block", "cluster", "device", "system"};
 
 std::string name_of(memory_order order) { return std::string(order_names[static_cast<size_t>(order)]); }
 size_t width_of(scope reach) { return static_cast<size_t>(reach); }
@@ -31,8 +31,7 @@ bool modifies(operation_kind kind) {
 bool is_plain(operation_kind kind) { return kind == operation_kind::plain_load || kind == operation_kind::plain_store; }
 bool is_access(operation_kind kind) { return loads(kind) || stores(kind) || modifies(kind); }
 bool is_site(operation_kind kind) {
-  return is_access(kind) || kind == operation_kind::fence || sim::is_collective(kind) ||
-         kind == operation_kind::block_barrier;
+  return is_access(kind) || kind == operation_kind::fence || sim::is_collective(kind) || is_barrier(kind);
 }
 
 /// Words of 8 bytes that several lanes access.
@@ -197,9 +196,12 @@ class changes_of {
     if (order != at_.order || is_plain(at_.kind))
       add(name_of(order), "make this " + name + (is_plain(at_.kind) ? " an atomic one, " : " ") + name_of(order), cost);
     if (!at_.on_device || is_plain(at_.kind)) return;
+    uint32_t more = 0;
     for (size_t width = width_of(at_.reach) + 1; width < scope_names.size(); ++width) {
+      // Few programs have clusters: of what they write themselves, none is tried.
+      if (static_cast<scope>(width) == scope::cluster) continue;
       const std::string reach = name_of(static_cast<scope>(width));
-      const auto more = static_cast<uint32_t>(width - width_of(at_.reach)) * cost_of_scope;
+      more += cost_of_scope;
       if (order == at_.order)
         add(reach, "give this " + name + " " + reach + " scope", more);
       else
@@ -296,7 +298,8 @@ std::vector<site_assumption> weaker(const site& at) {
   }
   if (at.order == memory_order::acquire || at.order == memory_order::release) add(memory_order::relaxed);
   if (at.on_device && width_of(at.reach) > 0) {
-    const std::string reach = name_of(static_cast<scope>(width_of(at.reach) - 1));
+    const size_t next = at.reach == scope::device ? width_of(scope::block) : width_of(at.reach) - 1;
+    const std::string reach = name_of(static_cast<scope>(next));
     made.add(reach, "give this " + name + " " + reach + " scope", 0);
   }
   return made.take();

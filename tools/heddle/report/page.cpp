@@ -52,6 +52,8 @@ char letter_of(sim::operation_kind kind) {
     case active_mask:
       return 'c';
     case block_barrier:
+    case cluster_arrive:
+    case cluster_wait:
       return 'b';
     case lock_mutex:
     case unlock_mutex:

@@ -16,7 +16,7 @@ wait_sort sort_of(const std::string& over) {
   if (over == "a place on the device") return wait_sort::place;
   if (over == "masked off") return wait_sort::siblings;
   // As operations are called: this part knows no simulator.
-  const bool is_call = over.starts_with("a ") || over == "block barrier";
+  const bool is_call = over.starts_with("a ") || over == "block barrier" || over == "cluster barrier";
   return is_call ? wait_sort::other : wait_sort::memory;
 }
 

@@ -1,0 +1,29 @@
+// What kernels are declared with: __cluster_dims__(2, 1, 1).
+#pragma once
+
+#include <map>
+#include <string>
+
+#include "tokens.h"
+
+namespace heddle::rewrite {
+
+/// The < that matches the > at `close`; none when there is none.
+size_t angle_before(const token_list& tokens, size_t close);
+
+class declared_clusters {
+ public:
+  explicit declared_clusters(const token_list& tokens) : tokens_(tokens) {}
+
+  /// What stands between the brackets of `__cluster_dims__(...)`, if that ends with this token.
+  std::string before(size_t close) const;
+  void declare(const std::string& kernel, const std::string& clusters) { of_[kernel] = clusters; }
+  /// Of the kernel whose name ends in front of the <<< at `open`.
+  std::string of_launch(size_t open) const;
+
+ private:
+  const token_list& tokens_;
+  std::map<std::string, std::string> of_;  ///< by the kernels' names
+};
+
+}  // namespace heddle::rewrite
