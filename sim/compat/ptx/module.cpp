@@ -221,7 +221,7 @@ where_it_is space_of(uint64_t address) {
   if (sim::runtime::rank_in_cluster(reinterpret_cast<const void*>(address)) != sim::runtime::no_rank)
     return where_it_is::cluster;
   const auto* const here = static_cast<const std::byte*>(__builtin_frame_address(0));
-  constexpr uint64_t frames = 64 * 1024;
+  constexpr uint64_t frames = uint64_t{64} << 10;
   const uint64_t above = address - reinterpret_cast<uint64_t>(here);
   return above < frames && !sim::runtime::is_allocated(reinterpret_cast<const void*>(address)) ? where_it_is::local
                                                                                                : where_it_is::global;

@@ -306,8 +306,8 @@ int replay(const invocation& asked) {
     auto text = std::make_unique<std::string>(shown->dump(2, ' ', false, json::error_handler_t::replace));
     write_json_text(*text);
     if (is_crash) {
-      static_cast<void>(shown.release());
-      static_cast<void>(text.release());
+      [[maybe_unused]] const json* const kept = shown.release();
+      [[maybe_unused]] const std::string* const kept_text = text.release();
     }
   }
   const int status = status_of(recorded, all);
