@@ -37,7 +37,8 @@ bool is_program() { return &heddle_is_program != nullptr; }
 
 void reset_program_variables() {
   if (!is_program()) return;
-  if (__start_heddle_data != nullptr) std::memcpy(__start_heddle_data, initial_data().data(), initial_data().size());
+  if (const auto& initial = initial_data(); __start_heddle_data != nullptr && !initial.empty())
+    std::memcpy(__start_heddle_data, initial.data(), initial.size());
   if (__start_heddle_bss != nullptr)
     std::memset(__start_heddle_bss, 0, static_cast<size_t>(__stop_heddle_bss - __start_heddle_bss));
 }
