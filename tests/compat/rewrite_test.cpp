@@ -34,6 +34,24 @@ TEST(rewriter, makes_launches_calls) {
       "::heddle::compat::shape(h(x >> 1), 2), 0); }");
 }
 
+TEST(rewriter, gives_launches_the_clusters_of_their_kernel) {
+  const auto has = [](const std::string& text, const std::string& part) {
+    return made_of(text).find(part) != std::string::npos;
+  };
+  const std::string launch = " void f() { n::k<<<4, 2>>>(); }";
+  const std::string in_clusters = "::heddle::compat::in_clusters({2 , 1 , 1}, ::heddle::compat::shape(4, 2))";
+  const std::string checks = "{ ::heddle::compat::check_clusters({2 , 1 , 1});";
+  EXPECT_TRUE(has("__global__ void __cluster_dims__(2, 1, 1) k() {}" + launch, in_clusters));
+  EXPECT_TRUE(has("template <int N> __global__ void __cluster_dims__(2, 1, 1) k() {}", checks));
+  // By a declaration alone.
+  const std::string declared = "__global__ void __cluster_dims__(2, 1, 1) k(); __global__ void k() {}";
+  EXPECT_TRUE(has(declared + launch, in_clusters));
+  EXPECT_TRUE(has(declared, checks));
+  EXPECT_TRUE(has(declared, "(&k), {2 , 1 , 1}); }"));
+  EXPECT_FALSE(has("__global__ void k() {}" + launch, "clusters"));
+  EXPECT_FALSE(has(declared, "__cluster_dims__"));
+}
+
 TEST(rewriter, keeps_every_line_where_it_is) {
   const std::string text =
       "# 1 \"a.cu\"\nvoid f()\n{\n  k\n  <<<\n  1,\n  2>>>(\n  a);\n}\n__global__ void k() {\n__shared__ int t[2],\n "

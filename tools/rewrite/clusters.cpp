@@ -26,7 +26,11 @@ std::string declared_clusters::of_launch(size_t open) const {
   if (tokens_.is(name, ">")) name = angle_before(tokens_, name);
   if (name == token_list::none || name == 0) return {};
   if (!tokens_.is_identifier(name)) --name;
-  const auto known = of_.find(std::string(tokens_.text_of(name)));
+  return of(std::string(tokens_.text_of(name)));
+}
+
+std::string declared_clusters::of(const std::string& kernel) const {
+  const auto known = of_.find(kernel);
   return known == of_.end() ? "" : known->second;
 }
 

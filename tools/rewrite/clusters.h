@@ -18,6 +18,8 @@ class declared_clusters {
   /// What stands between the brackets of `__cluster_dims__(...)`, if that ends with this token.
   std::string before(size_t close) const;
   void declare(const std::string& kernel, const std::string& clusters) { of_[kernel] = clusters; }
+  /// Of the kernel of this name; empty where it is declared with none.
+  std::string of(const std::string& kernel) const;
   /// Of the kernel whose name ends in front of the <<< at `open`.
   std::string of_launch(size_t open) const;
 

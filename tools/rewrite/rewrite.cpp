@@ -218,6 +218,8 @@ class rewriter {
     if (!tokens_.is(at, "(") || !tokens_.is_identifier(at - 1) || tokens_.match(at) == none) return;
     const std::string name(tokens_.text_of(at - 1));
     if (!clusters.empty()) clusters_.declare(name, clusters);
+    // A definition need not say again what a declaration has said.
+    clusters = clusters_.of(name);
     const size_t behind = tokens_.match(at) + 1;
     const size_t body = tokens_.is(behind, "{") ? tokens_.match(behind) : none;
     if (body == none) return;
