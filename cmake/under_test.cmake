@@ -89,7 +89,7 @@ foreach(name IN ITEMS memcpy memmove memset memcmp strlen strcmp strncmp strcpy 
                       clock_gettime gettimeofday time clock timespec_get _ZNSt6chrono3_V212steady_clock3nowEv
                       _ZNSt6chrono3_V212system_clock3nowEv nanosleep clock_nanosleep usleep sleep pthread_mutex_timedlock pthread_mutex_clocklock
                       # sim/runtime/unsupported_calls.cpp
-                      GOMP_parallel fork vfork posix_spawn posix_spawnp system popen daemon execve execv execvp execl execlp signal
+                      fork vfork posix_spawn posix_spawnp system popen daemon execve execv execvp execl execlp signal
                       sigaction alarm setitimer timer_create timerfd_create
                       # sim/runtime/thread_calls.cpp
                       pthread_create pthread_join pthread_tryjoin_np pthread_timedjoin_np pthread_detach pthread_self pthread_setname_np
@@ -114,13 +114,38 @@ foreach(name IN ITEMS memcpy memmove memset memcmp strlen strcmp strncmp strcpy 
                       pthread_rwlock_wrlock pthread_rwlock_trywrlock pthread_rwlock_timedwrlock pthread_rwlock_clockwrlock pthread_rwlock_unlock
                       pthread_spin_lock pthread_spin_trylock pthread_spin_unlock
                       pthread_barrier_init pthread_barrier_destroy pthread_barrier_wait
+                      # sim/runtime/openmp_calls.cpp
+                      __kmpc_fork_call GOMP_parallel GOMP_parallel_sections GOMP_loop_end_nowait GOMP_loop_end GOMP_sections_start GOMP_sections_next
+                      GOMP_sections_end_nowait GOMP_sections_end GOMP_barrier GOMP_single_start GOMP_single_copy_start GOMP_single_copy_end
+                      GOMP_critical_start GOMP_critical_end GOMP_critical_name_start GOMP_critical_name_end GOMP_atomic_start GOMP_atomic_end
+                      omp_init_lock omp_destroy_lock omp_init_nest_lock omp_destroy_nest_lock
+                      omp_get_num_procs omp_get_thread_limit omp_get_level omp_get_dynamic omp_set_dynamic omp_get_nested omp_set_nested omp_get_wtick
+                      omp_set_lock omp_unset_lock omp_test_lock omp_set_nest_lock omp_unset_nest_lock GOMP_task GOMP_taskwait GOMP_taskyield
+                      GOMP_taskgroup_start GOMP_taskgroup_end omp_get_thread_num omp_get_num_threads omp_get_max_threads omp_set_num_threads
+                      omp_in_parallel omp_get_wtime GOMP_ordered_start GOMP_ordered_end
+                      GOMP_loop_ordered_static_start GOMP_loop_ordered_static_next GOMP_loop_ordered_dynamic_start GOMP_loop_ordered_dynamic_next
+                      GOMP_loop_ordered_guided_start GOMP_loop_ordered_guided_next GOMP_loop_ordered_runtime_start GOMP_loop_ordered_runtime_next
+                      GOMP_taskgroup_reduction_register
+                      GOMP_parallel_reductions GOMP_taskloop GOMP_teams_reg GOMP_cancel GOMP_parallel_loop_dynamic GOMP_loop_dynamic_start
+                      GOMP_loop_dynamic_next GOMP_loop_ull_dynamic_start GOMP_loop_ull_dynamic_next GOMP_parallel_loop_nonmonotonic_dynamic
+                      GOMP_loop_nonmonotonic_dynamic_start GOMP_loop_nonmonotonic_dynamic_next GOMP_loop_ull_nonmonotonic_dynamic_start
+                      GOMP_loop_ull_nonmonotonic_dynamic_next GOMP_parallel_loop_guided GOMP_loop_guided_start GOMP_loop_guided_next
+                      GOMP_loop_ull_guided_start GOMP_loop_ull_guided_next GOMP_parallel_loop_nonmonotonic_guided
+                      GOMP_loop_nonmonotonic_guided_start GOMP_loop_nonmonotonic_guided_next GOMP_loop_ull_nonmonotonic_guided_start
+                      GOMP_loop_ull_nonmonotonic_guided_next GOMP_parallel_loop_runtime GOMP_loop_runtime_start GOMP_loop_runtime_next
+                      GOMP_parallel_loop_nonmonotonic_runtime GOMP_loop_nonmonotonic_runtime_start GOMP_loop_nonmonotonic_runtime_next
+                      GOMP_parallel_loop_maybe_nonmonotonic_runtime GOMP_loop_maybe_nonmonotonic_runtime_start
+                      GOMP_loop_maybe_nonmonotonic_runtime_next
+                      # sim/runtime/file_calls.cpp, file_transfers.cpp, file_waits.cpp
+                      pipe pipe2 socketpair eventfd epoll_create epoll_create1 close dup dup2 dup3 shutdown
+                      read __read_chk readv recv __recv_chk recvfrom recvmsg eventfd_read accept accept4 write writev send sendto sendmsg eventfd_write
+                      poll __poll_chk ppoll select pselect epoll_ctl epoll_wait epoll_pwait
                       # sim/runtime/endless_calls.cpp
-                      read readv recv recvfrom recvmsg accept accept4 poll ppoll select
-                      pselect epoll_wait epoll_pwait pause sigsuspend sigwait sigwaitinfo wait waitpid)
+                      pause sigsuspend sigwait sigwaitinfo wait waitpid)
   list(APPEND heddle_link_flags --wrap=${name})
 endforeach()
 # The runtime stands before libraries that may be the only ones to make such a call: one of each of its files is asked for.
-foreach(name IN ITEMS clock_gettime fork pthread_self pthread_key_create pthread_once pthread_cond_wait sem_wait read)
+foreach(name IN ITEMS clock_gettime fork pthread_self pthread_key_create pthread_once pthread_cond_wait sem_wait read pause)
   list(APPEND heddle_link_flags -u,__wrap_${name})
 endforeach()
 # A recorded schedule names the program that it belongs to.

@@ -1,6 +1,10 @@
 // State of the program under test, and of the C++ library in it, that every run must find as the first one did.
 #pragma once
 
+#if __has_include(<sys/single_threaded.h>)
+#include <sys/single_threaded.h>
+#endif
+
 #include <cstddef>
 #include <cstring>
 
@@ -40,8 +44,12 @@ extern "C" [[gnu::weak]] char heddle_waiter_pool[] asm("_ZZNSt8__detail18__waite
 
 namespace heddle::sim {
 
-/// A run that ends early abandons threads that wait: the next run would count them still, and run differently.
+/// A run that ends early abandons threads that wait: the next run would count them still, and run differently. And the C library knows of no thread
+/// but its own: libstdc++ would count references to what threads share without atomic operations, and give no notice (ext/atomicity.h).
 inline void reset_library_state() {
+#if __has_include(<sys/single_threaded.h>)
+  __libc_single_threaded = 0;
+#endif
   constexpr size_t group_bytes = 128;
   constexpr size_t groups = 16;
   if (heddle_waiter_pool != nullptr) std::memset(heddle_waiter_pool, 0, groups * group_bytes);

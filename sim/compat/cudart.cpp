@@ -288,8 +288,8 @@ int cudaMalloc(void** memory, size_t bytes) {
   heddle::compat::allocate(memory, bytes, true, "cudaMalloc");
   return success;
 }
-int cudaMallocAsync(void** memory, size_t bytes, simulatedStream_t) {
-  heddle::compat::allocate(memory, bytes, true, "cudaMallocAsync");
+int cudaMallocAsync(void** memory, size_t bytes, simulatedStream_t stream) {
+  heddle::compat::allocate_in_stream(memory, bytes, "cudaMallocAsync", stream);
   return success;
 }
 int cudaMallocHost(void** memory, size_t bytes) {
@@ -310,8 +310,7 @@ int cudaHostGetDevicePointer(void** device, void* host, unsigned) {
 }
 int cudaFree(void* memory) { return simulatedFree(memory); }
 int cudaFreeAsync(void* memory, simulatedStream_t stream) {
-  simulatedStreamSynchronize(stream);
-  if (memory != nullptr) runtime::release(memory);
+  heddle::compat::release_in_stream(memory, stream);
   return success;
 }
 int cudaFreeHost(void* memory) { return simulatedFree(memory); }

@@ -2,6 +2,7 @@
 #include <algorithm>
 #include <cstring>
 #include <heddle/sim/compat/launch.h>
+#include <heddle/sim/runtime/program_memory.h>
 #include <map>
 #include <memory>
 #include <vector>
@@ -52,7 +53,11 @@ graph_state only;  // NOLINT(cert-err58-cpp): nothing that it makes throws
 
 graph_state& here() {
   if (is_of_this_run == 0) {
-    only = graph_state();
+    // Memory of an earlier run may have gone with it.
+    if (sim::runtime::memory_begins_anew())
+      std::construct_at(&only);
+    else
+      only = graph_state();
     is_of_this_run = 1;
   }
   return only;

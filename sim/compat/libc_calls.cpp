@@ -7,6 +7,7 @@
 #include <dlfcn.h>
 #include <fcntl.h>
 #include <heddle/sim/compat/libc_calls.h>
+#include <heddle/sim/runtime/file_calls.h>
 #include <heddle/sim/runtime/gpu_calls.h>
 #include <heddle/sim/runtime/program_memory.h>
 #include <stdarg.h>
@@ -63,6 +64,14 @@ constexpr const char* not_served = "a kernel calls it, and the C library for ker
     if (runtime::is_device()) [[unlikely]]                    \
       runtime::refuse_call(#name, not_served);                \
     return __real_##name arguments;                           \
+  }
+
+// The same of one on files, which the simulator looks at.
+#define HEDDLE_OF_FILES(type, name, parameters, arguments) \
+  type __wrap_##name parameters {                          \
+    if (runtime::is_device()) [[unlikely]]                 \
+      runtime::refuse_call(#name, not_served);             \
+    return heddle_host_##name arguments;                   \
   }
 
 extern "C" {
@@ -234,8 +243,8 @@ ssize_t __wrap_getline(char** line, size_t* size, FILE* from) {
   return __real_getline(line, size, from);
 }
 HEDDLE_OF_THE_HOST(int, creat, (const char* path, mode_t mode), (path, mode))
-HEDDLE_OF_THE_HOST(int, close, (int file), (file))
-HEDDLE_OF_THE_HOST(ssize_t, write, (int file, const void* data, size_t size), (file, data, size))
+HEDDLE_OF_FILES(int, close, (int file), (file))
+HEDDLE_OF_FILES(ssize_t, write, (int file, const void* data, size_t size), (file, data, size))
 HEDDLE_OF_THE_HOST(off_t, lseek, (int file, off_t offset, int origin), (file, offset, origin))
 HEDDLE_OF_THE_HOST(int, unlink, (const char* path), (path))
 HEDDLE_OF_THE_HOST(int, mkdir, (const char* path, mode_t mode), (path, mode))
@@ -255,8 +264,8 @@ HEDDLE_OF_THE_HOST(int, stat, (const char* path, struct stat* found), (path, fou
 HEDDLE_OF_THE_HOST(int, chdir, (const char* path), (path))
 HEDDLE_OF_THE_HOST(char*, getcwd, (char* path, size_t size), (path, size))
 HEDDLE_OF_THE_HOST(pid_t, getpid, (), ())
-HEDDLE_OF_THE_HOST(int, pipe, (int ends[2]), (ends))
-HEDDLE_OF_THE_HOST(int, dup, (int file), (file))
+HEDDLE_OF_FILES(int, pipe, (int ends[2]), (ends))
+HEDDLE_OF_FILES(int, dup, (int file), (file))
 HEDDLE_OF_THE_HOST(int, socket, (int family, int kind, int protocol), (family, kind, protocol))
 HEDDLE_OF_THE_HOST(void*, dlopen, (const char* path, int mode), (path, mode))
 // With 64 bits for a file's size asked for.

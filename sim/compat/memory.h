@@ -69,6 +69,18 @@ inline void fill_rows(void* to, size_t pitch, uint32_t value, size_t element_byt
       one_lane(nullptr));
 }
 
+/// Memory that a graph uses is there from the capture on, and stays.
+template <typename T>
+void allocate_in_stream(T** memory, size_t bytes, const char* call, const void* stream) {
+  const uint32_t number = stream_number(stream);
+  *memory = static_cast<T*>(is_capturing(number) ? sim::runtime::allocate_unnamed(bytes, true, call)
+                                                 : sim::runtime::allocate_in_stream(bytes, call, number));
+}
+inline void release_in_stream(void* memory, const void* stream) {
+  const uint32_t number = stream_number(stream);
+  if (!is_capturing(number)) sim::runtime::release_in_stream(memory, number);
+}
+
 /// A call of the host, in its place in the stream.
 inline void call_in_stream(void (*function)(void*), void* given, uint32_t stream) {
   if (!captures(stream, {.kind = node_kind::call, .to = given, .function = function}))

@@ -66,8 +66,8 @@ enum HEDDLE_GPU(MemPoolAttr) {
 };
 template <typename T>
 HEDDLE_GPU(Error_t)
-HEDDLE_GPU(MallocAsync)(T** memory, size_t bytes, HEDDLE_GPU(Stream_t)) {
-  heddle::compat::allocate(memory, bytes, true, HEDDLE_GPU_TEXT(MallocAsync));
+HEDDLE_GPU(MallocAsync)(T** memory, size_t bytes, HEDDLE_GPU(Stream_t) stream) {
+  heddle::compat::allocate_in_stream(memory, bytes, HEDDLE_GPU_TEXT(MallocAsync), stream);
   return HEDDLE_GPU(Success);
 }
 template <typename T>
@@ -76,8 +76,7 @@ HEDDLE_GPU(MallocFromPoolAsync)(T** memory, size_t bytes, HEDDLE_GPU(MemPool_t),
   return HEDDLE_GPU(MallocAsync)(memory, bytes, stream);
 }
 inline HEDDLE_GPU(Error_t) HEDDLE_GPU(FreeAsync)(void* memory, HEDDLE_GPU(Stream_t) stream) {
-  HEDDLE_GPU(StreamSynchronize)(stream);
-  if (memory != nullptr) heddle::sim::runtime::release(memory);
+  heddle::compat::release_in_stream(memory, stream);
   return HEDDLE_GPU(Success);
 }
 inline HEDDLE_GPU(Error_t) HEDDLE_GPU(DeviceGetDefaultMemPool)(HEDDLE_GPU(MemPool_t) * pool, int device) {

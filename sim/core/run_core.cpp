@@ -8,6 +8,7 @@
 #include <heddle/sim/observe/debugger.h>
 
 #include <algorithm>
+#include <cstdio>
 #include <cstring>
 
 namespace heddle::sim {
@@ -28,7 +29,20 @@ void clear_stack(const stack_arena::stack& on, size_t most_bytes) {
 }  // namespace
 
 run_core::run_core()
-    : view(this, &run_core::look_at, &run_core::next_in_turn, &enabled.fair.version(), &enabled.highest) {}
+    : view(this, &run_core::look_at, &run_core::next_in_turn, &enabled.fair.version(), &enabled.highest) {
+  map.heap.take_frames(&run_core::frame_at, this);
+}
+
+// From the stack's beginning, which is the outermost frame: so far from it a variable lies in every process.
+std::string run_core::frame_at(const void* context, const void* address) {
+  const lane* const owner =
+      static_cast<const run_core*>(context)->threads.lane_on(static_cast<const std::byte*>(address));
+  if (owner == nullptr) return "";
+  char behind[32];
+  std::snprintf(behind, sizeof behind, "-0x%zx",
+                static_cast<size_t>(owner->runs.stack().high() - static_cast<const std::byte*>(address)));
+  return "frame of " + name_of(*owner) + behind;
+}
 
 // -- lanes --------------------------------------------------------------------------------------------------------------------------
 

@@ -248,6 +248,7 @@ struct run_core {
   [[noreturn, gnu::cold]] void no_stack_left(lane& self);
   [[noreturn, gnu::cold]] void no_host_stack_left(lane& self);
   static scheduler::candidate look_at(const void* self, uint32_t index);
+  static std::string frame_at(const void* context, const void* address);
   static uint32_t next_in_turn(const void* self, uint32_t actor);
 };
 

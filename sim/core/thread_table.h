@@ -64,6 +64,7 @@ struct thread_table {
 
   /// The lane on whose stack, or in whose guard page, the address lies; null when no lane runs there. May be called in a signal handler.
   lane* lane_on(const std::byte* address);
+  const lane* lane_on(const std::byte* address) const { return const_cast<thread_table*>(this)->lane_on(address); }
   /// The lane whose stack ends at this page, which guards stacks; null when no lane runs there.
   const lane* owner_of_guard(const memory_map& map, const void* address) const;
   /// The host thread that has the address in a frame that has not returned; null when none has.

@@ -3,6 +3,7 @@
 #include <heddle/sim/code/thread_locals.h>
 #include <heddle/sim/launch/command_driver.h>
 #include <heddle/sim/launch/device_allocations.h>
+#include <heddle/sim/space/lane_heap.h>
 
 #include <algorithm>
 #include <cstdio>
@@ -27,6 +28,13 @@ std::string device_allocations::named_process(uint32_t process) {
 
 void device_allocations::check_elsewhere(lane& self) {
   const void* const address = self.pending.address;
+  if (core_.map.heap.program() != nullptr && core_.map.heap.program()->contains(address)) {
+    const operation& how = self.pending;
+    if (core_.map.heap.program()->is_allocated(address, how.size_bytes)) [[likely]]
+      return;
+    const std::string what = std::string(to_string(how.kind)) + " of " + std::to_string(how.size_bytes) + " bytes at ";
+    bad_use_of_program_heap(self, address, what, "out of bounds");
+  }
   if (core_.map.host_stacks->contains(address) && self.is_host()) {
     if (self.is_on_stack(address)) return;
     // A copy has no business there.
@@ -85,6 +93,62 @@ void device_allocations::bad_access(lane& self, const char* wrong) {
                     "; share memory that the device allocates, and capture by value");
     }
   core_.end(self, verdict::memory, std::string(to_string(how.kind)) + " on the stack of a lane that has ended");
+}
+
+// -- the program's own heap ---------------------------------------------------------------------------------------------------------
+
+void device_allocations::bad_use_of_program_heap(lane& self, const void* address, const std::string& what,
+                                                 const char* wrong) {
+  const lane_heap::block block = core_.map.heap.program()->nearest(address);
+  std::string message = what;
+  const auto tell = [&] {
+    if (block.state == lane_heap::block_state::none) {
+      message += std::string("memory of the C++ heap that nothing has allocated: ") + wrong;
+      return;
+    }
+    const auto offset = static_cast<const std::byte*>(address) - block.base;
+    char place[32];
+    std::snprintf(place, sizeof place, offset < 0 ? "-0x%zx" : "+0x%zx",
+                  static_cast<size_t>(offset < 0 ? -offset : offset));
+    const std::string made_at = core_.map.heap.program()->made_at(block);
+    message += std::string(place) + " in " + std::to_string(block.size_bytes) + " bytes of the C++ heap that " +
+               name_of(core_.threads.lanes[block.lane]) + " has allocated" + (made_at.empty() ? "" : " at " + made_at) +
+               ": ";
+    if (block.state == lane_heap::block_state::allocated) {
+      message += wrong;
+      return;
+    }
+    message += "after the memory was freed";
+    for (const freed_block& known : freed_)
+      if (known.base == block.base) {
+        const std::string where = source_of(known.calls).where();
+        message += " by " + name_of(*known.by) + (where.empty() ? "" : " at " + where);
+      }
+  };
+  // Debug information takes more stack than a lane has.
+  core_.aside(self, tell);
+  core_.end(self, verdict::memory, message);
+}
+
+void device_allocations::release_in_program(lane& self, void* pointer) {
+  const lane_heap& heap = *core_.map.heap.program();
+  const lane_heap::block block = heap.nearest(pointer);
+  // An object that outlives the runs, as of a library, may have had it from an earlier one.
+  if (block.state == lane_heap::block_state::none) return;
+  if (block.base != pointer || block.state != lane_heap::block_state::allocated)
+    bad_use_of_program_heap(self, pointer, "frees ", "not the start of an allocation");
+  if (core_.late != nullptr) {
+    if (core_.machine.points == plain_points::unchecked && core_.threads.live_lanes > 1 &&
+        core_.late->is_accessed_beside(self, block.base, block.size_bytes))
+      core_.end(self, verdict::memory,
+                std::to_string(block.size_bytes) + " bytes of the C++ heap that " +
+                    name_of(core_.threads.lanes[block.lane]) +
+                    " has allocated are freed, and a plain access by another lane is not ordered before");
+    core_.late->released(self, pointer, block.size_bytes);
+  }
+  if (freed_.size() < most_freed) freed_.push_back({pointer, &self, calls_of(self)});
+  ++core_.map.program_frees;
+  lane_heap::release(pointer, &heap);
 }
 
 // -- page tables -----------------------------------------------------------------------------------------------------------------

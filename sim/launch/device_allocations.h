@@ -39,6 +39,8 @@ class device_allocations {
                     .split = core_.machine.split,
                     .with = hands_});
     unflushed_.reset(!core_.machine.flushes || hands_ != nullptr);
+    freed_.clear();
+    core_.map.program_frees = 0;
   }
   /// From the next run on a driver executes commands with these, which must outlive the runs; null: none does.
   void drive_with(const device_set::hands* hands) { hands_ = hands; }
@@ -58,6 +60,9 @@ class device_allocations {
   void release(lane& self, void* pointer);
   /// Releases what the ending object has allocated.
   void release_all_of(lane& self, const void* owner);
+  /// Releases a block of the program's heap in the lane's pending operation; ends the run where it is none, where it was freed, or where another
+  /// lane may still access it.
+  void release_in_program(lane& self, void* pointer);
 
   // -- accesses ---------------------------------------------------------------------------------------------------------------------
 
@@ -114,6 +119,8 @@ class device_allocations {
 
  private:
   [[noreturn]] void bad_access(lane& self, const char* wrong);
+  [[noreturn]] void bad_use_of_program_heap(lane& self, const void* address, const std::string& what,
+                                            const char* wrong);
   bool is_live(const launched_kernel& runs, uint32_t block) const;
   void* copy_of_block(lane& self, uint32_t block, const block_state::variable& wanted, const void* place);
   void move_pages(lane& self, const allocation& of);
@@ -126,7 +133,17 @@ class device_allocations {
   void look_for_accesses(lane& self, const void* pointer);
   static std::string named_process(uint32_t process);
 
+  /// A block of the program's heap that has been given back.
+  struct freed_block {
+    const void* base = nullptr;
+    const lane* by = nullptr;
+    call_chain calls = {};
+  };
+  // Of more than so many, a message does not say where they were freed.
+  static constexpr size_t most_freed = 65536;
+
   run_core& core_;
+  std::vector<freed_block> freed_;
   const device_set::hands* hands_ = nullptr;
   device_set devices_;
   unflushed_memory unflushed_;

@@ -123,7 +123,10 @@ uint32_t launches::add_copy(lane& self, const stream_copy& what, uint32_t stream
     commands_->copy(self, what, at, how_to_run);
   else
     start_engine(self, what, at,
-                 (what.function == nullptr ? "copy " : "host function ") + std::to_string(copies_given_) +
+                 std::string(what.named != nullptr      ? what.named
+                             : what.function == nullptr ? "copy"
+                                                        : "host function") +
+                     ' ' + std::to_string(copies_given_) +
                      (stream == 0 ? " of the default stream" : " of stream " + std::to_string(stream)),
                  how_to_run);
   more_or_less_runs(self, streams_[stream].device, 0);

@@ -20,6 +20,8 @@ struct stream_copy {
   size_t size_bytes = 0;
   void (*function)(void*) = nullptr;
   const void* place = nullptr;  ///< where the stream was given it, in the code under test
+  const char* named =
+      nullptr;  ///< "copy" or "host function" where that is null; of something else that the stream does on the host
 };
 
 /// Names of what orders a launch before its lanes, and the end of work before what waits for it; by its number among launches.

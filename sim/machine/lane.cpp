@@ -20,16 +20,16 @@ std::string name_of(const lane& who) {
 __attribute__((no_sanitize("address")))
 #endif
 call_chain
-calls_of(const lane& who) {
-  call_chain calls = {who.pending.place};
+calls_of(const lane& who, const operation& next) {
+  call_chain calls = {next.place};
   const auto& stack = who.runs.stack();
   const auto on_stack = [&](const void* at) {
     const auto* byte = static_cast<const std::byte*>(at);
     return byte >= stack.low && byte + 2 * sizeof(void*) <= stack.high();
   };
-  if (who.pending.frame == nullptr || !on_stack(who.pending.frame)) return calls;
+  if (next.frame == nullptr || !on_stack(next.frame)) return calls;
   // Each frame holds its caller's frame, and the address to return to behind it.
-  auto* frame = static_cast<void* const*>(who.pending.frame[0]);
+  auto* frame = static_cast<void* const*>(next.frame[0]);
   for (size_t n = 1; n < calls.size() && on_stack(frame) && frame[1] != nullptr; ++n) {
     calls[n] = frame[1];
     auto* const outer = static_cast<void* const*>(frame[0]);
@@ -38,6 +38,8 @@ calls_of(const lane& who) {
   }
   return calls;
 }
+
+call_chain calls_of(const lane& who) { return calls_of(who, who.pending); }
 
 std::string lanes_in(uint64_t mask) {
   std::string text;

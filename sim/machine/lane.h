@@ -269,6 +269,8 @@ inline bool lane::is_on_host() const { return of->host && !of->bulk; }
 /// The calls that led to the lane's pending operation, innermost first: from frame to frame, as far as code under test keeps frame
 /// pointers.
 call_chain calls_of(const lane& who);
+/// The same of another operation, which it is about to make.
+call_chain calls_of(const lane& who, const operation& next);
 
 /// The lane's bit in masks of its wave.
 inline uint64_t lane_bit(const lane& who) { return uint64_t{1} << who.index; }

@@ -1,6 +1,7 @@
 #include <heddle/sim/code/source_line.h>
 #include <heddle/sim/machine/operation.h>
 #include <heddle/sim/space/heap.h>
+#include <heddle/sim/space/lane_heap.h>
 
 #include <array>
 #include <cstdio>
@@ -66,8 +67,10 @@ std::string describe(const operation& what) {
 
 std::string describe_location(const heap& memory, const void* address) {
   if (memory.contains(address)) return memory.describe(address);
+  if (memory.program() != nullptr && memory.program()->contains(address)) return memory.program()->describe(address);
   const std::string variable = variable_at(address);
   if (!variable.empty()) return variable;
+  if (std::string frame = memory.frame_at(address); !frame.empty()) return frame;
   char text[32];
   std::snprintf(text, sizeof text, "%p", address);
   return text;

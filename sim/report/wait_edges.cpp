@@ -26,7 +26,7 @@ const std::vector<watched>& hang_report::looked_at(const lane& who) const {
   std::vector<watched>& read = known->second;
   if (!fresh) return read;
   // What it waits for is notice, which is given at an object.
-  if (who.pending.kind == operation_kind::wait_notice) {
+  if (who.pending.kind == operation_kind::wait_notice && who.pending.address != nullptr) {
     watched& object = read.emplace_back();
     object.address = who.pending.address;
     object.size_bytes = 1;
@@ -110,6 +110,7 @@ std::string hang_report::giver_of_notice(const lane& who, const watched& entry) 
 
 // The same in every process: addresses on the C++ heap are not.
 std::string hang_report::object_at(const void* address) const {
+  if (std::string file = memory_map::file_at(address); !file.empty()) return file;
   for (size_t n = 0; n < core_.threads.lanes_used; ++n)
     if (const lane& owner = core_.threads.lanes[n]; owner.begun && owner.is_on_stack(address))
       return "an object of " + name_of(owner);

@@ -44,9 +44,9 @@ class execution : public machine_parts {
   [[gnu::always_inline]] bool yield_and_watch_frees(lane& self) {
     lane& next = choose(self);
     if (&next == &self) return false;
-    const uint64_t frees = core_.map.heap.frees();
+    const uint64_t frees = core_.map.frees();
     enter(self, next);
-    return frees != core_.map.heap.frees();
+    return frees != core_.map.frees();
   }
   /// Publishes what the lane does next, and yields.
   void step(lane& self, const operation& next) {

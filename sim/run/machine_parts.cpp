@@ -7,6 +7,7 @@ namespace heddle::sim {
 
 machine_parts::machine_parts() {
   if (is_program()) program_heap_ = lane_heap::make();
+  core_.map.heap.take_program(program_heap_.get());
 }
 machine_parts::~machine_parts() = default;
 

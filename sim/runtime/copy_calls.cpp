@@ -168,6 +168,32 @@ void perform_call(void* body) {
   what.function(what.to);
 }
 
+/// Memory is there, or gone, from here on. What it holds no program knows: a lane that looks there too early has a race with that.
+void perform_allocation(void* body) {
+  const stream_copy& what = *static_cast<const stream_copy*>(body);
+  lane& self = *execution::current;
+  void* const no_frame[2] = {nullptr, nullptr};
+  const caller from = {what.place, no_frame, reinterpret_cast<const std::byte*>(no_frame)};
+  const hidden_operands hidden(self, as_operand(what.to), what.size_bytes);
+  {
+    const entered inside(self);
+    execution::instance->begin_copy(self, make_operation(operation_kind::synchronize, nullptr, 0, from));
+  }
+  const int value = static_cast<int>(execution::instance->machine().fill);
+  range_fill(what.to, value, what.size_bytes, from, [&] { std::memset(what.to, value, what.size_bytes); });
+}
+void perform_release(void* body) {
+  const stream_copy& what = *static_cast<const stream_copy*>(body);
+  lane& self = *execution::current;
+  void* const no_frame[2] = {nullptr, nullptr};
+  const caller from = {what.place, no_frame, reinterpret_cast<const std::byte*>(no_frame)};
+  const hidden_operands hidden(self, as_operand(what.to));
+  const entered inside(self);
+  execution& here = *execution::instance;
+  here.begin_copy(self, make_operation(operation_kind::synchronize, nullptr, 0, from));
+  here.release(self, what.to, make_operation(operation_kind::none, nullptr, 0, from));
+}
+
 }  // namespace
 
 void copy(void* to, const void* from_memory, size_t size_bytes, uint32_t device) {
@@ -206,6 +232,41 @@ void copy_in_stream(void* to, const void* from_memory, size_t size_bytes, uint32
   execution::instance->copy_in_stream(self,
                                       {.to = to, .from = from_memory, .size_bytes = size_bytes, .place = from.place},
                                       stream, engine, make_operation(operation_kind::copy, nullptr, 0, from));
+}
+
+void* allocate_in_stream(size_t size_bytes, const char* kind, uint32_t stream) {
+  static constexpr fiber_body engine = {
+      .size_bytes = sizeof(stream_copy), .move_to = nullptr, .invoke = perform_allocation};
+  void* const memory = allocate_unnamed(size_bytes, true, kind);
+  // A driver that is stepped knows copies and launches alone.
+  if (memory == nullptr || size_bytes == 0 || execution::instance->launched().commands() != nullptr) return memory;
+  const caller from = HEDDLE_CALLER;
+  lane& self = caller_lane("an allocation in a stream");
+  const driver_call called(self, from, driver_call::kind::launch);
+  const entered inside(self);
+  const hidden_operands hidden(self, as_operand(memory), size_bytes, stream);
+  execution::instance->copy_in_stream(
+      self, {.to = memory, .from = memory, .size_bytes = size_bytes, .place = from.place, .named = "allocation"},
+      stream, engine, make_operation(operation_kind::copy, nullptr, 0, from));
+  return memory;
+}
+
+void release_in_stream(void* memory, uint32_t stream) {
+  static constexpr fiber_body engine = {
+      .size_bytes = sizeof(stream_copy), .move_to = nullptr, .invoke = perform_release};
+  if (memory == nullptr) return;
+  if (execution::instance->launched().commands() != nullptr) {
+    synchronize_stream(stream);
+    return release(memory);
+  }
+  const caller from = HEDDLE_CALLER;
+  lane& self = caller_lane("a release in a stream");
+  const driver_call called(self, from, driver_call::kind::launch);
+  const entered inside(self);
+  const hidden_operands hidden(self, as_operand(memory), stream);
+  execution::instance->copy_in_stream(
+      self, {.to = memory, .from = memory, .size_bytes = 1, .place = from.place, .named = "release"}, stream, engine,
+      make_operation(operation_kind::copy, nullptr, 0, from));
 }
 
 void call_in_stream(void (*function)(void*), void* given, uint32_t stream) {

@@ -140,6 +140,10 @@ void proxy_fence(uint32_t spaces);
 void copy_in_stream(void* to, const void* from, size_t size_bytes, uint32_t stream);
 /// A call of the host in its place in the stream, by a thread of its own; the stream goes on when it returns.
 void call_in_stream(void (*function)(void*), void* given, uint32_t stream);
+/// Memory of the device as the stream has it: allocated now, and there for what comes behind this place in the stream; null when none is left.
+void* allocate_in_stream(size_t size_bytes, const char* kind, uint32_t stream);
+/// Released at this place in the stream.
+void release_in_stream(void* memory, uint32_t stream);
 /// Work of a stream of higher `priority` gets places on the device before that of others.
 uint32_t create_stream(bool blocking, uint32_t device = 0, int32_t priority = 0);
 int32_t priority_of_stream(uint32_t stream);

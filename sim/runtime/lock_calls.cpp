@@ -10,18 +10,12 @@
 namespace runtime = heddle::sim::runtime;
 using heddle::sim::execution;
 using heddle::sim::lane;
-using heddle::sim::late_memory;
 using heddle::sim::operation_kind;
+using runtime::acquire_from;
 using runtime::never;
+using runtime::release_to;
 
 namespace {
-
-void acquire_from(lane& self, const void* object) {
-  if (late_memory* const late = execution::instance->late()) late->acquire_object(self, object);
-}
-void release_to(lane& self, const void* object) {
-  if (late_memory* const late = execution::instance->late()) late->release_object(self, object);
-}
 
 /// What readers have done comes before the next writer, not before the next reader.
 const void* readers_of(const pthread_rwlock_t* lock) { return reinterpret_cast<const char*>(lock) + 1; }

@@ -3,7 +3,6 @@
 #include <heddle/sim/runtime/entry.h>
 #include <heddle/sim/runtime/program_memory.h>
 #include <heddle/sim/space/lane_heap.h>
-#include <heddle/sim/space/program_heap.h>
 
 #include <algorithm>
 #include <cstddef>
@@ -24,6 +23,7 @@ namespace {
 using heddle::sim::execution;
 using heddle::sim::lane;
 using heddle::sim::lane_heap;
+using heddle::sim::runtime::caller;
 
 /// While it lives, no lane calls the C library: in programs where a kernel's malloc() and free() go to its host (sim/compat/), new and
 /// delete are still the simulator's, which its own entry points use too.
@@ -56,16 +56,25 @@ void* from_c_library(size_t size_bytes, size_t alignment) {
 }
 
 // Outside of a search, what a library allocates in a run may be its own, to be kept for later runs.
-bool is_of_run(const void* caller) {
+bool is_of_run(const void* place) {
   const auto& core = execution::instance->core();
-  return core.notes != nullptr || core.map.is_in_image(caller);
+  return core.notes != nullptr || core.map.is_in_image(place);
 }
 
-void* allocate(size_t size_bytes, size_t alignment, const void* caller) {
+void* allocate_in(lane_heap& heap, lane& self, size_t size_bytes, size_t alignment, const caller& from) {
+  void* const memory = heap.allocate(self.id, size_bytes, alignment);
+  if (memory != nullptr && execution::instance->core().map.heap.program() == &heap) {
+    using heddle::sim::operation_kind;
+    heap.note(memory, calls_of(self, heddle::sim::runtime::make_operation(operation_kind::none, nullptr, 0, from)));
+  }
+  return memory;
+}
+
+void* allocate(size_t size_bytes, size_t alignment, const caller& from) {
   if (lane* const self = execution::current; self != nullptr)
-    if (lane_heap* const own = execution::instance->lanes_allocate_in(); own != nullptr && is_of_run(caller)) {
+    if (lane_heap* const own = execution::instance->lanes_allocate_in(); own != nullptr && is_of_run(from.place)) {
       const heddle::sim::runtime::entered inside(*self);
-      if (void* const memory = own->allocate(self->id, size_bytes, alignment)) return memory;
+      if (void* const memory = allocate_in(*own, *self, size_bytes, alignment, from)) return memory;
     }
   if (size_bytes == 0) size_bytes = 1;
   for (;;) {
@@ -77,35 +86,36 @@ void* allocate(size_t size_bytes, size_t alignment, const void* caller) {
   }
 }
 
-void* allocate_or_null(size_t size_bytes, size_t alignment, const void* caller) noexcept {
+void* allocate_or_null(size_t size_bytes, size_t alignment, const caller& from) noexcept {
   try {
-    return allocate(size_bytes, alignment, caller);
+    return allocate(size_bytes, alignment, from);
   } catch (const std::bad_alloc&) {
     return nullptr;
   }
 }
 
-bool release_to_lane(void* memory) {
+bool release_to_lane(void* memory, const caller& from) {
   lane* const self = execution::current;
   const lane_heap* const own = execution::instance == nullptr ? nullptr : execution::instance->lanes_allocate_in();
   if (self == nullptr || own == nullptr) return lane_heap::release(memory, own);
   // What the heap does to its memory is no step of the program.
   const heddle::sim::runtime::entered inside(*self);
-  if (heddle::sim::offset_in_program_heap(memory) != heddle::sim::in_no_program_heap) {
-    execution& here = *execution::instance;
-    here.finish_plain_store(*self);
-    if (auto* const late = here.late()) late->released(*self, memory, lane_heap::bytes_at(memory));
-  }
-  return lane_heap::release(memory, own);
+  execution& here = *execution::instance;
+  if (here.core().map.heap.program() != own || !own->contains(memory)) return lane_heap::release(memory, own);
+  using heddle::sim::operation_kind;
+  here.finish_plain_store(*self);
+  self->pending = heddle::sim::runtime::make_operation(operation_kind::none, nullptr, 0, from);
+  here.memory().release_in_program(*self, memory);
+  return true;
 }
 
-bool release_known(void* memory) {
+bool release_known(void* memory, const caller& from) {
   if (lane* const self = execution::current; self != nullptr && self->own_object == memory) self->forget_own_object();
-  return release_to_lane(memory);
+  return release_to_lane(memory, from);
 }
 
-void release(void* memory) {
-  if (memory == nullptr || release_known(memory)) return;
+void release(void* memory, const caller& from) {
+  if (memory == nullptr || release_known(memory, from)) return;
   const by_no_lane calls;
   std::free(memory);
 }
@@ -118,51 +128,60 @@ void* allocate_in_program(size_t size_bytes, size_t alignment) {
   if (self == nullptr) return nullptr;
   lane_heap* const own = execution::instance->lanes_allocate_in();
   if (own == nullptr) return nullptr;
+  const caller from = HEDDLE_CALLER;
   const entered inside(*self);
-  return own->allocate(self->id, size_bytes, alignment);
+  return allocate_in(*own, *self, size_bytes, alignment, from);
 }
-bool release_in_program(void* memory) { return memory != nullptr && release_known(memory); }
+bool release_in_program(void* memory) { return memory != nullptr && release_known(memory, HEDDLE_CALLER); }
 size_t bytes_in_program(const void* memory) { return lane_heap::bytes_at(memory); }
+bool memory_begins_anew() {
+  return execution::instance != nullptr && execution::instance->lanes_allocate_in() != nullptr;
+}
 }  // namespace heddle::sim::runtime
 
 #define HEDDLE_WEAK __attribute__((weak))
 constexpr size_t usual = alignof(std::max_align_t);
-HEDDLE_WEAK void* operator new(size_t size_bytes) { return allocate(size_bytes, usual, __builtin_return_address(0)); }
-HEDDLE_WEAK void* operator new[](size_t size_bytes) { return allocate(size_bytes, usual, __builtin_return_address(0)); }
+HEDDLE_WEAK void* operator new(size_t size_bytes) { return allocate(size_bytes, usual, HEDDLE_CALLER); }
+HEDDLE_WEAK void* operator new[](size_t size_bytes) { return allocate(size_bytes, usual, HEDDLE_CALLER); }
 HEDDLE_WEAK void* operator new(size_t size_bytes, const std::nothrow_t&) noexcept {
-  return allocate_or_null(size_bytes, usual, __builtin_return_address(0));
+  return allocate_or_null(size_bytes, usual, HEDDLE_CALLER);
 }
 HEDDLE_WEAK void* operator new[](size_t size_bytes, const std::nothrow_t&) noexcept {
-  return allocate_or_null(size_bytes, usual, __builtin_return_address(0));
+  return allocate_or_null(size_bytes, usual, HEDDLE_CALLER);
 }
 HEDDLE_WEAK void* operator new(size_t size_bytes, std::align_val_t align) {
-  return allocate(size_bytes, static_cast<size_t>(align), __builtin_return_address(0));
+  return allocate(size_bytes, static_cast<size_t>(align), HEDDLE_CALLER);
 }
 HEDDLE_WEAK void* operator new[](size_t size_bytes, std::align_val_t align) {
-  return allocate(size_bytes, static_cast<size_t>(align), __builtin_return_address(0));
+  return allocate(size_bytes, static_cast<size_t>(align), HEDDLE_CALLER);
 }
 HEDDLE_WEAK void* operator new(size_t size_bytes, std::align_val_t align, const std::nothrow_t&) noexcept {
-  return allocate_or_null(size_bytes, static_cast<size_t>(align), __builtin_return_address(0));
+  return allocate_or_null(size_bytes, static_cast<size_t>(align), HEDDLE_CALLER);
 }
 HEDDLE_WEAK void* operator new[](size_t size_bytes, std::align_val_t align, const std::nothrow_t&) noexcept {
-  return allocate_or_null(size_bytes, static_cast<size_t>(align), __builtin_return_address(0));
+  return allocate_or_null(size_bytes, static_cast<size_t>(align), HEDDLE_CALLER);
 }
-HEDDLE_WEAK void operator delete(void* memory) noexcept { release(memory); }
-HEDDLE_WEAK void operator delete[](void* memory) noexcept { release(memory); }
-HEDDLE_WEAK void operator delete(void* memory, size_t) noexcept { release(memory); }
-HEDDLE_WEAK void operator delete[](void* memory, size_t) noexcept { release(memory); }
-HEDDLE_WEAK void operator delete(void* memory, const std::nothrow_t&) noexcept { release(memory); }
-HEDDLE_WEAK void operator delete[](void* memory, const std::nothrow_t&) noexcept { release(memory); }
-HEDDLE_WEAK void operator delete(void* memory, std::align_val_t) noexcept { release(memory); }
-HEDDLE_WEAK void operator delete[](void* memory, std::align_val_t) noexcept { release(memory); }
-HEDDLE_WEAK void operator delete(void* memory, size_t, std::align_val_t) noexcept { release(memory); }
-HEDDLE_WEAK void operator delete[](void* memory, size_t, std::align_val_t) noexcept { release(memory); }
-HEDDLE_WEAK void operator delete(void* memory, std::align_val_t, const std::nothrow_t&) noexcept { release(memory); }
-HEDDLE_WEAK void operator delete[](void* memory, std::align_val_t, const std::nothrow_t&) noexcept { release(memory); }
+HEDDLE_WEAK void operator delete(void* memory) noexcept { release(memory, HEDDLE_CALLER); }
+HEDDLE_WEAK void operator delete[](void* memory) noexcept { release(memory, HEDDLE_CALLER); }
+HEDDLE_WEAK void operator delete(void* memory, size_t) noexcept { release(memory, HEDDLE_CALLER); }
+HEDDLE_WEAK void operator delete[](void* memory, size_t) noexcept { release(memory, HEDDLE_CALLER); }
+HEDDLE_WEAK void operator delete(void* memory, const std::nothrow_t&) noexcept { release(memory, HEDDLE_CALLER); }
+HEDDLE_WEAK void operator delete[](void* memory, const std::nothrow_t&) noexcept { release(memory, HEDDLE_CALLER); }
+HEDDLE_WEAK void operator delete(void* memory, std::align_val_t) noexcept { release(memory, HEDDLE_CALLER); }
+HEDDLE_WEAK void operator delete[](void* memory, std::align_val_t) noexcept { release(memory, HEDDLE_CALLER); }
+HEDDLE_WEAK void operator delete(void* memory, size_t, std::align_val_t) noexcept { release(memory, HEDDLE_CALLER); }
+HEDDLE_WEAK void operator delete[](void* memory, size_t, std::align_val_t) noexcept { release(memory, HEDDLE_CALLER); }
+HEDDLE_WEAK void operator delete(void* memory, std::align_val_t, const std::nothrow_t&) noexcept {
+  release(memory, HEDDLE_CALLER);
+}
+HEDDLE_WEAK void operator delete[](void* memory, std::align_val_t, const std::nothrow_t&) noexcept {
+  release(memory, HEDDLE_CALLER);
+}
 #else
 namespace heddle::sim::runtime {
 void* allocate_in_program(size_t, size_t) { return nullptr; }
 bool release_in_program(void*) { return false; }
 size_t bytes_in_program(const void*) { return 0; }
+bool memory_begins_anew() { return false; }
 }  // namespace heddle::sim::runtime
 #endif

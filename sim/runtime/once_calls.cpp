@@ -6,6 +6,7 @@
 #include <pthread.h>
 
 #include <cstdint>
+#include <mutex>
 #include <utility>
 
 namespace runtime = heddle::sim::runtime;
@@ -68,6 +69,24 @@ class doing_once {
   const runtime::caller& from_;
 };
 
+/// What std::call_once is to call, which it tells the C++ library in variables of the OS thread: other lanes have theirs in them by the time that
+/// this one has come to its turn.
+class given_to_call_once {
+ public:
+  void restore() const {
+#ifdef _GLIBCXX_HAVE_TLS
+    std::__once_callable = callable_;
+    std::__once_call = call_;
+#endif
+  }
+
+ private:
+#ifdef _GLIBCXX_HAVE_TLS
+  void* callable_ = std::__once_callable;
+  void (*call_)() = std::__once_call;
+#endif
+};
+
 }  // namespace
 
 extern "C" {
@@ -79,8 +98,10 @@ int __wrap_pthread_once(pthread_once_t* flag, void (*function)()) {
   lane* const self = execution::current;
   if (self == nullptr) return __real_pthread_once(flag, function);
   const runtime::caller from = HEDDLE_CALLER;
+  const given_to_call_once for_call_once;
   if (!begin_once(*self, flag, from, is_once_done)) return 0;
   doing_once doing(flag, from);
+  for_call_once.restore();
   function();
   doing.done = true;
   return 0;

@@ -13,6 +13,9 @@ bool release_in_program(void* memory);
 /// How many bytes of such a heap lie there; 0 where the memory is of none.
 size_t bytes_in_program(const void* memory);
 
+/// Whether what lanes allocate is of such a heap: nothing of it is left when the next run begins.
+bool memory_begins_anew();
+
 /// Whether the address lies in a `__shared__` variable of the block of the lane that calls, or in its dynamic shared memory.
 bool is_of_block(const void* address);
 

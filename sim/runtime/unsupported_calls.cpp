@@ -1,4 +1,4 @@
-// Calls that have something run outside of the simulation: threads, processes, signals, timers. In code under test they end the run
+// Calls that have something run outside of the simulation: processes, signals, timers. In code under test they end the run
 // (--wrap), for what they start would neither be scheduled nor seen, and a verdict about the rest would be about another program.
 #include <heddle/sim/runtime/entry.h>
 #include <pthread.h>
@@ -27,14 +27,21 @@ namespace {
   runtime::refuse(self, heddle::scheduler::verdict::unsupported, std::string(call) + ": " + why, from);
 }
 
-constexpr const char* no_thread =
-    "the simulator does not see the thread that this starts; start host threads with device.spawn_host";
 constexpr const char* no_process =
     "the simulator does not see another process; do it outside of the scenario, or play it with device.spawn_host";
 constexpr const char* no_signal =
     "signals are not simulated; have a host thread (device.spawn_host) do what the handler does";
 constexpr const char* no_timer =
     "a timer runs on the real clock, which the simulator does not see; have a host thread (device.spawn_host) sleep";
+
+/// Whether a host thread asks for what is simulated: that a write to a pipe that nothing reads any more is an error, or a signal.
+bool takes_broken_files(sighandler_t handler) {
+  lane* const self = execution::current;
+  if (self == nullptr || !self->is_on_host() || (handler != SIG_IGN && handler != SIG_DFL)) return false;
+  const runtime::entered inside(*self);
+  execution::instance->hosts().files.ignores_broken = handler == SIG_IGN;
+  return true;
+}
 
 // The arguments of execl and its like, up to the null pointer that ends them.
 std::vector<char*> listed(const char* first, va_list& more) {
@@ -55,15 +62,6 @@ std::vector<char*> listed(const char* first, va_list& more) {
 extern "C" {
 
 // NOLINTBEGIN(bugprone-reserved-identifier): the linker chose the names
-
-// -- threads -----------------------------------------------------------------------------------------------------------------------
-
-// OpenMP, of g++ and of clang. Only programs that use it have them.
-[[gnu::weak]] void __real_GOMP_parallel(void (*body)(void*), void* data, unsigned threads, unsigned flags);
-void __wrap_GOMP_parallel(void (*body)(void*), void* data, unsigned threads, unsigned flags) {
-  HEDDLE_REFUSE("OpenMP", no_thread);
-  __real_GOMP_parallel(body, data, threads, flags);
-}
 
 // -- processes ---------------------------------------------------------------------------------------------------------------------
 
@@ -153,6 +151,7 @@ int __wrap_execlp(const char* file, const char* first, ...) {
 
 sighandler_t __real_signal(int number, sighandler_t handler);
 sighandler_t __wrap_signal(int number, sighandler_t handler) {
+  if (number == SIGPIPE && takes_broken_files(handler)) return SIG_DFL;
   HEDDLE_REFUSE("signal", no_signal);
   return __real_signal(number, handler);
 }
@@ -160,6 +159,7 @@ sighandler_t __wrap_signal(int number, sighandler_t handler) {
 // A call that only asks changes nothing.
 int __real_sigaction(int number, const struct sigaction* action, struct sigaction* before);
 int __wrap_sigaction(int number, const struct sigaction* action, struct sigaction* before) {
+  if (action != nullptr && number == SIGPIPE && takes_broken_files(action->sa_handler)) return 0;
   if (action != nullptr) {
     HEDDLE_REFUSE("sigaction", no_signal);
   }

@@ -7,6 +7,8 @@
 
 #include <cerrno>
 #include <cstdint>
+#include <span>
+#include <string>
 
 namespace heddle::sim::runtime {
 
@@ -17,37 +19,49 @@ int wait_at_condition(lane& self, const void* condition, const pthread_mutex_t* 
 /// Gives notice to one of those that wait at the object, or to all. A step.
 void notify(lane& self, const void* object, bool all, const caller& from);
 
-/// Blocks the lane, in `how`, until `take()` has taken the object at the operation's address; looks again whenever that changes.
+/// Blocks the lane, in `how`, until `take()` has taken an object; looks again whenever one of those in `at` changes.
 template <typename Take>
-void take_object(lane& self, const operation& how, Take&& take) {
+void take_object(lane& self, const operation& how, std::span<const void* const> at, Take&& take) {
   execution& here = *execution::instance;
   self.operands = {as_operand(how.address), 0};
   here.step(self, how);
   while (!take()) {
     self.reads.clear();
-    self.reads.add(how.address, 1, 0);
+    for (const void* const each : at) self.reads.add(each, 1, 0);
     here.waiting().begin_waiting(self, nullptr);
     here.yield(self);
   }
   here.core().note_progress(self);
   here.performed(self, 0);
 }
+/// Of the object at the operation's address.
+template <typename Take>
+void take_object(lane& self, const operation& how, Take&& take) {
+  take_object(self, how, {&how.address, 1}, take);
+}
 
 /// The same, but the lane tries once and, where it has `private_state`, once more behind a wait. Whether it was taken.
 template <typename Take>
-bool try_object(lane& self, const operation& how, const std::byte* private_state, Take&& take) {
+bool try_object(lane& self, const operation& how, std::span<const void* const> at, const std::byte* private_state,
+                Take&& take) {
   execution& here = *execution::instance;
   self.operands = {as_operand(how.address), 1};
   here.step(self, how);
   bool taken = take();
   here.performed(self, taken ? 1 : 0);
-  if (!taken) self.reads.add(how.address, 1, here.waiting().change_of(how.address), true);
+  if (!taken)
+    for (const void* const each : at) self.reads.add(each, 1, here.waiting().change_of(each), true);
   if (!taken && private_state != nullptr) {
     here.pause(self, private_state);
     taken = take();
   }
   if (taken) here.core().note_progress(self);
   return taken;
+}
+
+template <typename Take>
+bool try_object(lane& self, const operation& how, const std::byte* private_state, Take&& take) {
+  return try_object(self, how, {&how.address, 1}, private_state, take);
 }
 
 /// `change()` gives back the object of so many bytes at the operation's address, which those that wait for it look at again. Its result.
@@ -62,6 +76,25 @@ int give_object(lane& self, uint32_t size_bytes, const operation& how, Change&& 
   if (here.core().notes != nullptr) here.changed(self, how.address, size_bytes);
   here.waiting().notice(self, how.address);
   return 0;
+}
+
+// What was done before an object was given comes before what is done behind its being taken.
+inline void acquire_from(lane& self, const void* object) {
+  if (late_memory* const late = execution::instance->late()) late->acquire_object(self, object);
+}
+inline void release_to(lane& self, const void* object) {
+  if (late_memory* const late = execution::instance->late()) late->release_object(self, object);
+}
+
+/// Ends the run at a call that would wait for what is no part of the simulation.
+[[noreturn]] inline void stuck(lane& self, const char* call, const caller& from, const char* on_what = "") {
+  // The words are the simulator's: their copies are no accesses of the lane's.
+  const entered inside(self);
+  refuse(self, scheduler::verdict::stuck,
+         std::string(call) + on_what +
+             " waits outside of the simulation, where nothing can end the wait; wait in a loop that reads "
+             "an atomic, or on a doorbell (target::wait)",
+         from);
 }
 
 // What takes an object waits until it can, at most until `moment`. `take()`: 0, or the result of an attempt that fails.

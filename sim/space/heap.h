@@ -8,6 +8,8 @@
 
 namespace heddle::sim {
 
+class lane_heap;
+
 enum class memory_kind : uint8_t { shared, device };
 
 struct allocation {
@@ -99,6 +101,19 @@ class heap {
   /// How many allocations have been freed in this run.
   uint64_t frees() const { return frees_; }
 
+  /// `new` and malloc() of a program with a main(), which lie elsewhere; null: nothing is known of them.
+  const lane_heap* program() const { return program_; }
+  void take_program(const lane_heap* program) { program_ = program; }
+  /// What tells names of addresses on stacks: "frame of host main-0x40"; empty for other addresses.
+  using frame_names = std::string (*)(const void* context, const void* address);
+  void take_frames(frame_names names, const void* context) {
+    frame_names_ = names;
+    frames_ = context;
+  }
+  std::string frame_at(const void* address) const {
+    return frame_names_ == nullptr ? "" : frame_names_(frames_, address);
+  }
+
   /// "mailboxes+0x40", for people; "mailboxes-0x4" of what lies nearer to its start than to the end of what is before it.
   std::string describe(const void* address) const;
 
@@ -126,6 +141,9 @@ class heap {
   std::vector<uint32_t> owner_of_line_;  ///< the allocation that a line belongs to or lies before, by line of the range
   size_t lines_ = 0;                     ///< [0, lines_) belong to this run
   uint64_t frees_ = 0;
+  const lane_heap* program_ = nullptr;
+  frame_names frame_names_ = nullptr;
+  const void* frames_ = nullptr;
 };
 
 }  // namespace heddle::sim

@@ -50,7 +50,7 @@ lane_heap::lane_heap() {
   while (slice_ < slices_most && owners[slice_] != nullptr) ++slice_;
   if (slice_ == slices_most) throw std::bad_alloc();
   owners[slice_] = this;
-  base_ = range + slice_ * slice_bytes;
+  base_ = range + slice_ * (slice_bytes + shadow_bytes);
 }
 
 std::unique_ptr<lane_heap> lane_heap::make() {
@@ -71,15 +71,17 @@ std::unique_ptr<lane_heap> lane_heap::make() {
 
 lane_heap::~lane_heap() {
   const std::lock_guard lock(taking);
-  madvise(base_, slice_bytes, MADV_DONTNEED);
+  madvise(base_, slice_bytes + shadow_bytes, MADV_DONTNEED);
   owners[slice_] = nullptr;
 }
 
 void lane_heap::begin_run() {
+  notes_.clear();
   for (uint32_t lane = 0; lane < lanes; ++lane) {
     part& of = parts_[lane];
     if (of.used_bytes == 0) continue;
     std::memset(base_ + lane * part_bytes, 0, of.used_bytes);
+    std::memset(shadow() + lane * part_bytes / step_bytes, 0, of.used_bytes / step_bytes);
     of.used_bytes = 0;
     for (std::vector<uint32_t>& each : of.freed) each.clear();
   }
@@ -88,20 +90,91 @@ void lane_heap::begin_run() {
 void* lane_heap::allocate(uint32_t lane, size_t size_bytes, size_t alignment) {
   if (lane >= lanes || size_bytes > part_bytes / 2 || alignment > 4096) return nullptr;
   part& of = parts_[lane];
-  const size_t steps = (size_bytes + step_bytes - 1) / step_bytes + (size_bytes == 0 ? 1 : 0);
+  if (size_bytes == 0) size_bytes = 1;
+  const size_t steps = steps_of(size_bytes);
   std::byte* const begin = base_ + lane * part_bytes;
   if (steps < sizes && alignment <= step_bytes && !of.freed[steps].empty()) {
     std::byte* const again = begin + size_t{of.freed[steps].back()} * step_bytes;
     of.freed[steps].pop_back();
-    reinterpret_cast<piece*>(again - sizeof(piece))->freed = false;
+    open(again, size_bytes);
     return again;
   }
   if (alignment < step_bytes) alignment = step_bytes;
   const size_t at = (of.used_bytes + sizeof(piece) + alignment - 1) / alignment * alignment;
   if (at + steps * step_bytes > part_bytes) return nullptr;
   of.used_bytes = at + steps * step_bytes;
-  new (begin + at - sizeof(piece)) piece{.size_bytes = steps * step_bytes, .freed = false};
+  open(begin + at, size_bytes);
   return begin + at;
+}
+
+void lane_heap::open(std::byte* memory, size_t size_bytes) {
+  static_assert(sizeof(piece) == step_bytes);
+  new (memory - sizeof(piece)) piece{.size_bytes = size_bytes, .freed = false};
+  int8_t* const steps = shadow() + static_cast<size_t>(memory - base_) / step_bytes;
+  steps[-1] = of_header;
+  std::memset(steps, step_bytes, size_bytes / step_bytes);
+  if (size_bytes % step_bytes != 0) steps[size_bytes / step_bytes] = static_cast<int8_t>(size_bytes % step_bytes);
+}
+
+bool lane_heap::are_steps_allocated(size_t offset, size_t bytes) const {
+  if (bytes > slice_bytes - offset) return false;
+  const int8_t* const steps = shadow();
+  const size_t end = offset + bytes;
+  for (size_t n = offset / step_bytes; n < end / step_bytes; ++n)
+    if (steps[n] != step_bytes) return false;
+  const auto rest = static_cast<ptrdiff_t>(end % step_bytes);
+  return rest == 0 || rest <= steps[end / step_bytes];
+}
+
+lane_heap::block lane_heap::nearest(const void* address) const {
+  const auto offset = static_cast<size_t>(static_cast<const std::byte*>(address) - base_);
+  const size_t first = offset / part_bytes * (part_bytes / step_bytes);
+  const auto lane = static_cast<uint32_t>(offset / part_bytes);
+  const size_t end = first + parts_[lane].used_bytes / step_bytes;
+  const auto block_behind = [&](size_t header) {
+    const auto& known = *reinterpret_cast<const piece*>(base_ + header * step_bytes);
+    return block{base_ + (header + 1) * step_bytes, known.size_bytes, lane,
+                 known.freed ? block_state::freed : block_state::allocated};
+  };
+  // Headers lie before their blocks: the one that is meant begins before the address, or right behind it.
+  size_t before = std::min(offset / step_bytes, end);
+  size_t next = before;
+  while (next < end && shadow()[next] != of_header) ++next;
+  while (before > first && shadow()[before - 1] != of_header) --before;
+  const bool any_before = before > first;
+  if (!any_before) return next < end ? block_behind(next) : block{};
+  const block known = block_behind(before - 1);
+  const auto* const at = static_cast<const std::byte*>(address);
+  if (next >= end || at < known.base + known.size_bytes) return known;
+  const block following = block_behind(next);
+  return following.base - at <= at - (known.base + known.size_bytes) ? following : known;
+}
+
+void lane_heap::note(const void* memory, const call_chain& calls) {
+  if (notes_.size() < most_notes) notes_.push_back({static_cast<const std::byte*>(memory), calls});
+}
+
+std::string lane_heap::made_at(const block& one) const {
+  const auto known =
+      std::find_if(notes_.begin(), notes_.end(), [&](const note_of_block& each) { return each.base == one.base; });
+  return known == notes_.end() ? "" : source_of(known->calls).where();
+}
+
+std::string lane_heap::describe(const void* address) const {
+  const block of = nearest(address);
+  const std::string where = made_at(of);
+  std::string text = "memory of " + (where.empty() ? "the C++ heap" : where);
+  size_t number = 1;
+  for (const note_of_block& each : notes_) {
+    if (each.base == of.base) break;
+    if (source_of(each.calls).where() == where) ++number;
+  }
+  if (!where.empty() && number != 1) text += " #" + std::to_string(number);
+  const auto offset = static_cast<const std::byte*>(address) - of.base;
+  char behind[32];
+  std::snprintf(behind, sizeof behind, offset < 0 ? "-0x%zx" : "+0x%zx",
+                static_cast<size_t>(offset < 0 ? -offset : offset));
+  return text + behind;
 }
 
 void lane_heap::release_in_range(std::byte* memory, const lane_heap* in_use) {
@@ -120,7 +193,8 @@ void lane_heap::give_back(std::byte* memory) {
   header.freed = true;
   // Old contents must not reach the program again, nor the states that the search compares.
   std::memset(memory, 0, header.size_bytes);
-  const size_t steps = header.size_bytes / step_bytes;
+  const size_t steps = header.steps();
+  std::memset(shadow() + static_cast<size_t>(memory - base_) / step_bytes, of_freed, steps);
   // Of a program no address is used twice in a run: what threads have done there before is no part of what comes.
   if (steps < sizes && offset_in_program_heap(base_) == in_no_program_heap)
     of.freed[steps].push_back(static_cast<uint32_t>(in_part / step_bytes));

@@ -1,15 +1,18 @@
 // The heap of what lanes allocate with `new` in a search over all runs of a program.
 //
 // The C++ heap gives other addresses in every run, and a run that is given up leaks what it has allocated: no two states would be equal,
-// and memory would run out. So in such a run, and only there, each lane has a heap of its own, which starts empty every time.
+// and memory would run out. So in such a run, and only there, each lane has a heap of its own, which starts empty every time. It knows of each
+// byte whether it is allocated: a shadow has one byte for 16 of them (Serebryany et al., AddressSanitizer, USENIX ATC 2012, section 3.1).
 #pragma once
 
 #include <heddle/sim/base/state_reader.h>
+#include <heddle/sim/code/source_line.h>
 
 #include <array>
 #include <cstddef>
 #include <cstdint>
 #include <memory>
+#include <string>
 #include <vector>
 
 namespace heddle::sim {
@@ -42,7 +45,32 @@ class lane_heap {
     if (range == nullptr || static_cast<size_t>(at - range) >= range_bytes) return 0;
     return reinterpret_cast<const piece*>(at - sizeof(piece))->size_bytes;
   }
-  bool contains(const void* address) const {
+
+  enum class block_state : uint8_t { none, allocated, freed };
+  /// What was allocated in this run and lies at an address or next to it.
+  struct block {
+    const std::byte* base = nullptr;
+    size_t size_bytes = 0;
+    uint32_t lane = 0;  ///< that has allocated it
+    block_state state = block_state::none;
+  };
+  /// Whether all the bytes, which begin in this heap, are of one block that is allocated.
+  [[gnu::always_inline]] bool is_allocated(const void* address, size_t bytes) const {
+    const auto offset = static_cast<size_t>(static_cast<const std::byte*>(address) - base_);
+    const size_t end = offset % step_bytes + bytes;
+    if (end <= step_bytes) [[likely]]
+      return static_cast<ptrdiff_t>(end) <= shadow()[offset / step_bytes];
+    return are_steps_allocated(offset, bytes);
+  }
+  /// The block that holds an address of this heap, or else the one that lies nearest.
+  block nearest(const void* address) const;
+  /// Notes which calls have allocated the block that begins there.
+  void note(const void* memory, const call_chain& calls);
+  /// Where that was: "proxy.cu:40"; empty where it is not known.
+  std::string made_at(const block& one) const;
+  /// "memory of proxy.cu:40+0x8"; with "#2" behind the line for the second block that was allocated there in this run.
+  std::string describe(const void* address) const;
+  [[gnu::always_inline]] bool contains(const void* address) const {
     return static_cast<size_t>(static_cast<const std::byte*>(address) - base_) < slice_bytes;
   }
   /// What lies there now.
@@ -53,21 +81,30 @@ class lane_heap {
  private:
   static constexpr size_t slices_most = 64;
   static constexpr size_t slice_bytes = size_t{1} << 30;
-  static constexpr size_t range_bytes = slices_most * slice_bytes;
+  static constexpr size_t step_bytes = 16;
+  static constexpr size_t shadow_bytes = slice_bytes / step_bytes;
+  static constexpr size_t range_bytes = slices_most * (slice_bytes + shadow_bytes);
   // One range for all heaps: the address alone says which of them released memory belongs to.
   static std::byte* range;
   static std::array<lane_heap*, slices_most> owners;
   static void release_in_range(std::byte* memory, const lane_heap* in_use);
 
   static constexpr size_t part_bytes = slice_bytes / lanes;
-  static constexpr size_t step_bytes = 16;
   static constexpr size_t sizes =
       64;  ///< of freed pieces that are kept apart, in steps; longer ones are not used again
 
   struct piece {
-    size_t size_bytes = 0;  ///< whole steps, without this header
+    size_t size_bytes = 0;  ///< without this header
     bool freed = false;
+    size_t steps() const { return steps_of(size_bytes); }
   };
+  static constexpr size_t steps_of(size_t size_bytes) { return (size_bytes + step_bytes - 1) / step_bytes; }
+  // Of each step of a slice: how many of its bytes are allocated, from the first on, or one of these.
+  static constexpr int8_t of_header = -1;
+  static constexpr int8_t of_freed = -2;
+  int8_t* shadow() const { return reinterpret_cast<int8_t*>(base_ + slice_bytes); }
+  bool are_steps_allocated(size_t offset, size_t bytes) const;
+  void open(std::byte* memory, size_t size_bytes);
   struct part {
     size_t used_bytes = 0;
     std::array<std::vector<uint32_t>, sizes> freed;
@@ -75,6 +112,13 @@ class lane_heap {
   std::byte* base_ = nullptr;
   size_t slice_ = 0;
   std::array<part, lanes> parts_;
+  struct note_of_block {
+    const std::byte* base = nullptr;
+    call_chain calls = {};
+  };
+  // Those behind so many have no place.
+  static constexpr size_t most_notes = 65536;
+  std::vector<note_of_block> notes_;  ///< in the order in which they were made
 
   void give_back(std::byte* memory);
 };

@@ -1,4 +1,5 @@
 #include <heddle/scheduler/own_work.h>
+#include <heddle/sim/space/file_words.h>
 #include <heddle/sim/space/memory_map.h>
 #include <heddle/sim/space/program_heap.h>
 #include <link.h>
@@ -82,5 +83,7 @@ bool memory_map::look_whether_constant(const void* address) const {
   variable_bytes_ = (behind == known.all.end() ? ~uintptr_t{0} : behind->first) - low;
   return false;
 }
+
+std::string memory_map::file_at(const void* address) { return name_of_file_word(address); }
 
 }  // namespace heddle::sim

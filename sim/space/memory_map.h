@@ -8,6 +8,7 @@
 #include <cstddef>
 #include <cstdint>
 #include <memory>
+#include <string>
 
 namespace heddle::sim {
 
@@ -20,8 +21,12 @@ struct memory_map {
   sim::heap heap;
   std::unique_ptr<stack_arena> device_stacks;
   std::unique_ptr<stack_arena> host_stacks;
+  uint64_t program_frees = 0;  ///< of heap.program(), in this run
 
   memory_map();
+
+  /// How often memory has been freed in this run.
+  uint64_t frees() const { return heap.frees() + program_frees; }
 
   /// Stacks of these sizes in bytes; those that are there are kept where the sizes are the same.
   void take_stacks(size_t device_stack_bytes, size_t host_stack_bytes);
@@ -48,6 +53,8 @@ struct memory_map {
   bool is_in_image(const void* address) const {
     return reinterpret_cast<uintptr_t>(address) - image_low_ < image_high_ - image_low_;
   }
+  /// "pipe #2" where the address stands for a file that lanes wait for (file_words.h); empty for others.
+  static std::string file_at(const void* address);
   bool guards(const void* address) const { return device_stacks->is_guard(address) || host_stacks->is_guard(address); }
   /// Whether a read of these bytes is no step: they never change.
   bool is_constant(const void* address) const {

@@ -5,6 +5,7 @@
 #include <heddle/sim/sync/host_threads.h>
 #include <heddle/sim/sync/mutex.h>
 #include <heddle/sim/sync/notices.h>
+#include <heddle/sim/sync/program_files.h>
 
 namespace heddle::sim {
 
@@ -12,16 +13,19 @@ struct host_objects {
   mutex_table mutexes;
   sim::notices notices;
   host_threads threads;
+  program_files files;
   thread_local_values values;
 
-  bool empty() const { return mutexes.empty() && notices.empty() && threads.empty(); }
+  bool empty() const { return mutexes.empty() && notices.empty() && threads.empty() && files.empty(); }
   void clear() {
     mutexes.clear();
     notices.clear();
     threads.clear();
+    files.clear();
   }
   bool visit_state(state_reader& to) const {
-    return mutexes.visit_state(to) && notices.visit_state(to) && threads.visit_state(to) && values.visit_state(to);
+    return mutexes.visit_state(to) && notices.visit_state(to) && threads.visit_state(to) && files.visit_state(to) &&
+           values.visit_state(to);
   }
 };
 

@@ -2,6 +2,7 @@
 #pragma once
 
 #include <heddle/sim/base/state_reader.h>
+#include <heddle/sim/sync/openmp_place.h>
 
 #include <cstddef>
 #include <cstdint>
@@ -22,11 +23,13 @@ struct host_thread_facts {
   bool joined = false;
   std::vector<void*> values;            ///< by key
   std::vector<ending_call> at_its_end;  ///< destructors of its thread-local variables, the last one first
+  openmp_place openmp;
 
   /// Keeps the memory of lists.
   void reset() {
     result = nullptr;
     detached = joined = false;
+    openmp = {};
     values.clear();
     at_its_end.clear();
   }

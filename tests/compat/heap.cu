@@ -1,5 +1,5 @@
 // Memory of malloc() and its like, which a kernel and its host reach at the same time, or two threads: races in it are found. The second argument
-// says how the host looks at the word while the kernel counts it up, the first where it lies.
+// says how the host looks at the word while the kernel counts it up, the first where it lies. And uses of such memory that are wrong, or just right.
 #include <cuda_runtime.h>
 
 #include <atomic>
@@ -44,6 +44,60 @@ int* memory_of(const std::string& kind) {
   return grown[0] == 7 ? grown : nullptr;
 }
 
+void give_back(int* words, const std::string& kind) {
+  if (kind == "new")
+    delete[] words;
+  else
+    std::free(words);
+}
+
+/// Uses the four words at the pointer, in the way that is named, and gives them back. -1 where there is no such way.
+int use(int* words, const std::string& how, const std::string& kind) {
+  // What the compiler knows of them it says itself.
+  int* volatile hidden = words;
+  auto* volatile bytes = reinterpret_cast<char*>(words);
+  if (how == "to_the_end") {
+    bytes[15] = 1;
+    std::memset(bytes, 2, 16);
+    const bool right = bytes[15] == 2 && words[3] == 0x02020202;
+    give_back(words, kind);
+    return right ? 0 : 7;
+  }
+  if (how == "thread_in_order" || how == "thread_beside") {
+    std::thread reads([&] { bytes[3] = bytes[2]; });
+    if (how == "thread_in_order") reads.join();
+    give_back(words, kind);
+    if (how == "thread_beside") reads.join();
+    return 0;
+  }
+  if (how == "kernel_beside") {
+    count_up<<<1, 1>>>(words);
+    give_back(words, kind);
+    return static_cast<int>(cudaDeviceSynchronize());
+  }
+  if (how == "behind") {
+    hidden[4] = 1;
+  } else if (how == "last_byte") {
+    // Seven bytes of four words.
+    *reinterpret_cast<long long*>(bytes + 9) = 1;
+  } else if (how == "before") {
+    if (hidden[-1] != 0) return 7;
+  } else if (how == "range") {
+    std::memset(hidden, 0, 17);
+  } else if (how == "read_after" || how == "write_after" || how == "atomic_after" || how == "twice") {
+    give_back(words, kind);
+    if (how == "read_after") return hidden[1];
+    if (how == "write_after") hidden[1] = 2;
+    if (how == "atomic_after") __atomic_fetch_add(&hidden[1], 1, __ATOMIC_RELAXED);
+  } else if (how == "inside") {
+    hidden = hidden + 1;
+  } else {
+    return -1;
+  }
+  give_back(hidden, kind);
+  return 0;
+}
+
 }  // namespace
 
 int main(int count, char** arguments) {
@@ -51,6 +105,7 @@ int main(int count, char** arguments) {
   int* const words = memory_of(arguments[1]);
   if (words == nullptr || reinterpret_cast<size_t>(words) % alignof(int) != 0) return 3;
   words[1] = 0;
+  if (const int used = use(words, arguments[2], arguments[1]); used != -1) return used;
   if (std::strncmp(arguments[2], "threads", 7) == 0)
     return threads_meet(words, std::strcmp(arguments[2], "threads_in_order") == 0);
   count_up<<<1, 1>>>(words);
@@ -61,9 +116,6 @@ int main(int count, char** arguments) {
   }
   cudaDeviceSynchronize();
   const bool counted = words[1] == 3;
-  if (std::strcmp(arguments[1], "new") == 0)
-    delete[] words;
-  else
-    std::free(words);
+  give_back(words, arguments[1]);
   return counted ? 0 : 5;
 }

@@ -102,10 +102,50 @@ int copies_too_early() {
   return 0;
 }
 
+__device__ void look_at(int* memory, int* result) {
+  *memory = 5;
+  *result = *memory;
+}
+__global__ void use(int* memory, int* result) { look_at(memory, result); }
+__global__ void use_when_told(int* memory, int* result, const volatile int* told) {
+  while (*told == 0) {
+  }
+  look_at(memory, result);
+}
+
+// Memory as a stream has it: another stream waits for it to be there, and the first one for the other before it is gone; no call waits. `what` leaves
+// one of the waits out.
+int memory_of_a_stream(std::string_view what) {
+  int* shared = nullptr;
+  cudaMallocHost(&shared, 2 * sizeof(int));
+  shared[0] = shared[1] = 0;
+  cudaStream_t streams[2];
+  for (cudaStream_t& each : streams) cudaStreamCreateWithFlags(&each, cudaStreamNonBlocking);
+  cudaEvent_t made, used;
+  cudaEventCreate(&made);
+  cudaEventCreate(&used);
+  int* memory = nullptr;
+  cudaMallocAsync(&memory, sizeof(int), streams[0]);
+  cudaEventRecord(made, streams[0]);
+  if (what != "memory_too_early") cudaStreamWaitEvent(streams[1], made, 0);
+  if (what == "memory_of_a_stream_beside_a_wait")
+    use_when_told<<<1, 1, 0, streams[1]>>>(memory, shared, shared + 1);
+  else
+    use<<<1, 1, 0, streams[1]>>>(memory, shared);
+  cudaEventRecord(used, streams[1]);
+  if (what != "memory_gone") cudaStreamWaitEvent(streams[0], used, 0);
+  cudaFreeAsync(memory, streams[0]);
+  if (what == "result_too_early") return shared[0] == 5 ? 0 : 1;
+  if (what == "memory_of_a_stream_beside_a_wait") *static_cast<volatile int*>(shared + 1) = 1;
+  cudaDeviceSynchronize();
+  return shared[0] == 5 ? 0 : 1;
+}
+
 }  // namespace
 
 int main(int count, char** arguments) {
   const std::string_view what = count == 2 ? arguments[1] : "";
+  if (what.starts_with("memory_") || what == "result_too_early") return memory_of_a_stream(what);
   if (what == "calls") return calls_in_streams();
   if (what == "parts") return looks_at_a_part();
   if (what == "copies") return copies_too_early();

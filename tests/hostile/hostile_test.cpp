@@ -84,7 +84,8 @@ const std::vector<row> rows = {
     {"many_waves", {"assertion", "memory"}},
     {"spins_on_a_local", {"stuck"}, true},
     {"spins_in_main", {"stuck"}, true},
-    {"reads_a_pipe", {"stuck"}, true},
+    {"reads_a_pipe", {"deadlock"}},
+    {"reads_from_outside", {"stuck"}, true},
     {"waits_for_a_condition", {"deadlock"}},
     {"waits_for_an_atomic", {"deadlock"}},
     {"waits_for_a_semaphore", {"deadlock"}},
@@ -310,7 +311,8 @@ TEST(hostile, a_campaign_that_is_killed_loses_nothing) {
 
 TEST(hostile, an_interrupt_takes_effect_within_a_second_wherever_the_run_is) {
   for (const int by : {SIGINT, SIGTERM}) {
-    for (const char* const name : {"hostile.spins_in_main", "hostile.reads_a_pipe", "hostile.well", "hostile.aborts"}) {
+    for (const char* const name :
+         {"hostile.spins_in_main", "hostile.reads_from_outside", "hostile.well", "hostile.aborts"}) {
       const temporary_folder folder;
       process_options options;
       options.interrupt_after_ms = 700;

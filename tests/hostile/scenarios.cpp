@@ -438,6 +438,14 @@ void reads_a_pipe(const heddle::parameters&) {
     HEDDLE_CHECK(read(ends[0], &got, 1) == 1, "a byte");  // HERE reads_a_pipe
   });
 }
+void reads_from_outside(const heddle::parameters&) {
+  in_a_thread([](uint32_t*) {
+    int ends[2] = {-1, -1};
+    HEDDLE_CHECK(syscall(SYS_pipe2, ends, 0) == 0, "a pipe that the simulator does not know");
+    char got = 0;
+    HEDDLE_CHECK(read(ends[0], &got, 1) == 1, "a byte");  // HERE reads_from_outside
+  });
+}
 void waits_for_a_condition(const heddle::parameters&) {
   in_a_thread([](uint32_t*) {
     std::mutex mutex;
@@ -662,6 +670,7 @@ HOSTILE(many_waves);
 HOSTILE(spins_on_a_local);
 HOSTILE(spins_in_main);
 HOSTILE(reads_a_pipe);
+HOSTILE(reads_from_outside);
 HOSTILE(waits_for_a_condition);
 HOSTILE(waits_for_an_atomic);
 HOSTILE(waits_for_a_semaphore);

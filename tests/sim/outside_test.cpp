@@ -30,6 +30,10 @@
 #include <thread>
 #include <vector>
 
+// A region of OpenMP as clang compiles it.
+extern "C" void __kmpc_fork_call(void* where, int count, void (*body)(int*, int*, ...),
+                                 ...);  // NOLINT(bugprone-reserved-identifier): the compiler chose it
+
 namespace heddle::sim::tests {
 namespace {
 
@@ -60,6 +64,7 @@ std::vector<call> unsupported_calls() {
         CALL("setitimer", itimerval after = {{0, 0}, {1000, 0}}; setitimer(ITIMER_REAL, &after, nullptr)),
         CALL("timer_create", timer_t made; timer_create(CLOCK_MONOTONIC, nullptr, &made)),
         CALL("timerfd_create", timerfd_create(CLOCK_MONOTONIC, 0)),
+        CALL("OpenMP of clang", __kmpc_fork_call(nullptr, 0, nullptr)),
   };
 }
 

@@ -17,6 +17,7 @@
 #include <semaphore>
 #include <shared_mutex>
 #include <stdexcept>
+#include <stop_token>
 #include <string>
 #include <system_error>
 #include <thread>
@@ -572,6 +573,32 @@ TEST(meetings, readers_of_one_lock_are_not_ordered_by_it) {
             0u);
 }
 
+// The C library sees one thread of the operating system, and must not tell the C++ library so.
+TEST(threads, what_the_library_does_for_one_thread_alone_is_not_done) {
+  ends(
+      "copies of a shared_ptr",
+      [] {
+        auto value = std::make_shared<int>(3);
+        std::thread other([own = value] { SIM_CHECK(*own == 3); });
+        const auto more = value;
+        value.reset();
+        other.join();
+        SIM_CHECK(more.use_count() == 1);
+      },
+      verdict::ok);
+  ends(
+      "a thread that is asked to stop",
+      [] {
+        std::mutex lock;
+        std::condition_variable_any changed;
+        std::jthread waits([&](const std::stop_token& stop) {
+          std::unique_lock held(lock);
+          changed.wait(held, stop, [] { return false; });
+        });
+      },
+      verdict::ok);
+}
+
 TEST(once, one_thread_does_what_others_wait_for) {
   ends(
       "call_once",
@@ -583,6 +610,20 @@ TEST(once, one_thread_does_what_others_wait_for) {
           SIM_CHECK(done == 1);
         };
         std::thread one(body), two(body);
+        one.join();
+        two.join();
+      },
+      verdict::ok);
+  ends(
+      "call_once of two flags at a time",
+      [] {
+        std::once_flag flags[2];
+        int done[2] = {0, 0};
+        const auto body = [&](int which) {
+          std::call_once(flags[which], [&, which] { done[which] = which + 1; });
+          SIM_CHECK(done[which] == which + 1);
+        };
+        std::thread one(body, 0), two(body, 1);
         one.join();
         two.join();
       },

@@ -227,13 +227,18 @@ bool scoped_memory::is_accessed_beside(const lane& self, const void* address, si
   const auto beside = [&](const access_record& one) {
     return one.lane != self.id && entry_of(ordered, one.lane) < one.epoch;
   };
-  for (size_t n = 0; n < locations_.count(); ++n) {
-    const granule& in = locations_[n];
-    if (static_cast<size_t>(in.address - static_cast<const std::byte*>(address)) >= size_bytes) continue;
+  const auto in_beside = [&](const granule& in) {
     const access_history& all = in.accesses;
-    if (std::any_of(all.plain_reads.begin(), all.plain_reads.end(), beside) ||
-        std::any_of(all.plain_writes.begin(), all.plain_writes.end(), beside))
-      return true;
+    return std::any_of(all.plain_reads.begin(), all.plain_reads.end(), beside) ||
+           std::any_of(all.plain_writes.begin(), all.plain_writes.end(), beside);
+  };
+  const auto* const base = static_cast<const std::byte*>(address);
+  if (size_bytes / granule_bytes < locations_.count()) {
+    for (size_t at = 0; at < size_bytes; at += granule_bytes)
+      if (const granule* const in = locations_.find(base + at); in != nullptr && in_beside(*in)) return true;
+  } else {
+    for (size_t n = 0; n < locations_.count(); ++n)
+      if (static_cast<size_t>(locations_[n].address - base) < size_bytes && in_beside(locations_[n])) return true;
   }
   return locations_.any_row([&](const scoped::row_store& one) {
     return one.overlaps(address, (size_bytes + granule_bytes - 1) / granule_bytes) && beside(one.access);

@@ -230,7 +230,24 @@ class adviser {
     if (const size_t told = each.why.find(elsewhere); where.empty() && told != std::string::npos)
       where = each.why.substr(told + elsewhere.size(),
                               each.why.find_first_of(" ,;", told + elsewhere.size()) - told - elsewhere.size());
-    return each.to + " stores " + place + (where.empty() ? "" : ", as at " + where + ",") + wait;
+    return each.to + std::string(gives(place)) + place + (where.empty() ? "" : ", as at " + where + ",") + wait;
+  }
+
+  /// What ends a wait at that place: a store, a notice, or bytes in a file.
+  static std::string_view gives(std::string_view place) {
+    if (is_file(place)) return " writes to ";
+    return place.starts_with("an object") ? " gives notice at " : " stores ";
+  }
+  static bool is_file(std::string_view place) {
+    constexpr std::string_view kinds[] = {"pipe", "eventfd", "socketpair", "epoll"};
+    return std::any_of(std::begin(kinds), std::end(kinds), [&](std::string_view kind) {
+      return place == kind || (place.starts_with(kind) && place.substr(kind.size()).starts_with(" #"));
+    });
+  }
+  std::string what_is_missing(const std::string& place) const {
+    if (is_file(place)) return "nothing is written to " + place + " any more: write to it";
+    if (place.starts_with("an object")) return "no notice comes to " + place + " any more: give it";
+    return "nothing stores " + words_.part_at(place) + ": store it";
   }
 
   std::string on_circle() const {
@@ -260,8 +277,8 @@ class adviser {
       // What other schedules store, or what was stored before there was another actor, is not missing.
       if (store == nullptr && each.why.find("in other schedules") != std::string::npos) continue;
       if (store == nullptr)
-        return "nothing stores " + words_.part_at(each.over) + ": store it, or end the wait of " + each.from +
-               at_stand(each.from_wave) + " another way";
+        return what_is_missing(each.over) + ", or end the wait of " + each.from + at_stand(each.from_wave) +
+               " another way";
       for (uint32_t wave = 0; wave < of_.waves.size(); ++wave) {
         const run_record::wave& other = of_.waves[wave];
         if (!other.ended || storers.contains(wave) || other.host != of_.waves[wave_of(*store)].host) continue;

@@ -1,0 +1,146 @@
+// Pipes, event counters, pairs of sockets and interest lists, as host threads make and use them (--wrap; waits for several are in file_waits.cpp). All lanes and host threads of a simulation are fibers of one OS thread: none may
+// wait in the kernel. A wait for what other host threads of the run can give is a wait of the simulation; where nothing in the run can end it, and it
+// would not be over at once, the run ends with verdict `stuck`. A wait for other files with a time-out comes to its end, and is let through.
+#include <heddle/sim/runtime/file_calls.h>
+#include <heddle/sim/runtime/files.h>
+#include <sys/eventfd.h>
+#include <sys/socket.h>
+#include <unistd.h>
+
+#include <cerrno>
+#include <cstdint>
+#include <span>
+
+namespace heddle::sim::runtime {
+
+namespace {
+
+/// The files that the call has made, as those of the run; -1 where there are too many.
+int keep(lane& self, int result, file_kind kind, std::span<int> files, program_files::channel** made) {
+  const entered inside(self);
+  return result == 0 && !known_files().add(kind, files, made) ? -1 : result;
+}
+
+int close_known(lane& self, int file, const end& at, const caller& from, int (*how_to)(int)) {
+  const hidden_operands hidden(self, reinterpret_cast<uintptr_t>(at.outgoing()));
+  const entered inside(self);
+  const operation how = make_operation(operation_kind::give_notice, at.outgoing(), 1, from);
+  return give_object(self, 1, how, [&] {
+    release_to(self, at.outgoing());
+    release_to(self, at.incoming());
+    known_files().forget(file);
+    tell_others(self, at.incoming());
+    return how_to(file);
+  });
+}
+
+}  // namespace
+
+extern "C" {
+
+// NOLINTBEGIN(bugprone-reserved-identifier): the linker chose the names
+
+int heddle_host_pipe(int* files) {
+  lane* const self = host_thread();
+  const int result = __real_pipe(files);
+  program_files::channel* made = nullptr;
+  return self == nullptr ? result : keep(*self, result, file_kind::pipe, {files, 2}, &made);
+}
+int __real_pipe2(int* files, int flags);
+int __wrap_pipe2(int* files, int flags) {
+  lane* const self = host_thread();
+  const int result = __real_pipe2(files, flags);
+  program_files::channel* made = nullptr;
+  return self == nullptr ? result : keep(*self, result, file_kind::pipe, {files, 2}, &made);
+}
+int __real_socketpair(int domain, int type, int protocol, int* files);
+int __wrap_socketpair(int domain, int type, int protocol, int* files) {
+  lane* const self = host_thread();
+  const int result = __real_socketpair(domain, type, protocol, files);
+  if (self == nullptr) return result;
+  program_files::channel* made = nullptr;
+  const int kept = keep(*self, result, file_kind::socket_pair, {files, 2}, &made);
+  if (made != nullptr) made->whole = (type & ~(SOCK_NONBLOCK | SOCK_CLOEXEC)) != SOCK_STREAM;
+  return kept;
+}
+int __real_eventfd(unsigned count, int flags);
+int __wrap_eventfd(unsigned count, int flags) {
+  lane* const self = host_thread();
+  int file = __real_eventfd(count, flags);
+  if (self == nullptr || file == -1) return file;
+  program_files::channel* made = nullptr;
+  if (keep(*self, 0, file_kind::event_counter, {&file, 1}, &made) == -1) return -1;
+  made->count = count;
+  made->counts_down = (flags & EFD_SEMAPHORE) != 0;
+  return file;
+}
+static int made_list(int file) {
+  lane* const self = host_thread();
+  program_files::channel* made = nullptr;
+  if (self == nullptr || file == -1) return file;
+  return keep(*self, 0, file_kind::interest_list, {&file, 1}, &made) == -1 ? -1 : file;
+}
+int __real_epoll_create(int size);
+int __wrap_epoll_create(int size) { return made_list(__real_epoll_create(size)); }
+int __real_epoll_create1(int flags);
+int __wrap_epoll_create1(int flags) { return made_list(__real_epoll_create1(flags)); }
+
+int heddle_host_close(int file) {
+  HEDDLE_ON_FILE(file, close_known(*self, file, at, from, __real_close))
+  return __real_close(file);
+}
+int heddle_host_dup(int file) {
+  const int copy = __real_dup(file);
+  if (lane* const self = host_thread(); self != nullptr && copy != -1)
+    if (const end of = known_files().find(file)) {
+      const entered inside(*self);
+      known_files().add_copy(copy, of);
+    }
+  return copy;
+}
+[[gnu::weak]] int __wrap_close(int file) { return heddle_host_close(file); }
+[[gnu::weak]] int __wrap_dup(int file) { return heddle_host_dup(file); }
+[[gnu::weak]] int __wrap_pipe(int* files) { return heddle_host_pipe(files); }
+
+int __real_dup3(int file, int number, int flags);
+int __wrap_dup3(int file, int number, int flags) {
+  if (lane* const self = host_thread(); self != nullptr && file != number) {
+    const caller from = HEDDLE_CALLER;
+    if (const end closed = known_files().find(number)) close_known(*self, number, closed, from, [](int) { return 0; });
+    const entered inside(*self);
+    const int copy = __real_dup3(file, number, flags);
+    if (const end of = known_files().find(file); of && copy != -1) known_files().add_copy(copy, of);
+    return copy;
+  }
+  return __real_dup3(file, number, flags);
+}
+int __real_dup2(int file, int number);
+int __wrap_dup2(int file, int number) {
+  return host_thread() == nullptr || file == number ? __real_dup2(file, number) : __wrap_dup3(file, number, 0);
+}
+
+int __real_shutdown(int file, int how);
+int __wrap_shutdown(int file, int how) {
+  HEDDLE_ON_FILE(file, [&] {
+    const hidden_operands hidden(*self, reinterpret_cast<uintptr_t>(at.outgoing()));
+    const entered inside(*self);
+    int result = 0;
+    give_object(*self, 1, make_operation(operation_kind::give_notice, at.outgoing(), 1, from), [&] {
+      result = __real_shutdown(file, how);
+      if (result != 0) return errno;
+      release_to(*self, at.outgoing());
+      tell_others(*self, at.incoming());
+      if (how != SHUT_RD) at.of->closed[at.side] = true;
+      if (how != SHUT_WR) at.of->closed[1 - at.side] = true;
+      return 0;
+    });
+    return result;
+  }())
+  return __real_shutdown(file, how);
+}
+
+// NOLINTEND(bugprone-reserved-identifier)
+
+}  // extern "C"
+
+}  // namespace heddle::sim::runtime

@@ -1,0 +1,13 @@
+// Calls on pipes, event counters, pairs of sockets and interest lists, by host code of a program whose kernels have a C library of their own
+// (sim/compat/libc_calls.cpp): what stands behind `--wrap` of these names elsewhere.
+#pragma once
+
+#include <stddef.h>
+#include <sys/types.h>
+
+extern "C" {
+int heddle_host_close(int file);
+int heddle_host_dup(int file);
+int heddle_host_pipe(int* files);
+ssize_t heddle_host_write(int file, const void* data, size_t size_bytes);
+}

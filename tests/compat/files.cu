@@ -1,0 +1,205 @@
+// A proxy as libraries have it whose threads talk by files of the operating system: a kernel asks by a word in memory, a thread looks at that and
+// hands the request on, by a pipe, an eventfd or a pair of sockets, to one that waits for it in read, poll, select or epoll_wait. The argument says how,
+// and what is wrong.
+#include <cuda_runtime.h>
+#include <poll.h>
+#include <signal.h>
+#include <sys/epoll.h>
+#include <sys/eventfd.h>
+#include <sys/select.h>
+#include <sys/socket.h>
+#include <sys/uio.h>
+#include <unistd.h>
+
+#include <atomic>
+#include <cerrno>
+#include <cstdint>
+#include <cstring>
+#include <string>
+#include <thread>
+#include <vector>
+
+namespace {
+
+struct request {
+  int a;
+  int b;
+};
+
+__global__ void ask(int* words) {
+  words[1] = 20;
+  __threadfence_system();
+  atomicExch_system(&words[0], 1);
+  int answer = 0;
+  while ((answer = *static_cast<volatile int*>(&words[2])) == 0) {
+  }
+  words[3] = answer + 1;
+}
+
+void until_asked(int* words) {
+  while (__atomic_load_n(&words[0], __ATOMIC_ACQUIRE) == 0) std::this_thread::yield();
+}
+
+/// How the thread that serves waits for its file: false at the end of what comes.
+bool wait_to_read(const std::string& how, int file, int timeout_ms) {
+  if (how == "poll") {
+    pollfd asked = {file, POLLIN, 0};
+    return poll(&asked, 1, timeout_ms) == 1;
+  }
+  if (how == "select") {
+    fd_set asked;
+    FD_ZERO(&asked);
+    FD_SET(file, &asked);
+    timeval within = {timeout_ms / 1000, timeout_ms % 1000 * 1000};
+    return select(file + 1, &asked, nullptr, nullptr, timeout_ms < 0 ? nullptr : &within) == 1;
+  }
+  if (how == "epoll") {
+    const int list = epoll_create1(0);
+    epoll_event wanted = {};
+    wanted.events = EPOLLIN;
+    wanted.data.fd = file;
+    if (list < 0 || epoll_ctl(list, EPOLL_CTL_ADD, file, &wanted) != 0) return false;
+    epoll_event found = {};
+    const bool any = epoll_wait(list, &found, 1, timeout_ms) == 1 && found.data.fd == file;
+    close(list);
+    return any;
+  }
+  return true;
+}
+
+/// The request goes through a pipe as bytes; nothing else orders it.
+int by_pipe(const std::string& how) {
+  int ends[2] = {-1, -1};
+  if (pipe(ends) != 0) return 3;
+  int* words = nullptr;
+  cudaMallocManaged(&words, 4 * sizeof(int));
+  std::memset(words, 0, 4 * sizeof(int));
+  auto* const mailbox = new request{0, 0};
+  std::thread serves([=] {
+    int which = 0;
+    if (!wait_to_read(how, ends[0], -1)) std::abort();
+    while (read(ends[0], &which, sizeof which) == sizeof which)
+      __atomic_store_n(&words[2], mailbox->a + which, __ATOMIC_RELEASE);
+    close(ends[0]);
+  });
+  ask<<<1, 1>>>(words);
+  until_asked(words);
+  mailbox->a = words[1];
+  const int which = 2;
+  if (write(ends[1], &which, sizeof which) != sizeof which) return 4;
+  if (how == "late") mailbox->a = 7;
+  if (how == "broken" || how == "ignored") {
+    if (how == "ignored") signal(SIGPIPE, SIG_IGN);
+    const int unread[2] = {dup(ends[1]), 0};
+    int more[2] = {-1, -1};
+    if (pipe(more) != 0 || close(more[0]) != 0 || close(unread[0]) != 0) return 6;
+    if (write(more[1], &which, sizeof which) != -1 || errno != EPIPE) return 7;
+  }
+  cudaDeviceSynchronize();
+  if (how != "open") close(ends[1]);
+  serves.join();
+  delete mailbox;
+  return words[3] == 23 ? 0 : 5;
+}
+
+/// A counter wakes a thread that looks at a queue. It is to be emptied before the look, and not behind it too (forgets).
+int by_counter(const std::string& how) {
+  const int wakes = eventfd(0, how == "nonblocking" ? EFD_NONBLOCK : 0);
+  std::atomic<int> queue = 0;
+  std::thread serves([&] {
+    eventfd_t count = 0;
+    for (int done = 0; done < 2;) {
+      if (how == "nonblocking") {
+        while (eventfd_read(wakes, &count) != 0)
+          if (errno != EAGAIN) std::abort();
+      } else {
+        eventfd_read(wakes, &count);
+      }
+      done += queue.exchange(0);
+      pollfd asked = {wakes, POLLIN, 0};
+      if (how == "forgets" && poll(&asked, 1, 0) == 1) eventfd_read(wakes, &count);
+    }
+  });
+  for (int n = 0; n < 2; ++n) {
+    if (how == "early") eventfd_write(wakes, 1);
+    queue.fetch_add(1);
+    if (how != "early") eventfd_write(wakes, 1);
+  }
+  serves.join();
+  close(wakes);
+  return 0;
+}
+
+/// Messages of a pair of sockets come whole; bytes of a stream wait for room.
+int by_sockets(const std::string& how) {
+  const bool stream = how == "full" || how == "both_full";
+  int ends[2] = {-1, -1};
+  if (socketpair(AF_UNIX, stream ? SOCK_STREAM : SOCK_SEQPACKET, 0, ends) != 0) return 3;
+  const auto give = [=](int file, size_t all) {
+    const std::vector<char> bytes(all, 'x');
+    return write(file, bytes.data(), all) == static_cast<ssize_t>(all);
+  };
+  const auto take = [=](int file, size_t all) {
+    std::vector<char> bytes(4096);
+    size_t got = 0;
+    while (got < all) {
+      const ssize_t more = read(file, bytes.data(), bytes.size());
+      if (more <= 0) return false;
+      got += static_cast<size_t>(more);
+    }
+    return bytes[0] == 'x';
+  };
+  constexpr size_t many = size_t{1} << 20;
+  if (stream) {
+    bool there = true;
+    std::thread peer([&] {
+      if (how == "both_full") there = give(ends[1], many);
+      there = there && take(ends[1], many);
+    });
+    const bool here = give(ends[0], many) && (how == "full" || take(ends[0], many));
+    peer.join();
+    return here && there ? 0 : 4;
+  }
+  std::thread peer([=] {
+    request asked = {};
+    iovec parts[2] = {{&asked.a, sizeof asked.a}, {&asked.b, sizeof asked.b}};
+    msghdr header = {};
+    header.msg_iov = parts;
+    header.msg_iovlen = 2;
+    while (recvmsg(ends[1], &header, 0) == sizeof asked) {
+      const int sum = asked.a + asked.b;
+      if (send(ends[1], &sum, sizeof sum, 0) != sizeof sum) std::abort();
+    }
+  });
+  for (int n = 0; n < 3; ++n) {
+    const request asked = {n, 1};
+    int sum = 0;
+    if (send(ends[0], &asked, sizeof asked, 0) != sizeof asked) return 4;
+    // Of two messages each read gets one.
+    if (how == "two" && send(ends[0], &asked, sizeof asked, 0) != sizeof asked) return 4;
+    for (int answers = how == "two" ? 2 : 1; answers > 0; --answers)
+      if (recv(ends[0], &sum, sizeof sum, 0) != sizeof sum || sum != n + 1) return 5;
+  }
+  shutdown(ends[0], SHUT_WR);
+  peer.join();
+  return 0;
+}
+
+/// Nothing comes: only the time ends the wait.
+int by_time(const std::string& how) {
+  const int never = eventfd(0, 0);
+  const bool any = wait_to_read(how, never, 50);
+  close(never);
+  return any ? 4 : 0;
+}
+
+}  // namespace
+
+int main(int count, char** arguments) {
+  if (count != 3) return 2;
+  const std::string by = arguments[1];
+  if (by == "pipe") return by_pipe(arguments[2]);
+  if (by == "counter") return by_counter(arguments[2]);
+  if (by == "sockets") return by_sockets(arguments[2]);
+  return by == "time" ? by_time(arguments[2]) : 2;
+}
