@@ -1,12 +1,13 @@
 // What runs once, whichever thread comes first: pthread_once, std::call_once, and the initialization of statics in functions (--wrap). Others
 // wait for the one that is in the middle of it. A run that ended there has left it undone.
+#include <dlfcn.h>
 #include <heddle/sim/runtime/atomic_accesses.h>
 #include <heddle/sim/runtime/entry.h>
 #include <heddle/sim/runtime/waiting_calls.h>
 #include <pthread.h>
 
+#include <cstddef>
 #include <cstdint>
-#include <mutex>
 #include <utility>
 
 namespace runtime = heddle::sim::runtime;
@@ -69,22 +70,40 @@ class doing_once {
   const runtime::caller& from_;
 };
 
-/// What std::call_once is to call, which it tells the C++ library in variables of the OS thread: other lanes have theirs in them by the time that
-/// this one has come to its turn.
-class given_to_call_once {
+/// A variable of the C++ library that each OS thread has.
+class library_variable {
  public:
-  void restore() const {
-#ifdef _GLIBCXX_HAVE_TLS
-    std::__once_callable = callable_;
-    std::__once_call = call_;
-#endif
+  // Found by its name: a program that names it is taken for one that calls std::call_once (code/thread_locals.cpp).
+  explicit library_variable(const char* name) {
+    if (const void* const found = dlsym(RTLD_DEFAULT, name))
+      behind_ = static_cast<const std::byte*>(found) - static_cast<const std::byte*>(__builtin_thread_pointer());
+  }
+  void* value() const { return behind_ == 0 ? nullptr : *place(); }
+  void set(void* value) const {
+    if (behind_ != 0) *place() = value;
   }
 
  private:
-#ifdef _GLIBCXX_HAVE_TLS
-  void* callable_ = std::__once_callable;
-  void (*call_)() = std::__once_call;
-#endif
+  void** place() const {
+    return reinterpret_cast<void**>(static_cast<std::byte*>(__builtin_thread_pointer()) + behind_);
+  }
+  ptrdiff_t behind_ = 0;  ///< the thread pointer
+};
+const library_variable callable("_ZSt15__once_callable");
+const library_variable caller_of_it("_ZSt11__once_call");
+
+/// What std::call_once is to call, which it tells the C++ library in two such variables: other lanes have theirs in them by the time that this one has
+/// come to its turn. Host threads exchange such variables, functions of the host in streams do not.
+class given_to_call_once {
+ public:
+  void restore() const {
+    callable.set(callable_);
+    caller_of_it.set(call_);
+  }
+
+ private:
+  void* callable_ = callable.value();
+  void* call_ = caller_of_it.value();
 };
 
 }  // namespace
