@@ -138,6 +138,7 @@ foreach(name IN ITEMS memcpy memmove memset memcmp strlen strcmp strncmp strcpy 
                       GOMP_loop_maybe_nonmonotonic_runtime_next
                       # sim/runtime/file_calls.cpp, file_transfers.cpp, file_waits.cpp
                       pipe pipe2 socketpair eventfd epoll_create epoll_create1 close dup dup2 dup3 shutdown
+                      fdopen splice tee sendfile vmsplice
                       read __read_chk readv recv __recv_chk recvfrom recvmsg eventfd_read accept accept4 write writev send sendto sendmsg eventfd_write
                       poll __poll_chk ppoll select pselect epoll_ctl epoll_wait epoll_pwait
                       # sim/runtime/endless_calls.cpp

@@ -221,7 +221,7 @@ int __wrap_posix_memalign(void** memory, size_t alignment, size_t size) {
 
 // -- what is for the host alone --------------------------------------------------------------------------------------------------------
 
-HEDDLE_OF_THE_HOST(FILE*, fdopen, (int file, const char* mode), (file, mode))
+HEDDLE_OF_FILES(FILE*, fdopen, (int file, const char* mode), (file, mode))
 HEDDLE_OF_THE_HOST(FILE*, freopen, (const char* path, const char* mode, FILE* file), (path, mode, file))
 HEDDLE_OF_THE_HOST(FILE*, tmpfile, (), ())
 HEDDLE_OF_THE_HOST(int, fileno, (FILE * file), (file))

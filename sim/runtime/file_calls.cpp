@@ -4,12 +4,15 @@
 #include <heddle/sim/runtime/file_calls.h>
 #include <heddle/sim/runtime/files.h>
 #include <sys/eventfd.h>
+#include <sys/sendfile.h>
 #include <sys/socket.h>
+#include <sys/uio.h>
 #include <unistd.h>
 
 #include <cerrno>
 #include <cstdint>
 #include <span>
+#include <string>
 
 namespace heddle::sim::runtime {
 
@@ -32,6 +35,13 @@ int close_known(lane& self, int file, const end& at, const caller& from, int (*h
     tell_others(self, at.incoming());
     return how_to(file);
   });
+}
+
+[[noreturn]] void goes_past(lane& self, const char* call, const caller& from) {
+  const entered inside(self);
+  refuse(self, scheduler::verdict::unsupported,
+         std::string(call) + " of a pipe or a socket: the simulator sees what read(), write() and their like move",
+         from);
 }
 
 }  // namespace
@@ -118,6 +128,30 @@ int __real_dup2(int file, int number);
 int __wrap_dup2(int file, int number) {
   return host_thread() == nullptr || file == number ? __real_dup2(file, number) : __wrap_dup3(file, number, 0);
 }
+
+// -- what goes past reads and writes -----------------------------------------------------------------------------------------------------
+
+FILE* heddle_host_fdopen(int file, const char* mode) {
+  if (lane* const self = host_thread(); self != nullptr && known_files().find(file))
+    goes_past(*self, "fdopen", HEDDLE_CALLER);
+  return __real_fdopen(file, mode);
+}
+[[gnu::weak]] FILE* __wrap_fdopen(int file, const char* mode) { return heddle_host_fdopen(file, mode); }
+
+#define HEDDLE_GOES_PAST(name, parameters, arguments, first, second)                  \
+  ssize_t __real_##name parameters;                                                   \
+  ssize_t __wrap_##name parameters {                                                  \
+    if (lane* const self = host_thread();                                             \
+        self != nullptr && (known_files().find(first) || known_files().find(second))) \
+      goes_past(*self, #name, HEDDLE_CALLER);                                         \
+    return __real_##name arguments;                                                   \
+  }
+HEDDLE_GOES_PAST(splice, (int from, loff_t* from_at, int to, loff_t* to_at, size_t size_bytes, unsigned flags),
+                 (from, from_at, to, to_at, size_bytes, flags), from, to)
+HEDDLE_GOES_PAST(tee, (int from, int to, size_t size_bytes, unsigned flags), (from, to, size_bytes, flags), from, to)
+HEDDLE_GOES_PAST(sendfile, (int to, int from, off_t* at, size_t size_bytes), (to, from, at, size_bytes), from, to)
+HEDDLE_GOES_PAST(vmsplice, (int file, const iovec* parts, size_t count, unsigned flags), (file, parts, count, flags),
+                 file, file)
 
 int __real_shutdown(int file, int how);
 int __wrap_shutdown(int file, int how) {

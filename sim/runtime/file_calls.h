@@ -3,11 +3,13 @@
 #pragma once
 
 #include <stddef.h>
+#include <stdio.h>
 #include <sys/types.h>
 
 extern "C" {
 int heddle_host_close(int file);
 int heddle_host_dup(int file);
+FILE* heddle_host_fdopen(int file, const char* mode);
 int heddle_host_pipe(int* files);
 ssize_t heddle_host_write(int file, const void* data, size_t size_bytes);
 }

@@ -4,6 +4,7 @@
 #include <fcntl.h>
 #include <heddle/sim/runtime/waiting_calls.h>
 #include <poll.h>
+#include <stdio.h>
 #include <sys/epoll.h>
 #include <sys/select.h>
 #include <sys/socket.h>
@@ -21,6 +22,7 @@ int __real_select(int count, fd_set* to_read, fd_set* to_write, fd_set* with_exc
 int __real_epoll_wait(int file, epoll_event* events, int count, int timeout_ms);
 int __real_close(int file);
 int __real_dup(int file);
+FILE* __real_fdopen(int file, const char* mode);
 int __real_pipe(int* files);
 ssize_t __real_write(int file, const void* data, size_t size_bytes);
 ssize_t __real_sendmsg(int file, const msghdr* what, int flags);
