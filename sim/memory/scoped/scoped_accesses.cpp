@@ -362,6 +362,8 @@ void scoped_memory::after_plain(lane& self) {
   if (mine.store_bytes == 0) return;
   const size_t size_bytes = std::exchange(mine.store_bytes, 0);
   races_.stored(self);
+  // Of a lane that has ended: the frame has returned, and what lies there now are the simulator's own frames.
+  if (self.pending.frame == nullptr && self.is_on_stack(mine.store_address)) return;
   operation how;
   how.kind = mine.stores_strongly ? operation_kind::volatile_store : operation_kind::plain_store;
   how.order = mine.store_order;
