@@ -1,5 +1,6 @@
-// Pipes, event counters, pairs of sockets and interest lists, as host threads make and use them (--wrap; waits for several are in file_waits.cpp). All lanes and host threads of a simulation are fibers of one OS thread: none may
-// wait in the kernel. A wait for what other host threads of the run can give is a wait of the simulation; where nothing in the run can end it, and it
+// Pipes, event counters, pairs of sockets and interest lists, as host threads make and close them (--wrap). Reads and writes are in
+// file_transfers.cpp, waits for several in file_waits.cpp. All lanes and host threads of a simulation are fibers of one OS thread: none may wait in the
+// kernel. A wait for what other host threads of the run can give is a wait of the simulation; where nothing in the run can end it, and it
 // would not be over at once, the run ends with verdict `stuck`. A wait for other files with a time-out comes to its end, and is let through.
 #include <heddle/sim/runtime/file_calls.h>
 #include <heddle/sim/runtime/files.h>
@@ -100,13 +101,12 @@ int heddle_host_close(int file) {
   return __real_close(file);
 }
 int heddle_host_dup(int file) {
-  const int copy = __real_dup(file);
-  if (lane* const self = host_thread(); self != nullptr && copy != -1)
+  if (lane* const self = host_thread(); self != nullptr)
     if (const end of = known_files().find(file)) {
       const entered inside(*self);
-      known_files().add_copy(copy, of);
+      return known_files().copy(file, of);
     }
-  return copy;
+  return __real_dup(file);
 }
 [[gnu::weak]] int __wrap_close(int file) { return heddle_host_close(file); }
 [[gnu::weak]] int __wrap_dup(int file) { return heddle_host_dup(file); }

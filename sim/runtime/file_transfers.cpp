@@ -46,11 +46,8 @@ struct how_to_write {
   static how_to_write by(int flags) { return {(flags & MSG_DONTWAIT) == 0, (flags & MSG_NOSIGNAL) != 0}; }
 };
 
-/// Whether the other side is closed.
-bool is_broken(const end& at) {
-  const file_kind kind = at.of->kind;
-  return (kind == file_kind::pipe || kind == file_kind::socket_pair) && at.of->closed[at.writes_to()];
-}
+/// Whether it is a pipe that nothing can read any more. A socket says so itself, without a signal (MSG_NOSIGNAL).
+bool is_broken(const end& at) { return at.of->kind == file_kind::pipe && at.of->closed[at.writes_to()]; }
 
 /// Gives a known end these bytes: `write()` gives what there is room for.
 template <typename Write>
@@ -68,7 +65,8 @@ answer write_to(const file_call& call, how_to_write how, std::span<const std::by
         return 0;
       });
     }
-    if (made.result < 0 && made.error == EPIPE && !how.quiet && !known_files().ignores_broken) {
+    // Messages are refused without a signal (unix(7)).
+    if (made.result < 0 && made.error == EPIPE && !how.quiet && !call.at.of->whole && !known_files().ignores_broken) {
       const entered inside(call.self);
       refuse(call.self, scheduler::verdict::crash,
              std::string(call.name) + " to " + name_of_file_word(call.at.outgoing()) +

@@ -50,6 +50,13 @@ bool program_files::add(file_kind kind, std::span<int> files, channel** made) {
   return true;
 }
 
+int program_files::copy(int file, const end& of) {
+  int made = fcntl(file, F_DUPFD, first_number);
+  if (made == -1 && errno == EINVAL) made = dup(file);
+  if (made != -1) add_copy(made, of);
+  return made;
+}
+
 program_files::end program_files::find(int file) const {
   for (const auto& each : files_)
     if (each.number == file) return {each.of, each.side};

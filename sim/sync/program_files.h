@@ -51,6 +51,8 @@ class program_files {
   bool add(file_kind kind, std::span<int> files, channel** made);
   /// The file is a copy of a known one.
   void add_copy(int file, const end& of) { files_.push_back({file, of.of, of.side}); }
+  /// A copy of a known file, with a number as those of add() have; -1, and errno, where there is none.
+  int copy(int file, const end& of);
   end find(int file) const;
   /// The file is to be closed, or to become another one. Whether it was the last of its end.
   bool forget(int file);

@@ -133,7 +133,7 @@ int by_counter(const std::string& how) {
 
 /// Messages of a pair of sockets come whole; bytes of a stream wait for room.
 int by_sockets(const std::string& how) {
-  const bool stream = how == "full" || how == "both_full";
+  const bool stream = how == "full" || how == "both_full" || how == "half_closed";
   int ends[2] = {-1, -1};
   if (socketpair(AF_UNIX, stream ? SOCK_STREAM : SOCK_SEQPACKET, 0, ends) != 0) return 3;
   const auto give = [=](int file, size_t all) {
@@ -150,6 +150,20 @@ int by_sockets(const std::string& how) {
     }
     return bytes[0] == 'x';
   };
+  if (how == "half_closed") {
+    // What says no more may still hear.
+    std::thread answers([=] {
+      char more = 0;
+      while (read(ends[1], &more, 1) == 1) {
+      }
+      if (write(ends[1], "y", 1) != 1) std::abort();
+    });
+    char answer = 0;
+    const bool right = write(ends[0], "x", 1) == 1 && shutdown(ends[0], SHUT_WR) == 0 &&
+                       read(ends[0], &answer, 1) == 1 && answer == 'y';
+    answers.join();
+    return right ? 0 : 4;
+  }
   constexpr size_t many = size_t{1} << 19;
   if (stream) {
     bool there = true;
