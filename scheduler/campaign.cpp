@@ -210,6 +210,10 @@ replay_result run_again(const trace& recorded, const run_one& run, bool explain)
   const run_result& result = again.result;
   again.disagreement = answers.disagreement();
   if (!again.disagreement.empty()) return again;
+  if (result.abandoned) {
+    again.disagreement = "the run that was to repeat it was stopped before its end";
+    return again;
+  }
   // Where a run that stands still is met does not depend on its choices alone.
   const bool at_same_place = is_same_place(result.where, recorded.where) || recorded.outcome == verdict::stuck;
   if (result.outcome != recorded.outcome || !at_same_place) {

@@ -127,7 +127,7 @@ void explorer::note_turns(const execution& here, node& in) {
     operations_.push_back(here.core().threads.lanes[n].operations);
 }
 
-uint32_t explorer::pick(const choice& asked) {
+uint32_t explorer::pick_answer(const choice& asked) {
   if (asked_ == path_.size()) return pick_fresh(asked);
   const answer& given = path_[asked_].given;
   if (asked_ < taken_ && path_[asked_].state != no_state) note_turns(*execution::instance, path_[asked_]);

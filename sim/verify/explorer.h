@@ -32,10 +32,17 @@ class explorer final : public scheduler::strategy {
 
   void begin(uint64_t) override {
     asked_ = 0;
+    declined_ = false;
     notes_.is_new = path_.empty() && !follows_;
   }
   std::string_view name() const override { return "verify"; }
-  uint32_t pick(const choice& asked) override;
+  uint32_t pick(const choice& asked) override {
+    const uint32_t given = pick_answer(asked);
+    declined_ = given == scheduler::no_answer;
+    return given;
+  }
+  /// Whether the last choice of the run had no answer: it goes on where others have been, or something was left out.
+  bool has_declined() const { return declined_; }
 
   /// The run has ended, by itself or in a known state. Leads to the next one; false when there is none.
   bool next();
@@ -81,6 +88,7 @@ class explorer final : public scheduler::strategy {
     bool skipped = false;  ///< a choice of the next actor that was none: its operation is local
   };
 
+  uint32_t pick_answer(const choice& asked);
   /// The first answer to a choice that the search meets for the first time.
   uint32_t pick_fresh(const choice& asked);
   uint32_t pick_actor(const choice& asked);
@@ -134,6 +142,7 @@ class explorer final : public scheduler::strategy {
   std::vector<uint8_t> way_;    ///< the answers to it
   uint64_t deep_ = steps_deep;  ///< states that are met in a later step than this are put off
   bool matching_ = true;
+  bool declined_ = false;
   std::vector<uint8_t> answers_;
   known_facts facts_;
   std::unordered_set<state_key> repeating_waits_;

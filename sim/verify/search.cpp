@@ -132,7 +132,9 @@ void run_fair_cycle(explorer& deciding, const shared_states& known, const explor
   const outcome hung = run(choices);
   ++result.runs;
   ++result.executions;
-  if (hung.verdict == scheduler::verdict::ok || hung.verdict == scheduler::verdict::budget)
+  if (hung.stopped_by_source)
+    deciding.leave_out(search_was_stopped);
+  else if (hung.verdict == scheduler::verdict::ok || hung.verdict == scheduler::verdict::budget)
     deciding.leave_out("in a fair cycle of states nothing is ever done, but a fair run from there on comes to an end");
   else if (options.ended)
     result.stopped = !options.ended(hung, choices.recorded());
@@ -271,6 +273,12 @@ class searching {
       }
       return false;
     }
+    // Ended from outside: what lies behind is not known, though no answer may be left to give.
+    if (ended.stopped_by_source && !deciding_.has_declined()) {
+      deciding_.leave_out(search_was_stopped);
+      bound_ = true;
+      return false;
+    }
     if (!ended.stopped_by_source) {
       ++result_.executions;
       deciding_.ended();
@@ -349,7 +357,9 @@ class searching {
     into_cycle leads(std::move(given), 0);
     choices_.begin(leads, 0);
     const outcome ended = run_(choices_);
-    if (options_.ended && !options_.ended(ended, choices_.recorded()))
+    if (ended.stopped_by_source)
+      deciding_.leave_out(search_was_stopped);
+    else if (options_.ended && !options_.ended(ended, choices_.recorded()))
       result_.stopped = true;
     else
       deciding_.leave_out("a run that ends badly in a copy of this process does not in this one");

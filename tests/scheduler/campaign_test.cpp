@@ -51,6 +51,19 @@ TEST(campaign, groups_findings_and_keeps_the_first_of_each) {
   EXPECT_LT(found, 290u);
 }
 
+TEST(campaign, a_repetition_that_is_stopped_has_repeated_nothing) {
+  random_strategy deciding;
+  const campaign_result result = run_campaign({.first_seed = 1, .schedules = 100}, deciding, program);
+  ASSERT_FALSE(result.findings.empty());
+  const auto stopped = [](choice_source& choices, bool explain) {
+    run_result ended = program(choices, explain);
+    ended.abandoned = true;
+    return ended;
+  };
+  EXPECT_EQ(run_again(result.findings.front().first, stopped, false).disagreement,
+            "the run that was to repeat it was stopped before its end");
+}
+
 TEST(campaign, a_single_seed_repeats_a_run_of_a_longer_one) {
   random_strategy deciding;
   const campaign_result all = run_campaign({.first_seed = 1, .schedules = 100}, deciding, program);

@@ -658,6 +658,33 @@ TEST(Search, ABoundIsNoProof) {
   EXPECT_EQ(interrupted.search.left_out, "stopped");
 }
 
+// What ends the search has the run end that is under way, wherever it is: also before its first choice, when no answer is left to give.
+TEST(Search, ARunThatIsEndedFromOutsideIsNoProof) {
+  for (const uint64_t ends : {uint64_t{1}, uint64_t{2}}) {
+    simulation machine;
+    const parameters settings = settings_of(scoped);
+    std::atomic<bool> stop = false;
+    uint64_t searched = 0;
+    search_options options;
+    options.stop = &stop;
+    const search_result found = machine.search(
+        [&](scheduler::choice_source& choices) {
+          const bool warms_up = choices.seed() != 0;
+          if (!warms_up && ++searched == ends) {
+            stop = true;
+            outcome ended;
+            ended.stopped_by_source = true;
+            return ended;
+          }
+          return machine.run(settings, [] { wait_for_flag(true, true); }, choices, false);
+        },
+        options);
+    EXPECT_EQ(searched, ends);
+    EXPECT_FALSE(found.complete) << ends;
+    EXPECT_EQ(found.left_out, "stopped");
+  }
+}
+
 // -- reductions leave nothing out ----------------------------------------------------------------------------------------------------------
 
 /// The first of the random programs: HEDDLE_FIRST_PROGRAM, to repeat what a test has printed, or drawn.

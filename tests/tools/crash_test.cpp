@@ -297,6 +297,16 @@ TEST(verify_of_a_crash, is_a_counterexample) {
   EXPECT_NE(stuck.out.find("stuck"), std::string::npos) << stuck.out;
 }
 
+// Races are looked for behind all else, and were not.
+TEST(verify, stopped_before_it_has_looked_for_races_has_proved_nothing) {
+  const ended_process ended =
+      crashing({"verify", "stopped.in-its-only-run", "--json", "--set", "fidelity=scoped", "--set", "races=weigh"});
+  EXPECT_EQ(ended.status, 130) << ended.out;
+  const json made = json::parse(ended.out);
+  EXPECT_EQ(made["result"], "incomplete");
+  EXPECT_EQ(made["incomplete_because"], "stopped");
+}
+
 TEST(shrink_and_report_of_a_crash, work_as_of_others) {
   const temporary_folder folder;
   const std::string out = (folder.path() / "found").string();

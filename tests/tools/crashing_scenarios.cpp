@@ -1,5 +1,6 @@
 // Scenarios that would end their process, or stand still: for crash_test.
 #include <fcntl.h>
+#include <heddle/tools/process/interrupt.h>
 #include <heddle/tools/scenario.h>
 #include <pthread.h>
 #include <sys/socket.h>
@@ -204,6 +205,12 @@ void print_as_programs_do(bool aborts) {
 void prints(const heddle::parameters&) { print_as_programs_do(false); }
 void prints_and_aborts(const heddle::parameters&) { print_as_programs_do(true); }
 
+/// A program of one run, in which the search is stopped.
+void is_interrupted(const heddle::parameters&) {
+  const_cast<std::atomic<bool>&>(heddle::tools::interrupt_flag()).store(true, std::memory_order_relaxed);
+}
+
+HEDDLE_SCENARIO(is_interrupted, {.name = "stopped.in-its-only-run", .summary = "Interrupts the command."});
 HEDDLE_SCENARIO(prints, {.name = "prints.well", .summary = "Prints."});
 HEDDLE_SCENARIO(prints_and_aborts, {.name = "prints.abort", .summary = "Prints, and calls abort()."});
 HEDDLE_SCENARIO(well, {.name = "crash.none", .summary = "Ends well."});

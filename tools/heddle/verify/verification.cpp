@@ -124,8 +124,13 @@ verification search_with_points(const scenario& tested, const parameters& settin
 verification verify_all_runs(const scenario& tested, const parameters& settings, const verify_options& options) {
   if (!settings.has("races") || settings.text("races") != "weigh") return search_with_points(tested, settings, options);
   verification weighed = search_with_points(tested, settings, options);
-  const bool stopped = options.stop != nullptr && options.stop->load(std::memory_order_relaxed);
-  if (weighed.found || stopped) return weighed;
+  if (weighed.found) return weighed;
+  if (options.stop != nullptr && options.stop->load(std::memory_order_relaxed)) {
+    // However far it has come: of races nothing is known.
+    weighed.search.complete = false;
+    weighed.search.left_out = sim::search_was_stopped;
+    return weighed;
+  }
   parameters ends = settings;
   ends.set("races=end");
   verification made = search_with_points(tested, ends, options);
