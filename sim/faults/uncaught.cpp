@@ -68,7 +68,7 @@ std::string text_of(const std::exception_ptr& thrown) {
   const runtime::entered inside(*self);
   stack_walk walk = {.here = here};
   _Unwind_Backtrace(&note_frame, &walk);
-  here.finish_plain_store(*self);
+  here.finish_plain_store(*self, nullptr);
   std::string why = "std::terminate is called";
   const std::exception_ptr thrown = std::current_exception();
   const bool uncaught = thrown != nullptr && walk.thrown && !walk.unwound;

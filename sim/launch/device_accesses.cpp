@@ -147,7 +147,7 @@ void device_allocations::release_in_program(lane& self, void* pointer) {
     core_.late->released(self, pointer, block.size_bytes);
   }
   if (freed_.size() < most_freed) freed_.push_back({pointer, &self, calls_of(self)});
-  ++core_.map.program_frees;
+  core_.map.heap.note_program_free();
   lane_heap::release(pointer, &heap);
 }
 

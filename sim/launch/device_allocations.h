@@ -40,7 +40,6 @@ class device_allocations {
                     .with = hands_});
     unflushed_.reset(!core_.machine.flushes || hands_ != nullptr);
     freed_.clear();
-    core_.map.program_frees = 0;
   }
   /// From the next run on a driver executes commands with these, which must outlive the runs; null: none does.
   void drive_with(const device_set::hands* hands) { hands_ = hands; }

@@ -170,6 +170,7 @@ struct alignas(64) lane : lane_run {
   uint64_t circle = 0;                ///< how its wave had diverged when it waited
   uint64_t circles_since = 0;         ///< the round in which it waited first
   const void* first_frame = nullptr;  ///< of the simulator, below that of what the lane runs
+  const void* came_in = nullptr;      ///< see has_returned_from()
   uint64_t wait_digest = 0;           ///< of its private state where it last waited, under the quiescence check
   size_t stack_slot = 0;              ///< in its arena
   void* body = nullptr;               ///< what it runs, on its own stack
@@ -200,6 +201,12 @@ struct alignas(64) lane : lane_run {
   bool is_on_stack(const void* address) const {
     const auto& stack = runs.stack();
     return static_cast<size_t>(static_cast<const std::byte*>(address) - stack.low) < stack.size_bytes;
+  }
+  /// Whether the address was in a frame of its own that had returned when it came in: what lies there now is the simulator's, and nothing may look
+  /// at it or write to it. Asked while its last plain access is finished.
+  bool has_returned_from(const void* address) const {
+    constexpr size_t saved_bytes = 2 * sizeof(void*);  // by the call, above where the frame pointer points to
+    return came_in != nullptr && is_on_stack(address) && static_cast<const std::byte*>(address) - saved_bytes < came_in;
   }
   /// Another thread may reach a variable in a frame of this host thread: from now on the thread's own accesses to it are visible. So are those
   /// to all outer frames, for nothing says where the variable ends.

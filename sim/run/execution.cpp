@@ -128,7 +128,7 @@ void execution::run_lane(void* argument) {
   self.how_to_run->invoke(self.body);
   current = nullptr;
   self.pending.frame = nullptr;  // what it pointed to has returned
-  run.finish_plain_store(self);
+  run.finish_plain_store(self, waits::all_frames);
   if (self.assumed.due != nullptr) [[unlikely]] {
     self.pending = {};
     if (run.assumes()) assume(run, self);
@@ -192,7 +192,7 @@ void execution::lane_ended(lane& self) {
 void execution::end_host(lane& self) {
   current = nullptr;
   self.pending.frame = nullptr;  // its calls are over
-  finish_plain_store(self);
+  finish_plain_store(self, waits::all_frames);
   lane_ended(self);
   std::abort();
 }
@@ -200,7 +200,7 @@ void execution::end_host(lane& self) {
 // -- launches and host threads ------------------------------------------------------------------------------------------------------
 
 void execution::refuse_in_kernel(lane& self, const char* what, const operation& how) {
-  finish_plain_store(self);
+  finish_plain_store(self, how.frame);
   self.pending = how;
   core_.end(self, verdict::unsupported,
             std::string(what) + " in a kernel (dynamic parallelism) is not simulated: do it in a host thread");
@@ -271,18 +271,18 @@ const wave& execution::spawn_host(lane& self, const char* name, const fiber_body
 // -- memory and requests ------------------------------------------------------------------------------------------------------------
 
 void execution::release(lane& self, void* pointer, const operation& how) {
-  finish_plain_store(self);
+  finish_plain_store(self, how.frame);
   self.pending = how;
   memory_.release(self, pointer);
 }
 
 void execution::release_all_of(lane& self, const void* owner) {
-  finish_plain_store(self);
+  finish_plain_store(self, nullptr);
   if (launches_.running_anywhere() == 0) memory_.release_all_of(self, owner);
 }
 
 void execution::map_cached(lane& self, void* memory, const operation& how) {
-  finish_plain_store(self);
+  finish_plain_store(self, how.frame);
   self.pending = how;
   memory_.map_cached(self, memory);
 }
@@ -295,7 +295,7 @@ void execution::request_served(lane& self, uint64_t id, const operation& how) {
   if (!core_.observers.requests.on()) return;
   const std::string starved = core_.observers.requests.served(id);
   if (starved.empty()) return;
-  finish_plain_store(self);
+  finish_plain_store(self, how.frame);
   self.pending = how;
   core_.end(self, verdict::starvation, starved);
 }

@@ -44,13 +44,13 @@ class execution : public machine_parts {
   [[gnu::always_inline]] bool yield_and_watch_frees(lane& self) {
     lane& next = choose(self);
     if (&next == &self) return false;
-    const uint64_t frees = core_.map.frees();
+    const uint64_t frees = core_.map.heap.frees_anywhere();
     enter(self, next);
-    return frees != core_.map.frees();
+    return frees != core_.map.heap.frees_anywhere();
   }
   /// Publishes what the lane does next, and yields.
   void step(lane& self, const operation& next) {
-    finish_plain_store(self);
+    finish_plain_store(self, next.frame);
     self.pending = next;
     if (assumes()) [[unlikely]]
       assume(*this, self);
@@ -70,8 +70,8 @@ class execution : public machine_parts {
     core_.performed_in_heap(self, address, value);
   }
   void changed(lane& self, const void* address, size_t size_bytes) { waits_.changed(self, address, size_bytes); }
-  [[gnu::always_inline]] void finish_plain_store(lane& self) {
-    if (self.storing.size_bytes != 0 || self.unsettled) waits_.finish_plain_store(self);
+  [[gnu::always_inline]] void finish_plain_store(lane& self, const void* frame) {
+    if (self.storing.size_bytes != 0 || self.unsettled) waits_.finish_plain_store(self, frame);
   }
   /// Called when lane::may_spin(), with the low end of the lane's private state: blocks the lane if it only spins.
   void look_for_spin(lane& self, const std::byte* private_state) {

@@ -124,7 +124,7 @@ uint64_t execution::collective(lane& self, const operation& how, uint64_t value)
   wave& of = *self.of;
   const bool alone = how.mask == lane_bit(self) && how.kind != operation_kind::shuffle;
   if (of.together == nullptr && alone) return how.kind == operation_kind::ballot ? (value != 0 ? how.mask : 0) : value;
-  finish_plain_store(self);
+  finish_plain_store(self, how.frame);
   self.pending = how;
   if (assumes()) assume(*this, self);
   if (!of.stepped) core_.first_step(of);
@@ -155,7 +155,7 @@ uint64_t execution::barrier(lane& self, const operation& how, uint64_t value) {
     performed(self, 0);
     return 0;
   }
-  finish_plain_store(self);
+  finish_plain_store(self, how.frame);
   self.pending = how;
   const bool of_cluster = how.kind == operation_kind::cluster_wait;
   if (!of_cluster && assumes()) assume(*this, self);
@@ -226,7 +226,7 @@ void execution::enter_driver(lane& self, bool is_launch, operation how) {
     lock_mutex(self, &context_, mutex_kind::normal, how);
   } else if (!is_launch) {
     how.kind = operation_kind::synchronize;
-    finish_plain_store(self);
+    finish_plain_store(self, how.frame);
     self.pending = how;
     wait_for(self, launches_.running_anywhere(), 0);
     for (uint32_t device = 0; device < memory_.devices().size(); ++device) launches_.acquire_kernels(self, device);

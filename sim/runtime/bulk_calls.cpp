@@ -14,7 +14,7 @@ void check_block(lane& self, const caller& from) {
   const entered inside(self);
   execution& here = *execution::instance;
   if (here.launched().bulk().block_is_live(*self.of)) return;
-  here.finish_plain_store(self);
+  here.finish_plain_store(self, from.frame);
   self.pending = make_operation(operation_kind::none, nullptr, 0, from);
   here.core().end(self, scheduler::verdict::assertion,
                   "the block of " + name_of(here.core().threads.lanes[self.of->issuer]) +

@@ -187,7 +187,7 @@ void wait(doorbell* bell, doorbell seen, uint64_t timeout_ns) {
   if (timeout_ns == no_timeout) waits::forget_reads(self);
   here.waiting().has_read(self, bell, sizeof *bell, count);
   self.in_same_call = true;
-  here.finish_plain_store(self);
+  here.finish_plain_store(self, from.frame);
   here.pause(self, timeout_ns == no_timeout ? nullptr : from.private_state);
   self.in_same_call = false;
 }
@@ -201,7 +201,7 @@ void trap(fault why, const char* message) {
   lane& self = *execution::current;
   const entered inside(self);
   execution& here = *execution::instance;
-  here.finish_plain_store(self);
+  here.finish_plain_store(self, from.frame);
   self.pending = make_operation(operation_kind::none, nullptr, 0, from);
   here.core().end(self, why == fault::protocol ? scheduler::verdict::protocol : scheduler::verdict::assertion, message);
 }

@@ -114,7 +114,7 @@ struct access {
 /// members that were written last.
 [[gnu::always_inline]] inline void publish_access(execution& here, lane& self, operation_kind kind, const access& what,
                                                   const caller& from) {
-  here.finish_plain_store(self);
+  here.finish_plain_store(self, from.frame);
   operation& next = self.pending;
   next.kind = kind;
   next.order = what.order;
@@ -228,7 +228,7 @@ lane& device_lane(const char* what, const caller& from);
 [[noreturn]] inline void refuse(lane& self, scheduler::verdict verdict, const std::string& why, const caller& from) {
   const entered inside(self);
   execution& here = *execution::instance;
-  here.finish_plain_store(self);
+  here.finish_plain_store(self, from.frame);
   self.pending = make_operation(operation_kind::none, nullptr, 0, from);
   here.core().end(self, verdict, why);
 }

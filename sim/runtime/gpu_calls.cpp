@@ -63,7 +63,7 @@ lane& device_lane(const char* what, const caller& from) {
   if (!self.is_host()) return self;
   const entered inside(self);
   execution& here = *execution::instance;
-  here.finish_plain_store(self);
+  here.finish_plain_store(self, from.frame);
   self.pending = operation_of(operation_kind::none, from);
   here.core().end(self, scheduler::verdict::assertion, std::string(what) + " is used by host code");
 }

@@ -103,7 +103,7 @@ bool release_to_lane(void* memory, const caller& from) {
   execution& here = *execution::instance;
   if (here.core().map.heap.program() != own || !own->contains(memory)) return lane_heap::release(memory, own);
   using heddle::sim::operation_kind;
-  here.finish_plain_store(*self);
+  here.finish_plain_store(*self, from.frame);
   self->pending = heddle::sim::runtime::make_operation(operation_kind::none, nullptr, 0, from);
   here.memory().release_in_program(*self, memory);
   return true;

@@ -21,9 +21,10 @@ namespace heddle::sim::runtime {
 }
 
 /// What the thread keeps for itself has changed: a loop that does so is not back where it was.
-[[gnu::noinline]] inline bool changes_thread_local(execution& here, lane& self, void* address, size_t size_bytes) {
+[[gnu::noinline]] inline bool changes_thread_local(execution& here, lane& self, void* address, size_t size_bytes,
+                                                   const caller& from) {
   if (!is_thread_local(address)) return false;
-  here.finish_plain_store(self);
+  here.finish_plain_store(self, from.frame);
   here.changed(self, address, size_bytes);
   return true;
 }
@@ -41,7 +42,7 @@ inline bool stores_alone(const run_core& core, const void* address) {
                                               const caller& from) {
   run_core& core = here.core();
   if (self.is_table_of_own_object(address)) return true;
-  if (changes_thread_local(here, self, address, size_bytes)) return true;
+  if (changes_thread_local(here, self, address, size_bytes, from)) return true;
   if (!stores_alone(core, address)) return false;
   publish_access(here, self, operation_kind::plain_store, {address, size_bytes}, from);
   ++core.history.uncounted;
@@ -68,7 +69,7 @@ inline bool stores_alone(const run_core& core, const void* address) {
 /// The lane's loop only spins, and is blocked behind its pending load, which the code under test has yet to make: it makes it once it is woken.
 [[gnu::noinline]] inline void load_when_woken(execution& here, lane& self, const access& what) {
   // Meanwhile others find memory as it is, and not as this lane has seen it.
-  here.finish_plain_store(self);
+  here.finish_plain_store(self, self.pending.frame);
   here.yield(self);
   here.check_access(self);
   if (late_memory* const late = here.late()) late->before_plain_load(self, self.pending);
@@ -152,7 +153,8 @@ inline bool stores_alone(const run_core& core, const void* address) {
   if (self == nullptr) return;
   execution& here = *execution::instance;
   const entered inside(*self);
-  if (!here.core().map.heap.contains(address) && changes_thread_local(here, *self, address, size_bytes)) [[unlikely]]
+  if (!here.core().map.heap.contains(address) && changes_thread_local(here, *self, address, size_bytes, from))
+      [[unlikely]]
     return;
   publish_access(here, *self, operation_kind::plain_store, {address, size_bytes}, from);
   take_turn(here, *self, here.core().is_plain_point(address));
@@ -224,7 +226,8 @@ template <typename Write>
   }
   execution& here = *execution::instance;
   const entered inside(*self);
-  if (!here.core().map.heap.contains(address) && changes_thread_local(here, *self, address, size_bytes)) [[unlikely]]
+  if (!here.core().map.heap.contains(address) && changes_thread_local(here, *self, address, size_bytes, from))
+      [[unlikely]]
     return write();
   publish_access(here, *self, operation_kind::plain_store, {address, size_bytes}, from);
   take_turn(here, *self, here.core().is_plain_point(address));

@@ -108,7 +108,7 @@ void end_program() {
   end_program_values();
   lane& self = caller_lane("end_program");
   const entered inside(self);
-  execution::instance->finish_plain_store(self);
+  execution::instance->finish_plain_store(self, __builtin_frame_address(0));
   end_other_hosts(self);
 }
 

@@ -29,7 +29,7 @@ namespace {
 /// reason, or, with `private_state`, because nothing else can go on.
 bool wait_for_notice(lane& self, const std::byte* private_state, const operation& how) {
   execution& here = *execution::instance;
-  here.finish_plain_store(self);
+  here.finish_plain_store(self, how.frame);
   self.operands = {as_operand(how.address), 0};
   self.pending = how;
   waits::forget_reads(self);

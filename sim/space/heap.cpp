@@ -57,7 +57,7 @@ void heap::reset() {
   open_.clear();
   lines_ = 0;
   used_bytes_ = 0;
-  frees_ = 0;
+  frees_ = frees_anywhere_ = 0;
 }
 
 void heap::make_room_for(size_t lines) { owner_of_line_.resize(std::max(lines, 2 * owner_of_line_.size())); }
@@ -86,6 +86,7 @@ const char* heap::release(void* pointer) {
     known.freed = true;
     close(static_cast<size_t>(&known - allocations_.data()));
     ++frees_;
+    ++frees_anywhere_;
     return nullptr;
   }
   return "frees a pointer that was not allocated";

@@ -100,6 +100,9 @@ class heap {
   const std::vector<allocation>& allocations() const { return allocations_; }
   /// How many allocations have been freed in this run.
   uint64_t frees() const { return frees_; }
+  /// Likewise, with what the program has freed elsewhere: see program().
+  uint64_t frees_anywhere() const { return frees_anywhere_; }
+  void note_program_free() { ++frees_anywhere_; }
 
   /// `new` and malloc() of a program with a main(), which lie elsewhere; null: nothing is known of them.
   const lane_heap* program() const { return program_; }
@@ -141,6 +144,7 @@ class heap {
   std::vector<uint32_t> owner_of_line_;  ///< the allocation that a line belongs to or lies before, by line of the range
   size_t lines_ = 0;                     ///< [0, lines_) belong to this run
   uint64_t frees_ = 0;
+  uint64_t frees_anywhere_ = 0;
   const lane_heap* program_ = nullptr;
   frame_names frame_names_ = nullptr;
   const void* frames_ = nullptr;

@@ -21,12 +21,8 @@ struct memory_map {
   sim::heap heap;
   std::unique_ptr<stack_arena> device_stacks;
   std::unique_ptr<stack_arena> host_stacks;
-  uint64_t program_frees = 0;  ///< of heap.program(), in this run
 
   memory_map();
-
-  /// How often memory has been freed in this run.
-  uint64_t frees() const { return heap.frees() + program_frees; }
 
   /// Stacks of these sizes in bytes; those that are there are kept where the sizes are the same.
   void take_stacks(size_t device_stack_bytes, size_t host_stack_bytes);

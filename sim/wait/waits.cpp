@@ -30,8 +30,7 @@ void waits::look_at_plain_store(lane& self) {
 }
 
 void waits::look_at_store_elsewhere(lane& self, const void* address, uint32_t size_bytes) {
-  // The lane has ended, and its last store was to a frame of its own: what lies there is the simulator's by now, and nothing may look at it.
-  if (self.pending.frame == nullptr && self.is_on_stack(address)) return;
+  if (self.has_returned_from(address)) return;
   if (core_.map.may_vanish(address)) {
     // The code under test may have freed the object that it wrote last.
     changed(self, address, size_bytes);

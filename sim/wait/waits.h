@@ -89,8 +89,15 @@ class waits final : public arrival_listener {
     if (self.is_explored) [[unlikely]]
       core_.note_hidden_store(self, address, size_bytes, hidden_stores::from::anywhere);
   }
-  void finish_plain_store(lane& self) {
-    if (self.storing.size_bytes != 0 || self.unsettled) look_at_plain_store(self);
+  /// As `frame` below, of a lane that is at its end.
+  static inline const void* const all_frames = reinterpret_cast<const void*>(~uintptr_t{0});
+  /// What the lane has stored plainly before it came in is in memory by now. `frame`: of the entry point that it has come in by; what its own stack
+  /// has below that has returned, and the simulator's frames lie there. Null: nothing is known of that.
+  void finish_plain_store(lane& self, const void* frame) {
+    if (self.storing.size_bytes == 0 && !self.unsettled) return;
+    self.came_in = frame;
+    look_at_plain_store(self);
+    self.came_in = nullptr;
   }
 
   // -- waits ------------------------------------------------------------------------------------------------------------------------

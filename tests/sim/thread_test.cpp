@@ -683,5 +683,44 @@ TEST(threads, the_same_schedule_is_the_same_run) {
   }
 }
 
+/// A variable that another thread has reached, to which the last store of this function goes.
+[[gnu::noinline]] void store_last_in_own_frame() {
+  int values[512];  // the first of them lies deeper than the simulator's own frames
+  asm volatile("" ::"r"(values) : "memory");
+  std::thread([&] { values[0] = 1; }).join();
+  values[0] = 2;
+  asm volatile("" ::"r"(values) : "memory");
+}
+/// What the simulator sees nothing of, where the frame was. Other values each time.
+__attribute__((noinline, no_sanitize("thread"))) void use_the_stack_again() {
+  static unsigned char times = 0;
+  volatile unsigned char below[4096];
+  ++times;
+  for (volatile unsigned char& each : below) each = times;
+}
+
+TEST(threads, what_lies_where_a_frame_has_returned_is_no_part_of_a_run) {
+  const auto program = [] {
+    std::atomic<int> next = 0;
+    std::thread waits([&] { next.wait(0); });
+    store_last_in_own_frame();
+    use_the_stack_again();
+    next.store(1);
+    next.notify_all();
+    waits.join();
+  };
+  for (const std::vector<std::string>& settings : memories()) {
+    machine on(settings);
+    const auto values = [&] {
+      std::vector<std::string> made;
+      for (const step_record& each : on.explain(program).steps_taken) made.push_back(each.value);
+      return made;
+    };
+    const std::vector<std::string> first = values();
+    EXPECT_GT(first.size(), 5U);
+    for (int n = 0; n < 3; ++n) EXPECT_EQ(values(), first);
+  }
+}
+
 }  // namespace
 }  // namespace heddle::sim::tests::thread_test

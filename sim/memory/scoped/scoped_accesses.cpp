@@ -356,14 +356,14 @@ void scoped_memory::before_plain_store(lane& self, const operation& how) {
 void scoped_memory::after_plain(lane& self) {
   lane_facts& mine = scoped::facts(self);
   if (mine.window_address != nullptr) {
-    std::memcpy(mine.window_address, mine.window_newest.data(), mine.window_newest.size());
+    if (!self.has_returned_from(mine.window_address))
+      std::memcpy(mine.window_address, mine.window_newest.data(), mine.window_newest.size());
     mine.window_address = nullptr;
   }
   if (mine.store_bytes == 0) return;
   const size_t size_bytes = std::exchange(mine.store_bytes, 0);
   races_.stored(self);
-  // Of a lane that has ended: the frame has returned, and what lies there now are the simulator's own frames.
-  if (self.pending.frame == nullptr && self.is_on_stack(mine.store_address)) return;
+  if (self.has_returned_from(mine.store_address)) return;
   operation how;
   how.kind = mine.stores_strongly ? operation_kind::volatile_store : operation_kind::plain_store;
   how.order = mine.store_order;
