@@ -100,8 +100,9 @@ class lasso::comparer final : public state_reader {
 };
 
 bool lasso::tell_included(state_reader& to) const {
-  return std::all_of(included_.begin(), included_.end(),
-                     [&](const piece& each) { return to.bytes(each.at, each.size_bytes); });
+  return std::all_of(included_.begin(), included_.end(), [&](const piece& each) {
+    return tell_but_counts(to, static_cast<const std::byte*>(each.at), each.size_bytes);
+  });
 }
 
 bool lasso::equals(const teller& tell) {
@@ -128,7 +129,53 @@ bool lasso::returns(const moment& now, const teller& tell, bool& fresh) {
   return false;
 }
 
+// The first one that has any of these bytes.
+std::vector<lasso::piece>::iterator lasso::find_count(const void* address, size_t size_bytes) {
+  const auto* const low = static_cast<const std::byte*>(address);
+  const auto first = std::lower_bound(counts_.begin(), counts_.end(), low, [](const piece& each, const std::byte* at) {
+    return static_cast<const std::byte*>(each.at) + each.size_bytes <= at;
+  });
+  return first != counts_.end() && static_cast<const std::byte*>(first->at) < low + size_bytes ? first : counts_.end();
+}
+
+void lasso::note_count(const void* address, size_t size_bytes) {
+  const auto known = find_count(address, size_bytes);
+  if (known != counts_.end() && known->at == address && known->size_bytes == size_bytes) return;
+  if (known != counts_.end()) return count_no_more(address, size_bytes);
+  const auto* const low = static_cast<const std::byte*>(address);
+  const bool was_looked_at = std::any_of(looked_at_.begin(), looked_at_.end(), [&](const piece& each) {
+    const auto* const begin = static_cast<const std::byte*>(each.at);
+    return begin < low + size_bytes && low < begin + each.size_bytes;
+  });
+  if (was_looked_at || counts_.size() + looked_at_.size() >= counts_most) return;
+  const auto behind = std::lower_bound(counts_.begin(), counts_.end(), low, [](const piece& each, const std::byte* at) {
+    return static_cast<const std::byte*>(each.at) < at;
+  });
+  counts_.insert(behind, {address, size_bytes});
+  anchored_ = false;
+}
+
+void lasso::count_no_more(const void* address, size_t size_bytes) {
+  for (auto each = find_count(address, size_bytes); each != counts_.end(); each = find_count(address, size_bytes)) {
+    looked_at_.push_back(*each);
+    counts_.erase(each);
+  }
+  anchored_ = false;
+}
+
+bool lasso::tell_but_counts(state_reader& to, const std::byte* low, size_t size_bytes) const {
+  const std::byte* const high = low + size_bytes;
+  for (const piece& each : counts_) {
+    const auto* const begin = static_cast<const std::byte*>(each.at);
+    if (begin < low || begin >= high) continue;
+    if (begin != low && !to.bytes(low, static_cast<size_t>(begin - low))) return false;
+    low = std::min(begin + each.size_bytes, high);
+  }
+  return low == high || to.bytes(low, static_cast<size_t>(high - low));
+}
+
 void lasso::include(const void* address, size_t size_bytes) {
+  if (find_count(address, size_bytes) != counts_.end()) return;
   for (const piece& known : included_)
     if (known.at == address && known.size_bytes >= size_bytes) return;
   if (included_.size() == included_most) return blind();

@@ -34,6 +34,8 @@ class lasso {
   void reset() {
     forget();
     included_.clear();
+    counts_.clear();
+    looked_at_.clear();
     work_bytes_ = 0;
     ever_blind_ = too_large_ = false;
   }
@@ -55,6 +57,19 @@ class lasso {
   /// These bytes, of a variable with static storage, have changed: they belong to the state from now on.
   void include(const void* address, size_t size_bytes);
 
+  // Words that lanes only count in: they change them, and look at nothing of what they find there. No turn depends on what such a word is, so
+  // that it is no part of the state; whatever else is done there makes it one again.
+
+  /// A change of a word whose old value nothing looks at.
+  void note_count(const void* address, size_t size_bytes);
+  /// Any other access, once these have begun to be noted.
+  void note_look(const void* address, size_t size_bytes) {
+    if (!counts_.empty() && find_count(address, size_bytes) != counts_.end()) [[unlikely]]
+      count_no_more(address, size_bytes);
+  }
+  /// Tells what lies there, without such words.
+  bool tell_but_counts(state_reader& to, const std::byte* low, size_t size_bytes) const;
+
   /// Why no state may ever have been found again, to follow "no end after ..."; empty when there is no such reason.
   std::string reason() const;
 
@@ -65,6 +80,10 @@ class lasso {
   };
   class copier;
   class comparer;
+
+  std::vector<piece>::iterator find_count(const void* address, size_t size_bytes);
+  void count_no_more(const void* address, size_t size_bytes);
+  static constexpr size_t counts_most = 64;
 
   bool equals(const teller& tell);
   bool tell_included(state_reader& to) const;
@@ -78,6 +97,8 @@ class lasso {
   std::vector<piece> pieces_;
   std::vector<std::byte> copy_;
   std::vector<piece> included_;
+  std::vector<piece> counts_;     ///< by address; none overlaps another
+  std::vector<piece> looked_at_;  ///< words that were among these, and are not to be again
   // Where the last comparison failed: nearly always the next one fails there too.
   const std::byte* differed_at_ = nullptr;
   size_t differed_in_copy_ = 0;

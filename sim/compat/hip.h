@@ -28,6 +28,7 @@
 #define HEDDLE_GPU_LEAST_PRIORITY 1
 #define HEDDLE_GPU_GREATEST_PRIORITY (-1)
 #include <heddle/sim/compat/runtime_api.h>
+#include <heddle/sim/compat/stream_words.h>
 
 // -- the host side, where HIP has names of its own
 
@@ -47,6 +48,29 @@ hipError_t hipHostMalloc(T** memory, size_t bytes, unsigned int flags = hipHostM
   return hipSuccess;
 }
 inline hipError_t hipHostFree(void* memory) { return hipFree(memory); }
+
+// -- words that streams write and wait for. (HIP Runtime API, "Stream Memory Operations".)
+
+inline constexpr unsigned int hipStreamWaitValueGte = 0;
+inline constexpr unsigned int hipStreamWaitValueEq = 1;
+inline constexpr unsigned int hipStreamWaitValueAnd = 2;
+inline constexpr unsigned int hipStreamWaitValueNor = 3;
+inline hipError_t hipStreamWaitValue32(hipStream_t stream, void* at, uint32_t value, unsigned int test,
+                                       uint32_t mask = 0xffffffffU) {
+  return heddle::compat::wait_in_stream<uint32_t>(stream, at, value, test, mask) ? hipSuccess : hipErrorInvalidValue;
+}
+inline hipError_t hipStreamWaitValue64(hipStream_t stream, void* at, uint64_t value, unsigned int test,
+                                       uint64_t mask = ~uint64_t{0}) {
+  return heddle::compat::wait_in_stream<uint64_t>(stream, at, value, test, mask) ? hipSuccess : hipErrorInvalidValue;
+}
+inline hipError_t hipStreamWriteValue32(hipStream_t stream, void* to, uint32_t value, unsigned int = 0) {
+  heddle::compat::write_in_stream<uint32_t>(stream, to, value, true);
+  return hipSuccess;
+}
+inline hipError_t hipStreamWriteValue64(hipStream_t stream, void* to, uint64_t value, unsigned int = 0) {
+  heddle::compat::write_in_stream<uint64_t>(stream, to, value, true);
+  return hipSuccess;
+}
 
 #define HIP_KERNEL_NAME(...) __VA_ARGS__
 #define hipLaunchKernelGGL(kernel, grid, block, shared_bytes, stream, ...)                 \

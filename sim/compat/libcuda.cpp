@@ -150,6 +150,7 @@ HEDDLE_EXPORTED_4(cuStreamWriteValue32, "cuStreamWriteValue32_v2", CUstream, CUd
 HEDDLE_EXPORTED_4(cuStreamWriteValue64, "cuStreamWriteValue64_v2", CUstream, CUdeviceptr, cuuint64_t, unsigned)
 HEDDLE_EXPORTED_4(cuStreamWaitValue32, "cuStreamWaitValue32_v2", CUstream, CUdeviceptr, cuuint32_t, unsigned)
 HEDDLE_EXPORTED_4(cuStreamWaitValue64, "cuStreamWaitValue64_v2", CUstream, CUdeviceptr, cuuint64_t, unsigned)
+HEDDLE_EXPORTED_4(cuStreamBatchMemOp, "cuStreamBatchMemOp_v2", CUstream, unsigned, CUstreamBatchMemOpParams*, unsigned)
 HEDDLE_EXPORTED_2(cuEventCreate, "cuEventCreate", CUevent*, unsigned)
 HEDDLE_EXPORTED_2(cuEventRecord, "cuEventRecord", CUevent, CUstream)
 HEDDLE_EXPORTED_1(cuEventQuery, "cuEventQuery", CUevent)

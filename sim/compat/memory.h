@@ -38,7 +38,7 @@ inline sim::grid_shape one_lane(const void* stream) {
 }
 
 inline void fill_in_stream(void* to, int value, size_t bytes, const void* stream) {
-  launch_body([=] { sim::runtime::fill(to, value, bytes); }, one_lane(stream));
+  launch_body(sim::runtime::stream_fill(to, value, bytes), one_lane(stream));
 }
 
 // (CUDA Runtime API, "cudaPos", "cudaExtent", "cudaPitchedPtr".)

@@ -29,6 +29,7 @@ struct run_core {
   late_memory* late = nullptr;  ///< null: one memory for all, every access takes effect at once
   bool link_delivers = false;   ///< what crosses the link may arrive before each access
   bool assumes = false;         ///< operations are not as the program has them (run/assumptions.h)
+  bool looks_at_each = false;   ///< operation that a lane publishes (run/published.h)
   load_times* times = nullptr;  ///< null: the run keeps no virtual time
   memory_map map;
   root_stack stack;

@@ -48,7 +48,7 @@ void judge::begin_tail() {
     for (size_t n = 0; n < core_.threads.lanes_used; ++n)
       scheduler::append(tail_.operations_before, core_.threads.lanes[n].operations);
   }
-  core_.phase.in_tail = true;
+  core_.phase.in_tail = core_.looks_at_each = true;
   // A quiescence check in progress is dropped: from here on, comparing states shows whether its lanes spin for ever.
   core_.phase.checks = quiescence_check::none;
   tail_.began_at = core_.history.steps;
@@ -155,7 +155,7 @@ bool judge::visit_state(state_reader& to, const lane& self) const {
   for (size_t n = 0; n < threads.lanes_used; ++n)
     if (&threads.lanes[n] != &self && !visit_lane(to, threads.lanes[n], false)) return false;
   for (const allocation& each : heap.allocations())
-    if (!each.freed && !to.bytes(each.base, each.size_bytes)) return false;
+    if (!each.freed && !core_.states.tell_but_counts(to, each.base, each.size_bytes)) return false;
   return hosts_.visit_state(to);
 }
 

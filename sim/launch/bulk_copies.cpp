@@ -9,7 +9,7 @@ uint32_t bulk_copies::issue(lane& self, const bulk_copy& what, const fiber_body&
   core_.check_host_stacks(self);
   wave& fresh = core_.new_wave();
   const wave& by = *self.of;
-  fresh.host = fresh.copies = fresh.bulk = true;
+  fresh.host = fresh.copies = fresh.bulk = fresh.by_gpu = true;
   fresh.kernel = by.kernel;
   fresh.runs = by.runs;
   fresh.block = by.block;

@@ -140,6 +140,8 @@ lane& launches::start_engine(lane& self, const stream_copy& what, const place_in
   engine.host = engine.copies = true;
   engine.kernel = at.ordinal;
   engine.device = streams_[at.stream].device;
+  engine.by_gpu = what.by_gpu;
+  if (what.by_gpu) engine.gpu = memory_.devices()[engine.device].gpus.front();
   engine.after = at.after;
   engine.name = name;
   engine.live_lanes = 1;

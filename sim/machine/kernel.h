@@ -19,9 +19,17 @@ struct stream_copy {
   const void* from = nullptr;
   size_t size_bytes = 0;
   void (*function)(void*) = nullptr;
-  const void* place = nullptr;  ///< where the stream was given it, in the code under test
+  call_chain calls = {};  ///< where the stream was given it, in the code under test
   const char* named =
       nullptr;  ///< "copy" or "host function" where that is null; of something else that the stream does on the host
+  bool by_gpu = false;  ///< rather than by the host
+  /// Of a word that the stream writes, or waits for.
+  struct {
+    uint64_t value = 0;
+    uint64_t mask = 0;        ///< of what is found, what counts
+    bool is_ordered = false;  ///< what comes before is visible before
+    bool (*holds)(uint64_t found, uint64_t value) = nullptr;
+  } word = {};
 };
 
 /// Names of what orders a launch before its lanes, and the end of work before what waits for it; by its number among launches.

@@ -230,7 +230,8 @@ struct wave_state {
   bool host = false;
   bool copies =
       false;  ///< a copy engine: a host thread that performs one copy of a stream and ends; `kernel` is its number among launches
-  bool bulk = false;       ///< of those, a bulk copy of a kernel: performed by the GPU, beside the block that issued it
+  bool bulk = false;       ///< of those, a bulk copy of a kernel: performed beside the block that issued it
+  bool by_gpu = false;     ///< of those, what the GPU performs; a bulk copy is
   bool drives = false;     ///< the driver's actor, which runs as a host thread does
   uint32_t ordinal = 0;    ///< of a host thread: how many were spawned before it
   uint32_t device_id = 0;  ///< among the waves of the device, in order of launch
@@ -271,7 +272,7 @@ struct wave : wave_state {
 };
 
 inline bool lane::is_host() const { return of->host; }
-inline bool lane::is_on_host() const { return of->host && !of->bulk; }
+inline bool lane::is_on_host() const { return of->host && !of->by_gpu; }
 
 /// The calls that led to the lane's pending operation, innermost first: from frame to frame, as far as code under test keeps frame
 /// pointers.

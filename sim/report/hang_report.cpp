@@ -9,6 +9,13 @@ namespace {
 constexpr size_t most_locations_listed = 8;
 constexpr size_t most_groups = 40;
 
+/// What a wait for the end of something in a stream is for.
+const char* end_of(const wave& copies) {
+  if (copies.bulk) return "end of the copy";
+  const stream_copy& what = *static_cast<const stream_copy*>(copies.lanes.front()->body);
+  return what.function != nullptr ? "end of the call" : what.named == nullptr ? "end of the copy" : "its end";
+}
+
 }  // namespace
 
 bool hang_report::is_masked_off(const lane& who) { return (lockstep_waves::masked_off(*who.of) & lane_bit(who)) != 0; }
@@ -48,6 +55,10 @@ std::string hang_report::standing(const lane& who) const {
     text = "waits at the barrier of its cluster";
   } else if (who.state == lane_state::at_collective) {
     text = std::string("waits at a ") + to_string(who.pending.kind) + " of " + lanes_in(who.pending.mask);
+  } else if (who.of->copies && who.pending.kind == operation_kind::synchronize) {
+    text = "waits for its turn in its stream";
+  } else if (who.of->by_gpu && !who.of->bulk) {
+    text = "waits for a word to change";
   } else if (who.state == lane_state::waiting && who.private_state == nullptr) {
     text = std::string("waits in ") + to_string(who.pending.kind);
   } else {
@@ -77,12 +88,12 @@ std::string hang_report::watching(const lane& who, wait_graph& graph) {
       if (const wave& other = core_.threads.waves[n]; other.live() && &other != who.of && is_awaited(other))
         graph.add({*who.of, lane_bit(who)}, {other, all_lanes},
                   what != nullptr ? what
-                  : other.copies  ? "end of the copy"
+                  : other.copies  ? end_of(other)
                                   : "end of the launch");
     return text;
   };
   if (who.pending.kind == operation_kind::synchronize)
-    return waits_for(nullptr, [&](const wave& other) {
+    return waits_for(who.of->copies ? "its turn in its stream" : nullptr, [&](const wave& other) {
       return (!other.host || other.copies) && run_.launched().waits_for_end_of(who, other);
     });
   if (who.pending.kind == operation_kind::drive)
@@ -119,6 +130,7 @@ std::string hang_report::watching(const lane& who, wait_graph& graph) {
               (entry.by_change ? "" : " = " + hexadecimal(entry.value)) + who_could_change(who, entry) + '\n';
     any = add_edges(who, entry, words, location, graph) || any;
   }
+  if (!any) any = add_edges_to_streams(who, words, graph);
   if (!any) any = add_edges_elsewhere(who, words, graph);
   if (!any) {
     size_t told = 0;

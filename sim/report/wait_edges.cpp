@@ -10,7 +10,8 @@ std::string hang_report::told_of(const std::vector<const store_elsewhere*>& stor
   constexpr size_t most_told = 2;
   std::string text;
   for (size_t n = 0; n < std::min(stores.size(), most_told); ++n)
-    text += (n == 0 ? "in other schedules " : ", ") + stores[n]->actor + " stored it at " + stores[n]->where;
+    text += (n == 0 ? "in other schedules " : ", ") + stores[n]->actor + " stored it" +
+            (stores[n]->where.empty() ? "" : " at " + stores[n]->where);
   if (stores.size() > most_told) text += " and " + std::to_string(stores.size() - most_told) + " more did";
   return text;
 }
@@ -194,6 +195,22 @@ bool hang_report::add_edges_elsewhere(const lane& who, const std::vector<watched
   };
   return add(false, true, true) || add(false, true, false) || add(true, true, false) ||
          add_edges_to_servers(who, words, graph) || add(false, false, true) || add(false, false, false);
+}
+
+// What streams have been given, and have not come to: it is known where that will store. Whether there is any.
+bool hang_report::add_edges_to_streams(const lane& who, const std::vector<watched>& words, wait_graph& graph) const {
+  constexpr uint64_t all_lanes = ~uint64_t{0};
+  bool any = false;
+  for (const watched& entry : words)
+    for (size_t n = 0; n < core_.threads.waves_used; ++n) {
+      const wave& other = core_.threads.waves[n];
+      if (!other.live() || !other.copies || other.bulk || other.lanes.empty()) continue;
+      const stream_copy& what = *static_cast<const stream_copy*>(other.lanes.front()->body);
+      if (what.function != nullptr || what.to == nullptr || !entry.overlaps(what.to, what.size_bytes)) continue;
+      graph.add({*who.of, lane_bit(who)}, {other, all_lanes}, describe_location(core_.map.heap, entry.address));
+      any = true;
+    }
+  return any;
 }
 
 // Of a lane of the device that waits for the answer to what it has stored itself, or for a word that nothing has stored to: host threads that

@@ -7,6 +7,7 @@
 
 #include <heddle/sim/fiber/fiber_body.h>
 #include <heddle/sim/run/machine_parts.h>
+#include <heddle/sim/run/published.h>
 
 #include <algorithm>
 #include <bit>
@@ -52,8 +53,8 @@ class execution : public machine_parts {
   void step(lane& self, const operation& next) {
     finish_plain_store(self, next.frame);
     self.pending = next;
-    if (assumes()) [[unlikely]]
-      assume(*this, self);
+    if (core_.looks_at_each) [[unlikely]]
+      look_at_published(*this, self);
     yield(self);
   }
   void performed(lane& self, uint64_t value) { core_.performed(self, value); }

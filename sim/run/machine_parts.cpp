@@ -22,6 +22,7 @@ void machine_parts::prepare(const parameters& values, scheduler::choice_source& 
   reset_library_state();
   const bool had_tail = core_.phase.in_tail;
   core_.reset(choices);
+  core_.looks_at_each = core_.assumes;
   memory_.reset();
   choose_memory();
   doorbells_.reset();

@@ -3,6 +3,7 @@
 #include <heddle/sim/runtime/calls.h>
 #include <heddle/sim/runtime/driver_call.h>
 #include <heddle/sim/runtime/entry.h>
+#include <heddle/sim/runtime/given_place.h>
 #include <heddle/sim/runtime/gpu_calls.h>
 #include <heddle/sim/runtime/plain_accesses.h>
 
@@ -143,28 +144,19 @@ void copy_pieces(void* to, const void* from_memory, size_t size_bytes, const cal
 void perform_copy(void* body) {
   const stream_copy& what = *static_cast<const stream_copy*>(body);
   lane& self = *execution::current;
-  // No code under test has called this: reports tell what it does as done where the stream was given the copy.
-  void* const no_frame[2] = {nullptr, nullptr};
-  const caller from = {what.place, no_frame, reinterpret_cast<const std::byte*>(no_frame)};
+  const given_place engine(what.calls);
   const hidden_operands hidden(self, as_operand(what.to), as_operand(what.from), what.size_bytes);
-  {
-    const entered inside(self);
-    execution::instance->begin_copy(self, make_operation(operation_kind::synchronize, nullptr, 0, from));
-  }
-  copy_pieces(what.to, what.from, what.size_bytes, from);
+  engine.begin(self);
+  copy_pieces(what.to, what.from, what.size_bytes, engine.from());
 }
 
 /// A function of the host, in its place in a stream.
 void perform_call(void* body) {
   const stream_copy& what = *static_cast<const stream_copy*>(body);
   lane& self = *execution::current;
-  void* const no_frame[2] = {nullptr, nullptr};
-  const caller from = {what.place, no_frame, reinterpret_cast<const std::byte*>(no_frame)};
+  const given_place engine(what.calls);
   const hidden_operands hidden(self, as_operand(what.to), as_operand(reinterpret_cast<const void*>(what.function)));
-  {
-    const entered inside(self);
-    execution::instance->begin_copy(self, make_operation(operation_kind::synchronize, nullptr, 0, from));
-  }
+  engine.begin(self);
   what.function(what.to);
 }
 
@@ -172,29 +164,33 @@ void perform_call(void* body) {
 void perform_allocation(void* body) {
   const stream_copy& what = *static_cast<const stream_copy*>(body);
   lane& self = *execution::current;
-  void* const no_frame[2] = {nullptr, nullptr};
-  const caller from = {what.place, no_frame, reinterpret_cast<const std::byte*>(no_frame)};
+  const given_place engine(what.calls);
   const hidden_operands hidden(self, as_operand(what.to), what.size_bytes);
-  {
-    const entered inside(self);
-    execution::instance->begin_copy(self, make_operation(operation_kind::synchronize, nullptr, 0, from));
-  }
+  engine.begin(self);
   const int value = static_cast<int>(execution::instance->machine().fill);
-  range_fill(what.to, value, what.size_bytes, from, [&] { std::memset(what.to, value, what.size_bytes); });
+  range_fill(what.to, value, what.size_bytes, engine.from(), [&] { std::memset(what.to, value, what.size_bytes); });
 }
 void perform_release(void* body) {
   const stream_copy& what = *static_cast<const stream_copy*>(body);
   lane& self = *execution::current;
-  void* const no_frame[2] = {nullptr, nullptr};
-  const caller from = {what.place, no_frame, reinterpret_cast<const std::byte*>(no_frame)};
+  const given_place engine(what.calls);
   const hidden_operands hidden(self, as_operand(what.to));
+  engine.begin(self);
   const entered inside(self);
-  execution& here = *execution::instance;
-  here.begin_copy(self, make_operation(operation_kind::synchronize, nullptr, 0, from));
-  here.release(self, what.to, make_operation(operation_kind::none, nullptr, 0, from));
+  execution::instance->release(self, what.to, make_operation(operation_kind::none, nullptr, 0, engine.from()));
 }
 
 }  // namespace
+
+stream_fill::stream_fill(void* memory, int byte, size_t count) : to(memory), value(byte), size_bytes(count) {
+  const caller from = HEDDLE_CALLER;
+  if (execution::current != nullptr) calls = calls_to(*execution::current, from);
+}
+
+void stream_fill::operator()() const {
+  const given_place engine(calls);
+  range_fill(to, value, size_bytes, engine.from(), [&] { std::memset(to, value, size_bytes); });
+}
 
 void copy(void* to, const void* from_memory, size_t size_bytes, uint32_t device) {
   const caller from = HEDDLE_CALLER;
@@ -229,9 +225,9 @@ void copy_in_stream(void* to, const void* from_memory, size_t size_bytes, uint32
   const driver_call called(self, from, driver_call::kind::launch);
   const entered inside(self);
   const hidden_operands hidden(self, as_operand(to), as_operand(from_memory), uint64_t{stream} << 48 | size_bytes);
-  execution::instance->copy_in_stream(self,
-                                      {.to = to, .from = from_memory, .size_bytes = size_bytes, .place = from.place},
-                                      stream, engine, make_operation(operation_kind::copy, nullptr, 0, from));
+  execution::instance->copy_in_stream(
+      self, {.to = to, .from = from_memory, .size_bytes = size_bytes, .calls = calls_to(self, from)}, stream, engine,
+      make_operation(operation_kind::copy, nullptr, 0, from));
 }
 
 void* allocate_in_stream(size_t size_bytes, const char* kind, uint32_t stream) {
@@ -246,7 +242,8 @@ void* allocate_in_stream(size_t size_bytes, const char* kind, uint32_t stream) {
   const entered inside(self);
   const hidden_operands hidden(self, as_operand(memory), size_bytes, stream);
   execution::instance->copy_in_stream(
-      self, {.to = memory, .from = memory, .size_bytes = size_bytes, .place = from.place, .named = "allocation"},
+      self,
+      {.to = memory, .from = memory, .size_bytes = size_bytes, .calls = calls_to(self, from), .named = "allocation"},
       stream, engine, make_operation(operation_kind::copy, nullptr, 0, from));
   return memory;
 }
@@ -265,8 +262,8 @@ void release_in_stream(void* memory, uint32_t stream) {
   const entered inside(self);
   const hidden_operands hidden(self, as_operand(memory), stream);
   execution::instance->copy_in_stream(
-      self, {.to = memory, .from = memory, .size_bytes = 1, .place = from.place, .named = "release"}, stream, engine,
-      make_operation(operation_kind::copy, nullptr, 0, from));
+      self, {.to = memory, .from = memory, .size_bytes = 1, .calls = calls_to(self, from), .named = "release"}, stream,
+      engine, make_operation(operation_kind::copy, nullptr, 0, from));
 }
 
 void call_in_stream(void (*function)(void*), void* given, uint32_t stream) {
@@ -279,8 +276,8 @@ void call_in_stream(void (*function)(void*), void* given, uint32_t stream) {
   const entered inside(self);
   const hidden_operands hidden(self, as_operand(given), as_operand(reinterpret_cast<const void*>(function)), stream);
   execution::instance->copy_in_stream(
-      self, {.to = given, .from = given, .size_bytes = 1, .function = function, .place = from.place}, stream, engine,
-      make_operation(operation_kind::copy, nullptr, 0, from));
+      self, {.to = given, .from = given, .size_bytes = 1, .function = function, .calls = calls_to(self, from)}, stream,
+      engine, make_operation(operation_kind::copy, nullptr, 0, from));
 }
 
 }  // namespace heddle::sim::runtime

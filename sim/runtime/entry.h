@@ -5,6 +5,7 @@
 #include <heddle/scheduler/verdict.h>
 #include <heddle/sim/machine/lane.h>
 #include <heddle/sim/run/execution.h>
+#include <heddle/sim/run/published.h>
 #include <heddle/sim/runtime/calls.h>
 
 #include <cstddef>
@@ -124,8 +125,8 @@ struct access {
   next.place = from.place;
   next.frame = from.frame;
   next.private_state = from.private_state;
-  if (here.assumes()) [[unlikely]]
-    assume(here, self);
+  if (here.core().looks_at_each) [[unlikely]]
+    look_at_published(here, self);
 }
 
 /// The same for what touches no memory.

@@ -10,6 +10,8 @@
 #include <stddef.h>
 #include <stdint.h>
 
+#include <array>
+
 namespace heddle::sim::runtime {
 
 // -- lanes; called by a lane of a kernel, or the run ends with a verdict that says so
@@ -140,6 +142,28 @@ void proxy_fence(uint32_t spaces);
 void copy_in_stream(void* to, const void* from, size_t size_bytes, uint32_t stream);
 /// A call of the host in its place in the stream, by a thread of its own; the stream goes on when it returns.
 void call_in_stream(void (*function)(void*), void* given, uint32_t stream);
+/// The bytes of memory that a stream fills at this place; what it does is told as done where this is made.
+struct stream_fill {
+  void* to;
+  int value;
+  size_t size_bytes;
+  std::array<const void*, 12> calls = {};
+
+  stream_fill(void* memory, int byte, size_t count);
+  void operator()() const;
+};
+/// Whether streams write words and wait for them by themselves; a driver that is stepped (driver.detail) has them done by kernels alone.
+bool streams_have_words();
+/// A word that the stream writes at this place, by the GPU itself, in system scope; `is_ordered`: a release.
+void write_word_in_stream(void* to, uint32_t size_bytes, uint64_t value, bool is_ordered, uint32_t stream);
+/// What ends a wait for a word: holds(found & mask, value).
+struct awaited_word {
+  uint64_t value;
+  uint64_t mask;
+  bool (*holds)(uint64_t found, uint64_t value);
+};
+/// A wait of the stream at this place, by the GPU itself: an acquire in system scope. It takes no place on the device.
+void wait_for_word_in_stream(const void* at, uint32_t size_bytes, const awaited_word& what, uint32_t stream);
 /// Memory of the device as the stream has it: allocated now, and there for what comes behind this place in the stream; null when none is left.
 void* allocate_in_stream(size_t size_bytes, const char* kind, uint32_t stream);
 /// Released at this place in the stream.

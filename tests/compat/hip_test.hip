@@ -155,6 +155,24 @@ __global__ void dynamic_sum(float* sum) {
   if (threadIdx.x == 0) *sum = parts[0] + parts[1] + parts[2];
 }
 
+TEST(hip, has_words_that_streams_write_and_wait_for) {
+  const auto with = [](uint32_t mask) {
+    return [=] {
+      auto* const words = on_device<unsigned>(2);
+      hipStream_t one;
+      hipStream_t other;
+      SIM_CHECK(hipStreamCreateWithFlags(&one, hipStreamNonBlocking) == hipSuccess);
+      SIM_CHECK(hipStreamCreateWithFlags(&other, hipStreamNonBlocking) == hipSuccess);
+      SIM_CHECK(hipStreamWaitValue32(one, words, 0x100, 9, mask) == hipErrorInvalidValue);
+      SIM_CHECK(hipStreamWaitValue32(one, words, 0x100, hipStreamWaitValueEq, mask) == hipSuccess);
+      SIM_CHECK(hipStreamWriteValue32(other, words, 0x102) == hipSuccess);
+      SIM_CHECK(hipDeviceSynchronize() == hipSuccess);
+    };
+  };
+  EXPECT_TRUE(always(verdict::ok, scoped().run_many(with(0xf00), 20)));
+  EXPECT_TRUE(always(verdict::deadlock, scoped().run_many(with(0xfff), 20)));
+}
+
 TEST(hip, has_dynamic_shared_memory) {
   EXPECT_TRUE(always(verdict::ok, scoped().run_many(
                                       [] {

@@ -13,6 +13,9 @@
 #include <cuda/pipeline>
 #include <cuda/semaphore>
 
+#include <atomic>
+#include <thread>
+
 #include "../sim/run.h"
 
 namespace {
@@ -334,6 +337,7 @@ TEST(cuda_toolkit, copies_and_fills_rows) {
 }
 
 __global__ void add(int* to, int value) { *to += value; }
+__global__ void add_for_all(int* to, int value) { atomicAdd_system(to, value); }
 
 [[gnu::noinline]] int by_address(const int* of) { return *of; }
 void times_ten(void* word) {
@@ -375,6 +379,79 @@ TEST(cuda_toolkit, streams_write_and_wait_for_values) {
                                         SIM_CHECK(words[0] == 6);
                                       },
                                       100)));
+}
+
+// What a stream waits for takes no place on the device, where a kernel may be that is to end the wait.
+TEST(cuda_toolkit, streams_wait_beside_kernels) {
+  EXPECT_TRUE(always(verdict::ok, machine({"fidelity=scoped", "resident=1"})
+                                      .run_many(
+                                          [] {
+                                            auto* const words = zeros<int>(2);
+                                            cudaStream_t one;
+                                            cudaStream_t other;
+                                            cudaStreamCreateWithFlags(&one, cudaStreamNonBlocking);
+                                            cudaStreamCreateWithFlags(&other, cudaStreamNonBlocking);
+                                            const auto word = reinterpret_cast<CUdeviceptr>(words);
+                                            CUstreamBatchMemOpParams all[3] = {};
+                                            all[0].waitValue = {.operation = CU_STREAM_MEM_OP_WAIT_VALUE_32,
+                                                                .address = word,
+                                                                .value = 2,
+                                                                .flags = CU_STREAM_WAIT_VALUE_EQ,
+                                                                .alias = 0};
+                                            all[1].memoryBarrier = {.operation = CU_STREAM_MEM_OP_BARRIER, .flags = 0};
+                                            all[2].writeValue = {.operation = CU_STREAM_MEM_OP_WRITE_VALUE_32,
+                                                                 .address = word + 4,
+                                                                 .value = 7,
+                                                                 .flags = CU_STREAM_WRITE_VALUE_DEFAULT,
+                                                                 .alias = 0};
+                                            SIM_CHECK(cuStreamBatchMemOp(one, 3, all, 0) == CUDA_SUCCESS);
+                                            add_for_all<<<1, 1, 0, other>>>(words, 2);
+                                            SIM_CHECK(cudaDeviceSynchronize() == cudaSuccess);
+                                            int found = 0;
+                                            cudaMemcpy(&found, words + 1, 4, cudaMemcpyDeviceToHost);
+                                            SIM_CHECK(found == 7);
+                                          },
+                                          100)));
+}
+
+// A thread reads what a kernel has stored behind the word that the stream writes.
+TEST(cuda_toolkit, a_word_of_a_stream_without_a_barrier_orders_nothing) {
+  const auto with = [](unsigned how) {
+    return [=] {
+      int* words = nullptr;
+      cudaHostAlloc(&words, 8, cudaHostAllocMapped);
+      words[0] = words[1] = 0;
+      cudaStream_t stream;
+      cudaStreamCreate(&stream);
+      add<<<1, 1, 0, stream>>>(words, 3);
+      cuStreamWriteValue32(stream, reinterpret_cast<CUdeviceptr>(words + 1), 1, how);
+      while (std::atomic_ref(words[1]).load(std::memory_order_acquire) == 0) std::this_thread::yield();
+      SIM_CHECK(words[0] == 3);
+      cudaDeviceSynchronize();
+    };
+  };
+  EXPECT_TRUE(always(verdict::ok, scoped().run_many(with(CU_STREAM_WRITE_VALUE_DEFAULT), 50)));
+  EXPECT_GT(scoped().run_many(with(CU_STREAM_WRITE_VALUE_NO_MEMORY_BARRIER), 50).count(verdict::race), 0U);
+}
+
+TEST(cuda_toolkit, a_stream_that_waits_for_ever_is_told_as_one) {
+  machine on({"fidelity=scoped"});
+  const auto program = [] {
+    auto* const words = zeros<int>(2);
+    cudaStream_t stream;
+    cudaStreamCreate(&stream);
+    const auto word = reinterpret_cast<CUdeviceptr>(words);
+    cuStreamWaitValue32(stream, word, 1, CU_STREAM_WAIT_VALUE_GEQ);
+    cuStreamWriteValue32(stream, word, 1, CU_STREAM_WRITE_VALUE_DEFAULT);
+    cudaStreamSynchronize(stream);
+  };
+  const auto ended = on.explain(program);
+  EXPECT_EQ(ended.verdict, verdict::deadlock);
+  EXPECT_NE(ended.where.find("toolkit_test.cu:"), std::string::npos) << ended.where;
+  EXPECT_NE(ended.report.find("wait 1 of stream 1 -> write 2 of stream 1  (cudaMalloc 1+0x0)"), std::string::npos)
+      << ended.report;
+  EXPECT_NE(ended.report.find("write 2 of stream 1 -> wait 1 of stream 1  (its turn in its stream)"), std::string::npos)
+      << ended.report;
 }
 
 // Two branches from one root, which come together; the graph is launched twice.

@@ -305,9 +305,9 @@ TEST(stream_copy, that_never_comes_to_its_turn_is_told_with_its_stream_and_who_i
     on_it.synchronize(in);
   });
   EXPECT_EQ(hung.verdict, verdict::deadlock);
-  EXPECT_TRUE(says(hung.report, "copy 1 of stream 1: waits in synchronize"));
+  EXPECT_TRUE(says(hung.report, "copy 1 of stream 1: waits for its turn in its stream"));
   EXPECT_TRUE(says(hung.report, "copy_test.cpp"));
-  EXPECT_TRUE(says(hung.report, "copy 1 of stream 1 -> wave 0  (end of the launch)"));
+  EXPECT_TRUE(says(hung.report, "copy 1 of stream 1 -> wave 0  (its turn in its stream)"));
   EXPECT_TRUE(says(hung.report, "waves 1 to 2 of stream 1 have not begun, and wait for their turn"));
   EXPECT_TRUE(says(hung.report, "copy 1 of stream 1 comes before, and has not ended"));
   EXPECT_TRUE(says(hung.report, "wave 1 -> copy 1 of stream 1  (its turn in stream 1)"));

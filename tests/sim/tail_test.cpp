@@ -378,5 +378,55 @@ TEST(tail, a_run_is_the_same_again_with_the_recorded_end_game) {
   }
 }
 
+// -- words that lanes only count in ------------------------------------------------------------------------------------------------------
+
+enum class looks { at_nothing, at_the_result, at_the_word, plainly_at_the_word, now_and_then };
+
+/// Turns for ever, and counts its turns in words[0]; in all but the first case it ends when these are many.
+template <looks How>
+void counts_turns(uint32_t* words) {
+  constexpr uint32_t many = 3000;
+  const word<uint32_t> turns(words[0]);
+  const word<uint32_t> stop(words[8]);
+  for (uint32_t n = 0; stop.load(relaxed) == 0; n = (n + 1) % 16) {
+    if constexpr (How == looks::at_the_result) {
+      if (turns.fetch_add(1, relaxed) >= many) return;
+    } else {
+      turns.fetch_add(1, relaxed);
+    }
+    if constexpr (How == looks::at_the_word)
+      if (turns.load(relaxed) >= many) return;
+    if constexpr (How == looks::plainly_at_the_word)
+      if (words[0] >= many) return;
+    if constexpr (How == looks::now_and_then)
+      if (n == 15 && turns.load(relaxed) >= many) return;
+  }
+}
+
+TEST(tail, a_loop_that_counts_its_turns_and_never_looks_is_one_that_never_ends) {
+  for (const char* const fidelity : {"fidelity=interleaving", "fidelity=link", "fidelity=scoped"}) {
+    machine on({"budget=20000", fidelity});
+    const auto ends = [&](verdict wanted, void (*kernel)(uint32_t*)) {
+      EXPECT_TRUE(always(wanted, on.run_many(waves_of(1, kernel), 20))) << fidelity;
+    };
+    ends(verdict::livelock, counts_turns<looks::at_nothing>);
+    ends(verdict::ok, counts_turns<looks::at_the_result>);
+    ends(verdict::ok, counts_turns<looks::at_the_word>);
+    ends(verdict::ok, counts_turns<looks::plainly_at_the_word>);
+    ends(verdict::ok, counts_turns<looks::now_and_then>);
+  }
+}
+
+TEST(tail, a_count_that_another_lane_looks_at_may_end_the_loop) {
+  machine on({"budget=20000", "fidelity=scoped"});
+  const auto kernel = [](uint32_t* words) {
+    if (target::wave_id() == 0) return counts_turns<looks::at_nothing>(words);
+    while (word<uint32_t>(words[0]).load(relaxed) < 2000) {
+    }
+    word<uint32_t>(words[8]).store(1, relaxed);
+  };
+  EXPECT_TRUE(always(verdict::ok, on.run_many(waves_of(2, kernel), 20)));
+}
+
 }  // namespace
 }  // namespace heddle::sim::tests::tail_test

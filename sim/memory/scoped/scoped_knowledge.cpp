@@ -54,7 +54,7 @@ void knowledge::begins(lane& fresh, const lane* by) {
   // A host thread is a block of its own: what a block shares does not exist there.
   mine.block = mine.host ? uint64_t{1} << 63 | fresh.of->id : uint64_t{fresh.of->kernel} << 32 | fresh.of->block;
   mine.cluster = mine.block;
-  if (!mine.host && fresh.of->runs->cluster_blocks > 1)
+  if (!mine.host && fresh.of->runs != nullptr && fresh.of->runs->cluster_blocks > 1)
     mine.cluster =
         uint64_t{1} << 62 | uint64_t{fresh.of->kernel} << 32 | fresh.of->runs->place_of(fresh.of->block).cluster;
   mine.many_pending = lane_facts::few_pending;

@@ -14,6 +14,7 @@ wait_sort sort_of(const std::string& over) {
   if (over == "a mutex") return wait_sort::mutex;
   if (over == "its end" || over.starts_with("end of the ")) return wait_sort::end;
   if (over == "a place on the device") return wait_sort::place;
+  if (over.starts_with("its turn in ")) return wait_sort::turn;
   if (over == "masked off") return wait_sort::siblings;
   // As operations are called: this part knows no simulator.
   const bool is_call = over.starts_with("a ") || over == "block barrier" || over == "cluster barrier";
@@ -57,9 +58,9 @@ class adviser {
 
   std::string advise() const {
     using rule = std::string (adviser::*)() const;
-    constexpr rule rules[] = {&adviser::on_lost_ring, &adviser::on_place,    &adviser::on_own_mutex,
-                              &adviser::on_erased,    &adviser::on_siblings, &adviser::on_circle,
-                              &adviser::on_unknown,   &adviser::on_driver,   &adviser::on_round};
+    constexpr rule rules[] = {
+        &adviser::on_lost_ring, &adviser::on_turn,   &adviser::on_place,   &adviser::on_own_mutex, &adviser::on_erased,
+        &adviser::on_siblings,  &adviser::on_circle, &adviser::on_unknown, &adviser::on_driver,    &adviser::on_round};
     for (const rule each : rules)
       if (const std::string text = (this->*each)(); !text.empty()) return "to change: " + text;
     return {};
@@ -115,6 +116,18 @@ class adviser {
     return {};
   }
 
+  /// Work of a stream behind what waits for it.
+  std::string on_turn() const {
+    for (const size_t n : of_.circle) {
+      const sim::wait_edge& each = of_.edges[n];
+      if (sort_of(each.over) != wait_sort::turn) continue;
+      return each.from + " comes behind " + each.to + " in " +
+             each.over.substr(std::string_view("its turn in ").size()) +
+             ", which cannot end before: give the stream what ends " + each.to + at_stand(each.to_wave) +
+             " first, or give one of the two to another stream";
+    }
+    return {};
+  }
   std::string on_place() const {
     for (const size_t n : of_.circle) {
       const sim::wait_edge& each = of_.edges[n];

@@ -10,7 +10,7 @@
 namespace heddle::tools {
 
 /// What a wait graph calls what a thread waits for.
-enum class wait_sort : uint8_t { memory, mutex, end, place, siblings, other };
+enum class wait_sort : uint8_t { memory, mutex, end, place, turn, siblings, other };
 wait_sort sort_of(const std::string& over);
 
 /// The last step of the wave at that place of memory; 0: there is none.
