@@ -438,6 +438,8 @@ TEST(real_report, the_story_says_what_is_missing_and_where) {
        "holds already, from scenarios/zoo/lock_held_across_callback.cpp:42: give it back before"},
       {"zoo.all-blocks-resident",
        "to change: wave 2 has no place on the device before another wave ends: launch no more waves than"},
+      {"driver.kernel-behind-kernel",
+       "to change: wave 1 comes behind wave 0 in its stream, which waits for what comes of it"},
       {"zoo.early-return-skips-notify",
        "to change: wave 0 has ended and has not stored waves done+0x0, as wave 1 has at "},
       {"zoo.lost-doorbell", "to change: a ring may be lost, as that of step "},

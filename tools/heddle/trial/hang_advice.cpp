@@ -118,13 +118,17 @@ class adviser {
 
   /// Work of a stream behind what waits for it.
   std::string on_turn() const {
-    for (const size_t n : of_.circle) {
-      const sim::wait_edge& each = of_.edges[n];
-      if (sort_of(each.over) != wait_sort::turn) continue;
-      return each.from + " comes behind " + each.to + " in " +
-             each.over.substr(std::string_view("its turn in ").size()) +
-             ", which cannot end before: give the stream what ends " + each.to + at_stand(each.to_wave) +
-             " first, or give one of the two to another stream";
+    const size_t count = of_.circle.size();
+    const auto edge = [&](size_t n) -> const sim::wait_edge& { return of_.edges[of_.circle[n % count]]; };
+    const auto is_turn = [&](size_t n) { return sort_of(edge(n).over) == wait_sort::turn; };
+    for (size_t n = 0; n < count; ++n) {
+      // From the work that others wait for, to what its stream is at.
+      if (!is_turn(n) || is_turn(n + count - 1)) continue;
+      size_t last = n;
+      while (is_turn(last + 1) && last + 1 < n + count) ++last;
+      const sim::wait_edge& to = edge(last);
+      return edge(n).from + " comes behind " + to.to + " in its stream, which waits for what comes of it" +
+             at_stand(to.to_wave) + ": give it to the stream first, or to another stream";
     }
     return {};
   }
@@ -345,7 +349,12 @@ class adviser {
           }))
         continue;
       if (changes_in_round([&](const run_record::step& one) { return one.address == seen.address; }) != count) continue;
-      const size_t other = changes_in_round([](const run_record::step& one) { return !is_plain_access(one.kind); });
+      // Before what hands on what it has done, where there is such a step.
+      size_t other = changes_in_round([&](const run_record::step& one) {
+        return one.operation != run_record::none && of_.texts[one.operation].find(" release") != std::string::npos;
+      });
+      if (other == count)
+        other = changes_in_round([](const run_record::step& one) { return !is_plain_access(one.kind); });
       if (other == count) continue;
       const run_record::step& last = of_.steps[other];
       return "none of these steps stores " + words_.place_of(seen) + ", which " + words_.name_of(seen.actor) +
