@@ -115,16 +115,32 @@ class result_reader {
   std::unordered_set<uintptr_t> seen_;
 };
 
+struct remembered {
+  std::mutex held;  ///< machines of other threads ask too
+  std::unordered_map<const void*, bool> known;
+};
+remembered& the_remembered() {
+  static remembered all;
+  return all;
+}
+
 }  // namespace
 
 bool is_result_unread(const void* return_address) {
-  static std::mutex held;  // machines of other threads ask too
-  static std::unordered_map<const void*, bool> known;
-  const std::lock_guard lock(held);
-  const auto [found, is_new] = known.try_emplace(return_address, false);
-  if (is_new)
-    found->second = result_reader().is_unread(function_at(return_address), reinterpret_cast<uintptr_t>(return_address));
-  return found->second;
+  if (const auto known = remembered_as_unread(return_address)) return *known;
+  const bool is_unread =
+      result_reader().is_unread(function_at(return_address), reinterpret_cast<uintptr_t>(return_address));
+  remembered& all = the_remembered();
+  const std::lock_guard lock(all.held);
+  all.known.emplace(return_address, is_unread);
+  return is_unread;
+}
+
+std::optional<bool> remembered_as_unread(const void* return_address) {
+  remembered& all = the_remembered();
+  const std::lock_guard lock(all.held);
+  const auto found = all.known.find(return_address);
+  return found == all.known.end() ? std::nullopt : std::optional(found->second);
 }
 
 }  // namespace heddle::sim

@@ -405,7 +405,7 @@ void counts_turns(uint32_t* words) {
 
 TEST(tail, a_loop_that_counts_its_turns_and_never_looks_is_one_that_never_ends) {
   for (const char* const fidelity : {"fidelity=interleaving", "fidelity=link", "fidelity=scoped"}) {
-    machine on({"budget=20000", fidelity});
+    machine on({"budget=20000", fidelity, "stack_kib=8"});
     const auto ends = [&](verdict wanted, void (*kernel)(uint32_t*)) {
       EXPECT_TRUE(always(wanted, on.run_many(waves_of(1, kernel), 20))) << fidelity;
     };
