@@ -170,6 +170,7 @@ set(heddle_vendor_includes
     "cuda.h: cuda_runtime.h cuda_runtime_api.h device_launch_parameters.h device_functions.h driver_types.h vector_types.h vector_functions.h
      cuda_profiler_api.h cuda_device_runtime_api.h math_constants.h sm_20_intrinsics.h builtin_types.h host_defines.h crt/host_defines.h
      device_atomic_functions.h channel_descriptor.h texture_types.h cuda_texture_types.h"
+    "nvtx.h: nvToolsExt.h nvToolsExtCuda.h nvToolsExtCudaRt.h nvtx3/nvToolsExt.h nvtx3/nvToolsExtCuda.h nvtx3/nvToolsExtCudaRt.h nvtx3/nvtx3.hpp"
     "cuda_atomic.h: cuda/atomic cuda/std/atomic simt/atomic"
     "cuda_std.h: cuda/std/array cuda/std/bit cuda/std/cassert cuda/std/chrono cuda/std/climits cuda/std/cmath cuda/std/concepts cuda/std/cstddef
      cuda/std/cstdint cuda/std/cstring cuda/std/functional cuda/std/initializer_list cuda/std/iterator cuda/std/limits cuda/std/numeric
@@ -216,6 +217,7 @@ heddle_install_library(heddle_kernel_libc sim)
 
 # What the C++ made from PTX calls; the CUDA runtime and the driver API for host code compiled by nvcc (heddle_simulate_ptx()).
 set(heddle_ptx_sources ${PROJECT_SOURCE_DIR}/sim/compat/cudart.cpp ${PROJECT_SOURCE_DIR}/sim/compat/launch.cpp ${PROJECT_SOURCE_DIR}/sim/compat/libcuda.cpp
+    ${PROJECT_SOURCE_DIR}/sim/compat/libcuda_more.cpp
     ${PROJECT_SOURCE_DIR}/sim/compat/ptx/module.cpp)
 add_library(heddle_ptx STATIC ${heddle_ptx_sources})
 target_link_libraries(heddle_ptx PUBLIC heddle_kernel_libc heddle_under_test PRIVATE heddle_warnings)

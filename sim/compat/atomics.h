@@ -3,6 +3,7 @@
 #pragma once
 
 #include <heddle/sim/compat/launch.h>
+#include <heddle/sim/compat/vectors.h>
 #include <heddle/sim/compat/words.h>
 
 #include <type_traits>
@@ -91,5 +92,19 @@ HEDDLE_ATOMICS(, device)
 HEDDLE_ATOMICS(_block, block)
 HEDDLE_ATOMICS(_system, system)
 
+// Each number by itself. (CUDA C++ Programming Guide, "atomicAdd()".)
+#define HEDDLE_VECTOR_ATOMICS(suffix)                                                          \
+  HEDDLE_COMPAT_INLINE float2 atomicAdd##suffix(float2* address, float2 value) {               \
+    return {atomicAdd##suffix(&address->x, value.x), atomicAdd##suffix(&address->y, value.y)}; \
+  }                                                                                            \
+  HEDDLE_COMPAT_INLINE float4 atomicAdd##suffix(float4* address, float4 value) {               \
+    return {atomicAdd##suffix(&address->x, value.x), atomicAdd##suffix(&address->y, value.y),  \
+            atomicAdd##suffix(&address->z, value.z), atomicAdd##suffix(&address->w, value.w)}; \
+  }
+HEDDLE_VECTOR_ATOMICS()
+HEDDLE_VECTOR_ATOMICS(_block)
+HEDDLE_VECTOR_ATOMICS(_system)
+
 #undef HEDDLE_ATOMICS
+#undef HEDDLE_VECTOR_ATOMICS
 #undef HEDDLE_ATOMIC_BITS

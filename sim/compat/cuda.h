@@ -23,6 +23,7 @@
 #include <heddle/sim/compat/lanes.h>
 #include <heddle/sim/compat/launch.h>
 #include <heddle/sim/compat/memory.h>
+#include <heddle/sim/compat/nv_atomics.h>
 #include <heddle/sim/compat/ptx/ptx.h>
 #include <heddle/sim/compat/vectors.h>
 

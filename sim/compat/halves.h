@@ -279,3 +279,17 @@ HEDDLE_PTX_INLINE __half2_raw __nv_cvt_fp8x2_to_halfraw2(__nv_fp8x2_storage_t fr
   return {__nv_cvt_fp8_to_halfraw(static_cast<unsigned char>(from), kind).x,
           __nv_cvt_fp8_to_halfraw(static_cast<unsigned char>(from >> 8), kind).x};
 }
+
+// Relaxed, of device scope or of that in the name; a pair is one operation.
+#define HEDDLE_HALF_ATOMICS(suffix, reach)                                                                   \
+  template <typename T>                                                                                      \
+    requires(std::is_same_v<T, __half> || std::is_same_v<T, __half2> || std::is_same_v<T, __nv_bfloat16> ||  \
+             std::is_same_v<T, __nv_bfloat162>)                                                              \
+  HEDDLE_PTX_INLINE T atomicAdd##suffix(T* address, std::type_identity_t<T> value) {                         \
+    return ::heddle::compat::modify<::heddle::compat::plus>(address, value, ::heddle::memory_order::relaxed, \
+                                                            ::heddle::scope::reach);                         \
+  }
+HEDDLE_HALF_ATOMICS(, device)
+HEDDLE_HALF_ATOMICS(_block, block)
+HEDDLE_HALF_ATOMICS(_system, system)
+#undef HEDDLE_HALF_ATOMICS

@@ -60,12 +60,27 @@ HEDDLE_COMPAT_INLINE void check_clusters(const dim3& declared) {
 // A stream is a number in the simulator, and a pointer in CUDA and HIP, where the first few stand for streams that are there without being created.
 inline constexpr uintptr_t stream_handles = 16;
 inline void* stream_handle(uint32_t number) { return reinterpret_cast<void*>(number + stream_handles); }
-/// Null, and 1, is the default stream of the thread's device.
+/// The default stream of the calling thread and its device, made when it is first used: what is blocking waits for it, and it for that.
+/// (CUDA Runtime API, "Stream synchronization behavior".)
+inline uint32_t stream_of_thread() {
+  static constexpr char key = 0;
+  const uint32_t device = sim::runtime::current_device();
+  auto* const behind_it =
+      static_cast<uint32_t*>(sim::runtime::memory_of_lane(&key, sim::runtime::device_count() * sizeof(uint32_t)));
+  if (behind_it[device] == 0) behind_it[device] = sim::runtime::create_stream(true, device) + 1;
+  return behind_it[device] - 1;
+}
+/// 1 is the default stream of the thread's device, and 2 that of the thread itself; null the one or the other, as the program is compiled.
 inline uint32_t stream_number(const void* handle) {
-  const auto value = reinterpret_cast<uintptr_t>(handle);
-  if (value <= 1) return sim::runtime::default_stream_of(sim::runtime::current_device());
-  if (value < stream_handles)
-    sim::runtime::refuse_call("a default stream of each thread", "it is not simulated; create a stream");
+#ifdef CUDA_API_PER_THREAD_DEFAULT_STREAM
+  constexpr uintptr_t unsaid = 2;
+#else
+  constexpr uintptr_t unsaid = 1;
+#endif
+  auto value = reinterpret_cast<uintptr_t>(handle);
+  if (value == 0) value = unsaid;
+  if (value == 1) return sim::runtime::default_stream_of(sim::runtime::current_device());
+  if (value < stream_handles) return stream_of_thread();
   return static_cast<uint32_t>(value - stream_handles);
 }
 

@@ -1,6 +1,7 @@
 // The driver API under NVIDIA's names, for host code that nvcc has compiled: what <cuda.h> of this folder has, by the names that theirs makes of them, and
 // modules, which are files of PTX that the program was built with (heddle_simulate_ptx(... MODULES ...)).
 #include <cuda.h>
+#include <heddle/sim/compat/exported.h>
 #include <heddle/sim/compat/ptx/module.h>
 
 #include <cstring>
@@ -97,15 +98,6 @@ CUresult launch(CUfunction function, const driver_launch& how, void** arguments,
 }  // namespace
 
 // -- what <cuda.h> has, under the names of the library
-
-#define HEDDLE_EXPORTED(function, exported, parameters, arguments)             \
-  extern "C" CUresult heddle_exported_##function parameters __asm__(exported); \
-  CUresult heddle_exported_##function parameters { return function arguments; }
-#define HEDDLE_EXPORTED_1(function, exported, A) HEDDLE_EXPORTED(function, exported, (A a), (a))
-#define HEDDLE_EXPORTED_2(function, exported, A, B) HEDDLE_EXPORTED(function, exported, (A a, B b), (a, b))
-#define HEDDLE_EXPORTED_3(function, exported, A, B, C) HEDDLE_EXPORTED(function, exported, (A a, B b, C c), (a, b, c))
-#define HEDDLE_EXPORTED_4(function, exported, A, B, C, D) \
-  HEDDLE_EXPORTED(function, exported, (A a, B b, C c, D d), (a, b, c, d))
 
 HEDDLE_EXPORTED_2(cuGetErrorName, "cuGetErrorName", CUresult, const char**)
 HEDDLE_EXPORTED_2(cuGetErrorString, "cuGetErrorString", CUresult, const char**)

@@ -52,6 +52,7 @@ struct run_core {
   /// A new run of these choices. The memory of containers is kept.
   [[gnu::always_inline]] void reset(scheduler::choice_source& source) {
     map.heap.reset();
+    map.ranges.reset();
     threads.reset();
     enabled.reset(machine.progress, machine.places_take_turns());
     choices.source = &source;

@@ -28,6 +28,13 @@ std::string device_allocations::named_process(uint32_t process) {
 
 void device_allocations::check_elsewhere(lane& self) {
   const void* const address = self.pending.address;
+  if (mapped_ranges::contains(address)) {
+    const operation& how = self.pending;
+    core_.end(self, verdict::memory,
+              std::string(to_string(how.kind)) + " of " + std::to_string(how.size_bytes) + " bytes at " +
+                  core_.map.ranges.describe(address) + ": " +
+                  core_.map.ranges.why_not(address, self.is_host() ? mapped_ranges::of_host : self.of->device));
+  }
   if (core_.map.heap.program() != nullptr && core_.map.heap.program()->contains(address)) {
     const operation& how = self.pending;
     if (core_.map.heap.program()->is_allocated(address, how.size_bytes)) [[likely]]

@@ -17,7 +17,9 @@ constexpr size_t least_page_bytes = 4096;  // the least that any page has
 void* device_allocations::try_allocate(lane& self, const allocation_request& what) {
   core_.note_progress(self);
   if (what.moves) place_all();
-  void* const memory = core_.map.heap.allocate(what.size_bytes, what.kind, what.name, what.device, what.owner);
+  void* const memory = what.in_pages
+                           ? core_.map.heap.allocate_pages(what.size_bytes, what.kind, what.name, what.device)
+                           : core_.map.heap.allocate(what.size_bytes, what.kind, what.name, what.device, what.owner);
   if (core_.observers.recorder) [[unlikely]]
     core_.observers.recorder->types.allocated(memory, what.place);
   if (memory == nullptr || what.kind != memory_kind::device || !devices_.places_memory()) return memory;

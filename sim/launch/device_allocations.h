@@ -26,6 +26,7 @@ struct allocation_request {
   const void* owner = nullptr;  ///< the object whose end releases it, if any
   bool moves = false;           ///< its pages move to the GPU whose lanes use them first
   const void* place = nullptr;  ///< the return address of the call
+  bool in_pages = false;        ///< whole pages, which can be mapped at other addresses too
 };
 
 class device_allocations {

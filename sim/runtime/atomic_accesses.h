@@ -3,6 +3,7 @@
 
 #include <heddle/sim/machine/rmw.h>
 #include <heddle/sim/runtime/entry.h>
+#include <heddle/sim/runtime/reached.h>
 
 #include <cstddef>
 #include <cstdint>
@@ -56,13 +57,14 @@ struct exchange_operand {
   }
 }
 
-[[gnu::always_inline]] inline uint64_t atomic_load(const access& what, const caller& from) {
-  const void* const address = what.address;
+[[gnu::always_inline]] inline uint64_t atomic_load(access what, const caller& from) {
+  const void* address = what.address;
   const size_t size_bytes = what.size_bytes;
   lane* const self = observed_atomic(address);
   if (self == nullptr) return read_memory(address, size_bytes);
   execution& here = *execution::instance;
   const entered inside(*self);
+  what.address = address = reached(here, *self, address, size_bytes, mapping_right::read);
   publish_access(here, *self, operation_kind::load, what, from);
   take_atomic_turn(here, *self);
   late_memory* const late = here.late();
@@ -77,13 +79,14 @@ struct exchange_operand {
   return value;
 }
 
-[[gnu::always_inline]] inline void atomic_store(const access& what, uint64_t value, const caller& from) {
-  void* const address = what.to();
+[[gnu::always_inline]] inline void atomic_store(access what, uint64_t value, const caller& from) {
+  void* address = what.to();
   const size_t size_bytes = what.size_bytes;
   lane* const self = observed_atomic(address);
   if (self == nullptr) return write_memory(address, size_bytes, value);
   execution& here = *execution::instance;
   const entered inside(*self);
+  what.address = address = reached(here, *self, address, size_bytes, mapping_right::write);
   publish_access(here, *self, operation_kind::store, what, from);
   self->operands[0] = value;
   take_atomic_turn(here, *self);
@@ -100,10 +103,9 @@ struct exchange_operand {
   if (before != read_memory(address, size_bytes)) here.changed(*self, address, size_bytes);
 }
 
-[[gnu::always_inline]] inline uint64_t atomic_rmw(rmw_kind kind, const access& what, uint64_t operand,
-                                                  const caller& from,
+[[gnu::always_inline]] inline uint64_t atomic_rmw(rmw_kind kind, access what, uint64_t operand, const caller& from,
                                                   operation_kind named = operation_kind::read_modify_write) {
-  void* const address = what.to();
+  void* address = what.to();
   const size_t size_bytes = what.size_bytes;
   lane* const self = observed_atomic(address);
   if (self == nullptr) {
@@ -113,6 +115,7 @@ struct exchange_operand {
   }
   execution& here = *execution::instance;
   const entered inside(*self);
+  what.address = address = reached(here, *self, address, size_bytes, mapping_right::write);
   publish_access(here, *self, named, what, from);
   self->operands = {operand, static_cast<uint64_t>(kind)};
   take_atomic_turn(here, *self);
@@ -148,10 +151,10 @@ enum class exchange_kind : uint8_t {
 };
 
 /// Whether the exchange happened; `expected` receives what was found.
-[[gnu::always_inline]] inline bool atomic_compare_exchange(const access& what, uint64_t& expected, uint64_t desired,
+[[gnu::always_inline]] inline bool atomic_compare_exchange(access what, uint64_t& expected, uint64_t desired,
                                                            const caller& from,
                                                            exchange_kind kind = exchange_kind::strong) {
-  void* const address = what.to();
+  void* address = what.to();
   const size_t size_bytes = what.size_bytes;
   lane* const self = observed_atomic(address);
   if (self == nullptr) {
@@ -161,6 +164,7 @@ enum class exchange_kind : uint8_t {
   }
   execution& here = *execution::instance;
   const entered inside(*self);
+  what.address = address = reached(here, *self, address, size_bytes, mapping_right::write);
   publish_access(here, *self, operation_kind::compare_exchange, what, from);
   self->operands = {expected, desired};
   take_atomic_turn(here, *self);

@@ -106,6 +106,27 @@ class timed_copy {
   const lane& who_;
 };
 
+void copy_pieces(void* to, const void* from_memory, size_t size_bytes, const caller& from);
+
+/// Each part that is mapped as one, where it lies.
+void copy_between_mappings(void* to, const void* from_memory, size_t size_bytes, const caller& from) {
+  lane& self = *execution::current;
+  execution& here = *execution::instance;
+  for (size_t at = 0, bytes = 0; at < size_bytes; at += bytes) {
+    void* into = static_cast<std::byte*>(to) + at;
+    const void* out_of = static_cast<const std::byte*>(from_memory) + at;
+    bytes = bytes_together(into, bytes_together(out_of, size_bytes - at));
+    {
+      const entered inside(self);
+      into = reached(here, self, into, bytes, mapping_right::write);
+      out_of = reached(here, self, out_of, bytes, mapping_right::read);
+    }
+    check_range(operation_kind::plain_load, out_of, bytes, from);
+    check_range(operation_kind::plain_store, into, bytes, from);
+    copy_pieces(into, out_of, bytes, from);
+  }
+}
+
 /// Piece by piece, where they lie in the memory of several GPUs: each has an engine that copies from it, and none promises an order.
 void copy_pieces(void* to, const void* from_memory, size_t size_bytes, const caller& from) {
   const auto copy_piece = [&](size_t at, size_t piece) {
@@ -113,6 +134,8 @@ void copy_pieces(void* to, const void* from_memory, size_t size_bytes, const cal
   };
   lane& self = *execution::current;
   execution& here = *execution::instance;
+  if (mapped_ranges::contains(to) || mapped_ranges::contains(from_memory)) [[unlikely]]
+    return copy_between_mappings(to, from_memory, size_bytes, from);
   const timed_copy timed(self, size_bytes);
   if (!here.memory().devices().places_memory()) return copy_piece(0, size_bytes);
   // Not more than a unified device has GPUs, on both sides; the last one takes what is left.
@@ -160,6 +183,15 @@ void perform_call(void* body) {
   what.function(what.to);
 }
 
+/// Each part that is mapped as one.
+void fill_parts(void* to, int value, size_t size_bytes, const caller& from) {
+  for (size_t at = 0, bytes = 0; at < size_bytes; at += bytes) {
+    void* const part = static_cast<std::byte*>(to) + at;
+    bytes = bytes_together(part, size_bytes - at);
+    range_fill(part, value, bytes, from, [&] { std::memset(part, value, bytes); });
+  }
+}
+
 /// Memory is there, or gone, from here on. What it holds no program knows: a lane that looks there too early has a race with that.
 void perform_allocation(void* body) {
   const stream_copy& what = *static_cast<const stream_copy*>(body);
@@ -189,8 +221,10 @@ stream_fill::stream_fill(void* memory, int byte, size_t count) : to(memory), val
 
 void stream_fill::operator()() const {
   const given_place engine(calls);
-  range_fill(to, value, size_bytes, engine.from(), [&] { std::memset(to, value, size_bytes); });
+  fill_parts(to, value, size_bytes, engine.from());
 }
+
+void fill(void* to, int value, size_t size_bytes) { fill_parts(to, value, size_bytes, HEDDLE_CALLER); }
 
 void copy(void* to, const void* from_memory, size_t size_bytes, uint32_t device) {
   const caller from = HEDDLE_CALLER;

@@ -5,6 +5,7 @@
 #include <heddle/sim/runtime/gpu_calls.h>
 #include <heddle/sim/runtime/plain_accesses.h>
 #include <heddle/sim/runtime/program_memory.h>
+#include <heddle/sim/runtime/reached.h>
 
 #include <algorithm>
 #include <cstdio>
@@ -167,6 +168,7 @@ uint64_t modify(modify_function next, void* address, uint32_t size_bytes, uint64
   }
   execution& here = *execution::instance;
   const entered inside(*self);
+  address = reached(here, *self, address, size_bytes, mapping_right::write);
   const access what = {address, size_bytes, order, reach};
   publish_access(here, *self, operation_kind::read_modify_write, what, from);
   self->operands = {operand, reinterpret_cast<uintptr_t>(next)};
@@ -208,7 +210,8 @@ void* allocate_unnamed(size_t size_bytes, bool on_device, const char* kind) {
 
 bool is_allocated(const void* address) {
   return execution::instance != nullptr &&
-         (execution::instance->core().map.heap.contains(address) || is_device_variable(address));
+         (mapped_ranges::contains(address) || execution::instance->core().map.heap.contains(address) ||
+          is_device_variable(address));
 }
 
 bool is_of_block(const void* address) {
@@ -225,6 +228,7 @@ bool is_of_block(const void* address) {
 
 bool is_on_device(const void* address) {
   if (execution::instance == nullptr) return false;
+  address = home_of(address);
   const heap& memory = execution::instance->core().map.heap;
   const allocation* const known = memory.contains(address) ? memory.nearest(address) : nullptr;
   return (known != nullptr && known->kind == memory_kind::device) || is_device_variable(address);
@@ -232,6 +236,10 @@ bool is_on_device(const void* address) {
 
 named_object allocation_of(const void* address) {
   if (execution::instance == nullptr) return {};
+  if (mapped_ranges::contains(address)) {
+    const auto [first, size_bytes] = execution::instance->core().map.ranges.mapping_of(address);
+    return {first, size_bytes};
+  }
   const heap& memory = execution::instance->core().map.heap;
   const allocation* const known = memory.contains(address) ? memory.nearest(address) : nullptr;
   if (known == nullptr) return {};
@@ -240,6 +248,7 @@ named_object allocation_of(const void* address) {
 
 uint32_t device_of(const void* address) {
   if (execution::instance == nullptr) return 0;
+  address = home_of(address);
   const heap& memory = execution::instance->core().map.heap;
   const allocation* const known = memory.contains(address) ? memory.nearest(address) : nullptr;
   return known != nullptr && known->kind == memory_kind::device ? known->device : current_device();
@@ -251,10 +260,6 @@ void set_current_device(uint32_t device) { calling_lane("choosing a device").of-
 
 uint32_t device_of_stream(uint32_t stream) {
   return execution::instance == nullptr ? 0 : execution::instance->launched().device_of_stream(stream);
-}
-
-void fill(void* to, int value, size_t size_bytes) {
-  range_fill(to, value, size_bytes, HEDDLE_CALLER, [&] { std::memset(to, value, size_bytes); });
 }
 
 void launch_grid(const grid_shape& shape, const fiber_body& kernel, const void* bytes) {

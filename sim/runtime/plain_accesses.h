@@ -4,6 +4,7 @@
 #include <heddle/sim/base/state_key.h>
 #include <heddle/sim/code/thread_locals.h>
 #include <heddle/sim/runtime/entry.h>
+#include <heddle/sim/runtime/reached.h>
 
 #include <cstddef>
 #include <cstring>
@@ -82,6 +83,7 @@ inline bool stores_alone(const run_core& core, const void* address) {
                                                  operation_kind named = operation_kind::plain_load) {
   execution& here = *execution::instance;
   const entered inside(*self);
+  address = reached(here, *self, address, size_bytes, mapping_right::read);
   bool is_own = false;
   if (!here.core().map.heap.contains(address)) [[unlikely]] {
     if (is_unseen(here, *self, address)) return;
@@ -115,6 +117,7 @@ inline bool stores_alone(const run_core& core, const void* address) {
                                                   operation_kind named = operation_kind::plain_store) {
   execution& here = *execution::instance;
   const entered inside(*self);
+  address = reached(here, *self, address, size_bytes, mapping_right::write);
   if (!here.core().map.heap.contains(address) && is_stored_alone(here, *self, address, size_bytes, from)) [[unlikely]]
     return;
   if (named == operation_kind::plain_store)
@@ -153,6 +156,7 @@ inline bool stores_alone(const run_core& core, const void* address) {
   if (self == nullptr) return;
   execution& here = *execution::instance;
   const entered inside(*self);
+  address = reached(here, *self, address, size_bytes, mapping_right::write);
   if (!here.core().map.heap.contains(address) && changes_thread_local(here, *self, address, size_bytes, from))
       [[unlikely]]
     return;
@@ -192,6 +196,7 @@ inline void string_read(const char* text, size_t most, const caller& from) {
   size_t size_bytes = 0;
   {
     const entered inside(*self);
+    text = static_cast<const char*>(reached(*execution::instance, *self, text, 1, mapping_right::read));
     if (!execution::instance->core().map.heap.contains(text) && is_unseen(*execution::instance, *self, text)) return;
     publish_access(*execution::instance, *self, operation_kind::plain_load, {text, 1}, from);
     execution::instance->check_access(*self);
@@ -226,6 +231,7 @@ template <typename Write>
   }
   execution& here = *execution::instance;
   const entered inside(*self);
+  address = reached(here, *self, address, size_bytes, mapping_right::write);
   if (!here.core().map.heap.contains(address) && changes_thread_local(here, *self, address, size_bytes, from))
       [[unlikely]]
     return write();
@@ -240,6 +246,10 @@ template <typename Write>
                                               Write&& write) {
   constexpr size_t many = 1024;
   lane* const self = observed(address);
+  if (self != nullptr && mapped_ranges::contains(address)) [[unlikely]] {
+    const entered inside(*self);
+    address = reached(*execution::instance, *self, address, size_bytes, mapping_right::write);
+  }
   if (self == nullptr || size_bytes < many || !execution::instance->core().map.heap.contains(address))
     return range_write(address, size_bytes, from, write);
   execution& here = *execution::instance;

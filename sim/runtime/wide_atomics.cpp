@@ -2,6 +2,7 @@
 // names). Both halves are read and written as one.
 #include <heddle/sim/runtime/atomic_accesses.h>
 #include <heddle/sim/runtime/gpu_calls.h>
+#include <heddle/sim/runtime/reached.h>
 
 #include <cstring>
 
@@ -54,12 +55,13 @@ runtime::access wide_access(const volatile void* address, int order) {
 /// What the lane's loop waits for, where it has found `value`.
 uint64_t as_watched(const wide& value) { return watched::value_at(&value, wide_bytes); }
 
-wide load(const runtime::access& what, const runtime::caller& from) {
-  const void* const address = what.address;
+wide load(runtime::access what, const runtime::caller& from) {
+  const void* address = what.address;
   lane* const self = runtime::observed_atomic(address);
   if (self == nullptr) return read_wide(address);
   execution& here = *execution::instance;
   const runtime::entered inside(*self);
+  what.address = address = runtime::reached(here, *self, address, wide_bytes, heddle::sim::mapping_right::read);
   runtime::publish_access(here, *self, operation_kind::load, what, from);
   runtime::take_atomic_turn(here, *self);
   late_memory* const late = here.late();
@@ -68,12 +70,13 @@ wide load(const runtime::access& what, const runtime::caller& from) {
   return value;
 }
 
-void store(const runtime::access& what, wide value, const runtime::caller& from) {
-  void* const address = what.to();
+void store(runtime::access what, wide value, const runtime::caller& from) {
+  void* address = what.to();
   lane* const self = runtime::observed_atomic(address);
   if (self == nullptr) return write_wide(address, value);
   execution& here = *execution::instance;
   const runtime::entered inside(*self);
+  what.address = address = runtime::reached(here, *self, address, wide_bytes, heddle::sim::mapping_right::write);
   const wide_value halves = halves_of(value);
   self->operands = {halves.low, halves.high};
   runtime::publish_access(here, *self, operation_kind::store, what, from);
@@ -97,7 +100,7 @@ struct operand_of_rmw {
 };
 
 wide modify(rmw_kind kind, volatile void* at, wide operand, int order, const runtime::caller& from) {
-  void* const address = const_cast<void*>(at);
+  void* address = const_cast<void*>(at);
   lane* const self = runtime::observed_atomic(address);
   if (self == nullptr) {
     const wide old = read_wide(address);
@@ -108,6 +111,7 @@ wide modify(rmw_kind kind, volatile void* at, wide operand, int order, const run
   const runtime::hidden_operands hidden(*self, halves.low, halves.high, static_cast<uint64_t>(kind));
   execution& here = *execution::instance;
   const runtime::entered inside(*self);
+  address = runtime::reached(here, *self, address, wide_bytes, heddle::sim::mapping_right::write);
   publish_wide(here, *self, operation_kind::read_modify_write, address, order, from);
   runtime::take_atomic_turn(here, *self);
   const wide before = read_wide(address);
@@ -142,7 +146,7 @@ struct operand_of_exchange {
 
 bool compare_exchange(volatile void* at, void* expects, wide desired, int order, bool weak,
                       const runtime::caller& from) {
-  void* const address = const_cast<void*>(at);
+  void* address = const_cast<void*>(at);
   const wide expected = read_wide(expects);
   lane* const self = runtime::observed_atomic(address);
   if (self == nullptr) {
@@ -158,6 +162,7 @@ bool compare_exchange(volatile void* at, void* expects, wide desired, int order,
     const runtime::hidden_operands hidden(*self, wanted.low, wanted.high, weak ? 1 : 0);
     execution& here = *execution::instance;
     const runtime::entered inside(*self);
+    address = runtime::reached(here, *self, address, wide_bytes, heddle::sim::mapping_right::write);
     self->operands = {halves_of(expected).low, halves_of(expected).high};
     publish_wide(here, *self, operation_kind::compare_exchange, address, order, from);
     runtime::take_atomic_turn(here, *self);

@@ -53,6 +53,8 @@ heap::heap() : reserved_bytes_(share_of_address_space(capacity_bytes, 16)) {
 heap::~heap() { munmap(base_, reserved_bytes_); }
 
 void heap::reset() {
+  if (!shared_pages_.empty()) [[unlikely]]
+    give_back_pages();
   allocations_.clear();
   open_.clear();
   lines_ = 0;
@@ -62,21 +64,48 @@ void heap::reset() {
 
 void heap::make_room_for(size_t lines) { owner_of_line_.resize(std::max(lines, 2 * owner_of_line_.size())); }
 
-void* heap::allocate(size_t size_bytes, memory_kind kind, const char* name, uint32_t device, const void* owner) {
-  const size_t whole = (size_bytes + line_bytes - 1) / line_bytes * line_bytes;
-  if (whole < size_bytes || whole + gap_bytes > reserved_bytes_ - used_bytes_) return nullptr;
-  std::byte* const base = base_ + used_bytes_ + gap_bytes;
-  if (base + whole >= base_ + reserved_bytes_) return nullptr;
-  used_bytes_ += gap_bytes + whole;
-  std::memset(base, 0, whole);
+[[gnu::always_inline]] inline void heap::add(std::byte* base, size_t whole, allocation made) {
+  used_bytes_ = static_cast<size_t>(base - base_) + whole;
   const size_t lines = used_bytes_ / line_bytes;
   if (lines > owner_of_line_.size()) [[unlikely]]
     make_room_for(lines);
   const auto number = static_cast<uint32_t>(allocations_.size());
   while (lines_ < lines) owner_of_line_[lines_++] = number;
-  scheduler::append(open_, {reinterpret_cast<uintptr_t>(base), size_bytes});
-  scheduler::append(allocations_, {base, size_bytes, kind, false, device, name, false, owner, false});
+  scheduler::append(open_, {reinterpret_cast<uintptr_t>(base), made.size_bytes});
+  scheduler::append(allocations_, made);
+}
+
+void* heap::allocate(size_t size_bytes, memory_kind kind, const char* name, uint32_t device, const void* owner) {
+  const size_t whole = (size_bytes + line_bytes - 1) / line_bytes * line_bytes;
+  if (whole < size_bytes || whole + gap_bytes > reserved_bytes_ - used_bytes_) return nullptr;
+  std::byte* const base = base_ + used_bytes_ + gap_bytes;
+  if (base + whole >= base_ + reserved_bytes_) return nullptr;
+  std::memset(base, 0, whole);
+  add(base, whole, {base, size_bytes, kind, false, device, name, false, owner, false});
   return base;
+}
+
+void* heap::allocate_pages(size_t size_bytes, memory_kind kind, const char* name, uint32_t device) {
+  constexpr size_t page_bytes = 65536;  // the largest of any processor here
+  const size_t at = (used_bytes_ + gap_bytes + page_bytes - 1) / page_bytes * page_bytes;
+  must_hold(size_bytes % page_bytes == 0, "heap: whole pages");
+  if (at > reserved_bytes_ || size_bytes >= reserved_bytes_ - at) return nullptr;
+  std::byte* const base = base_ + at;
+  if (mmap(base, size_bytes, PROT_READ | PROT_WRITE, MAP_SHARED | MAP_ANONYMOUS | MAP_NORESERVE | MAP_FIXED, -1, 0) !=
+      base)
+    return nullptr;
+  add(base, size_bytes, {base, size_bytes, kind, false, device, name, false, nullptr, false});
+  shared_pages_.push_back(allocations_.back());
+  return base;
+}
+
+void heap::give_back_pages() {
+  // Shared by a process that is forked later, they would be one memory of two runs.
+  for (const allocation& each : shared_pages_)
+    must_hold(mmap(each.base, each.size_bytes, PROT_READ | PROT_WRITE,
+                   MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE | MAP_FIXED, -1, 0) == each.base,
+              "heap: pages are its own again");
+  shared_pages_.clear();
 }
 
 const char* heap::release(void* pointer) {

@@ -50,6 +50,8 @@ class heap {
   /// `owner`: an object whose end frees it, if any (release_all_of).
   [[gnu::hot]] void* allocate(size_t size_bytes, memory_kind kind, const char* name, uint32_t device = 0,
                               const void* owner = nullptr);
+  /// The same on pages that can be mapped at other addresses too; a whole number of them.
+  void* allocate_pages(size_t size_bytes, memory_kind kind, const char* name, uint32_t device);
   /// What this run has not allocated yet, of all of the range; freed bytes do not come back.
   uint64_t free_bytes() const { return reserved_bytes_ - used_bytes_; }
   uint64_t total_bytes() const { return reserved_bytes_; }
@@ -129,6 +131,9 @@ class heap {
   [[gnu::cold]] const char* look_closer(const void* address, size_t bytes) const;
   [[gnu::cold, gnu::noinline]] void make_room_for(size_t lines);
   void close(size_t n) { open_[n].size_bytes = 0; }
+  /// The bytes from `base` on, which end with what is used from now on, are an allocation.
+  void add(std::byte* base, size_t whole, allocation made);
+  [[gnu::cold]] void give_back_pages();
 
   struct span {
     uintptr_t base = 0;
@@ -143,6 +148,7 @@ class heap {
   std::vector<span> open_;               ///< what each of them may be accessed as without a closer look
   std::vector<uint32_t> owner_of_line_;  ///< the allocation that a line belongs to or lies before, by line of the range
   size_t lines_ = 0;                     ///< [0, lines_) belong to this run
+  std::vector<allocation> shared_pages_;  ///< of this run: they have no owner but this process and its mappings
   uint64_t frees_ = 0;
   uint64_t frees_anywhere_ = 0;
   const lane_heap* program_ = nullptr;

@@ -26,9 +26,11 @@ void memory_map::take_stacks(size_t device_stack_bytes, size_t host_stack_bytes)
 
 uint64_t memory_map::stable(uint64_t word) const {
   // Where things lie differs from process to process; how far they are from the start of their region does not.
-  enum region : uint64_t { of_image = 2, of_device_stacks = 3, of_host_stacks = 4, of_program_heap = 5 };
+  enum region : uint64_t { of_image = 2, of_device_stacks = 3, of_host_stacks = 4, of_program_heap = 5, of_ranges = 6 };
   if (heap.contains(reinterpret_cast<const void*>(word)))
     return in_heap(heap.offset_of(reinterpret_cast<const void*>(word)));
+  if (mapped_ranges::contains(reinterpret_cast<const void*>(word)))
+    return uint64_t{of_ranges} << 60 | mapped_ranges::offset_of(reinterpret_cast<const void*>(word));
   if (word - image_low_ < image_high_ - image_low_) return uint64_t{of_image} << 60 | (word - image_low_);
   if (device_stacks->contains(reinterpret_cast<const void*>(word)))
     return uint64_t{of_device_stacks} << 60 | device_stacks->offset_of(reinterpret_cast<const void*>(word));

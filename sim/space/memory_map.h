@@ -4,6 +4,7 @@
 
 #include <heddle/sim/fiber/fiber.h>
 #include <heddle/sim/space/heap.h>
+#include <heddle/sim/space/mapped_ranges.h>
 
 #include <cstddef>
 #include <cstdint>
@@ -19,6 +20,7 @@ struct memory_map {
   static constexpr size_t most_hosts = 1024;
 
   sim::heap heap;
+  mapped_ranges ranges;
   std::unique_ptr<stack_arena> device_stacks;
   std::unique_ptr<stack_arena> host_stacks;
 
@@ -44,7 +46,9 @@ struct memory_map {
 
   bool is_on_host_stack(const void* address) const { return host_stacks->contains(address); }
   /// Whether the memory is on the C++ heap, or mapped by other code, and may be gone by the time that it is looked at.
-  bool may_vanish(const void* address) const { return !heap.contains(address) && stable(address) == unstable; }
+  bool may_vanish(const void* address) const {
+    return !heap.contains(address) && (stable(address) == unstable || mapped_ranges::contains(address));
+  }
   /// Whether the address lies in the program itself, and in none of its libraries.
   bool is_in_image(const void* address) const {
     return reinterpret_cast<uintptr_t>(address) - image_low_ < image_high_ - image_low_;

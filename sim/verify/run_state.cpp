@@ -12,7 +12,8 @@ bool visit_machine(const execution& run, state_reader& to) {
   const bool counts = to.fact(core.threads.lanes_used) && to.fact(core.threads.waves_used) &&
                       to.fact(run.memory().cache().revision()) && to.fact(core.clock.cycle()) &&
                       to.fact(phase.denied ? 1 : 0) && to.fact(phase.places_lifted ? 1 : 0) &&
-                      to.fact(phase.in_tail ? 1 : 0) && run.launched().visit_state(to) && run.hosts().visit_state(to);
+                      to.fact(phase.in_tail ? 1 : 0) && core.map.ranges.tell(to) && run.launched().visit_state(to) &&
+                      run.hosts().visit_state(to);
   if (!counts) return false;
   // Where pages are that move.
   const device_set& devices = run.memory().devices();

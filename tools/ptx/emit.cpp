@@ -53,6 +53,8 @@ std::string emitter::statement_of(const matched& row) {
       return store(row);
     case form::atomic:
       return atomic(row);
+    case form::multimem:
+      return multimem(row);
     case form::jump:
       return jump(row);
     case form::function:
@@ -164,7 +166,7 @@ std::vector<std::string> how_of(const std::vector<std::string>& modifiers) {
   for (const std::string& one : modifiers)
     for (const std::string_view known :
          {"weak", "volatile", "relaxed", "acquire", "release", "acq_rel", "mmio", "cta", "cluster", "gpu", "sys",
-          "and",  "or",       "xor",     "exch",    "cas",     "add",     "inc",  "dec", "min",     "max"})
+          "and",  "or",       "xor",     "exch",    "cas",     "add",     "inc",  "dec", "min",     "max", "acc::f32"})
       if (one == known) kept.push_back(one);
   return kept;
 }
@@ -173,40 +175,54 @@ namespace {
 size_t lanes_of(const instruction& what) { return what.has("v8") ? 8 : what.has("v4") ? 4 : what.has("v2") ? 2 : 1; }
 }  // namespace
 
+/// A call of the library which gives the values of a vector, or one value.
+std::string emitter::loaded(const matched& row, const operand& to, const std::string& value) {
+  const size_t count = lanes_of(at_->what);
+  if (count == 1) return given(destination(to, row.types[0]), value + ".at[0]");
+  if (to.is != operand::kind::vector || to.parts.size() != count) wrong("a vector of another size");
+  std::string text = "{ const auto heddle_loaded = " + value + "; ";
+  for (size_t n = 0; n < count; ++n)
+    if (to.parts[n].name != "_")
+      text += given(destination(to.parts[n], row.types[0]), "heddle_loaded.at[" + std::to_string(n) + "]") + " ";
+  return text + "}";
+}
+
+/// The values of a vector, or one value, as an argument.
+std::string emitter::stored(const matched& row, const operand& from) {
+  const std::string type = "(" + storage_of(row.types[0]) + ")(";
+  const size_t count = lanes_of(at_->what);
+  if (count == 1) return "{" + type + source(from, row.types[0]) + ")}";
+  if (from.is != operand::kind::vector || from.parts.size() != count) wrong("a vector of another size");
+  std::string values;
+  for (const operand& one : from.parts) values += (values.empty() ? "" : ", ") + type + source(one, row.types[0]) + ")";
+  return "{" + values + "}";
+}
+
 std::string emitter::load(const matched& row) {
-  const operand& to = at_->what.operands[0];
   const operand& at = at_->what.operands[1];
   const std::string space = space_of(row, at);
   if (space != "sp_param" && space != "sp_local") ++visible_;
-  const size_t count = lanes_of(at_->what);
-  const std::string tags = tags_of(row.types, how_of(row.modifiers));
-  const std::string value = "ld<" + space + ", " + std::to_string(count) + ", " + tags + ">(" + address(at) + ")";
-  if (count == 1) return given(destination(to, row.types[0]), value + ".at[0]");
-  if (to.is != operand::kind::vector || to.parts.size() != count) wrong("a vector of another size");
-  std::string text = "{ const auto all = " + value + "; ";
-  for (size_t n = 0; n < count; ++n)
-    if (to.parts[n].name != "_")
-      text += given(destination(to.parts[n], row.types[0]), "all.at[" + std::to_string(n) + "]") + " ";
-  return text + "}";
+  return loaded(row, at_->what.operands[0],
+                "ld<" + space + ", " + std::to_string(lanes_of(at_->what)) + ", " +
+                    tags_of(row.types, how_of(row.modifiers)) + ">(" + address(at) + ")");
 }
 
 std::string emitter::store(const matched& row) {
   const operand& at = at_->what.operands[0];
-  const operand& from = at_->what.operands[1];
   const std::string space = space_of(row, at);
   if (space != "sp_param" && space != "sp_local") ++visible_;
-  const size_t count = lanes_of(at_->what);
-  std::string values;
-  if (count == 1) {
-    values = "(" + storage_of(row.types[0]) + ")(" + source(from, row.types[0]) + ")";
-  } else {
-    if (from.is != operand::kind::vector || from.parts.size() != count) wrong("a vector of another size");
-    for (const operand& one : from.parts)
-      values +=
-          (values.empty() ? "" : ", ") + ("(" + storage_of(row.types[0]) + ")(" + source(one, row.types[0]) + ")");
-  }
-  return "st<" + space + ", " + std::to_string(count) + ", " + tags_of(row.types, how_of(row.modifiers)) + ">(" +
-         address(at) + ", {" + values + "});";
+  return "st<" + space + ", " + std::to_string(lanes_of(at_->what)) + ", " + tags_of(row.types, how_of(row.modifiers)) +
+         ">(" + address(at) + ", " + stored(row, at_->what.operands[1]) + ");";
+}
+
+std::string emitter::multimem(const matched& row) {
+  ++visible_;
+  const auto& all = at_->what.operands;
+  const bool gives = at_->what.has("ld_reduce");
+  const std::string name = gives ? "ld_reduce" : at_->what.has("st") ? "st" : "red";
+  const std::string call = "multimem_" + name + "<" + std::to_string(lanes_of(at_->what)) + ", " +
+                           tags_of(row.types, how_of(row.modifiers)) + ">(" + address(all[gives ? 1 : 0]);
+  return gives ? loaded(row, all[0], call + ")") : call + ", " + stored(row, all[1]) + ");";
 }
 
 std::string emitter::atomic(const matched& row) {
@@ -216,6 +232,12 @@ std::string emitter::atomic(const matched& row) {
   const auto& all = at_->what.operands;
   if (all.size() < first + 2) wrong("operands are missing");
   const operand& at = all[first];
+  if (lanes_of(at_->what) != 1) {
+    const std::string each = "each_of_vector<" + space_of(row, at) + ", " + std::to_string(lanes_of(at_->what)) + ", " +
+                             tags_of(row.types, how_of(row.modifiers)) + ">(" + address(at) + ", " +
+                             stored(row, all[first + 1]) + ")";
+    return gives ? loaded(row, all[0], each) : each + ";";
+  }
   std::string arguments = address(at) + ", " + source(all[first + 1], row.types[0]);
   if (at_->what.has("cas")) {
     if (all.size() < 4) wrong("cas has two values");

@@ -35,9 +35,12 @@ class emitter {
   std::string statement_of(const matched& row);
   std::string plain_call(const matched& row);
   std::string move(const matched& row);
+  std::string loaded(const matched& row, const operand& to, const std::string& value);
+  std::string stored(const matched& row, const operand& from);
   std::string load(const matched& row);
   std::string store(const matched& row);
   std::string atomic(const matched& row);
+  std::string multimem(const matched& row);
   std::string jump(const matched& row);
   std::string go_to(const std::string& name);
   std::string call();

@@ -17,6 +17,7 @@ enum class form : uint8_t {
   load,      ///< from a state space
   store,     ///< to one
   atomic,    ///< atom and red
+  multimem,  ///< of the memory of several devices
   jump,      ///< bra, brx.idx
   function,  ///< call
   leave,     ///< ret, exit

@@ -19,6 +19,7 @@ using CUstream = cudaStream_t;
 using CUevent = cudaEvent_t;
 
 #define CUDA_VERSION CUDART_VERSION
+#define CUDAAPI
 
 enum CUresult {
   CUDA_SUCCESS = 0,
@@ -27,9 +28,12 @@ enum CUresult {
   CUDA_ERROR_INVALID_DEVICE = 101,
   CUDA_ERROR_INVALID_CONTEXT = 201,
   CUDA_ERROR_INVALID_HANDLE = 400,
+  CUDA_ERROR_ILLEGAL_STATE = 401,
   CUDA_ERROR_NOT_FOUND = 500,
   CUDA_ERROR_NOT_READY = 600,
   CUDA_ERROR_LAUNCH_FAILED = 719,  ///< never: what would fail ends the run
+  CUDA_ERROR_NOT_PERMITTED = 800,
+  CUDA_ERROR_NOT_SUPPORTED = 801,
 };
 
 enum CUdevice_attribute {
@@ -82,9 +86,12 @@ inline CUresult cuGetErrorName(CUresult error, const char** name) {
   HEDDLE_CU_NAME(CUDA_ERROR_INVALID_DEVICE);
   HEDDLE_CU_NAME(CUDA_ERROR_INVALID_CONTEXT);
   HEDDLE_CU_NAME(CUDA_ERROR_INVALID_HANDLE);
+  HEDDLE_CU_NAME(CUDA_ERROR_ILLEGAL_STATE);
   HEDDLE_CU_NAME(CUDA_ERROR_NOT_FOUND);
   HEDDLE_CU_NAME(CUDA_ERROR_NOT_READY);
   HEDDLE_CU_NAME(CUDA_ERROR_LAUNCH_FAILED);
+  HEDDLE_CU_NAME(CUDA_ERROR_NOT_PERMITTED);
+  HEDDLE_CU_NAME(CUDA_ERROR_NOT_SUPPORTED);
 #undef HEDDLE_CU_NAME
   return *name == nullptr ? CUDA_ERROR_INVALID_VALUE : CUDA_SUCCESS;
 }
@@ -95,9 +102,12 @@ inline CUresult cuGetErrorString(CUresult error, const char** text) {
           : error == CUDA_ERROR_INVALID_DEVICE  ? "invalid device ordinal"
           : error == CUDA_ERROR_INVALID_CONTEXT ? "invalid device context"
           : error == CUDA_ERROR_INVALID_HANDLE  ? "invalid resource handle"
+          : error == CUDA_ERROR_ILLEGAL_STATE   ? "the operation cannot be performed in the present state"
           : error == CUDA_ERROR_NOT_FOUND       ? "named symbol not found"
           : error == CUDA_ERROR_NOT_READY       ? "device not ready"
           : error == CUDA_ERROR_LAUNCH_FAILED   ? "unspecified launch failure"
+          : error == CUDA_ERROR_NOT_PERMITTED   ? "operation not permitted"
+          : error == CUDA_ERROR_NOT_SUPPORTED   ? "operation not supported"
                                                 : nullptr;
   return *text == nullptr ? CUDA_ERROR_INVALID_VALUE : CUDA_SUCCESS;
 }
@@ -373,4 +383,8 @@ HEDDLE_COMPAT_INLINE CUresult cuEventQuery(CUevent event) { return static_cast<C
 inline CUresult cuEventSynchronize(CUevent event) { return static_cast<CUresult>(cudaEventSynchronize(event)); }
 inline CUresult cuEventDestroy(CUevent event) { return static_cast<CUresult>(cudaEventDestroy(event)); }
 
+#include <heddle/sim/compat/driver_calls.h>
 #include <heddle/sim/compat/driver_streams.h>
+#include <heddle/sim/compat/virtual_memory.h>
+
+#include <heddle/sim/compat/include/cudaTypedefs.h>

@@ -268,17 +268,13 @@ HEDDLE_PTX_INLINE void st(uint64_t address, const values<word<T>, Count>& given)
 struct smaller_word {
   template <typename T>
   static uint64_t apply(uint64_t old, uint64_t operand) {
-    const auto a = static_cast<word<T>>(old);
-    const auto b = static_cast<word<T>>(operand);
-    return static_cast<typename T::value>(b) < static_cast<typename T::value>(a) ? b : a;
+    return i_min<T>(static_cast<word<T>>(old), static_cast<word<T>>(operand));
   }
 };
 struct greater_word {
   template <typename T>
   static uint64_t apply(uint64_t old, uint64_t operand) {
-    const auto a = static_cast<word<T>>(old);
-    const auto b = static_cast<word<T>>(operand);
-    return static_cast<typename T::value>(a) < static_cast<typename T::value>(b) ? b : a;
+    return i_max<T>(static_cast<word<T>>(old), static_cast<word<T>>(operand));
   }
 };
 struct sum_word {
@@ -321,7 +317,7 @@ HEDDLE_PTX_INLINE word<T> atom(uint64_t address, word<T> operand) {
     return modified<up_to_word, T>(to, operand, order, reach);
   } else if constexpr (has<m_dec, M...>) {
     return modified<down_to_word, T>(to, operand, order, reach);
-  } else if constexpr (has<m_add, M...> && is_real<T>) {
+  } else if constexpr (has<m_add, M...> && (is_real<T> || has_halves<T>)) {
     return modified<sum_word, T>(to, operand, order, reach);
   } else {
     constexpr rmw_kind kind = has<m_add, M...>   ? rmw_kind::add
@@ -331,6 +327,13 @@ HEDDLE_PTX_INLINE word<T> atom(uint64_t address, word<T> operand) {
                                                  : rmw_kind::exchange;
     return static_cast<word<T>>(sim::runtime::read_modify_write(kind, to, sizeof(word<T>), operand, order, reach));
   }
+}
+/// A vector is as many operations as it has values, in no order. (PTX ISA, "atom", "red".)
+template <typename Space, size_t Count, typename T, typename... M>
+HEDDLE_PTX_INLINE values<word<T>, Count> each_of_vector(uint64_t address, const values<word<T>, Count>& given) {
+  values<word<T>, Count> found;
+  for (size_t n = 0; n < Count; ++n) found.at[n] = atom<Space, T, M...>(address + n * sizeof(word<T>), given.at[n]);
+  return found;
 }
 /// Compare and swap.
 template <typename Space, typename T, typename... M>

@@ -9,6 +9,7 @@
 #include <heddle/sim/compat/ptx/lanes.h>
 #include <heddle/sim/compat/ptx/memory.h>
 #include <heddle/sim/compat/ptx/module.h>
+#include <heddle/sim/compat/ptx/multimem.h>
 #include <heddle/sim/compat/ptx/types.h>
 
 #include <type_traits>
