@@ -81,6 +81,9 @@ std::vector<parameter> parameters_of_the_driver() {
                                   "how many GPUs are device 0 together, so that programs for one run on several"));
   all.push_back(driver::middleware_parameter());
   all.push_back(driver::split_parameter());
+  all.push_back(parameter::one_of("driver.reach", "usual", {"usual", "copies", "all"},
+                                  "how the host reaches what cudaMalloc gives: by copies alone in programs with a "
+                                  "main(), by copies alone everywhere, or by its address too"));
   all.push_back(parameter::number("driver.memory_kib", 0, 0, 1 << 26, "KiB",
                                   "memory of each GPU, in pages of 4 KiB; 0: as much as there are addresses"));
   for (parameter& each : driver::driver_parameters())
@@ -220,6 +223,8 @@ settings settings::from(const parameters& values) {
                 : driver == "context" ? driver_calls::context
                                       : driver_calls::free;
   read.launches_block = values.text("launches") == "blocking";
+  const std::string& reach = values.text("driver.reach");
+  read.reach = reach == "all" ? host_reach::all : reach == "copies" ? host_reach::copies : host_reach::usual;
   const std::string& detail = values.text("driver.detail");
   read.detail = detail == "queue"     ? driver_detail::queue
                 : detail == "message" ? driver_detail::message

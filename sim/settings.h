@@ -104,6 +104,13 @@ enum class driver_detail : uint8_t {
   message,  ///< and each event of its engine: requests and answers on their way, page by page, and cycles
 };
 
+/// How the host reaches memory of a device that its runtime gives for the device alone.
+enum class host_reach : uint8_t {
+  usual,   ///< by copies in a program with a main(), whose code is as it is elsewhere; by its address too in scenarios
+  copies,  ///< by copies alone
+  all,     ///< by its address too
+};
+
 /// What an access is to something that is declared volatile.
 enum class volatile_accesses : uint8_t {
   source,   ///< plain in C++, relaxed in sources for CUDA and HIP
@@ -135,11 +142,12 @@ struct settings {
   driver_detail detail = driver_detail::call;
   stepped_driver stepped;
   const driver::split_rule* split = &driver::even_split();  ///< of blocks and pages, to the GPUs of a unified device
-  bool launches_block = false;                              ///< until the kernel has ended
-  int fill = 0;           ///< each byte of memory that CUDA and HIP sources have not written
-  uint32_t late = 0;      ///< loads in a row that may see an older value
-  uint32_t history = 0;   ///< stores of one location that may still be read although there is a newer one
-  uint32_t spurious = 0;  ///< weak compare-exchanges in a row that may fail for no reason
+  host_reach reach = host_reach::usual;
+  bool launches_block = false;  ///< until the kernel has ended
+  int fill = 0;                 ///< each byte of memory that CUDA and HIP sources have not written
+  uint32_t late = 0;            ///< loads in a row that may see an older value
+  uint32_t history = 0;         ///< stores of one location that may still be read although there is a newer one
+  uint32_t spurious = 0;        ///< weak compare-exchanges in a row that may fail for no reason
   volatile_accesses volatiles = volatile_accesses::source;
   bool weak_host = false;  ///< the host keeps no more order than the program asks for; otherwise it is an x86
   link_settings link;

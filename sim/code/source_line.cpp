@@ -361,20 +361,11 @@ bool is_in_file(const source_line& line, const std::string& file) {
   return before == 0 || file.starts_with('/') || line.file[before - 1] == '/';
 }
 
-source_line source_of(const call_chain& calls) {
-  for (const void* return_address : calls) {
-    if (return_address == nullptr) break;
-    for (const source_line& line : inlined_at(return_address))
-      if (!line.file.empty() && !is_plumbing(line)) return line;
-  }
-  return source_of(calls.front());
-}
-
 /// What comes before a lane's first frame: the simulator, or the command that runs the scenario.
 static bool is_below_lane(const source_line& line) {
-  constexpr std::string_view files[] = {"sim/run/execution.cpp", "sim/fiber/fiber.cpp", "tools/heddle/trial/trial.cpp",
-                                        "tools/heddle/trial/explain.cpp"};
-  return std::any_of(std::begin(files), std::end(files), [&](auto file) { return line.file.ends_with(file); });
+  const auto ends = [&](std::string_view file) { return line.file.ends_with(file); };
+  return ends("sim/run/execution.cpp") || ends("sim/fiber/fiber.cpp") || ends("heddle/trial/trial.cpp") ||
+         ends("heddle/trial/explain.cpp");
 }
 
 std::vector<source_line> lines_of(const call_chain& calls, size_t most) {
@@ -387,6 +378,12 @@ std::vector<source_line> lines_of(const call_chain& calls, size_t most) {
       if (!is_plumbing(line) && found.size() < most) found.push_back(line);
   }
   return found;
+}
+
+source_line source_of(const call_chain& calls) {
+  for (const source_line& line : lines_of(calls, ~size_t{0}))
+    if (!line.file.empty()) return line;
+  return source_of(calls.front());
 }
 
 source_line source_of(const void* return_address) {

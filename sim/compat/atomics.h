@@ -70,7 +70,7 @@ using as_is = std::type_identity_t<T>;
                                                                       ::heddle::scope::reach);                         \
   }                                                                                                                    \
   template <typename T>                                                                                                \
-    requires ::heddle::compat::word32<T> || ::heddle::compat::word64<T>                                                \
+    requires ::heddle::compat::word32<T> || ::heddle::compat::word64<T> || ::heddle::compat::any_of<T, unsigned short> \
   HEDDLE_COMPAT_INLINE T atomicCAS##suffix(T* address, ::heddle::compat::as_is<T> compare,                             \
                                            ::heddle::compat::as_is<T> value) {                                         \
     return ::heddle::compat::compare_and_swap(address, compare, value, ::heddle::memory_order::relaxed,                \

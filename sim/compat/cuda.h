@@ -58,6 +58,7 @@
 #define HEDDLE_GPU_PROPERTIES cudaDeviceProp
 #define HEDDLE_GPU_POINTER_ATTRIBUTES cudaPointerAttributes
 #define HEDDLE_GPU_LEAST_PRIORITY 0
+#define HEDDLE_GPU_MEMORY device_alone
 #define HEDDLE_GPU_GREATEST_PRIORITY (-5)
 #include <heddle/sim/compat/runtime_api.h>
 
@@ -87,7 +88,7 @@ inline constexpr int cudaInvalidDeviceId = -2;
 template <typename T>
 cudaError_t cudaHostAlloc(T** memory, size_t bytes, unsigned int flags) {
   if (flags > (cudaHostAllocPortable | cudaHostAllocMapped | cudaHostAllocWriteCombined)) return cudaErrorInvalidValue;
-  heddle::compat::allocate(memory, bytes, false, "cudaHostAlloc");
+  heddle::compat::allocate(memory, bytes, heddle::compat::memory_place::host, "cudaHostAlloc");
   return cudaSuccess;
 }
 inline cudaError_t cudaFreeHost(void* memory) { return cudaFree(memory); }

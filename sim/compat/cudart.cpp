@@ -15,6 +15,7 @@
 #define HEDDLE_GPU_PROPERTIES simulatedDeviceProp
 #define HEDDLE_GPU_POINTER_ATTRIBUTES simulatedPointerAttributes
 #define HEDDLE_GPU_LEAST_PRIORITY 0
+#define HEDDLE_GPU_MEMORY device_alone
 #define HEDDLE_GPU_GREATEST_PRIORITY (-5)
 #include <heddle/sim/compat/runtime_api.h>
 
@@ -285,23 +286,24 @@ int cudaOccupancyMaxActiveBlocksPerMultiprocessor(int* blocks, const void* kerne
 // -- memory
 
 int cudaMalloc(void** memory, size_t bytes) {
-  heddle::compat::allocate(memory, bytes, true, "cudaMalloc");
+  heddle::compat::allocate(memory, bytes, heddle::compat::memory_place::device_alone, "cudaMalloc");
   return success;
 }
 int cudaMallocAsync(void** memory, size_t bytes, simulatedStream_t stream) {
-  heddle::compat::allocate_in_stream(memory, bytes, "cudaMallocAsync", stream);
+  heddle::compat::allocate_in_stream(memory, bytes, heddle::compat::memory_place::device_alone, "cudaMallocAsync",
+                                     stream);
   return success;
 }
 int cudaMallocHost(void** memory, size_t bytes) {
-  heddle::compat::allocate(memory, bytes, false, "cudaMallocHost");
+  heddle::compat::allocate(memory, bytes, heddle::compat::memory_place::host, "cudaMallocHost");
   return success;
 }
 int cudaHostAlloc(void** memory, size_t bytes, unsigned) {
-  heddle::compat::allocate(memory, bytes, false, "cudaHostAlloc");
+  heddle::compat::allocate(memory, bytes, heddle::compat::memory_place::host, "cudaHostAlloc");
   return success;
 }
 int cudaMallocManaged(void** memory, size_t bytes, unsigned) {
-  heddle::compat::allocate(memory, bytes, false, "cudaMallocManaged");
+  heddle::compat::allocate(memory, bytes, heddle::compat::memory_place::host, "cudaMallocManaged");
   return success;
 }
 int cudaHostGetDevicePointer(void** device, void* host, unsigned) {

@@ -96,7 +96,8 @@ inline CUresult cuLaunchHostFunc(CUstream stream, CUhostFn function, void* given
 
 inline CUresult cuMemAllocAsync(CUdeviceptr* memory, size_t bytes, CUstream stream) {
   void* made = nullptr;
-  heddle::compat::allocate_in_stream(&made, bytes, "cuMemAllocAsync", stream);
+  heddle::compat::allocate_in_stream(&made, bytes, heddle::compat::memory_place::device_alone, "cuMemAllocAsync",
+                                     stream);
   *memory = reinterpret_cast<uintptr_t>(made);
   return CUDA_SUCCESS;
 }
@@ -125,7 +126,7 @@ inline CUresult cuMemsetD32Async(CUdeviceptr to, unsigned int value, size_t coun
   if (value == (value & 0xff) * 0x01010101U)
     return cuMemsetD8Async(to, static_cast<unsigned char>(value), count * sizeof value, stream);
   void* staged = nullptr;
-  heddle::compat::allocate(&staged, count * sizeof value, false, "cuMemsetD32");
+  heddle::compat::allocate(&staged, count * sizeof value, heddle::compat::memory_place::host, "cuMemsetD32");
   for (size_t n = 0; n < count; ++n) static_cast<unsigned int*>(staged)[n] = value;
   return cuMemcpyHtoDAsync(to, staged, count * sizeof value, stream);
 }

@@ -25,7 +25,9 @@
 #define HEDDLE_GPU_ATTRIBUTE_TYPE hipDeviceAttribute_t
 #define HEDDLE_GPU_PROPERTIES hipDeviceProp_t
 #define HEDDLE_GPU_POINTER_ATTRIBUTES hipPointerAttribute_t
+// Memory of an AMD GPU is mapped for the host.
 #define HEDDLE_GPU_LEAST_PRIORITY 1
+#define HEDDLE_GPU_MEMORY device
 #define HEDDLE_GPU_GREATEST_PRIORITY (-1)
 #include <heddle/sim/compat/runtime_api.h>
 #include <heddle/sim/compat/stream_words.h>
@@ -44,7 +46,7 @@ template <typename T>
 hipError_t hipHostMalloc(T** memory, size_t bytes, unsigned int flags = hipHostMallocDefault) {
   if ((flags & ~(hipHostMallocPortable | hipHostMallocMapped | hipHostMallocCoherent)) != 0)
     return hipErrorInvalidValue;
-  heddle::compat::allocate(memory, bytes, false, "hipHostMalloc");
+  heddle::compat::allocate(memory, bytes, heddle::compat::memory_place::host, "hipHostMalloc");
   return hipSuccess;
 }
 inline hipError_t hipHostFree(void* memory) { return hipFree(memory); }

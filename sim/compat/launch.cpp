@@ -241,7 +241,7 @@ uint64_t* kept() {
 
 void* make_meeting_place() {
   constexpr size_t bytes = 64;
-  void* const words = sim::runtime::allocate_unnamed(bytes, true, "grid workspace");
+  void* const words = sim::runtime::allocate_unnamed(bytes, sim::runtime::memory_place::device, "grid workspace");
   sim::runtime::fill(words, 0, bytes);
   return words;
 }

@@ -8,9 +8,11 @@
 
 namespace heddle::compat {
 
+using sim::runtime::memory_place;
+
 template <typename T>
-void allocate(T** memory, size_t bytes, bool on_device, const char* call) {
-  *memory = static_cast<T*>(sim::runtime::allocate_unnamed(bytes, on_device, call));
+void allocate(T** memory, size_t bytes, memory_place what, const char* call) {
+  *memory = static_cast<T*>(sim::runtime::allocate_unnamed(bytes, what, call));
 }
 
 /// Waits for the device first, as the real ones may: a host thread that frees memory while a kernel waits for it hangs.
@@ -71,10 +73,10 @@ inline void fill_rows(void* to, size_t pitch, uint32_t value, size_t element_byt
 
 /// Memory that a graph uses is there from the capture on, and stays.
 template <typename T>
-void allocate_in_stream(T** memory, size_t bytes, const char* call, const void* stream) {
+void allocate_in_stream(T** memory, size_t bytes, memory_place what, const char* call, const void* stream) {
   const uint32_t number = stream_number(stream);
-  *memory = static_cast<T*>(is_capturing(number) ? sim::runtime::allocate_unnamed(bytes, true, call)
-                                                 : sim::runtime::allocate_in_stream(bytes, call, number));
+  *memory = static_cast<T*>(is_capturing(number) ? sim::runtime::allocate_unnamed(bytes, what, call)
+                                                 : sim::runtime::allocate_in_stream(bytes, what, call, number));
 }
 inline void release_in_stream(void* memory, const void* stream) {
   const uint32_t number = stream_number(stream);
@@ -104,7 +106,7 @@ inline void copy_in_stream(void* to, const void* from, size_t bytes, direction w
     return sim::runtime::copy(to, from, bytes);
   }
   if (!sim::runtime::is_allocated(from)) {
-    void* const staged = sim::runtime::allocate_unnamed(bytes, false, "staging buffer");
+    void* const staged = sim::runtime::allocate_unnamed(bytes, memory_place::host, "staging buffer");
     sim::runtime::copy(staged, from, bytes);
     from = staged;
   }

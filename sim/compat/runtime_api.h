@@ -135,19 +135,19 @@ inline HEDDLE_GPU(Error_t) HEDDLE_GPU(DeviceSynchronize)() {
 template <typename T>
 HEDDLE_GPU(Error_t)
 HEDDLE_GPU(Malloc)(T** memory, size_t bytes) {
-  heddle::compat::allocate(memory, bytes, true, HEDDLE_GPU_TEXT(Malloc));
+  heddle::compat::allocate(memory, bytes, heddle::compat::memory_place::HEDDLE_GPU_MEMORY, HEDDLE_GPU_TEXT(Malloc));
   return HEDDLE_GPU(Success);
 }
 template <typename T>
 HEDDLE_GPU(Error_t)
 HEDDLE_GPU(MallocHost)(T** memory, size_t bytes, unsigned int = 0) {
-  heddle::compat::allocate(memory, bytes, false, HEDDLE_GPU_TEXT(MallocHost));
+  heddle::compat::allocate(memory, bytes, heddle::compat::memory_place::host, HEDDLE_GPU_TEXT(MallocHost));
   return HEDDLE_GPU(Success);
 }
 template <typename T>
 HEDDLE_GPU(Error_t)
 HEDDLE_GPU(MallocManaged)(T** memory, size_t bytes, unsigned int = 1) {
-  heddle::compat::allocate(memory, bytes, false, HEDDLE_GPU_TEXT(MallocManaged));
+  heddle::compat::allocate(memory, bytes, heddle::compat::memory_place::host, HEDDLE_GPU_TEXT(MallocManaged));
   return HEDDLE_GPU(Success);
 }
 /// The same address: host and device have one space of addresses.

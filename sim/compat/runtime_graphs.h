@@ -182,7 +182,8 @@ inline constexpr int HEDDLE_GPU(MemHandleTypeNone) = 0;
 inline HEDDLE_GPU(Error_t) HEDDLE_GPU(GraphAddMemAllocNode)(HEDDLE_GPU(GraphNode_t) * node, HEDDLE_GPU(Graph_t) graph,
                                                             const HEDDLE_GPU(GraphNode_t) * after, size_t count,
                                                             HEDDLE_GPU(MemAllocNodeParams) * what) {
-  heddle::compat::allocate(&what->dptr, what->bytesize, true, HEDDLE_GPU_TEXT(GraphAddMemAllocNode));
+  heddle::compat::allocate(&what->dptr, what->bytesize, heddle::compat::memory_place::HEDDLE_GPU_MEMORY,
+                           HEDDLE_GPU_TEXT(GraphAddMemAllocNode));
   return HEDDLE_GPU(GraphAddEmptyNode)(node, graph, after, count);
 }
 inline HEDDLE_GPU(Error_t) HEDDLE_GPU(GraphAddMemFreeNode)(HEDDLE_GPU(GraphNode_t) * node, HEDDLE_GPU(Graph_t) graph,

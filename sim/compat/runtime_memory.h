@@ -7,7 +7,8 @@ HEDDLE_GPU(Error_t)
 HEDDLE_GPU(MallocPitch)(T** memory, size_t* pitch, size_t width, size_t height) {
   constexpr size_t unit = 512;
   *pitch = (width + unit - 1) / unit * unit;
-  heddle::compat::allocate(memory, *pitch * height, true, HEDDLE_GPU_TEXT(MallocPitch));
+  heddle::compat::allocate(memory, *pitch * height, heddle::compat::memory_place::HEDDLE_GPU_MEMORY,
+                           HEDDLE_GPU_TEXT(MallocPitch));
   return HEDDLE_GPU(Success);
 }
 inline HEDDLE_GPU(Error_t)
@@ -67,7 +68,8 @@ enum HEDDLE_GPU(MemPoolAttr) {
 template <typename T>
 HEDDLE_GPU(Error_t)
 HEDDLE_GPU(MallocAsync)(T** memory, size_t bytes, HEDDLE_GPU(Stream_t) stream) {
-  heddle::compat::allocate_in_stream(memory, bytes, HEDDLE_GPU_TEXT(MallocAsync), stream);
+  heddle::compat::allocate_in_stream(memory, bytes, heddle::compat::memory_place::HEDDLE_GPU_MEMORY,
+                                     HEDDLE_GPU_TEXT(MallocAsync), stream);
   return HEDDLE_GPU(Success);
 }
 template <typename T>

@@ -82,7 +82,7 @@ void device_allocations::bad_access(lane& self, const char* wrong) {
   if (wrong != nullptr) {
     core_.end(self, verdict::memory,
               std::string(to_string(how.kind)) + " of " + std::to_string(how.size_bytes) + " bytes at " +
-                  core_.map.heap.describe(how.address) + ": " + wrong);
+                  core_.map.heap.describe(how.address) + ": " + wrong + where_freed(self, how.address));
   }
   std::snprintf(at, sizeof at, "%p", how.address);
   if (reinterpret_cast<uintptr_t>(how.address) < lowest_address)
@@ -102,7 +102,34 @@ void device_allocations::bad_access(lane& self, const char* wrong) {
   core_.end(self, verdict::memory, std::string(to_string(how.kind)) + " on the stack of a lane that has ended");
 }
 
+void device_allocations::out_of_reach(lane& self) {
+  const operation& how = self.pending;
+  core_.end(
+      self, verdict::memory,
+      std::string(to_string(how.kind)) + " of " + std::to_string(how.size_bytes) + " bytes at " +
+          core_.map.heap.describe(how.address) +
+          ": memory of a device, which the host does not reach by its address; have it copied, or allocate memory of "
+          "both (driver.reach=all is a machine on which the host reaches it)");
+}
+
 // -- the program's own heap ---------------------------------------------------------------------------------------------------------
+
+std::string device_allocations::who_freed(const void* base) const {
+  for (const freed_block& known : freed_)
+    if (known.base == base) {
+      const std::string where = source_of(known.calls).where();
+      return " by " + name_of(*known.by) + (where.empty() ? "" : " at " + where);
+    }
+  return "";
+}
+
+std::string device_allocations::where_freed(lane& self, const void* address) {
+  const allocation* const of = core_.map.heap.contains(address) ? core_.map.heap.nearest(address) : nullptr;
+  if (of == nullptr || !of->freed || !of->holds(address, 1)) return "";
+  std::string told;
+  core_.aside(self, [&] { told = who_freed(of->base); });
+  return told.empty() ? "" : "; it was freed" + told;
+}
 
 void device_allocations::bad_use_of_program_heap(lane& self, const void* address, const std::string& what,
                                                  const char* wrong) {
@@ -126,11 +153,7 @@ void device_allocations::bad_use_of_program_heap(lane& self, const void* address
       return;
     }
     message += "after the memory was freed";
-    for (const freed_block& known : freed_)
-      if (known.base == block.base) {
-        const std::string where = source_of(known.calls).where();
-        message += " by " + name_of(*known.by) + (where.empty() ? "" : " at " + where);
-      }
+    message += who_freed(block.base);
   };
   // Debug information takes more stack than a lane has.
   core_.aside(self, tell);

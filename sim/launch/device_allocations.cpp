@@ -20,6 +20,7 @@ void* device_allocations::try_allocate(lane& self, const allocation_request& wha
   void* const memory = what.in_pages
                            ? core_.map.heap.allocate_pages(what.size_bytes, what.kind, what.name, what.device)
                            : core_.map.heap.allocate(what.size_bytes, what.kind, what.name, what.device, what.owner);
+  if (memory != nullptr && what.is_hidden) core_.map.heap.hide_last();
   if (core_.observers.recorder) [[unlikely]]
     core_.observers.recorder->types.allocated(memory, what.place);
   if (memory == nullptr || what.kind != memory_kind::device || !devices_.places_memory()) return memory;
@@ -127,7 +128,9 @@ void device_allocations::release(lane& self, void* pointer) {
   let_go(self, pointer);
   if (core_.machine.points == plain_points::unchecked && core_.threads.live_lanes > 1) look_for_accesses(self, pointer);
   if (const char* wrong = core_.map.heap.release(pointer))
-    core_.end(self, verdict::memory, std::string(wrong) + " (" + core_.map.heap.describe(pointer) + ")");
+    core_.end(self, verdict::memory,
+              std::string(wrong) + " (" + core_.map.heap.describe(pointer) + ")" + where_freed(self, pointer));
+  if (freed_.size() < most_freed) freed_.push_back({pointer, &self, calls_of(self)});
   if (devices_.places_memory()) devices_.give_back(pointer);
   unflushed_.freed(pointer);
   core_.note_progress(self);

@@ -26,6 +26,7 @@ struct allocation_request {
   const void* owner = nullptr;  ///< the object whose end releases it, if any
   bool moves = false;           ///< its pages move to the GPU whose lanes use them first
   const void* place = nullptr;  ///< the return address of the call
+  bool is_hidden = false;       ///< from the host: it reaches the memory by copies alone
   bool in_pages = false;        ///< whole pages, which can be mapped at other addresses too
 };
 
@@ -73,6 +74,12 @@ class device_allocations {
   /// The heap has answered `said` to the lane's pending access: ends the run when it may not be made. Whether its pages move and a driver that is
   /// stepped must bring them (command_driver::reaches).
   bool look_closer(lane& self, const char* said);
+  /// Ends the run where the lane is host code that does not reach the memory by its address.
+  void check_reach(lane& self) {
+    if (self.is_host() && !self.of->copies && !self.copies_memory && core_.map.heap.hides(self.pending.address))
+        [[unlikely]]
+      out_of_reach(self);
+  }
 
   /// Whether the lane's pending access is one for which a driver that is stepped may have to move pages.
   bool may_move_pages(const lane& self) const;
@@ -119,6 +126,11 @@ class device_allocations {
 
  private:
   [[noreturn]] void bad_access(lane& self, const char* wrong);
+  [[noreturn]] void out_of_reach(lane& self);
+  /// " by host main at a.cu:4", of memory that has been freed; empty where that is not known.
+  std::string who_freed(const void* base) const;
+  /// The same of memory of the device behind "; it was freed", for the message of a lane that uses it.
+  std::string where_freed(lane& self, const void* address);
   [[noreturn]] void bad_use_of_program_heap(lane& self, const void* address, const std::string& what,
                                             const char* wrong);
   bool is_live(const launched_kernel& runs, uint32_t block) const;
@@ -133,7 +145,7 @@ class device_allocations {
   void look_for_accesses(lane& self, const void* pointer);
   static std::string named_process(uint32_t process);
 
-  /// A block of the program's heap that has been given back.
+  /// A block of the program's heap, or memory of the device, that has been given back.
   struct freed_block {
     const void* base = nullptr;
     const lane* by = nullptr;

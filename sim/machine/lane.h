@@ -100,6 +100,7 @@ struct lane_run {
   bool unsettled = false;       ///< plain accesses are to be settled at its next entry (late_memory::after_plain)
   bool resolved = false;        ///< its active_mask has been answered by another lane's
   bool proven = false;          ///< its wait is certain to repeat itself until memory changes
+  bool copies_memory = false;   ///< a host thread in a copy that the runtime makes for it
   bool in_same_call = false;    ///< its next operation belongs to the call that its last one was in
   uint8_t circles = 0;          ///< in a lockstep wave: how often it came back to where it waits
   operation pending;

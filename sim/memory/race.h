@@ -23,9 +23,10 @@ struct access_record {
   uint64_t step = 0;
   uint8_t mask = 0;   ///< one bit a byte
   uint8_t reach = 0;  ///< of an atomic access: its scope
-  bool plain = false;
-  bool writes = false;
-  uint32_t place = 0;  ///< where it is made: the low half of that address
+  bool plain : 1 = false;
+  bool writes : 1 = false;
+  bool modifies : 1 = false;  ///< a read-modify-write
+  uint32_t place = 0;         ///< where it is made: the low half of that address
 };
 
 /// The atomic accesses of one kind to a granule: the latest of each lane, found by the lane, and those of another shape than that.

@@ -302,7 +302,8 @@ std::string hang_report::why_unknown(const lane& who, const watched& entry, cons
   const auto by_other = std::find_if(changes.begin(), changes.end(), [&](const auto& one) { return one.who != &who; });
   if (by_other == changes.end()) return "which " + name_of(who) + " itself wrote last";
   const lane& last = *by_other->who;
-  std::string text = "which " + name_of(last) + " wrote last, and ";
+  std::string text = "which " + name_of(last) +
+                     (changes.front().who == &who ? " was the last other to write" : " wrote last") + ", and ";
   if (last.state == lane_state::ended) return text + "has ended: nothing is left that writes it";
   if (waits_for_an_end(last)) return text + "stands in " + to_string(last.pending.kind) + " now";
   return only_follows(last, words) ? text + "waits for it too" : text + state_of(last);

@@ -98,6 +98,7 @@ class execution : public machine_parts {
     }
     if (const char* wrong = core_.map.heap.check(how.address, how.size_bytes)) [[unlikely]]
       return memory_.look_closer(self, wrong);
+    if (core_.map.heap.has_hidden()) memory_.check_reach(self);
     return false;
   }
   /// check_access() of an atomic access, which must be aligned to its size. One comparison covers bounds and alignment: rotated right by the
@@ -111,6 +112,7 @@ class execution : public machine_parts {
     }
     if (const char* wrong = core_.map.heap.check(how.address, how.size_bytes)) [[unlikely]]
       return memory_.look_closer(self, wrong);
+    if (core_.map.heap.has_hidden()) memory_.check_reach(self);
     return false;
   }
 

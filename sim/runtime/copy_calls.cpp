@@ -89,6 +89,18 @@ void copy_bytes(void* to, const void* from_memory, size_t size_bytes, const call
   });
 }
 
+/// A copy that a host thread has the runtime make: it reaches all memory.
+class by_runtime {
+ public:
+  explicit by_runtime(lane& self) : self_(self) { self.copies_memory = true; }
+  ~by_runtime() { self_.copies_memory = false; }
+  by_runtime(const by_runtime&) = delete;
+  by_runtime& operator=(const by_runtime&) = delete;
+
+ private:
+  lane& self_;
+};
+
 /// Marks the time of a copy, where virtual time is kept.
 class timed_copy {
  public:
@@ -234,6 +246,7 @@ void copy(void* to, const void* from_memory, size_t size_bytes, uint32_t device)
   }
   const driver_call called(*execution::current, from);
   const hidden_operands hidden(*execution::current, as_operand(to), as_operand(from_memory), size_bytes);
+  const by_runtime copying(*execution::current);
   if (execution::instance->memory().devices().has_several_processes()) {
     lane& self = *execution::current;
     const entered inside(self);
@@ -264,10 +277,10 @@ void copy_in_stream(void* to, const void* from_memory, size_t size_bytes, uint32
       make_operation(operation_kind::copy, nullptr, 0, from));
 }
 
-void* allocate_in_stream(size_t size_bytes, const char* kind, uint32_t stream) {
+void* allocate_in_stream(size_t size_bytes, memory_place what, const char* kind, uint32_t stream) {
   static constexpr fiber_body engine = {
       .size_bytes = sizeof(stream_copy), .move_to = nullptr, .invoke = perform_allocation};
-  void* const memory = allocate_unnamed(size_bytes, true, kind);
+  void* const memory = allocate_unnamed(size_bytes, what, kind);
   // A driver that is stepped knows copies and launches alone.
   if (memory == nullptr || size_bytes == 0 || execution::instance->launched().commands() != nullptr) return memory;
   const caller from = HEDDLE_CALLER;

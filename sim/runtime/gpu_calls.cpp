@@ -191,19 +191,21 @@ uint64_t modify(modify_function next, void* address, uint32_t size_bytes, uint64
   return old;
 }
 
-void* allocate_unnamed(size_t size_bytes, bool on_device, const char* kind) {
+void* allocate_unnamed(size_t size_bytes, memory_place what, const char* kind) {
   const caller from = HEDDLE_CALLER;
   lane& self = calling_lane(kind);
   const driver_call called(self, from);
   const entered inside(self);
   execution& here = *execution::instance;
-  void* const memory = here.memory().allocate(self,
-                                              {.size_bytes = size_bytes,
-                                               .kind = on_device ? memory_kind::device : memory_kind::shared,
-                                               .name = here.memory().numbered_name(kind),
-                                               .device = self.of->current_device,
-                                               .place = from.place},
-                                              operation_of(operation_kind::none, from));
+  void* const memory =
+      here.memory().allocate(self,
+                             {.size_bytes = size_bytes,
+                              .kind = what == memory_place::host ? memory_kind::shared : memory_kind::device,
+                              .name = here.memory().numbered_name(kind),
+                              .device = self.of->current_device,
+                              .place = from.place,
+                              .is_hidden = what == memory_place::device_alone && hides_device_memory(here)},
+                             operation_of(operation_kind::none, from));
   std::memset(memory, here.machine().fill, size_bytes);
   return memory;
 }

@@ -66,8 +66,13 @@ uint64_t modify(modify_function next, void* address, uint32_t size_bytes, uint64
 void load_wide(const void* address, uint64_t* halves, memory_order order, scope reach);
 void store_wide(void* address, const uint64_t* halves, memory_order order, scope reach);
 
+enum class memory_place : uint8_t {
+  host,          ///< devices reach it too
+  device,        ///< the host reaches it too
+  device_alone,  ///< the host reaches it by copies, unless driver.reach says more
+};
 /// As allocate, on the thread's current device; the memory holds settings::fill in each byte, and its name is `kind` and a number.
-void* allocate_unnamed(size_t size_bytes, bool on_device, const char* kind);
+void* allocate_unnamed(size_t size_bytes, memory_place what, const char* kind);
 /// Whether the device has allocated the memory.
 bool is_allocated(const void* address);
 /// Whether it lies in a device's memory, of what has been allocated.
@@ -165,7 +170,7 @@ struct awaited_word {
 /// A wait of the stream at this place, by the GPU itself: an acquire in system scope. It takes no place on the device.
 void wait_for_word_in_stream(const void* at, uint32_t size_bytes, const awaited_word& what, uint32_t stream);
 /// Memory of the device as the stream has it: allocated now, and there for what comes behind this place in the stream; null when none is left.
-void* allocate_in_stream(size_t size_bytes, const char* kind, uint32_t stream);
+void* allocate_in_stream(size_t size_bytes, memory_place what, const char* kind, uint32_t stream);
 /// Released at this place in the stream.
 void release_in_stream(void* memory, uint32_t stream);
 /// Work of a stream of higher `priority` gets places on the device before that of others.

@@ -68,6 +68,7 @@ uint64_t create_mappable(size_t size_bytes, uint32_t device, bool on_host, const
                                                .name = here.memory().numbered_name(kind),
                                                .device = device,
                                                .place = from.place,
+                                               .is_hidden = !on_host && hides_device_memory(here),
                                                .in_pages = true},
                                               make_operation(operation_kind::none, nullptr, 0, from));
   std::memset(memory, here.machine().fill, size_bytes);

@@ -34,6 +34,12 @@ inline const void* home_of(const void* address) {
   return home == nullptr ? address : home;
 }
 
+/// Whether what a runtime gives for a device alone is out of the host's reach.
+inline bool hides_device_memory(const execution& here) {
+  const host_reach reach = here.machine().reach;
+  return reach == host_reach::copies || (reach == host_reach::usual && here.core().map.heap.program() != nullptr);
+}
+
 /// How many bytes from there on, of so many, lie one behind the other.
 inline size_t bytes_together(const void* address, size_t size_bytes) {
   if (!mapped_ranges::contains(address)) [[likely]]

@@ -60,6 +60,7 @@ void heap::reset() {
   lines_ = 0;
   used_bytes_ = 0;
   frees_ = frees_anywhere_ = 0;
+  has_hidden_ = false;
 }
 
 void heap::make_room_for(size_t lines) { owner_of_line_.resize(std::max(lines, 2 * owner_of_line_.size())); }

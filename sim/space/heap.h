@@ -23,6 +23,7 @@ struct allocation {
   const void* owner = nullptr;  ///< the object whose end frees it, if any
   bool with_owner = false;      ///< it was freed by that
   bool with_block = false;      ///< it was freed by the end of the block whose shared memory it is
+  bool is_hidden = false;       ///< the host does not reach it by its address
 
   bool holds(const void* address, size_t bytes) const {
     const auto offset = static_cast<size_t>(static_cast<const std::byte*>(address) - base);
@@ -97,6 +98,13 @@ class heap {
   static constexpr char is_watched[] = "is watched";
   /// From now on the allocation that begins there is.
   void watch(const void* base);
+  /// The allocation made last is hidden from the host.
+  void hide_last() { allocations_.back().is_hidden = has_hidden_ = true; }
+  bool has_hidden() const { return has_hidden_; }
+  /// Whether that is so of the allocation that holds the address, which lies in one.
+  bool hides(const void* address) const {
+    return allocations_[owner_of_line_[offset_of(address) / line_bytes]].is_hidden;
+  }
 
   /// All of this run, the freed ones too, by address.
   const std::vector<allocation>& allocations() const { return allocations_; }
@@ -151,6 +159,7 @@ class heap {
   std::vector<allocation> shared_pages_;  ///< of this run: they have no owner but this process and its mappings
   uint64_t frees_ = 0;
   uint64_t frees_anywhere_ = 0;
+  bool has_hidden_ = false;
   const lane_heap* program_ = nullptr;
   frame_names frame_names_ = nullptr;
   const void* frames_ = nullptr;

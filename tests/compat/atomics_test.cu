@@ -231,4 +231,41 @@ TEST(cuda_atomics, of_libcudacxx_have_the_members_of_the_standard) {
                                       3)));
 }
 
+// Each block counts itself; the one that finds `wanted` sets the counter back. Only the last has seen that all others have counted.
+__global__ void count_and_set_back(unsigned* count, unsigned wanted) {
+  if (atomicAdd(count, 1) == wanted) *count = 0;
+}
+// The same by a block that does not count, and waits.
+__global__ void wait_and_set_back(unsigned* count, unsigned all, bool looks) {
+  if (blockIdx.x != all) {
+    atomicAdd(count, 1);
+    return;
+  }
+  while (looks && cuda::atomic_ref<unsigned>(*count).load(cuda::memory_order_relaxed) != all) __nanosleep(10);
+  *count = 0;
+}
+
+TEST(cuda_atomics, come_before_what_follows_an_atomic_load_that_has_found_them) {
+  for (const unsigned blocks : {2u, 4u, 16u}) {
+    const auto count = [blocks](unsigned wanted) {
+      return [blocks, wanted] {
+        unsigned* const at = on_device<unsigned>(1);
+        count_and_set_back<<<blocks, 1>>>(at, wanted);
+        count_and_set_back<<<blocks, 1>>>(at, ~0u);
+        cudaDeviceSynchronize();
+      };
+    };
+    EXPECT_TRUE(always(verdict::ok, scoped().run_many(count(blocks - 1), 100))) << blocks;
+    EXPECT_TRUE(sometimes(verdict::race, scoped().run_many(count(blocks - 2), 100))) << blocks;
+    const auto wait = [blocks](bool looks) {
+      return [blocks, looks] {
+        wait_and_set_back<<<blocks + 1, 1>>>(on_device<unsigned>(1), blocks, looks);
+        cudaDeviceSynchronize();
+      };
+    };
+    EXPECT_TRUE(always(verdict::ok, scoped().run_many(wait(true), 100))) << blocks;
+    EXPECT_TRUE(always(verdict::race, scoped().run_many(wait(false), 100))) << blocks;
+  }
+}
+
 }  // namespace

@@ -6,6 +6,7 @@
 #include <nvtx3/nvToolsExt.h>
 #include <unistd.h>
 
+#include <atomic>
 #include <thread>
 
 #include "../sim/run.h"
@@ -347,6 +348,45 @@ TEST(cuda_multicast, of_other_memory_is_that_alone) {
                                             must(cudaDeviceSynchronize());
                                           },
                                           10)));
+}
+
+// -- what the host reaches
+
+TEST(cuda_memory_of_devices, is_not_reached_by_the_host_but_by_copies) {
+  const auto use = [](bool looks) {
+    return [looks] {
+      int* at = nullptr;
+      must(cudaMalloc(&at, sizeof *at));
+      int here = 4;
+      must(cudaMemcpy(at, &here, sizeof here, cudaMemcpyHostToDevice));
+      add_one<<<1, 1>>>(at);
+      must(cudaMemcpy(&here, at, sizeof here, cudaMemcpyDeviceToHost));
+      SIM_CHECK(here == 5);
+      if (looks) SIM_CHECK(*at == 5);
+    };
+  };
+  const std::vector<std::string> by_copies = {"driver.reach=copies"};
+  EXPECT_TRUE(always(verdict::ok, machine(by_copies).run_many(use(false), 5)));
+  EXPECT_TRUE(always(verdict::ok, machine({"driver.reach=all"}).run_many(use(true), 5)));
+  const tally found = machine(by_copies).run_many(use(true), 5);
+  EXPECT_TRUE(always(verdict::memory, found));
+  EXPECT_NE(found.text().find("the host does not reach by its address"), std::string::npos) << found.text();
+  const auto atomically = [] {
+    unsigned* flag = nullptr;
+    must(cudaMalloc(&flag, sizeof *flag));
+    must(cudaMemset(flag, 0, sizeof *flag));
+    std::atomic_ref<unsigned>(*flag).store(1);
+  };
+  EXPECT_TRUE(always(verdict::memory, machine(by_copies).run_many(atomically, 5)));
+  const auto managed = [] {
+    int* at = nullptr;
+    must(cudaMallocManaged(&at, sizeof *at));
+    *at = 1;
+    add_one<<<1, 1>>>(at);
+    must(cudaDeviceSynchronize());
+    SIM_CHECK(*at == 2);
+  };
+  EXPECT_TRUE(always(verdict::ok, machine(by_copies).run_many(managed, 5)));
 }
 
 // -- the default stream of each thread

@@ -80,6 +80,12 @@ TEST(rewriter, gives_each_block_its_own_shared_memory) {
   EXPECT_EQ(made_of("void f() { extern __shared__ float t[]; }"),
             "void f() {  static float heddle_stand_in_t[1]; [[maybe_unused]] auto* const t = "
             "::heddle::compat::dynamic_shared(heddle_stand_in_t); }");
+  const std::string outside = made_of(
+      "extern __shared__ char t[]; void f(char* u) { reinterpret_cast<a<int>*>(t); reinterpret_cast<int*>(u); "
+      "reinterpret_cast<int*>(t + 1); }");
+  EXPECT_NE(outside.find("reinterpret_cast<a<int>*>(+t); reinterpret_cast<int*>(u); reinterpret_cast<int*>(t + 1);"),
+            std::string::npos)
+      << outside;
   EXPECT_EQ(
       made_of("void f() { __shared__ __attribute__((aligned(8))) std::array<int, (2 > 1)> a, *b; }"),
       "void f() { static __attribute__((aligned(8))) std::array<int, (2 > 1)> heddle_stand_in_a, *heddle_stand_in_b; "
@@ -110,6 +116,12 @@ TEST(rewriter, makes_main_a_scenario) {
       << made;
   EXPECT_NE(made.find("# 7 \"dir/a.cu\"\nnamespace heddle"), std::string::npos) << made;
   EXPECT_NE(made.find("register_main(\"test\""), std::string::npos) << made;
+  const std::string guarded = made_of("int main() try { f(); } catch (int) { } catch (...) { return 1; }");
+  EXPECT_NE(
+      guarded.find("static int heddle_main() try { f(); return 0; } catch (int) { return 0; } catch (...) { return 1; "
+                   "return 0; }"),
+      std::string::npos)
+      << guarded;
   EXPECT_TRUE(is_left_alone("struct s { int main; }; int f(int main_size) { return main_size; }"));
 }
 

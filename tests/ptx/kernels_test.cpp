@@ -16,7 +16,7 @@ machine scoped() { return machine({"fidelity=scoped"}); }
 
 template <typename T>
 T* on_device(size_t count) {
-  return static_cast<T*>(runtime::allocate_unnamed(count * sizeof(T), true, "memory"));
+  return static_cast<T*>(runtime::allocate_unnamed(count * sizeof(T), runtime::memory_place::device, "memory"));
 }
 
 struct shape {
@@ -144,7 +144,7 @@ TEST(ptx_kernels, have_barriers_for_a_part_of_the_block) {
 TEST(ptx_kernels, that_look_once_and_then_spin_hang) {
   const auto body = [](const char* kernel) {
     return [kernel] {
-      auto* const flag = static_cast<uint32_t*>(runtime::allocate_unnamed(4, false, "flag"));
+      auto* const flag = static_cast<uint32_t*>(runtime::allocate_unnamed(4, runtime::memory_place::host, "flag"));
       runtime::store(flag, 4, 0, heddle::memory_order::relaxed, heddle::scope::system);
       start(kernel, {}, flag);
       runtime::store(flag, 4, 1, heddle::memory_order::release, heddle::scope::system);

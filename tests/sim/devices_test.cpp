@@ -391,7 +391,8 @@ TEST(a_launch, that_blocks_returns_when_its_kernel_has_ended) {
 /// Reads a byte of what CUDA's allocation gives, and of what a device's gives.
 program reads_fill(uint8_t wanted) {
   return [wanted] {
-    auto* const bytes = static_cast<uint8_t*>(runtime::allocate_unnamed(16, false, "cudaMallocHost"));
+    auto* const bytes =
+        static_cast<uint8_t*>(runtime::allocate_unnamed(16, runtime::memory_place::host, "cudaMallocHost"));
     SIM_CHECK(bytes[3] == wanted);
     device on;
     SIM_CHECK(on.allocate_shared<uint8_t>(16, "zeroed")[3] == 0);

@@ -63,8 +63,9 @@ void register_main(const char* name, void (*body)(const parameters&), bool takes
   added.name = name;
   added.summary = "main() of this program";
   added.body = body;
-  if (takes_arguments)
-    added.parameters.push_back(parameter::words("args", "arguments of main(), also given behind --"));
+  // One that takes none may be given some, as by a shell.
+  added.parameters.push_back(parameter::words(
+      "args", takes_arguments ? "arguments of main(), also given behind --" : "arguments of main(), which takes none"));
   register_scenario(std::move(added));
 }
 

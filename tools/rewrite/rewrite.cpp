@@ -6,6 +6,7 @@
 
 #include "clusters.h"
 #include "inline_ptx.h"
+#include "main_scenario.h"
 #include "tokens.h"
 
 namespace heddle::rewrite {
@@ -133,6 +134,7 @@ class rewriter {
     const std::string_view name = tokens_.text_of(n);
     if (name == "main" && !in_function_[n]) return main_function(n);
     if (name == "threadIdx" || name == "blockIdx" || name == "blockDim" || name == "gridDim") return grid_variable(n);
+    if (name == "reinterpret_cast") return cast(n);
     if (!name.starts_with("__")) return;
     if (name == "__global__") return global(n);
     if (name == "__host__" || name == "__grid_constant__") return replace(n, "");
@@ -153,6 +155,18 @@ class rewriter {
     if (is_member || !tokens_.is(n + 1, ".")) return;
     insert(tokens_[n].begin, "::heddle::compat::value_of(");
     insert(tokens_[n].end, ")");
+  }
+
+  // Dynamic shared memory that is declared outside of functions is an object here, which no such cast takes: it gets the address.
+  void cast(size_t n) {
+    size_t at = n + 1;
+    for (int open = 0; at < tokens_.size(); ++at) {
+      if (tokens_.is(at, "<")) ++open;
+      if (tokens_.is(at, ">") && --open == 0) break;
+    }
+    if (tokens_.is(at + 1, "(") && tokens_.is(at + 3, ")") &&
+        std::find(outside_.begin(), outside_.end(), tokens_.text_of(at + 2)) != outside_.end())
+      insert(tokens_[at + 2].begin, "+");
   }
 
   /// Behind `__attribute__((...))`, `alignas(...)` and the like, if they stand at n.
@@ -292,6 +306,7 @@ class rewriter {
         references +=
             " [[maybe_unused]] auto* const " + known + " = ::heddle::compat::dynamic_shared(" + stand_in + ");";
       } else {
+        outside_.push_back(known);
         references += " [[maybe_unused]] static const ::heddle::compat::dynamic_shared_array<decltype(" + stand_in +
                       ")> " + known + ";";
       }
@@ -347,28 +362,18 @@ class rewriter {
 
   void main_function(size_t n) {
     if (n == 0 || !tokens_.is(n - 1, "int") || !tokens_.is(n + 1, "(") || tokens_.match(n + 1) == none) return;
-    const size_t body = tokens_.match(n + 1) + 1;
+    size_t body = tokens_.match(n + 1) + 1;
+    if (tokens_.is(body, "try")) ++body;
     if (!tokens_.is(body, "{") || tokens_.match(body) == none) return;
     insert(tokens_[n - 1].begin, "static ");
     replace(n, "heddle_main");
     // Only of main() the end is a return.
-    insert(tokens_[tokens_.match(body)].begin, "return 0; ");
+    for (size_t end = tokens_.match(body); end != none; end = end_of_handler(tokens_, end + 1))
+      insert(tokens_[end].begin, "return 0; ");
     const bool with_arguments = tokens_.match(n + 1) > n + 2 && !tokens_.is(n + 2, "void");
-    const std::string call =
-        "::heddle::tools::run_main(" +
-        std::string(with_arguments ? "reinterpret_cast<int (*)(int, char**)>(&heddle_main)" : "&heddle_main") +
-        (with_arguments ? ", \"" + scenario_ + "\", heddle_values)" : ")");
     // On the line of main(), which a report about its result then names.
     const auto [file, line] = tokens_.place_of(tokens_[n].begin);
-    behind_ =
-        "\n# " + std::to_string(line) + " \"" + file +
-        "\"\nnamespace heddle { class parameters; } namespace heddle::tools { void run_main(int (*main_function)()); "
-        "void run_main(int (*main_function)(int, char**), const char* name, const parameters& values); "
-        "void register_main(const char* name, void (*body)(const parameters&), bool takes_arguments); } "
-        "extern \"C\" { extern const char heddle_is_program __attribute__((weak)); const char heddle_is_program = 1; } "
-        "__attribute__((constructor(1000))) static void heddle_registers_main() { ::heddle::tools::register_main(\"" +
-        scenario_ + "\", []([[maybe_unused]] const ::heddle::parameters& heddle_values) { " + call + "; }, " +
-        (with_arguments ? "true" : "false") + "); }\n";
+    behind_ = "\n# " + std::to_string(line) + " \"" + file + "\"\n" + scenario_of_main(scenario_, with_arguments);
   }
 
   std::string_view text_;
@@ -376,6 +381,7 @@ class rewriter {
   std::string scenario_;
   std::vector<bool> in_function_;
   declared_clusters clusters_;
+  std::vector<std::string> outside_;  ///< names of dynamic shared memory that is declared outside of functions
   std::vector<edit> edits_;
   std::vector<std::string> errors_;
   std::string behind_;

@@ -170,4 +170,11 @@ std::vector<bool> tokens_in_functions(const token_list& tokens) {
   return in_function;
 }
 
+size_t end_of_handler(const token_list& tokens, size_t n) {
+  constexpr size_t none = token_list::none;
+  if (!tokens.is(n, "catch") || !tokens.is(n + 1, "(") || tokens.match(n + 1) == none) return none;
+  const size_t open = tokens.match(n + 1) + 1;
+  return tokens.is(open, "{") ? tokens.match(open) : none;
+}
+
 }  // namespace heddle::rewrite

@@ -51,4 +51,7 @@ class token_list {
 /// Whether each token stands in a function: in a brace that opens neither a namespace, nor a linkage, nor a type.
 std::vector<bool> tokens_in_functions(const token_list& tokens);
 
+/// Where the `catch (...) {...}` ends that begins at n; none where none does.
+size_t end_of_handler(const token_list& tokens, size_t n);
+
 }  // namespace heddle::rewrite

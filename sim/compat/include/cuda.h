@@ -182,24 +182,24 @@ inline CUresult cuCtxSynchronize() { return static_cast<CUresult>(cudaDeviceSync
 
 inline CUresult cuMemAlloc(CUdeviceptr* memory, size_t bytes) {
   void* made = nullptr;
-  heddle::compat::allocate(&made, bytes, true, "cuMemAlloc");
+  heddle::compat::allocate(&made, bytes, heddle::compat::memory_place::device_alone, "cuMemAlloc");
   *memory = reinterpret_cast<uintptr_t>(made);
   return CUDA_SUCCESS;
 }
 inline CUresult cuMemAllocManaged(CUdeviceptr* memory, size_t bytes, unsigned int flags) {
   if (flags != CU_MEM_ATTACH_GLOBAL) return CUDA_ERROR_INVALID_VALUE;
   void* made = nullptr;
-  heddle::compat::allocate(&made, bytes, false, "cuMemAllocManaged");
+  heddle::compat::allocate(&made, bytes, heddle::compat::memory_place::host, "cuMemAllocManaged");
   *memory = reinterpret_cast<uintptr_t>(made);
   return CUDA_SUCCESS;
 }
 inline CUresult cuMemAllocHost(void** memory, size_t bytes) {
-  heddle::compat::allocate(memory, bytes, false, "cuMemAllocHost");
+  heddle::compat::allocate(memory, bytes, heddle::compat::memory_place::host, "cuMemAllocHost");
   return CUDA_SUCCESS;
 }
 inline CUresult cuMemHostAlloc(void** memory, size_t bytes, unsigned int flags) {
   if (flags > (CU_MEMHOSTALLOC_PORTABLE | CU_MEMHOSTALLOC_DEVICEMAP)) return CUDA_ERROR_INVALID_VALUE;
-  heddle::compat::allocate(memory, bytes, false, "cuMemHostAlloc");
+  heddle::compat::allocate(memory, bytes, heddle::compat::memory_place::host, "cuMemHostAlloc");
   return CUDA_SUCCESS;
 }
 /// The same address: host and device have one space of addresses.

@@ -86,7 +86,8 @@ void launch(const kernel& of, const sim::grid_shape& given, void* const* argumen
   if (is_cooperative) {
     shape.cooperative = true;
     constexpr size_t workspace_bytes = 64;
-    void* const workspace = sim::runtime::allocate_unnamed(workspace_bytes, true, "grid workspace");
+    void* const workspace =
+        sim::runtime::allocate_unnamed(workspace_bytes, sim::runtime::memory_place::device, "grid workspace");
     sim::runtime::fill(workspace, 0, workspace_bytes);
     std::memcpy(bytes + of.body.size_bytes - sizeof workspace, &workspace, sizeof workspace);
   }

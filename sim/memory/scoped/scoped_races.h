@@ -51,6 +51,8 @@ class race_check {
             .reach = reach_of(made.mine, made.how),
             .plain = made.plain,
             .writes = writes,
+            .modifies = writes && !made.plain && made.how.kind != operation_kind::store &&
+                        made.how.kind != operation_kind::volatile_store,
             .place = low_half(made.how.place)};
   }
   /// The lane has made the plain store that it had announced.
@@ -66,6 +68,7 @@ class race_check {
   bool is_plain_flag(const access& made, const access_record& earlier, bool writes) const;
   [[gnu::hot]] void look_before_atomic(lane& self, lane_facts& mine, const part& at, const operation& how, bool writes);
   bool is_race(const access& made, const access_record& earlier) const;
+  [[gnu::cold, gnu::noinline]] bool has_observed(const access& made, const access_record& earlier) const;
   /// An access has been compared with earlier atomic ones: a search must know where.
   void note_compared(const part& at) {
     if (notes_ != nullptr && notes_->compared.insert(at.in->address).second) notes_->grown = true;

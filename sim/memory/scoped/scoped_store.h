@@ -54,6 +54,7 @@ struct alignas(64) message {
   uint64_t step = 0;
   /// Serial of the first of a row of read-modify-writes, each of which passes on all that it has read.
   uint64_t chain = 0;
+  uint64_t chain_step = 0;  ///< when that one was made
   uint32_t writer = 0;
   uint32_t epoch = 0;
   uint8_t mask = 0;
@@ -70,6 +71,14 @@ struct alignas(64) message {
   std::array<uint64_t, first_lanes / 64> observed_by_first{};  ///< which of the first lanes are observers, a bit each
   std::vector<uint64_t> observed_by;  ///< the same of all lanes, as far as a lane behind the first is one
   std::vector<observer> observers;
+  void begin_row() {
+    chain = serial;
+    chain_step = step;
+  }
+  void continue_row(const message& before) {
+    chain = before.chain;
+    chain_step = before.chain_step;
+  }
   bool was_observed_by(uint32_t lane) const {
     if (!is_observed) return false;
     if (lane < first_lanes) return (observed_by_first[lane / 64] >> lane % 64 & 1) != 0;

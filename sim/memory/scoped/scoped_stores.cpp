@@ -152,11 +152,11 @@ bool store_maker::fits(const granule& in, int position, uint8_t mask, const per_
     if (!fresh.releases) fresh.releases = known_.take_release_list();
     return fresh.releases.edit().entries;
   };
-  fresh.chain = fresh.serial;
+  fresh.begin_row();
   if (!plain) {
     // Mostly a read-modify-write has nothing to add.
     const bool narrow = modified != nullptr && !known_.morally_strong(mine, false, reach, fresh.mask, *modified, true);
-    if (modified != nullptr && !narrow) fresh.chain = modified->chain;
+    if (modified != nullptr && !narrow) fresh.continue_row(*modified);
     const bool adds_nothing = modified != nullptr && !narrow && !releases_itself && mine.fences.empty();
     const granule& in = *at.in;
     for (int n = in.count - 1; n >= 0; --n) {
