@@ -356,9 +356,8 @@ bool is_plumbing(const source_line& line) {
 }
 
 bool is_in_file(const source_line& line, const std::string& file) {
-  if (!line.file.ends_with(file)) return false;
-  const size_t before = line.file.size() - file.size();
-  return before == 0 || file.starts_with('/') || line.file[before - 1] == '/';
+  return line.file.ends_with(file) && (line.file.size() == file.size() || file.starts_with('/') ||
+                                       line.file[line.file.size() - file.size() - 1] == '/');
 }
 
 /// What comes before a lane's first frame: the simulator, or the command that runs the scenario.
@@ -371,18 +370,22 @@ static bool is_below_lane(const source_line& line) {
 std::vector<source_line> lines_of(const call_chain& calls, size_t most) {
   std::vector<source_line> found;
   for (const void* return_address : calls) {
-    if (return_address == nullptr) break;
-    const std::vector<source_line> here = inlined_at(return_address);
-    if (std::any_of(here.begin(), here.end(), is_below_lane)) break;
+    const auto here = return_address == nullptr ? std::vector<source_line>() : inlined_at(return_address);
+    if (here.empty() || std::any_of(here.begin(), here.end(), is_below_lane)) break;
     for (const source_line& line : here)
       if (!is_plumbing(line) && found.size() < most) found.push_back(line);
   }
   return found;
 }
 
+// No call is looked up that need not be: that takes time, and stack.
 source_line source_of(const call_chain& calls) {
-  for (const source_line& line : lines_of(calls, ~size_t{0}))
-    if (!line.file.empty()) return line;
+  for (const void* return_address : calls) {
+    const auto here = return_address == nullptr ? std::vector<source_line>() : inlined_at(return_address);
+    if (here.empty() || std::any_of(here.begin(), here.end(), is_below_lane)) break;
+    for (const source_line& line : here)
+      if (!line.file.empty() && !is_plumbing(line)) return line;
+  }
   return source_of(calls.front());
 }
 
