@@ -389,6 +389,38 @@ TEST(cuda_memory_of_devices, is_not_reached_by_the_host_but_by_copies) {
   EXPECT_TRUE(always(verdict::ok, machine(by_copies).run_many(managed, 5)));
 }
 
+__global__ void swap_half_words(unsigned short* at) {
+  SIM_CHECK(atomicCAS(at, 3, 5) == 3 && atomicCAS(at, 3, 7) == 5 && *at == 5);
+}
+
+TEST(cuda_memory_of_devices, is_told_with_the_line_that_freed_it) {
+  const auto use = [](bool twice) {
+    return [twice] {
+      int* at = nullptr;
+      must(cudaMalloc(&at, sizeof *at));
+      must(cudaFree(at));
+      if (twice) must(cudaFree(at));
+      add_one<<<1, 1>>>(at);
+      must(cudaDeviceSynchronize());
+    };
+  };
+  for (const bool twice : {false, true}) {
+    const tally found = machine().run_many(use(twice), 3);
+    EXPECT_TRUE(always(verdict::memory, found));
+    EXPECT_NE(found.text().find("it was freed by host main at tests/compat/mapping_test.cu:"), std::string::npos)
+        << found.text();
+  }
+  EXPECT_TRUE(always(verdict::ok, machine().run_many(
+                                      [] {
+                                        unsigned short* at = nullptr;
+                                        must(cudaMallocManaged(&at, sizeof *at));
+                                        *at = 3;
+                                        swap_half_words<<<1, 1>>>(at);
+                                        must(cudaDeviceSynchronize());
+                                      },
+                                      3)));
+}
+
 // -- the default stream of each thread
 
 __global__ void raise_flag(unsigned* flag) { __nv_atomic_store_n(flag, 1u, __NV_ATOMIC_RELEASE); }
