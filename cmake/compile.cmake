@@ -84,7 +84,7 @@ endfunction()
 # Of programs that are no code under test and take no time: half of theirs to compile goes to making them quick, a tenth to types that only a debugger
 # asks for.
 set(heddle_compile_quickly $<$<NOT:$<CONFIG:Debug>>:-O0;-g1>)
-# Of what nobody waits for while schedules run: reports, words, the command line. It takes three fifths of the time of -O1 to compile. And of code
+# Of what nothing waits for while schedules run: reports, words, the command line. It takes three fifths of the time of -O1 to compile. And of code
 # under test that tests alone run, in schedules whose time is the simulator's: that it takes half of the time of -O2.
 set(heddle_compile_plainly $<$<NOT:$<CONFIG:Debug>>:-Og>)
 # heddle_compile_together() for a program of tests, which stays as it is in all else.

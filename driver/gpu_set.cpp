@@ -116,7 +116,7 @@ result<void> gpu_set::finish(const work_group& group) {
   gpu* const on = gpu_of(group.device);
   if (on != nullptr && on->finish(group.slot)) return {};
   return failure("finish", words("device ", group.device, ", work-group ", group.flat), "invalid value",
-                 "it was not left to anybody");
+                 "it was left to no other");
 }
 
 }  // namespace heddle::driver

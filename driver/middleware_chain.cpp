@@ -63,7 +63,7 @@ bool middleware_chain::offer(command_queue& queue) {
   }
   std::string asked;
   for (const auto& each : chain_) asked += words(asked.empty() ? "" : ", ", each->name());
-  next.fail(failure("enqueue", next.describe(), "unhandled command", "nobody in the chain knows it: " + asked));
+  next.fail(failure("enqueue", next.describe(), "unhandled command", "nothing in the chain knows it: " + asked));
   queues_->end(queue, next);
   return true;
 }

@@ -25,7 +25,7 @@ class lock_bits {
   HEDDLE_FUNCTION void unlock(uint32_t port) const {
     // Release, device scope: pairs with the acquire in try_lock of the next holder.
     [[maybe_unused]] const uint32_t before = word(port).fetch_and(~bit(port), memory_order::release);
-    require<Target, Check>((before & bit(port)) != 0, "a port is unlocked that nobody holds");
+    require<Target, Check>((before & bit(port)) != 0, "a port is unlocked that nothing holds");
   }
 
   /// Whether the port is held, for its holder's checks.

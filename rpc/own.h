@@ -52,7 +52,7 @@ class own_states {
   HEDDLE_FUNCTION void unlock(uint32_t port, own_state was, own_state now, bool alone = false) const {
     // The holder alone changes these four bits, so that the sum stays within them.
     const uint32_t change = (now.bits() - (was.bits() | own_state::held)) << shift(port);
-    if constexpr (Check::enabled) require<Target, Check>(peek_held(port), "a port is unlocked that nobody holds");
+    if constexpr (Check::enabled) require<Target, Check>(peek_held(port), "a port is unlocked that nothing holds");
     // Relaxed: the next holders are these lanes, which a barrier has ordered.
     if (alone)
       (void)word(port).fetch_add(change, memory_order::relaxed);

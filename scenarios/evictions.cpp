@@ -28,7 +28,7 @@ std::vector<parameter> with_places(std::vector<parameter> all, int64_t resident)
                                   "which waves are guaranteed a turn; each model is explained in docs/simulator.md"));
   all.push_back(parameter::one_of(
       "places", "lifted", {"lifted", "kept"},
-      "a hang of those who have places is judged on a device that has enough of them, or on this one"));
+      "a hang of the waves that have places is judged on a device that has enough of them, or on this one"));
   return all;
 }
 

@@ -18,7 +18,7 @@ HEDDLE_SCENARIO(run_echo, {.name = "port.echo",
                            .proofs = {"waves=2 lanes=1 ports=1 calls=1", "waves=2 lanes=1 ports=2 calls=1"}});
 
 HEDDLE_SCENARIO(run_contended, {.name = "port.contended",
-                                .summary = "more waves than ports: who opens waits for who closes",
+                                .summary = "more waves than ports: a wave that opens waits for one that closes",
                                 .parameters = port_parameters(4, 2, 2, 3),
                                 .expected = needs_fair_holders});
 

@@ -58,7 +58,7 @@ HEDDLE_SCENARIO(run_slot_echo, {.name = "slot.echo",
                                 .proofs = {"waves=2 lanes=1 slots=1 calls=1"}});
 
 HEDDLE_SCENARIO(run_slot_contended, {.name = "slot.contended",
-                                     .summary = "more waves than slots: who finds none tries again",
+                                     .summary = "more waves than slots: a wave that finds none tries again",
                                      .parameters = echo_parameters(3, 2, 2, 3),
                                      .expected = needs_fair_slot_holders});
 

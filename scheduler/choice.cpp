@@ -61,7 +61,7 @@ bool choice_source::strategy_looks_at_steps() const { return deciding_ != nullpt
 void choice_source::performed(const candidate& who) { deciding_->performed(who); }
 
 uint32_t choice_source::ask(uint32_t count, choice_kind kind, const candidate_list& candidates) {
-  if (count == 0 || deciding_ == nullptr) fail("a choice among nobody, or before begin()", count, 0);
+  if (count == 0 || deciding_ == nullptr) fail("a choice among none, or before begin()", count, 0);
   const choice asked{.kind = kind, .count = count, .candidates = candidates};
   const uint32_t picked = deciding_->pick(asked);
   if (picked == no_answer) return no_answer;

@@ -84,7 +84,7 @@ class choice_source {
   [[gnu::hot]] void begin(strategy& deciding, uint64_t seed);
 
   /// An index in [0, count), or no_answer when the run cannot go on. `count` must be at least 1.
-  uint32_t pick(uint32_t count, choice_kind kind) { return pick(count, kind, nobody); }
+  uint32_t pick(uint32_t count, choice_kind kind) { return pick(count, kind, no_actor); }
   [[gnu::hot]] uint32_t pick(uint32_t count, choice_kind kind, const candidate_list& candidates);
 
   /// As pick() of two or more, in few instructions, for where most choices are made. False where that cannot be: then
@@ -121,7 +121,7 @@ class choice_source {
   bool strategy_looks_at_headway() const;
   bool strategy_looks_at_steps() const;
 
-  static constexpr candidate_list nobody = {};
+  static constexpr candidate_list no_actor = {};
 
   strategy* deciding_ = nullptr;
   choice_streams* uniform_ = nullptr;  ///< the strategy's, in a run in which it answers out of them alone

@@ -205,7 +205,7 @@ class decider {
     made_.each_alone = false;
     for (size_t n = 0; n < all; ++n) {
       const deviation& one = deviating_.all[n];
-      if (!kept[n] || one.target == nobody) continue;
+      if (!kept[n] || one.target == no_actor) continue;
       made_.all.push_back({.kind = choice_kind::actor, .number = before_[n], .actor = one.target, .after = one.actor});
     }
   }

@@ -84,7 +84,7 @@ class counting_strategy final : public strategy {
   random_strategy answers_;
   estimate made_;
   std::vector<history> histories_;  ///< by actor
-  uint32_t last_ = estimate::nobody;
+  uint32_t last_ = estimate::no_actor;
 };
 
 }  // namespace

@@ -15,11 +15,11 @@ namespace heddle::scheduler {
 /// Of one run under `random` with a seed of its own: a function of the program and its settings, never of the runs of a
 /// campaign, so that what a seed means does not depend on the seeds before it. A guess for any other run.
 struct estimate {
-  static constexpr uint32_t nobody = ~uint32_t{0};
+  static constexpr uint32_t no_actor = ~uint32_t{0};
 
   struct of_actor {
-    uint64_t operations = 0;   ///< without those of fruitless spin iterations
-    uint32_t parent = nobody;  ///< the actor whose operation started it
+    uint64_t operations = 0;     ///< without those of fruitless spin iterations
+    uint32_t parent = no_actor;  ///< the actor whose operation started it
   };
   struct use {
     uint32_t actor = 0;

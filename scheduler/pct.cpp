@@ -27,7 +27,7 @@ void pct_strategy::begin(uint64_t seed) {
   groups_.clear();
   now_ = 0;
   lowest_ = 0;
-  last_ = last_group_ = nobody;
+  last_ = last_group_ = no_actor;
   stayed_ = 0;
 }
 

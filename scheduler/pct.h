@@ -47,7 +47,7 @@ class pct_strategy final : public strategy {
 
  private:
   static constexpr uint64_t stream_of_draws = static_cast<uint64_t>(choice_kind::end);
-  static constexpr uint32_t nobody = ~uint32_t{0};
+  static constexpr uint32_t no_actor = ~uint32_t{0};
 
   /// The counts of an actor when a fruitless spin iteration of it was last seen.
   struct vain_look {
@@ -74,8 +74,8 @@ class pct_strategy final : public strategy {
   uint64_t next_point_ = 0;  ///< the first that is still to come
   uint64_t now_ = 0;         ///< choices of actors made
   int64_t lowest_ = 0;
-  uint32_t last_ = nobody;  ///< the actor picked last
-  uint32_t last_group_ = nobody;
+  uint32_t last_ = no_actor;  ///< the actor picked last
+  uint32_t last_group_ = no_actor;
   uint64_t length_ = 0;  ///< choices that the run is expected to have
   uint64_t stayed_ = 0;  ///< choices in a row that a group had
 };

@@ -32,13 +32,13 @@ class remaining {
 
   /// The actor has started: what it has to do is no longer its parent's. Returns that parent when it is the first time.
   uint32_t started(uint32_t actor) {
-    if (actor >= started_.size() || started_[actor] != 0) return estimate::nobody;
+    if (actor >= started_.size() || started_[actor] != 0) return estimate::no_actor;
     started_[actor] = 1;
     const uint32_t parent = parents_[actor];
-    if (parent >= actor) return estimate::nobody;
+    if (parent >= actor) return estimate::no_actor;
     // In the estimate no actor starts before its parent. Here its parent may be another: then nothing is subtracted twice.
     const uint64_t all = (*totals_)[actor] + waiting_[actor];
-    for (uint32_t above = parent; above != estimate::nobody; above = parents_[above]) {
+    for (uint32_t above = parent; above != estimate::no_actor; above = parents_[above]) {
       waiting_[above] -= waiting_[above] < all ? waiting_[above] : all;
       if (started_[above] != 0) break;
     }

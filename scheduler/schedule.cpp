@@ -10,7 +10,7 @@ namespace {
 
 /// The index of the actor among the candidates; nothing when it is none of them.
 std::optional<uint32_t> index_of(const choice& asked, uint32_t actor) {
-  if (actor == nobody) return std::nullopt;
+  if (actor == no_actor) return std::nullopt;
   // The one that follows the id below is the actor itself, if it is a candidate.
   const uint32_t index = next_in_turn(asked, actor - 1);
   return candidate_at(asked, index).actor == actor ? std::optional(index) : std::nullopt;
@@ -56,12 +56,12 @@ void schedule_notes::begin() {
   deviating_ = {};
   preemptions_ = 0;
   turns_.clear();
-  last_actor_ = nobody;
+  last_actor_ = no_actor;
   awaits_operation_ = false;
   asked_.assign(choice_kind_count, 0);
 }
 
-uint32_t schedule_notes::turns_of_last_actor() const { return last_actor_ == nobody ? 0 : turns_[last_actor_]; }
+uint32_t schedule_notes::turns_of_last_actor() const { return last_actor_ == no_actor ? 0 : turns_[last_actor_]; }
 
 void schedule_notes::actor_picked(uint32_t actor, uint32_t by_default, bool could_go_on) {
   if (could_go_on && actor != last_actor_) ++preemptions_;
@@ -97,7 +97,7 @@ void schedule_notes::other_picked(const choice& asked, uint32_t picked) {
   if (picked == 0) return;
   const odd_answer odd = {.kind = asked.kind, .ordinal = ordinal, .picked = picked};
   (noted_.turns.empty() ? noted_.before : noted_.turns.back().odd).push_back(odd);
-  deviating_.all.push_back({.actor = last_actor_, .turns = turns_of_last_actor(), .target = nobody, .odd = odd});
+  deviating_.all.push_back({.actor = last_actor_, .turns = turns_of_last_actor(), .target = no_actor, .odd = odd});
 }
 
 // -- playing -------------------------------------------------------------------------------------------------------------------------
@@ -182,7 +182,7 @@ uint32_t deviating_strategy::pick(const choice& asked) {
     const uint32_t ordinal = notes_.asked_in_turn(asked.kind);
     for (auto each = first; each != last; ++each) {
       const odd_answer& odd = each->second->odd;
-      const bool is_meant = each->second->target == nobody && odd.kind == asked.kind && odd.ordinal == ordinal;
+      const bool is_meant = each->second->target == no_actor && odd.kind == asked.kind && odd.ordinal == ordinal;
       if (is_meant && odd.picked < asked.count) picked = odd.picked;
     }
   }

@@ -53,7 +53,7 @@ struct deviations {
   std::vector<deviation> all = {};    ///< in order
 };
 
-inline constexpr uint32_t nobody = ~uint32_t{0};
+inline constexpr uint32_t no_actor = ~uint32_t{0};
 
 /// Tells what schedule a run had, from the choices and their answers in order.
 class schedule_notes {
@@ -81,7 +81,7 @@ class schedule_notes {
   deviations deviating_;
   uint64_t preemptions_ = 0;
   std::vector<uint32_t> turns_;  ///< by actor
-  uint32_t last_actor_ = nobody;
+  uint32_t last_actor_ = no_actor;
   bool awaits_operation_ = false;  ///< of the last actor, since it was picked
   std::vector<uint32_t> asked_;    ///< by kind
 

@@ -85,7 +85,7 @@ const std::vector<strategy_help>& strategies() {
        "the highest random priority runs, and falls at D - 1 drawn steps; pct:D gives D, else the seed draws it"},
       {"pos", "each operation has a random number, the highest runs, and those that race with it draw anew"},
       {"random", "every answer equally likely"},
-      {"rhythm", "random for a while, then a drawn rhythm of turns for ever: finds hangs in which somebody moves"},
+      {"rhythm", "random for a while, then a drawn rhythm of turns for ever: finds hangs in which something moves"},
       {"round-robin", "fair turns; round-robin:Q gives each actor Q choices in a row, without Q the seed draws it"},
       {"starve", "one group (wave) waits as long as the model allows; starve:G names it, else the seed draws it"},
       {"surw", "the orders of accesses to one shared word, which the seed draws, are about equally likely"},

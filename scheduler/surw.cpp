@@ -30,7 +30,7 @@ void surw_strategy::begin(uint64_t seed) {
   standings_.clear();
   round_ = 1;
   held_ = 0;
-  intended_ = nobody;
+  intended_ = no_actor;
 }
 
 uint32_t surw_strategy::pick(const choice& asked) {
@@ -42,14 +42,14 @@ uint32_t surw_strategy::pick(const choice& asked) {
   if (held_ != 0) find_free();
   while (true) {
     const uint32_t index = free_one(asked.count);
-    if (index == nobody) {
+    if (index == no_actor) {
       // All candidates are held, and the intended actor is blocked: another is drawn.
       release_all();
       continue;
     }
     const candidate& who = crowd_[index];
     if (!counts(who)) return crowd_.pick(index);
-    if (intended_ == nobody) intended_ = crowd_[intend()].actor;
+    if (intended_ == no_actor) intended_ = crowd_[intend()].actor;
     if (who.actor == intended_) {
       release_all();
       return crowd_.pick(index);
@@ -76,7 +76,7 @@ void surw_strategy::hold(uint32_t index) {
 uint32_t surw_strategy::free_one(uint32_t count) {
   random_stream& stream = streams_.of(choice_kind::actor);
   if (held_ == 0) return stream.below(count);
-  return free_.empty() ? nobody : free_[stream.below(static_cast<uint32_t>(free_.size()))];
+  return free_.empty() ? no_actor : free_[stream.below(static_cast<uint32_t>(free_.size()))];
 }
 
 /// The index of the candidate that is to make the next access, of those that are not held.
@@ -98,13 +98,13 @@ uint32_t surw_strategy::intend() {
 void surw_strategy::release_all() {
   ++round_;
   held_ = 0;
-  intended_ = nobody;
+  intended_ = no_actor;
 }
 
 /// Notes a candidate. When the intended actor has started it, the intended access may have been its: that is drawn.
 void surw_strategy::meet(uint32_t actor) {
   const uint32_t parent = remaining_.started(actor);
-  if (parent == nobody || parent != intended_) return;
+  if (parent == no_actor || parent != intended_) return;
   const uint64_t its = remaining_.of(actor, 0);
   const uint64_t all = its + remaining_.of(parent, standings_[parent].accesses);
   if (its != 0 && streams_.of(choice_kind::actor).below(static_cast<uint32_t>(all)) < its) intended_ = actor;

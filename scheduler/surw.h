@@ -34,7 +34,7 @@ class surw_strategy final : public strategy {
 
  private:
   static constexpr uint64_t stream_of_draws = static_cast<uint64_t>(choice_kind::end);
-  static constexpr uint32_t nobody = estimate::nobody;
+  static constexpr uint32_t no_actor = estimate::no_actor;
 
   struct standing {
     uint64_t accesses = 0;   ///< that were not fruitless
@@ -60,7 +60,7 @@ class surw_strategy final : public strategy {
   by_actor<standing> standings_;
   uint64_t round_ = 1;
   uint32_t held_ = 0;  ///< how many, at most
-  uint32_t intended_ = nobody;
+  uint32_t intended_ = no_actor;
   std::vector<uint32_t> free_;     ///< the candidates that are not held, in order; kept where any is
   std::vector<uint64_t> weights_;  ///< of the current choice; a member to keep its memory
 };

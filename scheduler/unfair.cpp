@@ -15,7 +15,7 @@ void unfair_strategy::begin(uint64_t seed) {
   ageing_.clear();
   now_ = 0;
   due_ = never;
-  current_ = current_index_ = nobody;
+  current_ = current_index_ = no_actor;
 }
 
 uint32_t unfair_strategy::pick(const choice& asked) {
@@ -23,9 +23,9 @@ uint32_t unfair_strategy::pick(const choice& asked) {
   if (asked.kind != choice_kind::actor) return stream.below(asked.count);
   if (!crowd_.look(asked)) look_at_all();
 
-  uint32_t next = now_ >= due_ ? forced() : nobody;
-  if (next == nobody) {
-    if (current_index_ == nobody) {
+  uint32_t next = now_ >= due_ ? forced() : no_actor;
+  if (next == no_actor) {
+    if (current_index_ == no_actor) {
       current_index_ = stream.below(asked.count);
       current_ = crowd_[current_index_].actor;
     }
@@ -44,7 +44,7 @@ void unfair_strategy::look_at_all() {
   }
   ageing_.clear();
   due_ = never;
-  current_index_ = nobody;
+  current_index_ = no_actor;
   for (uint32_t index = 0; index < crowd_.count(); ++index) {
     const candidate& who = crowd_[index];
     if (who.actor == current_) current_index_ = index;
@@ -60,14 +60,14 @@ void unfair_strategy::look_at_all() {
 }
 
 uint32_t unfair_strategy::forced() {
-  uint32_t oldest = nobody;
+  uint32_t oldest = no_actor;
   uint64_t oldest_age = 0;
   due_ = never;
   for (uint32_t index = 0; index < crowd_.count(); ++index) {
     if (!crowd_[index].guaranteed) continue;
     const standing& its = standings_[crowd_[index].actor];
     const uint64_t age = its.age + now_ - its.from;
-    if (age >= age_max_ && (oldest == nobody || age > oldest_age)) {
+    if (age >= age_max_ && (oldest == no_actor || age > oldest_age)) {
       oldest = index;
       oldest_age = age;
     }

@@ -26,7 +26,7 @@ class unfair_strategy final : public strategy {
   uint32_t age_max() const { return age_max_; }
 
  private:
-  static constexpr uint32_t nobody = ~uint32_t{0};
+  static constexpr uint32_t no_actor = ~uint32_t{0};
   static constexpr uint64_t never = ~uint64_t{0};
   static constexpr uint64_t stream_of_draws = static_cast<uint64_t>(choice_kind::end);
 
@@ -46,8 +46,8 @@ class unfair_strategy final : public strategy {
   std::vector<uint32_t> ageing_;  ///< the actors that age now: guaranteed candidates
   uint64_t now_ = 0;              ///< choices made
   uint64_t due_ = never;          ///< no actor must be forced before this choice
-  uint32_t current_ = nobody;     ///< the actor on which it stays
-  uint32_t current_index_ = nobody;
+  uint32_t current_ = no_actor;   ///< the actor on which it stays
+  uint32_t current_index_ = no_actor;
 };
 
 }  // namespace heddle::scheduler

@@ -115,7 +115,7 @@ std::vector<parameter> machine_parameters() {
       parameter::number("resident", 65536, 1, 1 << 20, "waves", "how many waves each device holds at a time"),
       parameter::one_of(
           "places", "lifted", {"lifted", "kept"},
-          "a hang of those who have places is judged on a device that has enough of them, or on this one"),
+          "a hang of the waves that have places is judged on a device that has enough of them, or on this one"),
       parameter::one_of("evict", "off", {"off", "wave", "queue"},
                         "what is taken off the device while others wait for its places: nothing, a wave, or all waves "
                         "of a kernel"),

@@ -40,7 +40,7 @@ bool is_a(const std::exception_ptr& error) {
 /// For errors that no caller is left to receive.
 inline void print_lost_error(const char* what, const char* name, const std::exception_ptr& error) noexcept {
   with_message(error, [&](const char* message) {
-    std::fprintf(stderr, "heddle: %s '%s' ended with an error that nobody asked for: %s\n", what, name, message);
+    std::fprintf(stderr, "heddle: %s '%s' ended with an error that nothing asked for: %s\n", what, name, message);
   });
 }
 

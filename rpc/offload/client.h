@@ -121,7 +121,7 @@ class basic_offload_client {
     turns_.acquire(entry);
     if constexpr (Check::enabled)
       require<Target, Check>(header.status != static_cast<uint64_t>(offload_status::none),
-                             "a request is answered that nobody has looked at");
+                             "a request is answered that nothing has looked at");
     return header.status;
   }
 

@@ -296,7 +296,7 @@ class basic_hostcall_server {
         if ((mask >> lane & 1) != 0) handle(service, end_.line_of(left.name, lane), lane);
       const uint32_t before = left.answer(hostcall_control::of_client);
       require<Target, Check>(before == hostcall_control::posted || before == hostcall_control::abandoned,
-                             "a packet is answered that nobody has posted");
+                             "a packet is answered that nothing has posted");
     }
     return left.served;
   }

@@ -44,10 +44,11 @@ void run_account(const parameters& set) {
 
 }  // namespace
 
-HEDDLE_SCENARIO(run_account, {.name = "sctbench.account",
-                              .summary = "SCTBench's account: who checks a balance comes last, and has a wrong formula",
-                              .parameters = sctbench::with_common({}),
-                              .expected = sctbench::verdict_of});
+HEDDLE_SCENARIO(run_account,
+                {.name = "sctbench.account",
+                 .summary = "SCTBench's account: the check of a balance comes last, and has a wrong formula",
+                 .parameters = sctbench::with_common({}),
+                 .expected = sctbench::verdict_of});
 
 // reorder_n: n - 1 threads write two words one after the other, and one thread must never see the one without the other. Only the first
 // writer can be seen half-way: all others must not have come to their second word either.

@@ -341,7 +341,7 @@ HEDDLE_ZOO(run_null_mailbox, {.name = "zoo.null-mailbox",
                               .expected = zoo::planted_unless_fixed<verdict::memory>});
 
 HEDDLE_ZOO(run_uncounted, {.name = "zoo.null-mailbox-uncounted",
-                           .summary = "a doorbell without a mailbox does not count, and who polls it is not told",
+                           .summary = "a doorbell without a mailbox does not count, and what polls it is not told",
                            .parameters = uncounted_parameters(),
                            .expected = uncounted_verdict});
 

@@ -205,7 +205,7 @@ HEDDLE_ZOO(run_handler_that_allocates, {.name = "zoo.handler-waits-for-device",
 
 HEDDLE_ZOO(run_handler_that_takes_the_context,
            {.name = "zoo.handler-waits-for-device-context",
-            .summary = "a handler allocates, and the context is locked by who waits for the kernel",
+            .summary = "a handler allocates, and the context is locked by the thread that waits for the kernel",
             .parameters = driver_that("context"),
             .expected = waiting_handler_verdict});
 

@@ -106,7 +106,7 @@ scheduler::verdict spinning_verdict(const parameters& set) {
 
 std::vector<parameter> spinning_parameters() {
   std::vector<parameter> all = zoo::with_twin({
-      parameter::number("waves", 3, 3, 16, "", "sources, with a slot for each, and one who takes out"),
+      parameter::number("waves", 3, 3, 16, "", "sources, with a slot for each, and one wave that takes out"),
       parameter::number("calls", 20, 1, 1000, "", "entries of each source"),
   });
   // Under the others the holder of the lock may never have a turn again, which is another hang.
@@ -121,10 +121,12 @@ std::vector<parameter> spinning_parameters() {
 
 }  // namespace
 
-HEDDLE_ZOO(run_spinning,
-           {.name = "zoo.spin-without-yield",
-            .summary = "who finds a queue full takes its lock again and again, and keeps off who would empty it",
-            .parameters = spinning_parameters(),
-            .expected = spinning_verdict});
+HEDDLE_ZOO(
+    run_spinning,
+    {.name = "zoo.spin-without-yield",
+     .summary =
+         "a wave that finds a queue full takes its lock again and again, and keeps off the one that would empty it",
+     .parameters = spinning_parameters(),
+     .expected = spinning_verdict});
 
 }  // namespace heddle::tests

@@ -131,7 +131,7 @@ std::vector<parameter> stale_leader_parameters() {
 }  // namespace
 
 HEDDLE_ZOO(run_stale_leader, {.name = "zoo.stale-leader",
-                              .summary = "a lane that has left the loop of calls is still the one who leads them",
+                              .summary = "a lane that has left the loop of calls is still the one that leads them",
                               .parameters = stale_leader_parameters(),
                               .expected = stale_leader_verdict});
 

@@ -80,7 +80,7 @@ std::vector<parameter> locked_parameters() {
 
 HEDDLE_ZOO(run_locked,
            {.name = "zoo.unfair-lock",
-            .summary = "a lock is taken by whoever comes, and one waits while others take it again and again",
+            .summary = "a lock is taken by what comes first, and one waits while others take it again and again",
             .parameters = locked_parameters(),
             .expected = locked_verdict});
 

@@ -268,7 +268,7 @@ void run_core::check_invariants() const {
   must_hold(ending.verdict == scheduler::verdict::ok, "ending: a run that goes on has no verdict");
   must_hold(!observers.records || observers.recorder != nullptr, "observers: a record is made of a recorded run");
   must_hold(observers.on || (observers.recorder == nullptr && !observers.tells_steps && !observers.headway.on()),
-            "observers: whoever looks on is told");
+            "observers: what looks on is told");
   must_hold(!link_delivers || machine.fidelity == fidelity::link, "memory: only a link delivers");
   must_hold((late == nullptr) <= (machine.fidelity == fidelity::interleaving), "memory: a weak memory is there");
   must_hold(allowed.late == machine.late && allowed.wakes == machine.wakes && allowed.spurious == machine.spurious,

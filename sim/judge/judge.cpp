@@ -23,7 +23,7 @@ bool judge::any_host_calls() const {
 // Every wave that has a place is blocked. All others start, to learn whether a larger device avoids this.
 void judge::lift_places(lane& self) {
   if (!core_.phase.denied)
-    deny(self, "everybody who has a place on the device waits for somebody who has none (resident=" +
+    deny(self, "all that has a place on the device waits for what has none (resident=" +
                    std::to_string(core_.machine.resident) + ")");
   core_.phase.places_lifted = true;
   begin_tail();
@@ -104,8 +104,8 @@ std::string judge::models_without_this_hang() const {
 
 void judge::judge_quiescence(lane& self) {
   if (core_.phase.checks == quiescence_check::of_guaranteed)
-    deny(self, std::string("everybody whom the progress model '") + to_string(core_.machine.progress) +
-                   "' guarantees a turn waits for somebody whom it does not");
+    deny(self, std::string("all that the progress model '") + to_string(core_.machine.progress) +
+                   "' guarantees a turn waits for what it does not");
   else if (launches_.some_have_no_place(~uint64_t{0}) && may_lift_places())
     lift_places(self);
   else
@@ -114,7 +114,7 @@ void judge::judge_quiescence(lane& self) {
 
 void judge::end_deadlock(lane& self) {
   core_.ending.verdict = verdict::deadlock;
-  core_.ending.message = "nobody can ever move again";
+  core_.ending.message = "nothing can ever move again";
   if (core_.machine.convergence == convergence::lockstep)
     core_.aside(self, [this] { core_.ending.message += lockstep_.masked_off_text(); });
   if (const lane* waiter = most_telling_waiter()) core_.ending.about = calls_of(*waiter);
@@ -188,15 +188,14 @@ void judge::judge_cycle(lane& self) {
     any_left = any_left || (could && who.last_turn <= seen.from.turns);
   }
   if (!core_.phase.denied && any_left)
-    return deny(self, "everybody whom the progress model '" + std::string(to_string(core_.machine.progress)) +
-                          "' guarantees a turn repeats " + steps +
-                          " for ever, and waits for somebody whom it does not");
+    return deny(self, "all that the progress model '" + std::string(to_string(core_.machine.progress)) +
+                          "' guarantees a turn repeats " + steps + " for ever, and waits for what it does not");
   if (launches_.some_have_no_place(seen.from.turns) && may_lift_places()) return lift_places(self);
   core_.ending.verdict = seen.changes_memory() ? verdict::livelock : verdict::deadlock;
   core_.ending.message =
       seen.changes_memory()
-          ? "everybody who can move repeats " + steps + " for ever: memory changes, and nothing is ever done"
-          : "nobody can ever move again: " + steps + " are repeated for ever, and change nothing";
+          ? "all that can move repeats " + steps + " for ever: memory changes, and nothing is ever done"
+          : "nothing can ever move again: " + steps + " are repeated for ever, and change nothing";
   core_.ending.about = tail_.telling;
   note_waiting();
   core_.ending.report.clear();

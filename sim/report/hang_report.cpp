@@ -107,7 +107,7 @@ std::string hang_report::watching(const lane& who, wait_graph& graph) {
     const bool own = holder->who == &who;
     graph.add({*who.of, lane_bit(who)}, {*holder->who->of, lane_bit(*holder->who)}, "a mutex");
     return "    held by " + (own ? "itself" : name_of(*holder->who)) + " since " + source_of(holder->calls).where() +
-           (own ? "" : ", who " + state_of(*holder->who)) + '\n';
+           (own ? "" : ", which " + state_of(*holder->who)) + '\n';
   }
   if (who.pending.kind == operation_kind::join) {
     for (const watched& entry : who.reads.entries())
@@ -282,10 +282,10 @@ std::string hang_report::text_of(const group& one) {
 std::string hang_report::text(const std::string& cycle) {
   collect();
   std::string waits = held_back();
-  if (const std::string told = graph_.text("  "); !told.empty()) waits = "who waits for whom:\n" + told + waits;
+  if (const std::string told = graph_.text("  "); !told.empty()) waits = "what waits for what:\n" + told + waits;
   if (core_.phase.denied) {
     const std::string models = run_.verdicts().models_without_this_hang();
-    if (!models.empty()) waits += "progress models under which somebody would have to move: " + models + '\n';
+    if (!models.empty()) waits += "progress models under which one of these would have to move: " + models + '\n';
   }
   if (not_started_ != 0)
     waits += plural(not_started_, "wave has", "waves have") + " not started: the device holds " +

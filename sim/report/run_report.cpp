@@ -169,7 +169,7 @@ std::string run_report::cycle_text() const {
       core_.map.heap, run_.verdicts().seen().from.steps, run_.verdicts().seen().to.steps));
   // Each lane that can step does, in every round: no model asks for more.
   if (core_.ending.verdict == verdict::livelock || core_.ending.verdict == verdict::deadlock)
-    text += "progress models that rule this hang out: none; everybody who can move has turns again and again\n";
+    text += "progress models that rule this hang out: none; all that can move has turns again and again\n";
   return text;
 }
 

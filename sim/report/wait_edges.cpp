@@ -80,7 +80,7 @@ std::string hang_report::who_could_change(const lane& who, const watched& entry)
   const auto told = [&](const recorder::change& change) {
     return (change.who == &who ? "itself" : name_of(*change.who)) + " at " + source_of(change.calls).where() +
            (change.step == 0 ? " (before the first step)" : " (step " + std::to_string(change.step) + ")") +
-           (change.who == &who ? "" : ", who " + state_of(*change.who));
+           (change.who == &who ? "" : ", which " + state_of(*change.who));
   };
   const std::vector<recorder::change> changes = run.changes_of(entry.address, entry.size_bytes);
   std::string text = ", which nothing has changed";
@@ -106,7 +106,7 @@ std::string hang_report::giver_of_notice(const lane& who, const watched& entry) 
   const recorder::change& last = changes.front();
   return ", last given by " + (last.who == &who ? "itself" : name_of(*last.who)) + " at " +
          source_of(last.calls).where() + (last.step == 0 ? "" : " (step " + std::to_string(last.step) + ")") +
-         (last.who == &who ? "" : ", who " + state_of(*last.who));
+         (last.who == &who ? "" : ", which " + state_of(*last.who));
 }
 
 // The same in every process: addresses on the C++ heap are not.

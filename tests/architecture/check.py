@@ -15,7 +15,7 @@ from collections import defaultdict
 sys.dont_write_bytecode = True
 import sources
 
-# Things are "it" in comments; a person is you, who reads them.
+# Things are "it" in comments and in what is printed; a person is you, who reads them.
 PERSONS = re.compile(r'\b(who|whom|whoever|somebody|someone|anybody|anyone|nobody|no one|everybody|everyone|'
                      r'he|she|him|his|her|hers|himself|herself)\b', re.I)
 CODE = ('.h', '.cpp', '.cu', '.hip', '.inc')
@@ -155,7 +155,7 @@ def check_limits(tree, rules):
 def persons(tree):
     found = defaultdict(list)
     for name, source in tree.read.items():
-        for comment in source.comments:
+        for comment in source.comments + source.strings:
             for past, text in enumerate(comment.text.split('\n')):
                 if PERSONS.search(text):
                     found['persons_' + name.split('/')[0]].append(f'{name}:{comment.line + past}: {text.strip()}')

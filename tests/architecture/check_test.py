@@ -108,7 +108,8 @@ class Rules(unittest.TestCase):
 
     def test_persons(self):
         self.assert_told('a/one.h:2: nobody waits', {'a/one.h': '/* It blocks;\n   nobody waits. */\n'})
-        self.assertEqual(self.told({'a/one.h': 'const char* who = "nobody";  // a lane whose turn comes\n'}), [])
+        self.assert_told('a/one.h:2: nobody waits', {'a/one.h': '\nconst char* text = "nobody waits";\n'})
+        self.assertEqual(self.told({'a/one.h': 'const char* who = "nothing";  // a lane whose turn comes\n'}), [])
 
     def test_too_many_files(self):
         self.assert_told('tracked_files', {f'b/{n}': '' for n in range(3)})

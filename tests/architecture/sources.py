@@ -37,6 +37,7 @@ class Source:
     lines: int
     includes: list
     comments: list
+    strings: list  # as Comments: what stands between their quotes
     classes: list = field(default_factory=list)
     functions: list = field(default_factory=list)
 
@@ -47,8 +48,9 @@ def blank(text):
 
 
 def without_comments(text):
-    """The code with strings emptied, and the comments."""
+    """The code with strings emptied, the comments, and what stood in the strings."""
     comments = []
+    strings = []
     parts = []
     last = 0
     for found in TOKEN.finditer(text):
@@ -61,9 +63,10 @@ def without_comments(text):
         elif token.startswith("'"):
             parts.append('0')
         else:
+            strings.append(Comment(text.count('\n', 0, found.start()) + 1, token.strip('"')))
             parts.append('""' + blank(token))
     parts.append(text[last:])
-    return ''.join(parts), comments
+    return ''.join(parts), comments, strings
 
 
 def without_template_arguments(text):
@@ -141,8 +144,8 @@ def members_of(statement):
 def read(text):
     """Source: what is in the text of one file."""
     includes = [(text.count('\n', 0, found.start()) + 1, found.group(1), found.group(2)) for found in INCLUDE.finditer(text)]
-    code, comments = without_comments(text)
-    made = Source(text.count('\n'), includes, comments)
+    code, comments, strings = without_comments(text)
+    made = Source(text.count('\n'), includes, comments, strings)
     code = DIRECTIVE.sub(lambda found: blank(found.group(0)), code)
     scopes = []  # (kind, what, line): kinds are namespace, class, function, other
     statement = ''

@@ -63,8 +63,9 @@ TEST_F(opened, measures_servers_that_sleep_however_rarely_clients_ring) {
 }
 
 TEST_F(opened, refuses_what_it_cannot_measure) {
-  for (const point& at : {point{.protocol = "nobody's"}, point{.waves = 100'000}, point{.lanes = 3}, point{.lanes = 65},
-                          point{.bytes = 12}, point{.bytes = 0}, point{.protocol = "offload", .sleeps = true}}) {
+  for (const point& at :
+       {point{.protocol = "no-such-protocol"}, point{.waves = 100'000}, point{.lanes = 3}, point{.lanes = 65},
+        point{.bytes = 12}, point{.bytes = 0}, point{.protocol = "offload", .sleeps = true}}) {
     const result<measured> found = on->measure(at, brief);
     ASSERT_FALSE(found);
     EXPECT_EQ(found.why().line().find('\n'), std::string::npos);

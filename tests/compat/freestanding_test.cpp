@@ -7,7 +7,7 @@
 #error "scopes would mean nothing"
 #endif
 #if __has_builtin(__nvvm_reflect)
-#error "nobody supplies this one"
+#error "nothing supplies this one"
 #endif
 
 namespace {

@@ -61,7 +61,7 @@ int calls_in_streams() {
   return counts.seen == 9 ? 0 : 1;
 }
 
-// The library looks some times before it sleeps. Who says nothing, because the word says that nobody sleeps, leaves it asleep.
+// The library looks some times before it sleeps. A side that says nothing, because the word says that nothing sleeps, leaves it asleep.
 int waits_for_a_word(bool says_nothing) {
   std::atomic<int> word{0};
   std::thread waits([&] { word.wait(0); });

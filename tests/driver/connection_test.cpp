@@ -45,7 +45,7 @@ TEST(driver_run, a_drain_starts_the_engine_and_the_engine_sleeps_when_it_has_not
     return made;
   });
   std::this_thread::sleep_for(std::chrono::milliseconds(5));
-  EXPECT_EQ(to.access([](gpu_driver& driver) { return driver.now(); }), 0u) << "nobody has drained";
+  EXPECT_EQ(to.access([](gpu_driver& driver) { return driver.now(); }), 0u) << "nothing has drained";
   EXPECT_FALSE(to.running());
   EXPECT_TRUE(works(to.drain(queue)));
   EXPECT_EQ(seen, bytes);

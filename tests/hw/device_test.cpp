@@ -77,7 +77,7 @@ TEST(launch, does_not_wait_and_lets_all_lanes_run_at_once) {
     word(arrived[1]).fetch_add(1, memory_order::relaxed);
   });
   EXPECT_FALSE(machine.query());
-  // The seventh: had launch() waited, nobody would get here.
+  // The seventh: had launch() waited, this line would not be reached.
   word(arrived[0]).fetch_add(1, memory_order::release);
   while (!machine.query()) target::pause();
   EXPECT_EQ(arrived[1], 6u);

@@ -99,7 +99,7 @@ inline void events_order_streams(device& on) {
   const device::stream first = on.create_stream();
   const device::stream second = on.create_stream();
   const device::event between = on.create_event();
-  promise(on.query(between), "an event that was never recorded holds somebody up");
+  promise(on.query(between), "an event that was never recorded holds something up");
   uint32_t* const number = on.allocate_device<uint32_t>(1, "number");
   uint32_t* const go = on.allocate_shared<uint32_t>(1, "go");
   on.launch({}, wait_for_host{go}, first);

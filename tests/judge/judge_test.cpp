@@ -154,7 +154,7 @@ TEST(judge, says_how_a_program_hangs) {
   ASSERT_TRUE(strong.why);
   EXPECT_EQ(to_string(of.code(), *strong.why), "from the start (T0 at 0, T1 at 0) no steps of T0 lead to an end");
   EXPECT_EQ(to_string(of.code(), *of.judge(unfair, fairness::weak).why),
-            "after T0:0 (T0 at 0, T1 at 0) for ever T0:0; nobody is guaranteed a step");
+            "after T0:0 (T0 at 0, T1 at 0) for ever T0:0; nothing is guaranteed a step");
   EXPECT_FALSE(of.judge(fair, fairness::weak).why);
 }
 

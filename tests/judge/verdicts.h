@@ -66,9 +66,9 @@ class replayed {
     EXPECT_EQ(memory_, began.memory_);
     for (size_t n = 0; n < always.size(); ++n)
       EXPECT_TRUE(!always[n] || has_stepped[n]) << code_.threads[n].name() << " is starved";
-    bool nobody = true;
-    for (size_t n = 0; n < always.size(); ++n) nobody = nobody && !(is_wave(n) && always[n]);
-    EXPECT_FALSE(nobody && start_was_owed && !a_wave_stepped) << "one of the waves would have started";
+    bool none_owed = true;
+    for (size_t n = 0; n < always.size(); ++n) none_owed = none_owed && !(is_wave(n) && always[n]);
+    EXPECT_FALSE(none_owed && start_was_owed && !a_wave_stepped) << "one of the waves would have started";
   }
 
  private:

@@ -630,7 +630,7 @@ def check_wrong_styles(page, cells):
 
 
 def test_sizes(page, given):
-    """Three sizes, dark and light: who, where and the source are in view on a wide screen, no page is wider than its window, and each looks as it did."""
+    """Three sizes, dark and light: actor, where and the source are in view on a wide screen, no page is wider than its window, and each looks as it did."""
     files, renewed = given
     screens = Screens(renewed)
     try:
@@ -654,8 +654,8 @@ def test_sizes(page, given):
                     seen = page.run("const row = [...document.querySelectorAll('.row')].find((one) => one.style.display !== 'none');"
                                     "const right = (one) => one.getBoundingClientRect().right, pane = right(document.getElementById('scroll'));"
                                     "const at = row.querySelector('.at').getBoundingClientRect();"
-                                    "return [pane - at.left, right(row.querySelector('.who')) < pane, right(document.querySelector('.source')) <= innerWidth]")
-                    check(seen[0] > 100 and seen[1] and seen[2], f"{file.name}: who, where and source are in view: {seen}")
+                                    "return [pane - at.left, right(row.querySelector('.actor')) < pane, right(document.querySelector('.source')) <= innerWidth]")
+                    check(seen[0] > 100 and seen[1] and seen[2], f"{file.name}: actor, where and source are in view: {seen}")
         screens.end()
     finally:
         page.resize(1500, 1100)

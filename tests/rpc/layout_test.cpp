@@ -369,11 +369,11 @@ TEST_F(checks, find_a_server_that_sends_first) {
 TEST_F(checks, find_an_unlock_of_a_port_that_nobody_holds) {
   const auto states = ends.client_end().states();
   const own_state free{};
-  EXPECT_TRAP(states.unlock(0, free, free), "nobody holds");
+  EXPECT_TRAP(states.unlock(0, free, free), "nothing holds");
   states.unlock(0, states.try_lock(0), free);
   ASSERT_FALSE(states.try_lock(0).is_held());
   EXPECT_EQ(trap_of([&] { states.unlock(0, free, free); }), "");
-  EXPECT_TRAP(states.unlock(0, free, free), "nobody holds");
+  EXPECT_TRAP(states.unlock(0, free, free), "nothing holds");
 }
 
 TEST_F(checks, find_a_send_of_a_packet_that_the_other_end_owns) {

@@ -173,7 +173,7 @@ HEDDLE_SCENARIO(serve_kernels, {.name = "kernels-served",
 __global__ void print_line() { puts("a line"); }
 __global__ void allocate_only(int* found) { *found = malloc(8) == nullptr ? 1 : 2; }
 
-/// `puts` is served by a callback in place of the server; `malloc` by nobody.
+/// `puts` is served by a callback in place of the server; `malloc` by nothing.
 void override_calls(const heddle::parameters&) {
   const server host(2);
   std::string taken;

@@ -20,7 +20,7 @@ constexpr uint32_t lanes = 3;
 struct serving_machine : careful_target<lanes> {
   static inline std::function<void()> serve;
   static void pause() {
-    if (!serve) throw would_wait("nobody serves");
+    if (!serve) throw would_wait("nothing serves");
     serve();
   }
 };
@@ -324,7 +324,7 @@ TYPED_TEST(offload, serves_several_devices_by_their_numbers) {
   EXPECT_EQ(first.client().call_words(4, 0).value, 4u);
   EXPECT_EQ(second.client().call_words(5, 0).value, 105u);
   EXPECT_EQ(asked, (std::vector<uint32_t>{1, 0, 1}));
-  EXPECT_FALSE(devices.handle([](uint32_t, uint64_t, offload_line&, uint32_t) { ADD_FAILURE() << "nobody asks"; }));
+  EXPECT_FALSE(devices.handle([](uint32_t, uint64_t, offload_line&, uint32_t) { ADD_FAILURE() << "nothing asks"; }));
 }
 
 TEST(offload_access, is_what_the_link_allows) {

@@ -181,7 +181,7 @@ class server {
   }
 
   void run(const mailbox& request) const {
-    HEDDLE_CHECK(request.fn <= requests_, "a function that nobody asked for");
+    HEDDLE_CHECK(request.fn <= requests_, "a function that nothing asked for");
     HEDDLE_CHECK(request.mapnum == 1 && request.addrs != 0 && request.sizes == sizes_of(request.fn) &&
                      request.kinds == kinds_of(request.fn),
                  "the arguments of another request");

@@ -320,7 +320,7 @@ TYPED_TEST(fifo, is_never_ahead_of_its_producers) {
 struct answered_machine : machine {
   static inline std::function<void()> serve;
   static void pause() {
-    if (!serve) throw would_wait("nobody serves");
+    if (!serve) throw would_wait("nothing serves");
     serve();
   }
 };
@@ -484,7 +484,7 @@ TEST_F(hostcalls, of_lanes_and_packets_that_do_not_exist_are_not_served) {
   EXPECT_EQ(serve_all().size(), lanes);
   EXPECT_TRUE(end().free_packets().pop() != 0);
   end().ready_packets().push(counted_tag::named(1000 % 2));
-  EXPECT_THROW(serve_all(), trapped) << "nobody has posted it";
+  EXPECT_THROW(serve_all(), trapped) << "nothing has posted it";
 }
 
 TEST_F(hostcalls, below_which_lies_a_packet_that_does_not_exist_end_the_run) {

@@ -298,7 +298,7 @@ TEST_F(scans, do_not_ring_while_a_ring_is_unanswered_where_rings_are_coalesced) 
   }
   EXPECT_EQ(rings_behind_a_call(ends, client), 2U);
   EXPECT_EQ(rings_behind_a_call(ends, client, false), 3U);
-  // Nobody waits for that one. Its answer is found when its port is opened again, before the ring of the call that opens it.
+  // Nothing waits for that one. Its answer is found when its port is opened again, before the ring of the call that opens it.
   EXPECT_EQ(rings_behind_a_call(ends, client), 4U);
 }
 

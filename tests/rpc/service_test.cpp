@@ -154,7 +154,7 @@ TEST_F(services_files, tell_of_their_end_and_of_failures_and_take_a_character_ba
   EXPECT_TRUE(at.clear(opened).ok());
   EXPECT_EQ(at.has_failed(opened).value + at.at_end(opened).value, 0u);
   EXPECT_EQ(at.at_end(file{99}).status, service_status::bad_handle);
-  EXPECT_EQ(at.at_end(standard_input).status, service_status::refused) << "nobody has allowed it";
+  EXPECT_EQ(at.at_end(standard_input).status, service_status::refused) << "nothing has allowed it";
   EXPECT_EQ(at.clear(standard_output).status, service_status::refused) << "its flags are the host's";
   EXPECT_EQ(at.unread(standard_error, 'x').status, service_status::refused);
   EXPECT_TRUE(at.has_failed(standard_output).ok());
@@ -218,7 +218,7 @@ TEST_F(services_files, are_everywhere_or_nowhere_where_the_host_says_so) {
   running unnamed;
   EXPECT_EQ(unnamed.at().open("relative", "w").status, service_status::refused) << "no directory is named";
   char byte = 0;
-  EXPECT_EQ(unnamed.at().read(standard_input, &byte, 1).status, service_status::refused) << "nobody has allowed it";
+  EXPECT_EQ(unnamed.at().read(standard_input, &byte, 1).status, service_status::refused) << "nothing has allowed it";
   EXPECT_EQ(run.at().remove("relative").status, service_status::refused);
   EXPECT_TRUE(run.at().flush(standard_output).ok());
 }
@@ -329,7 +329,7 @@ TEST_F(services_files, are_written_by_posts_in_their_order) {
 TEST(services_posts, that_cannot_be_carried_out_are_counted) {
   running run({.bound_bytes = 256});
   const client& at = run.at();
-  EXPECT_TRUE(at.post_write(file{77}, "text", 4).ok()) << "nobody learns it";
+  EXPECT_TRUE(at.post_write(file{77}, "text", 4).ok()) << "nothing learns it";
   EXPECT_TRUE(at.post_print("%d\n", "no number").ok());
   EXPECT_TRUE(at.post_call<void(int)>(5, 1).ok());
   EXPECT_TRUE(at.settle().ok());

@@ -289,7 +289,7 @@ namespace {
 
 parameters made() {
   return parameters({parameter::number("waves", 2, 1, 64, "waves", "how many"),
-                     parameter::one_of("progress", "fair", {"unfair", "hsa", "fair"}, "who is guaranteed a turn"),
+                     parameter::one_of("progress", "fair", {"unfair", "hsa", "fair"}, "what is guaranteed a turn"),
                      parameter::number("offset", 0, -5, 5, "", "may be negative")});
 }
 

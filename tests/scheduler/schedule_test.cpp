@@ -64,7 +64,7 @@ TEST(schedule_strategy, an_end_game_is_drawn_as_far_as_it_fits) {
   EXPECT_TRUE(plays.draws_end_game());
   plays.begin(1);
   EXPECT_EQ(plays.pick(other(choice_kind::end, 16)), 5u);
-  EXPECT_EQ(plays.pick(other(choice_kind::end, 2)), 1u) << "nobody asked for one of 32";
+  EXPECT_EQ(plays.pick(other(choice_kind::end, 2)), 1u) << "nothing asked for one of 32";
   EXPECT_EQ(plays.pick(other(choice_kind::end, 8)), 0u);
   EXPECT_EQ(plays.pick(other(choice_kind::end, 4)), 3u);
   EXPECT_FALSE(schedule_strategy({}, no_limit).draws_end_game());
@@ -88,7 +88,7 @@ TEST(deviating_strategy, a_deviation_comes_up_at_its_moment_and_is_left_out_wher
                                    {.actor = 4, .turns = 1, .target = 9},
                                    {.actor = 4,
                                     .turns = 2,
-                                    .target = nobody,
+                                    .target = no_actor,
                                     .odd = {.kind = choice_kind::visible, .ordinal = 1, .picked = 3}}}};
   deviating_strategy plays(some, no_limit);
   plays.begin(1);
@@ -345,7 +345,7 @@ TEST(choice_source, the_end_game_is_drawn_where_the_strategy_draws_one_and_where
 TEST(choice_kind, names_and_their_inverse_agree) {
   for (uint32_t kind = 0; kind < choice_kind_count; ++kind)
     EXPECT_EQ(parse_choice_kind(to_string(static_cast<choice_kind>(kind))), static_cast<choice_kind>(kind));
-  EXPECT_FALSE(parse_choice_kind("nobody"));
+  EXPECT_FALSE(parse_choice_kind("no-kind"));
 }
 
 }  // namespace

@@ -388,7 +388,7 @@ TEST(estimate, who_is_let_start_knows_by_whom) {
     here.add(parent(&here, child));
   });
   ASSERT_EQ(made.actors.size(), 3u);
-  EXPECT_EQ(made.actors[0].parent, estimate::nobody);
+  EXPECT_EQ(made.actors[0].parent, estimate::no_actor);
   EXPECT_EQ(made.actors[2].parent, 1u);
 }
 

@@ -270,7 +270,7 @@ TEST(lockstep, a_hang_names_those_who_are_masked_off_and_the_place_that_the_othe
   EXPECT_TRUE(says(ended.message, "masked off until lanes "));
   EXPECT_TRUE(says(ended.message, " reach " + SIM_LINE(__LINE__ - 5)));
   EXPECT_TRUE(says(ended.report, "is masked off until lanes "));
-  EXPECT_TRUE(says(ended.report, "who is masked off"));
+  EXPECT_TRUE(says(ended.report, "what is masked off"));
 }
 
 TEST(lockstep, a_lane_that_another_wave_lets_go_on_takes_its_arm_with_it) {

@@ -142,14 +142,14 @@ TEST(progress_models, a_barrier_of_waves_needs_fair) {
 
 TEST(progress_models, a_flag_that_nobody_sets_is_a_deadlock_under_every_model) {
   check(
-      "nobody", waves_of(1, [](uint32_t* words) { wait_until(words[0], 1); }),
+      "nothing", waves_of(1, [](uint32_t* words) { wait_until(words[0], 1); }),
       {.fair = deadlock, .hsa = deadlock, .obe = deadlock, .hsa_obe = deadlock, .lobe = deadlock, .unfair = deadlock});
 }
 
 TEST(progress_models, a_deadlock_stays_one_when_waves_that_could_not_help_are_starved) {
   // To starve wave 1 for ever does not cause the hang: with every wave running it is the same.
   check(
-      "nobody, and others work",
+      "nothing, and others work",
       waves_of(3,
                [](uint32_t* words) {
                  if (target::wave_id() == 0)
@@ -162,7 +162,7 @@ TEST(progress_models, a_deadlock_stays_one_when_waves_that_could_not_help_are_st
 
 TEST(progress_models, a_deadlock_stays_one_when_waves_that_were_starved_wake_the_waiting_one_for_nothing) {
   check(
-      "nobody, and others change the word",
+      "nothing, and others change the word",
       waves_of(2,
                [](uint32_t* words) {
                  if (target::wave_id() == 0)
@@ -391,7 +391,7 @@ TEST(progress_models, the_report_says_who_waits_and_who_is_not_guaranteed_a_turn
   EXPECT_TRUE(says(ended.report, "wave 0, block 0, lane 0: waits in a loop"));
   EXPECT_TRUE(says(ended.report, "wave 1, block 1, lane 0: can run, but is not guaranteed a turn"));
   EXPECT_TRUE(says(ended.report, "reads words+0x0 (4 bytes) = 0x0"));
-  EXPECT_TRUE(says(ended.report, "progress models under which somebody would have to move: fair"));
+  EXPECT_TRUE(says(ended.report, "progress models under which one of these would have to move: fair"));
 }
 
 // -- How many waves the device holds, and in which order blocks and launches start.
@@ -413,7 +413,7 @@ TEST(occupancy, blocks_that_wait_for_each_other_hang_when_not_all_are_resident) 
   // A larger device would do: the hang is not the program's alone.
   EXPECT_TRUE(always(verdict::progress, one.run_many(blocks_that_wait_for_each_other(2), 50)));
   const outcome ended = one.explain(blocks_that_wait_for_each_other(3));
-  EXPECT_TRUE(says(ended.message, "waits for somebody who has none (resident=1)"));
+  EXPECT_TRUE(says(ended.message, "waits for what has none (resident=1)"));
   EXPECT_TRUE(says(ended.report, "2 waves have not started: the device holds 1 at a time"));
   machine two({"resident=2"});
   EXPECT_TRUE(always(verdict::ok, two.run_many(blocks_that_wait_for_each_other(2), 50)));

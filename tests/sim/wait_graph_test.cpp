@@ -89,10 +89,10 @@ TEST(wait_graph, comes_before_who_stands_where_and_the_circle_first) {
     on.synchronize();
   });
   const std::string& report = ended.report;
-  EXPECT_TRUE(report.starts_with("who waits for whom:\n  in a circle: wave 0 -> wave 1 -> wave 0\n")) << report;
+  EXPECT_TRUE(report.starts_with("what waits for what:\n  in a circle: wave 0 -> wave 1 -> wave 0\n")) << report;
   const size_t end = report.find("\n\n");
   ASSERT_NE(end, std::string::npos) << report;
-  EXPECT_LT(report.find("host main -> wave 0"), end) << "who waits for the end of others is told, last\n" << report;
+  EXPECT_LT(report.find("host main -> wave 0"), end) << "what waits for the end of others is told, last\n" << report;
   EXPECT_LT(report.find("wave 1 -> wave 0"), report.find("host main -> wave 0")) << report;
   EXPECT_EQ(report.find("waits in a loop"), report.find("waits in a loop", end)) << report;
 }

@@ -66,7 +66,7 @@ void either(const parameters&) {
   if (fake_pick(2) == 0)
     fake_violation(verdict::race, "fake/either.cpp:1", "a plain store meets a load");
   else
-    fake_violation(verdict::deadlock, "fake/either.cpp:2", "nobody can ever move again");
+    fake_violation(verdict::deadlock, "fake/either.cpp:2", "nothing can ever move again");
 }
 scheduler::verdict_set race_or_deadlock(const parameters&) { return {verdict::race, verdict::deadlock}; }
 scheduler::verdict_set any_violation(const parameters&) { return scheduler::verdict_set::any_violation(); }

@@ -33,7 +33,7 @@ std::string debugger_stops::add(const std::string&) { return {}; }
 void stop_runs_at(const debugger_stops*) {}
 
 std::vector<parameter> machine_parameters() {
-  return {parameter::one_of("progress", "fair", {"unfair", "hsa", "obe", "fair"}, "who is guaranteed a turn"),
+  return {parameter::one_of("progress", "fair", {"unfair", "hsa", "obe", "fair"}, "what is guaranteed a turn"),
           parameter::number("budget", 1'000, 100, 1'000'000, "steps", "steps before the fair tail")};
 }
 

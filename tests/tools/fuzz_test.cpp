@@ -139,7 +139,7 @@ TEST(fuzz, the_table_fits_80_columns) {
   std::istringstream lines(ended.out);
   std::string line;
   while (std::getline(lines, line) && !line.empty()) EXPECT_LE(line.size(), 80u) << line;
-  EXPECT_EQ(ended.out.find('\033'), std::string::npos) << "no colour where nobody looks";
+  EXPECT_EQ(ended.out.find('\033'), std::string::npos) << "no colour where nothing looks";
 }
 
 TEST(fuzz, json_has_the_documented_keys) {
@@ -300,8 +300,8 @@ TEST(terminal, a_screen_of_a_finding_says_what_happened_why_and_how_to_see_it_ag
   if (!std::filesystem::exists(REAL_HEDDLE)) GTEST_SKIP() << "heddle is not built";
   const std::vector<std::pair<std::string, std::vector<std::string>>> findings = {
       {"zoo.crossed-calls",
-       {"nobody can ever move again", "finds the client's lock of port 0 taken", ": nothing can move"}},
-      {"zoo.lost-doorbell", {"nobody can ever move again", "was lost", ": nothing can move"}},
+       {"nothing can ever move again", "finds the client's lock of port 0 taken", ": nothing can move"}},
+      {"zoo.lost-doorbell", {"nothing can ever move again", "was lost", ": nothing can move"}},
       {"zoo.handover-without-release", {"is not ordered after", "missing: "}},
       {"zoo.device-scope-mailbox", {"a scope is too narrow", "missing: a scope that includes both"}},
       {"zoo.crossed-try-locks",

@@ -197,7 +197,7 @@ TEST_F(import_command, wrong_input_is_one_line) {
   refused(edited(file, "heddle dump 1", "heddle dump 9"), "this is no dump");
   refused(edited(file, "\"zoo.crossed-calls\"", "\"zoo.crossed-cells\""), "did you mean \"zoo.crossed-calls\"?");
   refused(edited(file, "\"servers\": \"1\"", "\"servers\": \"100\""), "the dump's settings are not valid here");
-  refused(edited(file, "\"actor\":", "\"actor\":99"), "who is not there");
+  refused(edited(file, "\"actor\":", "\"actor\":99"), "which is not there");
   refused(edited(file, "\"clock_ns\":", "\"clock_ns\":1e300,\"was\":"), "\"clock_ns\" must be a whole number from 0");
   refused(edited(file, "\"client_outbox\":", "\"client_outbox\":4294967296,\"was\":"),
           "\"client_outbox\" must be a whole number from 0 to 4294967295");

@@ -237,7 +237,7 @@ TEST_F(real_command, hangs_of_the_zoo_show_the_circle_of_their_description_and_e
   std::map<std::string, std::set<std::string>> seen;
   std::string name;
   bool at_heading = false;
-  for (std::string line; std::getline(lines, line); at_heading = line == "  who waits for whom:") {
+  for (std::string line; std::getline(lines, line); at_heading = line == "  what waits for what:") {
     // Stacks end where the program's own code ends.
     for (const char* const frame : {"sim/fiber/", "sim/run/", "tools/heddle/", "make_fcontext"})
       EXPECT_EQ(line.find(frame), std::string::npos) << line;

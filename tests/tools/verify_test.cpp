@@ -170,7 +170,7 @@ TEST_F(verify_command, claims_that_an_interrupt_left_out_are_not_run) {
 TEST_F(verify_command, wrong_input_is_one_line) {
   expect_refused({}, "verify takes a scenario, or --all");
   expect_refused({"port.eco"}, "port.echo");
-  expect_refused({"port.echo", "--set", "starvation=8"}, "cannot tell how often somebody was passed over");
+  expect_refused({"port.echo", "--set", "starvation=8"}, "cannot tell how often an actor was passed over");
   expect_refused({"port.echo", "--set", "step=wave"}, "leave out --set step=wave");
   expect_refused({"port.echo", "--set", "partings=3"}, "leave out --set partings=3");
   expect_refused({"port.echo", "port.stream", "--out", "x"}, "--out takes the trace of one scenario");

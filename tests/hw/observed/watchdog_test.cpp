@@ -38,7 +38,7 @@ TEST_F(watchdog, a_planted_hang_is_caught_dumped_and_ended) {
       << ended.out;
   EXPECT_NE(ended.out.find("host server 0: looks again and again at arrived flags"), std::string::npos) << ended.out;
   EXPECT_NE(ended.out.find("(lock of port 0) = 0x1"), std::string::npos) << ended.out;
-  EXPECT_EQ(ended.err, "") << "whoever was stopped does not complain";
+  EXPECT_EQ(ended.err, "") << "what was stopped does not complain";
 
   const tools::dump left = dump_of("zoo.crossed-calls");
   EXPECT_EQ(left.scenario, "zoo.crossed-calls");
@@ -171,7 +171,7 @@ TEST(dump_text, damaged_at_any_byte_is_read_or_refused_but_never_worse) {
 TEST(dump_text, that_makes_no_sense_is_refused) {
   dump made = example();
   made.events[0].actor = 2;
-  EXPECT_EQ(dump_from_json(to_json(made)).error, "this dump is damaged: an event is of actor 2, who is not there");
+  EXPECT_EQ(dump_from_json(to_json(made)).error, "this dump is damaged: an event is of actor 2, which is not there");
   made = example();
   made.events[0].operation = "jump";
   EXPECT_EQ(dump_from_json(to_json(made)).error, "this dump is damaged: an event is no operation: \"jump\"");

@@ -91,7 +91,7 @@ not be written, 130 when stopped by Ctrl-C, 143 by SIGTERM.
 constexpr std::string_view report_help = R"(heddle report FILE|TOKEN... [-o FILE.html] [--perfetto FILE.json]
 
 Runs each recorded schedule again and writes it as a page of HTML, which needs
-nothing else: what happened, in words; who waits for whom; every step, wave by
+nothing else: what happened, in words; what waits for what; every step, wave by
 wave, with what it waited for, which store it read and the line of source; the
 states of ports, slots and shared words; the settings. Of a run of more than
 200,000 steps it shows the last ones.
@@ -171,7 +171,7 @@ and compared with the table. heddle help progress has the grammar of programs.
   --all             all of them, also when an allowed outcome has been seen
   --seed S          schedule i of a test has seed S+i (default 1)
   -j, --jobs J      OS threads (default: one per core)
-  --strategy X      who decides (default random); see heddle help fuzz
+  --strategy X      what decides (default random); see heddle help fuzz
   --set KEY=VALUE   a setting of the machine for all tests; wins over theirs,
                     and must have an effect on each
   --json            results for programs
@@ -207,7 +207,7 @@ judges it.
   -n, --schedules N
                     schedules for each program and model (default 1000)
   --seed S          schedule i has seed S+i (default 1)
-  --strategy X      who decides (default rhythm); see heddle help fuzz
+  --strategy X      what decides (default rhythm); see heddle help fuzz
   --details         a line for each program and model
 
   PROGRAM  threads, separated by blanks: T0{...} T1{...} are waves of the

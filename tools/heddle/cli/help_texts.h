@@ -29,7 +29,7 @@ a name or a shell pattern ("port.*"); without any, all are run.
   --time T          instead of a number: 30, 45s, 5m, 2h for all together
   --seed S          schedule i of a scenario has seed S+i (default 1);
                     --seed K --schedules 1 repeats the schedule of seed K
-  --strategy X      who decides (default mix), see below
+  --strategy X      what decides (default mix), see below
   --set KEY=VALUE   a setting; may be repeated. Every chosen scenario must know
                     the key; heddle list shows them. One that would have no
                     effect beside the others, as link.wc=on without
@@ -104,7 +104,7 @@ build is taken where every choice agrees and it ends in the same way; where not,
   --try         go on where a choice is not the recorded one, and say at which
                 step that was, and whether the same was found in the end
   --trace       print each step; repeated steps are folded
-  --dot FILE    write who waits for whom as a graph, for Graphviz (dot -Tsvg);
+  --dot FILE    write what waits for what as a graph, for Graphviz (dot -Tsvg);
                 cycles are red
   --repeat N    run it N times and compare the digests
   --assume SITE=CHANGE

@@ -48,7 +48,7 @@ that repeat it. Where no change ends everything, those that end this finding.
   --schedules N     in which nothing may be found (default 10000)
   --changes N       at most so many changes together (default 3)
   --seed S          the first seed (default 1)
-  --strategy X      who decides (default mix)
+  --strategy X      what decides (default mix)
   --jobs J          so many processes (default: one for each core)
   --stuck T         a run ends as "stuck" after so long without a scheduling
                     point (default 10 s); 0: never
@@ -72,7 +72,7 @@ A program with one scenario needs no name.
                     help replay; may be repeated
   --details         also those that are needed, and what is found without them
   --seed S          the first seed (default 1)
-  --strategy X      who decides (default mix)
+  --strategy X      what decides (default mix)
   --jobs J          so many processes (default: one for each core)
   --stuck T         a run ends as "stuck" after so long without a scheduling
                     point (default 10 s); 0: never
@@ -93,7 +93,7 @@ a name or a shell pattern; without any, all are taken.
                     in which the bug must be found (default 10000)
   --twin N          in which its twin must be silent (default 50000)
   --seed S          the first seed (default 1)
-  --strategy X      who decides (default mix)
+  --strategy X      what decides (default mix)
   --set KEY=VALUE   a setting of all; may be repeated
   -j, --jobs J      so many processes (default: one for each core)
   --compare         instead: a Markdown table of how many schedules each

@@ -121,7 +121,7 @@ std::string nonsense_in(const dump& read) {
   constexpr std::string_view operations[] = {"load", "store", "modify", "notify"};
   for (const dump_event& each : read.events) {
     if (each.actor >= read.actors.size())
-      return "an event is of actor " + std::to_string(each.actor) + ", who is not there";
+      return "an event is of actor " + std::to_string(each.actor) + ", which is not there";
     bool known = false;
     for (const std::string_view operation : operations) known |= each.operation == operation;
     if (!known) return "an event is no operation: \"" + each.operation.substr(0, 64) + "\"";

@@ -299,7 +299,7 @@ int command(int argument_count, char** arguments) {
     for (const task& each : tasks) std::cout << each.tested->name << '\n';
     return as_expected;
   }
-  if (const std::string nobody = look_for_device(); !nobody.empty()) return fail(cannot_go_on, nobody);
+  if (const std::string none = look_for_device(); !none.empty()) return fail(cannot_go_on, none);
   return run_all(tasks, asked);
 }
 

@@ -195,7 +195,7 @@ std::string summary_of(const dump& left) {
     text += "  " + each.set + ", port " + std::to_string(each.port) + ": owned by the " + each.owner + ", locked by " +
             (each.client_lock   ? each.server_lock ? "both" : "the client"
              : each.server_lock ? "the server"
-                                : "nobody") +
+                                : "nothing") +
             "; outboxes " + hexadecimal(each.client_outbox) + " and " + hexadecimal(each.server_outbox) + ", mask " +
             hexadecimal(each.mask) + ", opcode " + std::to_string(each.opcode) + ", hand-overs " +
             std::to_string(each.step >> 2) + "\n";

@@ -46,7 +46,7 @@ class runner::threads {
       shape_.waves = std::max(shape_.waves, ++waves[block]);
     }
     shape_.blocks = static_cast<uint32_t>(waves.size());
-    of_wave_.assign(size_t{shape_.blocks} * shape_.waves, nobody);
+    of_wave_.assign(size_t{shape_.blocks} * shape_.waves, no_thread);
     std::fill(waves.begin(), waves.end(), 0);
     for (uint32_t thread = 0; thread < code.threads.size(); ++thread)
       if (const place& at = code.places[thread]; !at.host)
@@ -80,7 +80,7 @@ class runner::threads {
   }
 
  private:
-  static constexpr uint32_t nobody = ~uint32_t{0};
+  static constexpr uint32_t no_thread = ~uint32_t{0};
 
   struct host_thread {
     threads* of;
@@ -101,7 +101,7 @@ class runner::threads {
 
   void run_wave() {
     const uint32_t thread = of_wave_[sim::runtime::wave_id()];
-    if (thread != nobody) run_thread(thread);
+    if (thread != no_thread) run_thread(thread);
   }
 
   void run_thread(uint32_t thread) {

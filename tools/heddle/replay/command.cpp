@@ -139,7 +139,7 @@ void print_text(const recorded_run& found, const replayed& all, const invocation
 
 /// Writes the wait graph; the exit status, 0 when it is written.
 int write_dot(const std::string& waits, const std::string& to) {
-  if (waits.empty()) return fail(wrong_input, "--dot: nobody waits for anybody at the end of this run");
+  if (waits.empty()) return fail(wrong_input, "--dot: nothing waits for anything at the end of this run");
   std::ofstream file(to);
   file << waits << std::flush;
   return file ? 0 : fail(cannot_go_on, "cannot write " + to);

@@ -161,7 +161,7 @@ void print_text(const scheduler::shrunk& made, const std::string& file, const st
   };
   add("  steps", made.before.steps, made.after.steps);
   add("  context switches", made.before.switches, made.after.switches);
-  add("  of them forced upon who could go on", made.before.preemptions, made.after.preemptions);
+  add("  of them forced upon what could go on", made.before.preemptions, made.after.preemptions);
   add("  stale reads, late arrivals and the like", made.before.odd_answers, made.after.odd_answers);
   for (const scheduler::changed_setting& each : made.changed)
     sizes.add({{.text = "  " + each.key}, {.text = each.before}, {.text = each.after}});

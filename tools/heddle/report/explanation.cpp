@@ -63,7 +63,7 @@ std::string circle_of(const run_record& of, const slot_names& names) {
   for (const size_t n : of.circle) members.insert(of.edges[n].from);
   if (members.size() == 1) return text + *members.begin() + " waits for itself.";
   for (const size_t n : of.circle) text += of.edges[n].from + " -> ";
-  return text + of.edges[of.circle.front()].from + " is a circle, and nobody in it can be the first to move.";
+  return text + of.edges[of.circle.front()].from + " is a circle, and nothing in it can be the first to move.";
 }
 
 std::string others_of(const run_record& of, const slot_names& names) {
@@ -115,13 +115,13 @@ std::string meaning_of(verdict found) {
     case verdict::ok:
       return "The run ended, and nothing was wrong with it.";
     case verdict::deadlock:
-      return "Nobody can ever move again.";
+      return "Nothing can ever move again.";
     case verdict::progress:
-      return "Under this progress model the run never ends: whoever is promised a turn waits for somebody who is not.";
+      return "Under this progress model the run never ends: all that is promised a turn waits for what is not.";
     case verdict::livelock:
-      return "Everybody moves for ever, and nothing gets done.";
+      return "All that can move does so for ever, and nothing gets done.";
     case verdict::starvation:
-      return "Somebody who had a right to a turn was passed over too often.";
+      return "An actor that had a right to a turn was passed over too often.";
     case verdict::race:
       return "Two accesses to the same memory are not ordered, and one of them is a plain store or meets one.";
     case verdict::scope_race:
@@ -152,7 +152,7 @@ std::string explanation_of(const run_record& of, const scheduler::run_result& re
     if (!sentences.empty()) text += (text.empty() ? "" : " ") + sentences;
   };
   std::string message = result.message;
-  if (!message.empty() && message + "." != "nobody can ever move again.") {
+  if (!message.empty() && message + "." != "nothing can ever move again.") {
     message.front() = static_cast<char>(std::toupper(static_cast<unsigned char>(message.front())));
     add(message + ".");
   }
@@ -167,7 +167,7 @@ std::string explanation_of(const run_record& of, const scheduler::run_result& re
   }
   if (of.judged != run_record::never)
     add("This was certain after step " + grouped(of.judged) +
-        "; what follows shows whether it would end if everybody had turns.");
+        "; what follows shows whether it would end if all had turns.");
   add(lateness_of(of));
   return text;
 }

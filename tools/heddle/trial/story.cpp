@@ -210,7 +210,7 @@ class teller {
         break;
       }
     const std::string end =
-        how_.message.starts_with("nobody can ever move") ? "nothing can move" : std::string(how_.message);
+        how_.message.starts_with("nothing can ever move") ? "nothing can move" : std::string(how_.message);
     return (text.empty() ? "so " : text + ": ") + end;
   }
 

@@ -225,7 +225,7 @@ std::optional<std::string> cannot_verify(const parameters& settings) {
   if (const auto place = excuse_of_place(settings))
     return "verify excuses variables alone, as no state tells where an earlier access was made; not " + *place;
   if (!settings.has("starvation") || settings.number("starvation") == 0) return {};
-  return "verify cannot tell how often somebody was passed over: leave out --set starvation=" +
+  return "verify cannot tell how often an actor was passed over: leave out --set starvation=" +
          settings.value_text("starvation") + ", and use heddle fuzz for it";
 }
 

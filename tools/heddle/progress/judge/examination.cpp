@@ -77,8 +77,8 @@ std::vector<bool> states_that_can_end(const state_graph& graph, model which) {
   for (uint32_t from = 0; from < count; ++from) {
     const standing& now = graph.at(from);
     const thread_set fair = fair_set(which, now);
-    const bool nobody = which.is != rule::unfair && (fair & now.waves) == 0 && (now.live & now.waves) != 0;
-    if (graph.is_final(from) || nobody) {
+    const bool none_owed = which.is != rule::unfair && (fair & now.waves) == 0 && (now.live & now.waves) != 0;
+    if (graph.is_final(from) || none_owed) {
       good[from] = true;
       next.push_back(from);
     }
@@ -189,9 +189,9 @@ std::string to_string(const program& code, const witness& why) {
   text += " (" + where + ")";
   if (!why.cycle.empty()) {
     text += " for ever " + steps_text(code, at, why.cycle);
-    return text + (fair.empty() ? "; nobody is guaranteed a step" : "; guaranteed: " + fair);
+    return text + (fair.empty() ? "; nothing is guaranteed a step" : "; guaranteed: " + fair);
   }
-  return text + (fair.empty() ? " nobody is guaranteed a step" : " no steps of " + fair + " lead to an end");
+  return text + (fair.empty() ? " nothing is guaranteed a step" : " no steps of " + fair + " lead to an end");
 }
 
 }  // namespace heddle::judge

@@ -148,5 +148,5 @@ const state_words = (strip, change) => {
   let owner = client === server ? "the client's" : "the server's";
   if (strip.kind === "slot")
     owner = !client && !server ? "idle" : client && !server ? "a request, the server's" : client ? "a result, the client's" : "acknowledged, to be cleared";
-  return `${owner}; outboxes ${client ? 1 : 0} ${server ? 1 : 0}; locked by ${held || "nobody"}${state & 16 ? "; a side has ended" : ""}`;
+  return `${owner}; outboxes ${client ? 1 : 0} ${server ? 1 : 0}; locked by ${held || "nothing"}${state & 16 ? "; a side has ended" : ""}`;
 };

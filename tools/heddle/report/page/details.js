@@ -1,4 +1,4 @@
-// All that is known of the selected step, and what everybody else does meanwhile.
+// All that is known of the selected step, and what all others do meanwhile.
 
 const detail = document.getElementById("detail");
 
@@ -31,10 +31,10 @@ const reads_words = (step) => {
 const stores_words = (step) => {
   const made = [];
   const letter = letter_of(step);
-  if (lost_rings.has(step)) made.push(sentence(element("b", "This ring is lost: nobody ever sees it.", {className: "stands"})));
+  if (lost_rings.has(step)) made.push(sentence(element("b", "This ring is lost: nothing ever sees it.", {className: "stands"})));
   if (late_stores.has(step)) {
     const arrived = late_stores.get(step);
-    made.push(sentence(arrived === never ? "It is still under way when the run ends: nobody else can see it."
+    made.push(sentence(arrived === never ? "It is still under way when the run ends: nothing else can see it."
       : `It is under way until behind step ${number_of(arrived).toLocaleString("en")}, ${(arrived - step).toLocaleString("en")} steps later.`));
   }
   if (stores_behind.has(step)) {
@@ -48,7 +48,7 @@ const stores_words = (step) => {
     if (flow.missed !== never) made.push(sentence("Missed by ", step_link(flow.missed), ", which reads something older."));
     if (flow.seen !== never) made.push(sentence("First seen by ", step_link(flow.seen), "."));
   }
-  if ((letter === "w" || letter === "n") && !seen.some((flow) => flow.seen !== never)) made.push(sentence("Nobody else reads what it stores."));
+  if ((letter === "w" || letter === "n") && !seen.some((flow) => flow.seen !== never)) made.push(sentence("Nothing else reads what it stores."));
   return made;
 };
 

@@ -128,7 +128,7 @@ const line = (x0, y0, x1, y1) => {
   paint.stroke();
 };
 
-/// From when to when somebody is there, and the times in which it waits.
+/// From when to when an actor is there, and the times in which it waits.
 const draw_lives = (first, last) => {
   const [from_rank, to_rank] = ranks_of_rows(first, last);
   const bottom = y_of_row(row_count());
@@ -477,7 +477,7 @@ const row_pool = [];
 const make_row = () => {
   const row = document.createElement("div");
   row.className = "row";
-  for (const name of ["who", "what", "place", "value", "at"]) {
+  for (const name of ["actor", "what", "place", "value", "at"]) {
     const cell = document.createElement("span");
     cell.className = name;
     row.append(cell);

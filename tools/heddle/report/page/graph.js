@@ -6,7 +6,7 @@ const svg_node = (name, attributes) => {
   return made;
 };
 
-const nodes_most = 40; // a drawing of more helps nobody; the table has them all
+const nodes_most = 40; // a drawing of more helps no reader; the table has them all
 
 /// `wide`: how far apart all stand, 1 for as near as mostly has room for the labels.
 const graph_layout = (wide) => {
@@ -14,7 +14,7 @@ const graph_layout = (wide) => {
   const in_circle = data.circle.map((n) => data.edges[n].from);
   const others = names.filter((name) => !in_circle.includes(name)).slice(0, Math.max(0, nodes_most - in_circle.length));
   const width_of = (name) => Math.max(70, name.length * 7.4 + 18);
-  // How far they are from the circle, or from who waits for nobody: the farthest stand on the left.
+  // How far they are from the circle, or from what waits for nothing: the farthest stand on the left.
   const distance = new Map(in_circle.map((name) => [name, 0]));
   if (in_circle.length === 0) for (const name of others) if (!data.edges.some((edge) => edge.from === name)) distance.set(name, 0);
   const behind = (name) => Math.min(...data.edges.filter((edge) => edge.from === name && distance.has(edge.to)).map((edge) => distance.get(edge.to) + 1));
@@ -111,7 +111,7 @@ const draw_graph = () => {
   }
   if (best.places.size > 0) draw_edges(best);
   const table = document.getElementById("edges");
-  table.append(table_row(["who", "waits for", "over", "circle"], "th"));
+  table.append(table_row(["actor", "waits for", "over", "circle"], "th"));
   data.edges.forEach((edge, n) => {
     const row = table_row([edge.from, edge.to, with_parts(edge.over) + (edge.why ? `; ${edge.why}` : edge.supposed ? ", supposed" : ""), data.circle.includes(n) ? "in the circle" : edge.cycle ? "in a circle" : ""]);
     row.classList.add("go");
@@ -135,7 +135,7 @@ const draw_edges = ({places, shapes, labels}) => {
   const right = Math.max(...boxes.map((box) => box.x + box.wide / 2)) + 12;
   const high = Math.min(...boxes.map((box) => box.y - box.high / 2)) - 8;
   const low = Math.max(...boxes.map((box) => box.y + box.high / 2)) + 8;
-  const svg = svg_node("svg", {viewBox: `${left} ${high} ${right - left} ${low - high}`, width: right - left, height: low - high, role: "group", "aria-label": "who waits for whom"});
+  const svg = svg_node("svg", {viewBox: `${left} ${high} ${right - left} ${low - high}`, width: right - left, height: low - high, role: "group", "aria-label": "what waits for what"});
   const marker = (id, colour) => {
     const made = svg_node("marker", {id, viewBox: "0 0 8 8", refX: 7, refY: 4, markerWidth: 7, markerHeight: 7, orient: "auto-start-reverse"});
     made.append(svg_node("path", {d: "M0 0L8 4L0 8z", style: `fill: var(${colour})`}));

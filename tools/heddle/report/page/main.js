@@ -241,7 +241,7 @@ const keys = [
   [["Home"], "first step", () => move(-step_count)],
   [["End"], "last step", () => move(step_count)],
   [["r"], "to the store that it reads", () => { if (read_from[view.selected] >= 0) select(read_from[view.selected], true); }],
-  [["s"], "to who sees it first", () => { const seen = outgoing_flows(view.selected).filter((flow) => flow.seen !== never); if (seen.length) select(Math.min(...seen.map((flow) => flow.seen)), true); }],
+  [["s"], "to what sees it first", () => { const seen = outgoing_flows(view.selected).filter((flow) => flow.seen !== never); if (seen.length) select(Math.min(...seen.map((flow) => flow.seen)), true); }],
   [["+", "="], "zoom in", () => zoom(view.row_height * 1.6)],
   [["-"], "zoom out", () => zoom(view.row_height / 1.6)],
   [["0"], "the whole run", () => zoom(0)],

@@ -53,7 +53,7 @@ const idle_steps = (() => {
     const sort = step_sort[step], letter = sorts[sort][2], place = sorts[sort][3];
     const mine = seen[sorts[sort][0]];
     const looks = letter === "r" || letter === "p" || letter === "c" || letter === "f" || (letter === "m" && !written_values.has(step));
-    // Memory of its own, which has no name, is nobody else's business either.
+    // Memory of its own, which has no name, concerns nothing else either.
     if (mine.has(sort) || (letter === "r" && place !== null && texts[place].startsWith("0x"))) idle[step] = 1;
     else if (!looks) mine.clear();
     mine.add(sort);
