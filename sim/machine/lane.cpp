@@ -54,6 +54,12 @@ std::string lanes_in(uint64_t mask) {
   return (mask & (mask - 1)) == 0 ? "lane " + text : "lanes " + text;
 }
 
+uint64_t awaited_lanes(const wave& of, const open_collective& open) {
+  if (!open.without_ended) return open.mask;
+  const uint64_t there = of.lanes.size() < 64 ? (uint64_t{1} << of.lanes.size()) - 1 : ~uint64_t{0};
+  return open.mask & there & ~of.ended_mask;
+}
+
 // Equal bytes, equal digest; the two halves of a 128-bit product mix well and cost one multiplication (the idea of wyhash).
 #if defined(__GNUC__)
 __attribute__((no_sanitize("address")))

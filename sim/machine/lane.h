@@ -289,6 +289,8 @@ std::string name_of(const lane& who);
 std::string name_of(const wave& who);
 /// "lane 3", "lanes 0-2, 5": a bit each.
 std::string lanes_in(uint64_t mask);
+/// The lanes of the mask that must arrive: all; of a collective without those that have ended, the ones that the wave has and that have not.
+uint64_t awaited_lanes(const wave& of, const open_collective& open);
 
 /// Equal bytes, equal digest.
 uint64_t digest_of(const std::byte* low, const std::byte* high);

@@ -2,6 +2,9 @@
 #include <heddle/sim/report/hang_report.h>
 
 #include <algorithm>
+#include <bit>
+#include <cstring>
+#include <utility>
 
 namespace heddle::sim {
 namespace {
@@ -186,7 +189,7 @@ std::string hang_report::missing_lanes(const lane& who, wait_graph& graph) const
   if (who.state == lane_state::at_collective)
     for (const open_collective& open : who.of->collectives)
       if (open.kind == who.pending.kind && open.mask == who.pending.mask) {
-        const uint64_t missing = open.mask & ~open.arrived;
+        const uint64_t missing = awaited_lanes(*who.of, open) & ~open.arrived;
         graph.add({*who.of, lane_bit(who)}, {*who.of, missing}, std::string("a ") + to_string(open.kind));
         return "    missing: " + lanes_in(missing) + '\n';
       }
@@ -276,6 +279,9 @@ hang_report::order hang_report::rank_of(const lane& who) const {
 std::string hang_report::text_of(const group& one) {
   std::string text = name_of(*one.of);
   if (!one.of->host) text += ", block " + std::to_string(one.of->block) + ", " + lanes_in(one.lanes);
+  if (!std::has_single_bit(one.lanes))
+    for (const auto& [of_one, of_many] : {std::pair{"waits ", "wait "}, {"is masked ", "are masked "}})
+      if (one.told.starts_with(of_one)) return text + ": " + of_many + one.told.substr(std::strlen(of_one));
   return text + ": " + one.told;
 }
 

@@ -91,7 +91,7 @@ collectives::arrival collectives::arrive(lane& self, uint64_t value) {
     ++open;
   if (open == of.collectives.size()) of.collectives.push_back({how.kind, how.mask, 0, ++opened_, how.without_ended});
   of.collectives[open].arrived |= lane_bit(self);
-  if (of.collectives[open].arrived == awaited(of, of.collectives[open])) {
+  if (of.collectives[open].arrived == awaited_lanes(of, of.collectives[open])) {
     complete(of, open, how.kind);
     return arrival::complete;
   }
@@ -122,19 +122,13 @@ bool collectives::is_awaited_now(lane& self) const {
   return self.went_round_for != before;
 }
 
-uint64_t collectives::awaited(const wave& of, const open_collective& open) {
-  if (!open.without_ended) return open.mask;
-  const uint64_t there = of.lanes.size() < 64 ? (uint64_t{1} << of.lanes.size()) - 1 : ~uint64_t{0};
-  return open.mask & there & ~of.ended_mask;
-}
-
 void collectives::leave(const lane& ended) {
   wave& of = *ended.of;
   for (size_t n = 0; n < of.collectives.size(); ++n) {
     const open_collective open = of.collectives[n];
     if ((open.mask & lane_bit(ended)) == 0) continue;
     if (open.without_ended) {
-      if (open.arrived == awaited(of, open)) complete(of, n--, open.kind);
+      if (open.arrived == awaited_lanes(of, open)) complete(of, n--, open.kind);
       continue;
     }
     for (lane* waiting : of.lanes)
@@ -323,7 +317,7 @@ void collectives::check_invariants() const {
       must_hold(is_collective(open.kind), "collectives: what is open is one");
       must_hold(open.arrived != 0, "collectives: a lane has opened it");
       must_hold((open.arrived & ~open.mask) == 0, "collectives: no lane comes that the mask does not name");
-      must_hold(open.arrived != awaited(of, open), "collectives: one to which all have come is closed");
+      must_hold(open.arrived != awaited_lanes(of, open), "collectives: one to which all have come is closed");
       must_hold(open.number != 0 && open.number <= opened_, "collectives: they are numbered as they are opened");
       must_hold((waiting & open.arrived) == 0, "collectives: a lane stands at one");
       waiting |= open.arrived;

@@ -70,7 +70,6 @@ class collectives {
   [[gnu::noinline]] void check(lane& self) const;
   void complete(wave& of, size_t open, operation_kind kind);
   void order(wave& of, uint64_t mask, operation_kind kind);
-  static uint64_t awaited(const wave& of, const open_collective& open);
   uint32_t live_lanes_of_block(const wave& of) const;
   void leave_used_barrier(wave& of);
   void complete_barrier(const wave& of, block_state& block);

@@ -197,7 +197,7 @@ TEST(cuda_block, hangs_at_a_barrier_that_some_never_reach) {
   };
   EXPECT_TRUE(always(verdict::deadlock, scoped().run_many(divergent, 20)));
   const heddle::sim::outcome first = scoped().explain(divergent);
-  EXPECT_TRUE(says(first.report, "waits at a block barrier"));
+  EXPECT_TRUE(says(first.report, "wait at a block barrier"));
   EXPECT_TRUE(says(first.report, "missing: wave 1 lane 0"));
   EXPECT_TRUE(says(first.report, SIM_LINE(barrier_line)));
 }

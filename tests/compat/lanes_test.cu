@@ -208,4 +208,23 @@ TEST(cuda_lanes, that_come_to_different_collectives_are_a_mask_verdict) {
                                         100)));
 }
 
+__global__ void some_at_a_barrier() {
+  if (threadIdx.x % 3 == 0)
+    __syncthreads();
+  else
+    __shfl_sync(full, 1, 0);
+}
+
+TEST(cuda_lanes, that_the_wave_does_not_have_are_not_missed) {
+  const auto four = [] {
+    some_at_a_barrier<<<1, 4>>>();
+    cudaDeviceSynchronize();
+  };
+  EXPECT_TRUE(always(verdict::deadlock, scoped().run_many(four, 20)));
+  const heddle::sim::outcome first = scoped().explain(four);
+  EXPECT_TRUE(says(first.report, "lanes 1-2: wait at a shuffle"));
+  EXPECT_TRUE(says(first.report, "missing: lanes 0, 3\n"));
+  EXPECT_TRUE(says(first.report, "in a circle: wave 0 lanes 0, 3 -> wave 0 lanes 1-2 -> wave 0 lanes 0, 3\n"));
+}
+
 }  // namespace

@@ -109,7 +109,7 @@ TEST(collectives, a_lane_that_waits_elsewhere_is_a_deadlock_that_names_it) {
   });
   EXPECT_TRUE(always(verdict::deadlock, on.run_many(body, 100)));
   const outcome ended = on.explain(body);
-  EXPECT_TRUE(says(ended.report, "lanes 0, 2: waits at a sync_lanes of lanes 0-2"));
+  EXPECT_TRUE(says(ended.report, "lanes 0, 2: wait at a sync_lanes of lanes 0-2"));
   EXPECT_TRUE(says(ended.report, "missing: lane 1"));
 }
 

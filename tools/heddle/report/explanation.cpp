@@ -2,6 +2,7 @@
 #include <heddle/tools/report/drawn.h>
 #include <heddle/tools/report/explanation.h>
 #include <heddle/tools/report/sources.h>
+#include <heddle/tools/trial/step_words.h>
 
 #include <algorithm>
 #include <set>
@@ -43,7 +44,7 @@ std::string place_in_words(const run_record& of, const std::string& place, const
 
 std::string waits_for(const run_record& of, const sim::wait_edge& edge, const slot_names& names) {
   const std::string where = place_of(of, edge.from_wave);
-  std::string text = edge.from + " waits";
+  std::string text = edge.from + waits_behind(edge.from);
   if (!where.empty()) text += " at " + where;
   const bool is_place = edge.over.find("+0x") != std::string::npos;
   if (!is_place) return text + " for " + edge.to + " (" + edge.over + ")";
@@ -61,7 +62,7 @@ std::string circle_of(const run_record& of, const slot_names& names) {
   text += supposed ? ". If so, " : ". So ";
   std::set<std::string> members;
   for (const size_t n : of.circle) members.insert(of.edges[n].from);
-  if (members.size() == 1) return text + *members.begin() + " waits for itself.";
+  if (members.size() == 1) return text + *members.begin() + waits_behind(*members.begin()) + " for itself.";
   for (const size_t n : of.circle) text += of.edges[n].from + " -> ";
   return text + of.edges[of.circle.front()].from + " is a circle, and nothing in it can be the first to move.";
 }
@@ -77,8 +78,8 @@ std::string others_of(const run_record& of, const slot_names& names) {
   }
   for (const sim::unknown_wait& one : of.unknown) {
     if (++told > most_waiters) continue;
-    text +=
-        (text.empty() ? "" : "; ") + one.from + " waits for " + place_in_words(of, one.over, names) + ", " + one.why;
+    text += (text.empty() ? "" : "; ") + one.from + waits_behind(one.from) + " for " +
+            place_in_words(of, one.over, names) + ", " + one.why;
   }
   if (text.empty()) return {};
   if (told > most_waiters) text += "; and " + std::to_string(told - most_waiters) + " more like these";

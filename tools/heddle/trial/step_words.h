@@ -15,6 +15,11 @@ inline bool is_plain_access(sim::operation_kind kind) {
   return kind == sim::operation_kind::plain_load || kind == sim::operation_kind::plain_store;
 }
 
+/// " waits" behind the name of a wave, a lane or a host; " wait" behind one of several lanes, "wave 0 lanes 1-2".
+inline const char* waits_behind(const std::string& name) {
+  return name.find(" lanes ") == std::string::npos ? " waits" : " wait";
+}
+
 class step_words {
  public:
   explicit step_words(const sim::run_record& of) : of_(of), names_(of) {

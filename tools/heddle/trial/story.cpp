@@ -203,10 +203,11 @@ class teller {
   std::string end_of_hang() const {
     std::string text;
     for (const size_t n : of_.circle)
-      text += (text.empty() ? "so " : ", ") + of_.edges[n].from + " waits for " + of_.edges[n].to;
+      text += (text.empty() ? "so " : ", ") + of_.edges[n].from + waits_behind(of_.edges[n].from) + " for " +
+              of_.edges[n].to;
     if (text.empty())
       for (const sim::unknown_wait& each : of_.unknown) {
-        text = "so " + each.from + " waits for " + words_.part_at(each.over) + ", " + each.why;
+        text = "so " + each.from + waits_behind(each.from) + " for " + words_.part_at(each.over) + ", " + each.why;
         break;
       }
     const std::string end =
