@@ -1,3 +1,4 @@
+#include <heddle/sim/code/branch_probes.h>
 #include <heddle/sim/code/control_flow.h>
 #include <heddle/sim/code/source_line.h>
 
@@ -18,7 +19,9 @@ struct instruction {
   uintptr_t begin = 0;
   uintptr_t end = 0;
   effect does = effect::none;
-  uintptr_t target = 0;  ///< of a jump or branch
+  uintptr_t target = 0;         ///< of a jump, branch or call; 0: it is not known
+  bool is_conditional = false;  ///< by flags alone
+  uint8_t condition = 0;
 };
 
 class decoder {
@@ -38,8 +41,10 @@ class decoder {
   /// Appends the instructions of these bytes; false when they are not all instructions.
   bool decode(const std::byte* low, size_t size_bytes, std::vector<instruction>& into) {
     if (decoded_ == nullptr) return false;
-    const auto* code = reinterpret_cast<const uint8_t*>(low);
+    std::vector<std::byte> copy(low, low + size_bytes);
     uint64_t address = reinterpret_cast<uintptr_t>(low);
+    branch_probes::restore(address, copy);
+    const auto* code = reinterpret_cast<const uint8_t*>(copy.data());
     while (size_bytes != 0) {
       if (!cs_disasm_iter(handle_, &code, &size_bytes, &address, decoded_)) return false;
       into.push_back(read());
@@ -56,12 +61,19 @@ class decoder {
     const bool direct = detail.op_count == 1 && detail.operands[0].type == X86_OP_IMM;
     if (is(CS_GRP_CALL)) {
       one.does = effect::call;
+      if (direct) one.target = static_cast<uintptr_t>(detail.operands[0].imm);
     } else if (is(CS_GRP_RET) || is(CS_GRP_IRET)) {
       one.does = effect::leaves;
     } else if (is(CS_GRP_JUMP)) {
       // The target of an indirect jump is unknown: it counts as leaving the function.
       one.does = !direct ? effect::leaves : decoded_->id == X86_INS_JMP ? effect::jump : effect::branch;
       if (direct) one.target = static_cast<uintptr_t>(detail.operands[0].imm);
+      if (one.does == effect::branch) {
+        // 70 to 7f, and 0f 80 to 0f 8f. Others look at a register.
+        const uint8_t last = detail.opcode[0] == 0x0f ? detail.opcode[1] : detail.opcode[0];
+        one.is_conditional = (last & 0xf0) == (detail.opcode[0] == 0x0f ? 0x80 : 0x70);
+        one.condition = last & 0x0f;
+      }
     } else if (decoded_->id == X86_INS_UD2 || decoded_->id == X86_INS_HLT || decoded_->id == X86_INS_INT3) {
       one.does = effect::dies;
     }
@@ -135,7 +147,13 @@ class control_flow_builder {
     for (const instruction& one : code_) {
       if (one.begin != previous_end || leaders.contains(one.begin)) made.nodes_.push_back({.begin = one.begin});
       made.nodes_.back().end = previous_end = one.end;
-      made.nodes_.back().calls = one.does == effect::call;
+      control_flow::node& in = made.nodes_.back();
+      in.calls = one.does == effect::call;
+      in.callee =
+          one.does == effect::call || (one.does == effect::jump && find(one.target) == nullptr) ? one.target : 0;
+      in.branch = one.is_conditional ? one.begin : 0;
+      in.target = one.is_conditional ? one.target : 0;
+      in.condition = one.condition;
       last_.resize(made.nodes_.size());
       last_.back() = &one;
     }
@@ -264,18 +282,18 @@ const std::vector<uint16_t>& control_flow::calls_before(uint32_t branch, uint32_
   return calls_before_.emplace(key, std::move(calls)).first->second;
 }
 
+control_flow* code_map::holding(const void* address) {
+  for (const auto& [entry, function] : functions_)
+    if (function->holding(address) != control_flow::none) return function.get();
+  auto made = control_flow::of_function_at(address);
+  if (made == nullptr || made->holding(address) == control_flow::none) return nullptr;
+  const uintptr_t entry = made->at(made->entry()).begin;
+  return functions_.insert_or_assign(entry, std::move(made)).first->second.get();
+}
+
 call_site code_map::look_up(const void* return_address) {
   // The call ends where the return address begins.
-  const void* const call = static_cast<const char*>(return_address) - 1;
-  call_site found;
-  for (const auto& [entry, function] : functions_)
-    if (function->holding(call) != control_flow::none) found.in = function.get();
-  if (found.in == nullptr) {
-    if (auto made = control_flow::of_function_at(call); made != nullptr && made->holding(call) != control_flow::none) {
-      const uintptr_t entry = made->at(made->entry()).begin;
-      found.in = functions_.insert_or_assign(entry, std::move(made)).first->second.get();
-    }
-  }
+  call_site found = {.in = holding(static_cast<const char*>(return_address) - 1)};
   if (found.in != nullptr) found.node = found.in->returning_to(return_address);
   if (found.node == control_flow::none) found.in = nullptr;
   return sites_.emplace(return_address, found).first->second;

@@ -8,6 +8,7 @@
 #include <memory>
 #include <string>
 #include <unordered_map>
+#include <unordered_set>
 #include <utility>
 #include <vector>
 
@@ -51,8 +52,13 @@ class control_flow {
 
   struct node {
     uintptr_t begin = 0;
-    uintptr_t end = 0;   ///< behind its last instruction; where its call returns to
-    bool calls = false;  ///< ends with a call
+    uintptr_t end = 0;      ///< behind its last instruction; where its call returns to
+    bool calls = false;     ///< ends with a call
+    uintptr_t callee = 0;   ///< of a call, or of a jump out of the function; 0: it is not known
+    uintptr_t branch = 0;   ///< the conditional jump that ends it; 0: there is none
+    uintptr_t target = 0;   ///< of that jump
+    uint8_t condition = 0;  ///< of that jump, the four bits that the instruction has for it
+    uint16_t probe = 0;     ///< of that jump (branch_probes.h); 0: it has none
   };
 
   /// Of the function that holds the address. Null when the program has no symbol there, or code that cannot be decoded.
@@ -76,6 +82,15 @@ class control_flow {
   /// branch again nor its post-dominator; `unreached` where there is no such path. Remembered.
   const std::vector<uint16_t>& calls_before(uint32_t branch, uint32_t way) const;
   static constexpr uint16_t unreached = 0xffff;
+  /// The least number of calls before each node, and before the exit, on the paths from `from`.
+  std::vector<uint16_t> calls_from(uint32_t from) const;
+  /// The next node number of a branch that is taken, or that is not.
+  uint32_t way(uint32_t branch, bool taken) const;
+  /// The branches that ways with equally few calls lead from to one call: which of them a lane has taken is not to be seen at its calls. `again`: the
+  /// function may be called anew by the same call, with none in between.
+  std::vector<uint32_t> undecided(bool again) const;
+  /// Has these branches tell which way they go.
+  void probe(const std::vector<uint32_t>& branches);
   /// The function's name, readable.
   const std::string& name() const { return name_; }
 
@@ -105,6 +120,12 @@ class code_map {
   using runner = std::function<void(const std::function<void()>& work)>;
   explicit code_map(runner aside) : aside_(std::move(aside)) {}
 
+  /// Has the branches of the function at `entry`, and of those that it calls, tell where they must (control_flow::undecided). Not those of
+  /// functions that only pointers lead to, and not those of the simulator.
+  void prepare(const void* entry) {
+    if (prepared_.insert(entry).second) aside_([&] { probe_from(entry); });
+  }
+
   call_site find(const void* return_address) {
     const auto known = sites_.find(return_address);
     if (known != sites_.end()) return known->second;
@@ -115,8 +136,11 @@ class code_map {
 
  private:
   call_site look_up(const void* return_address);
+  control_flow* holding(const void* address);
+  void probe_from(const void* entry);
 
   runner aside_;
+  std::unordered_set<const void*> prepared_;
   std::unordered_map<const void*, call_site> sites_;
   std::map<uintptr_t, std::unique_ptr<control_flow>> functions_;  ///< by the address of the entry
 };

@@ -1,9 +1,12 @@
+#include <heddle/sim/code/branch_probes.h>
 #include <heddle/sim/code/source_line.h>
 #include <heddle/sim/code/unread_result.h>
 
 #include <capstone/capstone.h>
 
 #include <algorithm>
+#include <array>
+#include <cstring>
 #include <mutex>
 #include <span>
 #include <unordered_map>
@@ -57,8 +60,12 @@ class result_reader {
   next step() {
     const uintptr_t offset = path_.at - low_;
     if (offset >= size_bytes_) return next::reads_or_unknown;
-    const auto* code = reinterpret_cast<const uint8_t*>(path_.at);
-    size_t left = size_bytes_ - offset;
+    constexpr size_t longest_instruction = 15;
+    std::array<std::byte, longest_instruction> copy{};
+    size_t left = std::min(size_bytes_ - offset, longest_instruction);
+    std::memcpy(copy.data(), reinterpret_cast<const void*>(path_.at), left);
+    branch_probes::restore(path_.at, std::span(copy).first(left));
+    const auto* code = reinterpret_cast<const uint8_t*>(copy.data());
     uint64_t address = path_.at;
     if (!cs_disasm_iter(handle_, &code, &left, &address, decoded_)) return next::reads_or_unknown;
     path_.at = address;

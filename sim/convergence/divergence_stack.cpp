@@ -34,8 +34,9 @@ divergence_stack::entry& divergence_stack::push() {
 }
 
 void divergence_stack::advance(const std::array<const call_path*, 64>& paths, uint64_t ended, uint64_t same_call,
-                               const arm_order& order) {
+                               std::array<branch_log, 64>& logs, const arm_order& order) {
   if (depth_ == 0) return;
+  logs_ = &logs;
   if (top().stands == stand::at) top().stands = stand::behind;
   while (true) {
     const uint64_t lanes = top().lanes & ~ended;
@@ -62,12 +63,14 @@ void divergence_stack::look(const std::array<const call_path*, 64>& paths, uint6
   for (uint64_t left = lanes; left != 0; left &= left - 1) {
     const auto lane = static_cast<size_t>(std::countr_zero(left));
     const uint64_t bit = uint64_t{1} << lane;
-    const auto alike =
-        std::find_if(seen_.begin(), seen_.end(), [&](const seen& one) { return one.path == paths[lane]; });
+    const branch_log& log = (*logs_)[lane];
+    const auto alike = std::find_if(seen_.begin(), seen_.end(), [&](const seen& one) {
+      return one.path == paths[lane] && one.log->is_left_like(log);
+    });
     if (alike != seen_.end())
       alike->lanes |= bit;
     else
-      seen_.push_back({bit, paths[lane], control_flow::none});
+      seen_.push_back({bit, paths[lane], &log, control_flow::none});
   }
 }
 
@@ -127,7 +130,7 @@ divergence_stack::progress divergence_stack::walk(uint64_t lanes, uint64_t same_
       split(behind(here.here), lanes, arms_, stand::at, order);
       return progress::changed;
     }
-    if (seen_.size() == 1 && stays_within(here, *seen_.front().path)) {
+    if (seen_.size() == 1 && !seen_.front().log->any() && stays_within(here, *seen_.front().path)) {
       stand_at(here, *seen_.front().path);
       return progress::settled;
     }
@@ -226,6 +229,20 @@ divergence_stack::progress divergence_stack::pass_call(uint64_t lanes, const arm
   return progress::changed;
 }
 
+// Asks each group which way it has told it takes at this branch, if it has.
+void divergence_stack::decide(const control_flow& in, uint32_t branch) {
+  decided_.assign(seen_.size(), control_flow::none);
+  const uint16_t probe = in.at(branch).probe;
+  if (probe == 0) return;
+  for (size_t n = 0; n < seen_.size(); ++n) {
+    const branch_log::decision told = seen_[n].log->next();
+    if (told.probe != probe) continue;
+    decided_[n] = in.way(branch, told.taken);
+    for (uint64_t left = seen_[n].lanes; left != 0; left &= left - 1)
+      (*logs_)[static_cast<size_t>(std::countr_zero(left))].pass();
+  }
+}
+
 divergence_stack::progress divergence_stack::pass_branch(uint64_t lanes, const arm_order& order) {
   entry& one = top();
   const control_flow& in = *one.here.in;
@@ -235,10 +252,13 @@ divergence_stack::progress divergence_stack::pass_branch(uint64_t lanes, const a
     return progress::on;
   }
   const uint32_t joined = in.post_dominator(one.here.node);
+  decide(in, one.here.node);
   // The ways that lead to where the group is seen, before the lanes reconverge. Ways with the fewest calls are taken: on others, the lanes
   // would have been seen in one of their calls.
   const auto ways_to = [&](const seen& group) {
     uint64_t ways = 0;
+    if (const uint32_t told = decided_[static_cast<size_t>(&group - seen_.data())]; told != control_flow::none)
+      return next[told] == joined ? 0 : uint64_t{1} << told;
     if (group.node == control_flow::none) return ways;
     uint16_t fewest = control_flow::unreached;
     for (uint32_t way = 0; way < next.size(); ++way) {
@@ -294,7 +314,10 @@ void divergence_stack::split(uint32_t joined, uint64_t lanes, std::vector<arm>& 
   for (uint32_t n = 0; n < turns.size(); ++n) turns[n] = n;
   if (arms.size() > 1) {
     std::vector<const void*> places;
-    for (const arm& one : arms) places.push_back((*one.path)[from.depth]);
+    // Lanes that have told where they went may have left the function since.
+    for (const arm& one : arms)
+      places.push_back(one.path->size() > from.depth ? (*one.path)[from.depth]
+                                                     : reinterpret_cast<const void*>(from.in->at(one.node).end));
     order(turns, places);
   }
   entry& parts = entries_[parting];
@@ -357,31 +380,6 @@ divergence_stack::progress divergence_stack::scatter(const arm_order& order) {
     stand_at(added, *one.path);
   }
   return progress::changed;
-}
-
-uint64_t divergence_stack::digest() const {
-  uint64_t state = depth_;
-  for (size_t n = 0; n < depth_; ++n) {
-    const entry& one = entries_[n];
-    for (const uint64_t word : {one.lanes, uint64_t{one.here.node}, uint64_t{one.here.depth}, uint64_t{one.until.node}})
-      state = (state ^ word) * 0x9e3779b97f4a7c15u + (state >> 29);
-  }
-  return state;
-}
-
-divergence_stack::hold divergence_stack::hold_of(uint32_t lane, uint64_t ended) const {
-  const uint64_t bit = uint64_t{1} << lane;
-  size_t own = depth_;
-  while (own != 0 && (entries_[own - 1].lanes & bit) == 0) --own;
-  hold found;
-  if (own == 0 || own == depth_) return found;
-  // The entries above its own run first; the lowest of these is the last that has to arrive.
-  for (size_t n = own; n < depth_; ++n) found.runs |= entries_[n].lanes & ~ended;
-  const entry& last = entries_[own];
-  found.in = last.until.in;
-  if (found.in != nullptr && last.until.node != found.in->exit())
-    found.until = reinterpret_cast<const void*>(found.in->at(last.until.node).end);
-  return found;
 }
 
 }  // namespace heddle::sim

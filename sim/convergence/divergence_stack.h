@@ -5,9 +5,11 @@
 // 2016, on what follows for lanes that wait for each other.)
 //
 // A lane is seen at its visible operations alone. So the stack follows the code from where a group stood to where its lanes are seen
-// next, call by call: what they pass without an operation they pass together.
+// next, call by call: what they pass without an operation they pass together. Where several ways lead there, the branch between them has told
+// which one each lane has taken (branch_probes.h).
 #pragma once
 
+#include <heddle/sim/code/branch_probes.h>
 #include <heddle/sim/code/control_flow.h>
 #include <heddle/sim/code/source_line.h>
 
@@ -29,9 +31,10 @@ class divergence_stack {
   void begin(uint64_t lanes);
 
   /// Each lane that ran has performed its operation and is seen at the next. `paths` by lane; those of `ended` lanes and of lanes that did
-  /// not run are ignored, or are as they were. `same_call`: lanes that are at another operation of the call that they were in.
+  /// not run are ignored, or are as they were. `same_call`: lanes that are at another operation of the call that they were in. `logs`, by lane
+  /// likewise: what they have told since; those that are passed by leave them.
   void advance(const std::array<const call_path*, 64>& paths, uint64_t ended, uint64_t same_call,
-               const arm_order& order);
+               std::array<branch_log, 64>& logs, const arm_order& order);
 
   /// The lanes that run now: all of them are at the same operation. Ended ones may be among them.
   uint64_t running() const { return depth_ == 0 ? 0 : entries_[depth_ - 1].lanes; }
@@ -72,6 +75,7 @@ class divergence_stack {
   struct seen {
     uint64_t lanes = 0;
     const call_path* path = nullptr;
+    const branch_log* log = nullptr;     ///< of the first of them: all have told the same
     uint32_t node = control_flow::none;  ///< in the frame that is looked at; none: the frame is gone
   };
   struct arm {
@@ -91,6 +95,7 @@ class divergence_stack {
   progress walk(uint64_t lanes, uint64_t same_call, const arm_order& order);
   progress pass_call(uint64_t lanes, const arm_order& order);
   progress pass_branch(uint64_t lanes, const arm_order& order);
+  void decide(const control_flow& in, uint32_t branch);
   bool leave_call(entry& one);
   void climb(entry& one);
   void split(uint32_t node, uint64_t lanes, std::vector<arm>& arms, stand how, const arm_order& order);
@@ -103,6 +108,8 @@ class divergence_stack {
   bool fresh_ = false;
   std::vector<seen> seen_;
   std::vector<arm> arms_;
+  std::vector<uint32_t> decided_;  ///< by group of seen_: the way that it has told it takes; none: it has not
+  std::array<branch_log, 64>* logs_ = nullptr;
 };
 
 }  // namespace heddle::sim

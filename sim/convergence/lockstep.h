@@ -16,6 +16,8 @@ struct lockstep {
   divergence_stack stack;
   /// Where each lane was last seen. Equal ones are one and the same (lane_paths.h).
   std::array<const call_path*, 64> paths{};
+  /// What the branches have told that it took since its last operation, by lane.
+  std::array<branch_log, 64> logs;
   uint64_t arm = 0;         ///< the lanes of this round
   uint64_t moving = 0;      ///< those that are not at their next operation yet
   uint64_t round = 0;       ///< its number

@@ -34,7 +34,14 @@ void lockstep_waves::keep_together(wave& starts) {
   fresh.proof.forget();
   fresh.stack.begin(fresh.arm);
   fresh.paths.fill(paths_.empty_one());
+  for (branch_log& each : fresh.logs) each.clear();
+  for (lane* each : starts.lanes) each->tells = &fresh.logs[each->index];
   starts.together = &fresh;
+}
+
+void lockstep_waves::prepare(lane& self, const void* code) {
+  decides_ = &self;
+  code_.prepare(code);
 }
 
 void lockstep_waves::mark_due(wave& of) {
@@ -150,6 +157,9 @@ bool lockstep_waves::visit_rounds(state_reader& to, const wave& of) {
   if (!to.fact(together.acquires ? 1 : 0) || !to.fact(together.stores.size())) return false;
   for (const lockstep::store& one : together.stores)
     if (!to.fact(reinterpret_cast<uintptr_t>(one.address)) || !to.fact(one.by->id)) return false;
+  for (const lane* who : of.lanes)
+    if (together.logs[who->index].any() && !(to.fact(who->index) && to.fact(together.logs[who->index].digest())))
+      return false;
   return to.fact(together.stack.digest()) && to.fact(together.arm) && to.fact(together.moving);
 }
 
@@ -205,7 +215,7 @@ void lockstep_waves::begin_round(wave& of, lane& self) {
     if (who.in_same_call || who.assumed.in_same_call) same_call |= lane_bit(who);
   });
   together.stack.advance(
-      together.paths, of.ended_mask, same_call,
+      together.paths, of.ended_mask, same_call, together.logs,
       [&](std::vector<uint32_t>& order, const std::vector<const void*>& places) { order_arms(self, order, places); });
   const uint64_t before = together.arm;
   together.arm = together.moving = together.stack.running() & ~of.ended_mask;
@@ -215,6 +225,7 @@ void lockstep_waves::begin_round(wave& of, lane& self) {
   if (core_.observers.records) core_.observers.recorder->has_counter(of, together.arm, core_.history.steps);
   for_each_lane_of(of, together.arm, [&](lane& who) {
     who.moved_in = together.round;
+    together.logs[who.index].clear();
     if (who.circles == 0) together.waited &= ~lane_bit(who);
   });
   const lane& first = *of.lanes[static_cast<size_t>(std::countr_zero(together.arm))];

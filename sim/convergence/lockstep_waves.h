@@ -28,6 +28,8 @@ class lockstep_waves {
   }
 
   void keep_together(wave& starts);
+  /// Lanes of such waves will run this function, and `self` asks for it.
+  void prepare(lane& self, const void* code);
   /// Such a wave has a place again.
   void comes_back(wave& of) {
     of.together->wants_back = false;

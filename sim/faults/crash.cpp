@@ -1,3 +1,4 @@
+#include <heddle/sim/code/branch_probes.h>
 #include <heddle/sim/faults/crash.h>
 #include <heddle/sim/faults/interrupted_calls.h>
 #include <heddle/sim/faults/registers.h>
@@ -164,7 +165,20 @@ void take_numbers(const execution& here, fault_note& note) {
   note.digest = here.core().history.digest.value();
 }
 
+// A branch that tells which way it goes: no fault.
+bool goes_on_at_branch(ucontext_t& context) {
+  if (!branch_probes::any()) return false;
+  uintptr_t pc = registers_of(context).pc;
+  const branch_log::decision told = branch_probes::jump(pc, flags_of(context));
+  if (told.probe == 0) return false;
+  go_on_at(context, pc);
+  if (const lane* const who = execution::current; who != nullptr && who->tells != nullptr)
+    who->tells->add(told.probe, told.taken);
+  return true;
+}
+
 void on_fault(int signal, siginfo_t* fault, void* raw) {
+  if (signal == SIGILL && goes_on_at_branch(*static_cast<ucontext_t*>(raw))) return;
   const left_code_under_test here_and_now;
   const int error_before = errno;
   auto& context = *static_cast<ucontext_t*>(raw);

@@ -26,6 +26,16 @@ inline registers registers_of(const ucontext_t& context) {
           .by_store = (all[REG_ERR] & is_write) != 0};
 }
 
+/// The processor's flags.
+inline uint64_t flags_of(const ucontext_t& context) {
+  return static_cast<uint64_t>(context.uc_mcontext.gregs[REG_EFL]);
+}
+
+/// Has the interrupted thread go on at another place in its code.
+inline void go_on_at(ucontext_t& context, uintptr_t pc) {
+  context.uc_mcontext.gregs[REG_RIP] = static_cast<greg_t>(pc);
+}
+
 /// Has the interrupted thread go on in `function`, on another stack.
 inline void go_on_at(ucontext_t& context, void (*function)(), std::byte* stack_top) {
   auto& all = context.uc_mcontext.gregs;
@@ -47,6 +57,8 @@ inline bool in_system_call(uintptr_t pc) {
 }
 inline constexpr bool can_go_on = true;
 #elif defined(__aarch64__)
+inline uint64_t flags_of(const ucontext_t& context) { return context.uc_mcontext.pstate; }
+inline void go_on_at(ucontext_t& context, uintptr_t pc) { context.uc_mcontext.pc = pc; }
 inline registers registers_of(const ucontext_t& context) {
   constexpr int frame = 29;
   return {.pc = context.uc_mcontext.pc, .sp = context.uc_mcontext.sp, .frame = context.uc_mcontext.regs[frame]};
@@ -64,6 +76,8 @@ inline bool in_system_call(uintptr_t pc) {
 }
 inline constexpr bool can_go_on = true;
 #else
+inline uint64_t flags_of(const ucontext_t&) { return 0; }
+inline void go_on_at(ucontext_t&, uintptr_t) {}
 inline registers registers_of(const ucontext_t&) { return {}; }
 inline void go_on_at(ucontext_t&, void (*)(), std::byte*) {}
 inline bool in_system_call(uintptr_t) { return false; }

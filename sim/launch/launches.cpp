@@ -80,6 +80,8 @@ uint32_t launches::add(lane& self, const grid_shape& shape, const fiber_body& bo
   deal_out(added);
   if (memory_.unflushed().on() && commands_ == nullptr) memory_.unflushed().kernel_launched(core_.map.heap);
   added.body = body;
+  if (core_.machine.convergence == convergence::lockstep && shape.block.count() > 1)
+    lockstep_.prepare(self, reinterpret_cast<const void*>(body.invoke));
   added.bytes.resize(body.size_bytes);
   std::memcpy(added.bytes.data(), bytes, body.size_bytes);
   for (uint32_t n = 0; n < added.live_waves; ++n) {

@@ -19,6 +19,7 @@ struct wave;
 struct site_change;
 struct launched_kernel;
 struct lockstep;
+class branch_log;
 
 enum class lane_state : uint8_t {
   candidate,      ///< enabled: can take the next step
@@ -168,6 +169,7 @@ struct alignas(64) lane : lane_run {
   cycle_finder proof;                   ///< of its wait, under the quiescence check
   // In a lockstep wave.
   static constexpr uint8_t sure_of_circle = 2;
+  branch_log* tells = nullptr;        ///< the ways that it takes (sim/code/branch_probes.h)
   uint64_t circle = 0;                ///< how its wave had diverged when it waited
   uint64_t circles_since = 0;         ///< the round in which it waited first
   const void* first_frame = nullptr;  ///< of the simulator, below that of what the lane runs
