@@ -73,7 +73,7 @@ bool holds(uint8_t condition, uint64_t flags) {
 
 }  // namespace
 
-bool branch_log::is_left_like(const branch_log& other) const {
+bool branch_log::is_equal(const branch_log& other) const {
   const auto left = [](const branch_log& one) {
     return one.any() ? std::span(one.entries_).subspan(one.next_, one.count_ - one.next_) : std::span<const uint16_t>();
   };

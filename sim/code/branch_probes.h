@@ -43,11 +43,13 @@ class branch_log {
   }
   void pass() { ++next_; }
   /// Whether the same are left.
-  bool is_left_like(const branch_log& other) const;
+  bool is_left_like(const branch_log& other) const { return (!any() && !other.any()) || is_equal(other); }
   /// Equal for logs of which the same is left, in every process.
   uint64_t digest() const;
 
  private:
+  bool is_equal(const branch_log& other) const;
+
   static constexpr uint16_t lost = 0xffff;
   uint16_t count_ = 0;
   uint16_t next_ = 0;

@@ -86,9 +86,10 @@ class control_flow {
   std::vector<uint16_t> calls_from(uint32_t from) const;
   /// The next node number of a branch that is taken, or that is not.
   uint32_t way(uint32_t branch, bool taken) const;
-  /// The branches that ways with equally few calls lead from to one call: which of them a lane has taken is not to be seen at its calls. `again`: the
-  /// function may be called anew by the same call, with none in between.
-  std::vector<uint32_t> undecided(bool again) const;
+  /// The branches behind which one of the calls that `meets` names, by node, can be met before the lanes reconverge, and with no more calls on the
+  /// way behind that, in a round to come: which of both it was is not to be seen at the call. `again`: the function may be called anew by the
+  /// same call, with none in between.
+  std::vector<uint32_t> undecided(bool again, const std::vector<bool>& meets) const;
   /// Has these branches tell which way they go.
   void probe(const std::vector<uint32_t>& branches);
   /// The function's name, readable.

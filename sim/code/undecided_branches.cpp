@@ -20,6 +20,18 @@ bool is_of_simulator(const std::string& symbol) {
   return readable_symbol(symbol).find('<') == std::string::npos;
 }
 
+/// At which lanes meet, and which lanes are there matters.
+bool is_collective(const std::string& symbol) {
+  constexpr std::string_view runtime = "_ZN6heddle3sim7runtime";
+  std::string_view left = symbol;
+  if (!left.starts_with(runtime)) return false;
+  left.remove_prefix(runtime.size());
+  for (const std::string_view name :
+       {"9broadcast", "6ballot", "14ballot_of_live", "10sync_lanes", "9sync_live", "7shuffle", "9lane_mask"})
+    if (left.starts_with(name)) return true;
+  return false;
+}
+
 }  // namespace
 
 std::vector<uint16_t> control_flow::calls_from(uint32_t from) const {
@@ -49,7 +61,7 @@ uint32_t control_flow::way(uint32_t branch, bool taken) const {
   return none;
 }
 
-std::vector<uint32_t> control_flow::undecided(bool again) const {
+std::vector<uint32_t> control_flow::undecided(bool again, const std::vector<bool>& meets) const {
   std::vector<uint32_t> found;
   std::unordered_map<uint32_t, std::vector<uint16_t>> from_joined;
   const std::vector<uint16_t> from_entry = calls_from(entry_);
@@ -63,10 +75,9 @@ std::vector<uint32_t> control_flow::undecided(bool again) const {
     const std::vector<uint16_t>& other = calls_before(branch, 1);
     for (uint32_t call = 0; call < size(); ++call) {
       const uint16_t least = std::min(one[call], other[call]);
-      if (!nodes_[call].calls || least == unreached) continue;
-      const bool by_either = one[call] == other[call];
+      if (!meets[call] || least == unreached) continue;
       const bool round = again && beyond[exit()] + from_entry[call] <= least;
-      if (!by_either && !round && beyond[call] > least) continue;
+      if (!round && beyond[call] > least) continue;
       found.push_back(branch);
       break;
     }
@@ -83,45 +94,65 @@ void control_flow::probe(const std::vector<uint32_t>& branches) {
   }
 }
 
-void code_map::probe_from(const void* entry) {
-  constexpr size_t most_functions = 1'000;
-  struct use {
-    control_flow* of;
-    control_flow* by;
-    uint32_t call;
-  };
-  std::vector<control_flow*> all;
-  std::vector<use> uses;
-  std::unordered_map<const control_flow*, bool> again;
-  const auto reach = [&](control_flow* what) {
-    if (again.try_emplace(what, false).second) all.push_back(what);
-  };
-  if (control_flow* const first = holding(entry); first != nullptr) reach(first);
-  for (size_t n = 0; n < all.size() && n < most_functions; ++n) {
-    control_flow& by = *all[n];
-    for (uint32_t call = 0; call < by.size(); ++call) {
-      const auto* const callee = reinterpret_cast<const void*>(by.at(call).callee);
-      if (callee == nullptr) continue;
-      const code_range range = function_at(callee);
-      if (range.low == nullptr || is_of_simulator(range.symbol)) continue;
-      control_flow* const of = holding(callee);
-      if (of == nullptr) continue;
-      reach(of);
-      uses.push_back({of, &by, call});
-    }
-  }
+namespace {
+
+/// What is known of a function that lanes of a wave may run.
+struct reached_function {
+  control_flow* in = nullptr;
+  std::vector<bool> meets;  ///< by node: whether it ends with a call in which lanes meet
+  bool again = false;       ///< whether one call may call it anew, with no other call in between
+  bool has_meeting() const { return std::find(meets.begin(), meets.end(), true) != meets.end(); }
+};
+
+struct use_of_function {
+  size_t of = 0;
+  size_t by = 0;
+  uint32_t call = 0;
+};
+
+void settle(std::vector<reached_function>& all, const std::vector<use_of_function>& uses) {
   for (bool more = true; more;) {
     more = false;
-    for (const use& one : uses) {
-      if (again[one.of]) continue;
-      const std::vector<uint32_t>& behind = one.by->next(one.call);
-      if (behind.empty()) continue;
-      const std::vector<uint16_t> calls = one.by->calls_from(behind.front());
-      again[one.of] = calls[one.call] == 0 || (calls[one.by->exit()] == 0 && again[one.by]);
-      more = more || again[one.of];
+    for (const use_of_function& one : uses) {
+      reached_function& of = all[one.of];
+      reached_function& by = all[one.by];
+      if (!by.meets[one.call] && of.has_meeting()) more = by.meets[one.call] = true;
+      if (of.again || by.in->next(one.call).empty()) continue;
+      const std::vector<uint16_t> calls = by.in->calls_from(by.in->next(one.call).front());
+      of.again = calls[one.call] == 0 || (calls[by.in->exit()] == 0 && by.again);
+      more = more || of.again;
     }
   }
-  for (control_flow* const each : all) each->probe(each->undecided(again[each]));
+}
+
+}  // namespace
+
+void code_map::probe_from(const void* entry) {
+  constexpr size_t most_functions = 1'000;
+  std::vector<reached_function> all;
+  std::vector<use_of_function> uses;
+  std::unordered_map<const control_flow*, size_t> numbers;
+  const auto reach = [&](control_flow* what) {
+    const auto [known, fresh] = numbers.try_emplace(what, all.size());
+    if (fresh) all.push_back({.in = what, .meets = std::vector<bool>(what->size())});
+    return known->second;
+  };
+  if (control_flow* const first = holding(entry); first != nullptr) reach(first);
+  for (size_t by = 0; by < all.size() && by < most_functions; ++by) {
+    const control_flow& in = *all[by].in;
+    for (uint32_t call = 0; call < in.size(); ++call) {
+      const auto* const callee = reinterpret_cast<const void*>(in.at(call).callee);
+      const code_range range = callee == nullptr ? code_range() : function_at(callee);
+      if (range.low == nullptr) continue;
+      if (is_of_simulator(range.symbol)) {
+        all[by].meets[call] = is_collective(range.symbol);
+      } else if (control_flow* const of = holding(callee); of != nullptr) {
+        uses.push_back({reach(of), by, call});
+      }
+    }
+  }
+  settle(all, uses);
+  for (const reached_function& each : all) each.in->probe(each.in->undecided(each.again, each.meets));
 }
 
 }  // namespace heddle::sim

@@ -227,4 +227,68 @@ TEST(cuda_lanes, that_the_wave_does_not_have_are_not_missed) {
   EXPECT_TRUE(says(first.report, "in a circle: wave 0 lanes 0, 3 -> wave 0 lanes 1-2 -> wave 0 lanes 0, 3\n"));
 }
 
+// A lane that skips the addition comes to the sum of the next round by a way that passes no operation, as short as the way of a lane that goes
+// on with the sum of this round.
+__global__ void sums_of_a_wave(int* sum, int rounds, bool all_add) {
+  for (int round = 0; round < rounds; ++round) {
+    int value = static_cast<int>(threadIdx.x) + 1;
+    for (int step = 2; step > 0; step >>= 1) value += __shfl_xor_sync(0xf, value, step, 4);
+    if (all_add || threadIdx.x == 0) atomicAdd(sum, value);
+  }
+}
+
+__device__ __noinline__ int sum_of_wave(int value) {
+  for (int step = 2; step > 0; step >>= 1) value += __shfl_xor_sync(0xf, value, step, 4);
+  return value;
+}
+
+__global__ void sums_by_a_function(int* sum, int rounds) {
+  for (int round = 0; round < rounds; ++round) {
+    const int value = sum_of_wave(static_cast<int>(threadIdx.x) + 1);
+    if (threadIdx.x == 0) atomicAdd(sum, value);
+  }
+}
+
+// Lanes with an odd number leave the loop of the sum early: its mask names lanes that are not there.
+__global__ void sums_without_some(int* sum, int rounds) {
+  for (int round = 0; round < rounds; ++round) {
+    int value = 1;
+    for (int step = 2; step > static_cast<int>(threadIdx.x & 1); step >>= 1)
+      value += __shfl_xor_sync(0xf, value, step, 4);
+    if (threadIdx.x == 0) atomicAdd(sum, value);
+  }
+}
+
+TEST(cuda_lanes, in_lockstep_are_told_apart_by_the_ways_that_they_took) {
+  machine lockstep({"fidelity=scoped", "convergence=lockstep"});
+  const auto sums = [](bool all_add) {
+    return [all_add] {
+      auto* sum = on_device<int>(1);
+      *sum = 0;
+      sums_of_a_wave<<<1, 4>>>(sum, 3, all_add);
+      cudaDeviceSynchronize();
+      SIM_CHECK(*sum == (all_add ? 4 : 1) * 30);
+    };
+  };
+  EXPECT_TRUE(always(verdict::ok, lockstep.run_many(sums(false), 50)));
+  EXPECT_TRUE(always(verdict::ok, lockstep.run_many(sums(true), 50)));
+  EXPECT_TRUE(always(verdict::ok, lockstep.run_many(
+                                      [] {
+                                        auto* sum = on_device<int>(1);
+                                        *sum = 0;
+                                        sums_by_a_function<<<1, 4>>>(sum, 3);
+                                        cudaDeviceSynchronize();
+                                        SIM_CHECK(*sum == 30);
+                                      },
+                                      50)));
+  EXPECT_TRUE(always(verdict::mask, lockstep.run_many(
+                                        [] {
+                                          auto* sum = on_device<int>(1);
+                                          *sum = 0;
+                                          sums_without_some<<<1, 4>>>(sum, 2);
+                                          cudaDeviceSynchronize();
+                                        },
+                                        50)));
+}
+
 }  // namespace
