@@ -275,7 +275,7 @@ const std::vector<uint16_t>& control_flow::calls_before(uint32_t branch, uint32_
   while (!left.empty()) {
     const uint32_t at = left.front();
     left.pop_front();
-    const bool call = nodes_[at].calls;
+    const bool call = nodes_[at].calls && !nodes_[at].quiet;
     const auto behind = static_cast<uint16_t>(std::min(calls[at] + (call ? 1 : 0), unreached - 1));
     for (const uint32_t to : next_[at]) reach(to, behind, call);
   }

@@ -54,6 +54,7 @@ class control_flow {
     uintptr_t begin = 0;
     uintptr_t end = 0;      ///< behind its last instruction; where its call returns to
     bool calls = false;     ///< ends with a call
+    bool quiet = false;     ///< a call in which no lane is ever seen: of what it is known to make no operation
     uintptr_t callee = 0;   ///< of a call, or of a jump out of the function; 0: it is not known
     uintptr_t branch = 0;   ///< the conditional jump that ends it; 0: there is none
     uintptr_t target = 0;   ///< of that jump
@@ -78,11 +79,11 @@ class control_flow {
   uint32_t holding(const void* address) const;
   /// The nodes that can be reached from `from`, which is one of them, without passing `avoided`. Remembered.
   const node_set& reachable(uint32_t from, uint32_t avoided) const;
-  /// The least number of calls before each node, on the paths that leave `branch` for its next node number `way` and pass neither the
+  /// The least number of calls that are not quiet before each node, on the paths that leave `branch` for its next node number `way` and pass neither the
   /// branch again nor its post-dominator; `unreached` where there is no such path. Remembered.
   const std::vector<uint16_t>& calls_before(uint32_t branch, uint32_t way) const;
   static constexpr uint16_t unreached = 0xffff;
-  /// The least number of calls before each node, and before the exit, on the paths from `from`.
+  /// The same of each node and of the exit, on all paths from `from`.
   std::vector<uint16_t> calls_from(uint32_t from) const;
   /// The next node number of a branch that is taken, or that is not.
   uint32_t way(uint32_t branch, bool taken) const;
@@ -90,6 +91,8 @@ class control_flow {
   /// way behind that, in a round to come: which of both it was is not to be seen at the call. `again`: the function may be called anew by the
   /// same call, with none in between.
   std::vector<uint32_t> undecided(bool again, const std::vector<bool>& meets) const;
+  /// No lane is ever seen in this call.
+  void be_quiet(uint32_t call) { nodes_[call].quiet = true; }
   /// Has these branches tell which way they go.
   void probe(const std::vector<uint32_t>& branches);
   /// The function's name, readable.

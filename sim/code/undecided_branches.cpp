@@ -5,6 +5,7 @@
 
 #include <algorithm>
 #include <deque>
+#include <initializer_list>
 #include <string_view>
 
 namespace heddle::sim {
@@ -20,16 +21,24 @@ bool is_of_simulator(const std::string& symbol) {
   return readable_symbol(symbol).find('<') == std::string::npos;
 }
 
-/// At which lanes meet, and which lanes are there matters.
-bool is_collective(const std::string& symbol) {
+bool is_one_of(const std::string& symbol, std::initializer_list<std::string_view> names) {
   constexpr std::string_view runtime = "_ZN6heddle3sim7runtime";
   std::string_view left = symbol;
   if (!left.starts_with(runtime)) return false;
   left.remove_prefix(runtime.size());
-  for (const std::string_view name :
-       {"9broadcast", "6ballot", "14ballot_of_live", "10sync_lanes", "9sync_live", "7shuffle", "9lane_mask"})
-    if (left.starts_with(name)) return true;
-  return false;
+  return std::any_of(names.begin(), names.end(), [&](std::string_view each) { return left.starts_with(each); });
+}
+
+/// At which lanes meet, and which lanes are there matters.
+bool is_collective(const std::string& symbol) {
+  return is_one_of(
+      symbol, {"9broadcast", "6ballot", "14ballot_of_live", "10sync_lanes", "9sync_live", "7shuffle", "9lane_mask"});
+}
+
+/// Which only says where the lane is.
+bool is_no_operation(const std::string& symbol) {
+  return is_one_of(symbol, {"8position", "7lane_id", "10lane_count", "10wave_lanes", "13is_first_lane", "8block_id",
+                            "7wave_id", "9is_device"});
 }
 
 }  // namespace
@@ -42,7 +51,7 @@ std::vector<uint16_t> control_flow::calls_from(uint32_t from) const {
   while (!left.empty()) {
     const uint32_t at = left.front();
     left.pop_front();
-    const bool call = at != exit() && nodes_[at].calls;
+    const bool call = at != exit() && nodes_[at].calls && !nodes_[at].quiet;
     const auto behind = static_cast<uint16_t>(std::min(calls[at] + (call ? 1 : 0), unreached - 1));
     for (const uint32_t to : next_[at]) {
       if (calls[to] <= behind) continue;
@@ -100,6 +109,7 @@ namespace {
 struct reached_function {
   control_flow* in = nullptr;
   std::vector<bool> meets;  ///< by node: whether it ends with a call in which lanes meet
+  bool loud = false;        ///< whether some of its calls, or of those of what it calls, may make an operation
   bool again = false;       ///< whether one call may call it anew, with no other call in between
   bool has_meeting() const { return std::find(meets.begin(), meets.end(), true) != meets.end(); }
 };
@@ -111,6 +121,15 @@ struct use_of_function {
 };
 
 void settle(std::vector<reached_function>& all, const std::vector<use_of_function>& uses) {
+  for (bool more = true; more;) {
+    more = false;
+    for (const use_of_function& one : uses) {
+      if (!all[one.of].loud || all[one.by].loud) continue;
+      more = all[one.by].loud = true;
+    }
+  }
+  for (const use_of_function& one : uses)
+    if (!all[one.of].loud) all[one.by].in->be_quiet(one.call);
   for (bool more = true; more;) {
     more = false;
     for (const use_of_function& one : uses) {
@@ -139,15 +158,18 @@ void code_map::probe_from(const void* entry) {
   };
   if (control_flow* const first = holding(entry); first != nullptr) reach(first);
   for (size_t by = 0; by < all.size() && by < most_functions; ++by) {
-    const control_flow& in = *all[by].in;
+    control_flow& in = *all[by].in;
     for (uint32_t call = 0; call < in.size(); ++call) {
       const auto* const callee = reinterpret_cast<const void*>(in.at(call).callee);
       const code_range range = callee == nullptr ? code_range() : function_at(callee);
-      if (range.low == nullptr) continue;
-      if (is_of_simulator(range.symbol)) {
-        all[by].meets[call] = is_collective(range.symbol);
-      } else if (control_flow* const of = holding(callee); of != nullptr) {
+      control_flow* const of = range.low == nullptr || is_of_simulator(range.symbol) ? nullptr : holding(callee);
+      if (of != nullptr) {
         uses.push_back({reach(of), by, call});
+      } else if (is_no_operation(range.symbol)) {
+        in.be_quiet(call);
+      } else if (in.at(call).calls) {
+        all[by].meets[call] = is_collective(range.symbol);
+        all[by].loud = true;
       }
     }
   }

@@ -46,10 +46,17 @@ void launch_graph(graph& launched, uint32_t stream);
 
 /// Takes the work if the stream is being captured, or the thread's next launch is to be kept; false where it is to be done.
 bool captures(uint32_t stream, const graph_work& work);
-void begin_capture(uint32_t stream);
+/// What the program may not do meanwhile, beside what concerns the stream itself: what any thread, this thread, or no thread does that
+/// may wait for the device.
+enum class capture_mode : uint8_t { of_all, of_thread, relaxed };
+void begin_capture(uint32_t stream, capture_mode mode);
+/// The stream is asked for what it does now. Where it is being captured, that is spoilt: true.
+bool spoils_capture(uint32_t stream);
+/// Something is done that may wait for the device. Where a capture forbids it, that is spoilt: true.
+bool spoils_captures();
 bool is_capturing(uint32_t stream);
-/// Null where the stream is not being captured, or not all that joined it has come back.
-graph* end_capture(uint32_t stream);
+/// Null where the stream is not being captured, not all that joined it has come back, or it is `spoilt`.
+graph* end_capture(uint32_t stream, bool& spoilt);
 /// The event stands for what has been captured of the stream; false where it is not being captured.
 bool captures_record(uint32_t event, uint32_t stream);
 /// The stream comes behind what the event has captured; false where that is nothing.

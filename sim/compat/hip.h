@@ -25,6 +25,8 @@
 #define HEDDLE_GPU_ATTRIBUTE_TYPE hipDeviceAttribute_t
 #define HEDDLE_GPU_PROPERTIES hipDeviceProp_t
 #define HEDDLE_GPU_POINTER_ATTRIBUTES hipPointerAttribute_t
+#define HEDDLE_GPU_STREAM ihipStream_t
+#define HEDDLE_GPU_EVENT ihipEvent_t
 // Memory of an AMD GPU is mapped for the host.
 #define HEDDLE_GPU_LEAST_PRIORITY 1
 #define HEDDLE_GPU_MEMORY device

@@ -1,8 +1,11 @@
 // Graphs, and what launches need beside their headers. Compiled without instrumentation: none of this is an access of the program's.
+#include <pthread.h>
+
 #include <algorithm>
 #include <cstring>
 #include <heddle/sim/compat/launch.h>
 #include <heddle/sim/runtime/program_memory.h>
+#include <iterator>
 #include <map>
 #include <memory>
 #include <vector>
@@ -24,6 +27,7 @@ struct graph {
   std::vector<std::unique_ptr<graph_node>> nodes;
   bool has_streams = false;
   uint32_t begins = 0;  ///< an event
+  uint32_t ends = 0;    ///< likewise
 };
 
 namespace {
@@ -33,6 +37,9 @@ struct capture {
   graph* into = nullptr;
   bool is_origin = false;
   std::vector<graph_node*> last;
+  capture_mode mode = capture_mode::of_all;
+  pthread_t thread = {};  ///< that has begun it
+  bool is_spoilt = false;
 };
 
 /// Of one run.
@@ -40,6 +47,7 @@ struct graph_state {
   std::vector<std::unique_ptr<graph>> graphs;
   std::map<uint32_t, capture> streams;                                     ///< that are being captured
   std::map<uint32_t, std::pair<graph*, std::vector<graph_node*>>> events;  ///< what captured events stand for
+  std::map<uintptr_t, size_t> registered;                                  ///< memory of the host: address and bytes
   bool keeps_next = false;
   graph_work kept;
   std::vector<unsigned char> kept_bytes;
@@ -150,6 +158,7 @@ graph_node* same_node(const graph& in, const graph_node& as) {
 void launch_graph(graph& launched, uint32_t stream) {
   if (!launched.has_streams) {
     launched.begins = sim::runtime::create_event();
+    launched.ends = sim::runtime::create_event();
     for (const auto& node : launched.nodes) {
       node->stream = sim::runtime::create_stream(false, sim::runtime::device_of_stream(stream));
       node->event = sim::runtime::create_event();
@@ -157,6 +166,8 @@ void launch_graph(graph& launched, uint32_t stream) {
     launched.has_streams = true;
   }
   std::vector<bool> is_waited_for(launched.nodes.size());
+  // Behind earlier launches of it, whatever stream they were for. (CUDA Runtime API, "cudaGraphLaunch".)
+  sim::runtime::wait_event(stream, launched.ends);
   sim::runtime::record_event(launched.begins, stream);
   for (const auto& node : launched.nodes) {
     if (node->after.empty()) sim::runtime::wait_event(node->stream, launched.begins);
@@ -169,6 +180,7 @@ void launch_graph(graph& launched, uint32_t stream) {
   }
   for (const auto& node : launched.nodes)
     if (!is_waited_for[node->number]) sim::runtime::wait_event(stream, node->event);
+  sim::runtime::record_event(launched.ends, stream);
 }
 
 bool captures(uint32_t stream, const graph_work& work) {
@@ -188,14 +200,34 @@ bool captures(uint32_t stream, const graph_work& work) {
   return true;
 }
 
-void begin_capture(uint32_t stream) { here().streams[stream] = {make_graph(), true, {}}; }
+void begin_capture(uint32_t stream, capture_mode mode) {
+  here().streams[stream] = {make_graph(), true, {}, mode, pthread_self()};
+}
+bool spoils_capture(uint32_t stream) {
+  graph_state& now = here();
+  const auto found = now.streams.find(stream);
+  if (found == now.streams.end()) return false;
+  for (auto& [number, each] : now.streams)
+    if (each.into == found->second.into) each.is_spoilt = true;
+  return true;
+}
+bool spoils_captures() {
+  bool any = false;
+  for (auto& [number, each] : here().streams) {
+    if (each.mode == capture_mode::relaxed || !each.is_origin) continue;
+    if (each.mode == capture_mode::of_thread && pthread_equal(each.thread, pthread_self()) == 0) continue;
+    each.is_spoilt = any = true;
+  }
+  return any;
+}
 bool is_capturing(uint32_t stream) { return here().streams.contains(stream); }
 
-graph* end_capture(uint32_t stream) {
+graph* end_capture(uint32_t stream, bool& spoilt) {
   graph_state& now = here();
   const auto found = now.streams.find(stream);
   if (found == now.streams.end() || !found->second.is_origin) return nullptr;
   graph* const made = found->second.into;
+  spoilt = found->second.is_spoilt;
   // Work of a stream that joined must come before something of this one.
   std::vector<bool> has_later(made->nodes.size());
   for (const auto& node : made->nodes)
@@ -203,7 +235,7 @@ graph* end_capture(uint32_t stream) {
   for (const graph_node* each : found->second.last) has_later[each->number] = true;
   std::erase_if(now.streams, [&](const auto& each) { return each.second.into == made; });
   std::erase_if(now.events, [&](const auto& each) { return each.second.first == made; });
-  return std::all_of(has_later.begin(), has_later.end(), [](bool has) { return has; }) ? made : nullptr;
+  return !spoilt && std::all_of(has_later.begin(), has_later.end(), [](bool has) { return has; }) ? made : nullptr;
 }
 
 bool captures_record(uint32_t event, uint32_t stream) {
@@ -225,6 +257,22 @@ bool captures_wait(uint32_t stream, uint32_t event) {
   for (graph_node* each : known->second.second)
     if (std::find(of.last.begin(), of.last.end(), each) == of.last.end()) of.last.push_back(each);
   return true;
+}
+
+bool register_host(const void* memory, size_t bytes) {
+  const auto first = reinterpret_cast<uintptr_t>(memory);
+  std::map<uintptr_t, size_t>& known = here().registered;
+  const auto behind = known.lower_bound(first + bytes);
+  if (behind != known.begin() && std::prev(behind)->first + std::prev(behind)->second > first) return false;
+  known[first] = bytes;
+  return true;
+}
+bool unregister_host(const void* memory) { return here().registered.erase(reinterpret_cast<uintptr_t>(memory)) != 0; }
+bool is_registered(const void* address) {
+  const auto at = reinterpret_cast<uintptr_t>(address);
+  const std::map<uintptr_t, size_t>& known = here().registered;
+  const auto behind = known.upper_bound(at);
+  return behind != known.begin() && at - std::prev(behind)->first < std::prev(behind)->second;
 }
 
 // -- where the blocks of a cooperative launch meet

@@ -90,22 +90,30 @@ inline void call_in_stream(void (*function)(void*), void* given, uint32_t stream
 }
 
 inline void copy(void* to, const void* from, size_t bytes, direction which) {
+  if (bytes == 0) return;
   check_direction(to, from, which);
   sim::runtime::synchronize_stream(stream_number(nullptr));
   sim::runtime::copy(to, from, bytes);
 }
 
+/// Memory of the host that no copy needs a buffer for, from here on. False where some of it is that already.
+bool register_host(const void* memory, size_t bytes);
+/// False where none is registered that begins there.
+bool unregister_host(const void* memory);
+bool is_registered(const void* address);
+
 /// What the driver cannot reach itself, pageable memory, goes through a buffer of its own; and what comes back to such memory is there
 /// when the call returns. (CUDA Runtime API, "API synchronization behavior".)
 inline void copy_in_stream(void* to, const void* from, size_t bytes, direction which, const void* stream) {
+  if (bytes == 0) return;
   check_direction(to, from, which);
   const sim::grid_shape how = one_lane(stream);
   if (captures(how.stream, {.kind = node_kind::copy, .to = to, .from = from, .size_bytes = bytes})) return;
-  if (!sim::runtime::is_allocated(to)) {
+  if (!sim::runtime::is_allocated(to) && !is_registered(to)) {
     sim::runtime::synchronize_stream(how.stream);
     return sim::runtime::copy(to, from, bytes);
   }
-  if (!sim::runtime::is_allocated(from)) {
+  if (!sim::runtime::is_allocated(from) && !is_registered(from)) {
     void* const staged = sim::runtime::allocate_unnamed(bytes, memory_place::host, "staging buffer");
     sim::runtime::copy(staged, from, bytes);
     from = staged;

@@ -126,6 +126,7 @@ inline HEDDLE_GPU(Error_t) HEDDLE_GPU(GetDevice)(int* device) {
   return HEDDLE_GPU(Success);
 }
 inline HEDDLE_GPU(Error_t) HEDDLE_GPU(DeviceSynchronize)() {
+  if (heddle::compat::spoils_captures()) return HEDDLE_GPU(ErrorStreamCaptureUnsupported);
   heddle::sim::runtime::synchronize(heddle::sim::runtime::current_device());
   return HEDDLE_GPU(Success);
 }
@@ -135,6 +136,7 @@ inline HEDDLE_GPU(Error_t) HEDDLE_GPU(DeviceSynchronize)() {
 template <typename T>
 HEDDLE_GPU(Error_t)
 HEDDLE_GPU(Malloc)(T** memory, size_t bytes) {
+  if (heddle::compat::spoils_captures()) return HEDDLE_GPU(ErrorStreamCaptureUnsupported);
   heddle::compat::allocate(memory, bytes, heddle::compat::memory_place::HEDDLE_GPU_MEMORY, HEDDLE_GPU_TEXT(Malloc));
   return HEDDLE_GPU(Success);
 }
@@ -158,6 +160,7 @@ HEDDLE_GPU(HostGetDevicePointer)(T** device, void* host, unsigned int) {
   return HEDDLE_GPU(Success);
 }
 inline HEDDLE_GPU(Error_t) HEDDLE_GPU(Free)(void* memory) {
+  if (heddle::compat::spoils_captures()) return HEDDLE_GPU(ErrorStreamCaptureUnsupported);
   heddle::compat::release(memory);
   return HEDDLE_GPU(Success);
 }
@@ -193,10 +196,12 @@ constexpr HEDDLE_GPU(PitchedPtr) HEDDLE_GPU_MAKE(PitchedPtr)(void* memory, size_
 }
 
 inline HEDDLE_GPU(Error_t) HEDDLE_GPU(Memcpy)(void* to, const void* from, size_t bytes, HEDDLE_GPU(MemcpyKind) kind) {
+  if (heddle::compat::spoils_captures()) return HEDDLE_GPU(ErrorStreamCaptureImplicit);
   heddle::compat::copy(to, from, bytes, static_cast<heddle::compat::direction>(kind));
   return HEDDLE_GPU(Success);
 }
 inline HEDDLE_GPU(Error_t) HEDDLE_GPU(Memset)(void* to, int value, size_t bytes) {
+  if (heddle::compat::spoils_captures()) return HEDDLE_GPU(ErrorStreamCaptureImplicit);
   heddle::compat::fill_in_stream(to, value, bytes, nullptr);
   return HEDDLE_GPU(Success);
 }
@@ -234,7 +239,11 @@ HEDDLE_GPU(GetSymbolSize)(size_t* bytes, const T& symbol) {
 
 // -- streams -------------------------------------------------------------------------------------------------------------------------
 
-using HEDDLE_GPU(Stream_t) = struct heddle_stream*;
+#ifndef HEDDLE_GPU_STREAM
+#define HEDDLE_GPU_STREAM CUstream_st
+#define HEDDLE_GPU_EVENT CUevent_st
+#endif
+using HEDDLE_GPU(Stream_t) = struct HEDDLE_GPU_STREAM*;
 inline constexpr unsigned int HEDDLE_GPU(StreamDefault) = 0;
 inline constexpr unsigned int HEDDLE_GPU(StreamNonBlocking) = 1;
 
@@ -272,11 +281,14 @@ inline HEDDLE_GPU(Error_t) HEDDLE_GPU(StreamDestroy)(HEDDLE_GPU(Stream_t) stream
   return HEDDLE_GPU(Success);
 }
 HEDDLE_COMPAT_INLINE HEDDLE_GPU(Error_t) HEDDLE_GPU(StreamQuery)(HEDDLE_GPU(Stream_t) stream) {
-  return heddle::sim::runtime::query_stream(heddle::compat::stream_number(stream)) ? HEDDLE_GPU(Success)
-                                                                                   : HEDDLE_GPU(ErrorNotReady);
+  const uint32_t number = heddle::compat::stream_number(stream);
+  if (heddle::compat::spoils_capture(number)) return HEDDLE_GPU(ErrorStreamCaptureUnsupported);
+  return heddle::sim::runtime::query_stream(number) ? HEDDLE_GPU(Success) : HEDDLE_GPU(ErrorNotReady);
 }
 inline HEDDLE_GPU(Error_t) HEDDLE_GPU(StreamSynchronize)(HEDDLE_GPU(Stream_t) stream) {
-  heddle::sim::runtime::synchronize_stream(heddle::compat::stream_number(stream));
+  const uint32_t number = heddle::compat::stream_number(stream);
+  if (heddle::compat::spoils_capture(number)) return HEDDLE_GPU(ErrorStreamCaptureUnsupported);
+  heddle::sim::runtime::synchronize_stream(number);
   return HEDDLE_GPU(Success);
 }
 inline HEDDLE_GPU(Error_t) HEDDLE_GPU(MemcpyAsync)(void* to, const void* from, size_t bytes,
@@ -292,7 +304,7 @@ inline HEDDLE_GPU(Error_t)
 
 // -- events: places in a stream
 
-using HEDDLE_GPU(Event_t) = struct heddle_event*;
+using HEDDLE_GPU(Event_t) = struct HEDDLE_GPU_EVENT*;
 inline constexpr unsigned int HEDDLE_GPU(EventDefault) = 0;
 inline constexpr unsigned int HEDDLE_GPU(EventBlockingSync) = 1;
 inline constexpr unsigned int HEDDLE_GPU(EventDisableTiming) = 2;

@@ -46,7 +46,12 @@ inline HEDDLE_GPU(Error_t) HEDDLE_GPU(RuntimeGetVersion)(int* version) {
   return HEDDLE_GPU(Success);
 }
 /// Waits for the device; what the program has allocated stays.
-inline HEDDLE_GPU(Error_t) HEDDLE_GPU(DeviceReset)() { return HEDDLE_GPU(DeviceSynchronize)(); }
+/// All that was allocated for the device is gone.
+inline HEDDLE_GPU(Error_t) HEDDLE_GPU(DeviceReset)() {
+  const HEDDLE_GPU(Error_t) ended = HEDDLE_GPU(DeviceSynchronize)();
+  if (ended == HEDDLE_GPU(Success)) heddle::sim::runtime::release_all(heddle::sim::runtime::current_device());
+  return ended;
+}
 inline HEDDLE_GPU(Error_t) HEDDLE_GPU(MemGetInfo)(size_t* available, size_t* total) {
   *available = *total = heddle::compat::memory_bytes;
   return HEDDLE_GPU(Success);

@@ -50,14 +50,17 @@ inline HEDDLE_GPU(Error_t)
                                                                                 : HEDDLE_GPU(StreamCaptureStatusNone);
   return HEDDLE_GPU(Success);
 }
-inline HEDDLE_GPU(Error_t) HEDDLE_GPU(StreamBeginCapture)(HEDDLE_GPU(Stream_t) stream, HEDDLE_GPU(StreamCaptureMode)) {
+inline HEDDLE_GPU(Error_t)
+    HEDDLE_GPU(StreamBeginCapture)(HEDDLE_GPU(Stream_t) stream, HEDDLE_GPU(StreamCaptureMode) mode) {
   const uint32_t number = heddle::compat::stream_number(stream);
   if (stream == nullptr || heddle::compat::is_capturing(number)) return HEDDLE_GPU(ErrorInvalidValue);
-  heddle::compat::begin_capture(number);
+  heddle::compat::begin_capture(number, static_cast<heddle::compat::capture_mode>(mode));
   return HEDDLE_GPU(Success);
 }
 inline HEDDLE_GPU(Error_t) HEDDLE_GPU(StreamEndCapture)(HEDDLE_GPU(Stream_t) stream, HEDDLE_GPU(Graph_t) * graph) {
-  *graph = heddle::compat::end_capture(heddle::compat::stream_number(stream));
+  bool spoilt = false;
+  *graph = heddle::compat::end_capture(heddle::compat::stream_number(stream), spoilt);
+  if (spoilt) return HEDDLE_GPU(ErrorStreamCaptureInvalidated);
   return *graph == nullptr ? HEDDLE_GPU(ErrorStreamCaptureUnjoined) : HEDDLE_GPU(Success);
 }
 
@@ -211,6 +214,8 @@ inline heddle::compat::graph* heddle_graph_of(HEDDLE_GPU(GraphExec_t) exec) {
 }
 inline HEDDLE_GPU(Error_t)
     HEDDLE_GPU(GraphInstantiate)(HEDDLE_GPU(GraphExec_t) * exec, HEDDLE_GPU(Graph_t) graph, unsigned long long = 0) {
+  *exec = nullptr;
+  if (graph == nullptr) return HEDDLE_GPU(ErrorInvalidValue);
   *exec = reinterpret_cast<HEDDLE_GPU(GraphExec_t)>(heddle::compat::clone_graph(*graph));
   return HEDDLE_GPU(Success);
 }
@@ -229,6 +234,7 @@ inline HEDDLE_GPU(Error_t) HEDDLE_GPU(GraphUpload)(HEDDLE_GPU(GraphExec_t), HEDD
   return HEDDLE_GPU(Success);
 }
 inline HEDDLE_GPU(Error_t) HEDDLE_GPU(GraphLaunch)(HEDDLE_GPU(GraphExec_t) exec, HEDDLE_GPU(Stream_t) stream) {
+  if (exec == nullptr) return HEDDLE_GPU(ErrorInvalidValue);
   heddle::compat::launch_graph(*heddle_graph_of(exec), heddle::compat::stream_number(stream));
   return HEDDLE_GPU(Success);
 }

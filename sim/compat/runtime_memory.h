@@ -141,10 +141,13 @@ inline constexpr unsigned int HEDDLE_GPU(HostRegisterMapped) = 2;
 inline constexpr unsigned int HEDDLE_GPU(HostRegisterIoMemory) = 4;
 inline constexpr unsigned int HEDDLE_GPU(HostRegisterReadOnly) = 8;
 inline HEDDLE_GPU(Error_t) HEDDLE_GPU(HostRegister)(void* memory, size_t bytes, unsigned int) {
-  return memory == nullptr || bytes == 0 ? HEDDLE_GPU(ErrorInvalidValue) : HEDDLE_GPU(Success);
+  if (memory == nullptr || bytes == 0) return HEDDLE_GPU(ErrorInvalidValue);
+  return heddle::compat::register_host(memory, bytes) ? HEDDLE_GPU(Success)
+                                                      : HEDDLE_GPU(ErrorHostMemoryAlreadyRegistered);
 }
 inline HEDDLE_GPU(Error_t) HEDDLE_GPU(HostUnregister)(void* memory) {
-  return memory == nullptr ? HEDDLE_GPU(ErrorInvalidValue) : HEDDLE_GPU(Success);
+  if (memory == nullptr) return HEDDLE_GPU(ErrorInvalidValue);
+  return heddle::compat::unregister_host(memory) ? HEDDLE_GPU(Success) : HEDDLE_GPU(ErrorHostMemoryNotRegistered);
 }
 
 // -- copies between devices
@@ -183,9 +186,9 @@ inline HEDDLE_GPU(Error_t)
   void* const address = const_cast<void*>(pointer);
   const bool known = heddle::sim::runtime::is_allocated(pointer);
   const bool on_device = known && heddle::sim::runtime::is_on_device(pointer);
-  *attributes = {.type = on_device ? HEDDLE_GPU(MemoryTypeDevice)
-                         : known   ? HEDDLE_GPU(MemoryTypeHost)
-                                   : HEDDLE_GPU(MemoryTypeUnregistered),
+  *attributes = {.type = on_device                                         ? HEDDLE_GPU(MemoryTypeDevice)
+                         : known || heddle::compat::is_registered(pointer) ? HEDDLE_GPU(MemoryTypeHost)
+                                                                           : HEDDLE_GPU(MemoryTypeUnregistered),
                  .device = known ? static_cast<int>(heddle::sim::runtime::device_of(pointer)) : -1,
                  .devicePointer = known ? address : nullptr,
                  .hostPointer = on_device ? nullptr : address};

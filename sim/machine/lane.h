@@ -102,6 +102,7 @@ struct lane_run {
   bool resolved = false;        ///< its active_mask has been answered by another lane's
   bool proven = false;          ///< its wait is certain to repeat itself until memory changes
   bool copies_memory = false;   ///< a host thread in a copy that the runtime makes for it
+  bool copies_block = false;    ///< it copies more than one word, word by word: no flag
   bool in_same_call = false;    ///< its next operation belongs to the call that its last one was in
   uint8_t circles = 0;          ///< in a lockstep wave: how often it came back to where it waits
   operation pending;

@@ -26,6 +26,7 @@ struct access_record {
   bool plain : 1 = false;
   bool writes : 1 = false;
   bool modifies : 1 = false;  ///< a read-modify-write
+  bool copied : 1 = false;    ///< a word of a copy of several: with another copy it is a race as plain ones are
   uint32_t place = 0;         ///< where it is made: the low half of that address
 };
 

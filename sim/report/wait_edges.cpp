@@ -5,6 +5,14 @@
 #include <algorithm>
 
 namespace heddle::sim {
+namespace {
+
+/// Whether threads of the host reach it by copies alone.
+bool is_hidden(const run_core& core, const void* address) {
+  return core.map.heap.contains(address) && core.map.heap.hides(address);
+}
+
+}  // namespace
 
 std::string hang_report::told_of(const std::vector<const store_elsewhere*>& stores) {
   constexpr size_t most_told = 2;
@@ -219,6 +227,7 @@ bool hang_report::add_edges_to_servers(const lane& who, const std::vector<watche
   if (who.is_host()) return false;
   bool any = false;
   for (const watched& entry : words) {
+    if (is_hidden(core_, entry.address)) continue;
     const std::vector<recorder::change> changes = core_.observers.recorder->changes_of(entry.address, entry.size_bytes);
     if (!changes.empty() && changes.front().who != &who) continue;
     for (size_t n = 0; n < core_.threads.lanes_used; ++n) {
@@ -241,8 +250,9 @@ std::string hang_report::add_edges_to_all(const lane& who, const watched& entry,
   std::vector<const wave*> at_the_end;
   for (size_t n = 0; n < core_.threads.waves_used; ++n) {
     const wave& other = core_.threads.waves[n];
-    // The driver's actor touches no memory of programs.
+    // The driver's actor touches no memory of programs, and no thread of the host touches memory that copies alone reach.
     if (&other == who.of || !other.live() || other.drives) continue;
+    if (other.host && !other.copies && is_hidden(core_, entry.address)) continue;
     const auto is_left = [&](const lane* each) { return may_change(*each, who, words); };
     if (!other.resident || std::any_of(other.lanes.begin(), other.lanes.end(), is_left))
       left.push_back(&other);

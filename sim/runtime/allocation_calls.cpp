@@ -4,6 +4,9 @@
 #include <heddle/sim/runtime/entry.h>
 #include <heddle/sim/runtime/gpu_calls.h>
 
+#include <string_view>
+#include <vector>
+
 namespace heddle::sim::runtime {
 
 uint32_t device_count() { return execution::instance == nullptr ? 1 : execution::instance->memory().devices().gpus(); }
@@ -101,6 +104,21 @@ void release(void* pointer, uint32_t device) {
   const operation how = make_operation(operation_kind::none, nullptr, 0, from);
   execution::instance->memory().require_process(self, "free", device, pointer, 1, how);
   execution::instance->release(self, pointer, how);
+}
+
+void release_all(uint32_t device) {
+  const caller from = HEDDLE_CALLER;
+  lane& self = caller_lane("a reset of the device");
+  const driver_call called(self, from);
+  const entered inside(self);
+  execution& here = *execution::instance;
+  std::vector<void*> all;
+  for (const allocation& each : here.core().map.heap.allocations()) {
+    const std::string_view name = each.name;
+    const bool is_drivers = name.starts_with("cuda") || name.starts_with("cuMem") || name.starts_with("hip");
+    if (is_drivers && !each.freed && each.owner == nullptr && each.device == device) all.push_back(each.base);
+  }
+  for (void* const each : all) here.release(self, each, make_operation(operation_kind::none, nullptr, 0, from));
 }
 
 void map_cached(void* memory) {

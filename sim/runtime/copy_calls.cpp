@@ -35,11 +35,24 @@ std::byte* past_caches(const void* address) {
   return here.memory().unflushed().found_by_copy(here.core().map.heap, address);
 }
 
+/// More than one word of 8 bytes is data and no flag: against another copy, its words are no atomics.
+class block_copy {
+ public:
+  block_copy(lane& self, size_t size_bytes) : self_(self) { self.copies_block = size_bytes > sizeof(uint64_t); }
+  ~block_copy() { self_.copies_block = false; }
+  block_copy(const block_copy&) = delete;
+  block_copy& operator=(const block_copy&) = delete;
+
+ private:
+  lane& self_;
+};
+
 /// Each aligned word whole, as by a relaxed access of system scope; from either end, because no engine promises an order. The thread
 /// waits for the copy: what it did before comes before, what it does next comes behind.
 void copy_by_word(std::byte* to, const std::byte* from_memory, size_t size_bytes, const caller& from) {
   check_range(operation_kind::plain_load, from_memory, size_bytes, from);
   check_range(operation_kind::plain_store, to, size_bytes, from);
+  const block_copy copying(*execution::current, size_bytes);
   fence(memory_order::release, scope::system, from);
   const auto misaligned = reinterpret_cast<uintptr_t>(to) | reinterpret_cast<uintptr_t>(from_memory);
   const auto copy_word = [&](size_t at, size_t bytes) {

@@ -75,6 +75,8 @@ enum class memory_place : uint8_t {
 void* allocate_unnamed(size_t size_bytes, memory_place what, const char* kind);
 /// Whether the device has allocated the memory.
 bool is_allocated(const void* address);
+/// Frees all that the program has allocated for the device by its driver.
+void release_all(uint32_t device);
 /// Whether it lies in a device's memory, of what has been allocated.
 bool is_on_device(const void* address);
 void fill(void* to, int value, size_t size_bytes);

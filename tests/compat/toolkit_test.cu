@@ -14,6 +14,7 @@
 #include <cuda/semaphore>
 
 #include <atomic>
+#include <memory>
 #include <thread>
 
 #include "../sim/run.h"
@@ -362,6 +363,78 @@ TEST(cuda_toolkit, calls_of_the_host_have_their_place_in_a_stream) {
   EXPECT_EQ(scoped().run_many(with(false), 20).count(verdict::ok), 0U);
 }
 
+void launches_more(void* word) { add<<<1, 1>>>(static_cast<int*>(word), 1); }
+void frees(void* memory) { cudaFree(memory); }
+
+TEST(cuda_toolkit, calls_of_the_host_may_not_call_the_driver) {
+  for (const auto function : {launches_more, frees}) {
+    const auto called = [=] {
+      cudaLaunchHostFunc(nullptr, function, zeros<int>(1));
+      cudaDeviceSynchronize();
+    };
+    EXPECT_TRUE(always(verdict::assertion, scoped().run_many(called, 5)));
+    EXPECT_TRUE(says(scoped().explain(called).message, "calls the driver, which it must not"));
+  }
+}
+
+// As programs declare what owns a stream.
+struct ends_stream {
+  void operator()(CUstream_st* stream) const { cudaStreamDestroy(stream); }
+};
+
+TEST(cuda_toolkit, copies_reuse_a_staging_buffer_in_order) {
+  // Out of the buffer in one stream, into it in another one; registered or allocated; one word of 8 bytes may be a flag.
+  const auto reused = [](bool waits, bool registered, int count) {
+    return [=] {
+      const size_t bytes = static_cast<size_t>(count) * sizeof(int);
+      auto* const from = zeros<int>(count);
+      auto* const to = zeros<int>(count);
+      int* staging = new int[count];
+      if (registered)
+        SIM_CHECK(cudaHostRegister(staging, bytes, cudaHostRegisterDefault) == cudaSuccess);
+      else
+        cudaMallocHost(&staging, bytes);
+      cudaStream_t made;
+      cudaStreamCreateWithFlags(&made, cudaStreamNonBlocking);
+      const std::unique_ptr<CUstream_st, ends_stream> one(made);
+      cudaStreamCreateWithFlags(&made, cudaStreamNonBlocking);
+      const std::unique_ptr<CUstream_st, ends_stream> other(made);
+      cudaMemcpyAsync(to, staging, bytes, cudaMemcpyHostToDevice, one.get());
+      if (waits) cudaStreamSynchronize(one.get());
+      cudaMemcpyAsync(staging, from, bytes, cudaMemcpyDeviceToHost, other.get());
+      cudaDeviceSynchronize();
+    };
+  };
+  for (const bool registered : {false, true}) {
+    EXPECT_TRUE(always(verdict::ok, scoped().run_many(reused(true, registered, 4), 50)));
+    EXPECT_EQ(scoped().run_many(reused(false, registered, 4), 50).count(verdict::ok), 0U);
+  }
+  EXPECT_TRUE(always(verdict::ok, scoped().run_many(reused(false, false, 2), 50)));
+}
+
+TEST(cuda_toolkit, a_copy_out_of_registered_memory_is_not_over_when_the_call_returns) {
+  const auto changed = [](bool registered) {
+    return [=] {
+      int* const memory = new int[4]();
+      if (registered) {
+        SIM_CHECK(cudaHostRegister(memory, 4 * sizeof(int), cudaHostRegisterDefault) == cudaSuccess);
+        SIM_CHECK(cudaHostRegister(memory + 1, sizeof(int), cudaHostRegisterDefault) ==
+                  cudaErrorHostMemoryAlreadyRegistered);
+      }
+      SIM_CHECK(cudaHostUnregister(memory + 1) == cudaErrorHostMemoryNotRegistered);
+      auto* const to = zeros<int>(4);
+      cudaMemcpy(nullptr, to, 0, cudaMemcpyDeviceToHost);
+      cudaMemcpyAsync(to, memory, 4 * sizeof(int), cudaMemcpyHostToDevice, nullptr);
+      memory[0] = 1;
+      cudaDeviceSynchronize();
+      if (registered) SIM_CHECK(cudaHostUnregister(memory) == cudaSuccess);
+      delete[] memory;
+    };
+  };
+  EXPECT_TRUE(always(verdict::ok, scoped().run_many(changed(false), 50)));
+  EXPECT_EQ(scoped().run_many(changed(true), 50).count(verdict::ok), 0U);
+}
+
 TEST(cuda_toolkit, streams_write_and_wait_for_values) {
   EXPECT_TRUE(always(verdict::ok, scoped().run_many(
                                       [] {
@@ -504,6 +577,53 @@ TEST(cuda_toolkit, graphs_are_captured_and_launched_again) {
   EXPECT_TRUE(always(verdict::ok, scoped().run_many([] { captured(zeros<int>(3), false); }, 1)));
 }
 
+TEST(cuda_toolkit, calls_that_wait_spoil_a_capture) {
+  const auto spoilt_by = [](cudaStreamCaptureMode mode, cudaError_t (*call)(cudaStream_t), cudaError_t returns) {
+    return [=] {
+      cudaStream_t stream;
+      cudaStreamCreate(&stream);
+      auto* const word = zeros<int>(1);
+      cudaStreamBeginCapture(stream, mode);
+      add<<<1, 1, 0, stream>>>(word, 1);
+      SIM_CHECK(call(stream) == returns);
+      cudaGraph_t graph;
+      const cudaError_t ended = cudaStreamEndCapture(stream, &graph);
+      SIM_CHECK(ended == (returns == cudaSuccess ? cudaSuccess : cudaErrorStreamCaptureInvalidated));
+      cudaGraphExec_t exec;
+      SIM_CHECK((cudaGraphInstantiate(&exec, graph, 0) == cudaSuccess) == (graph != nullptr));
+    };
+  };
+  const auto waits = [](cudaStream_t stream) { return cudaStreamSynchronize(stream); };
+  const auto asks = [](cudaStream_t stream) { return cudaStreamQuery(stream); };
+  const auto allocates = [](cudaStream_t) {
+    int* memory = nullptr;
+    return cudaMalloc(&memory, sizeof(int));
+  };
+  const auto clears = [](cudaStream_t) { return cudaMemset(nullptr, 0, 0); };
+  const auto done = [](const program& body) { return always(verdict::ok, scoped().run_many(body, 1)); };
+  for (const auto mode :
+       {cudaStreamCaptureModeGlobal, cudaStreamCaptureModeThreadLocal, cudaStreamCaptureModeRelaxed}) {
+    EXPECT_TRUE(done(spoilt_by(mode, waits, cudaErrorStreamCaptureUnsupported)));
+    EXPECT_TRUE(done(spoilt_by(mode, asks, cudaErrorStreamCaptureUnsupported)));
+  }
+  EXPECT_TRUE(done(spoilt_by(cudaStreamCaptureModeGlobal, allocates, cudaErrorStreamCaptureUnsupported)));
+  EXPECT_TRUE(done(spoilt_by(cudaStreamCaptureModeRelaxed, allocates, cudaSuccess)));
+  EXPECT_TRUE(done(spoilt_by(cudaStreamCaptureModeThreadLocal, clears, cudaErrorStreamCaptureImplicit)));
+}
+
+TEST(cuda_toolkit, a_reset_frees_what_the_device_has) {
+  const auto used = [](bool before) {
+    return [=] {
+      auto* const word = zeros<int>(1);
+      if (before) *word = 1;
+      SIM_CHECK(cudaDeviceReset() == cudaSuccess);
+      if (!before) *word = 1;
+    };
+  };
+  EXPECT_TRUE(always(verdict::ok, scoped().run_many(used(true), 1)));
+  EXPECT_TRUE(always(verdict::memory, scoped().run_many(used(false), 1)));
+}
+
 TEST(cuda_toolkit, graphs_order_nothing_but_what_they_say) {
   const auto with = [](bool depends) {
     return [=] {
@@ -523,9 +643,14 @@ TEST(cuda_toolkit, graphs_order_nothing_but_what_they_say) {
       cudaGraphAddKernelNode(&second, graph, &first, depends ? 1 : 0, &what);
       cudaGraphExec_t exec;
       cudaGraphInstantiate(&exec, graph, nullptr, nullptr, 0);
-      cudaGraphLaunch(exec, nullptr);
+      // In two streams, the one behind the other.
+      for (int launches = 0; launches < 2; ++launches) {
+        cudaStream_t stream;
+        cudaStreamCreateWithFlags(&stream, cudaStreamNonBlocking);
+        cudaGraphLaunch(exec, stream);
+      }
       cudaDeviceSynchronize();
-      SIM_CHECK(*word == 2);
+      SIM_CHECK(*word == 4);
     };
   };
   EXPECT_TRUE(always(verdict::ok, scoped().run_many(with(true), 50)));

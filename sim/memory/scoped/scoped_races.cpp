@@ -41,7 +41,8 @@ race_log::reason race_check::reason_of(const access& made, const access_record& 
   const auto& [self, mine, at, how, plain] = made;
   const clock_entries known = mine.whole_clock().ordered;
   const auto would_order = [&](missing_orders these) { return edges_.would_order(earlier, known, these); };
-  const bool both_atomic = !earlier.plain && !plain && earlier.mask == at.mask;
+  const bool both_copied = earlier.copied && self.copies_block;
+  const bool both_atomic = !earlier.plain && !plain && earlier.mask == at.mask && !both_copied;
   if (const auto* const missing = would_order(only(missing_order::scope)); both_atomic || missing != nullptr)
     return {race_weight::scope, missing};
   if (is_plain_flag(made, earlier, writes)) return {race_weight::plain_flag, would_order(any_missing_order)};
@@ -74,7 +75,7 @@ void race_check::report(const access& made, const access_record& earlier, bool w
 [[gnu::always_inline]] inline bool race_check::is_race(const access& made, const access_record& earlier) const {
   const auto& [self, mine, at, how, plain] = made;
   if ((earlier.mask & at.mask) == 0 || comes_after(self, mine, earlier)) return false;
-  return plain || earlier.plain || earlier.mask != at.mask ||
+  return plain || earlier.plain || earlier.mask != at.mask || (earlier.copied && self.copies_block) ||
          std::min(earlier.reach, reach_of(mine, how)) < between(known_[earlier.lane], mine);
 }
 
@@ -108,6 +109,8 @@ void race_check::look_before_atomic(lane& self, lane_facts& mine, const part& at
   if (writes)
     for (const access_record& one : known.plain_reads) look(one);
   known.note_shape(at.mask, reach_of(mine, how), mine.side);
+  if (self.copies_block) [[unlikely]]
+    known.atomics_agree = false;
   if (!known.atomics_agree) {
     note_compared(at);
     known.atomic_writes.each(look);

@@ -22,7 +22,7 @@ class race_check {
   /// Reports the race, if the access that is about to be made is one of a race; notes it for the accesses to come.
   [[gnu::always_inline]] void look(const access& made, bool writes) {
     const auto& [self, mine, at, how, plain] = made;
-    if (!plain) {
+    if (!plain && !self.copies_block) {
       // What the lane came after it still comes after; only the time of its access changes.
       access_history& known = at.in->accesses;
       checked_access& checked = at.place->checked[writes ? 1 : 0];
@@ -53,6 +53,7 @@ class race_check {
             .writes = writes,
             .modifies = writes && !made.plain && made.how.kind != operation_kind::store &&
                         made.how.kind != operation_kind::volatile_store,
+            .copied = !made.plain && made.self.copies_block,
             .place = low_half(made.how.place)};
   }
   /// The lane has made the plain store that it had announced.
