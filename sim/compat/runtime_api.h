@@ -136,6 +136,7 @@ inline HEDDLE_GPU(Error_t) HEDDLE_GPU(DeviceSynchronize)() {
 template <typename T>
 HEDDLE_GPU(Error_t)
 HEDDLE_GPU(Malloc)(T** memory, size_t bytes) {
+  *memory = nullptr;
   if (heddle::compat::spoils_captures()) return HEDDLE_GPU(ErrorStreamCaptureUnsupported);
   heddle::compat::allocate(memory, bytes, heddle::compat::memory_place::HEDDLE_GPU_MEMORY, HEDDLE_GPU_TEXT(Malloc));
   return HEDDLE_GPU(Success);
