@@ -6,6 +6,12 @@
 #include <stddef.h>
 #include <stdint.h>
 
+// What handles of streams and events point to, by the name that programs may declare themselves.
+#ifndef HEDDLE_GPU_STREAM
+#define HEDDLE_GPU_STREAM CUstream_st
+#define HEDDLE_GPU_EVENT CUevent_st
+#endif
+
 namespace heddle::compat {
 
 using sim::runtime::memory_place;

@@ -240,10 +240,6 @@ HEDDLE_GPU(GetSymbolSize)(size_t* bytes, const T& symbol) {
 
 // -- streams -------------------------------------------------------------------------------------------------------------------------
 
-#ifndef HEDDLE_GPU_STREAM
-#define HEDDLE_GPU_STREAM CUstream_st
-#define HEDDLE_GPU_EVENT CUevent_st
-#endif
 using HEDDLE_GPU(Stream_t) = struct HEDDLE_GPU_STREAM*;
 inline constexpr unsigned int HEDDLE_GPU(StreamDefault) = 0;
 inline constexpr unsigned int HEDDLE_GPU(StreamNonBlocking) = 1;
@@ -282,14 +278,15 @@ inline HEDDLE_GPU(Error_t) HEDDLE_GPU(StreamDestroy)(HEDDLE_GPU(Stream_t) stream
   return HEDDLE_GPU(Success);
 }
 HEDDLE_COMPAT_INLINE HEDDLE_GPU(Error_t) HEDDLE_GPU(StreamQuery)(HEDDLE_GPU(Stream_t) stream) {
-  const uint32_t number = heddle::compat::stream_number(stream);
-  if (heddle::compat::spoils_capture(number)) return HEDDLE_GPU(ErrorStreamCaptureUnsupported);
-  return heddle::sim::runtime::query_stream(number) ? HEDDLE_GPU(Success) : HEDDLE_GPU(ErrorNotReady);
+  if (heddle::compat::spoils_capture(heddle::compat::stream_number(stream)))
+    return HEDDLE_GPU(ErrorStreamCaptureUnsupported);
+  return heddle::sim::runtime::query_stream(heddle::compat::stream_number(stream)) ? HEDDLE_GPU(Success)
+                                                                                   : HEDDLE_GPU(ErrorNotReady);
 }
 inline HEDDLE_GPU(Error_t) HEDDLE_GPU(StreamSynchronize)(HEDDLE_GPU(Stream_t) stream) {
-  const uint32_t number = heddle::compat::stream_number(stream);
-  if (heddle::compat::spoils_capture(number)) return HEDDLE_GPU(ErrorStreamCaptureUnsupported);
-  heddle::sim::runtime::synchronize_stream(number);
+  if (heddle::compat::spoils_capture(heddle::compat::stream_number(stream)))
+    return HEDDLE_GPU(ErrorStreamCaptureUnsupported);
+  heddle::sim::runtime::synchronize_stream(heddle::compat::stream_number(stream));
   return HEDDLE_GPU(Success);
 }
 inline HEDDLE_GPU(Error_t) HEDDLE_GPU(MemcpyAsync)(void* to, const void* from, size_t bytes,

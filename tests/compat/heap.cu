@@ -51,6 +51,20 @@ void give_back(int* words, const std::string& kind) {
     std::free(words);
 }
 
+/// Copies them to the device, and changes one. -1 where there is no such way.
+int copy_out_of(int* words, const std::string& how) {
+  const bool is_registered = how.find("registered") != std::string::npos;
+  if (how.find("copied") == std::string::npos) return -1;
+  int* to = nullptr;
+  cudaMalloc(&to, 16);
+  if (is_registered && cudaHostRegister(words, 16, cudaHostRegisterDefault) != cudaSuccess) return 8;
+  cudaMemcpyAsync(to, words, 16, cudaMemcpyHostToDevice, nullptr);
+  if (how == "copied_registered_and_waited_for") cudaStreamSynchronize(nullptr);
+  words[0] = 2;
+  cudaDeviceSynchronize();
+  return is_registered ? static_cast<int>(cudaHostUnregister(words)) : 0;
+}
+
 /// Uses the four words at the pointer, in the way that is named, and gives them back. -1 where there is no such way.
 int use(int* words, const std::string& how, const std::string& kind) {
   // What the compiler knows of them it says itself.
@@ -62,6 +76,10 @@ int use(int* words, const std::string& how, const std::string& kind) {
     const bool right = bytes[15] == 2 && words[3] == 0x02020202;
     give_back(words, kind);
     return right ? 0 : 7;
+  }
+  if (const int copied = copy_out_of(words, how); copied != -1) {
+    give_back(words, kind);
+    return copied;
   }
   if (how == "thread_in_order" || how == "thread_beside") {
     std::thread reads([&] { bytes[3] = bytes[2]; });

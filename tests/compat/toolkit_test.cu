@@ -383,17 +383,14 @@ struct ends_stream {
 };
 
 TEST(cuda_toolkit, copies_reuse_a_staging_buffer_in_order) {
-  // Out of the buffer in one stream, into it in another one; registered or allocated; one word of 8 bytes may be a flag.
-  const auto reused = [](bool waits, bool registered, int count) {
+  // Out of the buffer in one stream, into it in another one. One word of 8 bytes may be a flag.
+  const auto reused = [](bool waits, size_t count) {
     return [=] {
-      const size_t bytes = static_cast<size_t>(count) * sizeof(int);
+      const size_t bytes = count * sizeof(int);
       auto* const from = zeros<int>(count);
       auto* const to = zeros<int>(count);
-      int* staging = new int[count];
-      if (registered)
-        SIM_CHECK(cudaHostRegister(staging, bytes, cudaHostRegisterDefault) == cudaSuccess);
-      else
-        cudaMallocHost(&staging, bytes);
+      int* staging = nullptr;
+      cudaMallocHost(&staging, bytes);
       cudaStream_t made;
       cudaStreamCreateWithFlags(&made, cudaStreamNonBlocking);
       const std::unique_ptr<CUstream_st, ends_stream> one(made);
@@ -405,34 +402,25 @@ TEST(cuda_toolkit, copies_reuse_a_staging_buffer_in_order) {
       cudaDeviceSynchronize();
     };
   };
-  for (const bool registered : {false, true}) {
-    EXPECT_TRUE(always(verdict::ok, scoped().run_many(reused(true, registered, 4), 50)));
-    EXPECT_EQ(scoped().run_many(reused(false, registered, 4), 50).count(verdict::ok), 0U);
-  }
-  EXPECT_TRUE(always(verdict::ok, scoped().run_many(reused(false, false, 2), 50)));
+  EXPECT_TRUE(always(verdict::ok, scoped().run_many(reused(true, 4), 50)));
+  EXPECT_TRUE(always(verdict::race, scoped().run_many(reused(false, 4), 50)));
+  EXPECT_TRUE(always(verdict::ok, scoped().run_many(reused(false, 2), 50)));
 }
 
-TEST(cuda_toolkit, a_copy_out_of_registered_memory_is_not_over_when_the_call_returns) {
-  const auto changed = [](bool registered) {
-    return [=] {
-      int* const memory = new int[4]();
-      if (registered) {
-        SIM_CHECK(cudaHostRegister(memory, 4 * sizeof(int), cudaHostRegisterDefault) == cudaSuccess);
-        SIM_CHECK(cudaHostRegister(memory + 1, sizeof(int), cudaHostRegisterDefault) ==
-                  cudaErrorHostMemoryAlreadyRegistered);
-      }
-      SIM_CHECK(cudaHostUnregister(memory + 1) == cudaErrorHostMemoryNotRegistered);
-      auto* const to = zeros<int>(4);
-      cudaMemcpy(nullptr, to, 0, cudaMemcpyDeviceToHost);
-      cudaMemcpyAsync(to, memory, 4 * sizeof(int), cudaMemcpyHostToDevice, nullptr);
-      memory[0] = 1;
-      cudaDeviceSynchronize();
-      if (registered) SIM_CHECK(cudaHostUnregister(memory) == cudaSuccess);
-      delete[] memory;
-    };
-  };
-  EXPECT_TRUE(always(verdict::ok, scoped().run_many(changed(false), 50)));
-  EXPECT_EQ(scoped().run_many(changed(true), 50).count(verdict::ok), 0U);
+TEST(cuda_toolkit, memory_is_registered_once_and_nothing_is_copied_from_nowhere) {
+  EXPECT_TRUE(always(verdict::ok, scoped().run_many(
+                                      [] {
+                                        int memory[4] = {};
+                                        SIM_CHECK(cudaHostUnregister(memory) == cudaErrorHostMemoryNotRegistered);
+                                        SIM_CHECK(cudaHostRegister(memory, sizeof memory, 0) == cudaSuccess);
+                                        SIM_CHECK(cudaHostRegister(memory + 1, sizeof(int), 0) ==
+                                                  cudaErrorHostMemoryAlreadyRegistered);
+                                        SIM_CHECK(cudaHostUnregister(memory + 1) == cudaErrorHostMemoryNotRegistered);
+                                        SIM_CHECK(cudaHostUnregister(memory) == cudaSuccess);
+                                        SIM_CHECK(cudaMemcpy(nullptr, zeros<int>(1), 0, cudaMemcpyDeviceToHost) ==
+                                                  cudaSuccess);
+                                      },
+                                      1)));
 }
 
 TEST(cuda_toolkit, streams_write_and_wait_for_values) {
