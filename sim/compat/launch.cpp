@@ -281,7 +281,7 @@ namespace {
 
 /// In the memory of each block: the address, and its complement, which nothing that lies there before is.
 uint64_t* kept() {
-  static constexpr char name[] = "grid workspace";
+  static constexpr char name[] = "grid barrier";
   return static_cast<uint64_t*>(sim::runtime::shared_variable(&name, 2 * sizeof(uint64_t), name));
 }
 
@@ -289,7 +289,7 @@ uint64_t* kept() {
 
 void* make_meeting_place() {
   constexpr size_t bytes = 64;
-  void* const words = sim::runtime::allocate_unnamed(bytes, sim::runtime::memory_place::device, "grid workspace");
+  void* const words = sim::runtime::allocate_unnamed(bytes, sim::runtime::memory_place::device, "grid barrier");
   sim::runtime::fill(words, 0, bytes);
   return words;
 }

@@ -7,9 +7,12 @@
 namespace heddle::sim {
 namespace {
 
-/// Whether threads of the host reach it by copies alone.
+/// Whether threads of the host reach it by copies alone, or it is of the barrier of a grid.
 bool is_hidden(const run_core& core, const void* address) {
-  return core.map.heap.contains(address) && core.map.heap.hides(address);
+  if (!core.map.heap.contains(address)) return false;
+  const allocation* const known = core.map.heap.nearest(address);
+  return core.map.heap.hides(address) ||
+         (known != nullptr && std::string_view(known->name).starts_with("grid barrier"));
 }
 
 }  // namespace
@@ -253,6 +256,8 @@ std::string hang_report::add_edges_to_all(const lane& who, const watched& entry,
     // The driver's actor touches no memory of programs, and no thread of the host touches memory that copies alone reach.
     if (&other == who.of || !other.live() || other.drives) continue;
     if (other.host && !other.copies && is_hidden(core_, entry.address)) continue;
+    // No device writes to files.
+    if (!other.host && !memory_map::file_at(entry.address).empty()) continue;
     const auto is_left = [&](const lane* each) { return may_change(*each, who, words); };
     if (!other.resident || std::any_of(other.lanes.begin(), other.lanes.end(), is_left))
       left.push_back(&other);

@@ -87,7 +87,7 @@ void launch(const kernel& of, const sim::grid_shape& given, void* const* argumen
     shape.cooperative = true;
     constexpr size_t workspace_bytes = 64;
     void* const workspace =
-        sim::runtime::allocate_unnamed(workspace_bytes, sim::runtime::memory_place::device, "grid workspace");
+        sim::runtime::allocate_unnamed(workspace_bytes, sim::runtime::memory_place::device, "grid barrier");
     sim::runtime::fill(workspace, 0, workspace_bytes);
     std::memcpy(bytes + of.body.size_bytes - sizeof workspace, &workspace, sizeof workspace);
   }

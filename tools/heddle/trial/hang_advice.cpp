@@ -280,10 +280,21 @@ class adviser {
     return text;
   }
 
+  /// Of a wait at the barrier of the grid.
+  std::string ended_beside(uint32_t waits) const {
+    for (const run_record::wave& other : of_.waves)
+      if (!other.host && other.ended && other.launched == of_.waves[waits].launched)
+        return other.name + " has ended: each block comes to the barrier of its grid as often as the others do" +
+               at_stand(waits);
+    return {};
+  }
+
   /// Threads that have ended without a store that others of their kind have made.
   std::string on_unknown() const {
     for (const sim::unknown_wait& each : of_.unknown) {
       if (sort_of(each.over) != wait_sort::memory) continue;
+      if (each.over.starts_with("grid barrier"))
+        if (const std::string text = ended_beside(each.from_wave); !text.empty()) return text;
       const run_record::step* store = nullptr;
       std::set<uint32_t> storers;
       for (const run_record::step& one : of_.steps)
@@ -298,7 +309,10 @@ class adviser {
                " another way";
       for (uint32_t wave = 0; wave < of_.waves.size(); ++wave) {
         const run_record::wave& other = of_.waves[wave];
-        if (!other.ended || storers.contains(wave) || other.host != of_.waves[wave_of(*store)].host) continue;
+        const run_record::wave& kin = of_.waves[wave_of(*store)];
+        // Of one launch they do the same; a fill in front of it does not.
+        if (!other.ended || storers.contains(wave) || other.host != kin.host) continue;
+        if (!other.host && other.launched != kin.launched) continue;
         return other.name + " has ended and has not stored " + words_.place_of(*store) + ", as " +
                words_.name_of(store->actor) + " has at " + words_.where(*store) +
                ": do so on each way out, or do not wait for it" + at_stand(each.from_wave);

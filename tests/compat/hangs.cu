@@ -1,0 +1,93 @@
+// Programs that hang, by what is at fault: what is said of them must not be what cannot help.
+#include <cooperative_groups.h>
+#include <cuda_runtime.h>
+#include <sys/eventfd.h>
+#include <unistd.h>
+
+#include <atomic>
+#include <cstdint>
+#include <cstdlib>
+#include <cuda/atomic>
+#include <string_view>
+#include <thread>
+
+namespace {
+
+using flag = cuda::atomic<int, cuda::thread_scope_system>;
+
+__global__ void waits_for_two(int* word) {
+  cuda::atomic_ref<int, cuda::thread_scope_device> count(*word);
+  count.fetch_add(1, cuda::memory_order_release);
+  while (count.load(cuda::memory_order_acquire) < 2) __nanosleep(20);
+}
+
+/// A fill stands in front of what waits for a store that does not come.
+void behind_a_fill() {
+  int* word = nullptr;
+  cudaMalloc(&word, sizeof *word);
+  cudaMemset(word, 0, sizeof *word);
+  waits_for_two<<<1, 1>>>(word);
+  cudaDeviceSynchronize();
+}
+
+__global__ void one_leaves(flag* done) {
+  const auto grid = cooperative_groups::this_grid();
+  grid.sync();
+  if (blockIdx.x == 1) return;
+  grid.sync();
+  done->store(1, cuda::memory_order_release);
+}
+
+/// A block does not come to the barrier of its grid.
+void at_a_grid() {
+  flag* done = nullptr;
+  cudaMallocManaged(&done, sizeof *done);
+  done->store(0);
+  void* arguments[] = {&done};
+  cudaLaunchCooperativeKernel(reinterpret_cast<void*>(one_leaves), dim3(2), dim3(1), arguments, 0, nullptr);
+  while (done->load(cuda::memory_order_acquire) == 0) std::this_thread::yield();
+}
+
+__global__ void asks(flag* words, int count) {
+  for (int n = 0; n < count; ++n) words[n].store(1);
+  for (int n = 0; n < count; ++n)
+    while (words[n].load() != 2) __nanosleep(50);
+}
+
+/// Several notices that are one: a thread waits for the second of them.
+void for_a_notice() {
+  constexpr int count = 2;
+  flag* words = nullptr;
+  cudaMallocManaged(&words, count * sizeof *words);
+  for (int n = 0; n < count; ++n) words[n].store(0);
+  const int file = eventfd(0, 0);
+  std::thread polls([=] {
+    for (int n = 0; n < count; ++n) {
+      while (words[n].load() != 1) std::this_thread::yield();
+      const uint64_t one = 1;
+      if (write(file, &one, sizeof one) != sizeof one) std::abort();
+    }
+  });
+  std::thread works([=] {
+    for (int n = 0; n < count; ++n) {
+      uint64_t notices = 0;
+      if (read(file, &notices, sizeof notices) != sizeof notices) std::abort();
+      words[n].store(2);
+    }
+  });
+  asks<<<1, 1>>>(words, count);
+  cudaDeviceSynchronize();
+  polls.join();
+  works.join();
+  close(file);
+}
+
+}  // namespace
+
+int main(int count, char** arguments) {
+  const std::string_view where = count == 2 ? arguments[1] : "";
+  if (where == "fill") behind_a_fill();
+  if (where == "grid") at_a_grid();
+  if (where == "notice") for_a_notice();
+  return 0;
+}
