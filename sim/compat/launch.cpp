@@ -48,6 +48,7 @@ struct graph_state {
   std::map<uint32_t, capture> streams;                                     ///< that are being captured
   std::map<uint32_t, std::pair<graph*, std::vector<graph_node*>>> events;  ///< what captured events stand for
   std::map<uintptr_t, size_t> registered;                                  ///< memory of the host: address and bytes
+  size_t allowed_shared_bytes = 0;                                         ///< the most of any kernel
   bool keeps_next = false;
   graph_work kept;
   std::vector<unsigned char> kept_bytes;
@@ -257,6 +258,12 @@ bool captures_wait(uint32_t stream, uint32_t event) {
   for (graph_node* each : known->second.second)
     if (std::find(of.last.begin(), of.last.end(), each) == of.last.end()) of.last.push_back(each);
   return true;
+}
+
+size_t allowed_shared_bytes() { return here().allowed_shared_bytes; }
+void allow_shared_bytes(int bytes) {
+  graph_state& now = here();
+  if (bytes > 0) now.allowed_shared_bytes = std::max(now.allowed_shared_bytes, static_cast<size_t>(bytes));
 }
 
 bool register_host(const void* memory, size_t bytes) {

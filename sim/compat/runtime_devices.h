@@ -95,10 +95,11 @@ struct HEDDLE_GPU(FuncAttributes) {
   int maxThreadsPerBlock, numRegs, ptxVersion, binaryVersion, cacheModeCA, maxDynamicSharedSizeBytes,
       preferredShmemCarveout;
 };
-/// A block may have all memory that there is, without being asked to.
+/// More dynamic shared memory than is usual must be asked for. The other attributes change nothing.
 template <typename Kernel>
 HEDDLE_GPU(Error_t)
-HEDDLE_GPU(FuncSetAttribute)(Kernel*, HEDDLE_GPU(FuncAttribute), int) {
+HEDDLE_GPU(FuncSetAttribute)(Kernel*, HEDDLE_GPU(FuncAttribute) which, int value) {
+  if (which == HEDDLE_GPU(FuncAttributeMaxDynamicSharedMemorySize)) heddle::compat::allow_shared_bytes(value);
   return HEDDLE_GPU(Success);
 }
 /// What a compiler for GPUs would know of a kernel is not known: as of one that needs little.

@@ -224,4 +224,29 @@ TEST(cuda_block, hangs_in_lockstep_at_a_barrier_in_one_arm) {
   EXPECT_TRUE(says(lockstep.explain(at_two_kinds_of_barrier).message, "lane 1 of wave 0 is masked off until lane 0"));
 }
 
+__global__ void does_nothing() {}
+
+TEST(cuda_block, launches_that_no_device_takes_are_refused_in_words_of_cuda) {
+  const auto launched = [](dim3 grid, dim3 block, size_t shared_bytes) {
+    return [=] {
+      does_nothing<<<grid, block, shared_bytes>>>();
+      cudaDeviceSynchronize();
+    };
+  };
+  const auto refused = [&](const program& body, const char* why) {
+    return scoped().run_many(body, 1).count(verdict::assertion) == 1 && says(scoped().explain(body).message, why);
+  };
+  EXPECT_TRUE(refused(launched(dim3(1, 65536), dim3(1), 0), "more than 65535 blocks in y or z"));
+  EXPECT_TRUE(refused(launched(dim3(0), dim3(1), 0), "no blocks"));
+  EXPECT_TRUE(refused(launched(dim3(1), dim3(1025), 0), "more than 1024 threads"));
+  EXPECT_TRUE(refused(launched(dim3(1), dim3(1), (48 << 10) + 1), "more than 48 KiB of dynamic shared memory"));
+  EXPECT_TRUE(always(verdict::ok, scoped().run_many(launched(dim3(1), dim3(1), 48 << 10), 1)));
+  const auto asked_for = [] {
+    cudaFuncSetAttribute(does_nothing, cudaFuncAttributeMaxDynamicSharedMemorySize, 100 << 10);
+    does_nothing<<<1, 1, 100 << 10>>>();
+    cudaDeviceSynchronize();
+  };
+  EXPECT_TRUE(always(verdict::ok, scoped().run_many(asked_for, 1)));
+}
+
 }  // namespace
