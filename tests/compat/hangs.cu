@@ -1,4 +1,4 @@
-// Programs that hang, by what is at fault: what is said of them must not be what cannot help.
+// Programs that hang or race, by what is at fault: what is said of them must be what helps.
 #include <cooperative_groups.h>
 #include <cuda_runtime.h>
 #include <sys/eventfd.h>
@@ -82,6 +82,23 @@ void for_a_notice() {
   close(file);
 }
 
+__global__ void counts_without_a_barrier(int* counts) {
+  __shared__ int own[4];
+  if (threadIdx.x < 4) own[threadIdx.x] = 0;
+  atomicAdd(&own[threadIdx.x % 4], 1);
+  __syncthreads();
+  if (threadIdx.x < 4) atomicAdd(&counts[threadIdx.x], own[threadIdx.x]);
+}
+
+/// Lanes count what other lanes may not have set yet.
+void in_a_block() {
+  int* counts = nullptr;
+  cudaMalloc(&counts, 4 * sizeof *counts);
+  cudaMemset(counts, 0, 4 * sizeof *counts);
+  counts_without_a_barrier<<<1, 8>>>(counts);
+  cudaDeviceSynchronize();
+}
+
 }  // namespace
 
 int main(int count, char** arguments) {
@@ -89,5 +106,6 @@ int main(int count, char** arguments) {
   if (where == "fill") behind_a_fill();
   if (where == "grid") at_a_grid();
   if (where == "notice") for_a_notice();
+  if (where == "counts") in_a_block();
   return 0;
 }

@@ -250,7 +250,8 @@ std::string race_log::accesses_of(const finding& of) const {
           "alone\n";
     if (of.knows == nullptr) return text;
     const std::string of_wave =
-        "between lanes of a wave a broadcast, a ballot and a shuffle order nothing: sync_lanes would\n";
+        "between lanes of a wave a broadcast, a ballot and a shuffle order nothing: sync_lanes, "
+        "which CUDA calls __syncwarp, would\n";
     return text +
            (of.knows == &core_.threads.lanes[of.earlier.lane]
                 ? "both lanes are of " + name_of(*of.second->of) + ", and "

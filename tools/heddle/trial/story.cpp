@@ -262,6 +262,17 @@ class teller {
           "missing: a scope that includes both, at " + spot + " or " + words_.where(*words_.step_at(*load)));
   }
 
+  /// "a barrier of block 0 between a.cu:21 and a.cu:25; or ", of lanes that have one in common.
+  std::string barrier_between(const run_record::step& earlier, const run_record::step& later) const {
+    const uint32_t first = of_.actors[earlier.actor].wave;
+    const uint32_t second = of_.actors[later.actor].wave;
+    const run_record::wave& one = of_.waves[first];
+    const run_record::wave& other = of_.waves[second];
+    if (one.host || other.host || one.launched != other.launched || one.block != other.block) return {};
+    return "a barrier of " + (first == second ? one.name : "block " + std::to_string(one.block)) + " between " +
+           words_.where(earlier) + " and " + words_.where(later) + "; or ";
+  }
+
   std::string advice_without_way(const run_record::step& earlier, const run_record::step& later,
                                  std::string_view edge) const {
     if (edge.find("the scope of one does not include") != std::string_view::npos) {
@@ -293,7 +304,14 @@ class teller {
               "): atomic accesses that overlap in part race as plain ones do; or, if they are not to meet, ";
     } else if (!either_copies && is_plain_access(earlier.kind) != is_plain_access(later.kind)) {
       const run_record::step& plain = is_plain_access(earlier.kind) ? earlier : later;
+      const run_record::step& other = is_plain_access(earlier.kind) ? later : earlier;
+      // What loads a word, or stores it, may be a flag; what counts on it wants it set first.
+      const bool may_be_flag = other.kind != sim::operation_kind::read_modify_write;
+      if (!may_be_flag) text += barrier_between(earlier, later);
       text += "an atomic access at " + words_.where(plain) + "; or, if they are not to meet, ";
+      if (may_be_flag) text += barrier_between(earlier, later);
+    } else if (!either_copies) {
+      text += barrier_between(earlier, later);
     }
     text += "a wait of " + words_.name_of(later.actor) + " before " + words_.where(later) + " for something that " +
             words_.name_of(earlier.actor) + " releases behind " + words_.where(earlier);
