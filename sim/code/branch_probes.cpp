@@ -32,7 +32,7 @@ bool write_byte(uintptr_t at, std::byte what) {
   auto* const page = reinterpret_cast<void*>(at & ~(page_bytes - 1));
   // The system's own call: the code under test may have one of this name.
   if (syscall(SYS_mprotect, page, page_bytes, PROT_READ | PROT_WRITE | PROT_EXEC) != 0) return false;
-  __atomic_store_n(reinterpret_cast<std::byte*>(at), what, __ATOMIC_SEQ_CST);
+  __atomic_store_n(reinterpret_cast<unsigned char*>(at), std::to_integer<unsigned char>(what), __ATOMIC_SEQ_CST);
   syscall(SYS_mprotect, page, page_bytes, PROT_READ | PROT_EXEC);
   return true;
 }

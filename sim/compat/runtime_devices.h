@@ -99,7 +99,9 @@ struct HEDDLE_GPU(FuncAttributes) {
 template <typename Kernel>
 HEDDLE_GPU(Error_t)
 HEDDLE_GPU(FuncSetAttribute)(Kernel*, HEDDLE_GPU(FuncAttribute) which, int value) {
-  if (which == HEDDLE_GPU(FuncAttributeMaxDynamicSharedMemorySize)) heddle::compat::allow_shared_bytes(value);
+  if (which != HEDDLE_GPU(FuncAttributeMaxDynamicSharedMemorySize)) return HEDDLE_GPU(Success);
+  if (value > heddle::compat::shared_bytes_of_block_by_choice) return HEDDLE_GPU(ErrorInvalidValue);
+  heddle::compat::allow_shared_bytes(value);
   return HEDDLE_GPU(Success);
 }
 /// What a compiler for GPUs would know of a kernel is not known: as of one that needs little.

@@ -188,6 +188,7 @@ bool hang_report::add_edges_elsewhere(const lane& who, const std::vector<watched
         const lane& other = core_.threads.lanes[n];
         const bool counts = at_the_end ? &other != &who && other.state != lane_state::ended && waits_for_an_end(other)
                                        : may_change(other, who, words);
+        if (other.is_host() && !other.of->copies && is_hidden(core_, entry.address)) continue;
         if (!counts || (can_run && other.state != lane_state::candidate)) continue;
         auto stores = stores_elsewhere(entry, &other);
         // One that is behind its store now will not make it: what came of it is another matter, as of a ring that was lost.
