@@ -258,7 +258,7 @@ TEST(lockstep, a_mask_that_names_absent_lanes_says_where_they_are) {
   EXPECT_TRUE(says(beyond.message, "lane 3, which the wave does not have"));
 }
 
-TEST(lockstep, a_hang_names_those_who_are_masked_off_and_the_place_that_the_others_have_to_reach) {
+TEST(lockstep, a_hang_names_what_is_masked_off_and_the_place_that_the_others_have_to_reach) {
   machine on({"convergence=lockstep"});
   const program body = one_wave(3, [](uint32_t* words) {
     const word<uint32_t> lock(words[0]);
@@ -270,7 +270,7 @@ TEST(lockstep, a_hang_names_those_who_are_masked_off_and_the_place_that_the_othe
   EXPECT_TRUE(says(ended.message, "masked off until lanes "));
   EXPECT_TRUE(says(ended.message, " reach " + SIM_LINE(__LINE__ - 5)));
   EXPECT_TRUE(says(ended.report, "is masked off until lanes "));
-  EXPECT_TRUE(says(ended.report, "what is masked off"));
+  EXPECT_TRUE(says(ended.report, "which is masked off"));
 }
 
 TEST(lockstep, a_lane_that_another_wave_lets_go_on_takes_its_arm_with_it) {
@@ -318,7 +318,7 @@ TEST(lockstep, collectives_in_a_loop_that_waits_for_ever) {
                                  20)));
 }
 
-TEST(lockstep, a_lane_alone_has_nobody_to_wait_for) {
+TEST(lockstep, a_lane_alone_has_nothing_to_wait_for) {
   machine on({"convergence=lockstep"});
   EXPECT_TRUE(always(verdict::ok, on.run_many(one_wave(1,
                                                        [](uint32_t* words) {
