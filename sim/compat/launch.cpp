@@ -260,10 +260,23 @@ bool captures_wait(uint32_t stream, uint32_t event) {
   return true;
 }
 
-size_t allowed_shared_bytes() { return here().allowed_shared_bytes; }
 void allow_shared_bytes(int bytes) {
   graph_state& now = here();
   if (bytes > 0) now.allowed_shared_bytes = std::max(now.allowed_shared_bytes, static_cast<size_t>(bytes));
+}
+
+void check_launch(const sim::extent& grid, const sim::extent& block, size_t shared_bytes, size_t usual_shared_bytes) {
+  constexpr uint64_t most_threads = 1024;
+  constexpr uint32_t most_blocks = 65535;
+  const char* why = nullptr;
+  if (block.count() > most_threads) why = "a launch with more than 1024 threads in a block";
+  if (grid.y > most_blocks || grid.z > most_blocks) why = "a launch with more than 65535 blocks in y or z";
+  if (grid.count() == 0 || block.count() == 0) why = "a launch of no blocks, or of blocks without threads";
+  if (shared_bytes > usual_shared_bytes && shared_bytes > here().allowed_shared_bytes)
+    why =
+        "a launch with more than 48 KiB of dynamic shared memory, and cudaFuncAttributeMaxDynamicSharedMemorySize has "
+        "allowed no kernel as much";
+  if (why != nullptr) sim::runtime::trap(fault::assertion, why);
 }
 
 bool register_host(const void* memory, size_t bytes) {

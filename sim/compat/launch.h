@@ -84,26 +84,17 @@ inline uint32_t stream_number(const void* handle) {
   return static_cast<uint32_t>(value - stream_handles);
 }
 
-/// What a block may have without being asked to. AMD's GPUs have no more than 64 KiB, and need not be asked for that.
-inline constexpr size_t usual_shared_bytes = HEDDLE_COMPAT_WAVE_LANES == 64 ? size_t{64} << 10 : size_t{48} << 10;
-/// The most that any kernel of this run has been allowed.
-size_t allowed_shared_bytes();
+/// The most dynamic shared memory that any kernel of this run has been allowed.
 void allow_shared_bytes(int bytes);
+/// Ends the run where no device takes such a launch. `usual_shared_bytes`: what a block may have without being asked to.
+void check_launch(const sim::extent& grid, const sim::extent& block, size_t shared_bytes, size_t usual_shared_bytes);
 
 /// What stands between <<< and >>>.
-inline sim::grid_shape shape(dim3 grid, dim3 block, size_t shared_bytes = 0, const void* stream = nullptr) {
-  constexpr uint64_t most_threads = 1024;
-  if (extent_of(block).count() > most_threads)
-    sim::runtime::trap(fault::assertion, "a launch with more than 1024 threads in a block");
-  constexpr uint32_t most_blocks = 65535;
-  if (grid.y > most_blocks || grid.z > most_blocks)
-    sim::runtime::trap(fault::assertion, "a launch with more than 65535 blocks in y or z");
-  if (extent_of(grid).count() == 0 || extent_of(block).count() == 0)
-    sim::runtime::trap(fault::assertion, "a launch of no blocks, or of blocks without threads");
-  if (shared_bytes > usual_shared_bytes && shared_bytes > allowed_shared_bytes())
-    sim::runtime::trap(fault::assertion,
-                       "a launch with more than 48 KiB of dynamic shared memory, and "
-                       "cudaFuncAttributeMaxDynamicSharedMemorySize has allowed no kernel as much");
+/// Inlined: each file has its own, as a wave of its device has 32 lanes or 64. AMD's blocks may have 64 KiB, and need not be asked for that.
+[[gnu::always_inline]] inline sim::grid_shape shape(dim3 grid, dim3 block, size_t shared_bytes = 0,
+                                                    const void* stream = nullptr) {
+  check_launch(extent_of(grid), extent_of(block), shared_bytes,
+               HEDDLE_COMPAT_WAVE_LANES == 64 ? size_t{64} << 10 : size_t{48} << 10);
   if (sim::runtime::device_of_stream(stream_number(stream)) != sim::runtime::current_device())
     sim::runtime::trap(fault::assertion, "a launch in a stream of another device than the thread's current one");
   return {.grid = extent_of(grid),

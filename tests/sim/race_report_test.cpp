@@ -213,7 +213,7 @@ TEST(reports, tell_which_lane_of_the_wave_had_acquired_it_and_that_a_broadcast_o
                    "order nothing: sync_lanes, which CUDA calls __syncwarp, would"));
   EXPECT_TRUE(says(report_of(verdict::race, told_by_a_broadcast<true>),
                    "both lanes are of wave 0, and between lanes of a wave a broadcast, a ballot and a shuffle order "
-                   "nothing: sync_lanes would"));
+                   "nothing: sync_lanes, which CUDA calls __syncwarp, would"));
 }
 
 }  // namespace

@@ -61,14 +61,16 @@ race_log::finding race_log::finding_of(lane& self, const open_race& race) const 
   const lane& other = core_.threads.lanes[earlier.lane];
   const std::string kind = earlier.plain ? (earlier.writes ? "a plain store" : "a plain load")
                                          : (earlier.writes ? "an atomic store" : "an atomic load");
+  std::string where;
+  core_.aside(self, [&] { where = describe_location(core_.map.heap, self.pending.address); });
   finding made{.weight = race.weight,
                .earlier = earlier,
                .second_step = race.step,
                .second = &self,
                .missing = {},
                .knows = race.knows,
-               .message = describe(self.pending) + " of " + describe_location(core_.map.heap, self.pending.address) +
-                          " by " + name_of(self) + " is not ordered after " + kind + " by " + name_of(other),
+               .message = describe(self.pending) + " of " + where + " by " + name_of(self) + " is not ordered after " +
+                          kind + " by " + name_of(other),
                .calls = race.calls};
   if (race.weight == race_weight::scope) made.message += ": a scope is too narrow";
   if (race.weight == race_weight::proxy) made.message += ": there is no proxy fence between them";
