@@ -69,7 +69,8 @@ void device_allocations::check_atomic_elsewhere(lane& self) {
   if (reinterpret_cast<uintptr_t>(how.address) % how.size_bytes == 0) return;
   char at[64];
   std::snprintf(at, sizeof at, "%p", how.address);
-  const std::string where = describe_location(core_.map.heap, how.address);
+  std::string where;
+  core_.aside(self, [&] { where = describe_location(core_.map.heap, how.address); });
   const std::string size = std::to_string(how.size_bytes);
   core_.end(self, verdict::memory,
             std::string(to_string(how.kind)) + " of " + size + " bytes at " + (where.empty() ? at : where) +

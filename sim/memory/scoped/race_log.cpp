@@ -154,7 +154,8 @@ bool race_log::leaves_alone(lane& self, const access_record& earlier, race_weigh
 bool race_log::is_known(lane& self, const access_record& earlier) {
   const std::vector<sim::excuse>& listed = *core_.machine.excused.listed;
   known_.resize(listed.size());
-  const std::string location = describe_location(core_.map.heap, self.pending.address);
+  std::string location;
+  core_.aside(self, [&] { location = describe_location(core_.map.heap, self.pending.address); });
   const auto is_made_at = [&](const sim::excuse& known, const void* place) {
     const std::vector<source_line>& lines = lines_at(self, place);
     return std::any_of(lines.begin(), lines.end(),
