@@ -152,6 +152,7 @@ bool hang_report::add_edges(const lane& who, const watched& entry, const std::ve
   std::vector<const wave*> added;
   const auto has = [&](const wave* of) { return std::find(added.begin(), added.end(), of) != added.end(); };
   for (const lane* storer : core_.observers.recorder->storers_of(entry.address, entry.size_bytes)) {
+    if (storer->is_host() && !storer->of->copies && is_hidden(core_, entry.address)) continue;
     if (!may_change(*storer, who, words) && !holds(*storer, who, entry)) continue;
     if (!has(storer->of)) {
       if (added.size() == most_untouched) continue;
