@@ -291,10 +291,11 @@ class adviser {
 
   /// Threads that have ended without a store that others of their kind have made.
   std::string on_unknown() const {
-    for (const sim::unknown_wait& each : of_.unknown) {
-      if (sort_of(each.over) != wait_sort::memory) continue;
+    for (const sim::unknown_wait& each : of_.unknown)
       if (each.over.starts_with("grid barrier"))
         if (const std::string text = ended_beside(each.from_wave); !text.empty()) return text;
+    for (const sim::unknown_wait& each : of_.unknown) {
+      if (sort_of(each.over) != wait_sort::memory) continue;
       const run_record::step* store = nullptr;
       std::set<uint32_t> storers;
       for (const run_record::step& one : of_.steps)
