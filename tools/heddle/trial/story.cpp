@@ -142,7 +142,8 @@ class teller {
     if (count == 0) return;
     const uint64_t end = of_.first_step + of_.steps.size();
     std::set<std::pair<uint32_t, bool>> told;
-    for (uint64_t number = end; number-- > of_.first_step && end - number <= count;) {
+    for (uint64_t back = 1; back <= std::min<uint64_t>(count, of_.steps.size()); ++back) {
+      const uint64_t number = end - back;
       const run_record::step& one = *words_.step_at(number);
       if (one.place == run_record::none || (!one.changes && !one.has_value)) continue;
       if (told.insert({one.actor, one.changes}).second) add_step(number, one.changes ? 1 : 2, ", again and again");
