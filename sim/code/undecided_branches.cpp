@@ -156,12 +156,19 @@ void code_map::probe_from(const void* entry) {
     if (fresh) all.push_back({.in = what, .meets = std::vector<bool>(what->size())});
     return known->second;
   };
+  // A look for a symbol goes through all that there are, and most calls are of a few functions.
+  std::unordered_map<const void*, code_range> called;
+  const auto function_called = [&](const void* callee) -> const code_range& {
+    const auto [known, fresh] = called.try_emplace(callee);
+    if (fresh && callee != nullptr) known->second = function_at(callee);
+    return known->second;
+  };
   if (control_flow* const first = holding(entry); first != nullptr) reach(first);
   for (size_t by = 0; by < all.size() && by < most_functions; ++by) {
     control_flow& in = *all[by].in;
     for (uint32_t call = 0; call < in.size(); ++call) {
       const auto* const callee = reinterpret_cast<const void*>(in.at(call).callee);
-      const code_range range = callee == nullptr ? code_range() : function_at(callee);
+      const code_range& range = function_called(callee);
       control_flow* const of = range.low == nullptr || is_of_simulator(range.symbol) ? nullptr : holding(callee);
       if (of != nullptr) {
         uses.push_back({reach(of), by, call});
