@@ -111,11 +111,12 @@ uint16_t branch_probes::plant(const branch_probe& what) {
   fresh.stood = *reinterpret_cast<const std::byte*>(what.at);
   // Pairs with the acquire in at(): a thread that meets the byte below finds all of the probe.
   fresh.at.store(what.at, std::memory_order_release);
+  // Also of one that cannot be written: its place is taken.
+  count.fetch_add(1, std::memory_order_relaxed);
   if (!write_byte(what.at, no_instruction)) {
     fresh.at.store(~uintptr_t{0}, std::memory_order_release);
     return 0;
   }
-  count.fetch_add(1, std::memory_order_relaxed);
   return static_cast<uint16_t>(place);
 }
 
