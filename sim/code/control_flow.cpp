@@ -101,8 +101,8 @@ class control_flow_builder {
     std::unique_ptr<control_flow> made(new control_flow());
     made->name_ = readable_symbol(function.symbol);
     one.split(*made);
-    one.connect(*made);
     made->entry_ = made->holding(function.low);
+    one.connect(*made);
     return made;
   }
 
@@ -201,10 +201,27 @@ class control_flow_builder {
       }
       if (how_ends[n] == node_end::dies && !next.empty()) how_ends[n] = node_end::goes_on;
     }
+    add_gates(made, how_ends);
     made.post_dominators_ = post_dominators(made.next_, how_ends);
-    for (uint32_t n = 0; n < made.size(); ++n)
-      if (how_ends[n] == node_end::returns) made.next_[n].push_back(made.exit());
+    for (uint32_t n = 0; n < made.size(); ++n) {
+      if (how_ends[n] != node_end::returns) continue;
+      made.next_[n].push_back(made.exit());
+      made.aims_[n].push_back(made.exit());
+    }
     made.next_.emplace_back();
+  }
+
+  static void add_gates(control_flow& made, std::vector<node_end>& how_ends) {
+    gated_graph gated = with_gates(made.next_, how_ends, made.entry_);
+    made.next_ = std::move(gated.next);
+    made.aims_ = std::move(gated.aims);
+    for (uint32_t n = 0; n < gated.gates.size(); ++n) {
+      const uint32_t before = gated.gates[n].before;
+      const uint32_t shown = before != gate::none ? before : made.aims_[made.size()].front();
+      made.nodes_.push_back({.end = made.nodes_[shown].end, .is_gate = true});
+      how_ends.push_back(node_end::goes_on);
+    }
+    made.gates_ = std::move(gated.gates);
   }
 
   decoder decoder_;
@@ -227,11 +244,17 @@ std::unique_ptr<control_flow> control_flow::of_function_at(const void* address) 
 
 uint32_t control_flow::holding(const void* address) const {
   const auto wanted = reinterpret_cast<uintptr_t>(address);
-  const auto behind = std::upper_bound(nodes_.begin(), nodes_.end(), wanted,
+  const auto behind = std::upper_bound(nodes_.begin(), nodes_.begin() + coded(), wanted,
                                        [](uintptr_t value, const node& one) { return value < one.begin; });
   if (behind == nodes_.begin()) return none;
   const auto found = behind - 1;
   return wanted < found->end ? static_cast<uint32_t>(found - nodes_.begin()) : none;
+}
+
+uint32_t control_flow::way_to(uint32_t gate, uint32_t aim) const {
+  const std::vector<uint32_t>& aims = aims_[gate];
+  const auto found = std::find(aims.begin(), aims.end(), aim);
+  return found == aims.end() ? none : static_cast<uint32_t>(found - aims.begin());
 }
 
 uint32_t control_flow::returning_to(const void* address) const {

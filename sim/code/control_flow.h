@@ -1,6 +1,8 @@
 // The control-flow graph of a function, read from its machine code, and its post-dominators: where divergent paths reconverge.
 #pragma once
 
+#include <heddle/sim/code/gated_graph.h>
+
 #include <cstddef>
 #include <cstdint>
 #include <functional>
@@ -31,13 +33,6 @@ class node_set {
   std::vector<uint64_t> words_;
 };
 
-/// How a node ends when nothing follows it in the function.
-enum class node_end : uint8_t {
-  goes_on,
-  returns,  ///< or jumps out of the function, or to where the code does not say
-  dies,     ///< behind a call that does not return, or at an instruction that traps
-};
-
 /// The immediate post-dominator of each node of a graph: the first node that every path to the exit passes. `next[n]` are the nodes that
 /// may follow n, `ends[n]` how n ends when there is none. The exit is the number after the last node. A path that dies,
 /// or never ends, counts for nothing where another returns. A loop without an exit gets one: its last jump back.
@@ -45,7 +40,7 @@ enum class node_end : uint8_t {
 std::vector<uint32_t> post_dominators(const std::vector<std::vector<uint32_t>>& next,
                                       const std::vector<node_end>& ends);
 
-/// The control flow of one function. A node is a basic block, which a call ends, too.
+/// The control flow of one function. A node is a basic block, which a call ends, too, or a gate (gated_graph.h).
 class control_flow {
  public:
   static constexpr uint32_t none = ~uint32_t{0};
@@ -60,6 +55,8 @@ class control_flow {
     uintptr_t target = 0;   ///< of that jump
     uint8_t condition = 0;  ///< of that jump, the four bits that the instruction has for it
     uint16_t probe = 0;     ///< of that jump (branch_probes.h); 0: it has none
+    bool is_gate = false;   ///< without code; `end` is that of the place behind it
+    bool is_certain = false;  ///< of a gate: each lane that leaves has told so before it gets there
   };
 
   /// Of the function that holds the address. Null when the program has no symbol there, or code that cannot be decoded.
@@ -72,6 +69,12 @@ class control_flow {
   const node& at(uint32_t number) const { return nodes_[number]; }
   /// The nodes that may follow, the exit among them; none where the node dies.
   const std::vector<uint32_t>& next(uint32_t number) const { return next_[number]; }
+  /// Of each of these ways: the node that it leads to, through gates or not.
+  const std::vector<uint32_t>& aims(uint32_t number) const { return aims_[number]; }
+  /// The way of a gate for lanes that have this aim; `none`: those that leave nothing, and no such way is there.
+  uint32_t way_to(uint32_t gate, uint32_t aim) const;
+  /// The aim at a gate of lanes that do not leave; `none`: all of them do.
+  uint32_t usual_aim(uint32_t gate) const { return gates_[gate - coded()].before; }
   uint32_t post_dominator(uint32_t number) const { return post_dominators_[number]; }
   /// The node whose call returns to this address, or `none`.
   uint32_t returning_to(const void* address) const;
@@ -93,7 +96,7 @@ class control_flow {
   std::vector<uint32_t> undecided(bool again, const std::vector<bool>& meets) const;
   /// No lane is ever seen in this call.
   void be_quiet(uint32_t call) { nodes_[call].quiet = true; }
-  /// Has these branches tell which way they go.
+  /// Has these branches tell which way they go; of a gate: those that decide which lanes leave.
   void probe(const std::vector<uint32_t>& branches);
   /// The function's name, readable.
   const std::string& name() const { return name_; }
@@ -101,10 +104,18 @@ class control_flow {
  private:
   friend class control_flow_builder;
   control_flow() = default;
+  bool is_undecided(uint32_t branch, bool again, const std::vector<bool>& meets,
+                    const std::vector<uint16_t>& from_entry, const std::vector<uint16_t>& beyond) const;
+  void probe_branch(uint32_t branch);
+
+  /// The number of nodes that have code.
+  uint32_t coded() const { return size() - static_cast<uint32_t>(gates_.size()); }
 
   std::string name_;
-  std::vector<node> nodes_;  ///< by address
+  std::vector<node> nodes_;  ///< by address, the gates behind them
   std::vector<std::vector<uint32_t>> next_;
+  std::vector<std::vector<uint32_t>> aims_;
+  std::vector<gate> gates_;
   std::vector<uint32_t> post_dominators_;
   uint32_t entry_ = 0;
   mutable std::unordered_map<uint64_t, node_set> reachable_;

@@ -63,11 +63,24 @@ std::vector<uint16_t> control_flow::calls_from(uint32_t from) const {
 }
 
 uint32_t control_flow::way(uint32_t branch, bool taken) const {
-  const std::vector<uint32_t>& next = next_[branch];
+  const std::vector<uint32_t>& aims = aims_[branch];
   const uint32_t target = holding(reinterpret_cast<const void*>(nodes_[branch].target));
-  for (uint32_t n = 0; n < next.size(); ++n)
-    if ((next[n] == target) == taken) return n;
+  for (uint32_t n = 0; n < aims.size(); ++n)
+    if ((aims[n] == target) == taken) return n;
   return none;
+}
+
+bool control_flow::is_undecided(uint32_t branch, bool again, const std::vector<bool>& meets,
+                                const std::vector<uint16_t>& from_entry, const std::vector<uint16_t>& beyond) const {
+  for (uint32_t call = 0; call < coded(); ++call) {
+    if (!meets[call]) continue;
+    uint16_t least = unreached;
+    for (uint32_t way = 0; way < next_[branch].size(); ++way)
+      least = std::min(least, calls_before(branch, way)[call]);
+    if (least == unreached) continue;
+    if (beyond[call] <= least || (again && beyond[exit()] + from_entry[call] <= least)) return true;
+  }
+  return false;
 }
 
 std::vector<uint32_t> control_flow::undecided(bool again, const std::vector<bool>& meets) const {
@@ -75,31 +88,39 @@ std::vector<uint32_t> control_flow::undecided(bool again, const std::vector<bool
   std::unordered_map<uint32_t, std::vector<uint16_t>> from_joined;
   const std::vector<uint16_t> from_entry = calls_from(entry_);
   for (uint32_t branch = 0; branch < size(); ++branch) {
-    if (nodes_[branch].branch == 0 || next_[branch].size() != 2) continue;
-    if (way(branch, true) == none || way(branch, false) == none) continue;
+    const node& at = nodes_[branch];
+    if (!at.is_gate && (at.branch == 0 || next_[branch].size() != 2 || way(branch, true) == none ||
+                        way(branch, false) == none))
+      continue;
     const uint32_t joined = post_dominators_[branch];
     auto& beyond = from_joined[joined];
     if (beyond.empty()) beyond = calls_from(joined);
-    const std::vector<uint16_t>& one = calls_before(branch, 0);
-    const std::vector<uint16_t>& other = calls_before(branch, 1);
-    for (uint32_t call = 0; call < size(); ++call) {
-      const uint16_t least = std::min(one[call], other[call]);
-      if (!meets[call] || least == unreached) continue;
-      const bool round = again && beyond[exit()] + from_entry[call] <= least;
-      if (!round && beyond[call] > least) continue;
-      found.push_back(branch);
-      break;
-    }
+    if (is_undecided(branch, again, meets, from_entry, beyond)) found.push_back(branch);
   }
   return found;
 }
 
+void control_flow::probe_branch(uint32_t branch) {
+  node& of = nodes_[branch];
+  if (of.probe != 0 || of.branch == 0 || way(branch, true) == none || way(branch, false) == none) return;
+  of.probe = branch_probes::plant(
+      {.at = of.branch, .end = of.end, .target = of.target, .condition = of.condition, .node = branch});
+}
+
 void control_flow::probe(const std::vector<uint32_t>& branches) {
   for (const uint32_t each : branches) {
-    node& of = nodes_[each];
-    if (of.probe == 0)
-      of.probe = branch_probes::plant(
-          {.at = of.branch, .end = of.end, .target = of.target, .condition = of.condition, .node = each});
+    if (!nodes_[each].is_gate) {
+      probe_branch(each);
+      continue;
+    }
+    // A lane that nothing shows on the way to where it leaves has to be followed there.
+    bool all_tell = true;
+    for (const uint32_t inside : gates_[each - coded()].decided) {
+      if (nodes_[inside].is_gate || next_[inside].size() < 2) continue;
+      probe_branch(inside);
+      all_tell = all_tell && nodes_[inside].probe != 0;
+    }
+    nodes_[each].is_certain = all_tell;
   }
 }
 

@@ -17,6 +17,7 @@ bool begin_alike(const call_path& one, const call_path& other, size_t count) {
 
 void divergence_stack::begin(uint64_t lanes) {
   depth_ = 0;
+  leaving_ = 0;
   entry& all = push();
   all.lanes = lanes;
   fresh_ = true;
@@ -37,6 +38,7 @@ void divergence_stack::advance(const std::array<const call_path*, 64>& paths, ui
                                std::array<branch_log, 64>& logs, const arm_order& order) {
   if (depth_ == 0) return;
   logs_ = &logs;
+  leaving_ &= ~ended;
   if (top().stands == stand::at) top().stands = stand::behind;
   while (true) {
     const uint64_t lanes = top().lanes & ~ended;
@@ -64,13 +66,14 @@ void divergence_stack::look(const std::array<const call_path*, 64>& paths, uint6
     const auto lane = static_cast<size_t>(std::countr_zero(left));
     const uint64_t bit = uint64_t{1} << lane;
     const branch_log& log = (*logs_)[lane];
+    const point aim = (leaving_ & bit) != 0 ? aims_[lane] : point{};
     const auto alike = std::find_if(seen_.begin(), seen_.end(), [&](const seen& one) {
-      return one.path == paths[lane] && one.log->is_left_like(log);
+      return one.path == paths[lane] && one.aim == aim && one.log->is_left_like(log);
     });
     if (alike != seen_.end())
       alike->lanes |= bit;
     else
-      seen_.push_back({bit, paths[lane], &log, control_flow::none});
+      seen_.push_back({bit, paths[lane], &log, aim, control_flow::none});
   }
 }
 
@@ -79,6 +82,8 @@ void divergence_stack::look_in_frame(const entry& one) {
   for (seen& group : seen_) {
     group.node = control_flow::none;
     const call_path& path = *group.path;
+    // Lanes that leave are ahead of where the others are.
+    if (is_leaving(group, one.here)) continue;
     if (path.size() <= one.here.depth || !begin_alike(one.outer, path, one.outer.size())) continue;
     const call_site site = code_->find(path[one.here.depth]);
     if (site.in == one.here.in) group.node = site.node;
@@ -146,6 +151,7 @@ divergence_stack::progress divergence_stack::walk(uint64_t lanes, uint64_t same_
       pop();
       return progress::changed;
     }
+    if (leaving_ != 0 && arrive(here)) return progress::changed;
     const control_flow& in = *here.here.in;
     progress made = progress::on;
     if (here.here.node == in.exit()) {
@@ -153,7 +159,9 @@ divergence_stack::progress divergence_stack::walk(uint64_t lanes, uint64_t same_
     } else if (in.at(here.here.node).calls) {
       made = pass_call(lanes, order);
     } else {
+      const uint64_t left = leaving_;
       made = pass_branch(lanes, order);
+      if (left != leaving_) return progress::changed;
     }
     if (made != progress::on) return made;
   }
@@ -163,6 +171,7 @@ divergence_stack::progress divergence_stack::walk(uint64_t lanes, uint64_t same_
 // Out of code that says nothing of itself, to the call that led there.
 void divergence_stack::climb(entry& one) {
   while (one.here.in == nullptr && !one.outer.empty()) {
+    forget_aims(one.lanes, one.here.depth);
     const call_site caller = code_->find(one.outer.back());
     one.outer.pop_back();
     one.here = {caller.in, caller.node, static_cast<uint32_t>(one.outer.size())};
@@ -173,6 +182,7 @@ bool divergence_stack::leave_call(entry& one) {
   if (one.outer.empty()) return false;
   const call_site caller = code_->find(one.outer.back());
   if (caller.in == nullptr) return false;
+  forget_aims(one.lanes, one.here.depth);
   one.outer.pop_back();
   one.here = {caller.in, caller.node, static_cast<uint32_t>(one.outer.size())};
   one.here.node = behind(one.here);
@@ -229,17 +239,53 @@ divergence_stack::progress divergence_stack::pass_call(uint64_t lanes, const arm
   return progress::changed;
 }
 
+void divergence_stack::set_aim(uint64_t lanes, const point& aim) {
+  leaving_ |= lanes;
+  for (; lanes != 0; lanes &= lanes - 1) aims_[static_cast<size_t>(std::countr_zero(lanes))] = aim;
+}
+
+// The lanes are no more within so many calls.
+void divergence_stack::forget_aims(uint64_t lanes, uint32_t depth) {
+  for (uint64_t left = lanes & leaving_; left != 0; left &= left - 1)
+    if (aims_[static_cast<size_t>(std::countr_zero(left))].depth >= depth) leaving_ &= ~(left & (~left + 1));
+}
+
+// Lanes that left are among the others again where these have come to where they went. False when there are none.
+bool divergence_stack::arrive(const entry& one) {
+  uint64_t there = 0;
+  for (uint64_t left = one.lanes & leaving_; left != 0; left &= left - 1)
+    if (aims_[static_cast<size_t>(std::countr_zero(left))] == one.here) there |= left & (~left + 1);
+  leaving_ &= ~there;
+  return there != 0;
+}
+
+// The way that the group is known to take at this branch, or `none`.
+uint32_t divergence_stack::way_of(const seen& group, uint32_t branch) const {
+  const point& here = entries_[depth_ - 1].here;
+  const control_flow::node& at = here.in->at(branch);
+  if (at.is_gate) {
+    if (is_leaving(group, here)) return here.in->way_to(branch, group.aim.node);
+    const uint32_t usual = here.in->usual_aim(branch);
+    return at.is_certain && usual != control_flow::none ? here.in->way_to(branch, usual) : control_flow::none;
+  }
+  if (at.probe == 0 || is_leaving(group, here)) return control_flow::none;
+  const branch_log::decision told = group.log->next();
+  return told.probe == at.probe ? here.in->way(branch, told.taken) : control_flow::none;
+}
+
 // Asks each group which way it has told it takes at this branch, if it has.
 void divergence_stack::decide(const control_flow& in, uint32_t branch) {
   decided_.assign(seen_.size(), control_flow::none);
-  const uint16_t probe = in.at(branch).probe;
-  if (probe == 0) return;
+  const control_flow::node& at = in.at(branch);
+  if (at.probe == 0 && !at.is_gate) return;
   for (size_t n = 0; n < seen_.size(); ++n) {
-    const branch_log::decision told = seen_[n].log->next();
-    if (told.probe != probe) continue;
-    decided_[n] = in.way(branch, told.taken);
+    const uint32_t way = decided_[n] = way_of(seen_[n], branch);
+    if (way == control_flow::none || at.is_gate) continue;
     for (uint64_t left = seen_[n].lanes; left != 0; left &= left - 1)
       (*logs_)[static_cast<size_t>(std::countr_zero(left))].pass();
+    // A gate stands between.
+    if (const uint32_t aim = in.aims(branch)[way]; aim != in.next(branch)[way])
+      set_aim(seen_[n].lanes, {&in, aim, top().here.depth});
   }
 }
 
@@ -342,6 +388,7 @@ void divergence_stack::split(uint32_t joined, uint64_t lanes, std::vector<arm>& 
 // The code does not say how the lanes got to where they are seen: behind an indirect jump or an exception. Lanes that are together stay
 // so, and all reconverge where the entry ends.
 divergence_stack::progress divergence_stack::scatter(const arm_order& order) {
+  forget_aims(top().lanes, 0);
   if (seen_.size() == 1) {
     stand_at(top(), *seen_.front().path);
     return progress::settled;

@@ -1,7 +1,8 @@
 // The reconvergence stack of a lockstep wave, which says which of its lanes run together: as on AMD's GPUs, and on NVIDIA's before Volta.
 //
-// Lanes that diverge at a branch reconverge at its immediate post-dominator. One arm runs until it gets there, then
-// the next, then all go on. (Fung, Sham, Yuan, Aamodt, "Dynamic Warp Formation", MICRO 2007, section 3; ElTantawy and Aamodt, MICRO
+// Lanes that diverge at a branch reconverge at its immediate post-dominator in the function's structured code (gated_graph.h). One arm runs until
+// it gets there, then the next, then all go on. Lanes that leave, by a `break`, a `return` or a `continue`, stand still until the others come to where
+// they go. (Fung, Sham, Yuan, Aamodt, "Dynamic Warp Formation", MICRO 2007, section 3; ElTantawy and Aamodt, MICRO
 // 2016, on what follows for lanes that wait for each other.)
 //
 // A lane is seen at its visible operations alone. So the stack follows the code from where a group stood to where its lanes are seen
@@ -76,6 +77,7 @@ class divergence_stack {
     uint64_t lanes = 0;
     const call_path* path = nullptr;
     const branch_log* log = nullptr;     ///< of the first of them: all have told the same
+    point aim;                           ///< where they go; `in` is null when they do not leave
     uint32_t node = control_flow::none;  ///< in the frame that is looked at; none: the frame is gone
   };
   struct arm {
@@ -97,6 +99,13 @@ class divergence_stack {
   progress pass_branch(uint64_t lanes, const arm_order& order);
   void decide(const control_flow& in, uint32_t branch);
   bool leave_call(entry& one);
+  bool arrive(const entry& one);
+  void set_aim(uint64_t lanes, const point& aim);
+  void forget_aims(uint64_t lanes, uint32_t depth);
+  bool is_leaving(const seen& group, const point& from) const {
+    return group.aim.in == from.in && group.aim.depth == from.depth;
+  }
+  uint32_t way_of(const seen& group, uint32_t branch) const;
   void climb(entry& one);
   void split(uint32_t node, uint64_t lanes, std::vector<arm>& arms, stand how, const arm_order& order);
   progress scatter(const arm_order& order);
@@ -110,6 +119,8 @@ class divergence_stack {
   std::vector<arm> arms_;
   std::vector<uint32_t> decided_;  ///< by group of seen_: the way that it has told it takes; none: it has not
   std::array<branch_log, 64>* logs_ = nullptr;
+  uint64_t leaving_ = 0;          ///< the lanes that leave
+  std::array<point, 64> aims_{};  ///< of these
 };
 
 }  // namespace heddle::sim

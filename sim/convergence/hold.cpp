@@ -1,14 +1,26 @@
 // What of a reconvergence stack is told: why a lane does not run, and whether two are equal.
 #include <heddle/sim/convergence/divergence_stack.h>
 
+#include <bit>
+
 namespace heddle::sim {
+namespace {
+
+uint64_t mix(uint64_t state, uint64_t word) { return (state ^ word) * 0x9e3779b97f4a7c15u + (state >> 29); }
+
+}  // namespace
 
 uint64_t divergence_stack::digest() const {
   uint64_t state = depth_;
   for (size_t n = 0; n < depth_; ++n) {
     const entry& one = entries_[n];
     for (const uint64_t word : {one.lanes, uint64_t{one.here.node}, uint64_t{one.here.depth}, uint64_t{one.until.node}})
-      state = (state ^ word) * 0x9e3779b97f4a7c15u + (state >> 29);
+      state = mix(state, word);
+  }
+  for (uint64_t left = leaving_; left != 0; left &= left - 1) {
+    const auto lane = static_cast<size_t>(std::countr_zero(left));
+    for (const uint64_t word : {uint64_t{lane}, uint64_t{aims_[lane].node}, uint64_t{aims_[lane].depth}})
+      state = mix(state, word);
   }
   return state;
 }
