@@ -189,6 +189,81 @@ TEST(post_dominators, a_loop_without_an_end_still_has_places_where_its_ways_meet
   EXPECT_EQ(found[1], 3u);
 }
 
+// Whether lanes that take a way get to its aim, by gates that have a way for it alone.
+void expect_ways_lead_to_their_aims(const gated_graph& made, const graph& code) {
+  const auto nodes = static_cast<uint32_t>(code.size());
+  for (uint32_t n = 0; n < nodes; ++n) {
+    ASSERT_EQ(made.aims[n], code[n]);
+    for (size_t way = 0; way < code[n].size(); ++way) {
+      uint32_t at = made.next[n][way];
+      for (size_t passed = 0; at >= nodes; ++passed) {
+        ASSERT_LT(passed, made.gates.size()) << "gates in a circle";
+        const std::vector<uint32_t>& aims = made.aims[at];
+        const auto found = std::find(aims.begin(), aims.end(), code[n][way]);
+        ASSERT_NE(found, aims.end()) << "gate " << at << " has no way to " << code[n][way];
+        at = made.next[at][static_cast<size_t>(found - aims.begin())];
+      }
+      ASSERT_EQ(at, code[n][way]);
+    }
+  }
+}
+
+TEST(gates, change_where_lanes_meet_and_not_where_they_go) {
+  std::mt19937 random(2);
+  size_t gates = 0;
+  for (int turn = 0; turn < 3'000; ++turn) {
+    SCOPED_TRACE(turn);
+    const auto nodes = static_cast<uint32_t>(2 + random() % 14);
+    graph code(nodes);
+    std::vector<node_end> ends(nodes, node_end::goes_on);
+    for (uint32_t n = 0; n < nodes; ++n) {
+      const auto ways = static_cast<uint32_t>(random() % 8 == 0 ? 0 : 1 + random() % 2);
+      for (uint32_t way = 0; way < ways; ++way) {
+        // Mostly onwards, or the graph has loops of two entries.
+        const uint32_t to = random() % 6 == 0 ? random() % nodes : n + 1 + random() % 3;
+        if (to < nodes && std::find(code[n].begin(), code[n].end(), to) == code[n].end()) code[n].push_back(to);
+      }
+      if (code[n].empty()) ends[n] = random() % 8 == 0 ? node_end::dies : node_end::returns;
+    }
+    const gated_graph made = with_gates(code, ends, 0);
+    expect_ways_lead_to_their_aims(made, code);
+    gates += made.gates.size();
+  }
+  EXPECT_GT(gates, 1'000u);
+}
+
+TEST(gates, stand_where_some_lanes_of_an_arm_leave) {
+  constexpr auto on = node_end::goes_on;
+  constexpr auto returns = node_end::returns;
+  const auto meets = [](const graph& code, const std::vector<node_end>& ends, uint32_t branch) {
+    const gated_graph made = with_gates(code, ends, 0);
+    std::vector<node_end> all = ends;
+    all.resize(made.next.size(), on);
+    const uint32_t found = post_dominators(made.next, all)[branch];
+    return found < code.size() || found == made.next.size() ? found : made.gates[found - code.size()].before;
+  };
+  // if (0) { if (1) return (5); 2 } 3: lanes meet in front of 3.
+  const graph returned = {{1, 3}, {5, 2}, {3}, {4}, {}, {}};
+  const std::vector<node_end> twice = {on, on, on, on, returns, returns};
+  EXPECT_EQ(meets(returned, twice, 0), 3u);
+  EXPECT_EQ(meets(returned, twice, 1), 3u);
+  // while (0) { if (1) { if (2) break; 3 } 4 } 5: likewise in front of 4.
+  const graph left = {{1, 5}, {2, 4}, {5, 3}, {4}, {0}, {}};
+  EXPECT_EQ(meets(left, {on, on, on, on, on, returns}, 1), 4u);
+  EXPECT_EQ(meets(left, {on, on, on, on, on, returns}, 2), 4u);
+  EXPECT_EQ(meets(left, {on, on, on, on, on, returns}, 0), 5u);
+  // Two arms have nothing in common but what follows them, and have no gate.
+  EXPECT_TRUE(with_gates({{1, 2}, {3}, {3}, {}}, {on, on, on, returns}, 0).gates.empty());
+  // A loop that is left for two places, which both return: the lanes wait for each other behind it.
+  const graph two = {{1, 3}, {0, 2}, {}, {}};
+  const gated_graph made = with_gates(two, {on, on, returns, returns}, 0);
+  ASSERT_EQ(made.gates.size(), 1u);
+  EXPECT_EQ(made.gates[0].before, gate::none);
+  EXPECT_EQ(made.next, (graph{{1, 4}, {0, 4}, {}, {}, {3, 2}}));
+  // What dies is no place to wait for.
+  EXPECT_TRUE(with_gates({{1, 2}, {3, 2}, {}, {}}, {on, on, returns, node_end::dies}, 0).gates.empty());
+}
+
 uint32_t node_at(const control_flow& in, const char* label) {
   const uint32_t found = in.holding(label);
   EXPECT_NE(found, control_flow::none);

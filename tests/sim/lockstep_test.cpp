@@ -107,6 +107,99 @@ TEST(lockstep, break_and_continue_part_as_the_source_says) {
   }));
 }
 
+TEST(lockstep, lanes_that_leave_within_an_arm_keep_the_others_from_nothing) {
+  // A `break`, `continue` or `return` in an arm: the lanes that stay are together right behind the branch.
+  in_every_order(one_wave(5, [](uint32_t* words) {
+    const uint32_t self = target::lane_id();
+    uint64_t here = 0x1f;
+    for (uint32_t turn = 0; turn < 4; ++turn) {
+      if (self % 2 == 0) {
+        word<uint32_t>(words[turn]).fetch_add(1, relaxed);
+        if (self == turn) break;
+        word<uint32_t>(words[turn]).fetch_add(1, relaxed);
+      }
+      if (turn % 2 == 0) here &= ~bit(turn);
+      SIM_CHECK(target::lane_mask() == here);
+      word<uint32_t>(words[8]).fetch_add(1, relaxed);
+      SIM_CHECK(target::ballot(here, self == 1) == 2u);
+    }
+    SIM_CHECK(target::lane_mask() == 0x1f);
+  }));
+}
+
+TEST(lockstep, lanes_that_go_on_with_the_next_round_wait_for_it) {
+  in_every_order(one_wave(4, [](uint32_t* words) {
+    const uint32_t self = target::lane_id();
+    for (uint32_t turn = 0; turn < 4; ++turn) {
+      SIM_CHECK(target::lane_mask() == 0xf);
+      if (self >= 2) {
+        word<uint32_t>(words[turn]).fetch_add(1, relaxed);
+        if (self == 2 && turn % 2 == 1) continue;
+        word<uint32_t>(words[turn]).fetch_add(1, relaxed);
+      }
+      SIM_CHECK(target::lane_mask() == (turn % 2 == 1 ? 0xbu : 0xfu));
+      SIM_CHECK(target::broadcast(0xb, turn) == turn);
+    }
+  }));
+}
+
+TEST(lockstep, a_lane_that_leaves_without_an_operation_is_known_to_have_left) {
+  in_every_order(one_wave(4, [](uint32_t*) {
+    const uint32_t self = target::lane_id();
+    for (uint32_t turn = 0; turn < 5; ++turn) {
+      if (self % 2 == 0)
+        if ((self + turn) % 3 == 0) continue;
+      uint64_t here = 0xf;
+      if (turn % 3 == 0) here &= ~uint64_t{1};
+      if ((2 + turn) % 3 == 0) here &= ~uint64_t{4};
+      SIM_CHECK(target::ballot(here, true) == here);
+    }
+    SIM_CHECK(target::ballot(0xf, true) == 0xf);
+  }));
+}
+
+[[gnu::noinline]] uint32_t looks_for(uint32_t* words, uint32_t self) {
+  for (uint32_t turn = 0; turn < 3; ++turn) {
+    if (self != 1) {
+      if (word<uint32_t>(words[0]).fetch_add(1, relaxed) > 1'000) return 7;
+      if (self == turn) return turn;
+    }
+    const uint64_t here = turn == 0 ? 0xe : turn == 1 ? 0xe : 0xa;
+    SIM_CHECK(target::lane_mask() == here);
+    SIM_CHECK(target::ballot(here, true) == here);
+  }
+  return 9;
+}
+
+TEST(lockstep, lanes_that_return_from_a_loop_are_there_behind_the_call) {
+  in_every_order(one_wave(4, [](uint32_t* words) {
+    const uint32_t self = target::lane_id();
+    for (uint32_t turn = 0; turn < 2; ++turn) {
+      const uint32_t found = looks_for(words, self);
+      SIM_CHECK(found == (self % 2 == 0 ? self : 9u));
+      SIM_CHECK(target::ballot(0xf, true) == 0xf);
+    }
+  }));
+}
+
+TEST(lockstep, a_kernel_that_some_lanes_end_within_an_arm) {
+  in_every_order([] {
+    device host;
+    auto* const words = host.allocate_device<uint32_t>(256, "words");
+    host.launch({.blocks = 1, .waves = 2, .lanes = 4}, [words] {
+      if (target::lane_id() == 0) {
+        word<uint32_t>(words[0]).fetch_add(1, relaxed);
+        if (target::wave_id() == 1) return;
+        word<uint32_t>(words[1]).fetch_add(1, relaxed);
+      }
+      SIM_CHECK(target::lane_mask() == (target::wave_id() == 1 ? 0xe : 0xf));
+      target::sync_block();
+      SIM_CHECK(target::lane_mask() == (target::wave_id() == 1 ? 0xe : 0xf));
+    });
+    host.synchronize();
+  });
+}
+
 TEST(lockstep, lanes_that_have_ended_are_not_there) {
   in_every_order(one_wave(4, [](uint32_t* words) {
     if (target::lane_id() == 0) return;
