@@ -220,7 +220,7 @@ TEST(gates, change_where_lanes_meet_and_not_where_they_go) {
       const auto ways = static_cast<uint32_t>(random() % 8 == 0 ? 0 : 1 + random() % 2);
       for (uint32_t way = 0; way < ways; ++way) {
         // Mostly onwards, or the graph has loops of two entries.
-        const uint32_t to = random() % 6 == 0 ? random() % nodes : n + 1 + random() % 3;
+        const uint32_t to = random() % 6 == 0 ? static_cast<uint32_t>(random() % nodes) : static_cast<uint32_t>(n + 1 + random() % 3);
         if (to < nodes && std::find(code[n].begin(), code[n].end(), to) == code[n].end()) code[n].push_back(to);
       }
       if (code[n].empty()) ends[n] = random() % 8 == 0 ? node_end::dies : node_end::returns;
@@ -235,7 +235,7 @@ TEST(gates, change_where_lanes_meet_and_not_where_they_go) {
 TEST(gates, stand_where_some_lanes_of_an_arm_leave) {
   constexpr auto on = node_end::goes_on;
   constexpr auto returns = node_end::returns;
-  const auto meets = [](const graph& code, const std::vector<node_end>& ends, uint32_t branch) {
+  const auto meets = [&](const graph& code, const std::vector<node_end>& ends, uint32_t branch) {
     const gated_graph made = with_gates(code, ends, 0);
     std::vector<node_end> all = ends;
     all.resize(made.next.size(), on);

@@ -1,4 +1,5 @@
 // Waves with one program counter: which lanes run together, where they come together again, and what each sees of the others.
+#include <heddle/sim/runtime/gpu_calls.h>
 #include <heddle/tools/gtest.h>
 #include <heddle/tools/gtest_main.h>
 
@@ -193,7 +194,7 @@ TEST(lockstep, a_kernel_that_some_lanes_end_within_an_arm) {
         word<uint32_t>(words[1]).fetch_add(1, relaxed);
       }
       SIM_CHECK(target::lane_mask() == (target::wave_id() == 1 ? 0xe : 0xf));
-      target::sync_block();
+      runtime::block_barrier(runtime::barrier_kind::plain, false);
       SIM_CHECK(target::lane_mask() == (target::wave_id() == 1 ? 0xe : 0xf));
     });
     host.synchronize();
