@@ -7,8 +7,16 @@
 #include <stdexcept>
 #include <utility>
 
+extern "C" {
+[[gnu::weak]] extern const char heddle_is_program;
+[[gnu::weak]] extern const char heddle_waves_have_one_counter;
+}
+
 namespace heddle::sim {
 namespace {
+
+/// Whether this is a program for AMD's GPUs, whose waves have one program counter. A scenario is for all kinds.
+bool has_one_counter() { return &heddle_is_program != nullptr && &heddle_waves_have_one_counter != nullptr; }
 
 /// A setting that is read only where another one has one of some values; the first is the one to advise.
 struct condition {
@@ -97,7 +105,7 @@ std::vector<parameter> machine_parameters() {
   std::vector<parameter> all = {
       parameter::one_of("fidelity", "scoped", {"interleaving", "link", "scoped"},
                         "how memory behaves: scoped and weak, late across the link alone, or every access at once"),
-      parameter::one_of("convergence", "independent", {"independent", "lockstep"},
+      parameter::one_of("convergence", has_one_counter() ? "lockstep" : "independent", {"independent", "lockstep"},
                         "whether the lanes of a wave are scheduled each on its own, or have one program counter and "
                         "the memory of such a machine"),
       parameter::one_of("arms", "then-first", {"then-first", "else-first", "any"},

@@ -10,7 +10,6 @@
 #include <memory>
 #include <string>
 #include <unordered_map>
-#include <unordered_set>
 #include <utility>
 #include <vector>
 
@@ -136,9 +135,11 @@ class code_map {
   explicit code_map(runner aside) : aside_(std::move(aside)) {}
 
   /// Has the branches of the function at `entry`, and of those that it calls, tell where they must (control_flow::undecided). Not those of
-  /// functions that only pointers lead to, and not those of the simulator.
-  void prepare(const void* entry) {
-    if (prepared_.insert(entry).second) aside_([&] { probe_from(entry); });
+  /// functions that only pointers lead to, and not those of the simulator. False when the program does not say what is at `entry`: it has no symbols.
+  bool prepare(const void* entry) {
+    const auto [known, fresh] = prepared_.try_emplace(entry);
+    if (fresh) aside_([&, found = known] { found->second = probe_from(entry); });
+    return known->second;
   }
 
   call_site find(const void* return_address) {
@@ -152,10 +153,10 @@ class code_map {
  private:
   call_site look_up(const void* return_address);
   control_flow* holding(const void* address);
-  void probe_from(const void* entry);
+  bool probe_from(const void* entry);
 
   runner aside_;
-  std::unordered_set<const void*> prepared_;
+  std::unordered_map<const void*, bool> prepared_;  ///< whether they are known
   std::unordered_map<const void*, call_site> sites_;
   std::map<uintptr_t, std::unique_ptr<control_flow>> functions_;  ///< by the address of the entry
 };

@@ -167,7 +167,7 @@ void settle(std::vector<reached_function>& all, const std::vector<use_of_functio
 
 }  // namespace
 
-void code_map::probe_from(const void* entry) {
+bool code_map::probe_from(const void* entry) {
   constexpr size_t most_functions = 1'000;
   std::vector<reached_function> all;
   std::vector<use_of_function> uses;
@@ -184,7 +184,9 @@ void code_map::probe_from(const void* entry) {
     if (fresh && callee != nullptr) known->second = function_at(callee);
     return known->second;
   };
-  if (control_flow* const first = holding(entry); first != nullptr) reach(first);
+  control_flow* const first = holding(entry);
+  if (first == nullptr) return false;
+  reach(first);
   for (size_t by = 0; by < all.size() && by < most_functions; ++by) {
     control_flow& in = *all[by].in;
     for (uint32_t call = 0; call < in.size(); ++call) {
@@ -203,6 +205,7 @@ void code_map::probe_from(const void* entry) {
   }
   settle(all, uses);
   for (const reached_function& each : all) each.in->probe(each.in->undecided(each.again, each.meets));
+  return true;
 }
 
 }  // namespace heddle::sim

@@ -28,6 +28,11 @@
 #define HEDDLE_GPU_ATTRIBUTE_TYPE hipDeviceAttribute_t
 #define HEDDLE_GPU_PROPERTIES hipDeviceProp_t
 #define HEDDLE_GPU_POINTER_ATTRIBUTES hipPointerAttribute_t
+// A wave of an AMD GPU has one program counter: what `convergence` is by default in a program of this kind (sim/settings.cpp).
+extern "C" {
+extern const char heddle_waves_have_one_counter __attribute__((weak));
+const char heddle_waves_have_one_counter = 1;
+}
 // Memory of an AMD GPU is mapped for the host.
 #define HEDDLE_GPU_LEAST_PRIORITY 1
 #define HEDDLE_GPU_MEMORY device
