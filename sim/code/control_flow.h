@@ -46,15 +46,15 @@ class control_flow {
 
   struct node {
     uintptr_t begin = 0;
-    uintptr_t end = 0;      ///< behind its last instruction; where its call returns to
-    bool calls = false;     ///< ends with a call
-    bool quiet = false;     ///< a call in which no lane is ever seen: of what it is known to make no operation
-    uintptr_t callee = 0;   ///< of a call, or of a jump out of the function; 0: it is not known
-    uintptr_t branch = 0;   ///< the conditional jump that ends it; 0: there is none
-    uintptr_t target = 0;   ///< of that jump
-    uint8_t condition = 0;  ///< of that jump, the four bits that the instruction has for it
-    uint16_t probe = 0;     ///< of that jump (branch_probes.h); 0: it has none
-    bool is_gate = false;   ///< without code; `end` is that of the place behind it
+    uintptr_t end = 0;        ///< behind its last instruction; where its call returns to
+    bool calls = false;       ///< ends with a call
+    bool quiet = false;       ///< a call in which no lane is ever seen: of what it is known to make no operation
+    uintptr_t callee = 0;     ///< of a call, or of a jump out of the function; 0: it is not known
+    uintptr_t branch = 0;     ///< the conditional jump that ends it; 0: there is none
+    uintptr_t target = 0;     ///< of that jump
+    uint8_t condition = 0;    ///< of that jump, the four bits that the instruction has for it
+    uint16_t probe = 0;       ///< of that jump (branch_probes.h); 0: it has none
+    bool is_gate = false;     ///< without code; `end` is that of the place behind it
     bool is_certain = false;  ///< of a gate: each lane that leaves has told so before it gets there
   };
 

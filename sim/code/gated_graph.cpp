@@ -113,8 +113,7 @@ class gate_builder {
         if (!dominates(to, from)) return false;
         add_loop(to, from);
       }
-    for (loop& each : loops_)
-      each.size = static_cast<size_t>(std::count(each.holds.begin(), each.holds.end(), true));
+    for (loop& each : loops_) each.size = static_cast<size_t>(std::count(each.holds.begin(), each.holds.end(), true));
     std::sort(loops_.begin(), loops_.end(), [](const loop& a, const loop& b) { return a.size < b.size; });
     headed_.assign(of_.next.size(), none);
     for (uint32_t n = 0; n < loops_.size(); ++n) headed_[loops_[n].head] = n;
@@ -252,8 +251,8 @@ class gate_builder {
   std::vector<bool> dies_;
   std::vector<loop> loops_;
   std::vector<uint32_t> headed_;  ///< by node: the number of the loop that begins with it
-  std::vector<uint32_t> order_;  ///< each node before those that it dominates
-  std::vector<uint32_t> rank_;   ///< in that order
+  std::vector<uint32_t> order_;   ///< each node before those that it dominates
+  std::vector<uint32_t> rank_;    ///< in that order
   std::vector<uint32_t> dominator_;
   std::vector<std::vector<uint32_t>> previous_;
   bool stale_ = false;

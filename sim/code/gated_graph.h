@@ -22,8 +22,8 @@ enum class node_end : uint8_t {
 
 struct gate {
   static constexpr uint32_t none = ~uint32_t{0};
-  uint32_t before = none;          ///< the node that lanes go on to if they do not leave; none: all of them leave a loop
-  std::vector<uint32_t> decided;   ///< the nodes between the divergence and the gate, the first one among them
+  uint32_t before = none;         ///< the node that lanes go on to if they do not leave; none: all of them leave a loop
+  std::vector<uint32_t> decided;  ///< the nodes between the divergence and the gate, the first one among them
 };
 
 struct gated_graph {

@@ -75,8 +75,7 @@ bool control_flow::is_undecided(uint32_t branch, bool again, const std::vector<b
   for (uint32_t call = 0; call < coded(); ++call) {
     if (!meets[call]) continue;
     uint16_t least = unreached;
-    for (uint32_t way = 0; way < next_[branch].size(); ++way)
-      least = std::min(least, calls_before(branch, way)[call]);
+    for (uint32_t way = 0; way < next_[branch].size(); ++way) least = std::min(least, calls_before(branch, way)[call]);
     if (least == unreached) continue;
     if (beyond[call] <= least || (again && beyond[exit()] + from_entry[call] <= least)) return true;
   }
@@ -89,8 +88,8 @@ std::vector<uint32_t> control_flow::undecided(bool again, const std::vector<bool
   const std::vector<uint16_t> from_entry = calls_from(entry_);
   for (uint32_t branch = 0; branch < size(); ++branch) {
     const node& at = nodes_[branch];
-    if (!at.is_gate && (at.branch == 0 || next_[branch].size() != 2 || way(branch, true) == none ||
-                        way(branch, false) == none))
+    if (!at.is_gate &&
+        (at.branch == 0 || next_[branch].size() != 2 || way(branch, true) == none || way(branch, false) == none))
       continue;
     const uint32_t joined = post_dominators_[branch];
     auto& beyond = from_joined[joined];

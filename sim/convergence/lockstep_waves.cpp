@@ -42,9 +42,10 @@ void lockstep_waves::keep_together(wave& starts) {
 void lockstep_waves::prepare(lane& self, const void* code) {
   decides_ = &self;
   if (code_.prepare(code)) return;
-  core_.end(self, verdict::unsupported,
-            "where lanes reconverge is read from the program's code, and its kernels have no symbols: link it without -s and "
-            "--strip-debug, or set convergence=independent");
+  core_.end(
+      self, verdict::unsupported,
+      "where lanes reconverge is read from the program's code, and its kernels have no symbols: link it without -s and "
+      "--strip-debug, or set convergence=independent");
 }
 
 void lockstep_waves::mark_due(wave& of) {

@@ -220,7 +220,8 @@ TEST(gates, change_where_lanes_meet_and_not_where_they_go) {
       const auto ways = static_cast<uint32_t>(random() % 8 == 0 ? 0 : 1 + random() % 2);
       for (uint32_t way = 0; way < ways; ++way) {
         // Mostly onwards, or the graph has loops of two entries.
-        const uint32_t to = random() % 6 == 0 ? static_cast<uint32_t>(random() % nodes) : static_cast<uint32_t>(n + 1 + random() % 3);
+        const uint32_t to =
+            random() % 6 == 0 ? static_cast<uint32_t>(random() % nodes) : static_cast<uint32_t>(n + 1 + random() % 3);
         if (to < nodes && std::find(code[n].begin(), code[n].end(), to) == code[n].end()) code[n].push_back(to);
       }
       if (code[n].empty()) ends[n] = random() % 8 == 0 ? node_end::dies : node_end::returns;

@@ -1,0 +1,67 @@
+// A program for AMD's GPUs, whose waves have one program counter: by what it is called with, it is right there alone, or hangs there.
+#include <hip/hip_runtime.h>
+
+#include <cstdlib>
+#include <string_view>
+
+namespace {
+
+constexpr unsigned lanes = 4;
+constexpr int rounds = 2;
+
+struct account {
+  unsigned next;
+  unsigned serving;
+  int balance;
+};
+
+__device__ unsigned take_ticket(account* of) {
+  return __hip_atomic_fetch_add(&of->next, 1u, __ATOMIC_RELAXED, __HIP_MEMORY_SCOPE_AGENT);
+}
+
+__device__ bool is_served(account* of, unsigned ticket) {
+  return __hip_atomic_load(&of->serving, __ATOMIC_ACQUIRE, __HIP_MEMORY_SCOPE_AGENT) == ticket;
+}
+
+__device__ void leave(account* of, unsigned ticket) {
+  __hip_atomic_store(&of->serving, ticket + 1, __ATOMIC_RELEASE, __HIP_MEMORY_SCOPE_AGENT);
+}
+
+/// One lane enters what its wave has summed up. `kept`: the block that ends with the lock.
+__global__ void one_for_all(account* of, int kept) {
+  for (int round = 0; round < rounds; ++round) {
+    int sum = static_cast<int>(threadIdx.x) + 1;
+    for (int apart = lanes / 2; apart > 0; apart /= 2) sum += __shfl_xor(sum, apart, lanes);
+    if (threadIdx.x == 0) {
+      const unsigned ticket = take_ticket(of);
+      while (!is_served(of, ticket)) __builtin_amdgcn_s_sleep(2);
+      of->balance += sum;
+      if (round == 1 && static_cast<int>(blockIdx.x) == kept) return;
+      leave(of, ticket);
+    }
+  }
+}
+
+/// Lanes of one wave wait for each other's tickets, and the lane that is served waits for them.
+__global__ void each_by_itself(account* of) {
+  const unsigned ticket = take_ticket(of);
+  while (!is_served(of, ticket)) __builtin_amdgcn_s_sleep(2);
+  of->balance += 1;
+  leave(of, ticket);
+}
+
+}  // namespace
+
+int main(int count, char** arguments) {
+  const std::string_view what = count == 2 ? arguments[1] : "";
+  account* of = nullptr;
+  if (hipHostMalloc(reinterpret_cast<void**>(&of), sizeof *of, hipHostMallocDefault) != hipSuccess) return 2;
+  *of = {};
+  if (what == "each")
+    each_by_itself<<<1, lanes>>>(of);
+  else
+    one_for_all<<<2, lanes>>>(of, what == "kept" ? 1 : 2);
+  if (hipDeviceSynchronize() != hipSuccess) return 3;
+  if (what == "sums" && of->balance != 2 * rounds * 10) std::abort();
+  return 0;
+}
