@@ -61,6 +61,8 @@
 #define HEDDLE_GPU_MEMORY device_alone
 #define HEDDLE_GPU_GREATEST_PRIORITY (-5)
 #include <heddle/sim/compat/runtime_api.h>
+// A flag, and the stream that no other is: a null pointer is made of nothing but a literal.
+#define cudaStreamDefault 0x00
 
 // -- the host side, where CUDA has names of its own
 

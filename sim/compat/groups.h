@@ -74,6 +74,7 @@ HEDDLE_COMPAT_INLINE thread_block this_thread_block() { return {}; }
 /// Lanes of one warp, by their mask.
 class lanes_of_warp {
  public:
+  using bits = ::heddle::compat::lane_bits;
   static constexpr ::heddle::scope reach = ::heddle::scope::wave;
   HEDDLE_COMPAT_INLINE void sync() const { ::heddle::sim::runtime::sync_live(mask_); }
   HEDDLE_COMPAT_INLINE unsigned int thread_rank() const { return detail::below(mask_, detail::lane()); }
@@ -106,14 +107,14 @@ class lanes_of_warp {
   HEDDLE_COMPAT_INLINE int any(int predicate) const { return votes(predicate != 0) != 0 ? 1 : 0; }
   HEDDLE_COMPAT_INLINE int all(int predicate) const { return votes(predicate == 0) == 0 ? 1 : 0; }
   /// A bit for each rank.
-  HEDDLE_COMPAT_INLINE unsigned int ballot(int predicate) const { return by_rank(votes(predicate != 0)); }
+  HEDDLE_COMPAT_INLINE bits ballot(int predicate) const { return by_rank(votes(predicate != 0)); }
   template <typename T>
-  HEDDLE_COMPAT_INLINE unsigned int match_any(T value) const {
-    return by_rank(__match_any_sync(static_cast<unsigned int>(mask_), value));
+  HEDDLE_COMPAT_INLINE bits match_any(T value) const {
+    return by_rank(__match_any_sync(static_cast<bits>(mask_), value));
   }
   template <typename T>
-  HEDDLE_COMPAT_INLINE unsigned int match_all(T value, int& predicate) const {
-    return by_rank(__match_all_sync(static_cast<unsigned int>(mask_), value, &predicate));
+  HEDDLE_COMPAT_INLINE bits match_all(T value, int& predicate) const {
+    return by_rank(__match_all_sync(static_cast<bits>(mask_), value, &predicate));
   }
   HEDDLE_COMPAT_INLINE uint64_t heddle_mask() const { return mask_; }
 
@@ -126,11 +127,11 @@ class lanes_of_warp {
   HEDDLE_COMPAT_INLINE uint64_t votes(bool predicate) const {
     return ::heddle::sim::runtime::ballot_of_live(mask_, predicate);
   }
-  HEDDLE_COMPAT_INLINE unsigned int by_rank(uint64_t lanes) const {
-    unsigned int made = 0;
+  HEDDLE_COMPAT_INLINE bits by_rank(uint64_t lanes) const {
+    bits made = 0;
     unsigned int rank = 0;
     for (uint64_t left = mask_; left != 0; left &= left - 1, ++rank)
-      if ((lanes & left & -left) != 0) made |= 1U << rank;
+      if ((lanes & left & -left) != 0) made |= bits{1} << rank;
     return made;
   }
 
@@ -205,8 +206,7 @@ HEDDLE_COMPAT_INLINE coalesced_group tiled_partition(const coalesced_group& from
 /// The lanes that give the same label.
 template <typename Group, typename Label>
 HEDDLE_COMPAT_INLINE coalesced_group labeled_partition(const Group& from, Label label) {
-  const unsigned int same = __match_any_sync(static_cast<unsigned int>(from.heddle_mask()), label);
-  return coalesced_group(same);
+  return coalesced_group(__match_any_sync(static_cast<::heddle::compat::lane_bits>(from.heddle_mask()), label));
 }
 template <typename Group>
 HEDDLE_COMPAT_INLINE coalesced_group binary_partition(const Group& from, bool predicate) {

@@ -8,6 +8,7 @@
 #define HEDDLE_GPU_EVENT ihipEvent_t
 
 #include <heddle/sim/compat/atomics.h>
+#include <heddle/sim/compat/intrinsics.h>
 #include <heddle/sim/compat/lanes.h>
 #include <heddle/sim/compat/launch.h>
 #include <heddle/sim/compat/memory.h>
@@ -82,6 +83,9 @@ inline hipError_t hipStreamWriteValue64(hipStream_t stream, void* to, uint64_t v
   return hipSuccess;
 }
 
+// A flag, and the stream that no other is: a null pointer is made of nothing but a literal.
+#define hipStreamDefault 0x00
+#define HIP_SYMBOL(variable) variable
 #define HIP_KERNEL_NAME(...) __VA_ARGS__
 #define hipLaunchKernelGGL(kernel, grid, block, shared_bytes, stream, ...)                 \
   ::heddle::compat::launch([=](auto... heddle_arguments) { kernel(heddle_arguments...); }, \
@@ -118,6 +122,27 @@ HEDDLE_COMPAT_INLINE unsigned long long __ballot_sync(unsigned long long mask, i
   return ::heddle::sim::runtime::ballot_of_live(mask, predicate != 0);
 }
 HEDDLE_COMPAT_INLINE long long wall_clock64() { return clock64(); }
+
+// -- parts of words (HIP, "C++ language extensions")
+
+constexpr unsigned int __bitextract_u32(unsigned int from, unsigned int first, unsigned int count) {
+  const unsigned int at = first % 32;
+  const unsigned int bits = count % 32;
+  return bits == 0 ? 0 : from << (at + bits > 32 ? 0 : 32 - at - bits) >> (at + bits > 32 ? at : 32 - bits);
+}
+constexpr uint64_t __bitextract_u64(uint64_t from, unsigned int first, unsigned int count) {
+  const unsigned int at = first % 64;
+  const unsigned int bits = count % 64;
+  return bits == 0 ? 0 : from << (at + bits > 64 ? 0 : 64 - at - bits) >> (at + bits > 64 ? at : 64 - bits);
+}
+constexpr unsigned int __bitinsert_u32(unsigned int into, unsigned int from, unsigned int first, unsigned int count) {
+  const unsigned int mask = (1U << count % 32) - 1;
+  return (into & ~(mask << first % 32)) | (from & mask) << first % 32;
+}
+constexpr uint64_t __bitinsert_u64(uint64_t into, uint64_t from, unsigned int first, unsigned int count) {
+  const uint64_t mask = (uint64_t{1} << count % 64) - 1;
+  return (into & ~(mask << first % 64)) | (from & mask) << first % 64;
+}
 
 // -- clang's builtins for AMD GPUs (clang, "AMDGPU builtins"; AMDGPU usage, "Memory Model")
 

@@ -220,26 +220,19 @@ HEDDLE_COMPAT_INLINE unsigned int __isGlobal(const void* address) {
 
 // -- lanes of a warp
 
-template <typename T>
-  requires ::std::is_arithmetic_v<T> && (sizeof(T) == 4 || sizeof(T) == 8)
-HEDDLE_COMPAT_INLINE unsigned int __match_any_sync(unsigned int mask, T value) {
-  using type = ::std::conditional_t<sizeof(T) == 4, ::heddle::ptx::t_b32, ::heddle::ptx::t_b64>;
-  uint32_t same = 0;
+template <::heddle::compat::shuffled T>
+HEDDLE_COMPAT_INLINE ::heddle::compat::lane_bits __match_any_sync(::heddle::compat::lane_bits mask, T value) {
   bool all = false;
-  ::heddle::ptx::i_match<type, ::heddle::ptx::m_any>(
-      same, all, static_cast<::heddle::ptx::word<type>>(::heddle::compat::to_word(value)), mask);
-  return same;
+  return static_cast<::heddle::compat::lane_bits>(
+      ::heddle::ptx::lanes_with(mask, ::heddle::compat::to_word(value), all));
 }
-template <typename T>
-  requires ::std::is_arithmetic_v<T> && (sizeof(T) == 4 || sizeof(T) == 8)
-HEDDLE_COMPAT_INLINE unsigned int __match_all_sync(unsigned int mask, T value, int* predicate) {
-  using type = ::std::conditional_t<sizeof(T) == 4, ::heddle::ptx::t_b32, ::heddle::ptx::t_b64>;
-  uint32_t same = 0;
+template <::heddle::compat::shuffled T>
+HEDDLE_COMPAT_INLINE ::heddle::compat::lane_bits __match_all_sync(::heddle::compat::lane_bits mask, T value,
+                                                                  int* predicate) {
   bool all = false;
-  ::heddle::ptx::i_match<type, ::heddle::ptx::m_all>(
-      same, all, static_cast<::heddle::ptx::word<type>>(::heddle::compat::to_word(value)), mask);
+  const uint64_t same = ::heddle::ptx::lanes_with(mask, ::heddle::compat::to_word(value), all);
   *predicate = all ? 1 : 0;
-  return same;
+  return all ? static_cast<::heddle::compat::lane_bits>(same) : 0;
 }
 
 #define HEDDLE_REDUCE(name, type, of)                                                                            \

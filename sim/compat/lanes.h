@@ -28,6 +28,9 @@ constexpr uint32_t source_across(uint32_t lane, int mask, int width) {
   return other > (lane | (part - 1)) ? lane : other;
 }
 
+/// A bit for each lane of a warp.
+using lane_bits = std::conditional_t<HEDDLE_COMPAT_WAVE_LANES == 64, unsigned long long, unsigned int>;
+
 /// What a shuffle can carry: 4 or 8 bytes of a number.
 template <typename T>
 concept shuffled = std::is_arithmetic_v<T> && (sizeof(T) == 4 || sizeof(T) == 8);

@@ -241,7 +241,6 @@ HEDDLE_GPU(GetSymbolSize)(size_t* bytes, const T& symbol) {
 // -- streams -------------------------------------------------------------------------------------------------------------------------
 
 using HEDDLE_GPU(Stream_t) = struct HEDDLE_GPU_STREAM*;
-inline constexpr unsigned int HEDDLE_GPU(StreamDefault) = 0;
 inline constexpr unsigned int HEDDLE_GPU(StreamNonBlocking) = 1;
 
 /// The lower number is the higher priority.
@@ -271,7 +270,7 @@ inline HEDDLE_GPU(Error_t) HEDDLE_GPU(StreamCreateWithFlags)(HEDDLE_GPU(Stream_t
   return HEDDLE_GPU(StreamCreateWithPriority)(stream, flags, 0);
 }
 inline HEDDLE_GPU(Error_t) HEDDLE_GPU(StreamCreate)(HEDDLE_GPU(Stream_t) * stream) {
-  return HEDDLE_GPU(StreamCreateWithFlags)(stream, HEDDLE_GPU(StreamDefault));
+  return HEDDLE_GPU(StreamCreateWithFlags)(stream, 0);
 }
 inline HEDDLE_GPU(Error_t) HEDDLE_GPU(StreamDestroy)(HEDDLE_GPU(Stream_t) stream) {
   heddle::sim::runtime::destroy_stream(heddle::compat::stream_number(stream));

@@ -1,4 +1,5 @@
 // The spellings of HIP, and of clang for AMD GPUs.
+#include <hip/hip_cooperative_groups.h>
 #include <hip/hip_runtime.h>
 
 #include "../sim/run.h"
@@ -182,6 +183,53 @@ TEST(hip, has_dynamic_shared_memory) {
                                         SIM_CHECK(*sum == 3.0f);
                                       },
                                       50)));
+}
+
+__device__ unsigned factor;
+
+__device__ unsigned ranks_in(const cooperative_groups::thread_group& group) {
+  return group.thread_rank() * 100 + group.size();
+}
+
+__global__ void in_groups(unsigned* made) {
+  namespace cg = cooperative_groups;
+  const unsigned lane = threadIdx.x;
+  const cg::thread_block block = cg::this_thread_block();
+  const auto wave = cg::tiled_partition<64>(block);
+  SIM_CHECK(wave.ballot(lane >= 40 ? 1 : 0) == ~uint64_t{0} << 40 && wave.num_threads() == 64);
+  SIM_CHECK(wave.match_any(lane / 48) == (lane < 48 ? (uint64_t{1} << 48) - 1 : ~uint64_t{0} << 48));
+  int same = 7;
+  SIM_CHECK(wave.match_all(lane / 64, same) == ~uint64_t{0} && same == 1);
+  const auto tile = cg::tiled_partition<16>(block);
+  unsigned sum = tile.thread_rank();
+  for (unsigned apart = 8; apart != 0; apart /= 2) sum += tile.shfl_down(sum, apart);
+  if (tile.thread_rank() == 0) SIM_CHECK(sum == 120);
+  SIM_CHECK(ranks_in(tile) == lane % 16 * 100 + 16 && ranks_in(block) == lane * 100 + 64);
+  if (lane % 3 == 0) {
+    const cg::coalesced_group some = cg::coalesced_threads();
+    SIM_CHECK(some.size() == 22 && some.thread_rank() == lane / 3);
+  }
+  made[lane] = sum * factor;
+}
+
+TEST(hip, has_groups_of_up_to_64_lanes) {
+  const auto run = [] {
+    auto* const made = on_device<unsigned>(64);
+    const unsigned two = 2;
+    SIM_CHECK(hipMemcpyToSymbol(HIP_SYMBOL(factor), &two, sizeof two) == hipSuccess);
+    in_groups<<<dim3(1), dim3(64), 0, hipStreamDefault>>>(made);
+    SIM_CHECK(hipDeviceSynchronize() == hipSuccess);
+    SIM_CHECK(made[48] == 240);
+  };
+  EXPECT_TRUE(always(verdict::ok, machine({"convergence=lockstep"}).run_many(run, 5)));
+}
+
+TEST(hip, has_words_of_bits) {
+  static_assert(__bitextract_u32(0xabcd'1234U, 8, 4) == 2 && __bitextract_u32(~0U, 31, 4) == 1);
+  static_assert(__bitextract_u32(~0U, 3, 0) == 0 && __bitextract_u64(uint64_t{0x5a} << 50, 50, 8) == 0x5a);
+  static_assert(__bitinsert_u32(0xffff'ffffU, 0x5U, 4, 4) == 0xffff'ff5fU);
+  static_assert(__bitinsert_u64(0, 0xabU, 60, 4) == uint64_t{0xb} << 60);
+  EXPECT_EQ(rsqrtf(4.0f), 0.5f);
 }
 
 }  // namespace

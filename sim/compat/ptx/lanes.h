@@ -179,20 +179,27 @@ HEDDLE_PTX_INLINE word<T> i_vote(bool a, uint32_t mask) {
 }
 /// Calls `use(lane, value)` for each lane of the mask that has not ended, in order. Each value is a shuffle.
 template <typename Use>
-HEDDLE_PTX_INLINE void for_each_of(uint32_t mask, uint64_t own, Use&& use) {
-  const auto live = static_cast<uint32_t>(sim::runtime::ballot_of_live(mask, true));
-  for (uint32_t lane = 0; lane < 32; ++lane)
-    if ((live >> lane & 1) != 0) use(lane, sim::runtime::shuffle(mask, own, lane));
+HEDDLE_PTX_INLINE void for_each_of(uint64_t mask, uint64_t own, Use&& use) {
+  const uint64_t live = sim::runtime::ballot_of_live(mask, true);
+  for (uint64_t left = live; left != 0; left &= left - 1) {
+    const auto lane = static_cast<uint32_t>(__builtin_ctzll(left));
+    use(lane, sim::runtime::shuffle(mask, own, lane));
+  }
+}
+/// The lanes of the mask that give the same value, and whether all that have not ended do.
+HEDDLE_PTX_INLINE uint64_t lanes_with(uint64_t mask, uint64_t own, bool& all_give_it) {
+  uint64_t same = 0;
+  uint64_t all = 0;
+  for_each_of(mask, own, [&](uint32_t lane, uint64_t value) {
+    all |= uint64_t{1} << lane;
+    if (value == own) same |= uint64_t{1} << lane;
+  });
+  all_give_it = same == all;
+  return same;
 }
 template <typename T, typename... M>
 HEDDLE_PTX_INLINE void i_match(uint32_t& d, bool& p, word<T> a, uint32_t mask) {
-  uint32_t same = 0;
-  uint32_t all = 0;
-  for_each_of(mask, a, [&](uint32_t lane, uint64_t value) {
-    all |= uint32_t{1} << lane;
-    if (value == a) same |= uint32_t{1} << lane;
-  });
-  p = same == all;
+  const auto same = static_cast<uint32_t>(lanes_with(mask, a, p));
   d = has<m_all, M...> && !p ? 0 : same;
 }
 template <typename T, typename... M>
