@@ -121,6 +121,9 @@ HEDDLE_COMPAT_INLINE T __shfl_xor(T value, int lanes, int width = warpSize) {
 HEDDLE_COMPAT_INLINE unsigned long long __ballot_sync(unsigned long long mask, int predicate) {
   return ::heddle::sim::runtime::ballot_of_live(mask, predicate != 0);
 }
+HEDDLE_COMPAT_INLINE void __syncwarp(unsigned long long mask = ~0ULL) {
+  ::heddle::sim::runtime::sync_live(::heddle::sim::runtime::lane_mask() & mask);
+}
 HEDDLE_COMPAT_INLINE long long wall_clock64() { return clock64(); }
 
 // -- parts of words (HIP, "C++ language extensions")

@@ -236,7 +236,7 @@ HEDDLE_COMPAT_INLINE ::heddle::compat::lane_bits __match_all_sync(::heddle::comp
 }
 
 #define HEDDLE_REDUCE(name, type, of)                                                                            \
-  HEDDLE_COMPAT_INLINE type __reduce_##name##_sync(unsigned int mask, type value) {                              \
+  HEDDLE_COMPAT_INLINE type __reduce_##name##_sync(::heddle::compat::lane_bits mask, type value) {               \
     return static_cast<type>(                                                                                    \
         ::heddle::ptx::i_redux<::heddle::ptx::of, ::heddle::ptx::m_##name>(static_cast<uint32_t>(value), mask)); \
   }

@@ -198,6 +198,8 @@ __global__ void in_groups(unsigned* made) {
   const auto wave = cg::tiled_partition<64>(block);
   SIM_CHECK(wave.ballot(lane >= 40 ? 1 : 0) == ~uint64_t{0} << 40 && wave.num_threads() == 64);
   SIM_CHECK(wave.match_any(lane / 48) == (lane < 48 ? (uint64_t{1} << 48) - 1 : ~uint64_t{0} << 48));
+  SIM_CHECK(__reduce_max_sync(~0ULL, lane) == 63);
+  __syncwarp();
   int same = 7;
   SIM_CHECK(wave.match_all(lane / 64, same) == ~uint64_t{0} && same == 1);
   const auto tile = cg::tiled_partition<16>(block);

@@ -67,6 +67,19 @@ TEST(rewriter, leaves_strings_comments_and_shifts_alone) {
   EXPECT_TRUE(is_left_alone("# 12 \"k<<<1>>>().cu\"\n#pragma __device__\nint n = 1'000 << 2;\n"));
 }
 
+TEST(rewriter, takes_out_pragmas_that_macros_have_made) {
+  EXPECT_EQ(made_of("void f() {\n  #pragma unroll\n  for (;;) {}\n}"), "void f() {\n  \n  for (;;) {}\n}");
+  EXPECT_EQ(made_of("  # pragma unroll 4"), "  ");
+  for (const char* text : {"#pragma once\nint a;", "const char* s = R\"(\n  #pragma unroll\n)\";"})
+    EXPECT_TRUE(is_left_alone(text)) << text;
+}
+
+TEST(rewriter, joins_the_literals_of_a_constraint) {
+  const std::string apart = made_of("void f(double d) { asm(\"neg.f64 %0, %1;\" : \"=\" \"d\"(d) : \"\" \"d\"(d)); }");
+  EXPECT_EQ(apart, made_of("void f(double d) { asm(\"neg.f64 %0, %1;\" : \"=d\"(d) : \"d\"(d)); }"));
+  EXPECT_NE(apart.find("i_neg"), std::string::npos) << apart;
+}
+
 TEST(rewriter, lets_shared_memory_be_aligned_behind_its_name) {
   EXPECT_EQ(made_of("void f() { __shared__ alignas(2 * (8)) int t[4]; }"),
             "void f() { static __attribute__((aligned(2 * (8)))) int heddle_stand_in_t[4]; [[maybe_unused]] auto& t = "

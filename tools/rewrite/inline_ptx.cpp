@@ -97,11 +97,13 @@ class asm_reader {
       if (!tokens_.is(at, ":")) break;
       made.is_extended = true;
       ++at;
-      while (at < made.end && tokens_[at].kind == token_kind::literal && tokens_.is(at + 1, "(")) {
-        const size_t close = tokens_.match(at + 1);
+      while (at < made.end && tokens_[at].kind == token_kind::literal) {
+        std::string constraint;
+        while (at < made.end && tokens_[at].kind == token_kind::literal) constraint += decoded(tokens_.text_of(at++));
+        const size_t close = tokens_.is(at, "(") ? tokens_.match(at) : token_list::none;
         if (close == token_list::none) return std::nullopt;
-        list->push_back({decoded(tokens_.text_of(at)),
-                         std::string(text_.substr(tokens_[at + 1].begin, tokens_[close].end - tokens_[at + 1].begin))});
+        list->push_back(
+            {constraint, std::string(text_.substr(tokens_[at].begin, tokens_[close].end - tokens_[at].begin))});
         at = close + 1;
         if (tokens_.is(at, ",")) ++at;
       }

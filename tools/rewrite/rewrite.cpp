@@ -20,6 +20,8 @@ class rewriter {
 
   result run() {
     in_function_ = tokens_in_functions(tokens_);
+    for (const token_list::range& each : tokens_.pragmas_of_macros())
+      edits_.push_back({each.begin, each.end - each.begin, ""});
     for (size_t n = 0; n < tokens_.size(); ++n) {
       if (tokens_.is(n, "<") && tokens_.is(n + 1, "<") && tokens_.is(n + 2, "<")) {
         launch(n);

@@ -1,5 +1,6 @@
 #include "tokens.h"
 
+#include <algorithm>
 #include <cctype>
 
 namespace heddle::rewrite {
@@ -64,8 +65,11 @@ token_list::token_list(std::string_view text) : text_(text) {
     } else if (std::isspace(static_cast<unsigned char>(letter)) != 0) {
       ++at;
     } else if (letter == '#' && line_begins) {
-      at = text.find('\n', at);
-      if (at == std::string_view::npos) at = text.size();
+      const size_t end = std::min(text.find('\n', at), text.size());
+      const size_t word = text.find_first_not_of(" \t", at + 1);
+      if (at != 0 && text[at - 1] != '\n' && word < end && text.substr(word, 6) == "pragma")
+        pragmas_.push_back({at, end});
+      at = end;
     } else {
       line_begins = false;
       if (letter == '/' && next == '/') {

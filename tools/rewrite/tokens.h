@@ -33,6 +33,14 @@ class token_list {
   /// The bracket that matches the one at n, forwards from ( [ { or backwards from ) ] }; none when there is none.
   size_t match(size_t n) const { return match_[n]; }
 
+  struct range {
+    size_t begin = 0;
+    size_t end = 0;
+  };
+  /// Pragmas that a macro has made, as `#define UNROLL #pragma unroll`, and that have their line to themselves: nvcc takes them for such. The
+  /// preprocessor puts its own at the beginning of their line.
+  const std::vector<range>& pragmas_of_macros() const { return pragmas_; }
+
   struct place {
     std::string file;
     size_t line = 0;
@@ -46,6 +54,7 @@ class token_list {
   std::string_view text_;
   std::vector<token> tokens_;
   std::vector<size_t> match_;
+  std::vector<range> pragmas_;
 };
 
 /// Whether each token stands in a function: in a brace that opens neither a namespace, nor a linkage, nor a type.

@@ -203,7 +203,7 @@ HEDDLE_PTX_INLINE void i_match(uint32_t& d, bool& p, word<T> a, uint32_t mask) {
   d = has<m_all, M...> && !p ? 0 : same;
 }
 template <typename T, typename... M>
-HEDDLE_PTX_INLINE uint32_t i_redux(uint32_t a, uint32_t mask) {
+HEDDLE_PTX_INLINE uint32_t i_redux(uint32_t a, uint64_t mask) {
   uint32_t made = has<m_and, M...> ? ~uint32_t{0} : 0;
   bool is_first = true;
   for_each_of(mask, a, [&](uint32_t, uint64_t given) {
