@@ -20,8 +20,7 @@ class rewriter {
 
   result run() {
     in_function_ = tokens_in_functions(tokens_);
-    for (const token_list::range& each : tokens_.pragmas_of_macros())
-      edits_.push_back({each.begin, each.end - each.begin, ""});
+    for (const auto& each : tokens_.pragmas_of_macros()) edits_.push_back({each.begin, each.end - each.begin, ""});
     for (size_t n = 0; n < tokens_.size(); ++n) {
       if (tokens_.is(n, "<") && tokens_.is(n + 1, "<") && tokens_.is(n + 2, "<")) {
         launch(n);
@@ -54,8 +53,7 @@ class rewriter {
     result made;
     size_t at = 0;
     for (const edit& one : edits_) {
-      made.text += text_.substr(at, one.at - at);
-      made.text += one.inserted;
+      made.text.append(text_.substr(at, one.at - at)).append(one.inserted);
       at = one.at + one.removed;
     }
     made.text += text_.substr(at);
