@@ -14,7 +14,8 @@ namespace {
 
 constexpr size_t included_most = 4096;
 
-using word = uint64_t;
+// Of any bytes, wherever they begin.
+using word [[gnu::aligned(1), gnu::may_alias]] = uint64_t;
 
 HEDDLE_AS_IT_IS void copy_bytes(std::byte* to, const void* from, size_t size_bytes) {
   const auto* read = static_cast<const std::byte*>(from);

@@ -235,6 +235,16 @@ HEDDLE_COMPAT_INLINE ::heddle::compat::lane_bits __match_all_sync(::heddle::comp
   return all ? static_cast<::heddle::compat::lane_bits>(same) : 0;
 }
 
+template <::heddle::compat::small_integer T>
+HEDDLE_COMPAT_INLINE ::heddle::compat::lane_bits __match_any_sync(::heddle::compat::lane_bits mask, T value) {
+  return __match_any_sync(mask, static_cast<int>(value));
+}
+template <::heddle::compat::small_integer T>
+HEDDLE_COMPAT_INLINE ::heddle::compat::lane_bits __match_all_sync(::heddle::compat::lane_bits mask, T value,
+                                                                  int* predicate) {
+  return __match_all_sync(mask, static_cast<int>(value), predicate);
+}
+
 #define HEDDLE_REDUCE(name, type, of)                                                                            \
   HEDDLE_COMPAT_INLINE type __reduce_##name##_sync(::heddle::compat::lane_bits mask, type value) {               \
     return static_cast<type>(                                                                                    \

@@ -35,6 +35,10 @@ using lane_bits = std::conditional_t<HEDDLE_COMPAT_WAVE_LANES == 64, unsigned lo
 template <typename T>
 concept shuffled = std::is_arithmetic_v<T> && (sizeof(T) == 4 || sizeof(T) == 8);
 
+/// A number that becomes an int where it is given to a collective.
+template <typename T>
+concept small_integer = std::is_integral_v<T> && sizeof(T) < sizeof(int);
+
 template <typename T>
 HEDDLE_COMPAT_INLINE T shuffle(uint64_t mask, T value, uint32_t source) {
   return from_word<T>(sim::runtime::shuffle(mask, to_word(value), source));

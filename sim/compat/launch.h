@@ -107,11 +107,11 @@ void check_launch(const sim::extent& grid, const sim::extent& block, size_t shar
 /// Runs `body` once for each thread.
 template <typename Body>
 void launch_body(const Body& body, const sim::grid_shape& how) {
-  static_assert(std::is_trivially_copyable_v<Body>, "the arguments of a kernel travel to the device byte by byte");
+  static_assert(std::is_trivially_destructible_v<Body>, "the arguments of a kernel travel to the device byte by byte");
   static constexpr sim::fiber_body runs = {
       .size_bytes = sizeof(Body),
       .move_to = nullptr,
-      .invoke = [](void* self) { (*static_cast<const Body*>(self))(); },
+      .invoke = [](void* self) { (*static_cast<Body*>(self))(); },
   };
   if (!captures(how.stream, {.kind = node_kind::launch, .shape = how, .body = &runs, .bytes = &body}))
     sim::runtime::launch_grid(how, runs, &body);
@@ -122,7 +122,7 @@ template <typename Body>
 struct meeting_body {
   Body body;
   void* words;
-  void operator()() const {
+  void operator()() {
     keep_meeting_place(words);
     body();
   }
@@ -131,16 +131,16 @@ struct meeting_body {
 /// kernel<<<...>>>(arguments): `kernel` is what calls it.
 template <typename Kernel, typename... Arguments>
 void launch(Kernel kernel, const sim::grid_shape& how, Arguments... arguments) {
-  launch_body([kernel, arguments...] { kernel(arguments...); }, how);
+  launch_body([kernel, arguments...]() mutable { kernel(arguments...); }, how);
 }
 
 template <typename Kernel, typename... Arguments>
 void launch_cooperatively(bool is_cooperative, Kernel kernel, const sim::grid_shape& how, Arguments... arguments) {
-  const auto body = [kernel, arguments...] { kernel(arguments...); };
+  auto body = [kernel, arguments...]() mutable { kernel(arguments...); };
   if (!is_cooperative) return launch_body(body, how);
   sim::grid_shape shape = how;
   shape.cooperative = true;
-  launch_body(meeting_body<std::remove_const_t<decltype(body)>>{body, make_meeting_place()}, shape);
+  launch_body(meeting_body<decltype(body)>{body, make_meeting_place()}, shape);
 }
 
 /// A kernel whose arguments are given by their addresses.
@@ -148,8 +148,7 @@ template <typename... Parameters>
 void launch_with_addresses(void (*kernel)(Parameters...), const sim::grid_shape& how, void** addresses,
                            bool is_cooperative = false) {
   [&]<size_t... N>(std::index_sequence<N...>) {
-    launch_cooperatively(is_cooperative, kernel, how,
-                         *static_cast<const std::remove_cv_t<Parameters>*>(addresses[N])...);
+    launch_cooperatively(is_cooperative, kernel, how, *static_cast<std::remove_cv_t<Parameters>*>(addresses[N])...);
   }(std::index_sequence_for<Parameters...>());
 }
 
@@ -196,18 +195,17 @@ inline void launch_by_address(const void* kernel, const sim::grid_shape& how,
   known(kernel, shape, given);
 }
 
-/// The block's copy of a `__shared__` variable; `stand_in` gives its type, and tells it from others.
+/// The block's copy of a `__shared__` variable of this type; `place` tells it from others.
 template <typename T>
-T& shared_variable(T& stand_in, const char* name) {
+T& shared_variable(const char& place, const char* name) {
   static_assert(std::is_trivially_destructible_v<std::remove_all_extents_t<T>>,
                 "a __shared__ variable has no destructor");
-  return *static_cast<T*>(
-      sim::runtime::shared_variable(const_cast<const std::remove_cv_t<T>*>(&stand_in), sizeof(T), name));
+  return *static_cast<T*>(sim::runtime::shared_variable(&place, sizeof(T), name));
 }
 
-template <typename T>
-T* dynamic_shared(T (&)[1]) {
-  return static_cast<T*>(sim::runtime::dynamic_shared());
+template <typename Array>
+std::remove_extent_t<Array>* dynamic_shared() {
+  return static_cast<std::remove_extent_t<Array>*>(sim::runtime::dynamic_shared());
 }
 
 /// Dynamic shared memory that is declared outside of functions: a pointer that is asked for at each use.

@@ -69,7 +69,8 @@ void* bulk_copies::memory_of(const lane& self, const void* key, size_t size_byte
 
 bool bulk_copies::has_ended(lane& copies) {
   launched_kernel& runs = *copies.of->runs;
-  return --runs.bulk_copies == 0 && runs.live_waves == 0;
+  --runs.bulk_copies;
+  return runs.has_ended();
 }
 
 }  // namespace heddle::sim

@@ -168,7 +168,8 @@ void launches::wave_ended(lane& last) {
   --memory_.devices()[of.gpu].resident;
   if (of.runs->cluster_blocks > 1 && !bulk_.block_is_live(of)) memory_.block_ended(last);
   if (commands_ != nullptr) commands_->block_ended(last);
-  if (--of.runs->live_waves == 0 && of.runs->bulk_copies == 0) kernel_ended(last);
+  --of.runs->live_waves;
+  if (of.runs->has_ended()) kernel_ended(last);
   start_blocks(last);
 }
 
@@ -356,7 +357,7 @@ void launches::check_invariants() const {
     must_hold(each.states.empty() || each.states.size() == each.blocks, "kernel: each block has its state");
     must_hold(each.started_blocks % each.cluster_blocks == 0, "kernel: the blocks of a cluster start together");
   }
-  must_hold(kernels_.empty() || kernels_.front().live_waves != 0, "launches: the first kernel has not ended");
+  must_hold(kernels_.empty() || !kernels_.front().has_ended(), "launches: the first kernel has not ended");
   for (const stream_state& each : streams_) {
     must_hold(each.device < devices.size(), "stream: its device is there");
     for (const uint32_t launch : each.last)

@@ -29,7 +29,7 @@ class launches {
   ~launches();
 
   /// The settings of the runs from the next one on are others. `drives`: what the driver's actor runs (execution::drive()).
-  void take_settings(const fiber_body& drives);
+  void take_settings(const fiber_body* drives);
 
   [[gnu::hot]] void reset() {
     kernels_running_ = 0;

@@ -55,7 +55,7 @@ bool launches::some_have_no_place(uint64_t turn) const {
 void launches::kernel_ended(lane& self) {
   const uint32_t ordinal = self.of->kernel;
   const uint32_t behind = self.of->runs->early_behind;
-  while (!kernels_.empty() && kernels_.front().live_waves == 0) kernels_.pop_front();
+  while (!kernels_.empty() && kernels_.front().has_ended()) kernels_.pop_front();
   if (commands_ != nullptr) return;
   if (behind != launched_kernel::none && kernel_ends_[behind] == 0) return early_.hold_back(ordinal, behind);
   uint32_t before = behind;
@@ -199,10 +199,10 @@ void launches::delay_stream(lane& self, uint32_t stream, const std::vector<uint3
 
 // -- the driver ---------------------------------------------------------------------------------------------------------------------
 
-void launches::take_settings(const fiber_body& drives) {
+void launches::take_settings(const fiber_body* drives) {
   commands_ = nullptr;
   if (core_.machine.detail != driver_detail::call)
-    commands_ = std::make_unique<command_driver>(core_, memory_, *this, waits_, drives);
+    commands_ = std::make_unique<command_driver>(core_, memory_, *this, waits_, *drives);
   memory_.drive_with(commands_ == nullptr ? nullptr : &commands_->hands());
 }
 

@@ -123,7 +123,7 @@ struct launched_kernel {
   std::vector<share> parts;  ///< otherwise
   uint32_t device = 0;
   uint32_t live_waves = 0;
-  uint32_t bulk_copies = 0;   ///< that have not ended: until then it has not, either
+  uint32_t bulk_copies = 0;   ///< that have not ended
   uint32_t placed_waves = 0;  ///< that have a place, where all of them are evicted at once
   size_t first_wave = 0;      ///< among the waves of the run
   uint32_t ordinal = 0;       ///< among the launches of the run
@@ -150,6 +150,7 @@ struct launched_kernel {
     for (const share& each : parts) visit(each);
   }
 
+  bool has_ended() const { return live_waves == 0 && bulk_copies == 0; }
   uint32_t lanes_of(uint32_t wave_in_block) const {
     const auto before = wave_in_block * shape.wave_lanes;
     const auto left = static_cast<uint32_t>(shape.block.count()) - before;

@@ -148,6 +148,9 @@ class late_memory {
   /// The plain store that was announced last is the second half of a statement that also reads: what the lane saw stands at the
   /// address again.
   virtual void see_again(lane&) {}
+  /// A call has read there, which may be in memory no more: its next access has been announced. What the lane finds there now stands at the address
+  /// until it comes back. Where memory always has the lane's own stores, a call may as well find that.
+  virtual void look_again(lane&, const operation&) {}
 
   // -- what orders lanes without memory (all of it at device scope or wider as far as the participants need it)
 

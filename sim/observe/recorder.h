@@ -38,6 +38,7 @@ class recorder {
     bool is_old = false;
     bool lost = false;
     bool spurious = false;
+    bool is_made = true;  ///< false: the run has ended first
     bool woke = false;
   };
   /// A change of memory: by which lane, of which bytes, where in the source, at which step.
@@ -52,6 +53,11 @@ class recorder {
   /// `under_way`: what it has stored, if it has, is in memory when arrived() says so, and not at once. `readable`: its bytes may be
   /// read now.
   void performed(const lane& who, uint64_t value, uint64_t step, bool under_way, bool readable);
+  /// The run ends at the operation of the lane, which is a step of it and has no value yet.
+  void ends_at(const lane& who, uint64_t step) {
+    performed(who, 0, step, false, false);
+    taken_.back().is_made = false;
+  }
   /// Before any other actor existed: no step.
   void performed_before_steps(const lane& who);
   /// The plain store that was the lane's last step has written this.

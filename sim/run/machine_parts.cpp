@@ -62,7 +62,7 @@ void machine_parts::take_settings(const parameters& values) {
   core_.map.take_stacks(machine.stack_bytes, machine.host_stack_bytes);
   core_.observers.starvation.reset(machine.starvation);
   core_.observers.requests.reset(machine.starvation);
-  launches_.take_settings(*drives_);
+  launches_.take_settings(drives_);
   forget_rest();
 }
 

@@ -96,7 +96,9 @@ void copy_bytes(void* to, const void* from_memory, size_t size_bytes, const call
   const same_call more(from_memory);
   const std::byte* const stale = past_caches(from_memory);
   std::byte* const memory = past_caches(to);
+  lane& self = *execution::current;
   range_write(to, size_bytes, from, [&] {
+    if (stale == nullptr) look_again(*execution::instance, self, from_memory, size_bytes);
     std::memmove(to, stale == nullptr ? from_memory : stale, size_bytes);
     if (memory != nullptr) std::memcpy(memory, to, size_bytes);
   });

@@ -112,6 +112,10 @@ ssize_t write_all(const file_call& call, how_to_write how, const void* data, siz
 /// write_all() of memory of the program's.
 ssize_t write_memory_of(const file_call& call, how_to_write how, const void* data, size_t size_bytes) {
   plain_read(data, size_bytes, call.from);
+  {
+    const entered inside(call.self);
+    have_own_stores_in_memory(*execution::instance, call.self);
+  }
   return write_all(call, how, data, size_bytes);
 }
 
@@ -179,6 +183,7 @@ ssize_t write_gathered(lane& self, std::span<const iovec> parts, const caller& f
   for (const iovec& each : parts) plain_read(each.iov_base, each.iov_len, from);
   {
     const entered inside(self);
+    have_own_stores_in_memory(*execution::instance, self);
     for (const iovec& each : parts) {
       const auto* const begin = static_cast<const std::byte*>(each.iov_base);
       all.insert(all.end(), begin, begin + each.iov_len);

@@ -32,7 +32,11 @@ namespace {
                                         runtime::as_operand(from), size_bytes);
   runtime::plain_read(from, size_bytes, by);
   const runtime::same_call more(from);
-  runtime::range_write(to, size_bytes, by, [&] { real(to, from, size_bytes); });
+  heddle::sim::lane& self = *heddle::sim::execution::current;
+  runtime::range_write(to, size_bytes, by, [&] {
+    runtime::look_again(*heddle::sim::execution::instance, self, from, size_bytes);
+    real(to, from, size_bytes);
+  });
   return to;
 }
 
@@ -79,6 +83,7 @@ int __wrap_memcmp(const void* a, const void* b, size_t size_bytes) {
     runtime::plain_read(a, size_bytes, by);
     const runtime::same_call more(a);
     runtime::plain_read(b, size_bytes, by);
+    runtime::look_again(a, size_bytes);
   }
   return __real_memcmp(a, b, size_bytes);
 }

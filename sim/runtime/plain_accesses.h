@@ -137,6 +137,29 @@ inline bool stores_alone(const run_core& core, const void* address) {
   if (self != nullptr && size_bytes != 0) plain_write_of(self, address, size_bytes, from, named);
 }
 
+/// The lane, in the simulator, is about to do what it has announced by a plain read and another access: what it reads there is in memory.
+inline void look_again(execution& here, lane& self, const void* address, size_t size_bytes) {
+  late_memory* const late = here.late();
+  if (late == nullptr || size_bytes == 0 || self.is_private(address)) return;
+  operation read = self.pending;
+  read.kind = operation_kind::plain_load;
+  read.address = address;
+  read.size_bytes = static_cast<uint32_t>(size_bytes);
+  late->look_again(self, read);
+}
+/// The same of a lane that is about to come back from the simulator.
+inline void look_again(const void* address, size_t size_bytes) {
+  lane* const self = observed(address);
+  if (self == nullptr) return;
+  const entered inside(*self);
+  look_again(*execution::instance, *self, address, size_bytes);
+}
+
+/// What a host thread has stored need not be in memory yet where its processor keeps stores in a buffer.
+inline void have_own_stores_in_memory(execution& here, lane& self) {
+  if (here.machine().fidelity == fidelity::link && self.is_host()) here.late()->store_fence(self, self.pending);
+}
+
 /// The two halves of one statement that reads and writes, announced one after the other before the code under test makes either.
 [[gnu::always_inline]] inline void plain_read_write(void* address, size_t size_bytes, const caller& from) {
   plain_read(address, size_bytes, from);
@@ -200,6 +223,8 @@ inline void string_read(const char* text, size_t most, const caller& from) {
     if (!execution::instance->core().map.heap.contains(text) && is_unseen(*execution::instance, *self, text)) return;
     publish_access(*execution::instance, *self, operation_kind::plain_load, {text, 1}, from);
     execution::instance->check_access(*self);
+    // How far there are any of its own stores is not known.
+    have_own_stores_in_memory(*execution::instance, *self);
     while (size_bytes < most && text[size_bytes] != '\0') ++size_bytes;
     if (size_bytes < most) ++size_bytes;  // the end is read too
   }

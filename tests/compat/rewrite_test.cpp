@@ -82,28 +82,39 @@ TEST(rewriter, joins_the_literals_of_a_constraint) {
 
 TEST(rewriter, lets_shared_memory_be_aligned_behind_its_name) {
   EXPECT_EQ(made_of("void f() { __shared__ alignas(2 * (8)) int t[4]; }"),
-            "void f() { static __attribute__((aligned(2 * (8)))) int heddle_stand_in_t[4]; [[maybe_unused]] auto& t = "
-            "::heddle::compat::shared_variable(heddle_stand_in_t, \"t\"); }");
+            "void f() { struct heddle_shared_5 {  __attribute__((aligned(2 * (8)))) int t[4]; }; static char "
+            "heddle_shared_5_t; [[maybe_unused]] auto& t = "
+            "::heddle::compat::shared_variable<decltype(heddle_shared_5::t)>(heddle_shared_5_t, \"t\"); }");
+  const std::string before = made_of("void f() { alignas(16) volatile __shared__ int t; }");
+  EXPECT_NE(before.find("struct heddle_shared_10 { __attribute__((aligned(16))) volatile  int t; };"),
+            std::string::npos)
+      << before;
 }
 
 TEST(rewriter, gives_each_block_its_own_shared_memory) {
-  EXPECT_EQ(made_of("void f() { __shared__ float t[N][M + 1]; }"),
-            "void f() { static float heddle_stand_in_t[N][M + 1]; [[maybe_unused]] auto& t = "
-            "::heddle::compat::shared_variable(heddle_stand_in_t, \"t\"); }");
+  EXPECT_EQ(
+      made_of("void f() { __shared__ float t[N][M + 1]; }"),
+      "void f() { struct heddle_shared_5 {  float t[N][M + 1]; }; static char heddle_shared_5_t; [[maybe_unused]] "
+      "auto& t = ::heddle::compat::shared_variable<decltype(heddle_shared_5::t)>(heddle_shared_5_t, \"t\"); }");
   EXPECT_EQ(made_of("void f() { extern __shared__ float t[]; }"),
-            "void f() {  static float heddle_stand_in_t[1]; [[maybe_unused]] auto* const t = "
-            "::heddle::compat::dynamic_shared(heddle_stand_in_t); }");
+            "void f() { struct heddle_shared_6 {   float t[1]; }; [[maybe_unused]] auto* const t = "
+            "::heddle::compat::dynamic_shared<decltype(heddle_shared_6::t)>(); }");
+  EXPECT_EQ(made_of("extern __shared__ int t[]; extern __shared__ int t[];"),
+            "struct heddle_shared_1 {   int t[1]; }; [[maybe_unused]] static const "
+            "::heddle::compat::dynamic_shared_array<decltype(heddle_shared_1::t)> t; struct heddle_shared_8 {   int "
+            "t[1]; };");
   const std::string outside = made_of(
       "extern __shared__ char t[]; void f(char* u) { reinterpret_cast<a<int>*>(t); reinterpret_cast<int*>(u); "
       "reinterpret_cast<int*>(t + 1); }");
   EXPECT_NE(outside.find("reinterpret_cast<a<int>*>(+t); reinterpret_cast<int*>(u); reinterpret_cast<int*>(t + 1);"),
             std::string::npos)
       << outside;
-  EXPECT_EQ(
-      made_of("void f() { __shared__ __attribute__((aligned(8))) std::array<int, (2 > 1)> a, *b; }"),
-      "void f() { static __attribute__((aligned(8))) std::array<int, (2 > 1)> heddle_stand_in_a, *heddle_stand_in_b; "
-      "[[maybe_unused]] auto& a = ::heddle::compat::shared_variable(heddle_stand_in_a, \"a\"); "
-      "[[maybe_unused]] auto& b = ::heddle::compat::shared_variable(heddle_stand_in_b, \"b\"); }");
+  EXPECT_EQ(made_of("void f() { __shared__ __attribute__((aligned(8))) std::array<int, (2 > 1)> a, *b; }"),
+            "void f() { struct heddle_shared_5 {  __attribute__((aligned(8))) std::array<int, (2 > 1)> a, *b; }; "
+            "static char heddle_shared_5_a; [[maybe_unused]] auto& a = "
+            "::heddle::compat::shared_variable<decltype(heddle_shared_5::a)>(heddle_shared_5_a, \"a\"); "
+            "static char heddle_shared_5_b; [[maybe_unused]] auto& b = "
+            "::heddle::compat::shared_variable<decltype(heddle_shared_5::b)>(heddle_shared_5_b, \"b\"); }");
 }
 
 TEST(rewriter, has_variables_of_the_device_begin_anew_and_leaves_functions_alone) {
@@ -158,8 +169,8 @@ TEST(rewriter, says_where_and_what_it_does_not_understand) {
 
 TEST(rewriter, takes_the_type_before_the_word) {
   EXPECT_EQ(made_of("void f() { extern float __shared__ t[]; }"),
-            "void f() {  float static heddle_stand_in_t[1]; [[maybe_unused]] auto* const t = "
-            "::heddle::compat::dynamic_shared(heddle_stand_in_t); }");
+            "void f() { struct heddle_shared_7 {  float  t[1]; }; [[maybe_unused]] auto* const t = "
+            "::heddle::compat::dynamic_shared<decltype(heddle_shared_7::t)>(); }");
 }
 
 TEST(rewriter, tells_a_grid_from_members_and_whole_values) {

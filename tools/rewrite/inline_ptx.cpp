@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <cctype>
 #include <optional>
+#include <set>
 
 #include "ptx/table.h"
 #include "ptx/translate.h"
@@ -200,10 +201,28 @@ class asm_reader {
     // Headers have more than a program runs.
     for (const std::string& error : made.errors)
       made_.warnings.push_back(place_of(n) + ": warning: inline PTX: " + error + "; a run that comes to it ends there");
-    const std::string does = made.errors.empty() ? "using namespace ::heddle::ptx; " + made.text
-                                                 : "::heddle::sim::runtime::refuse_call(\"inline PTX\", \"" +
-                                                       quoted(made.errors[0]) + "\"); ";
+    const std::string does =
+        made.errors.empty()
+            ? "using namespace ::heddle::ptx; " + names_of_calls(made.text) + made.text
+            : "::heddle::sim::runtime::refuse_call(\"inline PTX\", \"" + quoted(made.errors[0]) + "\"); ";
     return before + "{ " + does + "} " + behind + "} while (false)";
+  }
+
+  /// Declares what the text calls: a function of the program may have the same name.
+  static std::string names_of_calls(const std::string& text) {
+    std::set<std::string> called;
+    for (size_t open = text.find('<'); open != std::string::npos; open = text.find('<', open + 1)) {
+      size_t begin = open;
+      while (begin > 0 && (std::isalnum(static_cast<unsigned char>(text[begin - 1])) != 0 || text[begin - 1] == '_'))
+        --begin;
+      const std::string name = text.substr(begin, open - begin);
+      const bool is_one = name == "ld" || name == "st" || name == "atom" || name == "red" || name.starts_with("i_") ||
+                          name.starts_with("multimem_");
+      if (is_one && (begin == 0 || text[begin - 1] != ':')) called.insert(name);
+    }
+    std::string made;
+    for (const std::string& name : called) made += "using ::heddle::ptx::" + name + "; ";
+    return made;
   }
 
   static std::string quoted(const std::string& text) {

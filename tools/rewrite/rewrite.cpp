@@ -3,8 +3,11 @@
 #include <algorithm>
 #include <array>
 #include <cctype>
+#include <set>
+#include <utility>
 
 #include "clusters.h"
+#include "declarations.h"
 #include "inline_ptx.h"
 #include "main_scenario.h"
 #include "tokens.h"
@@ -165,17 +168,8 @@ class rewriter {
       if (tokens_.is(at, ">") && --open == 0) break;
     }
     if (tokens_.is(at + 1, "(") && tokens_.is(at + 3, ")") &&
-        std::find(outside_.begin(), outside_.end(), tokens_.text_of(at + 2)) != outside_.end())
+        std::any_of(outside_.begin(), outside_.end(), [&](const auto& one) { return tokens_.is(at + 2, one.first); }))
       insert(tokens_[at + 2].begin, "+");
-  }
-
-  /// Behind `__attribute__((...))`, `alignas(...)` and the like, if they stand at n.
-  size_t behind_attribute(size_t n) const {
-    const bool with_brackets = tokens_.is(n, "__attribute__") || tokens_.is(n, "alignas") ||
-                               tokens_.is(n, "decltype") || tokens_.is(n, "__declspec") ||
-                               tokens_.is(n, "__cluster_dims__");
-    if (with_brackets && tokens_.is(n + 1, "(") && tokens_.match(n + 1) != none) return tokens_.match(n + 1) + 1;
-    return n;
   }
 
   void device(size_t n) {
@@ -187,7 +181,7 @@ class rewriter {
     // The end of template <...>.
     if (at > 0 && tokens_.is(at - 1, ">")) shared_by_files = true;
     for (; at < tokens_.size(); ++at) {
-      if (const size_t behind = behind_attribute(at); behind != at) {
+      if (const size_t behind = behind_attribute(tokens_, at); behind != at) {
         at = behind - 1;
         continue;
       }
@@ -223,7 +217,7 @@ class rewriter {
     for (at = n + 1; at < tokens_.size(); ++at) {
       if (tokens_.is(at, "__cluster_dims__") && tokens_.is(at + 1, "(") && tokens_.match(at + 1) != none)
         clusters = clusters_.before(tokens_.match(at + 1));
-      if (const size_t behind = behind_attribute(at); behind != at) {
+      if (const size_t behind = behind_attribute(tokens_, at); behind != at) {
         at = behind - 1;
         continue;
       }
@@ -261,20 +255,18 @@ class rewriter {
 
   // -- memory of a block -----------------------------------------------------------------------------------------------------------------
 
+  // What is declared becomes the member of a class, which is there for its type: an object of that type might be constructed.
   void shared(size_t n) {
-    size_t begin = n;
+    const size_t begin = begin_of_shared(tokens_, n);
     bool dynamic = false;
-    const auto is_of_type = [&](size_t at) {
-      return tokens_.is(at, "<") || tokens_.is(at, ">") || tokens_.is(at, ":") || tokens_.is(at, "*");
-    };
-    // The type may stand before the word too.
-    while (begin > 0 && (tokens_.is_identifier(begin - 1) || is_of_type(begin - 1))) --begin;
     size_t end = n;
     while (end < tokens_.size() && !tokens_.is(end, ";")) {
       const bool opens = tokens_.is(end, "(") || tokens_.is(end, "[") || tokens_.is(end, "{");
       end = opens && tokens_.match(end) != none ? tokens_.match(end) + 1 : end + 1;
     }
     if (end >= tokens_.size()) return wrong(n, "a __shared__ variable without an end");
+    const std::string holder = "heddle_shared_" + std::to_string(n);
+    insert(tokens_[begin].begin, "struct " + holder + " { ");
     for (size_t at = begin; at < end; ++at) {
       if (tokens_.is(at, "extern")) dynamic = true;
       if (tokens_.is(at, "extern") || tokens_.is(at, "static") || tokens_.is(at, "inline")) replace(at, "");
@@ -288,74 +280,32 @@ class rewriter {
     if (!dynamic && !in_function_[n])
       return wrong(
           n, "a __shared__ variable outside of functions is not simulated; declare it in the kernel that uses it");
-    // Outside of functions it is there for its type alone.
-    replace(n, in_function_[n] ? "static" : "static __attribute__((unused))");
+    replace(n, "");
 
     std::vector<size_t> names;
-    if (!names_of(n + 1, end, names) || names.empty())
+    if (!names_of(tokens_, n + 1, end, names) || names.empty())
       return wrong(n, "this __shared__ declaration is not understood; declare one variable, without an initial value");
-    std::string references;
+    std::string references = " };";
     for (const size_t name : names) {
       const std::string known(tokens_.text_of(name));
-      const std::string stand_in = "heddle_stand_in_" + known;
-      replace(name, stand_in);
+      const std::string type = "decltype(" + holder + "::" + known + ")";
       if (!dynamic) {
-        references += " [[maybe_unused]] auto& " + known + " = ::heddle::compat::shared_variable(" + stand_in + ", \"" +
-                      known + "\");";
-      } else if (in_function_[n]) {
-        references +=
-            " [[maybe_unused]] auto* const " + known + " = ::heddle::compat::dynamic_shared(" + stand_in + ");";
-      } else {
-        outside_.push_back(known);
-        references += " [[maybe_unused]] static const ::heddle::compat::dynamic_shared_array<decltype(" + stand_in +
-                      ")> " + known + ";";
+        const std::string place = holder + "_" + known;
+        references += " static char " + place + "; [[maybe_unused]] auto& " + known +
+                      " = ::heddle::compat::shared_variable<" + type + ">(" + place + ", \"" + known + "\");";
+        continue;
       }
-      if (dynamic) {
-        if (!tokens_.is(name + 1, "[") || !tokens_.is(name + 2, "]"))
-          return wrong(n, "dynamic shared memory is an array without a length: extern __shared__ T name[]");
-        insert(tokens_[name + 1].end, "1");
+      if (!tokens_.is(name + 1, "[") || !tokens_.is(name + 2, "]"))
+        return wrong(n, "dynamic shared memory is an array without a length: extern __shared__ T name[]");
+      insert(tokens_[name + 1].end, "1");
+      if (in_function_[n]) {
+        references += " [[maybe_unused]] auto* const " + known + " = ::heddle::compat::dynamic_shared<" + type + ">();";
+      } else if (outside_.emplace(known, opened_around(tokens_, n)).second) {
+        references +=
+            " [[maybe_unused]] static const ::heddle::compat::dynamic_shared_array<" + type + "> " + known + ";";
       }
     }
     insert(tokens_[end].end, references);
-  }
-
-  /// The declared names: of each declarator, the last word before its [ or its end.
-  bool names_of(size_t begin, size_t end, std::vector<size_t>& names) const {
-    size_t name = none;
-    bool named = false;
-    for (size_t at = begin; at <= end; ++at) {
-      if (const size_t behind = behind_attribute(at); behind != at) {
-        at = behind - 1;
-        continue;
-      }
-      if (tokens_.is(at, "<") && at < end) {
-        size_t depth = 0;
-        for (; at < end; ++at) {
-          if (tokens_.is(at, "<")) ++depth;
-          if (tokens_.is(at, ">") && --depth == 0) break;
-          if (tokens_.is(at, "(") && tokens_.match(at) != none) at = tokens_.match(at);
-        }
-        continue;
-      }
-      if (tokens_.is(at, ",") || tokens_.is(at, ";")) {
-        if (name == none) return false;
-        names.push_back(name);
-        name = none;
-        named = false;
-      } else if (tokens_.is(at, "[")) {
-        named = true;
-        at = tokens_.match(at);
-      } else if (tokens_.is(at, "{")) {
-        // The members of a type; behind a name it would be a value.
-        at = tokens_.match(at);
-      } else if (tokens_.is(at, "=") || tokens_.is(at, "(")) {
-        return false;
-      } else if (tokens_.is_identifier(at) && !named) {
-        name = at;
-      }
-      if (at == none) return false;
-    }
-    return true;
   }
 
   // -- main() --------------------------------------------------------------------------------------------------------------------------
@@ -381,7 +331,8 @@ class rewriter {
   std::string scenario_;
   std::vector<bool> in_function_;
   declared_clusters clusters_;
-  std::vector<std::string> outside_;  ///< names of dynamic shared memory that is declared outside of functions
+  std::set<std::pair<std::string, size_t>>
+      outside_;  ///< dynamic shared memory that is declared outside of functions, and the brace that is open there
   std::vector<edit> edits_;
   std::vector<std::string> errors_;
   std::string behind_;

@@ -268,6 +268,19 @@ void link_memory::see_again(lane&) {
   show(static_cast<std::byte*>(const_cast<void*>(storing_.address)), seen_.data(), seen_.size());
 }
 
+void link_memory::look_again(lane& self, const operation& how) {
+  asking_ = &self;
+  if (!covers(how.address)) return;
+  const transport::access what = access_of(how);
+  if (!self.is_on_host() && what.on_device) return;
+  auto* const address = static_cast<std::byte*>(const_cast<void*>(how.address));
+  seen_.resize(how.size_bytes);
+  link_.load_range(self.id, what, seen_.data());
+  if (std::memcmp(seen_.data(), address, how.size_bytes) == 0) return;
+  show(address, seen_.data(), how.size_bytes);
+  self.unsettled = true;
+}
+
 void link_memory::after_plain(lane& self) {
   const operation how = storing_;
   const uint32_t size_bytes = std::exchange(storing_.size_bytes, 0);

@@ -40,6 +40,7 @@ class link_memory final : public late_memory, private transport::surroundings {
   void before_plain_store(lane& self, const operation& how) override;
   void after_plain(lane& self) override;
   void see_again(lane& self) override;
+  void look_again(lane& self, const operation& how) override;
 
   void meet(lane* const* lanes, size_t count) override;
   void order(const lane& first, lane& then) override;

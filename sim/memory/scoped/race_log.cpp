@@ -119,7 +119,7 @@ void race_log::decide(lane& self) {
 void race_log::conclude(lane& self, finding&& made, bool is_made) {
   if (core_.machine.races != race_effect::weigh) {
     if (core_.observers.recorder) {
-      if (!is_made) core_.observers.recorder->performed(self, 0, core_.history.this_step(), false, false);
+      if (!is_made) core_.observers.recorder->ends_at(self, core_.history.this_step());
       ended_ = made;
     }
     core_.end_at(self, made.weight == race_weight::scope ? verdict::scope_race : verdict::race, made.message,

@@ -65,6 +65,7 @@ class timed_memory final : public late_memory, public load_times {
   void before_plain_store(lane& self, const operation& how) override;
   void after_plain(lane& self) override { inner_->after_plain(self); }
   void see_again(lane& self) override { inner_->see_again(self); }
+  void look_again(lane& self, const operation& how) override { inner_->look_again(self, how); }
   void meet(lane* const* lanes, size_t count) override;
   void order(const lane& first, lane& then) override;
   void arm(arm_event what, lane* const* lanes, size_t count) override { inner_->arm(what, lanes, count); }

@@ -1,0 +1,79 @@
+#include "declarations.h"
+
+namespace heddle::rewrite {
+namespace {
+
+constexpr size_t none = token_list::none;
+
+}  // namespace
+
+size_t behind_attribute(const token_list& tokens, size_t n) {
+  const bool with_brackets = tokens.is(n, "__attribute__") || tokens.is(n, "alignas") || tokens.is(n, "decltype") ||
+                             tokens.is(n, "__declspec") || tokens.is(n, "__cluster_dims__");
+  if (with_brackets && tokens.is(n + 1, "(") && tokens.match(n + 1) != none) return tokens.match(n + 1) + 1;
+  return n;
+}
+
+size_t begin_of_shared(const token_list& tokens, size_t n) {
+  const auto is_of_type = [&](size_t at) {
+    return tokens.is(at, "<") || tokens.is(at, ">") || tokens.is(at, ":") || tokens.is(at, "*");
+  };
+  while (n > 0) {
+    const size_t open = tokens.is(n - 1, ")") ? tokens.match(n - 1) : none;
+    if (tokens.is_identifier(n - 1) || is_of_type(n - 1))
+      --n;
+    else if (open != none && open > 0 && (tokens.is(open - 1, "alignas") || tokens.is(open - 1, "__attribute__")))
+      n = open - 1;
+    else
+      break;
+  }
+  return n;
+}
+
+bool names_of(const token_list& tokens, size_t begin, size_t end, std::vector<size_t>& names) {
+  size_t name = none;
+  bool named = false;
+  for (size_t at = begin; at <= end; ++at) {
+    if (const size_t behind = behind_attribute(tokens, at); behind != at) {
+      at = behind - 1;
+      continue;
+    }
+    if (tokens.is(at, "<") && at < end) {
+      size_t depth = 0;
+      for (; at < end; ++at) {
+        if (tokens.is(at, "<")) ++depth;
+        if (tokens.is(at, ">") && --depth == 0) break;
+        if (tokens.is(at, "(") && tokens.match(at) != none) at = tokens.match(at);
+      }
+      continue;
+    }
+    if (tokens.is(at, ",") || tokens.is(at, ";")) {
+      if (name == none) return false;
+      names.push_back(name);
+      name = none;
+      named = false;
+    } else if (tokens.is(at, "[")) {
+      named = true;
+      at = tokens.match(at);
+    } else if (tokens.is(at, "{")) {
+      // The members of a type; behind a name it would be a value.
+      at = tokens.match(at);
+    } else if (tokens.is(at, "=") || tokens.is(at, "(")) {
+      return false;
+    } else if (tokens.is_identifier(at) && !named) {
+      name = at;
+    }
+    if (at == none) return false;
+  }
+  return true;
+}
+
+size_t opened_around(const token_list& tokens, size_t n) {
+  for (size_t at = n; at-- > 0;) {
+    if (tokens.is(at, "{")) return at;
+    if (tokens.is(at, "}") && tokens.match(at) != none) at = tokens.match(at);
+  }
+  return none;
+}
+
+}  // namespace heddle::rewrite
